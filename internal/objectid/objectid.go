@@ -1,0 +1,59 @@
+// Package objectid makes ids in the layout of an ObjectId.
+package objectid
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"sync/atomic"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// A Source makes ids that are unique within the process and, but for a chance
+// of one in 2^40 for two processes in the same second, beyond it. It is safe
+// for concurrent use.
+type Source struct {
+	process [5]byte
+	counter atomic.Uint32
+}
+
+// NewSource returns a source with a random process part and a random start of
+// the counter.
+func NewSource() *Source {
+	var seed [9]byte
+	rand.Read(seed[:]) // never fails, says its documentation
+	s := &Source{process: [5]byte(seed[:5])}
+	s.counter.Store(binary.BigEndian.Uint32(seed[5:]))
+	return s
+}
+
+// New returns the next id, with the second of at in its first four bytes.
+func (s *Source) New(at time.Time) storage.ID {
+	var id storage.ID
+	binary.BigEndian.PutUint32(id[:4], uint32(at.Unix())) // #nosec G115 -- the layout has 32 bits of seconds
+	copy(id[4:9], s.process[:])
+	n := s.counter.Add(1)
+	id[9], id[10], id[11] = byte(n>>16), byte(n>>8), byte(n)
+	return id
+}
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// PublicID returns 12 random base62 characters.
+func PublicID() string {
+	var out [12]byte
+	var pool [32]byte
+	for n := 0; n < len(out); {
+		rand.Read(pool[:])
+		for _, b := range pool {
+			// 248 is the largest multiple of 62 in a byte: the rest would favour the
+			// first characters.
+			if b < 248 && n < len(out) {
+				out[n] = base62[b%62]
+				n++
+			}
+		}
+	}
+	return string(out[:])
+}

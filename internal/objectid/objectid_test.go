@@ -1,0 +1,56 @@
+package objectid
+
+import (
+	"encoding/binary"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func TestNewCarriesTheSecondAndIsUniqueUnderConcurrency(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 20, 8, 33, 1, 0, time.UTC)
+	source := NewSource()
+	const workers, each = 8, 2000
+	made := make([][]storage.ID, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for range each {
+				made[w] = append(made[w], source.New(at))
+			}
+		})
+	}
+	wg.Wait()
+	seen := map[storage.ID]bool{}
+	for _, ids := range made {
+		for _, id := range ids {
+			if seen[id] {
+				t.Fatalf("%s was made twice", id)
+			}
+			seen[id] = true
+			if got := int64(binary.BigEndian.Uint32(id[:4])); got != at.Unix() {
+				t.Fatalf("%s carries second %d, want %d", id, got, at.Unix())
+			}
+		}
+	}
+}
+
+func TestPublicIDUsesTheWholeAlphabet(t *testing.T) {
+	t.Parallel()
+	used := map[rune]int{}
+	for range 2000 {
+		id := PublicID()
+		if len(id) != 12 {
+			t.Fatalf("%q has %d characters, want 12", id, len(id))
+		}
+		for _, c := range id {
+			used[c]++
+		}
+	}
+	if len(used) != len(base62) {
+		t.Fatalf("%d different characters in 24,000, want %d", len(used), len(base62))
+	}
+}

@@ -1,0 +1,33 @@
+// Package storage is the contract between formsvc and whatever keeps its data.
+//
+// It holds the records, the role interfaces that make up [Storage], and the
+// errors that a store answers with. It has no behaviour of its own and imports
+// the standard library only. [github.com/formsvc/formsvc/storage/memory] and
+// [github.com/formsvc/formsvc/storage/postgres] implement it; a host may bring a
+// third one and prove it with
+// [github.com/formsvc/formsvc/storage/storagetest].
+//
+// # Rules for every method
+//
+//   - One method is one atomic effect: when it returns an error other than
+//     [ErrOutcomeUnknown] or [ErrUnavailable], nothing has changed; when it
+//     returns nil, everything it describes has.
+//   - Every method is safe for concurrent use, by any number of processes when
+//     the store is shared by them.
+//   - A context that is already cancelled makes the call fail with the context's
+//     error and leaves the data as it was.
+//   - Values that go in or come out are the caller's own: a store keeps no slice,
+//     map or pointer that it was given, and hands out none that it keeps.
+//   - The caller makes ids and times, so every store behaves alike. Times are
+//     UTC and kept at least to the microsecond. The store makes fencing tokens
+//     and measures leases on a clock of its own.
+//   - Whose data it is, is a parameter ([Actor]). What an actor may not see is
+//     ErrNotFound, exactly as if it did not exist.
+//   - JSON values come back with the members, the member order and the number
+//     literals that they came with. White space between tokens may differ.
+//   - Errors may be wrapped; callers compare with [errors.Is] and [errors.As].
+//
+// What a store does not know: response shapes, the meaning of settings,
+// cursors, revision tokens, retry policy and validation. Those live in the
+// packages schema, handler and webhooks.
+package storage

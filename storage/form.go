@@ -1,0 +1,125 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Definition is what a form consists of, as five JSON values. The store keeps
+// them as they are: it neither decodes nor changes them.
+type Definition struct {
+	Blocks       json.RawMessage // array
+	Settings     json.RawMessage // object
+	Theme        json.RawMessage // object
+	Variables    json.RawMessage // object
+	HiddenFields json.RawMessage // array of strings
+
+	// Format is the version of the encoding above, set by whoever writes it. A
+	// change of any section sets it; a change of none leaves it.
+	Format int
+}
+
+// Gate is what decides whether a form is closed, taken out of its settings by
+// the caller.
+type Gate struct {
+	Closed        bool
+	CloseAt       time.Time // zero: never
+	ResponseLimit int64     // zero: no limit
+}
+
+// The values of [Form.Status].
+const (
+	StatusDraft     = "draft"
+	StatusPublished = "published"
+)
+
+// Form is a form with its definition (specification, "Form").
+type Form struct {
+	ID          ID
+	PublicID    string
+	WorkspaceID ID
+	Name        string
+	Type        string // SINGLE or MULTI
+	Status      string // StatusDraft or StatusPublished
+
+	// Revision starts at 1 and rises by one with every change of the form or its
+	// definition, and with nothing else.
+	Revision int64
+
+	Gate Gate
+	// Full is set by the store: the gate has a response limit and as many
+	// submissions, deleted ones not counted, are stored.
+	Full bool
+
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	TrashedAt time.Time // zero: not in the trash
+
+	// Definition is empty in lists.
+	Definition Definition
+}
+
+// FormQuery selects forms for a list.
+type FormQuery struct {
+	// WorkspaceID narrows the list to one workspace. Zero: all accessible ones.
+	WorkspaceID ID
+	// Trashed asks for the forms in the trash instead of the others.
+	Trashed bool
+	Page    Page
+}
+
+// FormChange says what to change; nil members and nil sections stay.
+type FormChange struct {
+	Name        *string
+	Status      *string
+	WorkspaceID *ID
+	Definition  Definition
+	Gate        *Gate
+	// IfRevision makes the change conditional: the form's revision must be one of
+	// these. Empty: no condition.
+	IfRevision []int64
+	// At becomes UpdatedAt.
+	At time.Time
+}
+
+// FormStore keeps forms. A form is accessible to whom its workspace is. A form
+// in the trash is ErrNotFound for every method of [Storage] but RestoreForm,
+// SetLifetimeCounters, Sweep, and Forms with FormQuery.Trashed.
+type FormStore interface {
+	// CreateForm adds f. Revision is 1 and all five sections are set. It MUST
+	// return ErrNotFound when f.WorkspaceID is not accessible, and ErrConflict
+	// when f.ID or f.PublicID is taken.
+	CreateForm(ctx context.Context, who Actor, f Form) error
+
+	// Form returns one form with its definition, or ErrNotFound.
+	Form(ctx context.Context, who Actor, id ID) (Form, error)
+
+	// FormByPublicID returns one form with its definition, whoever asks and
+	// whatever its status, or ErrNotFound.
+	FormByPublicID(ctx context.Context, publicID string) (Form, error)
+
+	// Forms lists forms without their definitions, newest first by
+	// (CreatedAt, ID). It MUST return ErrNotFound when q.WorkspaceID is set and
+	// not accessible; for the host it need not exist (forms in the trash may
+	// outlive their workspace).
+	Forms(ctx context.Context, who Actor, q FormQuery) ([]Form, error)
+
+	// UpdateForm changes one form, raises its revision by one and returns it as it
+	// is then. Sections that are nil in the change MUST keep what a concurrent
+	// change made of them. It MUST return ErrNotFound when the form, or the
+	// workspace that it is to move to, is not accessible, and a *RevisionError
+	// when IfRevision does not hold. A new response limit MUST NOT be overtaken by
+	// submissions in flight.
+	UpdateForm(ctx context.Context, who Actor, id ID, c FormChange) (Form, error)
+
+	// TrashForm moves a form to the trash and ends its pending deliveries. The
+	// revision stays.
+	TrashForm(ctx context.Context, who Actor, id ID, at time.Time) error
+
+	// RestoreForm takes a form out of the trash, into the given workspace or, when
+	// that is zero, into the one it was in. The revision rises by one when that is
+	// another workspace, else it stays. It MUST return ErrNotFound when the form
+	// is not in the trash, and ErrConflict when the workspace does not exist.
+	RestoreForm(ctx context.Context, id, workspace ID, at time.Time) error
+}

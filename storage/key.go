@@ -1,0 +1,58 @@
+package storage
+
+import (
+	"context"
+	"time"
+)
+
+// User is the owner of keys, as GET /me tells.
+type User struct {
+	ID    ID
+	Name  string
+	Email string
+}
+
+// Key is what is kept of an API key: everything but the key itself.
+type Key struct {
+	ID         ID
+	UserID     ID
+	Name       string
+	Prefix     string // the first characters of the key, for display
+	Scopes     []Scope
+	CreatedAt  time.Time
+	ExpiresAt  time.Time // zero: never
+	RevokedAt  time.Time // zero: not revoked
+	LastUsedAt time.Time // zero: not used yet; at most a minute behind
+}
+
+// KeyStore keeps the built-in API keys. A host that brings its own KeyResolver
+// never calls it.
+type KeyStore interface {
+	// CreateKey adds k under the SHA-256 of the whole key, and adds or updates its
+	// user. It MUST return ErrLimitReached when the user has max keys that are
+	// neither revoked nor expired at k.CreatedAt, also when several calls run at
+	// once, and ErrConflict when k.ID or hash is taken. A max below 1 is no limit.
+	CreateKey(ctx context.Context, u User, k Key, hash [32]byte, max int) error
+
+	// KeyByHash returns a key and its user, revoked and expired keys included, or
+	// ErrNotFound.
+	KeyByHash(ctx context.Context, hash [32]byte) (Key, User, error)
+
+	// Keys lists a user's keys, newest first by (CreatedAt, ID), revoked and
+	// expired ones included. It is empty for an unknown user.
+	Keys(ctx context.Context, user ID) ([]Key, error)
+
+	// RevokeKey revokes a key from the next call on. It MUST return ErrNotFound
+	// when the user has no such key. A key that is already revoked keeps its time.
+	RevokeKey(ctx context.Context, user, key ID, at time.Time) error
+
+	// FormForKey is KeyByHash and, for the key's user, Form, in one step. f is nil
+	// when that user may not see the form. ErrNotFound is about the key. A store
+	// that gains nothing from it returns ErrUnimplemented; callers then make two
+	// calls.
+	FormForKey(ctx context.Context, hash [32]byte, form ID) (k Key, u User, f *Form, err error)
+
+	// TouchKeys sets LastUsedAt of each key to the given time unless it is later
+	// already. Unknown keys are passed over.
+	TouchKeys(ctx context.Context, used map[ID]time.Time) error
+}

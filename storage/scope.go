@@ -1,0 +1,41 @@
+package storage
+
+// Scope is one permission of an API key, in the form resource:action
+// (specification, "Authentication").
+type Scope string
+
+// The nine scopes.
+const (
+	ScopeAnalyticsRead    Scope = "analytics:read"
+	ScopeFormsRead        Scope = "forms:read"
+	ScopeFormsWrite       Scope = "forms:write"
+	ScopeSubmissionsRead  Scope = "submissions:read"
+	ScopeSubmissionsWrite Scope = "submissions:write"
+	ScopeWebhooksRead     Scope = "webhooks:read"
+	ScopeWebhooksWrite    Scope = "webhooks:write"
+	ScopeWorkspacesRead   Scope = "workspaces:read"
+	ScopeWorkspacesWrite  Scope = "workspaces:write"
+)
+
+// Scopes returns all nine scopes in alphabetical order.
+func Scopes() []Scope {
+	return []Scope{
+		ScopeAnalyticsRead,
+		ScopeFormsRead, ScopeFormsWrite,
+		ScopeSubmissionsRead, ScopeSubmissionsWrite,
+		ScopeWebhooksRead, ScopeWebhooksWrite,
+		ScopeWorkspacesRead, ScopeWorkspacesWrite,
+	}
+}
+
+// Valid reports whether s is one of the nine scopes.
+func (s Scope) Valid() bool {
+	switch s {
+	case ScopeAnalyticsRead, ScopeFormsRead, ScopeFormsWrite,
+		ScopeSubmissionsRead, ScopeSubmissionsWrite,
+		ScopeWebhooksRead, ScopeWebhooksWrite,
+		ScopeWorkspacesRead, ScopeWorkspacesWrite:
+		return true
+	}
+	return false
+}

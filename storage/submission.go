@@ -1,0 +1,85 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Submission is one completed response (specification, "Submission").
+type Submission struct {
+	ID             ID
+	FormID         ID
+	SubmittedAt    time.Time
+	CompletionTime float64         // seconds
+	Answers        json.RawMessage // array of {field, value}
+	Metadata       json.RawMessage // object
+	Hidden         json.RawMessage // object of strings
+}
+
+// Event is what webhooks are told. Body is sent as it is, byte for byte, on
+// every attempt.
+type Event struct {
+	ID   ID
+	Type string
+	Body []byte
+}
+
+// NewSubmission is a response to store, with all that follows from it.
+type NewSubmission struct {
+	Submission Submission
+	// FormRevision is the revision that the answers were checked against.
+	FormRevision int64
+	// UniqueAnswer is a digest of the answer that must be new for the form. Nil:
+	// not checked.
+	UniqueAnswer []byte
+	// IdempotencyKey names the attempt within its form. Empty: none.
+	IdempotencyKey string
+	// Event is queued for each enabled webhook of the form, due at DueAt.
+	Event Event
+	DueAt time.Time
+}
+
+// SubmissionQuery selects submissions for a list. Since and Until are inclusive;
+// zero: no bound.
+type SubmissionQuery struct {
+	Since, Until time.Time
+	Page         Page
+}
+
+// SubmissionStore keeps responses.
+type SubmissionStore interface {
+	// Submit stores a response. In this order, and atomically under any
+	// concurrency:
+	//
+	//  1. When the form has a submission with the idempotency key, that one is
+	//     returned with replayed true, and nothing changes.
+	//  2. ErrNotFound when there is no such form or it is in the trash.
+	//  3. A *RevisionError when FormRevision is not current.
+	//  4. ErrNotFound when the form is not published.
+	//  5. ErrLimitReached when the gate's response limit is reached.
+	//  6. ErrDuplicate when a stored submission of the form has the same
+	//     UniqueAnswer.
+	//
+	// Then the row, one more submission in the funnel at SubmittedAt, the event's
+	// body once and one pending delivery for each enabled webhook of the form are
+	// all stored. Without an enabled webhook the event is not kept.
+	Submit(ctx context.Context, n NewSubmission) (s Submission, replayed bool, err error)
+
+	// SubmissionByKey returns the form's submission with this idempotency key, or
+	// ErrNotFound.
+	SubmissionByKey(ctx context.Context, form ID, idempotencyKey string) (Submission, error)
+
+	// Submission returns one submission, or ErrNotFound, also when it belongs to
+	// another form.
+	Submission(ctx context.Context, who Actor, form, id ID) (Submission, error)
+
+	// Submissions lists newest first by (SubmittedAt, ID), or returns ErrNotFound
+	// when the form is not accessible.
+	Submissions(ctx context.Context, who Actor, form ID, q SubmissionQuery) ([]Submission, error)
+
+	// DeleteSubmission removes a submission for good, with its idempotency key,
+	// its unique answer, its pending deliveries and the bodies of its events. The
+	// funnel stays; the response limit has room for one more.
+	DeleteSubmission(ctx context.Context, who Actor, form, id ID) error
+}

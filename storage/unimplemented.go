@@ -1,0 +1,214 @@
+package storage
+
+import (
+	"context"
+	"time"
+)
+
+// Unimplemented is embedded by every implementation of [Storage]. Each of its
+// methods returns [ErrUnimplemented].
+type Unimplemented struct{}
+
+var _ Storage = Unimplemented{}
+
+func (Unimplemented) embedUnimplemented() {}
+
+// CreateWorkspace returns [ErrUnimplemented].
+func (Unimplemented) CreateWorkspace(context.Context, Workspace, int) error {
+	return ErrUnimplemented
+}
+
+// Workspace returns [ErrUnimplemented].
+func (Unimplemented) Workspace(context.Context, Actor, ID) (Workspace, error) {
+	return Workspace{}, ErrUnimplemented
+}
+
+// Workspaces returns [ErrUnimplemented].
+func (Unimplemented) Workspaces(context.Context, Actor, Page) ([]Workspace, error) {
+	return nil, ErrUnimplemented
+}
+
+// UpdateWorkspace returns [ErrUnimplemented].
+func (Unimplemented) UpdateWorkspace(context.Context, Actor, ID, WorkspaceChange) (Workspace, error) {
+	return Workspace{}, ErrUnimplemented
+}
+
+// DeleteWorkspace returns [ErrUnimplemented].
+func (Unimplemented) DeleteWorkspace(context.Context, Actor, ID, time.Time) error {
+	return ErrUnimplemented
+}
+
+// SetMember returns [ErrUnimplemented].
+func (Unimplemented) SetMember(context.Context, ID, ID, bool) error {
+	return ErrUnimplemented
+}
+
+// Members returns [ErrUnimplemented].
+func (Unimplemented) Members(context.Context, ID) ([]ID, error) {
+	return nil, ErrUnimplemented
+}
+
+// CreateForm returns [ErrUnimplemented].
+func (Unimplemented) CreateForm(context.Context, Actor, Form) error {
+	return ErrUnimplemented
+}
+
+// Form returns [ErrUnimplemented].
+func (Unimplemented) Form(context.Context, Actor, ID) (Form, error) {
+	return Form{}, ErrUnimplemented
+}
+
+// FormByPublicID returns [ErrUnimplemented].
+func (Unimplemented) FormByPublicID(context.Context, string) (Form, error) {
+	return Form{}, ErrUnimplemented
+}
+
+// Forms returns [ErrUnimplemented].
+func (Unimplemented) Forms(context.Context, Actor, FormQuery) ([]Form, error) {
+	return nil, ErrUnimplemented
+}
+
+// UpdateForm returns [ErrUnimplemented].
+func (Unimplemented) UpdateForm(context.Context, Actor, ID, FormChange) (Form, error) {
+	return Form{}, ErrUnimplemented
+}
+
+// TrashForm returns [ErrUnimplemented].
+func (Unimplemented) TrashForm(context.Context, Actor, ID, time.Time) error {
+	return ErrUnimplemented
+}
+
+// RestoreForm returns [ErrUnimplemented].
+func (Unimplemented) RestoreForm(context.Context, ID, ID, time.Time) error {
+	return ErrUnimplemented
+}
+
+// Submit returns [ErrUnimplemented].
+func (Unimplemented) Submit(context.Context, NewSubmission) (Submission, bool, error) {
+	return Submission{}, false, ErrUnimplemented
+}
+
+// SubmissionByKey returns [ErrUnimplemented].
+func (Unimplemented) SubmissionByKey(context.Context, ID, string) (Submission, error) {
+	return Submission{}, ErrUnimplemented
+}
+
+// Submission returns [ErrUnimplemented].
+func (Unimplemented) Submission(context.Context, Actor, ID, ID) (Submission, error) {
+	return Submission{}, ErrUnimplemented
+}
+
+// Submissions returns [ErrUnimplemented].
+func (Unimplemented) Submissions(context.Context, Actor, ID, SubmissionQuery) ([]Submission, error) {
+	return nil, ErrUnimplemented
+}
+
+// DeleteSubmission returns [ErrUnimplemented].
+func (Unimplemented) DeleteSubmission(context.Context, Actor, ID, ID) error {
+	return ErrUnimplemented
+}
+
+// CountFunnel returns [ErrUnimplemented].
+func (Unimplemented) CountFunnel(context.Context, ID, time.Time, Counts) error {
+	return ErrUnimplemented
+}
+
+// Funnel returns [ErrUnimplemented].
+func (Unimplemented) Funnel(context.Context, Actor, ID, time.Time, time.Time) (Funnel, error) {
+	return Funnel{}, ErrUnimplemented
+}
+
+// SetLifetimeCounters returns [ErrUnimplemented].
+func (Unimplemented) SetLifetimeCounters(context.Context, ID, Counters) error {
+	return ErrUnimplemented
+}
+
+// CreateWebhook returns [ErrUnimplemented].
+func (Unimplemented) CreateWebhook(context.Context, Actor, Webhook, int) error {
+	return ErrUnimplemented
+}
+
+// Webhook returns [ErrUnimplemented].
+func (Unimplemented) Webhook(context.Context, Actor, ID) (Webhook, error) {
+	return Webhook{}, ErrUnimplemented
+}
+
+// Webhooks returns [ErrUnimplemented].
+func (Unimplemented) Webhooks(context.Context, Actor, Page) ([]Webhook, error) {
+	return nil, ErrUnimplemented
+}
+
+// UpdateWebhook returns [ErrUnimplemented].
+func (Unimplemented) UpdateWebhook(context.Context, Actor, ID, WebhookChange) (Webhook, error) {
+	return Webhook{}, ErrUnimplemented
+}
+
+// DeleteWebhook returns [ErrUnimplemented].
+func (Unimplemented) DeleteWebhook(context.Context, Actor, ID) error {
+	return ErrUnimplemented
+}
+
+// Attempts returns [ErrUnimplemented].
+func (Unimplemented) Attempts(context.Context, Actor, ID, int) ([]Attempt, error) {
+	return nil, ErrUnimplemented
+}
+
+// Enqueue returns [ErrUnimplemented].
+func (Unimplemented) Enqueue(context.Context, ID, Event, time.Time) error {
+	return ErrUnimplemented
+}
+
+// Redeliver returns [ErrUnimplemented].
+func (Unimplemented) Redeliver(context.Context, ID, ID, time.Time) error {
+	return ErrUnimplemented
+}
+
+// ClaimDeliveries returns [ErrUnimplemented].
+func (Unimplemented) ClaimDeliveries(context.Context, ClaimParams) ([]Delivery, error) {
+	return nil, ErrUnimplemented
+}
+
+// FinishDeliveries returns [ErrUnimplemented].
+func (Unimplemented) FinishDeliveries(context.Context, []Result, int) ([]Lease, error) {
+	return nil, ErrUnimplemented
+}
+
+// QueueStats returns [ErrUnimplemented].
+func (Unimplemented) QueueStats(context.Context, time.Time) (QueueStats, error) {
+	return QueueStats{}, ErrUnimplemented
+}
+
+// CreateKey returns [ErrUnimplemented].
+func (Unimplemented) CreateKey(context.Context, User, Key, [32]byte, int) error {
+	return ErrUnimplemented
+}
+
+// KeyByHash returns [ErrUnimplemented].
+func (Unimplemented) KeyByHash(context.Context, [32]byte) (Key, User, error) {
+	return Key{}, User{}, ErrUnimplemented
+}
+
+// Keys returns [ErrUnimplemented].
+func (Unimplemented) Keys(context.Context, ID) ([]Key, error) {
+	return nil, ErrUnimplemented
+}
+
+// RevokeKey returns [ErrUnimplemented].
+func (Unimplemented) RevokeKey(context.Context, ID, ID, time.Time) error {
+	return ErrUnimplemented
+}
+
+// FormForKey returns [ErrUnimplemented].
+func (Unimplemented) FormForKey(context.Context, [32]byte, ID) (Key, User, *Form, error) {
+	return Key{}, User{}, nil, ErrUnimplemented
+}
+
+// TouchKeys returns [ErrUnimplemented].
+func (Unimplemented) TouchKeys(context.Context, map[ID]time.Time) error {
+	return ErrUnimplemented
+}
+
+// Sweep returns [ErrUnimplemented].
+func (Unimplemented) Sweep(context.Context, SweepParams) (Swept, error) {
+	return Swept{}, ErrUnimplemented
+}

@@ -1,0 +1,75 @@
+package storage
+
+import (
+	"context"
+	"time"
+)
+
+// Webhook is where the events of a form are sent (specification, "Webhook").
+type Webhook struct {
+	ID      ID
+	FormID  ID
+	URL     string
+	Enabled bool
+	// Secret is the signing secret, sealed or not as the caller chose. Empty: none.
+	Secret    []byte
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// WebhookChange says what to change; nil members stay. A pointer to an empty
+// Secret removes it. At becomes UpdatedAt.
+type WebhookChange struct {
+	URL     *string
+	Enabled *bool
+	Secret  *[]byte
+	At      time.Time
+}
+
+// Attempt is one try to deliver an event, as kept in a webhook's history.
+type Attempt struct {
+	ID           ID
+	WebhookID    ID
+	EventID      ID
+	EventType    string
+	SubmissionID ID  // zero: a test event
+	Attempt      int // 1 is the first
+	Status       int // HTTP status, 0: no response
+	Success      bool
+	Error        string // class of the failure; empty on success
+	Duration     time.Duration
+	CreatedAt    time.Time
+	// NextAttemptAt is when the event is tried again. Zero: never, the delivery has
+	// ended.
+	NextAttemptAt time.Time
+}
+
+// WebhookStore keeps webhooks and the history of their deliveries. A webhook is
+// accessible to whom its form is; those of forms in the trash are ErrNotFound
+// and in no list.
+type WebhookStore interface {
+	// CreateWebhook adds w. It MUST return ErrNotFound when the form is not
+	// accessible, ErrLimitReached when the form has max webhooks or more, also
+	// when several calls run at once, and ErrConflict when w.ID is taken. A max
+	// below 1 is no limit.
+	CreateWebhook(ctx context.Context, who Actor, w Webhook, max int) error
+
+	// Webhook returns one webhook, or ErrNotFound.
+	Webhook(ctx context.Context, who Actor, id ID) (Webhook, error)
+
+	// Webhooks lists the webhooks of all accessible forms, newest first by
+	// (CreatedAt, ID).
+	Webhooks(ctx context.Context, who Actor, page Page) ([]Webhook, error)
+
+	// UpdateWebhook changes one webhook and returns it as it is then. Disabling it
+	// ends its pending deliveries. A new URL also clears the destination's count
+	// of failures and its pause.
+	UpdateWebhook(ctx context.Context, who Actor, id ID, c WebhookChange) (Webhook, error)
+
+	// DeleteWebhook removes a webhook, its pending deliveries and its history.
+	DeleteWebhook(ctx context.Context, who Actor, id ID) error
+
+	// Attempts returns the webhook's newest attempts by (CreatedAt, ID), at most
+	// max, or ErrNotFound.
+	Attempts(ctx context.Context, who Actor, webhook ID, max int) ([]Attempt, error)
+}
