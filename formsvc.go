@@ -1,0 +1,183 @@
+package formsvc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/formsvc/formsvc/handler"
+	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/ratelimit"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+// Names that hosts use and that live in the packages below.
+type (
+	// ID names a record: 24 hexadecimal digits on the wire.
+	ID = storage.ID
+	// User is the owner of API keys.
+	User = storage.User
+	// Key is what is kept of an API key: everything but the key itself.
+	Key = storage.Key
+	// Workspace is a set of forms with an owner and members.
+	Workspace = storage.Workspace
+	// Form is a form as it is stored.
+	Form = storage.Form
+	// Submission is a stored response.
+	Submission = storage.Submission
+	// Counters are totals from before events were counted one by one.
+	Counters = storage.Counters
+	// Scope is one permission of an API key.
+	Scope = storage.Scope
+	// Principal is who an API key belongs to.
+	Principal = handler.Principal
+	// KeyResolver finds out whose key a request carries.
+	KeyResolver = handler.KeyResolver
+	// Limits are the sizes that a host may change.
+	Limits = handler.Limits
+	// AnswerError lists everything that is wrong with a response.
+	AnswerError = schema.Error
+)
+
+// Errors of the Go calls. Compare with [errors.Is].
+var (
+	// ErrInvalidKey is what a [KeyResolver] returns for a key it does not accept.
+	ErrInvalidKey = handler.ErrInvalidKey
+	// ErrNotFound: there is no such record, or it is in the trash.
+	ErrNotFound = storage.ErrNotFound
+	// ErrConflict: the current state does not allow the call.
+	ErrConflict = storage.ErrConflict
+	// ErrDuplicate: the form has that answer to its duplicateField already.
+	ErrDuplicate = storage.ErrDuplicate
+	// ErrLimitReached: the owner has as many as are allowed.
+	ErrLimitReached = storage.ErrLimitReached
+	// ErrClosed: the form takes no more responses.
+	ErrClosed = errors.New("formsvc: the form is closed")
+)
+
+// Service is the form service: the handler of the HTTP API, the Go calls that a
+// host needs beside it, and the dispatcher of webhooks. It is safe for concurrent
+// use. Make one with [New].
+type Service struct {
+	storage    storage.Storage
+	handler    *handler.Handler
+	dispatcher *webhooks.Dispatcher
+	limiter    *ratelimit.Limiter
+	keys       *keyring
+	ownKeys    bool       // keys are resolved by keys, not by the host
+	forms      *formCache // nil on a copy made by Using
+	limits     Limits
+	logger     *slog.Logger
+	clock      func() time.Time
+	ids        *objectid.Source
+	borrowed   bool // made by Using: the host commits, and wakes the dispatcher then
+}
+
+// New returns a service. [WithStorage] is required; everything else has a default.
+// It reports every fault of the options at once, starts no goroutine and opens no
+// connection.
+func New(opts ...Option) (*Service, error) {
+	o := defaults()
+	var faults []error
+	for _, opt := range opts {
+		if opt != nil {
+			faults = append(faults, opt(&o))
+		}
+	}
+	faults = append(faults, o.validate())
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+
+	s := &Service{
+		storage: o.storage,
+		limiter: o.limiter,
+		forms:   newFormCache(),
+		ownKeys: o.resolver == nil,
+		limits:  o.limits,
+		logger:  o.logger,
+		clock:   o.clock,
+		ids:     objectid.NewSource(),
+	}
+	var err error
+	s.dispatcher, err = webhooks.New(webhooks.Params{
+		Store: o.storage, Config: o.webhooks, Secrets: o.secrets, Logger: o.logger, Now: o.clock,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("formsvc: %w", err)
+	}
+	s.keys = newKeyring(o.keyPrefix, o.storage, o.clock, o.logger)
+	config := handler.Config{
+		Storage:    o.storage,
+		Resolver:   o.resolver,
+		Credential: o.credential,
+		Limiter:    o.limiter,
+		URLs: destinations{webhooks.NewGuard(webhooks.GuardConfig{
+			AllowedNetworks: o.webhooks.AllowedNetworks, Resolver: o.webhooks.Resolver,
+		})},
+		SealSecret:  o.secrets.Seal,
+		BasePath:    o.basePath,
+		BaseURL:     o.baseURL,
+		BaseURLFunc: o.baseURLFunc,
+		Limits:      o.limits,
+		Logger:      o.logger,
+		Now:         o.clock,
+		NewID:       s.ids.New,
+	}
+	if s.ownKeys {
+		config.Resolver = s.keys
+	}
+	if s.handler, err = handler.New(config); err != nil {
+		return nil, fmt.Errorf("formsvc: %w", err)
+	}
+	return s, nil
+}
+
+// ServeHTTP serves the HTTP API. Mount the service at its base path, with or
+// without a prefix stripped, or at the root of a server.
+func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Dispatcher returns what sends webhooks, always the same one. The host runs it:
+// without a Run, deliveries wait in the storage.
+func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
+
+// Using returns a cheap copy of the service on another store, most of all the
+// host's own transaction:
+//
+//	svc.Using(postgres.New(tx)).Submit(ctx, response)
+//
+// The copy shares the dispatcher, the rate limiter and the rest; it need not be
+// closed. What it queues is sent after the host's commit: call
+// Dispatcher().Wake() then, or wait for the next poll.
+func (s *Service) Using(st storage.Storage) *Service {
+	copied := *s
+	copied.storage = st
+	copied.keys = s.keys.using(st)
+	copied.forms = nil
+	copied.borrowed = true
+	if s.ownKeys {
+		copied.handler = s.handler.On(st, copied.keys)
+	} else {
+		copied.handler = s.handler.On(st, nil)
+	}
+	return &copied
+}
+
+// Close stops what the service started lazily and writes the last uses of keys
+// that are still pending. It never closes what the host gave. It may be called
+// more than once. A running Dispatcher is stopped by its own context.
+func (s *Service) Close(ctx context.Context) error {
+	err := s.keys.close(ctx)
+	if s.limiter != nil {
+		err = errors.Join(err, s.limiter.Close(ctx))
+	}
+	return err
+}
+
+// now is the time of a record that is made now: UTC and whole seconds.
+func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Second) }

@@ -1,0 +1,209 @@
+package formsvc
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"log/slog"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/handler"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// maxKeys is how many active, unexpired keys a user may hold (specification,
+// "Limits").
+const maxKeys = 20
+
+// KeyRequest asks for an API key.
+type KeyRequest struct {
+	// User owns the key. User.ID is required; Name and Email are what GET /me
+	// shows, and replace what an earlier key of the user brought.
+	User User
+	// Name tells the user's keys apart. 1 to 120 characters.
+	Name string
+	// Scopes are what the key may do. At least one.
+	Scopes []Scope
+	// ExpiresAt ends the key. Nil: never.
+	ExpiresAt *time.Time
+}
+
+// IssuedKey is a new key. Secret is the whole key; it is shown here once and
+// cannot be had again.
+type IssuedKey struct {
+	Key    Key
+	Secret string
+}
+
+// CreateKey makes an API key (specification, "Authentication"). It returns
+// [ErrLimitReached] when the user holds 20 active, unexpired keys already, also
+// when several calls run at once.
+func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error) {
+	now := s.now()
+	k := Key{
+		ID:        s.ids.New(now),
+		UserID:    r.User.ID,
+		Name:      strings.TrimSpace(r.Name),
+		Scopes:    slices.Compact(slices.Sorted(slices.Values(r.Scopes))),
+		CreatedAt: now,
+	}
+	if r.ExpiresAt != nil {
+		k.ExpiresAt = r.ExpiresAt.UTC().Truncate(time.Second)
+	}
+	if err := checkKey(k, r.ExpiresAt != nil); err != nil {
+		return IssuedKey{}, fmt.Errorf("formsvc: key request: %w", err)
+	}
+	secret := s.keys.generate()
+	k.Prefix = secret[:len(s.keys.start)+displayed]
+	if err := s.storage.CreateKey(ctx, r.User, k, sha256.Sum256([]byte(secret)), maxKeys); err != nil {
+		return IssuedKey{}, err
+	}
+	return IssuedKey{Key: k, Secret: secret}, nil
+}
+
+func checkKey(k Key, expires bool) error {
+	var faults []error
+	if k.UserID.IsZero() {
+		faults = append(faults, errors.New("the user has no id"))
+	}
+	if n := utf8.RuneCountInString(k.Name); n < 1 || n > 120 || !utf8.ValidString(k.Name) || strings.ContainsRune(k.Name, 0) {
+		faults = append(faults, errors.New("the name must have 1 to 120 characters"))
+	}
+	if len(k.Scopes) == 0 {
+		faults = append(faults, errors.New("there is no scope"))
+	}
+	for _, scope := range k.Scopes {
+		if !scope.Valid() {
+			faults = append(faults, fmt.Errorf("there is no scope %q", scope))
+		}
+	}
+	if expires && !k.ExpiresAt.After(k.CreatedAt) {
+		faults = append(faults, errors.New("the expiration is not in the future"))
+	}
+	return errors.Join(faults...)
+}
+
+// Keys lists a user's keys, newest first, revoked and expired ones included.
+func (s *Service) Keys(ctx context.Context, userID ID) ([]Key, error) {
+	return s.storage.Keys(ctx, userID)
+}
+
+// RevokeKey ends a key; it takes effect with the next request. It returns
+// [ErrNotFound] when the user has no such key. Revoking twice is no error.
+func (s *Service) RevokeKey(ctx context.Context, userID, keyID ID) error {
+	return s.storage.RevokeKey(ctx, userID, keyID, s.now())
+}
+
+// keyring knows the format of built-in keys and resolves them. It is the default
+// [KeyResolver].
+type keyring struct {
+	start string // what every key begins with
+	store storage.KeyStore
+	clock func() time.Time
+	uses  *lastUses
+}
+
+func newKeyring(prefix string, store storage.KeyStore, clock func() time.Time, logger *slog.Logger) *keyring {
+	return &keyring{start: prefix + "_live_", store: store, clock: clock, uses: newLastUses(store, logger)}
+}
+
+// using is the keyring on another store. Last uses are still written to the first
+// one: the other may be a transaction that is over when they are.
+func (k *keyring) using(store storage.KeyStore) *keyring {
+	copied := *k
+	copied.store = store
+	return &copied
+}
+
+func (k *keyring) close(ctx context.Context) error { return k.uses.close(ctx) }
+
+const (
+	base62       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	randomDigits = 43 // 32 bytes in base62
+	checkDigits  = 6  // a CRC-32 in base62
+	displayed    = 6  // digits of the secret that are kept for display
+)
+
+// generate makes a key: the start, 32 random bytes in base62, and a checksum of
+// both, by which a mistyped key is refused without a look-up.
+func (k *keyring) generate() string {
+	var random [32]byte
+	rand.Read(random[:]) // never fails, says its documentation
+	b := append([]byte(k.start), make([]byte, randomDigits)...)
+	n, radix, digit := new(big.Int).SetBytes(random[:]), big.NewInt(62), new(big.Int)
+	for i := len(b) - 1; i >= len(k.start); i-- {
+		n.DivMod(n, radix, digit)
+		b[i] = base62[digit.Int64()]
+	}
+	return string(appendChecksum(b))
+}
+
+func appendChecksum(b []byte) []byte {
+	sum := crc32.ChecksumIEEE(b)
+	b = append(b, "000000"...)
+	for i := len(b) - 1; sum > 0; i-- {
+		b[i] = base62[sum%62]
+		sum /= 62
+	}
+	return b
+}
+
+// wellFormed reports whether a key has the service's format and checksum.
+func (k *keyring) wellFormed(key string) bool {
+	if len(key) != len(k.start)+randomDigits+checkDigits || !strings.HasPrefix(key, k.start) {
+		return false
+	}
+	var sum [64]byte
+	body := len(key) - checkDigits
+	return string(appendChecksum(append(sum[:0], key[:body]...))) == key
+}
+
+// ResolveKey implements [KeyResolver].
+func (k *keyring) ResolveKey(ctx context.Context, key string) (Principal, error) {
+	if !k.wellFormed(key) {
+		return Principal{}, ErrInvalidKey
+	}
+	stored, user, err := k.store.KeyByHash(ctx, sha256.Sum256([]byte(key)))
+	return k.principal(stored, user, err)
+}
+
+// FormForKey is ResolveKey with the form of the request in the same step.
+func (k *keyring) FormForKey(ctx context.Context, key string, form storage.ID) (Principal, *storage.Form, error) {
+	if !k.wellFormed(key) {
+		return Principal{}, nil, ErrInvalidKey
+	}
+	stored, user, f, err := k.store.FormForKey(ctx, sha256.Sum256([]byte(key)), form)
+	principal, err := k.principal(stored, user, err)
+	if err != nil {
+		return Principal{}, nil, err
+	}
+	return principal, f, nil
+}
+
+func (k *keyring) principal(stored Key, user User, err error) (handler.Principal, error) {
+	if errors.Is(err, storage.ErrNotFound) {
+		return Principal{}, ErrInvalidKey
+	}
+	if err != nil {
+		return Principal{}, err
+	}
+	now := k.clock()
+	if !stored.RevokedAt.IsZero() || !stored.ExpiresAt.IsZero() && !now.Before(stored.ExpiresAt) {
+		return Principal{}, ErrInvalidKey
+	}
+	k.uses.note(stored, now)
+	return Principal{
+		KeyID:  stored.ID.String(),
+		UserID: user.ID,
+		Name:   user.Name,
+		Email:  user.Email,
+		Scopes: stored.Scopes,
+	}, nil
+}

@@ -1,0 +1,202 @@
+package formsvc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Response is what a respondent submits.
+type Response struct {
+	FormID ID
+	// Answers come from the respondent, by block id. Their shapes are in the
+	// README; what is left out is unanswered.
+	Answers map[string]json.RawMessage
+	// HostAnswers come from the host, by block id: payment, file_upload and
+	// signature. Only the host may say these, or respondents forge them.
+	HostAnswers map[string]json.RawMessage
+	// Hidden are the hidden fields. Names that the form does not declare are
+	// dropped.
+	Hidden   map[string]string
+	Metadata Metadata
+	// CompletionTime is how long the respondent took, in seconds.
+	CompletionTime float64
+	// IdempotencyKey names this attempt within the form: a repeated Submit returns
+	// the first result, whatever its content. Empty: none. At most 255 bytes.
+	IdempotencyKey string
+}
+
+// Metadata is what is known about where a response came from. Values that are
+// longer than 1,000 characters are cut. Of UTM the keys campaign, content, medium,
+// source and term are kept.
+type Metadata struct {
+	Country, Device, UserAgent string
+	UTM                        map[string]string
+}
+
+// maxRaces bounds how often a submit is checked again because the form changed
+// meanwhile.
+const maxRaces = 100
+
+// Submit checks a response and stores it, in one atomic step with the funnel
+// count, the response limit, the duplicate check, and one queued delivery for
+// each enabled webhook of the form.
+//
+// Errors: an [*AnswerError] that lists every fault; [ErrNotFound] when the form
+// does not exist, is a draft or is in the trash; [ErrClosed] when it takes no
+// more responses; [ErrDuplicate] when the answer to settings.duplicateField is
+// not new. After [storage.ErrOutcomeUnknown] the response may or may not be
+// stored: repeat the call with the same IdempotencyKey.
+func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
+	form, fresh, err := s.compiledForm(ctx, r.FormID)
+	for range maxRaces {
+		if err != nil {
+			return Submission{}, err
+		}
+		n, refused := s.newSubmission(form, r)
+		if refused == nil {
+			stored, replayed, err := s.storage.Submit(ctx, n)
+			if !errors.Is(err, storage.ErrRevisionMismatch) {
+				if err == nil && !replayed && !s.borrowed {
+					s.dispatcher.Wake()
+				}
+				return stored, submitError(err)
+			}
+		} else if fresh {
+			return s.replay(ctx, r, refused)
+		}
+		// The cached form is behind, or may be: what it refuses, the current one may
+		// accept.
+		form, err = s.readForm(ctx, r.FormID)
+		fresh = true
+	}
+	return Submission{}, storage.ErrUnavailable
+}
+
+func submitError(err error) error {
+	if errors.Is(err, storage.ErrLimitReached) {
+		return ErrClosed
+	}
+	return err
+}
+
+// replay returns the first result of an idempotency key, else the refusal.
+func (s *Service) replay(ctx context.Context, r Response, refused error) (Submission, error) {
+	if r.IdempotencyKey == "" || checkIdempotencyKey(r.IdempotencyKey) != nil {
+		return Submission{}, refused
+	}
+	stored, err := s.storage.SubmissionByKey(ctx, r.FormID, r.IdempotencyKey)
+	if errors.Is(err, storage.ErrNotFound) {
+		return Submission{}, refused
+	}
+	return stored, err
+}
+
+// newSubmission checks a response against a form and makes the record of it.
+func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubmission, error) {
+	clock := s.clock().UTC()
+	switch {
+	case form.status != storage.StatusPublished:
+		return storage.NewSubmission{}, ErrNotFound
+	case schema.Gate(form.gate).IsClosed(false, clock):
+		return storage.NewSubmission{}, ErrClosed
+	}
+	answers, err := form.answers.Check(schema.AnswerInput{
+		Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden,
+	})
+	if err := mergeViolations(err, checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
+		return storage.NewSubmission{}, err
+	}
+	now := s.now()
+	submission := Submission{
+		ID:             s.ids.New(now),
+		FormID:         r.FormID,
+		SubmittedAt:    now,
+		CompletionTime: r.CompletionTime,
+		Answers:        answers.List,
+		Metadata:       appendMetadata(nil, r.Metadata),
+		Hidden:         answers.Hidden,
+	}
+	event := s.ids.New(now)
+	return storage.NewSubmission{
+		Submission:     submission,
+		FormRevision:   form.revision,
+		UniqueAnswer:   answers.Unique,
+		IdempotencyKey: r.IdempotencyKey,
+		Event: storage.Event{
+			ID:   event,
+			Type: eventResponseCompleted,
+			Body: eventBody(event, submission, answers.ByField),
+		},
+		DueAt: clock,
+	}, nil
+}
+
+func checkCompletionTime(seconds float64) error {
+	if seconds < 0 || math.IsNaN(seconds) || math.IsInf(seconds, 0) {
+		return violation("/completion_time", schema.CodeOutOfRange, "must be a number of seconds, 0 or more")
+	}
+	return nil
+}
+
+func checkIdempotencyKey(key string) error {
+	if len(key) > 255 {
+		return violation("/idempotency_key", schema.CodeTooLong, "must have at most 255 bytes")
+	}
+	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
+		return violation("/idempotency_key", schema.CodeBadFormat, "must be text without U+0000")
+	}
+	return nil
+}
+
+func violation(path, code, message string) error {
+	return &AnswerError{Violations: []schema.Violation{{Path: path, Code: code, Message: message}}}
+}
+
+// mergeViolations joins answer errors into one; any other error comes first.
+func mergeViolations(errs ...error) error {
+	var merged AnswerError
+	for _, err := range errs {
+		var answers *AnswerError
+		switch {
+		case err == nil:
+		case errors.As(err, &answers):
+			merged.Violations = append(merged.Violations, answers.Violations...)
+		default:
+			return err
+		}
+	}
+	if len(merged.Violations) == 0 {
+		return nil
+	}
+	return &merged
+}
+
+// RecordView counts one view of a form. It returns [ErrNotFound] when there is no
+// such form.
+func (s *Service) RecordView(ctx context.Context, formID ID) error {
+	return s.storage.CountFunnel(ctx, formID, s.clock().UTC(), storage.Counts{Views: 1})
+}
+
+// RecordStart counts one respondent who began to fill in a form. It returns
+// [ErrNotFound] when there is no such form.
+func (s *Service) RecordStart(ctx context.Context, formID ID) error {
+	return s.storage.CountFunnel(ctx, formID, s.clock().UTC(), storage.Counts{Starts: 1})
+}
+
+// SetLifetimeCounters sets totals from before the form's events were counted one
+// by one, for a form that was brought from elsewhere. They are added to the
+// metrics of the period "all", which then are marked as estimated. All zero
+// removes them. It returns [ErrNotFound] when there is no such form.
+func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters) error {
+	if c.Views < 0 || c.Starts < 0 || c.Submissions < 0 {
+		return errors.New("formsvc: a lifetime counter is negative")
+	}
+	return s.storage.SetLifetimeCounters(ctx, formID, c)
+}

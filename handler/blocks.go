@@ -1,0 +1,202 @@
+package handler
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// listBlocks serves both collections of the specification: questions and blocks
+// are the complete ordered top-level collection.
+func listBlocks(c *call) error {
+	f, err := c.currentForm()
+	if err != nil {
+		return err
+	}
+	c.setETag(f.Revision)
+	return c.blockList(f.Definition.Blocks)
+}
+
+func (c *call) blockList(blocks json.RawMessage) error {
+	return c.body(200, func(b []byte) []byte {
+		b = append(b, `{"items":`...)
+		b = append(b, blocks...)
+		return append(b, '}')
+	})
+}
+
+func getBlock(c *call) error {
+	id, err := c.param("blockId")
+	if err != nil {
+		return err
+	}
+	f, err := c.currentForm()
+	if err != nil {
+		return err
+	}
+	blocks, err := schema.StoredBlocks(f.Definition.Blocks)
+	if err != nil {
+		return err
+	}
+	block, ok := blocks.Get(id)
+	if !ok {
+		return errNotFound
+	}
+	c.setETag(f.Revision)
+	return c.block(200, block)
+}
+
+func (c *call) block(status int, block json.RawMessage) error {
+	return c.body(status, func(b []byte) []byte { return append(b, block...) })
+}
+
+func createBlock(c *call) error {
+	body, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	added, err := c.h.writes.Block(body)
+	if err != nil {
+		return err
+	}
+	added = added.WithTypesFrom(nil)
+	updated, err := c.changeStoredBlocks(func(stored *schema.Blocks, hidden json.RawMessage) (*schema.Blocks, error) {
+		if stored.HasAnyOf(added) {
+			return nil, errBlockExists
+		}
+		if err := schema.CheckHiddenNames(added, hidden, "/block", ""); err != nil {
+			return nil, err
+		}
+		return c.h.writes.Append(stored, added)
+	})
+	if err != nil {
+		return err
+	}
+	block := added.Items()[0]
+	c.setETag(updated.Revision)
+	c.setLocation(c.h.base(c.r) + "/forms/" + updated.ID.String() + "/blocks/" + escapeSegment(idOf(block)))
+	return c.block(201, block)
+}
+
+func idOf(block json.RawMessage) string {
+	var named struct{ ID string }
+	// It was validated: there is an id, and it is a string.
+	_ = json.Unmarshal(block, &named)
+	return named.ID
+}
+
+// escapeSegment escapes an id for use in a path. A segment of only dots would be
+// taken for a step in the path, even by clients that escape the rest.
+func escapeSegment(id string) string {
+	if id == "." || id == ".." {
+		return strings.ReplaceAll(id, ".", "%2E")
+	}
+	return url.PathEscape(id)
+}
+
+func replaceBlocks(c *call) error {
+	body, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	blocks, err := c.h.writes.Blocks(body)
+	if err != nil {
+		return err
+	}
+	updated, err := c.changeStoredBlocks(func(stored *schema.Blocks, hidden json.RawMessage) (*schema.Blocks, error) {
+		return blocks.WithTypesFrom(stored), schema.CheckHiddenNames(blocks, hidden, "/blocks", "")
+	})
+	if err != nil {
+		return err
+	}
+	c.setETag(updated.Revision)
+	return c.blockList(updated.Definition.Blocks)
+}
+
+func updateBlock(c *call) error {
+	id, err := c.blockID()
+	if err != nil {
+		return err
+	}
+	body, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	patch, err := c.h.writes.BlockPatch(body)
+	if err != nil {
+		return err
+	}
+	var block json.RawMessage
+	updated, err := c.changeStoredBlocks(func(stored *schema.Blocks, hidden json.RawMessage) (*schema.Blocks, error) {
+		patched, ok, err := c.h.writes.Apply(stored, id, patch)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, errNotFound
+		}
+		block, _ = patched.Get(id)
+		return patched, schema.CheckHiddenNames(patched, hidden, "/block", "")
+	})
+	if err != nil {
+		return err
+	}
+	c.setETag(updated.Revision)
+	return c.block(200, block)
+}
+
+func deleteBlock(c *call) error {
+	id, err := c.blockID()
+	if err != nil {
+		return err
+	}
+	updated, err := c.changeStoredBlocks(func(stored *schema.Blocks, _ json.RawMessage) (*schema.Blocks, error) {
+		left, ok := stored.Without(id)
+		if !ok {
+			return nil, errNotFound
+		}
+		return left, nil
+	})
+	if err != nil {
+		return err
+	}
+	c.setETag(updated.Revision)
+	c.noContent()
+	return nil
+}
+
+// blockID is the block id of a path that is to be written to.
+func (c *call) blockID() (string, error) {
+	id, err := c.param("blockId")
+	if err != nil {
+		return "", err
+	}
+	return id, c.h.writes.CheckBlockID(id)
+}
+
+// changeStoredBlocks replaces the blocks of the path's form by what compute makes
+// of them.
+func (c *call) changeStoredBlocks(compute func(stored *schema.Blocks, hidden json.RawMessage) (*schema.Blocks, error)) (storage.Form, error) {
+	id, err := c.idParam("formId")
+	if err != nil {
+		return storage.Form{}, err
+	}
+	at := c.h.now()
+	return c.updateFrom(id, func(f *storage.Form) (storage.FormChange, error) {
+		stored, err := schema.StoredBlocks(f.Definition.Blocks)
+		if err != nil {
+			return storage.FormChange{}, err
+		}
+		blocks, err := compute(stored, f.Definition.HiddenFields)
+		if err != nil {
+			return storage.FormChange{}, err
+		}
+		return storage.FormChange{
+			Definition: storage.Definition{Blocks: blocks.Raw(), Format: schema.Format},
+			At:         at,
+		}, nil
+	})
+}

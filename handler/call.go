@@ -1,0 +1,106 @@
+package handler
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// call is one request on its way through the handler.
+type call struct {
+	h  *Handler
+	w  http.ResponseWriter
+	r  *http.Request
+	id string // the request id
+
+	op        *operation
+	route     chi.Context // the path parameters
+	principal Principal
+
+	form      *storage.Form // read together with the key; nil when not accessible
+	formKnown bool          // form was asked for and may be relied on
+
+	wrote bool
+}
+
+func (c *call) ctx() context.Context { return c.r.Context() }
+
+func (c *call) actor() storage.Actor { return storage.As(c.principal.UserID) }
+
+func (c *call) operation() string {
+	if c.op == nil {
+		return ""
+	}
+	return c.op.id
+}
+
+// param returns a path parameter as the caller meant it. Routing is done on the
+// escaped path.
+func (c *call) param(name string) (string, error) {
+	value, err := url.PathUnescape(c.route.URLParam(name))
+	if err != nil {
+		return "", errNotFound
+	}
+	return value, nil
+}
+
+// idParam returns a path parameter that is an id. A malformed one names nothing.
+func (c *call) idParam(name string) (storage.ID, error) {
+	value, err := c.param(name)
+	if err != nil {
+		return storage.ID{}, err
+	}
+	id, err := storage.ParseID(value)
+	if err != nil {
+		return storage.ID{}, errNotFound
+	}
+	return id, nil
+}
+
+// buffers holds bodies under construction. A large one is left to the garbage
+// collector, so that one big page does not stay in memory for ever.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b }}
+
+const keepBuffer = 256 << 10
+
+// body lends a buffer to fill and writes what it holds as a JSON response.
+func (c *call) body(status int, fill func(b []byte) []byte) error {
+	p := buffers.Get().(*[]byte)
+	b := fill((*p)[:0])
+	b = append(b, '\n')
+	c.write(status, b)
+	if cap(b) <= keepBuffer {
+		*p = b
+		buffers.Put(p)
+	}
+	return nil
+}
+
+var jsonType = []string{"application/json"}
+
+func (c *call) write(status int, body []byte) {
+	h := c.w.Header()
+	h["Content-Type"] = jsonType
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	c.wrote = true
+	c.w.WriteHeader(status)
+	if c.r.Method != http.MethodHead {
+		// A client that is gone is the only fault here, and nobody is left to tell.
+		_, _ = c.w.Write(body)
+	}
+}
+
+func (c *call) noContent() {
+	c.wrote = true
+	c.w.WriteHeader(http.StatusNoContent)
+}
+
+func (c *call) setLocation(location string) {
+	c.w.Header()["Location"] = []string{location}
+}

@@ -1,0 +1,279 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+func bodyCases() []testCase {
+	return []testCase{
+		{"bodies/hostile", "A body that is no acceptable JSON is 400, for every operation that takes one, and changes nothing.", nil, func(s *session) {
+			w := s.newWorld()
+			before := w.snapshot()
+			for _, o := range writes() {
+				for _, h := range hostileBodies(s.target.Limits.Body) {
+					r := w.call(o.method, o.in(w), h.body)
+					if r.status != http.StatusBadRequest || r.errorBody().code != "MALFORMED_JSON" {
+						r.faultf("%s: status is %d, want 400 MALFORMED_JSON", h.name, r.status)
+					}
+				}
+			}
+			w.unchanged(before)
+		}},
+		{"bodies/hostile-name", "What is no acceptable JSON is 400 wherever it stands in the body.", nil, func(s *session) {
+			c := s.caller()
+			for _, value := range []string{
+				"1e1000001", "-1e309", "1" + strings.Repeat("0", 64), "0." + strings.Repeat("1", 63),
+				`"\ud800"`, `"\udc00\ud800"`, `"\ud800x"`, `"\ud83d\u0041"`, "\"\xff\"", "\"\xed\xa0\x80\"", "\"\xc0\x80\"",
+				"\"\x00\"", "\"\x1f\"", `"\x"`, `"\u12"`, "'x'", "01", "+1", ".5", "1.", "NaN", "Infinity", "tru", "[1,]", `{"a":1,}`, "/**/1",
+			} {
+				c.post("/workspaces", []byte(`{"name":`+value+`}`)).refused("MALFORMED_JSON")
+			}
+		}},
+		{"bodies/duplicate-members", "A member that stands twice in one object is 400, however it is written and however deep.", nil, func(s *session) {
+			w := s.newWorld()
+			for _, body := range []string{
+				`{"name":"a","name":"a"}`, `{"name":"a","n\u0061me":"b"}`, `{"name":"a","x":{"y":1,"y":1}}`, `{"name":"a","":1,"":2}`,
+			} {
+				w.post("/workspaces", []byte(body)).refused("MALFORMED_JSON")
+			}
+			w.patch("/forms/"+w.formID, []byte(`{"definition":{"variables":{"v":1,"v":1}}}`)).refused("MALFORMED_JSON")
+			w.put("/forms/"+w.formID+"/blocks", []byte(`{"blocks":[{"id":"x","properties":{"rule":{"a":{"b":1,"b":1}}}}]}`)).refused("MALFORMED_JSON")
+		}},
+		{"bodies/nesting", "64 levels of nesting are read, 65 are 400.", nil, func(s *session) {
+			c := s.caller()
+			c.post("/workspaces", nest(64)).refused("VALIDATION_FAILED")
+			c.post("/workspaces", nest(65)).refused("MALFORMED_JSON")
+		}},
+		{"bodies/nodes", "A body of more than 100,000 values is 400.", nil, func(s *session) {
+			c := s.caller()
+			c.post("/workspaces", zeros(99_000)).refused("VALIDATION_FAILED")
+			c.post("/workspaces", zeros(100_001)).refused("MALFORMED_JSON")
+		}},
+		{"bodies/number-length", "A number of 64 characters is read, one of 65 is 400.", nil, func(s *session) {
+			w := s.newWorld()
+			put := func(digits int) *response {
+				number := "0." + strings.Repeat("1", digits-2)
+				return w.patch("/forms/"+w.formID, []byte(`{"definition":{"variables":{"v":`+number+`}}}`))
+			}
+			put(64).want(http.StatusOK)
+			put(65).refused("MALFORMED_JSON")
+		}},
+		{"bodies/size", "A body of exactly the limit is read, one byte more is 413, with its length told or not.", nil, func(s *session) {
+			c := s.caller()
+			name := func(n int) []byte {
+				b := bytes.Repeat([]byte(" "), n)
+				copy(b, `{"name":"W"}`)
+				return b
+			}
+			limit := s.target.Limits.Body
+			chunked := func(r *request) { r.stream = true }
+			c.post("/workspaces", name(limit)).want(http.StatusCreated)
+			c.post("/workspaces", name(limit), chunked).want(http.StatusCreated)
+			c.post("/workspaces", name(limit+1)).refused("BODY_TOO_LARGE")
+			c.post("/workspaces", name(limit+1), chunked).refused("BODY_TOO_LARGE")
+			if got := len(c.get("/workspaces").want(http.StatusOK).items()); got != 2 {
+				s.errorf("there are %d workspaces, two were made", got)
+			}
+		}},
+		{"bodies/content-type", "A body needs the Content-Type application/json, or a +json one, with or without parameters.", nil, func(s *session) {
+			c := s.caller()
+			for _, good := range []string{"application/json", "application/json; charset=utf-8", "Application/JSON", "application/merge-patch+json", "application/vnd.x+json; v=1"} {
+				c.post("/workspaces", object{"name": "W"}, withHeader("Content-Type", good)).want(http.StatusCreated)
+			}
+			for _, o := range writes() {
+				w := c.nowhere()
+				for _, bad := range []string{"text/plain", "application/x-www-form-urlencoded", "application/jsonx", "text/json; x", "multipart/form-data; boundary=x", "application/xml", "json", "/", "*/*"} {
+					o.callAs(c, w, withHeader("Content-Type", bad)).refused("UNSUPPORTED_MEDIA_TYPE")
+				}
+				o.callAs(c, w, withHeader("Content-Type")).refused("UNSUPPORTED_MEDIA_TYPE")
+			}
+		}},
+		{"bodies/missing", "A missing body is 422, with a Content-Type or without.", nil, func(s *session) {
+			w := s.newWorld()
+			for _, o := range writes() {
+				w.call(o.method, o.in(w), nil).refused("VALIDATION_FAILED")
+				w.call(o.method, o.in(w), nil, withHeader("Content-Type", "application/json")).refused("VALIDATION_FAILED")
+			}
+		}},
+		{"bodies/not-an-object", "A body that is JSON but no object, and {}, are 422.", nil, func(s *session) {
+			w := s.newWorld()
+			before := w.snapshot()
+			for _, o := range writes() {
+				for _, body := range []string{`null`, `[]`, `"name"`, `1`, `true`} {
+					w.call(o.method, o.in(w), []byte(body)).invalid(violations{"": "WRONG_TYPE"})
+				}
+				w.call(o.method, o.in(w), []byte(`{}`)).refused("VALIDATION_FAILED")
+			}
+			w.unchanged(before)
+		}},
+		{"bodies/unknown-members", "A member that is not specified is refused with its pointer, in every body and at every depth.", nil, unknownMembers},
+		{"bodies/null", "null is 422 wherever a value is expected.", nil, nullMembers},
+		{"bodies/nul-character", "U+0000 is 422 in any string, and in a member's name.", nil, func(s *session) {
+			w := s.newWorld()
+			form := "/forms/" + w.formID
+			w.post("/workspaces", []byte(`{"name":"a\u0000b"}`)).invalid(violations{"/name": ""})
+			w.patch(form, []byte(`{"name":"a\u0000b"}`)).invalid(violations{"/name": ""})
+			w.patch(form, []byte(`{"definition":{"variables":{"v":"\u0000"}}}`)).invalid(violations{"/definition/variables/v": ""})
+			w.patch(form, []byte(`{"definition":{"hidden_fields":["\u0000"]}}`)).invalid(violations{"/definition/hidden_fields/0": ""})
+			w.patch(form, []byte(`{"definition":{"theme":{"customCss":"\u0000"}}}`)).invalid(violations{"/definition/theme/customCss": ""})
+			w.put(form+"/blocks", []byte(`{"blocks":[{"id":"a\u0000"}]}`)).invalid(violations{"/blocks/0/id": ""})
+			w.put(form+"/blocks", []byte(`{"blocks":[{"id":"a","properties":{"rule":{"x":["\u0000"]}}}]}`)).invalid(violations{"/blocks/0/properties/rule/x/0": ""})
+			w.patch(form+"/blocks/b1", []byte(`{"block":{"label":"\u0000"}}`)).invalid(violations{"/block/label": ""})
+			w.patch(form, []byte(`{"definition":{"variables":{"\u0000":1}}}`)).refused("VALIDATION_FAILED")
+			w.post("/webhooks", []byte(`{"form_id":"`+w.formID+`","url":"`+publicURL+`","signing_secret":"0123456789abcdef\u0000"}`)).invalid(violations{"/signing_secret": ""})
+		}},
+		{"bodies/exact-case", "Member names match in exact case.", nil, func(s *session) {
+			w := s.newWorld()
+			w.post("/workspaces", object{"Name": "W"}).invalid(violations{"/Name": "UNKNOWN_FIELD", "/name": "REQUIRED"})
+			w.patch("/forms/"+w.formID, object{"NAME": "W", "name": "V"}).invalid(violations{"/NAME": "UNKNOWN_FIELD"})
+		}},
+	}
+}
+
+type hostile struct {
+	name string
+	body []byte
+}
+
+func hostileBodies(limit int) []hostile {
+	list := func(item string, n int) []byte {
+		return []byte("[" + strings.Repeat(item+",", n-1) + item + "]")
+	}
+	return []hostile{
+		{"open brackets up to the limit", bytes.Repeat([]byte("["), limit)},
+		{"open objects", bytes.Repeat([]byte(`{"a":`), 20_000)},
+		{"a number beyond float64", []byte("1e1000001")},
+		{"18 kB of numbers beyond float64", list("1e999999", 2000)},
+		{"numbers that print long", list("1e131000", 1000)},
+		{"duplicate members", []byte(`{"name":"a","name":"b"}`)},
+		{"a lone surrogate", []byte(`{"name":"\ud800"}`)},
+		{"a lone surrogate in a name", []byte(`{"\udfff":1}`)},
+		{"invalid UTF-8", []byte("{\"name\":\"\xff\xfe\"}")},
+		{"invalid UTF-8 in a name", []byte("{\"\xff\":1}")},
+		{"a NUL byte", []byte("{\"name\":\"\x00\"}")},
+		{"trailing data", []byte(`{"name":"a"} {}`)},
+		{"a trailing brace", []byte(`{"name":"a"}}`)},
+		{"a trailing NUL", []byte("{\"name\":\"a\"}\x00")},
+		{"a byte order mark", []byte("\ufeff{\"name\":\"a\"}")},
+		{"truncated", []byte(`{"name":"a`)},
+		{"truncated after a colon", []byte(`{"name":`)},
+		{"a form", []byte(`name=a`)},
+		{"a comment", []byte(`{"name":"a"} // b`)},
+		{"a single quote", []byte(`{'name':'a'}`)},
+	}
+}
+
+func nest(levels int) []byte {
+	return []byte(strings.Repeat("[", levels) + strings.Repeat("]", levels))
+}
+
+func zeros(n int) []byte {
+	return []byte("[" + strings.Repeat("0,", n-1) + "0]")
+}
+
+// snapshot is everything of a world as text, to see that nothing has changed.
+func (w world) snapshot() map[string]string {
+	out := make(map[string]string)
+	for _, path := range []string{"/workspaces", "/forms", "/webhooks", "/forms/" + w.formID, "/forms/" + w.formID + "/submissions", "/webhooks/" + w.webhookID} {
+		r := w.get(path).want(http.StatusOK)
+		out[path] = r.header.Get("Etag") + " " + string(r.body)
+	}
+	return out
+}
+
+// unchanged notes a fault unless the world is as it was.
+func (w world) unchanged(before map[string]string) {
+	after := w.snapshot()
+	for path, was := range before {
+		if after[path] != was {
+			w.errorf("%s has changed:\nwas %s\nis  %s", path, was, after[path])
+		}
+	}
+}
+
+// member is a place in a request body.
+type member struct {
+	method, path string
+	body         string // with %s where the member goes
+	pointer      string
+}
+
+func unknownMembers(s *session) {
+	w := s.newWorld()
+	before := w.snapshot()
+	form := "/forms/" + w.formID
+	for _, m := range []member{
+		{"POST", "/workspaces", `{"name":"W",%s}`, ""},
+		{"PATCH", "/workspaces/" + w.workspaceID, `{"name":"W",%s}`, ""},
+		{"POST", "/forms", `{"workspace_id":"` + w.workspaceID + `","name":"F",%s}`, ""},
+		{"POST", "/forms", `{"workspace_id":"` + w.workspaceID + `","name":"F","definition":{%s}}`, "/definition"},
+		{"PATCH", form, `{"name":"F",%s}`, ""},
+		{"PATCH", form, `{"definition":{"settings":{%s}}}`, "/definition/settings"},
+		{"PATCH", form, `{"definition":{"settings":{"utm":{%s}}}}`, "/definition/settings/utm"},
+		{"PATCH", form, `{"definition":{"settings":{"cover":{"position":{%s}}}}}`, "/definition/settings/cover/position"},
+		{"PATCH", form, `{"definition":{"theme":{%s}}}`, "/definition/theme"},
+		{"PATCH", form, `{"definition":{"theme":{"colors":{"dark":{%s}}}}}`, "/definition/theme/colors/dark"},
+		{"PATCH", form, `{"definition":{"theme":{"logo":{%s}}}}`, "/definition/theme/logo"},
+		{"POST", form + "/blocks", `{"block":{"id":"n",%s}}`, "/block"},
+		{"POST", form + "/blocks", `{"block":{"id":"n"},%s}`, ""},
+		{"POST", form + "/blocks", `{"block":{"id":"n","properties":{%s}}}`, "/block/properties"},
+		{"POST", form + "/blocks", `{"block":{"id":"n","properties":{"addressOrContact":{"city":{%s}}}}}`, "/block/properties/addressOrContact/city"},
+		{"POST", form + "/blocks", `{"block":{"id":"n","choices":[{"id":"c","label":"C",%s}]}}`, "/block/choices/0"},
+		{"PUT", form + "/blocks", `{"blocks":[{"id":"n","children":[{"id":"m",%s}]}]}`, "/blocks/0/children/0"},
+		{"PATCH", form + "/blocks/b1", `{"block":{%s}}`, "/block"},
+		{"POST", "/webhooks", `{"form_id":"` + w.formID + `","url":"` + publicURL + `",%s}`, ""},
+		{"PATCH", "/webhooks/" + w.webhookID, `{"enabled":true,%s}`, ""},
+	} {
+		for name, token := range map[string]string{"nothing": "nothing", "a/b~c": "a~1b~0c"} {
+			body := fmt.Sprintf(m.body, string(raw(name))+`:1`)
+			w.call(m.method, m.path, []byte(body)).invalid(violations{m.pointer + "/" + token: "UNKNOWN_FIELD"})
+		}
+	}
+	for _, o := range writes() {
+		for _, readOnly := range []string{"created_at", "updated_at", "public_id"} {
+			body, _ := normal(o.body(w)).(object)
+			body[readOnly] = "2026-01-01T00:00:00Z"
+			w.call(o.method, o.in(w), body).invalid(violations{"/" + readOnly: "UNKNOWN_FIELD"})
+		}
+	}
+	w.unchanged(before)
+}
+
+func nullMembers(s *session) {
+	w := s.newWorld()
+	before := w.snapshot()
+	form := "/forms/" + w.formID
+	for _, m := range []member{
+		{"POST", "/workspaces", `{"name":null}`, "/name"},
+		{"PATCH", "/workspaces/" + w.workspaceID, `{"name":null}`, "/name"},
+		{"POST", "/forms", `{"workspace_id":null,"name":"F"}`, "/workspace_id"},
+		{"POST", "/forms", `{"workspace_id":"` + w.workspaceID + `","name":null}`, "/name"},
+		{"POST", "/forms", `{"workspace_id":"` + w.workspaceID + `","name":"F","type":null}`, "/type"},
+		{"POST", "/forms", `{"workspace_id":"` + w.workspaceID + `","name":"F","definition":null}`, "/definition"},
+		{"PATCH", form, `{"status":null}`, "/status"},
+		{"PATCH", form, `{"name":null}`, "/name"},
+		{"PATCH", form, `{"definition":null}`, "/definition"},
+		{"PATCH", form, `{"definition":{"blocks":null}}`, "/definition/blocks"},
+		{"PATCH", form, `{"definition":{"settings":null}}`, "/definition/settings"},
+		{"PATCH", form, `{"definition":{"settings":{"closeAt":null}}}`, "/definition/settings/closeAt"},
+		{"PATCH", form, `{"definition":{"theme":{"font":null}}}`, "/definition/theme/font"},
+		{"PATCH", form, `{"definition":{"variables":{"v":null}}}`, "/definition/variables/v"},
+		{"PATCH", form, `{"definition":{"hidden_fields":[null]}}`, "/definition/hidden_fields/0"},
+		{"POST", form + "/blocks", `{"block":null}`, "/block"},
+		{"POST", form + "/blocks", `{"block":{"id":null}}`, "/block/id"},
+		{"POST", form + "/blocks", `{"block":{"id":"n","label":null}}`, "/block/label"},
+		{"PUT", form + "/blocks", `{"blocks":null}`, "/blocks"},
+		{"PUT", form + "/blocks", `{"blocks":[null]}`, "/blocks/0"},
+		{"PATCH", form + "/blocks/b1", `{"block":null}`, "/block"},
+		{"POST", "/webhooks", `{"form_id":"` + w.formID + `","url":null}`, "/url"},
+		{"POST", "/webhooks", `{"form_id":"` + w.formID + `","url":"` + publicURL + `","signing_secret":null}`, "/signing_secret"},
+		{"PATCH", "/webhooks/" + w.webhookID, `{"enabled":null}`, "/enabled"},
+		{"PATCH", "/webhooks/" + w.webhookID, `{"url":null}`, "/url"},
+	} {
+		w.call(m.method, m.path, []byte(m.body)).invalid(violations{m.pointer: "WRONG_TYPE"})
+	}
+	w.unchanged(before)
+}

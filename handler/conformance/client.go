@@ -1,0 +1,165 @@
+package conformance
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// request is one call. The zero body is none.
+type request struct {
+	method string
+	path   string // escaped, below the base path, with the query
+	header http.Header
+	body   []byte
+	stream bool // the body is sent in chunks, its length untold
+	host   string
+}
+
+// requestOption changes a request before it is sent.
+type requestOption func(*request)
+
+// withHeader sets a header; no values: it is removed.
+func withHeader(name string, values ...string) requestOption {
+	return func(r *request) {
+		r.header.Del(name)
+		for _, v := range values {
+			r.header.Add(name, v)
+		}
+	}
+}
+
+func ifMatch(tags ...string) requestOption { return withHeader("If-Match", tags...) }
+
+// anonymous takes the key away.
+func anonymous() requestOption { return withHeader("X-API-Key") }
+
+// response is the answer to a request.
+type response struct {
+	*session
+	request request
+	status  int
+	header  http.Header
+	body    []byte
+}
+
+// call sends a request as the caller. A body that is not nil is sent as JSON, one
+// of type []byte as it is. The path's first character is a slash.
+func (c *caller) call(method, path string, body any, opts ...requestOption) *response {
+	r := request{method: method, path: path, header: make(http.Header)}
+	r.header.Set("X-API-Key", c.key)
+	switch b := body.(type) {
+	case nil:
+	case []byte:
+		r.body = b
+		r.header.Set("Content-Type", "application/json")
+	default:
+		r.body = raw(b)
+		r.header.Set("Content-Type", "application/json")
+	}
+	for _, o := range opts {
+		o(&r)
+	}
+	return c.send(r)
+}
+
+func (c *caller) get(path string, opts ...requestOption) *response {
+	return c.call(http.MethodGet, path, nil, opts...)
+}
+
+func (c *caller) post(path string, body any, opts ...requestOption) *response {
+	return c.call(http.MethodPost, path, body, opts...)
+}
+
+func (c *caller) patch(path string, body any, opts ...requestOption) *response {
+	return c.call(http.MethodPatch, path, body, opts...)
+}
+
+func (c *caller) put(path string, body any, opts ...requestOption) *response {
+	return c.call(http.MethodPut, path, body, opts...)
+}
+
+func (c *caller) delete(path string, opts ...requestOption) *response {
+	return c.call(http.MethodDelete, path, nil, opts...)
+}
+
+// nobody sends requests without a key.
+func (s *session) nobody() *caller { return &caller{session: s} }
+
+// send sends a request and checks what every answer must have.
+func (s *session) send(r request) *response {
+	if r.header.Get("X-API-Key") == "" {
+		r.header.Del("X-API-Key")
+	}
+	u, err := url.Parse(s.target.URL + r.path)
+	s.must("making a URL", err)
+	var body io.Reader
+	if r.body != nil {
+		body = bytes.NewReader(r.body)
+		if r.stream {
+			body = struct{ io.Reader }{body}
+		}
+	}
+	req, err := http.NewRequestWithContext(s.ctx, r.method, "", body)
+	s.must("making a request", err)
+	req.URL, req.Header, req.Host = u, r.header.Clone(), r.host
+	res, err := s.target.Client.Do(req)
+	s.must(r.method+" "+r.path, err)
+	defer func() { _ = res.Body.Close() }()
+	got := &response{session: s, request: r, status: res.StatusCode, header: res.Header}
+	got.body, err = io.ReadAll(res.Body)
+	s.must("reading the answer to "+r.method+" "+r.path, err)
+	got.checkAlways()
+	return got
+}
+
+// path is the request's path without its query.
+func (r *response) path() string {
+	path, _, _ := strings.Cut(r.request.path, "?")
+	return path
+}
+
+// faultf notes a fault together with the request and the answer.
+func (r *response) faultf(format string, args ...any) {
+	r.errorf("%s\n%s", fmt.Sprintf(format, args...), r)
+}
+
+// fatalf is faultf that ends the case.
+func (r *response) fatalf(format string, args ...any) {
+	r.session.fatalf("%s\n%s", fmt.Sprintf(format, args...), r)
+}
+
+// maxDump bounds how much of a body a fault tells.
+const maxDump = 2000
+
+// String tells the request and the answer.
+func (r *response) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "> %s %s\n", r.request.method, r.request.path)
+	dump(&b, "> ", r.request.header, r.request.body)
+	fmt.Fprintf(&b, "< %d %s\n", r.status, http.StatusText(r.status))
+	dump(&b, "< ", r.header, r.body)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func dump(b *strings.Builder, mark string, header http.Header, body []byte) {
+	var lines bytes.Buffer
+	_ = header.Write(&lines)
+	for line := range strings.Lines(lines.String()) {
+		b.WriteString(mark + strings.TrimRight(line, "\r\n") + "\n")
+	}
+	if len(body) == 0 {
+		return
+	}
+	text := string(body)
+	if len(text) > maxDump {
+		text = fmt.Sprintf("%s … (%d bytes)", text[:maxDump], len(body))
+	}
+	b.WriteString(mark + strings.TrimRight(text, "\n") + "\n")
+}

@@ -1,0 +1,250 @@
+package conformance
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// faulty is a body of a PATCH of a form's definition, and where it is wrong.
+type faulty struct {
+	definition string // JSON
+	want       violations
+}
+
+func definitionCases() []testCase {
+	table := func(name, sentence string, rows []faulty) testCase {
+		return testCase{name, sentence, nil, func(s *session) {
+			w := s.newWorld()
+			before := w.snapshot()
+			for _, row := range rows {
+				want := make(violations)
+				for path, code := range row.want {
+					want["/definition"+path] = code
+				}
+				w.patch("/forms/"+w.formID, []byte(`{"definition":`+row.definition+`}`)).invalid(want)
+			}
+			w.unchanged(before)
+		}}
+	}
+	return []testCase{
+		table("definitions/types", "A value of another JSON type than specified is 422 at its pointer.", wrongTypes()),
+		table("definitions/integers", "What is specified as an integer is 422 with a fraction or beyond 2^53-1.", []faulty{
+			{`{"settings":{"responseLimit":1.5}}`, violations{"/settings/responseLimit": ""}},
+			{`{"settings":{"responseLimit":9007199254740992}}`, violations{"/settings/responseLimit": ""}},
+			{`{"settings":{"cover":{"image":{"width":1e300}}}}`, violations{"/settings/cover/image/width": ""}},
+			{`{"theme":{"logo":{"height":-9007199254740992}}}`, violations{"/theme/logo/height": ""}},
+			{inBlock(`"properties":{"maxChars":0.1}`), violations{"/blocks/0/properties/maxChars": ""}},
+			{inBlock(`"properties":{"perRow":9007199254740992}`), violations{"/blocks/0/properties/perRow": ""}},
+			{inBlock(`"properties":{"disabledDays":128}`), violations{"/blocks/0/properties/disabledDays": ""}},
+			{inBlock(`"properties":{"disabledDays":-1}`), violations{"/blocks/0/properties/disabledDays": ""}},
+			{inBlock(`"properties":{"legalType":2}`), violations{"/blocks/0/properties/legalType": ""}},
+		}),
+		table("definitions/enumerations", "A value outside an enumeration is 422; case counts.", []faulty{
+			{inBlock(`"type":"nothing"`), violations{"/blocks/0/type": ""}},
+			{inBlock(`"type":"SHORT_TEXT"`), violations{"/blocks/0/type": ""}},
+			{inBlock(`"type":"hidden"`), violations{"/blocks/0/type": ""}},
+			{inBlock(`"type":""`), violations{"/blocks/0/type": ""}},
+			{inBlock(`"properties":{"icon":"moon"}`), violations{"/blocks/0/properties/icon": ""}},
+			{inBlock(`"properties":{"dateFormat":"DD/MM/YYYY"}`), violations{"/blocks/0/properties/dateFormat": ""}},
+			{inBlock(`"properties":{"imageAlign":"left"}`), violations{"/blocks/0/properties/imageAlign": ""}},
+			{inBlock(`"properties":{"badgeType":"Letter"}`), violations{"/blocks/0/properties/badgeType": ""}},
+			{inBlock(`"properties":{"captchaType":"captcha"}`), violations{"/blocks/0/properties/captchaType": ""}},
+		}),
+		table("definitions/colours", "A theme colour is # and 3, 4, 6 or 8 hexadecimal digits.", []faulty{
+			{`{"theme":{"colors":{"primary":"red"}}}`, violations{"/theme/colors/primary": ""}},
+			{`{"theme":{"colors":{"primary":"#12"}}}`, violations{"/theme/colors/primary": ""}},
+			{`{"theme":{"colors":{"primary":"#12345"}}}`, violations{"/theme/colors/primary": ""}},
+			{`{"theme":{"colors":{"primary":"#1234567"}}}`, violations{"/theme/colors/primary": ""}},
+			{`{"theme":{"colors":{"primary":"#ggg"}}}`, violations{"/theme/colors/primary": ""}},
+			{`{"theme":{"colors":{"primary":"#fff\n"}}}`, violations{"/theme/colors/primary": ""}},
+			{`{"theme":{"colors":{"primary":""}}}`, violations{"/theme/colors/primary": ""}},
+			{`{"theme":{"colors":{"dark":{"ring":"fff"}}}}`, violations{"/theme/colors/dark/ring": ""}},
+		}),
+		table("definitions/times", "A timestamp that is no RFC 3339 time is 422.", []faulty{
+			{`{"settings":{"closeAt":"tomorrow"}}`, violations{"/settings/closeAt": ""}},
+			{`{"settings":{"closeAt":"2026-01-02"}}`, violations{"/settings/closeAt": ""}},
+			{`{"settings":{"closeAt":"2026-02-30T00:00:00Z"}}`, violations{"/settings/closeAt": ""}},
+			{`{"settings":{"closeAt":"2026-01-02T03:04:05"}}`, violations{"/settings/closeAt": ""}},
+			{inBlock(`"properties":{"beforeDate":"x"}`), violations{"/blocks/0/properties/beforeDate": ""}},
+			{inBlock(`"properties":{"specificDates":["2026-01-02T03:04:05Z","x"]}`), violations{"/blocks/0/properties/specificDates/1": ""}},
+		}),
+		table("definitions/urls", "URLs are absolute http or https; only links and redirects may be mailto or tel.", []faulty{
+			{`{"settings":{"redirectUrl":"javascript:alert(1)"}}`, violations{"/settings/redirectUrl": ""}},
+			{`{"settings":{"redirectUrl":"JaVaScRiPt:alert(1)"}}`, violations{"/settings/redirectUrl": ""}},
+			{`{"settings":{"redirectUrl":" javascript:alert(1)"}}`, violations{"/settings/redirectUrl": ""}},
+			{`{"settings":{"redirectUrl":"java\tscript:alert(1)"}}`, violations{"/settings/redirectUrl": ""}},
+			{`{"settings":{"redirectUrl":"/thanks"}}`, violations{"/settings/redirectUrl": ""}},
+			{`{"settings":{"redirectUrl":"//example.com"}}`, violations{"/settings/redirectUrl": ""}},
+			{`{"settings":{"redirectUrl":"https://"}}`, violations{"/settings/redirectUrl": ""}},
+			{`{"settings":{"cover":{"image":{"url":"data:image/png;base64,AA"}}}}`, violations{"/settings/cover/image/url": ""}},
+			{`{"theme":{"logo":{"url":"mailto:a@example.com"}}}`, violations{"/theme/logo/url": ""}},
+			{`{"theme":{"background":{"image":{"url":"file:///etc/passwd"}}}}`, violations{"/theme/background/image/url": ""}},
+			{inBlock(`"properties":{"buttonLink":"vbscript:x"}`), violations{"/blocks/0/properties/buttonLink": ""}},
+			{inBlock(`"properties":{"embedLink":"tel:123"}`), violations{"/blocks/0/properties/embedLink": ""}},
+			{inBlock(`"properties":{"videoLink":"blob:x"}`), violations{"/blocks/0/properties/videoLink": ""}},
+			{inBlock(`"properties":{"pdfLink":"ftp://example.com"}`), violations{"/blocks/0/properties/pdfLink": ""}},
+		}),
+		table("definitions/variables", "Variables are numbers or strings.", []faulty{
+			{`{"variables":{"v":true}}`, violations{"/variables/v": ""}},
+			{`{"variables":{"v":[1]}}`, violations{"/variables/v": ""}},
+			{`{"variables":{"a":1,"a/b~":{}}}`, violations{"/variables/a~1b~0": ""}},
+		}),
+		{"definitions/hidden-names", "The names of hidden fields differ from each other and from every block id.", nil, func(s *session) {
+			w := s.newWorld()
+			form := "/forms/" + w.formID
+			w.patch(form, object{"definition": object{"hidden_fields": []any{"b1"}}}).invalid(violations{"/definition/hidden_fields/0": ""})
+			w.patch(form, object{"definition": object{"hidden_fields": []any{"a", "a"}}}).refused("VALIDATION_FAILED")
+			w.patch(form, object{"definition": object{"hidden_fields": []any{"taken"}}}).want(http.StatusOK)
+			w.post(form+"/blocks", object{"block": object{"id": "taken"}}).invalid(violations{"/block/id": ""})
+			w.put(form+"/blocks", object{"blocks": []any{object{"id": "g", "children": []any{object{"id": "taken"}}}}}).invalid(violations{"/blocks/0/children/0/id": ""})
+			w.patch(form, object{"definition": object{"hidden_fields": []any{"b9"}, "blocks": []any{block("b9")}}}).refused("VALIDATION_FAILED")
+		}},
+		{"definitions/accepted", "Every enumerated value, every URL scheme that is allowed, and free JSON where it is free are accepted and come back.", nil, func(s *session) {
+			c := s.caller()
+			form := "/forms/" + c.form(c.workspace())
+			for _, definition := range acceptedDefinitions() {
+				r := c.patch(form, []byte(`{"definition":`+definition+`}`)).want(http.StatusOK)
+				sections, _ := decode([]byte(definition)).(object)
+				for section, value := range sections {
+					r.same(section, at(r.object(), "definition", section), value)
+				}
+			}
+		}},
+		{"definitions/times-normalised", "Timestamps come back in UTC and whole seconds, whatever offset and fraction they had.", nil, func(s *session) {
+			c := s.caller()
+			form := "/forms/" + c.form(c.workspace())
+			r := c.patch(form, []byte(`{"definition":{"settings":{"closeAt":"2999-01-02T03:04:05.987+05:30"},"blocks":[{"id":"d","type":"date","properties":{"beforeDate":"2030-01-01T00:30:00+01:00","specificDates":["2030-06-01t12:00:00z"]}}]}}`)).want(http.StatusOK)
+			d := r.object()["definition"]
+			r.same("closeAt", at(d, "settings", "closeAt"), "2999-01-01T21:34:05Z")
+			blocks, _ := at(d, "blocks").([]any)
+			if len(blocks) != 1 {
+				r.fatalf("there are %d blocks, want one", len(blocks))
+			}
+			r.same("beforeDate", at(blocks[0], "properties", "beforeDate"), "2029-12-31T23:30:00Z")
+			r.same("specificDates", at(blocks[0], "properties", "specificDates"), []any{"2030-06-01T12:00:00Z"})
+		}},
+		{"definitions/all-at-once", "All faults are told at once, sorted by path, at most 50.", nil, func(s *session) {
+			w := s.newWorld()
+			w.patch("/forms/"+w.formID, []byte(`{"name":"","status":"x","definition":{"blocks":[{"id":"","type":"x"},{"label":1}],"settings":{"utm":{"term":1}},"theme":{"colors":{"ring":"x"}},"x":1}}`)).invalid(violations{
+				"/name": "", "/status": "", "/definition/blocks/0/id": "", "/definition/blocks/0/type": "", "/definition/blocks/1/id": "REQUIRED", "/definition/blocks/1/label": "WRONG_TYPE",
+				"/definition/settings/utm/term": "WRONG_TYPE", "/definition/theme/colors/ring": "", "/definition/x": "UNKNOWN_FIELD",
+			})
+			var blocks []any
+			for i := range 80 {
+				blocks = append(blocks, object{"id": fmt.Sprint("x", i), "label": i})
+			}
+			r := w.put("/forms/"+w.formID+"/blocks", object{"blocks": blocks}).refused("VALIDATION_FAILED")
+			if n := len(r.errorBody().details); n != 50 {
+				r.faultf("there are %d details for 80 faults, want 50", n)
+			}
+		}},
+		{"definitions/limits", "The limits of blocks, nesting, texts and customCss hold, and what is just within them is accepted.", nil, definitionLimits},
+	}
+}
+
+// inBlock is a definition of one block with these members.
+func inBlock(members string) string { return `{"blocks":[{"id":"b",` + members + `}]}` }
+
+func wrongTypes() []faulty {
+	var out []faulty
+	for path, value := range map[string]string{
+		"blocks": `{}`, "settings": `[]`, "theme": `"x"`, "variables": `[]`, "hidden_fields": `{}`,
+		"settings/branding": `"true"`, "settings/borderRadius": `"4"`, "settings/closeAt": `1`, "settings/redirectUrl": `1`, "settings/utm": `true`, "settings/cover": `"x"`,
+		"theme/customCss": `1`, "theme/colors": `[]`, "theme/alignment": `1`, "theme/logo": `"url"`,
+		"hidden_fields/0": `1`,
+		"blocks/0":        `"x"`, "blocks/0/id": `1`, "blocks/0/type": `1`, "blocks/0/label": `1`, "blocks/0/required": `"yes"`, "blocks/0/properties": `[]`,
+		"blocks/0/choices": `{}`, "blocks/0/choices/0": `"a"`, "blocks/0/choices/0/label": `1`, "blocks/0/children": `{}`, "blocks/0/matrix_rows": `1`,
+		"blocks/0/properties/maxChars": `"1"`, "blocks/0/properties/min": `"1"`, "blocks/0/properties/minVal": `1`, "blocks/0/properties/specificDates": `"x"`,
+		"blocks/0/properties/allowedFiles": `"pdf"`, "blocks/0/properties/allowedFiles/0": `1`, "blocks/0/properties/rule": `[]`, "blocks/0/properties/image": `"x"`,
+		"blocks/0/properties/addressOrContact": `[]`, "blocks/0/properties/addressOrContact/zip/hide": `"x"`,
+	} {
+		out = append(out, faulty{build(strings.Split(path, "/"), value), violations{"/" + path: "WRONG_TYPE"}})
+	}
+	return out
+}
+
+// build makes the JSON in which a value stands at a path. An array has one item;
+// a block has an id and a choice has one too.
+func build(path []string, value string) string {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == "0" {
+			value = "[" + value + "]"
+			continue
+		}
+		member := string(raw(path[i])) + ":" + value
+		if i > 0 && path[i-1] == "0" && path[i] != "id" {
+			member = `"id":"x",` + member
+		}
+		value = "{" + member + "}"
+	}
+	return value
+}
+
+func acceptedDefinitions() []string {
+	var out []string
+	for _, kind := range strings.Fields(`short_text long_text email phone website number rating opinion_scale nps yes_no legal
+		single_choice multiple_choice picture_choice dropdown ranking matrix date time file_upload signature address contact_info
+		country payment group captcha welcome statement ending heading text image video pdf embed divider page_break`) {
+		out = append(out, inBlock(`"type":"`+kind+`"`))
+	}
+	for name, values := range map[string]string{
+		"icon":        "cat circle cloud crown dog droplet flag heart lightbulb pencil skull star thunderbolt tick trophy up user",
+		"dateFormat":  "MMDDYYYY DDMMYYYY YYYYMMDD",
+		"imageAlign":  "inline float_left float_right split_left split_right cover",
+		"badgeType":   "letter number",
+		"captchaType": "none recaptcha hcaptcha turnstile",
+		"buttonLink":  "https://example.com http://example.com/x?y#z mailto:a@example.com tel:+491234",
+		"embedLink":   "https://example.com/",
+	} {
+		for value := range strings.FieldsSeq(values) {
+			out = append(out, inBlock(`"type":"text","properties":{"`+name+`":"`+value+`"}`))
+		}
+	}
+	return append(out,
+		inBlock(`"type":"legal","properties":{"legalType":0}`), inBlock(`"type":"legal","properties":{"legalType":1}`),
+		inBlock(`"type":"date","properties":{"disabledDays":0}`), inBlock(`"type":"date","properties":{"disabledDays":127}`),
+		inBlock(`"type":"text","choices":[{"id":"c","label":"unused by the type","image":null}]`),
+		inBlock(`"type":"text","choices":[{"id":"c","label":"","image":[{"x":1},"y",null,true]}]`),
+		inBlock(`"type":"text","properties":{"rule":{"any":[null,{"thing":1}]},"image":{"a":{"b":null}}}`),
+		inBlock(`"type":"text","properties":{"perRow":9007199254740991,"limit":-9007199254740991}`),
+		`{"settings":{"redirectUrl":"mailto:a@example.com"}}`, `{"settings":{"redirectUrl":""}}`,
+		`{"settings":{"cover":{"color":"not a hex colour"}}}`,
+		`{"theme":{"colors":{"ring":"#abc","input":"#ABCD","text":"#a1b2c3","border":"#A1B2C3D4"}}}`,
+		`{"theme":{"inputs":{"background":"blue"},"buttons":{"background":"var(--x)"}}}`,
+		`{"variables":{"":0,"with space":"x","n":-1.5e10}}`,
+		`{"hidden_fields":["a","A","ä"]}`,
+	)
+}
+
+func definitionLimits(s *session) {
+	c := s.caller()
+	form := "/forms/" + c.form(c.workspace())
+	l := s.target.Limits
+	patch := func(definition object) *response { return c.patch(form, object{"definition": definition}) }
+	many := func(n int) []any {
+		out := make([]any, n)
+		for i := range out {
+			out[i] = object{"id": fmt.Sprint("b", i), "type": "short_text"}
+		}
+		return out
+	}
+	deep := func(levels int) []any {
+		b := object{"id": fmt.Sprint("level", levels), "type": "short_text"}
+		for i := levels - 1; i > 0; i-- {
+			b = object{"id": fmt.Sprint("level", i), "type": "group", "children": []any{b}}
+		}
+		return []any{b}
+	}
+	patch(object{"blocks": deep(l.Nesting)}).want(http.StatusOK)
+	patch(object{"blocks": deep(l.Nesting + 1)}).refused("VALIDATION_FAILED")
+	patch(object{"blocks": []any{object{"id": strings.Repeat("é", 200), "label": strings.Repeat("é", l.Text), "description": strings.Repeat("é", l.Text)}}}).want(http.StatusOK)
+	patch(object{"blocks": []any{object{"id": strings.Repeat("é", 201), "label": strings.Repeat("é", l.Text+1), "description": strings.Repeat("é", l.Text+1)}}}).invalid(violations{
+		"/definition/blocks/0/id": "TOO_LONG", "/definition/blocks/0/label": "TOO_LONG", "/definition/blocks/0/description": "TOO_LONG",
+	})
+	patch(object{"theme": object{"customCss": strings.Repeat("a", l.CustomCSS)}}).want(http.StatusOK)
+	patch(object{"theme": object{"customCss": strings.Repeat("a", l.CustomCSS+1)}}).invalid(violations{"/definition/theme/customCss": "TOO_LONG"})
+	patch(object{"blocks": many(l.Blocks + 1)}).invalid(violations{"/definition/blocks": ""})
+	patch(object{"blocks": many(l.Blocks)}).want(http.StatusOK)
+	c.post(form+"/blocks", object{"block": block("one more")}).refused("VALIDATION_FAILED")
+}

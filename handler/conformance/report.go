@@ -1,0 +1,63 @@
+package conformance
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Outcome is what became of a case.
+type Outcome string
+
+// The outcomes.
+const (
+	Passed  Outcome = "passed"
+	Failed  Outcome = "failed"  // the service does not keep a promise
+	Broken  Outcome = "broken"  // the suite could not go on: a function of the target failed, or there was no answer
+	Skipped Outcome = "skipped" // not run, for the reason given
+)
+
+// Result tells what became of one case.
+type Result struct {
+	Case     Case          `json:"case"`
+	Outcome  Outcome       `json:"outcome"`
+	Reason   string        `json:"reason,omitempty"` // of a skipped case
+	Faults   []string      `json:"faults,omitempty"` // each with request and answer, secrets made unreadable
+	Duration time.Duration `json:"duration_ns"`
+}
+
+// String tells the case, its promise and every fault.
+func (r Result) String() string {
+	var b strings.Builder
+	switch r.Outcome {
+	case Failed:
+		fmt.Fprintf(&b, "the service does not keep this promise: %s", r.Case.Sentence)
+	case Broken:
+		fmt.Fprintf(&b, "the suite could not find out about this promise: %s", r.Case.Sentence)
+	default:
+		fmt.Fprintf(&b, "%s: %s", r.Outcome, r.Case.Sentence)
+	}
+	if r.Reason != "" {
+		fmt.Fprintf(&b, " (%s)", r.Reason)
+	}
+	for _, f := range r.Faults {
+		b.WriteString("\n- " + strings.ReplaceAll(f, "\n", "\n  "))
+	}
+	return b.String()
+}
+
+// Report is the results of a run, in the order of [Cases].
+type Report struct {
+	Results []Result `json:"results"`
+}
+
+// Failures returns the results of cases that failed or broke.
+func (r Report) Failures() []Result {
+	var out []Result
+	for _, x := range r.Results {
+		if x.Outcome == Failed || x.Outcome == Broken {
+			out = append(out, x)
+		}
+	}
+	return out
+}

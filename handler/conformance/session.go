@@ -1,0 +1,199 @@
+package conformance
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// session is one case while it runs: it makes users, keeps the secrets that must
+// not appear anywhere, and collects faults. Everything but fail, stop and do may
+// be used from several goroutines.
+type session struct {
+	ctx context.Context
+	*runner
+
+	mu      sync.Mutex
+	secrets []string
+	faults  []string
+	broken  bool
+}
+
+func newSession(ctx context.Context, r *runner) *session {
+	return &session{ctx: ctx, runner: r}
+}
+
+// stopped is panicked with by a case that cannot go on.
+type stopped struct{}
+
+// do runs a case, or a part of one in a goroutine of its own, to its end. A panic
+// that is not ours is a fault of the suite.
+func (s *session) do(run func(*session)) {
+	defer func() {
+		switch cause := recover().(type) {
+		case nil, stopped:
+		default:
+			s.breaks("the suite panicked: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	run(s)
+}
+
+func (s *session) outcome() (Outcome, []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.broken:
+		return Broken, s.faults
+	case len(s.faults) > 0:
+		return Failed, s.faults
+	}
+	return Passed, nil
+}
+
+// maxFaults bounds what one case tells: after that many it repeats itself.
+const maxFaults = 20
+
+// errorf notes a fault of the service and goes on.
+func (s *session) errorf(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fault := s.redact(fmt.Sprintf(format, args...))
+	if len(s.faults) < maxFaults && !slices.Contains(s.faults, fault) {
+		s.faults = append(s.faults, fault)
+	}
+}
+
+// fatalf notes a fault of the service and ends the case.
+func (s *session) fatalf(format string, args ...any) {
+	s.errorf(format, args...)
+	panic(stopped{})
+}
+
+// breaks notes that the suite cannot go on, for no fault of the service's answers.
+func (s *session) breaks(format string, args ...any) {
+	s.mu.Lock()
+	s.broken = true
+	s.mu.Unlock()
+	s.errorf("suite: "+format, args...)
+}
+
+// must ends the case as broken when a function of the target failed.
+func (s *session) must(what string, err error) {
+	if err != nil {
+		s.breaks("%s: %v", what, err)
+		panic(stopped{})
+	}
+}
+
+// keepSecret makes a text unreadable in faults and forbidden in answers.
+func (s *session) keepSecret(secret string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.secrets = append(s.secrets, secret)
+}
+
+// redact is called with the lock held.
+func (s *session) redact(text string) string {
+	for _, secret := range s.secrets {
+		text = strings.ReplaceAll(text, secret, "[secret]")
+	}
+	return text
+}
+
+// leaks tells whether a text contains a secret of this case.
+func (s *session) leaks(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.secrets, func(secret string) bool { return strings.Contains(text, secret) })
+}
+
+// parallel runs n copies at once and waits for them. A copy that stops stops
+// alone; the case stops afterwards when there was a fault.
+func (s *session) parallel(n int, run func(i int)) {
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			s.do(func(*session) { run(i) })
+		})
+	}
+	close(start)
+	wg.Wait()
+	if outcome, _ := s.outcome(); outcome != Passed {
+		panic(stopped{})
+	}
+}
+
+// newID makes an id that nothing has.
+func newID() string {
+	var b [12]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// newSecret makes a signing secret and keeps it.
+func (s *session) newSecret() string {
+	secret := "signing-" + newID() + newID()
+	s.keepSecret(secret)
+	return secret
+}
+
+// caller is a user with one of its keys.
+type caller struct {
+	*session
+	user string
+	key  string
+}
+
+// scopes are the nine scopes of the specification.
+func scopes() []string {
+	return []string{
+		"analytics:read",
+		"forms:read", "forms:write",
+		"submissions:read", "submissions:write",
+		"webhooks:read", "webhooks:write",
+		"workspaces:read", "workspaces:write",
+	}
+}
+
+// caller makes a new user with a key of all scopes.
+func (s *session) caller() *caller {
+	return s.callerFor(newID(), scopes())
+}
+
+// callerFor makes a key for a user.
+func (s *session) callerFor(user string, scopes []string) *caller {
+	key, err := s.target.CreateKey(s.ctx, user, scopes)
+	s.must("CreateKey", err)
+	s.keepSecret(key)
+	return &caller{s, user, key}
+}
+
+// withScopes is the same user with another key.
+func (c *caller) withScopes(scopes ...string) *caller {
+	return c.callerFor(c.user, scopes)
+}
+
+// submit stores a response and returns its id.
+func (s *session) submit(r Response) string {
+	id, err := s.target.Submit(s.ctx, r)
+	s.must("Submit", err)
+	return id
+}
+
+// raw is the JSON of a value.
+func raw(v any) json.RawMessage {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // the suite's own values can be marshalled
+	}
+	return b
+}

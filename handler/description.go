@@ -1,0 +1,36 @@
+package handler
+
+import (
+	"net/http"
+	"strings"
+)
+
+// getOpenAPI serves the description. It is public and may be cached.
+func getOpenAPI(c *call) error {
+	h := c.w.Header()
+	h["Etag"] = []string{c.h.descriptionETag}
+	h["Cache-Control"] = []string{"public, max-age=300"}
+	if matchesWeakly(c.r.Header["If-None-Match"], c.h.descriptionETag) {
+		c.wrote = true
+		c.w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	c.write(http.StatusOK, c.h.description)
+	return nil
+}
+
+// matchesWeakly is the comparison of If-None-Match (RFC 9110, section 13.1.2).
+func matchesWeakly(values []string, tag string) bool {
+	list := strings.TrimSpace(strings.Join(values, ","))
+	if list == "*" {
+		return true
+	}
+	for list != "" {
+		var candidate string
+		candidate, list = nextTag(list)
+		if strings.TrimPrefix(candidate, "W/") == tag {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,12 @@
+// Package handler is the HTTP API of formsvc.
+//
+// Hosts use it through the root package, which wires it up; New and Config are
+// the wiring and carry no promise before v1. What hosts see of it are
+// [KeyResolver], [Principal] and [Limits], which the root re-exports.
+//
+// One request goes through [Handler.ServeHTTP] from top to bottom: request id,
+// route, key, rate limit, scope, and then the function of the operation, which
+// checks the body and the parameters before it touches the storage. Functions of
+// operations return an error instead of writing one, so there is one place that
+// writes errors.
+package handler

@@ -1,0 +1,172 @@
+package handler
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/formsvc/formsvc/internal/appendjson"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// apiError is an error as the caller of the API sees it (specification,
+// "Errors").
+type apiError struct {
+	status  int
+	kind    string // the member "type"
+	code    string
+	message string
+	details []schema.Violation
+}
+
+func (e *apiError) Error() string { return e.code + ": " + e.message }
+
+// with returns a copy with another message.
+func (e *apiError) with(message string) *apiError {
+	c := *e
+	c.message = message
+	return &c
+}
+
+// The catalogue: every error that the API answers with.
+var (
+	errMalformedJSON     = &apiError{400, "request_error", "MALFORMED_JSON", "The request body is not acceptable JSON.", nil}
+	errMethodNotAllowed  = &apiError{405, "request_error", "METHOD_NOT_ALLOWED", "This path does not have this method; the Allow header lists those it has.", nil}
+	errBodyTooLarge      = &apiError{413, "request_error", "BODY_TOO_LARGE", "The request body is too large.", nil}
+	errUnsupportedMedia  = &apiError{415, "request_error", "UNSUPPORTED_MEDIA_TYPE", "The request body must be application/json, without a content encoding.", nil}
+	errInvalidAPIKey     = &apiError{401, "authentication_error", "INVALID_API_KEY", "The API key is missing, invalid, expired or revoked.", nil}
+	errInsufficientScope = &apiError{403, "permission_error", "INSUFFICIENT_SCOPE", "The API key lacks a required scope.", nil}
+	errOwnerRequired     = &apiError{403, "permission_error", "OWNER_REQUIRED", "Only the owner of the workspace may do this.", nil}
+	errNotFound          = &apiError{404, "not_found_error", "NOT_FOUND", "The resource does not exist or is not accessible.", nil}
+	errWorkspaceLimit    = &apiError{409, "conflict_error", "WORKSPACE_LIMIT_REACHED", "The owner already has as many workspaces as are allowed.", nil}
+	errBlockExists       = &apiError{409, "conflict_error", "BLOCK_EXISTS", "The form already has a block with this id.", nil}
+	errRevisionMismatch  = &apiError{412, "precondition_error", "REVISION_MISMATCH", "The form is at another revision; the ETag header carries the current one.", nil}
+	errValidation        = &apiError{422, "validation_error", "VALIDATION_FAILED", "The request breaks one or more rules; details lists them.", nil}
+	errInvalidCursor     = &apiError{422, "validation_error", "INVALID_CURSOR", "The cursor is not one that this list gave out.", nil}
+	errURLRejected       = &apiError{422, "validation_error", "WEBHOOK_URL_REJECTED", "The webhook URL is not acceptable.", nil}
+	errRateLimited       = &apiError{429, "rate_limit_error", "RATE_LIMITED", "The API key exceeded its rate limit; the Retry-After header tells when to try again.", nil}
+	errInternal          = &apiError{500, "server_error", "INTERNAL_ERROR", "An unexpected error occurred.", nil}
+	errUnavailable       = &apiError{503, "server_error", "UNAVAILABLE", "The service is not available at the moment.", nil}
+)
+
+// invalid is VALIDATION_FAILED with its violations.
+func invalid(violations ...schema.Violation) *apiError {
+	e := *errValidation
+	e.details = violations
+	return &e
+}
+
+// translate turns any error into the one that the caller sees. Causes that are
+// the service's are logged here and told to nobody else.
+func (c *call) translate(err error) *apiError {
+	var own *apiError
+	if errors.As(err, &own) {
+		return own
+	}
+	var syntax *schema.SyntaxError
+	if errors.As(err, &syntax) {
+		return errMalformedJSON.with("The request body is not acceptable JSON: " + syntax.Reason + " at byte " + strconv.Itoa(syntax.Offset) + ".")
+	}
+	var broken *schema.Error
+	if errors.As(err, &broken) {
+		return invalid(broken.Violations...)
+	}
+	var rejection *URLRejection
+	if errors.As(err, &rejection) {
+		e := errURLRejected.with("The webhook URL is refused: " + rejection.Reason + ".")
+		e.details = []schema.Violation{{Path: "/url", Code: schema.CodeNotAllowed, Message: rejection.Reason}}
+		return e
+	}
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		return errNotFound
+	case errors.Is(err, storage.ErrNotOwner):
+		return errOwnerRequired
+	case errors.Is(err, storage.ErrRevisionMismatch):
+		var revision *storage.RevisionError
+		if errors.As(err, &revision) {
+			c.setETag(revision.Current)
+		}
+		return errRevisionMismatch
+	case errors.Is(err, storage.ErrInvalidValue):
+		c.log(slog.LevelError, "the storage refused a value that passed validation", err)
+		return errValidation.with("A value cannot be stored.")
+	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrOutcomeUnknown),
+		errors.Is(err, context.DeadlineExceeded):
+		c.log(slog.LevelError, "the storage is unavailable", err)
+		return errUnavailable
+	case errors.Is(err, context.Canceled):
+		c.log(slog.LevelDebug, "the request was cancelled", err)
+		return errUnavailable
+	default:
+		c.log(slog.LevelError, "the request failed", err)
+		return errInternal
+	}
+}
+
+// fail writes err as the response.
+func (c *call) fail(err error) {
+	e := c.translate(err)
+	if e == errInvalidAPIKey {
+		c.w.Header()["Www-Authenticate"] = []string{"Bearer"}
+	}
+	b := make([]byte, 0, 512)
+	b = append(b, `{"type":"`...)
+	b = append(b, e.kind...)
+	b = append(b, `","code":"`...)
+	b = append(b, e.code...)
+	b = append(b, `","message":`...)
+	b = appendjson.String(b, e.message)
+	b = append(b, `,"status":`...)
+	b = strconv.AppendInt(b, int64(e.status), 10)
+	b = append(b, `,"request_id":"`...)
+	b = append(b, c.id...)
+	b = append(b, '"')
+	if len(e.details) > 0 {
+		b = append(b, `,"details":[`...)
+		for i, v := range e.details {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, `{"path":`...)
+			b = appendjson.String(b, v.Path)
+			b = append(b, `,"code":`...)
+			b = appendjson.String(b, v.Code)
+			b = append(b, `,"message":`...)
+			b = appendjson.String(b, v.Message)
+			b = append(b, '}')
+		}
+		b = append(b, ']')
+	}
+	b = append(b, '}', '\n')
+	c.write(e.status, b)
+}
+
+func (c *call) log(level slog.Level, message string, err error) {
+	c.h.logger.LogAttrs(c.ctx(), level, message,
+		slog.String("request_id", c.id),
+		slog.String("method", c.r.Method),
+		slog.String("operation", c.operation()),
+		slog.Any("error", err))
+}
+
+// recovered answers a panic with INTERNAL_ERROR, or, when the response has begun,
+// ends the connection so that nobody takes the rest for whole.
+func (c *call) recovered(v any, stack []byte) {
+	if v == http.ErrAbortHandler {
+		panic(v)
+	}
+	c.h.logger.LogAttrs(c.ctx(), slog.LevelError, "panic",
+		slog.String("request_id", c.id),
+		slog.String("method", c.r.Method),
+		slog.String("operation", c.operation()),
+		slog.Any("panic", v),
+		slog.String("stack", string(stack)))
+	if c.wrote {
+		panic(http.ErrAbortHandler)
+	}
+	c.fail(errInternal)
+}

@@ -1,0 +1,298 @@
+package handler
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/appendjson"
+	"github.com/formsvc/formsvc/internal/cursor"
+	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+func listForms(c *call) error {
+	q := c.query()
+	list := cursor.List{Name: "forms", Owner: c.principal.UserID}
+	workspace := q.id("workspace_id")
+	if !workspace.IsZero() {
+		list.Filters = workspace.String()
+	}
+	page, err := q.page(list)
+	if err != nil {
+		return err
+	}
+	found, err := c.h.storage.Forms(c.ctx(), c.actor(), storage.FormQuery{WorkspaceID: workspace, Page: page})
+	if err != nil {
+		return err
+	}
+	view := c.formView()
+	return writePage(c, list, page, found,
+		func(f *storage.Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} },
+		func(b []byte, f *storage.Form) []byte { return append(view.appendSummary(b, f), '}') })
+}
+
+func createForm(c *call) error {
+	body, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	w, err := c.h.writes.FormCreate(body)
+	if err != nil {
+		return err
+	}
+	workspace, err := storage.ParseID(*w.WorkspaceID)
+	if err != nil {
+		return errNotFound
+	}
+	now := c.h.now()
+	f := storage.Form{
+		ID:          c.h.config.NewID(now),
+		PublicID:    objectid.PublicID(),
+		WorkspaceID: workspace,
+		Name:        *w.Name,
+		Type:        "SINGLE",
+		Status:      storage.StatusDraft,
+		Revision:    1,
+		CreatedAt:   now,
+		UpdatedAt:   now,
+		Definition:  sections(w),
+	}
+	if w.Type != nil {
+		f.Type = *w.Type
+	}
+	if w.Blocks != nil {
+		f.Definition.Blocks = w.Blocks.WithTypesFrom(nil).Raw()
+	}
+	if w.Gate != nil {
+		f.Gate = storage.Gate(*w.Gate)
+	}
+	fillSections(&f.Definition)
+	if err := c.h.storage.CreateForm(c.ctx(), c.actor(), f); err != nil {
+		return err
+	}
+	c.setLocation(c.h.base(c.r) + "/forms/" + f.ID.String())
+	return c.writeForm(201, &f)
+}
+
+// sections are a write's sections but for the blocks, whose types may have to be
+// filled in first.
+func sections(w schema.FormWrite) storage.Definition {
+	return storage.Definition{
+		Settings:     w.Settings,
+		Theme:        w.Theme,
+		Variables:    w.Variables,
+		HiddenFields: w.HiddenFields,
+		Format:       schema.Format,
+	}
+}
+
+// fillSections gives the sections that are not set their empty value.
+func fillSections(d *storage.Definition) {
+	for section, empty := range map[*json.RawMessage]string{
+		&d.Blocks: `[]`, &d.Settings: `{}`, &d.Theme: `{}`, &d.Variables: `{}`, &d.HiddenFields: `[]`,
+	} {
+		if *section == nil {
+			*section = json.RawMessage(empty)
+		}
+	}
+}
+
+func getForm(c *call) error {
+	f, err := c.currentForm()
+	if err != nil {
+		return err
+	}
+	return c.writeForm(200, f)
+}
+
+func updateForm(c *call) error {
+	body, err := c.readBody()
+	if err != nil {
+		return err
+	}
+	w, err := c.h.writes.FormUpdate(body)
+	if err != nil {
+		return err
+	}
+	id, err := c.idParam("formId")
+	if err != nil {
+		return err
+	}
+	change := storage.FormChange{Name: w.Name, Status: w.Status, Definition: sections(w), At: c.h.now()}
+	if w.WorkspaceID != nil {
+		workspace, err := storage.ParseID(*w.WorkspaceID)
+		if err != nil {
+			return errNotFound
+		}
+		change.WorkspaceID = &workspace
+	}
+	if w.Gate != nil {
+		gate := storage.Gate(*w.Gate)
+		change.Gate = &gate
+	}
+
+	var f storage.Form
+	if w.Blocks == nil && w.HiddenFields == nil {
+		change.IfRevision = c.ifMatch().onlyRevisions()
+		f, err = c.h.storage.UpdateForm(c.ctx(), c.actor(), id, change)
+	} else {
+		// What may be written depends on what is stored: a block without a type keeps
+		// the one it has, and hidden fields and blocks must not share a name.
+		f, err = c.updateFrom(id, func(stored *storage.Form) (storage.FormChange, error) {
+			return changeBlocks(change, w, stored)
+		})
+	}
+	if err != nil {
+		return err
+	}
+	return c.writeForm(200, &f)
+}
+
+// changeBlocks completes a change of blocks or hidden fields from what is stored.
+func changeBlocks(change storage.FormChange, w schema.FormWrite, stored *storage.Form) (storage.FormChange, error) {
+	old, err := schema.StoredBlocks(stored.Definition.Blocks)
+	if err != nil {
+		return change, err
+	}
+	blocks, hidden, hiddenPath := old, stored.Definition.HiddenFields, ""
+	if w.Blocks != nil {
+		blocks = w.Blocks.WithTypesFrom(old)
+		change.Definition.Blocks = blocks.Raw()
+	}
+	if w.HiddenFields != nil {
+		hidden, hiddenPath = w.HiddenFields, "/definition/hidden_fields"
+	}
+	return change, schema.CheckHiddenNames(blocks, hidden, "/definition/blocks", hiddenPath)
+}
+
+func deleteForm(c *call) error {
+	id, err := c.idParam("formId")
+	if err != nil {
+		return err
+	}
+	if err := c.h.storage.TrashForm(c.ctx(), c.actor(), id, c.h.now()); err != nil {
+		return err
+	}
+	c.noContent()
+	return nil
+}
+
+// currentForm is the form of the path as it is now, or as it was when the key was
+// resolved.
+func (c *call) currentForm() (*storage.Form, error) {
+	if c.formKnown {
+		if c.form == nil {
+			return nil, errNotFound
+		}
+		return c.form, nil
+	}
+	id, err := c.idParam("formId")
+	if err != nil {
+		return nil, err
+	}
+	f, err := c.h.storage.Form(c.ctx(), c.actor(), id)
+	if err != nil {
+		return nil, err
+	}
+	return &f, nil
+}
+
+// maxRaces bounds how often a write that others overtook is tried again. Each
+// time it loses, another one has won.
+const maxRaces = 100
+
+// updateFrom makes a change that depends on the stored form: read, compute, write
+// on the condition that the revision has not moved. Without If-Match a lost race
+// is run again; with it, it is a failed precondition.
+func (c *call) updateFrom(id storage.ID, compute func(*storage.Form) (storage.FormChange, error)) (storage.Form, error) {
+	condition := c.ifMatch()
+	stored, readErr := c.currentForm()
+	for range maxRaces {
+		if readErr != nil {
+			return storage.Form{}, readErr
+		}
+		if !condition.holds(stored.Revision) {
+			return storage.Form{}, &storage.RevisionError{Current: stored.Revision}
+		}
+		change, err := compute(stored)
+		if err != nil {
+			return storage.Form{}, err
+		}
+		change.IfRevision = []int64{stored.Revision}
+		updated, err := c.h.storage.UpdateForm(c.ctx(), c.actor(), id, change)
+		if !errors.Is(err, storage.ErrRevisionMismatch) {
+			return updated, err
+		}
+		c.formKnown = false
+		stored, readErr = c.currentForm()
+	}
+	return storage.Form{}, errUnavailable
+}
+
+func (c *call) writeForm(status int, f *storage.Form) error {
+	c.setETag(f.Revision)
+	view := c.formView()
+	return c.body(status, func(b []byte) []byte { return view.appendForm(b, f) })
+}
+
+// formView is what the JSON of a form depends on beside the form.
+type formView struct {
+	base string    // what links begin with
+	now  time.Time // decides is_closed
+}
+
+func (c *call) formView() formView {
+	return formView{base: c.h.base(c.r), now: c.h.config.Now()}
+}
+
+// appendSummary leaves the object open, so that a definition can follow.
+func (v formView) appendSummary(b []byte, f *storage.Form) []byte {
+	b = append(b, `{"id":`...)
+	b = appendjson.ID(b, f.ID)
+	b = append(b, `,"public_id":`...)
+	b = appendjson.String(b, f.PublicID)
+	b = append(b, `,"workspace_id":`...)
+	b = appendjson.ID(b, f.WorkspaceID)
+	b = append(b, `,"name":`...)
+	b = appendjson.String(b, f.Name)
+	b = append(b, `,"status":`...)
+	b = appendjson.String(b, f.Status)
+	b = append(b, `,"is_closed":`...)
+	b = appendBool(b, schema.Gate(f.Gate).IsClosed(f.Full, v.now))
+	b = append(b, `,"created_at":`...)
+	b = appendjson.Time(b, f.CreatedAt)
+	b = append(b, `,"updated_at":`...)
+	b = appendjson.Time(b, f.UpdatedAt)
+	b = append(b, `,"links":{"self":`...)
+	self := v.base + "/forms/" + f.ID.String()
+	b = appendjson.String(b, self)
+	b = append(b, `,"submissions":`...)
+	b = appendjson.String(b, self+"/submissions")
+	b = append(b, `},"type":`...)
+	return appendjson.String(b, f.Type)
+}
+
+// appendForm passes the sections on as they are stored: a read decodes nothing.
+func (v formView) appendForm(b []byte, f *storage.Form) []byte {
+	b = v.appendSummary(b, f)
+	b = append(b, `,"definition":{"blocks":`...)
+	b = append(b, f.Definition.Blocks...)
+	b = append(b, `,"settings":`...)
+	b = append(b, f.Definition.Settings...)
+	b = append(b, `,"theme":`...)
+	b = append(b, f.Definition.Theme...)
+	b = append(b, `,"variables":`...)
+	b = append(b, f.Definition.Variables...)
+	b = append(b, `,"hidden_fields":`...)
+	b = append(b, f.Definition.HiddenFields...)
+	return append(b, `}}`...)
+}
+
+func appendBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, "true"...)
+	}
+	return append(b, "false"...)
+}

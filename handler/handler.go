@@ -1,0 +1,193 @@
+package handler
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Handler serves the HTTP API. It is safe for concurrent use and holds no state
+// of its own between requests.
+type Handler struct {
+	storage    storage.Storage
+	config     Config
+	limits     Limits
+	writes     *schema.Writes
+	logger     *slog.Logger
+	mount      mount
+	routes     *chi.Mux
+	operations map[string]*operation // by method and pattern
+
+	description     []byte
+	descriptionETag string
+}
+
+// New wires a handler. It starts nothing.
+func New(config Config) (*Handler, error) {
+	switch {
+	case config.Storage == nil:
+		return nil, errors.New("a storage is required")
+	case config.Resolver == nil, config.URLs == nil, config.SealSecret == nil,
+		config.Now == nil, config.NewID == nil, config.Logger == nil:
+		return nil, errors.New("Resolver, URLs, SealSecret, Now, NewID and Logger are required")
+	}
+	if err := config.Limits.Validate(); err != nil {
+		return nil, err
+	}
+	writes, err := schema.NewWrites(config.Limits.Definition())
+	if err != nil {
+		return nil, fmt.Errorf("request validators: %w", err)
+	}
+	description, err := schema.Describe(config.BaseURL, config.BasePath)
+	if err != nil {
+		return nil, fmt.Errorf("API description: %w", err)
+	}
+	digest := sha256.Sum256(description)
+	if config.Credential == nil {
+		config.Credential = Credential
+	}
+
+	table := operations()
+	h := &Handler{
+		storage:         config.Storage,
+		config:          config,
+		limits:          config.Limits.withDefaults(),
+		writes:          writes,
+		logger:          config.Logger,
+		mount:           newMount(config.BaseURL, config.BasePath, table),
+		routes:          chi.NewMux(),
+		operations:      make(map[string]*operation, len(table)),
+		description:     description,
+		descriptionETag: `"` + hex.EncodeToString(digest[:12]) + `"`,
+	}
+	for i := range table {
+		op := &table[i]
+		// The mux is asked which pattern a path matches; it never serves, so that the
+		// chi context of a host's router stays as the host's middleware left it.
+		h.routes.MethodFunc(op.method, op.path, http.NotFound)
+		h.operations[op.method+op.path] = op
+	}
+	return h, nil
+}
+
+// Definition is the part of the limits that the rules of definitions and answers
+// need.
+func (l Limits) Definition() schema.Limits {
+	return schema.Limits{
+		Blocks: l.Blocks, AllBlocks: l.AllBlocks, Nesting: l.Nesting, Choices: l.Choices,
+		CustomCSS: l.CustomCSS, Text: l.Text, FileSize: l.FileSize,
+	}
+}
+
+// On returns a handler like h on another storage. A resolver that keeps its keys
+// in the storage is replaced as well; nil keeps the one that h has.
+func (h *Handler) On(s storage.Storage, resolver FormResolver) *Handler {
+	copied := *h
+	copied.storage = s
+	copied.config.Storage = s
+	if resolver != nil {
+		copied.config.Resolver = resolver
+	}
+	return &copied
+}
+
+// ServeHTTP serves one request. The order of the checks is the order of the
+// statements.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{h: h, w: w, r: r, id: requestID(r)}
+	w.Header()["X-Request-Id"] = []string{c.id}
+	defer func() {
+		if v := recover(); v != nil {
+			c.recovered(v, debug.Stack())
+		}
+	}()
+
+	path := h.mount.path(r)
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	pattern := ""
+	if path != "" {
+		pattern = h.routes.Find(&c.route, method, path)
+	}
+	c.op = h.operations[method+pattern]
+	if c.op == nil {
+		h.serveUnrouted(c, path)
+		return
+	}
+
+	if !c.op.public {
+		w.Header()["Cache-Control"] = noStore
+		if err := c.authenticate(); err != nil {
+			c.fail(err)
+			return
+		}
+	}
+	if err := c.op.serve(c); err != nil {
+		c.fail(err)
+	}
+}
+
+var noStore = []string{"no-store"}
+
+// serveUnrouted answers OPTIONS, a wrong method and an unknown path.
+func (h *Handler) serveUnrouted(c *call, path string) {
+	allow := h.allowed(path)
+	switch {
+	case allow == "":
+		c.fail(errNotFound)
+	case c.r.Method == http.MethodOptions:
+		c.w.Header()["Allow"] = []string{allow}
+		c.noContent()
+	default:
+		c.w.Header()["Allow"] = []string{allow}
+		c.fail(errMethodNotAllowed)
+	}
+}
+
+// allowed lists the methods of a path, or "" when no operation has it.
+func (h *Handler) allowed(path string) string {
+	if path == "" {
+		return ""
+	}
+	var methods []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		if h.operations[method+h.routes.Find(chi.NewRouteContext(), method, path)] == nil {
+			continue
+		}
+		methods = append(methods, method)
+		if method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
+		}
+	}
+	if methods == nil {
+		return ""
+	}
+	return strings.Join(append(methods, http.MethodOptions), ", ")
+}
+
+// now is the time of a record that is made now: UTC and whole seconds, so that
+// what a caller reads is what since and until compare with.
+func (h *Handler) now() time.Time {
+	return h.config.Now().UTC().Truncate(time.Second)
+}
+
+// base is what links begin with.
+func (h *Handler) base(r *http.Request) string {
+	if h.config.BaseURLFunc != nil {
+		return strings.TrimSuffix(h.config.BaseURLFunc(r), "/") + h.config.BasePath
+	}
+	return h.config.BaseURL + h.config.BasePath
+}

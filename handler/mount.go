@@ -1,0 +1,86 @@
+package handler
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+)
+
+// mount finds the path of an operation in a request, however the host mounted
+// the handler: on the standard mux with or without StripPrefix, below any prefix,
+// or in a chi router by Mount, Route or Handle.
+type mount struct {
+	// prefixes are tried longest first: the base URL's path with the base path, and
+	// the base path alone.
+	prefixes []string
+	// resources are the first segments of all operations.
+	resources map[string]bool
+}
+
+func newMount(baseURL, basePath string, operations []operation) mount {
+	m := mount{resources: map[string]bool{}}
+	if u, err := url.Parse(baseURL); err == nil && strings.Trim(u.EscapedPath(), "/") != "" {
+		m.prefixes = append(m.prefixes, strings.TrimSuffix(u.EscapedPath(), "/")+basePath)
+	}
+	if basePath != "" {
+		m.prefixes = append(m.prefixes, basePath)
+	}
+	for _, op := range operations {
+		m.resources[firstSegment(op.path)] = true
+	}
+	return m
+}
+
+// path returns the request's path below the base path, percent-encoded as it was
+// sent, so that a block id may contain a slash. It returns "" for a path that
+// cannot be an operation's: an unclean one, or one with a slash at its end.
+func (m mount) path(r *http.Request) string {
+	full := r.URL.EscapedPath()
+	if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.RoutePath != "" && len(rctx.RoutePath) < len(full) {
+		// A chi router keeps what is left of the path in its context. It is the
+		// longer of the two when a StripPrefix stands between the router and us.
+		full = rctx.RoutePath
+	}
+	if !clean(full) {
+		return ""
+	}
+	for _, prefix := range m.prefixes {
+		below, ok := strings.CutPrefix(full, prefix)
+		// The host may have taken the prefix away already. Then what looks like the
+		// prefix is part of the path below it: with the base path /forms, the path
+		// /forms/5f2b… may be a form.
+		if ok && strings.HasPrefix(below, "/") && m.resources[firstSegment(below)] {
+			return below
+		}
+	}
+	return full
+}
+
+func firstSegment(path string) string {
+	segment, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return segment
+}
+
+// clean reports whether a path has no empty, "." or ".." segment and does not end
+// with a slash.
+func clean(path string) bool {
+	if !strings.HasPrefix(path, "/") {
+		return false
+	}
+	for start := 1; ; {
+		end := strings.IndexByte(path[start:], '/')
+		segment := path[start:]
+		if end >= 0 {
+			segment = path[start : start+end]
+		}
+		if segment == "" || segment == "." || segment == ".." {
+			return false
+		}
+		if end < 0 {
+			return true
+		}
+		start += end + 1
+	}
+}

@@ -1,0 +1,71 @@
+package handler
+
+import (
+	"net/http"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// operation is one row of the specification's endpoint table. The id is the
+// description's operationId.
+type operation struct {
+	id     string
+	method string
+	path   string // below the base path
+	scope  storage.Scope
+	serve  func(*call) error
+
+	public bool // needs no key
+	// readsForm: the operation wants the form of its path as it is, so key and form
+	// may be read in one step.
+	readsForm bool
+}
+
+// operations lists all 29. A test holds it against the description.
+func operations() []operation {
+	const (
+		get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
+
+		workspace  = "/workspaces/{workspaceId}"
+		form       = "/forms/{formId}"
+		block      = form + "/blocks/{blockId}"
+		submission = form + "/submissions/{submissionId}"
+		webhook    = "/webhooks/{webhookId}"
+	)
+	return []operation{
+		{id: "getOpenAPI", method: get, path: "/openapi.json", serve: getOpenAPI, public: true},
+		{id: "getMe", method: get, path: "/me", serve: getMe},
+
+		{id: "listWorkspaces", method: get, path: "/workspaces", scope: storage.ScopeWorkspacesRead, serve: listWorkspaces},
+		{id: "createWorkspace", method: post, path: "/workspaces", scope: storage.ScopeWorkspacesWrite, serve: createWorkspace},
+		{id: "getWorkspace", method: get, path: workspace, scope: storage.ScopeWorkspacesRead, serve: getWorkspace},
+		{id: "updateWorkspace", method: patch, path: workspace, scope: storage.ScopeWorkspacesWrite, serve: updateWorkspace},
+		{id: "deleteWorkspace", method: del, path: workspace, scope: storage.ScopeWorkspacesWrite, serve: deleteWorkspace},
+
+		{id: "listForms", method: get, path: "/forms", scope: storage.ScopeFormsRead, serve: listForms},
+		{id: "createForm", method: post, path: "/forms", scope: storage.ScopeFormsWrite, serve: createForm},
+		{id: "getForm", method: get, path: form, scope: storage.ScopeFormsRead, serve: getForm, readsForm: true},
+		{id: "updateForm", method: patch, path: form, scope: storage.ScopeFormsWrite, serve: updateForm, readsForm: true},
+		{id: "deleteForm", method: del, path: form, scope: storage.ScopeFormsWrite, serve: deleteForm},
+
+		{id: "listQuestions", method: get, path: form + "/questions", scope: storage.ScopeFormsRead, serve: listBlocks, readsForm: true},
+		{id: "listBlocks", method: get, path: form + "/blocks", scope: storage.ScopeFormsRead, serve: listBlocks, readsForm: true},
+		{id: "createBlock", method: post, path: form + "/blocks", scope: storage.ScopeFormsWrite, serve: createBlock, readsForm: true},
+		{id: "replaceBlocks", method: put, path: form + "/blocks", scope: storage.ScopeFormsWrite, serve: replaceBlocks, readsForm: true},
+		{id: "getBlock", method: get, path: block, scope: storage.ScopeFormsRead, serve: getBlock, readsForm: true},
+		{id: "updateBlock", method: patch, path: block, scope: storage.ScopeFormsWrite, serve: updateBlock, readsForm: true},
+		{id: "deleteBlock", method: del, path: block, scope: storage.ScopeFormsWrite, serve: deleteBlock, readsForm: true},
+
+		{id: "listSubmissions", method: get, path: form + "/submissions", scope: storage.ScopeSubmissionsRead, serve: listSubmissions},
+		{id: "getSubmission", method: get, path: submission, scope: storage.ScopeSubmissionsRead, serve: getSubmission},
+		{id: "deleteSubmission", method: del, path: submission, scope: storage.ScopeSubmissionsWrite, serve: deleteSubmission},
+		{id: "getMetrics", method: get, path: form + "/analytics/metrics", scope: storage.ScopeAnalyticsRead, serve: getMetrics},
+
+		{id: "listWebhooks", method: get, path: "/webhooks", scope: storage.ScopeWebhooksRead, serve: listWebhooks},
+		{id: "createWebhook", method: post, path: "/webhooks", scope: storage.ScopeWebhooksWrite, serve: createWebhook},
+		{id: "getWebhook", method: get, path: webhook, scope: storage.ScopeWebhooksRead, serve: getWebhook},
+		{id: "updateWebhook", method: patch, path: webhook, scope: storage.ScopeWebhooksWrite, serve: updateWebhook},
+		{id: "deleteWebhook", method: del, path: webhook, scope: storage.ScopeWebhooksWrite, serve: deleteWebhook},
+		{id: "listDeliveries", method: get, path: webhook + "/deliveries", scope: storage.ScopeWebhooksRead, serve: listDeliveries},
+	}
+}

@@ -1,0 +1,95 @@
+package handler
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// query reads query parameters and collects what is wrong with them. Unknown
+// parameters are ignored; of a repeated one the first counts.
+type query struct {
+	values     url.Values
+	violations []schema.Violation
+}
+
+func (c *call) query() *query {
+	if c.r.URL.RawQuery == "" {
+		return &query{}
+	}
+	return &query{values: c.r.URL.Query()}
+}
+
+func (q *query) get(name string) (string, bool) {
+	values, ok := q.values[name]
+	if !ok {
+		return "", false
+	}
+	return values[0], true
+}
+
+func (q *query) reject(name, code, message string) {
+	q.violations = append(q.violations, schema.Violation{Path: "query:" + name, Code: code, Message: message})
+}
+
+func (q *query) err() error {
+	if len(q.violations) == 0 {
+		return nil
+	}
+	slices.SortFunc(q.violations, func(a, b schema.Violation) int { return strings.Compare(a.Path, b.Path) })
+	return invalid(q.violations...)
+}
+
+const (
+	defaultPageSize = 20
+	maxPageSize     = 100
+)
+
+// limit reads the page size: 1 to 100, 20 when absent.
+func (q *query) limit() int {
+	s, ok := q.get("limit")
+	if !ok {
+		return defaultPageSize
+	}
+	n, err := strconv.Atoi(s)
+	switch {
+	case err != nil && strings.Trim(strings.TrimPrefix(s, "-"), "0123456789") != "", s == "", s == "-":
+		q.reject("limit", schema.CodeWrongType, "must be an integer")
+	case err != nil, n < 1, n > maxPageSize:
+		q.reject("limit", schema.CodeOutOfRange, "must be between 1 and 100")
+	}
+	return n
+}
+
+// time reads an RFC 3339 time; zero when absent.
+func (q *query) time(name string) time.Time {
+	s, ok := q.get(name)
+	if !ok {
+		return time.Time{}
+	}
+	// A plus sign that was not escaped arrives as a space.
+	t, err := time.Parse(time.RFC3339, strings.Replace(s, " ", "+", 1))
+	if err != nil {
+		q.reject(name, schema.CodeBadFormat, "must be a time such as 2026-11-20T08:33:01Z")
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// id reads an id; zero when absent.
+func (q *query) id(name string) storage.ID {
+	s, ok := q.get(name)
+	if !ok {
+		return storage.ID{}
+	}
+	id, err := storage.ParseID(s)
+	if err != nil {
+		q.reject(name, schema.CodeBadFormat, "must be 24 hexadecimal digits")
+	}
+	return id
+}

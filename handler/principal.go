@@ -1,0 +1,57 @@
+package handler
+
+import (
+	"context"
+	"errors"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Principal is who an API key belongs to, and what the key may do.
+type Principal struct {
+	// KeyID names the key in the rate limiter and in logs. It is not the key
+	// itself and must not be empty.
+	KeyID string
+	// UserID is the owner. It must not be zero. A host whose own ids are something
+	// else derives it with formsvc.UserIDFrom.
+	UserID storage.ID
+	// Name and Email are shown by GET /me.
+	Name  string
+	Email string
+	// Scopes are what the key may do. Unknown ones are ignored.
+	Scopes []storage.Scope
+}
+
+// Has reports whether the principal's scopes contain s.
+func (p Principal) Has(s storage.Scope) bool {
+	for _, have := range p.Scopes {
+		if have == s {
+			return true
+		}
+	}
+	return false
+}
+
+// KeyResolver finds out whose key a request carries. A host with its own auth
+// brings its own.
+type KeyResolver interface {
+	// ResolveKey returns the principal of a key. It returns [ErrInvalidKey], which
+	// may be wrapped, for a key that is unknown, malformed, expired or revoked: the
+	// caller gets 401. Any other error is 503 and logged. A principal with a zero
+	// UserID or an empty KeyID is 500 and logged. ctx is the request's. It is
+	// called for every request, from many goroutines at once; revocation is to
+	// take effect with the next call.
+	ResolveKey(ctx context.Context, key string) (Principal, error)
+}
+
+// FormResolver is a [KeyResolver] that can read a form in the same step, as the
+// one for built-in keys does.
+type FormResolver interface {
+	KeyResolver
+	// FormForKey returns what ResolveKey would, and the form, or nil when the
+	// principal may not see it. [storage.ErrUnimplemented] means: two steps.
+	FormForKey(ctx context.Context, key string, form storage.ID) (Principal, *storage.Form, error)
+}
+
+// ErrInvalidKey is what a [KeyResolver] returns for a key that it does not accept.
+var ErrInvalidKey = errors.New("formsvc: invalid API key")

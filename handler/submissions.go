@@ -1,0 +1,87 @@
+package handler
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/internal/appendjson"
+	"github.com/formsvc/formsvc/internal/cursor"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+func listSubmissions(c *call) error {
+	form, formErr := c.idParam("formId")
+	q := c.query()
+	since, until := q.time("since"), q.time("until")
+	if !since.IsZero() && !until.IsZero() && since.After(until) {
+		q.reject("since", schema.CodeOutOfRange, "must not be later than until")
+	}
+	list := cursor.List{
+		Name:    "submissions " + form.String(),
+		Owner:   c.principal.UserID,
+		Filters: since.Format(time.RFC3339Nano) + " " + until.Format(time.RFC3339Nano),
+	}
+	page, err := q.page(list)
+	if err != nil {
+		return err
+	}
+	if formErr != nil {
+		return formErr
+	}
+	found, err := c.h.storage.Submissions(c.ctx(), c.actor(), form,
+		storage.SubmissionQuery{Since: since, Until: until, Page: page})
+	if err != nil {
+		return err
+	}
+	return writePage(c, list, page, found,
+		func(s *storage.Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} },
+		appendSubmission)
+}
+
+func getSubmission(c *call) error {
+	form, id, err := c.submissionIDs()
+	if err != nil {
+		return err
+	}
+	s, err := c.h.storage.Submission(c.ctx(), c.actor(), form, id)
+	if err != nil {
+		return err
+	}
+	return c.body(200, func(b []byte) []byte { return appendSubmission(b, &s) })
+}
+
+func deleteSubmission(c *call) error {
+	form, id, err := c.submissionIDs()
+	if err != nil {
+		return err
+	}
+	if err := c.h.storage.DeleteSubmission(c.ctx(), c.actor(), form, id); err != nil {
+		return err
+	}
+	c.noContent()
+	return nil
+}
+
+func (c *call) submissionIDs() (form, id storage.ID, err error) {
+	if form, err = c.idParam("formId"); err == nil {
+		id, err = c.idParam("submissionId")
+	}
+	return form, id, err
+}
+
+// appendSubmission passes answers and metadata on as they are stored.
+func appendSubmission(b []byte, s *storage.Submission) []byte {
+	b = append(b, `{"id":`...)
+	b = appendjson.ID(b, s.ID)
+	b = append(b, `,"form_id":`...)
+	b = appendjson.ID(b, s.FormID)
+	b = append(b, `,"status":"completed","submitted_at":`...)
+	b = appendjson.Time(b, s.SubmittedAt)
+	b = append(b, `,"metadata":`...)
+	b = append(b, s.Metadata...)
+	b = append(b, `,"answers":`...)
+	b = append(b, s.Answers...)
+	b = append(b, `,"completion_time":`...)
+	b = appendjson.Number(b, s.CompletionTime)
+	return append(b, '}')
+}

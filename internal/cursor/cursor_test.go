@@ -1,0 +1,94 @@
+package cursor
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+var list = List{Name: "forms", Owner: storage.ID{1}, Filters: "workspace=2"}
+
+func position() storage.Position {
+	return storage.Position{Time: time.Date(2026, 11, 20, 8, 33, 1, 5000, time.UTC), ID: storage.ID{7, 8, 9}}
+}
+
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		want := storage.Position{
+			Time: time.UnixMicro(rapid.Int64().Draw(t, "micros")).UTC(),
+			ID:   storage.ID(rapid.SliceOfN(rapid.Byte(), 12, 12).Draw(t, "id")),
+		}
+		l := List{
+			Name:    rapid.String().Draw(t, "name"),
+			Owner:   storage.ID(rapid.SliceOfN(rapid.Byte(), 12, 12).Draw(t, "owner")),
+			Filters: rapid.String().Draw(t, "filters"),
+		}
+		got, err := Decode(l, Encode(l, want))
+		if err != nil || !got.Time.Equal(want.Time) || got.ID != want.ID {
+			t.Fatalf("got %v, %v; want %v", got, err, want)
+		}
+	})
+}
+
+func TestEveryAlteredCharacterIsRefused(t *testing.T) {
+	t.Parallel()
+	good := Encode(list, position())
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=\n"
+	for i := range good {
+		for _, c := range alphabet {
+			altered := good[:i] + string(c) + good[i+1:]
+			if altered == good {
+				continue
+			}
+			if _, err := Decode(list, altered); !errors.Is(err, ErrInvalid) {
+				t.Fatalf("%q (character %d altered) decodes", altered, i)
+			}
+		}
+	}
+	for _, s := range []string{"", good[:len(good)-1], good + "A", good + "=", " " + good} {
+		if _, err := Decode(list, s); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%q decodes", s)
+		}
+	}
+}
+
+func TestForeignCursorsAreRefused(t *testing.T) {
+	t.Parallel()
+	cursor := Encode(list, position())
+	for name, other := range map[string]List{
+		"another list":             {Name: "workspaces", Owner: list.Owner, Filters: list.Filters},
+		"another owner":            {Name: list.Name, Owner: storage.ID{2}, Filters: list.Filters},
+		"another filter":           {Name: list.Name, Owner: list.Owner, Filters: "workspace=3"},
+		"name and filter run over": {Name: list.Name + "w", Owner: list.Owner, Filters: list.Filters[1:]},
+	} {
+		if _, err := Decode(other, cursor); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: the cursor decodes", name)
+		}
+	}
+}
+
+// A cursor in a client's hand outlives a release of the library.
+func TestTheEncodingIsFrozen(t *testing.T) {
+	t.Parallel()
+	const frozen = "AQAGYLEXjylFBwgJAAAAAAAAAAAAKM4sUhOOWljqc-0"
+	if got := Encode(list, position()); got != frozen {
+		t.Fatalf("got %q, want %q", got, frozen)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(Encode(list, position()))
+	f.Add("")
+	f.Add("AQ")
+	f.Fuzz(func(t *testing.T, s string) {
+		p, err := Decode(list, s)
+		if err == nil && Encode(list, p) != s {
+			t.Fatalf("%q decodes to a position whose cursor is %q", s, Encode(list, p))
+		}
+	})
+}

@@ -1,0 +1,277 @@
+package formsvc
+
+import (
+	"crypto/cipher"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/sethvargo/go-limiter"
+
+	"github.com/formsvc/formsvc/ratelimit"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+// Option configures a [Service]. The zero set of options lacks only a storage.
+type Option func(*options) error
+
+type options struct {
+	storage     storage.Storage
+	resolver    KeyResolver
+	credential  func(*http.Request) string
+	basePath    string
+	baseURL     string
+	baseURLFunc func(*http.Request) string
+	keyPrefix   string
+	limiter     *ratelimit.Limiter
+	unlimited   bool
+	webhooks    webhooks.Config
+	secrets     *webhooks.Secrets
+	limits      Limits
+	logger      *slog.Logger
+	clock       func() time.Time
+}
+
+func defaults() options {
+	return options{
+		basePath:  "/v1",
+		keyPrefix: "fs",
+		logger:    slog.New(slog.DiscardHandler),
+		clock:     time.Now,
+	}
+}
+
+// validate reports what no single option can see, and fills in what depends on
+// others.
+func (o *options) validate() error {
+	if o.storage == nil {
+		return errors.New("formsvc: WithStorage is required")
+	}
+	if o.baseURL != "" && o.baseURLFunc != nil {
+		return errors.New("formsvc: WithBaseURL and WithBaseURLFunc exclude each other")
+	}
+	if o.limiter == nil && !o.unlimited {
+		limiter, err := ratelimit.New(ratelimit.DefaultTokens, ratelimit.DefaultPer)
+		if err != nil {
+			return fmt.Errorf("formsvc: %w", err)
+		}
+		o.limiter = limiter
+	}
+	return nil
+}
+
+// WithStorage sets where everything is kept. Required. The service never closes
+// it.
+func WithStorage(s storage.Storage) Option {
+	return func(o *options) error {
+		if s == nil {
+			return errors.New("formsvc: WithStorage: nil")
+		}
+		o.storage = s
+		return nil
+	}
+}
+
+// WithKeyResolver lets the host decide whose key a request carries. Default: keys
+// made by [Service.CreateKey] and kept in the storage.
+func WithKeyResolver(r KeyResolver) Option {
+	return func(o *options) error {
+		if r == nil {
+			return errors.New("formsvc: WithKeyResolver: nil")
+		}
+		o.resolver = r
+		return nil
+	}
+}
+
+// WithCredential sets how the key is taken out of a request, for a host that
+// carries it in a cookie or a header of its own. An empty string is a missing
+// key. Default: X-API-Key, then Authorization with the scheme Bearer. A key must
+// not come from the URL (specification, "Authentication").
+func WithCredential(f func(*http.Request) string) Option {
+	return func(o *options) error {
+		if f == nil {
+			return errors.New("formsvc: WithCredential: nil")
+		}
+		o.credential = f
+		return nil
+	}
+}
+
+// WithBasePath sets the path under which the API lives. Default "/v1". "" and "/"
+// mean none.
+func WithBasePath(path string) Option {
+	return func(o *options) error {
+		path = strings.TrimSuffix(path, "/")
+		u, err := url.Parse(path)
+		if err != nil || path != "" && (u.EscapedPath() != path || !strings.HasPrefix(path, "/") || strings.Contains(path, "//")) {
+			return fmt.Errorf("formsvc: WithBasePath: %q is not a path that begins with a slash", path)
+		}
+		o.basePath = path
+		return nil
+	}
+}
+
+// WithBaseURL sets what links and Location headers begin with, without the base
+// path: an absolute URL such as "https://api.example.com", or a path such as
+// "/api" when the host mounts the service deeper. Default "": links are paths
+// that begin with the base path. It is never taken from the request.
+func WithBaseURL(base string) Option {
+	return func(o *options) error {
+		base = strings.TrimSuffix(base, "/")
+		u, err := url.Parse(base)
+		switch {
+		case err != nil:
+			return fmt.Errorf("formsvc: WithBaseURL: %w", err)
+		case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
+			return fmt.Errorf("formsvc: WithBaseURL: %q has more than scheme, host and path", base)
+		case base == "":
+		case u.Scheme == "" && u.Host == "" && strings.HasPrefix(base, "/"):
+		case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
+		default:
+			return fmt.Errorf("formsvc: WithBaseURL: %q is neither an http(s) URL nor a path that begins with a slash", base)
+		}
+		o.baseURL = base
+		return nil
+	}
+}
+
+// WithBaseURLFunc is [WithBaseURL] for a host with many domains: f tells the base
+// URL of a request. What it returns must not be taken unchecked from the request.
+// The description then names no server.
+func WithBaseURLFunc(f func(*http.Request) string) Option {
+	return func(o *options) error {
+		if f == nil {
+			return errors.New("formsvc: WithBaseURLFunc: nil")
+		}
+		o.baseURLFunc = f
+		return nil
+	}
+}
+
+// WithKeyPrefix sets what built-in API keys begin with: <prefix>_live_….
+// Default "fs". It is 1 to 20 letters and digits. Keys with another prefix are
+// not accepted any more.
+func WithKeyPrefix(prefix string) Option {
+	return func(o *options) error {
+		ok := len(prefix) >= 1 && len(prefix) <= 20
+		for _, c := range prefix {
+			ok = ok && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9')
+		}
+		if !ok {
+			return fmt.Errorf("formsvc: WithKeyPrefix: %q is not 1 to 20 letters and digits", prefix)
+		}
+		o.keyPrefix = prefix
+		return nil
+	}
+}
+
+var errTwoLimiters = errors.New("formsvc: more than one of WithRateLimit, WithLimiter and WithoutRateLimit")
+
+// WithRateLimit lets each key make tokens calls per interval, counted in this
+// process. Default 600 a minute.
+func WithRateLimit(tokens uint64, per time.Duration) Option {
+	return func(o *options) error {
+		limiter, err := ratelimit.New(tokens, per)
+		if err != nil {
+			return fmt.Errorf("formsvc: WithRateLimit: %w", err)
+		}
+		return o.setLimiter(limiter)
+	}
+}
+
+// WithLimiter counts calls in the host's own store, which replicas may share; the
+// limit is the store's. Its keys carry the prefix "formsvc:". The service never
+// closes it. When it fails, calls pass and the failure is logged.
+func WithLimiter(store limiter.Store) Option {
+	return func(o *options) error {
+		if store == nil {
+			return errors.New("formsvc: WithLimiter: nil")
+		}
+		return o.setLimiter(ratelimit.Over(store))
+	}
+}
+
+// WithoutRateLimit limits nothing, for a host that does so itself.
+func WithoutRateLimit() Option {
+	return func(o *options) error {
+		if o.limiter != nil || o.unlimited {
+			return errTwoLimiters
+		}
+		o.unlimited = true
+		return nil
+	}
+}
+
+func (o *options) setLimiter(l *ratelimit.Limiter) error {
+	if o.limiter != nil || o.unlimited {
+		return errTwoLimiters
+	}
+	o.limiter = l
+	return nil
+}
+
+// WithWebhookConfig sets how deliveries are made. Zero fields have their defaults.
+func WithWebhookConfig(c webhooks.Config) Option {
+	return func(o *options) error {
+		o.webhooks = c
+		return nil
+	}
+}
+
+// WithSecretCipher encrypts the signing secrets of webhooks in the storage, bound
+// to their webhook. Secrets that were sealed with one of the previous ciphers, or
+// stored before there was one, are still read; new ones are sealed with current.
+// Default: stored as they are.
+func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
+	return func(o *options) error {
+		if current == nil {
+			return errors.New("formsvc: WithSecretCipher: nil")
+		}
+		secrets, err := webhooks.NewSecrets(current, previous...)
+		if err != nil {
+			return fmt.Errorf("formsvc: WithSecretCipher: %w", err)
+		}
+		o.secrets = secrets
+		return nil
+	}
+}
+
+// WithLimits changes sizes. Zero fields keep their defaults.
+func WithLimits(l Limits) Option {
+	return func(o *options) error {
+		if err := l.Validate(); err != nil {
+			return fmt.Errorf("formsvc: WithLimits: %w", err)
+		}
+		o.limits = l
+		return nil
+	}
+}
+
+// WithLogger sets where the service logs. Default: nowhere.
+func WithLogger(l *slog.Logger) Option {
+	return func(o *options) error {
+		if l == nil {
+			return errors.New("formsvc: WithLogger: nil")
+		}
+		o.logger = l
+		return nil
+	}
+}
+
+// WithClock sets the clock by which records are dated, forms close, keys expire
+// and deliveries are due. Default time.Now. It must be safe for concurrent use.
+func WithClock(now func() time.Time) Option {
+	return func(o *options) error {
+		if now == nil {
+			return errors.New("formsvc: WithClock: nil")
+		}
+		o.clock = now
+		return nil
+	}
+}
