@@ -141,6 +141,11 @@ func updateForm(c *call) error {
 		// What may be written depends on what is stored: a block without a type keeps
 		// the one it has, and hidden fields and blocks must not share a name.
 		f, err = c.updateFrom(id, func(stored *storage.Form) (storage.FormChange, error) {
+			if change.WorkspaceID != nil {
+				if _, err := c.h.storage.Workspace(c.ctx(), c.actor(), *change.WorkspaceID); err != nil {
+					return change, err
+				}
+			}
 			return changeBlocks(change, w, stored)
 		})
 	}
@@ -213,11 +218,13 @@ func (c *call) updateFrom(id storage.ID, compute func(*storage.Form) (storage.Fo
 		if readErr != nil {
 			return storage.Form{}, readErr
 		}
-		if !condition.holds(stored.Revision) {
-			return storage.Form{}, &storage.RevisionError{Current: stored.Revision}
-		}
 		change, err := compute(stored)
-		if err != nil {
+		switch { // what is not there comes before the precondition, and that before the state
+		case errors.Is(err, errNotFound), errors.Is(err, storage.ErrNotFound):
+			return storage.Form{}, err
+		case !condition.holds(stored.Revision):
+			return storage.Form{}, &storage.RevisionError{Current: stored.Revision}
+		case err != nil:
 			return storage.Form{}, err
 		}
 		change.IfRevision = []int64{stored.Revision}

@@ -12,11 +12,18 @@ func routingCases() []testCase {
 			for path, methods := range methodsByPath() {
 				path = operation{path: path}.in(s.nobody().nowhere())
 				s.nobody().call(http.MethodOptions, path, nil).want(http.StatusNoContent).checkAllow(methods...)
-				for _, wrong := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "PROPFIND"} {
+				for _, wrong := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 					if !slices.Contains(methods, wrong) {
 						s.nobody().call(wrong, path, nil).refused("METHOD_NOT_ALLOWED").checkAllow(methods...)
 					}
 				}
+			}
+		}},
+		{"routing/unknown-method", "A method that nobody knows is a wrong method.", needs(NeedsRawPaths), func(s *session) {
+			// A host's own router may refuse it before the service sees it.
+			for _, method := range []string{"PROPFIND", "get", "X"} {
+				s.nobody().call(method, "/me", nil).refused("METHOD_NOT_ALLOWED").checkAllow("GET")
+				s.nobody().call(method, "/nothing", nil).refused("NOT_FOUND")
 			}
 		}},
 		{"routing/head", "HEAD answers wherever GET does, with the same status and headers and without a body.", nil, func(s *session) {

@@ -59,8 +59,9 @@ type Target struct {
 	// of the group "ratelimit".
 	RateLimit int
 
-	// RawPaths says that the service sees paths as they were sent. A standard
-	// ServeMux does not pass on unclean ones ("//", "..") but redirects by itself.
+	// RawPaths says that the service sees methods and paths as they were sent. A
+	// standard ServeMux does not pass on unclean paths ("//", "..") but redirects by
+	// itself; a chi router answers methods that it does not know.
 	RawPaths bool
 }
 

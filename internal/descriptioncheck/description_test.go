@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/pb33f/libopenapi"
 	validator "github.com/pb33f/libopenapi-validator"
+	"github.com/pb33f/libopenapi/datamodel"
 )
 
 // document reads the description of the module that this one is nested in.
@@ -33,7 +35,9 @@ var validators = map[string]func(context.Context, []byte) error{
 }
 
 func libopenapiValidate(_ context.Context, doc []byte) error {
-	d, err := libopenapi.NewDocument(doc)
+	config := datamodel.NewDocumentConfiguration()
+	config.Logger = slog.New(slog.DiscardHandler) // it logs what it also returns
+	d, err := libopenapi.NewDocumentWithConfiguration(doc, config)
 	if err != nil {
 		return err
 	}
@@ -64,7 +68,7 @@ func kinValidate(ctx context.Context, doc []byte) error {
 	if err != nil {
 		return err
 	}
-	return d.Validate(ctx, openapi3.EnableSchemaFormatValidation(), openapi3.IsOpenAPI31OrLater())
+	return d.Validate(ctx, openapi3.IsOpenAPI31OrLater(), openapi3.EnableSchemaFormatValidation())
 }
 
 func TestDescriptionIsValid(t *testing.T) {
@@ -79,4 +83,30 @@ func TestDescriptionIsValid(t *testing.T) {
 	}
 }
 
-var _ = bytes.Replace
+// TestValidatorsRefuseABrokenDescription shows that the validators look: each
+// copy has one fault.
+func TestValidatorsRefuseABrokenDescription(t *testing.T) {
+	t.Parallel()
+	for _, fault := range []struct{ name, old, new string }{
+		{"no version", `"version": "2026-08-01"`, `"edition": "2026-08-01"`},
+		{"a reference to nothing", `"#/components/schemas/Workspace"`, `"#/components/schemas/Workshop"`},
+		{"a parameter in no known place", `"in": "query"`, `"in": "body"`},
+		{"a response without description", `"description": "The owner of the key.",`, ``},
+		{"a path without a slash", `"/v1/me"`, `"v1/me"`},
+		{"a security scheme of no known type", `"type": "apiKey"`, `"type": "key"`},
+	} {
+		for name, validate := range validators {
+			t.Run(name+" refuses "+fault.name, func(t *testing.T) {
+				t.Parallel()
+				doc := document(t)
+				broken := bytes.Replace(doc, []byte(fault.old), []byte(fault.new), 1)
+				if bytes.Equal(broken, doc) {
+					t.Fatalf("the description has no %s", fault.old)
+				}
+				if err := validate(t.Context(), broken); err == nil {
+					t.Error("it is taken")
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,42 @@
+# The commands of the project. `make test` is what CI runs.
+
+GO ?= go
+
+# Tools run from the module proxy at these versions; nothing needs installing.
+STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@2026.2.2
+GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+# Modules of their own, so that what only they need stays out of go.mod.
+NESTED := internal/descriptioncheck
+
+FUZZTIME  ?= 60s
+BENCHTIME ?= 1s
+
+.PHONY: test lint bench fuzz
+
+## test: everything, with the race detector
+test:
+	$(GO) vet ./...
+	$(GO) test -race ./...
+	set -e; for dir in $(NESTED); do (cd $$dir && $(GO) test ./...); done
+
+## lint: formatting and static analysis
+lint:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not formatted:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) run $(GOLANGCI_LINT) run ./...
+
+## bench: benchmarks, each beside its bare alternative, with allocations
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+
+## fuzz: every fuzz target for FUZZTIME (default 60s)
+fuzz:
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "$$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done

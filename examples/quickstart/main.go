@@ -1,0 +1,187 @@
+// Command quickstart shows formsvc at work: one process with the API, a page for
+// respondents, a receiver of webhooks, and data to look at. Everything is kept in
+// memory and is gone when the process ends.
+//
+//	go run ./examples/quickstart
+//
+// Read main.go first: it is how a host puts formsvc together. seed.go makes what
+// there is to look at, formpage.go is the page for respondents, receiver.go is the
+// other end of a webhook, pages.go and docs.go are the rest of what a browser sees.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+func main() {
+	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, *addr, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "quickstart:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, addr string, out io.Writer) error {
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	h, err := newHost(ctx, addr, logger)
+	if err != nil {
+		return err
+	}
+	h.print(out)
+	return h.serve(ctx)
+}
+
+// host is a program that embeds formsvc.
+type host struct {
+	url      string // where this process is reached, without a slash at the end
+	listener net.Listener
+	store    storage.Storage
+	service  *formsvc.Service
+	demo     demo
+	receiver *receiver
+	routes   http.Handler
+	logger   *slog.Logger
+}
+
+// newHost puts everything together. Nothing runs before serve.
+func newHost(ctx context.Context, addr string, logger *slog.Logger) (_ *host, err error) {
+	// The listener comes first: the webhook and the printed lines need the port.
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s is in use by another program; try -addr 127.0.0.1:0", addr)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, listener.Close())
+		}
+	}()
+
+	h := &host{url: baseURL(listener), listener: listener, store: memory.New(), logger: logger}
+	h.service, err = formsvc.New(
+		formsvc.WithStorage(h.store),
+		formsvc.WithBaseURL(h.url), // links in answers are absolute
+		formsvc.WithLogger(logger),
+		formsvc.WithWebhookConfig(webhooks.Config{
+			// Only public addresses may be a webhook's destination, so that nobody
+			// reaches into the host's network. The receiver here is on the loopback
+			// interface and needs this exception. Do without it in production.
+			AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
+		}),
+	)
+	if err != nil {
+		return nil, err
+	}
+	if h.demo, err = seed(ctx, h.store, h.service, h.url+receivePath); err != nil {
+		return nil, fmt.Errorf("seed: %w", err)
+	}
+	h.receiver = newReceiver(h.demo.Secret)
+
+	docs, err := newDocs()
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", h.service) // the API; everything else is this program's own
+	mux.Handle("POST "+receivePath, h.receiver)
+	mux.Handle("GET /docs", docs)
+	mux.HandleFunc("GET /{$}", h.home)
+	mux.HandleFunc("GET /live", h.live)
+	forms := &formPage{service: h.service, logger: logger}
+	mux.HandleFunc("GET /f/{public_id}", forms.show)
+	mux.HandleFunc("POST /f/{public_id}", forms.submit)
+	mux.HandleFunc("GET /f/{public_id}/done", forms.done)
+	mux.Handle("GET /static/", http.FileServerFS(assets))
+	h.routes = mux
+	return h, nil
+}
+
+// serve runs until ctx ends, then shuts down in an orderly way.
+func (h *host) serve(ctx context.Context) error {
+	server := &http.Server{
+		Handler:           h.routes,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       15 * time.Second,
+		IdleTimeout:       time.Minute,
+		ErrorLog:          slog.NewLogLogger(h.logger.Handler(), slog.LevelWarn),
+	}
+	// Without a running Dispatcher deliveries would wait in the storage.
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	dispatched := make(chan error, 1)
+	go func() { dispatched <- h.service.Dispatcher().Run(running) }()
+
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(h.listener) }()
+
+	var failed error
+	select {
+	case <-ctx.Done():
+	case failed = <-served:
+	}
+
+	// The dispatcher ends first, because it posts to this very process. A host whose
+	// receivers are elsewhere stops its server first, so that nothing new comes in.
+	stop()
+	failed = errors.Join(failed, <-dispatched)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	return errors.Join(failed, server.Shutdown(grace), h.service.Close(grace))
+}
+
+func (h *host) print(w io.Writer) {
+	fmt.Fprintf(w, "API: %s/v1\n", h.url)
+	fmt.Fprintf(w, "Key: %s\n", h.demo.Key)
+	for _, c := range h.commands() {
+		fmt.Fprintln(w, c.Line)
+	}
+	fmt.Fprintf(w, "Page: %s/\n", h.url)
+}
+
+// command is something to paste into a shell.
+type command struct{ Title, Line string }
+
+func (h *host) commands() []command {
+	return []command{
+		{"Whose key is this?", fmt.Sprintf(
+			"curl -sS '%s/v1/me' -H 'X-API-Key: %s'", h.url, h.demo.Key)},
+		{"Read the newest responses", fmt.Sprintf(
+			"curl -sS '%s/v1/forms/%s/submissions?limit=3' -H 'X-API-Key: %s'", h.url, h.demo.FormID, h.demo.Key)},
+		{"Make a form", fmt.Sprintf(
+			"curl -sS '%s/v1/forms' -H 'X-API-Key: %s' -H 'Content-Type: application/json' -d '%s'", h.url, h.demo.Key,
+			`{"workspace_id":"`+h.demo.WorkspaceID.String()+`","name":"Tasting evening","definition":{"blocks":[{"id":"name","type":"short_text","label":"Your name","required":true},{"id":"seats","type":"number","label":"How many seats?"}]}}`)},
+	}
+}
+
+// baseURL is the address of a listener as a browser on this machine uses it.
+func baseURL(l net.Listener) string {
+	addr, err := netip.ParseAddrPort(l.Addr().String())
+	if err == nil && addr.Addr().IsUnspecified() { // -addr :8080
+		addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), addr.Port())
+		return "http://" + addr.String()
+	}
+	return "http://" + l.Addr().String()
+}

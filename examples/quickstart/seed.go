@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// demo is what seed made and the pages and printed lines refer to.
+type demo struct {
+	Key         string // the whole API key
+	Secret      string // the webhook's signing secret
+	WorkspaceID formsvc.ID
+	FormID      formsvc.ID
+	PublicID    string
+}
+
+//go:embed form.json
+var formJSON []byte
+
+const (
+	seedDays      = 28
+	seedViews     = 140
+	seedStarts    = 46
+	seedResponses = 26
+)
+
+// seed fills an empty store: a user with a key, a workspace, a published form, four
+// weeks of visitors, and a webhook that posts to receiver.
+func seed(ctx context.Context, store storage.Storage, live *formsvc.Service, receiver string) (demo, error) {
+	// A service on the same store whose clock stands where we want it: this is how a
+	// host brings data with dates of its own.
+	now := time.Now()
+	at := now.AddDate(0, 0, -seedDays)
+	past, err := formsvc.New(formsvc.WithStorage(store), formsvc.WithClock(func() time.Time { return at }), formsvc.WithoutRateLimit())
+	if err != nil {
+		return demo{}, err
+	}
+
+	// The host's own user ids, whatever they look like, become ids of the API.
+	user := formsvc.User{ID: formsvc.UserIDFrom("mara"), Name: "Mara Lindqvist", Email: "mara@lumen.example"}
+	key, err := past.CreateKey(ctx, formsvc.KeyRequest{User: user, Name: "Quickstart", Scopes: storage.Scopes()})
+	if err != nil {
+		return demo{}, fmt.Errorf("key: %w", err)
+	}
+	workspace, err := past.CreateWorkspace(ctx, user.ID, "Lumen Coffee")
+	if err != nil {
+		return demo{}, fmt.Errorf("workspace: %w", err)
+	}
+	d := demo{Key: key.Secret, Secret: "quickstart-signing-secret", WorkspaceID: workspace.ID}
+
+	// Forms and webhooks are made through the API, as any other client would.
+	create := map[string]any{}
+	if err := json.Unmarshal(formJSON, &create); err != nil {
+		return demo{}, fmt.Errorf("form.json: %w", err)
+	}
+	create["workspace_id"] = workspace.ID
+	var form struct {
+		ID       formsvc.ID `json:"id"`
+		PublicID string     `json:"public_id"`
+	}
+	if err := call(ctx, past, d.Key, http.MethodPost, "/v1/forms", create, &form); err != nil {
+		return demo{}, fmt.Errorf("form: %w", err)
+	}
+	d.FormID, d.PublicID = form.ID, form.PublicID
+	publish := map[string]any{"status": "published"}
+	if err := call(ctx, past, d.Key, http.MethodPatch, "/v1/forms/"+form.ID.String(), publish, nil); err != nil {
+		return demo{}, fmt.Errorf("publish: %w", err)
+	}
+
+	// The same visitors on every start; only their dates move with today.
+	random := rand.New(rand.NewPCG(2026, 11)) //nolint:gosec // made-up data, not secrets
+	visits := make([]time.Time, seedViews)
+	for i := range visits {
+		visits[i] = now.Add(-time.Duration(random.Int64N(int64(seedDays * 24 * time.Hour))))
+	}
+	slices.SortFunc(visits, time.Time.Compare)
+	depth := random.Perm(seedViews) // how far each visitor comes: the lower, the further
+	for i := range visits {
+		at = visits[i]
+		if err := past.RecordView(ctx, form.ID); err != nil {
+			return demo{}, err
+		}
+		if depth[i] < seedStarts {
+			if err := past.RecordStart(ctx, form.ID); err != nil {
+				return demo{}, err
+			}
+		}
+		if depth[i] < seedResponses {
+			if _, err := past.Submit(ctx, visitor(random, form.ID, at)); err != nil {
+				return demo{}, fmt.Errorf("response: %w", err)
+			}
+		}
+	}
+
+	// The webhook is made last and by the live service, so that old responses are
+	// not sent. A test event shows that the receiver is there.
+	hook := map[string]any{"form_id": form.ID, "url": receiver, "signing_secret": d.Secret}
+	var made struct {
+		ID formsvc.ID `json:"id"`
+	}
+	if err := call(ctx, live, d.Key, http.MethodPost, "/v1/webhooks", hook, &made); err != nil {
+		return demo{}, fmt.Errorf("webhook: %w", err)
+	}
+	if err := live.SendTestEvent(ctx, made.ID); err != nil {
+		return demo{}, fmt.Errorf("test event: %w", err)
+	}
+	return d, past.Close(ctx)
+}
+
+// visitor makes up a response. Who rates low also recommends less and has more to
+// complain about.
+func visitor(random *rand.Rand, form formsvc.ID, at time.Time) formsvc.Response {
+	pick := func(from []string) string { return from[random.IntN(len(from))] }
+	first := pick([]string{"Anna", "Ben", "Chloé", "Daniel", "Elif", "Femke", "Giulia", "Hugo", "Ines", "Jonas", "Kaito", "Lena", "Noah", "Priya", "Sofia", "Tomás"})
+	last := pick([]string{"Berg", "Costa", "Dubois", "Fischer", "Haddad", "Kowalska", "Marín", "Nakamura", "Novak", "Okafor", "Rossi", "Smit"})
+	stars := 5 - min(random.IntN(4), random.IntN(5))
+
+	answers := map[string]any{
+		"overall":   stars,
+		"recommend": min(10, 2*stars-1+random.IntN(3)),
+		"again":     stars > 2,
+		"name":      first + " " + last,
+		"email":     plain.Replace(strings.ToLower(first+"."+last)) + "@example.com",
+		"consent":   true,
+	}
+	optional := map[string]any{
+		"product":    pick([]string{"house", "ethiopia", "colombia", "decaf"}),
+		"ordered_on": at.AddDate(0, 0, -3-random.IntN(20)).UTC().Format(time.DateOnly),
+		"orders":     1 + random.IntN(12),
+		"delivery":   min(7, stars+random.IntN(3)),
+		"liked":      [][]string{{"taste"}, {"taste", "fresh"}, {"packaging", "service"}, {"taste", "price", "fresh"}}[random.IntN(4)],
+		"heard": []any{"friend", "search", "cafe", "social", map[string]string{"other": "A colleague brought a bag to the office"}}[random.IntN(5)],
+		"comment": pick(map[bool][]string{
+			true: {
+				"Nothing, really. The Ethiopia is the best I had this year.", "Larger bags for offices would be great.",
+				"Please keep the tasting notes on the bag, we love them.", "A subscription that I can pause.",
+				"Ship to the islands, please!", "The roast date could be printed larger.",
+			},
+			false: {
+				"The bag arrived torn, though support was kind about it.", "Delivery took nine days.",
+				"Too dark for my taste, a lighter roast would be nice.", "The discount code did not work.",
+			},
+		}[stars > 3]),
+	}
+	for _, id := range []string{"product", "ordered_on", "orders", "delivery", "liked", "heard", "comment"} { // in order: deterministic
+		if random.IntN(5) > 0 {
+			answers[id] = optional[id]
+		}
+	}
+
+	response := formsvc.Response{
+		FormID:         form,
+		Answers:        make(map[string]json.RawMessage, len(answers)),
+		Hidden:         map[string]string{"ref": fmt.Sprintf("order-%d", 41000+random.IntN(9000))},
+		CompletionTime: float64(45 + random.IntN(200)),
+		Metadata: formsvc.Metadata{
+			Country: pick([]string{"DE", "FR", "NL", "PT", "SE"}),
+			Device:  pick([]string{"desktop", "mobile", "mobile"}),
+			UTM:     map[string]string{"source": pick([]string{"newsletter", "receipt"}), "medium": "email", "campaign": "autumn"},
+		},
+	}
+	for id, value := range answers {
+		response.Answers[id], _ = json.Marshal(value) // strings, numbers and lists of them: cannot fail
+	}
+	return response
+}
+
+// plain makes names fit for an address.
+var plain = strings.NewReplacer("é", "e", "á", "a", "í", "i")
+
+// call makes one call of the API in this process, without a network.
+func call(ctx context.Context, api http.Handler, key, method, path string, body, into any) error {
+	sent, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(sent))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("X-API-Key", key)
+	r.Header.Set("Content-Type", "application/json")
+	answer := &recorder{header: http.Header{}, status: http.StatusOK}
+	api.ServeHTTP(answer, r)
+	if answer.status >= http.StatusBadRequest {
+		return fmt.Errorf("%s %s: %d %s", method, path, answer.status, answer.body.Bytes())
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(answer.body.Bytes(), into)
+}
+
+// recorder is a ResponseWriter that keeps the answer.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) WriteHeader(status int)      { r.status = status }
+func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }

@@ -1,0 +1,248 @@
+package conformance
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// pagedList is one of the three lists with pages.
+type pagedList struct {
+	name  string
+	path  string
+	time  string
+	add   func() string
+	drop  func(id string)
+	other string // the same list with another filter
+}
+
+func pagingCases() []testCase {
+	var out []testCase
+	for _, l := range []struct {
+		name  string
+		needs []Feature
+		open  func(c *caller) pagedList
+	}{
+		{"workspaces", nil, openWorkspaces},
+		{"forms", nil, openForms},
+		{"submissions", needs(NeedsSubmit), openSubmissions},
+	} {
+		add := func(name, sentence string, run func(s *session, c *caller, list pagedList)) {
+			out = append(out, testCase{"paging/" + l.name + "-" + name, "In the list of " + l.name + ", " + sentence, l.needs, func(s *session) {
+				c := s.caller()
+				run(s, c, l.open(c))
+			}})
+		}
+		add("walk", "every record comes exactly once and in order, whatever the page size; the end has no cursor.", walkPages)
+		add("default", "a page has 20 records by default, and a full last page has no successor.", defaultPage)
+		add("cursor", "an altered, foreign or invented cursor, or one of other filters, is INVALID_CURSOR.", refusedCursors)
+		add("stable", "inserting and deleting between pages repeats and skips no record that was there throughout.", stablePages)
+		add("rotation", "a cursor works with another key of the same user and with another limit.", rotatedKey)
+	}
+	return out
+}
+
+func openWorkspaces(c *caller) pagedList {
+	return pagedList{
+		name: "workspaces", path: "/workspaces", time: "created_at", add: c.workspace,
+		drop: func(id string) { c.delete("/workspaces/" + id).want(http.StatusNoContent) },
+	}
+}
+
+func openForms(c *caller) pagedList {
+	workspace := c.workspace()
+	return pagedList{
+		name: "forms", path: "/forms", time: "created_at", add: func() string { return c.form(workspace) },
+		drop:  func(id string) { c.delete("/forms/" + id).want(http.StatusNoContent) },
+		other: "/forms?workspace_id=" + workspace,
+	}
+}
+
+func openSubmissions(c *caller) pagedList {
+	form := c.form(c.workspace())
+	c.publish(form)
+	path := "/forms/" + form + "/submissions"
+	return pagedList{
+		name: "submissions", path: path, time: "submitted_at", add: func() string { return c.submit(Response{Form: form}) },
+		drop:  func(id string) { c.delete(path + "/" + id).want(http.StatusNoContent) },
+		other: path + "?since=2001-01-01T00:00:00Z",
+	}
+}
+
+// page reads one page and returns it with the next cursor, "" at the end.
+func (c *caller) page(path string) (r *response, next string) {
+	r = c.get(path).want(http.StatusOK)
+	r.checkMembers(r.object(), []string{"items", "page"})
+	page, _ := r.object()["page"].(object)
+	r.checkMembers(page, []string{"has_more", "next_cursor"})
+	switch more, cursor := page["has_more"], page["next_cursor"]; {
+	case more == false && cursor == nil:
+	case more == true && cursorPattern.MatchString(text(page, "next_cursor")):
+		next = text(page, "next_cursor")
+	default:
+		r.fatalf("has_more is %v and next_cursor is %v, want true with a URL-safe cursor or false with null", more, cursor)
+	}
+	return r, next
+}
+
+// walk reads all pages of a list and returns the ids in order.
+func (c *caller) walk(list pagedList, limit int) []string {
+	var ids []string
+	path := with(list.path, fmt.Sprint("limit=", limit))
+	last := ""
+	for next := ""; ; {
+		at := path
+		if next != "" {
+			at += "&cursor=" + next
+		}
+		r, following := c.page(at)
+		for _, o := range r.items() {
+			key := text(o, list.time) + " " + text(o, "id")
+			if last != "" && key >= last {
+				r.faultf("%s comes after %s, want newest first by (%s, id)", key, last, list.time)
+			}
+			last = key
+			ids = append(ids, text(o, "id"))
+		}
+		if following != "" && len(r.items()) != limit {
+			r.faultf("a page that is not the last has %d records, want %d", len(r.items()), limit)
+		}
+		if following == "" {
+			return ids
+		}
+		if len(ids) > 10_000 {
+			r.fatalf("the pages do not end")
+		}
+		next = following
+	}
+}
+
+// with adds a parameter to a path.
+func with(path, parameter string) string {
+	if strings.Contains(path, "?") {
+		return path + "&" + parameter
+	}
+	return path + "?" + parameter
+}
+
+func walkPages(s *session, c *caller, list pagedList) {
+	var made []string
+	for range 7 {
+		made = append(made, list.add())
+	}
+	for _, limit := range []int{1, 2, 3, 6, 7, 8, 100} {
+		got := c.walk(list, limit)
+		slices.Sort(got)
+		slices.Sort(made)
+		if !slices.Equal(got, made) {
+			s.errorf("pages of %d gave %d records, want each of %d once", limit, len(got), len(made))
+		}
+	}
+}
+
+func defaultPage(s *session, c *caller, list pagedList) {
+	for range 20 {
+		list.add()
+	}
+	r, next := c.page(list.path)
+	if len(r.items()) != 20 || next != "" {
+		r.faultf("there are %d records and the cursor %q, want all 20 and none", len(r.items()), next)
+	}
+	list.add()
+	r, next = c.page(list.path)
+	if len(r.items()) != 20 || next == "" {
+		r.fatalf("there are %d of 21 records and the cursor %q, want 20 and one", len(r.items()), next)
+	}
+	r, next = c.page(with(list.path, "cursor="+next))
+	if len(r.items()) != 1 || next != "" {
+		r.faultf("the last page has %d records and the cursor %q, want 1 and none", len(r.items()), next)
+	}
+}
+
+func refusedCursors(s *session, c *caller, list pagedList) {
+	for range 3 {
+		list.add()
+	}
+	_, cursor := c.page(with(list.path, "limit=1"))
+	refuse := func(c *caller, path, cursor string) { c.get(with(path, "cursor="+cursor)).refused("INVALID_CURSOR") }
+	for i := range len(cursor) {
+		for _, other := range []byte{'A', 'B', cursor[i] ^ 1, cursor[i] ^ 32} {
+			altered := cursor[:i] + string(other) + cursor[i+1:]
+			if other != cursor[i] && cursorPattern.MatchString(altered) {
+				refuse(c, list.path, altered)
+			}
+		}
+	}
+	for _, bad := range []string{"x", "0", "null", cursor + "A", cursor + "=", cursor + "AAAA", cursor[:len(cursor)-1], cursor[1:], cursor + cursor, newID(), "%00", "%FF", "eyJpZCI6MX0", strings.Repeat("A", 5000)} {
+		refuse(c, list.path, bad)
+	}
+	if list.other != "" {
+		refuse(c, list.other, cursor)
+		_, filtered := c.page(with(list.other, "limit=1"))
+		refuse(c, list.path, filtered)
+	}
+	stranger := s.caller()
+	foreign := openWorkspaces(stranger)
+	foreign.add()
+	foreign.add()
+	_, theirs := stranger.page("/workspaces?limit=1")
+	refuse(c, list.path, theirs)
+	refuse(stranger, "/workspaces", cursor)
+	if list.name != "workspaces" {
+		refuse(c, "/workspaces", cursor)
+	}
+	if list.name != "forms" {
+		refuse(c, "/forms", cursor)
+	}
+	c.get(with(list.path, "cursor="+cursor)).want(http.StatusOK)
+}
+
+func stablePages(s *session, c *caller, list pagedList) {
+	for range 12 {
+		list.add()
+	}
+	order := c.walk(list, 100)
+	if len(order) != 12 {
+		s.fatalf("there are %d records, want 12", len(order))
+	}
+	first, next := c.page(with(list.path, "limit=4"))
+	seen := first.ids()
+	// A record that was seen, the one that the cursor names, and one ahead go; two come.
+	gone := []string{order[1], order[3], order[6]}
+	for _, id := range gone {
+		list.drop(id)
+	}
+	list.add()
+	list.add()
+	for next != "" {
+		var r *response
+		r, next = c.page(with(list.path, "limit=4&cursor="+next))
+		seen = append(seen, r.ids()...)
+	}
+	for i, id := range order {
+		want := 1
+		if id == order[6] {
+			want = 0 // deleted before its page was read
+		}
+		got := 0
+		for _, x := range seen {
+			if x == id {
+				got++
+			}
+		}
+		if got != want {
+			s.errorf("record %d of the first order was seen %d times, want %d", i, got, want)
+		}
+	}
+}
+
+func rotatedKey(s *session, c *caller, list pagedList) {
+	for range 6 {
+		list.add()
+	}
+	order := c.walk(list, 100)
+	_, next := c.page(with(list.path, "limit=2"))
+	r, _ := c.withScopes(scopes()...).page(with(list.path, "limit=3&cursor="+next))
+	r.same("the ids", r.ids(), order[2:5])
+}

@@ -1,0 +1,145 @@
+// Package servicetarget makes a [conformance.Target] of a [formsvc.Service], for
+// the test in which a host proves its own mounting and wiring.
+package servicetarget
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/conformance"
+)
+
+// New returns a target for a service that the caller has mounted, with everything
+// that the service offers in Go. The URL is the base URL with the base path, as
+// in "http://127.0.0.1:8080/v1".
+//
+// The service must keep its keys itself: a host with a KeyResolver of its own
+// replaces CreateKey and RevokeKey of the target. ExpiredKey is left out, because
+// a service makes no key that has expired already; see [ExpiredKeys]. Limits,
+// RateLimit and RawPaths are the caller's to set. Webhooks are created but must
+// not be sent, so the service's Dispatcher should not be running.
+func New(svc *formsvc.Service, url string) conformance.Target {
+	a := &adapter{svc: svc, keys: make(map[string]formsvc.ID)}
+	return conformance.Target{
+		URL:                 url,
+		CreateKey:           a.createKey,
+		RevokeKey:           a.revokeKey,
+		AddMember:           a.addMember,
+		Submit:              a.submit,
+		RecordView:          a.onForm(svc.RecordView),
+		RecordStart:         a.onForm(svc.RecordStart),
+		SetLifetimeCounters: a.setLifetimeCounters,
+		RestoreForm: a.onForm(func(ctx context.Context, form formsvc.ID) error {
+			return svc.RestoreForm(ctx, form, formsvc.ID{})
+		}),
+	}
+}
+
+// ExpiredKeys is an ExpiredKey for the target of another service: the issuer is a
+// service on the same storage and with the same key prefix whose clock is behind
+// by the given time, so that a key which it makes for half of that has expired for
+// everybody else.
+func ExpiredKeys(issuer *formsvc.Service, behind time.Duration) func(ctx context.Context, user string, scopes []string) (string, error) {
+	a := &adapter{svc: issuer, keys: make(map[string]formsvc.ID)}
+	return func(ctx context.Context, user string, scopes []string) (string, error) {
+		expires := time.Now().Add(-behind / 2)
+		return a.issue(ctx, user, scopes, &expires)
+	}
+}
+
+// adapter turns strings into what the service takes. It remembers the ids of the
+// keys that it has made: the service names a key by its id, the suite by itself.
+type adapter struct {
+	svc *formsvc.Service
+
+	mu   sync.Mutex
+	keys map[string]formsvc.ID
+}
+
+func (a *adapter) createKey(ctx context.Context, user string, scopes []string) (string, error) {
+	return a.issue(ctx, user, scopes, nil)
+}
+
+func (a *adapter) issue(ctx context.Context, user string, scopes []string, expires *time.Time) (string, error) {
+	var id formsvc.ID
+	if err := id.UnmarshalText([]byte(user)); err != nil {
+		return "", fmt.Errorf("servicetarget: user %q: %w", user, err)
+	}
+	r := formsvc.KeyRequest{
+		User:      formsvc.User{ID: id, Name: "User " + user, Email: user + "@example.com"},
+		Name:      "conformance",
+		ExpiresAt: expires,
+	}
+	for _, s := range scopes {
+		r.Scopes = append(r.Scopes, formsvc.Scope(s))
+	}
+	issued, err := a.svc.CreateKey(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.keys[issued.Secret] = issued.Key.ID
+	return issued.Secret, nil
+}
+
+func (a *adapter) revokeKey(ctx context.Context, user, key string) error {
+	var id formsvc.ID
+	if err := id.UnmarshalText([]byte(user)); err != nil {
+		return fmt.Errorf("servicetarget: user %q: %w", user, err)
+	}
+	a.mu.Lock()
+	keyID := a.keys[key]
+	a.mu.Unlock()
+	return a.svc.RevokeKey(ctx, id, keyID)
+}
+
+func (a *adapter) addMember(ctx context.Context, workspace, user string) error {
+	var w, u formsvc.ID
+	if err := w.UnmarshalText([]byte(workspace)); err != nil {
+		return fmt.Errorf("servicetarget: workspace %q: %w", workspace, err)
+	}
+	if err := u.UnmarshalText([]byte(user)); err != nil {
+		return fmt.Errorf("servicetarget: user %q: %w", user, err)
+	}
+	return a.svc.AddMember(ctx, w, u)
+}
+
+func (a *adapter) submit(ctx context.Context, r conformance.Response) (string, error) {
+	var form formsvc.ID
+	if err := form.UnmarshalText([]byte(r.Form)); err != nil {
+		return "", fmt.Errorf("servicetarget: form %q: %w", r.Form, err)
+	}
+	stored, err := a.svc.Submit(ctx, formsvc.Response{
+		FormID:         form,
+		Answers:        r.Answers,
+		Hidden:         r.Hidden,
+		Metadata:       formsvc.Metadata{Country: r.Country, Device: r.Device, UserAgent: r.UserAgent, UTM: r.UTM},
+		CompletionTime: r.CompletionTime,
+		IdempotencyKey: r.IdempotencyKey,
+	})
+	if err != nil {
+		return "", err
+	}
+	return stored.ID.String(), nil
+}
+
+func (a *adapter) setLifetimeCounters(ctx context.Context, form string, views, starts, submissions int64) error {
+	return a.onForm(func(ctx context.Context, id formsvc.ID) error {
+		return a.svc.SetLifetimeCounters(ctx, id, formsvc.Counters{Views: views, Starts: starts, Submissions: submissions})
+	})(ctx, form)
+}
+
+// onForm takes the form's id as text.
+func (a *adapter) onForm(do func(ctx context.Context, form formsvc.ID) error) func(context.Context, string) error {
+	return func(ctx context.Context, form string) error {
+		var id formsvc.ID
+		if err := id.UnmarshalText([]byte(form)); err != nil {
+			return fmt.Errorf("servicetarget: form %q: %w", form, err)
+		}
+		return do(ctx, id)
+	}
+}

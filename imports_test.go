@@ -1,0 +1,137 @@
+package formsvc_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/formsvc/formsvc"
+
+// allowed says who may import whom, the standard library aside. A package that
+// is not listed may import nothing but the standard library and internal helpers.
+var allowed = map[string][]string{
+	"": {"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter"},
+
+	"storage":             {},
+	"storage/memory":      {"storage"},
+	"storage/storagetest": {"storage"},
+
+	"schema":    {"github.com/santhosh-tekuri/jsonschema/v5"},
+	"ratelimit": {"github.com/sethvargo/go-limiter", "github.com/sethvargo/go-limiter/memorystore"},
+	"webhooks":  {"storage", "golang.org/x/net/idna"},
+
+	"handler":                           {"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5"},
+	"handler/conformance":               {"schema"},
+	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},
+
+	"internal/appendjson": {"storage"},
+	"internal/cursor":     {"storage"},
+	"internal/objectid":   {"storage"},
+}
+
+type listed struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+// list runs go list over the module's packages, without their tests.
+func list(t *testing.T, args ...string) []listed {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Imports,Deps"}, args...)...).Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var packages []listed
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, p)
+	}
+}
+
+// forbidden returns the imports of a package that its row does not allow.
+func forbidden(p listed) []string {
+	name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+	if strings.HasPrefix(name, "examples/") {
+		return nil // a host may import what it likes
+	}
+	var found []string
+	for _, path := range p.Imports {
+		own := path == module || strings.HasPrefix(path, module+"/")
+		short := strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
+		first, _, _ := strings.Cut(path, "/")
+		switch {
+		case path == "testing" && name != "handler/conformance" && name != "storage/storagetest":
+			found = append(found, path)
+		case !own && !strings.Contains(first, "."): // the standard library
+		case own && strings.HasPrefix(short, "internal/") && mayUseInternal(name):
+		case slices.Contains(allowed[name], short):
+		default:
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+// mayUseInternal: the suites and the stores are what a host's own store looks at
+// as an example, so they use only what the host can use too.
+func mayUseInternal(name string) bool {
+	return !strings.HasPrefix(name, "storage") && name != "handler/conformance"
+}
+
+func TestWhoImportsWhom(t *testing.T) {
+	t.Parallel()
+	packages := list(t, "./...")
+	if len(packages) < len(allowed) {
+		t.Fatalf("go list found %d packages, the table has %d", len(packages), len(allowed))
+	}
+	for _, p := range packages {
+		for _, path := range forbidden(p) {
+			t.Errorf("%s must not import %s", p.ImportPath, path)
+		}
+	}
+}
+
+// The test above is only worth what forbidden sees.
+func TestForbiddenImportsAreSeen(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ from, imports string }{
+		{module + "/storage", module + "/schema"},
+		{module + "/storage", "github.com/jackc/pgx/v5"},
+		{module + "/storage/memory", module + "/internal/cursor"},
+		{module + "/handler", module + "/webhooks"},
+		{module + "/handler", module},
+		{module, module + "/storage/memory"},
+		{module + "/webhooks", "testing"},
+		{module + "/handler/conformance", "github.com/google/go-cmp/cmp"},
+	} {
+		if got := forbidden(listed{ImportPath: c.from, Imports: []string{c.imports}}); len(got) != 1 {
+			t.Errorf("%s importing %s is not seen", c.from, c.imports)
+		}
+	}
+}
+
+// What only tests need must not reach a host's binary.
+func TestAHostLinksNoTestDependency(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t, ".", "./storage/memory") {
+		for _, path := range p.Deps {
+			for _, unwanted := range []string{"testing", "pgregory.net/", "go.uber.org/goleak", "github.com/google/go-cmp", "github.com/jackc/"} {
+				if path == unwanted || strings.HasSuffix(unwanted, "/") && strings.HasPrefix(path, unwanted) || strings.HasPrefix(path, unwanted+"/") {
+					t.Errorf("%s depends on %s", p.ImportPath, path)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package formsvc_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/conformance"
+	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
+	"github.com/formsvc/formsvc/storage/memory"
+)
+
+// mount is one way in which a host may mount the service.
+type mount struct {
+	name string
+	base string // where the service is then reached
+	opts []formsvc.Option
+	host func(svc http.Handler) http.Handler
+}
+
+func mounts() []mount {
+	options := func(o ...formsvc.Option) []formsvc.Option { return o }
+	deeper := options(formsvc.WithBasePath("/api/v1"))
+	below := options(formsvc.WithBaseURL("/api"))
+	std := func(pattern string, wrap func(http.Handler) http.Handler) func(http.Handler) http.Handler {
+		return func(svc http.Handler) http.Handler {
+			mux := http.NewServeMux()
+			mux.Handle(pattern, wrap(svc))
+			return mux
+		}
+	}
+	plain := func(svc http.Handler) http.Handler { return svc }
+	strip := func(prefix string) func(http.Handler) http.Handler {
+		return func(svc http.Handler) http.Handler { return http.StripPrefix(prefix, svc) }
+	}
+	router := func(build func(r chi.Router, svc http.Handler)) func(http.Handler) http.Handler {
+		return func(svc http.Handler) http.Handler {
+			r := chi.NewRouter()
+			build(r, svc)
+			return r
+		}
+	}
+	return []mount{
+		{"as the whole server", "/v1", nil, plain},
+		{"at the root of a standard mux", "/v1", nil, std("/", plain)},
+		{"below its own prefix in a standard mux", "/v1", nil, std("/v1/", plain)},
+		{"below its own prefix in a standard mux with StripPrefix", "/v1", nil, std("/v1/", strip("/v1"))},
+		{"below a deeper base path in a standard mux", "/api/v1", deeper, std("/api/v1/", plain)},
+		{"below a deeper base path in a standard mux with StripPrefix", "/api/v1", deeper, std("/api/v1/", strip("/api/v1"))},
+		{"below another handler's prefix that is stripped", "/api/v1", below, std("/api/", strip("/api"))},
+		{"behind a wildcard pattern of a standard mux", "/v1", nil, std("/v1/{rest...}", plain)},
+		{"behind a prefix without a base path", "/forms-api", options(formsvc.WithBasePath("/forms-api")), std("/forms-api/", plain)},
+		{"with chi's Mount", "/v1", nil, router(func(r chi.Router, svc http.Handler) { r.Mount("/v1", svc) })},
+		{"with chi's Mount below a deeper base path", "/api/v1", deeper, router(func(r chi.Router, svc http.Handler) { r.Mount("/api/v1", svc) })},
+		{"with chi's Mount at the root", "/v1", nil, router(func(r chi.Router, svc http.Handler) { r.Mount("/", svc) })},
+		{"with chi's Route and Mount", "/api/v1", deeper, router(func(r chi.Router, svc http.Handler) {
+			r.Route("/api", func(r chi.Router) { r.Mount("/v1", svc) })
+		})},
+		{"with chi's Route for a tenant and Mount", "/t/one/v1", options(formsvc.WithBaseURL("/t/one")), router(func(r chi.Router, svc http.Handler) {
+			r.Route("/t/{tenant}", func(r chi.Router) { r.Mount("/v1", svc) })
+		})},
+		{"with chi's Handle", "/v1", nil, router(func(r chi.Router, svc http.Handler) { r.Handle("/v1/*", svc) })},
+		{"with chi's Mount and StripPrefix", "/v1", nil, router(func(r chi.Router, svc http.Handler) { r.Mount("/v1", http.StripPrefix("/v1", svc)) })},
+		{"with chi's Handle and StripPrefix", "/api/v1", below, router(func(r chi.Router, svc http.Handler) {
+			r.Handle("/api/*", http.StripPrefix("/api", svc))
+		})},
+		{"with chi's Route and Handle, and StripPrefix of both", "/api/v1", deeper, router(func(r chi.Router, svc http.Handler) {
+			r.Route("/api", func(r chi.Router) { r.Handle("/v1/*", http.StripPrefix("/api/v1", svc)) })
+		})},
+		{"in a chi router below a standard mux", "/api/v1", deeper, func(svc http.Handler) http.Handler {
+			r := chi.NewRouter()
+			r.Mount("/v1", svc)
+			return std("/api/", strip("/api"))(r)
+		}},
+	}
+}
+
+func TestTheServiceAnswersWhereverItIsMounted(t *testing.T) {
+	t.Parallel()
+	for _, m := range mounts() {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			conformance.Run(t, func(t *testing.T) conformance.Target {
+				svc := newConformingService(t, memory.New(), append(m.opts, formsvc.WithoutRateLimit())...)
+				srv := httptest.NewServer(m.host(svc))
+				t.Cleanup(srv.Close)
+				return servicetarget.New(svc, srv.URL+m.base)
+			}, conformance.Only("mounting", "routing/allow", "description"))
+		})
+	}
+}
+
+func TestTheHostsMiddlewareSeesItsOwnRoute(t *testing.T) {
+	t.Parallel()
+	svc := newConformingService(t, memory.New(), formsvc.WithoutRateLimit())
+	var pattern, path string
+	r := chi.NewRouter()
+	r.Use(func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			next.ServeHTTP(w, r)
+			pattern, path = chi.RouteContext(r.Context()).RoutePattern(), r.URL.Path
+		})
+	})
+	r.Mount("/v1", svc)
+	r.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/me", nil))
+	if pattern != "/v1/*" || path != "/v1/me" {
+		t.Errorf("after the service the host's middleware sees the pattern %q and the path %q, want /v1/* and /v1/me", pattern, path)
+	}
+}

@@ -1,0 +1,113 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+func TestDescribeFillsInServerAndPaths(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ base, path, server, prefix string }{
+		{"", "/v1", "/", "/v1"},
+		{"/", "/v1", "/", "/v1"},
+		{"https://api.example.com", "/v1", "https://api.example.com", "/v1"},
+		{"https://api.example.com/", "/v1/", "https://api.example.com", "/v1"},
+		{"http://localhost:8080", "/api/forms/v1", "http://localhost:8080", "/api/forms/v1"},
+		{"https://example.com/forms", "", "https://example.com/forms", ""},
+		{"https://example.com/forms", "/", "https://example.com/forms", ""},
+		{"https://[2001:db8::1]:8443", "/v1", "https://[2001:db8::1]:8443", "/v1"},
+		{"/api", "/v2", "/api", "/v2"},
+		{"/a&b<c>", "/d&e", "/a&b<c>", "/d&e"},
+	} {
+		t.Run(c.base+" and "+c.path, func(t *testing.T) {
+			t.Parallel()
+			got, err := schema.Describe(c.base, c.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := uniqueMembers(got); err != nil {
+				t.Fatal(err)
+			}
+			var d struct {
+				Servers []map[string]string
+				Paths   map[string]any
+			}
+			if err := json.Unmarshal(got, &d); err != nil {
+				t.Fatal(err)
+			}
+			if len(d.Servers) != 1 || len(d.Servers[0]) != 1 || d.Servers[0]["url"] != c.server {
+				t.Errorf("servers are %v, want %s", d.Servers, c.server)
+			}
+			for _, op := range operations {
+				path := c.prefix + strings.TrimPrefix(op.path, "/v1")
+				item, _ := d.Paths[path].(map[string]any)
+				if item[op.method] == nil {
+					t.Errorf("no %s %s", op.method, path)
+				}
+				delete(item, op.method)
+				delete(item, "parameters")
+				if len(item) == 0 {
+					delete(d.Paths, path)
+				}
+			}
+			if len(d.Paths) > 0 {
+				t.Errorf("there are other paths: %v", keys(d.Paths))
+			}
+		})
+	}
+}
+
+func TestDescribeKeepsEverythingElse(t *testing.T) {
+	t.Parallel()
+	got, err := schema.Describe("https://unlike.example", "/unlike")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = bytes.Replace(got, []byte(`[{"url":"https://unlike.example"}]`), []byte(`[{ "url": "/" }]`), 1)
+	got = bytes.ReplaceAll(got, []byte(`    "/unlike/`), []byte(`    "/v1/`))
+	if !bytes.Equal(got, schema.OpenAPI()) {
+		t.Error("more than servers and paths has changed")
+	}
+}
+
+func TestDescribeRefusesWhatCannotStandInADescription(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, base, path string }{
+		{"a base URL without a scheme", "api.example.com", "/v1"},
+		{"a base URL of another scheme", "ftp://api.example.com", "/v1"},
+		{"a base URL without a host", "https://", "/v1"},
+		{"a base URL with a port only", "https://:443", "/v1"},
+		{"a base URL of a scheme relative kind", "//api.example.com", "/v1"},
+		{"a base URL with a password", "https://me:geheim@api.example.com", "/v1"},
+		{"a base URL with a query", "https://api.example.com/?a=b", "/v1"},
+		{"a base URL with a fragment", "https://api.example.com/#a", "/v1"},
+		{"a base URL with a variable", "https://{tenant}.example.com", "/v1"},
+		{"a base URL with a space", "https://api.example.com/a b", "/v1"},
+		{"a base URL with a control character", "https://api.example.com/\n", "/v1"},
+		{"a base path without a slash", "", "v1"},
+		{"a base path that is a URL", "", "https://api.example.com/v1"},
+		{"a base path with a host", "", "//api.example.com/v1"},
+		{"a base path with an empty segment", "", "/a//b"},
+		{"a base path that ends in two slashes", "", "/a//"},
+		{"a base path with a parameter", "", "/{tenant}/v1"},
+		{"a base path with a query", "", "/v1?a=b"},
+		{"a base path with a fragment", "", "/v1#a"},
+		{"a base path with a space", "", "/v 1"},
+		{"a base path with a broken escape", "", "/v%1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := schema.Describe(c.base, c.path)
+			if err == nil || got != nil {
+				t.Fatal("it is taken")
+			}
+			if strings.Contains(err.Error(), "geheim") {
+				t.Errorf("the error tells the password: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,667 @@
+package schema_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc/schema"
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+// operation is one row of the specification's endpoint table, with what the
+// decisions add to it. It is written down here independently of the description.
+type operation struct {
+	id       string
+	method   string
+	path     string
+	scope    string // "public": no key; "": any key
+	params   string // beside those of the path and X-Request-ID
+	body     string // component of the request body
+	success  string
+	response string // component of the response body
+	headers  string // of the success, beside those of every response
+	errors   string
+}
+
+const (
+	workspaces = "/v1/workspaces"
+	workspace  = workspaces + "/{workspaceId}"
+	forms      = "/v1/forms"
+	form       = forms + "/{formId}"
+	blocks     = form + "/blocks"
+	block      = blocks + "/{blockId}"
+	submission = form + "/submissions/{submissionId}"
+	webhooks   = "/v1/webhooks"
+	webhook    = webhooks + "/{webhookId}"
+)
+
+var operations = []operation{
+	{"getOpenAPI", "get", "/v1/openapi.json", "public", "If-None-Match", "", "200 304", "Description", "ETag", ""},
+	{"getMe", "get", "/v1/me", "", "", "", "200", "CurrentUser", "", "401 429"},
+
+	{"listWorkspaces", "get", workspaces, "workspaces:read", "limit cursor", "", "200", "WorkspacePage", "", "401 403 422 429"},
+	{"createWorkspace", "post", workspaces, "workspaces:write", "", "WorkspaceWrite", "201", "Workspace", "Location", "401 403 409 422 429"},
+	{"getWorkspace", "get", workspace, "workspaces:read", "", "", "200", "Workspace", "", "401 403 404 429"},
+	{"updateWorkspace", "patch", workspace, "workspaces:write", "", "WorkspaceWrite", "200", "Workspace", "", "401 403 404 422 429"},
+	{"deleteWorkspace", "delete", workspace, "workspaces:write", "", "", "204", "", "", "401 403 404 429"},
+
+	{"listForms", "get", forms, "forms:read", "workspace_id limit cursor", "", "200", "FormPage", "", "401 403 404 422 429"},
+	{"createForm", "post", forms, "forms:write", "", "FormCreate", "201", "Form", "ETag Location", "401 403 404 422 429"},
+	{"getForm", "get", form, "forms:read", "", "", "200", "Form", "ETag", "401 403 404 429"},
+	{"updateForm", "patch", form, "forms:write", "If-Match", "FormUpdate", "200", "Form", "ETag", "401 403 404 412 422 429"},
+	{"deleteForm", "delete", form, "forms:write", "", "", "204", "", "", "401 403 404 429"},
+
+	{"listQuestions", "get", form + "/questions", "forms:read", "", "", "200", "BlockList", "ETag", "401 403 404 429"},
+	{"listBlocks", "get", blocks, "forms:read", "", "", "200", "BlockList", "ETag", "401 403 404 429"},
+	{"createBlock", "post", blocks, "forms:write", "If-Match", "BlockCreate", "201", "Block", "ETag Location", "401 403 404 409 412 422 429"},
+	{"replaceBlocks", "put", blocks, "forms:write", "If-Match", "BlocksReplace", "200", "BlockList", "ETag", "401 403 404 412 422 429"},
+	{"getBlock", "get", block, "forms:read", "", "", "200", "Block", "ETag", "401 403 404 429"},
+	{"updateBlock", "patch", block, "forms:write", "If-Match", "BlockUpdate", "200", "Block", "ETag", "401 403 404 412 422 429"},
+	{"deleteBlock", "delete", block, "forms:write", "If-Match", "", "204", "", "ETag", "401 403 404 412 422 429"},
+
+	{"listSubmissions", "get", form + "/submissions", "submissions:read", "since until limit cursor", "", "200", "SubmissionPage", "", "401 403 404 422 429"},
+	{"getSubmission", "get", submission, "submissions:read", "", "", "200", "Submission", "", "401 403 404 429"},
+	{"deleteSubmission", "delete", submission, "submissions:write", "", "", "204", "", "", "401 403 404 429"},
+	{"getMetrics", "get", form + "/analytics/metrics", "analytics:read", "period", "", "200", "AnalyticsMetrics", "", "401 403 404 422 429"},
+
+	{"listWebhooks", "get", webhooks, "webhooks:read", "", "", "200", "WebhookList", "", "401 403 429"},
+	{"createWebhook", "post", webhooks, "webhooks:write", "", "WebhookCreate", "201", "Webhook", "Location", "401 403 404 422 429"},
+	{"getWebhook", "get", webhook, "webhooks:read", "", "", "200", "Webhook", "", "401 403 404 429"},
+	{"updateWebhook", "patch", webhook, "webhooks:write", "", "WebhookUpdate", "200", "Webhook", "", "401 403 404 422 429"},
+	{"deleteWebhook", "delete", webhook, "webhooks:write", "", "", "204", "", "", "401 403 404 429"},
+	{"listDeliveries", "get", webhook + "/deliveries", "webhooks:read", "", "", "200", "DeliveryList", "", "401 403 404 429"},
+}
+
+// errorCodes are the codes of the API with their statuses and types.
+var errorCodes = map[string]struct {
+	status int
+	typ    string
+}{
+	"MALFORMED_JSON":          {400, "request_error"},
+	"INVALID_API_KEY":         {401, "authentication_error"},
+	"INSUFFICIENT_SCOPE":      {403, "permission_error"},
+	"OWNER_REQUIRED":          {403, "permission_error"},
+	"NOT_FOUND":               {404, "not_found_error"},
+	"METHOD_NOT_ALLOWED":      {405, "request_error"},
+	"WORKSPACE_LIMIT_REACHED": {409, "conflict_error"},
+	"BLOCK_EXISTS":            {409, "conflict_error"},
+	"REVISION_MISMATCH":       {412, "precondition_error"},
+	"BODY_TOO_LARGE":          {413, "request_error"},
+	"UNSUPPORTED_MEDIA_TYPE":  {415, "request_error"},
+	"INVALID_CURSOR":          {422, "validation_error"},
+	"VALIDATION_FAILED":       {422, "validation_error"},
+	"WEBHOOK_URL_REJECTED":    {422, "validation_error"},
+	"RATE_LIMITED":            {429, "rate_limit_error"},
+	"INTERNAL_ERROR":          {500, "server_error"},
+	"UNAVAILABLE":             {503, "server_error"},
+}
+
+// description is the document as a tree that can be asked by JSON pointer.
+type description struct {
+	t    *testing.T
+	root any
+	*jsonschema.Compiler
+}
+
+const descriptionURL = "formsvc:///openapi.json"
+
+func open(t *testing.T) description {
+	t.Helper()
+	d := description{t: t, Compiler: jsonschema.NewCompiler()}
+	if err := json.Unmarshal(schema.OpenAPI(), &d.root); err != nil {
+		t.Fatal(err)
+	}
+	d.Draft = jsonschema.Draft2020
+	d.AssertFormat = true
+	d.LoadURL = func(s string) (io.ReadCloser, error) {
+		return nil, fmt.Errorf("%s is outside the description", s)
+	}
+	if err := d.AddResource(descriptionURL, bytes.NewReader(schema.OpenAPI())); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// find returns what stands at a JSON pointer.
+func (d description) find(pointer string) (any, bool) {
+	at := d.root
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		switch v := at.(type) {
+		case map[string]any:
+			next, ok := v[token]
+			if !ok {
+				return nil, false
+			}
+			at = next
+		case []any:
+			var i int
+			if _, err := fmt.Sscanf(token, "%d", &i); err != nil || i < 0 || i >= len(v) {
+				return nil, false
+			}
+			at = v[i]
+		default:
+			return nil, false
+		}
+	}
+	return at, true
+}
+
+// object returns the object at a JSON pointer, behind its reference if it is one.
+func (d description) object(pointer string) map[string]any {
+	d.t.Helper()
+	v, ok := d.find(pointer)
+	o, isObject := v.(map[string]any)
+	if !ok || !isObject {
+		d.t.Fatalf("no object at %s", pointer)
+	}
+	return d.resolve(o)
+}
+
+func (d description) resolve(v any) map[string]any {
+	d.t.Helper()
+	o, _ := v.(map[string]any)
+	if ref, ok := o["$ref"].(string); ok {
+		return d.object(strings.TrimPrefix(ref, "#"))
+	}
+	return o
+}
+
+// schema compiles the schema at a JSON pointer.
+func (d description) schema(pointer string) *jsonschema.Schema {
+	d.t.Helper()
+	s, err := d.Compile(descriptionURL + "#" + (&url.URL{Path: pointer}).EscapedPath())
+	if err != nil {
+		d.t.Fatalf("%s: %v", pointer, err)
+	}
+	return s
+}
+
+func (d description) strings(pointer string) []string {
+	d.t.Helper()
+	v, _ := d.find(pointer)
+	list, _ := v.([]any)
+	var out []string
+	for _, item := range list {
+		out = append(out, fmt.Sprint(item))
+	}
+	return out
+}
+
+func escape(token string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
+}
+
+// walk calls visit for every object of the document with its JSON pointer.
+func (d description) walk(visit func(pointer string, o map[string]any)) {
+	var each func(pointer string, v any)
+	each = func(pointer string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			visit(pointer, v)
+			for name, member := range v {
+				each(pointer+"/"+escape(name), member)
+			}
+		case []any:
+			for i, item := range v {
+				each(fmt.Sprintf("%s/%d", pointer, i), item)
+			}
+		}
+	}
+	each("", d.root)
+}
+
+func sorted(words string) []string {
+	return slices.Sorted(slices.Values(strings.Fields(words)))
+}
+
+func keys(v any) []string {
+	o, _ := v.(map[string]any)
+	return slices.Sorted(maps.Keys(o))
+}
+
+func TestTheDocumentIsStrictJSON(t *testing.T) {
+	t.Parallel()
+	if err := uniqueMembers(schema.OpenAPI()); err != nil {
+		t.Error(err)
+	}
+	for _, broken := range []string{`{"a":1,"a":2}`, `{"a":[{"b":1,"c":2,"b":3}]}`, `{} {}`, `{"a":`} {
+		if uniqueMembers([]byte(broken)) == nil {
+			t.Errorf("the check takes %s", broken)
+		}
+	}
+}
+
+// uniqueMembers reports the first member name that an object has twice.
+func uniqueMembers(doc []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(doc))
+	var value func() error
+	value = func() error {
+		token, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		delim, ok := token.(json.Delim)
+		if !ok {
+			return nil
+		}
+		seen := map[json.Token]bool{}
+		for dec.More() {
+			if delim == '{' {
+				name, err := dec.Token()
+				if err != nil {
+					return err
+				}
+				if seen[name] {
+					return fmt.Errorf("%v stands twice in one object", name)
+				}
+				seen[name] = true
+			}
+			if err := value(); err != nil {
+				return err
+			}
+		}
+		_, err = dec.Token()
+		return err
+	}
+	if err := value(); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the document")
+	}
+	return nil
+}
+
+func TestTheDocumentCarriesTheVersion(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	if got := d.object("/info")["version"]; got != schema.Version || schema.Version != "2026-08-01" {
+		t.Errorf("info.version is %v, Version %s", got, schema.Version)
+	}
+	if got := d.root.(map[string]any)["openapi"]; got != "3.1.0" {
+		t.Errorf("openapi is %v", got)
+	}
+}
+
+func TestOpenAPIReturnsACopy(t *testing.T) {
+	t.Parallel()
+	first := schema.OpenAPI()
+	clear(first)
+	if !json.Valid(schema.OpenAPI()) {
+		t.Error("who changes the returned bytes changes the description")
+	}
+}
+
+func TestTheDocumentHasTheOperationsOfTheSpecification(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	if len(operations) != 29 {
+		t.Fatalf("the table has %d operations", len(operations))
+	}
+	var want, got []string
+	for _, op := range operations {
+		want = append(want, op.method+" "+op.path)
+	}
+	for path, item := range d.object("/paths") {
+		for method := range item.(map[string]any) {
+			if method != "parameters" {
+				got = append(got, method+" "+path)
+			}
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Fatalf("operations\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	tags := map[any]bool{}
+	for _, tag := range d.root.(map[string]any)["tags"].([]any) {
+		tags[tag.(map[string]any)["name"]] = true
+	}
+	for _, op := range operations {
+		t.Run(op.id, func(t *testing.T) {
+			d := d
+			d.t = t
+			d.checkOperation(op, tags)
+		})
+	}
+}
+
+func (d description) checkOperation(op operation, tags map[any]bool) {
+	t := d.t
+	at := "/paths/" + escape(op.path)
+	o := d.object(at + "/" + op.method)
+	equal := func(what string, got, want []string) {
+		t.Helper()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+
+	if o["operationId"] != op.id {
+		t.Errorf("operationId is %v", o["operationId"])
+	}
+	for _, text := range []string{"summary", "description"} {
+		if s, _ := o[text].(string); s == "" {
+			t.Errorf("no %s", text)
+		}
+	}
+	if list, _ := o["tags"].([]any); len(list) != 1 || !tags[list[0]] {
+		t.Errorf("tags are %v", o["tags"])
+	}
+
+	var security string
+	switch op.scope {
+	case "public":
+		security = `[]`
+	case "":
+		security = `[{"ApiKey":[]},{"Bearer":[]}]`
+	default:
+		security = fmt.Sprintf(`[{"ApiKey":[%[1]q]},{"Bearer":[%[1]q]}]`, op.scope)
+	}
+	if got, _ := json.Marshal(o["security"]); string(got) != security {
+		t.Errorf("security is %s, want %s", got, security)
+	}
+
+	equal("parameters", d.parameters(at, o), d.expectedParameters(op))
+
+	body, _ := o["requestBody"].(map[string]any)
+	if got := bodySchema(body); got != op.body {
+		t.Errorf("request body %q, want %q", got, op.body)
+	}
+	if body != nil && body["required"] != true {
+		t.Error("the request body is optional")
+	}
+
+	responses := o["responses"].(map[string]any)
+	equal("statuses", keys(responses), sorted(op.success+" "+op.errors+" default"))
+	for status, r := range responses {
+		d.checkResponse(op, status, d.resolve(r))
+	}
+}
+
+// parameters returns the names of the parameters of an operation and its path.
+func (d description) parameters(path string, o map[string]any) []string {
+	list, _ := o["parameters"].([]any)
+	shared, _ := d.object(path)["parameters"].([]any)
+	var names []string
+	for _, p := range slices.Concat(list, shared) {
+		names = append(names, d.resolve(p)["name"].(string))
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (d description) expectedParameters(op operation) []string {
+	names := append(strings.Fields(op.params), "X-Request-ID")
+	for segment := range strings.SplitSeq(op.path, "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok {
+			names = append(names, strings.TrimSuffix(name, "}"))
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// bodySchema returns the component that describes a JSON body, "" for no body.
+func bodySchema(o map[string]any) string {
+	content, _ := o["content"].(map[string]any)
+	media, _ := content["application/json"].(map[string]any)
+	s, _ := media["schema"].(map[string]any)
+	ref, _ := s["$ref"].(string)
+	return strings.TrimPrefix(ref, "#/components/schemas/")
+}
+
+// headers returns the headers of a response as name=component, with a ! behind
+// those that are always there.
+func (d description) headers(response map[string]any) []string {
+	list, _ := response["headers"].(map[string]any)
+	var names []string
+	for name, h := range list {
+		ref, _ := h.(map[string]any)["$ref"].(string)
+		text := name + "=" + strings.TrimPrefix(ref, "#/components/headers/")
+		if d.resolve(h)["required"] == true {
+			text += "!"
+		}
+		names = append(names, text)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (d description) checkResponse(op operation, status string, r map[string]any) {
+	t := d.t
+	t.Helper()
+	headers := "X-Request-ID=RequestId!"
+	switch {
+	case status == "default":
+		headers += " Cache-Control=CacheControl"
+	case op.scope == "public":
+		headers += " Cache-Control=PublicCache!"
+	default:
+		headers += " Cache-Control=NoStore!"
+	}
+	if op.scope != "public" && status != "401" && status != "default" {
+		headers += " RateLimit=RateLimit RateLimit-Policy=RateLimitPolicy"
+	}
+	want := "Error"
+	switch {
+	case slices.Contains(strings.Fields(op.success), status):
+		for name := range strings.FieldsSeq(op.headers) {
+			if op.scope == "public" {
+				headers += " " + name + "=Document" + name + "!"
+			} else {
+				headers += " " + name + "=" + name + "!"
+			}
+		}
+		want = op.response
+		if status == "304" {
+			want = ""
+		}
+	case status == "401":
+		headers += " WWW-Authenticate=WWWAuthenticate!"
+	case status == "412":
+		headers += " ETag=ETag!"
+	case status == "429":
+		headers += " Retry-After=RetryAfter!"
+	case status == "default":
+		headers += " Allow=Allow"
+	}
+	if got := d.headers(r); !slices.Equal(got, sorted(headers)) {
+		t.Errorf("%s: headers %v, want %v", status, got, sorted(headers))
+	}
+	if got := bodySchema(r); got != want {
+		t.Errorf("%s: body %q, want %q", status, got, want)
+	}
+	if want != "Error" {
+		return
+	}
+	// Every code of the response has an example, and stands for its status.
+	content := r["content"].(map[string]any)["application/json"].(map[string]any)
+	var exemplified []string
+	for _, example := range content["examples"].(map[string]any) {
+		e := example.(map[string]any)["value"].(map[string]any)
+		code := e["code"].(string)
+		exemplified = append(exemplified, code)
+		if got := fmt.Sprint(e["status"]); status != "default" && got != status {
+			t.Errorf("%s: an example with status %s", status, got)
+		}
+		if e["status"] != float64(errorCodes[code].status) || e["type"] != errorCodes[code].typ {
+			t.Errorf("%s: example %v", status, e)
+		}
+	}
+	slices.Sort(exemplified)
+	var allowed []string
+	for _, code := range content["schema"].(map[string]any)["properties"].(map[string]any)["code"].(map[string]any)["enum"].([]any) {
+		allowed = append(allowed, code.(string))
+	}
+	slices.Sort(allowed)
+	if !slices.Equal(slices.Compact(exemplified), allowed) {
+		t.Errorf("%s: codes %v, examples of %v", status, allowed, exemplified)
+	}
+}
+
+func TestErrorCodesAreThoseOfTheSpecification(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	codes := d.object("/x-error-codes")
+	for code, want := range errorCodes {
+		if codes[code] != float64(want.status) {
+			t.Errorf("%s has status %v, want %d", code, codes[code], want.status)
+		}
+	}
+	if len(codes) != len(errorCodes) {
+		t.Errorf("x-error-codes has %v", keys(codes))
+	}
+	listed := slices.Sorted(slices.Values(d.strings("/components/schemas/Error/properties/code/enum")))
+	if want := slices.Sorted(maps.Keys(errorCodes)); !slices.Equal(listed, want) {
+		t.Errorf("the schema lists %v, want %v", listed, want)
+	}
+	// Every code is the answer of some operation.
+	declared := map[string]bool{}
+	for _, r := range d.object("/components/responses") {
+		content := r.(map[string]any)["content"].(map[string]any)["application/json"].(map[string]any)
+		for _, example := range content["examples"].(map[string]any) {
+			declared[example.(map[string]any)["value"].(map[string]any)["code"].(string)] = true
+		}
+	}
+	for code := range errorCodes {
+		if !declared[code] {
+			t.Errorf("no response declares %s", code)
+		}
+	}
+}
+
+// TestVocabulary holds lists of words against the specification and the decisions.
+func TestVocabulary(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	const schemas = "/components/schemas/"
+	colors := `background foreground card cardForeground popover popoverForeground primary primaryForeground secondary
+		secondaryForeground muted mutedForeground accent accentForeground destructive destructiveForeground border input
+		ring text chart1 chart2 chart3 chart4 chart5 sidebar sidebarForeground sidebarPrimary sidebarPrimaryForeground
+		sidebarAccent sidebarAccentForeground sidebarBorder sidebarRing`
+	answers := `short_text long_text email phone website number rating opinion_scale nps yes_no legal single_choice
+		multiple_choice picture_choice dropdown ranking matrix date time file_upload signature address contact_info country
+		payment`
+	for pointer, want := range map[string]string{
+		"Scope/enum": `analytics:read forms:read forms:write submissions:read submissions:write webhooks:read webhooks:write
+			workspaces:read workspaces:write`,
+		"BlockType/enum": answers + " group captcha welcome statement ending heading text image video pdf embed divider page_break",
+		"Answer/properties/field/properties/type/enum": answers + " hidden",
+		"FormType/enum":                               "SINGLE MULTI",
+		"FormStatus/enum":                             "draft published",
+		"Submission/properties/status/enum":           "completed",
+		"Period/enum":                                 "today yesterday 24h 7d 30d 3m 6m 12m all",
+		"BlockProperties/properties/icon/enum":        "cat circle cloud crown dog droplet flag heart lightbulb pencil skull star thunderbolt tick trophy up user",
+		"BlockProperties/properties/dateFormat/enum":  "MMDDYYYY DDMMYYYY YYYYMMDD",
+		"BlockProperties/properties/imageAlign/enum":  "inline float_left float_right split_left split_right cover",
+		"BlockProperties/properties/badgeType/enum":   "letter number",
+		"BlockProperties/properties/captchaType/enum": "none recaptcha hcaptcha turnstile",
+		"BlockProperties/properties/legalType/enum":   "0 1",
+		"ErrorDetail/properties/code/enum":            "REQUIRED WRONG_TYPE TOO_LONG TOO_SHORT OUT_OF_RANGE NOT_A_CHOICE TOO_MANY TOO_FEW DUPLICATE BAD_FORMAT NOT_ALLOWED UNKNOWN_FIELD",
+		"Delivery/properties/error/enum":              "timeout network redirect status <nil>",
+	} {
+		if got := slices.Sorted(slices.Values(d.strings(schemas + pointer))); !slices.Equal(got, sorted(want)) {
+			t.Errorf("%s: %v, want %v", pointer, got, sorted(want))
+		}
+	}
+	for pointer, want := range map[string]string{
+		"ThemeColors/properties":  colors + " dark",
+		"DarkColors/properties":   colors,
+		"AddressParts/properties": "firstName lastName email phone company address address2 city state zip country",
+		"BlockWrite/properties":   "id type label description required properties part_of row_id choices children matrix_columns matrix_rows",
+		"Block/properties":        "id type label description required properties part_of row_id choices children matrix_columns matrix_rows",
+		"BlockPatch/properties":   "id type label description required properties part_of row_id choices children matrix_columns matrix_rows",
+		"Choice/properties":       "id label image color row_id alt",
+		"BlockProperties/properties": `buttonText buttonLink shareButtons maxChars min max minVal maxVal dateFormat
+			dateSeparator disabledDays beforeDate afterDate specificDates weekStartsOn quotationMarks multiSelection randomize
+			alphaOrder defaultCountry from to scaleStep limit currency amount paymentGateway showFields showDatePicker
+			showLabels superSize otherOption otherText horizontalAlign verticalAlign perRow imageAlign altText imageAlt
+			imageWidth icon firstLabel secondLabel thirdLabel leftLabel centerLabel rightLabel addressOrContact legalText
+			legalType legalStopFurther showSeconds showTimePicker videoLink pdfLink embedLink captchaType placeholderText
+			numberFormat allowedFiles multipleFiles maxFileSize hide showActions badgeType colorOption rule image`,
+		"Settings/properties": `branding navigation progressBar singlePage inlineFields borderRadius numberedQuestions
+			responseLimit darkMode closed utm showTitle closeAt closedMessage duplicateField redirectUrl submitLabel cover`,
+		"Theme/properties": `logo background colors alignment size font corners logoPlacement layout logoSize coverHeight
+			inputs buttons customCss theme`,
+	} {
+		if got := keys(d.object(schemas + pointer)); !slices.Equal(got, sorted(want)) {
+			t.Errorf("%s: %v, want %v", pointer, got, sorted(want))
+		}
+	}
+}
+
+func TestEveryComponentSchemaCompiles(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for name := range d.object("/components/schemas") {
+		d.schema("/components/schemas/" + name)
+	}
+}
+
+func TestEveryReferenceResolvesAndNoComponentIsUnused(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	used := map[string]bool{}
+	d.walk(func(pointer string, o map[string]any) {
+		ref, ok := o["$ref"].(string)
+		if !ok {
+			return
+		}
+		target, inside := strings.CutPrefix(ref, "#")
+		if _, there := d.find(target); !inside || !there {
+			t.Errorf("%s refers to %s, which is not there", pointer, ref)
+		}
+		used[target] = true
+	})
+	for _, kind := range []string{"schemas", "responses", "parameters", "headers"} {
+		for name := range d.object("/components/" + kind) {
+			if !used["/components/"+kind+"/"+name] {
+				t.Errorf("components.%s.%s is not used", kind, name)
+			}
+		}
+	}
+}
+
+func TestEveryExampleFitsItsSchema(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	count := 0
+	check := func(pointer string, example any) {
+		count++
+		if err := d.schema(pointer + "/schema").Validate(example); err != nil {
+			t.Errorf("example of %s: %#v", pointer, err)
+		}
+	}
+	d.walk(func(pointer string, o map[string]any) {
+		// Parameters, headers and media types are what has a schema.
+		if _, ok := o["schema"].(map[string]any); !ok {
+			return
+		}
+		examples, many := o["examples"].(map[string]any)
+		example, one := o["example"]
+		switch {
+		case many == one:
+			t.Errorf("%s has neither example nor examples, or both", pointer)
+		case one:
+			check(pointer, example)
+		default:
+			for _, e := range examples {
+				check(pointer, e.(map[string]any)["value"])
+			}
+		}
+	})
+	if count < 90 {
+		t.Errorf("only %d examples were found", count)
+	}
+}

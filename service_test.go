@@ -1,0 +1,300 @@
+package formsvc_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sethvargo/go-limiter/noopstore"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+)
+
+func TestNewReportsEveryFaultAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := formsvc.New(
+		formsvc.WithBasePath("v1"), formsvc.WithBaseURL("ftp://example.com"), formsvc.WithKeyPrefix("a_b"),
+		formsvc.WithRateLimit(0, time.Minute), formsvc.WithLimits(formsvc.Limits{Blocks: -1}), formsvc.WithLogger(nil),
+	)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, option := range []string{"WithStorage", "WithBasePath", "WithBaseURL", "WithKeyPrefix", "WithRateLimit", "WithLimits", "WithLogger"} {
+		if !strings.Contains(err.Error(), option) {
+			t.Errorf("%q does not name %s", err, option)
+		}
+	}
+}
+
+func TestOptionsThatExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	noop, err := noopstore.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited, stored, unlimited := formsvc.WithRateLimit(1, time.Minute), formsvc.WithLimiter(noop), formsvc.WithoutRateLimit()
+	for name, pair := range map[string][2]formsvc.Option{
+		"limit, limiter": {limited, stored}, "limiter, limit": {stored, limited}, "limit, none": {limited, unlimited},
+		"none, limiter": {unlimited, stored}, "limit twice": {limited, limited}, "none twice": {unlimited, unlimited},
+		"base URL and func": {formsvc.WithBaseURL("/x"), formsvc.WithBaseURLFunc(func(*http.Request) string { return "" })},
+	} {
+		if _, err := formsvc.New(formsvc.WithStorage(memory.New()), pair[0], pair[1]); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// goleak (main_test.go) fails the package if New started anything.
+func TestCloseMayBeCalledTwiceAndBeforeAnything(t *testing.T) {
+	t.Parallel()
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := svc.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if svc.Dispatcher() == nil || svc.Dispatcher() != svc.Dispatcher() {
+		t.Error("the dispatcher is not always the same one")
+	}
+}
+
+func TestTheRateLimitIsPerKey(t *testing.T) {
+	t.Parallel()
+	b := setup(t, formsvc.WithRateLimit(2, time.Hour))
+	other, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.user, Name: "other", Scopes: storage.Scopes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{200, 200, 429, 429} {
+		w := b.do(http.MethodGet, "/me", "", nil)
+		if w.Code != want {
+			t.Fatalf("call %d: %d, want %d", i, w.Code, want)
+		}
+		if w.Header().Get("RateLimit-Policy") != `"key";q=2;w=3600` || !strings.HasPrefix(w.Header().Get("RateLimit"), `"key";r=`) {
+			t.Errorf("call %d: headers %v", i, w.Header())
+		}
+		if got := w.Header().Get("Retry-After"); (got != "") != (want == 429) || got == "0" {
+			t.Errorf("call %d: Retry-After %q", i, got)
+		}
+		if want == 429 {
+			var e struct{ Type, Code string }
+			if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || e.Type != "rate_limit_error" || e.Code != "RATE_LIMITED" {
+				t.Errorf("call %d: %s", i, w.Body)
+			}
+		}
+	}
+	if code := get(b, "/v1/me", other.Secret); code != http.StatusOK {
+		t.Errorf("another key of the user: %d, want 200", code)
+	}
+}
+
+// brokenLimiter is a host's store that is down.
+type brokenLimiter struct{}
+
+var errDown = errors.New("connection refused")
+
+func (brokenLimiter) Take(context.Context, string) (tokens, remaining, reset uint64, ok bool, err error) {
+	return 0, 0, 0, false, errDown
+}
+func (brokenLimiter) Get(context.Context, string) (uint64, uint64, error)      { return 0, 0, errDown }
+func (brokenLimiter) Set(context.Context, string, uint64, time.Duration) error { return errDown }
+func (brokenLimiter) Burst(context.Context, string, uint64) error              { return errDown }
+func (brokenLimiter) Close(context.Context) error                              { return errDown }
+
+func TestABrokenLimiterLetsCallsPassAndLogs(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	b := setup(t, formsvc.WithLimiter(brokenLimiter{}), formsvc.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	if w := b.do(http.MethodGet, "/me", "", nil); w.Code != http.StatusOK {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	if !strings.Contains(log.String(), "connection refused") {
+		t.Errorf("the log does not tell: %s", &log)
+	}
+}
+
+type resolver func(ctx context.Context, key string) (formsvc.Principal, error)
+
+func (f resolver) ResolveKey(ctx context.Context, key string) (formsvc.Principal, error) {
+	return f(ctx, key)
+}
+
+func TestAHostsOwnResolver(t *testing.T) {
+	t.Parallel()
+	good := formsvc.Principal{KeyID: "session 1", UserID: storage.ID{1}, Name: "Ann", Scopes: []formsvc.Scope{"forms:read", "mail:read", "forms:read"}}
+	for _, c := range []struct {
+		name      string
+		principal formsvc.Principal
+		err       error
+		panics    bool
+		status    int
+		code      string
+		logged    string
+	}{
+		{name: "accepts", principal: good, status: 200},
+		{name: "refuses", err: formsvc.ErrInvalidKey, status: 401, code: "INVALID_API_KEY"},
+		{name: "refuses with more to say", err: errors.Join(errors.New("no such session"), formsvc.ErrInvalidKey), status: 401, code: "INVALID_API_KEY"},
+		{name: "is down", err: errDown, status: 503, code: "UNAVAILABLE", logged: "connection refused"},
+		{name: "forgets the user", principal: formsvc.Principal{KeyID: "x"}, status: 500, code: "INTERNAL_ERROR", logged: "without a user"},
+		{name: "forgets the key", principal: formsvc.Principal{UserID: storage.ID{1}}, status: 500, code: "INTERNAL_ERROR", logged: "without a user"},
+		{name: "panics", panics: true, status: 500, code: "INTERNAL_ERROR", logged: "out of luck"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			type hostKey struct{}
+			svc, err := formsvc.New(
+				formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit(),
+				formsvc.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
+				formsvc.WithCredential(func(r *http.Request) string { return r.Header.Get("Session") }),
+				formsvc.WithKeyResolver(resolver(func(ctx context.Context, key string) (formsvc.Principal, error) {
+					if key != "token" || ctx.Value(hostKey{}) != "host" {
+						t.Errorf("key %q, context value %v", key, ctx.Value(hostKey{}))
+					}
+					if c.panics {
+						panic("out of luck")
+					}
+					return c.principal, c.err
+				})))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := httptest.NewRequestWithContext(context.WithValue(t.Context(), hostKey{}, "host"), http.MethodGet, "/v1/me", nil)
+			r.Header.Set("Session", "token")
+			r.Header.Set("X-Request-ID", "from-the-host")
+			w := httptest.NewRecorder()
+			svc.ServeHTTP(w, r)
+			if w.Code != c.status || w.Header().Get("X-Request-ID") != "from-the-host" {
+				t.Fatalf("%d %v %s", w.Code, w.Header(), w.Body)
+			}
+			var body struct {
+				Code      string
+				RequestID string `json:"request_id"`
+				Scopes    []string
+			}
+			if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+				t.Fatal(err)
+			}
+			if c.status == 200 {
+				if len(body.Scopes) != 1 || body.Scopes[0] != "forms:read" {
+					t.Errorf("scopes %v, want forms:read once", body.Scopes)
+				}
+				return
+			}
+			if body.Code != c.code || body.RequestID != "from-the-host" {
+				t.Errorf("body %s, want code %s", w.Body, c.code)
+			}
+			if strings.Contains(w.Body.String(), "refused") || strings.Contains(w.Body.String(), "luck") {
+				t.Errorf("the answer tells the cause: %s", w.Body)
+			}
+			if c.logged != "" && (!strings.Contains(log.String(), c.logged) || !strings.Contains(log.String(), "from-the-host")) {
+				t.Errorf("the log does not tell %q with the request id: %s", c.logged, &log)
+			}
+		})
+	}
+}
+
+// failingStore stands for a storage in trouble.
+type failingStore struct {
+	*memory.Store
+	err error
+}
+
+func (s failingStore) Workspaces(context.Context, storage.Actor, storage.Page) ([]storage.Workspace, error) {
+	return nil, s.err
+}
+
+func TestAStorageInTroubleIsToldApart(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]int{
+		storage.ErrUnavailable:    503,
+		storage.ErrOutcomeUnknown: 503,
+		context.DeadlineExceeded:  503,
+		storage.ErrInvalidValue:   422,
+		errors.New("a bug"):       500,
+	} {
+		b := setup(t)
+		svc, newErr := formsvc.New(formsvc.WithStorage(failingStore{b.store, err}), formsvc.WithoutRateLimit())
+		if newErr != nil {
+			t.Fatal(newErr)
+		}
+		if got := get(svc, "/v1/workspaces", b.key); got != want {
+			t.Errorf("%v: %d, want %d", err, got, want)
+		}
+		if err := svc.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestBaseURLs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		opts []formsvc.Option
+		want string
+	}{
+		"none":      {nil, "/v1/workspaces/"},
+		"a host":    {[]formsvc.Option{formsvc.WithBaseURL("https://api.example.com/")}, "https://api.example.com/v1/workspaces/"},
+		"a path":    {[]formsvc.Option{formsvc.WithBaseURL("/api")}, "/api/v1/workspaces/"},
+		"base path": {[]formsvc.Option{formsvc.WithBasePath("/forms/api/")}, "/forms/api/workspaces/"},
+		"by request": {[]formsvc.Option{formsvc.WithBaseURLFunc(func(r *http.Request) string {
+			return map[string]string{"example.com": "https://example.com"}[r.Host]
+		})}, "https://example.com/v1/workspaces/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := setup(t, c.opts...)
+			r := httptest.NewRequest(http.MethodPost, "/workspaces", strings.NewReader(`{"name":"x"}`))
+			r.Header.Set("X-API-Key", b.key)
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			b.ServeHTTP(w, r)
+			if got := w.Header().Get("Location"); w.Code != 201 || !strings.HasPrefix(got, c.want) {
+				t.Errorf("%d, Location %q, want %s…", w.Code, got, c.want)
+			}
+		})
+	}
+}
+
+func TestTrash(t *testing.T) {
+	t.Parallel()
+	now := newClock(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
+	b := setup(t, formsvc.WithClock(now.Now))
+	first, second := b.form(textBlock, `{}`), b.form(textBlock, `{}`)
+	b.do(http.MethodDelete, "/forms/"+first.String(), "", nil)
+	now.Advance(time.Hour)
+	b.do(http.MethodDelete, "/workspaces/"+b.workspace.String(), "", nil)
+
+	trashed, err := b.TrashedForms(t.Context(), b.workspace)
+	if err != nil || len(trashed) != 2 || trashed[0].ID != second || trashed[1].ID != first {
+		t.Fatalf("trashed %v, %v; want %s and %s", trashed, err, second, first)
+	}
+	if err := b.RestoreForm(t.Context(), second, formsvc.ID{}); !errors.Is(err, formsvc.ErrConflict) {
+		t.Errorf("into the workspace that is gone: %v, want ErrConflict", err)
+	}
+	w, err := b.CreateWorkspace(t.Context(), b.user.ID, "New")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.PurgeTrash(t.Context(), now.Now().Add(-time.Minute)); n != 1 || err != nil {
+		t.Errorf("purged %d, %v; want only the older one", n, err)
+	}
+	if err := b.RestoreForm(t.Context(), second, w.ID); err != nil {
+		t.Errorf("into another workspace: %v", err)
+	}
+	if err := b.RestoreForm(t.Context(), first, w.ID); !errors.Is(err, formsvc.ErrNotFound) {
+		t.Errorf("a purged form: %v, want ErrNotFound", err)
+	}
+}

@@ -1,0 +1,183 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// scribble overwrites every byte, scope and key that can be reached from v, and
+// appends to every slice of bytes as far as its capacity goes.
+func scribble(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			scribble(v.Elem())
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return
+		}
+		for i := range v.NumField() {
+			scribble(v.Field(i))
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			b := v.Bytes()
+			clear(b)
+			clear(b[len(b):cap(b)])
+			return
+		}
+		for i := range v.Len() {
+			scribble(v.Index(i))
+		}
+	case reflect.String:
+		if v.CanSet() {
+			v.SetString("scribbled")
+		}
+	}
+}
+
+func render(t *testing.T, v any) string {
+	t.Helper()
+	out, err := json.MarshalIndent(v, "", " ")
+	must(t, err)
+	return string(out)
+}
+
+// TestCopies reads everything that has reference members twice and scribbles
+// over the first result in between.
+func TestCopies(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	b := setup(t, WithClock(func() time.Time { return start }))
+	hook := b.addWebhook(t, 1)
+	b.submit(t, 1)
+	must(t, b.store.SetLifetimeCounters(ctx, b.form, storage.Counters{Views: 7}))
+
+	reads := map[string]func() (any, error){
+		"Form": func() (any, error) {
+			f, err := b.store.Form(ctx, b.owner, b.form)
+			return &f, err
+		},
+		"FormByPublicID": func() (any, error) {
+			f, err := b.store.FormByPublicID(ctx, b.form.String())
+			return &f, err
+		},
+		"FormForKey": func() (any, error) {
+			k, u, f, err := b.store.FormForKey(ctx, b.hash, b.form)
+			return &struct {
+				K storage.Key
+				U storage.User
+				F *storage.Form
+			}{k, u, f}, err
+		},
+		"KeyByHash": func() (any, error) {
+			k, _, err := b.store.KeyByHash(ctx, b.hash)
+			return &k, err
+		},
+		"Keys": func() (any, error) { return b.store.Keys(ctx, b.user.ID) },
+		"Submission": func() (any, error) {
+			s, err := b.store.Submission(ctx, b.owner, b.form, id('s', 1))
+			return &s, err
+		},
+		"SubmissionByKey": func() (any, error) {
+			s, err := b.store.SubmissionByKey(ctx, b.form, b.response(1).IdempotencyKey)
+			return &s, err
+		},
+		"Submit again": func() (any, error) {
+			s, _, err := b.store.Submit(ctx, b.response(1))
+			return &s, err
+		},
+		"Submissions": func() (any, error) {
+			return b.store.Submissions(ctx, b.owner, b.form, storage.SubmissionQuery{Page: storage.Page{Limit: 9}})
+		},
+		"Webhook": func() (any, error) {
+			w, err := b.store.Webhook(ctx, b.owner, hook)
+			return &w, err
+		},
+		"Webhooks": func() (any, error) { return b.store.Webhooks(ctx, b.owner, storage.Page{Limit: 9}) },
+		"ClaimDeliveries": func() (any, error) {
+			// The lease has no length, so the next call claims the same again.
+			d, err := b.store.ClaimDeliveries(ctx, storage.ClaimParams{Now: start.Add(time.Hour), Max: 9, PerWebhook: 9})
+			for i := range d {
+				d[i].Lease.Token = 0
+			}
+			return d, err
+		},
+		"Members": func() (any, error) { return b.store.Members(ctx, b.workspace) },
+		"Funnel": func() (any, error) {
+			f, err := b.store.Funnel(ctx, b.owner, b.form, time.Time{}, time.Time{})
+			if err == nil && f.Lifetime.Views != 7 {
+				t.Errorf("lifetime views = %d, want 7", f.Lifetime.Views)
+			}
+			f.Lifetime.Views++
+			return &f, err
+		},
+	}
+	for name, read := range reads {
+		t.Run("What comes from "+name+" is the caller's own", func(t *testing.T) {
+			first, err := read()
+			must(t, err)
+			before := render(t, first)
+			scribble(reflect.ValueOf(first))
+			second, err := read()
+			must(t, err)
+			if diff := cmp.Diff(before, render(t, second)); diff != "" {
+				t.Errorf("second read (-first +second):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestArena(t *testing.T) {
+	t.Parallel()
+
+	t.Run("Appending to a copy does not reach the next one", func(t *testing.T) {
+		t.Parallel()
+		a := make(arena, 0, 8)
+		first, second := a.copy([]byte("one")), a.copy([]byte("two"))
+		_ = append(first, 'x')
+		if string(second) != "two" {
+			t.Errorf("second = %q", second)
+		}
+	})
+
+	t.Run("Outgrowing the allocation leaves earlier copies alone", func(t *testing.T) {
+		t.Parallel()
+		a := make(arena, 0, 4)
+		first, second := a.copy([]byte("one")), a.copy([]byte("a longer one"))
+		second[0] = '!'
+		if string(first) != "one" || string(second) != "! longer one" {
+			t.Errorf("got %q and %q", first, second)
+		}
+	})
+
+	t.Run("Nil and empty stay what they are", func(t *testing.T) {
+		t.Parallel()
+		a := make(arena, 0)
+		if got := a.copy(nil); got != nil {
+			t.Errorf("copy of nil = %v", got)
+		}
+		if got := a.copy([]byte{}); got == nil || len(got) != 0 {
+			t.Errorf("copy of an empty slice = %v", got)
+		}
+	})
+}
+
+func TestUTC(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	if a, b := utc(now), utc(now.In(time.FixedZone("", 3600))); a != b || !a.Equal(now) {
+		t.Errorf("utc = %v and %v, want one value equal to %v", a, b, now)
+	}
+	if got := utc(time.Time{}); got != (time.Time{}) {
+		t.Errorf("utc of the zero time = %v", got)
+	}
+}

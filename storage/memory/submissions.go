@@ -1,0 +1,207 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// submission never changes once it is stored.
+type submission struct {
+	rec     storage.Submission
+	key     string // idempotency key; empty: none
+	answer  []byte // unique answer; nil: none
+	eventID storage.ID
+}
+
+func (sub *submission) place() storage.Position {
+	return storage.Position{Time: sub.rec.SubmittedAt, ID: sub.rec.ID}
+}
+
+// copySubmissions returns the caller's own copies of snapshots, with all their
+// sections in one allocation.
+func copySubmissions(subs []*submission) []storage.Submission {
+	size := 0
+	for _, sub := range subs {
+		size += len(sub.rec.Answers) + len(sub.rec.Metadata) + len(sub.rec.Hidden)
+	}
+	buf := make(arena, 0, size)
+	out := make([]storage.Submission, len(subs))
+	for i, sub := range subs {
+		out[i] = buf.submission(sub.rec)
+	}
+	return out
+}
+
+func copySubmission(rec storage.Submission) storage.Submission {
+	buf := make(arena, 0, len(rec.Answers)+len(rec.Metadata)+len(rec.Hidden))
+	return buf.submission(rec)
+}
+
+func (a *arena) submission(rec storage.Submission) storage.Submission {
+	rec.Answers = json.RawMessage(a.copy(rec.Answers))
+	rec.Metadata = json.RawMessage(a.copy(rec.Metadata))
+	rec.Hidden = json.RawMessage(a.copy(rec.Hidden))
+	return rec
+}
+
+// Submit implements [storage.SubmissionStore]. Beyond the contract it returns
+// ErrConflict when the form has a submission with the same id, or a pending
+// delivery with the same event id.
+func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	if err := ctx.Err(); err != nil {
+		return storage.Submission{}, false, err
+	}
+	sub := &submission{
+		rec:     copySubmission(n.Submission),
+		key:     n.IdempotencyKey,
+		answer:  bytes.Clone(n.UniqueAnswer),
+		eventID: n.Event.ID,
+	}
+	sub.rec.SubmittedAt = utc(sub.rec.SubmittedAt)
+
+	s.mu.Lock()
+	stored, replayed, err := s.submit(sub, n)
+	s.mu.Unlock()
+	if err != nil {
+		return storage.Submission{}, false, err
+	}
+	return copySubmission(stored.rec), replayed, nil
+}
+
+// submit stores sub, or finds the submission that has its idempotency key. Every
+// check comes before the first change.
+func (s *Store) submit(sub *submission, n storage.NewSubmission) (stored *submission, replayed bool, err error) {
+	f := s.live(sub.rec.FormID) // in the trash it does not exist, not even for a replay
+	if f == nil {
+		return nil, false, storage.ErrNotFound
+	}
+	if earlier := f.byKey[sub.key]; earlier != nil {
+		return earlier, true, nil
+	}
+	switch {
+	case n.FormRevision != f.rec.Revision:
+		return nil, false, &storage.RevisionError{Current: f.rec.Revision}
+	case f.rec.Status != storage.StatusPublished:
+		return nil, false, storage.ErrNotFound
+	case f.full():
+		return nil, false, storage.ErrLimitReached
+	case sub.answer != nil && f.byAnswer[string(sub.answer)] != nil:
+		return nil, false, storage.ErrDuplicate
+	case f.byID[sub.rec.ID] != nil:
+		return nil, false, storage.ErrConflict
+	}
+	var to []*webhook
+	for _, w := range f.webhooks.items {
+		if !w.rec.Enabled {
+			continue
+		}
+		if w.lane.pending[n.Event.ID] != nil {
+			return nil, false, storage.ErrConflict
+		}
+		to = append(to, w)
+	}
+
+	f.byID[sub.rec.ID] = sub
+	f.submissions.add(sub)
+	if sub.key != "" {
+		f.byKey[sub.key] = sub
+	}
+	if sub.answer != nil {
+		f.byAnswer[string(sub.answer)] = sub
+	}
+	f.funnel.add(sub.rec.SubmittedAt, storage.Counts{Submissions: 1})
+	if len(to) > 0 {
+		e := newEvent(n.Event, sub.rec.ID)
+		for _, w := range to {
+			s.queue.add(w, e, n.DueAt)
+		}
+	}
+	return sub, false, nil
+}
+
+// SubmissionByKey implements [storage.SubmissionStore].
+func (s *Store) SubmissionByKey(ctx context.Context, form storage.ID, idempotencyKey string) (storage.Submission, error) {
+	if err := ctx.Err(); err != nil {
+		return storage.Submission{}, err
+	}
+	s.mu.RLock()
+	var sub *submission
+	if f := s.live(form); f != nil {
+		sub = f.byKey[idempotencyKey]
+	}
+	s.mu.RUnlock()
+	if sub == nil {
+		return storage.Submission{}, storage.ErrNotFound
+	}
+	return copySubmission(sub.rec), nil
+}
+
+// Submission implements [storage.SubmissionStore].
+func (s *Store) Submission(ctx context.Context, who storage.Actor, form, id storage.ID) (storage.Submission, error) {
+	if err := ctx.Err(); err != nil {
+		return storage.Submission{}, err
+	}
+	s.mu.RLock()
+	var sub *submission
+	if f := s.visible(who, form); f != nil {
+		sub = f.byID[id]
+	}
+	s.mu.RUnlock()
+	if sub == nil {
+		return storage.Submission{}, storage.ErrNotFound
+	}
+	return copySubmission(sub.rec), nil
+}
+
+// Submissions implements [storage.SubmissionStore]. The records of a page share
+// one allocation: whoever keeps one of them keeps the bytes of all.
+func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) ([]storage.Submission, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.mu.RLock()
+	f := s.visible(who, form)
+	if f == nil {
+		s.mu.RUnlock()
+		return nil, storage.ErrNotFound
+	}
+	items := f.submissions.after(q.Page.After)
+	if !q.Until.IsZero() {
+		items = items[:min(len(items), f.submissions.upTo(q.Until))]
+	}
+	if !q.Since.IsZero() {
+		items = items[min(len(items), f.submissions.older(storage.Position{Time: q.Since})):]
+	}
+	found := newest(items, q.Page.Limit)
+	s.mu.RUnlock()
+	return copySubmissions(found), nil
+}
+
+// DeleteSubmission implements [storage.SubmissionStore].
+func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, id storage.ID) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.visible(who, form)
+	if f == nil || f.byID[id] == nil {
+		return storage.ErrNotFound
+	}
+	sub := f.byID[id]
+	delete(f.byID, id)
+	f.submissions.remove(sub)
+	if sub.key != "" {
+		delete(f.byKey, sub.key)
+	}
+	if sub.answer != nil {
+		delete(f.byAnswer, string(sub.answer))
+	}
+	for _, w := range f.webhooks.items {
+		w.forget(sub)
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Sweep implements [storage.Storage]. It never counts an event: here their
+// bodies go as soon as nothing refers to them.
+func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+	if err := ctx.Err(); err != nil {
+		return storage.Swept{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	forms := s.purgeable(p.TrashBefore, p.Max)
+	for _, f := range forms {
+		s.purge(f)
+	}
+	keys := s.ended(p.KeysBefore, p.Max)
+	for _, k := range keys {
+		s.removeKey(k)
+	}
+	return storage.Swept{Forms: len(forms), Keys: len(keys)}, nil
+}
+
+// purgeable returns at most limit forms that went to the trash before t. Zero:
+// none.
+func (s *Store) purgeable(t time.Time, limit int) []*form {
+	var out []*form
+	if t.IsZero() {
+		return nil
+	}
+	for _, f := range s.everything.trash.items {
+		if len(out) >= limit {
+			break
+		}
+		if f.rec.TrashedAt.Before(t) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// ended returns at most limit keys that were revoked or expired before t. Zero:
+// none.
+func (s *Store) ended(t time.Time, limit int) []*key {
+	var out []*key
+	if t.IsZero() {
+		return nil
+	}
+	for _, k := range s.keys {
+		if len(out) >= limit {
+			break
+		}
+		if k.endedBefore(t) {
+			out = append(out, k)
+		}
+	}
+	return out
+}

@@ -1,0 +1,213 @@
+package storagetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func concurrentFormCases() []Case {
+	return []Case{
+		{"update_form_if_revision", "Of 20 updates with the same IfRevision at once exactly one gets through.", parallelIfRevision},
+		{"update_form_sections", "Updates of different sections at once are all kept.", parallelSections},
+		{"submit_during_trash", "A form that goes to the trash while responses come keeps those that were accepted and leaves no delivery pending.", submitDuringTrash},
+		{"submit_during_disable", "A webhook that is disabled while responses come has no delivery pending afterwards.", submitDuringDisable},
+		{"create_form_during_delete_workspace", "A form that is created while its workspace is deleted ends up in the trash or is refused.", createDuringDelete},
+		{"move_form_during_delete_workspace", "A form that is moved into a workspace that is being deleted ends up in the trash or stays where it was.", moveDuringDelete},
+		{"sweep", "Sweeps at once purge each form once and fail none.", parallelSweeps},
+		{"members", "Calls of SetMember at once for different users are all kept.", parallelMembers},
+	}
+}
+
+func parallelIfRevision(b *bundle) {
+	f := b.anyForm()
+	for revision := int64(1); revision <= 5; revision++ {
+		const n = 20
+		errs := together(n, func(i int) error {
+			_, err := b.store.UpdateForm(b.ctx, storage.AsHost(), f.ID, storage.FormChange{
+				Name: ptr(fmt.Sprint(i)), IfRevision: []int64{revision}, At: at(time.Hour),
+			})
+			return err
+		})
+		same(b, b.outcome(errs, storage.ErrRevisionMismatch, "UpdateForm"), 1, "calls of UpdateForm that got through")
+		got := b.getForm(f.ID)
+		same(b, got.Revision, revision+1, "Revision")
+		for i, err := range errs {
+			if err == nil {
+				same(b, got.Name, fmt.Sprint(i), "Name, as the call that got through set it")
+			} else if mismatch := (*storage.RevisionError)(nil); errors.As(err, &mismatch) {
+				same(b, mismatch.Current, revision+1, "RevisionError.Current")
+			}
+		}
+	}
+}
+
+func parallelSections(b *bundle) {
+	f := b.anyForm()
+	const rounds, writers = 8, 6
+	for round := range rounds {
+		value := json.RawMessage(fmt.Sprintf(`{"round":%d}`, round))
+		name := fmt.Sprintf("round %d", round)
+		errs := together(writers, func(i int) error {
+			c := storage.FormChange{At: at(time.Hour), Definition: storage.Definition{Format: 1}}
+			switch i {
+			case 0:
+				c.Definition.Blocks = value
+			case 1:
+				c.Definition.Settings = value
+			case 2:
+				c.Definition.Theme = value
+			case 3:
+				c.Definition.Variables = value
+			case 4:
+				c.Definition.HiddenFields = value
+			default:
+				c.Name = &name
+			}
+			_, err := b.store.UpdateForm(b.ctx, storage.AsHost(), f.ID, c)
+			return err
+		})
+		for _, err := range errs {
+			b.ok(err, "UpdateForm of one section beside those of the others")
+		}
+		got := b.getForm(f.ID)
+		same(b, got.Definition, storage.Definition{
+			Blocks: value, Settings: value, Theme: value, Variables: value, HiddenFields: value, Format: 1,
+		}, "Definition after one update of each section at once")
+		same(b, got.Name, name, "Name after updates of the sections at once")
+		same(b, got.Revision, int64(1+(round+1)*writers), "Revision: one more for each update")
+	}
+}
+
+func submitDuringTrash(b *bundle) {
+	for range 4 {
+		f := b.anyForm()
+		b.addWebhook(f.ID)
+		errs := together(17, func(i int) error {
+			if i == 8 {
+				return b.store.TrashForm(b.ctx, storage.AsHost(), f.ID, at(time.Hour))
+			}
+			_, _, err := b.store.Submit(b.ctx, submissionAt(f, at(0)))
+			return err
+		})
+		b.ok(errs[8], "TrashForm beside calls of Submit")
+		accepted := b.outcome(errs, storage.ErrNotFound, "Submit") - 1
+		b.nothingPending("the form went to the trash while responses came")
+		b.ok(b.store.RestoreForm(b.ctx, f.ID, storage.ID{}, at(2*time.Hour)), "RestoreForm")
+		same(b, len(b.submissions(f.ID)), accepted, "number of submissions: as many as were accepted")
+		b.nothingPending("the form was in the trash")
+	}
+}
+
+func submitDuringDisable(b *bundle) {
+	f := b.anyForm()
+	for range 4 {
+		w := b.addWebhook(f.ID)
+		errs := together(17, func(i int) error {
+			if i == 8 {
+				_, err := b.store.UpdateWebhook(b.ctx, storage.AsHost(), w.ID, storage.WebhookChange{Enabled: ptr(false), At: at(time.Hour)})
+				return err
+			}
+			_, _, err := b.store.Submit(b.ctx, submissionAt(f, at(0)))
+			return err
+		})
+		for _, err := range errs {
+			b.ok(err, "Submit beside UpdateWebhook")
+		}
+		b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(true)})
+		b.nothingPending("the webhook was disabled while responses came")
+		b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(false)})
+	}
+}
+
+func createDuringDelete(b *bundle) {
+	for range 4 {
+		w := b.addWorkspace(b.user())
+		forms := make([]storage.Form, 12)
+		for i := range forms {
+			forms[i] = b.newForm(w.ID)
+		}
+		before := len(b.trash())
+		errs := together(len(forms)+1, func(i int) error {
+			if i == len(forms) {
+				return b.store.DeleteWorkspace(b.ctx, storage.As(w.OwnerID), w.ID, at(time.Hour))
+			}
+			return b.store.CreateForm(b.ctx, storage.AsHost(), forms[i])
+		})
+		b.ok(errs[len(forms)], "DeleteWorkspace beside calls of CreateForm")
+		created := b.outcome(errs, storage.ErrNotFound, "CreateForm") - 1
+		same(b, len(b.trash())-before, created, "forms in the trash: as many as were created")
+		b.noLiveForms()
+	}
+}
+
+func moveDuringDelete(b *bundle) {
+	for range 4 {
+		owner := b.user()
+		from, into := b.addWorkspace(owner), b.addWorkspace(owner)
+		f := b.addForm(from.ID)
+		errs := together(2, func(i int) error {
+			if i == 0 {
+				return b.store.DeleteWorkspace(b.ctx, storage.As(owner), into.ID, at(time.Hour))
+			}
+			_, err := b.store.UpdateForm(b.ctx, storage.As(owner), f.ID, storage.FormChange{WorkspaceID: &into.ID, At: at(time.Hour)})
+			return err
+		})
+		b.ok(errs[0], "DeleteWorkspace beside UpdateForm")
+		got, err := b.store.Form(b.ctx, storage.AsHost(), f.ID)
+		if errs[1] == nil { // moved first, then trashed with the workspace
+			b.is(err, storage.ErrNotFound, "Form that was moved into a workspace that was deleted")
+			continue
+		}
+		b.is(errs[1], storage.ErrNotFound, "UpdateForm into a workspace that was deleted")
+		b.ok(err, "Form whose move was refused")
+		same(b, got.WorkspaceID, from.ID, "WorkspaceID of a form whose move was refused")
+	}
+}
+
+// noLiveForms reports a failure when a form is outside the trash.
+func (b *bundle) noLiveForms() {
+	b.Helper()
+	list, err := b.store.Forms(b.ctx, storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: 100}})
+	b.ok(err, "Forms")
+	if len(list) > 0 {
+		b.Errorf("Forms: want none, because every workspace was deleted, got %d", len(list))
+	}
+}
+
+func parallelSweeps(b *bundle) {
+	w := b.addWorkspace(b.user())
+	const forms = 12
+	for range forms {
+		b.trashForm(b.addForm(w.ID).ID)
+	}
+	purged := make([]int, 6)
+	errs := together(len(purged), func(i int) error {
+		got, err := b.store.Sweep(b.ctx, storage.SweepParams{Now: soon(), TrashBefore: soon(), Max: 100})
+		purged[i] = got.Forms
+		return err
+	})
+	sum := 0
+	for i, err := range errs {
+		b.ok(err, "Sweep beside other sweeps")
+		sum += purged[i]
+	}
+	sum += b.sweep(storage.SweepParams{Now: soon(), TrashBefore: soon(), Max: 100}).Forms // what the others left to each other
+	same(b, sum, forms, "forms purged by all sweeps together")
+	same(b, b.trash(), nil, "Forms in the trash")
+}
+
+func parallelMembers(b *bundle) {
+	w := b.addWorkspace(b.user())
+	users := make([]storage.ID, 20)
+	for i := range users {
+		users[i] = newID()
+	}
+	for _, err := range together(len(users), func(i int) error { return b.store.SetMember(b.ctx, w.ID, users[i], true) }) {
+		b.ok(err, "SetMember beside others")
+	}
+	b.members(w.ID, users...)
+}

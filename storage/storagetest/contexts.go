@@ -1,0 +1,41 @@
+package storagetest
+
+import (
+	"context"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// contextCases has one case for each method. That of FormForKey is in the group
+// form_for_key, which a store may skip.
+func contextCases() []Case {
+	var cases []Case
+	for _, op := range append(actorOperations(), hostOperations()...) {
+		cases = append(cases, contextCase(op.name, op))
+	}
+	return cases
+}
+
+func contextCase(name string, op operation) Case {
+	return Case{
+		Name:  name,
+		About: op.method + " with a context that has ended fails with the context's error and leaves the data as it was.",
+		run:   func(b *bundle) { endedContext(b, op) },
+	}
+}
+
+func endedContext(b *bundle, op operation) {
+	w := b.furnish()
+	cancelled, cancel := context.WithCancel(b.ctx)
+	cancel()
+	late, cancel := context.WithDeadline(b.ctx, time.Now().Add(-time.Second))
+	defer cancel()
+	b.unchanged(op.method+" with a context that has ended", func() {
+		b.is(op.call(cancelled, b.store, w, storage.AsHost()), context.Canceled, "%s with a cancelled context", op.method)
+		b.is(op.call(late, b.store, w, storage.AsHost()), context.DeadlineExceeded, "%s after its context's deadline", op.method)
+	})
+	// The same call has to work now: a lease that the failed call took or dropped
+	// shows here, as does a call that would have failed anyway.
+	b.ok(op.call(b.ctx, b.store, w, storage.AsHost()), "%s with a live context, after calls with ended ones", op.method)
+}

@@ -1,0 +1,223 @@
+package storagetest
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func copyCases() []Case {
+	return []Case{
+		{"copies_in_form", "A store keeps no slice or pointer of a form or of a change that it was given.", copiesInForm},
+		{"copies_out_form", "A store hands out no slice of a form that it keeps.", copiesOutForm},
+		{"copies_in_submission", "A store keeps no slice of a submission, its unique answer or its event.", copiesInSubmission},
+		{"copies_out_submission", "A store hands out no slice of a submission that it keeps.", copiesOutSubmission},
+		{"copies_webhook", "A webhook's secret goes in and comes out as a copy.", copiesWebhook},
+		{"copies_delivery", "A delivery's secret and a recorded attempt are copies.", copiesDelivery},
+		{"copies_key", "A key's scopes go in and come out as copies.", copiesKey},
+		{"copies_workspace", "A change of a workspace and a member list are copies.", copiesWorkspace},
+		{"copies_funnel", "Lifetime counters come out as a copy.", copiesFunnel},
+	}
+}
+
+// spoil overwrites bytes that belong to the caller.
+func spoil(slices ...[]byte) {
+	for _, s := range slices {
+		for i := range s {
+			s[i] = '#'
+		}
+	}
+}
+
+func spoilDefinition(d storage.Definition) {
+	spoil(d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields)
+}
+
+func spoilSubmission(s storage.Submission) { spoil(s.Answers, s.Metadata, s.Hidden) }
+
+func copiesInForm(b *bundle) {
+	f := b.newForm(b.addWorkspace(b.user()).ID)
+	want := render(f)
+	b.ok(b.store.CreateForm(b.ctx, storage.AsHost(), f), "CreateForm")
+	spoilDefinition(f.Definition)
+	same(b, render(b.getForm(f.ID)), want, "Form after the caller overwrote what it gave to CreateForm")
+
+	c := storage.FormChange{
+		Name: ptr("given"), Status: ptr(storage.StatusDraft), Gate: &storage.Gate{ResponseLimit: 5}, At: b.tick(),
+		Definition: b.newForm(f.WorkspaceID).Definition,
+	}
+	b.update(f.ID, c)
+	want = render(b.getForm(f.ID))
+	*c.Name, *c.Status, c.Gate.ResponseLimit = "changed", storage.StatusPublished, 1
+	spoilDefinition(c.Definition)
+	same(b, render(b.getForm(f.ID)), want, "Form after the caller overwrote what it gave to UpdateForm")
+}
+
+func copiesOutForm(b *bundle) {
+	f := b.anyForm()
+	check := func(what string, got storage.Form, err error) {
+		b.Helper()
+		b.ok(err, "%s", what)
+		want := render(got)
+		spoilDefinition(got.Definition)
+		same(b, render(b.getForm(f.ID)), want, "Form after the caller overwrote what %s returned", what)
+	}
+	got, err := b.store.UpdateForm(b.ctx, storage.AsHost(), f.ID, storage.FormChange{At: b.tick(), Definition: f.Definition})
+	check("UpdateForm", got, err)
+	got, err = b.store.UpdateForm(b.ctx, storage.AsHost(), f.ID, storage.FormChange{At: b.tick(), Name: ptr("x")})
+	check("UpdateForm of the name only", got, err)
+	got, err = b.store.Form(b.ctx, storage.AsHost(), f.ID)
+	check("Form", got, err)
+	got, err = b.store.FormByPublicID(b.ctx, f.PublicID)
+	check("FormByPublicID", got, err)
+
+	page := storage.FormQuery{Page: storage.Page{Limit: 10}}
+	list, err := b.store.Forms(b.ctx, storage.AsHost(), page)
+	b.ok(err, "Forms")
+	want := render(list)
+	clear(list)
+	list, err = b.store.Forms(b.ctx, storage.AsHost(), page)
+	b.ok(err, "Forms")
+	same(b, render(list), want, "Forms after the caller overwrote the list that it got")
+}
+
+func copiesInSubmission(b *bundle) {
+	f := b.anyForm()
+	b.addWebhook(f.ID)
+	n := b.newSubmission(f)
+	n.UniqueAnswer = []byte("taken")
+	want, body := render(n.Submission), string(n.Event.Body)
+	_, _, err := b.store.Submit(b.ctx, n)
+	b.ok(err, "Submit")
+	spoilSubmission(n.Submission)
+	spoil(n.UniqueAnswer, n.Event.Body)
+	got, err := b.store.Submission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID)
+	b.ok(err, "Submission")
+	same(b, render(got), want, "Submission after the caller overwrote what it gave to Submit")
+	same(b, string(b.claimOne(soon()).Body), body, "Body after the caller overwrote what it gave to Submit")
+	again := b.newSubmission(f)
+	again.UniqueAnswer = []byte("taken")
+	b.refuse(again, storage.ErrDuplicate, "the answer is taken, though the caller overwrote its slice")
+}
+
+func copiesOutSubmission(b *bundle) {
+	f := b.anyForm()
+	n := b.newSubmission(f)
+	n.IdempotencyKey = "once"
+	want := render(n.Submission)
+	check := func(what string, got storage.Submission, err error) {
+		b.Helper()
+		b.ok(err, "%s", what)
+		spoilSubmission(got)
+		again, err := b.store.Submission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID)
+		b.ok(err, "Submission")
+		same(b, render(again), want, "Submission after the caller overwrote what %s returned", what)
+	}
+	got, _, err := b.store.Submit(b.ctx, n)
+	check("Submit", got, err)
+	got, _, err = b.store.Submit(b.ctx, n)
+	check("Submit, replayed,", got, err)
+	got, err = b.store.Submission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID)
+	check("Submission", got, err)
+	got, err = b.store.SubmissionByKey(b.ctx, f.ID, "once")
+	check("SubmissionByKey", got, err)
+	check("Submissions", only(b, b.submissions(f.ID), "Submissions"), nil)
+}
+
+func copiesWebhook(b *bundle) {
+	f := b.anyForm()
+	given := b.newWebhook(f.ID)
+	want := string(given.Secret)
+	check := func(what string, secret []byte) {
+		b.Helper()
+		spoil(secret)
+		same(b, string(b.getWebhook(given.ID).Secret), want, "Secret after the caller overwrote %s", what)
+	}
+	b.ok(b.store.CreateWebhook(b.ctx, storage.AsHost(), given, 0), "CreateWebhook")
+	check("what it gave to CreateWebhook", given.Secret)
+	check("what Webhook returned", b.getWebhook(given.ID).Secret)
+	list, err := b.store.Webhooks(b.ctx, storage.AsHost(), storage.Page{Limit: 10})
+	b.ok(err, "Webhooks")
+	check("what Webhooks returned", only(b, list, "Webhooks").Secret)
+	check("what UpdateWebhook returned", b.updateWebhook(given.ID, storage.WebhookChange{Enabled: ptr(true)}).Secret)
+	want = "another secret"
+	secret := []byte(want)
+	b.updateWebhook(given.ID, storage.WebhookChange{Secret: &secret})
+	check("what it gave to UpdateWebhook", secret)
+}
+
+func copiesDelivery(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	e := newEvent()
+	body := string(e.Body)
+	b.ok(b.store.Enqueue(b.ctx, w.ID, e, at(0)), "Enqueue")
+	spoil(e.Body)
+	held := map[storage.ID]int{}
+	p := everything(soon())
+	p.Held = held
+	d := only(b, b.claim(p), "ClaimDeliveries")
+	held[w.ID] = 1 << 20
+	same(b, string(d.Body), body, "Body after the caller overwrote what it gave to Enqueue")
+	spoil(d.Secret)
+	same(b, b.getWebhook(w.ID).Secret, w.Secret, "Secret after the caller overwrote what ClaimDeliveries returned")
+
+	r := retried(d, b.tick(), soon())
+	want := render(*r.Attempt)
+	b.finish(100, r)
+	*r.Attempt = storage.Attempt{Attempt: 77, NextAttemptAt: soon().Add(1000 * time.Hour)}
+	history := b.attempts(w.ID)
+	same(b, render(only(b, history, "Attempts")), want, "Attempts after the caller overwrote what it gave to FinishDeliveries")
+	clear(history)
+	same(b, render(only(b, b.attempts(w.ID), "Attempts")), want, "Attempts after the caller overwrote the list that it got")
+	same(b, b.claimOne(soon()).Attempt, 2, "Attempt of the delivery that was rescheduled")
+}
+
+func copiesKey(b *bundle) {
+	user := b.user()
+	k, hash := b.newKey(user)
+	want := render(k)
+	check := func(what string, scopes []storage.Scope) {
+		b.Helper()
+		clear(scopes)
+		got, _ := b.keyByHash(hash)
+		same(b, render(got), want, "Key after the caller overwrote %s", what)
+	}
+	b.ok(b.store.CreateKey(b.ctx, newUser(user), k, hash, 0), "CreateKey")
+	check("what it gave to CreateKey", k.Scopes)
+	got, _ := b.keyByHash(hash)
+	check("what KeyByHash returned", got.Scopes)
+	list, err := b.store.Keys(b.ctx, user)
+	b.ok(err, "Keys")
+	check("what Keys returned", only(b, list, "Keys").Scopes)
+}
+
+func copiesWorkspace(b *bundle) {
+	w := b.addWorkspace(b.user())
+	one, two := b.addMember(w.ID), b.addMember(w.ID)
+	members, err := b.store.Members(b.ctx, w.ID)
+	b.ok(err, "Members")
+	clear(members)
+	b.members(w.ID, one, two)
+
+	name, owner := "given", one
+	_, err = b.store.UpdateWorkspace(b.ctx, storage.AsHost(), w.ID, storage.WorkspaceChange{Name: &name, Owner: &owner, At: b.tick()})
+	b.ok(err, "UpdateWorkspace")
+	name, owner = "changed", two
+	got, err := b.store.Workspace(b.ctx, storage.AsHost(), w.ID)
+	b.ok(err, "Workspace")
+	same(b, got.Name, "given", "Name after the caller overwrote what it gave to UpdateWorkspace")
+	same(b, got.OwnerID, one, "OwnerID after the caller overwrote what it gave to UpdateWorkspace")
+}
+
+func copiesFunnel(b *bundle) {
+	f := b.anyForm()
+	want := storage.Counters{Views: 3}
+	b.ok(b.store.SetLifetimeCounters(b.ctx, f.ID, want), "SetLifetimeCounters")
+	got := b.funnel(f.ID, time.Time{}, time.Time{})
+	if got.Lifetime == nil {
+		b.Fatalf("Funnel: want the lifetime counters that were set, got none")
+	}
+	got.Lifetime.Views = 99
+	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Lifetime, &want, "Lifetime after the caller overwrote what Funnel returned")
+}

@@ -1,0 +1,180 @@
+package storagetest
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func formCases() []Case {
+	return []Case{
+		{"create_and_read", "A form comes back as it was given, with revision 1.", createForm},
+		{"create_taken", "CreateForm returns ErrConflict when the id or the public id is taken.", createTakenForm},
+		{"create_without_workspace", "CreateForm returns ErrNotFound when the workspace does not exist.", createFormNowhere},
+		{"unknown", "A form that does not exist is ErrNotFound.", unknownForm},
+		{"by_public_id", "FormByPublicID returns a form with its definition, whatever its status.", formByPublicID},
+		{"list_without_definition", "Forms lists forms without their definitions.", listFormsBare},
+		{"list_of_workspace", "Forms with a workspace lists the forms of that one.", listFormsOfWorkspace},
+		{"list_of_unknown_workspace", "Forms of a workspace that is not accessible is ErrNotFound; for the host it is empty.", listFormsOfUnknown},
+		{"full", "Full says whether as many submissions are stored as the response limit allows, deleted ones not counted.", fullForm},
+		{"full_follows_limit", "Full follows a change of the response limit at once.", fullFollowsLimit},
+		{"revision_of_the_form_only", "The revision rises with changes of the form, and with nothing else.", revisionStays},
+	}
+}
+
+func createForm(b *bundle) {
+	want := b.anyForm(func(f *storage.Form) {
+		f.Type = "MULTI"
+		f.Gate = storage.Gate{Closed: true, CloseAt: at(time.Hour), ResponseLimit: 12}
+		f.Definition.Format = 7
+	})
+	same(b, b.getForm(want.ID), want, "Form")
+	draft := b.anyForm(asDraft)
+	same(b, b.getForm(draft.ID), draft, "Form of a draft without a gate")
+}
+
+func createTakenForm(b *bundle) {
+	first := b.anyForm()
+	sameID, samePublicID := b.newForm(first.WorkspaceID), b.newForm(first.WorkspaceID)
+	sameID.ID, samePublicID.PublicID = first.ID, first.PublicID
+	b.unchanged("CreateForm with a taken id", func() {
+		b.is(b.store.CreateForm(b.ctx, storage.AsHost(), sameID), storage.ErrConflict, "CreateForm with a taken ID")
+		b.is(b.store.CreateForm(b.ctx, storage.AsHost(), samePublicID), storage.ErrConflict, "CreateForm with a taken PublicID")
+	})
+	b.ok(b.store.TrashForm(b.ctx, storage.AsHost(), first.ID, b.tick()), "TrashForm")
+	b.is(b.store.CreateForm(b.ctx, storage.AsHost(), samePublicID), storage.ErrConflict,
+		"CreateForm with the PublicID of a form in the trash, which may come back")
+}
+
+func createFormNowhere(b *bundle) {
+	user := b.user()
+	b.is(b.store.CreateForm(b.ctx, storage.AsHost(), b.newForm(newID())), storage.ErrNotFound, "CreateForm by the host")
+	b.is(b.store.CreateForm(b.ctx, storage.As(user), b.newForm(newID())), storage.ErrNotFound, "CreateForm by a user")
+	b.is(b.store.CreateForm(b.ctx, storage.AsHost(), b.newForm(storage.ID{})), storage.ErrNotFound, "CreateForm in the zero workspace")
+}
+
+func unknownForm(b *bundle) {
+	host := storage.AsHost()
+	_, err := b.store.Form(b.ctx, host, newID())
+	b.is(err, storage.ErrNotFound, "Form")
+	_, err = b.store.FormByPublicID(b.ctx, text("f"))
+	b.is(err, storage.ErrNotFound, "FormByPublicID")
+	_, err = b.store.FormByPublicID(b.ctx, "")
+	b.is(err, storage.ErrNotFound, "FormByPublicID of the empty string")
+	_, err = b.store.UpdateForm(b.ctx, host, newID(), storage.FormChange{Name: ptr("x"), At: b.tick()})
+	b.is(err, storage.ErrNotFound, "UpdateForm")
+	b.is(b.store.TrashForm(b.ctx, host, newID(), b.tick()), storage.ErrNotFound, "TrashForm")
+	b.is(b.store.RestoreForm(b.ctx, newID(), storage.ID{}, b.tick()), storage.ErrNotFound, "RestoreForm")
+}
+
+func formByPublicID(b *bundle) {
+	for _, want := range []storage.Form{b.anyForm(), b.anyForm(asDraft)} {
+		got, err := b.store.FormByPublicID(b.ctx, want.PublicID)
+		b.ok(err, "FormByPublicID of a %s form", want.Status)
+		same(b, got, want, "FormByPublicID")
+	}
+}
+
+func listFormsBare(b *bundle) {
+	f := b.anyForm()
+	list, err := b.store.Forms(b.ctx, storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: 10}})
+	b.ok(err, "Forms")
+	got := only(b, list, "Forms")
+	d := got.Definition
+	if n := len(d.Blocks) + len(d.Settings) + len(d.Theme) + len(d.Variables) + len(d.HiddenFields); n > 0 {
+		b.Errorf("Forms: want empty definitions, got %d bytes", n)
+	}
+	got.Definition, f.Definition = storage.Definition{}, storage.Definition{}
+	same(b, got, f, "the rest of the form in the list")
+}
+
+func listFormsOfWorkspace(b *bundle) {
+	owner := b.user()
+	one, two := b.addWorkspace(owner), b.addWorkspace(owner)
+	first, other, second := b.addForm(one.ID), b.addForm(two.ID), b.addForm(one.ID)
+	for who, actor := range map[string]storage.Actor{"the owner": storage.As(owner), "the host": storage.AsHost()} {
+		list := func(q storage.FormQuery) []storage.ID {
+			q.Page.Limit = 10
+			got, err := b.store.Forms(b.ctx, actor, q)
+			b.ok(err, "Forms")
+			return idsOf(got, formID)
+		}
+		same(b, list(storage.FormQuery{WorkspaceID: one.ID}), []storage.ID{second.ID, first.ID}, "Forms of one workspace for %s", who)
+		same(b, list(storage.FormQuery{}), []storage.ID{second.ID, other.ID, first.ID}, "Forms of all workspaces for %s", who)
+		same(b, list(storage.FormQuery{Trashed: true}), nil, "Forms in the empty trash for %s", who)
+	}
+}
+
+func listFormsOfUnknown(b *bundle) {
+	f := b.anyForm()
+	for _, trashed := range []bool{false, true} {
+		q := storage.FormQuery{WorkspaceID: newID(), Trashed: trashed, Page: storage.Page{Limit: 10}}
+		_, err := b.store.Forms(b.ctx, storage.As(b.user()), q)
+		b.is(err, storage.ErrNotFound, "Forms of an unknown workspace for a user")
+		got, err := b.store.Forms(b.ctx, storage.AsHost(), q)
+		b.ok(err, "Forms of an unknown workspace for the host")
+		same(b, got, nil, "Forms of an unknown workspace for the host")
+		q.WorkspaceID = f.WorkspaceID
+		_, err = b.store.Forms(b.ctx, storage.As(b.user()), q)
+		b.is(err, storage.ErrNotFound, "Forms of a foreign workspace")
+	}
+}
+
+// full reports a failure unless every way to read the form tells the same.
+func (b *bundle) full(f storage.Form, want bool, when string) {
+	b.Helper()
+	same(b, b.getForm(f.ID).Full, want, "Form.Full %s", when)
+	got, err := b.store.FormByPublicID(b.ctx, f.PublicID)
+	b.ok(err, "FormByPublicID")
+	same(b, got.Full, want, "Full in FormByPublicID %s", when)
+	list, err := b.store.Forms(b.ctx, storage.AsHost(), storage.FormQuery{WorkspaceID: f.WorkspaceID, Page: storage.Page{Limit: 1}})
+	b.ok(err, "Forms")
+	if len(list) != 1 || list[0].Full != want {
+		b.Errorf("Full in Forms %s: want %v, got %v", when, want, list)
+	}
+}
+
+func fullForm(b *bundle) {
+	f := b.anyForm(withLimit(2))
+	b.full(f, false, "without submissions")
+	b.submit(f)
+	b.full(f, false, "with 1 submission of 2")
+	n := b.submit(f)
+	b.full(f, true, "with 2 submissions of 2")
+	b.ok(b.store.DeleteSubmission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID), "DeleteSubmission")
+	b.full(f, false, "after one of 2 was deleted")
+
+	unlimited := b.anyForm()
+	b.submit(unlimited)
+	b.full(unlimited, false, "without a limit")
+}
+
+func fullFollowsLimit(b *bundle) {
+	f := b.anyForm()
+	b.submit(f)
+	b.submit(f)
+	for _, step := range []struct {
+		limit int64
+		full  bool
+	}{{3, false}, {2, true}, {1, true}, {0, false}} {
+		got, err := b.store.UpdateForm(b.ctx, storage.AsHost(), f.ID,
+			storage.FormChange{Gate: &storage.Gate{ResponseLimit: step.limit}, At: b.tick()})
+		b.ok(err, "UpdateForm with a limit of %d", step.limit)
+		same(b, got.Full, step.full, "Full as UpdateForm returns it, 2 submissions, limit %d", step.limit)
+		b.full(f, step.full, "after UpdateForm")
+	}
+}
+
+func revisionStays(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	n := b.submit(f)
+	b.finish(100, ended(b.claimOne(soon()), b.tick()))
+	b.ok(b.store.CountFunnel(b.ctx, f.ID, b.tick(), storage.Counts{Views: 1}), "CountFunnel")
+	b.ok(b.store.SetLifetimeCounters(b.ctx, f.ID, storage.Counters{Views: 1}), "SetLifetimeCounters")
+	b.ok(b.store.DeleteSubmission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID), "DeleteSubmission")
+	b.ok(b.store.DeleteWebhook(b.ctx, storage.AsHost(), w.ID), "DeleteWebhook")
+	_, err := b.store.UpdateWorkspace(b.ctx, storage.AsHost(), f.WorkspaceID, storage.WorkspaceChange{Name: ptr("x"), At: b.tick()})
+	b.ok(err, "UpdateWorkspace")
+	same(b, b.getForm(f.ID).Revision, int64(1), "Revision after calls that do not change the form")
+}

@@ -1,0 +1,173 @@
+package storagetest
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func keyCases() []Case {
+	return []Case{
+		{"create_and_read", "A key and its user come back as they were given.", createKey},
+		{"create_updates_user", "CreateKey updates the user.", createKeyUpdatesUser},
+		{"create_taken", "CreateKey returns ErrConflict when the id or the hash is taken, and leaves the user as it was.", createTakenKey},
+		{"create_limit", "CreateKey returns ErrLimitReached when the user has max active keys, and leaves the user as it was.", createKeyLimit},
+		{"limit_counts_active", "Keys that are revoked, or expired at the new key's CreatedAt, do not count towards max.", keyLimitCountsActive},
+		{"unknown", "A hash without a key is ErrNotFound; an unknown user has no keys.", unknownKey},
+		{"list", "Keys lists a user's keys newest first, revoked and expired ones included.", listKeys},
+		{"revoke", "RevokeKey sets RevokedAt; a key that is revoked already keeps its time.", revokeKey},
+		{"revoke_unknown", "RevokeKey returns ErrNotFound when the user has no such key.", revokeUnknownKey},
+		{"touch", "TouchKeys sets LastUsedAt unless it is later already, and passes over unknown keys.", touchKeys},
+	}
+}
+
+func (b *bundle) keyByHash(hash [32]byte) (storage.Key, storage.User) {
+	b.Helper()
+	k, u, err := b.store.KeyByHash(b.ctx, hash)
+	b.ok(err, "KeyByHash")
+	return k, u
+}
+
+func createKey(b *bundle) {
+	user := b.user()
+	for _, edit := range []func(*storage.Key){
+		func(*storage.Key) {},
+		func(k *storage.Key) { k.Scopes, k.ExpiresAt = storage.Scopes(), at(time.Hour) },
+		func(k *storage.Key) { k.Scopes = nil },
+	} {
+		want, hash := b.addKey(user, edit)
+		k, u := b.keyByHash(hash)
+		same(b, k, want, "Key")
+		same(b, u, newUser(user), "User")
+	}
+}
+
+func createKeyUpdatesUser(b *bundle) {
+	user := b.user()
+	_, first := b.addKey(user)
+	k, second := b.newKey(user)
+	renamed := storage.User{ID: user, Name: "Grace", Email: "grace@example.com"}
+	b.ok(b.store.CreateKey(b.ctx, renamed, k, second, 0), "CreateKey")
+	for _, hash := range [][32]byte{first, second} {
+		_, u := b.keyByHash(hash)
+		same(b, u, renamed, "User after CreateKey with other particulars")
+	}
+}
+
+func createTakenKey(b *bundle) {
+	user, other := b.user(), b.user()
+	taken, hash := b.addKey(user)
+	b.addKey(other)
+	renamed := storage.User{ID: other, Name: "changed", Email: "changed@example.com"}
+	b.unchanged("CreateKey with a taken id or hash", func() {
+		k, _ := b.newKey(other)
+		b.is(b.store.CreateKey(b.ctx, renamed, k, hash, 0), storage.ErrConflict, "CreateKey with a taken hash")
+		_, free := b.newKey(other)
+		k.ID = taken.ID
+		b.is(b.store.CreateKey(b.ctx, renamed, k, free, 0), storage.ErrConflict, "CreateKey with a taken ID")
+	})
+}
+
+func createKeyLimit(b *bundle) {
+	user := b.user()
+	create := func(u storage.User, max int) error {
+		k, hash := b.newKey(u.ID)
+		err := b.store.CreateKey(b.ctx, u, k, hash, max)
+		if err == nil {
+			b.hashes = append(b.hashes, hash)
+		}
+		return err
+	}
+	for i := range 3 {
+		b.ok(create(newUser(user), 3), "CreateKey %d of at most 3", i+1)
+	}
+	b.unchanged("CreateKey beyond max", func() {
+		renamed := storage.User{ID: user, Name: "changed"}
+		b.is(create(renamed, 3), storage.ErrLimitReached, "CreateKey 4 of at most 3")
+		b.is(create(renamed, 1), storage.ErrLimitReached, "CreateKey 4 of at most 1")
+	})
+	b.ok(create(newUser(b.user()), 1), "CreateKey 1 of another user")
+	b.ok(create(newUser(user), 0), "CreateKey with max 0")
+	b.ok(create(newUser(user), -1), "CreateKey with max -1")
+}
+
+func keyLimitCountsActive(b *bundle) {
+	user := b.user()
+	revoked, _ := b.addKey(user)
+	b.ok(b.store.RevokeKey(b.ctx, user, revoked.ID, b.tick()), "RevokeKey")
+	b.addKey(user, func(k *storage.Key) { k.ExpiresAt = k.CreatedAt.Add(time.Millisecond) })
+	b.addKey(user, func(k *storage.Key) { k.ExpiresAt = at(1000 * time.Hour) })
+	k, hash := b.newKey(user)
+	b.ok(b.store.CreateKey(b.ctx, newUser(user), k, hash, 2), "CreateKey beside one active, one revoked and one expired key, at most 2")
+	k, hash = b.newKey(user)
+	b.is(b.store.CreateKey(b.ctx, newUser(user), k, hash, 2), storage.ErrLimitReached, "CreateKey beside two active keys, at most 2")
+	k, hash = b.newKey(user)
+	k.CreatedAt = at(2000 * time.Hour)
+	b.ok(b.store.CreateKey(b.ctx, newUser(user), k, hash, 2), "CreateKey when one of two keys has expired by its CreatedAt")
+}
+
+func unknownKey(b *bundle) {
+	b.addKey(b.user())
+	_, _, err := b.store.KeyByHash(b.ctx, [32]byte{})
+	b.is(err, storage.ErrNotFound, "KeyByHash")
+	got, err := b.store.Keys(b.ctx, b.user())
+	b.ok(err, "Keys of an unknown user")
+	same(b, got, nil, "Keys of an unknown user")
+}
+
+func listKeys(b *bundle) {
+	user := b.user()
+	first, _ := b.addKey(user)
+	b.addKey(b.user())
+	expired, _ := b.addKey(user, func(k *storage.Key) { k.ExpiresAt = at(-time.Hour) })
+	first.RevokedAt = b.tick()
+	b.ok(b.store.RevokeKey(b.ctx, user, first.ID, first.RevokedAt), "RevokeKey")
+	low, _ := b.addKey(user, func(k *storage.Key) { k.ID = storage.ID{0x7f}; k.CreatedAt = at(time.Hour) })
+	high, _ := b.addKey(user, func(k *storage.Key) { k.ID = storage.ID{0x80}; k.CreatedAt = at(time.Hour) })
+	got, err := b.store.Keys(b.ctx, user)
+	b.ok(err, "Keys")
+	same(b, got, []storage.Key{high, low, expired, first}, "Keys")
+}
+
+func revokeKey(b *bundle) {
+	user := b.user()
+	want, hash := b.addKey(user)
+	other, otherHash := b.addKey(user)
+	want.RevokedAt = b.tick()
+	b.ok(b.store.RevokeKey(b.ctx, user, want.ID, want.RevokedAt), "RevokeKey")
+	b.ok(b.store.RevokeKey(b.ctx, user, want.ID, b.tick()), "RevokeKey, again")
+	got, _ := b.keyByHash(hash)
+	same(b, got, want, "Key after it was revoked twice")
+	got, _ = b.keyByHash(otherHash)
+	same(b, got, other, "another key of the user")
+}
+
+func revokeUnknownKey(b *bundle) {
+	user, other := b.user(), b.user()
+	b.addKey(user)
+	k, _ := b.addKey(other)
+	unknown := b.user()
+	b.unchanged("RevokeKey of a key that the user does not have", func() {
+		b.is(b.store.RevokeKey(b.ctx, user, k.ID, b.tick()), storage.ErrNotFound, "RevokeKey of another user's key")
+		b.is(b.store.RevokeKey(b.ctx, user, newID(), b.tick()), storage.ErrNotFound, "RevokeKey of an unknown key")
+		b.is(b.store.RevokeKey(b.ctx, unknown, k.ID, b.tick()), storage.ErrNotFound, "RevokeKey by an unknown user")
+	})
+}
+
+func touchKeys(b *bundle) {
+	one, oneHash := b.addKey(b.user())
+	two, twoHash := b.addKey(b.user())
+	check := func(what string, wantOne, wantTwo time.Time) {
+		b.Helper()
+		got, _ := b.keyByHash(oneHash)
+		same(b, got.LastUsedAt, wantOne, "LastUsedAt of the first key, %s", what)
+		got, _ = b.keyByHash(twoHash)
+		same(b, got.LastUsedAt, wantTwo, "LastUsedAt of the second key, %s", what)
+	}
+	early, late := at(time.Minute), at(time.Hour)
+	b.ok(b.store.TouchKeys(b.ctx, nil), "TouchKeys without keys")
+	b.ok(b.store.TouchKeys(b.ctx, map[storage.ID]time.Time{one.ID: late, two.ID: early, newID(): late}), "TouchKeys")
+	check("used once", late, early)
+	b.ok(b.store.TouchKeys(b.ctx, map[storage.ID]time.Time{one.ID: early, two.ID: late}), "TouchKeys with an earlier time for one")
+	check("used at an earlier and at a later time", late, late)
+}

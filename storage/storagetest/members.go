@@ -1,0 +1,86 @@
+package storagetest
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func memberCases() []Case {
+	return []Case{
+		{"list", "Members returns the members in ascending order, without the owner.", listMembers},
+		{"twice", "Making somebody a member twice, or ending it twice, is no error.", memberTwice},
+		{"owner_as_member", "Making the owner a member is no error and changes nothing.", ownerAsMember},
+		{"remove_owner", "Removing the owner is ErrConflict.", removeOwner},
+		{"unknown_workspace", "SetMember and Members return ErrNotFound when there is no such workspace.", membersOfUnknown},
+		{"access", "A member has access from the call that adds it to the one that removes it.", memberAccess},
+	}
+}
+
+// members reports a failure unless the workspace has exactly these members.
+func (b *bundle) members(workspace storage.ID, want ...storage.ID) {
+	b.Helper()
+	got, err := b.store.Members(b.ctx, workspace)
+	b.ok(err, "Members")
+	slices.SortFunc(want, compareIDs)
+	same(b, got, want, "Members, in ascending order")
+}
+
+func compareIDs(a, b storage.ID) int { return bytes.Compare(a[:], b[:]) }
+
+func listMembers(b *bundle) {
+	w := b.addWorkspace(b.user())
+	b.members(w.ID)
+	var want []storage.ID
+	for range 12 {
+		want = append(want, b.addMember(w.ID))
+	}
+	b.members(w.ID, want...)
+	b.members(b.addWorkspace(b.user()).ID)
+}
+
+func memberTwice(b *bundle) {
+	w := b.addWorkspace(b.user())
+	member, never := b.addMember(w.ID), b.user()
+	b.ok(b.store.SetMember(b.ctx, w.ID, member, true), "SetMember true, again")
+	b.members(w.ID, member)
+	b.ok(b.store.SetMember(b.ctx, w.ID, member, false), "SetMember false")
+	b.ok(b.store.SetMember(b.ctx, w.ID, member, false), "SetMember false, again")
+	b.ok(b.store.SetMember(b.ctx, w.ID, never, false), "SetMember false, for a user who never was a member")
+	b.members(w.ID)
+}
+
+func ownerAsMember(b *bundle) {
+	w := b.addWorkspace(b.user())
+	b.unchanged("SetMember true for the owner", func() {
+		b.ok(b.store.SetMember(b.ctx, w.ID, w.OwnerID, true), "SetMember true for the owner")
+	})
+}
+
+func removeOwner(b *bundle) {
+	w := b.addWorkspace(b.user())
+	b.unchanged("SetMember false for the owner", func() {
+		b.is(b.store.SetMember(b.ctx, w.ID, w.OwnerID, false), storage.ErrConflict, "SetMember false for the owner")
+	})
+}
+
+func membersOfUnknown(b *bundle) {
+	b.is(b.store.SetMember(b.ctx, newID(), b.user(), true), storage.ErrNotFound, "SetMember true")
+	b.is(b.store.SetMember(b.ctx, newID(), b.user(), false), storage.ErrNotFound, "SetMember false")
+	_, err := b.store.Members(b.ctx, newID())
+	b.is(err, storage.ErrNotFound, "Members")
+}
+
+func memberAccess(b *bundle) {
+	f := b.anyForm()
+	user := b.user()
+	_, err := b.store.Form(b.ctx, storage.As(user), f.ID)
+	b.is(err, storage.ErrNotFound, "Form before the user is a member")
+	b.ok(b.store.SetMember(b.ctx, f.WorkspaceID, user, true), "SetMember true")
+	_, err = b.store.Form(b.ctx, storage.As(user), f.ID)
+	b.ok(err, "Form for a member")
+	b.ok(b.store.SetMember(b.ctx, f.WorkspaceID, user, false), "SetMember false")
+	_, err = b.store.Form(b.ctx, storage.As(user), f.ID)
+	b.is(err, storage.ErrNotFound, "Form after the user was a member")
+}

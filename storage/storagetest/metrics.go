@@ -1,0 +1,143 @@
+package storagetest
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func metricsCases() []Case {
+	return []Case{
+		{"sum", "Funnel sums the counts of a form, and of no other.", funnelSums},
+		{"submission_counts", "Submit adds one submission to the funnel at SubmittedAt.", funnelCountsSubmissions},
+		{"window_of_minutes", "Funnel sums the window from <= t < to, by the minute for the last two days.", funnelMinutes},
+		{"window_of_days", "Funnel is exact for windows of whole UTC days, however old.", funnelDays},
+		{"counts_that_come_late", "A count for a time before the newest one is kept at its own time.", funnelLate},
+		{"lifetime", "SetLifetimeCounters replaces the counters, all zero removes them; they are not contained in the counts.", lifetimeCounters},
+		{"unknown_form", "CountFunnel, Funnel and SetLifetimeCounters return ErrNotFound when there is no such form.", funnelUnknownForm},
+	}
+}
+
+// midnight is a UTC midnight, d days after the day of at(0).
+func midnight(days int) time.Time {
+	return time.Date(2026, 3, 4+days, 0, 0, 0, 0, time.UTC)
+}
+
+func (b *bundle) count(form storage.ID, when time.Time, views, starts, submissions int64) {
+	b.Helper()
+	b.ok(b.store.CountFunnel(b.ctx, form, when,
+		storage.Counts{Views: views, Starts: starts, Submissions: submissions}), "CountFunnel")
+}
+
+func (b *bundle) sums(form storage.ID, from, to time.Time, views, starts, submissions int64, what string) {
+	b.Helper()
+	want := storage.Counts{Views: views, Starts: starts, Submissions: submissions}
+	same(b, b.funnel(form, from, to).Counts, want, "Funnel, %s", what)
+}
+
+func funnelSums(b *bundle) {
+	f, other := b.anyForm(), b.anyForm()
+	none := time.Time{}
+	b.sums(f.ID, none, none, 0, 0, 0, "without counts")
+	b.count(f.ID, at(0), 3, 2, 1)
+	b.count(f.ID, at(0), 1, 0, 0)
+	b.count(f.ID, at(time.Hour), 10, 20, 30)
+	b.count(other.ID, at(0), 100, 100, 100)
+	b.sums(f.ID, none, none, 14, 22, 31, "all time")
+	same(b, b.funnel(f.ID, none, none).Lifetime, nil, "Lifetime that nobody set")
+}
+
+func funnelCountsSubmissions(b *bundle) {
+	f := b.anyForm(withLimit(1))
+	n := b.submit(f, withKey("once"))
+	minute := n.Submission.SubmittedAt.Truncate(time.Minute)
+	b.sums(f.ID, minute, minute.Add(time.Minute), 0, 0, 1, "the minute of SubmittedAt")
+	_, _, err := b.store.Submit(b.ctx, n)
+	b.ok(err, "Submit, replayed")
+	b.refuse(b.newSubmission(f), storage.ErrLimitReached, "the limit is reached")
+	b.sums(f.ID, time.Time{}, time.Time{}, 0, 0, 1, "after a replay and a refusal")
+}
+
+func funnelMinutes(b *bundle) {
+	f := b.anyForm()
+	noon := midnight(10).Add(12 * time.Hour)
+	const minute = time.Minute
+	b.count(f.ID, noon.Add(-time.Microsecond), 1, 0, 0)
+	b.count(f.ID, noon, 10, 0, 0)
+	b.count(f.ID, noon.Add(minute-time.Microsecond), 100, 0, 0)
+	b.count(f.ID, noon.Add(minute), 1000, 0, 0)
+	for _, c := range []struct {
+		name     string
+		from, to time.Time
+		want     int64
+	}{
+		{"one minute", noon, noon.Add(minute), 110},
+		{"the minute before", noon.Add(-minute), noon, 1},
+		{"two minutes", noon, noon.Add(2 * minute), 1110},
+		{"since a minute", noon, time.Time{}, 1110},
+		{"an empty window", noon, noon, 0},
+		{"a window before all", noon.Add(-time.Hour), noon.Add(-minute), 0},
+		{"a window after all", noon.Add(2 * minute), noon.Add(time.Hour), 0},
+		{"the last 24 hours", noon.Add(-24 * time.Hour), noon.Add(minute), 111},
+		{"all time", time.Time{}, time.Time{}, 1111},
+	} {
+		b.sums(f.ID, c.from, c.to, c.want, 0, 0, c.name)
+	}
+}
+
+func funnelDays(b *bundle) {
+	f := b.anyForm()
+	views := int64(1)
+	for _, day := range []int{0, 1, 40, 400} {
+		b.count(f.ID, midnight(day), views, 0, 0)
+		b.count(f.ID, midnight(day+1).Add(-time.Microsecond), views, 0, 0)
+		views *= 10
+	}
+	for _, c := range []struct {
+		name     string
+		from, to time.Time
+		want     int64
+	}{
+		{"the first day", midnight(0), midnight(1), 2},
+		{"the second day", midnight(1), midnight(2), 20},
+		{"two days", midnight(0), midnight(2), 22},
+		{"the days between", midnight(2), midnight(40), 0},
+		{"since a day", midnight(1), time.Time{}, 2220},
+		{"until a day", time.Time{}, midnight(40), 22},
+		{"the newest day", midnight(400), midnight(401), 2000},
+		{"all time", time.Time{}, time.Time{}, 2222},
+	} {
+		b.sums(f.ID, c.from, c.to, c.want, 0, 0, c.name)
+	}
+}
+
+func funnelLate(b *bundle) {
+	f := b.anyForm()
+	noon := midnight(10).Add(12 * time.Hour)
+	b.count(f.ID, noon, 1, 0, 0)
+	b.count(f.ID, midnight(3), 10, 0, 0)           // a week late
+	b.count(f.ID, noon.Add(-time.Hour), 100, 0, 0) // an hour late
+	b.sums(f.ID, midnight(3), midnight(4), 10, 0, 0, "a day of the past")
+	b.sums(f.ID, noon.Add(-time.Hour), noon, 100, 0, 0, "the hour before the newest count")
+	b.sums(f.ID, midnight(4), time.Time{}, 101, 0, 0, "the days since")
+	b.sums(f.ID, time.Time{}, time.Time{}, 111, 0, 0, "all time")
+}
+
+func lifetimeCounters(b *bundle) {
+	f := b.anyForm()
+	b.count(f.ID, at(0), 1, 1, 1)
+	for _, want := range []storage.Counters{{Views: 100, Starts: 50, Submissions: 20}, {Starts: 1 << 40}} {
+		b.ok(b.store.SetLifetimeCounters(b.ctx, f.ID, want), "SetLifetimeCounters")
+		got := b.funnel(f.ID, midnight(0), midnight(1))
+		same(b, got, storage.Funnel{Counts: storage.Counts{Views: 1, Starts: 1, Submissions: 1}, Lifetime: &want}, "Funnel with lifetime counters")
+	}
+	b.ok(b.store.SetLifetimeCounters(b.ctx, f.ID, storage.Counters{}), "SetLifetimeCounters of zero")
+	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Lifetime, nil, "Lifetime after it was set to zero")
+}
+
+func funnelUnknownForm(b *bundle) {
+	b.is(b.store.CountFunnel(b.ctx, newID(), at(0), storage.Counts{Views: 1}), storage.ErrNotFound, "CountFunnel")
+	_, err := b.store.Funnel(b.ctx, storage.AsHost(), newID(), time.Time{}, time.Time{})
+	b.is(err, storage.ErrNotFound, "Funnel")
+	b.is(b.store.SetLifetimeCounters(b.ctx, newID(), storage.Counters{Views: 1}), storage.ErrNotFound, "SetLifetimeCounters")
+}

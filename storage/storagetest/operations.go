@@ -1,0 +1,225 @@
+package storagetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// operation is one valid call of one method against a furnished world. The
+// cases of the groups isolation and contexts go through the table below.
+type operation struct {
+	method string // as in Go
+	name   string // as in the names of cases
+	call   func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error
+}
+
+// errNothing is what an operation that lists answers when the list does not
+// hold the world's record.
+var errNothing = errors.New("the list does not hold the record")
+
+// actorOperations are the methods that are told on whose behalf they act.
+func actorOperations() []operation {
+	page := storage.Page{Limit: 1000}
+	return []operation{
+		{"Workspace", "workspace", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			_, err := s.Workspace(ctx, who, w.workspace.ID)
+			return err
+		}},
+		{"Workspaces", "workspaces", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			list, err := s.Workspaces(ctx, who, page)
+			return contains(list, workspaceID, w.workspace.ID, err)
+		}},
+		{"UpdateWorkspace", "update_workspace", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			_, err := s.UpdateWorkspace(ctx, who, w.workspace.ID, storage.WorkspaceChange{Name: ptr("changed"), At: w.now})
+			return err
+		}},
+		{"DeleteWorkspace", "delete_workspace", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			return s.DeleteWorkspace(ctx, who, w.workspace.ID, w.now)
+		}},
+		{"CreateForm", "create_form", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			f := w.form
+			f.ID, f.PublicID = newID(), text("f")
+			return s.CreateForm(ctx, who, f)
+		}},
+		{"Form", "form", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			_, err := s.Form(ctx, who, w.form.ID)
+			return err
+		}},
+		{"Forms", "forms", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			list, err := s.Forms(ctx, who, storage.FormQuery{Page: page})
+			return contains(list, formID, w.form.ID, err)
+		}},
+		{"Forms", "forms_of_workspace", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			_, err := s.Forms(ctx, who, storage.FormQuery{WorkspaceID: w.workspace.ID, Page: page})
+			return err
+		}},
+		{"Forms", "forms_in_trash", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			list, err := s.Forms(ctx, who, storage.FormQuery{Trashed: true, Page: page})
+			return contains(list, formID, w.trashed.ID, err)
+		}},
+		{"UpdateForm", "update_form", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			_, err := s.UpdateForm(ctx, who, w.form.ID, storage.FormChange{
+				Name: ptr("changed"), WorkspaceID: &w.second.ID, At: w.now,
+				Definition: storage.Definition{Theme: json.RawMessage(`{}`), Format: 2},
+			})
+			return err
+		}},
+		{"TrashForm", "trash_form", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			return s.TrashForm(ctx, who, w.form.ID, w.now)
+		}},
+		{"Submission", "submission", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			_, err := s.Submission(ctx, who, w.form.ID, w.first.Submission.ID)
+			return err
+		}},
+		{"Submissions", "submissions", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			list, err := s.Submissions(ctx, who, w.form.ID, storage.SubmissionQuery{Page: page})
+			if errors.Is(contains(list, submissionID, w.first.Submission.ID, err), errNothing) {
+				return errors.New("the list is empty where ErrNotFound or submissions are due")
+			}
+			return err
+		}},
+		{"DeleteSubmission", "delete_submission", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			return s.DeleteSubmission(ctx, who, w.form.ID, w.first.Submission.ID)
+		}},
+		{"Funnel", "funnel", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			_, err := s.Funnel(ctx, who, w.form.ID, time.Time{}, time.Time{})
+			return err
+		}},
+		{"CreateWebhook", "create_webhook", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			hook := w.webhook
+			hook.ID = newID()
+			return s.CreateWebhook(ctx, who, hook, 0)
+		}},
+		{"Webhook", "webhook", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			_, err := s.Webhook(ctx, who, w.webhook.ID)
+			return err
+		}},
+		{"Webhooks", "webhooks", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			list, err := s.Webhooks(ctx, who, page)
+			return contains(list, webhookID, w.webhook.ID, err)
+		}},
+		{"UpdateWebhook", "update_webhook", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			_, err := s.UpdateWebhook(ctx, who, w.webhook.ID, storage.WebhookChange{URL: ptr("https://example.org/"), At: w.now})
+			return err
+		}},
+		{"DeleteWebhook", "delete_webhook", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			return s.DeleteWebhook(ctx, who, w.webhook.ID)
+		}},
+		{"Attempts", "attempts", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			_, err := s.Attempts(ctx, who, w.webhook.ID, 100)
+			return err
+		}},
+	}
+}
+
+// hostOperations are the methods that act for nobody in particular. They ignore
+// the actor.
+func hostOperations() []operation {
+	return []operation{
+		{"CreateWorkspace", "create_workspace", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			ws := w.workspace
+			ws.ID, ws.PublicID = newID(), text("w")
+			return s.CreateWorkspace(ctx, ws, 0)
+		}},
+		{"SetMember", "set_member", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			return s.SetMember(ctx, w.workspace.ID, w.stranger, true)
+		}},
+		{"Members", "members", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			_, err := s.Members(ctx, w.workspace.ID)
+			return err
+		}},
+		{"FormByPublicID", "form_by_public_id", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			_, err := s.FormByPublicID(ctx, w.form.PublicID)
+			return err
+		}},
+		{"RestoreForm", "restore_form", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			return s.RestoreForm(ctx, w.trashed.ID, storage.ID{}, w.now)
+		}},
+		{"Submit", "submit", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			_, _, err := s.Submit(ctx, submissionAt(w.form, w.now))
+			return err
+		}},
+		{"SubmissionByKey", "submission_by_key", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			_, err := s.SubmissionByKey(ctx, w.form.ID, w.first.IdempotencyKey)
+			return err
+		}},
+		{"CountFunnel", "count_funnel", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			return s.CountFunnel(ctx, w.form.ID, at(0), storage.Counts{Views: 1})
+		}},
+		{"SetLifetimeCounters", "set_lifetime_counters", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			return s.SetLifetimeCounters(ctx, w.form.ID, storage.Counters{Views: 77})
+		}},
+		{"Enqueue", "enqueue", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			return s.Enqueue(ctx, w.webhook.ID, newEvent(), at(0))
+		}},
+		{"Redeliver", "redeliver", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			return s.Redeliver(ctx, w.webhook.ID, w.attempt.ID, at(0))
+		}},
+		{"ClaimDeliveries", "claim_deliveries", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			list, err := s.ClaimDeliveries(ctx, everything(w.now))
+			return contains(list, eventID, w.waiting.Event.ID, err)
+		}},
+		{"FinishDeliveries", "finish_deliveries", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			fenced, err := s.FinishDeliveries(ctx, []storage.Result{ended(w.claimed, w.now)}, 100)
+			if len(fenced) > 0 {
+				return errors.New("the lease is fenced, though it still holds")
+			}
+			return err
+		}},
+		{"QueueStats", "queue_stats", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			_, err := s.QueueStats(ctx, w.now)
+			return err
+		}},
+		{"CreateKey", "create_key", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			k := w.key
+			k.ID = newID()
+			return s.CreateKey(ctx, storage.User{ID: w.owner, Name: "changed"}, k, [32]byte{1}, 0)
+		}},
+		{"KeyByHash", "key_by_hash", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			_, _, err := s.KeyByHash(ctx, w.hash)
+			return err
+		}},
+		{"Keys", "keys", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			list, err := s.Keys(ctx, w.owner)
+			return contains(list, keyID, w.key.ID, err)
+		}},
+		{"RevokeKey", "revoke_key", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			return s.RevokeKey(ctx, w.owner, w.key.ID, w.now)
+		}},
+		{"TouchKeys", "touch_keys", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			return s.TouchKeys(ctx, map[storage.ID]time.Time{w.key.ID: w.now})
+		}},
+		{"Sweep", "sweep", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			got, err := s.Sweep(ctx, storage.SweepParams{Now: w.now, TrashBefore: w.now, KeysBefore: w.now, Max: 100})
+			if err == nil && (got.Forms != 1 || got.Keys != 1) {
+				return errors.New("the sweep did not remove the trashed form and the expired key")
+			}
+			return err
+		}},
+	}
+}
+
+// formForKeyOperation stands apart because a store need not have the method.
+func formForKeyOperation() operation {
+	return operation{"FormForKey", "form_for_key", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+		_, _, _, err := s.FormForKey(ctx, w.hash, w.form.ID)
+		return err
+	}}
+}
+
+// contains turns a list without the record into errNothing.
+func contains[V any](list []V, id func(V) storage.ID, want storage.ID, err error) error {
+	if err != nil {
+		return err
+	}
+	for _, v := range list {
+		if id(v) == want {
+			return nil
+		}
+	}
+	return errNothing
+}

@@ -1,0 +1,158 @@
+package storagetest
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func submissionCases() []Case {
+	return []Case{
+		{"unknown", "A submission that does not exist, or belongs to another form, is ErrNotFound.", unknownSubmission},
+		{"since_until", "Submissions between Since and Until are listed, both inclusive to the microsecond.", sinceUntil},
+		{"since_until_pages", "A position counts together with Since and Until.", sinceUntilPages},
+		{"delete", "DeleteSubmission removes one submission for good, and no other.", deleteSubmission},
+		{"delete_frees", "DeleteSubmission frees the idempotency key, the unique answer and the place in the response limit.", deleteFrees},
+		{"delete_keeps_funnel", "DeleteSubmission leaves the funnel as it is.", deleteKeepsFunnel},
+		{"delete_ends_deliveries", "DeleteSubmission ends the pending deliveries of the submission, those under a lease too.", deleteEndsDeliveries},
+		{"delete_drops_bodies", "After DeleteSubmission the event's body is gone: Redeliver of its attempts is ErrNotFound.", deleteDropsBodies},
+	}
+}
+
+func (b *bundle) deleteSubmission(n storage.NewSubmission) {
+	b.Helper()
+	b.ok(b.store.DeleteSubmission(b.ctx, storage.AsHost(), n.Submission.FormID, n.Submission.ID), "DeleteSubmission")
+}
+
+func unknownSubmission(b *bundle) {
+	f, other := b.anyForm(), b.anyForm()
+	n := b.submit(f)
+	host := storage.AsHost()
+	b.unchanged("calls for submissions that do not exist", func() {
+		for what, place := range map[string][2]storage.ID{
+			"an unknown id": {f.ID, newID()}, "another form's": {other.ID, n.Submission.ID}, "an unknown form": {newID(), n.Submission.ID},
+		} {
+			_, err := b.store.Submission(b.ctx, host, place[0], place[1])
+			b.is(err, storage.ErrNotFound, "Submission, %s", what)
+			b.is(b.store.DeleteSubmission(b.ctx, host, place[0], place[1]), storage.ErrNotFound, "DeleteSubmission, %s", what)
+		}
+		_, err := b.store.Submissions(b.ctx, host, newID(), storage.SubmissionQuery{Page: storage.Page{Limit: 10}})
+		b.is(err, storage.ErrNotFound, "Submissions of an unknown form")
+	})
+}
+
+// submitEvery stores n submissions, one an hour from at(0), and returns their
+// ids, newest first.
+func (b *bundle) submitEvery(f storage.Form, n int) []storage.ID {
+	b.Helper()
+	ids := make([]storage.ID, n)
+	for i := range n {
+		when := at(time.Duration(i) * time.Hour)
+		ids[n-1-i] = b.submit(f, func(n *storage.NewSubmission) { n.Submission.SubmittedAt = when }).Submission.ID
+	}
+	return ids
+}
+
+func sinceUntil(b *bundle) {
+	f := b.anyForm()
+	ids := b.submitEvery(f, 5) // ids[4] at 0 h … ids[0] at 4 h
+	const h, us = time.Hour, time.Microsecond
+	none := time.Time{}
+	for _, c := range []struct {
+		name         string
+		since, until time.Time
+		want         []storage.ID
+	}{
+		{"no bound", none, none, ids},
+		{"since a submission", at(2 * h), none, ids[:3]},
+		{"since just after one", at(2*h + us), none, ids[:2]},
+		{"until a submission", none, at(2 * h), ids[2:]},
+		{"until just before one", none, at(2*h - us), ids[3:]},
+		{"both at the same one", at(h), at(h), ids[3:4]},
+		{"both around some", at(h), at(3 * h), ids[1:4]},
+		{"after all", at(5 * h), none, nil},
+		{"before all", none, at(-us), nil},
+		{"since later than until", at(3 * h), at(h), nil},
+	} {
+		got, err := b.store.Submissions(b.ctx, storage.AsHost(), f.ID,
+			storage.SubmissionQuery{Since: c.since, Until: c.until, Page: storage.Page{Limit: 10}})
+		b.ok(err, "Submissions, %s", c.name)
+		same(b, idsOf(got, submissionID), c.want, "Submissions, %s", c.name)
+	}
+}
+
+func sinceUntilPages(b *bundle) {
+	f := b.anyForm()
+	ids := b.submitEvery(f, 8)
+	q := storage.SubmissionQuery{Since: at(time.Hour), Until: at(6 * time.Hour), Page: storage.Page{Limit: 2}}
+	var got []storage.ID
+	for range 4 {
+		page, err := b.store.Submissions(b.ctx, storage.AsHost(), f.ID, q)
+		b.ok(err, "Submissions")
+		for _, s := range page {
+			got = append(got, s.ID)
+			q.Page.After = &storage.Position{Time: s.SubmittedAt, ID: s.ID}
+		}
+	}
+	same(b, got, ids[1:7], "Submissions between Since and Until, page by page")
+	// A position that is newer than Until must not bring back what Until excludes.
+	q.Page = storage.Page{After: &storage.Position{Time: at(100 * time.Hour)}, Limit: 1}
+	page, err := b.store.Submissions(b.ctx, storage.AsHost(), f.ID, q)
+	b.ok(err, "Submissions")
+	same(b, idsOf(page, submissionID), ids[1:2], "Submissions after a position that is newer than Until")
+}
+
+func deleteSubmission(b *bundle) {
+	f := b.anyForm()
+	gone, stays := b.submit(f), b.submit(f)
+	b.deleteSubmission(gone)
+	_, err := b.store.Submission(b.ctx, storage.AsHost(), f.ID, gone.Submission.ID)
+	b.is(err, storage.ErrNotFound, "Submission after DeleteSubmission")
+	err = b.store.DeleteSubmission(b.ctx, storage.AsHost(), f.ID, gone.Submission.ID)
+	b.is(err, storage.ErrNotFound, "DeleteSubmission, again")
+	same(b, b.submissions(f.ID), []storage.Submission{stays.Submission}, "Submissions after DeleteSubmission")
+}
+
+func deleteFrees(b *bundle) {
+	f := b.anyForm(withLimit(1))
+	n := b.submit(f, withKey("once"), withAnswer("a"))
+	b.deleteSubmission(n)
+	_, err := b.store.SubmissionByKey(b.ctx, f.ID, "once")
+	b.is(err, storage.ErrNotFound, "SubmissionByKey after DeleteSubmission")
+	again := b.submit(f, withKey("once"), withAnswer("a"))
+	same(b, b.submissions(f.ID), []storage.Submission{again.Submission}, "Submissions")
+}
+
+func deleteKeepsFunnel(b *bundle) {
+	f := b.anyForm()
+	n := b.submit(f)
+	before := b.funnel(f.ID, time.Time{}, time.Time{})
+	b.deleteSubmission(n)
+	same(b, b.funnel(f.ID, time.Time{}, time.Time{}), before, "Funnel after DeleteSubmission")
+}
+
+func deleteEndsDeliveries(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	leased := b.submit(f)
+	claimed := b.claimOne(soon())
+	due, stays := b.submit(f), b.submit(f)
+	b.deleteSubmission(leased)
+	b.deleteSubmission(due)
+	b.fenced(retried(claimed, soon(), soon()), "its submission was deleted")
+	same(b, b.attempts(w.ID), nil, "Attempts: a fenced result is not recorded")
+	same(b, b.claimOne(soon()).SubmissionID, stays.Submission.ID, "the delivery that is left")
+}
+
+func deleteDropsBodies(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	n := b.submit(f)
+	sent := ended(b.claimOne(soon()), b.tick())
+	b.finish(100, sent)
+	b.ok(b.store.Redeliver(b.ctx, w.ID, sent.Attempt.ID, soon()), "Redeliver before DeleteSubmission")
+	b.deleteSubmission(n)
+	b.nothingPending("its submission was deleted")
+	b.is(b.store.Redeliver(b.ctx, w.ID, sent.Attempt.ID, soon()), storage.ErrNotFound, "Redeliver after DeleteSubmission")
+	b.claimNone(soon(), "the body is gone")
+}

@@ -1,0 +1,263 @@
+package storagetest
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func submitCases() []Case {
+	return []Case{
+		{"store_and_read", "Submit stores a response, which comes back as it was given.", storeSubmission},
+		{"idempotency_replay", "Submit with a key that the form has returns the first submission with replayed true, whatever the content, and changes nothing.", replaySubmission},
+		{"idempotency_before_checks", "A replay comes before every other check but the one for the trash.", replayBeforeChecks},
+		{"idempotency_by_form", "Idempotency keys are a name space of each form; an empty one names nothing.", keysByForm},
+		{"unknown_form", "Submit returns ErrNotFound when there is no such form.", submitUnknownForm},
+		{"revision", "Submit returns a *RevisionError when the form is not at the revision that was checked against.", submitRevision},
+		{"draft", "Submit returns ErrNotFound when the form is not published.", submitDraft},
+		{"limit", "Submit returns ErrLimitReached when as many submissions are stored as the response limit allows.", submitLimit},
+		{"closed_is_the_callers", "Submit looks at no part of the gate but the response limit.", submitClosed},
+		{"unique_answer", "Submit returns ErrDuplicate when a stored submission of the form has the same unique answer.", submitUnique},
+		{"unique_answer_by_form", "Unique answers are those of each form; nil is not checked.", uniqueByForm},
+		{"order_of_checks", "Submit checks revision, status, limit and unique answer in this order.", submitOrder},
+		{"refused_changes_nothing", "A submission that is refused leaves no row, no funnel count, no event, no key and no unique answer.", submitRefused},
+		{"queues_for_enabled", "Submit queues one delivery for each enabled webhook of the form, due at DueAt, with the event's bytes.", submitQueues},
+		{"no_webhook_no_event", "Without an enabled webhook the event is not kept and is never delivered.", submitWithoutWebhook},
+	}
+}
+
+// refuse submits a response that has to be refused.
+func (b *bundle) refuse(n storage.NewSubmission, want error, what string) {
+	b.Helper()
+	_, replayed, err := b.store.Submit(b.ctx, n)
+	b.is(err, want, "Submit: %s", what)
+	if replayed {
+		b.Errorf("Submit: %s: replayed is true, though nothing was replayed", what)
+	}
+}
+
+// replays submits a response that has to be answered with an earlier one.
+func (b *bundle) replays(n storage.NewSubmission, want storage.Submission, what string) {
+	b.Helper()
+	got, replayed, err := b.store.Submit(b.ctx, n)
+	b.ok(err, "Submit: %s", what)
+	if !replayed {
+		b.Errorf("Submit: %s: want replayed true, got false", what)
+	}
+	same(b, got, want, "what Submit returns: %s", what)
+}
+
+func storeSubmission(b *bundle) {
+	f := b.anyForm()
+	n := b.newSubmission(f)
+	n.IdempotencyKey = "once"
+	got, replayed, err := b.store.Submit(b.ctx, n)
+	b.ok(err, "Submit")
+	same(b, replayed, false, "replayed")
+	same(b, got, n.Submission, "what Submit returns")
+	got, err = b.store.Submission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID)
+	b.ok(err, "Submission")
+	same(b, got, n.Submission, "Submission")
+	got, err = b.store.SubmissionByKey(b.ctx, f.ID, "once")
+	b.ok(err, "SubmissionByKey")
+	same(b, got, n.Submission, "SubmissionByKey")
+	same(b, b.submissions(f.ID), []storage.Submission{n.Submission}, "Submissions")
+}
+
+func replaySubmission(b *bundle) {
+	f := b.anyForm()
+	b.addWebhook(f.ID)
+	first := b.submit(f, withKey("once"))
+	b.unchanged("Submit with a key that the form has", func() {
+		again := b.newSubmission(f)
+		again.IdempotencyKey = "once"
+		b.replays(again, first.Submission, "other content under the same key")
+		b.replays(first, first.Submission, "the same call again")
+	})
+	if s := b.stats(soon()); s.Due != 1 {
+		b.Errorf("QueueStats: want one delivery after a replay, got %d", s.Due)
+	}
+}
+
+func replayBeforeChecks(b *bundle) {
+	f := b.anyForm(withLimit(1))
+	first := b.submit(f, withKey("once"), withAnswer("a"))
+	again := b.newSubmission(f)
+	again.IdempotencyKey, again.UniqueAnswer = "once", []byte("a")
+	b.replays(again, first.Submission, "the limit is reached and the answer is taken")
+	b.update(f.ID, storage.FormChange{Name: ptr("x"), At: b.tick()})
+	b.replays(again, first.Submission, "the form is at another revision")
+	b.update(f.ID, storage.FormChange{Status: ptr(storage.StatusDraft), At: b.tick()})
+	b.replays(again, first.Submission, "the form is a draft")
+}
+
+func keysByForm(b *bundle) {
+	one, two := b.anyForm(), b.anyForm()
+	first := b.submit(one, withKey("once"))
+	second := b.submit(two, withKey("once")) // of another form: stored
+	b.submit(one, withKey("Once"))
+	b.submit(one, withKey("once "))
+	b.submit(one, withKey(""))
+	b.submit(one, withKey(""))
+	for _, n := range []storage.NewSubmission{first, second} {
+		got, err := b.store.SubmissionByKey(b.ctx, n.Submission.FormID, "once")
+		b.ok(err, "SubmissionByKey")
+		same(b, got.ID, n.Submission.ID, "SubmissionByKey of one of two forms with the same key")
+	}
+	for _, key := range []string{"", "twice", "ONCE"} {
+		_, err := b.store.SubmissionByKey(b.ctx, one.ID, key)
+		b.is(err, storage.ErrNotFound, "SubmissionByKey(%q)", key)
+	}
+	_, err := b.store.SubmissionByKey(b.ctx, newID(), "once")
+	b.is(err, storage.ErrNotFound, "SubmissionByKey of an unknown form")
+}
+
+func submitUnknownForm(b *bundle) {
+	f := b.anyForm()
+	n := b.newSubmission(f)
+	n.Submission.FormID = newID()
+	b.refuse(n, storage.ErrNotFound, "no such form")
+}
+
+func submitRevision(b *bundle) {
+	f := b.anyForm()
+	b.update(f.ID, storage.FormChange{Name: ptr("x"), At: b.tick()})
+	for _, checked := range []int64{1, 3, 0} {
+		n := b.newSubmission(f)
+		n.FormRevision = checked
+		_, _, err := b.store.Submit(b.ctx, n)
+		b.isRevision(err, 2, "Submit with another revision")
+	}
+	same(b, b.submissions(f.ID), nil, "Submissions")
+}
+
+func submitDraft(b *bundle) {
+	f := b.anyForm(asDraft)
+	b.refuse(b.newSubmission(f), storage.ErrNotFound, "the form is a draft")
+	b.submit(b.update(f.ID, storage.FormChange{Status: ptr(storage.StatusPublished), At: b.tick()}))
+	f = b.update(f.ID, storage.FormChange{Status: ptr(storage.StatusDraft), At: b.tick()})
+	b.refuse(b.newSubmission(f), storage.ErrNotFound, "the form is a draft again")
+}
+
+func submitLimit(b *bundle) {
+	f := b.anyForm(withLimit(2))
+	b.submit(f)
+	n := b.submit(f)
+	b.refuse(b.newSubmission(f), storage.ErrLimitReached, "2 of 2 are stored")
+	b.ok(b.store.DeleteSubmission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID), "DeleteSubmission")
+	b.submit(f)
+	b.refuse(b.newSubmission(f), storage.ErrLimitReached, "2 of 2 are stored again")
+	f = b.update(f.ID, storage.FormChange{Gate: &storage.Gate{ResponseLimit: 3}, At: b.tick()})
+	b.submit(f)
+	b.refuse(b.newSubmission(f), storage.ErrLimitReached, "3 of 3 are stored")
+	f = b.update(f.ID, storage.FormChange{Gate: &storage.Gate{}, At: b.tick()})
+	b.submit(f)
+}
+
+func submitClosed(b *bundle) {
+	b.submit(b.anyForm(func(f *storage.Form) { f.Gate.Closed = true }))
+	b.submit(b.anyForm(func(f *storage.Form) { f.Gate.CloseAt = at(-time.Hour) }))
+}
+
+func submitUnique(b *bundle) {
+	f := b.anyForm()
+	b.submit(f, withAnswer("a"))
+	b.submit(f, withAnswer("b"))
+	for _, answer := range []string{"a", "b"} {
+		n := b.newSubmission(f)
+		n.UniqueAnswer = []byte(answer)
+		b.refuse(n, storage.ErrDuplicate, "the answer is taken")
+	}
+}
+
+func uniqueByForm(b *bundle) {
+	one, two := b.anyForm(), b.anyForm()
+	b.submit(one, withAnswer("a"))
+	b.submit(two, withAnswer("a"))
+	b.submit(one)
+	b.submit(one)
+	b.submit(one, withAnswer("a\x00"))
+	b.submit(one, withAnswer("\xff\xfe"))
+}
+
+func submitOrder(b *bundle) {
+	// All of the later checks would fail too, each time.
+	f := b.anyForm(withLimit(1))
+	b.submit(f, withAnswer("a"))
+	n := b.newSubmission(f)
+	n.UniqueAnswer = []byte("a")
+	b.refuse(n, storage.ErrLimitReached, "the limit is reached and the answer is taken")
+	f = b.update(f.ID, storage.FormChange{Status: ptr(storage.StatusDraft), At: b.tick()})
+	_, _, err := b.store.Submit(b.ctx, n)
+	b.isRevision(err, f.Revision, "Submit with an old revision of a draft that is full")
+	n.FormRevision = f.Revision
+	b.refuse(n, storage.ErrNotFound, "the form is a draft and full")
+}
+
+func submitRefused(b *bundle) {
+	full := b.anyForm(withLimit(1))
+	b.addWebhook(full.ID)
+	b.submit(full)
+	f := b.anyForm()
+	b.addWebhook(f.ID)
+	b.submit(f, withAnswer("a"))
+	draft := b.anyForm(asDraft)
+	b.addWebhook(draft.ID)
+
+	duplicate, stale, over, early := b.newSubmission(f), b.newSubmission(f), b.newSubmission(full), b.newSubmission(draft)
+	duplicate.UniqueAnswer, duplicate.IdempotencyKey = []byte("a"), "duplicate"
+	stale.UniqueAnswer, stale.IdempotencyKey, stale.FormRevision = []byte("stale"), "stale", 2
+	over.UniqueAnswer, over.IdempotencyKey = []byte("over"), "over"
+	early.UniqueAnswer, early.IdempotencyKey = []byte("early"), "early"
+	b.unchanged("Submit that is refused", func() {
+		b.refuse(duplicate, storage.ErrDuplicate, "the answer is taken")
+		b.refuse(stale, storage.ErrRevisionMismatch, "another revision")
+		b.refuse(over, storage.ErrLimitReached, "the limit is reached")
+		b.refuse(early, storage.ErrNotFound, "the form is a draft")
+	})
+	for _, n := range []storage.NewSubmission{duplicate, stale, over, early} {
+		_, err := b.store.SubmissionByKey(b.ctx, n.Submission.FormID, n.IdempotencyKey)
+		b.is(err, storage.ErrNotFound, "SubmissionByKey of a submission that was refused")
+	}
+	stale.FormRevision = 1
+	b.submit(f, func(n *storage.NewSubmission) { *n = stale })
+}
+
+func submitQueues(b *bundle) {
+	f := b.anyForm()
+	one, two := b.addWebhook(f.ID), b.addWebhook(f.ID, func(w *storage.Webhook) { w.Secret = nil })
+	b.addWebhook(f.ID, asDisabled)
+	b.addWebhook(b.addForm(f.WorkspaceID).ID) // of another form
+	n := b.submit(f, func(n *storage.NewSubmission) { n.DueAt = at(time.Hour) })
+
+	b.claimNone(at(time.Hour).Add(-time.Microsecond), "nothing is due before DueAt")
+	got := map[storage.ID]storage.Delivery{}
+	for _, d := range b.claim(everything(at(time.Hour))) {
+		got[d.Lease.WebhookID] = d
+	}
+	if len(got) != 2 {
+		b.Fatalf("ClaimDeliveries: want one delivery for each of 2 enabled webhooks, got %d", len(got))
+	}
+	for _, w := range []storage.Webhook{one, two} {
+		d := got[w.ID]
+		same(b, d, storage.Delivery{
+			Lease:        storage.Lease{WebhookID: w.ID, EventID: n.Event.ID, Token: d.Lease.Token},
+			SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
+			URL: w.URL, Secret: w.Secret, Attempt: 1, Failures: 0,
+		}, "Delivery")
+	}
+}
+
+func submitWithoutWebhook(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID, asDisabled)
+	b.submit(f)
+	b.nothingPending("no webhook was enabled")
+	got, err := b.store.Sweep(b.ctx, storage.SweepParams{Now: soon(), Max: 100})
+	b.ok(err, "Sweep")
+	same(b, got.Events, 0, "Events that Sweep removed: none may have been kept")
+	b.addWebhook(f.ID)
+	_, err = b.store.UpdateWebhook(b.ctx, storage.AsHost(), w.ID, storage.WebhookChange{Enabled: ptr(true), At: b.tick()})
+	b.ok(err, "UpdateWebhook")
+	b.claimNone(soon(), "no webhook was enabled when the response was stored")
+}

@@ -1,0 +1,183 @@
+// Package storagetest proves that a [storage.Storage] keeps the contract of
+// package storage.
+//
+// A store's own test runs the whole suite with one call:
+//
+//	func TestStorage(t *testing.T) {
+//		storagetest.Run(t, func(t *testing.T) storage.Storage {
+//			return mystore.New()
+//		})
+//	}
+//
+// Every case gets a store of its own and runs in parallel with the others. A
+// case that a store cannot pass is left out by name and with a reason
+// ([Skip]); [Cases] lists the names, which are stable, with the sentence of the
+// contract that each one proves.
+//
+// The suite uses nothing but the methods of [storage.Storage]. Its times are
+// fixed and in the past or future of the real clock; only leases run on the
+// store's own clock, and the cases about them take leases of a few milliseconds.
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Case is one case of the suite.
+type Case struct {
+	// Name is "group/case", both in snake case. It does not change between
+	// releases.
+	Name string
+	// About is what the contract demands, in one sentence. It is printed when the
+	// case fails.
+	About string
+
+	run func(b *bundle)
+}
+
+// Group returns the first part of the name.
+func (c Case) Group() string {
+	group, _, _ := strings.Cut(c.Name, "/")
+	return group
+}
+
+// Cases returns every case in the order in which [Run] starts them.
+func Cases() []Case {
+	groups := []struct {
+		name  string
+		cases []Case
+	}{
+		{"workspaces", workspaceCases()},
+		{"members", memberCases()},
+		{"forms", formCases()},
+		{"forms", formUpdateCases()},
+		{"trash", trashCases()},
+		{"submissions", submitCases()},
+		{"submissions", submissionCases()},
+		{"metrics", metricsCases()},
+		{"webhooks", webhookCases()},
+		{"keys", keyCases()},
+		{"form_for_key", formForKeyCases()},
+		{"sweep", sweepCases()},
+		{"isolation", isolationCases()},
+		{"paging", pagingCases()},
+		{"values", valueCases()},
+		{"values", copyCases()},
+		{"contexts", contextCases()},
+		{"concurrency", concurrentLimitCases()},
+		{"concurrency", concurrentFormCases()},
+		{"concurrency", concurrentDeliveryCases()},
+		{"deliveries", claimCases()},
+		{"deliveries", fairnessCases()},
+		{"deliveries", leaseCases()},
+		{"deliveries", finishCases()},
+		{"deliveries", endingCases()},
+		{"deliveries", queueCases()},
+	}
+	var all []Case
+	for _, g := range groups {
+		for _, c := range g.cases {
+			c.Name = g.name + "/" + c.Name
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// Option changes what [Run] does.
+type Option func(*plan)
+
+// Skip leaves out a case ("submissions/idempotency_replay") or a whole group
+// ("deliveries"). The reason is printed with each case that is left out. A name
+// that the suite does not have fails the run, so that a renamed case does not
+// stay skipped unseen, and so does an empty reason.
+func Skip(name, reason string) Option {
+	return func(p *plan) { p.skips = append(p.skips, skip{name, reason}) }
+}
+
+// Run runs every case against a store that newStorage makes for it. The store
+// has to be empty and shared with no other case; newStorage registers what
+// undoes it with t.Cleanup. It is called at the same time from several
+// goroutines.
+//
+// A method that returns [storage.ErrUnimplemented] fails the cases that need it.
+// One method may: FormForKey, when a store gains nothing from it; such a store
+// skips the group "form_for_key".
+func Run(t *testing.T, newStorage func(t *testing.T) storage.Storage, opts ...Option) {
+	t.Helper()
+	cases := Cases()
+	p, err := newPlan(cases, opts)
+	if err != nil {
+		t.Fatalf("storagetest: %v", err)
+	}
+	for _, c := range cases {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			if reason, ok := p.reason(c); ok {
+				t.Skipf("skipped: %s", reason)
+			}
+			c.exercise(t, newStorage(t))
+		})
+	}
+}
+
+// exercise runs the case against an empty store.
+func (c Case) exercise(r reporter, store storage.Storage) {
+	defer func() {
+		if r.Failed() {
+			r.Logf("%s: %s", c.Name, c.About)
+		}
+	}()
+	c.run(&bundle{reporter: r, ctx: r.Context(), store: store})
+}
+
+// reporter is the part of *testing.T that a case uses. The suite's own tests
+// put a recorder in its place.
+type reporter interface {
+	Helper()
+	Context() context.Context
+	Logf(format string, args ...any)
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Failed() bool
+}
+
+type skip struct{ name, reason string }
+
+type plan struct{ skips []skip }
+
+func newPlan(cases []Case, opts []Option) (*plan, error) {
+	p := &plan{}
+	for _, o := range opts {
+		o(p)
+	}
+	var faults []error
+	for _, s := range p.skips {
+		known := slices.ContainsFunc(cases, func(c Case) bool { return s.covers(c) })
+		if !known {
+			faults = append(faults, fmt.Errorf("Skip(%q): the suite has no case and no group of this name", s.name))
+		}
+		if strings.TrimSpace(s.reason) == "" {
+			faults = append(faults, fmt.Errorf("Skip(%q): a reason is needed", s.name))
+		}
+	}
+	return p, errors.Join(faults...)
+}
+
+func (p *plan) reason(c Case) (string, bool) {
+	for _, s := range p.skips {
+		if s.covers(c) {
+			return s.reason, true
+		}
+	}
+	return "", false
+}
+
+func (s skip) covers(c Case) bool { return s.name == c.Name || s.name == c.Group() }

@@ -1,0 +1,143 @@
+package storagetest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func sweepCases() []Case {
+	return []Case{
+		{"forms", "Sweep purges the forms that went to the trash before TrashBefore, and no others.", sweepForms},
+		{"forms_with_everything", "A purged form leaves nothing behind: submissions, keys of attempts, funnel, webhooks and deliveries are gone.", sweepFormWhole},
+		{"keys", "Sweep removes the keys that were revoked or expired before KeysBefore, and no others.", sweepKeys},
+		{"zero_bounds", "Sweep with zero bounds purges no form and removes no key.", sweepZero},
+		{"max", "Sweep removes at most Max records of each kind a call; below 1, nothing.", sweepMax},
+		{"keeps_bodies_in_use", "Sweep leaves the bodies that the queue or a kept history refers to.", sweepKeepsBodies},
+	}
+}
+
+func (b *bundle) sweep(p storage.SweepParams) storage.Swept {
+	b.Helper()
+	got, err := b.store.Sweep(b.ctx, p)
+	b.ok(err, "Sweep")
+	return got
+}
+
+func sweepForms(b *bundle) {
+	live := b.anyForm()
+	limit := at(time.Hour)
+	trashAt := func(when time.Time) storage.Form {
+		f := b.addForm(live.WorkspaceID)
+		b.ok(b.store.TrashForm(b.ctx, storage.AsHost(), f.ID, when), "TrashForm")
+		return f
+	}
+	after, exact := trashAt(limit.Add(time.Microsecond)), trashAt(limit)
+	before, long := trashAt(limit.Add(-time.Microsecond)), trashAt(limit.Add(-1000*time.Hour))
+	same(b, b.sweep(storage.SweepParams{Now: soon(), TrashBefore: limit, Max: 100}).Forms, 2, "Forms that Sweep purged")
+	same(b, idsOf(b.trash(), formID), []storage.ID{exact.ID, after.ID}, "Forms that are left in the trash")
+	b.getForm(live.ID)
+	for _, f := range []storage.Form{before, long} {
+		b.is(b.store.RestoreForm(b.ctx, f.ID, storage.ID{}, b.tick()), storage.ErrNotFound, "RestoreForm of a purged form")
+	}
+	same(b, b.sweep(storage.SweepParams{Now: soon(), TrashBefore: limit, Max: 100}).Forms, 0, "Forms that a second Sweep purged")
+}
+
+func sweepFormWhole(b *bundle) {
+	w := b.furnish()
+	b.ok(b.store.SetLifetimeCounters(b.ctx, w.form.ID, storage.Counters{Views: 9}), "SetLifetimeCounters")
+	b.trashForm(w.form.ID)
+	b.sweep(storage.SweepParams{Now: w.now, TrashBefore: w.now, Max: 100})
+	b.is(b.store.SetLifetimeCounters(b.ctx, w.form.ID, storage.Counters{Views: 1}), storage.ErrNotFound, "SetLifetimeCounters of a purged form")
+
+	// A form and a webhook with the same ids show whatever was left.
+	f := w.form
+	b.ok(b.store.CreateForm(b.ctx, storage.AsHost(), f), "CreateForm with the id of a purged form")
+	same(b, b.getForm(f.ID), f, "a form with the id of a purged one")
+	same(b, b.submissions(f.ID), nil, "Submissions of a form with the id of a purged one")
+	same(b, b.funnel(f.ID, time.Time{}, time.Time{}), storage.Funnel{}, "Funnel of a form with the id of a purged one")
+	_, err := b.store.SubmissionByKey(b.ctx, f.ID, w.first.IdempotencyKey)
+	b.is(err, storage.ErrNotFound, "SubmissionByKey of a form with the id of a purged one")
+	webhooks, err := b.store.Webhooks(b.ctx, storage.AsHost(), storage.Page{Limit: 10})
+	b.ok(err, "Webhooks")
+	same(b, webhooks, nil, "Webhooks after their form was purged")
+	b.ok(b.store.CreateWebhook(b.ctx, storage.AsHost(), w.webhook, 0), "CreateWebhook with the id of a purged one")
+	same(b, b.attempts(w.webhook.ID), nil, "Attempts of a webhook with the id of a purged one")
+	b.nothingPending("the form was purged")
+	b.submit(f, withKey(w.first.IdempotencyKey), withAnswer(string(w.first.UniqueAnswer)))
+}
+
+func sweepKeys(b *bundle) {
+	user := b.user()
+	limit := at(time.Hour)
+	const us = time.Microsecond
+	expiring := func(when time.Time) storage.ID {
+		k, _ := b.addKey(user, func(k *storage.Key) { k.ExpiresAt = when })
+		return k.ID
+	}
+	revoked := func(when time.Time) storage.ID {
+		k, _ := b.addKey(user)
+		b.ok(b.store.RevokeKey(b.ctx, user, k.ID, when), "RevokeKey")
+		return k.ID
+	}
+	active, _ := b.addKey(user)
+	expiring(limit.Add(-us))
+	revoked(limit.Add(-us))
+	want := []storage.ID{active.ID, revoked(limit), expiring(limit), revoked(limit.Add(us)), expiring(limit.Add(us))}
+	slices.Reverse(want) // newest first
+
+	same(b, b.sweep(storage.SweepParams{Now: soon(), KeysBefore: limit, Max: 100}).Keys, 2, "Keys that Sweep removed")
+	keys, err := b.store.Keys(b.ctx, user)
+	b.ok(err, "Keys")
+	same(b, idsOf(keys, keyID), want, "Keys that are left")
+}
+
+func sweepZero(b *bundle) {
+	w := b.furnish()
+	b.unchanged("Sweep with zero bounds", func() {
+		got := b.sweep(storage.SweepParams{Now: w.now.Add(1000 * time.Hour), Max: 100})
+		same(b, got.Forms, 0, "Forms that Sweep purged")
+		same(b, got.Keys, 0, "Keys that Sweep removed")
+	})
+}
+
+func sweepMax(b *bundle) {
+	user := b.user()
+	w := b.addWorkspace(user)
+	for range 3 {
+		b.trashForm(b.addForm(w.ID).ID)
+		b.addKey(user, func(k *storage.Key) { k.ExpiresAt = at(0) })
+	}
+	p := storage.SweepParams{Now: soon(), TrashBefore: soon(), KeysBefore: soon()}
+	for _, below := range []int{0, -1} {
+		b.unchanged("Sweep with a Max below 1", func() {
+			p.Max = below
+			same(b, b.sweep(p), storage.Swept{}, "Swept with Max %d", below)
+		})
+	}
+	p.Max = 2
+	for i, want := range []int{2, 1, 0} {
+		got := b.sweep(p)
+		same(b, got.Forms, want, "Forms, call %d of Sweep with Max 2", i+1)
+		same(b, got.Keys, want, "Keys, call %d of Sweep with Max 2", i+1)
+	}
+}
+
+func sweepKeepsBodies(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	kept := b.submit(f)
+	sent := ended(b.claimOne(soon()), b.tick())
+	b.finish(100, sent)
+	queued := b.submit(f)
+	p := storage.SweepParams{Now: soon().Add(10_000 * time.Hour), TrashBefore: soon(), KeysBefore: soon(), Max: 100}
+	same(b, b.sweep(p).Events, 0, "Events that Sweep removed")
+
+	d := b.claimOne(soon())
+	same(b, d.Body, queued.Event.Body, "Body of a pending delivery after Sweep")
+	b.sweep(p) // while it is under a lease
+	b.finish(100, ended(d, b.tick()))
+	b.ok(b.store.Redeliver(b.ctx, w.ID, sent.Attempt.ID, soon()), "Redeliver after Sweep")
+	same(b, b.claimOne(soon()).Body, kept.Event.Body, "Body of an event in the history after Sweep")
+}

@@ -1,0 +1,187 @@
+package storagetest
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func trashCases() []Case {
+	return []Case{
+		{"hides_form", "A form in the trash is ErrNotFound for every method that reads or changes it, for the host too.", trashHides},
+		{"hides_from_lists", "A form in the trash and its webhooks are in no list but that of the trash.", trashHidesFromLists},
+		{"lists_trashed", "Forms with Trashed lists the forms in the trash, with the time, and their revision stays.", trashLists},
+		{"ends_deliveries", "TrashForm ends the pending deliveries of the form, for good.", trashEndsDeliveries},
+		{"lifetime_counters", "SetLifetimeCounters works on a form in the trash.", trashLifetime},
+		{"restore", "RestoreForm into the workspace where it was brings the form back with all that was its own; the revision stays.", restoreForm},
+		{"restore_elsewhere", "RestoreForm into another workspace raises the revision by one.", restoreElsewhere},
+		{"restore_into_gone", "RestoreForm returns ErrConflict when the workspace does not exist, and the form stays in the trash.", restoreIntoGone},
+		{"restore_not_trashed", "RestoreForm returns ErrNotFound when the form is not in the trash.", restoreNotTrashed},
+	}
+}
+
+func (b *bundle) trashForm(id storage.ID) time.Time {
+	b.Helper()
+	when := b.tick()
+	b.ok(b.store.TrashForm(b.ctx, storage.AsHost(), id, when), "TrashForm")
+	return when
+}
+
+func trashHides(b *bundle) {
+	w := b.furnish()
+	b.trashForm(w.form.ID)
+	host, now := storage.AsHost(), w.now
+	b.unchanged("calls for a form in the trash", func() {
+		_, err := b.store.Form(b.ctx, host, w.form.ID)
+		b.is(err, storage.ErrNotFound, "Form")
+		_, err = b.store.FormByPublicID(b.ctx, w.form.PublicID)
+		b.is(err, storage.ErrNotFound, "FormByPublicID")
+		_, err = b.store.UpdateForm(b.ctx, host, w.form.ID, storage.FormChange{Name: ptr("x"), At: now})
+		b.is(err, storage.ErrNotFound, "UpdateForm")
+		b.is(b.store.TrashForm(b.ctx, host, w.form.ID, now), storage.ErrNotFound, "TrashForm, again")
+		_, _, err = b.store.Submit(b.ctx, b.newSubmission(w.form))
+		b.is(err, storage.ErrNotFound, "Submit")
+		_, err = b.store.SubmissionByKey(b.ctx, w.form.ID, w.first.IdempotencyKey)
+		b.is(err, storage.ErrNotFound, "SubmissionByKey")
+		_, err = b.store.Submission(b.ctx, host, w.form.ID, w.first.Submission.ID)
+		b.is(err, storage.ErrNotFound, "Submission")
+		_, err = b.store.Submissions(b.ctx, host, w.form.ID, storage.SubmissionQuery{Page: storage.Page{Limit: 1}})
+		b.is(err, storage.ErrNotFound, "Submissions")
+		b.is(b.store.DeleteSubmission(b.ctx, host, w.form.ID, w.first.Submission.ID), storage.ErrNotFound, "DeleteSubmission")
+		b.is(b.store.CountFunnel(b.ctx, w.form.ID, now, storage.Counts{Views: 1}), storage.ErrNotFound, "CountFunnel")
+		_, err = b.store.Funnel(b.ctx, host, w.form.ID, time.Time{}, time.Time{})
+		b.is(err, storage.ErrNotFound, "Funnel")
+		b.is(b.store.CreateWebhook(b.ctx, host, b.newWebhook(w.form.ID), 0), storage.ErrNotFound, "CreateWebhook")
+		_, err = b.store.Webhook(b.ctx, host, w.webhook.ID)
+		b.is(err, storage.ErrNotFound, "Webhook")
+		_, err = b.store.UpdateWebhook(b.ctx, host, w.webhook.ID, storage.WebhookChange{URL: ptr("https://x.example/"), At: now})
+		b.is(err, storage.ErrNotFound, "UpdateWebhook")
+		b.is(b.store.DeleteWebhook(b.ctx, host, w.webhook.ID), storage.ErrNotFound, "DeleteWebhook")
+		_, err = b.store.Attempts(b.ctx, host, w.webhook.ID, 10)
+		b.is(err, storage.ErrNotFound, "Attempts")
+		b.is(b.store.Enqueue(b.ctx, w.webhook.ID, newEvent(), now), storage.ErrNotFound, "Enqueue")
+		b.is(b.store.Redeliver(b.ctx, w.webhook.ID, w.attempt.ID, now), storage.ErrNotFound, "Redeliver")
+	})
+}
+
+func trashHidesFromLists(b *bundle) {
+	f := b.anyForm()
+	b.addWebhook(f.ID)
+	stays := b.addForm(f.WorkspaceID)
+	b.trashForm(f.ID)
+	forms, err := b.store.Forms(b.ctx, storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: 10}})
+	b.ok(err, "Forms")
+	same(b, idsOf(forms, formID), []storage.ID{stays.ID}, "Forms")
+	forms, err = b.store.Forms(b.ctx, storage.AsHost(), storage.FormQuery{WorkspaceID: f.WorkspaceID, Page: storage.Page{Limit: 10}})
+	b.ok(err, "Forms of the workspace")
+	same(b, idsOf(forms, formID), []storage.ID{stays.ID}, "Forms of the workspace")
+	webhooks, err := b.store.Webhooks(b.ctx, storage.AsHost(), storage.Page{Limit: 10})
+	b.ok(err, "Webhooks")
+	same(b, webhooks, nil, "Webhooks")
+}
+
+func trashLists(b *bundle) {
+	want := b.anyForm()
+	other := b.anyForm()
+	member := b.addMember(want.WorkspaceID)
+	b.update(want.ID, storage.FormChange{Name: &want.Name, At: b.tick()})
+	want.TrashedAt = b.trashForm(want.ID)
+	b.trashForm(other.ID)
+	got, err := b.store.Forms(b.ctx, storage.As(member),
+		storage.FormQuery{WorkspaceID: want.WorkspaceID, Trashed: true, Page: storage.Page{Limit: 10}})
+	b.ok(err, "Forms in the trash")
+	form := only(b, got, "Forms in the trash of one workspace")
+	same(b, form.ID, want.ID, "the form in the trash")
+	same(b, form.TrashedAt, want.TrashedAt, "TrashedAt")
+	same(b, form.Revision, int64(2), "Revision in the trash")
+	same(b, idsOf(b.trash(), formID), []storage.ID{other.ID, want.ID}, "Forms in the trash for the host")
+}
+
+func trashEndsDeliveries(b *bundle) {
+	f := b.anyForm()
+	b.addWebhook(f.ID)
+	b.submit(f)
+	claimed := b.claimOne(soon())
+	b.submit(f)
+	b.trashForm(f.ID)
+	b.nothingPending("the form is in the trash")
+	b.claimNone(soon(), "the form is in the trash")
+	b.fenced(retried(claimed, soon(), soon()), "its form is in the trash")
+	b.ok(b.store.RestoreForm(b.ctx, f.ID, storage.ID{}, b.tick()), "RestoreForm")
+	b.nothingPending("a form that is restored does not bring back deliveries")
+	b.claimNone(soon(), "a form that is restored does not bring back deliveries")
+}
+
+func trashLifetime(b *bundle) {
+	f := b.anyForm()
+	b.trashForm(f.ID)
+	want := storage.Counters{Views: 10, Starts: 5, Submissions: 2}
+	b.ok(b.store.SetLifetimeCounters(b.ctx, f.ID, want), "SetLifetimeCounters of a form in the trash")
+	b.ok(b.store.RestoreForm(b.ctx, f.ID, storage.ID{}, b.tick()), "RestoreForm")
+	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Lifetime, &want, "Lifetime")
+}
+
+func restoreForm(b *bundle) {
+	w := b.furnish()
+	form := b.getForm(w.form.ID)
+	submissions := b.submissions(w.form.ID)
+	funnel := b.funnel(w.form.ID, time.Time{}, time.Time{})
+	history := b.attempts(w.webhook.ID)
+	b.trashForm(w.form.ID)
+	b.ok(b.store.RestoreForm(b.ctx, w.form.ID, storage.ID{}, b.tick()), "RestoreForm")
+
+	got := b.getForm(w.form.ID)
+	same(b, got.TrashedAt, time.Time{}, "TrashedAt after RestoreForm")
+	got.UpdatedAt = form.UpdatedAt // not told by the contract
+	same(b, got, form, "Form after RestoreForm")
+	same(b, b.submissions(w.form.ID), submissions, "Submissions after RestoreForm")
+	same(b, b.funnel(w.form.ID, time.Time{}, time.Time{}), funnel, "Funnel after RestoreForm")
+	same(b, b.attempts(w.webhook.ID), history, "Attempts after RestoreForm")
+	for _, f := range b.trash() {
+		if f.ID == w.form.ID {
+			b.Errorf("Forms with Trashed: want the restored form gone from the trash, got it")
+		}
+	}
+
+	b.trashForm(w.form.ID)
+	b.ok(b.store.RestoreForm(b.ctx, w.form.ID, w.workspace.ID, b.tick()), "RestoreForm into the workspace where it was")
+	same(b, b.getForm(w.form.ID).Revision, form.Revision, "Revision after RestoreForm into the workspace where it was")
+}
+
+func restoreElsewhere(b *bundle) {
+	f := b.anyForm()
+	into := b.addWorkspace(b.user())
+	b.trashForm(f.ID)
+	b.ok(b.store.RestoreForm(b.ctx, f.ID, into.ID, b.tick()), "RestoreForm into another workspace")
+	got := b.getForm(f.ID)
+	same(b, got.WorkspaceID, into.ID, "WorkspaceID after RestoreForm")
+	same(b, got.Revision, int64(2), "Revision after RestoreForm into another workspace")
+	_, err := b.store.Form(b.ctx, storage.As(into.OwnerID), f.ID)
+	b.ok(err, "Form by the owner of the workspace that it was restored into")
+
+	b.ok(b.store.DeleteWorkspace(b.ctx, storage.AsHost(), into.ID, b.tick()), "DeleteWorkspace")
+	b.ok(b.store.RestoreForm(b.ctx, f.ID, f.WorkspaceID, b.tick()), "RestoreForm after its workspace is gone")
+	same(b, b.getForm(f.ID).Revision, int64(3), "Revision after the second RestoreForm")
+}
+
+func restoreIntoGone(b *bundle) {
+	f := b.anyForm()
+	gone := b.addWorkspace(b.user())
+	b.ok(b.store.DeleteWorkspace(b.ctx, storage.AsHost(), gone.ID, b.tick()), "DeleteWorkspace")
+	b.ok(b.store.DeleteWorkspace(b.ctx, storage.AsHost(), f.WorkspaceID, b.tick()), "DeleteWorkspace")
+	b.unchanged("RestoreForm into a workspace that does not exist", func() {
+		for what, into := range map[string]storage.ID{
+			"its own, which is gone": {}, "its own, by name": f.WorkspaceID, "one that is gone": gone.ID, "an unknown one": newID(),
+		} {
+			b.is(b.store.RestoreForm(b.ctx, f.ID, into, b.tick()), storage.ErrConflict, "RestoreForm into %s", what)
+		}
+	})
+}
+
+func restoreNotTrashed(b *bundle) {
+	f := b.anyForm()
+	b.unchanged("RestoreForm of a form that is not in the trash", func() {
+		b.is(b.store.RestoreForm(b.ctx, f.ID, storage.ID{}, b.tick()), storage.ErrNotFound, "RestoreForm")
+		b.is(b.store.RestoreForm(b.ctx, f.ID, f.WorkspaceID, b.tick()), storage.ErrNotFound, "RestoreForm with a workspace")
+	})
+}

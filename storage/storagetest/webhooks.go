@@ -1,0 +1,172 @@
+package storagetest
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func webhookCases() []Case {
+	return []Case{
+		{"create_and_read", "A webhook comes back as it was given.", createWebhook},
+		{"create_taken", "CreateWebhook returns ErrConflict when the id is taken.", createTakenWebhook},
+		{"create_limit", "CreateWebhook returns ErrLimitReached when the form has max webhooks; a max below 1 is no limit.", createWebhookLimit},
+		{"unknown", "A webhook that does not exist, or whose form does not, is ErrNotFound.", unknownWebhook},
+		{"list", "Webhooks lists the webhooks of all forms, newest first.", listWebhooks},
+		{"update", "UpdateWebhook changes the members that are set, returns the webhook and keeps the rest.", updateWebhook},
+		{"update_secret", "A secret that is not set stays; a pointer to an empty one removes it.", updateWebhookSecret},
+		{"delete", "DeleteWebhook removes a webhook with its history and leaves the others of the form.", deleteWebhook},
+		{"attempts", "Attempts returns the newest attempts by (CreatedAt, ID), as they were given, at most max.", listAttempts},
+	}
+}
+
+func (b *bundle) getWebhook(id storage.ID) storage.Webhook {
+	b.Helper()
+	got, err := b.store.Webhook(b.ctx, storage.AsHost(), id)
+	b.ok(err, "Webhook")
+	return got
+}
+
+func (b *bundle) updateWebhook(id storage.ID, c storage.WebhookChange) storage.Webhook {
+	b.Helper()
+	c.At = b.tick()
+	got, err := b.store.UpdateWebhook(b.ctx, storage.AsHost(), id, c)
+	b.ok(err, "UpdateWebhook")
+	return got
+}
+
+func createWebhook(b *bundle) {
+	f := b.anyForm()
+	for _, want := range []storage.Webhook{
+		b.addWebhook(f.ID),
+		b.addWebhook(f.ID, asDisabled),
+		b.addWebhook(f.ID, func(w *storage.Webhook) { w.Secret = nil }),
+	} {
+		same(b, b.getWebhook(want.ID), want, "Webhook")
+	}
+}
+
+func createTakenWebhook(b *bundle) {
+	first := b.addWebhook(b.anyForm().ID)
+	again := b.newWebhook(b.anyForm().ID)
+	again.ID = first.ID
+	b.unchanged("CreateWebhook with a taken id", func() {
+		b.is(b.store.CreateWebhook(b.ctx, storage.AsHost(), again, 0), storage.ErrConflict, "CreateWebhook with a taken ID")
+	})
+}
+
+func createWebhookLimit(b *bundle) {
+	f, other := b.anyForm(), b.anyForm()
+	host := storage.AsHost()
+	for i := range 3 {
+		w := b.newWebhook(f.ID)
+		w.Enabled = i > 0 // disabled ones count too
+		b.ok(b.store.CreateWebhook(b.ctx, host, w, 3), "CreateWebhook %d of at most 3", i+1)
+	}
+	b.unchanged("CreateWebhook beyond max", func() {
+		b.is(b.store.CreateWebhook(b.ctx, host, b.newWebhook(f.ID), 3), storage.ErrLimitReached, "CreateWebhook 4 of at most 3")
+		b.is(b.store.CreateWebhook(b.ctx, host, b.newWebhook(f.ID), 1), storage.ErrLimitReached, "CreateWebhook 4 of at most 1")
+	})
+	b.ok(b.store.CreateWebhook(b.ctx, host, b.newWebhook(other.ID), 1), "CreateWebhook 1 of another form")
+	b.ok(b.store.CreateWebhook(b.ctx, host, b.newWebhook(f.ID), 0), "CreateWebhook with max 0")
+	b.ok(b.store.CreateWebhook(b.ctx, host, b.newWebhook(f.ID), -1), "CreateWebhook with max -1")
+}
+
+func unknownWebhook(b *bundle) {
+	host := storage.AsHost()
+	b.is(b.store.CreateWebhook(b.ctx, host, b.newWebhook(newID()), 0), storage.ErrNotFound, "CreateWebhook for an unknown form")
+	_, err := b.store.Webhook(b.ctx, host, newID())
+	b.is(err, storage.ErrNotFound, "Webhook")
+	_, err = b.store.UpdateWebhook(b.ctx, host, newID(), storage.WebhookChange{URL: ptr("https://x.example/"), At: b.tick()})
+	b.is(err, storage.ErrNotFound, "UpdateWebhook")
+	b.is(b.store.DeleteWebhook(b.ctx, host, newID()), storage.ErrNotFound, "DeleteWebhook")
+	_, err = b.store.Attempts(b.ctx, host, newID(), 10)
+	b.is(err, storage.ErrNotFound, "Attempts")
+}
+
+func listWebhooks(b *bundle) {
+	one := b.anyForm()
+	two := b.anyForm()
+	first, second, third := b.addWebhook(one.ID), b.addWebhook(two.ID), b.addWebhook(one.ID, asDisabled)
+	got, err := b.store.Webhooks(b.ctx, storage.AsHost(), storage.Page{Limit: 10})
+	b.ok(err, "Webhooks")
+	same(b, got, []storage.Webhook{third, second, first}, "Webhooks")
+}
+
+func updateWebhook(b *bundle) {
+	want := b.addWebhook(b.anyForm().ID)
+	check := func(what string, c storage.WebhookChange) {
+		b.Helper()
+		got := b.updateWebhook(want.ID, c)
+		want.UpdatedAt = at(time.Duration(b.ticks) * time.Second)
+		same(b, got, want, "what UpdateWebhook returns with a new %s", what)
+		same(b, b.getWebhook(want.ID), want, "Webhook after UpdateWebhook with a new %s", what)
+	}
+	want.URL = "https://example.org/new"
+	check("url", storage.WebhookChange{URL: &want.URL})
+	want.Enabled = false
+	check("enabled", storage.WebhookChange{Enabled: ptr(false)})
+	want.Secret = []byte("another secret")
+	check("secret", storage.WebhookChange{Secret: &want.Secret})
+	check("time only", storage.WebhookChange{})
+}
+
+func updateWebhookSecret(b *bundle) {
+	want := b.addWebhook(b.anyForm().ID)
+	same(b, b.updateWebhook(want.ID, storage.WebhookChange{Enabled: ptr(true)}).Secret, want.Secret, "Secret that is not set in the change")
+	for _, empty := range [][]byte{{}, nil} {
+		b.updateWebhook(want.ID, storage.WebhookChange{Secret: &want.Secret})
+		same(b, b.updateWebhook(want.ID, storage.WebhookChange{Secret: &empty}).Secret, nil, "Secret that was set to empty")
+		same(b, b.getWebhook(want.ID).Secret, nil, "Secret that was set to empty, read again")
+	}
+}
+
+func deleteWebhook(b *bundle) {
+	f := b.anyForm()
+	gone, stays := b.addWebhook(f.ID), b.addWebhook(f.ID)
+	b.submit(f)
+	for _, d := range b.claim(everything(soon())) {
+		b.finish(100, ended(d, b.tick()))
+	}
+	b.ok(b.store.DeleteWebhook(b.ctx, storage.AsHost(), gone.ID), "DeleteWebhook")
+	_, err := b.store.Webhook(b.ctx, storage.AsHost(), gone.ID)
+	b.is(err, storage.ErrNotFound, "Webhook after DeleteWebhook")
+	b.is(b.store.DeleteWebhook(b.ctx, storage.AsHost(), gone.ID), storage.ErrNotFound, "DeleteWebhook, again")
+	_, err = b.store.Attempts(b.ctx, storage.AsHost(), gone.ID, 10)
+	b.is(err, storage.ErrNotFound, "Attempts after DeleteWebhook")
+
+	same(b, b.getWebhook(stays.ID), stays, "the other webhook of the form")
+	kept := only(b, b.attempts(stays.ID), "Attempts of the other webhook")
+	b.ok(b.store.Redeliver(b.ctx, stays.ID, kept.ID, soon()),
+		"Redeliver of the other webhook's attempt at the same event")
+
+	// Nothing of the old one may turn up under its id.
+	again := b.newWebhook(f.ID)
+	again.ID = gone.ID
+	b.ok(b.store.CreateWebhook(b.ctx, storage.AsHost(), again, 0), "CreateWebhook with the id of a deleted one")
+	same(b, b.attempts(gone.ID), nil, "Attempts of a webhook with the id of a deleted one")
+}
+
+func listAttempts(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	same(b, b.attempts(w.ID), nil, "Attempts before the first")
+	b.submit(f)
+	b.submit(f)
+	b.submit(f)
+	var want []storage.Attempt
+	for i, d := range b.claimSome(soon(), 3) {
+		r := retried(d, at(time.Hour), at(100*time.Hour)) // all at the same time: the id decides
+		r.Attempt.ID = storage.ID{0x7f + byte(i), byte(i)}
+		if i == 1 {
+			r.Attempt.Status, r.Attempt.Success, r.Attempt.Error = 204, true, ""
+			r.Attempt.NextAttemptAt = time.Time{}
+		}
+		b.finish(100, r)
+		want = append([]storage.Attempt{*r.Attempt}, want...)
+	}
+	same(b, b.attempts(w.ID), want, "Attempts")
+	got, err := b.store.Attempts(b.ctx, storage.AsHost(), w.ID, 2)
+	b.ok(err, "Attempts, at most 2")
+	same(b, got, want[:2], "Attempts, at most 2")
+}

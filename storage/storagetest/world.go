@@ -1,0 +1,142 @@
+package storagetest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// world is a store with one of everything, for the cases that go through every
+// method.
+type world struct {
+	owner, member, stranger storage.ID
+
+	workspace storage.Workspace // of owner, with member
+	second    storage.Workspace // of owner, with member, empty
+	foreign   storage.Workspace // of stranger
+	form      storage.Form      // published, with a webhook and submissions
+	trashed   storage.Form
+	webhook   storage.Webhook
+	first     storage.NewSubmission // its delivery has ended and is in the history
+	attempt   storage.Attempt       // that of the first submission
+	claimed   storage.Delivery      // that of the second submission, under a lease
+	waiting   storage.NewSubmission // its delivery is due and not claimed
+	key       storage.Key           // of owner
+	hash      [32]byte
+	now       time.Time // when everything above is past and due
+}
+
+func (b *bundle) furnish() *world {
+	b.Helper()
+	w := &world{owner: b.user(), stranger: b.user(), now: soon()}
+	w.workspace = b.addWorkspace(w.owner)
+	w.second = b.addWorkspace(w.owner)
+	w.foreign = b.addWorkspace(w.stranger)
+	w.member = b.addMember(w.workspace.ID)
+	b.ok(b.store.SetMember(b.ctx, w.second.ID, w.member, true), "SetMember")
+
+	w.trashed = b.addForm(w.workspace.ID)
+	b.ok(b.store.TrashForm(b.ctx, storage.AsHost(), w.trashed.ID, b.tick()), "TrashForm")
+	w.form = b.addForm(w.workspace.ID)
+	w.webhook = b.addWebhook(w.form.ID)
+
+	w.first = b.submit(w.form, withKey("first"), withAnswer("first"))
+	sent := ended(b.claimOne(w.now), b.tick())
+	b.finish(100, sent)
+	w.attempt = *sent.Attempt
+	b.submit(w.form)
+	w.claimed = b.claimOne(w.now)
+	w.waiting = b.submit(w.form)
+
+	b.ok(b.store.CountFunnel(b.ctx, w.form.ID, b.tick(), storage.Counts{Views: 5, Starts: 4}), "CountFunnel")
+	b.ok(b.store.SetLifetimeCounters(b.ctx, w.form.ID, storage.Counters{Views: 9}), "SetLifetimeCounters")
+	w.key, w.hash = b.addKey(w.owner)
+	b.addKey(w.owner, func(k *storage.Key) { k.ExpiresAt = k.CreatedAt.Add(time.Second) })
+	return w
+}
+
+// snapshot writes down all that the host can read, so that two snapshots are
+// equal when nothing has changed. Leases do not show in it.
+func (b *bundle) snapshot() string {
+	b.Helper()
+	var out strings.Builder
+	show := func(name string, v any) { fmt.Fprintf(&out, "%s\n%s\n", name, render(v)) }
+	host, all := storage.AsHost(), storage.Page{Limit: 10_000}
+
+	workspaces, err := b.store.Workspaces(b.ctx, host, all)
+	b.ok(err, "Workspaces")
+	show("workspaces", workspaces)
+	for _, w := range workspaces {
+		members, err := b.store.Members(b.ctx, w.ID)
+		b.ok(err, "Members")
+		show("members", members)
+	}
+	trashed, err := b.store.Forms(b.ctx, host, storage.FormQuery{Trashed: true, Page: all})
+	b.ok(err, "Forms in the trash")
+	show("trash", trashed)
+	forms, err := b.store.Forms(b.ctx, host, storage.FormQuery{Page: all})
+	b.ok(err, "Forms")
+	for _, f := range forms {
+		f, err := b.store.Form(b.ctx, host, f.ID)
+		b.ok(err, "Form")
+		show("form", f)
+		submissions, err := b.store.Submissions(b.ctx, host, f.ID, storage.SubmissionQuery{Page: all})
+		b.ok(err, "Submissions")
+		show("submissions", submissions)
+		show("funnel", b.funnel(f.ID, time.Time{}, time.Time{}))
+	}
+	webhooks, err := b.store.Webhooks(b.ctx, host, all)
+	b.ok(err, "Webhooks")
+	show("webhooks", webhooks)
+	for _, w := range webhooks {
+		show("attempts", b.attempts(w.ID))
+	}
+	show("queue at the beginning", b.stats(at(0)))
+	show("queue soon", b.stats(soon()))
+	for _, u := range b.users {
+		keys, err := b.store.Keys(b.ctx, u)
+		b.ok(err, "Keys")
+		show("keys", keys)
+	}
+	for _, h := range b.hashes {
+		_, user, err := b.store.KeyByHash(b.ctx, h)
+		b.ok(err, "KeyByHash")
+		show("user", user)
+	}
+	return out.String()
+}
+
+func (b *bundle) funnel(form storage.ID, from, to time.Time) storage.Funnel {
+	b.Helper()
+	got, err := b.store.Funnel(b.ctx, storage.AsHost(), form, from, to)
+	b.ok(err, "Funnel")
+	return got
+}
+
+// getForm reads a form as the host.
+func (b *bundle) getForm(id storage.ID) storage.Form {
+	b.Helper()
+	got, err := b.store.Form(b.ctx, storage.AsHost(), id)
+	b.ok(err, "Form")
+	return got
+}
+
+// submissions lists every submission of a form as the host.
+func (b *bundle) submissions(form storage.ID) []storage.Submission {
+	b.Helper()
+	got, err := b.store.Submissions(b.ctx, storage.AsHost(), form,
+		storage.SubmissionQuery{Page: storage.Page{Limit: 10_000}})
+	b.ok(err, "Submissions")
+	return got
+}
+
+// trash lists every form in the trash as the host.
+func (b *bundle) trash() []storage.Form {
+	b.Helper()
+	got, err := b.store.Forms(b.ctx, storage.AsHost(),
+		storage.FormQuery{Trashed: true, Page: storage.Page{Limit: 10_000}})
+	b.ok(err, "Forms in the trash")
+	return got
+}

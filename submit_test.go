@@ -1,0 +1,308 @@
+package formsvc_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+func TestParallelSubmitsNeverExceedTheResponseLimit(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	form := b.form(textBlock, `{"responseLimit":10}`)
+	var stored, closed atomic.Int64
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() {
+			_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `"Ann"`)})
+			switch {
+			case err == nil:
+				stored.Add(1)
+			case errors.Is(err, formsvc.ErrClosed):
+				closed.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if stored.Load() != 10 || closed.Load() != 90 || b.submissions(form) != 10 {
+		t.Fatalf("%d accepted, %d refused, %d stored; want 10, 90, 10", stored.Load(), closed.Load(), b.submissions(form))
+	}
+	var shown struct {
+		IsClosed bool `json:"is_closed"`
+	}
+	b.do(http.MethodGet, "/forms/"+form.String(), "", &shown)
+	if !shown.IsClosed {
+		t.Error("the form that is full is not shown as closed")
+	}
+}
+
+func TestOneAnswerOneSubmission(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	form := b.form(`[{"id":"mail","type":"email"},{"id":"name","type":"short_text"}]`, `{"duplicateField":"mail"}`)
+	var stored, duplicates atomic.Int64
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			// The domain is stored in lower case: these are one address.
+			mail := []string{`"ann@example.com"`, `"ann@EXAMPLE.com"`}[i%2]
+			_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("mail", mail, "name", fmt.Sprintf(`"%d"`, i))})
+			switch {
+			case err == nil:
+				stored.Add(1)
+			case errors.Is(err, formsvc.ErrDuplicate):
+				duplicates.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if stored.Load() != 1 || duplicates.Load() != 39 {
+		t.Fatalf("%d stored, %d duplicates; want 1 and 39", stored.Load(), duplicates.Load())
+	}
+	for range 2 { // without an answer there is nothing to compare
+		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestARepeatedSubmitReturnsTheFirstResult(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	form, other := b.form(textBlock, `{}`), b.form(textBlock, `{}`)
+	const attempts = 20
+	ids := make(chan formsvc.ID, attempts)
+	var wg sync.WaitGroup
+	for i := range attempts {
+		wg.Go(func() {
+			s, err := b.Submit(t.Context(), formsvc.Response{
+				FormID: form, Answers: answers("name", fmt.Sprintf(`"%d"`, i)), IdempotencyKey: "once",
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			ids <- s.ID
+		})
+	}
+	wg.Wait()
+	close(ids)
+	first := <-ids
+	for id := range ids {
+		if id != first {
+			t.Fatalf("two results, %s and %s", first, id)
+		}
+	}
+	if n := b.submissions(form); n != 1 {
+		t.Fatalf("%d submissions, want 1", n)
+	}
+
+	t.Run("even when the content is now refused", func(t *testing.T) {
+		s, err := b.Submit(t.Context(), formsvc.Response{FormID: form, IdempotencyKey: "once"})
+		if err != nil || s.ID != first {
+			t.Fatalf("%s, %v; want %s", s.ID, err, first)
+		}
+	})
+	t.Run("even when the form has closed since", func(t *testing.T) {
+		b.do(http.MethodPatch, "/forms/"+form.String(), `{"definition":{"settings":{"closed":true}}}`, nil)
+		s, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `"x"`), IdempotencyKey: "once"})
+		if err != nil || s.ID != first {
+			t.Fatalf("%s, %v; want %s", s.ID, err, first)
+		}
+		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `"x"`)}); !errors.Is(err, formsvc.ErrClosed) {
+			t.Fatalf("a new response: %v, want ErrClosed", err)
+		}
+	})
+	t.Run("but another form has its own keys", func(t *testing.T) {
+		s, err := b.Submit(t.Context(), formsvc.Response{FormID: other, Answers: answers("name", `"x"`), IdempotencyKey: "once"})
+		if err != nil || s.ID == first {
+			t.Fatalf("%s, %v; want another submission", s.ID, err)
+		}
+	})
+}
+
+// A form that changes under Submit's cache must be seen at once, both when it
+// refuses more than before and when it refuses less.
+func TestSubmitSeesTheCurrentForm(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	form := b.form(textBlock, `{}`)
+	submit := func(a map[string]json.RawMessage) error {
+		_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: a})
+		return err
+	}
+	if err := submit(answers("name", `"x"`)); err != nil {
+		t.Fatal(err)
+	}
+	path := "/forms/" + form.String()
+
+	b.do(http.MethodPut, path+"/blocks", `{"blocks":[{"id":"age","type":"number","required":true}]}`, nil)
+	var faults *formsvc.AnswerError
+	if err := submit(answers("name", `"x"`)); !errors.As(err, &faults) {
+		t.Fatalf("answers to the old form: %v, want an AnswerError", err)
+	}
+	if len(faults.Violations) != 2 {
+		t.Errorf("violations %+v, want an unknown field and a missing answer", faults.Violations)
+	}
+	if err := submit(answers("age", `7`)); err != nil {
+		t.Errorf("answers to the new form: %v", err)
+	}
+	if err := submit(nil); !errors.As(err, &faults) {
+		t.Errorf("no answer: %v, want an AnswerError", err)
+	}
+	b.do(http.MethodPatch, path+"/blocks/age", `{"block":{"required":false}}`, nil)
+	if err := submit(nil); err != nil {
+		t.Errorf("no answer to what is not required any more: %v", err)
+	}
+
+	b.do(http.MethodPatch, path, `{"status":"draft"}`, nil)
+	if err := submit(nil); !errors.Is(err, formsvc.ErrNotFound) {
+		t.Errorf("a draft: %v, want ErrNotFound", err)
+	}
+	b.publish(form)
+	if err := submit(nil); err != nil {
+		t.Errorf("published again: %v", err)
+	}
+	b.do(http.MethodDelete, path, "", nil)
+	if err := submit(nil); !errors.Is(err, formsvc.ErrNotFound) {
+		t.Errorf("in the trash: %v, want ErrNotFound", err)
+	}
+	if err := b.RestoreForm(t.Context(), form, formsvc.ID{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := submit(nil); err != nil {
+		t.Errorf("restored: %v", err)
+	}
+}
+
+func TestAFormClosesWhenItsTimeComes(t *testing.T) {
+	t.Parallel()
+	now := newClock(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
+	b := setup(t, formsvc.WithClock(now.Now))
+	form := b.form(textBlock, `{"closeAt":"2026-11-20T10:00:00+01:00","closedMessage":"Too late."}`)
+	var shown struct {
+		PublicID string `json:"public_id"`
+	}
+	b.do(http.MethodGet, "/forms/"+form.String(), "", &shown)
+	r := formsvc.Response{FormID: form, Answers: answers("name", `"x"`)}
+	for _, c := range []struct {
+		wait   time.Duration
+		closed bool
+	}{{time.Hour - time.Second, false}, {time.Second, true}} {
+		now.Advance(c.wait)
+		_, err := b.Submit(t.Context(), r)
+		if errors.Is(err, formsvc.ErrClosed) != c.closed || !c.closed && err != nil {
+			t.Errorf("at %v: %v, want closed %v", now.Now(), err, c.closed)
+		}
+		p, err := b.PublicForm(t.Context(), shown.PublicID)
+		if err != nil || p.Closed != c.closed || p.ClosedMessage != "Too late." || len(p.Blocks) != 1 || p.Blocks[0].Label != "Name" {
+			t.Errorf("at %v: %+v, %v", now.Now(), p, err)
+		}
+	}
+	b.do(http.MethodPatch, "/forms/"+form.String(), `{"status":"draft"}`, nil)
+	if _, err := b.PublicForm(t.Context(), shown.PublicID); !errors.Is(err, formsvc.ErrNotFound) {
+		t.Errorf("a draft as a public form: %v, want ErrNotFound", err)
+	}
+}
+
+func TestEveryFaultOfAResponseIsReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	form := b.form(`[{"id":"name","type":"short_text","required":true},{"id":"n","type":"nps"}]`, `{}`)
+	_, err := b.Submit(t.Context(), formsvc.Response{
+		FormID: form, Answers: answers("n", `11`, "nobody", `1`), CompletionTime: math.NaN(), IdempotencyKey: "a\x00b",
+	})
+	var faults *formsvc.AnswerError
+	if !errors.As(err, &faults) {
+		t.Fatalf("%v, want an AnswerError", err)
+	}
+	got := map[string]string{}
+	for _, v := range faults.Violations {
+		got[v.Path] = v.Code
+	}
+	want := map[string]string{
+		"/answers/name": schema.CodeRequired, "/answers/n": schema.CodeOutOfRange, "/answers/nobody": schema.CodeUnknownField,
+		"/completion_time": schema.CodeOutOfRange, "/idempotency_key": schema.CodeBadFormat,
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("violations %v, want %v", got, want)
+	}
+}
+
+func TestMetadataThatNoStorageCouldKeepIsCleaned(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	form := b.form(textBlock, `{}`)
+	s, err := b.Submit(t.Context(), formsvc.Response{
+		FormID: form, Answers: answers("name", `"x"`),
+		Metadata: formsvc.Metadata{Country: "DE", UserAgent: "a\x00b\xffc", UTM: map[string]string{"source": "mail", "other": "x"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := string(s.Metadata), `{"country":"DE","user_agent":"ab`+"\ufffd"+`c","utm":{"source":"mail"}}`; got != want {
+		t.Errorf("metadata %s, want %s", got, want)
+	}
+}
+
+// A copy on the host's transaction must not fill the cache with revisions that
+// are never committed, nor wake the dispatcher before the commit.
+func TestUsingKeepsItsHandsOffTheService(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	form := b.form(textBlock, `{}`)
+	tx := setup(t) // stands for a transaction: another store, with the same form
+	current, err := b.store.Form(t.Context(), storage.AsHost(), form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	current.WorkspaceID = tx.workspace
+	current.Definition.Blocks = json.RawMessage(`[{"id":"other","type":"number"}]`)
+	if err := tx.store.CreateForm(t.Context(), storage.AsHost(), current); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := b.Using(tx.store).Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("other", `1`)}); err != nil {
+		t.Fatalf("on the other store: %v", err)
+	}
+	if n := b.submissions(form); n != 0 {
+		t.Errorf("%d submissions in the service's own store, want 0", n)
+	}
+	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `"x"`)}); err != nil {
+		t.Errorf("on the service's own store: %v", err)
+	}
+	if code := get(b.Using(tx.store), "/v1/me", tx.key); code != http.StatusOK {
+		t.Errorf("a key of the other store on the copy: %d", code)
+	}
+	if code := get(b, "/v1/me", tx.key); code != http.StatusUnauthorized {
+		t.Errorf("a key of the other store on the service: %d", code)
+	}
+}
+
+func TestACancelledSubmitStoresNothing(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	form := b.form(textBlock, `{}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.Submit(ctx, formsvc.Response{FormID: form, Answers: answers("name", `"x"`)}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want context.Canceled", err)
+	}
+	if n := b.submissions(form); n != 0 {
+		t.Errorf("%d submissions, want 0", n)
+	}
+}

@@ -1,0 +1,95 @@
+package webhooks
+
+import "net/netip"
+
+// The address table. Sources, as of 2026-07-18:
+//
+//	https://www.iana.org/assignments/iana-ipv4-special-registry/
+//	https://www.iana.org/assignments/iana-ipv6-special-registry/
+//	https://www.iana.org/assignments/multicast-addresses/ (224.0.0.0/4)
+//	https://www.iana.org/assignments/ipv6-unicast-address-assignments/ (3ffe::/16)
+//
+// Blocks inside a listed one are left out. Blocks that the registry calls
+// globally reachable (AS112, AMT, anycast services) are listed all the same: no
+// receiver of webhooks lives there.
+
+// special4 is what is not public in IPv4.
+var special4 = prefixes(
+	"0.0.0.0/8",          // this network, RFC 791
+	"10.0.0.0/8",         // private use, RFC 1918
+	"100.64.0.0/10",      // shared address space, RFC 6598
+	"127.0.0.0/8",        // loopback, RFC 1122
+	"168.63.129.16/32",   // not IANA's: the host service of Azure
+	"169.254.0.0/16",     // link local and cloud metadata, RFC 3927
+	"172.16.0.0/12",      // private use, RFC 1918
+	"192.0.0.0/24",       // IETF protocol assignments, RFC 6890
+	"192.0.2.0/24",       // documentation, RFC 5737
+	"192.31.196.0/24",    // AS112, RFC 7535
+	"192.52.193.0/24",    // AMT, RFC 7450
+	"192.88.99.0/24",     // 6to4 relay anycast, RFC 7526
+	"192.168.0.0/16",     // private use, RFC 1918
+	"192.175.48.0/24",    // AS112 direct delegation, RFC 7534
+	"198.18.0.0/15",      // benchmarking, RFC 2544
+	"198.51.100.0/24",    // documentation, RFC 5737
+	"203.0.113.0/24",     // documentation, RFC 5737
+	"224.0.0.0/4",        // multicast, RFC 5771
+	"240.0.0.0/4",        // reserved, RFC 1112
+	"255.255.255.255/32", // limited broadcast, RFC 919
+)
+
+// global6 is all of IPv6 that is unicast with global scope today (RFC 4291).
+// Everything outside is not public: loopback, mapped and compatible IPv4, NAT64,
+// discard, segment routing, unique local, link and site local, multicast, and
+// what is not assigned.
+var global6 = netip.MustParsePrefix("2000::/3")
+
+// special6 is what is not public inside global6.
+var special6 = prefixes(
+	"2001::/23",         // IETF protocol assignments: Teredo, benchmarking, AMT, ORCHID …, RFC 2928
+	"2001:db8::/32",     // documentation, RFC 3849
+	"2002::/16",         // 6to4, RFC 3056
+	"2620:4f:8000::/48", // AS112 direct delegation, RFC 7534
+	"3ffe::/16",         // the former 6bone, RFC 3701
+	"3fff::/20",         // documentation, RFC 9637
+)
+
+// isPublic reports whether addr is an address of the public internet. An IPv4
+// address mapped into IPv6 is judged as the IPv4 address that it stands for.
+func isPublic(addr netip.Addr) bool {
+	if addr.Zone() != "" {
+		return false
+	}
+	addr = addr.Unmap()
+	switch {
+	case addr.Is4():
+		return !contains(special4, addr)
+	case addr.Is6():
+		return global6.Contains(addr) && !contains(special6, addr) && !isISATAP(addr)
+	}
+	return false
+}
+
+// isISATAP reports whether the interface id of addr carries an IPv4 address to
+// tunnel to (RFC 5214, section 6.1). Such an id is possible below any prefix.
+func isISATAP(addr netip.Addr) bool {
+	b := addr.As16()
+	// The two bits that may differ say universal and group.
+	return b[8]&^0x03 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
+}
+
+func contains(networks []netip.Prefix, addr netip.Addr) bool {
+	for _, p := range networks {
+		if p.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+func prefixes(list ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(list))
+	for i, s := range list {
+		out[i] = netip.MustParsePrefix(s)
+	}
+	return out
+}

@@ -1,0 +1,181 @@
+package webhooks
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"syscall"
+	"time"
+)
+
+const (
+	maxResponseHeader = 64 << 10
+	maxResponseBody   = 64 << 10
+	idleTimeout       = 30 * time.Second
+	dialAtLeast       = 2 * time.Second
+)
+
+// ClientConfig configures [NewClient]. The zero value reaches public addresses
+// only and gives each request 15 s.
+type ClientConfig struct {
+	// AllowedNetworks may be reached although they are not public; see
+	// [Config.AllowedNetworks].
+	AllowedNetworks []netip.Prefix
+	// Resolver looks names up. Nil: as [net.DefaultResolver] does.
+	Resolver Resolver
+	// Timeout is all the time a request has, the answer's body included. Zero:
+	// 15 s.
+	Timeout time.Duration
+}
+
+// NewClient returns an HTTP client for URLs that strangers chose, the one that
+// webhooks are delivered with. Hosts may use it for calls of their own.
+//
+// Each request's URL must satisfy [Guard.CheckURL], its length aside; the error is a *[URLError]
+// otherwise. Names are resolved for each new connection under the rules of
+// [Guard.CheckHost], the addresses that were checked are the ones dialled, and
+// the socket's address is checked again before it connects. A name that answers
+// differently the next time gains nothing by it.
+//
+// The client uses no proxy, follows no redirect (the answer is the redirect
+// itself), keeps no cookies, asks for no compression, speaks HTTP/1.1 and TLS 1.2
+// or later with verified certificates. Answers may have 64 kB of headers;
+// reading more than 64 kB of body is an *[http.MaxBytesError]. A 101 answer has
+// no body. Idle connections are kept for 30 s; CloseIdleConnections ends them.
+//
+// It is safe for concurrent use.
+func NewClient(c ClientConfig) *http.Client {
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	guard := NewGuard(GuardConfig{AllowedNetworks: c.AllowedNetworks, Resolver: c.Resolver})
+	return &http.Client{
+		Transport:     newTransport(guard, c.Timeout, DefaultInFlight),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Timeout:       c.Timeout,
+	}
+}
+
+// transport sends requests where its guard permits.
+type transport struct {
+	guard   *Guard
+	timeout time.Duration // of connecting, resolving included
+	http    *http.Transport
+}
+
+// newTransport returns a transport that keeps up to idle connections open for
+// one host, and eight times as many in all.
+func newTransport(guard *Guard, timeout time.Duration, idle int) *transport {
+	t := &transport{guard: guard, timeout: timeout}
+	var protocols http.Protocols
+	protocols.SetHTTP1(true) // one stuck HTTP/2 connection would stall all requests on it
+	t.http = &http.Transport{
+		Proxy:                  nil, // a proxy from the environment would dial for us, past every check
+		DialContext:            t.dial,
+		DisableCompression:     true,
+		Protocols:              &protocols,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxResponseHeaderBytes: maxResponseHeader,
+		MaxIdleConns:           8 * idle,
+		MaxIdleConnsPerHost:    idle,
+		IdleConnTimeout:        idleTimeout,
+	}
+	return t
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	d, err := t.guard.judge(req.URL)
+	if err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close() // a RoundTripper closes it, also on errors
+		}
+		return nil, err
+	}
+	if req.URL.Host != d.url.Host {
+		req = req.Clone(req.Context())
+		if req.Host == req.URL.Host {
+			req.Host = ""
+		}
+		req.URL = d.url
+	}
+	resp, err := t.http.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		// The body is the bare connection, without deadlines or limits.
+		_ = resp.Body.Close()
+		resp.Body = http.NoBody
+		return resp, nil
+	}
+	resp.Body = http.MaxBytesReader(nil, resp.Body, maxResponseBody)
+	return resp, nil
+}
+
+// CloseIdleConnections is what [http.Client.CloseIdleConnections] calls.
+func (t *transport) CloseIdleConnections() { t.http.CloseIdleConnections() }
+
+// dial connects to one of the permitted addresses of a host, in the resolver's
+// order. Each address gets its share of the time that is left, so that one
+// which does not answer leaves some for the next.
+func (t *transport) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
+	name, port, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		return nil, err
+	}
+	h, err := t.guard.parseDialled(name)
+	if err != nil {
+		return nil, err
+	}
+	// The request's deadline is not in ctx: another request may use the connection.
+	ctx, cancel := context.WithTimeout(ctx, t.timeout)
+	defer cancel()
+	addrs, err := t.guard.resolve(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	dialer := net.Dialer{Control: t.guard.control}
+	var errs []error
+	for i, addr := range addrs {
+		if end, ok := ctx.Deadline(); ok {
+			dialer.Timeout = max(time.Until(end)/time.Duration(len(addrs)-i), dialAtLeast)
+		}
+		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(addr.String(), port))
+		if err == nil {
+			return conn, nil
+		}
+		errs = append(errs, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+// parseDialled judges the host that the transport was about to connect to. It
+// went through parse already; this is for whatever the transport makes of it.
+func (g *Guard) parseDialled(name string) (host, error) {
+	if addr, err := netip.ParseAddr(name); err == nil && addr.Is6() {
+		return g.parseIPv6(name)
+	}
+	return g.parseName(name)
+}
+
+// control is called with the address of a socket before it connects. It is the
+// check that counts: it sees what the system dials, not what was asked for.
+func (g *Guard) control(network, address string, _ syscall.RawConn) error {
+	if network != "tcp4" && network != "tcp6" {
+		return fmt.Errorf("webhooks: network %s is not permitted", network)
+	}
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil || !g.permits(ap.Addr()) {
+		return &URLError{Reason: reasonAddress, cause: fmt.Errorf("address %s is not permitted", address)}
+	}
+	return nil
+}

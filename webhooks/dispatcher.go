@@ -1,0 +1,319 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/storage"
+)
+
+const (
+	// graceful is how long requests under way may take to end after a stop.
+	graceful = 10 * time.Second
+	// storeTimeout bounds each call of the store.
+	storeTimeout = 10 * time.Second
+	// lastWrites is how long a stopping dispatcher tries to write results.
+	lastWrites = 5 * time.Second
+	// leaseMargin is what a lease has beyond two time-outs of an attempt: for
+	// writing the result when the store is slow.
+	leaseMargin = 30 * time.Second
+
+	pollAtLeast = 100 * time.Millisecond
+	pollAtMost  = 250 * time.Millisecond
+
+	backoffFirst   = 100 * time.Millisecond
+	backoffLongest = 5 * time.Second
+)
+
+// ErrRunning is what [Dispatcher.Run] returns while another Run of the same
+// dispatcher has not returned.
+var ErrRunning = errors.New("webhooks: dispatcher is already running")
+
+// Params are the parts of a [Dispatcher].
+type Params struct {
+	// Store holds the deliveries. Required. The dispatcher never closes it.
+	Store storage.DeliveryStore
+	// Config is what the host may change. Its zero value is ready for use.
+	Config Config
+	// Secrets opens signing secrets. Nil: they are stored as they are.
+	Secrets *Secrets
+	// Logger gets failed attempts and faults. Nil: discards.
+	Logger *slog.Logger
+	// Now is the clock that due times are compared with. Nil: [time.Now].
+	// Time-outs, leases and grace periods do not use it.
+	Now func() time.Time
+}
+
+// Dispatcher delivers pending events (specification, "Events"). All methods are
+// safe for concurrent use.
+type Dispatcher struct {
+	store     storage.DeliveryStore
+	config    Config
+	secrets   *Secrets
+	log       *slog.Logger
+	now       func() time.Time
+	ids       *objectid.Source
+	guard     *Guard
+	transport http.RoundTripper
+	grace     time.Duration
+	poll      func() time.Duration // the wait for the next look at an idle queue
+
+	running atomic.Bool
+	wake    chan struct{} // holds one: wake-ups before a claim count once
+}
+
+// New returns a Dispatcher. It starts nothing and opens no connection. It
+// returns an error when p.Store is nil or p.Config is not valid.
+func New(p Params) (*Dispatcher, error) {
+	if p.Store == nil {
+		return nil, errors.New("webhooks: Params.Store is nil")
+	}
+	if err := p.Config.Validate(); err != nil {
+		return nil, err
+	}
+	if p.Logger == nil {
+		p.Logger = slog.New(slog.DiscardHandler)
+	}
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	c := p.Config.withDefaults()
+	guard := NewGuard(GuardConfig{AllowedNetworks: c.AllowedNetworks, Resolver: c.Resolver})
+	return &Dispatcher{
+		store:     p.Store,
+		config:    c,
+		secrets:   p.Secrets,
+		log:       p.Logger,
+		now:       p.Now,
+		ids:       objectid.NewSource(),
+		guard:     guard,
+		transport: newTransport(guard, c.Timeout, c.InFlight),
+		grace:     graceful,
+		poll:      func() time.Duration { return between(pollAtLeast, pollAtMost) },
+		wake:      make(chan struct{}, 1),
+	}, nil
+}
+
+// Guard returns the rules that deliveries obey, for checking a webhook's URL when
+// it is created.
+func (d *Dispatcher) Guard() *Guard { return d.guard }
+
+// Wake makes a running dispatcher look for due deliveries at once rather than at
+// its next poll, 100 to 250 ms later. It never blocks; several calls in a row
+// count as one, and one before Run is not lost.
+func (d *Dispatcher) Wake() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run delivers until ctx ends, then drains and returns nil: it claims nothing
+// more, lets requests under way end for up to 10 s, gives the rest back to the
+// queue and writes all results. A drain takes at most about 15 s beyond that of
+// a store that does not answer. Faults of the store are logged and tried again
+// after a growing pause; they never end a run.
+//
+// A second Run while one is active returns [ErrRunning]. After a return it may be
+// called again. Any number of dispatchers, in this or other processes, may run on
+// one store.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	if !d.running.CompareAndSwap(false, true) {
+		return ErrRunning
+	}
+	defer d.running.Store(false)
+	if t, ok := d.transport.(interface{ CloseIdleConnections() }); ok {
+		defer t.CloseIdleConnections()
+	}
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	if d.config.Observer != nil && ctx.Err() == nil {
+		watch.Go(func() { d.watchQueue(ctx) })
+	}
+	r := newRun(ctx, d)
+	r.loop(ctx)
+	r.drain()
+	return nil
+}
+
+// run is one Run of a dispatcher. Its fields belong to the goroutine that called
+// Run; all others only send it what came out, on channels with room for it.
+type run struct {
+	d    *Dispatcher
+	base context.Context // keeps the values of Run's context, never ends
+
+	posts     context.Context // ends when a stop has lasted for the grace period
+	stopPosts context.CancelCauseFunc
+
+	// destinations has an entry for every webhook with requests under way or
+	// results not yet written.
+	destinations map[storage.ID]*destinationState
+	inFlight     int
+	outcomes     chan outcome
+
+	claims  claims
+	results results
+}
+
+// destinationState is what a run knows about one webhook.
+type destinationState struct {
+	inFlight    int
+	unsaved     int // results not yet written
+	failures    int // in a row, this run's results included
+	pausedUntil time.Time
+	probing     bool // it was broken when it was last claimed
+	hungry      bool // the last claim brought all that it could take: there may be more
+	// progress is when a request to it last began with none under way, or ended.
+	progress time.Time
+}
+
+func newRun(ctx context.Context, d *Dispatcher) *run {
+	base := context.WithoutCancel(ctx)
+	posts, stopPosts := context.WithCancelCause(base)
+	return &run{
+		d:            d,
+		base:         base,
+		posts:        posts,
+		stopPosts:    stopPosts,
+		destinations: map[storage.ID]*destinationState{},
+		outcomes:     make(chan outcome, d.config.InFlight),
+		claims:       newClaims(d.poll()),
+		results:      newResults(),
+	}
+}
+
+// loop runs until ctx ends.
+func (r *run) loop(ctx context.Context) {
+	for ctx.Err() == nil {
+		r.startClaim()
+		r.startWrite(false)
+		select {
+		case <-ctx.Done():
+		case <-r.d.wake:
+			r.claims.wanted = true
+		case <-r.claims.timer.C:
+			r.claims.wanted = true
+		case c := <-r.claims.done:
+			for _, del := range r.claimed(c) {
+				r.start(del, c.at)
+			}
+		case <-r.results.timer.C:
+			r.results.due = true
+		case w := <-r.results.done:
+			r.written(w)
+		case o := <-r.outcomes:
+			r.ended(o)
+		}
+	}
+}
+
+// drain ends what is under way and writes the results.
+func (r *run) drain() {
+	defer r.stopPosts(errStopped)
+	defer r.claims.timer.Stop()
+	defer r.results.timer.Stop()
+	grace := time.NewTimer(r.d.grace)
+	defer grace.Stop()
+	for r.inFlight > 0 || r.claims.active {
+		r.startWrite(false)
+		select {
+		case <-grace.C:
+			r.stopPosts(errStopped)
+		case c := <-r.claims.done:
+			for _, del := range r.claimed(c) {
+				r.release(del)
+			}
+		case <-r.results.timer.C:
+			r.results.due = true
+		case w := <-r.results.done:
+			r.written(w)
+		case o := <-r.outcomes:
+			r.ended(o)
+		}
+	}
+	r.writeLast()
+}
+
+// start posts a delivery that was claimed at the given time, if there is room.
+func (r *run) start(del storage.Delivery, claimed time.Time) {
+	s := r.destinations[del.Lease.WebhookID]
+	limit := r.d.config.InFlightWebhook
+	s.probing = broken(s.failures)
+	if s.probing {
+		limit = 1
+		if !broken(del.Failures) {
+			limit = 0 // claimed before the pause was written
+		}
+	}
+	// A claim that took most of its lease to arrive may be somebody else's by the
+	// time the request is under way.
+	late := time.Since(claimed) > r.d.leaseFor()-r.d.config.Timeout
+	if late || s.inFlight >= limit || r.inFlight >= r.d.config.InFlight {
+		r.release(del)
+		return
+	}
+	if s.inFlight == 0 {
+		s.progress = time.Now()
+	}
+	s.inFlight++
+	r.inFlight++
+	go func() { r.outcomes <- r.d.deliver(r.posts, del) }()
+}
+
+// ended takes in what became of a delivery and makes room for the next.
+func (r *run) ended(o outcome) {
+	s := r.destinations[o.delivery.Lease.WebhookID]
+	if s.hungry || s.probing || r.inFlight >= r.d.config.InFlight {
+		r.claims.wanted = true
+	}
+	s.inFlight--
+	r.inFlight--
+	s.progress = time.Now()
+	if o.attempt == nil {
+		r.release(o.delivery)
+		return
+	}
+	if o.attempt.Success {
+		s.failures, s.pausedUntil, s.probing = 0, time.Time{}, false
+	} else {
+		wasBroken := broken(s.failures)
+		s.failures = failuresAfter(s.failures, broken(o.delivery.Failures))
+		if wait := pause(s.failures); wait > 0 {
+			s.pausedUntil = r.d.now().Add(wait).UTC().Truncate(time.Microsecond)
+			if !wasBroken {
+				r.d.log.Warn("webhook paused after failures in a row",
+					"webhook", o.delivery.Lease.WebhookID.String(), "failures", s.failures, "pause", wait)
+			}
+		}
+	}
+	r.add(storage.Result{Lease: o.delivery.Lease, Attempt: o.attempt})
+}
+
+// release gives a delivery back to the queue as it was.
+func (r *run) release(del storage.Delivery) {
+	r.add(storage.Result{Lease: del.Lease})
+}
+
+// leaseFor is how long a claim holds.
+func (d *Dispatcher) leaseFor() time.Duration { return 2*d.config.Timeout + leaseMargin }
+
+// backoff is the wait after so many faults of the store in a row.
+func backoff(faults int) time.Duration {
+	wait := backoffLongest
+	if faults < 7 {
+		wait = min(backoffFirst<<(faults-1), backoffLongest)
+	}
+	return between(wait/2, wait)
+}
+
+// between returns a random duration from low to high.
+func between(low, high time.Duration) time.Duration {
+	return low + time.Duration(rand.Int64N(int64(high-low)+1)) // #nosec G404 -- spreads load, guards nothing
+}

@@ -1,0 +1,910 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+)
+
+const hook = "https://hooks.example/in?token=hidden"
+
+func TestDeliveryIsWhatTheSpecificationSays(t *testing.T) {
+	t.Parallel()
+	type received struct {
+		method, path string
+		header       http.Header
+		body         string
+	}
+	got := make(chan received, 2)
+	s := server(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- received{r.Method, r.RequestURI, r.Header, string(body)}
+		w.WriteHeader(http.StatusAccepted)
+	})
+	b := newBench(t, Config{}, nil)
+	const secret = "0123456789abcdef"
+	b.d.secrets = secretsWith(t, gcm(t, 2), gcm(t, 1))
+	signed := b.webhook(s.URL+"/a%2Fb?c=d", nil)
+	sealed, err := secretsWith(t, gcm(t, 1)).Seal(signed, secret)
+	must(t, err)
+	_, err = b.store.UpdateWebhook(t.Context(), storage.AsHost(), signed, storage.WebhookChange{Secret: &sealed, At: time.Now()})
+	must(t, err)
+	unsigned := b.webhook(s.URL, nil)
+	body := "{\"id\":\"1\",  \"response\":{\"a\":\"<\u2028>\"}}\n"
+	stop := b.run()
+
+	event := b.event(signed, body)
+	b.d.Wake()
+	r := <-got
+	if r.method != "POST" || r.path != "/a%2Fb?c=d" || r.body != body {
+		t.Errorf("received %s %s %q", r.method, r.path, r.body)
+	}
+	for name, want := range map[string]string{
+		"Content-Type": "application/json", "User-Agent": "formsvc-webhook/1.0", "Service-Version": "1.0.0",
+		"Service-Signature": Sign(secret, []byte(body)), "Content-Length": fmt.Sprint(len(body)), "Accept-Encoding": "",
+	} {
+		if got := r.header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	b.event(unsigned, body)
+	b.d.Wake()
+	if r := <-got; r.header.Values("Service-Signature") != nil {
+		t.Errorf("without a secret there is a signature: %q", r.header)
+	}
+	stop()
+
+	history := b.attempts(signed)
+	if len(history) != 1 {
+		t.Fatalf("history is %+v", history)
+	}
+	a := history[0]
+	if a.ID.IsZero() || a.EventID != event || a.WebhookID != signed || a.EventType != "form.response.completed" || a.Attempt != 1 ||
+		a.Status != 202 || !a.Success || a.Error != "" || a.Duration <= 0 || !a.NextAttemptAt.IsZero() || time.Since(a.CreatedAt) > time.Minute {
+		t.Errorf("attempt is %+v", a)
+	}
+	if q := b.stats(); q.Due+q.Waiting != 0 {
+		t.Errorf("the queue still has %+v", q)
+	}
+}
+
+func TestHeaderNamesAndAgentAreConfigurable(t *testing.T) {
+	t.Parallel()
+	got := make(chan http.Header, 1)
+	b := newBench(t, Config{HeaderPrefix: "Acme-Forms", UserAgent: "acme/2"}, roundTrip(func(r *http.Request) (*http.Response, error) {
+		got <- r.Header
+		return reply(200), nil
+	}))
+	sealed, err := b.d.secrets.Seal(storage.ID{}, "0123456789abcdef")
+	must(t, err)
+	b.event(b.webhook(hook, sealed), "x")
+	b.run()
+	h := <-got
+	if h.Get("Acme-Forms-Version") != "1.0.0" || h.Get("Acme-Forms-Signature") != Sign("0123456789abcdef", []byte("x")) || h.Get("User-Agent") != "acme/2" {
+		t.Errorf("headers are %v", h)
+	}
+}
+
+func TestFailuresHaveClassesAndNothingElse(t *testing.T) {
+	t.Parallel()
+	dead := httptest.NewServer(http.NotFoundHandler())
+	dead.Close()
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	s := server(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else the server does not see the client go
+		switch r.URL.Path {
+		case "/redirect":
+			w.Header().Set("Location", "/ok")
+			w.WriteHeader(http.StatusFound)
+		case "/badredirect":
+			w.Header().Set("Location", "http://[broken/%zz")
+			w.WriteHeader(http.StatusMovedPermanently)
+		case "/notmodified":
+			w.WriteHeader(http.StatusNotModified)
+		case "/teapot":
+			w.WriteHeader(http.StatusTeapot)
+			_, _ = io.WriteString(w, "receivers-own-words")
+		case "/gone":
+			w.WriteHeader(http.StatusGone)
+		case "/hang":
+			select {
+			case <-hang:
+			case <-r.Context().Done():
+			}
+		case "/hangup":
+			panic(http.ErrAbortHandler)
+		case "/slowbody":
+			w.WriteHeader(http.StatusOK)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		default:
+			t.Errorf("a request for %s", r.URL.Path)
+		}
+	})
+	switched := raw(t, func(conn net.Conn) {
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n")
+	})
+	nonsense := raw(t, func(conn net.Conn) { _, _ = io.WriteString(conn, "SSH-2.0-OpenSSH_9.6\r\n") })
+	b := newBench(t, Config{Timeout: 300 * time.Millisecond, Resolver: resolver{"inside.example": {"10.0.0.1"}}}, nil)
+	for _, c := range []struct {
+		url, class string
+		status     int
+		again      bool
+	}{
+		{s.URL + "/redirect", ClassRedirect, 302, true},
+		{s.URL + "/badredirect", ClassRedirect, 301, true},
+		{s.URL + "/notmodified", ClassRedirect, 304, true},
+		{s.URL + "/teapot", ClassStatus, 418, true},
+		{s.URL + "/gone", ClassStatus, 410, false},
+		{s.URL + "/hang", ClassTimeout, 0, true},
+		{s.URL + "/hangup", ClassNetwork, 0, true},
+		{s.URL + "/slowbody", "", 200, false},
+		{dead.URL, ClassNetwork, 0, true},
+		{switched, ClassStatus, 101, true},
+		{nonsense, ClassNetwork, 0, true},
+		{"http://missing.example/?token=hidden", ClassNetwork, 0, true},
+		{"http://inside.example/?token=hidden", ClassNetwork, 0, true},
+		{"http://10.0.0.1/?token=hidden", ClassNetwork, 0, true},
+		{"not a url?token=hidden", ClassNetwork, 0, true},
+	} {
+		id := b.webhook(c.url, nil)
+		b.event(id, "submitted-answers")
+		stop := b.run()
+		b.seen.wait(t, 1)
+		stop()
+		history := b.attempts(id)
+		if len(history) != 1 {
+			t.Errorf("%s: history is %+v", c.url, history)
+			continue
+		}
+		a := history[0]
+		if a.Error != c.class || a.Status != c.status || a.Success != (c.class == "") || a.NextAttemptAt.IsZero() == c.again {
+			t.Errorf("%s: attempt is %+v", c.url, a)
+		}
+	}
+	log := b.log.String()
+	for _, secret := range []string{"hidden", "receivers-own-words", "submitted-answers"} {
+		if strings.Contains(log, secret) {
+			t.Errorf("the log has %q", secret)
+		}
+	}
+	for _, cause := range []string{"no such name", "10.0.0.1", "status 418", "refused", `"webhook":"`, `"event":"`, `"attempt":1`} {
+		if !strings.Contains(log, cause) {
+			t.Errorf("the log lacks %q", cause)
+		}
+	}
+}
+
+func TestASecretThatCannotBeOpenedSendsNothing(t *testing.T) {
+	t.Parallel()
+	var sent atomic.Int32
+	b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { sent.Add(1); return reply(200), nil }))
+	b.d.secrets = secretsWith(t, gcm(t, 1))
+	foreign, err := b.d.secrets.Seal(storage.ID{9}, "0123456789abcdef")
+	must(t, err)
+	id := b.webhook(hook, foreign)
+	b.event(id, "x")
+	stop := b.run()
+	b.seen.wait(t, 1)
+	stop()
+	a := b.attempts(id)[0]
+	if sent.Load() != 0 || a.Error != ClassNetwork || a.Status != 0 || a.NextAttemptAt.IsZero() {
+		t.Errorf("%d requests, attempt %+v", sent.Load(), a)
+	}
+	if !strings.Contains(b.log.String(), ErrSecret.Error()) {
+		t.Error("the log does not say why")
+	}
+}
+
+func TestAFailedDeliveryIsTriedEightTimes(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var bodies []string
+		b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			body, _ := io.ReadAll(r.Body)
+			bodies = append(bodies, string(body))
+			return reply(500), nil
+		}))
+		b.d.poll = func() time.Duration { return 10 * time.Second } // two days of polls take long
+		id := b.webhook(hook, nil)
+		event := b.event(id, "the same bytes")
+		stop := b.run()
+		time.Sleep(48 * time.Hour)
+		stop()
+		history := b.attempts(id)
+		if len(history) != 8 || len(bodies) != 8 {
+			t.Fatalf("%d attempts kept, %d made", len(history), len(bodies))
+		}
+		for i, a := range history {
+			if a.Attempt != i+1 || a.EventID != event || bodies[i] != "the same bytes" || a.Status != 500 || a.Error != ClassStatus {
+				t.Errorf("attempt %d is %+v with %q", i+1, a, bodies[i])
+			}
+			if last := i == 7; last != a.NextAttemptAt.IsZero() {
+				t.Errorf("attempt %d: next at %s", i+1, a.NextAttemptAt)
+			} else if !last {
+				// Attempt times are whole seconds.
+				if late := history[i+1].CreatedAt.Sub(a.NextAttemptAt); late < -time.Second || late > 10*time.Second {
+					t.Errorf("attempt %d is %s late", i+2, late)
+				}
+			}
+		}
+		if q := b.stats(); q.Due+q.Waiting != 0 {
+			t.Errorf("the queue still has %+v", q)
+		}
+	})
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var times []time.Time
+		b := newBench(t, Config{Retry: RetryPolicy{Delays: []time.Duration{time.Second, time.Second, time.Hour}}}, roundTrip(func(*http.Request) (*http.Response, error) {
+			times = append(times, time.Now())
+			switch len(times) {
+			case 1:
+				return reply(429, "Retry-After", "600"), nil
+			case 2:
+				return reply(503, "Retry-After", time.Now().Add(30*time.Minute).UTC().Format(http.TimeFormat)), nil
+			case 3:
+				return reply(503, "Retry-After", "1"), nil
+			}
+			return reply(204), nil
+		}))
+		b.d.poll = func() time.Duration { return time.Second }
+		b.event(b.webhook(hook, nil), "x")
+		stop := b.run()
+		time.Sleep(4 * time.Hour)
+		stop()
+		if len(times) != 4 {
+			t.Fatalf("%d attempts", len(times))
+		}
+		for i, want := range []time.Duration{10 * time.Minute, 30 * time.Minute, time.Hour} {
+			if got := times[i+1].Sub(times[i]); got < want-time.Second || got > want+time.Second {
+				t.Errorf("wait %d is %s, want %s", i+1, got, want)
+			}
+		}
+	})
+}
+
+func TestABrokenDestinationIsProbed(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var times []time.Time
+		healthy := false
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			times = append(times, time.Now())
+			if healthy {
+				return reply(200), nil
+			}
+			return reply(500), nil
+		}))
+		b.d.poll = func() time.Duration { return time.Second }
+		id := b.webhook(hook, nil)
+		for range 300 {
+			b.event(id, "x")
+		}
+		stop := b.run()
+		time.Sleep(6 * time.Hour)
+		mu.Lock()
+		// Ten failures, and at most those under way when the tenth came.
+		start := times[0]
+		n := 0
+		for n < len(times) && times[n].Sub(start) < 30*time.Second {
+			n++
+		}
+		if n < 10 || n > 13 {
+			t.Errorf("%d requests before the first pause, want 10 to 13", n)
+		}
+		for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, time.Hour, time.Hour} {
+			got := times[n+i].Sub(times[n+i-1])
+			if got < want || got > want+time.Second {
+				t.Errorf("probe %d comes after %s, want %s", i+1, got, want)
+			}
+		}
+		healthy = true
+		before := len(times)
+		mu.Unlock()
+		time.Sleep(time.Hour + time.Minute)
+		mu.Lock()
+		after := len(times)
+		mu.Unlock()
+		if after-before < 250 {
+			t.Errorf("%d requests in the hour after recovery, want the backlog", after-before)
+		}
+		stop()
+		if got := strings.Count(b.log.String(), "webhook paused"); got != 1 {
+			t.Errorf("%d log lines about the pause, want 1", got)
+		}
+	})
+}
+
+func TestBoundsHold(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var all, most int
+		each, mostEach := map[string]int{}, 0
+		b := newBench(t, Config{InFlight: 10, InFlightWebhook: 3}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			all++
+			each[r.URL.Host]++
+			most, mostEach = max(most, all), max(mostEach, each[r.URL.Host])
+			mu.Unlock()
+			time.Sleep(50 * time.Millisecond)
+			mu.Lock()
+			all--
+			each[r.URL.Host]--
+			mu.Unlock()
+			return reply(200), nil
+		}))
+		for w := range 8 {
+			id := b.webhook(fmt.Sprintf("https://h%d.example/", w), nil)
+			for range 25 {
+				b.event(id, "x")
+			}
+		}
+		started := time.Now()
+		b.run()
+		b.seen.wait(t, 200)
+		if most != 10 || mostEach != 3 {
+			t.Errorf("%d in flight at once and %d to one webhook, want 10 and 3", most, mostEach)
+		}
+		// 200 deliveries of 50 ms, 10 at a time, take a second.
+		if took := time.Since(started); took > 1300*time.Millisecond {
+			t.Errorf("it took %s: slots stayed empty", took)
+		}
+	})
+}
+
+func TestABacklogOfOneWebhookKeepsItsSlotsBusy(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		n := 0
+		var mu sync.Mutex
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) {
+			mu.Lock()
+			n++
+			wait := time.Duration(20+n%7) * time.Millisecond
+			mu.Unlock()
+			time.Sleep(wait)
+			return reply(200), nil
+		}))
+		id := b.webhook(hook, nil)
+		for range 400 {
+			b.event(id, "x")
+		}
+		started := time.Now()
+		b.run()
+		b.seen.wait(t, 400)
+		if took := time.Since(started); took > 2800*time.Millisecond { // 400 × 23 ms ÷ 4 = 2.3 s
+			t.Errorf("it took %s: slots waited for the poll", took)
+		}
+	})
+}
+
+func TestDeadDestinationsDelayNobody(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if strings.HasPrefix(r.URL.Host, "dead") {
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+			return reply(200), nil
+		}))
+		for w := range 10 {
+			id := b.webhook(fmt.Sprintf("https://dead%d.example/", w), nil)
+			for range 100 {
+				b.event(id, "x")
+			}
+		}
+		b.run()
+		time.Sleep(2 * time.Second) // the dead ones hold all slots that they get
+		var good []storage.ID
+		for w := range 20 {
+			good = append(good, b.webhook(fmt.Sprintf("https://good%d.example/", w), nil))
+		}
+		started := time.Now()
+		for range 20 {
+			for _, id := range good {
+				b.event(id, "x")
+			}
+		}
+		b.d.Wake()
+		for _, a := range b.seen.wait(t, 400) {
+			if !a.Success {
+				t.Fatalf("a dead destination answered before the good ones: %+v", a)
+			}
+		}
+		if took := time.Since(started); took > 100*time.Millisecond {
+			t.Errorf("the good ones took %s", took)
+		}
+	})
+}
+
+func TestSlowDestinationsNeverTakeTheLastSlots(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var stuck atomic.Int32
+		b := newBench(t, Config{InFlight: 16, InFlightWebhook: 14}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Host == "dead.example" {
+				stuck.Add(1)
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+			return reply(200), nil
+		}))
+		dead := b.webhook("https://dead.example/", nil)
+		for range 13 {
+			b.event(dead, "x")
+		}
+		b.run()
+		time.Sleep(3 * time.Second)
+		b.event(dead, "x") // there is room by its own bound, but not by the reserve
+		b.event(dead, "x")
+		time.Sleep(time.Second)
+		good := b.webhook("https://good.example/", nil)
+		b.event(good, "x")
+		b.d.Wake()
+		if a := b.seen.wait(t, 1)[0]; a.WebhookID != good {
+			t.Errorf("first to end is %+v", a)
+		}
+		if got := stuck.Load(); got != 13 {
+			t.Errorf("the dead one holds %d slots of 16, want 13", got)
+		}
+	})
+}
+
+func TestWakeIsImmediateAndPollingFindsTheRest(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { return reply(200), nil }))
+		id := b.webhook(hook, nil)
+		b.run()
+		time.Sleep(time.Second)
+		started := time.Now()
+		b.event(id, "x")
+		b.d.Wake()
+		b.seen.wait(t, 1)
+		if took := time.Since(started); took != 0 {
+			t.Errorf("a wake took %s", took)
+		}
+		for range 20 {
+			started = time.Now()
+			b.event(id, "x")
+			b.seen.wait(t, 1)
+			if took := time.Since(started); took > 250*time.Millisecond {
+				t.Errorf("a poll took %s", took)
+			}
+		}
+		for range 1000 {
+			b.d.Wake() // never blocks
+		}
+	})
+}
+
+func TestStopLetsRequestsEnd(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			wait := 5 * time.Second
+			if r.URL.Host == "hang.example" {
+				wait = time.Hour
+			}
+			select {
+			case <-time.After(wait):
+				return reply(200), nil
+			case <-r.Context().Done():
+				return nil, r.Context().Err()
+			}
+		}))
+		quick, hang := b.webhook("https://quick.example/", nil), b.webhook("https://hang.example/", nil)
+		for range 6 {
+			b.event(quick, "x")
+		}
+		b.event(hang, "x")
+		stop := b.run()
+		time.Sleep(time.Second)
+		started := time.Now()
+		stop()
+		if took := time.Since(started); took != graceful {
+			t.Errorf("the stop took %s, want the grace period", took)
+		}
+		if got := b.attempts(quick); len(got) != 4 || !got[0].Success {
+			t.Errorf("of the quick ones %+v is written", got)
+		}
+		if got := b.attempts(hang); len(got) != 0 {
+			t.Errorf("an attempt that was cut short is written: %+v", got)
+		}
+		// What was given back can be claimed at once, as the first attempt.
+		again, err := b.store.ClaimDeliveries(t.Context(), storage.ClaimParams{Now: time.Now(), Lease: time.Minute, Max: 10, PerWebhook: 10})
+		must(t, err)
+		if len(again) != 3 {
+			t.Errorf("%d deliveries can be claimed, want 3", len(again))
+		}
+		for _, del := range again {
+			if del.Attempt != 1 || del.Failures != 0 {
+				t.Errorf("given back as %+v", del)
+			}
+		}
+	})
+}
+
+func TestRunTwiceIsErrRunning(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { return reply(200), nil }))
+	id := b.webhook(hook, nil)
+	for range 3 {
+		stop := b.run()
+		b.event(id, "x")
+		b.seen.wait(t, 1) // it runs
+		if err := b.d.Run(t.Context()); !errors.Is(err, ErrRunning) {
+			t.Errorf("a second Run: %v", err)
+		}
+		stop()
+	}
+}
+
+func TestStartAndStopHundredsOfTimes(t *testing.T) {
+	t.Parallel()
+	s := server(t, func(http.ResponseWriter, *http.Request) {})
+	b := newBench(t, Config{}, nil)
+	id := b.webhook(s.URL, nil)
+	const rounds = 300
+	for i := range rounds {
+		b.event(id, "x")
+		ctx, cancel := context.WithCancel(t.Context())
+		switch i % 3 {
+		case 0:
+			cancel() // before it starts
+		case 1:
+			go cancel() // at any moment
+		}
+		done := make(chan error)
+		go func() { done <- b.d.Run(ctx) }()
+		if i%3 == 2 {
+			b.seen.wait(t, 1)
+			cancel()
+		}
+		must(t, <-done)
+		cancel()
+		for len(b.seen.attempts) > 0 {
+			<-b.seen.attempts
+		}
+	}
+	stop := b.run()
+	defer stop()
+	for b.stats().Due > 0 {
+		select {
+		case <-b.seen.attempts:
+		case <-time.After(10 * time.Second):
+			t.Fatalf("stuck with %+v", b.stats())
+		}
+		stop()
+		stop = b.run()
+	}
+	if got := len(b.attempts(id)); got != History {
+		t.Errorf("%d attempts are kept, want %d", got, History)
+	}
+}
+
+// faulty fails calls of a store on demand.
+type faulty struct {
+	storage.DeliveryStore
+	mu             sync.Mutex
+	claims, writes int // how many of the next calls fail; negative: panic
+	sizes          []int
+	poison         storage.ID // a result of this webhook fails its batch
+}
+
+var errDown = fmt.Errorf("down: %w", storage.ErrUnavailable)
+
+func (f *faulty) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
+	f.mu.Lock()
+	switch {
+	case f.claims > 0:
+		f.claims--
+		f.mu.Unlock()
+		return nil, errDown
+	case f.claims < 0:
+		f.claims++
+		f.mu.Unlock()
+		panic("claim")
+	}
+	f.mu.Unlock()
+	return f.DeliveryStore.ClaimDeliveries(ctx, p)
+}
+
+func (f *faulty) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+	f.mu.Lock()
+	f.sizes = append(f.sizes, len(done))
+	fail, poison := f.writes > 0, f.poison
+	if fail {
+		f.writes--
+	}
+	f.mu.Unlock()
+	for _, r := range done {
+		fail = fail || r.Lease.WebhookID == poison
+	}
+	if fail {
+		return nil, errDown
+	}
+	return f.DeliveryStore.FinishDeliveries(ctx, done, keep)
+}
+
+func TestFaultsOfTheStoreAreSurvived(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]*faulty{
+		"claims fail":  {claims: 5},
+		"claims panic": {claims: -3},
+		"writes fail":  {writes: 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T) {
+				sent := atomic.Int32{}
+				b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { sent.Add(1); return reply(200), nil }))
+				f.DeliveryStore = b.store
+				b.d.store = f
+				id := b.webhook(hook, nil)
+				for range 10 {
+					b.event(id, "x")
+				}
+				stop := b.run()
+				time.Sleep(time.Minute)
+				stop()
+				if got := len(b.attempts(id)); got != 10 || sent.Load() != 10 {
+					t.Errorf("%d attempts are kept, %d were sent, want 10", got, sent.Load())
+				}
+				if !strings.Contains(b.log.String(), `"level":"ERROR"`) {
+					t.Error("nothing is logged")
+				}
+			})
+		})
+	}
+}
+
+func TestAResultThatTheStoreRefusesHoldsBackNoOther(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { return reply(200), nil }))
+		bad, good := b.webhook("https://bad.example/", nil), b.webhook("https://good.example/", nil)
+		b.d.store = &faulty{DeliveryStore: b.store, poison: bad}
+		for range 20 {
+			b.event(bad, "x")
+			b.event(good, "x")
+		}
+		stop := b.run()
+		time.Sleep(5 * time.Minute)
+		if got := len(b.attempts(good)); got != 20 {
+			t.Errorf("%d attempts of the good one are written, want 20", got)
+		}
+		stop()
+		if !strings.Contains(b.log.String(), "results are lost") {
+			t.Error("the loss is not logged")
+		}
+	})
+}
+
+func TestResultsAreWrittenInBatches(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{InFlight: 50, InFlightWebhook: 50}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Host == "slow.example" {
+				time.Sleep(10 * time.Second)
+			}
+			return reply(200), nil
+		}))
+		f := &faulty{DeliveryStore: b.store}
+		b.d.store = f
+		b.event(b.webhook("https://slow.example/", nil), "x")
+		b.run()
+		time.Sleep(time.Second)
+		id := b.webhook(hook, nil)
+		for range 30 {
+			b.event(id, "x")
+		}
+		b.d.Wake()
+		started := time.Now()
+		b.seen.wait(t, 30)
+		for len(b.attempts(id)) < 30 {
+			time.Sleep(time.Millisecond)
+		}
+		if took := time.Since(started); took > resultsWithin+5*time.Millisecond {
+			t.Errorf("written after %s", took)
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if len(f.sizes) > 2 {
+			t.Errorf("30 results were written in batches of %v", f.sizes)
+		}
+	})
+}
+
+func TestAPanicKillsNothing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{Observer: panicky{}}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Host == "bad.example" {
+				panic("boom")
+			}
+			return reply(200), nil
+		}))
+		bad, good := b.webhook("https://bad.example/", nil), b.webhook("https://good.example/", nil)
+		b.event(bad, "x")
+		b.event(good, "x")
+		stop := b.run()
+		time.Sleep(time.Second)
+		stop()
+		if got := b.attempts(bad); len(got) != 1 || got[0].Success || got[0].Error != ClassNetwork || got[0].NextAttemptAt.IsZero() {
+			t.Errorf("the panicking one: %+v", got)
+		}
+		if got := b.attempts(good); len(got) != 1 || !got[0].Success {
+			t.Errorf("the other one: %+v", got)
+		}
+		for _, want := range []string{"webhook delivery panicked", "boom", "webhook observer panicked"} {
+			if !strings.Contains(b.log.String(), want) {
+				t.Errorf("the log lacks %q", want)
+			}
+		}
+	})
+}
+
+type panicky struct{}
+
+func (panicky) AttemptFinished(storage.Attempt)  { panic("observer") }
+func (panicky) QueueObserved(storage.QueueStats) { panic("observer") }
+
+func TestAFencedResultIsLogged(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, nil)
+		id := b.webhook(hook, nil)
+		b.d.transport = roundTrip(func(*http.Request) (*http.Response, error) {
+			must(t, b.store.DeleteWebhook(context.Background(), storage.AsHost(), id))
+			return reply(200), nil
+		})
+		b.event(id, "x")
+		stop := b.run()
+		b.seen.wait(t, 1)
+		stop()
+		if !strings.Contains(b.log.String(), "came too late") {
+			t.Errorf("log is %s", b.log)
+		}
+	})
+}
+
+func TestTheObserverSeesTheQueue(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { return reply(500), nil }))
+		b.event(b.webhook(hook, nil), "x")
+		stop := b.run()
+		time.Sleep(time.Minute + time.Second)
+		stop()
+		if got := len(b.seen.queues); got != 5 {
+			t.Errorf("told %d times in a minute, want 5", got)
+		}
+	})
+}
+
+func TestTwoDispatchersShareOneQueue(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var mu sync.Mutex
+		sent := map[string]int{}
+		transport := roundTrip(func(r *http.Request) (*http.Response, error) {
+			body, _ := io.ReadAll(r.Body)
+			mu.Lock()
+			sent[string(body)]++
+			mu.Unlock()
+			time.Sleep(10 * time.Millisecond)
+			return reply(200), nil
+		})
+		b := newBench(t, Config{}, transport)
+		second, err := New(Params{Store: b.store, Config: Config{Observer: b.seen}})
+		must(t, err)
+		second.transport = transport
+		for w := range 5 {
+			id := b.webhook(fmt.Sprintf("https://h%d.example/", w), nil)
+			for i := range 40 {
+				b.event(id, fmt.Sprintf("%d/%d", w, i))
+			}
+		}
+		b.run()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- second.Run(ctx) }()
+		b.seen.wait(t, 200)
+		time.Sleep(time.Second)
+		cancel()
+		must(t, <-done)
+		for body, n := range sent {
+			if n != 1 {
+				t.Errorf("%s was sent %d times", body, n)
+			}
+		}
+		if len(sent) != 200 {
+			t.Errorf("%d events were sent, want 200", len(sent))
+		}
+	})
+}
+
+func TestConstructingStartsNothing(t *testing.T) {
+	t.Parallel()
+	// The check is goleak's, in TestMain.
+	for range 100 {
+		if _, err := New(Params{Store: memory.New()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDispatcher(b *testing.B) {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer s.Close()
+	run := newBench(b, Config{InFlightWebhook: 4}, nil)
+	var hooks []storage.ID
+	for range 100 {
+		hooks = append(hooks, run.webhook(s.URL, nil))
+	}
+	body := strings.Repeat("x", 1100)
+	for i := range b.N {
+		run.event(hooks[i%100], body)
+	}
+	b.ResetTimer()
+	ctx, cancel := context.WithCancel(b.Context())
+	done := make(chan error)
+	go func() { done <- run.d.Run(ctx) }()
+	for range b.N {
+		<-run.seen.attempts
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
+	cancel()
+	if err := <-done; err != nil {
+		b.Fatal(err)
+	}
+}
+
+// BenchmarkBareClient is what the same requests cost without a dispatcher.
+func BenchmarkBareClient(b *testing.B) {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer s.Close()
+	c := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
+	defer c.CloseIdleConnections()
+	body := strings.Repeat("x", 1100)
+	var wg sync.WaitGroup
+	var next atomic.Int64
+	for range 64 {
+		wg.Go(func() {
+			for next.Add(1) <= int64(b.N) {
+				resp, err := c.Post(s.URL, "application/json", strings.NewReader(body))
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
+}

@@ -1,0 +1,39 @@
+// Package webhooks delivers events to the URLs that form owners registered
+// (specification, "Events").
+//
+// A [Dispatcher] takes pending deliveries out of a [storage.DeliveryStore], posts
+// them and writes down what became of them. Any number of processes may run one
+// over the same store: a delivery is leased to one of them at a time, and a lease
+// that runs out is claimed again, so a process that dies loses nothing. Delivery
+// is at least once and in no promised order; an event has the same id and the
+// same bytes on every attempt.
+//
+// # How data flows
+//
+//	ClaimDeliveries → one goroutine a delivery → outcome → FinishDeliveries
+//	     claim.go          delivery.go                         results.go
+//
+// One goroutine, the loop in dispatcher.go, owns all state of a run. Claims,
+// posts and writes happen in goroutines of their own that only send it what
+// came out. There is no pool of workers: a delivery has a goroutine while it is
+// posted, the number of those is bounded for the process and for each webhook,
+// and only webhooks with room are asked for more. A destination that does not
+// answer therefore holds its own slots and nobody else's.
+//
+// # Where a request may go
+//
+// The URL comes from a stranger, and the host's network is behind us. [Guard]
+// holds the rules, [NewClient] makes an HTTP client that obeys them: only public
+// addresses are dialled, checked once more on the socket, with no proxy from the
+// environment and no redirects. [Config.AllowedNetworks] is the only way round.
+// A host that wants defence in depth adds an egress proxy or a network policy.
+//
+// # What receivers do
+//
+// They check the signature with [Verify] and answer with a 2xx status promptly.
+// Whatever else they answer is tried again on the schedule of [RetryPolicy];
+// status 410 ends a delivery.
+//
+// [New] and [Params] are wiring between this package and the root package. They
+// may change before version 1.
+package webhooks

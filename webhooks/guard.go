@@ -1,0 +1,337 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+const (
+	maxURL         = 2048
+	maxAddresses   = 8
+	resolveTimeout = 5 * time.Second
+)
+
+// Resolver looks up the addresses of a name. *[net.Resolver] is one. It is asked
+// for network "ip" and, when the name has a dot, for the absolute name with one
+// more at its end, so that the search list of the machine plays no part.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// URLError says why a destination is refused. Reason is fit for whoever chose
+// the URL: it never tells an address, or whether a name exists inside the host's
+// network. The cause, for the host's own log, is what Unwrap returns.
+type URLError struct {
+	Reason string
+	cause  error
+}
+
+// Error returns the reason.
+func (e *URLError) Error() string { return "webhooks: url refused: " + e.Reason }
+
+// Unwrap returns the cause, nil when the reason says it all. Do not show it to a
+// caller of the API.
+func (e *URLError) Unwrap() error { return e.cause }
+
+// Reasons of a URLError.
+const (
+	reasonLength     = "it must have 1 to 2048 bytes"
+	reasonCharacters = "it must not contain spaces, control characters or backslashes"
+	reasonSyntax     = "it is not an absolute URL"
+	reasonScheme     = "its scheme must be http or https"
+	reasonUserinfo   = "it must not contain credentials"
+	reasonFragment   = "it must not contain a fragment"
+	reasonPort       = "its port is not allowed"
+	reasonHost       = "its host is not a valid name"
+	reasonNumber     = "its host must be a name or an address in plain form"
+	reasonSpecial    = "its host is not a public name"
+	reasonAddress    = "its host is not a public address"
+	reasonResolve    = "its host does not resolve to public addresses only"
+)
+
+func refuse(reason string) error { return &URLError{Reason: reason} }
+
+// GuardConfig configures a [Guard]. The zero value allows public addresses only.
+type GuardConfig struct {
+	// AllowedNetworks may be reached although they are not public; see
+	// [Config.AllowedNetworks]. Prefixes that are not valid match nothing.
+	AllowedNetworks []netip.Prefix
+	// Resolver looks names up. Nil: as [net.DefaultResolver] does.
+	Resolver Resolver
+}
+
+// Guard decides which destinations may be reached (specification, "Events":
+// webhook creation rules). It is safe for concurrent use.
+type Guard struct {
+	allowed  []netip.Prefix
+	resolver Resolver
+}
+
+// NewGuard returns a Guard.
+func NewGuard(c GuardConfig) *Guard {
+	if c.Resolver == nil {
+		c.Resolver = &net.Resolver{}
+	}
+	return &Guard{allowed: slices.Clone(c.AllowedNetworks), resolver: c.Resolver}
+}
+
+// CheckURL applies every rule that needs no network and returns a *[URLError]
+// when raw breaks one: scheme, length, characters, credentials, fragment, port,
+// the form of the host, and literal addresses. Names that are not public by
+// their form, such as localhost, are refused unless there are allowed networks;
+// then [Guard.CheckHost] decides.
+func (g *Guard) CheckURL(raw string) error {
+	_, err := g.parse(raw)
+	return err
+}
+
+// CheckHost applies the rules of [Guard.CheckURL], then resolves the host and
+// refuses it with a *[URLError] unless all its addresses are public or allowed.
+// It takes at most 5 s. When ctx ends first, the error is not a URLError and
+// matches ctx's.
+func (g *Guard) CheckHost(ctx context.Context, raw string) error {
+	d, err := g.parse(raw)
+	if err != nil {
+		return err
+	}
+	_, err = g.resolve(ctx, d.host)
+	return err
+}
+
+// destination is a URL that passed CheckURL.
+type destination struct {
+	url  *url.URL // with the mapped, lower-case host, the only one that was judged
+	host host
+}
+
+// host is the name or the address of a destination.
+type host struct {
+	addr netip.Addr // a literal; not valid: name counts
+	name string     // mapped to ASCII, lower case, no dot at the end
+	// special: the form of the name is not that of a public one; all its addresses
+	// must be in allowed networks.
+	special bool
+}
+
+func (h host) String() string {
+	if h.addr.IsValid() {
+		return h.addr.String()
+	}
+	return h.name
+}
+
+// parse reads a URL as its owner wrote it and judges it.
+func (g *Guard) parse(raw string) (destination, error) {
+	if raw == "" || len(raw) > maxURL {
+		return destination{}, refuse(reasonLength)
+	}
+	if !utf8.ValidString(raw) || strings.ContainsFunc(raw, isForbidden) {
+		return destination{}, refuse(reasonCharacters)
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return destination{}, refuse(reasonSyntax)
+	}
+	// An escaped host is decoded in u; what others make of it is unknown. An empty
+	// fragment leaves no trace there.
+	_, rest, _ := strings.Cut(raw, "://")
+	if u.Host != "" && strings.Contains(rest[:authorityLen(rest)], "%") {
+		return destination{}, refuse(reasonHost)
+	}
+	if strings.Contains(raw, "#") {
+		return destination{}, refuse(reasonFragment)
+	}
+	return g.judge(u)
+}
+
+// judge applies all rules to u that can be told from its parts.
+func (g *Guard) judge(u *url.URL) (destination, error) {
+	if u.Scheme != "http" && u.Scheme != "https" {
+		return destination{}, refuse(reasonScheme)
+	}
+	if u.Opaque != "" || u.Host == "" {
+		return destination{}, refuse(reasonSyntax)
+	}
+	if u.User != nil {
+		return destination{}, refuse(reasonUserinfo)
+	}
+	if u.Fragment != "" {
+		return destination{}, refuse(reasonFragment)
+	}
+	name, port, err := splitAuthority(u)
+	if err != nil {
+		return destination{}, err
+	}
+	var h host
+	if inner, ok := strings.CutPrefix(name, "["); ok {
+		h, err = g.parseIPv6(strings.TrimSuffix(inner, "]"))
+	} else {
+		h, err = g.parseName(name)
+	}
+	if err != nil {
+		return destination{}, err
+	}
+	judged := *u
+	judged.Host = h.String()
+	if h.addr.Is6() {
+		judged.Host = "[" + judged.Host + "]"
+	}
+	if port != "" {
+		judged.Host += ":" + port
+	}
+	return destination{url: &judged, host: h}, nil
+}
+
+// isForbidden reports whether c may not stand in a URL: readers of URLs drop,
+// trim or translate these in different ways.
+func isForbidden(c rune) bool {
+	return c == '\\' || unicode.IsSpace(c) || unicode.IsControl(c)
+}
+
+// authorityLen is the length of the authority that rest begins with.
+func authorityLen(rest string) int {
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		return i
+	}
+	return len(rest)
+}
+
+// splitAuthority returns the host, in brackets when it came so, and the port,
+// empty when it is the scheme's own.
+func splitAuthority(u *url.URL) (name, port string, err error) {
+	name = u.Host
+	if i := strings.LastIndexByte(u.Host, ':'); i > strings.LastIndexByte(u.Host, ']') {
+		name, port = u.Host[:i], u.Host[i+1:]
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || port[0] == '0' || slices.Contains(badPorts[:], uint16(n)) {
+			return "", "", refuse(reasonPort)
+		}
+	}
+	if u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
+		port = ""
+	}
+	return name, port, nil
+}
+
+func (g *Guard) parseIPv6(literal string) (host, error) {
+	addr, err := netip.ParseAddr(literal)
+	if err != nil || !addr.Is6() || addr.Zone() != "" {
+		return host{}, refuse(reasonNumber)
+	}
+	// A mapped address is never plain: it is IPv4 in disguise.
+	if addr.Is4In6() || !g.permits(addr) {
+		return host{}, refuse(reasonAddress)
+	}
+	return host{addr: addr}, nil
+}
+
+// mapping turns a name into what is looked up: full-width digits become digits,
+// upper case becomes lower case, other scripts become xn-- labels. Without it
+// http://１２７.０.０.１/ passes every comparison and reaches loopback.
+var mapping = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true), idna.CheckHyphens(false))
+
+func (g *Guard) parseName(raw string) (host, error) {
+	name, err := mapping.ToASCII(raw)
+	if err != nil {
+		return host{}, refuse(reasonHost)
+	}
+	name = strings.TrimSuffix(name, ".")
+	if len(name) > 253 {
+		return host{}, refuse(reasonHost)
+	}
+	labels := strings.Split(name, ".")
+	for _, label := range labels {
+		if !isLabel(label) {
+			return host{}, refuse(reasonHost)
+		}
+	}
+	if last := labels[len(labels)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
+		addr, err := netip.ParseAddr(raw) // raw: only what was written plainly
+		if err != nil || !addr.Is4() {
+			return host{}, refuse(reasonNumber)
+		}
+		if !g.permits(addr) {
+			return host{}, refuse(reasonAddress)
+		}
+		return host{addr: addr}, nil
+	}
+	special := len(labels) == 1 || slices.ContainsFunc(specialNames[:], func(suffix string) bool {
+		return name == suffix || strings.HasSuffix(name, "."+suffix)
+	})
+	if special && len(g.allowed) == 0 {
+		return host{}, refuse(reasonSpecial)
+	}
+	return host{name: name, special: special}, nil
+}
+
+// isLabel reports whether s is a label of letters, digits and inner hyphens. The
+// mapping lets some others through when they are in plain ASCII.
+func isLabel(s string) bool {
+	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// permits reports whether addr may be dialled.
+func (g *Guard) permits(addr netip.Addr) bool {
+	return isPublic(addr) || g.inAllowed(addr)
+}
+
+func (g *Guard) inAllowed(addr netip.Addr) bool {
+	return addr.Zone() == "" && contains(g.allowed, addr.Unmap())
+}
+
+// resolve returns the addresses of h, unmapped, at most maxAddresses. It refuses
+// h when any address is not permitted, also one that would not be used: such a
+// name is under no good control.
+func (g *Guard) resolve(ctx context.Context, h host) ([]netip.Addr, error) {
+	if h.addr.IsValid() {
+		return []netip.Addr{h.addr}, nil
+	}
+	lookup, cancel := context.WithTimeout(ctx, resolveTimeout)
+	defer cancel()
+	name := h.name
+	if strings.Contains(name, ".") {
+		name += "." // a hosts file has single labels, for allowed networks, without it
+	}
+	found, err := g.resolver.LookupNetIP(lookup, "ip", name)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("webhooks: resolve %s: %w", h.name, ctx.Err())
+	}
+	if err != nil {
+		return nil, &URLError{Reason: reasonResolve, cause: err}
+	}
+	if len(found) == 0 {
+		return nil, &URLError{Reason: reasonResolve, cause: errors.New("no addresses")}
+	}
+	addrs := make([]netip.Addr, 0, min(len(found), maxAddresses))
+	for _, addr := range found {
+		if h.special && !g.inAllowed(addr) || !g.permits(addr) {
+			return nil, &URLError{Reason: reasonResolve, cause: fmt.Errorf("address %s is not permitted", addr)}
+		}
+		addr = addr.Unmap()
+		if len(addrs) < maxAddresses && !slices.Contains(addrs, addr) {
+			addrs = append(addrs, addr)
+		}
+	}
+	return addrs, nil
+}

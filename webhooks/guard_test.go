@@ -1,0 +1,315 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestCheckURLRefuses(t *testing.T) {
+	t.Parallel()
+	guard := NewGuard(GuardConfig{})
+	for raw, reason := range map[string]string{
+		// Form.
+		"": reasonLength,
+		"https://h.example/" + strings.Repeat("a", 2048): reasonLength,
+		"https://h.example/a b":                          reasonCharacters,
+		" https://h.example/":                            reasonCharacters,
+		"https://h.example/\t":                           reasonCharacters,
+		"https://h.example/\r\nX: y":                     reasonCharacters,
+		"https://h.example/\x00":                         reasonCharacters,
+		"https://h.example/\x7f":                         reasonCharacters,
+		"https://h.example/\u00a0":                       reasonCharacters,
+		"https://h.example/\u2028":                       reasonCharacters,
+		"https://h.example/\xff":                         reasonCharacters,
+		`https:\\h.example\`:                             reasonCharacters,
+		`https://h.example\@10.0.0.1/`:                   reasonCharacters,
+		"h.example":                                      reasonScheme,
+		"//h.example/":                                   reasonScheme,
+		"ftp://h.example/":                               reasonScheme,
+		"file:///etc/passwd":                             reasonScheme,
+		"gopher://h.example/":                            reasonScheme,
+		"javascript:alert(1)":                            reasonScheme,
+		"ws://h.example/":                                reasonScheme,
+		"https:h.example":                                reasonSyntax,
+		"https:/h.example":                               reasonSyntax,
+		"https:///h.example":                             reasonSyntax,
+		"https://":                                       reasonSyntax,
+		"https://?":                                      reasonSyntax,
+		"https://h.example/%zz":                          reasonSyntax,
+		"https://user@h.example/":                        reasonUserinfo,
+		"https://user:pass@h.example/":                   reasonUserinfo,
+		"https://@h.example/":                            reasonUserinfo,
+		"https://h.example@10.0.0.1/":                    reasonUserinfo,
+		"https://h.example/#":                            reasonFragment,
+		"https://h.example/a#b":                          reasonFragment,
+		"https://10.0.0.1#@h.example/":                   reasonFragment,
+		// Ports.
+		"https://h.example:/":        reasonPort,
+		"https://h.example:0/":       reasonPort,
+		"https://h.example:00443/":   reasonPort,
+		"https://h.example:65536/":   reasonPort,
+		"https://h.example:22/":      reasonPort,
+		"https://h.example:25/":      reasonPort,
+		"https://h.example:6667/":    reasonPort,
+		"https://h.example:10080/":   reasonPort,
+		"https://[2606:4700::1]:25/": reasonPort,
+		// Names.
+		"https://localhost/":                                reasonSpecial,
+		"https://LOCALHOST/":                                reasonSpecial,
+		"https://localhost./":                               reasonSpecial,
+		"https://ｌｏｃａｌｈｏｓｔ/":                                reasonSpecial,
+		"https://a.localhost/":                              reasonSpecial,
+		"https://loc\u00adalhost/":                          reasonSpecial, // a soft hyphen
+		"https://printer.local/":                            reasonSpecial,
+		"https://metadata.google.internal/":                 reasonSpecial,
+		"https://a.localdomain/":                            reasonSpecial,
+		"https://router.home.arpa/":                         reasonSpecial,
+		"https://nas.lan/":                                  reasonSpecial,
+		"https://api.default.svc/":                          reasonSpecial,
+		"https://intranet/":                                 reasonSpecial,
+		"https://com/":                                      reasonSpecial,
+		"https://a..example/":                               reasonHost,
+		"https://.example/":                                 reasonHost,
+		"https://h.example../":                              reasonHost,
+		"https://./":                                        reasonHost,
+		"https://-a.example/":                               reasonHost,
+		"https://a_b.example/":                              reasonHost,
+		"https://a,b.example/":                              reasonHost,
+		"https://h%2eexample/":                              reasonSyntax,
+		"https://%EF%BC%91.example/":                        reasonHost,
+		"https://xn--a.example/":                            reasonHost,
+		"https://" + strings.Repeat("a", 64) + ".example/":  reasonHost,
+		"https://" + strings.Repeat("a.", 125) + "example/": reasonHost,
+		// Addresses in other clothes.
+		"http://127.1/":              reasonNumber,
+		"http://2130706433/":         reasonNumber,
+		"http://0x7f000001/":         reasonNumber,
+		"http://0x7f.0.0.1/":         reasonNumber,
+		"http://0X7F.1/":             reasonNumber,
+		"http://017700000001/":       reasonNumber,
+		"http://0177.0.0.1/":         reasonNumber,
+		"http://127.0.0.01/":         reasonNumber,
+		"http://8.8.8.8./":           reasonNumber,
+		"http://8.8.8/":              reasonNumber,
+		"http://8.8.8.8.8/":          reasonNumber,
+		"http://8.8.8.256/":          reasonNumber,
+		"http://h.example.1/":        reasonNumber,
+		"http://h.0x/":               reasonNumber,
+		"http://１２７.０.０.１/":          reasonNumber,
+		"http://127。0。0。1/":          reasonNumber,
+		"http://８.8.8.8/":            reasonNumber,
+		"http://①②⑦.0.0.1/":          reasonNumber,
+		"http://[::ffff:8.8.8.8]/":   reasonAddress,
+		"http://[::ffff:127.0.0.1]/": reasonAddress,
+		"http://[::ffff:7f00:1]/":    reasonAddress,
+		"http://127.0.0.1/":          reasonAddress,
+		"http://127.0.0.1:8080/":     reasonAddress,
+		"http://10.0.0.1/":           reasonAddress,
+		"http://169.254.169.254/":    reasonAddress,
+		"http://0.0.0.0/":            reasonAddress,
+		"http://255.255.255.255/":    reasonAddress,
+		"http://[::]/":               reasonAddress,
+		"http://[::1]/":              reasonAddress,
+		"http://[fe80::1]/":          reasonAddress,
+		"http://[fd00:ec2::254]/":    reasonAddress,
+		"http://[fec0::1]/":          reasonAddress,
+		"http://[64:ff9b::7f00:1]/":  reasonAddress,
+		"http://[2002:7f00:1::]/":    reasonAddress,
+		"http://[4000::1]/":          reasonAddress,
+	} {
+		err := guard.CheckURL(raw)
+		var refused *URLError
+		if !errors.As(err, &refused) {
+			t.Errorf("%q: %v, want a URLError", raw, err)
+		} else if refused.Reason != reason {
+			t.Errorf("%q: %q, want %q", raw, refused.Reason, reason)
+		}
+	}
+	// A zone and a colon in a name are refused by url.Parse in some versions of
+	// Go and by us in others.
+	for _, raw := range []string{
+		"http://[fe80::1%25eth0]/", "http://[2606:4700::1%25eth0]/", "http://[2606:4700::1/", "http://2606:4700::1/",
+		"http://a:b:80/", "http://[8.8.8.8]/", "http://[h.example]/", "http://[2606:4700::1]a/", "http://[2606:4700::1]:80:80/",
+		"http://%31%32%37.0.0.1/", "http://h.example:80a/", "http://h.example:-80/", "http://h.example:+80/",
+	} {
+		var refused *URLError
+		if err := guard.CheckURL(raw); !errors.As(err, &refused) {
+			t.Errorf("%q: %v, want a URLError", raw, err)
+		}
+	}
+}
+
+func TestCheckURLAcceptsAndNormalises(t *testing.T) {
+	t.Parallel()
+	guard := NewGuard(GuardConfig{})
+	for raw, want := range map[string]string{
+		"https://h.example":                 "https://h.example",
+		"HTTPS://H.EXAMPLE:443/A?b=%20":     "https://h.example/A?b=%20",
+		"http://h.example:80/":              "http://h.example/",
+		"http://h.example:443/":             "http://h.example:443/",
+		"https://h.example:8443/a%2Fb":      "https://h.example:8443/a%2Fb",
+		"https://h.example./":               "https://h.example/",
+		"https://Bücher.example/ä":          "https://xn--bcher-kva.example/%C3%A4",
+		"https://r3---sn-apo3.example/":     "https://r3---sn-apo3.example/",
+		"https://8.8.8.8/":                  "https://8.8.8.8/",
+		"https://[2606:4700::1111]:8443/":   "https://[2606:4700::1111]:8443/",
+		"https://[2606:4700:0:0::1111]/":    "https://[2606:4700::1111]/",
+		"https://mylocal.example/":          "https://mylocal.example/",
+		"https://h.example/?u=user@a:1%23x": "https://h.example/?u=user@a:1%23x",
+		"https://4chan.example/":            "https://4chan.example/",
+		"https://1.2.3.4.example/":          "https://1.2.3.4.example/",
+	} {
+		d, err := guard.parse(raw)
+		if err != nil {
+			t.Errorf("%q: %v", raw, err)
+		} else if got := d.url.String(); got != want {
+			t.Errorf("%q becomes %q, want %q", raw, got, want)
+		}
+	}
+}
+
+func TestAllowedNetworksAreTheOnlyWayRound(t *testing.T) {
+	t.Parallel()
+	guard := NewGuard(GuardConfig{
+		AllowedNetworks: append([]netip.Prefix{netip.MustParsePrefix("10.1.0.0/16")}, loopback...),
+		Resolver: resolver{
+			"localhost": {"127.0.0.1", "::1"}, "receiver": {"10.1.2.3"}, "receiver.lan": {"10.1.2.3"},
+			"outside": {"8.8.8.8"}, "mixed.lan": {"10.1.2.3", "8.8.8.8"}, "h.example": {"8.8.8.8", "10.1.0.1"}, "bad.example": {"8.8.8.8", "10.2.0.1"},
+		},
+	})
+	for raw, ok := range map[string]bool{
+		"http://localhost:8080/": true, "http://127.0.0.1:8080/": true, "http://[::1]/": true, "http://receiver/": true,
+		"http://receiver.lan/": true, "http://10.1.9.9/": true, "http://h.example/": true, "http://8.8.8.8/": true,
+		"http://outside/": false, "http://mixed.lan/": false, "http://bad.example/": false, "http://10.2.0.1/": false,
+		"http://[::ffff:127.0.0.1]/": false, "http://127.1/": false, "http://localhost:22/": false, "http://192.168.0.1/": false,
+	} {
+		if err := guard.CheckHost(t.Context(), raw); (err == nil) != ok {
+			t.Errorf("%s: %v, accepted should be %v", raw, err, ok)
+		}
+	}
+}
+
+func TestCheckHostRefusesANameWithAnyAddressThatIsNotPublic(t *testing.T) {
+	t.Parallel()
+	many := make([]string, 0, 20)
+	for range 19 {
+		many = append(many, "8.8.8.8")
+	}
+	guard := NewGuard(GuardConfig{Resolver: resolver{
+		"good.example":   {"8.8.8.8", "2606:4700::1111"},
+		"mapped.example": {"::ffff:8.8.8.8"},
+		"mixed.example":  {"8.8.8.8", "127.0.0.1"},
+		"six.example":    {"2606:4700::1111", "fe80::1"},
+		"hidden.example": {"::ffff:10.0.0.1"},
+		"late.example":   append(many, "10.0.0.1"),
+		"none.example":   {},
+		"zone.example":   {"2606:4700::1111%eth0"},
+	}})
+	for name, ok := range map[string]bool{
+		"good": true, "mapped": true,
+		"mixed": false, "six": false, "hidden": false, "late": false, "none": false, "missing": false, "zone": false,
+	} {
+		err := guard.CheckHost(t.Context(), "https://"+name+".example/")
+		if ok {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		var refused *URLError
+		if !errors.As(err, &refused) || refused.Reason != reasonResolve {
+			t.Errorf("%s: %v, want the one reason for all", name, err)
+			continue
+		}
+		if strings.ContainsAny(err.Error(), "0123456789") {
+			t.Errorf("%s: the error %q tells an address", name, err)
+		}
+	}
+}
+
+func TestCheckHostUsesEightAddressesAtMost(t *testing.T) {
+	t.Parallel()
+	list := []string{"8.8.8.8", "8.8.8.8"}
+	for _, last := range "123456789" {
+		list = append(list, "9.9.9."+string(last))
+	}
+	guard := NewGuard(GuardConfig{Resolver: resolver{"h.example": list}})
+	addrs, err := guard.resolve(t.Context(), host{name: "h.example"})
+	must(t, err)
+	if len(addrs) != 8 || addrs[0].String() != "8.8.8.8" || addrs[1].String() != "9.9.9.1" {
+		t.Errorf("addresses are %v", addrs)
+	}
+}
+
+func TestCheckHostTellsAnEndedContextFromARefusal(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := NewGuard(GuardConfig{Resolver: resolver{}}).CheckHost(ctx, "https://h.example/")
+	var refused *URLError
+	if !errors.Is(err, context.Canceled) || errors.As(err, &refused) {
+		t.Errorf("error is %v, want one that is context.Canceled and no URLError", err)
+	}
+}
+
+type silentResolver struct{}
+
+func (silentResolver) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Addr, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestCheckHostGivesUpAfterFiveSeconds(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		started := time.Now()
+		err := NewGuard(GuardConfig{Resolver: silentResolver{}}).CheckHost(t.Context(), "https://h.example/")
+		var refused *URLError
+		if !errors.As(err, &refused) || time.Since(started) != 5*time.Second {
+			t.Errorf("after %s: %v", time.Since(started), err)
+		}
+	})
+}
+
+func FuzzCheckURL(f *testing.F) {
+	for _, seed := range []string{
+		"https://h.example/", "http://127.0.0.1/", "http://[::1]:80/", "http://１２７.０.０.１/", "http://0x7f.1/", "http://a@b/",
+		"http://[::ffff:127.0.0.1]/", "http://[fe80::1%25eth0]/", "http://localhost./", "http://8.8.8.8:8080/a?b", "http://bücher.example/",
+	} {
+		f.Add(seed)
+	}
+	guard := NewGuard(GuardConfig{})
+	f.Fuzz(func(t *testing.T, raw string) {
+		d, err := guard.parse(raw)
+		if err != nil {
+			var refused *URLError
+			if !errors.As(err, &refused) {
+				t.Fatalf("%q: %T", raw, err)
+			}
+			return
+		}
+		// What is sent must be read by net/url as what was judged, and be accepted
+		// again unchanged.
+		again, err := url.Parse(d.url.String())
+		if err != nil {
+			t.Fatalf("%q becomes %q: %v", raw, d.url, err)
+		}
+		if again.Hostname() != d.host.String() {
+			t.Fatalf("%q: judged %q, sent to %q", raw, d.host, again.Hostname())
+		}
+		if addr, err := netip.ParseAddr(again.Hostname()); err == nil && !isPublic(addr) {
+			t.Fatalf("%q: accepted with address %s", raw, addr)
+		}
+		if len(d.url.String()) <= maxURL {
+			twice, err := guard.parse(d.url.String())
+			if err != nil || twice.url.String() != d.url.String() {
+				t.Fatalf("%q becomes %q, which becomes %v, %v", raw, d.url, twice.url, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,203 @@
+package webhooks
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bench is a store with one form, and a dispatcher over it.
+type bench struct {
+	t     testing.TB
+	store *memory.Store
+	form  storage.ID
+	ids   *objectid.Source
+	seen  *recorder
+	log   *logBuffer
+	d     *Dispatcher
+}
+
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+// newBench makes a bench. A nil transport is the real one, with loopback allowed.
+func newBench(t testing.TB, c Config, transport http.RoundTripper) *bench {
+	t.Helper()
+	b := &bench{t: t, store: memory.New(), ids: objectid.NewSource(), seen: newRecorder(), log: &logBuffer{}}
+	ctx, now := t.Context(), time.Now()
+	owner, workspace := b.ids.New(now), b.ids.New(now)
+	b.form = b.ids.New(now)
+	must(t, b.store.CreateWorkspace(ctx, storage.Workspace{ID: workspace, PublicID: "workspace001", OwnerID: owner, Name: "w", CreatedAt: now, UpdatedAt: now}, 0))
+	must(t, b.store.CreateForm(ctx, storage.AsHost(), storage.Form{ID: b.form, PublicID: "form00000001", WorkspaceID: workspace, Name: "f", Type: "SINGLE", Status: "published", Revision: 1, CreatedAt: now, UpdatedAt: now}))
+	c.AllowedNetworks = append(c.AllowedNetworks, loopback...)
+	if c.Observer == nil {
+		c.Observer = b.seen
+	}
+	d, err := New(Params{Store: b.store, Config: c, Logger: slog.New(slog.NewJSONHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	must(t, err)
+	if transport != nil {
+		d.transport = transport
+	}
+	b.d = d
+	return b
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// webhook registers a destination.
+func (b *bench) webhook(url string, secret []byte) storage.ID {
+	b.t.Helper()
+	id := b.ids.New(time.Now())
+	must(b.t, b.store.CreateWebhook(context.Background(), storage.AsHost(), storage.Webhook{
+		ID: id, FormID: b.form, URL: url, Enabled: true, Secret: secret, CreatedAt: time.Now(), UpdatedAt: time.Now(),
+	}, 0))
+	return id
+}
+
+// event queues one event that is due now.
+func (b *bench) event(webhook storage.ID, body string) storage.ID {
+	b.t.Helper()
+	id := b.ids.New(time.Now())
+	must(b.t, b.store.Enqueue(context.Background(), webhook, storage.Event{ID: id, Type: "form.response.completed", Body: []byte(body)}, time.Now()))
+	return id
+}
+
+// run starts the dispatcher; stop ends it and waits.
+func (b *bench) run() (stop func()) {
+	b.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	returned := make(chan error, 1)
+	go func() { returned <- b.d.Run(ctx) }()
+	var once sync.Once
+	stop = func() {
+		once.Do(func() {
+			cancel()
+			if err := <-returned; err != nil {
+				b.t.Errorf("Run: %v", err)
+			}
+		})
+	}
+	b.t.Cleanup(stop)
+	return stop
+}
+
+// attempts returns the history of a webhook, oldest first.
+func (b *bench) attempts(webhook storage.ID) []storage.Attempt {
+	b.t.Helper()
+	list, err := b.store.Attempts(context.Background(), storage.AsHost(), webhook, History)
+	must(b.t, err)
+	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
+		list[i], list[j] = list[j], list[i]
+	}
+	return list
+}
+
+func (b *bench) stats() storage.QueueStats {
+	b.t.Helper()
+	s, err := b.store.QueueStats(context.Background(), time.Now())
+	must(b.t, err)
+	return s
+}
+
+// recorder is an Observer that tests wait on.
+type recorder struct {
+	attempts chan storage.Attempt
+	queues   chan storage.QueueStats
+}
+
+func newRecorder() *recorder {
+	return &recorder{attempts: make(chan storage.Attempt, 100_000), queues: make(chan storage.QueueStats, 100_000)}
+}
+
+func (r *recorder) AttemptFinished(a storage.Attempt)  { r.attempts <- a }
+func (r *recorder) QueueObserved(q storage.QueueStats) { r.queues <- q }
+
+// wait returns the next n attempts in the order in which they finished.
+func (r *recorder) wait(t *testing.T, n int) []storage.Attempt {
+	t.Helper()
+	var out []storage.Attempt
+	limit := time.After(30 * time.Second)
+	for len(out) < n {
+		select {
+		case a := <-r.attempts:
+			out = append(out, a)
+		case <-limit:
+			t.Fatalf("%d of %d attempts within 30 s", len(out), n)
+		}
+	}
+	return out
+}
+
+// logBuffer keeps what was logged.
+type logBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// roundTrip is a transport for tests without a network.
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// reply is a response with a status and headers given in pairs.
+func reply(status int, header ...string) *http.Response {
+	h := http.Header{}
+	for i := 0; i+1 < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(""))}
+}
+
+// resolver answers from a map; what is not in it does not exist.
+type resolver map[string][]string
+
+func (r resolver) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	list, ok := r[strings.TrimSuffix(host, ".")]
+	if !ok {
+		return nil, errNoName
+	}
+	var out []netip.Addr
+	for _, s := range list {
+		out = append(out, netip.MustParseAddr(s))
+	}
+	return out, nil
+}
+
+type noName struct{}
+
+func (noName) Error() string { return "no such name" }
+
+var errNoName = noName{}

@@ -1,0 +1,93 @@
+package webhooks
+
+import (
+	"net/http"
+	"testing"
+	"time"
+)
+
+func TestDefaultScheduleHasEightAttempts(t *testing.T) {
+	t.Parallel()
+	p := RetryPolicy{}.withDefaults()
+	want := []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour}
+	for n := 1; n <= 7; n++ {
+		spread := map[time.Duration]bool{}
+		for range 200 {
+			got, again := p.next(n, 0)
+			low, high := want[n-1]*8/10, want[n-1]*12/10
+			if !again || got < low || got > high {
+				t.Fatalf("after attempt %d: %s, %v, want %s to %s", n, got, again, low, high)
+			}
+			spread[got] = true
+		}
+		if len(spread) < 100 {
+			t.Errorf("after attempt %d: %d different waits of 200", n, len(spread))
+		}
+	}
+	if wait, again := p.next(8, time.Hour); again {
+		t.Errorf("after attempt 8 there is another in %s", wait)
+	}
+}
+
+func TestRetryPolicyTakesWhatItIsGiven(t *testing.T) {
+	t.Parallel()
+	p := RetryPolicy{Delays: []time.Duration{time.Second}}.withDefaults()
+	if wait, again := p.next(1, 0); wait != time.Second || !again {
+		t.Errorf("after attempt 1: %s, %v, want exactly 1s", wait, again)
+	}
+	if _, again := p.next(2, 0); again {
+		t.Error("a schedule of one delay has a third attempt")
+	}
+	if _, again := (RetryPolicy{Delays: []time.Duration{}}).withDefaults().next(1, 0); again {
+		t.Error("an empty schedule has a second attempt")
+	}
+	if wait, _ := p.next(1, time.Minute); wait != time.Minute {
+		t.Errorf("asked for a minute: %s", wait)
+	}
+	if wait, _ := p.next(1, 48*time.Hour); wait != 24*time.Hour {
+		t.Errorf("asked for two days: %s, want one", wait)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"":                              0,
+		"0":                             0,
+		"120":                           2 * time.Minute,
+		" 120 ":                         2 * time.Minute,
+		"86400":                         24 * time.Hour,
+		"86401":                         24 * time.Hour,
+		"99999999999999999999999999":    24 * time.Hour,
+		"-5":                            0,
+		"1.5":                           0,
+		"soon":                          0,
+		"Fri, 20 Nov 2026 08:10:00 GMT": 10 * time.Minute,
+		"Fri, 20 Nov 2026 07:00:00 GMT": 0,
+		"Fri, 20 Nov 2027 08:00:00 GMT": 24 * time.Hour,
+		"Fri, 99 Nov 2026 08:00:00 GMT": 0,
+	} {
+		if got := retryAfter(http.Header{"Retry-After": {value}}, now); got != want {
+			t.Errorf("Retry-After %q is %s, want %s", value, got, want)
+		}
+	}
+}
+
+func TestPauseGrowsFromAMinuteToAnHour(t *testing.T) {
+	t.Parallel()
+	for failures, want := range map[int]time.Duration{
+		0: 0, 9: 0, 10: time.Minute, 11: 2 * time.Minute, 12: 4 * time.Minute, 15: 32 * time.Minute,
+		16: time.Hour, 17: time.Hour, 1 << 40: time.Hour,
+	} {
+		if got := pause(failures); got != want {
+			t.Errorf("after %d failures: %s, want %s", failures, got, want)
+		}
+	}
+	if got := failuresAfter(10, false); got != 10 {
+		t.Errorf("a request that was under way when the destination broke counts: %d", got)
+	}
+	if got := failuresAfter(10, true); got != 11 {
+		t.Errorf("a failed probe makes it %d, want 11", got)
+	}
+}

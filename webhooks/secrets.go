@@ -1,0 +1,94 @@
+package webhooks
+
+import (
+	"crypto/cipher"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// ErrSecret is what [Secrets.Open] returns for bytes that it did not seal, that
+// were sealed with an unknown key or for another webhook.
+var ErrSecret = errors.New("webhooks: signing secret cannot be opened")
+
+// First byte of a stored secret. What follows is the secret itself, or a nonce
+// and the sealed secret.
+const (
+	secretPlain  = 0
+	secretSealed = 1
+)
+
+// Secrets turns signing secrets into what is stored and back. A nil *Secrets
+// stores them as they are. It is safe for concurrent use when its AEADs are, as
+// those of the standard library.
+type Secrets struct {
+	current  cipher.AEAD
+	openable []cipher.AEAD // current first
+}
+
+// NewSecrets returns Secrets that seal with current and open what current or one
+// of previous sealed, and also what was stored before there was a key. To
+// change the key, make the old one previous; a webhook is sealed anew when its
+// secret is next set. A nil current stores secrets as they are. Nonces are
+// random and of the AEAD's own size.
+//
+// It returns an error when a previous AEAD is nil.
+func NewSecrets(current cipher.AEAD, previous ...cipher.AEAD) (*Secrets, error) {
+	s := &Secrets{current: current}
+	if current != nil {
+		s.openable = append(s.openable, current)
+	}
+	for i, aead := range previous {
+		if aead == nil {
+			return nil, fmt.Errorf("webhooks: previous AEAD %d is nil", i)
+		}
+		s.openable = append(s.openable, aead)
+	}
+	return s, nil
+}
+
+// Seal returns what to store as the webhook's secret. The result is bound to the
+// webhook: copied to another one it does not open. No secret is nil.
+func (s *Secrets) Seal(webhook storage.ID, secret string) ([]byte, error) {
+	if secret == "" {
+		return nil, nil
+	}
+	if s == nil || s.current == nil {
+		return append([]byte{secretPlain}, secret...), nil
+	}
+	sealed := make([]byte, 1+s.current.NonceSize(), 1+s.current.NonceSize()+len(secret)+s.current.Overhead())
+	sealed[0] = secretSealed
+	nonce := sealed[1:]
+	rand.Read(nonce) // never fails, says its documentation
+	return s.current.Seal(sealed, nonce, []byte(secret), webhook[:]), nil
+}
+
+// Open returns the secret that was stored for the webhook, "" when there is
+// none. It returns [ErrSecret] when that cannot be told; a caller must not take
+// that for "no secret".
+func (s *Secrets) Open(webhook storage.ID, sealed []byte) (string, error) {
+	if len(sealed) == 0 {
+		return "", nil
+	}
+	version, rest := sealed[0], sealed[1:]
+	switch {
+	case version == secretPlain && len(rest) > 0:
+		return string(rest), nil
+	case version == secretSealed && s != nil:
+		for _, aead := range s.openable {
+			if len(rest) < aead.NonceSize() {
+				continue
+			}
+			nonce, box := rest[:aead.NonceSize()], rest[aead.NonceSize():]
+			// The box is copied: the delivery's bytes are read only.
+			secret, err := aead.Open(nil, nonce, slices.Clone(box), webhook[:])
+			if err == nil && len(secret) > 0 {
+				return string(secret), nil
+			}
+		}
+	}
+	return "", ErrSecret
+}

@@ -1,0 +1,106 @@
+package webhooks
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"errors"
+	"testing"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func gcm(t *testing.T, key byte) cipher.AEAD {
+	t.Helper()
+	block, err := aes.NewCipher(bytes.Repeat([]byte{key}, 32))
+	must(t, err)
+	aead, err := cipher.NewGCM(block)
+	must(t, err)
+	return aead
+}
+
+func secretsWith(t *testing.T, current cipher.AEAD, previous ...cipher.AEAD) *Secrets {
+	t.Helper()
+	s, err := NewSecrets(current, previous...)
+	must(t, err)
+	return s
+}
+
+func TestSecretsSurviveARotation(t *testing.T) {
+	t.Parallel()
+	id, secret := storage.ID{1}, "0123456789abcdef"
+	var none *Secrets
+	plain, err := none.Seal(id, secret)
+	must(t, err)
+	old, err := secretsWith(t, gcm(t, 1)).Seal(id, secret)
+	must(t, err)
+	if bytes.Contains(old, []byte(secret)) {
+		t.Error("the sealed bytes contain the secret")
+	}
+	again, err := secretsWith(t, gcm(t, 1)).Seal(id, secret)
+	must(t, err)
+	if bytes.Equal(old, again) {
+		t.Error("sealed twice gives the same bytes: the nonce repeats")
+	}
+	rotated := secretsWith(t, gcm(t, 2), gcm(t, 1))
+	current, err := rotated.Seal(id, secret)
+	must(t, err)
+	for name, sealed := range map[string][]byte{"plain": plain, "old key": old, "new key": current} {
+		before := bytes.Clone(sealed)
+		got, err := rotated.Open(id, sealed)
+		if err != nil || got != secret {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		if !bytes.Equal(before, sealed) {
+			t.Errorf("%s: Open changed the bytes it was given", name)
+		}
+	}
+	if got, err := secretsWith(t, nil, gcm(t, 1)).Open(id, old); err != nil || got != secret {
+		t.Errorf("without a current key the old one opens %q, %v", got, err)
+	}
+	if got, err := secretsWith(t, nil).Open(id, plain); err != nil || got != secret {
+		t.Errorf("without keys: %q, %v", got, err)
+	}
+}
+
+func TestSecretsRefuse(t *testing.T) {
+	t.Parallel()
+	id := storage.ID{1}
+	s := secretsWith(t, gcm(t, 1))
+	sealed, err := s.Seal(id, "0123456789abcdef")
+	must(t, err)
+	altered := bytes.Clone(sealed)
+	altered[len(altered)-1] ^= 1
+	unknown := bytes.Clone(sealed)
+	unknown[0] = 9
+	var none *Secrets
+	for name, open := range map[string]func() (string, error){
+		"another webhook":    func() (string, error) { return s.Open(storage.ID{2}, sealed) },
+		"another key":        func() (string, error) { return secretsWith(t, gcm(t, 2)).Open(id, sealed) },
+		"no key":             func() (string, error) { return none.Open(id, sealed) },
+		"altered bytes":      func() (string, error) { return s.Open(id, altered) },
+		"an unknown version": func() (string, error) { return s.Open(id, unknown) },
+		"a version alone":    func() (string, error) { return s.Open(id, sealed[:1]) },
+		"a cut nonce":        func() (string, error) { return s.Open(id, sealed[:5]) },
+		"plain and empty":    func() (string, error) { return s.Open(id, []byte{0}) },
+	} {
+		if got, err := open(); got != "" || !errors.Is(err, ErrSecret) {
+			t.Errorf("%s: %q, %v, want ErrSecret", name, got, err)
+		}
+	}
+	if _, err := NewSecrets(gcm(t, 1), nil); err == nil {
+		t.Error("a nil previous AEAD is accepted")
+	}
+}
+
+func TestNoSecretStaysNone(t *testing.T) {
+	t.Parallel()
+	s := secretsWith(t, gcm(t, 1))
+	sealed, err := s.Seal(storage.ID{1}, "")
+	if sealed != nil || err != nil {
+		t.Errorf("Seal of nothing is %v, %v, want nil", sealed, err)
+	}
+	if got, err := s.Open(storage.ID{1}, nil); got != "" || err != nil {
+		t.Errorf("Open of nothing is %q, %v", got, err)
+	}
+}
