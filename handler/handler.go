@@ -105,13 +105,14 @@ func (h *Handler) On(s storage.Storage, resolver FormResolver) *Handler {
 // ServeHTTP serves one request. The order of the checks is the order of the
 // statements.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{h: h, w: w, r: r, id: requestID(r)}
-	w.Header()["X-Request-Id"] = []string{c.id}
+	c := newCall(h, w, r)
+	defer c.release()
 	defer func() {
 		if v := recover(); v != nil {
 			c.recovered(v, debug.Stack())
 		}
 	}()
+	w.Header()["X-Request-Id"] = []string{c.id}
 
 	path := h.mount.path(r)
 	method := r.Method

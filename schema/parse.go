@@ -265,12 +265,13 @@ func (p *parser) object(depth int) (names []string, items []node, nul, ok bool) 
 		return nil, nil, false, true
 	}
 	for {
+		at := p.pos
 		name, nameNUL, ok := p.name()
 		if !ok {
 			return nil, nil, false, false
 		}
 		if seen, ok = unique(p.nameStack[nameBase:], seen, name); !ok {
-			return nil, nil, false, p.fail(p.pos, "duplicate member name")
+			return nil, nil, false, p.fail(at, "duplicate member name")
 		}
 		child, ok := p.value(depth)
 		if !ok {

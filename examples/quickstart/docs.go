@@ -27,7 +27,8 @@ func newDocs() (http.Handler, error) {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		_, _ = w.Write(page.Bytes())
+		w.Header().Set("Content-Security-Policy", "default-src 'self'")
+		_, _ = w.Write(page.Bytes()) // the reader may be gone; there is nobody to tell
 	}), nil
 }
 
@@ -39,7 +40,7 @@ type document struct {
 	Webhooks   ordered[pathItem]
 	Components struct {
 		Parameters ordered[parameter]
-		Responses  ordered[response_]
+		Responses  ordered[message]
 		Schemas    ordered[node]
 	}
 }
@@ -54,8 +55,8 @@ type operation struct {
 	Tags                              []string
 	Security                          []map[string][]string
 	Parameters                        []parameter
-	RequestBody                       *response_
-	Responses                         ordered[response_]
+	RequestBody                       *message
+	Responses                         ordered[message]
 }
 
 type parameter struct {
@@ -64,4 +65,259 @@ type parameter struct {
 	Description string
 	Required    bool
 	Schema      node
+}
+
+// message is a request body or a response.
+type message struct {
+	Ref         string `json:"$ref"`
+	Description string
+	Content     map[string]struct {
+		Schema   node
+		Example  json.RawMessage
+		Examples ordered[struct {
+			Summary string
+			Value   json.RawMessage
+		}]
+	}
+}
+
+// node is a schema.
+type node struct {
+	Ref         string `json:"$ref"`
+	Type        any    // a string or a list of them
+	Format      string
+	Description string
+	Properties  ordered[node]
+	Required    []string
+	Items       *node
+	Enum        []any
+	AnyOf       []node
+
+	Default, Minimum, Maximum, MinLength, MaxLength any
+}
+
+// The rest turns the document into what the template walks through.
+
+type docsView struct {
+	Title, Version, Description string
+	Groups                      []docsGroup
+	Schemas                     ordered[node]
+}
+
+type docsGroup struct {
+	Name, Description string
+	Operations        []docsOperation
+}
+
+type docsOperation struct {
+	Method, Path string
+	Scope        string // empty: any valid key
+	Public       bool   // no key
+	*operation
+	Parameters []parameter
+	Body       *docsMessage
+	Answers    []docsMessage
+}
+
+type docsMessage struct {
+	Status, Description string
+	Schema              *node
+	Examples            []docsExample
+}
+
+type docsExample struct{ Summary, JSON string }
+
+func (d document) view() docsView {
+	v := docsView{Title: d.Info.Title, Version: d.Info.Version, Description: d.Info.Description, Schemas: d.Components.Schemas}
+	for _, tag := range d.Tags {
+		v.Groups = append(v.Groups, docsGroup{Name: tag.Name, Description: tag.Description})
+	}
+	v.Groups = append(v.Groups, docsGroup{Name: "Events", Description: "What the service sends to webhooks."})
+	for _, path := range d.Paths {
+		d.addOperations(&v, path.Name, path.Value, "")
+	}
+	for _, event := range d.Webhooks {
+		d.addOperations(&v, event.Name, event.Value, "Events")
+	}
+	return v
+}
+
+func (d document) addOperations(v *docsView, path string, item pathItem, group string) {
+	for _, m := range []struct {
+		name string
+		*operation
+	}{{"GET", item.Get}, {"POST", item.Post}, {"PUT", item.Put}, {"PATCH", item.Patch}, {"DELETE", item.Delete}} {
+		if m.operation == nil {
+			continue
+		}
+		op := docsOperation{Method: m.name, Path: path, operation: m.operation, Public: len(m.Security) == 0}
+		if !op.Public {
+			op.Scope = strings.Join(m.Security[0]["ApiKey"], ", ")
+		}
+		for _, p := range slices.Concat(item.Parameters, m.operation.Parameters) {
+			op.Parameters = append(op.Parameters, resolve(p, p.Ref, d.Components.Parameters))
+		}
+		if m.RequestBody != nil {
+			body := newDocsMessage("", *m.RequestBody)
+			op.Body = &body
+		}
+		for _, r := range m.Responses {
+			op.Answers = append(op.Answers, newDocsMessage(r.Name, resolve(r.Value, r.Value.Ref, d.Components.Responses)))
+		}
+		tag := group
+		if tag == "" && len(m.Tags) > 0 {
+			tag = m.Tags[0]
+		}
+		for i := range v.Groups {
+			if v.Groups[i].Name == tag {
+				v.Groups[i].Operations = append(v.Groups[i].Operations, op)
+			}
+		}
+	}
+}
+
+// resolve follows a reference into the components.
+func resolve[T any](value T, ref string, components ordered[T]) T {
+	for _, c := range components {
+		if ref != "" && c.Name == lastPart(ref) {
+			return c.Value
+		}
+	}
+	return value
+}
+
+func newDocsMessage(status string, m message) docsMessage {
+	out := docsMessage{Status: status, Description: m.Description}
+	content, ok := m.Content["application/json"]
+	if !ok {
+		return out
+	}
+	out.Schema = &content.Schema
+	if content.Example != nil {
+		out.Examples = append(out.Examples, docsExample{"Example", indent(content.Example)})
+	}
+	for _, e := range content.Examples {
+		out.Examples = append(out.Examples, docsExample{e.Value.Summary, indent(e.Value.Value)})
+	}
+	return out
+}
+
+// RefName is the name of the schema that a node refers to, or nothing.
+func (n node) RefName() string { return lastPart(n.Ref) }
+
+// TypeText is the type in words, for a node that is no reference.
+func (n node) TypeText() string {
+	var text string
+	switch t := n.Type.(type) {
+	case string:
+		text = t
+	case []any:
+		text = strings.Join(texts(t), " or ")
+	default:
+		text = "any"
+	}
+	if n.Format != "" {
+		text += " · " + n.Format
+	}
+	return text
+}
+
+// Rules are the limits in words.
+func (n node) Rules() string {
+	var rules []string
+	span := func(from, to any, unit string) {
+		switch {
+		case from != nil && to != nil:
+			rules = append(rules, fmt.Sprintf("%v to %v%s", from, to, unit))
+		case from != nil:
+			rules = append(rules, fmt.Sprintf("at least %v%s", from, unit))
+		case to != nil:
+			rules = append(rules, fmt.Sprintf("at most %v%s", to, unit))
+		}
+	}
+	span(n.MinLength, n.MaxLength, " characters")
+	if to, ok := n.Maximum.(float64); !ok || to < 1<<53-1 { // the bound of every integer tells nothing
+		span(n.Minimum, n.Maximum, "")
+	}
+	if n.Default != nil {
+		rules = append(rules, fmt.Sprintf("default %v", n.Default))
+	}
+	return strings.Join(rules, ", ")
+}
+
+// Values are those of an enumeration.
+func (n node) Values() []string { return texts(n.Enum) }
+
+// Requires says whether a member must be there.
+func (n node) Requires(name string) bool { return slices.Contains(n.Required, name) }
+
+func texts(values []any) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = fmt.Sprint(v)
+	}
+	return out
+}
+
+func lastPart(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
+
+func indent(raw json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Indent(&out, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return out.String()
+}
+
+// ordered is a JSON object whose members keep their order.
+type ordered[T any] []member[T]
+
+type member[T any] struct {
+	Name  string
+	Value T
+}
+
+// UnmarshalJSON reads member after member.
+func (o *ordered[T]) UnmarshalJSON(raw []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := dec.Token(); err != nil { // the opening brace
+		return err
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		m := member[T]{Name: fmt.Sprint(name)}
+		if err := dec.Decode(&m.Value); err != nil {
+			return err
+		}
+		*o = append(*o, m)
+	}
+	return nil
+}
+
+var (
+	codeSpan = regexp.MustCompile("`([^`]+)`")
+	blankRow = regexp.MustCompile(`\n\s*\n`)
+)
+
+// prose renders the little Markdown that descriptions use: paragraphs, headings,
+// lists and `code`. Everything is escaped before any tag is added.
+func prose(text string) template.HTML {
+	var out strings.Builder
+	for _, part := range blankRow.Split(strings.TrimSpace(text), -1) {
+		part = codeSpan.ReplaceAllString(html.EscapeString(part), "<code>$1</code>")
+		switch {
+		case part == "":
+		case strings.HasPrefix(part, "## "):
+			out.WriteString("<h3>" + part[3:] + "</h3>")
+		case strings.HasPrefix(part, "- "):
+			items := strings.Split(part[2:], "\n- ")
+			out.WriteString("<ul><li>" + strings.Join(items, "</li><li>") + "</li></ul>")
+		default:
+			out.WriteString("<p>" + part + "</p>")
+		}
+	}
+	return template.HTML(out.String()) //nolint:gosec // escaped above
 }

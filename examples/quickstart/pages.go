@@ -86,6 +86,7 @@ type activity struct {
 type submissionView struct {
 	ID, At, Took string
 	Name, Quote  string
+	Rating       int
 	Stars        []bool // filled or not
 	Answers      []answerView
 }
@@ -158,9 +159,9 @@ func newSubmissionView(s formsvc.Submission) (submissionView, error) {
 		case schema.TypeLongText:
 			v.Quote = text
 		case schema.TypeRating:
-			filled, _ := strconv.Atoi(text)
+			v.Rating, _ = strconv.Atoi(text) // it was checked when it was stored
 			for i := range 5 {
-				v.Stars = append(v.Stars, i < filled)
+				v.Stars = append(v.Stars, i < v.Rating)
 			}
 		}
 	}

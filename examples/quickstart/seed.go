@@ -140,7 +140,7 @@ func visitor(random *rand.Rand, form formsvc.ID, at time.Time) formsvc.Response 
 		"orders":     1 + random.IntN(12),
 		"delivery":   min(7, stars+random.IntN(3)),
 		"liked":      [][]string{{"taste"}, {"taste", "fresh"}, {"packaging", "service"}, {"taste", "price", "fresh"}}[random.IntN(4)],
-		"heard": []any{"friend", "search", "cafe", "social", map[string]string{"other": "A colleague brought a bag to the office"}}[random.IntN(5)],
+		"heard":      []any{"friend", "search", "cafe", "social", map[string]string{"other": "A colleague brought a bag to the office"}}[random.IntN(5)],
 		"comment": pick(map[bool][]string{
 			true: {
 				"Nothing, really. The Ethiopia is the best I had this year.", "Larger bags for offices would be great.",

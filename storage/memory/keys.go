@@ -162,7 +162,7 @@ func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) er
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for id, at := range used {
-		if k := s.keys[id]; k != nil && true {
+		if k := s.keys[id]; k != nil && at.After(k.rec.LastUsedAt) {
 			k.rec.LastUsedAt = utc(at)
 		}
 	}

@@ -145,6 +145,23 @@ func TestLeaseClock(t *testing.T) {
 		}
 	})
 
+	t.Run("Redelivering what is under a lease does not hand it out twice", func(t *testing.T) {
+		t.Parallel()
+		b, _, first := held(t)
+		again := []storage.Result{{Lease: first.Lease, Attempt: &storage.Attempt{
+			ID: id('a', 1), CreatedAt: start, NextAttemptAt: start.Add(time.Second),
+		}}}
+		_, err := b.store.FinishDeliveries(ctx, again, 100)
+		must(t, err)
+		if got := claim(t, b); len(got) != 1 {
+			t.Fatalf("claimed %d, want 1", len(got))
+		}
+		must(t, b.store.Redeliver(ctx, first.Lease.WebhookID, id('a', 1), start))
+		if got := claim(t, b); len(got) != 0 {
+			t.Errorf("claimed %+v, which is under a lease", got)
+		}
+	})
+
 	t.Run("A settled lease cannot be used again", func(t *testing.T) {
 		t.Parallel()
 		b, _, first := held(t)
@@ -291,6 +308,11 @@ func TestEventBodies(t *testing.T) {
 		"goes with the last history that refers to it": {func(b *bundle) error {
 			must(t, b.store.DeleteWebhook(ctx, b.owner, id('h', 1)))
 			return b.store.DeleteWebhook(ctx, b.owner, id('h', 2))
+		}, false},
+		"goes with its form": {func(b *bundle) error {
+			must(t, b.store.TrashForm(ctx, b.owner, b.form, start))
+			_, err := b.store.Sweep(ctx, storage.SweepParams{TrashBefore: start.Add(time.Second), Max: 1})
+			return err
 		}, false},
 		"goes with its submission": {func(b *bundle) error {
 			return b.store.DeleteSubmission(ctx, b.owner, b.form, id('s', 1))

@@ -1,0 +1,81 @@
+package handler
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/go-chi/chi/v5"
+)
+
+func TestThePathBelowTheBasePath(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		baseURL, basePath string
+		path, want        string
+	}{
+		{"", "/v1", "/v1/me", "/me"},
+		{"", "/v1", "/me", "/me"}, // the host stripped the prefix
+		{"", "/v1", "/v1/forms/5f/blocks/a%2Fb", "/forms/5f/blocks/a%2Fb"},
+		{"", "/v1", "/v1/v1/me", "/v1/v1/me"},
+		{"", "/v1", "/v1me", "/v1me"},
+		{"/api", "/v1", "/api/v1/me", "/me"},
+		{"/api", "/v1", "/v1/me", "/me"},
+		{"https://example.com/api", "/v1", "/api/v1/me", "/me"},
+		{"https://example.com", "/v1", "/v1/me", "/me"},
+		{"", "/forms", "/forms/forms/5f", "/forms/5f"},
+		{"", "/forms", "/forms/5f", "/forms/5f"}, // stripped: a form, not the prefix
+		{"", "/api/forms", "/api/forms/me", "/me"},
+		{"", "", "/me", "/me"},
+		{"", "/v1", "/v1/me/", ""},
+		{"", "/v1", "/v1//me", ""},
+		{"", "/v1", "/v1/forms/../me", ""},
+		{"", "/v1", "/v1/./me", ""},
+		{"", "/v1", "/", ""},
+		{"", "/v1", "/v1", "/v1"},
+		{"", "/v1", "/v1/forms/5f/blocks/%2E%2E", "/forms/5f/blocks/%2E%2E"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		u, err := r.URL.Parse("http://example.com")
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Path, err = unescape(c.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.RawPath = c.path
+		r.URL = u
+		if got := newMount(c.baseURL, c.basePath, operations()).path(r); got != c.want {
+			t.Errorf("base URL %q, base path %q: %s is %q, want %q", c.baseURL, c.basePath, c.path, got, c.want)
+		}
+	}
+}
+
+func unescape(path string) (string, error) {
+	r, err := http.NewRequest(http.MethodGet, "http://example.com"+path, nil)
+	if err != nil {
+		return "", err
+	}
+	return r.URL.Path, nil
+}
+
+func FuzzThePathBelowTheBasePath(f *testing.F) {
+	for _, path := range []string{"/v1/me", "/me", "//", "/v1/forms/%2e%2e", "/v1/forms/a%2Fb/blocks/..", ""} {
+		f.Add(path, "/v1/forms")
+	}
+	m := newMount("/api", "/v1", operations())
+	f.Fuzz(func(t *testing.T, path, routePath string) {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.URL.Path, r.URL.RawPath = path, path
+		rctx := chi.NewRouteContext()
+		rctx.RoutePath = routePath
+		for _, r := range []*http.Request{r, r.WithContext(contextWith(r, rctx))} {
+			got := m.path(r)
+			if got != "" && (got[0] != '/' || strings.Contains(got, "//") || strings.HasSuffix(got, "/")) {
+				t.Fatalf("%q below a router at %q gives the unclean path %q", path, routePath, got)
+			}
+		}
+	})
+}

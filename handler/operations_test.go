@@ -1,0 +1,116 @@
+package handler
+
+import (
+	"encoding/json"
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// described is what the description says of an operation, in the terms of the
+// table.
+func described(t *testing.T) map[string]string {
+	t.Helper()
+	var document struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(schema.OpenAPI(), &document); err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]string{}
+	for path, members := range document.Paths {
+		for method, raw := range members {
+			if method == "parameters" {
+				continue
+			}
+			var op struct {
+				OperationID string
+				Security    []map[string][]string
+			}
+			if err := json.Unmarshal(raw, &op); err != nil {
+				t.Fatal(err)
+			}
+			rows[op.OperationID] = row(method, strings.TrimPrefix(path, "/v1"), op.Security)
+		}
+	}
+	return rows
+}
+
+func row(method, path string, security []map[string][]string) string {
+	scopes := map[string]bool{}
+	for _, alternative := range security {
+		for _, names := range alternative {
+			scopes[strings.Join(names, " ")] = true
+		}
+	}
+	var list []string
+	for s := range scopes {
+		list = append(list, "scope("+s+")")
+	}
+	sort.Strings(list)
+	return strings.ToUpper(method) + " " + path + " " + strings.Join(list, ", ")
+}
+
+func TestTheTableAndTheDescriptionAreOne(t *testing.T) {
+	t.Parallel()
+	table := map[string]string{}
+	for _, op := range operations() {
+		security := []map[string][]string{{"ApiKey": {string(op.scope)}}}
+		if op.public {
+			security = nil
+		}
+		if _, twice := table[op.id]; twice {
+			t.Errorf("%s is there twice", op.id)
+		}
+		table[op.id] = row(op.method, op.path, security)
+	}
+	if len(table) != 29 {
+		t.Errorf("%d operations, want 29", len(table))
+	}
+	if diff := cmp.Diff(described(t), table); diff != "" {
+		t.Errorf("description (-) and table (+) differ:\n%s", diff)
+	}
+}
+
+func TestTheErrorCatalogueAndTheDescriptionAreOne(t *testing.T) {
+	t.Parallel()
+	var document struct {
+		Codes      map[string]int `json:"x-error-codes"`
+		Components struct {
+			Schemas struct {
+				Error struct {
+					Properties struct {
+						Type struct{ Enum []string }
+						Code struct{ Enum []string }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(schema.OpenAPI(), &document); err != nil {
+		t.Fatal(err)
+	}
+	codes, kinds := map[string]int{}, map[string]bool{}
+	for _, e := range []*apiError{
+		errMalformedJSON, errMethodNotAllowed, errBodyTooLarge, errUnsupportedMedia, errInvalidAPIKey,
+		errInsufficientScope, errOwnerRequired, errNotFound, errWorkspaceLimit, errBlockExists,
+		errRevisionMismatch, errValidation, errInvalidCursor, errURLRejected, errRateLimited, errInternal, errUnavailable,
+	} {
+		codes[e.code] = e.status
+		kinds[e.kind] = true
+	}
+	if diff := cmp.Diff(document.Codes, codes); diff != "" {
+		t.Errorf("x-error-codes (-) and catalogue (+) differ:\n%s", diff)
+	}
+	describedKinds := map[string]bool{}
+	for _, kind := range document.Components.Schemas.Error.Properties.Type.Enum {
+		describedKinds[kind] = true
+	}
+	if diff := cmp.Diff(describedKinds, kinds); diff != "" {
+		t.Errorf("error types described (-) and used (+) differ:\n%s", diff)
+	}
+}
