@@ -108,6 +108,9 @@ func (r *run) claimed(out claimed) []storage.Delivery {
 	}
 	for id, s := range r.destinations {
 		s.hungry = out.params.Held[id]+brought[id] >= out.params.PerWebhook
+		if brought[id] == 0 {
+			r.forget(id)
+		}
 	}
 	c.timer.Reset(r.d.poll())
 	return out.deliveries

@@ -301,6 +301,14 @@ func (r *run) release(del storage.Delivery) {
 	r.add(storage.Result{Lease: del.Lease})
 }
 
+// forget drops what is known about a webhook when the store knows as much. A
+// claim under way may have read the store before that.
+func (r *run) forget(id storage.ID) {
+	if s := r.destinations[id]; s.inFlight == 0 && s.unsaved == 0 && !r.claims.active {
+		delete(r.destinations, id)
+	}
+}
+
 // leaseFor is how long a claim holds.
 func (d *Dispatcher) leaseFor() time.Duration { return 2*d.config.Timeout + leaseMargin }
 

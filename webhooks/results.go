@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -99,6 +100,12 @@ func (r *run) write(ctx context.Context, batch []storage.Result) written {
 func (r *run) written(out written) {
 	w := &r.results
 	w.active = false
+	if len(out.batch) == 1 && errors.Is(out.err, storage.ErrInvalidValue) {
+		// It will never be accepted. Its delivery is repeated when the lease runs out.
+		r.d.log.Error("webhook result is refused by the store", "cause", out.err,
+			"webhook", out.batch[0].Lease.WebhookID.String(), "event", out.batch[0].Lease.EventID.String())
+		out.err = nil
+	}
 	if out.err != nil {
 		// To the end of the queue and in smaller batches, so that a result which the
 		// store refuses does not hold back the others.
@@ -122,11 +129,8 @@ func (r *run) written(out written) {
 	}
 	for _, result := range out.batch {
 		id := result.Lease.WebhookID
-		s := r.destinations[id]
-		s.unsaved--
-		if s.unsaved == 0 && s.inFlight == 0 {
-			delete(r.destinations, id)
-		}
+		r.destinations[id].unsaved--
+		r.forget(id)
 	}
 }
 

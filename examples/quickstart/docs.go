@@ -122,6 +122,7 @@ type docsOperation struct {
 type docsMessage struct {
 	Status, Description string
 	Schema              *node
+	Members             *node // of a request body: the schema itself
 	Examples            []docsExample
 }
 
@@ -159,6 +160,10 @@ func (d document) addOperations(v *docsView, path string, item pathItem, group s
 		}
 		if m.RequestBody != nil {
 			body := newDocsMessage("", *m.RequestBody)
+			if body.Schema != nil {
+				members := resolve(*body.Schema, body.Schema.Ref, d.Components.Schemas)
+				body.Members = &members
+			}
 			op.Body = &body
 		}
 		for _, r := range m.Responses {
@@ -302,12 +307,18 @@ var (
 	blankRow = regexp.MustCompile(`\n\s*\n`)
 )
 
+// inline renders one line of text with `code` in it. Everything is escaped before
+// any tag is added.
+func inline(text string) template.HTML {
+	return template.HTML(codeSpan.ReplaceAllString(html.EscapeString(text), "<code>$1</code>")) //nolint:gosec // escaped
+}
+
 // prose renders the little Markdown that descriptions use: paragraphs, headings,
-// lists and `code`. Everything is escaped before any tag is added.
+// lists and `code`.
 func prose(text string) template.HTML {
 	var out strings.Builder
 	for _, part := range blankRow.Split(strings.TrimSpace(text), -1) {
-		part = codeSpan.ReplaceAllString(html.EscapeString(part), "<code>$1</code>")
+		part = string(inline(part))
 		switch {
 		case part == "":
 		case strings.HasPrefix(part, "## "):
@@ -319,5 +330,5 @@ func prose(text string) template.HTML {
 			out.WriteString("<p>" + part + "</p>")
 		}
 	}
-	return template.HTML(out.String()) //nolint:gosec // escaped above
+	return template.HTML(out.String()) //nolint:gosec // escaped by inline
 }

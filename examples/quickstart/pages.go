@@ -26,7 +26,8 @@ var templateFiles embed.FS
 // html/template escapes for the place where a value stands, so answers and labels
 // that hold markup do no harm.
 var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"prose": prose,
+	"inline": inline,
+	"prose":  prose,
 }).ParseFS(templateFiles, "templates/*.html"))
 
 // render writes a page. The template runs into a buffer first: a fault in the middle

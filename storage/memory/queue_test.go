@@ -24,7 +24,7 @@ func TestSchedule(t *testing.T) {
 			var l lane
 			all := make(map[*delivery]time.Time)
 			seconds := rapid.Int64Range(0, 9)
-			any := func(t *rapid.T) *delivery {
+			drawn := func(t *rapid.T) *delivery {
 				n := rapid.IntRange(0, 30).Draw(t, "delivery")
 				for d := range all {
 					if d.event.id == id('e', n) {
@@ -43,13 +43,13 @@ func TestSchedule(t *testing.T) {
 					n++
 				},
 				"move": func(t *rapid.T) {
-					if d := any(t); d != nil {
+					if d := drawn(t); d != nil {
 						all[d] = time.Unix(seconds.Draw(t, "due"), 0)
 						l.move(d, &l.free, all[d])
 					}
 				},
 				"remove": func(t *rapid.T) {
-					if d := any(t); d != nil {
+					if d := drawn(t); d != nil {
 						l.remove(d)
 						delete(all, d)
 					}

@@ -1,0 +1,169 @@
+package formsvc_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage/memory"
+)
+
+// exampleForm makes a service with one published form.
+func exampleForm() (*formsvc.Service, formsvc.ID) {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	ann := formsvc.User{ID: formsvc.UserIDFrom("ann"), Name: "Ann"}
+	key, err := svc.CreateKey(ctx, formsvc.KeyRequest{User: ann, Name: "k", Scopes: []formsvc.Scope{"forms:write"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	workspace, err := svc.CreateWorkspace(ctx, ann.ID, "Customers")
+	if err != nil {
+		log.Fatal(err)
+	}
+	call := func(method, path, body string) formsvc.ID {
+		r := httptest.NewRequest(method, path, strings.NewReader(body))
+		r.Header.Set("X-API-Key", key.Secret)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		svc.ServeHTTP(w, r)
+		var made struct{ ID formsvc.ID }
+		if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil {
+			log.Fatal(err)
+		}
+		return made.ID
+	}
+	form := call("POST", "/v1/forms", `{"workspace_id":"`+workspace.ID.String()+`","name":"Feedback","definition":{"blocks":[
+		{"id":"score","type":"nps","label":"Would you recommend us?","required":true},
+		{"id":"why","type":"long_text","label":"Why?"}]}}`)
+	call("PATCH", "/v1/forms/"+form.String(), `{"status":"published"}`)
+	return svc, form
+}
+
+func Example() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(context.Background())
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go svc.Dispatcher().Run(ctx) //nolint:errcheck // nil when ctx ends, and it runs only once
+
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", svc)
+	server := httptest.NewServer(mux)
+	defer server.Close()
+
+	response, err := http.Get(server.URL + "/v1/openapi.json")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer response.Body.Close()
+	fmt.Println(response.Status)
+	// Output: 200 OK
+}
+
+func ExampleService_CreateKey() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithKeyPrefix("acme"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	nextYear := time.Now().AddDate(1, 0, 0)
+	issued, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{
+		User:      formsvc.User{ID: formsvc.UserIDFrom("42"), Name: "Ann", Email: "ann@example.com"},
+		Name:      "reporting",
+		Scopes:    []formsvc.Scope{"forms:read", "submissions:read"},
+		ExpiresAt: &nextYear,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(issued.Secret[:10], len(issued.Secret)) // show it once; it is not stored
+	// Output: acme_live_ 59
+}
+
+func ExampleService_Submit() {
+	svc, form := exampleForm()
+	defer svc.Close(context.Background())
+	submission, err := svc.Submit(context.Background(), formsvc.Response{
+		FormID:         form,
+		Answers:        map[string]json.RawMessage{"score": json.RawMessage(`9`), "why": json.RawMessage(`"Quick help"`)},
+		CompletionTime: 31.5,
+		IdempotencyKey: "6f6e1c", // made when the page was shown
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(submission.Answers))
+	// Output: [{"field":{"id":"score","type":"nps","label":"Would you recommend us?"},"value":9},{"field":{"id":"why","type":"long_text","label":"Why?"},"value":"Quick help"}]
+}
+
+func ExampleAnswerError() {
+	svc, form := exampleForm()
+	defer svc.Close(context.Background())
+	_, err := svc.Submit(context.Background(), formsvc.Response{
+		FormID:  form,
+		Answers: map[string]json.RawMessage{"score": json.RawMessage(`11`), "who": json.RawMessage(`"me"`)},
+	})
+	var faults *formsvc.AnswerError
+	if errors.As(err, &faults) {
+		for _, v := range faults.Violations {
+			fmt.Println(v.Field, v.Code)
+		}
+	}
+	// Output:
+	// score OUT_OF_RANGE
+	// who UNKNOWN_FIELD
+}
+
+func ExampleUserIDFrom() {
+	fmt.Println(formsvc.UserIDFrom("9b2f3c1e-7d7e-4a51-8d0a-3c0f6b1f2a11"))
+	// Output: f70bee8e1aeaa1d4e2d6fd56
+}
+
+type sessions map[string]formsvc.Principal
+
+func (s sessions) ResolveKey(_ context.Context, token string) (formsvc.Principal, error) {
+	p, ok := s[token]
+	if !ok {
+		return formsvc.Principal{}, formsvc.ErrInvalidKey
+	}
+	return p, nil
+}
+
+func ExampleWithKeyResolver() {
+	svc, err := formsvc.New(
+		formsvc.WithStorage(memory.New()),
+		formsvc.WithKeyResolver(sessions{"s3ss10n": {
+			KeyID: "session 1", UserID: formsvc.UserIDFrom("42"), Name: "Ann", Scopes: []formsvc.Scope{"forms:read"},
+		}}),
+		formsvc.WithCredential(func(r *http.Request) string { // from a cookie of the host's
+			c, err := r.Cookie("session")
+			if err != nil {
+				return ""
+			}
+			return c.Value
+		}),
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(context.Background())
+	r := httptest.NewRequest(http.MethodGet, "/v1/me", nil)
+	r.AddCookie(&http.Cookie{Name: "session", Value: "s3ss10n"})
+	w := httptest.NewRecorder()
+	svc.ServeHTTP(w, r)
+	fmt.Println(w.Code, strings.Contains(w.Body.String(), `"name":"Ann"`))
+	// Output: 200 true
+}

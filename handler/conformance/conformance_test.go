@@ -1,0 +1,149 @@
+package conformance_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc/handler/conformance"
+)
+
+func TestCasesAreNamedOnceAndSayWhatTheyProve(t *testing.T) {
+	t.Parallel()
+	name := regexp.MustCompile(`^[a-z-]+/[a-zA-Z-]+$`)
+	seen := make(map[string]bool)
+	for _, c := range conformance.Cases() {
+		if !name.MatchString(c.Name) || seen[c.Name] {
+			t.Errorf("the name %q is not group/name, or not unique", c.Name)
+		}
+		seen[c.Name] = true
+		if len(c.Sentence) < 20 || !strings.HasSuffix(c.Sentence, ".") {
+			t.Errorf("%s: %q is no sentence", c.Name, c.Sentence)
+		}
+	}
+	if len(seen) < 100 {
+		t.Errorf("there are %d cases, many are missing", len(seen))
+	}
+}
+
+func TestSelectionsThatNameNothingAreRefused(t *testing.T) {
+	t.Parallel()
+	for name, opts := range map[string][]conformance.Option{
+		"an unknown case to skip":  {conformance.Skip("me/nothing", "reason")},
+		"an unknown group to skip": {conformance.Skip("nothing", "reason")},
+		"a part of a group's name": {conformance.Skip("webhook", "reason")},
+		"a skip without a reason":  {conformance.Skip("me", " ")},
+		"an unknown case to run":   {conformance.Only("me/nothing")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := conformance.Check(t.Context(), newTarget(t, nil), opts...); err == nil {
+				t.Error("there is no error")
+			}
+		})
+	}
+}
+
+func TestSkippedCasesTellTheirReason(t *testing.T) {
+	t.Parallel()
+	target := newTarget(t, nil)
+	target.AddMember = nil
+	report, err := conformance.Check(t.Context(), target,
+		conformance.Only("me", "workspaces/member"), conformance.Skip("me", "the host answers /me itself"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"me/fields": "the host answers /me itself", "me/each-key": "the host answers /me itself",
+		"workspaces/member": "the target offers no AddMember",
+	}
+	for _, r := range report.Results {
+		if r.Outcome != conformance.Skipped || r.Reason != want[r.Case.Name] {
+			t.Errorf("%s: %s (%q), want skipped (%q)", r.Case.Name, r.Outcome, r.Reason, want[r.Case.Name])
+		}
+	}
+	if len(report.Results) != len(want) || len(report.Failures()) != 0 {
+		t.Errorf("there are %d results and %d failures, want %d and none", len(report.Results), len(report.Failures()), len(want))
+	}
+}
+
+func TestAFaultOfTheSuiteIsToldApart(t *testing.T) {
+	t.Parallel()
+	noKeys := newTarget(t, nil)
+	noKeys.CreateKey = func(context.Context, string, []string) (string, error) { return "", errors.New("no keys today") }
+	panics := newTarget(t, nil)
+	panics.CreateKey = func(context.Context, string, []string) (string, error) { panic("no keys today") }
+	unreachable := newTarget(t, nil)
+	unreachable.URL = "http://127.0.0.1:1/v1"
+	for name, target := range map[string]conformance.Target{"an error": noKeys, "a panic": panics, "no server": unreachable} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			report, err := conformance.Check(t.Context(), target, conformance.Only("me/fields"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := report.Results[0]; got.Outcome != conformance.Broken || !strings.Contains(got.Faults[0], "suite:") {
+				t.Errorf("outcome is %s with %q, want broken by the suite", got.Outcome, got.Faults)
+			}
+		})
+	}
+	for name, change := range map[string]func(*conformance.Target){
+		"no URL":           func(t *conformance.Target) { t.URL = "" },
+		"no CreateKey":     func(t *conformance.Target) { t.CreateKey = nil },
+		"a relative URL":   func(t *conformance.Target) { t.URL = "/v1" },
+		"a trailing slash": func(t *conformance.Target) { t.URL += "/" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			target := newTarget(t, nil)
+			change(&target)
+			if _, err := conformance.Check(t.Context(), target); err == nil {
+				t.Error("there is no error")
+			}
+		})
+	}
+}
+
+func TestFaultsShowRequestAndAnswerWithoutSecrets(t *testing.T) {
+	t.Parallel()
+	var keys []string
+	target := newTarget(t, after(func(e *exchange) {
+		e.header.Set("X-Debug", e.r.Header.Get("X-Api-Key"))
+	}))
+	create := target.CreateKey
+	target.CreateKey = func(ctx context.Context, user string, scopes []string) (string, error) {
+		key, err := create(ctx, user, scopes)
+		keys = append(keys, key)
+		return key, err
+	}
+	report, err := conformance.Check(t.Context(), target, conformance.Only("me/fields"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, err := json.Marshal(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(told) + report.Results[0].String()
+	if slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(text, key) }) || len(keys) == 0 {
+		t.Errorf("the report tells a key:\n%s", text)
+	}
+	for _, want := range []string{"> GET /me", "X-Api-Key: [secret]", "< 200 OK", "contains a key", `"outcome":"failed"`, `"name":"me/fields"`} {
+		if !strings.Contains(report.Results[0].String()+strings.ReplaceAll(string(told), `\u003e`, ">"), want) {
+			t.Errorf("the report does not tell %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestACancelledRunEnds(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := conformance.Check(ctx, newTarget(t, nil)); !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v, want context.Canceled", err)
+	}
+}

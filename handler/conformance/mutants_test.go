@@ -1,0 +1,362 @@
+package conformance_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/conformance"
+	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
+	"github.com/formsvc/formsvc/storage/memory"
+)
+
+// exchange is one request on its way through a broken service. A mutant changes
+// the request, asks the real service, and changes the answer.
+type exchange struct {
+	r       *http.Request
+	body    []byte
+	service http.Handler
+
+	status int
+	header http.Header
+	answer []byte
+}
+
+// ask lets the real service answer.
+func (e *exchange) ask() {
+	r := e.r.Clone(e.r.Context())
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(e.body)), int64(len(e.body))
+	rec := httptest.NewRecorder()
+	e.service.ServeHTTP(rec, r)
+	e.status, e.header, e.answer = rec.Code, rec.Header(), rec.Body.Bytes()
+}
+
+// is tells whether the request has this method and a path with this end.
+func (e *exchange) is(method, end string) bool {
+	return e.r.Method == method && strings.HasSuffix(e.r.URL.Path, end)
+}
+
+// edit changes the answer's body when it is a JSON object.
+func (e *exchange) edit(change func(o map[string]any)) {
+	var o map[string]any
+	if json.Unmarshal(e.answer, &o) != nil {
+		return
+	}
+	change(o)
+	e.answer, _ = json.Marshal(o)
+	e.header.Del("Content-Length")
+}
+
+// mutant is one way in which a service may be broken, and the case that must
+// notice.
+type mutant struct {
+	name   string
+	notice string
+	serve  func(e *exchange)
+}
+
+// after is a mutant that changes answers only.
+func after(change func(e *exchange)) func(*exchange) {
+	return func(e *exchange) {
+		e.ask()
+		change(e)
+	}
+}
+
+func without(header string) func(*exchange) {
+	return after(func(e *exchange) { e.header.Del(header) })
+}
+
+func mutants() []mutant {
+	return []mutant{
+		{"no request id", "me/fields", without("X-Request-Id")},
+		{"a request id of its own", "request-id/supplied", after(func(e *exchange) { e.header.Set("X-Request-Id", "mine") })},
+		{"any request id is taken", "request-id/replaced", after(func(e *exchange) {
+			if id := e.r.Header.Get("X-Request-Id"); id != "" {
+				e.header.Set("X-Request-Id", id)
+			}
+		})},
+		{"answers may be stored", "me/fields", without("Cache-Control")},
+		{"no WWW-Authenticate", "auth/same-answer", without("WWW-Authenticate")},
+		{"no Allow", "routing/allow", without("Allow")},
+		{"no ETag", "revisions/etag", without("Etag")},
+		{"no Location", "forms/create", without("Location")},
+		{"a weak ETag", "revisions/etag", after(func(e *exchange) {
+			if tag := e.header.Get("Etag"); tag != "" {
+				e.header.Set("Etag", "W/"+tag)
+			}
+		})},
+		{"plain text", "me/fields", after(func(e *exchange) { e.header.Set("Content-Type", "text/plain") })},
+		{"200 for what was created", "workspaces/create", after(func(e *exchange) {
+			if e.status == http.StatusCreated {
+				e.status = http.StatusOK
+			}
+		})},
+		{"a member that is not specified", "me/fields", after(func(e *exchange) {
+			e.edit(func(o map[string]any) { o["extra"] = 1 })
+		})},
+		{"a missing member", "workspaces/create", after(func(e *exchange) {
+			e.edit(func(o map[string]any) { delete(o, "public_id") })
+		})},
+		{"another request id in the body", "auth/required", after(func(e *exchange) {
+			if e.status >= 400 {
+				e.edit(func(o map[string]any) { o["request_id"] = "other" })
+			}
+		})},
+		{"another type of error", "auth/required", after(func(e *exchange) {
+			if e.status >= 400 {
+				e.edit(func(o map[string]any) { o["type"] = "error" })
+			}
+		})},
+		{"details in reverse", "definitions/all-at-once", after(func(e *exchange) {
+			e.edit(func(o map[string]any) {
+				if details, ok := o["details"].([]any); ok {
+					slices.Reverse(details)
+				}
+			})
+		})},
+		{"the first fault only", "definitions/all-at-once", after(func(e *exchange) {
+			e.edit(func(o map[string]any) {
+				if details, ok := o["details"].([]any); ok {
+					o["details"] = details[:1]
+				}
+			})
+		})},
+		{"fractions of seconds", "workspaces/create", after(func(e *exchange) {
+			e.answer = bytes.ReplaceAll(e.answer, []byte(`Z","updated_at"`), []byte(`.5Z","updated_at"`))
+			e.header.Del("Content-Length")
+		})},
+		{"upper-case ids", "routing/upper-case-ids", after(func(e *exchange) {
+			e.edit(func(o map[string]any) {
+				if id, ok := o["id"].(string); ok && e.r.Method == http.MethodGet {
+					o["id"] = strings.ToUpper(id)
+				}
+			})
+		})},
+		{"another tenant's form", "isolation/getForm", leaky()},
+		{"forbidden instead of not found", "isolation/updateForm", after(func(e *exchange) {
+			if e.is(http.MethodPatch, "") && e.status == http.StatusNotFound {
+				e.edit(func(o map[string]any) { o["message"] = "This form is not yours: " + e.r.URL.Path })
+			}
+		})},
+		{"If-Match ignored", "revisions/if-match-fails", func(e *exchange) { e.r.Header.Del("If-Match"); e.ask() }},
+		{"If-Match ignored in a race", "concurrency/if-match", func(e *exchange) { e.r.Header.Del("If-Match"); e.ask() }},
+		{"no current ETag with 412", "revisions/if-match-fails", after(func(e *exchange) {
+			if e.status == http.StatusPreconditionFailed {
+				e.header.Del("Etag")
+			}
+		})},
+		{"the body before the key", "order/key-before-body", bodyFirst(false)},
+		{"the body before the scope", "order/scope-before-body", bodyFirst(true)},
+		{"a scope that is not asked for", "scope/getForm", after(func(e *exchange) {
+			if e.status == http.StatusForbidden {
+				e.status = http.StatusOK
+			}
+		})},
+		{"the scope is not named", "scope/createForm", after(func(e *exchange) {
+			if e.status == http.StatusForbidden {
+				e.edit(func(o map[string]any) { o["message"] = "no" })
+			}
+		})},
+		{"keys in the query", "auth/query", func(e *exchange) {
+			if key := e.r.URL.Query().Get("api_key"); key != "" {
+				e.r.Header.Set("X-Api-Key", key)
+			}
+			e.ask()
+		}},
+		{"the first of two keys", "auth/twice", func(e *exchange) {
+			if keys := e.r.Header.Values("X-Api-Key"); len(keys) > 1 {
+				e.r.Header.Set("X-Api-Key", keys[0])
+			}
+			e.ask()
+		}},
+		{"a redirect to the path without a slash", "routing/trailing-slash", func(e *exchange) {
+			e.ask()
+			if strings.HasSuffix(e.r.URL.Path, "/") {
+				e.status, e.answer = http.StatusMovedPermanently, nil
+				e.header = http.Header{"Location": {strings.TrimSuffix(e.r.URL.Path, "/")}}
+			}
+		}},
+		{"no HEAD", "routing/head", func(e *exchange) {
+			if e.ask(); e.r.Method == http.MethodHead {
+				e.status = http.StatusMethodNotAllowed
+			}
+		}},
+		{"the last duplicate member counts", "bodies/duplicate-members", func(e *exchange) {
+			var v any
+			if json.Unmarshal(e.body, &v) == nil && e.r.Method != http.MethodGet && v != nil {
+				e.body, _ = json.Marshal(v)
+			}
+			e.ask()
+		}},
+		{"trailing data is ignored", "bodies/hostile", func(e *exchange) {
+			var v json.RawMessage
+			if json.NewDecoder(bytes.NewReader(e.body)).Decode(&v) == nil {
+				e.body = v
+			}
+			e.ask()
+		}},
+		{"unknown members are dropped", "bodies/unknown-members", func(e *exchange) {
+			var o map[string]any
+			if json.Unmarshal(e.body, &o) == nil && o["nothing"] != nil {
+				delete(o, "nothing")
+				e.body, _ = json.Marshal(o)
+			}
+			e.ask()
+		}},
+		{"any Content-Type", "bodies/content-type", func(e *exchange) {
+			if len(e.body) > 0 {
+				e.r.Header.Set("Content-Type", "application/json")
+			}
+			e.ask()
+		}},
+		{"pages lose a record", "paging/forms-walk", after(func(e *exchange) {
+			if e.is(http.MethodGet, "/forms") {
+				e.edit(func(o map[string]any) {
+					if items, ok := o["items"].([]any); ok && len(items) > 2 {
+						o["items"] = items[1:]
+					}
+				})
+			}
+		})},
+		{"pages that overlap", "paging/workspaces-walk", after(func(e *exchange) {
+			if e.is(http.MethodGet, "/workspaces") && e.r.URL.Query().Get("cursor") != "" {
+				e.edit(func(o map[string]any) {
+					if items, ok := o["items"].([]any); ok && len(items) > 0 {
+						o["items"] = append([]any{items[0]}, items...)
+					}
+				})
+			}
+		})},
+		{"a bad cursor is the first page", "paging/workspaces-cursor", func(e *exchange) {
+			if e.ask(); bytes.Contains(e.answer, []byte("INVALID_CURSOR")) {
+				e.r.URL.RawQuery = ""
+				e.ask()
+			}
+		}},
+		{"a signing secret in an answer", "webhooks/secret", after(func(e *exchange) {
+			var o struct {
+				Secret string `json:"signing_secret"`
+			}
+			if json.Unmarshal(e.body, &o) == nil && o.Secret != "" {
+				e.header.Set("X-Debug", o.Secret)
+			}
+		})},
+		{"private destinations", "webhooks/url-rejected", func(e *exchange) {
+			e.body = bytes.ReplaceAll(e.body, []byte("http://10.0.0.1/"), []byte("http://93.184.215.14/"))
+			e.ask()
+		}},
+		{"an operation that is not described", "description/content", after(func(e *exchange) {
+			if e.is(http.MethodGet, "/openapi.json") {
+				e.edit(func(o map[string]any) { delete(o["paths"].(map[string]any), "/v1/me") })
+			}
+		})},
+		{"a Host in links", "mounting/host-header", after(func(e *exchange) {
+			if location := e.header.Get("Location"); location != "" {
+				e.header.Set("Location", "http://"+e.r.Host+location)
+			}
+		})},
+		{"a server error", "forms/list", after(func(e *exchange) {
+			if e.is(http.MethodGet, "/forms") {
+				e.status = http.StatusInternalServerError
+			}
+		})},
+		{"a delete that does nothing", "forms/delete", func(e *exchange) {
+			if e.r.Method == http.MethodDelete {
+				e.r.Method = http.MethodHead
+				e.ask()
+				e.status, e.answer = http.StatusNoContent, nil
+				return
+			}
+			e.ask()
+		}},
+	}
+}
+
+// leaky reads a form with the key that made it, whoever asks.
+func leaky() func(*exchange) {
+	var owners sync.Map
+	return func(e *exchange) {
+		if owner, ok := owners.Load(e.r.URL.Path[strings.LastIndex(e.r.URL.Path, "/")+1:]); ok && e.r.Method == http.MethodGet {
+			e.r.Header.Set("X-Api-Key", owner.(string))
+		}
+		e.ask()
+		var o struct{ ID string }
+		if e.is(http.MethodPost, "/forms") && json.Unmarshal(e.answer, &o) == nil {
+			owners.Store(o.ID, e.r.Header.Get("X-Api-Key"))
+		}
+	}
+}
+
+// bodyFirst looks at the body before anything else, or only behind a good key.
+func bodyFirst(keyed bool) func(*exchange) {
+	return func(e *exchange) {
+		e.ask()
+		if len(e.body) == 0 || json.Valid(e.body) || (keyed && e.status == http.StatusUnauthorized) {
+			return
+		}
+		e.status = http.StatusBadRequest
+		e.edit(func(o map[string]any) {
+			o["type"], o["code"], o["status"] = "request_error", "MALFORMED_JSON", http.StatusBadRequest
+		})
+	}
+}
+
+// newTarget serves a service through a mutant; nil serves it as it is.
+func newTarget(t *testing.T, serve func(*exchange)) conformance.Target {
+	t.Helper()
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit())
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if serve == nil {
+			svc.ServeHTTP(w, r)
+			return
+		}
+		e := &exchange{r: r, service: svc}
+		e.body, _ = io.ReadAll(r.Body)
+		serve(e)
+		for name, values := range e.header {
+			w.Header()[name] = values
+		}
+		w.WriteHeader(e.status)
+		if r.Method != http.MethodHead {
+			_, _ = w.Write(e.answer)
+		}
+	}))
+	t.Cleanup(srv.Close)
+	target := servicetarget.New(svc, srv.URL+"/v1")
+	target.RawPaths = true
+	return target
+}
+
+func TestEveryMutantIsNoticedByItsCase(t *testing.T) {
+	t.Parallel()
+	for _, m := range mutants() {
+		t.Run(m.name, func(t *testing.T) {
+			t.Parallel()
+			report, err := conformance.Check(t.Context(), newTarget(t, m.serve), conformance.Only(m.notice))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := report.Results[0]; len(report.Results) != 1 || got.Outcome != conformance.Failed {
+				t.Errorf("%s: outcome is %s, want failed\n%s", m.notice, got.Outcome, got)
+			}
+			report, err = conformance.Check(t.Context(), newTarget(t, after(func(*exchange) {})), conformance.Only(m.notice))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := report.Results[0]; got.Outcome != conformance.Passed {
+				t.Errorf("%s on a service that is not broken: outcome is %s, want passed\n%s", m.notice, got.Outcome, got)
+			}
+		})
+	}
+}

@@ -1,0 +1,208 @@
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func accessMutants() []mutant {
+	var isolation, contexts []string
+	for _, op := range actorOperations() {
+		isolation = append(isolation, "isolation/"+op.name)
+		contexts = append(contexts, "contexts/"+op.name)
+	}
+	for _, op := range hostOperations() {
+		contexts = append(contexts, "contexts/"+op.name)
+	}
+	isolation = append(isolation, "isolation/lists_hold_own", "isolation/former_member", "isolation/former_owner",
+		"isolation/moved_form", "isolation/move_into_foreign", "isolation/own_revision_of_foreign", "members/access")
+	contexts = append(contexts, "form_for_key/ended_context")
+	return []mutant{
+		{"does for anybody what it does for the host", isolation,
+			func(s storage.Storage) storage.Storage { return blind{s} }},
+		{"ignores a cancelled context", contexts,
+			func(s storage.Storage) storage.Storage { return detached{s} }},
+		{"reports a cancelled context after the work is done", []string{"contexts/submit", "contexts/finish_deliveries"},
+			func(s storage.Storage) storage.Storage { return lateContext{s} }},
+		{"takes the lease and then reports the cancelled context", []string{"contexts/claim_deliveries"},
+			func(s storage.Storage) storage.Storage { return lateContext{s} }},
+		{"answers its own error for a cancelled context", []string{"contexts/form"},
+			func(s storage.Storage) storage.Storage { return ownContextError{s} }},
+		{"shows a foreign webhook", []string{"isolation/webhook"},
+			func(s storage.Storage) storage.Storage { return foreignWebhook{s} }},
+		{"takes the zero actor for the host", []string{"isolation/forms", "isolation/lists_hold_own"},
+			func(s storage.Storage) storage.Storage { return zeroIsHost{s} }},
+		{"lets a member act as the owner", []string{"workspaces/member_is_not_owner", "isolation/update_workspace"},
+			func(s storage.Storage) storage.Storage { return memberIsOwner{s} }},
+		{"lets anybody revoke a key", []string{"isolation/foreign_key", "keys/revoke_unknown"},
+			func(s storage.Storage) storage.Storage { return &anybodyRevokes{Storage: s} }},
+		{"forgets to make the previous owner a member", []string{"workspaces/hand_over"},
+			func(s storage.Storage) storage.Storage { return dropsOwner{s} }},
+		{"finds a submission through any form", []string{"submissions/unknown", "isolation/submission_through_own_form"},
+			func(s storage.Storage) storage.Storage { return &anyForm{Storage: s} }},
+		{"creates workspaces one beyond the limit", []string{"workspaces/create_limit", "concurrency/create_workspace_limit"},
+			func(s storage.Storage) storage.Storage { return oneMore{s} }},
+		{"creates webhooks one beyond the limit", []string{"webhooks/create_limit", "concurrency/create_webhook_limit"},
+			func(s storage.Storage) storage.Storage { return oneMore{s} }},
+		{"creates keys one beyond the limit", []string{"keys/create_limit", "keys/limit_counts_active", "concurrency/create_key_limit"},
+			func(s storage.Storage) storage.Storage { return oneMore{s} }},
+		{"counts keys before it adds one, in two steps", []string{"concurrency/create_key_limit"},
+			func(s storage.Storage) storage.Storage { return twoSteps{s, newRendezvous(50)} }},
+		{"lists members in the order in which they came", []string{"members/list"},
+			func(s storage.Storage) storage.Storage { return descendingMembers{s} }},
+	}
+}
+
+// lateContext looks at the context when it is too late.
+type lateContext struct{ storage.Storage }
+
+func (m lateContext) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	s, replayed, err := m.Storage.Submit(context.WithoutCancel(ctx), n)
+	return s, replayed, errors.Join(err, ctx.Err())
+}
+
+func (m lateContext) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+	fenced, err := m.Storage.FinishDeliveries(context.WithoutCancel(ctx), done, keep)
+	return fenced, errors.Join(err, ctx.Err())
+}
+
+func (m lateContext) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
+	got, err := m.Storage.ClaimDeliveries(context.WithoutCancel(ctx), p)
+	return got, errors.Join(err, ctx.Err())
+}
+
+type ownContextError struct{ storage.Storage }
+
+func (m ownContextError) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
+	if ctx.Err() != nil {
+		return storage.Form{}, storage.ErrUnavailable
+	}
+	return m.Storage.Form(ctx, who, id)
+}
+
+type foreignWebhook struct{ storage.Storage }
+
+func (m foreignWebhook) Webhook(ctx context.Context, _ storage.Actor, id storage.ID) (storage.Webhook, error) {
+	return m.Storage.Webhook(ctx, storage.AsHost(), id)
+}
+
+type zeroIsHost struct{ storage.Storage }
+
+func (m zeroIsHost) Forms(ctx context.Context, who storage.Actor, q storage.FormQuery) ([]storage.Form, error) {
+	if who == (storage.Actor{}) {
+		who = storage.AsHost()
+	}
+	return m.Storage.Forms(ctx, who, q)
+}
+
+type memberIsOwner struct{ storage.Storage }
+
+func (m memberIsOwner) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
+	if _, err := m.Workspace(ctx, who, id); err != nil {
+		return storage.Workspace{}, err
+	}
+	return m.Storage.UpdateWorkspace(ctx, storage.AsHost(), id, c)
+}
+
+// anybodyRevokes finds the key's user by itself.
+type anybodyRevokes struct {
+	storage.Storage
+	users sync.Map
+}
+
+func (m *anybodyRevokes) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, max int) error {
+	m.users.Store(k.ID, u.ID)
+	return m.Storage.CreateKey(ctx, u, k, hash, max)
+}
+
+func (m *anybodyRevokes) RevokeKey(ctx context.Context, user, key storage.ID, when time.Time) error {
+	if u, ok := m.users.Load(key); ok {
+		user = u.(storage.ID)
+	}
+	return m.Storage.RevokeKey(ctx, user, key, when)
+}
+
+type dropsOwner struct{ storage.Storage }
+
+func (m dropsOwner) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
+	before, _ := m.Workspace(ctx, who, id)
+	got, err := m.Storage.UpdateWorkspace(ctx, who, id, c)
+	if err == nil && before.OwnerID != got.OwnerID {
+		err = m.SetMember(ctx, id, before.OwnerID, false)
+	}
+	return got, err
+}
+
+// anyForm finds the form of a submission by itself.
+type anyForm struct {
+	storage.Storage
+	forms sync.Map
+}
+
+func (m *anyForm) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	m.forms.Store(n.Submission.ID, n.Submission.FormID)
+	return m.Storage.Submit(ctx, n)
+}
+
+func (m *anyForm) Submission(ctx context.Context, who storage.Actor, form, id storage.ID) (storage.Submission, error) {
+	if _, err := m.Form(ctx, who, form); err != nil {
+		return storage.Submission{}, err
+	}
+	if f, ok := m.forms.Load(id); ok {
+		return m.Storage.Submission(ctx, storage.AsHost(), f.(storage.ID), id)
+	}
+	return m.Storage.Submission(ctx, who, form, id)
+}
+
+// oneMore lets every limit be passed by one.
+type oneMore struct{ storage.Storage }
+
+func more(limit int) int {
+	if limit < 1 {
+		return limit
+	}
+	return limit + 1
+}
+
+func (m oneMore) CreateWorkspace(ctx context.Context, w storage.Workspace, max int) error {
+	return m.Storage.CreateWorkspace(ctx, w, more(max))
+}
+
+func (m oneMore) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, max int) error {
+	return m.Storage.CreateWebhook(ctx, who, w, more(max))
+}
+
+func (m oneMore) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, max int) error {
+	return m.Storage.CreateKey(ctx, u, k, hash, more(max))
+}
+
+// twoSteps counts the keys, and by the time it adds one, others have too.
+type twoSteps struct {
+	storage.Storage
+	callers *rendezvous
+}
+
+func (m twoSteps) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, max int) error {
+	keys, err := m.Keys(ctx, u.ID)
+	if err != nil {
+		return err
+	}
+	m.callers.meet()
+	if len(keys) >= max {
+		return storage.ErrLimitReached
+	}
+	return m.Storage.CreateKey(ctx, u, k, hash, 0)
+}
+
+type descendingMembers struct{ storage.Storage }
+
+func (m descendingMembers) Members(ctx context.Context, workspace storage.ID) ([]storage.ID, error) {
+	got, err := m.Storage.Members(ctx, workspace)
+	slices.Reverse(got)
+	return got, err
+}

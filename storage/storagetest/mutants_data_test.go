@@ -1,0 +1,300 @@
+package storagetest
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func dataMutants() []mutant {
+	return []mutant{
+		{"hands out its own slice", []string{"values/copies_out_submission"},
+			func(s storage.Storage) storage.Storage {
+				return &ownSlice{Storage: s, kept: map[storage.ID]storage.Submission{}}
+			}},
+		{"keeps the caller's slice", []string{"values/copies_webhook"},
+			func(s storage.Storage) storage.Storage { return &keepsSlice{Storage: s} }},
+		{"cuts times to the second", []string{"values/times", "workspaces/create_and_read"},
+			func(s storage.Storage) storage.Storage { return wrongTimes{s, wholeSeconds} }},
+		{"answers in another time zone", []string{"values/times", "workspaces/create_and_read"},
+			func(s storage.Storage) storage.Storage { return wrongTimes{s, otherZone} }},
+		{"decodes and encodes definitions", []string{"values/json_definition"},
+			func(s storage.Storage) storage.Storage { return reencodes{s} }},
+		{"does not look at IfRevision", []string{"forms/if_revision_mismatch", "concurrency/update_form_if_revision"},
+			func(s storage.Storage) storage.Storage { return noRevisionCheck{s} }},
+		{"does not tell the current revision", []string{"forms/if_revision_mismatch", "submissions/revision"},
+			func(s storage.Storage) storage.Storage { return bareMismatch{s} }},
+		{"reads a form and writes all of it back", []string{"concurrency/update_form_sections"},
+			func(s storage.Storage) storage.Storage { return lostUpdate{s, newRendezvous(6)} }},
+		{"pages by offset", []string{"paging/submissions_stable", "paging/submissions_any_position"},
+			func(s storage.Storage) storage.Storage { return offsetPages{s} }},
+		{"leaves records of the same time unordered", []string{"paging/submissions_order"},
+			func(s storage.Storage) storage.Storage { return unorderedTies{s} }},
+		{"pages by time only", []string{"paging/webhooks_order", "paging/webhooks_any_position"},
+			func(s storage.Storage) storage.Storage { return timeOnly{s} }},
+		{"returns one record more than was asked for", []string{"paging/workspaces_order", "paging/workspaces_no_limit"},
+			func(s storage.Storage) storage.Storage { return oneRecordMore{s} }},
+		{"pages each workspace apart", []string{"paging/forms_merged_order"},
+			func(s storage.Storage) storage.Storage { return unmerged{s} }},
+		{"takes Until as exclusive", []string{"submissions/since_until"},
+			func(s storage.Storage) storage.Storage { return exclusiveUntil{s} }},
+		{"lists forms with their definitions", []string{"forms/list_without_definition"},
+			func(s storage.Storage) storage.Storage { return fullLists{s} }},
+		{"shows a form in the trash by its public id", []string{"trash/hides_form"},
+			func(s storage.Storage) storage.Storage { return &visibleTrash{Storage: s} }},
+		{"restores into a workspace that is gone", []string{"trash/restore_into_gone"},
+			func(s storage.Storage) storage.Storage { return restoresAnywhere{s} }},
+		{"raises the revision of every restored form", []string{"trash/restore"},
+			func(s storage.Storage) storage.Storage { return restoreRaises{s} }},
+		{"purges forms that went to the trash too late", []string{"sweep/forms"},
+			func(s storage.Storage) storage.Storage { return sweepsMore{s, time.Microsecond, 1} }},
+		{"removes keys that ended too late", []string{"sweep/keys"},
+			func(s storage.Storage) storage.Storage { return sweepsMore{s, time.Microsecond, 1} }},
+		{"sweeps more than Max", []string{"sweep/max"},
+			func(s storage.Storage) storage.Storage { return sweepsMore{s, 0, 10} }},
+	}
+}
+
+// ownSlice keeps submissions and hands them out as they are.
+type ownSlice struct {
+	storage.Storage
+	mu   sync.Mutex
+	kept map[storage.ID]storage.Submission
+}
+
+func (m *ownSlice) Submission(ctx context.Context, who storage.Actor, form, id storage.ID) (storage.Submission, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s, ok := m.kept[id]; ok {
+		return s, nil
+	}
+	s, err := m.Storage.Submission(ctx, who, form, id)
+	if err == nil {
+		m.kept[id] = s
+	}
+	return s, err
+}
+
+// keepsSlice keeps the secret that it was given, not a copy.
+type keepsSlice struct {
+	storage.Storage
+	secret []byte
+}
+
+func (m *keepsSlice) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, max int) error {
+	m.secret = w.Secret
+	return m.Storage.CreateWebhook(ctx, who, w, max)
+}
+
+func (m *keepsSlice) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {
+	w, err := m.Storage.Webhook(ctx, who, id)
+	w.Secret = slices.Clone(m.secret)
+	return w, err
+}
+
+func wholeSeconds(t time.Time) time.Time { return t.Truncate(time.Second) }
+func otherZone(t time.Time) time.Time    { return t.In(time.FixedZone("CET", 3600)) }
+
+type wrongTimes struct {
+	storage.Storage
+	change func(time.Time) time.Time
+}
+
+func (m wrongTimes) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
+	w, err := m.Storage.Workspace(ctx, who, id)
+	w.CreatedAt = m.change(w.CreatedAt)
+	return w, err
+}
+
+type reencodes struct{ storage.Storage }
+
+func (m reencodes) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
+	f, err := m.Storage.Form(ctx, who, id)
+	var v any
+	if err == nil {
+		err = json.Unmarshal(f.Definition.Settings, &v)
+	}
+	if err == nil {
+		f.Definition.Settings, err = json.Marshal(v)
+	}
+	return f, err
+}
+
+type noRevisionCheck struct{ storage.Storage }
+
+func (m noRevisionCheck) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	c.IfRevision = nil
+	return m.Storage.UpdateForm(ctx, who, id, c)
+}
+
+type bareMismatch struct{ storage.Storage }
+
+func bare(err error) error {
+	if err != nil {
+		return storage.ErrRevisionMismatch
+	}
+	return nil
+}
+
+func (m bareMismatch) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	f, err := m.Storage.UpdateForm(ctx, who, id, c)
+	return f, bare(err)
+}
+
+func (m bareMismatch) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	s, replayed, err := m.Storage.Submit(ctx, n)
+	return s, replayed, bare(err)
+}
+
+type lostUpdate struct {
+	storage.Storage
+	callers *rendezvous
+}
+
+func (m lostUpdate) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	f, err := m.Form(ctx, who, id)
+	m.callers.meet()
+	if err != nil {
+		return f, err
+	}
+	keep := func(change *json.RawMessage, was json.RawMessage) {
+		if *change == nil {
+			*change = was
+		}
+	}
+	keep(&c.Definition.Blocks, f.Definition.Blocks)
+	keep(&c.Definition.Settings, f.Definition.Settings)
+	keep(&c.Definition.Theme, f.Definition.Theme)
+	return m.Storage.UpdateForm(ctx, who, id, c)
+}
+
+const everyRecord = 1 << 20
+
+// offsetPages takes a position for that of a record and begins again when the
+// record is gone.
+type offsetPages struct{ storage.Storage }
+
+func (m offsetPages) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) ([]storage.Submission, error) {
+	page := q.Page
+	q.Page = storage.Page{Limit: everyRecord}
+	all, err := m.Storage.Submissions(ctx, who, form, q)
+	if page.After != nil {
+		at := slices.IndexFunc(all, func(s storage.Submission) bool { return s.ID == page.After.ID })
+		all = all[at+1:]
+	}
+	return all[:min(max(page.Limit, 0), len(all))], err
+}
+
+type unorderedTies struct{ storage.Storage }
+
+func (m unorderedTies) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) ([]storage.Submission, error) {
+	all, err := m.Storage.Submissions(ctx, who, form, q)
+	slices.SortStableFunc(all, func(a, b storage.Submission) int {
+		if c := b.SubmittedAt.Compare(a.SubmittedAt); c != 0 {
+			return c
+		}
+		return compareIDs(a.ID, b.ID)
+	})
+	return all, err
+}
+
+type timeOnly struct{ storage.Storage }
+
+func (m timeOnly) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
+	if page.After != nil {
+		page.After = &storage.Position{Time: page.After.Time}
+	}
+	return m.Storage.Webhooks(ctx, who, page)
+}
+
+type oneRecordMore struct{ storage.Storage }
+
+func (m oneRecordMore) Workspaces(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Workspace, error) {
+	page.Limit++
+	return m.Storage.Workspaces(ctx, who, page)
+}
+
+// unmerged puts the forms of each workspace together.
+type unmerged struct{ storage.Storage }
+
+func (m unmerged) Forms(ctx context.Context, who storage.Actor, q storage.FormQuery) ([]storage.Form, error) {
+	all, err := m.Storage.Forms(ctx, who, q)
+	slices.SortStableFunc(all, func(a, b storage.Form) int { return compareIDs(a.WorkspaceID, b.WorkspaceID) })
+	return all, err
+}
+
+type exclusiveUntil struct{ storage.Storage }
+
+func (m exclusiveUntil) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) ([]storage.Submission, error) {
+	if !q.Until.IsZero() {
+		q.Until = q.Until.Add(-time.Microsecond)
+	}
+	return m.Storage.Submissions(ctx, who, form, q)
+}
+
+type fullLists struct{ storage.Storage }
+
+func (m fullLists) Forms(ctx context.Context, who storage.Actor, q storage.FormQuery) ([]storage.Form, error) {
+	all, err := m.Storage.Forms(ctx, who, q)
+	for i := range all {
+		all[i].Definition.Theme = json.RawMessage(`{}`)
+	}
+	return all, err
+}
+
+type visibleTrash struct {
+	storage.Storage
+	forms sync.Map
+}
+
+func (m *visibleTrash) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
+	m.forms.Store(f.PublicID, f)
+	return m.Storage.CreateForm(ctx, who, f)
+}
+
+func (m *visibleTrash) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
+	if f, ok := m.forms.Load(publicID); ok {
+		return f.(storage.Form), nil
+	}
+	return m.Storage.FormByPublicID(ctx, publicID)
+}
+
+type restoresAnywhere struct{ storage.Storage }
+
+func (m restoresAnywhere) RestoreForm(ctx context.Context, id, workspace storage.ID, when time.Time) error {
+	if workspaces, err := m.Workspaces(ctx, storage.AsHost(), storage.Page{Limit: 1}); err != nil || len(workspaces) > 0 {
+		return m.Storage.RestoreForm(ctx, id, workspace, when)
+	}
+	return nil
+}
+
+type restoreRaises struct{ storage.Storage }
+
+func (m restoreRaises) RestoreForm(ctx context.Context, id, workspace storage.ID, when time.Time) error {
+	if err := m.Storage.RestoreForm(ctx, id, workspace, when); err != nil {
+		return err
+	}
+	_, err := m.UpdateForm(ctx, storage.AsHost(), id, storage.FormChange{At: when})
+	return err
+}
+
+type sweepsMore struct {
+	storage.Storage
+	later time.Duration
+	times int
+}
+
+func (m sweepsMore) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+	if !p.TrashBefore.IsZero() {
+		p.TrashBefore = p.TrashBefore.Add(m.later)
+	}
+	if !p.KeysBefore.IsZero() {
+		p.KeysBefore = p.KeysBefore.Add(m.later)
+	}
+	p.Max *= m.times
+	return m.Storage.Sweep(ctx, p)
+}

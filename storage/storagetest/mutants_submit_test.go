@@ -1,0 +1,145 @@
+package storagetest
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func submitMutants() []mutant {
+	return []mutant{
+		{"ignores idempotency keys", []string{"submissions/idempotency_replay", "submissions/store_and_read", "concurrency/submit_idempotency"},
+			func(s storage.Storage) storage.Storage {
+				return editsSubmit{s, func(n *storage.NewSubmission) { n.IdempotencyKey = "" }}
+			}},
+		{"compares idempotency keys without their case", []string{"submissions/idempotency_by_form"},
+			func(s storage.Storage) storage.Storage {
+				return editsSubmit{s, func(n *storage.NewSubmission) { n.IdempotencyKey = string(bytes.ToLower([]byte(n.IdempotencyKey))) }}
+			}},
+		{"ignores unique answers", []string{"submissions/unique_answer", "concurrency/submit_unique_answer"},
+			func(s storage.Storage) storage.Storage {
+				return editsSubmit{s, func(n *storage.NewSubmission) { n.UniqueAnswer = nil }}
+			}},
+		{"takes a missing unique answer for an empty one", []string{"submissions/unique_answer_by_form"},
+			func(s storage.Storage) storage.Storage {
+				return editsSubmit{s, func(n *storage.NewSubmission) {
+					if n.UniqueAnswer == nil {
+						n.UniqueAnswer = []byte{}
+					}
+				}}
+			}},
+		{"ignores DueAt", []string{"submissions/queues_for_enabled"},
+			func(s storage.Storage) storage.Storage {
+				return editsSubmit{s, func(n *storage.NewSubmission) { n.DueAt = at(0) }}
+			}},
+		{"stores one submission beyond the limit", []string{"submissions/limit", "concurrency/submit_limit", "forms/full"},
+			func(s storage.Storage) storage.Storage { return looseLimit{s} }},
+		{"checks the revision before the idempotency key", []string{"submissions/idempotency_before_checks"},
+			func(s storage.Storage) storage.Storage { return revisionFirst{s} }},
+		{"accepts submissions of any revision", []string{"submissions/revision"},
+			func(s storage.Storage) storage.Storage { return anyRevision{s} }},
+		{"counts refused submissions", []string{"submissions/refused_changes_nothing", "metrics/submission_counts"},
+			func(s storage.Storage) storage.Storage { return countsRefused{s} }},
+		{"forgets submissions in the funnel", []string{"metrics/submission_counts", "concurrency/submit_counts"},
+			func(s storage.Storage) storage.Storage { return forgetfulFunnel{s} }},
+		{"takes the end of a window as inclusive", []string{"metrics/window_of_minutes", "metrics/window_of_days"},
+			func(s storage.Storage) storage.Storage { return inclusiveWindow{s} }},
+		{"adds the lifetime counters to the counts", []string{"metrics/lifetime"},
+			func(s storage.Storage) storage.Storage { return lifetimeInCounts{s} }},
+		{"removes a deleted submission from the funnel", []string{"submissions/delete_keeps_funnel"},
+			func(s storage.Storage) storage.Storage { return rewritesFunnel{s} }},
+	}
+}
+
+// editsSubmit changes what is submitted.
+type editsSubmit struct {
+	storage.Storage
+	edit func(*storage.NewSubmission)
+}
+
+func (m editsSubmit) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	m.edit(&n)
+	return m.Storage.Submit(ctx, n)
+}
+
+type looseLimit struct{ storage.Storage }
+
+func (m looseLimit) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
+	if f.Gate.ResponseLimit > 0 {
+		f.Gate.ResponseLimit++
+	}
+	return m.Storage.CreateForm(ctx, who, f)
+}
+
+type revisionFirst struct{ storage.Storage }
+
+func (m revisionFirst) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	f, err := m.Form(ctx, storage.AsHost(), n.Submission.FormID)
+	if err == nil && f.Revision != n.FormRevision {
+		return storage.Submission{}, false, &storage.RevisionError{Current: f.Revision}
+	}
+	return m.Storage.Submit(ctx, n)
+}
+
+type anyRevision struct{ storage.Storage }
+
+func (m anyRevision) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	if f, err := m.Form(ctx, storage.AsHost(), n.Submission.FormID); err == nil {
+		n.FormRevision = f.Revision
+	}
+	return m.Storage.Submit(ctx, n)
+}
+
+type countsRefused struct{ storage.Storage }
+
+func (m countsRefused) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	s, replayed, err := m.Storage.Submit(ctx, n)
+	if err != nil {
+		_ = m.CountFunnel(ctx, n.Submission.FormID, n.Submission.SubmittedAt, storage.Counts{Submissions: 1})
+	}
+	return s, replayed, err
+}
+
+type forgetfulFunnel struct{ storage.Storage }
+
+func (m forgetfulFunnel) Funnel(ctx context.Context, who storage.Actor, form storage.ID, from, to time.Time) (storage.Funnel, error) {
+	f, err := m.Storage.Funnel(ctx, who, form, from, to)
+	f.Submissions = 0
+	return f, err
+}
+
+type inclusiveWindow struct{ storage.Storage }
+
+func (m inclusiveWindow) Funnel(ctx context.Context, who storage.Actor, form storage.ID, from, to time.Time) (storage.Funnel, error) {
+	f, err := m.Storage.Funnel(ctx, who, form, from, to)
+	if !to.IsZero() {
+		last, _ := m.Storage.Funnel(ctx, who, form, to, to.Add(time.Minute))
+		f.Views += last.Views
+	}
+	return f, err
+}
+
+type lifetimeInCounts struct{ storage.Storage }
+
+func (m lifetimeInCounts) Funnel(ctx context.Context, who storage.Actor, form storage.ID, from, to time.Time) (storage.Funnel, error) {
+	f, err := m.Storage.Funnel(ctx, who, form, from, to)
+	if f.Lifetime != nil {
+		f.Views += f.Lifetime.Views
+	}
+	return f, err
+}
+
+type rewritesFunnel struct{ storage.Storage }
+
+func (m rewritesFunnel) DeleteSubmission(ctx context.Context, who storage.Actor, form, id storage.ID) error {
+	s, err := m.Submission(ctx, who, form, id)
+	if err != nil {
+		return err
+	}
+	if err := m.CountFunnel(ctx, form, s.SubmittedAt, storage.Counts{Submissions: -1}); err != nil {
+		return err
+	}
+	return m.Storage.DeleteSubmission(ctx, who, form, id)
+}
