@@ -52,9 +52,9 @@ type SubmissionStore interface {
 	// Submit stores a response. In this order, and atomically under any
 	// concurrency:
 	//
-	//  1. When the form has a submission with the idempotency key, that one is
+	//  1. ErrNotFound when there is no such form or it is in the trash.
+	//  2. When the form has a submission with the idempotency key, that one is
 	//     returned with replayed true, and nothing changes.
-	//  2. ErrNotFound when there is no such form or it is in the trash.
 	//  3. A *RevisionError when FormRevision is not current.
 	//  4. ErrNotFound when the form is not published.
 	//  5. ErrLimitReached when the gate's response limit is reached.

@@ -103,7 +103,7 @@ func TestClientIsNotFooledByRebinding(t *testing.T) {
 	if err := guard.CheckHost(t.Context(), url); err != nil {
 		t.Fatalf("the first answer is public: %v", err)
 	}
-	_, err := client(t, ClientConfig{Resolver: r}).Get(url) //nolint:bodyclose // there is no response
+	_, err := client(t, ClientConfig{Resolver: r}).Get(url)
 	var refused *URLError
 	if !errors.As(err, &refused) || hits.Load() != 0 {
 		t.Errorf("error is %v, %d requests arrived", err, hits.Load())
@@ -310,7 +310,7 @@ func TestClientHasATimeout(t *testing.T) {
 		}
 	})
 	defer close(end)
-	_, err := client(t, ClientConfig{AllowedNetworks: loopback, Timeout: 50 * time.Millisecond}).Get(s.URL) //nolint:bodyclose // there is no response
+	_, err := client(t, ClientConfig{AllowedNetworks: loopback, Timeout: 50 * time.Millisecond}).Get(s.URL)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error is %v", err)
 	}

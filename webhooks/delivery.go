@@ -67,7 +67,7 @@ func (d *Dispatcher) deliver(ctx context.Context, del storage.Delivery) (out out
 	}()
 
 	resp, err := d.post(ctx, del)
-	if err != nil && context.Cause(ctx) == errStopped {
+	if err != nil && errors.Is(context.Cause(ctx), errStopped) {
 		return outcome{delivery: del}
 	}
 	var asked time.Duration

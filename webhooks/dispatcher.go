@@ -117,9 +117,9 @@ func (d *Dispatcher) Wake() {
 
 // Run delivers until ctx ends, then drains and returns nil: it claims nothing
 // more, lets requests under way end for up to 10 s, gives the rest back to the
-// queue and writes all results. A drain takes at most about 15 s beyond that of
-// a store that does not answer. Faults of the store are logged and tried again
-// after a growing pause; they never end a run.
+// queue and writes all results. That takes at most 15 s, or 25 s when the store
+// does not answer. Faults of the store are logged and tried again after a growing
+// pause; they never end a run.
 //
 // A second Run while one is active returns [ErrRunning]. After a return it may be
 // called again. Any number of dispatchers, in this or other processes, may run on
@@ -139,17 +139,19 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	}
 	r := newRun(ctx, d)
 	r.loop(ctx)
-	r.drain()
+	r.drain() //nolint:contextcheck // ctx has ended
 	return nil
 }
 
 // run is one Run of a dispatcher. Its fields belong to the goroutine that called
 // Run; all others only send it what came out, on channels with room for it.
 type run struct {
-	d    *Dispatcher
-	base context.Context // keeps the values of Run's context, never ends
+	d *Dispatcher
+	//nolint:containedctx // a run is one call of Run; this is its context without the end
+	base context.Context
 
-	posts     context.Context // ends when a stop has lasted for the grace period
+	//nolint:containedctx // ends when a stop has lasted for the grace period
+	posts     context.Context
 	stopPosts context.CancelCauseFunc
 
 	// destinations has an entry for every webhook with requests under way or
@@ -192,8 +194,8 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 // loop runs until ctx ends.
 func (r *run) loop(ctx context.Context) {
 	for ctx.Err() == nil {
-		r.startClaim()
-		r.startWrite(false)
+		r.startClaim() //nolint:contextcheck // what a run starts may end after ctx; see run.base
+		r.startWrite() //nolint:contextcheck // as above
 		select {
 		case <-ctx.Done():
 		case <-r.d.wake:
@@ -222,7 +224,7 @@ func (r *run) drain() {
 	grace := time.NewTimer(r.d.grace)
 	defer grace.Stop()
 	for r.inFlight > 0 || r.claims.active {
-		r.startWrite(false)
+		r.startWrite()
 		select {
 		case <-grace.C:
 			r.stopPosts(errStopped)

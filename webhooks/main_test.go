@@ -196,8 +196,8 @@ func (r resolver) LookupNetIP(ctx context.Context, _, host string) ([]netip.Addr
 	return out, nil
 }
 
-type noName struct{}
+type noNameError struct{}
 
-func (noName) Error() string { return "no such name" }
+func (noNameError) Error() string { return "no such name" }
 
-var errNoName = noName{}
+var errNoName = noNameError{}

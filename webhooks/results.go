@@ -56,12 +56,12 @@ func (r *run) add(result storage.Result) {
 
 // startWrite writes results when there are enough, when they have waited long
 // enough, or when nothing is under way that could add to them.
-func (r *run) startWrite(now bool) {
+func (r *run) startWrite() {
 	w := &r.results
 	if w.active || len(w.pending) == 0 || time.Now().Before(w.after) {
 		return
 	}
-	if !now && !w.due && r.inFlight > 0 && len(w.pending) < w.limit {
+	if !w.due && r.inFlight > 0 && len(w.pending) < w.limit {
 		return
 	}
 	n := min(len(w.pending), w.limit)

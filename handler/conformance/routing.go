@@ -90,6 +90,11 @@ func routingCases() []testCase {
 				lower := w.get(o.in(w)).want(http.StatusOK)
 				r := w.get(o.in(upper)).want(http.StatusOK)
 				r.same("the body", string(r.body), string(lower.body))
+				for _, id := range []string{upper.workspaceID, upper.formID, upper.webhookID, upper.submissionID} {
+					if strings.Contains(string(r.body), id) {
+						r.faultf("the id %s is printed in upper case", id)
+					}
+				}
 			}
 			r := w.get("/forms?workspace_id=" + upper.workspaceID).want(http.StatusOK)
 			r.same("the list", r.ids(), []string{w.formID})

@@ -121,6 +121,7 @@ func submitDuringDisable(b *bundle) {
 		b.nothingPending("the webhook was disabled while responses came")
 		b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(false)})
 	}
+	same(b, len(b.submissions(f.ID)), 4*16, "number of submissions")
 }
 
 func createDuringDelete(b *bundle) {

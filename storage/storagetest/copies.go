@@ -58,6 +58,7 @@ func copiesOutForm(b *bundle) {
 	check := func(what string, got storage.Form, err error) {
 		b.Helper()
 		b.ok(err, "%s", what)
+		same(b, got.ID, f.ID, "ID of what %s returned", what)
 		want := render(got)
 		spoilDefinition(got.Definition)
 		same(b, render(b.getForm(f.ID)), want, "Form after the caller overwrote what %s returned", what)

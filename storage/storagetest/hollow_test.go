@@ -2,99 +2,107 @@ package storagetest
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
 )
 
 // hollow is a store that keeps nothing and succeeds at everything.
-type hollow struct{ storage.Unimplemented }
+type hollow struct {
+	storage.Unimplemented
+	stop   func() // called when a case goes on asking for work
+	claims atomic.Int64
+}
 
-func (hollow) CreateWorkspace(context.Context, storage.Workspace, int) error { return nil }
-func (hollow) Workspace(context.Context, storage.Actor, storage.ID) (storage.Workspace, error) {
+func (*hollow) CreateWorkspace(context.Context, storage.Workspace, int) error { return nil }
+func (*hollow) Workspace(context.Context, storage.Actor, storage.ID) (storage.Workspace, error) {
 	return storage.Workspace{}, nil
 }
-func (hollow) Workspaces(context.Context, storage.Actor, storage.Page) ([]storage.Workspace, error) {
+func (*hollow) Workspaces(context.Context, storage.Actor, storage.Page) ([]storage.Workspace, error) {
 	return nil, nil
 }
-func (hollow) UpdateWorkspace(context.Context, storage.Actor, storage.ID, storage.WorkspaceChange) (storage.Workspace, error) {
+func (*hollow) UpdateWorkspace(context.Context, storage.Actor, storage.ID, storage.WorkspaceChange) (storage.Workspace, error) {
 	return storage.Workspace{}, nil
 }
-func (hollow) DeleteWorkspace(context.Context, storage.Actor, storage.ID, time.Time) error {
+func (*hollow) DeleteWorkspace(context.Context, storage.Actor, storage.ID, time.Time) error {
 	return nil
 }
-func (hollow) SetMember(context.Context, storage.ID, storage.ID, bool) error { return nil }
-func (hollow) Members(context.Context, storage.ID) ([]storage.ID, error)     { return nil, nil }
-func (hollow) CreateForm(context.Context, storage.Actor, storage.Form) error { return nil }
-func (hollow) Form(context.Context, storage.Actor, storage.ID) (storage.Form, error) {
+func (*hollow) SetMember(context.Context, storage.ID, storage.ID, bool) error { return nil }
+func (*hollow) Members(context.Context, storage.ID) ([]storage.ID, error)     { return nil, nil }
+func (*hollow) CreateForm(context.Context, storage.Actor, storage.Form) error { return nil }
+func (*hollow) Form(context.Context, storage.Actor, storage.ID) (storage.Form, error) {
 	return storage.Form{}, nil
 }
-func (hollow) FormByPublicID(context.Context, string) (storage.Form, error) {
+func (*hollow) FormByPublicID(context.Context, string) (storage.Form, error) {
 	return storage.Form{}, nil
 }
-func (hollow) Forms(context.Context, storage.Actor, storage.FormQuery) ([]storage.Form, error) {
+func (*hollow) Forms(context.Context, storage.Actor, storage.FormQuery) ([]storage.Form, error) {
 	return nil, nil
 }
-func (hollow) UpdateForm(context.Context, storage.Actor, storage.ID, storage.FormChange) (storage.Form, error) {
+func (*hollow) UpdateForm(context.Context, storage.Actor, storage.ID, storage.FormChange) (storage.Form, error) {
 	return storage.Form{}, nil
 }
-func (hollow) TrashForm(context.Context, storage.Actor, storage.ID, time.Time) error { return nil }
-func (hollow) RestoreForm(context.Context, storage.ID, storage.ID, time.Time) error  { return nil }
-func (hollow) Submit(context.Context, storage.NewSubmission) (storage.Submission, bool, error) {
+func (*hollow) TrashForm(context.Context, storage.Actor, storage.ID, time.Time) error { return nil }
+func (*hollow) RestoreForm(context.Context, storage.ID, storage.ID, time.Time) error  { return nil }
+func (*hollow) Submit(context.Context, storage.NewSubmission) (storage.Submission, bool, error) {
 	return storage.Submission{}, false, nil
 }
-func (hollow) SubmissionByKey(context.Context, storage.ID, string) (storage.Submission, error) {
+func (*hollow) SubmissionByKey(context.Context, storage.ID, string) (storage.Submission, error) {
 	return storage.Submission{}, nil
 }
-func (hollow) Submission(context.Context, storage.Actor, storage.ID, storage.ID) (storage.Submission, error) {
+func (*hollow) Submission(context.Context, storage.Actor, storage.ID, storage.ID) (storage.Submission, error) {
 	return storage.Submission{}, nil
 }
-func (hollow) Submissions(context.Context, storage.Actor, storage.ID, storage.SubmissionQuery) ([]storage.Submission, error) {
+func (*hollow) Submissions(context.Context, storage.Actor, storage.ID, storage.SubmissionQuery) ([]storage.Submission, error) {
 	return nil, nil
 }
-func (hollow) DeleteSubmission(context.Context, storage.Actor, storage.ID, storage.ID) error {
+func (*hollow) DeleteSubmission(context.Context, storage.Actor, storage.ID, storage.ID) error {
 	return nil
 }
-func (hollow) CountFunnel(context.Context, storage.ID, time.Time, storage.Counts) error { return nil }
-func (hollow) Funnel(context.Context, storage.Actor, storage.ID, time.Time, time.Time) (storage.Funnel, error) {
+func (*hollow) CountFunnel(context.Context, storage.ID, time.Time, storage.Counts) error { return nil }
+func (*hollow) Funnel(context.Context, storage.Actor, storage.ID, time.Time, time.Time) (storage.Funnel, error) {
 	return storage.Funnel{}, nil
 }
-func (hollow) SetLifetimeCounters(context.Context, storage.ID, storage.Counters) error  { return nil }
-func (hollow) CreateWebhook(context.Context, storage.Actor, storage.Webhook, int) error { return nil }
-func (hollow) Webhook(context.Context, storage.Actor, storage.ID) (storage.Webhook, error) {
+func (*hollow) SetLifetimeCounters(context.Context, storage.ID, storage.Counters) error  { return nil }
+func (*hollow) CreateWebhook(context.Context, storage.Actor, storage.Webhook, int) error { return nil }
+func (*hollow) Webhook(context.Context, storage.Actor, storage.ID) (storage.Webhook, error) {
 	return storage.Webhook{}, nil
 }
-func (hollow) Webhooks(context.Context, storage.Actor, storage.Page) ([]storage.Webhook, error) {
+func (*hollow) Webhooks(context.Context, storage.Actor, storage.Page) ([]storage.Webhook, error) {
 	return nil, nil
 }
-func (hollow) UpdateWebhook(context.Context, storage.Actor, storage.ID, storage.WebhookChange) (storage.Webhook, error) {
+func (*hollow) UpdateWebhook(context.Context, storage.Actor, storage.ID, storage.WebhookChange) (storage.Webhook, error) {
 	return storage.Webhook{}, nil
 }
-func (hollow) DeleteWebhook(context.Context, storage.Actor, storage.ID) error { return nil }
-func (hollow) Attempts(context.Context, storage.Actor, storage.ID, int) ([]storage.Attempt, error) {
+func (*hollow) DeleteWebhook(context.Context, storage.Actor, storage.ID) error { return nil }
+func (*hollow) Attempts(context.Context, storage.Actor, storage.ID, int) ([]storage.Attempt, error) {
 	return nil, nil
 }
-func (hollow) Enqueue(context.Context, storage.ID, storage.Event, time.Time) error { return nil }
-func (hollow) Redeliver(context.Context, storage.ID, storage.ID, time.Time) error  { return nil }
-func (hollow) ClaimDeliveries(context.Context, storage.ClaimParams) ([]storage.Delivery, error) {
+func (*hollow) Enqueue(context.Context, storage.ID, storage.Event, time.Time) error { return nil }
+func (*hollow) Redeliver(context.Context, storage.ID, storage.ID, time.Time) error  { return nil }
+func (h *hollow) ClaimDeliveries(context.Context, storage.ClaimParams) ([]storage.Delivery, error) {
+	if h.claims.Add(1) > 100 {
+		h.stop()
+	}
 	return nil, nil
 }
-func (hollow) FinishDeliveries(context.Context, []storage.Result, int) ([]storage.Lease, error) {
+func (*hollow) FinishDeliveries(context.Context, []storage.Result, int) ([]storage.Lease, error) {
 	return nil, nil
 }
-func (hollow) QueueStats(context.Context, time.Time) (storage.QueueStats, error) {
+func (*hollow) QueueStats(context.Context, time.Time) (storage.QueueStats, error) {
 	return storage.QueueStats{}, nil
 }
-func (hollow) CreateKey(context.Context, storage.User, storage.Key, [32]byte, int) error { return nil }
-func (hollow) KeyByHash(context.Context, [32]byte) (storage.Key, storage.User, error) {
+func (*hollow) CreateKey(context.Context, storage.User, storage.Key, [32]byte, int) error { return nil }
+func (*hollow) KeyByHash(context.Context, [32]byte) (storage.Key, storage.User, error) {
 	return storage.Key{}, storage.User{}, nil
 }
-func (hollow) Keys(context.Context, storage.ID) ([]storage.Key, error)            { return nil, nil }
-func (hollow) RevokeKey(context.Context, storage.ID, storage.ID, time.Time) error { return nil }
-func (hollow) FormForKey(context.Context, [32]byte, storage.ID) (storage.Key, storage.User, *storage.Form, error) {
+func (*hollow) Keys(context.Context, storage.ID) ([]storage.Key, error)            { return nil, nil }
+func (*hollow) RevokeKey(context.Context, storage.ID, storage.ID, time.Time) error { return nil }
+func (*hollow) FormForKey(context.Context, [32]byte, storage.ID) (storage.Key, storage.User, *storage.Form, error) {
 	return storage.Key{}, storage.User{}, nil, nil
 }
-func (hollow) TouchKeys(context.Context, map[storage.ID]time.Time) error { return nil }
-func (hollow) Sweep(context.Context, storage.SweepParams) (storage.Swept, error) {
+func (*hollow) TouchKeys(context.Context, map[storage.ID]time.Time) error { return nil }
+func (*hollow) Sweep(context.Context, storage.SweepParams) (storage.Swept, error) {
 	return storage.Swept{}, nil
 }

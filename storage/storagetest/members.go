@@ -56,6 +56,10 @@ func ownerAsMember(b *bundle) {
 	b.unchanged("SetMember true for the owner", func() {
 		b.ok(b.store.SetMember(b.ctx, w.ID, w.OwnerID, true), "SetMember true for the owner")
 	})
+	b.members(w.ID)
+	got, err := b.store.Workspace(b.ctx, storage.As(w.OwnerID), w.ID)
+	b.ok(err, "Workspace")
+	same(b, got, w, "Workspace")
 }
 
 func removeOwner(b *bundle) {

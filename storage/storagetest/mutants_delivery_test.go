@@ -25,8 +25,10 @@ func deliveryMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return silentFence{s} }},
 		{"gives the same token again", []string{"deliveries/token_rises", "deliveries/lease_expires"},
 			func(s storage.Storage) storage.Storage { return &sameToken{noFencing{Storage: s}} }},
-		{"serves the largest backlog first", []string{"deliveries/fair_batch", "deliveries/fair_turns", "deliveries/fair_to_newcomers"},
-			func(s storage.Storage) storage.Storage { return unfair{s} }},
+		{"serves the largest backlog first", []string{"deliveries/fair_batch", "deliveries/fair_to_newcomers", "deliveries/fair_past_full"},
+			func(s storage.Storage) storage.Storage { return unfair{s, largestBacklog} }},
+		{"serves one webhook until it has nothing left", []string{"deliveries/fair_turns", "deliveries/fair_over_batches"},
+			func(s storage.Storage) storage.Storage { return unfair{s, lowestWebhook} }},
 		{"ignores Held", []string{"deliveries/per_webhook", "deliveries/fair_past_full"},
 			func(s storage.Storage) storage.Storage {
 				return editsClaim{s, func(p *storage.ClaimParams) { p.Held = nil }}
@@ -40,7 +42,7 @@ func deliveryMutants() []mutant {
 				return editsClaim{s, func(p *storage.ClaimParams) { p.Now = p.Now.Add(time.Microsecond) }}
 			}},
 		{"claims the latest due first", []string{"deliveries/due_order"},
-			func(s storage.Storage) storage.Storage { return latestFirst{s} }},
+			func(s storage.Storage) storage.Storage { return unfair{s, slices.Reverse[[]storage.Delivery]} }},
 		{"forgets a pause", []string{"deliveries/pause", "deliveries/url_clears_pause", "deliveries/stats_pause"},
 			func(s storage.Storage) storage.Storage {
 				return editsFinish{s, func(r *storage.Result) { r.PausedUntil = time.Time{} }}
@@ -208,9 +210,12 @@ func (m *sameToken) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) 
 	return got, err
 }
 
-// unfair claims all there is, keeps the deliveries of the webhook with most of
-// them, and gives the rest back.
-type unfair struct{ storage.Storage }
+// unfair serves by an order of its own, over all webhooks: it claims all there
+// is, keeps the first ones and gives the rest back.
+type unfair struct {
+	storage.Storage
+	order func(all []storage.Delivery)
+}
 
 func (m unfair) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
 	most := p.Max
@@ -219,13 +224,7 @@ func (m unfair) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]s
 	if err != nil {
 		return nil, err
 	}
-	backlog := map[storage.ID]int{}
-	for _, d := range all {
-		backlog[d.Lease.WebhookID]++
-	}
-	slices.SortStableFunc(all, func(a, b storage.Delivery) int {
-		return backlog[b.Lease.WebhookID] - backlog[a.Lease.WebhookID]
-	})
+	m.order(all)
 	most = min(most, len(all))
 	var back []storage.Result
 	for _, d := range all[most:] {
@@ -235,21 +234,18 @@ func (m unfair) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]s
 	return all[:most], err
 }
 
-type latestFirst struct{ storage.Storage }
+func largestBacklog(all []storage.Delivery) {
+	backlog := map[storage.ID]int{}
+	for _, d := range all {
+		backlog[d.Lease.WebhookID]++
+	}
+	slices.SortStableFunc(all, func(a, b storage.Delivery) int {
+		return backlog[b.Lease.WebhookID] - backlog[a.Lease.WebhookID]
+	})
+}
 
-func (m latestFirst) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	most := p.Max
-	p.Max = everyRecord
-	all, err := m.Storage.ClaimDeliveries(ctx, p)
-	if err != nil || len(all) <= most {
-		return all, err
-	}
-	var back []storage.Result
-	for _, d := range all[:len(all)-most] {
-		back = append(back, storage.Result{Lease: d.Lease})
-	}
-	_, err = m.FinishDeliveries(ctx, back, 100)
-	return all[len(all)-most:], err
+func lowestWebhook(all []storage.Delivery) {
+	slices.SortStableFunc(all, func(a, b storage.Delivery) int { return compareIDs(a.Lease.WebhookID, b.Lease.WebhookID) })
 }
 
 // keepsPending says that a webhook is disabled and leaves it as it is.

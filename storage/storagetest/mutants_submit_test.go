@@ -44,8 +44,10 @@ func submitMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return countsRefused{s} }},
 		{"forgets submissions in the funnel", []string{"metrics/submission_counts", "concurrency/submit_counts"},
 			func(s storage.Storage) storage.Storage { return forgetfulFunnel{s} }},
-		{"takes the end of a window as inclusive", []string{"metrics/window_of_minutes", "metrics/window_of_days"},
+		{"takes the end of a window as inclusive", []string{"metrics/window_of_minutes"},
 			func(s storage.Storage) storage.Storage { return inclusiveWindow{s} }},
+		{"forgets counts after a year", []string{"metrics/window_of_days"},
+			func(s storage.Storage) storage.Storage { return forgetsOld{s} }},
 		{"adds the lifetime counters to the counts", []string{"metrics/lifetime"},
 			func(s storage.Storage) storage.Storage { return lifetimeInCounts{s} }},
 		{"removes a deleted submission from the funnel", []string{"submissions/delete_keeps_funnel"},
@@ -119,6 +121,15 @@ func (m inclusiveWindow) Funnel(ctx context.Context, who storage.Actor, form sto
 		f.Views += last.Views
 	}
 	return f, err
+}
+
+type forgetsOld struct{ storage.Storage }
+
+func (m forgetsOld) Funnel(ctx context.Context, who storage.Actor, form storage.ID, from, to time.Time) (storage.Funnel, error) {
+	if first := midnight(30); from.Before(first) {
+		from = first
+	}
+	return m.Storage.Funnel(ctx, who, form, from, to)
 }
 
 type lifetimeInCounts struct{ storage.Storage }

@@ -266,7 +266,8 @@ func stablePages(b *bundle, l pagedList) {
 }
 
 func limitBelowOne(b *bundle, l pagedList) {
-	l.fill()
+	all := l.fill()
+	same(b, l.page(storage.Page{Limit: 1}), all[:1], "a page with a limit of 1")
 	for _, limit := range []int{0, -1} {
 		same(b, l.page(storage.Page{Limit: limit}), nil, "a page with a limit of %d", limit)
 	}

@@ -155,8 +155,11 @@ func submitLimit(b *bundle) {
 }
 
 func submitClosed(b *bundle) {
-	b.submit(b.anyForm(func(f *storage.Form) { f.Gate.Closed = true }))
-	b.submit(b.anyForm(func(f *storage.Form) { f.Gate.CloseAt = at(-time.Hour) }))
+	for _, gate := range []storage.Gate{{Closed: true}, {CloseAt: at(-time.Hour)}} {
+		f := b.anyForm(func(f *storage.Form) { f.Gate = gate })
+		b.submit(f)
+		same(b, len(b.submissions(f.ID)), 1, "number of submissions")
+	}
 }
 
 func submitUnique(b *bundle) {
@@ -178,6 +181,7 @@ func uniqueByForm(b *bundle) {
 	b.submit(one)
 	b.submit(one, withAnswer("a\x00"))
 	b.submit(one, withAnswer("\xff\xfe"))
+	same(b, len(b.submissions(one.ID)), 5, "number of submissions")
 }
 
 func submitOrder(b *bundle) {
@@ -252,6 +256,7 @@ func submitWithoutWebhook(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID, asDisabled)
 	b.submit(f)
+	same(b, len(b.submissions(f.ID)), 1, "number of submissions")
 	b.nothingPending("no webhook was enabled")
 	got, err := b.store.Sweep(b.ctx, storage.SweepParams{Now: soon(), Max: 100})
 	b.ok(err, "Sweep")

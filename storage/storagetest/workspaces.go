@@ -182,6 +182,7 @@ func deleteWorkspaceDeliveries(b *bundle) {
 	f := b.anyForm()
 	b.addWebhook(f.ID)
 	b.submit(f)
+	same(b, b.stats(soon()).Due, int64(1), "pending deliveries before DeleteWorkspace")
 	b.ok(b.store.DeleteWorkspace(b.ctx, storage.AsHost(), f.WorkspaceID, b.tick()), "DeleteWorkspace")
 	b.nothingPending("the form's workspace was deleted")
 	b.claimNone(soon(), "the form's workspace was deleted")

@@ -1,0 +1,522 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// quickstart is the running program as a test sees it.
+type quickstart struct {
+	*host
+	printed  string
+	logged   *bytes.Buffer
+	arrived  chan delivery
+	client   *http.Client
+	shutDown func() error // idempotent
+}
+
+// start runs the whole program on a free port until the test ends.
+func start(t *testing.T) *quickstart {
+	t.Helper()
+	q := &quickstart{arrived: make(chan delivery, 100), logged: &bytes.Buffer{}}
+	var err error
+	q.host, err = newHost(t.Context(), "127.0.0.1:0", slog.New(slog.NewTextHandler(q.logged, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.receiver.arrived = func(d delivery) { q.arrived <- d }
+	var printed strings.Builder
+	q.print(&printed)
+	q.printed = printed.String()
+
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- q.serve(ctx) }()
+	var stopped bool
+	q.shutDown = func() error {
+		if stopped {
+			return nil
+		}
+		stopped = true
+		cancel()
+		return <-served
+	}
+
+	transport := &http.Transport{}
+	q.client = &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		if err := q.shutDown(); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+		if q.logged.Len() > 0 {
+			t.Errorf("the program logged:\n%s", q.logged)
+		}
+	})
+	return q
+}
+
+func (q *quickstart) do(t *testing.T, r *http.Request) (status int, header http.Header, body string) {
+	t.Helper()
+	res, err := q.client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, res.Header, string(b)
+}
+
+func (q *quickstart) get(t *testing.T, path string) (int, string) {
+	t.Helper()
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, q.url+path, nil)
+	status, _, body := q.do(t, r)
+	return status, body
+}
+
+func (q *quickstart) post(t *testing.T, path string, form url.Values) (int, http.Header, string) {
+	t.Helper()
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, q.url+path, strings.NewReader(form.Encode()))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	return q.do(t, r)
+}
+
+// api makes a call with the printed key and decodes the answer.
+func (q *quickstart) api(t *testing.T, method, path, body string, into any) {
+	t.Helper()
+	key := regexp.MustCompile(`(?m)^Key: (fs_live_\w+)$`).FindStringSubmatch(q.printed)
+	if key == nil {
+		t.Fatalf("no key was printed:\n%s", q.printed)
+	}
+	r, _ := http.NewRequestWithContext(t.Context(), method, q.url+"/v1"+path, strings.NewReader(body))
+	r.Header.Set("X-API-Key", key[1])
+	r.Header.Set("Content-Type", "application/json")
+	status, _, answer := q.do(t, r)
+	if status >= 300 {
+		t.Fatalf("%s %s: %d %s", method, path, status, answer)
+	}
+	if err := json.Unmarshal([]byte(answer), into); err != nil {
+		t.Fatalf("%s %s: %v in %s", method, path, err, answer)
+	}
+}
+
+// delivered waits until an event of the submission has arrived.
+func (q *quickstart) delivered(t *testing.T, submission string) delivery {
+	t.Helper()
+	for {
+		select {
+		case d := <-q.arrived:
+			if d.SubmissionID == submission {
+				return d
+			}
+		case <-time.After(30 * time.Second):
+			t.Fatalf("no delivery of submission %q arrived", submission)
+		}
+	}
+}
+
+// inputs reads the hidden inputs of a page.
+func inputs(page string) url.Values {
+	form := url.Values{}
+	for _, m := range regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`).FindAllStringSubmatch(page, -1) {
+		form.Set(m[1], m[2])
+	}
+	return form
+}
+
+type submissionPage struct {
+	Items []struct {
+		ID             string  `json:"id"`
+		CompletionTime float64 `json:"completion_time"`
+		Metadata       struct {
+			UTM map[string]string `json:"utm"`
+		} `json:"metadata"`
+		Answers []struct {
+			Field struct{ ID, Type string }
+			Value json.RawMessage
+		}
+	}
+}
+
+func TestPrintedLines(t *testing.T) {
+	t.Parallel()
+	q := start(t)
+	lines := strings.Split(strings.TrimSpace(q.printed), "\n")
+
+	t.Run("are the address, the key, three commands and the page", func(t *testing.T) {
+		want := []string{
+			`^API: http://127\.0\.0\.1:[1-9]\d*/v1$`, `^Key: fs_live_\w{49}$`,
+			`^curl .*/v1/me'`, `^curl .*/submissions\?limit=3'`, `^curl .*/v1/forms' .* -d '`,
+			`^Page: http://127\.0\.0\.1:[1-9]\d*/$`,
+		}
+		if len(lines) != len(want) {
+			t.Fatalf("%d lines, want %d:\n%s", len(lines), len(want), q.printed)
+		}
+		for i, pattern := range want {
+			if !regexp.MustCompile(pattern).MatchString(lines[i]) {
+				t.Errorf("line %d is %q, want %s", i+1, lines[i], pattern)
+			}
+		}
+	})
+
+	t.Run("work as pasted", func(t *testing.T) {
+		if _, err := exec.LookPath("curl"); err != nil {
+			t.Skip("reason: there is no curl on this machine")
+		}
+		curl := func(line string, into any) {
+			t.Helper()
+			cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
+			var out, complaints bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &complaints
+			if err := cmd.Run(); err != nil {
+				t.Fatalf("%s: %v %s", line, err, &complaints)
+			}
+			if err := json.Unmarshal(out.Bytes(), into); err != nil {
+				t.Fatalf("%s: %v in %s", line, err, &out)
+			}
+		}
+		var me struct {
+			Name   string
+			Scopes []string
+		}
+		curl(lines[2], &me)
+		if me.Name != "Mara Lindqvist" || len(me.Scopes) != 9 {
+			t.Errorf("me is %+v", me)
+		}
+		var page submissionPage
+		curl(lines[3], &page)
+		if len(page.Items) != 3 || len(page.Items[0].Answers) < 6 {
+			t.Errorf("the page of submissions is %+v", page)
+		}
+		var form struct{ ID, Name, Status string }
+		curl(lines[4], &form)
+		if form.ID == "" || form.Name != "Tasting evening" || form.Status != "draft" {
+			t.Errorf("the new form is %+v", form)
+		}
+	})
+}
+
+func TestSeed(t *testing.T) {
+	t.Parallel()
+	q := start(t)
+
+	t.Run("fills the funnel of the last weeks", func(t *testing.T) {
+		var m struct{ Views, Starts, Submissions int }
+		q.api(t, http.MethodGet, "/forms/"+q.demo.FormID.String()+"/analytics/metrics", "", &m)
+		if m.Views != seedViews || m.Starts != seedStarts || m.Submissions != seedResponses {
+			t.Errorf("metrics are %+v", m)
+		}
+	})
+	t.Run("is the same on every start but for ids and dates", func(t *testing.T) {
+		other := start(t)
+		answers := func(q *quickstart) (all []string) {
+			var page submissionPage
+			q.api(t, http.MethodGet, "/forms/"+q.demo.FormID.String()+"/submissions?limit=100", "", &page)
+			for _, s := range page.Items {
+				for _, a := range s.Answers {
+					if a.Field.Type != "date" {
+						all = append(all, a.Field.ID+"="+string(a.Value))
+					}
+				}
+			}
+			return all
+		}
+		if a, b := answers(q), answers(other); len(a) < seedResponses || strings.Join(a, "\n") != strings.Join(b, "\n") {
+			t.Errorf("%d answers and %d answers differ", len(a), len(b))
+		}
+	})
+	t.Run("sends a test event that arrives verified", func(t *testing.T) {
+		d := q.delivered(t, "")
+		if err := webhooks.Verify(q.demo.Secret, d.Body, d.Signature); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestFormPage(t *testing.T) {
+	t.Parallel()
+	q := start(t)
+	path := "/f/" + q.demo.PublicID
+
+	t.Run("shows every fault at its field and keeps what was typed", func(t *testing.T) {
+		status, page := q.get(t, path)
+		if status != http.StatusOK || strings.Contains(page, `role="alert"`) {
+			t.Fatalf("the empty form: %d", status)
+		}
+		form := inputs(page)
+		form.Set("a.name", `Grace "G" <b>`)
+		form.Set("a.email", "not an address")
+		form.Set("a.heard", "other")
+		form.Set("o.heard", "A poster")
+		form.Add("a.liked", "id:taste")
+		form.Add("a.liked", "id:price")
+		status, _, page = q.post(t, path, form)
+		if status != http.StatusUnprocessableEntity {
+			t.Fatalf("status %d, want 422", status)
+		}
+		for _, id := range []string{"overall", "recommend", "again", "email", "consent"} {
+			before, _, there := strings.Cut(page, `name="a.`+id+`"`)
+			field := before[strings.LastIndex(before, `class="field`):]
+			if !there || !strings.HasPrefix(field, `class="field wrong"`) || !strings.Contains(field, `class="fault"`) {
+				t.Errorf("there is no fault at %s", id)
+			}
+		}
+		if n := strings.Count(page, `class="fault"`); n != 5 {
+			t.Errorf("%d faults are shown, want 5", n)
+		}
+		links := regexp.MustCompile(`<li><a href="#([^"]+)">`).FindAllStringSubmatch(page, -1)
+		if len(links) != 5 {
+			t.Errorf("%d links in the summary, want 5", len(links))
+		}
+		for _, link := range links {
+			if strings.Count(page, ` id="`+link[1]+`"`) != 1 {
+				t.Errorf("the summary links to #%s, which is not there once", link[1])
+			}
+		}
+		for _, kept := range []string{
+			`value="Grace &#34;G&#34; &lt;b&gt;"`, `value="not an address"`, `value="A poster"`,
+			`value="id:taste" checked`, `value="id:price" checked`, `value="other" checked`,
+			`name="idempotency_key" value="` + form.Get("idempotency_key") + `"`, `aria-invalid="true" aria-describedby="q`,
+		} {
+			if !strings.Contains(page, kept) {
+				t.Errorf("the page lacks %s", kept)
+			}
+		}
+		if strings.Contains(page, "<b>") {
+			t.Error("what was typed is not escaped")
+		}
+	})
+
+	t.Run("stores a response that the API lists and the webhook is told of", func(t *testing.T) {
+		_, page := q.get(t, path+"?ref=poster-7&utm_source=flyer")
+		form := inputs(page)
+		for name, value := range map[string]string{
+			"a.overall": "4", "a.recommend": "10", "a.again": "true", "a.consent": "true",
+			"a.name": "Grace", "a.email": "grace@Example.COM", "a.product": "id:decaf", "o.heard": "A poster",
+			"a.ordered_on": "2026-11-02", "a.orders": " 3 ", "a.comment": "One\r\ntwo",
+		} {
+			form.Set(name, value)
+		}
+		status, header, body := q.post(t, path, form)
+		if status != http.StatusSeeOther || header.Get("Location") != path+"/done" {
+			t.Fatalf("status %d to %q: %s", status, header.Get("Location"), body)
+		}
+		if status, page := q.get(t, path+"/done"); status != http.StatusOK || !strings.Contains(page, "<h1>Thank you!</h1>") {
+			t.Errorf("the ending: %d %s", status, page)
+		}
+
+		var list submissionPage
+		q.api(t, http.MethodGet, "/forms/"+q.demo.FormID.String()+"/submissions?limit=1", "", &list)
+		stored := list.Items[0]
+		got := map[string]string{}
+		for _, a := range stored.Answers {
+			got[a.Field.ID] = string(a.Value)
+		}
+		for id, want := range map[string]string{
+			"overall": `4`, "again": `true`, "email": `"grace@example.com"`, "orders": `3`, "comment": `"One\ntwo"`,
+			"product": `{"id":"decaf","label":"Decaf Sugarcane"}`, "heard": `{"other":"A poster"}`, "ref": `"poster-7"`,
+		} {
+			if got[id] != want {
+				t.Errorf("%s is %s, want %s", id, got[id], want)
+			}
+		}
+		if stored.Metadata.UTM["source"] != "flyer" {
+			t.Errorf("utm is %v", stored.Metadata.UTM)
+		}
+
+		d := q.delivered(t, stored.ID)
+		if err := webhooks.Verify(q.demo.Secret, d.Body, d.Signature); err != nil {
+			t.Error(err)
+		}
+		if _, page := q.get(t, "/live"); !strings.Contains(page, `<strong>Grace</strong>`) || !strings.Contains(page, d.EventID) {
+			t.Error("the overview does not show the response and its delivery")
+		}
+
+		// Sending the same page again finds the first result.
+		if status, _, _ := q.post(t, path, form); status != http.StatusSeeOther {
+			t.Errorf("sent again: status %d", status)
+		}
+		q.api(t, http.MethodGet, "/forms/"+q.demo.FormID.String()+"/submissions?limit=100", "", &list)
+		if len(list.Items) != seedResponses+1 {
+			t.Errorf("%d submissions, want %d", len(list.Items), seedResponses+1)
+		}
+	})
+
+	t.Run("says what is wrong with an answer to no field that is shown", func(t *testing.T) {
+		var form struct{ ID, Name string }
+		q.api(t, http.MethodPatch, "/forms/"+q.demo.FormID.String()+"/blocks/almost_done", `{"block":{"type":"matrix","required":true}}`, &form)
+		_, page := q.get(t, path)
+		status, _, page := q.post(t, path, inputs(page))
+		if status != http.StatusUnprocessableEntity || !strings.Contains(page, "draws no blocks of the type matrix") {
+			t.Errorf("status %d", status)
+		}
+	})
+
+	t.Run("shows the closed message and takes nothing", func(t *testing.T) {
+		_, page := q.get(t, path)
+		form := inputs(page)
+		var closed struct {
+			IsClosed bool `json:"is_closed"`
+		}
+		q.api(t, http.MethodPatch, "/forms/"+q.demo.FormID.String(),
+			`{"definition":{"settings":{"closed":true,"closedMessage":"Enough for <now>."}}}`, &closed)
+		if !closed.IsClosed {
+			t.Fatal("the form is not closed")
+		}
+		status, shown := q.get(t, path)
+		posted, _, answer := q.post(t, path, form)
+		for name, got := range map[string]struct {
+			status int
+			page   string
+		}{"shown": {status, shown}, "posted": {posted, answer}} {
+			if got.status != http.StatusGone || !strings.Contains(got.page, "Enough for &lt;now&gt;.") {
+				t.Errorf("%s: %d %s", name, got.status, got.page)
+			}
+		}
+	})
+
+	t.Run("is not there for a draft or an unknown form", func(t *testing.T) {
+		var draft struct {
+			PublicID string `json:"public_id"`
+		}
+		q.api(t, http.MethodPost, "/forms", `{"workspace_id":"`+q.demo.WorkspaceID.String()+`","name":"Draft"}`, &draft)
+		for _, id := range []string{draft.PublicID, "nothing"} {
+			if status, page := q.get(t, "/f/"+id); status != http.StatusNotFound || !strings.Contains(page, "There is no form here") {
+				t.Errorf("%s: %d", id, status)
+			}
+		}
+	})
+}
+
+func TestPages(t *testing.T) {
+	t.Parallel()
+	q := start(t)
+	for path, want := range map[string][]string{
+		"/":                     {"Your form backend is running", q.demo.Key, "/f/" + q.demo.PublicID, `href="/docs"`, `id="submissions"`},
+		"/live":                 {`id="deliveries"`, `class="given"`},
+		"/docs":                 {`id="createForm"`, `id="schema-Submission"`, "form.response.completed", "submissions:read", "</html>"},
+		"/f/" + q.demo.PublicID: {"How did we do?", `name="a.overall"`, "Send feedback", "</html>"},
+		"/static/style.css":     {"--accent"},
+		"/static/live.js":       {"refresh"},
+		"/static/icon.svg":      {"<svg"},
+		"/v1/openapi.json":      {`"openapi"`, q.url},
+	} {
+		t.Run("serves "+path, func(t *testing.T) {
+			t.Parallel()
+			status, page := q.get(t, path)
+			if status != http.StatusOK {
+				t.Fatalf("status %d", status)
+			}
+			for _, text := range want {
+				if !strings.Contains(page, text) {
+					t.Errorf("%s is missing", text)
+				}
+			}
+			for _, fault := range []string{"<no value>", "ZgotmplZ", "%!"} {
+				if strings.Contains(page, fault) {
+					t.Errorf("the page has %s", fault)
+				}
+			}
+			for _, m := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page, -1) {
+				if strings.Count(page, m[0]) != 1 {
+					t.Errorf("the id %s is there twice", m[1])
+				}
+			}
+			for _, m := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1) {
+				if !strings.Contains(page, ` id="`+m[1]+`"`) {
+					t.Errorf("a link leads to #%s, which is not there", m[1])
+				}
+			}
+		})
+	}
+	t.Run("describes all 29 operations and the event", func(t *testing.T) {
+		t.Parallel()
+		_, page := q.get(t, "/docs")
+		if n := strings.Count(page, `<p class="route">`); n != 30 {
+			t.Errorf("%d operations, want 30", n)
+		}
+	})
+}
+
+func TestReceiver(t *testing.T) {
+	t.Parallel()
+	q := start(t)
+	send := func(body, signature string) int {
+		t.Helper()
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, q.url+receivePath, strings.NewReader(body))
+		r.Header.Set("Service-Signature", signature)
+		status, _, _ := q.do(t, r)
+		return status
+	}
+	const body = `{"id":"e1","response":{"submissionId":"s1"}}`
+
+	t.Run("refuses what is not signed with the secret", func(t *testing.T) {
+		for _, signature := range []string{"", "sha256=00", webhooks.Sign("another secret, long enough", []byte(body))} {
+			if status := send(body, signature); status != http.StatusUnauthorized {
+				t.Errorf("signature %q: status %d, want 401", signature, status)
+			}
+		}
+	})
+	t.Run("remembers a repeated event once", func(t *testing.T) {
+		for range 2 {
+			if status := send(body, webhooks.Sign(q.demo.Secret, []byte(body))); status != http.StatusNoContent {
+				t.Fatalf("status %d, want 204", status)
+			}
+		}
+		n := 0
+		for _, d := range q.receiver.list() {
+			if d.EventID == "e1" {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("it is remembered %d times", n)
+		}
+	})
+}
+
+func TestAddressInUse(t *testing.T) {
+	t.Parallel()
+	q := start(t)
+	_, err := newHost(t.Context(), q.listener.Addr().String(), q.logger)
+	if err == nil || !strings.Contains(err.Error(), "is in use by another program") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestShutdown(t *testing.T) {
+	t.Parallel()
+	q := start(t)
+	q.delivered(t, "") // the dispatcher runs
+	if err := q.shutDown(); err != nil {
+		t.Fatal(err)
+	}
+	q.client.CloseIdleConnections()
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, q.url+"/", nil)
+	if res, err := q.client.Do(r); err == nil {
+		res.Body.Close()
+		t.Error("it still answers")
+	}
+}

@@ -1,0 +1,202 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// faulty fails calls of a store on demand.
+type faulty struct {
+	storage.DeliveryStore
+	mu             sync.Mutex
+	claims, writes int // how many of the next calls fail; negative: panic
+	sizes          []int
+	poison         storage.ID // a result of this webhook fails its batch
+}
+
+var errDown = fmt.Errorf("down: %w", storage.ErrUnavailable)
+
+func (f *faulty) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
+	f.mu.Lock()
+	switch {
+	case f.claims > 0:
+		f.claims--
+		f.mu.Unlock()
+		return nil, errDown
+	case f.claims < 0:
+		f.claims++
+		f.mu.Unlock()
+		panic("claim")
+	}
+	f.mu.Unlock()
+	return f.DeliveryStore.ClaimDeliveries(ctx, p)
+}
+
+func (f *faulty) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+	f.mu.Lock()
+	f.sizes = append(f.sizes, len(done))
+	fail, poison := f.writes > 0, f.poison
+	if fail {
+		f.writes--
+	}
+	f.mu.Unlock()
+	if fail {
+		return nil, errDown
+	}
+	for _, r := range done {
+		if r.Lease.WebhookID == poison {
+			return nil, fmt.Errorf("poison: %w", storage.ErrInvalidValue)
+		}
+	}
+	return f.DeliveryStore.FinishDeliveries(ctx, done, keep)
+}
+
+func TestFaultsOfTheStoreAreSurvived(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]*faulty{
+		"claims fail":  {claims: 5},
+		"claims panic": {claims: -3},
+		"writes fail":  {writes: 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T) {
+				sent := atomic.Int32{}
+				b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { sent.Add(1); return reply(200), nil }))
+				f.DeliveryStore = b.store
+				b.d.store = f
+				id := b.webhook(hook, nil)
+				for range 10 {
+					b.event(id, "x")
+				}
+				stop := b.run()
+				time.Sleep(time.Minute)
+				stop()
+				if got := len(b.attempts(id)); got != 10 || sent.Load() != 10 {
+					t.Errorf("%d attempts are kept, %d were sent, want 10", got, sent.Load())
+				}
+				if !strings.Contains(b.log.String(), `"level":"ERROR"`) {
+					t.Error("nothing is logged")
+				}
+			})
+		})
+	}
+}
+
+func TestAResultThatTheStoreRefusesHoldsBackNoOther(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { return reply(200), nil }))
+		bad, good := b.webhook("https://bad.example/", nil), b.webhook("https://good.example/", nil)
+		b.d.store = &faulty{DeliveryStore: b.store, poison: bad}
+		for range 20 {
+			b.event(bad, "x")
+			b.event(good, "x")
+		}
+		stop := b.run()
+		time.Sleep(30 * time.Second)
+		if got := len(b.attempts(good)); got != 20 {
+			t.Errorf("%d attempts of the good one are written, want 20", got)
+		}
+		stop()
+		if got := strings.Count(b.log.String(), "refused by the store"); got != 20 {
+			t.Errorf("%d refusals are logged, want 20", got)
+		}
+	})
+}
+
+func TestResultsAreWrittenInBatches(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{InFlight: 50, InFlightWebhook: 50}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Host == "slow.example" {
+				time.Sleep(10 * time.Second)
+			}
+			return reply(200), nil
+		}))
+		f := &faulty{DeliveryStore: b.store}
+		b.d.store = f
+		b.event(b.webhook("https://slow.example/", nil), "x")
+		b.run()
+		time.Sleep(time.Second)
+		id := b.webhook(hook, nil)
+		for range 30 {
+			b.event(id, "x")
+		}
+		b.d.Wake()
+		started := time.Now()
+		b.seen.wait(t, 30)
+		for len(b.attempts(id)) < 30 {
+			time.Sleep(time.Millisecond)
+		}
+		if took := time.Since(started); took > resultsWithin+5*time.Millisecond {
+			t.Errorf("written after %s", took)
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if len(f.sizes) > 2 {
+			t.Errorf("30 results were written in batches of %v", f.sizes)
+		}
+	})
+}
+
+func TestAPanicKillsNothing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{Observer: panicky{}}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Host == "bad.example" {
+				panic("boom")
+			}
+			return reply(200), nil
+		}))
+		bad, good := b.webhook("https://bad.example/", nil), b.webhook("https://good.example/", nil)
+		b.event(bad, "x")
+		b.event(good, "x")
+		stop := b.run()
+		time.Sleep(time.Second)
+		stop()
+		if got := b.attempts(bad); len(got) != 1 || got[0].Success || got[0].Error != ClassNetwork || got[0].NextAttemptAt.IsZero() {
+			t.Errorf("the panicking one: %+v", got)
+		}
+		if got := b.attempts(good); len(got) != 1 || !got[0].Success {
+			t.Errorf("the other one: %+v", got)
+		}
+		for _, want := range []string{"webhook delivery panicked", "boom", "webhook observer panicked"} {
+			if !strings.Contains(b.log.String(), want) {
+				t.Errorf("the log lacks %q", want)
+			}
+		}
+	})
+}
+
+type panicky struct{}
+
+func (panicky) AttemptFinished(storage.Attempt)  { panic("observer") }
+func (panicky) QueueObserved(storage.QueueStats) { panic("observer") }
+
+func TestAFencedResultIsLogged(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, nil)
+		id := b.webhook(hook, nil)
+		b.d.transport = roundTrip(func(*http.Request) (*http.Response, error) {
+			must(t, b.store.DeleteWebhook(context.Background(), storage.AsHost(), id))
+			return reply(200), nil
+		})
+		b.event(id, "x")
+		stop := b.run()
+		b.seen.wait(t, 1)
+		stop()
+		if !strings.Contains(b.log.String(), "came too late") {
+			t.Errorf("log is %s", b.log)
+		}
+	})
+}
