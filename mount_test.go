@@ -45,6 +45,7 @@ func mounts() []mount {
 	}
 	return []mount{
 		{"as the whole server", "/v1", nil, plain},
+		{"named by another host", "/v1", options(formsvc.WithBaseURL("https://api.example.com/forms")), plain},
 		{"at the root of a standard mux", "/v1", nil, std("/", plain)},
 		{"below its own prefix in a standard mux", "/v1", nil, std("/v1/", plain)},
 		{"below its own prefix in a standard mux with StripPrefix", "/v1", nil, std("/v1/", strip("/v1"))},

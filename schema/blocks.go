@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
 )
 
 // Blocks is the ordered collection of a form's top-level blocks, with their raw
@@ -180,33 +179,39 @@ func (b *Blocks) WithTypesFrom(stored *Blocks) *Blocks {
 		if known == nil && stored != nil {
 			known = stored.ids()
 		}
-		name := inferType(block)
+		literal := inferType(block)
 		if old := known[id.text]; old != nil {
-			if n := old.member("type"); n != nil && n.kind == kindString {
-				name = n.text
+			if n := old.member("type"); n != nil {
+				literal = string(stored.bytes(n))
 			}
 		}
-		edits = append(edits, edit{start: id.end, end: id.end, text: `,"type":` + strconv.Quote(name)})
+		edits = append(edits, withType(block, literal))
 	})
 	return b.edited(edits)
 }
 
-// inferType tells the type of a new block that names none.
+// withType plans to give a type to a block that has an id and no type.
+func withType(block *node, literal string) edit {
+	behind := block.member("id").end
+	return edit{start: behind, end: behind, text: `,"type":` + literal}
+}
+
+// inferType tells the type of a new block that names none, as a JSON literal.
 func inferType(block *node) string {
 	switch {
 	case block.member("choices") != nil:
 		if properties := block.member("properties"); properties != nil {
 			if multi := properties.member("multiSelection"); multi != nil && multi.truth {
-				return "multiple_choice"
+				return `"multiple_choice"`
 			}
 		}
-		return "single_choice"
+		return `"single_choice"`
 	case block.member("matrix_rows") != nil:
-		return "matrix"
+		return `"matrix"`
 	case block.member("children") != nil:
-		return "group"
+		return `"group"`
 	default:
-		return "short_text"
+		return `"short_text"`
 	}
 }
 

@@ -218,13 +218,12 @@ func TestApply(t *testing.T) {
 		return w.Apply(stored(t, form), id, p)
 	}
 	for name, test := range map[string]struct{ patch, want string }{
-		"an empty patch changes nothing":        {`{}`, `{"id":"b","type":"number","label":"B","properties":{"min":1.0, "max":2,"rule":{"x":{"y":1,"z":2}}},"choices":[{"id":"1"}]}`},
 		"a value is replaced in its place":      {`{"label":"\u0042 2"}`, `{"id":"b","type":"number","label":"\u0042 2","properties":{"min":1.0, "max":2,"rule":{"x":{"y":1,"z":2}}},"choices":[{"id":"1"}]}`},
 		"null removes, at every level":          {`{"choices":null,"label":null,"properties":{"min":null,"rule":{"x":{"y":null}},"perRow":null}}`, `{"id":"b","type":"number","properties":{"max":2,"rule":{"x":{"z":2}}}}`},
-		"arrays are replaced, new members last": {`{"properties":{"limit":3},"choices":[{"id":"2"},{"id":"3"}],"required":true}`, `{"id":"b","type":"number","label":"B","properties":{"min":1.0, "max":2,"rule":{"x":{"y":1,"z":2}},"limit":3},"choices":[{"id":"2"},{"id":"3"}],"required":true}`},
-		"times are normalised":                  {`{"properties":{"rule":null,"afterDate":"2026-01-01T02:00:00+02:00"}}`, `{"id":"b","type":"number","label":"B","properties":{"min":1.0, "max":2,"afterDate":"2026-01-01T00:00:00Z"},"choices":[{"id":"1"}]}`},
+		"arrays are replaced, new members last": {`{"properties":{"limit":3},"choices":[{"id":"2"},{"id":"3"}],"required":true}`, `{"id":"b","type":"number","label":"B","properties":{"min":1.0,"max":2,"rule":{"x":{"y":1,"z":2}},"limit":3},"choices":[{"id":"2"},{"id":"3"}],"required":true}`},
+		"times are normalised":                  {`{"properties":{"rule":null,"afterDate":"2026-01-01T02:00:00+02:00"}}`, `{"id":"b","type":"number","label":"B","properties":{"min":1.0,"max":2,"afterDate":"2026-01-01T00:00:00Z"},"choices":[{"id":"1"}]}`},
 		"the same id is no change":              {`{"id":"b","properties":null,"choices":null}`, `{"id":"b","type":"number","label":"B"}`},
-		"the stored type stays without one":     {`{"type":null,"properties":null,"choices":null}`, `{"id":"b","type":"number","label":"B"}`},
+		"a null type is inferred anew":          {`{"type":null,"properties":null,"label":null}`, `{"id":"b","type":"single_choice","choices":[{"id":"1"}]}`},
 		"nested blocks get types":               {`{"properties":null,"choices":null,"children":[{"id":"x"}]}`, `{"id":"b","type":"number","label":"B","children":[{"id":"x","type":"short_text"}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -254,11 +253,12 @@ func TestApply(t *testing.T) {
 	})
 	t.Run("the result is checked as a whole", func(t *testing.T) {
 		t.Parallel()
-		_, ok, err := apply(t, "b", `{"id":"z","children":[{"id":"d"},{"id":"b"}],"properties":{"pdfLink":"x"}}`)
+		_, ok, err := apply(t, "b", `{"id":"z","children":[{"id":"d"},{"id":"b"}],"properties":{"pdfLink":"x","disabledDays":128,"min":"1","rule":1}}`)
 		if !ok {
 			t.Error("not found")
 		}
-		wantFaults(t, err, "/block/children/0/id DUPLICATE", "/block/id NOT_ALLOWED", "/block/properties/pdfLink BAD_FORMAT")
+		wantFaults(t, err, "/block/children/0/id DUPLICATE", "/block/id NOT_ALLOWED",
+			"/block/properties/disabledDays OUT_OF_RANGE", "/block/properties/min WRONG_TYPE", "/block/properties/pdfLink BAD_FORMAT", "/block/properties/rule WRONG_TYPE")
 	})
 	t.Run("the form's limits count", func(t *testing.T) {
 		t.Parallel()
@@ -282,8 +282,8 @@ func TestApply(t *testing.T) {
 			`{"block":null}`:        {"/block WRONG_TYPE"},
 			`{}`:                    {"/block REQUIRED"},
 			``:                      {" REQUIRED"},
-			`{"block":{"properties":{"rule":"\u0000"}}}`:    {"/block/properties/rule BAD_FORMAT", "/block/properties/rule WRONG_TYPE"},
-			`{"block":{"properties":{"disabledDays":128}}}`: {"/block/properties/disabledDays OUT_OF_RANGE"},
+			`{"block":{"properties":{"rule":"\u0000"}}}`: {"/block/properties/rule BAD_FORMAT"},
+			`{"block":{}}`: {"/block TOO_FEW"},
 		} {
 			_, err := w.BlockPatch([]byte(patch))
 			wantFaults(t, err, want...)

@@ -121,9 +121,7 @@ func TestRoutedTellsPathAndMethodApart(t *testing.T) {
 func TestEveryOperationOfTheDescriptionIsHeld(t *testing.T) {
 	t.Parallel()
 	var d struct {
-		Paths map[string]map[string]struct {
-			Responses map[string]any
-		}
+		Paths map[string]map[string]json.RawMessage
 	}
 	if err := json.Unmarshal(OpenAPI(), &d); err != nil {
 		t.Fatal(err)
@@ -134,7 +132,14 @@ func TestEveryOperationOfTheDescriptionIsHeld(t *testing.T) {
 	}
 	n := 0
 	for path, methods := range d.Paths {
-		for method, o := range methods {
+		for method, raw := range methods {
+			var o struct{ Responses map[string]any }
+			if !isMethod(method) {
+				continue
+			}
+			if err := json.Unmarshal(raw, &o); err != nil {
+				t.Fatal(err)
+			}
 			n++
 			method, below := strings.ToUpper(method), strings.TrimPrefix(path, "/v1")
 			known, op := r.find(method, below)

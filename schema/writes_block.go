@@ -86,8 +86,9 @@ func (w *Writes) Append(stored, added *Blocks) (*Blocks, error) {
 // null removes a member, objects are merged, everything else is replaced. The
 // order of members and the literals of what the patch does not name stay. The
 // whole result is checked as any block; paths of the *[Error] begin with /block.
-// Types that are missing then are filled in as by [Blocks.WithTypesFrom]. It is
-// false when there is no such block. The id cannot change.
+// A type of null is inferred anew; types that are missing else are filled in as by
+// [Blocks.WithTypesFrom]. The id cannot change. It is false when there is no such
+// block.
 func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (*Blocks, bool, error) {
 	i := stored.index(id)
 	if i < 0 {
@@ -112,6 +113,9 @@ func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (*Blocks, bool,
 	c.room(&at, stored.list, block)
 	if err := c.found.err(); err != nil {
 		return nil, true, err
+	}
+	if sent := p.block.member("type"); sent != nil && sent.kind == kindNull {
+		c.edits = append(c.edits, withType(block, inferType(block)))
 	}
 	items := stored.Items()
 	items[i] = splice(merged, 0, len(merged), c.edits)

@@ -364,13 +364,14 @@ func TestFormPage(t *testing.T) {
 		}
 	})
 
-	t.Run("says what is wrong with an answer to no field that is shown", func(t *testing.T) {
-		var form struct{ ID, Name string }
-		q.api(t, http.MethodPatch, "/forms/"+q.demo.FormID.String()+"/blocks/almost_done", `{"block":{"type":"matrix","required":true}}`, &form)
+	t.Run("says so at a required block that it cannot draw", func(t *testing.T) {
+		var block struct{ ID string }
+		q.api(t, http.MethodPatch, "/forms/"+q.demo.FormID.String()+"/blocks/almost_done", `{"block":{"type":"matrix","required":true}}`, &block)
 		_, page := q.get(t, path)
 		status, _, page := q.post(t, path, inputs(page))
-		if status != http.StatusUnprocessableEntity || !strings.Contains(page, "draws no blocks of the type matrix") {
-			t.Errorf("status %d", status)
+		note := regexp.MustCompile(`id="(q\d+)">This example draws no blocks of the type matrix`).FindStringSubmatch(page)
+		if status != http.StatusUnprocessableEntity || note == nil || !strings.Contains(page, `<a href="#`+note[1]+`">Almost done`) {
+			t.Errorf("status %d, note %q", status, note)
 		}
 	})
 

@@ -89,6 +89,7 @@ type runner struct {
 	base      *url.URL
 	responses *schema.Responses
 	choices   []choice
+	close     func()
 }
 
 func newRunner(target Target, opts []Option) (*runner, error) {
@@ -96,7 +97,7 @@ func newRunner(target Target, opts []Option) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	target, err = target.prepare()
+	target, done, err := target.prepare()
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func newRunner(target Target, opts []Option) (*runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("conformance: %w", err)
 	}
-	return &runner{target, base, responses, choices}, nil
+	return &runner{target, base, responses, choices, done}, nil
 }
 
 // run runs one case and returns its result.
@@ -143,6 +144,7 @@ func Run(t *testing.T, newTarget func(t *testing.T) Target, opts ...Option) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(r.close)
 	for _, c := range r.choices {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -164,6 +166,7 @@ func Check(ctx context.Context, target Target, opts ...Option) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
+	defer r.close()
 	var report Report
 	for _, c := range r.choices {
 		if err := ctx.Err(); err != nil {

@@ -34,8 +34,9 @@ type Target struct {
 	// RevokeKey revokes a key that CreateKey has made.
 	RevokeKey func(ctx context.Context, user, key string) error
 
-	// AddMember makes a user a member of a workspace.
-	AddMember func(ctx context.Context, workspace, user string) error
+	// AddMember makes a user a member of a workspace, RemoveMember ends that.
+	AddMember    func(ctx context.Context, workspace, user string) error
+	RemoveMember func(ctx context.Context, workspace, user string) error
 
 	// Submit stores one response and returns its id.
 	Submit func(ctx context.Context, r Response) (submission string, err error)
@@ -115,6 +116,7 @@ const (
 	NeedsExpiredKey          Feature = "ExpiredKey"
 	NeedsRevokeKey           Feature = "RevokeKey"
 	NeedsAddMember           Feature = "AddMember"
+	NeedsRemoveMember        Feature = "RemoveMember"
 	NeedsSubmit              Feature = "Submit"
 	NeedsRecordView          Feature = "RecordView"
 	NeedsRecordStart         Feature = "RecordStart"
@@ -133,6 +135,8 @@ func (t *Target) has(f Feature) bool {
 		return t.RevokeKey != nil
 	case NeedsAddMember:
 		return t.AddMember != nil
+	case NeedsRemoveMember:
+		return t.RemoveMember != nil
 	case NeedsSubmit:
 		return t.Submit != nil
 	case NeedsRecordView:
@@ -151,22 +155,24 @@ func (t *Target) has(f Feature) bool {
 	return false
 }
 
-// prepare checks the target and fills in what has a default.
-func (t Target) prepare() (Target, error) {
+// prepare checks the target and fills in what has a default. The function that it
+// returns closes what it made.
+func (t Target) prepare() (Target, func(), error) {
 	if t.URL == "" || t.CreateKey == nil {
-		return t, errors.New("conformance: a Target needs URL and CreateKey")
+		return t, nil, errors.New("conformance: a Target needs URL and CreateKey")
 	}
 	client := http.Client{Timeout: time.Minute}
+	done := func() {}
 	if t.Client != nil {
 		client = *t.Client
 	} else {
 		// The cases run in parallel against one host: a connection for each of them.
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.MaxIdleConnsPerHost = 64
-		client.Transport = transport
+		client.Transport, done = transport, transport.CloseIdleConnections
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	t.Client = &client
 	t.Limits = t.Limits.withDefaults()
-	return t, nil
+	return t, done, nil
 }

@@ -125,6 +125,21 @@ func workspaceCases() []testCase {
 			member.delete("/forms/" + form).want(http.StatusNoContent)
 			w.get("/forms/" + form).wantError("NOT_FOUND")
 		}},
+		{"workspaces/removed-member", "Who is no member any more sees nothing of a workspace from then on.", needs(NeedsAddMember, NeedsRemoveMember), func(s *session) {
+			w, member := s.newWorld(), s.caller()
+			s.must("AddMember", s.target.AddMember(s.ctx, w.workspaceID, member.user))
+			member.get("/forms/" + w.formID).want(http.StatusOK)
+			form := member.form(w.workspaceID)
+			s.must("RemoveMember", s.target.RemoveMember(s.ctx, w.workspaceID, member.user))
+			for _, path := range []string{"/workspaces/" + w.workspaceID, "/forms/" + w.formID, "/forms/" + form, "/forms?workspace_id=" + w.workspaceID, "/webhooks/" + w.webhookID} {
+				member.get(path).wantError("NOT_FOUND")
+			}
+			for _, path := range []string{"/workspaces", "/forms", "/webhooks"} {
+				r := member.get(path).want(http.StatusOK)
+				r.same("the items", len(r.items()), 0)
+			}
+			w.get("/forms/" + form).want(http.StatusOK)
+		}},
 		{"workspaces/limit", "An owner at the limit gets 409, also when several requests race for the last places.", nil, func(s *session) {
 			c := s.caller()
 			limit := s.target.Limits.Workspaces

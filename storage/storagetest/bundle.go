@@ -1,7 +1,6 @@
 package storagetest
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -11,11 +10,10 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// bundle is what a case works with: the store, a context, and makers of
-// records with ids of their own. Its methods belong to the case's goroutine.
+// bundle is what a case works with: the test, the store, and makers of records
+// with ids of their own. Its methods belong to the case's goroutine.
 type bundle struct {
 	reporter
-	ctx   context.Context
 	store storage.Storage
 
 	ticks  int
@@ -65,14 +63,14 @@ func (b *bundle) newWorkspace(owner storage.ID) storage.Workspace {
 func (b *bundle) addWorkspace(owner storage.ID) storage.Workspace {
 	b.Helper()
 	w := b.newWorkspace(owner)
-	b.ok(b.store.CreateWorkspace(b.ctx, w, 0), "CreateWorkspace")
+	b.ok(b.store.CreateWorkspace(b.Context(), w, 0), "CreateWorkspace")
 	return w
 }
 
 func (b *bundle) addMember(workspace storage.ID) storage.ID {
 	b.Helper()
 	user := b.user()
-	b.ok(b.store.SetMember(b.ctx, workspace, user, true), "SetMember")
+	b.ok(b.store.SetMember(b.Context(), workspace, user, true), "SetMember")
 	return user
 }
 
@@ -100,7 +98,7 @@ func (b *bundle) addForm(workspace storage.ID, edit ...func(*storage.Form)) stor
 	for _, e := range edit {
 		e(&f)
 	}
-	b.ok(b.store.CreateForm(b.ctx, storage.AsHost(), f), "CreateForm")
+	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), f), "CreateForm")
 	return f
 }
 
@@ -151,7 +149,7 @@ func (b *bundle) submit(f storage.Form, edit ...func(*storage.NewSubmission)) st
 	for _, e := range edit {
 		e(&n)
 	}
-	_, replayed, err := b.store.Submit(b.ctx, n)
+	_, replayed, err := b.store.Submit(b.Context(), n)
 	b.ok(err, "Submit")
 	if replayed {
 		b.Fatalf("Submit: want a new submission, got an earlier one (replayed is true)")
@@ -181,7 +179,7 @@ func (b *bundle) addWebhook(form storage.ID, edit ...func(*storage.Webhook)) sto
 	for _, e := range edit {
 		e(&w)
 	}
-	b.ok(b.store.CreateWebhook(b.ctx, storage.AsHost(), w, 0), "CreateWebhook")
+	b.ok(b.store.CreateWebhook(b.Context(), storage.AsHost(), w, 0), "CreateWebhook")
 	return w
 }
 
@@ -191,7 +189,7 @@ func asDisabled(w *storage.Webhook) { w.Enabled = false }
 func (b *bundle) enqueue(webhook storage.ID, due time.Time) storage.Event {
 	b.Helper()
 	e := newEvent()
-	b.ok(b.store.Enqueue(b.ctx, webhook, e, due), "Enqueue")
+	b.ok(b.store.Enqueue(b.Context(), webhook, e, due), "Enqueue")
 	return e
 }
 
@@ -216,7 +214,7 @@ func (b *bundle) addKey(user storage.ID, edit ...func(*storage.Key)) (storage.Ke
 	for _, e := range edit {
 		e(&k)
 	}
-	b.ok(b.store.CreateKey(b.ctx, newUser(user), k, hash, 0), "CreateKey")
+	b.ok(b.store.CreateKey(b.Context(), newUser(user), k, hash, 0), "CreateKey")
 	b.hashes = append(b.hashes, hash)
 	return k, hash
 }

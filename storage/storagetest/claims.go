@@ -34,10 +34,10 @@ func claimWhenDue(b *bundle) {
 func claimDueOrder(b *bundle) {
 	w := b.addWebhook(b.anyForm().ID)
 	var want []storage.ID
-	events := map[time.Duration]storage.ID{}
-	minutes := []time.Duration{5, 1, 9, 3, 7, 2}
+	events := map[int]storage.ID{}
+	minutes := []int{5, 1, 9, 3, 7, 2}
 	for _, m := range minutes {
-		events[m] = b.enqueue(w.ID, at(m*time.Minute)).ID
+		events[m] = b.enqueue(w.ID, at(time.Duration(m)*time.Minute)).ID
 	}
 	slices.Sort(minutes)
 	for _, m := range minutes {

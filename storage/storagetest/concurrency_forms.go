@@ -27,7 +27,7 @@ func parallelIfRevision(b *bundle) {
 	for revision := int64(1); revision <= 5; revision++ {
 		const n = 20
 		errs := together(n, func(i int) error {
-			_, err := b.store.UpdateForm(b.ctx, storage.AsHost(), f.ID, storage.FormChange{
+			_, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID, storage.FormChange{
 				Name: ptr(fmt.Sprint(i)), IfRevision: []int64{revision}, At: at(time.Hour),
 			})
 			return err
@@ -67,7 +67,7 @@ func parallelSections(b *bundle) {
 			default:
 				c.Name = &name
 			}
-			_, err := b.store.UpdateForm(b.ctx, storage.AsHost(), f.ID, c)
+			_, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID, c)
 			return err
 		})
 		for _, err := range errs {
@@ -88,15 +88,15 @@ func submitDuringTrash(b *bundle) {
 		b.addWebhook(f.ID)
 		errs := together(17, func(i int) error {
 			if i == 8 {
-				return b.store.TrashForm(b.ctx, storage.AsHost(), f.ID, at(time.Hour))
+				return b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, at(time.Hour))
 			}
-			_, _, err := b.store.Submit(b.ctx, submissionAt(f, at(0)))
+			_, _, err := b.store.Submit(b.Context(), submissionAt(f, at(0)))
 			return err
 		})
 		b.ok(errs[8], "TrashForm beside calls of Submit")
 		accepted := b.outcome(errs, storage.ErrNotFound, "Submit") - 1
 		b.nothingPending("the form went to the trash while responses came")
-		b.ok(b.store.RestoreForm(b.ctx, f.ID, storage.ID{}, at(2*time.Hour)), "RestoreForm")
+		b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, at(2*time.Hour)), "RestoreForm")
 		same(b, len(b.submissions(f.ID)), accepted, "number of submissions: as many as were accepted")
 		b.nothingPending("the form was in the trash")
 	}
@@ -108,10 +108,10 @@ func submitDuringDisable(b *bundle) {
 		w := b.addWebhook(f.ID)
 		errs := together(17, func(i int) error {
 			if i == 8 {
-				_, err := b.store.UpdateWebhook(b.ctx, storage.AsHost(), w.ID, storage.WebhookChange{Enabled: ptr(false), At: at(time.Hour)})
+				_, err := b.store.UpdateWebhook(b.Context(), storage.AsHost(), w.ID, storage.WebhookChange{Enabled: ptr(false), At: at(time.Hour)})
 				return err
 			}
-			_, _, err := b.store.Submit(b.ctx, submissionAt(f, at(0)))
+			_, _, err := b.store.Submit(b.Context(), submissionAt(f, at(0)))
 			return err
 		})
 		for _, err := range errs {
@@ -134,9 +134,9 @@ func createDuringDelete(b *bundle) {
 		before := len(b.trash())
 		errs := together(len(forms)+1, func(i int) error {
 			if i == len(forms) {
-				return b.store.DeleteWorkspace(b.ctx, storage.As(w.OwnerID), w.ID, at(time.Hour))
+				return b.store.DeleteWorkspace(b.Context(), storage.As(w.OwnerID), w.ID, at(time.Hour))
 			}
-			return b.store.CreateForm(b.ctx, storage.AsHost(), forms[i])
+			return b.store.CreateForm(b.Context(), storage.AsHost(), forms[i])
 		})
 		b.ok(errs[len(forms)], "DeleteWorkspace beside calls of CreateForm")
 		created := b.outcome(errs, storage.ErrNotFound, "CreateForm") - 1
@@ -152,13 +152,13 @@ func moveDuringDelete(b *bundle) {
 		f := b.addForm(from.ID)
 		errs := together(2, func(i int) error {
 			if i == 0 {
-				return b.store.DeleteWorkspace(b.ctx, storage.As(owner), into.ID, at(time.Hour))
+				return b.store.DeleteWorkspace(b.Context(), storage.As(owner), into.ID, at(time.Hour))
 			}
-			_, err := b.store.UpdateForm(b.ctx, storage.As(owner), f.ID, storage.FormChange{WorkspaceID: &into.ID, At: at(time.Hour)})
+			_, err := b.store.UpdateForm(b.Context(), storage.As(owner), f.ID, storage.FormChange{WorkspaceID: &into.ID, At: at(time.Hour)})
 			return err
 		})
 		b.ok(errs[0], "DeleteWorkspace beside UpdateForm")
-		got, err := b.store.Form(b.ctx, storage.AsHost(), f.ID)
+		got, err := b.store.Form(b.Context(), storage.AsHost(), f.ID)
 		if errs[1] == nil { // moved first, then trashed with the workspace
 			b.is(err, storage.ErrNotFound, "Form that was moved into a workspace that was deleted")
 			continue
@@ -172,7 +172,7 @@ func moveDuringDelete(b *bundle) {
 // noLiveForms reports a failure when a form is outside the trash.
 func (b *bundle) noLiveForms() {
 	b.Helper()
-	list, err := b.store.Forms(b.ctx, storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: 100}})
+	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: 100}})
 	b.ok(err, "Forms")
 	if len(list) > 0 {
 		b.Errorf("Forms: want none, because every workspace was deleted, got %d", len(list))
@@ -187,7 +187,7 @@ func parallelSweeps(b *bundle) {
 	}
 	purged := make([]int, 6)
 	errs := together(len(purged), func(i int) error {
-		got, err := b.store.Sweep(b.ctx, storage.SweepParams{Now: soon(), TrashBefore: soon(), Max: 100})
+		got, err := b.store.Sweep(b.Context(), storage.SweepParams{Now: soon(), TrashBefore: soon(), Max: 100})
 		purged[i] = got.Forms
 		return err
 	})
@@ -207,7 +207,7 @@ func parallelMembers(b *bundle) {
 	for i := range users {
 		users[i] = newID()
 	}
-	for _, err := range together(len(users), func(i int) error { return b.store.SetMember(b.ctx, w.ID, users[i], true) }) {
+	for _, err := range together(len(users), func(i int) error { return b.store.SetMember(b.Context(), w.ID, users[i], true) }) {
 		b.ok(err, "SetMember beside others")
 	}
 	b.members(w.ID, users...)

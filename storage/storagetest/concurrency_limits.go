@@ -44,10 +44,10 @@ func parallelKeys(b *bundle) {
 		var hash [32]byte
 		rand.Read(hash[:])
 		k := storage.Key{ID: newID(), UserID: user, Name: fmt.Sprint(i), Scopes: storage.Scopes(), CreatedAt: at(0)}
-		return b.store.CreateKey(b.ctx, newUser(user), k, hash, 20)
+		return b.store.CreateKey(b.Context(), newUser(user), k, hash, 20)
 	})
 	same(b, b.outcome(errs, storage.ErrLimitReached, "CreateKey"), 20, "calls of CreateKey that succeeded")
-	keys, err := b.store.Keys(b.ctx, user)
+	keys, err := b.store.Keys(b.Context(), user)
 	b.ok(err, "Keys")
 	same(b, len(keys), 20, "number of keys")
 }
@@ -58,9 +58,9 @@ func parallelWorkspaces(b *bundle) {
 	for i := range workspaces {
 		workspaces[i] = b.newWorkspace(owner)
 	}
-	errs := together(len(workspaces), func(i int) error { return b.store.CreateWorkspace(b.ctx, workspaces[i], 10) })
+	errs := together(len(workspaces), func(i int) error { return b.store.CreateWorkspace(b.Context(), workspaces[i], 10) })
 	same(b, b.outcome(errs, storage.ErrLimitReached, "CreateWorkspace"), 10, "calls of CreateWorkspace that succeeded")
-	list, err := b.store.Workspaces(b.ctx, storage.As(owner), storage.Page{Limit: 100})
+	list, err := b.store.Workspaces(b.Context(), storage.As(owner), storage.Page{Limit: 100})
 	b.ok(err, "Workspaces")
 	same(b, len(list), 10, "number of workspaces")
 }
@@ -71,9 +71,9 @@ func parallelWebhooks(b *bundle) {
 	for i := range webhooks {
 		webhooks[i] = b.newWebhook(f.ID)
 	}
-	errs := together(len(webhooks), func(i int) error { return b.store.CreateWebhook(b.ctx, storage.AsHost(), webhooks[i], 20) })
+	errs := together(len(webhooks), func(i int) error { return b.store.CreateWebhook(b.Context(), storage.AsHost(), webhooks[i], 20) })
 	same(b, b.outcome(errs, storage.ErrLimitReached, "CreateWebhook"), 20, "calls of CreateWebhook that succeeded")
-	list, err := b.store.Webhooks(b.ctx, storage.AsHost(), storage.Page{Limit: 100})
+	list, err := b.store.Webhooks(b.Context(), storage.AsHost(), storage.Page{Limit: 100})
 	b.ok(err, "Webhooks")
 	same(b, len(list), 20, "number of webhooks")
 }
@@ -81,7 +81,7 @@ func parallelWebhooks(b *bundle) {
 func parallelSubmits(b *bundle) {
 	f := b.anyForm(withLimit(10))
 	errs := together(100, func(int) error {
-		_, _, err := b.store.Submit(b.ctx, submissionAt(f, at(0)))
+		_, _, err := b.store.Submit(b.Context(), submissionAt(f, at(0)))
 		return err
 	})
 	same(b, b.outcome(errs, storage.ErrLimitReached, "Submit"), 10, "calls of Submit that succeeded")
@@ -95,7 +95,7 @@ func parallelUnique(b *bundle) {
 	errs := together(50, func(int) error {
 		n := submissionAt(f, at(0))
 		n.UniqueAnswer = []byte("the same")
-		_, _, err := b.store.Submit(b.ctx, n)
+		_, _, err := b.store.Submit(b.Context(), n)
 		return err
 	})
 	same(b, b.outcome(errs, storage.ErrDuplicate, "Submit"), 1, "calls of Submit that succeeded")
@@ -113,7 +113,7 @@ func parallelIdempotent(b *bundle) {
 		s.IdempotencyKey, s.UniqueAnswer = "the same", []byte("the same")
 		var replayed bool
 		var err error
-		got[i], replayed, err = b.store.Submit(b.ctx, s)
+		got[i], replayed, err = b.store.Submit(b.Context(), s)
 		if err == nil && !replayed {
 			stored.Add(1)
 		}
@@ -137,9 +137,9 @@ func parallelCounts(b *bundle) {
 	const n = 40
 	errs := together(2*n, func(i int) error {
 		if i%2 == 0 {
-			return b.store.CountFunnel(b.ctx, f.ID, at(0), storage.Counts{Views: 2, Starts: 1})
+			return b.store.CountFunnel(b.Context(), f.ID, at(0), storage.Counts{Views: 2, Starts: 1})
 		}
-		_, _, err := b.store.Submit(b.ctx, submissionAt(f, at(0)))
+		_, _, err := b.store.Submit(b.Context(), submissionAt(f, at(0)))
 		return err
 	})
 	for _, err := range errs {
@@ -157,20 +157,20 @@ func limitDuringSubmits(b *bundle) {
 		full := false
 		errs := together(submitters+1, func(i int) error {
 			if i == 0 {
-				got, err := b.store.UpdateForm(b.ctx, storage.AsHost(), f.ID,
+				got, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID,
 					storage.FormChange{Gate: &storage.Gate{ResponseLimit: limit}, At: at(time.Hour)})
 				full = got.Full
 				return err
 			}
 			n := submissionAt(f, at(0))
-			_, _, err := b.store.Submit(b.ctx, n)
+			_, _, err := b.store.Submit(b.Context(), n)
 			for errors.Is(err, storage.ErrRevisionMismatch) {
-				now, readErr := b.store.Form(b.ctx, storage.AsHost(), f.ID)
+				now, readErr := b.store.Form(b.Context(), storage.AsHost(), f.ID)
 				if readErr != nil {
 					return readErr
 				}
 				n.FormRevision = now.Revision
-				_, _, err = b.store.Submit(b.ctx, n)
+				_, _, err = b.store.Submit(b.Context(), n)
 			}
 			return err
 		})

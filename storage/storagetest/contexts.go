@@ -27,9 +27,9 @@ func contextCase(name string, op operation) Case {
 
 func endedContext(b *bundle, op operation) {
 	w := b.furnish()
-	cancelled, cancel := context.WithCancel(b.ctx)
+	cancelled, cancel := context.WithCancel(b.Context())
 	cancel()
-	late, cancel := context.WithDeadline(b.ctx, time.Now().Add(-time.Second))
+	late, cancel := context.WithDeadline(b.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 	b.unchanged(op.method+" with a context that has ended", func() {
 		b.is(op.call(cancelled, b.store, w, storage.AsHost()), context.Canceled, "%s with a cancelled context", op.method)
@@ -37,5 +37,5 @@ func endedContext(b *bundle, op operation) {
 	})
 	// The same call has to work now: a lease that the failed call took or dropped
 	// shows here, as does a call that would have failed anyway.
-	b.ok(op.call(b.ctx, b.store, w, storage.AsHost()), "%s with a live context, after calls with ended ones", op.method)
+	b.ok(op.call(b.Context(), b.store, w, storage.AsHost()), "%s with a live context, after calls with ended ones", op.method)
 }

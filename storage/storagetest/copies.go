@@ -38,7 +38,7 @@ func spoilSubmission(s storage.Submission) { spoil(s.Answers, s.Metadata, s.Hidd
 func copiesInForm(b *bundle) {
 	f := b.newForm(b.addWorkspace(b.user()).ID)
 	want := render(f)
-	b.ok(b.store.CreateForm(b.ctx, storage.AsHost(), f), "CreateForm")
+	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), f), "CreateForm")
 	spoilDefinition(f.Definition)
 	same(b, render(b.getForm(f.ID)), want, "Form after the caller overwrote what it gave to CreateForm")
 
@@ -63,21 +63,21 @@ func copiesOutForm(b *bundle) {
 		spoilDefinition(got.Definition)
 		same(b, render(b.getForm(f.ID)), want, "Form after the caller overwrote what %s returned", what)
 	}
-	got, err := b.store.UpdateForm(b.ctx, storage.AsHost(), f.ID, storage.FormChange{At: b.tick(), Definition: f.Definition})
+	got, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID, storage.FormChange{At: b.tick(), Definition: f.Definition})
 	check("UpdateForm", got, err)
-	got, err = b.store.UpdateForm(b.ctx, storage.AsHost(), f.ID, storage.FormChange{At: b.tick(), Name: ptr("x")})
+	got, err = b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID, storage.FormChange{At: b.tick(), Name: ptr("x")})
 	check("UpdateForm of the name only", got, err)
-	got, err = b.store.Form(b.ctx, storage.AsHost(), f.ID)
+	got, err = b.store.Form(b.Context(), storage.AsHost(), f.ID)
 	check("Form", got, err)
-	got, err = b.store.FormByPublicID(b.ctx, f.PublicID)
+	got, err = b.store.FormByPublicID(b.Context(), f.PublicID)
 	check("FormByPublicID", got, err)
 
 	page := storage.FormQuery{Page: storage.Page{Limit: 10}}
-	list, err := b.store.Forms(b.ctx, storage.AsHost(), page)
+	list, err := b.store.Forms(b.Context(), storage.AsHost(), page)
 	b.ok(err, "Forms")
 	want := render(list)
 	clear(list)
-	list, err = b.store.Forms(b.ctx, storage.AsHost(), page)
+	list, err = b.store.Forms(b.Context(), storage.AsHost(), page)
 	b.ok(err, "Forms")
 	same(b, render(list), want, "Forms after the caller overwrote the list that it got")
 }
@@ -88,11 +88,11 @@ func copiesInSubmission(b *bundle) {
 	n := b.newSubmission(f)
 	n.UniqueAnswer = []byte("taken")
 	want, body := render(n.Submission), string(n.Event.Body)
-	_, _, err := b.store.Submit(b.ctx, n)
+	_, _, err := b.store.Submit(b.Context(), n)
 	b.ok(err, "Submit")
 	spoilSubmission(n.Submission)
 	spoil(n.UniqueAnswer, n.Event.Body)
-	got, err := b.store.Submission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID)
+	got, err := b.store.Submission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID)
 	b.ok(err, "Submission")
 	same(b, render(got), want, "Submission after the caller overwrote what it gave to Submit")
 	same(b, string(b.claimOne(soon()).Body), body, "Body after the caller overwrote what it gave to Submit")
@@ -110,17 +110,17 @@ func copiesOutSubmission(b *bundle) {
 		b.Helper()
 		b.ok(err, "%s", what)
 		spoilSubmission(got)
-		again, err := b.store.Submission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID)
+		again, err := b.store.Submission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID)
 		b.ok(err, "Submission")
 		same(b, render(again), want, "Submission after the caller overwrote what %s returned", what)
 	}
-	got, _, err := b.store.Submit(b.ctx, n)
+	got, _, err := b.store.Submit(b.Context(), n)
 	check("Submit", got, err)
-	got, _, err = b.store.Submit(b.ctx, n)
+	got, _, err = b.store.Submit(b.Context(), n)
 	check("Submit, replayed,", got, err)
-	got, err = b.store.Submission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID)
+	got, err = b.store.Submission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID)
 	check("Submission", got, err)
-	got, err = b.store.SubmissionByKey(b.ctx, f.ID, "once")
+	got, err = b.store.SubmissionByKey(b.Context(), f.ID, "once")
 	check("SubmissionByKey", got, err)
 	check("Submissions", only(b, b.submissions(f.ID), "Submissions"), nil)
 }
@@ -134,10 +134,10 @@ func copiesWebhook(b *bundle) {
 		spoil(secret)
 		same(b, string(b.getWebhook(given.ID).Secret), want, "Secret after the caller overwrote %s", what)
 	}
-	b.ok(b.store.CreateWebhook(b.ctx, storage.AsHost(), given, 0), "CreateWebhook")
+	b.ok(b.store.CreateWebhook(b.Context(), storage.AsHost(), given, 0), "CreateWebhook")
 	check("what it gave to CreateWebhook", given.Secret)
 	check("what Webhook returned", b.getWebhook(given.ID).Secret)
-	list, err := b.store.Webhooks(b.ctx, storage.AsHost(), storage.Page{Limit: 10})
+	list, err := b.store.Webhooks(b.Context(), storage.AsHost(), storage.Page{Limit: 10})
 	b.ok(err, "Webhooks")
 	check("what Webhooks returned", only(b, list, "Webhooks").Secret)
 	check("what UpdateWebhook returned", b.updateWebhook(given.ID, storage.WebhookChange{Enabled: ptr(true)}).Secret)
@@ -152,7 +152,7 @@ func copiesDelivery(b *bundle) {
 	w := b.addWebhook(f.ID)
 	e := newEvent()
 	body := string(e.Body)
-	b.ok(b.store.Enqueue(b.ctx, w.ID, e, at(0)), "Enqueue")
+	b.ok(b.store.Enqueue(b.Context(), w.ID, e, at(0)), "Enqueue")
 	spoil(e.Body)
 	held := map[storage.ID]int{}
 	p := everything(soon())
@@ -184,11 +184,11 @@ func copiesKey(b *bundle) {
 		got, _ := b.keyByHash(hash)
 		same(b, render(got), want, "Key after the caller overwrote %s", what)
 	}
-	b.ok(b.store.CreateKey(b.ctx, newUser(user), k, hash, 0), "CreateKey")
+	b.ok(b.store.CreateKey(b.Context(), newUser(user), k, hash, 0), "CreateKey")
 	check("what it gave to CreateKey", k.Scopes)
 	got, _ := b.keyByHash(hash)
 	check("what KeyByHash returned", got.Scopes)
-	list, err := b.store.Keys(b.ctx, user)
+	list, err := b.store.Keys(b.Context(), user)
 	b.ok(err, "Keys")
 	check("what Keys returned", only(b, list, "Keys").Scopes)
 }
@@ -196,16 +196,16 @@ func copiesKey(b *bundle) {
 func copiesWorkspace(b *bundle) {
 	w := b.addWorkspace(b.user())
 	one, two := b.addMember(w.ID), b.addMember(w.ID)
-	members, err := b.store.Members(b.ctx, w.ID)
+	members, err := b.store.Members(b.Context(), w.ID)
 	b.ok(err, "Members")
 	clear(members)
 	b.members(w.ID, one, two)
 
 	name, owner := "given", one
-	_, err = b.store.UpdateWorkspace(b.ctx, storage.AsHost(), w.ID, storage.WorkspaceChange{Name: &name, Owner: &owner, At: b.tick()})
+	_, err = b.store.UpdateWorkspace(b.Context(), storage.AsHost(), w.ID, storage.WorkspaceChange{Name: &name, Owner: &owner, At: b.tick()})
 	b.ok(err, "UpdateWorkspace")
 	name, owner = "changed", two
-	got, err := b.store.Workspace(b.ctx, storage.AsHost(), w.ID)
+	got, err := b.store.Workspace(b.Context(), storage.AsHost(), w.ID)
 	b.ok(err, "Workspace")
 	same(b, got.Name, "given", "Name after the caller overwrote what it gave to UpdateWorkspace")
 	same(b, got.OwnerID, one, "OwnerID after the caller overwrote what it gave to UpdateWorkspace")
@@ -214,7 +214,7 @@ func copiesWorkspace(b *bundle) {
 func copiesFunnel(b *bundle) {
 	f := b.anyForm()
 	want := storage.Counters{Views: 3}
-	b.ok(b.store.SetLifetimeCounters(b.ctx, f.ID, want), "SetLifetimeCounters")
+	b.ok(b.store.SetLifetimeCounters(b.Context(), f.ID, want), "SetLifetimeCounters")
 	got := b.funnel(f.ID, time.Time{}, time.Time{})
 	if got.Lifetime == nil {
 		b.Fatalf("Funnel: want the lifetime counters that were set, got none")

@@ -52,7 +52,7 @@ func disableEnds(b *bundle) {
 
 func deleteWebhookEnds(b *bundle) {
 	_, mine, beside, elsewhere := b.twoForms()
-	b.ok(b.store.DeleteWebhook(b.ctx, storage.AsHost(), mine.ID), "DeleteWebhook")
+	b.ok(b.store.DeleteWebhook(b.Context(), storage.AsHost(), mine.ID), "DeleteWebhook")
 	same(b, b.stats(soon()).Due, int64(3), "pending deliveries after one of three webhooks was deleted")
 	got := b.pendingOf()
 	same(b, got[mine.ID], 0, "deliveries of the webhook that was deleted")
@@ -75,13 +75,13 @@ func endedLeaseFenced(b *bundle) {
 			b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(false)})
 		},
 		"its webhook was deleted": func(_ storage.Form, w storage.Webhook, _ storage.NewSubmission) {
-			b.ok(b.store.DeleteWebhook(b.ctx, storage.AsHost(), w.ID), "DeleteWebhook")
+			b.ok(b.store.DeleteWebhook(b.Context(), storage.AsHost(), w.ID), "DeleteWebhook")
 		},
 		"its form was trashed": func(f storage.Form, _ storage.Webhook, _ storage.NewSubmission) {
 			b.trashForm(f.ID)
 		},
 		"its workspace was deleted": func(f storage.Form, _ storage.Webhook, _ storage.NewSubmission) {
-			b.ok(b.store.DeleteWorkspace(b.ctx, storage.AsHost(), f.WorkspaceID, b.tick()), "DeleteWorkspace")
+			b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), f.WorkspaceID, b.tick()), "DeleteWorkspace")
 		},
 		"its submission was deleted": func(_ storage.Form, _ storage.Webhook, n storage.NewSubmission) {
 			b.deleteSubmission(n)

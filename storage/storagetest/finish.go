@@ -61,7 +61,7 @@ func finishTwice(b *bundle) {
 	b.finish(100, done...)
 	b.unchanged("FinishDeliveries with results that were settled", func() {
 		for range 2 {
-			_, err := b.store.FinishDeliveries(b.ctx, done, 100)
+			_, err := b.store.FinishDeliveries(b.Context(), done, 100)
 			b.ok(err, "FinishDeliveries, again")
 		}
 	})
@@ -159,7 +159,7 @@ func cutAttemptGone(b *bundle) {
 	}
 	b.deliver(one, 1, b.tick()) // cuts the attempt of webhook one
 	b.sweep(storage.SweepParams{Now: soon().Add(10_000 * time.Hour), Max: 100})
-	b.is(b.store.Redeliver(b.ctx, one, attempts[one], soon()), storage.ErrNotFound, "Redeliver of an attempt that was cut")
-	b.ok(b.store.Redeliver(b.ctx, two, attempts[two], soon()), "Redeliver of an attempt that is kept, of the same event")
+	b.is(b.store.Redeliver(b.Context(), one, attempts[one], soon()), storage.ErrNotFound, "Redeliver of an attempt that was cut")
+	b.ok(b.store.Redeliver(b.Context(), two, attempts[two], soon()), "Redeliver of an attempt that is kept, of the same event")
 	same(b, b.claimOne(soon()).Body, n.Event.Body, "Body")
 }

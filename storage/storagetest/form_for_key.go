@@ -20,7 +20,7 @@ func formForKey(b *bundle) {
 	_, memberHash := b.addKey(w.member)
 	for who, hash := range map[string][32]byte{"the owner": w.hash, "a member": memberHash} {
 		wantKey, wantUser := b.keyByHash(hash)
-		k, u, f, err := b.store.FormForKey(b.ctx, hash, w.form.ID)
+		k, u, f, err := b.store.FormForKey(b.Context(), hash, w.form.ID)
 		b.ok(err, "FormForKey")
 		same(b, k, wantKey, "Key of %s", who)
 		same(b, u, wantUser, "User, %s", who)
@@ -34,7 +34,7 @@ func formForKeyInvisible(b *bundle) {
 	for what, id := range map[string]storage.ID{
 		"a foreign form": foreign.ID, "one in the trash": w.trashed.ID, "an unknown one": newID(), "the zero id": {},
 	} {
-		k, u, f, err := b.store.FormForKey(b.ctx, w.hash, id)
+		k, u, f, err := b.store.FormForKey(b.Context(), w.hash, id)
 		b.ok(err, "FormForKey, %s", what)
 		same(b, k, w.key, "Key, %s", what)
 		same(b, u.ID, w.owner, "User.ID, %s", what)
@@ -44,7 +44,7 @@ func formForKeyInvisible(b *bundle) {
 
 func formForUnknownKey(b *bundle) {
 	f := b.anyForm()
-	_, _, got, err := b.store.FormForKey(b.ctx, [32]byte{1}, f.ID)
+	_, _, got, err := b.store.FormForKey(b.Context(), [32]byte{1}, f.ID)
 	b.is(err, storage.ErrNotFound, "FormForKey with an unknown hash")
 	same(b, got, nil, "Form for an unknown key")
 }
@@ -52,15 +52,15 @@ func formForUnknownKey(b *bundle) {
 func formForInactiveKey(b *bundle) {
 	w := b.furnish()
 	revoked := b.tick()
-	b.ok(b.store.RevokeKey(b.ctx, w.owner, w.key.ID, revoked), "RevokeKey")
-	k, _, _, err := b.store.FormForKey(b.ctx, w.hash, w.form.ID)
+	b.ok(b.store.RevokeKey(b.Context(), w.owner, w.key.ID, revoked), "RevokeKey")
+	k, _, _, err := b.store.FormForKey(b.Context(), w.hash, w.form.ID)
 	b.ok(err, "FormForKey with a revoked key")
 	same(b, k.RevokedAt, revoked, "RevokedAt")
 }
 
 func formForKeyCopies(b *bundle) {
 	w := b.furnish()
-	k, _, f, err := b.store.FormForKey(b.ctx, w.hash, w.form.ID)
+	k, _, f, err := b.store.FormForKey(b.Context(), w.hash, w.form.ID)
 	b.ok(err, "FormForKey")
 	if f == nil {
 		b.Fatalf("FormForKey: want the owner's form, got none")

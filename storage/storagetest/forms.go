@@ -38,38 +38,38 @@ func createTakenForm(b *bundle) {
 	sameID, samePublicID := b.newForm(first.WorkspaceID), b.newForm(first.WorkspaceID)
 	sameID.ID, samePublicID.PublicID = first.ID, first.PublicID
 	b.unchanged("CreateForm with a taken id", func() {
-		b.is(b.store.CreateForm(b.ctx, storage.AsHost(), sameID), storage.ErrConflict, "CreateForm with a taken ID")
-		b.is(b.store.CreateForm(b.ctx, storage.AsHost(), samePublicID), storage.ErrConflict, "CreateForm with a taken PublicID")
+		b.is(b.store.CreateForm(b.Context(), storage.AsHost(), sameID), storage.ErrConflict, "CreateForm with a taken ID")
+		b.is(b.store.CreateForm(b.Context(), storage.AsHost(), samePublicID), storage.ErrConflict, "CreateForm with a taken PublicID")
 	})
-	b.ok(b.store.TrashForm(b.ctx, storage.AsHost(), first.ID, b.tick()), "TrashForm")
-	b.is(b.store.CreateForm(b.ctx, storage.AsHost(), samePublicID), storage.ErrConflict,
+	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), first.ID, b.tick()), "TrashForm")
+	b.is(b.store.CreateForm(b.Context(), storage.AsHost(), samePublicID), storage.ErrConflict,
 		"CreateForm with the PublicID of a form in the trash, which may come back")
 }
 
 func createFormNowhere(b *bundle) {
 	user := b.user()
-	b.is(b.store.CreateForm(b.ctx, storage.AsHost(), b.newForm(newID())), storage.ErrNotFound, "CreateForm by the host")
-	b.is(b.store.CreateForm(b.ctx, storage.As(user), b.newForm(newID())), storage.ErrNotFound, "CreateForm by a user")
-	b.is(b.store.CreateForm(b.ctx, storage.AsHost(), b.newForm(storage.ID{})), storage.ErrNotFound, "CreateForm in the zero workspace")
+	b.is(b.store.CreateForm(b.Context(), storage.AsHost(), b.newForm(newID())), storage.ErrNotFound, "CreateForm by the host")
+	b.is(b.store.CreateForm(b.Context(), storage.As(user), b.newForm(newID())), storage.ErrNotFound, "CreateForm by a user")
+	b.is(b.store.CreateForm(b.Context(), storage.AsHost(), b.newForm(storage.ID{})), storage.ErrNotFound, "CreateForm in the zero workspace")
 }
 
 func unknownForm(b *bundle) {
 	host := storage.AsHost()
-	_, err := b.store.Form(b.ctx, host, newID())
+	_, err := b.store.Form(b.Context(), host, newID())
 	b.is(err, storage.ErrNotFound, "Form")
-	_, err = b.store.FormByPublicID(b.ctx, text("f"))
+	_, err = b.store.FormByPublicID(b.Context(), text("f"))
 	b.is(err, storage.ErrNotFound, "FormByPublicID")
-	_, err = b.store.FormByPublicID(b.ctx, "")
+	_, err = b.store.FormByPublicID(b.Context(), "")
 	b.is(err, storage.ErrNotFound, "FormByPublicID of the empty string")
-	_, err = b.store.UpdateForm(b.ctx, host, newID(), storage.FormChange{Name: ptr("x"), At: b.tick()})
+	_, err = b.store.UpdateForm(b.Context(), host, newID(), storage.FormChange{Name: ptr("x"), At: b.tick()})
 	b.is(err, storage.ErrNotFound, "UpdateForm")
-	b.is(b.store.TrashForm(b.ctx, host, newID(), b.tick()), storage.ErrNotFound, "TrashForm")
-	b.is(b.store.RestoreForm(b.ctx, newID(), storage.ID{}, b.tick()), storage.ErrNotFound, "RestoreForm")
+	b.is(b.store.TrashForm(b.Context(), host, newID(), b.tick()), storage.ErrNotFound, "TrashForm")
+	b.is(b.store.RestoreForm(b.Context(), newID(), storage.ID{}, b.tick()), storage.ErrNotFound, "RestoreForm")
 }
 
 func formByPublicID(b *bundle) {
 	for _, want := range []storage.Form{b.anyForm(), b.anyForm(asDraft)} {
-		got, err := b.store.FormByPublicID(b.ctx, want.PublicID)
+		got, err := b.store.FormByPublicID(b.Context(), want.PublicID)
 		b.ok(err, "FormByPublicID of a %s form", want.Status)
 		same(b, got, want, "FormByPublicID")
 	}
@@ -77,7 +77,7 @@ func formByPublicID(b *bundle) {
 
 func listFormsBare(b *bundle) {
 	f := b.anyForm()
-	list, err := b.store.Forms(b.ctx, storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: 10}})
+	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: 10}})
 	b.ok(err, "Forms")
 	got := only(b, list, "Forms")
 	d := got.Definition
@@ -95,7 +95,7 @@ func listFormsOfWorkspace(b *bundle) {
 	for who, actor := range map[string]storage.Actor{"the owner": storage.As(owner), "the host": storage.AsHost()} {
 		list := func(q storage.FormQuery) []storage.ID {
 			q.Page.Limit = 10
-			got, err := b.store.Forms(b.ctx, actor, q)
+			got, err := b.store.Forms(b.Context(), actor, q)
 			b.ok(err, "Forms")
 			return idsOf(got, formID)
 		}
@@ -109,13 +109,13 @@ func listFormsOfUnknown(b *bundle) {
 	f := b.anyForm()
 	for _, trashed := range []bool{false, true} {
 		q := storage.FormQuery{WorkspaceID: newID(), Trashed: trashed, Page: storage.Page{Limit: 10}}
-		_, err := b.store.Forms(b.ctx, storage.As(b.user()), q)
+		_, err := b.store.Forms(b.Context(), storage.As(b.user()), q)
 		b.is(err, storage.ErrNotFound, "Forms of an unknown workspace for a user")
-		got, err := b.store.Forms(b.ctx, storage.AsHost(), q)
+		got, err := b.store.Forms(b.Context(), storage.AsHost(), q)
 		b.ok(err, "Forms of an unknown workspace for the host")
 		same(b, got, nil, "Forms of an unknown workspace for the host")
 		q.WorkspaceID = f.WorkspaceID
-		_, err = b.store.Forms(b.ctx, storage.As(b.user()), q)
+		_, err = b.store.Forms(b.Context(), storage.As(b.user()), q)
 		b.is(err, storage.ErrNotFound, "Forms of a foreign workspace")
 	}
 }
@@ -124,10 +124,10 @@ func listFormsOfUnknown(b *bundle) {
 func (b *bundle) full(f storage.Form, want bool, when string) {
 	b.Helper()
 	same(b, b.getForm(f.ID).Full, want, "Form.Full %s", when)
-	got, err := b.store.FormByPublicID(b.ctx, f.PublicID)
+	got, err := b.store.FormByPublicID(b.Context(), f.PublicID)
 	b.ok(err, "FormByPublicID")
 	same(b, got.Full, want, "Full in FormByPublicID %s", when)
-	list, err := b.store.Forms(b.ctx, storage.AsHost(), storage.FormQuery{WorkspaceID: f.WorkspaceID, Page: storage.Page{Limit: 1}})
+	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormQuery{WorkspaceID: f.WorkspaceID, Page: storage.Page{Limit: 1}})
 	b.ok(err, "Forms")
 	if len(list) != 1 || list[0].Full != want {
 		b.Errorf("Full in Forms %s: want %v, got %v", when, want, list)
@@ -141,7 +141,7 @@ func fullForm(b *bundle) {
 	b.full(f, false, "with 1 submission of 2")
 	n := b.submit(f)
 	b.full(f, true, "with 2 submissions of 2")
-	b.ok(b.store.DeleteSubmission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID), "DeleteSubmission")
+	b.ok(b.store.DeleteSubmission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID), "DeleteSubmission")
 	b.full(f, false, "after one of 2 was deleted")
 
 	unlimited := b.anyForm()
@@ -157,7 +157,7 @@ func fullFollowsLimit(b *bundle) {
 		limit int64
 		full  bool
 	}{{3, false}, {2, true}, {1, true}, {0, false}} {
-		got, err := b.store.UpdateForm(b.ctx, storage.AsHost(), f.ID,
+		got, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID,
 			storage.FormChange{Gate: &storage.Gate{ResponseLimit: step.limit}, At: b.tick()})
 		b.ok(err, "UpdateForm with a limit of %d", step.limit)
 		same(b, got.Full, step.full, "Full as UpdateForm returns it, 2 submissions, limit %d", step.limit)
@@ -170,11 +170,11 @@ func revisionStays(b *bundle) {
 	w := b.addWebhook(f.ID)
 	n := b.submit(f)
 	b.finish(100, ended(b.claimOne(soon()), b.tick()))
-	b.ok(b.store.CountFunnel(b.ctx, f.ID, b.tick(), storage.Counts{Views: 1}), "CountFunnel")
-	b.ok(b.store.SetLifetimeCounters(b.ctx, f.ID, storage.Counters{Views: 1}), "SetLifetimeCounters")
-	b.ok(b.store.DeleteSubmission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID), "DeleteSubmission")
-	b.ok(b.store.DeleteWebhook(b.ctx, storage.AsHost(), w.ID), "DeleteWebhook")
-	_, err := b.store.UpdateWorkspace(b.ctx, storage.AsHost(), f.WorkspaceID, storage.WorkspaceChange{Name: ptr("x"), At: b.tick()})
+	b.ok(b.store.CountFunnel(b.Context(), f.ID, b.tick(), storage.Counts{Views: 1}), "CountFunnel")
+	b.ok(b.store.SetLifetimeCounters(b.Context(), f.ID, storage.Counters{Views: 1}), "SetLifetimeCounters")
+	b.ok(b.store.DeleteSubmission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID), "DeleteSubmission")
+	b.ok(b.store.DeleteWebhook(b.Context(), storage.AsHost(), w.ID), "DeleteWebhook")
+	_, err := b.store.UpdateWorkspace(b.Context(), storage.AsHost(), f.WorkspaceID, storage.WorkspaceChange{Name: ptr("x"), At: b.tick()})
 	b.ok(err, "UpdateWorkspace")
 	same(b, b.getForm(f.ID).Revision, int64(1), "Revision after calls that do not change the form")
 }

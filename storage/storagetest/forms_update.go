@@ -23,7 +23,7 @@ func formUpdateCases() []Case {
 // update changes a form as the host.
 func (b *bundle) update(id storage.ID, c storage.FormChange) storage.Form {
 	b.Helper()
-	got, err := b.store.UpdateForm(b.ctx, storage.AsHost(), id, c)
+	got, err := b.store.UpdateForm(b.Context(), storage.AsHost(), id, c)
 	b.ok(err, "UpdateForm")
 	return got
 }
@@ -100,7 +100,7 @@ func ifRevisionMismatch(b *bundle) {
 	b.update(f.ID, storage.FormChange{Name: ptr("x"), At: b.tick()})
 	b.unchanged("UpdateForm with other revisions", func() {
 		for _, expected := range [][]int64{{1}, {3}, {0}, {1, 3, -2}} {
-			_, err := b.store.UpdateForm(b.ctx, storage.AsHost(), f.ID, storage.FormChange{
+			_, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID, storage.FormChange{
 				Name: ptr("y"), Status: ptr(storage.StatusDraft), IfRevision: expected, At: b.tick(),
 				Definition: storage.Definition{Blocks: json.RawMessage(`[1]`), Format: 2},
 			})
@@ -114,14 +114,14 @@ func moveForm(b *bundle) {
 	from, into := b.addWorkspace(owner), b.addWorkspace(owner)
 	want := b.addForm(from.ID)
 	want.WorkspaceID, want.Revision, want.UpdatedAt = into.ID, 2, b.tick()
-	got, err := b.store.UpdateForm(b.ctx, storage.As(owner), want.ID, storage.FormChange{WorkspaceID: &into.ID, At: want.UpdatedAt})
+	got, err := b.store.UpdateForm(b.Context(), storage.As(owner), want.ID, storage.FormChange{WorkspaceID: &into.ID, At: want.UpdatedAt})
 	b.ok(err, "UpdateForm with a new workspace")
 	same(b, got, want, "what UpdateForm returns")
 	for _, w := range []struct {
 		id   storage.ID
 		want []storage.ID
 	}{{from.ID, nil}, {into.ID, []storage.ID{want.ID}}} {
-		list, err := b.store.Forms(b.ctx, storage.As(owner), storage.FormQuery{WorkspaceID: w.id, Page: storage.Page{Limit: 10}})
+		list, err := b.store.Forms(b.Context(), storage.As(owner), storage.FormQuery{WorkspaceID: w.id, Page: storage.Page{Limit: 10}})
 		b.ok(err, "Forms")
 		same(b, idsOf(list, formID), w.want, "Forms of a workspace after the move")
 	}

@@ -39,21 +39,21 @@ func actorSees(b *bundle, op operation) {
 			"the zero actor":      {},
 			"As with the zero ID": storage.As(storage.ID{}),
 		} {
-			if err := op.call(b.ctx, b.store, w, actor); !errors.Is(err, errNothing) {
+			if err := op.call(b.Context(), b.store, w, actor); !errors.Is(err, errNothing) {
 				b.is(err, storage.ErrNotFound, "%s by %s", op.method, who)
 			}
 		}
 		if ownerOnly {
-			b.is(op.call(b.ctx, b.store, w, storage.As(w.member)), storage.ErrNotOwner, "%s by a member", op.method)
+			b.is(op.call(b.Context(), b.store, w, storage.As(w.member)), storage.ErrNotOwner, "%s by a member", op.method)
 		}
 	})
 	// Calls that can be made once only get a world of their own for each actor.
-	b.ok(op.call(b.ctx, b.store, w, storage.AsHost()), "%s by the host", op.method)
+	b.ok(op.call(b.Context(), b.store, w, storage.AsHost()), "%s by the host", op.method)
 	w = b.refurnish(w)
-	b.ok(op.call(b.ctx, b.store, w, storage.As(w.owner)), "%s by the owner", op.method)
+	b.ok(op.call(b.Context(), b.store, w, storage.As(w.owner)), "%s by the owner", op.method)
 	if !ownerOnly {
 		w = b.refurnish(w)
-		b.ok(op.call(b.ctx, b.store, w, storage.As(w.member)), "%s by a member", op.method)
+		b.ok(op.call(b.Context(), b.store, w, storage.As(w.member)), "%s by a member", op.method)
 	}
 }
 
@@ -83,17 +83,17 @@ func listsHoldOwn(b *bundle) {
 		t.form = b.addForm(t.workspace.ID)
 		t.trashed = b.addForm(t.workspace.ID)
 		t.webhook = b.addWebhook(t.form.ID)
-		b.ok(b.store.TrashForm(b.ctx, storage.As(t.owner), t.trashed.ID, b.tick()), "TrashForm")
+		b.ok(b.store.TrashForm(b.Context(), storage.As(t.owner), t.trashed.ID, b.tick()), "TrashForm")
 	}
 	lists := func(who storage.Actor) (all [4][]storage.ID) {
 		page := storage.Page{Limit: 100}
-		workspaces, err := b.store.Workspaces(b.ctx, who, page)
+		workspaces, err := b.store.Workspaces(b.Context(), who, page)
 		b.ok(err, "Workspaces")
-		forms, err := b.store.Forms(b.ctx, who, storage.FormQuery{Page: page})
+		forms, err := b.store.Forms(b.Context(), who, storage.FormQuery{Page: page})
 		b.ok(err, "Forms")
-		trashed, err := b.store.Forms(b.ctx, who, storage.FormQuery{Trashed: true, Page: page})
+		trashed, err := b.store.Forms(b.Context(), who, storage.FormQuery{Trashed: true, Page: page})
 		b.ok(err, "Forms in the trash")
-		webhooks, err := b.store.Webhooks(b.ctx, who, page)
+		webhooks, err := b.store.Webhooks(b.Context(), who, page)
 		b.ok(err, "Webhooks")
 		all[0], all[1] = idsOf(workspaces, workspaceID), idsOf(forms, formID)
 		all[2], all[3] = idsOf(trashed, formID), idsOf(webhooks, webhookID)
@@ -112,16 +112,16 @@ func listsHoldOwn(b *bundle) {
 
 func formerMember(b *bundle) {
 	w := b.furnish()
-	b.ok(b.store.SetMember(b.ctx, w.workspace.ID, w.member, false), "SetMember")
+	b.ok(b.store.SetMember(b.Context(), w.workspace.ID, w.member, false), "SetMember")
 	b.seesNothing(w, w.member)
 }
 
 func formerOwner(b *bundle) {
 	w := b.furnish()
-	_, err := b.store.UpdateWorkspace(b.ctx, storage.As(w.owner), w.workspace.ID,
+	_, err := b.store.UpdateWorkspace(b.Context(), storage.As(w.owner), w.workspace.ID,
 		storage.WorkspaceChange{Owner: &w.stranger, At: w.now})
 	b.ok(err, "UpdateWorkspace with a new owner")
-	b.ok(b.store.SetMember(b.ctx, w.workspace.ID, w.owner, false), "SetMember for the previous owner")
+	b.ok(b.store.SetMember(b.Context(), w.workspace.ID, w.owner, false), "SetMember for the previous owner")
 	b.seesNothing(w, w.owner)
 }
 
@@ -130,7 +130,7 @@ func (b *bundle) seesNothing(w *world, user storage.ID) {
 	b.Helper()
 	b.unchanged("calls by who may not", func() {
 		for _, op := range actorOperations() {
-			if err := op.call(b.ctx, b.store, w, storage.As(user)); !errors.Is(err, errNothing) {
+			if err := op.call(b.Context(), b.store, w, storage.As(user)); !errors.Is(err, errNothing) {
 				b.is(err, storage.ErrNotFound, "%s", op.method)
 			}
 		}
@@ -139,23 +139,23 @@ func (b *bundle) seesNothing(w *world, user storage.ID) {
 
 func movedForm(b *bundle) {
 	w := b.furnish()
-	_, err := b.store.UpdateForm(b.ctx, storage.AsHost(), w.form.ID,
+	_, err := b.store.UpdateForm(b.Context(), storage.AsHost(), w.form.ID,
 		storage.FormChange{WorkspaceID: &w.foreign.ID, At: w.now})
 	b.ok(err, "UpdateForm with a new workspace")
 
-	_, err = b.store.Form(b.ctx, storage.As(w.owner), w.form.ID)
+	_, err = b.store.Form(b.Context(), storage.As(w.owner), w.form.ID)
 	b.is(err, storage.ErrNotFound, "Form by the owner of the workspace that it left")
-	_, err = b.store.Webhook(b.ctx, storage.As(w.owner), w.webhook.ID)
+	_, err = b.store.Webhook(b.Context(), storage.As(w.owner), w.webhook.ID)
 	b.is(err, storage.ErrNotFound, "Webhook by the owner of the workspace that the form left")
-	_, err = b.store.Submission(b.ctx, storage.As(w.owner), w.form.ID, w.first.Submission.ID)
+	_, err = b.store.Submission(b.Context(), storage.As(w.owner), w.form.ID, w.first.Submission.ID)
 	b.is(err, storage.ErrNotFound, "Submission by the owner of the workspace that the form left")
 
-	_, err = b.store.Form(b.ctx, storage.As(w.stranger), w.form.ID)
+	_, err = b.store.Form(b.Context(), storage.As(w.stranger), w.form.ID)
 	b.ok(err, "Form by the owner of its workspace")
-	webhooks, err := b.store.Webhooks(b.ctx, storage.As(w.stranger), storage.Page{Limit: 10})
+	webhooks, err := b.store.Webhooks(b.Context(), storage.As(w.stranger), storage.Page{Limit: 10})
 	b.ok(err, "Webhooks")
 	same(b, idsOf(webhooks, webhookID), []storage.ID{w.webhook.ID}, "Webhooks by the owner of the form's workspace")
-	_, err = b.store.Submission(b.ctx, storage.As(w.stranger), w.form.ID, w.first.Submission.ID)
+	_, err = b.store.Submission(b.Context(), storage.As(w.stranger), w.form.ID, w.first.Submission.ID)
 	b.ok(err, "Submission by the owner of the form's workspace")
 }
 
@@ -163,7 +163,7 @@ func moveIntoForeign(b *bundle) {
 	w := b.furnish()
 	b.unchanged("UpdateForm with a workspace that is not accessible", func() {
 		for _, into := range []storage.ID{w.foreign.ID, newID()} {
-			_, err := b.store.UpdateForm(b.ctx, storage.As(w.owner), w.form.ID,
+			_, err := b.store.UpdateForm(b.Context(), storage.As(w.owner), w.form.ID,
 				storage.FormChange{Name: ptr("changed"), WorkspaceID: &into, At: w.now})
 			b.is(err, storage.ErrNotFound, "UpdateForm into a workspace that is not accessible")
 		}
@@ -174,28 +174,28 @@ func submissionThroughOwnForm(b *bundle) {
 	w := b.furnish()
 	own := b.addForm(w.foreign.ID)
 	b.unchanged("DeleteSubmission through a form of one's own", func() {
-		_, err := b.store.Submission(b.ctx, storage.As(w.stranger), own.ID, w.first.Submission.ID)
+		_, err := b.store.Submission(b.Context(), storage.As(w.stranger), own.ID, w.first.Submission.ID)
 		b.is(err, storage.ErrNotFound, "Submission of another form")
-		err = b.store.DeleteSubmission(b.ctx, storage.As(w.stranger), own.ID, w.first.Submission.ID)
+		err = b.store.DeleteSubmission(b.Context(), storage.As(w.stranger), own.ID, w.first.Submission.ID)
 		b.is(err, storage.ErrNotFound, "DeleteSubmission of another form")
-		_, err = b.store.SubmissionByKey(b.ctx, own.ID, w.first.IdempotencyKey)
+		_, err = b.store.SubmissionByKey(b.Context(), own.ID, w.first.IdempotencyKey)
 		b.is(err, storage.ErrNotFound, "SubmissionByKey with another form's key")
 	})
 }
 
 func foreignRevision(b *bundle) {
 	w := b.furnish()
-	_, err := b.store.UpdateForm(b.ctx, storage.As(w.stranger), w.form.ID,
+	_, err := b.store.UpdateForm(b.Context(), storage.As(w.stranger), w.form.ID,
 		storage.FormChange{Name: ptr("changed"), IfRevision: []int64{99}, At: w.now})
 	b.is(err, storage.ErrNotFound, "UpdateForm of a foreign form with a wrong revision")
 }
 
 func foreignKey(b *bundle) {
 	w := b.furnish()
-	keys, err := b.store.Keys(b.ctx, w.stranger)
+	keys, err := b.store.Keys(b.Context(), w.stranger)
 	b.ok(err, "Keys")
 	same(b, keys, nil, "Keys of a user who has none")
 	b.unchanged("RevokeKey by another user", func() {
-		b.is(b.store.RevokeKey(b.ctx, w.stranger, w.key.ID, w.now), storage.ErrNotFound, "RevokeKey by another user")
+		b.is(b.store.RevokeKey(b.Context(), w.stranger, w.key.ID, w.now), storage.ErrNotFound, "RevokeKey by another user")
 	})
 }

@@ -23,7 +23,7 @@ func keyCases() []Case {
 
 func (b *bundle) keyByHash(hash [32]byte) (storage.Key, storage.User) {
 	b.Helper()
-	k, u, err := b.store.KeyByHash(b.ctx, hash)
+	k, u, err := b.store.KeyByHash(b.Context(), hash)
 	b.ok(err, "KeyByHash")
 	return k, u
 }
@@ -47,7 +47,7 @@ func createKeyUpdatesUser(b *bundle) {
 	_, first := b.addKey(user)
 	k, second := b.newKey(user)
 	renamed := storage.User{ID: user, Name: "Grace", Email: "grace@example.com"}
-	b.ok(b.store.CreateKey(b.ctx, renamed, k, second, 0), "CreateKey")
+	b.ok(b.store.CreateKey(b.Context(), renamed, k, second, 0), "CreateKey")
 	for _, hash := range [][32]byte{first, second} {
 		_, u := b.keyByHash(hash)
 		same(b, u, renamed, "User after CreateKey with other particulars")
@@ -61,18 +61,18 @@ func createTakenKey(b *bundle) {
 	renamed := storage.User{ID: other, Name: "changed", Email: "changed@example.com"}
 	b.unchanged("CreateKey with a taken id or hash", func() {
 		k, _ := b.newKey(other)
-		b.is(b.store.CreateKey(b.ctx, renamed, k, hash, 0), storage.ErrConflict, "CreateKey with a taken hash")
+		b.is(b.store.CreateKey(b.Context(), renamed, k, hash, 0), storage.ErrConflict, "CreateKey with a taken hash")
 		_, free := b.newKey(other)
 		k.ID = taken.ID
-		b.is(b.store.CreateKey(b.ctx, renamed, k, free, 0), storage.ErrConflict, "CreateKey with a taken ID")
+		b.is(b.store.CreateKey(b.Context(), renamed, k, free, 0), storage.ErrConflict, "CreateKey with a taken ID")
 	})
 }
 
 func createKeyLimit(b *bundle) {
 	user := b.user()
-	create := func(u storage.User, max int) error {
+	create := func(u storage.User, limit int) error {
 		k, hash := b.newKey(u.ID)
-		err := b.store.CreateKey(b.ctx, u, k, hash, max)
+		err := b.store.CreateKey(b.Context(), u, k, hash, limit)
 		if err == nil {
 			b.hashes = append(b.hashes, hash)
 		}
@@ -94,23 +94,23 @@ func createKeyLimit(b *bundle) {
 func keyLimitCountsActive(b *bundle) {
 	user := b.user()
 	revoked, _ := b.addKey(user)
-	b.ok(b.store.RevokeKey(b.ctx, user, revoked.ID, b.tick()), "RevokeKey")
+	b.ok(b.store.RevokeKey(b.Context(), user, revoked.ID, b.tick()), "RevokeKey")
 	b.addKey(user, func(k *storage.Key) { k.ExpiresAt = k.CreatedAt.Add(time.Millisecond) })
 	b.addKey(user, func(k *storage.Key) { k.ExpiresAt = at(1000 * time.Hour) })
 	k, hash := b.newKey(user)
-	b.ok(b.store.CreateKey(b.ctx, newUser(user), k, hash, 2), "CreateKey beside one active, one revoked and one expired key, at most 2")
+	b.ok(b.store.CreateKey(b.Context(), newUser(user), k, hash, 2), "CreateKey beside one active, one revoked and one expired key, at most 2")
 	k, hash = b.newKey(user)
-	b.is(b.store.CreateKey(b.ctx, newUser(user), k, hash, 2), storage.ErrLimitReached, "CreateKey beside two active keys, at most 2")
+	b.is(b.store.CreateKey(b.Context(), newUser(user), k, hash, 2), storage.ErrLimitReached, "CreateKey beside two active keys, at most 2")
 	k, hash = b.newKey(user)
 	k.CreatedAt = at(2000 * time.Hour)
-	b.ok(b.store.CreateKey(b.ctx, newUser(user), k, hash, 2), "CreateKey when one of two keys has expired by its CreatedAt")
+	b.ok(b.store.CreateKey(b.Context(), newUser(user), k, hash, 2), "CreateKey when one of two keys has expired by its CreatedAt")
 }
 
 func unknownKey(b *bundle) {
 	b.addKey(b.user())
-	_, _, err := b.store.KeyByHash(b.ctx, [32]byte{})
+	_, _, err := b.store.KeyByHash(b.Context(), [32]byte{})
 	b.is(err, storage.ErrNotFound, "KeyByHash")
-	got, err := b.store.Keys(b.ctx, b.user())
+	got, err := b.store.Keys(b.Context(), b.user())
 	b.ok(err, "Keys of an unknown user")
 	same(b, got, nil, "Keys of an unknown user")
 }
@@ -121,10 +121,10 @@ func listKeys(b *bundle) {
 	b.addKey(b.user())
 	expired, _ := b.addKey(user, func(k *storage.Key) { k.ExpiresAt = at(-time.Hour) })
 	first.RevokedAt = b.tick()
-	b.ok(b.store.RevokeKey(b.ctx, user, first.ID, first.RevokedAt), "RevokeKey")
+	b.ok(b.store.RevokeKey(b.Context(), user, first.ID, first.RevokedAt), "RevokeKey")
 	low, _ := b.addKey(user, func(k *storage.Key) { k.ID = storage.ID{0x7f}; k.CreatedAt = at(time.Hour) })
 	high, _ := b.addKey(user, func(k *storage.Key) { k.ID = storage.ID{0x80}; k.CreatedAt = at(time.Hour) })
-	got, err := b.store.Keys(b.ctx, user)
+	got, err := b.store.Keys(b.Context(), user)
 	b.ok(err, "Keys")
 	same(b, got, []storage.Key{high, low, expired, first}, "Keys")
 }
@@ -134,8 +134,8 @@ func revokeKey(b *bundle) {
 	want, hash := b.addKey(user)
 	other, otherHash := b.addKey(user)
 	want.RevokedAt = b.tick()
-	b.ok(b.store.RevokeKey(b.ctx, user, want.ID, want.RevokedAt), "RevokeKey")
-	b.ok(b.store.RevokeKey(b.ctx, user, want.ID, b.tick()), "RevokeKey, again")
+	b.ok(b.store.RevokeKey(b.Context(), user, want.ID, want.RevokedAt), "RevokeKey")
+	b.ok(b.store.RevokeKey(b.Context(), user, want.ID, b.tick()), "RevokeKey, again")
 	got, _ := b.keyByHash(hash)
 	same(b, got, want, "Key after it was revoked twice")
 	got, _ = b.keyByHash(otherHash)
@@ -148,9 +148,9 @@ func revokeUnknownKey(b *bundle) {
 	k, _ := b.addKey(other)
 	unknown := b.user()
 	b.unchanged("RevokeKey of a key that the user does not have", func() {
-		b.is(b.store.RevokeKey(b.ctx, user, k.ID, b.tick()), storage.ErrNotFound, "RevokeKey of another user's key")
-		b.is(b.store.RevokeKey(b.ctx, user, newID(), b.tick()), storage.ErrNotFound, "RevokeKey of an unknown key")
-		b.is(b.store.RevokeKey(b.ctx, unknown, k.ID, b.tick()), storage.ErrNotFound, "RevokeKey by an unknown user")
+		b.is(b.store.RevokeKey(b.Context(), user, k.ID, b.tick()), storage.ErrNotFound, "RevokeKey of another user's key")
+		b.is(b.store.RevokeKey(b.Context(), user, newID(), b.tick()), storage.ErrNotFound, "RevokeKey of an unknown key")
+		b.is(b.store.RevokeKey(b.Context(), unknown, k.ID, b.tick()), storage.ErrNotFound, "RevokeKey by an unknown user")
 	})
 }
 
@@ -165,9 +165,9 @@ func touchKeys(b *bundle) {
 		same(b, got.LastUsedAt, wantTwo, "LastUsedAt of the second key, %s", what)
 	}
 	early, late := at(time.Minute), at(time.Hour)
-	b.ok(b.store.TouchKeys(b.ctx, nil), "TouchKeys without keys")
-	b.ok(b.store.TouchKeys(b.ctx, map[storage.ID]time.Time{one.ID: late, two.ID: early, newID(): late}), "TouchKeys")
+	b.ok(b.store.TouchKeys(b.Context(), nil), "TouchKeys without keys")
+	b.ok(b.store.TouchKeys(b.Context(), map[storage.ID]time.Time{one.ID: late, two.ID: early, newID(): late}), "TouchKeys")
 	check("used once", late, early)
-	b.ok(b.store.TouchKeys(b.ctx, map[storage.ID]time.Time{one.ID: early, two.ID: late}), "TouchKeys with an earlier time for one")
+	b.ok(b.store.TouchKeys(b.Context(), map[storage.ID]time.Time{one.ID: early, two.ID: late}), "TouchKeys with an earlier time for one")
 	check("used at an earlier and at a later time", late, late)
 }

@@ -145,7 +145,7 @@ func unknownLease(b *bundle) {
 		done = append(done, r)
 	}
 	done = append(done, ended(d, b.tick()))
-	got, err := b.store.FinishDeliveries(b.ctx, done, 100)
+	got, err := b.store.FinishDeliveries(b.Context(), done, 100)
 	b.ok(err, "FinishDeliveries")
 	same(b, len(got), len(wrong), "leases that are fenced")
 	for _, l := range got {
@@ -156,7 +156,7 @@ func unknownLease(b *bundle) {
 	same(b, len(b.attempts(w.ID)), 1, "attempts in the history")
 	b.nothingPending("the delivery ended")
 
-	got, err = b.store.FinishDeliveries(b.ctx, nil, 100)
+	got, err = b.store.FinishDeliveries(b.Context(), nil, 100)
 	b.ok(err, "FinishDeliveries without results")
 	same(b, got, nil, "leases that are fenced without results")
 }
@@ -180,7 +180,7 @@ func tokenRises(b *bundle) {
 		default:
 			r := ended(d, b.tick())
 			b.finish(100, r)
-			b.ok(b.store.Redeliver(b.ctx, w.ID, r.Attempt.ID, soon()), "Redeliver")
+			b.ok(b.store.Redeliver(b.Context(), w.ID, r.Attempt.ID, soon()), "Redeliver")
 		}
 	}
 }
@@ -192,7 +192,7 @@ func leaseBeforeRedelivery(b *bundle) {
 	stale := b.claimBriefly()
 	second := ended(b.claimAgain(), b.tick())
 	b.finish(100, second)
-	b.ok(b.store.Redeliver(b.ctx, w.ID, second.Attempt.ID, soon()), "Redeliver")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, second.Attempt.ID, soon()), "Redeliver")
 	current := b.claimOne(soon())
 	b.fenced(ended(stale, b.tick()), "its delivery ended, and the event was queued again")
 	late := second

@@ -21,7 +21,7 @@ func memberCases() []Case {
 // members reports a failure unless the workspace has exactly these members.
 func (b *bundle) members(workspace storage.ID, want ...storage.ID) {
 	b.Helper()
-	got, err := b.store.Members(b.ctx, workspace)
+	got, err := b.store.Members(b.Context(), workspace)
 	b.ok(err, "Members")
 	slices.SortFunc(want, compareIDs)
 	same(b, got, want, "Members, in ascending order")
@@ -43,21 +43,21 @@ func listMembers(b *bundle) {
 func memberTwice(b *bundle) {
 	w := b.addWorkspace(b.user())
 	member, never := b.addMember(w.ID), b.user()
-	b.ok(b.store.SetMember(b.ctx, w.ID, member, true), "SetMember true, again")
+	b.ok(b.store.SetMember(b.Context(), w.ID, member, true), "SetMember true, again")
 	b.members(w.ID, member)
-	b.ok(b.store.SetMember(b.ctx, w.ID, member, false), "SetMember false")
-	b.ok(b.store.SetMember(b.ctx, w.ID, member, false), "SetMember false, again")
-	b.ok(b.store.SetMember(b.ctx, w.ID, never, false), "SetMember false, for a user who never was a member")
+	b.ok(b.store.SetMember(b.Context(), w.ID, member, false), "SetMember false")
+	b.ok(b.store.SetMember(b.Context(), w.ID, member, false), "SetMember false, again")
+	b.ok(b.store.SetMember(b.Context(), w.ID, never, false), "SetMember false, for a user who never was a member")
 	b.members(w.ID)
 }
 
 func ownerAsMember(b *bundle) {
 	w := b.addWorkspace(b.user())
 	b.unchanged("SetMember true for the owner", func() {
-		b.ok(b.store.SetMember(b.ctx, w.ID, w.OwnerID, true), "SetMember true for the owner")
+		b.ok(b.store.SetMember(b.Context(), w.ID, w.OwnerID, true), "SetMember true for the owner")
 	})
 	b.members(w.ID)
-	got, err := b.store.Workspace(b.ctx, storage.As(w.OwnerID), w.ID)
+	got, err := b.store.Workspace(b.Context(), storage.As(w.OwnerID), w.ID)
 	b.ok(err, "Workspace")
 	same(b, got, w, "Workspace")
 }
@@ -65,26 +65,26 @@ func ownerAsMember(b *bundle) {
 func removeOwner(b *bundle) {
 	w := b.addWorkspace(b.user())
 	b.unchanged("SetMember false for the owner", func() {
-		b.is(b.store.SetMember(b.ctx, w.ID, w.OwnerID, false), storage.ErrConflict, "SetMember false for the owner")
+		b.is(b.store.SetMember(b.Context(), w.ID, w.OwnerID, false), storage.ErrConflict, "SetMember false for the owner")
 	})
 }
 
 func membersOfUnknown(b *bundle) {
-	b.is(b.store.SetMember(b.ctx, newID(), b.user(), true), storage.ErrNotFound, "SetMember true")
-	b.is(b.store.SetMember(b.ctx, newID(), b.user(), false), storage.ErrNotFound, "SetMember false")
-	_, err := b.store.Members(b.ctx, newID())
+	b.is(b.store.SetMember(b.Context(), newID(), b.user(), true), storage.ErrNotFound, "SetMember true")
+	b.is(b.store.SetMember(b.Context(), newID(), b.user(), false), storage.ErrNotFound, "SetMember false")
+	_, err := b.store.Members(b.Context(), newID())
 	b.is(err, storage.ErrNotFound, "Members")
 }
 
 func memberAccess(b *bundle) {
 	f := b.anyForm()
 	user := b.user()
-	_, err := b.store.Form(b.ctx, storage.As(user), f.ID)
+	_, err := b.store.Form(b.Context(), storage.As(user), f.ID)
 	b.is(err, storage.ErrNotFound, "Form before the user is a member")
-	b.ok(b.store.SetMember(b.ctx, f.WorkspaceID, user, true), "SetMember true")
-	_, err = b.store.Form(b.ctx, storage.As(user), f.ID)
+	b.ok(b.store.SetMember(b.Context(), f.WorkspaceID, user, true), "SetMember true")
+	_, err = b.store.Form(b.Context(), storage.As(user), f.ID)
 	b.ok(err, "Form for a member")
-	b.ok(b.store.SetMember(b.ctx, f.WorkspaceID, user, false), "SetMember false")
-	_, err = b.store.Form(b.ctx, storage.As(user), f.ID)
+	b.ok(b.store.SetMember(b.Context(), f.WorkspaceID, user, false), "SetMember false")
+	_, err = b.store.Form(b.Context(), storage.As(user), f.ID)
 	b.is(err, storage.ErrNotFound, "Form after the user was a member")
 }

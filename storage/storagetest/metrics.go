@@ -25,7 +25,7 @@ func midnight(days int) time.Time {
 
 func (b *bundle) count(form storage.ID, when time.Time, views, starts, submissions int64) {
 	b.Helper()
-	b.ok(b.store.CountFunnel(b.ctx, form, when,
+	b.ok(b.store.CountFunnel(b.Context(), form, when,
 		storage.Counts{Views: views, Starts: starts, Submissions: submissions}), "CountFunnel")
 }
 
@@ -52,7 +52,7 @@ func funnelCountsSubmissions(b *bundle) {
 	n := b.submit(f, withKey("once"))
 	minute := n.Submission.SubmittedAt.Truncate(time.Minute)
 	b.sums(f.ID, minute, minute.Add(time.Minute), 0, 0, 1, "the minute of SubmittedAt")
-	_, _, err := b.store.Submit(b.ctx, n)
+	_, _, err := b.store.Submit(b.Context(), n)
 	b.ok(err, "Submit, replayed")
 	b.refuse(b.newSubmission(f), storage.ErrLimitReached, "the limit is reached")
 	b.sums(f.ID, time.Time{}, time.Time{}, 0, 0, 1, "after a replay and a refusal")
@@ -127,17 +127,17 @@ func lifetimeCounters(b *bundle) {
 	f := b.anyForm()
 	b.count(f.ID, at(0), 1, 1, 1)
 	for _, want := range []storage.Counters{{Views: 100, Starts: 50, Submissions: 20}, {Starts: 1 << 40}} {
-		b.ok(b.store.SetLifetimeCounters(b.ctx, f.ID, want), "SetLifetimeCounters")
+		b.ok(b.store.SetLifetimeCounters(b.Context(), f.ID, want), "SetLifetimeCounters")
 		got := b.funnel(f.ID, midnight(0), midnight(1))
 		same(b, got, storage.Funnel{Counts: storage.Counts{Views: 1, Starts: 1, Submissions: 1}, Lifetime: &want}, "Funnel with lifetime counters")
 	}
-	b.ok(b.store.SetLifetimeCounters(b.ctx, f.ID, storage.Counters{}), "SetLifetimeCounters of zero")
+	b.ok(b.store.SetLifetimeCounters(b.Context(), f.ID, storage.Counters{}), "SetLifetimeCounters of zero")
 	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Lifetime, nil, "Lifetime after it was set to zero")
 }
 
 func funnelUnknownForm(b *bundle) {
-	b.is(b.store.CountFunnel(b.ctx, newID(), at(0), storage.Counts{Views: 1}), storage.ErrNotFound, "CountFunnel")
-	_, err := b.store.Funnel(b.ctx, storage.AsHost(), newID(), time.Time{}, time.Time{})
+	b.is(b.store.CountFunnel(b.Context(), newID(), at(0), storage.Counts{Views: 1}), storage.ErrNotFound, "CountFunnel")
+	_, err := b.store.Funnel(b.Context(), storage.AsHost(), newID(), time.Time{}, time.Time{})
 	b.is(err, storage.ErrNotFound, "Funnel")
-	b.is(b.store.SetLifetimeCounters(b.ctx, newID(), storage.Counters{Views: 1}), storage.ErrNotFound, "SetLifetimeCounters")
+	b.is(b.store.SetLifetimeCounters(b.Context(), newID(), storage.Counters{Views: 1}), storage.ErrNotFound, "SetLifetimeCounters")
 }

@@ -115,9 +115,9 @@ type anybodyRevokes struct {
 	users sync.Map
 }
 
-func (m *anybodyRevokes) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, max int) error {
+func (m *anybodyRevokes) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, limit int) error {
 	m.users.Store(k.ID, u.ID)
-	return m.Storage.CreateKey(ctx, u, k, hash, max)
+	return m.Storage.CreateKey(ctx, u, k, hash, limit)
 }
 
 func (m *anybodyRevokes) RevokeKey(ctx context.Context, user, key storage.ID, when time.Time) error {
@@ -169,16 +169,16 @@ func more(limit int) int {
 	return limit + 1
 }
 
-func (m oneMore) CreateWorkspace(ctx context.Context, w storage.Workspace, max int) error {
-	return m.Storage.CreateWorkspace(ctx, w, more(max))
+func (m oneMore) CreateWorkspace(ctx context.Context, w storage.Workspace, limit int) error {
+	return m.Storage.CreateWorkspace(ctx, w, more(limit))
 }
 
-func (m oneMore) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, max int) error {
-	return m.Storage.CreateWebhook(ctx, who, w, more(max))
+func (m oneMore) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
+	return m.Storage.CreateWebhook(ctx, who, w, more(limit))
 }
 
-func (m oneMore) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, max int) error {
-	return m.Storage.CreateKey(ctx, u, k, hash, more(max))
+func (m oneMore) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, limit int) error {
+	return m.Storage.CreateKey(ctx, u, k, hash, more(limit))
 }
 
 // twoSteps counts the keys, and by the time it adds one, others have too.
@@ -187,13 +187,13 @@ type twoSteps struct {
 	callers *rendezvous
 }
 
-func (m twoSteps) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, max int) error {
+func (m twoSteps) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, limit int) error {
 	keys, err := m.Keys(ctx, u.ID)
 	if err != nil {
 		return err
 	}
 	m.callers.meet()
-	if len(keys) >= max {
+	if len(keys) >= limit {
 		return storage.ErrLimitReached
 	}
 	return m.Storage.CreateKey(ctx, u, k, hash, 0)

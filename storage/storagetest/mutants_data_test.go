@@ -85,9 +85,9 @@ type keepsSlice struct {
 	secret []byte
 }
 
-func (m *keepsSlice) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, max int) error {
+func (m *keepsSlice) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
 	m.secret = w.Secret
-	return m.Storage.CreateWebhook(ctx, who, w, max)
+	return m.Storage.CreateWebhook(ctx, who, w, limit)
 }
 
 func (m *keepsSlice) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {

@@ -272,8 +272,8 @@ func (m keepsHistory) FinishDeliveries(ctx context.Context, done []storage.Resul
 
 type oldestFirst struct{ storage.Storage }
 
-func (m oldestFirst) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, max int) ([]storage.Attempt, error) {
-	got, err := m.Storage.Attempts(ctx, who, webhook, max)
+func (m oldestFirst) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Attempt, error) {
+	got, err := m.Storage.Attempts(ctx, who, webhook, limit)
 	slices.Reverse(got)
 	return got, err
 }
@@ -296,9 +296,9 @@ type firstURL struct {
 	urls sync.Map
 }
 
-func (m *firstURL) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, max int) error {
+func (m *firstURL) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
 	m.urls.Store(w.ID, w.URL)
-	return m.Storage.CreateWebhook(ctx, who, w, max)
+	return m.Storage.CreateWebhook(ctx, who, w, limit)
 }
 
 func (m *firstURL) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {

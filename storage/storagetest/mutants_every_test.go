@@ -62,8 +62,8 @@ func (m blind) Funnel(ctx context.Context, _ storage.Actor, form storage.ID, fro
 	return m.Storage.Funnel(ctx, storage.AsHost(), form, from, to)
 }
 
-func (m blind) CreateWebhook(ctx context.Context, _ storage.Actor, w storage.Webhook, max int) error {
-	return m.Storage.CreateWebhook(ctx, storage.AsHost(), w, max)
+func (m blind) CreateWebhook(ctx context.Context, _ storage.Actor, w storage.Webhook, limit int) error {
+	return m.Storage.CreateWebhook(ctx, storage.AsHost(), w, limit)
 }
 
 func (m blind) Webhook(ctx context.Context, _ storage.Actor, id storage.ID) (storage.Webhook, error) {
@@ -82,15 +82,15 @@ func (m blind) DeleteWebhook(ctx context.Context, _ storage.Actor, id storage.ID
 	return m.Storage.DeleteWebhook(ctx, storage.AsHost(), id)
 }
 
-func (m blind) Attempts(ctx context.Context, _ storage.Actor, webhook storage.ID, max int) ([]storage.Attempt, error) {
-	return m.Storage.Attempts(ctx, storage.AsHost(), webhook, max)
+func (m blind) Attempts(ctx context.Context, _ storage.Actor, webhook storage.ID, limit int) ([]storage.Attempt, error) {
+	return m.Storage.Attempts(ctx, storage.AsHost(), webhook, limit)
 }
 
 // detached looks at no context.
 type detached struct{ storage.Storage }
 
-func (m detached) CreateWorkspace(ctx context.Context, w storage.Workspace, max int) error {
-	return m.Storage.CreateWorkspace(context.WithoutCancel(ctx), w, max)
+func (m detached) CreateWorkspace(ctx context.Context, w storage.Workspace, limit int) error {
+	return m.Storage.CreateWorkspace(context.WithoutCancel(ctx), w, limit)
 }
 
 func (m detached) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
@@ -177,8 +177,8 @@ func (m detached) SetLifetimeCounters(ctx context.Context, form storage.ID, c st
 	return m.Storage.SetLifetimeCounters(context.WithoutCancel(ctx), form, c)
 }
 
-func (m detached) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, max int) error {
-	return m.Storage.CreateWebhook(context.WithoutCancel(ctx), who, w, max)
+func (m detached) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
+	return m.Storage.CreateWebhook(context.WithoutCancel(ctx), who, w, limit)
 }
 
 func (m detached) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {
@@ -197,8 +197,8 @@ func (m detached) DeleteWebhook(ctx context.Context, who storage.Actor, id stora
 	return m.Storage.DeleteWebhook(context.WithoutCancel(ctx), who, id)
 }
 
-func (m detached) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, max int) ([]storage.Attempt, error) {
-	return m.Storage.Attempts(context.WithoutCancel(ctx), who, webhook, max)
+func (m detached) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Attempt, error) {
+	return m.Storage.Attempts(context.WithoutCancel(ctx), who, webhook, limit)
 }
 
 func (m detached) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event, due time.Time) error {
@@ -221,8 +221,8 @@ func (m detached) QueueStats(ctx context.Context, now time.Time) (storage.QueueS
 	return m.Storage.QueueStats(context.WithoutCancel(ctx), now)
 }
 
-func (m detached) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, max int) error {
-	return m.Storage.CreateKey(context.WithoutCancel(ctx), u, k, hash, max)
+func (m detached) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, limit int) error {
+	return m.Storage.CreateKey(context.WithoutCancel(ctx), u, k, hash, limit)
 }
 
 func (m detached) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, storage.User, error) {

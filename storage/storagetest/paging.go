@@ -59,17 +59,17 @@ func pagedWorkspaces(b *bundle) pagedList {
 			if joined {
 				w.OwnerID = other
 			}
-			b.ok(b.store.CreateWorkspace(b.ctx, w, 0), "CreateWorkspace")
+			b.ok(b.store.CreateWorkspace(b.Context(), w, 0), "CreateWorkspace")
 			if joined {
-				b.ok(b.store.SetMember(b.ctx, w.ID, owner, true), "SetMember")
+				b.ok(b.store.SetMember(b.Context(), w.ID, owner, true), "SetMember")
 			}
 			return w.ID
 		},
 		remove: func(id storage.ID) {
-			b.ok(b.store.DeleteWorkspace(b.ctx, storage.AsHost(), id, b.tick()), "DeleteWorkspace")
+			b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), id, b.tick()), "DeleteWorkspace")
 		},
 		page: func(p storage.Page) []storage.Position {
-			got, err := b.store.Workspaces(b.ctx, storage.As(owner), p)
+			got, err := b.store.Workspaces(b.Context(), storage.As(owner), p)
 			b.ok(err, "Workspaces")
 			return positions(got, func(w storage.Workspace) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
 		},
@@ -97,7 +97,7 @@ func pagedForms(spread int, trashed bool) func(b *bundle) pagedList {
 			},
 			remove: func(id storage.ID) {
 				if trashed {
-					b.ok(b.store.RestoreForm(b.ctx, id, storage.ID{}, b.tick()), "RestoreForm")
+					b.ok(b.store.RestoreForm(b.Context(), id, storage.ID{}, b.tick()), "RestoreForm")
 					return
 				}
 				b.trashForm(id)
@@ -107,7 +107,7 @@ func pagedForms(spread int, trashed bool) func(b *bundle) pagedList {
 				if spread == 1 {
 					q.WorkspaceID = workspaces[0]
 				}
-				got, err := b.store.Forms(b.ctx, storage.As(owner), q)
+				got, err := b.store.Forms(b.Context(), storage.As(owner), q)
 				b.ok(err, "Forms")
 				return positions(got, func(f storage.Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} })
 			},
@@ -122,10 +122,10 @@ func pagedSubmissions(b *bundle) pagedList {
 			return b.submit(f, func(n *storage.NewSubmission) { n.Submission.SubmittedAt = when }).Submission.ID
 		},
 		remove: func(id storage.ID) {
-			b.ok(b.store.DeleteSubmission(b.ctx, storage.AsHost(), f.ID, id), "DeleteSubmission")
+			b.ok(b.store.DeleteSubmission(b.Context(), storage.AsHost(), f.ID, id), "DeleteSubmission")
 		},
 		page: func(p storage.Page) []storage.Position {
-			got, err := b.store.Submissions(b.ctx, storage.AsHost(), f.ID, storage.SubmissionQuery{Page: p})
+			got, err := b.store.Submissions(b.Context(), storage.AsHost(), f.ID, storage.SubmissionQuery{Page: p})
 			b.ok(err, "Submissions")
 			return positions(got, func(s storage.Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} })
 		},
@@ -145,9 +145,9 @@ func pagedWebhooks(b *bundle) pagedList {
 			n++
 			return b.addWebhook(forms[n%len(forms)], func(w *storage.Webhook) { w.CreatedAt = when }).ID
 		},
-		remove: func(id storage.ID) { b.ok(b.store.DeleteWebhook(b.ctx, storage.AsHost(), id), "DeleteWebhook") },
+		remove: func(id storage.ID) { b.ok(b.store.DeleteWebhook(b.Context(), storage.AsHost(), id), "DeleteWebhook") },
 		page: func(p storage.Page) []storage.Position {
-			got, err := b.store.Webhooks(b.ctx, storage.As(owner), p)
+			got, err := b.store.Webhooks(b.Context(), storage.As(owner), p)
 			b.ok(err, "Webhooks")
 			return positions(got, func(w storage.Webhook) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
 		},

@@ -36,8 +36,8 @@ func enqueue(b *bundle) {
 
 func enqueueRefused(b *bundle) {
 	w := b.addWebhook(b.anyForm().ID, asDisabled)
-	b.is(b.store.Enqueue(b.ctx, newID(), newEvent(), at(0)), storage.ErrNotFound, "Enqueue for an unknown webhook")
-	b.is(b.store.Enqueue(b.ctx, w.ID, newEvent(), at(0)), storage.ErrConflict, "Enqueue for a disabled webhook")
+	b.is(b.store.Enqueue(b.Context(), newID(), newEvent(), at(0)), storage.ErrNotFound, "Enqueue for an unknown webhook")
+	b.is(b.store.Enqueue(b.Context(), w.ID, newEvent(), at(0)), storage.ErrConflict, "Enqueue for a disabled webhook")
 	b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(true)})
 	b.nothingPending("Enqueue was refused")
 	same(b, b.sweep(storage.SweepParams{Now: soon(), Max: 100}).Events, 0, "Events that Sweep removed: none may have been kept")
@@ -57,7 +57,7 @@ func redeliver(b *bundle) {
 	w := b.addWebhook(f.ID)
 	n, first := b.sent(f)
 	due := soon().Add(time.Hour)
-	b.ok(b.store.Redeliver(b.ctx, w.ID, first.ID, due), "Redeliver")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, first.ID, due), "Redeliver")
 	b.claimNone(due.Add(-time.Microsecond), "due in a microsecond")
 	d := b.claimOne(due)
 	same(b, d, storage.Delivery{
@@ -68,7 +68,7 @@ func redeliver(b *bundle) {
 	second := ended(d, b.tick())
 	b.finish(100, second)
 	same(b, b.attempts(w.ID), []storage.Attempt{*second.Attempt, first}, "Attempts after the redelivery")
-	b.ok(b.store.Redeliver(b.ctx, w.ID, first.ID, due), "Redeliver of the first attempt, again")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, first.ID, due), "Redeliver of the first attempt, again")
 	b.claimOne(due)
 }
 
@@ -79,7 +79,7 @@ func redeliverPending(b *bundle) {
 	later := soon().Add(100 * time.Hour)
 	r := retried(b.claimOne(soon()), b.tick(), later)
 	b.finish(100, r)
-	b.ok(b.store.Redeliver(b.ctx, w.ID, r.Attempt.ID, soon()), "Redeliver of a pending event")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, r.Attempt.ID, soon()), "Redeliver of a pending event")
 	d := b.claimOne(soon())
 	same(b, d.Attempt, 2, "Attempt: only the due time changed")
 	b.finish(100, ended(d, b.tick()))
@@ -93,7 +93,7 @@ func redeliverTestEvent(b *bundle) {
 	r := ended(b.claimOne(soon()), b.tick())
 	b.finish(100, r)
 	b.sweep(storage.SweepParams{Now: soon().Add(10_000 * time.Hour), Max: 100})
-	b.ok(b.store.Redeliver(b.ctx, w.ID, r.Attempt.ID, soon()), "Redeliver of an event of no submission")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, r.Attempt.ID, soon()), "Redeliver of an event of no submission")
 	same(b, b.claimOne(soon()).Body, e.Body, "Body")
 }
 
@@ -103,9 +103,9 @@ func redeliverUnknown(b *bundle) {
 	_, attempt := b.sent(f)
 	other := b.addWebhook(f.ID)
 	b.unchanged("Redeliver of an attempt that the webhook does not have", func() {
-		b.is(b.store.Redeliver(b.ctx, w.ID, newID(), soon()), storage.ErrNotFound, "Redeliver of an unknown attempt")
-		b.is(b.store.Redeliver(b.ctx, newID(), attempt.ID, soon()), storage.ErrNotFound, "Redeliver for an unknown webhook")
-		b.is(b.store.Redeliver(b.ctx, other.ID, attempt.ID, soon()), storage.ErrNotFound, "Redeliver of another webhook's attempt")
+		b.is(b.store.Redeliver(b.Context(), w.ID, newID(), soon()), storage.ErrNotFound, "Redeliver of an unknown attempt")
+		b.is(b.store.Redeliver(b.Context(), newID(), attempt.ID, soon()), storage.ErrNotFound, "Redeliver for an unknown webhook")
+		b.is(b.store.Redeliver(b.Context(), other.ID, attempt.ID, soon()), storage.ErrNotFound, "Redeliver of another webhook's attempt")
 	})
 }
 
@@ -114,10 +114,10 @@ func redeliverDisabled(b *bundle) {
 	w := b.addWebhook(f.ID)
 	_, attempt := b.sent(f)
 	b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(false)})
-	b.is(b.store.Redeliver(b.ctx, w.ID, attempt.ID, soon()), storage.ErrConflict, "Redeliver for a disabled webhook")
+	b.is(b.store.Redeliver(b.Context(), w.ID, attempt.ID, soon()), storage.ErrConflict, "Redeliver for a disabled webhook")
 	b.nothingPending("Redeliver was refused")
 	b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(true)})
-	b.ok(b.store.Redeliver(b.ctx, w.ID, attempt.ID, soon()), "Redeliver after the webhook was enabled again")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, attempt.ID, soon()), "Redeliver after the webhook was enabled again")
 }
 
 func queueStats(b *bundle) {

@@ -15,7 +15,7 @@ func everything(now time.Time) storage.ClaimParams {
 
 func (b *bundle) claim(p storage.ClaimParams) []storage.Delivery {
 	b.Helper()
-	got, err := b.store.ClaimDeliveries(b.ctx, p)
+	got, err := b.store.ClaimDeliveries(b.Context(), p)
 	b.ok(err, "ClaimDeliveries")
 	return got
 }
@@ -61,8 +61,8 @@ func (b *bundle) claimEventually(p storage.ClaimParams) []storage.Delivery {
 		case <-pause.C:
 		case <-limit.C:
 			b.Fatalf("ClaimDeliveries: a lease of a few milliseconds did not run out within 20 s on the store's clock")
-		case <-b.ctx.Done():
-			b.Fatalf("ClaimDeliveries: the test ended before a lease of a few milliseconds ran out: %v", b.ctx.Err())
+		case <-b.Context().Done():
+			b.Fatalf("ClaimDeliveries: the test ended before a lease of a few milliseconds ran out: %v", b.Context().Err())
 		}
 	}
 }
@@ -91,7 +91,7 @@ func retried(d storage.Delivery, when, next time.Time) storage.Result {
 // finish settles claimed deliveries, none of which may be fenced.
 func (b *bundle) finish(keep int, done ...storage.Result) {
 	b.Helper()
-	fenced, err := b.store.FinishDeliveries(b.ctx, done, keep)
+	fenced, err := b.store.FinishDeliveries(b.Context(), done, keep)
 	b.ok(err, "FinishDeliveries")
 	if len(fenced) > 0 {
 		b.Fatalf("FinishDeliveries: want no lease fenced, got %d of %d", len(fenced), len(done))
@@ -101,7 +101,7 @@ func (b *bundle) finish(keep int, done ...storage.Result) {
 // fenced settles one delivery, whose lease has to come back as fenced.
 func (b *bundle) fenced(r storage.Result, why string) {
 	b.Helper()
-	got, err := b.store.FinishDeliveries(b.ctx, []storage.Result{r}, 100)
+	got, err := b.store.FinishDeliveries(b.Context(), []storage.Result{r}, 100)
 	b.ok(err, "FinishDeliveries")
 	if len(got) != 1 || got[0] != r.Lease {
 		b.Errorf("FinishDeliveries: want the lease returned as fenced (%s), got %v", why, got)
@@ -110,14 +110,14 @@ func (b *bundle) fenced(r storage.Result, why string) {
 
 func (b *bundle) attempts(webhook storage.ID) []storage.Attempt {
 	b.Helper()
-	got, err := b.store.Attempts(b.ctx, storage.AsHost(), webhook, 1000)
+	got, err := b.store.Attempts(b.Context(), storage.AsHost(), webhook, 1000)
 	b.ok(err, "Attempts")
 	return got
 }
 
 func (b *bundle) stats(now time.Time) storage.QueueStats {
 	b.Helper()
-	got, err := b.store.QueueStats(b.ctx, now)
+	got, err := b.store.QueueStats(b.Context(), now)
 	b.ok(err, "QueueStats")
 	return got
 }

@@ -18,7 +18,7 @@ import (
 
 // recorder takes the place of *testing.T, so that a case may fail.
 type recorder struct {
-	ctx context.Context
+	context func() context.Context
 
 	mu     sync.Mutex
 	failed bool
@@ -26,7 +26,7 @@ type recorder struct {
 }
 
 func (r *recorder) Helper()                  {}
-func (r *recorder) Context() context.Context { return r.ctx }
+func (r *recorder) Context() context.Context { return r.context() }
 
 func (r *recorder) Logf(format string, args ...any) {
 	r.mu.Lock()
@@ -54,7 +54,7 @@ func (r *recorder) Failed() bool {
 
 // record runs a case as Run does and tells whether it failed and what it said.
 func record(ctx context.Context, c Case, s storage.Storage) (failed bool, log string) {
-	r := &recorder{ctx: ctx}
+	r := &recorder{context: func() context.Context { return ctx }}
 	var wg sync.WaitGroup
 	wg.Go(func() { c.exercise(r, s) })
 	wg.Wait()

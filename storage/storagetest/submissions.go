@@ -21,7 +21,7 @@ func submissionCases() []Case {
 
 func (b *bundle) deleteSubmission(n storage.NewSubmission) {
 	b.Helper()
-	b.ok(b.store.DeleteSubmission(b.ctx, storage.AsHost(), n.Submission.FormID, n.Submission.ID), "DeleteSubmission")
+	b.ok(b.store.DeleteSubmission(b.Context(), storage.AsHost(), n.Submission.FormID, n.Submission.ID), "DeleteSubmission")
 }
 
 func unknownSubmission(b *bundle) {
@@ -32,11 +32,11 @@ func unknownSubmission(b *bundle) {
 		for what, place := range map[string][2]storage.ID{
 			"an unknown id": {f.ID, newID()}, "another form's": {other.ID, n.Submission.ID}, "an unknown form": {newID(), n.Submission.ID},
 		} {
-			_, err := b.store.Submission(b.ctx, host, place[0], place[1])
+			_, err := b.store.Submission(b.Context(), host, place[0], place[1])
 			b.is(err, storage.ErrNotFound, "Submission, %s", what)
-			b.is(b.store.DeleteSubmission(b.ctx, host, place[0], place[1]), storage.ErrNotFound, "DeleteSubmission, %s", what)
+			b.is(b.store.DeleteSubmission(b.Context(), host, place[0], place[1]), storage.ErrNotFound, "DeleteSubmission, %s", what)
 		}
-		_, err := b.store.Submissions(b.ctx, host, newID(), storage.SubmissionQuery{Page: storage.Page{Limit: 10}})
+		_, err := b.store.Submissions(b.Context(), host, newID(), storage.SubmissionQuery{Page: storage.Page{Limit: 10}})
 		b.is(err, storage.ErrNotFound, "Submissions of an unknown form")
 	})
 }
@@ -74,7 +74,7 @@ func sinceUntil(b *bundle) {
 		{"before all", none, at(-us), nil},
 		{"since later than until", at(3 * h), at(h), nil},
 	} {
-		got, err := b.store.Submissions(b.ctx, storage.AsHost(), f.ID,
+		got, err := b.store.Submissions(b.Context(), storage.AsHost(), f.ID,
 			storage.SubmissionQuery{Since: c.since, Until: c.until, Page: storage.Page{Limit: 10}})
 		b.ok(err, "Submissions, %s", c.name)
 		same(b, idsOf(got, submissionID), c.want, "Submissions, %s", c.name)
@@ -87,7 +87,7 @@ func sinceUntilPages(b *bundle) {
 	q := storage.SubmissionQuery{Since: at(time.Hour), Until: at(6 * time.Hour), Page: storage.Page{Limit: 2}}
 	var got []storage.ID
 	for range 4 {
-		page, err := b.store.Submissions(b.ctx, storage.AsHost(), f.ID, q)
+		page, err := b.store.Submissions(b.Context(), storage.AsHost(), f.ID, q)
 		b.ok(err, "Submissions")
 		for _, s := range page {
 			got = append(got, s.ID)
@@ -97,7 +97,7 @@ func sinceUntilPages(b *bundle) {
 	same(b, got, ids[1:7], "Submissions between Since and Until, page by page")
 	// A position that is newer than Until must not bring back what Until excludes.
 	q.Page = storage.Page{After: &storage.Position{Time: at(100 * time.Hour)}, Limit: 1}
-	page, err := b.store.Submissions(b.ctx, storage.AsHost(), f.ID, q)
+	page, err := b.store.Submissions(b.Context(), storage.AsHost(), f.ID, q)
 	b.ok(err, "Submissions")
 	same(b, idsOf(page, submissionID), ids[1:2], "Submissions after a position that is newer than Until")
 }
@@ -106,9 +106,9 @@ func deleteSubmission(b *bundle) {
 	f := b.anyForm()
 	gone, stays := b.submit(f), b.submit(f)
 	b.deleteSubmission(gone)
-	_, err := b.store.Submission(b.ctx, storage.AsHost(), f.ID, gone.Submission.ID)
+	_, err := b.store.Submission(b.Context(), storage.AsHost(), f.ID, gone.Submission.ID)
 	b.is(err, storage.ErrNotFound, "Submission after DeleteSubmission")
-	err = b.store.DeleteSubmission(b.ctx, storage.AsHost(), f.ID, gone.Submission.ID)
+	err = b.store.DeleteSubmission(b.Context(), storage.AsHost(), f.ID, gone.Submission.ID)
 	b.is(err, storage.ErrNotFound, "DeleteSubmission, again")
 	same(b, b.submissions(f.ID), []storage.Submission{stays.Submission}, "Submissions after DeleteSubmission")
 }
@@ -117,7 +117,7 @@ func deleteFrees(b *bundle) {
 	f := b.anyForm(withLimit(1))
 	n := b.submit(f, withKey("once"), withAnswer("a"))
 	b.deleteSubmission(n)
-	_, err := b.store.SubmissionByKey(b.ctx, f.ID, "once")
+	_, err := b.store.SubmissionByKey(b.Context(), f.ID, "once")
 	b.is(err, storage.ErrNotFound, "SubmissionByKey after DeleteSubmission")
 	again := b.submit(f, withKey("once"), withAnswer("a"))
 	same(b, b.submissions(f.ID), []storage.Submission{again.Submission}, "Submissions")
@@ -149,9 +149,9 @@ func deleteDropsBodies(b *bundle) {
 	n := b.submit(f)
 	sent := ended(b.claimOne(soon()), b.tick())
 	b.finish(100, sent)
-	b.ok(b.store.Redeliver(b.ctx, w.ID, sent.Attempt.ID, soon()), "Redeliver before DeleteSubmission")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, sent.Attempt.ID, soon()), "Redeliver before DeleteSubmission")
 	b.deleteSubmission(n)
 	b.nothingPending("its submission was deleted")
-	b.is(b.store.Redeliver(b.ctx, w.ID, sent.Attempt.ID, soon()), storage.ErrNotFound, "Redeliver after DeleteSubmission")
+	b.is(b.store.Redeliver(b.Context(), w.ID, sent.Attempt.ID, soon()), storage.ErrNotFound, "Redeliver after DeleteSubmission")
 	b.claimNone(soon(), "the body is gone")
 }

@@ -29,7 +29,7 @@ func submitCases() []Case {
 // refuse submits a response that has to be refused.
 func (b *bundle) refuse(n storage.NewSubmission, want error, what string) {
 	b.Helper()
-	_, replayed, err := b.store.Submit(b.ctx, n)
+	_, replayed, err := b.store.Submit(b.Context(), n)
 	b.is(err, want, "Submit: %s", what)
 	if replayed {
 		b.Errorf("Submit: %s: replayed is true, though nothing was replayed", what)
@@ -39,7 +39,7 @@ func (b *bundle) refuse(n storage.NewSubmission, want error, what string) {
 // replays submits a response that has to be answered with an earlier one.
 func (b *bundle) replays(n storage.NewSubmission, want storage.Submission, what string) {
 	b.Helper()
-	got, replayed, err := b.store.Submit(b.ctx, n)
+	got, replayed, err := b.store.Submit(b.Context(), n)
 	b.ok(err, "Submit: %s", what)
 	if !replayed {
 		b.Errorf("Submit: %s: want replayed true, got false", what)
@@ -51,14 +51,14 @@ func storeSubmission(b *bundle) {
 	f := b.anyForm()
 	n := b.newSubmission(f)
 	n.IdempotencyKey = "once"
-	got, replayed, err := b.store.Submit(b.ctx, n)
+	got, replayed, err := b.store.Submit(b.Context(), n)
 	b.ok(err, "Submit")
 	same(b, replayed, false, "replayed")
 	same(b, got, n.Submission, "what Submit returns")
-	got, err = b.store.Submission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID)
+	got, err = b.store.Submission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID)
 	b.ok(err, "Submission")
 	same(b, got, n.Submission, "Submission")
-	got, err = b.store.SubmissionByKey(b.ctx, f.ID, "once")
+	got, err = b.store.SubmissionByKey(b.Context(), f.ID, "once")
 	b.ok(err, "SubmissionByKey")
 	same(b, got, n.Submission, "SubmissionByKey")
 	same(b, b.submissions(f.ID), []storage.Submission{n.Submission}, "Submissions")
@@ -100,15 +100,15 @@ func keysByForm(b *bundle) {
 	b.submit(one, withKey(""))
 	b.submit(one, withKey(""))
 	for _, n := range []storage.NewSubmission{first, second} {
-		got, err := b.store.SubmissionByKey(b.ctx, n.Submission.FormID, "once")
+		got, err := b.store.SubmissionByKey(b.Context(), n.Submission.FormID, "once")
 		b.ok(err, "SubmissionByKey")
 		same(b, got.ID, n.Submission.ID, "SubmissionByKey of one of two forms with the same key")
 	}
 	for _, key := range []string{"", "twice", "ONCE"} {
-		_, err := b.store.SubmissionByKey(b.ctx, one.ID, key)
+		_, err := b.store.SubmissionByKey(b.Context(), one.ID, key)
 		b.is(err, storage.ErrNotFound, "SubmissionByKey(%q)", key)
 	}
-	_, err := b.store.SubmissionByKey(b.ctx, newID(), "once")
+	_, err := b.store.SubmissionByKey(b.Context(), newID(), "once")
 	b.is(err, storage.ErrNotFound, "SubmissionByKey of an unknown form")
 }
 
@@ -125,7 +125,7 @@ func submitRevision(b *bundle) {
 	for _, checked := range []int64{1, 3, 0} {
 		n := b.newSubmission(f)
 		n.FormRevision = checked
-		_, _, err := b.store.Submit(b.ctx, n)
+		_, _, err := b.store.Submit(b.Context(), n)
 		b.isRevision(err, 2, "Submit with another revision")
 	}
 	same(b, b.submissions(f.ID), nil, "Submissions")
@@ -144,7 +144,7 @@ func submitLimit(b *bundle) {
 	b.submit(f)
 	n := b.submit(f)
 	b.refuse(b.newSubmission(f), storage.ErrLimitReached, "2 of 2 are stored")
-	b.ok(b.store.DeleteSubmission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID), "DeleteSubmission")
+	b.ok(b.store.DeleteSubmission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID), "DeleteSubmission")
 	b.submit(f)
 	b.refuse(b.newSubmission(f), storage.ErrLimitReached, "2 of 2 are stored again")
 	f = b.update(f.ID, storage.FormChange{Gate: &storage.Gate{ResponseLimit: 3}, At: b.tick()})
@@ -192,7 +192,7 @@ func submitOrder(b *bundle) {
 	n.UniqueAnswer = []byte("a")
 	b.refuse(n, storage.ErrLimitReached, "the limit is reached and the answer is taken")
 	f = b.update(f.ID, storage.FormChange{Status: ptr(storage.StatusDraft), At: b.tick()})
-	_, _, err := b.store.Submit(b.ctx, n)
+	_, _, err := b.store.Submit(b.Context(), n)
 	b.isRevision(err, f.Revision, "Submit with an old revision of a draft that is full")
 	n.FormRevision = f.Revision
 	b.refuse(n, storage.ErrNotFound, "the form is a draft and full")
@@ -220,7 +220,7 @@ func submitRefused(b *bundle) {
 		b.refuse(early, storage.ErrNotFound, "the form is a draft")
 	})
 	for _, n := range []storage.NewSubmission{duplicate, stale, over, early} {
-		_, err := b.store.SubmissionByKey(b.ctx, n.Submission.FormID, n.IdempotencyKey)
+		_, err := b.store.SubmissionByKey(b.Context(), n.Submission.FormID, n.IdempotencyKey)
 		b.is(err, storage.ErrNotFound, "SubmissionByKey of a submission that was refused")
 	}
 	stale.FormRevision = 1
@@ -258,11 +258,11 @@ func submitWithoutWebhook(b *bundle) {
 	b.submit(f)
 	same(b, len(b.submissions(f.ID)), 1, "number of submissions")
 	b.nothingPending("no webhook was enabled")
-	got, err := b.store.Sweep(b.ctx, storage.SweepParams{Now: soon(), Max: 100})
+	got, err := b.store.Sweep(b.Context(), storage.SweepParams{Now: soon(), Max: 100})
 	b.ok(err, "Sweep")
 	same(b, got.Events, 0, "Events that Sweep removed: none may have been kept")
 	b.addWebhook(f.ID)
-	_, err = b.store.UpdateWebhook(b.ctx, storage.AsHost(), w.ID, storage.WebhookChange{Enabled: ptr(true), At: b.tick()})
+	_, err = b.store.UpdateWebhook(b.Context(), storage.AsHost(), w.ID, storage.WebhookChange{Enabled: ptr(true), At: b.tick()})
 	b.ok(err, "UpdateWebhook")
 	b.claimNone(soon(), "no webhook was enabled when the response was stored")
 }

@@ -135,7 +135,7 @@ func (c Case) exercise(r reporter, store storage.Storage) {
 			r.Logf("%s: %s", c.Name, c.About)
 		}
 	}()
-	c.run(&bundle{reporter: r, ctx: r.Context(), store: store})
+	c.run(&bundle{reporter: r, store: store})
 }
 
 // reporter is the part of *testing.T that a case uses. The suite's own tests
@@ -160,7 +160,7 @@ func newPlan(cases []Case, opts []Option) (*plan, error) {
 	}
 	var faults []error
 	for _, s := range p.skips {
-		known := slices.ContainsFunc(cases, func(c Case) bool { return s.covers(c) })
+		known := slices.ContainsFunc(cases, s.covers)
 		if !known {
 			faults = append(faults, fmt.Errorf("Skip(%q): the suite has no case and no group of this name", s.name))
 		}

@@ -20,7 +20,7 @@ func sweepCases() []Case {
 
 func (b *bundle) sweep(p storage.SweepParams) storage.Swept {
 	b.Helper()
-	got, err := b.store.Sweep(b.ctx, p)
+	got, err := b.store.Sweep(b.Context(), p)
 	b.ok(err, "Sweep")
 	return got
 }
@@ -30,7 +30,7 @@ func sweepForms(b *bundle) {
 	limit := at(time.Hour)
 	trashAt := func(when time.Time) storage.Form {
 		f := b.addForm(live.WorkspaceID)
-		b.ok(b.store.TrashForm(b.ctx, storage.AsHost(), f.ID, when), "TrashForm")
+		b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, when), "TrashForm")
 		return f
 	}
 	after, exact := trashAt(limit.Add(time.Microsecond)), trashAt(limit)
@@ -39,30 +39,30 @@ func sweepForms(b *bundle) {
 	same(b, idsOf(b.trash(), formID), []storage.ID{exact.ID, after.ID}, "Forms that are left in the trash")
 	b.getForm(live.ID)
 	for _, f := range []storage.Form{before, long} {
-		b.is(b.store.RestoreForm(b.ctx, f.ID, storage.ID{}, b.tick()), storage.ErrNotFound, "RestoreForm of a purged form")
+		b.is(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), storage.ErrNotFound, "RestoreForm of a purged form")
 	}
 	same(b, b.sweep(storage.SweepParams{Now: soon(), TrashBefore: limit, Max: 100}).Forms, 0, "Forms that a second Sweep purged")
 }
 
 func sweepFormWhole(b *bundle) {
 	w := b.furnish()
-	b.ok(b.store.SetLifetimeCounters(b.ctx, w.form.ID, storage.Counters{Views: 9}), "SetLifetimeCounters")
+	b.ok(b.store.SetLifetimeCounters(b.Context(), w.form.ID, storage.Counters{Views: 9}), "SetLifetimeCounters")
 	b.trashForm(w.form.ID)
 	b.sweep(storage.SweepParams{Now: w.now, TrashBefore: w.now, Max: 100})
-	b.is(b.store.SetLifetimeCounters(b.ctx, w.form.ID, storage.Counters{Views: 1}), storage.ErrNotFound, "SetLifetimeCounters of a purged form")
+	b.is(b.store.SetLifetimeCounters(b.Context(), w.form.ID, storage.Counters{Views: 1}), storage.ErrNotFound, "SetLifetimeCounters of a purged form")
 
 	// A form and a webhook with the same ids show whatever was left.
 	f := w.form
-	b.ok(b.store.CreateForm(b.ctx, storage.AsHost(), f), "CreateForm with the id of a purged form")
+	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), f), "CreateForm with the id of a purged form")
 	same(b, b.getForm(f.ID), f, "a form with the id of a purged one")
 	same(b, b.submissions(f.ID), nil, "Submissions of a form with the id of a purged one")
 	same(b, b.funnel(f.ID, time.Time{}, time.Time{}), storage.Funnel{}, "Funnel of a form with the id of a purged one")
-	_, err := b.store.SubmissionByKey(b.ctx, f.ID, w.first.IdempotencyKey)
+	_, err := b.store.SubmissionByKey(b.Context(), f.ID, w.first.IdempotencyKey)
 	b.is(err, storage.ErrNotFound, "SubmissionByKey of a form with the id of a purged one")
-	webhooks, err := b.store.Webhooks(b.ctx, storage.AsHost(), storage.Page{Limit: 10})
+	webhooks, err := b.store.Webhooks(b.Context(), storage.AsHost(), storage.Page{Limit: 10})
 	b.ok(err, "Webhooks")
 	same(b, webhooks, nil, "Webhooks after their form was purged")
-	b.ok(b.store.CreateWebhook(b.ctx, storage.AsHost(), w.webhook, 0), "CreateWebhook with the id of a purged one")
+	b.ok(b.store.CreateWebhook(b.Context(), storage.AsHost(), w.webhook, 0), "CreateWebhook with the id of a purged one")
 	same(b, b.attempts(w.webhook.ID), nil, "Attempts of a webhook with the id of a purged one")
 	b.nothingPending("the form was purged")
 	b.submit(f, withKey(w.first.IdempotencyKey), withAnswer(string(w.first.UniqueAnswer)))
@@ -78,7 +78,7 @@ func sweepKeys(b *bundle) {
 	}
 	revoked := func(when time.Time) storage.ID {
 		k, _ := b.addKey(user)
-		b.ok(b.store.RevokeKey(b.ctx, user, k.ID, when), "RevokeKey")
+		b.ok(b.store.RevokeKey(b.Context(), user, k.ID, when), "RevokeKey")
 		return k.ID
 	}
 	active, _ := b.addKey(user)
@@ -88,7 +88,7 @@ func sweepKeys(b *bundle) {
 	slices.Reverse(want) // newest first
 
 	same(b, b.sweep(storage.SweepParams{Now: soon(), KeysBefore: limit, Max: 100}).Keys, 2, "Keys that Sweep removed")
-	keys, err := b.store.Keys(b.ctx, user)
+	keys, err := b.store.Keys(b.Context(), user)
 	b.ok(err, "Keys")
 	same(b, idsOf(keys, keyID), want, "Keys that are left")
 }
@@ -138,6 +138,6 @@ func sweepKeepsBodies(b *bundle) {
 	same(b, d.Body, queued.Event.Body, "Body of a pending delivery after Sweep")
 	b.sweep(p) // while it is under a lease
 	b.finish(100, ended(d, b.tick()))
-	b.ok(b.store.Redeliver(b.ctx, w.ID, sent.Attempt.ID, soon()), "Redeliver after Sweep")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, sent.Attempt.ID, soon()), "Redeliver after Sweep")
 	same(b, b.claimOne(soon()).Body, kept.Event.Body, "Body of an event in the history after Sweep")
 }

@@ -23,7 +23,7 @@ func trashCases() []Case {
 func (b *bundle) trashForm(id storage.ID) time.Time {
 	b.Helper()
 	when := b.tick()
-	b.ok(b.store.TrashForm(b.ctx, storage.AsHost(), id, when), "TrashForm")
+	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), id, when), "TrashForm")
 	return when
 }
 
@@ -32,35 +32,35 @@ func trashHides(b *bundle) {
 	b.trashForm(w.form.ID)
 	host, now := storage.AsHost(), w.now
 	b.unchanged("calls for a form in the trash", func() {
-		_, err := b.store.Form(b.ctx, host, w.form.ID)
+		_, err := b.store.Form(b.Context(), host, w.form.ID)
 		b.is(err, storage.ErrNotFound, "Form")
-		_, err = b.store.FormByPublicID(b.ctx, w.form.PublicID)
+		_, err = b.store.FormByPublicID(b.Context(), w.form.PublicID)
 		b.is(err, storage.ErrNotFound, "FormByPublicID")
-		_, err = b.store.UpdateForm(b.ctx, host, w.form.ID, storage.FormChange{Name: ptr("x"), At: now})
+		_, err = b.store.UpdateForm(b.Context(), host, w.form.ID, storage.FormChange{Name: ptr("x"), At: now})
 		b.is(err, storage.ErrNotFound, "UpdateForm")
-		b.is(b.store.TrashForm(b.ctx, host, w.form.ID, now), storage.ErrNotFound, "TrashForm, again")
-		_, _, err = b.store.Submit(b.ctx, b.newSubmission(w.form))
+		b.is(b.store.TrashForm(b.Context(), host, w.form.ID, now), storage.ErrNotFound, "TrashForm, again")
+		_, _, err = b.store.Submit(b.Context(), b.newSubmission(w.form))
 		b.is(err, storage.ErrNotFound, "Submit")
-		_, err = b.store.SubmissionByKey(b.ctx, w.form.ID, w.first.IdempotencyKey)
+		_, err = b.store.SubmissionByKey(b.Context(), w.form.ID, w.first.IdempotencyKey)
 		b.is(err, storage.ErrNotFound, "SubmissionByKey")
-		_, err = b.store.Submission(b.ctx, host, w.form.ID, w.first.Submission.ID)
+		_, err = b.store.Submission(b.Context(), host, w.form.ID, w.first.Submission.ID)
 		b.is(err, storage.ErrNotFound, "Submission")
-		_, err = b.store.Submissions(b.ctx, host, w.form.ID, storage.SubmissionQuery{Page: storage.Page{Limit: 1}})
+		_, err = b.store.Submissions(b.Context(), host, w.form.ID, storage.SubmissionQuery{Page: storage.Page{Limit: 1}})
 		b.is(err, storage.ErrNotFound, "Submissions")
-		b.is(b.store.DeleteSubmission(b.ctx, host, w.form.ID, w.first.Submission.ID), storage.ErrNotFound, "DeleteSubmission")
-		b.is(b.store.CountFunnel(b.ctx, w.form.ID, now, storage.Counts{Views: 1}), storage.ErrNotFound, "CountFunnel")
-		_, err = b.store.Funnel(b.ctx, host, w.form.ID, time.Time{}, time.Time{})
+		b.is(b.store.DeleteSubmission(b.Context(), host, w.form.ID, w.first.Submission.ID), storage.ErrNotFound, "DeleteSubmission")
+		b.is(b.store.CountFunnel(b.Context(), w.form.ID, now, storage.Counts{Views: 1}), storage.ErrNotFound, "CountFunnel")
+		_, err = b.store.Funnel(b.Context(), host, w.form.ID, time.Time{}, time.Time{})
 		b.is(err, storage.ErrNotFound, "Funnel")
-		b.is(b.store.CreateWebhook(b.ctx, host, b.newWebhook(w.form.ID), 0), storage.ErrNotFound, "CreateWebhook")
-		_, err = b.store.Webhook(b.ctx, host, w.webhook.ID)
+		b.is(b.store.CreateWebhook(b.Context(), host, b.newWebhook(w.form.ID), 0), storage.ErrNotFound, "CreateWebhook")
+		_, err = b.store.Webhook(b.Context(), host, w.webhook.ID)
 		b.is(err, storage.ErrNotFound, "Webhook")
-		_, err = b.store.UpdateWebhook(b.ctx, host, w.webhook.ID, storage.WebhookChange{URL: ptr("https://x.example/"), At: now})
+		_, err = b.store.UpdateWebhook(b.Context(), host, w.webhook.ID, storage.WebhookChange{URL: ptr("https://x.example/"), At: now})
 		b.is(err, storage.ErrNotFound, "UpdateWebhook")
-		b.is(b.store.DeleteWebhook(b.ctx, host, w.webhook.ID), storage.ErrNotFound, "DeleteWebhook")
-		_, err = b.store.Attempts(b.ctx, host, w.webhook.ID, 10)
+		b.is(b.store.DeleteWebhook(b.Context(), host, w.webhook.ID), storage.ErrNotFound, "DeleteWebhook")
+		_, err = b.store.Attempts(b.Context(), host, w.webhook.ID, 10)
 		b.is(err, storage.ErrNotFound, "Attempts")
-		b.is(b.store.Enqueue(b.ctx, w.webhook.ID, newEvent(), now), storage.ErrNotFound, "Enqueue")
-		b.is(b.store.Redeliver(b.ctx, w.webhook.ID, w.attempt.ID, now), storage.ErrNotFound, "Redeliver")
+		b.is(b.store.Enqueue(b.Context(), w.webhook.ID, newEvent(), now), storage.ErrNotFound, "Enqueue")
+		b.is(b.store.Redeliver(b.Context(), w.webhook.ID, w.attempt.ID, now), storage.ErrNotFound, "Redeliver")
 	})
 }
 
@@ -69,13 +69,13 @@ func trashHidesFromLists(b *bundle) {
 	b.addWebhook(f.ID)
 	stays := b.addForm(f.WorkspaceID)
 	b.trashForm(f.ID)
-	forms, err := b.store.Forms(b.ctx, storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: 10}})
+	forms, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: 10}})
 	b.ok(err, "Forms")
 	same(b, idsOf(forms, formID), []storage.ID{stays.ID}, "Forms")
-	forms, err = b.store.Forms(b.ctx, storage.AsHost(), storage.FormQuery{WorkspaceID: f.WorkspaceID, Page: storage.Page{Limit: 10}})
+	forms, err = b.store.Forms(b.Context(), storage.AsHost(), storage.FormQuery{WorkspaceID: f.WorkspaceID, Page: storage.Page{Limit: 10}})
 	b.ok(err, "Forms of the workspace")
 	same(b, idsOf(forms, formID), []storage.ID{stays.ID}, "Forms of the workspace")
-	webhooks, err := b.store.Webhooks(b.ctx, storage.AsHost(), storage.Page{Limit: 10})
+	webhooks, err := b.store.Webhooks(b.Context(), storage.AsHost(), storage.Page{Limit: 10})
 	b.ok(err, "Webhooks")
 	same(b, webhooks, nil, "Webhooks")
 }
@@ -87,7 +87,7 @@ func trashLists(b *bundle) {
 	b.update(want.ID, storage.FormChange{Name: &want.Name, At: b.tick()})
 	want.TrashedAt = b.trashForm(want.ID)
 	b.trashForm(other.ID)
-	got, err := b.store.Forms(b.ctx, storage.As(member),
+	got, err := b.store.Forms(b.Context(), storage.As(member),
 		storage.FormQuery{WorkspaceID: want.WorkspaceID, Trashed: true, Page: storage.Page{Limit: 10}})
 	b.ok(err, "Forms in the trash")
 	form := only(b, got, "Forms in the trash of one workspace")
@@ -107,7 +107,7 @@ func trashEndsDeliveries(b *bundle) {
 	b.nothingPending("the form is in the trash")
 	b.claimNone(soon(), "the form is in the trash")
 	b.fenced(retried(claimed, soon(), soon()), "its form is in the trash")
-	b.ok(b.store.RestoreForm(b.ctx, f.ID, storage.ID{}, b.tick()), "RestoreForm")
+	b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
 	b.nothingPending("a form that is restored does not bring back deliveries")
 	b.claimNone(soon(), "a form that is restored does not bring back deliveries")
 }
@@ -116,8 +116,8 @@ func trashLifetime(b *bundle) {
 	f := b.anyForm()
 	b.trashForm(f.ID)
 	want := storage.Counters{Views: 10, Starts: 5, Submissions: 2}
-	b.ok(b.store.SetLifetimeCounters(b.ctx, f.ID, want), "SetLifetimeCounters of a form in the trash")
-	b.ok(b.store.RestoreForm(b.ctx, f.ID, storage.ID{}, b.tick()), "RestoreForm")
+	b.ok(b.store.SetLifetimeCounters(b.Context(), f.ID, want), "SetLifetimeCounters of a form in the trash")
+	b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
 	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Lifetime, &want, "Lifetime")
 }
 
@@ -128,7 +128,7 @@ func restoreForm(b *bundle) {
 	funnel := b.funnel(w.form.ID, time.Time{}, time.Time{})
 	history := b.attempts(w.webhook.ID)
 	b.trashForm(w.form.ID)
-	b.ok(b.store.RestoreForm(b.ctx, w.form.ID, storage.ID{}, b.tick()), "RestoreForm")
+	b.ok(b.store.RestoreForm(b.Context(), w.form.ID, storage.ID{}, b.tick()), "RestoreForm")
 
 	got := b.getForm(w.form.ID)
 	same(b, got.TrashedAt, time.Time{}, "TrashedAt after RestoreForm")
@@ -144,7 +144,7 @@ func restoreForm(b *bundle) {
 	}
 
 	b.trashForm(w.form.ID)
-	b.ok(b.store.RestoreForm(b.ctx, w.form.ID, w.workspace.ID, b.tick()), "RestoreForm into the workspace where it was")
+	b.ok(b.store.RestoreForm(b.Context(), w.form.ID, w.workspace.ID, b.tick()), "RestoreForm into the workspace where it was")
 	same(b, b.getForm(w.form.ID).Revision, form.Revision, "Revision after RestoreForm into the workspace where it was")
 }
 
@@ -152,28 +152,28 @@ func restoreElsewhere(b *bundle) {
 	f := b.anyForm()
 	into := b.addWorkspace(b.user())
 	b.trashForm(f.ID)
-	b.ok(b.store.RestoreForm(b.ctx, f.ID, into.ID, b.tick()), "RestoreForm into another workspace")
+	b.ok(b.store.RestoreForm(b.Context(), f.ID, into.ID, b.tick()), "RestoreForm into another workspace")
 	got := b.getForm(f.ID)
 	same(b, got.WorkspaceID, into.ID, "WorkspaceID after RestoreForm")
 	same(b, got.Revision, int64(2), "Revision after RestoreForm into another workspace")
-	_, err := b.store.Form(b.ctx, storage.As(into.OwnerID), f.ID)
+	_, err := b.store.Form(b.Context(), storage.As(into.OwnerID), f.ID)
 	b.ok(err, "Form by the owner of the workspace that it was restored into")
 
-	b.ok(b.store.DeleteWorkspace(b.ctx, storage.AsHost(), into.ID, b.tick()), "DeleteWorkspace")
-	b.ok(b.store.RestoreForm(b.ctx, f.ID, f.WorkspaceID, b.tick()), "RestoreForm after its workspace is gone")
+	b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), into.ID, b.tick()), "DeleteWorkspace")
+	b.ok(b.store.RestoreForm(b.Context(), f.ID, f.WorkspaceID, b.tick()), "RestoreForm after its workspace is gone")
 	same(b, b.getForm(f.ID).Revision, int64(3), "Revision after the second RestoreForm")
 }
 
 func restoreIntoGone(b *bundle) {
 	f := b.anyForm()
 	gone := b.addWorkspace(b.user())
-	b.ok(b.store.DeleteWorkspace(b.ctx, storage.AsHost(), gone.ID, b.tick()), "DeleteWorkspace")
-	b.ok(b.store.DeleteWorkspace(b.ctx, storage.AsHost(), f.WorkspaceID, b.tick()), "DeleteWorkspace")
+	b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), gone.ID, b.tick()), "DeleteWorkspace")
+	b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), f.WorkspaceID, b.tick()), "DeleteWorkspace")
 	b.unchanged("RestoreForm into a workspace that does not exist", func() {
 		for what, into := range map[string]storage.ID{
 			"its own, which is gone": {}, "its own, by name": f.WorkspaceID, "one that is gone": gone.ID, "an unknown one": newID(),
 		} {
-			b.is(b.store.RestoreForm(b.ctx, f.ID, into, b.tick()), storage.ErrConflict, "RestoreForm into %s", what)
+			b.is(b.store.RestoreForm(b.Context(), f.ID, into, b.tick()), storage.ErrConflict, "RestoreForm into %s", what)
 		}
 	})
 }
@@ -181,7 +181,7 @@ func restoreIntoGone(b *bundle) {
 func restoreNotTrashed(b *bundle) {
 	f := b.anyForm()
 	b.unchanged("RestoreForm of a form that is not in the trash", func() {
-		b.is(b.store.RestoreForm(b.ctx, f.ID, storage.ID{}, b.tick()), storage.ErrNotFound, "RestoreForm")
-		b.is(b.store.RestoreForm(b.ctx, f.ID, f.WorkspaceID, b.tick()), storage.ErrNotFound, "RestoreForm with a workspace")
+		b.is(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), storage.ErrNotFound, "RestoreForm")
+		b.is(b.store.RestoreForm(b.Context(), f.ID, f.WorkspaceID, b.tick()), storage.ErrNotFound, "RestoreForm with a workspace")
 	})
 }

@@ -38,7 +38,7 @@ func jsonDefinition(b *bundle) {
 	}
 	created := b.addForm(w.ID, func(f *storage.Form) { f.Definition = awkward })
 	same(b, b.getForm(created.ID).Definition, awkward, "Definition of a new form")
-	got, err := b.store.FormByPublicID(b.ctx, created.PublicID)
+	got, err := b.store.FormByPublicID(b.Context(), created.PublicID)
 	b.ok(err, "FormByPublicID")
 	same(b, got.Definition, awkward, "Definition in FormByPublicID")
 	updated := b.addForm(w.ID)
@@ -52,14 +52,14 @@ func jsonSubmission(b *bundle) {
 	n.IdempotencyKey = "once"
 	n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden = awkwardArray(), awkwardObject(), awkwardObject()
 	for _, what := range []string{"Submit", "Submit, replayed,"} {
-		got, _, err := b.store.Submit(b.ctx, n)
+		got, _, err := b.store.Submit(b.Context(), n)
 		b.ok(err, "%s", what)
 		same(b, got, n.Submission, "what %s returns", what)
 	}
-	got, err := b.store.Submission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID)
+	got, err := b.store.Submission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID)
 	b.ok(err, "Submission")
 	same(b, got, n.Submission, "Submission")
-	got, err = b.store.SubmissionByKey(b.ctx, f.ID, "once")
+	got, err = b.store.SubmissionByKey(b.Context(), f.ID, "once")
 	b.ok(err, "SubmissionByKey")
 	same(b, got, n.Submission, "SubmissionByKey")
 	same(b, b.submissions(f.ID), []storage.Submission{n.Submission}, "Submissions")
@@ -75,8 +75,8 @@ func timesComeBack(b *bundle) {
 	} {
 		w := b.newWorkspace(b.user())
 		w.CreatedAt, w.UpdatedAt = when, when.Add(time.Microsecond)
-		b.ok(b.store.CreateWorkspace(b.ctx, w, 0), "CreateWorkspace")
-		gotW, err := b.store.Workspace(b.ctx, storage.AsHost(), w.ID)
+		b.ok(b.store.CreateWorkspace(b.Context(), w, 0), "CreateWorkspace")
+		gotW, err := b.store.Workspace(b.Context(), storage.AsHost(), w.ID)
 		b.ok(err, "Workspace")
 		same(b, gotW, w, "Workspace with time %d", i)
 
@@ -88,8 +88,8 @@ func timesComeBack(b *bundle) {
 		same(b, b.getWebhook(hook.ID), hook, "Webhook with time %d", i)
 
 		k, hash := b.addKey(b.user(), func(k *storage.Key) { k.CreatedAt, k.ExpiresAt = when, when })
-		b.ok(b.store.RevokeKey(b.ctx, k.UserID, k.ID, when), "RevokeKey")
-		b.ok(b.store.TouchKeys(b.ctx, map[storage.ID]time.Time{k.ID: when}), "TouchKeys")
+		b.ok(b.store.RevokeKey(b.Context(), k.UserID, k.ID, when), "RevokeKey")
+		b.ok(b.store.TouchKeys(b.Context(), map[storage.ID]time.Time{k.ID: when}), "TouchKeys")
 		k.RevokedAt, k.LastUsedAt = when, when
 		gotK, _ := b.keyByHash(hash)
 		same(b, gotK, k, "Key with time %d", i)
@@ -99,7 +99,7 @@ func timesComeBack(b *bundle) {
 		b.finish(100, r)
 		same(b, b.attempts(hook.ID), []storage.Attempt{*r.Attempt}, "Attempts with time %d", i)
 
-		b.ok(b.store.TrashForm(b.ctx, storage.AsHost(), f.ID, when), "TrashForm")
+		b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, when), "TrashForm")
 		for _, trashed := range b.trash() {
 			if trashed.ID == f.ID {
 				same(b, trashed.TrashedAt, when, "TrashedAt with time %d", i)
@@ -115,22 +115,22 @@ func textComesBack(b *bundle) {
 	} {
 		w := b.newWorkspace(b.user())
 		w.Name = s
-		b.ok(b.store.CreateWorkspace(b.ctx, w, 0), "CreateWorkspace with the name %q", s)
-		got, err := b.store.Workspace(b.ctx, storage.AsHost(), w.ID)
+		b.ok(b.store.CreateWorkspace(b.Context(), w, 0), "CreateWorkspace with the name %q", s)
+		got, err := b.store.Workspace(b.Context(), storage.AsHost(), w.ID)
 		b.ok(err, "Workspace")
 		same(b, got.Name, s, "Workspace.Name")
 		f := b.addForm(w.ID, func(f *storage.Form) { f.Name = s })
 		same(b, b.getForm(f.ID).Name, s, "Form.Name")
 		if s != "" {
 			n := b.submit(f, withKey(s))
-			again, err := b.store.SubmissionByKey(b.ctx, f.ID, s)
+			again, err := b.store.SubmissionByKey(b.Context(), f.ID, s)
 			b.ok(err, "SubmissionByKey(%q)", s)
 			same(b, again.ID, n.Submission.ID, "SubmissionByKey")
 		}
 		k, hash := b.newKey(b.user())
 		k.Name, k.Prefix = s, s
 		u := storage.User{ID: k.UserID, Name: s, Email: s}
-		b.ok(b.store.CreateKey(b.ctx, u, k, hash, 0), "CreateKey with the name %q", s)
+		b.ok(b.store.CreateKey(b.Context(), u, k, hash, 0), "CreateKey with the name %q", s)
 		gotK, gotU := b.keyByHash(hash)
 		same(b, gotK, k, "Key")
 		same(b, gotU, u, "User")
@@ -162,13 +162,13 @@ func numbersComeBack(b *bundle) {
 	same(b, b.getForm(f.ID).Gate.ResponseLimit, int64(large), "Gate.ResponseLimit")
 	for _, seconds := range []float64{0, 0.1, 1.0 / 3, 1e15 + 0.5, math.MaxFloat64, math.SmallestNonzeroFloat64} {
 		n := b.submit(f, func(n *storage.NewSubmission) { n.Submission.CompletionTime = seconds })
-		got, err := b.store.Submission(b.ctx, storage.AsHost(), f.ID, n.Submission.ID)
+		got, err := b.store.Submission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID)
 		b.ok(err, "Submission")
 		same(b, got.CompletionTime, seconds, "CompletionTime")
 	}
 	b.count(f.ID, at(0), large, large, 0)
 	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Views, int64(large), "Views")
 	want := storage.Counters{Views: math.MaxInt64, Starts: large, Submissions: 1}
-	b.ok(b.store.SetLifetimeCounters(b.ctx, f.ID, want), "SetLifetimeCounters")
+	b.ok(b.store.SetLifetimeCounters(b.Context(), f.ID, want), "SetLifetimeCounters")
 	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Lifetime, &want, "Lifetime")
 }

@@ -22,7 +22,7 @@ func webhookCases() []Case {
 
 func (b *bundle) getWebhook(id storage.ID) storage.Webhook {
 	b.Helper()
-	got, err := b.store.Webhook(b.ctx, storage.AsHost(), id)
+	got, err := b.store.Webhook(b.Context(), storage.AsHost(), id)
 	b.ok(err, "Webhook")
 	return got
 }
@@ -30,7 +30,7 @@ func (b *bundle) getWebhook(id storage.ID) storage.Webhook {
 func (b *bundle) updateWebhook(id storage.ID, c storage.WebhookChange) storage.Webhook {
 	b.Helper()
 	c.At = b.tick()
-	got, err := b.store.UpdateWebhook(b.ctx, storage.AsHost(), id, c)
+	got, err := b.store.UpdateWebhook(b.Context(), storage.AsHost(), id, c)
 	b.ok(err, "UpdateWebhook")
 	return got
 }
@@ -51,7 +51,7 @@ func createTakenWebhook(b *bundle) {
 	again := b.newWebhook(b.anyForm().ID)
 	again.ID = first.ID
 	b.unchanged("CreateWebhook with a taken id", func() {
-		b.is(b.store.CreateWebhook(b.ctx, storage.AsHost(), again, 0), storage.ErrConflict, "CreateWebhook with a taken ID")
+		b.is(b.store.CreateWebhook(b.Context(), storage.AsHost(), again, 0), storage.ErrConflict, "CreateWebhook with a taken ID")
 	})
 }
 
@@ -61,26 +61,26 @@ func createWebhookLimit(b *bundle) {
 	for i := range 3 {
 		w := b.newWebhook(f.ID)
 		w.Enabled = i > 0 // disabled ones count too
-		b.ok(b.store.CreateWebhook(b.ctx, host, w, 3), "CreateWebhook %d of at most 3", i+1)
+		b.ok(b.store.CreateWebhook(b.Context(), host, w, 3), "CreateWebhook %d of at most 3", i+1)
 	}
 	b.unchanged("CreateWebhook beyond max", func() {
-		b.is(b.store.CreateWebhook(b.ctx, host, b.newWebhook(f.ID), 3), storage.ErrLimitReached, "CreateWebhook 4 of at most 3")
-		b.is(b.store.CreateWebhook(b.ctx, host, b.newWebhook(f.ID), 1), storage.ErrLimitReached, "CreateWebhook 4 of at most 1")
+		b.is(b.store.CreateWebhook(b.Context(), host, b.newWebhook(f.ID), 3), storage.ErrLimitReached, "CreateWebhook 4 of at most 3")
+		b.is(b.store.CreateWebhook(b.Context(), host, b.newWebhook(f.ID), 1), storage.ErrLimitReached, "CreateWebhook 4 of at most 1")
 	})
-	b.ok(b.store.CreateWebhook(b.ctx, host, b.newWebhook(other.ID), 1), "CreateWebhook 1 of another form")
-	b.ok(b.store.CreateWebhook(b.ctx, host, b.newWebhook(f.ID), 0), "CreateWebhook with max 0")
-	b.ok(b.store.CreateWebhook(b.ctx, host, b.newWebhook(f.ID), -1), "CreateWebhook with max -1")
+	b.ok(b.store.CreateWebhook(b.Context(), host, b.newWebhook(other.ID), 1), "CreateWebhook 1 of another form")
+	b.ok(b.store.CreateWebhook(b.Context(), host, b.newWebhook(f.ID), 0), "CreateWebhook with max 0")
+	b.ok(b.store.CreateWebhook(b.Context(), host, b.newWebhook(f.ID), -1), "CreateWebhook with max -1")
 }
 
 func unknownWebhook(b *bundle) {
 	host := storage.AsHost()
-	b.is(b.store.CreateWebhook(b.ctx, host, b.newWebhook(newID()), 0), storage.ErrNotFound, "CreateWebhook for an unknown form")
-	_, err := b.store.Webhook(b.ctx, host, newID())
+	b.is(b.store.CreateWebhook(b.Context(), host, b.newWebhook(newID()), 0), storage.ErrNotFound, "CreateWebhook for an unknown form")
+	_, err := b.store.Webhook(b.Context(), host, newID())
 	b.is(err, storage.ErrNotFound, "Webhook")
-	_, err = b.store.UpdateWebhook(b.ctx, host, newID(), storage.WebhookChange{URL: ptr("https://x.example/"), At: b.tick()})
+	_, err = b.store.UpdateWebhook(b.Context(), host, newID(), storage.WebhookChange{URL: ptr("https://x.example/"), At: b.tick()})
 	b.is(err, storage.ErrNotFound, "UpdateWebhook")
-	b.is(b.store.DeleteWebhook(b.ctx, host, newID()), storage.ErrNotFound, "DeleteWebhook")
-	_, err = b.store.Attempts(b.ctx, host, newID(), 10)
+	b.is(b.store.DeleteWebhook(b.Context(), host, newID()), storage.ErrNotFound, "DeleteWebhook")
+	_, err = b.store.Attempts(b.Context(), host, newID(), 10)
 	b.is(err, storage.ErrNotFound, "Attempts")
 }
 
@@ -88,7 +88,7 @@ func listWebhooks(b *bundle) {
 	one := b.anyForm()
 	two := b.anyForm()
 	first, second, third := b.addWebhook(one.ID), b.addWebhook(two.ID), b.addWebhook(one.ID, asDisabled)
-	got, err := b.store.Webhooks(b.ctx, storage.AsHost(), storage.Page{Limit: 10})
+	got, err := b.store.Webhooks(b.Context(), storage.AsHost(), storage.Page{Limit: 10})
 	b.ok(err, "Webhooks")
 	same(b, got, []storage.Webhook{third, second, first}, "Webhooks")
 }
@@ -128,22 +128,22 @@ func deleteWebhook(b *bundle) {
 	for _, d := range b.claim(everything(soon())) {
 		b.finish(100, ended(d, b.tick()))
 	}
-	b.ok(b.store.DeleteWebhook(b.ctx, storage.AsHost(), gone.ID), "DeleteWebhook")
-	_, err := b.store.Webhook(b.ctx, storage.AsHost(), gone.ID)
+	b.ok(b.store.DeleteWebhook(b.Context(), storage.AsHost(), gone.ID), "DeleteWebhook")
+	_, err := b.store.Webhook(b.Context(), storage.AsHost(), gone.ID)
 	b.is(err, storage.ErrNotFound, "Webhook after DeleteWebhook")
-	b.is(b.store.DeleteWebhook(b.ctx, storage.AsHost(), gone.ID), storage.ErrNotFound, "DeleteWebhook, again")
-	_, err = b.store.Attempts(b.ctx, storage.AsHost(), gone.ID, 10)
+	b.is(b.store.DeleteWebhook(b.Context(), storage.AsHost(), gone.ID), storage.ErrNotFound, "DeleteWebhook, again")
+	_, err = b.store.Attempts(b.Context(), storage.AsHost(), gone.ID, 10)
 	b.is(err, storage.ErrNotFound, "Attempts after DeleteWebhook")
 
 	same(b, b.getWebhook(stays.ID), stays, "the other webhook of the form")
 	kept := only(b, b.attempts(stays.ID), "Attempts of the other webhook")
-	b.ok(b.store.Redeliver(b.ctx, stays.ID, kept.ID, soon()),
+	b.ok(b.store.Redeliver(b.Context(), stays.ID, kept.ID, soon()),
 		"Redeliver of the other webhook's attempt at the same event")
 
 	// Nothing of the old one may turn up under its id.
 	again := b.newWebhook(f.ID)
 	again.ID = gone.ID
-	b.ok(b.store.CreateWebhook(b.ctx, storage.AsHost(), again, 0), "CreateWebhook with the id of a deleted one")
+	b.ok(b.store.CreateWebhook(b.Context(), storage.AsHost(), again, 0), "CreateWebhook with the id of a deleted one")
 	same(b, b.attempts(gone.ID), nil, "Attempts of a webhook with the id of a deleted one")
 }
 
@@ -166,7 +166,7 @@ func listAttempts(b *bundle) {
 		want = append([]storage.Attempt{*r.Attempt}, want...)
 	}
 	same(b, b.attempts(w.ID), want, "Attempts")
-	got, err := b.store.Attempts(b.ctx, storage.AsHost(), w.ID, 2)
+	got, err := b.store.Attempts(b.Context(), storage.AsHost(), w.ID, 2)
 	b.ok(err, "Attempts, at most 2")
 	same(b, got, want[:2], "Attempts, at most 2")
 }

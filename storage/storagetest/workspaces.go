@@ -28,7 +28,7 @@ func workspaceCases() []Case {
 
 func createWorkspace(b *bundle) {
 	want := b.addWorkspace(b.user())
-	got, err := b.store.Workspace(b.ctx, storage.As(want.OwnerID), want.ID)
+	got, err := b.store.Workspace(b.Context(), storage.As(want.OwnerID), want.ID)
 	b.ok(err, "Workspace")
 	same(b, got, want, "Workspace")
 }
@@ -38,32 +38,32 @@ func createTakenWorkspace(b *bundle) {
 	sameID, samePublicID := b.newWorkspace(b.user()), b.newWorkspace(b.user())
 	sameID.ID, samePublicID.PublicID = first.ID, first.PublicID
 	b.unchanged("CreateWorkspace with a taken id", func() {
-		b.is(b.store.CreateWorkspace(b.ctx, sameID, 0), storage.ErrConflict, "CreateWorkspace with a taken ID")
-		b.is(b.store.CreateWorkspace(b.ctx, samePublicID, 0), storage.ErrConflict, "CreateWorkspace with a taken PublicID")
+		b.is(b.store.CreateWorkspace(b.Context(), sameID, 0), storage.ErrConflict, "CreateWorkspace with a taken ID")
+		b.is(b.store.CreateWorkspace(b.Context(), samePublicID, 0), storage.ErrConflict, "CreateWorkspace with a taken PublicID")
 	})
 }
 
 func createWorkspaceLimit(b *bundle) {
 	owner, other := b.user(), b.user()
 	joined := b.addWorkspace(other)
-	b.ok(b.store.SetMember(b.ctx, joined.ID, owner, true), "SetMember")
+	b.ok(b.store.SetMember(b.Context(), joined.ID, owner, true), "SetMember")
 	for i := range 3 {
-		b.ok(b.store.CreateWorkspace(b.ctx, b.newWorkspace(owner), 3), "CreateWorkspace %d of at most 3", i+1)
+		b.ok(b.store.CreateWorkspace(b.Context(), b.newWorkspace(owner), 3), "CreateWorkspace %d of at most 3", i+1)
 	}
 	b.unchanged("CreateWorkspace beyond max", func() {
-		b.is(b.store.CreateWorkspace(b.ctx, b.newWorkspace(owner), 3), storage.ErrLimitReached, "CreateWorkspace 4 of at most 3")
-		b.is(b.store.CreateWorkspace(b.ctx, b.newWorkspace(owner), 2), storage.ErrLimitReached, "CreateWorkspace 4 of at most 2")
+		b.is(b.store.CreateWorkspace(b.Context(), b.newWorkspace(owner), 3), storage.ErrLimitReached, "CreateWorkspace 4 of at most 3")
+		b.is(b.store.CreateWorkspace(b.Context(), b.newWorkspace(owner), 2), storage.ErrLimitReached, "CreateWorkspace 4 of at most 2")
 	})
-	b.ok(b.store.CreateWorkspace(b.ctx, b.newWorkspace(owner), 4), "CreateWorkspace 4 of at most 4")
-	b.ok(b.store.CreateWorkspace(b.ctx, b.newWorkspace(b.user()), 1), "CreateWorkspace 1 of another owner")
+	b.ok(b.store.CreateWorkspace(b.Context(), b.newWorkspace(owner), 4), "CreateWorkspace 4 of at most 4")
+	b.ok(b.store.CreateWorkspace(b.Context(), b.newWorkspace(b.user()), 1), "CreateWorkspace 1 of another owner")
 }
 
 func createWorkspaceUnlimited(b *bundle) {
 	owner := b.user()
 	for _, limit := range []int{0, -1, 0} {
-		b.ok(b.store.CreateWorkspace(b.ctx, b.newWorkspace(owner), limit), "CreateWorkspace with max %d", limit)
+		b.ok(b.store.CreateWorkspace(b.Context(), b.newWorkspace(owner), limit), "CreateWorkspace with max %d", limit)
 	}
-	got, err := b.store.Workspaces(b.ctx, storage.As(owner), storage.Page{Limit: 10})
+	got, err := b.store.Workspaces(b.Context(), storage.As(owner), storage.Page{Limit: 10})
 	b.ok(err, "Workspaces")
 	same(b, len(got), 3, "number of workspaces")
 }
@@ -71,11 +71,11 @@ func createWorkspaceUnlimited(b *bundle) {
 func unknownWorkspace(b *bundle) {
 	b.addWorkspace(b.user())
 	for _, who := range []storage.Actor{storage.AsHost(), storage.As(b.user())} {
-		_, err := b.store.Workspace(b.ctx, who, newID())
+		_, err := b.store.Workspace(b.Context(), who, newID())
 		b.is(err, storage.ErrNotFound, "Workspace")
-		_, err = b.store.UpdateWorkspace(b.ctx, who, newID(), storage.WorkspaceChange{Name: ptr("x"), At: b.tick()})
+		_, err = b.store.UpdateWorkspace(b.Context(), who, newID(), storage.WorkspaceChange{Name: ptr("x"), At: b.tick()})
 		b.is(err, storage.ErrNotFound, "UpdateWorkspace")
-		b.is(b.store.DeleteWorkspace(b.ctx, who, newID(), b.tick()), storage.ErrNotFound, "DeleteWorkspace")
+		b.is(b.store.DeleteWorkspace(b.Context(), who, newID(), b.tick()), storage.ErrNotFound, "DeleteWorkspace")
 	}
 }
 
@@ -84,8 +84,8 @@ func listWorkspaces(b *bundle) {
 	owned := b.addWorkspace(user)
 	joined := b.addWorkspace(b.user())
 	b.addWorkspace(b.user()) // nothing to do with the user
-	b.ok(b.store.SetMember(b.ctx, joined.ID, user, true), "SetMember")
-	got, err := b.store.Workspaces(b.ctx, storage.As(user), storage.Page{Limit: 10})
+	b.ok(b.store.SetMember(b.Context(), joined.ID, user, true), "SetMember")
+	got, err := b.store.Workspaces(b.Context(), storage.As(user), storage.Page{Limit: 10})
 	b.ok(err, "Workspaces")
 	same(b, got, []storage.Workspace{joined, owned}, "Workspaces")
 }
@@ -94,10 +94,10 @@ func updateWorkspace(b *bundle) {
 	want := b.addWorkspace(b.user())
 	for _, who := range []storage.Actor{storage.As(want.OwnerID), storage.AsHost()} {
 		want.Name, want.UpdatedAt = text("Renamed"), b.tick()
-		got, err := b.store.UpdateWorkspace(b.ctx, who, want.ID, storage.WorkspaceChange{Name: &want.Name, At: want.UpdatedAt})
+		got, err := b.store.UpdateWorkspace(b.Context(), who, want.ID, storage.WorkspaceChange{Name: &want.Name, At: want.UpdatedAt})
 		b.ok(err, "UpdateWorkspace")
 		same(b, got, want, "what UpdateWorkspace returns")
-		got, err = b.store.Workspace(b.ctx, who, want.ID)
+		got, err = b.store.Workspace(b.Context(), who, want.ID)
 		b.ok(err, "Workspace")
 		same(b, got, want, "Workspace after UpdateWorkspace")
 	}
@@ -106,7 +106,7 @@ func updateWorkspace(b *bundle) {
 func updateWorkspaceNothing(b *bundle) {
 	want := b.addWorkspace(b.user())
 	want.UpdatedAt = b.tick()
-	got, err := b.store.UpdateWorkspace(b.ctx, storage.As(want.OwnerID), want.ID, storage.WorkspaceChange{At: want.UpdatedAt})
+	got, err := b.store.UpdateWorkspace(b.Context(), storage.As(want.OwnerID), want.ID, storage.WorkspaceChange{At: want.UpdatedAt})
 	b.ok(err, "UpdateWorkspace")
 	same(b, got, want, "what UpdateWorkspace returns")
 }
@@ -117,10 +117,10 @@ func memberIsNotOwner(b *bundle) {
 	member := b.addMember(w.ID)
 	b.unchanged("calls of a member", func() {
 		for _, c := range []storage.WorkspaceChange{{Name: ptr("x"), At: at(0)}, {Owner: &member, At: at(0)}, {At: at(0)}} {
-			_, err := b.store.UpdateWorkspace(b.ctx, storage.As(member), w.ID, c)
+			_, err := b.store.UpdateWorkspace(b.Context(), storage.As(member), w.ID, c)
 			b.is(err, storage.ErrNotOwner, "UpdateWorkspace by a member")
 		}
-		b.is(b.store.DeleteWorkspace(b.ctx, storage.As(member), w.ID, b.tick()), storage.ErrNotOwner, "DeleteWorkspace by a member")
+		b.is(b.store.DeleteWorkspace(b.Context(), storage.As(member), w.ID, b.tick()), storage.ErrNotOwner, "DeleteWorkspace by a member")
 	})
 }
 
@@ -129,21 +129,21 @@ func handOver(b *bundle) {
 	previous, other := w.OwnerID, b.addMember(w.ID)
 	next := b.addMember(w.ID)
 	w.OwnerID, w.UpdatedAt = next, b.tick()
-	got, err := b.store.UpdateWorkspace(b.ctx, storage.As(previous), w.ID, storage.WorkspaceChange{Owner: &next, At: w.UpdatedAt})
+	got, err := b.store.UpdateWorkspace(b.Context(), storage.As(previous), w.ID, storage.WorkspaceChange{Owner: &next, At: w.UpdatedAt})
 	b.ok(err, "UpdateWorkspace with a new owner")
 	same(b, got, w, "what UpdateWorkspace returns")
 	b.members(w.ID, previous, other)
 
-	_, err = b.store.UpdateWorkspace(b.ctx, storage.As(previous), w.ID, storage.WorkspaceChange{Name: ptr("x"), At: b.tick()})
+	_, err = b.store.UpdateWorkspace(b.Context(), storage.As(previous), w.ID, storage.WorkspaceChange{Name: ptr("x"), At: b.tick()})
 	b.is(err, storage.ErrNotOwner, "UpdateWorkspace by the previous owner")
-	b.ok(b.store.DeleteWorkspace(b.ctx, storage.As(next), w.ID, b.tick()), "DeleteWorkspace by the new owner")
+	b.ok(b.store.DeleteWorkspace(b.Context(), storage.As(next), w.ID, b.tick()), "DeleteWorkspace by the new owner")
 }
 
 func handOverToOwner(b *bundle) {
 	w := b.addWorkspace(b.user())
 	member := b.addMember(w.ID)
 	w.UpdatedAt = b.tick()
-	got, err := b.store.UpdateWorkspace(b.ctx, storage.As(w.OwnerID), w.ID, storage.WorkspaceChange{Owner: &w.OwnerID, At: w.UpdatedAt})
+	got, err := b.store.UpdateWorkspace(b.Context(), storage.As(w.OwnerID), w.ID, storage.WorkspaceChange{Owner: &w.OwnerID, At: w.UpdatedAt})
 	b.ok(err, "UpdateWorkspace with the same owner")
 	same(b, got, w, "what UpdateWorkspace returns")
 	b.members(w.ID, member)
@@ -154,18 +154,18 @@ func deleteWorkspace(b *bundle) {
 	member := b.addMember(w.ID)
 	first, second := b.addForm(w.ID), b.addForm(w.ID)
 	when := b.tick()
-	b.ok(b.store.DeleteWorkspace(b.ctx, storage.As(w.OwnerID), w.ID, when), "DeleteWorkspace")
+	b.ok(b.store.DeleteWorkspace(b.Context(), storage.As(w.OwnerID), w.ID, when), "DeleteWorkspace")
 
 	for _, who := range []storage.Actor{storage.AsHost(), storage.As(w.OwnerID), storage.As(member)} {
-		_, err := b.store.Workspace(b.ctx, who, w.ID)
+		_, err := b.store.Workspace(b.Context(), who, w.ID)
 		b.is(err, storage.ErrNotFound, "Workspace after DeleteWorkspace")
-		_, err = b.store.Form(b.ctx, who, first.ID)
+		_, err = b.store.Form(b.Context(), who, first.ID)
 		b.is(err, storage.ErrNotFound, "Form after DeleteWorkspace")
 	}
-	_, err := b.store.Members(b.ctx, w.ID)
+	_, err := b.store.Members(b.Context(), w.ID)
 	b.is(err, storage.ErrNotFound, "Members after DeleteWorkspace")
 
-	got, err := b.store.Forms(b.ctx, storage.AsHost(),
+	got, err := b.store.Forms(b.Context(), storage.AsHost(),
 		storage.FormQuery{WorkspaceID: w.ID, Trashed: true, Page: storage.Page{Limit: 10}})
 	b.ok(err, "Forms in the trash, of a workspace that is gone, for the host")
 	same(b, idsOf(got, formID), []storage.ID{second.ID, first.ID}, "Forms in the trash")
@@ -173,7 +173,7 @@ func deleteWorkspace(b *bundle) {
 		same(b, f.TrashedAt, when, "TrashedAt")
 		same(b, f.Revision, int64(1), "Revision after the move to the trash")
 	}
-	_, err = b.store.Forms(b.ctx, storage.As(w.OwnerID),
+	_, err = b.store.Forms(b.Context(), storage.As(w.OwnerID),
 		storage.FormQuery{WorkspaceID: w.ID, Trashed: true, Page: storage.Page{Limit: 10}})
 	b.is(err, storage.ErrNotFound, "Forms of a workspace that is gone, for its former owner")
 }
@@ -183,7 +183,7 @@ func deleteWorkspaceDeliveries(b *bundle) {
 	b.addWebhook(f.ID)
 	b.submit(f)
 	same(b, b.stats(soon()).Due, int64(1), "pending deliveries before DeleteWorkspace")
-	b.ok(b.store.DeleteWorkspace(b.ctx, storage.AsHost(), f.WorkspaceID, b.tick()), "DeleteWorkspace")
+	b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), f.WorkspaceID, b.tick()), "DeleteWorkspace")
 	b.nothingPending("the form's workspace was deleted")
 	b.claimNone(soon(), "the form's workspace was deleted")
 }
@@ -191,8 +191,8 @@ func deleteWorkspaceDeliveries(b *bundle) {
 func deleteWorkspaceKeepsTrash(b *bundle) {
 	f := b.anyForm()
 	when := b.tick()
-	b.ok(b.store.TrashForm(b.ctx, storage.AsHost(), f.ID, when), "TrashForm")
-	b.ok(b.store.DeleteWorkspace(b.ctx, storage.AsHost(), f.WorkspaceID, when.Add(time.Hour)), "DeleteWorkspace")
+	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, when), "TrashForm")
+	b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), f.WorkspaceID, when.Add(time.Hour)), "DeleteWorkspace")
 	same(b, only(b, b.trash(), "Forms in the trash").TrashedAt, when, "TrashedAt of a form that was in the trash before")
 }
 
@@ -204,7 +204,7 @@ func deleteWorkspaceLeavesOthers(b *bundle) {
 	b.submit(f)
 	gone := b.addWorkspace(owner)
 	before := b.getForm(f.ID)
-	b.ok(b.store.DeleteWorkspace(b.ctx, storage.As(owner), gone.ID, b.tick()), "DeleteWorkspace")
+	b.ok(b.store.DeleteWorkspace(b.Context(), storage.As(owner), gone.ID, b.tick()), "DeleteWorkspace")
 	same(b, b.getForm(f.ID), before, "Form in another workspace")
 	b.claimOne(soon())
 }

@@ -35,10 +35,10 @@ func (b *bundle) furnish() *world {
 	w.second = b.addWorkspace(w.owner)
 	w.foreign = b.addWorkspace(w.stranger)
 	w.member = b.addMember(w.workspace.ID)
-	b.ok(b.store.SetMember(b.ctx, w.second.ID, w.member, true), "SetMember")
+	b.ok(b.store.SetMember(b.Context(), w.second.ID, w.member, true), "SetMember")
 
 	w.trashed = b.addForm(w.workspace.ID)
-	b.ok(b.store.TrashForm(b.ctx, storage.AsHost(), w.trashed.ID, b.tick()), "TrashForm")
+	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), w.trashed.ID, b.tick()), "TrashForm")
 	w.form = b.addForm(w.workspace.ID)
 	w.webhook = b.addWebhook(w.form.ID)
 
@@ -50,8 +50,8 @@ func (b *bundle) furnish() *world {
 	w.claimed = b.claimOne(w.now)
 	w.waiting = b.submit(w.form)
 
-	b.ok(b.store.CountFunnel(b.ctx, w.form.ID, b.tick(), storage.Counts{Views: 5, Starts: 4}), "CountFunnel")
-	b.ok(b.store.SetLifetimeCounters(b.ctx, w.form.ID, storage.Counters{Views: 9}), "SetLifetimeCounters")
+	b.ok(b.store.CountFunnel(b.Context(), w.form.ID, b.tick(), storage.Counts{Views: 5, Starts: 4}), "CountFunnel")
+	b.ok(b.store.SetLifetimeCounters(b.Context(), w.form.ID, storage.Counters{Views: 9}), "SetLifetimeCounters")
 	w.key, w.hash = b.addKey(w.owner)
 	b.addKey(w.owner, func(k *storage.Key) { k.ExpiresAt = k.CreatedAt.Add(time.Second) })
 	return w
@@ -65,29 +65,29 @@ func (b *bundle) snapshot() string {
 	show := func(name string, v any) { fmt.Fprintf(&out, "%s\n%s\n", name, render(v)) }
 	host, all := storage.AsHost(), storage.Page{Limit: 10_000}
 
-	workspaces, err := b.store.Workspaces(b.ctx, host, all)
+	workspaces, err := b.store.Workspaces(b.Context(), host, all)
 	b.ok(err, "Workspaces")
 	show("workspaces", workspaces)
 	for _, w := range workspaces {
-		members, err := b.store.Members(b.ctx, w.ID)
+		members, err := b.store.Members(b.Context(), w.ID)
 		b.ok(err, "Members")
 		show("members", members)
 	}
-	trashed, err := b.store.Forms(b.ctx, host, storage.FormQuery{Trashed: true, Page: all})
+	trashed, err := b.store.Forms(b.Context(), host, storage.FormQuery{Trashed: true, Page: all})
 	b.ok(err, "Forms in the trash")
 	show("trash", trashed)
-	forms, err := b.store.Forms(b.ctx, host, storage.FormQuery{Page: all})
+	forms, err := b.store.Forms(b.Context(), host, storage.FormQuery{Page: all})
 	b.ok(err, "Forms")
 	for _, f := range forms {
-		f, err := b.store.Form(b.ctx, host, f.ID)
+		f, err := b.store.Form(b.Context(), host, f.ID)
 		b.ok(err, "Form")
 		show("form", f)
-		submissions, err := b.store.Submissions(b.ctx, host, f.ID, storage.SubmissionQuery{Page: all})
+		submissions, err := b.store.Submissions(b.Context(), host, f.ID, storage.SubmissionQuery{Page: all})
 		b.ok(err, "Submissions")
 		show("submissions", submissions)
 		show("funnel", b.funnel(f.ID, time.Time{}, time.Time{}))
 	}
-	webhooks, err := b.store.Webhooks(b.ctx, host, all)
+	webhooks, err := b.store.Webhooks(b.Context(), host, all)
 	b.ok(err, "Webhooks")
 	show("webhooks", webhooks)
 	for _, w := range webhooks {
@@ -96,12 +96,12 @@ func (b *bundle) snapshot() string {
 	show("queue at the beginning", b.stats(at(0)))
 	show("queue soon", b.stats(soon()))
 	for _, u := range b.users {
-		keys, err := b.store.Keys(b.ctx, u)
+		keys, err := b.store.Keys(b.Context(), u)
 		b.ok(err, "Keys")
 		show("keys", keys)
 	}
 	for _, h := range b.hashes {
-		_, user, err := b.store.KeyByHash(b.ctx, h)
+		_, user, err := b.store.KeyByHash(b.Context(), h)
 		b.ok(err, "KeyByHash")
 		show("user", user)
 	}
@@ -110,7 +110,7 @@ func (b *bundle) snapshot() string {
 
 func (b *bundle) funnel(form storage.ID, from, to time.Time) storage.Funnel {
 	b.Helper()
-	got, err := b.store.Funnel(b.ctx, storage.AsHost(), form, from, to)
+	got, err := b.store.Funnel(b.Context(), storage.AsHost(), form, from, to)
 	b.ok(err, "Funnel")
 	return got
 }
@@ -118,7 +118,7 @@ func (b *bundle) funnel(form storage.ID, from, to time.Time) storage.Funnel {
 // getForm reads a form as the host.
 func (b *bundle) getForm(id storage.ID) storage.Form {
 	b.Helper()
-	got, err := b.store.Form(b.ctx, storage.AsHost(), id)
+	got, err := b.store.Form(b.Context(), storage.AsHost(), id)
 	b.ok(err, "Form")
 	return got
 }
@@ -126,7 +126,7 @@ func (b *bundle) getForm(id storage.ID) storage.Form {
 // submissions lists every submission of a form as the host.
 func (b *bundle) submissions(form storage.ID) []storage.Submission {
 	b.Helper()
-	got, err := b.store.Submissions(b.ctx, storage.AsHost(), form,
+	got, err := b.store.Submissions(b.Context(), storage.AsHost(), form,
 		storage.SubmissionQuery{Page: storage.Page{Limit: 10_000}})
 	b.ok(err, "Submissions")
 	return got
@@ -135,7 +135,7 @@ func (b *bundle) submissions(form storage.ID) []storage.Submission {
 // trash lists every form in the trash as the host.
 func (b *bundle) trash() []storage.Form {
 	b.Helper()
-	got, err := b.store.Forms(b.ctx, storage.AsHost(),
+	got, err := b.store.Forms(b.Context(), storage.AsHost(),
 		storage.FormQuery{Trashed: true, Page: storage.Page{Limit: 10_000}})
 	b.ok(err, "Forms in the trash")
 	return got

@@ -27,12 +27,13 @@ func New(svc *formsvc.Service, url string) conformance.Target {
 		URL:                 url,
 		CreateKey:           a.createKey,
 		RevokeKey:           a.revokeKey,
-		AddMember:           a.addMember,
+		AddMember:           onMember(svc.AddMember),
+		RemoveMember:        onMember(svc.RemoveMember),
 		Submit:              a.submit,
-		RecordView:          a.onForm(svc.RecordView),
-		RecordStart:         a.onForm(svc.RecordStart),
+		RecordView:          onForm(svc.RecordView),
+		RecordStart:         onForm(svc.RecordStart),
 		SetLifetimeCounters: a.setLifetimeCounters,
-		RestoreForm: a.onForm(func(ctx context.Context, form formsvc.ID) error {
+		RestoreForm: onForm(func(ctx context.Context, form formsvc.ID) error {
 			return svc.RestoreForm(ctx, form, formsvc.ID{})
 		}),
 	}
@@ -64,9 +65,9 @@ func (a *adapter) createKey(ctx context.Context, user string, scopes []string) (
 }
 
 func (a *adapter) issue(ctx context.Context, user string, scopes []string, expires *time.Time) (string, error) {
-	var id formsvc.ID
-	if err := id.UnmarshalText([]byte(user)); err != nil {
-		return "", fmt.Errorf("servicetarget: user %q: %w", user, err)
+	id, err := parse("user", user)
+	if err != nil {
+		return "", err
 	}
 	r := formsvc.KeyRequest{
 		User:      formsvc.User{ID: id, Name: "User " + user, Email: user + "@example.com"},
@@ -87,9 +88,9 @@ func (a *adapter) issue(ctx context.Context, user string, scopes []string, expir
 }
 
 func (a *adapter) revokeKey(ctx context.Context, user, key string) error {
-	var id formsvc.ID
-	if err := id.UnmarshalText([]byte(user)); err != nil {
-		return fmt.Errorf("servicetarget: user %q: %w", user, err)
+	id, err := parse("user", user)
+	if err != nil {
+		return err
 	}
 	a.mu.Lock()
 	keyID := a.keys[key]
@@ -97,21 +98,10 @@ func (a *adapter) revokeKey(ctx context.Context, user, key string) error {
 	return a.svc.RevokeKey(ctx, id, keyID)
 }
 
-func (a *adapter) addMember(ctx context.Context, workspace, user string) error {
-	var w, u formsvc.ID
-	if err := w.UnmarshalText([]byte(workspace)); err != nil {
-		return fmt.Errorf("servicetarget: workspace %q: %w", workspace, err)
-	}
-	if err := u.UnmarshalText([]byte(user)); err != nil {
-		return fmt.Errorf("servicetarget: user %q: %w", user, err)
-	}
-	return a.svc.AddMember(ctx, w, u)
-}
-
 func (a *adapter) submit(ctx context.Context, r conformance.Response) (string, error) {
-	var form formsvc.ID
-	if err := form.UnmarshalText([]byte(r.Form)); err != nil {
-		return "", fmt.Errorf("servicetarget: form %q: %w", r.Form, err)
+	form, err := parse("form", r.Form)
+	if err != nil {
+		return "", err
 	}
 	stored, err := a.svc.Submit(ctx, formsvc.Response{
 		FormID:         form,
@@ -128,18 +118,44 @@ func (a *adapter) submit(ctx context.Context, r conformance.Response) (string, e
 }
 
 func (a *adapter) setLifetimeCounters(ctx context.Context, form string, views, starts, submissions int64) error {
-	return a.onForm(func(ctx context.Context, id formsvc.ID) error {
-		return a.svc.SetLifetimeCounters(ctx, id, formsvc.Counters{Views: views, Starts: starts, Submissions: submissions})
-	})(ctx, form)
+	id, err := parse("form", form)
+	if err != nil {
+		return err
+	}
+	return a.svc.SetLifetimeCounters(ctx, id, formsvc.Counters{Views: views, Starts: starts, Submissions: submissions})
+}
+
+// onMember takes the ids of workspace and user as text.
+func onMember(do func(ctx context.Context, workspace, user formsvc.ID) error) func(ctx context.Context, workspace, user string) error {
+	return func(ctx context.Context, workspace, user string) error {
+		w, err := parse("workspace", workspace)
+		if err != nil {
+			return err
+		}
+		u, err := parse("user", user)
+		if err != nil {
+			return err
+		}
+		return do(ctx, w, u)
+	}
 }
 
 // onForm takes the form's id as text.
-func (a *adapter) onForm(do func(ctx context.Context, form formsvc.ID) error) func(context.Context, string) error {
+func onForm(do func(ctx context.Context, form formsvc.ID) error) func(context.Context, string) error {
 	return func(ctx context.Context, form string) error {
-		var id formsvc.ID
-		if err := id.UnmarshalText([]byte(form)); err != nil {
-			return fmt.Errorf("servicetarget: form %q: %w", form, err)
+		id, err := parse("form", form)
+		if err != nil {
+			return err
 		}
 		return do(ctx, id)
 	}
+}
+
+// parse reads an id.
+func parse(what, text string) (formsvc.ID, error) {
+	var id formsvc.ID
+	if err := id.UnmarshalText([]byte(text)); err != nil {
+		return id, fmt.Errorf("servicetarget: %s %q: %w", what, text, err)
+	}
+	return id, nil
 }

@@ -1,0 +1,77 @@
+// Command mount puts formsvc into a product that has an http.ServeMux, a logger and
+// a way to shut down already.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage/memory"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	if err := run(ctx, &http.Server{Addr: "127.0.0.1:8080", ReadHeaderTimeout: 5 * time.Second}, logger); err != nil {
+		logger.Error("stopped", "error", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, server *http.Server, logger *slog.Logger) error {
+	service, err := formsvc.New(
+		formsvc.WithStorage(memory.New()), // a real product takes storage/postgres and its own pool
+		formsvc.WithBaseURL("/api"),       // the service lives below /api, and links must say so
+		formsvc.WithLogger(logger.With("component", "formsvc")),
+	)
+	if err != nil {
+		return err
+	}
+	server.Handler = routes(service, logger)
+
+	delivering, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx: see below
+	defer stop()
+	dispatched := make(chan error, 1)
+	go func() { dispatched <- service.Dispatcher().Run(delivering) }()
+	served := make(chan error, 1)
+	go func() { served <- server.ListenAndServe() }()
+	select {
+	case <-ctx.Done():
+	case err = <-served:
+	}
+
+	// First nothing new comes in, then what is being delivered ends, then the rest.
+	// What is left in the queue is delivered by the next process.
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	defer cancel()
+	err = errors.Join(err, server.Shutdown(grace))
+	stop()
+	return errors.Join(err, <-dispatched, service.Close(grace))
+}
+
+// routes are those of the product, with the service next to them.
+func routes(service http.Handler, logger *slog.Logger) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/api/v1/", service)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "the product") })
+	return logged(mux, logger)
+}
+
+// logged is the product's own middleware; the service sits behind it like any route.
+func logged(next http.Handler, logger *slog.Logger) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r)
+		logger.InfoContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path,
+			"request_id", w.Header().Get("X-Request-ID"))
+	})
+}
