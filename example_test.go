@@ -58,7 +58,7 @@ func Example() {
 	defer svc.Close(context.Background())
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	go svc.Dispatcher().Run(ctx) //nolint:errcheck // nil when ctx ends, and it runs only once
+	go svc.Dispatcher().Run(ctx)
 
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", svc)

@@ -53,7 +53,7 @@ func (d destinations) CheckHost(ctx context.Context, raw string) error {
 func rejection(err error) error {
 	var refused *webhooks.URLError
 	if errors.As(err, &refused) {
-		return &handler.URLRejection{Reason: refused.Reason}
+		return &handler.RejectedURLError{Reason: refused.Reason}
 	}
 	return err
 }

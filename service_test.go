@@ -65,7 +65,8 @@ func TestCloseMayBeCalledTwiceAndBeforeAnything(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if svc.Dispatcher() == nil || svc.Dispatcher() != svc.Dispatcher() {
+	first, second := svc.Dispatcher(), svc.Dispatcher()
+	if first == nil || first != second {
 		t.Error("the dispatcher is not always the same one")
 	}
 }

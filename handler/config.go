@@ -47,7 +47,7 @@ type Config struct {
 }
 
 // URLChecker tells whether requests may be sent to a URL. It returns a
-// [*URLRejection] when they may not; any other error means that it cannot tell.
+// [*RejectedURLError] when they may not; any other error means that it cannot tell.
 type URLChecker interface {
 	// CheckURL looks at the text alone.
 	CheckURL(raw string) error
@@ -55,11 +55,11 @@ type URLChecker interface {
 	CheckHost(ctx context.Context, raw string) error
 }
 
-// URLRejection says why a URL is not acceptable. Reason completes a sentence that
+// RejectedURLError says why a URL is not acceptable. Reason completes a sentence that
 // the caller of the API reads, so it tells nothing about the host's network.
-type URLRejection struct{ Reason string }
+type RejectedURLError struct{ Reason string }
 
-func (e *URLRejection) Error() string { return "url rejected: " + e.Reason }
+func (e *RejectedURLError) Error() string { return "url rejected: " + e.Reason }
 
 // Limits are the sizes that a host may change. Zero fields have their defaults.
 type Limits struct {

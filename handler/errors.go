@@ -74,7 +74,7 @@ func (c *call) translate(err error) *apiError {
 	if errors.As(err, &broken) {
 		return invalid(broken.Violations...)
 	}
-	var rejection *URLRejection
+	var rejection *RejectedURLError
 	if errors.As(err, &rejection) {
 		e := errURLRejected.with("The webhook URL is refused: " + rejection.Reason + ".")
 		e.details = []schema.Violation{{Path: "/url", Code: schema.CodeNotAllowed, Message: rejection.Reason}}
@@ -156,7 +156,7 @@ func (c *call) log(level slog.Level, message string, err error) {
 // recovered answers a panic with INTERNAL_ERROR, or, when the response has begun,
 // ends the connection so that nobody takes the rest for whole.
 func (c *call) recovered(v any, stack []byte) {
-	if v == http.ErrAbortHandler {
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(v)
 	}
 	c.h.logger.LogAttrs(c.ctx(), slog.LevelError, "panic",

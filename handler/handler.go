@@ -40,7 +40,7 @@ func New(config Config) (*Handler, error) {
 		return nil, errors.New("a storage is required")
 	case config.Resolver == nil, config.URLs == nil, config.SealSecret == nil,
 		config.Now == nil, config.NewID == nil, config.Logger == nil:
-		return nil, errors.New("Resolver, URLs, SealSecret, Now, NewID and Logger are required")
+		return nil, errors.New("one of Resolver, URLs, SealSecret, Now, NewID and Logger is missing")
 	}
 	if err := config.Limits.Validate(); err != nil {
 		return nil, err

@@ -27,11 +27,6 @@ const (
 	kindObject
 )
 
-// String names the JSON type for messages.
-func (k kind) String() string {
-	return [...]string{"null", "boolean", "number", "string", "array", "object"}[k]
-}
-
 // node is one JSON value and the place of its bytes.
 type node struct {
 	kind       kind

@@ -21,19 +21,16 @@ import (
 
 // claims are what the host's tokens say.
 type claims struct {
-	Session, Name, Email string
-
-	Subject string // the host's user id, in whatever form
-	Role    string // "editor" or "reader"
-	Expires time.Time
+	Session string    `json:"sid"`
+	Subject string    `json:"sub"` // the host's user id, in whatever form
+	Name    string    `json:"name"`
+	Role    string    `json:"role"` // "editor" or "reader"
+	Expires time.Time `json:"exp"`
 }
 
-// sessions issues and resolves tokens: the claims in base64, a dot, and their
-// HMAC-SHA-256. It is a [formsvc.KeyResolver].
-type sessions struct {
-	secret []byte
-	now    func() time.Time
-}
+// sessions issues and resolves tokens: the claims in base64, a dot, and their HMAC.
+// It is a [formsvc.KeyResolver]. Its bytes are the secret that signs.
+type sessions []byte
 
 func (s sessions) issue(c claims) string {
 	payload, _ := json.Marshal(c) // strings and a time of this century: cannot fail
@@ -51,7 +48,7 @@ func (s sessions) ResolveKey(_ context.Context, token string) (formsvc.Principal
 	}
 	var c claims
 	payload, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || json.Unmarshal(payload, &c) != nil || !s.now().Before(c.Expires) {
+	if err != nil || json.Unmarshal(payload, &c) != nil || !time.Now().Before(c.Expires) {
 		return formsvc.Principal{}, formsvc.ErrInvalidKey
 	}
 	scopes := []formsvc.Scope{storage.ScopeWorkspacesRead, storage.ScopeFormsRead, storage.ScopeSubmissionsRead}
@@ -60,17 +57,17 @@ func (s sessions) ResolveKey(_ context.Context, token string) (formsvc.Principal
 	}
 	// The key's id counts calls; the user's id is the same for all sessions of a user.
 	user := formsvc.UserIDFrom(c.Subject)
-	return formsvc.Principal{KeyID: c.Session, UserID: user, Name: c.Name, Email: c.Email, Scopes: scopes}, nil
+	return formsvc.Principal{KeyID: c.Session, UserID: user, Name: c.Name, Scopes: scopes}, nil
 }
 
 func (s sessions) sign(text string) []byte {
-	mac := hmac.New(sha256.New, s.secret)
+	mac := hmac.New(sha256.New, s)
 	mac.Write([]byte(text))
 	return mac.Sum(nil)
 }
 
 func main() {
-	s := sessions{secret: []byte("read this from your configuration"), now: time.Now}
+	s := sessions("read this from your configuration")
 	// Tokens come as "Authorization: Bearer …"; formsvc.WithCredential reads other places.
 	service, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithKeyResolver(s))
 	if err != nil {

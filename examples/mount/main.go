@@ -19,9 +19,10 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	if err := run(ctx, &http.Server{Addr: "127.0.0.1:8080", ReadHeaderTimeout: 5 * time.Second}, logger); err != nil {
+	err := run(ctx, &http.Server{Addr: "127.0.0.1:8080", ReadHeaderTimeout: 5 * time.Second}, logger)
+	stop()
+	if err != nil {
 		logger.Error("stopped", "error", err)
 		os.Exit(1)
 	}

@@ -34,15 +34,15 @@ func main() {
 	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
 	flag.Parse()
 
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, *addr, os.Stdout); err != nil {
+	if err := run(*addr, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "quickstart:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, addr string, out io.Writer) error {
+func run(addr string, out io.Writer) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	h, err := newHost(ctx, addr, logger)
 	if err != nil {

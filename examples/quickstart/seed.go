@@ -79,7 +79,7 @@ func seed(ctx context.Context, store storage.Storage, live *formsvc.Service, rec
 	}
 
 	// The same visitors on every start; only their dates move with today.
-	random := rand.New(rand.NewPCG(2026, 7)) //nolint:gosec // made-up data, not secrets
+	random := rand.New(rand.NewPCG(2026, 7))
 	visits := make([]time.Time, seedViews)
 	for i := range visits {
 		visits[i] = now.Add(-time.Duration(random.Int64N(int64(seedDays * 24 * time.Hour))))

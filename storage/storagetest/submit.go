@@ -10,7 +10,7 @@ func submitCases() []Case {
 	return []Case{
 		{"store_and_read", "Submit stores a response, which comes back as it was given.", storeSubmission},
 		{"idempotency_replay", "Submit with a key that the form has returns the first submission with replayed true, whatever the content, and changes nothing.", replaySubmission},
-		{"idempotency_before_checks", "A replay comes before every other check but the one for the trash.", replayBeforeChecks},
+		{"idempotency_before_checks", "A replay comes before the checks of revision, status, limit and unique answer.", replayBeforeChecks},
 		{"idempotency_by_form", "Idempotency keys are a name space of each form; an empty one names nothing.", keysByForm},
 		{"unknown_form", "Submit returns ErrNotFound when there is no such form.", submitUnknownForm},
 		{"revision", "Submit returns a *RevisionError when the form is not at the revision that was checked against.", submitRevision},

@@ -1,0 +1,80 @@
+package conformance
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// declared are the errors of each operation, read from the specification and not
+// from the description.
+func declared() map[string]string {
+	return map[string]string{
+		"getMe":          "401 429",
+		"listWorkspaces": "401 403 422 429", "createWorkspace": "401 403 409 422 429",
+		"getWorkspace": "401 403 404 429", "updateWorkspace": "401 403 404 422 429", "deleteWorkspace": "401 403 404 429",
+		"listForms": "401 403 404 422 429", "createForm": "401 403 404 422 429",
+		"getForm": "401 403 404 429", "updateForm": "401 403 404 412 422 429", "deleteForm": "401 403 404 429",
+		"listQuestions": "401 403 404 429", "listBlocks": "401 403 404 429",
+		"createBlock": "401 403 404 409 412 422 429", "replaceBlocks": "401 403 404 412 422 429",
+		"getBlock": "401 403 404 429", "updateBlock": "401 403 404 412 422 429", "deleteBlock": "401 403 404 412 422 429",
+		"listSubmissions": "401 403 404 422 429", "getSubmission": "401 403 404 429", "deleteSubmission": "401 403 404 429",
+		"getMetrics":   "401 403 404 422 429",
+		"listWebhooks": "401 403 429", "createWebhook": "401 403 404 422 429",
+		"getWebhook": "401 403 404 429", "updateWebhook": "401 403 404 422 429", "deleteWebhook": "401 403 404 429",
+		"listDeliveries": "401 403 404 429",
+	}
+}
+
+func TestTheDescriptionAgreesWithTheReadingOfTheSuite(t *testing.T) {
+	t.Parallel()
+	type described struct {
+		OperationID string
+		Security    []map[string][]string
+		Responses   map[string]json.RawMessage
+		RequestBody json.RawMessage
+	}
+	var d struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range operations() {
+		var got described
+		if err := json.Unmarshal(d.Paths["/v1"+o.path][strings.ToLower(o.method)], &got); err != nil {
+			t.Errorf("%s %s: %v", o.method, o.path, err)
+			continue
+		}
+		if got.OperationID != o.id {
+			t.Errorf("%s %s is called %q, want %q", o.method, o.path, got.OperationID, o.id)
+		}
+		for _, alternative := range got.Security {
+			for scheme, scopes := range alternative {
+				if strings.Join(scopes, " ") != o.scope {
+					t.Errorf("%s needs %q with %s, want %q", o.id, scopes, scheme, o.scope)
+				}
+			}
+		}
+		if len(got.Security) != 2 {
+			t.Errorf("%s has %d ways to authenticate, want key and bearer", o.id, len(got.Security))
+		}
+		if (got.RequestBody != nil) != (o.body != nil) {
+			t.Errorf("%s: a request body is described: %t, want %t", o.id, got.RequestBody != nil, o.body != nil)
+		}
+		want := append(strings.Fields(declared()[o.id]), strconv.Itoa(o.status), "default")
+		var statuses []string
+		for status := range got.Responses {
+			statuses = append(statuses, status)
+		}
+		slices.Sort(want)
+		slices.Sort(statuses)
+		if !slices.Equal(statuses, want) {
+			t.Errorf("%s declares %v, want %v", o.id, statuses, want)
+		}
+	}
+}
