@@ -3,6 +3,7 @@ package handler
 import (
 	"encoding/json"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/formsvc/formsvc/schema"
@@ -70,7 +71,7 @@ func createBlock(c *call) error {
 		if err := schema.CheckHiddenNames(added, hidden, "/block", ""); err != nil {
 			return nil, err
 		}
-		return c.h.writes.Append(stored, added)
+		return c.fits(c.h.writes.Append(stored, added))
 	})
 	if err != nil {
 		return err
@@ -139,7 +140,10 @@ func updateBlock(c *call) error {
 			return nil, errNotFound
 		}
 		block, _ = patched.Get(id)
-		return patched, schema.CheckHiddenNames(patched, hidden, "/block", "")
+		if err := schema.CheckHiddenNames(patched, hidden, "/block", ""); err != nil {
+			return nil, err
+		}
+		return c.fits(patched, nil)
 	})
 	if err != nil {
 		return err
@@ -166,6 +170,17 @@ func deleteBlock(c *call) error {
 	c.setETag(updated.Revision)
 	c.noContent()
 	return nil
+}
+
+// fits refuses blocks that grew, one by one, beyond what a request could replace.
+func (c *call) fits(blocks *schema.Blocks, err error) (*schema.Blocks, error) {
+	if err == nil && int64(len(blocks.Raw())) > c.h.limits.Body {
+		return nil, invalid(schema.Violation{
+			Path: "/block", Code: schema.CodeTooLong,
+			Message: "the blocks of the form would take more than " + strconv.FormatInt(c.h.limits.Body, 10) + " bytes",
+		})
+	}
+	return blocks, err
 }
 
 // blockID is the block id of a path that is to be written to.

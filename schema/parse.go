@@ -339,7 +339,7 @@ const (
 func (p *parser) keepNodes(base int) []node {
 	children := p.nodeStack[base:]
 	if free := cap(p.nodeSlab) - len(p.nodeSlab); free < len(children) {
-		p.nodeSlab = make([]node, 0, max(len(children), slabSize(p.nodes)))
+		p.nodeSlab = make([]node, 0, max(len(children), p.slabSize()))
 	}
 	at := len(p.nodeSlab)
 	p.nodeSlab = append(p.nodeSlab, children...)
@@ -351,7 +351,7 @@ func (p *parser) keepNodes(base int) []node {
 func (p *parser) keepNames(base int) []string {
 	names := p.nameStack[base:]
 	if free := cap(p.nameSlab) - len(p.nameSlab); free < len(names) {
-		p.nameSlab = make([]string, 0, max(len(names), slabSize(p.nodes)))
+		p.nameSlab = make([]string, 0, max(len(names), p.slabSize()))
 	}
 	at := len(p.nameSlab)
 	p.nameSlab = append(p.nameSlab, names...)
@@ -359,9 +359,11 @@ func (p *parser) keepNames(base int) []string {
 	return p.nameSlab[at:len(p.nameSlab):len(p.nameSlab)]
 }
 
-// slabSize grows with what the body has shown so far.
-func slabSize(nodes int) int {
-	return min(max(nodes, minSlab), maxSlab)
+// slabSize grows with what the body has shown so far, and never beyond what the
+// rest of it can hold: a value takes a byte, and so does what parts it from the
+// next.
+func (p *parser) slabSize() int {
+	return min(max(p.nodes, minSlab), maxSlab, (len(p.raw)-p.pos)/2+1)
 }
 
 // number reads a literal: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?

@@ -1,5 +1,7 @@
 package schema
 
+import "strings"
+
 // The rules of the sections beside blocks. As with blocks, a member that is
 // missing or of another type is skipped here.
 
@@ -66,10 +68,5 @@ func (c *check) noNUL(n *node, at *place) {
 }
 
 func hasNUL(s string) bool {
-	for i := range len(s) {
-		if s[i] == 0 {
-			return true
-		}
-	}
-	return false
+	return strings.IndexByte(s, 0) >= 0
 }

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -160,7 +161,7 @@ func TestDefaultLimits(t *testing.T) {
 	nested := func(levels int) string {
 		s := ""
 		for i := range levels {
-			s = fmt.Sprintf(`[{"id":"%d","children":%s}]`, i, cmpOr(s, "[]"))
+			s = fmt.Sprintf(`[{"id":"%d","children":%s}]`, i, cmp.Or(s, "[]"))
 		}
 		return s
 	}
@@ -188,13 +189,6 @@ func TestDefaultLimits(t *testing.T) {
 			wantFaults(t, err, test.want...)
 		})
 	}
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 func TestIDsAreUnique(t *testing.T) {

@@ -44,7 +44,9 @@ func TestRoutes(t *testing.T) {
 		t.Errorf("the product's own route: %d %q", w.Code, w.Body)
 	}
 	w := send(http.MethodPost, "/api/v1/workspaces", `{"name":"Research"}`)
-	var made struct{ ID string }
+	var made struct {
+		ID string `json:"id"`
+	}
 	if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || w.Code != http.StatusCreated {
 		t.Fatalf("a workspace: %d %s", w.Code, w.Body)
 	}

@@ -18,7 +18,7 @@ import (
 // serves at /v1/openapi.json, made readable without anything from elsewhere.
 func newDocs() (http.Handler, error) {
 	var d document
-	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
+	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil { //nolint:musttag // the members are named like the fields
 		return nil, fmt.Errorf("API description: %w", err)
 	}
 	var page bytes.Buffer
@@ -240,7 +240,11 @@ func (n node) Rules() string {
 			rules = append(rules, fmt.Sprintf("at most %v%s", to, unit))
 		}
 	}
-	span(n.MinLength, n.MaxLength, " characters")
+	if n.MinLength == 1.0 && n.MaxLength == nil {
+		rules = append(rules, "not empty")
+	} else {
+		span(n.MinLength, n.MaxLength, " characters")
+	}
 	if to, ok := n.Maximum.(float64); !ok || to < 1<<53-1 { // the bound of every integer tells nothing
 		span(n.Minimum, n.Maximum, "")
 	}

@@ -145,8 +145,11 @@ func newSubmissionView(s formsvc.Submission) (submissionView, error) {
 		Name: "Somebody",
 	}
 	var answers []struct {
-		Field struct{ Type, Label string }
-		Value json.RawMessage
+		Field struct {
+			Type  string `json:"type"`
+			Label string `json:"label"`
+		} `json:"field"`
+		Value json.RawMessage `json:"value"`
 	}
 	if err := json.Unmarshal(s.Answers, &answers); err != nil {
 		return v, err

@@ -79,7 +79,7 @@ func (r *response) checkSecrets() {
 	}
 }
 
-// errorKinds are the values of type that a status can have.
+// errorKind is the type that errors of a status have.
 func errorKind(status int) string {
 	switch status {
 	case 400, 405, 413, 415:
