@@ -38,10 +38,17 @@ func newMount(baseURL, basePath string, operations []operation) mount {
 // cannot be an operation's: an unclean one, or one with a slash at its end.
 func (m mount) path(r *http.Request) string {
 	full := r.URL.EscapedPath()
-	if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.RoutePath != "" && len(rctx.RoutePath) < len(full) {
-		// A chi router keeps what is left of the path in its context. It is the
-		// longer of the two when a StripPrefix stands between the router and us.
-		full = rctx.RoutePath
+	if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.RoutePath != "" {
+		// A chi router keeps what is left of the path in its context: escaped if the
+		// URL has an escaped form, else plain. It is the longer of the two when a
+		// StripPrefix stands between the router and us.
+		left := rctx.RoutePath
+		if r.URL.RawPath == "" {
+			left = (&url.URL{Path: left}).EscapedPath()
+		}
+		if len(left) < len(full) {
+			full = left
+		}
 	}
 	if !clean(full) {
 		return ""

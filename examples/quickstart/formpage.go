@@ -45,6 +45,10 @@ func (p *formPage) show(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if form.Closed {
+		p.closed(w, form)
+		return
+	}
 	if r.Method == http.MethodGet { // not HEAD
 		if err := p.service.RecordView(r.Context(), form.ID); err != nil {
 			p.logger.Warn("a view was not counted", "error", err) // no reason to turn the respondent away
@@ -56,10 +60,9 @@ func (p *formPage) show(w http.ResponseWriter, r *http.Request) {
 		inputOpened: {strconv.FormatInt(time.Now().UnixMilli(), 10)},
 	}
 	for name, values := range r.URL.Query() { // ?ref=…&utm_source=…
-		if strings.HasPrefix(name, utmPrefix) {
+		inputs[hiddenPrefix+name] = values
+		if strings.HasPrefix(name, utmPrefix) { // which may be a hidden field as well
 			inputs[name] = values
-		} else {
-			inputs[hiddenPrefix+name] = values
 		}
 	}
 	p.render(w, form, http.StatusOK, inputs, nil)
@@ -75,7 +78,7 @@ func (p *formPage) submit(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "The form could not be read.", http.StatusBadRequest)
 		return
 	}
-	if r.PostForm.Get(inputStarted) == "" {
+	if r.PostForm.Get(inputStarted) == "" && !form.Closed {
 		// Who posts has started. A script could count earlier, at the first key.
 		if err := p.service.RecordStart(r.Context(), form.ID); err != nil {
 			p.logger.Warn("a start was not counted", "error", err)
@@ -83,6 +86,8 @@ func (p *formPage) submit(w http.ResponseWriter, r *http.Request) {
 		r.PostForm.Set(inputStarted, "1")
 	}
 
+	// Submit decides whether the form is closed: a response that is sent twice and was
+	// the last one that the form takes is still found.
 	_, err := p.service.Submit(r.Context(), response(form, r))
 	var faults *formsvc.AnswerError
 	switch {
@@ -121,7 +126,7 @@ func (p *formPage) done(w http.ResponseWriter, r *http.Request) {
 	p.message(w, http.StatusOK, form, ending.Label, ending.Description)
 }
 
-// find reads the form of the request. A draft is not found, a closed form says so.
+// find reads the form of the request. A draft is not found.
 func (p *formPage) find(w http.ResponseWriter, r *http.Request) (form formsvc.PublicForm, ok bool) {
 	form, err := p.service.PublicForm(r.Context(), r.PathValue("public_id"))
 	switch {
@@ -130,8 +135,6 @@ func (p *formPage) find(w http.ResponseWriter, r *http.Request) (form formsvc.Pu
 	case err != nil:
 		p.logger.Error("a form was not read", "error", err)
 		p.message(w, http.StatusServiceUnavailable, form, "Something went wrong", "Please try again in a moment.")
-	case form.Closed && !strings.HasSuffix(r.URL.Path, "/done"):
-		p.closed(w, form)
 	default:
 		return form, true
 	}
@@ -170,8 +173,14 @@ func response(form formsvc.PublicForm, r *http.Request) formsvc.Response {
 		if key, ok := strings.CutPrefix(name, hiddenPrefix); ok {
 			out.Hidden[key] = posted.Get(name)
 		}
-		if key, ok := strings.CutPrefix(name, utmPrefix); ok {
-			out.Metadata.UTM[key] = posted.Get(name)
+	}
+	if utm := form.Settings.UTM; utm != nil { // the form says which ones it records
+		for name, wanted := range map[string]bool{
+			"campaign": utm.Campaign, "content": utm.Content, "medium": utm.Medium, "source": utm.Source, "term": utm.Term,
+		} {
+			if wanted {
+				out.Metadata.UTM[name] = posted.Get(utmPrefix + name)
+			}
 		}
 	}
 	collect(form.Blocks, posted, out.Answers)

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os/exec"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -310,7 +311,7 @@ func TestFormPage(t *testing.T) {
 	})
 
 	t.Run("stores a response that the API lists and the webhook is told of", func(t *testing.T) {
-		_, page := q.get(t, path+"?ref=poster-7&utm_source=flyer")
+		_, page := q.get(t, path+"?ref=poster-7&utm_source=flyer&utm_term=unwanted")
 		form := inputs(page)
 		for name, value := range map[string]string{
 			"a.overall": "4", "a.recommend": "10", "a.again": "true", "a.consent": "true",
@@ -342,7 +343,7 @@ func TestFormPage(t *testing.T) {
 				t.Errorf("%s is %s, want %s", id, got[id], want)
 			}
 		}
-		if stored.Metadata.UTM["source"] != "flyer" {
+		if utm := stored.Metadata.UTM; len(utm) != 1 || utm["source"] != "flyer" {
 			t.Errorf("utm is %v", stored.Metadata.UTM)
 		}
 
@@ -395,6 +396,31 @@ func TestFormPage(t *testing.T) {
 			if got.status != http.StatusGone || !strings.Contains(got.page, "Enough for &lt;now&gt;.") {
 				t.Errorf("%s: %d %s", name, got.status, got.page)
 			}
+		}
+	})
+
+	t.Run("finds the first result of a response that closed the form", func(t *testing.T) {
+		var form struct {
+			IsClosed bool `json:"is_closed"`
+		}
+		limit := `{"definition":{"hidden_fields":["utm_source"],"settings":{"responseLimit":` + strconv.Itoa(seedResponses+2) +
+			`},"blocks":[{"id":"name","type":"short_text"}]}}`
+		q.api(t, http.MethodPatch, "/forms/"+q.demo.FormID.String(), limit, &form)
+		_, page := q.get(t, path+"?utm_source=flyer")
+		last := inputs(page)
+		last.Set("a.name", "The last one")
+		for range 2 {
+			if status, _, page := q.post(t, path, last); status != http.StatusSeeOther {
+				t.Errorf("status %d %s", status, page)
+			}
+		}
+		if status, _, _ := q.post(t, path, url.Values{"a.name": {"One too many"}}); status != http.StatusGone {
+			t.Errorf("one too many: status %d", status)
+		}
+		var list submissionPage
+		q.api(t, http.MethodGet, "/forms/"+q.demo.FormID.String()+"/submissions?limit=1", "", &list)
+		if answers := list.Items[0].Answers; len(answers) != 2 || string(answers[1].Value) != `"flyer"` {
+			t.Errorf("the answers are %s", answers)
 		}
 	})
 

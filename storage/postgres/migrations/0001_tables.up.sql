@@ -1,0 +1,203 @@
+-- Everything of formsvc. The names are not qualified: the migration runs with the
+-- service's own schema as the only one in search_path.
+--
+-- Ids are 12 bytes. Columns of type json keep a value as it was sent: its members,
+-- their order and its number literals.
+--
+-- There is no foreign key on what every response of a form writes (submissions,
+-- events, deliveries, funnel_log): its check would lock the row of the form or of
+-- the webhook for each response. Those rows are removed by the statements that
+-- remove what they belong to.
+
+CREATE TABLE IF NOT EXISTS users (
+    id    bytea PRIMARY KEY,
+    name  text NOT NULL,
+    email text NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS api_keys (
+    id           bytea PRIMARY KEY,
+    user_id      bytea NOT NULL REFERENCES users (id),
+    name         text NOT NULL,
+    prefix       text NOT NULL,
+    scopes       text[] NOT NULL,
+    hash         bytea NOT NULL,
+    created_at   timestamptz NOT NULL,
+    expires_at   timestamptz,
+    revoked_at   timestamptz,
+    last_used_at timestamptz,
+    CONSTRAINT api_keys_hash UNIQUE (hash)
+);
+CREATE INDEX IF NOT EXISTS api_keys_user ON api_keys (user_id, created_at DESC, id DESC);
+
+-- A deleted workspace stays as a row without a name for as long as forms in the
+-- trash refer to it.
+CREATE TABLE IF NOT EXISTS workspaces (
+    id         bytea PRIMARY KEY,
+    public_id  text NOT NULL,
+    owner_id   bytea NOT NULL,
+    name       text NOT NULL,
+    created_at timestamptz NOT NULL,
+    updated_at timestamptz NOT NULL,
+    deleted_at timestamptz,
+    CONSTRAINT workspaces_public_id UNIQUE (public_id)
+);
+CREATE INDEX IF NOT EXISTS workspaces_newest ON workspaces (created_at DESC, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX IF NOT EXISTS workspaces_owner ON workspaces (owner_id) WHERE deleted_at IS NULL;
+
+-- Who may use a workspace, its owner included. created_at is the workspace's, so
+-- that a user's list is one index scan.
+CREATE TABLE IF NOT EXISTS workspace_users (
+    workspace_id bytea NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
+    user_id      bytea NOT NULL,
+    created_at   timestamptz NOT NULL,
+    is_owner     boolean NOT NULL,
+    PRIMARY KEY (workspace_id, user_id)
+);
+CREATE INDEX IF NOT EXISTS workspace_users_newest ON workspace_users (user_id, created_at DESC, workspace_id DESC);
+
+CREATE TABLE IF NOT EXISTS forms (
+    id             bytea PRIMARY KEY,
+    public_id      text NOT NULL,
+    workspace_id   bytea NOT NULL REFERENCES workspaces (id),
+    name           text NOT NULL,
+    type           text NOT NULL,
+    status         text NOT NULL,
+    revision       bigint NOT NULL,
+    closed         boolean NOT NULL,
+    close_at       timestamptz,
+    response_limit bigint NOT NULL,
+    created_at     timestamptz NOT NULL,
+    updated_at     timestamptz NOT NULL,
+    trashed_at     timestamptz,
+    format         integer NOT NULL,
+    blocks         json NOT NULL,
+    settings       json NOT NULL,
+    theme          json NOT NULL,
+    variables      json NOT NULL,
+    hidden_fields  json NOT NULL,
+    CONSTRAINT forms_public_id UNIQUE (public_id)
+);
+CREATE INDEX IF NOT EXISTS forms_newest ON forms (workspace_id, created_at DESC, id DESC) WHERE trashed_at IS NULL;
+CREATE INDEX IF NOT EXISTS forms_trash ON forms (workspace_id, created_at DESC, id DESC) WHERE trashed_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS forms_newest_of_all ON forms (created_at DESC, id DESC) WHERE trashed_at IS NULL;
+CREATE INDEX IF NOT EXISTS forms_trash_of_all ON forms (created_at DESC, id DESC) WHERE trashed_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS forms_trashed_at ON forms (trashed_at) WHERE trashed_at IS NOT NULL;
+
+-- How many submissions a form has, for forms with a response limit only: its row
+-- is the one that their submissions lock.
+CREATE TABLE IF NOT EXISTS form_limits (
+    form_id bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
+    taken   bigint NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS form_lifetime (
+    form_id     bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
+    views       bigint NOT NULL,
+    starts      bigint NOT NULL,
+    submissions bigint NOT NULL
+);
+
+CREATE TABLE IF NOT EXISTS submissions (
+    form_id         bytea NOT NULL,
+    id              bytea NOT NULL,
+    submitted_at    timestamptz NOT NULL,
+    completion_time double precision NOT NULL,
+    answers         json NOT NULL,
+    metadata        json NOT NULL,
+    hidden          json NOT NULL,
+    idempotency_key text,
+    unique_answer   bytea,
+    CONSTRAINT submissions_pkey PRIMARY KEY (form_id, id)
+);
+CREATE INDEX IF NOT EXISTS submissions_newest ON submissions (form_id, submitted_at DESC, id DESC);
+CREATE UNIQUE INDEX IF NOT EXISTS submissions_idempotency_key ON submissions (form_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE UNIQUE INDEX IF NOT EXISTS submissions_unique_answer ON submissions (form_id, unique_answer) WHERE unique_answer IS NOT NULL;
+
+-- The funnel: responses append to the log, and the log is folded into buckets. A
+-- count is in its day's bucket for ever and in its minute's for two days.
+CREATE TABLE IF NOT EXISTS funnel_log (
+    form_id     bytea NOT NULL,
+    at          timestamptz NOT NULL,
+    views       integer NOT NULL,
+    starts      integer NOT NULL,
+    submissions integer NOT NULL
+);
+CREATE INDEX IF NOT EXISTS funnel_log_form ON funnel_log (form_id, at);
+CREATE TABLE IF NOT EXISTS funnel_minutes (
+    form_id     bytea NOT NULL,
+    minute      timestamptz NOT NULL,
+    views       bigint NOT NULL,
+    starts      bigint NOT NULL,
+    submissions bigint NOT NULL,
+    PRIMARY KEY (form_id, minute)
+);
+CREATE INDEX IF NOT EXISTS funnel_minutes_minute ON funnel_minutes (minute);
+CREATE TABLE IF NOT EXISTS funnel_days (
+    form_id     bytea NOT NULL,
+    day         date NOT NULL,
+    views       bigint NOT NULL,
+    starts      bigint NOT NULL,
+    submissions bigint NOT NULL,
+    PRIMARY KEY (form_id, day)
+);
+
+CREATE TABLE IF NOT EXISTS webhooks (
+    id           bytea PRIMARY KEY,
+    form_id      bytea NOT NULL REFERENCES forms (id) ON DELETE CASCADE,
+    url          text NOT NULL,
+    enabled      boolean NOT NULL,
+    secret       bytea NOT NULL,
+    created_at   timestamptz NOT NULL,
+    updated_at   timestamptz NOT NULL,
+    failures     integer NOT NULL DEFAULT 0,
+    paused_until timestamptz,
+    -- From a sequence, not a clock: turns stay fair when claims share an instant.
+    served       bigint NOT NULL DEFAULT 0
+);
+CREATE INDEX IF NOT EXISTS webhooks_newest ON webhooks (form_id, created_at DESC, id DESC);
+CREATE INDEX IF NOT EXISTS webhooks_newest_of_all ON webhooks (created_at DESC, id DESC);
+
+-- The bytes of an event, once for all webhooks. They live while a delivery is
+-- pending or an attempt is kept, and die with their submission.
+CREATE TABLE IF NOT EXISTS events (
+    id            bytea PRIMARY KEY,
+    form_id       bytea NOT NULL,
+    submission_id bytea,
+    type          text NOT NULL,
+    body          bytea NOT NULL
+);
+CREATE INDEX IF NOT EXISTS events_submission ON events (form_id, submission_id);
+
+-- Pending deliveries. Finished ones leave the table.
+CREATE TABLE IF NOT EXISTS deliveries (
+    webhook_id   bytea NOT NULL,
+    event_id     bytea NOT NULL,
+    due_at       timestamptz NOT NULL,
+    attempt      integer NOT NULL DEFAULT 1,
+    token        bigint NOT NULL DEFAULT 0,
+    leased_until timestamptz,
+    PRIMARY KEY (webhook_id, event_id)
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (webhook_id, due_at, event_id);
+CREATE INDEX IF NOT EXISTS deliveries_event ON deliveries (event_id);
+CREATE SEQUENCE IF NOT EXISTS delivery_tokens;
+CREATE SEQUENCE IF NOT EXISTS delivery_turns;
+
+CREATE TABLE IF NOT EXISTS attempts (
+    webhook_id      bytea NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+    id              bytea NOT NULL,
+    event_id        bytea NOT NULL,
+    event_type      text NOT NULL,
+    submission_id   bytea,
+    attempt         integer NOT NULL,
+    status          integer NOT NULL,
+    success         boolean NOT NULL,
+    error           text NOT NULL,
+    duration        bigint NOT NULL, -- nanoseconds
+    created_at      timestamptz NOT NULL,
+    next_attempt_at timestamptz,
+    PRIMARY KEY (webhook_id, id)
+);
+CREATE INDEX IF NOT EXISTS attempts_newest ON attempts (webhook_id, created_at DESC, id DESC);
+CREATE INDEX IF NOT EXISTS attempts_event ON attempts (event_id);
