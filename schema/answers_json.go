@@ -14,7 +14,7 @@ const hexDigits = "0123456789abcdef"
 func appendQuoted(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	from := 0
-	for i := 0; i < len(s); i++ {
+	for i := range len(s) {
 		c := s[i]
 		if c >= 0x20 && c != '"' && c != '\\' {
 			continue

@@ -3,6 +3,7 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -32,7 +33,7 @@ func StoredBlocks(raw json.RawMessage) (*Blocks, error) {
 		return nil, fmt.Errorf("schema: stored blocks: %w", err)
 	}
 	if !isBlockList(list) {
-		return nil, fmt.Errorf("schema: stored blocks: not an array of objects")
+		return nil, errors.New("schema: stored blocks: not an array of objects")
 	}
 	return &Blocks{raw: raw, list: list, sent: -1}, nil
 }

@@ -12,8 +12,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/formsvc/formsvc/schema"
 	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/formsvc/formsvc/schema"
 )
 
 // operation is one row of the specification's endpoint table, with what the

@@ -460,7 +460,8 @@ func (p *parser) string() (text string, nul, ok bool) {
 // escapedString goes on with a string that began at from, at its first
 // backslash.
 func (p *parser) escapedString(from int) (text string, nul, ok bool) {
-	buf := append(p.unescaped[:0], p.raw[from:p.pos]...)
+	buf := p.unescaped[:0]
+	buf = append(buf, p.raw[from:p.pos]...)
 	for p.pos < len(p.raw) {
 		switch c := p.raw[p.pos]; {
 		case c == '"':

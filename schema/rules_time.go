@@ -37,7 +37,7 @@ func parseTime(s string) (time.Time, bool) {
 	hour, ok3 := digitsUpTo(s[11:13], 23)
 	minute, ok4 := digitsUpTo(s[14:16], 59)
 	second, ok5 := digitsUpTo(s[17:19], 60)
-	if !(ok0 && ok1 && ok2 && ok3 && ok4 && ok5) {
+	if !ok0 || !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
 		return time.Time{}, false
 	}
 	rest := s[19:]
