@@ -72,7 +72,7 @@ func ID(b []byte, id storage.ID) []byte {
 // "2026-11-20T08:33:01Z".
 func Time(b []byte, t time.Time) []byte {
 	b = append(b, '"')
-	b = t.UTC().AppendFormat(b, "2006-01-02T15:04:05Z")
+	b = t.UTC().AppendFormat(b, time.RFC3339) // has no fraction, and Z for UTC
 	return append(b, '"')
 }
 

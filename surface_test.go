@@ -1,0 +1,95 @@
+package formsvc_test
+
+import (
+	"context"
+	"crypto/cipher"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/sethvargo/go-limiter"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+// Hosts compile against these. A change here breaks them.
+var (
+	_ func(...formsvc.Option) (*formsvc.Service, error) = formsvc.New
+	_ http.Handler                                      = (*formsvc.Service)(nil)
+
+	_ interface {
+		Dispatcher() *webhooks.Dispatcher
+		Using(storage.Storage) *formsvc.Service
+		Close(context.Context) error
+
+		CreateKey(context.Context, formsvc.KeyRequest) (formsvc.IssuedKey, error)
+		Keys(context.Context, formsvc.ID) ([]formsvc.Key, error)
+		RevokeKey(ctx context.Context, userID, keyID formsvc.ID) error
+		CreateWorkspace(ctx context.Context, owner formsvc.ID, name string) (formsvc.Workspace, error)
+		AddMember(ctx context.Context, workspaceID, userID formsvc.ID) error
+		RemoveMember(ctx context.Context, workspaceID, userID formsvc.ID) error
+		Members(ctx context.Context, workspaceID formsvc.ID) ([]formsvc.ID, error)
+		TransferWorkspace(ctx context.Context, workspaceID, newOwner formsvc.ID) error
+		PublicForm(ctx context.Context, publicID string) (formsvc.PublicForm, error)
+		RecordView(ctx context.Context, formID formsvc.ID) error
+		RecordStart(ctx context.Context, formID formsvc.ID) error
+		Submit(context.Context, formsvc.Response) (formsvc.Submission, error)
+		SetLifetimeCounters(ctx context.Context, formID formsvc.ID, c formsvc.Counters) error
+		TrashedForms(ctx context.Context, workspaceID formsvc.ID) ([]formsvc.Form, error)
+		RestoreForm(ctx context.Context, formID, into formsvc.ID) error
+		PurgeTrash(ctx context.Context, olderThan time.Time) (int, error)
+		Redeliver(ctx context.Context, webhookID, deliveryID formsvc.ID) error
+		SendTestEvent(ctx context.Context, webhookID formsvc.ID) error
+	} = (*formsvc.Service)(nil)
+
+	_ = formsvc.KeyRequest{User: formsvc.User{}, Name: "", Scopes: []formsvc.Scope{}, ExpiresAt: (*time.Time)(nil)}
+	_ = formsvc.IssuedKey{Key: formsvc.Key{}, Secret: ""}
+	_ = formsvc.Response{
+		FormID: formsvc.ID{}, Answers: map[string]json.RawMessage{}, HostAnswers: map[string]json.RawMessage{},
+		Hidden: map[string]string{}, Metadata: formsvc.Metadata{Country: "", Device: "", UserAgent: "", UTM: map[string]string{}},
+		CompletionTime: float64(0), IdempotencyKey: "",
+	}
+	_ = formsvc.PublicForm{
+		ID: formsvc.ID{}, PublicID: "", Name: "", Type: "", Closed: false, ClosedMessage: "",
+		Definition: storage.Definition{}, Blocks: []schema.Block{}, Settings: schema.Settings{}, Theme: schema.Theme{},
+	}
+
+	_ func(string) formsvc.ID = formsvc.UserIDFrom
+
+	_ = []error{formsvc.ErrInvalidKey, formsvc.ErrNotFound, formsvc.ErrConflict, formsvc.ErrDuplicate, formsvc.ErrLimitReached, formsvc.ErrClosed}
+
+	_ func(storage.Storage) formsvc.Option             = formsvc.WithStorage
+	_ func(formsvc.KeyResolver) formsvc.Option         = formsvc.WithKeyResolver
+	_ func(func(*http.Request) string) formsvc.Option  = formsvc.WithCredential
+	_ func(string) formsvc.Option                      = formsvc.WithBasePath
+	_ func(string) formsvc.Option                      = formsvc.WithBaseURL
+	_ func(func(*http.Request) string) formsvc.Option  = formsvc.WithBaseURLFunc
+	_ func(string) formsvc.Option                      = formsvc.WithKeyPrefix
+	_ func(uint64, time.Duration) formsvc.Option       = formsvc.WithRateLimit
+	_ func(limiter.Store) formsvc.Option               = formsvc.WithLimiter
+	_ func() formsvc.Option                            = formsvc.WithoutRateLimit
+	_ func(webhooks.Config) formsvc.Option             = formsvc.WithWebhookConfig
+	_ func(cipher.AEAD, ...cipher.AEAD) formsvc.Option = formsvc.WithSecretCipher
+	_ func(formsvc.Limits) formsvc.Option              = formsvc.WithLimits
+	_ func(*slog.Logger) formsvc.Option                = formsvc.WithLogger
+	_ func(func() time.Time) formsvc.Option            = formsvc.WithClock
+
+	_ = formsvc.Principal{KeyID: "", UserID: storage.ID{}, Name: "", Email: "", Scopes: []formsvc.Scope{}}
+	_ = handler.Limits{FileSize: int64(0)}
+	_ = webhooks.Config{
+		Timeout: time.Duration(0), Retry: webhooks.RetryPolicy{}, InFlight: 0, InFlightWebhook: 0, HeaderPrefix: "", UserAgent: "",
+		AllowedNetworks: []netip.Prefix{}, Resolver: webhooks.Resolver(nil), Observer: webhooks.Observer(nil),
+	}
+	_ func(context.Context) error                        = (*webhooks.Dispatcher)(nil).Run
+	_ func()                                             = (*webhooks.Dispatcher)(nil).Wake
+	_ func(secret string, body []byte) string            = webhooks.Sign
+	_ func(secret string, body []byte, sig string) error = webhooks.Verify
+	_                                                    = schema.Error{Violations: []schema.Violation{{Path: "", Field: "", Code: "", Message: ""}}}
+	_ error                                              = (*formsvc.AnswerError)(nil)
+)
