@@ -14,10 +14,15 @@ BENCHTIME ?= 1s
 
 .PHONY: test lint bench fuzz
 
+# Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
+# that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
+# PostgreSQL on a Debian or Ubuntu machine is installed first, as root or with sudo.
+WITH_POSTGRES := $(GO) run ./internal/pgtest/with
+
 ## test: everything, with the race detector
 test:
 	$(GO) vet ./...
-	$(GO) test -race ./...
+	$(WITH_POSTGRES) -- $(GO) test -race ./...
 	set -e; for dir in $(NESTED); do (cd $$dir && $(GO) test ./...); done
 
 ## lint: formatting and static analysis
@@ -30,7 +35,7 @@ lint:
 
 ## bench: benchmarks, each beside its bare alternative, with allocations
 bench:
-	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+	$(WITH_POSTGRES) -fsync -- $(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
 
 ## fuzz: every fuzz target for FUZZTIME (default 60s)
 fuzz:

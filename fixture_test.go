@@ -1,6 +1,7 @@
 package formsvc_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -14,11 +15,11 @@ import (
 	"github.com/formsvc/formsvc/storage/memory"
 )
 
-// bundle is a service on memory with one user, their key and their workspace.
+// bundle is a service with one user, their key and their workspace.
 type bundle struct {
 	*formsvc.Service
 	t         testing.TB
-	store     *memory.Store
+	store     storage.Storage
 	user      formsvc.User
 	key       string
 	workspace formsvc.ID
@@ -26,13 +27,19 @@ type bundle struct {
 
 func setup(t testing.TB, opts ...formsvc.Option) *bundle {
 	t.Helper()
-	b := &bundle{t: t, store: memory.New(), user: formsvc.User{ID: formsvc.UserIDFrom("ann"), Name: "Ann", Email: "ann@example.com"}}
+	return setupOn(t, memory.New(), opts...)
+}
+
+// setupOn is setup on another storage.
+func setupOn(t testing.TB, store storage.Storage, opts ...formsvc.Option) *bundle {
+	t.Helper()
+	b := &bundle{t: t, store: store, user: formsvc.User{ID: formsvc.UserIDFrom("ann"), Name: "Ann", Email: "ann@example.com"}}
 	svc, err := formsvc.New(append([]formsvc.Option{formsvc.WithStorage(b.store)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := svc.Close(t.Context()); err != nil && t.Context().Err() == nil {
+		if err := svc.Close(context.Background()); err != nil { // t.Context() has ended by now
 			t.Error(err)
 		}
 	})

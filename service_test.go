@@ -209,7 +209,7 @@ func TestAHostsOwnResolver(t *testing.T) {
 
 // failingStore stands for a storage in trouble.
 type failingStore struct {
-	*memory.Store
+	storage.Storage
 	err error
 }
 

@@ -1,8 +1,9 @@
 // Command quickstart shows formsvc at work: one process with the API, a page for
 // respondents, a receiver of webhooks, and data to look at. Everything is kept in
-// memory and is gone when the process ends.
+// memory and is gone when the process ends, unless it is given a database.
 //
 //	go run ./examples/quickstart
+//	go run ./examples/quickstart -database-url postgres://localhost/forms
 //
 // Read main.go first: it is how a host puts formsvc together. seed.go makes what
 // there is to look at, formpage.go is the page for respondents, receiver.go is the
@@ -24,32 +25,59 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/postgres"
 	"github.com/formsvc/formsvc/webhooks"
 )
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
+	database := flag.String("database-url", "", "PostgreSQL to keep everything in; without it, memory")
 	flag.Parse()
 
-	if err := run(*addr, os.Stdout); err != nil {
+	if err := run(*addr, *database, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "quickstart:", err)
 		os.Exit(1)
 	}
 }
 
-func run(addr string, out io.Writer) error {
+func run(addr, database string, out io.Writer) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	h, err := newHost(ctx, addr, logger)
+	store, closeStore, err := openStore(ctx, database)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	h, err := newHost(ctx, addr, store, logger)
 	if err != nil {
 		return err
 	}
 	h.print(out)
 	return h.serve(ctx)
+}
+
+// openStore picks the storage: this is all that differs between memory and
+// PostgreSQL.
+func openStore(ctx context.Context, database string) (_ storage.Storage, closeStore func(), err error) {
+	if database == "" {
+		return memory.New(), func() {}, nil
+	}
+	pool, err := pgxpool.New(ctx, database)
+	if err != nil {
+		return nil, nil, err
+	}
+	// A host with several processes migrates once, before it starts them.
+	if err := postgres.Migrate(ctx, pool); err != nil {
+		pool.Close()
+		return nil, nil, err
+	}
+	return postgres.New(pool), pool.Close, nil
 }
 
 // host is a program that embeds formsvc.
@@ -65,7 +93,7 @@ type host struct {
 }
 
 // newHost puts everything together. Nothing runs before serve.
-func newHost(ctx context.Context, addr string, logger *slog.Logger) (_ *host, err error) {
+func newHost(ctx context.Context, addr string, store storage.Storage, logger *slog.Logger) (_ *host, err error) {
 	// The listener comes first: the webhook and the printed lines need the port.
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -80,7 +108,7 @@ func newHost(ctx context.Context, addr string, logger *slog.Logger) (_ *host, er
 		}
 	}()
 
-	h := &host{url: baseURL(listener), listener: listener, store: memory.New(), logger: logger}
+	h := &host{url: baseURL(listener), listener: listener, store: store, logger: logger}
 	h.service, err = formsvc.New(
 		formsvc.WithStorage(h.store),
 		formsvc.WithBaseURL(h.url), // links in answers are absolute
@@ -95,7 +123,7 @@ func newHost(ctx context.Context, addr string, logger *slog.Logger) (_ *host, er
 	if err != nil {
 		return nil, err
 	}
-	if h.demo, err = seed(ctx, h.store, h.service, h.url+receivePath); err != nil {
+	if h.demo, err = prepare(ctx, h.store, h.service, h.url+receivePath); err != nil {
 		return nil, fmt.Errorf("seed: %w", err)
 	}
 	h.receiver = newReceiver(h.demo.Secret)

@@ -15,6 +15,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
 )
 
 //go:embed static
@@ -56,8 +57,10 @@ func (h *host) home(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, err)
 		return
 	}
+	_, inMemory := h.store.(*memory.Store)
 	render(w, h.logger, http.StatusOK, "home.html", map[string]any{
 		"URL": h.url, "Key": h.demo.Key, "PublicID": h.demo.PublicID, "Commands": h.commands(), "Activity": activity,
+		"InMemory": inMemory,
 	})
 }
 

@@ -17,6 +17,10 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/postgres"
 	"github.com/formsvc/formsvc/webhooks"
 )
 
@@ -35,9 +39,14 @@ type quickstart struct {
 // start runs the whole program on a free port until the test ends.
 func start(t *testing.T) *quickstart {
 	t.Helper()
+	return startOn(t, memory.New())
+}
+
+func startOn(t *testing.T, store storage.Storage) *quickstart {
+	t.Helper()
 	q := &quickstart{arrived: make(chan delivery, 100), logged: &bytes.Buffer{}}
 	var err error
-	q.host, err = newHost(t.Context(), "127.0.0.1:0", slog.New(slog.NewTextHandler(q.logged, nil)))
+	q.host, err = newHost(t.Context(), "127.0.0.1:0", store, slog.New(slog.NewTextHandler(q.logged, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -527,7 +536,7 @@ func TestReceiver(t *testing.T) {
 func TestAddressInUse(t *testing.T) {
 	t.Parallel()
 	q := start(t)
-	_, err := newHost(t.Context(), q.listener.Addr().String(), q.logger)
+	_, err := newHost(t.Context(), q.listener.Addr().String(), memory.New(), q.logger)
 	if err == nil || !strings.Contains(err.Error(), "is in use by another program") {
 		t.Errorf("the error is %v", err)
 	}
@@ -546,4 +555,53 @@ func TestShutdown(t *testing.T) {
 		res.Body.Close()
 		t.Error("it still answers")
 	}
+}
+
+func TestADatabaseSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	schema := pgtest.Schema(t)
+	pool := pgtest.Pool(t, pgtest.MaxConns(8))
+	if err := postgres.Migrate(t.Context(), pool, postgres.WithSchema(schema)); err != nil {
+		t.Fatal(err)
+	}
+	store := postgres.New(pool, postgres.WithSchema(schema))
+
+	first := startOn(t, store)
+	first.delivered(t, "")
+	if err := first.shutDown(); err != nil {
+		t.Fatal(err)
+	}
+	second := startOn(t, store)
+	if second.demo.FormID != first.demo.FormID || second.demo.PublicID != first.demo.PublicID || second.demo.WorkspaceID != first.demo.WorkspaceID {
+		t.Errorf("after the restart the data is %+v, want that of %+v", second.demo, first.demo)
+	}
+	me := func(key string) int {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, second.url+"/v1/me", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-API-Key", key)
+		status, _, _ := second.do(t, r)
+		return status
+	}
+	if old, now := me(first.demo.Key), me(second.demo.Key); old != http.StatusUnauthorized || now != http.StatusOK {
+		t.Errorf("the old key: %d, the new one: %d; want 401 and 200", old, now)
+	}
+	stored, err := store.Submissions(t.Context(), storage.AsHost(), second.demo.FormID, storage.SubmissionQuery{Page: storage.Page{Limit: 100}})
+	if err != nil || len(stored) != seedResponses {
+		t.Errorf("%d submissions, %v; want %d: seeded once", len(stored), err, seedResponses)
+	}
+	if err := second.service.SendTestEvent(t.Context(), hookOf(t, store)); err != nil {
+		t.Fatal(err)
+	}
+	second.delivered(t, "") // the webhook follows the new address
+}
+
+func hookOf(t *testing.T, store storage.Storage) storage.ID {
+	t.Helper()
+	hooks, err := store.Webhooks(t.Context(), storage.AsHost(), storage.Page{Limit: 2})
+	if err != nil || len(hooks) != 1 {
+		t.Fatalf("%d webhooks, %v; want 1", len(hooks), err)
+	}
+	return hooks[0].ID
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -35,6 +36,80 @@ const (
 	seedResponses = 26
 )
 
+// The host's own user ids, whatever they look like, become ids of the API.
+var mara = formsvc.User{ID: formsvc.UserIDFrom("mara"), Name: "Mara Lindqvist", Email: "mara@lumen.example"}
+
+const (
+	keyName       = "Quickstart"
+	signingSecret = "quickstart-signing-secret"
+)
+
+// prepare seeds a store that is empty, and finds the data of an earlier run in one
+// that is not.
+func prepare(ctx context.Context, store storage.Storage, live *formsvc.Service, receiver string) (demo, error) {
+	workspaces, err := store.Workspaces(ctx, storage.As(mara.ID), storage.Page{Limit: 1})
+	if err != nil {
+		return demo{}, err
+	}
+	if len(workspaces) == 0 {
+		return seed(ctx, store, live, receiver)
+	}
+	return resume(ctx, live, receiver)
+}
+
+// resume replaces the key of an earlier run, which nobody can read any more, and
+// points the webhook at this run's receiver.
+func resume(ctx context.Context, live *formsvc.Service, receiver string) (demo, error) {
+	keys, err := live.Keys(ctx, mara.ID)
+	if err != nil {
+		return demo{}, err
+	}
+	for _, k := range keys {
+		if k.Name == keyName && k.RevokedAt.IsZero() {
+			if err := live.RevokeKey(ctx, mara.ID, k.ID); err != nil {
+				return demo{}, err
+			}
+		}
+	}
+	key, err := live.CreateKey(ctx, formsvc.KeyRequest{User: mara, Name: keyName, Scopes: storage.Scopes()})
+	if err != nil {
+		return demo{}, err
+	}
+
+	// The seeded form is the one with the webhook of the seed.
+	var hooks struct {
+		Items []struct {
+			ID     formsvc.ID `json:"id"`
+			FormID formsvc.ID `json:"form_id"`
+			URL    string     `json:"url"`
+		} `json:"items"`
+	}
+	if err := call(ctx, live, key.Secret, http.MethodGet, "/v1/webhooks", nil, &hooks); err != nil {
+		return demo{}, err
+	}
+	for _, hook := range slices.Backward(hooks.Items) { // the oldest first
+		if !strings.HasSuffix(hook.URL, receivePath) {
+			continue
+		}
+		change := map[string]any{"url": receiver, "signing_secret": signingSecret}
+		if err := call(ctx, live, key.Secret, http.MethodPatch, "/v1/webhooks/"+hook.ID.String(), change, nil); err != nil {
+			return demo{}, err
+		}
+		var form struct {
+			PublicID    string     `json:"public_id"`
+			WorkspaceID formsvc.ID `json:"workspace_id"`
+		}
+		if err := call(ctx, live, key.Secret, http.MethodGet, "/v1/forms/"+hook.FormID.String(), nil, &form); err != nil {
+			return demo{}, err
+		}
+		return demo{
+			Key: key.Secret, Secret: signingSecret,
+			WorkspaceID: form.WorkspaceID, FormID: hook.FormID, PublicID: form.PublicID,
+		}, nil
+	}
+	return demo{}, errors.New("the database has data, but not the form of this program; give it an empty one")
+}
+
 // seed fills an empty store: a user with a key, a workspace, a published form, four
 // weeks of visitors, and a webhook that posts to receiver.
 func seed(ctx context.Context, store storage.Storage, live *formsvc.Service, receiver string) (demo, error) {
@@ -47,17 +122,15 @@ func seed(ctx context.Context, store storage.Storage, live *formsvc.Service, rec
 		return demo{}, err
 	}
 
-	// The host's own user ids, whatever they look like, become ids of the API.
-	user := formsvc.User{ID: formsvc.UserIDFrom("mara"), Name: "Mara Lindqvist", Email: "mara@lumen.example"}
-	key, err := past.CreateKey(ctx, formsvc.KeyRequest{User: user, Name: "Quickstart", Scopes: storage.Scopes()})
+	key, err := past.CreateKey(ctx, formsvc.KeyRequest{User: mara, Name: keyName, Scopes: storage.Scopes()})
 	if err != nil {
 		return demo{}, fmt.Errorf("key: %w", err)
 	}
-	workspace, err := past.CreateWorkspace(ctx, user.ID, "Lumen Coffee")
+	workspace, err := past.CreateWorkspace(ctx, mara.ID, "Lumen Coffee")
 	if err != nil {
 		return demo{}, fmt.Errorf("workspace: %w", err)
 	}
-	d := demo{Key: key.Secret, Secret: "quickstart-signing-secret", WorkspaceID: workspace.ID}
+	d := demo{Key: key.Secret, Secret: signingSecret, WorkspaceID: workspace.ID}
 
 	// Forms and webhooks are made through the API, as any other client would.
 	create := map[string]any{}
@@ -181,9 +254,12 @@ var plain = strings.NewReplacer("é", "e", "á", "a", "í", "i")
 
 // call makes one call of the API in this process, without a network.
 func call(ctx context.Context, api http.Handler, key, method, path string, body, into any) error {
-	sent, err := json.Marshal(body)
-	if err != nil {
-		return err
+	var sent []byte // a read has no body
+	if body != nil {
+		var err error
+		if sent, err = json.Marshal(body); err != nil {
+			return err
+		}
 	}
 	r, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(sent))
 	if err != nil {

@@ -9,6 +9,14 @@
 -- the webhook for each response. Those rows are removed by the statements that
 -- remove what they belong to.
 
+-- The version of these tables, for whoever runs the migrations. Every migration
+-- sets it.
+CREATE TABLE IF NOT EXISTS schema_version (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    version  integer NOT NULL
+);
+INSERT INTO schema_version (version) VALUES (1) ON CONFLICT (only_row) DO UPDATE SET version = excluded.version;
+
 CREATE TABLE IF NOT EXISTS users (
     id    bytea PRIMARY KEY,
     name  text NOT NULL,
@@ -28,6 +36,8 @@ CREATE TABLE IF NOT EXISTS api_keys (
     last_used_at timestamptz,
     CONSTRAINT api_keys_hash UNIQUE (hash)
 );
+-- When a key ended or will end; null: never.
+CREATE INDEX IF NOT EXISTS api_keys_ended ON api_keys (LEAST(revoked_at, expires_at));
 CREATE INDEX IF NOT EXISTS api_keys_user ON api_keys (user_id, created_at DESC, id DESC);
 
 -- A deleted workspace stays as a row without a name for as long as forms in the
@@ -43,6 +53,7 @@ CREATE TABLE IF NOT EXISTS workspaces (
     CONSTRAINT workspaces_public_id UNIQUE (public_id)
 );
 CREATE INDEX IF NOT EXISTS workspaces_newest ON workspaces (created_at DESC, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX IF NOT EXISTS workspaces_deleted ON workspaces (deleted_at) WHERE deleted_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS workspaces_owner ON workspaces (owner_id) WHERE deleted_at IS NULL;
 
 -- Who may use a workspace, its owner included. created_at is the workspace's, so
@@ -76,7 +87,8 @@ CREATE TABLE IF NOT EXISTS forms (
     theme          json NOT NULL,
     variables      json NOT NULL,
     hidden_fields  json NOT NULL,
-    CONSTRAINT forms_public_id UNIQUE (public_id)
+    CONSTRAINT forms_public_id UNIQUE (public_id),
+    CONSTRAINT forms_workspace UNIQUE (workspace_id, id)
 );
 CREATE INDEX IF NOT EXISTS forms_newest ON forms (workspace_id, created_at DESC, id DESC) WHERE trashed_at IS NULL;
 CREATE INDEX IF NOT EXISTS forms_trash ON forms (workspace_id, created_at DESC, id DESC) WHERE trashed_at IS NOT NULL;
@@ -108,6 +120,7 @@ CREATE TABLE IF NOT EXISTS submissions (
     hidden          json NOT NULL,
     idempotency_key text,
     unique_answer   bytea,
+    event_id        bytea, -- of the event that tells of it, when one was queued
     CONSTRAINT submissions_pkey PRIMARY KEY (form_id, id)
 );
 CREATE INDEX IF NOT EXISTS submissions_newest ON submissions (form_id, submitted_at DESC, id DESC);
@@ -119,9 +132,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS submissions_unique_answer ON submissions (form
 CREATE TABLE IF NOT EXISTS funnel_log (
     form_id     bytea NOT NULL,
     at          timestamptz NOT NULL,
-    views       integer NOT NULL,
-    starts      integer NOT NULL,
-    submissions integer NOT NULL
+    views       bigint NOT NULL,
+    starts      bigint NOT NULL,
+    submissions bigint NOT NULL
 );
 CREATE INDEX IF NOT EXISTS funnel_log_form ON funnel_log (form_id, at);
 CREATE TABLE IF NOT EXISTS funnel_minutes (
@@ -142,9 +155,14 @@ CREATE TABLE IF NOT EXISTS funnel_days (
     PRIMARY KEY (form_id, day)
 );
 
+-- An UPDATE takes the next number of these with SET … = DEFAULT.
+CREATE SEQUENCE IF NOT EXISTS delivery_turns;
+CREATE SEQUENCE IF NOT EXISTS delivery_tokens;
+
 CREATE TABLE IF NOT EXISTS webhooks (
     id           bytea PRIMARY KEY,
-    form_id      bytea NOT NULL REFERENCES forms (id) ON DELETE CASCADE,
+    form_id      bytea NOT NULL,
+    workspace_id bytea NOT NULL, -- the form's, so that a user's list is one index scan
     url          text NOT NULL,
     enabled      boolean NOT NULL,
     secret       bytea NOT NULL,
@@ -152,10 +170,14 @@ CREATE TABLE IF NOT EXISTS webhooks (
     updated_at   timestamptz NOT NULL,
     failures     integer NOT NULL DEFAULT 0,
     paused_until timestamptz,
-    -- From a sequence, not a clock: turns stay fair when claims share an instant.
-    served       bigint NOT NULL DEFAULT 0
-);
-CREATE INDEX IF NOT EXISTS webhooks_newest ON webhooks (form_id, created_at DESC, id DESC);
+    -- 0: never. From a sequence, not a clock: turns stay fair when claims share an
+    -- instant.
+    served       bigint NOT NULL DEFAULT nextval('delivery_turns'),
+    CONSTRAINT webhooks_form FOREIGN KEY (form_id, workspace_id) REFERENCES forms (id, workspace_id)
+        ON UPDATE CASCADE ON DELETE CASCADE
+) WITH (fillfactor = 70);
+CREATE INDEX IF NOT EXISTS webhooks_of_form ON webhooks (form_id);
+CREATE INDEX IF NOT EXISTS webhooks_newest ON webhooks (workspace_id, created_at DESC, id DESC);
 CREATE INDEX IF NOT EXISTS webhooks_newest_of_all ON webhooks (created_at DESC, id DESC);
 
 -- The bytes of an event, once for all webhooks. They live while a delivery is
@@ -165,9 +187,11 @@ CREATE TABLE IF NOT EXISTS events (
     form_id       bytea NOT NULL,
     submission_id bytea,
     type          text NOT NULL,
-    body          bytea NOT NULL
+    body          bytea NOT NULL,
+    -- Rises when the event of an earlier attempt is queued again, so that whoever
+    -- removes what nothing refers to any more cannot miss it.
+    requeued      integer NOT NULL DEFAULT 0
 );
-CREATE INDEX IF NOT EXISTS events_submission ON events (form_id, submission_id);
 
 -- Pending deliveries. Finished ones leave the table.
 CREATE TABLE IF NOT EXISTS deliveries (
@@ -175,14 +199,11 @@ CREATE TABLE IF NOT EXISTS deliveries (
     event_id     bytea NOT NULL,
     due_at       timestamptz NOT NULL,
     attempt      integer NOT NULL DEFAULT 1,
-    token        bigint NOT NULL DEFAULT 0,
+    token        bigint NOT NULL DEFAULT nextval('delivery_tokens'), -- of the lease; 0: none
     leased_until timestamptz,
     PRIMARY KEY (webhook_id, event_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (webhook_id, due_at, event_id);
-CREATE INDEX IF NOT EXISTS deliveries_event ON deliveries (event_id);
-CREATE SEQUENCE IF NOT EXISTS delivery_tokens;
-CREATE SEQUENCE IF NOT EXISTS delivery_turns;
 
 CREATE TABLE IF NOT EXISTS attempts (
     webhook_id      bytea NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
@@ -201,3 +222,10 @@ CREATE TABLE IF NOT EXISTS attempts (
 );
 CREATE INDEX IF NOT EXISTS attempts_newest ON attempts (webhook_id, created_at DESC, id DESC);
 CREATE INDEX IF NOT EXISTS attempts_event ON attempts (event_id);
+
+-- How far a sweep that goes through a table piece by piece has come.
+CREATE TABLE IF NOT EXISTS sweep_positions (
+    name  text PRIMARY KEY,
+    after bytea NOT NULL
+);
+INSERT INTO sweep_positions (name, after) VALUES ('events', '') ON CONFLICT DO NOTHING;

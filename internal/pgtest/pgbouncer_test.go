@@ -1,0 +1,107 @@
+package pgtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// One client's transactions run on whichever server connection is free, and what
+// it SET stays with the connection that it was on.
+func TestABouncerPoolsTransactions(t *testing.T) {
+	t.Parallel()
+	address := PgBouncer(t, URL(t))
+	first, second := client(t, address), client(t, address)
+
+	was := backend(t, first)
+	if _, err := first.Exec(t.Context(), "SET work_mem = '4321kB'"); err != nil {
+		t.Fatal(err)
+	}
+
+	tx, err := second.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := backend(t, tx); got != was {
+		t.Fatalf("the other client got the connection %d, while %d was free", got, was)
+	}
+	if got := setting(t, tx); got != "4321kB" {
+		t.Errorf("the other client's work_mem is %s: it does not share the connection", got)
+	}
+	if is := backend(t, first); is == was {
+		t.Error("two clients are on one connection at the same time")
+	}
+	if got := setting(t, first); got == "4321kB" {
+		t.Error("SET sticks to the client")
+	}
+	if _, err := tx.Exec(t.Context(), "RESET work_mem"); err != nil {
+		t.Error(err)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestABouncerHasFewerConnectionsThanClients(t *testing.T) {
+	t.Parallel()
+	server := NewServer(t, Config{NoSync: true})
+	address := PgBouncer(t, server.URL())
+	backends := map[uint32]bool{}
+	for range 3 * bouncerPoolSize {
+		backends[backend(t, client(t, address))] = true
+	}
+	if len(backends) > bouncerPoolSize {
+		t.Errorf("%d clients had %d connections", 3*bouncerPoolSize, len(backends))
+	}
+}
+
+func TestABouncerIsGoneWithItsTest(t *testing.T) {
+	t.Parallel()
+	url := URL(t)
+	var address string
+	record(t, "a test", func(r TB) { address = PgBouncer(r, url) }).passed(t)
+	if left := processes(directory(t, address)); len(left) != 0 {
+		t.Errorf("left running: %q", left)
+	}
+}
+
+// client connects in a mode that every version of PgBouncer understands.
+func client(t *testing.T, address string) *pgx.Conn {
+	t.Helper()
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	connection, err := pgx.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = connection.Close(context.WithoutCancel(t.Context())) })
+	return connection
+}
+
+type querier interface {
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+func backend(t *testing.T, q querier) (pid uint32) {
+	t.Helper()
+	// Without transaction pooling a client waits for the others' end.
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := q.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+func setting(t *testing.T, q querier) (workMem string) {
+	t.Helper()
+	if err := q.QueryRow(t.Context(), "SELECT current_setting('work_mem')").Scan(&workMem); err != nil {
+		t.Fatal(err)
+	}
+	return workMem
+}

@@ -1,0 +1,217 @@
+package pgrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ServerConfig says how a server runs. The zero value is a durable server with
+// PostgreSQL's own settings, but for the number of connections.
+type ServerConfig struct {
+	// NoSync turns fsync and full_page_writes off: faster, and for data that
+	// nobody misses after a crash of the machine. A killed server loses nothing
+	// by it, what it had written is with the kernel.
+	NoSync bool
+	// Settings are parameters of postgresql.conf, such as "shared_buffers":
+	// "512MB". They come after this package's own and override them.
+	Settings map[string]string
+}
+
+// A Server is a PostgreSQL server in a temporary directory, with a superuser
+// and a database that are both named postgres. It is for one goroutine; what
+// connects to it is not restricted.
+type Server struct {
+	bindir  string
+	config  ServerConfig
+	home    *home
+	process *process
+}
+
+// StartServer makes and starts a server with the programs in bindir (see
+// Finder.Postgres) and returns when it accepts connections. When this process
+// runs as root, the server runs as the user postgres, or else nobody. Close the
+// server after use.
+func StartServer(ctx context.Context, bindir string, config ServerConfig) (*Server, error) {
+	h, err := newHome()
+	if err != nil {
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	s := &Server{bindir: bindir, config: config, home: h}
+	if err := s.initdb(ctx); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	if err := s.start(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// URL is the server's connection string. It stays the same over Restart.
+func (s *Server) URL() string {
+	query := url.Values{"host": {s.home.dir}}
+	if port := s.config.Settings["port"]; port != "" {
+		query.Set("port", port) // part of the socket's name
+	}
+	return (&url.URL{
+		Scheme:   "postgres",
+		User:     url.User("postgres"),
+		Path:     "/postgres",
+		RawQuery: query.Encode(),
+	}).String()
+}
+
+// Kill ends the server as a crash does: all its processes get SIGKILL. It
+// returns when they are gone. On a server that does not run it does nothing.
+func (s *Server) Kill() error {
+	if !s.process.running() {
+		return nil
+	}
+	pids, err := s.process.freeze()
+	if err != nil {
+		return fmt.Errorf("kill PostgreSQL: %w", err)
+	}
+	if err := s.process.stop(syscall.SIGKILL); err != nil {
+		return fmt.Errorf("kill PostgreSQL: %w", err)
+	}
+	for _, pid := range pids {
+		if child, err := os.FindProcess(pid); err == nil {
+			_ = child.Kill() // it may have ended with its parent
+		}
+	}
+	for _, pid := range pids {
+		for alive(pid) {
+			time.Sleep(poll)
+		}
+	}
+	return nil
+}
+
+// Restart starts the server again: after Kill with crash recovery, and one that
+// still runs is shut down in order first.
+func (s *Server) Restart(ctx context.Context) error {
+	if s.process.running() {
+		if err := s.process.stop(syscall.SIGINT); err != nil {
+			return fmt.Errorf("stop PostgreSQL: %w", err)
+		}
+	}
+	return s.start(ctx)
+}
+
+// Close ends the server and removes its directory. Data is not written back.
+func (s *Server) Close() error {
+	var err error
+	if s.process != nil && s.process.running() {
+		err = s.process.stop(syscall.SIGQUIT)
+	}
+	s.removeSharedMemory()
+	return errors.Join(err, s.home.close())
+}
+
+// initdb makes the data directory.
+func (s *Server) initdb(ctx context.Context) error {
+	p, err := s.home.start(syscall.SIGKILL, filepath.Join(s.bindir, "initdb"),
+		"--pgdata", s.home.path("data"), "--username", "postgres", "--auth", "trust",
+		"--encoding", "UTF8", "--locale", "C", "--no-sync")
+	if err != nil {
+		return err
+	}
+	// It takes a second; cut off, it would leave a process that still writes.
+	<-p.ended
+	if p.err != nil {
+		return s.home.explain(fmt.Errorf("initdb: %w", p.err))
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	// From here on the log is the server's own.
+	return os.Remove(s.home.logPath())
+}
+
+// start starts the server in its directory and waits until it accepts
+// connections.
+func (s *Server) start(ctx context.Context) error {
+	args := []string{"-D", s.home.path("data")}
+	for _, setting := range s.settings() {
+		args = append(args, "-c", setting)
+	}
+	var err error
+	// An orphaned server gets the signal of an immediate shutdown, which leaves
+	// no shared memory behind.
+	if s.process, err = s.home.start(syscall.SIGQUIT, filepath.Join(s.bindir, "postgres"), args...); err != nil {
+		return err
+	}
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	for !s.ready() {
+		select {
+		case <-s.process.ended:
+			return s.home.explain(fmt.Errorf("PostgreSQL did not start: %w", errors.Join(s.process.err, errEnded)))
+		case <-ctx.Done():
+			return s.home.explain(fmt.Errorf("PostgreSQL did not start: %w", ctx.Err()))
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+var errEnded = errors.New("it ended")
+
+// settings are the server's parameters, the configured ones last.
+func (s *Server) settings() []string {
+	settings := []string{
+		"listen_addresses=",
+		"unix_socket_directories=" + s.home.dir,
+		// Tests run in parallel, as many as there are processors, each with
+		// a pool or two.
+		"max_connections=500",
+		// In the directory, where it goes with the rest even when the server
+		// was killed; and containers have a small /dev/shm.
+		"dynamic_shared_memory_type=mmap",
+	}
+	if s.config.NoSync {
+		settings = append(settings, "fsync=off", "full_page_writes=off")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.config.Settings)) {
+		settings = append(settings, name+"="+s.config.Settings[name])
+	}
+	return settings
+}
+
+// ready tells what pg_ctl waits for too: the lock file is this process's and
+// its eighth line says so.
+func (s *Server) ready() bool {
+	lines := s.lockFile()
+	return len(lines) >= 8 && lines[0] == strconv.Itoa(s.process.pid) && strings.TrimSpace(lines[7]) == "ready"
+}
+
+// removeSharedMemory removes the small System V segment by which PostgreSQL
+// knows that a directory is in use. Only a killed server leaves it, and with it
+// the lock file, whose seventh line is "key id".
+func (s *Server) removeSharedMemory() {
+	lines := s.lockFile()
+	if len(lines) < 7 {
+		return
+	}
+	if fields := strings.Fields(lines[6]); len(fields) == 2 {
+		_ = exec.Command("ipcrm", "-m", fields[1]).Run() //nolint:gosec,noctx // a number, and it does not wait
+	}
+}
+
+func (s *Server) lockFile() []string {
+	content, err := os.ReadFile(s.home.path("data/postmaster.pid"))
+	if err != nil {
+		return nil
+	}
+	return strings.Split(string(content), "\n")
+}

@@ -1,0 +1,69 @@
+package pgtest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+func TestAPoolWorksInEachMode(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []pgx.QueryExecMode{
+		pgx.QueryExecModeCacheStatement, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol,
+	} {
+		t.Run(mode.String(), func(t *testing.T) {
+			t.Parallel()
+			pool := Pool(t, Mode(mode), MaxConns(1))
+			var got int
+			if err := pool.QueryRow(t.Context(), "SELECT $1::int + 1", 41).Scan(&got); err != nil || got != 42 {
+				t.Fatalf("got %d, %v", got, err)
+			}
+			// Only the default mode leaves prepared statements on the connection.
+			var prepared int
+			if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%+ 1'").Scan(&prepared); err != nil {
+				t.Fatal(err)
+			}
+			if want := mode == pgx.QueryExecModeCacheStatement; (prepared == 1) != want {
+				t.Errorf("%d prepared statements", prepared)
+			}
+			if pool.Config().MaxConns != 1 {
+				t.Errorf("MaxConns = %d", pool.Config().MaxConns)
+			}
+		})
+	}
+}
+
+func TestAPoolIsClosedWithItsTest(t *testing.T) {
+	t.Parallel()
+	url := URL(t)
+	var pool *pgxpool.Pool
+	record(t, "a test", func(r TB) {
+		pool = PoolAt(r, url)
+		if err := pool.Ping(r.Context()); err != nil {
+			t.Error(err)
+		}
+	}).passed(t)
+	if err := pool.Ping(t.Context()); err == nil {
+		t.Error("the pool is still open")
+	}
+}
+
+func TestAConnectionThatIsNotReleasedFailsItsTest(t *testing.T) {
+	t.Parallel()
+	pool, err := pgxpool.New(t.Context(), URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	held, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := record(t, "a test", func(r TB) { closePool(r, pool, 10*time.Millisecond) })
+	if len(r.errors) != 1 || !strings.Contains(r.errors[0], "1 of its connections") {
+		t.Errorf("errors = %q", r.errors)
+	}
+	held.Release()
+}

@@ -1,0 +1,151 @@
+package pgtest
+
+import (
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+func TestAKilledServerRestartsWithWhatWasCommitted(t *testing.T) {
+	t.Parallel()
+	server := NewServer(t, Config{})
+	pool := PoolAt(t, server.URL())
+	fill(t.Context(), t, pool, "kept")
+	var fsync string
+	if err := pool.QueryRow(t.Context(), "SHOW fsync").Scan(&fsync); err != nil || fsync != "on" {
+		t.Errorf("fsync = %q, %v", fsync, err)
+	}
+
+	// A connection of its own: its backend has to go with the server.
+	open, err := pgx.Connect(t.Context(), server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = open.Close(t.Context()) }()
+	tx, err := open.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "INSERT INTO kept.rows VALUES (2)"); err != nil {
+		t.Fatal(err)
+	}
+
+	server.Kill()
+	if err := tx.Commit(t.Context()); err == nil {
+		t.Error("a transaction was committed on a killed server")
+	}
+	if connection, err := pgx.Connect(t.Context(), server.URL()); err == nil {
+		t.Error("a killed server accepts connections")
+		_ = connection.Close(t.Context())
+	}
+	server.Kill() // nothing is left to kill
+
+	server.Restart()
+	pool = PoolAt(t, server.URL())
+	var ids []int
+	if err := pool.QueryRow(t.Context(), "SELECT array_agg(id) FROM kept.rows").Scan(&ids); err != nil {
+		t.Fatal(err)
+	}
+	if len(ids) != 1 || ids[0] != 1 {
+		t.Errorf("rows = %v, want the committed one", ids)
+	}
+}
+
+// A backend that computes does not notice for long that the server is gone; had
+// it survived, it would stand in the way of the restart.
+func TestKillEndsABusyBackendToo(t *testing.T) {
+	t.Parallel()
+	server := NewServer(t, Config{NoSync: true})
+	busy, watcher := PoolAt(t, server.URL()), PoolAt(t, server.URL())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := busy.Exec(t.Context(), "DO $$ BEGIN PERFORM pg_advisory_lock(1); LOOP END LOOP; END $$")
+		ended <- err
+	}()
+	for locked := false; !locked; {
+		err := watcher.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted)").Scan(&locked)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	server.Kill()
+	if left := processes(directory(t, server.URL())); len(left) != 1 { // the one that removes the directory
+		t.Fatalf("left running: %q", left)
+	}
+	if err := <-ended; err == nil {
+		t.Error("a killed query ended well")
+	}
+}
+
+func TestARunningServerRestarts(t *testing.T) {
+	t.Parallel()
+	server := NewServer(t, Config{NoSync: true, Settings: map[string]string{"work_mem": "7MB", "port": "6543"}})
+	fill(t.Context(), t, PoolAt(t, server.URL()), "kept")
+	server.Restart()
+	var rows int
+	var memory string
+	err := PoolAt(t, server.URL()).QueryRow(t.Context(), "SELECT count(*), current_setting('work_mem') FROM kept.rows").Scan(&rows, &memory)
+	if err != nil || rows != 1 || memory != "7MB" {
+		t.Errorf("%d rows, work_mem %s, %v", rows, memory, err)
+	}
+}
+
+func TestAServerIsGoneWithItsTestAlsoAKilledOne(t *testing.T) {
+	t.Parallel()
+	for name, last := range map[string]func(*Server){
+		"running": func(*Server) {},
+		"killed":  (*Server).Kill,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var address string
+			record(t, "a test", func(r TB) {
+				server := NewServer(r, Config{NoSync: true})
+				address = server.URL()
+				last(server)
+			}).passed(t)
+			dir := directory(t, address)
+			if _, err := os.Stat(dir); !os.IsNotExist(err) {
+				t.Errorf("%s is left behind: %v", dir, err)
+			}
+			if left := processes(dir); len(left) != 0 {
+				t.Errorf("left running: %q", left)
+			}
+		})
+	}
+}
+
+// directory is where the server with this connection string lives.
+func directory(t *testing.T, address string) string {
+	t.Helper()
+	parsed, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := parsed.Query().Get("host")
+	if !strings.Contains(dir, "formsvc-pg-") {
+		t.Fatalf("%s has no directory", address)
+	}
+	return dir
+}
+
+// processes returns the command lines of those that work in the directory or
+// name it.
+func processes(dir string) []string {
+	var found []string
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	for _, entry := range entries {
+		line, err := os.ReadFile("/proc/" + entry.Name() + "/cmdline")
+		at, _ := os.Readlink("/proc/" + entry.Name() + "/cwd")
+		if err == nil && len(line) != 0 && (strings.Contains(string(line), dir) || strings.HasPrefix(at, dir)) {
+			found = append(found, strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return found
+}

@@ -1,0 +1,269 @@
+package formsvc_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres"
+)
+
+// postgresStore is a store in a schema of its own on the tests' server.
+func postgresStore(t *testing.T) *postgres.Store {
+	t.Helper()
+	schema := pgtest.Schema(t)
+	pool := pgtest.Pool(t, pgtest.MaxConns(8))
+	return migrated(t, pool, postgres.WithSchema(schema))
+}
+
+func migrated(t *testing.T, pool *pgxpool.Pool, opts ...postgres.Option) *postgres.Store {
+	t.Helper()
+	if err := postgres.Migrate(t.Context(), pool, opts...); err != nil {
+		t.Fatal(err)
+	}
+	return postgres.New(pool, opts...)
+}
+
+// A host submits inside its own transaction: what it rolls back never was, and
+// what it commits is sent.
+func TestASubmitInTheHostsTransaction(t *testing.T) {
+	t.Parallel()
+	url, requests := receiver(t)
+	schema := pgtest.Schema(t)
+	pool := pgtest.Pool(t, pgtest.MaxConns(8))
+	b := setupOn(t, migrated(t, pool, postgres.WithSchema(schema)), loopback(), formsvc.WithoutRateLimit())
+	form := b.form(textBlock, `{}`)
+	b.webhook(form, url, secret)
+	b.dispatch()
+
+	submit := func(name string, end func(pgx.Tx) error) {
+		t.Helper()
+		tx, err := pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		inTx := b.Using(postgres.New(tx, postgres.WithSchema(schema)))
+		if _, err := inTx.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `"`+name+`"`)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := end(tx); err != nil {
+			t.Fatal(err)
+		}
+		b.Dispatcher().Wake()
+	}
+	submit("rolled back", func(tx pgx.Tx) error { return tx.Rollback(t.Context()) })
+	if n := b.submissions(form); n != 0 {
+		t.Errorf("%d submissions after a rollback, want 0", n)
+	}
+	submit("committed", func(tx pgx.Tx) error { return tx.Commit(t.Context()) })
+	if got := <-requests; !strings.Contains(got.body, "committed") {
+		t.Errorf("sent %s, want the response that was committed", got.body)
+	}
+	if n := b.submissions(form); n != 1 {
+		t.Errorf("%d submissions, want 1", n)
+	}
+}
+
+func TestTwoServicesOnOneSchemaShareEverythingAtOnce(t *testing.T) {
+	t.Parallel()
+	schema := pgtest.Schema(t)
+	first := setupOn(t, migrated(t, pgtest.Pool(t), postgres.WithSchema(schema)))
+	second := setupOn(t, postgres.New(pgtest.Pool(t), postgres.WithSchema(schema)))
+	form := first.form(textBlock, `{}`)
+	if code := get(second, "/v1/forms/"+form.String(), first.key); code != http.StatusOK {
+		t.Errorf("the other service's form with the other service's key: %d", code)
+	}
+	keys, err := first.Keys(t.Context(), first.user.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range keys {
+		if err := first.RevokeKey(t.Context(), first.user.ID, k.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if code := get(second, "/v1/forms/"+form.String(), first.key); code != http.StatusUnauthorized {
+		t.Errorf("a key that the other service revoked: %d", code)
+	}
+
+	apart := setupOn(t, postgresStore(t))
+	if code := get(apart, "/v1/me", second.key); code != http.StatusUnauthorized {
+		t.Errorf("a key of another schema: %d", code)
+	}
+}
+
+// A client that goes away in the middle gives its connection back.
+func TestAClientThatDisconnectsLeavesNoConnectionBusy(t *testing.T) {
+	t.Parallel()
+	schema := pgtest.Schema(t)
+	pool := pgtest.Pool(t, pgtest.MaxConns(2))
+	b := setupOn(t, migrated(t, pool, postgres.WithSchema(schema)), formsvc.WithoutRateLimit())
+	form := b.form(textBlock, `{}`)
+	for i := range 100 {
+		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", fmt.Sprintf(`"%d %s"`, i, strings.Repeat("x", 5000)))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := httptest.NewServer(b)
+	defer server.Close()
+	for range 20 {
+		ctx, cancel := context.WithCancel(t.Context())
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/v1/forms/"+form.String()+"/submissions?limit=100", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-API-Key", b.key)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(response.Body, make([]byte, 10)); err != nil {
+			t.Fatal(err)
+		}
+		cancel()
+		response.Body.Close()
+	}
+	if code := get(b, "/v1/me", b.key); code != http.StatusOK {
+		t.Errorf("afterwards: %d", code)
+	}
+	server.CloseClientConnections()
+	server.Close() // waits for the handlers
+	if n := pool.Stat().AcquiredConns(); n != 0 {
+		t.Errorf("%d connections are busy, want 0", n)
+	}
+}
+
+// The server is killed under load. Every write that was acknowledged is there
+// afterwards, and every call that failed was an error in the shape of the API.
+func TestTheServerIsKilledUnderLoad(t *testing.T) {
+	t.Parallel()
+	const kills, writers = 3, 8
+	database := pgtest.NewServer(t, pgtest.Config{})
+	b := setupOn(t, migrated(t, pgtest.PoolAt(t, database.URL(), pgtest.MaxConns(writers))), formsvc.WithoutRateLimit())
+	form := b.form(textBlock, `{}`)
+	api := httptest.NewServer(b)
+	defer api.Close()
+
+	var (
+		mu       sync.Mutex
+		made     []string // acknowledged workspaces, by id
+		answered []formsvc.ID
+		failed   atomic.Int64
+		stop     = make(chan struct{})
+		progress = make(chan struct{}, 1)
+		wg       sync.WaitGroup
+	)
+	acknowledged := func(note func()) {
+		mu.Lock()
+		note()
+		mu.Unlock()
+		select {
+		case progress <- struct{}{}:
+		default:
+		}
+	}
+	for w := range writers {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if w%2 == 0 {
+					s, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", fmt.Sprintf(`"%d-%d"`, w, i))})
+					switch {
+					case err == nil:
+						acknowledged(func() { answered = append(answered, s.ID) })
+					case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrOutcomeUnknown):
+						failed.Add(1)
+					default:
+						t.Errorf("Submit: %v, want unavailable or outcome unknown", err)
+					}
+					continue
+				}
+				status, body := post(t, api.URL+"/v1/forms", b.key, `{"workspace_id":"`+b.workspace.String()+`","name":"n"}`)
+				var answer struct {
+					ID, Type, Code string
+					Status         any    // of a form, or of an error
+					RequestID      string `json:"request_id"`
+				}
+				if err := json.Unmarshal([]byte(body), &answer); err != nil {
+					t.Errorf("%d %s: %v", status, body, err)
+				}
+				switch status {
+				case http.StatusCreated:
+					acknowledged(func() { made = append(made, answer.ID) })
+				case http.StatusServiceUnavailable:
+					failed.Add(1)
+					if answer.Type != "server_error" || answer.Code != "UNAVAILABLE" || answer.Status != float64(503) || answer.RequestID == "" {
+						t.Errorf("an error in another shape: %s", body)
+					}
+				default:
+					t.Errorf("%d %s, want 201 or 503", status, body)
+				}
+			}
+		})
+	}
+	for range kills {
+		for range 20 { // let some work be done, and none of it wait
+			<-progress
+		}
+		database.Kill()
+		database.Restart()
+	}
+	for range 20 {
+		<-progress
+	}
+	close(stop)
+	wg.Wait()
+
+	if failed.Load() == 0 {
+		t.Error("no call failed: the server was never killed in the middle of one")
+	}
+	for _, id := range made {
+		if code := get(b, "/v1/forms/"+id, b.key); code != http.StatusOK {
+			t.Errorf("the acknowledged form %s: %d", id, code)
+		}
+	}
+	for _, id := range answered {
+		if code := get(b, "/v1/forms/"+form.String()+"/submissions/"+id.String(), b.key); code != http.StatusOK {
+			t.Errorf("the acknowledged submission %s: %d", id, code)
+		}
+	}
+	t.Logf("%d forms and %d submissions acknowledged, %d calls failed, %d kills", len(made), len(answered), failed.Load(), kills)
+}
+
+func post(t *testing.T, url, key, body string) (status int, answer string) {
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	r.Header.Set("X-API-Key", key)
+	r.Header.Set("Content-Type", "application/json")
+	client := http.Client{Timeout: time.Minute}
+	response, err := client.Do(r)
+	if err != nil {
+		t.Error(err)
+		return 0, ""
+	}
+	defer response.Body.Close()
+	return response.StatusCode, readAll(t, response.Body)
+}

@@ -1,0 +1,40 @@
+package postgres
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/storagetest"
+)
+
+func TestStorage(t *testing.T) {
+	t.Parallel()
+	schemas := newSchemas(t)
+	server := pgtest.URL(t)
+	for _, c := range []struct {
+		name    string
+		mode    pgx.QueryExecMode
+		bouncer bool
+	}{
+		{name: "default mode", mode: pgx.QueryExecModeCacheStatement},
+		{name: "exec mode", mode: pgx.QueryExecModeExec},
+		{name: "simple protocol", mode: pgx.QueryExecModeSimpleProtocol},
+		{name: "PgBouncer, exec mode", mode: pgx.QueryExecModeExec, bouncer: true},
+		{name: "PgBouncer, simple protocol", mode: pgx.QueryExecModeSimpleProtocol, bouncer: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			url := server
+			if c.bouncer {
+				url = pgtest.PgBouncer(t, server)
+			}
+			pool := pgtest.PoolAt(t, url, pgtest.Mode(c.mode), pgtest.MaxConns(8))
+			storagetest.Run(t, func(t *testing.T) storage.Storage {
+				return New(pool, WithSchema(schemas.lend(t)))
+			})
+		})
+	}
+}

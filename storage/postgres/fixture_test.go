@@ -1,0 +1,96 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/internal/pgtest"
+)
+
+// testStore returns a store on a migrated schema of the test's own, and its pool.
+func testStore(t *testing.T, options ...pgtest.Option) (*Store, *pgxpool.Pool) {
+	t.Helper()
+	schema := pgtest.Schema(t)
+	pool := pgtest.Pool(t, options...)
+	createTables(t, pool, schema)
+	return New(pool, WithSchema(schema)), pool
+}
+
+// createTables does what Migrate does, in one round trip and without its state.
+func createTables(t testing.TB, pool *pgxpool.Pool, schema string) {
+	t.Helper()
+	up, err := embedded.ReadFile(fmt.Sprintf("migrations/%04d_tables.up.sql", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := pgx.Identifier{schema}.Sanitize()
+	text := "CREATE SCHEMA " + name + "; SET LOCAL search_path = " + name + ";" + string(up)
+	if _, err := pool.Exec(t.Context(), text, pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatalf("create the tables of %s: %v", schema, err)
+	}
+}
+
+// schemas are lent to one test at a time and emptied in between: much cheaper
+// than new ones.
+type schemas struct {
+	owner *testing.T // of all of them
+	pool  *pgxpool.Pool
+
+	mu   sync.Mutex
+	free []string
+	wipe string // of all tables, with formsvc. before each name
+}
+
+func newSchemas(t *testing.T) *schemas {
+	t.Helper()
+	pool := pgtest.Pool(t)
+	schema := pgtest.Schema(t)
+	createTables(t, pool, schema)
+	rows, err := pool.Query(t.Context(), `
+		SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> 'schema_version'
+		ORDER BY c.oid DESC`, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	wipe := "" // what was created last refers to what was created first
+	for _, table := range tables {
+		wipe += "DELETE FROM formsvc." + table + ";"
+	}
+	return &schemas{owner: t, pool: pool, free: []string{schema}, wipe: wipe}
+}
+
+// lend returns an empty schema until the test ends.
+func (s *schemas) lend(t *testing.T) string {
+	t.Helper()
+	s.mu.Lock()
+	var schema string
+	if n := len(s.free); n > 0 {
+		schema, s.free = s.free[n-1], s.free[:n-1]
+	} else {
+		schema = pgtest.Schema(s.owner)
+		createTables(t, s.pool, schema)
+	}
+	s.mu.Unlock()
+	t.Cleanup(func() {
+		text := strings.ReplaceAll(s.wipe, "formsvc.", pgx.Identifier{schema}.Sanitize()+".")
+		if _, err := s.pool.Exec(context.WithoutCancel(t.Context()), text, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Errorf("empty the schema %s: %v", schema, err)
+			return
+		}
+		s.mu.Lock()
+		s.free = append(s.free, schema)
+		s.mu.Unlock()
+	})
+	return schema
+}

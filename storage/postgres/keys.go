@@ -1,0 +1,209 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+const keyColumns = `k.id, k.user_id, k.name, k.prefix, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.last_used_at`
+
+const userColumns = `u.name, u.email`
+
+func keyTargets(k *storage.Key) []any {
+	return []any{
+		scanID(&k.ID), scanID(&k.UserID), &k.Name, &k.Prefix, &k.Scopes,
+		scanTime(&k.CreatedAt), scanTime(&k.ExpiresAt), scanTime(&k.RevokedAt), scanTime(&k.LastUsedAt),
+	}
+}
+
+func keyAndUserTargets(k *storage.Key, u *storage.User) []any {
+	return append(keyTargets(k), &u.Name, &u.Email)
+}
+
+func scanKey(rows pgx.Rows) (k storage.Key, err error) {
+	err = rows.Scan(keyTargets(&k)...)
+	return k, err
+}
+
+// The user is written only with a key of theirs, so a call that is refused
+// changes nothing.
+const createKey = `
+WITH room AS (
+	SELECT $13::bigint < 1 OR $13::bigint > (
+		SELECT count(*) FROM formsvc.api_keys k
+		WHERE k.user_id = $1::bytea AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $9::timestamptz)
+	) AS ok
+), made AS (
+	INSERT INTO formsvc.api_keys (id, user_id, name, prefix, scopes, hash, created_at, expires_at, revoked_at, last_used_at)
+	SELECT $4::bytea, $1::bytea, $5::text, $6::text, $7::text[], $8::bytea,
+		$9::timestamptz, $10::timestamptz, $11::timestamptz, $12::timestamptz
+	FROM room WHERE room.ok
+	ON CONFLICT DO NOTHING
+	RETURNING user_id
+), owner AS (
+	INSERT INTO formsvc.users (id, name, email)
+	SELECT made.user_id, $2::text, $3::text FROM made
+	ON CONFLICT (id) DO UPDATE SET name = excluded.name, email = excluded.email
+)
+SELECT room.ok, EXISTS (SELECT 1 FROM made) FROM room`
+
+// CreateKey implements [storage.KeyStore]. The key belongs to u, whatever
+// k.UserID says.
+func (s *Store) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, limit int) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		s.lock(b, lockKeys, u.ID)
+		s.queue(b, createKey, u.ID[:], u.Name, u.Email,
+			k.ID[:], k.Name, k.Prefix, scopesArg(k.Scopes), hash[:],
+			k.CreatedAt.UTC(), timeArg(k.ExpiresAt), timeArg(k.RevokedAt), timeArg(k.LastUsedAt), int64(max(limit, 0)))
+		var room, made bool
+		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&room, &made) })
+		switch {
+		case err != nil:
+			return err
+		case !room:
+			return storage.ErrLimitReached
+		case !made:
+			return storage.ErrConflict
+		}
+		return nil
+	})
+}
+
+const keyByHash = `
+SELECT ` + keyColumns + `, ` + userColumns + `
+FROM formsvc.api_keys k JOIN formsvc.users u ON u.id = k.user_id
+WHERE k.hash = $1::bytea`
+
+// KeyByHash implements [storage.KeyStore].
+func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, storage.User, error) {
+	var k storage.Key
+	var u storage.User
+	err := s.read(ctx, func(ctx context.Context) error {
+		err := s.queryRow(ctx, keyByHash, func(rows pgx.Rows) error {
+			return rows.Scan(keyAndUserTargets(&k, &u)...)
+		}, hash[:])
+		return noRow(err, storage.ErrNotFound)
+	})
+	if err != nil {
+		return storage.Key{}, storage.User{}, err
+	}
+	u.ID = k.UserID
+	return k, u, nil
+}
+
+// A form that the user may not see is a row of nulls behind the key's.
+const formForKey = `
+SELECT ` + keyColumns + `, ` + userColumns + `, f.id IS NOT NULL, ` + formColumns + `
+FROM formsvc.api_keys k
+JOIN formsvc.users u ON u.id = k.user_id
+LEFT JOIN formsvc.forms f ON f.id = $2::bytea AND f.trashed_at IS NULL AND EXISTS (
+	SELECT 1 FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = k.user_id)
+WHERE k.hash = $1::bytea`
+
+// FormForKey implements [storage.KeyStore] in one statement.
+func (s *Store) FormForKey(ctx context.Context, hash [32]byte, form storage.ID) (storage.Key, storage.User, *storage.Form, error) {
+	var k storage.Key
+	var u storage.User
+	var f *storage.Form
+	err := s.read(ctx, func(ctx context.Context) error {
+		err := s.queryRow(ctx, formForKey, func(rows pgx.Rows) (err error) {
+			f, err = scanKeyAndForm(rows, &k, &u)
+			return err
+		}, hash[:], form[:])
+		return noRow(err, storage.ErrNotFound)
+	})
+	if err != nil {
+		return storage.Key{}, storage.User{}, nil, err
+	}
+	u.ID = k.UserID
+	return k, u, f, nil
+}
+
+func scanKeyAndForm(rows pgx.Rows, k *storage.Key, u *storage.User) (*storage.Form, error) {
+	f := &storage.Form{}
+	var visible bool
+	targets := append(keyAndUserTargets(k, u), &visible)
+	if err := rows.Scan(appendForm(targets, f)...); err != nil || !visible {
+		return nil, err
+	}
+	ownDefinition(&f.Definition)
+	return f, nil
+}
+
+const keysOfUser = `
+SELECT ` + keyColumns + `
+FROM formsvc.api_keys k
+WHERE k.user_id = $1::bytea
+ORDER BY k.created_at DESC, k.id DESC`
+
+// Keys implements [storage.KeyStore].
+func (s *Store) Keys(ctx context.Context, user storage.ID) ([]storage.Key, error) {
+	var out []storage.Key
+	err := s.read(ctx, func(ctx context.Context) (err error) {
+		out, err = collect(ctx, s, keysOfUser, scanKey, user[:])
+		return err
+	})
+	return out, err
+}
+
+const revokeKey = `
+UPDATE formsvc.api_keys k SET revoked_at = COALESCE(k.revoked_at, $3::timestamptz)
+WHERE k.id = $1::bytea AND k.user_id = $2::bytea`
+
+// RevokeKey implements [storage.KeyStore].
+func (s *Store) RevokeKey(ctx context.Context, user, key storage.ID, at time.Time) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		n, err := s.exec(ctx, revokeKey, key[:], user[:], timeArg(at))
+		if err == nil && n == 0 {
+			return storage.ErrNotFound
+		}
+		return err
+	})
+}
+
+// Rows are locked in the order of their ids, so that two calls never wait for
+// each other in a circle.
+const touchKeys = `
+WITH touched AS (
+	SELECT k.id, t.at
+	FROM unnest($1::bytea[], $2::timestamptz[]) AS t (id, at)
+	JOIN formsvc.api_keys k ON k.id = t.id
+	ORDER BY k.id
+	FOR NO KEY UPDATE OF k
+)
+UPDATE formsvc.api_keys k SET last_used_at = touched.at
+FROM touched
+WHERE k.id = touched.id AND (k.last_used_at IS NULL OR k.last_used_at < touched.at)`
+
+// TouchKeys implements [storage.KeyStore].
+func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) error {
+	if len(used) == 0 {
+		return ctx.Err()
+	}
+	sorted := slices.SortedFunc(maps.Keys(used), func(a, b storage.ID) int { return bytes.Compare(a[:], b[:]) })
+	ids, times := make([][]byte, len(sorted)), make([]time.Time, len(sorted))
+	for i := range sorted {
+		ids[i], times[i] = sorted[i][:], used[sorted[i]].UTC()
+	}
+	return s.write(ctx, func(ctx context.Context) error {
+		_, err := s.exec(ctx, touchKeys, ids, times)
+		return err
+	})
+}
+
+// scopesArg is the argument for a text[].
+func scopesArg(scopes []storage.Scope) []string {
+	out := make([]string, len(scopes))
+	for i, scope := range scopes {
+		out[i] = string(scope)
+	}
+	return out
+}

@@ -1,0 +1,64 @@
+package postgres
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// What a lock is about. Locks of different kinds do not meet.
+type lockKind string
+
+const (
+	// lockForms keeps changes that a response must not overlap apart from
+	// responses: those take it shared, so they never wait for each other, and no
+	// row is locked nor written for it.
+	lockForms lockKind = "form"
+	// lockOwners makes workspaces of one owner one by one, for their limit.
+	lockOwners lockKind = "owner"
+	// lockKeys makes keys of one user one by one, for their limit.
+	lockKeys lockKind = "keys"
+	// lockMigrations is held by the one Migrate that works.
+	lockMigrations lockKind = "migrations"
+)
+
+const (
+	lockExclusive = `SELECT pg_advisory_xact_lock($1::bigint)`
+	lockShared    = `SELECT pg_advisory_xact_lock_shared($1::bigint)`
+)
+
+// lock queues an exclusive lock; it ends with the transaction. Two ids rarely
+// share a lock, which costs a wait and nothing else. Who takes the locks of
+// several forms takes them in the order of their keys, and after the row of the
+// workspace.
+func (s *Store) lock(b *pgx.Batch, kind lockKind, id storage.ID) {
+	b.Queue(lockExclusive, s.lockKey(kind, id))
+}
+
+// lockForm queues the exclusive lock of a form.
+func (s *Store) lockForm(b *pgx.Batch, id storage.ID) { s.lock(b, lockForms, id) }
+
+// lockFormShared queues the lock that responses of a form share.
+func (s *Store) lockFormShared(b *pgx.Batch, id storage.ID) {
+	b.Queue(lockShared, s.lockKey(lockForms, id))
+}
+
+// lockKey is the last eight bytes of the id with the salt. In SQL it is
+// lockKeyOfForm.
+func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
+	return int64(binary.BigEndian.Uint64(id[4:])) ^ s.lockSalt(kind) //nolint:gosec // the bits count, not the number
+}
+
+// lockSalt keeps apart what shares the database's lock space: schemas, kinds,
+// and the host's own advisory locks.
+func (s *Store) lockSalt(kind lockKind) int64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte("formsvc\x00" + s.schema + "\x00" + string(kind))) // never fails
+	return int64(h.Sum64())                                                  //nolint:gosec // the bits count, not the number
+}
+
+// lockKeyOfForm is lockKey in SQL for the form f, with the salt in $2.
+const lockKeyOfForm = `(('x' || encode(substr(f.id, 5), 'hex'))::bit(64)::bigint # $2::bigint)`

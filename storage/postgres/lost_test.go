@@ -1,0 +1,261 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// A proxy stands between a pool and the server, and loses connections.
+type proxy struct {
+	listener net.Listener
+	network  string
+	server   string
+	group    sync.WaitGroup
+
+	// When cut is set, the next thing that a client sends reaches the server, and
+	// the connection ends when the server answers.
+	cut   atomic.Bool
+	found chan struct{} // what was cut off has been answered
+}
+
+func newProxy(t *testing.T) *proxy {
+	t.Helper()
+	config, err := pgxpool.ParseConfig(pgtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{listener: listener, found: make(chan struct{}, 100)}
+	p.network, p.server = "tcp", net.JoinHostPort(config.ConnConfig.Host, strconv.Itoa(int(config.ConnConfig.Port)))
+	if config.ConnConfig.Host[0] == '/' {
+		p.network, p.server = "unix", config.ConnConfig.Host+"/.s.PGSQL."+strconv.Itoa(int(config.ConnConfig.Port))
+	}
+	p.group.Go(p.accept)
+	t.Cleanup(func() {
+		_ = listener.Close()
+		p.group.Wait()
+	})
+	return p
+}
+
+// through is a pool's option: its connections go through the proxy.
+func (p *proxy) through(c *pgxpool.Config) {
+	address := p.listener.Addr().(*net.TCPAddr)
+	c.ConnConfig.Host, c.ConnConfig.Port = "127.0.0.1", uint16(address.Port) //nolint:gosec // a port
+	c.ConnConfig.TLSConfig, c.ConnConfig.Fallbacks = nil, nil
+}
+
+func (p *proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial(p.network, p.server)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		var doomed atomic.Bool
+		end := func() { _, _ = client.Close(), server.Close() }
+		p.group.Go(func() {
+			defer end()
+			forward(server, client, func() bool {
+				if p.cut.CompareAndSwap(true, false) {
+					doomed.Store(true)
+				}
+				return true
+			})
+		})
+		p.group.Go(func() {
+			defer end()
+			forward(client, server, func() bool {
+				if doomed.Load() {
+					p.found <- struct{}{}
+					return false
+				}
+				return true
+			})
+		})
+	}
+}
+
+// forward copies what pass lets through.
+func forward(to io.Writer, from io.Reader, pass func() bool) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 && !pass() {
+			return
+		}
+		if _, failed := to.Write(buf[:n]); failed != nil || err != nil {
+			return
+		}
+	}
+}
+
+func TestAReadOnALostConnectionIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	direct, _ := testStore(t)
+	p := newProxy(t)
+	s := New(pgtest.Pool(t, p.through), WithSchema(direct.schema))
+	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}
+	if err := s.CreateWorkspace(t.Context(), w, 0); err != nil {
+		t.Fatal(err)
+	}
+	p.cut.Store(true)
+	if _, err := s.Workspace(t.Context(), storage.AsHost(), w.ID); err != nil {
+		t.Errorf("Workspace = %v", err)
+	}
+	if len(p.found) != 1 {
+		t.Fatal("no connection was lost")
+	}
+}
+
+// A change whose answer is lost was made, but nobody can know.
+func TestAChangeOnALostConnectionIsNotTriedAgain(t *testing.T) {
+	t.Parallel()
+	direct, _ := testStore(t)
+	p := newProxy(t)
+	s := New(pgtest.Pool(t, p.through), WithSchema(direct.schema))
+	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}
+	if err := s.CreateWorkspace(t.Context(), w, 0); err != nil {
+		t.Fatal(err)
+	}
+	f := storage.Form{
+		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Definition: storage.Definition{
+			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
+		},
+	}
+	if err := s.CreateForm(t.Context(), storage.AsHost(), f); err != nil {
+		t.Fatal(err)
+	}
+	for i, change := range []storage.FormChange{
+		{Gate: &storage.Gate{ResponseLimit: 1}}, // a batch
+		{Name: ptr("renamed")},                  // one statement
+	} {
+		// Once with success, so that the statement is prepared and nothing but its
+		// answer can be lost.
+		if _, err := s.UpdateForm(t.Context(), storage.AsHost(), f.ID, change); err != nil {
+			t.Fatal(err)
+		}
+		p.cut.Store(true)
+		_, err := s.UpdateForm(t.Context(), storage.AsHost(), f.ID, change)
+		if !errors.Is(err, storage.ErrOutcomeUnknown) || errors.Is(err, storage.ErrUnavailable) {
+			t.Errorf("change %d: UpdateForm = %v", i, err)
+		}
+		select {
+		case <-p.found:
+		default:
+			t.Fatalf("change %d: no connection was lost", i)
+		}
+		got, err := direct.Form(t.Context(), storage.AsHost(), f.ID)
+		if want := int64(3 + 2*i); err != nil || got.Revision != want {
+			t.Errorf("change %d: revision %d (%v), want %d: the change was made once", i, got.Revision, err, want)
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestAServerThatIsKilledAndComesBack(t *testing.T) {
+	t.Parallel()
+	server := pgtest.NewServer(t, pgtest.Config{})
+	pool := pgtest.PoolAt(t, server.URL(), pgtest.MaxConns(8))
+	if err := Migrate(t.Context(), pool); err != nil {
+		t.Fatal(err)
+	}
+	s := New(pool)
+
+	// A load of changes, until the server is gone for each of its callers.
+	var group sync.WaitGroup
+	var mu sync.Mutex
+	var acknowledged []storage.ID
+	var made atomic.Int64
+	for caller := range byte(8) {
+		group.Go(func() {
+			for n := 0; ; n++ {
+				w := storage.Workspace{ID: storage.ID{caller, byte(n >> 16), byte(n >> 8), byte(n)}, OwnerID: storage.ID{1, caller}}
+				w.PublicID = w.ID.String()
+				err := s.CreateWorkspace(t.Context(), w, 0)
+				if err == nil {
+					mu.Lock()
+					acknowledged = append(acknowledged, w.ID)
+					mu.Unlock()
+					made.Add(1)
+					continue
+				}
+				if !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, storage.ErrOutcomeUnknown) {
+					t.Errorf("CreateWorkspace on a killed server = %v", err)
+				}
+				return
+			}
+		})
+	}
+	for made.Load() < 200 && t.Context().Err() == nil {
+		time.Sleep(time.Millisecond) // not for the test's sake: the load has to run
+	}
+	server.Kill()
+	group.Wait()
+	if _, err := s.Workspace(t.Context(), storage.AsHost(), storage.ID{1}); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("Workspace without a server = %v", err)
+	}
+
+	server.Restart()
+	for _, id := range acknowledged {
+		if _, err := s.Workspace(t.Context(), storage.AsHost(), id); err != nil {
+			t.Fatalf("a workspace of %d that were acknowledged: %v", len(acknowledged), err)
+		}
+	}
+}
+
+// A caller who leaves in the middle of a page gives the connection back.
+func TestACancelledReadGivesItsConnectionBack(t *testing.T) {
+	t.Parallel()
+	s, pool := testStore(t, pgtest.MaxConns(1))
+	locked, err := pgxpool.New(t.Context(), pgtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer locked.Close()
+	tx, err := locked.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), s.sql(`LOCK TABLE formsvc.workspaces IN ACCESS EXCLUSIVE MODE`)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Workspaces(ctx, storage.AsHost(), storage.Page{Limit: 1}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Workspaces = %v", err)
+	}
+	err = s.CreateWorkspace(ctx, storage.Workspace{}, 0)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("CreateWorkspace = %v", err)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1}); err != nil {
+		t.Errorf("Workspaces on the pool's one connection = %v", err)
+	}
+	if n := pool.Stat().AcquiredConns(); n != 0 {
+		t.Errorf("%d connections were not given back", n)
+	}
+}

@@ -1,0 +1,579 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/golang-migrate/migrate/v4"
+	pgxmigrate "github.com/golang-migrate/migrate/v4/database/pgx/v5"
+	"github.com/golang-migrate/migrate/v4/source/iofs"
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// named sets an application name by which the server can tell a test's
+// connections.
+func named(name string) pgtest.Option {
+	return func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["application_name"] = name }
+}
+
+// migrating returns a pool and a schema that does not exist, and checks at the
+// end of the test that nothing but the pool's own connection is left.
+func migrating(t *testing.T, options ...pgtest.Option) (*pgxpool.Pool, string) {
+	t.Helper()
+	schema := pgtest.Schema(t)
+	t.Cleanup(func() { noConnections(t, schema) })
+	return pgtest.Pool(t, append([]pgtest.Option{named(schema)}, options...)...), schema
+}
+
+// noConnections waits for the server to notice what was closed.
+func noConnections(t *testing.T, application string) {
+	t.Helper()
+	ctx := context.WithoutCancel(t.Context())
+	conn, err := pgx.Connect(ctx, pgtest.URL(t))
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	var open int
+	for range 100 {
+		err := conn.QueryRow(ctx, `SELECT count(*) FROM pg_stat_activity, pg_sleep(0.02) WHERE application_name = $1`, application).Scan(&open)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if open == 0 {
+			return
+		}
+	}
+	t.Errorf("%d connections are still open", open)
+}
+
+// poolUntouched runs do and compares what the pool did meanwhile.
+func poolUntouched(t *testing.T, pool *pgxpool.Pool, do func()) {
+	t.Helper()
+	type stat struct {
+		Total, Idle, Acquired int32
+		Acquires, New         int64
+	}
+	read := func() stat {
+		s := pool.Stat()
+		return stat{s.TotalConns(), s.IdleConns(), s.AcquiredConns(), s.AcquireCount(), s.NewConnsCount()}
+	}
+	before := read()
+	do()
+	if diff := cmp.Diff(before, read()); diff != "" {
+		t.Errorf("pool.Stat() changed (-before +after):\n%s", diff)
+	}
+}
+
+func TestMigrateMakesWhatTheStoreNeeds(t *testing.T) {
+	t.Parallel()
+	pool, schema := migrating(t)
+	s := New(pool, WithSchema(schema))
+	if err := s.CheckVersion(t.Context()); !isVersion(err, VersionError{Schema: schema, Have: 0, Want: schemaVersion}) {
+		t.Fatalf("before: CheckVersion = %v", err)
+	}
+	poolUntouched(t, pool, func() {
+		for range 2 { // the second one has nothing to do
+			if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if err := s.CheckVersion(t.Context()); err != nil {
+		t.Errorf("CheckVersion = %v", err)
+	}
+	if err := s.CreateWorkspace(t.Context(), storage.Workspace{ID: storage.ID{1}, PublicID: "w"}, 0); err != nil {
+		t.Errorf("CreateWorkspace = %v", err)
+	}
+}
+
+func isVersion(err error, want VersionError) bool {
+	var got *VersionError
+	return errors.As(err, &got) && *got == want && errors.Is(err, storage.ErrUnavailable)
+}
+
+// A migration that was interrupted runs a second time.
+func TestMigrateRepeatsAMigrationOverItsOwnData(t *testing.T) {
+	t.Parallel()
+	pool, schema := migrating(t)
+	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+		t.Fatal(err)
+	}
+	s := New(pool, WithSchema(schema))
+	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", Name: "kept"}
+	if err := s.CreateWorkspace(t.Context(), w, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), s.sql(`DELETE FROM formsvc.schema_version; DELETE FROM formsvc.formsvc_migrations`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Workspace(t.Context(), storage.AsHost(), w.ID)
+	if err != nil || got.Name != "kept" {
+		t.Errorf("Workspace = %v, %v", got, err)
+	}
+}
+
+// What fails in golang-migrate itself, after it has taken a connection.
+func TestAMigrationThatFails(t *testing.T) {
+	t.Parallel()
+	pool, schema := migrating(t)
+	s := New(pool, WithSchema(schema))
+	// The empty table says that Migrate was here; the view is in the way of a table.
+	if _, err := pool.Exec(t.Context(), s.sql(`
+		CREATE SCHEMA `+schema+`;
+		CREATE TABLE formsvc.formsvc_migrations (version bigint NOT NULL PRIMARY KEY, dirty boolean NOT NULL);
+		CREATE VIEW formsvc.workspaces AS SELECT 1 AS n`)); err != nil {
+		t.Fatal(err)
+	}
+	var failed *pgconn.PgError
+	poolUntouched(t, pool, func() {
+		if err := Migrate(t.Context(), pool, WithSchema(schema)); !errors.As(err, &failed) || len(err.Error()) > 300 {
+			t.Errorf("Migrate = %v", err)
+		}
+	})
+	if got := tables(t, pool, schema); !cmp.Equal(got, []string{migrationsTable}) {
+		t.Errorf("a migration that failed left %q", got)
+	}
+	want := VersionError{Schema: schema, Have: 1, Want: schemaVersion, Dirty: true}
+	if err := Migrate(t.Context(), pool, WithSchema(schema)); !isVersion(err, want) {
+		t.Errorf("the next Migrate = %v", err)
+	}
+}
+
+func TestMigrateAtOnceInManyProcesses(t *testing.T) {
+	t.Parallel()
+	pool, schema := migrating(t)
+	var group sync.WaitGroup
+	for range 6 {
+		group.Go(func() {
+			if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	if err := New(pool, WithSchema(schema)).CheckVersion(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMigrateWorksInEveryModeOfThePool(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []pgx.QueryExecMode{
+		pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol,
+	} {
+		t.Run(mode.String(), func(t *testing.T) {
+			t.Parallel()
+			pool, schema := migrating(t, pgtest.Mode(mode))
+			if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+				t.Fatal(err)
+			}
+			if err := New(pool, WithSchema(schema)).CheckVersion(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestMigrateTakesTheBeforeConnectOfThePool(t *testing.T) {
+	t.Parallel()
+	var connects int
+	wrongPassword := func(c *pgxpool.Config) {
+		user := c.ConnConfig.User
+		c.ConnConfig.User = "nobody_of_this_name"
+		c.BeforeConnect = func(_ context.Context, config *pgx.ConnConfig) error {
+			connects++
+			config.User = user
+			return nil
+		}
+	}
+	pool, schema := migrating(t, wrongPassword)
+	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+		t.Fatal(err)
+	}
+	if connects != 2 {
+		t.Errorf("BeforeConnect ran for %d connections, want 2", connects)
+	}
+}
+
+// Another user of golang-migrate in the same database, with that library's
+// default table, in every relation of the two versions.
+func TestMigrateAndAnotherUserOfTheLibrary(t *testing.T) {
+	t.Parallel()
+	for name, versions := range map[string]int{"at the same version": 1, "ahead": 3} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hostSchema := pgtest.Schema(t)
+			pool, schema := migrating(t)
+			if _, err := pool.Exec(t.Context(), "CREATE SCHEMA "+hostSchema); err != nil {
+				t.Fatal(err)
+			}
+			migrateHost(t, hostSchema, versions)
+			before := tables(t, pool, hostSchema)
+
+			if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+				t.Fatal(err)
+			}
+			if err := New(pool, WithSchema(schema)).CheckVersion(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if diff := cmp.Diff(before, tables(t, pool, hostSchema)); diff != "" {
+				t.Errorf("the host's schema changed:\n%s", diff)
+			}
+			var version int
+			if err := pool.QueryRow(t.Context(), "SELECT version FROM "+hostSchema+".schema_migrations").Scan(&version); err != nil || version != versions {
+				t.Errorf("the host is at version %d (%v), want %d", version, err, versions)
+			}
+			// And the other way round.
+			migrateHost(t, hostSchema, versions+1)
+			if err := New(pool, WithSchema(schema)).CheckVersion(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// migrateHost migrates a host's own tables, one a version.
+func migrateHost(t *testing.T, schema string, version int) {
+	t.Helper()
+	files := fstest.MapFS{}
+	for v := 1; v <= version; v++ {
+		number := string(rune('0' + v))
+		files["000"+number+"_host.up.sql"] = &fstest.MapFile{Data: []byte("CREATE TABLE host" + number + " (n int)")}
+	}
+	config, err := pgx.ParseConfig(pgtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.RuntimeParams["search_path"] = schema
+	driver, err := pgxmigrate.WithInstance(stdlib.OpenDB(*config), &pgxmigrate.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := iofs.New(files, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	runner, err := migrate.NewWithInstance("iofs", source, "pgx5", driver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = runner.Close() }()
+	if err := runner.Up(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tables(t *testing.T, pool *pgxpool.Pool, schema string) []string {
+	t.Helper()
+	rows, err := pool.Query(t.Context(), `SELECT tablename::text FROM pg_tables WHERE schemaname = $1 ORDER BY 1`, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestMigrateRefusesASchemaOfSomethingElse(t *testing.T) {
+	t.Parallel()
+	pool, schema := migrating(t)
+	if _, err := pool.Exec(t.Context(), "CREATE SCHEMA "+schema); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), "CREATE TABLE "+schema+".users (name text)"); err != nil {
+		t.Fatal(err)
+	}
+	poolUntouched(t, pool, func() {
+		if err := Migrate(t.Context(), pool, WithSchema(schema)); err == nil || !strings.Contains(err.Error(), "something else") {
+			t.Errorf("Migrate = %v", err)
+		}
+	})
+	if got := tables(t, pool, schema); !cmp.Equal(got, []string{"users"}) {
+		t.Errorf("the schema has %q", got)
+	}
+}
+
+func TestMigrateUsesASchemaThatIsThere(t *testing.T) {
+	t.Parallel()
+	pool, schema := migrating(t)
+	if _, err := pool.Exec(t.Context(), "CREATE SCHEMA "+schema); err != nil {
+		t.Fatal(err)
+	}
+	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestMigrateLeavesANewerSchema(t *testing.T) {
+	t.Parallel()
+	pool, schema := migrating(t)
+	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+		t.Fatal(err)
+	}
+	s := New(pool, WithSchema(schema))
+	if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.schema_version SET version = 9; UPDATE formsvc.formsvc_migrations SET version = 9`)); err != nil {
+		t.Fatal(err)
+	}
+	want := VersionError{Schema: schema, Have: 9, Want: schemaVersion}
+	poolUntouched(t, pool, func() {
+		if err := Migrate(t.Context(), pool, WithSchema(schema)); !isVersion(err, want) {
+			t.Errorf("Migrate = %v", err)
+		}
+	})
+	err := s.CheckVersion(t.Context())
+	if !isVersion(err, want) || !strings.Contains(err.Error(), "newer than this program") {
+		t.Errorf("CheckVersion = %v", err)
+	}
+}
+
+func TestAFailedMigrationIsToldWithItsRemedy(t *testing.T) {
+	t.Parallel()
+	pool, schema := migrating(t)
+	s := New(pool, WithSchema(schema))
+	// What the version table of golang-migrate says while a migration runs.
+	if _, err := pool.Exec(t.Context(), s.sql(`
+		CREATE SCHEMA `+schema+`;
+		CREATE TABLE formsvc.formsvc_migrations (version bigint NOT NULL PRIMARY KEY, dirty boolean NOT NULL);
+		INSERT INTO formsvc.formsvc_migrations VALUES (1, true)`)); err != nil {
+		t.Fatal(err)
+	}
+	want := VersionError{Schema: schema, Have: 1, Want: schemaVersion, Dirty: true}
+	poolUntouched(t, pool, func() {
+		if err := Migrate(t.Context(), pool, WithSchema(schema)); !isVersion(err, want) {
+			t.Errorf("Migrate = %v", err)
+		}
+	})
+	err := s.CheckVersion(t.Context())
+	if !isVersion(err, want) {
+		t.Fatalf("CheckVersion = %v", err)
+	}
+	_, remedy, _ := strings.Cut(err.Error(), `run "`)
+	remedy, _, _ = strings.Cut(remedy, `", and`)
+	if _, err := pool.Exec(t.Context(), strings.ReplaceAll(remedy, `\"`, `"`)); err != nil {
+		t.Fatalf("the remedy %s: %v", remedy, err)
+	}
+	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+		t.Errorf("Migrate after the remedy = %v", err)
+	}
+	if err := s.CheckVersion(t.Context()); err != nil {
+		t.Errorf("CheckVersion after the remedy = %v", err)
+	}
+}
+
+func TestMigrateWithoutTheRights(t *testing.T) {
+	t.Parallel()
+	pool, schema := migrating(t)
+	role := schema
+	if _, err := pool.Exec(t.Context(), "CREATE ROLE "+role+" LOGIN; CREATE SCHEMA "+schema+"; GRANT USAGE ON SCHEMA "+schema+" TO "+role); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, err := pool.Exec(context.WithoutCancel(t.Context()), "DROP OWNED BY "+role+"; DROP ROLE "+role)
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	as := pgtest.Pool(t, named(schema), func(c *pgxpool.Config) { c.ConnConfig.User = role })
+	poolUntouched(t, as, func() {
+		if err := Migrate(t.Context(), as, WithSchema(schema)); sqlState(err) != "42501" {
+			t.Errorf("Migrate = %v", err)
+		}
+	})
+}
+
+func TestMigrateStopsWaitingWithItsContext(t *testing.T) {
+	t.Parallel()
+	pool, schema := migrating(t)
+	s := New(pool, WithSchema(schema))
+	holder, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Release()
+	if _, err := holder.Exec(t.Context(), `SELECT pg_advisory_lock($1::bigint)`, s.lockSalt(lockMigrations)); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = holder.Exec(context.WithoutCancel(t.Context()), `SELECT pg_advisory_unlock_all()`) }()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error)
+	go func() { ended <- Migrate(ctx, pool, WithSchema(schema)) }()
+	for waits := false; !waits; {
+		err := holder.QueryRow(t.Context(), `
+			SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND wait_event = 'advisory') FROM pg_sleep(0.01)`,
+			schema).Scan(&waits)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("Migrate = %v", err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("Migrate still waits")
+	}
+	if err := Migrate(ctx, pool, WithSchema(schema)); !errors.Is(err, context.Canceled) {
+		t.Errorf("Migrate with a context that has ended = %v", err)
+	}
+}
+
+func TestMigrateCannotConnect(t *testing.T) {
+	t.Parallel()
+	pool, schema := migrating(t, func(c *pgxpool.Config) { c.ConnConfig.Database = "no_database_of_this_name" })
+	poolUntouched(t, pool, func() {
+		if err := Migrate(t.Context(), pool, WithSchema(schema)); sqlState(err) != "3D000" {
+			t.Errorf("Migrate = %v", err)
+		}
+	})
+}
+
+func TestMigrateLeavesTheHostsSearchPath(t *testing.T) {
+	t.Parallel()
+	pool, schema := migrating(t, pgtest.MaxConns(1))
+	read := func() (path string) {
+		if err := pool.QueryRow(t.Context(), "SHOW search_path").Scan(&path); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	before := read()
+	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(pool, WithSchema(schema)).Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if after := read(); after != before {
+		t.Errorf("search_path was %q and is %q", before, after)
+	}
+}
+
+func TestAHostsOwnToolRunsTheMigrations(t *testing.T) {
+	t.Parallel()
+	pool, schema := migrating(t)
+	up, err := fs.ReadFile(Migrations(), "0001_tables.up.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	down, err := fs.ReadFile(Migrations(), "0001_tables.down.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(text string) {
+		t.Helper()
+		if _, err := pool.Exec(t.Context(), "SET LOCAL search_path = "+schema+"; "+text, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("CREATE SCHEMA " + schema)
+	s := New(pool, WithSchema(schema))
+	for range 2 { // every file can be run again
+		run(string(up))
+		if err := s.CheckVersion(t.Context()); err != nil {
+			t.Errorf("CheckVersion = %v", err)
+		}
+	}
+	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+		t.Errorf("Migrate = %v", err)
+	}
+	for range 2 {
+		run(string(down))
+	}
+	var left int
+	err = pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1`, schema).Scan(&left)
+	if err != nil || left != 0 {
+		t.Errorf("%d relations are left (%v)", left, err)
+	}
+}
+
+func TestTheLastMigrationIsTheVersion(t *testing.T) {
+	t.Parallel()
+	names, err := fs.Glob(Migrations(), "*.up.sql")
+	if err != nil || len(names) != schemaVersion {
+		t.Errorf("the migrations are %q (%v), the version is %d", names, err, schemaVersion)
+	}
+	for i, name := range names {
+		text, err := fs.ReadFile(Migrations(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "schema_version"; !strings.HasPrefix(name, "000"+string(rune('1'+i))) || !strings.Contains(string(text), want) {
+			t.Errorf("migration %d is %s and has to set %s", i+1, name, want)
+		}
+	}
+}
+
+func TestServicesOnTwoSchemasDoNotSeeEachOther(t *testing.T) {
+	t.Parallel()
+	one, pool := testStore(t)
+	// A name that has to be quoted.
+	schema := pgtest.Schema(t)
+	if _, err := pool.Exec(t.Context(), `DROP SCHEMA IF EXISTS "`+schema+`"`); err != nil {
+		t.Fatal(err)
+	}
+	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+		t.Fatal(err)
+	}
+	two := New(pool, WithSchema(schema))
+	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}
+	if err := one.CreateWorkspace(t.Context(), w, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := two.Workspace(t.Context(), storage.AsHost(), w.ID); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("the other service's Workspace = %v", err)
+	}
+	if err := two.CreateWorkspace(t.Context(), w, 1); err != nil {
+		t.Errorf("the other service's CreateWorkspace = %v", err)
+	}
+	again := New(pool, WithSchema(schema))
+	if _, err := again.Workspace(t.Context(), storage.AsHost(), w.ID); err != nil {
+		t.Errorf("Workspace in the same schema = %v", err)
+	}
+}
+
+func TestASchemaNameIsQuoted(t *testing.T) {
+	t.Parallel()
+	base := pgtest.Schema(t)
+	pool := pgtest.Pool(t)
+	name := strings.ToUpper(base[:40]) + ` "a".b; -- formsvc.`
+	t.Cleanup(func() {
+		if _, err := pool.Exec(context.WithoutCancel(t.Context()), "DROP SCHEMA IF EXISTS "+pgx.Identifier{name}.Sanitize()+" CASCADE"); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := Migrate(t.Context(), pool, WithSchema(name)); err != nil {
+		t.Fatal(err)
+	}
+	s := New(pool, WithSchema(name))
+	if err := s.CheckVersion(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := s.CreateWorkspace(t.Context(), storage.Workspace{ID: storage.ID{1}, PublicID: "w"}, 0); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,67 @@
+package postgres
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// A call is tried this often in all, with a pause that doubles in between.
+const (
+	maxTries   = 4
+	firstPause = 10 * time.Millisecond
+)
+
+// read runs do, which changes nothing, again when it failed for a passing reason
+// or lost its connection. do starts from nothing each time.
+func (s *Store) read(ctx context.Context, do func(context.Context) error) error {
+	return s.try(ctx, false, do)
+}
+
+// write runs do, which is one statement or one batch, again when it failed for a
+// passing reason. When the connection was lost on the way, the change may have
+// been made: that is an ErrOutcomeUnknown and not tried again. do starts from
+// nothing each time.
+func (s *Store) write(ctx context.Context, do func(context.Context) error) error {
+	return s.try(ctx, true, do)
+}
+
+func (s *Store) try(ctx context.Context, writes bool, do func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	pause := firstPause
+	for tries := 1; ; tries++ {
+		err := do(ctx)
+		if err == nil {
+			return nil
+		}
+		if tries == maxTries || !s.again(err, writes) || !wait(ctx, pause) {
+			return s.translate(ctx, err, writes)
+		}
+		pause *= 2
+	}
+}
+
+// again reports whether another try is harmless and may help. An error inside a
+// host's transaction has ended that, so only the host can start again.
+func (s *Store) again(err error, writes bool) bool {
+	if s.inTx {
+		return false
+	}
+	v := judge(err)
+	return v == passing || v == lost && !writes
+}
+
+// wait pauses between a half of d and d, so that those who failed together do not
+// come back together. It reports whether ctx lasted.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d/2 + rand.N(d/2))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

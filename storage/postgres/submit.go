@@ -1,0 +1,181 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// lockForSubmit takes the form's lock shared, so that the responses of a form do
+// not wait for each other. A form with a response limit takes them one by one: as
+// each of them changes the form's row in form_limits, they would anyway.
+//
+// A limit that is set after this statement has read the form cannot be missed:
+// with it the revision rises, and the response is refused for that.
+const lockForSubmit = `
+SELECT CASE
+	WHEN (SELECT f.response_limit > 0 FROM formsvc.forms f WHERE f.id = $1::bytea)
+	THEN pg_advisory_xact_lock($2::bigint)
+	ELSE pg_advisory_xact_lock_shared($2::bigint)
+END`
+
+// What became of a response, in the order of the checks.
+const (
+	submitStored = iota
+	submitReplayed
+	submitRevision
+	submitDraft
+	submitFull
+	submitDuplicate
+	submitTaken // the id
+)
+
+// submit makes every check and every change of a response in one statement. It
+// has no row when there is no such form. When a response that came at the same
+// time has the same key, answer or id, nothing is stored and done is false; the
+// next run of the statement sees that response and tells what it is.
+const submit = `
+WITH form AS (
+	SELECT f.revision, f.status, f.response_limit
+	FROM formsvc.forms f
+	WHERE f.id = $1::bytea AND f.trashed_at IS NULL
+), earlier AS (
+	SELECT s.id, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden
+	FROM formsvc.submissions s
+	WHERE s.form_id = $1::bytea AND s.idempotency_key = $8::text
+), verdict AS (
+	SELECT form.revision, form.response_limit, CASE
+		WHEN $8::text IS NOT NULL AND EXISTS (SELECT FROM earlier) THEN 1
+		WHEN form.revision <> $10::bigint THEN 2
+		WHEN form.status <> 'published' THEN 3
+		WHEN form.response_limit > 0 AND (
+			SELECT l.taken >= form.response_limit FROM formsvc.form_limits l WHERE l.form_id = $1::bytea) THEN 4
+		WHEN $9::bytea IS NOT NULL AND EXISTS (
+			SELECT FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.unique_answer = $9::bytea) THEN 5
+		WHEN EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = $2::bytea) THEN 6
+		ELSE 0
+	END AS code
+	FROM form
+), hooks AS (
+	SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = $1::bytea AND w.enabled
+), stored AS (
+	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
+		answers, metadata, hidden, idempotency_key, unique_answer, event_id)
+	SELECT $1::bytea, $2::bytea, $3::timestamptz, $4::float8, $5::json, $6::json, $7::json, $8::text, $9::bytea,
+		CASE WHEN EXISTS (SELECT FROM hooks) THEN $11::bytea END
+	FROM verdict WHERE code = 0
+	ON CONFLICT DO NOTHING
+	RETURNING event_id
+), taken AS (
+	UPDATE formsvc.form_limits l SET taken = l.taken + 1
+	FROM verdict, stored
+	WHERE l.form_id = $1::bytea AND verdict.response_limit > 0
+), counted AS (
+	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
+	SELECT $1::bytea, $3::timestamptz, 0, 0, 1 FROM stored
+), told AS (
+	INSERT INTO formsvc.events (id, form_id, submission_id, type, body)
+	SELECT event_id, $1::bytea, $2::bytea, $12::text, $13::bytea FROM stored WHERE event_id IS NOT NULL
+), queued AS (
+	INSERT INTO formsvc.deliveries (webhook_id, event_id, due_at, token)
+	SELECT hooks.id, stored.event_id, $14::timestamptz, 0 FROM hooks, stored
+)
+SELECT v.code, v.revision, EXISTS (SELECT FROM stored),
+	e.id, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
+FROM verdict v LEFT JOIN earlier e ON v.code = 1`
+
+// submitTries bounds how often a response is tried again because another one
+// with the same key, answer or id came at the same time.
+const submitTries = 8
+
+// Submit implements [storage.SubmissionStore]. It is one round trip; a second one
+// follows only when another response with the same idempotency key or unique
+// answer was stored at the same moment. Beyond the contract it returns
+// ErrConflict when the form has a submission with the same id, or there is an
+// event with the same id.
+func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	var out storage.Submission
+	var replayed bool
+	err := s.write(ctx, func(ctx context.Context) error {
+		for range submitTries {
+			got, err := s.submitOnce(ctx, n)
+			if err != nil {
+				return err
+			}
+			if got.done() {
+				out, replayed, err = got.outcome(n)
+				return err
+			}
+		}
+		return fmt.Errorf("%w: other responses with the same key came and went", storage.ErrUnavailable)
+	})
+	if err != nil {
+		return storage.Submission{}, false, err
+	}
+	if !replayed && rand.N(foldEvery) == 0 {
+		s.foldQuietly(ctx, n.Submission.FormID)
+	}
+	return out, replayed, nil
+}
+
+// submitResult is the row of submit.
+type submitResult struct {
+	code     int
+	revision int64
+	stored   bool
+	earlier  storage.Submission
+}
+
+// done reports whether the row is final.
+func (r *submitResult) done() bool { return r.code != submitStored || r.stored }
+
+func (r *submitResult) outcome(n storage.NewSubmission) (storage.Submission, bool, error) {
+	switch r.code {
+	case submitReplayed:
+		r.earlier.FormID = n.Submission.FormID
+		return r.earlier, true, nil
+	case submitRevision:
+		return storage.Submission{}, false, &storage.RevisionError{Current: r.revision}
+	case submitDraft:
+		return storage.Submission{}, false, storage.ErrNotFound
+	case submitFull:
+		return storage.Submission{}, false, storage.ErrLimitReached
+	case submitDuplicate:
+		return storage.Submission{}, false, storage.ErrDuplicate
+	case submitTaken:
+		return storage.Submission{}, false, storage.ErrConflict
+	}
+	stored := n.Submission
+	stored.SubmittedAt = asStored(stored.SubmittedAt)
+	own(&stored.Answers, &stored.Metadata, &stored.Hidden) // the caller's own
+	return stored, false, nil
+}
+
+func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submitResult, error) {
+	sub := &n.Submission
+	b := &pgx.Batch{}
+	s.queue(b, lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))
+	s.queue(b, submit,
+		sub.FormID[:], sub.ID[:], sub.SubmittedAt.UTC(), sub.CompletionTime,
+		jsonArg(sub.Answers), jsonArg(sub.Metadata), jsonArg(sub.Hidden),
+		textArg(n.IdempotencyKey), n.UniqueAnswer, n.FormRevision,
+		n.Event.ID[:], n.Event.Type, bytesArg(n.Event.Body), n.DueAt.UTC())
+
+	var got submitResult
+	err := s.sendRow(ctx, b, func(rows pgx.Rows) error {
+		e := &got.earlier
+		err := rows.Scan(&got.code, &got.revision, &got.stored,
+			scanID(&e.ID), scanTime(&e.SubmittedAt), scanFloat(&e.CompletionTime),
+			scanBorrowed(&e.Answers), scanBorrowed(&e.Metadata), scanBorrowed(&e.Hidden))
+		own(&e.Answers, &e.Metadata, &e.Hidden)
+		return err
+	})
+	if violates(err, uniqueViolation) {
+		return submitResult{}, fmt.Errorf("%w: %w", storage.ErrConflict, err)
+	}
+	return got, noRow(err, storage.ErrNotFound)
+}

@@ -1,0 +1,146 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// purgeForms removes the forms that have been in the trash for long, with
+// everything of theirs. What is tied to a form or a webhook by a foreign key goes
+// with it. Nothing of them is pending: that ended when they went to the trash.
+const purgeForms = `
+WITH purged AS MATERIALIZED (
+	SELECT f.id FROM formsvc.forms f
+	WHERE f.trashed_at < $1::timestamptz
+	ORDER BY f.trashed_at
+	LIMIT $2::bigint
+	FOR UPDATE SKIP LOCKED
+), hooks AS MATERIALIZED (
+	SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = ANY (ARRAY(SELECT p.id FROM purged p))
+), told AS (
+	SELECT a.event_id FROM formsvc.attempts a WHERE a.webhook_id = ANY (ARRAY(SELECT h.id FROM hooks h))
+), ended AS (
+	DELETE FROM formsvc.deliveries d
+	WHERE d.webhook_id = ANY (ARRAY(SELECT h.id FROM hooks h))
+	RETURNING d.event_id
+), responses AS (
+	DELETE FROM formsvc.submissions s
+	WHERE s.form_id = ANY (ARRAY(SELECT p.id FROM purged p))
+	RETURNING s.event_id
+), bodies AS (
+	DELETE FROM formsvc.events e
+	WHERE e.id = ANY (ARRAY(
+		SELECT t.event_id FROM told t UNION SELECT d.event_id FROM ended d UNION SELECT r.event_id FROM responses r))
+), log AS (
+	DELETE FROM formsvc.funnel_log g WHERE g.form_id = ANY (ARRAY(SELECT p.id FROM purged p))
+), minutes AS (
+	DELETE FROM formsvc.funnel_minutes m WHERE m.form_id = ANY (ARRAY(SELECT p.id FROM purged p))
+), days AS (
+	DELETE FROM formsvc.funnel_days d WHERE d.form_id = ANY (ARRAY(SELECT p.id FROM purged p))
+), gone AS (
+	DELETE FROM formsvc.forms f
+	WHERE f.id = ANY (ARRAY(SELECT p.id FROM purged p))
+	RETURNING 1
+)
+SELECT count(*) FROM gone`
+
+// purgeWorkspaces removes what is left of deleted workspaces once no form in the
+// trash refers to them. A deleted workspace never gets a form again.
+const purgeWorkspaces = `
+DELETE FROM formsvc.workspaces w
+WHERE w.id = ANY (ARRAY(
+	SELECT o.id FROM formsvc.workspaces o
+	WHERE o.deleted_at IS NOT NULL AND NOT EXISTS (SELECT FROM formsvc.forms f WHERE f.workspace_id = o.id)
+	LIMIT $1::bigint
+	FOR UPDATE SKIP LOCKED))`
+
+const purgeKeys = `
+WITH ended AS (
+	SELECT k.id FROM formsvc.api_keys k
+	WHERE LEAST(k.revoked_at, k.expires_at) < $1::timestamptz
+	LIMIT $2::bigint
+	FOR UPDATE SKIP LOCKED
+), gone AS (
+	DELETE FROM formsvc.api_keys k
+	WHERE k.id = ANY (ARRAY(SELECT e.id FROM ended e))
+	RETURNING 1
+)
+SELECT count(*) FROM gone`
+
+// purgeEvents goes through the events piece by piece, one piece a call, and
+// removes the bodies that nothing refers to. There are few of them: a history or
+// a queue drops its bodies itself, unless two calls at once each left one to the
+// other. At the end it starts again. Of two calls at once one does nothing.
+const purgeEvents = `
+WITH start AS MATERIALIZED (
+	SELECT p.after FROM formsvc.sweep_positions p WHERE p.name = 'events' FOR UPDATE SKIP LOCKED
+), piece AS MATERIALIZED (
+	SELECT e.id, e.form_id, e.requeued
+	FROM formsvc.events e
+	WHERE e.id > (SELECT start.after FROM start)
+	ORDER BY e.id
+	LIMIT $1::bigint
+), unused AS MATERIALIZED (
+	SELECT p.id, p.requeued
+	FROM piece p
+	WHERE NOT EXISTS (
+			SELECT FROM formsvc.webhooks w JOIN formsvc.deliveries d ON d.webhook_id = w.id AND d.event_id = p.id
+			WHERE w.form_id = p.form_id)
+		AND NOT EXISTS (SELECT FROM formsvc.attempts a WHERE a.event_id = p.id)
+	ORDER BY p.id
+	LIMIT $2::bigint
+), moved AS (
+	UPDATE formsvc.sweep_positions p SET after = COALESCE(
+		CASE WHEN (SELECT count(*) FROM unused) = $2::bigint THEN (SELECT u.id FROM unused u ORDER BY u.id DESC LIMIT 1)
+			WHEN (SELECT count(*) FROM piece) = $1::bigint THEN (SELECT e.id FROM piece e ORDER BY e.id DESC LIMIT 1)
+		END, '')
+	WHERE p.name = 'events' AND EXISTS (SELECT FROM start)
+), gone AS (
+	DELETE FROM formsvc.events e USING unused u
+	WHERE e.id = ANY (ARRAY(SELECT u.id FROM unused u)) AND e.id = u.id AND e.requeued = u.requeued
+	RETURNING 1
+)
+SELECT count(*) FROM gone`
+
+// eventsLookedAt is how many events a sweep looks at for each one that it may
+// remove.
+const eventsLookedAt = 10
+
+// Sweep implements [storage.Storage]. It is one transaction: a form with a
+// million submissions takes as long as it takes to remove a million rows, and a
+// smaller Max makes smaller transactions.
+func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+	if err := ctx.Err(); err != nil || p.Max < 1 {
+		return storage.Swept{}, err
+	}
+	most := int64(p.Max)
+	var swept storage.Swept
+	err := s.write(ctx, func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		var read []func(pgx.Rows) error
+		count := func(n *int) func(pgx.Rows) error {
+			return func(rows pgx.Rows) error {
+				return firstRow(rows, func(rows pgx.Rows) error { return rows.Scan(n) })
+			}
+		}
+		if !p.TrashBefore.IsZero() {
+			s.queue(b, purgeForms, p.TrashBefore.UTC(), most)
+			s.queue(b, purgeWorkspaces, most)
+			read = append(read, count(&swept.Forms), nil)
+		}
+		if !p.KeysBefore.IsZero() {
+			s.queue(b, purgeKeys, p.KeysBefore.UTC(), most)
+			read = append(read, count(&swept.Keys))
+		}
+		s.queue(b, purgeEvents, most*eventsLookedAt, most)
+		read = append(read, count(&swept.Events))
+		return s.sendEach(ctx, b, read...)
+	})
+	if err != nil {
+		return storage.Swept{}, err
+	}
+	return swept, nil
+}

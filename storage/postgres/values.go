@@ -1,0 +1,149 @@
+package postgres
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// idColumn scans a bytea into an ID; null is the zero ID.
+type idColumn storage.ID
+
+// ScanBytes implements [pgtype.BytesScanner].
+func (c *idColumn) ScanBytes(b []byte) error {
+	switch len(b) {
+	case 0:
+		*c = idColumn{}
+	case len(c):
+		copy(c[:], b)
+	default:
+		return fmt.Errorf("postgres: an id of %d bytes", len(b))
+	}
+	return nil
+}
+
+// timeColumn scans a timestamptz in UTC; null is the zero time.
+type timeColumn time.Time
+
+// ScanTimestamptz implements [pgtype.TimestamptzScanner].
+func (c *timeColumn) ScanTimestamptz(v pgtype.Timestamptz) error {
+	if v.InfinityModifier != pgtype.Finite {
+		return fmt.Errorf("postgres: the time %s", v.InfinityModifier)
+	}
+	*c = timeColumn{}
+	if v.Valid {
+		*c = timeColumn(v.Time.UTC())
+	}
+	return nil
+}
+
+// borrowedColumn scans json or bytea without a copy. The bytes are the
+// connection's and good until the next row is read: own copies them.
+type borrowedColumn json.RawMessage
+
+// ScanBytes implements [pgtype.BytesScanner].
+func (c *borrowedColumn) ScanBytes(b []byte) error {
+	*c = b
+	return nil
+}
+
+func scanID(id *storage.ID) *idColumn                   { return (*idColumn)(id) }
+func scanTime(t *time.Time) *timeColumn                 { return (*timeColumn)(t) }
+func scanBorrowed(raw *json.RawMessage) *borrowedColumn { return (*borrowedColumn)(raw) }
+func scanBorrowedBytes(raw *[]byte) *borrowedColumn     { return (*borrowedColumn)(raw) }
+
+// own replaces borrowed values by copies that are cut from one allocation. Nil
+// stays nil, and no append to one grows into the next.
+func own(parts ...*json.RawMessage) {
+	n := 0
+	for _, p := range parts {
+		n += len(*p)
+	}
+	buf := make([]byte, 0, n)
+	for _, p := range parts {
+		if *p == nil {
+			continue
+		}
+		start := len(buf)
+		buf = append(buf, *p...)
+		*p = buf[start:len(buf):len(buf)]
+	}
+}
+
+// timeArg is the argument for a time that may be zero, which is null.
+func timeArg(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+// idArg is the argument for an id that may be zero, which is null.
+func idArg(id storage.ID) []byte {
+	if id.IsZero() {
+		return nil
+	}
+	return id[:]
+}
+
+// idArgOf is the argument for an id that may be nil, which is null.
+func idArgOf(id *storage.ID) []byte {
+	if id == nil {
+		return nil
+	}
+	return append([]byte(nil), id[:]...)
+}
+
+// jsonArg is the argument for a JSON value that may be nil, which is null. It is
+// of this type in every mode of pgx; a plain []byte is not.
+func jsonArg(raw json.RawMessage) any {
+	if raw == nil {
+		return nil
+	}
+	return raw
+}
+
+// limitArg is the argument of LIMIT.
+func limitArg(p storage.Page) int64 { return int64(max(p.Limit, 0)) }
+
+// The columns below scan null as the zero value.
+type (
+	textColumn string
+	intColumn  int64
+	sizeColumn int
+	boolColumn bool
+)
+
+// ScanText implements [pgtype.TextScanner].
+func (c *textColumn) ScanText(v pgtype.Text) error {
+	*c = textColumn(v.String)
+	return nil
+}
+
+// ScanInt64 implements [pgtype.Int64Scanner].
+func (c *intColumn) ScanInt64(v pgtype.Int8) error {
+	*c = intColumn(v.Int64)
+	return nil
+}
+
+// ScanInt64 implements [pgtype.Int64Scanner].
+func (c *sizeColumn) ScanInt64(v pgtype.Int8) error {
+	*c = sizeColumn(v.Int64)
+	return nil
+}
+
+// ScanBool implements [pgtype.BoolScanner].
+func (c *boolColumn) ScanBool(v pgtype.Bool) error {
+	*c = boolColumn(v.Bool)
+	return nil
+}
+
+func scanText(v *string) *textColumn { return (*textColumn)(v) }
+func scanInt(v *int64) *intColumn    { return (*intColumn)(v) }
+func scanSize(v *int) *sizeColumn    { return (*sizeColumn)(v) }
+func scanBool(v *bool) *boolColumn   { return (*boolColumn)(v) }

@@ -1,0 +1,280 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+const webhookColumns = `w.id, w.form_id, w.url, w.enabled, w.secret, w.created_at, w.updated_at`
+
+func scanWebhook(rows pgx.Rows) (storage.Webhook, error) {
+	var w storage.Webhook
+	err := rows.Scan(scanID(&w.ID), scanID(&w.FormID), &w.URL, &w.Enabled, &w.Secret, scanTime(&w.CreatedAt), scanTime(&w.UpdatedAt))
+	w.Secret = noEmpty(w.Secret)
+	return w, err
+}
+
+// noEmpty makes nil of an empty value.
+func noEmpty(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+// lockFormOfWebhook takes the exclusive lock of a webhook's form, with the salt
+// as $2.
+const (
+	lockFormOfWebhook       = `SELECT pg_advisory_xact_lock(` + lockKeyOfWebhook + `) FROM formsvc.webhooks w WHERE w.id = $1::bytea`
+	lockFormOfWebhookShared = `SELECT pg_advisory_xact_lock_shared(` + lockKeyOfWebhook + `) FROM formsvc.webhooks w WHERE w.id = $1::bytea`
+	lockKeyOfWebhook        = `(('x' || encode(substring(w.form_id FROM 5 FOR 8), 'hex'))::bit(64)::bigint # $2::bigint)`
+)
+
+// createWebhook runs after the form's lock. KEY SHARE keeps the form in its
+// workspace and out of a purge until the webhook is there.
+const createWebhook = `
+WITH form AS (
+	SELECT f.id, f.workspace_id
+	FROM formsvc.forms f
+	WHERE f.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess + `
+	FOR KEY SHARE OF f
+), room AS (
+	SELECT $9::bigint < 1 OR (SELECT count(*) FROM formsvc.webhooks w WHERE w.form_id = $1::bytea) < $9::bigint AS there
+), created AS (
+	INSERT INTO formsvc.webhooks (id, form_id, workspace_id, url, enabled, secret, created_at, updated_at, served)
+	SELECT $3::bytea, form.id, form.workspace_id, $4::text, $5::boolean, $6::bytea, $7::timestamptz, $8::timestamptz, 0
+	FROM form, room WHERE room.there
+	ON CONFLICT DO NOTHING
+	RETURNING 1
+)
+SELECT room.there, EXISTS (SELECT FROM created) FROM form, room`
+
+// CreateWebhook implements [storage.WebhookStore].
+func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		s.lockForm(b, w.FormID)
+		s.queue(b, createWebhook, w.FormID[:], userArg(who), w.ID[:], w.URL, w.Enabled, bytesArg(w.Secret),
+			w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(limit))
+		var room, created bool
+		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&room, &created) })
+		switch {
+		case err != nil:
+			return noRow(err, storage.ErrNotFound)
+		case !room:
+			return storage.ErrLimitReached
+		case !created:
+			return storage.ErrConflict
+		}
+		return nil
+	})
+}
+
+const webhookByID = `
+SELECT ` + webhookColumns + `
+FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
+WHERE w.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess
+
+// Webhook implements [storage.WebhookStore].
+func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {
+	var w storage.Webhook
+	err := s.read(ctx, func(ctx context.Context) error {
+		err := s.queryRow(ctx, webhookByID, func(rows pgx.Rows) (err error) {
+			w, err = scanWebhook(rows)
+			return err
+		}, id[:], userArg(who))
+		return noRow(err, storage.ErrNotFound)
+	})
+	if err != nil {
+		return storage.Webhook{}, err
+	}
+	return w, nil
+}
+
+// The two lists read newest first from the position on. A user's merges one scan
+// for each workspace. Webhooks of forms in the trash are passed over.
+const (
+	webhooksOfAll = `
+SELECT ` + webhookColumns + `
+FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
+WHERE f.trashed_at IS NULL AND (w.created_at, w.id) < (COALESCE($1::timestamptz, 'infinity'), $2::bytea)
+ORDER BY w.created_at DESC, w.id DESC
+LIMIT $3::bigint`
+
+	webhooksOfUser = `
+SELECT ` + webhookColumns + `
+FROM formsvc.workspace_users a
+CROSS JOIN LATERAL (
+	SELECT ` + webhookColumns + `
+	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
+	WHERE w.workspace_id = a.workspace_id AND f.trashed_at IS NULL
+		AND (w.created_at, w.id) < (COALESCE($1::timestamptz, 'infinity'), $2::bytea)
+	ORDER BY w.created_at DESC, w.id DESC
+	LIMIT $3::bigint
+) w
+WHERE a.user_id = $4::bytea
+ORDER BY w.created_at DESC, w.id DESC
+LIMIT $3::bigint`
+)
+
+// Webhooks implements [storage.WebhookStore].
+func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
+	before, id := time.Time{}, lastID
+	if page.After != nil {
+		before, id = page.After.Time, page.After.ID[:]
+	}
+	text, args := webhooksOfAll, []any{timeArg(before), id, limitArg(page)}
+	if !who.Host() {
+		text, args = webhooksOfUser, append(args, userArg(who))
+	}
+	var found []storage.Webhook
+	err := s.read(ctx, func(ctx context.Context) (err error) {
+		found, err = collect(ctx, s, text, scanWebhook, args...)
+		return err
+	})
+	return found, err
+}
+
+// endDeliveries ends what is pending for a webhook, and drops the bodies that
+// nothing else refers to. It runs after the form's lock.
+const endDeliveries = `
+WITH hook AS (
+	SELECT w.id, w.form_id
+	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
+	WHERE w.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess + `
+), pending AS (
+	SELECT d.webhook_id, d.event_id
+	FROM hook JOIN formsvc.deliveries d ON d.webhook_id = hook.id
+	ORDER BY d.event_id
+	FOR UPDATE OF d
+), ended AS (
+	DELETE FROM formsvc.deliveries d USING pending p
+	WHERE d.webhook_id = p.webhook_id AND d.event_id = p.event_id
+	RETURNING d.event_id
+)
+DELETE FROM formsvc.events e USING ended, hook
+WHERE e.id = ended.event_id
+	AND NOT EXISTS (
+		SELECT FROM formsvc.webhooks o JOIN formsvc.deliveries d ON d.webhook_id = o.id AND d.event_id = e.id
+		WHERE o.form_id = hook.form_id AND o.id <> hook.id)
+	AND NOT EXISTS (SELECT FROM formsvc.attempts a WHERE a.event_id = e.id)`
+
+const updateWebhook = `
+UPDATE formsvc.webhooks w SET
+	url = COALESCE($3::text, w.url),
+	enabled = COALESCE($4::boolean, w.enabled),
+	secret = COALESCE($5::bytea, w.secret),
+	failures = CASE WHEN $3::text <> w.url THEN 0 ELSE w.failures END,
+	paused_until = CASE WHEN $3::text <> w.url THEN NULL ELSE w.paused_until END,
+	updated_at = $6::timestamptz
+FROM formsvc.forms f
+WHERE w.id = $1::bytea AND f.id = w.form_id AND f.trashed_at IS NULL AND ` + formAccess + `
+RETURNING ` + webhookColumns
+
+// UpdateWebhook implements [storage.WebhookStore].
+func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
+	var secret []byte
+	if c.Secret != nil {
+		secret = bytesArg(*c.Secret)
+	}
+	var w storage.Webhook
+	err := s.write(ctx, func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		if c.Enabled != nil && !*c.Enabled {
+			s.queue(b, lockFormOfWebhook, id[:], s.lockSalt(lockForms))
+			s.queue(b, endDeliveries, id[:], userArg(who))
+		}
+		s.queue(b, updateWebhook, id[:], userArg(who), c.URL, c.Enabled, secret, c.At.UTC())
+		err := s.sendRow(ctx, b, func(rows pgx.Rows) (err error) {
+			w, err = scanWebhook(rows)
+			return err
+		})
+		return noRow(err, storage.ErrNotFound)
+	})
+	if err != nil {
+		return storage.Webhook{}, err
+	}
+	return w, nil
+}
+
+// deleteWebhook follows endDeliveries: a result that was being recorded is there
+// by now, and no other one can come. The attempts go by their foreign key; that
+// they are still seen here is why they are told apart by the webhook.
+const deleteWebhook = `
+WITH gone AS (
+	DELETE FROM formsvc.webhooks w USING formsvc.forms f
+	WHERE w.id = $1::bytea AND f.id = w.form_id AND f.trashed_at IS NULL AND ` + formAccess + `
+	RETURNING w.id, w.form_id
+), told AS (
+	SELECT DISTINCT a.event_id FROM gone JOIN formsvc.attempts a ON a.webhook_id = gone.id
+), forgotten AS (
+	DELETE FROM formsvc.events e USING told, gone
+	WHERE e.id = told.event_id
+		AND NOT EXISTS (
+			SELECT FROM formsvc.webhooks o JOIN formsvc.deliveries d ON d.webhook_id = o.id AND d.event_id = e.id
+			WHERE o.form_id = gone.form_id AND o.id <> gone.id)
+		AND NOT EXISTS (SELECT FROM formsvc.attempts a WHERE a.event_id = e.id AND a.webhook_id <> gone.id)
+)
+SELECT count(*) FROM gone`
+
+// DeleteWebhook implements [storage.WebhookStore].
+func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage.ID) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		s.queue(b, lockFormOfWebhook, id[:], s.lockSalt(lockForms))
+		s.queue(b, endDeliveries, id[:], userArg(who))
+		s.queue(b, deleteWebhook, id[:], userArg(who))
+		var gone int64
+		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&gone) })
+		if err == nil && gone == 0 {
+			return storage.ErrNotFound
+		}
+		return err
+	})
+}
+
+// attemptsOf has one row of nulls when the webhook is there and has no attempt.
+const attemptsOf = `
+SELECT a.id, a.event_id, a.event_type, a.submission_id, a.attempt, a.status, a.success, a.error,
+	a.duration, a.created_at, a.next_attempt_at
+FROM formsvc.webhooks w
+JOIN formsvc.forms f ON f.id = w.form_id
+LEFT JOIN LATERAL (
+	SELECT * FROM formsvc.attempts a
+	WHERE a.webhook_id = w.id
+	ORDER BY a.created_at DESC, a.id DESC
+	LIMIT $3::bigint
+) a ON true
+WHERE w.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess + `
+ORDER BY a.created_at DESC, a.id DESC`
+
+// Attempts implements [storage.WebhookStore].
+func (s *Store) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Attempt, error) {
+	var found []storage.Attempt
+	err := s.read(ctx, func(ctx context.Context) (err error) {
+		found, err = collect(ctx, s, attemptsOf, func(rows pgx.Rows) (storage.Attempt, error) {
+			a := storage.Attempt{WebhookID: webhook}
+			var took int64
+			err := rows.Scan(scanID(&a.ID), scanID(&a.EventID), scanText(&a.EventType), scanID(&a.SubmissionID),
+				scanSize(&a.Attempt), scanSize(&a.Status), scanBool(&a.Success), scanText(&a.Error),
+				scanInt(&took), scanTime(&a.CreatedAt), scanTime(&a.NextAttemptAt))
+			a.Duration = time.Duration(took)
+			return a, err
+		}, webhook[:], userArg(who), int64(max(limit, 0)))
+		if err == nil && len(found) == 0 {
+			return storage.ErrNotFound
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if found[0].Attempt == 0 { // the row of nulls
+		return nil, nil
+	}
+	return found, nil
+}

@@ -1,0 +1,316 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+const workspaceColumns = `w.id, w.public_id, w.owner_id, w.name, w.created_at, w.updated_at`
+
+func workspaceTargets(w *storage.Workspace) []any {
+	return []any{
+		scanID(&w.ID), &w.PublicID, scanID(&w.OwnerID), &w.Name, scanTime(&w.CreatedAt), scanTime(&w.UpdatedAt),
+	}
+}
+
+func scanWorkspace(rows pgx.Rows) (w storage.Workspace, err error) {
+	err = rows.Scan(workspaceTargets(&w)...)
+	return w, err
+}
+
+// lockWorkspaceRow makes changes of one workspace's owner and members one by one:
+// the next statement of the batch sees what the one before has done.
+const lockWorkspaceRow = `SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea FOR NO KEY UPDATE`
+
+const createWorkspace = `
+WITH room AS (
+	SELECT $7::bigint < 1 OR $7::bigint > (
+		SELECT count(*) FROM (
+			SELECT 1 FROM formsvc.workspaces w WHERE w.owner_id = $3::bytea AND w.deleted_at IS NULL LIMIT $7::bigint
+		) owned
+	) AS ok
+), made AS (
+	INSERT INTO formsvc.workspaces (id, public_id, owner_id, name, created_at, updated_at)
+	SELECT $1::bytea, $2::text, $3::bytea, $4::text, $5::timestamptz, $6::timestamptz FROM room WHERE room.ok
+	ON CONFLICT DO NOTHING
+	RETURNING id, owner_id, created_at
+), owner AS (
+	INSERT INTO formsvc.workspace_users (workspace_id, user_id, created_at, is_owner)
+	SELECT made.id, made.owner_id, made.created_at, true FROM made
+)
+SELECT room.ok, EXISTS (SELECT 1 FROM made) FROM room`
+
+// CreateWorkspace implements [storage.WorkspaceStore]. The id of a workspace that
+// was deleted stays taken while forms in the trash refer to it.
+func (s *Store) CreateWorkspace(ctx context.Context, w storage.Workspace, limit int) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		s.lock(b, lockOwners, w.OwnerID)
+		s.queue(b, createWorkspace, w.ID[:], w.PublicID, w.OwnerID[:], w.Name, w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(max(limit, 0)))
+		var room, made bool
+		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&room, &made) })
+		switch {
+		case err != nil:
+			return err
+		case !room:
+			return storage.ErrLimitReached
+		case !made:
+			return storage.ErrConflict
+		}
+		return nil
+	})
+}
+
+const workspaceByID = `
+SELECT ` + workspaceColumns + `
+FROM formsvc.workspaces w
+WHERE w.id = $1::bytea AND w.deleted_at IS NULL AND ` + workspaceAccess
+
+// Workspace implements [storage.WorkspaceStore].
+func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
+	var w storage.Workspace
+	err := s.read(ctx, func(ctx context.Context) error {
+		err := s.queryRow(ctx, workspaceByID, func(rows pgx.Rows) error {
+			return rows.Scan(workspaceTargets(&w)...)
+		}, id[:], userArg(who))
+		return noRow(err, storage.ErrNotFound)
+	})
+	if err != nil {
+		return storage.Workspace{}, err
+	}
+	return w, nil
+}
+
+// Workspaces implements [storage.WorkspaceStore].
+func (s *Store) Workspaces(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Workspace, error) {
+	text, args, err := workspacesQuery(who, page)
+	if err != nil {
+		return nil, err
+	}
+	var out []storage.Workspace
+	err = s.read(ctx, func(ctx context.Context) (err error) {
+		out, err = collect(ctx, s, text, scanWorkspace, args...)
+		return err
+	})
+	return out, err
+}
+
+// workspacesQuery reads the host's list in the order of one index, and a user's
+// in the order of another one.
+func workspacesQuery(who storage.Actor, page storage.Page) (string, []any, error) {
+	q := squirrel.Select(workspaceColumns)
+	place := "(w.created_at, w.id)"
+	if who.Host() {
+		q = q.From("formsvc.workspaces w").
+			Where("w.deleted_at IS NULL").
+			OrderBy("w.created_at DESC", "w.id DESC")
+	} else {
+		place = "(a.created_at, a.workspace_id)"
+		q = q.From("formsvc.workspace_users a").
+			Join("formsvc.workspaces w ON w.id = a.workspace_id").
+			Where("a.user_id = ?::bytea", userArg(who)).
+			OrderBy("a.created_at DESC", "a.workspace_id DESC")
+	}
+	return paged(q, place, page).ToSql()
+}
+
+// paged adds a page to the outermost query, whose order is that of place.
+func paged(q squirrel.SelectBuilder, place string, page storage.Page) squirrel.SelectBuilder {
+	return after(q, place, page).Suffix("LIMIT ?::bigint", limitArg(page)).PlaceholderFormat(squirrel.Dollar)
+}
+
+// after leaves out what comes before the page.
+func after(q squirrel.SelectBuilder, place string, page storage.Page) squirrel.SelectBuilder {
+	if page.After == nil {
+		return q
+	}
+	id := page.After.ID
+	return q.Where(place+" < (?::timestamptz, ?::bytea)", page.After.Time.UTC(), id[:])
+}
+
+// The statement reads the workspace as its lock found it.
+const updateWorkspace = `
+WITH seen AS (
+	SELECT w.id, w.owner_id, $2::bytea IS NULL OR w.owner_id = $2::bytea AS allowed
+	FROM formsvc.workspaces w
+	WHERE w.id = $1::bytea AND w.deleted_at IS NULL AND ` + workspaceAccess + `
+), changed AS (
+	UPDATE formsvc.workspaces w
+	SET name = COALESCE($3::text, w.name), owner_id = COALESCE($4::bytea, w.owner_id), updated_at = $5::timestamptz
+	FROM seen
+	WHERE w.id = seen.id AND seen.allowed
+	RETURNING ` + workspaceColumns + `, seen.owner_id AS previous
+), handed AS (
+	INSERT INTO formsvc.workspace_users (workspace_id, user_id, created_at, is_owner)
+	SELECT c.id, c.owner_id, c.created_at, true FROM changed c WHERE c.owner_id <> c.previous
+	ON CONFLICT (workspace_id, user_id) DO UPDATE SET is_owner = true
+), kept AS (
+	UPDATE formsvc.workspace_users a SET is_owner = false
+	FROM changed c
+	WHERE a.workspace_id = c.id AND a.user_id = c.previous AND c.owner_id <> c.previous
+)
+SELECT seen.allowed, w.id, COALESCE(w.public_id, ''), w.owner_id, COALESCE(w.name, ''), w.created_at, w.updated_at
+FROM seen LEFT JOIN changed w ON true`
+
+// UpdateWorkspace implements [storage.WorkspaceStore].
+func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
+	var w storage.Workspace
+	err := s.write(ctx, func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		s.queue(b, lockWorkspaceRow, id[:])
+		s.queue(b, updateWorkspace, id[:], userArg(who), c.Name, idArgOf(c.Owner), c.At.UTC())
+		var allowed bool
+		err := s.sendRow(ctx, b, func(rows pgx.Rows) error {
+			return rows.Scan(append([]any{&allowed}, workspaceTargets(&w)...)...)
+		})
+		if err == nil && !allowed {
+			return storage.ErrNotOwner
+		}
+		return noRow(err, storage.ErrNotFound)
+	})
+	if err != nil {
+		return storage.Workspace{}, err
+	}
+	return w, nil
+}
+
+// After closeWorkspace nothing comes into the workspace any more, and the
+// statements that follow it see everything that was in it.
+const closeWorkspace = `
+UPDATE formsvc.workspaces w SET deleted_at = $3::timestamptz
+WHERE w.id = $1::bytea AND w.deleted_at IS NULL AND ($2::bytea IS NULL OR w.owner_id = $2::bytea)`
+
+const lockFormsOfClosedWorkspace = `
+SELECT pg_advisory_xact_lock(forms.key) FROM (
+	SELECT ` + lockKeyOfForm + ` AS key
+	FROM formsvc.forms f JOIN formsvc.workspaces w ON w.id = f.workspace_id
+	WHERE f.workspace_id = $1::bytea AND f.trashed_at IS NULL AND w.deleted_at IS NOT NULL
+	ORDER BY 1 OFFSET 0
+) forms`
+
+const clearClosedWorkspace = `
+WITH trashed AS (
+	UPDATE formsvc.forms f SET trashed_at = $2::timestamptz
+	FROM formsvc.workspaces w
+	WHERE f.workspace_id = $1::bytea AND f.trashed_at IS NULL AND w.id = f.workspace_id AND w.deleted_at IS NOT NULL
+	RETURNING f.id
+), ` + endTrashedDeliveries + `
+DELETE FROM formsvc.workspace_users a USING formsvc.workspaces w
+WHERE a.workspace_id = $1::bytea AND w.id = a.workspace_id AND w.deleted_at IS NOT NULL`
+
+// workspaceVerdict tells what DeleteWorkspace may answer. It comes first in the
+// batch, behind the lock: afterwards there is nothing left to see.
+const workspaceVerdict = `
+SELECT $2::bytea IS NULL OR w.owner_id = $2::bytea
+FROM formsvc.workspaces w
+WHERE w.id = $1::bytea AND w.deleted_at IS NULL AND ` + workspaceAccess
+
+// DeleteWorkspace implements [storage.WorkspaceStore]. The row stays, without its
+// members, for as long as forms in the trash refer to it.
+func (s *Store) DeleteWorkspace(ctx context.Context, who storage.Actor, id storage.ID, at time.Time) error {
+	if at.IsZero() {
+		return storage.ErrInvalidValue
+	}
+	return s.write(ctx, func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		s.queue(b, lockWorkspaceRow, id[:])
+		s.queue(b, workspaceVerdict, id[:], userArg(who))
+		s.queue(b, closeWorkspace, id[:], userArg(who), at.UTC())
+		s.queue(b, lockFormsOfClosedWorkspace, id[:], s.lockSalt(lockForms))
+		s.queue(b, clearClosedWorkspace, id[:], at.UTC())
+		return s.deleted(ctx, b)
+	})
+}
+
+// deleted runs the batch and answers with its verdict, the second statement.
+func (s *Store) deleted(ctx context.Context, b *pgx.Batch) (err error) {
+	results := s.db.SendBatch(ctx, b)
+	defer func() {
+		if closed := results.Close(); closed != nil && (err == nil || isResult(err)) {
+			err = closed
+		}
+	}()
+	if _, err := results.Exec(); err != nil {
+		return err
+	}
+	var allowed bool
+	if err := results.QueryRow().Scan(&allowed); err != nil {
+		return noRow(err, storage.ErrNotFound)
+	}
+	if !allowed {
+		return storage.ErrNotOwner
+	}
+	return nil
+}
+
+const setMember = `
+WITH seen AS (
+	SELECT w.id, w.owner_id, w.created_at FROM formsvc.workspaces w WHERE w.id = $1::bytea AND w.deleted_at IS NULL
+), added AS (
+	INSERT INTO formsvc.workspace_users (workspace_id, user_id, created_at, is_owner)
+	SELECT seen.id, $2::bytea, seen.created_at, false FROM seen WHERE $3::boolean AND seen.owner_id <> $2::bytea
+	ON CONFLICT DO NOTHING
+), ended AS (
+	DELETE FROM formsvc.workspace_users a USING seen
+	WHERE NOT $3::boolean AND a.workspace_id = seen.id AND a.user_id = $2::bytea AND seen.owner_id <> $2::bytea
+)
+SELECT seen.owner_id = $2::bytea FROM seen`
+
+// SetMember implements [storage.WorkspaceStore].
+func (s *Store) SetMember(ctx context.Context, workspace, user storage.ID, member bool) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		s.queue(b, lockWorkspaceRow, workspace[:])
+		s.queue(b, setMember, workspace[:], user[:], member)
+		var owner bool
+		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&owner) })
+		if err == nil && owner && !member {
+			return storage.ErrConflict
+		}
+		return noRow(err, storage.ErrNotFound)
+	})
+}
+
+// A workspace without members is one row of null.
+const members = `
+SELECT a.user_id
+FROM formsvc.workspaces w
+LEFT JOIN formsvc.workspace_users a ON a.workspace_id = w.id AND NOT a.is_owner
+WHERE w.id = $1::bytea AND w.deleted_at IS NULL
+ORDER BY a.user_id`
+
+// Members implements [storage.WorkspaceStore].
+func (s *Store) Members(ctx context.Context, workspace storage.ID) ([]storage.ID, error) {
+	var found []*storage.ID
+	err := s.read(ctx, func(ctx context.Context) (err error) {
+		found, err = collect(ctx, s, members, scanMember, workspace[:])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, storage.ErrNotFound
+	}
+	out := make([]storage.ID, 0, len(found))
+	for _, id := range found {
+		if id != nil {
+			out = append(out, *id)
+		}
+	}
+	return out, nil
+}
+
+func scanMember(rows pgx.Rows) (*storage.ID, error) {
+	var raw []byte
+	if err := rows.Scan(&raw); err != nil || raw == nil {
+		return nil, err
+	}
+	var id storage.ID
+	return &id, scanID(&id).ScanBytes(raw)
+}
