@@ -9,8 +9,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/storage"
@@ -206,6 +209,46 @@ func TestSecretsAreSealedAndOpenAfterARotation(t *testing.T) {
 	got := <-requests
 	if err := webhooks.Verify(secret, []byte(got.body), got.header.Get("Service-Signature")); err != nil {
 		t.Error(err)
+	}
+}
+
+// A destination that failed often enough is paused. A new URL is another
+// destination: an attempt at the old one that ends late must not pause it.
+func TestANewURLStartsAfresh(t *testing.T) {
+	t.Parallel()
+	const failures = 10
+	var tries atomic.Int64
+	last, answer := make(chan struct{}), make(chan struct{})
+	bad := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if tries.Add(1) == failures {
+			close(last)
+			<-answer
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	defer bad.Close()
+	good, requests := receiver(t)
+
+	b := setup(t, formsvc.WithoutRateLimit(), formsvc.WithWebhookConfig(webhooks.Config{
+		AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Retry:           webhooks.RetryPolicy{Delays: slices.Repeat([]time.Duration{time.Millisecond}, 2*failures)},
+		InFlightWebhook: 1,
+	}))
+	form := b.form(textBlock, `{}`)
+	hook := b.webhook(form, bad.URL, secret)
+	b.dispatch()
+	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `"x"`)}); err != nil {
+		t.Fatal(err)
+	}
+	<-last
+	if w := b.do(http.MethodPatch, "/webhooks/"+hook.String(), `{"url":"`+good+`"}`, nil); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	close(answer)
+	select {
+	case <-requests:
+	case <-time.After(30 * time.Second): // the pause would be a minute
+		t.Fatal("nothing arrived at the new URL")
 	}
 }
 

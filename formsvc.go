@@ -113,13 +113,11 @@ func New(opts ...Option) (*Service, error) {
 	}
 	s.keys = newKeyring(o.keyPrefix, o.storage, o.clock, o.logger)
 	config := handler.Config{
-		Storage:    o.storage,
-		Resolver:   o.resolver,
-		Credential: o.credential,
-		Limiter:    o.limiter,
-		URLs: destinations{webhooks.NewGuard(webhooks.GuardConfig{
-			AllowedNetworks: o.webhooks.AllowedNetworks, Resolver: o.webhooks.Resolver,
-		})},
+		Storage:     o.storage,
+		Resolver:    o.resolver,
+		Credential:  o.credential,
+		Limiter:     o.limiter,
+		URLs:        destinations{s.dispatcher.Guard()},
 		SealSecret:  o.secrets.Seal,
 		BasePath:    o.basePath,
 		BaseURL:     o.baseURL,
@@ -151,10 +149,13 @@ func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 //
 //	svc.Using(postgres.New(tx)).Submit(ctx, response)
 //
-// The copy shares the dispatcher, the rate limiter and the rest; it need not be
-// closed. What it queues is sent after the host's commit: call
+// The copy shares the dispatcher, the rate limiter and the rest; closing it does
+// nothing. st must not be nil. What it queues is sent after the host's commit: call
 // Dispatcher().Wake() then, or wait for the next poll.
 func (s *Service) Using(st storage.Storage) *Service {
+	if st == nil {
+		panic("formsvc: Using: nil storage")
+	}
 	copied := *s
 	copied.storage = st
 	copied.keys = s.keys.using(st)
@@ -170,8 +171,12 @@ func (s *Service) Using(st storage.Storage) *Service {
 
 // Close stops what the service started lazily and writes the last uses of keys
 // that are still pending. It never closes what the host gave. It may be called
-// more than once. A running Dispatcher is stopped by its own context.
+// more than once. A running Dispatcher is stopped by its own context, and the host
+// stops its server first: requests after Close are not limited any more.
 func (s *Service) Close(ctx context.Context) error {
+	if s.borrowed {
+		return nil
+	}
 	err := s.keys.close(ctx)
 	if s.limiter != nil {
 		err = errors.Join(err, s.limiter.Close(ctx))

@@ -58,6 +58,7 @@ type compiledForm struct {
 	status   string
 	gate     storage.Gate
 	answers  *schema.Form
+	size     int // bytes of the definition
 }
 
 // compiledForm returns a form from the cache, or reads it; fresh tells which. A
@@ -77,23 +78,34 @@ func (s *Service) readForm(ctx context.Context, id ID) (*compiledForm, error) {
 	if err != nil {
 		return nil, err
 	}
+	if known := s.forms.get(id); known != nil && known.revision == f.Revision {
+		return known, nil // compiling costs more than reading
+	}
 	answers, err := schema.CompileForm(f.Definition.Blocks, f.Definition.Settings, f.Definition.HiddenFields, s.limits.Definition())
 	if err != nil {
 		return nil, fmt.Errorf("formsvc: form %s: %w", id, err)
 	}
-	form := &compiledForm{revision: f.Revision, status: f.Status, gate: f.Gate, answers: answers}
+	form := &compiledForm{
+		revision: f.Revision, status: f.Status, gate: f.Gate, answers: answers,
+		size: len(f.Definition.Blocks) + len(f.Definition.Settings) + len(f.Definition.HiddenFields),
+	}
 	s.forms.put(id, form)
 	return form, nil
 }
 
-// maxCachedForms bounds the cache of compiled forms.
-const maxCachedForms = 1000
+// The cache is bounded by the number of forms and by the bytes of their
+// definitions. A compiled form takes about ten times those.
+const (
+	maxCachedForms = 1000
+	maxCachedBytes = 8 << 20
+)
 
 // formCache keeps compiled forms by id. A nil cache keeps nothing: a copy of the
 // service on a transaction sees revisions that may never be committed.
 type formCache struct {
 	mu    sync.RWMutex
 	forms map[ID]*compiledForm
+	size  int
 }
 
 func newFormCache() *formCache { return &formCache{forms: map[ID]*compiledForm{}} }
@@ -113,14 +125,21 @@ func (c *formCache) put(id ID, form *compiledForm) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if old := c.forms[id]; old != nil && old.revision > form.revision {
-		return
+	old := c.forms[id]
+	if old != nil {
+		if old.revision > form.revision {
+			return
+		}
+		c.size -= old.size
+		delete(c.forms, id)
 	}
-	if len(c.forms) >= maxCachedForms {
-		for victim := range c.forms { // any one: map order is random enough
-			delete(c.forms, victim)
+	for victim, other := range c.forms { // any ones: map order is random enough
+		if len(c.forms) < maxCachedForms && c.size+form.size <= maxCachedBytes {
 			break
 		}
+		c.size -= other.size
+		delete(c.forms, victim)
 	}
 	c.forms[id] = form
+	c.size += form.size
 }

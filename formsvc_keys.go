@@ -44,7 +44,8 @@ type IssuedKey struct {
 
 // CreateKey makes an API key (specification, "Authentication"). It returns
 // [ErrLimitReached] when the user holds 20 active, unexpired keys already, also
-// when several calls run at once.
+// when several calls run at once. A service with a [KeyResolver] of the host's does
+// not accept the keys that it makes.
 func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error) {
 	now := s.now()
 	k := Key{

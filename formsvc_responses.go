@@ -195,8 +195,11 @@ func (s *Service) RecordStart(ctx context.Context, formID ID) error {
 // metrics of the period "all", which then are marked as estimated. All zero
 // removes them. It returns [ErrNotFound] when there is no such form.
 func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters) error {
-	if c.Views < 0 || c.Starts < 0 || c.Submissions < 0 {
-		return errors.New("formsvc: a lifetime counter is negative")
+	const most = 1 << 53 // beyond it, JSON numbers lose their last digits
+	for _, n := range []int64{c.Views, c.Starts, c.Submissions} {
+		if n < 0 || n > most {
+			return errors.New("formsvc: a lifetime counter is not between 0 and 2^53")
+		}
 	}
 	return s.storage.SetLifetimeCounters(ctx, formID, c)
 }

@@ -12,8 +12,11 @@ const batch = 500
 
 // TrashedForms lists the forms of a workspace that are in the trash, newest first
 // by when they were made, without their definitions. The workspace itself may be
-// gone: deleting it moves its forms to the trash.
+// gone: deleting it moves its forms to the trash. The zero ID is [ErrNotFound].
 func (s *Service) TrashedForms(ctx context.Context, workspaceID ID) ([]Form, error) {
+	if workspaceID.IsZero() {
+		return nil, ErrNotFound // to the storage it would mean: of all workspaces
+	}
 	var all []Form
 	q := storage.FormQuery{WorkspaceID: workspaceID, Trashed: true, Page: storage.Page{Limit: batch}}
 	for {
@@ -46,7 +49,7 @@ func (s *Service) PurgeTrash(ctx context.Context, olderThan time.Time) (int, err
 	for {
 		swept, err := s.storage.Sweep(ctx, storage.SweepParams{Now: s.now(), TrashBefore: olderThan, Max: batch})
 		purged += swept.Forms
-		if err != nil || swept.Forms < batch {
+		if err != nil || max(swept.Forms, swept.Events) < batch {
 			return purged, err
 		}
 	}

@@ -219,6 +219,9 @@ func (o *options) setLimiter(l *ratelimit.Limiter) error {
 // WithWebhookConfig sets how deliveries are made. Zero fields have their defaults.
 func WithWebhookConfig(c webhooks.Config) Option {
 	return func(o *options) error {
+		if err := c.Validate(); err != nil {
+			return fmt.Errorf("formsvc: WithWebhookConfig: %w", err)
+		}
 		o.webhooks = c
 		return nil
 	}

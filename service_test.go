@@ -299,3 +299,86 @@ func TestTrash(t *testing.T) {
 		t.Errorf("a purged form: %v, want ErrNotFound", err)
 	}
 }
+
+func TestClosingACopyLeavesTheServiceOpen(t *testing.T) {
+	t.Parallel()
+	b := setup(t, formsvc.WithRateLimit(1, time.Hour))
+	if err := b.Using(memory.New()).Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{200, 429} {
+		if got := get(b, "/v1/me", b.key); got != want {
+			t.Errorf("call %d: %d, want %d", i, got, want)
+		}
+	}
+}
+
+// To the storage a zero id means something else: all workspaces, or nobody.
+func TestZeroIDsAreRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	form := b.form(textBlock, `{}`)
+	b.do(http.MethodDelete, "/forms/"+form.String(), "", nil)
+	if forms, err := b.TrashedForms(t.Context(), formsvc.ID{}); !errors.Is(err, formsvc.ErrNotFound) || len(forms) != 0 {
+		t.Errorf("the trash of no workspace: %d forms, %v", len(forms), err)
+	}
+	if _, err := b.CreateWorkspace(t.Context(), formsvc.ID{}, "x"); err == nil {
+		t.Error("a workspace of nobody: no error")
+	}
+	if err := b.TransferWorkspace(t.Context(), b.workspace, formsvc.ID{}); err == nil {
+		t.Error("a workspace given to nobody: no error")
+	}
+	if err := b.AddMember(t.Context(), b.workspace, formsvc.ID{}); err == nil {
+		t.Error("nobody as a member: no error")
+	}
+	if w := b.do(http.MethodGet, "/forms?workspace_id="+formsvc.ID{}.String(), "", nil); w.Code != http.StatusNotFound {
+		t.Errorf("forms of no workspace: %d %s", w.Code, w.Body)
+	}
+}
+
+// A filter that cannot be read must not widen the answer.
+func TestAMalformedQueryIsRefused(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for _, query := range []string{"workspace_id=%zz", "workspace_id=5f2b8c1e9d3a4b6c7d8e9f01;x", "%"} {
+		if w := b.do(http.MethodGet, "/forms?"+query, "", nil); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), `"path":"query"`) {
+			t.Errorf("%s: %d %s", query, w.Code, w.Body)
+		}
+	}
+}
+
+func TestABaseURLByRequestFindsADeeperMount(t *testing.T) {
+	t.Parallel()
+	b := setup(t, formsvc.WithBaseURLFunc(func(*http.Request) string { return "https://example.com/api" }))
+	for _, path := range []string{"/api/v1/me", "/v1/me", "/me"} {
+		if got := get(b, path, b.key); got != http.StatusOK {
+			t.Errorf("%s: %d", path, got)
+		}
+	}
+}
+
+func TestAPurgeGoesOnUntilNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	stub := &sweeping{Storage: b.store, left: storage.Swept{Forms: 3, Events: 1700}}
+	svc, err := formsvc.New(formsvc.WithStorage(stub))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := svc.PurgeTrash(t.Context(), time.Now()); n != 3 || err != nil || stub.left != (storage.Swept{}) {
+		t.Errorf("%d purged, %v; left %+v", n, err, stub.left)
+	}
+}
+
+// sweeping has so much to sweep.
+type sweeping struct {
+	storage.Storage
+	left storage.Swept
+}
+
+func (s *sweeping) Sweep(_ context.Context, p storage.SweepParams) (storage.Swept, error) {
+	swept := storage.Swept{Forms: min(s.left.Forms, p.Max), Events: min(s.left.Events, p.Max)}
+	s.left.Forms -= swept.Forms
+	s.left.Events -= swept.Events
+	return swept, nil
+}

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -79,6 +80,8 @@ func (c *call) resolveError(err error) error {
 		return nil
 	case errors.Is(err, ErrInvalidKey):
 		return errInvalidAPIKey
+	case errors.Is(err, context.Canceled):
+		return err
 	default:
 		c.log(slog.LevelError, "the key resolver failed", err)
 		return errUnavailable

@@ -71,7 +71,11 @@ func createBlock(c *call) error {
 		if err := schema.CheckHiddenNames(added, hidden, "/block", ""); err != nil {
 			return nil, err
 		}
-		return c.fits(c.h.writes.Append(stored, added))
+		grown, err := c.h.writes.Append(stored, added)
+		if err != nil {
+			return nil, err
+		}
+		return grown, c.fits(stored, grown)
 	})
 	if err != nil {
 		return err
@@ -143,7 +147,7 @@ func updateBlock(c *call) error {
 		if err := schema.CheckHiddenNames(patched, hidden, "/block", ""); err != nil {
 			return nil, err
 		}
-		return c.fits(patched, nil)
+		return patched, c.fits(stored, patched)
 	})
 	if err != nil {
 		return err
@@ -173,14 +177,15 @@ func deleteBlock(c *call) error {
 }
 
 // fits refuses blocks that grew, one by one, beyond what a request could replace.
-func (c *call) fits(blocks *schema.Blocks, err error) (*schema.Blocks, error) {
-	if err == nil && int64(len(blocks.Raw())) > c.h.limits.Body {
-		return nil, invalid(schema.Violation{
-			Path: "/block", Code: schema.CodeTooLong,
-			Message: "the blocks of the form would take more than " + strconv.FormatInt(c.h.limits.Body, 10) + " bytes",
-		})
+func (c *call) fits(before, after *schema.Blocks) error {
+	limit, size := c.h.config.Limits.Body, int64(len(after.Raw()))
+	if size <= limit || size <= int64(len(before.Raw())) {
+		return nil
 	}
-	return blocks, err
+	return invalid(schema.Violation{
+		Path: "/block", Code: schema.CodeTooLong,
+		Message: "the blocks of the form would take more than " + strconv.FormatInt(limit, 10) + " bytes",
+	})
 }
 
 // blockID is the block id of a path that is to be written to.

@@ -23,7 +23,7 @@ func (c *call) readBody() ([]byte, error) {
 	if r.ContentLength > 0 && !acceptableMedia(r.Header) {
 		return nil, errUnsupportedMedia
 	}
-	limit := c.h.limits.Body
+	limit := c.h.config.Limits.Body
 	if r.ContentLength > limit {
 		return nil, errBodyTooLarge
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
 	"time"
 
@@ -102,6 +103,7 @@ func (l Limits) withDefaults() Limits {
 	if l.Body == 0 {
 		l.Body = defaultBody
 	}
+	l.Body = min(l.Body, math.MaxInt64-1) // one byte more is read, to see that there is more
 	if l.Workspaces == 0 {
 		l.Workspaces = defaultWorkspaces
 	}

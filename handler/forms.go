@@ -15,13 +15,16 @@ import (
 func listForms(c *call) error {
 	q := c.query()
 	list := cursor.List{Name: "forms", Owner: c.principal.UserID}
-	workspace := q.id("workspace_id")
-	if !workspace.IsZero() {
+	workspace, filtered := q.id("workspace_id")
+	if filtered {
 		list.Filters = workspace.String()
 	}
 	page, err := q.page(list)
 	if err != nil {
 		return err
+	}
+	if filtered && workspace.IsZero() {
+		return errNotFound // to the storage it would mean: no filter
 	}
 	found, err := c.h.storage.Forms(c.ctx(), c.actor(), storage.FormQuery{WorkspaceID: workspace, Page: page})
 	if err != nil {

@@ -22,7 +22,6 @@ import (
 type Handler struct {
 	storage    storage.Storage
 	config     Config
-	limits     Limits
 	writes     *schema.Writes
 	logger     *slog.Logger
 	mount      mount
@@ -45,6 +44,7 @@ func New(config Config) (*Handler, error) {
 	if err := config.Limits.Validate(); err != nil {
 		return nil, err
 	}
+	config.Limits = config.Limits.withDefaults()
 	writes, err := schema.NewWrites(config.Limits.Definition())
 	if err != nil {
 		return nil, fmt.Errorf("request validators: %w", err)
@@ -62,7 +62,6 @@ func New(config Config) (*Handler, error) {
 	h := &Handler{
 		storage:         config.Storage,
 		config:          config,
-		limits:          config.Limits.withDefaults(),
 		writes:          writes,
 		logger:          config.Logger,
 		mount:           newMount(config.BaseURL, config.BasePath, table),
@@ -114,7 +113,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	w.Header()["X-Request-Id"] = []string{c.id}
 
-	path := h.mount.path(r)
+	mounted := h.mount.base
+	if h.config.BaseURLFunc != nil {
+		mounted = urlPath(h.base(r))
+	}
+	path := h.mount.path(r, mounted)
 	method := r.Method
 	if method == http.MethodHead {
 		method = http.MethodGet

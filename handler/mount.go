@@ -12,31 +12,36 @@ import (
 // the handler: on the standard mux with or without StripPrefix, below any prefix,
 // or in a chi router by Mount, Route or Handle.
 type mount struct {
-	// prefixes are tried longest first: the base URL's path with the base path, and
-	// the base path alone.
-	prefixes []string
+	// base is the base URL's path with the base path, and basePath the latter alone.
+	// They are tried in this order.
+	base, basePath string
 	// resources are the first segments of all operations.
 	resources map[string]bool
 }
 
 func newMount(baseURL, basePath string, operations []operation) mount {
-	m := mount{resources: map[string]bool{}}
-	if u, err := url.Parse(baseURL); err == nil && strings.Trim(u.EscapedPath(), "/") != "" {
-		m.prefixes = append(m.prefixes, strings.TrimSuffix(u.EscapedPath(), "/")+basePath)
-	}
-	if basePath != "" {
-		m.prefixes = append(m.prefixes, basePath)
-	}
+	m := mount{base: urlPath(baseURL) + basePath, basePath: basePath, resources: map[string]bool{}}
 	for _, op := range operations {
 		m.resources[firstSegment(op.path)] = true
 	}
 	return m
 }
 
+// urlPath is the path of an absolute URL or of a bare path, without a slash at its
+// end.
+func urlPath(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(u.EscapedPath(), "/")
+}
+
 // path returns the request's path below the base path, percent-encoded as it was
 // sent, so that a block id may contain a slash. It returns "" for a path that
-// cannot be an operation's: an unclean one, or one with a slash at its end.
-func (m mount) path(r *http.Request) string {
+// cannot be an operation's: an unclean one, or one with a slash at its end. base
+// is [mount.base], or what takes its place for this request.
+func (m mount) path(r *http.Request, base string) string {
 	full := r.URL.EscapedPath()
 	if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.RoutePath != "" {
 		// A chi router keeps what is left of the path in its context: escaped if the
@@ -53,7 +58,7 @@ func (m mount) path(r *http.Request) string {
 	if !clean(full) {
 		return ""
 	}
-	for _, prefix := range m.prefixes {
+	for _, prefix := range [...]string{base, m.basePath} {
 		below, ok := strings.CutPrefix(full, prefix)
 		// The host may have taken the prefix away already. Then what looks like the
 		// prefix is part of the path below it: with the base path /forms, the path

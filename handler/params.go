@@ -22,7 +22,13 @@ func (c *call) query() *query {
 	if c.r.URL.RawQuery == "" {
 		return &query{}
 	}
-	return &query{values: c.r.URL.Query()}
+	values, err := url.ParseQuery(c.r.URL.RawQuery)
+	q := &query{values: values}
+	if err != nil {
+		// Dropped, a filter would widen the answer.
+		q.violations = []schema.Violation{{Path: "query", Code: schema.CodeBadFormat, Message: "is not a well-formed query"}}
+	}
+	return q
 }
 
 func (q *query) get(name string) (string, bool) {
@@ -81,15 +87,15 @@ func (q *query) time(name string) time.Time {
 	return t.UTC()
 }
 
-// id reads an id; zero when absent.
-func (q *query) id(name string) storage.ID {
-	s, ok := q.get(name)
-	if !ok {
-		return storage.ID{}
+// id reads an id, and tells whether there is one.
+func (q *query) id(name string) (id storage.ID, given bool) {
+	s, given := q.get(name)
+	if !given {
+		return id, false
 	}
 	id, err := storage.ParseID(s)
 	if err != nil {
 		q.reject(name, schema.CodeBadFormat, "must be 24 hexadecimal digits")
 	}
-	return id
+	return id, true
 }

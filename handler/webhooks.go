@@ -77,11 +77,11 @@ func createWebhook(c *call) error {
 			return err
 		}
 	}
-	err = c.h.storage.CreateWebhook(c.ctx(), c.actor(), hook, c.h.limits.Webhooks)
+	err = c.h.storage.CreateWebhook(c.ctx(), c.actor(), hook, c.h.config.Limits.Webhooks)
 	if errors.Is(err, storage.ErrLimitReached) {
 		return invalid(schema.Violation{
 			Path: "/form_id", Code: schema.CodeTooMany,
-			Message: "the form already has " + strconv.Itoa(c.h.limits.Webhooks) + " webhooks",
+			Message: "the form already has " + strconv.Itoa(c.h.config.Limits.Webhooks) + " webhooks",
 		})
 	}
 	if err != nil {

@@ -62,7 +62,7 @@ func (h *Handler) createWorkspace(ctx context.Context, owner storage.ID, name st
 		CreatedAt: now,
 		UpdatedAt: now,
 	}
-	return w, h.storage.CreateWorkspace(ctx, w, h.limits.Workspaces)
+	return w, h.storage.CreateWorkspace(ctx, w, h.config.Limits.Workspaces)
 }
 
 func getWorkspace(c *call) error {

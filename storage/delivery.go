@@ -6,7 +6,7 @@ import (
 )
 
 // Lease is the right to deliver one event to one webhook until it runs out.
-// Token is larger than that of every earlier lease of the same delivery.
+// Token is larger than that of every earlier lease of the same webhook.
 type Lease struct {
 	WebhookID ID
 	EventID   ID
@@ -47,8 +47,10 @@ type Result struct {
 	// is given back and the delivery is due as it was, with the same attempt
 	// number.
 	Attempt *Attempt
-	// Failures and PausedUntil become the webhook's; ignored when Attempt is nil.
-	// Nothing of a webhook is claimed before PausedUntil.
+	// Failures and PausedUntil become the webhook's. They are ignored when Attempt is
+	// nil, and when the lease is from before the webhook got its URL: how the old
+	// destination fared says nothing about the new one. Nothing of a webhook is
+	// claimed before PausedUntil.
 	Failures    int
 	PausedUntil time.Time
 }

@@ -102,9 +102,12 @@ func (r *run) claimed(out claimed) []storage.Delivery {
 	for _, del := range out.deliveries {
 		id := del.Lease.WebhookID
 		brought[id]++
-		if r.destinations[id] == nil {
-			r.destinations[id] = &destinationState{failures: del.Failures}
+		s := r.destinations[id]
+		if s == nil {
+			s = &destinationState{}
+			r.destinations[id] = s
 		}
+		s.aim(del)
 	}
 	for id, s := range r.destinations {
 		s.hungry = out.params.Held[id]+brought[id] >= out.params.PerWebhook

@@ -166,9 +166,11 @@ type run struct {
 
 // destinationState is what a run knows about one webhook.
 type destinationState struct {
+	url         string // where the newest claim of it is sent
+	since       int64  // the first token that was claimed for that url
 	inFlight    int
 	unsaved     int // results not yet written
-	failures    int // in a row, this run's results included
+	failures    int // of that url, in a row, this run's results included
 	pausedUntil time.Time
 	probing     bool // it was broken when it was last claimed
 	hungry      bool // the last claim brought all that it could take: there may be more
@@ -243,6 +245,15 @@ func (r *run) drain() {
 	r.writeLast()
 }
 
+// aim takes note of where a claimed delivery goes. A webhook with a new URL is
+// another destination: it starts with what the store knows of it.
+func (s *destinationState) aim(del storage.Delivery) {
+	if s.url != del.URL && del.Lease.Token > s.since {
+		s.url, s.since = del.URL, del.Lease.Token
+		s.failures, s.pausedUntil, s.probing = del.Failures, time.Time{}, false
+	}
+}
+
 // start posts a delivery that was claimed at the given time, if there is room.
 func (r *run) start(del storage.Delivery, claimed time.Time) {
 	s := r.destinations[del.Lease.WebhookID]
@@ -282,9 +293,11 @@ func (r *run) ended(o outcome) {
 		r.release(o.delivery)
 		return
 	}
-	if o.attempt.Success {
+	switch {
+	case o.delivery.URL != s.url: // of a destination that the webhook no longer has
+	case o.attempt.Success:
 		s.failures, s.pausedUntil, s.probing = 0, time.Time{}, false
-	} else {
+	default:
 		wasBroken := broken(s.failures)
 		s.failures = failuresAfter(s.failures, broken(o.delivery.Failures))
 		if wait := pause(s.failures); wait > 0 {

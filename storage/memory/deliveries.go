@@ -118,7 +118,7 @@ func (s *Store) finish(r storage.Result, keep int) bool {
 		return true
 	}
 	w.record(*r.Attempt, d.event, keep)
-	w.lane.failures, w.lane.pausedUntil = r.Failures, utc(r.PausedUntil)
+	w.lane.fared(r.Lease.Token, r.Failures, utc(r.PausedUntil))
 	if r.Attempt.NextAttemptAt.IsZero() {
 		w.lane.remove(d)
 		return true

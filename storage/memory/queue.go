@@ -88,6 +88,7 @@ type lane struct {
 
 	failures    int
 	pausedUntil time.Time
+	renewed     int64 // the last token that was given out before the URL became what it is
 
 	served uint64 // when it was last served, in turns of the queue
 	queued bool   // stands in the queue
@@ -110,8 +111,18 @@ func (l *lane) remove(d *delivery) {
 // clear ends everything that is pending.
 func (l *lane) clear() { l.pending, l.free, l.leased = nil, nil, nil }
 
-// resume forgets the failures of the destination.
-func (l *lane) resume() { l.failures, l.pausedUntil = 0, time.Time{} }
+// renew forgets the failures of the destination: it is another one now, and
+// results of leases up to the given token are about the old one.
+func (l *lane) renew(token int64) {
+	l.failures, l.pausedUntil, l.renewed = 0, time.Time{}, token
+}
+
+// fared notes how the destination fared in an attempt under a lease.
+func (l *lane) fared(token int64, failures int, pausedUntil time.Time) {
+	if token > l.renewed {
+		l.failures, l.pausedUntil = failures, pausedUntil
+	}
+}
 
 func (l *lane) paused(now time.Time) bool { return now.Before(l.pausedUntil) }
 

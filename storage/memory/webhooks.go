@@ -163,7 +163,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 	}
 	if c.URL != nil && *c.URL != w.rec.URL {
 		w.rec.URL = *c.URL
-		w.lane.resume()
+		w.lane.renew(s.queue.token)
 	}
 	if c.Enabled != nil {
 		w.rec.Enabled = *c.Enabled

@@ -19,6 +19,7 @@ func claimCases() []Case {
 		{"pause", "Nothing of a webhook is claimed before PausedUntil; other webhooks are not affected.", claimPause},
 		{"pause_ends", "A result without a pause ends an earlier one.", claimPauseEnds},
 		{"url_clears_pause", "A new URL clears the webhook's failures and its pause; other changes do not.", claimURLClearsPause},
+		{"url_outlives_old_results", "A result of a lease from before a new URL neither counts as its failure nor pauses it.", claimURLOutlivesOldResults},
 		{"failures", "Failures of the last result come with the next delivery of the webhook.", claimFailures},
 	}
 }
@@ -168,6 +169,25 @@ func claimURLClearsPause(b *bundle) {
 	d := b.claimOne(soon())
 	same(b, d.Failures, 0, "Failures after a new URL")
 	same(b, d.Attempt, 2, "Attempt after a new URL")
+}
+
+func claimURLOutlivesOldResults(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	b.submit(f)
+	old := b.claimOne(soon())
+	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
+	r := retried(old, b.tick(), soon())
+	r.Failures, r.PausedUntil = 10, soon().Add(time.Hour)
+	b.finish(100, r)
+	same(b, len(b.attempts(w.ID)), 1, "attempts: the result itself counts")
+	d := b.claimOne(soon())
+	same(b, d.URL, "https://example.net/elsewhere", "URL")
+	same(b, d.Failures, 0, "Failures of the new URL")
+	next := retried(d, b.tick(), soon())
+	next.Failures, next.PausedUntil = 10, soon().Add(time.Hour)
+	b.finish(100, next)
+	b.claimNone(soon(), "a result of the new URL pauses it")
 }
 
 func claimFailures(b *bundle) {

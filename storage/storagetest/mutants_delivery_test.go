@@ -47,6 +47,8 @@ func deliveryMutants() []mutant {
 			func(s storage.Storage) storage.Storage {
 				return editsFinish{s, func(r *storage.Result) { r.PausedUntil = time.Time{} }}
 			}},
+		{"blames a new URL for the old one", []string{"deliveries/url_outlives_old_results"},
+			func(s storage.Storage) storage.Storage { return blames{s} }},
 		{"forgets failures", []string{"deliveries/failures"},
 			func(s storage.Storage) storage.Storage {
 				return editsFinish{s, func(r *storage.Result) { r.Failures = 0 }}
@@ -343,4 +345,27 @@ func (m *unclaimedOnly) QueueStats(ctx context.Context, now time.Time) (storage.
 	defer m.mu.Unlock()
 	s.Due -= min(s.Due, m.claimed)
 	return s, err
+}
+
+// blames writes the pause of a result to the webhook whatever its URL was.
+type blames struct{ storage.Storage }
+
+func (m blames) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+	fenced, err := m.Storage.FinishDeliveries(ctx, done, keep)
+	for _, r := range done {
+		if err != nil || r.Attempt == nil || r.PausedUntil.IsZero() {
+			continue
+		}
+		// Another lease, taken now, carries the same pause.
+		again, claimErr := m.Storage.ClaimDeliveries(ctx, storage.ClaimParams{Now: r.Attempt.NextAttemptAt, Lease: time.Hour, Max: 1, PerWebhook: 1})
+		if claimErr != nil || len(again) == 0 {
+			continue
+		}
+		late := *r.Attempt
+		late.ID = newID()
+		if _, err := m.Storage.FinishDeliveries(ctx, []storage.Result{{Lease: again[0].Lease, Attempt: &late, Failures: r.Failures, PausedUntil: r.PausedUntil}}, keep); err != nil {
+			return nil, err
+		}
+	}
+	return fenced, err
 }
