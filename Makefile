@@ -9,6 +9,9 @@ GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Modules of their own, so that what only they need stays out of go.mod.
 NESTED := internal/descriptioncheck
 
+# The race detector needs a C compiler. A machine without one still runs the tests.
+RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
+
 FUZZTIME  ?= 60s
 BENCHTIME ?= 1s
 
@@ -19,10 +22,11 @@ BENCHTIME ?= 1s
 # PostgreSQL on a Debian or Ubuntu machine is installed first, as root or with sudo.
 WITH_POSTGRES := $(GO) run ./internal/pgtest/with
 
-## test: everything, with the race detector
+## test: everything, with the race detector and a real PostgreSQL
 test:
 	$(GO) vet ./...
-	$(WITH_POSTGRES) -- $(GO) test -race ./...
+	@if [ -z "$(RACE)" ]; then echo "no C compiler: without the race detector (apt-get install gcc libc6-dev)"; fi
+	$(WITH_POSTGRES) -- $(GO) test $(RACE) ./...
 	set -e; for dir in $(NESTED); do (cd $$dir && $(GO) test ./...); done
 
 ## lint: formatting and static analysis
