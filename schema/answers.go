@@ -1,10 +1,10 @@
 package schema
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -38,9 +38,11 @@ type Answers struct {
 	ByField json.RawMessage
 	// Hidden is an object of strings: the declared hidden fields that were given.
 	Hidden json.RawMessage
-	// Unique is a SHA-256 over the id and the normalised answer of the block that
-	// settings.duplicateField names. nil when there is no such setting, block or
-	// answer.
+	// Unique is a SHA-256 over the id and the answer of the block that
+	// settings.duplicateField names: the ids of what was chosen, so that neither a
+	// choice's new label nor another order of the choices makes it a new answer, and
+	// of everything else the normalised value. nil when there is no such setting,
+	// block or answer.
 	Unique []byte
 }
 
@@ -48,8 +50,8 @@ type Answers struct {
 // reported at once in an *Error whose paths begin with /answers, /host_answers or
 // /hidden and whose Field is the block's id or the hidden field's name.
 //
-// null, "" and [] mean unanswered, everywhere and whether the block is required
-// or not. So does text of white space only. An answer to a block that takes none
+// null, [], "" and text of white space only mean unanswered, to a block of any
+// type and whether it is required or not. An answer to a block that takes none
 // (content, groups) is NOT_ALLOWED, one to an id that the form does not have
 // UNKNOWN_FIELD. An answer to a captcha is accepted and not stored.
 //
@@ -119,7 +121,7 @@ func (f *Form) Check(in AnswerInput) (Answers, error) {
 		}
 		value := w.answer(b, own, &r)
 		if i == f.unique && value != nil {
-			digest = uniqueDigest(b.id, value)
+			digest = uniqueDigest(b, value)
 		}
 	}
 	if known < len(in.Answers) {
@@ -160,10 +162,15 @@ func (f *Form) refuseUnknown(parent string, given map[string]json.RawMessage, fo
 	for i := range f.blocks {
 		blocks[f.blocks[i].id] = true
 	}
+	var unknown []string
 	for id := range given {
 		if !blocks[id] {
-			found.addField(pointer(parent, id), id, CodeUnknownField, "the form has no such block")
+			unknown = append(unknown, id)
 		}
+	}
+	slices.Sort(unknown) // a map has no order, but the same input has the same faults
+	for _, id := range unknown[:min(len(unknown), MaxViolations)] {
+		found.addField(pointer(parent, id), id, CodeUnknownField, "the form has no such block")
 	}
 }
 
@@ -172,29 +179,26 @@ func blank(raw json.RawMessage) bool {
 	if len(raw) == 0 {
 		return true
 	}
-	n, err := parse(raw)
+	n, err := parseAnswer(raw)
 	return err == nil && isBlank(n)
 }
 
+// isBlank reports whether n means unanswered: it is nil or null, text of white
+// space only, or an empty array.
 func isBlank(n *node) bool {
+	if n == nil {
+		return true
+	}
 	switch n.kind {
 	case kindNull:
 		return true
 	case kindString:
-		return n.text == ""
+		return strings.TrimSpace(n.text) == ""
 	case kindArray:
 		return len(n.items) == 0
 	default:
 		return false
 	}
-}
-
-func uniqueDigest(id string, value []byte) []byte {
-	h := sha256.New()
-	h.Write([]byte(id))
-	h.Write([]byte{0}) // no id contains it
-	h.Write(value)
-	return h.Sum(nil)
 }
 
 // report collects what is wrong with one answer.
@@ -213,13 +217,17 @@ func (r *report) add(code, message string) {
 // addAt reports a fault of an item of an array.
 func (r *report) addAt(index int, code, message string) {
 	r.faults++
-	r.found.addField(r.path+"/"+strconv.Itoa(index), r.field, code, message)
+	if !r.found.full() {
+		r.found.addField(r.path+"/"+strconv.Itoa(index), r.field, code, message)
+	}
 }
 
 // addIn reports a fault of a member of an object.
 func (r *report) addIn(name, code, message string) {
 	r.faults++
-	r.found.addField(pointer(r.path, name), r.field, code, message)
+	if !r.found.full() {
+		r.found.addField(pointer(r.path, name), r.field, code, message)
+	}
 }
 
 // full reports that there is no use in looking further at a long list.
@@ -228,7 +236,6 @@ func (r *report) full() bool { return r.faults >= MaxViolations }
 // Messages that more than one rule uses.
 const (
 	messageRequired = "an answer is required"
-	messageNUL      = "must not contain U+0000"
 	messageText     = "must be a string"
 	messageObject   = "must be an object"
 	messageMember   = "must be given"
@@ -270,7 +277,7 @@ func (w *answerWriter) answer(b *compiledBlock, raw json.RawMessage, r *report) 
 	}
 	mark := len(w.list)
 	if len(raw) > 0 {
-		n, err := parse(raw)
+		n, err := parseAnswer(raw)
 		switch {
 		case b.rule == nil:
 			if err != nil || !isBlank(n) {
@@ -314,7 +321,7 @@ func (w *answerWriter) hiddenField(h *compiledHidden, text string, found *violat
 	case hasNUL(text):
 		found.addField(path, h.name, CodeBadFormat, messageNUL)
 	case longerThan(text, maxShortText):
-		found.addField(path, h.name, CodeTooLong, "must have at most 10,000 characters")
+		found.addField(path, h.name, CodeTooLong, tooLong(maxShortText))
 	default:
 		w.list = separate(w.list)
 		w.list = append(w.list, h.head...)

@@ -1,9 +1,6 @@
 package schema
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // maxContactPart is the number of characters of one part of an address.
 const maxContactPart = 1000
@@ -64,11 +61,11 @@ func (t contactRule) check(dst []byte, n *node, r *report) []byte {
 	for i := range t.parts {
 		p := &t.parts[i]
 		given := n.member(p.name)
-		if !isAbsent(given) {
+		if !isBlank(given) {
 			answered = true
 		}
 		switch {
-		case isAbsent(given):
+		case isBlank(given):
 			if p.required {
 				missing = append(missing, p.name)
 			}
@@ -86,11 +83,6 @@ func (t contactRule) check(dst []byte, n *node, r *report) []byte {
 		r.addIn(name, CodeRequired, messageRequired)
 	}
 	return append(dst, '}')
-}
-
-// isAbsent reports whether a member is not given, null or blank.
-func isAbsent(n *node) bool {
-	return n == nil || n.kind == kindNull || n.kind == kindString && strings.TrimSpace(n.text) == ""
 }
 
 func (p *contactPart) check(dst []byte, n *node, r *report) []byte {

@@ -72,7 +72,7 @@ func (t dateRule) check(dst []byte, n *node, r *report) []byte {
 // parse reads a date of the years 1 to 9999, or a time in UTC and whole seconds.
 func (t dateRule) parse(text string) (at time.Time, ok bool) {
 	if t.clock {
-		return parseTime(text)
+		return ParseTime(text)
 	}
 	at, err := time.Parse(time.DateOnly, text)
 	return at, err == nil && at.Year() >= 1

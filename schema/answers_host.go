@@ -3,7 +3,6 @@ package schema
 import (
 	"fmt"
 	"mime"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,7 +40,7 @@ func newHostObject(n *node, r *report, names ...string) (hostObject, bool) {
 // text returns a string member, or fallback when it is absent. A member that is
 // absent without fallback is reported.
 func (o hostObject) text(name, fallback string) string {
-	if !isAbsent(o.n.member(name)) {
+	if !isBlank(o.n.member(name)) {
 		return o.optional(name)
 	}
 	if fallback == "" {
@@ -54,7 +53,7 @@ func (o hostObject) text(name, fallback string) string {
 func (o hostObject) optional(name string) string {
 	n := o.n.member(name)
 	switch {
-	case isAbsent(n):
+	case isBlank(n):
 		return ""
 	case n.kind != kindString:
 		o.r.addIn(name, CodeWrongType, messageText)
@@ -120,19 +119,22 @@ func (t fileRule) size(n *node, r *report) (int64, bool) {
 	return 0, false
 }
 
-// allows compares with the name's extension and with the media type.
+// allows compares with the end of the name and with the media type.
 func (t fileRule) allows(name, mediaType string) bool {
 	if len(t.allowed) == 0 {
 		return true
 	}
-	extension := strings.ToLower(path.Ext(name))
+	name = strings.ToLower(name)
 	if bare, _, err := mime.ParseMediaType(mediaType); err == nil {
 		mediaType = bare
 	}
 	mediaType = strings.ToLower(mediaType)
 	family, _, _ := strings.Cut(mediaType, "/")
 	return slices.ContainsFunc(t.allowed, func(a string) bool {
-		return a == extension || a == mediaType || a == family+"/*" || a == "*/*"
+		if strings.HasPrefix(a, ".") {
+			return strings.HasSuffix(name, a)
+		}
+		return a == mediaType || a == family+"/*" || a == "*/*"
 	})
 }
 
@@ -210,7 +212,7 @@ func (t paymentRule) check(dst []byte, n *node, r *report) []byte {
 func (o hostObject) amount() string {
 	n := o.n.member("amount")
 	switch {
-	case isAbsent(n):
+	case isBlank(n):
 		o.r.addIn("amount", CodeRequired, messageMember)
 		return ""
 	case n.kind != kindString && n.kind != kindNumber:

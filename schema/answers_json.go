@@ -4,7 +4,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 const hexDigits = "0123456789abcdef"
@@ -71,9 +70,4 @@ func formatFloat(num float64) string {
 		return strconv.FormatFloat(num, 'e', -1, 64)
 	}
 	return strconv.FormatFloat(num, 'f', -1, 64)
-}
-
-// longerThan reports whether s has more than limit characters.
-func longerThan(s string, limit int) bool {
-	return len(s) > limit && utf8.RuneCountInString(s) > limit
 }

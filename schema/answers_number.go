@@ -52,12 +52,8 @@ func newScaleRule(p *Properties) numberRule {
 
 func (t numberRule) check(dst []byte, n *node, r *report) []byte {
 	if n.kind == kindString {
-		text := strings.TrimSpace(n.text)
-		if text == "" {
-			return dst
-		}
 		// The same strict grammar: no hexadecimal, no NaN, nothing beyond a float64.
-		inner, err := parse([]byte(text))
+		inner, err := parse([]byte(strings.TrimSpace(n.text)))
 		if err != nil {
 			r.add(CodeWrongType, "must be a number")
 			return dst

@@ -133,7 +133,7 @@ func storedValue(t testing.TB, a Answers) string {
 }
 
 // unanswered are the answers that mean none, for every type.
-var unanswered = []answerCase{{in: `null`}, {in: `""`}, {in: `[]`}, {in: " null "}}
+var unanswered = []answerCase{{in: `null`}, {in: `""`}, {in: `[]`}, {in: " null "}, {in: `" \t\n\u00a0\u2003"`}}
 
 func TestCheckText(t *testing.T) {
 	t.Parallel()
@@ -170,7 +170,7 @@ func TestCheckText(t *testing.T) {
 		checkCases(t, typ, `"properties":{"maxChars":3}`, []answerCase{
 			{in: `"äöü"`, want: `"äöü"`},
 			{in: `"äöüa"`, fault: "/answers/q TOO_LONG"},
-			{in: `"    "`, fault: "/answers/q TOO_LONG"},
+			{in: `"    "`},
 		})
 	}
 	checkCases(t, TypeShortText, `"properties":{"maxChars":0}`, []answerCase{{in: `"abc"`, want: `"abc"`}})
@@ -549,6 +549,16 @@ func TestCheckFiles(t *testing.T) {
 		{in: `[{"id":"f","name":"a.exe","url":"https://files.example/f","mime_type":"application/x-msdownload","size":1}]`, fault: "/host_answers/q/0/mime_type NOT_ALLOWED"},
 		{in: "[" + strings.Repeat(one+",", 100) + one + "]", fault: "/host_answers/q TOO_MANY"},
 	})
+	named := func(name string) string {
+		return `[{"id":"f","name":"` + name + `","url":"https://files.example/f","mime_type":"application/gzip","size":1}]`
+	}
+	checkCases(t, TypeFileUpload, `"properties":{"allowedFiles":[".tar.gz","Md"]}`, []answerCase{
+		{in: named("a.TAR.gz"), want: named("a.TAR.gz")},
+		{in: named("README.md"), want: named("README.md")},
+		{in: named("a.gz"), fault: "/host_answers/q/0/mime_type NOT_ALLOWED"},
+		{in: named("atar.gz"), fault: "/host_answers/q/0/mime_type NOT_ALLOWED"},
+		{in: named("cmd"), fault: "/host_answers/q/0/mime_type NOT_ALLOWED"},
+	})
 	checkCases(t, TypeSignature, `"properties":{"maxFileSize":true}`, append([]answerCase{
 		{in: one, want: one},
 		{in: big, fault: "/host_answers/q/size OUT_OF_RANGE"},
@@ -674,7 +684,7 @@ func TestCheckWholeResponse(t *testing.T) {
 			ByField: json.RawMessage(`{"name":"Ada","age":7,"ok":false,"pay":{"amount":"1","currency":"EUR","status":"paid","gateway":"g"},` +
 				`"last":{"id":"a","label":"A"},` + "\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
 			Hidden: json.RawMessage("{\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
-			Unique: uniqueDigest("name", []byte(`"Ada"`)),
+			Unique: uniqueDigest(&compiledBlock{id: "name", rule: textRule{}}, []byte(`"Ada"`)),
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("answers (-want +got):\n%s", diff)
@@ -749,6 +759,58 @@ func TestCheckUniqueAnswer(t *testing.T) {
 		if none != nil {
 			t.Errorf("got a digest %x where there is none", none)
 		}
+	}
+}
+
+// What a form shows of an answer may change; what was answered does not.
+func TestUniqueAnswersOutliveAChangeOfTheForm(t *testing.T) {
+	t.Parallel()
+	digest := func(t *testing.T, members, raw string) string {
+		t.Helper()
+		f := compileTestForm(t, `[{"id":"q",`+members+`}]`, `{"duplicateField":"q"}`, "")
+		got, err := f.Check(AnswerInput{Answers: raws("q", raw)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Unique) != 32 {
+			t.Fatalf("%s: digest of %d bytes, want 32", raw, len(got.Unique))
+		}
+		return string(got.Unique)
+	}
+	const (
+		choices = `"choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}],"properties":{"otherOption":true,"multiSelection":true}`
+		renamed = `"choices":[{"id":"b","label":"Bee"},{"id":"new"},{"id":"a","label":"Ay"}],"properties":{"otherOption":true,"multiSelection":true}`
+		matrix  = `"matrix_rows":[{"id":"r"},{"id":"s"}],"matrix_columns":[{"id":"x","label":"X"},{"id":"y"}]`
+		turned  = `"matrix_rows":[{"id":"s","label":"S"},{"id":"r"}],"matrix_columns":[{"id":"y"},{"id":"x","label":"Ex"}]`
+		several = `,"properties":{"multiSelection":true}`
+	)
+	for _, test := range []struct {
+		typ, before, after string
+		answers            []string // all different
+	}{
+		{TypeSingleChoice, choices, renamed, []string{`"a"`, `"b"`, `{"other":"a"}`, `{"other":"B"}`}},
+		{TypeDropdown, choices, renamed, []string{`"a"`, `"b"`, `{"other":"a"}`}},
+		{TypePictureChoice, choices, renamed, []string{`["a"]`, `["a","b"]`, `["a",{"other":"b"}]`}},
+		{TypeMultipleChoice, choices, renamed, []string{`"a"`, `["b"]`, `["b","a"]`, `["b",{"other":"a"}]`, `[{"other":"a"}]`}},
+		{TypeRanking, `"choices":[{"id":"a","label":"A"},{"id":"b"}]`, `"choices":[{"id":"b","label":"B"},{"id":"a"}]`, []string{`["a","b"]`, `["b","a"]`}},
+		{TypeMatrix, matrix, turned, []string{`{"r":"x","s":"y"}`, `{"r":"y","s":"x"}`, `{"r":"x"}`}},
+		{TypeMatrix, matrix + several, turned + several, []string{`{"s":["y","x"],"r":"x"}`, `{"r":["x"],"s":"x"}`, `{"r":["y","x"]}`}},
+	} {
+		t.Run(test.typ, func(t *testing.T) {
+			t.Parallel()
+			seen := make(map[string]string)
+			for _, raw := range test.answers {
+				typed := `"type":"` + test.typ + `",`
+				before, after := digest(t, typed+test.before, raw), digest(t, typed+test.after, raw)
+				if before != after {
+					t.Errorf("%s is another answer after a change of labels and order", raw)
+				}
+				if other, there := seen[before]; there {
+					t.Errorf("%s and %s are one answer", raw, other)
+				}
+				seen[before] = raw
+			}
+		})
 	}
 }
 

@@ -1,9 +1,6 @@
 package schema
 
 import (
-	"fmt"
-	"net/url"
-	"strconv"
 	"strings"
 	"unicode"
 )
@@ -34,9 +31,6 @@ func (t textRule) check(dst []byte, n *node, r *report) []byte {
 	if longerThan(n.text, t.max) {
 		r.add(CodeTooLong, tooLong(t.max))
 	}
-	if strings.TrimSpace(n.text) == "" {
-		return dst
-	}
 	if t.oneLine && strings.ContainsAny(n.text, lineBreaks) {
 		r.add(CodeBadFormat, "must be one line")
 	}
@@ -46,19 +40,14 @@ func (t textRule) check(dst []byte, n *node, r *report) []byte {
 	return appendQuoted(dst, n.text)
 }
 
-func tooLong(limit int) string {
-	return fmt.Sprintf("must have at most %d characters", limit)
-}
-
-// trimmed returns the text of an answer without white space around it. ok is
-// false when there is none, because it is no string, which is reported, or blank.
+// trimmed returns the text of an answer without white space around it. What is no
+// string is reported.
 func trimmed(n *node, r *report) (text string, ok bool) {
 	if n.kind != kindString {
 		r.add(CodeWrongType, messageText)
 		return "", false
 	}
-	text = strings.TrimSpace(n.text)
-	return text, text != ""
+	return strings.TrimSpace(n.text), true
 }
 
 // givenRule keeps a short text as it was given: phone and country.
@@ -198,23 +187,4 @@ func normalWebsite(text string) (string, bool) {
 	}
 	host, _, _ := strings.Cut(rest, "/")
 	return address, hasScheme || strings.Contains(host, ".")
-}
-
-// isWebURL reports whether address is an absolute http or https URL without
-// credentials that every reader takes for the same one.
-func isWebURL(address string) bool {
-	if strings.ContainsFunc(address, func(c rune) bool {
-		return unicode.IsSpace(c) || unicode.IsControl(c) || c == '\\' || c == '"' || c == '<' || c == '>'
-	}) {
-		return false
-	}
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.Hostname() == "" {
-		return false
-	}
-	if port := u.Port(); port != "" {
-		number, err := strconv.ParseUint(port, 10, 16)
-		return err == nil && number > 0
-	}
-	return true
 }

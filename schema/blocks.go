@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 )
 
 // Blocks is the ordered collection of a form's top-level blocks, with their raw
@@ -18,17 +17,13 @@ type Blocks struct {
 	sent int   // index of the one block that the request carried; -1: all of them
 }
 
-// unbounded is for what has passed the bounds of a body before: types that were
-// filled in may have taken it beyond them.
-const unbounded = math.MaxInt
-
 // StoredBlocks reads what [Blocks.Raw] made; empty or nil is no block. No rule is
 // applied. It is an error when raw is no JSON or no array of blocks.
 func StoredBlocks(raw json.RawMessage) (*Blocks, error) {
 	if len(raw) == 0 {
 		raw = json.RawMessage("[]")
 	}
-	list, err := parseUpTo(raw, unbounded)
+	list, err := parseStored(raw)
 	if err != nil {
 		return nil, fmt.Errorf("schema: stored blocks: %w", err)
 	}
@@ -87,7 +82,7 @@ func ofItems(items []json.RawMessage, sent int) *Blocks {
 
 // reread parses bytes that were made out of parsed ones, so it cannot fail.
 func reread(raw []byte, sent int) *Blocks {
-	list, err := parseUpTo(raw, unbounded)
+	list, err := parseStored(raw)
 	if err != nil {
 		panic(fmt.Sprintf("schema: edited blocks are no JSON: %v", err))
 	}
@@ -155,15 +150,6 @@ func (b *Blocks) ids() map[string]*node {
 		}
 	})
 	return ids
-}
-
-// MissingTypes reports whether some block, at any level, has no type.
-func (b *Blocks) MissingTypes() bool {
-	missing := false
-	eachBlock(b.list.items, func(block *node) {
-		missing = missing || block.member("type") == nil
-	})
-	return missing
 }
 
 // WithTypesFrom returns b with a type for every block that has none: that of the
@@ -237,7 +223,7 @@ func CheckHiddenNames(blocks *Blocks, hidden json.RawMessage, blocksPath, hidden
 	if len(bytes.TrimSpace(hidden)) == 0 {
 		return nil
 	}
-	list, err := parseUpTo(hidden, unbounded)
+	list, err := parseStored(hidden)
 	if err != nil {
 		return fmt.Errorf("schema: hidden fields: %w", err)
 	}
@@ -276,7 +262,7 @@ func (c *check) listNames(list *node, names map[string]struct{}, at *place) {
 func (c *check) blockNames(block *node, names map[string]struct{}, at *place) {
 	if id := block.member("id"); id != nil {
 		if _, taken := names[id.text]; taken {
-			c.found.add(at.pointerTo("id"), CodeDuplicate, "must differ from the names of the hidden fields")
+			c.addIn(at, "id", CodeDuplicate, "must differ from the names of the hidden fields")
 		}
 	}
 	if children := block.member("children"); children != nil {

@@ -90,23 +90,16 @@ func TestTypesAreFilledIn(t *testing.T) {
 	sent := stored(t, `[{"label":"l","id":"a","n":1.0},{"id":"b","type":"date"},
  {"id":"c","children":[{"id":"d"},{"id":"e\"","choices":[]}]},{"id":"f","choices":[],"properties":{"multiSelection":true}},
  {"id":"g","matrix_rows":[]},{"id":"h","choices":[],"matrix_rows":[],"children":[],"properties":{"multiSelection":false}}]`)
-	if !sent.MissingTypes() {
-		t.Error("no type is missing")
-	}
 	filled := sent.WithTypesFrom(stored(t, `[{"id":"x","children":[{"id":"a","type":"email"}]},{"id":"b","type":"time"},{"id":"d","type":"phone"},{"id":"g"}]`))
 	wantRaw(t, filled, `[{"label":"l","id":"a","type":"email","n":1.0},{"id":"b","type":"date"},
  {"id":"c","type":"group","children":[{"id":"d","type":"phone"},{"id":"e\"","type":"single_choice","choices":[]}]},{"id":"f","type":"multiple_choice","choices":[],"properties":{"multiSelection":true}},
  {"id":"g","type":"matrix","matrix_rows":[]},{"id":"h","type":"single_choice","choices":[],"matrix_rows":[],"children":[],"properties":{"multiSelection":false}}]`)
-	if filled.MissingTypes() {
-		t.Error("a type is missing still")
-	}
 	if again := filled.WithTypesFrom(nil); again != filled {
 		t.Error("nothing was missing, yet there is another value")
 	}
 	wantRaw(t, stored(t, `[{"id":"a"}]`).WithTypesFrom(nil), `[{"id":"a","type":"short_text"}]`)
-	if !stored(t, `[{"id":"a","type":"group","children":[{"id":"b"}]}]`).MissingTypes() {
-		t.Error("a missing type inside a group is not seen")
-	}
+	wantRaw(t, stored(t, `[{"id":"a","type":"group","children":[{"id":"b"}]}]`).WithTypesFrom(nil),
+		`[{"id":"a","type":"group","children":[{"id":"b","type":"short_text"}]}]`)
 }
 
 func TestWithout(t *testing.T) {
@@ -223,7 +216,7 @@ func TestApply(t *testing.T) {
 		"arrays are replaced, new members last": {`{"properties":{"limit":3},"choices":[{"id":"2"},{"id":"3"}],"required":true}`, `{"id":"b","type":"number","label":"B","properties":{"min":1.0,"max":2,"rule":{"x":{"y":1,"z":2}},"limit":3},"choices":[{"id":"2"},{"id":"3"}],"required":true}`},
 		"times are normalised":                  {`{"properties":{"rule":null,"afterDate":"2026-01-01T02:00:00+02:00"}}`, `{"id":"b","type":"number","label":"B","properties":{"min":1.0,"max":2,"afterDate":"2026-01-01T00:00:00Z"},"choices":[{"id":"1"}]}`},
 		"the same id is no change":              {`{"id":"b","properties":null,"choices":null}`, `{"id":"b","type":"number","label":"B"}`},
-		"a null type is inferred anew":          {`{"type":null,"properties":null,"label":null}`, `{"id":"b","type":"single_choice","choices":[{"id":"1"}]}`},
+		"a null type leaves the stored one":     {`{"type":null,"properties":null,"label":null}`, `{"id":"b","type":"number","choices":[{"id":"1"}]}`},
 		"nested blocks get types":               {`{"properties":null,"choices":null,"children":[{"id":"x"}]}`, `{"id":"b","type":"number","label":"B","children":[{"id":"x","type":"short_text"}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -347,7 +340,7 @@ func TestWritesAndBlocksAreSafeForConcurrentUse(t *testing.T) {
 			if _, _, err := w.Apply(form.Blocks, "q3", p); err != nil {
 				t.Error(err)
 			}
-			if form.Blocks.MissingTypes() || len(form.Blocks.Items()) != 50 {
+			if len(form.Blocks.Items()) != 50 {
 				t.Error("the shared blocks changed")
 			}
 		})

@@ -41,7 +41,7 @@ type rule interface {
 	// check appends what is stored for the answer n to dst and returns the longer
 	// slice. What is wrong it reports to r; then the appended bytes do not matter.
 	// Appending and reporting nothing means that the block is unanswered. n is
-	// never null, "" or [].
+	// never blank.
 	check(dst []byte, n *node, r *report) []byte
 
 	// sample returns a made-up answer as a respondent, or the host, might send it.

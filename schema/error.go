@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,7 +31,8 @@ const MaxViolations = 50
 type Violation struct {
 	// Path is a JSON Pointer into the body, "" for the body itself. For what does
 	// not stand in a body it is the place and the name: "query:limit",
-	// "path:blockId".
+	// "path:blockId". What stands very deep in a body, below long names, has the
+	// pointer of a value around it, so that an answer to a small body stays small.
 	Path string `json:"path"`
 	// Field is the id of the block that an answer belongs to. Empty for requests.
 	Field string `json:"field,omitempty"`
@@ -41,8 +43,9 @@ type Violation struct {
 }
 
 // Error says that a body, parameter or response breaks rules: status 422. It
-// carries every violation that was found, sorted by path and then code, cut to
-// the first [MaxViolations].
+// carries what was found, sorted by path and then code, cut to the first
+// [MaxViolations]. Of input with many hundred faults, those count that were found
+// first.
 type Error struct {
 	Violations []Violation
 }
@@ -64,6 +67,28 @@ func (e *Error) Error() string {
 	return text
 }
 
+// Join makes one *[Error] of several, sorted and cut as any: for checks of one
+// request that are made in different places. nil is skipped; nil is returned when
+// nothing else is given. Any other error is no list of faults and wins: the first
+// of them is returned as it is.
+func Join(errs ...error) error {
+	var all []Violation
+	for _, err := range errs {
+		var e *Error
+		switch {
+		case err == nil:
+		case errors.As(err, &e):
+			all = append(all, e.Violations...)
+		default:
+			return err
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return &Error{Violations: firstOf(all)}
+}
+
 // SyntaxError says that a body is no acceptable JSON: status 400.
 type SyntaxError struct {
 	Offset int    // bytes before the fault
@@ -75,8 +100,10 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("schema: malformed JSON at offset %d: %s", e.Offset, e.Reason)
 }
 
-// collectLimit bounds what a collector holds before it sorts and cuts, so that a
-// hostile body with 100,000 faults costs no more memory than a small one.
+// collectLimit is the number of faults after which the search for more ends. It
+// is more than an [Error] carries, so that the first by path are among them
+// whenever a body has not many more; and it is bounded, so that a hostile body
+// with 100,000 faults costs no more than a small one.
 const collectLimit = 16 * MaxViolations
 
 // violations collects what is wrong. The zero value is ready.
@@ -84,32 +111,17 @@ type violations struct {
 	list []Violation
 }
 
+// full reports that nothing more is taken, so that there is no use in looking
+// further, or in making a path.
+func (v *violations) full() bool { return len(v.list) >= collectLimit }
+
 func (v *violations) add(path, code, message string) {
 	v.addField(path, "", code, message)
 }
 
 func (v *violations) addField(path, field, code, message string) {
-	v.list = append(v.list, Violation{Path: path, Field: field, Code: code, Message: message})
-	if len(v.list) >= collectLimit {
-		v.cut()
-	}
-}
-
-// cut sorts, drops repetitions of the same code at the same place and keeps the
-// first MaxViolations.
-func (v *violations) cut() {
-	slices.SortStableFunc(v.list, func(a, b Violation) int {
-		return cmp.Or(
-			strings.Compare(a.Path, b.Path),
-			strings.Compare(a.Code, b.Code),
-			strings.Compare(a.Field, b.Field),
-		)
-	})
-	v.list = slices.CompactFunc(v.list, func(a, b Violation) bool {
-		return a.Path == b.Path && a.Code == b.Code && a.Field == b.Field
-	})
-	if len(v.list) > MaxViolations {
-		v.list = v.list[:MaxViolations]
+	if !v.full() {
+		v.list = append(v.list, Violation{Path: path, Field: field, Code: code, Message: message})
 	}
 }
 
@@ -118,15 +130,23 @@ func (v *violations) err() error {
 	if len(v.list) == 0 {
 		return nil
 	}
-	v.cut()
-	return &Error{Violations: slices.Clone(v.list)}
+	return &Error{Violations: firstOf(v.list)}
 }
 
-// pointer appends one token to a JSON Pointer.
-func pointer(parent, token string) string {
-	if strings.ContainsAny(token, "~/") {
-		token = strings.ReplaceAll(token, "~", "~0")
-		token = strings.ReplaceAll(token, "/", "~1")
-	}
-	return parent + "/" + token
+// firstOf sorts a copy of list, drops repetitions of the same code at the same
+// place and keeps the first MaxViolations.
+func firstOf(list []Violation) []Violation {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b Violation) int {
+		return cmp.Or(
+			strings.Compare(a.Path, b.Path),
+			strings.Compare(a.Code, b.Code),
+			strings.Compare(a.Field, b.Field),
+		)
+	})
+	list = slices.CompactFunc(list, func(a, b Violation) bool {
+		return a.Path == b.Path && a.Code == b.Code && a.Field == b.Field
+	})
+	// A copy again: what is cut off would be kept in memory otherwise.
+	return slices.Clone(list[:min(len(list), MaxViolations)])
 }

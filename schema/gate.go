@@ -24,7 +24,7 @@ func gateOf(settings *node) Gate {
 		g.Closed = n.truth
 	}
 	if n := settings.member("closeAt"); n != nil {
-		g.CloseAt, _ = parseTime(n.text)
+		g.CloseAt, _ = ParseTime(n.text)
 	}
 	if n := settings.member("responseLimit"); n != nil {
 		g.ResponseLimit = max(int64(n.num), 0)

@@ -1,5 +1,7 @@
 package schema
 
+import "cmp"
+
 // Limits bounds the definition of a form and the answers to it. A host can change
 // them, so they are no keywords of the description. What goes beyond one is a
 // violation (422). A zero field means its default.
@@ -15,20 +17,12 @@ type Limits struct {
 
 // WithDefaults returns l with every zero field replaced by its default.
 func (l Limits) WithDefaults() Limits {
-	orInt := func(n, fallback int) int {
-		if n == 0 {
-			return fallback
-		}
-		return n
-	}
-	l.Blocks = orInt(l.Blocks, 500)
-	l.AllBlocks = orInt(l.AllBlocks, 2000)
-	l.Nesting = orInt(l.Nesting, 8)
-	l.Choices = orInt(l.Choices, 500)
-	l.CustomCSS = orInt(l.CustomCSS, 100_000)
-	l.Text = orInt(l.Text, 5000)
-	if l.FileSize == 0 {
-		l.FileSize = 10 << 20
-	}
+	l.Blocks = cmp.Or(l.Blocks, 500)
+	l.AllBlocks = cmp.Or(l.AllBlocks, 2000)
+	l.Nesting = cmp.Or(l.Nesting, 8)
+	l.Choices = cmp.Or(l.Choices, 500)
+	l.CustomCSS = cmp.Or(l.CustomCSS, 100_000)
+	l.Text = cmp.Or(l.Text, 5000)
+	l.FileSize = cmp.Or(l.FileSize, 10<<20)
 	return l
 }

@@ -2,11 +2,10 @@ package schema
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 )
 
@@ -32,66 +31,26 @@ func OpenAPI() []byte {
 // differs from [OpenAPI] in two places and keeps everything else, the order of
 // members included:
 //
-//   - The only server is baseURL without slashes at its end: an absolute http or
-//     https URL, or a bare path such as "/api". Empty means that the service does
-//     not know its address; the server is then "/".
-//   - The /v1 of every path becomes basePath, which begins with a slash. Both ""
-//     and "/" mean that the service has baseURL to itself.
+//   - The only server is baseURL without a slash at its end. Empty means that the
+//     service does not know its address; the server is then "/".
+//   - The /v1 of every path becomes basePath. Both "" and "/" mean that the service
+//     has baseURL to itself.
 //
-// An error means that an argument cannot stand in a description: one of another
-// form, a base URL with a user name, password, query or fragment, or either one
-// with braces, which OpenAPI reads as variables. Call it once for a service
+// An error is one of [CheckBaseURL] or [CheckBasePath]. Call it once for a service
 // rather than once for a request: it reads the whole description each time.
 func Describe(baseURL, basePath string) ([]byte, error) {
-	server, err := serverURL(baseURL)
-	if err != nil {
-		return nil, fmt.Errorf("schema: base URL: %w", err)
+	if err := CheckBaseURL(baseURL); err != nil {
+		return nil, err
 	}
-	prefix, err := pathPrefix(basePath)
-	if err != nil {
-		return nil, fmt.Errorf("schema: base path: %w", err)
+	if err := CheckBasePath(basePath); err != nil {
+		return nil, err
 	}
-	described, err := describe(embedded, server, prefix)
+	server := cmp.Or(strings.TrimSuffix(baseURL, "/"), "/")
+	described, err := describe(embedded, server, strings.TrimSuffix(basePath, "/"))
 	if err != nil {
 		return nil, fmt.Errorf("schema: embedded description: %w", err)
 	}
 	return described, nil
-}
-
-// serverURL checks a base URL and returns it in the form in which it stands in
-// the description. Errors do not repeat it: it may hold a password.
-func serverURL(base string) (string, error) {
-	base = strings.TrimRight(base, "/")
-	if base == "" {
-		return "/", nil
-	}
-	if strings.ContainsAny(base, "{}?# ") {
-		return "", errors.New("has a brace, query, fragment or space")
-	}
-	u, err := url.Parse(base)
-	switch {
-	case err != nil:
-		return "", errors.New("is not a URL")
-	case u.User != nil:
-		return "", errors.New("has a user name or password")
-	case u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https"):
-		return base, nil
-	case u.Host == "" && u.Scheme == "" && strings.HasPrefix(base, "/"):
-		return base, nil
-	}
-	return "", errors.New("is neither an absolute http or https URL nor a path that begins with a slash")
-}
-
-// pathPrefix checks a base path and returns what the paths below it begin with.
-func pathPrefix(base string) (string, error) {
-	if base == "" || base == "/" {
-		return "", nil
-	}
-	u, err := url.Parse(base)
-	if err != nil || u.Host != "" || base[0] != '/' || strings.Contains(base, "//") || strings.ContainsAny(base, "{}?# ") {
-		return "", fmt.Errorf("%q is not a plain path that begins with a slash", base)
-	}
-	return strings.TrimSuffix(base, "/"), nil
 }
 
 // describe copies doc with another server and another prefix of its paths. It

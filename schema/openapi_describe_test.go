@@ -2,6 +2,7 @@ package schema_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -21,10 +22,14 @@ func TestDescribeFillsInServerAndPaths(t *testing.T) {
 		{"https://example.com/forms", "/", "https://example.com/forms", ""},
 		{"https://[2001:db8::1]:8443", "/v1", "https://[2001:db8::1]:8443", "/v1"},
 		{"/api", "/v2", "/api", "/v2"},
-		{"/a&b<c>", "/d&e", "/a&b<c>", "/d&e"},
+		{"/api/", "/%7Bx%7D/v2", "/api", "/%7Bx%7D/v2"},
+		{"/a&b", "/d&e", "/a&b", "/d&e"},
 	} {
 		t.Run(c.base+" and "+c.path, func(t *testing.T) {
 			t.Parallel()
+			if err := cmp.Or(schema.CheckBaseURL(c.base), schema.CheckBasePath(c.path)); err != nil {
+				t.Fatal(err)
+			}
 			got, err := schema.Describe(c.base, c.path)
 			if err != nil {
 				t.Fatal(err)
@@ -88,6 +93,16 @@ func TestDescribeRefusesWhatCannotStandInADescription(t *testing.T) {
 		{"a base URL with a variable", "https://{tenant}.example.com", "/v1"},
 		{"a base URL with a space", "https://api.example.com/a b", "/v1"},
 		{"a base URL with a control character", "https://api.example.com/\n", "/v1"},
+		{"a base URL with a bare question mark", "https://api.example.com/a?", "/v1"},
+		{"a base URL with two slashes at its end", "https://api.example.com//", "/v1"},
+		{"a base URL with a step in its path", "https://api.example.com/a/../b", "/v1"},
+		{"a base URL with a path to be escaped", "https://api.example.com/é", "/v1"},
+		{"a base URL with a host to be escaped", "https://ápi.example.com", "/v1"},
+		{"a base URL with a quote", `https://api.example.com/"`, "/v1"},
+		{"a base URL with a bad port", "https://api.example.com:65536", "/v1"},
+		{"a base path with a step", "", "/a/./b"},
+		{"a base path with a character to be escaped", "", "/é"},
+		{"a base path of slashes", "", "//"},
 		{"a base path without a slash", "", "v1"},
 		{"a base path that is a URL", "", "https://api.example.com/v1"},
 		{"a base path with a host", "", "//api.example.com/v1"},
@@ -107,6 +122,10 @@ func TestDescribeRefusesWhatCannotStandInADescription(t *testing.T) {
 			}
 			if strings.Contains(err.Error(), "geheim") {
 				t.Errorf("the error tells the password: %v", err)
+			}
+			urlErr, pathErr := schema.CheckBaseURL(c.base), schema.CheckBasePath(c.path)
+			if strings.HasPrefix(c.name, "a base URL") != (urlErr != nil) || strings.HasPrefix(c.name, "a base path") != (pathErr != nil) {
+				t.Errorf("checked one by one: %v and %v", urlErr, pathErr)
 			}
 		})
 	}

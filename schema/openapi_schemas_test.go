@@ -60,7 +60,7 @@ func TestSchemasTellRightFromWrong(t *testing.T) {
 		"BlockWrite": {
 			[]string{`{"id":"a"}`, `{"id":` + long(200) + `}`, `{"id":"a","children":[{"id":"b"}]}`, `{"id":"a","choices":[{"id":"c","image":[1]}]}`,
 				property(`"maxChars":9007199254740991,"limit":-9007199254740991`), property(`"disabledDays":127`), property(`"rule":{"a":[]},"image":{"b":1}`), property(`"legalType":1.0`), property(`"min":1.5`)},
-			[]string{`{}`, `{"id":""}`, `{"id":1}`, `{"id":` + long(201) + `}`, `{"id":"a","type":"poem"}`, `{"id":"a","label":null}`, `{"id":"a","children":[{"id":"b","other":1}]}`, `{"id":"a","choices":[{"ID":"c"}]}`,
+			[]string{`{}`, `{"id":""}`, `{"id":1}`, `{"id":` + long(201) + `}`, `{"id":"a","type":"poem"}`, `{"id":"a","label":null}`, `{"id":"a","children":[{"id":"b","other":1}]}`, `{"id":"a","choices":[{"id":"c","ID":"c"}]}`, `{"id":"a","choices":[{"label":"c"}]}`, `{"id":"a","matrix_rows":[{"id":""}]}`, `{"id":"a","matrix_columns":[{}]}`,
 				property(`"maxChars":9007199254740992`), property(`"maxChars":1.5`), property(`"disabledDays":128`), property(`"disabledDays":-1`), property(`"legalType":2`), property(`"rule":[]`), property(`"icon":"moon"`), property(`"other":1`), property(`"beforeDate":"soon"`), property(`"addressOrContact":{"fax":{}}`)},
 		},
 		"BlockUpdate":   {[]string{`{"block":{"label":null}}`, `{"block":{"id":"a","type":null,"properties":{"min":null}}}`, `{"block":{"properties":null}}`}, []string{`{}`, `{"block":{}}`, `{"block":null}`, `{"block":{"id":null}}`, `{"block":{"other":1}}`, `{"block":{"label":1}}`}},
@@ -72,7 +72,7 @@ func TestSchemasTellRightFromWrong(t *testing.T) {
 		"CurrentUser": {[]string{me}, []string{without(me, `,"email":""`), strings.Replace(me, "forms:read", "forms:all", 1), strings.Replace(me, `["forms:read"]`, `null`, 1)}},
 		"Workspace":   {[]string{ws(long(120))}, []string{ws(long(121)), ws(`""`), without(ws(`"n"`), `"public_id":"k3VqTz81LmNc",`), strings.Replace(ws(`"n"`), "k3V", "-3V", 1)}},
 		"Form":        {[]string{form}, []string{without(form, `,"is_closed":false`), without(form, `,"hidden_fields":[]`), without(form, `"blocks":[],`), strings.Replace(form, `"draft"`, `"trashed"`, 1), strings.Replace(form, `"name":"n"`, `"name":"n","revision":1`, 1)}},
-		"Block":       {[]string{`{"id":"a","type":"group","children":[{"id":"b","type":"nps"}]}`}, []string{`{"id":"a"}`, `{"type":"nps"}`, `{"id":"a","type":"group","children":[{"id":"b"}]}`, `{"id":"a","type":"nps","label":null}`}},
+		"Block":       {[]string{`{"id":"a","type":"group","children":[{"id":"b","type":"nps"}]}`, `{"id":"a","type":"nps","choices":[{},{"id":""}]}`}, []string{`{"id":"a"}`, `{"type":"nps"}`, `{"id":"a","type":"group","children":[{"id":"b"}]}`, `{"id":"a","type":"nps","label":null}`}},
 		"Delivery":    {[]string{delivery}, []string{without(delivery, `,"submission_id":null`), strings.Replace(delivery, `"network"`, `"dns"`, 1), strings.Replace(delivery, `"attempt":1`, `"attempt":0`, 1), strings.Replace(delivery, `"status":0`, `"status":0,"url":"https://example.com"`, 1)}},
 
 		"Answer": {

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"math"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -12,8 +13,9 @@ import (
 const (
 	maxDepth    = 64
 	maxNodes    = 100_000
-	maxNumber   = 64  // characters of a number literal
-	maxExponent = 400 // float64 needs 324; beyond that only zero would fit
+	maxName     = 1000 // bytes of a member name
+	maxNumber   = 64   // characters of a number literal
+	maxExponent = 400  // float64 needs 324; beyond that only zero would fit
 )
 
 type kind uint8
@@ -82,12 +84,28 @@ func (n *node) value() any {
 // share one copy of the body: whoever keeps one longer than the request clones
 // it.
 func parse(raw []byte) (*node, error) {
-	return parseUpTo(raw, maxNodes)
+	return parseWithin(raw, maxNodes, maxName)
 }
 
-// parseUpTo is parse with another bound of values.
-func parseUpTo(raw []byte, nodes int) (*node, error) {
-	p := parser{raw: raw, maxNodes: nodes}
+// unbounded is a bound that nothing reaches.
+const unbounded = math.MaxInt
+
+// parseAnswer is parse for an answer. It may name the rows of a matrix, and their
+// ids have no bound of their own.
+func parseAnswer(raw []byte) (*node, error) {
+	return parseWithin(raw, maxNodes, unbounded)
+}
+
+// parseStored is parse for what has passed the bounds of a body before. Merging,
+// and types that were filled in, may have taken it beyond them since.
+func parseStored(raw []byte) (*node, error) {
+	return parseWithin(raw, unbounded, unbounded)
+}
+
+// parseWithin is parse with other bounds of the number of values and of the bytes
+// of a member name.
+func parseWithin(raw []byte, nodes, name int) (*node, error) {
+	p := parser{raw: raw, maxNodes: nodes, maxName: name}
 	root, ok := p.document()
 	if !ok {
 		return nil, p.err
@@ -101,7 +119,9 @@ type parser struct {
 	pos  int
 	err  *SyntaxError
 
-	nodes, maxNodes int
+	nodes             int // values that were begun
+	maxNodes, maxName int
+
 	// Children are gathered on these stacks, then moved to exact slices cut from
 	// the slabs: one allocation for many small objects.
 	nodeStack []node
@@ -294,8 +314,12 @@ func (p *parser) name() (name string, nul, ok bool) {
 	if p.next() != '"' {
 		return "", false, p.fail(p.pos, "a member name is expected")
 	}
+	at := p.pos
 	if name, nul, ok = p.string(); !ok {
 		return "", false, false
+	}
+	if len(name) > p.maxName {
+		return "", false, p.fail(at, "a member name of more than 1,000 bytes")
 	}
 	p.space()
 	if p.next() != ':' {

@@ -1,11 +1,9 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"slices"
@@ -48,13 +46,6 @@ var commonStatuses = []int{
 	http.StatusServiceUnavailable,
 }
 
-// documentURL names the description inside the schema compiler. Nothing is ever
-// loaded from it.
-const documentURL = "formsvc:///responses.json"
-
-// descriptionPrefix is what the paths of the description begin with.
-const descriptionPrefix = "/v1"
-
 // NewResponses reads the description and compiles the schema of every response
 // in it. An error means that the description itself is at fault.
 func NewResponses() (*Responses, error) {
@@ -62,13 +53,13 @@ func NewResponses() (*Responses, error) {
 }
 
 func newResponses(document []byte) (*Responses, error) {
-	d, err := newDescription(document)
+	d, err := readDescription(document)
 	if err != nil {
 		return nil, err
 	}
-	problem, err := d.compiler.Compile(documentURL + "#/components/schemas/Error")
+	problem, err := d.component("Error")
 	if err != nil {
-		return nil, fmt.Errorf("schema: the schema of errors: %w", err)
+		return nil, err
 	}
 	r := &Responses{unrouted: describedResponse{headers: []string{"X-Request-Id"}, body: problem}}
 	paths, _ := d.root["paths"].(map[string]any)
@@ -81,7 +72,7 @@ func newResponses(document []byte) (*Responses, error) {
 			}
 			o := describedOperation{
 				method:    strings.ToUpper(method),
-				segments:  segments(strings.TrimPrefix(path, descriptionPrefix)),
+				segments:  segments(strings.TrimPrefix(path, documentPrefix)),
 				responses: make(map[string]describedResponse),
 			}
 			answers, _ := operation["responses"].(map[string]any)
@@ -226,29 +217,6 @@ func matches(template, path []string) bool {
 	return true
 }
 
-// description is the document together with the compiler that finds schemas in
-// it by JSON pointer.
-type description struct {
-	root     map[string]any
-	compiler *jsonschema.Compiler
-}
-
-func newDescription(document []byte) (*description, error) {
-	d := &description{compiler: jsonschema.NewCompiler()}
-	if err := json.Unmarshal(document, &d.root); err != nil {
-		return nil, fmt.Errorf("schema: the description is not a JSON object: %w", err)
-	}
-	d.compiler.Draft = jsonschema.Draft2020
-	d.compiler.AssertFormat = true
-	d.compiler.LoadURL = func(url string) (io.ReadCloser, error) {
-		return nil, fmt.Errorf("schema: %s is not part of the description", url)
-	}
-	if err := d.compiler.AddResource(documentURL, bytes.NewReader(document)); err != nil {
-		return nil, fmt.Errorf("schema: reading the description: %w", err)
-	}
-	return d, nil
-}
-
 // response reads the response object at a JSON pointer.
 func (d *description) response(at string) (describedResponse, error) {
 	object, at, err := d.follow(at)
@@ -274,32 +242,6 @@ func (d *description) response(at string) (describedResponse, error) {
 	if _, ok := content["application/json"]; !ok {
 		return describedResponse{}, errors.New("its content is not application/json")
 	}
-	out.body, err = d.compiler.Compile(documentURL + "#" + pointer(at+"/content", "application/json") + "/schema")
+	out.body, err = d.compile(pointer(at+"/content", "application/json") + "/schema")
 	return out, err
-}
-
-// follow returns the object at a JSON pointer, references resolved, and the
-// pointer at which it really stands.
-func (d *description) follow(at string) (map[string]any, string, error) {
-	for range 8 {
-		var value any = d.root
-		for token := range strings.SplitSeq(strings.TrimPrefix(at, "/"), "/") {
-			object, _ := value.(map[string]any)
-			value = object[unescapePointer(token)]
-		}
-		object, ok := value.(map[string]any)
-		if !ok {
-			return nil, "", fmt.Errorf("there is no object at %s", at)
-		}
-		ref, ok := object["$ref"].(string)
-		if !ok {
-			return object, at, nil
-		}
-		at = strings.TrimPrefix(ref, "#")
-	}
-	return nil, "", fmt.Errorf("the references at %s do not end", at)
-}
-
-func unescapePointer(token string) string {
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 }

@@ -1,10 +1,5 @@
 package schema
 
-import (
-	"strconv"
-	"unicode/utf8"
-)
-
 // blockRules checks what no schema keyword says about the blocks of one form. It
 // looks at what is well-typed and leaves the rest to the walk, so that the faults
 // of both are reported together.
@@ -42,9 +37,9 @@ func (r *blockRules) top(list *node, at *place) {
 // counts holds the number of blocks against the limits, when all are known.
 func (r *blockRules) counts(top int, at *place) {
 	if top > r.limits.Blocks {
-		r.found.add(at.String(), CodeTooMany, "a form has at most "+count(r.limits.Blocks, "block")+" at the top level")
+		r.add(at, CodeTooMany, "a form has at most "+count(r.limits.Blocks, "block")+" at the top level")
 	} else if r.total > r.limits.AllBlocks {
-		r.found.add(at.String(), CodeTooMany, "a form has at most "+count(r.limits.AllBlocks, "block")+", nested ones included")
+		r.add(at, CodeTooMany, "a form has at most "+count(r.limits.AllBlocks, "block")+", nested ones included")
 	}
 }
 
@@ -52,13 +47,26 @@ func (r *blockRules) list(list *node, at *place, level int) {
 	if list.kind != kindArray {
 		return
 	}
-	if level == r.limits.Nesting+1 && len(list.items) > 0 {
-		r.found.add(at.String(), CodeTooMany, "blocks are nested at most "+count(r.limits.Nesting, "level")+" deep")
+	if level > r.limits.Nesting && len(list.items) > 0 {
+		if r.found.full() {
+			return
+		}
+		r.add(at, CodeTooMany, "blocks are nested at most "+count(r.limits.Nesting, "level")+" deep")
+		r.passBy(list)
+		return
 	}
 	for i := range list.items {
 		here := at.item(i)
 		r.block(&list.items[i], &here, level)
 	}
+}
+
+// passBy tells the walk that what is inside of a list does not matter.
+func (r *blockRules) passBy(list *node) {
+	if r.skip == nil {
+		r.skip = make(map[*node]struct{})
+	}
+	r.skip[list] = struct{}{}
 }
 
 func (r *blockRules) block(block *node, at *place, level int) {
@@ -90,15 +98,18 @@ func (r *blockRules) id(id *node, at *place) {
 	if id.kind != kindString {
 		return
 	}
+	if id.text == "." || id.text == ".." {
+		r.addIn(at, "id", CodeBadFormat, "must not be . or .., which no path can carry")
+	}
 	if _, taken := r.ids[id.text]; taken {
-		r.found.add(at.pointerTo("id"), CodeDuplicate, "must be unique in the whole form")
+		r.addIn(at, "id", CodeDuplicate, "must be unique in the whole form")
 	}
 	r.ids[id.text] = struct{}{}
 }
 
 func (r *blockRules) text(n *node, name string, at *place) {
-	if n.kind == kindString && len(n.text) > r.limits.Text && utf8.RuneCountInString(n.text) > r.limits.Text {
-		r.found.add(at.pointerTo(name), CodeTooLong, "must have at most "+count(r.limits.Text, "character"))
+	if n.kind == kindString && longerThan(n.text, r.limits.Text) {
+		r.addIn(at, name, CodeTooLong, tooLong(r.limits.Text))
 	}
 }
 
@@ -107,7 +118,7 @@ func (r *blockRules) choices(list *node, at *place) {
 		return
 	}
 	if len(list.items) > r.limits.Choices {
-		r.found.add(at.String(), CodeTooMany, "must have at most "+count(r.limits.Choices, "item"))
+		r.add(at, CodeTooMany, "must have at most "+count(r.limits.Choices, "item"))
 	}
 	var seen map[string]struct{}
 	for i := range list.items {
@@ -124,7 +135,8 @@ func (r *blockRules) choices(list *node, at *place) {
 			seen = make(map[string]struct{}, len(list.items))
 		}
 		if _, twice := seen[id.text]; twice {
-			r.found.add(at.String()+"/"+strconv.Itoa(i)+"/id", CodeDuplicate, "must be unique in its list")
+			here := at.item(i)
+			r.addIn(&here, "id", CodeDuplicate, "must be unique in its list")
 		}
 		seen[id.text] = struct{}{}
 	}

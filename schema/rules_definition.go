@@ -1,7 +1,5 @@
 package schema
 
-import "strings"
-
 // The rules of the sections beside blocks. As with blocks, a member that is
 // missing or of another type is skipped here.
 
@@ -22,7 +20,7 @@ func (c *check) theme(theme *node, l Limits, at *place) {
 		c.imageURL(background, "image", &here)
 	}
 	if css := theme.member("customCss"); css != nil && css.kind == kindString && len(css.text) > l.CustomCSS {
-		c.found.add(at.pointerTo("customCss"), CodeTooLong, "must have at most "+count(l.CustomCSS, "byte"))
+		c.addIn(at, "customCss", CodeTooLong, "must have at most "+count(l.CustomCSS, "byte"))
 	}
 }
 
@@ -37,36 +35,32 @@ func (c *check) hiddenFields(list *node, ids map[string]struct{}, at *place) {
 		}
 		here := at.item(i)
 		if _, twice := seen[name.text]; twice {
-			c.found.add(here.String(), CodeDuplicate, "must be unique")
+			c.add(&here, CodeDuplicate, "must be unique")
 		} else if _, taken := ids[name.text]; taken {
-			c.found.add(here.String(), CodeDuplicate, "must differ from the ids of the blocks")
+			c.add(&here, CodeDuplicate, "must differ from the ids of the blocks")
 		}
 		seen[name.text] = struct{}{}
 	}
 }
 
-// noNUL reports every string and name with U+0000, which is JSON but which
-// PostgreSQL cannot store.
+// noNUL reports the strings and names with U+0000, as many as an Error carries.
 func (c *check) noNUL(n *node, at *place) {
-	if !n.nul {
+	if !n.nul || c.nuls >= MaxViolations {
 		return
 	}
-	const message = "must not contain U+0000"
 	if n.kind == kindString {
-		c.found.add(at.String(), CodeBadFormat, message)
+		c.nuls++
+		c.add(at, CodeBadFormat, messageNUL)
 	}
 	for i := range n.items {
 		here := at.item(i)
 		if n.kind == kindObject {
 			here = at.member(n.names[i])
 			if hasNUL(n.names[i]) {
-				c.found.add(here.String(), CodeBadFormat, message)
+				c.nuls++
+				c.add(&here, CodeBadFormat, messageNUL)
 			}
 		}
 		c.noNUL(&n.items[i], &here)
 	}
-}
-
-func hasNUL(s string) bool {
-	return strings.IndexByte(s, 0) >= 0
 }

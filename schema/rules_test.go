@@ -24,7 +24,7 @@ func TestParseTime(t *testing.T) {
 		"9999-12-31T23:59:59Z":           "9999-12-31T23:59:59Z",
 		"2026-11-20T08:33:01-00:00":      "2026-11-20T08:33:01Z",
 	} {
-		got, ok := parseTime(in)
+		got, ok := ParseTime(in)
 		if !ok || formatTime(got) != want {
 			t.Errorf("%s: got %s, %t, want %s", in, formatTime(got), ok, want)
 		}
@@ -40,7 +40,7 @@ func TestParseTime(t *testing.T) {
 		"+026-01-01T00:00:00Z", "20260-01-01T00:00:00Z", "2026-1-01T00:00:00Z", " 2026-11-20T08:33:01Z", "2026-11-20T08:33:01Z ",
 		"0000-06-01T00:00:00Z", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00", "٢٠٢٦-11-20T08:33:01Z",
 	} {
-		if got, ok := parseTime(in); ok {
+		if got, ok := ParseTime(in); ok {
 			t.Errorf("%q is accepted as %v", in, got)
 		}
 	}
@@ -66,9 +66,13 @@ func TestIsAddress(t *testing.T) {
 		"//example.com", "/path", "example.com", "https:", "https://", "https:example.com", "https:///path", "https://:80",
 		"https:\\\\example.com", "https://example.com\\@evil.example", "https://exa mple.com", "https://example.com\x7f",
 		"https://example.com/\r\nSet-Cookie:a", "mailto:", "tel:", "mailto://", "http://%zz/", "blob:https://example.com/a", "https://[::1",
+		"https://example.com:0", "https://example.com:65536", "https://example.com/\"><script>", "https://example.com/\u2028", "https://example.com/\u0085",
 	} {
 		if isAddress(s, webOrContact) {
 			t.Errorf("%q is accepted", s)
+		}
+		if isWebURL(s) {
+			t.Errorf("%q is accepted in an answer", s)
 		}
 	}
 }
@@ -95,7 +99,7 @@ func TestDefinitionAddresses(t *testing.T) {
 
 	_, err = w.FormUpdate([]byte(`{"definition":{
 		"blocks":[{"id":"a","properties":{"buttonLink":"mailto:a@b.c","embedLink":"","rule":{"url":"javascript:a"},"image":{"url":"data:,"}},
-			"choices":[{"image":{"url":"javascript:a"}}]}],
+			"choices":[{"id":"c","image":{"url":"javascript:a"}}]}],
 		"settings":{"redirectUrl":"tel:112","cover":{"image":{"url":""}}},
 		"theme":{"logo":{"url":"https://example.com/a.png"}}}}`))
 	wantFaults(t, err)
@@ -113,7 +117,7 @@ func TestDefinitionLimits(t *testing.T) {
 		want       []string
 	}{
 		"as many as allowed": {
-			definition: `"blocks":[{"id":"a","label":"ééé","description":"ééé","choices":[{"label":"ééé"},{}]},{"id":"b","children":[{"id":"c","children":[{"id":"d","children":[]}]}]},{"id":"e"}],"theme":{"customCss":"éé"}`,
+			definition: `"blocks":[{"id":"a","label":"ééé","description":"ééé","choices":[{"id":"x","label":"ééé"},{"id":"y"}]},{"id":"b","children":[{"id":"c","children":[{"id":"d","children":[]}]}]},{"id":"e"}],"theme":{"customCss":"éé"}`,
 		},
 		"too many top-level blocks": {
 			definition: `"blocks":[{"id":"a"},{"id":"b"},{"id":"c"},{"id":"d"}]`,
@@ -128,11 +132,11 @@ func TestDefinitionLimits(t *testing.T) {
 			want:       []string{"/definition/blocks/0/children/0/children/0/children TOO_MANY"},
 		},
 		"too many choices, rows and columns": {
-			definition: `"blocks":[{"id":"a","choices":[{},{},{}],"matrix_rows":[{},{},{}],"matrix_columns":[{},{},{}]}]`,
+			definition: `"blocks":[{"id":"a","choices":[{"id":"1"},{"id":"2"},{"id":"3"}],"matrix_rows":[{"id":"1"},{"id":"2"},{"id":"3"}],"matrix_columns":[{"id":"1"},{"id":"2"},{"id":"3"}]}]`,
 			want:       []string{"/definition/blocks/0/choices TOO_MANY", "/definition/blocks/0/matrix_columns TOO_MANY", "/definition/blocks/0/matrix_rows TOO_MANY"},
 		},
 		"long texts": {
-			definition: `"blocks":[{"id":"a","label":"éééé","description":"abcd","choices":[{"label":"abcd"}]}],"theme":{"customCss":"ééa"}`,
+			definition: `"blocks":[{"id":"a","label":"éééé","description":"abcd","choices":[{"id":"x","label":"abcd"}]}],"theme":{"customCss":"ééa"}`,
 			want: []string{"/definition/blocks/0/choices/0/label TOO_LONG", "/definition/blocks/0/description TOO_LONG",
 				"/definition/blocks/0/label TOO_LONG", "/definition/theme/customCss TOO_LONG"},
 		},
@@ -166,7 +170,7 @@ func TestDefaultLimits(t *testing.T) {
 		return s
 	}
 	choices := func(n int) string {
-		return `[{"id":"a","choices":[{}` + strings.Repeat(",{}", n-1) + `]}]`
+		return `[{"id":"a","choices":` + blocks(n, "") + `}]`
 	}
 	for name, test := range map[string]struct {
 		blocks string
@@ -197,7 +201,7 @@ func TestIDsAreUnique(t *testing.T) {
 
 	_, err := w.FormUpdate([]byte(`{"definition":{
 		"hidden_fields":["ok","in","ok","a",""],
-		"blocks":[{"id":"a","children":[{"id":"in"},{"id":"b"}]},{"id":"b"},{"id":"A"},{"id":"in","choices":[{"id":"x"},{"id":"y"},{},{"id":"x"}],"matrix_rows":[{"id":"x"}]}]}}`))
+		"blocks":[{"id":"a","children":[{"id":"in"},{"id":"b"}]},{"id":"b"},{"id":"A"},{"id":"in","choices":[{"id":"x"},{"id":"y"},{"id":"z"},{"id":"x"}],"matrix_rows":[{"id":"x"}]}]}}`))
 	wantFaults(t, err,
 		"/definition/blocks/1/id DUPLICATE",
 		"/definition/blocks/3/choices/3/id DUPLICATE",
@@ -226,6 +230,49 @@ func TestSchemaAndRulesReportTogether(t *testing.T) {
 		"/definition/variables/b WRONG_TYPE",
 		"/name TOO_SHORT",
 		"/workspace_id REQUIRED")
+}
+
+func TestChoicesNeedAnID(t *testing.T) {
+	t.Parallel()
+	w := newTestWrites(t)
+	const lists = `"choices":[{"id":"c"},{"label":"x"},{"id":""}],"matrix_rows":[{}],"matrix_columns":[{"id":""}]`
+	under := func(at string) []string {
+		return []string{at + "/choices/1/id REQUIRED", at + "/choices/2/id TOO_SHORT", at + "/matrix_columns/0/id TOO_SHORT", at + "/matrix_rows/0/id REQUIRED"}
+	}
+	_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[{"id":"a","children":[{"id":"b",` + lists + `}]}]}}`))
+	wantFaults(t, err, under("/definition/blocks/0/children/0")...)
+	_, err = w.Block([]byte(`{"block":{"id":"a",` + lists + `}}`))
+	wantFaults(t, err, under("/block")...)
+	p, err := w.BlockPatch([]byte(`{"block":{` + lists + `}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = w.Apply(stored(t, `[{"id":"a"}]`), "a", p)
+	wantFaults(t, err, under("/block")...)
+}
+
+func TestBlockIDsCanStandInAPath(t *testing.T) {
+	t.Parallel()
+	w := newTestWrites(t)
+	_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[{"id":".","children":[{"id":".."}]},{"id":"..."},{"id":".a"},{"id":"a."},{"id":"/"},{"id":" ."}]}}`))
+	wantFaults(t, err, "/definition/blocks/0/children/0/id BAD_FORMAT", "/definition/blocks/0/id BAD_FORMAT")
+	_, err = w.Block([]byte(`{"block":{"id":".."}}`))
+	wantFaults(t, err, "/block/id BAD_FORMAT")
+	_, err = w.Blocks([]byte(`{"blocks":[{"id":"."}]}`))
+	wantFaults(t, err, "/blocks/0/id BAD_FORMAT")
+}
+
+// What is nested too deep is one fault; what is in it is not looked at.
+func TestBlocksBeyondTheLastLevelAreNotLookedAt(t *testing.T) {
+	t.Parallel()
+	w, err := NewWrites(Limits{Nesting: 2, AllBlocks: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Blocks([]byte(`{"blocks":[{"id":"a","children":[{"id":"b","x":1,"children":[{"id":"a"},1,{"id":"c","label":1,"children":[{}]}]}]}]}`))
+	wantFaults(t, err, "/blocks/0/children/0/children TOO_MANY", "/blocks/0/children/0/x UNKNOWN_FIELD")
+	_, err = w.Blocks([]byte(`{"blocks":[{"id":"a","children":[{"id":"b","children":[]}]}]}`))
+	wantFaults(t, err)
 }
 
 func TestGate(t *testing.T) {

@@ -18,15 +18,18 @@ func isTimeValue(v any) bool {
 	if !ok {
 		return true
 	}
-	_, ok = parseTime(s)
+	_, ok = ParseTime(s)
 	return ok
 }
 
-// parseTime reads any time of RFC 3339 and truncates it to the second, in UTC.
-// time.Parse takes less (no lower-case t and z, no leap second) and more (a comma
-// before the fraction). A leap second becomes the second after it. The result lies
-// in the years 1 to 9999 and is not the zero time, which stands for "not given".
-func parseTime(s string) (time.Time, bool) {
+// ParseTime reads any time of RFC 3339 and truncates it to the second, in UTC: the
+// one reader of times in bodies, answers and query parameters (specification,
+// "Common types"). It is false for any other text. A leap second becomes the second
+// after it. The result lies in the years 1 to 9999 and is not the zero time, which
+// stands for "not given".
+func ParseTime(s string) (time.Time, bool) {
+	// time.Parse takes less (no lower-case t and z, no leap second) and more (a
+	// comma before the fraction).
 	const shortest = len("2006-01-02T15:04:05Z")
 	if len(s) < shortest || s[4] != '-' || s[7] != '-' || s[10]|0x20 != 't' || s[13] != ':' || s[16] != ':' {
 		return time.Time{}, false

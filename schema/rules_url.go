@@ -2,7 +2,9 @@ package schema
 
 import (
 	"net/url"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Which schemes an address in a definition may have.
@@ -24,7 +26,7 @@ func (c *check) url(object *node, name string, allowed schemes, at *place) {
 	if allowed == webOrContact {
 		message = "must be an absolute http, https, mailto or tel URL"
 	}
-	c.found.add(at.pointerTo(name), CodeBadFormat, message)
+	c.addIn(at, name, CodeBadFormat, message)
 }
 
 // imageURL checks the url of an Image in a member of an object.
@@ -35,26 +37,48 @@ func (c *check) imageURL(object *node, name string, at *place) {
 	}
 }
 
-// isAddress goes by a list of what is allowed. Browsers skip control characters
-// and white space, and take a backslash for a slash, so an address with one of
-// them may lead elsewhere than it seems to.
+// isAddress reports whether an address of a definition is unset or may be used.
 func isAddress(s string, allowed schemes) bool {
 	if s == "" {
 		return true
 	}
-	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '\\' }) {
-		return false
+	u, ok := parseAddress(s)
+	return ok && (isWeb(u) || allowed == webOrContact)
+}
+
+// isWebURL reports whether an address in an answer is an http or https URL without
+// credentials, which make a foreign host look like a known one.
+func isWebURL(s string) bool {
+	u, ok := parseAddress(s)
+	return ok && isWeb(u) && u.User == nil
+}
+
+// parseAddress reads an absolute URL that every reader takes for the same one; it
+// goes by a list of the schemes that are known to do no harm. Browsers skip control
+// characters and white space, and take a backslash for a slash, so an address with
+// one of them may lead elsewhere than it seems to; quotes and angle brackets end it
+// in a page.
+func parseAddress(s string) (*url.URL, bool) {
+	if strings.ContainsFunc(s, func(c rune) bool {
+		return unicode.IsSpace(c) || unicode.IsControl(c) || strings.ContainsRune("\\\"<>", c)
+	}) {
+		return nil, false
 	}
 	u, err := url.Parse(s)
-	if err != nil {
-		return false
-	}
-	switch u.Scheme {
-	case "http", "https":
-		return u.Hostname() != ""
-	case "mailto", "tel":
-		return allowed == webOrContact && u.Opaque != ""
+	switch {
+	case err != nil:
+		return nil, false
+	case isWeb(u):
+		return u, u.Hostname() != "" && isPort(u.Port())
 	default:
-		return false
+		return u, (u.Scheme == "mailto" || u.Scheme == "tel") && u.Opaque != ""
 	}
+}
+
+func isWeb(u *url.URL) bool { return u.Scheme == "http" || u.Scheme == "https" }
+
+// isPort reports whether the port of a URL is one, or is not given.
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return s == "" || err == nil && n > 0
 }

@@ -28,7 +28,8 @@ type Settings struct {
 	Cover             *Cover     `json:"cover,omitzero"`
 }
 
-// UTMFlags says which campaign parameters a form records.
+// UTMFlags says which campaign parameters the page that shows a form should hand
+// over with a response. Nothing here goes by it: what is handed over is stored.
 type UTMFlags struct {
 	Campaign bool `json:"campaign,omitzero"`
 	Content  bool `json:"content,omitzero"`

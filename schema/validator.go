@@ -1,48 +1,16 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/big"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
-
-// descriptionURL is the name of the description inside the compiler. Nothing is
-// ever loaded from it.
-const descriptionURL = "mem:///openapi.json"
-
-// compileComponents compiles the named component schemas of an OpenAPI 3.1
-// document. The library reads the document, resolves references and holds every
-// schema against the JSON Schema 2020-12 meta-schema.
-func compileComponents(document []byte, names ...string) (map[string]*jsonschema.Schema, error) {
-	compiler := jsonschema.NewCompiler()
-	compiler.Draft = jsonschema.Draft2020
-	compiler.AssertFormat = true
-	compiler.Formats = map[string]func(any) bool{"date-time": isTimeValue}
-	compiler.LoadURL = func(url string) (io.ReadCloser, error) {
-		return nil, fmt.Errorf("the description refers to %s: nothing outside of it is loaded", url)
-	}
-	if err := compiler.AddResource(descriptionURL, bytes.NewReader(document)); err != nil {
-		return nil, fmt.Errorf("schema: description: %w", err)
-	}
-	compiled := make(map[string]*jsonschema.Schema, len(names))
-	for _, name := range names {
-		s, err := compiler.Compile(descriptionURL + "#/components/schemas/" + name)
-		if err != nil {
-			return nil, fmt.Errorf("schema: component %s: %w", name, err)
-		}
-		compiled[name] = s
-	}
-	return compiled, nil
-}
 
 // shape is a compiled schema in the form that a walk over nodes needs.
 //
@@ -236,53 +204,48 @@ func bound(r *big.Rat) *float64 {
 	return &f
 }
 
-// place is where a value stands. It becomes a JSON Pointer only when something is
-// wrong there.
-type place struct {
-	parent *place
-	name   string // of a member; of the outermost place: a whole pointer
-	index  int    // of an item; -1: a member
-}
-
-func (p *place) item(i int) place          { return place{parent: p, index: i} }
-func (p *place) member(name string) place  { return place{parent: p, name: name, index: -1} }
-func (p *place) pointerTo(s string) string { return pointer(p.String(), s) }
-
-func (p *place) String() string {
-	switch {
-	case p.parent == nil:
-		return p.name
-	case p.index >= 0:
-		return p.parent.String() + "/" + strconv.Itoa(p.index)
-	default:
-		return pointer(p.parent.String(), p.name)
-	}
-}
-
 // check is one walk of a value against a shape: it collects violations, and the
 // edits that normalise times.
 type check struct {
 	found violations
 	edits []edit
+	nuls  int                // places of U+0000 found so far
+	skip  map[*node]struct{} // arrays whose items are not looked at
+}
+
+// add reports a fault of the value at a place.
+func (c *check) add(at *place, code, message string) {
+	if !c.found.full() {
+		c.found.add(at.String(), code, message)
+	}
+}
+
+// addIn reports a fault of a member, be it there or not, of the object at a place.
+func (c *check) addIn(at *place, name, code, message string) {
+	here := at.member(name)
+	c.add(&here, code, message)
 }
 
 func (c *check) walk(n *node, s *shape, at *place) {
+	if c.found.full() {
+		return
+	}
 	if s.other != nil {
 		if s.other.Validate(n.value()) != nil {
-			c.found.add(at.String(), CodeBadFormat, "does not have the described form")
+			c.add(at, CodeBadFormat, "does not have the described form")
 		}
 		return
 	}
 	if s.never {
-		c.found.add(at.String(), CodeUnknownField, "is not a known member")
+		c.add(at, CodeUnknownField, "is not a known member")
 		return
 	}
 	if s.types != 0 && !s.types.has(n.kind) {
-		c.found.add(at.String(), CodeWrongType, "must be "+s.types.String())
+		c.add(at, CodeWrongType, "must be "+s.types.String())
 		return
 	}
 	if s.allowed != nil && !s.allows(n) {
-		c.found.add(at.String(), CodeNotAllowed, "must be one of: "+s.allowedList)
+		c.add(at, CodeNotAllowed, "must be one of: "+s.allowedList)
 		return
 	}
 	switch n.kind {
@@ -316,15 +279,14 @@ func (s *shape) allows(n *node) bool {
 }
 
 func (c *check) text(n *node, s *shape, at *place) {
-	// Bytes are at least as many as characters, so most strings need no counting.
 	if s.minLength > 0 && utf8.RuneCountInString(n.text) < s.minLength {
-		c.found.add(at.String(), CodeTooShort, "must have at least "+count(s.minLength, "character"))
+		c.add(at, CodeTooShort, "must have at least "+count(s.minLength, "character"))
 	}
-	if s.maxLength >= 0 && len(n.text) > s.maxLength && utf8.RuneCountInString(n.text) > s.maxLength {
-		c.found.add(at.String(), CodeTooLong, "must have at most "+count(s.maxLength, "character"))
+	if s.maxLength >= 0 && longerThan(n.text, s.maxLength) {
+		c.add(at, CodeTooLong, tooLong(s.maxLength))
 	}
 	if s.pattern != nil && !s.pattern.MatchString(n.text) {
-		c.found.add(at.String(), CodeBadFormat, "must match "+s.pattern.String())
+		c.add(at, CodeBadFormat, "must match "+s.pattern.String())
 	}
 	if s.time {
 		c.time(n, at)
@@ -333,9 +295,9 @@ func (c *check) text(n *node, s *shape, at *place) {
 
 // time checks an RFC 3339 time and plans its normal form.
 func (c *check) time(n *node, at *place) {
-	t, ok := parseTime(n.text)
+	t, ok := ParseTime(n.text)
 	if !ok {
-		c.found.add(at.String(), CodeBadFormat, "must be a time of RFC 3339 such as 2026-11-20T08:33:01Z, in the years 1 to 9999")
+		c.add(at, CodeBadFormat, "must be a time of RFC 3339 such as 2026-11-20T08:33:01Z, in the years 1 to 9999")
 		return
 	}
 	if normal := formatTime(t); normal != n.text {
@@ -345,18 +307,18 @@ func (c *check) time(n *node, at *place) {
 
 func (c *check) number(n *node, s *shape, at *place) {
 	if s.integer && !n.isWhole() {
-		c.found.add(at.String(), CodeWrongType, "must be an integer")
+		c.add(at, CodeWrongType, "must be an integer")
 		return
 	}
 	switch {
 	case s.minimum != nil && n.num < *s.minimum:
-		c.found.add(at.String(), CodeOutOfRange, "must be at least "+decimal(*s.minimum))
+		c.add(at, CodeOutOfRange, "must be at least "+decimal(*s.minimum))
 	case s.maximum != nil && n.num > *s.maximum:
-		c.found.add(at.String(), CodeOutOfRange, "must be at most "+decimal(*s.maximum))
+		c.add(at, CodeOutOfRange, "must be at most "+decimal(*s.maximum))
 	case s.exclusiveMinimum != nil && n.num <= *s.exclusiveMinimum:
-		c.found.add(at.String(), CodeOutOfRange, "must be more than "+decimal(*s.exclusiveMinimum))
+		c.add(at, CodeOutOfRange, "must be more than "+decimal(*s.exclusiveMinimum))
 	case s.exclusiveMaximum != nil && n.num >= *s.exclusiveMaximum:
-		c.found.add(at.String(), CodeOutOfRange, "must be less than "+decimal(*s.exclusiveMaximum))
+		c.add(at, CodeOutOfRange, "must be less than "+decimal(*s.exclusiveMaximum))
 	}
 }
 
@@ -372,11 +334,14 @@ func (n *node) isWhole() bool {
 }
 
 func (c *check) array(n *node, s *shape, at *place) {
+	if _, skipped := c.skip[n]; skipped {
+		return
+	}
 	if s.minItems > len(n.items) {
-		c.found.add(at.String(), CodeTooFew, "must have at least "+count(s.minItems, "item"))
+		c.add(at, CodeTooFew, "must have at least "+count(s.minItems, "item"))
 	}
 	if s.maxItems >= 0 && len(n.items) > s.maxItems {
-		c.found.add(at.String(), CodeTooMany, "must have at most "+count(s.maxItems, "item"))
+		c.add(at, CodeTooMany, "must have at most "+count(s.maxItems, "item"))
 	}
 	var seen map[any]struct{}
 	if s.uniqueItems {
@@ -391,7 +356,7 @@ func (c *check) array(n *node, s *shape, at *place) {
 		if s.uniqueItems && item.kind <= kindString {
 			value := item.value()
 			if _, twice := seen[value]; twice {
-				c.found.add(here.String(), CodeDuplicate, "must not be there twice")
+				c.add(&here, CodeDuplicate, "must not be there twice")
 			}
 			seen[value] = struct{}{}
 		}
@@ -400,14 +365,14 @@ func (c *check) array(n *node, s *shape, at *place) {
 
 func (c *check) object(n *node, s *shape, at *place) {
 	if s.minMembers > len(n.items) {
-		c.found.add(at.String(), CodeTooFew, "must have at least "+count(s.minMembers, "member"))
+		c.add(at, CodeTooFew, "must have at least "+count(s.minMembers, "member"))
 	}
 	if s.maxMembers >= 0 && len(n.items) > s.maxMembers {
-		c.found.add(at.String(), CodeTooMany, "must have at most "+count(s.maxMembers, "member"))
+		c.add(at, CodeTooMany, "must have at most "+count(s.maxMembers, "member"))
 	}
 	for _, name := range s.required {
 		if n.member(name) == nil {
-			c.found.add(at.pointerTo(name), CodeRequired, "is required")
+			c.addIn(at, name, CodeRequired, "is required")
 		}
 	}
 	if s.members == nil && s.rest == nil && s.memberNames == nil && !s.closed {
@@ -423,20 +388,9 @@ func (c *check) object(n *node, s *shape, at *place) {
 		case known:
 			c.walk(&n.items[i], inner, &here)
 		case s.closed:
-			c.found.add(here.String(), CodeUnknownField, "is not a known member")
+			c.add(&here, CodeUnknownField, "is not a known member")
 		case s.rest != nil:
 			c.walk(&n.items[i], s.rest, &here)
 		}
 	}
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
-
-func decimal(f float64) string {
-	return strconv.FormatFloat(f, 'f', -1, 64)
 }

@@ -8,8 +8,24 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v5"
 	"pgregory.net/rapid"
 )
+
+// compileComponents compiles the named component schemas of a document.
+func compileComponents(document []byte, names ...string) (map[string]*jsonschema.Schema, error) {
+	d, err := readDescription(document)
+	if err != nil {
+		return nil, err
+	}
+	compiled := make(map[string]*jsonschema.Schema)
+	for _, name := range names {
+		if compiled[name], err = d.component(name); err != nil {
+			return nil, err
+		}
+	}
+	return compiled, nil
+}
 
 // shapeOf compiles one schema as a component and turns it into a shape.
 func shapeOf(t testing.TB, schema string) *shape {

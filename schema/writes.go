@@ -44,17 +44,17 @@ func newWrites(document []byte, l Limits) (*Writes, error) {
 		"WebhookCreate":  &w.webhookCreate,
 		"WebhookUpdate":  &w.webhookUpdate,
 	}
-	names := make([]string, 0, len(components))
-	for name := range components {
-		names = append(names, name)
-	}
-	compiled, err := compileComponents(document, names...)
+	d, err := readDescription(document)
 	if err != nil {
 		return nil, err
 	}
 	known := make(shapes)
 	for name, target := range components {
-		*target = known.of(compiled[name])
+		s, err := d.component(name)
+		if err != nil {
+			return nil, err
+		}
+		*target = known.of(s)
 	}
 	return w, nil
 }
@@ -117,11 +117,11 @@ func (r *request) trimName() {
 	}
 }
 
-// text returns a member that passed the checks, nil when it is not given. It is a
-// copy, so that keeping it does not keep the body.
+// text returns a member that is a string, nil when there is none. It is a copy, so
+// that keeping it does not keep the body.
 func (r *request) text(name string) *string {
 	n := r.root.member(name)
-	if n == nil {
+	if n == nil || n.kind != kindString {
 		return nil
 	}
 	s := strings.Clone(n.text)

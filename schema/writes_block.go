@@ -18,13 +18,13 @@ func (w *Writes) Block(body []byte) (*Blocks, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.walk(r.root, w.blockCreate, &r.place)
 	if block := r.root.member("block"); block != nil {
 		at := r.place.member("block")
 		rules := newBlockRules(&r.check, w.limits)
 		rules.block(block, &at, 1)
 		rules.counts(1, &at)
 	}
+	r.walk(r.root, w.blockCreate, &r.place)
 	if err := r.found.err(); err != nil {
 		return nil, err
 	}
@@ -38,11 +38,11 @@ func (w *Writes) Blocks(body []byte) (*Blocks, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.walk(r.root, w.blocksReplace, &r.place)
 	if list := r.root.member("blocks"); list != nil {
 		at := r.place.member("blocks")
 		newBlockRules(&r.check, w.limits).top(list, &at)
 	}
+	r.walk(r.root, w.blocksReplace, &r.place)
 	if err := r.found.err(); err != nil {
 		return nil, err
 	}
@@ -86,16 +86,16 @@ func (w *Writes) Append(stored, added *Blocks) (*Blocks, error) {
 // null removes a member, objects are merged, everything else is replaced. The
 // order of members and the literals of what the patch does not name stay. The
 // whole result is checked as any block; paths of the *[Error] begin with /block.
-// A type of null is inferred anew; types that are missing else are filled in as by
-// [Blocks.WithTypesFrom]. The id cannot change. It is false when there is no such
-// block.
+// Types that are missing are filled in as by [Blocks.WithTypesFrom], so a type of
+// null leaves the stored one. The id cannot change. It is false when there is no
+// such block.
 func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (*Blocks, bool, error) {
 	i := stored.index(id)
 	if i < 0 {
 		return nil, false, nil
 	}
 	merged := mergePatch(stored.raw, &stored.list.items[i], p.raw, p.block)
-	block, err := parseUpTo(merged, unbounded)
+	block, err := parseStored(merged)
 	if err != nil { // two trees within the bounds of depth merge into one within them
 		return nil, true, err
 	}
@@ -104,18 +104,15 @@ func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (*Blocks, bool,
 	if sent := p.block.member("id"); sent != nil && sent.text != id {
 		c.found.add("/block/id", CodeNotAllowed, "cannot be changed")
 	}
-	c.walk(block, w.blockWrite, &at)
 	rules := newBlockRules(&c, w.limits)
 	rules.others(stored.list.items[:i])
 	rules.others(stored.list.items[i+1:])
 	rules.block(block, &at, 1)
 	rules.counts(len(stored.list.items), &at)
+	c.walk(block, w.blockWrite, &at)
 	c.room(&at, stored.list, block)
 	if err := c.found.err(); err != nil {
 		return nil, true, err
-	}
-	if sent := p.block.member("type"); sent != nil && sent.kind == kindNull {
-		c.edits = append(c.edits, withType(block, inferType(block)))
 	}
 	items := stored.Items()
 	items[i] = splice(merged, 0, len(merged), c.edits)
@@ -130,7 +127,7 @@ func (c *check) room(at *place, parts ...*node) {
 		total += size(part)
 	}
 	if total > maxNodes {
-		c.found.add(at.String(), CodeTooMany, "the blocks of a form have at most 100,000 values")
+		c.add(at, CodeTooMany, "the blocks of a form have at most 100,000 values")
 	}
 }
 

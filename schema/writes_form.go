@@ -34,12 +34,12 @@ func (w *Writes) form(body []byte, s *shape) (FormWrite, error) {
 		return FormWrite{}, err
 	}
 	r.trimName()
-	r.walk(r.root, s, &r.place)
 	definition := r.root.member("definition")
 	if definition != nil {
 		at := r.place.member("definition")
 		r.definition(definition, w.limits, &at)
 	}
+	r.walk(r.root, s, &r.place)
 	if err := r.found.err(); err != nil {
 		return FormWrite{}, err
 	}

@@ -91,7 +91,7 @@ func TestFormUpdate(t *testing.T) {
 	})
 	t.Run("free JSON may be anything", func(t *testing.T) {
 		t.Parallel()
-		const blocks = `[{"id":"a","choices":[{"image":null},{"image":[1e300,{"x":"2026-11-20T10:33:01+02:00"}]}],"properties":{"rule":{"a":null},"image":{"b":[]}}}]`
+		const blocks = `[{"id":"a","choices":[{"id":"1","image":null},{"id":"2","image":[1e300,{"x":"2026-11-20T10:33:01+02:00"}]}],"properties":{"rule":{"a":null},"image":{"b":[]}}}]`
 		got, err := w.FormUpdate([]byte(`{"definition":{"blocks":` + blocks + `}}`))
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +102,7 @@ func TestFormUpdate(t *testing.T) {
 	})
 	t.Run("U+0000 is refused wherever it stands", func(t *testing.T) {
 		t.Parallel()
-		_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[{"id":"a","properties":{"rule":{"x\u0000":["\u0000"]}},"choices":[{"image":"\u0000"}]}],"variables":{"\u0000":1}}}`))
+		_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[{"id":"a","properties":{"rule":{"x\u0000":["\u0000"]}},"choices":[{"id":"1","image":"\u0000"}]}],"variables":{"\u0000":1}}}`))
 		wantFaults(t, err, "/definition/blocks/0/choices/0/image BAD_FORMAT", "/definition/blocks/0/properties/rule/x\x00 BAD_FORMAT",
 			"/definition/blocks/0/properties/rule/x\x00/0 BAD_FORMAT", "/definition/variables/\x00 BAD_FORMAT")
 	})
@@ -195,7 +195,7 @@ func FuzzFormUpdate(f *testing.F) {
 			t.Fatalf("what was accepted is refused: %v\n%s", err, rebuilt.String())
 		}
 		if second.Blocks != nil {
-			if second.Blocks.MissingTypes() {
+			if second.Blocks.WithTypesFrom(nil) != second.Blocks {
 				t.Fatal("types are missing")
 			}
 			if string(second.Blocks.Raw()) != string(again["blocks"]) {

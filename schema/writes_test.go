@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -163,17 +164,38 @@ func TestWebhook(t *testing.T) {
 		_, err = w.Webhook(nil, false)
 		wantFaults(t, err, " REQUIRED")
 	})
+	t.Run("what has the right type is returned beside the faults of the rest", func(t *testing.T) {
+		t.Parallel()
+		got, err := w.Webhook([]byte(`{"form_id":1,"url":"http://127.0.0.1","enabled":false,"signing_secret":"short"}`), true)
+		wantFaults(t, err, "/form_id WRONG_TYPE", "/signing_secret TOO_SHORT")
+		if got.FormID != nil || got.URL == nil || *got.URL != "http://127.0.0.1" || got.Enabled == nil || *got.Enabled || got.Secret == nil {
+			t.Errorf("got %+v", got)
+		}
+		got, err = w.Webhook([]byte(`{"url":null,"enabled":"no","signing_secret":null,"x":1}`), true)
+		wantFaults(t, err, "/enabled WRONG_TYPE", "/form_id REQUIRED", "/signing_secret WRONG_TYPE", "/url WRONG_TYPE", "/x UNKNOWN_FIELD")
+		if got != (WebhookWrite{}) {
+			t.Errorf("got %+v", got)
+		}
+		for _, body := range []string{``, `[]`, `{`} {
+			if got, err := w.Webhook([]byte(body), false); err == nil || got != (WebhookWrite{}) {
+				t.Errorf("%q: got %+v, %v", body, got, err)
+			}
+		}
+	})
 }
 
 func TestErrorsAreSortedUniqueAndCapped(t *testing.T) {
 	t.Parallel()
 
 	var all violations
-	for i := range 2000 {
-		at := pointer("/x", decimal(float64((i*7919)%2000)))
+	for i := range 200 {
+		at := pointer("/x", decimal(float64((i*7919)%200)))
 		all.add(at, CodeWrongType, "b")
 		all.add(at, CodeTooLong, "a")
 		all.add(at, CodeTooLong, "again")
+	}
+	if all.full() {
+		t.Fatal("200 places are too many")
 	}
 	var err *Error
 	if !errors.As(all.err(), &err) {
@@ -194,8 +216,47 @@ func TestErrorsAreSortedUniqueAndCapped(t *testing.T) {
 	if v := err.Violations[2]; v.Path != "/x/1" {
 		t.Errorf("repeated or lost: %+v", v)
 	}
-	if len(all.list) > collectLimit {
-		t.Errorf("%d are held", len(all.list))
+
+	for range 10 * collectLimit {
+		all.add("/y", CodeTooLong, "more")
+	}
+	if !all.full() || len(all.list) != collectLimit {
+		t.Errorf("%d are held, want %d", len(all.list), collectLimit)
+	}
+}
+
+func TestJoin(t *testing.T) {
+	t.Parallel()
+	at := func(paths ...string) *Error {
+		e := new(Error)
+		for _, path := range paths {
+			e.Violations = append(e.Violations, Violation{Path: path, Code: CodeRequired, Message: "is required"})
+		}
+		return e
+	}
+	wantFaults(t, Join(at("/c", "/a"), nil, fmt.Errorf("wrapped: %w", at("/b", "/a"))), "/a REQUIRED", "/b REQUIRED", "/c REQUIRED")
+	wantFaults(t, Join(at("/a")), "/a REQUIRED")
+	if err := Join(); err != nil {
+		t.Errorf("of nothing: %v", err)
+	}
+	if err := Join(nil, nil); err != nil {
+		t.Errorf("of nils: %v", err)
+	}
+	other := &SyntaxError{Reason: "x"}
+	if err := Join(nil, at("/a"), other, errors.New("second")); err != other {
+		t.Errorf("another error does not win: %v", err)
+	}
+
+	many := new(Error)
+	for i := range MaxViolations {
+		many.Violations = append(many.Violations, at(fmt.Sprint("/m", i)).Violations...)
+	}
+	first := Join(many, at("/a"))
+	if got := faults(t, first); len(got) != MaxViolations || got[0] != "/a REQUIRED" {
+		t.Errorf("got %d, beginning with %s", len(got), got[0])
+	}
+	if len(many.Violations) != MaxViolations || many.Violations[0].Path != "/m0" || many.Violations[2].Path != "/m2" {
+		t.Error("an argument was changed")
 	}
 }
 

@@ -13,7 +13,9 @@ type WebhookWrite struct {
 }
 
 // Webhook checks the body of createWebhook, or of updateWebhook when create is
-// false.
+// false. With an *[Error] it returns the members that have the right type, whatever
+// else is wrong with them, so that the caller can check the url as well and report
+// all faults at once, with [Join].
 func (w *Writes) Webhook(body []byte, create bool) (WebhookWrite, error) {
 	r, err := read(body)
 	if err != nil {
@@ -24,16 +26,16 @@ func (w *Writes) Webhook(body []byte, create bool) (WebhookWrite, error) {
 		s = w.webhookCreate
 	}
 	r.walk(r.root, s, &r.place)
-	if err := r.found.err(); err != nil {
-		return WebhookWrite{}, err
-	}
 	h := WebhookWrite{
 		FormID: r.text("form_id"),
 		URL:    r.text("url"),
-		Secret: r.text("signing_secret"), // the text of null is ""
+		Secret: r.text("signing_secret"),
 	}
-	if enabled := r.root.member("enabled"); enabled != nil {
+	if secret := r.root.member("signing_secret"); secret != nil && secret.kind == kindNull && !create {
+		h.Secret = new(string)
+	}
+	if enabled := r.root.member("enabled"); enabled != nil && enabled.kind == kindBool {
 		h.Enabled = &enabled.truth
 	}
-	return h, nil
+	return h, r.found.err()
 }

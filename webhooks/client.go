@@ -35,11 +35,11 @@ type ClientConfig struct {
 // NewClient returns an HTTP client for URLs that strangers chose, the one that
 // webhooks are delivered with. Hosts may use it for calls of their own.
 //
-// Each request's URL must satisfy [Guard.CheckURL], its length aside; the error is a *[URLError]
-// otherwise. Names are resolved for each new connection under the rules of
-// [Guard.CheckHost], the addresses that were checked are the ones dialled, and
-// the socket's address is checked again before it connects. A name that answers
-// differently the next time gains nothing by it.
+// Each request's URL must satisfy [Guard.CheckURL], its length aside; the error
+// is a *[URLError] otherwise. Names are resolved for each new connection under
+// the rules of [Guard.CheckHost], the addresses that were checked are the ones
+// dialled, and the socket's address is checked again before it connects. A name
+// that answers differently the next time gains nothing by it.
 //
 // The client uses no proxy, follows no redirect (the answer is the redirect
 // itself), keeps no cookies, asks for no compression, speaks HTTP/1.1 and TLS 1.2
@@ -140,6 +140,12 @@ func (t *transport) dial(ctx context.Context, network, hostPort string) (net.Con
 	if err != nil {
 		return nil, err
 	}
+	return t.connect(ctx, addrs, port)
+}
+
+// connect tries addrs in turn. It takes no part in what they are: the dialer's
+// Control refuses what the guard does not permit, whoever chose it.
+func (t *transport) connect(ctx context.Context, addrs []netip.Addr, port string) (net.Conn, error) {
 	dialer := net.Dialer{Control: t.guard.control}
 	var errs []error
 	for i, addr := range addrs {

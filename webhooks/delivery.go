@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -19,7 +20,8 @@ import (
 // all that the owner of a webhook is told: anything finer would make the history
 // a scanner for the host's network. The log has the cause.
 const (
-	// ClassTimeout: no complete answer in time.
+	// ClassTimeout: no status and headers in time. A body that does not end is no
+	// failure: its status stands.
 	ClassTimeout = "timeout"
 	// ClassNetwork: no answer. The name did not resolve, an address is not
 	// permitted, the connection or TLS failed, the answer was not HTTP; or
@@ -169,18 +171,26 @@ func classOf(err error) string {
 	return ClassNetwork
 }
 
+// maxCause bounds what one attempt writes to the log as its cause: net/http
+// quotes a malformed answer, and a certificate can have hundreds of names.
+const maxCause = 512
+
 // causeOf is the text of err for the log, without the URL, whose query may hold
-// a credential of the receiver.
+// a credential of the receiver, and at most maxCause bytes of it.
 func causeOf(err error) string {
 	var withURL *url.Error
 	if errors.As(err, &withURL) {
 		err = withURL.Err
 	}
+	cause := err.Error()
 	var refused *URLError
 	if errors.As(err, &refused) && refused.cause != nil {
-		return refused.Reason + ": " + refused.cause.Error()
+		cause = refused.Reason + ": " + refused.cause.Error()
 	}
-	return err.Error()
+	if len(cause) > maxCause {
+		cause = strings.ToValidUTF8(cause[:maxCause], "") + " …"
+	}
+	return cause
 }
 
 // logged is what every line about a delivery carries.

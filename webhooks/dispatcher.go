@@ -154,28 +154,16 @@ type run struct {
 	posts     context.Context
 	stopPosts context.CancelCauseFunc
 
-	// destinations has an entry for every webhook with requests under way or
-	// results not yet written.
-	destinations map[storage.ID]*destinationState
-	inFlight     int
-	outcomes     chan outcome
+	destinations map[storage.ID]*receiver
+	// By class: requests under way, deliveries that wait, and the destinations that
+	// may send the next of theirs.
+	inFlight [classes]int
+	waiting  [classes]int
+	line     [classes][]*receiver
+	outcomes chan outcome
 
 	claims  claims
 	results results
-}
-
-// destinationState is what a run knows about one webhook.
-type destinationState struct {
-	url         string // where the newest claim of it is sent
-	since       int64  // the first token that was claimed for that url
-	inFlight    int
-	unsaved     int // results not yet written
-	failures    int // of that url, in a row, this run's results included
-	pausedUntil time.Time
-	probing     bool // it was broken when it was last claimed
-	hungry      bool // the last claim brought all that it could take: there may be more
-	// progress is when a request to it last began with none under way, or ended.
-	progress time.Time
 }
 
 func newRun(ctx context.Context, d *Dispatcher) *run {
@@ -186,8 +174,8 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 		base:         base,
 		posts:        posts,
 		stopPosts:    stopPosts,
-		destinations: map[storage.ID]*destinationState{},
-		outcomes:     make(chan outcome, d.config.InFlight),
+		destinations: map[storage.ID]*receiver{},
+		outcomes:     make(chan outcome, 4*d.config.InFlight),
 		claims:       newClaims(d.poll()),
 		results:      newResults(),
 	}
@@ -196,6 +184,7 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 // loop runs until ctx ends.
 func (r *run) loop(ctx context.Context) {
 	for ctx.Err() == nil {
+		r.startWaiting()
 		r.startClaim() //nolint:contextcheck // what a run starts may end after ctx; see run.base
 		r.startWrite() //nolint:contextcheck // as above
 		select {
@@ -204,9 +193,12 @@ func (r *run) loop(ctx context.Context) {
 			r.claims.wanted = true
 		case <-r.claims.timer.C:
 			r.claims.wanted = true
+			r.claims.timer.Reset(r.d.poll())
+			r.look()
+		case <-r.claims.rest.C:
 		case c := <-r.claims.done:
 			for _, del := range r.claimed(c) {
-				r.start(del, c.at)
+				r.wait(del, c.at)
 			}
 		case <-r.results.timer.C:
 			r.results.due = true
@@ -222,10 +214,14 @@ func (r *run) loop(ctx context.Context) {
 func (r *run) drain() {
 	defer r.stopPosts(errStopped)
 	defer r.claims.timer.Stop()
+	defer r.claims.rest.Stop()
 	defer r.results.timer.Stop()
 	grace := time.NewTimer(r.d.grace)
 	defer grace.Stop()
-	for r.inFlight > 0 || r.claims.active {
+	for _, s := range r.destinations {
+		r.releaseWaiting(s)
+	}
+	for r.underWay() > 0 || r.claims.active {
 		r.startWrite()
 		select {
 		case <-grace.C:
@@ -245,50 +241,52 @@ func (r *run) drain() {
 	r.writeLast()
 }
 
-// aim takes note of where a claimed delivery goes. A webhook with a new URL is
-// another destination: it starts with what the store knows of it.
-func (s *destinationState) aim(del storage.Delivery) {
-	if s.url != del.URL && del.Lease.Token > s.since {
-		s.url, s.since = del.URL, del.Lease.Token
-		s.failures, s.pausedUntil, s.probing = del.Failures, time.Time{}, false
+// underWay counts the requests under way.
+func (r *run) underWay() int { return r.inFlight[steady] + r.inFlight[untried] + r.inFlight[suspect] }
+
+// startWaiting sends what waits as far as there is room, in turns of the
+// destinations.
+func (r *run) startWaiting() {
+	for c := range r.line {
+		for len(r.line[c]) > 0 && r.room(class(c)) && !r.results.tooMany() {
+			s := r.line[c][0]
+			r.line[c] = r.line[c][1:]
+			s.lined = false
+			if len(s.waiting) > 0 && s.inFlight < r.limit(s) {
+				r.start(s, r.takeWaiting(s))
+			}
+			r.classify(s)
+		}
 	}
 }
 
-// start posts a delivery that was claimed at the given time, if there is room.
-func (r *run) start(del storage.Delivery, claimed time.Time) {
-	s := r.destinations[del.Lease.WebhookID]
-	limit := r.d.config.InFlightWebhook
-	s.probing = broken(s.failures)
-	if s.probing {
-		limit = 1
-		if !broken(del.Failures) {
-			limit = 0 // claimed before the pause was written
-		}
-	}
+// start posts a delivery.
+func (r *run) start(s *receiver, w waiting) {
 	// A claim that took most of its lease to arrive may be somebody else's by the
 	// time the request is under way.
-	late := time.Since(claimed) > r.d.leaseFor()-r.d.config.Timeout
-	if late || s.inFlight >= limit || r.inFlight >= r.d.config.InFlight {
-		r.release(del)
+	if time.Since(w.at) > r.d.leaseFor()-r.d.config.Timeout {
+		r.release(w.Delivery)
 		return
 	}
 	if s.inFlight == 0 {
 		s.progress = time.Now()
 	}
 	s.inFlight++
-	r.inFlight++
-	go func() { r.outcomes <- r.d.deliver(r.posts, del) }()
+	r.inFlight[s.class]++
+	go func() { r.outcomes <- r.d.deliver(r.posts, w.Delivery) }()
 }
 
 // ended takes in what became of a delivery and makes room for the next.
 func (r *run) ended(o outcome) {
 	s := r.destinations[o.delivery.Lease.WebhookID]
-	if s.hungry || s.probing || r.inFlight >= r.d.config.InFlight {
-		r.claims.wanted = true
+	if s.probing || s.hungry && (s.short() || s.class != steady) {
+		r.claims.more = true
 	}
 	s.inFlight--
-	r.inFlight--
+	r.inFlight[s.class]--
 	s.progress = time.Now()
+	s.ended++
+	defer func() { r.classify(s) }()
 	if o.attempt == nil {
 		r.release(o.delivery)
 		return
@@ -296,8 +294,9 @@ func (r *run) ended(o outcome) {
 	switch {
 	case o.delivery.URL != s.url: // of a destination that the webhook no longer has
 	case o.attempt.Success:
-		s.failures, s.pausedUntil, s.probing = 0, time.Time{}, false
+		s.failures, s.pausedUntil, s.probing, s.answered = 0, time.Time{}, false, true
 	default:
+		s.answered = o.attempt.Status != 0
 		wasBroken := broken(s.failures)
 		s.failures = failuresAfter(s.failures, broken(o.delivery.Failures))
 		if wait := pause(s.failures); wait > 0 {
@@ -306,6 +305,7 @@ func (r *run) ended(o outcome) {
 				r.d.log.Warn("webhook paused after failures in a row",
 					"webhook", o.delivery.Lease.WebhookID.String(), "failures", s.failures, "pause", wait)
 			}
+			r.releaseWaiting(s)
 		}
 	}
 	r.add(storage.Result{Lease: o.delivery.Lease, Attempt: o.attempt})
@@ -314,14 +314,6 @@ func (r *run) ended(o outcome) {
 // release gives a delivery back to the queue as it was.
 func (r *run) release(del storage.Delivery) {
 	r.add(storage.Result{Lease: del.Lease})
-}
-
-// forget drops what is known about a webhook when the store knows as much. A
-// claim under way may have read the store before that.
-func (r *run) forget(id storage.ID) {
-	if s := r.destinations[id]; s.inFlight == 0 && s.unsaved == 0 && !r.claims.active {
-		delete(r.destinations, id)
-	}
 }
 
 // leaseFor is how long a claim holds.

@@ -240,7 +240,10 @@ func (g *Guard) parseIPv6(literal string) (host, error) {
 // mapping turns a name into what is looked up: full-width digits become digits,
 // upper case becomes lower case, other scripts become xn-- labels. Without it
 // http://１２７.０.０.１/ passes every comparison and reaches loopback.
-var mapping = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(true), idna.CheckHyphens(false))
+//
+// It is not strict about ASCII: isLabel is, and lets underscores through, which
+// public names may have.
+var mapping = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false), idna.CheckHyphens(false))
 
 func (g *Guard) parseName(raw string) (host, error) {
 	name, err := mapping.ToASCII(raw)
@@ -276,15 +279,15 @@ func (g *Guard) parseName(raw string) (host, error) {
 	return host{name: name, special: special}, nil
 }
 
-// isLabel reports whether s is a label of letters, digits and inner hyphens. The
-// mapping lets some others through when they are in plain ASCII.
+// isLabel reports whether s is a label of letters, digits, underscores and inner
+// hyphens.
 func isLabel(s string) bool {
 	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
 		return false
 	}
 	for i := range len(s) {
 		c := s[i]
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
 			return false
 		}
 	}

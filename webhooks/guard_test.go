@@ -78,7 +78,8 @@ func TestCheckURLRefuses(t *testing.T) {
 		"https://h.example../":                              reasonHost,
 		"https://./":                                        reasonHost,
 		"https://-a.example/":                               reasonHost,
-		"https://a_b.example/":                              reasonHost,
+		"https://a=b.example/":                              reasonHost,
+		"https://a-.example/":                               reasonHost,
 		"https://a,b.example/":                              reasonHost,
 		"https://h%2eexample/":                              reasonSyntax,
 		"https://%EF%BC%91.example/":                        reasonHost,
@@ -104,6 +105,7 @@ func TestCheckURLRefuses(t *testing.T) {
 		"http://127。0。0。1/":          reasonNumber,
 		"http://８.8.8.8/":            reasonNumber,
 		"http://①②⑦.0.0.1/":          reasonNumber,
+		"http://⒈⒈⒈1/":               reasonHost, // digits with a full stop
 		"http://[::ffff:8.8.8.8]/":   reasonAddress,
 		"http://[::ffff:127.0.0.1]/": reasonAddress,
 		"http://[::ffff:7f00:1]/":    reasonAddress,
@@ -162,6 +164,7 @@ func TestCheckURLAcceptsAndNormalises(t *testing.T) {
 		"https://mylocal.example/":          "https://mylocal.example/",
 		"https://h.example/?u=user@a:1%23x": "https://h.example/?u=user@a:1%23x",
 		"https://4chan.example/":            "https://4chan.example/",
+		"https://my_app._x.example/":        "https://my_app._x.example/",
 		"https://1.2.3.4.example/":          "https://1.2.3.4.example/",
 	} {
 		d, err := guard.parse(raw)

@@ -10,8 +10,11 @@ import (
 // tell: there is one read for each statement, nil for those whose rows do not
 // matter.
 func (s *Store) sendEach(ctx context.Context, b *pgx.Batch, read ...func(pgx.Rows) error) error {
-	results := s.db.SendBatch(ctx, b)
-	err := readEach(results, read)
+	results, err := s.sendBatch(ctx, b)
+	if err != nil {
+		return err
+	}
+	err = readEach(results, read)
 	// The transaction is committed when Close says so.
 	if closed := results.Close(); err == nil || closed != nil && isResult(err) {
 		err = closed

@@ -10,14 +10,19 @@ import (
 )
 
 // pendingLanes is a recursive part of a WITH list: the webhooks with pending
-// deliveries, found by going from one to the next in the index, however many
-// deliveries each of them has.
+// deliveries and when the first of each is due. It goes from one webhook to the
+// next in deliveries_due, however many deliveries each of them has.
 const pendingLanes = `lanes AS (
-	(SELECT d.webhook_id FROM formsvc.deliveries d ORDER BY d.webhook_id LIMIT 1)
+	(SELECT d.webhook_id, d.due_at FROM formsvc.deliveries d ORDER BY d.webhook_id, d.due_at LIMIT 1)
 	UNION ALL
-	SELECT (SELECT d.webhook_id FROM formsvc.deliveries d WHERE d.webhook_id > l.webhook_id ORDER BY d.webhook_id LIMIT 1)
+	SELECT n.webhook_id, n.due_at
 	FROM lanes l
-	WHERE l.webhook_id IS NOT NULL
+	CROSS JOIN LATERAL (
+		SELECT d.webhook_id, d.due_at FROM formsvc.deliveries d
+		WHERE d.webhook_id > l.webhook_id
+		ORDER BY d.webhook_id, d.due_at
+		LIMIT 1
+	) n
 )`
 
 // claim takes the webhooks in turn, least recently served first, and of each one
@@ -29,18 +34,20 @@ const pendingLanes = `lanes AS (
 // are locked. The turn is not written for webhooks whose row is locked: then
 // another claim serves them now, or a result is recorded.
 //
-// An event's body comes with the first of its deliveries only.
+// An event's body comes with the first of its deliveries only. What is looked up
+// by its id is LATERAL with a LIMIT, which leaves the planner the index and no
+// other way, however little it knows about the number of rows.
 const claim = `
 WITH RECURSIVE ` + pendingLanes + `, turns AS MATERIALIZED (
-	SELECT w.id, $3::bigint - COALESCE(held.n, 0) AS room
+	SELECT w.id, w.destination, $3::bigint - COALESCE(held.n, 0) AS room
 	FROM lanes l
-	JOIN formsvc.webhooks w ON w.id = l.webhook_id
+	CROSS JOIN LATERAL (SELECT w.id, w.enabled, w.destination, w.paused_until, w.served FROM formsvc.webhooks w WHERE w.id = l.webhook_id LIMIT 1) w
 	LEFT JOIN unnest($4::bytea[], $5::bigint[]) AS held (id, n) ON held.id = w.id
-	WHERE w.enabled AND (w.paused_until IS NULL OR w.paused_until <= $1::timestamptz)
+	WHERE l.due_at <= $1::timestamptz AND w.enabled AND (w.paused_until IS NULL OR w.paused_until <= $1::timestamptz)
 		AND $3::bigint > COALESCE(held.n, 0)
 	ORDER BY w.served, w.id
 ), picked AS MATERIALIZED (
-	SELECT d.place, t.id AS webhook_id
+	SELECT d.place, t.id AS webhook_id, t.destination
 	FROM turns t
 	CROSS JOIN LATERAL (
 		SELECT d.ctid AS place
@@ -54,8 +61,9 @@ WITH RECURSIVE ` + pendingLanes + `, turns AS MATERIALIZED (
 	LIMIT $2::bigint
 ), claimed AS (
 	UPDATE formsvc.deliveries d
-	SET token = DEFAULT, leased_until = clock_timestamp() + $6::bigint * interval '1 microsecond'
-	WHERE d.ctid = ANY (ARRAY(SELECT p.place FROM picked p))
+	SET token = DEFAULT, destination = p.destination, leased_until = clock_timestamp() + $6::bigint * interval '1 microsecond'
+	FROM picked p
+	WHERE p.place = d.ctid AND d.ctid = ANY (ARRAY(SELECT p.place FROM picked p))
 	RETURNING d.webhook_id, d.event_id, d.token, d.attempt
 ), turned AS (
 	SELECT w.id FROM formsvc.webhooks w
@@ -107,7 +115,7 @@ const queueStats = `
 WITH RECURSIVE ` + pendingLanes + `
 SELECT COALESCE(sum(q.due), 0)::bigint, COALESCE(sum(q.pending - q.due), 0)::bigint, min(q.oldest)
 FROM lanes l
-JOIN formsvc.webhooks w ON w.id = l.webhook_id
+CROSS JOIN LATERAL (SELECT w.id, w.paused_until FROM formsvc.webhooks w WHERE w.id = l.webhook_id LIMIT 1) w
 CROSS JOIN LATERAL (
 	SELECT count(*) AS pending,
 		count(*) FILTER (WHERE d.due_at <= $1::timestamptz AND open.now) AS due,

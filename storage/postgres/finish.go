@@ -24,12 +24,13 @@ CROSS JOIN LATERAL (
 ) d`
 
 // settle records the attempts, ends or reschedules their deliveries and keeps the
-// state of the webhooks, of several results for one the last. Its rows are the
+// state of the webhooks, of several results for one the last, unless it is about
+// a URL that the webhook had before. Its rows are the
 // results that came too late, by their number. A webhook's row is written only
 // when its state changes.
 const settle = `
 WITH results AS MATERIALIZED (
-	SELECT i.*, d.place
+	SELECT i.*, d.place, d.destination
 	FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[], $5::boolean[], $6::timestamptz[],
 		$7::bigint[], $8::timestamptz[], $9::bytea[], $10::text[], $11::bytea[], $12::bigint[],
 		$13::bigint[], $14::boolean[], $15::text[], $16::bigint[], $17::timestamptz[])
@@ -37,7 +38,7 @@ WITH results AS MATERIALIZED (
 			failures, paused_until, id, event_type, submission_id, attempt,
 			status, success, error, duration, created_at)
 	LEFT JOIN LATERAL (
-		SELECT d.ctid AS place FROM formsvc.deliveries d
+		SELECT d.ctid AS place, d.destination FROM formsvc.deliveries d
 		WHERE d.webhook_id = i.webhook_id AND d.event_id = i.event_id AND d.token = i.token AND d.token <> 0
 		LIMIT 1
 	) d ON true
@@ -63,16 +64,17 @@ WITH results AS MATERIALIZED (
 	WHERE r.place IS NOT NULL AND r.sent
 	ON CONFLICT DO NOTHING
 ), states AS (
-	SELECT DISTINCT ON (r.webhook_id) r.webhook_id, r.failures, r.paused_until
+	SELECT DISTINCT ON (r.webhook_id, r.destination) r.webhook_id, r.destination, r.failures, r.paused_until
 	FROM results r
 	WHERE r.place IS NOT NULL AND r.sent
-	ORDER BY r.webhook_id, r.number DESC
+	ORDER BY r.webhook_id, r.destination, r.number DESC
 ), changed AS (
 	SELECT w.id, s.failures, s.paused_until
 	FROM states s
 	CROSS JOIN LATERAL (
 		SELECT w.id FROM formsvc.webhooks w
-		WHERE w.id = s.webhook_id AND (w.failures, w.paused_until) IS DISTINCT FROM (s.failures, s.paused_until)
+		WHERE w.id = s.webhook_id AND w.destination = s.destination
+			AND (w.failures, w.paused_until) IS DISTINCT FROM (s.failures, s.paused_until)
 		FOR NO KEY UPDATE
 	) w
 ), kept AS (
@@ -95,26 +97,29 @@ WITH cut AS (
 		SELECT old.place
 		FROM unnest($1::bytea[]) AS w (id)
 		CROSS JOIN LATERAL (
-			SELECT a.ctid AS place FROM formsvc.attempts a
+			SELECT a.created_at, a.id FROM formsvc.attempts a
 			WHERE a.webhook_id = w.id
 			ORDER BY a.created_at DESC, a.id DESC
-			OFFSET $2::bigint
+			OFFSET $2::bigint LIMIT 1
+		) first
+		CROSS JOIN LATERAL (
+			SELECT a.ctid AS place FROM formsvc.attempts a
+			WHERE a.webhook_id = w.id AND (a.created_at, a.id) <= (first.created_at, first.id)
+			OFFSET 0
 		) old))
-	RETURNING a.webhook_id, a.id, a.event_id
+	RETURNING a.event_id
 ), unused AS MATERIALIZED (
-	SELECT e.id, e.requeued
-	FROM (SELECT DISTINCT cut.event_id FROM cut) c
-	CROSS JOIN LATERAL (SELECT e.id, e.form_id, e.requeued FROM formsvc.events e WHERE e.id = c.event_id LIMIT 1) e
+	SELECT e.place, e.requeued
+	FROM (SELECT cut.event_id, count(*) AS attempts FROM cut GROUP BY cut.event_id) c
+	CROSS JOIN LATERAL (
+		SELECT e.ctid AS place, e.id, e.form_id, e.requeued FROM formsvc.events e WHERE e.id = c.event_id LIMIT 1) e
 	WHERE NOT EXISTS (
 			SELECT FROM formsvc.webhooks w JOIN formsvc.deliveries d ON d.webhook_id = w.id AND d.event_id = e.id
 			WHERE w.form_id = e.form_id)
-		AND NOT EXISTS (
-			SELECT FROM formsvc.attempts a
-			WHERE a.event_id = e.id
-				AND NOT EXISTS (SELECT FROM cut WHERE cut.webhook_id = a.webhook_id AND cut.id = a.id))
+		AND c.attempts = (SELECT count(*) FROM formsvc.attempts a WHERE a.event_id = e.id) -- those that were cut included
 )
 DELETE FROM formsvc.events e USING unused u
-WHERE e.id = u.id AND e.requeued = u.requeued AND e.id = ANY (ARRAY(SELECT u.id FROM unused u))`
+WHERE e.ctid = ANY (ARRAY(SELECT u.place FROM unused u)) AND e.ctid = u.place AND e.requeued = u.requeued`
 
 // FinishDeliveries implements [storage.DeliveryStore]. The whole batch is one
 // round trip and one transaction.

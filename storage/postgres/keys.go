@@ -14,26 +14,23 @@ import (
 
 const keyColumns = `k.id, k.user_id, k.name, k.prefix, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.last_used_at`
 
-const userColumns = `u.name, u.email`
+// The user is kept with each of their keys, so that a request finds both in one
+// row.
+const userColumns = `k.user_name, k.user_email`
 
-func keyTargets(k *storage.Key) []any {
-	return []any{
-		scanID(&k.ID), scanID(&k.UserID), &k.Name, &k.Prefix, &k.Scopes,
-		scanTime(&k.CreatedAt), scanTime(&k.ExpiresAt), scanTime(&k.RevokedAt), scanTime(&k.LastUsedAt),
-	}
-}
-
-func keyAndUserTargets(k *storage.Key, u *storage.User) []any {
-	return append(keyTargets(k), &u.Name, &u.Email)
+// appendKey appends what takes keyColumns.
+func appendKey(to []any, k *storage.Key) []any {
+	return append(to,
+		scanID(&k.ID), scanID(&k.UserID), scanText(&k.Name), scanText(&k.Prefix), (*scopesColumn)(&k.Scopes),
+		scanTime(&k.CreatedAt), scanTime(&k.ExpiresAt), scanTime(&k.RevokedAt), scanTime(&k.LastUsedAt))
 }
 
 func scanKey(rows pgx.Rows) (k storage.Key, err error) {
-	err = rows.Scan(keyTargets(&k)...)
+	err = scanRow(rows, appendKey(nil, &k)...)
 	return k, err
 }
 
-// The user is written only with a key of theirs, so a call that is refused
-// changes nothing.
+// The user's other keys get what is known of the user now.
 const createKey = `
 WITH room AS (
 	SELECT $13::bigint < 1 OR $13::bigint > (
@@ -41,16 +38,17 @@ WITH room AS (
 		WHERE k.user_id = $1::bytea AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $9::timestamptz)
 	) AS ok
 ), made AS (
-	INSERT INTO formsvc.api_keys (id, user_id, name, prefix, scopes, hash, created_at, expires_at, revoked_at, last_used_at)
-	SELECT $4::bytea, $1::bytea, $5::text, $6::text, $7::text[], $8::bytea,
+	INSERT INTO formsvc.api_keys (id, user_id, user_name, user_email,
+		name, prefix, scopes, hash, created_at, expires_at, revoked_at, last_used_at)
+	SELECT $4::bytea, $1::bytea, $2::text, $3::text, $5::text, $6::text, $7::text[], $8::bytea,
 		$9::timestamptz, $10::timestamptz, $11::timestamptz, $12::timestamptz
 	FROM room WHERE room.ok
 	ON CONFLICT DO NOTHING
 	RETURNING user_id
-), owner AS (
-	INSERT INTO formsvc.users (id, name, email)
-	SELECT made.user_id, $2::text, $3::text FROM made
-	ON CONFLICT (id) DO UPDATE SET name = excluded.name, email = excluded.email
+), others AS (
+	UPDATE formsvc.api_keys k SET user_name = $2::text, user_email = $3::text
+	FROM made
+	WHERE k.user_id = made.user_id AND (k.user_name, k.user_email) IS DISTINCT FROM ($2::text, $3::text)
 )
 SELECT room.ok, EXISTS (SELECT 1 FROM made) FROM room`
 
@@ -79,7 +77,7 @@ func (s *Store) CreateKey(ctx context.Context, u storage.User, k storage.Key, ha
 
 const keyByHash = `
 SELECT ` + keyColumns + `, ` + userColumns + `
-FROM formsvc.api_keys k JOIN formsvc.users u ON u.id = k.user_id
+FROM formsvc.api_keys k
 WHERE k.hash = $1::bytea`
 
 // KeyByHash implements [storage.KeyStore].
@@ -88,7 +86,7 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 	var u storage.User
 	err := s.read(ctx, func(ctx context.Context) error {
 		err := s.queryRow(ctx, keyByHash, func(rows pgx.Rows) error {
-			return rows.Scan(keyAndUserTargets(&k, &u)...)
+			return scanRow(rows, append(appendKey(make([]any, 0, 11), &k), scanText(&u.Name), scanText(&u.Email))...)
 		}, hash[:])
 		return noRow(err, storage.ErrNotFound)
 	})
@@ -99,16 +97,18 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 	return k, u, nil
 }
 
-// A form that the user may not see is a row of nulls behind the key's.
+// A form that there is not is a row of nulls behind the key's, one that the user
+// may not see is told by the column before it.
 const formForKey = `
-SELECT ` + keyColumns + `, ` + userColumns + `, f.id IS NOT NULL, ` + formColumns + `
+SELECT ` + keyColumns + `, ` + userColumns + `, (
+	SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = k.user_id
+), ` + formColumnsFast + `
 FROM formsvc.api_keys k
-JOIN formsvc.users u ON u.id = k.user_id
-LEFT JOIN formsvc.forms f ON f.id = $2::bytea AND f.trashed_at IS NULL AND EXISTS (
-	SELECT 1 FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = k.user_id)
+LEFT JOIN formsvc.forms f ON f.id = $2::bytea AND f.trashed_at IS NULL
 WHERE k.hash = $1::bytea`
 
-// FormForKey implements [storage.KeyStore] in one statement.
+// FormForKey implements [storage.KeyStore] in one statement, and in two for a
+// form with a response limit.
 func (s *Store) FormForKey(ctx context.Context, hash [32]byte, form storage.ID) (storage.Key, storage.User, *storage.Form, error) {
 	var k storage.Key
 	var u storage.User
@@ -118,7 +118,10 @@ func (s *Store) FormForKey(ctx context.Context, hash [32]byte, form storage.ID) 
 			f, err = scanKeyAndForm(rows, &k, &u)
 			return err
 		}, hash[:], form[:])
-		return noRow(err, storage.ErrNotFound)
+		if err != nil || f == nil {
+			return noRow(err, storage.ErrNotFound)
+		}
+		return s.fillIn(ctx, f)
 	})
 	if err != nil {
 		return storage.Key{}, storage.User{}, nil, err
@@ -130,8 +133,8 @@ func (s *Store) FormForKey(ctx context.Context, hash [32]byte, form storage.ID) 
 func scanKeyAndForm(rows pgx.Rows, k *storage.Key, u *storage.User) (*storage.Form, error) {
 	f := &storage.Form{}
 	var visible bool
-	targets := append(keyAndUserTargets(k, u), &visible)
-	if err := rows.Scan(appendForm(targets, f)...); err != nil || !visible {
+	targets := append(appendKey(make([]any, 0, 32), k), scanText(&u.Name), scanText(&u.Email), scanBool(&visible))
+	if err := scanRow(rows, appendForm(targets, f)...); err != nil || !visible {
 		return nil, err
 	}
 	ownDefinition(&f.Definition)
@@ -197,13 +200,4 @@ func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) er
 		_, err := s.exec(ctx, touchKeys, ids, times)
 		return err
 	})
-}
-
-// scopesArg is the argument for a text[].
-func scopesArg(scopes []storage.Scope) []string {
-	out := make([]string, len(scopes))
-	for i, scope := range scopes {
-		out[i] = string(scope)
-	}
-	return out
 }

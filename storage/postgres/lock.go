@@ -25,13 +25,10 @@ const (
 	lockMigrations lockKind = "migrations"
 )
 
-const (
-	lockExclusive = `SELECT pg_advisory_xact_lock($1::bigint)`
-	lockShared    = `SELECT pg_advisory_xact_lock_shared($1::bigint)`
-)
+const lockExclusive = `SELECT pg_advisory_xact_lock($1::bigint)`
 
-// lock queues an exclusive lock; it ends with the transaction. Two ids rarely
-// share a lock, which costs a wait and nothing else. Who takes the locks of
+// lock queues an exclusive lock; it ends with the transaction. Two ids that share
+// one wait for each other, and nothing else. Who takes the locks of
 // several forms takes them in the order of their keys, and after the row of the
 // workspace.
 func (s *Store) lock(b *pgx.Batch, kind lockKind, id storage.ID) {
@@ -41,15 +38,15 @@ func (s *Store) lock(b *pgx.Batch, kind lockKind, id storage.ID) {
 // lockForm queues the exclusive lock of a form.
 func (s *Store) lockForm(b *pgx.Batch, id storage.ID) { s.lock(b, lockForms, id) }
 
-// lockFormShared queues the lock that responses of a form share.
-func (s *Store) lockFormShared(b *pgx.Batch, id storage.ID) {
-	b.Queue(lockShared, s.lockKey(lockForms, id))
-}
+// lockSlots is how many locks of a kind there are. Many ids share one, so that a
+// workspace with any number of forms needs no more locks than a server has room
+// for (6,400 by default, for all sessions).
+const lockSlots = 1024
 
-// lockKey is the last eight bytes of the id with the salt. In SQL it is
+// lockKey is the slot of the id, made unlike those of other kinds. In SQL it is
 // lockKeyOfForm.
 func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
-	return int64(binary.BigEndian.Uint64(id[4:])) ^ s.lockSalt(kind) //nolint:gosec // the bits count, not the number
+	return int64(binary.BigEndian.Uint64(id[4:])&(lockSlots-1)) ^ s.lockSalt(kind) //nolint:gosec // the bits count, not the number
 }
 
 // lockSalt keeps apart what shares the database's lock space: schemas, kinds,
@@ -61,4 +58,4 @@ func (s *Store) lockSalt(kind lockKind) int64 {
 }
 
 // lockKeyOfForm is lockKey in SQL for the form f, with the salt in $2.
-const lockKeyOfForm = `(('x' || encode(substr(f.id, 5), 'hex'))::bit(64)::bigint # $2::bigint)`
+const lockKeyOfForm = `((('x' || encode(substr(f.id, 5), 'hex'))::bit(64)::bigint & 1023) # $2::bigint)`

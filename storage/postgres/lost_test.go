@@ -186,7 +186,7 @@ func TestAServerThatIsKilledAndComesBack(t *testing.T) {
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	var acknowledged []storage.ID
-	var made atomic.Int64
+	loaded := make(chan struct{})
 	for caller := range byte(8) {
 		group.Go(func() {
 			for n := 0; ; n++ {
@@ -195,9 +195,10 @@ func TestAServerThatIsKilledAndComesBack(t *testing.T) {
 				err := s.CreateWorkspace(t.Context(), w, 0)
 				if err == nil {
 					mu.Lock()
-					acknowledged = append(acknowledged, w.ID)
+					if acknowledged = append(acknowledged, w.ID); len(acknowledged) == 200 {
+						close(loaded)
+					}
 					mu.Unlock()
-					made.Add(1)
 					continue
 				}
 				if !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, storage.ErrOutcomeUnknown) {
@@ -207,9 +208,7 @@ func TestAServerThatIsKilledAndComesBack(t *testing.T) {
 			}
 		})
 	}
-	for made.Load() < 200 && t.Context().Err() == nil {
-		time.Sleep(time.Millisecond) // not for the test's sake: the load has to run
-	}
+	<-loaded
 	server.Kill()
 	group.Wait()
 	if _, err := s.Workspace(t.Context(), storage.AsHost(), storage.ID{1}); !errors.Is(err, storage.ErrUnavailable) {

@@ -301,7 +301,7 @@ func TestMigrateRefusesASchemaOfSomethingElse(t *testing.T) {
 	if _, err := pool.Exec(t.Context(), "CREATE SCHEMA "+schema); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pool.Exec(t.Context(), "CREATE TABLE "+schema+".users (name text)"); err != nil {
+	if _, err := pool.Exec(t.Context(), "CREATE TABLE "+schema+".forms (name text)"); err != nil {
 		t.Fatal(err)
 	}
 	poolUntouched(t, pool, func() {
@@ -309,7 +309,7 @@ func TestMigrateRefusesASchemaOfSomethingElse(t *testing.T) {
 			t.Errorf("Migrate = %v", err)
 		}
 	})
-	if got := tables(t, pool, schema); !cmp.Equal(got, []string{"users"}) {
+	if got := tables(t, pool, schema); !cmp.Equal(got, []string{"forms"}) {
 		t.Errorf("the schema has %q", got)
 	}
 }

@@ -99,10 +99,17 @@ func (s *Store) sql(text string) string {
 	return rewritten
 }
 
+func (s *Store) query(ctx context.Context, text string, args []any) (pgx.Rows, error) {
+	if err := checkArgs(args); err != nil {
+		return nil, err
+	}
+	return s.db.Query(ctx, s.sql(text), args...)
+}
+
 // queryRow runs one statement and hands its first row to scan, which may borrow
 // the row's memory until it returns. Without a row it returns [pgx.ErrNoRows].
 func (s *Store) queryRow(ctx context.Context, text string, scan func(pgx.Rows) error, args ...any) error {
-	rows, err := s.db.Query(ctx, s.sql(text), args...)
+	rows, err := s.query(ctx, text, args)
 	if err != nil {
 		return err
 	}
@@ -129,7 +136,7 @@ func firstRow(rows pgx.Rows, scan func(pgx.Rows) error) error {
 
 // collect runs one statement and returns what scan makes of each row.
 func collect[T any](ctx context.Context, s *Store, text string, scan func(pgx.Rows) (T, error), args ...any) ([]T, error) {
-	rows, err := s.db.Query(ctx, s.sql(text), args...)
+	rows, err := s.query(ctx, text, args)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +159,9 @@ func collectRows[T any](rows pgx.Rows, scan func(pgx.Rows) (T, error)) ([]T, err
 
 // exec runs one statement and returns how many rows it changed.
 func (s *Store) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	if err := checkArgs(args); err != nil {
+		return 0, err
+	}
 	tag, err := s.db.Exec(ctx, s.sql(text), args...)
 	return tag.RowsAffected(), err
 }
@@ -166,13 +176,27 @@ func (s *Store) queue(b *pgx.Batch, text string, args ...any) {
 // in it sees what was committed before that statement began, so a statement that
 // follows a lock sees what the lock has waited for.
 func (s *Store) send(ctx context.Context, b *pgx.Batch, read func(pgx.Rows) error) error {
-	results := s.db.SendBatch(ctx, b)
-	err := readLast(results, b.Len(), read)
+	results, err := s.sendBatch(ctx, b)
+	if err != nil {
+		return err
+	}
+	err = readLast(results, b.Len(), read)
 	// The transaction is committed when Close says so.
 	if closed := results.Close(); err == nil || closed != nil && isResult(err) {
 		err = closed
 	}
 	return err
+}
+
+// sendBatch sends what was queued. Whoever calls it closes the results, and takes
+// the batch for committed when that returns nil.
+func (s *Store) sendBatch(ctx context.Context, b *pgx.Batch) (pgx.BatchResults, error) {
+	for _, q := range b.QueuedQueries {
+		if err := checkArgs(q.Arguments); err != nil {
+			return nil, err
+		}
+	}
+	return s.db.SendBatch(ctx, b), nil
 }
 
 func readLast(results pgx.BatchResults, n int, read func(pgx.Rows) error) error {

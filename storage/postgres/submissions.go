@@ -20,7 +20,7 @@ const submissionColumns = `s.id, s.submitted_at, s.completion_time, s.answers, s
 // three JSON values are passed on as they are stored.
 func scanSubmission(rows pgx.Rows, form storage.ID) (storage.Submission, error) {
 	sub := storage.Submission{FormID: form}
-	err := rows.Scan(scanID(&sub.ID), scanTime(&sub.SubmittedAt), &sub.CompletionTime,
+	err := scanRow(rows, scanID(&sub.ID), scanTime(&sub.SubmittedAt), &sub.CompletionTime,
 		scanBorrowed(&sub.Answers), scanBorrowed(&sub.Metadata), scanBorrowed(&sub.Hidden))
 	own(&sub.Answers, &sub.Metadata, &sub.Hidden)
 	return sub, err

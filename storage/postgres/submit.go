@@ -168,7 +168,7 @@ func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submit
 	var got submitResult
 	err := s.sendRow(ctx, b, func(rows pgx.Rows) error {
 		e := &got.earlier
-		err := rows.Scan(&got.code, &got.revision, &got.stored,
+		err := scanRow(rows, scanSize(&got.code), scanInt(&got.revision), scanBool(&got.stored),
 			scanID(&e.ID), scanTime(&e.SubmittedAt), scanFloat(&e.CompletionTime),
 			scanBorrowed(&e.Answers), scanBorrowed(&e.Metadata), scanBorrowed(&e.Hidden))
 		own(&e.Answers, &e.Metadata, &e.Hidden)

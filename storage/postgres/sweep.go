@@ -53,7 +53,8 @@ const purgeWorkspaces = `
 DELETE FROM formsvc.workspaces w
 WHERE w.id = ANY (ARRAY(
 	SELECT o.id FROM formsvc.workspaces o
-	WHERE o.deleted_at IS NOT NULL AND NOT EXISTS (SELECT FROM formsvc.forms f WHERE f.workspace_id = o.id)
+	WHERE o.deleted_at IS NOT NULL
+		AND (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL
 	LIMIT $1::bigint
 	FOR UPDATE SKIP LOCKED))`
 
@@ -61,6 +62,7 @@ const purgeKeys = `
 WITH ended AS (
 	SELECT k.id FROM formsvc.api_keys k
 	WHERE LEAST(k.revoked_at, k.expires_at) < $1::timestamptz
+	ORDER BY LEAST(k.revoked_at, k.expires_at)
 	LIMIT $2::bigint
 	FOR UPDATE SKIP LOCKED
 ), gone AS (
@@ -78,13 +80,13 @@ const purgeEvents = `
 WITH start AS MATERIALIZED (
 	SELECT p.after FROM formsvc.sweep_positions p WHERE p.name = 'events' FOR UPDATE SKIP LOCKED
 ), piece AS MATERIALIZED (
-	SELECT e.id, e.form_id, e.requeued
+	SELECT e.ctid AS place, e.id, e.form_id, e.requeued
 	FROM formsvc.events e
 	WHERE e.id > (SELECT start.after FROM start)
 	ORDER BY e.id
 	LIMIT $1::bigint
 ), unused AS MATERIALIZED (
-	SELECT p.id, p.requeued
+	SELECT p.place, p.id, p.requeued
 	FROM piece p
 	WHERE NOT EXISTS (
 			SELECT FROM formsvc.webhooks w JOIN formsvc.deliveries d ON d.webhook_id = w.id AND d.event_id = p.id
@@ -100,7 +102,7 @@ WITH start AS MATERIALIZED (
 	WHERE p.name = 'events' AND EXISTS (SELECT FROM start)
 ), gone AS (
 	DELETE FROM formsvc.events e USING unused u
-	WHERE e.id = ANY (ARRAY(SELECT u.id FROM unused u)) AND e.id = u.id AND e.requeued = u.requeued
+	WHERE e.ctid = ANY (ARRAY(SELECT u.place FROM unused u)) AND e.ctid = u.place AND e.requeued = u.requeued
 	RETURNING 1
 )
 SELECT count(*) FROM gone`

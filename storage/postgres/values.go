@@ -1,8 +1,11 @@
 package postgres
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -54,7 +57,6 @@ func (c *borrowedColumn) ScanBytes(b []byte) error {
 func scanID(id *storage.ID) *idColumn                   { return (*idColumn)(id) }
 func scanTime(t *time.Time) *timeColumn                 { return (*timeColumn)(t) }
 func scanBorrowed(raw *json.RawMessage) *borrowedColumn { return (*borrowedColumn)(raw) }
-func scanBorrowedBytes(raw *[]byte) *borrowedColumn     { return (*borrowedColumn)(raw) }
 
 // own replaces borrowed values by copies that are cut from one allocation. Nil
 // stays nil, and no append to one grows into the next.
@@ -147,3 +149,25 @@ func scanText(v *string) *textColumn { return (*textColumn)(v) }
 func scanInt(v *int64) *intColumn    { return (*intColumn)(v) }
 func scanSize(v *int) *sizeColumn    { return (*sizeColumn)(v) }
 func scanBool(v *bool) *boolColumn   { return (*boolColumn)(v) }
+
+// checkArgs finds what no text can hold: a zero byte. The server finds it too,
+// but in pgx's simple protocol only after the statement was cut off there.
+func checkArgs(args []any) error {
+	for _, arg := range args {
+		fits := true
+		switch v := arg.(type) {
+		case string:
+			fits = strings.IndexByte(v, 0) < 0
+		case *string:
+			fits = v == nil || strings.IndexByte(*v, 0) < 0
+		case []string:
+			fits = !slices.ContainsFunc(v, func(s string) bool { return strings.IndexByte(s, 0) >= 0 })
+		case json.RawMessage:
+			fits = bytes.IndexByte(v, 0) < 0
+		}
+		if !fits {
+			return fmt.Errorf("%w: text with a zero byte", storage.ErrInvalidValue)
+		}
+	}
+	return nil
+}

@@ -100,8 +100,9 @@ func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (
 const (
 	webhooksOfAll = `
 SELECT ` + webhookColumns + `
-FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
-WHERE f.trashed_at IS NULL AND (w.created_at, w.id) < (COALESCE($1::timestamptz, 'infinity'), $2::bytea)
+FROM formsvc.webhooks w
+CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND f.trashed_at IS NULL LIMIT 1) f
+WHERE (w.created_at, w.id) < (COALESCE($1::timestamptz, 'infinity'), $2::bytea)
 ORDER BY w.created_at DESC, w.id DESC
 LIMIT $3::bigint`
 
@@ -110,8 +111,9 @@ SELECT ` + webhookColumns + `
 FROM formsvc.workspace_users a
 CROSS JOIN LATERAL (
 	SELECT ` + webhookColumns + `
-	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
-	WHERE w.workspace_id = a.workspace_id AND f.trashed_at IS NULL
+	FROM formsvc.webhooks w
+	CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND f.trashed_at IS NULL LIMIT 1) f
+	WHERE w.workspace_id = a.workspace_id
 		AND (w.created_at, w.id) < (COALESCE($1::timestamptz, 'infinity'), $2::bytea)
 	ORDER BY w.created_at DESC, w.id DESC
 	LIMIT $3::bigint
@@ -168,6 +170,7 @@ UPDATE formsvc.webhooks w SET
 	url = COALESCE($3::text, w.url),
 	enabled = COALESCE($4::boolean, w.enabled),
 	secret = COALESCE($5::bytea, w.secret),
+	destination = CASE WHEN $3::text <> w.url THEN w.destination + 1 ELSE w.destination END,
 	failures = CASE WHEN $3::text <> w.url THEN 0 ELSE w.failures END,
 	paused_until = CASE WHEN $3::text <> w.url THEN NULL ELSE w.paused_until END,
 	updated_at = $6::timestamptz

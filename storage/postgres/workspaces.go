@@ -14,12 +14,12 @@ const workspaceColumns = `w.id, w.public_id, w.owner_id, w.name, w.created_at, w
 
 func workspaceTargets(w *storage.Workspace) []any {
 	return []any{
-		scanID(&w.ID), &w.PublicID, scanID(&w.OwnerID), &w.Name, scanTime(&w.CreatedAt), scanTime(&w.UpdatedAt),
+		scanID(&w.ID), scanText(&w.PublicID), scanID(&w.OwnerID), scanText(&w.Name), scanTime(&w.CreatedAt), scanTime(&w.UpdatedAt),
 	}
 }
 
 func scanWorkspace(rows pgx.Rows) (w storage.Workspace, err error) {
-	err = rows.Scan(workspaceTargets(&w)...)
+	err = scanRow(rows, workspaceTargets(&w)...)
 	return w, err
 }
 
@@ -76,7 +76,7 @@ func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID)
 	var w storage.Workspace
 	err := s.read(ctx, func(ctx context.Context) error {
 		err := s.queryRow(ctx, workspaceByID, func(rows pgx.Rows) error {
-			return rows.Scan(workspaceTargets(&w)...)
+			return scanRow(rows, workspaceTargets(&w)...)
 		}, id[:], userArg(who))
 		return noRow(err, storage.ErrNotFound)
 	})
@@ -154,7 +154,7 @@ WITH seen AS (
 	FROM changed c
 	WHERE a.workspace_id = c.id AND a.user_id = c.previous AND c.owner_id <> c.previous
 )
-SELECT seen.allowed, w.id, COALESCE(w.public_id, ''), w.owner_id, COALESCE(w.name, ''), w.created_at, w.updated_at
+SELECT seen.allowed, w.id, w.public_id, w.owner_id, w.name, w.created_at, w.updated_at
 FROM seen LEFT JOIN changed w ON true`
 
 // UpdateWorkspace implements [storage.WorkspaceStore].
@@ -166,7 +166,7 @@ func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id stora
 		s.queue(b, updateWorkspace, id[:], userArg(who), c.Name, idArgOf(c.Owner), c.At.UTC())
 		var allowed bool
 		err := s.sendRow(ctx, b, func(rows pgx.Rows) error {
-			return rows.Scan(append([]any{&allowed}, workspaceTargets(&w)...)...)
+			return scanRow(rows, append([]any{scanBool(&allowed)}, workspaceTargets(&w)...)...)
 		})
 		if err == nil && !allowed {
 			return storage.ErrNotOwner
@@ -187,7 +187,7 @@ WHERE w.id = $1::bytea AND w.deleted_at IS NULL AND ($2::bytea IS NULL OR w.owne
 
 const lockFormsOfClosedWorkspace = `
 SELECT pg_advisory_xact_lock(forms.key) FROM (
-	SELECT ` + lockKeyOfForm + ` AS key
+	SELECT DISTINCT ` + lockKeyOfForm + ` AS key
 	FROM formsvc.forms f JOIN formsvc.workspaces w ON w.id = f.workspace_id
 	WHERE f.workspace_id = $1::bytea AND f.trashed_at IS NULL AND w.deleted_at IS NOT NULL
 	ORDER BY 1 OFFSET 0
@@ -223,29 +223,16 @@ func (s *Store) DeleteWorkspace(ctx context.Context, who storage.Actor, id stora
 		s.queue(b, closeWorkspace, id[:], userArg(who), at.UTC())
 		s.queue(b, lockFormsOfClosedWorkspace, id[:], s.lockSalt(lockForms))
 		s.queue(b, clearClosedWorkspace, id[:], at.UTC())
-		return s.deleted(ctx, b)
-	})
-}
-
-// deleted runs the batch and answers with its verdict, the second statement.
-func (s *Store) deleted(ctx context.Context, b *pgx.Batch) (err error) {
-	results := s.db.SendBatch(ctx, b)
-	defer func() {
-		if closed := results.Close(); closed != nil && (err == nil || isResult(err)) {
-			err = closed
+		var allowed bool
+		verdict := func(rows pgx.Rows) error {
+			return firstRow(rows, func(rows pgx.Rows) error { return rows.Scan(&allowed) })
 		}
-	}()
-	if _, err := results.Exec(); err != nil {
-		return err
-	}
-	var allowed bool
-	if err := results.QueryRow().Scan(&allowed); err != nil {
+		err := s.sendEach(ctx, b, nil, verdict, nil, nil, nil)
+		if err == nil && !allowed {
+			return storage.ErrNotOwner
+		}
 		return noRow(err, storage.ErrNotFound)
-	}
-	if !allowed {
-		return storage.ErrNotOwner
-	}
-	return nil
+	})
 }
 
 const setMember = `

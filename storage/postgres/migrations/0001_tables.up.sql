@@ -17,15 +17,12 @@ CREATE TABLE IF NOT EXISTS schema_version (
 );
 INSERT INTO schema_version (version) VALUES (1) ON CONFLICT (only_row) DO UPDATE SET version = excluded.version;
 
-CREATE TABLE IF NOT EXISTS users (
-    id    bytea PRIMARY KEY,
-    name  text NOT NULL,
-    email text NOT NULL
-);
-
+-- What is known of the user is kept with each of their keys.
 CREATE TABLE IF NOT EXISTS api_keys (
     id           bytea PRIMARY KEY,
-    user_id      bytea NOT NULL REFERENCES users (id),
+    user_id      bytea NOT NULL,
+    user_name    text NOT NULL,
+    user_email   text NOT NULL,
     name         text NOT NULL,
     prefix       text NOT NULL,
     scopes       text[] NOT NULL,
@@ -168,6 +165,7 @@ CREATE TABLE IF NOT EXISTS webhooks (
     secret       bytea NOT NULL,
     created_at   timestamptz NOT NULL,
     updated_at   timestamptz NOT NULL,
+    destination  integer NOT NULL DEFAULT 1, -- rises with each new url
     failures     integer NOT NULL DEFAULT 0,
     paused_until timestamptz,
     -- 0: never. From a sequence, not a clock: turns stay fair when claims share an
@@ -200,6 +198,7 @@ CREATE TABLE IF NOT EXISTS deliveries (
     due_at       timestamptz NOT NULL,
     attempt      integer NOT NULL DEFAULT 1,
     token        bigint NOT NULL DEFAULT nextval('delivery_tokens'), -- of the lease; 0: none
+    destination  integer NOT NULL DEFAULT 0, -- that the lease is for
     leased_until timestamptz,
     PRIMARY KEY (webhook_id, event_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
@@ -218,9 +217,8 @@ CREATE TABLE IF NOT EXISTS attempts (
     duration        bigint NOT NULL, -- nanoseconds
     created_at      timestamptz NOT NULL,
     next_attempt_at timestamptz,
-    PRIMARY KEY (webhook_id, id)
+    PRIMARY KEY (webhook_id, created_at, id)
 );
-CREATE INDEX IF NOT EXISTS attempts_newest ON attempts (webhook_id, created_at DESC, id DESC);
 CREATE INDEX IF NOT EXISTS attempts_event ON attempts (event_id);
 
 -- How far a sweep that goes through a table piece by piece has come.

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+// blockID is the one question of the form. Its answer is the idempotency key.
+const blockID = "key"
+
+// database is what the checks read, past the service.
+type database struct {
+	pool   *pgxpool.Pool
+	schema string
+	form   formsvc.ID
+}
+
+// prepare makes the tables, the form and a webhook for each URL.
+func prepare(ctx context.Context, pool *pgxpool.Pool, schema string, urls []string) (*database, error) {
+	if err := postgres.Migrate(ctx, pool, postgres.WithSchema(schema)); err != nil {
+		return nil, err
+	}
+	svc, err := formsvc.New(
+		formsvc.WithStorage(postgres.New(pool, postgres.WithSchema(schema))),
+		formsvc.WithoutRateLimit(),
+		formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: loopback()}),
+	)
+	if err != nil {
+		return nil, err
+	}
+	user := formsvc.User{ID: formsvc.UserIDFrom("soak"), Name: "Soak"}
+	key, err := svc.CreateKey(ctx, formsvc.KeyRequest{User: user, Name: "all", Scopes: storage.Scopes()})
+	if err != nil {
+		return nil, err
+	}
+	workspace, err := svc.CreateWorkspace(ctx, user.ID, "Soak")
+	if err != nil {
+		return nil, err
+	}
+	api := client{ctx, svc, key.Secret}
+	form, err := api.call(http.MethodPost, "/v1/forms", `{"workspace_id":"`+workspace.ID.String()+`","name":"Soak","definition":{"blocks":[
+		{"id":"`+blockID+`","type":"short_text","label":"Key","required":true}]}}`)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := api.call(http.MethodPatch, "/v1/forms/"+form.String(), `{"status":"published"}`); err != nil {
+		return nil, err
+	}
+	for number, url := range urls {
+		body := `{"form_id":"` + form.String() + `","url":"` + url + `","signing_secret":"` + signingSecret(number) + `"}`
+		if _, err := api.call(http.MethodPost, "/v1/webhooks", body); err != nil {
+			return nil, err
+		}
+	}
+	return &database{pool, schema, form}, svc.Close(ctx)
+}
+
+// client calls the API without a network.
+type client struct {
+	ctx context.Context //nolint:containedctx // of one prepare
+	svc *formsvc.Service
+	key string
+}
+
+func (c client) call(method, path, body string) (formsvc.ID, error) {
+	r := httptest.NewRequestWithContext(c.ctx, method, path, strings.NewReader(body))
+	r.Header.Set("X-API-Key", c.key)
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	c.svc.ServeHTTP(w, r)
+	var made struct{ ID formsvc.ID }
+	if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || w.Code >= http.StatusMultipleChoices {
+		return formsvc.ID{}, fmt.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+	}
+	return made.ID, nil
+}
+
+func (d *database) sql(text string) string {
+	return strings.ReplaceAll(text, "formsvc.", pgx.Identifier{d.schema}.Sanitize()+".")
+}
+
+// pending counts the deliveries in the queue.
+func (d *database) pending(ctx context.Context) (n int, err error) {
+	err = d.pool.QueryRow(ctx, d.sql(`SELECT count(*) FROM formsvc.deliveries`)).Scan(&n)
+	return n, err
+}
+
+// submissions returns all that is stored.
+func (d *database) submissions(ctx context.Context) ([]submission, error) {
+	rows, err := d.pool.Query(ctx, d.sql(`SELECT id, COALESCE(idempotency_key, ''), event_id FROM formsvc.submissions ORDER BY id`))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (submission, error) {
+		var s submission
+		var id, event []byte
+		err := row.Scan(&id, &s.key, &event)
+		s.id, s.event = hex.EncodeToString(id), hex.EncodeToString(event)
+		return s, err
+	})
+}
+
+// counted is the number of submissions in the form's funnel.
+func (d *database) counted(ctx context.Context) (int64, error) {
+	store := postgres.New(d.pool, postgres.WithSchema(d.schema))
+	funnel, err := store.Funnel(ctx, storage.AsHost(), d.form, time.Time{}, time.Time{})
+	return funnel.Submissions, err
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	requestTimeout = 30 * time.Second
+	retryPause     = 10 * time.Millisecond
+	longestPause   = 40 * time.Millisecond // between two submissions of a worker
+	repeated       = 0.02                  // of the acknowledged submissions
+)
+
+// load sends submissions and writes down which were acknowledged. What it does
+// not know the outcome of it sends again with the same idempotency key, to
+// whichever process is there.
+type load struct {
+	client *http.Client
+	urls   func() []string // of the serving processes, at least one
+
+	mu           sync.Mutex
+	acknowledged []acknowledgement
+	unanswered   []string
+	unexpected   []string // answers that no process should give
+	cut          int      // requests without an answer, or with 503
+	progress     chan struct{}
+}
+
+func newLoad(urls func() []string) *load {
+	return &load{
+		client:   &http.Client{Timeout: requestTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: 100}},
+		urls:     urls,
+		progress: make(chan struct{}, 1),
+	}
+}
+
+// run runs the workers until stop ends, and then until each has its last
+// acknowledgement, or ctx ends.
+func (l *load) run(ctx, stop context.Context, workers int, seed uint64) {
+	defer l.client.CloseIdleConnections()
+	var group sync.WaitGroup
+	for worker := range workers {
+		random := rand.New(rand.NewPCG(seed, 100+uint64(worker))) //nolint:gosec // repeatable
+		group.Go(func() {
+			for i := 0; stop.Err() == nil; i++ {
+				key := fmt.Sprintf("worker %d, submission %d", worker, i)
+				l.submit(ctx, key, random)
+				if random.Float64() < repeated {
+					l.submit(ctx, key, random)
+				}
+				pause(stop, time.Duration(random.Int64N(int64(longestPause))))
+			}
+		})
+	}
+	group.Wait()
+}
+
+// submit sends a submission until it is acknowledged.
+func (l *load) submit(ctx context.Context, key string, random *rand.Rand) {
+	for ctx.Err() == nil {
+		urls := l.urls()
+		id, ok := l.send(ctx, urls[random.IntN(len(urls))], key)
+		if ok {
+			l.note(func() { l.acknowledged = append(l.acknowledged, acknowledgement{key, id}) })
+			select {
+			case l.progress <- struct{}{}:
+			default:
+			}
+			return
+		}
+		pause(ctx, retryPause)
+	}
+	l.note(func() { l.unanswered = append(l.unanswered, key) })
+}
+
+// send makes one attempt.
+func (l *load) send(ctx context.Context, url, key string) (id string, ok bool) {
+	body, err := json.Marshal(submitRequest{key})
+	if err != nil {
+		panic(err) // a struct of a string
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		panic(err) // the process said so
+	}
+	response, err := l.client.Do(request)
+	if err != nil {
+		l.note(func() { l.cut++ })
+		return "", false
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode == http.StatusServiceUnavailable {
+		l.note(func() { l.cut++ })
+		return "", false
+	}
+	var answer submitAnswer
+	if response.StatusCode != http.StatusOK || json.Unmarshal(text, &answer) != nil {
+		l.note(func() {
+			l.unexpected = append(l.unexpected, fmt.Sprintf("%d %s", response.StatusCode, strings.TrimSpace(string(text))))
+		})
+		return "", false
+	}
+	return answer.ID, true
+}
+
+func (l *load) note(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f()
+}
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain also is the serving process: the test binary starts itself again.
+func TestMain(m *testing.M) {
+	if c, ok, err := serving(); ok {
+		wrap, known := mutants[c.Mutant]
+		if !known {
+			err = errors.Join(err, errors.New("no mutant "+c.Mutant))
+		}
+		if err == nil {
+			err = serve(c, wrap)
+		}
+		exit(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// logFile is a file for what serving processes log. Its end is shown when the
+// test fails.
+func logFile(t *testing.T) *os.File {
+	t.Helper()
+	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		file.Close()
+		if t.Failed() {
+			t.Logf("the end of the log:\n%s", tail(readLog(t, file)))
+		}
+	})
+	return file
+}
+
+func readLog(t *testing.T, file *os.File) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file.Name())
+	if err != nil {
+		t.Error(err)
+	}
+	return text
+}
+
+func tail(text []byte) []byte { return text[max(0, len(text)-3000):] }

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// mutants are stores with a fault, by name. The soak has to find each.
+var mutants = map[string]func(storage.Storage) storage.Storage{
+	"":                 func(s storage.Storage) storage.Storage { return s },
+	"done before sent": func(s storage.Storage) storage.Storage { return doneBeforeSent{s} },
+	"forgets":          func(s storage.Storage) storage.Storage { return &forgets{Storage: s} },
+	"changes bodies":   func(s storage.Storage) storage.Storage { return changesBodies{s} },
+	"delivers twice":   func(s storage.Storage) storage.Storage { return deliversTwice{s} },
+}
+
+// doneBeforeSent ends deliveries when they are claimed.
+type doneBeforeSent struct{ storage.Storage }
+
+func (m doneBeforeSent) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
+	claimed, err := m.Storage.ClaimDeliveries(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	done := make([]storage.Result, len(claimed))
+	for i, d := range claimed {
+		done[i] = storage.Result{Lease: d.Lease, Attempt: &storage.Attempt{
+			ID: storage.ID(d.Lease.EventID), WebhookID: d.Lease.WebhookID, EventID: d.Lease.EventID, EventType: d.EventType,
+			SubmissionID: d.SubmissionID, Attempt: d.Attempt, Status: 200, Success: true, CreatedAt: time.Now(),
+		}}
+	}
+	_, err = m.FinishDeliveries(ctx, done, 100)
+	return claimed, err
+}
+
+// forgets acknowledges every tenth submission without storing it.
+type forgets struct {
+	storage.Storage
+	n atomic.Int64
+}
+
+func (m *forgets) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	if m.n.Add(1)%10 == 0 {
+		return n.Submission, false, nil
+	}
+	return m.Storage.Submit(ctx, n)
+}
+
+// changesBodies sends other bytes when it tries again.
+type changesBodies struct{ storage.Storage }
+
+func (m changesBodies) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
+	claimed, err := m.Storage.ClaimDeliveries(ctx, p)
+	for i, d := range claimed {
+		if d.Attempt > 1 {
+			claimed[i].Body = append(bytes.Clone(d.Body), ' ')
+		}
+	}
+	return claimed, err
+}
+
+// deliversTwice loses the result of every first attempt, for as long as its
+// lease runs: the event is delivered again.
+type deliversTwice struct{ storage.Storage }
+
+func (m deliversTwice) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+	for i, r := range done {
+		if r.Attempt != nil && r.Attempt.Success && r.Attempt.Attempt == 1 {
+			again := *r.Attempt
+			again.Success, again.NextAttemptAt = false, time.Now()
+			done[i].Attempt = &again
+		}
+	}
+	return m.Storage.FinishDeliveries(ctx, done, keep)
+}
+
+func TestTheSoakFindsFaultyStores(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mutant string
+		plan   plan
+		want   []string
+	}{
+		// Nothing is refused: only kills lose events.
+		"deliveries are done before they are sent": {"done before sent", plan{processes: 1, kills: 2}, []string{lostEvent}},
+		"an acknowledged submission is not stored": {"forgets", plan{processes: 1}, []string{lostSubmission}},
+		"a body changes when it is sent again":     {"changes bodies", plan{processes: 1, refused: 0.2}, []string{changedBody}},
+		"an event is delivered again":              {"delivers twice", plan{processes: 1}, []string{tooManyDuplicates}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := quick(c.plan)
+			p.mutant = c.mutant
+			r := soakOn(t, p)
+			if got := kinds(r.findings); !slices.Equal(got, c.want) {
+				t.Errorf("found %q, want %q\n%s", got, c.want, r)
+			}
+		})
+	}
+}
+
+// kinds returns what kinds of findings there are, each once, in order.
+func kinds(findings []finding) []string {
+	var kinds []string
+	for _, f := range findings {
+		kinds = append(kinds, f.kind)
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+// serverVariable is set in the environment of a serving process. The program
+// starts itself again as one, so that a test binary can do it too.
+const serverVariable = "FORMSVC_SOAK_SERVER"
+
+// serverConfig is what a serving process is told.
+type serverConfig struct {
+	Database string
+	Schema   string
+	Form     formsvc.ID
+	Timeout  time.Duration // of an attempt
+	Lease    time.Duration // of a claim; zero: the dispatcher's own
+	Mutant   string        // for tests
+}
+
+// submitRequest is what a serving process is asked over HTTP.
+type submitRequest struct{ Key string }
+
+// submitAnswer is the acknowledgement.
+type submitAnswer struct{ ID string }
+
+const (
+	sweepEvery  = 500 * time.Millisecond
+	connections = 12
+	retries     = 50
+	retryAfter  = 200 * time.Millisecond
+)
+
+// serving reports whether this process is a serving one, and its configuration.
+func serving() (c serverConfig, ok bool, err error) {
+	text, ok := os.LookupEnv(serverVariable)
+	if !ok {
+		return c, false, nil
+	}
+	return c, true, json.Unmarshal([]byte(text), &c)
+}
+
+// serve is all that a host does: it serves submissions, runs the dispatcher and
+// sweeps, until its standard input ends. Its address is the first line that it
+// writes. wrap may put something between the service and its store.
+func serve(c serverConfig, wrap func(storage.Storage) storage.Storage) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	pool, err := openPool(ctx, c.Database)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	store := wrap(postgres.New(pool, postgres.WithSchema(c.Schema)))
+	if c.Lease > 0 {
+		store = shortLease{store, c.Lease}
+	}
+	svc, err := formsvc.New(
+		formsvc.WithStorage(store),
+		formsvc.WithoutRateLimit(),
+		formsvc.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))),
+		formsvc.WithWebhookConfig(webhooks.Config{
+			Timeout:         c.Timeout,
+			Retry:           webhooks.RetryPolicy{Delays: manyDelays(), Jitter: 0.5},
+			InFlight:        inFlight,
+			InFlightWebhook: inFlightWebhook,
+			AllowedNetworks: loopback(),
+		}),
+	)
+	if err != nil {
+		return err
+	}
+	var listen net.ListenConfig
+	listener, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: submitter{svc, c.Form}, ReadHeaderTimeout: time.Minute}
+	ended := make(chan error, 3)
+	go func() { ended <- svc.Dispatcher().Run(ctx) }()
+	go func() { ended <- sweep(ctx, store) }()
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			ended <- err
+			return
+		}
+		ended <- nil
+	}()
+	fmt.Println(listener.Addr())
+
+	_, err = io.Copy(io.Discard, os.Stdin) // ends with the parent
+	stop := context.WithoutCancel(ctx)
+	err = errors.Join(err, server.Shutdown(stop))
+	cancel()
+	for range cap(ended) {
+		err = errors.Join(err, <-ended)
+	}
+	return errors.Join(err, svc.Close(stop))
+}
+
+// submitter hands each request to Submit.
+type submitter struct {
+	svc  *formsvc.Service
+	form formsvc.ID
+}
+
+func (s submitter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var asked submitRequest
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	answer, err := json.Marshal(asked.Key)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	stored, err := s.svc.Submit(r.Context(), formsvc.Response{
+		FormID:         s.form,
+		Answers:        map[string]json.RawMessage{blockID: answer},
+		IdempotencyKey: asked.Key,
+	})
+	switch {
+	case err == nil:
+		_ = json.NewEncoder(w).Encode(submitAnswer{stored.ID.String()}) // the client is gone: it will ask again
+	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrOutcomeUnknown):
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	default:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// sweep removes what has served its time, as every process of a host may.
+func sweep(ctx context.Context, store storage.Storage) error {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		_, err := store.Sweep(ctx, storage.SweepParams{Now: time.Now(), Max: 1000})
+		if err != nil && ctx.Err() == nil {
+			slog.Warn("cannot sweep", "cause", err)
+		}
+	}
+}
+
+// shortLease is a store whose leases are shorter than the dispatcher asks, so
+// that the deliveries of a killed process need not wait so long.
+type shortLease struct {
+	storage.Storage
+	lease time.Duration
+}
+
+func (s shortLease) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
+	p.Lease = s.lease
+	return s.Storage.ClaimDeliveries(ctx, p)
+}
+
+// manyDelays: no delivery is given up.
+func manyDelays() []time.Duration {
+	delays := make([]time.Duration, retries)
+	for i := range delays {
+		delays[i] = retryAfter
+	}
+	return delays
+}
+
+func loopback() []netip.Prefix { return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }
+
+// openPool opens a pool, which connects when it is used first.
+func openPool(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns = connections
+	return pgxpool.NewWithConfig(ctx, config)
+}

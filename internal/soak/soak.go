@@ -1,0 +1,331 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// plan is what one soak does.
+type plan struct {
+	processes   int // that serve at once
+	kills       int // of serving processes
+	serverKills int // of the database server
+	seed        uint64
+	timeout     time.Duration // of an attempt
+	lease       time.Duration // of a claim; zero: the dispatcher's own
+	drain       time.Duration // the longest that the queue may take to empty
+	refused     float64       // of the requests to the receiver
+	mutant      string        // for tests
+}
+
+const (
+	workers      = 8
+	destinations = 4
+	// What a process has under way at most: in all, which is what a kill may
+	// repeat, and to one webhook. Both are the dispatcher's defaults.
+	inFlight        = 64
+	inFlightWebhook = 4
+
+	killWithin    = 500 * time.Millisecond // of the first acknowledgement after a start
+	restartWithin = 150 * time.Millisecond
+	killBoth      = 0.25 // of the kills with several processes
+	drainPoll     = 50 * time.Millisecond
+)
+
+// killer is a database server that can be killed.
+type killer interface {
+	Kill() error
+	Restart(ctx context.Context) error
+}
+
+// result is what came of a soak.
+type result struct {
+	plan        plan
+	ledger      ledger
+	kills       int
+	serverKills int
+	cut         int // requests of the load generator without an acknowledgement
+	most        int // requests to the receiver that were under way at one time
+	load        time.Duration
+	drained     time.Duration
+	findings    []finding
+	unexpected  []string
+}
+
+// ok reports whether nothing was found.
+func (r result) ok() bool { return len(r.findings) == 0 && len(r.unexpected) == 0 }
+
+func (r result) String() string {
+	accepted := 0
+	for _, got := range r.ledger.received {
+		if got.accepted {
+			accepted++
+		}
+	}
+	acknowledged := map[string]bool{}
+	for _, a := range r.ledger.acknowledged {
+		acknowledged[a.key] = true
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d, %d processes, %d kills of a process, %d of the database server, %s of load, drained in %s\n",
+		r.plan.seed, r.plan.processes, r.kills, r.serverKills, r.load.Round(time.Millisecond), r.drained.Round(time.Millisecond))
+	fmt.Fprintf(&b, "submissions: %d acknowledged, %d stored, %d requests cut off or refused and sent again\n",
+		len(acknowledged), len(r.ledger.stored), r.cut)
+	fmt.Fprintf(&b, "events: %d requests received, %d accepted, of %d; at most %d under way at once\n",
+		len(r.ledger.received), accepted, len(r.ledger.stored)*r.ledger.webhooks, r.most)
+	fmt.Fprintf(&b, "duplicates: %d, at most %d are allowed, %d a kill\n", r.ledger.duplicates(), r.ledger.maxDuplicates, inFlight)
+	kinds := map[string]int{}
+	for i, f := range r.findings {
+		if kinds[f.kind]++; i < 10 {
+			fmt.Fprintf(&b, "FOUND %s\n", f)
+		}
+	}
+	for _, kind := range slices.Sorted(mapKeys(kinds)) {
+		fmt.Fprintf(&b, "FOUND %d × %s\n", kinds[kind], kind)
+	}
+	for _, text := range r.unexpected[:min(10, len(r.unexpected))] {
+		fmt.Fprintf(&b, "UNEXPECTED ANSWER %s\n", text)
+	}
+	if r.ok() {
+		b.WriteString("nothing lost\n")
+	}
+	return b.String()
+}
+
+func mapKeys(m map[string]int) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// soak runs a plan on a database with an empty schema. server is needed when the
+// plan kills it. What the serving processes log goes to log.
+func soak(ctx context.Context, p plan, url, schema string, server killer, log io.Writer) (result, error) {
+	receiver, err := startReceiver(p.seed, p.refused)
+	if err != nil {
+		return result{}, err
+	}
+	pool, err := openPool(ctx, url)
+	if err != nil {
+		return result{}, errors.Join(err, receiver.close())
+	}
+	defer pool.Close()
+	urls := make([]string, destinations)
+	for number := range urls {
+		urls[number] = receiver.webhookURL(number)
+	}
+	db, err := prepare(ctx, pool, schema, urls)
+	if err != nil {
+		return result{}, errors.Join(err, receiver.close())
+	}
+	fleet := &fleet{
+		config: serverConfig{
+			Database: url, Schema: schema, Form: db.form,
+			Timeout: p.timeout, Lease: p.lease, Mutant: p.mutant,
+		},
+		log: log,
+	}
+	r := result{plan: p}
+	err = r.disturb(ctx, fleet, server)
+	if err == nil {
+		r.drained, err = drain(ctx, db, p.drain)
+	}
+	err = errors.Join(err, fleet.stop(), receiver.close())
+	if err != nil {
+		return r, err
+	}
+	return r, r.compare(ctx, db, receiver)
+}
+
+// disturb kills under load.
+func (r *result) disturb(ctx context.Context, f *fleet, server killer) error {
+	p := r.plan
+	for range p.processes {
+		if err := f.start(); err != nil {
+			return err
+		}
+	}
+	load := newLoad(f.urls)
+	stopped, stop := context.WithCancel(ctx)
+	hard, abandon := context.WithCancel(ctx)
+	defer abandon()
+	began := time.Now()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		load.run(hard, stopped, workers, p.seed)
+	}()
+	err := r.kill(ctx, f, server, load.progress)
+	stop()
+	// What is under way now ends with an acknowledgement, or is a finding.
+	patience := time.AfterFunc(2*requestTimeout, abandon)
+	<-done
+	patience.Stop()
+	r.load = time.Since(began)
+	r.ledger.acknowledged, r.ledger.unanswered = load.acknowledged, load.unanswered
+	r.cut, r.unexpected = load.cut, load.unexpected
+	return err
+}
+
+// kill kills what the plan says, each time at a random moment after the first
+// acknowledgement since the one before.
+func (r *result) kill(ctx context.Context, f *fleet, server killer, progress <-chan struct{}) error {
+	random := rand.New(rand.NewPCG(r.plan.seed, 2)) //nolint:gosec // repeatable
+	moment := func() error {
+		select { // one from before the restart does not count
+		case <-progress:
+		default:
+		}
+		select {
+		case <-progress:
+		case <-time.After(2 * requestTimeout):
+			return errors.New("nothing is acknowledged any more")
+		case <-ctx.Done():
+		}
+		pause(ctx, time.Duration(random.Int64N(int64(killWithin))))
+		return ctx.Err()
+	}
+	for r.kills < r.plan.kills {
+		if err := moment(); err != nil {
+			return err
+		}
+		victims := []int{random.IntN(r.plan.processes)}
+		if r.plan.processes > 1 && random.Float64() < killBoth {
+			victims = []int{0, 1}
+		}
+		if err := f.kill(victims); err != nil {
+			return err
+		}
+		r.kills += len(victims)
+		pause(ctx, time.Duration(random.Int64N(int64(restartWithin))))
+		for range victims {
+			if err := f.start(); err != nil {
+				return err
+			}
+		}
+	}
+	for r.serverKills < r.plan.serverKills {
+		if err := moment(); err != nil {
+			return err
+		}
+		if err := server.Kill(); err != nil {
+			return err
+		}
+		r.serverKills++
+		pause(ctx, time.Duration(random.Int64N(int64(restartWithin))))
+		if err := server.Restart(ctx); err != nil {
+			return err
+		}
+	}
+	return moment()
+}
+
+// drain waits until the queue is empty, or for as long as it may take: what is
+// left is found by the comparison.
+func drain(ctx context.Context, db *database, patience time.Duration) (time.Duration, error) {
+	began := time.Now()
+	for {
+		n, err := db.pending(ctx)
+		if err != nil {
+			return 0, err
+		}
+		if n == 0 || time.Since(began) > patience {
+			return time.Since(began), nil
+		}
+		pause(ctx, drainPoll)
+	}
+}
+
+// compare completes the ledger and checks it. Nothing runs any more.
+func (r *result) compare(ctx context.Context, db *database, receiver *receiver) error {
+	var err error
+	l := &r.ledger
+	if l.stored, err = db.submissions(ctx); err != nil {
+		return err
+	}
+	if l.pending, err = db.pending(ctx); err != nil {
+		return err
+	}
+	if l.counted, err = db.counted(ctx); err != nil {
+		return err
+	}
+	l.received, r.most = receiver.log()
+	l.webhooks = destinations
+	// A kill of the server cuts off all processes at once.
+	l.maxDuplicates = (r.kills + r.serverKills*r.plan.processes) * inFlight
+	r.findings = l.check()
+	return nil
+}
+
+// fleet is the serving processes. Those who ask for the URLs may be many; the
+// rest is for one goroutine.
+type fleet struct {
+	config    serverConfig
+	log       io.Writer
+	processes []*process
+
+	mu   sync.Mutex
+	last []string // never empty once a process was started
+}
+
+// urls returns where to send. The killed ones stay until others run.
+func (f *fleet) urls() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
+}
+
+func (f *fleet) start() error {
+	p, err := startProcess(f.config, f.log)
+	if err != nil {
+		return err
+	}
+	f.processes = append(f.processes, p)
+	urls := make([]string, len(f.processes))
+	for i, p := range f.processes {
+		urls[i] = p.url
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = urls
+	return nil
+}
+
+// kill kills the processes with these numbers, as nearly at once as it can.
+func (f *fleet) kill(numbers []int) error {
+	var left []*process
+	errs := make(chan error, len(numbers))
+	for number, p := range f.processes {
+		if !slices.Contains(numbers, number) {
+			left = append(left, p)
+			continue
+		}
+		go func() { errs <- p.kill() }()
+	}
+	f.processes = left
+	var err error
+	for range numbers {
+		err = errors.Join(err, <-errs)
+	}
+	return err
+}
+
+// stop lets all processes end by themselves.
+func (f *fleet) stop() (err error) {
+	for _, p := range f.processes {
+		err = errors.Join(err, p.stop())
+	}
+	f.processes = nil
+	return err
+}

@@ -1,0 +1,251 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/internal/pgseed"
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/storagetest"
+)
+
+// recorder is a DB that keeps every statement that goes through it, with the
+// arguments of its first run.
+type recorder struct {
+	DB
+	prefix string // of the names in the statements
+	seen   *recorded
+}
+
+type recorded struct {
+	mu         sync.Mutex
+	statements map[string][]any
+}
+
+func (r *recorder) keep(text string, args []any) {
+	text = strings.ReplaceAll(text, r.prefix, "formsvc.")
+	r.seen.mu.Lock()
+	defer r.seen.mu.Unlock()
+	if _, ok := r.seen.statements[text]; !ok {
+		r.seen.statements[text] = args
+	}
+}
+
+func (r *recorder) Exec(ctx context.Context, text string, args ...any) (pgconn.CommandTag, error) {
+	r.keep(text, args)
+	return r.DB.Exec(ctx, text, args...)
+}
+
+func (r *recorder) Query(ctx context.Context, text string, args ...any) (pgx.Rows, error) {
+	r.keep(text, args)
+	return r.DB.Query(ctx, text, args...)
+}
+
+func (r *recorder) QueryRow(ctx context.Context, text string, args ...any) pgx.Row {
+	r.keep(text, args)
+	return r.DB.QueryRow(ctx, text, args...)
+}
+
+func (r *recorder) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	for _, q := range b.QueuedQueries {
+		r.keep(q.SQL, q.Arguments)
+	}
+	return r.DB.SendBatch(ctx, b)
+}
+
+// everyStatement runs the whole suite, and what only chance or a host would start,
+// and returns the statements that were run, written for the default schema.
+func everyStatement(t *testing.T) map[string][]any {
+	seen := &recorded{statements: map[string][]any{}}
+	schemas := newSchemas(t)
+	pool := pgtest.Pool(t)
+	record := func(t *testing.T) *Store {
+		schema := schemas.lend(t)
+		return New(&recorder{DB: pool, prefix: pgx.Identifier{schema}.Sanitize() + ".", seen: seen}, WithSchema(schema))
+	}
+	t.Run("suite", func(t *testing.T) {
+		storagetest.Run(t, func(t *testing.T) storage.Storage { return record(t) })
+	})
+	s := record(t)
+	if _, err := s.fold(t.Context(), storage.ID{1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Sweep(t.Context(), storage.SweepParams{TrashBefore: time.Now(), KeysBefore: time.Now(), Max: 1}); err != nil {
+		t.Fatal(err)
+	}
+	return seen.statements
+}
+
+// filled returns a schema with many records.
+func filled(t testing.TB, pool *pgxpool.Pool, size pgseed.Size) string {
+	t.Helper()
+	schema := pgtest.Schema(t)
+	createTables(t, pool, schema)
+	if err := pgseed.Fill(t.Context(), pool, schema, size); err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// planNode is a node of a plan as EXPLAIN (FORMAT JSON) tells it.
+type planNode struct {
+	Kind      string     `json:"Node Type"`
+	Relation  string     `json:"Relation Name"`
+	Index     string     `json:"Index Name"`
+	IndexCond string     `json:"Index Cond"`
+	Cost      float64    `json:"Total Cost"`
+	Hit       int64      `json:"Shared Hit Blocks"`
+	Read      int64      `json:"Shared Read Blocks"`
+	Rows      float64    `json:"Actual Rows"`
+	Loops     float64    `json:"Actual Loops"`
+	Plans     []planNode `json:"Plans"`
+}
+
+// each calls f for the node and all below it, and says whether they are read no
+// further than to a LIMIT.
+func (n *planNode) each(limited bool, f func(n *planNode, limited bool)) {
+	f(n, limited)
+	limited = n.Kind == "Limit" || limited && n.Kind != "Sort" && n.Kind != "Aggregate"
+	for i := range n.Plans {
+		n.Plans[i].each(limited, f)
+	}
+}
+
+func explained(raw []byte) (planNode, error) {
+	var plans []struct{ Plan planNode }
+	if err := json.Unmarshal(raw, &plans); err != nil {
+		return planNode{}, err
+	}
+	return plans[0].Plan, nil
+}
+
+// tiny tables have one row, so reading all of them is right.
+var tiny = []string{"sweep_positions", "schema_version"}
+
+// fault tells what is wrong with a plan, or nothing.
+func (n *planNode) fault() error {
+	var faults []error
+	n.each(false, func(n *planNode, limited bool) {
+		switch {
+		case slices.Contains(tiny, n.Relation):
+		case n.Kind == "Seq Scan":
+			faults = append(faults, fmt.Errorf("a sequential scan of %s", n.Relation))
+		case n.Index == "forms_trashed_at": // a page that is as large as the trash
+		case strings.Contains(n.Kind, "Index") && n.IndexCond == "" && !limited:
+			faults = append(faults, fmt.Errorf("a scan of the whole index %s", n.Index))
+		}
+	})
+	// Above this cost, which is the default of jit_above_cost, the server compiles
+	// the statement, which takes longer than to run it.
+	if n.Cost > 100_000 {
+		faults = append(faults, fmt.Errorf("a cost of %.0f", n.Cost))
+	}
+	return errors.Join(faults...)
+}
+
+var placeholder = regexp.MustCompile(`\$(\d+)`)
+
+// placeholders returns how many arguments the statement takes, or an error when
+// a number is left out.
+func placeholders(text string) (int, error) {
+	numbers := map[string]bool{}
+	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
+		numbers[m[1]] = true
+	}
+	for i := range len(numbers) {
+		if !numbers[fmt.Sprint(i+1)] {
+			return 0, fmt.Errorf("$%d is missing among %v", i+1, slices.Sorted(maps.Keys(numbers)))
+		}
+	}
+	return len(numbers), nil
+}
+
+// Every statement is planned twice: with its arguments, as it is the first times,
+// and without them, as a prepared statement is after a while.
+func TestNoStatementScansATable(t *testing.T) {
+	t.Parallel()
+	statements := everyStatement(t)
+	if len(statements) < 50 {
+		t.Fatalf("%d statements were recorded", len(statements))
+	}
+	pool := pgtest.Pool(t)
+	schema := filled(t, pool, pgseed.Size{
+		Forms: 5000, Submissions: 50_000, AnswerBytes: 100, Webhooks: 2000, Deliveries: 20_000, Attempts: 20_000, Others: 5000, Minutes: 5000,
+	})
+	for text, args := range statements {
+		t.Run(firstWords(text), func(t *testing.T) {
+			n, err := placeholders(text)
+			if err != nil {
+				t.Error(err)
+			} else if n != len(args) {
+				t.Errorf("%d placeholders, %d arguments", n, len(args))
+			}
+			here := strings.ReplaceAll(text, "formsvc.", pgx.Identifier{schema}.Sanitize()+".")
+			for what, explain := range map[string]func(context.Context, *pgxpool.Pool, string, []any) (planNode, error){
+				"with its arguments": explainCustom, "as a generic plan": explainGeneric,
+			} {
+				plan, err := explain(t.Context(), pool, here, args)
+				if err != nil {
+					t.Errorf("EXPLAIN %s: %v", what, err)
+				} else if err := plan.fault(); err != nil {
+					t.Errorf("the plan %s has %v", what, err)
+				}
+			}
+			if t.Failed() {
+				t.Log(text)
+			}
+		})
+	}
+}
+
+func firstWords(text string) string {
+	words := strings.Fields(text)
+	return strings.Join(words[:min(len(words), 12)], " ")
+}
+
+func explainCustom(ctx context.Context, pool *pgxpool.Pool, text string, args []any) (planNode, error) {
+	var raw []byte
+	args = append([]any{pgx.QueryExecModeExec}, args...)
+	if err := pool.QueryRow(ctx, "EXPLAIN (FORMAT JSON) "+text, args...).Scan(&raw); err != nil {
+		return planNode{}, err
+	}
+	return explained(raw)
+}
+
+func explainGeneric(ctx context.Context, pool *pgxpool.Pool, text string, args []any) (planNode, error) {
+	var raw []byte
+	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SET LOCAL plan_cache_mode = force_generic_plan"); err != nil {
+			return err
+		}
+		if _, err := tx.Prepare(ctx, "to_explain", text); err != nil {
+			return err
+		}
+		nulls := ""
+		if len(args) > 0 {
+			nulls = "(NULL" + strings.Repeat(", NULL", len(args)-1) + ")"
+		}
+		if err := tx.QueryRow(ctx, "EXPLAIN (FORMAT JSON) EXECUTE to_explain"+nulls, pgx.QueryExecModeExec).Scan(&raw); err != nil {
+			return err
+		}
+		return tx.Conn().Deallocate(ctx, "to_explain")
+	})
+	if err != nil {
+		return planNode{}, err
+	}
+	return explained(raw)
+}

@@ -1,0 +1,106 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/internal/pgseed"
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// cost is what EXPLAIN (ANALYZE, BUFFERS) counted.
+type cost struct{ rows, buffers int64 }
+
+func measure(ctx context.Context, t *testing.T, pool *pgxpool.Pool, text string, args []any) cost {
+	t.Helper()
+	var raw []byte
+	args = append([]any{pgx.QueryExecModeExec}, args...)
+	if err := pool.QueryRow(ctx, "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+text, args...).Scan(&raw); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := explained(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c cost
+	plan.each(false, func(n *planNode, _ bool) {
+		if n.Relation != "" {
+			c.rows += int64(n.Rows * n.Loops)
+		}
+	})
+	c.buffers = plan.Hit + plan.Read
+	return c
+}
+
+// costOf runs a call and measures the statement that it made.
+func costOf(t *testing.T, pool *pgxpool.Pool, schema string, call func(s *Store) error) cost {
+	t.Helper()
+	seen := &recorded{statements: map[string][]any{}}
+	s := New(&recorder{DB: pool, seen: seen, prefix: "unchanged"}, WithSchema(schema))
+	if err := call(s); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen.statements) != 1 {
+		t.Fatalf("%d statements for a page", len(seen.statements))
+	}
+	for text, args := range seen.statements {
+		return measure(t.Context(), t, pool, text, args)
+	}
+	return cost{}
+}
+
+func (c cost) within(o cost, share float64) bool {
+	near := func(a, b int64) bool { return float64(a) <= float64(b)*(1+share) && float64(b) <= float64(a)*(1+share) }
+	return near(c.rows, o.rows) && near(c.buffers, o.buffers)
+}
+
+// A page costs the same at the top and at the bottom of a list, and however long
+// the list is. EXPLAIN counts it, so that no clock is needed.
+func TestPagesCostTheSame(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	small := filled(t, pool, pgseed.Size{Forms: 1000, Submissions: 1000, AnswerBytes: 1000})
+	large := filled(t, pool, pgseed.Size{Forms: 10_000, Submissions: 60_000, AnswerBytes: 1000, Others: 1000})
+	user := storage.As(pgseed.ID(pgseed.User, 0))
+
+	after := func(k pgseed.Kind, number int) *storage.Position {
+		return &storage.Position{Time: pgseed.Start().Add(time.Duration(number) * time.Second), ID: pgseed.ID(k, number)}
+	}
+	submissions := func(at *storage.Position) func(s *Store) error {
+		return func(s *Store) error {
+			_, err := s.Submissions(t.Context(), user, pgseed.ID(pgseed.Form, 0), storage.SubmissionQuery{Page: storage.Page{After: at, Limit: 100}})
+			return err
+		}
+	}
+	forms := func(workspace storage.ID, at *storage.Position) func(s *Store) error {
+		return func(s *Store) error {
+			_, err := s.Forms(t.Context(), user, storage.FormQuery{WorkspaceID: workspace, Page: storage.Page{After: at, Limit: 100}})
+			return err
+		}
+	}
+	workspace := pgseed.ID(pgseed.Workspace, 0)
+	for _, c := range []struct {
+		name               string
+		first, deep, short func(s *Store) error
+	}{
+		{"submissions", submissions(nil), submissions(after(pgseed.Submission, 150)), submissions(nil)},
+		{"forms of a workspace", forms(workspace, nil), forms(workspace, after(pgseed.Form, 150)), forms(workspace, nil)},
+		{"forms of all workspaces", forms(storage.ID{}, nil), forms(storage.ID{}, after(pgseed.Form, 150)), forms(storage.ID{}, nil)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			first, deep, short := costOf(t, pool, large, c.first), costOf(t, pool, large, c.deep), costOf(t, pool, small, c.short)
+			t.Logf("first %+v, deepest %+v, of a short list %+v", first, deep, short)
+			if !deep.within(first, 0.2) {
+				t.Errorf("the deepest page costs %+v, the first one %+v", deep, first)
+			}
+			if !short.within(first, 0.2) {
+				t.Errorf("a page of a short list costs %+v, one of a long list %+v", short, first)
+			}
+		})
+	}
+}

@@ -1,0 +1,170 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/internal/pgseed"
+	"github.com/formsvc/formsvc/storage"
+)
+
+func count(t *testing.T, pool *pgxpool.Pool, s *Store, table string) int {
+	t.Helper()
+	var n int
+	if err := pool.QueryRow(t.Context(), s.sql("SELECT count(*) FROM formsvc."+table)).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func claimAll(t *testing.T, s *Store) []storage.Delivery {
+	t.Helper()
+	got, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{
+		Now: pgseed.Start().AddDate(1, 0, 0), Lease: time.Hour, Max: 1000, PerWebhook: 1000,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func ended(d storage.Delivery, number int) storage.Result {
+	return storage.Result{Lease: d.Lease, Attempt: &storage.Attempt{
+		ID: pgseed.ID(pgseed.Attempt, number), WebhookID: d.Lease.WebhookID, EventID: d.Lease.EventID, EventType: d.EventType,
+		SubmissionID: d.SubmissionID, Attempt: d.Attempt, Status: 200, Success: true,
+		CreatedAt: pgseed.Start().Add(time.Duration(number) * time.Second),
+	}}
+}
+
+// A body lives as long as the queue or a history refers to it, and no longer.
+func TestBodiesGoWithTheHistory(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	for i := range 5 {
+		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, d := range claimAll(t, s) {
+		if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{ended(d, i)}, 2); err != nil || len(fenced) > 0 {
+			t.Fatal(fenced, err)
+		}
+	}
+	if n := count(t, pool, s, "attempts"); n != 2 {
+		t.Errorf("%d attempts, want 2", n)
+	}
+	if n := count(t, pool, s, "events"); n != 2 {
+		t.Errorf("%d bodies, want 2", n)
+	}
+	if err := s.DeleteWebhook(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, pool, s, "events"); n != 0 {
+		t.Errorf("%d bodies after the only webhook went, want none", n)
+	}
+}
+
+// Redeliver and the cut of the history meet at the event: whichever comes first,
+// no delivery is left without its body.
+func TestRedeliverBesideTheCutOfTheHistory(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	host := storage.AsHost()
+	for i := range 2 {
+		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	claimed := claimAll(t, s)
+	first := ended(claimed[0], 0)
+	if _, err := s.FinishDeliveries(t.Context(), []storage.Result{first}, 1); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if err := New(tx, WithSchema(s.schema)).Redeliver(t.Context(), first.Lease.WebhookID, first.Attempt.ID, pgseed.Start()); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() { // cuts the attempt, and would drop the event
+		_, err := s.FinishDeliveries(context.WithoutCancel(t.Context()), []storage.Result{ended(claimed[1], 1)}, 1)
+		done <- err
+	}()
+	eventually(t, "FinishDeliveries waits for the event", func() bool {
+		var waiting bool
+		if err := pool.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND locktype = 'transactionid')").Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+		return waiting
+	})
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	got := claimAll(t, s)
+	if len(got) != 1 || string(got[0].Body) != `{}` {
+		t.Errorf("claimed %d deliveries after the redelivery, want one with its body", len(got))
+	}
+	if attempts, err := s.Attempts(t.Context(), host, first.Lease.WebhookID, 9); err != nil || len(attempts) != 1 {
+		t.Errorf("%d attempts, %v", len(attempts), err)
+	}
+}
+
+// What no call could drop because of another one is found by Sweep.
+func TestSweepFindsForgottenBodies(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	for i := range 30 {
+		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := pgseed.ID(pgseed.Event, 9)
+	if _, err := pool.Exec(t.Context(), s.sql("DELETE FROM formsvc.deliveries WHERE event_id > $1"), last[:]); err != nil {
+		t.Fatal(err)
+	}
+	removed := 0
+	for range 40 {
+		swept, err := s.Sweep(t.Context(), storage.SweepParams{Max: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		removed += swept.Events
+	}
+	if n := count(t, pool, s, "events"); removed != 20 || n != 10 {
+		t.Errorf("%d bodies removed, %d left, want 20 and 10", removed, n)
+	}
+}
+
+func TestAResultThatIsGivenTwiceCountsOnce(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
+		t.Fatal(err)
+	}
+	r := ended(claimAll(t, s)[0], 1)
+	fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r, r, {Lease: r.Lease}}, 100)
+	if err != nil || len(fenced) != 2 {
+		t.Errorf("fenced %v, %v; want the two that came again", fenced, err)
+	}
+	if n := count(t, pool, s, "attempts"); n != 1 {
+		t.Errorf("%d attempts, want 1", n)
+	}
+	if _, err := s.FinishDeliveries(t.Context(), nil, 100); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.FinishDeliveries(ctx, nil, 100); !errors.Is(err, context.Canceled) {
+		t.Errorf("without results and with a cancelled context: %v", err)
+	}
+}

@@ -1,0 +1,196 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/internal/pgseed"
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage"
+)
+
+var queryModes = map[string]pgx.QueryExecMode{
+	"default mode":    pgx.QueryExecModeCacheStatement,
+	"exec mode":       pgx.QueryExecModeExec,
+	"simple protocol": pgx.QueryExecModeSimpleProtocol,
+}
+
+// seeded returns a store with some forms, of which the first has a webhook.
+func seeded(t *testing.T, options ...pgtest.Option) (*Store, *pgxpool.Pool) {
+	t.Helper()
+	s, pool := testStore(t, options...)
+	if err := pgseed.Fill(t.Context(), pool, s.schema, pgseed.Size{Forms: 3, AnswerBytes: 100, Webhooks: 1}); err != nil {
+		t.Fatal(err)
+	}
+	return s, pool
+}
+
+// response returns a response to the first form.
+func response(number int) storage.NewSubmission {
+	now := pgseed.Start().Add(time.Duration(number) * time.Second)
+	return storage.NewSubmission{
+		Submission: storage.Submission{
+			ID: pgseed.ID(pgseed.Submission, number), FormID: pgseed.ID(pgseed.Form, 0), SubmittedAt: now,
+			Answers: json.RawMessage(`[]`), Metadata: json.RawMessage(`{}`), Hidden: json.RawMessage(`{}`),
+		},
+		FormRevision: 1,
+		Event:        storage.Event{ID: pgseed.ID(pgseed.Event, number), Type: "form.response.completed", Body: []byte(`{}`)},
+		DueAt:        now,
+	}
+}
+
+// turns counts how often a connection begins to write after it has read: its
+// round trips.
+type turns struct {
+	net.Conn
+	mu      *sync.Mutex
+	n       *int
+	reading bool
+}
+
+func (c *turns) Write(b []byte) (int, error) {
+	c.mu.Lock()
+	if c.reading {
+		*c.n++
+	}
+	c.reading = false
+	c.mu.Unlock()
+	return c.Conn.Write(b)
+}
+
+func (c *turns) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.mu.Lock()
+	c.reading = c.reading || n > 0
+	c.mu.Unlock()
+	return n, err
+}
+
+func TestSubmitIsOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	for name, mode := range queryModes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var n int
+			s, _ := seeded(t, pgtest.Mode(mode), pgtest.MaxConns(1), func(c *pgxpool.Config) {
+				dial := c.ConnConfig.DialFunc
+				c.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+					conn, err := dial(ctx, network, addr)
+					return &turns{Conn: conn, mu: &mu, n: &n}, err
+				}
+			})
+			for i := range 4 {
+				mu.Lock()
+				n = 0
+				mu.Unlock()
+				if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
+					t.Fatal(err)
+				}
+				mu.Lock()
+				// In the default mode the first call prepares its statements as well.
+				if n != 1 && (i > 0 || mode != pgx.QueryExecModeCacheStatement) {
+					t.Errorf("call %d of Submit made %d round trips", i, n)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+}
+
+// The statement must not begin before the lock is there, nor the lock end before
+// the statement has.
+func TestSubmitHoldsTheFormsLock(t *testing.T) {
+	t.Parallel()
+	for name, mode := range queryModes {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t, pgtest.Mode(mode))
+			n := response(1)
+			n.IdempotencyKey = "taken"
+
+			// Somebody else stores the same key and does not commit yet.
+			tx, err := pool.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+			other := response(2)
+			other.IdempotencyKey = "taken"
+			if _, _, err := New(tx, WithSchema(s.schema)).Submit(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+			done := make(chan error, 1)
+			go func() {
+				got, replayed, err := s.Submit(context.WithoutCancel(t.Context()), n)
+				if err == nil && (!replayed || got.ID != other.Submission.ID) {
+					err = errors.New("the response was stored beside the other one")
+				}
+				done <- err
+			}()
+			const holders = `SELECT count(*) FROM pg_locks
+				WHERE locktype = 'advisory' AND granted AND mode = 'ShareLock'
+					AND (classid::bigint << 32 | objid::bigint) = $1::bigint`
+			key := s.lockKey(lockForms, n.Submission.FormID)
+			eventually(t, "both hold the lock, one of them while its statement waits", func() bool {
+				var held int
+				if err := pool.QueryRow(t.Context(), holders, key).Scan(&held); err != nil {
+					t.Fatal(err)
+				}
+				return held == 2
+			})
+			if err := tx.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// eventually waits for something that another connection does.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.NewTimer(20 * time.Second)
+	defer limit.Stop()
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-limit.C:
+			t.Fatalf("after 20 s it is not so: %s", what)
+		}
+	}
+}
+
+func TestSubmitWithATakenEventChangesNothing(t *testing.T) {
+	t.Parallel()
+	s, _ := seeded(t)
+	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
+		t.Fatal(err)
+	}
+	n := response(2)
+	n.Event.ID = response(1).Event.ID
+	if _, _, err := s.Submit(t.Context(), n); !errors.Is(err, storage.ErrConflict) {
+		t.Errorf("Submit with a taken event id: %v", err)
+	}
+	n = response(1)
+	n.Event.ID = pgseed.ID(pgseed.Event, 3)
+	if _, _, err := s.Submit(t.Context(), n); !errors.Is(err, storage.ErrConflict) {
+		t.Errorf("Submit with a taken id: %v", err)
+	}
+	page, err := s.Submissions(t.Context(), storage.AsHost(), n.Submission.FormID, storage.SubmissionQuery{Page: storage.Page{Limit: 9}})
+	if err != nil || len(page) != 1 {
+		t.Errorf("%d submissions, %v", len(page), err)
+	}
+}

@@ -1,0 +1,5 @@
+//go:build cgo
+
+package webhooks
+
+const cgoEnabled = true

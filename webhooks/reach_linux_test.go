@@ -1,0 +1,277 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// resolvers are both of Go's. Without cgo the second one is the first.
+var resolvers = []string{"go", "cgo"}
+
+// eachResolver runs the calling test in its own network, once with each resolver,
+// and reports whether this is such a run.
+func eachResolver(t *testing.T, env ...string) bool {
+	t.Helper()
+	if os.Getenv(insideVariable) != "" {
+		return inOwnNetwork(t)
+	}
+	for _, r := range resolvers {
+		inOwnNetwork(t, append(env, "GODEBUG=netdns="+r)...)
+	}
+	return false
+}
+
+// The whole table with real sockets: an attempt ends at an address that its row
+// names, or nowhere.
+func TestEveryConnectionEndsAtAPublicAddress(t *testing.T) {
+	if !eachResolver(t) {
+		return
+	}
+	newNameServer(t, reachZone())
+	reply := http.HandlerFunc(once)
+	seen := newCanary(t, map[int]http.Handler{80: reply, 8080: reply, 443: nil, 8443: nil})
+	guard := NewGuard(GuardConfig{})
+	dispatcher := newDispatcher(t, Config{})
+
+	cases := reachCases()
+	refused, reachedWithout := 0, 0
+	for _, c := range cases {
+		want := c.reach
+		if c.reachCgo != "" && cgoEnabled && os.Getenv("GODEBUG") == "netdns=cgo" {
+			want = strings.Trim(c.reachCgo, "-")
+		}
+		for step, attempt := range map[string]func() error{
+			"check":    func() error { return guard.CheckHost(t.Context(), c.url) },
+			"client":   func() error { return fetch(t, NewClient(ClientConfig{Timeout: 10 * time.Second}), c.url) },
+			"delivery": func() error { return attemptError(dispatcher, c.url) },
+		} {
+			err := attempt()
+			got := seen.take()
+			switch {
+			case want == "" && (err == nil || len(got) != 0):
+				t.Errorf("%s %q reached %v, %v: want a refusal", step, c.url, got, err)
+			case want == "" && step != "delivery" && !isRefusal(err) && !errors.Is(err, errNotSent):
+				t.Errorf("%s %q: %v, want a URLError", step, c.url, err)
+			case want != "" && step == "check" && (err != nil || len(got) != 0):
+				t.Errorf("%s %q: %v, reached %v", step, c.url, err, got)
+			case want != "" && step != "check" && (len(got) == 0 || slices.ContainsFunc(got, func(at netip.AddrPort) bool {
+				return !slices.Contains(strings.Fields(want), at.Addr().String())
+			})):
+				t.Errorf("%s %q reached %v, want %s: %v", step, c.url, got, want, err)
+			}
+		}
+		if want == "" {
+			refused++
+			// What this network would have shown: a client without the guard.
+			bare := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Second}
+			_ = fetch(t, bare, c.url)
+			if slices.ContainsFunc(seen.take(), func(at netip.AddrPort) bool { return !slices.Contains(publicAddresses, at.Addr().String()) }) {
+				reachedWithout++
+			}
+		}
+	}
+	fmt.Printf("figure: %d rows, %d of them refused; a client without the guard reached an inner address with %d of those\n", len(cases), refused, reachedWithout)
+	if len(cases) < 200 || reachedWithout < 300 {
+		t.Errorf("%d rows, a bare client reaches inner addresses with %d: this network shows too little", len(cases), reachedWithout)
+	}
+}
+
+// errNotSent: a client was not even given the request.
+var errNotSent = errors.New("no request can be made of this URL")
+
+// fetch posts to url and reads the answer.
+func fetch(t *testing.T, c *http.Client, url string) error {
+	t.Helper()
+	defer c.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader("{}"))
+	if err != nil {
+		return errNotSent
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	_ = resp.Body.Close()
+	return err
+}
+
+func newDispatcher(t testing.TB, c Config) *Dispatcher {
+	t.Helper()
+	d, err := New(Params{Store: storage.Unimplemented{}, Config: c})
+	must(t, err)
+	t.Cleanup(func() { d.transport.(*transport).CloseIdleConnections() })
+	return d
+}
+
+// attemptError delivers an event and returns an error unless it was accepted.
+func attemptError(d *Dispatcher, url string) error {
+	out := d.deliver(context.Background(), storage.Delivery{URL: url, Body: []byte("{}"), Attempt: 1})
+	if !out.attempt.Success {
+		return errors.New(out.attempt.Error)
+	}
+	return nil
+}
+
+func isRefusal(err error) bool {
+	var refused *URLError
+	return errors.As(err, &refused)
+}
+
+func TestRebindingReachesNothingInside(t *testing.T) {
+	if !eachResolver(t) {
+		return
+	}
+	newNameServer(t, reachZone())
+	keep := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/redirect") {
+			w.Header().Set("Location", "http://"+strings.TrimPrefix(r.URL.Path, "/redirect/")+"/")
+			w.WriteHeader(http.StatusTemporaryRedirect)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	seen := newCanary(t, map[int]http.Handler{80: keep, 8080: http.HandlerFunc(once)})
+	google := netip.MustParseAddr("8.8.8.8")
+	reached := func(t *testing.T, want ...netip.AddrPort) {
+		t.Helper()
+		if got := seen.take(); !slices.Equal(got, want) {
+			t.Errorf("reached %v, want %v", got, want)
+		}
+	}
+
+	t.Run("between the check and the dial", func(t *testing.T) {
+		must(t, NewGuard(GuardConfig{}).CheckHost(t.Context(), "http://rebound.example/"))
+		if err := fetch(t, NewClient(ClientConfig{}), "http://rebound.example/"); !isRefusal(err) {
+			t.Errorf("error is %v", err)
+		}
+		reached(t)
+	})
+	t.Run("to an answer that is public in part", func(t *testing.T) {
+		must(t, NewGuard(GuardConfig{}).CheckHost(t.Context(), "http://rebound-later.example/"))
+		if err := fetch(t, NewClient(ClientConfig{}), "http://rebound-later.example/"); !isRefusal(err) {
+			t.Errorf("error is %v", err)
+		}
+		reached(t)
+	})
+	t.Run("while a connection is kept alive", func(t *testing.T) {
+		d := newDispatcher(t, Config{})
+		must(t, attemptError(d, "http://kept-alive.example/"))
+		reached(t, netip.AddrPortFrom(google, 80))
+		must(t, attemptError(d, "http://kept-alive.example/")) // on the same connection, to the address that was checked
+		reached(t)
+		d.transport.(*transport).CloseIdleConnections()
+		if err := attemptError(d, "http://kept-alive.example/"); err == nil || err.Error() != ClassNetwork {
+			t.Errorf("after it ended: %v", err)
+		}
+		reached(t)
+	})
+	t.Run("and the receiver ends the connection", func(t *testing.T) {
+		d := newDispatcher(t, Config{})
+		must(t, attemptError(d, "http://closed.example:8080/"))
+		reached(t, netip.AddrPortFrom(google, 8080))
+		if err := attemptError(d, "http://closed.example:8080/"); err == nil || err.Error() != ClassNetwork {
+			t.Errorf("error is %v", err)
+		}
+		reached(t)
+	})
+	t.Run("by a redirect", func(t *testing.T) {
+		for _, to := range []string{"127.0.0.1", "10.0.0.1:8080", "[::1]", "loopback.example", "8.8.4.4"} {
+			d := newDispatcher(t, Config{})
+			if err := attemptError(d, "http://8.8.8.8/redirect/"+to); err == nil || err.Error() != ClassRedirect {
+				t.Errorf("to %s: %v", to, err)
+			}
+			must(t, fetch(t, NewClient(ClientConfig{}), "http://8.8.8.8/redirect/"+to))
+			reached(t, netip.AddrPortFrom(google, 80), netip.AddrPortFrom(google, 80))
+		}
+	})
+}
+
+func TestAllowedNetworksWithRealSockets(t *testing.T) {
+	if !eachResolver(t) {
+		return
+	}
+	newNameServer(t, reachZone())
+	seen := newCanary(t, map[int]http.Handler{80: http.HandlerFunc(once)})
+	d := newDispatcher(t, Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("10.1.0.0/16"), netip.MustParsePrefix("fd00:1::/32")}})
+	for url, want := range map[string]string{
+		"http://10.1.2.3/":                                "10.1.2.3",
+		"http://[fd00:1::9]/":                             "fd00:1::9",
+		"http://onpremises/":                              "10.1.2.3", // in the hosts file
+		"http://receiver/":                                "10.1.2.4", // through the search list
+		"http://" + spelled("10.1.0.1") + "/":             "10.1.0.1",
+		"http://" + spelled("::ffff:10.1.0.1") + "/":      "10.1.0.1",
+		"http://8.8.8.8/":                                 "8.8.8.8",
+		"http://public.example/":                          "8.8.8.8",
+		"http://elsewhere/":                               "",
+		"http://public/":                                  "", // public.example is outside
+		"http://localhost/":                               "",
+		"http://intranet/":                                "",
+		"http://router.home.arpa/":                        "",
+		"http://10.2.0.1/":                                "",
+		"http://[::ffff:10.1.2.3]/":                       "",
+		"http://10.1.515/":                                "",
+		"http://" + spelled("10.1.0.1", "10.2.0.1") + "/": "",
+		"http://" + spelled("fd00:2::1") + "/":            "",
+		"http://169.254.169.254/":                         "",
+	} {
+		err := attemptError(d, url)
+		got := seen.take()
+		switch {
+		case want == "" && (len(got) != 0 || err == nil):
+			t.Errorf("%s reached %v", url, got)
+		case want != "" && (err != nil || len(got) != 1 || got[0].Addr().String() != want):
+			t.Errorf("%s reached %v, want %s: %v", url, got, want, err)
+		}
+	}
+}
+
+func TestAProxyInTheEnvironmentChangesNothing(t *testing.T) {
+	const proxy = "http://9.9.9.9:3128"
+	var env []string
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
+		env = append(env, name+"="+proxy, strings.ToLower(name)+"="+proxy)
+	}
+	if !inOwnNetwork(t, append(env, "NO_PROXY=", "no_proxy=", "REQUEST_METHOD=")...) {
+		return
+	}
+	newNameServer(t, reachZone())
+	seen := newCanary(t, map[int]http.Handler{80: http.HandlerFunc(once), 443: nil, 3128: http.HandlerFunc(once)})
+	d := newDispatcher(t, Config{})
+	for url, want := range map[string]string{
+		"http://public.example/":   "8.8.8.8:80",
+		"https://public.example/":  "8.8.8.8:443",
+		"http://8.8.4.4/":          "8.8.4.4:80",
+		"http://loopback.example/": "",
+		"http://localhost/":        "",
+	} {
+		for step, attempt := range map[string]func() error{
+			"client":   func() error { return fetch(t, NewClient(ClientConfig{}), url) },
+			"delivery": func() error { return attemptError(d, url) },
+		} {
+			err := attempt()
+			got := seen.take()
+			if want == "" && (len(got) != 0 || err == nil) || want != "" && (len(got) != 1 || got[0].String() != want) {
+				t.Errorf("%s %s reached %v, want %s: %v", step, url, got, want, err)
+			}
+		}
+	}
+	// The variables are in force: a client that looks at them goes through.
+	for _, url := range []string{"http://public.example/", "https://public.example/"} {
+		_ = fetch(t, &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}}, url)
+		if got := seen.take(); len(got) != 1 || got[0].String() != "9.9.9.9:3128" {
+			t.Errorf("a client with the proxy reached %v for %s", got, url)
+		}
+	}
+}
