@@ -107,6 +107,7 @@ func New(opts ...Option) (*Service, error) {
 	var err error
 	s.dispatcher, err = webhooks.New(webhooks.Params{
 		Store: o.storage, Config: o.webhooks, Secrets: o.secrets, Logger: o.logger, Now: o.clock,
+		Sweep: s.sweep,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)

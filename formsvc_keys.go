@@ -91,7 +91,8 @@ func checkKey(k Key, expires bool) error {
 	return errors.Join(faults...)
 }
 
-// Keys lists a user's keys, newest first, revoked and expired ones included.
+// Keys lists a user's keys, newest first, revoked and expired ones included until
+// 90 days after their end.
 func (s *Service) Keys(ctx context.Context, userID ID) ([]Key, error) {
 	return s.storage.Keys(ctx, userID)
 }

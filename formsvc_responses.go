@@ -110,7 +110,7 @@ func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubm
 	answers, err := form.answers.Check(schema.AnswerInput{
 		Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden,
 	})
-	if err := mergeViolations(err, checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
+	if err := schema.Join(err, checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
 		return storage.NewSubmission{}, err
 	}
 	now := s.now()
@@ -157,25 +157,6 @@ func checkIdempotencyKey(key string) error {
 
 func violation(path, code, message string) error {
 	return &AnswerError{Violations: []schema.Violation{{Path: path, Code: code, Message: message}}}
-}
-
-// mergeViolations joins answer errors into one; any other error comes first.
-func mergeViolations(errs ...error) error {
-	var merged AnswerError
-	for _, err := range errs {
-		var answers *AnswerError
-		switch {
-		case err == nil:
-		case errors.As(err, &answers):
-			merged.Violations = append(merged.Violations, answers.Violations...)
-		default:
-			return err
-		}
-	}
-	if len(merged.Violations) == 0 {
-		return nil
-	}
-	return &merged
 }
 
 // RecordView counts one view of a form. It returns [ErrNotFound] when there is no

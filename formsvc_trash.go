@@ -54,3 +54,19 @@ func (s *Service) PurgeTrash(ctx context.Context, olderThan time.Time) (int, err
 		}
 	}
 }
+
+// endedKeysKept is how long a key that was revoked or expired is still listed.
+const endedKeysKept = 90 * 24 * time.Hour
+
+// sweep removes what has served its time and that nobody has to ask for: bodies of
+// events that nothing refers to, and keys that ended long ago. The trash is the
+// host's, see [Service.PurgeTrash]. The dispatcher calls it now and then; it may
+// run in every process.
+func (s *Service) sweep(ctx context.Context, now time.Time) error {
+	for {
+		swept, err := s.storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), Max: batch})
+		if err != nil || max(swept.Keys, swept.Events) < batch {
+			return err
+		}
+	}
+}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/sethvargo/go-limiter"
 
 	"github.com/formsvc/formsvc/ratelimit"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/webhooks"
 )
@@ -107,12 +107,10 @@ func WithCredential(f func(*http.Request) string) Option {
 // mean none.
 func WithBasePath(path string) Option {
 	return func(o *options) error {
-		path = strings.TrimSuffix(path, "/")
-		u, err := url.Parse(path)
-		if err != nil || path != "" && (u.EscapedPath() != path || !strings.HasPrefix(path, "/") || strings.Contains(path, "//")) {
-			return fmt.Errorf("formsvc: WithBasePath: %q is not a path that begins with a slash", path)
+		if err := schema.CheckBasePath(path); err != nil {
+			return fmt.Errorf("formsvc: WithBasePath: %w", err)
 		}
-		o.basePath = path
+		o.basePath = strings.TrimSuffix(path, "/")
 		return nil
 	}
 }
@@ -123,20 +121,10 @@ func WithBasePath(path string) Option {
 // that begin with the base path. It is never taken from the request.
 func WithBaseURL(base string) Option {
 	return func(o *options) error {
-		base = strings.TrimSuffix(base, "/")
-		u, err := url.Parse(base)
-		switch {
-		case err != nil:
+		if err := schema.CheckBaseURL(base); err != nil {
 			return fmt.Errorf("formsvc: WithBaseURL: %w", err)
-		case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
-			return fmt.Errorf("formsvc: WithBaseURL: %q has more than scheme, host and path", base)
-		case base == "":
-		case u.Scheme == "" && u.Host == "" && strings.HasPrefix(base, "/"):
-		case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
-		default:
-			return fmt.Errorf("formsvc: WithBaseURL: %q is neither an http(s) URL nor a path that begins with a slash", base)
 		}
-		o.baseURL = base
+		o.baseURL = strings.TrimSuffix(base, "/")
 		return nil
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sethvargo/go-limiter/noopstore"
@@ -381,4 +382,64 @@ func (s *sweeping) Sweep(_ context.Context, p storage.SweepParams) (storage.Swep
 	s.left.Forms -= swept.Forms
 	s.left.Events -= swept.Events
 	return swept, nil
+}
+
+func TestEveryFaultOfAWebhookIsReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.do(http.MethodPost, "/webhooks", `{"form_id":"x","url":"ftp://example.com/","signing_secret":"short"}`, nil)
+	var e struct {
+		Code    string
+		Details []struct{ Path string }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, d := range e.Details {
+		paths = append(paths, d.Path)
+	}
+	if got := strings.Join(paths, " "); w.Code != 422 || e.Code != "VALIDATION_FAILED" || got != "/form_id /signing_secret /url" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestTheSweepTakesWhatEndedAndLeavesTheTrash(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := setup(t, formsvc.WithoutRateLimit())
+		form := b.form(textBlock, `{}`)
+		b.do(http.MethodDelete, "/forms/"+form.String(), "", nil)
+		soon := time.Now().Add(time.Hour)
+		short, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.user, Name: "short", Scopes: storage.Scopes(), ExpiresAt: &soon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := func() []formsvc.Key {
+			keys, err := b.Keys(t.Context(), b.user.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return keys
+		}
+		run := func() { // the dispatcher, for long enough that it sweeps
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer cancel()
+			if err := b.Dispatcher().Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(24 * time.Hour)
+		if run(); len(keys()) != 2 {
+			t.Errorf("keys %v the day after, want 2", keys())
+		}
+		time.Sleep(100 * 24 * time.Hour)
+		run()
+		if left := keys(); len(left) != 1 || left[0].ID == short.Key.ID {
+			t.Errorf("keys %v after 100 days, want only the one that has not ended", left)
+		}
+		if err := b.RestoreForm(t.Context(), form, formsvc.ID{}); err != nil {
+			t.Errorf("the form in the trash: %v", err)
+		}
+	})
 }

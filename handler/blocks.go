@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -82,7 +81,7 @@ func createBlock(c *call) error {
 	}
 	block := added.Items()[0]
 	c.setETag(updated.Revision)
-	c.setLocation(c.h.base(c.r) + "/forms/" + updated.ID.String() + "/blocks/" + escapeSegment(idOf(block)))
+	c.setLocation(c.h.base(c.r) + "/forms/" + updated.ID.String() + "/blocks/" + url.PathEscape(idOf(block)))
 	return c.block(201, block)
 }
 
@@ -91,15 +90,6 @@ func idOf(block json.RawMessage) string {
 	// It was validated: there is an id, and it is a string.
 	_ = json.Unmarshal(block, &named)
 	return named.ID
-}
-
-// escapeSegment escapes an id for use in a path. A segment of only dots would be
-// taken for a step in the path, even by clients that escape the rest.
-func escapeSegment(id string) string {
-	if id == "." || id == ".." {
-		return strings.ReplaceAll(id, ".", "%2E")
-	}
-	return url.PathEscape(id)
 }
 
 func replaceBlocks(c *call) error {

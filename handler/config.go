@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/ratelimit"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -61,6 +62,10 @@ type URLChecker interface {
 type RejectedURLError struct{ Reason string }
 
 func (e *RejectedURLError) Error() string { return "url rejected: " + e.Reason }
+
+func (e *RejectedURLError) violation() schema.Violation {
+	return schema.Violation{Path: "/url", Code: schema.CodeNotAllowed, Message: e.Reason}
+}
 
 // Limits are the sizes that a host may change. Zero fields have their defaults.
 type Limits struct {

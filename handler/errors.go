@@ -77,7 +77,7 @@ func (c *call) translate(err error) *apiError {
 	var rejection *RejectedURLError
 	if errors.As(err, &rejection) {
 		e := errURLRejected.with("The webhook URL is refused: " + rejection.Reason + ".")
-		e.details = []schema.Violation{{Path: "/url", Code: schema.CodeNotAllowed, Message: rejection.Reason}}
+		e.details = []schema.Violation{rejection.violation()}
 		return e
 	}
 	switch {

@@ -79,12 +79,11 @@ func (q *query) time(name string) time.Time {
 		return time.Time{}
 	}
 	// A plus sign that was not escaped arrives as a space.
-	t, err := time.Parse(time.RFC3339, strings.Replace(s, " ", "+", 1))
-	if err != nil {
+	t, ok := schema.ParseTime(strings.Replace(s, " ", "+", 1))
+	if !ok {
 		q.reject(name, schema.CodeBadFormat, "must be a time such as 2026-11-20T08:33:01Z")
-		return time.Time{}
 	}
-	return t.UTC()
+	return t
 }
 
 // id reads an id, and tells whether there is one.

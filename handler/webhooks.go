@@ -99,10 +99,19 @@ func (c *call) webhookWrite(create bool) (schema.WebhookWrite, error) {
 		return schema.WebhookWrite{}, err
 	}
 	w, err := c.h.writes.Webhook(body, create)
-	if err != nil || w.URL == nil {
+	if w.URL == nil {
 		return w, err
 	}
-	return w, c.h.config.URLs.CheckURL(*w.URL)
+	refused := c.h.config.URLs.CheckURL(*w.URL)
+	var rejected *RejectedURLError
+	if err != nil && errors.As(refused, &rejected) {
+		// Beside other faults it is one of them.
+		return w, schema.Join(err, &schema.Error{Violations: []schema.Violation{rejected.violation()}})
+	}
+	if err == nil {
+		err = refused
+	}
+	return w, err
 }
 
 func getWebhook(c *call) error {

@@ -16,7 +16,7 @@ const (
 )
 
 // url checks the address in a member of an object. An empty one means unset, and
-// what is no string has been reported already.
+// what is no string is a fault of another kind, found by the walk.
 func (c *check) url(object *node, name string, allowed schemes, at *place) {
 	n := object.member(name)
 	if n == nil || n.kind != kindString || isAddress(n.text, allowed) {

@@ -243,7 +243,7 @@ func TestJoin(t *testing.T) {
 		t.Errorf("of nils: %v", err)
 	}
 	other := &SyntaxError{Reason: "x"}
-	if err := Join(nil, at("/a"), other, errors.New("second")); err != other {
+	if err := Join(nil, at("/a"), other, errors.New("second")); !errors.Is(err, other) {
 		t.Errorf("another error does not win: %v", err)
 	}
 

@@ -25,13 +25,14 @@ func newCanary(t testing.TB, handlers map[int]http.Handler) *canary {
 	t.Helper()
 	c := &canary{}
 	var running sync.WaitGroup
+	t.Cleanup(running.Wait) // after what closes the listeners
 	for port, handler := range handlers {
 		// One socket takes both families.
 		l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "[::]:"+strconv.Itoa(port))
 		must(t, err)
 		if handler == nil {
 			running.Go(func() { c.closeAll(l) })
-			t.Cleanup(func() { _ = l.Close(); running.Wait() })
+			t.Cleanup(func() { _ = l.Close() })
 			continue
 		}
 		s := &http.Server{Handler: handler, ReadHeaderTimeout: time.Minute, ConnState: func(conn net.Conn, state http.ConnState) {
@@ -44,7 +45,7 @@ func newCanary(t testing.TB, handlers map[int]http.Handler) *canary {
 				t.Errorf("canary: %v", err)
 			}
 		})
-		t.Cleanup(func() { _ = s.Close(); running.Wait() })
+		t.Cleanup(func() { _ = s.Close() })
 	}
 	return c
 }

@@ -49,6 +49,13 @@ type Params struct {
 	// Now is the clock that due times are compared with. Nil: [time.Now].
 	// Time-outs, leases and grace periods do not use it.
 	Now func() time.Time
+	// Sweep removes what has served its time, as [storage.Storage.Sweep] does, at
+	// the time that Now tells. While a dispatcher runs it is called about once a
+	// minute, beside the deliveries and one call at a time; ctx ends when the
+	// dispatcher stops, and a call that does not return then holds up the end of
+	// Run. Errors and panics are logged and have no other effect. Nil: nothing is
+	// swept.
+	Sweep func(ctx context.Context, now time.Time) error
 }
 
 // Dispatcher delivers pending events (specification, "Events"). All methods are
@@ -59,6 +66,7 @@ type Dispatcher struct {
 	secrets   *Secrets
 	log       *slog.Logger
 	now       func() time.Time
+	sweep     func(ctx context.Context, now time.Time) error
 	ids       *objectid.Source
 	guard     *Guard
 	transport http.RoundTripper
@@ -92,6 +100,7 @@ func New(p Params) (*Dispatcher, error) {
 		secrets:   p.Secrets,
 		log:       p.Logger,
 		now:       p.Now,
+		sweep:     p.Sweep,
 		ids:       objectid.NewSource(),
 		guard:     guard,
 		transport: newTransport(guard, c.Timeout, c.InFlight),
@@ -137,6 +146,9 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	if d.config.Observer != nil && ctx.Err() == nil {
 		watch.Go(func() { d.watchQueue(ctx) })
 	}
+	if d.sweep != nil && ctx.Err() == nil {
+		watch.Go(func() { d.sweepNowAndThen(ctx) })
+	}
 	r := newRun(ctx, d)
 	r.loop(ctx)
 	r.drain() //nolint:contextcheck // ctx has ended
@@ -160,6 +172,11 @@ type run struct {
 	inFlight [classes]int
 	waiting  [classes]int
 	line     [classes][]*receiver
+
+	// Senders are started when all are busy and live as long as the run: a new
+	// goroutine for each delivery would have to grow its stack each time.
+	senders  int
+	work     chan storage.Delivery
 	outcomes chan outcome
 
 	claims  claims
@@ -175,7 +192,8 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 		posts:        posts,
 		stopPosts:    stopPosts,
 		destinations: map[storage.ID]*receiver{},
-		outcomes:     make(chan outcome, 4*d.config.InFlight),
+		work:         make(chan storage.Delivery, atOnce*d.config.InFlight),
+		outcomes:     make(chan outcome, atOnce*d.config.InFlight),
 		claims:       newClaims(d.poll()),
 		results:      newResults(),
 	}
@@ -238,11 +256,9 @@ func (r *run) drain() {
 			r.ended(o)
 		}
 	}
+	close(r.work)
 	r.writeLast()
 }
-
-// underWay counts the requests under way.
-func (r *run) underWay() int { return r.inFlight[steady] + r.inFlight[untried] + r.inFlight[suspect] }
 
 // startWaiting sends what waits as far as there is room, in turns of the
 // destinations.
@@ -273,7 +289,18 @@ func (r *run) start(s *receiver, w waiting) {
 	}
 	s.inFlight++
 	r.inFlight[s.class]++
-	go func() { r.outcomes <- r.d.deliver(r.posts, w.Delivery) }()
+	if r.senders < r.underWay() {
+		r.senders++
+		go r.send()
+	}
+	r.work <- w.Delivery
+}
+
+// send delivers until the run ends.
+func (r *run) send() {
+	for del := range r.work {
+		r.outcomes <- r.d.deliver(r.posts, del)
+	}
 }
 
 // ended takes in what became of a delivery and makes room for the next.
@@ -286,6 +313,7 @@ func (r *run) ended(o outcome) {
 	r.inFlight[s.class]--
 	s.progress = time.Now()
 	s.ended++
+	s.sluggish = o.attempt != nil && o.attempt.Duration > slowAfter
 	defer func() { r.classify(s) }()
 	if o.attempt == nil {
 		r.release(o.delivery)

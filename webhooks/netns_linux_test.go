@@ -13,7 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // Tests that show where connections end up run in a network namespace of their
@@ -50,7 +49,7 @@ func inOwnNetwork(t *testing.T, env ...string) bool {
 		}
 		return true
 	}
-	out, err := runInOwnNetwork(t, []string{"-test.run=^" + regexp.QuoteMeta(t.Name()) + "$", "-test.v", "-test.timeout=5m"}, env)
+	out, err := runInOwnNetwork(t, []string{"-test.run=^" + regexp.QuoteMeta(t.Name()) + "$", "-test.v", "-test.timeout=" + childTimeout()}, env)
 	if why := reasonOf(out, err); why != "" {
 		if os.Getenv(requireVariable) != "" {
 			t.Fatal(cannot, why)
@@ -68,8 +67,17 @@ func inOwnNetwork(t *testing.T, env ...string) bool {
 	return false
 }
 
-// runInOwnNetwork runs this test binary in new namespaces for network, mounts
-// and, when that is permitted, users, so that no privilege is needed.
+// childTimeout is that of the process in its own network: none when it was asked
+// to fuzz for long.
+func childTimeout() string {
+	if os.Getenv(fuzzVariable) != "" {
+		return "0"
+	}
+	return "2m"
+}
+
+// runInOwnNetwork runs this test binary in new namespaces for network and mounts;
+// where that takes a privilege that we lack, in one for users too.
 func runInOwnNetwork(t *testing.T, args, env []string) ([]byte, error) {
 	t.Helper()
 	etc := filepath.Join(t.TempDir(), "etc")
@@ -79,7 +87,7 @@ func runInOwnNetwork(t *testing.T, args, env []string) ([]byte, error) {
 	}
 	var out []byte
 	var err error
-	for _, users := range []uintptr{syscall.CLONE_NEWUSER, 0} {
+	for _, users := range []uintptr{0, syscall.CLONE_NEWUSER} { // root needs no user namespace
 		cmd := exec.CommandContext(t.Context(), os.Args[0], args...)
 		cmd.Env = append(append(os.Environ(), insideVariable+"="+etc), env...)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | users, Pdeathsig: syscall.SIGKILL}
@@ -190,16 +198,6 @@ func TestAMissingNetworkIsToldFromAFailure(t *testing.T) {
 	} {
 		if got := reasonOf([]byte(c.out), c.err); got != c.want {
 			t.Errorf("%q, %v: reason %q, want %q", c.out, c.err, got, c.want)
-		}
-	}
-}
-
-// waitFor gives what happens in other goroutines a moment.
-func waitFor(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("waited for ", what)
 		}
 	}
 }

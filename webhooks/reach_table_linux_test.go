@@ -273,7 +273,6 @@ var otherCases = []destinationCase{
 	{url: "http://public.example:080/"},
 	{url: "http://public.example:８０/"},
 	{url: "http://public.example:http/"},
-	{url: "http://public.example:/"},
 }
 
 // reachCases is the whole table.

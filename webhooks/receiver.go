@@ -11,6 +11,9 @@ import (
 // as slow.
 const slowAfter = time.Second
 
+// atOnce times InFlight bounds all requests under way.
+const atOnce = 4
+
 // class says from which share of the process's requests a destination takes.
 // Requests that hang must not stand where those to healthy destinations go, and
 // which is which shows only when one was sent.
@@ -19,10 +22,10 @@ type class int
 const (
 	// steady: its last request was answered, and none waits for long.
 	steady class = iota
-	// untried: nothing is known of it yet. It gets one request at a time.
+	// untried: nothing is known of it yet.
 	untried
-	// suspect: its last attempt was not answered, or one has been waiting for
-	// longer than slowAfter.
+	// suspect: its last attempt was not answered within slowAfter, or one has been
+	// waiting for longer than that.
 	suspect
 	classes
 )
@@ -40,6 +43,7 @@ type receiver struct {
 	pausedUntil time.Time
 	probing     bool // it was broken when it was last claimed
 	answered    bool // the last request to that url was, with whatever status
+	sluggish    bool // that took longer than slowAfter
 	hungry      bool // the last claim brought all that it could take: there may be more
 	// progress is when a request to it last began with none under way, or ended.
 	progress time.Time
@@ -64,7 +68,7 @@ func (s *receiver) aim(del storage.Delivery) bool {
 		return false
 	}
 	s.url, s.since = del.URL, del.Lease.Token
-	s.failures, s.pausedUntil, s.probing, s.answered = del.Failures, time.Time{}, false, false
+	s.failures, s.pausedUntil, s.probing, s.answered, s.sluggish = del.Failures, time.Time{}, false, false, false
 	return true
 }
 
@@ -74,7 +78,7 @@ func (s *receiver) slow() bool { return s.inFlight > 0 && time.Since(s.progress)
 // judged is the class that the destination should have.
 func (s *receiver) judged() class {
 	switch {
-	case s.slow(), !s.answered && s.failures > 0:
+	case s.slow(), s.sluggish, !s.answered && s.failures > 0:
 		return suspect
 	case !s.answered:
 		return untried
@@ -87,27 +91,34 @@ func (r *run) limit(s *receiver) int {
 	switch {
 	case s.slow():
 		return 0 // no further ones, until one ends
-	case !s.answered, s.probing:
+	case !s.answered, s.probing, s.sluggish && r.doubtful() >= r.d.config.InFlight:
 		return 1
 	}
 	return r.d.config.InFlightWebhook
 }
 
+// underWay counts the requests under way.
+func (r *run) underWay() int { return r.inFlight[steady] + r.doubtful() }
+
+// doubtful counts those to destinations that are not steady.
+func (r *run) doubtful() int { return r.inFlight[untried] + r.inFlight[suspect] }
+
 // room reports whether one more request to a destination of the class may begin.
-// InFlight are for steady ones. As many again are for finding out about new
-// ones, so that a new one which answers need not wait for those which do not,
-// and half as many for suspects. What turned into a suspect under way no longer
-// counts as anything else, up to a bound of three times InFlight for all that
-// are not steady.
+// InFlight are for steady ones. Up to three times as many are for finding out
+// about the others, so that a new one which answers need not wait for those
+// which do not; of these, suspects begin no more than half of InFlight. What turns
+// into a suspect under way no longer takes the place of a steady one.
 func (r *run) room(c class) bool {
 	most := r.d.config.InFlight
-	if c == steady {
+	switch {
+	case r.underWay() >= atOnce*most:
+		return false
+	case c == steady:
 		return r.inFlight[steady] < most
+	case c == suspect && r.inFlight[suspect] >= max(1, most/2):
+		return false
 	}
-	if c == suspect {
-		most = max(1, most/2)
-	}
-	return r.inFlight[c] < most && r.inFlight[untried]+r.inFlight[suspect] < 3*r.d.config.InFlight
+	return r.doubtful() < (atOnce-1)*most
 }
 
 // classify puts the destination where it belongs now, in the counts and in line.

@@ -64,6 +64,7 @@ func blockCases() []testCase {
 				{object{"choices": []any{object{"id": "y", "label": "Y"}}}, object{"choices": []any{object{"id": "y", "label": "Y"}}}},
 				{object{"properties": nil, "choices": nil, "type": "rating"}, object{"properties": nil, "choices": nil, "type": "rating"}},
 				{object{"id": "b", "required": true}, object{"required": true}},
+				{object{"type": nil, "label": "N"}, object{"label": "N"}}, // a block always has a type: it keeps the one it has
 			} {
 				for name, value := range step.want {
 					if start[name] = value; value == nil {

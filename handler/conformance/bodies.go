@@ -61,6 +61,16 @@ func bodyCases() []testCase {
 			put(64).want(http.StatusOK)
 			put(65).refused("MALFORMED_JSON")
 		}},
+		{"bodies/name-length", "A member name of 1,000 bytes is read, one of 1,001 is 400.", nil, func(s *session) {
+			w := s.newWorld()
+			put := func(name string) *response {
+				return w.patch("/forms/"+w.formID, []byte(`{"definition":{"variables":{"`+name+`":1}}}`))
+			}
+			put(strings.Repeat("n", 1000)).want(http.StatusOK)
+			put(strings.Repeat("n", 1001)).refused("MALFORMED_JSON")
+			put(strings.Repeat("é", 500)).want(http.StatusOK)
+			put(strings.Repeat("é", 501)).refused("MALFORMED_JSON")
+		}},
 		{"bodies/size", "A body of exactly the limit is read, one byte more is 413, with its length told or not.", nil, func(s *session) {
 			c := s.caller()
 			name := func(n int) []byte {

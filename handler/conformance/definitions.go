@@ -51,6 +51,16 @@ func definitionCases() []testCase {
 			{inBlock(`"properties":{"badgeType":"Letter"}`), violations{"/blocks/0/properties/badgeType": ""}},
 			{inBlock(`"properties":{"captchaType":"captcha"}`), violations{"/blocks/0/properties/captchaType": ""}},
 		}),
+		table("definitions/ids", "Blocks, choices, rows and columns have an id that an answer or a path can name.", []faulty{
+			{`{"blocks":[{"label":"L"}]}`, violations{"/blocks/0/id": "REQUIRED"}},
+			{`{"blocks":[{"id":""}]}`, violations{"/blocks/0/id": ""}},
+			{`{"blocks":[{"id":"."}]}`, violations{"/blocks/0/id": ""}},
+			{`{"blocks":[{"id":"g","children":[{"id":".."}]}]}`, violations{"/blocks/0/children/0/id": ""}},
+			{inBlock(`"choices":[{"id":"c"},{"label":"L"}]`), violations{"/blocks/0/choices/1/id": "REQUIRED"}},
+			{inBlock(`"choices":[{"id":""}]`), violations{"/blocks/0/choices/0/id": ""}},
+			{inBlock(`"matrix_rows":[{"label":"L"}]`), violations{"/blocks/0/matrix_rows/0/id": "REQUIRED"}},
+			{inBlock(`"matrix_columns":[{"id":""}]`), violations{"/blocks/0/matrix_columns/0/id": ""}},
+		}),
 		table("definitions/colours", "A theme colour is # and 3, 4, 6 or 8 hexadecimal digits.", []faulty{
 			{`{"theme":{"colors":{"primary":"red"}}}`, violations{"/theme/colors/primary": ""}},
 			{`{"theme":{"colors":{"primary":"#12"}}}`, violations{"/theme/colors/primary": ""}},

@@ -30,20 +30,26 @@ func cpuOf(pid string) (used time.Duration, parent string) {
 	return used, fields[1]
 }
 
-// serverCPU returns the processor time of a PostgreSQL server on this machine,
-// of which backend is one process.
-func serverCPU(backend int) time.Duration {
-	_, postmaster := cpuOf(strconv.Itoa(backend))
-	if postmaster == "" {
+// serverOf returns the first process of the PostgreSQL server on this machine of
+// which backend is one.
+func serverOf(backend int) string {
+	_, parent := cpuOf(strconv.Itoa(backend))
+	return parent
+}
+
+// serverCPU returns the processor time that all processes of the server have
+// used, ended ones included.
+func serverCPU(server string) time.Duration {
+	if server == "" {
 		return 0
 	}
-	total, _ := cpuOf(postmaster)
+	total, _ := cpuOf(server)
 	processes, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return total
 	}
 	for _, p := range processes {
-		if used, parent := cpuOf(filepath.Base(p)); parent == postmaster {
+		if used, parent := cpuOf(filepath.Base(p)); parent == server {
 			total += used
 		}
 	}

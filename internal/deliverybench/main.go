@@ -27,6 +27,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime/pprof"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -34,7 +35,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/storage"
-	"github.com/formsvc/formsvc/storage/postgres"
 	"github.com/formsvc/formsvc/webhooks"
 )
 
@@ -51,6 +51,7 @@ type options struct {
 	duration     time.Duration
 	rate         int
 	report       time.Duration
+	profile      string
 }
 
 func main() {
@@ -64,6 +65,7 @@ func main() {
 	flag.DurationVar(&o.duration, "duration", 0, "keep the queue busy for so long")
 	flag.IntVar(&o.rate, "rate", 500, "with -duration: events a second")
 	flag.DurationVar(&o.report, "report", time.Minute, "with -duration: time between two lines")
+	flag.StringVar(&o.profile, "cpuprofile", "", "write a profile of the processor time to this `file`")
 	listen := flag.Bool("listen", false, "be the receiver")
 	flag.Parse()
 
@@ -122,6 +124,17 @@ func measure(ctx context.Context, o options) (err error) {
 	if o.duration > 0 {
 		return endure(ctx, o, pool, store, dispatcher, seen)
 	}
+	if o.profile != "" {
+		file, err := os.Create(o.profile)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		if err := pprof.StartCPUProfile(file); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
 	return drain(ctx, pool, dispatcher, seen)
 }
 
@@ -133,7 +146,8 @@ func drain(ctx context.Context, pool *pgxpool.Pool, dispatcher *webhooks.Dispatc
 		return err
 	}
 	own, _ := cpuOf("self")
-	server, started := serverCPU(backend), time.Now()
+	server := serverOf(backend)
+	before, started := serverCPU(server), time.Now()
 
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -150,11 +164,11 @@ func drain(ctx context.Context, pool *pgxpool.Pool, dispatcher *webhooks.Dispatc
 
 	took := time.Since(started)
 	ownAfter, _ := cpuOf("self")
+	ownUsed, serverUsed := ownAfter-own, serverCPU(server)-before
 	n := float64(seen.sent.Load())
 	perThousand := func(d time.Duration) float64 { return d.Seconds() * 1000 / n * 1000 }
 	fmt.Printf("formsvc: %.0f deliveries/s, CPU %.1f ms per 1,000 (own %.1f, PostgreSQL %.1f), %d failed\n", n/took.Seconds(),
-		perThousand(ownAfter-own+serverCPU(backend)-server), perThousand(ownAfter-own), perThousand(serverCPU(backend)-server),
-		seen.failed.Load())
+		perThousand(ownUsed+serverUsed), perThousand(ownUsed), perThousand(serverUsed), seen.failed.Load())
 	return nil
 }
 
@@ -211,5 +225,3 @@ func startReceiver(ctx context.Context, delay time.Duration) (port string, end f
 	}
 	return strings.TrimSpace(port), end, nil
 }
-
-var _ storage.DeliveryStore = (*postgres.Store)(nil)

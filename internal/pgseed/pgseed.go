@@ -66,16 +66,16 @@ const (
 // ID returns the id of the record with this number.
 func ID(k Kind, number int) storage.ID {
 	var id storage.ID
-	binary.BigEndian.PutUint32(id[:], uint32(Start().Unix())) //nolint:gosec // until 2106
+	binary.BigEndian.PutUint32(id[:], uint32(Start().Unix()))
 	id[4] = byte(k)
-	binary.BigEndian.PutUint32(id[8:], uint32(number)) //nolint:gosec // far fewer
+	binary.BigEndian.PutUint32(id[8:], uint32(number))
 	return id
 }
 
 // KeyHash returns the hash of the key with this number.
 func KeyHash(number int) [32]byte {
 	var h [32]byte
-	binary.BigEndian.PutUint64(h[:], uint64(number)*0x9e3779b97f4a7c15) //nolint:gosec // the bits count
+	binary.BigEndian.PutUint64(h[:], uint64(number)*0x9e3779b97f4a7c15)
 	return h
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strconv"
 )
 
 // What can be wrong with a ledger.
@@ -69,11 +70,11 @@ type reception struct {
 
 // duplicates counts the events that a webhook accepted again.
 func (l ledger) duplicates() int {
-	accepted := map[[2]string]int{}
+	accepted := map[delivery]int{}
 	n := 0
 	for _, r := range l.received {
 		if r.accepted {
-			to := r.delivery()
+			to := delivery{r.webhook, r.event}
 			if accepted[to]++; accepted[to] > 1 {
 				n++
 			}
@@ -82,14 +83,17 @@ func (l ledger) duplicates() int {
 	return n
 }
 
-// delivery names the webhook and the event.
-func (r reception) delivery() [2]string { return [2]string{fmt.Sprint(r.webhook), r.event} }
+// delivery is an event for a webhook.
+type delivery struct {
+	webhook int
+	event   string
+}
 
 // check compares the three sides and returns everything that is wrong.
 func (l ledger) check() []finding {
 	found := append(l.checkSubmissions(), l.checkEvents()...)
 	if l.pending != 0 {
-		found = append(found, finding{notDrained, fmt.Sprint(l.pending)})
+		found = append(found, finding{notDrained, strconv.Itoa(l.pending)})
 	}
 	if l.counted != int64(len(l.stored)) {
 		found = append(found, finding{miscounted, fmt.Sprintf("%d counted, %d stored", l.counted, len(l.stored))})
@@ -137,7 +141,7 @@ func (l ledger) checkEvents() (found []finding) {
 	for _, s := range l.stored {
 		stored[s.id] = s
 	}
-	accepted := map[[2]string]bool{}
+	accepted := map[delivery]bool{}
 	bodies := map[string][sha256.Size]byte{}
 	for _, r := range l.received {
 		what := fmt.Sprintf("%s of submission %s at webhook %d", r.event, r.submission, r.webhook)
@@ -159,12 +163,12 @@ func (l ledger) checkEvents() (found []finding) {
 			found = append(found, finding{badSignature, what})
 		}
 		if r.accepted {
-			accepted[r.delivery()] = true
+			accepted[delivery{r.webhook, r.event}] = true
 		}
 	}
 	for _, s := range l.stored {
 		for webhook := range l.webhooks {
-			if !accepted[reception{webhook: webhook, event: s.event}.delivery()] {
+			if !accepted[delivery{webhook, s.event}] {
 				found = append(found, finding{lostEvent, fmt.Sprintf("%s of submission %s at webhook %d", s.event, s.id, webhook)})
 			}
 		}

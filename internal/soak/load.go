@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -32,6 +34,7 @@ type load struct {
 	unanswered   []string
 	unexpected   []string // answers that no process should give
 	cut          int      // requests without an answer, or with 503
+	away         int      // requests that nobody took
 	progress     chan struct{}
 }
 
@@ -93,6 +96,10 @@ func (l *load) send(ctx context.Context, url, key string) (id string, ok bool) {
 		panic(err) // the process said so
 	}
 	response, err := l.client.Do(request)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		l.note(func() { l.away++ })
+		return "", false
+	}
 	if err != nil {
 		l.note(func() { l.cut++ })
 		return "", false
@@ -103,14 +110,13 @@ func (l *load) send(ctx context.Context, url, key string) (id string, ok bool) {
 		l.note(func() { l.cut++ })
 		return "", false
 	}
-	var answer submitAnswer
-	if response.StatusCode != http.StatusOK || json.Unmarshal(text, &answer) != nil {
+	if response.StatusCode != http.StatusOK {
 		l.note(func() {
 			l.unexpected = append(l.unexpected, fmt.Sprintf("%d %s", response.StatusCode, strings.TrimSpace(string(text))))
 		})
 		return "", false
 	}
-	return answer.ID, true
+	return string(text), true
 }
 
 func (l *load) note(f func()) {

@@ -19,7 +19,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"os/signal"
 	"time"
@@ -48,6 +47,9 @@ func exit(err error) {
 	}
 }
 
+// refused is the share of the requests that the receiver answers with an error.
+const refused = 0.05
+
 var errFound = errors.New("something is wrong")
 
 func run(args []string, stdout, stderr io.Writer) (err error) {
@@ -59,7 +61,7 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 		processes   = flags.Int("processes", 2, "serving processes at once, in the parts with several")
 		lease       = flags.Duration("lease", 0, "length of a claim (default the dispatcher's own)")
 		timeout     = flags.Duration("timeout", 2*time.Second, "time-out of an attempt")
-		seed        = flags.Uint64("seed", rand.Uint64(), "seed of what is random; the timing is not")
+		seed        = flags.Uint64("seed", uint64(time.Now().UnixNano()), "seed of what is random; the timing is not")
 		logFile     = flags.String("log", "", "file for the log of the serving processes")
 	)
 	if err := flags.Parse(args); err != nil {
@@ -99,7 +101,7 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 		if p.kills+p.serverKills == 0 {
 			continue
 		}
-		p.seed, p.timeout, p.lease, p.refused = *seed+uint64(i), *timeout, *lease, 0.05
+		p.seed, p.timeout, p.lease, p.refused = *seed+uint64(i), *timeout, *lease, refused
 		p.drain = max(2*p.timeout+30*time.Second, p.lease) + time.Minute
 		r, err := soak(ctx, p, server.URL(), fmt.Sprintf("soak_%d", i), server, log)
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -34,8 +35,12 @@ func logFile(t *testing.T) *os.File {
 	}
 	t.Cleanup(func() {
 		file.Close()
+		text := readLog(t, file)
+		if bytes.Contains(text, []byte("DATA RACE")) || bytes.Contains(text, []byte("panic:")) {
+			t.Error("a serving process has a data race or panicked")
+		}
 		if t.Failed() {
-			t.Logf("the end of the log:\n%s", tail(readLog(t, file)))
+			t.Logf("the end of the log:\n%s", text[max(0, len(text)-3000):])
 		}
 	})
 	return file
@@ -49,5 +54,3 @@ func readLog(t *testing.T, file *os.File) []byte {
 	}
 	return text
 }
-
-func tail(text []byte) []byte { return text[max(0, len(text)-3000):] }

@@ -31,7 +31,7 @@ func (m doneBeforeSent) ClaimDeliveries(ctx context.Context, p storage.ClaimPara
 	done := make([]storage.Result, len(claimed))
 	for i, d := range claimed {
 		done[i] = storage.Result{Lease: d.Lease, Attempt: &storage.Attempt{
-			ID: storage.ID(d.Lease.EventID), WebhookID: d.Lease.WebhookID, EventID: d.Lease.EventID, EventType: d.EventType,
+			ID: d.Lease.EventID, WebhookID: d.Lease.WebhookID, EventID: d.Lease.EventID, EventType: d.EventType,
 			SubmissionID: d.SubmissionID, Attempt: d.Attempt, Status: 200, Success: true, CreatedAt: time.Now(),
 		}}
 	}
@@ -39,14 +39,14 @@ func (m doneBeforeSent) ClaimDeliveries(ctx context.Context, p storage.ClaimPara
 	return claimed, err
 }
 
-// forgets acknowledges every tenth submission without storing it.
+// forgets acknowledges every third submission without storing it.
 type forgets struct {
 	storage.Storage
 	n atomic.Int64
 }
 
 func (m *forgets) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
-	if m.n.Add(1)%10 == 0 {
+	if m.n.Add(1)%3 == 0 {
 		return n.Submission, false, nil
 	}
 	return m.Storage.Submit(ctx, n)
@@ -65,8 +65,7 @@ func (m changesBodies) ClaimDeliveries(ctx context.Context, p storage.ClaimParam
 	return claimed, err
 }
 
-// deliversTwice loses the result of every first attempt, for as long as its
-// lease runs: the event is delivered again.
+// deliversTwice takes the success of a first attempt for a failure.
 type deliversTwice struct{ storage.Storage }
 
 func (m deliversTwice) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
@@ -85,20 +84,20 @@ func TestTheSoakFindsFaultyStores(t *testing.T) {
 	for name, c := range map[string]struct {
 		mutant string
 		plan   plan
-		want   []string
+		want   string
 	}{
 		// Nothing is refused: only kills lose events.
-		"deliveries are done before they are sent": {"done before sent", plan{processes: 1, kills: 2}, []string{lostEvent}},
-		"an acknowledged submission is not stored": {"forgets", plan{processes: 1}, []string{lostSubmission}},
-		"a body changes when it is sent again":     {"changes bodies", plan{processes: 1, refused: 0.2}, []string{changedBody}},
-		"an event is delivered again":              {"delivers twice", plan{processes: 1}, []string{tooManyDuplicates}},
+		"deliveries are done before they are sent": {"done before sent", plan{processes: 1, kills: 3}, lostEvent},
+		"an acknowledged submission is not stored": {"forgets", plan{processes: 1}, lostSubmission},
+		"a body changes when it is sent again":     {"changes bodies", plan{processes: 1, refused: 0.2}, changedBody},
+		"an event is delivered again":              {"delivers twice", plan{processes: 1}, tooManyDuplicates},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := quick(c.plan)
 			p.mutant = c.mutant
 			r := soakOn(t, p)
-			if got := kinds(r.findings); !slices.Equal(got, c.want) {
+			if got := kinds(r.findings); !slices.Contains(got, c.want) {
 				t.Errorf("found %q, want %q\n%s", got, c.want, r)
 			}
 		})

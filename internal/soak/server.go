@@ -33,13 +33,12 @@ type serverConfig struct {
 	Timeout  time.Duration // of an attempt
 	Lease    time.Duration // of a claim; zero: the dispatcher's own
 	Mutant   string        // for tests
+	Name     string        // the User-Agent of its requests
 }
 
-// submitRequest is what a serving process is asked over HTTP.
+// submitRequest is what a serving process is asked over HTTP. The answer is the
+// submission's id.
 type submitRequest struct{ Key string }
-
-// submitAnswer is the acknowledgement.
-type submitAnswer struct{ ID string }
 
 const (
 	sweepEvery  = 500 * time.Millisecond
@@ -82,6 +81,7 @@ func serve(c serverConfig, wrap func(storage.Storage) storage.Storage) error {
 			InFlight:        inFlight,
 			InFlightWebhook: inFlightWebhook,
 			AllowedNetworks: loopback(),
+			UserAgent:       c.Name,
 		}),
 	)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s submitter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 	switch {
 	case err == nil:
-		_ = json.NewEncoder(w).Encode(submitAnswer{stored.ID.String()}) // the client is gone: it will ask again
+		_, _ = io.WriteString(w, stored.ID.String()) // a client that is gone will ask again
 	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrOutcomeUnknown):
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 	default:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -51,7 +52,8 @@ type result struct {
 	ledger      ledger
 	kills       int
 	serverKills int
-	cut         int // requests of the load generator without an acknowledgement
+	cut         int // requests of the load generator that were not acknowledged
+	away        int // and that nobody took
 	most        int // requests to the receiver that were under way at one time
 	load        time.Duration
 	drained     time.Duration
@@ -76,8 +78,8 @@ func (r result) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d, %d processes, %d kills of a process, %d of the database server, %s of load, drained in %s\n",
 		r.plan.seed, r.plan.processes, r.kills, r.serverKills, r.load.Round(time.Millisecond), r.drained.Round(time.Millisecond))
-	fmt.Fprintf(&b, "submissions: %d acknowledged, %d stored, %d requests cut off or refused and sent again\n",
-		len(acknowledged), len(r.ledger.stored), r.cut)
+	fmt.Fprintf(&b, "submissions: %d acknowledged, %d stored; sent again: %d cut off or answered with 503, %d that no process took\n",
+		len(acknowledged), len(r.ledger.stored), r.cut, r.away)
 	fmt.Fprintf(&b, "events: %d requests received, %d accepted, of %d; at most %d under way at once\n",
 		len(r.ledger.received), accepted, len(r.ledger.stored)*r.ledger.webhooks, r.most)
 	fmt.Fprintf(&b, "duplicates: %d, at most %d are allowed, %d a kill\n", r.ledger.duplicates(), r.ledger.maxDuplicates, inFlight)
@@ -87,7 +89,7 @@ func (r result) String() string {
 			fmt.Fprintf(&b, "FOUND %s\n", f)
 		}
 	}
-	for _, kind := range slices.Sorted(mapKeys(kinds)) {
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		fmt.Fprintf(&b, "FOUND %d × %s\n", kinds[kind], kind)
 	}
 	for _, text := range r.unexpected[:min(10, len(r.unexpected))] {
@@ -97,16 +99,6 @@ func (r result) String() string {
 		b.WriteString("nothing lost\n")
 	}
 	return b.String()
-}
-
-func mapKeys(m map[string]int) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 // soak runs a plan on a database with an empty schema. server is needed when the
@@ -174,7 +166,7 @@ func (r *result) disturb(ctx context.Context, f *fleet, server killer) error {
 	patience.Stop()
 	r.load = time.Since(began)
 	r.ledger.acknowledged, r.ledger.unanswered = load.acknowledged, load.unanswered
-	r.cut, r.unexpected = load.cut, load.unexpected
+	r.cut, r.away, r.unexpected = load.cut, load.away, load.unexpected
 	return err
 }
 

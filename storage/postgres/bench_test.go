@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -152,7 +153,7 @@ func bareSubmits(b *testing.B, pool *pgxpool.Pool, schema string, d time.Duratio
 	if err := os.WriteFile(script, []byte(strings.ReplaceAll(text, "\n", " ")+";\n"), 0o600); err != nil {
 		b.Fatal(err)
 	}
-	out, err := exec.CommandContext(b.Context(), program, "-n", "-c", strconv.Itoa(concurrency), "-j", "2", //nolint:gosec // a program of PostgreSQL
+	out, err := exec.CommandContext(b.Context(), program, "-n", "-c", strconv.Itoa(concurrency), "-j", "2",
 		"-T", fmt.Sprintf("%.0f", d.Seconds()), "-f", script, pgtest.URL(b)).CombinedOutput()
 	if err != nil {
 		b.Fatalf("pgbench: %v\n%s", err, out)
@@ -251,11 +252,14 @@ func BenchmarkSubmissions(b *testing.B) {
 			return err
 		}
 		defer rows.Close()
-		page := make([]byte, 0, 128<<10)
+		page := make([]byte, 0, 256<<10)
 		for rows.Next() {
 			for _, v := range rows.RawValues() {
 				page = append(page, v...)
 			}
+		}
+		if rows.Err() == nil && len(page) < 100*1000 {
+			return io.ErrUnexpectedEOF
 		}
 		return rows.Err()
 	})

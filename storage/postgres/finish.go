@@ -113,9 +113,8 @@ WITH cut AS (
 	FROM (SELECT cut.event_id, count(*) AS attempts FROM cut GROUP BY cut.event_id) c
 	CROSS JOIN LATERAL (
 		SELECT e.ctid AS place, e.id, e.form_id, e.requeued FROM formsvc.events e WHERE e.id = c.event_id LIMIT 1) e
-	WHERE NOT EXISTS (
-			SELECT FROM formsvc.webhooks w JOIN formsvc.deliveries d ON d.webhook_id = w.id AND d.event_id = e.id
-			WHERE w.form_id = e.form_id)
+	WHERE (SELECT true FROM formsvc.webhooks w JOIN formsvc.deliveries d ON d.webhook_id = w.id AND d.event_id = e.id
+			WHERE w.form_id = e.form_id LIMIT 1) IS NULL
 		AND c.attempts = (SELECT count(*) FROM formsvc.attempts a WHERE a.event_id = e.id) -- those that were cut included
 )
 DELETE FROM formsvc.events e USING unused u

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 
 	"github.com/jackc/pgx/v5"
 
@@ -116,7 +115,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 	if err != nil {
 		return storage.Submission{}, false, err
 	}
-	if !replayed && rand.N(foldEvery) == 0 {
+	if !replayed && dueToFold() {
 		s.foldQuietly(ctx, n.Submission.FormID)
 	}
 	return out, replayed, nil

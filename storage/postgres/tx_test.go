@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -13,8 +14,11 @@ import (
 )
 
 // The whole suite in a host's transaction for each case, which is rolled back.
+// The cases about concurrency stay on the pool: a transaction is for one
+// goroutine.
 func TestStorageInATransaction(t *testing.T) {
 	t.Parallel()
+	schemas := newSchemas(t)
 	schema := pgtest.Schema(t)
 	pool := pgtest.Pool(t, pgtest.MaxConns(8))
 	createTables(t, pool, schema)
@@ -25,6 +29,9 @@ func TestStorageInATransaction(t *testing.T) {
 		}
 	})
 	storagetest.Run(t, func(t *testing.T) storage.Storage {
+		if strings.Contains(t.Name(), "/concurrency/") {
+			return New(pool, WithSchema(schemas.lend(t)))
+		}
 		tx, err := pool.Begin(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +42,7 @@ func TestStorageInATransaction(t *testing.T) {
 			}
 		})
 		return New(tx, WithSchema(schema))
-	}, storagetest.Skip("concurrency", "a transaction is for one goroutine"))
+	})
 }
 
 // What a method answers is no error of the transaction.

@@ -31,7 +31,7 @@ func noEmpty(b []byte) []byte {
 const (
 	lockFormOfWebhook       = `SELECT pg_advisory_xact_lock(` + lockKeyOfWebhook + `) FROM formsvc.webhooks w WHERE w.id = $1::bytea`
 	lockFormOfWebhookShared = `SELECT pg_advisory_xact_lock_shared(` + lockKeyOfWebhook + `) FROM formsvc.webhooks w WHERE w.id = $1::bytea`
-	lockKeyOfWebhook        = `(('x' || encode(substring(w.form_id FROM 5 FOR 8), 'hex'))::bit(64)::bigint # $2::bigint)`
+	lockKeyOfWebhook        = `((('x' || encode(substr(w.form_id, 5), 'hex'))::bit(64)::bigint & 1023) # $2::bigint)`
 )
 
 // createWebhook runs after the form's lock. KEY SHARE keeps the form in its
@@ -160,10 +160,9 @@ WITH hook AS (
 )
 DELETE FROM formsvc.events e USING ended, hook
 WHERE e.id = ended.event_id
-	AND NOT EXISTS (
-		SELECT FROM formsvc.webhooks o JOIN formsvc.deliveries d ON d.webhook_id = o.id AND d.event_id = e.id
-		WHERE o.form_id = hook.form_id AND o.id <> hook.id)
-	AND NOT EXISTS (SELECT FROM formsvc.attempts a WHERE a.event_id = e.id)`
+	AND (SELECT true FROM formsvc.webhooks o JOIN formsvc.deliveries d ON d.webhook_id = o.id AND d.event_id = e.id
+		WHERE o.form_id = hook.form_id AND o.id <> hook.id LIMIT 1) IS NULL
+	AND (SELECT true FROM formsvc.attempts a WHERE a.event_id = e.id LIMIT 1) IS NULL`
 
 const updateWebhook = `
 UPDATE formsvc.webhooks w SET
@@ -217,10 +216,9 @@ WITH gone AS (
 ), forgotten AS (
 	DELETE FROM formsvc.events e USING told, gone
 	WHERE e.id = told.event_id
-		AND NOT EXISTS (
-			SELECT FROM formsvc.webhooks o JOIN formsvc.deliveries d ON d.webhook_id = o.id AND d.event_id = e.id
-			WHERE o.form_id = gone.form_id AND o.id <> gone.id)
-		AND NOT EXISTS (SELECT FROM formsvc.attempts a WHERE a.event_id = e.id AND a.webhook_id <> gone.id)
+		AND (SELECT true FROM formsvc.webhooks o JOIN formsvc.deliveries d ON d.webhook_id = o.id AND d.event_id = e.id
+			WHERE o.form_id = gone.form_id AND o.id <> gone.id LIMIT 1) IS NULL
+		AND (SELECT true FROM formsvc.attempts a WHERE a.event_id = e.id AND a.webhook_id <> gone.id LIMIT 1) IS NULL
 )
 SELECT count(*) FROM gone`
 

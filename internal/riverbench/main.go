@@ -1,0 +1,275 @@
+// Command riverbench compares the delivery of webhooks with River
+// (https://riverqueue.com) and a worker that does the same work, in one run, on
+// one PostgreSQL and with one receiver:
+//
+//	go run ./internal/pgtest/with -fsync -- go run -C internal/riverbench .
+//
+// It is run in its own directory, from which it builds and runs deliverybench for
+// the other side. River runs with the settings of its own benchmark: a fetch
+// cool-down of 2 ms and polls every 20 ms. Each job has the event in its
+// arguments, is signed when it is sent, and counts when River recorded its end.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+)
+
+const (
+	databaseURL = "FORMSVC_TEST_DATABASE_URL"
+	secret      = "0123456789abcdef0123456789abcdef"
+)
+
+// options are what the command line says.
+type options struct {
+	deliveries   int
+	destinations int
+	workers      int
+	connections  int
+	rounds       int
+	delay        time.Duration
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.deliveries, "deliveries", 20_000, "how many are pending at the start")
+	flag.IntVar(&o.destinations, "destinations", 100, "how many destinations they are spread over, at most 200")
+	flag.IntVar(&o.workers, "workers", 200, "River's MaxWorkers")
+	flag.IntVar(&o.connections, "connections", 10, "connections to PostgreSQL, for each side")
+	flag.IntVar(&o.rounds, "rounds", 3, "how often both are measured, in turns")
+	flag.DurationVar(&o.delay, "delay", 0, "how long the receiver takes to answer")
+	flag.Parse()
+	if err := compare(context.Background(), o); err != nil {
+		fmt.Fprintln(os.Stderr, "riverbench:", err)
+		os.Exit(1)
+	}
+}
+
+// compare measures both sides in turns.
+func compare(ctx context.Context, o options) error {
+	folder, err := os.MkdirTemp("", "riverbench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	program := filepath.Join(folder, "deliverybench")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./internal/deliverybench")
+	build.Dir, build.Stderr = filepath.Join("..", ".."), os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("build deliverybench: %w", err)
+	}
+	port, end, err := startReceiver(ctx, program, o.delay)
+	if err != nil {
+		return err
+	}
+	defer end()
+	for range o.rounds {
+		other := exec.CommandContext(ctx, program, "-port", port, "-deliveries", strconv.Itoa(o.deliveries),
+			"-destinations", strconv.Itoa(o.destinations), "-connections", strconv.Itoa(o.connections))
+		other.Stdout, other.Stderr = os.Stdout, os.Stderr
+		if err := other.Run(); err != nil {
+			return fmt.Errorf("deliverybench: %w", err)
+		}
+		if err := measure(ctx, o, port); err != nil {
+			return fmt.Errorf("river: %w", err)
+		}
+	}
+	return nil
+}
+
+// delivery is a job.
+type delivery struct {
+	URL  string `json:"url"`
+	Body string `json:"body"`
+}
+
+// Kind implements [river.JobArgs].
+func (delivery) Kind() string { return "delivery" }
+
+// worker sends what deliveries say.
+type worker struct {
+	river.WorkerDefaults[delivery]
+
+	client *http.Client
+	sent   atomic.Int64
+	want   int64
+	all    chan struct{}
+}
+
+// Work implements [river.Worker].
+func (w *worker) Work(ctx context.Context, job *river.Job[delivery]) error {
+	body := []byte(job.Args.Body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, job.Args.URL, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Service-Signature", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	resp, err := w.client.Do(req)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	_ = resp.Body.Close()
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return errors.Join(err, fmt.Errorf("status %d", resp.StatusCode))
+	}
+	if w.sent.Add(1) == w.want {
+		close(w.all)
+	}
+	return nil
+}
+
+// measure has River send the deliveries and prints what that cost, the recording
+// of the last ones included.
+func measure(ctx context.Context, o options, port string) (err error) {
+	config, err := pgxpool.ParseConfig(os.Getenv(databaseURL))
+	if err != nil {
+		return fmt.Errorf("%s: %w", databaseURL, err)
+	}
+	config.MaxConns = int32(o.connections)
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	schema := fmt.Sprintf("riverbench_%d_%d", os.Getpid(), time.Now().UnixNano())
+	name := pgx.Identifier{schema}.Sanitize()
+	if _, err := pool.Exec(ctx, "CREATE SCHEMA "+name); err != nil {
+		return err
+	}
+	defer func() {
+		_, dropErr := pool.Exec(ctx, "DROP SCHEMA "+name+" CASCADE")
+		err = errors.Join(err, dropErr)
+	}()
+
+	driver := riverpgxv5.New(pool)
+	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Schema: schema, Logger: quiet})
+	if err != nil {
+		return err
+	}
+	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
+		return err
+	}
+	w := &worker{want: int64(o.deliveries), all: make(chan struct{}), client: &http.Client{
+		Timeout:   15 * time.Second,
+		Transport: &http.Transport{MaxIdleConns: 2 * o.workers, MaxIdleConnsPerHost: 64, DisableCompression: true},
+	}}
+	defer w.client.CloseIdleConnections()
+	workers := river.NewWorkers()
+	river.AddWorker(workers, w)
+	client, err := river.NewClient(driver, &river.Config{
+		Schema:            schema,
+		Logger:            quiet,
+		FetchCooldown:     2 * time.Millisecond,
+		FetchPollInterval: 20 * time.Millisecond,
+		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: o.workers}},
+		Workers:           workers,
+	})
+	if err != nil {
+		return err
+	}
+	if err := insert(ctx, client, o, port); err != nil {
+		return err
+	}
+	if _, err := pool.Exec(ctx, "VACUUM ANALYZE "+name+".river_job"); err != nil {
+		return err
+	}
+
+	var backend int
+	if err := pool.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&backend); err != nil {
+		return err
+	}
+	own, _ := cpuOf("self")
+	server := serverOf(backend)
+	before, started := serverCPU(server), time.Now()
+	if err := client.Start(ctx); err != nil {
+		return err
+	}
+	<-w.all
+	if err := client.Stop(ctx); err != nil {
+		return err
+	}
+	took := time.Since(started)
+	ownAfter, _ := cpuOf("self")
+	ownUsed, serverUsed := ownAfter-own, serverCPU(server)-before
+
+	var done int
+	if err := pool.QueryRow(ctx, "SELECT count(*) FROM "+name+".river_job WHERE state = 'completed'").Scan(&done); err != nil {
+		return err
+	}
+	if done != o.deliveries {
+		return fmt.Errorf("%d jobs are completed, want %d", done, o.deliveries)
+	}
+	n := float64(o.deliveries)
+	perThousand := func(d time.Duration) float64 { return d.Seconds() * 1000 / n * 1000 }
+	fmt.Printf("river:   %.0f deliveries/s, CPU %.1f ms per 1,000 (own %.1f, PostgreSQL %.1f)\n", n/took.Seconds(),
+		perThousand(ownUsed+serverUsed), perThousand(ownUsed), perThousand(serverUsed))
+	return nil
+}
+
+// insert queues the jobs.
+func insert(ctx context.Context, client *river.Client[pgx.Tx], o options, port string) error {
+	body := strings.Repeat(`{"a":"an answer"},`, 1100/18)
+	jobs := make([]river.InsertManyParams, o.deliveries)
+	for i := range jobs {
+		url := fmt.Sprintf("http://127.0.0.%d:%s/hook", i%o.destinations+1, port)
+		jobs[i] = river.InsertManyParams{Args: delivery{URL: url, Body: body}}
+	}
+	_, err := client.InsertManyFast(ctx, jobs)
+	return err
+}
+
+// startReceiver runs deliverybench as a receiver.
+func startReceiver(ctx context.Context, program string, delay time.Duration) (port string, end func(), err error) {
+	command := exec.CommandContext(ctx, program, "-listen", "-delay", delay.String())
+	command.Stderr = os.Stderr
+	input, err := command.StdinPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := command.Start(); err != nil {
+		return "", nil, err
+	}
+	end = func() {
+		_ = input.Close() // it ends with its input
+		_, _ = io.Copy(io.Discard, output)
+		_ = command.Wait()
+	}
+	port, err = bufio.NewReader(output).ReadString('\n')
+	if err != nil {
+		end()
+		return "", nil, fmt.Errorf("the receiver does not start: %w", err)
+	}
+	return strings.TrimSpace(port), end, nil
+}

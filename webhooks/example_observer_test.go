@@ -1,0 +1,77 @@
+package webhooks_test
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+// metrics has the instruments that a host would make with its metrics library:
+// a counter with attributes, a histogram and two gauges.
+type metrics struct {
+	mu       sync.Mutex
+	attempts map[string]int64 // counter formsvc.webhook.attempts, by outcome
+	bounds   []time.Duration  // histogram formsvc.webhook.duration
+	buckets  []int64
+	due      int64         // gauge formsvc.webhook.due
+	oldest   time.Duration // gauge formsvc.webhook.oldest_due
+	now      func() time.Time
+}
+
+var _ webhooks.Observer = (*metrics)(nil)
+
+// AttemptFinished implements [webhooks.Observer]. The webhook is no attribute of
+// a metric: there are too many of them. It is in the log.
+func (m *metrics) AttemptFinished(a storage.Attempt) {
+	outcome := a.Error
+	if a.Success {
+		outcome = "success"
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.attempts[outcome]++
+	i := 0
+	for i < len(m.bounds) && a.Duration > m.bounds[i] {
+		i++
+	}
+	m.buckets[i]++
+}
+
+// QueueObserved implements [webhooks.Observer].
+func (m *metrics) QueueObserved(q storage.QueueStats) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.due, m.oldest = q.Due, 0
+	if !q.OldestDue.IsZero() {
+		m.oldest = m.now().Sub(q.OldestDue)
+	}
+}
+
+// An Observer feeds whatever metrics a host has.
+func ExampleObserver() {
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	m := &metrics{
+		attempts: map[string]int64{},
+		bounds:   []time.Duration{100 * time.Millisecond, time.Second},
+		buckets:  make([]int64, 3),
+		now:      func() time.Time { return noon },
+	}
+	_ = webhooks.Config{Observer: m} // for formsvc.WithWebhookConfig
+
+	// What a dispatcher calls:
+	m.AttemptFinished(storage.Attempt{Status: 200, Success: true, Duration: 40 * time.Millisecond})
+	m.AttemptFinished(storage.Attempt{Status: 500, Error: webhooks.ClassStatus, Duration: 300 * time.Millisecond})
+	m.AttemptFinished(storage.Attempt{Error: webhooks.ClassTimeout, Duration: 15 * time.Second})
+	m.QueueObserved(storage.QueueStats{Due: 2, OldestDue: noon.Add(-5 * time.Second)})
+
+	fmt.Println(m.attempts)
+	fmt.Println(m.buckets)
+	fmt.Println(m.due, m.oldest)
+	// Output:
+	// map[status:1 success:1 timeout:1]
+	// [1 1 1]
+	// 2 5s
+}
