@@ -15,7 +15,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 60s
 BENCHTIME ?= 1s
 
-.PHONY: test lint bench fuzz
+.PHONY: test lint bench fuzz soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -49,3 +49,7 @@ fuzz:
 			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
 		done; \
 	done
+
+## soak: kills the serving process and the database under load, and counts what was lost
+soak:
+	$(GO) run ./internal/soak -kills 100 -server-kills 20 -processes 2

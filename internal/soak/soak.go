@@ -29,10 +29,15 @@ type plan struct {
 const (
 	workers      = 8
 	destinations = 4
-	// What a process has under way at most: in all, which is what a kill may
-	// repeat, and to one webhook. Both are the dispatcher's defaults.
+	// What a process has under way at most: in all, and to one webhook. Both are the
+	// dispatcher's defaults.
 	inFlight        = 64
 	inFlightWebhook = 4
+
+	// repeatable is how many deliveries a process may have sent and not recorded when
+	// it is killed: those under way, and the results that wait to be written, of
+	// which the dispatcher holds at most 1,000.
+	repeatable = inFlight + 1000
 
 	killWithin    = 500 * time.Millisecond // of the first acknowledgement after a start
 	restartWithin = 150 * time.Millisecond
@@ -82,7 +87,7 @@ func (r result) String() string {
 		len(acknowledged), len(r.ledger.stored), r.cut, r.away)
 	fmt.Fprintf(&b, "events: %d requests received, %d accepted, of %d; at most %d under way at once\n",
 		len(r.ledger.received), accepted, len(r.ledger.stored)*r.ledger.webhooks, r.most)
-	fmt.Fprintf(&b, "duplicates: %d, at most %d are allowed, %d a kill\n", r.ledger.duplicates(), r.ledger.maxDuplicates, inFlight)
+	fmt.Fprintf(&b, "duplicates: %d, at most %d are allowed, %d a kill\n", r.ledger.duplicates(), r.ledger.maxDuplicates, repeatable)
 	kinds := map[string]int{}
 	for i, f := range r.findings {
 		if kinds[f.kind]++; i < 10 {
@@ -255,7 +260,7 @@ func (r *result) compare(ctx context.Context, db *database, receiver *receiver) 
 	l.received, r.most = receiver.log()
 	l.webhooks = destinations
 	// A kill of the server cuts off all processes at once.
-	l.maxDuplicates = (r.kills + r.serverKills*r.plan.processes) * inFlight
+	l.maxDuplicates = (r.kills + r.serverKills*r.plan.processes) * repeatable
 	r.findings = l.check()
 	return nil
 }
