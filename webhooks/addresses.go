@@ -33,8 +33,7 @@ var special4 = prefixes(
 	"198.51.100.0/24",    // documentation, RFC 5737
 	"203.0.113.0/24",     // documentation, RFC 5737
 	"224.0.0.0/4",        // multicast, RFC 5771
-	"240.0.0.0/4",        // reserved, RFC 1112
-	"255.255.255.255/32", // limited broadcast, RFC 919
+	"240.0.0.0/4",        // reserved, RFC 1112, with limited broadcast, RFC 919
 )
 
 // global6 is all of IPv6 that is unicast with global scope today (RFC 4291).

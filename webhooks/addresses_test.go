@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 )
 
@@ -40,4 +41,48 @@ func TestIsPublic(t *testing.T) {
 	if isPublic(netip.Addr{}) {
 		t.Error("no address is public")
 	}
+}
+
+// No row can be lost unseen: TestIsPublic judges an address of each that no other
+// row refuses.
+func TestEveryBlockRefusesWhatNoOtherDoes(t *testing.T) {
+	t.Parallel()
+	rows := slices.Concat(special4, special6)
+	for i, row := range rows {
+		others := slices.Delete(slices.Clone(rows), i, i+1)
+		if isPublic(row.Addr()) || isPublic(last(row)) {
+			t.Errorf("an end of %s is public", row)
+		}
+		if contains(others, row.Addr()) || contains(others, last(row)) {
+			t.Errorf("%s lies within another row", row)
+		}
+		for _, beside := range []netip.Addr{row.Addr().Prev(), last(row).Next()} {
+			if row.Contains(beside) {
+				t.Errorf("%s contains %s", row, beside)
+			}
+		}
+	}
+	want := []string{
+		"0.0.0.0", "10.0.0.1", "100.64.0.1", "127.0.0.1", "168.63.129.16", "169.254.169.254", "172.16.0.1", "192.0.0.192", "192.0.2.1",
+		"192.31.196.1", "192.52.193.1", "192.88.99.1", "192.168.0.1", "192.175.48.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1",
+		"240.0.0.1", "2001::1", "2001:db8::1", "2002::1", "2620:4f:8000::1", "3ffe::1", "3fff::1",
+	}
+	for _, s := range want {
+		if !contains(rows, netip.MustParseAddr(s)) {
+			t.Errorf("no row for %s", s)
+		}
+	}
+	if len(rows) != len(want) {
+		t.Errorf("%d rows, %d known: add an address of each new one", len(rows), len(want))
+	}
+}
+
+// last returns the last address of a block.
+func last(block netip.Prefix) netip.Addr {
+	b := block.Addr().AsSlice()
+	for bit := block.Bits(); bit < len(b)*8; bit++ {
+		b[bit/8] |= 0x80 >> (bit % 8)
+	}
+	addr, _ := netip.AddrFromSlice(b)
+	return addr
 }

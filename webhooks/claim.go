@@ -29,6 +29,7 @@ type claims struct {
 	faults int         // in a row
 	after  time.Time   // the end of that rest or pause
 	last   time.Time   // when the last call began
+	ended  time.Time   // when it ended
 	done   chan claimed
 }
 
@@ -55,8 +56,8 @@ func newClaims(first time.Duration) claims {
 func (r *run) startClaim() {
 	c, most := &r.claims, claimAhead*r.d.config.InFlight
 	here := r.waiting[steady] + r.waiting[untried] + r.waiting[suspect]
-	short := r.waiting[steady] < most/4
-	if c.active || !c.wanted && !(c.more && short) || here >= 2*most || r.results.tooMany() || time.Now().Before(c.after) {
+	look := c.wanted || c.more && r.waiting[steady] < most/4
+	if !look || c.active || here >= 2*most || r.results.tooMany() || time.Now().Before(c.after) {
 		return
 	}
 	c.wanted, c.more, c.active = false, false, true
@@ -136,11 +137,12 @@ func (r *run) claimed(out claimed) []storage.Delivery {
 	c.faults = 0
 	if len(out.deliveries) >= out.params.Max {
 		c.more = true
-	} else if rest := min(time.Since(out.at), restAtMost); rest > 0 {
-		// With many wake-ups a second, claims take at most half of the time.
+	} else if rest := min(time.Since(out.at), restAtMost); out.at.Sub(c.ended) < rest {
+		// With very many wake-ups, claims take no more than half of the time or so.
 		c.after = time.Now().Add(rest)
 		c.rest.Reset(rest)
 	}
+	c.ended = time.Now()
 	brought := make(map[storage.ID]int)
 	for _, del := range out.deliveries {
 		id := del.Lease.WebhookID

@@ -113,9 +113,11 @@ func TestClientIsNotFooledByRebinding(t *testing.T) {
 func TestSocketIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	s := server(t, func(http.ResponseWriter, *http.Request) {})
-	address := strings.TrimPrefix(s.URL, "http://")
-	dialer := net.Dialer{Control: NewGuard(GuardConfig{}).control}
-	conn, err := dialer.DialContext(t.Context(), "tcp", address)
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(s.URL, "http://"))
+	must(t, err)
+	inside := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+	// As if resolving had let the address through.
+	conn, err := newTransport(NewGuard(GuardConfig{}), time.Second, 1).connect(t.Context(), inside, port)
 	var refused *URLError
 	if !errors.As(err, &refused) {
 		t.Errorf("error is %v, want a URLError", err)
@@ -123,8 +125,7 @@ func TestSocketIsCheckedAgain(t *testing.T) {
 	if conn != nil {
 		_ = conn.Close()
 	}
-	dialer.Control = NewGuard(GuardConfig{AllowedNetworks: loopback}).control
-	conn, err = dialer.DialContext(t.Context(), "tcp", address)
+	conn, err = newTransport(NewGuard(GuardConfig{AllowedNetworks: loopback}), time.Second, 1).connect(t.Context(), inside, port)
 	must(t, err)
 	_ = conn.Close()
 	for _, network := range []string{"udp4", "unix", "tcp", "ip4"} {

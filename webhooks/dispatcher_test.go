@@ -402,8 +402,9 @@ func TestBoundsHold(t *testing.T) {
 		started := time.Now()
 		b.run()
 		b.seen.wait(t, 200)
-		if most != 10 || mostEach < 2 || mostEach > 3 {
-			t.Errorf("%d in flight at once and %d to one webhook, want 10 and 2 or 3", most, mostEach)
+		// Beside the ten there may be one to each of the eight that has not answered.
+		if most < 10 || most > 18 || mostEach < 2 || mostEach > 3 {
+			t.Errorf("%d in flight at once and %d to one webhook, want 10 to 18 and 2 or 3", most, mostEach)
 		}
 		// 200 deliveries of 50 ms, 10 at a time, take a second.
 		if took := time.Since(started); took > 1300*time.Millisecond {

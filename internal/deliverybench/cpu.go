@@ -14,7 +14,7 @@ const tick = 10 * time.Millisecond
 // cpuOf returns the processor time that a process and its ended children have
 // used, and its parent. Where there is no /proc it is zero.
 func cpuOf(pid string) (used time.Duration, parent string) {
-	text, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	text, err := os.ReadFile(filepath.Join("/proc", pid, "stat")) //nolint:gosec // a process id
 	if err != nil {
 		return 0, ""
 	}

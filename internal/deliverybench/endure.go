@@ -50,6 +50,7 @@ func endure(
 					return
 				case now := <-tick.C:
 					event := storage.Event{ID: ids.New(now), Type: "form.response.completed", Body: body}
+					seen.queue(event.ID)
 					err := store.Enqueue(running, pgseed.ID(pgseed.Webhook, i%o.destinations), event, now.UTC())
 					if err != nil && running.Err() == nil {
 						faults <- err
@@ -85,7 +86,8 @@ func print(ctx context.Context, pool *pgxpool.Pool, seen *counter, started time.
 		return err
 	}
 	defer rows.Close()
-	fmt.Printf("%s: %d sent, %d failed\n", time.Since(started).Round(time.Second), seen.sent.Load(), seen.failed.Load())
+	fmt.Printf("%s: %d sent, %d failed, wait p50 %.2f ms, p99 %.2f ms\n", time.Since(started).Round(time.Second),
+		seen.sent.Load(), seen.failed.Load(), seen.wait(50).Seconds()*1000, seen.wait(99).Seconds()*1000)
 	for rows.Next() {
 		var name string
 		var table, indexes, live, dead int64

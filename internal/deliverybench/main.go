@@ -8,8 +8,9 @@
 // and does not count.
 //
 // With -duration it keeps the queue busy at -rate events a second for that long
-// instead, and prints the sizes of the tables and what is dead in them every
-// -report.
+// instead, and prints every -report how long events wait from the call that
+// queues them to their request, the sizes of the tables and what is dead in them.
+// With -rate 50 the wait is that of a process with little to do.
 //
 // With -listen it is only the receiver: it prints its port and answers until its
 // standard input ends.
@@ -28,7 +29,9 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime/pprof"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -77,7 +80,7 @@ func main() {
 	}
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "deliverybench:", err)
-		os.Exit(1) //nolint:gocritic // the process ends
+		os.Exit(1)
 	}
 }
 
@@ -98,7 +101,7 @@ func measure(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", databaseURL, err)
 	}
-	config.MaxConns = int32(o.connections) //nolint:gosec // a handful
+	config.MaxConns = int32(o.connections)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return err
@@ -175,9 +178,33 @@ func drain(ctx context.Context, pool *pgxpool.Pool, dispatcher *webhooks.Dispatc
 // counter is an Observer that tells when a number of attempts is reached.
 type counter struct {
 	sent, failed atomic.Int64
-	took         atomic.Int64
 	want         int64
 	reached      chan struct{}
+
+	mu     sync.Mutex
+	queued map[storage.ID]time.Time // with -duration: when queueing began
+	waits  []time.Duration          // from then to the request
+}
+
+// queue notes that an event is about to be queued.
+func (c *counter) queue(event storage.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.queued == nil {
+		c.queued = map[storage.ID]time.Time{}
+	}
+	c.queued[event] = time.Now()
+}
+
+// wait returns a percentile of the times between queueing and request.
+func (c *counter) wait(percent int) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.waits) == 0 {
+		return 0
+	}
+	slices.Sort(c.waits)
+	return c.waits[len(c.waits)*percent/100]
 }
 
 // AttemptFinished implements [webhooks.Observer].
@@ -185,7 +212,12 @@ func (c *counter) AttemptFinished(a storage.Attempt) {
 	if !a.Success {
 		c.failed.Add(1)
 	}
-	c.took.Add(int64(a.Duration))
+	c.mu.Lock()
+	if at, ok := c.queued[a.EventID]; ok {
+		delete(c.queued, a.EventID)
+		c.waits = append(c.waits, time.Since(at)-a.Duration)
+	}
+	c.mu.Unlock()
 	if c.sent.Add(1) == c.want {
 		close(c.reached)
 	}
