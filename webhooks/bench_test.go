@@ -5,12 +5,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/formsvc/formsvc/storage"
 )
@@ -66,32 +64,4 @@ func BenchmarkBareClient(b *testing.B) {
 	}
 	wg.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "deliveries/s")
-}
-
-// BenchmarkWakeToPost is how long an event of this process takes from being
-// queued to its request, at 50 a second. It is for -benchtime 250x or so.
-func BenchmarkWakeToPost(b *testing.B) {
-	arrived := make(chan time.Time, 1)
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- time.Now() }))
-	defer s.Close()
-	run := newBench(b, Config{}, nil)
-	var hooks []storage.ID
-	for range 10 {
-		hooks = append(hooks, run.webhook(s.URL, nil))
-	}
-	body := strings.Repeat("x", 1100)
-	run.run()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	var took []time.Duration
-	for i := 0; b.Loop(); i++ {
-		<-tick.C
-		started := time.Now()
-		run.event(hooks[i%len(hooks)], body)
-		run.d.Wake()
-		took = append(took, (<-arrived).Sub(started))
-	}
-	slices.Sort(took)
-	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
-	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 }

@@ -28,13 +28,9 @@ type Config struct {
 	Timeout time.Duration
 	// Retry says when a failed delivery is tried again. Zero: see [RetryPolicy].
 	Retry RetryPolicy
-	// InFlight bounds the requests of this process at one time to destinations
-	// that answer within a second. Those that do not, and those that were not
-	// tried yet, have three times as many of their own, so that they never delay
-	// the others. Zero: 64.
+	// InFlight bounds the requests of this process at one time. Zero: 64.
 	InFlight int
-	// InFlightWebhook bounds the requests to one webhook at one time; as long as it
-	// has not answered, there is one. Zero: 4.
+	// InFlightWebhook bounds the requests to one webhook at one time. Zero: 4.
 	InFlightWebhook int
 	// HeaderPrefix begins the names of the version and the signature header, as in
 	// Service-Version and Service-Signature. Zero: "Service".

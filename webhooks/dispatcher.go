@@ -100,13 +100,13 @@ func New(p Params) (*Dispatcher, error) {
 		secrets:   p.Secrets,
 		log:       p.Logger,
 		now:       p.Now,
-		sweep:     p.Sweep,
 		ids:       objectid.NewSource(),
 		guard:     guard,
 		transport: newTransport(guard, c.Timeout, c.InFlight),
 		grace:     graceful,
 		poll:      func() time.Duration { return between(pollAtLeast, pollAtMost) },
 		wake:      make(chan struct{}, 1),
+		sweep:     p.Sweep,
 	}, nil
 }
 
@@ -166,21 +166,28 @@ type run struct {
 	posts     context.Context
 	stopPosts context.CancelCauseFunc
 
-	destinations map[storage.ID]*receiver
-	// By class: requests under way, deliveries that wait, and the destinations that
-	// may send the next of theirs.
-	inFlight [classes]int
-	waiting  [classes]int
-	line     [classes][]*receiver
-
-	// Senders are started when all are busy and live as long as the run: a new
-	// goroutine for each delivery would have to grow its stack each time.
-	senders  int
-	work     chan storage.Delivery
-	outcomes chan outcome
+	// destinations has an entry for every webhook with requests under way or
+	// results not yet written.
+	destinations map[storage.ID]*destinationState
+	inFlight     int
+	outcomes     chan outcome
 
 	claims  claims
 	results results
+}
+
+// destinationState is what a run knows about one webhook.
+type destinationState struct {
+	url         string // where the newest claim of it is sent
+	since       int64  // the first token that was claimed for that url
+	inFlight    int
+	unsaved     int // results not yet written
+	failures    int // of that url, in a row, this run's results included
+	pausedUntil time.Time
+	probing     bool // it was broken when it was last claimed
+	hungry      bool // the last claim brought all that it could take: there may be more
+	// progress is when a request to it last began with none under way, or ended.
+	progress time.Time
 }
 
 func newRun(ctx context.Context, d *Dispatcher) *run {
@@ -191,9 +198,8 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 		base:         base,
 		posts:        posts,
 		stopPosts:    stopPosts,
-		destinations: map[storage.ID]*receiver{},
-		work:         make(chan storage.Delivery, atOnce*d.config.InFlight),
-		outcomes:     make(chan outcome, atOnce*d.config.InFlight),
+		destinations: map[storage.ID]*destinationState{},
+		outcomes:     make(chan outcome, d.config.InFlight),
 		claims:       newClaims(d.poll()),
 		results:      newResults(),
 	}
@@ -202,7 +208,6 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 // loop runs until ctx ends.
 func (r *run) loop(ctx context.Context) {
 	for ctx.Err() == nil {
-		r.startWaiting()
 		r.startClaim() //nolint:contextcheck // what a run starts may end after ctx; see run.base
 		r.startWrite() //nolint:contextcheck // as above
 		select {
@@ -211,12 +216,9 @@ func (r *run) loop(ctx context.Context) {
 			r.claims.wanted = true
 		case <-r.claims.timer.C:
 			r.claims.wanted = true
-			r.claims.timer.Reset(r.d.poll())
-			r.look()
-		case <-r.claims.rest.C:
 		case c := <-r.claims.done:
 			for _, del := range r.claimed(c) {
-				r.wait(del, c.at)
+				r.start(del, c.at)
 			}
 		case <-r.results.timer.C:
 			r.results.due = true
@@ -232,14 +234,10 @@ func (r *run) loop(ctx context.Context) {
 func (r *run) drain() {
 	defer r.stopPosts(errStopped)
 	defer r.claims.timer.Stop()
-	defer r.claims.rest.Stop()
 	defer r.results.timer.Stop()
 	grace := time.NewTimer(r.d.grace)
 	defer grace.Stop()
-	for _, s := range r.destinations {
-		r.releaseWaiting(s)
-	}
-	for r.underWay() > 0 || r.claims.active {
+	for r.inFlight > 0 || r.claims.active {
 		r.startWrite()
 		select {
 		case <-grace.C:
@@ -256,65 +254,53 @@ func (r *run) drain() {
 			r.ended(o)
 		}
 	}
-	close(r.work)
 	r.writeLast()
 }
 
-// startWaiting sends what waits as far as there is room, in turns of the
-// destinations.
-func (r *run) startWaiting() {
-	for c := range r.line {
-		for len(r.line[c]) > 0 && r.room(class(c)) && !r.results.tooMany() {
-			s := r.line[c][0]
-			r.line[c] = r.line[c][1:]
-			s.lined = false
-			if len(s.waiting) > 0 && s.inFlight < r.limit(s) {
-				r.start(s, r.takeWaiting(s))
-			}
-			r.classify(s)
-		}
+// aim takes note of where a claimed delivery goes. A webhook with a new URL is
+// another destination: it starts with what the store knows of it.
+func (s *destinationState) aim(del storage.Delivery) {
+	if s.url != del.URL && del.Lease.Token > s.since {
+		s.url, s.since = del.URL, del.Lease.Token
+		s.failures, s.pausedUntil, s.probing = del.Failures, time.Time{}, false
 	}
 }
 
-// start posts a delivery.
-func (r *run) start(s *receiver, w waiting) {
+// start posts a delivery that was claimed at the given time, if there is room.
+func (r *run) start(del storage.Delivery, claimed time.Time) {
+	s := r.destinations[del.Lease.WebhookID]
+	limit := r.d.config.InFlightWebhook
+	s.probing = broken(s.failures)
+	if s.probing {
+		limit = 1
+		if !broken(del.Failures) {
+			limit = 0 // claimed before the pause was written
+		}
+	}
 	// A claim that took most of its lease to arrive may be somebody else's by the
 	// time the request is under way.
-	if time.Since(w.at) > r.d.leaseFor()-r.d.config.Timeout {
-		r.release(w.Delivery)
+	late := time.Since(claimed) > r.d.leaseFor()-r.d.config.Timeout
+	if late || s.inFlight >= limit || r.inFlight >= r.d.config.InFlight {
+		r.release(del)
 		return
 	}
 	if s.inFlight == 0 {
 		s.progress = time.Now()
 	}
 	s.inFlight++
-	r.inFlight[s.class]++
-	if r.senders < r.underWay() {
-		r.senders++
-		go r.send()
-	}
-	r.work <- w.Delivery
-}
-
-// send delivers until the run ends.
-func (r *run) send() {
-	for del := range r.work {
-		r.outcomes <- r.d.deliver(r.posts, del)
-	}
+	r.inFlight++
+	go func() { r.outcomes <- r.d.deliver(r.posts, del) }()
 }
 
 // ended takes in what became of a delivery and makes room for the next.
 func (r *run) ended(o outcome) {
 	s := r.destinations[o.delivery.Lease.WebhookID]
-	if s.probing || s.hungry && (s.short() || s.class != steady) {
-		r.claims.more = true
+	if s.hungry || s.probing || r.inFlight >= r.d.config.InFlight {
+		r.claims.wanted = true
 	}
 	s.inFlight--
-	r.inFlight[s.class]--
+	r.inFlight--
 	s.progress = time.Now()
-	s.ended++
-	s.sluggish = o.attempt != nil && o.attempt.Duration > slowAfter
-	defer func() { r.classify(s) }()
 	if o.attempt == nil {
 		r.release(o.delivery)
 		return
@@ -322,9 +308,8 @@ func (r *run) ended(o outcome) {
 	switch {
 	case o.delivery.URL != s.url: // of a destination that the webhook no longer has
 	case o.attempt.Success:
-		s.failures, s.pausedUntil, s.probing, s.answered = 0, time.Time{}, false, true
+		s.failures, s.pausedUntil, s.probing = 0, time.Time{}, false
 	default:
-		s.answered = o.attempt.Status != 0
 		wasBroken := broken(s.failures)
 		s.failures = failuresAfter(s.failures, broken(o.delivery.Failures))
 		if wait := pause(s.failures); wait > 0 {
@@ -333,7 +318,6 @@ func (r *run) ended(o outcome) {
 				r.d.log.Warn("webhook paused after failures in a row",
 					"webhook", o.delivery.Lease.WebhookID.String(), "failures", s.failures, "pause", wait)
 			}
-			r.releaseWaiting(s)
 		}
 	}
 	r.add(storage.Result{Lease: o.delivery.Lease, Attempt: o.attempt})
@@ -342,6 +326,14 @@ func (r *run) ended(o outcome) {
 // release gives a delivery back to the queue as it was.
 func (r *run) release(del storage.Delivery) {
 	r.add(storage.Result{Lease: del.Lease})
+}
+
+// forget drops what is known about a webhook when the store knows as much. A
+// claim under way may have read the store before that.
+func (r *run) forget(id storage.ID) {
+	if s := r.destinations[id]; s.inFlight == 0 && s.unsaved == 0 && !r.claims.active {
+		delete(r.destinations, id)
+	}
 }
 
 // leaseFor is how long a claim holds.

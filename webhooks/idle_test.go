@@ -52,36 +52,6 @@ func TestAnIdleDispatcherMakesOneCallAPoll(t *testing.T) {
 	})
 }
 
-func TestManyDeliveriesTakeFewCalls(t *testing.T) {
-	t.Parallel()
-	for name, webhooks := range map[string]int{"of one webhook": 1, "of a hundred": 100} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inBubble(t, func(t *testing.T) {
-				b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) {
-					time.Sleep(5 * time.Millisecond)
-					return reply(200), nil
-				}))
-				c := &counting{DeliveryStore: b.store}
-				b.d.store = c
-				var ids []storage.ID
-				for range webhooks {
-					ids = append(ids, b.webhook(hook, nil))
-				}
-				const deliveries = 4000
-				for i := range deliveries {
-					b.event(ids[i%webhooks], "x")
-				}
-				b.run()
-				b.seen.wait(t, deliveries)
-				if got := c.claims.Load(); got > deliveries/25 {
-					t.Errorf("%d claims for %d deliveries", got, deliveries)
-				}
-			})
-		})
-	}
-}
-
 func TestSweepIsCalledAboutOnceAMinute(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {

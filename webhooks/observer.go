@@ -10,15 +10,8 @@ import (
 // observeEvery is how often an Observer is told about the queue.
 const observeEvery = 15 * time.Second
 
-// Observer is told what a dispatcher does, to feed a host's metrics. It is an
-// interface of this package rather than a meter of OpenTelemetry: a library that
-// is embedded should not choose its host's metrics, nor its version of them, and
-// two methods are all there is to bridge. The example does so for counters and a
-// histogram; with OpenTelemetry, AttemptFinished calls Add and Record on
-// instruments, and QueueObserved keeps the numbers that an observable gauge
-// reports.
-//
-// Its methods are called from many goroutines at once and must return quickly. A panic in
+// Observer is told what a dispatcher does, to feed a host's metrics. Its methods
+// are called from many goroutines at once and must return quickly. A panic in
 // one is logged and has no other effect.
 type Observer interface {
 	// AttemptFinished is called once for each attempt when it is over, before it

@@ -61,7 +61,7 @@ func (r *run) startWrite() {
 	if w.active || len(w.pending) == 0 || time.Now().Before(w.after) {
 		return
 	}
-	if !w.due && r.underWay() > 0 && len(w.pending) < w.limit {
+	if !w.due && r.inFlight > 0 && len(w.pending) < w.limit {
 		return
 	}
 	n := min(len(w.pending), w.limit)
