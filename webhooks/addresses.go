@@ -15,25 +15,25 @@ import "net/netip"
 
 // special4 is what is not public in IPv4.
 var special4 = prefixes(
-	"0.0.0.0/8",          // this network, RFC 791
-	"10.0.0.0/8",         // private use, RFC 1918
-	"100.64.0.0/10",      // shared address space, RFC 6598
-	"127.0.0.0/8",        // loopback, RFC 1122
-	"168.63.129.16/32",   // not IANA's: the host service of Azure
-	"169.254.0.0/16",     // link local and cloud metadata, RFC 3927
-	"172.16.0.0/12",      // private use, RFC 1918
-	"192.0.0.0/24",       // IETF protocol assignments, RFC 6890
-	"192.0.2.0/24",       // documentation, RFC 5737
-	"192.31.196.0/24",    // AS112, RFC 7535
-	"192.52.193.0/24",    // AMT, RFC 7450
-	"192.88.99.0/24",     // 6to4 relay anycast, RFC 7526
-	"192.168.0.0/16",     // private use, RFC 1918
-	"192.175.48.0/24",    // AS112 direct delegation, RFC 7534
-	"198.18.0.0/15",      // benchmarking, RFC 2544
-	"198.51.100.0/24",    // documentation, RFC 5737
-	"203.0.113.0/24",     // documentation, RFC 5737
-	"224.0.0.0/4",        // multicast, RFC 5771
-	"240.0.0.0/4",        // reserved, RFC 1112, with limited broadcast, RFC 919
+	"0.0.0.0/8",        // this network, RFC 791
+	"10.0.0.0/8",       // private use, RFC 1918
+	"100.64.0.0/10",    // shared address space, RFC 6598
+	"127.0.0.0/8",      // loopback, RFC 1122
+	"168.63.129.16/32", // not IANA's: the host service of Azure
+	"169.254.0.0/16",   // link local and cloud metadata, RFC 3927
+	"172.16.0.0/12",    // private use, RFC 1918
+	"192.0.0.0/24",     // IETF protocol assignments, RFC 6890
+	"192.0.2.0/24",     // documentation, RFC 5737
+	"192.31.196.0/24",  // AS112, RFC 7535
+	"192.52.193.0/24",  // AMT, RFC 7450
+	"192.88.99.0/24",   // 6to4 relay anycast, RFC 7526
+	"192.168.0.0/16",   // private use, RFC 1918
+	"192.175.48.0/24",  // AS112 direct delegation, RFC 7534
+	"198.18.0.0/15",    // benchmarking, RFC 2544
+	"198.51.100.0/24",  // documentation, RFC 5737
+	"203.0.113.0/24",   // documentation, RFC 5737
+	"224.0.0.0/4",      // multicast, RFC 5771
+	"240.0.0.0/4",      // reserved, RFC 1112, with limited broadcast, RFC 919
 )
 
 // global6 is all of IPv6 that is unicast with global scope today (RFC 4291).

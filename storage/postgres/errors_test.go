@@ -17,11 +17,11 @@ import (
 
 func reportedBy(code string) error { return fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: code}) }
 
-// notSent is an error that says so, as pgconn's do.
-type notSent struct{}
+// notSentError is an error that says so, as pgconn's do.
+type notSentError struct{}
 
-func (notSent) Error() string     { return "not sent" }
-func (notSent) SafeToRetry() bool { return true }
+func (notSentError) Error() string     { return "not sent" }
+func (notSentError) SafeToRetry() bool { return true }
 
 func TestErrorsAreToldApart(t *testing.T) {
 	t.Parallel()
@@ -53,7 +53,7 @@ func TestErrorsAreToldApart(t *testing.T) {
 		"a standby":                     {reportedBy("25006"), repeated},
 		"an outdated statement":         {reportedBy("0A000"), repeated},
 		"a connection that is refused":  {&pgconn.ConnectError{Config: &pgconn.Config{}}, repeated},
-		"nothing was sent":              {notSent{}, repeated},
+		"nothing was sent":              {notSentError{}, repeated},
 		"a crash":                       {reportedBy("57P02"), unsure},
 		"a lost server of a pooler":     {reportedBy("08P01"), unsure},
 		"a connection that ends":        {io.ErrUnexpectedEOF, unsure},
@@ -96,7 +96,8 @@ func TestErrorsAreToldApart(t *testing.T) {
 				for _, sentinel := range []error{
 					storage.ErrUnavailable, storage.ErrOutcomeUnknown, storage.ErrInvalidValue, storage.ErrNotFound,
 				} {
-					if is, want := errors.Is(err, sentinel), sentinel == call.want; is != want {
+					want := sentinel == call.want //nolint:errorlint // the very one
+					if is := errors.Is(err, sentinel); is != want {
 						t.Errorf("%s: errors.Is(%v, %v) = %v", call.name, err, sentinel, is)
 					}
 				}

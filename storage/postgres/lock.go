@@ -46,7 +46,7 @@ const lockSlots = 1024
 // lockKey is the slot of the id, made unlike those of other kinds. In SQL it is
 // lockKeyOfForm.
 func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
-	return int64(binary.BigEndian.Uint64(id[4:])&(lockSlots-1)) ^ s.lockSalt(kind) //nolint:gosec // the bits count, not the number
+	return int64(binary.BigEndian.Uint64(id[4:])&(lockSlots-1)) ^ s.lockSalt(kind) // the bits count, not the number
 }
 
 // lockSalt keeps apart what shares the database's lock space: schemas, kinds,
@@ -54,7 +54,7 @@ func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
 func (s *Store) lockSalt(kind lockKind) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte("formsvc\x00" + s.schema + "\x00" + string(kind))) // never fails
-	return int64(h.Sum64())                                                  //nolint:gosec // the bits count, not the number
+	return int64(h.Sum64())                                                  // the bits count, not the number
 }
 
 // lockKeyOfForm is lockKey in SQL for the form f, with the salt in $2.

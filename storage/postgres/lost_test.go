@@ -56,7 +56,7 @@ func newProxy(t *testing.T) *proxy {
 // through is a pool's option: its connections go through the proxy.
 func (p *proxy) through(c *pgxpool.Config) {
 	address := p.listener.Addr().(*net.TCPAddr)
-	c.ConnConfig.Host, c.ConnConfig.Port = "127.0.0.1", uint16(address.Port) //nolint:gosec // a port
+	c.ConnConfig.Host, c.ConnConfig.Port = "127.0.0.1", uint16(address.Port) // a port
 	c.ConnConfig.TLSConfig, c.ConnConfig.Fallbacks = nil, nil
 }
 

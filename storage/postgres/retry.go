@@ -56,7 +56,7 @@ func (s *Store) again(err error, writes bool) bool {
 // wait pauses between a half of d and d, so that those who failed together do not
 // come back together. It reports whether ctx lasted.
 func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d/2 + rand.N(d/2))
+	timer := time.NewTimer(d/2 + rand.N(d/2)) // #nosec G404 -- spreads calls, no secret
 	defer timer.Stop()
 	select {
 	case <-timer.C:

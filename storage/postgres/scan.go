@@ -39,7 +39,7 @@ func scanKnown(target any, oid uint32, binaryFormat bool, src []byte) bool {
 		}
 		*c = textColumn(src)
 	case *borrowedColumn:
-		if oid != pgtype.JSONOID && !(oid == pgtype.ByteaOID && binaryFormat) {
+		if oid != pgtype.JSONOID && (oid != pgtype.ByteaOID || !binaryFormat) {
 			return false
 		}
 		*c = src
@@ -82,9 +82,9 @@ func binaryInt(oid uint32, binaryFormat bool, src []byte) (int64, bool) {
 	case src == nil:
 		return 0, true
 	case oid == pgtype.Int8OID && len(src) == 8:
-		return int64(binary.BigEndian.Uint64(src)), true //nolint:gosec // the bits count
+		return int64(binary.BigEndian.Uint64(src)), true // the bits count
 	case oid == pgtype.Int4OID && len(src) == 4:
-		return int64(int32(binary.BigEndian.Uint32(src))), true //nolint:gosec // the bits count
+		return int64(int32(binary.BigEndian.Uint32(src))), true // the bits count
 	}
 	return 0, false
 }
@@ -101,7 +101,7 @@ func (c *timeColumn) scanBinary(src []byte) bool {
 	if len(src) != 8 {
 		return false
 	}
-	micros := int64(binary.BigEndian.Uint64(src)) //nolint:gosec // the bits count
+	micros := int64(binary.BigEndian.Uint64(src)) // the bits count
 	if micros == math.MaxInt64 || micros == math.MinInt64 {
 		return false
 	}

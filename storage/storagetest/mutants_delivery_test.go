@@ -357,7 +357,7 @@ func (m blames) FinishDeliveries(ctx context.Context, done []storage.Result, kee
 			continue
 		}
 		// Another lease, taken now, carries the same pause.
-		again, claimErr := m.Storage.ClaimDeliveries(ctx, storage.ClaimParams{Now: r.Attempt.NextAttemptAt, Lease: time.Hour, Max: 1, PerWebhook: 1})
+		again, claimErr := m.ClaimDeliveries(ctx, storage.ClaimParams{Now: r.Attempt.NextAttemptAt, Lease: time.Hour, Max: 1, PerWebhook: 1})
 		if claimErr != nil || len(again) == 0 {
 			continue
 		}
