@@ -3,7 +3,7 @@
 GO ?= go
 
 # Tools run from the module proxy at these versions; nothing needs installing.
-STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@2026.2.2
+STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # Modules of their own, so that what only they need stays out of go.mod.

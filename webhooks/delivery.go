@@ -141,8 +141,8 @@ func (d *Dispatcher) post(ctx context.Context, del storage.Delivery) (answer, er
 	}
 	defer func() { _ = resp.Body.Close() }()
 	// Only a connection whose answer was read to its end is used again. The
-	// status stands whatever happens here.
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxResponseBody))
+	// status stands whatever happens here; the transport bounds the body.
+	_, _ = io.Copy(io.Discard, resp.Body)
 	return answer{status: resp.StatusCode, header: resp.Header}, nil
 }
 

@@ -125,6 +125,7 @@ var hostile = map[string]struct {
 	"dripping 102":                      {drips("", "HTTP/1.1 102 Processing\r\n\r\n"), 0, ClassTimeout, false},
 	"an endless status line":            {endless("HTTP/1.1 200 ", "A"), 0, ClassNetwork, true},
 	"an endless line of no protocol":    {endless("", "A"), 0, ClassNetwork, true},
+	"a long line of no protocol":        {writes(strings.Repeat("\x00", 32<<10) + "\r\n\r\n"), 0, ClassNetwork, true},
 	"endless headers":                   {endless("HTTP/1.1 200 OK\r\n", "X-A: b\r\n"), 0, ClassNetwork, true},
 	"endless headers of one byte":       {endless("HTTP/1.1 200 OK\r\n", "a:\r\n"), 0, ClassNetwork, true},
 	"one endless header":                {endless("HTTP/1.1 200 OK\r\nX-A: ", "a"), 0, ClassNetwork, true},
