@@ -7,7 +7,7 @@ STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # Modules of their own, so that what only they need stays out of go.mod.
-NESTED := internal/descriptioncheck
+NESTED := internal/descriptioncheck internal/ssrfdiff
 
 # The race detector needs a C compiler. A machine without one still runs the tests.
 RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
@@ -15,7 +15,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 60s
 BENCHTIME ?= 1s
 
-.PHONY: test lint bench fuzz soak
+.PHONY: test lint bench bench-river bench-endure fuzz soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -40,6 +40,14 @@ lint:
 ## bench: benchmarks, each beside its bare alternative, with allocations
 bench:
 	$(WITH_POSTGRES) -fsync -- $(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
+
+## bench-river: deliveries beside River with an HTTP worker, on one PostgreSQL
+bench-river:
+	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/riverbench .
+
+## bench-endure: deliveries for 15 minutes, and the size of the queue table every minute
+bench-endure:
+	$(WITH_POSTGRES) -fsync -- $(GO) run ./internal/deliverybench -duration 15m
 
 ## fuzz: every fuzz target for FUZZTIME (default 60s)
 fuzz:
