@@ -35,7 +35,8 @@ type ClaimParams struct {
 	Max int
 	// PerWebhook less Held[webhook] bounds the deliveries of one webhook.
 	PerWebhook int
-	// Held counts what the caller still has in flight, by webhook.
+	// Held counts what the caller still has in flight, by webhook. A negative count
+	// asks for so many more than PerWebhook.
 	Held map[ID]int
 }
 

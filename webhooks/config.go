@@ -28,7 +28,13 @@ type Config struct {
 	Timeout time.Duration
 	// Retry says when a failed delivery is tried again. Zero: see [RetryPolicy].
 	Retry RetryPolicy
-	// InFlight bounds the requests of this process at one time. Zero: 64.
+	// InFlight bounds the requests of this process at one time. Zero: 64. Webhooks
+	// that answer promptly use at most five eighths of them: the rest is for those
+	// that have not been tried yet, and an eighth for those that answer slowly or
+	// not at all.
+	//
+	// At most four times as many deliveries are sent and not yet recorded: what a
+	// process repeats that was killed.
 	InFlight int
 	// InFlightWebhook bounds the requests to one webhook at one time. Zero: 4.
 	InFlightWebhook int

@@ -40,68 +40,70 @@ const payloadVersion = "1.0.0"
 // errStopped is the cause of posts that end because the dispatcher does.
 var errStopped = errors.New("webhooks: dispatcher stopped")
 
-// outcome is what became of a claimed delivery.
+// outcome is what became of a posting. The attempt is nil when nothing is known
+// to have been sent in full: the delivery goes back to the queue as it was.
 type outcome struct {
-	delivery storage.Delivery
-	// attempt is nil when nothing is known to have been sent in full: the delivery
-	// goes back to the queue as it was.
+	posting
 	attempt *storage.Attempt
 }
 
 // deliver makes one attempt. It always returns, also when something in it
-// panics.
-func (d *Dispatcher) deliver(ctx context.Context, del storage.Delivery) (out outcome) {
-	started, clock := d.now(), time.Now()
+// panics, and nil when nothing is known to have been sent.
+func (d *Dispatcher) deliver(ctx context.Context, del storage.Delivery) (made *storage.Attempt) {
+	now, started := d.now(), time.Now()
 	a := &storage.Attempt{
+		ID:           d.ids.New(now),
 		WebhookID:    del.Lease.WebhookID,
 		EventID:      del.Lease.EventID,
 		EventType:    del.EventType,
 		SubmissionID: del.SubmissionID,
 		Attempt:      del.Attempt,
-		CreatedAt:    started.UTC().Truncate(time.Second),
+		CreatedAt:    now.UTC().Truncate(time.Second),
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			d.log.Error("webhook delivery panicked", append(logged(del), "panic", p, "stack", string(debug.Stack()))...)
-			a.Success, a.Status, a.Error = false, 0, ClassNetwork
-			out = d.finish(del, a, clock, 0)
+			d.log.Error("webhook delivery panicked", append(logged(a), "panic", p, "stack", string(debug.Stack()))...)
+			a.Success, a.Status, a.Error, a.Duration = false, 0, ClassNetwork, time.Since(started)
+			d.finish(a, 0)
+			made = a
 		}
 	}()
 
 	resp, err := d.post(ctx, del)
 	if err != nil && errors.Is(context.Cause(ctx), errStopped) {
-		return outcome{delivery: del}
+		return nil
 	}
+	a.Duration = time.Since(started)
 	var asked time.Duration
+	var cause string
 	if err != nil {
-		a.Error = classOf(err)
-		d.log.Info("webhook attempt failed", append(logged(del), "class", a.Error, "cause", causeOf(err))...)
+		a.Error, cause = classOf(err), causeOf(err)
 	} else {
 		a.Status = resp.status
 		a.Success, a.Error = judge(resp.status)
 		if !a.Success {
-			asked = retryAfter(resp.header, d.now())
-			d.log.Info("webhook attempt failed", append(logged(del), "class", a.Error, "cause", fmt.Sprintf("status %d", a.Status))...)
+			asked, cause = retryAfter(resp.header, d.now()), fmt.Sprintf("status %d", a.Status)
 		}
 	}
-	return d.finish(del, a, clock, asked)
+	if !a.Success {
+		d.log.Info("webhook attempt failed", append(logged(a), "class", a.Error, "cause", cause, "duration", a.Duration)...)
+	}
+	d.finish(a, asked)
+	return a
 }
 
-// finish completes a and tells the Observer.
-func (d *Dispatcher) finish(del storage.Delivery, a *storage.Attempt, since time.Time, asked time.Duration) outcome {
-	now := d.now()
-	a.ID = d.ids.New(now)
-	a.Duration = time.Since(since)
+// finish says when the next attempt of a failed one is, no sooner than asked, and
+// tells the Observer.
+func (d *Dispatcher) finish(a *storage.Attempt, asked time.Duration) {
 	if !a.Success && a.Status != http.StatusGone {
 		if wait, again := d.config.Retry.next(a.Attempt, asked); again {
-			a.NextAttemptAt = now.Add(wait).UTC().Truncate(time.Microsecond)
+			a.NextAttemptAt = d.now().Add(wait).UTC().Truncate(time.Microsecond)
 		}
 	}
 	if !a.Success && a.NextAttemptAt.IsZero() {
-		d.log.Warn("webhook delivery given up", logged(del)...)
+		d.log.Warn("webhook delivery given up", logged(a)...)
 	}
 	d.observe(func(o Observer) { o.AttemptFinished(*a) })
-	return outcome{delivery: del, attempt: a}
 }
 
 // answer is all that is kept of a response.
@@ -123,10 +125,11 @@ func (d *Dispatcher) post(ctx context.Context, del storage.Delivery) (answer, er
 		// Unsigned would look like signed to a receiver that forgot to check.
 		return answer{}, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, dest.url.String(), bytes.NewReader(del.Body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(del.Body))
 	if err != nil {
 		return answer{}, err
 	}
+	req.URL, req.Host = dest.url, dest.url.Host
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", d.config.UserAgent)
 	req.Header.Set(d.config.HeaderPrefix+"-Version", payloadVersion)
@@ -193,12 +196,14 @@ func causeOf(err error) string {
 	return cause
 }
 
-// logged is what every line about a delivery carries.
-func logged(del storage.Delivery) []any {
+// logged is what every line about an attempt carries. The delivery is the id that
+// the attempt has in the history.
+func logged(a *storage.Attempt) []any {
 	return []any{
-		"webhook", del.Lease.WebhookID.String(),
-		"event", del.Lease.EventID.String(),
-		"attempt", del.Attempt,
+		"webhook", a.WebhookID.String(),
+		"event", a.EventID.String(),
+		"delivery", a.ID.String(),
+		"attempt", a.Attempt,
 	}
 }
 

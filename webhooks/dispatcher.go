@@ -130,6 +130,10 @@ func (d *Dispatcher) Wake() {
 // does not answer. Faults of the store are logged and tried again after a growing
 // pause; they never end a run.
 //
+// Deliveries are claimed up to half a second before they are sent. For so long
+// one may still go out after its webhook was disabled or deleted, or be signed
+// with the secret from before a change.
+//
 // A second Run while one is active returns [ErrRunning]. After a return it may be
 // called again. Any number of dispatchers, in this or other processes, may run on
 // one store.
@@ -157,6 +161,10 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 
 // run is one Run of a dispatcher. Its fields belong to the goroutine that called
 // Run; all others only send it what came out, on channels with room for it.
+//
+// A delivery goes one way: a claim brings it (claim.go), it waits in the line of
+// its destination (destination.go) until there is a slot (slots.go), is sent
+// (delivery.go), and its result is written (results.go).
 type run struct {
 	d *Dispatcher
 	//nolint:containedctx // a run is one call of Run; this is its context without the end
@@ -166,28 +174,18 @@ type run struct {
 	posts     context.Context
 	stopPosts context.CancelCauseFunc
 
-	// destinations has an entry for every webhook with requests under way or
-	// results not yet written.
-	destinations map[storage.ID]*destinationState
-	inFlight     int
-	outcomes     chan outcome
+	// destinations has an entry for every webhook with deliveries that wait or are
+	// under way, or results not yet written.
+	destinations map[storage.ID]*destination
+	// slow has the webhooks that took long to answer, and until when that counts.
+	slow     map[storage.ID]time.Time
+	slots    slots
+	work     chan posting // for the workers, which are started as they are needed
+	idle     int          // workers that wait for work
+	outcomes chan outcome
 
 	claims  claims
 	results results
-}
-
-// destinationState is what a run knows about one webhook.
-type destinationState struct {
-	url         string // where the newest claim of it is sent
-	since       int64  // the first token that was claimed for that url
-	inFlight    int
-	unsaved     int // results not yet written
-	failures    int // of that url, in a row, this run's results included
-	pausedUntil time.Time
-	probing     bool // it was broken when it was last claimed
-	hungry      bool // the last claim brought all that it could take: there may be more
-	// progress is when a request to it last began with none under way, or ended.
-	progress time.Time
 }
 
 func newRun(ctx context.Context, d *Dispatcher) *run {
@@ -198,7 +196,10 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 		base:         base,
 		posts:        posts,
 		stopPosts:    stopPosts,
-		destinations: map[storage.ID]*destinationState{},
+		destinations: map[storage.ID]*destination{},
+		slow:         map[storage.ID]time.Time{},
+		slots:        newSlots(d.config.InFlight),
+		work:         make(chan posting, d.config.InFlight),
 		outcomes:     make(chan outcome, d.config.InFlight),
 		claims:       newClaims(d.poll()),
 		results:      newResults(),
@@ -208,6 +209,7 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 // loop runs until ctx ends.
 func (r *run) loop(ctx context.Context) {
 	for ctx.Err() == nil {
+		r.startPosts()
 		r.startClaim() //nolint:contextcheck // what a run starts may end after ctx; see run.base
 		r.startWrite() //nolint:contextcheck // as above
 		select {
@@ -217,9 +219,7 @@ func (r *run) loop(ctx context.Context) {
 		case <-r.claims.timer.C:
 			r.claims.wanted = true
 		case c := <-r.claims.done:
-			for _, del := range r.claimed(c) {
-				r.start(del, c.at)
-			}
+			r.claimed(c)
 		case <-r.results.timer.C:
 			r.results.due = true
 		case w := <-r.results.done:
@@ -230,22 +230,23 @@ func (r *run) loop(ctx context.Context) {
 	}
 }
 
-// drain ends what is under way and writes the results.
+// drain gives back what waits, ends what is under way and writes the results.
 func (r *run) drain() {
+	defer close(r.work)
 	defer r.stopPosts(errStopped)
 	defer r.claims.timer.Stop()
 	defer r.results.timer.Stop()
 	grace := time.NewTimer(r.d.grace)
 	defer grace.Stop()
-	for r.inFlight > 0 || r.claims.active {
+	r.releaseWaiting(func(waiting) bool { return true })
+	for r.slots.inFlight() > 0 || r.claims.active {
 		r.startWrite()
 		select {
 		case <-grace.C:
 			r.stopPosts(errStopped)
 		case c := <-r.claims.done:
-			for _, del := range r.claimed(c) {
-				r.release(del)
-			}
+			r.claimed(c)
+			r.releaseWaiting(func(waiting) bool { return true })
 		case <-r.results.timer.C:
 			r.results.due = true
 		case w := <-r.results.done:
@@ -257,70 +258,74 @@ func (r *run) drain() {
 	r.writeLast()
 }
 
-// aim takes note of where a claimed delivery goes. A webhook with a new URL is
-// another destination: it starts with what the store knows of it.
-func (s *destinationState) aim(del storage.Delivery) {
-	if s.url != del.URL && del.Lease.Token > s.since {
-		s.url, s.since = del.URL, del.Lease.Token
-		s.failures, s.pausedUntil, s.probing = del.Failures, time.Time{}, false
-	}
+// posting is a delivery for a worker to send.
+type posting struct {
+	delivery storage.Delivery
+	class    class // of the slot that it has
 }
 
-// start posts a delivery that was claimed at the given time, if there is room.
-func (r *run) start(del storage.Delivery, claimed time.Time) {
-	s := r.destinations[del.Lease.WebhookID]
-	limit := r.d.config.InFlightWebhook
-	s.probing = broken(s.failures)
-	if s.probing {
-		limit = 1
-		if !broken(del.Failures) {
-			limit = 0 // claimed before the pause was written
-		}
-	}
-	// A claim that took most of its lease to arrive may be somebody else's by the
-	// time the request is under way.
-	late := time.Since(claimed) > r.d.leaseFor()-r.d.config.Timeout
-	if late || s.inFlight >= limit || r.inFlight >= r.d.config.InFlight {
-		r.release(del)
+// post sends a delivery. Workers stay until the run ends, which costs less than a
+// goroutine for each delivery: its stack would have to grow every time.
+func (r *run) post(s *destination, del storage.Delivery, now time.Time) {
+	c := s.class(now)
+	s.begin(now)
+	r.slots.take(c)
+	r.work <- posting{del, c} // there is room: it has a slot
+	if r.idle > 0 {
+		r.idle--
 		return
 	}
-	if s.inFlight == 0 {
-		s.progress = time.Now()
-	}
-	s.inFlight++
-	r.inFlight++
-	go func() { r.outcomes <- r.d.deliver(r.posts, del) }()
+	go func() {
+		for p := range r.work {
+			r.outcomes <- outcome{p, r.d.deliver(r.posts, p.delivery)}
+		}
+	}()
 }
 
 // ended takes in what became of a delivery and makes room for the next.
 func (r *run) ended(o outcome) {
-	s := r.destinations[o.delivery.Lease.WebhookID]
-	if s.hungry || s.probing || r.inFlight >= r.d.config.InFlight {
+	id := o.delivery.Lease.WebhookID
+	s := r.destinations[id]
+	if s.hungry || broken(s.failures) {
 		r.claims.wanted = true
 	}
-	s.inFlight--
-	r.inFlight--
-	s.progress = time.Now()
+	now := time.Now()
+	r.idle++
+	s.end(now)
+	r.slots.free(o.class)
 	if o.attempt == nil {
 		r.release(o.delivery)
+		r.lineUp(s)
 		return
 	}
-	switch {
-	case o.delivery.URL != s.url: // of a destination that the webhook no longer has
-	case o.attempt.Success:
-		s.failures, s.pausedUntil, s.probing = 0, time.Time{}, false
-	default:
-		wasBroken := broken(s.failures)
-		s.failures = failuresAfter(s.failures, broken(o.delivery.Failures))
-		if wait := pause(s.failures); wait > 0 {
-			s.pausedUntil = r.d.now().Add(wait).UTC().Truncate(time.Microsecond)
-			if !wasBroken {
-				r.d.log.Warn("webhook paused after failures in a row",
-					"webhook", o.delivery.Lease.WebhookID.String(), "failures", s.failures, "pause", wait)
-			}
-		}
+	if o.delivery.URL == s.url { // else of a destination that the webhook no longer has
+		s.answered(o.attempt.Duration)
+		r.count(s, o)
+	}
+	if s.slow {
+		r.slow[id] = now.Add(slowFor)
+	} else {
+		delete(r.slow, id)
 	}
 	r.add(storage.Result{Lease: o.delivery.Lease, Attempt: o.attempt})
+	r.lineUp(s)
+}
+
+// count counts failures in a row.
+func (r *run) count(s *destination, o outcome) {
+	if o.attempt.Success {
+		s.failures, s.pausedUntil = 0, time.Time{}
+		return
+	}
+	wasBroken := broken(s.failures)
+	s.failures = failuresAfter(s.failures, broken(o.delivery.Failures))
+	if wait := pause(s.failures); wait > 0 {
+		s.pausedUntil = r.d.now().Add(wait).UTC().Truncate(time.Microsecond)
+		if !wasBroken {
+			r.d.log.Warn("webhook paused after failures in a row",
+				"webhook", o.delivery.Lease.WebhookID.String(), "failures", s.failures, "pause", wait)
+		}
+	}
 }
 
 // release gives a delivery back to the queue as it was.
@@ -331,7 +336,7 @@ func (r *run) release(del storage.Delivery) {
 // forget drops what is known about a webhook when the store knows as much. A
 // claim under way may have read the store before that.
 func (r *run) forget(id storage.ID) {
-	if s := r.destinations[id]; s.inFlight == 0 && s.unsaved == 0 && !r.claims.active {
+	if s := r.destinations[id]; s.idle() && !r.claims.active {
 		delete(r.destinations, id)
 	}
 }

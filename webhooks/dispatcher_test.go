@@ -181,7 +181,7 @@ func TestFailuresHaveClassesAndNothingElse(t *testing.T) {
 			t.Errorf("the log has %q", secret)
 		}
 	}
-	for _, cause := range []string{"no such name", "10.0.0.1", "status 418", "refused", `"webhook":"`, `"event":"`, `"attempt":1`} {
+	for _, cause := range []string{"no such name", "10.0.0.1", "status 418", "refused", `"webhook":"`, `"event":"`, `"delivery":"`, `"attempt":1`, `"duration":`} {
 		if !strings.Contains(log, cause) {
 			t.Errorf("the log lacks %q", cause)
 		}
@@ -402,11 +402,12 @@ func TestBoundsHold(t *testing.T) {
 		started := time.Now()
 		b.run()
 		b.seen.wait(t, 200)
-		if most != 10 || mostEach != 3 {
-			t.Errorf("%d in flight at once and %d to one webhook, want 10 and 3", most, mostEach)
+		if most > 10 || mostEach != 3 {
+			t.Errorf("%d in flight at once and %d to one webhook, want at most 10 and 3", most, mostEach)
 		}
-		// 200 deliveries of 50 ms, 10 at a time, take a second.
-		if took := time.Since(started); took > 1300*time.Millisecond {
+		// 200 deliveries of 50 ms, with five eighths of the slots, take 1.4 s; at the
+		// end fewer have something left.
+		if took := time.Since(started); took > 1900*time.Millisecond {
 			t.Errorf("it took %s: slots stayed empty", took)
 		}
 	})
@@ -478,39 +479,6 @@ func TestDeadDestinationsDelayNobody(t *testing.T) {
 	})
 }
 
-func TestSlowDestinationsNeverTakeTheLastSlots(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T) {
-		var stuck atomic.Int32
-		b := newBench(t, Config{InFlight: 16, InFlightWebhook: 14}, roundTrip(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Host == "dead.example" {
-				stuck.Add(1)
-				<-r.Context().Done()
-				return nil, r.Context().Err()
-			}
-			return reply(200), nil
-		}))
-		dead := b.webhook("https://dead.example/", nil)
-		for range 13 {
-			b.event(dead, "x")
-		}
-		b.run()
-		time.Sleep(3 * time.Second)
-		b.event(dead, "x") // there is room by its own bound, but not by the reserve
-		b.event(dead, "x")
-		time.Sleep(time.Second)
-		good := b.webhook("https://good.example/", nil)
-		b.event(good, "x")
-		b.d.Wake()
-		if a := b.seen.wait(t, 1)[0]; a.WebhookID != good {
-			t.Errorf("first to end is %+v", a)
-		}
-		if got := stuck.Load(); got != 13 {
-			t.Errorf("the dead one holds %d slots of 16, want 13", got)
-		}
-	})
-}
-
 func TestWakeIsImmediateAndPollingFindsTheRest(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
@@ -566,7 +534,7 @@ func TestStopLetsRequestsEnd(t *testing.T) {
 		if took := time.Since(started); took != graceful {
 			t.Errorf("the stop took %s, want the grace period", took)
 		}
-		if got := b.attempts(quick); len(got) != 4 || !got[0].Success {
+		if got := b.attempts(quick); len(got) != 1 || !got[0].Success { // one at a time until it answers
 			t.Errorf("of the quick ones %+v is written", got)
 		}
 		if got := b.attempts(hang); len(got) != 0 {
@@ -575,8 +543,8 @@ func TestStopLetsRequestsEnd(t *testing.T) {
 		// What was given back can be claimed at once, as the first attempt.
 		again, err := b.store.ClaimDeliveries(t.Context(), storage.ClaimParams{Now: time.Now(), Lease: time.Minute, Max: 10, PerWebhook: 10})
 		must(t, err)
-		if len(again) != 3 {
-			t.Errorf("%d deliveries can be claimed, want 3", len(again))
+		if len(again) != 6 {
+			t.Errorf("%d deliveries can be claimed, want 6", len(again))
 		}
 		for _, del := range again {
 			if del.Attempt != 1 || del.Failures != 0 {

@@ -110,13 +110,13 @@ func (g *Guard) CheckHost(ctx context.Context, raw string) error {
 	return err
 }
 
-// destination is a URL that passed CheckURL.
-type destination struct {
+// target is a URL that passed CheckURL.
+type target struct {
 	url  *url.URL // with the mapped, lower-case host, the only one that was judged
 	host host
 }
 
-// host is the name or the address of a destination.
+// host is the name or the address of a target.
 type host struct {
 	addr netip.Addr // a literal; not valid: name counts
 	name string     // mapped to ASCII, lower case, no dot at the end
@@ -133,46 +133,46 @@ func (h host) String() string {
 }
 
 // parse reads a URL as its owner wrote it and judges it.
-func (g *Guard) parse(raw string) (destination, error) {
+func (g *Guard) parse(raw string) (target, error) {
 	if raw == "" || len(raw) > maxURL {
-		return destination{}, refuse(reasonLength)
+		return target{}, refuse(reasonLength)
 	}
 	if !utf8.ValidString(raw) || strings.ContainsFunc(raw, isForbidden) {
-		return destination{}, refuse(reasonCharacters)
+		return target{}, refuse(reasonCharacters)
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		return destination{}, refuse(reasonSyntax)
+		return target{}, refuse(reasonSyntax)
 	}
 	// An escaped host is decoded in u; what others make of it is unknown. An empty
 	// fragment leaves no trace there.
 	_, rest, _ := strings.Cut(raw, "://")
 	if u.Host != "" && strings.Contains(rest[:authorityLen(rest)], "%") {
-		return destination{}, refuse(reasonHost)
+		return target{}, refuse(reasonHost)
 	}
 	if strings.Contains(raw, "#") {
-		return destination{}, refuse(reasonFragment)
+		return target{}, refuse(reasonFragment)
 	}
 	return g.judge(u)
 }
 
 // judge applies all rules to u that can be told from its parts.
-func (g *Guard) judge(u *url.URL) (destination, error) {
+func (g *Guard) judge(u *url.URL) (target, error) {
 	if u.Scheme != "http" && u.Scheme != "https" {
-		return destination{}, refuse(reasonScheme)
+		return target{}, refuse(reasonScheme)
 	}
 	if u.Opaque != "" || u.Host == "" {
-		return destination{}, refuse(reasonSyntax)
+		return target{}, refuse(reasonSyntax)
 	}
 	if u.User != nil {
-		return destination{}, refuse(reasonUserinfo)
+		return target{}, refuse(reasonUserinfo)
 	}
 	if u.Fragment != "" {
-		return destination{}, refuse(reasonFragment)
+		return target{}, refuse(reasonFragment)
 	}
 	name, port, err := splitAuthority(u)
 	if err != nil {
-		return destination{}, err
+		return target{}, err
 	}
 	var h host
 	if inner, ok := strings.CutPrefix(name, "["); ok {
@@ -181,7 +181,7 @@ func (g *Guard) judge(u *url.URL) (destination, error) {
 		h, err = g.parseName(name)
 	}
 	if err != nil {
-		return destination{}, err
+		return target{}, err
 	}
 	judged := *u
 	judged.Host = h.String()
@@ -191,7 +191,7 @@ func (g *Guard) judge(u *url.URL) (destination, error) {
 	if port != "" {
 		judged.Host += ":" + port
 	}
-	return destination{url: &judged, host: h}, nil
+	return target{url: &judged, host: h}, nil
 }
 
 // isForbidden reports whether c may not stand in a URL: readers of URLs drop,

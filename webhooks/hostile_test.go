@@ -201,8 +201,8 @@ func hostileDispatcher(t testing.TB, timeout time.Duration) (*Dispatcher, *logBu
 // attemptAt makes one delivery and tells how long it took.
 func attemptAt(d *Dispatcher, url string, body []byte) (storage.Attempt, time.Duration) {
 	started := time.Now()
-	out := d.deliver(context.Background(), storage.Delivery{URL: url, Body: body, Attempt: 1})
-	return *out.attempt, time.Since(started)
+	a := d.deliver(context.Background(), storage.Delivery{URL: url, Body: body, Attempt: 1})
+	return *a, time.Since(started)
 }
 
 // checkAttempt compares an attempt with what is wanted of it, and the log with it.

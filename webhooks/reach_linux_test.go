@@ -117,9 +117,9 @@ func newDispatcher(t testing.TB, c Config) *Dispatcher {
 
 // attemptError delivers an event and returns an error unless it was accepted.
 func attemptError(d *Dispatcher, url string) error {
-	out := d.deliver(context.Background(), storage.Delivery{URL: url, Body: []byte("{}"), Attempt: 1})
-	if !out.attempt.Success {
-		return errors.New(out.attempt.Error)
+	a := d.deliver(context.Background(), storage.Delivery{URL: url, Body: []byte("{}"), Attempt: 1})
+	if !a.Success {
+		return errors.New(a.Error)
 	}
 	return nil
 }

@@ -11,13 +11,18 @@ import (
 const (
 	// A write has at most so many results, and waits at most so long for them.
 	resultsAtMost = 1000
-	resultsWithin = 20 * time.Millisecond
+	resultsWithin = 5 * time.Millisecond
+	// unrecorded is how many deliveries may be sent without their results being
+	// written, in multiples of Config.InFlight: those that are sent again when this
+	// process dies.
+	unrecorded = 4
 )
 
 // results is the part of a run that writes what became of deliveries, one call
 // at a time.
 type results struct {
 	pending []storage.Result
+	sent    int         // attempts that are not written: pending ones and those of a call under way
 	due     bool        // the oldest has waited long enough
 	active  bool        // a call is under way
 	timer   *time.Timer // when due becomes true
@@ -40,14 +45,18 @@ func newResults() results {
 	return results{limit: resultsAtMost, timer: timer, done: make(chan written, 1)}
 }
 
-// tooMany reports whether the store must catch up before more is sent: whatever
-// is sent and not written is sent again when this process dies.
-func (w *results) tooMany() bool { return len(w.pending) >= resultsAtMost }
+// tooManyUnrecorded reports whether the store must catch up before more is sent.
+func (r *run) tooManyUnrecorded() bool {
+	return r.slots.inFlight()+r.results.sent >= unrecorded*r.d.config.InFlight
+}
 
 // add queues a result for writing.
 func (r *run) add(result storage.Result) {
 	w := &r.results
 	r.destinations[result.Lease.WebhookID].unsaved++
+	if result.Attempt != nil {
+		w.sent++
+	}
 	w.pending = append(w.pending, result)
 	if len(w.pending) == 1 && !w.active && w.faults == 0 {
 		w.timer.Reset(resultsWithin)
@@ -61,7 +70,7 @@ func (r *run) startWrite() {
 	if w.active || len(w.pending) == 0 || time.Now().Before(w.after) {
 		return
 	}
-	if !w.due && r.inFlight > 0 && len(w.pending) < w.limit {
+	if !w.due && r.slots.inFlight() > 0 && len(w.pending) < w.limit {
 		return
 	}
 	n := min(len(w.pending), w.limit)
@@ -130,6 +139,9 @@ func (r *run) written(out written) {
 	for _, result := range out.batch {
 		id := result.Lease.WebhookID
 		r.destinations[id].unsaved--
+		if result.Attempt != nil {
+			w.sent--
+		}
 		r.forget(id)
 	}
 }

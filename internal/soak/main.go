@@ -1,14 +1,17 @@
 // Command soak shows that neither killed processes nor a killed database server
 // lose a submission or an event:
 //
-//	go run ./internal/soak [-kills n] [-server-kills n] [-processes n] [-lease d] [-seed n] [-log file]
+//	go run ./internal/soak [-kills n] [-server-kills n] [-processes n] [-lease d]
+//		[-in-flight n] [-seed n] [-log file]
 //
 // Serving processes take submissions and dispatch webhooks on a real PostgreSQL
 // that waits for the disk. This process sends the submissions, receives the
 // events, kills the others with SIGKILL at random moments under load, and starts
 // them again. In the end it lets the queue run empty and compares what was
 // acknowledged, stored and received. Half of the kills are of one process that
-// runs alone; the database server is killed below all of them.
+// runs alone; the database server is killed below all of them, sometimes with one
+// of them while it is down. No kill may repeat more than four times -in-flight
+// deliveries.
 //
 // The exit code is 1 when something is wrong.
 package main
@@ -61,14 +64,15 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 		processes   = flags.Int("processes", 2, "serving processes at once, in the parts with several")
 		lease       = flags.Duration("lease", 0, "length of a claim (default the dispatcher's own)")
 		timeout     = flags.Duration("timeout", 2*time.Second, "time-out of an attempt")
+		inFlight    = flags.Int("in-flight", defaultInFlight, "requests of a process at one time")
 		seed        = flags.Uint64("seed", uint64(time.Now().UnixNano()), "seed of what is random; the timing is not")
 		logFile     = flags.String("log", "", "file for the log of the serving processes")
 	)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *processes < 1 || *kills < 0 || *serverKills < 0 {
-		return errors.New("-processes must be 1 or more, the kills 0 or more")
+	if *processes < 1 || *inFlight < 1 || *kills < 0 || *serverKills < 0 {
+		return errors.New("-processes and -in-flight must be 1 or more, the kills 0 or more")
 	}
 	log := io.Discard
 	if *logFile != "" {
@@ -101,7 +105,7 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 		if p.kills+p.serverKills == 0 {
 			continue
 		}
-		p.seed, p.timeout, p.lease, p.refused = *seed+uint64(i), *timeout, *lease, refused
+		p.seed, p.timeout, p.lease, p.inFlight, p.refused = *seed+uint64(i), *timeout, *lease, *inFlight, refused
 		p.drain = max(2*p.timeout+30*time.Second, p.lease) + time.Minute
 		r, err := soak(ctx, p, server.URL(), fmt.Sprintf("soak_%d", i), server, log)
 		if err != nil {

@@ -32,6 +32,7 @@ type serverConfig struct {
 	Form     formsvc.ID
 	Timeout  time.Duration // of an attempt
 	Lease    time.Duration // of a claim; zero: the dispatcher's own
+	InFlight int           // requests at one time
 	Mutant   string        // for tests
 	Name     string        // the User-Agent of its requests
 }
@@ -78,8 +79,7 @@ func serve(c serverConfig, wrap func(storage.Storage) storage.Storage) error {
 		formsvc.WithWebhookConfig(webhooks.Config{
 			Timeout:         c.Timeout,
 			Retry:           webhooks.RetryPolicy{Delays: manyDelays(), Jitter: 0.5},
-			InFlight:        inFlight,
-			InFlightWebhook: inFlightWebhook,
+			InFlight:        c.InFlight,
 			AllowedNetworks: loopback(),
 			UserAgent:       c.Name,
 		}),

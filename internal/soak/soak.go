@@ -21,6 +21,7 @@ type plan struct {
 	seed        uint64
 	timeout     time.Duration // of an attempt
 	lease       time.Duration // of a claim; zero: the dispatcher's own
+	inFlight    int           // requests of a process at one time
 	drain       time.Duration // the longest that the queue may take to empty
 	refused     float64       // of the requests to the receiver
 	mutant      string        // for tests
@@ -29,19 +30,16 @@ type plan struct {
 const (
 	workers      = 8
 	destinations = 4
-	// What a process has under way at most: in all, and to one webhook. Both are the
-	// dispatcher's defaults.
-	inFlight        = 64
-	inFlightWebhook = 4
-
+	// defaultInFlight is what four webhooks, with four requests each, can use.
+	defaultInFlight = 16
 	// repeatable is how many deliveries a process may have sent and not recorded when
-	// it is killed: those under way, and the results that wait to be written, of
-	// which the dispatcher holds at most 1,000.
-	repeatable = inFlight + 1000
+	// it is killed, in multiples of its webhooks.Config.InFlight.
+	repeatable = 4
 
 	killWithin    = 500 * time.Millisecond // of the first acknowledgement after a start
 	restartWithin = 150 * time.Millisecond
 	killBoth      = 0.25 // of the kills with several processes
+	killAsWell    = 0.25 // of the kills of the server, a process while it is down
 	drainPoll     = 50 * time.Millisecond
 )
 
@@ -87,7 +85,7 @@ func (r result) String() string {
 		len(acknowledged), len(r.ledger.stored), r.cut, r.away)
 	fmt.Fprintf(&b, "events: %d requests received, %d accepted, of %d; at most %d under way at once\n",
 		len(r.ledger.received), accepted, len(r.ledger.stored)*r.ledger.webhooks, r.most)
-	fmt.Fprintf(&b, "duplicates: %d, at most %d are allowed, %d a kill\n", r.ledger.duplicates(), r.ledger.maxDuplicates, repeatable)
+	fmt.Fprintf(&b, "duplicates: %d, at most %d are allowed, %d a kill\n", r.ledger.duplicates(), r.ledger.maxDuplicates, repeatable*r.plan.inFlight)
 	kinds := map[string]int{}
 	for i, f := range r.findings {
 		if kinds[f.kind]++; i < 10 {
@@ -129,7 +127,7 @@ func soak(ctx context.Context, p plan, url, schema string, server killer, log io
 	fleet := &fleet{
 		config: serverConfig{
 			Database: url, Schema: schema, Form: db.form,
-			Timeout: p.timeout, Lease: p.lease, Mutant: p.mutant,
+			Timeout: p.timeout, Lease: p.lease, InFlight: p.inFlight, Mutant: p.mutant,
 		},
 		log: log,
 	}
@@ -221,8 +219,20 @@ func (r *result) kill(ctx context.Context, f *fleet, server killer, progress <-c
 		}
 		r.serverKills++
 		pause(ctx, time.Duration(random.Int64N(int64(restartWithin))))
+		asWell := random.Float64() < killAsWell
+		if asWell {
+			if err := f.kill([]int{random.IntN(r.plan.processes)}); err != nil {
+				return err
+			}
+			r.kills++
+		}
 		if err := server.Restart(ctx); err != nil {
 			return err
+		}
+		if asWell {
+			if err := f.start(); err != nil {
+				return err
+			}
 		}
 	}
 	return moment()
@@ -260,7 +270,7 @@ func (r *result) compare(ctx context.Context, db *database, receiver *receiver) 
 	l.received, r.most = receiver.log()
 	l.webhooks = destinations
 	// A kill of the server cuts off all processes at once.
-	l.maxDuplicates = (r.kills + r.serverKills*r.plan.processes) * repeatable
+	l.maxDuplicates = (r.kills + r.serverKills*r.plan.processes) * repeatable * r.plan.inFlight
 	r.findings = l.check()
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 // would wait for half a minute.
 func quick(p plan) plan {
 	p.seed, p.timeout, p.lease, p.drain = 1, 2*time.Second, 3*time.Second, 30*time.Second
+	p.inFlight = defaultInFlight
 	return p
 }
 

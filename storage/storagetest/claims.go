@@ -99,7 +99,7 @@ func claimMax(b *bundle) {
 func claimPerWebhook(b *bundle) {
 	f := b.anyForm()
 	one, two, three := b.addWebhook(f.ID).ID, b.addWebhook(f.ID).ID, b.addWebhook(f.ID).ID
-	for range 12 {
+	for range 20 {
 		b.submit(f)
 	}
 	for i, c := range []struct {
@@ -109,6 +109,7 @@ func claimPerWebhook(b *bundle) {
 		{nil, map[storage.ID]int{one: 4, two: 4, three: 4}},
 		{map[storage.ID]int{one: 1, two: 3}, map[storage.ID]int{one: 3, two: 1, three: 4}},
 		{map[storage.ID]int{one: 4, two: 9, newID(): 4}, map[storage.ID]int{one: 0, two: 0, three: 4}},
+		{map[storage.ID]int{one: -2, two: 1}, map[storage.ID]int{one: 6, two: 3, three: 4}},
 	} {
 		p := everything(soon())
 		p.PerWebhook, p.Held = 4, c.held

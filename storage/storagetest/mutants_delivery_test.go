@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -32,6 +33,13 @@ func deliveryMutants() []mutant {
 		{"ignores Held", []string{"deliveries/per_webhook", "deliveries/fair_past_full"},
 			func(s storage.Storage) storage.Storage {
 				return editsClaim{s, func(p *storage.ClaimParams) { p.Held = nil }}
+			}},
+		{"gives nobody more than PerWebhook", []string{"deliveries/per_webhook"},
+			func(s storage.Storage) storage.Storage {
+				return editsClaim{s, func(p *storage.ClaimParams) {
+					p.Held = maps.Clone(p.Held)
+					maps.DeleteFunc(p.Held, func(_ storage.ID, n int) bool { return n < 0 })
+				}}
 			}},
 		{"ignores Max", []string{"deliveries/max"},
 			func(s storage.Storage) storage.Storage {

@@ -1,0 +1,90 @@
+package webhooks
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+const (
+	// slowAfter is how long an answer may take, and how long requests may be under
+	// way without one, before a destination counts as slow.
+	slowAfter = 2 * time.Second
+	// slowFor is how long a slow destination is remembered.
+	slowFor = 5 * time.Minute
+	// waitAtMost is how long a claimed delivery may wait to be sent. What waits is
+	// neither stopped by a webhook's deletion nor sent with its newest secret.
+	waitAtMost = 500 * time.Millisecond
+)
+
+// destination is what a run knows about one webhook.
+type destination struct {
+	url         string // where the newest claim of it is sent
+	since       int64  // the first token that was claimed for that url
+	failures    int    // of that url, in a row, this run's results included
+	pausedUntil time.Time
+
+	waiting  []waiting // claimed and not yet sent, in the order of their turns
+	lined    bool      // it stands in a line for a slot
+	inFlight int
+	unsaved  int  // results not yet written
+	hungry   bool // the last claim brought all that it could take: there may be more
+
+	slow bool          // its last answer took long, or it failed before this run
+	last time.Duration // how long the last answer took; 0: none yet
+	// progress is when a request to it last began with none under way, or ended.
+	progress time.Time
+}
+
+// waiting is a delivery that was claimed.
+type waiting struct {
+	delivery storage.Delivery
+	asked    time.Time // before the claim: the lease is no older
+	came     time.Time
+}
+
+// newDestination returns what is known of a webhook that is claimed for the first
+// time, or again after it was forgotten.
+func newDestination(del storage.Delivery, slow bool) *destination {
+	return &destination{slow: slow || del.Failures > 0}
+}
+
+// aim takes note of where a claimed delivery goes. A webhook with a new URL is
+// another destination: it starts with what the store knows of it.
+func (s *destination) aim(del storage.Delivery) {
+	if s.url != del.URL && del.Lease.Token > s.since {
+		s.url, s.since = del.URL, del.Lease.Token
+		s.failures, s.pausedUntil = del.Failures, time.Time{}
+	}
+}
+
+// begin and end count a request.
+func (s *destination) begin(now time.Time) {
+	if s.inFlight == 0 {
+		s.progress = now
+	}
+	s.inFlight++
+}
+
+func (s *destination) end(now time.Time) {
+	s.inFlight--
+	s.progress = now
+}
+
+// answered takes note of how long an attempt took, whatever came of it.
+func (s *destination) answered(took time.Duration) {
+	s.last = max(took, 1)
+	s.slow = took > slowAfter
+}
+
+// idle reports whether nothing is known that the store does not know.
+func (s *destination) idle() bool { return len(s.waiting) == 0 && s.inFlight == 0 && s.unsaved == 0 }
+
+// limit is how many requests it may have under way. A broken destination is
+// probed, one request at a time.
+func (s *destination) limit(c Config) int {
+	if broken(s.failures) {
+		return 1
+	}
+	return c.InFlightWebhook
+}

@@ -1,0 +1,351 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// endlessBody is a body that never ends: a byte every pause, or as fast as it is
+// read. Like that of a real connection it ends with the request.
+type endlessBody struct {
+	ctx   context.Context
+	pause time.Duration
+	read  *atomic.Int64
+	leave func()
+}
+
+func (e endlessBody) Read(p []byte) (int, error) {
+	if e.pause > 0 {
+		select {
+		case <-time.After(e.pause):
+			p = p[:1]
+		case <-e.ctx.Done():
+		}
+	}
+	if err := e.ctx.Err(); err != nil {
+		return 0, err
+	}
+	e.read.Add(int64(len(p)))
+	return len(p), nil
+}
+
+func (e endlessBody) Close() error {
+	e.leave()
+	return nil
+}
+
+// receivers stands for the network: what a host does is in its name.
+type receivers struct {
+	mu             sync.Mutex
+	all, most      int
+	bad, mostBad   int
+	good, mostGood int
+	read           atomic.Int64
+}
+
+func (n *receivers) enter(count, most *int) (leave func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	*count++
+	*most = max(*most, *count)
+	n.all++
+	n.most = max(n.most, n.all)
+	return func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		*count--
+		n.all--
+	}
+}
+
+func (n *receivers) RoundTrip(r *http.Request) (*http.Response, error) {
+	kind, _, _ := strings.Cut(r.URL.Host, "-")
+	if kind == "good" {
+		defer n.enter(&n.good, &n.mostGood)()
+		time.Sleep(50 * time.Millisecond)
+		return reply(200), nil
+	}
+	leave := n.enter(&n.bad, &n.mostBad)
+	body := func(pause time.Duration) *http.Response {
+		resp := reply(200)
+		resp.Body = http.MaxBytesReader(nil, endlessBody{r.Context(), pause, &n.read, leave}, maxResponseBody)
+		return resp
+	}
+	switch kind {
+	case "drips":
+		return body(time.Second), nil
+	case "streams":
+		return body(0), nil
+	case "resets":
+		defer leave()
+		time.Sleep(10 * time.Millisecond)
+		return nil, io.ErrUnexpectedEOF
+	default: // hangs
+		defer leave()
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	}
+}
+
+// timeOfGood tells how long 50 healthy webhooks with 40 deliveries each take,
+// beside bad ones of these kinds, all of them new.
+func timeOfGood(t *testing.T, bad int, kinds ...string) (took time.Duration, n *receivers) {
+	t.Helper()
+	inBubble(t, func(t *testing.T) {
+		n = &receivers{}
+		b := newBench(t, Config{}, n)
+		for i := range bad { // in front of the others
+			id := b.webhook(fmt.Sprintf("https://%s-%d.example/", kinds[i%len(kinds)], i), nil)
+			for range 40 {
+				b.event(id, "x")
+			}
+		}
+		good := map[storage.ID]bool{}
+		for i := range 50 {
+			id := b.webhook(fmt.Sprintf("https://good-%d.example/", i), nil)
+			good[id] = true
+			for range 40 {
+				b.event(id, "x")
+			}
+		}
+		started := time.Now()
+		stop := b.run()
+		for left := 50 * 40; left > 0; {
+			a := <-b.seen.attempts
+			if good[a.WebhookID] {
+				left--
+			}
+			if a.Error == ClassTimeout {
+				t.Fatal("a healthy webhook waited for the time-out of another one")
+			}
+		}
+		took = time.Since(started)
+		stop()
+	})
+	return took, n
+}
+
+// Half of 100 destinations are new and bad and have 2,000 deliveries. Time is the
+// bubble's, so this does not depend on the machine.
+func TestBadDestinationsCostHealthyOnesNothing(t *testing.T) {
+	t.Parallel()
+	alone, _ := timeOfGood(t, 0)
+	for _, c := range []struct {
+		kinds string
+		most  float64 // times as long
+	}{
+		{"hangs drips resets streams", 1.2},
+		{"resets streams", 1.2},
+		// Each of them holds a slot until its first time-out, which leaves 14: what can
+		// be had with receivers that take 50 ms.
+		{"hangs", 3},
+		{"drips", 3},
+	} {
+		t.Run(c.kinds, func(t *testing.T) {
+			beside, n := timeOfGood(t, 50, strings.Fields(c.kinds)...)
+			t.Logf("%s alone, %s beside; at most %d requests to bad ones, %d to good ones", alone, beside, n.mostBad, n.mostGood)
+			if beside.Seconds() > alone.Seconds()*c.most {
+				t.Errorf("healthy ones took %s, alone they take %s", beside, alone)
+			}
+			if n.most > DefaultInFlight {
+				t.Errorf("%d requests at once", n.most)
+			}
+			// What is read of an answer that does not end is bounded.
+			if got := n.read.Load(); got > 50*40*maxResponseBody {
+				t.Errorf("%d bytes were read", got)
+			}
+		})
+	}
+}
+
+func TestAWebhookThatHasNotAnsweredGetsOneRequest(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var sent atomic.Int32
+		answer := make(chan struct{})
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) {
+			if sent.Add(1) == 1 {
+				<-answer
+				return reply(200), nil
+			}
+			time.Sleep(time.Hour)
+			return nil, errors.New("late")
+		}))
+		id := b.webhook(hook, nil)
+		for range 20 {
+			b.event(id, "x")
+		}
+		b.run()
+		time.Sleep(waitAtMost + time.Second)
+		if got := sent.Load(); got != 1 {
+			t.Errorf("%d requests before the first answer, want 1", got)
+		}
+		// What is not sent is not kept from others meanwhile.
+		free, err := b.store.ClaimDeliveries(t.Context(), storage.ClaimParams{Now: time.Now(), Lease: time.Nanosecond, Max: 100, PerWebhook: 100})
+		must(t, err)
+		if len(free) != 19 {
+			t.Errorf("%d deliveries can be claimed, want 19", len(free))
+		}
+		time.Sleep(time.Millisecond) // that lease is over
+		close(answer)
+		time.Sleep(500 * time.Millisecond)
+		if got := sent.Load(); got != 1+DefaultInFlightWebhook {
+			t.Errorf("%d requests after the first answer, want %d more", got, DefaultInFlightWebhook)
+		}
+	})
+}
+
+// A destination that stops answering keeps the slots that it has until its
+// requests time out. It never has all.
+func TestADestinationThatStopsAnsweringLeavesSlots(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var answered, stuck atomic.Int32
+		b := newBench(t, Config{InFlight: 16, InFlightWebhook: 16}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.URL.Host == "turns.example" && answered.Add(1) > 20 {
+				stuck.Add(1)
+				<-r.Context().Done()
+				return nil, r.Context().Err()
+			}
+			time.Sleep(10 * time.Millisecond)
+			return reply(200), nil
+		}))
+		turns, good := b.webhook("https://turns.example/", nil), b.webhook("https://good.example/", nil)
+		for range 100 {
+			b.event(turns, "x")
+		}
+		b.run()
+		b.seen.wait(t, 20)
+		time.Sleep(slowAfter + time.Second)
+		if got := stuck.Load(); got < 2 || got > 8 {
+			t.Errorf("%d of 16 slots are stuck", got)
+		}
+		for range 50 {
+			b.event(good, "x")
+		}
+		started := time.Now()
+		b.d.Wake()
+		for _, a := range b.seen.wait(t, 50) {
+			if a.WebhookID != good {
+				t.Fatalf("the dead one ended first: %+v", a)
+			}
+		}
+		// 50 × 10 ms: slots for first requests are left, not for further ones.
+		if took := time.Since(started); took > 550*time.Millisecond {
+			t.Errorf("the good one took %s", took)
+		}
+	})
+}
+
+// While all that is known of a destination is that it does not answer, it and its
+// like get an eighth of the slots, also after a restart.
+func TestSlowDestinationsShareAnEighth(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var held, most atomic.Int32
+		b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			most.Store(max(most.Load(), held.Add(1)))
+			defer held.Add(-1)
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}))
+		for w := range 100 {
+			id := b.webhook(fmt.Sprintf("https://dead%d.example/", w), nil)
+			for range 10 {
+				b.event(id, "x")
+			}
+		}
+		stop := b.run()
+		time.Sleep(time.Minute) // each was tried
+		for range 2 {
+			if got := most.Swap(0); got > DefaultInFlight*7/8 {
+				t.Errorf("%d requests at once to destinations that never answered", got)
+			}
+			time.Sleep(time.Minute)
+			if got := most.Swap(0); got < 1 || got > DefaultInFlight/8 {
+				t.Errorf("%d requests at once to slow destinations", got)
+			}
+			stop()
+			stop = b.run()
+			time.Sleep(DefaultTimeout)
+		}
+	})
+}
+
+// blocked is a store that does not write results until it is opened.
+type blocked struct {
+	storage.DeliveryStore
+	open chan struct{}
+}
+
+func (s blocked) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+	select {
+	case <-s.open:
+		return s.DeliveryStore.FinishDeliveries(ctx, done, keep)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// What is sent and not written is sent again when the process dies.
+func TestWhatIsSentAndNotWrittenIsBounded(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var sent atomic.Int32
+		b := newBench(t, Config{InFlight: 8}, roundTrip(func(*http.Request) (*http.Response, error) { sent.Add(1); return reply(200), nil }))
+		store := blocked{b.store, make(chan struct{})}
+		b.d.store = store
+		for w := range 20 {
+			id := b.webhook(fmt.Sprintf("https://h%d.example/", w), nil)
+			for range 20 {
+				b.event(id, "x")
+			}
+		}
+		b.run()
+		time.Sleep(5 * time.Second)
+		if got := sent.Load(); got != unrecorded*8 {
+			t.Errorf("%d requests while nothing is written, want %d", got, unrecorded*8)
+		}
+		close(store.open)
+		b.seen.wait(t, 400)
+		time.Sleep(time.Minute)
+		if got := sent.Load(); got != 400 {
+			t.Errorf("%d requests for 400 deliveries", got)
+		}
+	})
+}
+
+func TestManyDeliveriesTakeFewCalls(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) {
+			time.Sleep(5 * time.Millisecond)
+			return reply(200), nil
+		}))
+		c := &counting{DeliveryStore: b.store}
+		b.d.store = c
+		for w := range 100 {
+			id := b.webhook(fmt.Sprintf("https://h%d.example/", w), nil)
+			for range 50 {
+				b.event(id, "x")
+			}
+		}
+		stop := b.run()
+		b.seen.wait(t, 5000)
+		stop()
+		if got := c.claims.Load(); got > 5000/DefaultInFlight {
+			t.Errorf("%d claims for 5,000 deliveries", got)
+		}
+		t.Logf("%d claims and %d writes for 5,000 deliveries", c.claims.Load(), c.others.Load())
+	})
+}
