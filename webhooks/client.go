@@ -54,13 +54,42 @@ func NewClient(c ClientConfig) *http.Client {
 	}
 	guard := NewGuard(GuardConfig{AllowedNetworks: c.AllowedNetworks, Resolver: c.Resolver})
 	return &http.Client{
-		Transport:     newTransport(guard, c.Timeout, DefaultInFlight),
+		Transport:     judging{guard, newTransport(guard, c.Timeout, DefaultInFlight)},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Timeout:       c.Timeout,
 	}
 }
 
-// transport sends requests where its guard permits.
+// judging is a transport that judges the URL of each request first.
+type judging struct {
+	guard *Guard
+	next  *transport
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (j judging) RoundTrip(req *http.Request) (*http.Response, error) {
+	to, err := j.guard.judge(req.URL)
+	if err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close() // a RoundTripper closes it, also on errors
+		}
+		return nil, err
+	}
+	if req.URL.Host != to.url.Host {
+		req = req.Clone(req.Context())
+		if req.Host == req.URL.Host {
+			req.Host = ""
+		}
+		req.URL = to.url
+	}
+	return j.next.RoundTrip(req)
+}
+
+// CloseIdleConnections is what [http.Client.CloseIdleConnections] calls.
+func (j judging) CloseIdleConnections() { j.next.CloseIdleConnections() }
+
+// transport sends requests whose URL was judged, and connects only to addresses
+// that its guard permits, whatever the URL is.
 type transport struct {
 	guard   *Guard
 	timeout time.Duration // of connecting, resolving included
@@ -90,20 +119,6 @@ func newTransport(guard *Guard, timeout time.Duration, idle int) *transport {
 
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	d, err := t.guard.judge(req.URL)
-	if err != nil {
-		if req.Body != nil {
-			_ = req.Body.Close() // a RoundTripper closes it, also on errors
-		}
-		return nil, err
-	}
-	if req.URL.Host != d.url.Host {
-		req = req.Clone(req.Context())
-		if req.Host == req.URL.Host {
-			req.Host = ""
-		}
-		req.URL = d.url
-	}
 	resp, err := t.http.RoundTrip(req)
 	if err != nil {
 		return nil, err
@@ -118,7 +133,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections is what [http.Client.CloseIdleConnections] calls.
+// CloseIdleConnections ends the connections that nothing uses.
 func (t *transport) CloseIdleConnections() { t.http.CloseIdleConnections() }
 
 // dial connects to one of the permitted addresses of a host, in the resolver's

@@ -33,7 +33,7 @@ type Config struct {
 	// that have not been tried yet, and an eighth for those that answer slowly or
 	// not at all.
 	//
-	// At most four times as many deliveries are sent and not yet recorded: what a
+	// At most eight times as many deliveries are sent and not yet recorded: what a
 	// process repeats that was killed.
 	InFlight int
 	// InFlightWebhook bounds the requests to one webhook at one time. Zero: 4.

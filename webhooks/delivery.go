@@ -40,6 +40,13 @@ const payloadVersion = "1.0.0"
 // errStopped is the cause of posts that end because the dispatcher does.
 var errStopped = errors.New("webhooks: dispatcher stopped")
 
+// posting is a delivery for a worker to send.
+type posting struct {
+	delivery storage.Delivery
+	class    class   // of the slot that it has
+	to       *target // of its URL. Nil: not judged yet
+}
+
 // outcome is what became of a posting. The attempt is nil when nothing is known
 // to have been sent in full: the delivery goes back to the queue as it was.
 type outcome struct {
@@ -49,7 +56,8 @@ type outcome struct {
 
 // deliver makes one attempt. It always returns, also when something in it
 // panics, and nil when nothing is known to have been sent.
-func (d *Dispatcher) deliver(ctx context.Context, del storage.Delivery) (made *storage.Attempt) {
+func (d *Dispatcher) deliver(ctx context.Context, p *posting) (made *storage.Attempt) {
+	del := p.delivery
 	now, started := d.now(), time.Now()
 	a := &storage.Attempt{
 		ID:           d.ids.New(now),
@@ -61,15 +69,15 @@ func (d *Dispatcher) deliver(ctx context.Context, del storage.Delivery) (made *s
 		CreatedAt:    now.UTC().Truncate(time.Second),
 	}
 	defer func() {
-		if p := recover(); p != nil {
-			d.log.Error("webhook delivery panicked", append(logged(a), "panic", p, "stack", string(debug.Stack()))...)
+		if cause := recover(); cause != nil {
+			d.log.Error("webhook delivery panicked", append(logged(a), "panic", cause, "stack", string(debug.Stack()))...)
 			a.Success, a.Status, a.Error, a.Duration = false, 0, ClassNetwork, time.Since(started)
 			d.finish(a, 0)
 			made = a
 		}
 	}()
 
-	resp, err := d.post(ctx, del)
+	resp, err := d.post(ctx, p)
 	if err != nil && errors.Is(context.Cause(ctx), errStopped) {
 		return nil
 	}
@@ -113,28 +121,32 @@ type answer struct {
 }
 
 // post sends the event and reads the answer.
-func (d *Dispatcher) post(ctx context.Context, del storage.Delivery) (answer, error) {
+func (d *Dispatcher) post(ctx context.Context, p *posting) (answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.config.Timeout)
 	defer cancel()
-	dest, err := d.guard.parse(del.URL)
-	if err != nil {
-		return answer{}, err
+	if p.to == nil {
+		to, err := d.guard.parse(p.delivery.URL)
+		if err != nil {
+			return answer{}, err
+		}
+		p.to = &to
 	}
-	secret, err := d.secrets.Open(del.Lease.WebhookID, del.Secret)
+	body := p.delivery.Body
+	secret, err := d.secrets.Open(p.delivery.Lease.WebhookID, p.delivery.Secret)
 	if err != nil {
 		// Unsigned would look like signed to a receiver that forgot to check.
 		return answer{}, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(del.Body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(body))
 	if err != nil {
 		return answer{}, err
 	}
-	req.URL, req.Host = dest.url, dest.url.Host
+	req.URL, req.Host = p.to.url, p.to.url.Host
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", d.config.UserAgent)
 	req.Header.Set(d.config.HeaderPrefix+"-Version", payloadVersion)
 	if secret != "" {
-		req.Header.Set(d.config.HeaderPrefix+"-Signature", Sign(secret, del.Body))
+		req.Header.Set(d.config.HeaderPrefix+"-Signature", Sign(secret, body))
 	}
 	// Not through an http.Client: it reads the Location of a redirect and fails
 	// when it is malformed.

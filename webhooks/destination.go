@@ -19,9 +19,10 @@ const (
 
 // destination is what a run knows about one webhook.
 type destination struct {
-	url         string // where the newest claim of it is sent
-	since       int64  // the first token that was claimed for that url
-	failures    int    // of that url, in a row, this run's results included
+	url         string  // where the newest claim of it is sent
+	to          *target // of that url; nil: it was not judged yet, or it is refused
+	since       int64   // the first token that was claimed for that url
+	failures    int     // of that url, in a row, this run's results included
 	pausedUntil time.Time
 
 	waiting  []waiting // claimed and not yet sent, in the order of their turns
@@ -53,7 +54,7 @@ func newDestination(del storage.Delivery, slow bool) *destination {
 // another destination: it starts with what the store knows of it.
 func (s *destination) aim(del storage.Delivery) {
 	if s.url != del.URL && del.Lease.Token > s.since {
-		s.url, s.since = del.URL, del.Lease.Token
+		s.url, s.to, s.since = del.URL, nil, del.Lease.Token
 		s.failures, s.pausedUntil = del.Failures, time.Time{}
 	}
 }

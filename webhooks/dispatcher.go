@@ -258,26 +258,25 @@ func (r *run) drain() {
 	r.writeLast()
 }
 
-// posting is a delivery for a worker to send.
-type posting struct {
-	delivery storage.Delivery
-	class    class // of the slot that it has
-}
-
 // post sends a delivery. Workers stay until the run ends, which costs less than a
 // goroutine for each delivery: its stack would have to grow every time.
 func (r *run) post(s *destination, del storage.Delivery, now time.Time) {
 	c := s.class(now)
 	s.begin(now)
 	r.slots.take(c)
-	r.work <- posting{del, c} // there is room: it has a slot
+	p := posting{delivery: del, class: c}
+	if del.URL == s.url {
+		p.to = s.to
+	}
+	r.work <- p // there is room: it has a slot
 	if r.idle > 0 {
 		r.idle--
 		return
 	}
 	go func() {
 		for p := range r.work {
-			r.outcomes <- outcome{p, r.d.deliver(r.posts, p.delivery)}
+			made := r.d.deliver(r.posts, &p)
+			r.outcomes <- outcome{p, made}
 		}
 	}()
 }
@@ -299,6 +298,7 @@ func (r *run) ended(o outcome) {
 		return
 	}
 	if o.delivery.URL == s.url { // else of a destination that the webhook no longer has
+		s.to = o.to
 		s.answered(o.attempt.Duration)
 		r.count(s, o)
 	}

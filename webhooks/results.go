@@ -11,11 +11,11 @@ import (
 const (
 	// A write has at most so many results, and waits at most so long for them.
 	resultsAtMost = 1000
-	resultsWithin = 5 * time.Millisecond
+	resultsWithin = 20 * time.Millisecond
 	// unrecorded is how many deliveries may be sent without their results being
 	// written, in multiples of Config.InFlight: those that are sent again when this
 	// process dies.
-	unrecorded = 4
+	unrecorded = 8
 )
 
 // results is the part of a run that writes what became of deliveries, one call
@@ -70,7 +70,7 @@ func (r *run) startWrite() {
 	if w.active || len(w.pending) == 0 || time.Now().Before(w.after) {
 		return
 	}
-	if !w.due && r.slots.inFlight() > 0 && len(w.pending) < w.limit {
+	if !w.due && r.slots.inFlight() > 0 && len(w.pending) < w.limit && !r.tooManyUnrecorded() {
 		return
 	}
 	n := min(len(w.pending), w.limit)

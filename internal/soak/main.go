@@ -10,8 +10,8 @@
 // them again. In the end it lets the queue run empty and compares what was
 // acknowledged, stored and received. Half of the kills are of one process that
 // runs alone; the database server is killed below all of them, sometimes with one
-// of them while it is down. No kill may repeat more than four times -in-flight
-// deliveries.
+// of them while it is down. No kill may repeat more than eight times
+// -in-flight deliveries.
 //
 // The exit code is 1 when something is wrong.
 package main

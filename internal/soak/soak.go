@@ -30,11 +30,12 @@ type plan struct {
 const (
 	workers      = 8
 	destinations = 4
-	// defaultInFlight is what four webhooks, with four requests each, can use.
-	defaultInFlight = 16
+	// defaultInFlight is small, so that few deliveries may be repeated: with it no
+	// kill repeats more than a process with the usual 64 could have under way.
+	defaultInFlight = 8
 	// repeatable is how many deliveries a process may have sent and not recorded when
 	// it is killed, in multiples of its webhooks.Config.InFlight.
-	repeatable = 4
+	repeatable = 8
 
 	killWithin    = 500 * time.Millisecond // of the first acknowledgement after a start
 	restartWithin = 150 * time.Millisecond
