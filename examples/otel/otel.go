@@ -1,0 +1,93 @@
+// Package otel feeds OpenTelemetry's metrics from the dispatcher of webhooks. It is
+// for copying: it is a module of its own, so that the library does not depend on
+// OpenTelemetry.
+//
+//	observer, err := otel.NewObserver(meterProvider)
+//	svc, err := formsvc.New(
+//		formsvc.WithWebhookConfig(webhooks.Config{Observer: observer}),
+//		…
+//	)
+package otel
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+const scope = "github.com/formsvc/formsvc/examples/otel"
+
+// Observer is a [webhooks.Observer] with these instruments:
+//
+//   - formsvc.webhook.attempts: attempts, by outcome (success, or the class of the
+//     failure). The webhook is no attribute: there are too many; the log has it.
+//   - formsvc.webhook.duration: seconds that an attempt took, by outcome.
+//   - formsvc.webhook.due and formsvc.webhook.waiting: deliveries in the queue.
+//   - formsvc.webhook.oldest_due: seconds for which the oldest due delivery waits.
+type Observer struct {
+	attempts metric.Int64Counter
+	duration metric.Float64Histogram
+	queue    atomic.Pointer[storage.QueueStats] // nil: not yet observed
+}
+
+var _ webhooks.Observer = (*Observer)(nil)
+
+// NewObserver makes the instruments.
+func NewObserver(provider metric.MeterProvider) (*Observer, error) {
+	var o Observer
+	var errs [6]error
+	meter := provider.Meter(scope)
+	o.attempts, errs[0] = meter.Int64Counter("formsvc.webhook.attempts",
+		metric.WithDescription("Attempts to deliver an event."), metric.WithUnit("{attempt}"))
+	o.duration, errs[1] = meter.Float64Histogram("formsvc.webhook.duration",
+		metric.WithDescription("Time that an attempt took."), metric.WithUnit("s"))
+
+	due, err := meter.Int64ObservableGauge("formsvc.webhook.due",
+		metric.WithDescription("Deliveries that are due now."), metric.WithUnit("{delivery}"))
+	errs[2] = err
+	waiting, err := meter.Int64ObservableGauge("formsvc.webhook.waiting",
+		metric.WithDescription("Deliveries that are due later."), metric.WithUnit("{delivery}"))
+	errs[3] = err
+	oldest, err := meter.Float64ObservableGauge("formsvc.webhook.oldest_due",
+		metric.WithDescription("Time for which the oldest due delivery waits."), metric.WithUnit("s"))
+	errs[4] = err
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	_, err = meter.RegisterCallback(func(_ context.Context, out metric.Observer) error {
+		q := o.queue.Load()
+		if q == nil {
+			return nil
+		}
+		out.ObserveInt64(due, q.Due)
+		out.ObserveInt64(waiting, q.Waiting)
+		age := 0.0
+		if !q.OldestDue.IsZero() {
+			age = time.Since(q.OldestDue).Seconds()
+		}
+		out.ObserveFloat64(oldest, age)
+		return nil
+	}, due, waiting, oldest)
+	return &o, err
+}
+
+// AttemptFinished implements [webhooks.Observer].
+func (o *Observer) AttemptFinished(a storage.Attempt) {
+	outcome := a.Error
+	if a.Success {
+		outcome = "success"
+	}
+	by := metric.WithAttributeSet(attribute.NewSet(attribute.String("outcome", outcome)))
+	o.attempts.Add(context.Background(), 1, by)
+	o.duration.Record(context.Background(), a.Duration.Seconds(), by)
+}
+
+// QueueObserved implements [webhooks.Observer].
+func (o *Observer) QueueObserved(q storage.QueueStats) { o.queue.Store(&q) }
