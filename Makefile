@@ -17,7 +17,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: test lint bench bench-river bench-endure fuzz soak
+.PHONY: test lint bench bench-river bench-isolation bench-submit bench-endure fuzz soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -46,6 +46,16 @@ bench:
 ## bench-river: deliveries beside River with an HTTP worker, on one PostgreSQL
 bench-river:
 	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/riverbench .
+
+## bench-isolation: deliveries to healthy destinations, alone and beside bad ones
+bench-isolation:
+	$(WITH_POSTGRES) -fsync -- $(GO) run ./internal/deliverybench -isolation
+	$(WITH_POSTGRES) -fsync -- $(GO) run ./internal/deliverybench -isolation -delay 20ms
+
+## bench-submit: from Submit to the request of its webhook, on PostgreSQL and in memory
+bench-submit:
+	$(WITH_POSTGRES) -fsync -- $(GO) run ./internal/deliverybench -submits 50
+	$(GO) run ./internal/deliverybench -submits 50 -memory
 
 ## bench-endure: deliveries for 15 minutes, and the size of the queue table every minute
 bench-endure:

@@ -14,7 +14,10 @@ const (
 	aheadOfAll = 4
 	aheadOfOne = 3
 	// aheadFor is for how long what waits for a prompt destination keeps it busy.
-	aheadFor = 200 * time.Millisecond
+	aheadFor = 50 * time.Millisecond
+	// stalledAfter is how long requests may be under way without an answer until what
+	// waits behind them is not counted on any more.
+	stalledAfter = 200 * time.Millisecond
 	// claimsApart is the least time from a claim that brought something to the next.
 	claimsApart = 5 * time.Millisecond
 )
@@ -91,7 +94,7 @@ func (r *run) ready(now time.Time) (n int) {
 		case len(s.waiting) == 0:
 		case s.inFlight == 0:
 			n++
-		case s.class(now) == prompt && now.Sub(s.progress) < aheadFor:
+		case s.class(now) == prompt && now.Sub(s.progress) < stalledAfter:
 			n += len(s.waiting)
 		}
 	}

@@ -45,6 +45,7 @@ type posting struct {
 	delivery storage.Delivery
 	class    class   // of the slot that it has
 	to       *target // of its URL. Nil: not judged yet
+	endless  bool    // the answer's body did not come to its end
 }
 
 // outcome is what became of a posting. The attempt is nil when nothing is known
@@ -157,7 +158,8 @@ func (d *Dispatcher) post(ctx context.Context, p *posting) (answer, error) {
 	defer func() { _ = resp.Body.Close() }()
 	// Only a connection whose answer was read to its end is used again. The
 	// status stands whatever happens here; the transport bounds the body.
-	_, _ = io.Copy(io.Discard, resp.Body)
+	_, err = io.Copy(io.Discard, resp.Body)
+	p.endless = err != nil
 	return answer{status: resp.StatusCode, header: resp.Header}, nil
 }
 

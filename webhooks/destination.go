@@ -31,7 +31,7 @@ type destination struct {
 	unsaved  int  // results not yet written
 	hungry   bool // the last claim brought all that it could take: there may be more
 
-	slow bool          // its last answer took long, or it failed before this run
+	slow bool          // its last answer took long or had no end, or it failed before this run
 	last time.Duration // how long the last answer took; 0: none yet
 	// progress is when a request to it last began with none under way, or ended.
 	progress time.Time
@@ -72,10 +72,12 @@ func (s *destination) end(now time.Time) {
 	s.progress = now
 }
 
-// answered takes note of how long an attempt took, whatever came of it.
-func (s *destination) answered(took time.Duration) {
+// answered takes note of how long an attempt took, whatever came of it. An answer
+// that is cut off costs as much time elsewhere: a connection, and all that may be
+// read.
+func (s *destination) answered(took time.Duration, endless bool) {
 	s.last = max(took, 1)
-	s.slow = took > slowAfter
+	s.slow = took > slowAfter || endless
 }
 
 // idle reports whether nothing is known that the store does not know.

@@ -299,7 +299,7 @@ func (r *run) ended(o outcome) {
 	}
 	if o.delivery.URL == s.url { // else of a destination that the webhook no longer has
 		s.to = o.to
-		s.answered(o.attempt.Duration)
+		s.answered(o.attempt.Duration, o.endless)
 		r.count(s, o)
 	}
 	if s.slow {

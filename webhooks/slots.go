@@ -11,7 +11,7 @@ const (
 	prompt class = iota
 	// unproven destinations have not been tried in this run, nor failed before it.
 	unproven
-	// slow destinations took longer, or do so right now.
+	// slow destinations took longer, or do so right now, or answer without end.
 	slow
 	classes
 )

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -30,11 +32,35 @@ func cpuOf(pid string) (used time.Duration, parent string) {
 	return used, fields[1]
 }
 
-// serverOf returns the first process of the PostgreSQL server on this machine of
-// which backend is one.
-func serverOf(backend int) string {
+// server returns the first process of the PostgreSQL server, when that is on this
+// machine.
+func (db *database) server(ctx context.Context) (string, error) {
+	var backend int
+	err := db.pool.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&backend)
 	_, parent := cpuOf(strconv.Itoa(backend))
-	return parent
+	return parent, err
+}
+
+// processors is the time that those have worked for each side.
+type processors struct{ own, server, receiver time.Duration }
+
+// worked returns what was used until now. Empty ids are of no process.
+func worked(server, receiver string) (p processors) {
+	p.own, _ = cpuOf("self")
+	p.server = serverCPU(server)
+	if receiver != "" {
+		p.receiver, _ = cpuOf(receiver)
+	}
+	return p
+}
+
+func (p processors) since(before processors) processors {
+	return processors{p.own - before.own, p.server - before.server, p.receiver - before.receiver}
+}
+
+func (p processors) String() string {
+	return fmt.Sprintf("CPU of this process %.1f s, of PostgreSQL %.1f s, of the receiver %.1f s",
+		p.own.Seconds(), p.server.Seconds(), p.receiver.Seconds())
 }
 
 // serverCPU returns the processor time that all processes of the server have

@@ -7,94 +7,198 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/internal/pgseed"
 	"github.com/formsvc/formsvc/storage"
-	"github.com/formsvc/formsvc/storage/postgres"
 	"github.com/formsvc/formsvc/webhooks"
 )
 
 // feeders is how many calls queue events at one time.
 const feeders = 4
 
-// sizes are of the tables that deliveries pass through, of the newest schema.
-const sizes = `
-SELECT c.relname, pg_table_size(c.oid) / 1024, pg_indexes_size(c.oid) / 1024, COALESCE(s.n_live_tup, 0), COALESCE(s.n_dead_tup, 0)
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN pg_stat_all_tables s ON s.relid = c.oid
-WHERE n.nspname LIKE 'deliverybench%' AND c.relkind = 'r' AND c.relname IN ('deliveries', 'events', 'attempts', 'webhooks')
-ORDER BY c.relname`
-
 // endure keeps the queue busy and prints the sizes of the tables.
-func endure(
-	ctx context.Context, o options, pool *pgxpool.Pool, store *postgres.Store, dispatcher *webhooks.Dispatcher, seen *counter,
-) error {
-	if o.rate < 1 {
-		return errors.New("-rate is below 1")
+func endure(ctx context.Context, o options) (err error) {
+	port, end, err := portOf(o)
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, end()) }()
+	db, err := newDatabase(ctx, o.connections)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.drop(ctx)) }()
+	if err := db.seed(ctx, urls(1, o.destinations, port, healthy), 0); err != nil {
+		return err
+	}
+	seen := &waits{queued: map[storage.ID]time.Time{}}
+	dispatcher, err := db.dispatcher(o.inFlight, seen)
+	if err != nil {
+		return err
+	}
+
 	running, stop := context.WithTimeout(ctx, o.duration)
-	defer stop()
 	var work sync.WaitGroup
 	defer work.Wait()
+	defer stop()
 	faults := make(chan error, feeders+1)
-	work.Go(func() { faults <- dispatcher.Run(running) })
-	ids, body := objectid.NewSource(), pgseed.Answers(bodyBytes)
+	work.Go(func() {
+		if err := dispatcher.Run(running); err != nil {
+			faults <- err
+		}
+	})
 	for f := range feeders {
 		work.Go(func() {
-			tick := time.NewTicker(time.Second * feeders / time.Duration(o.rate))
-			defer tick.Stop()
-			for i := f; ; i += feeders {
-				select {
-				case <-running.Done():
-					return
-				case now := <-tick.C:
-					event := storage.Event{ID: ids.New(now), Type: "form.response.completed", Body: body}
-					seen.queue(event.ID)
-					err := store.Enqueue(running, pgseed.ID(pgseed.Webhook, i%o.destinations), event, now.UTC())
-					if err != nil && running.Err() == nil {
-						faults <- err
-						stop()
-						return
-					}
-					dispatcher.Wake()
-				}
+			if err := feed(running, db.store, dispatcher, seen, o, f); err != nil && running.Err() == nil {
+				faults <- err
 			}
 		})
 	}
+	return watch(ctx, running, db, seen, o, faults)
+}
 
+// feed queues its share of the events until ctx ends.
+func feed(ctx context.Context, store storage.Storage, dispatcher *webhooks.Dispatcher, seen *waits, o options, first int) error {
+	ids, body := objectid.NewSource(), pgseed.Answers(bodyBytes)
+	tick := time.NewTicker(time.Second * feeders / time.Duration(o.rate))
+	defer tick.Stop()
+	for i := first; ; i += feeders {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-tick.C:
+			event := storage.Event{ID: ids.New(now), Type: "form.response.completed", Body: body}
+			seen.queue(event.ID)
+			if err := store.Enqueue(ctx, pgseed.ID(pgseed.Webhook, i%o.destinations), event, now.UTC()); err != nil {
+				return err
+			}
+			dispatcher.Wake()
+		}
+	}
+}
+
+// watch prints a report now and then while running, and the verdict in the end.
+func watch(ctx, running context.Context, db *database, seen *waits, o options, faults <-chan error) error {
 	started := time.Now()
-	report := time.NewTicker(o.report)
-	defer report.Stop()
+	look := time.NewTicker(min(max(o.duration/100, time.Second), o.report))
+	defer look.Stop()
+	v, next := verdict{from: o.duration / 5}, o.report
 	for {
 		select {
 		case err := <-faults:
 			return err
 		case <-running.Done():
-			return ctx.Err()
-		case <-report.C:
-			if err := print(running, pool, seen, started); err != nil && running.Err() == nil {
+			tables, err := db.sizes(ctx)
+			if err != nil {
 				return err
+			}
+			v.add(time.Since(started), tables)
+			fmt.Println(v)
+			return nil
+		case <-look.C:
+			tables, err := db.sizes(running)
+			if err != nil {
+				if running.Err() != nil {
+					continue
+				}
+				return err
+			}
+			after := time.Since(started)
+			v.add(after, tables)
+			if after >= next {
+				next += o.report
+				fmt.Printf("%s: %s\n", after.Round(time.Second), seen)
+				for _, t := range tables {
+					fmt.Println(" ", t)
+				}
 			}
 		}
 	}
 }
 
-func print(ctx context.Context, pool *pgxpool.Pool, seen *counter, started time.Time) error {
-	rows, err := pool.Query(ctx, sizes)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	fmt.Printf("%s: %d sent, %d failed, wait p50 %.2f ms, p99 %.2f ms\n", time.Since(started).Round(time.Second),
-		seen.sent.Load(), seen.failed.Load(), seen.wait(50).Seconds()*1000, seen.wait(99).Seconds()*1000)
-	for rows.Next() {
-		var name string
-		var table, indexes, live, dead int64
-		if err := rows.Scan(&name, &table, &indexes, &live, &dead); err != nil {
-			return err
+// verdict tells whether the table of deliveries grows.
+type verdict struct {
+	from          time.Duration // when it should have its size
+	first         tableSize     // then
+	firstAt       time.Duration
+	last          tableSize
+	most          int64 // bytes, in between
+	mostDead      int64
+	mostDeadAfter time.Duration
+}
+
+// growth is how much larger the table may be at the end than after a fifth of the
+// time and still count as the same: its size breathes with vacuum.
+const growth = 1.1
+
+// vacuums is how often the server must have vacuumed the table since then for the
+// verdict to mean anything. It does so about once a minute.
+const vacuums = 3
+
+func (v *verdict) add(after time.Duration, tables []tableSize) {
+	for _, t := range tables {
+		if t.name != "deliveries" || after < v.from {
+			continue
 		}
-		fmt.Printf("  %-10s %6d kB, indexes %6d kB, %7d rows, %6d dead\n", name, table, indexes, live, dead)
+		if v.firstAt == 0 {
+			v.first, v.firstAt = t, after
+		}
+		v.last, v.most = t, max(v.most, t.bytes())
+		if t.dead > v.mostDead {
+			v.mostDead, v.mostDeadAfter = t.dead, after
+		}
 	}
-	return rows.Err()
+}
+
+func (v verdict) String() string {
+	word := "no growth"
+	switch {
+	case v.last.vacuumed-v.first.vacuumed < vacuums:
+		word = "too short to tell"
+	case float64(v.last.bytes()) > growth*float64(v.first.bytes()):
+		word = "GROWTH"
+	}
+	return fmt.Sprintf("%s: deliveries with indexes %d kB after %s, %d kB at the end, at most %d kB; dead tuples %d, %d, at most %d after %s; vacuumed %d times",
+		word, v.first.bytes()/1024, v.firstAt.Round(time.Second), v.last.bytes()/1024, v.most/1024,
+		v.first.dead, v.last.dead, v.mostDead, v.mostDeadAfter.Round(time.Second), v.last.vacuumed)
+}
+
+// waits is an Observer that measures how long events wait.
+type waits struct {
+	mu           sync.Mutex
+	sent, failed int
+	queued       map[storage.ID]time.Time // when queueing began
+	waited       durations                // from then to the request
+}
+
+// queue notes that an event is about to be queued.
+func (w *waits) queue(event storage.ID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.queued[event] = time.Now()
+}
+
+// AttemptFinished implements [webhooks.Observer].
+func (w *waits) AttemptFinished(a storage.Attempt) {
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sent++
+	if !a.Success {
+		w.failed++
+	}
+	if at, ok := w.queued[a.EventID]; ok {
+		delete(w.queued, a.EventID)
+		w.waited = append(w.waited, now.Sub(at)-a.Duration)
+	}
+}
+
+// QueueObserved implements [webhooks.Observer].
+func (*waits) QueueObserved(storage.QueueStats) {}
+
+// String tells what was sent so far.
+func (w *waits) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return fmt.Sprintf("%d sent, %d failed, wait %s", w.sent, w.failed, w.waited)
 }

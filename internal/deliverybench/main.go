@@ -10,38 +10,37 @@
 // With -duration it keeps the queue busy at -rate events a second for that long
 // instead, and prints every -report how long events wait from the call that
 // queues them to their request, the sizes of the tables and what is dead in them.
-// With -rate 50 the wait is that of a process with little to do.
+// With -rate 50 the wait is that of a process with little to do. The last line
+// tells whether the table of deliveries grew after a fifth of the time.
+//
+// With -isolation it sends -each deliveries to each of 50 healthy destinations,
+// first alone, then on a new schema beside 50 destinations that have as many each
+// and are first in turn but do not answer as they should. It prints how long the
+// healthy ones took, and what this process needed meanwhile and for longer than a
+// time-out afterwards. It fails when a delivery to a healthy one does.
+//
+// With -submits n it runs a whole service, submits n responses a second for
+// -duration (default 30 s) and prints how long it takes from each call of Submit
+// to the request of its webhook. With -memory the service is on memory storage.
 //
 // With -listen it is only the receiver: it prints its port and answers until its
 // standard input ends.
+//
+// An interrupt ends any of them. Requests under way then have 10 s to end, and
+// the schema is dropped.
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"log/slog"
-	"net/netip"
 	"os"
-	"os/exec"
 	"os/signal"
-	"runtime/pprof"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/formsvc/formsvc/storage"
-	"github.com/formsvc/formsvc/webhooks"
 )
-
-const databaseURL = "FORMSVC_TEST_DATABASE_URL"
 
 // options are what the command line says.
 type options struct {
@@ -54,206 +53,68 @@ type options struct {
 	duration     time.Duration
 	rate         int
 	report       time.Duration
+	isolation    bool
+	each         int
+	bad          []string
+	submits      int
+	memory       bool
 	profile      string
+	listen       bool
 }
 
 func main() {
-	var o options
+	o := options{bad: kinds()}
 	flag.IntVar(&o.deliveries, "deliveries", 20_000, "how many are pending at the start")
 	flag.IntVar(&o.destinations, "destinations", 100, "how many webhooks they are spread over, at most 200")
 	flag.IntVar(&o.inFlight, "inflight", 0, "requests at one time; 0: the default of package webhooks")
 	flag.IntVar(&o.connections, "connections", 10, "connections to PostgreSQL")
-	flag.StringVar(&o.port, "port", "", "the port of a receiver that runs already")
+	flag.StringVar(&o.port, "port", "", "the port of a receiver that runs already; not with -isolation or -submits")
 	flag.DurationVar(&o.delay, "delay", 0, "how long the receiver takes to answer")
 	flag.DurationVar(&o.duration, "duration", 0, "keep the queue busy for so long")
 	flag.IntVar(&o.rate, "rate", 500, "with -duration: events a second")
-	flag.DurationVar(&o.report, "report", time.Minute, "with -duration: time between two lines")
-	flag.StringVar(&o.profile, "cpuprofile", "", "write a profile of the processor time to this `file`")
-	listen := flag.Bool("listen", false, "be the receiver")
+	flag.DurationVar(&o.report, "report", time.Minute, "with -duration: time between two reports")
+	flag.BoolVar(&o.isolation, "isolation", false, "measure healthy destinations beside bad ones")
+	flag.IntVar(&o.each, "each", 400, "with -isolation: deliveries to each destination")
+	flag.Func("bad", "with -isolation: the `kinds` of bad destinations, in turns (default "+strings.Join(o.bad, ",")+")", func(s string) error {
+		o.bad = strings.Split(s, ",")
+		for _, kind := range o.bad {
+			if !slices.Contains(kinds(), kind) {
+				return fmt.Errorf("%q is none of them", kind)
+			}
+		}
+		return nil
+	})
+	flag.IntVar(&o.submits, "submits", 0, "measure a service to which so many responses a second are submitted")
+	flag.BoolVar(&o.memory, "memory", false, "with -submits: on memory storage")
+	flag.StringVar(&o.profile, "cpuprofile", "", "without a mode: write a profile of the processor time to this `file`")
+	flag.BoolVar(&o.listen, "listen", false, "be the receiver")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	run := func() error { return measure(ctx, o) }
-	if *listen {
-		run = func() error { return receive(os.Stdin, os.Stdout, o.delay) }
-	}
-	if err := run(); err != nil {
+	if err := run(ctx, o); err != nil {
 		fmt.Fprintln(os.Stderr, "deliverybench:", err)
 		os.Exit(1)
 	}
 }
 
-// measure prepares a schema and a receiver, and runs a dispatcher over them.
-func measure(ctx context.Context, o options) (err error) {
+// run picks what is measured.
+func run(ctx context.Context, o options) error {
 	if o.destinations < 1 || o.destinations > 200 {
 		return errors.New("-destinations is not 1 to 200")
 	}
-	if o.port == "" {
-		port, end, err := startReceiver(ctx, o.delay)
-		if err != nil {
-			return err
-		}
-		defer end()
-		o.port = port
+	if o.rate < 1 || o.each < 1 || o.report <= 0 {
+		return errors.New("-rate, -each or -report is not positive")
 	}
-	config, err := pgxpool.ParseConfig(os.Getenv(databaseURL))
-	if err != nil {
-		return fmt.Errorf("%s: %w", databaseURL, err)
+	switch {
+	case o.listen:
+		return receive(os.Stdin, os.Stdout, o.delay)
+	case o.isolation:
+		return isolate(ctx, o)
+	case o.submits > 0:
+		return submit(ctx, o)
+	case o.duration > 0:
+		return endure(ctx, o)
 	}
-	config.MaxConns = int32(o.connections)
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return err
-	}
-	defer pool.Close()
-	store, end, err := seed(ctx, pool, o)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, end()) }()
-
-	seen := &counter{want: int64(o.deliveries), reached: make(chan struct{})}
-	dispatcher, err := webhooks.New(webhooks.Params{
-		Store: store,
-		Config: webhooks.Config{
-			InFlight: o.inFlight, AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Observer: seen,
-		},
-		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-	})
-	if err != nil {
-		return err
-	}
-	if o.duration > 0 {
-		return endure(ctx, o, pool, store, dispatcher, seen)
-	}
-	if o.profile != "" {
-		file, err := os.Create(o.profile)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, file.Close()) }()
-		if err := pprof.StartCPUProfile(file); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
-	}
-	return drain(ctx, pool, dispatcher, seen)
-}
-
-// drain sends what is pending and prints what that cost, the writing of the last
-// results included.
-func drain(ctx context.Context, pool *pgxpool.Pool, dispatcher *webhooks.Dispatcher, seen *counter) error {
-	var backend int
-	if err := pool.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&backend); err != nil {
-		return err
-	}
-	own, _ := cpuOf("self")
-	server := serverOf(backend)
-	before, started := serverCPU(server), time.Now()
-
-	running, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- dispatcher.Run(running) }()
-	select {
-	case <-seen.reached:
-	case <-ctx.Done():
-	}
-	stop()
-	if err := errors.Join(<-ended, ctx.Err()); err != nil {
-		return err
-	}
-
-	took := time.Since(started)
-	ownAfter, _ := cpuOf("self")
-	ownUsed, serverUsed := ownAfter-own, serverCPU(server)-before
-	n := float64(seen.sent.Load())
-	perThousand := func(d time.Duration) float64 { return d.Seconds() * 1000 / n * 1000 }
-	fmt.Printf("formsvc: %.0f deliveries/s, CPU %.1f ms per 1,000 (own %.1f, PostgreSQL %.1f), %d failed\n", n/took.Seconds(),
-		perThousand(ownUsed+serverUsed), perThousand(ownUsed), perThousand(serverUsed), seen.failed.Load())
-	return nil
-}
-
-// counter is an Observer that tells when a number of attempts is reached.
-type counter struct {
-	sent, failed atomic.Int64
-	want         int64
-	reached      chan struct{}
-
-	mu     sync.Mutex
-	queued map[storage.ID]time.Time // with -duration: when queueing began
-	waits  []time.Duration          // from then to the request
-}
-
-// queue notes that an event is about to be queued.
-func (c *counter) queue(event storage.ID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.queued == nil {
-		c.queued = map[storage.ID]time.Time{}
-	}
-	c.queued[event] = time.Now()
-}
-
-// wait returns a percentile of the times between queueing and request.
-func (c *counter) wait(percent int) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.waits) == 0 {
-		return 0
-	}
-	slices.Sort(c.waits)
-	return c.waits[len(c.waits)*percent/100]
-}
-
-// AttemptFinished implements [webhooks.Observer].
-func (c *counter) AttemptFinished(a storage.Attempt) {
-	if !a.Success {
-		c.failed.Add(1)
-	}
-	c.mu.Lock()
-	if at, ok := c.queued[a.EventID]; ok {
-		delete(c.queued, a.EventID)
-		c.waits = append(c.waits, time.Since(at)-a.Duration)
-	}
-	c.mu.Unlock()
-	if c.sent.Add(1) == c.want {
-		close(c.reached)
-	}
-}
-
-// QueueObserved implements [webhooks.Observer].
-func (*counter) QueueObserved(storage.QueueStats) {}
-
-// startReceiver runs the receiver in a process of its own.
-func startReceiver(ctx context.Context, delay time.Duration) (port string, end func(), err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", nil, err
-	}
-	command := exec.CommandContext(ctx, self, "-listen", "-delay", delay.String()) //nolint:gosec // this program
-	command.Stderr = os.Stderr
-	input, err := command.StdinPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	output, err := command.StdoutPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	if err := command.Start(); err != nil {
-		return "", nil, err
-	}
-	end = func() {
-		_ = input.Close() // it ends with its input
-		_, _ = io.Copy(io.Discard, output)
-		_ = command.Wait()
-	}
-	port, err = bufio.NewReader(output).ReadString('\n')
-	if err != nil {
-		end()
-		return "", nil, fmt.Errorf("the receiver does not start: %w", err)
-	}
-	return strings.TrimSpace(port), end, nil
+	return drain(ctx, o)
 }

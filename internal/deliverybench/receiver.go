@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// receiver is a process of its own that answers requests.
+type receiver struct {
+	port    string
+	command *exec.Cmd
+	input   io.Closer
+	output  *bufio.Reader
+}
+
+func startReceiver(delay time.Duration) (*receiver, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	// It ends with its input, also when this process dies. Interrupts of a terminal
+	// reach it too, and change nothing.
+	command := exec.Command(self, "-listen", "-delay", delay.String()) //nolint:gosec,noctx // this program
+	command.Stderr = os.Stderr
+	input, err := command.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
+	}
+	r := &receiver{command: command, input: input, output: bufio.NewReader(output)}
+	port, err := r.output.ReadString('\n')
+	if err != nil {
+		_, endErr := r.end()
+		return nil, errors.Join(fmt.Errorf("the receiver does not start: %w", err), endErr)
+	}
+	r.port = strings.TrimSpace(port)
+	return r, nil
+}
+
+// end ends the process and returns what came in.
+func (r *receiver) end() (seen peaks, err error) {
+	err = r.input.Close()
+	err = errors.Join(err, json.NewDecoder(r.output).Decode(&seen))
+	return seen, errors.Join(err, r.command.Wait())
+}
+
+// portOf returns the port of the receiver that runs already, else starts one.
+func portOf(o options) (port string, end func() error, err error) {
+	if o.port != "" {
+		return o.port, func() error { return nil }, nil
+	}
+	r, err := startReceiver(o.delay)
+	if err != nil {
+		return "", nil, err
+	}
+	return r.port, func() error {
+		_, err := r.end()
+		return err
+	}, nil
+}
+
+// urls returns a URL on each of so many hosts from the given one on, with the
+// paths in turns. A host is a destination of its own: it shares no connections.
+func urls(first, count int, port string, paths ...string) []string {
+	all := make([]string, count)
+	for i := range all {
+		all[i] = fmt.Sprintf("http://127.0.0.%d:%s/%s", first+i, port, paths[i%len(paths)])
+	}
+	return all
+}
