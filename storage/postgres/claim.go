@@ -13,13 +13,13 @@ import (
 // deliveries and when the first of each is due. It goes from one webhook to the
 // next in deliveries_due, however many deliveries each of them has.
 const pendingLanes = `lanes AS (
-	(SELECT d.webhook_id, d.due_at FROM formsvc.deliveries d ORDER BY d.webhook_id, d.due_at LIMIT 1)
+	(SELECT d.webhook_id, d.due_at FROM formsvc.deliveries d WHERE d.attempt > 0 ORDER BY d.webhook_id, d.due_at LIMIT 1)
 	UNION ALL
 	SELECT n.webhook_id, n.due_at
 	FROM lanes l
 	CROSS JOIN LATERAL (
 		SELECT d.webhook_id, d.due_at FROM formsvc.deliveries d
-		WHERE d.webhook_id > l.webhook_id
+		WHERE d.webhook_id > l.webhook_id AND d.attempt > 0
 		ORDER BY d.webhook_id, d.due_at
 		LIMIT 1
 	) n
@@ -32,52 +32,59 @@ const pendingLanes = `lanes AS (
 //
 // Deliveries are found again by where they are, which cannot change while they
 // are locked. The turn is not written for webhooks whose row is locked: then
-// another claim serves them now, or a result is recorded.
+// another claim serves them now, or a result is recorded. A claim waits for no
+// row, so whoever waits for one of its rows does not wait for long. What the caller
+// holds is looked up in its arrays: as a join it would be read for each webhook.
 //
-// An event's body comes with the first of its deliveries only. What is looked up
-// by its id is LATERAL with a LIMIT, which leaves the planner the index and no
-// other way, however little it knows about the number of rows.
+// An event's body comes with the first of its deliveries only; which one that is
+// gets known before the bodies are read, so that no body is sorted.
+//
+// The bound of the batch is a subquery, and what is looked up by its id is LATERAL
+// with a LIMIT: that leaves the planner the index and no other way, however little
+// or much it knows about the number of rows.
 const claim = `
 WITH RECURSIVE ` + pendingLanes + `, turns AS MATERIALIZED (
-	SELECT w.id, w.destination, $3::bigint - COALESCE(held.n, 0) AS room
-	FROM lanes l
-	CROSS JOIN LATERAL (SELECT w.id, w.enabled, w.destination, w.paused_until, w.served FROM formsvc.webhooks w WHERE w.id = l.webhook_id LIMIT 1) w
-	LEFT JOIN unnest($4::bytea[], $5::bigint[]) AS held (id, n) ON held.id = w.id
-	WHERE l.due_at <= $1::timestamptz AND w.enabled AND (w.paused_until IS NULL OR w.paused_until <= $1::timestamptz)
-		AND $3::bigint > COALESCE(held.n, 0)
+	SELECT w.id, w.destination, w.url, w.secret, w.failures, l.room
+	FROM (
+		SELECT l.webhook_id, $3::bigint - COALESCE(($5::bigint[])[array_position($4::bytea[], l.webhook_id)], 0) AS room
+		FROM lanes l
+		WHERE l.due_at <= $1::timestamptz
+		OFFSET 0
+	) l
+	JOIN formsvc.webhooks w ON w.id = l.webhook_id
+	WHERE l.room > 0 AND w.enabled AND (w.paused_until IS NULL OR w.paused_until <= $1::timestamptz)
 	ORDER BY w.served, w.id
 ), picked AS MATERIALIZED (
-	SELECT d.place, t.id AS webhook_id, t.destination
+	SELECT d.place, t.id AS webhook_id, t.destination, t.url, t.secret, t.failures
 	FROM turns t
 	CROSS JOIN LATERAL (
 		SELECT d.ctid AS place
 		FROM formsvc.deliveries d
-		WHERE d.webhook_id = t.id AND d.due_at <= $1::timestamptz
+		WHERE d.webhook_id = t.id AND d.attempt > 0 AND d.due_at <= $1::timestamptz
 			AND (d.leased_until IS NULL OR d.leased_until <= clock_timestamp())
 		ORDER BY d.due_at, d.event_id
 		LIMIT t.room
 		FOR UPDATE SKIP LOCKED
 	) d
-	LIMIT $2::bigint
+	LIMIT (SELECT $2::bigint)
 ), claimed AS (
 	UPDATE formsvc.deliveries d
 	SET token = DEFAULT, destination = p.destination, leased_until = clock_timestamp() + $6::bigint * interval '1 microsecond'
 	FROM picked p
-	WHERE p.place = d.ctid AND d.ctid = ANY (ARRAY(SELECT p.place FROM picked p))
-	RETURNING d.webhook_id, d.event_id, d.token, d.attempt
+	WHERE d.ctid = p.place
+	RETURNING d.webhook_id, d.event_id, d.token, d.attempt, p.url, p.secret, p.failures
 ), turned AS (
-	SELECT w.id FROM formsvc.webhooks w
-	WHERE w.id = ANY (ARRAY(SELECT p.webhook_id FROM picked p))
-	ORDER BY w.id
-	FOR NO KEY UPDATE SKIP LOCKED
+	SELECT w.id
+	FROM (SELECT DISTINCT p.webhook_id FROM picked p) p JOIN formsvc.webhooks w ON w.id = p.webhook_id
+	FOR NO KEY UPDATE OF w SKIP LOCKED
 ), served AS (
 	UPDATE formsvc.webhooks w SET served = DEFAULT
-	WHERE w.id = ANY (ARRAY(SELECT t.id FROM turned t))
+	FROM turned t
+	WHERE w.id = t.id
 )
-SELECT c.webhook_id, c.event_id, c.token, c.attempt, w.url, w.secret, w.failures, e.submission_id, e.type,
-	CASE WHEN row_number() OVER (PARTITION BY c.event_id) = 1 THEN e.body END
-FROM claimed c
-CROSS JOIN LATERAL (SELECT w.url, w.secret, w.failures FROM formsvc.webhooks w WHERE w.id = c.webhook_id LIMIT 1) w
+SELECT c.webhook_id, c.event_id, c.token, c.attempt, c.url, c.secret, c.failures, e.submission_id, e.type,
+	CASE WHEN c.first THEN e.body END
+FROM (SELECT c.*, row_number() OVER (PARTITION BY c.event_id) = 1 AS first FROM claimed c) c
 CROSS JOIN LATERAL (SELECT e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = c.event_id LIMIT 1) e`
 
 // ClaimDeliveries implements [storage.DeliveryStore]. Deliveries of one event
@@ -92,17 +99,23 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]s
 	var out []storage.Delivery
 	err := s.write(ctx, func(ctx context.Context) (err error) {
 		bodies := map[storage.ID][]byte{}
-		out, err = collect(ctx, s, claim, func(rows pgx.Rows) (storage.Delivery, error) {
-			var d storage.Delivery
-			var body []byte
-			err := rows.Scan(scanID(&d.Lease.WebhookID), scanID(&d.Lease.EventID), &d.Lease.Token, &d.Attempt,
-				&d.URL, &d.Secret, &d.Failures, scanID(&d.SubmissionID), &d.EventType, &body)
-			if body != nil {
-				bodies[d.Lease.EventID] = body
-			}
-			d.Secret = noEmpty(d.Secret)
-			return d, err
-		}, p.Now.UTC(), int64(max(p.Max, 0)), int64(max(p.PerWebhook, 0)), held, counts, p.Lease.Microseconds())
+		b := &pgx.Batch{}
+		s.lookUp(b)
+		s.queue(b, claim, p.Now.UTC(), int64(max(p.Max, 0)), int64(max(p.PerWebhook, 0)), held, counts, p.Lease.Microseconds())
+		err = s.send(ctx, b, func(rows pgx.Rows) (err error) {
+			out, err = collectRows(rows, func(rows pgx.Rows) (storage.Delivery, error) {
+				var d storage.Delivery
+				var body []byte
+				err := rows.Scan(scanID(&d.Lease.WebhookID), scanID(&d.Lease.EventID), &d.Lease.Token, &d.Attempt,
+					&d.URL, &d.Secret, &d.Failures, scanID(&d.SubmissionID), &d.EventType, &body)
+				if body != nil {
+					bodies[d.Lease.EventID] = body
+				}
+				d.Secret = noEmpty(d.Secret)
+				return d, err
+			})
+			return err
+		})
 		for i := range out {
 			out[i].Body = bodies[out[i].Lease.EventID]
 		}
@@ -121,7 +134,7 @@ CROSS JOIN LATERAL (
 		count(*) FILTER (WHERE d.due_at <= $1::timestamptz AND open.now) AS due,
 		min(d.due_at) FILTER (WHERE d.due_at <= $1::timestamptz AND open.now) AS oldest
 	FROM formsvc.deliveries d, (SELECT w.paused_until IS NULL OR w.paused_until <= $1::timestamptz AS now) open
-	WHERE d.webhook_id = w.id
+	WHERE d.webhook_id = w.id AND d.attempt > 0
 ) q`
 
 // QueueStats implements [storage.DeliveryStore]. It counts what is pending, so it

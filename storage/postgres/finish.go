@@ -12,113 +12,145 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// holdDeliveries locks the deliveries in the order in which they are given. What
-// the next statement sees of them stays true until the end.
+// ofSameLease finds the delivery d of the result i. A result that came too late
+// finds none: a lease never returns.
+const ofSameLease = `d.event_id = i.event_id AND d.webhook_id = i.webhook_id AND d.token = i.token`
+
+// holdDeliveries locks the deliveries in the order in which they are given, which
+// is that of every statement that locks several. What the next statements see of
+// them stays true until the end. A single one needs no order.
 const holdDeliveries = `
 SELECT count(*)
-FROM unnest($1::bytea[], $2::bytea[]) AS i (webhook_id, event_id)
+FROM unnest($1::bytea[], $2::bytea[], $3::bigint[]) AS i (webhook_id, event_id, token)
 CROSS JOIN LATERAL (
-	SELECT 1 FROM formsvc.deliveries d
-	WHERE d.webhook_id = i.webhook_id AND d.event_id = i.event_id
+	SELECT FROM formsvc.deliveries d
+	WHERE ` + ofSameLease + `
 	FOR UPDATE
 ) d`
 
-// settle records the attempts, ends or reschedules their deliveries and keeps the
-// state of the webhooks, of several results for one the last, unless it is about
-// a URL that the webhook had before. Its rows are the
-// results that came too late, by their number. A webhook's row is written only
-// when its state changes.
-const settle = `
-WITH results AS MATERIALIZED (
-	SELECT i.*, d.place, d.destination
-	FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[], $5::boolean[], $6::timestamptz[],
-		$7::bigint[], $8::timestamptz[], $9::bytea[], $10::text[], $11::bytea[], $12::bigint[],
-		$13::bigint[], $14::boolean[], $15::text[], $16::bigint[], $17::timestamptz[])
-		AS i (webhook_id, event_id, token, number, sent, next_attempt_at,
-			failures, paused_until, id, event_type, submission_id, attempt,
-			status, success, error, duration, created_at)
-	LEFT JOIN LATERAL (
-		SELECT d.ctid AS place, d.destination FROM formsvc.deliveries d
-		WHERE d.webhook_id = i.webhook_id AND d.event_id = i.event_id AND d.token = i.token AND d.token <> 0
-		LIMIT 1
-	) d ON true
+// release gives leases back. It tells the numbers of those that were not too late.
+const release = `
+WITH released AS (
+	UPDATE formsvc.deliveries d SET token = 0, leased_until = NULL
+	FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[]) AS i (webhook_id, event_id, token, number)
+	WHERE ` + ofSameLease + `
+	RETURNING i.number
+)
+SELECT ARRAY(SELECT r.number FROM released r)`
+
+// The results of what was sent: each with its number among those that were given,
+// and the attempt.
+const sentResults = `unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::timestamptz[],
+		$7::bytea[], $8::text[], $9::bytea[], $10::bigint[], $11::bigint[], $12::boolean[], $13::text[], $14::bigint[],
+		$15::timestamptz[], $16::timestamptz[])
+	AS i (webhook_id, event_id, token, number, failures, paused_until,
+		id, event_type, submission_id, attempt, status, success, error, duration,
+		created_at, next_attempt_at)`
+
+// endAll settles results that all end their deliveries, as most do. It tells the
+// numbers of those that were not too late.
+const endAll = `
+WITH settled AS (
+	DELETE FROM formsvc.deliveries d
+	USING ` + sentResults + `
+	WHERE ` + ofSameLease + `
+	RETURNING i.*, d.destination
+), ` + recordSettled
+
+// endOrRetry is endAll for results of which some have another attempt coming.
+const endOrRetry = `
+WITH given AS MATERIALIZED (
+	SELECT * FROM ` + sentResults + `
 ), ended AS (
 	DELETE FROM formsvc.deliveries d
-	WHERE d.ctid = ANY (ARRAY(SELECT r.place FROM results r WHERE r.place IS NOT NULL AND r.sent AND r.next_attempt_at IS NULL))
-), rescheduled AS (
+	USING given i
+	WHERE i.next_attempt_at IS NULL AND ` + ofSameLease + `
+	RETURNING i.*, d.destination
+), retried AS (
 	UPDATE formsvc.deliveries d
-	SET token = 0, leased_until = NULL, attempt = d.attempt + 1, due_at = r.next_attempt_at
-	FROM results r
-	WHERE d.ctid = ANY (ARRAY(SELECT r.place FROM results r WHERE r.place IS NOT NULL AND r.sent AND r.next_attempt_at IS NOT NULL))
-		AND r.place = d.ctid
-), released AS (
-	UPDATE formsvc.deliveries d
-	SET token = 0, leased_until = NULL
-	WHERE d.ctid = ANY (ARRAY(SELECT r.place FROM results r WHERE r.place IS NOT NULL AND NOT r.sent))
-), recorded AS (
+	SET token = 0, leased_until = NULL, attempt = d.attempt + 1, due_at = i.next_attempt_at
+	FROM given i
+	WHERE i.next_attempt_at IS NOT NULL AND ` + ofSameLease + `
+	RETURNING i.*, d.destination
+), settled AS (
+	SELECT * FROM ended UNION ALL SELECT * FROM retried
+), ` + recordSettled
+
+// recordSettled records the attempts and changes the webhooks: what a webhook
+// knows of its destination comes from the last of its results, unless that is
+// about a URL that it had before, and its history grows up to $17 attempts. A
+// webhook's row is written only when something changes: not when a destination
+// that works goes on working and the history is full. The rows of several are
+// locked in the order of their ids.
+//
+// That a full history is known to be full saves counting it. Whoever adds to it
+// takes away as many. How many that is cutHistories learns from two settings that
+// end with the transaction: it is a statement of its own because only that sees the
+// new attempts among the old ones.
+const recordSettled = `recorded AS (
 	INSERT INTO formsvc.attempts (webhook_id, id, event_id, event_type, submission_id, attempt,
 		status, success, error, duration, created_at, next_attempt_at)
-	SELECT r.webhook_id, r.id, r.event_id, r.event_type, r.submission_id, r.attempt,
-		r.status, r.success, r.error, r.duration, r.created_at, r.next_attempt_at
-	FROM results r
-	WHERE r.place IS NOT NULL AND r.sent
-	ON CONFLICT DO NOTHING
-), states AS (
-	SELECT DISTINCT ON (r.webhook_id, r.destination) r.webhook_id, r.destination, r.failures, r.paused_until
-	FROM results r
-	WHERE r.place IS NOT NULL AND r.sent
-	ORDER BY r.webhook_id, r.destination, r.number DESC
-), changed AS (
-	SELECT w.id, s.failures, s.paused_until
-	FROM states s
-	CROSS JOIN LATERAL (
-		SELECT w.id FROM formsvc.webhooks w
-		WHERE w.id = s.webhook_id AND w.destination = s.destination
-			AND (w.failures, w.paused_until) IS DISTINCT FROM (s.failures, s.paused_until)
-		FOR NO KEY UPDATE
-	) w
+	SELECT s.webhook_id, s.id, s.event_id, s.event_type, s.submission_id, s.attempt,
+		s.status, s.success, s.error, s.duration, s.created_at, s.next_attempt_at
+	FROM settled s
+), latest AS MATERIALIZED (
+	SELECT DISTINCT ON (s.webhook_id) s.webhook_id, s.destination, s.failures, s.paused_until,
+		count(*) OVER (PARTITION BY s.webhook_id) AS added
+	FROM settled s
+	ORDER BY s.webhook_id, s.destination DESC, s.number DESC
+), changed AS MATERIALIZED (
+	SELECT w.id, w.history, l.added, l.destination, l.failures, l.paused_until
+	FROM latest l JOIN formsvc.webhooks w ON w.id = l.webhook_id
+	WHERE w.history <> $17::bigint
+		OR w.destination = l.destination AND (w.failures, w.paused_until) IS DISTINCT FROM (l.failures, l.paused_until)
+	ORDER BY w.id
+	FOR NO KEY UPDATE OF w
 ), kept AS (
-	UPDATE formsvc.webhooks w SET failures = c.failures, paused_until = c.paused_until
+	UPDATE formsvc.webhooks w SET
+		history = LEAST(c.history + c.added, $17::bigint),
+		failures = CASE WHEN w.destination = c.destination THEN c.failures ELSE w.failures END,
+		paused_until = CASE WHEN w.destination = c.destination THEN c.paused_until ELSE w.paused_until END
 	FROM changed c
-	WHERE w.id = c.id AND w.id = ANY (ARRAY(SELECT c.id FROM changed c))
+	WHERE w.id = c.id
+), excess AS (
+	SELECT c.id AS webhook_id, c.history + c.added - $17::bigint AS n FROM changed c
+	UNION ALL
+	SELECT l.webhook_id, l.added FROM latest l WHERE l.webhook_id NOT IN (SELECT c.id FROM changed c)
 )
-SELECT r.number FROM results r WHERE r.place IS NULL`
+SELECT ARRAY(SELECT s.number FROM settled s),
+	set_config('formsvc_excess.webhooks', array_agg(e.webhook_id)::text, true),
+	set_config('formsvc_excess.attempts', array_agg(e.n)::text, true)
+FROM excess e WHERE e.n > 0`
 
-// cutHistories leaves the newest attempts of each webhook and drops the bodies
-// that nothing refers to any more. An event that was queued again meanwhile has
-// changed, and stays.
-//
-// Two calls at once for one webhook do not see each other's attempts: until the
-// next one its history may be longer by those.
+// cutHistories removes the oldest attempts of the webhooks that recordSettled
+// found to have too many, and the bodies that nothing refers to any more. An event
+// that was queued again meanwhile has changed, and stays. Attempts that another
+// call is just removing are passed over, so that each call removes its own number.
 const cutHistories = `
 WITH cut AS (
 	DELETE FROM formsvc.attempts a
 	WHERE a.ctid = ANY (ARRAY(
 		SELECT old.place
-		FROM unnest($1::bytea[]) AS w (id)
-		CROSS JOIN LATERAL (
-			SELECT a.created_at, a.id FROM formsvc.attempts a
-			WHERE a.webhook_id = w.id
-			ORDER BY a.created_at DESC, a.id DESC
-			OFFSET $2::bigint LIMIT 1
-		) first
+		FROM unnest(
+			NULLIF(current_setting('formsvc_excess.webhooks', true), '')::bytea[],
+			NULLIF(current_setting('formsvc_excess.attempts', true), '')::bigint[]) AS e (webhook_id, n)
 		CROSS JOIN LATERAL (
 			SELECT a.ctid AS place FROM formsvc.attempts a
-			WHERE a.webhook_id = w.id AND (a.created_at, a.id) <= (first.created_at, first.id)
-			OFFSET 0
+			WHERE a.webhook_id = e.webhook_id
+			ORDER BY a.created_at, a.id
+			LIMIT e.n
+			FOR UPDATE SKIP LOCKED
 		) old))
 	RETURNING a.event_id
 ), unused AS MATERIALIZED (
-	SELECT e.place, e.requeued
+	SELECT c.event_id
 	FROM (SELECT cut.event_id, count(*) AS attempts FROM cut GROUP BY cut.event_id) c
-	CROSS JOIN LATERAL (
-		SELECT e.ctid AS place, e.id, e.form_id, e.requeued FROM formsvc.events e WHERE e.id = c.event_id LIMIT 1) e
-	WHERE (SELECT true FROM formsvc.webhooks w JOIN formsvc.deliveries d ON d.webhook_id = w.id AND d.event_id = e.id
-			WHERE w.form_id = e.form_id LIMIT 1) IS NULL
-		AND c.attempts = (SELECT count(*) FROM formsvc.attempts a WHERE a.event_id = e.id) -- those that were cut included
+	WHERE (SELECT true FROM formsvc.deliveries d WHERE d.event_id = c.event_id LIMIT 1) IS NULL
+		AND c.attempts = (SELECT count(*) FROM formsvc.attempts a WHERE a.event_id = c.event_id) -- those that were cut included
 )
-DELETE FROM formsvc.events e USING unused u
-WHERE e.ctid = ANY (ARRAY(SELECT u.place FROM unused u)) AND e.ctid = u.place AND e.requeued = u.requeued`
+DELETE FROM formsvc.events e
+WHERE e.id = ANY (ARRAY(SELECT u.event_id FROM unused u))
+	AND (e.requeued = 0 OR e.requeued = (SELECT was.requeued FROM formsvc.events was WHERE was.id = e.id))`
 
 // FinishDeliveries implements [storage.DeliveryStore]. The whole batch is one
 // round trip and one transaction.
@@ -127,26 +159,65 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result, kee
 		return nil, err
 	}
 	results, repeated := inOrder(done)
-	args := finishArgs(results)
-	webhooks, events := args[0], args[1]
+	var sent, released []numbered
+	retry := false
+	for _, r := range results {
+		if r.Attempt == nil {
+			released = append(released, r)
+			continue
+		}
+		sent = append(sent, r)
+		retry = retry || !r.Attempt.NextAttemptAt.IsZero()
+	}
 
 	var fenced []storage.Lease
 	err := s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.queue(b, holdDeliveries, webhooks, events)
-		s.queue(b, settle, args...)
-		s.queue(b, cutHistories, attempted(results), int64(max(keep, 0)))
-		fenced = slices.Clone(repeated)
-		return s.sendEach(ctx, b, nil, func(rows pgx.Rows) error {
-			late, err := collectRows(rows, func(rows pgx.Rows) (n int64, err error) {
-				err = rows.Scan(&n)
-				return n, err
-			})
-			for _, n := range late {
-				fenced = append(fenced, done[n].Lease)
+		settled := make([]bool, len(done))
+		mark := func(others ...any) func(pgx.Rows) error { // columns after the numbers of what was settled
+			return func(rows pgx.Rows) error {
+				return firstRow(rows, func(rows pgx.Rows) error {
+					var numbers []int64
+					err := rows.Scan(append([]any{&numbers}, others...)...)
+					for _, n := range numbers {
+						settled[n] = true
+					}
+					return err
+				})
 			}
+		}
+		b := &pgx.Batch{}
+		var read []func(pgx.Rows) error
+		if s.lookUp(b) {
+			read = append(read, nil)
+		}
+		if len(results) > 1 {
+			s.queue(b, holdDeliveries, leaseArgs(results)[:3]...)
+			read = append(read, nil)
+		}
+		if len(released) > 0 {
+			s.queue(b, release, leaseArgs(released)...)
+			read = append(read, mark())
+		}
+		if len(sent) > 0 {
+			text := endAll
+			if retry {
+				text = endOrRetry
+			}
+			args := append(leaseArgs(sent), attemptArgs(sent)...)
+			s.queue(b, text, append(args, int64(max(keep, 0)))...)
+			s.queue(b, cutHistories)
+			read = append(read, mark(nil, nil), nil)
+		}
+		if err := s.sendEach(ctx, b, read...); err != nil {
 			return err
-		}, nil)
+		}
+		fenced = slices.Clone(repeated)
+		for _, r := range results {
+			if !settled[r.number] {
+				fenced = append(fenced, r.Lease)
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -169,8 +240,8 @@ func inOrder(done []storage.Result) (results []numbered, repeated []storage.Leas
 	}
 	slices.SortFunc(results, func(a, b numbered) int {
 		return cmp.Or(
-			bytes.Compare(a.Lease.WebhookID[:], b.Lease.WebhookID[:]),
 			bytes.Compare(a.Lease.EventID[:], b.Lease.EventID[:]),
+			bytes.Compare(a.Lease.WebhookID[:], b.Lease.WebhookID[:]),
 			cmp.Compare(a.Lease.Token, b.Lease.Token),
 			cmp.Compare(a.number, b.number))
 	})
@@ -183,27 +254,30 @@ func inOrder(done []storage.Result) (results []numbered, repeated []storage.Leas
 	}), repeated
 }
 
-// attempted returns the webhooks to which something was sent, each once.
-func attempted(results []numbered) [][]byte {
-	ids := [][]byte{}
-	for _, r := range results {
-		if n := len(ids); r.Attempt != nil && (n == 0 || !bytes.Equal(ids[n-1], r.Lease.WebhookID[:])) {
-			ids = append(ids, bytes.Clone(r.Lease.WebhookID[:]))
-		}
-	}
-	return ids
-}
-
-// finishArgs returns the arguments of settle: a column each.
-func finishArgs(results []numbered) []any {
+// leaseArgs returns the leases and numbers of the results: an array for each
+// column.
+func leaseArgs(results []numbered) []any {
 	n := len(results)
 	var (
-		webhooks    = make([][]byte, n)
-		events      = make([][]byte, n)
-		tokens      = make([]int64, n)
-		numbers     = make([]int64, n)
-		sent        = make([]bool, n)
-		next        = make([]*time.Time, n)
+		webhooks = make([][]byte, n)
+		events   = make([][]byte, n)
+		tokens   = make([]*int64, n)
+		numbers  = make([]int64, n)
+	)
+	for i := range results {
+		r := &results[i]
+		webhooks[i], events[i], numbers[i] = r.Lease.WebhookID[:], r.Lease.EventID[:], int64(r.number)
+		if r.Lease.Token != 0 { // that of no lease: a null equals nothing
+			tokens[i] = &r.Lease.Token
+		}
+	}
+	return []any{webhooks, events, tokens, numbers}
+}
+
+// attemptArgs returns what follows the leases in sentResults.
+func attemptArgs(results []numbered) []any {
+	n := len(results)
+	var (
 		failures    = make([]int64, n)
 		pauses      = make([]*time.Time, n)
 		ids         = make([][]byte, n)
@@ -214,25 +288,18 @@ func finishArgs(results []numbered) []any {
 		successes   = make([]bool, n)
 		errs        = make([]string, n)
 		durations   = make([]int64, n)
-		created     = make([]*time.Time, n)
+		created     = make([]time.Time, n)
+		next        = make([]*time.Time, n)
 	)
 	for i := range results {
-		r := &results[i]
-		webhooks[i], events[i] = r.Lease.WebhookID[:], r.Lease.EventID[:]
-		tokens[i], numbers[i] = r.Lease.Token, int64(r.number)
-		a := r.Attempt
-		if a == nil {
-			continue
-		}
-		sent[i] = true
-		next[i], failures[i], pauses[i] = timeArg(a.NextAttemptAt), int64(r.Failures), timeArg(r.PausedUntil)
+		r, a := &results[i], results[i].Attempt
+		failures[i], pauses[i] = int64(r.Failures), timeArg(r.PausedUntil)
 		ids[i], types[i], submissions[i] = a.ID[:], a.EventType, idArg(a.SubmissionID)
 		attempts[i], statuses[i], successes[i] = int64(a.Attempt), int64(a.Status), a.Success
-		at := a.CreatedAt.UTC()
-		errs[i], durations[i], created[i] = a.Error, int64(a.Duration), &at
+		errs[i], durations[i] = a.Error, int64(a.Duration)
+		created[i], next[i] = a.CreatedAt.UTC(), timeArg(a.NextAttemptAt)
 	}
 	return []any{
-		webhooks, events, tokens, numbers, sent, next, failures, pauses, ids,
-		types, submissions, attempts, statuses, successes, errs, durations, created,
+		failures, pauses, ids, types, submissions, attempts, statuses, successes, errs, durations, created, next,
 	}
 }

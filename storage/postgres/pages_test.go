@@ -40,7 +40,7 @@ func measure(ctx context.Context, t *testing.T, pool *pgxpool.Pool, text string,
 // costOf runs a call and measures the statement that it made.
 func costOf(t *testing.T, pool *pgxpool.Pool, schema string, call func(s *Store) error) cost {
 	t.Helper()
-	seen := &recorded{statements: map[string][]any{}}
+	seen := &recorded{statements: map[string][][]any{}}
 	s := New(&recorder{DB: pool, seen: seen, prefix: "unchanged"}, WithSchema(schema))
 	if err := call(s); err != nil {
 		t.Fatal(err)
@@ -48,8 +48,8 @@ func costOf(t *testing.T, pool *pgxpool.Pool, schema string, call func(s *Store)
 	if len(seen.statements) != 1 {
 		t.Fatalf("%d statements for a page", len(seen.statements))
 	}
-	for text, args := range seen.statements {
-		return measure(t.Context(), t, pool, text, args)
+	for text, runs := range seen.statements {
+		return measure(t.Context(), t, pool, text, runs[0])
 	}
 	return cost{}
 }

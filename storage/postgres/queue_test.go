@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/internal/pgseed"
+	"github.com/formsvc/formsvc/internal/pgtest"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -166,5 +168,142 @@ func TestAResultThatIsGivenTwiceCountsOnce(t *testing.T) {
 	cancel()
 	if _, err := s.FinishDeliveries(ctx, nil, 100); !errors.Is(err, context.Canceled) {
 		t.Errorf("without results and with a cancelled context: %v", err)
+	}
+}
+
+// Nothing but these statements removes the attempts of a webhook that goes.
+func TestAttemptsGoWithTheirWebhook(t *testing.T) {
+	t.Parallel()
+	for name, remove := range map[string]func(*Store) error{
+		"DeleteWebhook": func(s *Store) error {
+			return s.DeleteWebhook(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0))
+		},
+		"the purge of its form": func(s *Store) error {
+			at := pgseed.Start()
+			if err := s.TrashForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), at); err != nil {
+				return err
+			}
+			_, err := s.Sweep(t.Context(), storage.SweepParams{TrashBefore: at.Add(time.Second), Max: 10})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			for i := range 3 {
+				if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, d := range claimAll(t, s) {
+				r := ended(d, i)
+				if i == 0 { // stays pending
+					r.Attempt.NextAttemptAt = pgseed.Start()
+				}
+				if _, err := s.FinishDeliveries(t.Context(), []storage.Result{r}, 100); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := count(t, pool, s, "attempts"); n != 3 {
+				t.Fatalf("%d attempts, want 3", n)
+			}
+			if err := remove(s); err != nil {
+				t.Fatal(err)
+			}
+			for _, table := range []string{"webhooks", "attempts", "deliveries", "events"} {
+				if n := count(t, pool, s, table); n != 0 {
+					t.Errorf("%d %s left", n, table)
+				}
+			}
+		})
+	}
+}
+
+// A webhook's row knows how long its history is, whatever was to be kept before.
+func TestHistoriesFollowWhatIsToBeKept(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	tx, err := pool.Begin(t.Context()) // the settings of a call last longer in it than the call
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	inTx := New(tx, WithSchema(s.schema))
+	number := 0
+	for step, c := range []struct{ add, keep, want int }{
+		{add: 2, keep: 3, want: 2},
+		{add: 2, keep: 3, want: 3},
+		{add: 1, keep: 3, want: 3},
+		{add: 1, keep: 5, want: 4},
+		{add: 1, keep: 5, want: 5},
+		{add: 1, keep: 9, want: 6},
+		{add: 1, keep: 3, want: 3},
+		{add: 4, keep: 3, want: 3},
+		{add: 1, keep: 0, want: 0},
+		{add: 2, keep: 0, want: 0},
+		{add: 1, keep: 1, want: 1},
+	} {
+		for range c.add {
+			number++
+			if _, _, err := inTx.Submit(t.Context(), response(number)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var done []storage.Result
+		for i, d := range claimAll(t, inTx) {
+			done = append(done, ended(d, number-i))
+		}
+		if fenced, err := inTx.FinishDeliveries(t.Context(), done, c.keep); err != nil || len(fenced) > 0 {
+			t.Fatal(fenced, err)
+		}
+		var kept, known int
+		if err := tx.QueryRow(t.Context(), s.sql(`SELECT (SELECT count(*) FROM formsvc.attempts), history FROM formsvc.webhooks`)).Scan(&kept, &known); err != nil {
+			t.Fatal(err)
+		}
+		if kept != c.want || known != c.want {
+			t.Errorf("step %d: %d attempts are kept and %d known, want %d", step+1, kept, known, c.want)
+		}
+	}
+}
+
+// What a call sets for its own statements ends with it, and is not set at all
+// inside a host's transaction.
+func TestNoSettingOutlivesItsCall(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t, pgtest.MaxConns(1))
+	deliver := func(s *Store, number int) {
+		t.Helper()
+		if _, _, err := s.Submit(t.Context(), response(number)); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range claimAll(t, s) {
+			if _, err := s.FinishDeliveries(t.Context(), []storage.Result{ended(d, number)}, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	check := func(db DB, when string) {
+		t.Helper()
+		var plans, excess string
+		if err := db.QueryRow(t.Context(), `
+			SELECT concat_ws(' ', current_setting('enable_seqscan'), current_setting('enable_hashjoin'), current_setting('enable_mergejoin')),
+				current_setting('formsvc_excess.attempts', true)`).Scan(&plans, &excess); err != nil {
+			t.Fatal(err)
+		}
+		if plans != "on on on" {
+			t.Errorf("%s: the settings of the planner are %s", when, plans)
+		}
+		if excess != "" && when == "after the calls" {
+			t.Errorf("%s: %q is left", when, excess)
+		}
+	}
+	deliver(s, 1)
+	check(pool, "after the calls")
+	if err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		deliver(New(tx, WithSchema(s.schema)), 2)
+		check(tx, "in a host's transaction")
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }

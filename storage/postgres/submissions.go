@@ -123,14 +123,12 @@ WITH gone AS (
 	RETURNING s.event_id
 ), pending AS (
 	SELECT d.webhook_id, d.event_id
-	FROM gone
-	JOIN formsvc.webhooks w ON w.form_id = $1::bytea
-	JOIN formsvc.deliveries d ON d.webhook_id = w.id AND d.event_id = gone.event_id
+	FROM gone JOIN formsvc.deliveries d ON d.event_id = gone.event_id
 	ORDER BY d.webhook_id
 	FOR UPDATE OF d
 ), ended AS (
 	DELETE FROM formsvc.deliveries d USING pending p
-	WHERE d.webhook_id = p.webhook_id AND d.event_id = p.event_id
+	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id
 ), forgotten AS (
 	DELETE FROM formsvc.events e USING gone
 	WHERE e.id = gone.event_id AND e.form_id = $1::bytea

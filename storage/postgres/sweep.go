@@ -9,8 +9,8 @@ import (
 )
 
 // purgeForms removes the forms that have been in the trash for long, with
-// everything of theirs. What is tied to a form or a webhook by a foreign key goes
-// with it. Nothing of them is pending: that ended when they went to the trash.
+// everything of theirs. What is tied to a form by a foreign key goes with it.
+// Nothing of them is pending: that ended when they went to the trash.
 const purgeForms = `
 WITH purged AS MATERIALIZED (
 	SELECT f.id FROM formsvc.forms f
@@ -21,10 +21,12 @@ WITH purged AS MATERIALIZED (
 ), hooks AS MATERIALIZED (
 	SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = ANY (ARRAY(SELECT p.id FROM purged p))
 ), told AS (
-	SELECT a.event_id FROM formsvc.attempts a WHERE a.webhook_id = ANY (ARRAY(SELECT h.id FROM hooks h))
+	DELETE FROM formsvc.attempts a
+	WHERE a.webhook_id = ANY (ARRAY(SELECT h.id FROM hooks h))
+	RETURNING a.event_id
 ), ended AS (
 	DELETE FROM formsvc.deliveries d
-	WHERE d.webhook_id = ANY (ARRAY(SELECT h.id FROM hooks h))
+	WHERE d.webhook_id = ANY (ARRAY(SELECT h.id FROM hooks h)) AND d.attempt > 0
 	RETURNING d.event_id
 ), responses AS (
 	DELETE FROM formsvc.submissions s
@@ -82,7 +84,7 @@ const purgeEvents = `
 WITH start AS MATERIALIZED (
 	SELECT p.after FROM formsvc.sweep_positions p WHERE p.name = 'events' FOR UPDATE SKIP LOCKED
 ), piece AS MATERIALIZED (
-	SELECT e.ctid AS place, e.id, e.form_id, e.requeued
+	SELECT e.ctid AS place, e.id, e.requeued
 	FROM formsvc.events e
 	WHERE e.id > (SELECT start.after FROM start)
 	ORDER BY e.id
@@ -90,8 +92,7 @@ WITH start AS MATERIALIZED (
 ), unused AS MATERIALIZED (
 	SELECT p.place, p.id, p.requeued
 	FROM piece p
-	WHERE (SELECT true FROM formsvc.webhooks w JOIN formsvc.deliveries d ON d.webhook_id = w.id AND d.event_id = p.id
-			WHERE w.form_id = p.form_id LIMIT 1) IS NULL
+	WHERE (SELECT true FROM formsvc.deliveries d WHERE d.event_id = p.id LIMIT 1) IS NULL
 		AND (SELECT true FROM formsvc.attempts a WHERE a.event_id = p.id LIMIT 1) IS NULL
 	ORDER BY p.id
 	LIMIT $2::bigint

@@ -14,12 +14,12 @@ import (
 // locks them in.
 const endTrashedDeliveries = `pending AS (
 	SELECT d.webhook_id, d.event_id FROM formsvc.deliveries d
-	WHERE d.webhook_id IN (SELECT h.id FROM formsvc.webhooks h JOIN trashed ON h.form_id = trashed.id)
-	ORDER BY d.webhook_id, d.event_id
+	WHERE d.webhook_id IN (SELECT h.id FROM formsvc.webhooks h JOIN trashed ON h.form_id = trashed.id) AND d.attempt > 0
+	ORDER BY d.event_id, d.webhook_id
 	FOR UPDATE OF d
 ), ended AS (
 	DELETE FROM formsvc.deliveries d USING pending p
-	WHERE d.webhook_id = p.webhook_id AND d.event_id = p.event_id
+	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id
 )`
 
 const trashForm = `

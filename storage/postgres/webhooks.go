@@ -150,18 +150,17 @@ WITH hook AS (
 	WHERE w.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess + `
 ), pending AS (
 	SELECT d.webhook_id, d.event_id
-	FROM hook JOIN formsvc.deliveries d ON d.webhook_id = hook.id
+	FROM hook JOIN formsvc.deliveries d ON d.webhook_id = hook.id AND d.attempt > 0
 	ORDER BY d.event_id
 	FOR UPDATE OF d
 ), ended AS (
 	DELETE FROM formsvc.deliveries d USING pending p
-	WHERE d.webhook_id = p.webhook_id AND d.event_id = p.event_id
+	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id
 	RETURNING d.event_id
 )
 DELETE FROM formsvc.events e USING ended, hook
 WHERE e.id = ended.event_id
-	AND (SELECT true FROM formsvc.webhooks o JOIN formsvc.deliveries d ON d.webhook_id = o.id AND d.event_id = e.id
-		WHERE o.form_id = hook.form_id AND o.id <> hook.id LIMIT 1) IS NULL
+	AND (SELECT true FROM formsvc.deliveries d WHERE d.event_id = e.id AND d.webhook_id <> hook.id LIMIT 1) IS NULL
 	AND (SELECT true FROM formsvc.attempts a WHERE a.event_id = e.id LIMIT 1) IS NULL`
 
 const updateWebhook = `
@@ -204,20 +203,21 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 }
 
 // deleteWebhook follows endDeliveries: a result that was being recorded is there
-// by now, and no other one can come. The attempts go by their foreign key; that
-// they are still seen here is why they are told apart by the webhook.
+// by now, and no other one can come, because a result without its delivery is not
+// recorded. That the attempts are still seen here is why they are told apart by
+// the webhook.
 const deleteWebhook = `
 WITH gone AS (
 	DELETE FROM formsvc.webhooks w USING formsvc.forms f
 	WHERE w.id = $1::bytea AND f.id = w.form_id AND f.trashed_at IS NULL AND ` + formAccess + `
-	RETURNING w.id, w.form_id
+	RETURNING w.id
 ), told AS (
-	SELECT DISTINCT a.event_id FROM gone JOIN formsvc.attempts a ON a.webhook_id = gone.id
+	DELETE FROM formsvc.attempts a USING gone WHERE a.webhook_id = gone.id
+	RETURNING a.event_id
 ), forgotten AS (
-	DELETE FROM formsvc.events e USING told, gone
-	WHERE e.id = told.event_id
-		AND (SELECT true FROM formsvc.webhooks o JOIN formsvc.deliveries d ON d.webhook_id = o.id AND d.event_id = e.id
-			WHERE o.form_id = gone.form_id AND o.id <> gone.id LIMIT 1) IS NULL
+	DELETE FROM formsvc.events e USING gone
+	WHERE e.id IN (SELECT told.event_id FROM told)
+		AND (SELECT true FROM formsvc.deliveries d WHERE d.event_id = e.id AND d.webhook_id <> gone.id LIMIT 1) IS NULL
 		AND (SELECT true FROM formsvc.attempts a WHERE a.event_id = e.id AND a.webhook_id <> gone.id LIMIT 1) IS NULL
 )
 SELECT count(*) FROM gone`

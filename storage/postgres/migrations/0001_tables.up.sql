@@ -4,10 +4,10 @@
 -- Ids are 12 bytes. Columns of type json keep a value as it was sent: its members,
 -- their order and its number literals.
 --
--- There is no foreign key on what every response of a form writes (submissions,
--- events, deliveries, funnel_log): its check would lock the row of the form or of
--- the webhook for each response. Those rows are removed by the statements that
--- remove what they belong to.
+-- There is no foreign key on what every response of a form and every delivery
+-- writes (submissions, events, deliveries, attempts, funnel_log): its check would
+-- lock the row of the form or of the webhook each time. Those rows are removed by
+-- the statements that remove what they belong to.
 
 -- The version of these tables, for whoever runs the migrations. Every migration
 -- sets it.
@@ -168,6 +168,7 @@ CREATE TABLE IF NOT EXISTS webhooks (
     destination  integer NOT NULL DEFAULT 1, -- rises with each new url
     failures     integer NOT NULL DEFAULT 0,
     paused_until timestamptz,
+    history      bigint NOT NULL DEFAULT 0, -- how many attempts are kept; it stays once that is all there may be
     -- 0: never. From a sequence, not a clock: turns stay fair when claims share an
     -- instant.
     served       bigint NOT NULL DEFAULT nextval('delivery_turns'),
@@ -191,7 +192,8 @@ CREATE TABLE IF NOT EXISTS events (
     requeued      integer NOT NULL DEFAULT 0
 );
 
--- Pending deliveries. Finished ones leave the table.
+-- Pending deliveries. Finished ones leave the table. The key begins with the
+-- event, which tells at once whether anything of an event is pending.
 CREATE TABLE IF NOT EXISTS deliveries (
     webhook_id   bytea NOT NULL,
     event_id     bytea NOT NULL,
@@ -200,12 +202,15 @@ CREATE TABLE IF NOT EXISTS deliveries (
     token        bigint NOT NULL DEFAULT nextval('delivery_tokens'), -- of the lease; 0: none
     destination  integer NOT NULL DEFAULT 0, -- that the lease is for
     leased_until timestamptz,
-    PRIMARY KEY (webhook_id, event_id)
+    PRIMARY KEY (event_id, webhook_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
-CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (webhook_id, due_at, event_id);
+-- For whoever goes through a webhook's deliveries, and says attempt > 0. Without
+-- the condition, which always holds, a plan that was made for an empty queue may
+-- look for single deliveries here, among all of their webhook's.
+CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (webhook_id, due_at, event_id) WHERE attempt > 0;
 
 CREATE TABLE IF NOT EXISTS attempts (
-    webhook_id      bytea NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
+    webhook_id      bytea NOT NULL,
     id              bytea NOT NULL,
     event_id        bytea NOT NULL,
     event_type      text NOT NULL,
