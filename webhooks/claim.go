@@ -10,9 +10,11 @@ import (
 const (
 	// aheadOfAll is how many deliveries may wait for a slot, in multiples of
 	// Config.InFlight, and aheadOfOne how many of a prompt destination, in multiples
-	// of Config.InFlightWebhook. Many in a claim make each cost less.
-	aheadOfAll = 4
+	// of Config.InFlightWebhook. Many in a claim make each cost less. enough is how
+	// many that will be sent soon make a claim wait, in multiples of Config.InFlight.
+	aheadOfAll = 8
 	aheadOfOne = 3
+	enough     = 2
 	// aheadFor is for how long what waits for a prompt destination keeps it busy.
 	aheadFor = 50 * time.Millisecond
 	// stalledAfter is how long requests may be under way without an answer until what
@@ -50,7 +52,7 @@ func newClaims(first time.Duration) claims {
 }
 
 // startClaim asks for work when there may be some and there is room for it. It
-// asks for much at a time: as long as enough waits to fill the slots, it does not.
+// asks for much at a time: as long as enough waits, it does not.
 func (r *run) startClaim() {
 	c := &r.claims
 	if !c.wanted || c.active || r.tooManyUnrecorded() {
@@ -62,7 +64,7 @@ func (r *run) startClaim() {
 		return
 	}
 	r.releaseWaiting(func(w waiting) bool { return r.tooLate(w, now) })
-	if r.ready(now) >= r.d.config.InFlight {
+	if r.ready(now) >= enough*r.d.config.InFlight {
 		c.after = now.Add(claimsApart)
 		c.timer.Reset(claimsApart)
 		return

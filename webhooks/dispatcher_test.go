@@ -402,8 +402,8 @@ func TestBoundsHold(t *testing.T) {
 		started := time.Now()
 		b.run()
 		b.seen.wait(t, 200)
-		if most > 10 || mostEach != 3 {
-			t.Errorf("%d in flight at once and %d to one webhook, want at most 10 and 3", most, mostEach)
+		if most < 7 || most > 10 || mostEach < 2 || mostEach > 3 {
+			t.Errorf("%d in flight at once and %d to one webhook, want 7 to 10 and 2 or 3", most, mostEach)
 		}
 		// 200 deliveries of 50 ms, with five eighths of the slots, take 1.4 s; at the
 		// end fewer have something left.

@@ -6,11 +6,12 @@ import "time"
 // slots, so that destinations which do not answer delay no other.
 type class int
 
+// In the order in which they get slots: what has not been tried waits for nobody.
 const (
-	// prompt destinations answered within slowAfter.
-	prompt class = iota
 	// unproven destinations have not been tried in this run, nor failed before it.
-	unproven
+	unproven class = iota
+	// prompt destinations answered within slowAfter.
+	prompt
 	// slow destinations took longer, or do so right now, or answer without end.
 	slow
 	classes
@@ -24,8 +25,8 @@ const (
 // A destination's second and further requests begin only while its class holds
 // less than its share for these, and those of an unproven one not at all.
 var shares = [classes]struct{ all, further int }{
-	prompt:   {all: 10, further: 8},
 	unproven: {all: 14, further: 0},
+	prompt:   {all: 10, further: 8},
 	slow:     {all: 2, further: 1},
 }
 
