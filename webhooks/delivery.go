@@ -143,11 +143,13 @@ func (d *Dispatcher) post(ctx context.Context, p *posting) (answer, error) {
 		return answer{}, err
 	}
 	req.URL, req.Host = p.to.url, p.to.url.Host
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", d.config.UserAgent)
-	req.Header.Set(d.config.HeaderPrefix+"-Version", payloadVersion)
+	req.Header = http.Header{
+		"Content-Type":  {"application/json"},
+		"User-Agent":    {d.config.UserAgent},
+		d.versionHeader: {payloadVersion},
+	}
 	if secret != "" {
-		req.Header.Set(d.config.HeaderPrefix+"-Signature", Sign(secret, body))
+		req.Header[d.signatureHeader] = []string{Sign(secret, body)}
 	}
 	// Not through an http.Client: it reads the Location of a redirect and fails
 	// when it is malformed.

@@ -73,6 +73,8 @@ type Dispatcher struct {
 	grace     time.Duration
 	poll      func() time.Duration // the wait for the next look at an idle queue
 
+	versionHeader, signatureHeader string // in canonical form
+
 	running atomic.Bool
 	wake    chan struct{} // holds one: wake-ups before a claim count once
 }
@@ -107,6 +109,9 @@ func New(p Params) (*Dispatcher, error) {
 		poll:      func() time.Duration { return between(pollAtLeast, pollAtMost) },
 		wake:      make(chan struct{}, 1),
 		sweep:     p.Sweep,
+
+		versionHeader:   http.CanonicalHeaderKey(c.HeaderPrefix + "-Version"),
+		signatureHeader: http.CanonicalHeaderKey(c.HeaderPrefix + "-Signature"),
 	}, nil
 }
 

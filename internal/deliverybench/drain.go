@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/webhooks"
 )
 
 // drain sends what is pending and prints what that cost.
@@ -66,7 +68,8 @@ func drainPending(ctx context.Context, db *database, o options) error {
 	used := worked(server, "").since(before)
 	n := float64(seen.sent.Load())
 	perThousand := func(d time.Duration) float64 { return d.Seconds() * 1000 / n * 1000 }
-	fmt.Printf("formsvc: %.0f deliveries/s, CPU %.1f ms per 1,000 (own %.1f, PostgreSQL %.1f), %d failed\n", n/took.Seconds(),
+	inFlight := cmp.Or(o.inFlight, webhooks.DefaultInFlight)
+	fmt.Printf("formsvc, %d in flight: %.0f deliveries/s, CPU %.1f ms per 1,000 (own %.1f, PostgreSQL %.1f), %d failed\n", inFlight, n/took.Seconds(),
 		perThousand(used.own+used.server), perThousand(used.own), perThousand(used.server), seen.failed.Load())
 	return nil
 }

@@ -5,8 +5,9 @@
 //	go run ./internal/pgtest/with -fsync -- go run -C internal/riverbench .
 //
 // It is run in its own directory, from which it builds and runs deliverybench for
-// the other side. River runs with the settings of its own benchmark: a fetch
-// cool-down of 2 ms and polls every 20 ms. Each job has the event in its
+// the other side, with the dispatcher's own number of requests in flight and with
+// as many as River has workers. River runs with the settings of its own benchmark:
+// a fetch cool-down of 2 ms and polls every 20 ms. Each job has the event in its
 // arguments, is signed when it is sent, and counts when River recorded its end.
 package main
 
@@ -87,11 +88,13 @@ func compare(ctx context.Context, o options) error {
 	}
 	defer end()
 	for range o.rounds {
-		other := exec.CommandContext(ctx, program, "-port", port, "-deliveries", strconv.Itoa(o.deliveries),
-			"-destinations", strconv.Itoa(o.destinations), "-connections", strconv.Itoa(o.connections))
-		other.Stdout, other.Stderr = os.Stdout, os.Stderr
-		if err := other.Run(); err != nil {
-			return fmt.Errorf("deliverybench: %w", err)
+		for _, inFlight := range []int{0, o.workers} {
+			other := exec.CommandContext(ctx, program, "-port", port, "-deliveries", strconv.Itoa(o.deliveries),
+				"-destinations", strconv.Itoa(o.destinations), "-connections", strconv.Itoa(o.connections), "-inflight", strconv.Itoa(inFlight))
+			other.Stdout, other.Stderr = os.Stdout, os.Stderr
+			if err := other.Run(); err != nil {
+				return fmt.Errorf("deliverybench: %w", err)
+			}
 		}
 		if err := measure(ctx, o, port); err != nil {
 			return fmt.Errorf("river: %w", err)

@@ -103,11 +103,14 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]s
 		s.lookUp(b)
 		s.queue(b, claim, p.Now.UTC(), int64(max(p.Max, 0)), int64(max(p.PerWebhook, 0)), held, counts, p.Lease.Microseconds())
 		err = s.send(ctx, b, func(rows pgx.Rows) (err error) {
+			var d storage.Delivery
+			var body []byte
+			into := []any{ // made once for all rows
+				scanID(&d.Lease.WebhookID), scanID(&d.Lease.EventID), &d.Lease.Token, &d.Attempt,
+				&d.URL, &d.Secret, &d.Failures, scanID(&d.SubmissionID), &d.EventType, &body,
+			}
 			out, err = collectRows(rows, func(rows pgx.Rows) (storage.Delivery, error) {
-				var d storage.Delivery
-				var body []byte
-				err := rows.Scan(scanID(&d.Lease.WebhookID), scanID(&d.Lease.EventID), &d.Lease.Token, &d.Attempt,
-					&d.URL, &d.Secret, &d.Failures, scanID(&d.SubmissionID), &d.EventType, &body)
+				err := rows.Scan(into...)
 				if body != nil {
 					bodies[d.Lease.EventID] = body
 				}

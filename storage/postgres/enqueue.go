@@ -47,17 +47,23 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 }
 
 // redeliver changes the event, too, so that nobody who sees it without its
-// delivery can remove it. It has no row when there is no such webhook.
+// delivery can remove it. A delivery that is pending is locked before that: whoever
+// ends one removes it first, and then its event. There is no row when there is no
+// such webhook.
 const redeliver = `
 WITH ` + liveWebhook + `, body AS (
 	SELECT e.id
 	FROM hook
 	JOIN formsvc.attempts a ON a.webhook_id = hook.id AND a.id = $2::bytea
 	JOIN formsvc.events e ON e.id = a.event_id
+), pending AS MATERIALIZED (
+	SELECT d.event_id
+	FROM hook CROSS JOIN body JOIN formsvc.deliveries d ON d.event_id = body.id AND d.webhook_id = hook.id
+	FOR UPDATE OF d
 ), requeued AS (
 	UPDATE formsvc.events e SET requeued = e.requeued + 1
 	FROM body, hook
-	WHERE e.id = body.id AND hook.enabled
+	WHERE e.id = body.id AND hook.enabled AND (SELECT count(*) FROM pending) >= 0
 	RETURNING e.id
 ), queued AS (
 	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, due_at, token)
