@@ -70,7 +70,9 @@ func (r *run) startWrite() {
 	if w.active || len(w.pending) == 0 || time.Now().Before(w.after) {
 		return
 	}
-	if !w.due && r.slots.inFlight() > 0 && len(w.pending) < w.limit && !r.tooManyUnrecorded() {
+	// Half of what may be unrecorded, so that sending goes on while it is written.
+	enough := min(w.limit, unrecorded*r.d.config.InFlight/2)
+	if !w.due && r.slots.inFlight() > 0 && len(w.pending) < enough && !r.tooManyUnrecorded() {
 		return
 	}
 	n := min(len(w.pending), w.limit)
