@@ -2,13 +2,14 @@ package webhooks
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
 )
 
 const (
-	// aheadOfAll is how many deliveries may wait for a slot, in multiples of
+	// aheadOfAll is how many deliveries may wait for a slot at most, in multiples of
 	// Config.InFlight, and aheadOfOne how many of a prompt destination, in multiples
 	// of Config.InFlightWebhook. Many in a claim make each cost less. enough is how
 	// many that will be sent soon make a claim wait, in multiples of Config.InFlight.
@@ -20,13 +21,17 @@ const (
 	// stalledAfter is how long requests may be under way without an answer until what
 	// waits behind them is not counted on any more.
 	stalledAfter = 200 * time.Millisecond
-	// claimsApart is the least time from a claim that brought something to the next.
-	claimsApart = 5 * time.Millisecond
+	// claimsApart is the least time from a claim that brought something to the next,
+	// and claimsApartWhenFull that when prompt destinations have all their slots.
+	claimsApart         = 5 * time.Millisecond
+	claimsApartWhenFull = 10 * time.Millisecond
 )
 
 // claims is the part of a run that asks the store for work, one call at a time.
 type claims struct {
 	waiting int         // deliveries that were claimed and not yet sent
+	ahead   int         // how many may be: fewer after some waited too long, more when none is left
+	late    bool        // some waited too long since the last claim
 	wanted  bool        // something may be due
 	active  bool        // a call is under way
 	timer   *time.Timer // the next poll, or the end of a pause after faults
@@ -43,8 +48,9 @@ type claimed struct {
 	err        error
 }
 
-func newClaims(first time.Duration) claims {
+func newClaims(first time.Duration, inFlight int) claims {
 	return claims{
+		ahead:  aheadOfAll * inFlight,
 		wanted: true,
 		timer:  time.NewTimer(first),
 		done:   make(chan claimed, 1),
@@ -59,24 +65,36 @@ func (r *run) startClaim() {
 		return
 	}
 	now := time.Now()
+	if since := r.results.faulty; !since.IsZero() && now.Sub(since) > r.d.leaseFor()/2 {
+		return // what would be claimed now may be what waits to be recorded
+	}
 	if wait := c.after.Sub(now); wait > 0 {
 		c.timer.Reset(wait)
 		return
 	}
 	r.releaseWaiting(func(w waiting) bool { return r.tooLate(w, now) })
-	if r.ready(now) >= enough*r.d.config.InFlight {
+	if r.ready(now) >= min(enough*r.d.config.InFlight, max(c.ahead/2, 1)) {
 		c.after = now.Add(claimsApart)
 		c.timer.Reset(claimsApart)
 		return
 	}
 	c.wanted, c.active = false, true
-	p := storage.ClaimParams{
-		Now:        r.d.now(),
-		Lease:      r.d.leaseFor(),
-		Max:        max(aheadOfAll*r.d.config.InFlight-c.waiting, r.d.config.InFlight),
-		PerWebhook: r.d.config.InFlightWebhook,
-		Held:       r.held(now),
+	switch {
+	case c.late:
+		c.ahead = max(c.ahead/2, r.d.config.InFlight/4, 1)
+	case c.waiting == 0:
+		c.ahead = min(2*c.ahead, aheadOfAll*r.d.config.InFlight)
 	}
+	c.late = false
+	p := storage.ClaimParams{
+		Now:   r.d.now(),
+		Lease: r.d.leaseFor(),
+		Max:   max(c.ahead-c.waiting, c.ahead/8, 1),
+	}
+	if r.slots.room(unproven) { // else nothing of webhooks that nothing is known of
+		p.PerWebhook = r.d.config.InFlightWebhook
+	}
+	p.Held = r.held(p.PerWebhook, now)
 	go func() {
 		out := claimed{params: p, at: time.Now()}
 		ctx, cancel := context.WithTimeout(r.base, storeTimeout)
@@ -92,39 +110,59 @@ func (r *run) startClaim() {
 // ready counts the deliveries that wait and will be sent soon, as far as is known.
 func (r *run) ready(now time.Time) (n int) {
 	for _, s := range r.destinations {
-		switch {
+		switch c := s.class(now); {
 		case len(s.waiting) == 0:
 		case s.inFlight == 0:
-			n++
-		case s.class(now) == prompt && now.Sub(s.progress) < stalledAfter:
+			if r.slots.room(c) {
+				n++
+			}
+		case c == prompt && now.Sub(s.progress) < stalledAfter:
 			n += len(s.waiting)
 		}
 	}
 	return n
 }
 
-// held says, for the store, how much of PerWebhook each webhook is not to be
+// held says, for the store, how much of perWebhook each webhook is not to be
 // given: what room does not leave of it. Prompt ones are given more than that.
-func (r *run) held(now time.Time) map[storage.ID]int {
-	limit := r.d.config.InFlightWebhook
-	held := make(map[storage.ID]int, len(r.destinations)+len(r.slow))
-	for id, until := range r.slow {
-		switch {
-		case now.After(until):
-			delete(r.slow, id)
-		case r.slots.room(slow):
-			held[id] = limit - 1
-		default:
-			held[id] = limit
+func (r *run) held(perWebhook int, now time.Time) map[storage.ID]int {
+	held := make(map[storage.ID]int, len(r.destinations)+len(r.paces.slow))
+	if perWebhook == 0 {
+		for id, m := range r.paces.prompt {
+			if now.Before(m.until) {
+				held[id] = -r.d.config.InFlightWebhook
+			}
+		}
+	}
+	var slowOnes []slowOne
+	for id, m := range r.paces.slow {
+		if r.destinations[id] == nil && now.Before(m.until) {
+			held[id] = perWebhook
+			slowOnes = append(slowOnes, slowOne{id, m.sent})
 		}
 	}
 	for id, s := range r.destinations {
-		held[id] = limit - r.room(s, now)
+		held[id] = perWebhook - r.room(s, now)
+		if s.class(now) == slow && !s.stalled(now) && len(s.waiting) == 0 && s.inFlight < s.limit(r.d.config) && !broken(s.failures) {
+			slowOnes = append(slowOnes, slowOne{id, s.sent})
+		}
+	}
+	// Of slow ones no more than there are slots for, in turns.
+	slices.SortFunc(slowOnes, func(a, b slowOne) int { return a.sent.Compare(b.sent) })
+	for _, s := range slowOnes[:min(len(slowOnes), r.slots.vacant(slow))] {
+		held[s.id]--
 	}
 	return held
 }
 
-// room is how many more deliveries of a destination should be claimed.
+// slowOne is a slow destination of which one more delivery could be sent.
+type slowOne struct {
+	id   storage.ID
+	sent time.Time // when its last request began
+}
+
+// room is how many more deliveries of a destination that is not slow should be
+// claimed.
 func (r *run) room(s *destination, now time.Time) int {
 	limit, has := s.limit(r.d.config), len(s.waiting)+s.inFlight
 	switch c := s.class(now); {
@@ -133,12 +171,10 @@ func (r *run) room(s *destination, now time.Time) int {
 	case c == prompt:
 		ahead := int(time.Duration(limit) * aheadFor / s.last)
 		return max(0, limit+min(ahead, aheadOfOne*limit)-has)
-	case has > 0, c == slow && !r.slots.room(slow):
-		return 0
-	case c == slow:
-		return 1
+	case c == unproven && has == 0 && r.slots.room(unproven):
+		return limit
 	}
-	return limit
+	return 0
 }
 
 // claimed takes in the end of a claim and puts what it brought into the lines.
@@ -157,6 +193,9 @@ func (r *run) claimed(out claimed) {
 	c.faults = 0
 	if len(out.deliveries) > 0 {
 		c.after = out.at.Add(claimsApart)
+		if !r.slots.room(prompt) {
+			c.after = out.at.Add(claimsApartWhenFull)
+		}
 	}
 	if len(out.deliveries) >= out.params.Max {
 		c.wanted = true
@@ -168,9 +207,14 @@ func (r *run) claimed(out claimed) {
 		brought[id]++
 		s := r.destinations[id]
 		if s == nil {
-			_, known := r.slow[id]
-			s = newDestination(del, known)
+			s = &destination{}
 			r.destinations[id] = s
+			s.aim(del)
+			if known, ok := r.paces.recall(id, del.URL); ok {
+				s.pace = known
+			} else if s.slow {
+				r.paces.remember(id, s.pace, now)
+			}
 		}
 		s.aim(del)
 		s.waiting = append(s.waiting, waiting{del, out.at, now})
@@ -189,7 +233,9 @@ func (r *run) claimed(out claimed) {
 // waited for long, or its lease may be somebody else's by the time the request is
 // under way.
 func (r *run) tooLate(w waiting, now time.Time) bool {
-	return now.Sub(w.came) > waitAtMost || now.Sub(w.asked) > r.d.leaseFor()-r.d.config.Timeout
+	late := now.Sub(w.came) > waitAtMost || now.Sub(w.asked) > r.d.leaseFor()-r.d.config.Timeout
+	r.claims.late = r.claims.late || late
+	return late
 }
 
 // releaseWaiting gives back what waits and is picked.
@@ -209,5 +255,8 @@ func (r *run) releaseWaiting(pick func(waiting) bool) {
 		}
 		clear(s.waiting[len(kept):])
 		s.waiting = kept
+	}
+	for c := range r.slots.lines {
+		r.slots.lines[c].remove(func(s *destination) bool { return len(s.waiting) == 0 })
 	}
 }

@@ -10,8 +10,8 @@ const (
 	// slowAfter is how long an answer may take, and how long requests may be under
 	// way without one, before a destination counts as slow.
 	slowAfter = 2 * time.Second
-	// slowFor is how long a slow destination is remembered.
-	slowFor = 5 * time.Minute
+	// rememberedFor is for how long it counts how a destination answered.
+	rememberedFor = 5 * time.Minute
 	// waitAtMost is how long a claimed delivery may wait to be sent. What waits is
 	// neither stopped by a webhook's deletion nor sent with its newest secret.
 	waitAtMost = 500 * time.Millisecond
@@ -19,7 +19,6 @@ const (
 
 // destination is what a run knows about one webhook.
 type destination struct {
-	url         string  // where the newest claim of it is sent
 	to          *target // of that url; nil: it was not judged yet, or it is refused
 	since       int64   // the first token that was claimed for that url
 	failures    int     // of that url, in a row, this run's results included
@@ -27,12 +26,12 @@ type destination struct {
 
 	waiting  []waiting // claimed and not yet sent, in the order of their turns
 	lined    bool      // it stands in a line for a slot
+	line     class     // which one that is
 	inFlight int
 	unsaved  int  // results not yet written
 	hungry   bool // the last claim brought all that it could take: there may be more
 
-	slow bool          // its last answer took long or had no end, or it failed before this run
-	last time.Duration // how long the last answer took; 0: none yet
+	pace
 	// progress is when a request to it last began with none under way, or ended.
 	progress time.Time
 }
@@ -44,18 +43,22 @@ type waiting struct {
 	came     time.Time
 }
 
-// newDestination returns what is known of a webhook that is claimed for the first
-// time, or again after it was forgotten.
-func newDestination(del storage.Delivery, slow bool) *destination {
-	return &destination{slow: slow || del.Failures > 0}
+// pace is how a destination answers. It is remembered longer than the rest, for
+// rememberedFor.
+type pace struct {
+	url  string        // of the destination
+	last time.Duration // how long its last answer took; 0: none yet
+	slow bool          // that was long, or had no end; or it failed before this run
+	sent time.Time     // when its last request began
 }
 
 // aim takes note of where a claimed delivery goes. A webhook with a new URL is
 // another destination: it starts with what the store knows of it.
 func (s *destination) aim(del storage.Delivery) {
 	if s.url != del.URL && del.Lease.Token > s.since {
-		s.url, s.to, s.since = del.URL, nil, del.Lease.Token
+		s.to, s.since = nil, del.Lease.Token
 		s.failures, s.pausedUntil = del.Failures, time.Time{}
+		s.pace = pace{url: del.URL, slow: del.Failures > 0}
 	}
 }
 
@@ -64,6 +67,7 @@ func (s *destination) begin(now time.Time) {
 	if s.inFlight == 0 {
 		s.progress = now
 	}
+	s.sent = now
 	s.inFlight++
 }
 
@@ -78,6 +82,12 @@ func (s *destination) end(now time.Time) {
 func (s *destination) answered(took time.Duration, endless bool) {
 	s.last = max(took, 1)
 	s.slow = took > slowAfter || endless
+}
+
+// stalled reports whether requests to it are under way and none has ended for long.
+// No more begin then.
+func (s *destination) stalled(now time.Time) bool {
+	return s.inFlight > 0 && now.Sub(s.progress) > slowAfter
 }
 
 // idle reports whether nothing is known that the store does not know.

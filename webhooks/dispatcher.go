@@ -136,8 +136,8 @@ func (d *Dispatcher) Wake() {
 // pause; they never end a run.
 //
 // Deliveries are claimed up to half a second before they are sent. For so long
-// one may still go out after its webhook was disabled or deleted, or be signed
-// with the secret from before a change.
+// one may still go out after its webhook was disabled or deleted, or go to the URL
+// and be signed with the secret from before a change.
 //
 // A second Run while one is active returns [ErrRunning]. After a return it may be
 // called again. Any number of dispatchers, in this or other processes, may run on
@@ -182,12 +182,11 @@ type run struct {
 	// destinations has an entry for every webhook with deliveries that wait or are
 	// under way, or results not yet written.
 	destinations map[storage.ID]*destination
-	// slow has the webhooks that took long to answer, and until when that counts.
-	slow     map[storage.ID]time.Time
-	slots    slots
-	work     chan posting // for the workers, which are started as they are needed
-	idle     int          // workers that wait for work
-	outcomes chan outcome
+	paces        paces
+	slots        slots
+	work         chan posting // for the workers, which are started as they are needed
+	idle         int          // workers that wait for work
+	outcomes     chan outcome
 
 	claims  claims
 	results results
@@ -202,11 +201,11 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 		posts:        posts,
 		stopPosts:    stopPosts,
 		destinations: map[storage.ID]*destination{},
-		slow:         map[storage.ID]time.Time{},
+		paces:        newPaces(),
 		slots:        newSlots(d.config.InFlight),
 		work:         make(chan posting, d.config.InFlight),
 		outcomes:     make(chan outcome, d.config.InFlight),
-		claims:       newClaims(d.poll()),
+		claims:       newClaims(d.poll(), d.config.InFlight),
 		results:      newResults(),
 	}
 }
@@ -290,7 +289,7 @@ func (r *run) post(s *destination, del storage.Delivery, now time.Time) {
 func (r *run) ended(o outcome) {
 	id := o.delivery.Lease.WebhookID
 	s := r.destinations[id]
-	if s.hungry || broken(s.failures) {
+	if s.hungry || broken(s.failures) || o.class == unproven { // whose slots let others be claimed
 		r.claims.wanted = true
 	}
 	now := time.Now()
@@ -307,11 +306,7 @@ func (r *run) ended(o outcome) {
 		s.answered(o.attempt.Duration, o.endless)
 		r.count(s, o)
 	}
-	if s.slow {
-		r.slow[id] = now.Add(slowFor)
-	} else {
-		delete(r.slow, id)
-	}
+	r.paces.remember(id, s.pace, now)
 	r.add(storage.Result{Lease: o.delivery.Lease, Attempt: o.attempt})
 	r.lineUp(s)
 }

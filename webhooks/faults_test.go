@@ -200,3 +200,70 @@ func TestAFencedResultIsLogged(t *testing.T) {
 		}
 	})
 }
+
+// outage is a store that cannot be reached for a while.
+type outage struct {
+	storage.DeliveryStore
+	down atomic.Bool
+}
+
+func (o *outage) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
+	if o.down.Load() {
+		return nil, errDown
+	}
+	return o.DeliveryStore.ClaimDeliveries(ctx, p)
+}
+
+func (o *outage) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+	if o.down.Load() {
+		return nil, errDown
+	}
+	return o.DeliveryStore.FinishDeliveries(ctx, done, keep)
+}
+
+// An outage longer than a lease repeats nothing whose result this process knows.
+// Which call comes back first is chance, hence the rounds.
+func TestAfterALongOutageResultsComeFirst(t *testing.T) {
+	t.Parallel()
+	worst := 0
+	for range 6 {
+		inBubble(t, func(t *testing.T) {
+			var mu sync.Mutex
+			sent := map[string]int{}
+			b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+				body := make([]byte, 100)
+				n, _ := r.Body.Read(body)
+				mu.Lock()
+				sent[string(body[:n])]++
+				mu.Unlock()
+				time.Sleep(10 * time.Millisecond)
+				return reply(200), nil
+			}))
+			o := &outage{DeliveryStore: b.store}
+			b.d.store = o
+			for w := range 100 {
+				id := b.webhook(fmt.Sprintf("https://h%d.example/", w), nil)
+				for i := range 4 {
+					b.event(id, fmt.Sprintf("%d/%d", w, i))
+				}
+			}
+			b.run()
+			time.Sleep(50 * time.Millisecond)
+			o.down.Store(true)
+			time.Sleep(2 * time.Minute)
+			o.down.Store(false)
+			time.Sleep(2 * time.Minute)
+			twice := 0
+			mu.Lock()
+			defer mu.Unlock()
+			for _, n := range sent {
+				twice += n - 1
+			}
+			worst = max(worst, twice)
+			t.Logf("%d sent, %d of them again", len(sent), twice)
+		})
+	}
+	if worst > 0 {
+		t.Errorf("%d deliveries whose result was known were sent again", worst)
+	}
+}

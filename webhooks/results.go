@@ -28,6 +28,7 @@ type results struct {
 	timer   *time.Timer // when due becomes true
 	limit   int         // results a call, smaller after a fault
 	faults  int         // in a row
+	faulty  time.Time   // the first fault since nothing was pending; zero: none
 	after   time.Time   // the end of the pause after faults
 	done    chan written
 }
@@ -79,6 +80,7 @@ func (r *run) startWrite() {
 	batch := w.pending[:n:n]
 	w.pending = w.pending[n:]
 	w.due, w.active = false, true
+	w.timer.Stop()
 	r.stamp(batch)
 	go func() {
 		ctx, cancel := context.WithTimeout(r.base, storeTimeout)
@@ -107,11 +109,17 @@ func (r *run) write(ctx context.Context, batch []storage.Result) written {
 	return out
 }
 
+// passing reports whether what failed may succeed later.
+func passing(err error) bool {
+	return err == nil || errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
 // written takes in the end of a write.
 func (r *run) written(out written) {
 	w := &r.results
 	w.active = false
-	if len(out.batch) == 1 && errors.Is(out.err, storage.ErrInvalidValue) {
+	if len(out.batch) == 1 && !passing(out.err) {
 		// It will never be accepted. Its delivery is repeated when the lease runs out.
 		r.d.log.Error("webhook result is refused by the store", "cause", out.err,
 			"webhook", out.batch[0].Lease.WebhookID.String(), "event", out.batch[0].Lease.EventID.String())
@@ -122,6 +130,9 @@ func (r *run) written(out written) {
 		// store refuses does not hold back the others.
 		w.pending = append(w.pending, out.batch...)
 		w.limit = max(1, len(out.batch)/2)
+		if w.faulty.IsZero() {
+			w.faulty = time.Now()
+		}
 		w.faults++
 		wait := backoff(w.faults)
 		w.after = time.Now().Add(wait)
@@ -133,6 +144,8 @@ func (r *run) written(out written) {
 	w.limit = min(resultsAtMost, 2*w.limit)
 	if len(w.pending) > 0 {
 		w.timer.Reset(resultsWithin)
+	} else {
+		w.faulty = time.Time{}
 	}
 	for _, lease := range out.fenced {
 		r.d.log.Warn("webhook result came too late: the delivery was ended or claimed again",

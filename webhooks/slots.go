@@ -1,6 +1,9 @@
 package webhooks
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // class is how a destination answers. Requests of one class cannot take all the
 // slots, so that destinations which do not answer delay no other.
@@ -8,7 +11,7 @@ type class int
 
 // In the order in which they get slots: what has not been tried waits for nobody.
 const (
-	// unproven destinations have not been tried in this run, nor failed before it.
+	// unproven destinations have not answered lately in this run, nor failed before it.
 	unproven class = iota
 	// prompt destinations answered within slowAfter.
 	prompt
@@ -17,23 +20,23 @@ const (
 	classes
 )
 
-// Shares of Config.InFlight, in sixteenths. Unproven requests fill at most seven
-// eighths, slow ones among them one eighth. Prompt ones never take more than five
-// eighths: they would have no more than that either while many new destinations
-// are tried, and what they can do alone they can do beside others.
+// Shares of Config.InFlight, in sixteenths. all is the most that a class gets, for
+// unproven ones together with slow ones. Prompt destinations have no more than five
+// eighths even when nobody else wants any: what they can do alone they can do beside
+// others. kept is what no other class takes.
 //
 // A destination's second and further requests begin only while its class holds
 // less than its share for these, and those of an unproven one not at all.
-var shares = [classes]struct{ all, further int }{
-	unproven: {all: 14, further: 0},
-	prompt:   {all: 10, further: 8},
-	slow:     {all: 2, further: 1},
+var shares = [classes]struct{ all, further, kept int }{
+	unproven: {all: 14, further: 0, kept: 1},
+	prompt:   {all: 10, further: 8, kept: 2},
+	slow:     {all: 2, further: 1, kept: 1},
 }
 
 // class returns how a destination answers at this moment.
 func (s *destination) class(now time.Time) class {
 	switch {
-	case s.slow, s.inFlight > 0 && now.Sub(s.progress) > slowAfter:
+	case s.slow, s.stalled(now):
 		return slow
 	case s.last == 0:
 		return unproven
@@ -57,23 +60,38 @@ func (s *slots) inFlight() int { return s.held[prompt] + s.held[unproven] + s.he
 // share is so many sixteenths of all slots, rounded up.
 func (s *slots) share(sixteenths int) int { return (s.total*sixteenths + 15) / 16 }
 
-// holds counts what a class's share bounds.
-func (s *slots) holds(c class) int {
-	if c == unproven {
-		return s.held[unproven] + s.held[slow]
+// keptFree is how many slots must stay free for the other classes: for slow ones
+// only when some wait. When there are few slots, whoever comes first has them.
+func (s *slots) keptFree(c class) (n int) {
+	if s.total < 8 {
+		return 0
 	}
-	return s.held[c]
+	for other := range classes {
+		if other != c && (other != slow || len(s.lines[slow].all) > 0) {
+			n += max(0, s.share(shares[other].kept)-s.held[other])
+		}
+	}
+	return n
 }
 
 // room reports whether a request of a class may begin.
 func (s *slots) room(c class) bool {
-	return s.inFlight() < s.total && s.holds(c) < s.share(shares[c].all)
+	held := s.held[c]
+	if c == unproven {
+		held += s.held[slow]
+	}
+	return s.inFlight()+s.keptFree(c) < s.total && held < s.share(shares[c].all)
+}
+
+// vacant is how many slots of its share a class does not use, and nobody waits for.
+func (s *slots) vacant(c class) int {
+	return max(0, s.share(shares[c].all)-s.held[c]-len(s.lines[c].all))
 }
 
 // roomForFurther reports whether one may begin to a destination that has requests
 // under way.
 func (s *slots) roomForFurther(c class) bool {
-	return s.holds(c) < s.share(shares[c].further)
+	return s.held[c] < s.share(shares[c].further)
 }
 
 // line is a queue of destinations with deliveries that wait, first in, first out.
@@ -88,13 +106,29 @@ func (l *line) pop() *destination {
 	return s
 }
 
-// lineUp has a destination wait for a slot, if it has something to send.
+// remove takes out those that f picks.
+func (l *line) remove(f func(*destination) bool) {
+	l.all = slices.DeleteFunc(l.all, func(s *destination) bool {
+		picked := f(s)
+		if picked {
+			s.lined = false
+		}
+		return picked
+	})
+}
+
+// lineUp has a destination wait for a slot of its class, if it has something to
+// send.
 func (r *run) lineUp(s *destination) {
+	c := s.class(time.Now())
+	if s.lined && s.line != c { // it answers otherwise than when it lined up
+		r.slots.lines[s.line].remove(func(other *destination) bool { return other == s })
+	}
 	if s.lined || len(s.waiting) == 0 {
 		return
 	}
-	s.lined = true
-	r.slots.lines[s.class(time.Now())].push(s)
+	s.lined, s.line = true, c
+	r.slots.lines[c].push(s)
 }
 
 // startPosts sends what waits, a delivery of each destination in turn, as far as
@@ -113,7 +147,7 @@ func (r *run) startPosts() {
 					again = again || to < c
 					continue
 				}
-				if s.inFlight >= s.limit(r.d.config) || s.inFlight > 0 && !r.slots.roomForFurther(c) {
+				if s.inFlight >= s.limit(r.d.config) || s.stalled(now) || s.inFlight > 0 && !r.slots.roomForFurther(c) {
 					continue
 				}
 				r.sendNext(s, now)
@@ -132,7 +166,8 @@ func (r *run) sendNext(s *destination, now time.Time) {
 	s.waiting[0] = waiting{}
 	s.waiting = s.waiting[1:]
 	r.claims.waiting--
-	if r.tooLate(w, now) || s.pausedUntil.After(r.d.now()) { // claimed before the pause
+	if r.tooLate(w, now) || s.pausedUntil.After(r.d.now()) || w.delivery.URL != s.url { // claimed before the pause, or the new URL
+		r.claims.wanted = true
 		r.release(w.delivery)
 		return
 	}

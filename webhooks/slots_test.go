@@ -47,3 +47,25 @@ func TestFurtherRequestsLeaveSlotsForFirstOnes(t *testing.T) {
 		}
 	}
 }
+
+// Two classes together cannot take all slots either.
+func TestTwoClassesLeaveSlotsForTheThird(t *testing.T) {
+	t.Parallel()
+	for total := 8; total <= 300; total++ {
+		for third := range classes {
+			for first := range classes {
+				second := classes - third - first
+				if first == third || second == third || first == second || second < 0 || second >= classes {
+					continue
+				}
+				s := newSlots(total)
+				s.lines[third].push(&destination{}) // somebody waits
+				fill(&s, first)
+				fill(&s, second)
+				if !s.room(third) {
+					t.Errorf("of %d slots classes %d and %d, in this order, leave class %d none", total, first, second, third)
+				}
+			}
+		}
+	}
+}

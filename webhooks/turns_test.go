@@ -1,0 +1,323 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// failed makes the store know of so many failures of a webhook.
+func (b *bench) failed(id storage.ID, failures int) {
+	b.t.Helper()
+	b.event(id, "x")
+	list, err := b.store.ClaimDeliveries(context.Background(), storage.ClaimParams{Now: time.Now(), Lease: time.Minute, Max: 1, PerWebhook: 1})
+	must(b.t, err)
+	if len(list) != 1 || list[0].Lease.WebhookID != id {
+		b.t.Fatalf("claimed %+v", list)
+	}
+	_, err = b.store.FinishDeliveries(context.Background(), []storage.Result{{
+		Lease: list[0].Lease, Failures: failures,
+		Attempt: &storage.Attempt{ID: b.ids.New(time.Now()), WebhookID: id, EventID: list[0].Lease.EventID, Attempt: 1, Error: ClassTimeout, CreatedAt: time.Now().UTC()},
+	}}, History)
+	must(b.t, err)
+}
+
+func hangs(r *http.Request) (*http.Response, error) {
+	<-r.Context().Done()
+	return nil, r.Context().Err()
+}
+
+// A destination that answers again leaves the line of the slow ones.
+func TestARecoveredDestinationLeavesTheSlowLine(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{8, 60} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+					if strings.HasPrefix(r.URL.Host, "dead") {
+						return hangs(r)
+					}
+					time.Sleep(10 * time.Millisecond)
+					return reply(200), nil
+				}))
+				var dead []storage.ID
+				good := b.webhook("https://good.example/", nil)
+				b.failed(good, 1)
+				for w := range n {
+					id := b.webhook(fmt.Sprintf("https://dead%d.example/", w), nil)
+					b.failed(id, 1)
+					dead = append(dead, id)
+				}
+				for range 40 {
+					b.event(good, "x")
+				}
+				for _, id := range dead {
+					for range 40 {
+						b.event(id, "x")
+					}
+				}
+				started := time.Now()
+				b.run()
+				first := time.Duration(0)
+				for left := 40; left > 0; {
+					a := <-b.seen.attempts
+					if a.WebhookID == good {
+						if left--; first == 0 {
+							first = time.Since(started)
+						}
+					}
+				}
+				t.Logf("first answer after %s, all 40 after %s", first, time.Since(started))
+				if took := time.Since(started) - first; took > 3*time.Second {
+					t.Errorf("a destination that answers promptly took %s for 40 deliveries", took)
+				}
+			})
+		})
+	}
+}
+
+// One that has answered leaves the line of those that have not.
+func TestAProvenDestinationLeavesTheUnprovenLine(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if strings.HasPrefix(r.URL.Host, "dead") {
+				return hangs(r)
+			}
+			time.Sleep(10 * time.Millisecond)
+			return reply(200), nil
+		}))
+		good := b.webhook("https://good.example/", nil)
+		for range 40 {
+			b.event(good, "x")
+		}
+		for w := range 200 {
+			id := b.webhook(fmt.Sprintf("https://dead%d.example/", w), nil)
+			for range 4 {
+				b.event(id, "x")
+			}
+		}
+		started := time.Now()
+		b.run()
+		first := time.Duration(0)
+		for left := 40; left > 0; {
+			a := <-b.seen.attempts
+			if a.WebhookID == good {
+				if left--; first == 0 {
+					first = time.Since(started)
+				}
+			}
+		}
+		t.Logf("first answer after %s, all 40 after %s", first, time.Since(started))
+		if took := time.Since(started) - first; took > 3*time.Second {
+			t.Errorf("a destination that answers promptly took %s for 40 deliveries", took)
+		}
+	})
+}
+
+// Slow destinations that work get turns.
+func TestSlowDestinationsTakeTurns(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		n    int
+		took time.Duration
+	}{{30, 3 * time.Second}, {200, 1500 * time.Millisecond}, {200, 700 * time.Millisecond}, {100, 300 * time.Millisecond}} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				var mu sync.Mutex
+				sent := map[string]int{}
+				b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+					mu.Lock()
+					sent[r.URL.Host]++
+					mu.Unlock()
+					time.Sleep(c.took)
+					return reply(200), nil
+				}))
+				st := &counting{DeliveryStore: b.store}
+				b.d.store = st
+				for w := range c.n {
+					id := b.webhook(fmt.Sprintf("https://h%d.example/", w), nil)
+					for range 300 {
+						b.event(id, "x")
+					}
+				}
+				b.run()
+				time.Sleep(2 * time.Minute)
+				mu.Lock()
+				defer mu.Unlock()
+				least, most, total := 1<<30, 0, 0
+				for _, n := range sent {
+					least, most, total = min(least, n), max(most, n), total+n
+				}
+				t.Logf("%d destinations of %d were tried; between %d and %d requests in 2 min, %d in all; %d claims %d writes", len(sent), c.n, least, most, total, st.claims.Load(), st.others.Load())
+				if least*4 < most {
+					t.Errorf("a destination got %d, another %d requests", least, most)
+				}
+			})
+		})
+	}
+}
+
+// Many dead destinations delay a good one neither when they are new nor after a
+// restart, when the store knows that they failed.
+func TestManyDeadDestinationsDelayNoClaim(t *testing.T) {
+	t.Parallel()
+	for _, failures := range []int{0, 1} {
+		t.Run(fmt.Sprint(failures), func(t *testing.T) {
+			inBubble(t, func(t *testing.T) {
+				b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+					if strings.HasPrefix(r.URL.Host, "dead") {
+						return hangs(r)
+					}
+					return reply(200), nil
+				}))
+				var released atomic.Int64
+				b.d.store = releases{b.store, &released}
+				good := b.webhook("https://good.example/", nil)
+				b.event(good, "x")
+				stop := b.run()
+				b.seen.wait(t, 1) // it is known to answer
+				time.Sleep(time.Second)
+				stop()
+				var dead []storage.ID
+				for w := range 1500 {
+					id := b.webhook(fmt.Sprintf("https://dead%d.example/", w), nil)
+					if failures > 0 {
+						b.failed(id, failures)
+					}
+					dead = append(dead, id)
+				}
+				b.event(good, "x")
+				b.run()
+				b.seen.wait(t, 1)
+				for _, id := range dead {
+					for range 10 {
+						b.event(id, "x")
+					}
+				}
+				time.Sleep(20 * time.Second)
+				var worst, sum time.Duration
+				for range 20 {
+					for len(b.seen.attempts) > 0 {
+						<-b.seen.attempts
+					}
+					b.event(good, "x")
+					started := time.Now()
+					b.d.Wake()
+					for {
+						if a := <-b.seen.attempts; a.WebhookID == good {
+							break
+						}
+					}
+					worst, sum = max(worst, time.Since(started)), sum+time.Since(started)
+				}
+				t.Logf("a good one takes %s on the average, %s at worst; %d releases", sum/20, worst, released.Load())
+				if worst > time.Second {
+					t.Errorf("a good destination waited %s for failing ones", worst)
+				}
+			})
+		})
+	}
+}
+
+type releases struct {
+	storage.DeliveryStore
+	n *atomic.Int64
+}
+
+func (r releases) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+	for _, d := range done {
+		if d.Attempt == nil {
+			r.n.Add(1)
+		}
+	}
+	return r.DeliveryStore.FinishDeliveries(ctx, done, keep)
+}
+
+// A destination that answered a moment ago is known to be prompt when its next
+// event comes.
+func TestAProvenDestinationStaysProven(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if strings.HasPrefix(r.URL.Host, "dead") {
+				return hangs(r)
+			}
+			return reply(200), nil
+		}))
+		good := b.webhook("https://good.example/", nil)
+		b.event(good, "x")
+		b.run()
+		b.seen.wait(t, 1)
+		time.Sleep(time.Second)
+		for w := range 100 {
+			id := b.webhook(fmt.Sprintf("https://dead%d.example/", w), nil)
+			b.event(id, "x")
+		}
+		b.d.Wake()
+		time.Sleep(time.Second)
+		b.event(good, "x")
+		started := time.Now()
+		b.d.Wake()
+		for {
+			if a := <-b.seen.attempts; a.WebhookID == good {
+				break
+			}
+		}
+		if took := time.Since(started); took > 500*time.Millisecond {
+			t.Errorf("a destination that answered two seconds ago waits %s for new ones that do not answer", took)
+		}
+	})
+}
+
+// Slow destinations get their eighth also while others could use all slots.
+func TestSlowDestinationsAreServedUnderLoad(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var mu sync.Mutex
+		sent := map[string]int{}
+		b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			kind, _, _ := strings.Cut(r.URL.Host, "-")
+			sent[kind]++
+			mu.Unlock()
+			if kind == "slow" {
+				time.Sleep(3 * time.Second)
+			} else {
+				time.Sleep(1200 * time.Millisecond)
+			}
+			return reply(200), nil
+		}))
+		for w := range 8 {
+			id := b.webhook(fmt.Sprintf("https://slow-%d.example/", w), nil)
+			for range 100 {
+				b.event(id, "x")
+			}
+		}
+		for w := range 300 {
+			id := b.webhook(fmt.Sprintf("https://good-%d.example/", w), nil)
+			for range 60 {
+				b.event(id, "x")
+			}
+		}
+		b.run()
+		time.Sleep(30 * time.Second)
+		mu.Lock()
+		before := sent["slow"]
+		mu.Unlock()
+		time.Sleep(time.Minute)
+		mu.Lock()
+		defer mu.Unlock()
+		t.Logf("slow %d, in the last minute %d, others %d", sent["slow"], sent["slow"]-before, sent["good"])
+		if sent["slow"]-before < 20 { // of 8 × 60 ÷ 3
+			t.Error("slow ones are starved")
+		}
+	})
+}
