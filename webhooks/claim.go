@@ -81,7 +81,7 @@ func (r *run) startClaim() {
 	c.wanted, c.active = false, true
 	switch {
 	case c.late:
-		c.ahead = max(c.ahead/2, r.d.config.InFlight/4, 1)
+		c.ahead = max(c.ahead/2, r.d.config.InFlight)
 	case c.waiting == 0:
 		c.ahead = min(2*c.ahead, aheadOfAll*r.d.config.InFlight)
 	}
