@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,7 +35,8 @@ const pendingLanes = `lanes AS (
 // are locked. The turn is not written for webhooks whose row is locked: then
 // another claim serves them now, or a result is recorded. A claim waits for no
 // row, so whoever waits for one of its rows does not wait for long. What the caller
-// holds is looked up in its arrays: as a join it would be read for each webhook.
+// holds is an object by id, which is fast to look up however much that is: as a join
+// it would be read for each webhook.
 //
 // An event's body comes with the first of its deliveries only; which one that is
 // gets known before the bodies are read, so that no body is sorted.
@@ -46,7 +48,7 @@ const claim = `
 WITH RECURSIVE ` + pendingLanes + `, turns AS MATERIALIZED (
 	SELECT w.id, w.destination, w.url, w.secret, w.failures, l.room
 	FROM (
-		SELECT l.webhook_id, $3::bigint - COALESCE(($5::bigint[])[array_position($4::bytea[], l.webhook_id)], 0) AS room
+		SELECT l.webhook_id, $3::bigint - COALESCE(($4::jsonb -> encode(l.webhook_id, 'hex'))::bigint, 0) AS room
 		FROM lanes l
 		WHERE l.due_at <= $1::timestamptz
 		OFFSET 0
@@ -69,7 +71,7 @@ WITH RECURSIVE ` + pendingLanes + `, turns AS MATERIALIZED (
 	LIMIT (SELECT $2::bigint)
 ), claimed AS (
 	UPDATE formsvc.deliveries d
-	SET token = DEFAULT, destination = p.destination, leased_until = clock_timestamp() + $6::bigint * interval '1 microsecond'
+	SET token = DEFAULT, destination = p.destination, leased_until = clock_timestamp() + $5::bigint * interval '1 microsecond'
 	FROM picked p
 	WHERE d.ctid = p.place
 	RETURNING d.webhook_id, d.event_id, d.token, d.attempt, p.url, p.secret, p.failures
@@ -90,18 +92,16 @@ CROSS JOIN LATERAL (SELECT e.submission_id, e.type, e.body FROM formsvc.events e
 // ClaimDeliveries implements [storage.DeliveryStore]. Deliveries of one event
 // share one copy of its body.
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	held := make([][]byte, 0, len(p.Held))
-	counts := make([]int64, 0, len(p.Held))
-	for id, n := range p.Held {
-		held = append(held, id[:])
-		counts = append(counts, int64(n))
+	held, err := json.Marshal(p.Held)
+	if err != nil {
+		return nil, err
 	}
 	var out []storage.Delivery
-	err := s.write(ctx, func(ctx context.Context) (err error) {
+	err = s.write(ctx, func(ctx context.Context) (err error) {
 		bodies := map[storage.ID][]byte{}
 		b := &pgx.Batch{}
 		s.lookUp(b)
-		s.queue(b, claim, p.Now.UTC(), int64(max(p.Max, 0)), int64(max(p.PerWebhook, 0)), held, counts, p.Lease.Microseconds())
+		s.queue(b, claim, p.Now.UTC(), int64(max(p.Max, 0)), int64(max(p.PerWebhook, 0)), string(held), p.Lease.Microseconds())
 		err = s.send(ctx, b, func(rows pgx.Rows) (err error) {
 			var d storage.Delivery
 			var body []byte
