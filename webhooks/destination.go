@@ -19,7 +19,7 @@ const (
 
 // destination is what a run knows about one webhook.
 type destination struct {
-	to          *target // of that url; nil: it was not judged yet, or it is refused
+	to          *target // of its url; nil: it was not judged yet, or it is refused
 	since       int64   // the first token that was claimed for that url
 	failures    int     // of that url, in a row, this run's results included
 	pausedUntil time.Time

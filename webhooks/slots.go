@@ -9,9 +9,11 @@ import (
 // slots, so that destinations which do not answer delay no other.
 type class int
 
-// In the order in which they get slots: what has not been tried waits for nobody.
+// The classes, in the order in which they get slots: what has not been tried waits
+// for nobody.
 const (
-	// unproven destinations have not answered lately in this run, nor failed before it.
+	// unproven destinations are those of which nothing is known: they have not
+	// answered lately, and the store has no failure of theirs.
 	unproven class = iota
 	// prompt destinations answered within slowAfter.
 	prompt
