@@ -25,6 +25,10 @@ const (
 	// and claimsApartWhenFull that when prompt destinations have all their slots.
 	claimsApart         = 5 * time.Millisecond
 	claimsApartWhenFull = 10 * time.Millisecond
+	// slowApart is the least time between two claims for destinations known to be
+	// slow. Those whose answers have no end would else take slots as fast as they
+	// stream, and much of the processor's time.
+	slowApart = 50 * time.Millisecond
 )
 
 // claims is the part of a run that asks the store for work, one call at a time.
@@ -37,6 +41,7 @@ type claims struct {
 	timer   *time.Timer // the next poll, or the end of a pause after faults
 	faults  int         // in a row
 	after   time.Time   // no call before: the end of that pause, or claimsApart
+	slow    time.Time   // the last one that asked for slow destinations
 	done    chan claimed
 }
 
@@ -147,6 +152,10 @@ func (r *run) held(perWebhook int, now time.Time) map[storage.ID]int {
 			slowOnes = append(slowOnes, slowOne{id, s.sent})
 		}
 	}
+	if now.Sub(r.claims.slow) < slowApart {
+		return held
+	}
+	r.claims.slow = now
 	// Of slow ones no more than there are slots for, in turns.
 	slices.SortFunc(slowOnes, func(a, b slowOne) int { return a.sent.Compare(b.sent) })
 	for _, s := range slowOnes[:min(len(slowOnes), r.slots.vacant(slow))] {
