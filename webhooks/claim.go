@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -139,35 +138,23 @@ func (r *run) held(perWebhook int, now time.Time) map[storage.ID]int {
 			}
 		}
 	}
-	var slowOnes []slowOne
+	slowOnes := 0
+	if len(r.slots.lines[slow].all) == 0 && r.slots.room(slow) && now.Sub(r.claims.slow) >= slowApart {
+		slowOnes, r.claims.slow = 1, now // of each, for it is not known which have something
+	}
 	for id, m := range r.paces.slow {
-		if r.destinations[id] == nil && now.Before(m.until) {
-			held[id] = perWebhook
-			slowOnes = append(slowOnes, slowOne{id, m.sent})
+		if now.Before(m.until) {
+			held[id] = perWebhook - slowOnes
 		}
 	}
 	for id, s := range r.destinations {
-		held[id] = perWebhook - r.room(s, now)
-		if s.class(now) == slow && !s.stalled(now) && len(s.waiting) == 0 && s.inFlight < s.limit(r.d.config) && !broken(s.failures) {
-			slowOnes = append(slowOnes, slowOne{id, s.sent})
+		room := r.room(s, now)
+		if s.class(now) == slow && !s.stalled(now) && s.inFlight < s.limit(r.d.config) && !broken(s.failures) {
+			room = slowOnes
 		}
-	}
-	if now.Sub(r.claims.slow) < slowApart {
-		return held
-	}
-	r.claims.slow = now
-	// Of slow ones no more than there are slots for, in turns.
-	slices.SortFunc(slowOnes, func(a, b slowOne) int { return a.sent.Compare(b.sent) })
-	for _, s := range slowOnes[:min(len(slowOnes), r.slots.vacant(slow))] {
-		held[s.id]--
+		held[id] = perWebhook - room
 	}
 	return held
-}
-
-// slowOne is a slow destination of which one more delivery could be sent.
-type slowOne struct {
-	id   storage.ID
-	sent time.Time // when its last request began
 }
 
 // room is how many more deliveries of a destination that is not slow should be

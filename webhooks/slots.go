@@ -85,27 +85,45 @@ func (s *slots) room(c class) bool {
 	return s.inFlight()+s.keptFree(c) < s.total && held < s.share(shares[c].all)
 }
 
-// vacant is how many slots of its share a class does not use, and nobody waits for.
-func (s *slots) vacant(c class) int {
-	return max(0, s.share(shares[c].all)-s.held[c]-len(s.lines[c].all))
-}
-
 // roomForFurther reports whether one may begin to a destination that has requests
 // under way.
 func (s *slots) roomForFurther(c class) bool {
 	return s.held[c] < s.share(shares[c].further)
 }
 
-// line is a queue of destinations with deliveries that wait, first in, first out.
+// line is a queue of destinations with deliveries that wait.
 type line struct{ all []*destination }
 
 func (l *line) push(s *destination) { l.all = append(l.all, s) }
 
+// pop takes out the first.
 func (l *line) pop() *destination {
 	s := l.all[0]
 	l.all[0] = nil
 	l.all = l.all[1:]
 	return s
+}
+
+// popLongest takes out the one that was sent nothing for the longest time.
+func (l *line) popLongest() *destination {
+	i := 0
+	for j, s := range l.all {
+		if s.sent.Before(l.all[i].sent) {
+			i = j
+		}
+	}
+	s := l.all[i]
+	l.all = slices.Delete(l.all, i, i+1)
+	return s
+}
+
+// next takes out whose turn it is. Slow destinations wait for long and are given
+// back and claimed again meanwhile, so their order in the line says little.
+func (l *line) next(c class) *destination {
+	if c == slow {
+		return l.popLongest()
+	}
+	return l.pop()
 }
 
 // remove takes out those that f picks.
@@ -142,7 +160,7 @@ func (r *run) startPosts() {
 		again = false
 		for c := range classes {
 			for l := &r.slots.lines[c]; len(l.all) > 0 && r.slots.room(c) && !r.tooManyUnrecorded(); {
-				s := l.pop()
+				s := l.next(c)
 				s.lined = false
 				if to := s.class(now); to != c { // since it lined up
 					r.lineUp(s)

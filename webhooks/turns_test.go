@@ -90,6 +90,34 @@ func TestADestinationThatAnswersChangesLines(t *testing.T) {
 	}
 }
 
+// One slow destination does not wait for the turns of others that have nothing to
+// send.
+func TestASlowDestinationDoesNotWaitForIdleOnes(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) {
+			time.Sleep(slowAfter + time.Second)
+			return reply(200), nil
+		}))
+		var all []storage.ID
+		for w := range 50 {
+			all = append(all, b.webhook(fmt.Sprintf("https://h%d.example/", w), nil))
+			b.event(all[w], "x")
+		}
+		b.run()
+		b.seen.wait(t, len(all)) // all are known to be slow
+		for range 10 {
+			started := time.Now()
+			b.event(all[7], "x")
+			b.d.Wake()
+			b.seen.wait(t, 1)
+			if took := time.Since(started); took > slowAfter+2*time.Second {
+				t.Errorf("its request began after %s", took-slowAfter-time.Second)
+			}
+		}
+	})
+}
+
 // Slow destinations that work get turns.
 func TestSlowDestinationsTakeTurns(t *testing.T) {
 	t.Parallel()
