@@ -214,7 +214,7 @@ func (r *run) claimed(out claimed) {
 		}
 		s.aim(del)
 		s.waiting = append(s.waiting, waiting{del, out.at, now})
-		r.lineUp(s)
+		r.lineUp(s, now)
 	}
 	for id, s := range r.destinations {
 		s.hungry = out.params.Held[id]+brought[id] >= out.params.PerWebhook

@@ -298,7 +298,7 @@ func (r *run) ended(o outcome) {
 	r.slots.free(o.class)
 	if o.attempt == nil {
 		r.release(o.delivery)
-		r.lineUp(s)
+		r.lineUp(s, now)
 		return
 	}
 	if o.delivery.URL == s.url { // else of a destination that the webhook no longer has
@@ -308,7 +308,7 @@ func (r *run) ended(o outcome) {
 	}
 	r.paces.remember(id, s.pace, now)
 	r.add(storage.Result{Lease: o.delivery.Lease, Attempt: o.attempt})
-	r.lineUp(s)
+	r.lineUp(s, now)
 }
 
 // count counts failures in a row.

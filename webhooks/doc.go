@@ -10,15 +10,15 @@
 //
 // # How data flows
 //
-//	ClaimDeliveries → one goroutine a delivery → outcome → FinishDeliveries
-//	     claim.go          delivery.go                         results.go
+//	ClaimDeliveries → a line for slots → a worker's post → FinishDeliveries
+//	     claim.go         slots.go         delivery.go       results.go
 //
-// One goroutine, the loop in dispatcher.go, owns all state of a run. Claims,
-// posts and writes happen in goroutines of their own that only send it what
-// came out. There is no pool of workers: a delivery has a goroutine while it is
-// posted, the number of those is bounded for the process and for each webhook,
-// and only webhooks with room are asked for more. A destination that does not
-// answer therefore holds its own slots and nobody else's.
+// One goroutine, the loop in dispatcher.go, owns all state of a run. Claims, posts
+// and writes happen in goroutines of their own that only send it what came out.
+// What was claimed waits for a slot, for half a second at most. Slots are shared by
+// how destinations answer, promptly, slowly or not yet known, and only webhooks
+// that could send more are asked for more. A destination that does not answer
+// therefore holds slots of its own kind and no others.
 //
 // # Where a request may go
 //

@@ -137,10 +137,12 @@ func (l *line) remove(f func(*destination) bool) {
 	})
 }
 
-// lineUp has a destination wait for a slot of its class, if it has something to
-// send.
-func (r *run) lineUp(s *destination) {
-	c := s.class(time.Now())
+// lineUp has a destination wait for a slot of its class at this moment, if it has
+// something to send. The moment is the caller's: to a later one the class may be
+// another, and whoever goes through the lines would find it in the wrong one again
+// and again.
+func (r *run) lineUp(s *destination, now time.Time) {
+	c := s.class(now)
 	if s.lined && s.line != c { // it answers otherwise than when it lined up
 		r.slots.lines[s.line].remove(func(other *destination) bool { return other == s })
 	}
@@ -163,7 +165,7 @@ func (r *run) startPosts() {
 				s := l.next(c)
 				s.lined = false
 				if to := s.class(now); to != c { // since it lined up
-					r.lineUp(s)
+					r.lineUp(s, now)
 					again = again || to < c
 					continue
 				}
@@ -171,7 +173,7 @@ func (r *run) startPosts() {
 					continue
 				}
 				r.sendNext(s, now)
-				r.lineUp(s)
+				r.lineUp(s, now)
 			}
 		}
 	}
