@@ -18,7 +18,8 @@ const ofSameLease = `d.event_id = i.event_id AND d.webhook_id = i.webhook_id AND
 
 // holdDeliveries locks the deliveries in the order in which they are given, which
 // is that of every statement that locks several. What the next statements see of
-// them stays true until the end. A single one needs no order.
+// them stays true until the end. A single one needs no order, and endAll keeps it
+// by itself.
 const holdDeliveries = `
 SELECT count(*)
 FROM unnest($1::bytea[], $2::bytea[], $3::bigint[]) AS i (webhook_id, event_id, token)
@@ -28,27 +29,28 @@ CROSS JOIN LATERAL (
 	FOR UPDATE
 ) d`
 
-// release gives leases back. It tells the numbers of those that were not too late.
+// release gives leases back. It tells the numbers of those that were not too late,
+// unless all were in time.
 const release = `
 WITH released AS (
 	UPDATE formsvc.deliveries d SET token = 0, leased_until = NULL
-	FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[]) AS i (webhook_id, event_id, token, number)
+	FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::integer[]) AS i (webhook_id, event_id, token, number)
 	WHERE ` + ofSameLease + `
 	RETURNING i.number
 )
-SELECT ARRAY(SELECT r.number FROM released r)`
+SELECT CASE WHEN count(*) < cardinality($1::bytea[]) THEN COALESCE(array_agg(r.number), '{}') END FROM released r`
 
 // The results of what was sent: each with its number among those that were given,
-// and the attempt.
-const sentResults = `unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[], $5::bigint[], $6::timestamptz[],
-		$7::bytea[], $8::text[], $9::bytea[], $10::bigint[], $11::bigint[], $12::boolean[], $13::text[], $14::bigint[],
-		$15::timestamptz[], $16::timestamptz[])
-	AS i (webhook_id, event_id, token, number, failures, paused_until,
-		id, event_type, submission_id, attempt, status, success, error, duration,
-		created_at, next_attempt_at)`
+// and the attempt. The type of its event is one of a list that tends to be short.
+const sentResults = `unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::integer[], $5::bytea[], $6::integer[], $7::bytea[],
+		$8::integer[], $9::integer[], $10::boolean[], $11::text[], $12::bigint[], $13::timestamptz[], $14::timestamptz[])
+	AS i (webhook_id, event_id, token, number, id, event_type, submission_id,
+		attempt, status, success, error, duration, created_at, next_attempt_at)`
 
 // endAll settles results that all end their deliveries, as most do. It tells the
-// numbers of those that were not too late.
+// numbers of those that were not too late, unless all were in time. Rows are
+// locked in the order in which the results are given when the server looks them
+// up one by one, as lookUp has it do.
 const endAll = `
 WITH settled AS (
 	DELETE FROM formsvc.deliveries d
@@ -57,7 +59,8 @@ WITH settled AS (
 	RETURNING i.*, d.destination
 ), ` + recordSettled
 
-// endOrRetry is endAll for results of which some have another attempt coming.
+// endOrRetry is endAll for results of which some have another attempt coming. What
+// it locks is to be locked before.
 const endOrRetry = `
 WITH given AS MATERIALIZED (
 	SELECT * FROM ` + sentResults + `
@@ -78,10 +81,14 @@ WITH given AS MATERIALIZED (
 
 // recordSettled records the attempts and changes the webhooks: what a webhook
 // knows of its destination comes from the last of its results, unless that is
-// about a URL that it had before, and its history grows up to $17 attempts. A
+// about a URL that it had before, and its history grows up to $18 attempts. A
 // webhook's row is written only when something changes: not when a destination
 // that works goes on working and the history is full. The rows of several are
 // locked in the order of their ids.
+//
+// The last result of a webhook is the one with the highest destination, and among
+// those with the highest number, which is its place in $16 and $17; one value that
+// has both spares sorting the results.
 //
 // That a full history is known to be full saves counting it. Whoever adds to it
 // takes away as many. How many that is cutHistories learns from two settings that
@@ -90,34 +97,38 @@ WITH given AS MATERIALIZED (
 const recordSettled = `recorded AS (
 	INSERT INTO formsvc.attempts (webhook_id, id, event_id, event_type, submission_id, attempt,
 		status, success, error, duration, created_at, next_attempt_at)
-	SELECT s.webhook_id, s.id, s.event_id, s.event_type, s.submission_id, s.attempt,
+	SELECT s.webhook_id, s.id, s.event_id, ($15::text[])[s.event_type], s.submission_id, s.attempt,
 		s.status, s.success, s.error, s.duration, s.created_at, s.next_attempt_at
 	FROM settled s
 ), latest AS MATERIALIZED (
-	SELECT DISTINCT ON (s.webhook_id) s.webhook_id, s.destination, s.failures, s.paused_until,
-		count(*) OVER (PARTITION BY s.webhook_id) AS added
-	FROM settled s
-	ORDER BY s.webhook_id, s.destination DESC, s.number DESC
+	SELECT l.webhook_id, l.added, l.last >> 32 AS destination,
+		($16::integer[])[(l.last & 4294967295)::integer] AS failures,
+		($17::timestamptz[])[(l.last & 4294967295)::integer] AS paused_until
+	FROM (
+		SELECT s.webhook_id, count(*) AS added, max((s.destination::bigint << 32) + s.number) AS last
+		FROM settled s
+		GROUP BY s.webhook_id
+	) l
 ), changed AS MATERIALIZED (
 	SELECT w.id, w.history, l.added, l.destination, l.failures, l.paused_until
 	FROM latest l JOIN formsvc.webhooks w ON w.id = l.webhook_id
-	WHERE w.history <> $17::bigint
+	WHERE w.history <> $18::bigint
 		OR w.destination = l.destination AND (w.failures, w.paused_until) IS DISTINCT FROM (l.failures, l.paused_until)
 	ORDER BY w.id
 	FOR NO KEY UPDATE OF w
 ), kept AS (
 	UPDATE formsvc.webhooks w SET
-		history = LEAST(c.history + c.added, $17::bigint),
+		history = LEAST(c.history + c.added, $18::bigint),
 		failures = CASE WHEN w.destination = c.destination THEN c.failures ELSE w.failures END,
 		paused_until = CASE WHEN w.destination = c.destination THEN c.paused_until ELSE w.paused_until END
 	FROM changed c
 	WHERE w.id = c.id
 ), excess AS (
-	SELECT c.id AS webhook_id, c.history + c.added - $17::bigint AS n FROM changed c
+	SELECT c.id AS webhook_id, c.history + c.added - $18::bigint AS n FROM changed c
 	UNION ALL
 	SELECT l.webhook_id, l.added FROM latest l WHERE l.webhook_id NOT IN (SELECT c.id FROM changed c)
 )
-SELECT ARRAY(SELECT s.number FROM settled s),
+SELECT CASE WHEN (SELECT count(*) FROM settled) < cardinality($1::bytea[]) THEN ARRAY(SELECT s.number FROM settled s) END,
 	set_config('formsvc_excess.webhooks', array_agg(e.webhook_id)::text, true),
 	set_config('formsvc_excess.attempts', array_agg(e.n)::text, true)
 FROM excess e WHERE e.n > 0`
@@ -172,31 +183,38 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result, kee
 
 	var fenced []storage.Lease
 	err := s.write(ctx, func(ctx context.Context) error {
-		settled := make([]bool, len(done))
-		mark := func(others ...any) func(pgx.Rows) error { // columns after the numbers of what was settled
+		fenced = slices.Clone(repeated)
+		// Each statement begins its row with the numbers of those of its results that
+		// were settled, or null when all were.
+		fence := func(given []numbered, others ...any) func(pgx.Rows) error {
 			return func(rows pgx.Rows) error {
 				return firstRow(rows, func(rows pgx.Rows) error {
-					var numbers []int64
-					err := rows.Scan(append([]any{&numbers}, others...)...)
-					for _, n := range numbers {
-						settled[n] = true
+					var settled []int
+					if err := rows.Scan(append([]any{&settled}, others...)...); err != nil || settled == nil {
+						return err
 					}
-					return err
+					for _, r := range given {
+						if !slices.Contains(settled, r.number) {
+							fenced = append(fenced, r.Lease)
+						}
+					}
+					return nil
 				})
 			}
 		}
 		b := &pgx.Batch{}
 		var read []func(pgx.Rows) error
-		if s.lookUp(b) {
+		ordered := s.lookUp(b)
+		if ordered {
 			read = append(read, nil)
 		}
-		if len(results) > 1 {
+		if len(results) > 1 && (!ordered || retry || len(released) > 0) {
 			s.queue(b, holdDeliveries, leaseArgs(results)[:3]...)
 			read = append(read, nil)
 		}
 		if len(released) > 0 {
 			s.queue(b, release, leaseArgs(released)...)
-			read = append(read, mark())
+			read = append(read, fence(released))
 		}
 		if len(sent) > 0 {
 			text := endAll
@@ -204,20 +222,12 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result, kee
 				text = endOrRetry
 			}
 			args := append(leaseArgs(sent), attemptArgs(sent)...)
+			args = append(args, webhookArgs(done)...)
 			s.queue(b, text, append(args, int64(max(keep, 0)))...)
 			s.queue(b, cutHistories)
-			read = append(read, mark(nil, nil), nil)
+			read = append(read, fence(sent, nil, nil), nil)
 		}
-		if err := s.sendEach(ctx, b, read...); err != nil {
-			return err
-		}
-		fenced = slices.Clone(repeated)
-		for _, r := range results {
-			if !settled[r.number] {
-				fenced = append(fenced, r.Lease)
-			}
-		}
-		return nil
+		return s.sendEach(ctx, b, read...)
 	})
 	if err != nil {
 		return nil, err
@@ -225,7 +235,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result, kee
 	return fenced, nil
 }
 
-// numbered is a result with its place among those that were given.
+// numbered is a result with its place among those that were given, from 1 on.
 type numbered struct {
 	storage.Result
 	number int
@@ -236,7 +246,7 @@ type numbered struct {
 func inOrder(done []storage.Result) (results []numbered, repeated []storage.Lease) {
 	results = make([]numbered, len(done))
 	for i, r := range done {
-		results[i] = numbered{r, i}
+		results[i] = numbered{r, i + 1}
 	}
 	slices.SortFunc(results, func(a, b numbered) int {
 		return cmp.Or(
@@ -262,11 +272,11 @@ func leaseArgs(results []numbered) []any {
 		webhooks = make([][]byte, n)
 		events   = make([][]byte, n)
 		tokens   = make([]*int64, n)
-		numbers  = make([]int64, n)
+		numbers  = make([]int, n)
 	)
 	for i := range results {
 		r := &results[i]
-		webhooks[i], events[i], numbers[i] = r.Lease.WebhookID[:], r.Lease.EventID[:], int64(r.number)
+		webhooks[i], events[i], numbers[i] = r.Lease.WebhookID[:], r.Lease.EventID[:], r.number
 		if r.Lease.Token != 0 { // that of no lease: a null equals nothing
 			tokens[i] = &r.Lease.Token
 		}
@@ -274,32 +284,50 @@ func leaseArgs(results []numbered) []any {
 	return []any{webhooks, events, tokens, numbers}
 }
 
-// attemptArgs returns what follows the leases in sentResults.
+// attemptArgs returns what follows the leases in sentResults, and the types of
+// their events.
 func attemptArgs(results []numbered) []any {
 	n := len(results)
 	var (
-		failures    = make([]int64, n)
-		pauses      = make([]*time.Time, n)
 		ids         = make([][]byte, n)
-		types       = make([]string, n)
+		types       = make([]int, n)
 		submissions = make([][]byte, n)
-		attempts    = make([]int64, n)
-		statuses    = make([]int64, n)
+		attempts    = make([]int, n)
+		statuses    = make([]int, n)
 		successes   = make([]bool, n)
 		errs        = make([]string, n)
 		durations   = make([]int64, n)
 		created     = make([]time.Time, n)
 		next        = make([]*time.Time, n)
+		typeNames   []string
 	)
 	for i := range results {
-		r, a := &results[i], results[i].Attempt
-		failures[i], pauses[i] = int64(r.Failures), timeArg(r.PausedUntil)
-		ids[i], types[i], submissions[i] = a.ID[:], a.EventType, idArg(a.SubmissionID)
-		attempts[i], statuses[i], successes[i] = int64(a.Attempt), int64(a.Status), a.Success
+		a := results[i].Attempt
+		known := slices.Index(typeNames, a.EventType)
+		if known < 0 {
+			known, typeNames = len(typeNames), append(typeNames, a.EventType)
+		}
+		ids[i], types[i], submissions[i] = a.ID[:], known+1, idArg(a.SubmissionID)
+		attempts[i], statuses[i], successes[i] = a.Attempt, a.Status, a.Success
 		errs[i], durations[i] = a.Error, int64(a.Duration)
 		created[i], next[i] = a.CreatedAt.UTC(), timeArg(a.NextAttemptAt)
 	}
-	return []any{
-		failures, pauses, ids, types, submissions, attempts, statuses, successes, errs, durations, created, next,
+	return []any{ids, types, submissions, attempts, statuses, successes, errs, durations, created, next, typeNames}
+}
+
+// webhookArgs returns what the results say of their webhooks, each at its number.
+// The pauses are null when there is none.
+func webhookArgs(done []storage.Result) []any {
+	failures := make([]int, len(done))
+	var pauses []*time.Time
+	for i, r := range done {
+		failures[i] = r.Failures
+		if !r.PausedUntil.IsZero() {
+			if pauses == nil {
+				pauses = make([]*time.Time, len(done))
+			}
+			pauses[i] = timeArg(r.PausedUntil)
+		}
 	}
+	return []any{failures, pauses}
 }

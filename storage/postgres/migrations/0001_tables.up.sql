@@ -203,7 +203,7 @@ CREATE TABLE IF NOT EXISTS deliveries (
     destination  integer NOT NULL DEFAULT 0, -- that the lease is for
     leased_until timestamptz,
     PRIMARY KEY (event_id, webhook_id)
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+) WITH (fillfactor = 45, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 -- For whoever goes through a webhook's deliveries, and says attempt > 0. Without
 -- the condition, which always holds, a plan that was made for an empty queue may
 -- look for single deliveries here, among all of their webhook's.
