@@ -12,7 +12,7 @@ const (
 	// Config.InFlight, and aheadOfOne how many of a prompt destination, in multiples
 	// of Config.InFlightWebhook. Many in a claim make each cost less. enough is how
 	// many that will be sent soon make a claim wait, in multiples of Config.InFlight.
-	aheadOfAll = 8
+	aheadOfAll = 16
 	aheadOfOne = 3
 	enough     = 2
 	// aheadFor is for how long what waits for a prompt destination keeps it busy.
@@ -111,17 +111,21 @@ func (r *run) startClaim() {
 	}()
 }
 
-// ready counts the deliveries that wait and will be sent soon, as far as is known.
+// ready counts the deliveries that wait and will be sent soon, as far as is known:
+// those of prompt destinations while these answer, and one of each that may have
+// its next request at once.
 func (r *run) ready(now time.Time) (n int) {
 	for _, s := range r.destinations {
-		switch c := s.class(now); {
+		c, moved := s.class(now), r.slots.moved
+		if s.inFlight > 0 {
+			moved = s.progress
+		}
+		switch {
 		case len(s.waiting) == 0:
-		case s.inFlight == 0:
-			if r.slots.room(c) {
-				n++
-			}
-		case c == prompt && now.Sub(s.progress) < stalledAfter:
+		case c == prompt && now.Sub(moved) < stalledAfter:
 			n += len(s.waiting)
+		case s.inFlight == 0 && r.slots.room(c):
+			n++
 		}
 	}
 	return n

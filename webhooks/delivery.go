@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -57,8 +58,8 @@ type outcome struct {
 
 // deliver makes one attempt. It always returns, also when something in it
 // panics, and nil when nothing is known to have been sent.
-func (d *Dispatcher) deliver(ctx context.Context, p *posting) (made *storage.Attempt) {
-	del := p.delivery
+func (w *worker) deliver(p *posting) (made *storage.Attempt) {
+	d, del := w.d, &p.delivery
 	now, started := d.now(), time.Now()
 	a := &storage.Attempt{
 		ID:           d.ids.New(now),
@@ -78,8 +79,8 @@ func (d *Dispatcher) deliver(ctx context.Context, p *posting) (made *storage.Att
 		}
 	}()
 
-	resp, err := d.post(ctx, p)
-	if err != nil && errors.Is(context.Cause(ctx), errStopped) {
+	resp, err := w.post(p)
+	if err != nil && errors.Is(context.Cause(w.posts), errStopped) {
 		return nil
 	}
 	a.Duration = time.Since(started)
@@ -122,9 +123,10 @@ type answer struct {
 }
 
 // post sends the event and reads the answer.
-func (d *Dispatcher) post(ctx context.Context, p *posting) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, d.config.Timeout)
-	defer cancel()
+func (w *worker) post(p *posting) (answer, error) {
+	ctx := w.begin()
+	defer w.end()
+	d := w.d
 	if p.to == nil {
 		to, err := d.guard.parse(p.delivery.URL)
 		if err != nil {
@@ -143,11 +145,7 @@ func (d *Dispatcher) post(ctx context.Context, p *posting) (answer, error) {
 		return answer{}, err
 	}
 	req.URL, req.Host = p.to.url, p.to.url.Host
-	req.Header = http.Header{
-		"Content-Type":  {"application/json"},
-		"User-Agent":    {d.config.UserAgent},
-		d.versionHeader: {payloadVersion},
-	}
+	req.Header = maps.Clone(d.header) // whoever sends it changes no values
 	if secret != "" {
 		req.Header[d.signatureHeader] = []string{Sign(secret, body)}
 	}

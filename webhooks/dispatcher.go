@@ -73,7 +73,8 @@ type Dispatcher struct {
 	grace     time.Duration
 	poll      func() time.Duration // the wait for the next look at an idle queue
 
-	versionHeader, signatureHeader string // in canonical form
+	signatureHeader string      // in canonical form
+	header          http.Header // of every request
 
 	running atomic.Bool
 	wake    chan struct{} // holds one: wake-ups before a claim count once
@@ -110,8 +111,12 @@ func New(p Params) (*Dispatcher, error) {
 		wake:      make(chan struct{}, 1),
 		sweep:     p.Sweep,
 
-		versionHeader:   http.CanonicalHeaderKey(c.HeaderPrefix + "-Version"),
 		signatureHeader: http.CanonicalHeaderKey(c.HeaderPrefix + "-Signature"),
+		header: http.Header{
+			"Content-Type": {"application/json"},
+			"User-Agent":   {c.UserAgent},
+			http.CanonicalHeaderKey(c.HeaderPrefix + "-Version"): {payloadVersion},
+		},
 	}, nil
 }
 
@@ -230,7 +235,15 @@ func (r *run) loop(ctx context.Context) {
 			r.written(w)
 		case o := <-r.outcomes:
 			r.ended(o)
+			r.othersEnded()
 		}
+	}
+}
+
+// othersEnded takes in what became of other deliveries meanwhile.
+func (r *run) othersEnded() {
+	for range len(r.outcomes) {
+		r.ended(<-r.outcomes)
 	}
 }
 
@@ -277,12 +290,7 @@ func (r *run) post(s *destination, del storage.Delivery, now time.Time) {
 		r.idle--
 		return
 	}
-	go func() {
-		for p := range r.work {
-			made := r.d.deliver(r.posts, &p)
-			r.outcomes <- outcome{p, made}
-		}
-	}()
+	go newWorker(r.posts, r.d).run(r.work, r.outcomes)
 }
 
 // ended takes in what became of a delivery and makes room for the next.
@@ -295,7 +303,7 @@ func (r *run) ended(o outcome) {
 	now := time.Now()
 	r.idle++
 	s.end(now)
-	r.slots.free(o.class)
+	r.slots.free(o.class, now)
 	if o.attempt == nil {
 		r.release(o.delivery)
 		r.lineUp(s, now)

@@ -201,7 +201,7 @@ func hostileDispatcher(t testing.TB, timeout time.Duration) (*Dispatcher, *logBu
 // attemptAt makes one delivery and tells how long it took.
 func attemptAt(d *Dispatcher, url string, body []byte) (storage.Attempt, time.Duration) {
 	started := time.Now()
-	a := d.deliver(context.Background(), &posting{delivery: storage.Delivery{URL: url, Body: body, Attempt: 1}})
+	a := newWorker(context.Background(), d).deliver(&posting{delivery: storage.Delivery{URL: url, Body: body, Attempt: 1}})
 	return *a, time.Since(started)
 }
 

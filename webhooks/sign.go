@@ -17,7 +17,8 @@ const signaturePrefix = "sha256="
 // hexadecimal HMAC-SHA-256 of the exact bytes, keyed with the bytes of secret
 // (specification, "Events"). Its results never change.
 func Sign(secret string, body []byte) string {
-	return signaturePrefix + hex.EncodeToString(digest(secret, body))
+	var text [len(signaturePrefix) + 2*sha256.Size]byte
+	return string(hex.AppendEncode(append(text[:0], signaturePrefix...), digest(secret, body)))
 }
 
 // Verify returns nil when signature, the value of the Service-Signature header,

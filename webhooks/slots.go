@@ -51,13 +51,20 @@ type slots struct {
 	total int
 	held  [classes]int
 	lines [classes]line
+	moved time.Time // when a prompt destination last gave one back
 }
 
 func newSlots(total int) slots { return slots{total: total} }
 
 func (s *slots) take(c class)  { s.held[c]++ }
-func (s *slots) free(c class)  { s.held[c]-- }
 func (s *slots) inFlight() int { return s.held[prompt] + s.held[unproven] + s.held[slow] }
+
+func (s *slots) free(c class, now time.Time) {
+	s.held[c]--
+	if c == prompt {
+		s.moved = now
+	}
+}
 
 // share is so many sixteenths of all slots, rounded up.
 func (s *slots) share(sixteenths int) int { return (s.total*sixteenths + 15) / 16 }

@@ -98,7 +98,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]s
 	}
 	var out []storage.Delivery
 	err = s.write(ctx, func(ctx context.Context) (err error) {
-		bodies := map[storage.ID][]byte{}
+		shared := false
 		b := &pgx.Batch{}
 		s.lookUp(b)
 		s.queue(b, claim, p.Now.UTC(), int64(max(p.Max, 0)), int64(max(p.PerWebhook, 0)), string(held), p.Lease.Microseconds())
@@ -111,20 +111,32 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]s
 			}
 			out, err = collectRows(rows, func(rows pgx.Rows) (storage.Delivery, error) {
 				err := rows.Scan(into...)
-				if body != nil {
-					bodies[d.Lease.EventID] = body
-				}
-				d.Secret = noEmpty(d.Secret)
+				shared = shared || body == nil
+				d.Body, d.Secret = body, noEmpty(d.Secret)
 				return d, err
 			})
 			return err
 		})
-		for i := range out {
-			out[i].Body = bodies[out[i].Lease.EventID]
+		if shared {
+			share(out)
 		}
 		return err
 	})
 	return out, err
+}
+
+// share gives deliveries that came without the body of their event that of the one
+// that came with it.
+func share(all []storage.Delivery) {
+	bodies := make(map[storage.ID][]byte, len(all))
+	for _, d := range all {
+		if d.Body != nil {
+			bodies[d.Lease.EventID] = d.Body
+		}
+	}
+	for i := range all {
+		all[i].Body = bodies[all[i].Lease.EventID]
+	}
 }
 
 const queueStats = `
