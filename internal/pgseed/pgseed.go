@@ -164,8 +164,8 @@ func tables(size Size) []table {
 		{"submissions", "form_id id submitted_at completion_time answers metadata hidden", size.Submissions + size.Others, func(i int) []any {
 			return []any{formOf(i, size.Submissions, size.Forms), bytesOf(Submission, i), at(i), 12.5, answers, none, none}
 		}},
-		{"events", "id form_id submission_id type body", size.Deliveries, func(i int) []any {
-			return []any{bytesOf(Event, i), bytesOf(Form, i%hooks%size.Forms), bytesOf(Submission, i), "form.response.completed", []byte(answers)}
+		{"events", "id form_id submission_id type body refs", size.Deliveries, func(i int) []any {
+			return []any{bytesOf(Event, i), bytesOf(Form, i%hooks%size.Forms), bytesOf(Submission, i), "form.response.completed", []byte(answers), int32(1)}
 		}},
 		{"deliveries", "webhook_id event_id due_at token", size.Deliveries, func(i int) []any {
 			return []any{bytesOf(Webhook, i%hooks), bytesOf(Event, i), Start(), int64(0)}

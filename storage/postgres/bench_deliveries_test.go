@@ -109,7 +109,7 @@ func (d *drain) fill(n int) {
 			FROM generate_series($1::int, $2::int) n
 			JOIN (SELECT id, form_id, row_number() OVER (ORDER BY id) - 1 AS number FROM formsvc.webhooks) w ON w.number = n % $3::int
 		), told AS (
-			INSERT INTO formsvc.events (id, form_id, type, body) SELECT event_id, form_id, 'form.response.completed', $4::bytea FROM pending
+			INSERT INTO formsvc.events (id, form_id, type, body, refs) SELECT event_id, form_id, 'form.response.completed', $4::bytea, 1 FROM pending
 		)
 		INSERT INTO formsvc.deliveries (webhook_id, event_id, due_at, token) SELECT webhook_id, event_id, $5::timestamptz, 0 FROM pending`),
 		d.filled+1, d.filled+n, benchWebhooks, []byte(pgseed.Answers(1100)), pgseed.Start())

@@ -19,14 +19,15 @@ const liveWebhook = `hook AS (
 
 // enqueue has no row when there is no such webhook.
 const enqueue = `
-WITH ` + liveWebhook + `, told AS (
-	INSERT INTO formsvc.events (id, form_id, type, body)
-	SELECT $2::bytea, hook.form_id, $3::text, $4::bytea FROM hook WHERE hook.enabled
-	ON CONFLICT DO NOTHING
-), queued AS (
+WITH ` + liveWebhook + `, queued AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, due_at, token)
 	SELECT hook.id, $2::bytea, $5::timestamptz, 0 FROM hook WHERE hook.enabled
 	ON CONFLICT DO NOTHING
+	RETURNING event_id
+), told AS (
+	INSERT INTO formsvc.events AS e (id, form_id, type, body, refs)
+	SELECT queued.event_id, hook.form_id, $3::text, $4::bytea, 1 FROM hook, queued
+	ON CONFLICT (id) DO UPDATE SET refs = e.refs + 1
 )
 SELECT hook.enabled FROM hook`
 
@@ -46,32 +47,38 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 	})
 }
 
-// redeliver changes the event, too, so that nobody who sees it without its
-// delivery can remove it. A delivery that is pending is locked before that: whoever
-// ends one removes it first, and then its event. There is no row when there is no
-// such webhook.
+// redeliver locks the event, so that nobody removes it before the new delivery
+// counts. A delivery that is pending is locked before that: whoever ends one removes
+// it first, and then its event. There is no row when there is no such webhook.
 const redeliver = `
-WITH ` + liveWebhook + `, body AS (
+WITH ` + liveWebhook + `, pending AS MATERIALIZED (
+	SELECT d.event_id, d.webhook_id
+	FROM hook
+	JOIN formsvc.attempts a ON a.webhook_id = hook.id AND a.id = $2::bytea
+	JOIN formsvc.deliveries d ON d.event_id = a.event_id AND d.webhook_id = hook.id
+	FOR UPDATE OF d
+), body AS MATERIALIZED (
 	SELECT e.id
 	FROM hook
 	JOIN formsvc.attempts a ON a.webhook_id = hook.id AND a.id = $2::bytea
 	JOIN formsvc.events e ON e.id = a.event_id
-), pending AS MATERIALIZED (
-	SELECT d.event_id
-	FROM hook CROSS JOIN body JOIN formsvc.deliveries d ON d.event_id = body.id AND d.webhook_id = hook.id
-	FOR UPDATE OF d
-), requeued AS (
-	UPDATE formsvc.events e SET requeued = e.requeued + 1
-	FROM body, hook
-	WHERE e.id = body.id AND hook.enabled AND (SELECT count(*) FROM pending) >= 0
-	RETURNING e.id
+	WHERE (SELECT count(*) FROM pending) >= 0
+	FOR UPDATE OF e
+), hastened AS (
+	UPDATE formsvc.deliveries d SET due_at = $3::timestamptz
+	FROM pending p, hook
+	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND hook.enabled
 ), queued AS (
 	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, due_at, token)
-	SELECT hook.id, requeued.id, $3::timestamptz, 0 FROM hook, requeued
-	ON CONFLICT (webhook_id, event_id) DO UPDATE SET due_at = EXCLUDED.due_at
-	RETURNING 1
+	SELECT hook.id, body.id, $3::timestamptz, 0 FROM hook, body WHERE hook.enabled
+	ON CONFLICT DO NOTHING
+	RETURNING event_id
+), counted AS (
+	UPDATE formsvc.events e SET refs = e.refs + 1
+	FROM queued
+	WHERE e.id = queued.event_id
 )
-SELECT hook.enabled, EXISTS (SELECT FROM body), EXISTS (SELECT FROM queued) FROM hook`
+SELECT hook.enabled, EXISTS (SELECT FROM body) FROM hook`
 
 // Redeliver implements [storage.DeliveryStore].
 func (s *Store) Redeliver(ctx context.Context, webhook, attempt storage.ID, due time.Time) error {
@@ -79,8 +86,8 @@ func (s *Store) Redeliver(ctx context.Context, webhook, attempt storage.ID, due 
 		b := &pgx.Batch{}
 		s.queue(b, lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms))
 		s.queue(b, redeliver, webhook[:], attempt[:], due.UTC())
-		var enabled, found, queued bool
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&enabled, &found, &queued) })
+		var enabled, found bool
+		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&enabled, &found) })
 		switch {
 		case err != nil:
 			return noRow(err, storage.ErrNotFound)
@@ -88,8 +95,6 @@ func (s *Store) Redeliver(ctx context.Context, webhook, attempt storage.ID, due 
 			return storage.ErrNotFound
 		case !enabled:
 			return storage.ErrConflict
-		case !queued: // the body went at this moment
-			return storage.ErrNotFound
 		}
 		return nil
 	})

@@ -57,6 +57,8 @@ WITH settled AS (
 	USING ` + sentResults + `
 	WHERE ` + ofSameLease + `
 	RETURNING i.*, d.destination
+), retried AS (
+	SELECT NULL::bytea AS event_id WHERE false
 ), ` + recordSettled
 
 // endOrRetry is endAll for results of which some have another attempt coming. What
@@ -91,9 +93,9 @@ WITH given AS MATERIALIZED (
 // has both spares sorting the results.
 //
 // That a full history is known to be full saves counting it. Whoever adds to it
-// takes away as many. How many that is cutHistories learns from two settings that
-// end with the transaction: it is a statement of its own because only that sees the
-// new attempts among the old ones.
+// takes away as many. How many that is cutHistories learns from settings that end
+// with the transaction: it is a statement of its own because only that sees the new
+// attempts among the old ones.
 const recordSettled = `recorded AS (
 	INSERT INTO formsvc.attempts (webhook_id, id, event_id, event_type, submission_id, attempt,
 		status, success, error, duration, created_at, next_attempt_at)
@@ -129,22 +131,29 @@ const recordSettled = `recorded AS (
 	SELECT l.webhook_id, l.added FROM latest l WHERE l.webhook_id NOT IN (SELECT c.id FROM changed c)
 )
 SELECT CASE WHEN (SELECT count(*) FROM settled) < cardinality($1::bytea[]) THEN ARRAY(SELECT s.number FROM settled s) END,
-	set_config('formsvc_excess.webhooks', array_agg(e.webhook_id)::text, true),
-	set_config('formsvc_excess.attempts', array_agg(e.n)::text, true)
+	set_config('formsvc_settled.full', array_agg(e.webhook_id)::text, true),
+	set_config('formsvc_settled.excess', array_agg(e.n)::text, true),
+	set_config('formsvc_settled.retried', (SELECT array_agg(r.event_id)::text FROM retried r), true)
 FROM excess e WHERE e.n > 0`
 
 // cutHistories removes the oldest attempts of the webhooks that recordSettled
-// found to have too many, and the bodies that nothing refers to any more. An event
-// that was queued again meanwhile has changed, and stays. Attempts that another
-// call is just removing are passed over, so that each call removes its own number.
-const cutHistories = `
+// found to have too many, and changes what the events count: one less for each of
+// those, one more for each attempt that has another one coming. (One that ended its
+// delivery counts in its place.) Attempts that another call is just removing are
+// passed over, so that each call removes its own number.
+const (
+	cutHistories        = cutAttempts + countReferences + " SELECT true"
+	cutHistoriesInOrder = cutAttempts + countInOrder + " SELECT true"
+)
+
+const cutAttempts = `
 WITH cut AS (
 	DELETE FROM formsvc.attempts a
 	WHERE a.ctid = ANY (ARRAY(
 		SELECT old.place
 		FROM unnest(
-			NULLIF(current_setting('formsvc_excess.webhooks', true), '')::bytea[],
-			NULLIF(current_setting('formsvc_excess.attempts', true), '')::bigint[]) AS e (webhook_id, n)
+			NULLIF(current_setting('formsvc_settled.full', true), '')::bytea[],
+			NULLIF(current_setting('formsvc_settled.excess', true), '')::bigint[]) AS e (webhook_id, n)
 		CROSS JOIN LATERAL (
 			SELECT a.ctid AS place FROM formsvc.attempts a
 			WHERE a.webhook_id = e.webhook_id
@@ -153,15 +162,11 @@ WITH cut AS (
 			FOR UPDATE SKIP LOCKED
 		) old))
 	RETURNING a.event_id
-), unused AS MATERIALIZED (
-	SELECT c.event_id
-	FROM (SELECT cut.event_id, count(*) AS attempts FROM cut GROUP BY cut.event_id) c
-	WHERE (SELECT true FROM formsvc.deliveries d WHERE d.event_id = c.event_id LIMIT 1) IS NULL
-		AND c.attempts = (SELECT count(*) FROM formsvc.attempts a WHERE a.event_id = c.event_id) -- those that were cut included
-)
-DELETE FROM formsvc.events e
-WHERE e.id = ANY (ARRAY(SELECT u.event_id FROM unused u))
-	AND (e.requeued = 0 OR e.requeued = (SELECT was.requeued FROM formsvc.events was WHERE was.id = e.id))`
+), changes AS (
+	SELECT cut.event_id, -1 AS refs FROM cut
+	UNION ALL
+	SELECT r.event_id, 1 FROM unnest(NULLIF(current_setting('formsvc_settled.retried', true), '')::bytea[]) AS r (event_id)
+), `
 
 // FinishDeliveries implements [storage.DeliveryStore]. The whole batch is one
 // round trip and one transaction.
@@ -224,8 +229,12 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result, kee
 			args := append(leaseArgs(sent), attemptArgs(sent)...)
 			args = append(args, webhookArgs(done)...)
 			s.queue(b, text, append(args, int64(max(keep, 0)))...)
-			s.queue(b, cutHistories)
-			read = append(read, fence(sent, nil, nil), nil)
+			if ordered {
+				s.queue(b, cutHistoriesInOrder)
+			} else {
+				s.queue(b, cutHistories)
+			}
+			read = append(read, fence(sent, nil, nil, nil), nil)
 		}
 		return s.sendEach(ctx, b, read...)
 	})

@@ -54,7 +54,7 @@ func newSchemas(t *testing.T) *schemas {
 	createTables(t, pool, schema)
 	rows, err := pool.Query(t.Context(), `
 		SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname NOT IN ('schema_version', 'sweep_positions')
+		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> 'schema_version'
 		ORDER BY c.oid DESC`, schema)
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +83,7 @@ func (s *schemas) lend(t *testing.T) string {
 	}
 	s.mu.Unlock()
 	t.Cleanup(func() {
+		referencesAreCounted(t, s.pool, New(s.pool, WithSchema(schema)))
 		text := strings.ReplaceAll(s.wipe, "formsvc.", pgx.Identifier{schema}.Sanitize()+".")
 		if _, err := s.pool.Exec(context.WithoutCancel(t.Context()), text, pgx.QueryExecModeSimpleProtocol); err != nil {
 			t.Errorf("empty the schema %s: %v", schema, err)

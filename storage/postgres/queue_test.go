@@ -23,6 +23,24 @@ func count(t *testing.T, pool *pgxpool.Pool, s *Store, table string) int {
 	return n
 }
 
+// referencesAreCounted fails the test when an event of the schema counts another
+// number of references than there are, or a delivery has no event.
+func referencesAreCounted(t *testing.T, db DB, s *Store) {
+	t.Helper()
+	for what, text := range map[string]string{
+		"events that count wrong": `SELECT count(*) FROM formsvc.events e WHERE e.refs <>
+			(SELECT count(*) FROM formsvc.deliveries d WHERE d.event_id = e.id) +
+			(SELECT count(*) FROM formsvc.attempts a WHERE a.event_id = e.id)`,
+		"deliveries without their event": `SELECT count(*) FROM formsvc.deliveries d WHERE NOT EXISTS (
+			SELECT FROM formsvc.events e WHERE e.id = d.event_id)`,
+	} {
+		var n int
+		if err := db.QueryRow(context.WithoutCancel(t.Context()), s.sql(text)).Scan(&n); err != nil || n > 0 {
+			t.Errorf("%d %s (%v)", n, what, err)
+		}
+	}
+}
+
 func claimAll(t *testing.T, s *Store) []storage.Delivery {
 	t.Helper()
 	got, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{
@@ -99,13 +117,7 @@ func TestRedeliverBesideTheCutOfTheHistory(t *testing.T) {
 		_, err := s.FinishDeliveries(context.WithoutCancel(t.Context()), []storage.Result{ended(claimed[1], 1)}, 1)
 		done <- err
 	}()
-	eventually(t, "FinishDeliveries waits for the event", func() bool {
-		var waiting bool
-		if err := pool.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND locktype = 'transactionid')").Scan(&waiting); err != nil {
-			t.Fatal(err)
-		}
-		return waiting
-	})
+	eventually(t, "FinishDeliveries waits for the event", func() bool { return waited(t, pool, tx) })
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -119,6 +131,74 @@ func TestRedeliverBesideTheCutOfTheHistory(t *testing.T) {
 	if attempts, err := s.Attempts(t.Context(), host, first.Lease.WebhookID, 9); err != nil || len(attempts) != 1 {
 		t.Errorf("%d attempts, %v", len(attempts), err)
 	}
+	referencesAreCounted(t, pool, s)
+}
+
+// The last two attempts of an event are cut at the same time. Neither call can
+// remove the event, and a sweep does.
+func TestTheLastReferencesGoAtOnce(t *testing.T) {
+	t.Parallel()
+	s, pool := testStore(t)
+	if err := pgseed.Fill(t.Context(), pool, s.schema, pgseed.Size{Forms: 1, AnswerBytes: 100, Webhooks: 2}); err != nil {
+		t.Fatal(err)
+	}
+	var later []storage.Delivery
+	for i := range 2 {
+		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
+			t.Fatal(err)
+		}
+		later = claimAll(t, s)
+		if len(later) != 2 {
+			t.Fatalf("claimed %d deliveries, want 2", len(later))
+		}
+		if i == 0 {
+			for n, d := range later {
+				if _, err := s.FinishDeliveries(t.Context(), []storage.Result{ended(d, n)}, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := New(tx, WithSchema(s.schema)).FinishDeliveries(t.Context(), []storage.Result{ended(later[0], 2)}, 1); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := s.FinishDeliveries(context.WithoutCancel(t.Context()), []storage.Result{ended(later[1], 3)}, 1)
+		done <- err
+	}()
+	eventually(t, "the other one waits for the event", func() bool { return waited(t, pool, tx) })
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	referencesAreCounted(t, pool, s)
+	swept, err := s.Sweep(t.Context(), storage.SweepParams{Max: 10})
+	if err != nil || swept.Events != 1 {
+		t.Errorf("%d bodies are swept, %v, want 1", swept.Events, err)
+	}
+	if n := count(t, pool, s, "events"); n != 1 {
+		t.Errorf("%d bodies are left, want 1", n)
+	}
+}
+
+// waited reports whether somebody waits for a lock of the transaction.
+func waited(t *testing.T, pool *pgxpool.Pool, tx pgx.Tx) bool {
+	t.Helper()
+	var yes bool
+	err := pool.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity a WHERE $1::integer = ANY (pg_blocking_pids(a.pid)))",
+		tx.Conn().PgConn().PID()).Scan(&yes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return yes
 }
 
 // What no call could drop because of another one is found by Sweep.
@@ -131,11 +211,13 @@ func TestSweepFindsForgottenBodies(t *testing.T) {
 		}
 	}
 	last := pgseed.ID(pgseed.Event, 9)
-	if _, err := pool.Exec(t.Context(), s.sql("DELETE FROM formsvc.deliveries WHERE event_id > $1"), last[:]); err != nil {
-		t.Fatal(err)
+	for _, text := range []string{"DELETE FROM formsvc.deliveries WHERE event_id > $1", "UPDATE formsvc.events SET refs = 0 WHERE id > $1"} {
+		if _, err := pool.Exec(t.Context(), s.sql(text), last[:]); err != nil {
+			t.Fatal(err)
+		}
 	}
 	removed := 0
-	for range 40 {
+	for range 25 {
 		swept, err := s.Sweep(t.Context(), storage.SweepParams{Max: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -284,17 +366,18 @@ func TestNoSettingOutlivesItsCall(t *testing.T) {
 	}
 	check := func(db DB, when string) {
 		t.Helper()
-		var plans, excess string
+		var plans, settled string
 		if err := db.QueryRow(t.Context(), `
 			SELECT concat_ws(' ', current_setting('enable_seqscan'), current_setting('enable_hashjoin'), current_setting('enable_mergejoin')),
-				current_setting('formsvc_excess.attempts', true)`).Scan(&plans, &excess); err != nil {
+				concat(current_setting('formsvc_settled.full', true), current_setting('formsvc_settled.excess', true),
+					current_setting('formsvc_settled.retried', true))`).Scan(&plans, &settled); err != nil {
 			t.Fatal(err)
 		}
 		if plans != "on on on" {
 			t.Errorf("%s: the settings of the planner are %s", when, plans)
 		}
-		if excess != "" && when == "after the calls" {
-			t.Errorf("%s: %q is left", when, excess)
+		if settled != "" && when == "after the calls" {
+			t.Errorf("%s: %q is left", when, settled)
 		}
 	}
 	deliver(s, 1)

@@ -114,7 +114,8 @@ func pageStart(q storage.SubmissionQuery) (time.Time, []byte) {
 }
 
 // deleteSubmission runs after the form's lock, so that no redelivery of the
-// submission's event can come between.
+// submission's event can come between. It locks the deliveries before the event, as
+// every statement does.
 const deleteSubmission = `
 WITH gone AS (
 	DELETE FROM formsvc.submissions s USING formsvc.forms f
@@ -129,9 +130,10 @@ WITH gone AS (
 ), ended AS (
 	DELETE FROM formsvc.deliveries d USING pending p
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id
+	RETURNING 1
 ), forgotten AS (
 	DELETE FROM formsvc.events e USING gone
-	WHERE e.id = gone.event_id AND e.form_id = $1::bytea
+	WHERE e.id = gone.event_id AND e.form_id = $1::bytea AND (SELECT count(*) FROM ended) >= 0
 ), room AS (
 	UPDATE formsvc.form_limits l SET taken = l.taken - 1
 	FROM gone

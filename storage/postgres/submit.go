@@ -77,8 +77,8 @@ WITH form AS (
 	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
 	SELECT $1::bytea, $3::timestamptz, 0, 0, 1 FROM stored
 ), told AS (
-	INSERT INTO formsvc.events (id, form_id, submission_id, type, body)
-	SELECT event_id, $1::bytea, $2::bytea, $12::text, $13::bytea FROM stored WHERE event_id IS NOT NULL
+	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
+	SELECT event_id, $1::bytea, $2::bytea, $12::text, $13::bytea, (SELECT count(*) FROM hooks) FROM stored WHERE event_id IS NOT NULL
 ), queued AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, due_at, token)
 	SELECT hooks.id, stored.event_id, $14::timestamptz, 0 FROM hooks, stored

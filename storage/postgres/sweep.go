@@ -74,44 +74,22 @@ WITH ended AS (
 )
 SELECT count(*) FROM gone`
 
-// purgeEvents goes through the events piece by piece, one piece a call, and
-// removes the bodies that nothing refers to. There are few of them: a history or
-// a queue drops its bodies itself, unless two calls at once each left one to the
-// other. At the end it starts again. Of two calls at once one does nothing.
-//
-// NOT EXISTS in place of … IS NULL may be planned as a table of all references.
+// purgeEvents removes the bodies that nothing refers to. There are few of them: a
+// history or a queue drops its bodies itself, unless two calls at once each left
+// one to the other.
 const purgeEvents = `
-WITH start AS MATERIALIZED (
-	SELECT p.after FROM formsvc.sweep_positions p WHERE p.name = 'events' FOR UPDATE SKIP LOCKED
-), piece AS MATERIALIZED (
-	SELECT e.ctid AS place, e.id, e.requeued
-	FROM formsvc.events e
-	WHERE e.id > (SELECT start.after FROM start)
+WITH unused AS (
+	SELECT e.ctid AS place FROM formsvc.events e
+	WHERE e.refs <= 0
 	ORDER BY e.id
 	LIMIT $1::bigint
-), unused AS MATERIALIZED (
-	SELECT p.place, p.id, p.requeued
-	FROM piece p
-	WHERE (SELECT true FROM formsvc.deliveries d WHERE d.event_id = p.id LIMIT 1) IS NULL
-		AND (SELECT true FROM formsvc.attempts a WHERE a.event_id = p.id LIMIT 1) IS NULL
-	ORDER BY p.id
-	LIMIT $2::bigint
-), moved AS (
-	UPDATE formsvc.sweep_positions p SET after = COALESCE(
-		CASE WHEN (SELECT count(*) FROM unused) = $2::bigint THEN (SELECT u.id FROM unused u ORDER BY u.id DESC LIMIT 1)
-			WHEN (SELECT count(*) FROM piece) = $1::bigint THEN (SELECT e.id FROM piece e ORDER BY e.id DESC LIMIT 1)
-		END, '')
-	WHERE p.name = 'events' AND EXISTS (SELECT FROM start)
+	FOR UPDATE SKIP LOCKED
 ), gone AS (
-	DELETE FROM formsvc.events e USING unused u
-	WHERE e.ctid = ANY (ARRAY(SELECT u.place FROM unused u)) AND e.ctid = u.place AND e.requeued = u.requeued
+	DELETE FROM formsvc.events e
+	WHERE e.ctid = ANY (ARRAY(SELECT u.place FROM unused u))
 	RETURNING 1
 )
 SELECT count(*) FROM gone`
-
-// eventsLookedAt is how many events a sweep looks at for each one that it may
-// remove.
-const eventsLookedAt = 10
 
 // Sweep implements [storage.Storage]. It is one transaction: a form with a
 // million submissions takes as long as it takes to remove a million rows, and a
@@ -139,7 +117,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 			s.queue(b, purgeKeys, p.KeysBefore.UTC(), most)
 			read = append(read, count(&swept.Keys))
 		}
-		s.queue(b, purgeEvents, most*eventsLookedAt, most)
+		s.queue(b, purgeEvents, most)
 		read = append(read, count(&swept.Events))
 		return s.sendEach(ctx, b, read...)
 	})

@@ -20,7 +20,10 @@ const endTrashedDeliveries = `pending AS (
 ), ended AS (
 	DELETE FROM formsvc.deliveries d USING pending p
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id
-)`
+	RETURNING d.event_id
+), changes AS (
+	SELECT ended.event_id, -1 AS refs FROM ended
+), ` + countReferences
 
 const trashForm = `
 WITH trashed AS (

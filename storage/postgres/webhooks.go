@@ -141,10 +141,8 @@ func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Pa
 	return found, err
 }
 
-// endDeliveries ends what is pending for a webhook, and drops the bodies that
-// nothing else refers to. It runs after the form's lock.
-const endDeliveries = `
-WITH hook AS (
+// pendingOfWebhook is a part of a WITH list: what is pending for a webhook, locked.
+const pendingOfWebhook = `hook AS (
 	SELECT w.id, w.form_id
 	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
 	WHERE w.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess + `
@@ -153,15 +151,18 @@ WITH hook AS (
 	FROM hook JOIN formsvc.deliveries d ON d.webhook_id = hook.id AND d.attempt > 0
 	ORDER BY d.event_id
 	FOR UPDATE OF d
-), ended AS (
+)`
+
+// endDeliveries ends what is pending for a webhook. It runs after the form's lock.
+const endDeliveries = `
+WITH ` + pendingOfWebhook + `, ended AS (
 	DELETE FROM formsvc.deliveries d USING pending p
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id
 	RETURNING d.event_id
-)
-DELETE FROM formsvc.events e USING ended, hook
-WHERE e.id = ended.event_id
-	AND (SELECT true FROM formsvc.deliveries d WHERE d.event_id = e.id AND d.webhook_id <> hook.id LIMIT 1) IS NULL
-	AND (SELECT true FROM formsvc.attempts a WHERE a.event_id = e.id LIMIT 1) IS NULL`
+), changes AS (
+	SELECT ended.event_id, -1 AS refs FROM ended
+), ` + countReferences + `
+SELECT true`
 
 const updateWebhook = `
 UPDATE formsvc.webhooks w SET
@@ -202,10 +203,13 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 	return w, nil
 }
 
-// deleteWebhook follows endDeliveries: a result that was being recorded is there
-// by now, and no other one can come, because a result without its delivery is not
-// recorded. That the attempts are still seen here is why they are told apart by
-// the webhook.
+const lockDeliveries = `
+WITH ` + pendingOfWebhook + `
+SELECT count(*) FROM pending`
+
+// deleteWebhook follows lockDeliveries: a result that was being recorded is there
+// by now, and no other one can come. The events of both, of what is pending and of
+// the history, are locked at once.
 const deleteWebhook = `
 WITH gone AS (
 	DELETE FROM formsvc.webhooks w USING formsvc.forms f
@@ -214,12 +218,14 @@ WITH gone AS (
 ), told AS (
 	DELETE FROM formsvc.attempts a USING gone WHERE a.webhook_id = gone.id
 	RETURNING a.event_id
-), forgotten AS (
-	DELETE FROM formsvc.events e USING gone
-	WHERE e.id IN (SELECT told.event_id FROM told)
-		AND (SELECT true FROM formsvc.deliveries d WHERE d.event_id = e.id AND d.webhook_id <> gone.id LIMIT 1) IS NULL
-		AND (SELECT true FROM formsvc.attempts a WHERE a.event_id = e.id AND a.webhook_id <> gone.id LIMIT 1) IS NULL
-)
+), ended AS (
+	DELETE FROM formsvc.deliveries d USING gone WHERE d.webhook_id = gone.id AND d.attempt > 0
+	RETURNING d.event_id
+), changes AS (
+	SELECT told.event_id, -1 AS refs FROM told
+	UNION ALL
+	SELECT ended.event_id, -1 FROM ended
+), ` + countReferences + `
 SELECT count(*) FROM gone`
 
 // DeleteWebhook implements [storage.WebhookStore].
@@ -227,7 +233,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage
 	return s.write(ctx, func(ctx context.Context) error {
 		b := &pgx.Batch{}
 		s.queue(b, lockFormOfWebhook, id[:], s.lockSalt(lockForms))
-		s.queue(b, endDeliveries, id[:], userArg(who))
+		s.queue(b, lockDeliveries, id[:], userArg(who))
 		s.queue(b, deleteWebhook, id[:], userArg(who))
 		var gone int64
 		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&gone) })

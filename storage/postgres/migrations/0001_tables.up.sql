@@ -180,17 +180,18 @@ CREATE INDEX IF NOT EXISTS webhooks_newest ON webhooks (workspace_id, created_at
 CREATE INDEX IF NOT EXISTS webhooks_newest_of_all ON webhooks (created_at DESC, id DESC);
 
 -- The bytes of an event, once for all webhooks. They live while a delivery is
--- pending or an attempt is kept, and die with their submission.
+-- pending or an attempt is kept, and die with their submission. Whoever adds or
+-- removes a delivery or an attempt counts that in refs. When the last two are
+-- removed at once neither sees the other, and 0 is left for a sweep to find.
 CREATE TABLE IF NOT EXISTS events (
     id            bytea PRIMARY KEY,
     form_id       bytea NOT NULL,
     submission_id bytea,
     type          text NOT NULL,
     body          bytea NOT NULL,
-    -- Rises when the event of an earlier attempt is queued again, so that whoever
-    -- removes what nothing refers to any more cannot miss it.
-    requeued      integer NOT NULL DEFAULT 0
+    refs          integer NOT NULL -- pending deliveries and kept attempts
 );
+CREATE INDEX IF NOT EXISTS events_unused ON events (id) WHERE refs <= 0;
 
 -- Pending deliveries. Finished ones leave the table. The key begins with the
 -- event, which tells at once whether anything of an event is pending.
@@ -224,11 +225,3 @@ CREATE TABLE IF NOT EXISTS attempts (
     next_attempt_at timestamptz,
     PRIMARY KEY (webhook_id, created_at, id)
 );
-CREATE INDEX IF NOT EXISTS attempts_event ON attempts (event_id);
-
--- How far a sweep that goes through a table piece by piece has come.
-CREATE TABLE IF NOT EXISTS sweep_positions (
-    name  text PRIMARY KEY,
-    after bytea NOT NULL
-);
-INSERT INTO sweep_positions (name, after) VALUES ('events', '') ON CONFLICT DO NOTHING;
