@@ -5,9 +5,10 @@
 //	go run ./internal/pgtest/with -fsync -- go run -C internal/riverbench .
 //
 // It is run in its own directory, from which it builds and runs deliverybench for
-// the other side, with the dispatcher's own number of requests in flight and with
-// as many as River has workers. River runs with the settings of its own benchmark:
-// a fetch cool-down of 2 ms and polls every 20 ms. Each job has the event in its
+// the other side. River runs with the settings of its own benchmark, a fetch
+// cool-down of 2 ms, polls every 20 ms and 2,000 workers, and with fewer workers,
+// which suit requests better; the dispatcher with its own number of requests in
+// flight and with as many as River has workers then. Each job has the event in its
 // arguments, is signed when it is sent, and counts when River recorded its end.
 package main
 
@@ -48,17 +49,38 @@ const (
 type options struct {
 	deliveries   int
 	destinations int
-	workers      int
+	workers      numbers
+	inFlight     numbers
 	connections  int
 	rounds       int
 	delay        time.Duration
 }
 
+// numbers are several values of a flag.
+type numbers []int
+
+func (n *numbers) String() string {
+	return strings.Trim(strings.ReplaceAll(fmt.Sprint([]int(*n)), " ", ","), "[]")
+}
+
+func (n *numbers) Set(text string) error {
+	*n = nil
+	for part := range strings.SplitSeq(text, ",") {
+		number, err := strconv.Atoi(part)
+		if err != nil {
+			return err
+		}
+		*n = append(*n, number)
+	}
+	return nil
+}
+
 func main() {
-	var o options
+	o := options{workers: numbers{2000, 200}, inFlight: numbers{0, 200}}
 	flag.IntVar(&o.deliveries, "deliveries", 20_000, "how many are pending at the start")
 	flag.IntVar(&o.destinations, "destinations", 100, "how many destinations they are spread over, at most 200")
-	flag.IntVar(&o.workers, "workers", 200, "River's MaxWorkers")
+	flag.Var(&o.workers, "workers", "River's MaxWorkers: `numbers` with commas between them")
+	flag.Var(&o.inFlight, "inflight", "the dispatcher's InFlight: `numbers` with commas between them, 0 for its default")
 	flag.IntVar(&o.connections, "connections", 10, "connections to PostgreSQL, for each side")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often both are measured, in turns")
 	flag.DurationVar(&o.delay, "delay", 0, "how long the receiver takes to answer")
@@ -88,7 +110,7 @@ func compare(ctx context.Context, o options) error {
 	}
 	defer end()
 	for range o.rounds {
-		for _, inFlight := range []int{0, o.workers} {
+		for _, inFlight := range o.inFlight {
 			other := exec.CommandContext(ctx, program, "-port", port, "-deliveries", strconv.Itoa(o.deliveries),
 				"-destinations", strconv.Itoa(o.destinations), "-connections", strconv.Itoa(o.connections), "-inflight", strconv.Itoa(inFlight))
 			other.Stdout, other.Stderr = os.Stdout, os.Stderr
@@ -96,8 +118,10 @@ func compare(ctx context.Context, o options) error {
 				return fmt.Errorf("deliverybench: %w", err)
 			}
 		}
-		if err := measure(ctx, o, port); err != nil {
-			return fmt.Errorf("river: %w", err)
+		for _, workers := range o.workers {
+			if err := measure(ctx, o, workers, port); err != nil {
+				return fmt.Errorf("river: %w", err)
+			}
 		}
 	}
 	return nil
@@ -150,7 +174,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[delivery]) error {
 
 // measure has River send the deliveries and prints what that cost, the recording
 // of the last ones included.
-func measure(ctx context.Context, o options, port string) (err error) {
+func measure(ctx context.Context, o options, maxWorkers int, port string) (err error) {
 	config, err := pgxpool.ParseConfig(os.Getenv(databaseURL))
 	if err != nil {
 		return fmt.Errorf("%s: %w", databaseURL, err)
@@ -182,7 +206,7 @@ func measure(ctx context.Context, o options, port string) (err error) {
 	}
 	w := &worker{want: int64(o.deliveries), all: make(chan struct{}), client: &http.Client{
 		Timeout:   15 * time.Second,
-		Transport: &http.Transport{MaxIdleConns: 2 * o.workers, MaxIdleConnsPerHost: 64, DisableCompression: true},
+		Transport: &http.Transport{MaxIdleConns: 2 * maxWorkers, MaxIdleConnsPerHost: 64, DisableCompression: true},
 	}}
 	defer w.client.CloseIdleConnections()
 	workers := river.NewWorkers()
@@ -192,7 +216,7 @@ func measure(ctx context.Context, o options, port string) (err error) {
 		Logger:            quiet,
 		FetchCooldown:     2 * time.Millisecond,
 		FetchPollInterval: 20 * time.Millisecond,
-		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: o.workers}},
+		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxWorkers}},
 		Workers:           workers,
 	})
 	if err != nil {
@@ -232,7 +256,7 @@ func measure(ctx context.Context, o options, port string) (err error) {
 	}
 	n := float64(o.deliveries)
 	perThousand := func(d time.Duration) float64 { return d.Seconds() * 1000 / n * 1000 }
-	fmt.Printf("river:   %.0f deliveries/s, CPU %.1f ms per 1,000 (own %.1f, PostgreSQL %.1f)\n", n/took.Seconds(),
+	fmt.Printf("river, %d workers: %.0f deliveries/s, CPU %.1f ms per 1,000 (own %.1f, PostgreSQL %.1f)\n", maxWorkers, n/took.Seconds(),
 		perThousand(ownUsed+serverUsed), perThousand(ownUsed), perThousand(serverUsed))
 	return nil
 }
