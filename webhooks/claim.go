@@ -32,11 +32,14 @@ const (
 
 // claims is the part of a run that asks the store for work, one call at a time.
 type claims struct {
-	waiting int         // deliveries that were claimed and not yet sent
-	ahead   int         // how many may be: fewer after some waited too long, more when none is left
-	late    bool        // some waited too long since the last claim
-	wanted  bool        // something may be due
-	active  bool        // a call is under way
+	waiting int       // deliveries that were claimed and not yet sent
+	ahead   int       // how many may be: fewer after some waited too long, more when none is left
+	late    bool      // some waited too long since the last claim
+	wanted  bool      // something may be due
+	active  bool      // a call is under way
+	began   time.Time // the last call did
+	took    time.Duration
+	sent    int         // requests that began since then
 	timer   *time.Timer // the next poll, or the end of a pause after faults
 	faults  int         // in a row
 	after   time.Time   // no call before: the end of that pause, or claimsApart
@@ -77,12 +80,13 @@ func (r *run) startClaim() {
 		return
 	}
 	r.releaseWaiting(func(w waiting) bool { return r.tooLate(w, now) })
-	if r.ready(now) >= min(enough*r.d.config.InFlight, max(c.ahead/2, 1)) {
+	if r.ready(now) >= min(max(enough*r.d.config.InFlight, c.sentMeanwhile(now)), max(c.ahead/2, 1)) {
 		c.after = now.Add(claimsApart)
 		c.timer.Reset(claimsApart)
 		return
 	}
 	c.wanted, c.active = false, true
+	c.began, c.sent = now, 0
 	switch {
 	case c.late:
 		c.ahead = max(c.ahead/2, r.d.config.InFlight)
@@ -109,6 +113,12 @@ func (r *run) startClaim() {
 		})
 		c.done <- out
 	}()
+}
+
+// sentMeanwhile is how many deliveries are sent while a claim is waited for, at the
+// rate since the last one began.
+func (c *claims) sentMeanwhile(now time.Time) int {
+	return int(float64(c.sent) * float64(claimsApart+c.took) / float64(now.Sub(c.began)+1))
 }
 
 // ready counts the deliveries that wait and will be sent soon, as far as is known:
@@ -182,6 +192,7 @@ func (r *run) claimed(out claimed) {
 	c := &r.claims
 	c.active = false
 	now := time.Now()
+	c.took = now.Sub(c.began)
 	if out.err != nil {
 		c.faults++
 		wait := backoff(c.faults)

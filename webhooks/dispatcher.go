@@ -281,6 +281,7 @@ func (r *run) post(s *destination, del storage.Delivery, now time.Time) {
 	c := s.class(now)
 	s.begin(now)
 	r.slots.take(c)
+	r.claims.sent++
 	p := posting{delivery: del, class: c}
 	if del.URL == s.url {
 		p.to = s.to
