@@ -234,7 +234,7 @@ func (r *run) claimed(out claimed) {
 	for id, s := range r.destinations {
 		s.hungry = out.params.Held[id]+brought[id] >= out.params.PerWebhook
 		if brought[id] == 0 {
-			r.forget(id)
+			r.forget(id, now)
 		}
 	}
 	c.timer.Reset(r.d.poll())

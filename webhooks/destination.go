@@ -12,6 +12,8 @@ const (
 	slowAfter = 2 * time.Second
 	// rememberedFor is for how long it counts how a destination answered.
 	rememberedFor = 5 * time.Minute
+	// knownFor is for how long a destination that works is known after it was busy.
+	knownFor = time.Second
 	// waitAtMost is how long a claimed delivery may wait to be sent. What waits is
 	// neither stopped by a webhook's deletion nor sent with its newest secret.
 	waitAtMost = 500 * time.Millisecond

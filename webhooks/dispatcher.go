@@ -185,7 +185,7 @@ type run struct {
 	stopPosts context.CancelCauseFunc
 
 	// destinations has an entry for every webhook with deliveries that wait or are
-	// under way, or results not yet written.
+	// under way, or results not yet written, or that had them just now.
 	destinations map[storage.ID]*destination
 	paces        paces
 	slots        slots
@@ -343,11 +343,14 @@ func (r *run) release(del storage.Delivery) {
 }
 
 // forget drops what is known about a webhook when the store knows as much. A
-// claim under way may have read the store before that.
-func (r *run) forget(id storage.ID) {
-	if s := r.destinations[id]; s.idle() && !r.claims.active {
-		delete(r.destinations, id)
+// claim under way may have read the store before that. One that works and was busy
+// just now stays: as a stranger it would be given less of its backlog than others.
+func (r *run) forget(id storage.ID, now time.Time) {
+	s := r.destinations[id]
+	if !s.idle() || r.claims.active || s.failures == 0 && now.Sub(s.progress) < knownFor {
+		return
 	}
+	delete(r.destinations, id)
 }
 
 // leaseFor is how long a claim holds.

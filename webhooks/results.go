@@ -151,13 +151,14 @@ func (r *run) written(out written) {
 		r.d.log.Warn("webhook result came too late: the delivery was ended or claimed again",
 			"webhook", lease.WebhookID.String(), "event", lease.EventID.String())
 	}
+	now := time.Now()
 	for _, result := range out.batch {
 		id := result.Lease.WebhookID
 		r.destinations[id].unsaved--
 		if result.Attempt != nil {
 			w.sent--
 		}
-		r.forget(id)
+		r.forget(id, now)
 	}
 }
 

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -114,6 +115,63 @@ func TestASlowDestinationDoesNotWaitForIdleOnes(t *testing.T) {
 			if took := time.Since(started); took > slowAfter+2*time.Second {
 				t.Errorf("its request began after %s", took-slowAfter-time.Second)
 			}
+		}
+	})
+}
+
+// busy is a store whose calls take as long as those of a busy database.
+type busy struct{ storage.DeliveryStore }
+
+func (s busy) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
+	time.Sleep(30 * time.Millisecond)
+	return s.DeliveryStore.ClaimDeliveries(ctx, p)
+}
+
+func (s busy) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+	time.Sleep(5 * time.Millisecond)
+	return s.DeliveryStore.FinishDeliveries(ctx, done, keep)
+}
+
+// Backlogs of destinations that answer alike shrink alike.
+func TestBacklogsShrinkTogether(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		const destinations, each = 100, 800
+		var mu sync.Mutex
+		sent := map[string]int{}
+		total := 0
+		half := make(chan struct{})
+		b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(2500 * time.Microsecond)
+			mu.Lock()
+			defer mu.Unlock()
+			sent[r.URL.Host]++
+			if total++; total == destinations*each/2 {
+				close(half)
+			}
+			if total >= destinations*each/2 {
+				return nil, errors.New("enough")
+			}
+			return reply(200), nil
+		}))
+		b.d.store = busy{b.store}
+		for w := range destinations {
+			id := b.webhook(fmt.Sprintf("https://h%d.example/", w), nil)
+			for range each {
+				b.event(id, "x")
+			}
+		}
+		b.run()
+		<-half
+		mu.Lock()
+		defer mu.Unlock()
+		least, most := each, 0
+		for _, n := range sent {
+			least, most = min(least, n), max(most, n)
+		}
+		t.Logf("between %d and %d of %d", least, most, each)
+		if len(sent) < destinations || least < each*2/5 || most > each*3/5 {
+			t.Errorf("when half was sent: of one destination %d of %d, of another %d", least, each, most)
 		}
 	})
 }

@@ -154,13 +154,14 @@ func tables(size Size) []table {
 			},
 		},
 		{
-			"webhooks", "id form_id workspace_id url enabled secret created_at updated_at served", size.Webhooks, func(i int) []any {
+			"webhooks", "id form_id workspace_id url enabled secret created_at updated_at", size.Webhooks, func(i int) []any {
 				return []any{
 					bytesOf(Webhook, i), bytesOf(Form, i%size.Forms), space, fmt.Sprintf("https://example.com/%d", i), true,
-					user, at(i), at(i), int64(0),
+					user, at(i), at(i),
 				}
 			},
 		},
+		{"webhook_turns", "webhook_id served", size.Webhooks, func(i int) []any { return []any{bytesOf(Webhook, i), int64(0)} }},
 		{"submissions", "form_id id submitted_at completion_time answers metadata hidden", size.Submissions + size.Others, func(i int) []any {
 			return []any{formOf(i, size.Submissions, size.Forms), bytesOf(Submission, i), at(i), 12.5, answers, none, none}
 		}},

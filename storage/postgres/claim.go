@@ -32,11 +32,10 @@ const pendingLanes = `lanes AS (
 // row is locked that the batch has no room for.
 //
 // Deliveries are found again by where they are, which cannot change while they
-// are locked. The turn is not written for webhooks whose row is locked: then
-// another claim serves them now, or a result is recorded. A claim waits for no
-// row, so whoever waits for one of its rows does not wait for long. What the caller
-// holds is an object by id, which is fast to look up however much that is: as a join
-// it would be read for each webhook.
+// are locked. The turn is not written for webhooks that another claim serves just
+// now. A claim waits for no row, so whoever waits for one of its rows does not wait
+// for long. What the caller holds is an object by id, which is fast to look up
+// however much that is: as a join it would be read for each webhook.
 //
 // An event's body comes with the first of its deliveries only; which one that is
 // gets known before the bodies are read, so that no body is sorted.
@@ -54,8 +53,9 @@ WITH RECURSIVE ` + pendingLanes + `, turns AS MATERIALIZED (
 		OFFSET 0
 	) l
 	JOIN formsvc.webhooks w ON w.id = l.webhook_id
+	LEFT JOIN LATERAL (SELECT t.served FROM formsvc.webhook_turns t WHERE t.webhook_id = w.id LIMIT 1) t ON true
 	WHERE l.room > 0 AND w.enabled AND (w.paused_until IS NULL OR w.paused_until <= $1::timestamptz)
-	ORDER BY w.served, w.id
+	ORDER BY t.served NULLS FIRST, w.id
 ), picked AS MATERIALIZED (
 	SELECT d.place, t.id AS webhook_id, t.destination, t.url, t.secret, t.failures
 	FROM turns t
@@ -76,13 +76,13 @@ WITH RECURSIVE ` + pendingLanes + `, turns AS MATERIALIZED (
 	WHERE d.ctid = p.place
 	RETURNING d.webhook_id, d.event_id, d.token, d.attempt, p.url, p.secret, p.failures
 ), turned AS (
-	SELECT w.id
-	FROM (SELECT DISTINCT p.webhook_id FROM picked p) p JOIN formsvc.webhooks w ON w.id = p.webhook_id
-	FOR NO KEY UPDATE OF w SKIP LOCKED
+	SELECT t.ctid AS place
+	FROM (SELECT DISTINCT p.webhook_id FROM picked p) p JOIN formsvc.webhook_turns t ON t.webhook_id = p.webhook_id
+	FOR NO KEY UPDATE OF t SKIP LOCKED
 ), served AS (
-	UPDATE formsvc.webhooks w SET served = DEFAULT
-	FROM turned t
-	WHERE w.id = t.id
+	UPDATE formsvc.webhook_turns t SET served = DEFAULT
+	FROM turned
+	WHERE t.ctid = turned.place
 )
 SELECT c.webhook_id, c.event_id, c.token, c.attempt, c.url, c.secret, c.failures, e.submission_id, e.type,
 	CASE WHEN c.first THEN e.body END

@@ -134,6 +134,45 @@ func TestRedeliverBesideTheCutOfTheHistory(t *testing.T) {
 	referencesAreCounted(t, pool, s)
 }
 
+// Whoever records a result holds the row of its webhook for a while. The webhook's
+// turn counts all the same, else it would come first again and again.
+func TestATurnCountsWhileAResultIsRecorded(t *testing.T) {
+	t.Parallel()
+	s, pool := testStore(t)
+	if err := pgseed.Fill(t.Context(), pool, s.schema, pgseed.Size{Forms: 1, AnswerBytes: 100, Webhooks: 2}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	claimOne := func() storage.Delivery {
+		t.Helper()
+		got, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{
+			Now: pgseed.Start().AddDate(1, 0, 0), Lease: time.Hour, Max: 1, PerWebhook: 9,
+		})
+		if err != nil || len(got) != 1 {
+			t.Fatal(len(got), err)
+		}
+		return got[0]
+	}
+	first, second := claimOne(), claimOne()
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	for i, d := range []storage.Delivery{first, second} {
+		if _, err := New(tx, WithSchema(s.schema)).FinishDeliveries(t.Context(), []storage.Result{ended(d, i)}, 100); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a, b := claimOne().Lease.WebhookID, claimOne().Lease.WebhookID; a != first.Lease.WebhookID || b != second.Lease.WebhookID {
+		t.Error("one webhook was served twice in a row")
+	}
+}
+
 // The last two attempts of an event are cut at the same time. Neither call can
 // remove the event, and a sweep does.
 func TestTheLastReferencesGoAtOnce(t *testing.T) {

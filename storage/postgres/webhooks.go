@@ -45,11 +45,13 @@ WITH form AS (
 ), room AS (
 	SELECT $9::bigint < 1 OR (SELECT count(*) FROM formsvc.webhooks w WHERE w.form_id = $1::bytea) < $9::bigint AS there
 ), created AS (
-	INSERT INTO formsvc.webhooks (id, form_id, workspace_id, url, enabled, secret, created_at, updated_at, served)
-	SELECT $3::bytea, form.id, form.workspace_id, $4::text, $5::boolean, $6::bytea, $7::timestamptz, $8::timestamptz, 0
+	INSERT INTO formsvc.webhooks (id, form_id, workspace_id, url, enabled, secret, created_at, updated_at)
+	SELECT $3::bytea, form.id, form.workspace_id, $4::text, $5::boolean, $6::bytea, $7::timestamptz, $8::timestamptz
 	FROM form, room WHERE room.there
 	ON CONFLICT DO NOTHING
-	RETURNING 1
+	RETURNING id
+), turn AS (
+	INSERT INTO formsvc.webhook_turns (webhook_id, served) SELECT created.id, 0 FROM created
 )
 SELECT room.there, EXISTS (SELECT FROM created) FROM form, room`
 

@@ -169,15 +169,21 @@ CREATE TABLE IF NOT EXISTS webhooks (
     failures     integer NOT NULL DEFAULT 0,
     paused_until timestamptz,
     history      bigint NOT NULL DEFAULT 0, -- how many attempts are kept; it stays once that is all there may be
-    -- 0: never. From a sequence, not a clock: turns stay fair when claims share an
-    -- instant.
-    served       bigint NOT NULL DEFAULT nextval('delivery_turns'),
     CONSTRAINT webhooks_form FOREIGN KEY (form_id, workspace_id) REFERENCES forms (id, workspace_id)
         ON UPDATE CASCADE ON DELETE CASCADE
 ) WITH (fillfactor = 70);
 CREATE INDEX IF NOT EXISTS webhooks_of_form ON webhooks (form_id);
 CREATE INDEX IF NOT EXISTS webhooks_newest ON webhooks (workspace_id, created_at DESC, id DESC);
 CREATE INDEX IF NOT EXISTS webhooks_newest_of_all ON webhooks (created_at DESC, id DESC);
+
+-- When a webhook was last served, for each of them. Not in its own row: that is
+-- locked while results are recorded, and a claim waits for nobody.
+CREATE TABLE IF NOT EXISTS webhook_turns (
+    webhook_id bytea PRIMARY KEY REFERENCES webhooks (id) ON DELETE CASCADE,
+    -- 0: never. From a sequence, not a clock: turns stay fair when claims share an
+    -- instant.
+    served     bigint NOT NULL DEFAULT nextval('delivery_turns')
+) WITH (fillfactor = 50);
 
 -- The bytes of an event, once for all webhooks. They live while a delivery is
 -- pending or an attempt is kept, and die with their submission. Whoever adds or
