@@ -11,12 +11,17 @@ const (
 	// aheadOfAll is how many deliveries may wait for a slot at most, in multiples of
 	// Config.InFlight, and aheadOfOne how many of a prompt destination, in multiples
 	// of Config.InFlightWebhook. Many in a claim make each cost less. enough is how
-	// many that will be sent soon make a claim wait, in multiples of Config.InFlight.
+	// many that will be sent soon make a claim wait, in multiples of Config.InFlight,
+	// unless more than that are sent while it is under way.
 	aheadOfAll = 16
 	aheadOfOne = 3
 	enough     = 2
 	// aheadFor is for how long what waits for a prompt destination keeps it busy.
 	aheadFor = 50 * time.Millisecond
+	// putOffAtMost is how long what waits makes a claim wait, and putOffWoken that when
+	// something new was queued: it may be for a destination that has slots.
+	putOffAtMost = 200 * time.Millisecond
+	putOffWoken  = 50 * time.Millisecond
 	// stalledAfter is how long requests may be under way without an answer until what
 	// waits behind them is not counted on any more.
 	stalledAfter = 200 * time.Millisecond
@@ -36,6 +41,7 @@ type claims struct {
 	ahead   int       // how many may be: fewer after some waited too long, more when none is left
 	late    bool      // some waited too long since the last claim
 	wanted  bool      // something may be due
+	woken   bool      // something was queued in this process
 	active  bool      // a call is under way
 	began   time.Time // the last call did
 	took    time.Duration
@@ -80,12 +86,17 @@ func (r *run) startClaim() {
 		return
 	}
 	r.releaseWaiting(func(w waiting) bool { return r.tooLate(w, now) })
-	if r.ready(now) >= min(max(enough*r.d.config.InFlight, c.sentMeanwhile(now)), max(c.ahead/2, 1)) {
+	sufficient := min(max(enough*r.d.config.InFlight, c.sentMeanwhile(now)), max(c.ahead/2, 1))
+	putOff := putOffAtMost
+	if c.woken {
+		putOff = putOffWoken
+	}
+	if now.Sub(c.began) < putOff && r.ready(now) >= sufficient {
 		c.after = now.Add(claimsApart)
 		c.timer.Reset(claimsApart)
 		return
 	}
-	c.wanted, c.active = false, true
+	c.wanted, c.woken, c.active = false, false, true
 	c.began, c.sent = now, 0
 	switch {
 	case c.late:

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,6 +74,7 @@ func (w *worker) deliver(p *posting) (made *storage.Attempt) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			d.log.Error("webhook delivery panicked", append(logged(a), "panic", cause, "stack", string(debug.Stack()))...)
+			w.close() // whatever was left of the request ends with its context
 			a.Success, a.Status, a.Error, a.Duration = false, 0, ClassNetwork, time.Since(started)
 			d.finish(a, 0)
 			made = a
@@ -153,7 +155,7 @@ func (w *worker) post(p *posting) (answer, error) {
 	// when it is malformed.
 	resp, err := d.transport.RoundTrip(req)
 	if err != nil {
-		return answer{}, err
+		return answer{}, cmp.Or(context.Cause(ctx), err) // why it ended, whatever the transport made of it
 	}
 	defer func() { _ = resp.Body.Close() }()
 	// Only a connection whose answer was read to its end is used again. The

@@ -224,7 +224,7 @@ func (r *run) loop(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-r.d.wake:
-			r.claims.wanted = true
+			r.claims.wanted, r.claims.woken = true, true
 		case <-r.claims.timer.C:
 			r.claims.wanted = true
 		case c := <-r.claims.done:

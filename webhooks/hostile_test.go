@@ -200,8 +200,14 @@ func hostileDispatcher(t testing.TB, timeout time.Duration) (*Dispatcher, *logBu
 
 // attemptAt makes one delivery and tells how long it took.
 func attemptAt(d *Dispatcher, url string, body []byte) (storage.Attempt, time.Duration) {
+	w := newWorker(context.Background(), d)
+	defer w.close()
+	return w.attemptAt(url, body)
+}
+
+func (w *worker) attemptAt(url string, body []byte) (storage.Attempt, time.Duration) {
 	started := time.Now()
-	a := newWorker(context.Background(), d).deliver(&posting{delivery: storage.Delivery{URL: url, Body: body, Attempt: 1}})
+	a := w.deliver(&posting{delivery: storage.Delivery{URL: url, Body: body, Attempt: 1}})
 	return *a, time.Since(started)
 }
 
@@ -259,9 +265,11 @@ func TestMemoryStaysFlatUnderHostileReceivers(t *testing.T) {
 			urls = append(urls, listen(t, h.answer))
 		}
 	}
+	w := newWorker(context.Background(), d)
+	defer w.close()
 	round := func() uint64 {
 		for _, url := range urls {
-			_, _ = attemptAt(d, url, []byte("{}"))
+			_, _ = w.attemptAt(url, []byte("{}"))
 		}
 		runtime.GC()
 		runtime.GC()

@@ -93,7 +93,7 @@ func (n *receivers) RoundTrip(r *http.Request) (*http.Response, error) {
 	default: // hangs
 		defer leave()
 		<-r.Context().Done()
-		return nil, r.Context().Err()
+		return nil, context.Cause(r.Context())
 	}
 }
 
@@ -219,7 +219,7 @@ func TestADestinationThatStopsAnsweringLeavesSlots(t *testing.T) {
 			if r.URL.Host == "turns.example" && answered.Add(1) > 20 {
 				stuck.Add(1)
 				<-r.Context().Done()
-				return nil, r.Context().Err()
+				return nil, context.Cause(r.Context())
 			}
 			time.Sleep(10 * time.Millisecond)
 			return reply(200), nil
@@ -261,7 +261,7 @@ func TestSlowDestinationsShareAnEighth(t *testing.T) {
 			most.Store(max(most.Load(), held.Add(1)))
 			defer held.Add(-1)
 			<-r.Context().Done()
-			return nil, r.Context().Err()
+			return nil, context.Cause(r.Context())
 		}))
 		for w := range 100 {
 			id := b.webhook(fmt.Sprintf("https://dead%d.example/", w), nil)

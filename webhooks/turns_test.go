@@ -32,7 +32,7 @@ func (b *bench) failed(id storage.ID, failures int) {
 
 func hangs(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
-	return nil, r.Context().Err()
+	return nil, context.Cause(r.Context())
 }
 
 // deadOrPrompt is a network in which hosts whose name begins with dead do not
@@ -115,6 +115,41 @@ func TestASlowDestinationDoesNotWaitForIdleOnes(t *testing.T) {
 			if took := time.Since(started); took > slowAfter+2*time.Second {
 				t.Errorf("its request began after %s", took-slowAfter-time.Second)
 			}
+		}
+	})
+}
+
+// Deliveries that wait for slots of their class do not keep a new destination, which
+// has slots of another one, from being claimed for.
+func TestANewDestinationDoesNotWaitForAJam(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		begun := make(chan time.Time, 1)
+		b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			if strings.HasPrefix(r.URL.Host, "new") {
+				begun <- time.Now()
+				return reply(200), nil
+			}
+			time.Sleep(slowAfter - 100*time.Millisecond)
+			return reply(200), nil
+		}))
+		for w := range 200 {
+			id := b.webhook(fmt.Sprintf("https://h%d.example/", w), nil)
+			for range 50 {
+				b.event(id, "x")
+			}
+		}
+		b.run()
+		time.Sleep(20 * time.Second)
+		for w := range 20 {
+			id := b.webhook(fmt.Sprintf("https://new%d.example/", w), nil)
+			queued := time.Now()
+			b.event(id, "x")
+			b.d.Wake()
+			if took := (<-begun).Sub(queued); took > 100*time.Millisecond {
+				t.Errorf("its request began after %s", took)
+			}
+			time.Sleep(730 * time.Millisecond)
 		}
 	})
 }

@@ -81,6 +81,10 @@ WITH given AS MATERIALIZED (
 	SELECT * FROM ended UNION ALL SELECT * FROM retried
 ), ` + recordSettled
 
+// ofLookUp ends the text of a statement that relies on lookUp, so that it has a plan
+// of its own: one that was made without would lock in any order.
+const ofLookUp = "\n-- looked up row by row"
+
 // recordSettled records the attempts and changes the webhooks: what a webhook
 // knows of its destination comes from the last of its results, unless that is
 // about a URL that it had before, and its history grows up to $18 attempts. A
@@ -142,8 +146,8 @@ FROM excess e WHERE e.n > 0`
 // delivery counts in its place.) Attempts that another call is just removing are
 // passed over, so that each call removes its own number.
 const (
-	cutHistories        = cutAttempts + countReferences + " SELECT true"
-	cutHistoriesInOrder = cutAttempts + countInOrder + " SELECT true"
+	cutHistories         = cutAttempts + countReferences + " SELECT true"
+	cutHistoriesUnlocked = cutAttempts + countUnlocked + " SELECT true"
 )
 
 const cutAttempts = `
@@ -222,18 +226,17 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result, kee
 			read = append(read, fence(released))
 		}
 		if len(sent) > 0 {
-			text := endAll
+			text, cut := endAll, cutHistories
 			if retry {
 				text = endOrRetry
+			}
+			if ordered {
+				text, cut = text+ofLookUp, cutHistoriesUnlocked
 			}
 			args := append(leaseArgs(sent), attemptArgs(sent)...)
 			args = append(args, webhookArgs(done)...)
 			s.queue(b, text, append(args, int64(max(keep, 0)))...)
-			if ordered {
-				s.queue(b, cutHistoriesInOrder)
-			} else {
-				s.queue(b, cutHistories)
-			}
+			s.queue(b, cut)
 			read = append(read, fence(sent, nil, nil, nil), nil)
 		}
 		return s.sendEach(ctx, b, read...)

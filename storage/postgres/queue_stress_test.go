@@ -58,6 +58,7 @@ const (
 	crowdForms   = 3
 	crowdHooks   = 6
 	crowdHistory = 5
+	crowdEvent   = "form.test" // the type of those that belong to no response
 )
 
 // Dispatchers whose leases run out, and whoever ends deliveries, take the same rows
@@ -196,6 +197,9 @@ func (c *crowd) redeliver() {
 	attempts, err := c.Attempts(c.t.Context(), storage.AsHost(), id, 100)
 	c.allow("Attempts", err)
 	for _, a := range attempts {
+		if a.EventType == crowdEvent { // such events are new when they are queued, but for this test
+			continue
+		}
 		c.allow("Redeliver", c.Redeliver(c.t.Context(), id, a.ID, pgseed.Start()))
 	}
 }
@@ -203,7 +207,7 @@ func (c *crowd) redeliver() {
 // enqueue queues one of a few events, most of which are known.
 func (c *crowd) enqueue() {
 	_, id := c.hook()
-	e := storage.Event{ID: pgseed.ID(pgseed.Event, 1000+rand.N(20)), Type: "form.test", Body: []byte(`{}`)}
+	e := storage.Event{ID: pgseed.ID(pgseed.Event, 1000+rand.N(20)), Type: crowdEvent, Body: []byte(`{}`)}
 	c.allow("Enqueue", c.Enqueue(c.t.Context(), id, e, pgseed.Start()))
 }
 

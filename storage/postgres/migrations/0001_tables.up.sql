@@ -199,8 +199,9 @@ CREATE TABLE IF NOT EXISTS events (
 );
 CREATE INDEX IF NOT EXISTS events_unused ON events (id) WHERE refs <= 0;
 
--- Pending deliveries. Finished ones leave the table. The key begins with the
--- event, which tells at once whether anything of an event is pending.
+-- Pending deliveries. Finished ones leave the table. A page has room for a second
+-- version of each of its rows, which a lease makes: in another page it would need
+-- new entries in both indexes.
 CREATE TABLE IF NOT EXISTS deliveries (
     webhook_id   bytea NOT NULL,
     event_id     bytea NOT NULL,
