@@ -37,19 +37,19 @@ const (
 
 // claims is the part of a run that asks the store for work, one call at a time.
 type claims struct {
-	waiting int       // deliveries that were claimed and not yet sent
-	ahead   int       // how many may be: fewer after some waited too long, more when none is left
-	late    bool      // some waited too long since the last claim
-	wanted  bool      // something may be due
-	woken   bool      // something was queued in this process
-	active  bool      // a call is under way
-	began   time.Time // the last call did
-	took    time.Duration
-	sent    int         // requests that began since then
-	timer   *time.Timer // the next poll, or the end of a pause after faults
-	faults  int         // in a row
-	after   time.Time   // no call before: the end of that pause, or claimsApart
-	slow    time.Time   // the last one that asked for slow destinations
+	waiting int           // deliveries that were claimed and not yet sent
+	ahead   int           // how many may be: fewer after some waited too long, more when none is left
+	late    bool          // some waited too long since the last claim
+	wanted  bool          // something may be due
+	woken   bool          // something was queued in this process
+	active  bool          // a call is under way
+	began   time.Time     // the last call did
+	took    time.Duration // and was under way for
+	sent    int           // requests that began since then
+	timer   *time.Timer   // the next poll, or the end of a pause after faults
+	faults  int           // in a row
+	after   time.Time     // no call before: the end of that pause, or claimsApart
+	slow    time.Time     // the last one that asked for slow destinations
 	done    chan claimed
 }
 
