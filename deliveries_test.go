@@ -71,7 +71,7 @@ const secret = "a secret of sixteen or more"
 func TestAResponseBecomesASignedDelivery(t *testing.T) {
 	t.Parallel()
 	url, requests := receiver(t)
-	b := setup(t, loopback())
+	b := setup(t, loopback(), formsvc.WithoutRateLimit())
 	form := b.form(`[{"id":"name","type":"short_text","label":"Name"},{"id":"plan","type":"single_choice","choices":[{"id":"p","label":"Pro"}]}]`, `{}`)
 	b.do(http.MethodPatch, "/forms/"+form.String(), `{"definition":{"hidden_fields":["ref"]}}`, nil)
 	hook := b.webhook(form, url, secret)
@@ -169,7 +169,8 @@ type delivery struct {
 }
 
 // deliveries waits until the webhook has n deliveries: they are recorded shortly
-// after the receiver has them.
+// after the receiver has them. It asks as often as it can, so it needs a service
+// without a rate limit.
 func (b *bundle) deliveries(hook formsvc.ID, n int) []delivery {
 	b.t.Helper()
 	for b.t.Context().Err() == nil {
