@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,7 +36,7 @@ func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, 
 		}
 		return err
 	})
-	if err == nil && dueToFold() {
+	if err == nil && s.dueToFold() {
 		s.foldQuietly(ctx, form)
 	}
 	return err
@@ -196,9 +195,7 @@ func (s *Store) fold(ctx context.Context, form storage.ID) (more bool, err error
 
 // dueToFold reports by chance, so that nothing has to be counted, whether a count
 // is one that folds.
-func dueToFold() bool {
-	return rand.N(foldEvery) == 0 //nolint:gosec // no secret
-}
+func (s *Store) dueToFold() bool { return s.chance(foldEvery) == 0 }
 
 // foldQuietly folds as an aside of a call that has done its own work: an error is
 // the business of nobody, as the log is right as it is. Inside a host's

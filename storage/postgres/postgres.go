@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math/rand/v2"
 	"strings"
 	"sync"
 
@@ -29,7 +30,8 @@ type Store struct {
 	db     DB
 	inTx   bool
 	schema string
-	texts  *texts // nil: the statements are run as they are written
+	texts  *texts          // nil: the statements are run as they are written
+	chance func(n int) int // a random number below n
 }
 
 // Option changes what [New] and [Migrate] do.
@@ -70,7 +72,7 @@ func newConfig(opts []Option) config {
 // is lost as a whole.
 func New(db DB, opts ...Option) *Store {
 	c := newConfig(opts)
-	s := &Store{db: db, schema: c.schema}
+	s := &Store{db: db, schema: c.schema, chance: rand.N[int]}
 	_, s.inTx = db.(interface{ Commit(context.Context) error })
 	if c.schema != DefaultSchema {
 		s.texts = &texts{prefix: pgx.Identifier{c.schema}.Sanitize() + "."}

@@ -115,7 +115,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 	if err != nil {
 		return storage.Submission{}, false, err
 	}
-	if !replayed && dueToFold() {
+	if !replayed && s.dueToFold() {
 		s.foldQuietly(ctx, n.Submission.FormID)
 	}
 	return out, replayed, nil
