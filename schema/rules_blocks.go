@@ -71,6 +71,9 @@ func (r *blockRules) passBy(list *node) {
 
 func (r *blockRules) block(block *node, at *place, level int) {
 	r.total++
+	if block.kind != kindObject {
+		return // an array has items and no names
+	}
 	for i := range block.items {
 		member := &block.items[i]
 		switch name := block.names[i]; name {
