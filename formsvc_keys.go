@@ -176,17 +176,20 @@ func (k *keyring) ResolveKey(ctx context.Context, key string) (Principal, error)
 	return k.principal(stored, user, err)
 }
 
-// FormForKey is ResolveKey with the form of the request in the same step.
-func (k *keyring) FormForKey(ctx context.Context, key string, form storage.ID) (Principal, *storage.Form, error) {
+// FormForKey is ResolveKey with the form of the request in the same step. The form
+// is read only for a key that has the scope.
+func (k *keyring) FormForKey(ctx context.Context, key string, form storage.ID, scope Scope) (Principal, *storage.Form, error) {
 	if !k.wellFormed(key) {
 		return Principal{}, nil, ErrInvalidKey
 	}
-	stored, user, f, err := k.store.FormForKey(ctx, sha256.Sum256([]byte(key)), form)
-	principal, err := k.principal(stored, user, err)
+	got, err := k.store.FormForKey(ctx, storage.FormForKeyParams{
+		Hash: sha256.Sum256([]byte(key)), Form: form, Scope: scope, At: k.clock(),
+	})
+	principal, err := k.principal(got.Key, got.User, err)
 	if err != nil {
 		return Principal{}, nil, err
 	}
-	return principal, f, nil
+	return principal, got.Form, nil
 }
 
 func (k *keyring) principal(stored Key, user User, err error) (handler.Principal, error) {

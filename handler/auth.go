@@ -63,7 +63,7 @@ func (c *call) resolve(key string) error {
 	var err error
 	if together, ok := c.h.config.Resolver.(FormResolver); ok && c.op.readsForm {
 		if form, malformed := c.idParam("formId"); malformed == nil {
-			c.principal, c.form, err = together.FormForKey(c.ctx(), key, form)
+			c.principal, c.form, err = together.FormForKey(c.ctx(), key, form, c.op.scope)
 			c.formKnown = err == nil
 			if !errors.Is(err, storage.ErrUnimplemented) {
 				return c.resolveError(err)

@@ -49,8 +49,9 @@ type KeyResolver interface {
 type FormResolver interface {
 	KeyResolver
 	// FormForKey returns what ResolveKey would, and the form, or nil when the
-	// principal may not see it. [storage.ErrUnimplemented] means: two steps.
-	FormForKey(ctx context.Context, key string, form storage.ID) (Principal, *storage.Form, error)
+	// principal lacks the scope or may not see it. [storage.ErrUnimplemented]
+	// means: two steps.
+	FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (Principal, *storage.Form, error)
 }
 
 // ErrInvalidKey is what a [KeyResolver] returns for a key that it does not accept.

@@ -25,6 +25,24 @@ type Key struct {
 	LastUsedAt time.Time // zero: not used yet; at most a minute behind
 }
 
+// FormForKeyParams asks for a key and for one form of the key's user. The form is
+// read only when the key has Scope and is neither revoked nor expired at At.
+type FormForKeyParams struct {
+	Hash  [32]byte // the SHA-256 of the whole key
+	Form  ID
+	Scope Scope // empty: no scope is needed
+	At    time.Time
+}
+
+// FormForKey is a key with its user and a form. The caller still checks the key,
+// which is returned as KeyByHash returns it.
+type FormForKey struct {
+	Key  Key
+	User User
+	// Form is nil when it was not read, and when the user may not see it.
+	Form *Form
+}
+
 // KeyStore keeps the built-in API keys. A host that brings its own KeyResolver
 // never calls it.
 type KeyStore interface {
@@ -46,11 +64,11 @@ type KeyStore interface {
 	// when the user has no such key. A key that is already revoked keeps its time.
 	RevokeKey(ctx context.Context, user, key ID, at time.Time) error
 
-	// FormForKey is KeyByHash and, for the key's user, Form, in one step. f is nil
-	// when that user may not see the form. ErrNotFound is about the key. A store
-	// that gains nothing from it returns ErrUnimplemented; callers then make two
-	// calls.
-	FormForKey(ctx context.Context, hash [32]byte, form ID) (k Key, u User, f *Form, err error)
+	// FormForKey is KeyByHash and, for the key's user, Form, in one step. It reads
+	// no form for a key that could not use it; see [FormForKeyParams]. ErrNotFound
+	// is about the key. A store that gains nothing from it returns
+	// ErrUnimplemented; callers then make two calls.
+	FormForKey(ctx context.Context, p FormForKeyParams) (FormForKey, error)
 
 	// TouchKeys sets LastUsedAt of each key to the given time unless it is later
 	// already. Unknown keys are passed over.

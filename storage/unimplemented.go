@@ -199,8 +199,8 @@ func (Unimplemented) RevokeKey(context.Context, ID, ID, time.Time) error {
 }
 
 // FormForKey returns [ErrUnimplemented].
-func (Unimplemented) FormForKey(context.Context, [32]byte, ID) (Key, User, *Form, error) {
-	return Key{}, User{}, nil, ErrUnimplemented
+func (Unimplemented) FormForKey(context.Context, FormForKeyParams) (FormForKey, error) {
+	return FormForKey{}, ErrUnimplemented
 }
 
 // TouchKeys returns [ErrUnimplemented].

@@ -38,8 +38,9 @@ func BenchmarkFormForKey(b *testing.B) {
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, form, err := f.store.FormForKey(ctx, f.hash, f.form); err != nil || form == nil {
-			b.Fatal(form, err)
+		got, err := f.store.FormForKey(ctx, storage.FormForKeyParams{Hash: f.hash, Form: f.form, Scope: storage.ScopeFormsRead})
+		if err != nil || got.Form == nil {
+			b.Fatal(got.Form, err)
 		}
 	}
 }

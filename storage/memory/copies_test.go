@@ -71,12 +71,8 @@ func TestCopies(t *testing.T) {
 			return &f, err
 		},
 		"FormForKey": func() (any, error) {
-			k, u, f, err := b.store.FormForKey(ctx, b.hash, b.form)
-			return &struct {
-				K storage.Key
-				U storage.User
-				F *storage.Form
-			}{k, u, f}, err
+			got, err := b.store.FormForKey(ctx, storage.FormForKeyParams{Hash: b.hash, Form: b.form, At: start})
+			return &got, err
 		},
 		"KeyByHash": func() (any, error) {
 			k, _, err := b.store.KeyByHash(ctx, b.hash)

@@ -24,6 +24,11 @@ func (k *key) activeAt(t time.Time) bool {
 	return k.rec.RevokedAt.IsZero() && (k.rec.ExpiresAt.IsZero() || k.rec.ExpiresAt.After(t))
 }
 
+// has reports whether the key has the scope. The empty one is no demand.
+func (k *key) has(scope storage.Scope) bool {
+	return scope == "" || slices.Contains(k.rec.Scopes, scope)
+}
+
 // endedBefore reports whether the key was revoked or expired before t.
 func (k *key) endedBefore(t time.Time) bool {
 	before := func(end time.Time) bool { return !end.IsZero() && end.Before(t) }
@@ -92,30 +97,32 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 }
 
 // FormForKey implements [storage.KeyStore].
-func (s *Store) FormForKey(ctx context.Context, hash [32]byte, form storage.ID) (storage.Key, storage.User, *storage.Form, error) {
+func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
 	if err := ctx.Err(); err != nil {
-		return storage.Key{}, storage.User{}, nil, err
+		return storage.FormForKey{}, err
 	}
 	s.mu.RLock()
-	k := s.keysByHash[hash]
+	k := s.keysByHash[p.Hash]
 	if k == nil {
 		s.mu.RUnlock()
-		return storage.Key{}, storage.User{}, nil, storage.ErrNotFound
+		return storage.FormForKey{}, storage.ErrNotFound
 	}
-	rec, account := k.rec, k.user.account
+	out := storage.FormForKey{Key: k.rec, User: k.user.account}
 	var found *storage.Form
 	var full bool
-	if f := s.visible(storage.As(account.ID), form); f != nil {
-		found, full = f.rec, f.full()
+	if k.activeAt(p.At) && k.has(p.Scope) {
+		if f := s.visible(storage.As(out.User.ID), p.Form); f != nil {
+			found, full = f.rec, f.full()
+		}
 	}
 	s.mu.RUnlock()
 
-	rec = copyKey(rec)
-	if found == nil {
-		return rec, account, nil, nil
+	out.Key = copyKey(out.Key)
+	if found != nil {
+		form := copyForm(found, full)
+		out.Form = &form
 	}
-	out := copyForm(found, full)
-	return rec, account, &out, nil
+	return out, nil
 }
 
 // Keys implements [storage.KeyStore].

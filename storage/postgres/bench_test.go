@@ -213,8 +213,8 @@ func BenchmarkForm(b *testing.B) {
 	})
 	b.Run("FormForKey", func(b *testing.B) {
 		beside(b, bare, func(ctx context.Context) error {
-			_, _, f, err := s.FormForKey(ctx, hash, form.ID)
-			if err == nil && f == nil {
+			got, err := s.FormForKey(ctx, storage.FormForKeyParams{Hash: hash, Form: form.ID, Scope: storage.ScopeFormsRead})
+			if err == nil && got.Form == nil {
 				err = storage.ErrNotFound
 			}
 			return err

@@ -97,48 +97,45 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 	return k, u, nil
 }
 
-// A form that there is not is a row of nulls behind the key's, one that the user
-// may not see is told by the column before it.
+// formForKey has nulls in place of the form when it was not read. The conditions on
+// the key come before the look-up of the form.
 const formForKey = `
-SELECT ` + keyColumns + `, ` + userColumns + `, (
-	SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = k.user_id
-), ` + formColumnsFast + `
+SELECT ` + keyColumns + `, ` + userColumns + `, ` + formColumnsFast + `
 FROM formsvc.api_keys k
-LEFT JOIN formsvc.forms f ON f.id = $2::bytea AND f.trashed_at IS NULL
+LEFT JOIN LATERAL (
+	SELECT * FROM formsvc.forms f
+	WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $4::timestamptz)
+		AND ($3::text = '' OR $3::text = ANY (k.scopes))
+		AND f.id = $2::bytea AND f.trashed_at IS NULL
+		AND EXISTS (SELECT FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = k.user_id)
+	OFFSET 0
+) f ON true
 WHERE k.hash = $1::bytea`
 
 // FormForKey implements [storage.KeyStore] in one statement, and in two for a
 // form with a response limit.
-func (s *Store) FormForKey(ctx context.Context, hash [32]byte, form storage.ID) (storage.Key, storage.User, *storage.Form, error) {
-	var k storage.Key
-	var u storage.User
-	var f *storage.Form
+func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
+	var out storage.FormForKey
 	err := s.read(ctx, func(ctx context.Context) error {
-		err := s.queryRow(ctx, formForKey, func(rows pgx.Rows) (err error) {
-			f, err = scanKeyAndForm(rows, &k, &u)
+		var f storage.Form
+		out = storage.FormForKey{}
+		err := s.queryRow(ctx, formForKey, func(rows pgx.Rows) error {
+			targets := append(appendKey(make([]any, 0, 32), &out.Key), scanText(&out.User.Name), scanText(&out.User.Email))
+			err := scanRow(rows, appendForm(targets, &f)...)
+			ownDefinition(&f.Definition)
 			return err
-		}, hash[:], form[:])
-		if err != nil || f == nil {
+		}, p.Hash[:], p.Form[:], string(p.Scope), p.At.UTC())
+		if err != nil || f.ID.IsZero() {
 			return noRow(err, storage.ErrNotFound)
 		}
-		return s.fillIn(ctx, f)
+		out.Form = &f
+		return s.fillIn(ctx, &f)
 	})
 	if err != nil {
-		return storage.Key{}, storage.User{}, nil, err
+		return storage.FormForKey{}, err
 	}
-	u.ID = k.UserID
-	return k, u, f, nil
-}
-
-func scanKeyAndForm(rows pgx.Rows, k *storage.Key, u *storage.User) (*storage.Form, error) {
-	f := &storage.Form{}
-	var visible bool
-	targets := append(appendKey(make([]any, 0, 32), k), scanText(&u.Name), scanText(&u.Email), scanBool(&visible))
-	if err := scanRow(rows, appendForm(targets, f)...); err != nil || !visible {
-		return nil, err
-	}
-	ownDefinition(&f.Definition)
-	return f, nil
+	out.User.ID = out.Key.UserID
+	return out, nil
 }
 
 const keysOfUser = `

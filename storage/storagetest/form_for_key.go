@@ -1,6 +1,10 @@
 package storagetest
 
-import "github.com/formsvc/formsvc/storage"
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
 
 // formForKeyCases are a group of their own: a store that gains nothing from
 // FormForKey returns ErrUnimplemented and skips it.
@@ -9,10 +13,19 @@ func formForKeyCases() []Case {
 		{"key_and_form", "FormForKey returns what KeyByHash and, for the key's user, Form return.", formForKey},
 		{"invisible_form", "FormForKey returns a nil form, and the key, when the key's user may not see the form.", formForKeyInvisible},
 		{"unknown_key", "FormForKey returns ErrNotFound when there is no such key.", formForUnknownKey},
-		{"inactive_key", "FormForKey returns keys that are revoked or expired, as KeyByHash does.", formForInactiveKey},
+		{"inactive_key", "FormForKey returns keys that are revoked, or expired at At, as KeyByHash does, and no form.", formForInactiveKey},
+		{"scope", "FormForKey returns the key, and no form, when the key lacks the scope.", formForKeyScope},
 		{"copies", "FormForKey hands out copies.", formForKeyCopies},
 		contextCase("ended_context", formForKeyOperation()),
 	}
+}
+
+// formForKey calls FormForKey when the world's keys are active.
+func (b *bundle) formForKey(hash [32]byte, form storage.ID, scope storage.Scope) storage.FormForKey {
+	b.Helper()
+	got, err := b.store.FormForKey(b.Context(), storage.FormForKeyParams{Hash: hash, Form: form, Scope: scope, At: at(0)})
+	b.ok(err, "FormForKey")
+	return got
 }
 
 func formForKey(b *bundle) {
@@ -20,11 +33,10 @@ func formForKey(b *bundle) {
 	_, memberHash := b.addKey(w.member)
 	for who, hash := range map[string][32]byte{"the owner": w.hash, "a member": memberHash} {
 		wantKey, wantUser := b.keyByHash(hash)
-		k, u, f, err := b.store.FormForKey(b.Context(), hash, w.form.ID)
-		b.ok(err, "FormForKey")
-		same(b, k, wantKey, "Key of %s", who)
-		same(b, u, wantUser, "User, %s", who)
-		same(b, f, ptr(b.getForm(w.form.ID)), "Form for %s", who)
+		got := b.formForKey(hash, w.form.ID, "")
+		same(b, got.Key, wantKey, "Key of %s", who)
+		same(b, got.User, wantUser, "User, %s", who)
+		same(b, got.Form, ptr(b.getForm(w.form.ID)), "Form for %s", who)
 	}
 }
 
@@ -34,42 +46,72 @@ func formForKeyInvisible(b *bundle) {
 	for what, id := range map[string]storage.ID{
 		"a foreign form": foreign.ID, "one in the trash": w.trashed.ID, "an unknown one": newID(), "the zero id": {},
 	} {
-		k, u, f, err := b.store.FormForKey(b.Context(), w.hash, id)
-		b.ok(err, "FormForKey, %s", what)
-		same(b, k, w.key, "Key, %s", what)
-		same(b, u.ID, w.owner, "User.ID, %s", what)
-		same(b, f, nil, "Form, %s", what)
+		got := b.formForKey(w.hash, id, "")
+		same(b, got.Key, w.key, "Key, %s", what)
+		same(b, got.User.ID, w.owner, "User.ID, %s", what)
+		same(b, got.Form, nil, "Form, %s", what)
 	}
 }
 
 func formForUnknownKey(b *bundle) {
 	f := b.anyForm()
-	_, _, got, err := b.store.FormForKey(b.Context(), [32]byte{1}, f.ID)
+	got, err := b.store.FormForKey(b.Context(), storage.FormForKeyParams{Hash: [32]byte{1}, Form: f.ID, At: at(0)})
 	b.is(err, storage.ErrNotFound, "FormForKey with an unknown hash")
-	same(b, got, nil, "Form for an unknown key")
+	same(b, got.Form, nil, "Form for an unknown key")
 }
 
 func formForInactiveKey(b *bundle) {
 	w := b.furnish()
+	end := at(time.Hour)
+	expiring, hash := b.addKey(w.owner, func(k *storage.Key) { k.ExpiresAt = end })
+	for _, c := range []struct {
+		what string
+		at   time.Time
+		want *storage.Form
+	}{
+		{"just before it expires", end.Add(-time.Microsecond), ptr(b.getForm(w.form.ID))},
+		{"when it expires", end, nil},
+		{"after it expired", end.Add(time.Hour), nil},
+	} {
+		got, err := b.store.FormForKey(b.Context(), storage.FormForKeyParams{Hash: hash, Form: w.form.ID, At: c.at})
+		b.ok(err, "FormForKey %s", c.what)
+		same(b, got.Key, expiring, "Key, %s", c.what)
+		same(b, got.Form, c.want, "Form, %s", c.what)
+	}
+
 	revoked := b.tick()
 	b.ok(b.store.RevokeKey(b.Context(), w.owner, w.key.ID, revoked), "RevokeKey")
-	k, _, _, err := b.store.FormForKey(b.Context(), w.hash, w.form.ID)
-	b.ok(err, "FormForKey with a revoked key")
-	same(b, k.RevokedAt, revoked, "RevokedAt")
+	got := b.formForKey(w.hash, w.form.ID, "")
+	same(b, got.Key.RevokedAt, revoked, "RevokedAt")
+	same(b, got.Form, nil, "Form for a revoked key")
+}
+
+func formForKeyScope(b *bundle) {
+	w := b.furnish()
+	k, hash := b.addKey(w.owner, func(k *storage.Key) {
+		k.Scopes = []storage.Scope{storage.ScopeFormsRead, storage.ScopeAnalyticsRead}
+	})
+	for scope, want := range map[storage.Scope]*storage.Form{
+		storage.ScopeFormsRead: ptr(b.getForm(w.form.ID)), storage.ScopeAnalyticsRead: ptr(b.getForm(w.form.ID)),
+		storage.ScopeFormsWrite: nil, "forms": nil,
+	} {
+		got := b.formForKey(hash, w.form.ID, scope)
+		same(b, got.Key, k, "Key, when the scope is %s", scope)
+		same(b, got.Form, want, "Form, when the scope is %s", scope)
+	}
 }
 
 func formForKeyCopies(b *bundle) {
 	w := b.furnish()
-	k, _, f, err := b.store.FormForKey(b.Context(), w.hash, w.form.ID)
-	b.ok(err, "FormForKey")
-	if f == nil {
+	got := b.formForKey(w.hash, w.form.ID, "")
+	if got.Form == nil {
 		b.Fatalf("FormForKey: want the owner's form, got none")
 	}
-	clear(k.Scopes)
-	spoilDefinition(f.Definition)
-	f.Name = "changed"
-	gotKey, _ := b.keyByHash(w.hash)
-	same(b, gotKey, w.key, "Key after the caller overwrote what FormForKey returned")
+	clear(got.Key.Scopes)
+	spoilDefinition(got.Form.Definition)
+	got.Form.Name = "changed"
+	k, _ := b.keyByHash(w.hash)
+	same(b, k, w.key, "Key after the caller overwrote what FormForKey returned")
 	same(b, b.getForm(w.form.ID).Definition, w.form.Definition, "Definition after the caller overwrote what FormForKey returned")
 	same(b, b.getForm(w.form.ID).Name, w.form.Name, "Name after the caller overwrote what FormForKey returned")
 }

@@ -99,8 +99,8 @@ func (*hollow) KeyByHash(context.Context, [32]byte) (storage.Key, storage.User, 
 }
 func (*hollow) Keys(context.Context, storage.ID) ([]storage.Key, error)            { return nil, nil }
 func (*hollow) RevokeKey(context.Context, storage.ID, storage.ID, time.Time) error { return nil }
-func (*hollow) FormForKey(context.Context, [32]byte, storage.ID) (storage.Key, storage.User, *storage.Form, error) {
-	return storage.Key{}, storage.User{}, nil, nil
+func (*hollow) FormForKey(context.Context, storage.FormForKeyParams) (storage.FormForKey, error) {
+	return storage.FormForKey{}, nil
 }
 func (*hollow) TouchKeys(context.Context, map[storage.ID]time.Time) error { return nil }
 func (*hollow) Sweep(context.Context, storage.SweepParams) (storage.Swept, error) {

@@ -53,6 +53,10 @@ func accessMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return oneMore{s} }},
 		{"counts keys before it adds one, in two steps", []string{"concurrency/create_key_limit"},
 			func(s storage.Storage) storage.Storage { return twoSteps{s, newRendezvous(50)} }},
+		{"reads a form for a key without the scope", []string{"form_for_key/scope"},
+			func(s storage.Storage) storage.Storage { return anyScope{s} }},
+		{"reads a form for a key that has ended", []string{"form_for_key/inactive_key"},
+			func(s storage.Storage) storage.Storage { return endedKeys{s} }},
 		{"lists members in the order in which they came", []string{"members/list"},
 			func(s storage.Storage) storage.Storage { return descendingMembers{s} }},
 	}
@@ -204,5 +208,24 @@ type descendingMembers struct{ storage.Storage }
 func (m descendingMembers) Members(ctx context.Context, workspace storage.ID) ([]storage.ID, error) {
 	got, err := m.Storage.Members(ctx, workspace)
 	slices.Reverse(got)
+	return got, err
+}
+
+type anyScope struct{ storage.Storage }
+
+func (m anyScope) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
+	p.Scope = ""
+	return m.Storage.FormForKey(ctx, p)
+}
+
+type endedKeys struct{ storage.Storage }
+
+func (m endedKeys) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
+	got, err := m.Storage.FormForKey(ctx, p)
+	if err == nil && got.Form == nil {
+		if f, err := m.Form(ctx, storage.As(got.User.ID), p.Form); err == nil {
+			got.Form = &f
+		}
+	}
 	return got, err
 }

@@ -237,8 +237,8 @@ func (m detached) RevokeKey(ctx context.Context, user storage.ID, key storage.ID
 	return m.Storage.RevokeKey(context.WithoutCancel(ctx), user, key, at)
 }
 
-func (m detached) FormForKey(ctx context.Context, hash [32]byte, form storage.ID) (storage.Key, storage.User, *storage.Form, error) {
-	return m.Storage.FormForKey(context.WithoutCancel(ctx), hash, form)
+func (m detached) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
+	return m.Storage.FormForKey(context.WithoutCancel(ctx), p)
 }
 
 func (m detached) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) error {

@@ -206,7 +206,7 @@ func hostOperations() []operation {
 // formForKeyOperation stands apart because a store need not have the method.
 func formForKeyOperation() operation {
 	return operation{"FormForKey", "form_for_key", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-		_, _, _, err := s.FormForKey(ctx, w.hash, w.form.ID)
+		_, err := s.FormForKey(ctx, storage.FormForKeyParams{Hash: w.hash, Form: w.form.ID, At: w.now})
 		return err
 	}}
 }
