@@ -196,6 +196,27 @@ func BenchmarkSubmit10Answers(b *testing.B) {
 	})
 }
 
+// A submit on the host's transaction makes a copy of the service for each, and
+// uses the form that is compiled already.
+func BenchmarkUsingSubmit21Blocks(b *testing.B) {
+	for _, alternative := range []string{"using", "service"} {
+		b.Run(alternative, func(b *testing.B) {
+			s, form := benchSetup(b, 21)
+			in := benchAnswers()
+			b.ReportAllocs()
+			for b.Loop() {
+				on := s.Service
+				if alternative == "using" {
+					on = s.Using(s.store)
+				}
+				if _, err := on.Submit(b.Context(), formsvc.Response{FormID: form, Answers: in}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func BenchmarkResolveKey(b *testing.B) {
 	s, _ := benchSetup(b, 1)
 	b.Run("formsvc", func(b *testing.B) {

@@ -70,12 +70,12 @@ type Service struct {
 	limiter    *ratelimit.Limiter
 	keys       *keyring
 	ownKeys    bool       // keys are resolved by keys, not by the host
-	forms      *formCache // nil on a copy made by Using
+	forms      *formCache // shared with the copies that Using makes
 	limits     Limits
 	logger     *slog.Logger
 	clock      func() time.Time
 	ids        *objectid.Source
-	borrowed   bool // made by Using: the host commits, and wakes the dispatcher then
+	borrowed   bool // made by Using: the host commits or rolls back, and wakes the dispatcher
 }
 
 // New returns a service. [WithStorage] is required; everything else has a default.
@@ -145,14 +145,14 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.
 // without a Run, deliveries wait in the storage.
 func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 
-// Using returns a cheap copy of the service on another store, most of all the
+// Using returns a cheap copy of the service on another store, most of all on the
 // host's own transaction:
 //
-//	svc.Using(postgres.New(tx)).Submit(ctx, response)
+//	svc.Using(store.On(tx)).Submit(ctx, response)
 //
-// The copy shares the dispatcher, the rate limiter and the rest; closing it does
-// nothing. st must not be nil. What it queues is sent after the host's commit: call
-// Dispatcher().Wake() then, or wait for the next poll.
+// The copy shares the dispatcher, the rate limiter, the compiled forms and the
+// rest; closing it does nothing. st must not be nil. What the copy queues is sent
+// after the host's commit: call Dispatcher().Wake() then, or wait for the next poll.
 func (s *Service) Using(st storage.Storage) *Service {
 	if st == nil {
 		panic("formsvc: Using: nil storage")
@@ -160,7 +160,6 @@ func (s *Service) Using(st storage.Storage) *Service {
 	copied := *s
 	copied.storage = st
 	copied.keys = s.keys.using(st)
-	copied.forms = nil
 	copied.borrowed = true
 	if s.ownKeys {
 		copied.handler = s.handler.On(st, copied.keys)

@@ -1,6 +1,7 @@
 package formsvc
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -58,50 +59,70 @@ type compiledForm struct {
 	status   string
 	gate     storage.Gate
 	answers  *schema.Form
-	size     int // bytes of the definition
+	source   formSource // what answers were compiled from
+	// committed: the form was read from the service's own store. A host's
+	// transaction may be rolled back, and its revision then comes to mean another
+	// definition.
+	committed bool
 }
 
-// compiledForm returns a form from the cache, or reads it; fresh tells which. A
-// cached form may be behind: the storage refuses a submission that was checked
-// against an old revision.
+// formSource is the part of a definition that answers depend on.
+type formSource struct{ blocks, settings, hiddenFields []byte }
+
+func (s formSource) size() int { return len(s.blocks) + len(s.settings) + len(s.hiddenFields) }
+
+func (s formSource) is(d storage.Definition) bool {
+	return bytes.Equal(s.blocks, d.Blocks) && bytes.Equal(s.settings, d.Settings) && bytes.Equal(s.hiddenFields, d.HiddenFields)
+}
+
+// compiledForm returns a form from the cache, or reads it; fresh reports which. A
+// cached form may be out of date: the storage refuses a submission that was
+// checked against an old revision. A copy made by [Service.Using] always reads:
+// its transaction may see another form than the cache holds.
 func (s *Service) compiledForm(ctx context.Context, id ID) (form *compiledForm, fresh bool, err error) {
-	if form := s.forms.get(id); form != nil {
-		return form, false, nil
+	if !s.borrowed {
+		if form := s.forms.get(id); form != nil && form.committed {
+			return form, false, nil
+		}
 	}
 	form, err = s.readForm(ctx, id)
 	return form, true, err
 }
 
-// readForm reads and compiles a form, and caches it.
+// readForm reads a form and caches it. It compiles the form unless the cache holds
+// one that was compiled from the same bytes: compiling costs more than reading.
 func (s *Service) readForm(ctx context.Context, id ID) (*compiledForm, error) {
 	f, err := s.storage.Form(ctx, storage.AsHost(), id)
 	if err != nil {
 		return nil, err
 	}
-	if known := s.forms.get(id); known != nil && known.revision == f.Revision {
-		return known, nil // compiling costs more than reading
-	}
-	answers, err := schema.CompileForm(f.Definition.Blocks, f.Definition.Settings, f.Definition.HiddenFields, s.limits.Definition())
-	if err != nil {
-		return nil, fmt.Errorf("formsvc: form %s: %w", id, err)
-	}
-	form := &compiledForm{
-		revision: f.Revision, status: f.Status, gate: f.Gate, answers: answers,
-		size: len(f.Definition.Blocks) + len(f.Definition.Settings) + len(f.Definition.HiddenFields),
+	form := &compiledForm{revision: f.Revision, status: f.Status, gate: f.Gate, committed: !s.borrowed}
+	if known := s.forms.get(id); known != nil && known.source.is(f.Definition) {
+		form.answers, form.source = known.answers, known.source
+	} else {
+		form.answers, err = schema.CompileForm(f.Definition.Blocks, f.Definition.Settings, f.Definition.HiddenFields, s.limits.Definition())
+		if err != nil {
+			return nil, fmt.Errorf("formsvc: form %s: %w", id, err)
+		}
+		// Copies, because the store may have cut these from one piece of memory
+		// with the rest of the definition.
+		form.source = formSource{
+			bytes.Clone(f.Definition.Blocks), bytes.Clone(f.Definition.Settings), bytes.Clone(f.Definition.HiddenFields),
+		}
 	}
 	s.forms.put(id, form)
 	return form, nil
 }
 
-// The cache is bounded by the number of forms and by the bytes of their
-// definitions. A compiled form takes about ten times those.
+// The cache is bounded by the number of forms and by the bytes that they were
+// compiled from. A compiled form takes about ten times those.
 const (
 	maxCachedForms = 1000
 	maxCachedBytes = 8 << 20
 )
 
-// formCache keeps compiled forms by id. A nil cache keeps nothing: a copy of the
-// service on a transaction sees revisions that may never be committed.
+// formCache keeps compiled forms by id. A service and its copies on transactions
+// share one.
 type formCache struct {
 	mu    sync.RWMutex
 	forms map[ID]*compiledForm
@@ -111,35 +132,30 @@ type formCache struct {
 func newFormCache() *formCache { return &formCache{forms: map[ID]*compiledForm{}} }
 
 func (c *formCache) get(id ID) *compiledForm {
-	if c == nil {
-		return nil
-	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.forms[id]
 }
 
+// put keeps a form, unless what is there is worth more: a committed form is
+// replaced only by one that is committed too and not older.
 func (c *formCache) put(id ID, form *compiledForm) {
-	if c == nil {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	old := c.forms[id]
-	if old != nil {
-		if old.revision > form.revision {
+	if old := c.forms[id]; old != nil {
+		if old.committed && (!form.committed || old.revision > form.revision) {
 			return
 		}
-		c.size -= old.size
+		c.size -= old.source.size()
 		delete(c.forms, id)
 	}
 	for victim, other := range c.forms { // any ones: map order is random enough
-		if len(c.forms) < maxCachedForms && c.size+form.size <= maxCachedBytes {
+		if len(c.forms) < maxCachedForms && c.size+form.source.size() <= maxCachedBytes {
 			break
 		}
-		c.size -= other.size
+		c.size -= other.source.size()
 		delete(c.forms, victim)
 	}
 	c.forms[id] = form
-	c.size += form.size
+	c.size += form.source.size()
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -259,8 +260,8 @@ func TestMetadataThatNoStorageCouldKeepIsCleaned(t *testing.T) {
 	}
 }
 
-// A copy on the host's transaction must not fill the cache with revisions that
-// are never committed, nor wake the dispatcher before the commit.
+// A copy on another store sees that store's form, though it has the same id and
+// revision as the one in the shared cache, and the other way round.
 func TestUsingKeepsItsHandsOffTheService(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -275,12 +276,25 @@ func TestUsingKeepsItsHandsOffTheService(t *testing.T) {
 	if err := tx.store.CreateForm(t.Context(), storage.AsHost(), current); err != nil {
 		t.Fatal(err)
 	}
+	for revision := int64(1); revision < current.Revision; revision++ {
+		name := strings.Repeat("n", int(revision))
+		if _, err := tx.store.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{Name: &name}); err != nil {
+			t.Fatal(err)
+		}
+	}
 
+	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `"x"`)}); err != nil {
+		t.Fatalf("on the service's own store: %v", err)
+	}
+	var refused *formsvc.AnswerError
+	if _, err := b.Using(tx.store).Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `"x"`)}); !errors.As(err, &refused) {
+		t.Errorf("an answer of the service's form on the other store: %v, want an AnswerError", err)
+	}
 	if _, err := b.Using(tx.store).Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("other", `1`)}); err != nil {
 		t.Fatalf("on the other store: %v", err)
 	}
-	if n := b.submissions(form); n != 0 {
-		t.Errorf("%d submissions in the service's own store, want 0", n)
+	if n := b.submissions(form); n != 1 {
+		t.Errorf("%d submissions in the service's own store, want 1", n)
 	}
 	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `"x"`)}); err != nil {
 		t.Errorf("on the service's own store: %v", err)

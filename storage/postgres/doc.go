@@ -16,11 +16,11 @@
 //
 // Every method is one transaction, most often one statement in one round trip.
 // The isolation level has to be read committed, PostgreSQL's default. A host that
-// wants formsvc to be part of its own transaction makes a store on that:
+// wants formsvc to be part of its own transaction puts the store on that:
 //
 //	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 //		…
-//		_, err := svc.Using(postgres.New(tx)).Submit(ctx, response)
+//		_, err := svc.Using(store.On(tx)).Submit(ctx, response)
 //		return err
 //	})
 //

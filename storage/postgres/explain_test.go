@@ -134,7 +134,7 @@ func explained(raw []byte) (planNode, error) {
 }
 
 // tiny tables have one row, so reading all of them is right.
-var tiny = []string{"schema_version"}
+var tiny = []string{"formsvc_version"}
 
 // fault tells what is wrong with a plan, or nothing.
 func (n *planNode) fault() error {

@@ -54,7 +54,7 @@ func newSchemas(t *testing.T) *schemas {
 	createTables(t, pool, schema)
 	rows, err := pool.Query(t.Context(), `
 		SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> 'schema_version'
+		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> 'formsvc_version'
 		ORDER BY c.oid DESC`, schema)
 	if err != nil {
 		t.Fatal(err)

@@ -119,7 +119,7 @@ func TestMigrateRepeatsAMigrationOverItsOwnData(t *testing.T) {
 	if err := s.CreateWorkspace(t.Context(), w, 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pool.Exec(t.Context(), s.sql(`DELETE FROM formsvc.schema_version; DELETE FROM formsvc.formsvc_migrations`)); err != nil {
+	if _, err := pool.Exec(t.Context(), s.sql(`DELETE FROM formsvc.formsvc_version; DELETE FROM formsvc.formsvc_migrations`)); err != nil {
 		t.Fatal(err)
 	}
 	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
@@ -332,7 +332,7 @@ func TestMigrateLeavesANewerSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(pool, WithSchema(schema))
-	if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.schema_version SET version = 9; UPDATE formsvc.formsvc_migrations SET version = 9`)); err != nil {
+	if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.formsvc_version SET version = 9; UPDATE formsvc.formsvc_migrations SET version = 9`)); err != nil {
 		t.Fatal(err)
 	}
 	want := VersionError{Schema: schema, Have: 9, Want: schemaVersion}
@@ -522,7 +522,7 @@ func TestTheLastMigrationIsTheVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := "schema_version"; !strings.HasPrefix(name, "000"+string(rune('1'+i))) || !strings.Contains(string(text), want) {
+		if want := "formsvc_version"; !strings.HasPrefix(name, "000"+string(rune('1'+i))) || !strings.Contains(string(text), want) {
 			t.Errorf("migration %d is %s and has to set %s", i+1, name, want)
 		}
 	}

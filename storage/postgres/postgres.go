@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -27,17 +29,21 @@ type DB interface {
 type Store struct {
 	storage.Unimplemented
 
-	db     DB
-	inTx   bool
-	schema string
-	texts  *texts          // nil: the statements are run as they are written
-	chance func(n int) int // a random number below n
+	db      DB
+	inTx    bool
+	schema  string
+	guessed bool            // inTx, and nobody has named the schema: see onlySchema
+	texts   *texts          // nil: the statements are run as they are written
+	chance  func(n int) int // a random number below n
 }
 
 // Option changes what [New] and [Migrate] do.
 type Option func(*config)
 
-type config struct{ schema string }
+type config struct {
+	schema string
+	named  bool // by the host
+}
 
 // DefaultSchema is the schema that is used without [WithSchema].
 const DefaultSchema = "formsvc"
@@ -48,7 +54,7 @@ const DefaultSchema = "formsvc"
 func WithSchema(name string) Option {
 	return func(c *config) {
 		if name != "" {
-			c.schema = name
+			c.schema, c.named = name, true
 		}
 	}
 }
@@ -61,23 +67,66 @@ func newConfig(opts []Option) config {
 	return c
 }
 
-// New returns a store on db. It is cheap, opens nothing and runs no statement;
-// the tables are made by [Migrate].
+// New returns a store on db, which is a pool. It is cheap, opens nothing and runs
+// no statement; the tables are made by [Migrate]. Every method is a transaction of
+// its own and is tried again when it failed for a passing reason. To use the store
+// inside a transaction of the host's, call [Store.On].
 //
-// With a pool, every method is a transaction of its own and is tried again when
-// it failed for a passing reason. With a [pgx.Tx], or anything else that has its
-// Commit method, every method is part of that transaction, and what it locks
-// stays locked until the transaction ends. It is the caller who commits, and who
-// starts again when an error wraps [storage.ErrUnavailable]: then the transaction
-// is lost as a whole.
+// db may be a [pgx.Tx] too. The store is then as from [Store.On], but knows nothing
+// of the schema of another one: without [WithSchema] its calls fail when the
+// database has tables of this library in any other schema than [DefaultSchema].
 func New(db DB, opts ...Option) *Store {
 	c := newConfig(opts)
-	s := &Store{db: db, schema: c.schema, chance: rand.N[int]}
-	_, s.inTx = db.(interface{ Commit(context.Context) error })
+	s := &Store{schema: c.schema, chance: rand.N[int]}
 	if c.schema != DefaultSchema {
 		s.texts = &texts{prefix: pgx.Identifier{c.schema}.Sanitize() + "."}
 	}
+	s = s.On(db)
+	s.guessed = s.inTx && !c.named
 	return s
+}
+
+// On returns a copy of the store on tx, with the schema and every other option of
+// the store:
+//
+//	svc.Using(store.On(tx)).Submit(ctx, response)
+//
+// With a [pgx.Tx], or anything else that has its Commit method, every method is
+// part of that transaction, and what it locks stays locked until the transaction
+// ends. The caller commits, and starts again when an error wraps
+// [storage.ErrUnavailable]: then the transaction is lost as a whole. The copy is
+// safe for concurrent use only if tx is, which a pgx.Tx is not.
+func (s *Store) On(tx DB) *Store {
+	on := *s
+	on.db = tx
+	_, on.inTx = tx.(interface{ Commit(context.Context) error })
+	return &on
+}
+
+const otherSchemas = `
+SELECT n.nspname::text
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = '` + versionTable + `' AND c.relkind = 'r' AND n.nspname <> $1::text
+ORDER BY 1 LIMIT 1`
+
+// onlySchema refuses to guess the schema where there are several to choose from.
+// A host whose service has a schema of its own and whose New on a transaction does
+// not name it would write into another tenant's tables.
+func (s *Store) onlySchema(ctx context.Context) error {
+	if !s.guessed {
+		return nil
+	}
+	var other string
+	err := s.db.QueryRow(ctx, otherSchemas, s.schema).Scan(&other)
+	if err == nil {
+		return fmt.Errorf("postgres: New on a transaction without WithSchema, but the database has a schema %q beside %q: use Store.On",
+			other, s.schema)
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		s.guessed = false // a transaction has one user, so this needs no lock
+		return nil
+	}
+	return err
 }
 
 // texts keeps statements that were rewritten for another schema.

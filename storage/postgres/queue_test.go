@@ -109,7 +109,7 @@ func TestRedeliverBesideTheCutOfTheHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if err := New(tx, WithSchema(s.schema)).Redeliver(t.Context(), first.Lease.WebhookID, first.Attempt.ID, pgseed.Start()); err != nil {
+	if err := s.On(tx).Redeliver(t.Context(), first.Lease.WebhookID, first.Attempt.ID, pgseed.Start()); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
@@ -164,7 +164,7 @@ func TestATurnCountsWhileAResultIsRecorded(t *testing.T) {
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
 	for i, d := range []storage.Delivery{first, second} {
-		if _, err := New(tx, WithSchema(s.schema)).FinishDeliveries(t.Context(), []storage.Result{ended(d, i)}, 100); err != nil {
+		if _, err := s.On(tx).FinishDeliveries(t.Context(), []storage.Result{ended(d, i)}, 100); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -203,7 +203,7 @@ func TestTheLastReferencesGoAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := New(tx, WithSchema(s.schema)).FinishDeliveries(t.Context(), []storage.Result{ended(later[0], 2)}, 1); err != nil {
+	if _, err := s.On(tx).FinishDeliveries(t.Context(), []storage.Result{ended(later[0], 2)}, 1); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
@@ -349,7 +349,7 @@ func TestHistoriesFollowWhatIsToBeKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	inTx := New(tx, WithSchema(s.schema))
+	inTx := s.On(tx)
 	number := 0
 	for step, c := range []struct{ add, keep, want int }{
 		{add: 2, keep: 3, want: 2},
@@ -422,7 +422,7 @@ func TestNoSettingOutlivesItsCall(t *testing.T) {
 	deliver(s, 1)
 	check(pool, "after the calls")
 	if err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		deliver(New(tx, WithSchema(s.schema)), 2)
+		deliver(s.On(tx), 2)
 		check(tx, "in a host's transaction")
 		return nil
 	}); err != nil {

@@ -30,6 +30,9 @@ func (s *Store) try(ctx context.Context, writes bool, do func(context.Context) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := s.onlySchema(ctx); err != nil {
+		return s.translate(ctx, err, writes)
+	}
 	pause := firstPause
 	for tries := 1; ; tries++ {
 		err := do(ctx)

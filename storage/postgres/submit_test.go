@@ -126,7 +126,7 @@ func TestSubmitHoldsTheFormsLock(t *testing.T) {
 			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
 			other := response(2)
 			other.IdempotencyKey = "taken"
-			if _, _, err := New(tx, WithSchema(s.schema)).Submit(t.Context(), other); err != nil {
+			if _, _, err := s.On(tx).Submit(t.Context(), other); err != nil {
 				t.Fatal(err)
 			}
 			done := make(chan error, 1)

@@ -41,7 +41,7 @@ func TestStorageInATransaction(t *testing.T) {
 				t.Errorf("roll back: %v", err)
 			}
 		})
-		return New(tx, WithSchema(schema))
+		return New(pool, WithSchema(schema)).On(tx)
 	})
 }
 
@@ -53,7 +53,7 @@ func TestARefusalDoesNotEndTheHostsTransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := New(tx, WithSchema(outside.schema))
+	s := outside.On(tx)
 	ctx, host := t.Context(), storage.AsHost()
 	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}
 	f := storage.Form{
@@ -104,7 +104,7 @@ func TestAnErrorInTheHostsTransactionIsTheHosts(t *testing.T) {
 	t.Parallel()
 	outside, pool := testStore(t)
 	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		s := New(tx, WithSchema(outside.schema))
+		s := outside.On(tx)
 		err := s.CreateWorkspace(t.Context(), storage.Workspace{Name: "\xff"}, 0)
 		if !errors.Is(err, storage.ErrInvalidValue) {
 			t.Errorf("CreateWorkspace = %v", err)

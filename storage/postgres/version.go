@@ -13,6 +13,10 @@ import (
 // of the last migration.
 const schemaVersion = 1
 
+// versionTable holds the version of the tables. Its name is like no other, as it
+// also tells which schemas are of this library.
+const versionTable = "formsvc_version"
+
 // VersionError says that the tables are not the ones that this program needs. It
 // is an [storage.ErrUnavailable]: nothing was changed.
 type VersionError struct {
@@ -84,7 +88,7 @@ type rowQuerier interface {
 // first asked which of them do.
 const (
 	versionTables = `SELECT to_regclass($1::text) IS NOT NULL, to_regclass($2::text) IS NOT NULL`
-	tablesVersion = `SELECT COALESCE(max(v.version), 0) FROM formsvc.schema_version v`
+	tablesVersion = `SELECT COALESCE(max(v.version), 0) FROM formsvc.` + versionTable + ` v`
 	dirtyVersion  = `SELECT COALESCE(max(m.version), 0), COALESCE(bool_or(m.dirty), false) FROM formsvc.` + migrationsTable + ` m`
 )
 
@@ -92,7 +96,7 @@ const (
 func readVersion(ctx context.Context, db rowQuerier, s *Store) (v versionState, err error) {
 	name := func(table string) string { return pgx.Identifier{s.schema, table}.Sanitize() }
 	var made bool
-	if err := db.QueryRow(ctx, versionTables, name("schema_version"), name(migrationsTable)).Scan(&made, &v.migrated); err != nil {
+	if err := db.QueryRow(ctx, versionTables, name(versionTable), name(migrationsTable)).Scan(&made, &v.migrated); err != nil {
 		return v, err
 	}
 	if made {

@@ -11,11 +11,11 @@
 
 -- The version of these tables, for whoever runs the migrations. Every migration
 -- sets it.
-CREATE TABLE IF NOT EXISTS schema_version (
+CREATE TABLE IF NOT EXISTS formsvc_version (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     version  integer NOT NULL
 );
-INSERT INTO schema_version (version) VALUES (1) ON CONFLICT (only_row) DO UPDATE SET version = excluded.version;
+INSERT INTO formsvc_version (version) VALUES (1) ON CONFLICT (only_row) DO UPDATE SET version = excluded.version;
 
 -- What is known of the user is kept with each of their keys.
 CREATE TABLE IF NOT EXISTS api_keys (
