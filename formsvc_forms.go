@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -28,6 +29,9 @@ type PublicForm struct {
 // when there is none, or it is a draft or in the trash. A closed form is returned
 // with Closed set.
 func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, error) {
+	if !objectid.IsPublicID(publicID) {
+		return PublicForm{}, ErrNotFound // some stores refuse to compare with any text
+	}
 	f, err := s.storage.FormByPublicID(ctx, publicID)
 	if err != nil {
 		return PublicForm{}, err

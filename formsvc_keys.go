@@ -5,27 +5,33 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"log/slog"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/handler"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
-// maxKeys is how many active, unexpired keys a user may hold (specification,
-// "Limits").
-const maxKeys = 20
+const (
+	// maxKeys is how many active, unexpired keys a user may hold (specification,
+	// "Limits").
+	maxKeys = 20
+	// maxKeyName is the longest name of a key, in characters.
+	maxKeyName = 120
+)
 
 // KeyRequest asks for an API key.
 type KeyRequest struct {
-	// User owns the key. User.ID is required; Name and Email are what GET /me
-	// shows, and replace what an earlier key of the user brought.
+	// User owns the key. User.ID is required. Name (at most 200 characters) and Email
+	// (at most 254) are what GET /me shows; they replace what an earlier key of the
+	// user brought.
 	User User
 	// Name tells the user's keys apart. 1 to 120 characters.
 	Name string
@@ -42,24 +48,22 @@ type IssuedKey struct {
 	Secret string
 }
 
-// CreateKey makes an API key (specification, "Authentication"). It returns
-// [ErrLimitReached] when the user holds 20 active, unexpired keys already, also
+// CreateKey makes an API key (specification, "Authentication"). It returns a
+// [*schema.Error] that lists every fault of the request, and [ErrLimitReached] when the user holds 20 active, unexpired keys already, also
 // when several calls run at once. A service with a [KeyResolver] of the host's does
 // not accept the keys that it makes.
 func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error) {
 	now := s.now()
+	if err := r.check(now); err != nil {
+		return IssuedKey{}, err
+	}
 	k := Key{
 		ID:        s.ids.New(now),
 		UserID:    r.User.ID,
 		Name:      strings.TrimSpace(r.Name),
 		Scopes:    slices.Compact(slices.Sorted(slices.Values(r.Scopes))),
 		CreatedAt: now,
-	}
-	if r.ExpiresAt != nil {
-		k.ExpiresAt = r.ExpiresAt.UTC().Truncate(time.Second)
-	}
-	if err := checkKey(k, r.ExpiresAt != nil); err != nil {
-		return IssuedKey{}, fmt.Errorf("formsvc: key request: %w", err)
+		ExpiresAt: expiry(r),
 	}
 	secret := s.keys.generate()
 	k.Prefix = secret[:len(s.keys.start)+displayed]
@@ -69,26 +73,57 @@ func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error
 	return IssuedKey{Key: k, Secret: secret}, nil
 }
 
-func checkKey(k Key, expires bool) error {
-	var faults []error
-	if k.UserID.IsZero() {
-		faults = append(faults, errors.New("the user has no id"))
+// The longest name and e-mail address of a user, in characters.
+const (
+	maxUserName  = 200
+	maxUserEmail = 254
+)
+
+// check reports everything that is wrong with a request for a key as one
+// [*schema.Error]. now is when the key is made.
+func (r KeyRequest) check(now time.Time) error {
+	faults := []error{
+		checkText("/user/name", r.User.Name, 0, maxUserName),
+		checkText("/user/email", r.User.Email, 0, maxUserEmail),
+		checkText("/name", strings.TrimSpace(r.Name), 1, maxKeyName),
 	}
-	if n := utf8.RuneCountInString(k.Name); n < 1 || n > 120 || !utf8.ValidString(k.Name) || strings.ContainsRune(k.Name, 0) {
-		faults = append(faults, errors.New("the name must have 1 to 120 characters"))
+	if r.User.ID.IsZero() {
+		faults = append(faults, violation("/user/id", schema.CodeRequired, "is required"))
 	}
-	if len(k.Scopes) == 0 {
-		faults = append(faults, errors.New("there is no scope"))
+	if len(r.Scopes) == 0 {
+		faults = append(faults, violation("/scopes", schema.CodeTooFew, "must have at least 1 scope"))
 	}
-	for _, scope := range k.Scopes {
+	for i, scope := range r.Scopes {
 		if !scope.Valid() {
-			faults = append(faults, fmt.Errorf("there is no scope %q", scope))
+			faults = append(faults, violation("/scopes/"+strconv.Itoa(i), schema.CodeNotAllowed, "is not a scope of the API"))
 		}
 	}
-	if expires && !k.ExpiresAt.After(k.CreatedAt) {
-		faults = append(faults, errors.New("the expiration is not in the future"))
+	if r.ExpiresAt != nil && !expiry(r).After(now) {
+		faults = append(faults, violation("/expires_at", schema.CodeOutOfRange, "must be in the future"))
 	}
-	return errors.Join(faults...)
+	return schema.Join(faults...)
+}
+
+// expiry is when the key ends, in whole seconds; zero for never.
+func expiry(r KeyRequest) time.Time {
+	if r.ExpiresAt == nil {
+		return time.Time{}
+	}
+	return r.ExpiresAt.UTC().Truncate(time.Second)
+}
+
+// checkText holds text from a host to what every storage can keep: valid UTF-8
+// without U+0000, with least to most characters.
+func checkText(path, text string, least, most int) error {
+	switch n := utf8.RuneCountInString(text); {
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		return violation(path, schema.CodeBadFormat, "must be valid UTF-8 without U+0000")
+	case n < least:
+		return violation(path, schema.CodeTooShort, "must not be empty")
+	case n > most:
+		return violation(path, schema.CodeTooLong, "must have at most "+strconv.Itoa(most)+" characters")
+	}
+	return nil
 }
 
 // Keys lists a user's keys, newest first, revoked and expired ones included until

@@ -177,10 +177,14 @@ func (s *Service) RecordStart(ctx context.Context, formID ID) error {
 // removes them. It returns [ErrNotFound] when there is no such form.
 func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters) error {
 	const most = 1 << 53 // beyond it, JSON numbers lose their last digits
-	for _, n := range []int64{c.Views, c.Starts, c.Submissions} {
+	var faults []error
+	for path, n := range map[string]int64{"/views": c.Views, "/starts": c.Starts, "/submissions": c.Submissions} {
 		if n < 0 || n > most {
-			return errors.New("formsvc: a lifetime counter is not between 0 and 2^53")
+			faults = append(faults, violation(path, schema.CodeOutOfRange, "must be between 0 and 2^53"))
 		}
+	}
+	if err := schema.Join(faults...); err != nil {
+		return err
 	}
 	return s.storage.SetLifetimeCounters(ctx, formID, c)
 }

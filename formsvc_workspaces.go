@@ -2,20 +2,26 @@ package formsvc
 
 import (
 	"context"
-	"errors"
 
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
-var errZeroUser = errors.New("formsvc: the user id is zero")
+// checkUser refuses the zero id, which to the storage means nobody.
+func checkUser(path string, id ID) error {
+	if id.IsZero() {
+		return violation(path, schema.CodeRequired, "is required")
+	}
+	return nil
+}
 
 // CreateWorkspace makes a workspace for an owner. The name is trimmed and must
 // have 1 to 120 characters, else the error is a [*schema.Error]. It returns
 // [ErrLimitReached] when the owner has as many workspaces as are allowed
 // (Limits.Workspaces).
 func (s *Service) CreateWorkspace(ctx context.Context, owner ID, name string) (Workspace, error) {
-	if owner.IsZero() {
-		return Workspace{}, errZeroUser
+	if err := checkUser("/owner", owner); err != nil {
+		return Workspace{}, err
 	}
 	return s.handler.CreateWorkspace(ctx, owner, name)
 }
@@ -24,8 +30,8 @@ func (s *Service) CreateWorkspace(ctx context.Context, owner ID, name string) (W
 // delete the workspace itself. Adding twice is no error. It returns [ErrNotFound]
 // when there is no such workspace.
 func (s *Service) AddMember(ctx context.Context, workspaceID, userID ID) error {
-	if userID.IsZero() {
-		return errZeroUser
+	if err := checkUser("/user", userID); err != nil {
+		return err
 	}
 	return s.storage.SetMember(ctx, workspaceID, userID, true)
 }
@@ -48,8 +54,8 @@ func (s *Service) Members(ctx context.Context, workspaceID ID) ([]ID, error) {
 // may come to have more workspaces than Limits.Workspaces, which bounds making
 // them only.
 func (s *Service) TransferWorkspace(ctx context.Context, workspaceID, newOwner ID) error {
-	if newOwner.IsZero() {
-		return errZeroUser
+	if err := checkUser("/owner", newOwner); err != nil {
+		return err
 	}
 	_, err := s.storage.UpdateWorkspace(ctx, storage.AsHost(), workspaceID,
 		storage.WorkspaceChange{Owner: &newOwner, At: s.now()})

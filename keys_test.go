@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
@@ -176,17 +178,39 @@ func TestExpiryAndRevocationTakeEffectWithTheNextRequest(t *testing.T) {
 	}
 }
 
-func TestKeyRequestsAreChecked(t *testing.T) {
+func TestEveryFaultOfAKeyRequestIsReportedAtOnce(t *testing.T) {
 	t.Parallel()
-	b := setup(t)
 	past := time.Now().Add(-time.Minute)
-	_, err := b.CreateKey(t.Context(), formsvc.KeyRequest{Name: " ", Scopes: []formsvc.Scope{"forms:read", "forms:eat"}, ExpiresAt: &past})
-	if err == nil {
-		t.Fatal("no error")
-	}
-	for _, fault := range []string{"no id", "name", `"forms:eat"`, "expiration"} {
-		if !strings.Contains(err.Error(), fault) {
-			t.Errorf("%q does not tell about %s", err, fault)
+	for name, store := range stores(t) {
+		b := setupOn(t, store)
+		_, err := b.CreateKey(t.Context(), formsvc.KeyRequest{
+			User: formsvc.User{Name: strings.Repeat("é", 201), Email: "a\x00@example.com"},
+			Name: " ", Scopes: []formsvc.Scope{"forms:read", "forms:eat"}, ExpiresAt: &past,
+		})
+		var faults *schema.Error
+		if !errors.As(err, &faults) {
+			t.Fatalf("%s: %v, want a *schema.Error", name, err)
+		}
+		var got []string
+		for _, v := range faults.Violations {
+			got = append(got, v.Path+" "+v.Code)
+		}
+		want := []string{"/expires_at OUT_OF_RANGE", "/name TOO_SHORT", "/scopes/1 NOT_ALLOWED", "/user/email BAD_FORMAT", "/user/id REQUIRED", "/user/name TOO_LONG"}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: faults %q, want %q", name, got, want)
+		}
+
+		longest := formsvc.User{ID: formsvc.UserIDFrom("long"), Name: strings.Repeat("é", 200), Email: strings.Repeat("e", 254)}
+		issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: longest, Name: "k", Scopes: storage.Scopes()})
+		if err != nil {
+			t.Fatalf("%s: the longest name and e-mail: %v", name, err)
+		}
+		if code := get(b, "/v1/me", issued.Secret); code != http.StatusOK {
+			t.Errorf("%s: %d", name, code)
+		}
+		longest.Email += "e"
+		if _, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: longest, Name: "k", Scopes: storage.Scopes()}); !errors.As(err, &faults) {
+			t.Errorf("%s: an e-mail of 255 characters: %v, want a *schema.Error", name, err)
 		}
 	}
 }

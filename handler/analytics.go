@@ -23,7 +23,9 @@ func getMetrics(c *call) error {
 	from, to, ok := window(period, c.h.config.Now())
 	if !ok {
 		q.reject("period", schema.CodeNotAllowed, "must be one of today, yesterday, 24h, 7d, 30d, 3m, 6m, 12m, all")
-		return q.err()
+	}
+	if err := q.err(); err != nil {
+		return err
 	}
 	form, err := c.idParam("formId")
 	if err != nil {

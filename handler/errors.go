@@ -16,13 +16,35 @@ import (
 // "Errors").
 type apiError struct {
 	status  int
-	kind    string // the member "type"
 	code    string
 	message string
 	details []schema.Violation
 }
 
 func (e *apiError) Error() string { return e.code + ": " + e.message }
+
+// kind is the member "type", which follows from the status.
+func (e *apiError) kind() string {
+	switch e.status {
+	case http.StatusUnauthorized:
+		return "authentication_error"
+	case http.StatusForbidden:
+		return "permission_error"
+	case http.StatusNotFound:
+		return "not_found_error"
+	case http.StatusConflict:
+		return "conflict_error"
+	case http.StatusPreconditionFailed:
+		return "precondition_error"
+	case http.StatusUnprocessableEntity:
+		return "validation_error"
+	case http.StatusTooManyRequests:
+		return "rate_limit_error"
+	case http.StatusInternalServerError, http.StatusServiceUnavailable:
+		return "server_error"
+	}
+	return "request_error"
+}
 
 // with returns a copy with another message.
 func (e *apiError) with(message string) *apiError {
@@ -31,25 +53,35 @@ func (e *apiError) with(message string) *apiError {
 	return &c
 }
 
-// The catalogue: every error that the API answers with.
+// catalogue is every error that the API answers with. An error enters it when it is
+// declared, so none can be left out of the test that holds it against the
+// description.
+var catalogue []*apiError
+
+func declare(status int, code, message string) *apiError {
+	e := &apiError{status: status, code: code, message: message}
+	catalogue = append(catalogue, e)
+	return e
+}
+
 var (
-	errMalformedJSON     = &apiError{400, "request_error", "MALFORMED_JSON", "The request body is not acceptable JSON.", nil}
-	errMethodNotAllowed  = &apiError{405, "request_error", "METHOD_NOT_ALLOWED", "This path does not have this method; the Allow header lists those it has.", nil}
-	errBodyTooLarge      = &apiError{413, "request_error", "BODY_TOO_LARGE", "The request body is too large.", nil}
-	errUnsupportedMedia  = &apiError{415, "request_error", "UNSUPPORTED_MEDIA_TYPE", "The request body must be application/json, without a content encoding.", nil}
-	errInvalidAPIKey     = &apiError{401, "authentication_error", "INVALID_API_KEY", "The API key is missing, invalid, expired or revoked.", nil}
-	errInsufficientScope = &apiError{403, "permission_error", "INSUFFICIENT_SCOPE", "The API key lacks a required scope.", nil}
-	errOwnerRequired     = &apiError{403, "permission_error", "OWNER_REQUIRED", "Only the owner of the workspace may do this.", nil}
-	errNotFound          = &apiError{404, "not_found_error", "NOT_FOUND", "The resource does not exist or is not accessible.", nil}
-	errWorkspaceLimit    = &apiError{409, "conflict_error", "WORKSPACE_LIMIT_REACHED", "The owner already has as many workspaces as are allowed.", nil}
-	errBlockExists       = &apiError{409, "conflict_error", "BLOCK_EXISTS", "The form already has a block with this id.", nil}
-	errRevisionMismatch  = &apiError{412, "precondition_error", "REVISION_MISMATCH", "The form is at another revision; the ETag header carries the current one.", nil}
-	errValidation        = &apiError{422, "validation_error", "VALIDATION_FAILED", "The request breaks one or more rules; details lists them.", nil}
-	errInvalidCursor     = &apiError{422, "validation_error", "INVALID_CURSOR", "The cursor is not one that this list gave out.", nil}
-	errURLRejected       = &apiError{422, "validation_error", "WEBHOOK_URL_REJECTED", "The webhook URL is not acceptable.", nil}
-	errRateLimited       = &apiError{429, "rate_limit_error", "RATE_LIMITED", "The API key exceeded its rate limit; the Retry-After header tells when to try again.", nil}
-	errInternal          = &apiError{500, "server_error", "INTERNAL_ERROR", "An unexpected error occurred.", nil}
-	errUnavailable       = &apiError{503, "server_error", "UNAVAILABLE", "The service is not available at the moment.", nil}
+	errMalformedJSON     = declare(400, "MALFORMED_JSON", "The request body is not acceptable JSON.")
+	errMethodNotAllowed  = declare(405, "METHOD_NOT_ALLOWED", "This path does not have this method; the Allow header lists those it has.")
+	errBodyTooLarge      = declare(413, "BODY_TOO_LARGE", "The request body is too large.")
+	errUnsupportedMedia  = declare(415, "UNSUPPORTED_MEDIA_TYPE", "The request body must be application/json, without a content encoding.")
+	errInvalidAPIKey     = declare(401, "INVALID_API_KEY", "The API key is missing, invalid, expired or revoked.")
+	errInsufficientScope = declare(403, "INSUFFICIENT_SCOPE", "The API key lacks a required scope.")
+	errOwnerRequired     = declare(403, "OWNER_REQUIRED", "Only the owner of the workspace may do this.")
+	errNotFound          = declare(404, "NOT_FOUND", "The resource does not exist or is not accessible.")
+	errWorkspaceLimit    = declare(409, "WORKSPACE_LIMIT_REACHED", "The owner already has as many workspaces as are allowed.")
+	errBlockExists       = declare(409, "BLOCK_EXISTS", "The form already has a block with this id.")
+	errRevisionMismatch  = declare(412, "REVISION_MISMATCH", "The form is at another revision; the ETag header carries the current one.")
+	errValidation        = declare(422, "VALIDATION_FAILED", "The request breaks one or more rules; details lists them.")
+	errInvalidCursor     = declare(422, "INVALID_CURSOR", "The cursor is not one that this list gave out.")
+	errURLRejected       = declare(422, "WEBHOOK_URL_REJECTED", "The webhook URL is not acceptable.")
+	errRateLimited       = declare(429, "RATE_LIMITED", "The API key exceeded its rate limit; the Retry-After header says when to try again.")
+	errInternal          = declare(500, "INTERNAL_ERROR", "An unexpected error occurred.")
+	errUnavailable       = declare(503, "UNAVAILABLE", "The service is not available at the moment.")
 )
 
 // invalid is VALIDATION_FAILED with its violations.
@@ -59,8 +91,8 @@ func invalid(violations ...schema.Violation) *apiError {
 	return &e
 }
 
-// translate turns any error into the one that the caller sees. Causes that are
-// the service's are logged here and told to nobody else.
+// translate turns any error into the one that the caller sees. The causes of the
+// service's own faults are logged here and reach nobody else.
 func (c *call) translate(err error) *apiError {
 	var own *apiError
 	if errors.As(err, &own) {
@@ -110,12 +142,15 @@ func (c *call) translate(err error) *apiError {
 // fail writes err as the response.
 func (c *call) fail(err error) {
 	e := c.translate(err)
-	if e == errInvalidAPIKey {
+	switch e.status {
+	case http.StatusUnauthorized:
 		c.w.Header()["Www-Authenticate"] = []string{"Bearer"}
+	case http.StatusServiceUnavailable:
+		c.w.Header()["Retry-After"] = []string{"1"}
 	}
 	b := make([]byte, 0, 512)
 	b = append(b, `{"type":"`...)
-	b = append(b, e.kind...)
+	b = append(b, e.kind()...)
 	b = append(b, `","code":"`...)
 	b = append(b, e.code...)
 	b = append(b, `","message":`...)

@@ -24,8 +24,9 @@ type precondition struct {
 	revisions []int64 // it is at one of these
 }
 
-// ifMatch reads the If-Match header. Tags that are weak, foreign or malformed
-// match nothing, so a header of only such tags fails with 412.
+// ifMatch reads the If-Match header. Tags that are weak or foreign match nothing,
+// and neither does a header that is not a list of tags: such conditions fail with
+// 412.
 func (c *call) ifMatch() precondition {
 	values := c.r.Header["If-Match"]
 	if len(values) == 0 {
@@ -40,6 +41,9 @@ func (c *call) ifMatch() precondition {
 	for list != "" {
 		var tag string
 		tag, list = nextTag(list)
+		if !isTag(tag) {
+			return precondition{set: true}
+		}
 		text, ok := strings.CutPrefix(tag, etagPrefix)
 		if !ok {
 			continue
@@ -50,6 +54,24 @@ func (c *call) ifMatch() precondition {
 		}
 	}
 	return p
+}
+
+// isTag reports whether an element of a list is an entity tag, or empty, as a list
+// allows (RFC 9110, sections 5.6.1 and 8.8.3).
+func isTag(s string) bool {
+	if s == "" {
+		return true
+	}
+	s = strings.TrimPrefix(s, "W/")
+	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
+		return false
+	}
+	for _, c := range []byte(s[1 : len(s)-1]) {
+		if c == '"' || c <= ' ' || c == 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 // nextTag cuts the first element off a list. Commas inside quotes belong to the

@@ -111,7 +111,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			c.recovered(v, debug.Stack())
 		}
 	}()
-	w.Header()["X-Request-Id"] = []string{c.id}
+	header := w.Header()
+	header["X-Request-Id"] = []string{c.id}
+	header["Cache-Control"] = noStore // what the description's operation replaces
 
 	mounted := h.mount.base
 	if h.config.BaseURLFunc != nil {
@@ -133,7 +135,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 
 	if !c.op.public {
-		w.Header()["Cache-Control"] = noStore
 		if err := c.authenticate(); err != nil {
 			c.fail(err)
 			return

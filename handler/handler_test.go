@@ -18,20 +18,23 @@ func contextWith(r *http.Request, rctx *chi.Context) context.Context {
 func TestIfMatch(t *testing.T) {
 	t.Parallel()
 	for header, want := range map[string]precondition{
-		`*`:                     {set: true, any: true},
-		` * `:                   {set: true, any: true},
-		etag(7):                 {set: true, revisions: []int64{7}},
-		etag(7) + `, "x"`:       {set: true, revisions: []int64{7}},
-		`"a,b",` + etag(40):     {set: true, revisions: []int64{40}},
-		`W/` + etag(7):          {set: true},
-		`r7`:                    {set: true},
-		`"r7`:                   {set: true},
-		`"r07"`:                 {set: true}, // the same number, but not the tag that was given out
-		`"r-1"`:                 {set: true, revisions: []int64{-1}},
-		`*, ` + etag(7):         {set: true, revisions: []int64{7}},
-		``:                      {set: true},
-		`,,,`:                   {set: true},
-		etag(1) + `,` + etag(2): {set: true, revisions: []int64{1, 2}},
+		`*`:                             {set: true, any: true},
+		` * `:                           {set: true, any: true},
+		etag(7):                         {set: true, revisions: []int64{7}},
+		etag(7) + `, "x"`:               {set: true, revisions: []int64{7}},
+		`"a,b",` + etag(40):             {set: true, revisions: []int64{40}},
+		`W/` + etag(7):                  {set: true},
+		`r7`:                            {set: true},
+		`"r7`:                           {set: true},
+		`"r07"`:                         {set: true}, // the same number, but not the tag that was given out
+		`"r-1"`:                         {set: true, revisions: []int64{-1}},
+		`*, ` + etag(7):                 {set: true}, // malformed: the star stands alone
+		`r7, ` + etag(7):                {set: true},
+		`W/` + etag(7) + `, ` + etag(8): {set: true, revisions: []int64{8}},
+		`"a b", ` + etag(7):             {set: true},
+		``:                              {set: true},
+		`,,,`:                           {set: true},
+		etag(1) + `,` + etag(2):         {set: true, revisions: []int64{1, 2}},
 	} {
 		c := &call{r: &http.Request{Header: http.Header{"If-Match": {header}}}}
 		if diff := cmp.Diff(want, c.ifMatch(), cmp.AllowUnexported(precondition{})); diff != "" {

@@ -60,7 +60,13 @@ func Decode(l List, s string) (storage.Position, error) {
 		return storage.Position{}, ErrInvalid
 	}
 	micros := int64(binary.BigEndian.Uint64(raw[1:9])) // #nosec G115 -- the bits, written from an int64
-	return storage.Position{Time: time.UnixMicro(micros).UTC(), ID: storage.ID(raw[9:21])}, nil
+	at := time.UnixMicro(micros).UTC()
+	// No record is dated outside the years that RFC 3339 can write, and not every
+	// store can compare with such a time.
+	if year := at.Year(); year < 0 || year > 9999 {
+		return storage.Position{}, ErrInvalid
+	}
+	return storage.Position{Time: at, ID: storage.ID(raw[9:21])}, nil
 }
 
 func (l List) digest(position []byte) [sha256.Size]byte {

@@ -20,7 +20,7 @@ func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		want := storage.Position{
-			Time: time.UnixMicro(rapid.Int64().Draw(t, "micros")).UTC(),
+			Time: time.UnixMicro(rapid.Int64Range(-62_167_219_200_000_000, 253_402_300_799_999_999).Draw(t, "micros")).UTC(),
 			ID:   storage.ID(rapid.SliceOfN(rapid.Byte(), 12, 12).Draw(t, "id")),
 		}
 		l := List{

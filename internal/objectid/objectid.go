@@ -57,3 +57,18 @@ func PublicID() string {
 	}
 	return string(out[:])
 }
+
+// IsPublicID reports whether s could be one that [PublicID] returned.
+func IsPublicID(s string) bool {
+	if len(s) != 12 {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case '0' <= c && c <= '9', 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z':
+		default:
+			return false
+		}
+	}
+	return true
+}
