@@ -7,7 +7,7 @@ STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # Modules of their own, so that what only they need stays out of go.mod.
-NESTED := internal/descriptioncheck internal/ssrfdiff examples/otel
+NESTED := internal/bench internal/descriptioncheck internal/ssrfdiff examples/otel
 
 # The race detector needs a C compiler. A machine without one still runs the tests.
 RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
@@ -17,7 +17,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: test lint bench bench-river bench-isolation bench-submit bench-endure fuzz soak
+.PHONY: test lint tidy bench bench-river bench-isolation bench-submit bench-endure fuzz soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -39,27 +39,31 @@ lint:
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(GOLANGCI_LINT) run ./...
 
+## tidy: go.mod and go.sum of every module; the nested ones follow the library's
+tidy:
+	set -e; for dir in . $(NESTED); do (cd $$dir && $(GO) mod tidy); done
+
 ## bench: benchmarks, each beside its bare alternative, with allocations
 bench:
 	$(WITH_POSTGRES) -fsync -- $(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) ./...
 
 ## bench-river: deliveries beside River with an HTTP worker, on one PostgreSQL
 bench-river:
-	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/riverbench .
+	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./river
 
 ## bench-isolation: deliveries to healthy destinations, alone and beside bad ones
 bench-isolation:
-	$(WITH_POSTGRES) -fsync -- $(GO) run ./internal/deliverybench -isolation
-	$(WITH_POSTGRES) -fsync -- $(GO) run ./internal/deliverybench -isolation -delay 20ms
+	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./deliveries -isolation
+	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./deliveries -isolation -delay 20ms
 
 ## bench-submit: from Submit to the request of its webhook, on PostgreSQL and in memory
 bench-submit:
-	$(WITH_POSTGRES) -fsync -- $(GO) run ./internal/deliverybench -submits 50
-	$(GO) run ./internal/deliverybench -submits 50 -memory
+	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./deliveries -submits 50
+	$(GO) run -C internal/bench ./deliveries -submits 50 -memory
 
 ## bench-endure: deliveries for 15 minutes, and the size of the queue table every minute
 bench-endure:
-	$(WITH_POSTGRES) -fsync -- $(GO) run ./internal/deliverybench -duration 15m
+	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./deliveries -duration 15m
 
 ## fuzz: every fuzz target for FUZZTIME (default a million executions)
 fuzz:

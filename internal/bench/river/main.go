@@ -1,10 +1,10 @@
-// Command riverbench compares the delivery of webhooks with River
+// Command river compares the delivery of webhooks with River
 // (https://riverqueue.com) and a worker that does the same work, in one run, on
 // one PostgreSQL and with one receiver:
 //
-//	go run ./internal/pgtest/with -fsync -- go run -C internal/riverbench .
+//	go run ./internal/pgtest/with -fsync -- go run -C internal/bench ./river
 //
-// It is run in its own directory, from which it builds and runs deliverybench for
+// It is run in the folder of the module, where it builds the command deliveries for
 // the other side. River runs with the settings of its own benchmark, a fetch
 // cool-down of 2 ms, polls every 20 ms and 2,000 workers, and with fewer workers,
 // which suit requests better; the dispatcher with its own number of requests in
@@ -38,6 +38,8 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
+
+	"github.com/formsvc/formsvc/internal/bench/cpu"
 )
 
 const (
@@ -86,23 +88,23 @@ func main() {
 	flag.DurationVar(&o.delay, "delay", 0, "how long the receiver takes to answer")
 	flag.Parse()
 	if err := compare(context.Background(), o); err != nil {
-		fmt.Fprintln(os.Stderr, "riverbench:", err)
+		fmt.Fprintln(os.Stderr, "river:", err)
 		os.Exit(1)
 	}
 }
 
 // compare measures both sides in turns.
 func compare(ctx context.Context, o options) error {
-	folder, err := os.MkdirTemp("", "riverbench")
+	folder, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	program := filepath.Join(folder, "deliverybench")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./internal/deliverybench")
-	build.Dir, build.Stderr = filepath.Join("..", ".."), os.Stderr
+	program := filepath.Join(folder, "deliveries")
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./deliveries")
+	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
-		return fmt.Errorf("build deliverybench: %w", err)
+		return fmt.Errorf("build deliveries: %w", err)
 	}
 	port, end, err := startReceiver(ctx, program, o.delay)
 	if err != nil {
@@ -115,7 +117,7 @@ func compare(ctx context.Context, o options) error {
 				"-destinations", strconv.Itoa(o.destinations), "-connections", strconv.Itoa(o.connections), "-inflight", strconv.Itoa(inFlight))
 			other.Stdout, other.Stderr = os.Stdout, os.Stderr
 			if err := other.Run(); err != nil {
-				return fmt.Errorf("deliverybench: %w", err)
+				return fmt.Errorf("deliveries: %w", err)
 			}
 		}
 		for _, workers := range o.workers {
@@ -185,7 +187,7 @@ func measure(ctx context.Context, o options, maxWorkers int, port string) (err e
 		return err
 	}
 	defer pool.Close()
-	schema := fmt.Sprintf("riverbench_%d_%d", os.Getpid(), time.Now().UnixNano())
+	schema := fmt.Sprintf("bench_river_%d_%d", os.Getpid(), time.Now().UnixNano())
 	name := pgx.Identifier{schema}.Sanitize()
 	if _, err := pool.Exec(ctx, "CREATE SCHEMA "+name); err != nil {
 		return err
@@ -233,9 +235,8 @@ func measure(ctx context.Context, o options, maxWorkers int, port string) (err e
 	if err := pool.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&backend); err != nil {
 		return err
 	}
-	own, _ := cpuOf("self")
-	server := serverOf(backend)
-	before, started := serverCPU(server), time.Now()
+	server := cpu.ServerOf(backend)
+	own, before, started := cpu.Own(), server.Used(), time.Now()
 	if err := client.Start(ctx); err != nil {
 		return err
 	}
@@ -244,8 +245,7 @@ func measure(ctx context.Context, o options, maxWorkers int, port string) (err e
 		return err
 	}
 	took := time.Since(started)
-	ownAfter, _ := cpuOf("self")
-	ownUsed, serverUsed := ownAfter-own, serverCPU(server)-before
+	ownUsed, serverUsed := cpu.Own()-own, server.Used()-before
 
 	var done int
 	if err := pool.QueryRow(ctx, "SELECT count(*) FROM "+name+".river_job WHERE state = 'completed'").Scan(&done); err != nil {
@@ -273,7 +273,7 @@ func insert(ctx context.Context, client *river.Client[pgx.Tx], o options, port s
 	return err
 }
 
-// startReceiver runs deliverybench as a receiver.
+// startReceiver runs the command deliveries as a receiver.
 func startReceiver(ctx context.Context, program string, delay time.Duration) (port string, end func(), err error) {
 	command := exec.CommandContext(ctx, program, "-listen", "-delay", delay.String())
 	command.Stderr = os.Stderr

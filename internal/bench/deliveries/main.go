@@ -1,6 +1,6 @@
-// Command deliverybench measures the delivery of webhooks on PostgreSQL.
+// Command deliveries measures the delivery of webhooks on PostgreSQL.
 //
-//	go run ./internal/pgtest/with -fsync -- go run ./internal/deliverybench
+//	go run ./internal/pgtest/with -fsync -- go run -C internal/bench ./deliveries
 //
 // sends 20,000 pending deliveries to 100 destinations and prints one line:
 // deliveries a second, and the milliseconds of processor time that 1,000 of them
@@ -93,7 +93,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "deliverybench:", err)
+		fmt.Fprintln(os.Stderr, "deliveries:", err)
 		os.Exit(1)
 	}
 }

@@ -40,7 +40,7 @@ func newDatabase(ctx context.Context, connections int) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	db := &database{pool: pool, schema: fmt.Sprintf("deliverybench_%d_%d", os.Getpid(), time.Now().UnixNano())}
+	db := &database{pool: pool, schema: fmt.Sprintf("bench_deliveries_%d_%d", os.Getpid(), time.Now().UnixNano())}
 	if err := postgres.Migrate(ctx, pool, postgres.WithSchema(db.schema)); err != nil {
 		_ = db.drop(ctx)
 		return nil, err
