@@ -1,0 +1,12 @@
+module github.com/formsvc/formsvc/internal/contract
+
+go 1.26.0
+
+// The library itself comes from go.work.
+
+require github.com/oapi-codegen/runtime v1.8.0
+
+require (
+	github.com/apapsch/go-jsonmerge/v2 v2.0.0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
+)
