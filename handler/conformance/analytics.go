@@ -4,58 +4,64 @@ import "net/http"
 
 func analyticsCases() []testCase {
 	return []testCase{
-		{"analytics/empty", "A form without events has zeros in every period; the period that was applied is told, 30d by default.", nil, func(s *session) {
-			c := s.caller()
-			path := "/forms/" + c.form(c.workspace()) + "/analytics/metrics"
-			r := c.get(path).want(http.StatusOK)
-			r.same("the metrics", r.object(), metrics("30d", 0, 0, 0, 0))
-			for _, period := range periods() {
-				r := c.get(path + "?period=" + period).want(http.StatusOK)
-				r.same("the metrics", r.object(), metrics(period, 0, 0, 0, 0))
-			}
-		}},
-		{"analytics/funnel", "Views, starts and submissions are counted; the rate is submissions of starts in per cent with two decimals, and not capped.", needs(NeedsSubmit, NeedsRecordView, NeedsRecordStart), func(s *session) {
-			c := s.caller()
-			id := c.form(c.workspace(), "definition", question())
-			c.publish(id)
-			path := "/forms/" + id + "/analytics/metrics"
-			check := func(views, starts, submissions int, rate float64) {
-				// Yesterday, and today around midnight, are left out: the clock decides there.
-				for _, period := range []string{"7d", "24h", "30d", "3m", "6m", "12m", "all"} {
-					r := c.get(path + "?period=" + period).want(http.StatusOK)
-					r.same("the metrics", r.object(), metrics(period, views, starts, submissions, rate))
-				}
-			}
-			submission := s.submit(Response{Form: id})
-			check(0, 0, 1, 0)
-			s.must("RecordStart", s.target.RecordStart(s.ctx, id))
-			check(0, 1, 1, 100)
-			s.submit(Response{Form: id})
-			check(0, 1, 2, 200)
-			for range 4 {
-				s.must("RecordView", s.target.RecordView(s.ctx, id))
-			}
-			for range 5 {
-				s.must("RecordStart", s.target.RecordStart(s.ctx, id))
-			}
-			check(4, 6, 2, 33.33)
-			c.delete("/forms/" + id + "/submissions/" + submission).want(http.StatusNoContent)
-			check(4, 6, 2, 33.33) // deleting does not rewrite the funnel
-		}},
-		{"analytics/lifetime", "Lifetime counters are added to period=all only, which is then estimated.", needs(NeedsSetLifetimeCounters, NeedsRecordStart), func(s *session) {
-			c := s.caller()
-			id := c.form(c.workspace())
-			path := "/forms/" + id + "/analytics/metrics"
-			s.must("RecordStart", s.target.RecordStart(s.ctx, id))
-			s.must("SetLifetimeCounters", s.target.SetLifetimeCounters(s.ctx, id, 10, 3, 1))
-			r := c.get(path + "?period=all").want(http.StatusOK)
-			want := metrics("all", 10, 4, 1, 25)
-			want["estimated"] = true
-			r.same("the metrics", r.object(), want)
-			r = c.get(path + "?period=7d").want(http.StatusOK)
-			r.same("the metrics", r.object(), metrics("7d", 0, 1, 0, 0))
-		}},
+		{"analytics/empty", "A form without events has zeros in every period; the period that was applied is told, 30d by default.", nil, analyticsEmpty},
+		{"analytics/funnel", "Views, starts and submissions are counted; the rate is submissions of starts in per cent with two decimals, and not capped.", needs(NeedsSubmit, NeedsRecordView, NeedsRecordStart), analyticsFunnel},
+		{"analytics/lifetime", "Lifetime counters are added to period=all only, which is then estimated.", needs(NeedsSetLifetimeCounters, NeedsRecordStart), analyticsLifetime},
 	}
+}
+
+func analyticsEmpty(s *session) {
+	c := s.caller()
+	path := "/forms/" + c.form(c.workspace()) + "/analytics/metrics"
+	r := c.get(path).want(http.StatusOK)
+	r.same("the metrics", r.object(), metrics("30d", 0, 0, 0, 0))
+	for _, period := range periods() {
+		r := c.get(path + "?period=" + period).want(http.StatusOK)
+		r.same("the metrics", r.object(), metrics(period, 0, 0, 0, 0))
+	}
+}
+
+func analyticsFunnel(s *session) {
+	c := s.caller()
+	id := c.form(c.workspace(), "definition", question())
+	c.publish(id)
+	path := "/forms/" + id + "/analytics/metrics"
+	check := func(views, starts, submissions int, rate float64) {
+		// Yesterday, and today around midnight, are left out: the clock decides there.
+		for _, period := range []string{"7d", "24h", "30d", "3m", "6m", "12m", "all"} {
+			r := c.get(path + "?period=" + period).want(http.StatusOK)
+			r.same("the metrics", r.object(), metrics(period, views, starts, submissions, rate))
+		}
+	}
+	submission := s.submit(Response{Form: id})
+	check(0, 0, 1, 0)
+	s.must("RecordStart", s.target.RecordStart(s.ctx, id))
+	check(0, 1, 1, 100)
+	s.submit(Response{Form: id})
+	check(0, 1, 2, 200)
+	for range 4 {
+		s.must("RecordView", s.target.RecordView(s.ctx, id))
+	}
+	for range 5 {
+		s.must("RecordStart", s.target.RecordStart(s.ctx, id))
+	}
+	check(4, 6, 2, 33.33)
+	c.delete("/forms/" + id + "/submissions/" + submission).want(http.StatusNoContent)
+	check(4, 6, 2, 33.33) // deleting does not rewrite the funnel
+}
+
+func analyticsLifetime(s *session) {
+	c := s.caller()
+	id := c.form(c.workspace())
+	path := "/forms/" + id + "/analytics/metrics"
+	s.must("RecordStart", s.target.RecordStart(s.ctx, id))
+	s.must("SetLifetimeCounters", s.target.SetLifetimeCounters(s.ctx, id, 10, 3, 1))
+	r := c.get(path + "?period=all").want(http.StatusOK)
+	want := metrics("all", 10, 4, 1, 25)
+	want["estimated"] = true
+	r.same("the metrics", r.object(), want)
+	r = c.get(path + "?period=7d").want(http.StatusOK)
+	r.same("the metrics", r.object(), metrics("7d", 0, 1, 0, 0))
 }
 
 func periods() []string {

@@ -9,81 +9,97 @@ import (
 
 func authCases() []testCase {
 	return []testCase{
-		{"auth/required", "Every operation but the description needs a key.", nil, func(s *session) {
-			w := s.newWorld()
-			for _, o := range operations() {
-				o.callAs(w.caller, w, anonymous()).refused("INVALID_API_KEY")
-				o.callAs(w.caller, w, withHeader("X-API-Key", "fs_live_nothing")).refused("INVALID_API_KEY")
-			}
-			w.get("/forms/" + w.formID).want(http.StatusOK)
-			w.get("/webhooks/" + w.webhookID).want(http.StatusOK)
-		}},
-		{"auth/same-answer", "Missing, malformed, mistyped and unknown keys get byte-identical bodies but for the request id.", nil, func(s *session) {
-			c := s.caller()
-			want := s.nobody().get("/me", probe()).wantError("INVALID_API_KEY")
-			for _, bad := range badKeys(c.key) {
-				r := c.get("/me", probe(), withHeader("X-API-Key", bad)).refused("INVALID_API_KEY")
-				r.same("the body", string(r.body), string(want.body))
-				r = c.get("/me", probe(), anonymous(), withHeader("Authorization", "Bearer "+bad)).refused("INVALID_API_KEY")
-				r.same("the body", string(r.body), string(want.body))
-			}
-		}},
-		{"auth/expired", "An expired key is refused as an unknown one is.", needs(NeedsExpiredKey), func(s *session) {
-			key, err := s.target.ExpiredKey(s.ctx, newID(), scopes())
-			s.must("ExpiredKey", err)
-			s.keepSecret(key)
-			c := &caller{session: s, key: key}
-			want := s.nobody().get("/me", probe()).wantError("INVALID_API_KEY")
-			r := c.get("/me", probe()).wantError("INVALID_API_KEY")
-			r.same("the body", string(r.body), string(want.body))
-			c.get("/forms/" + newID()).wantError("INVALID_API_KEY")
-		}},
-		{"auth/revoked", "A key is refused from its revocation on, and the user's other keys are not.", needs(NeedsRevokeKey), func(s *session) {
-			w := s.newWorld()
-			other := w.withScopes(scopes()...)
-			w.get("/me").want(http.StatusOK)
-			w.get("/forms/" + w.formID).want(http.StatusOK)
-			s.must("RevokeKey", s.target.RevokeKey(s.ctx, w.user, w.key))
-			want := s.nobody().get("/me", probe()).wantError("INVALID_API_KEY")
-			r := w.get("/me", probe()).wantError("INVALID_API_KEY")
-			r.same("the body", string(r.body), string(want.body))
-			w.get("/forms/" + w.formID).wantError("INVALID_API_KEY")
-			other.get("/me").want(http.StatusOK)
-			other.get("/forms/" + w.formID).want(http.StatusOK)
-		}},
-		{"auth/bearer", "Authorization: Bearer with the key is as good as X-API-Key.", nil, func(s *session) {
-			c := s.caller()
-			want := c.get("/me").want(http.StatusOK)
-			for _, scheme := range []string{"Bearer ", "bearer ", "BEARER "} {
-				r := c.get("/me", anonymous(), withHeader("Authorization", scheme+c.key)).want(http.StatusOK)
-				r.same("the body", string(r.body), string(want.body))
-			}
-		}},
-		{"auth/precedence", "X-API-Key wins when it is present; Authorization counts only with the scheme Bearer.", nil, func(s *session) {
-			c, other := s.caller(), s.caller()
-			for _, authorization := range []string{"Bearer nonsense", "Bearer " + other.key, "Basic dXNlcjpwYXNz", "Basic " + other.key, "nonsense"} {
-				r := c.get("/me", withHeader("Authorization", authorization)).want(http.StatusOK)
-				r.same("id", r.object()["id"], c.user)
-			}
-			c.get("/me", withHeader("X-API-Key", "nonsense"), withHeader("Authorization", "Bearer "+c.key)).refused("INVALID_API_KEY")
-			for _, authorization := range []string{"Basic " + c.key, c.key, "Bearer", "Bearer ", "Token " + c.key} {
-				c.get("/me", anonymous(), withHeader("Authorization", authorization)).refused("INVALID_API_KEY")
-			}
-		}},
-		{"auth/twice", "X-API-Key sent twice is refused, even when both are the same good key.", nil, func(s *session) {
-			c, other := s.caller(), s.caller()
-			c.get("/me", withHeader("X-API-Key", c.key, c.key)).refused("INVALID_API_KEY")
-			c.get("/me", withHeader("X-API-Key", c.key, other.key)).refused("INVALID_API_KEY")
-			c.get("/me", withHeader("X-API-Key", c.key, "")).refused("INVALID_API_KEY")
-		}},
-		{"auth/query", "A key in the query is ignored.", nil, func(s *session) {
-			c, other := s.caller(), s.caller()
-			for _, name := range []string{"api_key", "apikey", "key", "X-API-Key", "x-api-key", "access_token", "token"} {
-				c.get("/me?"+name+"="+url.QueryEscape(c.key), anonymous()).refused("INVALID_API_KEY")
-				r := c.get("/me?" + name + "=" + url.QueryEscape(other.key)).want(http.StatusOK)
-				r.same("id", r.object()["id"], c.user)
-			}
-		}},
+		{"auth/required", "Every operation but the description needs a key.", nil, authRequired},
+		{"auth/same-answer", "Missing, malformed, mistyped and unknown keys get byte-identical bodies but for the request id.", nil, authSameAnswer},
+		{"auth/expired", "An expired key is refused as an unknown one is.", needs(NeedsExpiredKey), authExpired},
+		{"auth/revoked", "A key is refused from its revocation on, and the user's other keys are not.", needs(NeedsRevokeKey), authRevoked},
+		{"auth/bearer", "Authorization: Bearer with the key is as good as X-API-Key.", nil, authBearer},
+		{"auth/precedence", "X-API-Key wins when it is present; Authorization counts only with the scheme Bearer.", nil, authPrecedence},
+		{"auth/twice", "X-API-Key sent twice is refused, even when both are the same good key.", nil, authTwice},
+		{"auth/query", "A key in the query is ignored.", nil, authQuery},
+	}
+}
+
+func authRequired(s *session) {
+	w := s.newWorld()
+	for _, o := range operations() {
+		o.callAs(w.caller, w, anonymous()).refused("INVALID_API_KEY")
+		o.callAs(w.caller, w, withHeader("X-API-Key", "fs_live_nothing")).refused("INVALID_API_KEY")
+	}
+	w.get("/forms/" + w.formID).want(http.StatusOK)
+	w.get("/webhooks/" + w.webhookID).want(http.StatusOK)
+}
+
+func authSameAnswer(s *session) {
+	c := s.caller()
+	want := s.nobody().get("/me", probe()).wantError("INVALID_API_KEY")
+	for _, bad := range badKeys(c.key) {
+		r := c.get("/me", probe(), withHeader("X-API-Key", bad)).refused("INVALID_API_KEY")
+		r.same("the body", string(r.body), string(want.body))
+		r = c.get("/me", probe(), anonymous(), withHeader("Authorization", "Bearer "+bad)).refused("INVALID_API_KEY")
+		r.same("the body", string(r.body), string(want.body))
+	}
+}
+
+func authExpired(s *session) {
+	key, err := s.target.ExpiredKey(s.ctx, newID(), scopes())
+	s.must("ExpiredKey", err)
+	s.keepSecret(key)
+	c := &caller{session: s, key: key}
+	want := s.nobody().get("/me", probe()).wantError("INVALID_API_KEY")
+	r := c.get("/me", probe()).wantError("INVALID_API_KEY")
+	r.same("the body", string(r.body), string(want.body))
+	c.get("/forms/" + newID()).wantError("INVALID_API_KEY")
+}
+
+func authRevoked(s *session) {
+	w := s.newWorld()
+	other := w.withScopes(scopes()...)
+	w.get("/me").want(http.StatusOK)
+	w.get("/forms/" + w.formID).want(http.StatusOK)
+	s.must("RevokeKey", s.target.RevokeKey(s.ctx, w.user, w.key))
+	want := s.nobody().get("/me", probe()).wantError("INVALID_API_KEY")
+	r := w.get("/me", probe()).wantError("INVALID_API_KEY")
+	r.same("the body", string(r.body), string(want.body))
+	w.get("/forms/" + w.formID).wantError("INVALID_API_KEY")
+	other.get("/me").want(http.StatusOK)
+	other.get("/forms/" + w.formID).want(http.StatusOK)
+}
+
+func authBearer(s *session) {
+	c := s.caller()
+	want := c.get("/me").want(http.StatusOK)
+	for _, scheme := range []string{"Bearer ", "bearer ", "BEARER "} {
+		r := c.get("/me", anonymous(), withHeader("Authorization", scheme+c.key)).want(http.StatusOK)
+		r.same("the body", string(r.body), string(want.body))
+	}
+}
+
+func authPrecedence(s *session) {
+	c, other := s.caller(), s.caller()
+	for _, authorization := range []string{"Bearer nonsense", "Bearer " + other.key, "Basic dXNlcjpwYXNz", "Basic " + other.key, "nonsense"} {
+		r := c.get("/me", withHeader("Authorization", authorization)).want(http.StatusOK)
+		r.same("id", r.object()["id"], c.user)
+	}
+	c.get("/me", withHeader("X-API-Key", "nonsense"), withHeader("Authorization", "Bearer "+c.key)).refused("INVALID_API_KEY")
+	for _, authorization := range []string{"Basic " + c.key, c.key, "Bearer", "Bearer ", "Token " + c.key} {
+		c.get("/me", anonymous(), withHeader("Authorization", authorization)).refused("INVALID_API_KEY")
+	}
+}
+
+func authTwice(s *session) {
+	c, other := s.caller(), s.caller()
+	c.get("/me", withHeader("X-API-Key", c.key, c.key)).refused("INVALID_API_KEY")
+	c.get("/me", withHeader("X-API-Key", c.key, other.key)).refused("INVALID_API_KEY")
+	c.get("/me", withHeader("X-API-Key", c.key, "")).refused("INVALID_API_KEY")
+}
+
+func authQuery(s *session) {
+	c, other := s.caller(), s.caller()
+	for _, name := range []string{"api_key", "apikey", "key", "X-API-Key", "x-api-key", "access_token", "token"} {
+		c.get("/me?"+name+"="+url.QueryEscape(c.key), anonymous()).refused("INVALID_API_KEY")
+		r := c.get("/me?" + name + "=" + url.QueryEscape(other.key)).want(http.StatusOK)
+		r.same("id", r.object()["id"], c.user)
 	}
 }
 
@@ -133,11 +149,13 @@ func scopeCases() []testCase {
 			},
 		})
 	}
-	return append(out, testCase{"scope/getMe", "GET /me works with any key, and tells the scopes of that key.", nil, func(s *session) {
-		for _, scope := range scopes() {
-			c := s.callerFor(newID(), []string{scope})
-			r := c.get("/me").want(http.StatusOK)
-			r.same("scopes", r.object()["scopes"], []string{scope})
-		}
-	}})
+	return append(out, testCase{"scope/getMe", "GET /me works with any key, and tells the scopes of that key.", nil, scopeGetMe})
+}
+
+func scopeGetMe(s *session) {
+	for _, scope := range scopes() {
+		c := s.callerFor(newID(), []string{scope})
+		r := c.get("/me").want(http.StatusOK)
+		r.same("scopes", r.object()["scopes"], []string{scope})
+	}
 }

@@ -9,138 +9,164 @@ import (
 
 func bodyCases() []testCase {
 	return []testCase{
-		{"bodies/hostile", "A body that is no acceptable JSON is 400, for every operation that takes one, and changes nothing.", nil, func(s *session) {
-			w := s.newWorld()
-			before := w.snapshot()
-			for _, o := range writes() {
-				for _, h := range hostileBodies(s.target.Limits.Body) {
-					r := w.call(o.method, o.in(w), h.body)
-					if r.status != http.StatusBadRequest || r.errorBody().code != "MALFORMED_JSON" {
-						r.faultf("%s: status is %d, want 400 MALFORMED_JSON", h.name, r.status)
-					}
-				}
-			}
-			w.unchanged(before)
-		}},
-		{"bodies/hostile-name", "What is no acceptable JSON is 400 wherever it stands in the body.", nil, func(s *session) {
-			c := s.caller()
-			for _, value := range []string{
-				"1e1000001", "-1e309", "1" + strings.Repeat("0", 64), "0." + strings.Repeat("1", 63),
-				`"\ud800"`, `"\udc00\ud800"`, `"\ud800x"`, `"\ud83d\u0041"`, "\"\xff\"", "\"\xed\xa0\x80\"", "\"\xc0\x80\"",
-				"\"\x00\"", "\"\x1f\"", `"\x"`, `"\u12"`, "'x'", "01", "+1", ".5", "1.", "NaN", "Infinity", "tru", "[1,]", `{"a":1,}`, "/**/1",
-			} {
-				c.post("/workspaces", []byte(`{"name":`+value+`}`)).refused("MALFORMED_JSON")
-			}
-		}},
-		{"bodies/duplicate-members", "A member that stands twice in one object is 400, however it is written and however deep.", nil, func(s *session) {
-			w := s.newWorld()
-			for _, body := range []string{
-				`{"name":"a","name":"a"}`, `{"name":"a","n\u0061me":"b"}`, `{"name":"a","x":{"y":1,"y":1}}`, `{"name":"a","":1,"":2}`,
-			} {
-				w.post("/workspaces", []byte(body)).refused("MALFORMED_JSON")
-			}
-			w.patch("/forms/"+w.formID, []byte(`{"definition":{"variables":{"v":1,"v":1}}}`)).refused("MALFORMED_JSON")
-			w.put("/forms/"+w.formID+"/blocks", []byte(`{"blocks":[{"id":"x","properties":{"rule":{"a":{"b":1,"b":1}}}}]}`)).refused("MALFORMED_JSON")
-		}},
-		{"bodies/nesting", "64 levels of nesting are read, 65 are 400.", nil, func(s *session) {
-			c := s.caller()
-			c.post("/workspaces", nest(64)).refused("VALIDATION_FAILED")
-			c.post("/workspaces", nest(65)).refused("MALFORMED_JSON")
-		}},
-		{"bodies/nodes", "A body of more than 100,000 values is 400.", nil, func(s *session) {
-			c := s.caller()
-			c.post("/workspaces", zeros(99_000)).refused("VALIDATION_FAILED")
-			c.post("/workspaces", zeros(100_001)).refused("MALFORMED_JSON")
-		}},
-		{"bodies/number-length", "A number of 64 characters is read, one of 65 is 400.", nil, func(s *session) {
-			w := s.newWorld()
-			put := func(digits int) *response {
-				number := "0." + strings.Repeat("1", digits-2)
-				return w.patch("/forms/"+w.formID, []byte(`{"definition":{"variables":{"v":`+number+`}}}`))
-			}
-			put(64).want(http.StatusOK)
-			put(65).refused("MALFORMED_JSON")
-		}},
-		{"bodies/name-length", "A member name of 1,000 bytes is read, one of 1,001 is 400.", nil, func(s *session) {
-			w := s.newWorld()
-			put := func(name string) *response {
-				return w.patch("/forms/"+w.formID, []byte(`{"definition":{"variables":{"`+name+`":1}}}`))
-			}
-			put(strings.Repeat("n", 1000)).want(http.StatusOK)
-			put(strings.Repeat("n", 1001)).refused("MALFORMED_JSON")
-			put(strings.Repeat("é", 500)).want(http.StatusOK)
-			put(strings.Repeat("é", 501)).refused("MALFORMED_JSON")
-		}},
-		{"bodies/size", "A body of exactly the limit is read, one byte more is 413, with its length told or not.", nil, func(s *session) {
-			c := s.caller()
-			name := func(n int) []byte {
-				b := bytes.Repeat([]byte(" "), n)
-				copy(b, `{"name":"W"}`)
-				return b
-			}
-			limit := s.target.Limits.Body
-			chunked := func(r *request) { r.stream = true }
-			c.post("/workspaces", name(limit)).want(http.StatusCreated)
-			c.post("/workspaces", name(limit), chunked).want(http.StatusCreated)
-			c.post("/workspaces", name(limit+1)).refused("BODY_TOO_LARGE")
-			c.post("/workspaces", name(limit+1), chunked).refused("BODY_TOO_LARGE")
-			if got := len(c.get("/workspaces").want(http.StatusOK).items()); got != 2 {
-				s.errorf("there are %d workspaces, two were made", got)
-			}
-		}},
-		{"bodies/content-type", "A body needs the Content-Type application/json, or a +json one, with or without parameters.", nil, func(s *session) {
-			c := s.caller()
-			for _, good := range []string{"application/json", "application/json; charset=utf-8", "Application/JSON", "application/merge-patch+json", "application/vnd.x+json; v=1"} {
-				c.post("/workspaces", object{"name": "W"}, withHeader("Content-Type", good)).want(http.StatusCreated)
-			}
-			for _, o := range writes() {
-				w := c.nowhere()
-				for _, bad := range []string{"text/plain", "application/x-www-form-urlencoded", "application/jsonx", "text/json; x", "multipart/form-data; boundary=x", "application/xml", "json", "/", "*/*"} {
-					o.callAs(c, w, withHeader("Content-Type", bad)).refused("UNSUPPORTED_MEDIA_TYPE")
-				}
-				o.callAs(c, w, withHeader("Content-Type")).refused("UNSUPPORTED_MEDIA_TYPE")
-			}
-		}},
-		{"bodies/missing", "A missing body is 422, with a Content-Type or without.", nil, func(s *session) {
-			w := s.newWorld()
-			for _, o := range writes() {
-				w.call(o.method, o.in(w), nil).refused("VALIDATION_FAILED")
-				w.call(o.method, o.in(w), nil, withHeader("Content-Type", "application/json")).refused("VALIDATION_FAILED")
-			}
-		}},
-		{"bodies/not-an-object", "A body that is JSON but no object, and {}, are 422.", nil, func(s *session) {
-			w := s.newWorld()
-			before := w.snapshot()
-			for _, o := range writes() {
-				for _, body := range []string{`null`, `[]`, `"name"`, `1`, `true`} {
-					w.call(o.method, o.in(w), []byte(body)).invalid(violations{"": "WRONG_TYPE"})
-				}
-				w.call(o.method, o.in(w), []byte(`{}`)).refused("VALIDATION_FAILED")
-			}
-			w.unchanged(before)
-		}},
+		{"bodies/hostile", "A body that is no acceptable JSON is 400, for every operation that takes one, and changes nothing.", nil, bodiesHostile},
+		{"bodies/hostile-name", "What is no acceptable JSON is 400 wherever it stands in the body.", nil, bodiesHostileName},
+		{"bodies/duplicate-members", "A member that stands twice in one object is 400, however it is written and however deep.", nil, bodiesDuplicateMembers},
+		{"bodies/nesting", "64 levels of nesting are read, 65 are 400.", nil, bodiesNesting},
+		{"bodies/nodes", "A body of more than 100,000 values is 400.", nil, bodiesNodes},
+		{"bodies/number-length", "A number of 64 characters is read, one of 65 is 400.", nil, bodiesNumberLength},
+		{"bodies/name-length", "A member name of 1,000 bytes is read, one of 1,001 is 400.", nil, bodiesNameLength},
+		{"bodies/size", "A body of exactly the limit is read, one byte more is 413, with its length told or not.", nil, bodiesSize},
+		{"bodies/content-type", "A body needs the Content-Type application/json, or a +json one, with or without parameters.", nil, bodiesContentType},
+		{"bodies/missing", "A missing body is 422, with a Content-Type or without.", nil, bodiesMissing},
+		{"bodies/not-an-object", "A body that is JSON but no object, and {}, are 422.", nil, bodiesNotAnObject},
 		{"bodies/unknown-members", "A member that is not specified is refused with its pointer, in every body and at every depth.", nil, unknownMembers},
 		{"bodies/null", "null is 422 wherever a value is expected.", nil, nullMembers},
-		{"bodies/nul-character", "U+0000 is 422 in any string, and in a member's name.", nil, func(s *session) {
-			w := s.newWorld()
-			form := "/forms/" + w.formID
-			w.post("/workspaces", []byte(`{"name":"a\u0000b"}`)).invalid(violations{"/name": ""})
-			w.patch(form, []byte(`{"name":"a\u0000b"}`)).invalid(violations{"/name": ""})
-			w.patch(form, []byte(`{"definition":{"variables":{"v":"\u0000"}}}`)).invalid(violations{"/definition/variables/v": ""})
-			w.patch(form, []byte(`{"definition":{"hidden_fields":["\u0000"]}}`)).invalid(violations{"/definition/hidden_fields/0": ""})
-			w.patch(form, []byte(`{"definition":{"theme":{"customCss":"\u0000"}}}`)).invalid(violations{"/definition/theme/customCss": ""})
-			w.put(form+"/blocks", []byte(`{"blocks":[{"id":"a\u0000"}]}`)).invalid(violations{"/blocks/0/id": ""})
-			w.put(form+"/blocks", []byte(`{"blocks":[{"id":"a","properties":{"rule":{"x":["\u0000"]}}}]}`)).invalid(violations{"/blocks/0/properties/rule/x/0": ""})
-			w.patch(form+"/blocks/b1", []byte(`{"block":{"label":"\u0000"}}`)).invalid(violations{"/block/label": ""})
-			w.patch(form, []byte(`{"definition":{"variables":{"\u0000":1}}}`)).refused("VALIDATION_FAILED")
-			w.post("/webhooks", []byte(`{"form_id":"`+w.formID+`","url":"`+publicURL+`","signing_secret":"0123456789abcdef\u0000"}`)).invalid(violations{"/signing_secret": ""})
-		}},
-		{"bodies/exact-case", "Member names match in exact case.", nil, func(s *session) {
-			w := s.newWorld()
-			w.post("/workspaces", object{"Name": "W"}).invalid(violations{"/Name": "UNKNOWN_FIELD", "/name": "REQUIRED"})
-			w.patch("/forms/"+w.formID, object{"NAME": "W", "name": "V"}).invalid(violations{"/NAME": "UNKNOWN_FIELD"})
-		}},
+		{"bodies/nul-character", "U+0000 is 422 in any string, and in a member's name.", nil, bodiesNulCharacter},
+		{"bodies/exact-case", "Member names match in exact case.", nil, bodiesExactCase},
 	}
+}
+
+func bodiesHostile(s *session) {
+	w := s.newWorld()
+	before := w.snapshot()
+	for _, o := range writes() {
+		for _, h := range hostileBodies(s.target.Limits.Body) {
+			r := w.call(o.method, o.in(w), h.body)
+			if r.status != http.StatusBadRequest || r.errorBody().code != "MALFORMED_JSON" {
+				r.faultf("%s: status is %d, want 400 MALFORMED_JSON", h.name, r.status)
+			}
+		}
+	}
+	w.unchanged(before)
+}
+
+func bodiesHostileName(s *session) {
+	c := s.caller()
+	for _, value := range []string{
+		"1e1000001", "-1e309", "1" + strings.Repeat("0", 64), "0." + strings.Repeat("1", 63),
+		`"\ud800"`, `"\udc00\ud800"`, `"\ud800x"`, `"\ud83d\u0041"`, "\"\xff\"", "\"\xed\xa0\x80\"", "\"\xc0\x80\"",
+		"\"\x00\"", "\"\x1f\"", `"\x"`, `"\u12"`, "'x'", "01", "+1", ".5", "1.", "NaN", "Infinity", "tru", "[1,]", `{"a":1,}`, "/**/1",
+	} {
+		c.post("/workspaces", []byte(`{"name":`+value+`}`)).refused("MALFORMED_JSON")
+	}
+}
+
+func bodiesDuplicateMembers(s *session) {
+	w := s.newWorld()
+	for _, body := range []string{
+		`{"name":"a","name":"a"}`, `{"name":"a","n\u0061me":"b"}`, `{"name":"a","x":{"y":1,"y":1}}`, `{"name":"a","":1,"":2}`,
+	} {
+		w.post("/workspaces", []byte(body)).refused("MALFORMED_JSON")
+	}
+	w.patch("/forms/"+w.formID, []byte(`{"definition":{"variables":{"v":1,"v":1}}}`)).refused("MALFORMED_JSON")
+	w.put("/forms/"+w.formID+"/blocks", []byte(`{"blocks":[{"id":"x","properties":{"rule":{"a":{"b":1,"b":1}}}}]}`)).refused("MALFORMED_JSON")
+}
+
+func bodiesNesting(s *session) {
+	c := s.caller()
+	c.post("/workspaces", nest(64)).refused("VALIDATION_FAILED")
+	c.post("/workspaces", nest(65)).refused("MALFORMED_JSON")
+}
+
+func bodiesNodes(s *session) {
+	c := s.caller()
+	c.post("/workspaces", zeros(99_000)).refused("VALIDATION_FAILED")
+	c.post("/workspaces", zeros(100_001)).refused("MALFORMED_JSON")
+}
+
+func bodiesNumberLength(s *session) {
+	w := s.newWorld()
+	put := func(digits int) *response {
+		number := "0." + strings.Repeat("1", digits-2)
+		return w.patch("/forms/"+w.formID, []byte(`{"definition":{"variables":{"v":`+number+`}}}`))
+	}
+	put(64).want(http.StatusOK)
+	put(65).refused("MALFORMED_JSON")
+}
+
+func bodiesNameLength(s *session) {
+	w := s.newWorld()
+	put := func(name string) *response {
+		return w.patch("/forms/"+w.formID, []byte(`{"definition":{"variables":{"`+name+`":1}}}`))
+	}
+	put(strings.Repeat("n", 1000)).want(http.StatusOK)
+	put(strings.Repeat("n", 1001)).refused("MALFORMED_JSON")
+	put(strings.Repeat("é", 500)).want(http.StatusOK)
+	put(strings.Repeat("é", 501)).refused("MALFORMED_JSON")
+}
+
+func bodiesSize(s *session) {
+	c := s.caller()
+	name := func(n int) []byte {
+		b := bytes.Repeat([]byte(" "), n)
+		copy(b, `{"name":"W"}`)
+		return b
+	}
+	limit := s.target.Limits.Body
+	chunked := func(r *request) { r.stream = true }
+	c.post("/workspaces", name(limit)).want(http.StatusCreated)
+	c.post("/workspaces", name(limit), chunked).want(http.StatusCreated)
+	c.post("/workspaces", name(limit+1)).refused("BODY_TOO_LARGE")
+	c.post("/workspaces", name(limit+1), chunked).refused("BODY_TOO_LARGE")
+	if got := len(c.get("/workspaces").want(http.StatusOK).items()); got != 2 {
+		s.errorf("there are %d workspaces, two were made", got)
+	}
+}
+
+func bodiesContentType(s *session) {
+	c := s.caller()
+	for _, good := range []string{"application/json", "application/json; charset=utf-8", "Application/JSON", "application/merge-patch+json", "application/vnd.x+json; v=1"} {
+		c.post("/workspaces", object{"name": "W"}, withHeader("Content-Type", good)).want(http.StatusCreated)
+	}
+	for _, o := range writes() {
+		w := c.nowhere()
+		for _, bad := range []string{"text/plain", "application/x-www-form-urlencoded", "application/jsonx", "text/json; x", "multipart/form-data; boundary=x", "application/xml", "json", "/", "*/*"} {
+			o.callAs(c, w, withHeader("Content-Type", bad)).refused("UNSUPPORTED_MEDIA_TYPE")
+		}
+		o.callAs(c, w, withHeader("Content-Type")).refused("UNSUPPORTED_MEDIA_TYPE")
+	}
+}
+
+func bodiesMissing(s *session) {
+	w := s.newWorld()
+	for _, o := range writes() {
+		w.call(o.method, o.in(w), nil).refused("VALIDATION_FAILED")
+		w.call(o.method, o.in(w), nil, withHeader("Content-Type", "application/json")).refused("VALIDATION_FAILED")
+	}
+}
+
+func bodiesNotAnObject(s *session) {
+	w := s.newWorld()
+	before := w.snapshot()
+	for _, o := range writes() {
+		for _, body := range []string{`null`, `[]`, `"name"`, `1`, `true`} {
+			w.call(o.method, o.in(w), []byte(body)).invalid(violations{"": "WRONG_TYPE"})
+		}
+		w.call(o.method, o.in(w), []byte(`{}`)).refused("VALIDATION_FAILED")
+	}
+	w.unchanged(before)
+}
+
+func bodiesNulCharacter(s *session) {
+	w := s.newWorld()
+	form := "/forms/" + w.formID
+	w.post("/workspaces", []byte(`{"name":"a\u0000b"}`)).invalid(violations{"/name": ""})
+	w.patch(form, []byte(`{"name":"a\u0000b"}`)).invalid(violations{"/name": ""})
+	w.patch(form, []byte(`{"definition":{"variables":{"v":"\u0000"}}}`)).invalid(violations{"/definition/variables/v": ""})
+	w.patch(form, []byte(`{"definition":{"hidden_fields":["\u0000"]}}`)).invalid(violations{"/definition/hidden_fields/0": ""})
+	w.patch(form, []byte(`{"definition":{"theme":{"customCss":"\u0000"}}}`)).invalid(violations{"/definition/theme/customCss": ""})
+	w.put(form+"/blocks", []byte(`{"blocks":[{"id":"a\u0000"}]}`)).invalid(violations{"/blocks/0/id": ""})
+	w.put(form+"/blocks", []byte(`{"blocks":[{"id":"a","properties":{"rule":{"x":["\u0000"]}}}]}`)).invalid(violations{"/blocks/0/properties/rule/x/0": ""})
+	w.patch(form+"/blocks/b1", []byte(`{"block":{"label":"\u0000"}}`)).invalid(violations{"/block/label": ""})
+	w.patch(form, []byte(`{"definition":{"variables":{"\u0000":1}}}`)).refused("VALIDATION_FAILED")
+	w.post("/webhooks", []byte(`{"form_id":"`+w.formID+`","url":"`+publicURL+`","signing_secret":"0123456789abcdef\u0000"}`)).invalid(violations{"/signing_secret": ""})
+}
+
+func bodiesExactCase(s *session) {
+	w := s.newWorld()
+	w.post("/workspaces", object{"Name": "W"}).invalid(violations{"/Name": "UNKNOWN_FIELD", "/name": "REQUIRED"})
+	w.patch("/forms/"+w.formID, object{"NAME": "W", "name": "V"}).invalid(violations{"/NAME": "UNKNOWN_FIELD"})
 }
 
 type hostile struct {

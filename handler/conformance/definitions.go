@@ -100,56 +100,64 @@ func definitionCases() []testCase {
 			{`{"variables":{"v":[1]}}`, violations{"/variables/v": ""}},
 			{`{"variables":{"a":1,"a/b~":{}}}`, violations{"/variables/a~1b~0": ""}},
 		}),
-		{"definitions/hidden-names", "The names of hidden fields differ from each other and from every block id.", nil, func(s *session) {
-			w := s.newWorld()
-			form := "/forms/" + w.formID
-			w.patch(form, object{"definition": object{"hidden_fields": []any{"b1"}}}).invalid(violations{"/definition/hidden_fields/0": ""})
-			w.patch(form, object{"definition": object{"hidden_fields": []any{"a", "a"}}}).refused("VALIDATION_FAILED")
-			w.patch(form, object{"definition": object{"hidden_fields": []any{"taken"}}}).want(http.StatusOK)
-			w.post(form+"/blocks", object{"block": object{"id": "taken"}}).invalid(violations{"/block/id": ""})
-			w.put(form+"/blocks", object{"blocks": []any{object{"id": "g", "children": []any{object{"id": "taken"}}}}}).invalid(violations{"/blocks/0/children/0/id": ""})
-			w.patch(form, object{"definition": object{"hidden_fields": []any{"b9"}, "blocks": []any{block("b9")}}}).refused("VALIDATION_FAILED")
-		}},
-		{"definitions/accepted", "Every enumerated value, every URL scheme that is allowed, and free JSON where it is free are accepted and come back.", nil, func(s *session) {
-			c := s.caller()
-			form := "/forms/" + c.form(c.workspace())
-			for _, definition := range acceptedDefinitions() {
-				r := c.patch(form, []byte(`{"definition":`+definition+`}`)).want(http.StatusOK)
-				sections, _ := decode([]byte(definition)).(object)
-				for section, value := range sections {
-					r.same(section, at(r.object(), "definition", section), value)
-				}
-			}
-		}},
-		{"definitions/times-normalised", "Timestamps come back in UTC and whole seconds, whatever offset and fraction they had.", nil, func(s *session) {
-			c := s.caller()
-			form := "/forms/" + c.form(c.workspace())
-			r := c.patch(form, []byte(`{"definition":{"settings":{"closeAt":"2999-01-02T03:04:05.987+05:30"},"blocks":[{"id":"d","type":"date","properties":{"beforeDate":"2030-01-01T00:30:00+01:00","specificDates":["2030-06-01t12:00:00z"]}}]}}`)).want(http.StatusOK)
-			d := r.object()["definition"]
-			r.same("closeAt", at(d, "settings", "closeAt"), "2999-01-01T21:34:05Z")
-			blocks, _ := at(d, "blocks").([]any)
-			if len(blocks) != 1 {
-				r.fatalf("there are %d blocks, want one", len(blocks))
-			}
-			r.same("beforeDate", at(blocks[0], "properties", "beforeDate"), "2029-12-31T23:30:00Z")
-			r.same("specificDates", at(blocks[0], "properties", "specificDates"), []any{"2030-06-01T12:00:00Z"})
-		}},
-		{"definitions/all-at-once", "All faults are told at once, sorted by path, at most 50.", nil, func(s *session) {
-			w := s.newWorld()
-			w.patch("/forms/"+w.formID, []byte(`{"name":"","status":"x","definition":{"blocks":[{"id":"","type":"x"},{"label":1}],"settings":{"utm":{"term":1}},"theme":{"colors":{"ring":"x"}},"x":1}}`)).invalid(violations{
-				"/name": "", "/status": "", "/definition/blocks/0/id": "", "/definition/blocks/0/type": "", "/definition/blocks/1/id": "REQUIRED", "/definition/blocks/1/label": "WRONG_TYPE",
-				"/definition/settings/utm/term": "WRONG_TYPE", "/definition/theme/colors/ring": "", "/definition/x": "UNKNOWN_FIELD",
-			})
-			var blocks []any
-			for i := range 80 {
-				blocks = append(blocks, object{"id": fmt.Sprint("x", i), "label": i})
-			}
-			r := w.put("/forms/"+w.formID+"/blocks", object{"blocks": blocks}).refused("VALIDATION_FAILED")
-			if n := len(r.errorBody().details); n != 50 {
-				r.faultf("there are %d details for 80 faults, want 50", n)
-			}
-		}},
+		{"definitions/hidden-names", "The names of hidden fields differ from each other and from every block id.", nil, definitionsHiddenNames},
+		{"definitions/accepted", "Every enumerated value, every URL scheme that is allowed, and free JSON where it is free are accepted and come back.", nil, definitionsAccepted},
+		{"definitions/times-normalised", "Timestamps come back in UTC and whole seconds, whatever offset and fraction they had.", nil, definitionsTimesNormalised},
+		{"definitions/all-at-once", "All faults are told at once, sorted by path, at most 50.", nil, definitionsAllAtOnce},
 		{"definitions/limits", "The limits of blocks, nesting, texts and customCss hold, and what is just within them is accepted.", nil, definitionLimits},
+	}
+}
+
+func definitionsHiddenNames(s *session) {
+	w := s.newWorld()
+	form := "/forms/" + w.formID
+	w.patch(form, object{"definition": object{"hidden_fields": []any{"b1"}}}).invalid(violations{"/definition/hidden_fields/0": ""})
+	w.patch(form, object{"definition": object{"hidden_fields": []any{"a", "a"}}}).refused("VALIDATION_FAILED")
+	w.patch(form, object{"definition": object{"hidden_fields": []any{"taken"}}}).want(http.StatusOK)
+	w.post(form+"/blocks", object{"block": object{"id": "taken"}}).invalid(violations{"/block/id": ""})
+	w.put(form+"/blocks", object{"blocks": []any{object{"id": "g", "children": []any{object{"id": "taken"}}}}}).invalid(violations{"/blocks/0/children/0/id": ""})
+	w.patch(form, object{"definition": object{"hidden_fields": []any{"b9"}, "blocks": []any{block("b9")}}}).refused("VALIDATION_FAILED")
+}
+
+func definitionsAccepted(s *session) {
+	c := s.caller()
+	form := "/forms/" + c.form(c.workspace())
+	for _, definition := range acceptedDefinitions() {
+		r := c.patch(form, []byte(`{"definition":`+definition+`}`)).want(http.StatusOK)
+		sections, _ := decode([]byte(definition)).(object)
+		for section, value := range sections {
+			r.same(section, at(r.object(), "definition", section), value)
+		}
+	}
+}
+
+func definitionsTimesNormalised(s *session) {
+	c := s.caller()
+	form := "/forms/" + c.form(c.workspace())
+	r := c.patch(form, []byte(`{"definition":{"settings":{"closeAt":"2999-01-02T03:04:05.987+05:30"},"blocks":[{"id":"d","type":"date","properties":{"beforeDate":"2030-01-01T00:30:00+01:00","specificDates":["2030-06-01t12:00:00z"]}}]}}`)).want(http.StatusOK)
+	d := r.object()["definition"]
+	r.same("closeAt", at(d, "settings", "closeAt"), "2999-01-01T21:34:05Z")
+	blocks, _ := at(d, "blocks").([]any)
+	if len(blocks) != 1 {
+		r.fatalf("there are %d blocks, want one", len(blocks))
+	}
+	r.same("beforeDate", at(blocks[0], "properties", "beforeDate"), "2029-12-31T23:30:00Z")
+	r.same("specificDates", at(blocks[0], "properties", "specificDates"), []any{"2030-06-01T12:00:00Z"})
+}
+
+func definitionsAllAtOnce(s *session) {
+	w := s.newWorld()
+	w.patch("/forms/"+w.formID, []byte(`{"name":"","status":"x","definition":{"blocks":[{"id":"","type":"x"},{"label":1}],"settings":{"utm":{"term":1}},"theme":{"colors":{"ring":"x"}},"x":1}}`)).invalid(violations{
+		"/name": "", "/status": "", "/definition/blocks/0/id": "", "/definition/blocks/0/type": "", "/definition/blocks/1/id": "REQUIRED", "/definition/blocks/1/label": "WRONG_TYPE",
+		"/definition/settings/utm/term": "WRONG_TYPE", "/definition/theme/colors/ring": "", "/definition/x": "UNKNOWN_FIELD",
+	})
+	var blocks []any
+	for i := range 80 {
+		blocks = append(blocks, object{"id": fmt.Sprint("x", i), "label": i})
+	}
+	r := w.put("/forms/"+w.formID+"/blocks", object{"blocks": blocks}).refused("VALIDATION_FAILED")
+	if n := len(r.errorBody().details); n != 50 {
+		r.faultf("there are %d details for 80 faults, want 50", n)
 	}
 }
 

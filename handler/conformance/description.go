@@ -8,87 +8,95 @@ import (
 
 func descriptionCases() []testCase {
 	return []testCase{
-		{"description/public", "GET /openapi.json needs no key and ignores a bad one.", nil, func(s *session) {
-			r := s.nobody().get("/openapi.json").want(http.StatusOK)
-			for _, key := range []string{"nonsense", s.caller().key} {
-				got := s.nobody().get("/openapi.json", withHeader("X-API-Key", key)).want(http.StatusOK)
-				got.same("the body", string(got.body), string(r.body))
-			}
-		}},
-		{"description/content", "The description is OpenAPI 3.1 with the version 2026-08-01 and the 29 operations.", nil, func(s *session) {
-			r := s.nobody().get("/openapi.json").want(http.StatusOK)
-			o := r.object()
-			if !strings.HasPrefix(text(o, "openapi"), "3.1.") {
-				r.faultf("openapi is %v, want 3.1", o["openapi"])
-			}
-			r.same("info.version", at(o, "info", "version"), "2026-08-01")
-			var got, want []string
-			paths, _ := o["paths"].(object)
-			for _, item := range paths {
-				methods, _ := item.(object)
-				for _, operation := range methods {
-					if id, ok := at(operation, "operationId").(string); ok {
-						got = append(got, id)
-					}
-				}
-			}
-			for _, operation := range operations() {
-				want = append(want, operation.id)
-			}
-			want = append(want, "getOpenAPI")
-			slices.Sort(got)
-			slices.Sort(want)
-			r.same("the operations", got, want)
-		}},
-		{"description/paths", "The servers and paths of the description lead to the service.", nil, func(s *session) {
-			r := s.nobody().get("/openapi.json").want(http.StatusOK)
-			servers, _ := r.object()["servers"].([]any)
-			if len(servers) == 0 {
-				r.fatalf("there are no servers")
-			}
-			server, _ := at(servers[0], "url").(string)
-			paths, _ := r.object()["paths"].(object)
-			want := make(map[string][]string)
-			for path, methods := range methodsByPath() {
-				want[path] = methods
-			}
-			for path, item := range paths {
-				below := ""
-				for known := range want {
-					if strings.HasSuffix(path, known) && len(known) > len(below) {
-						below = known
-					}
-				}
-				methods, _ := item.(object)
-				for _, method := range want[below] {
-					if _, ok := methods[strings.ToLower(method)]; !ok {
-						r.faultf("%s has no %s", path, method)
-					}
-				}
-				delete(want, below)
-				if !strings.Contains(path, "{") {
-					r.checkLink("a path of the description", strings.TrimSuffix(server, "/")+path, below)
-				}
-			}
-			for path := range want {
-				r.faultf("the description has no path %s", path)
-			}
-		}},
-		{"description/cacheable", "The description is cacheable, with an ETag that If-None-Match answers with 304.", nil, func(s *session) {
-			r := s.nobody().get("/openapi.json").want(http.StatusOK)
-			if cache := r.header.Get("Cache-Control"); !strings.Contains(cache, "public") || strings.Contains(cache, "no-store") {
-				r.faultf("Cache-Control is %q, want public", cache)
-			}
-			tag := r.header.Get("Etag")
-			if tag == "" {
-				r.fatalf("there is no ETag")
-			}
-			for _, match := range []string{tag, "*", `"other", ` + tag, "W/" + strings.TrimPrefix(tag, "W/")} {
-				not := s.nobody().get("/openapi.json", withHeader("If-None-Match", match)).want(http.StatusNotModified)
-				not.same("ETag", not.header.Get("Etag"), tag)
-				s.nobody().call(http.MethodHead, "/openapi.json", nil, withHeader("If-None-Match", match)).want(http.StatusNotModified)
-			}
-			s.nobody().get("/openapi.json", withHeader("If-None-Match", `"other"`)).want(http.StatusOK)
-		}},
+		{"description/public", "GET /openapi.json needs no key and ignores a bad one.", nil, descriptionPublic},
+		{"description/content", "The description is OpenAPI 3.1 with the version 2026-08-01 and the 29 operations.", nil, descriptionContent},
+		{"description/paths", "The servers and paths of the description lead to the service.", nil, descriptionPaths},
+		{"description/cacheable", "The description is cacheable, with an ETag that If-None-Match answers with 304.", nil, descriptionCacheable},
 	}
+}
+
+func descriptionPublic(s *session) {
+	r := s.nobody().get("/openapi.json").want(http.StatusOK)
+	for _, key := range []string{"nonsense", s.caller().key} {
+		got := s.nobody().get("/openapi.json", withHeader("X-API-Key", key)).want(http.StatusOK)
+		got.same("the body", string(got.body), string(r.body))
+	}
+}
+
+func descriptionContent(s *session) {
+	r := s.nobody().get("/openapi.json").want(http.StatusOK)
+	o := r.object()
+	if !strings.HasPrefix(text(o, "openapi"), "3.1.") {
+		r.faultf("openapi is %v, want 3.1", o["openapi"])
+	}
+	r.same("info.version", at(o, "info", "version"), "2026-08-01")
+	var got, want []string
+	paths, _ := o["paths"].(object)
+	for _, item := range paths {
+		methods, _ := item.(object)
+		for _, operation := range methods {
+			if id, ok := at(operation, "operationId").(string); ok {
+				got = append(got, id)
+			}
+		}
+	}
+	for _, operation := range operations() {
+		want = append(want, operation.id)
+	}
+	want = append(want, "getOpenAPI")
+	slices.Sort(got)
+	slices.Sort(want)
+	r.same("the operations", got, want)
+}
+
+func descriptionPaths(s *session) {
+	r := s.nobody().get("/openapi.json").want(http.StatusOK)
+	servers, _ := r.object()["servers"].([]any)
+	if len(servers) == 0 {
+		r.fatalf("there are no servers")
+	}
+	server, _ := at(servers[0], "url").(string)
+	paths, _ := r.object()["paths"].(object)
+	want := make(map[string][]string)
+	for path, methods := range methodsByPath() {
+		want[path] = methods
+	}
+	for path, item := range paths {
+		below := ""
+		for known := range want {
+			if strings.HasSuffix(path, known) && len(known) > len(below) {
+				below = known
+			}
+		}
+		methods, _ := item.(object)
+		for _, method := range want[below] {
+			if _, ok := methods[strings.ToLower(method)]; !ok {
+				r.faultf("%s has no %s", path, method)
+			}
+		}
+		delete(want, below)
+		if !strings.Contains(path, "{") {
+			r.checkLink("a path of the description", strings.TrimSuffix(server, "/")+path, below)
+		}
+	}
+	for path := range want {
+		r.faultf("the description has no path %s", path)
+	}
+}
+
+func descriptionCacheable(s *session) {
+	r := s.nobody().get("/openapi.json").want(http.StatusOK)
+	if cache := r.header.Get("Cache-Control"); !strings.Contains(cache, "public") || strings.Contains(cache, "no-store") {
+		r.faultf("Cache-Control is %q, want public", cache)
+	}
+	tag := r.header.Get("Etag")
+	if tag == "" {
+		r.fatalf("there is no ETag")
+	}
+	for _, match := range []string{tag, "*", `"other", ` + tag, "W/" + strings.TrimPrefix(tag, "W/")} {
+		not := s.nobody().get("/openapi.json", withHeader("If-None-Match", match)).want(http.StatusNotModified)
+		not.same("ETag", not.header.Get("Etag"), tag)
+		s.nobody().call(http.MethodHead, "/openapi.json", nil, withHeader("If-None-Match", match)).want(http.StatusNotModified)
+	}
+	s.nobody().get("/openapi.json", withHeader("If-None-Match", `"other"`)).want(http.StatusOK)
 }

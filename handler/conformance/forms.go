@@ -7,197 +7,217 @@ import (
 
 func formCases() []testCase {
 	return []testCase{
-		{"forms/create", "POST /forms with a workspace and a name answers 201 with a draft, Location, ETag and an empty definition.", nil, func(s *session) {
-			c := s.caller()
-			workspace := c.workspace()
-			r := c.post("/forms", object{"workspace_id": workspace, "name": "  Form "}).want(http.StatusCreated)
-			o := r.object()
-			r.checkForm(o)
-			r.same("name", o["name"], "Form")
-			r.same("workspace_id", o["workspace_id"], workspace)
-			r.same("status", o["status"], "draft")
-			r.same("type", o["type"], "SINGLE")
-			r.same("is_closed", o["is_closed"], false)
-			r.same("updated_at", o["updated_at"], o["created_at"])
-			r.same("definition", o["definition"], emptyDefinition())
-			r.checkLocation("/forms/" + text(o, "id"))
-			got := c.get("/forms/" + text(o, "id")).want(http.StatusOK)
-			got.same("the form", got.object(), o)
-			got.same("ETag", got.etag(), r.etag())
-		}},
-		{"forms/create-complete", "POST /forms with a whole definition makes the complete form in one request.", nil, func(s *session) {
-			c := s.caller()
-			body := object{"workspace_id": c.workspace(), "name": "Form", "type": "MULTI", "definition": completeDefinition()}
-			r := c.post("/forms", body).want(http.StatusCreated)
-			o := r.object()
-			r.checkForm(o)
-			r.same("type", o["type"], "MULTI")
-			r.same("status", o["status"], "draft")
-			r.same("definition", o["definition"], completeDefinition())
-			got := c.get("/forms/" + text(o, "id")).want(http.StatusOK)
-			got.same("the form", got.object(), o)
-			got = c.get("/forms/" + text(o, "id") + "/blocks").want(http.StatusOK)
-			got.same("the blocks", got.object(), object{"items": completeDefinition()["blocks"]})
-		}},
-		{"forms/create-invalid", "A faulty FormCreate is 422 with every fault at its pointer, and makes nothing.", nil, func(s *session) {
-			c := s.caller()
-			w := c.workspace()
-			for _, bad := range []struct {
-				body any
-				want violations
-			}{
-				{object{}, violations{"/workspace_id": "REQUIRED", "/name": "REQUIRED"}},
-				{object{"workspace_id": w}, violations{"/name": "REQUIRED"}},
-				{object{"name": "F"}, violations{"/workspace_id": "REQUIRED"}},
-				{object{"workspace_id": "x", "name": "F"}, violations{"/workspace_id": ""}},
-				{object{"workspace_id": 1, "name": true}, violations{"/workspace_id": "WRONG_TYPE", "/name": "WRONG_TYPE"}},
-				{object{"workspace_id": w, "name": " "}, violations{"/name": ""}},
-				{object{"workspace_id": w, "name": strings.Repeat("é", 201)}, violations{"/name": "TOO_LONG"}},
-				{object{"workspace_id": w, "name": "F", "type": "single"}, violations{"/type": ""}},
-				{object{"workspace_id": w, "name": "F", "status": "published"}, violations{"/status": "UNKNOWN_FIELD"}},
-				{object{"workspace_id": w, "name": "F", "definition": []any{}}, violations{"/definition": "WRONG_TYPE"}},
-				{object{"workspace_id": w, "name": "", "type": "X", "definition": object{"blocks": 1, "theme": 1}},
-					violations{"/name": "", "/type": "", "/definition/blocks": "WRONG_TYPE", "/definition/theme": "WRONG_TYPE"}},
-			} {
-				c.post("/forms", bad.body).invalid(bad.want)
-			}
-			c.post("/forms", object{"workspace_id": newID(), "name": "F"}).wantError("NOT_FOUND")
-			if n := len(c.get("/forms").want(http.StatusOK).items()); n != 0 {
-				s.errorf("there are %d forms, none was made", n)
-			}
-			r := c.post("/forms", object{"workspace_id": w, "name": strings.Repeat("é", 200)}).want(http.StatusCreated)
-			r.same("name", r.object()["name"], strings.Repeat("é", 200))
-		}},
-		{"forms/list", "GET /forms lists the summaries of all accessible forms, newest first, without definitions, or those of one workspace.", nil, func(s *session) {
-			c := s.caller()
-			one, two := c.workspace(), c.workspace()
-			inOne := map[string]bool{c.form(one): true, c.form(one): true}
-			inTwo := c.form(two, "definition", completeDefinition())
-			r := c.get("/forms").want(http.StatusOK)
-			r.checkNewestFirst("created_at")
-			if len(r.items()) != 3 {
-				r.faultf("there are %d items, want 3", len(r.items()))
-			}
-			for _, o := range r.items() {
-				r.checkSummary(o)
-				full := c.get("/forms/" + text(o, "id")).want(http.StatusOK).object()
-				delete(full, "definition")
-				r.same("the summary", o, full)
-			}
-			r = c.get("/forms?workspace_id=" + two).want(http.StatusOK)
-			r.same("the forms", r.ids(), []string{inTwo})
-			r = c.get("/forms?workspace_id=" + one).want(http.StatusOK)
-			for _, id := range r.ids() {
-				if !inOne[id] {
-					r.faultf("%s is no form of the workspace", id)
-				}
-			}
-			if len(r.ids()) != 2 {
-				r.faultf("there are %d items, want 2", len(r.ids()))
-			}
-		}},
-		{"forms/update", "PATCH changes what is given and answers 200 with the full form and its ETag.", nil, func(s *session) {
-			c := s.caller()
-			workspace, other := c.workspace(), c.workspace()
-			path := "/forms/" + c.form(workspace, "definition", completeDefinition())
-			was := c.get(path).want(http.StatusOK).object()
-			for _, change := range []object{
-				{"name": "New"}, {"status": "published"}, {"status": "draft"}, {"workspace_id": other},
-				{"name": "Both", "status": "published"},
-			} {
-				r := c.patch(path, change).want(http.StatusOK)
-				o := r.object()
-				r.checkForm(o)
-				for name, value := range change {
-					was[name] = value
-				}
-				was["updated_at"] = o["updated_at"]
-				r.same("the form", o, was)
-				got := c.get(path).want(http.StatusOK)
-				got.same("the form", got.object(), o)
-				got.same("ETag", got.etag(), r.etag())
-			}
-			r := c.get("/forms?workspace_id=" + other).want(http.StatusOK)
-			r.same("the forms of the new workspace", len(r.ids()), 1)
-			r = c.get("/forms?workspace_id=" + workspace).want(http.StatusOK)
-			r.same("the forms of the old workspace", len(r.ids()), 0)
-		}},
-		{"forms/update-sections", "Sections that a PATCH gives are replaced whole, omitted ones stay.", nil, func(s *session) {
-			c := s.caller()
-			path := "/forms/" + c.form(c.workspace(), "definition", completeDefinition())
-			want := completeDefinition()
-			for _, change := range []struct {
-				section string
-				value   any
-			}{
-				{"settings", object{"branding": true}},
-				{"theme", object{"font": "Serif"}},
-				{"variables", object{"other": 2.5}},
-				{"hidden_fields", []any{"new"}},
-				{"blocks", []any{block("only")}},
-				{"settings", object{}}, {"theme", object{}}, {"variables", object{}}, {"hidden_fields", []any{}}, {"blocks", []any{}},
-			} {
-				want[change.section] = change.value
-				r := c.patch(path, object{"definition": object{change.section: change.value}}).want(http.StatusOK)
-				r.same("definition", r.object()["definition"], want)
-				got := c.get(path).want(http.StatusOK)
-				got.same("definition", got.object()["definition"], want)
-			}
-		}},
-		{"forms/update-invalid", "A faulty FormUpdate is 422 with its pointers and changes nothing, not even the members that are right.", nil, func(s *session) {
-			w := s.newWorld()
-			before := w.snapshot()
-			path := "/forms/" + w.formID
-			for _, bad := range []struct {
-				body any
-				want violations
-			}{
-				{object{"name": "Right", "status": "closed"}, violations{"/status": ""}},
-				{object{"name": "", "status": "PUBLISHED"}, violations{"/name": "", "/status": ""}},
-				{object{"workspace_id": "x"}, violations{"/workspace_id": ""}},
-				{object{"name": strings.Repeat("n", 201)}, violations{"/name": "TOO_LONG"}},
-				{object{"name": "Right", "definition": object{"settings": object{"branding": "yes"}}}, violations{"/definition/settings/branding": "WRONG_TYPE"}},
-				{object{"definition": object{"settings": object{"branding": true}, "theme": object{"corners": "x"}}}, violations{"/definition/theme/corners": "WRONG_TYPE"}},
-			} {
-				w.patch(path, bad.body).invalid(bad.want)
-			}
-			w.patch(path, object{}).refused("VALIDATION_FAILED")
-			w.patch(path, object{"name": "Right", "workspace_id": newID()}).wantError("NOT_FOUND")
-			w.unchanged(before)
-		}},
-		{"forms/type-is-fixed", "The type of a form is no member of FormUpdate.", nil, func(s *session) {
-			w := s.newWorld()
-			w.patch("/forms/"+w.formID, object{"name": "F", "type": "MULTI"}).invalid(violations{"/type": "UNKNOWN_FIELD"})
-		}},
-		{"forms/is-closed", "is_closed follows settings.closed and closeAt.", nil, func(s *session) {
-			c := s.caller()
-			path := "/forms/" + c.form(c.workspace())
-			for _, x := range []struct {
-				settings object
-				closed   bool
-			}{
-				{object{"closed": true}, true},
-				{object{"closed": false}, false},
-				{object{"closeAt": "2001-01-01T00:00:00Z"}, true},
-				{object{"closeAt": "2999-01-01T00:00:00Z"}, false},
-				{object{"closed": true, "closeAt": "2999-01-01T00:00:00Z"}, true},
-				{object{}, false},
-			} {
-				r := c.patch(path, object{"definition": object{"settings": x.settings}}).want(http.StatusOK)
-				r.same("is_closed", r.object()["is_closed"], x.closed)
-				list := c.get("/forms").want(http.StatusOK)
-				list.same("is_closed", list.items()[0]["is_closed"], x.closed)
-			}
-		}},
-		{"forms/delete", "DELETE answers 204 without a body; the form is 404 afterwards, also to a second DELETE.", nil, func(s *session) {
-			c := s.caller()
-			path := "/forms/" + c.form(c.workspace())
-			c.delete(path).want(http.StatusNoContent)
-			c.get(path).wantError("NOT_FOUND")
-			c.delete(path).wantError("NOT_FOUND")
-			c.patch(path, object{"name": "F"}).wantError("NOT_FOUND")
-		}},
+		{"forms/create", "POST /forms with a workspace and a name answers 201 with a draft, Location, ETag and an empty definition.", nil, formsCreate},
+		{"forms/create-complete", "POST /forms with a whole definition makes the complete form in one request.", nil, formsCreateComplete},
+		{"forms/create-invalid", "A faulty FormCreate is 422 with every fault at its pointer, and makes nothing.", nil, formsCreateInvalid},
+		{"forms/list", "GET /forms lists the summaries of all accessible forms, newest first, without definitions, or those of one workspace.", nil, formsList},
+		{"forms/update", "PATCH changes what is given and answers 200 with the full form and its ETag.", nil, formsUpdate},
+		{"forms/update-sections", "Sections that a PATCH gives are replaced whole, omitted ones stay.", nil, formsUpdateSections},
+		{"forms/update-invalid", "A faulty FormUpdate is 422 with its pointers and changes nothing, not even the members that are right.", nil, formsUpdateInvalid},
+		{"forms/type-is-fixed", "The type of a form is no member of FormUpdate.", nil, formsTypeIsFixed},
+		{"forms/is-closed", "is_closed follows settings.closed and closeAt.", nil, formsIsClosed},
+		{"forms/delete", "DELETE answers 204 without a body; the form is 404 afterwards, also to a second DELETE.", nil, formsDelete},
 	}
+}
+
+func formsCreate(s *session) {
+	c := s.caller()
+	workspace := c.workspace()
+	r := c.post("/forms", object{"workspace_id": workspace, "name": "  Form "}).want(http.StatusCreated)
+	o := r.object()
+	r.checkForm(o)
+	r.same("name", o["name"], "Form")
+	r.same("workspace_id", o["workspace_id"], workspace)
+	r.same("status", o["status"], "draft")
+	r.same("type", o["type"], "SINGLE")
+	r.same("is_closed", o["is_closed"], false)
+	r.same("updated_at", o["updated_at"], o["created_at"])
+	r.same("definition", o["definition"], emptyDefinition())
+	r.checkLocation("/forms/" + text(o, "id"))
+	got := c.get("/forms/" + text(o, "id")).want(http.StatusOK)
+	got.same("the form", got.object(), o)
+	got.same("ETag", got.etag(), r.etag())
+}
+
+func formsCreateComplete(s *session) {
+	c := s.caller()
+	body := object{"workspace_id": c.workspace(), "name": "Form", "type": "MULTI", "definition": completeDefinition()}
+	r := c.post("/forms", body).want(http.StatusCreated)
+	o := r.object()
+	r.checkForm(o)
+	r.same("type", o["type"], "MULTI")
+	r.same("status", o["status"], "draft")
+	r.same("definition", o["definition"], completeDefinition())
+	got := c.get("/forms/" + text(o, "id")).want(http.StatusOK)
+	got.same("the form", got.object(), o)
+	got = c.get("/forms/" + text(o, "id") + "/blocks").want(http.StatusOK)
+	got.same("the blocks", got.object(), object{"items": completeDefinition()["blocks"]})
+}
+
+func formsCreateInvalid(s *session) {
+	c := s.caller()
+	w := c.workspace()
+	for _, bad := range []struct {
+		body any
+		want violations
+	}{
+		{object{}, violations{"/workspace_id": "REQUIRED", "/name": "REQUIRED"}},
+		{object{"workspace_id": w}, violations{"/name": "REQUIRED"}},
+		{object{"name": "F"}, violations{"/workspace_id": "REQUIRED"}},
+		{object{"workspace_id": "x", "name": "F"}, violations{"/workspace_id": ""}},
+		{object{"workspace_id": 1, "name": true}, violations{"/workspace_id": "WRONG_TYPE", "/name": "WRONG_TYPE"}},
+		{object{"workspace_id": w, "name": " "}, violations{"/name": ""}},
+		{object{"workspace_id": w, "name": strings.Repeat("é", 201)}, violations{"/name": "TOO_LONG"}},
+		{object{"workspace_id": w, "name": "F", "type": "single"}, violations{"/type": ""}},
+		{object{"workspace_id": w, "name": "F", "status": "published"}, violations{"/status": "UNKNOWN_FIELD"}},
+		{object{"workspace_id": w, "name": "F", "definition": []any{}}, violations{"/definition": "WRONG_TYPE"}},
+		{object{"workspace_id": w, "name": "", "type": "X", "definition": object{"blocks": 1, "theme": 1}},
+			violations{"/name": "", "/type": "", "/definition/blocks": "WRONG_TYPE", "/definition/theme": "WRONG_TYPE"}},
+	} {
+		c.post("/forms", bad.body).invalid(bad.want)
+	}
+	c.post("/forms", object{"workspace_id": newID(), "name": "F"}).wantError("NOT_FOUND")
+	if n := len(c.get("/forms").want(http.StatusOK).items()); n != 0 {
+		s.errorf("there are %d forms, none was made", n)
+	}
+	r := c.post("/forms", object{"workspace_id": w, "name": strings.Repeat("é", 200)}).want(http.StatusCreated)
+	r.same("name", r.object()["name"], strings.Repeat("é", 200))
+}
+
+func formsList(s *session) {
+	c := s.caller()
+	one, two := c.workspace(), c.workspace()
+	inOne := map[string]bool{c.form(one): true, c.form(one): true}
+	inTwo := c.form(two, "definition", completeDefinition())
+	r := c.get("/forms").want(http.StatusOK)
+	r.checkNewestFirst("created_at")
+	if len(r.items()) != 3 {
+		r.faultf("there are %d items, want 3", len(r.items()))
+	}
+	for _, o := range r.items() {
+		r.checkSummary(o)
+		full := c.get("/forms/" + text(o, "id")).want(http.StatusOK).object()
+		delete(full, "definition")
+		r.same("the summary", o, full)
+	}
+	r = c.get("/forms?workspace_id=" + two).want(http.StatusOK)
+	r.same("the forms", r.ids(), []string{inTwo})
+	r = c.get("/forms?workspace_id=" + one).want(http.StatusOK)
+	for _, id := range r.ids() {
+		if !inOne[id] {
+			r.faultf("%s is no form of the workspace", id)
+		}
+	}
+	if len(r.ids()) != 2 {
+		r.faultf("there are %d items, want 2", len(r.ids()))
+	}
+}
+
+func formsUpdate(s *session) {
+	c := s.caller()
+	workspace, other := c.workspace(), c.workspace()
+	path := "/forms/" + c.form(workspace, "definition", completeDefinition())
+	was := c.get(path).want(http.StatusOK).object()
+	for _, change := range []object{
+		{"name": "New"}, {"status": "published"}, {"status": "draft"}, {"workspace_id": other},
+		{"name": "Both", "status": "published"},
+	} {
+		r := c.patch(path, change).want(http.StatusOK)
+		o := r.object()
+		r.checkForm(o)
+		for name, value := range change {
+			was[name] = value
+		}
+		was["updated_at"] = o["updated_at"]
+		r.same("the form", o, was)
+		got := c.get(path).want(http.StatusOK)
+		got.same("the form", got.object(), o)
+		got.same("ETag", got.etag(), r.etag())
+	}
+	r := c.get("/forms?workspace_id=" + other).want(http.StatusOK)
+	r.same("the forms of the new workspace", len(r.ids()), 1)
+	r = c.get("/forms?workspace_id=" + workspace).want(http.StatusOK)
+	r.same("the forms of the old workspace", len(r.ids()), 0)
+}
+
+func formsUpdateSections(s *session) {
+	c := s.caller()
+	path := "/forms/" + c.form(c.workspace(), "definition", completeDefinition())
+	want := completeDefinition()
+	for _, change := range []struct {
+		section string
+		value   any
+	}{
+		{"settings", object{"branding": true}},
+		{"theme", object{"font": "Serif"}},
+		{"variables", object{"other": 2.5}},
+		{"hidden_fields", []any{"new"}},
+		{"blocks", []any{block("only")}},
+		{"settings", object{}}, {"theme", object{}}, {"variables", object{}}, {"hidden_fields", []any{}}, {"blocks", []any{}},
+	} {
+		want[change.section] = change.value
+		r := c.patch(path, object{"definition": object{change.section: change.value}}).want(http.StatusOK)
+		r.same("definition", r.object()["definition"], want)
+		got := c.get(path).want(http.StatusOK)
+		got.same("definition", got.object()["definition"], want)
+	}
+}
+
+func formsUpdateInvalid(s *session) {
+	w := s.newWorld()
+	before := w.snapshot()
+	path := "/forms/" + w.formID
+	for _, bad := range []struct {
+		body any
+		want violations
+	}{
+		{object{"name": "Right", "status": "closed"}, violations{"/status": ""}},
+		{object{"name": "", "status": "PUBLISHED"}, violations{"/name": "", "/status": ""}},
+		{object{"workspace_id": "x"}, violations{"/workspace_id": ""}},
+		{object{"name": strings.Repeat("n", 201)}, violations{"/name": "TOO_LONG"}},
+		{object{"name": "Right", "definition": object{"settings": object{"branding": "yes"}}}, violations{"/definition/settings/branding": "WRONG_TYPE"}},
+		{object{"definition": object{"settings": object{"branding": true}, "theme": object{"corners": "x"}}}, violations{"/definition/theme/corners": "WRONG_TYPE"}},
+	} {
+		w.patch(path, bad.body).invalid(bad.want)
+	}
+	w.patch(path, object{}).refused("VALIDATION_FAILED")
+	w.patch(path, object{"name": "Right", "workspace_id": newID()}).wantError("NOT_FOUND")
+	w.unchanged(before)
+}
+
+func formsTypeIsFixed(s *session) {
+	w := s.newWorld()
+	w.patch("/forms/"+w.formID, object{"name": "F", "type": "MULTI"}).invalid(violations{"/type": "UNKNOWN_FIELD"})
+}
+
+func formsIsClosed(s *session) {
+	c := s.caller()
+	path := "/forms/" + c.form(c.workspace())
+	for _, x := range []struct {
+		settings object
+		closed   bool
+	}{
+		{object{"closed": true}, true},
+		{object{"closed": false}, false},
+		{object{"closeAt": "2001-01-01T00:00:00Z"}, true},
+		{object{"closeAt": "2999-01-01T00:00:00Z"}, false},
+		{object{"closed": true, "closeAt": "2999-01-01T00:00:00Z"}, true},
+		{object{}, false},
+	} {
+		r := c.patch(path, object{"definition": object{"settings": x.settings}}).want(http.StatusOK)
+		r.same("is_closed", r.object()["is_closed"], x.closed)
+		list := c.get("/forms").want(http.StatusOK)
+		list.same("is_closed", list.items()[0]["is_closed"], x.closed)
+	}
+}
+
+func formsDelete(s *session) {
+	c := s.caller()
+	path := "/forms/" + c.form(c.workspace())
+	c.delete(path).want(http.StatusNoContent)
+	c.get(path).wantError("NOT_FOUND")
+	c.delete(path).wantError("NOT_FOUND")
+	c.patch(path, object{"name": "F"}).wantError("NOT_FOUND")
 }
 
 // checkSummary holds a form of a list against its specification.

@@ -41,25 +41,31 @@ func isolationCases() []testCase {
 		}
 	}
 	return append(out,
-		testCase{"isolation/filter", "The filter of GET /forms by another tenant's workspace is 404.", nil, func(s *session) {
-			w, stranger := s.newWorld(), s.caller()
-			none := stranger.get("/forms?workspace_id="+newID(), probe()).wantError("NOT_FOUND")
-			r := stranger.get("/forms?workspace_id="+w.workspaceID, probe()).wantError("NOT_FOUND")
-			r.same("the body", string(r.body), string(none.body))
-		}},
-		testCase{"isolation/move", "A form cannot be moved into another tenant's workspace.", nil, func(s *session) {
-			w, stranger := s.newWorld(), s.newWorld()
-			before, theirs := w.snapshot(), stranger.snapshot()
-			stranger.patch("/forms/"+stranger.formID, object{"workspace_id": w.workspaceID}).wantError("NOT_FOUND")
-			stranger.patch("/forms/"+w.formID, object{"workspace_id": stranger.workspaceID}).wantError("NOT_FOUND")
-			w.unchanged(before)
-			stranger.unchanged(theirs)
-		}},
-		testCase{"isolation/mixed-path", "A submission of another tenant is 404 below a form of one's own.", needs(NeedsSubmit), func(s *session) {
-			w, stranger := s.newWorld(), s.newWorld()
-			stranger.get("/forms/" + stranger.formID + "/submissions/" + w.submissionID).wantError("NOT_FOUND")
-			stranger.delete("/forms/" + stranger.formID + "/submissions/" + w.submissionID).wantError("NOT_FOUND")
-			w.get("/forms/" + w.formID + "/submissions/" + w.submissionID).want(http.StatusOK)
-		}},
+		testCase{"isolation/filter", "The filter of GET /forms by another tenant's workspace is 404.", nil, isolationFilter},
+		testCase{"isolation/move", "A form cannot be moved into another tenant's workspace.", nil, isolationMove},
+		testCase{"isolation/mixed-path", "A submission of another tenant is 404 below a form of one's own.", needs(NeedsSubmit), isolationMixedPath},
 	)
+}
+
+func isolationFilter(s *session) {
+	w, stranger := s.newWorld(), s.caller()
+	none := stranger.get("/forms?workspace_id="+newID(), probe()).wantError("NOT_FOUND")
+	r := stranger.get("/forms?workspace_id="+w.workspaceID, probe()).wantError("NOT_FOUND")
+	r.same("the body", string(r.body), string(none.body))
+}
+
+func isolationMove(s *session) {
+	w, stranger := s.newWorld(), s.newWorld()
+	before, theirs := w.snapshot(), stranger.snapshot()
+	stranger.patch("/forms/"+stranger.formID, object{"workspace_id": w.workspaceID}).wantError("NOT_FOUND")
+	stranger.patch("/forms/"+w.formID, object{"workspace_id": stranger.workspaceID}).wantError("NOT_FOUND")
+	w.unchanged(before)
+	stranger.unchanged(theirs)
+}
+
+func isolationMixedPath(s *session) {
+	w, stranger := s.newWorld(), s.newWorld()
+	stranger.get("/forms/" + stranger.formID + "/submissions/" + w.submissionID).wantError("NOT_FOUND")
+	stranger.delete("/forms/" + stranger.formID + "/submissions/" + w.submissionID).wantError("NOT_FOUND")
+	w.get("/forms/" + w.formID + "/submissions/" + w.submissionID).want(http.StatusOK)
 }

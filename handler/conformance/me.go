@@ -4,27 +4,31 @@ import "net/http"
 
 func meCases() []testCase {
 	return []testCase{
-		{"me/fields", "GET /me tells the key's owner and effective scopes, all fields present.", nil, func(s *session) {
-			c := s.caller()
-			r := c.get("/me").want(http.StatusOK)
-			o := r.object()
-			r.checkMembers(o, []string{"id", "name", "email", "scopes"})
-			r.same("id", o["id"], c.user)
-			r.sameSet("scopes", o["scopes"], scopes())
-			for _, name := range []string{"name", "email"} {
-				if _, ok := o[name].(string); !ok {
-					r.faultf("%s is %v, want a string", name, o[name])
-				}
-			}
-		}},
-		{"me/each-key", "Keys of one user tell the same owner and each its own scopes.", nil, func(s *session) {
-			c := s.caller()
-			some := []string{"forms:read", "webhooks:write"}
-			r := c.withScopes(some...).get("/me").want(http.StatusOK)
-			r.same("id", r.object()["id"], c.user)
-			r.sameSet("scopes", r.object()["scopes"], some)
-		}},
+		{"me/fields", "GET /me tells the key's owner and effective scopes, all fields present.", nil, meFields},
+		{"me/each-key", "Keys of one user tell the same owner and each its own scopes.", nil, meEachKey},
 	}
+}
+
+func meFields(s *session) {
+	c := s.caller()
+	r := c.get("/me").want(http.StatusOK)
+	o := r.object()
+	r.checkMembers(o, []string{"id", "name", "email", "scopes"})
+	r.same("id", o["id"], c.user)
+	r.sameSet("scopes", o["scopes"], scopes())
+	for _, name := range []string{"name", "email"} {
+		if _, ok := o[name].(string); !ok {
+			r.faultf("%s is %v, want a string", name, o[name])
+		}
+	}
+}
+
+func meEachKey(s *session) {
+	c := s.caller()
+	some := []string{"forms:read", "webhooks:write"}
+	r := c.withScopes(some...).get("/me").want(http.StatusOK)
+	r.same("id", r.object()["id"], c.user)
+	r.sameSet("scopes", r.object()["scopes"], some)
 }
 
 // sameSet notes a fault unless a JSON array has exactly these strings, in any

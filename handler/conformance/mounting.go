@@ -8,44 +8,54 @@ import (
 // mountingCases are few and quick: what breaks when a service is mounted wrongly.
 func mountingCases() []testCase {
 	return []testCase{
-		{"mounting/me", "GET /me answers below the base path.", nil, func(s *session) {
-			c := s.caller()
-			s.nobody().get("/me").wantError("INVALID_API_KEY")
-			o := c.get("/me").want(http.StatusOK).object()
-			if o["id"] != c.user {
-				s.errorf("id is %v, want %s", o["id"], c.user)
-			}
-		}},
+		{"mounting/me", "GET /me answers below the base path.", nil, mountingMe},
 		{"mounting/form", "A form is created, read, changed and trashed, and every link of it leads below the base path.", nil, mountedForm},
 		{"mounting/block-ids", "A block id with slashes, percent signs, spaces and letters of any script can be used in a path.", nil, mountedBlocks},
-		{"mounting/unknown-path", "An unknown path below the base path is 404 with the error body, with a key or without.", nil, func(s *session) {
-			c := s.caller()
-			for _, path := range []string{"/nothing", "/me/more", "/forms/" + newID() + "/nothing", "/ME"} {
-				c.get(path).refused("NOT_FOUND")
-				s.nobody().get(path).refused("NOT_FOUND")
-				s.nobody().post(path, object{}).refused("NOT_FOUND")
-			}
-		}},
-		{"mounting/wrong-method", "A known path with a wrong method is 405 with the error body and Allow.", nil, func(s *session) {
-			r := s.nobody().call(http.MethodPut, "/me", nil).refused("METHOD_NOT_ALLOWED")
-			r.checkAllow("GET")
-			r = s.caller().delete("/forms/" + newID() + "/analytics/metrics").refused("METHOD_NOT_ALLOWED")
-			r.checkAllow("GET")
-		}},
-		{"mounting/description", "GET /openapi.json answers below the base path.", nil, func(s *session) {
-			o := s.nobody().get("/openapi.json").want(http.StatusOK).object()
-			if _, ok := o["paths"].(object); !ok {
-				s.errorf("the description has no paths")
-			}
-		}},
-		{"mounting/host-header", "The Host of a request appears in no link.", nil, func(s *session) {
-			r := s.caller().post("/workspaces", object{"name": "W"}, func(r *request) { r.host = "host-of-the-request.example" })
-			r.want(http.StatusCreated)
-			r.checkLocation("/workspaces/" + text(r.object(), "id"))
-			if link, err := s.base.Parse(r.header.Get("Location")); err == nil && link.Hostname() == "host-of-the-request.example" {
-				r.faultf("Location is built from the request's Host")
-			}
-		}},
+		{"mounting/unknown-path", "An unknown path below the base path is 404 with the error body, with a key or without.", nil, mountingUnknownPath},
+		{"mounting/wrong-method", "A known path with a wrong method is 405 with the error body and Allow.", nil, mountingWrongMethod},
+		{"mounting/description", "GET /openapi.json answers below the base path.", nil, mountingDescription},
+		{"mounting/host-header", "The Host of a request appears in no link.", nil, mountingHostHeader},
+	}
+}
+
+func mountingMe(s *session) {
+	c := s.caller()
+	s.nobody().get("/me").wantError("INVALID_API_KEY")
+	o := c.get("/me").want(http.StatusOK).object()
+	if o["id"] != c.user {
+		s.errorf("id is %v, want %s", o["id"], c.user)
+	}
+}
+
+func mountingUnknownPath(s *session) {
+	c := s.caller()
+	for _, path := range []string{"/nothing", "/me/more", "/forms/" + newID() + "/nothing", "/ME"} {
+		c.get(path).refused("NOT_FOUND")
+		s.nobody().get(path).refused("NOT_FOUND")
+		s.nobody().post(path, object{}).refused("NOT_FOUND")
+	}
+}
+
+func mountingWrongMethod(s *session) {
+	r := s.nobody().call(http.MethodPut, "/me", nil).refused("METHOD_NOT_ALLOWED")
+	r.checkAllow("GET")
+	r = s.caller().delete("/forms/" + newID() + "/analytics/metrics").refused("METHOD_NOT_ALLOWED")
+	r.checkAllow("GET")
+}
+
+func mountingDescription(s *session) {
+	o := s.nobody().get("/openapi.json").want(http.StatusOK).object()
+	if _, ok := o["paths"].(object); !ok {
+		s.errorf("the description has no paths")
+	}
+}
+
+func mountingHostHeader(s *session) {
+	r := s.caller().post("/workspaces", object{"name": "W"}, func(r *request) { r.host = "host-of-the-request.example" })
+	r.want(http.StatusCreated)
+	r.checkLocation("/workspaces/" + text(r.object(), "id"))
+	if link, err := s.base.Parse(r.header.Get("Location")); err == nil && link.Hostname() == "host-of-the-request.example" {
+		r.faultf("Location is built from the request's Host")
 	}
 }
 

@@ -7,42 +7,48 @@ import (
 
 func requestIDCases() []testCase {
 	return []testCase{
-		{"request-id/supplied", "A request id within the rule comes back, on answers of every kind.", nil, func(s *session) {
-			c := s.caller()
-			for _, id := range []string{"x", "A-Za.z0_9", strings.Repeat("r", 100)} {
-				with := withHeader("X-Request-ID", id) // that it comes back is checked of every answer
-				c.get("/me", with).want(http.StatusOK)
-				c.get("/nothing", with).wantError("NOT_FOUND")
-				c.put("/me", nil, with).wantError("METHOD_NOT_ALLOWED")
-				c.post("/workspaces", object{}, with).wantError("VALIDATION_FAILED")
-				c.post("/workspaces", []byte("{"), with).wantError("MALFORMED_JSON")
-				c.call(http.MethodOptions, "/me", nil, with).want(http.StatusNoContent)
-				c.call(http.MethodHead, "/me", nil, with).want(http.StatusOK)
-				c.delete("/workspaces/"+c.workspace(), with).want(http.StatusNoContent)
-				s.nobody().get("/me", with).wantError("INVALID_API_KEY")
-				s.nobody().get("/openapi.json", with).want(http.StatusOK)
-			}
-		}},
-		{"request-id/replaced", "A request id outside the rule is replaced, never refused.", nil, func(s *session) {
-			c := s.caller()
-			for _, id := range []string{"", strings.Repeat("r", 101), "a b", "a/b", "a:b", "é", "<script>", "a,b", "\"x\""} {
-				r := c.get("/me", withHeader("X-Request-ID", id)).want(http.StatusOK)
-				if got := r.header.Get("X-Request-ID"); got == id {
-					r.faultf("the request id %q is outside the rule and came back", id)
-				}
-			}
-		}},
-		{"request-id/generated", "Every request without an id gets one of its own.", nil, func(s *session) {
-			c := s.caller()
-			seen := make(map[string]bool)
-			for range 50 {
-				r := c.get("/me").want(http.StatusOK)
-				id := r.header.Get("X-Request-ID")
-				if seen[id] {
-					r.faultf("the request id %q was given before", id)
-				}
-				seen[id] = true
-			}
-		}},
+		{"request-id/supplied", "A request id within the rule comes back, on answers of every kind.", nil, requestIDSupplied},
+		{"request-id/replaced", "A request id outside the rule is replaced, never refused.", nil, requestIDReplaced},
+		{"request-id/generated", "Every request without an id gets one of its own.", nil, requestIDGenerated},
+	}
+}
+
+func requestIDSupplied(s *session) {
+	c := s.caller()
+	for _, id := range []string{"x", "A-Za.z0_9", strings.Repeat("r", 100)} {
+		with := withHeader("X-Request-ID", id) // that it comes back is checked of every answer
+		c.get("/me", with).want(http.StatusOK)
+		c.get("/nothing", with).wantError("NOT_FOUND")
+		c.put("/me", nil, with).wantError("METHOD_NOT_ALLOWED")
+		c.post("/workspaces", object{}, with).wantError("VALIDATION_FAILED")
+		c.post("/workspaces", []byte("{"), with).wantError("MALFORMED_JSON")
+		c.call(http.MethodOptions, "/me", nil, with).want(http.StatusNoContent)
+		c.call(http.MethodHead, "/me", nil, with).want(http.StatusOK)
+		c.delete("/workspaces/"+c.workspace(), with).want(http.StatusNoContent)
+		s.nobody().get("/me", with).wantError("INVALID_API_KEY")
+		s.nobody().get("/openapi.json", with).want(http.StatusOK)
+	}
+}
+
+func requestIDReplaced(s *session) {
+	c := s.caller()
+	for _, id := range []string{"", strings.Repeat("r", 101), "a b", "a/b", "a:b", "é", "<script>", "a,b", "\"x\""} {
+		r := c.get("/me", withHeader("X-Request-ID", id)).want(http.StatusOK)
+		if got := r.header.Get("X-Request-ID"); got == id {
+			r.faultf("the request id %q is outside the rule and came back", id)
+		}
+	}
+}
+
+func requestIDGenerated(s *session) {
+	c := s.caller()
+	seen := make(map[string]bool)
+	for range 50 {
+		r := c.get("/me").want(http.StatusOK)
+		id := r.header.Get("X-Request-ID")
+		if seen[id] {
+			r.faultf("the request id %q was given before", id)
+		}
+		seen[id] = true
 	}
 }

@@ -31,99 +31,115 @@ func conditionals() []conditional {
 
 func revisionCases() []testCase {
 	return []testCase{
-		{"revisions/etag", "The ETag is sent by every read and write of the form and its blocks, and is the same until something changes.", nil, func(s *session) {
-			w := s.newWorld()
-			form := "/forms/" + w.formID
-			tag := w.get(form).want(http.StatusOK).etag()
-			for _, path := range []string{form, form + "/blocks", form + "/questions", form + "/blocks/b1"} {
-				r := w.get(path).want(http.StatusOK)
-				r.same("ETag", r.etag(), tag)
-			}
-			for _, write := range conditionals() {
-				r := write.do(w.caller, form).want(write.status)
-				if r.etag() == tag {
-					r.faultf("%s: the ETag has not changed", write.name)
-				}
-				tag = r.etag()
-				got := w.get(form).want(http.StatusOK)
-				got.same("ETag", got.etag(), tag)
-			}
-		}},
-		{"revisions/never-again", "A form that is changed there and back has a new ETag each time.", nil, func(s *session) {
-			w := s.newWorld()
-			seen := map[string]bool{w.get("/forms/" + w.formID).want(http.StatusOK).etag(): true}
-			for _, name := range []string{"A", "B", "A", "B"} {
-				r := w.patch("/forms/"+w.formID, object{"name": name}).want(http.StatusOK)
-				if seen[r.etag()] {
-					r.faultf("the ETag %s was given before", r.etag())
-				}
-				seen[r.etag()] = true
-			}
-		}},
-		{"revisions/submission", "A submission does not change the ETag.", needs(NeedsSubmit), func(s *session) {
-			w := s.newWorld()
-			tag := w.get("/forms/" + w.formID).want(http.StatusOK).etag()
-			id := s.submit(Response{Form: w.formID, Answers: answers("b1", "x")})
-			w.delete("/forms/" + w.formID + "/submissions/" + id).want(http.StatusNoContent)
-			r := w.get("/forms/" + w.formID).want(http.StatusOK)
-			r.same("ETag", r.etag(), tag)
-		}},
-		{"revisions/if-match-passes", "If-Match lets a write through with the current tag, with *, and with a list that holds it.", nil, func(s *session) {
-			for _, write := range conditionals() {
-				for _, header := range []func(tag string) requestOption{
-					func(tag string) requestOption { return ifMatch(tag) },
-					func(string) requestOption { return ifMatch("*") },
-					func(tag string) requestOption { return ifMatch(`"other", ` + tag) },
-					func(tag string) requestOption { return ifMatch(tag + `,W/"weak" , "a,b"`) },
-					func(tag string) requestOption { return ifMatch(`"a,b",` + tag) },
-					func(tag string) requestOption { return ifMatch(`"other"`, tag) },
-				} {
-					c := s.caller()
-					form := "/forms/" + c.form(c.workspace(), "definition", question())
-					tag := c.get(form).want(http.StatusOK).etag()
-					write.do(c, form, header(tag)).want(write.status)
-				}
-			}
-		}},
-		{"revisions/if-match-fails", "If-Match with a stale, weak, foreign or malformed tag is 412 with the current ETag and changes nothing.", nil, func(s *session) {
-			w := s.newWorld()
-			form := "/forms/" + w.formID
-			old := w.get(form).want(http.StatusOK).etag()
-			tag := w.patch(form, object{"name": "Newer"}).want(http.StatusOK).etag()
-			before := w.snapshot()
-			for _, write := range conditionals() {
-				for _, bad := range []string{
-					old, "W/" + tag, `"other"`, old + `, "other"`, `""`,
-					tag[1 : len(tag)-1], tag[:len(tag)-1], tag[1:], "'" + tag + "'", tag + tag, "w/" + tag,
-					`*, "x"`, "**", `"*"`, ",", `, `, `W/` + tag + `, "x"`, "x " + tag, "0", "1", "2", "",
-				} {
-					r := write.do(w.caller, form, ifMatch(bad)).refused("REVISION_MISMATCH")
-					if r.header.Get("Etag") != tag {
-						r.faultf("%s: ETag is %q, want the current one, %s", write.name, r.header.Get("Etag"), tag)
-					}
-				}
-			}
-			w.unchanged(before)
-		}},
-		{"revisions/without-if-match", "Without If-Match the last write wins.", nil, func(s *session) {
-			w := s.newWorld()
-			for _, write := range conditionals() {
-				write.do(w.caller, "/forms/"+w.formID).want(write.status)
-			}
-		}},
-		{"revisions/no-cache-validator", "If-None-Match on a form is ignored: is_closed changes with the clock.", nil, func(s *session) {
-			w := s.newWorld()
-			form := "/forms/" + w.formID
-			tag := w.get(form).want(http.StatusOK).etag()
-			w.get(form, withHeader("If-None-Match", tag)).want(http.StatusOK)
-			w.get(form+"/blocks", withHeader("If-None-Match", "*")).want(http.StatusOK)
-		}},
-		{"revisions/other-methods", "If-Match is not looked at by reads and by deletes of a form, as it is honoured only by writes of the form and its blocks.", nil, func(s *session) {
-			w := s.newWorld()
-			form := "/forms/" + w.formID
-			w.get(form, ifMatch(`"stale"`)).want(http.StatusOK)
-			w.delete("/webhooks/"+w.webhookID, ifMatch(`"stale"`)).want(http.StatusNoContent)
-			w.delete(form, ifMatch(`"stale"`)).want(http.StatusNoContent)
-		}},
+		{"revisions/etag", "The ETag is sent by every read and write of the form and its blocks, and is the same until something changes.", nil, revisionsETag},
+		{"revisions/never-again", "A form that is changed there and back has a new ETag each time.", nil, revisionsNeverAgain},
+		{"revisions/submission", "A submission does not change the ETag.", needs(NeedsSubmit), revisionsSubmission},
+		{"revisions/if-match-passes", "If-Match lets a write through with the current tag, with *, and with a list that holds it.", nil, revisionsIfMatchPasses},
+		{"revisions/if-match-fails", "If-Match with a stale, weak, foreign or malformed tag is 412 with the current ETag and changes nothing.", nil, revisionsIfMatchFails},
+		{"revisions/without-if-match", "Without If-Match the last write wins.", nil, revisionsWithoutIfMatch},
+		{"revisions/no-cache-validator", "If-None-Match on a form is ignored: is_closed changes with the clock.", nil, revisionsNoCacheValidator},
+		{"revisions/other-methods", "If-Match is not looked at by reads and by deletes of a form, as it is honoured only by writes of the form and its blocks.", nil, revisionsOtherMethods},
 	}
+}
+
+func revisionsETag(s *session) {
+	w := s.newWorld()
+	form := "/forms/" + w.formID
+	tag := w.get(form).want(http.StatusOK).etag()
+	for _, path := range []string{form, form + "/blocks", form + "/questions", form + "/blocks/b1"} {
+		r := w.get(path).want(http.StatusOK)
+		r.same("ETag", r.etag(), tag)
+	}
+	for _, write := range conditionals() {
+		r := write.do(w.caller, form).want(write.status)
+		if r.etag() == tag {
+			r.faultf("%s: the ETag has not changed", write.name)
+		}
+		tag = r.etag()
+		got := w.get(form).want(http.StatusOK)
+		got.same("ETag", got.etag(), tag)
+	}
+}
+
+func revisionsNeverAgain(s *session) {
+	w := s.newWorld()
+	seen := map[string]bool{w.get("/forms/" + w.formID).want(http.StatusOK).etag(): true}
+	for _, name := range []string{"A", "B", "A", "B"} {
+		r := w.patch("/forms/"+w.formID, object{"name": name}).want(http.StatusOK)
+		if seen[r.etag()] {
+			r.faultf("the ETag %s was given before", r.etag())
+		}
+		seen[r.etag()] = true
+	}
+}
+
+func revisionsSubmission(s *session) {
+	w := s.newWorld()
+	tag := w.get("/forms/" + w.formID).want(http.StatusOK).etag()
+	id := s.submit(Response{Form: w.formID, Answers: answers("b1", "x")})
+	w.delete("/forms/" + w.formID + "/submissions/" + id).want(http.StatusNoContent)
+	r := w.get("/forms/" + w.formID).want(http.StatusOK)
+	r.same("ETag", r.etag(), tag)
+}
+
+func revisionsIfMatchPasses(s *session) {
+	for _, write := range conditionals() {
+		for _, header := range []func(tag string) requestOption{
+			func(tag string) requestOption { return ifMatch(tag) },
+			func(string) requestOption { return ifMatch("*") },
+			func(tag string) requestOption { return ifMatch(`"other", ` + tag) },
+			func(tag string) requestOption { return ifMatch(tag + `,W/"weak" , "a,b"`) },
+			func(tag string) requestOption { return ifMatch(`"a,b",` + tag) },
+			func(tag string) requestOption { return ifMatch(`"other"`, tag) },
+		} {
+			c := s.caller()
+			form := "/forms/" + c.form(c.workspace(), "definition", question())
+			tag := c.get(form).want(http.StatusOK).etag()
+			write.do(c, form, header(tag)).want(write.status)
+		}
+	}
+}
+
+func revisionsIfMatchFails(s *session) {
+	w := s.newWorld()
+	form := "/forms/" + w.formID
+	old := w.get(form).want(http.StatusOK).etag()
+	tag := w.patch(form, object{"name": "Newer"}).want(http.StatusOK).etag()
+	before := w.snapshot()
+	for _, write := range conditionals() {
+		for _, bad := range []string{
+			old, "W/" + tag, `"other"`, old + `, "other"`, `""`,
+			tag[1 : len(tag)-1], tag[:len(tag)-1], tag[1:], "'" + tag + "'", tag + tag, "w/" + tag,
+			`*, "x"`, "**", `"*"`, ",", `, `, `W/` + tag + `, "x"`, "x " + tag, "0", "1", "2", "",
+		} {
+			r := write.do(w.caller, form, ifMatch(bad)).refused("REVISION_MISMATCH")
+			if r.header.Get("Etag") != tag {
+				r.faultf("%s: ETag is %q, want the current one, %s", write.name, r.header.Get("Etag"), tag)
+			}
+		}
+	}
+	w.unchanged(before)
+}
+
+func revisionsWithoutIfMatch(s *session) {
+	w := s.newWorld()
+	for _, write := range conditionals() {
+		write.do(w.caller, "/forms/"+w.formID).want(write.status)
+	}
+}
+
+func revisionsNoCacheValidator(s *session) {
+	w := s.newWorld()
+	form := "/forms/" + w.formID
+	tag := w.get(form).want(http.StatusOK).etag()
+	w.get(form, withHeader("If-None-Match", tag)).want(http.StatusOK)
+	w.get(form+"/blocks", withHeader("If-None-Match", "*")).want(http.StatusOK)
+}
+
+func revisionsOtherMethods(s *session) {
+	w := s.newWorld()
+	form := "/forms/" + w.formID
+	w.get(form, ifMatch(`"stale"`)).want(http.StatusOK)
+	w.delete("/webhooks/"+w.webhookID, ifMatch(`"stale"`)).want(http.StatusNoContent)
+	w.delete(form, ifMatch(`"stale"`)).want(http.StatusNoContent)
 }

@@ -8,109 +8,125 @@ import (
 
 func routingCases() []testCase {
 	return []testCase{
-		{"routing/allow", "Every path answers a wrong method with 405 and OPTIONS with 204; both tell the right methods in Allow and need no key.", nil, func(s *session) {
-			for path, methods := range methodsByPath() {
-				path = operation{path: path}.in(s.nobody().nowhere())
-				s.nobody().call(http.MethodOptions, path, nil).want(http.StatusNoContent).checkAllow(methods...)
-				for _, wrong := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
-					if !slices.Contains(methods, wrong) {
-						s.nobody().call(wrong, path, nil).refused("METHOD_NOT_ALLOWED").checkAllow(methods...)
-					}
-				}
+		{"routing/allow", "Every path answers a wrong method with 405 and OPTIONS with 204; both tell the right methods in Allow and need no key.", nil, routingAllow},
+		{"routing/unknown-method", "A method that nobody knows is a wrong method.", needs(NeedsRawPaths), routingUnknownMethod},
+		{"routing/head", "HEAD answers wherever GET does, with the same status and headers and without a body.", nil, routingHead},
+		{"routing/trailing-slash", "A known path with a slash at its end is an unknown path.", nil, routingTrailingSlash},
+		{"routing/unclean-path", "A path with empty or dot segments is an unknown path, never a redirect.", needs(NeedsRawPaths), routingUncleanPath},
+		{"routing/malformed-ids", "A malformed id in a path is 404 with the same body as an id that nothing has.", nil, routingMalformedIDs},
+		{"routing/upper-case-ids", "An id is accepted in upper case and always printed in lower case.", nil, routingUpperCaseIDs},
+		{"routing/unknown-parameters", "Unknown query parameters are ignored.", nil, routingUnknownParameters},
+	}
+}
+
+func routingAllow(s *session) {
+	for path, methods := range methodsByPath() {
+		path = operation{path: path}.in(s.nobody().nowhere())
+		s.nobody().call(http.MethodOptions, path, nil).want(http.StatusNoContent).checkAllow(methods...)
+		for _, wrong := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
+			if !slices.Contains(methods, wrong) {
+				s.nobody().call(wrong, path, nil).refused("METHOD_NOT_ALLOWED").checkAllow(methods...)
 			}
-		}},
-		{"routing/unknown-method", "A method that nobody knows is a wrong method.", needs(NeedsRawPaths), func(s *session) {
-			// A host's own router may refuse it before the service sees it.
-			for _, method := range []string{"PROPFIND", "get", "X"} {
-				s.nobody().call(method, "/me", nil).refused("METHOD_NOT_ALLOWED").checkAllow("GET")
-				s.nobody().call(method, "/nothing", nil).refused("NOT_FOUND")
+		}
+	}
+}
+
+func routingUnknownMethod(s *session) {
+	// A host's own router may refuse it before the service sees it.
+	for _, method := range []string{"PROPFIND", "get", "X"} {
+		s.nobody().call(method, "/me", nil).refused("METHOD_NOT_ALLOWED").checkAllow("GET")
+		s.nobody().call(method, "/nothing", nil).refused("NOT_FOUND")
+	}
+}
+
+func routingHead(s *session) {
+	w := s.newWorld()
+	for _, o := range operations() {
+		if o.method != http.MethodGet || (strings.Contains(o.path, "{submissionId}") && s.target.Submit == nil) {
+			continue
+		}
+		get := w.get(o.in(w)).want(http.StatusOK)
+		head := w.call(http.MethodHead, o.in(w), nil).want(http.StatusOK)
+		for _, name := range []string{"Etag", "Cache-Control", "Content-Type"} {
+			head.same(name, head.header.Values(name), get.header.Values(name))
+		}
+	}
+	get := s.nobody().get("/openapi.json").want(http.StatusOK)
+	head := s.nobody().call(http.MethodHead, "/openapi.json", nil).want(http.StatusOK)
+	head.same("ETag", head.header.Values("Etag"), get.header.Values("Etag"))
+	s.nobody().call(http.MethodHead, "/me", nil).want(http.StatusUnauthorized)
+	w.call(http.MethodHead, "/forms/"+newID(), nil).want(http.StatusNotFound)
+}
+
+func routingTrailingSlash(s *session) {
+	c := s.caller()
+	for path := range methodsByPath() {
+		path = operation{path: path}.in(c.nowhere()) + "/"
+		c.get(path).refused("NOT_FOUND")
+		c.post(path, object{}).refused("NOT_FOUND")
+	}
+	c.get("/").refused("NOT_FOUND")
+}
+
+func routingUncleanPath(s *session) {
+	w := s.newWorld()
+	for _, path := range []string{"//me", "/./me", "/forms/../me", "/forms//" + w.formID, "/forms/" + w.formID + "/", "/me/.", "/forms/" + w.formID + "/../" + w.formID} {
+		w.get(path).refused("NOT_FOUND")
+	}
+}
+
+func routingMalformedIDs(s *session) {
+	w := s.newWorld()
+	for _, o := range operations() {
+		if !strings.Contains(o.path, "Id}") {
+			continue
+		}
+		none := o.callAs(w.caller, w.nowhere(), probe()).wantError("NOT_FOUND")
+		for _, id := range []string{"x", "0", w.formID[:23], w.formID + "0", "g" + w.formID[1:], "%00", "%F0%9F%98%80", strings.Repeat("a", 3000), "-1", "null"} {
+			bad := w
+			bad.workspaceID, bad.formID, bad.webhookID = id, id, id
+			r := o.callAs(w.caller, bad, probe()).refused("NOT_FOUND")
+			r.same("the body", string(r.body), string(none.body))
+		}
+	}
+	for _, id := range []string{"x", "%00", w.formID[:23], strings.Repeat("a", 3000)} {
+		w.get("/forms/" + w.formID + "/submissions/" + id).refused("NOT_FOUND")
+		w.delete("/forms/" + w.formID + "/submissions/" + id).refused("NOT_FOUND")
+	}
+}
+
+func routingUpperCaseIDs(s *session) {
+	w := s.newWorld()
+	upper := w
+	upper.workspaceID, upper.formID = strings.ToUpper(w.workspaceID), strings.ToUpper(w.formID)
+	upper.webhookID, upper.submissionID = strings.ToUpper(w.webhookID), strings.ToUpper(w.submissionID)
+	for _, o := range operations() {
+		if o.method != http.MethodGet || (strings.Contains(o.path, "{submissionId}") && s.target.Submit == nil) {
+			continue
+		}
+		lower := w.get(o.in(w)).want(http.StatusOK)
+		r := w.get(o.in(upper)).want(http.StatusOK)
+		r.same("the body", string(r.body), string(lower.body))
+		for _, id := range []string{upper.workspaceID, upper.formID, upper.webhookID, upper.submissionID} {
+			if strings.Contains(string(r.body), id) {
+				r.faultf("the id %s is printed in upper case", id)
 			}
-		}},
-		{"routing/head", "HEAD answers wherever GET does, with the same status and headers and without a body.", nil, func(s *session) {
-			w := s.newWorld()
-			for _, o := range operations() {
-				if o.method != http.MethodGet || (strings.Contains(o.path, "{submissionId}") && s.target.Submit == nil) {
-					continue
-				}
-				get := w.get(o.in(w)).want(http.StatusOK)
-				head := w.call(http.MethodHead, o.in(w), nil).want(http.StatusOK)
-				for _, name := range []string{"Etag", "Cache-Control", "Content-Type"} {
-					head.same(name, head.header.Values(name), get.header.Values(name))
-				}
-			}
-			get := s.nobody().get("/openapi.json").want(http.StatusOK)
-			head := s.nobody().call(http.MethodHead, "/openapi.json", nil).want(http.StatusOK)
-			head.same("ETag", head.header.Values("Etag"), get.header.Values("Etag"))
-			s.nobody().call(http.MethodHead, "/me", nil).want(http.StatusUnauthorized)
-			w.call(http.MethodHead, "/forms/"+newID(), nil).want(http.StatusNotFound)
-		}},
-		{"routing/trailing-slash", "A known path with a slash at its end is an unknown path.", nil, func(s *session) {
-			c := s.caller()
-			for path := range methodsByPath() {
-				path = operation{path: path}.in(c.nowhere()) + "/"
-				c.get(path).refused("NOT_FOUND")
-				c.post(path, object{}).refused("NOT_FOUND")
-			}
-			c.get("/").refused("NOT_FOUND")
-		}},
-		{"routing/unclean-path", "A path with empty or dot segments is an unknown path, never a redirect.", needs(NeedsRawPaths), func(s *session) {
-			w := s.newWorld()
-			for _, path := range []string{"//me", "/./me", "/forms/../me", "/forms//" + w.formID, "/forms/" + w.formID + "/", "/me/.", "/forms/" + w.formID + "/../" + w.formID} {
-				w.get(path).refused("NOT_FOUND")
-			}
-		}},
-		{"routing/malformed-ids", "A malformed id in a path is 404 with the same body as an id that nothing has.", nil, func(s *session) {
-			w := s.newWorld()
-			for _, o := range operations() {
-				if !strings.Contains(o.path, "Id}") {
-					continue
-				}
-				none := o.callAs(w.caller, w.nowhere(), probe()).wantError("NOT_FOUND")
-				for _, id := range []string{"x", "0", w.formID[:23], w.formID + "0", "g" + w.formID[1:], "%00", "%F0%9F%98%80", strings.Repeat("a", 3000), "-1", "null"} {
-					bad := w
-					bad.workspaceID, bad.formID, bad.webhookID = id, id, id
-					r := o.callAs(w.caller, bad, probe()).refused("NOT_FOUND")
-					r.same("the body", string(r.body), string(none.body))
-				}
-			}
-			for _, id := range []string{"x", "%00", w.formID[:23], strings.Repeat("a", 3000)} {
-				w.get("/forms/" + w.formID + "/submissions/" + id).refused("NOT_FOUND")
-				w.delete("/forms/" + w.formID + "/submissions/" + id).refused("NOT_FOUND")
-			}
-		}},
-		{"routing/upper-case-ids", "An id is accepted in upper case and always printed in lower case.", nil, func(s *session) {
-			w := s.newWorld()
-			upper := w
-			upper.workspaceID, upper.formID = strings.ToUpper(w.workspaceID), strings.ToUpper(w.formID)
-			upper.webhookID, upper.submissionID = strings.ToUpper(w.webhookID), strings.ToUpper(w.submissionID)
-			for _, o := range operations() {
-				if o.method != http.MethodGet || (strings.Contains(o.path, "{submissionId}") && s.target.Submit == nil) {
-					continue
-				}
-				lower := w.get(o.in(w)).want(http.StatusOK)
-				r := w.get(o.in(upper)).want(http.StatusOK)
-				r.same("the body", string(r.body), string(lower.body))
-				for _, id := range []string{upper.workspaceID, upper.formID, upper.webhookID, upper.submissionID} {
-					if strings.Contains(string(r.body), id) {
-						r.faultf("the id %s is printed in upper case", id)
-					}
-				}
-			}
-			r := w.get("/forms?workspace_id=" + upper.workspaceID).want(http.StatusOK)
-			r.same("the list", r.ids(), []string{w.formID})
-			r = w.post("/forms", object{"workspace_id": upper.workspaceID, "name": "F"}).want(http.StatusCreated)
-			r.same("workspace_id", r.object()["workspace_id"], w.workspaceID)
-			r = w.post("/webhooks", object{"form_id": upper.formID, "url": publicURL}).want(http.StatusCreated)
-			r.same("form_id", r.object()["form_id"], w.formID)
-		}},
-		{"routing/unknown-parameters", "Unknown query parameters are ignored.", nil, func(s *session) {
-			w := s.newWorld()
-			for _, path := range []string{"/me", "/workspaces", "/forms", "/forms/" + w.formID, "/webhooks"} {
-				plain := w.get(path).want(http.StatusOK)
-				r := w.get(path + "?nothing=1&Limit=0&offset=-1&x[]=%00").want(http.StatusOK)
-				r.same("the body", string(r.body), string(plain.body))
-			}
-		}},
+		}
+	}
+	r := w.get("/forms?workspace_id=" + upper.workspaceID).want(http.StatusOK)
+	r.same("the list", r.ids(), []string{w.formID})
+	r = w.post("/forms", object{"workspace_id": upper.workspaceID, "name": "F"}).want(http.StatusCreated)
+	r.same("workspace_id", r.object()["workspace_id"], w.workspaceID)
+	r = w.post("/webhooks", object{"form_id": upper.formID, "url": publicURL}).want(http.StatusCreated)
+	r.same("form_id", r.object()["form_id"], w.formID)
+}
+
+func routingUnknownParameters(s *session) {
+	w := s.newWorld()
+	for _, path := range []string{"/me", "/workspaces", "/forms", "/forms/" + w.formID, "/webhooks"} {
+		plain := w.get(path).want(http.StatusOK)
+		r := w.get(path + "?nothing=1&Limit=0&offset=-1&x[]=%00").want(http.StatusOK)
+		r.same("the body", string(r.body), string(plain.body))
 	}
 }
 

@@ -9,162 +9,180 @@ import (
 func submissionCases() []testCase {
 	n := needs(NeedsSubmit)
 	return []testCase{
-		{"submissions/read", "A stored response is read back with its answers, metadata and completion time, alone and in the list.", n, func(s *session) {
-			c := s.caller()
-			id := c.form(c.workspace(), "definition", object{
-				"blocks": []any{
-					object{"id": "intro", "type": "welcome"}, object{"id": "name", "type": "short_text", "label": "Your name"},
-					object{"id": "pick", "type": "single_choice", "label": "Pick", "choices": []any{object{"id": "a", "label": "A"}}},
-					object{"id": "skip", "type": "number"},
-				},
-				"hidden_fields": []any{"source", "unused"},
-			})
-			c.publish(id)
-			submission := s.submit(Response{
-				Form: id, Answers: answers("pick", "a", "name", "Ada"), Hidden: map[string]string{"source": "mail", "undeclared": "x"},
-				Country: "DE", Device: "phone", UserAgent: "Agent/1.0", UTM: map[string]string{"source": "news", "term": "t"}, CompletionTime: 12.5,
-			})
-			r := c.get("/forms/" + id + "/submissions/" + submission).want(http.StatusOK)
-			o := r.object()
-			r.checkSubmission(o)
-			r.same("id", o["id"], submission)
-			r.same("form_id", o["form_id"], id)
-			r.same("answers", o["answers"], []any{
-				object{"field": object{"id": "name", "type": "short_text", "label": "Your name"}, "value": "Ada"},
-				object{"field": object{"id": "pick", "type": "single_choice", "label": "Pick"}, "value": object{"id": "a", "label": "A"}},
-				object{"field": object{"id": "source", "type": "hidden", "label": at(hiddenField(o), "label")}, "value": "mail"},
-			})
-			r.same("metadata", o["metadata"], object{"country": "DE", "device": "phone", "user_agent": "Agent/1.0", "utm": object{"source": "news", "term": "t"}})
-			r.same("completion_time", o["completion_time"], 12.5)
-			list := c.get("/forms/" + id + "/submissions").want(http.StatusOK)
-			list.same("the page", list.object(), object{"items": []any{o}, "page": object{"has_more": false, "next_cursor": nil}})
-		}},
-		{"submissions/bare", "A response without answers and metadata still has every field.", n, func(s *session) {
-			w := s.newWorld()
-			id := s.submit(Response{Form: w.formID})
-			r := w.get("/forms/" + w.formID + "/submissions/" + id).want(http.StatusOK)
-			r.checkSubmission(r.object())
-			r.same("answers", r.object()["answers"], []any{})
-			r.same("metadata", r.object()["metadata"], object{})
-			r.same("completion_time", r.object()["completion_time"], 0)
-		}},
-		{"submissions/copied-labels", "A later change of the definition changes no stored answer.", n, func(s *session) {
-			w := s.newWorld()
-			path := "/forms/" + w.formID + "/submissions/" + w.submissionID
-			was := w.get(path).want(http.StatusOK).object()
-			w.put("/forms/"+w.formID+"/blocks", object{"blocks": []any{object{"id": "b1", "type": "number", "label": "Renamed"}}}).want(http.StatusOK)
-			r := w.get(path).want(http.StatusOK)
-			r.same("the submission", r.object(), was)
-			w.put("/forms/"+w.formID+"/blocks", object{"blocks": []any{}}).want(http.StatusOK)
-			r = w.get(path).want(http.StatusOK)
-			r.same("the submission", r.object(), was)
-		}},
-		{"submissions/other-form", "A submission is 404 below another form of the same owner.", n, func(s *session) {
-			w := s.newWorld()
-			other := w.form(w.workspaceID)
-			w.get("/forms/" + other + "/submissions/" + w.submissionID).wantError("NOT_FOUND")
-			w.delete("/forms/" + other + "/submissions/" + w.submissionID).wantError("NOT_FOUND")
-			w.get("/forms/" + w.formID + "/submissions/" + w.submissionID).want(http.StatusOK)
-		}},
-		{"submissions/delete", "DELETE answers 204 and removes one submission for good.", n, func(s *session) {
-			w := s.newWorld()
-			kept := s.submit(Response{Form: w.formID, Answers: answers("b1", "kept")})
-			path := "/forms/" + w.formID + "/submissions/"
-			w.delete(path + w.submissionID).want(http.StatusNoContent)
-			w.get(path + w.submissionID).wantError("NOT_FOUND")
-			w.delete(path + w.submissionID).wantError("NOT_FOUND")
-			r := w.get("/forms/" + w.formID + "/submissions").want(http.StatusOK)
-			r.same("the submissions", r.ids(), []string{kept})
-		}},
-		{"submissions/since-until", "since and until are inclusive bounds of submitted_at, in any offset.", n, func(s *session) {
-			w := s.newWorld()
-			list := "/forms/" + w.formID + "/submissions"
-			submitted, err := time.Parse(time.RFC3339, text(w.get(list).want(http.StatusOK).items()[0], "submitted_at"))
-			s.must("reading submitted_at", err)
-			for _, x := range []struct {
-				since, until time.Duration // 0 is the very second; none when beyond an hour
-				want         int
-			}{
-				{0, 0, 1}, {-time.Second, time.Second, 1}, {time.Second, 2 * time.Hour, 0}, {0, 2 * time.Hour, 1},
-				{2 * time.Hour, 0, 1}, {2 * time.Hour, -time.Second, 0}, {-time.Minute, -time.Second, 0},
-			} {
-				for _, zone := range []*time.Location{time.UTC, time.FixedZone("", 19800)} {
-					query := url.Values{}
-					if x.since < time.Hour {
-						query.Set("since", submitted.Add(x.since).In(zone).Format(time.RFC3339))
-					}
-					if x.until < time.Hour {
-						query.Set("until", submitted.Add(x.until).In(zone).Format(time.RFC3339))
-					}
-					r := w.get(list + "?" + query.Encode()).want(http.StatusOK)
-					if got := len(r.items()); got != x.want {
-						r.faultf("there are %d items, want %d (submitted at %s)", got, x.want, submitted.Format(time.RFC3339))
-					}
-				}
-			}
-		}},
-		{"submissions/idempotency", "An idempotency key makes a repeated response return the first one.", n, func(s *session) {
-			w := s.newWorld()
-			other := w.form(w.workspaceID, "definition", question())
-			w.publish(other)
-			first := s.submit(Response{Form: w.formID, Answers: answers("b1", "one"), IdempotencyKey: "k"})
-			if second := s.submit(Response{Form: w.formID, Answers: answers("b1", "two"), IdempotencyKey: "k"}); second != first {
-				s.errorf("the repeated response is %s, want the first, %s", second, first)
-			}
-			if elsewhere := s.submit(Response{Form: other, IdempotencyKey: "k"}); elsewhere == first {
-				s.errorf("the key of one form was found in another")
-			}
-			r := w.get("/forms/" + w.formID + "/submissions").want(http.StatusOK)
-			if len(r.items()) != 2 {
-				r.faultf("there are %d submissions, want 2", len(r.items()))
-			}
-		}},
-		{"submissions/not-taken", "A draft, a closed and a trashed form take no response, nor does one with an answer that is refused.", n, func(s *session) {
-			c := s.caller()
-			id := c.form(c.workspace(), "definition", question())
-			path := "/forms/" + id
-			refuse := func(what string, r Response) {
-				if _, err := s.target.Submit(s.ctx, r); err == nil {
-					s.errorf("%s took a response", what)
-				}
-			}
-			refuse("a draft", Response{Form: id})
-			c.publish(id)
-			refuse("an unknown block", Response{Form: id, Answers: answers("none", 1)})
-			refuse("an answer of the wrong type", Response{Form: id, Answers: answers("b1", 1)})
-			c.patch(path, object{"definition": object{"settings": object{"closed": true}}}).want(http.StatusOK)
-			refuse("a closed form", Response{Form: id})
-			c.patch(path, object{"definition": object{"settings": object{}}}).want(http.StatusOK)
-			c.patch(path, object{"status": "draft"}).want(http.StatusOK)
-			refuse("a form that is a draft again", Response{Form: id})
-			c.publish(id)
-			r := c.get(path + "/submissions").want(http.StatusOK)
-			r.same("the submissions", len(r.items()), 0)
-			c.delete(path).want(http.StatusNoContent)
-			refuse("a trashed form", Response{Form: id})
-			refuse("a form that does not exist", Response{Form: newID()})
-		}},
-		{"submissions/response-limit", "A form that has reached responseLimit is closed, and opens when a submission is deleted.", n, func(s *session) {
-			c := s.caller()
-			id := c.form(c.workspace(), "definition", object{"settings": object{"responseLimit": 2}})
-			c.publish(id)
-			first := s.submit(Response{Form: id})
-			r := c.get("/forms/" + id).want(http.StatusOK)
-			r.same("is_closed", r.object()["is_closed"], false)
-			s.submit(Response{Form: id})
-			r = c.get("/forms/" + id).want(http.StatusOK)
-			r.same("is_closed", r.object()["is_closed"], true)
-			list := c.get("/forms").want(http.StatusOK)
-			list.same("is_closed", list.items()[0]["is_closed"], true)
-			if _, err := s.target.Submit(s.ctx, Response{Form: id}); err == nil {
-				s.errorf("a full form took a response")
-			}
-			c.delete("/forms/" + id + "/submissions/" + first).want(http.StatusNoContent)
-			r = c.get("/forms/" + id).want(http.StatusOK)
-			r.same("is_closed", r.object()["is_closed"], false)
-			s.submit(Response{Form: id})
-		}},
+		{"submissions/read", "A stored response is read back with its answers, metadata and completion time, alone and in the list.", n, submissionsRead},
+		{"submissions/bare", "A response without answers and metadata still has every field.", n, submissionsBare},
+		{"submissions/copied-labels", "A later change of the definition changes no stored answer.", n, submissionsCopiedLabels},
+		{"submissions/other-form", "A submission is 404 below another form of the same owner.", n, submissionsOtherForm},
+		{"submissions/delete", "DELETE answers 204 and removes one submission for good.", n, submissionsDelete},
+		{"submissions/since-until", "since and until are inclusive bounds of submitted_at, in any offset.", n, submissionsSinceUntil},
+		{"submissions/idempotency", "An idempotency key makes a repeated response return the first one.", n, submissionsIDempotency},
+		{"submissions/not-taken", "A draft, a closed and a trashed form take no response, nor does one with an answer that is refused.", n, submissionsNotTaken},
+		{"submissions/response-limit", "A form that has reached responseLimit is closed, and opens when a submission is deleted.", n, submissionsResponseLimit},
 	}
+}
+
+func submissionsRead(s *session) {
+	c := s.caller()
+	id := c.form(c.workspace(), "definition", object{
+		"blocks": []any{
+			object{"id": "intro", "type": "welcome"}, object{"id": "name", "type": "short_text", "label": "Your name"},
+			object{"id": "pick", "type": "single_choice", "label": "Pick", "choices": []any{object{"id": "a", "label": "A"}}},
+			object{"id": "skip", "type": "number"},
+		},
+		"hidden_fields": []any{"source", "unused"},
+	})
+	c.publish(id)
+	submission := s.submit(Response{
+		Form: id, Answers: answers("pick", "a", "name", "Ada"), Hidden: map[string]string{"source": "mail", "undeclared": "x"},
+		Country: "DE", Device: "phone", UserAgent: "Agent/1.0", UTM: map[string]string{"source": "news", "term": "t"}, CompletionTime: 12.5,
+	})
+	r := c.get("/forms/" + id + "/submissions/" + submission).want(http.StatusOK)
+	o := r.object()
+	r.checkSubmission(o)
+	r.same("id", o["id"], submission)
+	r.same("form_id", o["form_id"], id)
+	r.same("answers", o["answers"], []any{
+		object{"field": object{"id": "name", "type": "short_text", "label": "Your name"}, "value": "Ada"},
+		object{"field": object{"id": "pick", "type": "single_choice", "label": "Pick"}, "value": object{"id": "a", "label": "A"}},
+		object{"field": object{"id": "source", "type": "hidden", "label": at(hiddenField(o), "label")}, "value": "mail"},
+	})
+	r.same("metadata", o["metadata"], object{"country": "DE", "device": "phone", "user_agent": "Agent/1.0", "utm": object{"source": "news", "term": "t"}})
+	r.same("completion_time", o["completion_time"], 12.5)
+	list := c.get("/forms/" + id + "/submissions").want(http.StatusOK)
+	list.same("the page", list.object(), object{"items": []any{o}, "page": object{"has_more": false, "next_cursor": nil}})
+}
+
+func submissionsBare(s *session) {
+	w := s.newWorld()
+	id := s.submit(Response{Form: w.formID})
+	r := w.get("/forms/" + w.formID + "/submissions/" + id).want(http.StatusOK)
+	r.checkSubmission(r.object())
+	r.same("answers", r.object()["answers"], []any{})
+	r.same("metadata", r.object()["metadata"], object{})
+	r.same("completion_time", r.object()["completion_time"], 0)
+}
+
+func submissionsCopiedLabels(s *session) {
+	w := s.newWorld()
+	path := "/forms/" + w.formID + "/submissions/" + w.submissionID
+	was := w.get(path).want(http.StatusOK).object()
+	w.put("/forms/"+w.formID+"/blocks", object{"blocks": []any{object{"id": "b1", "type": "number", "label": "Renamed"}}}).want(http.StatusOK)
+	r := w.get(path).want(http.StatusOK)
+	r.same("the submission", r.object(), was)
+	w.put("/forms/"+w.formID+"/blocks", object{"blocks": []any{}}).want(http.StatusOK)
+	r = w.get(path).want(http.StatusOK)
+	r.same("the submission", r.object(), was)
+}
+
+func submissionsOtherForm(s *session) {
+	w := s.newWorld()
+	other := w.form(w.workspaceID)
+	w.get("/forms/" + other + "/submissions/" + w.submissionID).wantError("NOT_FOUND")
+	w.delete("/forms/" + other + "/submissions/" + w.submissionID).wantError("NOT_FOUND")
+	w.get("/forms/" + w.formID + "/submissions/" + w.submissionID).want(http.StatusOK)
+}
+
+func submissionsDelete(s *session) {
+	w := s.newWorld()
+	kept := s.submit(Response{Form: w.formID, Answers: answers("b1", "kept")})
+	path := "/forms/" + w.formID + "/submissions/"
+	w.delete(path + w.submissionID).want(http.StatusNoContent)
+	w.get(path + w.submissionID).wantError("NOT_FOUND")
+	w.delete(path + w.submissionID).wantError("NOT_FOUND")
+	r := w.get("/forms/" + w.formID + "/submissions").want(http.StatusOK)
+	r.same("the submissions", r.ids(), []string{kept})
+}
+
+func submissionsSinceUntil(s *session) {
+	w := s.newWorld()
+	list := "/forms/" + w.formID + "/submissions"
+	submitted, err := time.Parse(time.RFC3339, text(w.get(list).want(http.StatusOK).items()[0], "submitted_at"))
+	s.must("reading submitted_at", err)
+	for _, x := range []struct {
+		since, until time.Duration // 0 is the very second; none when beyond an hour
+		want         int
+	}{
+		{0, 0, 1}, {-time.Second, time.Second, 1}, {time.Second, 2 * time.Hour, 0}, {0, 2 * time.Hour, 1},
+		{2 * time.Hour, 0, 1}, {2 * time.Hour, -time.Second, 0}, {-time.Minute, -time.Second, 0},
+	} {
+		for _, zone := range []*time.Location{time.UTC, time.FixedZone("", 19800)} {
+			query := url.Values{}
+			if x.since < time.Hour {
+				query.Set("since", submitted.Add(x.since).In(zone).Format(time.RFC3339))
+			}
+			if x.until < time.Hour {
+				query.Set("until", submitted.Add(x.until).In(zone).Format(time.RFC3339))
+			}
+			r := w.get(list + "?" + query.Encode()).want(http.StatusOK)
+			if got := len(r.items()); got != x.want {
+				r.faultf("there are %d items, want %d (submitted at %s)", got, x.want, submitted.Format(time.RFC3339))
+			}
+		}
+	}
+}
+
+func submissionsIDempotency(s *session) {
+	w := s.newWorld()
+	other := w.form(w.workspaceID, "definition", question())
+	w.publish(other)
+	first := s.submit(Response{Form: w.formID, Answers: answers("b1", "one"), IdempotencyKey: "k"})
+	if second := s.submit(Response{Form: w.formID, Answers: answers("b1", "two"), IdempotencyKey: "k"}); second != first {
+		s.errorf("the repeated response is %s, want the first, %s", second, first)
+	}
+	if elsewhere := s.submit(Response{Form: other, IdempotencyKey: "k"}); elsewhere == first {
+		s.errorf("the key of one form was found in another")
+	}
+	r := w.get("/forms/" + w.formID + "/submissions").want(http.StatusOK)
+	if len(r.items()) != 2 {
+		r.faultf("there are %d submissions, want 2", len(r.items()))
+	}
+}
+
+func submissionsNotTaken(s *session) {
+	c := s.caller()
+	id := c.form(c.workspace(), "definition", question())
+	path := "/forms/" + id
+	refuse := func(what string, r Response) {
+		if _, err := s.target.Submit(s.ctx, r); err == nil {
+			s.errorf("%s took a response", what)
+		}
+	}
+	refuse("a draft", Response{Form: id})
+	c.publish(id)
+	refuse("an unknown block", Response{Form: id, Answers: answers("none", 1)})
+	refuse("an answer of the wrong type", Response{Form: id, Answers: answers("b1", 1)})
+	c.patch(path, object{"definition": object{"settings": object{"closed": true}}}).want(http.StatusOK)
+	refuse("a closed form", Response{Form: id})
+	c.patch(path, object{"definition": object{"settings": object{}}}).want(http.StatusOK)
+	c.patch(path, object{"status": "draft"}).want(http.StatusOK)
+	refuse("a form that is a draft again", Response{Form: id})
+	c.publish(id)
+	r := c.get(path + "/submissions").want(http.StatusOK)
+	r.same("the submissions", len(r.items()), 0)
+	c.delete(path).want(http.StatusNoContent)
+	refuse("a trashed form", Response{Form: id})
+	refuse("a form that does not exist", Response{Form: newID()})
+}
+
+func submissionsResponseLimit(s *session) {
+	c := s.caller()
+	id := c.form(c.workspace(), "definition", object{"settings": object{"responseLimit": 2}})
+	c.publish(id)
+	first := s.submit(Response{Form: id})
+	r := c.get("/forms/" + id).want(http.StatusOK)
+	r.same("is_closed", r.object()["is_closed"], false)
+	s.submit(Response{Form: id})
+	r = c.get("/forms/" + id).want(http.StatusOK)
+	r.same("is_closed", r.object()["is_closed"], true)
+	list := c.get("/forms").want(http.StatusOK)
+	list.same("is_closed", list.items()[0]["is_closed"], true)
+	if _, err := s.target.Submit(s.ctx, Response{Form: id}); err == nil {
+		s.errorf("a full form took a response")
+	}
+	c.delete("/forms/" + id + "/submissions/" + first).want(http.StatusNoContent)
+	r = c.get("/forms/" + id).want(http.StatusOK)
+	r.same("is_closed", r.object()["is_closed"], false)
+	s.submit(Response{Form: id})
 }
 
 // hiddenField is the field of the answer that came from a hidden field.

@@ -8,186 +8,210 @@ import (
 
 func webhookCases() []testCase {
 	return []testCase{
-		{"webhooks/create", "POST /webhooks answers 201 with the record and its Location; enabled by default, the secret never returned.", nil, func(s *session) {
-			c := s.caller()
-			form := c.form(c.workspace())
-			for _, x := range []struct {
-				body               object
-				enabled, hasSecret bool
-			}{
-				{object{}, true, false},
-				{object{"enabled": false}, false, false},
-				{object{"enabled": true, "signing_secret": s.newSecret()}, true, true},
-			} {
-				x.body["form_id"], x.body["url"] = form, publicURL
-				r := c.post("/webhooks", x.body).want(http.StatusCreated)
-				o := r.object()
-				r.checkWebhook(o)
-				r.same("form_id", o["form_id"], form)
-				r.same("url", o["url"], publicURL)
-				r.same("enabled", o["enabled"], x.enabled)
-				r.same("has_secret", o["has_secret"], x.hasSecret)
-				r.same("updated_at", o["updated_at"], o["created_at"])
-				r.checkLocation("/webhooks/" + text(o, "id"))
-				got := c.get("/webhooks/" + text(o, "id")).want(http.StatusOK)
-				got.same("the webhook", got.object(), o)
-			}
-		}},
-		{"webhooks/create-invalid", "A faulty WebhookCreate is 422 with its pointers and makes nothing.", nil, func(s *session) {
-			c := s.caller()
-			form := c.form(c.workspace())
-			for _, bad := range []struct {
-				body any
-				want violations
-			}{
-				{object{}, violations{"/form_id": "REQUIRED", "/url": "REQUIRED"}},
-				{object{"form_id": form}, violations{"/url": "REQUIRED"}},
-				{object{"form_id": "x", "url": publicURL}, violations{"/form_id": ""}},
-				{object{"form_id": form, "url": 1}, violations{"/url": "WRONG_TYPE"}},
-				{object{"form_id": form, "url": publicURL, "enabled": "yes"}, violations{"/enabled": "WRONG_TYPE"}},
-				{object{"form_id": form, "url": publicURL, "signing_secret": "fifteen letters"}, violations{"/signing_secret": ""}},
-				{object{"form_id": form, "url": publicURL, "signing_secret": ""}, violations{"/signing_secret": ""}},
-				{object{"form_id": form, "url": publicURL, "signing_secret": strings.Repeat("é", 15)}, violations{"/signing_secret": ""}},
-			} {
-				c.post("/webhooks", bad.body).invalid(bad.want)
-			}
-			for _, url := range []string{"", publicURL + strings.Repeat("a", 2048)} {
-				// A rule of the body as well as of destinations: either code will do.
-				c.post("/webhooks", object{"form_id": form, "url": url}).want(http.StatusUnprocessableEntity)
-			}
-			c.post("/webhooks", object{"form_id": newID(), "url": publicURL}).wantError("NOT_FOUND")
-			r := c.get("/webhooks").want(http.StatusOK)
-			r.same("the webhooks", len(r.items()), 0)
-			c.post("/webhooks", object{"form_id": form, "url": publicURL, "signing_secret": strings.Repeat("é", 16)}).want(http.StatusCreated)
-		}},
-		{"webhooks/url-rejected", "A destination that is not public, in any spelling, is 422 WEBHOOK_URL_REJECTED on create and on update.", nil, func(s *session) {
-			w := s.newWorld()
-			before := w.snapshot()
-			for _, bad := range rejectedURLs() {
-				w.post("/webhooks", object{"form_id": w.formID, "url": bad}).refused("WEBHOOK_URL_REJECTED")
-				w.patch("/webhooks/"+w.webhookID, object{"url": bad}).refused("WEBHOOK_URL_REJECTED")
-			}
-			w.unchanged(before)
-		}},
-		{"webhooks/url-syntax-first", "A url's syntax is checked with the body, its name is resolved only after the access check.", nil, func(s *session) {
-			w, stranger := s.newWorld(), s.caller()
-			stranger.post("/webhooks", object{"form_id": w.formID, "url": "ftp://example.com/"}).refused("WEBHOOK_URL_REJECTED")
-			stranger.patch("/webhooks/"+w.webhookID, object{"url": "http://user@93.184.215.14/"}).refused("WEBHOOK_URL_REJECTED")
-			stranger.post("/webhooks", object{"form_id": w.formID, "url": "https://name-that-nobody-has.invalid/"}).refused("NOT_FOUND")
-			stranger.patch("/webhooks/"+w.webhookID, object{"url": "https://name-that-nobody-has.invalid/"}).refused("NOT_FOUND")
-		}},
-		{"webhooks/url-unresolved", "A name that does not resolve is rejected.", nil, func(s *session) {
-			w := s.newWorld()
-			w.post("/webhooks", object{"form_id": w.formID, "url": "https://name-that-nobody-has.invalid/"}).wantError("WEBHOOK_URL_REJECTED")
-		}},
-		{"webhooks/url-accepted", "A public destination is accepted and comes back as it was given.", nil, func(s *session) {
-			w := s.newWorld()
-			for _, good := range []string{"http://93.184.215.14", "https://93.184.215.14:8443/a%20b?c=d&e=%2F", "https://[2606:4700:4700::1111]/hook"} {
-				r := w.patch("/webhooks/"+w.webhookID, object{"url": good}).want(http.StatusOK)
-				r.same("url", r.object()["url"], good)
-			}
-		}},
-		{"webhooks/update", "PATCH changes url, enabled and signing_secret; null removes the secret.", nil, func(s *session) {
-			w := s.newWorld()
-			path := "/webhooks/" + w.webhookID
-			was := w.get(path).want(http.StatusOK).object()
-			for _, step := range []struct{ body, want object }{
-				{object{"enabled": false}, object{"enabled": false}},
-				{object{"enabled": true, "url": publicURL + "/2"}, object{"enabled": true, "url": publicURL + "/2"}},
-				{object{"signing_secret": s.newSecret()}, object{"has_secret": true}},
-				{object{"signing_secret": s.newSecret()}, object{"has_secret": true}},
-				{object{"signing_secret": nil}, object{"has_secret": false}},
-			} {
-				r := w.patch(path, step.body).want(http.StatusOK)
-				for name, value := range step.want {
-					was[name] = value
-				}
-				was["updated_at"] = r.object()["updated_at"]
-				r.checkWebhook(r.object())
-				r.same("the webhook", r.object(), was)
-				got := w.get(path).want(http.StatusOK)
-				got.same("the webhook", got.object(), was)
-			}
-			w.patch(path, object{}).refused("VALIDATION_FAILED")
-			w.patch(path, object{"signing_secret": "too short"}).invalid(violations{"/signing_secret": ""})
-			w.patch(path, object{"signing_secret": ""}).invalid(violations{"/signing_secret": ""})
-			w.patch(path, object{"form_id": w.formID, "enabled": true}).invalid(violations{"/form_id": "UNKNOWN_FIELD"})
-		}},
-		{"webhooks/list", "GET /webhooks lists the webhooks of all accessible forms in items alone, not paginated.", nil, func(s *session) {
-			c := s.caller()
-			r := c.get("/webhooks").want(http.StatusOK)
-			r.same("the list", r.object(), object{"items": []any{}})
-			workspace := c.workspace()
-			var made []string
-			for range 2 {
-				form := c.form(workspace)
-				for range 12 {
-					made = append(made, c.webhook(form))
-				}
-			}
-			r = c.get("/webhooks?limit=1").want(http.StatusOK)
-			r.checkMembers(r.object(), []string{"items"})
-			r.checkNewestFirst("created_at")
-			var ids []any
-			for _, o := range r.items() {
-				r.checkWebhook(o)
-				ids = append(ids, o["id"])
-			}
-			r.sameSet("the ids", ids, made)
-		}},
-		{"webhooks/delete", "DELETE answers 204 without a body, and 404 afterwards.", nil, func(s *session) {
-			w := s.newWorld()
-			path := "/webhooks/" + w.webhookID
-			w.delete(path).want(http.StatusNoContent)
-			w.get(path).wantError("NOT_FOUND")
-			w.delete(path).wantError("NOT_FOUND")
-			w.patch(path, object{"enabled": true}).wantError("NOT_FOUND")
-			w.get(path + "/deliveries").wantError("NOT_FOUND")
-			r := w.get("/webhooks").want(http.StatusOK)
-			r.same("the webhooks", len(r.items()), 0)
-		}},
-		{"webhooks/limit", "A form has at most its limit of webhooks, also when several requests race for the last places.", nil, func(s *session) {
-			c := s.caller()
-			workspace := c.workspace()
-			form := c.form(workspace)
-			for range s.target.Limits.Webhooks - 2 {
-				c.webhook(form)
-			}
-			var made atomic.Int32
-			s.parallel(8, func(int) {
-				switch r := c.post("/webhooks", object{"form_id": form, "url": publicURL}); r.status {
-				case http.StatusCreated:
-					made.Add(1)
-				default:
-					r.refused("VALIDATION_FAILED")
-				}
-			})
-			if made.Load() != 2 {
-				s.errorf("%d webhooks were made with 2 places left", made.Load())
-			}
-			c.webhook(c.form(workspace)) // the limit is of a form
-		}},
-		{"webhooks/deliveries", "Deliveries are a list in items alone, empty while nothing was sent.", nil, func(s *session) {
-			w := s.newWorld()
-			r := w.get("/webhooks/" + w.webhookID + "/deliveries").want(http.StatusOK)
-			r.same("the list", r.object(), object{"items": []any{}})
-		}},
-		{"webhooks/secret", "A signing secret appears in no answer, not even when the request that carries it is refused.", nil, func(s *session) {
-			// That no answer has a secret is checked of every answer.
-			w := s.newWorld()
-			secret := s.newSecret()
-			w.patch("/webhooks/"+w.webhookID, object{"signing_secret": secret, "nothing": 1}).wantError("VALIDATION_FAILED")
-			w.patch("/webhooks/"+w.webhookID, object{"signing_secret": []any{secret}}).wantError("VALIDATION_FAILED")
-			w.patch("/webhooks/"+w.webhookID, []byte(`{"signing_secret":"`+secret+`"`)).wantError("MALFORMED_JSON")
-			w.post("/webhooks", object{"form_id": newID(), "url": publicURL, "signing_secret": secret}).wantError("NOT_FOUND")
-			w.post("/webhooks", object{"form_id": w.formID, "url": "http://127.0.0.1/", "signing_secret": secret}).wantError("WEBHOOK_URL_REJECTED")
-			w.patch("/webhooks/"+w.webhookID, object{"signing_secret": secret}).want(http.StatusOK)
-			w.get("/webhooks").want(http.StatusOK)
-			w.get("/webhooks/" + w.webhookID).want(http.StatusOK)
-			w.get("/webhooks/" + w.webhookID + "/deliveries").want(http.StatusOK)
-			w.get("/forms/" + w.formID).want(http.StatusOK)
-		}},
+		{"webhooks/create", "POST /webhooks answers 201 with the record and its Location; enabled by default, the secret never returned.", nil, webhooksCreate},
+		{"webhooks/create-invalid", "A faulty WebhookCreate is 422 with its pointers and makes nothing.", nil, webhooksCreateInvalid},
+		{"webhooks/url-rejected", "A destination that is not public, in any spelling, is 422 WEBHOOK_URL_REJECTED on create and on update.", nil, webhooksURLRejected},
+		{"webhooks/url-syntax-first", "A url's syntax is checked with the body, its name is resolved only after the access check.", nil, webhooksURLSyntaxFirst},
+		{"webhooks/url-unresolved", "A name that does not resolve is rejected.", nil, webhooksURLUnresolved},
+		{"webhooks/url-accepted", "A public destination is accepted and comes back as it was given.", nil, webhooksURLAccepted},
+		{"webhooks/update", "PATCH changes url, enabled and signing_secret; null removes the secret.", nil, webhooksUpdate},
+		{"webhooks/list", "GET /webhooks lists the webhooks of all accessible forms in items alone, not paginated.", nil, webhooksList},
+		{"webhooks/delete", "DELETE answers 204 without a body, and 404 afterwards.", nil, webhooksDelete},
+		{"webhooks/limit", "A form has at most its limit of webhooks, also when several requests race for the last places.", nil, webhooksLimit},
+		{"webhooks/deliveries", "Deliveries are a list in items alone, empty while nothing was sent.", nil, webhooksDeliveries},
+		{"webhooks/secret", "A signing secret appears in no answer, not even when the request that carries it is refused.", nil, webhooksSecret},
 	}
+}
+
+func webhooksCreate(s *session) {
+	c := s.caller()
+	form := c.form(c.workspace())
+	for _, x := range []struct {
+		body               object
+		enabled, hasSecret bool
+	}{
+		{object{}, true, false},
+		{object{"enabled": false}, false, false},
+		{object{"enabled": true, "signing_secret": s.newSecret()}, true, true},
+	} {
+		x.body["form_id"], x.body["url"] = form, publicURL
+		r := c.post("/webhooks", x.body).want(http.StatusCreated)
+		o := r.object()
+		r.checkWebhook(o)
+		r.same("form_id", o["form_id"], form)
+		r.same("url", o["url"], publicURL)
+		r.same("enabled", o["enabled"], x.enabled)
+		r.same("has_secret", o["has_secret"], x.hasSecret)
+		r.same("updated_at", o["updated_at"], o["created_at"])
+		r.checkLocation("/webhooks/" + text(o, "id"))
+		got := c.get("/webhooks/" + text(o, "id")).want(http.StatusOK)
+		got.same("the webhook", got.object(), o)
+	}
+}
+
+func webhooksCreateInvalid(s *session) {
+	c := s.caller()
+	form := c.form(c.workspace())
+	for _, bad := range []struct {
+		body any
+		want violations
+	}{
+		{object{}, violations{"/form_id": "REQUIRED", "/url": "REQUIRED"}},
+		{object{"form_id": form}, violations{"/url": "REQUIRED"}},
+		{object{"form_id": "x", "url": publicURL}, violations{"/form_id": ""}},
+		{object{"form_id": form, "url": 1}, violations{"/url": "WRONG_TYPE"}},
+		{object{"form_id": form, "url": publicURL, "enabled": "yes"}, violations{"/enabled": "WRONG_TYPE"}},
+		{object{"form_id": form, "url": publicURL, "signing_secret": "fifteen letters"}, violations{"/signing_secret": ""}},
+		{object{"form_id": form, "url": publicURL, "signing_secret": ""}, violations{"/signing_secret": ""}},
+		{object{"form_id": form, "url": publicURL, "signing_secret": strings.Repeat("é", 15)}, violations{"/signing_secret": ""}},
+	} {
+		c.post("/webhooks", bad.body).invalid(bad.want)
+	}
+	for _, url := range []string{"", publicURL + strings.Repeat("a", 2048)} {
+		// A rule of the body as well as of destinations: either code will do.
+		c.post("/webhooks", object{"form_id": form, "url": url}).want(http.StatusUnprocessableEntity)
+	}
+	c.post("/webhooks", object{"form_id": newID(), "url": publicURL}).wantError("NOT_FOUND")
+	r := c.get("/webhooks").want(http.StatusOK)
+	r.same("the webhooks", len(r.items()), 0)
+	c.post("/webhooks", object{"form_id": form, "url": publicURL, "signing_secret": strings.Repeat("é", 16)}).want(http.StatusCreated)
+}
+
+func webhooksURLRejected(s *session) {
+	w := s.newWorld()
+	before := w.snapshot()
+	for _, bad := range rejectedURLs() {
+		w.post("/webhooks", object{"form_id": w.formID, "url": bad}).refused("WEBHOOK_URL_REJECTED")
+		w.patch("/webhooks/"+w.webhookID, object{"url": bad}).refused("WEBHOOK_URL_REJECTED")
+	}
+	w.unchanged(before)
+}
+
+func webhooksURLSyntaxFirst(s *session) {
+	w, stranger := s.newWorld(), s.caller()
+	stranger.post("/webhooks", object{"form_id": w.formID, "url": "ftp://example.com/"}).refused("WEBHOOK_URL_REJECTED")
+	stranger.patch("/webhooks/"+w.webhookID, object{"url": "http://user@93.184.215.14/"}).refused("WEBHOOK_URL_REJECTED")
+	stranger.post("/webhooks", object{"form_id": w.formID, "url": "https://name-that-nobody-has.invalid/"}).refused("NOT_FOUND")
+	stranger.patch("/webhooks/"+w.webhookID, object{"url": "https://name-that-nobody-has.invalid/"}).refused("NOT_FOUND")
+}
+
+func webhooksURLUnresolved(s *session) {
+	w := s.newWorld()
+	w.post("/webhooks", object{"form_id": w.formID, "url": "https://name-that-nobody-has.invalid/"}).wantError("WEBHOOK_URL_REJECTED")
+}
+
+func webhooksURLAccepted(s *session) {
+	w := s.newWorld()
+	for _, good := range []string{"http://93.184.215.14", "https://93.184.215.14:8443/a%20b?c=d&e=%2F", "https://[2606:4700:4700::1111]/hook"} {
+		r := w.patch("/webhooks/"+w.webhookID, object{"url": good}).want(http.StatusOK)
+		r.same("url", r.object()["url"], good)
+	}
+}
+
+func webhooksUpdate(s *session) {
+	w := s.newWorld()
+	path := "/webhooks/" + w.webhookID
+	was := w.get(path).want(http.StatusOK).object()
+	for _, step := range []struct{ body, want object }{
+		{object{"enabled": false}, object{"enabled": false}},
+		{object{"enabled": true, "url": publicURL + "/2"}, object{"enabled": true, "url": publicURL + "/2"}},
+		{object{"signing_secret": s.newSecret()}, object{"has_secret": true}},
+		{object{"signing_secret": s.newSecret()}, object{"has_secret": true}},
+		{object{"signing_secret": nil}, object{"has_secret": false}},
+	} {
+		r := w.patch(path, step.body).want(http.StatusOK)
+		for name, value := range step.want {
+			was[name] = value
+		}
+		was["updated_at"] = r.object()["updated_at"]
+		r.checkWebhook(r.object())
+		r.same("the webhook", r.object(), was)
+		got := w.get(path).want(http.StatusOK)
+		got.same("the webhook", got.object(), was)
+	}
+	w.patch(path, object{}).refused("VALIDATION_FAILED")
+	w.patch(path, object{"signing_secret": "too short"}).invalid(violations{"/signing_secret": ""})
+	w.patch(path, object{"signing_secret": ""}).invalid(violations{"/signing_secret": ""})
+	w.patch(path, object{"form_id": w.formID, "enabled": true}).invalid(violations{"/form_id": "UNKNOWN_FIELD"})
+}
+
+func webhooksList(s *session) {
+	c := s.caller()
+	r := c.get("/webhooks").want(http.StatusOK)
+	r.same("the list", r.object(), object{"items": []any{}})
+	workspace := c.workspace()
+	var made []string
+	for range 2 {
+		form := c.form(workspace)
+		for range 12 {
+			made = append(made, c.webhook(form))
+		}
+	}
+	r = c.get("/webhooks?limit=1").want(http.StatusOK)
+	r.checkMembers(r.object(), []string{"items"})
+	r.checkNewestFirst("created_at")
+	var ids []any
+	for _, o := range r.items() {
+		r.checkWebhook(o)
+		ids = append(ids, o["id"])
+	}
+	r.sameSet("the ids", ids, made)
+}
+
+func webhooksDelete(s *session) {
+	w := s.newWorld()
+	path := "/webhooks/" + w.webhookID
+	w.delete(path).want(http.StatusNoContent)
+	w.get(path).wantError("NOT_FOUND")
+	w.delete(path).wantError("NOT_FOUND")
+	w.patch(path, object{"enabled": true}).wantError("NOT_FOUND")
+	w.get(path + "/deliveries").wantError("NOT_FOUND")
+	r := w.get("/webhooks").want(http.StatusOK)
+	r.same("the webhooks", len(r.items()), 0)
+}
+
+func webhooksLimit(s *session) {
+	c := s.caller()
+	workspace := c.workspace()
+	form := c.form(workspace)
+	for range s.target.Limits.Webhooks - 2 {
+		c.webhook(form)
+	}
+	var made atomic.Int32
+	s.parallel(8, func(int) {
+		switch r := c.post("/webhooks", object{"form_id": form, "url": publicURL}); r.status {
+		case http.StatusCreated:
+			made.Add(1)
+		default:
+			r.refused("VALIDATION_FAILED")
+		}
+	})
+	if made.Load() != 2 {
+		s.errorf("%d webhooks were made with 2 places left", made.Load())
+	}
+	c.webhook(c.form(workspace)) // the limit is of a form
+}
+
+func webhooksDeliveries(s *session) {
+	w := s.newWorld()
+	r := w.get("/webhooks/" + w.webhookID + "/deliveries").want(http.StatusOK)
+	r.same("the list", r.object(), object{"items": []any{}})
+}
+
+func webhooksSecret(s *session) {
+	// That no answer has a secret is checked of every answer.
+	w := s.newWorld()
+	secret := s.newSecret()
+	w.patch("/webhooks/"+w.webhookID, object{"signing_secret": secret, "nothing": 1}).wantError("VALIDATION_FAILED")
+	w.patch("/webhooks/"+w.webhookID, object{"signing_secret": []any{secret}}).wantError("VALIDATION_FAILED")
+	w.patch("/webhooks/"+w.webhookID, []byte(`{"signing_secret":"`+secret+`"`)).wantError("MALFORMED_JSON")
+	w.post("/webhooks", object{"form_id": newID(), "url": publicURL, "signing_secret": secret}).wantError("NOT_FOUND")
+	w.post("/webhooks", object{"form_id": w.formID, "url": "http://127.0.0.1/", "signing_secret": secret}).wantError("WEBHOOK_URL_REJECTED")
+	w.patch("/webhooks/"+w.webhookID, object{"signing_secret": secret}).want(http.StatusOK)
+	w.get("/webhooks").want(http.StatusOK)
+	w.get("/webhooks/" + w.webhookID).want(http.StatusOK)
+	w.get("/webhooks/" + w.webhookID + "/deliveries").want(http.StatusOK)
+	w.get("/forms/" + w.formID).want(http.StatusOK)
 }
 
 // checkWebhook holds a webhook against its specification.
