@@ -61,18 +61,24 @@ func setupOn(t testing.TB, store storage.Storage, opts ...formsvc.Option) *bundl
 // that is nil.
 func (b *bundle) do(method, path, body string, into any) *httptest.ResponseRecorder {
 	b.t.Helper()
-	r := httptest.NewRequest(method, "/v1"+path, strings.NewReader(body))
-	r.Header.Set("X-API-Key", b.key)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	w := httptest.NewRecorder()
-	b.ServeHTTP(w, r)
+	w := b.doAs(b.key, method, path, body)
 	if into != nil {
 		if err := json.Unmarshal(w.Body.Bytes(), into); err != nil {
 			b.t.Fatalf("%s %s: %d %s: %v", method, path, w.Code, w.Body, err)
 		}
 	}
+	return w
+}
+
+// doAs calls the API with another key.
+func (b *bundle) doAs(key, method, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "/v1"+path, strings.NewReader(body))
+	r.Header.Set("X-API-Key", key)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	w := httptest.NewRecorder()
+	b.ServeHTTP(w, r)
 	return w
 }
 

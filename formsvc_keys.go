@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -145,10 +146,11 @@ type keyring struct {
 	store storage.KeyStore
 	clock func() time.Time
 	uses  *lastUses
+	ids   *keyIDs
 }
 
 func newKeyring(prefix string, store storage.KeyStore, clock func() time.Time, logger *slog.Logger) *keyring {
-	return &keyring{start: prefix + "_live_", store: store, clock: clock, uses: newLastUses(store, logger)}
+	return &keyring{start: prefix + "_live_", store: store, clock: clock, uses: newLastUses(store, logger), ids: newKeyIDs()}
 }
 
 // using is the keyring on another store. Last uses are still written to the first
@@ -207,8 +209,9 @@ func (k *keyring) ResolveKey(ctx context.Context, key string) (Principal, error)
 	if !k.wellFormed(key) {
 		return Principal{}, ErrInvalidKey
 	}
-	stored, user, err := k.store.KeyByHash(ctx, sha256.Sum256([]byte(key)))
-	return k.principal(stored, user, err)
+	hash := sha256.Sum256([]byte(key))
+	stored, user, err := k.store.KeyByHash(ctx, hash)
+	return k.principal(hash, stored, user, err)
 }
 
 // FormForKey is ResolveKey with the form of the request in the same step. The form
@@ -217,17 +220,24 @@ func (k *keyring) FormForKey(ctx context.Context, key string, form storage.ID, s
 	if !k.wellFormed(key) {
 		return Principal{}, nil, ErrInvalidKey
 	}
-	got, err := k.store.FormForKey(ctx, storage.FormForKeyParams{
-		Hash: sha256.Sum256([]byte(key)), Form: form, Scope: scope, At: k.clock(),
-	})
-	principal, err := k.principal(got.Key, got.User, err)
+	hash := sha256.Sum256([]byte(key))
+	got, err := k.store.FormForKey(ctx, storage.FormForKeyParams{Hash: hash, Form: form, Scope: scope, At: k.clock()})
+	principal, err := k.principal(hash, got.Key, got.User, err)
 	if err != nil {
 		return Principal{}, nil, err
 	}
 	return principal, got.Form, nil
 }
 
-func (k *keyring) principal(stored Key, user User, err error) (handler.Principal, error) {
+// RememberedID implements [handler.FormResolver].
+func (k *keyring) RememberedID(key string) string {
+	if !k.wellFormed(key) {
+		return ""
+	}
+	return k.ids.get(sha256.Sum256([]byte(key)))
+}
+
+func (k *keyring) principal(hash [32]byte, stored Key, user User, err error) (handler.Principal, error) {
 	if errors.Is(err, storage.ErrNotFound) {
 		return Principal{}, ErrInvalidKey
 	}
@@ -240,10 +250,46 @@ func (k *keyring) principal(stored Key, user User, err error) (handler.Principal
 	}
 	k.uses.note(stored, now)
 	return Principal{
-		KeyID:  stored.ID.String(),
+		KeyID:  k.ids.put(hash, stored.ID),
 		UserID: user.ID,
 		Name:   user.Name,
 		Email:  user.Email,
 		Scopes: stored.Scopes,
 	}, nil
+}
+
+// maxKeyIDs bounds how many keys are remembered, at about 150 bytes each.
+const maxKeyIDs = 10_000
+
+// keyIDs remembers the ids of keys by the hash of the key. An id never changes, and
+// only keys that were valid enter; whether one still is, the storage says.
+type keyIDs struct {
+	mu  sync.RWMutex
+	ids map[[32]byte]string
+}
+
+func newKeyIDs() *keyIDs { return &keyIDs{ids: map[[32]byte]string{}} }
+
+func (k *keyIDs) get(hash [32]byte) string {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.ids[hash]
+}
+
+// put remembers an id and returns it as text.
+func (k *keyIDs) put(hash [32]byte, id ID) string {
+	if known := k.get(hash); known != "" {
+		return known
+	}
+	text := id.String()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for victim := range k.ids { // any one: map order is random enough
+		if len(k.ids) < maxKeyIDs {
+			break
+		}
+		delete(k.ids, victim)
+	}
+	k.ids[hash] = text
+	return text
 }

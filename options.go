@@ -175,7 +175,8 @@ func WithRateLimit(tokens uint64, per time.Duration) Option {
 
 // WithLimiter counts calls in the host's own store, which replicas may share; the
 // limit is the store's. Its keys carry the prefix "formsvc:". The service never
-// closes it. When it fails, calls pass and the failure is logged.
+// closes it. When it fails, or does not answer within 250 ms, calls pass; one line is
+// logged when that begins and one when it has ended.
 func WithLimiter(store limiter.Store) Option {
 	return func(o *options) error {
 		if store == nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,15 +116,89 @@ func (brokenLimiter) Set(context.Context, string, uint64, time.Duration) error {
 func (brokenLimiter) Burst(context.Context, string, uint64) error              { return errDown }
 func (brokenLimiter) Close(context.Context) error                              { return errDown }
 
-func TestABrokenLimiterLetsCallsPassAndLogs(t *testing.T) {
+// One line is logged when the limiter begins to fail and one when it has recovered,
+// however many calls pass meanwhile.
+func TestALimiterThatFailsOrHangsLetsCallsPass(t *testing.T) {
 	t.Parallel()
-	var log bytes.Buffer
-	b := setup(t, formsvc.WithLimiter(brokenLimiter{}), formsvc.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-	if w := b.do(http.MethodGet, "/me", "", nil); w.Code != http.StatusOK {
-		t.Errorf("%d %s", w.Code, w.Body)
+	for name, c := range map[string]struct {
+		take  func() error
+		waits time.Duration
+	}{
+		"fails": {func() error { return errDown }, 0},
+		"hangs": {func() error { time.Sleep(10 * time.Second); return nil }, 250 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				limiter := &hostLimiter{take: c.take}
+				b := setup(t, formsvc.WithLimiter(limiter), formsvc.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+				lines := func() int { return strings.Count(log.String(), "the rate limiter") }
+				call := func(want time.Duration) {
+					t.Helper()
+					start := time.Now()
+					if code := get(b, "/v1/me", b.key); code != http.StatusOK || time.Since(start) != want {
+						t.Errorf("%d after %v, want 200 after %v", code, time.Since(start), want)
+					}
+				}
+				call(0)
+				limiter.broken.Store(true)
+				for range 50 {
+					call(c.waits)
+				}
+				// A copy on another storage shares the state.
+				if code := get(b.Using(b.store), "/v1/me", b.key); code != http.StatusOK {
+					t.Errorf("on a copy: %d", code)
+				}
+				if got := lines(); got != 1 || !strings.Contains(log.String(), "level=WARN") {
+					t.Errorf("%d lines while it is broken, want 1:\n%s", got, &log)
+				}
+				limiter.broken.Store(false)
+				call(0)
+				if got := lines(); got != 1 {
+					t.Errorf("%d lines after one good call, want 1: it may be a lucky one", got)
+				}
+				time.Sleep(5 * time.Second)
+				for range 5 {
+					call(0)
+				}
+				if got := lines(); got != 2 || !strings.Contains(log.String(), "works again") {
+					t.Errorf("%d lines after it recovered, want 2:\n%s", got, &log)
+				}
+				time.Sleep(time.Minute) // the calls that hung end
+			})
+		})
 	}
-	if !strings.Contains(log.String(), "connection refused") {
-		t.Errorf("the log does not tell: %s", &log)
+}
+
+// hostLimiter is a host's store that can break.
+type hostLimiter struct {
+	brokenLimiter
+	take   func() error
+	broken atomic.Bool
+}
+
+func (l *hostLimiter) Take(context.Context, string) (tokens, remaining, reset uint64, ok bool, err error) {
+	if l.broken.Load() {
+		err = l.take()
+	}
+	return 10, 5, uint64(time.Now().Add(time.Minute).UnixNano()), true, err
+}
+
+func TestTheDefaultLimitIs600AMinute(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	w := b.do(http.MethodGet, "/me", "", nil)
+	if got := w.Header().Get("RateLimit-Policy"); got != `"key";q=600;w=60` {
+		t.Errorf("RateLimit-Policy %s", got)
+	}
+	for i := range 599 {
+		if code := get(b, "/v1/me", b.key); code != http.StatusOK {
+			t.Fatalf("call %d: %d", i+2, code)
+		}
+	}
+	if code := get(b, "/v1/me", b.key); code != http.StatusTooManyRequests {
+		t.Errorf("call 601: %d, want 429", code)
 	}
 }
 

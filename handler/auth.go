@@ -36,19 +36,35 @@ func Credential(r *http.Request) string {
 }
 
 // authenticate finds the principal, counts the call against its key's limit and
-// checks the scope of the operation.
+// checks the scope of the operation. What an answer costs follows the same order: a
+// key over its limit or without the scope reads no form.
 func (c *call) authenticate() error {
 	key := c.h.config.Credential(c.r)
 	if key == "" {
 		return errInvalidAPIKey
 	}
-	if err := c.resolve(key); err != nil {
+	form, together := c.formToRead()
+	var early token
+	if together != nil && c.h.config.Limiter != nil {
+		// The limit is asked before the form is read, so before the key's id is known
+		// for certain. A key that was not seen here before takes two steps.
+		if id := together.RememberedID(key); id != "" {
+			early = c.take(id)
+		}
+		if early.keyID == "" || !early.allowed() {
+			together = nil
+		}
+	}
+	if err := c.resolve(key, form, together); err != nil {
 		return err
 	}
 	if c.principal.UserID.IsZero() || c.principal.KeyID == "" {
 		return errors.New("the key resolver returned a principal without a user or key id")
 	}
-	if err := c.takeToken(); err != nil {
+	if early.keyID != c.principal.KeyID {
+		early = c.take(c.principal.KeyID)
+	}
+	if err := c.spend(early); err != nil {
 		return err
 	}
 	if c.op.scope != "" && !c.principal.Has(c.op.scope) {
@@ -57,17 +73,28 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// resolve asks whose key it is, together with the form of the path when the
-// operation wants it and the resolver can.
-func (c *call) resolve(key string) error {
+// formToRead returns the form of the path and the resolver that can read it
+// together with the key, or nil when the operation or the resolver does not.
+func (c *call) formToRead() (storage.ID, FormResolver) {
+	together, ok := c.h.config.Resolver.(FormResolver)
+	if !ok || !c.op.readsForm {
+		return storage.ID{}, nil
+	}
+	form, err := c.idParam("formId")
+	if err != nil {
+		return storage.ID{}, nil
+	}
+	return form, together
+}
+
+// resolve asks whose key it is, together with the form when together is set.
+func (c *call) resolve(key string, form storage.ID, together FormResolver) error {
 	var err error
-	if together, ok := c.h.config.Resolver.(FormResolver); ok && c.op.readsForm {
-		if form, malformed := c.idParam("formId"); malformed == nil {
-			c.principal, c.form, err = together.FormForKey(c.ctx(), key, form, c.op.scope)
-			c.formKnown = err == nil
-			if !errors.Is(err, storage.ErrUnimplemented) {
-				return c.resolveError(err)
-			}
+	if together != nil {
+		c.principal, c.form, err = together.FormForKey(c.ctx(), key, form, c.op.scope)
+		c.formKnown = err == nil
+		if !errors.Is(err, storage.ErrUnimplemented) {
+			return c.resolveError(err)
 		}
 	}
 	c.principal, err = c.h.config.Resolver.ResolveKey(c.ctx(), key)
@@ -86,26 +113,4 @@ func (c *call) resolveError(err error) error {
 		c.log(slog.LevelError, "the key resolver failed", err)
 		return errUnavailable
 	}
-}
-
-// takeToken counts the call against the key's limit. A limiter that fails lets
-// the call pass: the limit protects the service, it must not take it down.
-func (c *call) takeToken() error {
-	if c.h.config.Limiter == nil {
-		return nil
-	}
-	result, err := c.h.config.Limiter.Take(c.ctx(), c.principal.KeyID)
-	if err != nil {
-		c.log(slog.LevelWarn, "the rate limiter failed; the call passes", err)
-		return nil
-	}
-	h := c.w.Header()
-	// The draft's names as they are written in the description.
-	h["Ratelimit-Policy"] = []string{result.Policy()}
-	h["Ratelimit"] = []string{result.Header()}
-	if !result.Allowed {
-		h["Retry-After"] = []string{result.RetryAfter()}
-		return errRateLimited
-	}
-	return nil
 }

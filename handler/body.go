@@ -9,13 +9,19 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"time"
 )
+
+// firstRead is the size of the buffer that a body is read into first. It grows with
+// what arrives: a Content-Length is a claim, and a client that sends nothing after it
+// must not hold more memory than this.
+const firstRead = 4 << 10
 
 // readBody reads a request body of at most Limits.Body bytes. An empty body is
 // returned as such: the validators say what is missing.
 func (c *call) readBody() ([]byte, error) {
 	r := c.r
-	if r.Body == nil || r.Body == http.NoBody || r.ContentLength == 0 {
+	if !hasBody(r) {
 		return nil, nil
 	}
 	// A length that the client did not tell may turn out to be zero, which needs no
@@ -27,11 +33,8 @@ func (c *call) readBody() ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, errBodyTooLarge
 	}
-	var buffer bytes.Buffer
-	if r.ContentLength > 0 {
-		// One byte more than there is, so that the end is seen without growing.
-		buffer.Grow(int(r.ContentLength) + bytes.MinRead)
-	}
+	c.bodyBegun = true
+	buffer := bytes.NewBuffer(make([]byte, 0, firstRead))
 	n, err := buffer.ReadFrom(io.LimitReader(r.Body, limit+1))
 	switch {
 	case n > limit:
@@ -45,10 +48,76 @@ func (c *call) readBody() ([]byte, error) {
 	default:
 		return nil, errMalformedJSON.with("The request body ended before it was complete.")
 	}
+	c.bodyDone = true
 	if n > 0 && !acceptableMedia(r.Header) {
 		return nil, errUnsupportedMedia
 	}
 	return buffer.Bytes(), nil
+}
+
+func hasBody(r *http.Request) bool {
+	return r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0
+}
+
+// The bounds of what is read of a body that nobody wants. The largest body that is
+// allowed is always within them, so that a refused key is told 401 whatever it sends.
+const (
+	// drainBeyond is how many bytes are read beyond Limits.Body. Clients that exceed
+	// the limit mostly do so by little; reading 8 MiB takes some milliseconds.
+	drainBeyond = 8 << 20
+	// drainFor is how long a client may take to send them: 1 MiB at 2 Mbit/s.
+	drainFor = 5 * time.Second
+)
+
+// drainBody reads what is left of the request's body before an answer is written.
+// A client or proxy that writes the whole request before it reads would see a reset
+// connection instead of the answer, because a server that closes a connection with
+// unread bytes resets it. net/http drains some of a body by itself, but not on a
+// connection that is to be closed.
+//
+// Beyond the bounds the connection is closed all the same. A client that waits for
+// 100 Continue has sent nothing, and reading would invite it to.
+func (c *call) drainBody() {
+	r := c.r
+	if c.bodyDone || !hasBody(r) || r.ProtoMajor != 1 {
+		return // HTTP/2 ends a request without harm to its answer
+	}
+	if !c.bodyBegun && strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
+		return
+	}
+	c.bodyDone = true
+	deadline := time.Now().Add(drainFor)
+	control := http.NewResponseController(c.w)
+	bounded := control.SetReadDeadline(deadline) == nil
+	left := c.h.config.Limits.Body + drainBeyond
+	if left < 0 { // the host's limit is almost the largest number
+		left = c.h.config.Limits.Body
+	}
+	_, err := io.Copy(io.Discard, &untilDeadline{r: io.LimitReader(r.Body, left), deadline: deadline})
+	if err == nil {
+		// The end of the limit is not the end of the body.
+		_, err = r.Body.Read(make([]byte, 1))
+	}
+	if !errors.Is(err, io.EOF) {
+		c.w.Header()["Connection"] = []string{"close"}
+	}
+	if bounded {
+		_ = control.SetReadDeadline(time.Time{})
+	}
+}
+
+// untilDeadline stops reading after a time, for connections without a deadline of
+// their own: each read may still wait.
+type untilDeadline struct {
+	r        io.Reader
+	deadline time.Time
+}
+
+func (u *untilDeadline) Read(b []byte) (int, error) {
+	if time.Now().After(u.deadline) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return u.r.Read(b)
 }
 
 func isTooLarge(err error) bool {

@@ -26,7 +26,10 @@ type call struct {
 	form      *storage.Form // read together with the key; nil when not accessible
 	formKnown bool          // form was asked for and may be relied on
 
-	wrote bool
+	bodyBegun bool // reading the request's body has begun
+	bodyDone  bool // nothing more of it is to be read
+
+	wrote bool // the response has begun
 }
 
 // calls lends calls out, mostly for the memory that the route in them has.
@@ -104,18 +107,21 @@ func (c *call) write(status int, body []byte) {
 	h := c.w.Header()
 	h["Content-Type"] = jsonType
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	c.wrote = true
-	c.w.WriteHeader(status)
+	c.begin(status)
 	if c.r.Method != http.MethodHead {
 		// A client that is gone is the only fault here, and nobody is left to tell.
 		_, _ = c.w.Write(body)
 	}
 }
 
-func (c *call) noContent() {
+// begin sends the status and the headers. Every response begins here.
+func (c *call) begin(status int) {
+	c.drainBody()
 	c.wrote = true
-	c.w.WriteHeader(http.StatusNoContent)
+	c.w.WriteHeader(status)
 }
+
+func (c *call) noContent() { c.begin(http.StatusNoContent) }
 
 func (c *call) setLocation(location string) {
 	c.w.Header()["Location"] = []string{location}

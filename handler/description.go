@@ -11,8 +11,7 @@ func getOpenAPI(c *call) error {
 	h["Etag"] = []string{c.h.descriptionETag}
 	h["Cache-Control"] = []string{"public, max-age=300"}
 	if matchesWeakly(c.r.Header["If-None-Match"], c.h.descriptionETag) {
-		c.wrote = true
-		c.w.WriteHeader(http.StatusNotModified)
+		c.begin(http.StatusNotModified)
 		return nil
 	}
 	c.write(http.StatusOK, c.h.description)

@@ -20,13 +20,15 @@ import (
 // Handler serves the HTTP API. It is safe for concurrent use and holds no state
 // of its own between requests.
 type Handler struct {
-	storage    storage.Storage
-	config     Config
-	writes     *schema.Writes
-	logger     *slog.Logger
-	mount      mount
-	routes     *chi.Mux
-	operations map[string]*operation // by method and pattern
+	storage storage.Storage
+	config  Config
+	writes  *schema.Writes
+	logger  *slog.Logger
+	mount   mount
+	routes  *chi.Mux
+	// limiterHealth is shared with the copies that On makes.
+	limiterHealth *limiterHealth
+	operations    map[string]*operation // by method and pattern
 
 	description     []byte
 	descriptionETag string
@@ -66,6 +68,7 @@ func New(config Config) (*Handler, error) {
 		logger:          config.Logger,
 		mount:           newMount(config.BaseURL, config.BasePath, table),
 		routes:          chi.NewMux(),
+		limiterHealth:   new(limiterHealth),
 		operations:      make(map[string]*operation, len(table)),
 		description:     description,
 		descriptionETag: `"` + hex.EncodeToString(digest[:12]) + `"`,

@@ -52,6 +52,10 @@ type FormResolver interface {
 	// principal lacks the scope or may not see it. [storage.ErrUnimplemented]
 	// means: two steps.
 	FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (Principal, *storage.Form, error)
+	// RememberedID returns the KeyID that the key had when it was last resolved here,
+	// or "". It proves nothing about the key: only the rate limiter is asked with it,
+	// before the form is read.
+	RememberedID(key string) string
 }
 
 // ErrInvalidKey is what a [KeyResolver] returns for a key that it does not accept.

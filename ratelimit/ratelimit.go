@@ -31,7 +31,8 @@ var ErrClosed = errors.New("ratelimit: closed")
 // [New] or [Over].
 type Limiter struct {
 	policy string
-	own    bool // the store is made and closed here
+	own    bool          // the store is made and closed here
+	asked  chan struct{} // a place for each call of a host's store
 
 	tokens uint64
 	per    time.Duration
@@ -57,10 +58,10 @@ func New(tokens uint64, per time.Duration) (*Limiter, error) {
 }
 
 // Over returns a limiter on the host's own store, which may be shared by several
-// processes. The limit is the store's. Keys carry the prefix "formsvc:". The
-// store is never closed here.
+// processes. The limit is the store's. Keys carry the prefix "formsvc:". A store
+// that hangs holds nobody up for longer than [Patience]. It is never closed here.
 func Over(store limiter.Store) *Limiter {
-	return &Limiter{store: store}
+	return &Limiter{store: store, asked: make(chan struct{}, maxAsked)}
 }
 
 // Result is the answer to one call.
@@ -75,24 +76,79 @@ type Result struct {
 	policy string
 }
 
-// Take counts one call for key and tells whether it may proceed. An error is the
-// store's: it says nothing about the key.
+// Take counts one call for key and reports whether it may proceed. An error says
+// nothing about the key: it is the store's, [ErrNoAnswer] when a host's store has not
+// answered within [Patience], or that of ctx when it ends first.
 func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 	store, err := l.open()
 	if err != nil {
 		return Result{}, err
 	}
-	limit, remaining, reset, ok, err := store.Take(ctx, keyPrefix+key)
-	if err != nil {
-		return Result{}, fmt.Errorf("ratelimit: %w", err)
+	var a answer
+	if l.own {
+		a.limit, a.remaining, a.reset, a.ok, a.err = store.Take(ctx, keyPrefix+key)
+	} else {
+		a = l.ask(ctx, store, key)
+	}
+	if a.err != nil {
+		return Result{}, fmt.Errorf("ratelimit: %w", a.err)
 	}
 	return Result{
-		Allowed:   ok,
-		Limit:     limit,
-		Remaining: remaining,
-		Reset:     wait(reset, time.Now()),
+		Allowed:   a.ok,
+		Limit:     a.limit,
+		Remaining: a.remaining,
+		Reset:     wait(a.reset, time.Now()),
 		policy:    l.policy,
 	}, nil
+}
+
+// Patience is how long a host's store has to answer. A store across a network takes
+// a millisecond; a request that waits longer than this for a limit is worse than one
+// that passes uncounted.
+const Patience = 250 * time.Millisecond
+
+// maxAsked is how many calls of a host's store run at once. It bounds the goroutines
+// that a store leaves hanging when it ignores its context, and at a millisecond a
+// call it lets a million through in a second.
+const maxAsked = 1024
+
+// ErrNoAnswer is returned by Take when the host's store does not answer within
+// [Patience].
+var ErrNoAnswer = errors.New("ratelimit: the store does not answer")
+
+type answer struct {
+	limit, remaining, reset uint64
+	ok                      bool
+	err                     error
+}
+
+// ask calls a host's store, which may hang whatever its context says.
+func (l *Limiter) ask(ctx context.Context, store limiter.Store, key string) answer {
+	bounded, cancel := context.WithTimeoutCause(ctx, Patience, ErrNoAnswer)
+	defer cancel()
+	select {
+	case l.asked <- struct{}{}:
+	case <-bounded.Done():
+		return answer{err: context.Cause(bounded)}
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		var a answer
+		defer func() {
+			if v := recover(); v != nil {
+				a = answer{err: fmt.Errorf("the store panicked: %v", v)}
+			}
+			<-l.asked
+			answered <- a
+		}()
+		a.limit, a.remaining, a.reset, a.ok, a.err = store.Take(bounded, keyPrefix+key)
+	}()
+	select {
+	case a := <-answered:
+		return a
+	case <-bounded.Done():
+		return answer{err: context.Cause(bounded)}
+	}
 }
 
 // wait is the time from now to a store's reset, which it gives in nanoseconds

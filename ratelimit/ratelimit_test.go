@@ -3,9 +3,11 @@ package ratelimit
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -120,6 +122,73 @@ func TestAStoresErrorIsPassedOn(t *testing.T) {
 	broken := errors.New("connection refused")
 	if _, err := Over(&fakeStore{err: broken}).Take(t.Context(), "k"); !errors.Is(err, broken) {
 		t.Fatalf("%v, want the store's error", err)
+	}
+}
+
+// hangingStore answers nothing until it is let go, whatever its context says.
+type hangingStore struct {
+	fakeStore
+	hang    atomic.Bool
+	release chan struct{}
+	running atomic.Int64
+}
+
+func (s *hangingStore) Take(ctx context.Context, key string) (tokens, remaining, reset uint64, ok bool, err error) {
+	s.running.Add(1)
+	defer s.running.Add(-1)
+	if s.hang.Load() {
+		<-s.release
+	}
+	return s.fakeStore.Take(ctx, key)
+}
+
+func TestAStoreThatHangsHoldsNobodyUpForLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &hangingStore{fakeStore: fakeStore{ok: true, reset: time.Now()}, release: make(chan struct{})}
+		l := Over(store)
+		store.hang.Store(true)
+		var wg sync.WaitGroup
+		for range 3 * maxAsked {
+			wg.Go(func() {
+				start := time.Now()
+				_, err := l.Take(t.Context(), "k")
+				if took := time.Since(start); !errors.Is(err, ErrNoAnswer) || took != Patience {
+					t.Errorf("%v after %v, want ErrNoAnswer after %v", err, took, Patience)
+				}
+			})
+		}
+		wg.Wait()
+		if n := store.running.Load(); n != maxAsked {
+			t.Errorf("%d calls of the store hang, want %d", n, maxAsked)
+		}
+
+		// A request that ends first is not the store's fault.
+		ctx, cancel := context.WithTimeout(t.Context(), Patience/2)
+		if _, err := l.Take(ctx, "k"); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrNoAnswer) {
+			t.Errorf("with a shorter deadline: %v, want the context's error", err)
+		}
+		cancel()
+
+		store.hang.Store(false)
+		close(store.release)
+		synctest.Wait()
+		if r, err := l.Take(t.Context(), "k"); err != nil || !r.Allowed {
+			t.Errorf("afterwards: %+v, %v", r, err)
+		}
+	})
+}
+
+type panickingStore struct{ fakeStore }
+
+func (*panickingStore) Take(context.Context, string) (tokens, remaining, reset uint64, ok bool, err error) {
+	panic("out of luck")
+}
+
+func TestAStoreThatPanicsIsAStoreThatFails(t *testing.T) {
+	t.Parallel()
+	if _, err := Over(&panickingStore{}).Take(t.Context(), "k"); err == nil || !strings.Contains(err.Error(), "out of luck") {
+		t.Errorf("%v, want an error that names the panic", err)
 	}
 }
 

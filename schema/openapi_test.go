@@ -475,7 +475,7 @@ func (d description) checkResponse(op operation, status string, r map[string]any
 	case status == "429":
 		headers += " Retry-After=RetryAfter!"
 	case status == "default":
-		headers += " Allow=Allow"
+		headers += " Allow=Allow Retry-After=RetryLater"
 	}
 	if got := d.headers(r); !slices.Equal(got, sorted(headers)) {
 		t.Errorf("%s: headers %v, want %v", status, got, sorted(headers))

@@ -1,0 +1,140 @@
+package formsvc_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// readingStore counts what is read of definitions, and the statements that a request
+// makes.
+type readingStore struct {
+	storage.Storage
+	bytes atomic.Int64
+	calls atomic.Int64
+}
+
+func (s *readingStore) count(f *storage.Form) {
+	if f != nil {
+		s.bytes.Add(int64(len(f.Definition.Blocks) + len(f.Definition.Settings) + len(f.Definition.Theme)))
+	}
+}
+
+func (s *readingStore) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
+	s.calls.Add(1)
+	f, err := s.Storage.Form(ctx, who, id)
+	s.count(&f)
+	return f, err
+}
+
+func (s *readingStore) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, storage.User, error) {
+	s.calls.Add(1)
+	return s.Storage.KeyByHash(ctx, hash)
+}
+
+func (s *readingStore) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
+	s.calls.Add(1)
+	found, err := s.Storage.FormForKey(ctx, p)
+	s.count(found.Form)
+	return found, err
+}
+
+// reset forgets what was counted.
+func (s *readingStore) reset() {
+	s.bytes.Store(0)
+	s.calls.Store(0)
+}
+
+const largeForm = 970_000 // bytes of a definition near the largest body
+
+// A key over its limit or without the scope reads no form, a revoked one is refused
+// at once, and a valid one needs a single statement.
+func TestWhatAnAnswerCostsFollowsTheOrderOfTheChecks(t *testing.T) {
+	t.Parallel()
+	for name, inner := range stores(t) {
+		store := &readingStore{Storage: inner}
+		const limit = 8
+		b := setupOn(t, store, formsvc.WithRateLimit(limit, time.Hour))
+		form := b.form(bigBlocks(largeForm), `{}`) // two calls of the key
+		paths := map[string]string{
+			http.MethodGet: "/forms/" + form.String(), http.MethodPatch: "/forms/" + form.String(), http.MethodPut: "/forms/" + form.String() + "/blocks",
+		}
+		issue := func(scopes ...formsvc.Scope) formsvc.IssuedKey {
+			issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.user, Name: "k", Scopes: scopes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return issued
+		}
+
+		unable := issue(storage.ScopeSubmissionsRead)
+		for range 2 { // with the key's id unknown, and known
+			for method, path := range paths {
+				store.reset()
+				w := b.doAs(unable.Secret, method, path, "{}")
+				if w.Code != http.StatusForbidden || store.bytes.Load() != 0 {
+					t.Errorf("%s: %s without the scope: %d after reading %d bytes, want 403 and none", name, method, w.Code, store.bytes.Load())
+				}
+			}
+		}
+
+		reader := issue(storage.ScopeFormsRead, storage.ScopeFormsWrite)
+		for i := range limit {
+			store.reset()
+			w := b.doAs(reader.Secret, http.MethodGet, paths[http.MethodGet], "")
+			if w.Code != http.StatusOK || store.bytes.Load() < largeForm {
+				t.Fatalf("%s: call %d: %d after reading %d bytes", name, i, w.Code, store.bytes.Load())
+			}
+			if got := store.calls.Load(); i > 0 && got != 1 {
+				t.Errorf("%s: call %d made %d calls of the storage, want 1", name, i, got)
+			}
+		}
+		for method, path := range paths {
+			store.reset()
+			w := b.doAs(reader.Secret, method, path, "{}")
+			if w.Code != http.StatusTooManyRequests || store.bytes.Load() != 0 {
+				t.Errorf("%s: %s over the limit: %d after reading %d bytes, want 429 and none", name, method, w.Code, store.bytes.Load())
+			}
+		}
+
+		if err := b.RevokeKey(t.Context(), b.user.ID, reader.Key.ID); err != nil {
+			t.Fatal(err)
+		}
+		store.reset()
+		w := b.doAs(reader.Secret, http.MethodGet, paths[http.MethodGet], "")
+		if w.Code != http.StatusUnauthorized || w.Header().Get("RateLimit") != "" || store.bytes.Load() != 0 {
+			t.Errorf("%s: revoked and over the limit: %d with %v after reading %d bytes, want 401 and none", name, w.Code, w.Header(), store.bytes.Load())
+		}
+	}
+}
+
+// bigBlocks are blocks of about n bytes.
+func bigBlocks(n int) string {
+	var blocks []string
+	for size := 0; size < n; size += 4900 {
+		blocks = append(blocks, `{"id":"b`+strings.Repeat("x", len(blocks)/10)+string(rune('0'+len(blocks)%10))+`","type":"statement","description":"`+strings.Repeat("d", 4900)+`"}`)
+	}
+	return "[" + strings.Join(blocks, ",") + "]"
+}
+
+// BenchmarkOverTheLimit is what a refusal costs: the same whatever the form's size.
+func BenchmarkOverTheLimit(b *testing.B) {
+	for name, blocks := range map[string]string{"small": textBlock, "970kB": bigBlocks(largeForm)} {
+		b.Run(name, func(b *testing.B) {
+			s := setup(b, formsvc.WithRateLimit(3, 1000*time.Hour))
+			path := "/forms/" + s.form(blocks, `{}`).String()
+			s.do(http.MethodGet, path, "", nil)
+			r := s.request(http.MethodGet, path, "")
+			b.ReportAllocs()
+			for b.Loop() {
+				call(b, s, r, http.StatusTooManyRequests)
+			}
+		})
+	}
+}
