@@ -19,6 +19,18 @@ const bouncerPoolSize = 5
 // default mode needs. It ends with the test.
 func PgBouncer(t TB, serverURL string) string {
 	t.Helper()
+	return startBouncer(t, serverURL, false)
+}
+
+// SessionPgBouncer is PgBouncer in session mode: a client has a connection of its
+// own until it leaves.
+func SessionPgBouncer(t TB, serverURL string) string {
+	t.Helper()
+	return startBouncer(t, serverURL, true)
+}
+
+func startBouncer(t TB, serverURL string, sessions bool) string {
+	t.Helper()
 	program, err := pgrun.Finder{}.PgBouncer()
 	if err != nil {
 		missing(t, "a PgBouncer: %v", err)
@@ -35,6 +47,7 @@ func PgBouncer(t TB, serverURL string) string {
 		User:     server.User,
 		Password: server.Password,
 		PoolSize: bouncerPoolSize,
+		Sessions: sessions,
 	})
 	if err != nil {
 		t.Fatalf("%v", err)

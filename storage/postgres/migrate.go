@@ -19,14 +19,24 @@ import (
 //go:embed migrations/*.sql
 var embedded embed.FS
 
+// build is what one build of this package knows of its tables: the version that it
+// works with, and how to get there.
+type build struct {
+	version int   // of the last migration
+	files   fs.FS // migrations/*.sql
+}
+
+// thisBuild is the build's own. Tests make others.
+var thisBuild = build{version: schemaVersion, files: embedded}
+
 // migrationsTable is where golang-migrate keeps its state. It is in our schema
 // and has a name of our own, so that it meets no other user of that library.
 const migrationsTable = "formsvc_migrations"
 
 // Migrations returns the migrations, for a host with a tool of its own:
 // NNNN_name.up.sql and NNNN_name.down.sql. Each is to be run in one transaction,
-// with the schema of the tables first in search_path; the schema has to exist.
-// Every file can be run again.
+// with the schema of the tables first in search_path; the schema has to exist. A
+// file that failed has then changed nothing and can be run again.
 func Migrations() fs.FS {
 	files, err := fs.Sub(embedded, "migrations")
 	if err != nil {
@@ -41,41 +51,63 @@ func Migrations() fs.FS {
 //
 // It takes nothing from the pool but its configuration: it opens two connections
 // of its own and closes them before it returns. They have to reach the server
-// itself or a pooler in session mode. The user needs the right to create the
-// schema, unless it exists already, and to create tables in it. Nothing outside
-// the schema is touched.
+// itself or a pooler in session mode; PgBouncer in transaction mode strands its
+// lock. The user needs the right to create the schema, unless it exists already,
+// and to create tables in it. Nothing outside the schema is touched.
 //
-// When ctx ends, a migration that has begun is still finished; those after it are
-// not begun. A schema that is newer than this program, or in which a migration
-// failed half-way, is left as it is and reported as a [*VersionError].
-func Migrate(ctx context.Context, pool *pgxpool.Pool, opts ...Option) (err error) {
+// Each migration is one transaction. When ctx ends, one that has begun is still
+// finished; those after it are not begun. One that fails changes nothing and is a
+// [*MigrationError]: the next call tries it again. A newer schema that still serves
+// this program is left as it is; one that does not is a [*VersionError].
+func Migrate(ctx context.Context, pool *pgxpool.Pool, opts ...Option) error {
+	return thisBuild.migrate(ctx, pool, opts...)
+}
+
+func (b build) migrate(ctx context.Context, pool *pgxpool.Pool, opts ...Option) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	c := newConfig(opts)
 	poolConfig := pool.Config() // a copy
 	m := migration{
+		build:         b,
 		store:         New(pool, opts...),
-		schema:        c.schema,
 		config:        poolConfig.ConnConfig,
 		beforeConnect: poolConfig.BeforeConnect,
 	}
+	if err := m.store.fault; err != nil {
+		return err
+	}
 	// What is sent is the same whatever mode the host has chosen.
 	m.config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
-	// Waiting for another process may take longer than one of the host's queries.
-	m.config.RuntimeParams["statement_timeout"] = "0"
 
 	conn, err := m.lock(ctx)
 	if err != nil {
 		return fmt.Errorf("postgres: migrate: %w", err)
 	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // gives the lock back
+	defer m.unlock(context.WithoutCancel(ctx), conn)
 
 	if err := m.run(ctx, conn); err != nil {
-		return fmt.Errorf("postgres: migrate: %w", reported(err))
+		return fmt.Errorf("postgres: migrate: %w", err)
 	}
 	return nil
 }
+
+// MigrationError says which migration failed. It has changed nothing. errors.As
+// finds its cause, most often a *pgconn.PgError.
+type MigrationError struct {
+	Schema  string
+	Version int // of the migration
+	Cause   error
+}
+
+// Error says what failed and what to do about it.
+func (e *MigrationError) Error() string {
+	return fmt.Sprintf("migration %d of the schema %s failed and has changed nothing; remove the cause and call postgres.Migrate again: %v",
+		e.Version, pgx.Identifier{e.Schema}.Sanitize(), e.Cause)
+}
+
+// Unwrap returns the cause.
+func (e *MigrationError) Unwrap() error { return e.Cause }
 
 // reported takes the server's error out of golang-migrate's, which hides it from
 // errors.As and repeats the whole migration in its text.
@@ -92,8 +124,8 @@ func reported(err error) error {
 }
 
 type migration struct {
-	store         *Store // for its texts and keys
-	schema        string
+	build         build
+	store         *Store // for its schema, texts and keys
 	config        *pgx.ConnConfig
 	beforeConnect func(context.Context, *pgx.ConnConfig) error
 }
@@ -102,7 +134,6 @@ type migration struct {
 // for it without a context.
 func (m *migration) lock(ctx context.Context) (*pgx.Conn, error) {
 	config := m.config.Copy()
-	config.RuntimeParams["lock_timeout"] = "0"
 	if m.beforeConnect != nil {
 		if err := m.beforeConnect(ctx, config); err != nil {
 			return nil, err
@@ -112,11 +143,23 @@ func (m *migration) lock(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1::bigint)`, m.store.lockSalt(lockMigrations)); err != nil {
+	// Waiting for another process may take longer than one of the host's queries.
+	_, err = conn.Exec(ctx, `SET statement_timeout = 0; SET lock_timeout = 0`)
+	if err == nil {
+		_, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1::bigint)`, m.store.lockSalt(lockMigrations))
+	}
+	if err != nil {
 		_ = conn.Close(context.WithoutCancel(ctx))
 		return nil, err
 	}
 	return conn, nil
+}
+
+// unlock gives the lock back before it closes the connection, which a pooler may
+// keep.
+func (m *migration) unlock(ctx context.Context, conn *pgx.Conn) {
+	_, _ = conn.Exec(ctx, `SELECT pg_advisory_unlock($1::bigint)`, m.store.lockSalt(lockMigrations))
+	_ = conn.Close(ctx)
 }
 
 // run brings the schema up to date. conn holds the lock.
@@ -125,21 +168,24 @@ func (m *migration) run(ctx context.Context, conn *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case have.dirty || have.version > schemaVersion:
-		return have.failure(m.schema)
-	case have.version == schemaVersion:
-		return nil
-	case have.version == 0 && !have.migrated:
+	if have.version >= m.build.version {
+		return have.failure(m.store.schema, m.build.version)
+	}
+	if have.version == 0 && !have.noted {
 		if err := m.createSchema(ctx, conn); err != nil {
 			return err
 		}
 	}
-	if err := m.up(ctx, have); err != nil {
-		if dirty := (migrate.ErrDirty{}); errors.As(err, &dirty) {
-			return versionState{version: dirty.Version, dirty: true}.failure(m.schema)
+	if err := m.up(ctx, have.version); err != nil {
+		reached, readErr := readVersion(context.WithoutCancel(ctx), conn, m.store)
+		if readErr != nil {
+			return errors.Join(reported(err), readErr)
 		}
-		return err
+		// A process that was killed may have left its migration to the server, which
+		// has finished it meanwhile.
+		if reached.version < m.build.version {
+			return &MigrationError{Schema: m.store.schema, Version: reached.version + 1, Cause: reported(err)}
+		}
 	}
 	return ctx.Err()
 }
@@ -151,17 +197,17 @@ func (m *migration) createSchema(ctx context.Context, conn *pgx.Conn) error {
 	err := conn.QueryRow(ctx, `
 		SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1::text),
 			EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1::text)`,
-		m.schema).Scan(&exists, &used)
+		m.store.schema).Scan(&exists, &used)
 	if err != nil {
 		return err
 	}
 	if used {
-		return fmt.Errorf("the schema %q has tables of something else; choose another with WithSchema", m.schema)
+		return fmt.Errorf("the schema %q has tables of something else; choose another with WithSchema", m.store.schema)
 	}
 	if exists {
 		return nil // and the user may have no right to create one
 	}
-	create := `CREATE SCHEMA IF NOT EXISTS ` + pgx.Identifier{m.schema}.Sanitize()
+	create := `CREATE SCHEMA IF NOT EXISTS ` + pgx.Identifier{m.store.schema}.Sanitize()
 	_, err = conn.Exec(ctx, create)
 	if sqlState(err) == "23505" { // somebody else made it in the same moment
 		_, err = conn.Exec(ctx, create)
@@ -169,21 +215,21 @@ func (m *migration) createSchema(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// up runs golang-migrate on connections of its own and leaves none of them open,
-// also where that library does.
-func (m *migration) up(ctx context.Context, have versionState) (err error) {
-	config := m.config.Copy()
-	config.RuntimeParams["search_path"] = pgx.Identifier{m.schema}.Sanitize()
-
+// up runs golang-migrate from a version on, on connections of its own, and leaves
+// none of them open, also where that library does.
+func (m *migration) up(ctx context.Context, from int) (err error) {
 	var opened []*pgx.Conn
-	options := []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(func(_ context.Context, conn *pgx.Conn) error {
+	// Statements, not parameters of the connection, because PgBouncer refuses those.
+	settings := `SET statement_timeout = 0; SET search_path = ` + pgx.Identifier{m.store.schema}.Sanitize()
+	options := []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
 		opened = append(opened, conn)
-		return nil
+		_, err := conn.Exec(ctx, settings)
+		return err
 	})}
 	if m.beforeConnect != nil {
 		options = append(options, stdlib.OptionBeforeConnect(m.beforeConnect))
 	}
-	db := stdlib.OpenDB(*config, options...)
+	db := stdlib.OpenDB(*m.config.Copy(), options...)
 	defer func() {
 		_ = db.Close()
 		for _, conn := range opened {
@@ -192,13 +238,13 @@ func (m *migration) up(ctx context.Context, have versionState) (err error) {
 	}()
 
 	driver, err := pgxmigrate.WithInstance(db, &pgxmigrate.Config{
-		SchemaName:      m.schema,
+		SchemaName:      m.store.schema,
 		MigrationsTable: migrationsTable,
 	})
 	if err != nil {
 		return err
 	}
-	source, err := iofs.New(embedded, "migrations")
+	source, err := iofs.New(m.build.files, "migrations")
 	if err != nil {
 		return errors.Join(err, driver.Close())
 	}
@@ -218,14 +264,26 @@ func (m *migration) up(ctx context.Context, have versionState) (err error) {
 	})
 	defer stop()
 
-	if have.version > 0 && !have.migrated {
-		// The host's own tool came this far.
-		if err := runner.Force(have.version); err != nil {
-			return err
-		}
+	if err := note(runner, driver, from); err != nil {
+		return err
 	}
 	if err := runner.Up(); err != nil && !errors.Is(err, migrate.ErrNoChange) {
 		return err
 	}
 	return nil
+}
+
+// note makes golang-migrate believe the version of the tables. It notes a version
+// before and after a migration, in transactions of their own, so what it has noted
+// is wrong when a migration failed or its process ended, and when the host's own
+// tool came this far.
+func note(runner *migrate.Migrate, driver database.Driver, version int) error {
+	if version == 0 {
+		version = database.NilVersion
+	}
+	noted, dirty, err := driver.Version()
+	if err != nil || noted == version && !dirty {
+		return err
+	}
+	return runner.Force(version)
 }

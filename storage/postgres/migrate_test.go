@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"sync"
@@ -15,7 +16,6 @@ import (
 	"github.com/golang-migrate/migrate/v4/source/iofs"
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -107,27 +107,59 @@ func isVersion(err error, want VersionError) bool {
 	return errors.As(err, &got) && *got == want && errors.Is(err, storage.ErrUnavailable)
 }
 
-// A migration that was interrupted runs a second time.
-func TestMigrateRepeatsAMigrationOverItsOwnData(t *testing.T) {
+// A process is killed in the middle of a migration. What golang-migrate has noted
+// before and after is then wrong, and the next Migrate goes on from what the tables
+// say themselves.
+func TestMigrateGoesOnAfterAnInterruption(t *testing.T) {
 	t.Parallel()
-	pool, schema := migrating(t)
-	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-		t.Fatal(err)
-	}
-	s := New(pool, WithSchema(schema))
-	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", Name: "kept"}
-	if err := s.CreateWorkspace(t.Context(), w, 0); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := pool.Exec(t.Context(), s.sql(`DELETE FROM formsvc.formsvc_version; DELETE FROM formsvc.formsvc_migrations`)); err != nil {
-		t.Fatal(err)
-	}
-	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-		t.Fatal(err)
-	}
-	got, err := s.Workspace(t.Context(), storage.AsHost(), w.ID)
-	if err != nil || got.Name != "kept" {
-		t.Errorf("Workspace = %v, %v", got, err)
+	for name, noted := range map[string]string{
+		"while it ran":         `UPDATE formsvc.formsvc_migrations SET dirty = true`,
+		"before it was noted":  `DELETE FROM formsvc.formsvc_migrations`,
+		"by a tool of theirs":  `DROP TABLE formsvc.formsvc_migrations`,
+		"noted by another one": `UPDATE formsvc.formsvc_migrations SET version = 7, dirty = true`,
+	} {
+		for _, committed := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, committed %v", name, committed), func(t *testing.T) {
+				t.Parallel()
+				pool, schema := migrating(t)
+				s := New(pool, WithSchema(schema))
+				exec := func(text string) {
+					t.Helper()
+					if _, err := pool.Exec(t.Context(), s.sql(text), pgx.QueryExecModeSimpleProtocol); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+					t.Fatal(err)
+				}
+				exec(noted)
+				w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", Name: "kept"}
+				if committed {
+					if err := s.CreateWorkspace(t.Context(), w, 0); err != nil {
+						t.Fatal(err)
+					}
+				} else {
+					down, err := fs.ReadFile(Migrations(), "0001_tables.down.sql")
+					if err != nil {
+						t.Fatal(err)
+					}
+					exec("SET LOCAL search_path = " + schema + "; " + string(down))
+				}
+				// A second version, so that there is something to go on to.
+				if err := nextBuild(2, "").migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+					t.Fatal(err)
+				}
+				if err := s.checkVersion(t.Context(), nextBuild(2, "")); err != nil {
+					t.Error(err)
+				}
+				if !committed {
+					return
+				}
+				if got, err := s.Workspace(t.Context(), storage.AsHost(), w.ID); err != nil || got.Name != "kept" {
+					t.Errorf("Workspace = %v, %v", got, err)
+				}
+			})
+		}
 	}
 }
 
@@ -143,18 +175,26 @@ func TestAMigrationThatFails(t *testing.T) {
 		CREATE VIEW formsvc.workspaces AS SELECT 1 AS n`)); err != nil {
 		t.Fatal(err)
 	}
-	var failed *pgconn.PgError
-	poolUntouched(t, pool, func() {
-		if err := Migrate(t.Context(), pool, WithSchema(schema)); !errors.As(err, &failed) || len(err.Error()) > 300 {
-			t.Errorf("Migrate = %v", err)
+	for range 2 { // it fails for the same reason the next time
+		var failed *MigrationError
+		poolUntouched(t, pool, func() {
+			err := Migrate(t.Context(), pool, WithSchema(schema))
+			if !errors.As(err, &failed) || failed.Version != 1 || failed.Schema != schema || sqlState(err) != "42P07" || len(err.Error()) > 300 {
+				t.Errorf("Migrate = %v", err)
+			}
+		})
+		if got := tables(t, pool, schema); !cmp.Equal(got, []string{migrationsTable}) {
+			t.Errorf("a migration that failed left %q", got)
 		}
-	})
-	if got := tables(t, pool, schema); !cmp.Equal(got, []string{migrationsTable}) {
-		t.Errorf("a migration that failed left %q", got)
 	}
-	want := VersionError{Schema: schema, Have: 1, Want: schemaVersion, Dirty: true}
-	if err := Migrate(t.Context(), pool, WithSchema(schema)); !isVersion(err, want) {
-		t.Errorf("the next Migrate = %v", err)
+	if err := s.CheckVersion(t.Context()); !isVersion(err, VersionError{Schema: schema, Want: schemaVersion}) {
+		t.Errorf("CheckVersion = %v", err)
+	}
+	if _, err := pool.Exec(t.Context(), s.sql(`DROP VIEW formsvc.workspaces`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+		t.Errorf("Migrate without the cause = %v", err)
 	}
 }
 
@@ -325,62 +365,6 @@ func TestMigrateUsesASchemaThatIsThere(t *testing.T) {
 	}
 }
 
-func TestMigrateLeavesANewerSchema(t *testing.T) {
-	t.Parallel()
-	pool, schema := migrating(t)
-	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-		t.Fatal(err)
-	}
-	s := New(pool, WithSchema(schema))
-	if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.formsvc_version SET version = 9; UPDATE formsvc.formsvc_migrations SET version = 9`)); err != nil {
-		t.Fatal(err)
-	}
-	want := VersionError{Schema: schema, Have: 9, Want: schemaVersion}
-	poolUntouched(t, pool, func() {
-		if err := Migrate(t.Context(), pool, WithSchema(schema)); !isVersion(err, want) {
-			t.Errorf("Migrate = %v", err)
-		}
-	})
-	err := s.CheckVersion(t.Context())
-	if !isVersion(err, want) || !strings.Contains(err.Error(), "newer than this program") {
-		t.Errorf("CheckVersion = %v", err)
-	}
-}
-
-func TestAFailedMigrationIsToldWithItsRemedy(t *testing.T) {
-	t.Parallel()
-	pool, schema := migrating(t)
-	s := New(pool, WithSchema(schema))
-	// What the version table of golang-migrate says while a migration runs.
-	if _, err := pool.Exec(t.Context(), s.sql(`
-		CREATE SCHEMA `+schema+`;
-		CREATE TABLE formsvc.formsvc_migrations (version bigint NOT NULL PRIMARY KEY, dirty boolean NOT NULL);
-		INSERT INTO formsvc.formsvc_migrations VALUES (1, true)`)); err != nil {
-		t.Fatal(err)
-	}
-	want := VersionError{Schema: schema, Have: 1, Want: schemaVersion, Dirty: true}
-	poolUntouched(t, pool, func() {
-		if err := Migrate(t.Context(), pool, WithSchema(schema)); !isVersion(err, want) {
-			t.Errorf("Migrate = %v", err)
-		}
-	})
-	err := s.CheckVersion(t.Context())
-	if !isVersion(err, want) {
-		t.Fatalf("CheckVersion = %v", err)
-	}
-	_, remedy, _ := strings.Cut(err.Error(), `run "`)
-	remedy, _, _ = strings.Cut(remedy, `", and`)
-	if _, err := pool.Exec(t.Context(), strings.ReplaceAll(remedy, `\"`, `"`)); err != nil {
-		t.Fatalf("the remedy %s: %v", remedy, err)
-	}
-	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-		t.Errorf("Migrate after the remedy = %v", err)
-	}
-	if err := s.CheckVersion(t.Context()); err != nil {
-		t.Errorf("CheckVersion after the remedy = %v", err)
-	}
-}
-
 func TestMigrateWithoutTheRights(t *testing.T) {
 	t.Parallel()
 	pool, schema := migrating(t)
@@ -492,11 +476,9 @@ func TestAHostsOwnToolRunsTheMigrations(t *testing.T) {
 	}
 	run("CREATE SCHEMA " + schema)
 	s := New(pool, WithSchema(schema))
-	for range 2 { // every file can be run again
-		run(string(up))
-		if err := s.CheckVersion(t.Context()); err != nil {
-			t.Errorf("CheckVersion = %v", err)
-		}
+	run(string(up))
+	if err := s.CheckVersion(t.Context()); err != nil {
+		t.Errorf("CheckVersion = %v", err)
 	}
 	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
 		t.Errorf("Migrate = %v", err)
@@ -522,9 +504,32 @@ func TestTheLastMigrationIsTheVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := "formsvc_version"; !strings.HasPrefix(name, "000"+string(rune('1'+i))) || !strings.Contains(string(text), want) {
-			t.Errorf("migration %d is %s and has to set %s", i+1, name, want)
+		if !strings.HasPrefix(name, fmt.Sprintf("%04d_", i+1)) || !strings.Contains(string(text), versionTable) || !strings.Contains(string(text), "oldest_program") {
+			t.Errorf("migration %d is %s and has to set both columns of %s", i+1, name, versionTable)
 		}
+	}
+}
+
+func TestMigrateThroughPgBouncerInSessionMode(t *testing.T) {
+	t.Parallel()
+	schema := pgtest.Schema(t)
+	bouncer := pgtest.SessionPgBouncer(t, pgtest.URL(t))
+	pool := pgtest.PoolAt(t, bouncer, pgtest.Mode(pgx.QueryExecModeExec), pgtest.MaxConns(1))
+	for range 2 {
+		if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := New(pool, WithSchema(schema))
+	if err := s.CheckVersion(t.Context()); err != nil {
+		t.Error(err)
+	}
+	var locks int
+	err := pool.QueryRow(t.Context(), `
+		SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND (classid::bigint << 32) | objid::bigint = $1::bigint`,
+		s.lockSalt(lockMigrations)).Scan(&locks)
+	if err != nil || locks != 0 {
+		t.Errorf("%d locks are left, %v", locks, err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -32,7 +33,8 @@ type Store struct {
 	db      DB
 	inTx    bool
 	schema  string
-	guessed bool            // inTx, and nobody has named the schema: see onlySchema
+	fault   error           // of the options; every call returns it
+	guessed bool            // inTx, and nobody has named the schema: see usable
 	texts   *texts          // nil: the statements are run as they are written
 	chance  func(n int) int // a random number below n
 }
@@ -50,7 +52,8 @@ const DefaultSchema = "formsvc"
 
 // WithSchema sets the schema that holds the tables, [DefaultSchema] when it is
 // not given or empty. Any name that PostgreSQL takes as a quoted identifier will
-// do. Services on different schemas of one database do not see each other.
+// do, up to its 63 bytes; with another one every call fails. Services on different
+// schemas of one database do not see each other.
 func WithSchema(name string) Option {
 	return func(c *config) {
 		if name != "" {
@@ -67,6 +70,14 @@ func newConfig(opts []Option) config {
 	return c
 }
 
+// check refuses what the server would make another name of: it cuts what is longer.
+func (c config) check() error {
+	if len(c.schema) > 63 || !utf8.ValidString(c.schema) || strings.ContainsRune(c.schema, 0) {
+		return fmt.Errorf("postgres: the schema name %q is not text of at most 63 bytes", c.schema)
+	}
+	return nil
+}
+
 // New returns a store on db, which is a pool. It is cheap, opens nothing and runs
 // no statement; the tables are made by [Migrate]. Every method is a transaction of
 // its own and is tried again when it failed for a passing reason. To use the store
@@ -77,7 +88,7 @@ func newConfig(opts []Option) config {
 // database has tables of this library in any other schema than [DefaultSchema].
 func New(db DB, opts ...Option) *Store {
 	c := newConfig(opts)
-	s := &Store{schema: c.schema, chance: rand.N[int]}
+	s := &Store{schema: c.schema, fault: c.check(), chance: rand.N[int]}
 	if c.schema != DefaultSchema {
 		s.texts = &texts{prefix: pgx.Identifier{c.schema}.Sanitize() + "."}
 	}
@@ -109,12 +120,13 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = '` + versionTable + `' AND c.relkind = 'r' AND n.nspname <> $1::text
 ORDER BY 1 LIMIT 1`
 
-// onlySchema refuses to guess the schema where there are several to choose from.
-// A host whose service has a schema of its own and whose New on a transaction does
-// not name it would write into another tenant's tables.
-func (s *Store) onlySchema(ctx context.Context) error {
-	if !s.guessed {
-		return nil
+// usable refuses a schema name that no server knows, and to guess the schema where
+// there are several to choose from: a host whose service has a schema of its own and
+// whose New on a transaction does not name it would write into another tenant's
+// tables.
+func (s *Store) usable(ctx context.Context) error {
+	if s.fault != nil || !s.guessed {
+		return s.fault
 	}
 	var other string
 	err := s.db.QueryRow(ctx, otherSchemas, s.schema).Scan(&other)

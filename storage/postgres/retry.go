@@ -30,7 +30,7 @@ func (s *Store) try(ctx context.Context, writes bool, do func(context.Context) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.onlySchema(ctx); err != nil {
+	if err := s.usable(ctx); err != nil {
 		return s.translate(ctx, err, writes)
 	}
 	pause := firstPause

@@ -27,9 +27,12 @@ type BouncerConfig struct {
 	// PoolSize is the number of server connections for a database. With
 	// more clients than that, transactions wait for one another's.
 	PoolSize int
+	// Sessions: a client keeps its server connection until it leaves, instead of
+	// until its transaction ends.
+	Sessions bool
 }
 
-// A Bouncer is a PgBouncer in transaction mode, in a temporary directory.
+// A Bouncer is a PgBouncer in a temporary directory.
 type Bouncer struct {
 	home    *home
 	process *process
@@ -96,6 +99,10 @@ func (b *Bouncer) wait(ctx context.Context) error {
 // ini is the configuration file. What is not named is as PgBouncer has it by
 // itself, so that tests meet what a host meets.
 func (c BouncerConfig) ini(dir string) string {
+	mode := "transaction"
+	if c.Sessions {
+		mode = "session"
+	}
 	return fmt.Sprintf(`[databases]
 * = %s
 
@@ -104,10 +111,10 @@ listen_addr =
 listen_port = %d
 unix_socket_dir = %s
 auth_type = any
-pool_mode = transaction
+pool_mode = %s
 default_pool_size = %d
 max_client_conn = 1000
-`, c.server(), bouncerPort, dir, c.PoolSize)
+`, c.server(), bouncerPort, dir, mode, c.PoolSize)
 }
 
 // server is the connection string in PgBouncer's own syntax, which has no empty

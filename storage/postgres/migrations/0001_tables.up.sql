@@ -9,16 +9,19 @@
 -- lock the row of the form or of the webhook each time. Those rows are removed by
 -- the statements that remove what they belong to.
 
--- The version of these tables, for whoever runs the migrations. Every migration
--- sets it.
-CREATE TABLE IF NOT EXISTS formsvc_version (
-    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-    version  integer NOT NULL
+-- The version of these tables, and which programs they serve. Every migration sets
+-- both, in its own transaction. A migration that only adds keeps oldest_program, so
+-- that older processes start and run meanwhile; one that takes something away raises
+-- it to the first version that does without.
+CREATE TABLE formsvc_version (
+    only_row       boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    version        integer NOT NULL CHECK (version >= 1),
+    oldest_program integer NOT NULL CHECK (oldest_program BETWEEN 1 AND version)
 );
-INSERT INTO formsvc_version (version) VALUES (1) ON CONFLICT (only_row) DO UPDATE SET version = excluded.version;
+INSERT INTO formsvc_version (version, oldest_program) VALUES (1, 1);
 
 -- What is known of the user is kept with each of their keys.
-CREATE TABLE IF NOT EXISTS api_keys (
+CREATE TABLE api_keys (
     id           bytea PRIMARY KEY,
     user_id      bytea NOT NULL,
     user_name    text NOT NULL,
@@ -34,12 +37,12 @@ CREATE TABLE IF NOT EXISTS api_keys (
     CONSTRAINT api_keys_hash UNIQUE (hash)
 );
 -- When a key ended or will end; null: never.
-CREATE INDEX IF NOT EXISTS api_keys_ended ON api_keys (LEAST(revoked_at, expires_at));
-CREATE INDEX IF NOT EXISTS api_keys_user ON api_keys (user_id, created_at DESC, id DESC);
+CREATE INDEX api_keys_ended ON api_keys (LEAST(revoked_at, expires_at));
+CREATE INDEX api_keys_user ON api_keys (user_id, created_at DESC, id DESC);
 
 -- A deleted workspace stays as a row without a name for as long as forms in the
 -- trash refer to it.
-CREATE TABLE IF NOT EXISTS workspaces (
+CREATE TABLE workspaces (
     id         bytea PRIMARY KEY,
     public_id  text NOT NULL,
     owner_id   bytea NOT NULL,
@@ -49,22 +52,22 @@ CREATE TABLE IF NOT EXISTS workspaces (
     deleted_at timestamptz,
     CONSTRAINT workspaces_public_id UNIQUE (public_id)
 );
-CREATE INDEX IF NOT EXISTS workspaces_newest ON workspaces (created_at DESC, id DESC) WHERE deleted_at IS NULL;
-CREATE INDEX IF NOT EXISTS workspaces_deleted ON workspaces (deleted_at) WHERE deleted_at IS NOT NULL;
-CREATE INDEX IF NOT EXISTS workspaces_owner ON workspaces (owner_id) WHERE deleted_at IS NULL;
+CREATE INDEX workspaces_newest ON workspaces (created_at DESC, id DESC) WHERE deleted_at IS NULL;
+CREATE INDEX workspaces_deleted ON workspaces (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX workspaces_owner ON workspaces (owner_id) WHERE deleted_at IS NULL;
 
 -- Who may use a workspace, its owner included. created_at is the workspace's, so
 -- that a user's list is one index scan.
-CREATE TABLE IF NOT EXISTS workspace_users (
+CREATE TABLE workspace_users (
     workspace_id bytea NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
     user_id      bytea NOT NULL,
     created_at   timestamptz NOT NULL,
     is_owner     boolean NOT NULL,
     PRIMARY KEY (workspace_id, user_id)
 );
-CREATE INDEX IF NOT EXISTS workspace_users_newest ON workspace_users (user_id, created_at DESC, workspace_id DESC);
+CREATE INDEX workspace_users_newest ON workspace_users (user_id, created_at DESC, workspace_id DESC);
 
-CREATE TABLE IF NOT EXISTS forms (
+CREATE TABLE forms (
     id             bytea PRIMARY KEY,
     public_id      text NOT NULL,
     workspace_id   bytea NOT NULL REFERENCES workspaces (id),
@@ -87,27 +90,27 @@ CREATE TABLE IF NOT EXISTS forms (
     CONSTRAINT forms_public_id UNIQUE (public_id),
     CONSTRAINT forms_workspace UNIQUE (workspace_id, id)
 );
-CREATE INDEX IF NOT EXISTS forms_newest ON forms (workspace_id, created_at DESC, id DESC) WHERE trashed_at IS NULL;
-CREATE INDEX IF NOT EXISTS forms_trash ON forms (workspace_id, created_at DESC, id DESC) WHERE trashed_at IS NOT NULL;
-CREATE INDEX IF NOT EXISTS forms_newest_of_all ON forms (created_at DESC, id DESC) WHERE trashed_at IS NULL;
-CREATE INDEX IF NOT EXISTS forms_trash_of_all ON forms (created_at DESC, id DESC) WHERE trashed_at IS NOT NULL;
-CREATE INDEX IF NOT EXISTS forms_trashed_at ON forms (trashed_at) WHERE trashed_at IS NOT NULL;
+CREATE INDEX forms_newest ON forms (workspace_id, created_at DESC, id DESC) WHERE trashed_at IS NULL;
+CREATE INDEX forms_trash ON forms (workspace_id, created_at DESC, id DESC) WHERE trashed_at IS NOT NULL;
+CREATE INDEX forms_newest_of_all ON forms (created_at DESC, id DESC) WHERE trashed_at IS NULL;
+CREATE INDEX forms_trash_of_all ON forms (created_at DESC, id DESC) WHERE trashed_at IS NOT NULL;
+CREATE INDEX forms_trashed_at ON forms (trashed_at) WHERE trashed_at IS NOT NULL;
 
 -- How many submissions a form has, for forms with a response limit only: its row
 -- is the one that their submissions lock.
-CREATE TABLE IF NOT EXISTS form_limits (
+CREATE TABLE form_limits (
     form_id bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
     taken   bigint NOT NULL
 );
 
-CREATE TABLE IF NOT EXISTS form_lifetime (
+CREATE TABLE form_lifetime (
     form_id     bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
     views       bigint NOT NULL,
     starts      bigint NOT NULL,
     submissions bigint NOT NULL
 );
 
-CREATE TABLE IF NOT EXISTS submissions (
+CREATE TABLE submissions (
     form_id         bytea NOT NULL,
     id              bytea NOT NULL,
     submitted_at    timestamptz NOT NULL,
@@ -120,21 +123,21 @@ CREATE TABLE IF NOT EXISTS submissions (
     event_id        bytea, -- of the event that tells of it, when one was queued
     CONSTRAINT submissions_pkey PRIMARY KEY (form_id, id)
 );
-CREATE INDEX IF NOT EXISTS submissions_newest ON submissions (form_id, submitted_at DESC, id DESC);
-CREATE UNIQUE INDEX IF NOT EXISTS submissions_idempotency_key ON submissions (form_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
-CREATE UNIQUE INDEX IF NOT EXISTS submissions_unique_answer ON submissions (form_id, unique_answer) WHERE unique_answer IS NOT NULL;
+CREATE INDEX submissions_newest ON submissions (form_id, submitted_at DESC, id DESC);
+CREATE UNIQUE INDEX submissions_idempotency_key ON submissions (form_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+CREATE UNIQUE INDEX submissions_unique_answer ON submissions (form_id, unique_answer) WHERE unique_answer IS NOT NULL;
 
 -- The funnel: responses append to the log, and the log is folded into buckets. A
 -- count is in its day's bucket for ever and in its minute's for two days.
-CREATE TABLE IF NOT EXISTS funnel_log (
+CREATE TABLE funnel_log (
     form_id     bytea NOT NULL,
     at          timestamptz NOT NULL,
     views       bigint NOT NULL,
     starts      bigint NOT NULL,
     submissions bigint NOT NULL
 );
-CREATE INDEX IF NOT EXISTS funnel_log_form ON funnel_log (form_id, at);
-CREATE TABLE IF NOT EXISTS funnel_minutes (
+CREATE INDEX funnel_log_form ON funnel_log (form_id, at);
+CREATE TABLE funnel_minutes (
     form_id     bytea NOT NULL,
     minute      timestamptz NOT NULL,
     views       bigint NOT NULL,
@@ -142,8 +145,8 @@ CREATE TABLE IF NOT EXISTS funnel_minutes (
     submissions bigint NOT NULL,
     PRIMARY KEY (form_id, minute)
 );
-CREATE INDEX IF NOT EXISTS funnel_minutes_minute ON funnel_minutes (minute);
-CREATE TABLE IF NOT EXISTS funnel_days (
+CREATE INDEX funnel_minutes_minute ON funnel_minutes (minute);
+CREATE TABLE funnel_days (
     form_id     bytea NOT NULL,
     day         date NOT NULL,
     views       bigint NOT NULL,
@@ -153,10 +156,10 @@ CREATE TABLE IF NOT EXISTS funnel_days (
 );
 
 -- An UPDATE takes the next number of these with SET … = DEFAULT.
-CREATE SEQUENCE IF NOT EXISTS delivery_turns;
-CREATE SEQUENCE IF NOT EXISTS delivery_tokens;
+CREATE SEQUENCE delivery_turns;
+CREATE SEQUENCE delivery_tokens;
 
-CREATE TABLE IF NOT EXISTS webhooks (
+CREATE TABLE webhooks (
     id           bytea PRIMARY KEY,
     form_id      bytea NOT NULL,
     workspace_id bytea NOT NULL, -- the form's, so that a user's list is one index scan
@@ -172,13 +175,13 @@ CREATE TABLE IF NOT EXISTS webhooks (
     CONSTRAINT webhooks_form FOREIGN KEY (form_id, workspace_id) REFERENCES forms (id, workspace_id)
         ON UPDATE CASCADE ON DELETE CASCADE
 ) WITH (fillfactor = 70);
-CREATE INDEX IF NOT EXISTS webhooks_of_form ON webhooks (form_id);
-CREATE INDEX IF NOT EXISTS webhooks_newest ON webhooks (workspace_id, created_at DESC, id DESC);
-CREATE INDEX IF NOT EXISTS webhooks_newest_of_all ON webhooks (created_at DESC, id DESC);
+CREATE INDEX webhooks_of_form ON webhooks (form_id);
+CREATE INDEX webhooks_newest ON webhooks (workspace_id, created_at DESC, id DESC);
+CREATE INDEX webhooks_newest_of_all ON webhooks (created_at DESC, id DESC);
 
 -- When a webhook was last served, for each of them. Not in its own row: that is
 -- locked while results are recorded, and a claim waits for nobody.
-CREATE TABLE IF NOT EXISTS webhook_turns (
+CREATE TABLE webhook_turns (
     webhook_id bytea PRIMARY KEY REFERENCES webhooks (id) ON DELETE CASCADE,
     -- 0: never. From a sequence, not a clock: turns stay fair when claims share an
     -- instant.
@@ -189,7 +192,7 @@ CREATE TABLE IF NOT EXISTS webhook_turns (
 -- pending or an attempt is kept, and die with their submission. Whoever adds or
 -- removes a delivery or an attempt counts that in refs. When the last two are
 -- removed at once neither sees the other, and 0 is left for a sweep to find.
-CREATE TABLE IF NOT EXISTS events (
+CREATE TABLE events (
     id            bytea PRIMARY KEY,
     form_id       bytea NOT NULL,
     submission_id bytea,
@@ -197,12 +200,12 @@ CREATE TABLE IF NOT EXISTS events (
     body          bytea NOT NULL,
     refs          integer NOT NULL -- pending deliveries and kept attempts
 );
-CREATE INDEX IF NOT EXISTS events_unused ON events (id) WHERE refs <= 0;
+CREATE INDEX events_unused ON events (id) WHERE refs <= 0;
 
 -- Pending deliveries. Finished ones leave the table. A page has room for a second
 -- version of each of its rows, which a lease makes: in another page it would need
 -- new entries in both indexes.
-CREATE TABLE IF NOT EXISTS deliveries (
+CREATE TABLE deliveries (
     webhook_id   bytea NOT NULL,
     event_id     bytea NOT NULL,
     due_at       timestamptz NOT NULL,
@@ -215,9 +218,9 @@ CREATE TABLE IF NOT EXISTS deliveries (
 -- For whoever goes through a webhook's deliveries, and says attempt > 0. Without
 -- the condition, which always holds, a plan that was made for an empty queue may
 -- look for single deliveries here, among all of their webhook's.
-CREATE INDEX IF NOT EXISTS deliveries_due ON deliveries (webhook_id, due_at, event_id) WHERE attempt > 0;
+CREATE INDEX deliveries_due ON deliveries (webhook_id, due_at, event_id) WHERE attempt > 0;
 
-CREATE TABLE IF NOT EXISTS attempts (
+CREATE TABLE attempts (
     webhook_id      bytea NOT NULL,
     id              bytea NOT NULL,
     event_id        bytea NOT NULL,

@@ -1,0 +1,302 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/storagetest"
+)
+
+// nextBuild is the next version of this package, with one more migration that runs
+// a statement and serves programs from the given version on.
+func nextBuild(oldest int, statement string) build {
+	files := fstest.MapFS{}
+	names, err := fs.Glob(embedded, "migrations/*.sql")
+	if err != nil {
+		panic(err) // the pattern is a valid one
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(embedded, name)
+		if err != nil {
+			panic(err) // the file is embedded
+		}
+		files[name] = &fstest.MapFile{Data: text}
+	}
+	next := build{version: schemaVersion + 1, files: files}
+	files[fmt.Sprintf("migrations/%04d_next.up.sql", next.version)] = &fstest.MapFile{
+		Data: fmt.Appendf(nil, "%s; UPDATE formsvc_version SET version = %d, oldest_program = %d;", statement, next.version, oldest),
+	}
+	return next
+}
+
+// A rolling upgrade and its rollback: the next version migrates while processes of
+// this one run, more of this one start, and the suite passes on the newer tables.
+func TestThisVersionRunsOnTheNextOnesTables(t *testing.T) {
+	t.Parallel()
+	next := nextBuild(schemaVersion, `
+		ALTER TABLE forms ADD COLUMN folder text;
+		ALTER TABLE submissions ADD COLUMN score integer NOT NULL DEFAULT 0;
+		CREATE TABLE folders (id bytea PRIMARY KEY)`)
+	pool := pgtest.Pool(t, pgtest.MaxConns(8))
+	running := upgraded(t, pool, next)
+
+	// A process of this version starts again.
+	again := New(pool, WithSchema(running.schema))
+	if err := Migrate(t.Context(), pool, WithSchema(running.schema)); err != nil {
+		t.Errorf("this version's Migrate = %v", err)
+	}
+	if err := again.CheckVersion(t.Context()); err != nil {
+		t.Errorf("this version's CheckVersion = %v", err)
+	}
+	if err := again.checkVersion(t.Context(), next); err != nil {
+		t.Errorf("the next version's CheckVersion = %v", err)
+	}
+	lent := newSchemas(t)
+	storagetest.Run(t, func(t *testing.T) storage.Storage {
+		schema := lent.lend(t)
+		s := New(pool, WithSchema(schema))
+		if have, err := readVersion(t.Context(), pool, s); err != nil {
+			t.Fatal(err)
+		} else if have.version == schemaVersion {
+			if err := next.migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s
+	})
+}
+
+// upgraded returns a store that has worked on tables of this version, so that its
+// connections have statements prepared, after the next version has migrated them.
+func upgraded(t *testing.T, pool *pgxpool.Pool, next build) *Store {
+	t.Helper()
+	schema := pgtest.Schema(t)
+	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+		t.Fatal(err)
+	}
+	s := New(pool, WithSchema(schema))
+	form := seedForm(t, s)
+	work := func() {
+		t.Helper()
+		if _, err := s.Form(t.Context(), storage.AsHost(), form); err != nil {
+			t.Fatal(err)
+		}
+		name := "renamed"
+		if _, err := s.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{Name: &name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	work()
+	if err := next.migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+		t.Fatal(err)
+	}
+	work()
+	return s
+}
+
+// seedForm makes a workspace with a form.
+func seedForm(t *testing.T, s *Store) storage.ID {
+	t.Helper()
+	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}, Name: "w"}
+	if err := s.CreateWorkspace(t.Context(), w, 0); err != nil {
+		t.Fatal(err)
+	}
+	f := storage.Form{
+		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Name: "f", Type: "SINGLE", Status: storage.StatusDraft,
+		Definition: storage.Definition{
+			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
+		},
+	}
+	if err := s.CreateForm(t.Context(), storage.AsHost(), f); err != nil {
+		t.Fatal(err)
+	}
+	return f.ID
+}
+
+func TestTablesThatDoNotServeThisVersionAnyMore(t *testing.T) {
+	t.Parallel()
+	pool, schema := migrating(t)
+	next := nextBuild(schemaVersion+1, `ALTER TABLE forms DROP COLUMN theme`)
+	if err := next.migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+		t.Fatal(err)
+	}
+	want := VersionError{Schema: schema, Have: schemaVersion + 1, Want: schemaVersion, Oldest: schemaVersion + 1}
+	poolUntouched(t, pool, func() {
+		if err := Migrate(t.Context(), pool, WithSchema(schema)); !isVersion(err, want) {
+			t.Errorf("Migrate = %v", err)
+		}
+	})
+	err := New(pool, WithSchema(schema)).CheckVersion(t.Context())
+	if !isVersion(err, want) || !strings.Contains(err.Error(), "use a newer program") {
+		t.Errorf("CheckVersion = %v", err)
+	}
+}
+
+func TestANewProgramNeedsTheMigrationFirst(t *testing.T) {
+	t.Parallel()
+	s, _ := testStore(t)
+	err := s.checkVersion(t.Context(), nextBuild(schemaVersion, ""))
+	if !isVersion(err, VersionError{Schema: s.schema, Have: schemaVersion, Want: schemaVersion + 1, Oldest: 1}) {
+		t.Errorf("CheckVersion = %v", err)
+	}
+}
+
+// role makes a role that may log in, and a pool of it.
+func role(t *testing.T, owner *pgxpool.Pool, name string, options ...pgtest.Option) *pgxpool.Pool {
+	t.Helper()
+	if _, err := owner.Exec(t.Context(), "CREATE ROLE "+name+" LOGIN"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		if _, err := owner.Exec(ctx, "DROP OWNED BY "+name+"; DROP ROLE "+name, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Error(err)
+		}
+	})
+	return pgtest.Pool(t, append([]pgtest.Option{func(c *pgxpool.Config) { c.ConnConfig.User = name }}, options...)...)
+}
+
+// grants are the statements of the README for a role and a schema.
+func grants(t *testing.T, role, schema string) []string {
+	t.Helper()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(readme), "```sql\nGRANT")
+	text, _, found := strings.Cut(text, "```")
+	if !found {
+		t.Fatal("the README has no GRANT")
+	}
+	text = strings.NewReplacer("SCHEMA formsvc", "SCHEMA "+schema, " app;", " "+role+";").Replace("GRANT" + text)
+	statements := strings.Split(strings.TrimSuffix(strings.TrimSpace(text), ";"), ";")
+	for _, s := range statements {
+		if !strings.Contains(s, schema) || !strings.HasSuffix(s, " "+role) {
+			t.Fatalf("the statement %q", s)
+		}
+	}
+	return statements
+}
+
+// The suite passes for a role with the rights of the README and nothing else, whose
+// settings change how values are written as text.
+func TestTheRightsOfTheREADMEAreEnough(t *testing.T) {
+	t.Parallel()
+	lent := newSchemas(t)
+	owner := pgtest.Pool(t)
+	name := pgtest.Schema(t)
+	pool := role(t, owner, name, pgtest.MaxConns(8))
+	if _, err := owner.Exec(t.Context(), "ALTER ROLE "+name+" SET datestyle = 'German'; ALTER ROLE "+name+" SET bytea_output = 'escape'",
+		pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatal(err)
+	}
+	storagetest.Run(t, func(t *testing.T) storage.Storage {
+		schema := lent.lend(t)
+		if _, err := owner.Exec(t.Context(), strings.Join(grants(t, name, schema), ";"), pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatal(err)
+		}
+		s := New(pool, WithSchema(schema))
+		if err := s.CheckVersion(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	})
+}
+
+// Without any one statement of the README the check says what is missing.
+func TestCheckVersionNamesMissingRights(t *testing.T) {
+	t.Parallel()
+	s, owner := testStore(t)
+	name := pgtest.Schema(t)
+	pool := role(t, owner, name)
+	all := grants(t, name, s.schema)
+	now := all[:0:0]
+	for _, statement := range all { // those for tables to come change nothing now
+		if !strings.HasPrefix(strings.TrimSpace(statement), "ALTER DEFAULT") {
+			now = append(now, statement)
+		}
+	}
+	if len(now) < 3 {
+		t.Fatalf("the README has %q", all)
+	}
+	for i, left := range now {
+		for j, statement := range now {
+			if i == j {
+				statement = strings.NewReplacer("GRANT ", "REVOKE ", " TO ", " FROM ").Replace(statement)
+			}
+			if _, err := owner.Exec(t.Context(), statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var missing *SetupError
+		err := New(pool, WithSchema(s.schema)).CheckVersion(t.Context())
+		if !errors.As(err, &missing) || !errors.Is(err, storage.ErrUnavailable) || !strings.Contains(err.Error(), "has not the right") {
+			t.Errorf("without %q: CheckVersion = %v", left, err)
+			continue
+		}
+		t.Log(err)
+	}
+}
+
+// In a text mode the check finds settings that the values cannot be read with.
+func TestCheckVersionFindsSettings(t *testing.T) {
+	t.Parallel()
+	s, owner := testStore(t)
+	for setting, readable := range map[string]map[pgx.QueryExecMode]bool{
+		"datestyle = 'SQL, DMY'":                            {pgx.QueryExecModeCacheStatement: true, pgx.QueryExecModeSimpleProtocol: false, pgx.QueryExecModeExec: false},
+		"datestyle = 'ISO, DMY'":                            {pgx.QueryExecModeCacheStatement: true, pgx.QueryExecModeSimpleProtocol: true, pgx.QueryExecModeExec: true},
+		"bytea_output = 'escape'":                           {pgx.QueryExecModeCacheStatement: true, pgx.QueryExecModeSimpleProtocol: false, pgx.QueryExecModeExec: false},
+		"default_transaction_isolation = 'repeatable read'": {pgx.QueryExecModeCacheStatement: false},
+	} {
+		name := pgtest.Schema(t)
+		base := role(t, owner, name)
+		for _, text := range append(grants(t, name, s.schema), "ALTER ROLE "+name+" SET "+setting) {
+			if _, err := owner.Exec(t.Context(), text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for mode, want := range readable {
+			config := base.Config()
+			pool := pgtest.Pool(t, pgtest.Mode(mode), func(c *pgxpool.Config) { c.ConnConfig.User = config.ConnConfig.User })
+			err := New(pool, WithSchema(s.schema)).CheckVersion(t.Context())
+			var fault *SetupError
+			if (err == nil) != want || err != nil && !errors.As(err, &fault) {
+				t.Errorf("%s in %v mode: CheckVersion = %v", setting, mode, err)
+			}
+		}
+	}
+}
+
+// The server would cut a longer name and meet another schema.
+func TestASchemaNameThatIsTooLong(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	for _, name := range []string{strings.Repeat("n", 64), strings.Repeat("ü", 32), "a\x00b", "\xff"} {
+		s := New(pool, WithSchema(name))
+		_, read := s.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1})
+		for call, err := range map[string]error{
+			"Migrate":         Migrate(t.Context(), pool, WithSchema(name)),
+			"CheckVersion":    s.CheckVersion(t.Context()),
+			"Workspaces":      read,
+			"CreateWorkspace": s.CreateWorkspace(t.Context(), storage.Workspace{}, 0),
+		} {
+			if err == nil || !strings.Contains(err.Error(), "63 bytes") {
+				t.Errorf("%s with the schema name %q: %v", call, name, err)
+			}
+		}
+	}
+	if err := New(pool, WithSchema(strings.Repeat("n", 63))).fault; err != nil {
+		t.Error(err)
+	}
+}
