@@ -58,7 +58,7 @@ func TestNoAnswerButTheDescriptionMayBeCached(t *testing.T) {
 			t.Errorf("%s %s: %d with Cache-Control %q, want %d with %q", c.method, c.path, w.Code, got, c.status, c.want)
 		}
 	}
-	if code := get(b, "/v1/me", "nonsense"); code != http.StatusUnauthorized {
+	if code := get(t, b, "/v1/me", "nonsense"); code != http.StatusUnauthorized {
 		t.Errorf("a wrong key: %d", code)
 	}
 }
@@ -70,7 +70,7 @@ func TestAnUnavailableServiceSaysWhenToTryAgain(t *testing.T) {
 		svc := newConformingService(t, failingStore{b.store, err}, formsvc.WithoutRateLimit())
 		r := b.request(http.MethodGet, "/workspaces", "")
 		w := httptest.NewRecorder()
-		svc.ServeHTTP(w, r)
+		serve(t, svc, w, r)
 		if got := w.Header().Get("Retry-After"); got != want {
 			t.Errorf("%v: %d with Retry-After %q, want %q", err, w.Code, got, want)
 		}
@@ -150,7 +150,7 @@ func TestWhereAKeyCounts(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "/v1/me"+c.query, nil)
 		r.Header = c.header
 		w := httptest.NewRecorder()
-		b.ServeHTTP(w, r)
+		serve(t, b.Service, w, r)
 		if w.Code != c.status {
 			t.Errorf("%s: %d, want %d", name, w.Code, c.status)
 		}

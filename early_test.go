@@ -53,7 +53,7 @@ func (b *bundle) earlyAnswers() []earlyAnswer {
 }
 
 func (b *bundle) status(key string) int {
-	return get(b, "/v1/me", key)
+	return get(b.t, b, "/v1/me", key)
 }
 
 // raw writes the whole request before it reads, as urllib and nginx do, and returns
@@ -200,7 +200,7 @@ func TestDrainingIsBoundedInBytes(t *testing.T) {
 	body := &endless{}
 	r := httptest.NewRequest(http.MethodPost, "/v1/forms", body)
 	w := httptest.NewRecorder()
-	b.ServeHTTP(w, r)
+	serve(t, b.Service, w, r)
 	if w.Code != http.StatusUnauthorized || w.Header().Get("Connection") != "close" || body.read > 10<<20 || body.read < 1<<20 {
 		t.Errorf("%d with %v after %d bytes; want 401 and Connection: close after 1 to 10 MiB", w.Code, w.Header(), body.read)
 	}

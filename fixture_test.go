@@ -70,6 +70,11 @@ func (b *bundle) do(method, path, body string, into any) *httptest.ResponseRecor
 	return w
 }
 
+// ServeHTTP is the service's, and holds every answer against the description.
+func (b *bundle) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	serve(b.t, b.Service, w, r)
+}
+
 // doAs calls the API with another key.
 func (b *bundle) doAs(key, method, path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "/v1"+path, strings.NewReader(body))
@@ -78,7 +83,7 @@ func (b *bundle) doAs(key, method, path, body string) *httptest.ResponseRecorder
 		r.Header.Set("Content-Type", "application/json")
 	}
 	w := httptest.NewRecorder()
-	b.ServeHTTP(w, r)
+	serve(b.t, b.Service, w, r)
 	return w
 }
 

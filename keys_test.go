@@ -96,11 +96,12 @@ func (s *countingStore) TouchKeys(ctx context.Context, used map[storage.ID]time.
 	return s.Store.TouchKeys(ctx, used)
 }
 
-func get(svc http.Handler, path, key string) int {
+func get(t testing.TB, svc http.Handler, path, key string) int {
+	t.Helper()
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	r.Header.Set("X-API-Key", key)
 	w := httptest.NewRecorder()
-	svc.ServeHTTP(w, r)
+	serve(t, svc, w, r)
 	return w.Code
 }
 
@@ -115,7 +116,7 @@ func TestAMistypedKeyIsRefusedWithoutALookUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if code := get(svc, "/v1/me", issued.Secret); code != http.StatusOK || store.lookups.Load() != 1 {
+	if code := get(t, svc, "/v1/me", issued.Secret); code != http.StatusOK || store.lookups.Load() != 1 {
 		t.Fatalf("the key itself: %d after %d look-ups", code, store.lookups.Load())
 	}
 	for i := range issued.Secret {
@@ -124,12 +125,12 @@ func TestAMistypedKeyIsRefusedWithoutALookUp(t *testing.T) {
 			other = 'y'
 		}
 		mistyped := issued.Secret[:i] + string(other) + issued.Secret[i+1:]
-		if code := get(svc, "/v1/me", mistyped); code != http.StatusUnauthorized {
+		if code := get(t, svc, "/v1/me", mistyped); code != http.StatusUnauthorized {
 			t.Errorf("with character %d mistyped: %d", i, code)
 		}
 	}
 	for _, key := range []string{"fs_live_", issued.Secret[:30], issued.Secret + "0", strings.ToLower(issued.Secret), "fs_live_" + strings.Repeat("0", 49)} {
-		if code := get(svc, "/v1/me", key); code != http.StatusUnauthorized {
+		if code := get(t, svc, "/v1/me", key); code != http.StatusUnauthorized {
 			t.Errorf("%q: %d", key, code)
 		}
 	}
@@ -151,11 +152,11 @@ func TestExpiryAndRevocationTakeEffectWithTheNextRequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	now.Advance(time.Hour - time.Second)
-	if code := get(b, "/v1/me", issued.Secret); code != http.StatusOK {
+	if code := get(t, b, "/v1/me", issued.Secret); code != http.StatusOK {
 		t.Errorf("a second before it expires: %d", code)
 	}
 	now.Advance(time.Second)
-	if code := get(b, "/v1/me", issued.Secret); code != http.StatusUnauthorized {
+	if code := get(t, b, "/v1/me", issued.Secret); code != http.StatusUnauthorized {
 		t.Errorf("when it expires: %d", code)
 	}
 
@@ -169,7 +170,7 @@ func TestExpiryAndRevocationTakeEffectWithTheNextRequest(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/v1/me", "/v1/forms/" + storage.ID{1}.String()} {
-		if code := get(b, path, b.key); code != http.StatusUnauthorized {
+		if code := get(t, b, path, b.key); code != http.StatusUnauthorized {
 			t.Errorf("%s after revocation: %d", path, code)
 		}
 	}
@@ -205,7 +206,7 @@ func TestEveryFaultOfAKeyRequestIsReportedAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: the longest name and e-mail: %v", name, err)
 		}
-		if code := get(b, "/v1/me", issued.Secret); code != http.StatusOK {
+		if code := get(t, b, "/v1/me", issued.Secret); code != http.StatusOK {
 			t.Errorf("%s: %d", name, code)
 		}
 		longest.Email += "e"
@@ -237,7 +238,7 @@ func TestLastUseIsWrittenOutsideTheRequestAtMostOnceAMinute(t *testing.T) {
 		}
 		for minute := range 3 {
 			for range 30 {
-				if code := get(svc, "/v1/me", issued.Secret); code != http.StatusOK {
+				if code := get(t, svc, "/v1/me", issued.Secret); code != http.StatusOK {
 					t.Fatalf("%d", code)
 				}
 				synctest.Wait()
@@ -253,14 +254,14 @@ func TestLastUseIsWrittenOutsideTheRequestAtMostOnceAMinute(t *testing.T) {
 		}
 
 		// Close waits for the write of the last use.
-		get(svc, "/v1/me", issued.Secret)
+		get(t, svc, "/v1/me", issued.Secret)
 		if err := svc.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if age := time.Since(lastUsed()); age != 0 {
 			t.Errorf("after Close the last use is %v ago, want now", age)
 		}
-		get(svc, "/v1/me", issued.Secret)
+		get(t, svc, "/v1/me", issued.Secret)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		if got := store.touches.Load(); got != 4 {

@@ -183,7 +183,7 @@ func TestTwoServicesOnOneSchemaShareEverythingAtOnce(t *testing.T) {
 	first := setupOn(t, migrated(t, pgtest.Pool(t), postgres.WithSchema(schema)))
 	second := setupOn(t, postgres.New(pgtest.Pool(t), postgres.WithSchema(schema)))
 	form := first.form(textBlock, `{}`)
-	if code := get(second, "/v1/forms/"+form.String(), first.key); code != http.StatusOK {
+	if code := get(t, second, "/v1/forms/"+form.String(), first.key); code != http.StatusOK {
 		t.Errorf("the other service's form with the other service's key: %d", code)
 	}
 	keys, err := first.Keys(t.Context(), first.user.ID)
@@ -195,12 +195,12 @@ func TestTwoServicesOnOneSchemaShareEverythingAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if code := get(second, "/v1/forms/"+form.String(), first.key); code != http.StatusUnauthorized {
+	if code := get(t, second, "/v1/forms/"+form.String(), first.key); code != http.StatusUnauthorized {
 		t.Errorf("a key that the other service revoked: %d", code)
 	}
 
 	apart := setupOn(t, postgresStore(t))
-	if code := get(apart, "/v1/me", second.key); code != http.StatusUnauthorized {
+	if code := get(t, apart, "/v1/me", second.key); code != http.StatusUnauthorized {
 		t.Errorf("a key of another schema: %d", code)
 	}
 }
@@ -236,7 +236,7 @@ func TestAClientThatDisconnectsLeavesNoConnectionBusy(t *testing.T) {
 		cancel()
 		response.Body.Close()
 	}
-	if code := get(b, "/v1/me", b.key); code != http.StatusOK {
+	if code := get(t, b, "/v1/me", b.key); code != http.StatusOK {
 		t.Errorf("afterwards: %d", code)
 	}
 	server.CloseClientConnections()
@@ -335,12 +335,12 @@ func TestTheServerIsKilledUnderLoad(t *testing.T) {
 		t.Error("no call failed: the server was never killed in the middle of one")
 	}
 	for _, id := range made {
-		if code := get(b, "/v1/forms/"+id, b.key); code != http.StatusOK {
+		if code := get(t, b, "/v1/forms/"+id, b.key); code != http.StatusOK {
 			t.Errorf("the acknowledged form %s: %d", id, code)
 		}
 	}
 	for _, id := range answered {
-		if code := get(b, "/v1/forms/"+form.String()+"/submissions/"+id.String(), b.key); code != http.StatusOK {
+		if code := get(t, b, "/v1/forms/"+form.String()+"/submissions/"+id.String(), b.key); code != http.StatusOK {
 			t.Errorf("the acknowledged submission %s: %d", id, code)
 		}
 	}

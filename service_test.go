@@ -98,7 +98,7 @@ func TestTheRateLimitIsPerKey(t *testing.T) {
 			}
 		}
 	}
-	if code := get(b, "/v1/me", other.Secret); code != http.StatusOK {
+	if code := get(t, b, "/v1/me", other.Secret); code != http.StatusOK {
 		t.Errorf("another key of the user: %d, want 200", code)
 	}
 }
@@ -137,7 +137,7 @@ func TestALimiterThatFailsOrHangsLetsCallsPass(t *testing.T) {
 				call := func(want time.Duration) {
 					t.Helper()
 					start := time.Now()
-					if code := get(b, "/v1/me", b.key); code != http.StatusOK || time.Since(start) != want {
+					if code := get(t, b, "/v1/me", b.key); code != http.StatusOK || time.Since(start) != want {
 						t.Errorf("%d after %v, want 200 after %v", code, time.Since(start), want)
 					}
 				}
@@ -147,7 +147,7 @@ func TestALimiterThatFailsOrHangsLetsCallsPass(t *testing.T) {
 					call(c.waits)
 				}
 				// A copy on another storage shares the state.
-				if code := get(b.Using(b.store), "/v1/me", b.key); code != http.StatusOK {
+				if code := get(t, b.Using(b.store), "/v1/me", b.key); code != http.StatusOK {
 					t.Errorf("on a copy: %d", code)
 				}
 				if got := lines(); got != 1 || !strings.Contains(log.String(), "level=WARN") {
@@ -193,11 +193,11 @@ func TestTheDefaultLimitIs600AMinute(t *testing.T) {
 		t.Errorf("RateLimit-Policy %s", got)
 	}
 	for i := range 599 {
-		if code := get(b, "/v1/me", b.key); code != http.StatusOK {
+		if code := get(t, b, "/v1/me", b.key); code != http.StatusOK {
 			t.Fatalf("call %d: %d", i+2, code)
 		}
 	}
-	if code := get(b, "/v1/me", b.key); code != http.StatusTooManyRequests {
+	if code := get(t, b, "/v1/me", b.key); code != http.StatusTooManyRequests {
 		t.Errorf("call 601: %d, want 429", code)
 	}
 }
@@ -252,7 +252,7 @@ func TestAHostsOwnResolver(t *testing.T) {
 			r.Header.Set("Session", "token")
 			r.Header.Set("X-Request-ID", "from-the-host")
 			w := httptest.NewRecorder()
-			svc.ServeHTTP(w, r)
+			serve(t, svc, w, r)
 			if w.Code != c.status || w.Header().Get("X-Request-ID") != "from-the-host" {
 				t.Fatalf("%d %v %s", w.Code, w.Header(), w.Body)
 			}
@@ -307,7 +307,7 @@ func TestAStorageInTroubleIsToldApart(t *testing.T) {
 		if newErr != nil {
 			t.Fatal(newErr)
 		}
-		if got := get(svc, "/v1/workspaces", b.key); got != want {
+		if got := get(t, svc, "/v1/workspaces", b.key); got != want {
 			t.Errorf("%v: %d, want %d", err, got, want)
 		}
 		if err := svc.Close(t.Context()); err != nil {
@@ -337,7 +337,7 @@ func TestBaseURLs(t *testing.T) {
 			r.Header.Set("X-API-Key", b.key)
 			r.Header.Set("Content-Type", "application/json")
 			w := httptest.NewRecorder()
-			b.ServeHTTP(w, r)
+			serve(t, b.Service, w, r)
 			if got := w.Header().Get("Location"); w.Code != 201 || !strings.HasPrefix(got, c.want) {
 				t.Errorf("%d, Location %q, want %s…", w.Code, got, c.want)
 			}
@@ -383,7 +383,7 @@ func TestClosingACopyLeavesTheServiceOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []int{200, 429} {
-		if got := get(b, "/v1/me", b.key); got != want {
+		if got := get(t, b, "/v1/me", b.key); got != want {
 			t.Errorf("call %d: %d, want %d", i, got, want)
 		}
 	}
@@ -416,7 +416,7 @@ func TestABaseURLByRequestFindsADeeperMount(t *testing.T) {
 	t.Parallel()
 	b := setup(t, formsvc.WithBaseURLFunc(func(*http.Request) string { return "https://example.com/api" }))
 	for _, path := range []string{"/api/v1/me", "/v1/me", "/me"} {
-		if got := get(b, path, b.key); got != http.StatusOK {
+		if got := get(t, b, path, b.key); got != http.StatusOK {
 			t.Errorf("%s: %d", path, got)
 		}
 	}

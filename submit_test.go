@@ -299,10 +299,10 @@ func TestUsingKeepsItsHandsOffTheService(t *testing.T) {
 	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `"x"`)}); err != nil {
 		t.Errorf("on the service's own store: %v", err)
 	}
-	if code := get(b.Using(tx.store), "/v1/me", tx.key); code != http.StatusOK {
+	if code := get(t, b.Using(tx.store), "/v1/me", tx.key); code != http.StatusOK {
 		t.Errorf("a key of the other store on the copy: %d", code)
 	}
-	if code := get(b, "/v1/me", tx.key); code != http.StatusUnauthorized {
+	if code := get(t, b, "/v1/me", tx.key); code != http.StatusUnauthorized {
 		t.Errorf("a key of the other store on the service: %d", code)
 	}
 }

@@ -56,7 +56,7 @@ func TestTheListOfWebhooksIsWholeHoweverLongItIs(t *testing.T) {
 		svc := newConformingService(t, &manyWebhooks{Storage: b.store, total: n}, formsvc.WithoutRateLimit())
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			w := httptest.NewRecorder()
-			svc.ServeHTTP(w, b.request(method, "/webhooks", ""))
+			serve(t, svc, w, b.request(method, "/webhooks", ""))
 			if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" {
 				t.Fatalf("%d webhooks: %d %v", n, w.Code, w.Header())
 			}
@@ -105,7 +105,7 @@ func TestAListThatFailsInTheMiddleNeverLooksWhole(t *testing.T) {
 		server.Close()
 	}
 	first := newConformingService(t, failingWebhooks{b.store}, formsvc.WithoutRateLimit())
-	if code := get(first, "/v1/webhooks", b.key); code != http.StatusInternalServerError {
+	if code := get(t, first, "/v1/webhooks", b.key); code != http.StatusInternalServerError {
 		t.Errorf("a failure of the first page: %d, want 500", code)
 	}
 }

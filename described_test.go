@@ -1,0 +1,185 @@
+package formsvc_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Every answer that a test of this package sees is held against the description:
+// tests call services through [serve], [get], or the bundle.
+
+// serve lets h answer r and fails the test when the answer is not as described.
+func serve(t testing.TB, h http.Handler, w http.ResponseWriter, r *http.Request) {
+	t.Helper()
+	if _, ok := t.(*testing.B); ok {
+		h.ServeHTTP(w, r)
+		return
+	}
+	tee := &tee{ResponseWriter: w}
+	h.ServeHTTP(tee, r)
+	if err := asDescribed(r, tee.status, w.Header(), tee.body.Bytes()); err != nil {
+		t.Errorf("%s %s: %d %.500s\nis not as described: %v", r.Method, r.URL, tee.status, tee.body.Bytes(), err)
+	}
+}
+
+// tee passes a response on and keeps it.
+type tee struct {
+	http.ResponseWriter
+	status int
+	body   bytes.Buffer
+}
+
+func (t *tee) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+func (t *tee) WriteHeader(status int) {
+	t.status = status
+	t.ResponseWriter.WriteHeader(status)
+}
+
+func (t *tee) Write(b []byte) (int, error) {
+	t.body.Write(b)
+	return t.ResponseWriter.Write(b)
+}
+
+var describedResponses = sync.OnceValues(schema.NewResponses)
+
+var requestIDRule = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
+
+// basePaths are those under which the tests of this package reach a service.
+var basePaths = []string{"/v1", "/api/v1", "/forms/api", ""}
+
+// asDescribed reports how an answer differs from the description and from what is
+// promised of every answer.
+func asDescribed(r *http.Request, status int, header http.Header, body []byte) error {
+	responses, err := describedResponses()
+	if err != nil {
+		return err
+	}
+	if err := responses.Check(r.Method, describedPath(responses, r), status, header, body); err != nil {
+		return err
+	}
+	ids := header["X-Request-Id"]
+	if len(ids) != 1 || !requestIDRule.MatchString(ids[0]) {
+		return fmt.Errorf("X-Request-ID is %q", ids)
+	}
+	if given := r.Header["X-Request-Id"]; len(given) == 1 && requestIDRule.MatchString(given[0]) && given[0] != ids[0] {
+		return fmt.Errorf("X-Request-ID is %q, the caller supplied %q", ids[0], given[0])
+	}
+	if len(header["Cache-Control"]) != 1 {
+		return fmt.Errorf("Cache-Control is %q", header["Cache-Control"])
+	}
+	if status < 400 || r.Method == http.MethodHead {
+		return nil
+	}
+	var e struct {
+		Status    int
+		RequestID string `json:"request_id"`
+		Details   []struct{ Path, Code, Message string }
+	}
+	if err := json.Unmarshal(body, &e); err != nil {
+		return err
+	}
+	switch {
+	case e.Status != status:
+		return fmt.Errorf("the body has the status %d", e.Status)
+	case e.RequestID != ids[0]:
+		return fmt.Errorf("request_id is %q, X-Request-ID %q", e.RequestID, ids[0])
+	case len(e.Details) > 50:
+		return fmt.Errorf("there are %d details", len(e.Details))
+	case !slices.IsSortedFunc(e.Details, func(a, b struct{ Path, Code, Message string }) int { return strings.Compare(a.Path, b.Path) }):
+		return fmt.Errorf("the details are not sorted: %v", e.Details)
+	case e.Details != nil && status != http.StatusUnprocessableEntity:
+		return fmt.Errorf("details with the status %d", status)
+	}
+	return nil
+}
+
+// describedPath is the request's path as the description writes it, below the base
+// path. A path that is not clean is one that the description does not have.
+func describedPath(responses *schema.Responses, r *http.Request) string {
+	path := r.URL.EscapedPath()
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "." || segment == ".." {
+			return "/not-clean"
+		}
+	}
+	for _, base := range basePaths {
+		if below, ok := strings.CutPrefix(path, base); ok {
+			if known, _ := responses.Routed(r.Method, below); known {
+				return below
+			}
+		}
+	}
+	return path
+}
+
+// A test that calls a service past the check is found.
+func TestNoTestCallsAServicePastTheDescription(t *testing.T) {
+	t.Parallel()
+	files, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The lines that may: the check itself, what calls it, benchmarks, examples, a middleware.
+	allowed := []string{"described_test.go", "fuzz_test.go", "bench_test.go", "example_test.go", "mount_test.go"}
+	for _, file := range files {
+		if !strings.HasSuffix(file.Name(), "_test.go") || slices.Contains(allowed, file.Name()) {
+			continue
+		}
+		text, err := os.ReadFile(file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(text), ".ServeHTTP(") {
+			t.Errorf("%s calls ServeHTTP itself, not by serve", file.Name())
+		}
+	}
+}
+
+func TestAnAnswerThatIsNotDescribedIsSeen(t *testing.T) {
+	t.Parallel()
+	good := func() (*http.Request, http.Header) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/me", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, http.Header{"X-Request-Id": {"a"}, "Cache-Control": {"no-store"}, "Content-Type": {"application/json"}}
+	}
+	const problem = `{"type":"server_error","code":"UNAVAILABLE","message":"m","status":503,"request_id":"a"}`
+	r, h := good()
+	if err := asDescribed(r, 503, h, []byte(problem)); err != nil {
+		t.Fatalf("a good answer: %v", err)
+	}
+	for name, change := range map[string]func(r *http.Request, h http.Header) (int, string){
+		"an undeclared status": func(*http.Request, http.Header) (int, string) { return 409, problem },
+		"an unknown code": func(*http.Request, http.Header) (int, string) {
+			return 503, strings.Replace(problem, "UNAVAILABLE", "AWAY", 1)
+		},
+		"another status inside": func(*http.Request, http.Header) (int, string) { return 500, problem },
+		"another id inside":     func(_ *http.Request, h http.Header) (int, string) { h["X-Request-Id"][0] = "b"; return 503, problem },
+		"no id":                 func(_ *http.Request, h http.Header) (int, string) { delete(h, "X-Request-Id"); return 503, problem },
+		"the caller's id ignored": func(r *http.Request, _ http.Header) (int, string) {
+			r.Header["X-Request-Id"] = []string{"c"}
+			return 503, problem
+		},
+		"no Cache-Control": func(_ *http.Request, h http.Header) (int, string) { delete(h, "Cache-Control"); return 503, problem },
+		"details": func(*http.Request, http.Header) (int, string) {
+			return 503, strings.Replace(problem, `"request_id"`, `"details":[{"path":"","code":"c","message":"m"}],"request_id"`, 1)
+		},
+	} {
+		r, h := good()
+		if status, body := change(r, h); asDescribed(r, status, h, []byte(body)) == nil {
+			t.Errorf("%s is not seen", name)
+		}
+	}
+}
