@@ -17,7 +17,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: test lint tidy bench bench-river bench-isolation bench-submit bench-endure fuzz soak
+.PHONY: test lint tidy bench bench-river bench-isolation bench-submit bench-endure bench-hotpaths fuzz soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -64,6 +64,10 @@ bench-submit:
 ## bench-endure: deliveries for 15 minutes, and the size of the queue table every minute
 bench-endure:
 	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./deliveries -duration 15m
+
+## bench-hotpaths: storing a response, reading a form and a page over HTTP, beside bare handlers
+bench-hotpaths:
+	set -e; for what in submit form page; do $(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./hotpaths $$what; done
 
 ## fuzz: every fuzz target for FUZZTIME (default a million executions)
 fuzz:

@@ -1,5 +1,5 @@
-// Programs that measure deliveries, beside other queues. A module of their own, so
-// that those queues stay out of the library's go.mod.
+// Programs that measure the library beside other queues and bare handlers. A module
+// of their own, so that those queues stay out of the library's go.mod.
 module github.com/formsvc/formsvc/internal/bench
 
 go 1.26.0
@@ -8,6 +8,7 @@ replace github.com/formsvc/formsvc => ../..
 
 require (
 	github.com/formsvc/formsvc v0.0.0
+	github.com/go-chi/chi/v5 v5.5.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/riverqueue/river v0.51.0
 	github.com/riverqueue/river/riverdriver/riverpgxv5 v0.51.0
@@ -15,7 +16,6 @@ require (
 
 require (
 	github.com/Masterminds/squirrel v1.5.4 // indirect
-	github.com/go-chi/chi/v5 v5.5.0 // indirect
 	github.com/golang-migrate/migrate/v4 v4.20.1 // indirect
 	github.com/jackc/pgerrcode v0.0.0-20240316143900-6e2875d9b438 // indirect
 	github.com/jackc/pgpassfile v1.0.0 // indirect
