@@ -7,7 +7,7 @@ STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # Modules of their own, so that what only they need stays out of go.mod.
-NESTED := internal/bench internal/descriptioncheck internal/ssrfdiff examples/otel
+NESTED := internal/redistest internal/bench internal/descriptioncheck internal/ssrfdiff examples/otel
 
 # The race detector needs a C compiler. A machine without one still runs the tests.
 RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
@@ -17,7 +17,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: test lint tidy bench bench-river bench-isolation bench-submit bench-endure bench-hotpaths fuzz soak
+.PHONY: test clients lint tidy bench bench-river bench-isolation bench-submit bench-endure bench-hotpaths fuzz soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -30,6 +30,22 @@ test:
 	@if [ -z "$(RACE)" ]; then echo "no C compiler: without the race detector (apt-get install gcc libc6-dev)"; fi
 	$(WITH_POSTGRES) -- $(GO) test $(RACE) ./...
 	set -e; for dir in $(NESTED); do (cd $$dir && $(GO) test ./...); done
+
+# What apt-get installs of the programs that some tests run the service with.
+CLIENT_PROGRAMS := nginx-light python3 nodejs redis-server
+
+## clients: the service with real programs: nginx in front of it, Python and Node as
+## its clients, Redis as its limiter's store. Without this target, tests that miss a
+## program are skipped. Needs Debian's packages $(CLIENT_PROGRAMS), which it installs
+## as root or with sudo when one is missing
+clients:
+	@for program in nginx python3 node redis-server; do command -v $$program >/dev/null || missing=1; done; \
+	if [ -n "$$missing" ]; then \
+		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $(CLIENT_PROGRAMS); \
+	fi
+	FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 -run 'RealClients' .
+	cd internal/redistest && FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 ./...
 
 ## lint: formatting and static analysis
 lint:
