@@ -102,7 +102,7 @@ func New(opts ...Option) (*Service, error) {
 		limits:  o.limits,
 		logger:  o.logger,
 		clock:   o.clock,
-		ids:     objectid.NewSource(),
+		ids:     o.ids,
 	}
 	var err error
 	s.dispatcher, err = webhooks.New(webhooks.Params{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sethvargo/go-limiter"
 
+	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -35,6 +36,7 @@ type options struct {
 	limits      Limits
 	logger      *slog.Logger
 	clock       func() time.Time
+	ids         *objectid.Source
 }
 
 func defaults() options {
@@ -43,6 +45,7 @@ func defaults() options {
 		keyPrefix: "fs",
 		logger:    slog.New(slog.DiscardHandler),
 		clock:     time.Now,
+		ids:       objectid.NewSource(),
 	}
 }
 
