@@ -2,7 +2,10 @@ package formsvc_test
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/webhooks"
 )
 
 // newConformingService makes a service that is closed with the test.
@@ -38,28 +42,111 @@ func target(t *testing.T, svc *formsvc.Service) conformance.Target {
 	return target
 }
 
-// The same cases run on every storage.
-func TestTheServiceKeepsThePromisesOfTheAPI(t *testing.T) {
-	t.Parallel()
+// onEveryStorage runs a test on every storage.
+func onEveryStorage(t *testing.T, run func(t *testing.T, newStore func(t *testing.T) storage.Storage)) {
+	t.Helper()
 	t.Run("memory", func(t *testing.T) {
 		t.Parallel()
-		testAPI(t, func(*testing.T) storage.Storage { return memory.New() })
+		run(t, func(*testing.T) storage.Storage { return memory.New() })
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		testAPI(t, func(t *testing.T) storage.Storage { return postgresStore(t) })
+		run(t, func(t *testing.T) storage.Storage { return postgresStore(t) })
 	})
 }
 
-func testAPI(t *testing.T, newStore func(t *testing.T) storage.Storage) {
+// Why some cases do not run on the service that all others run on.
+var (
+	withoutRateLimit = conformance.Skip("ratelimit", "the service has no rate limit, see TestTheServiceLimitsTheRateOfAKey")
+	withoutClock     = []conformance.Option{
+		conformance.Skip("forms/closes-in-time", "the service's clock is not moved, see TestTheServiceKeepsItsPromisesAsTimePasses"),
+		conformance.Skip("analytics/periods", "the service's clock is not moved, see TestTheServiceKeepsItsPromisesAsTimePasses"),
+	}
+)
+
+// The same cases run on every storage, on a service that delivers, to this machine.
+func TestTheServiceKeepsThePromisesOfTheAPI(t *testing.T) {
+	t.Parallel()
+	onEveryStorage(t, func(t *testing.T, newStore func(t *testing.T) storage.Storage) {
+		conformance.Run(t, func(t *testing.T) conformance.Target {
+			store := newStore(t)
+			networks := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+			svc := newConformingService(t, store, formsvc.WithoutRateLimit(), formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: networks}))
+			runDispatcher(t, svc)
+			target := target(t, svc)
+			target.AllowedNetworks = networks
+			target.ReceiverURL = func(address string) string { return "http://" + address + "/" }
+			yesterday := func() time.Time { return time.Now().Add(-24 * time.Hour) }
+			target.ExpiredKey = servicetarget.ExpiredKeys(newConformingService(t, store, formsvc.WithClock(yesterday)), 24*time.Hour)
+			return target
+		}, append(withoutClock, withoutRateLimit)...)
+	})
+}
+
+// runDispatcher runs the service's dispatcher until the test ends.
+func runDispatcher(t *testing.T, svc *formsvc.Service) {
 	t.Helper()
+	ctx, stop := context.WithCancel(context.Background()) // t.Context() ends before the cleanups
+	ended := make(chan error, 1)
+	go func() { ended <- svc.Dispatcher().Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTheServiceKeepsItsPromisesAsTimePasses(t *testing.T) {
+	t.Parallel()
+	onEveryStorage(t, func(t *testing.T, newStore func(t *testing.T) storage.Storage) {
+		conformance.Run(t, func(t *testing.T) conformance.Target {
+			var ahead atomic.Int64
+			clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+			target := target(t, newConformingService(t, newStore(t), formsvc.WithoutRateLimit(), formsvc.WithClock(clock)))
+			target.Advance = func(_ context.Context, by time.Duration) error {
+				ahead.Add(int64(by))
+				return nil
+			}
+			return target
+		}, conformance.Only("forms/closes-in-time", "analytics/periods"))
+	})
+}
+
+// A service that sends to public addresses only refuses all others.
+func TestTheServiceRefusesAddressesThatAreNotPublic(t *testing.T) {
+	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.Target {
-		store := newStore(t)
-		target := target(t, newConformingService(t, store, formsvc.WithoutRateLimit()))
-		yesterday := func() time.Time { return time.Now().Add(-24 * time.Hour) }
-		target.ExpiredKey = servicetarget.ExpiredKeys(newConformingService(t, store, formsvc.WithClock(yesterday)), 24*time.Hour)
+		return target(t, newConformingService(t, memory.New(), formsvc.WithoutRateLimit()))
+	}, conformance.Only("webhooks"))
+}
+
+// A host that carries the credential in a cookie passes every case but those about
+// the headers that it does not read.
+func TestACookieIsAsGoodAsAHeader(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, func(t *testing.T) conformance.Target {
+		svc := newConformingService(t, memory.New(), formsvc.WithoutRateLimit(), formsvc.WithCredential(func(r *http.Request) string {
+			c, err := r.Cookie("session")
+			if err != nil {
+				return ""
+			}
+			return c.Value
+		}))
+		target := target(t, svc)
+		target.Authorize = func(r *http.Request, credential string) {
+			r.Header["Cookie"] = []string{"session=" + credential}
+		}
 		return target
-	}, conformance.Skip("ratelimit", "the service has no rate limit, see TestTheServiceLimitsTheRateOfAKey"))
+	},
+		withoutRateLimit, withoutClock[0], withoutClock[1],
+		conformance.Skip("deliveries", "no dispatcher is running, see TestTheServiceKeepsThePromisesOfTheAPI"),
+		conformance.Skip("auth/expired", "see TestTheServiceKeepsThePromisesOfTheAPI"),
+		conformance.Skip("auth/bearer", "the credential is a cookie"),
+		conformance.Skip("auth/precedence", "the credential is a cookie"),
+		conformance.Skip("auth/twice", "the credential is a cookie"),
+		conformance.Skip("auth/query", "the credential is a cookie"),
+	)
 }
 
 func TestTheServiceLimitsTheRateOfAKey(t *testing.T) {

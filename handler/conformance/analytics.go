@@ -1,11 +1,17 @@
 package conformance
 
-import "net/http"
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
 
 func analyticsCases() []testCase {
 	return []testCase{
 		{"analytics/empty", "A form without events has zeros in every period; the period that was applied is told, 30d by default.", nil, analyticsEmpty},
 		{"analytics/funnel", "Views, starts and submissions are counted; the rate is submissions of starts in per cent with two decimals, and not capped.", needs(NeedsSubmit, NeedsRecordView, NeedsRecordStart), analyticsFunnel},
+		{"analytics/periods", "An event counts in the periods that its time is in, and in no other.", needs(NeedsAdvance, NeedsRecordStart), analyticsPeriods},
 		{"analytics/lifetime", "Lifetime counters are added to period=all only, which is then estimated.", needs(NeedsSetLifetimeCounters, NeedsRecordStart), analyticsLifetime},
 	}
 }
@@ -70,4 +76,34 @@ func periods() []string {
 
 func metrics(period string, views, starts, submissions int, rate float64) object {
 	return object{"period": period, "estimated": false, "views": views, "starts": starts, "submissions": submissions, "completion_rate": rate}
+}
+
+func analyticsPeriods(s *session) {
+	c := s.caller()
+	id := c.form(c.workspace())
+	path := "/forms/" + id + "/analytics/metrics"
+	s.must("RecordStart", s.target.RecordStart(s.ctx, id))
+	const day = 24 * time.Hour
+	passed := time.Duration(0)
+	for _, x := range []struct {
+		after time.Duration
+		in    string // the periods that the event is in by then, of those that no midnight decides
+	}{
+		{0, "24h 7d 30d 3m 6m 12m all"},
+		{2 * day, "7d 30d 3m 6m 12m all"},
+		{10 * day, "30d 3m 6m 12m all"},
+		{40 * day, "3m 6m 12m all"},
+		{400 * day, "all"},
+	} {
+		s.must("Advance", s.target.Advance(s.ctx, x.after-passed))
+		passed = x.after
+		for _, period := range []string{"24h", "7d", "30d", "3m", "6m", "12m", "all"} {
+			starts := 0
+			if slices.Contains(strings.Fields(x.in), period) {
+				starts = 1
+			}
+			r := c.get(path + "?period=" + period).want(http.StatusOK)
+			r.same("the metrics", r.object(), metrics(period, 0, starts, 0, 0))
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 type Case struct {
 	Name     string    `json:"name"`     // stable, "group/name"
 	Sentence string    `json:"sentence"` // the promise that it holds the service to
+	Place    string    `json:"place"`    // where the description says so: a JSON pointer into it, "#" and a heading
 	Needs    []Feature `json:"needs,omitempty"`
 }
 
@@ -30,7 +31,7 @@ type testCase struct {
 }
 
 // Case is what may be told of c.
-func (c testCase) Case() Case { return Case{c.name, c.sentence, slices.Clone(c.needs)} }
+func (c testCase) Case() Case { return Case{c.name, c.sentence, place(c.name), slices.Clone(c.needs)} }
 
 // is tells whether name names the case or its group.
 func (c testCase) is(name string) bool {
@@ -40,7 +41,7 @@ func (c testCase) is(name string) bool {
 
 // allCases collects the groups, a file each.
 func allCases() []testCase {
-	return slices.Concat(
+	all := slices.Concat(
 		mountingCases(),
 		descriptionCases(),
 		routingCases(),
@@ -59,12 +60,19 @@ func allCases() []testCase {
 		submissionCases(),
 		analyticsCases(),
 		webhookCases(),
+		deliveryCases(),
 		pagingCases(),
 		isolationCases(),
 		trashCases(),
 		concurrencyCases(),
 		rateLimitCases(),
 	)
+	for i, c := range all {
+		if needsCreateKey(c.name) {
+			all[i].needs = append([]Feature{NeedsCreateKey}, c.needs...)
+		}
+	}
+	return all
 }
 
 // needs is a short way to write down the features of a case.

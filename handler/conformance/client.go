@@ -2,11 +2,15 @@ package conformance
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // object is a JSON object.
@@ -16,6 +20,7 @@ type object = map[string]any
 type request struct {
 	method string
 	path   string // escaped, below the base path, with the query
+	key    string // "": none is sent
 	header http.Header
 	body   []byte
 	stream bool // the body is sent in chunks, its length untold
@@ -38,7 +43,19 @@ func withHeader(name string, values ...string) requestOption {
 func ifMatch(tags ...string) requestOption { return withHeader("If-Match", tags...) }
 
 // anonymous takes the key away.
-func anonymous() requestOption { return withHeader("X-API-Key") }
+func anonymous() requestOption { return withKey("") }
+
+// withKey sends another key, as the target sends keys.
+func withKey(key string) requestOption { return func(r *request) { r.key = key } }
+
+// withKeyHeader sends these values of X-API-Key and nothing else as a key. The case
+// needs NeedsKeyHeader.
+func withKeyHeader(values ...string) requestOption {
+	return func(r *request) {
+		r.key = ""
+		withHeader("X-API-Key", values...)(r)
+	}
+}
 
 // response is the answer to a request.
 type response struct {
@@ -52,8 +69,7 @@ type response struct {
 // call sends a request as the caller. A body that is not nil is sent as JSON, one
 // of type []byte as it is. The path's first character is a slash.
 func (c *caller) call(method, path string, body any, opts ...requestOption) *response {
-	r := request{method: method, path: path, header: make(http.Header)}
-	r.header.Set("X-API-Key", c.key)
+	r := request{method: method, path: path, key: c.key, header: make(http.Header)}
 	switch b := body.(type) {
 	case nil:
 	case []byte:
@@ -92,11 +108,28 @@ func (c *caller) delete(path string, opts ...requestOption) *response {
 // nobody sends requests without a key.
 func (s *session) nobody() *caller { return &caller{session: s} }
 
-// send sends a request and checks what every answer must have.
+// send sends a request and checks what every answer must have. A request that the
+// rate limit stops is sent again when Retry-After has passed, unless the case is
+// about the limit.
 func (s *session) send(r request) *response {
-	if r.header.Get("X-API-Key") == "" {
-		r.header.Del("X-API-Key")
+	for {
+		got := s.sendOnce(r)
+		if got.status != http.StatusTooManyRequests || s.target.RateLimit > 0 {
+			return got
+		}
+		seconds, err := strconv.Atoi(got.header.Get("Retry-After"))
+		if err != nil {
+			got.fatalf("Retry-After is no number of seconds")
+		}
+		select {
+		case <-time.After(time.Duration(seconds) * time.Second):
+		case <-s.ctx.Done():
+			s.must("waiting for the rate limit", s.ctx.Err())
+		}
 	}
+}
+
+func (s *session) sendOnce(r request) *response {
 	u, err := url.Parse(s.target.URL + r.path)
 	s.must("making a URL", err)
 	var body io.Reader
@@ -109,14 +142,36 @@ func (s *session) send(r request) *response {
 	req, err := http.NewRequestWithContext(s.ctx, r.method, "", body)
 	s.must("making a request", err)
 	req.URL, req.Header, req.Host = u, r.header.Clone(), r.host
+	switch {
+	case r.key == "":
+	case s.target.Authorize != nil:
+		s.target.Authorize(req, r.key)
+	default:
+		req.Header.Set("X-API-Key", r.key)
+	}
+	r.header = req.Header
 	res, err := s.target.Client.Do(req)
-	s.must(r.method+" "+r.path, err)
+	s.mustAnswer(r, err)
 	defer func() { _ = res.Body.Close() }()
 	got := &response{session: s, request: r, status: res.StatusCode, header: res.Header}
 	got.body, err = io.ReadAll(res.Body)
-	s.must("reading the answer to "+r.method+" "+r.path, err)
+	s.mustAnswer(r, err)
 	got.checkAlways()
+	s.noteMade(got)
 	return got
+}
+
+// mustAnswer ends the case when a request got no answer, or only a part of one.
+// Where there is nobody to ask, that is no fault of the service.
+func (s *session) mustAnswer(r request, err error) {
+	var op *net.OpError
+	switch {
+	case err == nil:
+	case s.ctx.Err() != nil, errors.As(err, &op) && op.Op == "dial":
+		s.must(r.method+" "+r.path, err)
+	default:
+		s.fatalf("%s %s has no answer: %v", r.method, r.path, err)
+	}
 }
 
 // path is the request's path without its query.

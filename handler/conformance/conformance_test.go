@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc/handler/conformance"
+	"github.com/formsvc/formsvc/schema"
 )
 
 func TestCasesAreNamedOnceAndSayWhatTheyProve(t *testing.T) {
@@ -21,6 +22,9 @@ func TestCasesAreNamedOnceAndSayWhatTheyProve(t *testing.T) {
 			t.Errorf("the name %q is not group/name, or not unique", c.Name)
 		}
 		seen[c.Name] = true
+		if !described(t, c.Place) {
+			t.Errorf("%s: %q is not a place in the description", c.Name, c.Place)
+		}
 		if len(c.Sentence) < 20 || !strings.HasSuffix(c.Sentence, ".") {
 			t.Errorf("%s: %q is no sentence", c.Name, c.Sentence)
 		}
@@ -28,6 +32,23 @@ func TestCasesAreNamedOnceAndSayWhatTheyProve(t *testing.T) {
 	if len(seen) < 100 {
 		t.Errorf("there are %d cases, many are missing", len(seen))
 	}
+}
+
+// described reports whether a place is there: a JSON pointer, and after a "#" a
+// heading in the text that stands there.
+func described(t *testing.T, place string) bool {
+	t.Helper()
+	pointer, heading, _ := strings.Cut(place, "#")
+	var at any
+	if err := json.Unmarshal(schema.OpenAPI(), &at); err != nil {
+		t.Fatal(err)
+	}
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		o, _ := at.(map[string]any)
+		at = o[strings.ReplaceAll(token, "~1", "/")]
+	}
+	text, _ := at.(string)
+	return at != nil && (heading == "" || strings.Contains(text, "## "+heading+"\n"))
 }
 
 func TestSelectionsThatNameNothingAreRefused(t *testing.T) {
@@ -93,7 +114,7 @@ func TestAFaultOfTheSuiteIsToldApart(t *testing.T) {
 	}
 	for name, change := range map[string]func(*conformance.Target){
 		"no URL":           func(t *conformance.Target) { t.URL = "" },
-		"no CreateKey":     func(t *conformance.Target) { t.CreateKey = nil },
+		"no key":           func(t *conformance.Target) { t.CreateKey = nil },
 		"a relative URL":   func(t *conformance.Target) { t.URL = "/v1" },
 		"a trailing slash": func(t *conformance.Target) { t.URL += "/" },
 	} {

@@ -18,7 +18,7 @@ func descriptionCases() []testCase {
 func descriptionPublic(s *session) {
 	r := s.nobody().get("/openapi.json").want(http.StatusOK)
 	for _, key := range []string{"nonsense", s.caller().key} {
-		got := s.nobody().get("/openapi.json", withHeader("X-API-Key", key)).want(http.StatusOK)
+		got := s.nobody().get("/openapi.json", withKey(key)).want(http.StatusOK)
 		got.same("the body", string(got.body), string(r.body))
 	}
 }

@@ -13,6 +13,11 @@
 //		})
 //	}
 //
+// A host without such a test can point the suite at a running server, with a key
+// and nothing else; see the command remote below this package:
+//
+//	go run github.com/formsvc/formsvc/handler/conformance/remote -url https://api.example.com/v1
+//
 // The suite knows the service only by its HTTP answers and by the functions of
 // [Target], which do what the HTTP API has no operation for: making keys, adding
 // members, storing responses. A case whose function is missing is skipped and
@@ -20,7 +25,9 @@
 //
 // Every case works as users that it makes itself and reads nothing but what
 // belongs to them. One target therefore serves all cases at once, in parallel,
-// and may hold data of others.
+// and may hold data of others. Only the cases that move the clock
+// ([Target].Advance) run alone. With a target that has no CreateKey, the cases that
+// can do with one user run as the user of its Key, and delete what they made.
 //
 // # What is checked of every answer
 //
@@ -32,10 +39,11 @@
 //
 // # Faults
 //
-// A case that finds a fault tells the request and the answer with it; keys and
-// signing secrets in them are made unreadable. When the suite itself cannot go on
-// (a function of the target returns an error, the server cannot be reached), the
-// case is reported as broken rather than failed.
+// A case that finds a fault shows the request and the answer with it; keys and
+// signing secrets in them are replaced. When the suite itself cannot go on (a
+// function of the target returns an error, the server cannot be reached), the case
+// is reported as broken rather than failed. A server that takes a request and does
+// not answer it is at fault.
 //
 // [Check] runs the same cases without package testing's T and returns a report
 // that marshals to JSON.

@@ -3,6 +3,7 @@ package conformance
 import (
 	"net/http"
 	"strings"
+	"time"
 )
 
 func formCases() []testCase {
@@ -16,6 +17,7 @@ func formCases() []testCase {
 		{"forms/update-invalid", "A faulty FormUpdate is 422 with its pointers and changes nothing, not even the members that are right.", nil, formsUpdateInvalid},
 		{"forms/type-is-fixed", "The type of a form is no member of FormUpdate.", nil, formsTypeIsFixed},
 		{"forms/is-closed", "is_closed follows settings.closed and closeAt.", nil, formsIsClosed},
+		{"forms/closes-in-time", "A form is closed from closeAt on.", needs(NeedsAdvance), formsClosesInTime},
 		{"forms/delete", "DELETE answers 204 without a body; the form is 404 afterwards, also to a second DELETE.", nil, formsDelete},
 	}
 }
@@ -284,4 +286,19 @@ func completeDefinition() object {
 		"variables":     object{"score": 0.0, "greeting": "hi"},
 		"hidden_fields": []any{"utm_id", "customer"},
 	}
+}
+
+func formsClosesInTime(s *session) {
+	c := s.caller()
+	path := "/forms/" + c.form(c.workspace())
+	// What the service takes for now is told by the times of its records.
+	now := c.get(path).want(http.StatusOK)
+	closeAt := now.checkTime(now.object(), "created_at").Add(time.Hour)
+	r := c.patch(path, object{"definition": object{"settings": object{"closeAt": closeAt.Format(time.RFC3339)}}}).want(http.StatusOK)
+	r.same("is_closed", r.object()["is_closed"], false)
+	s.must("Advance", s.target.Advance(s.ctx, 2*time.Hour))
+	r = c.get(path).want(http.StatusOK)
+	r.same("is_closed", r.object()["is_closed"], true)
+	r = c.get("/forms").want(http.StatusOK)
+	r.same("is_closed", r.items()[0]["is_closed"], true)
 }

@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -37,6 +39,9 @@ func (r Result) String() string {
 	default:
 		fmt.Fprintf(&b, "%s: %s", r.Outcome, r.Case.Sentence)
 	}
+	if r.Case.Place != "" {
+		fmt.Fprintf(&b, "\n  described at %s", r.Case.Place)
+	}
 	if r.Reason != "" {
 		fmt.Fprintf(&b, " (%s)", r.Reason)
 	}
@@ -60,4 +65,34 @@ func (r Report) Failures() []Result {
 		}
 	}
 	return out
+}
+
+// Counts returns how many cases had each outcome.
+func (r Report) Counts() map[Outcome]int {
+	counts := make(map[Outcome]int)
+	for _, x := range r.Results {
+		counts[x.Outcome]++
+	}
+	return counts
+}
+
+// String lists what failed, what was skipped and why, and the counts.
+func (r Report) String() string {
+	var b strings.Builder
+	skipped := make(map[string][]string)
+	for _, x := range r.Results {
+		switch x.Outcome {
+		case Passed:
+		case Skipped:
+			skipped[x.Reason] = append(skipped[x.Reason], x.Case.Name)
+		default:
+			fmt.Fprintf(&b, "%s: %s\n\n", x.Case.Name, x)
+		}
+	}
+	for _, reason := range slices.Sorted(maps.Keys(skipped)) {
+		fmt.Fprintf(&b, "skipped, %s: %s\n", reason, strings.Join(skipped[reason], " "))
+	}
+	counts := r.Counts()
+	fmt.Fprintf(&b, "%d passed, %d failed, %d broken, %d skipped\n", counts[Passed], counts[Failed], counts[Broken], counts[Skipped])
+	return b.String()
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// caseTimeout bounds one case. It is far more than any case needs.
-const caseTimeout = 2 * time.Minute
+// caseTimeout bounds one case. It is far more than any case needs, also one that
+// has to wait for the window of a rate limit.
+const caseTimeout = 5 * time.Minute
 
 // Option chooses cases.
 type Option func(*selection)
@@ -130,6 +131,7 @@ func (r *runner) run(ctx context.Context, c choice) Result {
 	s := newSession(ctx, r)
 	start := time.Now()
 	s.do(c.run)
+	s.do((*session).tidy)
 	result.Duration = time.Since(start)
 	result.Outcome, result.Faults = s.outcome()
 	return result
@@ -147,7 +149,10 @@ func Run(t *testing.T, newTarget func(t *testing.T) Target, opts ...Option) {
 	t.Cleanup(r.close)
 	for _, c := range r.choices {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
+			// A parallel case starts when all that are not parallel have ended.
+			if !slices.Contains(c.needs, NeedsAdvance) {
+				t.Parallel()
+			}
 			result := r.run(t.Context(), c)
 			switch result.Outcome {
 			case Skipped:

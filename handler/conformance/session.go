@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -19,10 +20,13 @@ type session struct {
 	ctx context.Context
 	*runner
 
+	closers []func() // run when the case has ended
+
 	mu      sync.Mutex
 	secrets []string
 	faults  []string
 	broken  bool
+	made    []string // paths of workspaces to delete, when the user is not the case's own
 }
 
 func newSession(ctx context.Context, r *runner) *session {
@@ -164,9 +168,57 @@ func scopes() []string {
 	}
 }
 
-// caller makes a new user with a key of all scopes.
+// caller makes a new user with a key of all scopes. With a target that has nothing
+// but a key it is the user of that key, each time.
 func (s *session) caller() *caller {
+	if s.target.CreateKey == nil {
+		return s.holder()
+	}
 	return s.callerFor(newID(), scopes())
+}
+
+// holder is the user of the target's only key.
+func (s *session) holder() *caller {
+	s.keepSecret(s.target.Key)
+	c := &caller{session: s, key: s.target.Key}
+	me := c.get("/me").want(http.StatusOK).object()
+	c.user = text(me, "id")
+	has, _ := me["scopes"].([]any)
+	for _, scope := range scopes() {
+		if !slices.Contains(has, any(scope)) {
+			s.must("Key", fmt.Errorf("the key lacks the scope %s, it needs all nine", scope))
+		}
+	}
+	return c
+}
+
+// noteMade remembers a workspace that was made for a user who is not the case's
+// own.
+func (s *session) noteMade(r *response) {
+	if s.target.CreateKey != nil || r.request.method != http.MethodPost || r.path() != "/workspaces" || r.status != http.StatusCreated {
+		return
+	}
+	o, _ := decode(r.body).(object)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made = append(s.made, "/workspaces/"+text(o, "id"))
+}
+
+// tidy closes what the case has opened, and deletes the workspaces that it made,
+// their forms with them.
+func (s *session) tidy() {
+	for _, c := range s.closers {
+		c()
+	}
+	s.mu.Lock()
+	made := s.made
+	s.mu.Unlock()
+	for _, path := range made {
+		c := &caller{session: s, key: s.target.Key}
+		if r := c.delete(path); r.status != http.StatusNoContent && r.status != http.StatusNotFound {
+			r.faultf("a workspace of the case was not deleted")
+		}
+	}
 }
 
 // callerFor makes a key for a user.

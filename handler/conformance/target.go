@@ -4,29 +4,48 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
 	"time"
 )
 
-// Target is a mounted service under test. Its functions speak in strings, so that
-// a host of any shape can give them; package servicetarget fills them for a
-// formsvc.Service. URL and CreateKey are required. Cases that need a function
-// which is nil are skipped.
+// Target is a mounted service under test: where it is, and functions that do what
+// the API has no operation for. The functions speak in strings, so that a host of
+// any shape can give them; package servicetarget fills them for a formsvc.Service.
+// URL or Handler is required, and CreateKey or Key. Cases that need a function that
+// is nil are skipped, and the report says so.
 //
 // Users, forms and workspaces are named by their 24 hexadecimal digits. The
 // functions must be safe for concurrent use.
 type Target struct {
 	// URL is the base URL with the base path and without a trailing slash, as in
-	// "http://127.0.0.1:8080/v1".
+	// "http://127.0.0.1:8080/v1". With a Handler only its path counts.
 	URL string
+
+	// Handler is served on a loopback address for the time of the run. Nil: the
+	// service listens at URL already.
+	Handler http.Handler
 
 	// Client sends the requests. Nil: a client of its own. Redirects are never
 	// followed, whatever the client says of them.
 	Client *http.Client
 
+	// Authorize puts a credential into a request, for a host that reads it from a
+	// cookie or a header of its own. Nil: the header X-API-Key; the cases about that
+	// header and about bearer tokens need it to be nil.
+	Authorize func(r *http.Request, credential string)
+
 	// CreateKey makes a key with these scopes for the user, and makes the user on
-	// first use.
+	// first use. Nil: all cases that need more than one user, or a user who has
+	// nothing yet, are skipped, and Key is used for the others.
 	CreateKey func(ctx context.Context, user string, scopes []string) (key string, err error)
+
+	// Key is a key with all nine scopes, for a target without CreateKey. Its user
+	// may have data; a case deletes the workspaces that it made when it ends.
+	Key string
 
 	// ExpiredKey makes a key whose expiration date has passed.
 	ExpiredKey func(ctx context.Context, user string, scopes []string) (key string, err error)
@@ -50,6 +69,25 @@ type Target struct {
 
 	// RestoreForm takes a form out of the trash, back to where it was.
 	RestoreForm func(ctx context.Context, form string) error
+
+	// Advance moves the service's clock forward, for good. Cases that use it run
+	// alone, before those that run in parallel.
+	Advance func(ctx context.Context, by time.Duration) error
+
+	// ReceiverURL returns the URL of a webhook by which the service's dispatcher
+	// reaches a server that listens on the given address, such as
+	// "127.0.0.1:34567": "http://127.0.0.1:34567/" where the dispatcher runs on this
+	// machine and may send to loopback addresses. Nil: nothing is delivered, and the
+	// cases about deliveries are skipped.
+	ReceiverURL func(address string) string
+
+	// HeaderPrefix begins the names of the headers of deliveries, as in
+	// "Service-Signature". Empty: "Service".
+	HeaderPrefix string
+
+	// AllowedNetworks are those that the service may send webhooks to although they
+	// are not public.
+	AllowedNetworks []netip.Prefix
 
 	// Limits are the limits that the service was configured with.
 	Limits Limits
@@ -113,6 +151,8 @@ type Feature string
 
 // The features.
 const (
+	NeedsCreateKey           Feature = "CreateKey"
+	NeedsKeyHeader           Feature = "X-API-Key" // Authorize is nil
 	NeedsExpiredKey          Feature = "ExpiredKey"
 	NeedsRevokeKey           Feature = "RevokeKey"
 	NeedsAddMember           Feature = "AddMember"
@@ -122,13 +162,23 @@ const (
 	NeedsRecordStart         Feature = "RecordStart"
 	NeedsSetLifetimeCounters Feature = "SetLifetimeCounters"
 	NeedsRestoreForm         Feature = "RestoreForm"
+	NeedsAdvance             Feature = "Advance"
+	NeedsReceiverURL         Feature = "ReceiverURL"
 	NeedsRateLimit           Feature = "RateLimit"
 	NeedsRawPaths            Feature = "RawPaths"
 )
 
-// has tells whether the target offers a feature.
+// has reports whether the target offers a feature.
 func (t *Target) has(f Feature) bool {
 	switch f {
+	case NeedsCreateKey:
+		return t.CreateKey != nil
+	case NeedsKeyHeader:
+		return t.Authorize == nil
+	case NeedsAdvance:
+		return t.Advance != nil
+	case NeedsReceiverURL:
+		return t.ReceiverURL != nil
 	case NeedsExpiredKey:
 		return t.ExpiredKey != nil
 	case NeedsRevokeKey:
@@ -158,21 +208,58 @@ func (t *Target) has(f Feature) bool {
 // prepare checks the target and fills in what has a default. The function that it
 // returns closes what it made.
 func (t Target) prepare() (Target, func(), error) {
-	if t.URL == "" || t.CreateKey == nil {
-		return t, nil, errors.New("conformance: a Target needs URL and CreateKey")
+	if t.URL == "" && t.Handler == nil || t.CreateKey == nil && t.Key == "" {
+		return t, nil, errors.New("conformance: a Target needs URL or Handler, and CreateKey or Key")
+	}
+	var closers []func()
+	done := func() {
+		for _, c := range closers {
+			c()
+		}
+	}
+	if t.Handler != nil {
+		address, stop, err := listen(t.Handler)
+		if err != nil {
+			return t, nil, err
+		}
+		closers = append(closers, stop)
+		base, err := url.Parse(t.URL)
+		if err != nil {
+			done()
+			return t, nil, err
+		}
+		t.URL = "http://" + address + strings.TrimSuffix(base.EscapedPath(), "/")
 	}
 	client := http.Client{Timeout: time.Minute}
-	done := func() {}
 	if t.Client != nil {
 		client = *t.Client
 	} else {
 		// The cases run in parallel against one host: a connection for each of them.
 		transport := http.DefaultTransport.(*http.Transport).Clone()
 		transport.MaxIdleConnsPerHost = 64
-		client.Transport, done = transport, transport.CloseIdleConnections
+		client.Transport = transport
+		closers = append([]func(){transport.CloseIdleConnections}, closers...)
 	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	t.Client = &client
+	if t.HeaderPrefix == "" {
+		t.HeaderPrefix = "Service"
+	}
 	t.Limits = t.Limits.withDefaults()
 	return t, done, nil
+}
+
+// listen serves a handler on a free loopback address.
+func listen(h http.Handler) (address string, stop func(), err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(l) // it returns when it is closed
+	}()
+	return l.Addr().String(), func() { _ = server.Close(); <-ended }, nil
 }

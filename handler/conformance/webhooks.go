@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"net/http"
+	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 )
@@ -80,7 +82,7 @@ func webhooksCreateInvalid(s *session) {
 func webhooksURLRejected(s *session) {
 	w := s.newWorld()
 	before := w.snapshot()
-	for _, bad := range rejectedURLs() {
+	for _, bad := range s.rejectedURLs() {
 		w.post("/webhooks", object{"form_id": w.formID, "url": bad}).refused("WEBHOOK_URL_REJECTED")
 		w.patch("/webhooks/"+w.webhookID, object{"url": bad}).refused("WEBHOOK_URL_REJECTED")
 	}
@@ -206,7 +208,7 @@ func webhooksSecret(s *session) {
 	w.patch("/webhooks/"+w.webhookID, object{"signing_secret": []any{secret}}).wantError("VALIDATION_FAILED")
 	w.patch("/webhooks/"+w.webhookID, []byte(`{"signing_secret":"`+secret+`"`)).wantError("MALFORMED_JSON")
 	w.post("/webhooks", object{"form_id": newID(), "url": publicURL, "signing_secret": secret}).wantError("NOT_FOUND")
-	w.post("/webhooks", object{"form_id": w.formID, "url": "http://127.0.0.1/", "signing_secret": secret}).wantError("WEBHOOK_URL_REJECTED")
+	w.post("/webhooks", object{"form_id": w.formID, "url": "ftp://93.184.215.14/", "signing_secret": secret}).wantError("WEBHOOK_URL_REJECTED")
 	w.patch("/webhooks/"+w.webhookID, object{"signing_secret": secret}).want(http.StatusOK)
 	w.get("/webhooks").want(http.StatusOK)
 	w.get("/webhooks/" + w.webhookID).want(http.StatusOK)
@@ -223,20 +225,69 @@ func (r *response) checkWebhook(o object) {
 	r.checkTime(o, "updated_at")
 }
 
-// rejectedURLs are destinations that no service may send to.
-func rejectedURLs() []string {
+// rejectedURLs are destinations that the service may not send to.
+func (s *session) rejectedURLs() []string {
+	out := malformedURLs()
+	for _, group := range []struct {
+		urls    []string
+		address string // where the urls could be thought to lead
+	}{
+		{loopbackURLs(), "127.0.0.1"},
+		{loopback6URLs(), "::1"},
+	} {
+		if !s.allowed(group.address) {
+			out = append(out, group.urls...)
+		}
+	}
+	for _, address := range specialAddresses() {
+		if strings.Contains(address, ":") {
+			out = append(out, "http://["+address+"]/")
+		} else if !s.allowed(address) {
+			out = append(out, "http://"+address+"/")
+		}
+	}
+	return out
+}
+
+// allowed reports whether the service may send to an address that is not public.
+func (s *session) allowed(address string) bool {
+	addr, err := netip.ParseAddr(address)
+	return err == nil && slices.ContainsFunc(s.target.AllowedNetworks, func(p netip.Prefix) bool { return p.Contains(addr) })
+}
+
+// malformedURLs break a rule that no network changes.
+func malformedURLs() []string {
 	return []string{
 		"x", "/hook", "//93.184.215.14/", "93.184.215.14", "ftp://93.184.215.14/", "file:///etc/passwd", "javascript:alert(1)", "gopher://93.184.215.14/",
 		"http://", "https:///hook", "http:93.184.215.14",
 		"http://user@93.184.215.14/", "http://user:pass@93.184.215.14/", "http://@93.184.215.14/", "https://93.184.215.14/#fragment",
 		"http://93.184.215.14:0/", "http://93.184.215.14:65536/", "http://93.184.215.14:22/", "http://93.184.215.14:x/",
 		"http://93.184.215.14/a b", "http://93.184.215.14\\@127.0.0.1/", "http://93.184.215.14/\n",
+		"http://intranet/", "http://host.local/", "http://db.internal/", "http://router.lan/", "http://x.home.arpa/", "http://api.svc/",
+		"http://[fe80::1%25eth0]/", "http://[::1/", "http://::1/",
+	}
+}
+
+// loopbackURLs are ways to write 127.0.0.1 and this host's name.
+func loopbackURLs() []string {
+	return []string{
 		"http://127.0.0.1/", "http://127.1/", "http://127.0.0.1./", "http://2130706433/", "http://0x7f000001/", "http://0x7f.0.0.1/", "http://0177.0.0.1/", "http://017700000001/", "http://0/", "http://0.0.0.0/",
 		"http://１２７.０.０.１/", "http://127。0。0。1/", "http://①②⑦.0.0.1/", "http://%31%32%37.0.0.1/",
-		"http://localhost/", "http://LOCALHOST/", "http://localhost./", "http://ｌｏｃａｌｈｏｓｔ/", "http://a.localhost/", "http://intranet/", "http://host.local/", "http://db.internal/", "http://router.lan/", "http://x.home.arpa/", "http://api.svc/",
-		"http://10.0.0.1/", "http://172.16.0.1/", "http://172.31.255.255/", "http://192.168.1.1/", "http://169.254.169.254/latest/meta-data/", "http://100.64.0.1/", "http://192.0.2.1/", "http://198.18.0.1/", "http://198.51.100.1/", "http://203.0.113.1/",
-		"http://224.0.0.1/", "http://240.0.0.1/", "http://255.255.255.255/", "http://168.63.129.16/",
-		"http://[::1]/", "http://[::]/", "http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/", "http://[::127.0.0.1]/", "http://[fe80::1]/", "http://[fe80::1%25eth0]/", "http://[fc00::1]/", "http://[fd12:3456::1]/", "http://[fec0::1]/", "http://[ff02::1]/",
-		"http://[2001:db8::1]/", "http://[2002:7f00:1::]/", "http://[2001:0:7f00:1::]/", "http://[64:ff9b::7f00:1]/", "http://[4000::1]/", "http://[::1/", "http://::1/",
+		"http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/",
+		"http://localhost/", "http://LOCALHOST/", "http://localhost./", "http://ｌｏｃａｌｈｏｓｔ/", "http://a.localhost/",
+	}
+}
+
+// loopback6URLs are ways to write ::1.
+func loopback6URLs() []string { return []string{"http://[::1]/", "http://[0:0:0:0:0:0:0:1]/"} }
+
+// specialAddresses are addresses of private and reserved networks. Those of IPv6
+// hold an IPv4 address, or belong to no network that a host would allow.
+func specialAddresses() []string {
+	return []string{
+		"10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1", "192.0.2.1", "198.18.0.1", "198.51.100.1", "203.0.113.1",
+		"224.0.0.1", "240.0.0.1", "255.255.255.255", "168.63.129.16",
+		"::", "::127.0.0.1", "fe80::1", "fc00::1", "fd12:3456::1", "fec0::1", "ff02::1",
+		"2001:db8::1", "2002:7f00:1::", "2001:0:7f00:1::", "64:ff9b::7f00:1", "4000::1",
 	}
 }

@@ -18,9 +18,12 @@ import (
 //
 // The service must keep its keys itself: a host with a KeyResolver of its own
 // replaces CreateKey and RevokeKey of the target. ExpiredKey is left out, because
-// a service makes no key that has expired already; see [ExpiredKeys]. Limits,
-// RateLimit and RawPaths are the caller's to set. Webhooks are created but must
-// not be sent, so the service's Dispatcher should not be running.
+// a service makes no key that has expired already; see [ExpiredKeys]. The other
+// fields are the caller's to set. One whose service runs its Dispatcher sets
+// ReceiverURL, by which the suite also knows that webhooks are sent:
+//
+//	target.ReceiverURL = func(address string) string { return "http://" + address + "/" }
+//	target.AllowedNetworks = config.AllowedNetworks // 127.0.0.0/8 is among them
 func New(svc *formsvc.Service, url string) conformance.Target {
 	a := &adapter{svc: svc, keys: make(map[string]formsvc.ID)}
 	return conformance.Target{

@@ -1,0 +1,34 @@
+package conformance
+
+import (
+	"slices"
+	"strings"
+)
+
+// keyAlone names the cases that need nothing but one key: they act as one user and
+// look only at what they have made themselves. All others need CreateKey.
+var keyAlone = map[string][]string{
+	"mounting":    {"me", "form", "block-ids", "unknown-path", "wrong-method", "description", "host-header"},
+	"description": {"public", "content", "paths", "cacheable"},
+	"routing":     {"allow", "head", "trailing-slash", "malformed-ids", "upper-case-ids", "unknown-parameters"},
+	"request-id":  {"supplied", "replaced", "generated"},
+	"auth":        {"required", "same-answer", "bearer"},
+	"order":       {"route-before-key", "key-before-body", "body-before-resource", "body-before-precondition", "precondition-before-state"},
+	"bodies":      {"hostile", "hostile-name", "duplicate-members", "nesting", "nodes", "number-length", "name-length", "content-type", "missing", "not-an-object", "unknown-members", "null", "nul-character", "exact-case"},
+	"parameters":  {"limit", "workspace", "times", "period", "all-at-once"},
+	"me":          {"fields"},
+	"workspaces":  {"create", "name", "same-name", "update"},
+	"forms":       {"create", "create-complete", "update", "update-sections", "update-invalid", "type-is-fixed", "delete"},
+	"revisions":   {"etag", "never-again", "if-match-fails", "without-if-match", "no-cache-validator", "other-methods"},
+	"definitions": {"types", "integers", "enumerations", "ids", "colours", "times", "urls", "variables", "hidden-names", "accepted", "times-normalised", "all-at-once", "limits"},
+	"blocks":      {"append", "read", "replace", "merge-patch", "patch-invalid", "delete", "exists", "ids", "type-kept", "type-inferred"},
+	"analytics":   {"empty"},
+	"webhooks":    {"create", "url-rejected", "url-unresolved", "url-accepted", "update", "limit", "deliveries", "secret"},
+	"concurrency": {"if-match", "sections", "append", "same-block", "patch-blocks", "delete"},
+}
+
+// needsCreateKey reports whether a case needs users of its own.
+func needsCreateKey(name string) bool {
+	group, rest, _ := strings.Cut(name, "/")
+	return !slices.Contains(keyAlone[group], rest)
+}

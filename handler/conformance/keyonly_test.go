@@ -1,0 +1,134 @@
+package conformance_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc/handler/conformance"
+)
+
+// allScopes are the nine scopes.
+var allScopes = []string{
+	"analytics:read", "forms:read", "forms:write", "submissions:read", "submissions:write",
+	"webhooks:read", "webhooks:write", "workspaces:read", "workspaces:write",
+}
+
+// populated makes a user with data of its own and returns a key of all scopes.
+func populated(t *testing.T, target conformance.Target) (key string) {
+	t.Helper()
+	key, err := target.CreateKey(t.Context(), "65a1f0c2d4e5b6a7980c1d99", allScopes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 25 {
+		workspace := post(t, target.URL+"/workspaces", key, `{"name":"Of the user"}`)
+		form := post(t, target.URL+"/forms", key, `{"workspace_id":"`+workspace+`","name":"Of the user"}`)
+		post(t, target.URL+"/webhooks", key, `{"form_id":"`+form+`","url":"https://93.184.215.14/"}`)
+	}
+	return key
+}
+
+// post creates something and returns its id.
+func post(t *testing.T, url, key, body string) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader([]byte(body)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Api-Key", key)
+	r.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	var made struct{ ID string }
+	if err := json.NewDecoder(res.Body).Decode(&made); err != nil || res.StatusCode != http.StatusCreated {
+		t.Fatalf("%s: %d %v", url, res.StatusCode, err)
+	}
+	return made.ID
+}
+
+// A running server, a key and nothing else: the cases that can do with that pass on
+// an account that has data, leave nothing behind, and the others say what they lack.
+func TestAKeyIsEnoughForManyCases(t *testing.T) {
+	t.Parallel()
+	full := newTarget(t, nil)
+	key := populated(t, full)
+	before := count(t, full.URL+"/workspaces?limit=100", key)
+	report, err := conformance.Check(t.Context(), conformance.Target{URL: full.URL, Key: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if counts := report.Counts(); counts[conformance.Passed] < 100 || len(report.Failures()) > 0 {
+		t.Errorf("want at least 100 cases to pass and none to fail:\n%s", report)
+	}
+	for _, r := range report.Results {
+		if r.Outcome == conformance.Skipped && !strings.HasPrefix(r.Reason, "the target offers no ") {
+			t.Errorf("%s is skipped: %s", r.Case.Name, r.Reason)
+		}
+	}
+	if now := count(t, full.URL+"/workspaces?limit=100", key); now != before {
+		t.Errorf("there are %d workspaces, there were %d before", now, before)
+	}
+}
+
+func TestAKeyThatLacksAScopeIsNoFaultOfTheServer(t *testing.T) {
+	t.Parallel()
+	full := newTarget(t, nil)
+	key, err := full.CreateKey(t.Context(), "65a1f0c2d4e5b6a7980c1d98", allScopes[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := conformance.Check(t.Context(), conformance.Target{URL: full.URL, Key: key}, conformance.Only("me/fields"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := report.Results[0]; got.Outcome != conformance.Broken || !strings.Contains(got.String(), "analytics:read") {
+		t.Errorf("outcome is %s:\n%s", got.Outcome, got)
+	}
+}
+
+func TestAHandlerIsATarget(t *testing.T) {
+	t.Parallel()
+	full := newTarget(t, nil)
+	base, err := url.Parse(full.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base.Path = ""
+	full.Handler = http.StripPrefix("/below", httputil.NewSingleHostReverseProxy(base))
+	full.URL = "/below/v1"
+	report, err := conformance.Check(t.Context(), full, conformance.Only("me"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Counts()[conformance.Passed] != 2 {
+		t.Error(report)
+	}
+}
+
+// count returns how many records a page has.
+func count(t *testing.T, url, key string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Api-Key", key)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	var page struct{ Items []json.RawMessage }
+	if err := json.NewDecoder(res.Body).Decode(&page); err != nil {
+		t.Fatal(err)
+	}
+	return len(page.Items)
+}

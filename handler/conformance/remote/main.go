@@ -1,0 +1,83 @@
+// Command remote runs the conformance suite against a running server, with nothing
+// but its URL and an API key:
+//
+//	FORMS_KEY=fs_live_… go run github.com/formsvc/formsvc/handler/conformance/remote -url https://api.example.com/v1
+//
+// The key needs all nine scopes. Cases that need more than that (other users,
+// stored responses, a clock) are skipped, and the report says so. What a case makes
+// is deleted when it ends; forms stay in the trash. The suite sends some 2,000
+// requests and waits where a rate limit asks it to.
+//
+// The exit status is 0 when no case failed, 1 when the server breaks a promise, 2
+// when the suite could not be run or could not go on.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/formsvc/formsvc/handler/conformance"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	status := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	var (
+		target conformance.Target
+		opts   []conformance.Option
+	)
+	flags := flag.NewFlagSet("remote", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&target.URL, "url", "", "base URL with the base path, such as https://api.example.com/v1")
+	flags.StringVar(&target.Key, "key", "", "API key with all scopes; FORMS_KEY in the environment keeps it out of the process list")
+	asJSON := flags.Bool("json", false, "write the report as JSON")
+	flags.Func("only", "run this case or group, such as webhooks/create or webhooks; may be repeated", func(name string) error {
+		opts = append(opts, conformance.Only(name))
+		return nil
+	})
+	flags.Func("skip", "name=reason: leave out this case or group; may be repeated", func(text string) error {
+		name, reason, _ := strings.Cut(text, "=")
+		opts = append(opts, conformance.Skip(name, reason))
+		return nil
+	})
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if target.Key == "" {
+		target.Key = getenv("FORMS_KEY")
+	}
+	report, err := conformance.Check(ctx, target, opts...)
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, err)
+		return 2
+	}
+	if *asJSON {
+		encoder := json.NewEncoder(stdout)
+		encoder.SetIndent("", "  ")
+		err = encoder.Encode(report)
+	} else {
+		_, err = io.WriteString(stdout, report.String())
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, err)
+		return 2
+	}
+	switch counts := report.Counts(); {
+	case counts[conformance.Failed] > 0:
+		return 1
+	case counts[conformance.Broken] > 0:
+		return 2
+	}
+	return 0
+}
