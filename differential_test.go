@@ -179,7 +179,7 @@ func (s *stepScript) learn(done step, o outcome) {
 	}
 	if strings.HasSuffix(path, "/submissions") {
 		for _, item := range body.Items {
-			keep(s.random, &s.submissions, item.ID)
+			keep(s.random, &s.submissions, path+"/"+item.ID)
 		}
 	}
 	if body.Page.Next != "" {
@@ -298,7 +298,11 @@ func (s *stepScript) next() step {
 	case 22, 23:
 		return request("GET", form+"/submissions"+pick(s.random, limit, "?since=2026-11-20T08:33:01Z", "?until=2026-11-22T00:00:00%2B01:00&limit=2", "?since=2027-01-01T00:00:00Z&until=2026-01-01T00:00:00Z"), "")
 	case 24:
-		return request(pick(s.random, "GET", "GET", "DELETE"), form+"/submissions/"+s.one(s.submissions), "")
+		path := form + "/submissions/0123456789abcdef01234567"
+		if len(s.submissions) > 0 {
+			path = pick(s.random, s.submissions...)
+		}
+		return request(pick(s.random, "GET", "GET", "DELETE"), path, "")
 	case 25, 26:
 		return request("GET", form+"/analytics/metrics"+pick(s.random, "", "?period=today", "?period=yesterday", "?period=24h", "?period=7d", "?period=3m", "?period=all", "?period=x", "?period=7d;x"), "")
 	case 27, 28:
