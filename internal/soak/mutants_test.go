@@ -16,6 +16,7 @@ var mutants = map[string]func(storage.Storage) storage.Storage{
 	"":                 func(s storage.Storage) storage.Storage { return s },
 	"done before sent": func(s storage.Storage) storage.Storage { return doneBeforeSent{s} },
 	"forgets":          func(s storage.Storage) storage.Storage { return &forgets{Storage: s} },
+	"before commit":    func(s storage.Storage) storage.Storage { return acknowledgesBeforeCommit{s} },
 	"changes bodies":   func(s storage.Storage) storage.Storage { return changesBodies{s} },
 	"delivers twice":   func(s storage.Storage) storage.Storage { return deliversTwice{s} },
 }
@@ -50,6 +51,17 @@ func (m *forgets) Submit(ctx context.Context, n storage.NewSubmission) (storage.
 		return n.Submission, false, nil
 	}
 	return m.Storage.Submit(ctx, n)
+}
+
+// acknowledgesBeforeCommit stores submissions after it has acknowledged them, within
+// a moment: what a group commit does that does not wait for its commit.
+type acknowledgesBeforeCommit struct{ storage.Storage }
+
+func (m acknowledgesBeforeCommit) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	time.AfterFunc(50*time.Millisecond, func() {
+		_, _, _ = m.Storage.Submit(context.WithoutCancel(ctx), n)
+	})
+	return n.Submission, false, nil
 }
 
 // changesBodies sends other bytes when it tries again.
@@ -89,8 +101,10 @@ func TestTheSoakFindsFaultyStores(t *testing.T) {
 		// Nothing is refused: only kills lose events.
 		"deliveries are done before they are sent": {"done before sent", plan{processes: 1, kills: 3}, lostEvent},
 		"an acknowledged submission is not stored": {"forgets", plan{processes: 1}, lostSubmission},
-		"a body changes when it is sent again":     {"changes bodies", plan{processes: 1, refused: 0.2}, changedBody},
-		"an event is delivered again":              {"delivers twice", plan{processes: 1}, tooManyDuplicates},
+		// Only a kill comes between the acknowledgement and the commit.
+		"acknowledged before the commit":       {"before commit", plan{processes: 1, kills: 3}, lostSubmission},
+		"a body changes when it is sent again": {"changes bodies", plan{processes: 1, refused: 0.2}, changedBody},
+		"an event is delivered again":          {"delivers twice", plan{processes: 1}, tooManyDuplicates},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

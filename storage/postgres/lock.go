@@ -21,6 +21,9 @@ const (
 	lockOwners lockKind = "owner"
 	// lockKeys makes keys of one user one by one, for their limit.
 	lockKeys lockKind = "keys"
+	// lockValues is about an idempotency key or a unique answer of a form: of two
+	// responses that have the same one, the second waits for the first.
+	lockValues lockKind = "value"
 	// lockMigrations is held by the one Migrate that works.
 	lockMigrations lockKind = "migrations"
 )

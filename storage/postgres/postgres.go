@@ -37,6 +37,7 @@ type Store struct {
 	guessed bool            // inTx, and nobody has named the schema: see usable
 	texts   *texts          // nil: the statements are run as they are written
 	chance  func(n int) int // a random number below n
+	submits *submits        // nil unless db is a pool
 }
 
 // Option changes what [New] and [Migrate] do.
@@ -111,6 +112,10 @@ func (s *Store) On(tx DB) *Store {
 	on := *s
 	on.db = tx
 	_, on.inTx = tx.(interface{ Commit(context.Context) error })
+	on.submits = nil
+	if pool, ok := tx.(acquirer); ok {
+		on.submits = on.newSubmits(pool)
+	}
 	return &on
 }
 

@@ -91,34 +91,71 @@ FROM verdict v LEFT JOIN earlier e ON v.code = 1`
 // with the same key, answer or id came at the same time.
 const submitTries = 8
 
-// Submit implements [storage.SubmissionStore]. It is one round trip; a second one
-// follows only when another response with the same idempotency key or unique
-// answer was stored at the same moment. Beyond the contract it returns
-// ErrConflict when the form has a submission with the same id, or there is an
-// event with the same id.
+// Submit implements [storage.SubmissionStore]. On a pool, the responses to a form
+// that come while others of it are being stored are stored together, in one
+// transaction; one that comes alone is stored at once, in one round trip. When ctx
+// ends the call returns at once; if the response may be stored by then, the error
+// wraps [storage.ErrOutcomeUnknown]. Beyond the contract it returns ErrConflict when
+// the form has a submission with the same id, or there is an event with the same id.
 func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
-	var out storage.Submission
-	var replayed bool
-	err := s.write(ctx, func(ctx context.Context) error {
-		for range submitTries {
-			got, err := s.submitOnce(ctx, n)
-			if err != nil {
-				return err
-			}
-			if got.done() {
-				out, replayed, err = got.outcome(n)
-				return err
-			}
-		}
-		return fmt.Errorf("%w: other responses with the same key came and went", storage.ErrUnavailable)
-	})
-	if err != nil {
+	if err := ctx.Err(); err != nil {
 		return storage.Submission{}, false, err
 	}
-	if !replayed && s.dueToFold() {
+	if err := checkResponse(n); err != nil {
+		return storage.Submission{}, false, err
+	}
+	// A caller who leaves may write over what is being stored.
+	n = ownResponse(n)
+	var out submitted
+	var err error
+	if s.submits == nil {
+		err = s.write(ctx, func(ctx context.Context) (err error) {
+			out, err = s.submitHere(ctx, n)
+			return err
+		})
+	} else {
+		out, err = s.submits.submit(ctx, n)
+	}
+	switch {
+	case err != nil:
+		return storage.Submission{}, false, err
+	case out.err != nil:
+		return storage.Submission{}, false, out.err
+	case out.replayed:
+		return out.submission, true, nil
+	}
+	if s.dueToFold() {
 		s.foldQuietly(ctx, n.Submission.FormID)
 	}
-	return out, replayed, nil
+	n.Submission.SubmittedAt = asStored(n.Submission.SubmittedAt)
+	return n.Submission, false, nil
+}
+
+// submitHere stores a response in the host's transaction.
+func (s *Store) submitHere(ctx context.Context, n storage.NewSubmission) (submitted, error) {
+	one := []storage.NewSubmission{n}
+	out, err := s.submitTogether(ctx, n.Submission.FormID, one)
+	if violates(err, uniqueViolation) {
+		return submitted{}, fmt.Errorf("%w: %w", storage.ErrConflict, err)
+	}
+	if err != nil || out[0].known() {
+		return out[0], err
+	}
+	return s.submitAlone(ctx, n)
+}
+
+// submitAlone stores a response, or finds out what speaks against it.
+func (s *Store) submitAlone(ctx context.Context, n storage.NewSubmission) (submitted, error) {
+	for range submitTries {
+		got, err := s.submitOnce(ctx, n)
+		if err != nil {
+			return submitted{}, err
+		}
+		if got.done() {
+			return got.outcome(n), nil
+		}
+	}
+	return submitted{}, fmt.Errorf("%w: other responses with the same key came and went", storage.ErrUnavailable)
 }
 
 // submitResult is the row of submit.
@@ -132,32 +169,30 @@ type submitResult struct {
 // done reports whether the row is final.
 func (r *submitResult) done() bool { return r.code != submitStored || r.stored }
 
-func (r *submitResult) outcome(n storage.NewSubmission) (storage.Submission, bool, error) {
+func (r *submitResult) outcome(n storage.NewSubmission) submitted {
 	switch r.code {
 	case submitReplayed:
 		r.earlier.FormID = n.Submission.FormID
-		return r.earlier, true, nil
+		return submitted{replayed: true, submission: r.earlier}
 	case submitRevision:
-		return storage.Submission{}, false, &storage.RevisionError{Current: r.revision}
+		return submitted{err: &storage.RevisionError{Current: r.revision}}
 	case submitDraft:
-		return storage.Submission{}, false, storage.ErrNotFound
+		return submitted{err: storage.ErrNotFound}
 	case submitFull:
-		return storage.Submission{}, false, storage.ErrLimitReached
+		return submitted{err: storage.ErrLimitReached}
 	case submitDuplicate:
-		return storage.Submission{}, false, storage.ErrDuplicate
+		return submitted{err: storage.ErrDuplicate}
 	case submitTaken:
-		return storage.Submission{}, false, storage.ErrConflict
+		return submitted{err: storage.ErrConflict}
 	}
-	stored := n.Submission
-	stored.SubmittedAt = asStored(stored.SubmittedAt)
-	own(&stored.Answers, &stored.Metadata, &stored.Hidden) // the caller's own
-	return stored, false, nil
+	return submitted{stored: true}
 }
 
 func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submitResult, error) {
 	sub := &n.Submission
 	b := &pgx.Batch{}
 	s.queue(b, lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))
+	s.queueValueLocks(b, n)
 	s.queue(b, submit,
 		sub.FormID[:], sub.ID[:], sub.SubmittedAt.UTC(), sub.CompletionTime,
 		jsonArg(sub.Answers), jsonArg(sub.Metadata), jsonArg(sub.Hidden),

@@ -1,0 +1,170 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// groups writes what concurrent callers bring, all at once: an item that comes
+// while a write of its key is under way waits for it, and then everything that
+// waits is written together. There is no timer, so an item that comes alone is
+// written at once. Items of different keys are never written together, and never
+// wait for each other.
+//
+// A write runs in a goroutine and under a context of its own, so that no caller
+// who leaves takes the others along. Both end with the write: when nobody writes,
+// nothing is left of a key.
+type groups[K comparable, T, R any] struct {
+	// write writes items of one key and returns a result for each of them, in their
+	// order. It calls take once, when it is ready to write: until then the callers of
+	// these items can leave, and others can join. take returns nothing when all have
+	// left. ctx ends when nobody waits for the write any longer.
+	write func(ctx context.Context, key K, take func() []T) []R
+	// writers bounds the writes of a key at one time, items and bytes those that one
+	// write takes; a single item is taken whatever its size.
+	writers, items, bytes int
+
+	mu    sync.Mutex
+	lines map[K]*line[T, R] // those with a write under way
+}
+
+// line is the items of one key that wait, and the writes under way.
+type line[T, R any] struct {
+	waiting []*ticket[T, R]
+	writes  []*groupWrite[T, R]
+}
+
+// ticket is an item that somebody waits for.
+type ticket[T, R any] struct {
+	item   T
+	size   int
+	write  *groupWrite[T, R] // that has taken it; nil while it waits
+	done   chan struct{}     // closed when result is set
+	result R
+}
+
+type groupWrite[T, R any] struct {
+	cancel  context.CancelFunc
+	taken   []*ticket[T, R]
+	present int // callers of taken who have not left
+}
+
+// do writes an item of size bytes and returns its result. It returns the error of
+// ctx when that ends before; begun says whether the item may be written all the
+// same.
+func (g *groups[K, T, R]) do(ctx context.Context, key K, item T, size int) (result R, begun bool, err error) {
+	t := &ticket[T, R]{item: item, size: size, done: make(chan struct{})}
+	g.mu.Lock()
+	l := g.lines[key]
+	if l == nil {
+		if g.lines == nil {
+			g.lines = map[K]*line[T, R]{}
+		}
+		l = &line[T, R]{}
+		g.lines[key] = l
+	}
+	l.waiting = append(l.waiting, t)
+	if len(l.writes) < g.writers {
+		w, wctx := l.begin()
+		go g.run(wctx, key, l, w)
+	}
+	g.mu.Unlock()
+
+	select {
+	case <-t.done:
+		return t.result, true, nil
+	case <-ctx.Done():
+	}
+	begun = g.leave(l, t)
+	select {
+	case <-t.done: // at the same moment
+		return t.result, true, nil
+	default:
+		return result, begun, ctx.Err()
+	}
+}
+
+// begin adds a write. The lock is held.
+func (l *line[T, R]) begin() (*groupWrite[T, R], context.Context) {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &groupWrite[T, R]{cancel: cancel}
+	l.writes = append(l.writes, w)
+	return w, ctx
+}
+
+// end removes a write. The lock is held.
+func (l *line[T, R]) end(w *groupWrite[T, R]) {
+	w.cancel()
+	l.writes = slices.DeleteFunc(l.writes, func(other *groupWrite[T, R]) bool { return other == w })
+}
+
+// run writes until nothing waits.
+func (g *groups[K, T, R]) run(ctx context.Context, key K, l *line[T, R], w *groupWrite[T, R]) {
+	for {
+		results := g.write(ctx, key, func() []T { return g.take(ctx, l, w) })
+		for i, t := range w.taken {
+			t.result = results[i]
+			close(t.done)
+		}
+		g.mu.Lock()
+		l.end(w)
+		if len(l.waiting) == 0 {
+			if len(l.writes) == 0 {
+				delete(g.lines, key)
+			}
+			g.mu.Unlock()
+			return
+		}
+		w, ctx = l.begin()
+		g.mu.Unlock()
+	}
+}
+
+// take hands out the items that have waited longest, as many as are written at
+// once.
+func (g *groups[K, T, R]) take(ctx context.Context, l *line[T, R], w *groupWrite[T, R]) []T {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if ctx.Err() != nil {
+		return nil // what waits now has come since, and is written next
+	}
+	n, size := 0, 0
+	for _, t := range l.waiting {
+		if n == g.items || n > 0 && size+t.size > g.bytes {
+			break
+		}
+		n++
+		size += t.size
+	}
+	w.taken, w.present = slices.Clone(l.waiting[:n]), n
+	l.waiting = slices.Delete(l.waiting, 0, n)
+	items := make([]T, n)
+	for i, t := range w.taken {
+		t.write = w
+		items[i] = t.item
+	}
+	return items
+}
+
+// leave is called when the caller of t does not wait any longer. It reports
+// whether the item has been taken.
+func (g *groups[K, T, R]) leave(l *line[T, R], t *ticket[T, R]) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if w := t.write; w != nil {
+		if w.present--; w.present == 0 {
+			w.cancel()
+		}
+		return true
+	}
+	l.waiting = slices.DeleteFunc(l.waiting, func(other *ticket[T, R]) bool { return other == t })
+	if len(l.waiting) == 0 {
+		for _, w := range l.writes {
+			if w.taken == nil {
+				w.cancel() // it was getting ready for nobody
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,329 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// desk is a groups whose writes wait until they are let go. Items are strings and
+// are their own results. A test of it runs in a bubble, which also finds whatever
+// goroutine is left at its end.
+type desk struct {
+	groups[string, string, string]
+
+	ready chan struct{} // a value lets a write take its items
+	done  chan struct{} // a value lets a write end
+
+	mu      sync.Mutex
+	written [][]string
+	ended   int // writes whose context ended before they did
+}
+
+func newDesk(writers, items, bytes int) *desk {
+	d := &desk{ready: make(chan struct{}), done: make(chan struct{})}
+	d.writers, d.items, d.bytes = writers, items, bytes
+	d.write = func(ctx context.Context, _ string, take func() []string) []string {
+		select {
+		case <-d.ready:
+		case <-ctx.Done():
+			return nil
+		}
+		taken := take()
+		d.mu.Lock()
+		d.written = append(d.written, taken)
+		d.mu.Unlock()
+		select {
+		case <-d.done:
+		case <-ctx.Done():
+			d.mu.Lock()
+			d.ended++
+			d.mu.Unlock()
+		}
+		return taken
+	}
+	return d
+}
+
+// call is a caller of do.
+type call struct {
+	cancel context.CancelFunc
+	over   bool
+	result string
+	begun  bool
+	err    error
+}
+
+// bring calls do and returns when nothing moves any more.
+func (d *desk) bring(t *testing.T, key, item string) *call {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := &call{cancel: cancel}
+	go func() {
+		c.result, c.begun, c.err = d.do(ctx, key, item, len(item))
+		c.over = true
+		cancel()
+	}()
+	synctest.Wait()
+	return c
+}
+
+// step lets one write go on and returns when nothing moves any more.
+func step(c chan struct{}) {
+	c <- struct{}{}
+	synctest.Wait()
+}
+
+func (d *desk) want(t *testing.T, written ...[]string) {
+	t.Helper()
+	if !slices.EqualFunc(d.written, written, slices.Equal) {
+		t.Errorf("written: %q, want %q", d.written, written)
+	}
+}
+
+func (c *call) want(t *testing.T, result string) {
+	t.Helper()
+	if !c.over || c.err != nil || c.result != result {
+		t.Errorf("over %v with %q, %v; want %q", c.over, c.result, c.err, result)
+	}
+}
+
+func (c *call) wantLeft(t *testing.T, begun bool) {
+	t.Helper()
+	if !c.over || !errors.Is(c.err, context.Canceled) || c.begun != begun {
+		t.Errorf("over %v, begun %v, %v; want begun %v and a cancelled context", c.over, c.begun, c.err, begun)
+	}
+}
+
+func TestWhatWaitsIsWrittenTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(1, 10, 100)
+		a := d.bring(t, "form", "a")
+		step(d.ready)
+		d.want(t, []string{"a"}) // at once, though it is alone
+		b, c := d.bring(t, "form", "b"), d.bring(t, "form", "c")
+		step(d.done)
+		a.want(t, "a")
+		step(d.ready)
+		d.want(t, []string{"a"}, []string{"b", "c"})
+		if b.over || c.over {
+			t.Error("a caller has the result of a write that has not ended")
+		}
+		step(d.done)
+		b.want(t, "b")
+		c.want(t, "c")
+		if len(d.lines) != 0 {
+			t.Errorf("%d keys are left", len(d.lines))
+		}
+	})
+}
+
+func TestAWriteTakesWhatComesBeforeItIsReady(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(1, 10, 100)
+		d.bring(t, "form", "a")
+		d.bring(t, "form", "b")
+		step(d.ready)
+		d.want(t, []string{"a", "b"})
+		step(d.done)
+	})
+}
+
+func TestAWriteIsBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(1, 3, 10)
+		for _, item := range []string{"1", "2", "3", "4", "twelve bytes", "5", "nine byte", "6"} {
+			d.bring(t, "form", item)
+		}
+		for range 5 {
+			step(d.ready)
+			step(d.done)
+		}
+		d.want(t, []string{"1", "2", "3"}, []string{"4"}, []string{"twelve bytes"}, []string{"5", "nine byte"}, []string{"6"})
+	})
+}
+
+func TestSoManyWritesOfAKeyAtOneTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(2, 10, 100)
+		for _, item := range []string{"a", "b", "c", "d"} {
+			d.bring(t, "form", item)
+			select {
+			case d.ready <- struct{}{}:
+				synctest.Wait()
+			default: // two writes are under way
+			}
+		}
+		d.want(t, []string{"a"}, []string{"b"})
+		step(d.done)
+		step(d.ready)
+		d.want(t, []string{"a"}, []string{"b"}, []string{"c", "d"})
+		step(d.done)
+		step(d.done)
+	})
+}
+
+func TestKeysDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(1, 10, 100)
+		stuck := d.bring(t, "stuck", "a")
+		step(d.ready)
+		other := d.bring(t, "other", "b")
+		step(d.ready)
+		d.want(t, []string{"a"}, []string{"b"})
+		stuck.cancel()
+		synctest.Wait()
+		stuck.wantLeft(t, true)
+		step(d.done)
+		other.want(t, "b")
+	})
+}
+
+func TestWhoLeavesWhileWaitingIsNotWritten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(1, 10, 100)
+		a := d.bring(t, "form", "a")
+		step(d.ready)
+		b, c := d.bring(t, "form", "b"), d.bring(t, "form", "c")
+		b.cancel()
+		synctest.Wait()
+		b.wantLeft(t, false)
+		step(d.done)
+		step(d.ready)
+		step(d.done)
+		d.want(t, []string{"a"}, []string{"c"})
+		a.want(t, "a")
+		c.want(t, "c")
+	})
+}
+
+func TestWhoLeavesDoesNotDisturbTheOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(1, 10, 100)
+		a, b := d.bring(t, "form", "a"), d.bring(t, "form", "b")
+		step(d.ready)
+		a.cancel()
+		synctest.Wait()
+		a.wantLeft(t, true)
+		step(d.done)
+		b.want(t, "b")
+		if d.ended != 0 {
+			t.Error("the write's context ended with one of its callers")
+		}
+	})
+}
+
+func TestAWriteEndsWhenAllHaveLeft(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(1, 10, 100)
+		a, b := d.bring(t, "form", "a"), d.bring(t, "form", "b")
+		step(d.ready)
+		a.cancel()
+		b.cancel()
+		synctest.Wait()
+		b.wantLeft(t, true)
+		if d.ended != 1 || len(d.lines) != 0 {
+			t.Errorf("%d writes ended with their callers, %d keys are left", d.ended, len(d.lines))
+		}
+	})
+}
+
+func TestWhoComesWhenAllHaveLeftIsWritten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(1, 10, 100)
+		a := d.bring(t, "form", "a")
+		a.cancel() // the write that it began is not ready
+		b := d.bring(t, "form", "b")
+		a.wantLeft(t, false)
+		step(d.ready)
+		step(d.done)
+		d.want(t, []string{"b"})
+		b.want(t, "b")
+	})
+}
+
+// What waits is kept by nothing else when it has been written: a row of a mebibyte
+// must not stay because a small one still waits.
+func TestWhatIsWrittenIsForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(1, 1, 100)
+		for _, item := range []string{"a", "b", "c"} {
+			d.bring(t, "form", item)
+		}
+		step(d.ready)
+		l := d.lines["form"]
+		for _, kept := range l.waiting[:cap(l.waiting)] {
+			if kept != nil && kept.item == "a" {
+				t.Error("a taken item is still in the line's memory")
+			}
+		}
+		for range 2 {
+			step(d.done)
+			step(d.ready)
+		}
+		step(d.done)
+	})
+}
+
+// Many callers of which some leave: nobody gets another one's result, nothing is
+// written twice, and what a caller was told is not written is not.
+func TestGroupsUnderLoad(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	written := map[int]int{}
+	g := &groups[int, int, int]{writers: 2, items: 7, bytes: 1 << 20}
+	g.write = func(_ context.Context, _ int, take func() []int) []int {
+		taken := take()
+		results := make([]int, len(taken))
+		mu.Lock()
+		defer mu.Unlock()
+		for i, item := range taken {
+			written[item]++
+			results[i] = -item
+		}
+		return results
+	}
+	var callers sync.WaitGroup
+	var not sync.Map
+	for caller := range 16 {
+		callers.Go(func() {
+			for i := range 2000 {
+				item := caller*2000 + i + 1
+				ctx, cancel := context.WithCancel(t.Context())
+				if i%3 == 0 {
+					time.AfterFunc(time.Duration(rand.N(int64(20*time.Microsecond))), cancel)
+				}
+				got, begun, err := g.do(ctx, i%2, item, 1)
+				switch {
+				case err == nil && got != -item:
+					t.Errorf("item %d has the result %d", item, got)
+				case err != nil && !begun:
+					not.Store(item, true)
+				}
+				cancel()
+			}
+		})
+	}
+	callers.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	for item, times := range written {
+		if _, told := not.Load(item); told || times != 1 {
+			t.Errorf("item %d was written %d times; its caller was told that it is not: %v", item, times, told)
+		}
+	}
+}

@@ -1,0 +1,454 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/internal/pgseed"
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// responseTo returns a response to the form with this number.
+func responseTo(form, number int) storage.NewSubmission {
+	n := response(number)
+	n.Submission.FormID = pgseed.ID(pgseed.Form, form)
+	return n
+}
+
+// hold takes the lock of a form in a transaction that is not the store's, as a host
+// does with a change of the form. It returns what ends the transaction.
+func hold(t *testing.T, s *Store, form int) (release func()) {
+	t.Helper()
+	tx, err := pgtest.Pool(t, pgtest.MaxConns(1)).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) })
+	if _, err := tx.Exec(t.Context(), lockExclusive, s.lockKey(lockForms, pgseed.ID(pgseed.Form, form))); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// waitingFor counts the sessions that wait for the form's lock.
+func waitingFor(t *testing.T, pool *pgxpool.Pool, s *Store, form int) int {
+	t.Helper()
+	var n int
+	err := pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+		AND (classid::bigint << 32 | objid::bigint) = $1::bigint`, s.lockKey(lockForms, pgseed.ID(pgseed.Form, form))).Scan(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// inFlight are calls of Submit that have not returned yet.
+type inFlight struct {
+	group sync.WaitGroup
+	mu    sync.Mutex
+	errs  map[int]error
+}
+
+func (f *inFlight) submit(ctx context.Context, s *Store, number int, n storage.NewSubmission) {
+	f.group.Go(func() {
+		_, _, err := s.Submit(ctx, n)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.errs == nil {
+			f.errs = map[int]error{}
+		}
+		f.errs[number] = err
+	})
+}
+
+func (f *inFlight) returned() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.errs)
+}
+
+// queued waits until so many responses to the form wait for a write.
+func queued(t *testing.T, s *Store, form, want int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d responses wait", want), func() bool {
+		g := &s.submits.together
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		l := g.lines[pgseed.ID(pgseed.Form, form)]
+		return l != nil && len(l.waiting) == want
+	})
+}
+
+// stuck begins as many writes of a form as there may be; they wait for the form's
+// lock, which is held.
+func stuck(t *testing.T, f *inFlight, pool *pgxpool.Pool, s *Store) {
+	t.Helper()
+	for i := range submitWriters {
+		f.submit(t.Context(), s, i, response(i))
+		eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == i+1 })
+	}
+}
+
+func TestResponsesThatComeDuringAWriteAreStoredInOneTransaction(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	release := hold(t, s, 0)
+	var calls inFlight
+	stuck(t, &calls, pool, s)
+	for i := range 40 {
+		calls.submit(t.Context(), s, 10+i, response(10+i))
+	}
+	queued(t, s, 0, 40)
+	release()
+	calls.group.Wait()
+	for number, err := range calls.errs {
+		if err != nil {
+			t.Errorf("Submit %d: %v", number, err)
+		}
+	}
+	var rows, events, deliveries, transactions int
+	err := pool.QueryRow(t.Context(), s.sql(`SELECT count(*), count(DISTINCT xmin::text),
+			(SELECT count(*) FROM formsvc.events), (SELECT count(*) FROM formsvc.deliveries)
+		FROM formsvc.submissions`)).Scan(&rows, &transactions, &events, &deliveries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := submitWriters + 40
+	if rows != want || events != want || deliveries != want || transactions != submitWriters+1 {
+		t.Errorf("%d responses, %d events and %d deliveries in %d transactions, want %d of each in %d",
+			rows, events, deliveries, transactions, want, submitWriters+1)
+	}
+	funnel, err := s.Funnel(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), time.Time{}, time.Time{})
+	if err != nil || funnel.Counts.Submissions != int64(want) {
+		t.Errorf("the funnel counts %d, %v", funnel.Counts.Submissions, err)
+	}
+}
+
+// Each response of a group has its own outcome.
+func TestABadResponseDoesNotKeepTheOthersFromBeingStored(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	earlier := response(1000)
+	earlier.IdempotencyKey, earlier.UniqueAnswer = "taken", []byte("taken")
+	if _, _, err := s.Submit(t.Context(), earlier); err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]struct {
+		change func(*storage.NewSubmission)
+		want   error
+	}{
+		"not JSON":          {func(n *storage.NewSubmission) { n.Submission.Answers = json.RawMessage(`{`) }, storage.ErrInvalidValue},
+		"a zero byte":       {func(n *storage.NewSubmission) { n.IdempotencyKey = "a\x00b" }, storage.ErrInvalidValue},
+		"not UTF-8":         {func(n *storage.NewSubmission) { n.IdempotencyKey = "\xff" }, storage.ErrInvalidValue},
+		"a taken event":     {func(n *storage.NewSubmission) { n.Event.ID = earlier.Event.ID }, storage.ErrConflict},
+		"a taken id":        {func(n *storage.NewSubmission) { n.Submission.ID = earlier.Submission.ID }, storage.ErrConflict},
+		"a taken answer":    {func(n *storage.NewSubmission) { n.UniqueAnswer = []byte("taken") }, storage.ErrDuplicate},
+		"an old revision":   {func(n *storage.NewSubmission) { n.FormRevision = 77 }, storage.ErrRevisionMismatch},
+		"a repeated submit": {func(n *storage.NewSubmission) { n.IdempotencyKey = "taken" }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			release := hold(t, s, 0)
+			var calls inFlight
+			base := 10_000 + 100*len(name)
+			for i := range submitWriters {
+				calls.submit(t.Context(), s, i, response(base+i))
+				eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == i+1 })
+			}
+			bad := response(base + 20)
+			spoil.change(&bad)
+			calls.submit(t.Context(), s, 20, bad)
+			if name != "a zero byte" { // it is refused before it waits
+				queued(t, s, 0, 1)
+			}
+			for i := range 10 {
+				calls.submit(t.Context(), s, 30+i, response(base+30+i))
+			}
+			release()
+			calls.group.Wait()
+			for number, err := range calls.errs {
+				if number == 20 && !errors.Is(err, spoil.want) {
+					t.Errorf("the bad one: %v, want %v", err, spoil.want)
+				}
+				if number != 20 && err != nil {
+					t.Errorf("Submit %d: %v", number, err)
+				}
+			}
+		})
+	}
+}
+
+// Nobody is told that a response is stored before it is: when the commit fails, all
+// of the group learn it, and nothing of it is there.
+func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	if _, err := pool.Exec(t.Context(), s.sql(`
+		CREATE FUNCTION formsvc.refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no commit''; END';
+		CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON formsvc.submissions DEFERRABLE INITIALLY DEFERRED
+			FOR EACH ROW EXECUTE FUNCTION formsvc.refuse()`), pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatal(err)
+	}
+	release := hold(t, s, 0)
+	var calls inFlight
+	stuck(t, &calls, pool, s)
+	for i := range 10 {
+		calls.submit(t.Context(), s, 10+i, response(10+i))
+	}
+	queued(t, s, 0, 10)
+	release()
+	calls.group.Wait()
+	for number, err := range calls.errs {
+		if err == nil {
+			t.Errorf("Submit %d was acknowledged", number)
+		}
+	}
+	if n := count(t, pool, s, "submissions"); n != 0 {
+		t.Errorf("%d responses are stored", n)
+	}
+}
+
+// A host's transaction that holds one form's lock delays no response to another
+// form, however many to the locked form wait, and though the pool is small.
+func TestALockedFormDelaysNoOtherForm(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t, pgtest.MaxConns(submitWriters+1))
+	other := pgtest.Pool(t)
+	release := hold(t, s, 0)
+	var calls inFlight
+	stuck(t, &calls, other, s)
+	for i := range 100 {
+		n := response(10 + i)
+		if i%2 == 0 {
+			n.FormRevision = 77
+		}
+		calls.submit(t.Context(), s, 10+i, n)
+	}
+	queued(t, s, 0, 100)
+	for i := range 50 {
+		if _, _, err := s.Submit(t.Context(), responseTo(1, 1000+i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := calls.returned(); n != 0 {
+		t.Errorf("%d responses to the locked form came through", n)
+	}
+	release()
+	calls.group.Wait()
+	for number, err := range calls.errs {
+		refused := number >= 10 && (number-10)%2 == 0
+		if refused != errors.Is(err, storage.ErrRevisionMismatch) || !refused && err != nil {
+			t.Errorf("Submit %d: %v", number, err)
+		}
+	}
+	if pool.Stat().AcquiredConns() != 0 {
+		t.Error("connections were not given back")
+	}
+}
+
+// A host's transaction has stored a response with an idempotency key, and takes its
+// time to commit. Only a response with the same key waits for it.
+func TestAKeyInAnOpenTransactionDelaysNoOtherResponse(t *testing.T) {
+	t.Parallel()
+	for name, same := range map[string]func(*storage.NewSubmission){
+		"key":    func(n *storage.NewSubmission) { n.IdempotencyKey = "once" },
+		"answer": func(n *storage.NewSubmission) { n.UniqueAnswer = []byte("once") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := seeded(t)
+			tx, err := pgtest.Pool(t).Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+			first := response(1)
+			same(&first)
+			if _, _, err := s.On(tx).Submit(t.Context(), first); err != nil {
+				t.Fatal(err)
+			}
+			var calls inFlight
+			again := response(2)
+			same(&again)
+			calls.submit(t.Context(), s, 2, again)
+			for i := range 50 {
+				if _, _, err := s.Submit(t.Context(), response(10+i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if calls.returned() != 0 {
+				t.Error("a response with the same value did not wait for the open transaction")
+			}
+			if err := tx.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			calls.group.Wait()
+			want := error(nil) // the first one, replayed
+			if name == "answer" {
+				want = storage.ErrDuplicate
+			}
+			if !errors.Is(calls.errs[2], want) {
+				t.Errorf("Submit = %v, want %v", calls.errs[2], want)
+			}
+		})
+	}
+}
+
+func TestACallerWhoLeavesLearnsWhetherTheResponseMayBeStored(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	release := hold(t, s, 0)
+	var calls inFlight
+	begun, leaveBegun := context.WithCancel(t.Context())
+	calls.submit(begun, s, 0, response(0))
+	eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == 1 })
+	for i := 1; i < submitWriters; i++ {
+		calls.submit(t.Context(), s, i, response(i))
+		eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == i+1 })
+	}
+	waits, leaveWaiting := context.WithCancel(t.Context())
+	calls.submit(waits, s, 10, response(10))
+	queued(t, s, 0, 1)
+	calls.submit(t.Context(), s, 11, response(11))
+	queued(t, s, 0, 2)
+
+	leaveBegun()
+	leaveWaiting()
+	eventually(t, "both have left", func() bool { return calls.returned() == 2 })
+	if err := calls.errs[0]; !errors.Is(err, context.Canceled) || !errors.Is(err, storage.ErrOutcomeUnknown) {
+		t.Errorf("Submit of what is being stored = %v", err)
+	}
+	if err := calls.errs[10]; !errors.Is(err, context.Canceled) || errors.Is(err, storage.ErrOutcomeUnknown) {
+		t.Errorf("Submit of what waits = %v", err)
+	}
+	release()
+	calls.group.Wait()
+	if err := calls.errs[11]; err != nil {
+		t.Errorf("Submit of who stayed = %v", err)
+	}
+	if _, err := s.Submission(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), response(10).Submission.ID); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("what waited was stored: %v", err)
+	}
+	eventually(t, "the connections are back", func() bool { return pool.Stat().AcquiredConns() == 0 })
+}
+
+// Without a connection nothing is begun: the caller's error says that nothing is
+// stored.
+func TestACallerWhoLeavesWithoutAConnection(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t, pgtest.MaxConns(1))
+	conn, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls inFlight
+	calls.submit(ctx, s, 0, response(0))
+	queued(t, s, 0, 1)
+	cancel()
+	calls.group.Wait()
+	if err := calls.errs[0]; !errors.Is(err, context.Canceled) || errors.Is(err, storage.ErrOutcomeUnknown) {
+		t.Errorf("Submit = %v", err)
+	}
+	conn.Release()
+	eventually(t, "nothing is left", func() bool {
+		g := &s.submits.together
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.lines) == 0
+	})
+	if n := count(t, pool, s, "submissions"); n != 0 {
+		t.Errorf("%d responses are stored", n)
+	}
+}
+
+// The answer to a commit is lost: every response of the group may be stored.
+func TestALostCommitOfAGroup(t *testing.T) {
+	t.Parallel()
+	direct, pool := seeded(t)
+	p := newProxy(t)
+	s := New(pgtest.Pool(t, p.through), WithSchema(direct.schema))
+	if _, _, err := s.Submit(t.Context(), response(0)); err != nil {
+		t.Fatal(err)
+	}
+	p.cut.Store(true)
+	if _, _, err := s.Submit(t.Context(), response(1)); !errors.Is(err, storage.ErrOutcomeUnknown) {
+		t.Errorf("Submit = %v", err)
+	}
+	<-p.found
+	if n := count(t, pool, direct, "submissions"); n != 2 {
+		t.Errorf("%d responses are stored, want 2", n)
+	}
+}
+
+// submitMemory bounds what storing takes beside the responses themselves: a copy of
+// each, which is the store's own, and what the connections of one form send.
+const submitMemory = 64*2<<20 + submitWriters*3*(submitBytes+2<<20)
+
+func TestBigResponsesAtOnceStayWithinABound(t *testing.T) {
+	s, pool := seeded(t, pgtest.MaxConns(8))
+	// Each has one mebibyte of answers, and as much of an event.
+	big := json.RawMessage(`["` + strings.Repeat("x", 1<<20) + `"]`)
+	responses := make([]storage.NewSubmission, 64)
+	for i := range responses {
+		responses[i] = response(i)
+		responses[i].Submission.Answers, responses[i].Event.Body = slices.Clone(big), slices.Clone(big)
+	}
+	release := hold(t, s, 0) // so that all are there at once
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var calls inFlight
+	for i, n := range responses {
+		calls.submit(t.Context(), s, i, n)
+	}
+	eventually(t, "all are there", func() bool {
+		g := &s.submits.together
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		l := g.lines[pgseed.ID(pgseed.Form, 0)]
+		return l != nil && waitingFor(t, pgtest.Pool(t), s, 0) == submitWriters && len(l.waiting) == 64-submitWriters
+	})
+	var peak atomic.Uint64
+	watch := func() {
+		runtime.GC() // what is alive, not what was
+		runtime.ReadMemStats(&now)
+		peak.Store(max(peak.Load(), now.HeapAlloc-before.HeapAlloc))
+	}
+	watch()
+	release()
+	for calls.returned() < len(responses) {
+		watch()
+	}
+	calls.group.Wait()
+	for number, err := range calls.errs {
+		if err != nil {
+			t.Errorf("Submit %d: %v", number, err)
+		}
+	}
+	if n := count(t, pool, s, "submissions"); n != len(responses) {
+		t.Errorf("%d responses are stored", n)
+	}
+	t.Logf("peak %.1f MiB beside the responses' own %d MiB, bound %d MiB", float64(peak.Load())/(1<<20), 2*len(responses), submitMemory>>20)
+	if peak.Load() > submitMemory {
+		t.Errorf("storing took %d bytes at its peak, want at most %d", peak.Load(), submitMemory)
+	}
+	runtime.KeepAlive(responses)
+}
