@@ -35,7 +35,7 @@ func (s *Service) SendTestEvent(ctx context.Context, webhookID ID) error {
 	sample := form.answers.Sample()
 	event := s.ids.New(now)
 	body := eventBody(event, Submission{
-		FormID: w.FormID, SubmittedAt: now, Hidden: sample.Hidden, Metadata: appendMetadata(nil, Metadata{}),
+		FormID: w.FormID, SubmittedAt: now, Hidden: sample.Hidden, Metadata: encodeMetadata(Metadata{}),
 	}, sample.ByField)
 	return s.queued(s.storage.Enqueue(ctx, webhookID,
 		storage.Event{ID: event, Type: eventResponseCompleted, Body: body}, s.clock().UTC()))

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/formsvc/formsvc/internal/appendjson"
+	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
 // eventResponseCompleted is the one event type (specification, "Events").
@@ -14,63 +14,56 @@ const eventResponseCompleted = "form.response.completed"
 // the same on every attempt. answers is an object keyed by block id. A zero
 // submission id, that of a test event, is left out.
 func eventBody(event ID, s Submission, answers []byte) []byte {
-	b := make([]byte, 0, 256+len(answers)+len(s.Hidden)+len(s.Metadata))
-	b = append(b, `{"id":`...)
-	b = appendjson.ID(b, event)
-	b = append(b, `,"response":{"formId":`...)
-	b = appendjson.ID(b, s.FormID)
-	b = append(b, `,"answers":`...)
-	b = append(b, answers...)
+	w := jsontree.NewWriter(make([]byte, 0, 256+len(answers)+len(s.Hidden)+len(s.Metadata)))
+	w.Object()
+	w.Name("id").Hex(event[:])
+	w.Name("response").Object()
+	w.Name("formId").Hex(s.FormID[:])
+	w.Name("answers").Raw(answers)
 	if !s.ID.IsZero() {
-		b = append(b, `,"submissionId":`...)
-		b = appendjson.ID(b, s.ID)
+		w.Name("submissionId").Hex(s.ID[:])
 	}
-	b = append(b, `,"submittedAt":`...)
-	b = appendjson.Time(b, s.SubmittedAt)
-	b = append(b, `,"hidden":`...)
-	b = append(b, s.Hidden...)
-	b = append(b, `,"metadata":`...)
-	b = append(b, s.Metadata...)
-	b = append(b, `,"completionTime":`...)
-	b = appendjson.Number(b, s.CompletionTime)
-	return append(b, `}}`...)
+	w.Name("submittedAt").Time(s.SubmittedAt)
+	w.Name("hidden").Raw(s.Hidden)
+	w.Name("metadata").Raw(s.Metadata)
+	w.Name("completionTime").Float(s.CompletionTime)
+	w.EndObject()
+	w.EndObject()
+	return w.Bytes()
 }
 
 // utmNames are the members of metadata.utm, in the order in which they are
 // written.
 var utmNames = [...]string{"campaign", "content", "medium", "source", "term"}
 
-// appendMetadata writes metadata as it is stored and sent; unset members are
+// encodeMetadata writes metadata as it is stored and sent; unset members are
 // absent.
-func appendMetadata(b []byte, m Metadata) []byte {
-	b = append(b, '{')
-	b = appendMember(b, "country", m.Country)
-	b = appendMember(b, "device", m.Device)
-	b = appendMember(b, "user_agent", m.UserAgent)
-	var utm []byte
+func encodeMetadata(m Metadata) []byte {
+	var w jsontree.Writer
+	w.Object()
+	writeText(&w, "country", m.Country)
+	writeText(&w, "device", m.Device)
+	writeText(&w, "user_agent", m.UserAgent)
+	before := w.Len()
+	w.Name("utm").Object()
+	empty := w.Len()
 	for _, name := range utmNames {
-		utm = appendMember(utm, name, m.UTM[name])
+		writeText(&w, name, m.UTM[name])
 	}
-	if len(utm) > 0 {
-		if len(b) > 1 {
-			b = append(b, ',')
-		}
-		b = append(b, `"utm":{`...)
-		b = append(append(b, utm...), '}')
+	if w.Len() == empty {
+		w.Truncate(before)
+	} else {
+		w.EndObject()
 	}
-	return append(b, '}')
+	w.EndObject()
+	return w.Bytes()
 }
 
-func appendMember(b []byte, name, value string) []byte {
-	if value = headerText(value); value == "" {
-		return b
+// writeText writes a member that is a string, unless it is empty.
+func writeText(w *jsontree.Writer, name, value string) {
+	if value = headerText(value); value != "" {
+		w.Name(name).String(value)
 	}
-	if len(b) > 0 && b[len(b)-1] != '{' {
-		b = append(b, ',')
-	}
-	b = appendjson.String(b, name)
-	b = append(b, ':')
-	return appendjson.String(b, value)
 }
 
 // headerText makes text that comes from request headers storable: they may hold

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -41,7 +42,7 @@ func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, 
 	}
 	p := PublicForm{
 		ID: f.ID, PublicID: f.PublicID, Name: f.Name, Type: f.Type,
-		Closed:     schema.Gate(f.Gate).IsClosed(f.Full, s.clock()),
+		Closed:     f.Gate.IsClosed(f.Full, s.clock()),
 		Definition: f.Definition,
 	}
 	if p.Blocks, err = schema.DecodeBlocks(f.Definition.Blocks); err != nil {
@@ -62,7 +63,7 @@ type compiledForm struct {
 	revision int64
 	status   string
 	gate     storage.Gate
-	answers  *schema.Form
+	answers  *answers.Form
 	source   formSource // what answers were compiled from
 	// committed: the form was read from the service's own store. A host's
 	// transaction may be rolled back, and its revision then comes to mean another
@@ -104,7 +105,7 @@ func (s *Service) readForm(ctx context.Context, id ID) (*compiledForm, error) {
 	if known := s.forms.get(id); known != nil && known.source.is(f.Definition) {
 		form.answers, form.source = known.answers, known.source
 	} else {
-		form.answers, err = schema.CompileForm(f.Definition.Blocks, f.Definition.Settings, f.Definition.HiddenFields, s.limits.Definition())
+		form.answers, err = answers.Compile(f.Definition.Blocks, f.Definition.Settings, f.Definition.HiddenFields, s.limits)
 		if err != nil {
 			return nil, fmt.Errorf("formsvc: form %s: %w", id, err)
 		}

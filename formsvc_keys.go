@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/handler"
+	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -83,26 +84,26 @@ const (
 // check reports everything that is wrong with a request for a key as one
 // [*schema.Error]. now is when the key is made.
 func (r KeyRequest) check(now time.Time) error {
-	faults := []error{
+	broken := []error{
 		checkText("/user/name", r.User.Name, 0, maxUserName),
 		checkText("/user/email", r.User.Email, 0, maxUserEmail),
 		checkText("/name", strings.TrimSpace(r.Name), 1, maxKeyName),
 	}
 	if r.User.ID.IsZero() {
-		faults = append(faults, violation("/user/id", schema.CodeRequired, "is required"))
+		broken = append(broken, violation("/user/id", schema.CodeRequired, "is required"))
 	}
 	if len(r.Scopes) == 0 {
-		faults = append(faults, violation("/scopes", schema.CodeTooFew, "must have at least 1 scope"))
+		broken = append(broken, violation("/scopes", schema.CodeTooFew, "must have at least 1 scope"))
 	}
 	for i, scope := range r.Scopes {
 		if !scope.Valid() {
-			faults = append(faults, violation("/scopes/"+strconv.Itoa(i), schema.CodeNotAllowed, "is not a scope of the API"))
+			broken = append(broken, violation("/scopes/"+strconv.Itoa(i), schema.CodeNotAllowed, "is not a scope of the API"))
 		}
 	}
 	if r.ExpiresAt != nil && !expiry(r).After(now) {
-		faults = append(faults, violation("/expires_at", schema.CodeOutOfRange, "must be in the future"))
+		broken = append(broken, violation("/expires_at", schema.CodeOutOfRange, "must be in the future"))
 	}
-	return schema.Join(faults...)
+	return faults.Join(broken...)
 }
 
 // expiry is when the key ends, in whole seconds; zero for never.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -104,13 +106,13 @@ func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubm
 	switch {
 	case form.status != storage.StatusPublished:
 		return storage.NewSubmission{}, ErrNotFound
-	case schema.Gate(form.gate).IsClosed(false, clock):
+	case form.gate.IsClosed(false, clock):
 		return storage.NewSubmission{}, ErrClosed
 	}
-	answers, err := form.answers.Check(schema.AnswerInput{
+	checked, err := form.answers.Check(answers.Input{
 		Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden,
 	})
-	if err := schema.Join(err, checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
+	if err := faults.Join(err, checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
 		return storage.NewSubmission{}, err
 	}
 	now := s.now()
@@ -119,20 +121,20 @@ func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubm
 		FormID:         r.FormID,
 		SubmittedAt:    now,
 		CompletionTime: r.CompletionTime,
-		Answers:        answers.List,
-		Metadata:       appendMetadata(nil, r.Metadata),
-		Hidden:         answers.Hidden,
+		Answers:        checked.List,
+		Metadata:       encodeMetadata(r.Metadata),
+		Hidden:         checked.Hidden,
 	}
 	event := s.ids.New(now)
 	return storage.NewSubmission{
 		Submission:     submission,
 		FormRevision:   form.revision,
-		UniqueAnswer:   answers.Unique,
+		UniqueAnswer:   checked.Unique,
 		IdempotencyKey: r.IdempotencyKey,
 		Event: storage.Event{
 			ID:   event,
 			Type: eventResponseCompleted,
-			Body: eventBody(event, submission, answers.ByField),
+			Body: eventBody(event, submission, checked.ByField),
 		},
 		DueAt: clock,
 	}, nil
@@ -177,13 +179,13 @@ func (s *Service) RecordStart(ctx context.Context, formID ID) error {
 // removes them. It returns [ErrNotFound] when there is no such form.
 func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters) error {
 	const most = 1 << 53 // beyond it, JSON numbers lose their last digits
-	var faults []error
+	var broken []error
 	for path, n := range map[string]int64{"/views": c.Views, "/starts": c.Starts, "/submissions": c.Submissions} {
 		if n < 0 || n > most {
-			faults = append(faults, violation(path, schema.CodeOutOfRange, "must be between 0 and 2^53"))
+			broken = append(broken, violation(path, schema.CodeOutOfRange, "must be between 0 and 2^53"))
 		}
 	}
-	if err := schema.Join(faults...); err != nil {
+	if err := faults.Join(broken...); err != nil {
 		return err
 	}
 	return s.storage.SetLifetimeCounters(ctx, formID, c)

@@ -14,10 +14,15 @@ import (
 const module = "github.com/formsvc/formsvc"
 
 // allowed says who may import whom, the standard library aside. A package that
-// is not listed may import nothing but the standard library and internal helpers.
+// is not listed may import nothing but the standard library.
 var allowed = map[string][]string{
-	"": {"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter"},
+	"": {
+		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
+		"internal/answers", "internal/apidoc", "internal/faults", "internal/jsontree", "internal/objectid",
+	},
 
+	// A host's own store looks at these as an example, so they use only what the
+	// host can use too.
 	"storage":        {},
 	"storage/memory": {"storage"},
 	"storage/postgres": {
@@ -25,17 +30,28 @@ var allowed = map[string][]string{
 	},
 	"storage/storagetest": {"storage"},
 
-	"schema":    {"github.com/santhosh-tekuri/jsonschema/v5"},
+	"schema":    {},
 	"ratelimit": {"github.com/sethvargo/go-limiter"},
-	"webhooks":  {"storage", "golang.org/x/net/idna"},
+	"webhooks":  {"storage", "internal/objectid", "golang.org/x/net/idna"},
 
-	"handler":                           {"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5"},
-	"handler/conformance":               {"schema"},
+	"handler": {
+		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
+		"internal/apidoc", "internal/cursor", "internal/definition", "internal/faults", "internal/jsontree", "internal/objectid",
+	},
+	"handler/conformance":               {"schema", "internal/apidoc"},
 	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},
 
-	"internal/appendjson": {"storage"},
-	"internal/cursor":     {"storage"},
-	"internal/objectid":   {"storage"},
+	// JSON, then schemas, then forms: each knows only the ones before it.
+	"internal/jsontree":   {},
+	"internal/weburl":     {},
+	"internal/faults":     {"schema"},
+	"internal/jsonshape":  {"internal/faults", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
+	"internal/apidoc":     {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
+	"internal/definition": {"internal/faults", "internal/jsonshape", "internal/jsontree", "internal/weburl", "schema", "storage"},
+	"internal/answers":    {"internal/faults", "internal/jsontree", "internal/weburl", "schema"},
+
+	"internal/cursor":   {"storage"},
+	"internal/objectid": {"storage"},
 }
 
 type listed struct {
@@ -79,7 +95,6 @@ func forbidden(p listed) []string {
 		case path == "testing" && name != "handler/conformance" && name != "storage/storagetest":
 			found = append(found, path)
 		case !own && !strings.Contains(first, "."): // the standard library
-		case own && strings.HasPrefix(short, "internal/") && mayUseInternal(name):
 		case slices.ContainsFunc(allowed[name], func(row string) bool {
 			// A row of another module stands for the packages below it as well.
 			return short == row || !own && strings.HasPrefix(short, row+"/")
@@ -89,12 +104,6 @@ func forbidden(p listed) []string {
 		}
 	}
 	return found
-}
-
-// mayUseInternal: the suites and the stores are what a host's own store looks at
-// as an example, so they use only what the host can use too.
-func mayUseInternal(name string) bool {
-	return !strings.HasPrefix(name, "storage") && name != "handler/conformance"
 }
 
 func TestWhoImportsWhom(t *testing.T) {
@@ -124,6 +133,16 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 		{module, module + "/storage/memory"},
 		{module + "/webhooks", "testing"},
 		{module + "/handler/conformance", "github.com/google/go-cmp/cmp"},
+		{module + "/handler/conformance", module + "/internal/definition"},
+		{module + "/schema", module + "/internal/jsontree"},
+		{module + "/schema", "github.com/santhosh-tekuri/jsonschema/v5"},
+		{module + "/internal/jsontree", module + "/schema"},
+		{module + "/internal/jsontree", module + "/storage"},
+		{module + "/internal/jsonshape", module + "/internal/definition"},
+		{module + "/internal/definition", module + "/internal/answers"},
+		{module + "/internal/answers", module + "/internal/jsonshape"},
+		{module + "/internal/apidoc", "github.com/santhosh-tekuri/jsonschema/v5"},
+		{module + "/internal/unheardof", module + "/storage"},
 	} {
 		if got := forbidden(listed{ImportPath: c.from, Imports: []string{c.imports}}); len(got) != 1 {
 			t.Errorf("%s importing %s is not seen", c.from, c.imports)

@@ -11,9 +11,9 @@ import (
 
 	"github.com/sethvargo/go-limiter"
 
+	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/ratelimit"
-	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/webhooks"
 )
@@ -110,7 +110,7 @@ func WithCredential(f func(*http.Request) string) Option {
 // mean none.
 func WithBasePath(path string) Option {
 	return func(o *options) error {
-		if err := schema.CheckBasePath(path); err != nil {
+		if err := apidoc.CheckBasePath(path); err != nil {
 			return fmt.Errorf("formsvc: WithBasePath: %w", err)
 		}
 		o.basePath = strings.TrimSuffix(path, "/")
@@ -124,7 +124,7 @@ func WithBasePath(path string) Option {
 // that begin with the base path. It is never taken from the request.
 func WithBaseURL(base string) Option {
 	return func(o *options) error {
-		if err := schema.CheckBaseURL(base); err != nil {
+		if err := apidoc.CheckBaseURL(base); err != nil {
 			return fmt.Errorf("formsvc: WithBaseURL: %w", err)
 		}
 		o.baseURL = strings.TrimSuffix(base, "/")

@@ -2,10 +2,9 @@ package handler
 
 import (
 	"math"
-	"strconv"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/appendjson"
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -43,20 +42,15 @@ func getMetrics(c *call) error {
 		counts.Starts += funnel.Lifetime.Starts
 		counts.Submissions += funnel.Lifetime.Submissions
 	}
-	return c.body(200, func(b []byte) []byte {
-		b = append(b, `{"period":"`...)
-		b = append(b, period...)
-		b = append(b, `","estimated":`...)
-		b = appendBool(b, estimated)
-		b = append(b, `,"views":`...)
-		b = strconv.AppendInt(b, counts.Views, 10)
-		b = append(b, `,"starts":`...)
-		b = strconv.AppendInt(b, counts.Starts, 10)
-		b = append(b, `,"submissions":`...)
-		b = strconv.AppendInt(b, counts.Submissions, 10)
-		b = append(b, `,"completion_rate":`...)
-		b = appendjson.Number(b, completionRate(counts.Submissions, counts.Starts))
-		return append(b, '}')
+	return c.body(200, func(w *jsontree.Writer) {
+		w.Object()
+		w.Name("period").String(period)
+		w.Name("estimated").Bool(estimated)
+		w.Name("views").Int(counts.Views)
+		w.Name("starts").Int(counts.Starts)
+		w.Name("submissions").Int(counts.Submissions)
+		w.Name("completion_rate").Float(completionRate(counts.Submissions, counts.Starts))
+		w.EndObject()
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/formsvc/formsvc/internal/definition"
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -21,10 +23,10 @@ func listBlocks(c *call) error {
 }
 
 func (c *call) blockList(blocks json.RawMessage) error {
-	return c.body(200, func(b []byte) []byte {
-		b = append(b, `{"items":`...)
-		b = append(b, blocks...)
-		return append(b, '}')
+	return c.body(200, func(w *jsontree.Writer) {
+		w.Object()
+		w.Name("items").Raw(blocks)
+		w.EndObject()
 	})
 }
 
@@ -37,7 +39,7 @@ func getBlock(c *call) error {
 	if err != nil {
 		return err
 	}
-	blocks, err := schema.StoredBlocks(f.Definition.Blocks)
+	blocks, err := definition.StoredBlocks(f.Definition.Blocks)
 	if err != nil {
 		return err
 	}
@@ -50,7 +52,7 @@ func getBlock(c *call) error {
 }
 
 func (c *call) block(status int, block json.RawMessage) error {
-	return c.body(status, func(b []byte) []byte { return append(b, block...) })
+	return c.body(status, func(w *jsontree.Writer) { w.Raw(block) })
 }
 
 func createBlock(c *call) error {
@@ -63,11 +65,11 @@ func createBlock(c *call) error {
 		return err
 	}
 	added = added.WithTypesFrom(nil)
-	updated, err := c.changeStoredBlocks(func(stored *schema.Blocks, hidden json.RawMessage) (*schema.Blocks, error) {
+	updated, err := c.changeStoredBlocks(func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
 		if stored.HasAnyOf(added) {
 			return nil, errBlockExists
 		}
-		if err := schema.CheckHiddenNames(added, hidden, "/block", ""); err != nil {
+		if err := added.CheckHiddenNames(hidden); err != nil {
 			return nil, err
 		}
 		grown, err := c.h.writes.Append(stored, added)
@@ -79,17 +81,10 @@ func createBlock(c *call) error {
 	if err != nil {
 		return err
 	}
-	block := added.Items()[0]
+	block := added.Raw()
 	c.setETag(updated.Revision)
-	c.setLocation(c.h.base(c.r) + "/forms/" + updated.ID.String() + "/blocks/" + url.PathEscape(idOf(block)))
+	c.setLocation(c.h.base(c.r) + "/forms/" + updated.ID.String() + "/blocks/" + url.PathEscape(added.ID()))
 	return c.block(201, block)
-}
-
-func idOf(block json.RawMessage) string {
-	var named struct{ ID string }
-	// It was validated: there is an id, and it is a string.
-	_ = json.Unmarshal(block, &named)
-	return named.ID
 }
 
 func replaceBlocks(c *call) error {
@@ -101,8 +96,8 @@ func replaceBlocks(c *call) error {
 	if err != nil {
 		return err
 	}
-	updated, err := c.changeStoredBlocks(func(stored *schema.Blocks, hidden json.RawMessage) (*schema.Blocks, error) {
-		return blocks.WithTypesFrom(stored), schema.CheckHiddenNames(blocks, hidden, "/blocks", "")
+	updated, err := c.changeStoredBlocks(func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
+		return blocks.WithTypesFrom(stored).Raw(), blocks.CheckHiddenNames(hidden)
 	})
 	if err != nil {
 		return err
@@ -125,19 +120,19 @@ func updateBlock(c *call) error {
 		return err
 	}
 	var block json.RawMessage
-	updated, err := c.changeStoredBlocks(func(stored *schema.Blocks, hidden json.RawMessage) (*schema.Blocks, error) {
-		patched, ok, err := c.h.writes.Apply(stored, id, patch)
+	updated, err := c.changeStoredBlocks(func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
+		patched, all, ok, err := c.h.writes.Apply(stored, id, patch)
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			return nil, errNotFound
 		}
-		block, _ = patched.Get(id)
-		if err := schema.CheckHiddenNames(patched, hidden, "/block", ""); err != nil {
+		block = patched.Raw()
+		if err := patched.CheckHiddenNames(hidden); err != nil {
 			return nil, err
 		}
-		return patched, c.fits(stored, patched)
+		return all, c.fits(stored, all)
 	})
 	if err != nil {
 		return err
@@ -151,7 +146,7 @@ func deleteBlock(c *call) error {
 	if err != nil {
 		return err
 	}
-	updated, err := c.changeStoredBlocks(func(stored *schema.Blocks, _ json.RawMessage) (*schema.Blocks, error) {
+	updated, err := c.changeStoredBlocks(func(stored *definition.Blocks, _ json.RawMessage) (json.RawMessage, error) {
 		left, ok := stored.Without(id)
 		if !ok {
 			return nil, errNotFound
@@ -167,8 +162,8 @@ func deleteBlock(c *call) error {
 }
 
 // fits refuses blocks that grew, one by one, beyond what a request could replace.
-func (c *call) fits(before, after *schema.Blocks) error {
-	limit, size := c.h.config.Limits.Body, int64(len(after.Raw()))
+func (c *call) fits(before *definition.Blocks, after json.RawMessage) error {
+	limit, size := c.h.config.Limits.Body, int64(len(after))
 	if size <= limit || size <= int64(len(before.Raw())) {
 		return nil
 	}
@@ -189,14 +184,14 @@ func (c *call) blockID() (string, error) {
 
 // changeStoredBlocks replaces the blocks of the path's form by what compute makes
 // of them.
-func (c *call) changeStoredBlocks(compute func(stored *schema.Blocks, hidden json.RawMessage) (*schema.Blocks, error)) (storage.Form, error) {
+func (c *call) changeStoredBlocks(compute func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error)) (storage.Form, error) {
 	id, err := c.idParam("formId")
 	if err != nil {
 		return storage.Form{}, err
 	}
 	at := c.h.now()
 	return c.updateFrom(id, func(f *storage.Form) (storage.FormChange, error) {
-		stored, err := schema.StoredBlocks(f.Definition.Blocks)
+		stored, err := definition.StoredBlocks(f.Definition.Blocks)
 		if err != nil {
 			return storage.FormChange{}, err
 		}
@@ -205,7 +200,7 @@ func (c *call) changeStoredBlocks(compute func(stored *schema.Blocks, hidden jso
 			return storage.FormChange{}, err
 		}
 		return storage.FormChange{
-			Definition: storage.Definition{Blocks: blocks.Raw(), Format: schema.Format},
+			Definition: storage.Definition{Blocks: blocks, Format: definition.Format},
 			At:         at,
 		}, nil
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -88,11 +89,12 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b
 
 const keepBuffer = 256 << 10
 
-// body lends a buffer to fill and writes what it holds as a JSON response.
-func (c *call) body(status int, fill func(b []byte) []byte) error {
+// body lends a writer to fill and sends what it holds as a JSON response.
+func (c *call) body(status int, fill func(w *jsontree.Writer)) error {
 	p := buffers.Get().(*[]byte)
-	b := fill((*p)[:0])
-	b = append(b, '\n')
+	w := jsontree.NewWriter((*p)[:0])
+	fill(w)
+	b := append(w.Bytes(), '\n')
 	c.write(status, b)
 	if cap(b) <= keepBuffer {
 		*p = b

@@ -2,9 +2,7 @@ package handler
 
 import (
 	"context"
-	"errors"
 	"log/slog"
-	"math"
 	"net/http"
 	"time"
 
@@ -68,52 +66,4 @@ func (e *RejectedURLError) violation() schema.Violation {
 }
 
 // Limits are the sizes that a host may change. Zero fields have their defaults.
-type Limits struct {
-	Body       int64 // bytes of a request body; default 1 MiB
-	Workspaces int   // workspaces that one user may own; default 100
-	Webhooks   int   // webhooks of one form; default 20
-
-	Blocks    int // top-level blocks of a form; default 500
-	AllBlocks int // blocks of a form at all levels; default 2,000
-	Nesting   int // levels of blocks; default 8
-	Choices   int // choices, matrix rows and matrix columns of a block, each; default 500
-	CustomCSS int // bytes of a theme's customCss; default 100,000
-	Text      int // characters of a label or description; default 5,000
-
-	// FileSize is the largest size, in bytes, of an uploaded file that an answer
-	// may name when the block's maxFileSize is on; default 10 MiB.
-	FileSize int64
-}
-
-const (
-	defaultBody       = 1 << 20
-	defaultWorkspaces = 100
-	defaultWebhooks   = 20
-)
-
-// Validate reports limits that make no sense: those below zero.
-func (l Limits) Validate() error {
-	for _, n := range []int64{
-		l.Body, int64(l.Workspaces), int64(l.Webhooks), int64(l.Blocks), int64(l.AllBlocks),
-		int64(l.Nesting), int64(l.Choices), int64(l.CustomCSS), int64(l.Text), l.FileSize,
-	} {
-		if n < 0 {
-			return errors.New("a limit is negative")
-		}
-	}
-	return nil
-}
-
-func (l Limits) withDefaults() Limits {
-	if l.Body == 0 {
-		l.Body = defaultBody
-	}
-	l.Body = min(l.Body, math.MaxInt64-1) // one byte more is read, to see that there is more
-	if l.Workspaces == 0 {
-		l.Workspaces = defaultWorkspaces
-	}
-	if l.Webhooks == 0 {
-		l.Webhooks = defaultWebhooks
-	}
-	return l
-}
+type Limits = schema.Limits

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/formsvc/formsvc/internal/appendjson"
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -98,7 +98,7 @@ func (c *call) translate(err error) *apiError {
 	if errors.As(err, &own) {
 		return own
 	}
-	var syntax *schema.SyntaxError
+	var syntax *jsontree.SyntaxError
 	if errors.As(err, &syntax) {
 		return errMalformedJSON.with("The request body is not acceptable JSON: " + syntax.Reason + " at byte " + strconv.Itoa(syntax.Offset) + ".")
 	}
@@ -148,36 +148,26 @@ func (c *call) fail(err error) {
 	case http.StatusServiceUnavailable:
 		c.w.Header()["Retry-After"] = []string{"1"}
 	}
-	b := make([]byte, 0, 512)
-	b = append(b, `{"type":"`...)
-	b = append(b, e.kind()...)
-	b = append(b, `","code":"`...)
-	b = append(b, e.code...)
-	b = append(b, `","message":`...)
-	b = appendjson.String(b, e.message)
-	b = append(b, `,"status":`...)
-	b = strconv.AppendInt(b, int64(e.status), 10)
-	b = append(b, `,"request_id":"`...)
-	b = append(b, c.id...)
-	b = append(b, '"')
+	w := jsontree.NewWriter(make([]byte, 0, 512))
+	w.Object()
+	w.Name("type").String(e.kind())
+	w.Name("code").String(e.code)
+	w.Name("message").String(e.message)
+	w.Name("status").Int(int64(e.status))
+	w.Name("request_id").String(c.id)
 	if len(e.details) > 0 {
-		b = append(b, `,"details":[`...)
-		for i, v := range e.details {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(b, `{"path":`...)
-			b = appendjson.String(b, v.Path)
-			b = append(b, `,"code":`...)
-			b = appendjson.String(b, v.Code)
-			b = append(b, `,"message":`...)
-			b = appendjson.String(b, v.Message)
-			b = append(b, '}')
+		w.Name("details").Array()
+		for _, v := range e.details {
+			w.Object()
+			w.Name("path").String(v.Path)
+			w.Name("code").String(v.Code)
+			w.Name("message").String(v.Message)
+			w.EndObject()
 		}
-		b = append(b, ']')
+		w.EndArray()
 	}
-	b = append(b, '}', '\n')
-	c.write(e.status, b)
+	w.EndObject()
+	c.write(e.status, append(w.Bytes(), '\n'))
 }
 
 func (c *call) log(level slog.Level, message string, err error) {

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/appendjson"
 	"github.com/formsvc/formsvc/internal/cursor"
+	"github.com/formsvc/formsvc/internal/definition"
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/objectid"
-	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -33,7 +33,11 @@ func listForms(c *call) error {
 	view := c.formView()
 	return writePage(c, list, page, found,
 		func(f *storage.Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} },
-		func(b []byte, f *storage.Form) []byte { return append(view.appendSummary(b, f), '}') })
+		func(w *jsontree.Writer, f *storage.Form) {
+			w.Object()
+			view.writeSummary(w, f)
+			w.EndObject()
+		})
 }
 
 func createForm(c *call) error {
@@ -69,7 +73,7 @@ func createForm(c *call) error {
 		f.Definition.Blocks = w.Blocks.WithTypesFrom(nil).Raw()
 	}
 	if w.Gate != nil {
-		f.Gate = storage.Gate(*w.Gate)
+		f.Gate = *w.Gate
 	}
 	fillSections(&f.Definition)
 	if err := c.h.storage.CreateForm(c.ctx(), c.actor(), f); err != nil {
@@ -81,13 +85,13 @@ func createForm(c *call) error {
 
 // sections are a write's sections but for the blocks, whose types may have to be
 // filled in first.
-func sections(w schema.FormWrite) storage.Definition {
+func sections(w definition.FormWrite) storage.Definition {
 	return storage.Definition{
 		Settings:     w.Settings,
 		Theme:        w.Theme,
 		Variables:    w.Variables,
 		HiddenFields: w.HiddenFields,
-		Format:       schema.Format,
+		Format:       definition.Format,
 	}
 }
 
@@ -123,17 +127,13 @@ func updateForm(c *call) error {
 	if err != nil {
 		return err
 	}
-	change := storage.FormChange{Name: w.Name, Status: w.Status, Definition: sections(w), At: c.h.now()}
+	change := storage.FormChange{Name: w.Name, Status: w.Status, Definition: sections(w), Gate: w.Gate, At: c.h.now()}
 	if w.WorkspaceID != nil {
 		workspace, err := storage.ParseID(*w.WorkspaceID)
 		if err != nil {
 			return errNotFound
 		}
 		change.WorkspaceID = &workspace
-	}
-	if w.Gate != nil {
-		gate := storage.Gate(*w.Gate)
-		change.Gate = &gate
 	}
 
 	var f storage.Form
@@ -159,20 +159,20 @@ func updateForm(c *call) error {
 }
 
 // changeBlocks completes a change of blocks or hidden fields from what is stored.
-func changeBlocks(change storage.FormChange, w schema.FormWrite, stored *storage.Form) (storage.FormChange, error) {
-	old, err := schema.StoredBlocks(stored.Definition.Blocks)
+func changeBlocks(change storage.FormChange, w definition.FormWrite, stored *storage.Form) (storage.FormChange, error) {
+	old, err := definition.StoredBlocks(stored.Definition.Blocks)
 	if err != nil {
 		return change, err
 	}
-	blocks, hidden, hiddenPath := old, stored.Definition.HiddenFields, ""
+	blocks := old
 	if w.Blocks != nil {
 		blocks = w.Blocks.WithTypesFrom(old)
 		change.Definition.Blocks = blocks.Raw()
 	}
 	if w.HiddenFields != nil {
-		hidden, hiddenPath = w.HiddenFields, "/definition/hidden_fields"
+		return change, blocks.CheckHiddenFields(w.HiddenFields, "/definition/hidden_fields")
 	}
-	return change, schema.CheckHiddenNames(blocks, hidden, "/definition/blocks", hiddenPath)
+	return change, blocks.CheckHiddenNames(stored.Definition.HiddenFields)
 }
 
 func deleteForm(c *call) error {
@@ -244,7 +244,7 @@ func (c *call) updateFrom(id storage.ID, compute func(*storage.Form) (storage.Fo
 func (c *call) writeForm(status int, f *storage.Form) error {
 	c.setETag(f.Revision)
 	view := c.formView()
-	return c.body(status, func(b []byte) []byte { return view.appendForm(b, f) })
+	return c.body(status, func(w *jsontree.Writer) { view.writeForm(w, f) })
 }
 
 // formView is what the JSON of a form depends on beside the form.
@@ -257,52 +257,34 @@ func (c *call) formView() formView {
 	return formView{base: c.h.base(c.r), now: c.h.config.Now()}
 }
 
-// appendSummary leaves the object open, so that a definition can follow.
-func (v formView) appendSummary(b []byte, f *storage.Form) []byte {
-	b = append(b, `{"id":`...)
-	b = appendjson.ID(b, f.ID)
-	b = append(b, `,"public_id":`...)
-	b = appendjson.String(b, f.PublicID)
-	b = append(b, `,"workspace_id":`...)
-	b = appendjson.ID(b, f.WorkspaceID)
-	b = append(b, `,"name":`...)
-	b = appendjson.String(b, f.Name)
-	b = append(b, `,"status":`...)
-	b = appendjson.String(b, f.Status)
-	b = append(b, `,"is_closed":`...)
-	b = appendBool(b, schema.Gate(f.Gate).IsClosed(f.Full, v.now))
-	b = append(b, `,"created_at":`...)
-	b = appendjson.Time(b, f.CreatedAt)
-	b = append(b, `,"updated_at":`...)
-	b = appendjson.Time(b, f.UpdatedAt)
-	b = append(b, `,"links":{"self":`...)
+// writeSummary writes the members of a form without its definition.
+func (v formView) writeSummary(w *jsontree.Writer, f *storage.Form) {
 	self := v.base + "/forms/" + f.ID.String()
-	b = appendjson.String(b, self)
-	b = append(b, `,"submissions":`...)
-	b = appendjson.String(b, self+"/submissions")
-	b = append(b, `},"type":`...)
-	return appendjson.String(b, f.Type)
+	w.Name("id").Hex(f.ID[:])
+	w.Name("public_id").String(f.PublicID)
+	w.Name("workspace_id").Hex(f.WorkspaceID[:])
+	w.Name("name").String(f.Name)
+	w.Name("status").String(f.Status)
+	w.Name("is_closed").Bool(f.Gate.IsClosed(f.Full, v.now))
+	w.Name("created_at").Time(f.CreatedAt)
+	w.Name("updated_at").Time(f.UpdatedAt)
+	w.Name("links").Object()
+	w.Name("self").String(self)
+	w.Name("submissions").String(self + "/submissions")
+	w.EndObject()
+	w.Name("type").String(f.Type)
 }
 
-// appendForm passes the sections on as they are stored: a read decodes nothing.
-func (v formView) appendForm(b []byte, f *storage.Form) []byte {
-	b = v.appendSummary(b, f)
-	b = append(b, `,"definition":{"blocks":`...)
-	b = append(b, f.Definition.Blocks...)
-	b = append(b, `,"settings":`...)
-	b = append(b, f.Definition.Settings...)
-	b = append(b, `,"theme":`...)
-	b = append(b, f.Definition.Theme...)
-	b = append(b, `,"variables":`...)
-	b = append(b, f.Definition.Variables...)
-	b = append(b, `,"hidden_fields":`...)
-	b = append(b, f.Definition.HiddenFields...)
-	return append(b, `}}`...)
-}
-
-func appendBool(b []byte, v bool) []byte {
-	if v {
-		return append(b, "true"...)
-	}
-	return append(b, "false"...)
+// writeForm passes the sections on as they are stored: a read decodes nothing.
+func (v formView) writeForm(w *jsontree.Writer, f *storage.Form) {
+	w.Object()
+	v.writeSummary(w, f)
+	w.Name("definition").Object()
+	w.Name("blocks").Raw(f.Definition.Blocks)
+	w.Name("settings").Raw(f.Definition.Settings)
+	w.Name("theme").Raw(f.Definition.Theme)
+	w.Name("variables").Raw(f.Definition.Variables)
+	w.Name("hidden_fields").Raw(f.Definition.HiddenFields)
+	w.EndObject()
+	w.EndObject()
 }

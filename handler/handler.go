@@ -13,7 +13,8 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/internal/apidoc"
+	"github.com/formsvc/formsvc/internal/definition"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -22,7 +23,7 @@ import (
 type Handler struct {
 	storage storage.Storage
 	config  Config
-	writes  *schema.Writes
+	writes  *definition.Writes
 	logger  *slog.Logger
 	mount   mount
 	routes  *chi.Mux
@@ -46,12 +47,12 @@ func New(config Config) (*Handler, error) {
 	if err := config.Limits.Validate(); err != nil {
 		return nil, err
 	}
-	config.Limits = config.Limits.withDefaults()
-	writes, err := schema.NewWrites(config.Limits.Definition())
+	config.Limits = config.Limits.WithDefaults()
+	writes, err := definition.NewWrites(config.Limits)
 	if err != nil {
 		return nil, fmt.Errorf("request validators: %w", err)
 	}
-	description, err := schema.Describe(config.BaseURL, config.BasePath)
+	description, err := apidoc.Describe(config.BaseURL, config.BasePath)
 	if err != nil {
 		return nil, fmt.Errorf("API description: %w", err)
 	}
@@ -81,15 +82,6 @@ func New(config Config) (*Handler, error) {
 		h.operations[op.method+op.path] = op
 	}
 	return h, nil
-}
-
-// Definition is the part of the limits that the rules of definitions and answers
-// need.
-func (l Limits) Definition() schema.Limits {
-	return schema.Limits{
-		Blocks: l.Blocks, AllBlocks: l.AllBlocks, Nesting: l.Nesting, Choices: l.Choices,
-		CustomCSS: l.CustomCSS, Text: l.Text, FileSize: l.FileSize,
-	}
 }
 
 // On returns a handler like h on another storage. A resolver that keeps its keys

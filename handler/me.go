@@ -3,27 +3,23 @@ package handler
 import (
 	"slices"
 
-	"github.com/formsvc/formsvc/internal/appendjson"
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/storage"
 )
 
 func getMe(c *call) error {
 	p := c.principal
-	return c.body(200, func(b []byte) []byte {
-		b = append(b, `{"id":`...)
-		b = appendjson.ID(b, p.UserID)
-		b = append(b, `,"name":`...)
-		b = appendjson.String(b, p.Name)
-		b = append(b, `,"email":`...)
-		b = appendjson.String(b, p.Email)
-		b = append(b, `,"scopes":[`...)
-		for i, s := range effective(p.Scopes) {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendjson.String(b, string(s))
+	return c.body(200, func(w *jsontree.Writer) {
+		w.Object()
+		w.Name("id").Hex(p.UserID[:])
+		w.Name("name").String(p.Name)
+		w.Name("email").String(p.Email)
+		w.Name("scopes").Array()
+		for _, s := range effective(p.Scopes) {
+			w.String(string(s))
 		}
-		return append(b, `]}`...)
+		w.EndArray()
+		w.EndObject()
 	})
 }
 

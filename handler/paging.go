@@ -1,8 +1,8 @@
 package handler
 
 import (
-	"github.com/formsvc/formsvc/internal/appendjson"
 	"github.com/formsvc/formsvc/internal/cursor"
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -31,27 +31,27 @@ func (q *query) page(list cursor.List) (storage.Page, error) {
 // writePage writes a list response: the records that were asked for, and the
 // cursor of the next page when there was one more.
 func writePage[T any](c *call, list cursor.List, page storage.Page, records []T,
-	position func(*T) storage.Position, appendItem func([]byte, *T) []byte,
+	position func(*T) storage.Position, writeItem func(*jsontree.Writer, *T),
 ) error {
 	more := len(records) == page.Limit
 	if more {
 		records = records[:len(records)-1]
 	}
-	return c.body(200, func(b []byte) []byte {
-		b = append(b, `{"items":[`...)
+	return c.body(200, func(w *jsontree.Writer) {
+		w.Object()
+		w.Name("items").Array()
 		for i := range records {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendItem(b, &records[i])
+			writeItem(w, &records[i])
 		}
-		b = append(b, `],"page":{"has_more":`...)
-		if !more {
-			return append(b, `false,"next_cursor":null}}`...)
+		w.EndArray()
+		w.Name("page").Object()
+		w.Name("has_more").Bool(more)
+		if w.Name("next_cursor"); more {
+			w.String(cursor.Encode(list, position(&records[len(records)-1])))
+		} else {
+			w.Null()
 		}
-		last := position(&records[len(records)-1])
-		b = append(b, `true,"next_cursor":`...)
-		b = appendjson.String(b, cursor.Encode(list, last))
-		return append(b, `}}`...)
+		w.EndObject()
+		w.EndObject()
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -79,7 +80,7 @@ func (q *query) time(name string) time.Time {
 		return time.Time{}
 	}
 	// A plus sign that was not escaped arrives as a space.
-	t, ok := schema.ParseTime(strings.Replace(s, " ", "+", 1))
+	t, ok := jsontree.ParseTime(strings.Replace(s, " ", "+", 1))
 	if !ok {
 		q.reject(name, schema.CodeBadFormat, "must be a time such as 2026-11-20T08:33:01Z")
 	}

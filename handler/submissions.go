@@ -3,8 +3,8 @@ package handler
 import (
 	"time"
 
-	"github.com/formsvc/formsvc/internal/appendjson"
 	"github.com/formsvc/formsvc/internal/cursor"
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -35,7 +35,7 @@ func listSubmissions(c *call) error {
 	}
 	return writePage(c, list, page, found,
 		func(s *storage.Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} },
-		appendSubmission)
+		writeSubmission)
 }
 
 func getSubmission(c *call) error {
@@ -47,7 +47,7 @@ func getSubmission(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.body(200, func(b []byte) []byte { return appendSubmission(b, &s) })
+	return c.body(200, func(w *jsontree.Writer) { writeSubmission(w, &s) })
 }
 
 func deleteSubmission(c *call) error {
@@ -69,19 +69,15 @@ func (c *call) submissionIDs() (form, id storage.ID, err error) {
 	return form, id, err
 }
 
-// appendSubmission passes answers and metadata on as they are stored.
-func appendSubmission(b []byte, s *storage.Submission) []byte {
-	b = append(b, `{"id":`...)
-	b = appendjson.ID(b, s.ID)
-	b = append(b, `,"form_id":`...)
-	b = appendjson.ID(b, s.FormID)
-	b = append(b, `,"status":"completed","submitted_at":`...)
-	b = appendjson.Time(b, s.SubmittedAt)
-	b = append(b, `,"metadata":`...)
-	b = append(b, s.Metadata...)
-	b = append(b, `,"answers":`...)
-	b = append(b, s.Answers...)
-	b = append(b, `,"completion_time":`...)
-	b = appendjson.Number(b, s.CompletionTime)
-	return append(b, '}')
+// writeSubmission passes answers and metadata on as they are stored.
+func writeSubmission(w *jsontree.Writer, s *storage.Submission) {
+	w.Object()
+	w.Name("id").Hex(s.ID[:])
+	w.Name("form_id").Hex(s.FormID[:])
+	w.Name("status").String("completed")
+	w.Name("submitted_at").Time(s.SubmittedAt)
+	w.Name("metadata").Raw(s.Metadata)
+	w.Name("answers").Raw(s.Answers)
+	w.Name("completion_time").Float(s.CompletionTime)
+	w.EndObject()
 }

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/formsvc/formsvc/internal/appendjson"
+	"github.com/formsvc/formsvc/internal/definition"
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -26,7 +28,7 @@ func listWebhooks(c *call) error {
 		return err
 	}
 	if len(found) < page.Limit {
-		return c.items(len(found), func(b []byte, i int) []byte { return appendWebhook(b, &found[i]) })
+		return c.items(len(found), func(w *jsontree.Writer, i int) { writeWebhook(w, &found[i]) })
 	}
 
 	c.w.Header()["Content-Type"] = jsonType
@@ -34,22 +36,22 @@ func listWebhooks(c *call) error {
 	if c.r.Method == http.MethodHead {
 		return nil
 	}
-	b := []byte(`{"items":[`)
-	for first := true; ; first = false {
+	w := jsontree.NewWriter(nil)
+	w.Object()
+	w.Name("items").Array()
+	for {
 		for i := range found {
-			if !first || i > 0 {
-				b = append(b, ',')
-			}
-			b = appendWebhook(b, &found[i])
+			writeWebhook(w, &found[i])
 		}
 		last := len(found) < page.Limit
 		if last {
-			b = append(b, "]}\n"...)
+			w.EndArray()
+			w.EndObject()
+			w.LineBreak()
 		}
-		if _, err := c.w.Write(b); err != nil || last {
+		if err := w.Flush(c.w); err != nil || last {
 			return nil // the client is gone, or the list is whole
 		}
-		b = b[:0]
 		end := found[len(found)-1]
 		page.After = &storage.Position{Time: end.CreatedAt, ID: end.ID}
 		if found, err = c.h.storage.Webhooks(c.ctx(), c.actor(), page); err != nil {
@@ -60,16 +62,15 @@ func listWebhooks(c *call) error {
 }
 
 // items writes a list response that has no pages.
-func (c *call) items(n int, appendItem func([]byte, int) []byte) error {
-	return c.body(200, func(b []byte) []byte {
-		b = append(b, `{"items":[`...)
+func (c *call) items(n int, writeItem func(w *jsontree.Writer, i int)) error {
+	return c.body(200, func(w *jsontree.Writer) {
+		w.Object()
+		w.Name("items").Array()
 		for i := range n {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendItem(b, i)
+			writeItem(w, i)
 		}
-		return append(b, `]}`...)
+		w.EndArray()
+		w.EndObject()
 	})
 }
 
@@ -121,10 +122,10 @@ func createWebhook(c *call) error {
 
 // webhookWrite reads a body and checks the text of its URL, together with all
 // else that may be wrong with it.
-func (c *call) webhookWrite(create bool) (schema.WebhookWrite, error) {
+func (c *call) webhookWrite(create bool) (definition.WebhookWrite, error) {
 	body, err := c.readBody()
 	if err != nil {
-		return schema.WebhookWrite{}, err
+		return definition.WebhookWrite{}, err
 	}
 	w, err := c.h.writes.Webhook(body, create)
 	if w.URL == nil {
@@ -134,7 +135,7 @@ func (c *call) webhookWrite(create bool) (schema.WebhookWrite, error) {
 	var rejected *RejectedURLError
 	if err != nil && errors.As(refused, &rejected) {
 		// Beside other faults it is one of them.
-		return w, schema.Join(err, &schema.Error{Violations: []schema.Violation{rejected.violation()}})
+		return w, faults.Join(err, &schema.Error{Violations: []schema.Violation{rejected.violation()}})
 	}
 	if err == nil {
 		err = refused
@@ -200,27 +201,21 @@ func deleteWebhook(c *call) error {
 	return nil
 }
 
-func (c *call) webhook(status int, w *storage.Webhook) error {
-	return c.body(status, func(b []byte) []byte { return appendWebhook(b, w) })
+func (c *call) webhook(status int, webhook *storage.Webhook) error {
+	return c.body(status, func(w *jsontree.Writer) { writeWebhook(w, webhook) })
 }
 
-// appendWebhook tells whether there is a secret, and never more of it.
-func appendWebhook(b []byte, w *storage.Webhook) []byte {
-	b = append(b, `{"id":`...)
-	b = appendjson.ID(b, w.ID)
-	b = append(b, `,"form_id":`...)
-	b = appendjson.ID(b, w.FormID)
-	b = append(b, `,"url":`...)
-	b = appendjson.String(b, w.URL)
-	b = append(b, `,"enabled":`...)
-	b = appendBool(b, w.Enabled)
-	b = append(b, `,"has_secret":`...)
-	b = appendBool(b, len(w.Secret) > 0)
-	b = append(b, `,"created_at":`...)
-	b = appendjson.Time(b, w.CreatedAt)
-	b = append(b, `,"updated_at":`...)
-	b = appendjson.Time(b, w.UpdatedAt)
-	return append(b, '}')
+// writeWebhook says whether there is a secret, and never more of it.
+func writeWebhook(w *jsontree.Writer, webhook *storage.Webhook) {
+	w.Object()
+	w.Name("id").Hex(webhook.ID[:])
+	w.Name("form_id").Hex(webhook.FormID[:])
+	w.Name("url").String(webhook.URL)
+	w.Name("enabled").Bool(webhook.Enabled)
+	w.Name("has_secret").Bool(len(webhook.Secret) > 0)
+	w.Name("created_at").Time(webhook.CreatedAt)
+	w.Name("updated_at").Time(webhook.UpdatedAt)
+	w.EndObject()
 }
 
 // shownDeliveries is how many attempts the service keeps and shows
@@ -236,45 +231,35 @@ func listDeliveries(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.items(len(attempts), func(b []byte, i int) []byte { return appendAttempt(b, &attempts[i]) })
+	return c.items(len(attempts), func(w *jsontree.Writer, i int) { writeAttempt(w, &attempts[i]) })
 }
 
-// appendAttempt writes a redacted summary: no body, header, URL, address or
-// secret is part of it.
-func appendAttempt(b []byte, a *storage.Attempt) []byte {
-	b = append(b, `{"id":`...)
-	b = appendjson.ID(b, a.ID)
-	b = append(b, `,"event":`...)
-	b = appendjson.String(b, a.EventType)
-	b = append(b, `,"event_id":`...)
-	b = appendjson.ID(b, a.EventID)
-	b = append(b, `,"submission_id":`...)
-	if a.SubmissionID.IsZero() {
-		b = append(b, "null"...)
+// writeAttempt writes a redacted summary: no body, header, URL, address or secret
+// is part of it.
+func writeAttempt(w *jsontree.Writer, a *storage.Attempt) {
+	w.Object()
+	w.Name("id").Hex(a.ID[:])
+	w.Name("event").String(a.EventType)
+	w.Name("event_id").Hex(a.EventID[:])
+	if w.Name("submission_id"); a.SubmissionID.IsZero() {
+		w.Null()
 	} else {
-		b = appendjson.ID(b, a.SubmissionID)
+		w.Hex(a.SubmissionID[:])
 	}
-	b = append(b, `,"attempt":`...)
-	b = strconv.AppendInt(b, int64(a.Attempt), 10)
-	b = append(b, `,"status":`...)
-	b = strconv.AppendInt(b, int64(a.Status), 10)
-	b = append(b, `,"success":`...)
-	b = appendBool(b, a.Success)
-	b = append(b, `,"error":`...)
-	if a.Error == "" {
-		b = append(b, "null"...)
+	w.Name("attempt").Int(int64(a.Attempt))
+	w.Name("status").Int(int64(a.Status))
+	w.Name("success").Bool(a.Success)
+	if w.Name("error"); a.Error == "" {
+		w.Null()
 	} else {
-		b = appendjson.String(b, a.Error)
+		w.String(a.Error)
 	}
-	b = append(b, `,"duration_ms":`...)
-	b = strconv.AppendInt(b, a.Duration.Milliseconds(), 10)
-	b = append(b, `,"created_at":`...)
-	b = appendjson.Time(b, a.CreatedAt)
-	b = append(b, `,"next_attempt_at":`...)
-	if a.NextAttemptAt.IsZero() {
-		b = append(b, "null"...)
+	w.Name("duration_ms").Int(a.Duration.Milliseconds())
+	w.Name("created_at").Time(a.CreatedAt)
+	if w.Name("next_attempt_at"); a.NextAttemptAt.IsZero() {
+		w.Null()
 	} else {
-		b = appendjson.Time(b, a.NextAttemptAt)
+		w.Time(a.NextAttemptAt)
 	}
-	return append(b, '}')
+	w.EndObject()
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"github.com/formsvc/formsvc/internal/appendjson"
 	"github.com/formsvc/formsvc/internal/cursor"
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -22,7 +22,7 @@ func listWorkspaces(c *call) error {
 	}
 	return writePage(c, list, page, found,
 		func(w *storage.Workspace) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} },
-		appendWorkspace)
+		writeWorkspace)
 }
 
 func createWorkspace(c *call) error {
@@ -45,7 +45,11 @@ func createWorkspace(c *call) error {
 // the API. It returns [storage.ErrLimitReached] when the owner has as many
 // workspaces as are allowed.
 func (h *Handler) CreateWorkspace(ctx context.Context, owner storage.ID, name string) (storage.Workspace, error) {
-	name, err := h.writes.Workspace(append(appendjson.String([]byte(`{"name":`), name), '}'))
+	var body jsontree.Writer
+	body.Object()
+	body.Name("name").String(name)
+	body.EndObject()
+	name, err := h.writes.Workspace(body.Bytes())
 	if err != nil {
 		return storage.Workspace{}, err
 	}
@@ -113,20 +117,16 @@ func (c *call) workspaceName() (string, error) {
 	return c.h.writes.Workspace(body)
 }
 
-func (c *call) workspace(status int, w storage.Workspace) error {
-	return c.body(status, func(b []byte) []byte { return appendWorkspace(b, &w) })
+func (c *call) workspace(status int, workspace storage.Workspace) error {
+	return c.body(status, func(w *jsontree.Writer) { writeWorkspace(w, &workspace) })
 }
 
-func appendWorkspace(b []byte, w *storage.Workspace) []byte {
-	b = append(b, `{"id":`...)
-	b = appendjson.ID(b, w.ID)
-	b = append(b, `,"public_id":`...)
-	b = appendjson.String(b, w.PublicID)
-	b = append(b, `,"name":`...)
-	b = appendjson.String(b, w.Name)
-	b = append(b, `,"created_at":`...)
-	b = appendjson.Time(b, w.CreatedAt)
-	b = append(b, `,"updated_at":`...)
-	b = appendjson.Time(b, w.UpdatedAt)
-	return append(b, '}')
+func writeWorkspace(w *jsontree.Writer, workspace *storage.Workspace) {
+	w.Object()
+	w.Name("id").Hex(workspace.ID[:])
+	w.Name("public_id").String(workspace.PublicID)
+	w.Name("name").String(workspace.Name)
+	w.Name("created_at").Time(workspace.CreatedAt)
+	w.Name("updated_at").Time(workspace.UpdatedAt)
+	w.EndObject()
 }

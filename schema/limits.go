@@ -1,22 +1,50 @@
 package schema
 
-import "cmp"
+import (
+	"cmp"
+	"errors"
+	"math"
+)
 
-// Limits bounds the definition of a form and the answers to it. A host can change
-// them, so they are no keywords of the description. What goes beyond one is a
-// violation (422). A zero field means its default.
+// Limits are the sizes that a host may change, so they are not keywords of the
+// description. What goes beyond one is a violation (422), but for Body (413) and
+// Workspaces (409). A zero field means its default.
 type Limits struct {
-	Blocks    int   // top-level blocks of a form; default 500
-	AllBlocks int   // blocks of a form at all levels; default 2,000
-	Nesting   int   // levels of blocks, the top level included; default 8
-	Choices   int   // each of choices, matrix_rows and matrix_columns of a block; default 500
-	CustomCSS int   // bytes of theme.customCss; default 100,000
-	Text      int   // characters of a label and of a description; default 5,000
-	FileSize  int64 // bytes of an uploaded file where the block limits it; default 10 MiB
+	Body       int64 // bytes of a request body; default 1 MiB
+	Workspaces int   // workspaces that one user may own; default 100
+	Webhooks   int   // webhooks of one form; default 20
+
+	Blocks    int // top-level blocks of a form; default 500
+	AllBlocks int // blocks of a form at all levels; default 2,000
+	Nesting   int // levels of blocks, the top level included; default 8
+	Choices   int // each of choices, matrix_rows and matrix_columns of a block; default 500
+	CustomCSS int // bytes of theme.customCss; default 100,000
+	Text      int // characters of a label and of a description, each; default 5,000
+
+	// FileSize is the largest size, in bytes, of an uploaded file that an answer
+	// may name when the block's maxFileSize is on; default 10 MiB.
+	FileSize int64
+}
+
+// Validate returns an error when a limit is negative.
+func (l Limits) Validate() error {
+	for _, n := range []int64{
+		l.Body, int64(l.Workspaces), int64(l.Webhooks), int64(l.Blocks), int64(l.AllBlocks),
+		int64(l.Nesting), int64(l.Choices), int64(l.CustomCSS), int64(l.Text), l.FileSize,
+	} {
+		if n < 0 {
+			return errors.New("a limit is negative")
+		}
+	}
+	return nil
 }
 
 // WithDefaults returns l with every zero field replaced by its default.
 func (l Limits) WithDefaults() Limits {
+	l.Body = cmp.Or(l.Body, 1<<20)
+	l.Body = min(l.Body, math.MaxInt64-1) // one byte more is read, to see that there is more
+	l.Workspaces = cmp.Or(l.Workspaces, 100)
+	l.Webhooks = cmp.Or(l.Webhooks, 20)
 	l.Blocks = cmp.Or(l.Blocks, 500)
 	l.AllBlocks = cmp.Or(l.AllBlocks, 2000)
 	l.Nesting = cmp.Or(l.Nesting, 8)

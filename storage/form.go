@@ -28,6 +28,12 @@ type Gate struct {
 	ResponseLimit int64     // zero: no limit
 }
 
+// IsClosed derives is_closed: the form was closed by hand, or its closing time has
+// come, or it is full.
+func (g Gate) IsClosed(full bool, now time.Time) bool {
+	return g.Closed || full || !g.CloseAt.IsZero() && !now.Before(g.CloseAt)
+}
+
 // The values of [Form.Status].
 const (
 	StatusDraft     = "draft"

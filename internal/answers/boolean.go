@@ -1,0 +1,45 @@
+package answers
+
+import (
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// boolean reads true or false, or the same word in a string.
+func boolean(n jsontree.Node, r *report) (truth, ok bool) {
+	switch {
+	case n.Kind() == jsontree.Bool:
+		return n.Bool(), true
+	case n.Kind() == jsontree.String && (n.Text() == "true" || n.Text() == "false"):
+		return n.Text() == "true", true
+	}
+	r.add(n, schema.CodeWrongType, "must be true or false")
+	return false, false
+}
+
+// yesNoRule checks yes_no.
+type yesNoRule struct{}
+
+func (yesNoRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
+	if truth, ok := boolean(n, r); ok {
+		w.Bool(truth)
+	}
+}
+
+func (yesNoRule) sample() string { return "true" }
+
+// legalRule checks legal.
+type legalRule struct{ mustAccept bool }
+
+func (t legalRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
+	truth, ok := boolean(n, r)
+	switch {
+	case !ok:
+	case !truth && t.mustAccept:
+		r.add(n, schema.CodeRequired, "must be accepted")
+	default:
+		w.Bool(truth)
+	}
+}
+
+func (legalRule) sample() string { return "true" }

@@ -1,0 +1,414 @@
+package answers
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Where the parts of an Input stand in the path of a Violation.
+const (
+	answersPath     = "/answers"
+	hostAnswersPath = "/host_answers"
+	hiddenPath      = "/hidden"
+)
+
+// Input is what a respondent sent and what the host adds to it.
+type Input struct {
+	// Answers are the respondent's, by block id.
+	Answers map[string]json.RawMessage
+	// HostAnswers are those of payment, file_upload and signature blocks. They come
+	// from the host alone: a respondent who could say them would forge them.
+	HostAnswers map[string]json.RawMessage
+	// Hidden are the values of hidden fields, by name. Names that the form does not
+	// declare are ignored.
+	Hidden map[string]string
+}
+
+// Answers is a checked response in the one shape that is stored, listed, exported
+// and delivered. Blocks that were not answered are absent. The slices are the
+// caller's own.
+type Answers struct {
+	// List is an array of {"field":{"id","type","label"},"value"} in the order of
+	// the definition, hidden fields last with the type "hidden".
+	List json.RawMessage
+	// ByField is an object of the same values by block id or hidden name.
+	ByField json.RawMessage
+	// Hidden is an object of strings: the declared hidden fields that were given.
+	Hidden json.RawMessage
+	// Unique is a SHA-256 over the id and the answer of the block that
+	// settings.duplicateField names: the ids of what was chosen, so that neither a
+	// choice's new label nor another order of the choices makes it a new answer, and
+	// of everything else the normalised value. nil when there is no such setting,
+	// block or answer.
+	Unique []byte
+}
+
+// Check holds a response against the form and normalises it. Every fault is
+// reported at once in a *[schema.Error] whose paths begin with /answers, /host_answers or
+// /hidden and whose Field is the block's id or the hidden field's name.
+//
+// null, [], "" and text of white space only mean unanswered, to a block of any
+// type and whether it is required or not. An answer to a block that takes none
+// (content, groups) is NOT_ALLOWED, one to an id that the form does not have
+// UNKNOWN_FIELD. An answer to a captcha is accepted and not stored.
+//
+// What is accepted, and what is stored, by block type:
+//
+//   - short_text, long_text: a string, stored as given, of at most maxChars
+//     characters or, where that is not set, 10,000 and 100,000. short_text has no
+//     line break.
+//   - email: one address of at most 254 characters; white space around it is
+//     dropped, the domain lower-cased.
+//   - phone, country: a string of at most 64 characters without line breaks,
+//     stored as given but for white space around it.
+//   - website: an http or https URL of at most 2,048 characters; https:// is added
+//     when the scheme is missing and the host has a dot.
+//   - number, rating, opinion_scale, nps: a JSON number, or a string that holds
+//     one, as forms in a browser send it. The digits stay as they were sent, without
+//     trailing zeros of a fraction; an exponent is written out where it is short.
+//     opinion_scale goes from 1 to 10 in steps of 1 where from, to and scaleStep
+//     are not set.
+//   - yes_no, legal: true or false, or the strings "true" or "false". A legal block
+//     that is required, or has legalStopFurther, is REQUIRED when it is false.
+//   - single_choice, dropdown, picture_choice: a choice's id, or an object with it
+//     as id, stored as {"id","label"} with the label of the form. With otherOption
+//     {"other": text} too, of at most 10,000 characters.
+//   - multiple_choice, and picture_choice with multiSelection: an array of those, or
+//     one of them, stored as an array in the order of the definition, other last.
+//   - ranking: an array of all choices, each once, the order is the answer.
+//   - matrix: an object of a choice for each row id, with multiSelection an array.
+//     Rows may be left out unless the block is required.
+//   - date: YYYY-MM-DD; with showTimePicker an RFC 3339 time, stored in UTC and whole
+//     seconds. afterDate and beforeDate are the first and the last day that can be
+//     chosen; with showTimePicker a bound that is not midnight is exact.
+//     disabledDays and specificDates go by the day in UTC.
+//   - time: HH:MM; with showSeconds HH:MM:SS, where missing seconds are 00.
+//   - address, contact_info: an object of strings, at most 1,000 characters each,
+//     an email as above. Parts that are required must be there once one is.
+//   - file_upload: an array of {"id","name","url","mime_type","size"}, or one such
+//     object, at most 100. signature: one such object.
+//   - payment: {"amount","currency","status","gateway","reference"}; the amount is
+//     a decimal string or a number, stored as a string. currency and gateway may be
+//     left out where the block names them, reference always.
+func (f *Form) Check(in Input) (Answers, error) {
+	var (
+		found         faults.List
+		r             = report{found: &found}
+		w             = f.newWriter(in)
+		known, hostly int // entries that belong to a block
+	)
+	for i := range f.blocks {
+		b := &f.blocks[i]
+		own, ok := in.Answers[b.id]
+		if ok {
+			known++
+		}
+		var foreign json.RawMessage
+		if len(in.HostAnswers) > 0 {
+			if foreign, ok = in.HostAnswers[b.id]; ok {
+				hostly++
+			}
+		}
+		if b.host {
+			own, foreign = foreign, own
+		}
+		if len(foreign) > 0 {
+			refuseForeign(b, foreign, &found)
+		}
+		w.answer(b, own, &r, i == f.unique)
+	}
+	if known < len(in.Answers) {
+		f.refuseUnknown(answersPath, in.Answers, &found)
+	}
+	if hostly < len(in.HostAnswers) {
+		f.refuseUnknown(hostAnswersPath, in.HostAnswers, &found)
+	}
+	for i := range f.hidden {
+		h := &f.hidden[i]
+		if text := in.Hidden[h.name]; text != "" {
+			w.hiddenField(h, text, &found)
+		}
+	}
+	if err := found.Err(); err != nil {
+		return Answers{}, err
+	}
+	return w.answers(), nil
+}
+
+// refuseForeign reports an answer that came from the wrong side.
+func refuseForeign(b *compiledBlock, raw json.RawMessage, found *faults.List) {
+	if blank(raw) {
+		return
+	}
+	if b.host {
+		found.AddField(jsontree.Pointer(answersPath, b.id), b.id, schema.CodeNotAllowed, "only the host can give this answer")
+		return
+	}
+	found.AddField(jsontree.Pointer(hostAnswersPath, b.id), b.id, schema.CodeNotAllowed, "the host gives no answer to a block of this type")
+}
+
+// refuseUnknown reports the entries whose id is none of the form's blocks.
+func (f *Form) refuseUnknown(parent string, given map[string]json.RawMessage, found *faults.List) {
+	blocks := make(map[string]bool, len(f.blocks))
+	for i := range f.blocks {
+		blocks[f.blocks[i].id] = true
+	}
+	var unknown []string
+	for id := range given {
+		if !blocks[id] {
+			unknown = append(unknown, id)
+		}
+	}
+	slices.Sort(unknown) // a map has no order, but the same input has the same faults
+	for _, id := range unknown[:min(len(unknown), schema.MaxViolations)] {
+		found.AddField(jsontree.Pointer(parent, id), id, schema.CodeUnknownField, "the form has no such block")
+	}
+}
+
+// answerBounds are those of a body, but for member names: an answer may name the
+// rows of a matrix, and their ids have no bound of their own.
+var answerBounds = jsontree.Bounds{Values: jsontree.MaxValues}
+
+// blank reports whether raw means unanswered.
+func blank(raw json.RawMessage) bool {
+	if len(raw) == 0 {
+		return true
+	}
+	tree, err := jsontree.Parse(raw, answerBounds)
+	if err != nil {
+		return false
+	}
+	defer tree.Release()
+	return isBlank(tree.Root())
+}
+
+// isBlank reports whether n means unanswered: it is not there or null, text of
+// white space only, or an empty array.
+func isBlank(n jsontree.Node) bool {
+	switch n.Kind() {
+	case jsontree.Null:
+		return true
+	case jsontree.String:
+		return strings.TrimSpace(n.Text()) == ""
+	case jsontree.Array:
+		return n.Len() == 0
+	default:
+		return false
+	}
+}
+
+// report collects what is wrong with one answer.
+type report struct {
+	found  *faults.List
+	field  string
+	path   string // of the answer
+	faults int    // reported since the answer began
+}
+
+// add reports a fault of the answer or a part of it.
+func (r *report) add(n jsontree.Node, code, message string) {
+	r.faults++
+	if !r.found.Full() {
+		r.found.AddField(n.Pointer(r.path), r.field, code, message)
+	}
+}
+
+// addMember reports a fault of a member of an object, be it there or not.
+func (r *report) addMember(n jsontree.Node, name, code, message string) {
+	r.faults++
+	if !r.found.Full() {
+		r.found.AddField(n.MemberPointer(r.path, name), r.field, code, message)
+	}
+}
+
+// addWhole reports a fault of the answer, which may not be there or not be JSON.
+func (r *report) addWhole(code, message string) {
+	r.faults++
+	r.found.AddField(r.path, r.field, code, message)
+}
+
+// full reports that there is no use in looking further at a long list.
+func (r *report) full() bool { return r.faults >= schema.MaxViolations }
+
+// Messages that more than one rule uses.
+const (
+	messageRequired = "an answer is required"
+	messageText     = "must be a string"
+	messageObject   = "must be an object"
+	messageMember   = "must be given"
+)
+
+// answerWriter builds the two shapes of an Answers side by side.
+type answerWriter struct {
+	list, byField, hidden jsontree.Writer
+	unique                []byte
+}
+
+// newWriter guesses the room that is needed from the input.
+func (f *Form) newWriter(in Input) *answerWriter {
+	size := 2
+	for id, raw := range in.Answers {
+		size += len(id) + len(raw)
+	}
+	for id, raw := range in.HostAnswers {
+		size += len(id) + len(raw)
+	}
+	size = min(size, maxGuess)
+	entries := min(len(in.Answers)+len(in.HostAnswers), len(f.blocks)) + len(f.hidden)
+	w := &answerWriter{
+		list:    *jsontree.NewWriter(make([]byte, 0, size+entries*(f.headSize+2))),
+		byField: *jsontree.NewWriter(make([]byte, 0, size+entries*4)),
+	}
+	w.list.Array()
+	w.byField.Object()
+	w.hidden.Object()
+	return w
+}
+
+// maxGuess bounds the room that is made before anything is checked.
+const maxGuess = 64 << 10
+
+// answer checks one answer and writes it. Nothing is written when the block is
+// unanswered or something is wrong.
+func (w *answerWriter) answer(b *compiledBlock, raw json.RawMessage, r *report, unique bool) {
+	r.field, r.path, r.faults = b.id, b.path, 0
+	if len(raw) == 0 && !b.required || b.dropped {
+		return
+	}
+	if len(raw) > 0 && w.given(b, raw, r, unique) {
+		return
+	}
+	if b.required && b.rule != nil && r.faults == 0 {
+		r.addWhole(schema.CodeRequired, messageRequired)
+	}
+}
+
+// given checks and writes what was sent to a block. It is false when that means
+// unanswered, or is wrong.
+func (w *answerWriter) given(b *compiledBlock, raw json.RawMessage, r *report, unique bool) bool {
+	tree, err := jsontree.Parse(raw, answerBounds)
+	if err != nil {
+		if b.rule == nil {
+			r.addWhole(schema.CodeNotAllowed, messageNoAnswer)
+		} else {
+			r.addWhole(schema.CodeBadFormat, "must be JSON in valid UTF-8, without duplicate members and within the bounds of a body")
+		}
+		return false
+	}
+	defer tree.Release()
+	n := tree.Root()
+	switch {
+	case b.rule == nil:
+		if !isBlank(n) {
+			r.addWhole(schema.CodeNotAllowed, messageNoAnswer)
+		}
+		return false
+	case n.HasNUL():
+		r.addWhole(schema.CodeBadFormat, faults.MessageNUL)
+		return false
+	case isBlank(n):
+		return false
+	}
+	mark := w.list.Len()
+	w.list.Raw(b.head)
+	start := w.list.Len()
+	b.rule.check(&w.list, n, r)
+	if r.faults > 0 || w.list.Len() == start {
+		w.list.Truncate(mark)
+		return false
+	}
+	value := w.list.Bytes()[start:]
+	if unique {
+		w.unique = uniqueDigest(b, n, value)
+	}
+	w.keep(b.key, value)
+	return true
+}
+
+const messageNoAnswer = "a block of this type takes no answer"
+
+// keep ends the last item of list and writes its value again.
+func (w *answerWriter) keep(key, value []byte) {
+	w.byField.Raw(key)
+	w.byField.Raw(value)
+	w.list.EndObject()
+}
+
+func (w *answerWriter) hiddenField(h *compiledHidden, text string, found *faults.List) {
+	switch path := jsontree.Pointer(hiddenPath, h.name); {
+	case !utf8.ValidString(text):
+		found.AddField(path, h.name, schema.CodeBadFormat, "must be valid UTF-8")
+	case strings.IndexByte(text, 0) >= 0:
+		found.AddField(path, h.name, schema.CodeBadFormat, faults.MessageNUL)
+	case faults.LongerThan(text, maxShortText):
+		found.AddField(path, h.name, schema.CodeTooLong, faults.TooLong(maxShortText))
+	default:
+		w.list.Raw(h.head)
+		start := w.list.Len()
+		w.list.String(text)
+		value := w.list.Bytes()[start:]
+		w.hidden.Raw(h.key)
+		w.hidden.Raw(value)
+		w.keep(h.key, value)
+	}
+}
+
+func (w *answerWriter) answers() Answers {
+	w.list.EndArray()
+	w.byField.EndObject()
+	w.hidden.EndObject()
+	return Answers{
+		List:    w.list.Bytes(),
+		ByField: w.byField.Bytes(),
+		Hidden:  slices.Clip(w.hidden.Bytes()),
+		Unique:  w.unique,
+	}
+}
+
+// identified is a rule whose stored answers show more than what was answered: the
+// labels of choices, and the order in which the form has them.
+type identified interface {
+	// identity returns what stays the same as long as the answer does. n is an
+	// answer that passed check.
+	identity(n jsontree.Node) []byte
+}
+
+// uniqueDigest is Answers.Unique for an answer and the value that b's rule wrote
+// for it.
+func uniqueDigest(b *compiledBlock, n jsontree.Node, value []byte) []byte {
+	if rule, ok := b.rule.(identified); ok {
+		value = rule.identity(n)
+	}
+	h := sha256.New()
+	h.Write([]byte(b.id))
+	h.Write([]byte{0}) // no id contains it
+	h.Write(value)
+	return h.Sum(nil)
+}
+
+// Sample returns made-up answers to all blocks and hidden fields, for a test
+// event. They keep the form's rules and are the same at every call; a block whose
+// rules no sample keeps is left out. Unique is nil.
+func (f *Form) Sample() Answers {
+	var found faults.List // of samples that are left out
+	w := f.newWriter(Input{})
+	r := report{found: &found}
+	for i := range f.blocks {
+		if b := &f.blocks[i]; b.rule != nil {
+			w.answer(b, json.RawMessage(b.rule.sample()), &r, false)
+		}
+	}
+	for i := range f.hidden {
+		w.hiddenField(&f.hidden[i], "sample", &found)
+	}
+	return w.answers()
+}
+
+func quoted(s string) string { return string(jsontree.AppendString(nil, s)) }

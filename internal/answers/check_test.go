@@ -1,0 +1,843 @@
+package answers
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// compileTestForm compiles a form from sections written as JSON.
+func compileTestForm(t testing.TB, blocks, settings, hidden string) *Form {
+	t.Helper()
+	f, err := Compile(json.RawMessage(blocks), json.RawMessage(settings), json.RawMessage(hidden), schema.Limits{})
+	if err != nil {
+		t.Fatalf("compile: %v", err)
+	}
+	return f
+}
+
+// compileOne compiles a form of one block with the id "q".
+func compileOne(t testing.TB, typ, members string) *Form {
+	t.Helper()
+	block := `{"id":"q","type":"` + typ + `","label":"Q"`
+	if members != "" {
+		block += "," + members
+	}
+	return compileTestForm(t, "["+block+"}]", "", "")
+}
+
+// inputOne is an answer to the block "q" from the side that may give it.
+func inputOne(f *Form, raw string) Input {
+	answers := map[string]json.RawMessage{"q": json.RawMessage(raw)}
+	if f.blocks[0].host {
+		return Input{HostAnswers: answers}
+	}
+	return Input{Answers: answers}
+}
+
+// answerFaults renders the violations of err as "path CODE", one after the other.
+func answerFaults(t testing.TB, err error) string {
+	t.Helper()
+	if err == nil {
+		return ""
+	}
+	var e *schema.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got %T (%v), want *schema.Error", err, err)
+	}
+	var list []string
+	for _, v := range e.Violations {
+		if v.Message == "" || v.Field == "" {
+			t.Errorf("violation without message or field: %+v", v)
+		}
+		list = append(list, v.Path+" "+v.Code)
+	}
+	return strings.Join(list, ", ")
+}
+
+// answerCase is one answer to one block. Without fault, want is the stored value,
+// "" meaning that nothing is stored.
+type answerCase struct {
+	in, want, fault string
+}
+
+// checkCases runs answers against one block: each is stored or refused as the
+// case says, and what is stored is accepted again unchanged.
+func checkCases(t *testing.T, typ, members string, cases []answerCase) {
+	t.Helper()
+	f := compileOne(t, typ, members)
+	name := typ
+	if members != "" {
+		name += " with " + members
+	}
+	for _, c := range cases {
+		t.Run(fmt.Sprintf("%.60s answered with %.60s", name, c.in), func(t *testing.T) {
+			t.Parallel()
+			got, err := f.Check(inputOne(f, c.in))
+			if diff := cmp.Diff(c.fault, answerFaults(t, err)); diff != "" {
+				t.Fatalf("faults (-want +got):\n%s", diff)
+			}
+			if c.fault != "" {
+				return
+			}
+			value := storedValue(t, got)
+			if diff := cmp.Diff(c.want, value); diff != "" {
+				t.Fatalf("value (-want +got):\n%s", diff)
+			}
+			if value == "" {
+				return
+			}
+			again, err := f.Check(inputOne(f, value))
+			if err != nil {
+				t.Fatalf("the stored value is refused: %v", err)
+			}
+			if diff := cmp.Diff(value, storedValue(t, again)); diff != "" {
+				t.Errorf("the stored value changes (-first +again):\n%s", diff)
+			}
+		})
+	}
+}
+
+// storedValue returns the value of the only answer, "" when there is none, and
+// checks that both shapes hold it.
+func storedValue(t testing.TB, a Answers) string {
+	t.Helper()
+	var list []struct {
+		Field struct{ ID, Type, Label string }
+		Value json.RawMessage
+	}
+	if err := json.Unmarshal(a.List, &list); err != nil {
+		t.Fatalf("List %s: %v", a.List, err)
+	}
+	var byField map[string]json.RawMessage
+	if err := json.Unmarshal(a.ByField, &byField); err != nil {
+		t.Fatalf("ByField %s: %v", a.ByField, err)
+	}
+	if len(list) != len(byField) || len(list) > 1 {
+		t.Fatalf("%d answers in List, %d in ByField", len(list), len(byField))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	if !bytes.Equal(list[0].Value, byField[list[0].Field.ID]) {
+		t.Fatalf("List has %s, ByField %s", list[0].Value, byField[list[0].Field.ID])
+	}
+	return string(list[0].Value)
+}
+
+// unanswered are the answers that mean none, for every type.
+var unanswered = []answerCase{{in: `null`}, {in: `""`}, {in: `[]`}, {in: " null "}, {in: `" \t\n\u00a0\u2003"`}}
+
+func TestCheckText(t *testing.T) {
+	t.Parallel()
+	common := append([]answerCase{
+		{in: `"hello"`, want: `"hello"`},
+		{in: `" a "`, want: `" a "`},
+		{in: `"  "`},
+		{in: `"\u0041\/\"\\\t<&>"`, want: `"A/\"\\\t<&>"`},
+		{in: `"\u0001\u007f"`, want: "\"\\u0001\x7f\""},
+		{in: `"\ud83d\ude00"`, want: `"😀"`},
+		{in: `"\u0000"`, fault: "/answers/q BAD_FORMAT"},
+		{in: `"\ud83d"`, fault: "/answers/q BAD_FORMAT"},
+		{in: "\"\xff\"", fault: "/answers/q BAD_FORMAT"},
+		{in: `"a`, fault: "/answers/q BAD_FORMAT"},
+		{in: `"a" "b"`, fault: "/answers/q BAD_FORMAT"},
+		{in: `1`, fault: "/answers/q WRONG_TYPE"},
+		{in: `true`, fault: "/answers/q WRONG_TYPE"},
+		{in: `{}`, fault: "/answers/q WRONG_TYPE"},
+		{in: `["a"]`, fault: "/answers/q WRONG_TYPE"},
+	}, unanswered...)
+	checkCases(t, schema.TypeShortText, "", common)
+	checkCases(t, schema.TypeLongText, "", common)
+	checkCases(t, schema.TypeShortText, "", []answerCase{
+		{in: `"a\nb"`, fault: "/answers/q BAD_FORMAT"},
+		{in: `"a\u2028b"`, fault: "/answers/q BAD_FORMAT"},
+		{in: `"` + strings.Repeat("é", 10_000) + `"`, want: `"` + strings.Repeat("é", 10_000) + `"`},
+		{in: `"` + strings.Repeat("é", 10_001) + `"`, fault: "/answers/q TOO_LONG"},
+	})
+	checkCases(t, schema.TypeLongText, "", []answerCase{
+		{in: `"a\nb\r\n"`, want: `"a\nb\r\n"`},
+		{in: `"` + strings.Repeat("x", 100_001) + `"`, fault: "/answers/q TOO_LONG"},
+	})
+	for _, typ := range []string{schema.TypeShortText, schema.TypeLongText} {
+		checkCases(t, typ, `"properties":{"maxChars":3}`, []answerCase{
+			{in: `"äöü"`, want: `"äöü"`},
+			{in: `"äöüa"`, fault: "/answers/q TOO_LONG"},
+			{in: `"    "`},
+		})
+	}
+	checkCases(t, schema.TypeShortText, `"properties":{"maxChars":0}`, []answerCase{{in: `"abc"`, want: `"abc"`}})
+	checkCases(t, schema.TypeShortText, `"properties":{"maxChars":3.0}`, []answerCase{{in: `"abcd"`, fault: "/answers/q TOO_LONG"}})
+	for _, typ := range []string{schema.TypePhone, schema.TypeCountry} {
+		checkCases(t, typ, "", append([]answerCase{
+			{in: `" +1 415 "`, want: `"+1 415"`},
+			{in: `"a\nb"`, fault: "/answers/q BAD_FORMAT"},
+			{in: `"` + strings.Repeat("1", 65) + `"`, fault: "/answers/q TOO_LONG"},
+			{in: `31`, fault: "/answers/q WRONG_TYPE"},
+		}, unanswered...))
+	}
+}
+
+func TestCheckEmail(t *testing.T) {
+	t.Parallel()
+	bad := []string{
+		"ada", "@example.com", "ada@", "ada@example", "ada@@example.com", "a@b@example.com", "ada@example..com",
+		".ada@example.com", "ada.@example.com", "a..b@example.com", "ada@-example.com", "ada@example-.com",
+		"ada@[10.0.0.1]", "ada@10.0.0.1", "Ada <ada@example.com>", "ada@example.com, bob@example.com", `\"a b\"@example.com`,
+		`a@example.com\nBcc: b@example.com`, "ada@exa mple.com", "mailto:ada@example.com", `ada@example.com\u0007`,
+		strings.Repeat("a", 65) + "@example.com", "ada@" + strings.Repeat("a", 64) + ".com", "ada@example.com.",
+	}
+	cases := append([]answerCase{
+		{in: `"Ada.L+x@EXAMPLE.Com"`, want: `"Ada.L+x@example.com"`},
+		{in: `" ada@example.com\n"`, want: `"ada@example.com"`},
+		{in: `"用户@例子.广告"`, want: `"用户@例子.广告"`},
+		{in: `"o'neil@example.co.uk"`, want: `"o'neil@example.co.uk"`},
+		{in: `"a@` + strings.Repeat("a.", 125) + `com"`, fault: "/answers/q TOO_LONG"},
+		{in: `["ada@example.com"]`, fault: "/answers/q WRONG_TYPE"},
+	}, unanswered...)
+	for _, address := range bad {
+		cases = append(cases, answerCase{in: `"` + address + `"`, fault: "/answers/q BAD_FORMAT"})
+	}
+	checkCases(t, schema.TypeEmail, "", cases)
+}
+
+func TestCheckWebsite(t *testing.T) {
+	t.Parallel()
+	bad := []string{
+		"javascript:alert(1)", "JavaScript://example.com/%0aalert(1)", "data:text/html,x", "mailto:ada@example.com", "tel:123",
+		"ftp://example.com", "//example.com", "://example.com", "http://", "https:///path", "example", "http://user:pw@example.com",
+		"https://user@example.com", "http://example.com:0", "http://example.com:99999", "http://example.com:x", `http://exam\\ple.com`,
+		"http://exam ple.com", `java\tscript:alert(1)`, "http://example.com/<script>", "http://[::1", "file:///etc/passwd", "?u=example.com",
+	}
+	cases := append([]answerCase{
+		{in: `"example.com"`, want: `"https://example.com"`},
+		{in: `"example.com:8080/a?b=c#d"`, want: `"https://example.com:8080/a?b=c#d"`},
+		{in: `"HTTP://Example.com/A"`, want: `"http://Example.com/A"`},
+		{in: `"http://localhost:3000"`, want: `"http://localhost:3000"`},
+		{in: `"example.com/?next=https://example.org"`, want: `"https://example.com/?next=https://example.org"`},
+		{in: `" https://münchen.example/ä "`, want: `"https://münchen.example/ä"`},
+		{in: `"https://example.com/` + strings.Repeat("a", 2048) + `"`, fault: "/answers/q TOO_LONG"},
+		{in: `7`, fault: "/answers/q WRONG_TYPE"},
+	}, unanswered...)
+	for _, address := range bad {
+		cases = append(cases, answerCase{in: `"` + address + `"`, fault: "/answers/q BAD_FORMAT"})
+	}
+	checkCases(t, schema.TypeWebsite, "", cases)
+}
+
+func TestCheckNumber(t *testing.T) {
+	t.Parallel()
+	cases := append([]answerCase{
+		{in: `0`, want: `0`},
+		{in: `-0`, want: `0`},
+		{in: `-0.0`, want: `0`},
+		{in: `0e5`, want: `0`},
+		{in: `1.50`, want: `1.5`},
+		{in: `1.0`, want: `1`},
+		{in: `100`, want: `100`},
+		{in: `-12.034`, want: `-12.034`},
+		{in: `1e3`, want: `1000`},
+		{in: `1.5E+2`, want: `150`},
+		{in: `1e300`, want: `1e+300`},
+		{in: `1e-7`, want: `1e-07`},
+		{in: `12345678901234567890.12`, want: `12345678901234567890.12`},
+		{in: `"42"`, want: `42`},
+		{in: `" -1.50 "`, want: `-1.5`},
+		{in: `" "`},
+		{in: `1e400`, fault: "/answers/q BAD_FORMAT"},
+		{in: `1e131000`, fault: "/answers/q BAD_FORMAT"},
+		{in: strings.Repeat("9", 65), fault: "/answers/q BAD_FORMAT"},
+		{in: `NaN`, fault: "/answers/q BAD_FORMAT"},
+		{in: `{"a":1}`, fault: "/answers/q WRONG_TYPE"},
+		{in: `true`, fault: "/answers/q WRONG_TYPE"},
+	}, unanswered...)
+	for _, text := range []string{"NaN", "Inf", "-Infinity", "0x10", "1_000", "1,5", "+1", ".5", "1.", "01", "1e400", "1e1000001", "true", "null", "[1]", `\"1\"`, "1 2"} {
+		cases = append(cases, answerCase{in: `"` + text + `"`, fault: "/answers/q WRONG_TYPE"})
+	}
+	checkCases(t, schema.TypeNumber, "", cases)
+	checkCases(t, schema.TypeNumber, `"properties":{"min":-1.5,"max":10,"minVal":true,"maxVal":true}`, []answerCase{
+		{in: `-1.5`, want: `-1.5`},
+		{in: `10`, want: `10`},
+		{in: `-1.51`, fault: "/answers/q OUT_OF_RANGE"},
+		{in: `"10.01"`, fault: "/answers/q OUT_OF_RANGE"},
+	})
+	checkCases(t, schema.TypeNumber, `"properties":{"min":5,"max":10,"maxVal":true}`, []answerCase{
+		{in: `1`, want: `1`}, // min without minVal does not count
+		{in: `11`, fault: "/answers/q OUT_OF_RANGE"},
+	})
+	checkCases(t, schema.TypeNumber, `"properties":{"min":5,"minVal":true}`, []answerCase{{in: `4`, fault: "/answers/q OUT_OF_RANGE"}})
+	checkCases(t, schema.TypeNumber, `"properties":{"minVal":true,"maxVal":true}`, []answerCase{{in: `-4e9`, want: `-4000000000`}})
+}
+
+func TestCheckScales(t *testing.T) {
+	t.Parallel()
+	whole := append([]answerCase{
+		{in: `3.0`, want: `3`},
+		{in: `30e-1`, want: `3`},
+		{in: `"4"`, want: `4`},
+		{in: `3.5`, fault: "/answers/q WRONG_TYPE"},
+		{in: `1e-7`, fault: "/answers/q WRONG_TYPE"},
+		{in: `3.00000000000000000000000001`, fault: "/answers/q WRONG_TYPE"},
+		{in: `-1`, fault: "/answers/q OUT_OF_RANGE"},
+		{in: `1e300`, fault: "/answers/q OUT_OF_RANGE"},
+	}, unanswered...)
+	checkCases(t, schema.TypeRating, "", append([]answerCase{
+		{in: `1`, want: `1`}, {in: `5`, want: `5`},
+		{in: `0`, fault: "/answers/q OUT_OF_RANGE"}, {in: `6`, fault: "/answers/q OUT_OF_RANGE"},
+	}, whole...))
+	checkCases(t, schema.TypeRating, `"properties":{"to":10}`, []answerCase{{in: `10`, want: `10`}, {in: `11`, fault: "/answers/q OUT_OF_RANGE"}})
+	checkCases(t, schema.TypeNPS, `"properties":{"to":3}`, append([]answerCase{
+		{in: `0`, want: `0`}, {in: `10`, want: `10`}, {in: `11`, fault: "/answers/q OUT_OF_RANGE"},
+	}, whole...))
+	checkCases(t, schema.TypeOpinionScale, "", append([]answerCase{
+		{in: `1`, want: `1`}, {in: `10`, want: `10`}, {in: `"7"`, want: `7`},
+		{in: `0`, fault: "/answers/q OUT_OF_RANGE"}, {in: `11`, fault: "/answers/q OUT_OF_RANGE"}, {in: `1.5`, fault: "/answers/q OUT_OF_RANGE"},
+	}, unanswered...))
+	checkCases(t, schema.TypeOpinionScale, `"properties":{"from":-1,"to":1,"scaleStep":0.1}`, []answerCase{
+		{in: `-0.7`, want: `-0.7`}, {in: `0.3`, want: `0.3`}, {in: `0.30`, want: `0.3`}, {in: `1`, want: `1`},
+		{in: `0.35`, fault: "/answers/q OUT_OF_RANGE"}, {in: `0.3001`, fault: "/answers/q OUT_OF_RANGE"},
+	})
+	checkCases(t, schema.TypeOpinionScale, `"properties":{"from":1,"to":10,"scaleStep":4}`, []answerCase{
+		{in: `9`, want: `9`}, {in: `10`, fault: "/answers/q OUT_OF_RANGE"},
+	})
+	checkCases(t, schema.TypeOpinionScale, `"properties":{"from":5,"to":1}`, []answerCase{{in: `3`, fault: "/answers/q OUT_OF_RANGE"}})
+}
+
+func TestCheckBooleans(t *testing.T) {
+	t.Parallel()
+	common := append([]answerCase{
+		{in: `true`, want: `true`}, {in: `false`, want: `false`}, {in: `"true"`, want: `true`}, {in: `"false"`, want: `false`},
+		{in: `"yes"`, fault: "/answers/q WRONG_TYPE"}, {in: `"True"`, fault: "/answers/q WRONG_TYPE"}, {in: `1`, fault: "/answers/q WRONG_TYPE"},
+		{in: `[true]`, fault: "/answers/q WRONG_TYPE"},
+	}, unanswered...)
+	checkCases(t, schema.TypeYesNo, "", common)
+	checkCases(t, schema.TypeLegal, "", common)
+	checkCases(t, schema.TypeYesNo, `"required":true`, []answerCase{{in: `false`, want: `false`}, {in: `null`, fault: "/answers/q REQUIRED"}})
+	checkCases(t, schema.TypeLegal, `"required":true`, []answerCase{
+		{in: `true`, want: `true`}, {in: `false`, fault: "/answers/q REQUIRED"}, {in: `"false"`, fault: "/answers/q REQUIRED"}, {in: `null`, fault: "/answers/q REQUIRED"},
+	})
+	checkCases(t, schema.TypeLegal, `"properties":{"legalStopFurther":true}`, []answerCase{
+		{in: `true`, want: `true`}, {in: `false`, fault: "/answers/q REQUIRED"}, {in: `null`},
+	})
+}
+
+const testChoices = `"choices":[{"id":"a","label":"Ay"},{"id":"b","label":"\"B\""},{"id":"c"}]`
+
+func TestCheckOneChoice(t *testing.T) {
+	t.Parallel()
+	for _, typ := range []string{schema.TypeSingleChoice, schema.TypeDropdown, schema.TypePictureChoice} {
+		checkCases(t, typ, testChoices, append([]answerCase{
+			{in: `"a"`, want: `{"id":"a","label":"Ay"}`},
+			{in: `{"id":"b"}`, want: `{"id":"b","label":"\"B\""}`},
+			{in: `{"id":"c","label":"forged","color":"red"}`, want: `{"id":"c","label":""}`},
+			{in: `{"id":"a","other":null}`, want: `{"id":"a","label":"Ay"}`},
+			{in: `"Ay"`, fault: "/answers/q NOT_A_CHOICE"},
+			{in: `"A"`, fault: "/answers/q NOT_A_CHOICE"},
+			{in: `{"id":""}`, fault: "/answers/q NOT_A_CHOICE"},
+			{in: `{"other":"x"}`, fault: "/answers/q NOT_A_CHOICE"},
+			{in: `{"id":1}`, fault: "/answers/q WRONG_TYPE"},
+			{in: `{}`, fault: "/answers/q WRONG_TYPE"},
+			{in: `1`, fault: "/answers/q WRONG_TYPE"},
+			{in: `["a"]`, fault: "/answers/q WRONG_TYPE"},
+			{in: `{"id":"a","id":"b"}`, fault: "/answers/q BAD_FORMAT"},
+			{in: `{"id":"a","label":"\u0000"}`, fault: "/answers/q BAD_FORMAT"},
+		}, unanswered...))
+		checkCases(t, typ, testChoices+`,"properties":{"otherOption":true}`, []answerCase{
+			{in: `{"other":"my own"}`, want: `{"other":"my own"}`},
+			{in: `{"id":null,"other":"x"}`, want: `{"other":"x"}`},
+			{in: `{"other":" "}`, fault: "/answers/q TOO_SHORT"},
+			{in: `{"other":7}`, fault: "/answers/q WRONG_TYPE"},
+			{in: `{"other":"` + strings.Repeat("x", 10_001) + `"}`, fault: "/answers/q TOO_LONG"},
+			{in: `{"id":"a","other":"x"}`, fault: "/answers/q BAD_FORMAT"},
+			{in: `"my own"`, fault: "/answers/q NOT_A_CHOICE"},
+		})
+	}
+}
+
+func TestCheckManyChoices(t *testing.T) {
+	t.Parallel()
+	types := map[string]string{schema.TypeMultipleChoice: "", schema.TypePictureChoice: `"multiSelection":true,`}
+	const ay, bee, cee = `{"id":"a","label":"Ay"}`, `{"id":"b","label":"\"B\""}`, `{"id":"c","label":""}`
+	for typ, multi := range types {
+		checkCases(t, typ, testChoices+`,"properties":{`+multi+`"min":2,"max":1}`, append([]answerCase{
+			{in: `["c","a"]`, want: "[" + ay + "," + cee + "]"},
+			{in: `[{"id":"b"}]`, want: "[" + bee + "]"},
+			{in: `"b"`, want: "[" + bee + "]"},
+			{in: `{"id":"b"}`, want: "[" + bee + "]"},
+			{in: `["a","b","c"]`, want: "[" + ay + "," + bee + "," + cee + "]"},
+			{in: `["a","x","a",7]`, fault: "/answers/q/1 NOT_A_CHOICE, /answers/q/2 DUPLICATE, /answers/q/3 WRONG_TYPE"},
+			{in: `"x"`, fault: "/answers/q NOT_A_CHOICE"},
+			{in: `[null]`, fault: "/answers/q/0 WRONG_TYPE"},
+			{in: `[["a"]]`, fault: "/answers/q/0 WRONG_TYPE"},
+			{in: `[{"other":"x"}]`, fault: "/answers/q/0 NOT_A_CHOICE"},
+			{in: `true`, fault: "/answers/q WRONG_TYPE"},
+		}, unanswered...))
+		checkCases(t, typ, testChoices+`,"properties":{`+multi+`"otherOption":true,"minVal":true,"min":2,"maxVal":true,"max":3,"limit":9}`, []answerCase{
+			{in: `[{"other":"x"},"c"]`, want: "[" + cee + `,{"other":"x"}]`},
+			{in: `[{"other":"x"},{"other":"y"}]`, fault: "/answers/q/1 DUPLICATE"},
+			{in: `["a"]`, fault: "/answers/q TOO_FEW"},
+			{in: `"a"`, fault: "/answers/q TOO_FEW"},
+			{in: `["a","b","c",{"other":"x"}]`, fault: "/answers/q TOO_MANY"},
+			{in: `[]`},
+		})
+		checkCases(t, typ, testChoices+`,"properties":{`+multi+`"limit":1}`, []answerCase{
+			{in: `["a"]`, want: "[" + ay + "]"},
+			{in: `["a","b"]`, fault: "/answers/q TOO_MANY"},
+		})
+	}
+}
+
+func TestCheckRanking(t *testing.T) {
+	t.Parallel()
+	checkCases(t, schema.TypeRanking, testChoices, append([]answerCase{
+		{in: `["c","a",{"id":"b"}]`, want: `[{"id":"c","label":""},{"id":"a","label":"Ay"},{"id":"b","label":"\"B\""}]`},
+		{in: `["c","a"]`, fault: "/answers/q TOO_FEW"},
+		{in: `["c","a","a"]`, fault: "/answers/q/2 DUPLICATE"},
+		{in: `["c","a","b","x"]`, fault: "/answers/q/3 NOT_A_CHOICE"},
+		{in: `"a"`, fault: "/answers/q WRONG_TYPE"},
+	}, unanswered...))
+}
+
+func TestCheckMatrix(t *testing.T) {
+	t.Parallel()
+	const members = `"matrix_rows":[{"id":"r1"},{"id":"r/2"}],"matrix_columns":[{"id":"x","label":"X"},{"id":"y"}]`
+	const ex, why = `{"id":"x","label":"X"}`, `{"id":"y","label":""}`
+	checkCases(t, schema.TypeMatrix, members, append([]answerCase{
+		{in: `{"r/2":"x","r1":{"id":"y"}}`, want: `{"r1":` + why + `,"r/2":` + ex + `}`},
+		{in: `{"r1":null,"r/2":"x"}`, want: `{"r/2":` + ex + `}`},
+		{in: `{}`},
+		{in: `{"r1":"","r/2":[]}`},
+		{in: `{"r/2":"z","r1":["x"],"r3":"x"}`, fault: "/answers/q/r1 WRONG_TYPE, /answers/q/r3 NOT_A_CHOICE, /answers/q/r~12 NOT_A_CHOICE"},
+		{in: `["x"]`, fault: "/answers/q WRONG_TYPE"},
+		{in: `{"r1":{"other":"x"}}`, fault: "/answers/q/r1 NOT_A_CHOICE"},
+	}, unanswered...))
+	checkCases(t, schema.TypeMatrix, members+`,"required":true`, []answerCase{
+		{in: `{"r1":"x"}`, fault: "/answers/q/r~12 REQUIRED"},
+		{in: `{"r1":"x","r/2":"x"}`, want: `{"r1":` + ex + `,"r/2":` + ex + `}`},
+		{in: `{}`, fault: "/answers/q REQUIRED"},
+		{in: `null`, fault: "/answers/q REQUIRED"},
+	})
+	checkCases(t, schema.TypeMatrix, members+`,"properties":{"multiSelection":true}`, []answerCase{
+		{in: `{"r1":["y","x"],"r/2":"x"}`, want: `{"r1":[` + ex + `,` + why + `],"r/2":[` + ex + `]}`},
+		{in: `{"r1":["x","x"]}`, fault: "/answers/q/r1/1 DUPLICATE"},
+	})
+}
+
+func TestCheckDate(t *testing.T) {
+	t.Parallel()
+	cases := append([]answerCase{
+		{in: `"2026-08-01"`, want: `"2026-08-01"`},
+		{in: `" 2024-02-29 "`, want: `"2024-02-29"`},
+		{in: `"2000-02-29"`, want: `"2000-02-29"`},
+		{in: `"0001-01-01"`, want: `"0001-01-01"`},
+		{in: `"9999-12-31"`, want: `"9999-12-31"`},
+		{in: `20260801`, fault: "/answers/q WRONG_TYPE"},
+	}, unanswered...)
+	for _, text := range []string{"2026-02-30", "2026-02-29", "1900-02-29", "0000-00-00", "0000-01-01", "2026-13-01", "2026-00-10", "2026-1-1",
+		"26-01-01", "02026-01-01", "-001-01-01", "2026-08-01T00:00:00Z", "2026/08/01", "01.08.2026", "today", "2026-08-01x", "２０２６-08-01"} {
+		cases = append(cases, answerCase{in: `"` + text + `"`, fault: "/answers/q BAD_FORMAT"})
+	}
+	checkCases(t, schema.TypeDate, "", cases)
+	// 2026-08-01 is a Saturday. The bounds' own time of day does not matter.
+	checkCases(t, schema.TypeDate, `"properties":{"afterDate":"2026-08-01T18:00:00Z","beforeDate":"2026-08-10T06:00:00Z","disabledDays":1}`, []answerCase{
+		{in: `"2026-08-01"`, want: `"2026-08-01"`},
+		{in: `"2026-08-10"`, want: `"2026-08-10"`},
+		{in: `"2026-07-31"`, fault: "/answers/q OUT_OF_RANGE"},
+		{in: `"2026-08-11"`, fault: "/answers/q OUT_OF_RANGE"},
+		{in: `"2026-08-02"`, fault: "/answers/q NOT_ALLOWED"},
+		{in: `"2026-08-16"`, fault: "/answers/q NOT_ALLOWED, /answers/q OUT_OF_RANGE"},
+	})
+	checkCases(t, schema.TypeDate, `"properties":{"specificDates":["2026-08-01T00:00:00Z","2026-08-05T23:30:00Z"]}`, []answerCase{
+		{in: `"2026-08-05"`, want: `"2026-08-05"`},
+		{in: `"2026-08-02"`, fault: "/answers/q NOT_ALLOWED"},
+	})
+	checkCases(t, schema.TypeDate, `"properties":{"specificDates":[],"disabledDays":0}`, []answerCase{{in: `"2026-08-02"`, want: `"2026-08-02"`}})
+}
+
+func TestCheckDateWithTime(t *testing.T) {
+	t.Parallel()
+	cases := append([]answerCase{
+		{in: `"2026-08-01T10:30:00Z"`, want: `"2026-08-01T10:30:00Z"`},
+		{in: `"2026-08-01T10:30:00.999+02:00"`, want: `"2026-08-01T08:30:00Z"`},
+		{in: `"2025-12-31T23:30:00-01:00"`, want: `"2026-01-01T00:30:00Z"`},
+	}, unanswered...)
+	for _, text := range []string{"2026-08-01", "2026-08-01T10:30", "2026-08-01T10:30:00", "2026-02-30T10:00:00Z", "2026-08-01T24:00:00Z",
+		"2026-08-01T10:60:00Z", "2026-08-01 10:30:00Z", "2026-08-01T10:30:00,5Z", "2026-08-01T10:30:00+24:00", "9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00"} {
+		cases = append(cases, answerCase{in: `"` + text + `"`, fault: "/answers/q BAD_FORMAT"})
+	}
+	checkCases(t, schema.TypeDate, `"properties":{"showTimePicker":true}`, cases)
+	checkCases(t, schema.TypeDate, `"properties":{"showTimePicker":true,"afterDate":"2026-08-01T09:00:00Z","beforeDate":"2026-08-04T00:00:00Z","disabledDays":1}`, []answerCase{
+		{in: `"2026-08-01T09:00:00Z"`, want: `"2026-08-01T09:00:00Z"`},
+		{in: `"2026-08-01T08:59:59Z"`, fault: "/answers/q OUT_OF_RANGE"},
+		{in: `"2026-08-04T23:59:59Z"`, want: `"2026-08-04T23:59:59Z"`},
+		{in: `"2026-08-05T00:00:00Z"`, fault: "/answers/q OUT_OF_RANGE"},
+		{in: `"2026-08-01T23:00:00-05:00"`, fault: "/answers/q NOT_ALLOWED"}, // Sunday in UTC
+	})
+	checkCases(t, schema.TypeDate, `"properties":{"showTimePicker":true,"beforeDate":"2026-08-04T18:00:00Z"}`, []answerCase{
+		{in: `"2026-08-04T18:00:00Z"`, want: `"2026-08-04T18:00:00Z"`},
+		{in: `"2026-08-04T18:00:01Z"`, fault: "/answers/q OUT_OF_RANGE"},
+	})
+}
+
+func TestCheckTime(t *testing.T) {
+	t.Parallel()
+	bad := func(texts ...string) (cases []answerCase) {
+		for _, text := range texts {
+			cases = append(cases, answerCase{in: `"` + text + `"`, fault: "/answers/q BAD_FORMAT"})
+		}
+		return cases
+	}
+	checkCases(t, schema.TypeTime, "", slices.Concat([]answerCase{
+		{in: `"09:05"`, want: `"09:05"`}, {in: `"00:00"`, want: `"00:00"`}, {in: `"23:59"`, want: `"23:59"`}, {in: `"09:05:00"`, want: `"09:05"`},
+		{in: `905`, fault: "/answers/q WRONG_TYPE"},
+	}, bad("24:00", "9:05", "09:60", "09:05:01", "09-05", "09:05Z", "9:05 PM", "1:2:3", "09:5"), unanswered))
+	checkCases(t, schema.TypeTime, `"properties":{"showSeconds":true}`, slices.Concat([]answerCase{
+		{in: `"09:05:59"`, want: `"09:05:59"`}, {in: `"09:05"`, want: `"09:05:00"`},
+	}, bad("09:05:60", "09:05:5", "09:05:05.5", "9:05:05.", "1:04:05.5")))
+}
+
+func TestCheckContact(t *testing.T) {
+	t.Parallel()
+	const members = `"properties":{"addressOrContact":{"firstName":{"required":true},"company":{"hide":true,"required":true},"zip":{"required":true}}}`
+	for _, typ := range []string{schema.TypeAddress, schema.TypeContactInfo} {
+		checkCases(t, typ, "", append([]answerCase{
+			{in: `{"city":"Bonn","email":" A@B.EXAMPLE ","zip":null}`, want: `{"email":"A@b.example","city":"Bonn"}`},
+			{in: `{}`},
+			{in: `{"city":" ","zip":null}`},
+			{in: `{"town":"Bonn"}`, fault: "/answers/q/town UNKNOWN_FIELD"},
+			{in: `{"email":"x","zip":53111}`, fault: "/answers/q/email BAD_FORMAT, /answers/q/zip WRONG_TYPE"},
+			{in: `{"city":"` + strings.Repeat("x", 1001) + `"}`, fault: "/answers/q/city TOO_LONG"},
+			{in: `"Bonn"`, fault: "/answers/q WRONG_TYPE"},
+		}, unanswered...))
+		checkCases(t, typ, members, []answerCase{
+			{in: `{"firstName":"A","zip":"1"}`, want: `{"firstName":"A","zip":"1"}`},
+			{in: `{"company":"C","city":"Bonn"}`, fault: "/answers/q/company NOT_ALLOWED, /answers/q/firstName REQUIRED, /answers/q/zip REQUIRED"},
+			{in: `{"company":"C"}`, fault: "/answers/q/company NOT_ALLOWED, /answers/q/firstName REQUIRED, /answers/q/zip REQUIRED"},
+			{in: `{"company":""}`},
+		})
+		checkCases(t, typ, members+`,"required":true`, []answerCase{{in: `{}`, fault: "/answers/q REQUIRED"}})
+	}
+}
+
+func TestCheckFiles(t *testing.T) {
+	t.Parallel()
+	const one = `{"id":"f","name":"a.PDF","url":"https://files.example/f","mime_type":"application/pdf","size":10}`
+	const big = `{"id":"f","name":"a.png","url":"https://files.example/f","mime_type":"image/png","size":10485761}`
+	checkCases(t, schema.TypeFileUpload, "", append([]answerCase{
+		{in: one, want: "[" + one + "]"},
+		{in: "[" + one + "]", want: "[" + one + "]"},
+		{in: "[" + big + "]", want: "[" + big + "]"},
+		{in: "[" + one + "," + one + "]", fault: "/host_answers/q TOO_MANY"},
+		{in: `[{"id":"f","path":"x","url":"javascript:alert(1)","size":-1}]`, fault: "/host_answers/q/0/mime_type REQUIRED, /host_answers/q/0/name REQUIRED, " +
+			"/host_answers/q/0/path UNKNOWN_FIELD, /host_answers/q/0/size OUT_OF_RANGE, /host_answers/q/0/url BAD_FORMAT"},
+		{in: strings.Replace(one, `10}`, `1.5}`, 1), fault: "/host_answers/q/size WRONG_TYPE"},
+		{in: strings.Replace(one, `10}`, `1e300}`, 1), fault: "/host_answers/q/size WRONG_TYPE"},
+		{in: strings.Replace(one, `10}`, `"10"}`, 1), fault: "/host_answers/q/size WRONG_TYPE"},
+		{in: strings.Replace(one, `"f"`, `7`, 1), fault: "/host_answers/q/id WRONG_TYPE"},
+		{in: `"f"`, fault: "/host_answers/q WRONG_TYPE"},
+	}, unanswered...))
+	checkCases(t, schema.TypeFileUpload, `"properties":{"allowedFiles":["pdf","image/*"],"multipleFiles":true,"maxFileSize":true}`, []answerCase{
+		{in: "[" + one + "," + one + "]", want: "[" + one + "," + one + "]"},
+		{in: big, fault: "/host_answers/q/size OUT_OF_RANGE"},
+		{in: `[{"id":"f","name":"a.exe","url":"https://files.example/f","mime_type":"application/x-msdownload","size":1}]`, fault: "/host_answers/q/0/mime_type NOT_ALLOWED"},
+		{in: "[" + strings.Repeat(one+",", 100) + one + "]", fault: "/host_answers/q TOO_MANY"},
+	})
+	named := func(name string) string {
+		return `[{"id":"f","name":"` + name + `","url":"https://files.example/f","mime_type":"application/gzip","size":1}]`
+	}
+	checkCases(t, schema.TypeFileUpload, `"properties":{"allowedFiles":[".tar.gz","Md"]}`, []answerCase{
+		{in: named("a.TAR.gz"), want: named("a.TAR.gz")},
+		{in: named("README.md"), want: named("README.md")},
+		{in: named("a.gz"), fault: "/host_answers/q/0/mime_type NOT_ALLOWED"},
+		{in: named("atar.gz"), fault: "/host_answers/q/0/mime_type NOT_ALLOWED"},
+		{in: named("cmd"), fault: "/host_answers/q/0/mime_type NOT_ALLOWED"},
+	})
+	checkCases(t, schema.TypeSignature, `"properties":{"maxFileSize":true}`, append([]answerCase{
+		{in: one, want: one},
+		{in: big, fault: "/host_answers/q/size OUT_OF_RANGE"},
+		{in: "[" + one + "]", fault: "/host_answers/q WRONG_TYPE"},
+		{in: `{}`, fault: "/host_answers/q/id REQUIRED, /host_answers/q/mime_type REQUIRED, /host_answers/q/name REQUIRED, /host_answers/q/size REQUIRED, /host_answers/q/url REQUIRED"},
+	}, unanswered...))
+}
+
+func TestCheckPayment(t *testing.T) {
+	t.Parallel()
+	const all = `{"amount":"10.00","currency":"EUR","status":"paid","gateway":"stripe","reference":"pi_1"}`
+	checkCases(t, schema.TypePayment, "", append([]answerCase{
+		{in: all, want: all},
+		{in: `{"status":"paid","amount":10.00,"gateway":"g","currency":"eur"}`, want: `{"amount":"10.00","currency":"EUR","status":"paid","gateway":"g"}`},
+		{in: `{"amount":"10.00"}`, fault: "/host_answers/q/currency REQUIRED, /host_answers/q/gateway REQUIRED, /host_answers/q/status REQUIRED"},
+		{in: `{"amount":"1e3","currency":"EURO","status":1,"gateway":"g","x":1}`, fault: "/host_answers/q/amount BAD_FORMAT, /host_answers/q/currency BAD_FORMAT, " +
+			"/host_answers/q/status WRONG_TYPE, /host_answers/q/x UNKNOWN_FIELD"},
+		{in: `{"amount":"-1","currency":"EUR","status":"paid","gateway":"g"}`, fault: "/host_answers/q/amount BAD_FORMAT"},
+		{in: `{"amount":true,"currency":"EUR","status":"paid","gateway":"g"}`, fault: "/host_answers/q/amount WRONG_TYPE"},
+		{in: `"paid"`, fault: "/host_answers/q WRONG_TYPE"},
+	}, unanswered...))
+	checkCases(t, schema.TypePayment, `"properties":{"currency":"eur","paymentGateway":"stripe"}`, []answerCase{
+		{in: `{"amount":"5","status":"paid"}`, want: `{"amount":"5","currency":"EUR","status":"paid","gateway":"stripe"}`},
+	})
+}
+
+// answeringTypes are all types with an answer.
+var answeringTypes = []string{
+	schema.TypeShortText, schema.TypeLongText, schema.TypeEmail, schema.TypePhone, schema.TypeWebsite, schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS, schema.TypeYesNo, schema.TypeLegal,
+	schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice, schema.TypeDropdown, schema.TypeRanking, schema.TypeMatrix, schema.TypeDate, schema.TypeTime, schema.TypeFileUpload,
+	schema.TypeSignature, schema.TypeAddress, schema.TypeContactInfo, schema.TypeCountry, schema.TypePayment,
+}
+
+func TestCheckRequired(t *testing.T) {
+	t.Parallel()
+	for _, typ := range answeringTypes {
+		f := compileOne(t, typ, `"required":true`)
+		want := f.blocks[0].path + " REQUIRED"
+		for _, raw := range []string{"", "null", `""`, "[]"} {
+			t.Run(fmt.Sprintf("a required %s answered with %q is refused", typ, raw), func(t *testing.T) {
+				t.Parallel()
+				_, err := f.Check(inputOne(f, raw))
+				if diff := cmp.Diff(want, answerFaults(t, err)); diff != "" {
+					t.Errorf("faults (-want +got):\n%s", diff)
+				}
+			})
+		}
+		if _, err := f.Check(Input{}); answerFaults(t, err) != want {
+			t.Errorf("%s: no answers at all: %v", typ, err)
+		}
+	}
+}
+
+func TestCheckBlocksWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	content := []string{
+		schema.TypeWelcome, schema.TypeStatement, schema.TypeEnding, schema.TypeHeading, schema.TypeText, schema.TypeImage, schema.TypeVideo, schema.TypePDF, schema.TypeEmbed, schema.TypeDivider, schema.TypePageBreak, schema.TypeGroup, "from_the_future",
+	}
+	for _, typ := range content {
+		checkCases(t, typ, `"required":true`, append([]answerCase{
+			{in: `"x"`, fault: "/answers/q NOT_ALLOWED"}, {in: `{}`, fault: "/answers/q NOT_ALLOWED"}, {in: `{`, fault: "/answers/q NOT_ALLOWED"},
+		}, unanswered...))
+	}
+	checkCases(t, schema.TypeCaptcha, `"required":true`, []answerCase{{in: `"token"`}, {in: `null`}, {in: `{`}})
+}
+
+func TestCheckSides(t *testing.T) {
+	t.Parallel()
+	for _, typ := range answeringTypes {
+		f := compileOne(t, typ, "")
+		wrong := Input{Answers: map[string]json.RawMessage{"q": json.RawMessage(`{"status":"paid"}`)}}
+		path := "/answers/q"
+		if !f.blocks[0].host {
+			wrong.Answers, wrong.HostAnswers = nil, wrong.Answers
+			path = "/host_answers/q"
+		}
+		if _, err := f.Check(wrong); answerFaults(t, err) != path+" NOT_ALLOWED" {
+			t.Errorf("%s from the wrong side: %v", typ, err)
+		}
+	}
+	f := compileOne(t, schema.TypePayment, `"required":true`)
+	forged := map[string]json.RawMessage{"q": json.RawMessage(`{"amount":"1","currency":"EUR","status":"paid","gateway":"g"}`)}
+	_, err := f.Check(Input{Answers: forged})
+	if got, want := answerFaults(t, err), "/answers/q NOT_ALLOWED, /host_answers/q REQUIRED"; got != want {
+		t.Errorf("a respondent's own payment: %s, want %s", got, want)
+	}
+	if _, err := f.Check(Input{HostAnswers: forged, Answers: map[string]json.RawMessage{"q": json.RawMessage("null")}}); err != nil {
+		t.Errorf("null from the respondent beside the host's payment: %v", err)
+	}
+}
+
+func TestCheckWholeResponse(t *testing.T) {
+	t.Parallel()
+	const blocks = `[
+		{"id":"hello","type":"welcome","label":"Hi"},
+		{"id":"name","type":"short_text","label":"Your \"name\"","required":true},
+		{"id":"g","type":"group","label":"G","children":[
+			{"id":"age","type":"number","label":"Age"},
+			{"id":"g2","type":"group","children":[{"id":"ok","type":"yes_no","required":true}]}]},
+		{"id":"s","type":"statement","children":[{"id":"ghost","type":"short_text","required":true}]},
+		{"id":"pay","type":"payment","label":"Pay"},
+		{"id":"last","type":"single_choice","choices":[{"id":"a","label":"A"}]}]`
+	f := compileTestForm(t, blocks, `{"duplicateField":"name","nope":1}`, `["src","empty","name","ref","src"]`)
+
+	t.Run("a good one is written in definition order, hidden fields last", func(t *testing.T) {
+		t.Parallel()
+		got, err := f.Check(Input{
+			Answers:     raws("last", `"a"`, "ok", `false`, "age", `"7"`, "name", `"Ada"`),
+			HostAnswers: raws("pay", `{"amount":"1","currency":"EUR","status":"paid","gateway":"g"}`),
+			Hidden:      map[string]string{"ref": "r", "src": "<\u2028\">", "empty": "", "undeclared": "\x00", "name": "x"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Answers{
+			List: json.RawMessage(`[{"field":{"id":"name","type":"short_text","label":"Your \"name\""},"value":"Ada"},` +
+				`{"field":{"id":"age","type":"number","label":"Age"},"value":7},` +
+				`{"field":{"id":"ok","type":"yes_no","label":""},"value":false},` +
+				`{"field":{"id":"pay","type":"payment","label":"Pay"},"value":{"amount":"1","currency":"EUR","status":"paid","gateway":"g"}},` +
+				`{"field":{"id":"last","type":"single_choice","label":""},"value":{"id":"a","label":"A"}},` +
+				"{\"field\":{\"id\":\"src\",\"type\":\"hidden\",\"label\":\"src\"},\"value\":\"<\u2028\\\">\"}," +
+				`{"field":{"id":"ref","type":"hidden","label":"ref"},"value":"r"}]`),
+			ByField: json.RawMessage(`{"name":"Ada","age":7,"ok":false,"pay":{"amount":"1","currency":"EUR","status":"paid","gateway":"g"},` +
+				`"last":{"id":"a","label":"A"},` + "\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
+			Hidden: json.RawMessage("{\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
+			Unique: uniqueDigest(&compiledBlock{id: "name", rule: textRule{}}, jsontree.Node{}, []byte(`"Ada"`)),
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("answers (-want +got):\n%s", diff)
+		}
+	})
+
+	t.Run("all faults of a bad one are reported at once", func(t *testing.T) {
+		t.Parallel()
+		_, err := f.Check(Input{
+			Answers:     raws("last", `"z"`, "age", `"x"`, "nobody/~", `1`, "ghost", `null`, "hello", `"x"`, "pay", `1`, "src", `"x"`),
+			HostAnswers: raws("name", `"x"`, "nobody", `1`),
+			Hidden:      map[string]string{"src": "a\x00", "ref": "\xff", "empty": strings.Repeat("x", 10_001)},
+		})
+		want := strings.Join([]string{
+			"/answers/age WRONG_TYPE", "/answers/ghost UNKNOWN_FIELD", "/answers/hello NOT_ALLOWED", "/answers/last NOT_A_CHOICE", "/answers/name REQUIRED",
+			"/answers/nobody~1~0 UNKNOWN_FIELD", "/answers/ok REQUIRED", "/answers/pay NOT_ALLOWED", "/answers/src UNKNOWN_FIELD", "/hidden/empty TOO_LONG",
+			"/hidden/ref BAD_FORMAT", "/hidden/src BAD_FORMAT", "/host_answers/name NOT_ALLOWED", "/host_answers/nobody UNKNOWN_FIELD",
+		}, ", ")
+		if diff := cmp.Diff(want, answerFaults(t, err)); diff != "" {
+			t.Errorf("faults (-want +got):\n%s", diff)
+		}
+	})
+
+	t.Run("an empty form accepts nothing and stores nothing", func(t *testing.T) {
+		t.Parallel()
+		empty := compileTestForm(t, "", "", "")
+		got, err := empty.Check(Input{})
+		want := Answers{List: json.RawMessage("[]"), ByField: json.RawMessage("{}"), Hidden: json.RawMessage("{}")}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("error %v, answers (-want +got):\n%s", err, diff)
+		}
+		if _, err := empty.Check(Input{Answers: raws("q", "null")}); answerFaults(t, err) != "/answers/q UNKNOWN_FIELD" {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// raws makes a map of raw answers from pairs.
+func raws(pairs ...string) map[string]json.RawMessage {
+	m := make(map[string]json.RawMessage)
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = json.RawMessage(pairs[i+1])
+	}
+	return m
+}
+
+func TestCheckUniqueAnswer(t *testing.T) {
+	t.Parallel()
+	const blocks = `[{"id":"e","type":"email"},{"id":"f","type":"email"},{"id":"g","type":"group","children":[{"id":"n","type":"number"}]}]`
+	digest := func(field, id, raw string) []byte {
+		f := compileTestForm(t, blocks, `{"duplicateField":"`+field+`"}`, "")
+		got, err := f.Check(Input{Answers: raws(id, raw)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Unique
+	}
+	same := digest("e", "e", `"a@example.com"`)
+	if len(same) != 32 {
+		t.Fatalf("digest of %d bytes, want 32", len(same))
+	}
+	if !bytes.Equal(same, digest("e", "e", `" a@EXAMPLE.com"`)) {
+		t.Error("the same answer written in another way has another digest")
+	}
+	if bytes.Equal(same, digest("e", "e", `"b@example.com"`)) || bytes.Equal(same, digest("f", "f", `"a@example.com"`)) {
+		t.Error("another answer or another block has the same digest")
+	}
+	if !bytes.Equal(digest("n", "n", `1.0`), digest("n", "n", `"1"`)) {
+		t.Error("1.0 and \"1\" have different digests")
+	}
+	for _, none := range [][]byte{digest("e", "f", `"a@example.com"`), digest("nobody", "e", `"a@example.com"`), digest("", "e", `"a@example.com"`), digest("g", "n", "1")} {
+		if none != nil {
+			t.Errorf("got a digest %x where there is none", none)
+		}
+	}
+}
+
+// What a form shows of an answer may change; what was answered does not.
+func TestUniqueAnswersOutliveAChangeOfTheForm(t *testing.T) {
+	t.Parallel()
+	digest := func(t *testing.T, members, raw string) string {
+		t.Helper()
+		f := compileTestForm(t, `[{"id":"q",`+members+`}]`, `{"duplicateField":"q"}`, "")
+		got, err := f.Check(Input{Answers: raws("q", raw)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.Unique) != 32 {
+			t.Fatalf("%s: digest of %d bytes, want 32", raw, len(got.Unique))
+		}
+		return string(got.Unique)
+	}
+	const (
+		choices = `"choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}],"properties":{"otherOption":true,"multiSelection":true}`
+		renamed = `"choices":[{"id":"b","label":"Bee"},{"id":"new"},{"id":"a","label":"Ay"}],"properties":{"otherOption":true,"multiSelection":true}`
+		matrix  = `"matrix_rows":[{"id":"r"},{"id":"s"}],"matrix_columns":[{"id":"x","label":"X"},{"id":"y"}]`
+		turned  = `"matrix_rows":[{"id":"s","label":"S"},{"id":"r"}],"matrix_columns":[{"id":"y"},{"id":"x","label":"Ex"}]`
+		several = `,"properties":{"multiSelection":true}`
+	)
+	for _, test := range []struct {
+		typ, before, after string
+		answers            []string // all different
+	}{
+		{schema.TypeSingleChoice, choices, renamed, []string{`"a"`, `"b"`, `{"other":"a"}`, `{"other":"B"}`}},
+		{schema.TypeDropdown, choices, renamed, []string{`"a"`, `"b"`, `{"other":"a"}`}},
+		{schema.TypePictureChoice, choices, renamed, []string{`["a"]`, `["a","b"]`, `["a",{"other":"b"}]`}},
+		{schema.TypeMultipleChoice, choices, renamed, []string{`"a"`, `["b"]`, `["b","a"]`, `["b",{"other":"a"}]`, `[{"other":"a"}]`}},
+		{schema.TypeRanking, `"choices":[{"id":"a","label":"A"},{"id":"b"}]`, `"choices":[{"id":"b","label":"B"},{"id":"a"}]`, []string{`["a","b"]`, `["b","a"]`}},
+		{schema.TypeMatrix, matrix, turned, []string{`{"r":"x","s":"y"}`, `{"r":"y","s":"x"}`, `{"r":"x"}`}},
+		{schema.TypeMatrix, matrix + several, turned + several, []string{`{"s":["y","x"],"r":"x"}`, `{"r":["x"],"s":"x"}`, `{"r":["y","x"]}`}},
+	} {
+		t.Run(test.typ, func(t *testing.T) {
+			t.Parallel()
+			seen := make(map[string]string)
+			for _, raw := range test.answers {
+				typed := `"type":"` + test.typ + `",`
+				before, after := digest(t, typed+test.before, raw), digest(t, typed+test.after, raw)
+				if before != after {
+					t.Errorf("%s is another answer after a change of labels and order", raw)
+				}
+				if other, there := seen[before]; there {
+					t.Errorf("%s and %s are one answer", raw, other)
+				}
+				seen[before] = raw
+			}
+		})
+	}
+}
+
+func TestCheckConcurrently(t *testing.T) {
+	t.Parallel()
+	f := compileTestForm(t, benchmarkBlocks, `{"duplicateField":"name"}`, `["src"]`)
+	want, err := f.Check(benchmarkInput())
+	if err != nil {
+		t.Fatal(err)
+	}
+	keep := string(want.List)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 200 {
+				got, err := f.Check(benchmarkInput())
+				if err != nil || string(got.List) != keep {
+					t.Errorf("error %v, list %s", err, got.List)
+					return
+				}
+				clear(got.List) // the caller's own: no other call may see it
+				clear(got.ByField)
+			}
+		})
+	}
+	wg.Wait()
+}

@@ -1,0 +1,144 @@
+package answers
+
+import (
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// choices are what a block offers, in definition order, ready to be written.
+type choices struct {
+	ids    []string
+	values [][]byte // {"id":…,"label":…}
+	index  map[string]int
+	other  bool // a text of the respondent's own is allowed
+}
+
+// newChoices keeps the first of choices with the same id.
+func newChoices(list []schema.Choice, other bool) *choices {
+	c := &choices{index: make(map[string]int, len(list)), other: other}
+	for i := range list {
+		id := list[i].ID
+		if _, there := c.index[id]; there {
+			continue
+		}
+		c.index[id] = len(c.ids)
+		c.ids = append(c.ids, id)
+		var w jsontree.Writer
+		w.Object()
+		w.Name("id").String(id)
+		w.Name("label").String(list[i].Label)
+		w.EndObject()
+		c.values = append(c.values, w.Bytes())
+	}
+	return c
+}
+
+// pick is one chosen thing: an index of choices, or len(ids) for a text of the
+// respondent's own.
+type pick struct {
+	at    int
+	other string
+}
+
+func (c *choices) write(w *jsontree.Writer, p pick) {
+	if p.at < len(c.ids) {
+		w.Raw(c.values[p.at])
+		return
+	}
+	w.Object()
+	w.Name("other").String(p.other)
+	w.EndObject()
+}
+
+// identity is the id of a choice as a string, or the respondent's own text in an
+// object.
+func (c *choices) identity(n jsontree.Node) []byte {
+	p, _, _ := c.pick(n)
+	var w jsontree.Writer
+	if p.at < len(c.ids) {
+		w.String(c.ids[p.at])
+	} else {
+		c.write(&w, p)
+	}
+	return w.Bytes()
+}
+
+// pick reads a choice's id, or an object with it as id, or an object with other.
+// code is not empty when that fails.
+func (c *choices) pick(n jsontree.Node) (p pick, code, message string) {
+	switch n.Kind() {
+	case jsontree.String:
+		return c.byID(n.Text())
+	case jsontree.Object:
+	default:
+		return p, schema.CodeWrongType, "must be the id of a choice or an object with it"
+	}
+	id, other := n.Member("id"), n.Member("other") // null is as good as absent
+	hasID, hasOther := id.Kind() != jsontree.Null, other.Kind() != jsontree.Null
+	switch {
+	case hasID && hasOther:
+		return p, schema.CodeBadFormat, "must have id or other, not both"
+	case id.Kind() == jsontree.String:
+		return c.byID(id.Text())
+	case !hasID && other.Kind() == jsontree.String:
+		return c.byOther(other.Text())
+	}
+	return p, schema.CodeWrongType, "must be the id of a choice or an object with it"
+}
+
+func (c *choices) byID(id string) (p pick, code, message string) {
+	at, ok := c.index[id]
+	if !ok {
+		return p, schema.CodeNotAChoice, "must be one of the block's choices"
+	}
+	return pick{at: at}, "", ""
+}
+
+func (c *choices) byOther(text string) (p pick, code, message string) {
+	switch {
+	case !c.other:
+		return p, schema.CodeNotAChoice, "must be one of the block's choices"
+	case strings.TrimSpace(text) == "":
+		return p, schema.CodeTooShort, "other must have a text"
+	case faults.LongerThan(text, maxShortText):
+		return p, schema.CodeTooLong, faults.TooLong(maxShortText)
+	}
+	return pick{at: len(c.ids), other: text}, "", ""
+}
+
+// first returns the ids of the first n choices as an array.
+func (c *choices) first(n int) string {
+	var w jsontree.Writer
+	w.Array()
+	for _, id := range c.ids[:min(n, len(c.ids))] {
+		w.String(id)
+	}
+	w.EndArray()
+	return string(w.Bytes())
+}
+
+// choiceRule checks what has one choice as its answer: single_choice, dropdown and
+// picture_choice.
+type choiceRule struct{ *choices }
+
+func (t choiceRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
+	p, code, message := t.pick(n)
+	if code != "" {
+		r.add(n, code, message)
+		return
+	}
+	t.write(w, p)
+}
+
+func (t choiceRule) sample() string {
+	if len(t.ids) > 0 {
+		return quoted(t.ids[0])
+	}
+	if t.other {
+		return `{"other":"Sample answer"}`
+	}
+	return "null"
+}

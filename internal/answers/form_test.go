@@ -1,0 +1,74 @@
+package answers
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+func TestCompileRefusesForeignData(t *testing.T) {
+	t.Parallel()
+	for name, sections := range map[string][3]string{
+		"blocks":        {`{"a":1}`, ``, ``},
+		"settings":      {``, `[]`, ``},
+		"hidden fields": {``, ``, `[1]`},
+	} {
+		_, err := Compile(json.RawMessage(sections[0]), json.RawMessage(sections[1]), json.RawMessage(sections[2]), schema.Limits{})
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v, want an error that names the section", name, err)
+		}
+	}
+}
+
+func TestCompileUsesTheFileSizeLimit(t *testing.T) {
+	t.Parallel()
+	blocks := json.RawMessage(`[{"id":"q","type":"signature","properties":{"maxFileSize":true}}]`)
+	f, err := Compile(blocks, nil, nil, schema.Limits{FileSize: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size, want := range map[string]string{"5": "", "6": "/host_answers/q/size OUT_OF_RANGE"} {
+		_, err := f.Check(inputOne(f, `{"id":"f","name":"a","url":"https://files.example/f","mime_type":"image/png","size":`+size+`}`))
+		if got := answerFaults(t, err); got != want {
+			t.Errorf("%s bytes: %q, want %q", size, got, want)
+		}
+	}
+}
+
+func TestCompileKeepsTheFirstOfEqualIDs(t *testing.T) {
+	t.Parallel()
+	f := compileTestForm(t, `[{"id":"q","type":"number"},{"id":"q","type":"email"}]`, "", `["q"]`)
+	got, err := f.Check(Input{Answers: raws("q", "1"), Hidden: map[string]string{"q": "x"}})
+	if err != nil || string(got.ByField) != `{"q":1}` || string(got.Hidden) != `{}` {
+		t.Errorf("got %s and %s (%v)", got.ByField, got.Hidden, err)
+	}
+}
+
+func TestCheckEscapesWhatADefinitionSays(t *testing.T) {
+	t.Parallel()
+	f := compileTestForm(t, `[{"id":"a\"/~\n","type":"yes_no","label":"</script>\\\u0007"}]`, "", "")
+	got, err := f.Check(Input{Answers: raws("a\"/~\n", "true")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if storedValue(t, got) != "true" {
+		t.Errorf("got %s", got.List)
+	}
+	_, err = f.Check(Input{Answers: raws("a\"/~\n", "1")})
+	if got, want := answerFaults(t, err), "/answers/a\"~1~0\n WRONG_TYPE"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The rows of a matrix are member names of its answer, and have no bound.
+func TestARowWithALongIDCanBeAnswered(t *testing.T) {
+	t.Parallel()
+	row := strings.Repeat("r", 2*jsontree.MaxName)
+	f := compileOne(t, schema.TypeMatrix, `"matrix_rows":[{"id":"`+row+`"}],"matrix_columns":[{"id":"c"}]`)
+	if _, err := f.Check(inputOne(f, `{"`+row+`":"c"}`)); err != nil {
+		t.Error(err)
+	}
+}

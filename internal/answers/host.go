@@ -1,0 +1,66 @@
+package answers
+
+import (
+	"slices"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+const maxHostText = 2048 // characters of one member
+
+// hostObject reads an object whose members the host gives.
+type hostObject struct {
+	n jsontree.Node
+	r *report
+}
+
+// newHostObject reports members that are not among names.
+func newHostObject(n jsontree.Node, r *report, names ...string) (hostObject, bool) {
+	if n.Kind() != jsontree.Object {
+		r.add(n, schema.CodeWrongType, messageObject)
+		return hostObject{}, false
+	}
+	for _, member := range n.All() {
+		if !slices.Contains(names, member.Name()) {
+			r.add(member, schema.CodeUnknownField, "is not known here")
+		}
+		if r.full() {
+			break
+		}
+	}
+	return hostObject{n: n, r: r}, true
+}
+
+// text returns a string member, or fallback when it is absent. A member that is
+// absent without fallback is reported.
+func (o hostObject) text(name, fallback string) string {
+	if !isBlank(o.n.Member(name)) {
+		return o.optional(name)
+	}
+	if fallback == "" {
+		o.missing(name)
+	}
+	return fallback
+}
+
+// missing reports a member that must be given.
+func (o hostObject) missing(name string) {
+	o.r.addMember(o.n, name, schema.CodeRequired, messageMember)
+}
+
+// optional returns a string member, "" when it is absent.
+func (o hostObject) optional(name string) string {
+	n := o.n.Member(name)
+	switch {
+	case isBlank(n):
+		return ""
+	case n.Kind() != jsontree.String:
+		o.r.add(n, schema.CodeWrongType, messageText)
+		return ""
+	case faults.LongerThan(n.Text(), maxHostText):
+		o.r.add(n, schema.CodeTooLong, faults.TooLong(maxHostText))
+	}
+	return n.Text()
+}

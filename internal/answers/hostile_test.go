@@ -1,0 +1,198 @@
+package answers
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+func TestCheckHostileInput(t *testing.T) {
+	t.Parallel()
+	f := compileTestForm(t, strings.ReplaceAll(fullBlocks, `"required":true`, `"required":false`), "", `["src"]`)
+	deep := strings.Repeat(`[`, 100_000) + strings.Repeat(`]`, 100_000)
+	inputs := map[string]string{
+		"a string of 1 MB":                    `"` + strings.Repeat("x", 1<<20) + `"`,
+		"deep nesting":                        deep,
+		"deep objects":                        strings.Repeat(`{"id":`, 5000) + "1" + strings.Repeat(`}`, 5000),
+		"the same choice 20,000 times":        `[` + strings.Repeat(`"a",`, 20_000) + `"a"]`,
+		"an unknown choice 20,000 times":      `[` + strings.Repeat(`"zz",`, 20_000) + `"zz"]`,
+		"objects with duplicate members":      `{"id":"a","id":"b"}`,
+		"an array of huge numbers":            `[` + strings.Repeat(`1e300,`, 9_000) + `1e300]`,
+		"a huge exponent":                     `1e1000000000`,
+		"a huge exponent in a string":         `"1e1000000000"`,
+		"many zeros in a string":              `"0.` + strings.Repeat("0", 1<<16) + `1"`,
+		"a lone surrogate":                    `"\udc00"`,
+		"a member name with U+0000":           `{"\u0000":"x"}`,
+		"an unclosed object":                  `{"id":"a"`,
+		"an email of dots":                    `"` + strings.Repeat(".", 254) + `"`,
+		"an email of at signs":                `"` + strings.Repeat("@", 254) + `"`,
+		"a URL of percent signs":              `"https://example.com/%%%"`,
+		"an object with 20,000 unknown parts": manyParts(20_000),
+	}
+	for name, raw := range inputs {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for i := range f.blocks {
+				b := &f.blocks[i]
+				in := Input{Answers: raws(b.id, raw)}
+				if b.host {
+					in.Answers, in.HostAnswers = nil, in.Answers
+				}
+				got, err := f.Check(in)
+				checkOutcome(t, got, err)
+				if err == nil && b.rule != nil && !b.dropped && len(got.List) > 200 && len(got.List) > 2*len(raw) {
+					t.Errorf("%s: %d bytes became %d", b.id, len(raw), len(got.List))
+				}
+			}
+		})
+	}
+	t.Run("50,000 unknown blocks", func(t *testing.T) {
+		t.Parallel()
+		in := Input{Answers: make(map[string]json.RawMessage)}
+		for i := range 50_000 {
+			in.Answers[fmt.Sprint("x", i)] = json.RawMessage("1")
+		}
+		_, first := f.Check(in)
+		_, second := f.Check(in)
+		checkOutcome(t, Answers{}, first)
+		if answerFaults(t, first) != answerFaults(t, second) {
+			t.Error("the same input is answered with other violations")
+		}
+	})
+}
+
+func manyParts(count int) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i := range count {
+		fmt.Fprintf(&b, `"m%d":"x",`, i)
+	}
+	return b.String() + `"last":"x"}`
+}
+
+// checkOutcome fails unless the result is valid JSON or an *schema.Error within bounds.
+func checkOutcome(t testing.TB, a Answers, err error) {
+	t.Helper()
+	if err == nil {
+		for _, raw := range []json.RawMessage{a.List, a.ByField, a.Hidden} {
+			if !json.Valid(raw) || !utf8.Valid(raw) || strings.Contains(string(raw), `\u0000`) && !strings.Contains(string(raw), `\\u0000`) {
+				t.Errorf("stored: %.200q", raw)
+			}
+			if _, err := jsontree.Parse(raw, jsontree.BodyBounds); err != nil {
+				t.Errorf("stored %.200q: %v", raw, err)
+			}
+		}
+		return
+	}
+	var e *schema.Error
+	if !errors.As(err, &e) || len(e.Violations) == 0 || len(e.Violations) > schema.MaxViolations {
+		t.Errorf("got %T: %v", err, err)
+	}
+}
+
+// What Check accepts it accepts again, unchanged.
+func TestCheckIsIdempotent(t *testing.T) {
+	t.Parallel()
+	f := compileTestForm(t, strings.ReplaceAll(fullBlocks, `"required":true`, `"required":false`), `{"duplicateField":"number"}`, `["src"]`)
+	id := rapid.SampledFrom([]string{`"a"`, `"b"`, `"c"`, `{"id":"a"}`, `{"id":"b","x":1}`, `{"other":" o"}`, `"x"`, `{"id":"x"}`})
+	answers := rapid.OneOf(
+		id,
+		rapid.Map(rapid.SliceOfN(id, 0, 4), func(l []string) string { return "[" + strings.Join(l, ",") + "]" }),
+		rapid.Map(rapid.Float64(), func(n float64) string { return fmt.Sprint(n) }),
+		rapid.Map(rapid.Float64Range(-1, 12), func(n float64) string { return fmt.Sprintf("%.1f", n) }),
+		rapid.StringMatching(`-?(0|[1-9][0-9]{0,20})(\.[0-9]{1,12})?([eE][+-]?[0-9]{1,2})?`),
+		rapid.StringMatching(`"-?[0-9]{1,3}(\.[0-9]{1,3})?"`),
+		rapid.StringMatching(`"(20(20|30|31))-0[78]-(0[1-9]|[12][0-9]|3[01])(T[0-2][0-9]:30:00(Z|[+-]1[0-4]:30))?"`),
+		rapid.StringMatching(`"[0-2][0-9]:[0-5][0-9](:[0-5][0-9])?"`),
+		rapid.StringMatching(`"[A-Za-z]{1,4}\.?[a-z]{1,3}@[A-Za-zÄÖİẞ]{1,8}\.(COM|de|example)"`),
+		rapid.StringMatching(`"(HTTPS?://)?[a-z]{1,6}\.[a-z]{2}(:[0-9]{1,5})?(/[a-z%]{0,5})?"`),
+		rapid.SampledFrom([]string{`true`, `"false"`, `{"r":"x","s":null}`, `{"r":["x"]}`, `{"email":" a@B.CO ","city":" x "}`, `{"zip":"1"}`,
+			`{"amount":1.50,"currency":"eur","status":"s","gateway":"g","reference":"  "}`,
+			`{"id":"1","name":"a.png","url":"https://a.example","mime_type":"IMAGE/png","size":1e2}`}),
+		rapid.Map(rapid.String(), func(s string) string { return quoted(s) }),
+	)
+	accepted := 0
+	rapid.Check(t, func(t *rapid.T) {
+		b := &f.blocks[rapid.IntRange(0, len(f.blocks)-1).Draw(t, "block")]
+		in := Input{Answers: raws(b.id, answers.Draw(t, "answer"))}
+		if b.host {
+			in.Answers, in.HostAnswers = nil, in.Answers
+		}
+		first, err := f.Check(in)
+		if err != nil {
+			return
+		}
+		again, err := f.Check(asInput(t, f, first))
+		if err != nil {
+			t.Fatalf("%s accepted and refused: %v", first.ByField, err)
+		}
+		if string(first.List) != string(again.List) || string(first.ByField) != string(again.ByField) || string(first.Unique) != string(again.Unique) {
+			t.Fatalf("%s becomes %s", first.ByField, again.ByField)
+		}
+		if len(first.ByField) > 2 {
+			accepted++
+		}
+	})
+	if accepted == 0 {
+		t.Error("no answer was accepted: nothing was tested")
+	}
+}
+
+// A number keeps its value when it is normalised, to the last digit when it has
+// no exponent.
+func TestCanonicalNumberKeepsTheValue(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		literal := rapid.StringMatching(`-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?`).Draw(t, "literal")
+		tree, err := jsontree.Parse([]byte(literal), jsontree.BodyBounds)
+		if err != nil {
+			t.Fatalf("%s: %v", literal, err)
+		}
+		canonical := canonicalNumber(tree.Root().Text(), tree.Root().Float())
+		want, _ := new(big.Rat).SetString(literal)
+		got, ok := new(big.Rat).SetString(canonical)
+		if !ok || got.Cmp(want) != 0 || len(canonical) > len(literal) {
+			t.Fatalf("%s became %s", literal, canonical)
+		}
+	})
+}
+
+// FuzzAnswers hands any bytes to every type: no panic, valid JSON out, and what is
+// stored is accepted again unchanged.
+func FuzzAnswers(f *testing.F) {
+	for _, seed := range []string{
+		`null`, `"a"`, `["a","b"]`, `{"id":"a"}`, `{"other":"x"}`, `1e300`, `-0.0`, `"2026-02-30"`, `"2030-08-03T10:00:00+02:00"`, `"09:05"`,
+		`"Ada@EXAMPLE.com"`, `"example.com"`, `{"r":"x"}`, `{"amount":"1.00","currency":"eur","status":"paid","gateway":"g"}`, `"\u0000"`, "\"\xff\"", `{"email":"a@b.co"}`,
+		`[{"id":"1","name":"a.png","url":"https://a.example","mime_type":"image/png","size":1}]`, `"true"`, `[[[[`, ``,
+	} {
+		f.Add([]byte(seed), seed)
+	}
+	form := compileTestForm(f, strings.ReplaceAll(fullBlocks, `"required":true`, `"required":false`), `{"duplicateField":"email"}`, `["src"]`)
+	f.Fuzz(func(t *testing.T, raw []byte, hidden string) {
+		for i := range form.blocks {
+			b := &form.blocks[i]
+			in := Input{Answers: map[string]json.RawMessage{b.id: raw}, Hidden: map[string]string{"src": hidden}}
+			if b.host {
+				in.Answers, in.HostAnswers = nil, in.Answers
+			}
+			got, err := form.Check(in)
+			checkOutcome(t, got, err)
+			if err != nil {
+				continue
+			}
+			again, err := form.Check(asInput(t, form, got))
+			if err != nil || string(again.List) != string(got.List) {
+				t.Errorf("%s: %s becomes %s (%v)", b.id, got.List, again.List, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,101 @@
+package answers
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// matrixRule checks matrix.
+type matrixRule struct {
+	rows, columns *choices
+	multiple      bool
+	required      bool
+}
+
+func newMatrixRule(b *schema.Block, p *schema.Properties) matrixRule {
+	return matrixRule{
+		rows:     newChoices(b.MatrixRows, false),
+		columns:  newChoices(b.MatrixColumns, false),
+		multiple: p.MultiSelection,
+		required: b.Required,
+	}
+}
+
+func (t matrixRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
+	if n.Kind() != jsontree.Object {
+		r.add(n, schema.CodeWrongType, "must be an object of choices by row")
+		return
+	}
+	answers := make([]jsontree.Node, len(t.rows.ids))
+	answered := 0
+	for _, member := range n.All() {
+		row, ok := t.rows.index[member.Name()]
+		switch {
+		case r.full():
+			return
+		case !ok:
+			r.add(member, schema.CodeNotAChoice, "must be one of the block's rows")
+		case !isBlank(member):
+			answers[row] = member
+			answered++
+		}
+	}
+	if answered == 0 {
+		return
+	}
+	w.Object()
+	for row, id := range t.rows.ids {
+		if !answers[row].Exists() {
+			if t.required {
+				r.addMember(n, id, schema.CodeRequired, messageRequired)
+			}
+			continue
+		}
+		w.Name(id)
+		if t.multiple {
+			t.columns.set(w, answers[row], r)
+		} else {
+			choiceRule{t.columns}.check(w, answers[row], r)
+		}
+	}
+	w.EndObject()
+}
+
+// identity has the rows in the order of their ids, which is not the form's.
+func (t matrixRule) identity(n jsontree.Node) []byte {
+	var rows []jsontree.Node
+	for _, row := range n.All() {
+		if !isBlank(row) {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b jsontree.Node) int { return strings.Compare(a.Name(), b.Name()) })
+	var w jsontree.Writer
+	w.Object()
+	for _, row := range rows {
+		w.Name(row.Name())
+		if t.multiple {
+			w.Raw(t.columns.setIdentity(row))
+		} else {
+			w.Raw(t.columns.identity(row))
+		}
+	}
+	w.EndObject()
+	return w.Bytes()
+}
+
+func (t matrixRule) sample() string {
+	if len(t.columns.ids) == 0 {
+		return "null"
+	}
+	var w jsontree.Writer
+	w.Object()
+	for _, row := range t.rows.ids {
+		w.Name(row).String(t.columns.ids[0])
+	}
+	w.EndObject()
+	return string(w.Bytes())
+}

@@ -1,0 +1,116 @@
+package answers
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// set reads several choices, or one, and writes them in definition order. It
+// returns their number.
+func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *report) int {
+	if n.Kind() != jsontree.Array {
+		p, code, message := c.pick(n)
+		if code != "" {
+			r.add(n, code, message)
+			return 0
+		}
+		w.Array()
+		c.write(w, p)
+		w.EndArray()
+		return 1
+	}
+	chosen := make([]bool, len(c.ids)+1)
+	var other string
+	count := 0
+	for _, item := range n.All() {
+		if r.full() {
+			return 0
+		}
+		p, code, message := c.pick(item)
+		switch {
+		case code != "":
+			r.add(item, code, message)
+		case chosen[p.at]:
+			r.add(item, schema.CodeDuplicate, "must be chosen once")
+		default:
+			chosen[p.at] = true
+			count++
+			if p.other != "" {
+				other = p.other
+			}
+		}
+	}
+	w.Array()
+	for at, is := range chosen {
+		if is {
+			c.write(w, pick{at: at, other: other})
+		}
+	}
+	w.EndArray()
+	return count
+}
+
+// setIdentity is an array of choices in an order that is not the form's.
+func (c *choices) setIdentity(n jsontree.Node) []byte {
+	var chosen [][]byte
+	if n.Kind() != jsontree.Array {
+		chosen = append(chosen, c.identity(n))
+	}
+	for _, item := range n.All() {
+		if n.Kind() == jsontree.Array {
+			chosen = append(chosen, c.identity(item))
+		}
+	}
+	slices.SortFunc(chosen, bytes.Compare)
+	return arrayOf(chosen)
+}
+
+func arrayOf(items [][]byte) []byte {
+	return slices.Concat([]byte{'['}, bytes.Join(items, []byte{','}), []byte{']'})
+}
+
+// multipleRule checks what has a set of choices as its answer: multiple_choice,
+// and picture_choice with multiSelection.
+type multipleRule struct {
+	*choices
+	least, most float64
+}
+
+func newMultipleRule(b *schema.Block, p *schema.Properties) multipleRule {
+	rule := multipleRule{choices: newChoices(b.Choices, p.OtherOption), most: math.Inf(1)}
+	if p.Limit != nil && *p.Limit > 0 {
+		rule.most = float64(*p.Limit)
+	}
+	if p.MaxVal && p.Max != nil {
+		rule.most = min(rule.most, *p.Max)
+	}
+	if p.MinVal && p.Min != nil {
+		rule.least = *p.Min
+	}
+	return rule
+}
+
+func (t multipleRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
+	count := t.set(w, n, r)
+	if r.faults > 0 {
+		return
+	}
+	if float64(count) > t.most {
+		r.add(n, schema.CodeTooMany, fmt.Sprintf("must have at most %v choices", t.most))
+	}
+	if float64(count) < t.least {
+		r.add(n, schema.CodeTooFew, fmt.Sprintf("must have at least %v choices", t.least))
+	}
+}
+
+func (t multipleRule) identity(n jsontree.Node) []byte { return t.setIdentity(n) }
+
+func (t multipleRule) sample() string {
+	count := int(min(math.Ceil(max(t.least, 1)), float64(len(t.ids))))
+	return t.first(count)
+}

@@ -1,0 +1,47 @@
+package answers
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// timeRule checks time.
+type timeRule struct{ seconds bool }
+
+func (t timeRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
+	text, ok := trimmed(n, r)
+	if !ok {
+		return
+	}
+	if len(text) == len("15:04") {
+		text += ":00"
+	}
+	if !isClock(text) || !t.seconds && text[len("15:04"):] != ":00" {
+		r.add(n, schema.CodeBadFormat, t.format())
+		return
+	}
+	if !t.seconds {
+		text = text[:len("15:04")]
+	}
+	w.String(text)
+}
+
+// isClock reports whether text is HH:MM:SS.
+func isClock(text string) bool {
+	if len(text) != len(time.TimeOnly) {
+		return false // time.Parse would take one digit for the hour, and fractions
+	}
+	_, err := time.Parse(time.TimeOnly, text)
+	return err == nil
+}
+
+func (t timeRule) format() string {
+	if t.seconds {
+		return "must be a time of day as HH:MM:SS"
+	}
+	return "must be a time of day as HH:MM"
+}
+
+func (timeRule) sample() string { return `"10:30"` }

@@ -1,0 +1,72 @@
+package apidoc
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/weburl"
+)
+
+// CheckBaseURL checks what links, Location headers and the server of the
+// description ([Describe]) begin with: an absolute http or https URL such as
+// "https://api.example.com", or a plain path such as "/api". It may end with one
+// slash, which means nothing; "" and "/" are no base URL. An error says that it
+// has another form, a user name, password, query or fragment, a character that a
+// URL has to escape, a path with an empty, "." or ".." segment, or braces, which
+// OpenAPI reads as variables. It does not repeat the URL, which may hold a password.
+func CheckBaseURL(base string) error {
+	base = strings.TrimSuffix(base, "/")
+	if base == "" {
+		return nil
+	}
+	if strings.ContainsFunc(base, func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("{}?#", c) }) {
+		return errors.New("the base URL has a brace, query, fragment, space or other character that does not belong there")
+	}
+	u, err := url.Parse(base)
+	switch {
+	case err != nil:
+		return errors.New("the base URL is not a URL")
+	case u.User != nil:
+		return errors.New("the base URL has a user name or password")
+	case u.Hostname() != "" && weburl.IsWeb(u) && weburl.IsPort(u.Port()):
+	case u.Host == "" && u.Scheme == "" && strings.HasPrefix(base, "/"):
+	default:
+		return errors.New("the base URL is neither an absolute http or https URL nor a path that begins with a slash")
+	}
+	if path := u.EscapedPath(); !strings.HasSuffix(base, path) || !isPlainPath(path) {
+		return errors.New("the path of the base URL has a character to be escaped, or an empty or dotted segment")
+	}
+	return nil
+}
+
+// CheckBasePath checks the path under which an API lives, such as "/v1": it begins
+// with a slash and is otherwise as the path of a base URL ([CheckBaseURL]). ""
+// and "/" mean none.
+func CheckBasePath(path string) error {
+	path = strings.TrimSuffix(path, "/")
+	u, err := url.Parse(path)
+	if err != nil || u.EscapedPath() != path || !isPlainPath(path) {
+		return fmt.Errorf("the base path %q is not a plain path that begins with a slash", path)
+	}
+	return nil
+}
+
+// isPlainPath reports whether a path without a slash at its end is empty, or
+// begins with one and has no segment that is empty or a step.
+func isPlainPath(path string) bool {
+	if path == "" {
+		return true
+	}
+	first, rest, _ := strings.Cut(path, "/")
+	if first != "" {
+		return false
+	}
+	for segment := range strings.SplitSeq(rest, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,132 @@
+package apidoc_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"github.com/formsvc/formsvc/internal/apidoc"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+func TestDescribeFillsInServerAndPaths(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ base, path, server, prefix string }{
+		{"", "/v1", "/", "/v1"},
+		{"/", "/v1", "/", "/v1"},
+		{"https://api.example.com", "/v1", "https://api.example.com", "/v1"},
+		{"https://api.example.com/", "/v1/", "https://api.example.com", "/v1"},
+		{"http://localhost:8080", "/api/forms/v1", "http://localhost:8080", "/api/forms/v1"},
+		{"https://example.com/forms", "", "https://example.com/forms", ""},
+		{"https://example.com/forms", "/", "https://example.com/forms", ""},
+		{"https://[2001:db8::1]:8443", "/v1", "https://[2001:db8::1]:8443", "/v1"},
+		{"/api", "/v2", "/api", "/v2"},
+		{"/api/", "/%7Bx%7D/v2", "/api", "/%7Bx%7D/v2"},
+		{"/a&b", "/d&e", "/a&b", "/d&e"},
+	} {
+		t.Run(c.base+" and "+c.path, func(t *testing.T) {
+			t.Parallel()
+			if err := cmp.Or(apidoc.CheckBaseURL(c.base), apidoc.CheckBasePath(c.path)); err != nil {
+				t.Fatal(err)
+			}
+			got, err := apidoc.Describe(c.base, c.path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := jsontree.Parse(got, jsontree.Bounds{}); err != nil {
+				t.Fatal(err)
+			}
+			var d struct {
+				Servers []map[string]string
+				Paths   map[string]any
+			}
+			if err := json.Unmarshal(got, &d); err != nil {
+				t.Fatal(err)
+			}
+			if len(d.Servers) != 1 || len(d.Servers[0]) != 1 || d.Servers[0]["url"] != c.server {
+				t.Errorf("servers are %v, want %s", d.Servers, c.server)
+			}
+			var embedded struct{ Paths map[string]any }
+			if err := json.Unmarshal(schema.OpenAPI(), &embedded); err != nil {
+				t.Fatal(err)
+			}
+			want := make(map[string]any)
+			for path, item := range embedded.Paths {
+				want[c.prefix+strings.TrimPrefix(path, "/v1")] = item
+			}
+			if diff := gocmp.Diff(want, d.Paths); diff != "" {
+				t.Errorf("paths (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDescribeKeepsEverythingElse(t *testing.T) {
+	t.Parallel()
+	got, err := apidoc.Describe("https://unlike.example", "/unlike")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got = bytes.Replace(got, []byte(`[{"url":"https://unlike.example"}]`), []byte(`[{ "url": "/" }]`), 1)
+	got = bytes.ReplaceAll(got, []byte(`    "/unlike/`), []byte(`    "/v1/`))
+	if !bytes.Equal(got, schema.OpenAPI()) {
+		t.Error("more than servers and paths has changed")
+	}
+}
+
+func TestDescribeRefusesWhatCannotStandInADescription(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, base, path string }{
+		{"a base URL without a scheme", "api.example.com", "/v1"},
+		{"a base URL of another scheme", "ftp://api.example.com", "/v1"},
+		{"a base URL without a host", "https://", "/v1"},
+		{"a base URL with a port only", "https://:443", "/v1"},
+		{"a base URL of a scheme relative kind", "//api.example.com", "/v1"},
+		{"a base URL with a password", "https://me:geheim@api.example.com", "/v1"},
+		{"a base URL with a query", "https://api.example.com/?a=b", "/v1"},
+		{"a base URL with a fragment", "https://api.example.com/#a", "/v1"},
+		{"a base URL with a variable", "https://{tenant}.example.com", "/v1"},
+		{"a base URL with a space", "https://api.example.com/a b", "/v1"},
+		{"a base URL with a control character", "https://api.example.com/\n", "/v1"},
+		{"a base URL with a bare question mark", "https://api.example.com/a?", "/v1"},
+		{"a base URL with two slashes at its end", "https://api.example.com//", "/v1"},
+		{"a base URL with a step in its path", "https://api.example.com/a/../b", "/v1"},
+		{"a base URL with a path to be escaped", "https://api.example.com/é", "/v1"},
+		{"a base URL with a host to be escaped", "https://ápi.example.com", "/v1"},
+		{"a base URL with a quote", `https://api.example.com/"`, "/v1"},
+		{"a base URL with a bad port", "https://api.example.com:65536", "/v1"},
+		{"a base path with a step", "", "/a/./b"},
+		{"a base path with a character to be escaped", "", "/é"},
+		{"a base path of slashes", "", "//"},
+		{"a base path without a slash", "", "v1"},
+		{"a base path that is a URL", "", "https://api.example.com/v1"},
+		{"a base path with a host", "", "//api.example.com/v1"},
+		{"a base path with an empty segment", "", "/a//b"},
+		{"a base path that ends in two slashes", "", "/a//"},
+		{"a base path with a parameter", "", "/{tenant}/v1"},
+		{"a base path with a query", "", "/v1?a=b"},
+		{"a base path with a fragment", "", "/v1#a"},
+		{"a base path with a space", "", "/v 1"},
+		{"a base path with a broken escape", "", "/v%1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := apidoc.Describe(c.base, c.path)
+			if err == nil || got != nil {
+				t.Fatal("it is taken")
+			}
+			if strings.Contains(err.Error(), "geheim") {
+				t.Errorf("the error tells the password: %v", err)
+			}
+			urlErr, pathErr := apidoc.CheckBaseURL(c.base), apidoc.CheckBasePath(c.path)
+			if strings.HasPrefix(c.name, "a base URL") != (urlErr != nil) || strings.HasPrefix(c.name, "a base path") != (pathErr != nil) {
+				t.Errorf("checked one by one: %v and %v", urlErr, pathErr)
+			}
+		})
+	}
+}

@@ -1,0 +1,234 @@
+package apidoc
+
+import (
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/jsonshape"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Responses holds what the API description ([schema.OpenAPI]) promises of every answer
+// and compares answers with it. It is made for tests: the service itself never
+// checks what it sends. Safe for concurrent use.
+type Responses struct {
+	operations []describedOperation
+	unrouted   describedResponse // to a request that no operation serves
+}
+
+// describedOperation is one method of one path of the description.
+type describedOperation struct {
+	method    string
+	segments  []string // of the path below the base path; "{…}" matches any one
+	responses map[string]describedResponse
+}
+
+// describedResponse is what the description says of one status. A nil body means
+// that the answer has none.
+type describedResponse struct {
+	headers []string // those that must be present
+	body    *jsonshape.Shape
+}
+
+// commonStatuses are the statuses that the description declares once for every
+// operation, as "default" (specification, "Errors").
+var commonStatuses = []int{
+	http.StatusBadRequest,
+	http.StatusMethodNotAllowed,
+	http.StatusRequestEntityTooLarge,
+	http.StatusUnsupportedMediaType,
+	http.StatusInternalServerError,
+	http.StatusServiceUnavailable,
+}
+
+// NewResponses reads the description and compiles the schema of every response
+// in it. An error means that the description itself is at fault.
+func NewResponses() (*Responses, error) {
+	return newResponses(schema.OpenAPI())
+}
+
+func newResponses(document []byte) (*Responses, error) {
+	d, err := jsonshape.Read(document)
+	if err != nil {
+		return nil, err
+	}
+	problem, err := d.Component("Error")
+	if err != nil {
+		return nil, err
+	}
+	r := &Responses{unrouted: describedResponse{headers: []string{"X-Request-Id"}, body: problem}}
+	for _, path := range d.Root().Member("paths").All() {
+		for _, operation := range path.All() {
+			if !isMethod(operation.Name()) || operation.Kind() != jsontree.Object {
+				continue
+			}
+			o := describedOperation{
+				method:    strings.ToUpper(operation.Name()),
+				segments:  segments(strings.TrimPrefix(path.Name(), documentPrefix)),
+				responses: make(map[string]describedResponse),
+			}
+			for _, response := range operation.Member("responses").All() {
+				if o.responses[response.Name()], err = readResponse(d, response); err != nil {
+					return nil, fmt.Errorf("%s %s, response %s: %w", o.method, path.Name(), response.Name(), err)
+				}
+			}
+			r.operations = append(r.operations, o)
+		}
+	}
+	if len(r.operations) == 0 {
+		return nil, errors.New("the description has no operations")
+	}
+	return r, nil
+}
+
+func isMethod(name string) bool {
+	return slices.Contains([]string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}, name)
+}
+
+// Check compares one answer with the description. The path is the escaped path
+// of the request below the base path ("/forms/…", without a query). A request
+// that the description knows must be answered with a status that it declares for
+// it, with every response header that it requires, and with a body that its
+// schema admits. HEAD is checked as GET without a body. A path that it does not
+// know must be answered with 404, a method that it does not know with 405 and,
+// for OPTIONS, with 204; the first two with an Error. The returned error says
+// what differs.
+func (r *Responses) Check(method, path string, status int, header http.Header, body []byte) error {
+	known, op := r.find(method, path)
+	switch {
+	case !known:
+		return r.checkUnrouted(http.StatusNotFound, method, status, header, body)
+	case method == http.MethodOptions:
+		if status != http.StatusNoContent || len(body) > 0 {
+			return fmt.Errorf("status %d with %d bytes of body, OPTIONS is answered with 204 and none", status, len(body))
+		}
+		return nil
+	case op == nil:
+		return r.checkUnrouted(http.StatusMethodNotAllowed, method, status, header, body)
+	}
+	answer, ok := op.responses[strconv.Itoa(status)]
+	if !ok && slices.Contains(commonStatuses, status) {
+		answer, ok = op.responses["default"]
+	}
+	if !ok {
+		return fmt.Errorf("status %d is not declared for this operation", status)
+	}
+	return answer.check(method, header, body)
+}
+
+// Routed tells whether the description has the path, and whether it has the
+// method (HEAD counts as GET) on it. The path is as for [Responses.Check].
+func (r *Responses) Routed(method, path string) (knownPath, knownMethod bool) {
+	known, op := r.find(method, path)
+	return known, op != nil
+}
+
+// find returns whether the path is described, and the operation, nil when the
+// path has no such method.
+func (r *Responses) find(method, path string) (known bool, op *describedOperation) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	got := segments(path)
+	for i := range r.operations {
+		o := &r.operations[i]
+		if !matches(o.segments, got) {
+			continue
+		}
+		known = true
+		if o.method == method {
+			return true, o
+		}
+	}
+	return known, nil
+}
+
+// checkUnrouted checks an answer to a request that no operation serves.
+func (r *Responses) checkUnrouted(want int, method string, status int, header http.Header, body []byte) error {
+	if status != want {
+		return fmt.Errorf("status %d, a request that no operation serves is answered with %d", status, want)
+	}
+	return r.unrouted.check(method, header, body)
+}
+
+func (a describedResponse) check(method string, header http.Header, body []byte) error {
+	for _, name := range a.headers {
+		if len(header.Values(name)) == 0 {
+			return fmt.Errorf("the header %s is missing", name)
+		}
+	}
+	if a.body == nil || method == http.MethodHead {
+		if len(body) > 0 {
+			return fmt.Errorf("there are %d bytes of body, none was declared", len(body))
+		}
+		return nil
+	}
+	media, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if err != nil || media != "application/json" {
+		return fmt.Errorf("Content-Type is %q, not application/json", header.Get("Content-Type"))
+	}
+	tree, err := jsontree.Parse(body, jsontree.Bounds{})
+	if err != nil {
+		return fmt.Errorf("the body: %w", err)
+	}
+	defer tree.Release()
+	var check jsonshape.Check
+	check.Walk(tree.Root(), a.body)
+	if err := check.Faults.Err(); err != nil {
+		return fmt.Errorf("the body differs from its schema: %w", err)
+	}
+	return nil
+}
+
+func segments(path string) []string { return strings.Split(path, "/") }
+
+func matches(template, path []string) bool {
+	if len(template) != len(path) {
+		return false
+	}
+	for i, want := range template {
+		if strings.HasPrefix(want, "{") {
+			if path[i] == "" {
+				return false
+			}
+		} else if want != path[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// readResponse reads a response object.
+func readResponse(d *jsonshape.Document, response jsontree.Node) (describedResponse, error) {
+	var out describedResponse
+	response, err := d.Follow(response.Pointer(""))
+	if err != nil {
+		return out, err
+	}
+	for _, header := range response.Member("headers").All() {
+		h, err := d.Follow(header.Pointer(""))
+		if err != nil {
+			return out, err
+		}
+		if h.Member("required").Bool() {
+			out.headers = append(out.headers, header.Name())
+		}
+	}
+	slices.Sort(out.headers)
+	content := response.Member("content")
+	if content.Len() == 0 {
+		return out, nil
+	}
+	media := content.Member("application/json")
+	if !media.Exists() {
+		return out, errors.New("its content is not application/json")
+	}
+	out.body, err = d.Compile(media.Pointer("") + "/schema")
+	return out, err
+}

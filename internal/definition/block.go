@@ -1,0 +1,136 @@
+package definition
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/formsvc/formsvc/internal/jsonshape"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// BlockPatch is a checked merge patch of one block ([Writes.BlockPatch]).
+type BlockPatch struct {
+	block jsontree.Node
+}
+
+// Block checks the body of createBlock and returns its one block. That the form
+// has room for it is for [Writes.Append].
+func (w *Writes) Block(body []byte) (*Blocks, error) {
+	r, err := read(body)
+	if err != nil {
+		return nil, err
+	}
+	block := r.root.Member("block")
+	if block.Exists() {
+		rules := newBlockRules(&r.Check, w.limits)
+		rules.block(block, 1)
+		rules.counts(1, block)
+	}
+	r.Walk(r.root, w.shapes.blockCreate)
+	if err := r.Faults.Err(); err != nil {
+		return nil, err
+	}
+	jsontree.SortEdits(r.Edits)
+	return &Blocks{list: block, one: true, edits: r.Edits}, nil
+}
+
+// Blocks checks the body of replaceBlocks.
+func (w *Writes) Blocks(body []byte) (*Blocks, error) {
+	r, err := read(body)
+	if err != nil {
+		return nil, err
+	}
+	list := r.root.Member("blocks")
+	newBlockRules(&r.Check, w.limits).top(list)
+	r.Walk(r.root, w.shapes.blocksReplace)
+	if err := r.Faults.Err(); err != nil {
+		return nil, err
+	}
+	jsontree.SortEdits(r.Edits)
+	return &Blocks{list: list, edits: r.Edits}, nil
+}
+
+// BlockPatch checks the body of updateBlock as far as that can be done without
+// the block. The rest is for [Writes.Apply].
+func (w *Writes) BlockPatch(body []byte) (*BlockPatch, error) {
+	r, err := read(body)
+	if err != nil {
+		return nil, err
+	}
+	r.Walk(r.root, w.shapes.blockUpdate)
+	if err := r.Faults.Err(); err != nil {
+		return nil, err
+	}
+	return &BlockPatch{block: r.root.Member("block")}, nil
+}
+
+// Append adds the block of [Writes.Block] after the stored ones and checks what
+// concerns the form as a whole. It returns all blocks. Paths of the *[schema.Error]
+// begin with /block.
+func (w *Writes) Append(stored, added *Blocks) (json.RawMessage, error) {
+	var c jsonshape.Check
+	rules := newBlockRules(&c, w.limits)
+	rules.others(slices.Values(stored.top()))
+	rules.block(added.list, 1)
+	top := stored.list.Len() + 1
+	rules.counts(top, added.list)
+	room(&c, added.list, stored.list, added.list)
+	if err := c.Faults.Err(); err != nil {
+		return nil, err
+	}
+	return list(append(stored.Items(), added.Raw())), nil
+}
+
+// Apply changes the top-level block with that id by an RFC 7396 merge patch: null
+// removes a member, objects are merged, everything else is replaced. The order of
+// members and the literals of what the patch does not name stay. The whole result
+// is checked as any block; paths of the *[schema.Error] begin with /block. Types
+// that are missing are filled in as by [Blocks.WithTypesFrom], so a type of null
+// leaves the stored one. The id cannot change. It returns the block and all blocks
+// of the form; ok is false when there is no such block.
+func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks, all json.RawMessage, ok bool, err error) {
+	top := stored.top()
+	i := stored.index(id)
+	if i < 0 {
+		return nil, nil, false, nil
+	}
+	// Two trees within the bounds of depth merge into one within them.
+	tree, err := jsontree.Parse(jsontree.Merge(top[i], p.block), jsontree.Bounds{})
+	if err != nil {
+		return nil, nil, true, err
+	}
+	merged := tree.Root()
+	c := jsonshape.Check{Base: "/block"}
+	if sent := p.block.Member("id"); sent.Exists() && sent.Text() != id {
+		c.AddMember(merged, "id", schema.CodeNotAllowed, "cannot be changed")
+	}
+	rules := newBlockRules(&c, w.limits)
+	rules.others(slices.Values(top[:i]))
+	rules.others(slices.Values(top[i+1:]))
+	rules.block(merged, 1)
+	rules.counts(len(top), merged)
+	c.Walk(merged, w.shapes.blockWrite)
+	room(&c, merged, stored.list, merged)
+	if err := c.Faults.Err(); err != nil {
+		return nil, nil, true, err
+	}
+	jsontree.SortEdits(c.Edits)
+	block = &Blocks{list: merged, one: true, base: "/block", edits: c.Edits}
+	block = block.WithTypesFrom(stored)
+	items := stored.Items()
+	items[i] = block.Raw()
+	return block, list(items), true, nil
+}
+
+// room refuses blocks that grew, write by write, beyond what one body could
+// carry.
+func room(c *jsonshape.Check, at jsontree.Node, parts ...jsontree.Node) {
+	total := 0
+	for _, part := range parts {
+		total += part.Size()
+	}
+	if total > jsontree.MaxValues {
+		c.Add(at, schema.CodeTooMany, "the blocks of a form have at most 100,000 values")
+	}
+}

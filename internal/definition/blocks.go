@@ -1,0 +1,292 @@
+package definition
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/formsvc/formsvc/internal/jsonshape"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Blocks is the ordered collection of a form's top-level blocks, or one of them,
+// as it was parsed, with the edits that it needs before it is stored. It is
+// immutable and safe for concurrent use.
+type Blocks struct {
+	list  jsontree.Node // an array of blocks; of one: the block itself
+	one   bool
+	base  string          // the pointer of the tree's root in the body
+	edits []jsontree.Edit // sorted; others than those of the list may be among them
+	typed bool            // the edits give every block a type
+}
+
+// StoredBlocks reads a stored section; empty or nil means that there are no
+// blocks. No rule is applied. It is an error when raw is not JSON or not an array
+// of blocks.
+func StoredBlocks(raw json.RawMessage) (*Blocks, error) {
+	if len(raw) == 0 {
+		raw = json.RawMessage("[]")
+	}
+	tree, err := jsontree.Parse(raw, jsontree.Bounds{})
+	if err != nil {
+		return nil, fmt.Errorf("stored blocks: %w", err)
+	}
+	if !isBlockList(tree.Root()) {
+		return nil, fmt.Errorf("stored blocks: %w", errNotStored)
+	}
+	return &Blocks{list: tree.Root()}, nil
+}
+
+func isBlockList(list jsontree.Node) bool {
+	if list.Kind() != jsontree.Array {
+		return false
+	}
+	for _, block := range list.All() {
+		if block.Kind() != jsontree.Object {
+			return false
+		}
+		if children := block.Member("children"); children.Exists() && !isBlockList(children) {
+			return false
+		}
+	}
+	return true
+}
+
+// list makes an array of its items.
+func list(items []json.RawMessage) json.RawMessage {
+	size := 2
+	for _, item := range items {
+		size += len(item) + 1
+	}
+	w := jsontree.NewWriter(make([]byte, 0, size))
+	w.Array()
+	for _, item := range items {
+		w.Raw(item)
+	}
+	w.EndArray()
+	return w.Bytes()
+}
+
+// bytes returns a value with its edits applied.
+func (b *Blocks) bytes(n jsontree.Node) json.RawMessage {
+	return jsontree.Splice(n.Source(), n.Start(), n.End(), b.edits)
+}
+
+// Raw returns the JSON array, or the one block: members, their order and number
+// literals as they were sent, times normalised, and types filled in once
+// [Blocks.WithTypesFrom] has been applied.
+func (b *Blocks) Raw() json.RawMessage {
+	return b.bytes(b.list)
+}
+
+// top returns the top-level blocks in order.
+func (b *Blocks) top() []jsontree.Node {
+	if b.one {
+		return []jsontree.Node{b.list}
+	}
+	blocks := make([]jsontree.Node, 0, b.list.Len())
+	for _, block := range b.list.All() {
+		blocks = append(blocks, block)
+	}
+	return blocks
+}
+
+// Items returns the top-level blocks in order.
+func (b *Blocks) Items() []json.RawMessage {
+	top := b.top()
+	items := make([]json.RawMessage, len(top), len(top)+1)
+	for i, block := range top {
+		items[i] = b.bytes(block)
+	}
+	return items
+}
+
+// ID returns the id of the first block.
+func (b *Blocks) ID() string {
+	for _, block := range b.top() {
+		return block.Member("id").Text()
+	}
+	return ""
+}
+
+// Get returns the top-level block with that id; false when there is none.
+func (b *Blocks) Get(id string) (json.RawMessage, bool) {
+	i := b.index(id)
+	if i < 0 {
+		return nil, false
+	}
+	return b.bytes(b.top()[i]), true
+}
+
+// index returns the position of a top-level block, -1 when there is none.
+func (b *Blocks) index(id string) int {
+	return slices.IndexFunc(b.top(), func(block jsontree.Node) bool {
+		n := block.Member("id")
+		return n.Kind() == jsontree.String && n.Text() == id
+	})
+}
+
+// each calls f for every block, at every level.
+func (b *Blocks) each(f func(block jsontree.Node)) {
+	eachBlock(slices.Values(b.top()), f)
+}
+
+// eachBlock calls f for every block of a list and of the lists inside it.
+func eachBlock(blocks iter.Seq[jsontree.Node], f func(block jsontree.Node)) {
+	for block := range blocks {
+		f(block)
+		if children := block.Member("children"); children.Exists() {
+			eachBlock(values(children), f)
+		}
+	}
+}
+
+func values(list jsontree.Node) iter.Seq[jsontree.Node] {
+	return func(yield func(jsontree.Node) bool) {
+		for _, item := range list.All() {
+			if !yield(item) {
+				return
+			}
+		}
+	}
+}
+
+// HasAnyOf reports whether any block of other has the id of any block of b; on
+// both sides blocks of all levels count.
+func (b *Blocks) HasAnyOf(other *Blocks) bool {
+	ids := b.ids()
+	found := false
+	other.each(func(block jsontree.Node) {
+		if id := block.Member("id"); id.Exists() && ids[id.Text()].Exists() {
+			found = true
+		}
+	})
+	return found
+}
+
+// ids returns the blocks of all levels by id.
+func (b *Blocks) ids() map[string]jsontree.Node {
+	ids := make(map[string]jsontree.Node, b.list.Len())
+	b.each(func(block jsontree.Node) {
+		if id := block.Member("id"); id.Exists() {
+			ids[id.Text()] = block
+		}
+	})
+	return ids
+}
+
+// WithTypesFrom returns b with a type for every block that has none: that of the
+// block with the same id in stored, at whatever level, else one that follows from
+// its members. A nil stored has no blocks.
+func (b *Blocks) WithTypesFrom(stored *Blocks) *Blocks {
+	if b.typed {
+		return b
+	}
+	var known map[string]jsontree.Node
+	var types []jsontree.Edit
+	b.each(func(block jsontree.Node) {
+		id := block.Member("id")
+		if !id.Exists() || block.Member("type").Exists() {
+			return
+		}
+		if known == nil && stored != nil {
+			known = stored.ids()
+		}
+		literal := inferType(block)
+		if old := known[id.Text()]; old.Exists() {
+			if n := old.Member("type"); n.Exists() {
+				literal = n.Raw()
+			}
+		}
+		types = append(types, jsontree.Edit{Start: id.End(), End: id.End(), Text: `,"type":` + literal})
+	})
+	if types == nil {
+		return b
+	}
+	typed := *b
+	typed.typed = true
+	typed.edits = slices.Concat(b.edits, types)
+	jsontree.SortEdits(typed.edits)
+	return &typed
+}
+
+// inferType returns the type of a new block that names none, as a JSON literal.
+func inferType(block jsontree.Node) string {
+	switch {
+	case block.Member("choices").Exists():
+		if block.Member("properties").Member("multiSelection").Bool() {
+			return `"` + schema.TypeMultipleChoice + `"`
+		}
+		return `"` + schema.TypeSingleChoice + `"`
+	case block.Member("matrix_rows").Exists():
+		return `"` + schema.TypeMatrix + `"`
+	case block.Member("children").Exists():
+		return `"` + schema.TypeGroup + `"`
+	default:
+		return `"` + schema.TypeShortText + `"`
+	}
+}
+
+// Without returns the blocks but the top-level one with that id; false when there
+// is none.
+func (b *Blocks) Without(id string) (json.RawMessage, bool) {
+	i := b.index(id)
+	if i < 0 {
+		return nil, false
+	}
+	return list(slices.Delete(b.Items(), i, i+1)), true
+}
+
+// CheckHiddenNames checks that no block, at any level, has the name of a hidden
+// field of the form. Faults are those of the blocks.
+func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
+	fields, err := parseHidden(hidden)
+	if err != nil || fields.Len() == 0 {
+		return err
+	}
+	names := make(map[string]struct{}, fields.Len())
+	for _, name := range fields.All() {
+		names[name.Text()] = struct{}{}
+	}
+	c := jsonshape.Check{Base: b.base}
+	b.each(func(block jsontree.Node) {
+		if id := block.Member("id"); id.Exists() {
+			if _, taken := names[id.Text()]; taken {
+				c.Add(id, schema.CodeDuplicate, "must differ from the names of the hidden fields")
+			}
+		}
+	})
+	return c.Faults.Err()
+}
+
+// CheckHiddenFields checks that no hidden field has the name of a block of the
+// form, at any level. Faults are those of the hidden fields, which stand at path in
+// the body.
+func (b *Blocks) CheckHiddenFields(hidden json.RawMessage, path string) error {
+	fields, err := parseHidden(hidden)
+	if err != nil {
+		return err
+	}
+	taken := make(map[string]struct{})
+	for id := range b.ids() {
+		taken[id] = struct{}{}
+	}
+	c := jsonshape.Check{Base: path}
+	hiddenFields(&c, fields, taken)
+	return c.Faults.Err()
+}
+
+// parseHidden reads a section of hidden fields; white space only means none.
+func parseHidden(raw json.RawMessage) (jsontree.Node, error) {
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return jsontree.Node{}, nil
+	}
+	tree, err := jsontree.Parse(raw, jsontree.Bounds{})
+	if err != nil {
+		return jsontree.Node{}, fmt.Errorf("hidden fields: %w", err)
+	}
+	return tree.Root(), nil
+}

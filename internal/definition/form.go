@@ -1,0 +1,99 @@
+package definition
+
+import (
+	"encoding/json"
+
+	"github.com/formsvc/formsvc/internal/jsonshape"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// FormWrite is a checked FormCreate or FormUpdate. What is nil was not given.
+// Defaults are not filled in.
+type FormWrite struct {
+	Name        *string // without the white space around it
+	Type        *string // only on create
+	Status      *string // only on update
+	WorkspaceID *string // 24 hex digits, as sent
+
+	Blocks *Blocks
+	// The sections as they were sent, but for times, which are in UTC and whole
+	// seconds.
+	Settings, Theme, Variables, HiddenFields json.RawMessage
+	// Gate is set exactly when Settings is.
+	Gate *storage.Gate
+}
+
+// FormCreate checks the body of createForm.
+func (w *Writes) FormCreate(body []byte) (FormWrite, error) {
+	return w.form(body, w.shapes.formCreate)
+}
+
+// FormUpdate checks the body of updateForm. One without a member is a
+// *[schema.Error].
+func (w *Writes) FormUpdate(body []byte) (FormWrite, error) {
+	return w.form(body, w.shapes.formUpdate)
+}
+
+func (w *Writes) form(body []byte, s *jsonshape.Shape) (FormWrite, error) {
+	r, err := read(body)
+	if err != nil {
+		return FormWrite{}, err
+	}
+	r.name()
+	definition := r.root.Member("definition")
+	r.definition(definition, w.limits)
+	r.Walk(r.root, s)
+	if err := r.Faults.Err(); err != nil {
+		return FormWrite{}, err
+	}
+
+	f := FormWrite{
+		Name:        r.text("name"),
+		Type:        r.text("type"),
+		Status:      r.text("status"),
+		WorkspaceID: r.text("workspace_id"),
+	}
+	jsontree.SortEdits(r.Edits)
+	f.Settings = r.section(definition.Member("settings"))
+	f.Theme = r.section(definition.Member("theme"))
+	f.Variables = r.section(definition.Member("variables"))
+	f.HiddenFields = r.section(definition.Member("hidden_fields"))
+	if settings := definition.Member("settings"); settings.Exists() {
+		gate := gateOf(settings)
+		f.Gate = &gate
+	}
+	if blocks := definition.Member("blocks"); blocks.Exists() {
+		f.Blocks = &Blocks{list: blocks, edits: r.Edits}
+	}
+	return f, nil
+}
+
+// definition applies the rules to the sections that are given.
+func (r *request) definition(definition jsontree.Node, l schema.Limits) {
+	blocks := newBlockRules(&r.Check, l)
+	blocks.top(definition.Member("blocks"))
+	r.settings(definition.Member("settings"))
+	r.theme(definition.Member("theme"), l)
+	hiddenFields(&r.Check, definition.Member("hidden_fields"), blocks.ids)
+}
+
+// section returns the bytes of a section with its edits applied, nil when it is
+// not given.
+func (r *request) section(n jsontree.Node) json.RawMessage {
+	if !n.Exists() {
+		return nil
+	}
+	return jsontree.Splice(r.tree.Text(), n.Start(), n.End(), r.Edits)
+}
+
+// gateOf takes the gate out of settings that passed their checks. A limit below
+// one is no limit.
+func gateOf(settings jsontree.Node) storage.Gate {
+	var g storage.Gate
+	g.Closed = settings.Member("closed").Bool()
+	g.CloseAt, _ = jsontree.ParseTime(settings.Member("closeAt").Text())
+	g.ResponseLimit = max(int64(settings.Member("responseLimit").Float()), 0)
+	return g
+}

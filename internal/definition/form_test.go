@@ -1,0 +1,214 @@
+package definition
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+func TestFormCreate(t *testing.T) {
+	t.Parallel()
+	w := newTestWrites(t)
+
+	t.Run("every member is handed on", func(t *testing.T) {
+		t.Parallel()
+		got, err := w.FormCreate([]byte(`{"workspace_id":"0123456789abcdefABCDEF01","name":" A form ","type":"MULTI","definition":{
+			"hidden_fields": ["utm"], "variables":{"n":1.50}, "theme":{"font" : "Inter"},
+			"settings":{"closed":true,"closeAt":"2026-11-20T10:33:01.7+02:00","responseLimit":1e2},
+			"blocks":[ {"id":"a"} ]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *got.WorkspaceID != "0123456789abcdefABCDEF01" || *got.Name != "A form" || *got.Type != "MULTI" || got.Status != nil {
+			t.Errorf("got %+v", got)
+		}
+		for name, section := range map[string]struct{ got, want string }{
+			"hidden_fields": {string(got.HiddenFields), `["utm"]`},
+			"variables":     {string(got.Variables), `{"n":1.50}`},
+			"theme":         {string(got.Theme), `{"font" : "Inter"}`},
+			"settings":      {string(got.Settings), `{"closed":true,"closeAt":"2026-11-20T08:33:01Z","responseLimit":1e2}`},
+			"blocks":        {string(got.Blocks.Raw()), `[ {"id":"a"} ]`},
+		} {
+			if section.got != section.want {
+				t.Errorf("%s: got %s, want %s", name, section.got, section.want)
+			}
+		}
+		want := storage.Gate{Closed: true, CloseAt: time.Date(2026, 11, 20, 8, 33, 1, 0, time.UTC), ResponseLimit: 100}
+		if diff := cmp.Diff(&want, got.Gate); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("what is not given is nil", func(t *testing.T) {
+		t.Parallel()
+		got, err := w.FormCreate([]byte(`{"workspace_id":"0123456789abcdef01234567","name":"A"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Type != nil || got.Status != nil || got.Blocks != nil || got.Settings != nil || got.Theme != nil ||
+			got.Variables != nil || got.HiddenFields != nil || got.Gate != nil {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("status is unknown and type is an enumeration", func(t *testing.T) {
+		t.Parallel()
+		_, err := w.FormCreate([]byte(`{"workspace_id":"x","name":"` + strings.Repeat("a", 201) + `","type":"single","status":"draft"}`))
+		wantFaults(t, err, "/name TOO_LONG", "/status UNKNOWN_FIELD", "/type NOT_ALLOWED", "/workspace_id BAD_FORMAT")
+	})
+}
+
+func TestFormUpdate(t *testing.T) {
+	t.Parallel()
+	w := newTestWrites(t)
+
+	t.Run("one member is enough", func(t *testing.T) {
+		t.Parallel()
+		for _, body := range []string{`{"name":"a"}`, `{"status":"published"}`, `{"workspace_id":"0123456789abcdef01234567"}`, `{"definition":{}}`} {
+			if _, err := w.FormUpdate([]byte(body)); err != nil {
+				t.Errorf("%s: %v", body, err)
+			}
+		}
+	})
+	t.Run("none is not", func(t *testing.T) {
+		t.Parallel()
+		_, err := w.FormUpdate([]byte(`{}`))
+		wantFaults(t, err, " TOO_FEW")
+		_, err = w.FormUpdate([]byte(" "))
+		wantFaults(t, err, " REQUIRED")
+	})
+	t.Run("null is refused everywhere", func(t *testing.T) {
+		t.Parallel()
+		_, err := w.FormUpdate([]byte(`{"name":null,"status":null,"workspace_id":null,"definition":{"blocks":null,"settings":null,"theme":null,"variables":null,"hidden_fields":null}}`))
+		wantFaults(t, err, "/definition/blocks WRONG_TYPE", "/definition/hidden_fields WRONG_TYPE", "/definition/settings WRONG_TYPE",
+			"/definition/theme WRONG_TYPE", "/definition/variables WRONG_TYPE", "/name WRONG_TYPE", "/status WRONG_TYPE", "/workspace_id WRONG_TYPE")
+		_, err = w.FormUpdate([]byte(`{"definition":{"blocks":[null,{"id":null,"label":null,"choices":[null],"properties":{"min":null}}],"variables":{"a":null},"hidden_fields":[null],"settings":{"utm":{"term":null}}}}`))
+		wantFaults(t, err, "/definition/blocks/0 WRONG_TYPE", "/definition/blocks/1/choices/0 WRONG_TYPE", "/definition/blocks/1/id WRONG_TYPE",
+			"/definition/blocks/1/label WRONG_TYPE", "/definition/blocks/1/properties/min WRONG_TYPE", "/definition/hidden_fields/0 WRONG_TYPE",
+			"/definition/settings/utm/term WRONG_TYPE", "/definition/variables/a WRONG_TYPE")
+	})
+	t.Run("free JSON may be anything", func(t *testing.T) {
+		t.Parallel()
+		const blocks = `[{"id":"a","choices":[{"id":"1","image":null},{"id":"2","image":[1e300,{"x":"2026-11-20T10:33:01+02:00"}]}],"properties":{"rule":{"a":null},"image":{"b":[]}}}]`
+		got, err := w.FormUpdate([]byte(`{"definition":{"blocks":` + blocks + `}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got.Blocks.Raw()) != blocks {
+			t.Errorf("got %s", got.Blocks.Raw())
+		}
+	})
+	t.Run("U+0000 is refused wherever it stands", func(t *testing.T) {
+		t.Parallel()
+		_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[{"id":"a","properties":{"rule":{"x\u0000":["\u0000"]}},"choices":[{"id":"1","image":"\u0000"}]}],"variables":{"\u0000":1}}}`))
+		wantFaults(t, err, "/definition/blocks/0/choices/0/image BAD_FORMAT", "/definition/blocks/0/properties/rule/x\x00 BAD_FORMAT",
+			"/definition/blocks/0/properties/rule/x\x00/0 BAD_FORMAT", "/definition/variables/\x00 BAD_FORMAT")
+	})
+	t.Run("times are normalised at every level and nothing else changes", func(t *testing.T) {
+		t.Parallel()
+		got, err := w.FormUpdate([]byte(`{"definition":{"blocks":[ {"id":"a","label":"\u00e9","properties":{"min":1.0,"beforeDate":"2026-01-01T00:00:00Z","afterDate":"2026-01-01T00:00:00.9z"}},
+ {"id":"b","children":[{"properties":{"specificDates":["2026-01-01T01:00:00+01:00","2026-01-02T00:00:00Z"]},"id":"c"}]}]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = `[ {"id":"a","label":"\u00e9","properties":{"min":1.0,"beforeDate":"2026-01-01T00:00:00Z","afterDate":"2026-01-01T00:00:00Z"}},
+ {"id":"b","children":[{"properties":{"specificDates":["2026-01-01T00:00:00Z","2026-01-02T00:00:00Z"]},"id":"c"}]}]`
+		if diff := cmp.Diff(want, string(got.Blocks.Raw())); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("a gate is given with every settings section", func(t *testing.T) {
+		t.Parallel()
+		got, err := w.FormUpdate([]byte(`{"definition":{"settings":{"responseLimit":-3}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&storage.Gate{}, got.Gate); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("violations are capped at the first fifty", func(t *testing.T) {
+		t.Parallel()
+		_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[0` + strings.Repeat(",0", 40_000) + `]}}`))
+		var invalid *schema.Error
+		if !errors.As(err, &invalid) || len(invalid.Violations) != schema.MaxViolations {
+			t.Fatalf("got %v", err)
+		}
+		if first := invalid.Violations[0]; first.Path != "/definition/blocks" || first.Code != schema.CodeTooMany {
+			t.Errorf("first is %+v", first)
+		}
+	})
+}
+
+func FuzzFormUpdate(f *testing.F) {
+	f.Add(surveyBody())
+	for _, seed := range []string{
+		`{}`, `{"name":" a "}`, `{"definition":{"blocks":[{"id":"a","children":[{"id":"b"}]}],"hidden_fields":["c"]}}`,
+		`{"definition":{"settings":{"closeAt":"2026-11-20t10:33:01.5+02:00","redirectUrl":"https://example.com"}}}`,
+		`{"definition":{"blocks":[{"properties":{"specificDates":["2026-11-20T10:33:01+02:00"]},"id":"a"}],"variables":{"a":1}}}`,
+		`{"definition":{"theme":{"customCss":"\u0000","colors":{"text":"#fff"}}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	w := newTestWrites(f)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		first, err := w.FormUpdate(body)
+		if err != nil {
+			var syntax *jsontree.SyntaxError
+			var invalid *schema.Error
+			switch {
+			case errors.As(err, &syntax):
+			case errors.As(err, &invalid):
+				if n := len(invalid.Violations); n == 0 || n > schema.MaxViolations {
+					t.Fatalf("%d violations", n)
+				}
+			default:
+				t.Fatalf("%T", err)
+			}
+			return
+		}
+		again := map[string]json.RawMessage{}
+		set := func(name string, section json.RawMessage) {
+			if section != nil {
+				again[name] = section
+			}
+		}
+		if first.Blocks != nil {
+			set("blocks", first.Blocks.WithTypesFrom(nil).Raw())
+		}
+		set("settings", first.Settings)
+		set("theme", first.Theme)
+		set("variables", first.Variables)
+		set("hidden_fields", first.HiddenFields)
+		var rebuilt strings.Builder
+		rebuilt.WriteString(`{"definition":{`)
+		separator := ""
+		for name, section := range again { // not through json.Marshal, which compacts
+			rebuilt.WriteString(separator + `"` + name + `":` + string(section))
+			separator = ","
+		}
+		rebuilt.WriteString(`}}`)
+		second, err := w.FormUpdate([]byte(rebuilt.String()))
+		if err != nil {
+			t.Fatalf("what was accepted is refused: %v\n%s", err, rebuilt.String())
+		}
+		if second.Blocks != nil {
+			if second.Blocks.WithTypesFrom(nil) != second.Blocks {
+				t.Fatal("types are missing")
+			}
+			if string(second.Blocks.Raw()) != string(again["blocks"]) {
+				t.Fatalf("blocks changed: %s, then %s", again["blocks"], second.Blocks.Raw())
+			}
+		}
+		if string(second.Settings) != string(first.Settings) || string(second.Theme) != string(first.Theme) ||
+			string(second.Variables) != string(first.Variables) || string(second.HiddenFields) != string(first.HiddenFields) {
+			t.Fatal("a section changed")
+		}
+	})
+}

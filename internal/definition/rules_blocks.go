@@ -1,0 +1,138 @@
+package definition
+
+import (
+	"iter"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsonshape"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// blockRules checks what no schema keyword says about the blocks of one form. It
+// looks at what is well-typed and leaves the rest to the walk, so that the faults
+// of both are reported together.
+type blockRules struct {
+	*jsonshape.Check
+	limits schema.Limits
+	ids    map[string]struct{} // the ids of the form's blocks so far, at every level
+	total  int
+}
+
+func newBlockRules(c *jsonshape.Check, l schema.Limits) *blockRules {
+	return &blockRules{Check: c, limits: l, ids: make(map[string]struct{})}
+}
+
+// others takes the blocks into account that the form has besides those to be
+// checked.
+func (r *blockRules) others(blocks iter.Seq[jsontree.Node]) {
+	eachBlock(blocks, func(block jsontree.Node) {
+		r.total++
+		if id := block.Member("id"); id.Exists() {
+			r.ids[id.Text()] = struct{}{}
+		}
+	})
+}
+
+// top checks the top-level blocks of a form.
+func (r *blockRules) top(list jsontree.Node) {
+	if list.Kind() != jsontree.Array {
+		return
+	}
+	r.list(list, 1)
+	r.counts(list.Len(), list)
+}
+
+// counts holds the number of blocks against the limits, when all are known.
+func (r *blockRules) counts(top int, at jsontree.Node) {
+	if top > r.limits.Blocks {
+		r.Add(at, schema.CodeTooMany, "a form has at most "+faults.Count(r.limits.Blocks, "block")+" at the top level")
+	} else if r.total > r.limits.AllBlocks {
+		r.Add(at, schema.CodeTooMany, "a form has at most "+faults.Count(r.limits.AllBlocks, "block")+", nested ones included")
+	}
+}
+
+func (r *blockRules) list(list jsontree.Node, level int) {
+	if list.Kind() != jsontree.Array {
+		return
+	}
+	if level > r.limits.Nesting && list.Len() > 0 {
+		if r.Faults.Full() {
+			return
+		}
+		r.Add(list, schema.CodeTooMany, "blocks are nested at most "+faults.Count(r.limits.Nesting, "level")+" deep")
+		r.Skip(list)
+		return
+	}
+	for _, block := range list.All() {
+		r.block(block, level)
+	}
+}
+
+func (r *blockRules) block(block jsontree.Node, level int) {
+	r.total++
+	if block.Kind() != jsontree.Object {
+		return
+	}
+	for _, member := range block.All() {
+		switch member.Name() {
+		case "id":
+			r.id(member)
+		case "label", "description":
+			r.text(member)
+		case "properties":
+			checkURL(r.Check, member, "buttonLink", webOrContact)
+			checkURL(r.Check, member, "embedLink", webOnly)
+			checkURL(r.Check, member, "videoLink", webOnly)
+			checkURL(r.Check, member, "pdfLink", webOnly)
+		case "choices", "matrix_rows", "matrix_columns":
+			r.choices(member)
+		case "children":
+			r.list(member, level+1)
+		}
+	}
+}
+
+func (r *blockRules) id(id jsontree.Node) {
+	if id.Kind() != jsontree.String {
+		return
+	}
+	text := id.Text()
+	if text == "." || text == ".." {
+		r.Add(id, schema.CodeBadFormat, "must not be . or .., which no path can carry")
+	}
+	if _, taken := r.ids[text]; taken {
+		r.Add(id, schema.CodeDuplicate, "must be unique in the whole form")
+	}
+	r.ids[text] = struct{}{}
+}
+
+func (r *blockRules) text(n jsontree.Node) {
+	if n.Kind() == jsontree.String && faults.LongerThan(n.Text(), r.limits.Text) {
+		r.Add(n, schema.CodeTooLong, faults.TooLong(r.limits.Text))
+	}
+}
+
+func (r *blockRules) choices(list jsontree.Node) {
+	if list.Kind() != jsontree.Array {
+		return
+	}
+	if list.Len() > r.limits.Choices {
+		r.Add(list, schema.CodeTooMany, "must have at most "+faults.Count(r.limits.Choices, "item"))
+	}
+	var seen map[string]struct{}
+	for _, choice := range list.All() {
+		r.text(choice.Member("label"))
+		id := choice.Member("id")
+		if id.Kind() != jsontree.String {
+			continue
+		}
+		if seen == nil {
+			seen = make(map[string]struct{}, list.Len())
+		}
+		if _, twice := seen[id.Text()]; twice {
+			r.Add(id, schema.CodeDuplicate, "must be unique in its list")
+		}
+		seen[id.Text()] = struct{}{}
+	}
+}

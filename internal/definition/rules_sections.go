@@ -1,0 +1,44 @@
+package definition
+
+import (
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsonshape"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// The rules of the sections beside blocks. As with blocks, a member that is
+// missing or of another type is skipped here.
+
+// settings checks definition.settings.
+func (r *request) settings(settings jsontree.Node) {
+	checkURL(&r.Check, settings, "redirectUrl", webOrContact)
+	checkURL(&r.Check, settings.Member("cover").Member("image"), "url", webOnly)
+}
+
+// theme checks definition.theme.
+func (r *request) theme(theme jsontree.Node, l schema.Limits) {
+	checkURL(&r.Check, theme.Member("logo"), "url", webOnly)
+	checkURL(&r.Check, theme.Member("background").Member("image"), "url", webOnly)
+	if css := theme.Member("customCss"); css.Kind() == jsontree.String && len(css.Text()) > l.CustomCSS {
+		r.Add(css, schema.CodeTooLong, "must have at most "+faults.Count(l.CustomCSS, "byte"))
+	}
+}
+
+// hiddenFields checks that no name is there twice or, as the answers are kept
+// beside those of the blocks, is the id of a block.
+func hiddenFields(c *jsonshape.Check, list jsontree.Node, ids map[string]struct{}) {
+	seen := make(map[string]struct{}, list.Len())
+	for _, name := range list.All() {
+		if name.Kind() != jsontree.String {
+			continue
+		}
+		text := name.Text()
+		if _, twice := seen[text]; twice {
+			c.Add(name, schema.CodeDuplicate, "must be unique")
+		} else if _, taken := ids[text]; taken {
+			c.Add(name, schema.CodeDuplicate, "must differ from the ids of the blocks")
+		}
+		seen[text] = struct{}{}
+	}
+}

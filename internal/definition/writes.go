@@ -1,0 +1,162 @@
+package definition
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsonshape"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Writes checks request bodies. It has no state: safe for concurrent use.
+//
+// Every method returns a *[jsontree.SyntaxError] for a body that is not acceptable
+// JSON (400) and a *[schema.Error] for one that breaks rules (422). A body of white
+// space only counts as missing, which is a *schema.Error.
+type Writes struct {
+	limits schema.Limits
+	shapes *shapes
+}
+
+// NewWrites returns checks with limits whose zero fields mean their defaults; a
+// negative one is an error.
+func NewWrites(l schema.Limits) (*Writes, error) {
+	if err := l.Validate(); err != nil {
+		return nil, err
+	}
+	s, err := requestShapes()
+	if err != nil {
+		return nil, err
+	}
+	return &Writes{limits: l.WithDefaults(), shapes: s}, nil
+}
+
+// shapes are the schemas of request bodies.
+type shapes struct {
+	workspace, formCreate, formUpdate        *jsonshape.Shape
+	blockCreate, blocksReplace, blockUpdate  *jsonshape.Shape
+	webhookCreate, webhookUpdate, blockWrite *jsonshape.Shape
+}
+
+// requestShapes compiles the schemas of the description once: they are the same
+// for every service of a process.
+var requestShapes = sync.OnceValues(func() (*shapes, error) { return compileShapes(schema.OpenAPI()) })
+
+func compileShapes(document []byte) (*shapes, error) {
+	d, err := jsonshape.Read(document)
+	if err != nil {
+		return nil, fmt.Errorf("request schemas: %w", err)
+	}
+	s := new(shapes)
+	for name, target := range map[string]**jsonshape.Shape{
+		"WorkspaceWrite": &s.workspace,
+		"FormCreate":     &s.formCreate,
+		"FormUpdate":     &s.formUpdate,
+		"BlockCreate":    &s.blockCreate,
+		"BlocksReplace":  &s.blocksReplace,
+		"BlockUpdate":    &s.blockUpdate,
+		"BlockWrite":     &s.blockWrite,
+		"WebhookCreate":  &s.webhookCreate,
+		"WebhookUpdate":  &s.webhookUpdate,
+	} {
+		shape, err := d.Component(name)
+		if err != nil {
+			return nil, fmt.Errorf("request schemas: %w", err)
+		}
+		*target = shape
+	}
+	return s, nil
+}
+
+// Workspace checks a WorkspaceWrite (operations createWorkspace and
+// updateWorkspace) and returns the name without the white space around it.
+func (w *Writes) Workspace(body []byte) (name string, err error) {
+	r, err := read(body)
+	if err != nil {
+		return "", err
+	}
+	defer r.tree.Release()
+	r.name()
+	r.Walk(r.root, w.shapes.workspace)
+	if err := r.Faults.Err(); err != nil {
+		return "", err
+	}
+	return strings.Clone(r.root.Member("name").Text()), nil
+}
+
+// CheckBlockID checks the block id of a path: 1 to 200 characters. The
+// *[schema.Error] has the path "path:blockId".
+func (w *Writes) CheckBlockID(id string) error {
+	var found faults.List
+	switch n := utf8.RuneCountInString(id); {
+	case n < 1:
+		found.Add("path:blockId", schema.CodeTooShort, "must have at least 1 character")
+	case n > 200:
+		found.Add("path:blockId", schema.CodeTooLong, "must have at most 200 characters")
+	}
+	return found.Err()
+}
+
+// request is a body on its way through the checks.
+type request struct {
+	jsonshape.Check
+	tree *jsontree.Tree
+	root jsontree.Node
+}
+
+// read parses a body and reports what no part of it may contain.
+func read(body []byte) (*request, error) {
+	if len(bytes.Trim(body, " \t\r\n")) == 0 {
+		return nil, &schema.Error{Violations: []schema.Violation{{Code: schema.CodeRequired, Message: "a JSON body is required"}}}
+	}
+	tree, err := jsontree.Parse(body, jsontree.BodyBounds)
+	if err != nil {
+		return nil, err
+	}
+	r := &request{tree: tree, root: tree.Root()}
+	nuls := 0
+	r.noNUL(r.root, &nuls)
+	return r, nil
+}
+
+// noNUL reports the strings and names with U+0000, as many as an Error carries.
+func (r *request) noNUL(n jsontree.Node, found *int) {
+	if !n.HasNUL() || *found >= schema.MaxViolations {
+		return
+	}
+	if n.Kind() == jsontree.String && strings.IndexByte(n.Text(), 0) >= 0 {
+		*found++
+		r.Add(n, schema.CodeBadFormat, faults.MessageNUL)
+	}
+	if strings.IndexByte(n.Name(), 0) >= 0 {
+		*found++
+		r.Add(n, schema.CodeBadFormat, faults.MessageNUL)
+	}
+	for _, child := range n.All() {
+		r.noNUL(child, found)
+	}
+}
+
+// name takes the white space off the member name, before its length is checked.
+func (r *request) name() {
+	r.root.Member("name").TrimSpace()
+}
+
+// text returns a member that is a string, nil when there is none. It is a copy, so
+// that keeping it does not keep the body.
+func (r *request) text(name string) *string {
+	n := r.root.Member(name)
+	if n.Kind() != jsontree.String {
+		return nil
+	}
+	s := strings.Clone(n.Text())
+	return &s
+}
+
+var errNotStored = errors.New("not what this package stores")

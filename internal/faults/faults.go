@@ -1,0 +1,87 @@
+// Package faults collects what is wrong with a body, sorted and bounded, and words
+// the messages that several checks share.
+package faults
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// collectLimit is the number of faults after which the search for more ends. It
+// is more than a [schema.Error] carries, so that the first by path are among them
+// whenever a body has not many more; and it is bounded, so that a hostile body
+// with 100,000 faults costs no more than a small one.
+const collectLimit = 16 * schema.MaxViolations
+
+// List collects faults. The zero value is ready.
+type List struct {
+	list []schema.Violation
+}
+
+// Full reports that nothing more is taken, so that there is no use in looking
+// further, or in making a path.
+func (l *List) Full() bool { return len(l.list) >= collectLimit }
+
+// Add adds a fault of a request.
+func (l *List) Add(path, code, message string) {
+	l.AddField(path, "", code, message)
+}
+
+// AddField adds a fault of an answer.
+func (l *List) AddField(path, field, code, message string) {
+	if !l.Full() {
+		l.list = append(l.list, schema.Violation{Path: path, Field: field, Code: code, Message: message})
+	}
+}
+
+// Err returns nil when nothing was added, else a *[schema.Error].
+func (l *List) Err() error {
+	if len(l.list) == 0 {
+		return nil
+	}
+	return &schema.Error{Violations: firstOf(l.list)}
+}
+
+// Join makes one *[schema.Error] of several, sorted and cut as any: for checks of one
+// request that are made in different places. nil is skipped; nil is returned when
+// nothing else is given. Any other error is not a list of faults and wins: the first
+// of them is returned as it is.
+func Join(errs ...error) error {
+	var all []schema.Violation
+	for _, err := range errs {
+		var e *schema.Error
+		switch {
+		case err == nil:
+		case errors.As(err, &e):
+			all = append(all, e.Violations...)
+		default:
+			return err
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return &schema.Error{Violations: firstOf(all)}
+}
+
+// firstOf sorts a copy of list, drops repetitions of the same code at the same
+// place and keeps the first that an Error carries.
+func firstOf(list []schema.Violation) []schema.Violation {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b schema.Violation) int {
+		return cmp.Or(
+			strings.Compare(a.Path, b.Path),
+			strings.Compare(a.Code, b.Code),
+			strings.Compare(a.Field, b.Field),
+		)
+	})
+	list = slices.CompactFunc(list, func(a, b schema.Violation) bool {
+		return a.Path == b.Path && a.Code == b.Code && a.Field == b.Field
+	})
+	// A copy again: what is cut off would be kept in memory otherwise.
+	return slices.Clone(list[:min(len(list), schema.MaxViolations)])
+}

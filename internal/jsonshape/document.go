@@ -1,0 +1,112 @@
+package jsonshape
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+)
+
+// Document is an OpenAPI 3.1 document whose schemas are compiled by JSON pointer.
+// It is not safe for concurrent use; the shapes are.
+type Document struct {
+	root     jsontree.Node
+	shapes   compiler
+	compiler *jsonschema.Compiler // nil until a schema has a keyword that the walk does not know
+}
+
+// documentURL is the name of the document inside the library. Nothing is ever
+// loaded from it, nor from anywhere else.
+const documentURL = "mem:///openapi.json"
+
+// Read reads a document.
+func Read(document []byte) (*Document, error) {
+	tree, err := jsontree.Parse(document, jsontree.Bounds{})
+	if err != nil {
+		return nil, fmt.Errorf("the description: %w", err)
+	}
+	if tree.Root().Kind() != jsontree.Object {
+		return nil, fmt.Errorf("the description is not a JSON object")
+	}
+	d := &Document{root: tree.Root()}
+	d.shapes = compiler{document: d, made: make(map[jsontree.Node]*Shape)}
+	return d, nil
+}
+
+// Root returns the whole document.
+func (d *Document) Root() jsontree.Node { return d.root }
+
+// Component compiles the component schema with a name.
+func (d *Document) Component(name string) (*Shape, error) {
+	s, err := d.Compile(jsontree.Pointer("/components/schemas", name))
+	if err != nil {
+		return nil, fmt.Errorf("component %s: %w", name, err)
+	}
+	return s, nil
+}
+
+// Compile compiles the schema at a JSON pointer.
+func (d *Document) Compile(pointer string) (*Shape, error) {
+	return d.shapes.at(pointer)
+}
+
+// Follow returns the object at a JSON pointer, references resolved.
+func (d *Document) Follow(pointer string) (jsontree.Node, error) {
+	for at, hops := pointer, 0; hops < 8; hops++ {
+		n, _ := d.find(at)
+		if n.Kind() != jsontree.Object {
+			return n, fmt.Errorf("there is no object at %s", at)
+		}
+		ref := n.Member("$ref")
+		if ref.Kind() != jsontree.String {
+			return n, nil
+		}
+		at = strings.TrimPrefix(ref.Text(), "#")
+	}
+	return jsontree.Node{}, fmt.Errorf("the references at %s do not end", pointer)
+}
+
+// find returns the value at a JSON pointer, which goes through objects only.
+func (d *Document) find(pointer string) (jsontree.Node, bool) {
+	n := d.root
+	if pointer == "" {
+		return n, true
+	}
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		n = n.Member(strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
+	}
+	return n, n.Exists()
+}
+
+// library compiles the schema at a JSON pointer with the library, which holds it
+// against the meta-schema of JSON Schema 2020-12.
+func (d *Document) library(pointer string) (*jsonschema.Schema, error) {
+	if d.compiler == nil {
+		c := jsonschema.NewCompiler()
+		c.Draft = jsonschema.Draft2020
+		c.AssertFormat = true
+		c.Formats = map[string]func(any) bool{"date-time": isTime}
+		c.LoadURL = func(url string) (io.ReadCloser, error) {
+			return nil, fmt.Errorf("the description refers to %s: nothing outside of it is loaded", url)
+		}
+		if err := c.AddResource(documentURL, strings.NewReader(d.root.Raw())); err != nil {
+			return nil, fmt.Errorf("reading the description: %w", err)
+		}
+		d.compiler = c
+	}
+	return d.compiler.Compile(documentURL + "#" + pointer)
+}
+
+// isTime is the format date-time for the library: it does not concern values that
+// are not strings.
+func isTime(v any) bool {
+	s, ok := v.(string)
+	if !ok {
+		return true
+	}
+	_, ok = jsontree.ParseTime(s)
+	return ok
+}

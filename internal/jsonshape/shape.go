@@ -1,0 +1,296 @@
+package jsonshape
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+)
+
+// Shape is a compiled schema in the form that a walk over a tree needs. It is
+// immutable and safe for concurrent use.
+//
+// The library's own Validate is built for any schema and any value: it visits
+// every property that a schema has for every object (a block has sixty), makes a
+// map for each object and array, and formats each integer. A form with 50 blocks
+// costs it five times what decoding the form costs; and its errors name missing
+// and unknown members in a sentence only, come in random order, and are all made
+// before one can be dropped. The walk visits what is there. What it does not know,
+// it leaves to the library (other); a test holds both to the same verdict.
+type Shape struct {
+	types   kindSet
+	integer bool // a number must be whole
+	never   bool // the schema false
+
+	allowed     map[any]struct{} // enum and const; nil: everything
+	allowedList string
+
+	minLength, maxLength int // characters; -1: no bound
+	pattern              *regexp.Regexp
+	time                 bool // format date-time
+
+	minimum, maximum                   *float64
+	exclusiveMinimum, exclusiveMaximum *float64
+
+	members            map[string]*Shape
+	required           []string
+	closed             bool   // members that are not named are refused
+	rest               *Shape // checks the members that are not named; nil: free
+	memberNames        *Shape
+	minMembers         int
+	maxMembers         int
+	items              *Shape
+	minItems, maxItems int
+	uniqueItems        bool
+
+	also  []*Shape           // $ref beside other keywords, allOf
+	other *jsonschema.Schema // the library checks it; nothing else here is set
+}
+
+type kindSet uint8
+
+func (s kindSet) has(k jsontree.Kind) bool { return s&(1<<k) != 0 }
+
+// String lists the types for a message: "a string or null".
+func (s kindSet) String() string {
+	var names []string
+	for _, k := range []struct {
+		kind jsontree.Kind
+		name string
+	}{
+		{jsontree.String, "a string"}, {jsontree.Number, "a number"}, {jsontree.Bool, "a boolean"},
+		{jsontree.Array, "an array"}, {jsontree.Object, "an object"}, {jsontree.Null, "null"},
+	} {
+		if s.has(k.kind) {
+			names = append(names, k.name)
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+// compiler turns the schemas of a document into shapes. It remembers those that
+// it has begun: schemas refer to themselves.
+type compiler struct {
+	document *Document
+	made     map[jsontree.Node]*Shape
+}
+
+// at compiles the schema at a JSON pointer of the document.
+func (c *compiler) at(pointer string) (*Shape, error) {
+	n, ok := c.document.find(pointer)
+	if !ok {
+		return nil, fmt.Errorf("there is nothing at %s", pointer)
+	}
+	return c.compile(n)
+}
+
+// annotations are the keywords that check nothing.
+var annotations = []string{
+	"$comment", "$defs", "$id", "$schema", "default", "deprecated", "description", "example", "examples",
+	"readOnly", "title", "writeOnly",
+}
+
+// compile returns the shape of a schema.
+func (c *compiler) compile(schema jsontree.Node) (*Shape, error) {
+	if made, ok := c.made[schema]; ok {
+		return made, nil
+	}
+	if ref := schema.Member("$ref"); ref.Exists() && isReferenceOnly(schema) {
+		return c.refer(ref)
+	}
+	s := &Shape{minLength: -1, maxLength: -1, minMembers: -1, maxMembers: -1, minItems: -1, maxItems: -1}
+	c.made[schema] = s
+	switch schema.Kind() {
+	case jsontree.Bool:
+		s.never = !schema.Bool()
+		return s, nil
+	case jsontree.Object:
+	default:
+		return nil, errors.New(schema.Pointer("") + " is not a schema")
+	}
+	known := true
+	for _, keyword := range schema.All() {
+		ok, err := c.keyword(s, keyword)
+		if err != nil {
+			return nil, err
+		}
+		known = known && ok
+	}
+	if schema.Member("enum").Exists() && schema.Member("const").Exists() {
+		known = false // both set what is allowed
+	}
+	if known {
+		return s, nil
+	}
+	checked, err := c.document.library(schema.Pointer(""))
+	if err != nil {
+		return nil, err
+	}
+	*s = Shape{other: checked}
+	return s, nil
+}
+
+func isReferenceOnly(schema jsontree.Node) bool {
+	for _, keyword := range schema.All() {
+		if name := keyword.Name(); name != "$ref" && !slices.Contains(annotations, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// refer compiles what a $ref names.
+func (c *compiler) refer(ref jsontree.Node) (*Shape, error) {
+	pointer, ok := strings.CutPrefix(ref.Text(), "#")
+	if !ok {
+		return nil, fmt.Errorf("the description refers to %s: nothing outside of it is loaded", ref.Text())
+	}
+	return c.at(pointer)
+}
+
+// keyword adds one keyword to a shape. It is false for one that the walk does not
+// know. What makes a keyword valid is for the library, which holds the document
+// against the meta-schema in a test; here a wrong one is unknown.
+func (c *compiler) keyword(s *Shape, k jsontree.Node) (known bool, err error) {
+	switch k.Name() {
+	case "type":
+		return s.setTypes(k), nil
+	case "enum":
+		return k.Kind() == jsontree.Array && s.allow(k.All()), nil
+	case "const":
+		return s.allow(func(yield func(int, jsontree.Node) bool) { yield(0, k) }), nil
+	case "format":
+		s.time = k.Text() == "date-time"
+		return s.time, nil
+	case "pattern":
+		s.pattern, err = regexp.Compile(k.Text())
+		return true, err
+	case "minLength":
+		return count(&s.minLength, k), nil
+	case "maxLength":
+		return count(&s.maxLength, k), nil
+	case "minItems":
+		return count(&s.minItems, k), nil
+	case "maxItems":
+		return count(&s.maxItems, k), nil
+	case "minProperties":
+		return count(&s.minMembers, k), nil
+	case "maxProperties":
+		return count(&s.maxMembers, k), nil
+	case "minimum":
+		return bound(&s.minimum, k), nil
+	case "maximum":
+		return bound(&s.maximum, k), nil
+	case "exclusiveMinimum":
+		return bound(&s.exclusiveMinimum, k), nil
+	case "exclusiveMaximum":
+		return bound(&s.exclusiveMaximum, k), nil
+	case "uniqueItems":
+		s.uniqueItems = k.Bool()
+		return k.Kind() == jsontree.Bool, nil
+	case "required":
+		for _, name := range k.All() {
+			s.required = append(s.required, strings.Clone(name.Text()))
+		}
+		return k.Kind() == jsontree.Array, nil
+	case "properties":
+		return k.Kind() == jsontree.Object, c.members(s, k)
+	case "additionalProperties":
+		if k.Kind() == jsontree.Bool {
+			s.closed = !k.Bool()
+			return true, nil
+		}
+		s.rest, err = c.compile(k)
+	case "propertyNames":
+		s.memberNames, err = c.compile(k)
+	case "items":
+		s.items, err = c.compile(k)
+	case "allOf":
+		for _, part := range k.All() {
+			shape, err := c.compile(part)
+			if err != nil {
+				return false, err
+			}
+			s.also = append(s.also, shape)
+		}
+		return k.Kind() == jsontree.Array, nil
+	case "$ref":
+		shape, err := c.refer(k)
+		s.also = append(s.also, shape)
+		return true, err
+	default:
+		return slices.Contains(annotations, k.Name()), nil
+	}
+	return true, err
+}
+
+func (c *compiler) members(s *Shape, properties jsontree.Node) (err error) {
+	s.members = make(map[string]*Shape, properties.Len())
+	for _, member := range properties.All() {
+		if s.members[strings.Clone(member.Name())], err = c.compile(member); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setTypes reads type, which is a name or a list of names.
+func (s *Shape) setTypes(k jsontree.Node) bool {
+	names := []string{k.Text()}
+	if k.Kind() == jsontree.Array {
+		names = nil
+		for _, name := range k.All() {
+			names = append(names, name.Text())
+		}
+	}
+	for _, name := range names {
+		kind, ok := kinds[name]
+		if !ok {
+			return false
+		}
+		s.types |= 1 << kind
+	}
+	s.integer = slices.Contains(names, "integer") && !slices.Contains(names, "number")
+	return true
+}
+
+var kinds = map[string]jsontree.Kind{
+	"null": jsontree.Null, "boolean": jsontree.Bool, "number": jsontree.Number, "integer": jsontree.Number,
+	"string": jsontree.String, "array": jsontree.Array, "object": jsontree.Object,
+}
+
+// allow reads the values of enum or const. It is false when one is an array or an
+// object.
+func (s *Shape) allow(values iter.Seq2[int, jsontree.Node]) bool {
+	s.allowed = make(map[any]struct{})
+	var names []string
+	for _, v := range values {
+		if v.Kind() == jsontree.Array || v.Kind() == jsontree.Object {
+			return false
+		}
+		value := v.Value()
+		s.allowed[value] = struct{}{}
+		if value != nil {
+			names = append(names, fmt.Sprint(value))
+		}
+	}
+	s.allowedList = strings.Join(names, ", ")
+	return true
+}
+
+func count(target *int, k jsontree.Node) bool {
+	*target = int(k.Float())
+	return k.Kind() == jsontree.Number
+}
+
+func bound(target **float64, k jsontree.Node) bool {
+	value := k.Float()
+	*target = &value
+	return k.Kind() == jsontree.Number
+}

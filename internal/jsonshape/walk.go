@@ -1,0 +1,243 @@
+package jsonshape
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Check holds a tree against shapes. It collects faults, and the edits that
+// normalise times. The zero value is ready.
+type Check struct {
+	// Base is the JSON pointer of the tree's root.
+	Base   string
+	Faults faults.List
+	Edits  []jsontree.Edit
+
+	skip map[jsontree.Node]struct{}
+}
+
+// Add reports a fault of a value.
+func (c *Check) Add(n jsontree.Node, code, message string) {
+	if !c.Faults.Full() {
+		c.Faults.Add(n.Pointer(c.Base), code, message)
+	}
+}
+
+// AddMember reports a fault of a member, be it there or not, of an object.
+func (c *Check) AddMember(n jsontree.Node, name, code, message string) {
+	if !c.Faults.Full() {
+		c.Faults.Add(n.MemberPointer(c.Base, name), code, message)
+	}
+}
+
+// Skip tells [Check.Walk] to pass over the items of an array.
+func (c *Check) Skip(list jsontree.Node) {
+	if c.skip == nil {
+		c.skip = make(map[jsontree.Node]struct{})
+	}
+	c.skip[list] = struct{}{}
+}
+
+// Walk holds a value against a shape.
+func (c *Check) Walk(n jsontree.Node, s *Shape) {
+	if c.Faults.Full() {
+		return
+	}
+	kind := n.Kind()
+	switch {
+	case s.other != nil:
+		if s.other.Validate(n.Value()) != nil {
+			c.Add(n, schema.CodeBadFormat, "does not have the described form")
+		}
+		return
+	case s.never:
+		c.Add(n, schema.CodeUnknownField, "is not a known member")
+		return
+	case s.types != 0 && !s.types.has(kind):
+		c.Add(n, schema.CodeWrongType, "must be "+s.types.String())
+		return
+	case s.allowed != nil && !s.allows(n):
+		c.Add(n, schema.CodeNotAllowed, "must be one of: "+s.allowedList)
+		return
+	}
+	switch kind {
+	case jsontree.String:
+		c.text(n, n.Text(), s)
+	case jsontree.Number:
+		c.number(n, s)
+	case jsontree.Array:
+		c.array(n, s)
+	case jsontree.Object:
+		c.object(n, s)
+	}
+	for _, part := range s.also {
+		c.Walk(n, part)
+	}
+}
+
+// name holds the name of a member against a shape.
+func (c *Check) name(member jsontree.Node, s *Shape) {
+	name := member.Name()
+	_, allowed := s.allowed[name]
+	switch {
+	case s.other != nil:
+		if s.other.Validate(name) != nil {
+			c.Add(member, schema.CodeBadFormat, "does not have the described form")
+		}
+	case s.never:
+		c.Add(member, schema.CodeUnknownField, "is not a known member")
+	case s.types != 0 && !s.types.has(jsontree.String):
+		c.Add(member, schema.CodeWrongType, "must be "+s.types.String())
+	case s.allowed != nil && !allowed:
+		c.Add(member, schema.CodeNotAllowed, "must be one of: "+s.allowedList)
+	default:
+		c.text(member, name, s)
+		for _, part := range s.also {
+			c.name(member, part)
+		}
+	}
+}
+
+func (s *Shape) allows(n jsontree.Node) bool {
+	var ok bool
+	switch n.Kind() {
+	case jsontree.String:
+		_, ok = s.allowed[n.Text()]
+	case jsontree.Number:
+		_, ok = s.allowed[n.Float()]
+	case jsontree.Bool:
+		_, ok = s.allowed[n.Bool()]
+	case jsontree.Null:
+		_, ok = s.allowed[nil]
+	}
+	return ok
+}
+
+// text checks the text of a string, or a name.
+func (c *Check) text(n jsontree.Node, text string, s *Shape) {
+	if s.minLength > 0 && utf8.RuneCountInString(text) < s.minLength {
+		c.Add(n, schema.CodeTooShort, "must have at least "+faults.Count(s.minLength, "character"))
+	}
+	if s.maxLength >= 0 && faults.LongerThan(text, s.maxLength) {
+		c.Add(n, schema.CodeTooLong, faults.TooLong(s.maxLength))
+	}
+	if s.pattern != nil && !s.pattern.MatchString(text) {
+		c.Add(n, schema.CodeBadFormat, "must match "+s.pattern.String())
+	}
+	if s.time {
+		c.time(n, text)
+	}
+}
+
+// time checks an RFC 3339 time and plans its normal form.
+func (c *Check) time(n jsontree.Node, text string) {
+	t, ok := jsontree.ParseTime(text)
+	if !ok {
+		c.Add(n, schema.CodeBadFormat, "must be a time of RFC 3339 such as 2026-11-20T08:33:01Z, in the years 1 to 9999")
+		return
+	}
+	if normal := jsontree.FormatTime(t); normal != text && n.Kind() == jsontree.String {
+		c.Edits = append(c.Edits, jsontree.Edit{Start: n.Start(), End: n.End(), Text: `"` + normal + `"`})
+	}
+}
+
+func (c *Check) number(n jsontree.Node, s *Shape) {
+	if s.integer && !isWhole(n) {
+		c.Add(n, schema.CodeWrongType, "must be an integer")
+		return
+	}
+	value := n.Float()
+	switch {
+	case s.minimum != nil && value < *s.minimum:
+		c.Add(n, schema.CodeOutOfRange, "must be at least "+decimal(*s.minimum))
+	case s.maximum != nil && value > *s.maximum:
+		c.Add(n, schema.CodeOutOfRange, "must be at most "+decimal(*s.maximum))
+	case s.exclusiveMinimum != nil && value <= *s.exclusiveMinimum:
+		c.Add(n, schema.CodeOutOfRange, "must be more than "+decimal(*s.exclusiveMinimum))
+	case s.exclusiveMaximum != nil && value >= *s.exclusiveMaximum:
+		c.Add(n, schema.CodeOutOfRange, "must be less than "+decimal(*s.exclusiveMaximum))
+	}
+}
+
+func decimal(f float64) string {
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// isWhole looks at the literal, not at its float64: 1.0 and 1e2 are whole,
+// 9007199254740991.4 is not. The bounds of a literal keep the exact arithmetic
+// small.
+func isWhole(n jsontree.Node) bool {
+	literal := n.Text()
+	if !strings.ContainsAny(literal, ".eE") {
+		return true
+	}
+	exact, ok := new(big.Rat).SetString(literal)
+	return ok && exact.IsInt()
+}
+
+func (c *Check) array(n jsontree.Node, s *Shape) {
+	if _, skipped := c.skip[n]; skipped {
+		return
+	}
+	if s.minItems > n.Len() {
+		c.Add(n, schema.CodeTooFew, "must have at least "+faults.Count(s.minItems, "item"))
+	}
+	if s.maxItems >= 0 && n.Len() > s.maxItems {
+		c.Add(n, schema.CodeTooMany, "must have at most "+faults.Count(s.maxItems, "item"))
+	}
+	if s.items == nil && !s.uniqueItems {
+		return
+	}
+	var seen map[any]struct{}
+	if s.uniqueItems {
+		seen = make(map[any]struct{}, n.Len())
+	}
+	for _, item := range n.All() {
+		if s.items != nil {
+			c.Walk(item, s.items)
+		}
+		if s.uniqueItems && item.Kind() <= jsontree.String {
+			value := item.Value()
+			if _, twice := seen[value]; twice {
+				c.Add(item, schema.CodeDuplicate, "must not be there twice")
+			}
+			seen[value] = struct{}{}
+		}
+	}
+}
+
+func (c *Check) object(n jsontree.Node, s *Shape) {
+	if s.minMembers > n.Len() {
+		c.Add(n, schema.CodeTooFew, "must have at least "+faults.Count(s.minMembers, "member"))
+	}
+	if s.maxMembers >= 0 && n.Len() > s.maxMembers {
+		c.Add(n, schema.CodeTooMany, "must have at most "+faults.Count(s.maxMembers, "member"))
+	}
+	for _, name := range s.required {
+		if !n.Member(name).Exists() {
+			c.AddMember(n, name, schema.CodeRequired, "is required")
+		}
+	}
+	if s.members == nil && s.rest == nil && s.memberNames == nil && !s.closed {
+		return // free
+	}
+	for _, member := range n.All() {
+		if s.memberNames != nil {
+			c.name(member, s.memberNames)
+		}
+		switch inner, known := s.members[member.Name()]; {
+		case known:
+			c.Walk(member, inner)
+		case s.closed:
+			c.Add(member, schema.CodeUnknownField, "is not a known member")
+		case s.rest != nil:
+			c.Walk(member, s.rest)
+		}
+	}
+}

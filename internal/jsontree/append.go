@@ -1,0 +1,85 @@
+package jsontree
+
+import (
+	"math"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends s as a JSON string. Each byte that is not valid UTF-8
+// becomes U+FFFD.
+func AppendString(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c >= ' ' && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			b = append(b, s[start:i]...)
+			b = appendEscape(b, c)
+			i++
+			start = i
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			b = append(append(b, s[start:i]...), `\ufffd`...)
+			start = i + n
+		}
+		i += n
+	}
+	return append(append(b, s[start:]...), '"')
+}
+
+func appendEscape(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\t':
+		return append(b, '\\', 't')
+	}
+	return append(b, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+}
+
+// AppendTime appends t as a JSON string in the form of [FormatTime].
+func AppendTime(b []byte, t time.Time) []byte {
+	b = append(b, '"')
+	b = t.UTC().AppendFormat(b, timeLayout)
+	return append(b, '"')
+}
+
+// AppendFloat appends f as a JSON number in its shortest form, without an exponent
+// where that is short. What JSON cannot express (NaN, infinities) becomes 0, and
+// so does the negative zero.
+func AppendFloat(b []byte, f float64) []byte {
+	if f == 0 || math.IsNaN(f) || math.IsInf(f, 0) {
+		return append(b, '0')
+	}
+	format := byte('f')
+	if abs := math.Abs(f); abs < 1e-6 || abs >= 1e21 {
+		format = 'e'
+	}
+	return strconv.AppendFloat(b, f, format, -1, 64)
+}
+
+// separate appends a comma unless b is empty or an array, an object or a member
+// has just begun.
+func separate(b []byte) []byte {
+	if len(b) == 0 || begins(b[len(b)-1]) {
+		return b
+	}
+	return append(b, ',')
+}
+
+// begins reports whether the value after a byte needs no comma.
+func begins(last byte) bool { return last == '[' || last == '{' || last == ':' }

@@ -1,0 +1,568 @@
+package jsontree
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// What every text is held to, whatever its bounds.
+const (
+	maxDepth    = 64
+	maxNumber   = 64  // characters of a number literal
+	maxExponent = 400 // float64 needs 324; beyond that only zero would fit
+)
+
+// Bounds of a request body.
+const (
+	MaxValues = 100_000
+	MaxName   = 1000 // bytes of a member name
+)
+
+// Bounds are what a text may consist of. Zero: no bound. Depth and the size of
+// numbers are bounded always.
+type Bounds struct {
+	Values int // values in all
+	Name   int // bytes of a member name
+}
+
+// BodyBounds are the bounds of a request body. They are fixed: within them no
+// value of a body, however it is made, costs more than milliseconds to check or
+// grows when a database prints it.
+var BodyBounds = Bounds{Values: MaxValues, Name: MaxName}
+
+// Parse reads raw as one JSON value in one strict pass: RFC 8259 in valid UTF-8,
+// nothing after the value, no duplicate member names, no lone surrogates, and
+// within the bounds. Any fault is a *SyntaxError. The tree has a copy of raw.
+func Parse(raw []byte, b Bounds) (*Tree, error) {
+	t, _ := pool.Get().(*Tree)
+	p := parser{Tree: t, raw: raw, bounds: b}
+	p.document()
+	if p.err != nil {
+		t.Release()
+		return nil, p.err
+	}
+	return t, nil
+}
+
+// SyntaxError says why a text is not acceptable JSON.
+type SyntaxError struct {
+	Offset int    // bytes before the fault
+	Reason string // for people
+}
+
+// Error returns the reason and the offset.
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("malformed JSON at offset %d: %s", e.Offset, e.Reason)
+}
+
+type parser struct {
+	*Tree
+	raw    []byte
+	pos    int
+	bounds Bounds
+	err    *SyntaxError
+	sets   []map[string]struct{} // names of objects with many members, to be used again
+}
+
+func (p *parser) document() bool {
+	if int64(len(p.raw)) > math.MaxUint32 {
+		return p.fail(0, "longer than 4 GiB")
+	}
+	if !utf8.Valid(p.raw) {
+		return p.fail(invalidUTF8At(p.raw), "not valid UTF-8")
+	}
+	p.text = string(p.raw)
+	if most := p.mostValues(); cap(p.nodes) < most {
+		p.nodes = make([]node, 0, most)
+	}
+	p.space()
+	if !p.value(0, 0) {
+		return false
+	}
+	p.space()
+	if p.pos != len(p.raw) {
+		return p.fail(p.pos, "something follows the value")
+	}
+	return true
+}
+
+// mostValues is a number that the values of the text do not exceed. The list of
+// values has room for all of them from the beginning: growing it would cost more
+// than counting, and twice the memory.
+func (p *parser) mostValues() int {
+	// Every value but the first follows a comma or opens its array or object.
+	most := 1 + bytes.Count(p.raw, []byte{','}) + bytes.Count(p.raw, []byte{'['}) + bytes.Count(p.raw, []byte{'{'})
+	most = min(most, len(p.raw)/2+1) // a value takes a byte, and so does what parts it from the next
+	if p.bounds.Values > 0 {
+		most = min(most, p.bounds.Values)
+	}
+	return most
+}
+
+func invalidUTF8At(raw []byte) int {
+	for i := 0; i < len(raw); {
+		r, size := utf8.DecodeRune(raw[i:])
+		if r == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return len(raw)
+}
+
+// fail records the first fault and returns false.
+func (p *parser) fail(offset int, reason string) bool {
+	if p.err == nil {
+		p.err = &SyntaxError{Offset: offset, Reason: reason}
+	}
+	return false
+}
+
+func (p *parser) space() {
+	for p.pos < len(p.raw) {
+		switch p.raw[p.pos] {
+		case ' ', '\t', '\n', '\r':
+			p.pos++
+		default:
+			return
+		}
+	}
+}
+
+// next returns the byte at the position, 0 at the end. U+0000 is not part of the
+// grammar outside of strings, so the two need not be told apart.
+func (p *parser) next() byte {
+	if p.pos < len(p.raw) {
+		return p.raw[p.pos]
+	}
+	return 0
+}
+
+// value reads the value that starts at the position and adds it to the list of
+// values; depth is the number of arrays and objects around it.
+func (p *parser) value(parent uint32, depth int) bool {
+	if p.bounds.Values > 0 && len(p.nodes) >= p.bounds.Values {
+		return p.fail(p.pos, "too many values")
+	}
+	at := uint32(len(p.nodes))
+	p.nodes = append(p.nodes, node{start: uint32(p.pos), parent: parent})
+	n := &p.nodes[at]
+	ok := false
+	switch c := p.next(); {
+	case c == '"':
+		n.kind = String
+		var text token
+		text, ok = p.string()
+		n.value = span(text.from, text.to)
+		n.flags = text.flags(textEscaped)
+	case c == '{':
+		n.kind = Object
+		ok = p.object(at, depth+1)
+	case c == '[':
+		n.kind = Array
+		ok = p.array(at, depth+1)
+	case c == '-' || c >= '0' && c <= '9':
+		n.kind = Number
+		var num float64
+		num, ok = p.number()
+		n.value = math.Float64bits(num)
+	case c == 't':
+		n.kind, n.flags = Bool, isTrue
+		ok = p.literal("true")
+	case c == 'f':
+		n.kind = Bool
+		ok = p.literal("false")
+	case c == 'n':
+		ok = p.literal("null")
+	default:
+		p.fail(p.pos, "a value is expected")
+	}
+	p.nodes[at].end = uint32(p.pos) // not n: the list may have grown elsewhere
+	return ok
+}
+
+func (p *parser) literal(word string) bool {
+	end := p.pos + len(word)
+	if end > len(p.raw) || p.text[p.pos:end] != word {
+		return p.fail(p.pos, "a value is expected")
+	}
+	p.pos = end
+	return true
+}
+
+// enter begins an array or object.
+func (p *parser) enter(depth int) bool {
+	if depth > maxDepth {
+		return p.fail(p.pos, "nested deeper than 64 levels")
+	}
+	p.pos++
+	p.space()
+	return true
+}
+
+// child notes that the value at an index belongs to an array or object, after
+// the one at last (0: it is the first).
+func (p *parser) child(parent, child, last uint32) {
+	if last != 0 {
+		p.nodes[last].next = child
+	}
+	n := &p.nodes[parent]
+	n.value++
+	n.flags |= p.nodes[child].flags & containsNUL
+}
+
+func (p *parser) array(at uint32, depth int) bool {
+	if !p.enter(depth) {
+		return false
+	}
+	if p.next() == ']' {
+		p.pos++
+		return true
+	}
+	for last, index := uint32(0), uint32(0); ; index++ {
+		child := uint32(len(p.nodes))
+		if !p.value(at, depth) {
+			return false
+		}
+		p.nodes[child].name[0] = index
+		p.child(at, child, last)
+		last = child
+		p.space()
+		switch p.next() {
+		case ',':
+			p.pos++
+			p.space()
+		case ']':
+			p.pos++
+			return true
+		default:
+			return p.fail(p.pos, "a comma or the end of the array is expected")
+		}
+	}
+}
+
+func (p *parser) object(at uint32, depth int) bool {
+	if !p.enter(depth) {
+		return false
+	}
+	if p.next() == '}' {
+		p.pos++
+		return true
+	}
+	names := nameSet{parser: p, object: at}
+	defer names.release()
+	for last := uint32(0); ; {
+		from := p.pos
+		name, ok := p.name()
+		if !ok {
+			return false
+		}
+		if !names.add(name) {
+			return p.fail(from, "duplicate member name")
+		}
+		child := uint32(len(p.nodes))
+		if !p.value(at, depth) {
+			return false
+		}
+		n := &p.nodes[child]
+		n.name, n.nameAt = [2]uint32{name.from, name.to}, uint32(from)
+		n.flags |= isMember | name.flags(nameEscaped)
+		p.child(at, child, last)
+		last = child
+		p.space()
+		switch p.next() {
+		case ',':
+			p.pos++
+			p.space()
+		case '}':
+			p.pos++
+			return true
+		default:
+			return p.fail(p.pos, "a comma or the end of the object is expected")
+		}
+	}
+}
+
+// name reads a member's name and the colon, up to the value.
+func (p *parser) name() (name token, ok bool) {
+	if p.next() != '"' {
+		return name, p.fail(p.pos, "a member name is expected")
+	}
+	at := p.pos
+	if name, ok = p.string(); !ok {
+		return name, false
+	}
+	if p.bounds.Name > 0 && int(name.to-name.from) > p.bounds.Name {
+		return name, p.fail(at, "a member name of more than 1,000 bytes")
+	}
+	p.space()
+	if p.next() != ':' {
+		return name, p.fail(p.pos, "a colon is expected")
+	}
+	p.pos++
+	p.space()
+	return name, true
+}
+
+// smallObject is the number of members up to which names are compared one by
+// one; beyond it a set keeps the search for duplicates linear.
+const smallObject = 16
+
+// nameSet finds duplicate names among the members of one object.
+type nameSet struct {
+	*parser
+	object uint32
+	seen   map[string]struct{} // made when there are many members
+}
+
+// add reports whether the name is new. The members before it are in the list of
+// values already.
+func (s *nameSet) add(name token) bool {
+	if s.nodes[s.object].value < smallObject {
+		for n := (Node{s.Tree, s.object}).First(); n.Exists(); n = n.Next() {
+			d := n.node()
+			other := token{d.name[0], d.name[1], d.flags&nameEscaped != 0, false}
+			if name.to-name.from == other.to-other.from && bytes.Equal(s.bytes(name), s.bytes(other)) {
+				return false
+			}
+		}
+		return true
+	}
+	if s.seen == nil {
+		s.seen = s.takeSet()
+		for n := (Node{s.Tree, s.object}).First(); n.Exists(); n = n.Next() {
+			s.seen[n.Name()] = struct{}{}
+		}
+	}
+	before := len(s.seen)
+	s.seen[s.slice(name.from, name.to, name.escaped)] = struct{}{}
+	return len(s.seen) > before
+}
+
+func (p *parser) takeSet() map[string]struct{} {
+	if last := len(p.sets) - 1; last >= 0 {
+		set := p.sets[last]
+		p.sets = p.sets[:last]
+		return set
+	}
+	return make(map[string]struct{}, 4*smallObject)
+}
+
+// release keeps a set for the next object. Clearing a large one would cost more
+// than making another.
+func (s *nameSet) release() {
+	if s.seen != nil && len(s.seen) <= 16*smallObject {
+		clear(s.seen)
+		s.sets = append(s.sets, s.seen)
+	}
+}
+
+// token is a string that was read.
+type token struct {
+	from, to uint32 // in the text, or in what was unescaped
+	escaped  bool
+	nul      bool
+}
+
+func (t token) flags(escaped flags) flags {
+	var f flags
+	if t.escaped {
+		f = escaped
+	}
+	if t.nul {
+		f |= containsNUL
+	}
+	return f
+}
+
+// bytes returns the bytes of a token.
+func (p *parser) bytes(t token) []byte {
+	if t.escaped {
+		return p.unescaped[t.from:t.to]
+	}
+	return p.raw[t.from:t.to]
+}
+
+// number reads a literal: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
+func (p *parser) number() (num float64, ok bool) {
+	start := p.pos
+	if p.next() == '-' {
+		p.pos++
+	}
+	integer := p.pos
+	zero := true // no digit but 0 in the significand
+	if p.next() == '0' {
+		p.pos++
+	} else if !p.digits(&zero) {
+		return 0, p.fail(p.pos, "a digit is expected")
+	}
+	plain := p.pos // end of the integer part
+	if p.next() == '.' {
+		p.pos++
+		if !p.digits(&zero) {
+			return 0, p.fail(p.pos, "a digit is expected")
+		}
+	}
+	exponent := 0
+	if c := p.next(); c == 'e' || c == 'E' {
+		p.pos++
+		if c := p.next(); c == '+' || c == '-' {
+			p.pos++
+		}
+		from := p.pos
+		if !p.digits(new(bool)) {
+			return 0, p.fail(p.pos, "a digit is expected")
+		}
+		for _, d := range p.raw[from:p.pos] {
+			exponent = min(exponent*10+int(d-'0'), maxExponent+1)
+		}
+	}
+	if p.pos-start > maxNumber {
+		return 0, p.fail(start, "a number of more than 64 characters")
+	}
+	if exponent > maxExponent {
+		return 0, p.fail(start, "a number outside the range of a 64-bit float")
+	}
+	literal := p.text[start:p.pos]
+	if p.pos == plain && plain-integer <= 15 { // exact in a float64
+		for _, d := range p.raw[integer:plain] {
+			num = num*10 + float64(d-'0')
+		}
+		if integer > start {
+			num = -num
+		}
+		return num, true
+	}
+	num, err := strconv.ParseFloat(literal, 64)
+	if err != nil || num == 0 && !zero {
+		return 0, p.fail(start, "a number outside the range of a 64-bit float")
+	}
+	return num, true
+}
+
+// digits reads one or more; it clears zero when one is not 0.
+func (p *parser) digits(zero *bool) bool {
+	from := p.pos
+	for p.pos < len(p.raw) && p.raw[p.pos] >= '0' && p.raw[p.pos] <= '9' {
+		if p.raw[p.pos] != '0' {
+			*zero = false
+		}
+		p.pos++
+	}
+	return p.pos > from
+}
+
+// string reads a string, from its opening quote to after its closing one.
+// U+0000 can only be written as an escape.
+func (p *parser) string() (text token, ok bool) {
+	p.pos++
+	from := p.pos
+	for i, c := range p.raw[from:] {
+		switch {
+		case c == '"':
+			p.pos = from + i + 1
+			return token{from: uint32(from), to: uint32(from + i)}, true
+		case c == '\\':
+			p.pos = from + i
+			return p.escapedString(from)
+		case c < 0x20:
+			return text, p.fail(from+i, "a control character in a string")
+		}
+	}
+	return text, p.fail(len(p.raw), "a string without end")
+}
+
+// escapedString goes on with a string that began at from, at its first
+// backslash.
+func (p *parser) escapedString(from int) (text token, ok bool) {
+	text = token{from: uint32(len(p.unescaped)), escaped: true}
+	buf := append(p.unescaped, p.raw[from:p.pos]...)
+	for p.pos < len(p.raw) {
+		switch c := p.raw[p.pos]; {
+		case c == '"':
+			p.pos++
+			p.unescaped = buf
+			text.to = uint32(len(buf))
+			return text, true
+		case c == '\\':
+			r, ok := p.escape()
+			if !ok {
+				return text, false
+			}
+			text.nul = text.nul || r == 0
+			buf = utf8.AppendRune(buf, r)
+		case c < 0x20:
+			return text, p.fail(p.pos, "a control character in a string")
+		default:
+			buf = append(buf, c)
+			p.pos++
+		}
+	}
+	return text, p.fail(p.pos, "a string without end")
+}
+
+// escape reads one escape sequence, or two that make up one character.
+func (p *parser) escape() (rune, bool) {
+	at := p.pos
+	p.pos++
+	c := p.next()
+	p.pos++
+	switch c {
+	case '"', '\\', '/':
+		return rune(c), true
+	case 'b':
+		return '\b', true
+	case 'f':
+		return '\f', true
+	case 'n':
+		return '\n', true
+	case 'r':
+		return '\r', true
+	case 't':
+		return '\t', true
+	case 'u':
+		r, ok := p.hex4()
+		if !ok {
+			return 0, p.fail(at, "a bad escape sequence")
+		}
+		if !utf16.IsSurrogate(r) {
+			return r, true
+		}
+		if p.pos+1 < len(p.raw) && p.raw[p.pos] == '\\' && p.raw[p.pos+1] == 'u' {
+			p.pos += 2
+			if low, ok := p.hex4(); ok {
+				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+					return r, true
+				}
+			}
+		}
+		return 0, p.fail(at, "a surrogate without its other half")
+	default:
+		return 0, p.fail(at, "a bad escape sequence")
+	}
+}
+
+func (p *parser) hex4() (rune, bool) {
+	if p.pos+4 > len(p.raw) {
+		return 0, false
+	}
+	var r rune
+	for _, c := range p.raw[p.pos : p.pos+4] {
+		switch {
+		case c >= '0' && c <= '9':
+			r = r<<4 | rune(c-'0')
+		case c >= 'a' && c <= 'f':
+			r = r<<4 | rune(c-'a'+10)
+		case c >= 'A' && c <= 'F':
+			r = r<<4 | rune(c-'A'+10)
+		default:
+			return 0, false
+		}
+	}
+	p.pos += 4
+	return r, true
+}

@@ -1,0 +1,340 @@
+package jsontree
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+
+	tests := map[string]struct {
+		body   string
+		offset int
+	}{
+		"nothing":                            {``, 0},
+		"white space only":                   {" \n", 2},
+		"a byte order mark":                  {"\ufeff{}", 0},
+		"invalid UTF-8":                      {"{\"a\":\"\xff\"}", 6},
+		"a surrogate encoded in UTF-8":       {"\"\xed\xa0\x80\"", 1},
+		"a second value":                     {`{} {}`, 3},
+		"a NUL after the value":              {"{}\x00", 2},
+		"a comment":                          {`{}//`, 2},
+		"a trailing comma in an object":      {`{"a":1,}`, 7},
+		"a trailing comma in an array":       {`[1,]`, 3},
+		"a missing comma":                    {`[1 2]`, 3},
+		"a missing colon":                    {`{"a" 1}`, 5},
+		"a name without quotes":              {`{a:1}`, 1},
+		"single quotes":                      {`['a']`, 1},
+		"an open array":                      {`[1`, 2},
+		"an open object":                     {`{"a":1`, 6},
+		"an open string":                     {`"a`, 2},
+		"a string that ends in a backslash":  {`"a\`, 2},
+		"an unknown escape":                  {`"\x"`, 1},
+		"a short escape":                     {`"\u12"`, 1},
+		"an escape with a sign":              {`"\u+123"`, 1},
+		"a lone high surrogate":              {`"\ud800"`, 1},
+		"a lone low surrogate":               {`"\udc00"`, 1},
+		"two high surrogates":                {`"\ud800\ud800"`, 1},
+		"surrogates in the wrong order":      {`"\udc00\ud800"`, 1},
+		"a raw line break in a string":       {"\"a\nb\"", 2},
+		"a raw NUL in a string":              {"\"\x00\"", 1},
+		"a leading zero":                     {`01`, 1},
+		"a plus sign":                        {`+1`, 0},
+		"a lone minus":                       {`-`, 1},
+		"a point without digits":             {`1.`, 2},
+		"a point first":                      {`.5`, 0},
+		"an exponent without digits":         {`1e+`, 3},
+		"NaN":                                {`NaN`, 0},
+		"Infinity":                           {`-Infinity`, 1},
+		"a literal in upper case":            {`True`, 0},
+		"a literal cut short":                {`nul`, 0},
+		"a literal with a tail":              {`nulls`, 4},
+		"a number beyond float64":            {`1e309`, 0},
+		"a nine byte number":                 {`1e1000001`, 0},
+		"an exponent that overflows an int":  {`1e99999999999999999999`, 0},
+		"a number that vanishes":             {`1e-400`, 0},
+		"a zero that prints long":            {`0e-16000`, 0},
+		"a number of 65 characters":          {strings.Repeat("1", 65), 0},
+		"duplicate names":                    {`{"a":1,"b":2,"a":3}`, 13},
+		"duplicate names, one escaped":       {`{"a":1,"\u0061":2}`, 7},
+		"a duplicate deep inside":            {`[{"x":{"a":1,"a":2}}]`, 13},
+		"a duplicate among many":             {manyMembers(100, "k7"), strings.LastIndex(manyMembers(100, "k7"), `"k7"`)},
+		"nesting of 65 arrays":               {strings.Repeat("[", 65) + strings.Repeat("]", 65), 64},
+		"nesting of 65 objects":              {strings.Repeat(`{"a":`, 65) + "1" + strings.Repeat("}", 65), 64 * 5},
+		"more than 100,000 values":           {"[" + strings.Repeat("0,", 100_000) + "0]", 1 + 2*99_999},
+		"a surrogate pair with a lone third": {`"\ud83d\ude00\ud83d"`, 13},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse([]byte(test.body), BodyBounds)
+			var syntax *SyntaxError
+			if !errors.As(err, &syntax) {
+				t.Fatalf("got %v, want a *SyntaxError", err)
+			}
+			if syntax.Offset != test.offset {
+				t.Errorf("offset %d, want %d (%s)", syntax.Offset, test.offset, syntax.Reason)
+			}
+			if syntax.Reason == "" {
+				t.Error("no reason")
+			}
+		})
+	}
+}
+
+// manyMembers makes an object of n members k0, k1 … and one more.
+func manyMembers(n int, last string) string {
+	var b strings.Builder
+	b.WriteByte('{')
+	for i := range n {
+		b.WriteString(`"k` + strconv.Itoa(i) + `":0,`)
+	}
+	b.WriteString(`"` + last + `":0}`)
+	return b.String()
+}
+
+func TestParseAccepts(t *testing.T) {
+	t.Parallel()
+
+	for _, body := range []string{
+		`null`, `true`, `false`, `0`, `-0`, `1`, `-12.5e+3`, `1E2`, `0.1`, `1e308`, `5e-324`, `123456789012345678`,
+		strings.Repeat("1", 64), "0." + strings.Repeat("0", 60) + "1",
+		`""`, `"a"`, `"\u0041\n\t\r\b\f\"\\\/"`, `"\ud83d\ude00"`, `"é \u00e9 😀"`, "\"\u2028\x7f\"", `"\u0000"`,
+		`[]`, `{}`, " [ ] ", "\t{\r\n}\n", `[1,"a",null,[true],{"b":false}]`,
+		`{"a":{"b":[{"c":"\u0064"}]},"":0,"\u0061\u0062":1,"A":2}`,
+		manyMembers(40, "last"),
+		strings.Repeat("[", 64) + strings.Repeat("]", 64),
+		"[" + strings.Repeat("0,", 99_998) + "0]",
+	} {
+		checkParsed(t, []byte(body))
+	}
+}
+
+// checkParsed parses what is known to be acceptable and holds the tree against
+// encoding/json.
+func checkParsed(t *testing.T, body []byte) {
+	t.Helper()
+	tree, err := Parse(body, BodyBounds)
+	if err != nil {
+		t.Fatalf("%.80q: %v", body, err)
+	}
+	defer tree.Release()
+	root := tree.Root()
+	var want any
+	if err := json.Unmarshal(body, &want); err != nil {
+		t.Fatalf("%.80q: encoding/json refuses it: %v", body, err)
+	}
+	if !reflect.DeepEqual(want, root.Value()) {
+		t.Fatalf("%.80q: another value than encoding/json", body)
+	}
+	checkSpans(t, body, root)
+	if got := rebuild(body, root); got != string(body[root.Start():root.End()]) {
+		t.Fatalf("%.80q: spans make up %.80q", body, got)
+	}
+}
+
+// checkSpans decodes each value from its own bytes, and finds it by its pointer.
+func checkSpans(t *testing.T, body []byte, n Node) {
+	t.Helper()
+	raw := body[n.Start():n.End()]
+	if n.Len() == 0 {
+		var alone any
+		if err := json.Unmarshal(raw, &alone); err != nil {
+			t.Fatalf("%.80q at %d: %v", raw, n.Start(), err)
+		}
+		if !reflect.DeepEqual(alone, n.Value()) {
+			t.Fatalf("%.80q: got %v, want %v", raw, n.Value(), alone)
+		}
+	}
+	if n.Raw() != string(raw) {
+		t.Fatalf("raw %q, bytes %q", n.Raw(), raw)
+	}
+	if n.Kind() == Number && n.Text() != string(raw) {
+		t.Fatalf("literal %q, bytes %q", n.Text(), raw)
+	}
+	size := 1
+	for i, child := range n.All() {
+		want := n.Pointer("") + "/" + strconv.Itoa(i)
+		if n.Kind() == Object {
+			want = n.MemberPointer("", child.Name())
+		}
+		if got := child.Pointer(""); got != want && len(got) < MaxPointer/2 {
+			t.Fatalf("pointer %q, want %q", got, want)
+		}
+		checkSpans(t, body, child)
+		size += child.Size()
+	}
+	if n.Size() != size {
+		t.Fatalf("%.80q: size %d, want %d", raw, n.Size(), size)
+	}
+}
+
+// rebuild puts the bytes together again from the spans of the leaves and what
+// lies between them.
+func rebuild(body []byte, n Node) string {
+	var b strings.Builder
+	from := n.Start()
+	for _, child := range n.All() {
+		b.Write(body[from:child.Start()])
+		b.WriteString(rebuild(body, child))
+		from = child.End()
+	}
+	b.Write(body[from:n.End()])
+	return b.String()
+}
+
+func TestParseMarksNUL(t *testing.T) {
+	t.Parallel()
+
+	for body, want := range map[string]bool{
+		`{"a":["b"]}`:             false,
+		`"\u0000"`:                true,
+		`{"a":[{"b":"x\u0000"}]}`: true,
+		`{"a":{"\u0000":1}}`:      true,
+	} {
+		if got := parsed(t, body).HasNUL(); got != want {
+			t.Errorf("%s: U+0000 is %t", body, got)
+		}
+	}
+}
+
+func TestParseKeepsNegativeZero(t *testing.T) {
+	t.Parallel()
+	if !math.Signbit(parsed(t, `-0`).Float()) {
+		t.Error("the sign is lost")
+	}
+}
+
+func TestMemberNamesAreBounded(t *testing.T) {
+	t.Parallel()
+	body := func(name string) []byte { return []byte(` {"a":1,"` + name + `":[2]}`) }
+	escaped := strings.Repeat(`\u00e9`, MaxName/2)
+	for _, name := range []string{strings.Repeat("n", MaxName), strings.Repeat("é", MaxName/2), escaped} {
+		if _, err := Parse(body(name), BodyBounds); err != nil {
+			t.Errorf("a name of %d bytes: %v", MaxName, err)
+		}
+		_, err := Parse(body(name+"x"), BodyBounds)
+		var syntax *SyntaxError
+		if !errors.As(err, &syntax) || syntax.Offset != len(` {"a":1,`) {
+			t.Errorf("a name of %d bytes: %v", MaxName+1, err)
+		}
+		if _, err := Parse(body(name+"x"), Bounds{}); err != nil {
+			t.Errorf("without bounds: %v", err)
+		}
+	}
+}
+
+func TestPointersAreBounded(t *testing.T) {
+	t.Parallel()
+	name := strings.Repeat("~", MaxName/2) // 1,000 bytes when it is escaped
+	n := parsed(t, strings.Repeat(`{"`+name+`":[0,0,0,0,0,0,0,`, 32)+"0"+strings.Repeat("]}", 32))
+	var last string
+	for level := range 32 {
+		n = n.First()
+		for n = n.First(); n.Next().Exists(); n = n.Next() {
+		}
+		last = n.Pointer("")
+		if level == 2 && last != strings.Repeat("/"+strings.Repeat("~0", MaxName/2)+"/7", 3) {
+			t.Errorf("cut too early: %d bytes", len(last))
+		}
+	}
+	if len(last) > MaxPointer || len(last) < MaxPointer/2 || strings.Count(last, "/") != 2*3 {
+		t.Errorf("64 levels give %d bytes", len(last))
+	}
+	if got := n.MemberPointer("", "x"); len(got) > MaxPointer {
+		t.Errorf("a member below gives %d bytes", len(got))
+	}
+	if got := parsed(t, `{}`).MemberPointer("/base", "a/~"); got != "/base/a~1~0" {
+		t.Errorf("got %q", got)
+	}
+	if got := parsed(t, `{}`).MemberPointer("/base", strings.Repeat("n", MaxPointer)); got != "/base" {
+		t.Errorf("a long name gives %d bytes", len(got))
+	}
+}
+
+// parsed parses what is acceptable and returns its value.
+func parsed(t testing.TB, body string) Node {
+	t.Helper()
+	tree, err := Parse([]byte(body), BodyBounds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree.Root()
+}
+
+func TestMemberOfWhatIsNotAnObject(t *testing.T) {
+	t.Parallel()
+	if parsed(t, `["a"]`).Member("a").Exists() {
+		t.Error("an array has a member")
+	}
+	var none Node
+	if none.Exists() || none.Member("a").Exists() || none.Kind() != Null || none.Len() != 0 || none.Text() != "" || none.Float() != 0 || none.Bool() || none.HasNUL() || none.First().Exists() {
+		t.Error("a value that is not there has something")
+	}
+}
+
+func TestTrimSpace(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`"a"`: "a", `" a b\t"`: "a b", `" \u0061\u2003"`: "a", `"   "`: "", `""`: "", `"\n"`: "", `7`: "7",
+	} {
+		n := parsed(t, body)
+		n.TrimSpace()
+		if n.Text() != want || n.Raw() != body {
+			t.Errorf("%s: %q", body, n.Text())
+		}
+	}
+}
+
+// What was taken out of a tree outlives it.
+func TestTextsOutliveTheirTree(t *testing.T) {
+	t.Parallel()
+	for range 100 {
+		tree, err := Parse([]byte(`{"\u0061bc":"d\u0065f","ghi":"jkl"}`), BodyBounds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := tree.Root().First()
+		second := first.Next()
+		got := []string{first.Name(), first.Text(), second.Name(), second.Text()}
+		tree.Release()
+		other, err := Parse([]byte(`["\u0078\u0078\u0078\u0078\u0078\u0078","yyyyyyyyyyyyy"]`), BodyBounds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"abc", "def", "ghi", "jkl"}; !slices.Equal(got, want) {
+			t.Fatalf("got %q", got)
+		}
+		other.Release()
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		``, `{}`, `[1,2.5e3,"a\u0000b",null]`, `{"a":{"b":[]},"a\u0062":-0}`, `"\ud83d\ude00"`, `1e1000001`, ` {"a" : 1 } `,
+		`{"a":1,"a":2}`, "\xff", `[[[[`, `01`, `{"a":tru}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		_, err := Parse(body, BodyBounds)
+		if err == nil {
+			checkParsed(t, body)
+			return
+		}
+		var syntax *SyntaxError
+		if !errors.As(err, &syntax) {
+			t.Fatalf("%T", err)
+		}
+		if syntax.Offset < 0 || syntax.Offset > len(body) {
+			t.Fatalf("offset %d of %d", syntax.Offset, len(body))
+		}
+	})
+}

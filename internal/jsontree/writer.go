@@ -1,0 +1,112 @@
+package jsontree
+
+import (
+	"encoding/hex"
+	"io"
+	"strconv"
+	"time"
+)
+
+// Writer appends JSON to a byte slice. It sets the commas and the escapes; that
+// every array and object is ended, and every member has a name, is the caller's
+// part. Values that follow each other at the outermost level are separated by
+// commas too, so a list can be written by one Writer for each of its items.
+//
+//	w := jsontree.NewWriter(b)
+//	w.Object()
+//	w.Name("name").String(name)
+//	w.Name("tags").Array()
+//	for _, tag := range tags {
+//		w.String(tag)
+//	}
+//	w.EndArray()
+//	w.EndObject()
+//	return w.Bytes()
+type Writer struct {
+	b       []byte
+	flushed byte // the last byte that [Writer.Flush] wrote
+}
+
+// NewWriter returns a Writer that appends to b.
+func NewWriter(b []byte) *Writer { return &Writer{b: b} }
+
+// Bytes returns what was given to [NewWriter] and what was written since.
+func (w *Writer) Bytes() []byte { return w.b }
+
+// Len returns the number of bytes in the Writer.
+func (w *Writer) Len() int { return len(w.b) }
+
+// Truncate drops everything after the first n bytes.
+func (w *Writer) Truncate(n int) { w.b = w.b[:n] }
+
+// next returns the buffer with a comma if the next value or name needs one.
+func (w *Writer) next() []byte {
+	if len(w.b) == 0 && w.flushed != 0 {
+		if begins(w.flushed) {
+			return w.b
+		}
+		return append(w.b, ',')
+	}
+	return separate(w.b)
+}
+
+// Name begins a member of an object; its value is written next.
+func (w *Writer) Name(name string) *Writer {
+	w.b = append(AppendString(w.next(), name), ':')
+	return w
+}
+
+// Object begins an object.
+func (w *Writer) Object() { w.b = append(w.next(), '{') }
+
+// EndObject ends an object.
+func (w *Writer) EndObject() { w.b = append(w.b, '}') }
+
+// Array begins an array.
+func (w *Writer) Array() { w.b = append(w.next(), '[') }
+
+// EndArray ends an array.
+func (w *Writer) EndArray() { w.b = append(w.b, ']') }
+
+// String writes a string, as [AppendString] does.
+func (w *Writer) String(s string) { w.b = AppendString(w.next(), s) }
+
+// Hex writes the hexadecimal digits of id in a string.
+func (w *Writer) Hex(id []byte) {
+	w.b = append(hex.AppendEncode(append(w.next(), '"'), id), '"')
+}
+
+// Time writes a time, as [AppendTime] does.
+func (w *Writer) Time(t time.Time) { w.b = AppendTime(w.next(), t) }
+
+// Int writes an integer.
+func (w *Writer) Int(n int64) { w.b = strconv.AppendInt(w.next(), n, 10) }
+
+// Float writes a number, as [AppendFloat] does.
+func (w *Writer) Float(f float64) { w.b = AppendFloat(w.next(), f) }
+
+// Bool writes true or false.
+func (w *Writer) Bool(v bool) { w.b = strconv.AppendBool(w.next(), v) }
+
+// Null writes null.
+func (w *Writer) Null() { w.b = append(w.next(), "null"...) }
+
+// Raw writes one value that is JSON already, without white space around it.
+func (w *Writer) Raw(value []byte) { w.b = append(w.next(), value...) }
+
+// RawString is [Writer.Raw] for a string.
+func (w *Writer) RawString(value string) { w.b = append(w.next(), value...) }
+
+// LineBreak ends a document with a line break.
+func (w *Writer) LineBreak() { w.b = append(w.b, '\n') }
+
+// Flush writes what there is to a stream and goes on after it.
+func (w *Writer) Flush(to io.Writer) error {
+	if len(w.b) == 0 {
+		return nil
+	}
+	_, err := to.Write(w.b)
+	w.flushed = w.b[len(w.b)-1]
+	w.b = w.b[:0]
+	return err
+}
