@@ -47,6 +47,10 @@ clients:
 	FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 -run 'RealClients' .
 	cd internal/redistest && FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 ./...
 
+## test-skew: the plans beside 2 million responses of one form (needs 2 GB of disk, takes minutes)
+test-skew:
+	FORMSVC_TEST_SKEW=full $(WITH_POSTGRES) -- $(GO) test -run TestListsWhereOneCustomerOwnsEverything -v -timeout 30m ./storage/postgres
+
 ## lint: formatting and static analysis
 lint:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \

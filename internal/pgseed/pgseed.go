@@ -43,6 +43,9 @@ type Size struct {
 	Others int
 	// Minutes of the popular form's funnel, and as many days.
 	Minutes int
+	// Fresh leaves the tables as they are when they were just loaded: never analysed,
+	// and autovacuum leaves them alone.
+	Fresh bool
 }
 
 // Start is when the first records of each kind were made.
@@ -100,9 +103,14 @@ type table struct {
 }
 
 // Fill copies the records into the tables of a schema, which are there and empty,
-// and analyses them.
+// and analyses them unless they are to stay fresh.
 func Fill(ctx context.Context, pool *pgxpool.Pool, schema string, size Size) error {
 	for _, t := range tables(size) {
+		if size.Fresh {
+			if _, err := pool.Exec(ctx, "ALTER TABLE "+pgx.Identifier{schema, t.name}.Sanitize()+" SET (autovacuum_enabled = false)"); err != nil {
+				return err
+			}
+		}
 		i := -1
 		_, err := pool.CopyFrom(ctx, pgx.Identifier{schema, t.name}, strings.Fields(t.columns), pgx.CopyFromFunc(func() ([]any, error) {
 			if i++; i == t.rows {
@@ -112,6 +120,9 @@ func Fill(ctx context.Context, pool *pgxpool.Pool, schema string, size Size) err
 		}))
 		if err != nil {
 			return fmt.Errorf("fill %s: %w", t.name, err)
+		}
+		if size.Fresh {
+			continue
 		}
 		// VACUUM makes what a running server has sooner or later: a visibility map.
 		if _, err := pool.Exec(ctx, "VACUUM ANALYZE "+pgx.Identifier{schema, t.name}.Sanitize(), pgx.QueryExecModeExec); err != nil {

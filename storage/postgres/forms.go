@@ -143,28 +143,55 @@ func (s *Store) oneForm(ctx context.Context, text string, args ...any) (f storag
 	return f, err
 }
 
+// formLists are the lists of forms, first those that are not in the trash and then
+// those that are.
+var formLists = [...]struct{ ofUser, ofUsersWorkspace, ofHost, ofWorkspace func() string }{
+	listsOf(shelf{"formsvc.forms", "f", formHead, "f.trashed_at IS NULL"}),
+	listsOf(shelf{"formsvc.forms", "f", formHead, "f.trashed_at IS NOT NULL"}),
+}
+
+func listsOf(forms shelf) (l struct{ ofUser, ofUsersWorkspace, ofHost, ofWorkspace func() string }) {
+	l.ofUser = built(forms.ofUser)
+	l.ofUsersWorkspace = built(func() squirrel.SelectBuilder {
+		// The workspace's id comes out of the access check, so that without access
+		// nothing is read.
+		return forms.of(`f.workspace_id = (
+			SELECT a.workspace_id FROM formsvc.workspace_users a WHERE a.user_id = $4::bytea AND a.workspace_id = $5::bytea)`)
+	})
+	l.ofHost = built(forms.ofHost)
+	l.ofWorkspace = built(func() squirrel.SelectBuilder { return forms.of("f.workspace_id = $4::bytea") })
+	return l
+}
+
 // Forms implements [storage.FormStore].
 func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormQuery) ([]storage.Form, error) {
-	text, args, err := formsQuery(who, q)
-	if err != nil {
-		return nil, err
+	lists, args := &formLists[0], pageArgs(q.Page)
+	if q.Trashed {
+		lists = &formLists[1]
+	}
+	one := !q.WorkspaceID.IsZero()
+	var text string
+	switch {
+	case who.Host() && one:
+		text, args = lists.ofWorkspace(), append(args, q.WorkspaceID[:])
+	case who.Host():
+		text = lists.ofHost()
+	case one:
+		text, args = lists.ofUsersWorkspace(), append(args, userArg(who), q.WorkspaceID[:])
+	default:
+		text, args = lists.ofUser(), append(args, userArg(who))
 	}
 	var found []storage.Form
-	err = s.read(ctx, func(ctx context.Context) (err error) {
+	err := s.read(ctx, func(ctx context.Context) (err error) {
 		found, err = collect(ctx, s, text, scanHead, args...)
-		return err
+		if err != nil || len(found) > 0 || !one || who.Host() {
+			return err
+		}
+		err = s.queryRow(ctx, workspaceIsThere, func(pgx.Rows) error { return nil }, q.WorkspaceID[:], userArg(who))
+		return noRow(err, storage.ErrNotFound)
 	})
 	if err != nil {
 		return nil, err
-	}
-	if oneWorkspace(who, q) {
-		// The workspace's row is there even when no form is.
-		if len(found) == 0 {
-			return nil, storage.ErrNotFound
-		}
-		if found[0].ID.IsZero() {
-			return nil, nil
-		}
 	}
 	return found, nil
 }
@@ -172,52 +199,6 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormQuer
 func scanHead(rows pgx.Rows) (f storage.Form, err error) {
 	err = scanRow(rows, appendHead(make([]any, 0, 14), &f)...)
 	return f, err
-}
-
-// oneWorkspace reports whether the list is that of a workspace which the actor
-// has to see.
-func oneWorkspace(who storage.Actor, q storage.FormQuery) bool {
-	return !who.Host() && !q.WorkspaceID.IsZero()
-}
-
-// formsQuery reads each workspace's list in the order of an index, no further
-// than the page is long, and merges them.
-func formsQuery(who storage.Actor, q storage.FormQuery) (string, []any, error) {
-	shelf := squirrel.Select("*").From("formsvc.forms f").OrderBy("f.created_at DESC", "f.id DESC")
-	if q.Trashed {
-		shelf = shelf.Where("f.trashed_at IS NOT NULL")
-	} else {
-		shelf = shelf.Where("f.trashed_at IS NULL")
-	}
-	shelf = after(shelf, "(f.created_at, f.id)", q.Page).Suffix("LIMIT ?::bigint", limitArg(q.Page))
-
-	if who.Host() {
-		if !q.WorkspaceID.IsZero() {
-			shelf = shelf.Where("f.workspace_id = ?::bytea", q.WorkspaceID[:])
-		}
-		return newestForms(squirrel.Select(formHead).FromSelect(shelf, "f"), q.Page)
-	}
-
-	text, args, err := shelf.Where("f.workspace_id = a.workspace_id").ToSql()
-	if err != nil {
-		return "", nil, err
-	}
-	list := squirrel.Select(formHead).From("formsvc.workspace_users a").Where("a.user_id = ?::bytea", userArg(who))
-	if oneWorkspace(who, q) {
-		list = list.LeftJoin("LATERAL ("+text+") f ON true", args...).
-			Where("a.workspace_id = ?::bytea", q.WorkspaceID[:])
-	} else {
-		list = list.Join("LATERAL ("+text+") f ON true", args...)
-	}
-	return newestForms(list, q.Page)
-}
-
-// newestForms merges the lists. One row stands for an empty list.
-func newestForms(q squirrel.SelectBuilder, page storage.Page) (string, []any, error) {
-	return q.OrderBy("f.created_at DESC", "f.id DESC").
-		PlaceholderFormat(squirrel.Dollar).
-		Suffix("LIMIT ?::bigint", max(limitArg(page), 1)).
-		ToSql()
 }
 
 // lockTarget keeps the workspace that a form moves to from being deleted

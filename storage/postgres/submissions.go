@@ -74,7 +74,7 @@ WHERE s.form_id = (
 	AND (s.submitted_at, s.id) < (COALESCE($3::timestamptz, 'infinity'), $4::bytea)
 	AND s.submitted_at >= COALESCE($5::timestamptz, '-infinity')
 ORDER BY s.submitted_at DESC, s.id DESC
-LIMIT $6::bigint`
+LIMIT (SELECT $6::bigint)`
 
 // formIsThere tells an empty page from one that is not there.
 const formIsThere = `
@@ -99,9 +99,6 @@ func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage
 	}
 	return page, nil
 }
-
-// lastID comes after every id.
-var lastID = []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
 
 // pageStart returns the position that the records of the page come after, newest
 // first: that of the page, or the end of until when this is earlier.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/Masterminds/squirrel"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
@@ -86,51 +85,37 @@ func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID)
 	return w, nil
 }
 
+// workspaceIsThere tells an empty list of a workspace from one that is not there.
+const workspaceIsThere = `
+SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea AND w.deleted_at IS NULL AND ` + workspaceAccess
+
+var workspacesOfHost = built(shelf{"formsvc.workspaces", "w", workspaceColumns, "w.deleted_at IS NULL"}.ofHost)
+
+// workspacesOfUser reads the page from the user's own index, and then each of its
+// workspaces by its id.
+const workspacesOfUser = `
+SELECT ` + workspaceColumns + `
+FROM (
+	SELECT a.workspace_id FROM formsvc.workspace_users a
+	WHERE a.user_id = $4::bytea AND (a.created_at, a.workspace_id) < (COALESCE($1::timestamptz, 'infinity'), $2::bytea)
+	ORDER BY a.created_at DESC, a.workspace_id DESC
+	LIMIT ` + pageLimit + `
+) a
+CROSS JOIN LATERAL (SELECT w.* FROM formsvc.workspaces w WHERE w.id = a.workspace_id LIMIT 1) w
+ORDER BY w.created_at DESC, w.id DESC`
+
 // Workspaces implements [storage.WorkspaceStore].
 func (s *Store) Workspaces(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Workspace, error) {
-	text, args, err := workspacesQuery(who, page)
-	if err != nil {
-		return nil, err
+	text, args := workspacesOfHost(), pageArgs(page)
+	if !who.Host() {
+		text, args = workspacesOfUser, append(args, userArg(who))
 	}
 	var out []storage.Workspace
-	err = s.read(ctx, func(ctx context.Context) (err error) {
+	err := s.read(ctx, func(ctx context.Context) (err error) {
 		out, err = collect(ctx, s, text, scanWorkspace, args...)
 		return err
 	})
 	return out, err
-}
-
-// workspacesQuery reads the host's list in the order of one index, and a user's
-// in the order of another one.
-func workspacesQuery(who storage.Actor, page storage.Page) (string, []any, error) {
-	q := squirrel.Select(workspaceColumns)
-	place := "(w.created_at, w.id)"
-	if who.Host() {
-		q = q.From("formsvc.workspaces w").
-			Where("w.deleted_at IS NULL").
-			OrderBy("w.created_at DESC", "w.id DESC")
-	} else {
-		place = "(a.created_at, a.workspace_id)"
-		q = q.From("formsvc.workspace_users a").
-			Join("formsvc.workspaces w ON w.id = a.workspace_id").
-			Where("a.user_id = ?::bytea", userArg(who)).
-			OrderBy("a.created_at DESC", "a.workspace_id DESC")
-	}
-	return paged(q, place, page).ToSql()
-}
-
-// paged adds a page to the outermost query, whose order is that of place.
-func paged(q squirrel.SelectBuilder, place string, page storage.Page) squirrel.SelectBuilder {
-	return after(q, place, page).Suffix("LIMIT ?::bigint", limitArg(page)).PlaceholderFormat(squirrel.Dollar)
-}
-
-// after leaves out what comes before the page.
-func after(q squirrel.SelectBuilder, place string, page storage.Page) squirrel.SelectBuilder {
-	if page.After == nil {
-		return q
-	}
-	id := page.After.ID
-	return q.Where(place+" < (?::timestamptz, ?::bytea)", page.After.Time.UTC(), id[:])
 }
 
 // The statement reads the workspace as its lock found it.

@@ -52,7 +52,9 @@ CREATE TABLE workspaces (
     deleted_at timestamptz,
     CONSTRAINT workspaces_public_id UNIQUE (public_id)
 );
-CREATE INDEX workspaces_newest ON workspaces (created_at DESC, id DESC) WHERE deleted_at IS NULL;
+-- The indexes named …_of_all have a condition that always holds. Only the lists of the
+-- host say it: no other statement can be planned with them.
+CREATE INDEX workspaces_newest_of_all ON workspaces (created_at DESC, id DESC) WHERE deleted_at IS NULL AND id > '';
 CREATE INDEX workspaces_deleted ON workspaces (deleted_at) WHERE deleted_at IS NOT NULL;
 CREATE INDEX workspaces_owner ON workspaces (owner_id) WHERE deleted_at IS NULL;
 
@@ -92,8 +94,8 @@ CREATE TABLE forms (
 );
 CREATE INDEX forms_newest ON forms (workspace_id, created_at DESC, id DESC) WHERE trashed_at IS NULL;
 CREATE INDEX forms_trash ON forms (workspace_id, created_at DESC, id DESC) WHERE trashed_at IS NOT NULL;
-CREATE INDEX forms_newest_of_all ON forms (created_at DESC, id DESC) WHERE trashed_at IS NULL;
-CREATE INDEX forms_trash_of_all ON forms (created_at DESC, id DESC) WHERE trashed_at IS NOT NULL;
+CREATE INDEX forms_newest_of_all ON forms (created_at DESC, id DESC) WHERE trashed_at IS NULL AND id > '';
+CREATE INDEX forms_trash_of_all ON forms (created_at DESC, id DESC) WHERE trashed_at IS NOT NULL AND id > '';
 CREATE INDEX forms_trashed_at ON forms (trashed_at) WHERE trashed_at IS NOT NULL;
 
 -- How many submissions a form has, for forms with a response limit only: its row
@@ -177,7 +179,7 @@ CREATE TABLE webhooks (
 ) WITH (fillfactor = 70);
 CREATE INDEX webhooks_of_form ON webhooks (form_id);
 CREATE INDEX webhooks_newest ON webhooks (workspace_id, created_at DESC, id DESC);
-CREATE INDEX webhooks_newest_of_all ON webhooks (created_at DESC, id DESC);
+CREATE INDEX webhooks_newest_of_all ON webhooks (created_at DESC, id DESC) WHERE id > '';
 
 -- When a webhook was last served, for each of them. Not in its own row: that is
 -- locked while results are recorded, and a claim waits for nobody.

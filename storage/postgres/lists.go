@@ -1,0 +1,97 @@
+package postgres
+
+import (
+	"sync"
+	"time"
+
+	"github.com/Masterminds/squirrel"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// A list is newest first and is read from a position on: $1 and $2 are the time and
+// the id of the record before the page, and $3 is how long the page is. What else a
+// list depends on follows. The text depends on the shape of the list alone, so that
+// it is built once.
+//
+// No list is left to the planner's choice of an index. An index on the records of
+// everybody in the order of time looks as good as that of one workspace wherever
+// one workspace owns nearly all of them; for a user whose workspaces are empty it is
+// then read to its end, once for each. So the lists of the host have indexes that
+// serve them alone: the indexes have a condition that always holds, that the id is
+// not empty, and no other statement says it.
+
+// The length of the page is a subquery, so that a plan that is made for its value is
+// made as for any: of a table that was never analysed the planner expects few rows,
+// and would read and sort all of them rather than two thirds in order.
+const pageLimit = "(SELECT $3::bigint)"
+
+// pageArgs are the arguments $1 to $3.
+func pageArgs(p storage.Page) []any {
+	if p.After == nil {
+		return []any{timeArg(time.Time{}), lastID, limitArg(p)}
+	}
+	id := p.After.ID
+	return []any{timeArg(p.After.Time), id[:], limitArg(p)}
+}
+
+// lastID comes after every id.
+var lastID = []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
+
+// shelf is a table that lists are read from, with an alias of one letter.
+type shelf struct {
+	table   string
+	alias   string
+	columns string // of the result
+	where   string // which rows are in the list
+}
+
+// of lists the rows for which a condition holds.
+func (l shelf) of(condition string) squirrel.SelectBuilder {
+	return l.read(l.columns, condition, pageLimit)
+}
+
+// ofHost lists the rows of everybody.
+func (l shelf) ofHost() squirrel.SelectBuilder { return l.of(l.alias + ".id > ''") }
+
+// ofUser merges the lists of the workspaces that the user in $4 has access to. The
+// newest rows of all are in the workspaces whose newest rows are the newest: first
+// one row of each workspace is read, from the index alone, and then no more
+// workspaces than the page is long are read to that length.
+func (l shelf) ofUser() squirrel.SelectBuilder {
+	inWorkspace := l.alias + ".workspace_id = a.workspace_id"
+	first := l.order(squirrel.Select("a.workspace_id").
+		From("formsvc.workspace_users a").
+		JoinClause(lateral(l.read(l.alias+".created_at, "+l.alias+".id", inWorkspace, "1"), l.alias)).
+		Where("a.user_id = $4::bytea"), pageLimit)
+	return l.order(squirrel.Select(l.columns).
+		FromSelect(first, "a").
+		JoinClause(lateral(l.read(l.alias+".*", inWorkspace, pageLimit), l.alias)), pageLimit)
+}
+
+func (l shelf) read(columns, condition, limit string) squirrel.SelectBuilder {
+	return l.order(squirrel.Select(columns).
+		From(l.table+" "+l.alias).
+		Where(condition).
+		Where(l.where).
+		Where("("+l.alias+".created_at, "+l.alias+".id) < (COALESCE($1::timestamptz, 'infinity'), $2::bytea)"), limit)
+}
+
+func (l shelf) order(q squirrel.SelectBuilder, limit string) squirrel.SelectBuilder {
+	return q.OrderBy(l.alias+".created_at DESC", l.alias+".id DESC").Suffix("LIMIT " + limit)
+}
+
+func lateral(q squirrel.SelectBuilder, alias string) squirrel.Sqlizer {
+	return q.Prefix("CROSS JOIN LATERAL (").Suffix(") " + alias)
+}
+
+// built returns the text of a list, which has no arguments of squirrel's.
+func built(list func() squirrel.SelectBuilder) func() string {
+	return sync.OnceValue(func() string {
+		text, args, err := list().ToSql()
+		if err != nil || len(args) > 0 {
+			panic("postgres: a list that cannot be built") // it depends on nothing outside
+		}
+		return text
+	})
+}
