@@ -306,9 +306,9 @@ func (s *stepScript) next() step {
 	case 25, 26:
 		return request("GET", form+"/analytics/metrics"+pick(s.random, "", "?period=today", "?period=yesterday", "?period=24h", "?period=7d", "?period=3m", "?period=all", "?period=x", "?period=7d;x"), "")
 	case 27, 28:
-		return request("POST", "/webhooks", `{"form_id":"`+s.one(s.forms)+`","url":"`+pick(s.random, "http://127.0.0.1:9/hook", "http://127.0.0.1:9/other", "http://10.0.0.1/", "ftp://example.com/")+`"`+pick(s.random, ``, `,"enabled":false`, `,"signing_secret":"0123456789abcdef"`, `,"signing_secret":"short"`)+`}`)
+		return request("POST", "/webhooks", `{"form_id":"`+s.one(s.forms)+`","url":"`+pick(s.random, "http://127.0.0.1:8099/hook", "http://127.0.0.1:8099/other", "http://10.0.0.1/", "ftp://example.com/")+`"`+pick(s.random, ``, `,"enabled":false`, `,"signing_secret":"0123456789abcdef"`, `,"signing_secret":"short"`)+`}`)
 	case 29:
-		return request("PATCH", webhook, pick(s.random, `{"enabled":false}`, `{"enabled":true}`, `{"signing_secret":null}`, `{"signing_secret":"fedcba9876543210"}`, `{"url":"http://127.0.0.1:9/new"}`, `{}`))
+		return request("PATCH", webhook, pick(s.random, `{"enabled":false}`, `{"enabled":true}`, `{"signing_secret":null}`, `{"signing_secret":"fedcba9876543210"}`, `{"url":"http://127.0.0.1:8099/new"}`, `{}`))
 	case 30:
 		return request(pick(s.random, "GET", "GET", "DELETE"), webhook+pick(s.random, "", "/deliveries"), "")
 	}

@@ -75,7 +75,8 @@ type Service struct {
 	logger     *slog.Logger
 	clock      func() time.Time
 	ids        *objectid.Source
-	borrowed   bool // made by Using: the host commits or rolls back, and wakes the dispatcher
+	secrets    *webhooks.Secrets // nil: stored as they are
+	borrowed   bool              // made by Using: the host commits or rolls back, and wakes the dispatcher
 }
 
 // New returns a service. [WithStorage] is required; everything else has a default.
@@ -103,6 +104,7 @@ func New(opts ...Option) (*Service, error) {
 		logger:  o.logger,
 		clock:   o.clock,
 		ids:     o.ids,
+		secrets: o.secrets,
 	}
 	var err error
 	s.dispatcher, err = webhooks.New(webhooks.Params{

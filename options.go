@@ -221,7 +221,8 @@ func WithWebhookConfig(c webhooks.Config) Option {
 
 // WithSecretCipher encrypts the signing secrets of webhooks in the storage, bound
 // to their webhook. Secrets that were sealed with one of the previous ciphers, or
-// stored before there was one, are still read; new ones are sealed with current.
+// stored before there was one, are still read; new ones are sealed with current, and
+// [Service.ResealSecrets] seals the others with it.
 // Default: stored as they are.
 func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
 	return func(o *options) error {

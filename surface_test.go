@@ -46,6 +46,7 @@ var (
 		PurgeTrash(ctx context.Context, olderThan time.Time) (int, error)
 		Redeliver(ctx context.Context, webhookID, deliveryID formsvc.ID) error
 		SendTestEvent(ctx context.Context, webhookID formsvc.ID) error
+		ResealSecrets(context.Context) (int, error)
 	} = (*formsvc.Service)(nil)
 
 	_ = formsvc.KeyRequest{User: formsvc.User{}, Name: "", Scopes: []formsvc.Scope{}, ExpiresAt: (*time.Time)(nil)}

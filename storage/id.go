@@ -1,13 +1,21 @@
 package storage
 
 import (
+	"database/sql/driver"
 	"encoding/hex"
 	"errors"
+	"fmt"
 )
 
 // ID names a record: 12 bytes in the layout of an ObjectId (4 bytes seconds,
 // 5 bytes random per process, 3 bytes counter). The zero ID names nothing.
 // IDs are comparable and order by their bytes.
+//
+// A host may keep IDs in columns of its own. With pgx, itself or through database/sql,
+// an ID becomes 12 bytes in a bytea column and 24 digits in a text column, and is read
+// back from both. Other drivers, and pgx's exec and simple protocol modes, do not
+// know the type of the column: they write 24 digits, so pass id[:] there for bytes.
+// A column that may be null is read into a *ID or a sql.Null[ID].
 type ID [12]byte
 
 var errID = errors.New("storage: an id is 24 hexadecimal digits")
@@ -61,4 +69,34 @@ func (id *ID) UnmarshalText(b []byte) error {
 	}
 	*id = parsed
 	return nil
+}
+
+// Value implements [driver.Valuer]: 24 lower-case hexadecimal digits.
+func (id ID) Value() (driver.Value, error) { return id.String(), nil }
+
+// BytesValue returns the 12 bytes. pgx calls it when the column is bytea.
+func (id ID) BytesValue() ([]byte, error) { return id[:], nil }
+
+// Scan implements [database/sql.Scanner]. It reads 12 bytes, 24 hexadecimal digits, and
+// the digits after \x, as PostgreSQL writes bytea as text.
+func (id *ID) Scan(src any) error {
+	var text string
+	switch v := src.(type) {
+	case []byte:
+		if len(v) == len(id) {
+			*id = ID(v)
+			return nil
+		}
+		text = string(v)
+	case string:
+		text = v
+	case nil:
+		return errors.New("storage: null is not an id: scan into a *ID or a sql.Null[ID]")
+	default:
+		return fmt.Errorf("storage: an id cannot be read from a %T", src)
+	}
+	if len(text) == 2+2*len(id) && text[:2] == `\x` {
+		text = text[2:]
+	}
+	return id.UnmarshalText([]byte(text))
 }

@@ -39,6 +39,27 @@ func TestIDs(t *testing.T) {
 	}
 }
 
+func TestIDsInColumns(t *testing.T) {
+	t.Parallel()
+	want := storage.ID{0x5f, 0x2b, 0x8c, 11: 0xff}
+	value, err := want.Value()
+	if err != nil || value != want.String() {
+		t.Errorf("Value is %v, %v", value, err)
+	}
+	for _, src := range []any{want[:], want.String(), strings.ToUpper(want.String()), []byte(want.String()), `\x` + want.String()} {
+		var got storage.ID
+		if err := got.Scan(src); err != nil || got != want {
+			t.Errorf("%v: %v, %v", src, got, err)
+		}
+	}
+	for _, src := range []any{nil, int64(7), "", `\x`, "5f2b", make([]byte, 11), make([]byte, 13), strings.Repeat("g", 24), `\x` + want.String() + "00"} {
+		got := want
+		if err := got.Scan(src); err == nil || got != want {
+			t.Errorf("%v: %v, %v; want an error and the id as it was", src, got, err)
+		}
+	}
+}
+
 func TestActors(t *testing.T) {
 	t.Parallel()
 	ann := storage.ID{1}

@@ -143,6 +143,16 @@ func (Unimplemented) UpdateWebhook(context.Context, Actor, ID, WebhookChange) (W
 	return Webhook{}, ErrUnimplemented
 }
 
+// Secrets returns [ErrUnimplemented].
+func (Unimplemented) Secrets(context.Context, ID, int) ([]StoredSecret, error) {
+	return nil, ErrUnimplemented
+}
+
+// ReplaceSecrets returns [ErrUnimplemented].
+func (Unimplemented) ReplaceSecrets(context.Context, []SecretReplacement) (int, error) {
+	return 0, ErrUnimplemented
+}
+
 // DeleteWebhook returns [ErrUnimplemented].
 func (Unimplemented) DeleteWebhook(context.Context, Actor, ID) error {
 	return ErrUnimplemented

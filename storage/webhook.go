@@ -26,6 +26,19 @@ type WebhookChange struct {
 	At      time.Time
 }
 
+// StoredSecret is the secret of a webhook as the caller stored it.
+type StoredSecret struct {
+	WebhookID ID
+	Secret    []byte
+}
+
+// SecretReplacement says what a webhook's secret is to become, and what it must be
+// until then. Both are not empty.
+type SecretReplacement struct {
+	WebhookID ID
+	From, To  []byte
+}
+
 // Attempt is one try to deliver an event, as kept in a webhook's history.
 type Attempt struct {
 	ID           ID
@@ -68,6 +81,17 @@ type WebhookStore interface {
 
 	// DeleteWebhook removes a webhook, its pending deliveries and its history.
 	DeleteWebhook(ctx context.Context, who Actor, id ID) error
+
+	// Secrets lists the webhooks that have a secret, ascending by ID from the one after
+	// the given ID, at most max, those of forms in the trash included. It is for the
+	// host: whoever keeps the key of the secrets may need to seal them anew.
+	Secrets(ctx context.Context, after ID, max int) ([]StoredSecret, error)
+
+	// ReplaceSecrets puts each replacement's To in the place of its From, where From is
+	// still the webhook's secret, and returns how many it replaced. Webhooks that are
+	// gone, or whose secret is another one by now, stay as they are. The secret counts
+	// as the same one in another form: UpdatedAt stays.
+	ReplaceSecrets(ctx context.Context, replacements []SecretReplacement) (int, error)
 
 	// Attempts returns the webhook's newest attempts by (CreatedAt, ID), at most
 	// max, or ErrNotFound.

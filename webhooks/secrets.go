@@ -31,8 +31,8 @@ type Secrets struct {
 
 // NewSecrets returns Secrets that seal with current and open what current or one
 // of previous sealed, and also what was stored before there was a key. To
-// change the key, make the old one previous; a webhook is sealed anew when its
-// secret is next set. A nil current stores secrets as they are. Nonces are
+// change the key, make the old one previous; [Secrets.Reseal] then seals with the new
+// one what the old one sealed. A nil current stores secrets as they are. Nonces are
 // random and of the AEAD's own size.
 //
 // It returns an error when a previous AEAD is nil.
@@ -91,4 +91,24 @@ func (s *Secrets) Open(webhook storage.ID, sealed []byte) (string, error) {
 		}
 	}
 	return "", ErrSecret
+}
+
+// Reseal returns a stored secret as [Secrets.Seal] would store it now, or nil when it
+// is stored so already: sealed with the current AEAD or, without one, as it is. It
+// returns [ErrSecret] when the secret cannot be opened.
+func (s *Secrets) Reseal(webhook storage.ID, stored []byte) ([]byte, error) {
+	secret, err := s.Open(webhook, stored)
+	if err != nil || secret == "" {
+		return nil, err
+	}
+	var current Secrets // opens what is stored as it should be, and nothing else
+	if s != nil && s.current != nil {
+		if current.openable = s.openable[:1]; stored[0] == secretPlain {
+			return s.Seal(webhook, secret)
+		}
+	}
+	if _, err := current.Open(webhook, stored); err == nil {
+		return nil, nil
+	}
+	return s.Seal(webhook, secret)
 }

@@ -104,3 +104,45 @@ func TestNoSecretStaysNone(t *testing.T) {
 		t.Errorf("Open of nothing is %q, %v", got, err)
 	}
 }
+
+func TestResealedSecretsNeedTheCurrentKeyOnly(t *testing.T) {
+	t.Parallel()
+	id, secret := storage.ID{1}, "0123456789abcdef"
+	var none *Secrets
+	seal := func(s *Secrets) []byte {
+		sealed, err := s.Seal(id, secret)
+		must(t, err)
+		return sealed
+	}
+	plain, old, current := seal(none), seal(secretsWith(t, gcm(t, 1))), seal(secretsWith(t, gcm(t, 2)))
+	rotating := secretsWith(t, gcm(t, 2), gcm(t, 1))
+	for name, c := range map[string]struct {
+		secrets *Secrets
+		stored  []byte
+		changes bool
+		opener  *Secrets // what must open the result
+	}{
+		"sealed with the old key":       {rotating, old, true, secretsWith(t, gcm(t, 2))},
+		"plain":                         {rotating, plain, true, secretsWith(t, gcm(t, 2))},
+		"sealed with the current key":   {rotating, current, false, nil},
+		"sealed, without a current key": {secretsWith(t, nil, gcm(t, 1)), old, true, none},
+		"plain, without a current key":  {secretsWith(t, nil, gcm(t, 1)), plain, false, nil},
+		"plain, without keys":           {none, plain, false, nil},
+		"no secret":                     {rotating, nil, false, nil},
+	} {
+		got, err := c.secrets.Reseal(id, c.stored)
+		if err != nil || (got != nil) != c.changes {
+			t.Errorf("%s: %v, %v", name, got, err)
+			continue
+		}
+		if !c.changes {
+			continue
+		}
+		if opened, err := c.opener.Open(id, got); err != nil || opened != secret {
+			t.Errorf("%s: opens to %q, %v", name, opened, err)
+		}
+	}
+	if _, err := secretsWith(t, gcm(t, 3)).Reseal(id, old); !errors.Is(err, ErrSecret) {
+		t.Errorf("with a key that does not open it: %v, want ErrSecret", err)
+	}
+}

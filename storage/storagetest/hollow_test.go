@@ -75,6 +75,12 @@ func (*hollow) Webhooks(context.Context, storage.Actor, storage.Page) ([]storage
 func (*hollow) UpdateWebhook(context.Context, storage.Actor, storage.ID, storage.WebhookChange) (storage.Webhook, error) {
 	return storage.Webhook{}, nil
 }
+func (*hollow) Secrets(context.Context, storage.ID, int) ([]storage.StoredSecret, error) {
+	return nil, nil
+}
+func (*hollow) ReplaceSecrets(context.Context, []storage.SecretReplacement) (int, error) {
+	return 0, nil
+}
 func (*hollow) DeleteWebhook(context.Context, storage.Actor, storage.ID) error { return nil }
 func (*hollow) Attempts(context.Context, storage.Actor, storage.ID, int) ([]storage.Attempt, error) {
 	return nil, nil

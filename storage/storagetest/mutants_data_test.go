@@ -12,6 +12,10 @@ import (
 
 func dataMutants() []mutant {
 	return []mutant{
+		{"replaces secrets that changed meanwhile", []string{"webhooks/replace_secrets"},
+			func(s storage.Storage) storage.Storage { return replacesAnySecret{s} }},
+		{"forgets the secrets of forms in the trash", []string{"webhooks/secrets"},
+			func(s storage.Storage) storage.Storage { return visibleSecrets{s} }},
 		{"hands out its own slice", []string{"values/copies_out_submission"},
 			func(s storage.Storage) storage.Storage {
 				return &ownSlice{Storage: s, kept: map[storage.ID]storage.Submission{}}
@@ -297,4 +301,32 @@ func (m sweepsMore) Sweep(ctx context.Context, p storage.SweepParams) (storage.S
 	}
 	p.Max *= m.times
 	return m.Storage.Sweep(ctx, p)
+}
+
+type replacesAnySecret struct{ storage.Storage }
+
+func (m replacesAnySecret) ReplaceSecrets(ctx context.Context, replacements []storage.SecretReplacement) (int, error) {
+	replaced := 0
+	for _, r := range replacements {
+		w, err := m.Webhook(ctx, storage.AsHost(), r.WebhookID)
+		if err != nil {
+			continue
+		}
+		_, err = m.UpdateWebhook(ctx, storage.AsHost(), w.ID, storage.WebhookChange{Secret: &r.To, At: w.UpdatedAt})
+		if err != nil {
+			return replaced, err
+		}
+		replaced++
+	}
+	return replaced, nil
+}
+
+type visibleSecrets struct{ storage.Storage }
+
+func (m visibleSecrets) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
+	found, err := m.Storage.Secrets(ctx, after, limit)
+	return slices.DeleteFunc(found, func(s storage.StoredSecret) bool {
+		_, err := m.Webhook(ctx, storage.AsHost(), s.WebhookID)
+		return err != nil
+	}), err
 }

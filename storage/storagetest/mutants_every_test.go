@@ -193,6 +193,14 @@ func (m detached) UpdateWebhook(ctx context.Context, who storage.Actor, id stora
 	return m.Storage.UpdateWebhook(context.WithoutCancel(ctx), who, id, c)
 }
 
+func (m detached) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
+	return m.Storage.Secrets(context.WithoutCancel(ctx), after, limit)
+}
+
+func (m detached) ReplaceSecrets(ctx context.Context, replacements []storage.SecretReplacement) (int, error) {
+	return m.Storage.ReplaceSecrets(context.WithoutCancel(ctx), replacements)
+}
+
 func (m detached) DeleteWebhook(ctx context.Context, who storage.Actor, id storage.ID) error {
 	return m.Storage.DeleteWebhook(context.WithoutCancel(ctx), who, id)
 }

@@ -153,6 +153,17 @@ func hostOperations() []operation {
 		{"SetLifetimeCounters", "set_lifetime_counters", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			return s.SetLifetimeCounters(ctx, w.form.ID, storage.Counters{Views: 77})
 		}},
+		{"Secrets", "secrets", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			list, err := s.Secrets(ctx, storage.ID{}, 100)
+			return contains(list, func(stored storage.StoredSecret) storage.ID { return stored.WebhookID }, w.webhook.ID, err)
+		}},
+		{"ReplaceSecrets", "replace_secrets", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			n, err := s.ReplaceSecrets(ctx, []storage.SecretReplacement{{WebhookID: w.webhook.ID, From: w.webhook.Secret, To: []byte("sealed anew")}})
+			if err == nil && n != 1 {
+				return errors.New("the secret was not replaced")
+			}
+			return err
+		}},
 		{"Enqueue", "enqueue", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			return s.Enqueue(ctx, w.webhook.ID, newEvent(), at(0))
 		}},

@@ -1,6 +1,8 @@
 package storagetest
 
 import (
+	"bytes"
+	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -15,6 +17,8 @@ func webhookCases() []Case {
 		{"list", "Webhooks lists the webhooks of all forms, newest first.", listWebhooks},
 		{"update", "UpdateWebhook changes the members that are set, returns the webhook and keeps the rest.", updateWebhook},
 		{"update_secret", "A secret that is not set stays; a pointer to an empty one removes it.", updateWebhookSecret},
+		{"secrets", "Secrets lists webhooks that have one, ascending by ID, also of forms in the trash.", listSecrets},
+		{"replace_secrets", "ReplaceSecrets replaces the secrets that are still the expected ones, and nothing else of a webhook.", replaceSecrets},
 		{"delete", "DeleteWebhook removes a webhook with its history and leaves the others of the form.", deleteWebhook},
 		{"attempts", "Attempts returns the newest attempts by (CreatedAt, ID), as they were given, at most max.", listAttempts},
 	}
@@ -119,6 +123,58 @@ func updateWebhookSecret(b *bundle) {
 		same(b, b.updateWebhook(want.ID, storage.WebhookChange{Secret: &empty}).Secret, nil, "Secret that was set to empty")
 		same(b, b.getWebhook(want.ID).Secret, nil, "Secret that was set to empty, read again")
 	}
+}
+
+func listSecrets(b *bundle) {
+	kept, trashed := b.anyForm(), b.anyForm()
+	var want []storage.StoredSecret
+	for i, form := range []storage.ID{kept.ID, trashed.ID, kept.ID, trashed.ID} {
+		w := b.addWebhook(form, func(w *storage.Webhook) { w.Secret = []byte{byte(i), 0, 0xff} })
+		want = append(want, storage.StoredSecret{WebhookID: w.ID, Secret: w.Secret})
+	}
+	b.addWebhook(kept.ID, func(w *storage.Webhook) { w.Secret = nil })
+	b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), trashed.WorkspaceID, b.tick()), "DeleteWorkspace")
+	slices.SortFunc(want, func(a, b storage.StoredSecret) int { return bytes.Compare(a.WebhookID[:], b.WebhookID[:]) })
+	var got []storage.StoredSecret
+	var after storage.ID
+	for {
+		page, err := b.store.Secrets(b.Context(), after, 3)
+		b.ok(err, "Secrets")
+		if len(page) == 0 {
+			break
+		}
+		if len(page) > 3 {
+			b.Fatalf("Secrets, at most 3: got %d", len(page))
+		}
+		got = append(got, page...)
+		after = page[len(page)-1].WebhookID
+	}
+	same(b, got, want, "Secrets, page by page")
+	none, err := b.store.Secrets(b.Context(), storage.ID{}, 0)
+	b.ok(err, "Secrets, at most 0")
+	same(b, len(none), 0, "Secrets, at most 0")
+}
+
+func replaceSecrets(b *bundle) {
+	f := b.anyForm()
+	secret := func(s string) func(*storage.Webhook) { return func(w *storage.Webhook) { w.Secret = []byte(s) } }
+	one, two, other, none := b.addWebhook(f.ID, secret("one")), b.addWebhook(f.ID, secret("two")), b.addWebhook(f.ID, secret("other")), b.addWebhook(f.ID, secret(""))
+	from := func(w storage.Webhook, previous, next string) storage.SecretReplacement {
+		return storage.SecretReplacement{WebhookID: w.ID, From: []byte(previous), To: []byte(next)}
+	}
+	n, err := b.store.ReplaceSecrets(b.Context(), []storage.SecretReplacement{
+		from(two, "two", "TWO"), from(one, "one", "ONE"), from(other, "another", "OTHER"), from(none, "x", "NONE"),
+		{WebhookID: newID(), From: []byte("x"), To: []byte("y")},
+	})
+	b.ok(err, "ReplaceSecrets")
+	same(b, n, 2, "the number of replaced secrets")
+	one.Secret, two.Secret = []byte("ONE"), []byte("TWO")
+	for _, want := range []storage.Webhook{one, two, other, none} {
+		same(b, b.getWebhook(want.ID), want, "Webhook after ReplaceSecrets")
+	}
+	n, err = b.store.ReplaceSecrets(b.Context(), nil)
+	b.ok(err, "ReplaceSecrets of nothing")
+	same(b, n, 0, "the number of replaced secrets, of none")
 }
 
 func deleteWebhook(b *bundle) {

@@ -1,0 +1,129 @@
+package formsvc_test
+
+import (
+	"context"
+	"crypto/cipher"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+// secretsOf opens all secrets of a storage with one cipher alone.
+func secretsOf(t *testing.T, store storage.Storage, with cipher.AEAD) map[storage.ID]string {
+	t.Helper()
+	opener, err := webhooks.NewSecrets(with)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[storage.ID]string{}
+	var after storage.ID
+	for {
+		page, err := store.Secrets(t.Context(), after, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			return found
+		}
+		for _, s := range page {
+			after = s.WebhookID
+			if s.Secret[0] == 0 {
+				t.Errorf("webhook %s: the secret is stored as it is", s.WebhookID)
+			}
+			secret, err := opener.Open(s.WebhookID, s.Secret)
+			if err != nil {
+				t.Errorf("webhook %s: %v", s.WebhookID, err)
+			}
+			found[s.WebhookID] = secret
+		}
+	}
+}
+
+// changesSecrets changes the secret of one webhook between the read and the write of
+// the first piece.
+type changesSecrets struct {
+	storage.Storage
+	once   sync.Once
+	change func()
+}
+
+func (s *changesSecrets) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
+	found, err := s.Storage.Secrets(ctx, after, limit)
+	s.once.Do(s.change)
+	return found, err
+}
+
+func TestAnOldCipherCanBeRetired(t *testing.T) {
+	t.Parallel()
+	for name, store := range stores(t) {
+		const count = 1100 // more than two pieces
+		older, newer := aead(t, 'o'), aead(t, 'n')
+		plain := setupOn(t, store, loopback(), formsvc.WithLimits(formsvc.Limits{Webhooks: 2000}), formsvc.WithoutRateLimit())
+		limits := formsvc.WithLimits(formsvc.Limits{Webhooks: 2000})
+		sealing := newConformingService(t, store, loopback(), limits, formsvc.WithoutRateLimit(), formsvc.WithSecretCipher(older))
+		kept, trashed := plain.form(textBlock, `{}`), plain.form(textBlock, `{}`)
+		want := map[storage.ID]string{}
+		create := func(b *bundle, form formsvc.ID) formsvc.ID {
+			secret := fmt.Sprintf("secret number %06d", len(want))
+			id := b.webhook(form, "http://127.0.0.1:8099/", secret)
+			want[id] = secret
+			return id
+		}
+		b := &bundle{Service: sealing, t: t, store: store, user: plain.user, key: plain.key, workspace: plain.workspace}
+		first := create(b, kept) // in the first piece
+		for range count - 3 {
+			create(b, kept)
+		}
+		create(b, trashed)
+		create(plain, kept)
+		b.do("DELETE", "/forms/"+trashed.String(), "", nil)
+
+		// One secret is changed by a caller while another process seals.
+		changing := &changesSecrets{Storage: store}
+		changing.change = func() {
+			want[first] = "changed in the meantime"
+			if w := b.do("PATCH", "/webhooks/"+first.String(), `{"signing_secret":"changed in the meantime"}`, nil); w.Code != 200 {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		}
+		rotating := newConformingService(t, changing, formsvc.WithSecretCipher(newer, older))
+		if n, err := rotating.ResealSecrets(t.Context()); err != nil || n != count-1 {
+			t.Errorf("%s: %d sealed anew, %v; want %d", name, n, err, count-1)
+		}
+		if n, err := rotating.ResealSecrets(t.Context()); err != nil || n != 1 {
+			t.Errorf("%s: %d sealed anew the second time, %v; want the one that was changed", name, n, err)
+		}
+		if n, err := rotating.ResealSecrets(t.Context()); err != nil || n != 0 {
+			t.Errorf("%s: %d sealed anew the third time, %v; want none", name, n, err)
+		}
+		got := secretsOf(t, store, newer)
+		if len(got) != count {
+			t.Errorf("%s: %d secrets, want %d", name, len(got), count)
+		}
+		for id, secret := range want {
+			if got[id] != secret {
+				t.Errorf("%s: webhook %s has the secret %q, want %q", name, id, got[id], secret)
+			}
+		}
+
+		// Without the cipher that sealed them, nothing is lost and the error says so.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		stranger := newConformingService(t, store, formsvc.WithSecretCipher(aead(t, 's')))
+		if n, err := stranger.ResealSecrets(ctx); n != 0 || !errors.Is(err, webhooks.ErrSecret) {
+			t.Errorf("%s: %d, %v; want ErrSecret", name, n, err)
+		}
+		cancel()
+		if n, err := rotating.ResealSecrets(ctx); n != 0 || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: with a cancelled context: %d, %v", name, n, err)
+		}
+		if got := secretsOf(t, store, newer); len(got) != count {
+			t.Errorf("%s: %d secrets afterwards, want %d", name, len(got), count)
+		}
+	}
+}
