@@ -73,7 +73,7 @@ func newHostile(t testing.TB) *hostile {
 		}
 		issued.Key.LastUsedAt = now // so that no request writes a last use
 		keys = append(keys, func(s storage.Storage) error {
-			return s.CreateKey(t.Context(), formsvc.User{ID: hostileUser, Name: "U"}, issued.Key, sha256.Sum256([]byte(issued.Secret)), 20)
+			return s.CreateKey(background, formsvc.User{ID: hostileUser, Name: "U"}, issued.Key, sha256.Sum256([]byte(issued.Secret)), 20)
 		})
 		return issued.Secret
 	}
@@ -89,7 +89,7 @@ func newHostile(t testing.TB) *hostile {
 		}
 	}
 	h.fill = func(s storage.Storage) error {
-		ctx, host := t.Context(), storage.AsHost()
+		ctx, host := background, storage.AsHost()
 		for _, key := range keys {
 			if err := key(s); err != nil {
 				return err
