@@ -44,10 +44,19 @@ func (r *response) checkAlways() {
 	if r.header.Get("Set-Cookie") != "" {
 		r.faultf("a cookie; the API has none")
 	}
+	r.checkUncached()
 	r.checkKeyed()
 	r.checkSecrets()
 	if r.status >= 400 && r.request.method != http.MethodHead {
 		r.checkErrorBody()
+	}
+}
+
+// checkUncached holds every answer but the description, which may be kept, to
+// no-store.
+func (r *response) checkUncached() {
+	if got := r.header.Get("Cache-Control"); got != "no-store" && r.path() != "/openapi.json" {
+		r.faultf("Cache-Control is %q, want no-store", got)
 	}
 }
 
@@ -56,9 +65,6 @@ func (r *response) checkKeyed() {
 	_, routed := r.responses.Routed(r.request.method, r.path())
 	if !routed || r.path() == "/openapi.json" || r.status == http.StatusUnauthorized {
 		return
-	}
-	if got := r.header.Get("Cache-Control"); got != "no-store" {
-		r.faultf("Cache-Control is %q, an answer to an authenticated call has no-store", got)
 	}
 	if r.target.RateLimit > 0 {
 		for _, name := range []string{"RateLimit", "RateLimit-Policy"} {

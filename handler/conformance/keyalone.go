@@ -15,7 +15,7 @@ var keyAlone = map[string][]string{
 	"auth":        {"required", "same-answer", "bearer"},
 	"order":       {"route-before-key", "key-before-body", "body-before-resource", "body-before-precondition", "precondition-before-state"},
 	"bodies":      {"hostile", "hostile-name", "duplicate-members", "nesting", "nodes", "number-length", "name-length", "content-type", "missing", "not-an-object", "unknown-members", "null", "nul-character", "exact-case"},
-	"parameters":  {"limit", "workspace", "times", "period", "all-at-once"},
+	"parameters":  {"limit", "workspace", "times", "period", "malformed-query", "all-at-once"},
 	"me":          {"fields"},
 	"workspaces":  {"create", "name", "same-name", "update"},
 	"forms":       {"create", "create-complete", "update", "update-sections", "update-invalid", "type-is-fixed", "delete"},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,6 +86,17 @@ func mutants() []mutant {
 			}
 		})},
 		{"answers may be stored", "me/fields", without("Cache-Control")},
+		{"answers to unknown paths may be stored", "mounting/unknown-path", after(func(e *exchange) {
+			if e.status == http.StatusNotFound {
+				e.header.Del("Cache-Control")
+			}
+		})},
+		{"a malformed query is taken as none", "parameters/malformed-query", func(e *exchange) {
+			if _, err := url.ParseQuery(e.r.URL.RawQuery); err != nil {
+				e.r.URL.RawQuery = ""
+			}
+			e.ask()
+		}},
 		{"no WWW-Authenticate", "auth/same-answer", without("WWW-Authenticate")},
 		{"no Allow", "routing/allow", without("Allow")},
 		{"no ETag", "revisions/etag", without("Etag")},

@@ -11,6 +11,7 @@ func parameterCases() []testCase {
 		{"parameters/workspace", "workspace_id in a query is 422 when it is no id, 404 when there is no such workspace.", nil, parametersWorkspace},
 		{"parameters/times", "since and until are RFC 3339 times; anything else, or since later than until, is 422.", nil, parametersTimes},
 		{"parameters/period", "period is one of the nine; anything else is 422 at query:period.", nil, parametersPeriod},
+		{"parameters/malformed-query", "A malformed query is 422 at query wherever a query is read; a filter in it must not be dropped.", nil, parametersMalformedQuery},
 		{"parameters/all-at-once", "All faulty parameters are told at once, sorted.", nil, parametersAllAtOnce},
 	}
 }
@@ -59,6 +60,16 @@ func parametersPeriod(s *session) {
 	path := "/forms/" + w.formID + "/analytics/metrics"
 	for _, bad := range []string{"x", "31d", "30D", "TODAY", "1h", "30d%20", "all,30d"} {
 		w.get(path + "?period=" + bad).invalid(violations{"query:period": ""})
+	}
+}
+
+func parametersMalformedQuery(s *session) {
+	w := s.newWorld()
+	form := "/forms/" + w.formID
+	for _, path := range []string{"/workspaces", "/forms", form + "/submissions", form + "/analytics/metrics"} {
+		for _, bad := range []string{"period=7d;x", "limit=%zz", "%", "a;b"} {
+			w.get(path + "?" + bad).invalid(violations{"query": ""})
+		}
 	}
 }
 

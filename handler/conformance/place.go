@@ -30,6 +30,7 @@ var places = map[string]string{
 	"bodies/content-type":        "/components/responses/Default",
 	"parameters":                 "/components/responses/InvalidPage",
 	"parameters/limit":           "/components/parameters/Limit",
+	"parameters/malformed-query": conventions,
 	"parameters/workspace":       "/components/parameters/InWorkspace",
 	"parameters/times":           "/components/parameters/Since",
 	"parameters/period":          "/components/parameters/Period",
