@@ -33,7 +33,7 @@
 //
 // Whatever a case is about, each answer that the suite sees must carry a request
 // id, must be declared by the API description with its status, headers and
-// schema ([github.com/formsvc/formsvc/internal/apidoc.Responses]), must have the error
+// schema, must have the error
 // shape when it is an error, must forbid storing it when a key was used, and must
 // not contain a key or a signing secret.
 //

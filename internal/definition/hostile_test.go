@@ -3,7 +3,9 @@ package definition
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,10 +104,11 @@ func allocated(f func()) (bytes, objects uint64) {
 	return after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs
 }
 
-// What checking a megabyte may allocate. The tree of 100,000 values, as large as
-// one gets, takes 50 MB of it, and each of its places one object more.
+// What checking a megabyte may allocate, whatever it is made of: 4 MB for a tree of
+// 100,000 values, as large as one gets, 2 MB for the text and for what is stored,
+// the rest for names and edits.
 const (
-	mostBytes   = 96 << 20
+	mostBytes   = 16 << 20
 	mostObjects = 300_000
 )
 
@@ -182,6 +185,78 @@ func TestHostileInputIsCheap(t *testing.T) {
 				}
 				return err
 			})
+		})
+	}
+}
+
+// costlyBodies are accepted, of about one megabyte, and made to be expensive.
+func costlyBodies() map[string]string {
+	image := func(value string) string {
+		return `{"definition":{"blocks":[{"id":"a","properties":{"image":` + value + `}}]}}`
+	}
+	blocks := func(list string) string { return `{"definition":{"blocks":[` + list + `]}}` }
+	choices := `"choices":[` + numbered(`{"id":"#"}`, 60) + `]`
+	return map[string]string{
+		"99,990 values":               image(`{"x":` + many("0", 2*99_980) + `}`),
+		"99,990 numbers to be parsed": image(`{"x":` + many("0.1e1", 6*99_980) + `}`),
+		"90,000 members":              image(`{` + numbered(`"#":0`, 90_000) + `}`),
+		"90,000 escaped members":      image(`{` + numbered(`"\n#":0`, 78_000) + `}`),
+		"5,800 objects of 17 members": image(`{"x":[` + strings.Repeat(`{"a":0,"b":0,"c":0,"d":0,"e":0,"f":0,"g":0,"h":0,"i":0,"j":0,"k":0,"l":0,"m":0,"n":0,"o":0,"p":0,"q":0},`, 5_500) + `0]}`),
+		"90,000 escaped strings":      image(`{"x":` + many(`"\u00e9"`, 9*90_000) + `}`),
+		"60 levels":                   image(strings.Repeat(`{"x":[`, 28) + strings.Repeat("[],", 33_000) + "0" + strings.Repeat("]}", 28)),
+		"1,700 arrays of 57 levels":   image(`{"x":[` + strings.Repeat(strings.Repeat("[", 57)+strings.Repeat("]", 57)+",", 1_700) + `0]}`),
+		"45,000 times":                blocks(`{"id":"a","properties":{"specificDates":` + many(`"2026-01-01t00:00:00z"`, mib-200) + `}}`),
+		"500 blocks of 60 choices":    blocks(strings.ReplaceAll(numbered(`{"id":"#",CHOICES}`, 500), "CHOICES", choices)),
+		"2,000 blocks":                blocks(numbered(`{"id":"#","label":"`+strings.Repeat("l", 400)+`","children":[{"id":"a#"},{"id":"b#"},{"id":"c#"}]}`, 500)),
+		"65,000 variables":            `{"definition":{"variables":{` + numbered(`"#":1`, 80_000) + `}}}`,
+		"99,000 hidden fields":        `{"definition":{"hidden_fields":[` + numbered(`"#"`, 99_000) + `]}}`,
+		"one string":                  image(`{"x":"` + strings.Repeat("é", mib/2-100) + `"}`),
+		"a string of escapes":         image(`{"x":"` + strings.Repeat(`\n`, mib/2-100) + `"}`),
+		"a string of commas":          image(`{"x":"` + strings.Repeat(`,`, mib-200) + `"}`),
+	}
+}
+
+// Not parallel: what other tests allocate would count.
+func TestCostlyBodiesAreBounded(t *testing.T) {
+	w := newTestWrites(t)
+	for name, body := range costlyBodies() {
+		if len(body) > mib {
+			t.Fatalf("%s: %d bytes", name, len(body))
+		}
+		t.Run(name, func(t *testing.T) {
+			raw := []byte(body)
+			bytes, objects := allocated(func() { stores(t, w, raw) })
+			t.Logf("%d kB in, %d kB in %d objects", len(body)>>10, bytes>>10, objects)
+			if bytes > mostBytes || objects > mostObjects {
+				t.Errorf("%d bytes in %d objects, want at most %d in %d", bytes, objects, mostBytes, mostObjects)
+			}
+		})
+	}
+}
+
+// stores checks a FormUpdate and makes what is stored of it.
+func stores(t testing.TB, w *Writes, body []byte) {
+	f, err := w.FormUpdate(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Blocks != nil {
+		f.Blocks.WithTypesFrom(nil).Raw()
+	}
+}
+
+// BenchmarkCostlyBodies shows what the most expensive bodies of a megabyte cost:
+// none more than 16 MB and 50 ms.
+func BenchmarkCostlyBodies(b *testing.B) {
+	w := newTestWrites(b)
+	for _, name := range slices.Sorted(maps.Keys(costlyBodies())) {
+		body := []byte(costlyBodies()[name])
+		b.Run(strings.ReplaceAll(name, " ", "_"), func(b *testing.B) {
+			b.SetBytes(int64(len(body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				stores(b, w, body)
+			}
 		})
 	}
 }

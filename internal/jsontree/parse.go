@@ -3,6 +3,7 @@ package jsontree
 import (
 	"bytes"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"strconv"
 	"unicode/utf16"
@@ -65,7 +66,7 @@ type parser struct {
 	pos    int
 	bounds Bounds
 	err    *SyntaxError
-	sets   []map[string]struct{} // names of objects with many members, to be used again
+	tables []table // of objects with many members, to be used again
 }
 
 func (p *parser) document() bool {
@@ -253,15 +254,15 @@ func (p *parser) object(at uint32, depth int) bool {
 		p.pos++
 		return true
 	}
-	names := nameSet{parser: p, object: at}
-	defer names.release()
+	seen := names{parser: p, object: at}
+	defer seen.release()
 	for last := uint32(0); ; {
 		from := p.pos
 		name, ok := p.name()
 		if !ok {
 			return false
 		}
-		if !names.add(name) {
+		if !seen.add(name) {
 			return p.fail(from, "duplicate member name")
 		}
 		child := uint32(len(p.nodes))
@@ -308,56 +309,75 @@ func (p *parser) name() (name token, ok bool) {
 	return name, true
 }
 
-// smallObject is the number of members up to which names are compared one by
-// one; beyond it a set keeps the search for duplicates linear.
-const smallObject = 16
-
-// nameSet finds duplicate names among the members of one object.
-type nameSet struct {
+// names finds duplicate names among the members of one object.
+type names struct {
 	*parser
 	object uint32
-	seen   map[string]struct{} // made when there are many members
+	table  table // made when there are many members
 }
 
-// add reports whether the name is new. The members before it are in the list of
-// values already.
-func (s *nameSet) add(name token) bool {
-	if s.nodes[s.object].value < smallObject {
+// add reports whether the name, that of the value that comes next, is new. The
+// members before it are in the list of values already.
+func (s *names) add(name token) bool {
+	size := int(s.nodes[s.object].value)
+	if size < smallObject {
 		for n := (Node{s.Tree, s.object}).First(); n.Exists(); n = n.Next() {
-			d := n.node()
-			other := token{d.name[0], d.name[1], d.flags&nameEscaped != 0, false}
-			if name.to-name.from == other.to-other.from && bytes.Equal(s.bytes(name), s.bytes(other)) {
+			if s.named(n.at, name) {
 				return false
 			}
 		}
 		return true
 	}
-	if s.seen == nil {
-		s.seen = s.takeSet()
+	if s.table == nil {
+		s.table = s.takeTable()
 		for n := (Node{s.Tree, s.object}).First(); n.Exists(); n = n.Next() {
-			s.seen[n.Name()] = struct{}{}
+			s.put(n.at)
+		}
+	} else if 2*size > len(s.table) {
+		s.table = make(table, 4*len(s.table))
+		for n := (Node{s.Tree, s.object}).First(); n.Exists(); n = n.Next() {
+			s.put(n.at)
 		}
 	}
-	before := len(s.seen)
-	s.seen[s.slice(name.from, name.to, name.escaped)] = struct{}{}
-	return len(s.seen) > before
-}
-
-func (p *parser) takeSet() map[string]struct{} {
-	if last := len(p.sets) - 1; last >= 0 {
-		set := p.sets[last]
-		p.sets = p.sets[:last]
-		return set
+	slot := s.table.slot(maphash.Bytes(s.seed, s.bytes(name)), func(at uint32) bool { return s.named(at, name) })
+	if *slot != 0 {
+		return false
 	}
-	return make(map[string]struct{}, 4*smallObject)
+	*slot = uint32(len(s.nodes))
+	return true
 }
 
-// release keeps a set for the next object. Clearing a large one would cost more
-// than making another.
-func (s *nameSet) release() {
-	if s.seen != nil && len(s.seen) <= 16*smallObject {
-		clear(s.seen)
-		s.sets = append(s.sets, s.seen)
+func (s *names) put(at uint32) {
+	d := &s.nodes[at]
+	name := token{from: d.name[0], to: d.name[1], escaped: d.flags&nameEscaped != 0}
+	*s.table.slot(maphash.Bytes(s.seed, s.bytes(name)), func(uint32) bool { return false }) = at
+}
+
+// named reports whether a member has that name.
+func (p *parser) named(at uint32, name token) bool {
+	d := &p.nodes[at]
+	other := token{from: d.name[0], to: d.name[1], escaped: d.flags&nameEscaped != 0}
+	return name.to-name.from == other.to-other.from && bytes.Equal(p.bytes(name), p.bytes(other))
+}
+
+// smallTable is the size of the tables that are used again. Clearing a larger one
+// for a small object would cost more than making another.
+const smallTable = 64
+
+func (p *parser) takeTable() table {
+	if last := len(p.tables) - 1; last >= 0 {
+		t := p.tables[last]
+		p.tables = p.tables[:last]
+		return t
+	}
+	return make(table, smallTable)
+}
+
+// release keeps the table for the next object.
+func (s *names) release() {
+	if len(s.table) == smallTable {
+		clear(s.table)
+		s.tables = append(s.tables, s.table)
 	}
 }
 

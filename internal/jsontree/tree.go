@@ -1,6 +1,7 @@
 package jsontree
 
 import (
+	"hash/maphash"
 	"iter"
 	"math"
 	"strings"
@@ -28,6 +29,7 @@ type Tree struct {
 	// read without them, one after the other.
 	unescaped []byte
 	nodes     []node // depth first
+	seed      maphash.Seed
 }
 
 // node is one value. 100,000 of them, the most that a body may have, take 4 MB.
@@ -271,7 +273,7 @@ const (
 	maxPooledBytes = 64 << 10
 )
 
-var pool = sync.Pool{New: func() any { return new(Tree) }}
+var pool = sync.Pool{New: func() any { return &Tree{seed: maphash.MakeSeed()} }}
 
 // Release hands the memory of the tree to the next [Parse]. Neither the tree nor a
 // Node of it may be used afterwards; texts and names that were taken out stay
