@@ -502,8 +502,12 @@ func (d description) checkResponse(op operation, status string, r map[string]any
 	}
 	slices.Sort(exemplified)
 	var allowed []string
-	for _, code := range content["schema"].(map[string]any)["properties"].(map[string]any)["code"].(map[string]any)["enum"].([]any) {
+	listed, _ := r["x-error-codes"].([]any)
+	for _, code := range listed {
 		allowed = append(allowed, code.(string))
+		if text, _ := r["description"].(string); !strings.Contains(text, "`"+code.(string)+"`") {
+			t.Errorf("%s: the description does not name %s", status, code)
+		}
 	}
 	slices.Sort(allowed)
 	if !slices.Equal(slices.Compact(exemplified), allowed) {
@@ -557,33 +561,36 @@ func TestVocabulary(t *testing.T) {
 	for pointer, want := range map[string]string{
 		"Scope/enum": `analytics:read forms:read forms:write submissions:read submissions:write webhooks:read webhooks:write
 			workspaces:read workspaces:write`,
-		"BlockType/enum": answers + " group captcha welcome statement ending heading text image video pdf embed divider page_break",
-		"Answer/properties/field/properties/type/enum": answers + " hidden",
-		"FormType/enum":                               "SINGLE MULTI",
-		"FormStatus/enum":                             "draft published",
-		"Submission/properties/status/enum":           "completed",
-		"Period/enum":                                 "today yesterday 24h 7d 30d 3m 6m 12m all",
-		"BlockProperties/properties/icon/enum":        "cat circle cloud crown dog droplet flag heart lightbulb pencil skull star thunderbolt tick trophy up user",
-		"BlockProperties/properties/dateFormat/enum":  "MMDDYYYY DDMMYYYY YYYYMMDD",
-		"BlockProperties/properties/imageAlign/enum":  "inline float_left float_right split_left split_right cover",
-		"BlockProperties/properties/badgeType/enum":   "letter number",
-		"BlockProperties/properties/captchaType/enum": "none recaptcha hcaptcha turnstile",
-		"BlockProperties/properties/legalType/enum":   "0 1",
-		"ErrorDetail/properties/code/enum":            "REQUIRED WRONG_TYPE TOO_LONG TOO_SHORT OUT_OF_RANGE NOT_A_CHOICE TOO_MANY TOO_FEW DUPLICATE BAD_FORMAT NOT_ALLOWED UNKNOWN_FIELD",
-		"Delivery/properties/error/enum":              "timeout network redirect status <nil>",
+		"BlockType/enum":                    answers + " group captcha welcome statement ending heading text image video pdf embed divider page_break",
+		"AnswerField/properties/type/enum":  answers + " hidden",
+		"FormType/enum":                     "SINGLE MULTI",
+		"FormStatus/enum":                   "draft published",
+		"Submission/properties/status/enum": "completed",
+		"Period/enum":                       "today yesterday 24h 7d 30d 3m 6m 12m all",
+		"Icon/enum":                         "cat circle cloud crown dog droplet flag heart lightbulb pencil skull star thunderbolt tick trophy up user",
+		"DateFormat/enum":                   "MMDDYYYY DDMMYYYY YYYYMMDD",
+		"ImageAlign/enum":                   "inline float_left float_right split_left split_right cover",
+		"BadgeType/enum":                    "letter number",
+		"CaptchaType/enum":                  "none recaptcha hcaptcha turnstile",
+		"LegalType/enum":                    "0 1",
+		"ErrorDetail/properties/code/enum":  "REQUIRED WRONG_TYPE TOO_LONG TOO_SHORT OUT_OF_RANGE NOT_A_CHOICE TOO_MANY TOO_FEW DUPLICATE BAD_FORMAT NOT_ALLOWED UNKNOWN_FIELD",
+		"DeliveryError/enum":                "timeout network redirect status",
 	} {
 		if got := slices.Sorted(slices.Values(d.strings(schemas + pointer))); !slices.Equal(got, sorted(want)) {
 			t.Errorf("%s: %v, want %v", pointer, got, sorted(want))
 		}
 	}
 	for pointer, want := range map[string]string{
-		"ThemeColors/properties":  colors + " dark",
-		"DarkColors/properties":   colors,
-		"AddressParts/properties": "firstName lastName email phone company address address2 city state zip country",
-		"BlockWrite/properties":   "id type label description required properties part_of row_id choices children matrix_columns matrix_rows",
-		"Block/properties":        "id type label description required properties part_of row_id choices children matrix_columns matrix_rows",
-		"BlockPatch/properties":   "id type label description required properties part_of row_id choices children matrix_columns matrix_rows",
-		"Choice/properties":       "id label image color row_id alt",
+		"ThemeColors/properties":          colors + " dark",
+		"DarkColors/properties":           colors,
+		"AddressParts/properties":         "firstName lastName email phone company address address2 city state zip country",
+		"BlockWrite/properties":           "id type label description required properties part_of row_id choices children matrix_columns matrix_rows",
+		"BlockPropertiesPatch/properties": strings.Join(keys(d.object(schemas+"BlockProperties/properties")), " "),
+		"AddressPartsPatch/properties":    "firstName lastName email phone company address address2 city state zip country",
+
+		"Block/properties":      "id type label description required properties part_of row_id choices children matrix_columns matrix_rows",
+		"BlockPatch/properties": "id type label description required properties part_of row_id choices children matrix_columns matrix_rows",
+		"Choice/properties":     "id label image color row_id alt",
 		"BlockProperties/properties": `buttonText buttonLink shareButtons maxChars min max minVal maxVal dateFormat
 			dateSeparator disabledDays beforeDate afterDate specificDates weekStartsOn quotationMarks multiSelection randomize
 			alphaOrder defaultCountry from to scaleStep limit currency amount paymentGateway showFields showDatePicker
@@ -664,5 +671,138 @@ func TestEveryExampleFitsItsSchema(t *testing.T) {
 	})
 	if count < 90 {
 		t.Errorf("only %d examples were found", count)
+	}
+}
+
+// blockTypes returns the types that every property names in x-block-types; "*" is
+// all of them.
+func blockTypes(d description) map[string][]string {
+	out := make(map[string][]string)
+	for name, property := range d.object("/components/schemas/BlockProperties/properties") {
+		list, _ := property.(map[string]any)["x-block-types"].([]any)
+		for _, item := range list {
+			out[name] = append(out[name], item.(string))
+		}
+	}
+	return out
+}
+
+// Every property says which types of blocks it is for, and the table in words says
+// the same.
+func TestThePropertiesNameTheirBlockTypes(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	known := d.strings("/components/schemas/BlockType/enum")
+	text, _ := d.object("/components/schemas/BlockProperties")["description"].(string)
+	rows := make(map[string]string)
+	for line := range strings.Lines(text) {
+		if cells := strings.Split(strings.TrimSpace(line), " | "); len(cells) == 2 {
+			rows[strings.Trim(cells[0], "| `")] = strings.Trim(cells[1], "| ")
+		}
+	}
+	inWords := 0
+	for name, types := range blockTypes(d) {
+		if slices.Equal(types, []string{"*"}) {
+			intro, _, _ := strings.Cut(text, "\n")
+			if !strings.Contains(intro, "`"+name+"`") {
+				t.Errorf("%s: the text does not say that it is for every type", name)
+			}
+			continue
+		}
+		if len(types) == 0 {
+			t.Errorf("%s is for no type", name)
+		}
+		for _, typ := range types {
+			inWords++
+			if !slices.Contains(known, typ) {
+				t.Errorf("%s is for %s, which is not a type", name, typ)
+			}
+			if !slices.Contains(strings.Split(rows[typ], ", "), "`"+name+"`") {
+				t.Errorf("the row of %s has no %s", typ, name)
+			}
+		}
+	}
+	for _, row := range rows {
+		inWords -= strings.Count(row, ", ") + 1
+	}
+	if inWords != -1 { // the head of the table
+		t.Errorf("the rows have %d properties more than x-block-types", -1-inWords)
+	}
+}
+
+// A merge patch can say everything of a property, and null.
+func TestABlockPatchMirrorsTheBlock(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	for name, property := range d.object("/components/schemas/BlockProperties/properties") {
+		example := map[string]any{"string": "", "boolean": true, "integer": 0.0, "number": 0.5, "object": map[string]any{}, "array": []any{}}
+		s := d.schema("/components/schemas/BlockPropertiesPatch/properties/" + name)
+		if err := s.Validate(nil); err != nil {
+			t.Errorf("%s cannot be null: %v", name, err)
+		}
+		typ, _ := property.(map[string]any)["type"].(string)
+		if _, ok := example[typ]; !ok {
+			continue // named: it refers to the same shape, or to the patch of it
+		}
+		whole := d.schema("/components/schemas/BlockProperties/properties/" + name)
+		for kind, value := range example {
+			if (s.Validate(value) == nil) != (whole.Validate(value) == nil) {
+				t.Errorf("%s: a patch and a block disagree about %s", name, kind)
+			}
+		}
+	}
+}
+
+// What generators and proxies stumble over.
+func TestTheDocumentIsWrittenForTools(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	annotations := []string{"$ref", "description", "default", "x-block-types"}
+	d.walk(func(pointer string, o map[string]any) {
+		if strings.Contains(pointer, "/example") || strings.HasSuffix(pointer, "/properties") {
+			return // data, and names that callers chose
+		}
+		for _, keyword := range []string{"if", "then", "else", "allOf", "not"} {
+			if _, ok := o[keyword]; ok {
+				t.Errorf("%s has %s", pointer, keyword)
+			}
+		}
+		if _, ok := o["$ref"]; ok {
+			for name := range o {
+				if !slices.Contains(annotations, name) {
+					t.Errorf("%s has %s beside $ref", pointer, name)
+				}
+			}
+		}
+		types := strings.Fields(strings.Trim(fmt.Sprint(o["type"]), "[]"))
+		if len(types) > 2 || len(types) == 2 && types[1] != "null" {
+			t.Errorf("%s has the types %v", pointer, types)
+		}
+		for _, typ := range types {
+			_, items := o["items"]
+			format, _ := o["format"].(string)
+			_, open := o["additionalProperties"]
+			switch {
+			case typ == "array" && !items:
+				t.Errorf("%s is an array without items", pointer)
+			case typ == "integer" && format != "int64", typ == "number" && format != "double":
+				t.Errorf("%s is a %s of format %q", pointer, typ, format)
+			case typ == "object" && !open:
+				t.Errorf("%s does not say whether it is open", pointer)
+			}
+		}
+	})
+	seen := make(map[string]string)
+	for _, kind := range []string{"schemas", "responses", "parameters", "headers"} {
+		for name := range d.object("/components/" + kind) {
+			if other, ok := seen[strings.ToLower(name)]; ok {
+				t.Errorf("%s and %s both have %s: generators make one type of them", kind, other, name)
+			}
+			seen[strings.ToLower(name)] = kind
+		}
+	}
+	event := d.object("/webhooks/form.response.completed/post")
+	if event["operationId"] != "formResponseCompleted" || d.object("/info")["license"] == nil {
+		t.Error("the event has no operationId, or the document no licence")
 	}
 }

@@ -33,7 +33,10 @@ type describedOperation struct {
 // that the answer has none.
 type describedResponse struct {
 	headers []string // those that must be present
+	failure bool     // the body is an Error
+	codes   []string // those of the errors; nil: any
 	body    *jsonshape.Shape
+	words   *words
 }
 
 // commonStatuses are the statuses that the description declares once for every
@@ -62,7 +65,11 @@ func newResponses(document []byte) (*Responses, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Responses{unrouted: describedResponse{headers: []string{"X-Request-Id"}, body: problem}}
+	w, err := readWords(d)
+	if err != nil {
+		return nil, err
+	}
+	r := &Responses{unrouted: describedResponse{headers: []string{"X-Request-Id"}, failure: true, body: problem, words: w}}
 	for _, path := range d.Root().Member("paths").All() {
 		for _, operation := range path.All() {
 			if !isMethod(operation.Name()) || operation.Kind() != jsontree.Object {
@@ -74,9 +81,12 @@ func newResponses(document []byte) (*Responses, error) {
 				responses: make(map[string]describedResponse),
 			}
 			for _, response := range operation.Member("responses").All() {
-				if o.responses[response.Name()], err = readResponse(d, response); err != nil {
+				described, err := readResponse(d, response)
+				if err != nil {
 					return nil, fmt.Errorf("%s %s, response %s: %w", o.method, path.Name(), response.Name(), err)
 				}
+				described.words = w
+				o.responses[response.Name()] = described
 			}
 			r.operations = append(r.operations, o)
 		}
@@ -183,6 +193,14 @@ func (a describedResponse) check(method string, header http.Header, body []byte)
 	if err := check.Faults.Err(); err != nil {
 		return fmt.Errorf("the body differs from its schema: %w", err)
 	}
+	if a.failure {
+		err = a.words.failure(tree.Root(), a.codes)
+	} else {
+		err = a.words.check(tree.Root())
+	}
+	if err != nil {
+		return fmt.Errorf("the body differs from its description: %w", err)
+	}
 	return nil
 }
 
@@ -221,6 +239,10 @@ func readResponse(d *jsonshape.Document, response jsontree.Node) (describedRespo
 		}
 	}
 	slices.Sort(out.headers)
+	for _, code := range response.Member("x-error-codes").All() {
+		out.failure = true
+		out.codes = append(out.codes, code.Text())
+	}
 	content := response.Member("content")
 	if content.Len() == 0 {
 		return out, nil

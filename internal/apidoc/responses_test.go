@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -175,6 +176,60 @@ func TestDescriptionsThatAreAtFaultAreRefused(t *testing.T) {
 	} {
 		if _, err := newResponses([]byte(document)); err == nil {
 			t.Errorf("%s: there is no error", name)
+		}
+	}
+}
+
+// What the description says in words is held as well.
+func TestBodiesAreHeldAgainstTheWords(t *testing.T) {
+	t.Parallel()
+	r, err := NewResponses()
+	if err != nil {
+		t.Fatal(err)
+	}
+	submission := func(kind, value string) answer {
+		return answer{"GET", "/forms/" + anID + "/submissions/" + anID, 200, keyed(), `{"id":"` + anID + `","form_id":"` + anID +
+			`","status":"completed","submitted_at":"2026-11-20T08:33:01Z","metadata":{},"completion_time":1,"answers":[{"field":{"id":"a","type":"` +
+			kind + `","label":""},"value":` + value + `}]}`}
+	}
+	page := func(more, cursor string) answer {
+		return answer{"GET", "/workspaces", 200, keyed(), `{"items":[],"page":{"has_more":` + more + `,"next_cursor":` + cursor + `}}`}
+	}
+	failure := func(status int, kind, code, more string) answer {
+		a := answer{"PATCH", "/workspaces/" + anID, status, keyed(), `{"type":"` + kind + `","code":"` + code + `","message":"m","status":` +
+			strconv.Itoa(status) + `,"request_id":"r"` + more + `}`}
+		if status == http.StatusUnauthorized {
+			a.header["WWW-Authenticate"] = "Bearer"
+		}
+		return a
+	}
+	details := `,"details":[{"path":"/name","code":"REQUIRED","message":"m"}]`
+	for _, right := range []answer{
+		page("false", "null"), page("true", `"c"`),
+		submission("short_text", `"x"`), submission("number", `1.5`), submission("nps", `0`), submission("legal", `true`),
+		submission("picture_choice", `{"id":"a","label":"A"}`), submission("picture_choice", `[{"id":"a","label":"A"}]`),
+		submission("matrix", `{"r":{"id":"a","label":"A"}}`), submission("matrix", `{"r":[{"id":"a","label":"A"}]}`),
+		submission("date", `"2026-11-20"`), submission("date", `"2026-11-20T10:00:00+01:00"`), submission("time", `"23:59"`), submission("hidden", `"x"`),
+		failure(401, "authentication_error", "INVALID_API_KEY", ""), failure(403, "permission_error", "OWNER_REQUIRED", ""),
+		failure(422, "validation_error", "VALIDATION_FAILED", details), failure(503, "server_error", "UNAVAILABLE", ""),
+	} {
+		if err := right.check(r); err != nil {
+			t.Errorf("%s: %v", right.body, err)
+		}
+	}
+	for _, wrong := range []answer{
+		page("true", "null"), page("false", `"c"`),
+		submission("short_text", `1`), submission("number", `"1"`), submission("rating", `1.5`), submission("yes_no", `"yes"`),
+		submission("single_choice", `"a"`), submission("multiple_choice", `{"id":"a","label":"A"}`), submission("picture_choice", `"a"`),
+		submission("ranking", `[{"other":"x"}]`), submission("date", `"2026-02-30"`), submission("date", `"2026-11-20T25:00:00Z"`),
+		submission("time", `"24:00"`), submission("file_upload", `{"id":"f","name":"","url":"","mime_type":"","size":1}`), submission("signature", `[]`),
+		submission("address", `"here"`), submission("hidden", `1`),
+		failure(403, "not_found_error", "OWNER_REQUIRED", ""), failure(403, "permission_error", "NOT_FOUND", ""),
+		failure(404, "not_found_error", "NOT_FOUND", details), failure(422, "validation_error", "INVALID_CURSOR", ""),
+		failure(503, "server_error", "INTERNAL_ERROR", ""),
+	} {
+		if wrong.check(r) == nil {
+			t.Errorf("%s is taken", wrong.body)
 		}
 	}
 }

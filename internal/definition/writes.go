@@ -71,6 +71,9 @@ func compileShapes(document []byte) (*shapes, error) {
 		}
 		*target = shape
 	}
+	// A patch is checked as the block that it makes, with the place in the patch as
+	// the path of a fault. Before that only the kinds of its members count.
+	s.blockUpdate = s.blockUpdate.Outline(2)
 	return s, nil
 }
 

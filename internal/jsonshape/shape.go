@@ -49,6 +49,7 @@ type Shape struct {
 	minItems, maxItems int
 	uniqueItems        bool
 
+	union []*Shape           // one of them holds: the one whose kinds the value's is among
 	also  []*Shape           // $ref beside other keywords, allOf
 	other *jsonschema.Schema // the library checks it; nothing else here is set
 }
@@ -96,6 +97,15 @@ var annotations = []string{
 	"readOnly", "title", "writeOnly",
 }
 
+// isAnnotation reports whether a keyword checks nothing.
+func isAnnotation(name string) bool {
+	return strings.HasPrefix(name, "x-") || slices.Contains(annotations, name)
+}
+
+// ranges are the formats that say how large a number may be. Schemas say that with
+// minimum and maximum as well; the formats are for generators of clients.
+var ranges = []string{"int32", "int64", "float", "double"}
+
 // compile returns the shape of a schema.
 func (c *compiler) compile(schema jsontree.Node) (*Shape, error) {
 	if made, ok := c.made[schema]; ok {
@@ -138,7 +148,7 @@ func (c *compiler) compile(schema jsontree.Node) (*Shape, error) {
 
 func isReferenceOnly(schema jsontree.Node) bool {
 	for _, keyword := range schema.All() {
-		if name := keyword.Name(); name != "$ref" && !slices.Contains(annotations, name) {
+		if name := keyword.Name(); name != "$ref" && !isAnnotation(name) {
 			return false
 		}
 	}
@@ -167,7 +177,7 @@ func (c *compiler) keyword(s *Shape, k jsontree.Node) (known bool, err error) {
 		return s.allow(func(yield func(int, jsontree.Node) bool) { yield(0, k) }), nil
 	case "format":
 		s.time = k.Text() == "date-time"
-		return s.time, nil
+		return s.time || slices.Contains(ranges, k.Text()), nil
 	case "pattern":
 		s.pattern, err = regexp.Compile(k.Text())
 		return true, err
@@ -224,10 +234,49 @@ func (c *compiler) keyword(s *Shape, k jsontree.Node) (known bool, err error) {
 		shape, err := c.refer(k)
 		s.also = append(s.also, shape)
 		return true, err
+	case "anyOf", "oneOf":
+		return c.unite(s, k)
 	default:
-		return slices.Contains(annotations, k.Name()), nil
+		return isAnnotation(k.Name()), nil
 	}
 	return true, err
+}
+
+// unite adds the branches of anyOf or oneOf, when the kind of a value tells which
+// one it is for. It is false for others.
+func (c *compiler) unite(s *Shape, branches jsontree.Node) (known bool, err error) {
+	var kinds kindSet
+	for _, branch := range branches.All() {
+		shape, err := c.compile(branch)
+		if err != nil {
+			return false, err
+		}
+		if shape.types == 0 || shape.types&kinds != 0 || s.types != 0 && s.types != kinds {
+			return false, nil
+		}
+		kinds |= shape.types
+		s.types = kinds
+		s.union = append(s.union, shape)
+	}
+	return branches.Len() > 0, nil
+}
+
+// Outline returns the shape that looks no deeper than some levels below a value: of
+// what is further down nothing is checked, and of the last level the kinds only.
+func (s *Shape) Outline(levels int) *Shape {
+	if levels == 0 {
+		return &Shape{types: s.types, minLength: -1, maxLength: -1, minMembers: -1, maxMembers: -1, minItems: -1, maxItems: -1}
+	}
+	out := *s
+	out.members = make(map[string]*Shape, len(s.members))
+	for name, member := range s.members {
+		out.members[name] = member.Outline(levels - 1)
+	}
+	out.union = nil
+	for _, branch := range s.union {
+		out.union = append(out.union, branch.Outline(levels))
+	}
+	return &out
 }
 
 func (c *compiler) members(s *Shape, properties jsontree.Node) (err error) {
@@ -257,7 +306,7 @@ func (s *Shape) setTypes(k jsontree.Node) bool {
 		s.types |= 1 << kind
 	}
 	s.integer = slices.Contains(names, "integer") && !slices.Contains(names, "number")
-	return true
+	return s.union == nil
 }
 
 var kinds = map[string]jsontree.Kind{

@@ -106,7 +106,15 @@ func TestWalkTranslatesEachKeyword(t *testing.T) {
 		{`{"properties":{"a":false}}`, `{"a":1}`, []string{"/a UNKNOWN_FIELD"}, ""},
 		{`{"$ref":"#/components/schemas/S/$defs/x","type":"string","$defs":{"x":{"maxLength":1}}}`, `"ab"`, []string{" TOO_LONG"}, ""},
 		{`{"allOf":[{"type":"string"},{"maxLength":1}]}`, `"ab"`, []string{" TOO_LONG"}, ""},
+		{`{"anyOf":[{"type":"string","maxLength":1},{"type":"number","format":"double"}]}`, `"ab"`, []string{" TOO_LONG"}, ""},
+		{`{"anyOf":[{"type":"string","maxLength":1},{"type":"number","format":"double"}]}`, `2.5`, nil, ""},
+		{`{"anyOf":[{"type":"string"},{"type":"number"}]}`, `null`, []string{" WRONG_TYPE"}, "must be a string or a number"},
+		{`{"oneOf":[{"type":"integer"},{"type":"null"}],"x-note":1}`, `1.5`, []string{" WRONG_TYPE"}, "must be an integer"},
+		{`{"anyOf":[{"type":"object","required":["a"]},{"type":"null"}]}`, `{}`, []string{"/a REQUIRED"}, ""},
+		{`{"type":"integer","format":"int64"}`, `9`, nil, ""},
 		// What the walk does not know, the library decides.
+		{`{"anyOf":[{"type":"string"},{"type":"null"}],"type":"null"}`, `"a"`, []string{" BAD_FORMAT"}, ""},
+		{`{"oneOf":[{"type":"object","required":["a"]},{"type":"object","required":["b"]}]}`, `{"a":1,"b":1}`, []string{" BAD_FORMAT"}, ""},
 		{`{"properties":{"a":{"anyOf":[{"type":"string"},{"minimum":3}]}}}`, `{"a":2}`, []string{"/a BAD_FORMAT"}, ""},
 		{`{"properties":{"a":{"anyOf":[{"type":"string"},{"minimum":3}]}}}`, `{"a":3}`, nil, ""},
 		{`{"not":{"type":"string"}}`, `"a"`, []string{" BAD_FORMAT"}, ""},
@@ -278,4 +286,18 @@ func instanceOf(t *rapid.T, s *Shape, depth int) any {
 	default:
 		return rapid.SampledFrom([]string{"a", "some text", "é", "a secret of many characters"}).Draw(t, "text")
 	}
+}
+
+func TestAnOutlineLooksAtKindsOnly(t *testing.T) {
+	t.Parallel()
+	s := shapeOf(t, `{"type":"object","required":["a"],"additionalProperties":false,"properties":{
+		"a":{"type":"object","minProperties":1,"properties":{"b":{"type":["string","null"],"maxLength":1},"c":{"type":"array","items":{"type":"null"}}}},
+		"u":{"anyOf":[{"type":"object","required":["x"]},{"type":"null"}]}}}`).Outline(2)
+	wantFaults(t, walked(t, s, `{"a":{"b":"too long","c":[1]},"u":null}`))
+	wantFaults(t, walked(t, s, `{"a":{"b":"x"},"u":{}}`), "/u/x REQUIRED")
+	wantFaults(t, walked(t, s, `{"a":{}}`), "/a TOO_FEW")
+	wantFaults(t, walked(t, s, `{"a":{"b":1},"o":1}`), "/a/b WRONG_TYPE", "/o UNKNOWN_FIELD")
+	one := s.Outline(1)
+	wantFaults(t, walked(t, one, `{"a":{},"u":{}}`))
+	wantFaults(t, walked(t, one, `{"a":{},"u":1}`), "/u WRONG_TYPE")
 }

@@ -76,6 +76,11 @@ func (c *Check) Walk(n jsontree.Node, s *Shape) {
 	case jsontree.Object:
 		c.object(n, s)
 	}
+	for _, part := range s.union {
+		if part.types.has(kind) {
+			c.Walk(n, part)
+		}
+	}
 	for _, part := range s.also {
 		c.Walk(n, part)
 	}

@@ -1,0 +1,162 @@
+package contract
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc"
+)
+
+// item is a folder or a request of a Postman collection.
+type item struct {
+	Name     string           `json:"name"`
+	Item     []item           `json:"item,omitempty"`
+	Request  *json.RawMessage `json:"request,omitempty"`
+	Response json.RawMessage  `json:"response,omitempty"`
+}
+
+// TestNewmanSendsTheGeneratedRequests turns the description into a collection of
+// requests and sends them: the examples work as they stand, with the ids of real
+// records in the place of the ids of the examples.
+func TestNewmanSendsTheGeneratedRequests(t *testing.T) {
+	t.Parallel()
+	convert, newman := node(t, "openapi2postmanv2"), node(t, "newman")
+	h := newHost(t, stores[0].open(t))
+	dir := build(t, "newman")
+	file := filepath.Join(dir, "collection.json")
+	run(t, nil, convert, "--spec", h.document(t), "--output", file,
+		"--options", "parametersResolution=Example,disableOptionalParameters=true")
+
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var collection map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(h.replaceIDs(t, string(text))), &collection); err != nil {
+		t.Fatal(err)
+	}
+	var folders []item
+	if err := json.Unmarshal(collection["item"], &folders); err != nil {
+		t.Fatal(err)
+	}
+	requests := flatten(folders)
+	slices.SortStableFunc(requests, func(a, b item) int { return rank(a) - rank(b) })
+	if len(requests) != 29 {
+		t.Errorf("there are %d requests, want 29", len(requests))
+	}
+	set := func(name string, value any) {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		collection[name] = raw
+	}
+	set("item", requests)
+	set("auth", json.RawMessage(`{"type":"apikey","apikey":[{"key":"key","value":"X-API-Key"},{"key":"value","value":"`+h.key+`"},{"key":"in","value":"header"}]}`))
+	set("event", json.RawMessage(`[{"listen":"test","script":{"exec":["pm.test('succeeds', () => pm.expect(pm.response.code).to.be.within(200, 299))"]}}]`))
+	set("variable", json.RawMessage(`[{"key":"baseUrl","value":"`+h.url+`"}]`))
+	changed, err := json.Marshal(collection)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, changed, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Log(run(t, nil, newman, "run", file, "--color", "off"))
+}
+
+func flatten(items []item) []item {
+	var out []item
+	for _, i := range items {
+		if i.Request != nil {
+			// The operation's own way to authenticate gives way to the collection's.
+			var request map[string]json.RawMessage
+			if json.Unmarshal(*i.Request, &request) == nil && string(request["auth"]) != `{"type":"noauth"}` {
+				delete(request, "auth")
+				raw, _ := json.Marshal(request) // it was JSON
+				i.Request = (*json.RawMessage)(&raw)
+			}
+			out = append(out, i)
+		}
+		out = append(out, flatten(i.Item)...)
+	}
+	return out
+}
+
+// rank puts what deletes last, and what is in a thing before the thing.
+func rank(i item) int {
+	var request struct {
+		Method string
+		URL    struct{ Path []string }
+	}
+	_ = json.Unmarshal(*i.Request, &request) // zero: first
+	if request.Method != http.MethodDelete {
+		return 0
+	}
+	path := strings.Join(request.URL.Path, "/")
+	for n, part := range []string{"submissionId", "blockId", "webhookId", "formId", "workspaceId"} {
+		if strings.Contains(path, part) {
+			return 1 + n
+		}
+	}
+	return 0
+}
+
+// replaceIDs makes one record of each kind and puts its id where the examples have
+// theirs.
+func (h *host) replaceIDs(t *testing.T, text string) string {
+	t.Helper()
+	workspace := h.create(t, "workspaces", `{"name":"Newman"}`)
+	form := h.create(t, "forms", `{"workspace_id":"`+workspace+`","name":"Newman","definition":{"blocks":[{"id":"stars","type":"rating"}]}}`)
+	webhook := h.create(t, "webhooks", `{"form_id":"`+form+`","url":"`+h.hook+`"}`)
+	h.call(t, http.MethodPatch, "forms/"+form, `{"status":"published"}`)
+	var id formsvc.ID
+	if err := id.UnmarshalText([]byte(form)); err != nil {
+		t.Fatal(err)
+	}
+	submission, err := h.service.Submit(t.Context(), formsvc.Response{FormID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.NewReplacer(
+		"65a1f0c2d4e5b6a7980c1d01", workspace,
+		"65a1f0c2d4e5b6a7980c1d02", form,
+		"65a1f0c2d4e5b6a7980c1d03", submission.ID.String(),
+		"65a1f0c2d4e5b6a7980c1d04", webhook,
+	).Replace(text)
+}
+
+// create makes a record and returns its id.
+func (h *host) create(t *testing.T, path, body string) string {
+	t.Helper()
+	var made struct{ ID string }
+	if err := json.Unmarshal(h.call(t, http.MethodPost, path, body), &made); err != nil {
+		t.Fatal(err)
+	}
+	return made.ID
+}
+
+func (h *host) call(t *testing.T, method, path, body string) []byte {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, h.url+"/v1/"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-Api-Key", h.key)
+	r.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	var answer json.RawMessage
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || res.StatusCode >= http.StatusBadRequest {
+		t.Fatalf("%s %s: %d %v", method, path, res.StatusCode, err)
+	}
+	return answer
+}
