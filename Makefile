@@ -98,6 +98,11 @@ fuzz:
 		done; \
 	done
 
+## contract: linters, generated clients, a validating proxy and generated requests, on the API description (needs Node)
+contract:
+	cd internal/contract && npm ci
+	FORMSVC_TEST_REQUIRE_NODE=1 $(WITH_POSTGRES) -- sh -c 'cd internal/contract && $(GO) test -timeout 20m ./...'
+
 ## soak: kills the serving process and the database under load, and counts what was lost
 soak:
 	$(GO) run ./internal/soak -kills 100 -server-kills 20 -processes 2

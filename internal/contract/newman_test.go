@@ -56,6 +56,9 @@ func TestNewmanSendsTheGeneratedRequests(t *testing.T) {
 		}
 		collection[name] = raw
 	}
+	for i := range requests {
+		requests[i] = withoutOptional(t, requests[i])
+	}
 	set("item", requests)
 	set("auth", json.RawMessage(`{"type":"apikey","apikey":[{"key":"key","value":"X-API-Key"},{"key":"value","value":"`+h.key+`"},{"key":"in","value":"header"}]}`))
 	set("event", json.RawMessage(`[{"listen":"test","script":{"exec":["pm.test('succeeds', () => pm.expect(pm.response.code).to.be.within(200, 299))"]}}]`))
@@ -86,6 +89,27 @@ func flatten(items []item) []item {
 		out = append(out, flatten(i.Item)...)
 	}
 	return out
+}
+
+// withoutOptional takes out the parameters that a request can do without: the
+// example of a cursor or of an ETag is not one that the service has given.
+func withoutOptional(t *testing.T, i item) item {
+	t.Helper()
+	var request map[string]any
+	if err := json.Unmarshal(*i.Request, &request); err != nil {
+		t.Fatal(err)
+	}
+	request["header"] = slices.DeleteFunc(request["header"].([]any), func(h any) bool {
+		name := h.(map[string]any)["key"]
+		return name == "If-Match" || name == "If-None-Match"
+	})
+	request["url"].(map[string]any)["query"] = []any{}
+	raw, err := json.Marshal(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.Request = (*json.RawMessage)(&raw)
+	return i
 }
 
 // rank puts what deletes last, and what is in a thing before the thing.
