@@ -7,7 +7,7 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// eventResponseCompleted is the one event type (specification, "Events").
+// eventResponseCompleted is the one event type.
 const eventResponseCompleted = "form.response.completed"
 
 // eventBody makes the bytes that webhooks are sent. They are fixed here and are

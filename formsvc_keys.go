@@ -22,8 +22,7 @@ import (
 )
 
 const (
-	// maxKeys is how many active, unexpired keys a user may hold (specification,
-	// "Limits").
+	// maxKeys is how many active, unexpired keys a user may hold.
 	maxKeys = 20
 	// maxKeyName is the longest name of a key, in characters.
 	maxKeyName = 120
@@ -50,9 +49,9 @@ type IssuedKey struct {
 	Secret string
 }
 
-// CreateKey makes an API key (specification, "Authentication"). It returns a
-// [*schema.Error] that lists every fault of the request, and [ErrLimitReached] when the user holds 20 active, unexpired keys already, also
-// when several calls run at once. A service with a [KeyResolver] of the host's does
+// CreateKey makes an API key. It returns a [*schema.Error] that lists every fault of
+// the request, and [ErrLimitReached] when the user holds 20 active, unexpired keys
+// already, also when several calls run at once. A service with a [KeyResolver] of the host's does
 // not accept the keys that it makes.
 func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error) {
 	now := s.now()

@@ -95,7 +95,7 @@ func WithKeyResolver(r KeyResolver) Option {
 // WithCredential sets how the key is taken out of a request, for a host that
 // carries it in a cookie or a header of its own. An empty string is a missing
 // key. Default: X-API-Key, then Authorization with the scheme Bearer. A key must
-// not come from the URL (specification, "Authentication").
+// not come from the URL.
 func WithCredential(f func(*http.Request) string) Option {
 	return func(o *options) error {
 		if f == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// listBlocks serves both collections of the specification: questions and blocks
+// listBlocks serves both collections of the API description: questions and blocks
 // are the complete ordered top-level collection.
 func listBlocks(c *call) error {
 	f, err := c.currentForm()

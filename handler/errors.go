@@ -12,8 +12,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// apiError is an error as the caller of the API sees it (specification,
-// "Errors").
+// apiError is an error as the caller of the API sees it.
 type apiError struct {
 	status  int
 	code    string

@@ -6,8 +6,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// operation is one row of the specification's endpoint table. The id is the
-// description's operationId.
+// operation is one operation of the API. The id is the description's
+// operationId.
 type operation struct {
 	id     string
 	method string

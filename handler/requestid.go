@@ -7,9 +7,8 @@ import (
 
 const requestIDAlphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
 
-// requestID returns the caller's X-Request-ID when it follows the rule
-// (specification, "Request IDs"), else a new one. A value that breaks the rule is
-// replaced, never refused.
+// requestID returns the caller's X-Request-ID when it follows the rule, else a new
+// one. A value that breaks the rule is replaced, never refused.
 func requestID(r *http.Request) string {
 	if given := r.Header["X-Request-Id"]; len(given) == 1 && validRequestID(given[0]) {
 		return given[0]

@@ -14,7 +14,7 @@ import (
 )
 
 // webhookBatch is how many webhooks are read at a time for the list, which the
-// specification does not page. With the longest URLs they take about 250 kB.
+// API does not page. With the longest URLs they take about 250 kB.
 const webhookBatch = 100
 
 // listWebhooks writes the list as it reads it, so that it takes the memory of one
@@ -218,8 +218,7 @@ func writeWebhook(w *jsontree.Writer, webhook *storage.Webhook) {
 	w.EndObject()
 }
 
-// shownDeliveries is how many attempts the service keeps and shows
-// (specification, "Limits").
+// shownDeliveries is how many attempts the service keeps and shows.
 const shownDeliveries = 100
 
 func listDeliveries(c *call) error {

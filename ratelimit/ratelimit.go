@@ -1,6 +1,5 @@
-// Package ratelimit limits how often an API key may call the service
-// (specification, "Limits"), over any store of
-// github.com/sethvargo/go-limiter.
+// Package ratelimit limits how often an API key may call the service,
+// over any store of github.com/sethvargo/go-limiter.
 package ratelimit
 
 import (

@@ -66,8 +66,7 @@ const (
 // block type.
 const TypeHidden = "hidden"
 
-// Block is one question, container, control or piece of content of a form
-// (specification, "Block").
+// Block is one question, container, control or piece of content of a form.
 //
 // In this and the other typed views a member that is absent is the zero value:
 // "" for strings, false for switches, nil for numbers, times, lists and objects.
@@ -98,7 +97,7 @@ type Choice struct {
 	Alt   string          `json:"alt,omitzero"`
 }
 
-// Properties are the settings of a block (specification, "Block `properties`").
+// Properties are the settings of a block.
 // Which of them matter depends on the block's type; the others are kept.
 type Properties struct {
 	ButtonText   string `json:"buttonText,omitzero"`
@@ -205,8 +204,7 @@ type AddressField struct {
 	Required bool `json:"required,omitzero"`
 }
 
-// Image is a picture of a cover, a logo or a background (specification, "Image
-// object").
+// Image is a picture of a cover, a logo or a background.
 type Image struct {
 	ID     string   `json:"id,omitzero"`
 	URL    string   `json:"url,omitzero"`
@@ -215,7 +213,7 @@ type Image struct {
 	Base64 string   `json:"base64,omitzero"`
 }
 
-// Integer is a member that the specification calls integer. Definitions keep the
+// Integer is a member that the API description calls integer. Definitions keep the
 // literal a caller sent, and for JSON 5, 5.0 and 5e0 are the same whole number:
 // all of them decode.
 type Integer int64

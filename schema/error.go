@@ -21,7 +21,7 @@ const (
 // MaxViolations is the number of violations that one [Error] carries at most.
 const MaxViolations = 50
 
-// Violation is one broken rule (specification, "Errors": an item of details).
+// Violation is one broken rule.
 type Violation struct {
 	// Path is a JSON Pointer into the body, "" for the body itself. For what does
 	// not stand in a body it is the place and the name: "query:limit",

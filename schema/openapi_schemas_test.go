@@ -12,7 +12,7 @@ const (
 )
 
 // TestSchemasTellRightFromWrong asks the component schemas about values whose
-// verdict the specification and the decisions give.
+// verdict was agreed.
 func TestSchemasTellRightFromWrong(t *testing.T) {
 	t.Parallel()
 	long := func(n int) string { return `"` + strings.Repeat("é", n) + `"` }

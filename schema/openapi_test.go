@@ -17,8 +17,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// operation is one row of the specification's endpoint table, with what the
-// decisions add to it. It is written down here independently of the description.
+// operation is one operation of the API as it was agreed. It is written down here
+// independently of the description.
 type operation struct {
 	id       string
 	method   string
@@ -546,7 +546,7 @@ func TestErrorCodesAreThoseOfTheSpecification(t *testing.T) {
 	}
 }
 
-// TestVocabulary holds lists of words against the specification and the decisions.
+// TestVocabulary holds lists of words of the description against those that were agreed.
 func TestVocabulary(t *testing.T) {
 	t.Parallel()
 	d := open(t)

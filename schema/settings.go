@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Settings is how a form behaves (specification, "Settings"). For absent members
+// Settings is how a form behaves. For absent members
 // see [Block].
 type Settings struct {
 	Branding          bool       `json:"branding,omitzero"`

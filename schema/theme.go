@@ -2,7 +2,7 @@ package schema
 
 import "encoding/json"
 
-// Theme is how a form looks (specification, "Theme"). For absent members see
+// Theme is how a form looks. For absent members see
 // [Block].
 type Theme struct {
 	Logo          *Image         `json:"logo,omitzero"`

@@ -40,7 +40,7 @@ const (
 	StatusPublished = "published"
 )
 
-// Form is a form with its definition (specification, "Form").
+// Form is a form with its definition.
 type Form struct {
 	ID          ID
 	PublicID    string

@@ -1,7 +1,6 @@
 package storage
 
-// Scope is one permission of an API key, in the form resource:action
-// (specification, "Authentication").
+// Scope is one permission of an API key, in the form resource:action.
 type Scope string
 
 // The nine scopes.

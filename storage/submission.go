@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Submission is one completed response (specification, "Submission").
+// Submission is one completed response.
 type Submission struct {
 	ID             ID
 	FormID         ID

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Webhook is where the events of a form are sent (specification, "Webhook").
+// Webhook is where the events of a form are sent.
 type Webhook struct {
 	ID      ID
 	FormID  ID

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Workspace is a set of forms with one owner and any number of members
-// (specification, "Workspace").
+// Workspace is a set of forms with one owner and any number of members.
 type Workspace struct {
 	ID        ID
 	PublicID  string

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// History is how many attempts of a webhook are kept (specification, "Limits").
+// History is how many attempts of a webhook are kept.
 const History = 100
 
 // Defaults of a Config.

@@ -35,8 +35,7 @@ const (
 	ClassStatus = "status"
 )
 
-// payloadVersion is the value of the version header (specification,
-// "Versioning").
+// payloadVersion is the value of the version header.
 const payloadVersion = "1.0.0"
 
 // errStopped is the cause of posts that end because the dispatcher does.

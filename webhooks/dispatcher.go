@@ -58,7 +58,7 @@ type Params struct {
 	Sweep func(ctx context.Context, now time.Time) error
 }
 
-// Dispatcher delivers pending events (specification, "Events"). All methods are
+// Dispatcher delivers pending events. All methods are
 // safe for concurrent use.
 type Dispatcher struct {
 	store     storage.DeliveryStore

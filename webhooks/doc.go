@@ -1,5 +1,4 @@
-// Package webhooks delivers events to the URLs that form owners registered
-// (specification, "Events").
+// Package webhooks delivers events to the URLs that form owners registered.
 //
 // A [Dispatcher] takes pending deliveries out of a [storage.DeliveryStore], posts
 // them and writes down what became of them. Any number of processes may run one

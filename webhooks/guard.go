@@ -72,8 +72,7 @@ type GuardConfig struct {
 	Resolver Resolver
 }
 
-// Guard decides which destinations may be reached (specification, "Events":
-// webhook creation rules). It is safe for concurrent use.
+// Guard decides which destinations may be reached. It is safe for concurrent use.
 type Guard struct {
 	allowed  []netip.Prefix
 	resolver Resolver

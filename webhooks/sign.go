@@ -14,8 +14,8 @@ var ErrSignature = errors.New("webhooks: signature does not match")
 const signaturePrefix = "sha256="
 
 // Sign returns the signature of a request body: "sha256=" and the lower-case
-// hexadecimal HMAC-SHA-256 of the exact bytes, keyed with the bytes of secret
-// (specification, "Events"). Its results never change.
+// hexadecimal HMAC-SHA-256 of the exact bytes, keyed with the bytes of secret.
+// Its results never change.
 func Sign(secret string, body []byte) string {
 	var text [len(signaturePrefix) + 2*sha256.Size]byte
 	return string(hex.AppendEncode(append(text[:0], signaturePrefix...), digest(secret, body)))

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// errorBody is the error shape of the specification.
+// errorBody is the error shape of the API description.
 type errorBody struct {
 	kind      string
 	code      string

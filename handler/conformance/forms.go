@@ -222,13 +222,13 @@ func formsDelete(s *session) {
 	c.patch(path, object{"name": "F"}).wantError("NOT_FOUND")
 }
 
-// checkSummary holds a form of a list against its specification.
+// checkSummary holds a form of a list against the API description.
 func (r *response) checkSummary(o object) {
 	r.checkMembers(o, summaryMembers())
 	r.checkSummaryValues(o)
 }
 
-// checkForm holds a full form against its specification.
+// checkForm holds a full form against the API description.
 func (r *response) checkForm(o object) {
 	r.checkMembers(o, append(summaryMembers(), "definition"))
 	r.checkSummaryValues(o)

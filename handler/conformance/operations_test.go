@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// declared are the errors of each operation, read from the specification and not
+// declared are the errors of each operation, as they were agreed, and not read
 // from the description.
 func declared() map[string]string {
 	return map[string]string{

@@ -157,7 +157,7 @@ type caller struct {
 	key  string
 }
 
-// scopes are the nine scopes of the specification.
+// scopes are the nine scopes of the API description.
 func scopes() []string {
 	return []string{
 		"analytics:read",

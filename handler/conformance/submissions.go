@@ -196,7 +196,7 @@ func hiddenField(submission object) any {
 	return nil
 }
 
-// checkSubmission holds a submission against its specification.
+// checkSubmission holds a submission against the API description.
 func (r *response) checkSubmission(o object) {
 	r.checkMembers(o, []string{"id", "form_id", "status", "submitted_at", "metadata", "answers", "completion_time"})
 	r.checkID(o, "id")

@@ -216,7 +216,7 @@ func webhooksSecret(s *session) {
 	w.get("/forms/" + w.formID).want(http.StatusOK)
 }
 
-// checkWebhook holds a webhook against its specification.
+// checkWebhook holds a webhook against the API description.
 func (r *response) checkWebhook(o object) {
 	r.checkMembers(o, []string{"id", "form_id", "url", "enabled", "has_secret", "created_at", "updated_at"})
 	r.checkID(o, "id")

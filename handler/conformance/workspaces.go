@@ -184,7 +184,7 @@ func workspacesLimit(s *session) {
 	c.post("/workspaces", object{"name": "room again"}).want(http.StatusCreated)
 }
 
-// checkWorkspace holds a workspace against its specification.
+// checkWorkspace holds a workspace against the API description.
 func (r *response) checkWorkspace(o object) {
 	r.checkMembers(o, []string{"id", "public_id", "name", "created_at", "updated_at"})
 	r.checkID(o, "id")

@@ -9,8 +9,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// documentPrefix is what the paths of the embedded description begin with, as
-// they do in the specification.
+// documentPrefix is what the paths of the embedded description begin with.
 const documentPrefix = "/v1"
 
 // Describe returns the API description for one service, as it is served at

@@ -40,7 +40,7 @@ type describedResponse struct {
 }
 
 // commonStatuses are the statuses that the description declares once for every
-// operation, as "default" (specification, "Errors").
+// operation, as "default".
 var commonStatuses = []int{
 	http.StatusBadRequest,
 	http.StatusMethodNotAllowed,
