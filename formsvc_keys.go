@@ -68,7 +68,7 @@ func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error
 	}
 	secret := s.keys.generate()
 	k.Prefix = secret[:len(s.keys.start)+displayed]
-	if err := s.storage.CreateKey(ctx, r.User, k, sha256.Sum256([]byte(secret)), maxKeys); err != nil {
+	if err := s.storage.CreateKey(ctx, storage.NewKey{User: r.User, Key: k, Hash: sha256.Sum256([]byte(secret)), Max: maxKeys}); err != nil {
 		return IssuedKey{}, err
 	}
 	return IssuedKey{Key: k, Secret: secret}, nil

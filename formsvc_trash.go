@@ -41,32 +41,20 @@ func (s *Service) RestoreForm(ctx context.Context, formID, into ID) error {
 }
 
 // PurgeTrash removes for good the forms that went to the trash before olderThan,
-// with their submissions, webhooks and metrics, and tells how many. Nothing is
-// purged unless the host calls it; 30 days is a good age. It works in batches: an
-// error or a cancelled context leaves what is left for the next call.
+// with their submissions, webhooks and metrics, and returns how many. Nothing is
+// purged unless the host calls it; 30 days is a good age.
+//
+// The forms are gone as soon as they are counted. Their rows are removed in pieces,
+// so that nobody waits for it and a statement_timeout does no harm. After an error,
+// a cancelled context or the end of the process the rest is left for the next call
+// and for [Service.Maintain].
 func (s *Service) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error) {
 	purged := 0
 	for {
-		swept, err := s.storage.Sweep(ctx, storage.SweepParams{Now: s.now(), TrashBefore: olderThan, Max: batch})
+		swept, err := s.storage.Sweep(ctx, storage.SweepParams{Now: s.now(), TrashBefore: olderThan, Max: sweepRows})
 		purged += swept.Forms
-		if err != nil || max(swept.Forms, swept.Events) < batch {
+		if err != nil || !swept.More {
 			return purged, err
-		}
-	}
-}
-
-// endedKeysKept is how long a key that was revoked or expired is still listed.
-const endedKeysKept = 90 * 24 * time.Hour
-
-// sweep removes what has served its time and that nobody has to ask for: bodies of
-// events that nothing refers to, and keys that ended long ago. The trash is the
-// host's, see [Service.PurgeTrash]. The dispatcher calls it now and then; it may
-// run in every process.
-func (s *Service) sweep(ctx context.Context, now time.Time) error {
-	for {
-		swept, err := s.storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), Max: batch})
-		if err != nil || max(swept.Keys, swept.Events) < batch {
-			return err
 		}
 	}
 }

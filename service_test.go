@@ -445,6 +445,7 @@ func (s *sweeping) Sweep(_ context.Context, p storage.SweepParams) (storage.Swep
 	swept := storage.Swept{Forms: min(s.left.Forms, p.Max), Events: min(s.left.Events, p.Max)}
 	s.left.Forms -= swept.Forms
 	s.left.Events -= swept.Events
+	swept.More = s.left != storage.Swept{}
 	return swept, nil
 }
 

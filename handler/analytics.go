@@ -6,6 +6,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 const (
@@ -30,7 +31,7 @@ func getMetrics(c *call) error {
 	if err != nil {
 		return err
 	}
-	funnel, err := c.h.storage.Funnel(c.ctx(), c.actor(), form, from, to)
+	funnel, err := c.h.storage.Funnel(c.ctx(), c.actor(), form, storage.Window{From: from, To: to})
 	if err != nil {
 		return err
 	}

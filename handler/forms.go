@@ -26,12 +26,13 @@ func listForms(c *call) error {
 	if filtered && workspace.IsZero() {
 		return errNotFound // to the storage it would mean: no filter
 	}
-	found, err := c.h.storage.Forms(c.ctx(), c.actor(), storage.FormQuery{WorkspaceID: workspace, Page: page})
+	found, err := c.h.storage.Forms(c.ctx(), c.actor(), storage.FormQuery{WorkspaceID: workspace, Page: oneMore(page)})
 	if err != nil {
 		return err
 	}
+	found, more := cutPage(page, found)
 	view := c.formView()
-	return writePage(c, list, page, found,
+	return writePage(c, list, found, more,
 		func(f *storage.Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} },
 		func(w *jsontree.Writer, f *storage.Form) {
 			w.Object()
@@ -145,7 +146,7 @@ func updateForm(c *call) error {
 		// the one it has, and hidden fields and blocks must not share a name.
 		f, err = c.updateFrom(id, func(stored *storage.Form) (storage.FormChange, error) {
 			if change.WorkspaceID != nil {
-				if _, err := c.h.storage.Workspace(c.ctx(), c.actor(), *change.WorkspaceID); err != nil {
+				if err := c.mayMove(stored.WorkspaceID, *change.WorkspaceID); err != nil {
 					return change, err
 				}
 			}
@@ -156,6 +157,19 @@ func updateForm(c *call) error {
 		return err
 	}
 	return c.writeForm(200, &f)
+}
+
+// mayMove returns what the storage would return first when a form moves from one
+// workspace to another.
+func (c *call) mayMove(from, to storage.ID) error {
+	if _, err := c.h.storage.Workspace(c.ctx(), c.actor(), to); err != nil || from == to {
+		return err
+	}
+	left, err := c.h.storage.Workspace(c.ctx(), c.actor(), from)
+	if err == nil && left.OwnerID != c.principal.UserID {
+		return storage.ErrNotOwner
+	}
+	return err
 }
 
 // changeBlocks completes a change of blocks or hidden fields from what is stored.
@@ -180,7 +194,8 @@ func deleteForm(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.h.storage.TrashForm(c.ctx(), c.actor(), id, c.h.now()); err != nil {
+	p := storage.TrashParams{At: c.h.now(), IfRevision: c.ifMatch().onlyRevisions()}
+	if err := c.h.storage.TrashForm(c.ctx(), c.actor(), id, p); err != nil {
 		return err
 	}
 	c.noContent()
@@ -222,8 +237,8 @@ func (c *call) updateFrom(id storage.ID, compute func(*storage.Form) (storage.Fo
 			return storage.Form{}, readErr
 		}
 		change, err := compute(stored)
-		switch { // what is not there comes before the precondition, and that before the state
-		case errors.Is(err, errNotFound), errors.Is(err, storage.ErrNotFound):
+		switch { // what is not there or not allowed comes before the precondition, and that before the state
+		case errors.Is(err, errNotFound), errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrNotOwner):
 			return storage.Form{}, err
 		case !condition.holds(stored.Revision):
 			return storage.Form{}, &storage.RevisionError{Current: stored.Revision}

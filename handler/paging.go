@@ -7,10 +7,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// page reads limit and cursor for a list. It asks for one record more than the
-// caller does: whether it is there tells has_more.
+// page reads limit and cursor for a list.
 func (q *query) page(list cursor.List) (storage.Page, error) {
-	page := storage.Page{Limit: q.limit() + 1}
+	page := storage.Page{Limit: q.limit()}
 	text, ok := q.get("cursor")
 	if !ok {
 		return page, q.err()
@@ -28,15 +27,26 @@ func (q *query) page(list cursor.List) (storage.Page, error) {
 	return page, q.err()
 }
 
-// writePage writes a list response: the records that were asked for, and the
-// cursor of the next page when there was one more.
-func writePage[T any](c *call, list cursor.List, page storage.Page, records []T,
+// oneMore asks for one record more than the caller does. Whether it is there says
+// whether there are more; see cutPage.
+func oneMore(page storage.Page) storage.Page {
+	page.Limit++
+	return page
+}
+
+// cutPage takes the record off again that oneMore asked for.
+func cutPage[T any](page storage.Page, records []T) (_ []T, more bool) {
+	if len(records) > page.Limit {
+		return records[:page.Limit], true
+	}
+	return records, false
+}
+
+// writePage writes a list response: the records, and the cursor of the next page
+// when there are more.
+func writePage[T any](c *call, list cursor.List, records []T, more bool,
 	position func(*T) storage.Position, writeItem func(*jsontree.Writer, *T),
 ) error {
-	more := len(records) == page.Limit
-	if more {
-		records = records[:len(records)-1]
-	}
 	return c.body(200, func(w *jsontree.Writer) {
 		w.Object()
 		w.Name("items").Array()

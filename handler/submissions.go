@@ -9,6 +9,10 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
+// maxPageBytes bounds the answers, metadata and hidden fields of a page. A page that
+// reaches it ends there and says that there is more.
+const maxPageBytes = 16 << 20
+
 func listSubmissions(c *call) error {
 	form, formErr := c.idParam("formId")
 	q := c.query()
@@ -29,11 +33,11 @@ func listSubmissions(c *call) error {
 		return formErr
 	}
 	found, err := c.h.storage.Submissions(c.ctx(), c.actor(), form,
-		storage.SubmissionQuery{Since: since, Until: until, Page: page})
+		storage.SubmissionQuery{Since: since, Until: until, Page: page, MaxBytes: maxPageBytes})
 	if err != nil {
 		return err
 	}
-	return writePage(c, list, page, found,
+	return writePage(c, list, found.Submissions, found.More,
 		func(s *storage.Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} },
 		writeSubmission)
 }

@@ -16,11 +16,12 @@ func listWorkspaces(c *call) error {
 	if err != nil {
 		return err
 	}
-	found, err := c.h.storage.Workspaces(c.ctx(), c.actor(), page)
+	found, err := c.h.storage.Workspaces(c.ctx(), c.actor(), oneMore(page))
 	if err != nil {
 		return err
 	}
-	return writePage(c, list, page, found,
+	found, more := cutPage(page, found)
+	return writePage(c, list, found, more,
 		func(w *storage.Workspace) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} },
 		writeWorkspace)
 }

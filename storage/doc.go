@@ -21,10 +21,19 @@
 //   - The caller makes ids and times, so every store behaves alike. Times are
 //     UTC and kept at least to the microsecond. The store makes fencing tokens
 //     and measures leases on a clock of its own.
+//   - Text is valid UTF-8 without U+0000, and so is the text of a JSON value; a
+//     time lies in the years 1 to 9999. Any other value is [ErrInvalidValue],
+//     which comes before all other errors. A read that looks for a record by such
+//     a text returns ErrNotFound: there is none.
 //   - Whose data it is, is a parameter ([Actor]). What an actor may not see is
 //     ErrNotFound, exactly as if it did not exist.
 //   - JSON values come back with the members, the member order and the number
 //     literals that they came with. White space between tokens may differ.
+//   - A method that can fail in several ways at once says which error it returns:
+//     the first of those that it numbers. Unnumbered, ErrNotFound comes first.
+//   - A method that would remove or change much makes its whole effect visible
+//     at once and leaves the records that nobody can see any more to
+//     [Storage.Sweep].
 //   - Errors may be wrapped; callers compare with [errors.Is] and [errors.As].
 //
 // What a store does not know: response shapes, the meaning of settings,

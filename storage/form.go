@@ -89,19 +89,28 @@ type FormChange struct {
 	At time.Time
 }
 
-// FormStore keeps forms. A form is accessible to whom its workspace is. A form
+// TrashParams says how a form goes to the trash.
+type TrashParams struct {
+	// At becomes TrashedAt. The zero time is ErrInvalidValue: it would say that the
+	// form is not in the trash.
+	At time.Time
+	// IfRevision is that of [FormChange].
+	IfRevision []int64
+}
+
+// FormStore keeps forms. Access to a form is access to its workspace. A form
 // in the trash is ErrNotFound for every method of [Storage] but RestoreForm,
 // SetLifetimeCounters, Sweep, and Forms with FormQuery.Trashed.
 type FormStore interface {
 	// CreateForm adds f. Revision is 1 and all five sections are set. It MUST
-	// return ErrNotFound when f.WorkspaceID is not accessible, and ErrConflict
+	// return ErrNotFound when f.WorkspaceID is not accessible, and else ErrConflict
 	// when f.ID or f.PublicID is taken.
 	CreateForm(ctx context.Context, who Actor, f Form) error
 
 	// Form returns one form with its definition, or ErrNotFound.
 	Form(ctx context.Context, who Actor, id ID) (Form, error)
 
-	// FormByPublicID returns one form with its definition, whoever asks and
+	// FormByPublicID returns one form with its definition, for any caller and
 	// whatever its status, or ErrNotFound.
 	FormByPublicID(ctx context.Context, publicID string) (Form, error)
 
@@ -113,19 +122,28 @@ type FormStore interface {
 
 	// UpdateForm changes one form, raises its revision by one and returns it as it
 	// is then. Sections that are nil in the change MUST keep what a concurrent
-	// change made of them. It MUST return ErrNotFound when the form, or the
-	// workspace that it is to move to, is not accessible, and a *RevisionError
-	// when IfRevision does not hold. A new response limit MUST NOT be overtaken by
-	// submissions in flight.
+	// change made of them. A change that leaves every member and every byte of the
+	// sections as they were changes nothing: revision and UpdatedAt stay. Of
+	// several errors it MUST return the first:
+	//
+	//  1. ErrNotFound when the form is not accessible.
+	//  2. ErrNotFound when the workspace that it is to move to is not accessible.
+	//  3. ErrNotOwner when it would leave a workspace that the actor does not own.
+	//  4. A *RevisionError when IfRevision does not hold.
+	//
+	// A new response limit MUST NOT be overtaken by submissions in flight. When
+	// the submissions have to be counted for it, they are before the change takes
+	// effect; an error meanwhile leaves the form as it was.
 	UpdateForm(ctx context.Context, who Actor, id ID, c FormChange) (Form, error)
 
 	// TrashForm moves a form to the trash and ends its pending deliveries. The
-	// revision stays.
-	TrashForm(ctx context.Context, who Actor, id ID, at time.Time) error
+	// revision stays. It MUST return ErrNotFound when the form is not accessible,
+	// and else a *RevisionError when IfRevision does not hold.
+	TrashForm(ctx context.Context, who Actor, id ID, p TrashParams) error
 
 	// RestoreForm takes a form out of the trash, into the given workspace or, when
 	// that is zero, into the one it was in. The revision rises by one when that is
 	// another workspace, else it stays. It MUST return ErrNotFound when the form
-	// is not in the trash, and ErrConflict when the workspace does not exist.
+	// is not in the trash, and else ErrConflict when the workspace does not exist.
 	RestoreForm(ctx context.Context, id, workspace ID, at time.Time) error
 }

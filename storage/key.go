@@ -25,6 +25,15 @@ type Key struct {
 	LastUsedAt time.Time // zero: not used yet; at most a minute behind
 }
 
+// NewKey is a key to keep.
+type NewKey struct {
+	User User
+	Key  Key
+	Hash [32]byte // the SHA-256 of the whole key
+	// Max bounds the user's active keys. Below 1: no bound.
+	Max int
+}
+
 // FormForKeyParams asks for a key and for one form of the key's user. The form is
 // read only when the key has Scope and is neither revoked nor expired at At.
 type FormForKeyParams struct {
@@ -46,11 +55,14 @@ type FormForKey struct {
 // KeyStore keeps the built-in API keys. A host that brings its own KeyResolver
 // never calls it.
 type KeyStore interface {
-	// CreateKey adds k under the SHA-256 of the whole key, and adds or updates its
-	// user. It MUST return ErrLimitReached when the user has max keys that are
-	// neither revoked nor expired at k.CreatedAt, also when several calls run at
-	// once, and ErrConflict when k.ID or hash is taken. A max below 1 is no limit.
-	CreateKey(ctx context.Context, u User, k Key, hash [32]byte, max int) error
+	// CreateKey adds k.Key, and adds or updates its user. Of several errors it MUST
+	// return the first:
+	//
+	//  1. ErrInvalidValue when k.Key.UserID is not k.User.ID.
+	//  2. ErrLimitReached when the user has k.Max keys that are neither revoked nor
+	//     expired at k.Key.CreatedAt, also when several calls run at once.
+	//  3. ErrConflict when k.Key.ID or k.Hash is taken.
+	CreateKey(ctx context.Context, k NewKey) error
 
 	// KeyByHash returns a key and its user, revoked and expired keys included, or
 	// ErrNotFound.

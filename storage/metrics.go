@@ -19,18 +19,24 @@ type Funnel struct {
 	Lifetime *Counters
 }
 
+// Window is the time From <= t < To. Both bounds are whole UTC minutes; a zero
+// bound is none.
+type Window struct{ From, To time.Time }
+
 // MetricsStore counts views, starts and submissions.
 type MetricsStore interface {
 	// CountFunnel adds c to the form's funnel at the minute of at. It MUST return
-	// ErrNotFound when there is no such form.
+	// ErrNotFound when there is no such form. Counts need not be cheap to read until
+	// [Storage.Sweep] has summed them up.
 	CountFunnel(ctx context.Context, form ID, at time.Time, c Counts) error
 
-	// Funnel sums the window from <= t < to; a zero bound is none. Both bounds are
-	// whole UTC minutes. Older events are kept by the day only: a window that
-	// starts more than two days before the newest count is exact when its bounds
-	// are UTC midnights, and otherwise may include or leave out events of the days
-	// that the bounds cut. ErrNotFound when the form is not accessible.
-	Funnel(ctx context.Context, who Actor, form ID, from, to time.Time) (Funnel, error)
+	// Funnel sums a window. Events are kept by the minute for two days and by the
+	// day for ever: a window that starts more than two days before the newest count
+	// is exact when its bounds are UTC midnights, and otherwise may include or leave
+	// out events of the days that the bounds cut. A count later than the store's own
+	// clock does not make earlier ones old. ErrNotFound when the form is not
+	// accessible.
+	Funnel(ctx context.Context, who Actor, form ID, w Window) (Funnel, error)
 
 	// SetLifetimeCounters replaces the form's lifetime counters; all zero removes
 	// them. ErrNotFound when there is no such form.

@@ -17,8 +17,12 @@ type Storage interface {
 	DeliveryStore
 	KeyStore
 
-	// Sweep removes what has served its time, at most p.Max records a call, and
-	// tells what it removed. It may run in every process at once.
+	// Sweep does one bounded piece of what must happen now and then: it removes what
+	// has served its time, tidies up after deletions and purges, those that another
+	// process began too, and sums up funnel counts. It removes or rewrites about
+	// p.Max rows and reports what it removed. It may run in every process at once.
+	// The caller repeats it while Swept.More holds. After an error the next call
+	// goes on with other work, so that one fault does not hold up the rest.
 	Sweep(ctx context.Context, p SweepParams) (Swept, error)
 
 	embedUnimplemented()
@@ -28,18 +32,22 @@ type Storage interface {
 type SweepParams struct {
 	Now time.Time
 	// TrashBefore purges forms that went to the trash before it, with their
-	// submissions, webhooks, funnel and everything else of theirs. Zero: none.
+	// submissions, webhooks, funnel and everything else of theirs. A purged form is
+	// gone at once for every method; its rows are removed by this call and later
+	// ones, and until then its ID and PublicID may stay taken. Zero: none.
 	TrashBefore time.Time
 	// KeysBefore removes keys that were revoked or expired before it. Zero: none.
 	KeysBefore time.Time
-	// Max bounds the records of each kind. Below 1: nothing is removed.
+	// Max bounds the rows that one call removes or rewrites in each of its tables,
+	// and the forms, keys and events that it reports. Below 1: nothing is done.
 	Max int
 }
 
-// Swept counts what a [Storage.Sweep] removed. More is there when a count
-// reached SweepParams.Max.
+// Swept reports what one [Storage.Sweep] did.
 type Swept struct {
-	Forms  int
+	Forms  int // purged; each is counted once, by the call that made it disappear
 	Keys   int
 	Events int // bodies that neither the queue nor a history refers to
+	// More says that another call with the same parameters may have work to do.
+	More bool
 }

@@ -8,8 +8,11 @@ import (
 
 // Submission is one completed response.
 type Submission struct {
-	ID             ID
-	FormID         ID
+	ID     ID
+	FormID ID
+	// FormRevision is the revision of the form that the answers were checked
+	// against. The store sets it; see NewSubmission.
+	FormRevision   int64
 	SubmittedAt    time.Time
 	CompletionTime float64         // seconds
 	Answers        json.RawMessage // array of {field, value}
@@ -28,7 +31,8 @@ type Event struct {
 // NewSubmission is a response to store, with all that follows from it.
 type NewSubmission struct {
 	Submission Submission
-	// FormRevision is the revision that the answers were checked against.
+	// FormRevision is the revision that the answers were checked against. It is
+	// kept as Submission.FormRevision, whatever that says here.
 	FormRevision int64
 	// UniqueAnswer is a digest of the answer that must be new for the form. Nil:
 	// not checked.
@@ -45,6 +49,17 @@ type NewSubmission struct {
 type SubmissionQuery struct {
 	Since, Until time.Time
 	Page         Page
+	// MaxBytes bounds the bytes of Answers, Metadata and Hidden of all records of
+	// the page together. One record comes whatever its size. Below 1: no bound.
+	MaxBytes int
+}
+
+// SubmissionPage is a part of a list of submissions.
+type SubmissionPage struct {
+	Submissions []Submission
+	// More says that the list goes on after the last one. The page may have fewer
+	// records than Page.Limit all the same, because of MaxBytes.
+	More bool
 }
 
 // SubmissionStore keeps responses.
@@ -76,7 +91,7 @@ type SubmissionStore interface {
 
 	// Submissions lists newest first by (SubmittedAt, ID), or returns ErrNotFound
 	// when the form is not accessible.
-	Submissions(ctx context.Context, who Actor, form ID, q SubmissionQuery) ([]Submission, error)
+	Submissions(ctx context.Context, who Actor, form ID, q SubmissionQuery) (SubmissionPage, error)
 
 	// DeleteSubmission removes a submission for good, with its idempotency key,
 	// its unique answer, its pending deliveries and the bodies of its events. The

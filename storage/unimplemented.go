@@ -74,7 +74,7 @@ func (Unimplemented) UpdateForm(context.Context, Actor, ID, FormChange) (Form, e
 }
 
 // TrashForm returns [ErrUnimplemented].
-func (Unimplemented) TrashForm(context.Context, Actor, ID, time.Time) error {
+func (Unimplemented) TrashForm(context.Context, Actor, ID, TrashParams) error {
 	return ErrUnimplemented
 }
 
@@ -99,8 +99,8 @@ func (Unimplemented) Submission(context.Context, Actor, ID, ID) (Submission, err
 }
 
 // Submissions returns [ErrUnimplemented].
-func (Unimplemented) Submissions(context.Context, Actor, ID, SubmissionQuery) ([]Submission, error) {
-	return nil, ErrUnimplemented
+func (Unimplemented) Submissions(context.Context, Actor, ID, SubmissionQuery) (SubmissionPage, error) {
+	return SubmissionPage{}, ErrUnimplemented
 }
 
 // DeleteSubmission returns [ErrUnimplemented].
@@ -114,7 +114,7 @@ func (Unimplemented) CountFunnel(context.Context, ID, time.Time, Counts) error {
 }
 
 // Funnel returns [ErrUnimplemented].
-func (Unimplemented) Funnel(context.Context, Actor, ID, time.Time, time.Time) (Funnel, error) {
+func (Unimplemented) Funnel(context.Context, Actor, ID, Window) (Funnel, error) {
 	return Funnel{}, ErrUnimplemented
 }
 
@@ -189,7 +189,7 @@ func (Unimplemented) QueueStats(context.Context, time.Time) (QueueStats, error) 
 }
 
 // CreateKey returns [ErrUnimplemented].
-func (Unimplemented) CreateKey(context.Context, User, Key, [32]byte, int) error {
+func (Unimplemented) CreateKey(context.Context, NewKey) error {
 	return ErrUnimplemented
 }
 

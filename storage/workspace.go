@@ -29,7 +29,8 @@ type WorkspaceChange struct {
 type WorkspaceStore interface {
 	// CreateWorkspace adds w. It MUST return ErrLimitReached when w.OwnerID
 	// already owns max workspaces or more, also when several calls run at once,
-	// and ErrConflict when w.ID or w.PublicID is taken. A max below 1 is no limit.
+	// and else ErrConflict when w.ID or w.PublicID is taken. A max below 1 is no
+	// limit.
 	CreateWorkspace(ctx context.Context, w Workspace, max int) error
 
 	// Workspace returns one workspace, or ErrNotFound.
@@ -43,9 +44,10 @@ type WorkspaceStore interface {
 	// the actor is neither its owner nor the host.
 	UpdateWorkspace(ctx context.Context, who Actor, id ID, c WorkspaceChange) (Workspace, error)
 
-	// DeleteWorkspace removes the workspace and its member list, and moves every
-	// form in it to the trash as [FormStore.TrashForm] does, all in one step.
-	// Errors as for UpdateWorkspace.
+	// DeleteWorkspace removes the workspace with its name and its member list, and
+	// moves every form in it to the trash as [FormStore.TrashForm] does, all in one
+	// step, however many forms there are. A delivery that is under a lease may still
+	// be finished. Errors as for UpdateWorkspace.
 	DeleteWorkspace(ctx context.Context, who Actor, id ID, at time.Time) error
 
 	// SetMember makes user a member of the workspace or ends that. Doing it twice

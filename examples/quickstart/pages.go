@@ -106,7 +106,7 @@ type deliveryView struct {
 // to be had from the API with a key.
 func (h *host) activity(r *http.Request) (a activity, err error) {
 	midnight := time.Now().UTC().Truncate(24 * time.Hour)
-	funnel, err := h.store.Funnel(r.Context(), storage.AsHost(), h.demo.FormID, midnight.AddDate(0, 0, -29), time.Time{})
+	funnel, err := h.store.Funnel(r.Context(), storage.AsHost(), h.demo.FormID, storage.Window{From: midnight.AddDate(0, 0, -29)})
 	if err != nil {
 		return a, err
 	}
@@ -120,7 +120,7 @@ func (h *host) activity(r *http.Request) (a activity, err error) {
 	if err != nil {
 		return a, err
 	}
-	for _, s := range stored {
+	for _, s := range stored.Submissions {
 		view, err := newSubmissionView(s)
 		if err != nil {
 			return a, err

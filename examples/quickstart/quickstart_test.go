@@ -588,8 +588,8 @@ func TestADatabaseSurvivesARestart(t *testing.T) {
 		t.Errorf("the old key: %d, the new one: %d; want 401 and 200", old, now)
 	}
 	stored, err := store.Submissions(t.Context(), storage.AsHost(), second.demo.FormID, storage.SubmissionQuery{Page: storage.Page{Limit: 100}})
-	if err != nil || len(stored) != seedResponses {
-		t.Errorf("%d submissions, %v; want %d: seeded once", len(stored), err, seedResponses)
+	if err != nil || len(stored.Submissions) != seedResponses {
+		t.Errorf("%d submissions, %v; want %d: seeded once", len(stored.Submissions), err, seedResponses)
 	}
 	if err := second.service.SendTestEvent(t.Context(), hookOf(t, store)); err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func (a audited) Submit(ctx context.Context, n storage.NewSubmission) (storage.S
 }
 
 // Submissions is the read that can be slow.
-func (a audited) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) ([]storage.Submission, error) {
+func (a audited) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
 	defer a.watch(ctx, "Submissions")()
 	return a.Storage.Submissions(ctx, who, form, q)
 }

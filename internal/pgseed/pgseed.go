@@ -173,8 +173,8 @@ func tables(size Size) []table {
 			},
 		},
 		{"webhook_turns", "webhook_id served", size.Webhooks, func(i int) []any { return []any{bytesOf(Webhook, i), int64(0)} }},
-		{"submissions", "form_id id submitted_at completion_time answers metadata hidden", size.Submissions + size.Others, func(i int) []any {
-			return []any{formOf(i, size.Submissions, size.Forms), bytesOf(Submission, i), at(i), 12.5, answers, none, none}
+		{"submissions", "form_id id submitted_at completion_time answers metadata hidden form_revision json_bytes", size.Submissions + size.Others, func(i int) []any {
+			return []any{formOf(i, size.Submissions, size.Forms), bytesOf(Submission, i), at(i), 12.5, answers, none, none, int64(1), int32(len(answers) + 2*len(none))}
 		}},
 		{"events", "id form_id submission_id type body refs", size.Deliveries, func(i int) []any {
 			return []any{bytesOf(Event, i), bytesOf(Form, i%hooks%size.Forms), bytesOf(Submission, i), "form.response.completed", []byte(answers), int32(1)}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -117,6 +116,6 @@ func (d *database) submissions(ctx context.Context) ([]submission, error) {
 // counted is the number of submissions in the form's funnel.
 func (d *database) counted(ctx context.Context) (int64, error) {
 	store := postgres.New(d.pool, postgres.WithSchema(d.schema))
-	funnel, err := store.Funnel(ctx, storage.AsHost(), d.form, time.Time{}, time.Time{})
+	funnel, err := store.Funnel(ctx, storage.AsHost(), d.form, storage.Window{})
 	return funnel.Submissions, err
 }

@@ -62,8 +62,8 @@ func BenchmarkSubmissions(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					got, err := f.store.Submissions(ctx, f.owner, f.form, q)
-					if err != nil || len(got) != 100 {
-						b.Fatal(len(got), err)
+					if err != nil || len(got.Submissions) != 100 {
+						b.Fatal(len(got.Submissions), err)
 					}
 				}
 			})

@@ -109,7 +109,7 @@ func TestCopies(t *testing.T) {
 		},
 		"Members": func() (any, error) { return b.store.Members(ctx, b.workspace) },
 		"Funnel": func() (any, error) {
-			f, err := b.store.Funnel(ctx, b.owner, b.form, time.Time{}, time.Time{})
+			f, err := b.store.Funnel(ctx, b.owner, b.form, storage.Window{})
 			if err == nil && f.Lifetime.Views != 7 {
 				t.Errorf("lifetime views = %d, want 7", f.Lifetime.Views)
 			}

@@ -44,9 +44,9 @@ func setup(tb testing.TB, opts ...Option) *bundle {
 		ID: b.workspace, PublicID: "w1", OwnerID: b.user.ID, Name: "Main", CreatedAt: start, UpdatedAt: start,
 	}, 0))
 	must(tb, b.store.CreateForm(ctx, b.owner, newForm(b, b.form, 4096)))
-	must(tb, b.store.CreateKey(ctx, b.user, storage.Key{
+	must(tb, b.store.CreateKey(ctx, storage.NewKey{User: b.user, Key: storage.Key{
 		ID: id('k', 1), UserID: b.user.ID, Name: "ci", Prefix: "fs_live_a", Scopes: storage.Scopes(), CreatedAt: start,
-	}, b.hash, 20))
+	}, Hash: b.hash, Max: 20}))
 	return b
 }
 

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -76,6 +77,9 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := check(f.PublicID, f.Name, f.Type, f.Status, f.Gate.CloseAt, f.CreatedAt, f.UpdatedAt, f.Definition); err != nil {
+		return err
+	}
 	f.Revision, f.Full, f.TrashedAt = 1, false, time.Time{}
 	f.CreatedAt, f.UpdatedAt = utc(f.CreatedAt), utc(f.UpdatedAt)
 	f.Gate.CloseAt = utc(f.Gate.CloseAt)
@@ -139,6 +143,9 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormQuer
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if err := check(q.Page); err != nil {
+		return nil, err
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	shelves, err := s.shelvesFor(who, q.WorkspaceID)
@@ -167,27 +174,74 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 	if err := ctx.Err(); err != nil {
 		return storage.Form{}, err
 	}
+	if err := check(c.Name, c.Status, c.Definition, c.At); err != nil {
+		return storage.Form{}, err
+	}
+	if c.Gate != nil {
+		if err := check(c.Gate.CloseAt); err != nil {
+			return storage.Form{}, err
+		}
+	}
 	c.Definition = copyDefinition(c.Definition)
 
 	s.mu.Lock()
-	f := s.visible(who, id)
-	if f == nil || c.WorkspaceID != nil && !sees(who, s.workspaces[*c.WorkspaceID]) {
-		s.mu.Unlock()
-		return storage.Form{}, storage.ErrNotFound
-	}
-	if len(c.IfRevision) > 0 && !slices.Contains(c.IfRevision, f.rec.Revision) {
-		current := f.rec.Revision
-		s.mu.Unlock()
-		return storage.Form{}, &storage.RevisionError{Current: current}
-	}
-	rec := changed(f.rec, c)
-	s.replace(f, rec)
-	full := f.full()
+	rec, full, err := s.updateForm(who, id, c)
 	s.mu.Unlock()
+	if err != nil {
+		return storage.Form{}, err
+	}
 	return copyForm(rec, full), nil
 }
 
-// changed returns a new record. It shares the sections that stay with the old
+// updateForm makes the change. Every check comes before it, in the order of the
+// contract.
+func (s *Store) updateForm(who storage.Actor, id storage.ID, c storage.FormChange) (rec *storage.Form, full bool, err error) {
+	f := s.visible(who, id)
+	if f == nil {
+		return nil, false, storage.ErrNotFound
+	}
+	if c.WorkspaceID != nil {
+		if !sees(who, s.workspaces[*c.WorkspaceID]) {
+			return nil, false, storage.ErrNotFound
+		}
+		if *c.WorkspaceID != f.rec.WorkspaceID {
+			if _, err := s.owned(who, f.rec.WorkspaceID); err != nil {
+				return nil, false, err
+			}
+		}
+	}
+	if err := f.at(c.IfRevision); err != nil {
+		return nil, false, err
+	}
+	if rec := changed(f.rec, c); !same(rec, f.rec) {
+		rec.Revision++
+		rec.UpdatedAt = utc(c.At)
+		s.replace(f, rec)
+	}
+	return f.rec, f.full(), nil
+}
+
+// at returns nil when the form is at one of the revisions, or there are none.
+func (f *form) at(revisions []int64) error {
+	if len(revisions) > 0 && !slices.Contains(revisions, f.rec.Revision) {
+		return &storage.RevisionError{Current: f.rec.Revision}
+	}
+	return nil
+}
+
+// same reports whether two records of a form differ in nothing that a change can
+// set.
+func same(a, b *storage.Form) bool {
+	return a.Name == b.Name && a.Status == b.Status && a.WorkspaceID == b.WorkspaceID && a.Gate == b.Gate &&
+		a.Definition.Format == b.Definition.Format &&
+		bytes.Equal(a.Definition.Blocks, b.Definition.Blocks) &&
+		bytes.Equal(a.Definition.Settings, b.Definition.Settings) &&
+		bytes.Equal(a.Definition.Theme, b.Definition.Theme) &&
+		bytes.Equal(a.Definition.Variables, b.Definition.Variables) &&
+		bytes.Equal(a.Definition.HiddenFields, b.Definition.HiddenFields)
+}
+
+// changed returns a new record, at the old revision. It shares the sections that stay with the old
 // one, and those that change with c.
 func changed(old *storage.Form, c storage.FormChange) *storage.Form {
 	rec := *old
@@ -223,7 +277,5 @@ func changed(old *storage.Form, c storage.FormChange) *storage.Form {
 	if d.Blocks != nil || d.Settings != nil || d.Theme != nil || d.Variables != nil || d.HiddenFields != nil {
 		rec.Definition.Format = d.Format
 	}
-	rec.Revision++
-	rec.UpdatedAt = utc(c.At)
 	return &rec
 }

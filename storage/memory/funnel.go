@@ -17,8 +17,9 @@ const (
 )
 
 // funnel counts by the day for ever, and beside that by the minute for the last
-// two days before the newest count. Each count is in both, so nothing has to be
-// moved when a minute is dropped.
+// two days before the newest count, or before the store's clock when that is
+// earlier: one count from a clock that is ahead makes no minute old. Each count is
+// in both, so nothing has to be moved when a minute is dropped.
 type funnel struct {
 	days    series
 	minutes series
@@ -64,7 +65,7 @@ func addCounts(to *storage.Counts, c storage.Counts) {
 	to.Submissions += c.Submissions
 }
 
-func (f *funnel) add(at time.Time, c storage.Counts) {
+func (f *funnel) add(at, clock time.Time, c storage.Counts) {
 	minute := floorDiv(at.Unix(), 60)
 	f.days.add(floorDiv(minute, minutesPerDay), c)
 
@@ -72,6 +73,7 @@ func (f *funnel) add(at time.Time, c storage.Counts) {
 	if n := len(f.minutes); n > 0 {
 		newest = max(newest, f.minutes[n-1].at)
 	}
+	newest = min(newest, floorDiv(clock.Unix(), 60))
 	if minute < newest-minutesKept {
 		return
 	}
@@ -129,19 +131,25 @@ func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := check(at); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.live(form)
 	if f == nil {
 		return storage.ErrNotFound
 	}
-	f.funnel.add(at, c)
+	f.funnel.add(at, s.now(), c)
 	return nil
 }
 
 // Funnel implements [storage.MetricsStore].
-func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, from, to time.Time) (storage.Funnel, error) {
+func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
 	if err := ctx.Err(); err != nil {
+		return storage.Funnel{}, err
+	}
+	if err := check(w.From, w.To); err != nil {
 		return storage.Funnel{}, err
 	}
 	s.mu.RLock()
@@ -150,7 +158,7 @@ func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, 
 	if f == nil {
 		return storage.Funnel{}, storage.ErrNotFound
 	}
-	out := storage.Funnel{Counts: f.funnel.window(from, to)}
+	out := storage.Funnel{Counts: f.funnel.window(w.From, w.To)}
 	if lifetime := f.lifetime; lifetime != (storage.Counters{}) {
 		out.Lifetime = &lifetime
 	}

@@ -40,14 +40,18 @@ func copyKey(rec storage.Key) storage.Key {
 	return rec
 }
 
-// CreateKey implements [storage.KeyStore]. The key belongs to u, whatever
-// k.UserID says.
-func (s *Store) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, limit int) error {
+// CreateKey implements [storage.KeyStore].
+func (s *Store) CreateKey(ctx context.Context, n storage.NewKey) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	k = copyKey(k)
-	k.UserID = u.ID
+	u, k, hash, limit := n.User, copyKey(n.Key), n.Hash, n.Max
+	if err := check(u.Name, u.Email, k.Name, k.Prefix, k.Scopes, k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.LastUsedAt); err != nil {
+		return err
+	}
+	if k.UserID != u.ID {
+		return storage.ErrInvalidValue
+	}
 	k.CreatedAt, k.ExpiresAt = utc(k.CreatedAt), utc(k.ExpiresAt)
 	k.RevokedAt, k.LastUsedAt = utc(k.RevokedAt), utc(k.LastUsedAt)
 
@@ -149,6 +153,9 @@ func (s *Store) RevokeKey(ctx context.Context, user, id storage.ID, at time.Time
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := check(at); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.keys[id]
@@ -165,6 +172,11 @@ func (s *Store) RevokeKey(ctx context.Context, user, id storage.ID, at time.Time
 func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) error {
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	for _, at := range used {
+		if err := check(at); err != nil {
+			return err
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

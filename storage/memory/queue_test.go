@@ -310,7 +310,7 @@ func TestEventBodies(t *testing.T) {
 			return b.store.DeleteWebhook(ctx, b.owner, id('h', 2))
 		}, false},
 		"goes with its form": {func(b *bundle) error {
-			must(t, b.store.TrashForm(ctx, b.owner, b.form, start))
+			must(t, b.store.TrashForm(ctx, b.owner, b.form, storage.TrashParams{At: start}))
 			_, err := b.store.Sweep(ctx, storage.SweepParams{TrashBefore: start.Add(time.Second), Max: 1})
 			return err
 		}, false},

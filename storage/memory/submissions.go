@@ -20,12 +20,17 @@ func (sub *submission) place() storage.Position {
 	return storage.Position{Time: sub.rec.SubmittedAt, ID: sub.rec.ID}
 }
 
+// size is how many bytes the three sections have.
+func (sub *submission) size() int {
+	return len(sub.rec.Answers) + len(sub.rec.Metadata) + len(sub.rec.Hidden)
+}
+
 // copySubmissions returns the caller's own copies of snapshots, with all their
 // sections in one allocation.
 func copySubmissions(subs []*submission) []storage.Submission {
 	size := 0
 	for _, sub := range subs {
-		size += len(sub.rec.Answers) + len(sub.rec.Metadata) + len(sub.rec.Hidden)
+		size += sub.size()
 	}
 	buf := make(arena, 0, size)
 	out := make([]storage.Submission, len(subs))
@@ -54,12 +59,17 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 	if err := ctx.Err(); err != nil {
 		return storage.Submission{}, false, err
 	}
+	if err := check(n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden,
+		n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt, n.DueAt); err != nil {
+		return storage.Submission{}, false, err
+	}
 	sub := &submission{
 		rec:     copySubmission(n.Submission),
 		key:     n.IdempotencyKey,
 		answer:  bytes.Clone(n.UniqueAnswer),
 		eventID: n.Event.ID,
 	}
+	sub.rec.FormRevision = n.FormRevision
 	sub.rec.SubmittedAt = utc(sub.rec.SubmittedAt)
 
 	s.mu.Lock()
@@ -112,7 +122,7 @@ func (s *Store) submit(sub *submission, n storage.NewSubmission) (stored *submis
 	if sub.answer != nil {
 		f.byAnswer[string(sub.answer)] = sub
 	}
-	f.funnel.add(sub.rec.SubmittedAt, storage.Counts{Submissions: 1})
+	f.funnel.add(sub.rec.SubmittedAt, s.now(), storage.Counts{Submissions: 1})
 	if len(to) > 0 {
 		e := newEvent(n.Event, sub.rec.ID)
 		for _, w := range to {
@@ -158,15 +168,18 @@ func (s *Store) Submission(ctx context.Context, who storage.Actor, form, id stor
 
 // Submissions implements [storage.SubmissionStore]. The records of a page share
 // one allocation: whoever keeps one of them keeps the bytes of all.
-func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) ([]storage.Submission, error) {
+func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return storage.SubmissionPage{}, err
+	}
+	if err := check(q.Since, q.Until, q.Page); err != nil {
+		return storage.SubmissionPage{}, err
 	}
 	s.mu.RLock()
 	f := s.visible(who, form)
 	if f == nil {
 		s.mu.RUnlock()
-		return nil, storage.ErrNotFound
+		return storage.SubmissionPage{}, storage.ErrNotFound
 	}
 	items := f.submissions.after(q.Page.After)
 	if !q.Until.IsZero() {
@@ -177,7 +190,27 @@ func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage
 	}
 	found := newest(items, q.Page.Limit)
 	s.mu.RUnlock()
-	return copySubmissions(found), nil
+	fit := fitting(found, q.MaxBytes)
+	return storage.SubmissionPage{
+		Submissions: copySubmissions(found[:fit]),
+		More:        fit > 0 && fit < len(items),
+	}, nil
+}
+
+// fitting returns how many of the records, from the first on, have most bytes or
+// less together: one at least, if there is any.
+func fitting(found []*submission, most int) int {
+	if most < 1 {
+		return len(found)
+	}
+	size := 0
+	for i, sub := range found {
+		size += sub.size()
+		if i > 0 && size > most {
+			return i
+		}
+	}
+	return len(found)
 }
 
 // DeleteSubmission implements [storage.SubmissionStore].

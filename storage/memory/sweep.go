@@ -7,10 +7,13 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Sweep implements [storage.Storage]. It never counts an event: here their
-// bodies go as soon as nothing refers to them.
+// Sweep implements [storage.Storage]. It never counts an event: here their bodies go
+// as soon as nothing refers to them. A form goes with everything of its own at once.
 func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
 	if err := ctx.Err(); err != nil {
+		return storage.Swept{}, err
+	}
+	if err := check(p.Now, p.TrashBefore, p.KeysBefore); err != nil || p.Max < 1 {
 		return storage.Swept{}, err
 	}
 	s.mu.Lock()
@@ -23,7 +26,10 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 	for _, k := range keys {
 		s.removeKey(k)
 	}
-	return storage.Swept{Forms: len(forms), Keys: len(keys)}, nil
+	return storage.Swept{
+		Forms: len(forms), Keys: len(keys),
+		More: len(forms) == p.Max || len(keys) == p.Max,
+	}, nil
 }
 
 // purgeable returns at most limit forms that went to the trash before t. Zero:

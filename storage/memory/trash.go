@@ -7,13 +7,12 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// TrashForm implements [storage.FormStore]. A zero time is ErrInvalidValue: it
-// would say that the form is not in the trash.
-func (s *Store) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, at time.Time) error {
+// TrashForm implements [storage.FormStore].
+func (s *Store) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if at.IsZero() {
+	if p.At.IsZero() || !storage.ValidTime(p.At) {
 		return storage.ErrInvalidValue
 	}
 	s.mu.Lock()
@@ -22,7 +21,10 @@ func (s *Store) TrashForm(ctx context.Context, who storage.Actor, id storage.ID,
 	if f == nil {
 		return storage.ErrNotFound
 	}
-	s.trash(f, at)
+	if err := f.at(p.IfRevision); err != nil {
+		return err
+	}
+	s.trash(f, p.At)
 	return nil
 }
 
@@ -40,6 +42,9 @@ func (s *Store) trash(f *form, at time.Time) {
 // changes its workspace, as with every other change of its revision.
 func (s *Store) RestoreForm(ctx context.Context, id, workspace storage.ID, at time.Time) error {
 	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := check(at); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -94,6 +94,9 @@ func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, w storage.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := check(w.URL, w.CreatedAt, w.UpdatedAt); err != nil {
+		return err
+	}
 	w = copyWebhook(w)
 	w.CreatedAt, w.UpdatedAt = utc(w.CreatedAt), utc(w.UpdatedAt)
 
@@ -135,6 +138,9 @@ func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Pa
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if err := check(page); err != nil {
+		return nil, err
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	shelves := s.shelvesOf(who)
@@ -153,6 +159,9 @@ func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Pa
 // UpdateWebhook implements [storage.WebhookStore].
 func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
 	if err := ctx.Err(); err != nil {
+		return storage.Webhook{}, err
+	}
+	if err := check(c.URL, c.At); err != nil {
 		return storage.Webhook{}, err
 	}
 	s.mu.Lock()

@@ -54,6 +54,9 @@ func (s *Store) CreateWorkspace(ctx context.Context, w storage.Workspace, limit 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := check(w.PublicID, w.Name, w.CreatedAt, w.UpdatedAt); err != nil {
+		return err
+	}
 	w.CreatedAt, w.UpdatedAt = utc(w.CreatedAt), utc(w.UpdatedAt)
 
 	s.mu.Lock()
@@ -96,6 +99,9 @@ func (s *Store) Workspaces(ctx context.Context, who storage.Actor, page storage.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if err := check(page); err != nil {
+		return nil, err
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	list := &s.allWorkspaces
@@ -118,6 +124,9 @@ func (s *Store) Workspaces(ctx context.Context, who storage.Actor, page storage.
 // UpdateWorkspace implements [storage.WorkspaceStore].
 func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
 	if err := ctx.Err(); err != nil {
+		return storage.Workspace{}, err
+	}
+	if err := check(c.Name, c.At); err != nil {
 		return storage.Workspace{}, err
 	}
 	s.mu.Lock()
@@ -154,7 +163,7 @@ func (s *Store) DeleteWorkspace(ctx context.Context, who storage.Actor, id stora
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if at.IsZero() {
+	if at.IsZero() || !storage.ValidTime(at) {
 		return storage.ErrInvalidValue
 	}
 	s.mu.Lock()

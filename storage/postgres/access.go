@@ -3,8 +3,8 @@ package postgres
 import "github.com/formsvc/formsvc/storage"
 
 // userArg is the argument that an access condition compares with: null for the
-// host, who passes all of them, and a value that is no id for the zero actor, who
-// passes none.
+// host, who passes all of them, and a value that is not an id for the zero actor,
+// who passes none.
 func userArg(who storage.Actor) []byte {
 	if who.Host() {
 		return nil
@@ -16,13 +16,30 @@ func userArg(who storage.Actor) []byte {
 	return user[:]
 }
 
-// formAccess is the condition that the form f is accessible to the user in $2.
-// It is part of the statement that reads or changes the form. Its query is one
+// A form is in the trash when its own row says so or its workspace is deleted:
+// deleting a workspace writes one row, whatever is in it, and a sweep writes the
+// forms' rows later. The users of a workspace are gone with it, so only what is not
+// done for a user has to look at the workspace's row. Each of the conditions is one
 // look-up of a primary key; EXISTS in its place may be planned as a table of
 // everybody's access.
-const formAccess = `($2::bytea IS NULL OR COALESCE((
-	SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = $2::bytea), false))`
+const (
+	workspaceThere = `(SELECT o.deleted_at IS NULL FROM formsvc.workspaces o WHERE o.id = f.workspace_id)`
 
-// workspaceAccess is the same for the workspace w.
-const workspaceAccess = `($2::bytea IS NULL OR COALESCE((
+	// formThere is the condition that the form f is not in the trash.
+	formThere = `f.trashed_at IS NULL AND ` + workspaceThere
+
+	// formAccess is the condition that the user in $2 has access to the form f, which
+	// is not in the trash. It is part of the statement that reads or changes the form.
+	formAccess = `f.trashed_at IS NULL AND CASE WHEN $2::bytea IS NULL THEN ` + workspaceThere + `
+	ELSE COALESCE((
+		SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = $2::bytea), false) END`
+)
+
+// webhookThere is the condition that the webhook w is not gone with its workspace:
+// its pending deliveries are, before a sweep removes them.
+const webhookThere = `(SELECT o.deleted_at IS NULL FROM formsvc.workspaces o WHERE o.id = w.workspace_id)`
+
+// workspaceAccess is the condition that the user in $2 has access to the workspace
+// w, which is not deleted.
+const workspaceAccess = `w.deleted_at IS NULL AND ($2::bytea IS NULL OR COALESCE((
 	SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = w.id AND a.user_id = $2::bytea), false))`

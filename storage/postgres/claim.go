@@ -55,6 +55,7 @@ WITH RECURSIVE ` + pendingLanes + `, turns AS MATERIALIZED (
 	JOIN formsvc.webhooks w ON w.id = l.webhook_id
 	LEFT JOIN LATERAL (SELECT t.served FROM formsvc.webhook_turns t WHERE t.webhook_id = w.id LIMIT 1) t ON true
 	WHERE l.room > 0 AND w.enabled AND (w.paused_until IS NULL OR w.paused_until <= $1::timestamptz)
+		AND ` + webhookThere + `
 	ORDER BY t.served NULLS FIRST, w.id
 ), picked AS MATERIALIZED (
 	SELECT d.place, t.id AS webhook_id, t.destination, t.url, t.secret, t.failures
@@ -143,7 +144,9 @@ const queueStats = `
 WITH RECURSIVE ` + pendingLanes + `
 SELECT COALESCE(sum(q.due), 0)::bigint, COALESCE(sum(q.pending - q.due), 0)::bigint, min(q.oldest)
 FROM lanes l
-CROSS JOIN LATERAL (SELECT w.id, w.paused_until FROM formsvc.webhooks w WHERE w.id = l.webhook_id LIMIT 1) w
+CROSS JOIN LATERAL (
+	SELECT w.id, w.paused_until FROM formsvc.webhooks w WHERE w.id = l.webhook_id AND ` + webhookThere + ` LIMIT 1
+) w
 CROSS JOIN LATERAL (
 	SELECT count(*) AS pending,
 		count(*) FILTER (WHERE d.due_at <= $1::timestamptz AND open.now) AS due,

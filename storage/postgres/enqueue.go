@@ -14,7 +14,7 @@ import (
 const liveWebhook = `hook AS (
 	SELECT w.id, w.form_id, w.enabled
 	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
-	WHERE w.id = $1::bytea AND f.trashed_at IS NULL
+	WHERE w.id = $1::bytea AND ` + formThere + `
 )`
 
 // enqueue has no row when there is no such webhook.

@@ -122,3 +122,11 @@ func sqlState(err error) string {
 	}
 	return ""
 }
+
+// notStored is the answer to a read that looks for a text which no record can have.
+func notStored(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return storage.ErrNotFound
+}

@@ -81,7 +81,7 @@ func everyStatement(t *testing.T) map[string][][]any {
 		storagetest.Run(t, func(t *testing.T) storage.Storage { return record(t) })
 	})
 	s := record(t)
-	if _, err := s.fold(t.Context(), storage.ID{1}); err != nil {
+	if _, err := s.foldForm(t.Context(), storage.ID{1}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Sweep(t.Context(), storage.SweepParams{TrashBefore: time.Now(), KeysBefore: time.Now(), Max: 1}); err != nil {
@@ -145,6 +145,7 @@ func (n *planNode) fault() error {
 		case n.Kind == "Seq Scan":
 			faults = append(faults, fmt.Errorf("a sequential scan of %s", n.Relation))
 		case n.Index == "forms_trashed_at": // a page that is as large as the trash
+		case n.Index == "workspaces_to_tidy": // those that were deleted since the last sweep
 		case strings.Contains(n.Kind, "Index") && n.IndexCond == "" && !limited:
 			faults = append(faults, fmt.Errorf("a scan of the whole index %s", n.Index))
 		}

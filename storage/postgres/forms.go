@@ -76,14 +76,14 @@ func scanForm(rows pgx.Rows) (f storage.Form, err error) {
 const createForm = `
 WITH target AS (
 	SELECT w.id FROM formsvc.workspaces w
-	WHERE w.id = $1::bytea AND w.deleted_at IS NULL AND ` + workspaceAccess + `
+	WHERE w.id = $1::bytea AND ` + workspaceAccess + `
 	FOR SHARE OF w
 ), made AS (
 	INSERT INTO formsvc.forms (id, public_id, workspace_id, name, type, status, revision,
-		closed, close_at, response_limit, created_at, updated_at,
+		closed, close_at, response_limit, counted, created_at, updated_at,
 		format, blocks, settings, theme, variables, hidden_fields)
 	SELECT $3::bytea, $4::text, target.id, $5::text, $6::text, $7::text, 1,
-		$8::boolean, $9::timestamptz, $10::bigint, $11::timestamptz, $12::timestamptz,
+		$8::boolean, $9::timestamptz, $10::bigint, $10::bigint > 0, $11::timestamptz, $12::timestamptz,
 		$13::bigint, $14::json, $15::json, $16::json, $17::json, $18::json
 	FROM target
 	ON CONFLICT DO NOTHING
@@ -112,12 +112,12 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 const formByID = `
 SELECT ` + formColumnsFast + `
 FROM formsvc.forms f
-WHERE f.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess
+WHERE f.id = $1::bytea AND ` + formAccess
 
 const formByPublicID = `
 SELECT ` + formColumnsFast + `
 FROM formsvc.forms f
-WHERE f.public_id = $1::text AND f.trashed_at IS NULL`
+WHERE f.public_id = $1::text AND ` + formThere
 
 // Form implements [storage.FormStore].
 func (s *Store) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
@@ -126,6 +126,9 @@ func (s *Store) Form(ctx context.Context, who storage.Actor, id storage.ID) (sto
 
 // FormByPublicID implements [storage.FormStore].
 func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
+	if !storage.ValidText(publicID) {
+		return storage.Form{}, notStored(ctx)
+	}
 	return s.oneForm(ctx, formByPublicID, publicID)
 }
 
@@ -145,12 +148,32 @@ func (s *Store) oneForm(ctx context.Context, text string, args ...any) (f storag
 
 // formLists are the lists of forms, first those that are not in the trash and then
 // those that are.
-var formLists = [...]struct{ ofUser, ofUsersWorkspace, ofHost, ofWorkspace func() string }{
-	listsOf(shelf{"formsvc.forms", "f", formHead, "f.trashed_at IS NULL"}),
-	listsOf(shelf{"formsvc.forms", "f", formHead, "f.trashed_at IS NOT NULL"}),
+var formLists = [...]listsOfForms{liveLists(), trashLists()}
+
+type listsOfForms struct{ ofUser, ofUsersWorkspace, ofHost, ofWorkspace func() string }
+
+// Where a form is, as its own row says.
+const (
+	liveForms    = "f.trashed_at IS NULL"
+	trashedForms = "f.trashed_at IS NOT NULL AND f.purged_at IS NULL"
+)
+
+func liveLists() listsOfForms {
+	l := userLists(shelf{"formsvc.forms", "f", formHead, liveForms})
+	all := shelf{"formsvc.forms", "f", formHead, liveForms + notUntidied("f")}
+	l.ofHost = built(all.ofHost)
+	l.ofWorkspace = built(func() squirrel.SelectBuilder { return all.of("f.workspace_id = $4::bytea") })
+	return l
 }
 
-func listsOf(forms shelf) (l struct{ ofUser, ofUsersWorkspace, ofHost, ofWorkspace func() string }) {
+func trashLists() listsOfForms {
+	l := userLists(shelf{"formsvc.forms", "f", formHead, trashedForms})
+	l.ofHost = built(func() squirrel.SelectBuilder { return hostTrash("f.id > ''", "true") })
+	l.ofWorkspace = built(func() squirrel.SelectBuilder { return hostTrash("f.workspace_id = $4::bytea", "o.id = $4::bytea") })
+	return l
+}
+
+func userLists(forms shelf) (l listsOfForms) {
 	l.ofUser = built(forms.ofUser)
 	l.ofUsersWorkspace = built(func() squirrel.SelectBuilder {
 		// The workspace's id comes out of the access check, so that without access
@@ -158,8 +181,6 @@ func listsOf(forms shelf) (l struct{ ofUser, ofUsersWorkspace, ofHost, ofWorkspa
 		return forms.of(`f.workspace_id = (
 			SELECT a.workspace_id FROM formsvc.workspace_users a WHERE a.user_id = $4::bytea AND a.workspace_id = $5::bytea)`)
 	})
-	l.ofHost = built(forms.ofHost)
-	l.ofWorkspace = built(func() squirrel.SelectBuilder { return forms.of("f.workspace_id = $4::bytea") })
 	return l
 }
 
@@ -201,20 +222,83 @@ func scanHead(rows pgx.Rows) (f storage.Form, err error) {
 	return f, err
 }
 
+// notUntidied is the condition that a form or a webhook is not of a deleted workspace,
+// for one that a list would have by the form's own row. It is for the lists of the host:
+// the users of a workspace are gone with it. The deleted workspaces are read once for a
+// statement, and are few: sweeps tidy up after them.
+func notUntidied(alias string) string {
+	return ` AND ` + alias + `.workspace_id <> ALL (ARRAY(
+	SELECT o.id FROM formsvc.workspaces o WHERE o.deleted_at IS NOT NULL AND NOT o.tidied))`
+}
+
+// headColumns are what formHead reads of a form, but for trashed_at.
+const headColumns = formGate + `, f.created_at, f.updated_at`
+
+// hostTrash lists the trash for the host: the forms whose own rows say that they are
+// there, and those of deleted workspaces whose rows do not say so yet. The conditions
+// are on the form f and on the deleted workspace o.
+func hostTrash(forms, workspaces string) squirrel.SelectBuilder {
+	trash := shelf{"formsvc.forms", "f", headColumns + ", f.trashed_at", trashedForms}
+	rest, args, err := squirrel.Select(headColumns, "o.deleted_at AS trashed_at").
+		From("formsvc.workspaces o").
+		JoinClause(lateral(shelf{"formsvc.forms", "f", "", liveForms}.read("f.*", "f.workspace_id = o.id", pageLimit), "f")).
+		Where("o.deleted_at IS NOT NULL AND NOT o.tidied").
+		Where(workspaces).ToSql()
+	if err != nil {
+		panic(err) // as in built
+	}
+	both := squirrel.Select(headColumns, "f.trashed_at").FromSelect(trash.of(forms), "f").Suffix("UNION ALL "+rest, args...)
+	return trash.order(squirrel.Select(formHead).FromSelect(both, "f"), pageLimit)
+}
+
 // lockTarget keeps the workspace that a form moves to from being deleted
 // meanwhile.
 const lockTarget = `SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea FOR SHARE`
 
-// updateForm changes the form or tells its revision. The sections that stay are
-// not sent and not written again.
+// lockWebhooksOfForm comes before the form's row in a move, which changes the rows
+// of the form's webhooks too: rows of webhooks are locked in the order of their ids
+// everywhere.
+const lockWebhooksOfForm = `SELECT 1 FROM formsvc.webhooks w WHERE w.form_id = $1::bytea ORDER BY w.id FOR NO KEY UPDATE`
+
+// What became of a change, in the order of the checks.
+const (
+	updateDone = iota
+	updateNoTarget
+	updateNotOwner
+	updateRevision
+	updateUncounted // the submissions have to be counted for the new limit
+	updateSame      // there is nothing to change
+)
+
+// updateForm changes the form, or tells why not. The sections that stay are not
+// sent and not written again.
 const updateForm = `
-WITH seen AS (
-	SELECT f.id, f.revision FROM formsvc.forms f
-	WHERE f.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess + `
-		AND ($3::bytea IS NULL OR EXISTS (
-			SELECT 1 FROM formsvc.workspaces w
-			WHERE w.id = $3::bytea AND w.deleted_at IS NULL AND ` + workspaceAccess + `))
+WITH seen AS MATERIALIZED (
+	SELECT f.* FROM formsvc.forms f
+	WHERE f.id = $1::bytea AND ` + formAccess + `
 	FOR NO KEY UPDATE OF f
+), verdict AS MATERIALIZED (
+	SELECT s.id, s.revision, s.response_limit, CASE
+		WHEN $3::bytea IS NOT NULL AND NOT EXISTS (
+			SELECT FROM formsvc.workspaces w WHERE w.id = $3::bytea AND ` + workspaceAccess + `) THEN 1
+		WHEN $3::bytea <> s.workspace_id AND $2::bytea IS NOT NULL AND NOT EXISTS (
+			SELECT FROM formsvc.workspaces w WHERE w.id = s.workspace_id AND w.owner_id = $2::bytea) THEN 2
+		WHEN cardinality($4::bigint[]) > 0 AND s.revision <> ALL ($4::bigint[]) THEN 3
+		WHEN $10::bigint > 0 AND NOT EXISTS (
+			SELECT FROM formsvc.form_limits l WHERE l.form_id = s.id AND l.counted_to IS NULL) THEN 4
+		WHEN COALESCE($3::bytea, s.workspace_id) = s.workspace_id
+			AND COALESCE($6::text, s.name) = s.name AND COALESCE($7::text, s.status) = s.status
+			AND ($8::boolean IS NULL OR
+				(s.closed, s.close_at, s.response_limit) IS NOT DISTINCT FROM ($8::boolean, $9::timestamptz, $10::bigint))
+			AND COALESCE($11::bigint, s.format) = s.format
+			AND ($12::json IS NULL OR $12::json::text = s.blocks::text)
+			AND ($13::json IS NULL OR $13::json::text = s.settings::text)
+			AND ($14::json IS NULL OR $14::json::text = s.theme::text)
+			AND ($15::json IS NULL OR $15::json::text = s.variables::text)
+			AND ($16::json IS NULL OR $16::json::text = s.hidden_fields::text) THEN 5
+		ELSE 0
+	END AS code
+	FROM seen s
 ), changed AS (
 	UPDATE formsvc.forms f SET
 		workspace_id = COALESCE($3::bytea, f.workspace_id),
@@ -224,6 +308,7 @@ WITH seen AS (
 		closed = COALESCE($8::boolean, f.closed),
 		close_at = CASE WHEN $8::boolean IS NULL THEN f.close_at ELSE $9::timestamptz END,
 		response_limit = COALESCE($10::bigint, f.response_limit),
+		counted = CASE WHEN $10::bigint = 0 AND f.response_limit > 0 THEN false ELSE f.counted END,
 		updated_at = $5::timestamptz,
 		format = COALESCE($11::bigint, f.format),
 		blocks = COALESCE($12::json, f.blocks),
@@ -231,74 +316,77 @@ WITH seen AS (
 		theme = COALESCE($14::json, f.theme),
 		variables = COALESCE($15::json, f.variables),
 		hidden_fields = COALESCE($16::json, f.hidden_fields)
-	FROM seen
-	WHERE f.id = seen.id AND (cardinality($4::bigint[]) = 0 OR seen.revision = ANY($4::bigint[]))
+	FROM verdict v
+	WHERE f.id = v.id AND v.code = 0
 	RETURNING f.*
-)`
-
-const updateFormOnly = updateForm + `
-SELECT seen.revision, f.id IS NOT NULL, ` + formColumns + `
-FROM seen LEFT JOIN changed f ON true`
-
-// A new limit begins with a count, and only then: while there is a limit, its
-// row is kept.
-const updateFormAndGate = updateForm + `, counted AS (
-	INSERT INTO formsvc.form_limits AS l (form_id, taken)
-	SELECT f.id, (SELECT count(*) FROM formsvc.submissions s WHERE s.form_id = f.id)
-	FROM changed f
-	WHERE f.response_limit > 0 AND NOT EXISTS (SELECT 1 FROM formsvc.form_limits l WHERE l.form_id = f.id)
-	RETURNING l.form_id, l.taken
 ), dropped AS (
-	DELETE FROM formsvc.form_limits l USING changed f WHERE l.form_id = f.id AND f.response_limit = 0
+	DELETE FROM formsvc.form_limits l USING verdict v
+	WHERE l.form_id = v.id AND v.code = 0 AND v.response_limit > 0 AND $10::bigint = 0
+), in_force AS (
+	UPDATE formsvc.form_limits l SET count_at = NULL
+	FROM verdict v
+	WHERE l.form_id = v.id AND v.code = 0 AND $10::bigint > 0 AND l.count_at IS NOT NULL
 )
-SELECT seen.revision, f.id IS NOT NULL, ` + formColumns + `,
-	(SELECT c.taken >= f.response_limit FROM counted c WHERE c.form_id = f.id)
-FROM seen LEFT JOIN changed f ON true`
+SELECT v.code, v.revision, ` + formColumns + `
+FROM verdict v
+LEFT JOIN (SELECT * FROM changed UNION ALL SELECT s.* FROM seen s, verdict v WHERE v.code = 5) f ON true`
 
 // UpdateForm implements [storage.FormStore]. A change of the gate waits for the
 // responses in flight and keeps new ones waiting, so that they meet the old limit
-// or the new one.
-func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (f storage.Form, err error) {
+// or the new one. When it sets a response limit on a form that had none, the
+// submissions are counted before: see count. The count belongs to no revision, so
+// the call tries again until nothing has come between.
+func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	for {
+		f, code, err := s.updateForm(ctx, who, id, c)
+		if err != nil || code != updateUncounted {
+			return f, err
+		}
+		if err := s.count(ctx, id); err != nil {
+			return storage.Form{}, err
+		}
+	}
+}
+
+func (s *Store) updateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (f storage.Form, code int, err error) {
 	err = s.write(ctx, func(ctx context.Context) error {
 		args := updateFormArgs(who, id, c)
 		var current int64
-		var changed, full bool
-		f = storage.Form{}
-		targets := appendForm([]any{scanInt(&current), scanBool(&changed)}, &f)
-		scan := func(rows pgx.Rows) error {
-			if err := scanRow(rows, targets...); err != nil {
-				return err
-			}
-			f.Full = f.Full || full
-			ownDefinition(&f.Definition)
-			return nil
-		}
+		code, f = 0, storage.Form{}
+		targets := appendForm([]any{scanSize(&code), scanInt(&current)}, &f)
 
 		b := &pgx.Batch{}
 		if c.WorkspaceID != nil {
 			s.queue(b, lockTarget, idArgOf(c.WorkspaceID))
 		}
-		text := updateFormOnly
 		if c.Gate != nil {
 			s.lockForm(b, id)
-			text, targets = updateFormAndGate, append(targets, scanBool(&full))
 		}
-		var err error
-		if b.Len() == 0 {
-			err = s.queryRow(ctx, text, scan, args...)
-		} else {
-			s.queue(b, text, args...)
-			err = s.sendRow(ctx, b, scan)
+		if c.WorkspaceID != nil {
+			s.queue(b, lockWebhooksOfForm, id[:])
 		}
-		if err == nil && !changed {
+		s.queue(b, updateForm, args...)
+		err := s.sendRow(ctx, b, func(rows pgx.Rows) error {
+			err := scanRow(rows, targets...)
+			ownDefinition(&f.Definition)
+			return err
+		})
+		switch {
+		case err != nil:
+			return noRow(err, storage.ErrNotFound)
+		case code == updateNoTarget:
+			return storage.ErrNotFound
+		case code == updateNotOwner:
+			return storage.ErrNotOwner
+		case code == updateRevision:
 			return &storage.RevisionError{Current: current}
 		}
-		return noRow(err, storage.ErrNotFound)
+		return nil
 	})
 	if err != nil {
-		return storage.Form{}, err
+		return storage.Form{}, 0, err
 	}
-	return f, nil
+	return f, code, nil
 }
 
 func updateFormArgs(who storage.Actor, id storage.ID, c storage.FormChange) []any {
@@ -314,12 +402,8 @@ func updateFormArgs(who storage.Actor, id storage.ID, c storage.FormChange) []an
 		n := int64(d.Format)
 		format = &n
 	}
-	revisions := c.IfRevision
-	if revisions == nil {
-		revisions = []int64{}
-	}
 	return []any{
-		id[:], userArg(who), idArgOf(c.WorkspaceID), revisions, c.At.UTC(), c.Name, c.Status,
+		id[:], userArg(who), idArgOf(c.WorkspaceID), revisionsArg(c.IfRevision), c.At.UTC(), c.Name, c.Status,
 		closed, timeArg(gate.CloseAt), limit, format,
 		jsonArg(d.Blocks), jsonArg(d.Settings), jsonArg(d.Theme), jsonArg(d.Variables), jsonArg(d.HiddenFields),
 	}

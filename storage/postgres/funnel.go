@@ -9,37 +9,27 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-const (
-	// foldEvery is how many counts come, on average, to one that folds the form's
-	// log, so that the log stays short without anybody who looks after it.
-	foldEvery = 256
-	// foldMost bounds what one folding takes out of the log. It is larger than
-	// foldEvery, so that a log that has become long becomes short again.
-	foldMost = 4 * foldEvery
-	// longLog is when who reads a funnel folds the log first next time.
-	longLog = 2 * foldMost
-)
+// longLog is the log length above which a read folds a piece of the log after it.
+// Summing so many rows takes about 1 ms. Sweeps keep the log shorter than that
+// unless a form gets more in the time between two of them.
+const longLog = 2048
 
 const countFunnel = `
 INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
 SELECT f.id, $2::timestamptz, $3::bigint, $4::bigint, $5::bigint
 FROM formsvc.forms f
-WHERE f.id = $1::bytea AND f.trashed_at IS NULL`
+WHERE f.id = $1::bytea AND ` + formThere
 
 // CountFunnel implements [storage.MetricsStore]. It appends a row to a log, which
-// is folded into buckets now and then; counts never wait for each other.
+// sweeps fold into buckets; counts never wait for each other.
 func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counts) error {
-	err := s.write(ctx, func(ctx context.Context) error {
+	return s.write(ctx, func(ctx context.Context) error {
 		n, err := s.exec(ctx, countFunnel, form[:], at.UTC(), c.Views, c.Starts, c.Submissions)
 		if err == nil && n == 0 {
 			return storage.ErrNotFound
 		}
 		return err
 	})
-	if err == nil && s.dueToFold() {
-		s.foldQuietly(ctx, form)
-	}
-	return err
 }
 
 // readFunnel sums what is in the log, in the days of the window and in the
@@ -72,11 +62,11 @@ CROSS JOIN LATERAL (
 		WHERE m.form_id = f.id AND m.minute >= $9::timestamptz AND m.minute < $10::timestamptz
 	) part
 ) total
-WHERE f.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess
+WHERE f.id = $1::bytea AND ` + formAccess
 
 // Funnel implements [storage.MetricsStore].
-func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, from, to time.Time) (storage.Funnel, error) {
-	p := partition(from.UTC(), to.UTC())
+func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	p := partition(w.From.UTC(), w.To.UTC())
 	var out storage.Funnel
 	var waiting int64
 	err := s.read(ctx, func(ctx context.Context) error {
@@ -90,15 +80,18 @@ func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, 
 				out.Lifetime = &lifetime
 			}
 			return err
-		}, form[:], userArg(who), timeArg(from), timeArg(to),
+		}, form[:], userArg(who), timeArg(w.From), timeArg(w.To),
 			timeArg(p.days.from), timeArg(p.days.to), p.head.from, p.head.to, p.tail.from, p.tail.to)
 		return noRow(err, storage.ErrNotFound)
 	})
 	if err != nil {
 		return storage.Funnel{}, err
 	}
-	if waiting > longLog {
-		s.foldQuietly(ctx, form)
+	if waiting > longLog && !s.inTx { // a fault would end the host's transaction
+		if _, err := s.foldForm(ctx, form); err != nil {
+			s.log.ErrorContext(ctx, "formsvc: the counts of a form were not folded",
+				"form", form.String(), "cause", err)
+		}
 	}
 	return out, nil
 }
@@ -139,78 +132,112 @@ func startOfDay(t time.Time) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
-// fold moves the oldest rows of a form's log into its buckets. Of several calls
-// at once one does the work and the others do nothing, so nobody waits. The rows
-// of a form that is gone are dropped.
-const fold = `
-WITH moved AS (
+// foldRows moves rows of the log, as picked says, into the buckets of their forms.
+// Of several calls at once one does the work and the others do nothing, so nobody
+// waits. The rows of a form that is gone are dropped.
+//
+// Minutes are kept for two days before the newest count, or before the server's
+// clock when that is earlier: one count from a clock that is ahead makes no minute
+// old. Days come before minutes, as in a purge.
+const foldRows = `, moved AS (
 	DELETE FROM formsvc.funnel_log g
-	WHERE g.ctid = ANY (ARRAY(
-		SELECT o.ctid FROM formsvc.funnel_log o
-		WHERE o.form_id = $1::bytea AND (SELECT pg_try_advisory_xact_lock($2::bigint))
-		ORDER BY o.at
-		LIMIT $3::bigint
-		FOR UPDATE))
-	RETURNING g.at, g.views, g.starts, g.submissions
-), minutes AS (
-	SELECT date_trunc('minute', m.at, 'UTC') AS minute,
+	WHERE g.ctid = ANY (ARRAY(SELECT p.place FROM picked p))
+	RETURNING g.form_id, g.at, g.views, g.starts, g.submissions
+), minutes AS MATERIALIZED (
+	SELECT m.form_id, date_trunc('minute', m.at, 'UTC') AS minute,
 		sum(m.views)::bigint AS views, sum(m.starts)::bigint AS starts, sum(m.submissions)::bigint AS submissions
 	FROM moved m
-	GROUP BY 1
-), kept AS (
-	SELECT GREATEST(
-		(SELECT max(m.minute) FROM minutes m),
-		(SELECT b.minute FROM formsvc.funnel_minutes b WHERE b.form_id = $1::bytea ORDER BY b.minute DESC LIMIT 1)
-	) - interval '2 days' AS since
+	GROUP BY 1, 2
+), kept AS MATERIALIZED (
+	SELECT n.form_id, LEAST(clock_timestamp(), GREATEST(n.newest, (
+			SELECT b.minute FROM formsvc.funnel_minutes b WHERE b.form_id = n.form_id ORDER BY b.minute DESC LIMIT 1
+		))) - interval '2 days' AS since
+	FROM (SELECT m.form_id, max(m.minute) AS newest FROM minutes m GROUP BY 1) n
+	WHERE (SELECT f.purged_at IS NULL FROM formsvc.forms f WHERE f.id = n.form_id)
 ), to_days AS (
 	INSERT INTO formsvc.funnel_days AS b (form_id, day, views, starts, submissions)
-	SELECT f.id, (m.minute AT TIME ZONE 'UTC')::date, sum(m.views)::bigint, sum(m.starts)::bigint, sum(m.submissions)::bigint
-	FROM minutes m, formsvc.forms f
-	WHERE f.id = $1::bytea
+	SELECT m.form_id, (m.minute AT TIME ZONE 'UTC')::date, sum(m.views)::bigint, sum(m.starts)::bigint, sum(m.submissions)::bigint
+	FROM minutes m JOIN kept k ON k.form_id = m.form_id
 	GROUP BY 1, 2
 	ON CONFLICT (form_id, day) DO UPDATE SET
 		views = b.views + EXCLUDED.views, starts = b.starts + EXCLUDED.starts, submissions = b.submissions + EXCLUDED.submissions
+	RETURNING 1
 ), to_minutes AS (
 	INSERT INTO formsvc.funnel_minutes AS b (form_id, minute, views, starts, submissions)
-	SELECT f.id, m.minute, m.views, m.starts, m.submissions
-	FROM minutes m, kept, formsvc.forms f
-	WHERE f.id = $1::bytea AND m.minute >= kept.since
+	SELECT m.form_id, m.minute, m.views, m.starts, m.submissions
+	FROM minutes m JOIN kept k ON k.form_id = m.form_id
+	WHERE m.minute >= k.since AND (SELECT count(*) FROM to_days) >= 0
 	ON CONFLICT (form_id, minute) DO UPDATE SET
 		views = b.views + EXCLUDED.views, starts = b.starts + EXCLUDED.starts, submissions = b.submissions + EXCLUDED.submissions
 ), dropped AS (
-	DELETE FROM formsvc.funnel_minutes b USING kept
-	WHERE b.form_id = $1::bytea AND b.minute < kept.since
+	DELETE FROM formsvc.funnel_minutes b
+	WHERE b.ctid = ANY (ARRAY(
+		SELECT o.place FROM kept k
+		CROSS JOIN LATERAL (
+			SELECT b.ctid AS place FROM formsvc.funnel_minutes b WHERE b.form_id = k.form_id AND b.minute < k.since
+		) o))
 )
-SELECT count(*) FROM moved`
+SELECT count(*), (SELECT p.form_id FROM picked p ORDER BY p.form_id DESC LIMIT 1) FROM moved`
 
-// fold moves rows of the log into buckets and reports whether there are more.
-func (s *Store) fold(ctx context.Context, form storage.ID) (more bool, err error) {
-	var moved int64
+// foldLog takes the log from one form on, and foldFormLog the rows of one form.
+const (
+	foldLog = `
+WITH picked AS MATERIALIZED (
+	SELECT o.ctid AS place, o.form_id FROM formsvc.funnel_log o
+	WHERE o.form_id > $1::bytea AND (SELECT pg_try_advisory_xact_lock($2::bigint))
+	ORDER BY o.form_id, o.at, o.id
+	LIMIT $3::bigint
+	FOR UPDATE
+)` + foldRows
+	foldFormLog = `
+WITH picked AS MATERIALIZED (
+	SELECT o.ctid AS place, o.form_id FROM formsvc.funnel_log o
+	WHERE o.form_id = $1::bytea AND (SELECT pg_try_advisory_xact_lock($2::bigint))
+	ORDER BY o.at, o.id
+	LIMIT $3::bigint
+	FOR UPDATE
+)` + foldRows
+)
+
+func (s *Store) fold(ctx context.Context, text string, form []byte, most int64) (moved int64, last storage.ID, err error) {
 	err = s.write(ctx, func(ctx context.Context) error {
-		return s.queryRow(ctx, fold, func(rows pgx.Rows) error { return rows.Scan(&moved) },
-			form[:], s.lockKey(lockFunnels, form), int64(foldMost))
+		return s.queryRow(ctx, text, func(rows pgx.Rows) error { return rows.Scan(&moved, scanID(&last)) },
+			form, s.lockKey(lockFunnels, storage.ID{}), most)
 	})
-	return moved == foldMost, err
+	return moved, last, err
 }
 
-// dueToFold reports by chance, so that nothing has to be counted, whether a count
-// is one that folds.
-func (s *Store) dueToFold() bool { return s.chance(foldEvery) == 0 }
+// foldForm moves the oldest counts of a form's log into buckets, and reports how
+// many.
+func (s *Store) foldForm(ctx context.Context, form storage.ID) (moved int64, err error) {
+	moved, _, err = s.fold(ctx, foldFormLog, form[:], 2*longLog)
+	return moved, err
+}
 
-// foldQuietly folds as an aside of a call that has done its own work: an error is
-// the business of nobody, as the log is right as it is. Inside a host's
-// transaction it does nothing, because an error would end that.
-func (s *Store) foldQuietly(ctx context.Context, form storage.ID) {
-	if !s.inTx {
-		_, _ = s.fold(ctx, form)
+// foldCounts is a step of a sweep. It goes round the forms: the next piece begins
+// after the last form of this one, whose log may have become longer meanwhile.
+func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
+	after := []byte{}
+	if last := s.turns.funnel.Load(); last != nil {
+		after = last[:]
 	}
+	moved, last, err := s.fold(ctx, foldLog, after, int64(p.Max))
+	switch {
+	case err != nil || moved == 0:
+		s.turns.funnel.Store(nil)
+	case moved > 0:
+		s.turns.funnel.Store(&last)
+	}
+	// At the end of the forms it begins anew, which is only worth while for what it
+	// has not seen.
+	return moved > 0 && (moved == int64(p.Max) || len(after) > 0), err
 }
 
 // setLifetime tells with its row whether there is such a form; one in the trash
 // counts.
 const setLifetime = `
 WITH form AS (
-	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea FOR KEY SHARE OF f
+	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND f.purged_at IS NULL FOR KEY SHARE OF f
 ), dropped AS (
 	DELETE FROM formsvc.form_lifetime l USING form
 	WHERE l.form_id = form.id AND $2::bigint = 0 AND $3::bigint = 0 AND $4::bigint = 0
@@ -230,6 +257,3 @@ func (s *Store) SetLifetimeCounters(ctx context.Context, form storage.ID, c stor
 		return noRow(err, storage.ErrNotFound)
 	})
 }
-
-// lockFunnels lets one call at a time fold a form's log.
-const lockFunnels lockKind = "funnel"

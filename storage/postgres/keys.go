@@ -52,15 +52,18 @@ WITH room AS (
 )
 SELECT room.ok, EXISTS (SELECT 1 FROM made) FROM room`
 
-// CreateKey implements [storage.KeyStore]. The key belongs to u, whatever
-// k.UserID says.
-func (s *Store) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, limit int) error {
+// CreateKey implements [storage.KeyStore].
+func (s *Store) CreateKey(ctx context.Context, n storage.NewKey) error {
+	u, k := n.User, n.Key
+	if k.UserID != u.ID {
+		return storage.ErrInvalidValue
+	}
 	return s.write(ctx, func(ctx context.Context) error {
 		b := &pgx.Batch{}
 		s.lock(b, lockKeys, u.ID)
 		s.queue(b, createKey, u.ID[:], u.Name, u.Email,
-			k.ID[:], k.Name, k.Prefix, scopesArg(k.Scopes), hash[:],
-			k.CreatedAt.UTC(), timeArg(k.ExpiresAt), timeArg(k.RevokedAt), timeArg(k.LastUsedAt), int64(max(limit, 0)))
+			k.ID[:], k.Name, k.Prefix, scopesArg(k.Scopes), n.Hash[:],
+			k.CreatedAt.UTC(), timeArg(k.ExpiresAt), timeArg(k.RevokedAt), timeArg(k.LastUsedAt), int64(max(n.Max, 0)))
 		var room, made bool
 		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&room, &made) })
 		switch {

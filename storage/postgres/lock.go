@@ -15,8 +15,10 @@ type lockKind string
 const (
 	// lockForms keeps changes that a response must not overlap apart from
 	// responses: those take it shared, so they never wait for each other, and no
-	// row is locked nor written for it.
+	// row is locked or written for it.
 	lockForms lockKind = "form"
+	// lockFunnels is held while counts are moved between the tables of the funnel.
+	lockFunnels lockKind = "funnel"
 	// lockOwners makes workspaces of one owner one by one, for their limit.
 	lockOwners lockKind = "owner"
 	// lockKeys makes keys of one user one by one, for their limit.
@@ -28,12 +30,14 @@ const (
 	lockMigrations lockKind = "migrations"
 )
 
-const lockExclusive = `SELECT pg_advisory_xact_lock($1::bigint)`
+const (
+	lockExclusive = `SELECT pg_advisory_xact_lock($1::bigint)`
+	lockShared    = `SELECT pg_advisory_xact_lock_shared($1::bigint)`
+)
 
-// lock queues an exclusive lock; it ends with the transaction. Two ids that share
-// one wait for each other, and nothing else. Who takes the locks of
-// several forms takes them in the order of their keys, and after the row of the
-// workspace.
+// lock queues an exclusive lock; it ends with the transaction. No transaction of
+// this package waits for the locks of two forms. The lock of a form is taken after
+// the rows of workspaces and before all other rows.
 func (s *Store) lock(b *pgx.Batch, kind lockKind, id storage.ID) {
 	b.Queue(lockExclusive, s.lockKey(kind, id))
 }
@@ -41,16 +45,19 @@ func (s *Store) lock(b *pgx.Batch, kind lockKind, id storage.ID) {
 // lockForm queues the exclusive lock of a form.
 func (s *Store) lockForm(b *pgx.Batch, id storage.ID) { s.lock(b, lockForms, id) }
 
-// lockSlots is how many locks of a kind there are. Many ids share one, so that a
-// workspace with any number of forms needs no more locks than a server has room
-// for (6,400 by default, for all sessions).
-const lockSlots = 1024
-
-// lockKey is the slot of the id, made unlike those of other kinds. In SQL it is
-// lockKeyOfForm.
-func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
-	return int64(binary.BigEndian.Uint64(id[4:])&(lockSlots-1)) ^ s.lockSalt(kind) // the bits count, not the number
+// lockFormShared queues the lock of a form that responses take.
+func (s *Store) lockFormShared(b *pgx.Batch, id storage.ID) {
+	b.Queue(lockShared, s.lockKey(lockForms, id))
 }
+
+// lockKey is the last eight bytes of the id, which differ between ids, made unlike
+// those of other kinds. In SQL it is lockKeyOfForm.
+func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
+	return int64(binary.BigEndian.Uint64(id[4:])) ^ s.lockSalt(kind) // the bits count, not the number
+}
+
+// lockKeyOfForm is lockKey in SQL for the form f, with the salt in $2.
+const lockKeyOfForm = `(('x' || encode(substr(f.id, 5), 'hex'))::bit(64)::bigint # $2::bigint)`
 
 // lockSalt keeps apart what shares the database's lock space: schemas, kinds,
 // and the host's own advisory locks.
@@ -59,6 +66,3 @@ func (s *Store) lockSalt(kind lockKind) int64 {
 	_, _ = h.Write([]byte("formsvc\x00" + s.schema + "\x00" + string(kind))) // never fails
 	return int64(h.Sum64())                                                  // the bits count, not the number
 }
-
-// lockKeyOfForm is lockKey in SQL for the form f, with the salt in $2.
-const lockKeyOfForm = `((('x' || encode(substr(f.id, 5), 'hex'))::bit(64)::bigint & 1023) # $2::bigint)`

@@ -145,17 +145,17 @@ func TestAChangeOnALostConnectionIsNotTriedAgain(t *testing.T) {
 	if err := s.CreateForm(t.Context(), storage.AsHost(), f); err != nil {
 		t.Fatal(err)
 	}
-	for i, change := range []storage.FormChange{
-		{Gate: &storage.Gate{ResponseLimit: 1}}, // a batch
-		{Name: ptr("renamed")},                  // one statement
+	for i, change := range [][2]storage.FormChange{
+		{{Gate: &storage.Gate{ResponseLimit: 1}}, {Gate: &storage.Gate{ResponseLimit: 2}}}, // a batch
+		{{Name: ptr("renamed")}, {Name: ptr("renamed again")}},                             // one statement
 	} {
 		// Once with success, so that the statement is prepared and nothing but its
 		// answer can be lost.
-		if _, err := s.UpdateForm(t.Context(), storage.AsHost(), f.ID, change); err != nil {
+		if _, err := s.UpdateForm(t.Context(), storage.AsHost(), f.ID, change[0]); err != nil {
 			t.Fatal(err)
 		}
 		p.cut.Store(true)
-		_, err := s.UpdateForm(t.Context(), storage.AsHost(), f.ID, change)
+		_, err := s.UpdateForm(t.Context(), storage.AsHost(), f.ID, change[1])
 		if !errors.Is(err, storage.ErrOutcomeUnknown) || errors.Is(err, storage.ErrUnavailable) {
 			t.Errorf("change %d: UpdateForm = %v", i, err)
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	"log/slog"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -33,11 +33,12 @@ type Store struct {
 	db      DB
 	inTx    bool
 	schema  string
-	fault   error           // of the options; every call returns it
-	guessed bool            // inTx, and nobody has named the schema: see usable
-	texts   *texts          // nil: the statements are run as they are written
-	chance  func(n int) int // a random number below n
-	submits *submits        // nil unless db is a pool
+	fault   error    // of the options; every call returns it
+	guessed bool     // inTx, and nobody has named the schema: see usable
+	texts   *texts   // nil: the statements are run as they are written
+	submits *submits // nil unless db is a pool
+	log     *slog.Logger
+	turns   *sweepTurns
 }
 
 // Option changes what [New] and [Migrate] do.
@@ -46,6 +47,7 @@ type Option func(*config)
 type config struct {
 	schema string
 	named  bool // by the host
+	log    *slog.Logger
 }
 
 // DefaultSchema is the schema that is used without [WithSchema].
@@ -63,8 +65,18 @@ func WithSchema(name string) Option {
 	}
 }
 
+// WithLogger sets the logger that gets the faults of what a [Store] does on the side
+// of a call that succeeds all the same. Without it, or with nil, they are discarded.
+func WithLogger(logger *slog.Logger) Option {
+	return func(c *config) {
+		if logger != nil {
+			c.log = logger
+		}
+	}
+}
+
 func newConfig(opts []Option) config {
-	c := config{schema: DefaultSchema}
+	c := config{schema: DefaultSchema, log: slog.New(slog.DiscardHandler)}
 	for _, o := range opts {
 		o(&c)
 	}
@@ -89,7 +101,7 @@ func (c config) check() error {
 // database has tables of this library in any other schema than [DefaultSchema].
 func New(db DB, opts ...Option) *Store {
 	c := newConfig(opts)
-	s := &Store{schema: c.schema, fault: c.check(), chance: rand.N[int]}
+	s := &Store{schema: c.schema, fault: c.check(), log: c.log, turns: &sweepTurns{}}
 	if c.schema != DefaultSchema {
 		s.texts = &texts{prefix: pgx.Identifier{c.schema}.Sanitize() + "."}
 	}

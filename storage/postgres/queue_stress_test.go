@@ -188,7 +188,7 @@ func (c *crowd) disable() {
 
 func (c *crowd) trash() {
 	form := pgseed.ID(pgseed.Form, rand.N(crowdForms))
-	c.allow("TrashForm", c.TrashForm(c.t.Context(), storage.AsHost(), form, time.Now()))
+	c.allow("TrashForm", c.TrashForm(c.t.Context(), storage.AsHost(), form, storage.TrashParams{At: time.Now()}))
 	c.allow("RestoreForm", c.RestoreForm(c.t.Context(), form, storage.ID{}, time.Now()))
 }
 

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -12,34 +13,42 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// submissionColumns are what scanSubmission reads. The form is known to whoever
-// asks.
-const submissionColumns = `s.id, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden`
+// submissionColumns are what scanSubmission reads. The caller knows the form.
+const submissionColumns = `s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden`
 
 // scanSubmission reads a row of submissionColumns into a record of its own. The
 // three JSON values are passed on as they are stored.
 func scanSubmission(rows pgx.Rows, form storage.ID) (storage.Submission, error) {
 	sub := storage.Submission{FormID: form}
-	err := scanRow(rows, scanID(&sub.ID), scanTime(&sub.SubmittedAt), &sub.CompletionTime,
-		scanBorrowed(&sub.Answers), scanBorrowed(&sub.Metadata), scanBorrowed(&sub.Hidden))
+	err := scanRow(rows, submissionTargets(&sub)...)
 	own(&sub.Answers, &sub.Metadata, &sub.Hidden)
 	return sub, err
+}
+
+func submissionTargets(sub *storage.Submission) []any {
+	return []any{
+		scanID(&sub.ID), scanInt(&sub.FormRevision), scanTime(&sub.SubmittedAt), &sub.CompletionTime,
+		scanBorrowed(&sub.Answers), scanBorrowed(&sub.Metadata), scanBorrowed(&sub.Hidden),
+	}
 }
 
 const submissionByKey = `
 SELECT ` + submissionColumns + `
 FROM formsvc.submissions s JOIN formsvc.forms f ON f.id = s.form_id
-WHERE s.form_id = $1::bytea AND s.idempotency_key = $2::text AND f.trashed_at IS NULL`
+WHERE s.form_id = $1::bytea AND s.idempotency_key = $2::text AND ` + formThere
 
 // SubmissionByKey implements [storage.SubmissionStore].
 func (s *Store) SubmissionByKey(ctx context.Context, form storage.ID, idempotencyKey string) (storage.Submission, error) {
+	if !storage.ValidText(idempotencyKey) {
+		return storage.Submission{}, notStored(ctx)
+	}
 	return s.oneSubmission(ctx, form, submissionByKey, form[:], textArg(idempotencyKey))
 }
 
 const submissionByID = `
 SELECT ` + submissionColumns + `
 FROM formsvc.submissions s JOIN formsvc.forms f ON f.id = s.form_id
-WHERE s.form_id = $1::bytea AND s.id = $3::bytea AND f.trashed_at IS NULL AND ` + formAccess
+WHERE s.form_id = $1::bytea AND s.id = $3::bytea AND ` + formAccess
 
 // Submission implements [storage.SubmissionStore].
 func (s *Store) Submission(ctx context.Context, who storage.Actor, form, id storage.ID) (storage.Submission, error) {
@@ -62,40 +71,58 @@ func (s *Store) oneSubmission(ctx context.Context, form storage.ID, text string,
 }
 
 // submissionPage reads one page with one scan of submissions_newest, from the
-// position on and no further than the limit: a page costs the same wherever it
-// is. The form's id comes out of the access check, so that without access nothing
-// is read.
+// position on and no further than the limit and one more: a page costs the same
+// wherever it is. The form's id comes out of the access check, so that without
+// access nothing is read. Sizes are summed up from the column that has them, so that
+// no large value is read that the page has no room for.
 const submissionPage = `
-SELECT ` + submissionColumns + `
-FROM formsvc.submissions s
-WHERE s.form_id = (
-		SELECT f.id FROM formsvc.forms f
-		WHERE f.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess + `)
-	AND (s.submitted_at, s.id) < (COALESCE($3::timestamptz, 'infinity'), $4::bytea)
-	AND s.submitted_at >= COALESCE($5::timestamptz, '-infinity')
-ORDER BY s.submitted_at DESC, s.id DESC
-LIMIT (SELECT $6::bigint)`
+SELECT ` + submissionColumns + `, s.goes_on
+FROM (
+	SELECT s.*, row_number() OVER older AS number, sum(s.json_bytes) OVER older AS bytes,
+		lead(true) OVER older AS goes_on
+	FROM (
+		SELECT s.*
+		FROM formsvc.submissions s
+		WHERE s.form_id = (
+				SELECT f.id FROM formsvc.forms f
+				WHERE f.id = $1::bytea AND ` + formAccess + `)
+			AND (s.submitted_at, s.id) < (COALESCE($3::timestamptz, 'infinity'), $4::bytea)
+			AND s.submitted_at >= COALESCE($5::timestamptz, '-infinity')
+		ORDER BY s.submitted_at DESC, s.id DESC
+		LIMIT (SELECT $6::bigint + 1)
+	) s
+	WINDOW older AS (ORDER BY s.submitted_at DESC, s.id DESC ROWS UNBOUNDED PRECEDING)
+) s
+WHERE s.number <= $6::bigint AND (s.number = 1 OR s.bytes <= $7::bigint)
+ORDER BY s.number`
 
 // formIsThere tells an empty page from one that is not there.
 const formIsThere = `
-SELECT 1 FROM formsvc.forms f WHERE f.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess
+SELECT 1 FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + formAccess
 
 // Submissions implements [storage.SubmissionStore].
-func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) ([]storage.Submission, error) {
+func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
 	before, id := pageStart(q)
-	var page []storage.Submission
+	most := int64(math.MaxInt64)
+	if q.MaxBytes > 0 {
+		most = int64(q.MaxBytes)
+	}
+	var page storage.SubmissionPage
 	err := s.read(ctx, func(ctx context.Context) (err error) {
-		page, err = collect(ctx, s, submissionPage, func(rows pgx.Rows) (storage.Submission, error) {
-			return scanSubmission(rows, form)
-		}, form[:], userArg(who), timeArg(before), id, timeArg(q.Since), limitArg(q.Page))
-		if err != nil || len(page) > 0 {
+		page.Submissions, err = collect(ctx, s, submissionPage, func(rows pgx.Rows) (storage.Submission, error) {
+			sub := storage.Submission{FormID: form}
+			err := scanRow(rows, append(submissionTargets(&sub), scanBool(&page.More))...) // the last one counts
+			own(&sub.Answers, &sub.Metadata, &sub.Hidden)
+			return sub, err
+		}, form[:], userArg(who), timeArg(before), id, timeArg(q.Since), limitArg(q.Page), most)
+		if err != nil || len(page.Submissions) > 0 {
 			return err
 		}
 		err = s.queryRow(ctx, formIsThere, func(pgx.Rows) error { return nil }, form[:], userArg(who))
 		return noRow(err, storage.ErrNotFound)
 	})
 	if err != nil {
-		return nil, err
+		return storage.SubmissionPage{}, err
 	}
 	return page, nil
 }
@@ -110,39 +137,54 @@ func pageStart(q storage.SubmissionQuery) (time.Time, []byte) {
 	return after.Time, after.ID[:]
 }
 
-// deleteSubmission runs after the form's lock, so that no redelivery of the
-// submission's event can come between. It locks the deliveries before the event, as
-// every statement does.
+// lockSubmission locks what is pending of a submission's event, and then the event:
+// after it no redelivery can add to that. Every statement locks deliveries before
+// their event. One that a redelivery added meanwhile is for the next statement.
+const lockSubmission = `
+WITH response AS MATERIALIZED (
+	SELECT s.event_id
+	FROM formsvc.submissions s JOIN formsvc.forms f ON f.id = s.form_id
+	WHERE s.form_id = $1::bytea AND s.id = $3::bytea AND ` + formAccess + `
+), pending AS MATERIALIZED (
+	SELECT d.webhook_id
+	FROM response r JOIN formsvc.deliveries d ON d.event_id = r.event_id
+	ORDER BY d.webhook_id
+	FOR UPDATE OF d
+)
+SELECT e.id
+FROM response r JOIN formsvc.events e ON e.id = r.event_id
+WHERE (SELECT count(*) FROM pending) >= 0
+FOR UPDATE OF e`
+
+// deleteSubmission runs after lockSubmission.
 const deleteSubmission = `
 WITH gone AS (
 	DELETE FROM formsvc.submissions s USING formsvc.forms f
 	WHERE s.form_id = $1::bytea AND s.id = $3::bytea
-		AND f.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess + `
-	RETURNING s.event_id
-), pending AS (
-	SELECT d.webhook_id, d.event_id
-	FROM gone JOIN formsvc.deliveries d ON d.event_id = gone.event_id
-	ORDER BY d.webhook_id
-	FOR UPDATE OF d
+		AND f.id = $1::bytea AND ` + formAccess + `
+	RETURNING s.id, s.event_id
 ), ended AS (
-	DELETE FROM formsvc.deliveries d USING pending p
-	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id
+	DELETE FROM formsvc.deliveries d USING gone
+	WHERE d.event_id = gone.event_id
 	RETURNING 1
 ), forgotten AS (
 	DELETE FROM formsvc.events e USING gone
 	WHERE e.id = gone.event_id AND e.form_id = $1::bytea AND (SELECT count(*) FROM ended) >= 0
 ), room AS (
-	UPDATE formsvc.form_limits l SET taken = l.taken - 1
-	FROM gone
+	UPDATE formsvc.form_limits l SET taken = l.taken - ` + oneIfCounted + `
+	FROM gone response
 	WHERE l.form_id = $1::bytea
 )
 SELECT count(*) FROM gone`
 
-// DeleteSubmission implements [storage.SubmissionStore].
+// DeleteSubmission implements [storage.SubmissionStore]. Like a response it takes the
+// form's lock shared, so that it is either counted for a new limit or not there any
+// more.
 func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, id storage.ID) error {
 	return s.write(ctx, func(ctx context.Context) error {
 		b := &pgx.Batch{}
-		s.lockForm(b, form)
+		s.lockFormShared(b, form)
+		s.queue(b, lockSubmission, form[:], userArg(who), id[:])
 		s.queue(b, deleteSubmission, form[:], userArg(who), id[:])
 		var gone int64
 		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&gone) })

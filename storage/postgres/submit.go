@@ -39,15 +39,15 @@ const (
 // next run of the statement sees that response and tells what it is.
 const submit = `
 WITH form AS (
-	SELECT f.revision, f.status, f.response_limit
+	SELECT f.revision, f.status, f.response_limit, f.counted
 	FROM formsvc.forms f
-	WHERE f.id = $1::bytea AND f.trashed_at IS NULL
+	WHERE f.id = $1::bytea AND ` + formThere + `
 ), earlier AS (
-	SELECT s.id, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden
+	SELECT s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden
 	FROM formsvc.submissions s
 	WHERE s.form_id = $1::bytea AND s.idempotency_key = $8::text
 ), verdict AS (
-	SELECT form.revision, form.response_limit, CASE
+	SELECT form.revision, form.counted, CASE
 		WHEN $8::text IS NOT NULL AND EXISTS (SELECT FROM earlier) THEN 1
 		WHEN form.revision <> $10::bigint THEN 2
 		WHEN form.status <> 'published' THEN 3
@@ -63,16 +63,16 @@ WITH form AS (
 	SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = $1::bytea AND w.enabled
 ), stored AS (
 	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
-		answers, metadata, hidden, idempotency_key, unique_answer, event_id)
-	SELECT $1::bytea, $2::bytea, $3::timestamptz, $4::float8, $5::json, $6::json, $7::json, $8::text, $9::bytea,
+		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, unique_answer, event_id)
+	SELECT $1::bytea, $2::bytea, $3::timestamptz, $4::float8, $5::json, $6::json, $7::json, $10::bigint, $15::integer, $8::text, $9::bytea,
 		CASE WHEN EXISTS (SELECT FROM hooks) THEN $11::bytea END
 	FROM verdict WHERE code = 0
 	ON CONFLICT DO NOTHING
-	RETURNING event_id
+	RETURNING id, event_id
 ), taken AS (
-	UPDATE formsvc.form_limits l SET taken = l.taken + 1
-	FROM verdict, stored
-	WHERE l.form_id = $1::bytea AND verdict.response_limit > 0
+	UPDATE formsvc.form_limits l SET taken = l.taken + ` + oneIfCounted + `
+	FROM verdict, stored response
+	WHERE l.form_id = $1::bytea AND verdict.counted
 ), counted AS (
 	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
 	SELECT $1::bytea, $3::timestamptz, 0, 0, 1 FROM stored
@@ -84,7 +84,7 @@ WITH form AS (
 	SELECT hooks.id, stored.event_id, $14::timestamptz, 0 FROM hooks, stored
 )
 SELECT v.code, v.revision, EXISTS (SELECT FROM stored),
-	e.id, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
+	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
 FROM verdict v LEFT JOIN earlier e ON v.code = 1`
 
 // submitTries bounds how often a response is tried again because another one
@@ -124,9 +124,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 	case out.replayed:
 		return out.submission, true, nil
 	}
-	if s.dueToFold() {
-		s.foldQuietly(ctx, n.Submission.FormID)
-	}
+	n.Submission.FormRevision = n.FormRevision
 	n.Submission.SubmittedAt = asStored(n.Submission.SubmittedAt)
 	return n.Submission, false, nil
 }
@@ -197,13 +195,14 @@ func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submit
 		sub.FormID[:], sub.ID[:], sub.SubmittedAt.UTC(), sub.CompletionTime,
 		jsonArg(sub.Answers), jsonArg(sub.Metadata), jsonArg(sub.Hidden),
 		textArg(n.IdempotencyKey), n.UniqueAnswer, n.FormRevision,
-		n.Event.ID[:], n.Event.Type, bytesArg(n.Event.Body), n.DueAt.UTC())
+		n.Event.ID[:], n.Event.Type, bytesArg(n.Event.Body), n.DueAt.UTC(),
+		jsonBytes(sub))
 
 	var got submitResult
 	err := s.sendRow(ctx, b, func(rows pgx.Rows) error {
 		e := &got.earlier
 		err := scanRow(rows, scanSize(&got.code), scanInt(&got.revision), scanBool(&got.stored),
-			scanID(&e.ID), scanTime(&e.SubmittedAt), scanFloat(&e.CompletionTime),
+			scanID(&e.ID), scanInt(&e.FormRevision), scanTime(&e.SubmittedAt), scanFloat(&e.CompletionTime),
 			scanBorrowed(&e.Answers), scanBorrowed(&e.Metadata), scanBorrowed(&e.Hidden))
 		own(&e.Answers, &e.Metadata, &e.Hidden)
 		return err

@@ -16,40 +16,40 @@ import (
 
 // storeResponses stores those responses of one form that nothing speaks against,
 // and returns their ids. Why another one is not stored is for the statement submit
-// to find out. It waits for no other transaction: a response with an idempotency
+// to find out. It waits for no other transaction but a piece of a count: a response with an idempotency
 // key or a unique answer that another transaction is about to store is left out,
 // because both take the value's lock.
 const storeResponses = `
 WITH form AS (
 	SELECT f.response_limit - COALESCE((SELECT l.taken FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room,
-		f.response_limit, f.revision
+		f.response_limit, f.revision, f.counted
 	FROM formsvc.forms f
-	WHERE f.id = $1::bytea AND f.trashed_at IS NULL AND f.status = 'published'
+	WHERE f.id = $1::bytea AND ` + formThere + ` AND f.status = 'published'
 ), hooks AS MATERIALIZED (
 	SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = $1::bytea AND w.enabled
 ), given AS MATERIALIZED (
 	SELECT g.*
 	FROM form, unnest($2::bytea[], $3::bigint[], $4::timestamptz[], $5::float8[], $6::json[], $7::json[], $8::json[],
-			$9::text[], $10::bytea[], $11::bigint[], $12::bigint[], $13::bytea[], $14::text[], $15::bytea[], $16::timestamptz[]) WITH ORDINALITY
+			$9::text[], $10::bytea[], $11::bigint[], $12::bigint[], $13::bytea[], $14::text[], $15::bytea[], $16::timestamptz[], $17::integer[]) WITH ORDINALITY
 		AS g (id, revision, submitted_at, completion_time, answers, metadata, hidden,
-			idempotency_key, unique_answer, key_lock, answer_lock, event_id, event_type, event_body, due_at, place)
+			idempotency_key, unique_answer, key_lock, answer_lock, event_id, event_type, event_body, due_at, json_bytes, place)
 	WHERE g.revision = form.revision
 		AND (form.response_limit = 0 OR g.place <= form.room)
 		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock))
 		AND (g.answer_lock = 0 OR pg_try_advisory_xact_lock(g.answer_lock))
 ), stored AS (
 	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
-		answers, metadata, hidden, idempotency_key, unique_answer, event_id)
+		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, unique_answer, event_id)
 	SELECT $1::bytea, g.id, g.submitted_at, g.completion_time,
-		g.answers, g.metadata, g.hidden, NULLIF(g.idempotency_key, ''), g.unique_answer,
+		g.answers, g.metadata, g.hidden, g.revision, g.json_bytes, NULLIF(g.idempotency_key, ''), g.unique_answer,
 		CASE WHEN EXISTS (SELECT FROM hooks) THEN g.event_id END
 	FROM given g
 	ON CONFLICT DO NOTHING
 	RETURNING id, submitted_at, event_id
 ), taken AS (
-	UPDATE formsvc.form_limits l SET taken = l.taken + (SELECT count(*) FROM stored)
-	FROM form
-	WHERE l.form_id = $1::bytea AND form.response_limit > 0
+	UPDATE formsvc.form_limits l SET taken = l.taken + (SELECT count(*) FROM unnest(responses.ids) AS response (id) WHERE ` + isCounted + `)
+	FROM form, (SELECT array_agg(s.id) AS ids FROM stored s) responses
+	WHERE l.form_id = $1::bytea AND form.counted
 ), counted AS (
 	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
 	SELECT $1::bytea, s.submitted_at, 0, 0, count(*) FROM stored s GROUP BY s.submitted_at
@@ -187,18 +187,18 @@ func (s *Store) responseArgs(form storage.ID, group []storage.NewSubmission) []a
 	revisions, keyLocks, answerLocks := make([]int64, n), make([]int64, n), make([]int64, n)
 	submitted, due := make([]time.Time, n), make([]time.Time, n)
 	keys, types := make([]string, n), make([]string, n)
-	took := make([]float64, n)
+	took, sizes := make([]float64, n), make([]int, n)
 	for i := range group {
 		r, sub := &group[i], &group[i].Submission
 		ids[i], revisions[i], submitted[i], took[i] = sub.ID[:], r.FormRevision, sub.SubmittedAt.UTC(), sub.CompletionTime
-		list[i], metadata[i], hidden[i] = sub.Answers, sub.Metadata, sub.Hidden
+		list[i], metadata[i], hidden[i], sizes[i] = sub.Answers, sub.Metadata, sub.Hidden, jsonBytes(sub)
 		keys[i], answers[i] = r.IdempotencyKey, r.UniqueAnswer
 		keyLocks[i], answerLocks[i] = s.lockOfKey(form, r.IdempotencyKey), s.lockOfAnswer(form, r.UniqueAnswer)
 		events[i], types[i], bodies[i], due[i] = r.Event.ID[:], r.Event.Type, bytesArg(r.Event.Body), r.DueAt.UTC()
 	}
 	return []any{
 		form[:], ids, revisions, submitted, took, list, metadata, hidden,
-		keys, answers, keyLocks, answerLocks, events, types, bodies, due,
+		keys, answers, keyLocks, answerLocks, events, types, bodies, due, sizes,
 	}
 }
 
@@ -216,8 +216,11 @@ func (all *submits) submit(ctx context.Context, n storage.NewSubmission) (submit
 
 // sizeOf is about how many bytes a response has.
 func sizeOf(n storage.NewSubmission) int {
-	return len(n.Submission.Answers) + len(n.Submission.Metadata) + len(n.Submission.Hidden) + len(n.Event.Body)
+	return jsonBytes(&n.Submission) + len(n.Event.Body)
 }
+
+// jsonBytes is how many bytes the three sections of a response have.
+func jsonBytes(s *storage.Submission) int { return len(s.Answers) + len(s.Metadata) + len(s.Hidden) }
 
 // ownResponse returns a response that shares no bytes with n.
 func ownResponse(n storage.NewSubmission) storage.NewSubmission {
@@ -227,7 +230,9 @@ func ownResponse(n storage.NewSubmission) storage.NewSubmission {
 
 // checkResponse finds what cannot be stored before it is part of a group.
 func checkResponse(n storage.NewSubmission) error {
-	return checkArgs([]any{n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.IdempotencyKey, n.Event.Type})
+	return checkArgs([]any{
+		n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt, n.DueAt,
+	})
 }
 
 // lockValuesOfResponse takes the locks of an idempotency key and of a unique

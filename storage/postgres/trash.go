@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -9,12 +10,22 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// endTrashedDeliveries is a part of a WITH list: it ends the pending deliveries
-// of the forms in trashed. The rows are locked in the order that every statement
-// locks them in.
-const endTrashedDeliveries = `pending AS (
-	SELECT d.webhook_id, d.event_id FROM formsvc.deliveries d
-	WHERE d.webhook_id IN (SELECT h.id FROM formsvc.webhooks h JOIN trashed ON h.form_id = trashed.id) AND d.attempt > 0
+// endPending is a part of a WITH list: it ends pending deliveries of the webhooks
+// in hooks, as many as the row of most says. The rows are locked in the order that
+// every statement locks them in.
+const endPending = `found AS MATERIALIZED (
+	SELECT d.webhook_id, d.event_id
+	FROM hooks h
+	CROSS JOIN LATERAL (
+		SELECT d.webhook_id, d.event_id FROM formsvc.deliveries d
+		WHERE d.webhook_id = h.id AND d.attempt > 0
+		ORDER BY d.due_at
+		LIMIT (SELECT m.n FROM most m)
+	) d
+	LIMIT (SELECT m.n FROM most m)
+), pending AS MATERIALIZED (
+	SELECT d.webhook_id, d.event_id
+	FROM found p JOIN formsvc.deliveries d ON d.event_id = p.event_id AND d.webhook_id = p.webhook_id
 	ORDER BY d.event_id, d.webhook_id
 	FOR UPDATE OF d
 ), ended AS (
@@ -25,31 +36,50 @@ const endTrashedDeliveries = `pending AS (
 	SELECT ended.event_id, -1 AS refs FROM ended
 ), ` + countReferences
 
+// trashForm has no row when the form is not accessible.
 const trashForm = `
-WITH trashed AS (
+WITH most AS (
+	SELECT $5::bigint AS n
+), seen AS MATERIALIZED (
+	SELECT f.id, f.revision, cardinality($4::bigint[]) = 0 OR f.revision = ANY ($4::bigint[]) AS holds
+	FROM formsvc.forms f
+	WHERE f.id = $1::bytea AND ` + formAccess + `
+	FOR NO KEY UPDATE OF f
+), trashed AS (
 	UPDATE formsvc.forms f SET trashed_at = $3::timestamptz
-	WHERE f.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess + `
+	FROM seen
+	WHERE f.id = seen.id AND seen.holds
 	RETURNING f.id
-), ` + endTrashedDeliveries + `
-SELECT count(*) FROM trashed`
+), hooks AS MATERIALIZED (
+	SELECT h.id FROM formsvc.webhooks h JOIN trashed ON h.form_id = trashed.id
+), ` + endPending + `
+SELECT seen.holds, seen.revision FROM seen`
 
-// TrashForm implements [storage.FormStore]. A zero time is ErrInvalidValue: it
-// would say that the form is not in the trash.
-func (s *Store) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, at time.Time) error {
-	if at.IsZero() {
+// TrashForm implements [storage.FormStore].
+func (s *Store) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
+	if p.At.IsZero() {
 		return storage.ErrInvalidValue
 	}
 	return s.write(ctx, func(ctx context.Context) error {
 		b := &pgx.Batch{}
 		s.lockForm(b, id)
-		s.queue(b, trashForm, id[:], userArg(who), at.UTC())
-		var trashed int64
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&trashed) })
-		if err == nil && trashed == 0 {
-			return storage.ErrNotFound
+		s.queue(b, trashForm, id[:], userArg(who), p.At.UTC(), revisionsArg(p.IfRevision), int64(math.MaxInt64))
+		var holds bool
+		var current int64
+		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&holds, &current) })
+		if err == nil && !holds {
+			return &storage.RevisionError{Current: current}
 		}
-		return err
+		return noRow(err, storage.ErrNotFound)
 	})
+}
+
+// revisionsArg is the argument for revisions of which nil are as good as none.
+func revisionsArg(revisions []int64) []int64 {
+	if revisions == nil {
+		return []int64{}
+	}
+	return revisions
 }
 
 // lockRestoreTarget keeps the workspace that the form goes to from being deleted
@@ -59,35 +89,85 @@ SELECT 1 FROM formsvc.workspaces w
 WHERE w.id = COALESCE($2::bytea, (SELECT f.workspace_id FROM formsvc.forms f WHERE f.id = $1::bytea))
 FOR SHARE OF w`
 
+// formTrashed is the condition that the form f can be restored.
+const formTrashed = `f.purged_at IS NULL AND (f.trashed_at IS NOT NULL OR NOT ` + workspaceThere + `)`
+
+// restoreForm gives the form's row what a sweep would have given it, when it was
+// trashed with its workspace, and restores it. The workspace that the form leaves is
+// for the next sweep to look at: this may have been its last form.
+//
+// What was pending when the workspace was deleted may still be there and would be
+// sent again: then nothing is restored yet.
 const restoreForm = `
-WITH seen AS (
-	SELECT f.id, COALESCE($2::bytea, f.workspace_id) AS target FROM formsvc.forms f
-	WHERE f.id = $1::bytea AND f.trashed_at IS NOT NULL
+WITH seen AS MATERIALIZED (
+	SELECT f.id, f.workspace_id, COALESCE($2::bytea, f.workspace_id) AS target FROM formsvc.forms f
+	WHERE f.id = $1::bytea AND ` + formTrashed + `
 	FOR NO KEY UPDATE OF f
+), pending AS MATERIALIZED (
+	SELECT EXISTS (
+		SELECT FROM formsvc.webhooks h
+		WHERE h.form_id = $1::bytea
+			AND (SELECT d.event_id FROM formsvc.deliveries d WHERE d.webhook_id = h.id AND d.attempt > 0 LIMIT 1) IS NOT NULL
+	) AS left_over
 ), restored AS (
 	UPDATE formsvc.forms f SET
 		trashed_at = NULL,
 		workspace_id = w.id,
 		revision = CASE WHEN f.workspace_id = w.id THEN f.revision ELSE f.revision + 1 END,
 		updated_at = CASE WHEN f.workspace_id = w.id THEN f.updated_at ELSE $3::timestamptz END
-	FROM seen JOIN formsvc.workspaces w ON w.id = seen.target AND w.deleted_at IS NULL
-	WHERE f.id = seen.id
+	FROM pending, seen JOIN formsvc.workspaces w ON w.id = seen.target AND w.deleted_at IS NULL
+	WHERE f.id = seen.id AND NOT pending.left_over
 	RETURNING f.id
+), left_behind AS (
+	UPDATE formsvc.workspaces o SET tidied = false
+	FROM seen, restored
+	WHERE o.id = seen.workspace_id AND o.tidied
 )
-SELECT EXISTS (SELECT 1 FROM restored) FROM seen`
+SELECT EXISTS (SELECT 1 FROM restored), EXISTS (
+	SELECT FROM formsvc.workspaces w WHERE w.id = seen.target AND w.deleted_at IS NULL), pending.left_over
+FROM seen, pending`
+
+const endDeliveriesOfTrashed = `
+WITH most AS (
+	SELECT $2::bigint AS n
+), hooks AS MATERIALIZED (
+	SELECT h.id FROM formsvc.webhooks h JOIN formsvc.forms f ON f.id = h.form_id
+	WHERE f.id = $1::bytea AND ` + formTrashed + `
+), ` + endPending + `
+SELECT count(*) FROM ended`
+
+// endedMost is how many deliveries one piece of a restore ends.
+const endedMost = 5000
 
 // RestoreForm implements [storage.FormStore]. UpdatedAt becomes at when the form
 // changes its workspace, as with every other change of its revision.
 func (s *Store) RestoreForm(ctx context.Context, id, workspace storage.ID, at time.Time) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.queue(b, lockRestoreTarget, id[:], idArg(workspace))
-		s.queue(b, restoreForm, id[:], idArg(workspace), at.UTC())
-		var restored bool
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&restored) })
-		if err == nil && !restored {
-			return storage.ErrConflict
+	for {
+		var pending bool
+		err := s.write(ctx, func(ctx context.Context) error {
+			b := &pgx.Batch{}
+			s.queue(b, lockRestoreTarget, id[:], idArg(workspace))
+			s.lockForm(b, id)
+			s.queue(b, lockWebhooksOfForm, id[:])
+			s.queue(b, restoreForm, id[:], idArg(workspace), at.UTC())
+			var restored, possible bool
+			err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&restored, &possible, &pending) })
+			if err == nil && !possible {
+				return storage.ErrConflict
+			}
+			return noRow(err, storage.ErrNotFound)
+		})
+		if err != nil || !pending {
+			return err
 		}
-		return noRow(err, storage.ErrNotFound)
-	})
+		err = s.write(ctx, func(ctx context.Context) error {
+			b := &pgx.Batch{}
+			s.lockForm(b, id)
+			s.queue(b, endDeliveriesOfTrashed, id[:], int64(endedMost))
+			return s.sendEach(ctx, b, nil, nil)
+		})
+		if err != nil {
+			return err
+		}
+	}
 }

@@ -61,7 +61,7 @@ func TestARefusalDoesNotEndTheHostsTransaction(t *testing.T) {
 			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
 		},
 	}
-	user, key := storage.User{ID: storage.ID{2}}, storage.Key{ID: storage.ID{4}}
+	user, key := storage.User{ID: storage.ID{2}}, storage.Key{ID: storage.ID{4}, UserID: storage.ID{2}}
 	for _, step := range []struct {
 		name string
 		do   func() error
@@ -77,9 +77,9 @@ func TestARefusalDoesNotEndTheHostsTransaction(t *testing.T) {
 			_, err := s.UpdateForm(ctx, host, f.ID, storage.FormChange{IfRevision: []int64{9}})
 			return err
 		}, storage.ErrRevisionMismatch},
-		{"CreateKey", func() error { return s.CreateKey(ctx, user, key, [32]byte{1}, 1) }, nil},
-		{"CreateKey again", func() error { return s.CreateKey(ctx, user, key, [32]byte{2}, 0) }, storage.ErrConflict},
-		{"CreateKey, one too many", func() error { return s.CreateKey(ctx, user, key, [32]byte{2}, 1) }, storage.ErrLimitReached},
+		{"CreateKey", func() error { return s.CreateKey(ctx, storage.NewKey{User: user, Key: key, Hash: [32]byte{1}, Max: 1}) }, nil},
+		{"CreateKey again", func() error { return s.CreateKey(ctx, storage.NewKey{User: user, Key: key, Hash: [32]byte{2}, Max: 0}) }, storage.ErrConflict},
+		{"CreateKey, one too many", func() error { return s.CreateKey(ctx, storage.NewKey{User: user, Key: key, Hash: [32]byte{2}, Max: 1}) }, storage.ErrLimitReached},
 		{"RestoreForm", func() error { return s.RestoreForm(ctx, f.ID, storage.ID{}, f.CreatedAt) }, storage.ErrNotFound},
 		{"SetMember of the owner", func() error { return s.SetMember(ctx, w.ID, w.OwnerID, false) }, storage.ErrConflict},
 		{"CheckVersion", func() error { return New(tx, WithSchema("no_such_schema")).CheckVersion(ctx) }, storage.ErrUnavailable},
@@ -105,9 +105,9 @@ func TestAnErrorInTheHostsTransactionIsTheHosts(t *testing.T) {
 	outside, pool := testStore(t)
 	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 		s := outside.On(tx)
-		err := s.CreateWorkspace(t.Context(), storage.Workspace{Name: "\xff"}, 0)
+		_, err := s.UpdateForm(t.Context(), storage.AsHost(), storage.ID{1}, storage.FormChange{Definition: storage.Definition{Theme: []byte(`{`)}})
 		if !errors.Is(err, storage.ErrInvalidValue) {
-			t.Errorf("CreateWorkspace = %v", err)
+			t.Errorf("UpdateForm = %v", err)
 		}
 		// The transaction is lost, and says so.
 		_, err = s.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1})

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5/pgtype"
 
@@ -150,24 +150,34 @@ func scanInt(v *int64) *intColumn    { return (*intColumn)(v) }
 func scanSize(v *int) *sizeColumn    { return (*sizeColumn)(v) }
 func scanBool(v *bool) *boolColumn   { return (*boolColumn)(v) }
 
-// checkArgs finds what no text can hold: a zero byte. The server finds it too,
-// but in pgx's simple protocol only after the statement was cut off there.
+// checkArgs finds the text and the times that the contract does not allow. The server
+// would find most of them too, but that ends a host's transaction, and in pgx's
+// simple protocol a statement is cut off at a zero byte.
 func checkArgs(args []any) error {
 	for _, arg := range args {
-		fits := true
-		switch v := arg.(type) {
-		case string:
-			fits = strings.IndexByte(v, 0) < 0
-		case *string:
-			fits = v == nil || strings.IndexByte(*v, 0) < 0
-		case []string:
-			fits = !slices.ContainsFunc(v, func(s string) bool { return strings.IndexByte(s, 0) >= 0 })
-		case json.RawMessage:
-			fits = bytes.IndexByte(v, 0) < 0
-		}
-		if !fits {
-			return fmt.Errorf("%w: text with a zero byte", storage.ErrInvalidValue)
+		if !validArg(arg) {
+			return fmt.Errorf("%w: text that is not UTF-8 without U+0000, or a time outside the years 1 to 9999", storage.ErrInvalidValue)
 		}
 	}
 	return nil
+}
+
+func validArg(arg any) bool {
+	switch v := arg.(type) {
+	case string:
+		return storage.ValidText(v)
+	case *string:
+		return v == nil || storage.ValidText(*v)
+	case []string:
+		return !slices.ContainsFunc(v, func(s string) bool { return !storage.ValidText(s) })
+	case json.RawMessage:
+		return bytes.IndexByte(v, 0) < 0 && utf8.Valid(v)
+	case time.Time:
+		return storage.ValidTime(v)
+	case *time.Time:
+		return v == nil || storage.ValidTime(*v)
+	case []time.Time:
+		return !slices.ContainsFunc(v, func(t time.Time) bool { return !storage.ValidTime(t) })
+	}
+	return true
 }

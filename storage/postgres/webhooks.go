@@ -31,7 +31,7 @@ func noEmpty(b []byte) []byte {
 const (
 	lockFormOfWebhook       = `SELECT pg_advisory_xact_lock(` + lockKeyOfWebhook + `) FROM formsvc.webhooks w WHERE w.id = $1::bytea`
 	lockFormOfWebhookShared = `SELECT pg_advisory_xact_lock_shared(` + lockKeyOfWebhook + `) FROM formsvc.webhooks w WHERE w.id = $1::bytea`
-	lockKeyOfWebhook        = `((('x' || encode(substr(w.form_id, 5), 'hex'))::bit(64)::bigint & 1023) # $2::bigint)`
+	lockKeyOfWebhook        = `(('x' || encode(substr(w.form_id, 5), 'hex'))::bit(64)::bigint # $2::bigint)`
 )
 
 // createWebhook runs after the form's lock. KEY SHARE keeps the form in its
@@ -40,7 +40,7 @@ const createWebhook = `
 WITH form AS (
 	SELECT f.id, f.workspace_id
 	FROM formsvc.forms f
-	WHERE f.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess + `
+	WHERE f.id = $1::bytea AND ` + formAccess + `
 	FOR KEY SHARE OF f
 ), room AS (
 	SELECT $9::bigint < 1 OR (SELECT count(*) FROM formsvc.webhooks w WHERE w.form_id = $1::bytea) < $9::bigint AS there
@@ -79,7 +79,7 @@ func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, w storage.
 const webhookByID = `
 SELECT ` + webhookColumns + `
 FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
-WHERE w.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess
+WHERE w.id = $1::bytea AND ` + formAccess
 
 // Webhook implements [storage.WebhookStore].
 func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {
@@ -102,9 +102,12 @@ func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (
 var webhooks = shelf{"formsvc.webhooks", "w", webhookColumns, `
 	(SELECT f.trashed_at IS NULL FROM formsvc.forms f WHERE f.id = w.form_id LIMIT 1)`}
 
+// allWebhooks are webhooks as the host lists them.
+var allWebhooks = shelf{webhooks.table, webhooks.alias, webhooks.columns, webhooks.where + notUntidied("w")}
+
 var (
 	webhooksOfUser = built(webhooks.ofUser)
-	webhooksOfHost = built(webhooks.ofHost)
+	webhooksOfHost = built(allWebhooks.ofHost)
 )
 
 // Webhooks implements [storage.WebhookStore].
@@ -125,7 +128,7 @@ func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Pa
 const pendingOfWebhook = `hook AS (
 	SELECT w.id, w.form_id
 	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
-	WHERE w.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess + `
+	WHERE w.id = $1::bytea AND ` + formAccess + `
 ), pending AS (
 	SELECT d.webhook_id, d.event_id
 	FROM hook JOIN formsvc.deliveries d ON d.webhook_id = hook.id AND d.attempt > 0
@@ -154,7 +157,7 @@ UPDATE formsvc.webhooks w SET
 	paused_until = CASE WHEN $3::text <> w.url THEN NULL ELSE w.paused_until END,
 	updated_at = $6::timestamptz
 FROM formsvc.forms f
-WHERE w.id = $1::bytea AND f.id = w.form_id AND f.trashed_at IS NULL AND ` + formAccess + `
+WHERE w.id = $1::bytea AND f.id = w.form_id AND ` + formAccess + `
 RETURNING ` + webhookColumns
 
 // UpdateWebhook implements [storage.WebhookStore].
@@ -193,7 +196,7 @@ SELECT count(*) FROM pending`
 const deleteWebhook = `
 WITH gone AS (
 	DELETE FROM formsvc.webhooks w USING formsvc.forms f
-	WHERE w.id = $1::bytea AND f.id = w.form_id AND f.trashed_at IS NULL AND ` + formAccess + `
+	WHERE w.id = $1::bytea AND f.id = w.form_id AND ` + formAccess + `
 	RETURNING w.id
 ), told AS (
 	DELETE FROM formsvc.attempts a USING gone WHERE a.webhook_id = gone.id
@@ -236,7 +239,7 @@ LEFT JOIN LATERAL (
 	ORDER BY a.created_at DESC, a.id DESC
 	LIMIT $3::bigint
 ) a ON true
-WHERE w.id = $1::bytea AND f.trashed_at IS NULL AND ` + formAccess + `
+WHERE w.id = $1::bytea AND ` + formAccess + `
 ORDER BY a.created_at DESC, a.id DESC`
 
 // Attempts implements [storage.WebhookStore].

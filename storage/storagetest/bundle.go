@@ -126,7 +126,7 @@ func submissionAt(f storage.Form, now time.Time) storage.NewSubmission {
 	id, event := newID(), newEvent()
 	return storage.NewSubmission{
 		Submission: storage.Submission{
-			ID: id, FormID: f.ID, SubmittedAt: now, CompletionTime: 12.5,
+			ID: id, FormID: f.ID, FormRevision: f.Revision, SubmittedAt: now, CompletionTime: 12.5,
 			Answers:  json.RawMessage(fmt.Sprintf(`[{"field":{"id":"q1"},"value":%q}]`, id)),
 			Metadata: json.RawMessage(`{"country":"NL"}`),
 			Hidden:   json.RawMessage(`{"ref":"mail"}`),
@@ -214,7 +214,7 @@ func (b *bundle) addKey(user storage.ID, edit ...func(*storage.Key)) (storage.Ke
 	for _, e := range edit {
 		e(&k)
 	}
-	b.ok(b.store.CreateKey(b.Context(), newUser(user), k, hash, 0), "CreateKey")
+	b.ok(b.store.CreateKey(b.Context(), storage.NewKey{User: newUser(user), Key: k, Hash: hash, Max: 0}), "CreateKey")
 	b.hashes = append(b.hashes, hash)
 	return k, hash
 }

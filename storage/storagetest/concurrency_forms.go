@@ -28,7 +28,7 @@ func parallelIfRevision(b *bundle) {
 		const n = 20
 		errs := together(n, func(i int) error {
 			_, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID, storage.FormChange{
-				Name: ptr(fmt.Sprint(i)), IfRevision: []int64{revision}, At: at(time.Hour),
+				Name: ptr(fmt.Sprint(revision, i)), IfRevision: []int64{revision}, At: at(time.Hour),
 			})
 			return err
 		})
@@ -37,7 +37,7 @@ func parallelIfRevision(b *bundle) {
 		same(b, got.Revision, revision+1, "Revision")
 		for i, err := range errs {
 			if err == nil {
-				same(b, got.Name, fmt.Sprint(i), "Name, as the call that got through set it")
+				same(b, got.Name, fmt.Sprint(revision, i), "Name, as the call that got through set it")
 			} else if mismatch := (*storage.RevisionError)(nil); errors.As(err, &mismatch) {
 				same(b, mismatch.Current, revision+1, "RevisionError.Current")
 			}
@@ -88,7 +88,7 @@ func submitDuringTrash(b *bundle) {
 		b.addWebhook(f.ID)
 		errs := together(17, func(i int) error {
 			if i == 8 {
-				return b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, at(time.Hour))
+				return b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, storage.TrashParams{At: at(time.Hour)})
 			}
 			_, _, err := b.store.Submit(b.Context(), submissionAt(f, at(0)))
 			return err
@@ -187,9 +187,13 @@ func parallelSweeps(b *bundle) {
 	}
 	purged := make([]int, 6)
 	errs := together(len(purged), func(i int) error {
-		got, err := b.store.Sweep(b.Context(), storage.SweepParams{Now: soon(), TrashBefore: soon(), Max: 100})
-		purged[i] = got.Forms
-		return err
+		for {
+			got, err := b.store.Sweep(b.Context(), storage.SweepParams{Now: soon(), TrashBefore: soon(), Max: 100})
+			purged[i] += got.Forms
+			if err != nil || !got.More {
+				return err
+			}
+		}
 	})
 	sum := 0
 	for i, err := range errs {

@@ -44,7 +44,7 @@ func parallelKeys(b *bundle) {
 		var hash [32]byte
 		rand.Read(hash[:])
 		k := storage.Key{ID: newID(), UserID: user, Name: fmt.Sprint(i), Scopes: storage.Scopes(), CreatedAt: at(0)}
-		return b.store.CreateKey(b.Context(), newUser(user), k, hash, 20)
+		return b.store.CreateKey(b.Context(), storage.NewKey{User: newUser(user), Key: k, Hash: hash, Max: 20})
 	})
 	same(b, b.outcome(errs, storage.ErrLimitReached, "CreateKey"), 20, "calls of CreateKey that succeeded")
 	keys, err := b.store.Keys(b.Context(), user)

@@ -184,7 +184,7 @@ func copiesKey(b *bundle) {
 		got, _ := b.keyByHash(hash)
 		same(b, render(got), want, "Key after the caller overwrote %s", what)
 	}
-	b.ok(b.store.CreateKey(b.Context(), newUser(user), k, hash, 0), "CreateKey")
+	b.ok(b.store.CreateKey(b.Context(), storage.NewKey{User: newUser(user), Key: k, Hash: hash, Max: 0}), "CreateKey")
 	check("what it gave to CreateKey", k.Scopes)
 	got, _ := b.keyByHash(hash)
 	check("what KeyByHash returned", got.Scopes)

@@ -80,9 +80,6 @@ func endedLeaseFenced(b *bundle) {
 		"its form was trashed": func(f storage.Form, _ storage.Webhook, _ storage.NewSubmission) {
 			b.trashForm(f.ID)
 		},
-		"its workspace was deleted": func(f storage.Form, _ storage.Webhook, _ storage.NewSubmission) {
-			b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), f.WorkspaceID, b.tick()), "DeleteWorkspace")
-		},
 		"its submission was deleted": func(_ storage.Form, _ storage.Webhook, n storage.NewSubmission) {
 			b.deleteSubmission(n)
 		},

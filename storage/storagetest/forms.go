@@ -41,7 +41,7 @@ func createTakenForm(b *bundle) {
 		b.is(b.store.CreateForm(b.Context(), storage.AsHost(), sameID), storage.ErrConflict, "CreateForm with a taken ID")
 		b.is(b.store.CreateForm(b.Context(), storage.AsHost(), samePublicID), storage.ErrConflict, "CreateForm with a taken PublicID")
 	})
-	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), first.ID, b.tick()), "TrashForm")
+	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), first.ID, storage.TrashParams{At: b.tick()}), "TrashForm")
 	b.is(b.store.CreateForm(b.Context(), storage.AsHost(), samePublicID), storage.ErrConflict,
 		"CreateForm with the PublicID of a form in the trash, which may come back")
 }
@@ -63,7 +63,7 @@ func unknownForm(b *bundle) {
 	b.is(err, storage.ErrNotFound, "FormByPublicID of the empty string")
 	_, err = b.store.UpdateForm(b.Context(), host, newID(), storage.FormChange{Name: ptr("x"), At: b.tick()})
 	b.is(err, storage.ErrNotFound, "UpdateForm")
-	b.is(b.store.TrashForm(b.Context(), host, newID(), b.tick()), storage.ErrNotFound, "TrashForm")
+	b.is(b.store.TrashForm(b.Context(), host, newID(), storage.TrashParams{At: b.tick()}), storage.ErrNotFound, "TrashForm")
 	b.is(b.store.RestoreForm(b.Context(), newID(), storage.ID{}, b.tick()), storage.ErrNotFound, "RestoreForm")
 }
 

@@ -12,10 +12,12 @@ func formUpdateCases() []Case {
 		{"update_members", "UpdateForm changes the members that are set, raises the revision by one and returns the form as it is then.", updateFormMembers},
 		{"update_sections", "UpdateForm replaces the sections that are set and keeps the others.", updateFormSections},
 		{"update_format", "A change of any section sets the format, a change of none leaves it.", updateFormFormat},
-		{"update_same_values", "UpdateForm raises the revision also when the values are what they were.", updateFormSameValues},
+		{"update_same_values", "UpdateForm leaves revision and UpdatedAt when every value and every byte is what it was, and looks at IfRevision all the same.", updateFormSameValues},
 		{"if_revision", "UpdateForm with IfRevision succeeds when the form's revision is one of those.", ifRevision},
 		{"if_revision_mismatch", "UpdateForm returns a *RevisionError with the current revision when IfRevision does not hold, and changes nothing.", ifRevisionMismatch},
 		{"move", "UpdateForm moves a form to another accessible workspace.", moveForm},
+		{"move_takes_owner", "UpdateForm returns ErrNotOwner when the form would leave a workspace that the actor does not own.", moveTakesOwner},
+		{"update_order_of_errors", "UpdateForm looks at the form, the workspace that it moves to, the owner and the revision in this order.", updateFormOrder},
 		{"status_both_ways", "A form can be published and made a draft again.", statusBothWays},
 	}
 }
@@ -46,7 +48,6 @@ func updateFormMembers(b *bundle) {
 	check("gate", storage.FormChange{Gate: &want.Gate})
 	want.Gate = storage.Gate{}
 	check("gate that is empty", storage.FormChange{Gate: &want.Gate})
-	check("time only", storage.FormChange{})
 }
 
 func updateFormSections(b *bundle) {
@@ -82,15 +83,78 @@ func updateFormFormat(b *bundle) {
 }
 
 func updateFormSameValues(b *bundle) {
-	f := b.anyForm()
-	got := b.update(f.ID, storage.FormChange{Name: &f.Name, At: b.tick()})
-	same(b, got.Revision, int64(2), "Revision after an update with the same name")
+	f := b.anyForm(func(f *storage.Form) { f.Gate = storage.Gate{CloseAt: at(time.Hour), ResponseLimit: 5} })
+	changes := map[string]storage.FormChange{
+		"time only":   {},
+		"name":        {Name: &f.Name},
+		"status":      {Status: &f.Status},
+		"workspace":   {WorkspaceID: &f.WorkspaceID},
+		"gate":        {Gate: &f.Gate},
+		"sections":    {Definition: f.Definition},
+		"all of that": {Name: &f.Name, Status: &f.Status, WorkspaceID: &f.WorkspaceID, Gate: &f.Gate, Definition: f.Definition},
+	}
+	for what, c := range changes {
+		c.At = b.tick()
+		same(b, b.update(f.ID, c), f, "what UpdateForm returns for the same values: %s", what)
+		c.IfRevision = []int64{7}
+		_, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID, c)
+		b.isRevision(err, 1, "UpdateForm of the same values with another revision")
+		same(b, b.getForm(f.ID), f, "Form after UpdateForm of the same values: %s", what)
+	}
+	f.Definition.Settings = json.RawMessage(`{"branding": true, "lang":"en"}`)
+	f.Revision, f.UpdatedAt = 2, b.tick()
+	got := b.update(f.ID, storage.FormChange{Name: &f.Name, Definition: f.Definition, At: f.UpdatedAt})
+	same(b, got, f, "what UpdateForm returns when one of several values differs")
+}
+
+func moveTakesOwner(b *bundle) {
+	w := b.furnish() // the member is one of both workspaces
+	b.unchanged("a move by a member", func() {
+		_, err := b.store.UpdateForm(b.Context(), storage.As(w.member), w.form.ID,
+			storage.FormChange{Name: ptr("changed"), WorkspaceID: &w.second.ID, At: w.now})
+		b.is(err, storage.ErrNotOwner, "UpdateForm by a member that moves the form")
+	})
+	_, err := b.store.UpdateForm(b.Context(), storage.As(w.member), w.form.ID,
+		storage.FormChange{Name: ptr("changed"), WorkspaceID: &w.workspace.ID, At: w.now})
+	b.ok(err, "UpdateForm by a member with the workspace where the form is")
+
+	// The owner of the workspace that the form leaves need not own the other one.
+	b.ok(b.store.SetMember(b.Context(), w.foreign.ID, w.owner, true), "SetMember")
+	_, err = b.store.UpdateForm(b.Context(), storage.As(w.owner), w.form.ID, storage.FormChange{WorkspaceID: &w.foreign.ID, At: w.now})
+	b.ok(err, "UpdateForm by the owner, into a workspace of another one")
+	_, err = b.store.UpdateForm(b.Context(), storage.As(w.owner), w.form.ID, storage.FormChange{WorkspaceID: &w.workspace.ID, At: w.now})
+	b.is(err, storage.ErrNotOwner, "UpdateForm back, by who does not own the workspace where the form is now")
+}
+
+func updateFormOrder(b *bundle) {
+	w := b.furnish()
+	unknown := newID()
+	b.unchanged("UpdateForm with several faults", func() {
+		for _, c := range []struct {
+			what   string
+			who    storage.ID
+			form   storage.ID
+			change storage.FormChange
+			want   error
+		}{
+			{"no such form, stale revision", w.owner, unknown, storage.FormChange{IfRevision: []int64{99}}, storage.ErrNotFound},
+			{"unknown workspace, stale revision", w.owner, w.form.ID, storage.FormChange{WorkspaceID: &unknown, IfRevision: []int64{99}}, storage.ErrNotFound},
+			{"foreign workspace, stale revision", w.owner, w.form.ID, storage.FormChange{WorkspaceID: &w.foreign.ID, IfRevision: []int64{99}}, storage.ErrNotFound},
+			{"unknown workspace, not the owner", w.member, w.form.ID, storage.FormChange{WorkspaceID: &unknown}, storage.ErrNotFound},
+			{"not the owner, stale revision", w.member, w.form.ID, storage.FormChange{WorkspaceID: &w.second.ID, IfRevision: []int64{99}}, storage.ErrNotOwner},
+			{"stale revision", w.owner, w.form.ID, storage.FormChange{WorkspaceID: &w.second.ID, IfRevision: []int64{99}}, storage.ErrRevisionMismatch},
+		} {
+			c.change.Name, c.change.At = ptr("changed"), w.now
+			_, err := b.store.UpdateForm(b.Context(), storage.As(c.who), c.form, c.change)
+			b.is(err, c.want, "UpdateForm: %s", c.what)
+		}
+	})
 }
 
 func ifRevision(b *bundle) {
 	f := b.anyForm()
 	for i, accepted := range [][]int64{{1}, {7, 2, 9}, {3, 3}, {}} {
-		got := b.update(f.ID, storage.FormChange{Name: ptr("x"), IfRevision: accepted, At: b.tick()})
+		got := b.update(f.ID, storage.FormChange{Name: ptr(text("Form")), IfRevision: accepted, At: b.tick()})
 		same(b, got.Revision, int64(i+2), "Revision after UpdateForm with IfRevision %v", accepted)
 	}
 }

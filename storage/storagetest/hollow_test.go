@@ -43,8 +43,10 @@ func (*hollow) Forms(context.Context, storage.Actor, storage.FormQuery) ([]stora
 func (*hollow) UpdateForm(context.Context, storage.Actor, storage.ID, storage.FormChange) (storage.Form, error) {
 	return storage.Form{}, nil
 }
-func (*hollow) TrashForm(context.Context, storage.Actor, storage.ID, time.Time) error { return nil }
-func (*hollow) RestoreForm(context.Context, storage.ID, storage.ID, time.Time) error  { return nil }
+func (*hollow) TrashForm(context.Context, storage.Actor, storage.ID, storage.TrashParams) error {
+	return nil
+}
+func (*hollow) RestoreForm(context.Context, storage.ID, storage.ID, time.Time) error { return nil }
 func (*hollow) Submit(context.Context, storage.NewSubmission) (storage.Submission, bool, error) {
 	return storage.Submission{}, false, nil
 }
@@ -54,14 +56,14 @@ func (*hollow) SubmissionByKey(context.Context, storage.ID, string) (storage.Sub
 func (*hollow) Submission(context.Context, storage.Actor, storage.ID, storage.ID) (storage.Submission, error) {
 	return storage.Submission{}, nil
 }
-func (*hollow) Submissions(context.Context, storage.Actor, storage.ID, storage.SubmissionQuery) ([]storage.Submission, error) {
-	return nil, nil
+func (*hollow) Submissions(context.Context, storage.Actor, storage.ID, storage.SubmissionQuery) (storage.SubmissionPage, error) {
+	return storage.SubmissionPage{}, nil
 }
 func (*hollow) DeleteSubmission(context.Context, storage.Actor, storage.ID, storage.ID) error {
 	return nil
 }
 func (*hollow) CountFunnel(context.Context, storage.ID, time.Time, storage.Counts) error { return nil }
-func (*hollow) Funnel(context.Context, storage.Actor, storage.ID, time.Time, time.Time) (storage.Funnel, error) {
+func (*hollow) Funnel(context.Context, storage.Actor, storage.ID, storage.Window) (storage.Funnel, error) {
 	return storage.Funnel{}, nil
 }
 func (*hollow) SetLifetimeCounters(context.Context, storage.ID, storage.Counters) error  { return nil }
@@ -99,7 +101,7 @@ func (*hollow) FinishDeliveries(context.Context, []storage.Result, int) ([]stora
 func (*hollow) QueueStats(context.Context, time.Time) (storage.QueueStats, error) {
 	return storage.QueueStats{}, nil
 }
-func (*hollow) CreateKey(context.Context, storage.User, storage.Key, [32]byte, int) error { return nil }
+func (*hollow) CreateKey(context.Context, storage.NewKey) error { return nil }
 func (*hollow) KeyByHash(context.Context, [32]byte) (storage.Key, storage.User, error) {
 	return storage.Key{}, storage.User{}, nil
 }

@@ -83,7 +83,7 @@ func listsHoldOwn(b *bundle) {
 		t.form = b.addForm(t.workspace.ID)
 		t.trashed = b.addForm(t.workspace.ID)
 		t.webhook = b.addWebhook(t.form.ID)
-		b.ok(b.store.TrashForm(b.Context(), storage.As(t.owner), t.trashed.ID, b.tick()), "TrashForm")
+		b.ok(b.store.TrashForm(b.Context(), storage.As(t.owner), t.trashed.ID, storage.TrashParams{At: b.tick()}), "TrashForm")
 	}
 	lists := func(who storage.Actor) (all [4][]storage.ID) {
 		page := storage.Page{Limit: 100}

@@ -47,7 +47,7 @@ func createKeyUpdatesUser(b *bundle) {
 	_, first := b.addKey(user)
 	k, second := b.newKey(user)
 	renamed := storage.User{ID: user, Name: "Grace", Email: "grace@example.com"}
-	b.ok(b.store.CreateKey(b.Context(), renamed, k, second, 0), "CreateKey")
+	b.ok(b.store.CreateKey(b.Context(), storage.NewKey{User: renamed, Key: k, Hash: second, Max: 0}), "CreateKey")
 	for _, hash := range [][32]byte{first, second} {
 		_, u := b.keyByHash(hash)
 		same(b, u, renamed, "User after CreateKey with other particulars")
@@ -61,10 +61,10 @@ func createTakenKey(b *bundle) {
 	renamed := storage.User{ID: other, Name: "changed", Email: "changed@example.com"}
 	b.unchanged("CreateKey with a taken id or hash", func() {
 		k, _ := b.newKey(other)
-		b.is(b.store.CreateKey(b.Context(), renamed, k, hash, 0), storage.ErrConflict, "CreateKey with a taken hash")
+		b.is(b.store.CreateKey(b.Context(), storage.NewKey{User: renamed, Key: k, Hash: hash, Max: 0}), storage.ErrConflict, "CreateKey with a taken hash")
 		_, free := b.newKey(other)
 		k.ID = taken.ID
-		b.is(b.store.CreateKey(b.Context(), renamed, k, free, 0), storage.ErrConflict, "CreateKey with a taken ID")
+		b.is(b.store.CreateKey(b.Context(), storage.NewKey{User: renamed, Key: k, Hash: free, Max: 0}), storage.ErrConflict, "CreateKey with a taken ID")
 	})
 }
 
@@ -72,7 +72,7 @@ func createKeyLimit(b *bundle) {
 	user := b.user()
 	create := func(u storage.User, limit int) error {
 		k, hash := b.newKey(u.ID)
-		err := b.store.CreateKey(b.Context(), u, k, hash, limit)
+		err := b.store.CreateKey(b.Context(), storage.NewKey{User: u, Key: k, Hash: hash, Max: limit})
 		if err == nil {
 			b.hashes = append(b.hashes, hash)
 		}
@@ -98,12 +98,12 @@ func keyLimitCountsActive(b *bundle) {
 	b.addKey(user, func(k *storage.Key) { k.ExpiresAt = k.CreatedAt.Add(time.Millisecond) })
 	b.addKey(user, func(k *storage.Key) { k.ExpiresAt = at(1000 * time.Hour) })
 	k, hash := b.newKey(user)
-	b.ok(b.store.CreateKey(b.Context(), newUser(user), k, hash, 2), "CreateKey beside one active, one revoked and one expired key, at most 2")
+	b.ok(b.store.CreateKey(b.Context(), storage.NewKey{User: newUser(user), Key: k, Hash: hash, Max: 2}), "CreateKey beside one active, one revoked and one expired key, at most 2")
 	k, hash = b.newKey(user)
-	b.is(b.store.CreateKey(b.Context(), newUser(user), k, hash, 2), storage.ErrLimitReached, "CreateKey beside two active keys, at most 2")
+	b.is(b.store.CreateKey(b.Context(), storage.NewKey{User: newUser(user), Key: k, Hash: hash, Max: 2}), storage.ErrLimitReached, "CreateKey beside two active keys, at most 2")
 	k, hash = b.newKey(user)
 	k.CreatedAt = at(2000 * time.Hour)
-	b.ok(b.store.CreateKey(b.Context(), newUser(user), k, hash, 2), "CreateKey when one of two keys has expired by its CreatedAt")
+	b.ok(b.store.CreateKey(b.Context(), storage.NewKey{User: newUser(user), Key: k, Hash: hash, Max: 2}), "CreateKey when one of two keys has expired by its CreatedAt")
 }
 
 func unknownKey(b *bundle) {

@@ -137,7 +137,7 @@ func lifetimeCounters(b *bundle) {
 
 func funnelUnknownForm(b *bundle) {
 	b.is(b.store.CountFunnel(b.Context(), newID(), at(0), storage.Counts{Views: 1}), storage.ErrNotFound, "CountFunnel")
-	_, err := b.store.Funnel(b.Context(), storage.AsHost(), newID(), time.Time{}, time.Time{})
+	_, err := b.store.Funnel(b.Context(), storage.AsHost(), newID(), storage.Window{})
 	b.is(err, storage.ErrNotFound, "Funnel")
 	b.is(b.store.SetLifetimeCounters(b.Context(), newID(), storage.Counters{Views: 1}), storage.ErrNotFound, "SetLifetimeCounters")
 }

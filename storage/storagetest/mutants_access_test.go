@@ -119,9 +119,9 @@ type anybodyRevokes struct {
 	users sync.Map
 }
 
-func (m *anybodyRevokes) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, limit int) error {
-	m.users.Store(k.ID, u.ID)
-	return m.Storage.CreateKey(ctx, u, k, hash, limit)
+func (m *anybodyRevokes) CreateKey(ctx context.Context, k storage.NewKey) error {
+	m.users.Store(k.Key.ID, k.User.ID)
+	return m.Storage.CreateKey(ctx, k)
 }
 
 func (m *anybodyRevokes) RevokeKey(ctx context.Context, user, key storage.ID, when time.Time) error {
@@ -181,8 +181,9 @@ func (m oneMore) CreateWebhook(ctx context.Context, who storage.Actor, w storage
 	return m.Storage.CreateWebhook(ctx, who, w, more(limit))
 }
 
-func (m oneMore) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, limit int) error {
-	return m.Storage.CreateKey(ctx, u, k, hash, more(limit))
+func (m oneMore) CreateKey(ctx context.Context, k storage.NewKey) error {
+	k.Max = more(k.Max)
+	return m.Storage.CreateKey(ctx, k)
 }
 
 // twoSteps counts the keys, and by the time it adds one, others have too.
@@ -191,16 +192,17 @@ type twoSteps struct {
 	callers *rendezvous
 }
 
-func (m twoSteps) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, limit int) error {
-	keys, err := m.Keys(ctx, u.ID)
+func (m twoSteps) CreateKey(ctx context.Context, k storage.NewKey) error {
+	keys, err := m.Keys(ctx, k.User.ID)
 	if err != nil {
 		return err
 	}
 	m.callers.meet()
-	if len(keys) >= limit {
+	if len(keys) >= k.Max {
 		return storage.ErrLimitReached
 	}
-	return m.Storage.CreateKey(ctx, u, k, hash, 0)
+	k.Max = 0
+	return m.Storage.CreateKey(ctx, k)
 }
 
 type descendingMembers struct{ storage.Storage }

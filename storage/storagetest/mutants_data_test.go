@@ -182,22 +182,24 @@ const everyRecord = 1 << 20
 // record is gone.
 type offsetPages struct{ storage.Storage }
 
-func (m offsetPages) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) ([]storage.Submission, error) {
+func (m offsetPages) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
 	page := q.Page
 	q.Page = storage.Page{Limit: everyRecord}
-	all, err := m.Storage.Submissions(ctx, who, form, q)
+	got, err := m.Storage.Submissions(ctx, who, form, q)
+	all := got.Submissions
 	if page.After != nil {
 		at := slices.IndexFunc(all, func(s storage.Submission) bool { return s.ID == page.After.ID })
 		all = all[at+1:]
 	}
-	return all[:min(max(page.Limit, 0), len(all))], err
+	n := min(max(page.Limit, 0), len(all))
+	return storage.SubmissionPage{Submissions: all[:n], More: n < len(all)}, err
 }
 
 type unorderedTies struct{ storage.Storage }
 
-func (m unorderedTies) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) ([]storage.Submission, error) {
+func (m unorderedTies) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
 	all, err := m.Storage.Submissions(ctx, who, form, q)
-	slices.SortStableFunc(all, func(a, b storage.Submission) int {
+	slices.SortStableFunc(all.Submissions, func(a, b storage.Submission) int {
 		if c := b.SubmittedAt.Compare(a.SubmittedAt); c != 0 {
 			return c
 		}
@@ -233,7 +235,7 @@ func (m unmerged) Forms(ctx context.Context, who storage.Actor, q storage.FormQu
 
 type exclusiveUntil struct{ storage.Storage }
 
-func (m exclusiveUntil) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) ([]storage.Submission, error) {
+func (m exclusiveUntil) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
 	if !q.Until.IsZero() {
 		q.Until = q.Until.Add(-time.Microsecond)
 	}
@@ -282,7 +284,7 @@ func (m restoreRaises) RestoreForm(ctx context.Context, id, workspace storage.ID
 	if err := m.Storage.RestoreForm(ctx, id, workspace, when); err != nil {
 		return err
 	}
-	_, err := m.UpdateForm(ctx, storage.AsHost(), id, storage.FormChange{At: when})
+	_, err := m.UpdateForm(ctx, storage.AsHost(), id, storage.FormChange{Name: ptr(text("Renamed")), At: when})
 	return err
 }
 

@@ -42,15 +42,15 @@ func (m blind) UpdateForm(ctx context.Context, _ storage.Actor, id storage.ID, c
 	return m.Storage.UpdateForm(ctx, storage.AsHost(), id, c)
 }
 
-func (m blind) TrashForm(ctx context.Context, _ storage.Actor, id storage.ID, at time.Time) error {
-	return m.Storage.TrashForm(ctx, storage.AsHost(), id, at)
+func (m blind) TrashForm(ctx context.Context, _ storage.Actor, id storage.ID, p storage.TrashParams) error {
+	return m.Storage.TrashForm(ctx, storage.AsHost(), id, p)
 }
 
 func (m blind) Submission(ctx context.Context, _ storage.Actor, form storage.ID, id storage.ID) (storage.Submission, error) {
 	return m.Storage.Submission(ctx, storage.AsHost(), form, id)
 }
 
-func (m blind) Submissions(ctx context.Context, _ storage.Actor, form storage.ID, q storage.SubmissionQuery) ([]storage.Submission, error) {
+func (m blind) Submissions(ctx context.Context, _ storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
 	return m.Storage.Submissions(ctx, storage.AsHost(), form, q)
 }
 
@@ -58,8 +58,8 @@ func (m blind) DeleteSubmission(ctx context.Context, _ storage.Actor, form stora
 	return m.Storage.DeleteSubmission(ctx, storage.AsHost(), form, id)
 }
 
-func (m blind) Funnel(ctx context.Context, _ storage.Actor, form storage.ID, from time.Time, to time.Time) (storage.Funnel, error) {
-	return m.Storage.Funnel(ctx, storage.AsHost(), form, from, to)
+func (m blind) Funnel(ctx context.Context, _ storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	return m.Storage.Funnel(ctx, storage.AsHost(), form, w)
 }
 
 func (m blind) CreateWebhook(ctx context.Context, _ storage.Actor, w storage.Webhook, limit int) error {
@@ -137,8 +137,8 @@ func (m detached) UpdateForm(ctx context.Context, who storage.Actor, id storage.
 	return m.Storage.UpdateForm(context.WithoutCancel(ctx), who, id, c)
 }
 
-func (m detached) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, at time.Time) error {
-	return m.Storage.TrashForm(context.WithoutCancel(ctx), who, id, at)
+func (m detached) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
+	return m.Storage.TrashForm(context.WithoutCancel(ctx), who, id, p)
 }
 
 func (m detached) RestoreForm(ctx context.Context, id storage.ID, workspace storage.ID, at time.Time) error {
@@ -157,7 +157,7 @@ func (m detached) Submission(ctx context.Context, who storage.Actor, form storag
 	return m.Storage.Submission(context.WithoutCancel(ctx), who, form, id)
 }
 
-func (m detached) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) ([]storage.Submission, error) {
+func (m detached) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
 	return m.Storage.Submissions(context.WithoutCancel(ctx), who, form, q)
 }
 
@@ -169,8 +169,8 @@ func (m detached) CountFunnel(ctx context.Context, form storage.ID, at time.Time
 	return m.Storage.CountFunnel(context.WithoutCancel(ctx), form, at, c)
 }
 
-func (m detached) Funnel(ctx context.Context, who storage.Actor, form storage.ID, from time.Time, to time.Time) (storage.Funnel, error) {
-	return m.Storage.Funnel(context.WithoutCancel(ctx), who, form, from, to)
+func (m detached) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	return m.Storage.Funnel(context.WithoutCancel(ctx), who, form, w)
 }
 
 func (m detached) SetLifetimeCounters(ctx context.Context, form storage.ID, c storage.Counters) error {
@@ -229,8 +229,8 @@ func (m detached) QueueStats(ctx context.Context, now time.Time) (storage.QueueS
 	return m.Storage.QueueStats(context.WithoutCancel(ctx), now)
 }
 
-func (m detached) CreateKey(ctx context.Context, u storage.User, k storage.Key, hash [32]byte, limit int) error {
-	return m.Storage.CreateKey(context.WithoutCancel(ctx), u, k, hash, limit)
+func (m detached) CreateKey(ctx context.Context, k storage.NewKey) error {
+	return m.Storage.CreateKey(context.WithoutCancel(ctx), k)
 }
 
 func (m detached) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, storage.User, error) {

@@ -106,18 +106,18 @@ func (m countsRefused) Submit(ctx context.Context, n storage.NewSubmission) (sto
 
 type forgetfulFunnel struct{ storage.Storage }
 
-func (m forgetfulFunnel) Funnel(ctx context.Context, who storage.Actor, form storage.ID, from, to time.Time) (storage.Funnel, error) {
-	f, err := m.Storage.Funnel(ctx, who, form, from, to)
+func (m forgetfulFunnel) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	f, err := m.Storage.Funnel(ctx, who, form, w)
 	f.Submissions = 0
 	return f, err
 }
 
 type inclusiveWindow struct{ storage.Storage }
 
-func (m inclusiveWindow) Funnel(ctx context.Context, who storage.Actor, form storage.ID, from, to time.Time) (storage.Funnel, error) {
-	f, err := m.Storage.Funnel(ctx, who, form, from, to)
-	if !to.IsZero() {
-		last, _ := m.Storage.Funnel(ctx, who, form, to, to.Add(time.Minute))
+func (m inclusiveWindow) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	f, err := m.Storage.Funnel(ctx, who, form, w)
+	if !w.To.IsZero() {
+		last, _ := m.Storage.Funnel(ctx, who, form, storage.Window{From: w.To, To: w.To.Add(time.Minute)})
 		f.Views += last.Views
 	}
 	return f, err
@@ -125,17 +125,17 @@ func (m inclusiveWindow) Funnel(ctx context.Context, who storage.Actor, form sto
 
 type forgetsOld struct{ storage.Storage }
 
-func (m forgetsOld) Funnel(ctx context.Context, who storage.Actor, form storage.ID, from, to time.Time) (storage.Funnel, error) {
-	if first := midnight(30); from.Before(first) {
-		from = first
+func (m forgetsOld) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	if first := midnight(30); w.From.Before(first) {
+		w.From = first
 	}
-	return m.Storage.Funnel(ctx, who, form, from, to)
+	return m.Storage.Funnel(ctx, who, form, w)
 }
 
 type lifetimeInCounts struct{ storage.Storage }
 
-func (m lifetimeInCounts) Funnel(ctx context.Context, who storage.Actor, form storage.ID, from, to time.Time) (storage.Funnel, error) {
-	f, err := m.Storage.Funnel(ctx, who, form, from, to)
+func (m lifetimeInCounts) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	f, err := m.Storage.Funnel(ctx, who, form, w)
 	if f.Lifetime != nil {
 		f.Views += f.Lifetime.Views
 	}

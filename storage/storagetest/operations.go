@@ -63,13 +63,13 @@ func actorOperations() []operation {
 		}},
 		{"UpdateForm", "update_form", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
 			_, err := s.UpdateForm(ctx, who, w.form.ID, storage.FormChange{
-				Name: ptr("changed"), WorkspaceID: &w.second.ID, At: w.now,
+				Name: ptr("changed"), WorkspaceID: &w.workspace.ID, At: w.now,
 				Definition: storage.Definition{Theme: json.RawMessage(`{}`), Format: 2},
 			})
 			return err
 		}},
 		{"TrashForm", "trash_form", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			return s.TrashForm(ctx, who, w.form.ID, w.now)
+			return s.TrashForm(ctx, who, w.form.ID, storage.TrashParams{At: w.now})
 		}},
 		{"Submission", "submission", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
 			_, err := s.Submission(ctx, who, w.form.ID, w.first.Submission.ID)
@@ -77,7 +77,7 @@ func actorOperations() []operation {
 		}},
 		{"Submissions", "submissions", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
 			list, err := s.Submissions(ctx, who, w.form.ID, storage.SubmissionQuery{Page: page})
-			if errors.Is(contains(list, submissionID, w.first.Submission.ID, err), errNothing) {
+			if errors.Is(contains(list.Submissions, submissionID, w.first.Submission.ID, err), errNothing) {
 				return errors.New("the list is empty where ErrNotFound or submissions are due")
 			}
 			return err
@@ -86,7 +86,7 @@ func actorOperations() []operation {
 			return s.DeleteSubmission(ctx, who, w.form.ID, w.first.Submission.ID)
 		}},
 		{"Funnel", "funnel", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.Funnel(ctx, who, w.form.ID, time.Time{}, time.Time{})
+			_, err := s.Funnel(ctx, who, w.form.ID, storage.Window{})
 			return err
 		}},
 		{"CreateWebhook", "create_webhook", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
@@ -188,7 +188,7 @@ func hostOperations() []operation {
 		{"CreateKey", "create_key", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			k := w.key
 			k.ID = newID()
-			return s.CreateKey(ctx, storage.User{ID: w.owner, Name: "changed"}, k, [32]byte{1}, 0)
+			return s.CreateKey(ctx, storage.NewKey{User: storage.User{ID: w.owner, Name: "changed"}, Key: k, Hash: [32]byte{1}, Max: 0})
 		}},
 		{"KeyByHash", "key_by_hash", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			_, _, err := s.KeyByHash(ctx, w.hash)
@@ -205,11 +205,22 @@ func hostOperations() []operation {
 			return s.TouchKeys(ctx, map[storage.ID]time.Time{w.key.ID: w.now})
 		}},
 		{"Sweep", "sweep", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-			got, err := s.Sweep(ctx, storage.SweepParams{Now: w.now, TrashBefore: w.now, KeysBefore: w.now, Max: 100})
-			if err == nil && (got.Forms != 1 || got.Keys != 1) {
-				return errors.New("the sweep did not remove the trashed form and the expired key")
+			forms, keys := 0, 0
+			for {
+				got, err := s.Sweep(ctx, storage.SweepParams{Now: w.now, TrashBefore: w.now, KeysBefore: w.now, Max: 100})
+				forms += got.Forms
+				keys += got.Keys
+				if err != nil {
+					return err
+				}
+				if !got.More {
+					break
+				}
 			}
-			return err
+			if forms != 1 || keys != 1 {
+				return errors.New("sweeps did not remove the trashed form and the expired key")
+			}
+			return nil
 		}},
 	}
 }

@@ -127,7 +127,7 @@ func pagedSubmissions(b *bundle) pagedList {
 		page: func(p storage.Page) []storage.Position {
 			got, err := b.store.Submissions(b.Context(), storage.AsHost(), f.ID, storage.SubmissionQuery{Page: p})
 			b.ok(err, "Submissions")
-			return positions(got, func(s storage.Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} })
+			return positions(got.Submissions, func(s storage.Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} })
 		},
 	}
 }

@@ -77,7 +77,7 @@ func sinceUntil(b *bundle) {
 		got, err := b.store.Submissions(b.Context(), storage.AsHost(), f.ID,
 			storage.SubmissionQuery{Since: c.since, Until: c.until, Page: storage.Page{Limit: 10}})
 		b.ok(err, "Submissions, %s", c.name)
-		same(b, idsOf(got, submissionID), c.want, "Submissions, %s", c.name)
+		same(b, idsOf(got.Submissions, submissionID), c.want, "Submissions, %s", c.name)
 	}
 }
 
@@ -89,7 +89,7 @@ func sinceUntilPages(b *bundle) {
 	for range 4 {
 		page, err := b.store.Submissions(b.Context(), storage.AsHost(), f.ID, q)
 		b.ok(err, "Submissions")
-		for _, s := range page {
+		for _, s := range page.Submissions {
 			got = append(got, s.ID)
 			q.Page.After = &storage.Position{Time: s.SubmittedAt, ID: s.ID}
 		}
@@ -99,7 +99,7 @@ func sinceUntilPages(b *bundle) {
 	q.Page = storage.Page{After: &storage.Position{Time: at(100 * time.Hour)}, Limit: 1}
 	page, err := b.store.Submissions(b.Context(), storage.AsHost(), f.ID, q)
 	b.ok(err, "Submissions")
-	same(b, idsOf(page, submissionID), ids[1:2], "Submissions after a position that is newer than Until")
+	same(b, idsOf(page.Submissions, submissionID), ids[1:2], "Submissions after a position that is newer than Until")
 }
 
 func deleteSubmission(b *bundle) {

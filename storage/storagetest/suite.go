@@ -70,6 +70,7 @@ func Cases() []Case {
 		{"paging", pagingCases()},
 		{"values", valueCases()},
 		{"values", copyCases()},
+		{"values", invalidCases()},
 		{"contexts", contextCases()},
 		{"concurrency", concurrentLimitCases()},
 		{"concurrency", concurrentFormCases()},

@@ -13,12 +13,30 @@ func sweepCases() []Case {
 		{"forms_with_everything", "A purged form leaves nothing behind: submissions, keys of attempts, funnel, webhooks and deliveries are gone.", sweepFormWhole},
 		{"keys", "Sweep removes the keys that were revoked or expired before KeysBefore, and no others.", sweepKeys},
 		{"zero_bounds", "Sweep with zero bounds purges no form and removes no key.", sweepZero},
-		{"max", "Sweep removes at most Max records of each kind a call; below 1, nothing.", sweepMax},
+		{"max", "Sweep removes at most Max forms and keys a call, and More holds while there are others; below 1, it does nothing.", sweepMax},
+		{"purge_at_once", "A form that Sweep counts as purged is gone at once for every method, however many rows it has, and later calls remove those.", sweepPurgesAtOnce},
 		{"keeps_bodies_in_use", "Sweep leaves the bodies that the queue or a kept history refers to.", sweepKeepsBodies},
 	}
 }
 
+// sweep calls Sweep until there is no more to do and adds up what it reports.
 func (b *bundle) sweep(p storage.SweepParams) storage.Swept {
+	b.Helper()
+	var sum storage.Swept
+	for range 10_000 {
+		got := b.sweepOnce(p)
+		sum.Forms += got.Forms
+		sum.Keys += got.Keys
+		sum.Events += got.Events
+		if !got.More {
+			return sum
+		}
+	}
+	b.Fatalf("Sweep: More holds after 10,000 calls")
+	return sum
+}
+
+func (b *bundle) sweepOnce(p storage.SweepParams) storage.Swept {
 	b.Helper()
 	got, err := b.store.Sweep(b.Context(), p)
 	b.ok(err, "Sweep")
@@ -30,7 +48,7 @@ func sweepForms(b *bundle) {
 	limit := at(time.Hour)
 	trashAt := func(when time.Time) storage.Form {
 		f := b.addForm(live.WorkspaceID)
-		b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, when), "TrashForm")
+		b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, storage.TrashParams{At: when}), "TrashForm")
 		return f
 	}
 	after, exact := trashAt(limit.Add(time.Microsecond)), trashAt(limit)
@@ -117,11 +135,47 @@ func sweepMax(b *bundle) {
 		})
 	}
 	p.Max = 2
-	for i, want := range []int{2, 1, 0} {
-		got := b.sweep(p)
-		same(b, got.Forms, want, "Forms, call %d of Sweep with Max 2", i+1)
-		same(b, got.Keys, want, "Keys, call %d of Sweep with Max 2", i+1)
+	var sum storage.Swept
+	for more := true; more; {
+		got := b.sweepOnce(p)
+		if got.Forms > 2 || got.Keys > 2 {
+			b.Errorf("Sweep with Max 2: want at most 2 forms and keys a call, got %d and %d", got.Forms, got.Keys)
+		}
+		if sum.Forms+got.Forms < 3 && !got.More {
+			b.Fatalf("Sweep: More does not hold while %d of 3 forms are purged", sum.Forms+got.Forms)
+		}
+		sum.Forms += got.Forms
+		sum.Keys += got.Keys
+		more = got.More
 	}
+	same(b, sum, storage.Swept{Forms: 3, Keys: 3}, "what calls of Sweep with Max 2 removed together")
+}
+
+func sweepPurgesAtOnce(b *bundle) {
+	w := b.furnish()
+	const submissions = 7
+	for range submissions {
+		b.submit(w.form)
+	}
+	b.trashForm(w.form.ID)
+	p := storage.SweepParams{Now: w.now, TrashBefore: w.now, Max: 1}
+	for purged := 0; purged < 2; { // the world has one form in the trash already
+		got := b.sweepOnce(p)
+		if purged += got.Forms; purged < 2 && !got.More {
+			b.Fatalf("Sweep: More does not hold, though only %d of 2 forms are purged", purged)
+		}
+	}
+	host := storage.AsHost()
+	same(b, b.trash(), nil, "Forms in the trash after they were purged")
+	same(b, only(b, []storage.Swept{b.sweepOnce(storage.SweepParams{Now: w.now, TrashBefore: w.now, Max: 1})}, "Swept").Forms, 0,
+		"Forms that a later Sweep counts")
+	b.is(b.store.RestoreForm(b.Context(), w.form.ID, storage.ID{}, b.tick()), storage.ErrNotFound, "RestoreForm of a purged form")
+	b.is(b.store.SetLifetimeCounters(b.Context(), w.form.ID, storage.Counters{Views: 1}), storage.ErrNotFound, "SetLifetimeCounters of a purged form")
+	_, err := b.store.Form(b.Context(), host, w.form.ID)
+	b.is(err, storage.ErrNotFound, "Form after it was purged")
+	b.sweep(p)
+	b.ok(b.store.CreateForm(b.Context(), host, w.form), "CreateForm with the id of a purged form")
+	same(b, b.submissions(w.form.ID), nil, "Submissions of a form with the id of a purged one")
 }
 
 func sweepKeepsBodies(b *bundle) {

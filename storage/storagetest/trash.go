@@ -13,6 +13,7 @@ func trashCases() []Case {
 		{"lists_trashed", "Forms with Trashed lists the forms in the trash, with the time, and their revision stays.", trashLists},
 		{"ends_deliveries", "TrashForm ends the pending deliveries of the form, for good.", trashEndsDeliveries},
 		{"lifetime_counters", "SetLifetimeCounters works on a form in the trash.", trashLifetime},
+		{"if_revision", "TrashForm returns a *RevisionError when IfRevision does not hold, and ErrNotFound before that.", trashIfRevision},
 		{"restore", "RestoreForm into the workspace where it was brings the form back with all that was its own; the revision stays.", restoreForm},
 		{"restore_elsewhere", "RestoreForm into another workspace raises the revision by one.", restoreElsewhere},
 		{"restore_into_gone", "RestoreForm returns ErrConflict when the workspace does not exist, and the form stays in the trash.", restoreIntoGone},
@@ -23,7 +24,7 @@ func trashCases() []Case {
 func (b *bundle) trashForm(id storage.ID) time.Time {
 	b.Helper()
 	when := b.tick()
-	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), id, when), "TrashForm")
+	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), id, storage.TrashParams{At: when}), "TrashForm")
 	return when
 }
 
@@ -38,7 +39,7 @@ func trashHides(b *bundle) {
 		b.is(err, storage.ErrNotFound, "FormByPublicID")
 		_, err = b.store.UpdateForm(b.Context(), host, w.form.ID, storage.FormChange{Name: ptr("x"), At: now})
 		b.is(err, storage.ErrNotFound, "UpdateForm")
-		b.is(b.store.TrashForm(b.Context(), host, w.form.ID, now), storage.ErrNotFound, "TrashForm, again")
+		b.is(b.store.TrashForm(b.Context(), host, w.form.ID, storage.TrashParams{At: now}), storage.ErrNotFound, "TrashForm, again")
 		_, _, err = b.store.Submit(b.Context(), b.newSubmission(w.form))
 		b.is(err, storage.ErrNotFound, "Submit")
 		_, err = b.store.SubmissionByKey(b.Context(), w.form.ID, w.first.IdempotencyKey)
@@ -49,7 +50,7 @@ func trashHides(b *bundle) {
 		b.is(err, storage.ErrNotFound, "Submissions")
 		b.is(b.store.DeleteSubmission(b.Context(), host, w.form.ID, w.first.Submission.ID), storage.ErrNotFound, "DeleteSubmission")
 		b.is(b.store.CountFunnel(b.Context(), w.form.ID, now, storage.Counts{Views: 1}), storage.ErrNotFound, "CountFunnel")
-		_, err = b.store.Funnel(b.Context(), host, w.form.ID, time.Time{}, time.Time{})
+		_, err = b.store.Funnel(b.Context(), host, w.form.ID, storage.Window{})
 		b.is(err, storage.ErrNotFound, "Funnel")
 		b.is(b.store.CreateWebhook(b.Context(), host, b.newWebhook(w.form.ID), 0), storage.ErrNotFound, "CreateWebhook")
 		_, err = b.store.Webhook(b.Context(), host, w.webhook.ID)
@@ -80,11 +81,25 @@ func trashHidesFromLists(b *bundle) {
 	same(b, webhooks, nil, "Webhooks")
 }
 
+func trashIfRevision(b *bundle) {
+	w := b.furnish()
+	b.update(w.form.ID, storage.FormChange{Name: ptr("x"), At: b.tick()})
+	b.unchanged("TrashForm with another revision", func() {
+		stale := storage.TrashParams{At: w.now, IfRevision: []int64{1, 3}}
+		b.isRevision(b.store.TrashForm(b.Context(), storage.As(w.owner), w.form.ID, stale), 2, "TrashForm with revisions that do not hold")
+		b.is(b.store.TrashForm(b.Context(), storage.As(w.stranger), w.form.ID, stale), storage.ErrNotFound, "TrashForm of a foreign form")
+		b.is(b.store.TrashForm(b.Context(), storage.As(w.owner), w.trashed.ID, stale), storage.ErrNotFound, "TrashForm of a form in the trash")
+		b.is(b.store.TrashForm(b.Context(), storage.As(w.owner), w.form.ID, storage.TrashParams{}), storage.ErrInvalidValue, "TrashForm at no time")
+	})
+	p := storage.TrashParams{At: w.now, IfRevision: []int64{1, 2}}
+	b.ok(b.store.TrashForm(b.Context(), storage.As(w.owner), w.form.ID, p), "TrashForm with a revision that holds")
+}
+
 func trashLists(b *bundle) {
 	want := b.anyForm()
 	other := b.anyForm()
 	member := b.addMember(want.WorkspaceID)
-	b.update(want.ID, storage.FormChange{Name: &want.Name, At: b.tick()})
+	b.update(want.ID, storage.FormChange{Name: ptr("Renamed"), At: b.tick()})
 	want.TrashedAt = b.trashForm(want.ID)
 	b.trashForm(other.ID)
 	got, err := b.store.Forms(b.Context(), storage.As(member),

@@ -99,7 +99,7 @@ func timesComeBack(b *bundle) {
 		b.finish(100, r)
 		same(b, b.attempts(hook.ID), []storage.Attempt{*r.Attempt}, "Attempts with time %d", i)
 
-		b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, when), "TrashForm")
+		b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, storage.TrashParams{At: when}), "TrashForm")
 		for _, trashed := range b.trash() {
 			if trashed.ID == f.ID {
 				same(b, trashed.TrashedAt, when, "TrashedAt with time %d", i)
@@ -130,7 +130,7 @@ func textComesBack(b *bundle) {
 		k, hash := b.newKey(b.user())
 		k.Name, k.Prefix = s, s
 		u := storage.User{ID: k.UserID, Name: s, Email: s}
-		b.ok(b.store.CreateKey(b.Context(), u, k, hash, 0), "CreateKey with the name %q", s)
+		b.ok(b.store.CreateKey(b.Context(), storage.NewKey{User: u, Key: k, Hash: hash, Max: 0}), "CreateKey with the name %q", s)
 		gotK, gotU := b.keyByHash(hash)
 		same(b, gotK, k, "Key")
 		same(b, gotU, u, "User")

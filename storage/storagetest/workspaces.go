@@ -191,7 +191,7 @@ func deleteWorkspaceDeliveries(b *bundle) {
 func deleteWorkspaceKeepsTrash(b *bundle) {
 	f := b.anyForm()
 	when := b.tick()
-	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, when), "TrashForm")
+	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, storage.TrashParams{At: when}), "TrashForm")
 	b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), f.WorkspaceID, when.Add(time.Hour)), "DeleteWorkspace")
 	same(b, only(b, b.trash(), "Forms in the trash").TrashedAt, when, "TrashedAt of a form that was in the trash before")
 }

@@ -38,7 +38,7 @@ func (b *bundle) furnish() *world {
 	b.ok(b.store.SetMember(b.Context(), w.second.ID, w.member, true), "SetMember")
 
 	w.trashed = b.addForm(w.workspace.ID)
-	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), w.trashed.ID, b.tick()), "TrashForm")
+	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), w.trashed.ID, storage.TrashParams{At: b.tick()}), "TrashForm")
 	w.form = b.addForm(w.workspace.ID)
 	w.webhook = b.addWebhook(w.form.ID)
 
@@ -110,7 +110,7 @@ func (b *bundle) snapshot() string {
 
 func (b *bundle) funnel(form storage.ID, from, to time.Time) storage.Funnel {
 	b.Helper()
-	got, err := b.store.Funnel(b.Context(), storage.AsHost(), form, from, to)
+	got, err := b.store.Funnel(b.Context(), storage.AsHost(), form, storage.Window{From: from, To: to})
 	b.ok(err, "Funnel")
 	return got
 }
@@ -129,7 +129,7 @@ func (b *bundle) submissions(form storage.ID) []storage.Submission {
 	got, err := b.store.Submissions(b.Context(), storage.AsHost(), form,
 		storage.SubmissionQuery{Page: storage.Page{Limit: 10_000}})
 	b.ok(err, "Submissions")
-	return got
+	return got.Submissions
 }
 
 // trash lists every form in the trash as the host.

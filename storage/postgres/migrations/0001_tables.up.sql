@@ -40,8 +40,9 @@ CREATE TABLE api_keys (
 CREATE INDEX api_keys_ended ON api_keys (LEAST(revoked_at, expires_at));
 CREATE INDEX api_keys_user ON api_keys (user_id, created_at DESC, id DESC);
 
--- A deleted workspace stays as a row without a name for as long as forms in the
--- trash refer to it.
+-- A deleted workspace stays as a row without a name for as long as forms refer to
+-- it. From deleted_at on its forms are in the trash, whatever their own rows say:
+-- a sweep moves them there, some at a time.
 CREATE TABLE workspaces (
     id         bytea PRIMARY KEY,
     public_id  text NOT NULL,
@@ -50,12 +51,13 @@ CREATE TABLE workspaces (
     created_at timestamptz NOT NULL,
     updated_at timestamptz NOT NULL,
     deleted_at timestamptz,
+    tidied     boolean NOT NULL DEFAULT false, -- of a deleted one: a sweep has nothing to do for it
     CONSTRAINT workspaces_public_id UNIQUE (public_id)
 );
 -- The indexes named …_of_all have a condition that always holds. Only the lists of the
 -- host say it: no other statement can be planned with them.
 CREATE INDEX workspaces_newest_of_all ON workspaces (created_at DESC, id DESC) WHERE deleted_at IS NULL AND id > '';
-CREATE INDEX workspaces_deleted ON workspaces (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX workspaces_to_tidy ON workspaces (deleted_at, id) WHERE deleted_at IS NOT NULL AND NOT tidied;
 CREATE INDEX workspaces_owner ON workspaces (owner_id) WHERE deleted_at IS NULL;
 
 -- Who may use a workspace, its owner included. created_at is the workspace's, so
@@ -80,9 +82,11 @@ CREATE TABLE forms (
     closed         boolean NOT NULL,
     close_at       timestamptz,
     response_limit bigint NOT NULL,
+    counted        boolean NOT NULL DEFAULT false, -- there is a row in form_limits
     created_at     timestamptz NOT NULL,
     updated_at     timestamptz NOT NULL,
     trashed_at     timestamptz,
+    purged_at      timestamptz, -- from then on nobody sees the form; sweeps remove what is left of it
     format         integer NOT NULL,
     blocks         json NOT NULL,
     settings       json NOT NULL,
@@ -93,17 +97,22 @@ CREATE TABLE forms (
     CONSTRAINT forms_workspace UNIQUE (workspace_id, id)
 );
 CREATE INDEX forms_newest ON forms (workspace_id, created_at DESC, id DESC) WHERE trashed_at IS NULL;
-CREATE INDEX forms_trash ON forms (workspace_id, created_at DESC, id DESC) WHERE trashed_at IS NOT NULL;
+CREATE INDEX forms_trash ON forms (workspace_id, created_at DESC, id DESC) WHERE trashed_at IS NOT NULL AND purged_at IS NULL;
 CREATE INDEX forms_newest_of_all ON forms (created_at DESC, id DESC) WHERE trashed_at IS NULL AND id > '';
-CREATE INDEX forms_trash_of_all ON forms (created_at DESC, id DESC) WHERE trashed_at IS NOT NULL AND id > '';
-CREATE INDEX forms_trashed_at ON forms (trashed_at) WHERE trashed_at IS NOT NULL;
+CREATE INDEX forms_trash_of_all ON forms (created_at DESC, id DESC) WHERE trashed_at IS NOT NULL AND purged_at IS NULL AND id > '';
+CREATE INDEX forms_trashed_at ON forms (trashed_at) WHERE trashed_at IS NOT NULL AND purged_at IS NULL;
+CREATE INDEX forms_purged_at ON forms (purged_at, id) WHERE purged_at IS NOT NULL;
 
 -- How many submissions a form has, for forms with a response limit only: its row
--- is the one that their submissions lock.
+-- is the one that their submissions lock. A new limit begins with a count of what
+-- is there, some at a time in the order of ids.
 CREATE TABLE form_limits (
-    form_id bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
-    taken   bigint NOT NULL
+    form_id    bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
+    taken      bigint NOT NULL,
+    counted_to bytea,      -- the last id that taken covers; null: all
+    count_at   timestamptz -- when the last piece was counted; null: the limit is in force
 );
+CREATE INDEX form_limits_count_at ON form_limits (count_at) WHERE count_at IS NOT NULL;
 
 CREATE TABLE form_lifetime (
     form_id     bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
@@ -120,6 +129,8 @@ CREATE TABLE submissions (
     answers         json NOT NULL,
     metadata        json NOT NULL,
     hidden          json NOT NULL,
+    form_revision   bigint NOT NULL,  -- of the form that the answers were checked against
+    json_bytes      integer NOT NULL, -- of answers, metadata and hidden as they were given
     idempotency_key text,
     unique_answer   bytea,
     event_id        bytea, -- of the event that tells of it, when one was queued
@@ -134,11 +145,12 @@ CREATE UNIQUE INDEX submissions_unique_answer ON submissions (form_id, unique_an
 CREATE TABLE funnel_log (
     form_id     bytea NOT NULL,
     at          timestamptz NOT NULL,
+    id          bigint GENERATED ALWAYS AS IDENTITY (CACHE 64),
     views       bigint NOT NULL,
     starts      bigint NOT NULL,
-    submissions bigint NOT NULL
+    submissions bigint NOT NULL,
+    PRIMARY KEY (form_id, at, id)
 );
-CREATE INDEX funnel_log_form ON funnel_log (form_id, at);
 CREATE TABLE funnel_minutes (
     form_id     bytea NOT NULL,
     minute      timestamptz NOT NULL,
@@ -147,7 +159,6 @@ CREATE TABLE funnel_minutes (
     submissions bigint NOT NULL,
     PRIMARY KEY (form_id, minute)
 );
-CREATE INDEX funnel_minutes_minute ON funnel_minutes (minute);
 CREATE TABLE funnel_days (
     form_id     bytea NOT NULL,
     day         date NOT NULL,

@@ -1,0 +1,64 @@
+package formsvc
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+const (
+	// endedKeysKept is how long a key that was revoked or expired is still listed.
+	endedKeysKept = 90 * 24 * time.Hour
+	// sweepRows bounds one transaction of maintenance. Removing so many submissions
+	// with their events takes about 30 ms.
+	sweepRows = 1000
+	// maintainSweeps bounds one call of Maintain, to about a second. Called once a
+	// minute it keeps up with 300 views, starts and submissions a second.
+	maintainSweeps = 20
+)
+
+// Maintain does one bounded piece of what must happen now and then: it sums up
+// counts for the metrics, removes keys that ended 90 days ago and bodies of events
+// that nothing refers to, and tidies up after deletions and purges that another
+// process began. It takes about a second at most and may run in every process at
+// once.
+//
+// A running [webhooks.Dispatcher] does all of this about once a minute. A deployment
+// without one calls Maintain as often. Nothing is lost when it does not, but lists
+// of figures become slow and what was deleted goes on taking room. The trash is the
+// host's: see [Service.PurgeTrash].
+//
+// An error is about one kind of work, and the others were done all the same.
+func (s *Service) Maintain(ctx context.Context) error {
+	_, err := s.maintain(ctx, s.now())
+	return err
+}
+
+func (s *Service) maintain(ctx context.Context, now time.Time) (more bool, err error) {
+	var faults []error
+	for range maintainSweeps {
+		swept, err := s.storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), Max: sweepRows})
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if err != nil {
+			faults = append(faults, err)
+			continue // the next call goes on with other work
+		}
+		if !swept.More {
+			return false, errors.Join(faults...)
+		}
+	}
+	return len(faults) == 0, errors.Join(faults...)
+}
+
+// sweep is what a running dispatcher calls: it does all that there is to do.
+func (s *Service) sweep(ctx context.Context, now time.Time) error {
+	for {
+		if more, err := s.maintain(ctx, now); err != nil || !more {
+			return err
+		}
+	}
+}

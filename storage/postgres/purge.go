@@ -1,0 +1,232 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// What was deleted with many rows goes in two stages: one row says that it is gone,
+// and sweeps remove what is left of it, some rows at a time. Nobody sees those rows,
+// so nobody waits for a lock on them, and a sweep that dies has lost one piece.
+
+// endDeliveriesOfDeleted and trashOfDeleted tidy up after the deletion of a
+// workspace: first the pending deliveries of some of its forms end, then those of
+// which nothing is pending any more go to the trash by their own rows.
+const (
+	endDeliveriesOfDeleted = `
+WITH most AS (
+	SELECT $1::bigint AS n
+), hooks AS MATERIALIZED (
+	SELECT h.id
+	FROM (` + formsOfDeleted + `) f
+	CROSS JOIN LATERAL (SELECT h.id FROM formsvc.webhooks h WHERE h.form_id = f.id ORDER BY h.id LIMIT (SELECT m.n FROM most m)) h
+	LIMIT (SELECT m.n FROM most m)
+), ` + endPending + `
+SELECT count(*) FROM ended`
+
+	trashOfDeleted = `
+WITH untidied AS MATERIALIZED (
+	SELECT f.id FROM (` + formsOfDeleted + `) f
+	WHERE NOT EXISTS (
+		SELECT FROM formsvc.webhooks h
+		WHERE h.form_id = f.id
+			AND (SELECT d.event_id FROM formsvc.deliveries d WHERE d.webhook_id = h.id AND d.attempt > 0 LIMIT 1) IS NOT NULL)
+), trashed AS (
+	UPDATE formsvc.forms f SET trashed_at = (SELECT o.deleted_at FROM formsvc.workspaces o WHERE o.id = f.workspace_id)
+	WHERE f.id = ANY (ARRAY(SELECT u.id FROM untidied u)) AND f.trashed_at IS NULL AND NOT ` + workspaceThere + `
+	RETURNING 1
+)
+SELECT count(*) FROM trashed`
+
+	formsOfDeleted = `
+	SELECT f.id
+	FROM (
+		SELECT o.id FROM formsvc.workspaces o
+		WHERE o.deleted_at IS NOT NULL AND NOT o.tidied
+		ORDER BY o.deleted_at, o.id
+		LIMIT $1::bigint
+	) o
+	CROSS JOIN LATERAL (
+		SELECT f.id FROM formsvc.forms f
+		WHERE f.workspace_id = o.id AND f.trashed_at IS NULL
+		ORDER BY f.created_at DESC, f.id DESC
+		LIMIT $1::bigint
+	) f
+	LIMIT $1::bigint`
+)
+
+// closeDeleted looks at deleted workspaces that have no form outside the trash: one
+// that no form at all refers to is removed, of the others there is nothing to do.
+const closeDeleted = `
+WITH empty AS MATERIALIZED (
+	SELECT o.id, (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL AS unused
+	FROM (
+		SELECT o.id FROM formsvc.workspaces o
+		WHERE o.deleted_at IS NOT NULL AND NOT o.tidied
+		ORDER BY o.deleted_at, o.id
+		LIMIT $1::bigint
+		FOR UPDATE SKIP LOCKED
+	) o
+	WHERE (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id AND f.trashed_at IS NULL LIMIT 1) IS NULL
+), tidied AS (
+	UPDATE formsvc.workspaces o SET tidied = true
+	WHERE o.id = ANY (ARRAY(SELECT e.id FROM empty e WHERE NOT e.unused))
+	RETURNING 1
+), gone AS (
+	DELETE FROM formsvc.workspaces o
+	WHERE o.id = ANY (ARRAY(SELECT e.id FROM empty e WHERE e.unused))
+	RETURNING 1
+)
+SELECT (SELECT count(*) FROM tidied) + (SELECT count(*) FROM gone)`
+
+// tidyWorkspaces tidies up after DeleteWorkspace.
+func (s *Store) tidyWorkspaces(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
+	var ended, trashed, closed int64
+	err = s.write(ctx, func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		for _, text := range []string{endDeliveriesOfDeleted, trashOfDeleted, closeDeleted} {
+			s.queue(b, text, int64(p.Max))
+		}
+		return s.sendEach(ctx, b, scanCount(&ended), scanCount(&trashed), scanCount(&closed))
+	})
+	return ended+trashed+closed > 0, err
+}
+
+// markPurged is the whole of a purge for everybody who looks: the forms are gone.
+const markPurged = `
+WITH old AS MATERIALIZED (
+	SELECT f.id FROM formsvc.forms f
+	WHERE f.trashed_at < $1::timestamptz AND f.purged_at IS NULL
+	ORDER BY f.trashed_at
+	LIMIT $2::bigint
+	FOR UPDATE SKIP LOCKED
+), purged AS (
+	UPDATE formsvc.forms f SET purged_at = clock_timestamp()
+	WHERE f.id = ANY (ARRAY(SELECT o.id FROM old o))
+	RETURNING 1
+)
+SELECT count(*) FROM purged`
+
+func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (bool, error) {
+	if p.TrashBefore.IsZero() {
+		return false, nil
+	}
+	return false, s.sweepOne(ctx, &swept.Forms, markPurged, p.TrashBefore.UTC(), int64(p.Max))
+}
+
+// somePurged are the purged forms that one piece deals with.
+const somePurged = `
+	SELECT f.id, f.workspace_id FROM formsvc.forms f
+	WHERE f.purged_at IS NOT NULL
+	ORDER BY f.purged_at, f.id
+	LIMIT $1::bigint
+	FOR UPDATE SKIP LOCKED`
+
+// removeRows removes rows of purged forms, $1 at most of each table. Counts of the
+// funnel come last, under the lock of the funnels: what was being folded is there.
+const removeRows = `
+WITH purged AS MATERIALIZED (` + somePurged + `
+), hooks AS MATERIALIZED (
+	SELECT h.id
+	FROM purged p
+	CROSS JOIN LATERAL (SELECT h.id FROM formsvc.webhooks h WHERE h.form_id = p.id) h
+), told AS (
+	DELETE FROM formsvc.attempts a
+	WHERE a.ctid = ANY (ARRAY(
+		SELECT a.place FROM hooks h
+		CROSS JOIN LATERAL (SELECT a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT $1::bigint) a
+		LIMIT $1::bigint))
+	RETURNING a.event_id
+), ended AS (
+	DELETE FROM formsvc.deliveries d
+	WHERE d.ctid = ANY (ARRAY(
+		SELECT d.place FROM hooks h
+		CROSS JOIN LATERAL (
+			SELECT d.ctid AS place FROM formsvc.deliveries d WHERE d.webhook_id = h.id AND d.attempt > 0 LIMIT $1::bigint) d
+		LIMIT $1::bigint))
+	RETURNING d.event_id
+), responses AS (
+	DELETE FROM formsvc.submissions s
+	WHERE s.ctid = ANY (ARRAY(
+		SELECT s.place FROM purged p
+		CROSS JOIN LATERAL (SELECT s.ctid AS place FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT $1::bigint) s
+		LIMIT $1::bigint))
+	RETURNING s.event_id
+), bodies AS (
+	DELETE FROM formsvc.events e
+	WHERE e.id = ANY (ARRAY(
+		SELECT t.event_id FROM told t UNION SELECT d.event_id FROM ended d UNION SELECT r.event_id FROM responses r))
+), log AS (
+	DELETE FROM formsvc.funnel_log g
+	WHERE g.ctid = ANY (ARRAY(
+		SELECT g.place FROM purged p
+		CROSS JOIN LATERAL (SELECT g.ctid AS place FROM formsvc.funnel_log g WHERE g.form_id = p.id LIMIT $1::bigint) g
+		LIMIT $1::bigint))
+	RETURNING 1
+), days AS (
+	DELETE FROM formsvc.funnel_days d
+	WHERE d.ctid = ANY (ARRAY(
+		SELECT d.place FROM purged p
+		CROSS JOIN LATERAL (SELECT d.ctid AS place FROM formsvc.funnel_days d WHERE d.form_id = p.id LIMIT $1::bigint) d
+		LIMIT $1::bigint))
+	RETURNING 1
+), minutes AS (
+	DELETE FROM formsvc.funnel_minutes m
+	WHERE m.ctid = ANY (ARRAY(
+		SELECT m.place FROM purged p
+		CROSS JOIN LATERAL (SELECT m.ctid AS place FROM formsvc.funnel_minutes m WHERE m.form_id = p.id LIMIT $1::bigint) m
+		LIMIT $1::bigint))
+	RETURNING 1
+)
+SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) +
+	(SELECT count(*) FROM log) + (SELECT count(*) FROM days) + (SELECT count(*) FROM minutes)`
+
+// removeForms removes the purged forms of which nothing else is left. What is tied to
+// them by a foreign key goes with them: webhooks and their turns, the limit, the
+// lifetime counters. A deleted workspace that may have lost its last form is for
+// tidyWorkspaces.
+const removeForms = `
+WITH empty AS MATERIALIZED (
+	SELECT f.id FROM (` + somePurged + `
+	) f
+	WHERE NOT EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = f.id)
+		AND NOT EXISTS (SELECT FROM formsvc.funnel_log g WHERE g.form_id = f.id)
+		AND NOT EXISTS (SELECT FROM formsvc.funnel_days d WHERE d.form_id = f.id)
+		AND NOT EXISTS (SELECT FROM formsvc.funnel_minutes m WHERE m.form_id = f.id)
+		AND NOT EXISTS (
+			SELECT FROM formsvc.webhooks h
+			WHERE h.form_id = f.id
+				AND ((SELECT d.event_id FROM formsvc.deliveries d WHERE d.webhook_id = h.id AND d.attempt > 0 LIMIT 1) IS NOT NULL
+					OR (SELECT a.id FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT 1) IS NOT NULL))
+), gone AS (
+	DELETE FROM formsvc.forms f
+	WHERE f.id = ANY (ARRAY(SELECT e.id FROM empty e))
+	RETURNING f.workspace_id
+), left_behind AS (
+	UPDATE formsvc.workspaces o SET tidied = false
+	WHERE o.id = ANY (ARRAY(SELECT g.workspace_id FROM gone g)) AND o.tidied
+)
+SELECT count(*) FROM gone`
+
+// removePurged removes what is left of purged forms.
+func (s *Store) removePurged(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
+	var rows, forms int64
+	err = s.write(ctx, func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		s.lock(b, lockFunnels, storage.ID{})
+		s.queue(b, removeRows, int64(p.Max))
+		s.queue(b, removeForms, int64(p.Max))
+		return s.sendEach(ctx, b, nil, scanCount(&rows), scanCount(&forms))
+	})
+	return rows+forms > 0, err
+}
+
+// scanCount reads a row of one number.
+func scanCount(n *int64) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		return firstRow(rows, func(rows pgx.Rows) error { return rows.Scan(n) })
+	}
+}
