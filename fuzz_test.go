@@ -73,7 +73,9 @@ func newHostile(t testing.TB) *hostile {
 		}
 		issued.Key.LastUsedAt = now // so that no request writes a last use
 		keys = append(keys, func(s storage.Storage) error {
-			return s.CreateKey(background, formsvc.User{ID: hostileUser, Name: "U"}, issued.Key, sha256.Sum256([]byte(issued.Secret)), 20)
+			return s.CreateKey(background, storage.NewKey{
+				User: formsvc.User{ID: hostileUser, Name: "U"}, Key: issued.Key, Hash: sha256.Sum256([]byte(issued.Secret)), Max: 20,
+			})
 		})
 		return issued.Secret
 	}

@@ -58,7 +58,7 @@ var operations = []operation{
 	{"createForm", "post", forms, "forms:write", "", "FormCreate", "201", "Form", "ETag Location", "401 403 404 422 429"},
 	{"getForm", "get", form, "forms:read", "", "", "200", "Form", "ETag", "401 403 404 429"},
 	{"updateForm", "patch", form, "forms:write", "If-Match", "FormUpdate", "200", "Form", "ETag", "401 403 404 412 422 429"},
-	{"deleteForm", "delete", form, "forms:write", "", "", "204", "", "", "401 403 404 429"},
+	{"deleteForm", "delete", form, "forms:write", "If-Match", "", "204", "", "", "401 403 404 412 429"},
 
 	{"listQuestions", "get", form + "/questions", "forms:read", "", "", "200", "BlockList", "ETag", "401 403 404 429"},
 	{"listBlocks", "get", blocks, "forms:read", "", "", "200", "BlockList", "ETag", "401 403 404 429"},

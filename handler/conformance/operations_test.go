@@ -18,7 +18,7 @@ func declared() map[string]string {
 		"listWorkspaces": "401 403 422 429", "createWorkspace": "401 403 409 422 429",
 		"getWorkspace": "401 403 404 429", "updateWorkspace": "401 403 404 422 429", "deleteWorkspace": "401 403 404 429",
 		"listForms": "401 403 404 422 429", "createForm": "401 403 404 422 429",
-		"getForm": "401 403 404 429", "updateForm": "401 403 404 412 422 429", "deleteForm": "401 403 404 429",
+		"getForm": "401 403 404 429", "updateForm": "401 403 404 412 422 429", "deleteForm": "401 403 404 412 429",
 		"listQuestions": "401 403 404 429", "listBlocks": "401 403 404 429",
 		"createBlock": "401 403 404 409 412 422 429", "replaceBlocks": "401 403 404 412 422 429",
 		"getBlock": "401 403 404 429", "updateBlock": "401 403 404 412 422 429", "deleteBlock": "401 403 404 412 422 429",

@@ -38,7 +38,9 @@ func revisionCases() []testCase {
 		{"revisions/if-match-fails", "If-Match with a stale, weak, foreign or malformed tag is 412 with the current ETag and changes nothing.", nil, revisionsIfMatchFails},
 		{"revisions/without-if-match", "Without If-Match the last write wins.", nil, revisionsWithoutIfMatch},
 		{"revisions/no-cache-validator", "If-None-Match on a form is ignored: is_closed changes with the clock.", nil, revisionsNoCacheValidator},
-		{"revisions/other-methods", "If-Match is not looked at by reads and by deletes of a form, as it is honoured only by writes of the form and its blocks.", nil, revisionsOtherMethods},
+		{"revisions/delete", "If-Match is honoured by DELETE of a form.", nil, revisionsDelete},
+		{"revisions/unchanged", "A write that leaves every byte as it was makes no new ETag and no new updated_at; If-Match counts all the same.", nil, revisionsUnchanged},
+		{"revisions/other-methods", "If-Match is not looked at by reads, and by writes of anything but a form and its blocks.", nil, revisionsOtherMethods},
 	}
 }
 
@@ -141,5 +143,32 @@ func revisionsOtherMethods(s *session) {
 	form := "/forms/" + w.formID
 	w.get(form, ifMatch(`"stale"`)).want(http.StatusOK)
 	w.delete("/webhooks/"+w.webhookID, ifMatch(`"stale"`)).want(http.StatusNoContent)
-	w.delete(form, ifMatch(`"stale"`)).want(http.StatusNoContent)
+}
+
+func revisionsDelete(s *session) {
+	w := s.newWorld()
+	form := "/forms/" + w.formID
+	old := w.get(form).want(http.StatusOK).etag()
+	tag := w.patch(form, object{"name": "Newer"}).want(http.StatusOK).etag()
+	for _, bad := range []string{old, `"other"`, "W/" + tag, ""} {
+		r := w.delete(form, ifMatch(bad)).refused("REVISION_MISMATCH")
+		r.same("ETag", r.header.Get("Etag"), tag)
+	}
+	w.get(form).want(http.StatusOK)
+	w.delete(form, ifMatch(tag)).want(http.StatusNoContent)
+	w.get(form).refused("NOT_FOUND")
+}
+
+func revisionsUnchanged(s *session) {
+	w := s.newWorld()
+	form := "/forms/" + w.formID
+	first := w.patch(form, object{"name": "Same", "definition": object{"theme": object{"font": "Inter"}}}).want(http.StatusOK)
+	for _, body := range []object{
+		{"name": "Same"}, {"definition": object{"theme": object{"font": "Inter"}}}, {"name": "Same", "definition": first.object()["definition"]},
+	} {
+		again := w.patch(form, body).want(http.StatusOK)
+		again.same("ETag", again.etag(), first.etag())
+		again.same("updated_at", again.object()["updated_at"], first.object()["updated_at"])
+		w.patch(form, body, ifMatch(`"other"`)).refused("REVISION_MISMATCH")
+	}
 }

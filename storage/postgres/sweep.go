@@ -9,13 +9,13 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// step is one kind of what a sweep does. It does one piece, in a transaction of its
+// sweepStep is one kind of what a sweep does. It does one piece, in a transaction of its
 // own, and reports whether more of it may be there.
-type step func(s *Store, ctx context.Context, p storage.SweepParams, swept *storage.Swept) (more bool, err error)
+type sweepStep func(s *Store, ctx context.Context, p storage.SweepParams, swept *storage.Swept) (more bool, err error)
 
-// steps take turns, so that a long one of one kind does not hold up the others, nor
+// sweepSteps take turns, so that a long one of one kind does not hold up the others, nor
 // one that fails.
-var steps = [...]step{
+var sweepSteps = [...]sweepStep{
 	(*Store).tidyWorkspaces,
 	(*Store).markPurged,
 	(*Store).removePurged,
@@ -42,10 +42,10 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 	if err := checkArgs([]any{p.Now, p.TrashBefore, p.KeysBefore}); err != nil {
 		return storage.Swept{}, err
 	}
-	for range steps {
-		next := int(s.turns.step.Add(1)-1) % len(steps)
+	for range sweepSteps {
+		next := int(s.turns.step.Add(1)-1) % len(sweepSteps)
 		var swept storage.Swept
-		more, err := steps[next](s, ctx, p, &swept)
+		more, err := sweepSteps[next](s, ctx, p, &swept)
 		if err != nil {
 			return storage.Swept{}, err
 		}
