@@ -148,8 +148,8 @@ func tables(size Size) []table {
 				at(i), every(i, 10),
 			}
 		}},
-		{"workspaces", "id public_id owner_id name created_at updated_at deleted_at", 1 + size.Others, func(i int) []any {
-			return []any{bytesOf(Workspace, i), fmt.Sprintf("w%d", i), bytesOf(User, i), "Workspace", at(i), at(i), every(i, 100)}
+		{"workspaces", "id public_id owner_id name created_at updated_at deleted_at tidied", 1 + size.Others, func(i int) []any {
+			return []any{bytesOf(Workspace, i), fmt.Sprintf("w%d", i), bytesOf(User, i), "Workspace", at(i), at(i), every(i, 100), every(i, 100) != nil}
 		}},
 		{"workspace_users", "workspace_id user_id created_at is_owner", 1 + size.Others, func(i int) []any {
 			return []any{bytesOf(Workspace, i), bytesOf(User, i), at(i), true}

@@ -135,7 +135,7 @@ func (k skew) lists() []list {
 					if errors.Is(err, storage.ErrNotFound) {
 						err = nil
 					}
-					return len(found), err
+					return len(found.Submissions), err
 				})
 			}
 		}
