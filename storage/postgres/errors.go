@@ -60,6 +60,8 @@ func judgeCode(code string) verdict {
 		"42P01", // undefined_table: the same
 		"42703": // undefined_column: the schema is of another version
 		return notReady
+	case "23514": // check_violation
+		return invalid
 	case "57P02": // crash_shutdown
 		return lost
 	}
@@ -130,3 +132,5 @@ func notStored(ctx context.Context) error {
 	}
 	return storage.ErrNotFound
 }
+
+const uniqueViolation = "23505"

@@ -138,7 +138,8 @@ func TestAChangeOnALostConnectionIsNotTriedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := storage.Form{
-		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Definition: storage.Definition{
+		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusDraft,
+		Definition: storage.Definition{
 			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
 		},
 	}

@@ -22,7 +22,7 @@ import (
 type deadlocks struct{ atomic.Int64 }
 
 func (d *deadlocks) note(err error) {
-	if violates(err, "40P01") {
+	if sqlState(err) == "40P01" {
 		d.Add(1)
 	}
 }

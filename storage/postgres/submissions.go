@@ -2,13 +2,10 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/formsvc/formsvc/storage"
 )
@@ -193,42 +190,4 @@ func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, i
 		}
 		return err
 	})
-}
-
-// asStored returns a time as it comes back: in UTC, to the microsecond.
-func asStored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
-
-// textArg is the argument for a text that may be empty, which is null.
-func textArg(v string) *string {
-	if v == "" {
-		return nil
-	}
-	return &v
-}
-
-// bytesArg is the argument for bytes of which nil are as good as none.
-func bytesArg(v []byte) []byte {
-	if v == nil {
-		return []byte{}
-	}
-	return v
-}
-
-// floatColumn scans null as zero.
-type floatColumn float64
-
-// ScanFloat64 implements [pgtype.Float64Scanner].
-func (c *floatColumn) ScanFloat64(v pgtype.Float8) error {
-	*c = floatColumn(v.Float64)
-	return nil
-}
-
-func scanFloat(v *float64) *floatColumn { return (*floatColumn)(v) }
-
-const uniqueViolation = "23505"
-
-// violates reports whether err is the violation of a constraint of this kind.
-func violates(err error, code string) bool {
-	var reported *pgconn.PgError
-	return errors.As(err, &reported) && reported.Code == code
 }

@@ -133,7 +133,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 func (s *Store) submitHere(ctx context.Context, n storage.NewSubmission) (submitted, error) {
 	one := []storage.NewSubmission{n}
 	out, err := s.submitTogether(ctx, n.Submission.FormID, one)
-	if violates(err, uniqueViolation) {
+	if sqlState(err) == uniqueViolation {
 		return submitted{}, fmt.Errorf("%w: %w", storage.ErrConflict, err)
 	}
 	if err != nil || out[0].known() {
@@ -207,7 +207,7 @@ func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submit
 		own(&e.Answers, &e.Metadata, &e.Hidden)
 		return err
 	})
-	if violates(err, uniqueViolation) {
+	if sqlState(err) == uniqueViolation {
 		return submitResult{}, fmt.Errorf("%w: %w", storage.ErrConflict, err)
 	}
 	return got, noRow(err, storage.ErrNotFound)

@@ -57,7 +57,8 @@ func TestARefusalDoesNotEndTheHostsTransaction(t *testing.T) {
 	ctx, host := t.Context(), storage.AsHost()
 	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}
 	f := storage.Form{
-		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Definition: storage.Definition{
+		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusDraft,
+		Definition: storage.Definition{
 			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
 		},
 	}

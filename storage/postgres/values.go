@@ -181,3 +181,41 @@ func validArg(arg any) bool {
 	}
 	return true
 }
+
+// asStored returns a time as it comes back: in UTC, to the microsecond.
+func asStored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// textArg is the argument for a text that may be empty, which is null.
+func textArg(v string) *string {
+	if v == "" {
+		return nil
+	}
+	return &v
+}
+
+// bytesArg is the argument for bytes of which nil are as good as none.
+func bytesArg(v []byte) []byte {
+	if v == nil {
+		return []byte{}
+	}
+	return v
+}
+
+// noEmpty makes nil of an empty value.
+func noEmpty(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	return b
+}
+
+// floatColumn scans null as zero.
+type floatColumn float64
+
+// ScanFloat64 implements [pgtype.Float64Scanner].
+func (c *floatColumn) ScanFloat64(v pgtype.Float8) error {
+	*c = floatColumn(v.Float64)
+	return nil
+}
+
+func scanFloat(v *float64) *floatColumn { return (*floatColumn)(v) }

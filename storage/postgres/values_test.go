@@ -45,7 +45,8 @@ func TestValuesThatPostgresDoesNotHave(t *testing.T) {
 				t.Errorf("FormByPublicID = %v", err)
 			}
 			f := storage.Form{
-				ID: storage.ID{3}, PublicID: "f", WorkspaceID: kept.ID, Definition: storage.Definition{
+				ID: storage.ID{3}, PublicID: "f", WorkspaceID: kept.ID, Type: "SINGLE", Status: storage.StatusDraft,
+				Definition: storage.Definition{
 					Blocks: []byte(`[}`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
 				},
 			}

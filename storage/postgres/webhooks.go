@@ -18,14 +18,6 @@ func scanWebhook(rows pgx.Rows) (storage.Webhook, error) {
 	return w, err
 }
 
-// noEmpty makes nil of an empty value.
-func noEmpty(b []byte) []byte {
-	if len(b) == 0 {
-		return nil
-	}
-	return b
-}
-
 // lockFormOfWebhook takes the exclusive lock of a webhook's form, with the salt
 // as $2.
 const (

@@ -15,7 +15,7 @@
 -- it to the first version that does without.
 CREATE TABLE formsvc_version (
     only_row       boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-    version        integer NOT NULL CHECK (version >= 1),
+    version        integer NOT NULL,
     oldest_program integer NOT NULL CHECK (oldest_program BETWEEN 1 AND version)
 );
 INSERT INTO formsvc_version (version, oldest_program) VALUES (1, 1);
@@ -248,3 +248,213 @@ CREATE TABLE attempts (
     next_attempt_at timestamptz,
     PRIMARY KEY (webhook_id, created_at, id)
 );
+
+-- What the tables refuse. Ids have 12 bytes, counts are not negative, and states are
+-- those of the API.
+ALTER TABLE api_keys
+    ADD CHECK (octet_length(id) = 12),
+    ADD CHECK (octet_length(user_id) = 12),
+    ADD CHECK (octet_length(hash) = 32);
+ALTER TABLE workspaces
+    ADD CHECK (octet_length(id) = 12),
+    ADD CHECK (octet_length(owner_id) = 12);
+ALTER TABLE workspace_users
+    ADD CHECK (octet_length(workspace_id) = 12),
+    ADD CHECK (octet_length(user_id) = 12);
+ALTER TABLE forms
+    ADD CHECK (octet_length(id) = 12),
+    ADD CHECK (octet_length(workspace_id) = 12),
+    ADD CHECK (type IN ('SINGLE', 'MULTI')),
+    ADD CHECK (status IN ('draft', 'published')),
+    ADD CHECK (revision >= 1),
+    ADD CHECK (response_limit >= 0),
+    ADD CHECK (format >= 0),
+    ADD CHECK (purged_at IS NULL OR trashed_at IS NOT NULL);
+ALTER TABLE form_limits
+    ADD CHECK (octet_length(form_id) = 12),
+    ADD CHECK (taken >= 0),
+    ADD CHECK (octet_length(counted_to) IN (0, 12));
+ALTER TABLE form_lifetime
+    ADD CHECK (octet_length(form_id) = 12),
+    ADD CHECK (views >= 0),
+    ADD CHECK (starts >= 0),
+    ADD CHECK (submissions >= 0);
+ALTER TABLE submissions
+    ADD CHECK (octet_length(form_id) = 12),
+    ADD CHECK (octet_length(id) = 12),
+    ADD CHECK (octet_length(event_id) = 12),
+    ADD CHECK (completion_time >= 0 AND completion_time < 'infinity'),
+    ADD CHECK (form_revision >= 1),
+    ADD CHECK (json_bytes >= 0);
+ALTER TABLE funnel_log
+    ADD CHECK (octet_length(form_id) = 12),
+    ADD CHECK (views >= 0),
+    ADD CHECK (starts >= 0),
+    ADD CHECK (submissions >= 0);
+ALTER TABLE funnel_minutes
+    ADD CHECK (octet_length(form_id) = 12),
+    ADD CHECK (minute = date_trunc('minute', minute, 'UTC')),
+    ADD CHECK (views >= 0),
+    ADD CHECK (starts >= 0),
+    ADD CHECK (submissions >= 0);
+ALTER TABLE funnel_days
+    ADD CHECK (octet_length(form_id) = 12),
+    ADD CHECK (views >= 0),
+    ADD CHECK (starts >= 0),
+    ADD CHECK (submissions >= 0);
+ALTER TABLE webhooks
+    ADD CHECK (octet_length(id) = 12),
+    ADD CHECK (octet_length(form_id) = 12),
+    ADD CHECK (octet_length(workspace_id) = 12),
+    ADD CHECK (url <> '');
+ALTER TABLE events
+    ADD CHECK (octet_length(id) = 12),
+    ADD CHECK (octet_length(form_id) = 12),
+    ADD CHECK (octet_length(submission_id) = 12);
+ALTER TABLE deliveries
+    ADD CHECK (octet_length(webhook_id) = 12),
+    ADD CHECK (octet_length(event_id) = 12);
+ALTER TABLE attempts
+    ADD CHECK (octet_length(webhook_id) = 12),
+    ADD CHECK (octet_length(id) = 12),
+    ADD CHECK (octet_length(event_id) = 12),
+    ADD CHECK (octet_length(submission_id) = 12),
+    ADD CHECK (attempt >= 1),
+    ADD CHECK (status BETWEEN 0 AND 999),
+    ADD CHECK (duration >= 0);
+
+-- What each table and column is, for \d+ in psql.
+COMMENT ON TABLE formsvc_version IS 'The version of these tables. One row.';
+COMMENT ON COLUMN formsvc_version.only_row IS 'Always true: there is one row.';
+COMMENT ON COLUMN formsvc_version.version IS 'The last migration.';
+COMMENT ON COLUMN formsvc_version.oldest_program IS 'The version that a program has to be built for at least, to work with these tables.';
+
+COMMENT ON TABLE api_keys IS 'API keys with their users. The keys themselves are not stored.';
+COMMENT ON COLUMN api_keys.id IS 'Id of the key.';
+COMMENT ON COLUMN api_keys.user_id IS 'Id of the user, who has no table of their own.';
+COMMENT ON COLUMN api_keys.user_name IS 'Name of the user, the same in all of their keys.';
+COMMENT ON COLUMN api_keys.user_email IS 'E-mail address of the user, the same in all of their keys.';
+COMMENT ON COLUMN api_keys.name IS 'What the user calls the key.';
+COMMENT ON COLUMN api_keys.prefix IS 'The first characters of the key, for display.';
+COMMENT ON COLUMN api_keys.scopes IS 'What the key allows.';
+COMMENT ON COLUMN api_keys.hash IS 'SHA-256 of the whole key.';
+COMMENT ON COLUMN api_keys.created_at IS 'When the key was made.';
+COMMENT ON COLUMN api_keys.expires_at IS 'When the key ends by itself; null: never.';
+COMMENT ON COLUMN api_keys.revoked_at IS 'When the key was revoked; null: it was not.';
+COMMENT ON COLUMN api_keys.last_used_at IS 'The last use, to the minute; null: never.';
+
+COMMENT ON TABLE workspaces IS 'Workspaces, deleted ones too for as long as forms refer to them.';
+COMMENT ON COLUMN workspaces.id IS 'Id of the workspace.';
+COMMENT ON COLUMN workspaces.public_id IS 'The name in public links.';
+COMMENT ON COLUMN workspaces.owner_id IS 'The user who owns the workspace.';
+COMMENT ON COLUMN workspaces.name IS 'Name of the workspace.';
+COMMENT ON COLUMN workspaces.created_at IS 'When the workspace was made.';
+COMMENT ON COLUMN workspaces.updated_at IS 'When its name or owner changed last.';
+COMMENT ON COLUMN workspaces.deleted_at IS 'When the workspace was deleted; null: it is there. From then on its forms are in the trash.';
+COMMENT ON COLUMN workspaces.tidied IS 'Whether sweeps have nothing left to do for a deleted workspace.';
+
+COMMENT ON TABLE workspace_users IS 'Who has access to a workspace, its owner included.';
+COMMENT ON COLUMN workspace_users.workspace_id IS 'The workspace.';
+COMMENT ON COLUMN workspace_users.user_id IS 'The user.';
+COMMENT ON COLUMN workspace_users.created_at IS 'When the workspace was made, a copy for the order of the user''s list.';
+COMMENT ON COLUMN workspace_users.is_owner IS 'Whether the user is the owner.';
+
+COMMENT ON TABLE forms IS 'Forms, those in the trash too.';
+COMMENT ON COLUMN forms.id IS 'Id of the form.';
+COMMENT ON COLUMN forms.public_id IS 'The name in public links.';
+COMMENT ON COLUMN forms.workspace_id IS 'The workspace that the form is in, or was in when it went to the trash.';
+COMMENT ON COLUMN forms.name IS 'Name of the form.';
+COMMENT ON COLUMN forms.type IS 'SINGLE: one question at a time; MULTI: many on a page.';
+COMMENT ON COLUMN forms.status IS 'draft or published.';
+COMMENT ON COLUMN forms.revision IS 'Starts at 1 and rises by one with each change of the form.';
+COMMENT ON COLUMN forms.closed IS 'settings.closed.';
+COMMENT ON COLUMN forms.close_at IS 'settings.closeAt; null: never.';
+COMMENT ON COLUMN forms.response_limit IS 'settings.responseLimit; 0: none.';
+COMMENT ON COLUMN forms.counted IS 'Whether the form has a row in form_limits.';
+COMMENT ON COLUMN forms.created_at IS 'When the form was made.';
+COMMENT ON COLUMN forms.updated_at IS 'When the form changed last.';
+COMMENT ON COLUMN forms.trashed_at IS 'When the form went to the trash; null: it is not there.';
+COMMENT ON COLUMN forms.purged_at IS 'From when on nobody sees the form any more; sweeps remove what is left of it. Null: it was not purged.';
+COMMENT ON COLUMN forms.format IS 'Version of the encoding of the five sections.';
+COMMENT ON COLUMN forms.blocks IS 'definition.blocks.';
+COMMENT ON COLUMN forms.settings IS 'definition.settings.';
+COMMENT ON COLUMN forms.theme IS 'definition.theme.';
+COMMENT ON COLUMN forms.variables IS 'definition.variables.';
+COMMENT ON COLUMN forms.hidden_fields IS 'definition.hidden_fields.';
+
+COMMENT ON TABLE form_limits IS 'How many submissions a form has. Only forms with a response limit have a row.';
+COMMENT ON COLUMN form_limits.form_id IS 'The form.';
+COMMENT ON COLUMN form_limits.taken IS 'Submissions that are stored; deleted ones do not count.';
+COMMENT ON COLUMN form_limits.counted_to IS 'The last submission, by id, that the count covers while a new limit is counted for, empty before the first; null: all.';
+COMMENT ON COLUMN form_limits.count_at IS 'When the last piece was counted for a new limit; null: the limit is in force.';
+
+COMMENT ON TABLE form_lifetime IS 'Totals from before the events of a form were counted one by one, set by the host.';
+COMMENT ON COLUMN form_lifetime.form_id IS 'The form.';
+COMMENT ON COLUMN form_lifetime.views IS 'Views.';
+COMMENT ON COLUMN form_lifetime.starts IS 'Respondents who began.';
+COMMENT ON COLUMN form_lifetime.submissions IS 'Responses.';
+
+COMMENT ON TABLE submissions IS 'Responses to forms.';
+COMMENT ON COLUMN submissions.form_id IS 'The form.';
+COMMENT ON COLUMN submissions.id IS 'Id of the submission.';
+COMMENT ON COLUMN submissions.submitted_at IS 'When the response was stored, in whole seconds.';
+COMMENT ON COLUMN submissions.completion_time IS 'Seconds from start to submit.';
+COMMENT ON COLUMN submissions.answers IS 'The answers, as the API returns them.';
+COMMENT ON COLUMN submissions.metadata IS 'Country, device, user agent and UTM parameters.';
+COMMENT ON COLUMN submissions.hidden IS 'Values of the hidden fields, by name.';
+COMMENT ON COLUMN submissions.form_revision IS 'The revision of the form that the answers were checked against.';
+COMMENT ON COLUMN submissions.json_bytes IS 'Bytes of answers, metadata and hidden, which bound a page.';
+COMMENT ON COLUMN submissions.idempotency_key IS 'Names the attempt within the form: a repeated one returns this row; null: none.';
+COMMENT ON COLUMN submissions.unique_answer IS 'Digest of the answer to settings.duplicateField; null: none.';
+COMMENT ON COLUMN submissions.event_id IS 'The event that reports the submission; null: no webhook was enabled.';
+
+COMMENT ON TABLE funnel_log IS 'Counts that are not in the buckets yet.';
+COMMENT ON COLUMN funnel_log.form_id IS 'The form.';
+COMMENT ON COLUMN funnel_log.at IS 'When it happened.';
+COMMENT ON COLUMN funnel_log.id IS 'Tells counts of one instant apart.';
+COMMENT ON COLUMN funnel_log.views IS 'Views.';
+COMMENT ON COLUMN funnel_log.starts IS 'Respondents who began.';
+COMMENT ON COLUMN funnel_log.submissions IS 'Responses.';
+
+COMMENT ON TABLE funnel_minutes IS 'Counts by minute, for two days.';
+COMMENT ON COLUMN funnel_minutes.form_id IS 'The form.';
+COMMENT ON COLUMN funnel_minutes.minute IS 'Start of the minute.';
+COMMENT ON COLUMN funnel_minutes.views IS 'Views.';
+COMMENT ON COLUMN funnel_minutes.starts IS 'Respondents who began.';
+COMMENT ON COLUMN funnel_minutes.submissions IS 'Responses.';
+
+COMMENT ON TABLE funnel_days IS 'Counts by day in UTC, for ever. The minutes of a day are part of it.';
+COMMENT ON COLUMN funnel_days.form_id IS 'The form.';
+COMMENT ON COLUMN funnel_days.day IS 'The day.';
+COMMENT ON COLUMN funnel_days.views IS 'Views.';
+COMMENT ON COLUMN funnel_days.starts IS 'Respondents who began.';
+COMMENT ON COLUMN funnel_days.submissions IS 'Responses. Deleting a submission does not change them.';
+
+COMMENT ON TABLE webhooks IS 'Where the events of a form are sent.';
+COMMENT ON COLUMN webhooks.id IS 'Id of the webhook.';
+COMMENT ON COLUMN webhooks.form_id IS 'The form.';
+COMMENT ON COLUMN webhooks.workspace_id IS 'The workspace of the form, a copy for the user''s list.';
+COMMENT ON COLUMN webhooks.url IS 'The destination.';
+COMMENT ON COLUMN webhooks.enabled IS 'Whether events are queued for it; set by the owner.';
+COMMENT ON COLUMN webhooks.secret IS 'The signing secret, its first byte says how it is sealed; empty: none.';
+COMMENT ON COLUMN webhooks.created_at IS 'When the webhook was made.';
+COMMENT ON COLUMN webhooks.updated_at IS 'When the owner changed it last.';
+
+COMMENT ON TABLE events IS 'The bytes of an event, once for all webhooks.';
+COMMENT ON COLUMN events.id IS 'Id of the event, the same in every attempt.';
+COMMENT ON COLUMN events.form_id IS 'The form.';
+COMMENT ON COLUMN events.submission_id IS 'The submission that it reports; null: a test event.';
+COMMENT ON COLUMN events.type IS 'Type of the event.';
+COMMENT ON COLUMN events.body IS 'What is sent, byte for byte.';
+
+COMMENT ON TABLE attempts IS 'The newest 100 attempts of each webhook.';
+COMMENT ON COLUMN attempts.webhook_id IS 'The webhook.';
+COMMENT ON COLUMN attempts.id IS 'Id of the attempt.';
+COMMENT ON COLUMN attempts.event_id IS 'The event.';
+COMMENT ON COLUMN attempts.event_type IS 'Type of the event.';
+COMMENT ON COLUMN attempts.submission_id IS 'The submission that the event reports; null: a test event.';
+COMMENT ON COLUMN attempts.attempt IS 'Number of the attempt, from 1 on.';
+COMMENT ON COLUMN attempts.success IS 'Whether the receiver accepted it.';
+COMMENT ON COLUMN attempts.error IS 'Class of the error; empty: none.';
+COMMENT ON COLUMN attempts.created_at IS 'When the attempt ended.';
+COMMENT ON COLUMN attempts.next_attempt_at IS 'When the next one is due; null: there is none.';

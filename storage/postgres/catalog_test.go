@@ -1,0 +1,229 @@
+package postgres
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/formsvc/formsvc/internal/pgseed"
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// catalog runs a query on the catalog for the namespace $1 and returns its first
+// column.
+func catalog(t *testing.T, s *Store, text string) []string {
+	t.Helper()
+	rows, err := s.db.Query(t.Context(), text, s.schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// Logical replication of all tables stops at a row of a table without a key.
+func TestEveryTableHasAPrimaryKey(t *testing.T) {
+	t.Parallel()
+	s, _ := testStore(t)
+	for _, table := range catalog(t, s, `
+		SELECT c.relname::text FROM pg_class c
+		WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'p')
+			AND NOT EXISTS (SELECT FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'p')`) {
+		t.Errorf("%s has no primary key", table)
+	}
+}
+
+func TestEveryTableAndColumnHasAComment(t *testing.T) {
+	t.Parallel()
+	s, _ := testStore(t)
+	for _, missing := range catalog(t, s, `
+		SELECT c.relname || COALESCE('.' || a.attname, '')
+		FROM pg_class c
+		LEFT JOIN LATERAL (
+			SELECT a.attname, a.attnum FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+			UNION ALL
+			SELECT NULL, 0
+		) a ON true
+		WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'p')
+			AND c.relname NOT IN ('attempts', 'deliveries', 'events', 'webhook_turns', 'webhooks') -- they are about to change
+			AND NOT EXISTS (
+				SELECT FROM pg_description d
+				WHERE d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = a.attnum AND d.description LIKE '%.')
+		ORDER BY c.relname, a.attnum`) {
+		t.Errorf("%s has no comment that is a sentence", missing)
+	}
+}
+
+func TestEveryIDHasItsLength(t *testing.T) {
+	t.Parallel()
+	s, _ := testStore(t)
+	ids := 0
+	for _, column := range catalog(t, s, `
+		SELECT c.relname || '.' || a.attname || CASE WHEN EXISTS (
+			SELECT FROM pg_constraint k
+			WHERE k.conrelid = c.oid AND k.contype = 'c' AND k.conkey = ARRAY[a.attnum]
+				AND pg_get_constraintdef(k.oid) = format('CHECK ((octet_length(%I) = 12))', a.attname)
+		) THEN '' ELSE ' is unchecked' END
+		FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+		WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'p') AND c.relname <> 'webhook_turns'
+			AND a.atttypid = 'bytea'::regtype AND (a.attname = 'id' OR a.attname LIKE '%\_id')`) {
+		ids++
+		if strings.HasSuffix(column, "unchecked") {
+			t.Error(column)
+		}
+	}
+	if ids < 20 {
+		t.Errorf("%d ids were found", ids)
+	}
+}
+
+// badValues are what a constraint has to refuse: SET of an UPDATE, by the
+// constraint's name. Those of ids are made from their definition.
+var badValues = map[string]string{
+	"formsvc_version_only_row_check":    "only_row = false",
+	"formsvc_version_check":             "oldest_program = version + 1",
+	"api_keys_hash_check":               `hash = '\x00'`,
+	"forms_type_check":                  "type = 'single'",
+	"forms_status_check":                "status = ''",
+	"forms_revision_check":              "revision = 0",
+	"forms_response_limit_check":        "response_limit = -1",
+	"forms_format_check":                "format = -1",
+	"forms_check":                       "purged_at = now(), trashed_at = NULL",
+	"form_limits_counted_to_check":      `counted_to = '\x00'`,
+	"submissions_form_revision_check":   "form_revision = 0",
+	"submissions_json_bytes_check":      "json_bytes = -1",
+	"form_limits_taken_check":           "taken = -1",
+	"submissions_completion_time_check": "completion_time = 'NaN'",
+	"funnel_minutes_minute_check":       "minute = minute + interval '1 second'",
+	"webhooks_url_check":                "url = ''",
+	"attempts_attempt_check":            "attempt = 0",
+	"attempts_status_check":             "status = -1",
+	"attempts_duration_check":           "duration = -1",
+	"form_lifetime_submissions_check":   "submissions = -1",
+	"form_lifetime_views_check":         "views = -1",
+	"form_lifetime_starts_check":        "starts = -1",
+	"funnel_log_views_check":            "views = -1",
+	"funnel_log_starts_check":           "starts = -1",
+	"funnel_log_submissions_check":      "submissions = -1",
+	"funnel_minutes_views_check":        "views = -1",
+	"funnel_minutes_starts_check":       "starts = -1",
+	"funnel_minutes_submissions_check":  "submissions = -1",
+	"funnel_days_views_check":           "views = -1",
+	"funnel_days_starts_check":          "starts = -1",
+	"funnel_days_submissions_check":     "submissions = -1",
+}
+
+var idCheck = regexp.MustCompile(`^CHECK \(\(octet_length\((\w+)\) = 12\)\)$`)
+
+// Every constraint refuses a row that it is there for.
+func TestTheTablesRefuseBadRows(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	schema := filled(t, pool, pgseed.Size{Forms: 1, Submissions: 1, AnswerBytes: 1, Webhooks: 1, Deliveries: 1, Attempts: 1, Minutes: 1})
+	s := New(pool, WithSchema(schema))
+	// What pgseed has no rows of.
+	if err := s.SetLifetimeCounters(t.Context(), pgseed.ID(pgseed.Form, 0), storage.Counters{Views: 1}); err != nil {
+		t.Fatal(err)
+	}
+	one := int64(1)
+	change := storage.FormChange{Gate: &storage.Gate{ResponseLimit: one}}
+	if _, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), change); err != nil {
+		t.Fatal(err)
+	}
+
+	bad := maps.Clone(badValues)
+	for _, constraint := range catalog(t, s, `
+		SELECT k.conname || ' ' || k.conrelid::regclass || ' ' || pg_get_constraintdef(k.oid)
+		FROM pg_constraint k
+		WHERE k.connamespace = $1::text::regnamespace AND k.contype = 'c'
+		ORDER BY 1`) {
+		name, rest, _ := strings.Cut(constraint, " ")
+		table, definition, _ := strings.Cut(rest, " ")
+		set := bad[name]
+		if id := idCheck.FindStringSubmatch(definition); id != nil {
+			set = cmp.Or(set, id[1]+` = '\x00'`)
+		}
+		if set == "" {
+			t.Errorf("no bad value is known for %s %s", name, definition)
+			continue
+		}
+		delete(bad, name)
+		_, err := pool.Exec(t.Context(), fmt.Sprintf("UPDATE %s SET %s", table, set))
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) || refused.Code != "23514" || refused.ConstraintName != name {
+			t.Errorf("UPDATE %s SET %s: %v, want a violation of %s", table, set, err, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(bad)) {
+		t.Errorf("there is no constraint %s", name)
+	}
+}
+
+// A value that a constraint refuses is the caller's fault, not the server's.
+func TestARefusedRowIsAnInvalidValue(t *testing.T) {
+	t.Parallel()
+	s, _ := testStore(t)
+	form := seedForm(t, s)
+	status := "closed"
+	_, err := s.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{Status: &status})
+	if !errors.Is(err, storage.ErrInvalidValue) {
+		t.Errorf("UpdateForm = %v, want ErrInvalidValue", err)
+	}
+}
+
+// Every query of the cookbook runs.
+func TestTheCookbookRuns(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t, pgtest.MaxConns(1))
+	schema := filled(t, pool, pgseed.Size{Forms: 3, Submissions: 3, AnswerBytes: 1, Webhooks: 1, Deliveries: 1, Attempts: 1, Minutes: 3})
+	text, err := os.ReadFile("cookbook.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	book := strings.NewReplacer(
+		"search_path = formsvc", "search_path = "+schema,
+		":'form'", "'"+pgseed.ID(pgseed.Form, 0).String()+"'",
+		":'webhook'", "'"+pgseed.ID(pgseed.Webhook, 0).String()+"'",
+		":'user'", "'"+pgseed.ID(pgseed.User, 0).String()+"'",
+		":'workspace'", "'"+pgseed.ID(pgseed.Workspace, 0).String()+"'",
+	).Replace(string(text))
+	empty := map[string]bool{"5": true, "7": true, "9": true} // days long past, no trash, no failures
+	queries := regexp.MustCompile(`(?m)^-- (\d+)\. `).FindAllStringSubmatchIndex(book, -1)
+	if len(queries) < 9 {
+		t.Fatalf("%d queries", len(queries))
+	}
+	if _, err := pool.Exec(t.Context(), book[:queries[0][0]]); err != nil {
+		t.Fatal(err)
+	}
+	for i, at := range queries {
+		end := len(book)
+		if i+1 < len(queries) {
+			end = queries[i+1][0]
+		}
+		number := book[at[2]:at[3]]
+		rows, err := pool.Query(t.Context(), book[at[0]:end])
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for rows.Next() {
+			found++
+		}
+		if rows.Close(); rows.Err() != nil || found == 0 && !empty[number] {
+			t.Errorf("query %s: %d rows, %v", number, found, rows.Err())
+		}
+	}
+}

@@ -1,0 +1,65 @@
+-- Questions that an operator asks, for psql. Ids are 12 bytes: 24 hexadecimal digits
+-- in the API, \x and the same digits here. Their first four bytes are the second in
+-- which the record was made.
+--
+--   psql -v form=6900000003000000000000aa -f cookbook.sql   # or paste one query
+--
+-- Set what the query needs: :form, :webhook, :user, :workspace. All only read.
+SET search_path = formsvc;
+
+-- 1. What is this id?
+SELECT 'form' AS kind, encode(id, 'hex') AS id, name, to_timestamp(('x' || encode(substr(id, 1, 4), 'hex'))::bit(32)::bigint) AS made
+FROM forms WHERE id = decode(:'form', 'hex')
+UNION ALL
+SELECT 'workspace', encode(id, 'hex'), name, created_at FROM workspaces WHERE id = decode(:'form', 'hex')
+UNION ALL
+SELECT 'webhook', encode(id, 'hex'), url, created_at FROM webhooks WHERE id = decode(:'form', 'hex');
+
+-- 2. Who has access to a workspace? The keys know the names.
+SELECT encode(u.user_id, 'hex') AS user_id, u.is_owner, k.user_name, k.user_email
+FROM workspace_users u
+LEFT JOIN LATERAL (SELECT k.user_name, k.user_email FROM api_keys k WHERE k.user_id = u.user_id LIMIT 1) k ON true
+WHERE u.workspace_id = decode(:'workspace', 'hex')
+ORDER BY u.is_owner DESC, k.user_name;
+
+-- 3. Which keys does a user have, and which are in use?
+SELECT encode(id, 'hex') AS id, name, prefix, scopes, created_at, last_used_at,
+	CASE WHEN revoked_at IS NOT NULL THEN 'revoked' WHEN expires_at <= now() THEN 'expired' ELSE 'active' END AS state
+FROM api_keys WHERE user_id = decode(:'user', 'hex')
+ORDER BY created_at DESC;
+
+-- 4. What are the newest responses to a form?
+SELECT encode(id, 'hex') AS id, submitted_at, completion_time, jsonb_pretty(answers::jsonb) AS answers
+FROM submissions WHERE form_id = decode(:'form', 'hex')
+ORDER BY submitted_at DESC, id DESC
+LIMIT 10;
+
+-- 5. How many responses came on each of the last 30 days? (What was counted since the
+-- last fold is in funnel_log.)
+SELECT d.day, d.views, d.starts, d.submissions
+FROM funnel_days d WHERE d.form_id = decode(:'form', 'hex') AND d.day > current_date - 30
+ORDER BY d.day;
+
+-- 6. Which forms have the most responses, and how large are they? Reads the whole
+-- table of submissions.
+SELECT encode(s.form_id, 'hex') AS form_id, f.name, encode(f.workspace_id, 'hex') AS workspace_id,
+	count(*) AS responses, pg_size_pretty(sum(pg_column_size(s.*))::bigint) AS stored
+FROM submissions s LEFT JOIN forms f ON f.id = s.form_id
+GROUP BY s.form_id, f.name, f.workspace_id
+ORDER BY count(*) DESC
+LIMIT 20;
+
+-- 7. What is in the trash, and since when?
+SELECT encode(f.id, 'hex') AS form_id, f.name, COALESCE(f.trashed_at, w.deleted_at) AS since, w.deleted_at IS NOT NULL AS workspace_deleted
+FROM forms f JOIN workspaces w ON w.id = f.workspace_id
+WHERE f.trashed_at IS NOT NULL OR w.deleted_at IS NOT NULL
+ORDER BY since
+LIMIT 100;
+
+-- 11. How large are the tables, and are they vacuumed?
+SELECT relname, pg_size_pretty(pg_total_relation_size(relid)) AS size, n_live_tup, n_dead_tup, last_autovacuum, last_autoanalyze
+FROM pg_stat_all_tables WHERE schemaname = current_schema()
+ORDER BY pg_total_relation_size(relid) DESC;
+
+-- 12. Which version are the tables, and which programs do they serve?
+SELECT version, oldest_program FROM formsvc_version;
