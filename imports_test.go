@@ -38,6 +38,7 @@ var allowed = map[string][]string{
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
 		"internal/apidoc", "internal/cursor", "internal/definition", "internal/faults", "internal/jsontree", "internal/objectid",
 	},
+	"handler/docs":                      {},
 	"handler/conformance":               {"schema", "internal/apidoc"},
 	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},
 

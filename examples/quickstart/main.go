@@ -7,7 +7,7 @@
 //
 // Read main.go first: it is how a host puts formsvc together. seed.go makes what
 // there is to look at, formpage.go is the page for respondents, receiver.go is the
-// other end of a webhook, pages.go and docs.go are the rest of what a browser sees.
+// other end of a webhook, pages.go is the rest of what a browser sees.
 package main
 
 import (
@@ -28,6 +28,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/docs"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/storage/postgres"
@@ -128,14 +129,10 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 	}
 	h.receiver = newReceiver(h.demo.Secret)
 
-	docs, err := newDocs()
-	if err != nil {
-		return nil, err
-	}
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", h.service) // the API; everything else is this program's own
 	mux.Handle("POST "+receivePath, h.receiver)
-	mux.Handle("GET /docs", docs)
+	mux.Handle("GET /docs", docs.Handler(h.service, "/v1/openapi.json", docs.Options{Key: h.demo.Key, HomeURL: "/"}))
 	mux.HandleFunc("GET /{$}", h.home)
 	mux.HandleFunc("GET /live", h.live)
 	forms := &formPage{service: h.service, logger: logger}

@@ -26,10 +26,7 @@ var templateFiles embed.FS
 
 // html/template escapes for the place where a value stands, so answers and labels
 // that hold markup do no harm.
-var pages = template.Must(template.New("").Funcs(template.FuncMap{
-	"inline": inline,
-	"prose":  prose,
-}).ParseFS(templateFiles, "templates/*.html"))
+var pages = template.Must(template.New("").ParseFS(templateFiles, "templates/*.html"))
 
 // render writes a page. The template runs into a buffer first: a fault in the middle
 // of it must not leave half a page with status 200.

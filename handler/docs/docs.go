@@ -1,0 +1,154 @@
+// Package docs serves the API description as a page for people. A host mounts it
+// in one line, beside the service:
+//
+//	mux.Handle("GET /docs", docs.Handler(svc, "/v1/openapi.json", docs.Options{}))
+//
+// The page is one HTML document of the standard library's making: it loads nothing
+// from elsewhere, works without JavaScript, and has what a caller needs: every
+// operation with requests in curl, Go and JavaScript, its parameters, bodies,
+// response headers and errors, and every schema.
+//
+// A host that would rather have a renderer with a console to try requests in adds
+// one in three lines. Scalar, for example, reads the description that the service
+// serves (its script is then loaded from where the host says):
+//
+//	mux.HandleFunc("GET /reference", func(w http.ResponseWriter, _ *http.Request) {
+//		fmt.Fprint(w, `<!doctype html><script id="api-reference" data-url="/v1/openapi.json"></script><script src="/static/scalar.js"></script>`)
+//	})
+package docs
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"sync"
+)
+
+// Options change the page. The zero value is ready.
+type Options struct {
+	// Title replaces the title of the description.
+	Title string
+	// Key stands in the example requests, so that they work when they are copied.
+	// Everybody who can read the page can read it: it is for demonstrations. Empty:
+	// a placeholder.
+	Key string
+	// HomeURL is where the title leads. Empty: nowhere.
+	HomeURL string
+}
+
+// Handler returns the page of an API. It asks api for the description at path, as
+// in "/v1/openapi.json", when it is first needed, and keeps the page from then on.
+// While it cannot have the description it answers with 502 and asks again the next
+// time. It is safe for concurrent use.
+func Handler(api http.Handler, path string, o Options) http.Handler {
+	return &page{api: api, path: path, options: o}
+}
+
+type page struct {
+	api     http.Handler
+	path    string
+	options Options
+
+	mu   sync.Mutex
+	html []byte // nil: not made yet
+}
+
+var (
+	//go:embed page.html
+	pageHTML string
+	//go:embed page.css
+	pageCSS string
+	//go:embed page.js
+	pageJS string
+
+	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
+		"prose": prose, "inline": inline, "css": func() template.CSS { return template.CSS(pageCSS) }, "js": func() template.JS { return template.JS(pageJS) },
+	}).Parse(pageHTML))
+
+	// The page's own style and script are the only ones that a browser takes.
+	policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; style-src 'sha256-" +
+		digest(pageCSS) + "'; script-src 'sha256-" + digest(pageJS) + "'"
+)
+
+func digest(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// ServeHTTP implements [http.Handler].
+func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	html, err := p.render(r)
+	if err != nil {
+		http.Error(w, "The API description could not be read.", http.StatusBadGateway)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(html) // the reader may be gone; there is nobody to tell
+	}
+}
+
+// render makes the page, once.
+func (p *page) render(r *http.Request) ([]byte, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.html != nil {
+		return p.html, nil
+	}
+	description, err := p.fetch(r)
+	if err != nil {
+		return nil, err
+	}
+	var d document
+	if err := json.Unmarshal(description, &d); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	if err := pageTemplate.Execute(&out, newView(&d, p.path, p.options)); err != nil {
+		return nil, err
+	}
+	p.html = out.Bytes()
+	return p.html, nil
+}
+
+// fetch asks the API for its description.
+func (p *page) fetch(r *http.Request) ([]byte, error) {
+	ask, err := http.NewRequestWithContext(r.Context(), http.MethodGet, p.path, nil)
+	if err != nil {
+		return nil, err
+	}
+	ask.RequestURI, ask.Host = p.path, r.Host
+	var answer recorder
+	p.api.ServeHTTP(&answer, ask)
+	if answer.status != http.StatusOK && answer.status != 0 {
+		return nil, fmt.Errorf("status %d", answer.status)
+	}
+	return answer.body.Bytes(), nil
+}
+
+// recorder keeps an answer.
+type recorder struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (r *recorder) Header() http.Header {
+	if r.header == nil {
+		r.header = make(http.Header)
+	}
+	return r.header
+}
+
+func (r *recorder) WriteHeader(status int) { r.status = status }
+
+func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }

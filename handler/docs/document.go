@@ -1,0 +1,137 @@
+package docs
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// document is as much of an OpenAPI 3.1 document as the page shows.
+type document struct {
+	Info       struct{ Title, Version, Summary, Description string }
+	Servers    []struct{ URL string }
+	Tags       []struct{ Name, Description string }
+	Paths      ordered[pathItem]
+	Webhooks   ordered[pathItem]
+	Codes      ordered[int] `json:"x-error-codes"`
+	Components struct {
+		Parameters ordered[parameter]
+		Responses  ordered[message]
+		Headers    ordered[parameter]
+		Schemas    ordered[node]
+	}
+}
+
+type pathItem struct {
+	Parameters                    []parameter
+	Get, Post, Put, Patch, Delete *operation
+}
+
+type operation struct {
+	OperationID, Summary, Description string
+	Tags                              []string
+	Security                          []map[string][]string
+	Parameters                        []parameter
+	RequestBody                       *message
+	Responses                         ordered[message]
+}
+
+// parameter is a parameter, or a header of a response.
+type parameter struct {
+	Ref         string `json:"$ref"`
+	Name, In    string
+	Description string
+	Required    bool
+	Schema      node
+	Example     any
+}
+
+// message is a request body or a response.
+type message struct {
+	Ref         string `json:"$ref"`
+	Description string
+	Codes       []string `json:"x-error-codes"`
+	Headers     ordered[parameter]
+	Content     map[string]struct {
+		Schema   node
+		Example  json.RawMessage
+		Examples ordered[struct {
+			Summary string
+			Value   json.RawMessage
+		}]
+	}
+}
+
+// node is a schema.
+type node struct {
+	Ref         string `json:"$ref"`
+	Type        any    // a string or a list of them
+	Format      string
+	Pattern     string
+	Description string
+	Properties  ordered[node]
+	Required    []string
+	Items       *node
+	Enum        []any
+	AnyOf       []node
+	OneOf       []node
+	Additional  additional `json:"additionalProperties"`
+	BlockTypes  []string   `json:"x-block-types"`
+
+	Default, Minimum, Maximum, MinLength, MaxLength, MinItems, MaxItems, MinProperties any
+}
+
+// additional is a schema or a boolean.
+type additional struct {
+	open   bool
+	schema *node
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (a *additional) UnmarshalJSON(raw []byte) error {
+	if json.Unmarshal(raw, &a.open) == nil {
+		return nil
+	}
+	return json.Unmarshal(raw, &a.schema)
+}
+
+// resolve follows a reference into the components.
+func resolve[T any](value T, ref string, components ordered[T]) T {
+	for _, c := range components {
+		if ref != "" && c.Name == lastPart(ref) {
+			return c.Value
+		}
+	}
+	return value
+}
+
+func lastPart(ref string) string { return ref[strings.LastIndexByte(ref, '/')+1:] }
+
+// ordered is a JSON object whose members keep their order.
+type ordered[T any] []member[T]
+
+type member[T any] struct {
+	Name  string
+	Value T
+}
+
+// UnmarshalJSON reads member after member.
+func (o *ordered[T]) UnmarshalJSON(raw []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := dec.Token(); err != nil { // the opening brace
+		return err
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		m := member[T]{Name: fmt.Sprint(name)}
+		if err := dec.Decode(&m.Value); err != nil {
+			return err
+		}
+		*o = append(*o, m)
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package docs
+
+import (
+	"html"
+	"html/template"
+	"regexp"
+	"strings"
+)
+
+var (
+	codeSpan = regexp.MustCompile("`([^`]+)`")
+	blankRow = regexp.MustCompile(`\n\s*\n`)
+)
+
+// inline renders one line of text with `code` in it. Everything is escaped before
+// any tag is added.
+func inline(text string) template.HTML {
+	return template.HTML(codeSpan.ReplaceAllString(html.EscapeString(text), "<code>$1</code>"))
+}
+
+// prose renders the little Markdown that descriptions use: paragraphs, headings,
+// lists, tables and `code`.
+func prose(text string) template.HTML {
+	var out strings.Builder
+	for _, part := range blankRow.Split(strings.TrimSpace(text), -1) {
+		part = string(inline(part))
+		switch {
+		case part == "":
+		case strings.HasPrefix(part, "## "):
+			title := part[3:]
+			anchor := strings.ReplaceAll(strings.ToLower(title), " ", "-")
+			out.WriteString(`<h2 id="` + anchor + `">` + title + ` <a class="anchor" href="#` + anchor + `" aria-label="Link to ` + title + `">#</a></h2>`)
+		case strings.HasPrefix(part, "- "):
+			items := strings.Split(part[2:], "\n- ")
+			out.WriteString("<ul><li>" + strings.Join(items, "</li><li>") + "</li></ul>")
+		case strings.HasPrefix(part, "| "):
+			table(&out, strings.Split(part, "\n"))
+		default:
+			out.WriteString("<p>" + part + "</p>")
+		}
+	}
+	return template.HTML(out.String())
+}
+
+// table renders the rows of a table; the second one is the line under its head.
+func table(out *strings.Builder, rows []string) {
+	out.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>`)
+	for i, row := range rows {
+		cells := strings.Split(strings.Trim(row, "| "), " | ")
+		switch i {
+		case 0:
+			out.WriteString(`<thead><tr><th scope="col">` + strings.Join(cells, `</th><th scope="col">`) + "</th></tr></thead><tbody>")
+		case 1:
+		default:
+			out.WriteString("<tr><td>" + strings.Join(cells, "</td><td>") + "</td></tr>")
+		}
+	}
+	out.WriteString("</tbody></table></div>")
+}
