@@ -120,7 +120,7 @@ func (s *Service) readForm(ctx context.Context, id ID) (*compiledForm, error) {
 }
 
 // The cache is bounded by the number of forms and by the bytes that they were
-// compiled from. A compiled form takes about ten times those.
+// compiled from. A compiled form takes about ten times those, at most 24 MB.
 const (
 	maxCachedForms = 1000
 	maxCachedBytes = 8 << 20

@@ -17,6 +17,7 @@ import (
 
 	"github.com/formsvc/formsvc/handler"
 	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -87,6 +88,9 @@ func (r KeyRequest) check(now time.Time) error {
 		checkText("/user/name", r.User.Name, 0, maxUserName),
 		checkText("/user/email", r.User.Email, 0, maxUserEmail),
 		checkText("/name", strings.TrimSpace(r.Name), 1, maxKeyName),
+	}
+	if visible.IsBlank(r.Name) && strings.TrimSpace(r.Name) != "" {
+		broken = append(broken, violation("/name", schema.CodeTooShort, "must have a character that can be seen"))
 	}
 	if r.User.ID.IsZero() {
 		broken = append(broken, violation("/user/id", schema.CodeRequired, "is required"))

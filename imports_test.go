@@ -18,7 +18,7 @@ const module = "github.com/formsvc/formsvc"
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/answers", "internal/apidoc", "internal/faults", "internal/jsontree", "internal/objectid",
+		"internal/answers", "internal/apidoc", "internal/faults", "internal/jsontree", "internal/objectid", "internal/visible",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -43,13 +43,16 @@ var allowed = map[string][]string{
 	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},
 
 	// JSON, then schemas, then forms: each knows only the ones before it.
-	"internal/jsontree":   {},
-	"internal/weburl":     {},
-	"internal/faults":     {"schema"},
-	"internal/jsonshape":  {"internal/faults", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
-	"internal/apidoc":     {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
-	"internal/definition": {"internal/faults", "internal/jsonshape", "internal/jsontree", "internal/weburl", "schema", "storage"},
-	"internal/answers":    {"internal/faults", "internal/jsontree", "internal/weburl", "schema"},
+	"internal/jsontree":  {},
+	"internal/visible":   {},
+	"internal/weburl":    {},
+	"internal/faults":    {"schema"},
+	"internal/jsonshape": {"internal/faults", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
+	"internal/apidoc":    {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
+	"internal/definition": {
+		"internal/faults", "internal/jsonshape", "internal/jsontree", "internal/visible", "internal/weburl", "schema", "storage",
+	},
+	"internal/answers": {"internal/faults", "internal/jsontree", "internal/weburl", "schema"},
 
 	"internal/cursor":   {"storage"},
 	"internal/objectid": {"storage"},

@@ -3,11 +3,9 @@ package handler
 import (
 	"encoding/json"
 	"net/url"
-	"strconv"
 
 	"github.com/formsvc/formsvc/internal/definition"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -65,18 +63,14 @@ func createBlock(c *call) error {
 		return err
 	}
 	added = added.WithTypesFrom(nil)
-	updated, err := c.changeStoredBlocks(func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
+	updated, err := c.changeStoredBlocks("/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
 		if stored.HasAnyOf(added) {
 			return nil, errBlockExists
 		}
 		if err := added.CheckHiddenNames(hidden); err != nil {
 			return nil, err
 		}
-		grown, err := c.h.writes.Append(stored, added)
-		if err != nil {
-			return nil, err
-		}
-		return grown, c.fits(stored, grown)
+		return c.h.writes.Append(stored, added)
 	})
 	if err != nil {
 		return err
@@ -96,7 +90,7 @@ func replaceBlocks(c *call) error {
 	if err != nil {
 		return err
 	}
-	updated, err := c.changeStoredBlocks(func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
+	updated, err := c.changeStoredBlocks("/blocks", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
 		return blocks.WithTypesFrom(stored).Raw(), blocks.CheckHiddenNames(hidden)
 	})
 	if err != nil {
@@ -120,7 +114,7 @@ func updateBlock(c *call) error {
 		return err
 	}
 	var block json.RawMessage
-	updated, err := c.changeStoredBlocks(func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
+	updated, err := c.changeStoredBlocks("/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
 		patched, all, ok, err := c.h.writes.Apply(stored, id, patch)
 		if err != nil {
 			return nil, err
@@ -132,7 +126,7 @@ func updateBlock(c *call) error {
 		if err := patched.CheckHiddenNames(hidden); err != nil {
 			return nil, err
 		}
-		return all, c.fits(stored, all)
+		return all, nil
 	})
 	if err != nil {
 		return err
@@ -146,7 +140,7 @@ func deleteBlock(c *call) error {
 	if err != nil {
 		return err
 	}
-	updated, err := c.changeStoredBlocks(func(stored *definition.Blocks, _ json.RawMessage) (json.RawMessage, error) {
+	updated, err := c.changeStoredBlocks("/block", func(stored *definition.Blocks, _ json.RawMessage) (json.RawMessage, error) {
 		left, ok := stored.Without(id)
 		if !ok {
 			return nil, errNotFound
@@ -161,18 +155,6 @@ func deleteBlock(c *call) error {
 	return nil
 }
 
-// fits refuses blocks that grew, one by one, beyond what a request could replace.
-func (c *call) fits(before *definition.Blocks, after json.RawMessage) error {
-	limit, size := c.h.config.Limits.Body, int64(len(after))
-	if size <= limit || size <= int64(len(before.Raw())) {
-		return nil
-	}
-	return invalid(schema.Violation{
-		Path: "/block", Code: schema.CodeTooLong,
-		Message: "the blocks of the form would take more than " + strconv.FormatInt(limit, 10) + " bytes",
-	})
-}
-
 // blockID is the block id of a path that is to be written to.
 func (c *call) blockID() (string, error) {
 	id, err := c.param("blockId")
@@ -183,8 +165,8 @@ func (c *call) blockID() (string, error) {
 }
 
 // changeStoredBlocks replaces the blocks of the path's form by what compute makes
-// of them.
-func (c *call) changeStoredBlocks(compute func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error)) (storage.Form, error) {
+// of them. The pointer is that of what was sent, for a form that becomes too large.
+func (c *call) changeStoredBlocks(pointer string, compute func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error)) (storage.Form, error) {
 	id, err := c.idParam("formId")
 	if err != nil {
 		return storage.Form{}, err
@@ -199,9 +181,10 @@ func (c *call) changeStoredBlocks(compute func(stored *definition.Blocks, hidden
 		if err != nil {
 			return storage.FormChange{}, err
 		}
-		return storage.FormChange{
+		change := storage.FormChange{
 			Definition: storage.Definition{Blocks: blocks, Format: definition.Format},
 			At:         at,
-		}, nil
+		}
+		return change, c.h.writes.CheckSize(f.Definition, change.Definition, pointer)
 	})
 }

@@ -1,12 +1,10 @@
 package handler
 
 import (
-	"encoding/json"
 	"errors"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/cursor"
-	"github.com/formsvc/formsvc/internal/definition"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/storage"
@@ -54,6 +52,10 @@ func createForm(c *call) error {
 	if err != nil {
 		return errNotFound
 	}
+	sections, err := c.h.writes.NewDefinition(w)
+	if err != nil {
+		return err
+	}
 	now := c.h.now()
 	f := storage.Form{
 		ID:          c.h.config.NewID(now),
@@ -65,46 +67,19 @@ func createForm(c *call) error {
 		Revision:    1,
 		CreatedAt:   now,
 		UpdatedAt:   now,
-		Definition:  sections(w),
+		Definition:  sections,
 	}
 	if w.Type != nil {
 		f.Type = *w.Type
 	}
-	if w.Blocks != nil {
-		f.Definition.Blocks = w.Blocks.WithTypesFrom(nil).Raw()
-	}
 	if w.Gate != nil {
 		f.Gate = *w.Gate
 	}
-	fillSections(&f.Definition)
 	if err := c.h.storage.CreateForm(c.ctx(), c.actor(), f); err != nil {
 		return err
 	}
 	c.setLocation(c.h.base(c.r) + "/forms/" + f.ID.String())
 	return c.writeForm(201, &f)
-}
-
-// sections are a write's sections but for the blocks, whose types may have to be
-// filled in first.
-func sections(w definition.FormWrite) storage.Definition {
-	return storage.Definition{
-		Settings:     w.Settings,
-		Theme:        w.Theme,
-		Variables:    w.Variables,
-		HiddenFields: w.HiddenFields,
-		Format:       definition.Format,
-	}
-}
-
-// fillSections gives the sections that are not set their empty value.
-func fillSections(d *storage.Definition) {
-	for section, empty := range map[*json.RawMessage]string{
-		&d.Blocks: `[]`, &d.Settings: `{}`, &d.Theme: `{}`, &d.Variables: `{}`, &d.HiddenFields: `[]`,
-	} {
-		if *section == nil {
-			*section = json.RawMessage(empty)
-		}
-	}
 }
 
 func getForm(c *call) error {
@@ -128,7 +103,7 @@ func updateForm(c *call) error {
 	if err != nil {
 		return err
 	}
-	change := storage.FormChange{Name: w.Name, Status: w.Status, Definition: sections(w), Gate: w.Gate, At: c.h.now()}
+	change := storage.FormChange{Name: w.Name, Status: w.Status, Gate: w.Gate, At: c.h.now()}
 	if w.WorkspaceID != nil {
 		workspace, err := storage.ParseID(*w.WorkspaceID)
 		if err != nil {
@@ -138,19 +113,18 @@ func updateForm(c *call) error {
 	}
 
 	var f storage.Form
-	if w.Blocks == nil && w.HiddenFields == nil {
+	if !w.HasSections() {
 		change.IfRevision = c.ifMatch().onlyRevisions()
 		f, err = c.h.storage.UpdateForm(c.ctx(), c.actor(), id, change)
 	} else {
-		// What may be written depends on what is stored: a block without a type keeps
-		// the one it has, and hidden fields and blocks must not share a name.
-		f, err = c.updateFrom(id, func(stored *storage.Form) (storage.FormChange, error) {
+		f, err = c.updateFrom(id, func(stored *storage.Form) (_ storage.FormChange, err error) {
 			if change.WorkspaceID != nil {
 				if err := c.mayMove(stored.WorkspaceID, *change.WorkspaceID); err != nil {
 					return change, err
 				}
 			}
-			return changeBlocks(change, w, stored)
+			change.Definition, err = c.h.writes.ChangeDefinition(w, stored.Definition)
+			return change, err
 		})
 	}
 	if err != nil {
@@ -170,23 +144,6 @@ func (c *call) mayMove(from, to storage.ID) error {
 		return storage.ErrNotOwner
 	}
 	return err
-}
-
-// changeBlocks completes a change of blocks or hidden fields from what is stored.
-func changeBlocks(change storage.FormChange, w definition.FormWrite, stored *storage.Form) (storage.FormChange, error) {
-	old, err := definition.StoredBlocks(stored.Definition.Blocks)
-	if err != nil {
-		return change, err
-	}
-	blocks := old
-	if w.Blocks != nil {
-		blocks = w.Blocks.WithTypesFrom(old)
-		change.Definition.Blocks = blocks.Raw()
-	}
-	if w.HiddenFields != nil {
-		return change, blocks.CheckHiddenFields(w.HiddenFields, "/definition/hidden_fields")
-	}
-	return change, blocks.CheckHiddenNames(stored.Definition.HiddenFields)
 }
 
 func deleteForm(c *call) error {

@@ -20,6 +20,16 @@ type Limits struct {
 	Choices   int // each of choices, matrix_rows and matrix_columns of a block; default 500
 	CustomCSS int // bytes of theme.customCss; default 100,000
 	Text      int // characters of a label and of a description, each; default 5,000
+	Rule      int // bytes of a block's properties.rule; default 16,000
+
+	// Definition is how many bytes the five sections of a form's definition may
+	// take together as they are stored, by whichever write; default 4 MiB. A form
+	// that is larger already may be changed as long as it does not grow.
+	Definition int
+	// Response is how many bytes the answers of one response may take as they are
+	// stored; default 1 MiB. Answers carry the labels of what was chosen, so they
+	// may be larger than what the respondent sent.
+	Response int
 
 	// FileSize is the largest size, in bytes, of an uploaded file that an answer
 	// may name when the block's maxFileSize is on; default 10 MiB.
@@ -30,7 +40,8 @@ type Limits struct {
 func (l Limits) Validate() error {
 	for _, n := range []int64{
 		l.Body, int64(l.Workspaces), int64(l.Webhooks), int64(l.Blocks), int64(l.AllBlocks),
-		int64(l.Nesting), int64(l.Choices), int64(l.CustomCSS), int64(l.Text), l.FileSize,
+		int64(l.Nesting), int64(l.Choices), int64(l.CustomCSS), int64(l.Text), int64(l.Rule),
+		int64(l.Definition), int64(l.Response), l.FileSize,
 	} {
 		if n < 0 {
 			return errors.New("a limit is negative")
@@ -51,6 +62,9 @@ func (l Limits) WithDefaults() Limits {
 	l.Choices = cmp.Or(l.Choices, 500)
 	l.CustomCSS = cmp.Or(l.CustomCSS, 100_000)
 	l.Text = cmp.Or(l.Text, 5000)
+	l.Rule = cmp.Or(l.Rule, 16_000)
+	l.Definition = cmp.Or(l.Definition, 4<<20)
+	l.Response = cmp.Or(l.Response, 1<<20)
 	l.FileSize = cmp.Or(l.FileSize, 10<<20)
 	return l
 }

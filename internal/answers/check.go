@@ -52,7 +52,8 @@ type Answers struct {
 
 // Check holds a response against the form and normalises it. Every fault is
 // reported at once in a *[schema.Error] whose paths begin with /answers, /host_answers or
-// /hidden and whose Field is the block's id or the hidden field's name.
+// /hidden and whose Field is the block's id or the hidden field's name. Answers that
+// would take more than Limits.Response together are TOO_LONG at the empty path.
 //
 // null, [], "" and text of white space only mean unanswered, to a block of any
 // type and whether it is required or not. An answer to a block that takes none
@@ -100,7 +101,7 @@ type Answers struct {
 func (f *Form) Check(in Input) (Answers, error) {
 	var (
 		found         faults.List
-		r             = report{found: &found}
+		r             = report{found: &found, limit: f.limit}
 		w             = f.newWriter(in)
 		known, hostly int // entries that belong to a block
 	)
@@ -133,8 +134,11 @@ func (f *Form) Check(in Input) (Answers, error) {
 	for i := range f.hidden {
 		h := &f.hidden[i]
 		if text := in.Hidden[h.name]; text != "" {
-			w.hiddenField(h, text, &found)
+			w.hiddenField(h, text, &r)
 		}
+	}
+	if r.beyond {
+		found.Add("", schema.CodeTooLong, "the answers, with the labels of what was chosen, would take more than "+faults.Count(f.limit, "byte"))
 	}
 	if err := found.Err(); err != nil {
 		return Answers{}, err
@@ -207,6 +211,8 @@ func isBlank(n jsontree.Node) bool {
 // report collects what is wrong with one answer.
 type report struct {
 	found  *faults.List
+	limit  int  // bytes of all answers
+	beyond bool // they would be more
 	field  string
 	path   string // of the answer
 	faults int    // reported since the answer began
@@ -236,6 +242,15 @@ func (r *report) addWhole(code, message string) {
 
 // full reports that there is no use in looking further at a long list.
 func (r *report) full() bool { return r.faults >= schema.MaxViolations }
+
+// exceeds reports that what was written is more than a response may take, so that
+// nothing more must be. What copies labels asks after each of them: a matrix would
+// turn kilobytes into megabytes otherwise.
+func (r *report) exceeds(w *jsontree.Writer) bool {
+	exceeds := w.Len()+len("}]") > r.limit
+	r.beyond = r.beyond || exceeds
+	return exceeds
+}
 
 // Messages that more than one rule uses.
 const (
@@ -324,6 +339,10 @@ func (w *answerWriter) given(b *compiledBlock, raw json.RawMessage, r *report, u
 		w.list.Truncate(mark)
 		return false
 	}
+	if r.exceeds(&w.list) {
+		w.list.Truncate(mark)
+		return true // answered, and one fault for all
+	}
 	value := w.list.Bytes()[start:]
 	if unique {
 		w.unique = uniqueDigest(b, n, value)
@@ -341,18 +360,23 @@ func (w *answerWriter) keep(key, value []byte) {
 	w.list.EndObject()
 }
 
-func (w *answerWriter) hiddenField(h *compiledHidden, text string, found *faults.List) {
+func (w *answerWriter) hiddenField(h *compiledHidden, text string, r *report) {
 	switch path := jsontree.Pointer(hiddenPath, h.name); {
 	case !utf8.ValidString(text):
-		found.AddField(path, h.name, schema.CodeBadFormat, "must be valid UTF-8")
+		r.found.AddField(path, h.name, schema.CodeBadFormat, "must be valid UTF-8")
 	case strings.IndexByte(text, 0) >= 0:
-		found.AddField(path, h.name, schema.CodeBadFormat, faults.MessageNUL)
+		r.found.AddField(path, h.name, schema.CodeBadFormat, faults.MessageNUL)
 	case faults.LongerThan(text, maxShortText):
-		found.AddField(path, h.name, schema.CodeTooLong, faults.TooLong(maxShortText))
+		r.found.AddField(path, h.name, schema.CodeTooLong, faults.TooLong(maxShortText))
 	default:
+		mark := w.list.Len()
 		w.list.Raw(h.head)
 		start := w.list.Len()
 		w.list.String(text)
+		if r.exceeds(&w.list) {
+			w.list.Truncate(mark)
+			return
+		}
 		value := w.list.Bytes()[start:]
 		w.hidden.Raw(h.key)
 		w.hidden.Raw(value)
@@ -399,14 +423,14 @@ func uniqueDigest(b *compiledBlock, n jsontree.Node, value []byte) []byte {
 func (f *Form) Sample() Answers {
 	var found faults.List // of samples that are left out
 	w := f.newWriter(Input{})
-	r := report{found: &found}
+	r := report{found: &found, limit: f.limit}
 	for i := range f.blocks {
 		if b := &f.blocks[i]; b.rule != nil {
 			w.answer(b, json.RawMessage(b.rule.sample()), &r, false)
 		}
 	}
 	for i := range f.hidden {
-		w.hiddenField(&f.hidden[i], "sample", &found)
+		w.hiddenField(&f.hidden[i], "sample", &r)
 	}
 	return w.answers()
 }

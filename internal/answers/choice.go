@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/formsvc/formsvc/internal/faults"
@@ -31,7 +32,7 @@ func newChoices(list []schema.Choice, other bool) *choices {
 		w.Name("id").String(id)
 		w.Name("label").String(list[i].Label)
 		w.EndObject()
-		c.values = append(c.values, w.Bytes())
+		c.values = append(c.values, bytes.Clone(w.Bytes()))
 	}
 	return c
 }

@@ -54,6 +54,9 @@ func (t matrixRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 			}
 			continue
 		}
+		if r.exceeds(w) {
+			break
+		}
 		w.Name(id)
 		if t.multiple {
 			t.columns.set(w, answers[row], r)

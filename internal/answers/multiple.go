@@ -47,7 +47,7 @@ func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *report) int {
 	}
 	w.Array()
 	for at, is := range chosen {
-		if is {
+		if is && !r.exceeds(w) {
 			c.write(w, pick{at: at, other: other})
 		}
 	}

@@ -29,7 +29,9 @@ func (t rankingRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		default:
 			ranked[p.at] = true
 			count++
-			t.write(w, p)
+			if !r.exceeds(w) {
+				t.write(w, p)
+			}
 		}
 	}
 	if r.faults == 0 && count < len(t.ids) {

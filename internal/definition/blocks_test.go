@@ -184,7 +184,7 @@ func TestBlockAndAppend(t *testing.T) {
 	t.Run("a form does not grow beyond what a body could carry", func(t *testing.T) {
 		t.Parallel()
 		big := func(id string) string {
-			return `{"id":"` + id + `","properties":{"rule":{"x":[0` + strings.Repeat(",0", 60_000) + `]}}}`
+			return `{"id":"` + id + `","properties":{"image":{"x":[0` + strings.Repeat(",0", 60_000) + `]}}}`
 		}
 		_, err := w.Append(stored(t, "["+big("a")+"]"), one(t, big("b")))
 		wantFaults(t, err, "/block TOO_MANY")

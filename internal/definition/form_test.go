@@ -34,7 +34,7 @@ func TestFormCreate(t *testing.T) {
 			"hidden_fields": {string(got.HiddenFields), `["utm"]`},
 			"variables":     {string(got.Variables), `{"n":1.50}`},
 			"theme":         {string(got.Theme), `{"font" : "Inter"}`},
-			"settings":      {string(got.Settings), `{"closed":true,"closeAt":"2026-11-20T08:33:01Z","responseLimit":1e2}`},
+			"settings":      {string(got.Settings), `{"closed":true,"closeAt":"2026-11-20T08:33:01Z","responseLimit":100}`},
 			"blocks":        {string(got.Blocks.Raw()), `[ {"id":"a"} ]`},
 		} {
 			if section.got != section.want {
@@ -121,6 +121,39 @@ func TestFormUpdate(t *testing.T) {
  {"id":"b","children":[{"properties":{"specificDates":["2026-01-01T00:00:00Z","2026-01-02T00:00:00Z"]},"id":"c"}]}]`
 		if diff := cmp.Diff(want, string(got.Blocks.Raw())); diff != "" {
 			t.Error(diff)
+		}
+	})
+	t.Run("integers are plain and other numbers stay", func(t *testing.T) {
+		t.Parallel()
+		got, err := w.FormUpdate([]byte(`{"definition":{"settings":{"responseLimit":1e1,"borderRadius":10.0},"theme":{"logo":{"width":10.0,"height":-0}},
+			"blocks":[{"id":"a","properties":{"maxChars":0.1e2,"min":1e1,"limit":30E-1,"disabledDays":1270e-1,"image":{"x":1.0},"rule":{"x":1.0}}},{"id":"b","children":[{"id":"c","properties":{"perRow":9007199254740991.0}}]}],"variables":{"v":1.0}}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, section := range []struct{ got, want string }{
+			{string(got.Settings), `{"responseLimit":10,"borderRadius":10.0}`},
+			{string(got.Theme), `{"logo":{"width":10,"height":0}}`},
+			{string(got.Blocks.Raw()), `[{"id":"a","properties":{"maxChars":10,"min":1e1,"limit":3,"disabledDays":127,"image":{"x":1.0},"rule":{"x":1.0}}},{"id":"b","children":[{"id":"c","properties":{"perRow":9007199254740991}}]}]`},
+			{string(got.Variables), `{"v":1.0}`},
+		} {
+			if section.got != section.want {
+				t.Errorf("got %s, want %s", section.got, section.want)
+			}
+		}
+		_, err = w.FormUpdate([]byte(`{"definition":{"settings":{"responseLimit":1e300},"blocks":[{"id":"a","properties":{"limit":1.5,"maxChars":9007199254740992}}]}}`))
+		wantFaults(t, err, "/definition/blocks/0/properties/limit WRONG_TYPE", "/definition/blocks/0/properties/maxChars OUT_OF_RANGE", "/definition/settings/responseLimit OUT_OF_RANGE")
+	})
+	t.Run("a name that cannot be seen is refused", func(t *testing.T) {
+		t.Parallel()
+		for _, name := range []string{`\u200b`, `\ufeff\u2060`, ` \u3164 `, `\u2800`, `\u202e`, `  `, ``} {
+			_, err := w.FormUpdate([]byte(`{"name":"` + name + `"}`))
+			wantFaults(t, err, "/name TOO_SHORT")
+			_, err = w.Workspace([]byte(`{"name":"` + name + `"}`))
+			wantFaults(t, err, "/name TOO_SHORT")
+		}
+		got, err := w.FormUpdate([]byte(`{"name":" \u200ba\u200d "}`))
+		if err != nil || *got.Name != "\u200ba\u200d" {
+			t.Errorf("got %+q, %v", *got.Name, err)
 		}
 	})
 	t.Run("a gate is given with every settings section", func(t *testing.T) {

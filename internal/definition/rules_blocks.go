@@ -85,6 +85,7 @@ func (r *blockRules) block(block jsontree.Node, level int) {
 			checkURL(r.Check, member, "embedLink", webOnly)
 			checkURL(r.Check, member, "videoLink", webOnly)
 			checkURL(r.Check, member, "pdfLink", webOnly)
+			r.rule(member.Member("rule"))
 		case "choices", "matrix_rows", "matrix_columns":
 			r.choices(member)
 		case "children":
@@ -110,6 +111,13 @@ func (r *blockRules) id(id jsontree.Node) {
 func (r *blockRules) text(n jsontree.Node) {
 	if n.Kind() == jsontree.String && faults.LongerThan(n.Text(), r.limits.Text) {
 		r.Add(n, schema.CodeTooLong, faults.TooLong(r.limits.Text))
+	}
+}
+
+// rule bounds what every response to the form will have to evaluate.
+func (r *blockRules) rule(rule jsontree.Node) {
+	if rule.Exists() && len(rule.Raw()) > r.limits.Rule {
+		r.Add(rule, schema.CodeTooLong, "must have at most "+faults.Count(r.limits.Rule, "byte"))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -146,9 +147,14 @@ func (r *request) noNUL(n jsontree.Node, found *int) {
 	}
 }
 
-// name takes the white space off the member name, before its length is checked.
+// name takes the white space off the member name, before its length is checked,
+// and refuses a name that cannot be seen.
 func (r *request) name() {
-	r.root.Member("name").TrimSpace()
+	name := r.root.Member("name")
+	name.TrimSpace()
+	if text := name.Text(); name.Kind() == jsontree.String && text != "" && visible.IsBlank(text) {
+		r.Add(name, schema.CodeTooShort, "must have a character that can be seen")
+	}
 }
 
 // text returns a member that is a string, nil when there is none. It is a copy, so

@@ -12,7 +12,7 @@ import (
 )
 
 // Check holds a tree against shapes. It collects faults, and the edits that
-// normalise times. The zero value is ready.
+// normalise times and integers. The zero value is ready.
 type Check struct {
 	// Base is the JSON pointer of the tree's root.
 	Base   string
@@ -148,12 +148,12 @@ func (c *Check) time(n jsontree.Node, text string) {
 		return
 	}
 	if normal := jsontree.FormatTime(t); normal != text && n.Kind() == jsontree.String {
-		c.Edits = append(c.Edits, jsontree.Edit{Start: n.Start(), End: n.End(), Text: `"` + normal + `"`})
+		c.edit(n, `"`+normal+`"`)
 	}
 }
 
 func (c *Check) number(n jsontree.Node, s *Shape) {
-	if s.integer && !isWhole(n) {
+	if s.integer && !c.integer(n) {
 		c.Add(n, schema.CodeWrongType, "must be an integer")
 		return
 	}
@@ -174,16 +174,30 @@ func decimal(f float64) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
-// isWhole looks at the literal, not at its float64: 1.0 and 1e2 are whole,
-// 9007199254740991.4 is not. The bounds of a literal keep the exact arithmetic
-// small.
-func isWhole(n jsontree.Node) bool {
+// maxInteger is 2⁵³−1, the largest whole number that every JSON reader keeps.
+const maxInteger = 1<<53 - 1
+
+// integer reports whether a number is whole, and plans its plain form: typed
+// readers take 10 and neither 1e1 nor 10.0. It looks at the literal, not at its
+// float64: 1.0 and 1e2 are whole, 9007199254740991.4 is not. The bounds of a
+// literal keep the exact arithmetic small.
+func (c *Check) integer(n jsontree.Node) bool {
 	literal := n.Text()
-	if !strings.ContainsAny(literal, ".eE") {
+	if !strings.ContainsAny(literal, ".eE") && literal != "-0" {
 		return true
 	}
-	exact, ok := new(big.Rat).SetString(literal)
-	return ok && exact.IsInt()
+	if exact, ok := new(big.Rat).SetString(literal); !ok || !exact.IsInt() {
+		return false
+	}
+	if value := n.Float(); value >= -maxInteger && value <= maxInteger { // else the description refuses it
+		c.edit(n, strconv.FormatInt(int64(value), 10))
+	}
+	return true
+}
+
+// edit plans to replace a value.
+func (c *Check) edit(n jsontree.Node, text string) {
+	c.Edits = append(c.Edits, jsontree.Edit{Start: n.Start(), End: n.End(), Text: text})
 }
 
 func (c *Check) array(n jsontree.Node, s *Shape) {

@@ -18,7 +18,7 @@ func SortEdits(edits []Edit) {
 }
 
 // Splice returns a copy of text[start:end] with the edits that lie inside it
-// applied. The edits are sorted and do not overlap.
+// applied. The edits are sorted. They do not overlap, but one may be there twice.
 func Splice(text string, start, end int, edits []Edit) []byte {
 	first, _ := slices.BinarySearchFunc(edits, start, func(e Edit, at int) int { return cmp.Compare(e.Start, at) })
 	edits = edits[first:]
@@ -28,6 +28,9 @@ func Splice(text string, start, end int, edits []Edit) []byte {
 	}
 	out := make([]byte, 0, size)
 	for _, e := range edits[:last] {
+		if e.Start < start {
+			continue // planned twice
+		}
 		out = append(out, text[start:e.Start]...)
 		out = append(out, e.Text...)
 		start = e.End

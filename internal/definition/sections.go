@@ -1,0 +1,106 @@
+package definition
+
+import (
+	"encoding/json"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Format is the version of the encoding of stored definitions. It rises when a
+// release stores a section in another way; readers then know which way a stored
+// one is in. Rules are not part of it: only writes are validated, so that a rule
+// that becomes stricter breaks no read.
+const Format = 1
+
+// NewDefinition returns the definition of a new form: the sections of a FormCreate,
+// and empty ones for those that were not given. It is a *[schema.Error] when they
+// are larger than Limits.Definition.
+func (w *Writes) NewDefinition(f FormWrite) (storage.Definition, error) {
+	d := f.sections()
+	if f.Blocks != nil {
+		d.Blocks = f.Blocks.WithTypesFrom(nil).Raw()
+	}
+	for _, section := range []struct {
+		value *json.RawMessage
+		empty string
+	}{
+		{&d.Blocks, `[]`}, {&d.Settings, `{}`}, {&d.Theme, `{}`}, {&d.Variables, `{}`}, {&d.HiddenFields, `[]`},
+	} {
+		if *section.value == nil {
+			*section.value = json.RawMessage(section.empty)
+		}
+	}
+	return d, w.CheckSize(storage.Definition{}, d, "/definition")
+}
+
+// ChangeDefinition returns the sections that a FormUpdate changes in a stored
+// definition; the others are nil. What may be written depends on what is stored: a
+// block without a type keeps the one it has, hidden fields and blocks must not share
+// a name, and all sections together have a size.
+func (w *Writes) ChangeDefinition(f FormWrite, stored storage.Definition) (storage.Definition, error) {
+	d := f.sections()
+	if f.Blocks != nil || f.HiddenFields != nil {
+		blocks, err := StoredBlocks(stored.Blocks)
+		if err != nil {
+			return d, err
+		}
+		if f.Blocks != nil {
+			blocks = f.Blocks.WithTypesFrom(blocks)
+			d.Blocks = blocks.Raw()
+		}
+		if f.HiddenFields != nil {
+			err = blocks.CheckHiddenFields(f.HiddenFields, "/definition/hidden_fields")
+		} else {
+			err = blocks.CheckHiddenNames(stored.HiddenFields)
+		}
+		if err != nil {
+			return d, err
+		}
+	}
+	return d, w.CheckSize(stored, d, "/definition")
+}
+
+// HasSections reports whether a section of the definition was given.
+func (f FormWrite) HasSections() bool {
+	return f.Blocks != nil || f.Settings != nil || f.Theme != nil || f.Variables != nil || f.HiddenFields != nil
+}
+
+// sections are those that were given, but for the blocks, whose types may have to
+// be filled in first.
+func (f FormWrite) sections() storage.Definition {
+	return storage.Definition{
+		Settings:     f.Settings,
+		Theme:        f.Theme,
+		Variables:    f.Variables,
+		HiddenFields: f.HiddenFields,
+		Format:       Format,
+	}
+}
+
+// CheckSize holds a definition after a change against Limits.Definition. Sections
+// that are nil in the change stay. A definition that was too large before, under
+// another limit, may be changed as long as it does not grow. The *[schema.Error]
+// has the path of what was sent.
+func (w *Writes) CheckSize(stored, change storage.Definition, path string) error {
+	before, after := 0, 0
+	for _, section := range [][2]json.RawMessage{
+		{stored.Blocks, change.Blocks}, {stored.Settings, change.Settings}, {stored.Theme, change.Theme},
+		{stored.Variables, change.Variables}, {stored.HiddenFields, change.HiddenFields},
+	} {
+		before += len(section[0])
+		if section[1] != nil {
+			after += len(section[1])
+		} else {
+			after += len(section[0])
+		}
+	}
+	if after <= w.limits.Definition || after <= before {
+		return nil
+	}
+	return &schema.Error{Violations: []schema.Violation{{
+		Path: path, Code: schema.CodeTooLong,
+		Message: "the definition of the form would take more than " + faults.Count(w.limits.Definition, "byte"),
+	}}}
+}

@@ -1,0 +1,33 @@
+// Package visible knows which text shows nothing.
+package visible
+
+import "unicode"
+
+// IsBlank reports whether nothing of s can be seen: it is empty, or has only white
+// space and characters that are invisible or look like a space. Such a text is
+// not a name and not an answer. Inside other text these characters have their use
+// (scripts need joiners) and stay.
+func IsBlank(s string) bool {
+	for _, c := range s {
+		if !invisible(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// invisible follows Default_Ignorable_Code_Point of Unicode, which Go has no table
+// of: it is derived from these (UAX #44). Control characters and the blank Braille
+// pattern show nothing either.
+func invisible(c rune) bool {
+	switch {
+	case c > ' ' && c < 0x7f:
+		return false
+	case unicode.IsSpace(c), unicode.IsControl(c), c == '\u2800',
+		unicode.In(c, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+		return true
+	case c >= 0xfff9 && c <= 0xfffb, c >= 0x13430 && c <= 0x13440, unicode.Is(unicode.Prepended_Concatenation_Mark, c):
+		return false // format characters that are drawn
+	}
+	return unicode.Is(unicode.Cf, c)
+}

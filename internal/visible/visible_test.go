@@ -1,0 +1,23 @@
+package visible
+
+import "testing"
+
+func TestIsBlank(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{
+		"", " ", "\t\r\n", "\u00a0", "\u2003", "\u3000", "\u200b", "\ufeff", "\u2060", "\u200c\u200d", "\u00ad", "\u034f", "\u061c", "\u180e", "\u115f\u1160",
+		"\u17b4", "\u2800", "\u3164", "\uffa0", "\u202e", "\u2066\u2069", "\ufe0f", "\U000e0001\U000e0020", "\U000e0100", "\U0001d173", "\x00\x1f\x7f\u0085", "\u2028",
+	} {
+		if !IsBlank(s) {
+			t.Errorf("%+q can be seen", s)
+		}
+		if IsBlank(s + "a") {
+			t.Errorf("%+q before a letter is blank", s)
+		}
+	}
+	for _, s := range []string{"a", "!", "é", "日", "\u0600", "\u06dd", "\ufffd", "\ufffc", "\u0301", "😀", "-", "\u2063x", "\U00013430"} {
+		if IsBlank(s) {
+			t.Errorf("%+q is blank", s)
+		}
+	}
+}
