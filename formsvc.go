@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/handler"
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
@@ -30,6 +31,14 @@ type (
 	Form = storage.Form
 	// Submission is a stored response.
 	Submission = storage.Submission
+	// Definition is what a form consists of, as five JSON values.
+	Definition = storage.Definition
+	// Delivery is one try to deliver an event to a webhook.
+	Delivery = storage.Attempt
+	// RevisionError says that a form is not at the expected revision, and at which.
+	RevisionError = storage.RevisionError
+	// RejectedURLError says why nothing may be sent to a URL.
+	RejectedURLError = handler.RejectedURLError
 	// Counters are totals from before events were counted one by one.
 	Counters = storage.Counters
 	// Scope is one permission of an API key.
@@ -56,6 +65,10 @@ var (
 	ErrDuplicate = storage.ErrDuplicate
 	// ErrLimitReached: the owner has as many as are allowed.
 	ErrLimitReached = storage.ErrLimitReached
+	// ErrNotOwner: only the owner of the workspace may do this.
+	ErrNotOwner = storage.ErrNotOwner
+	// ErrBlockExists: the form already has a block with this id.
+	ErrBlockExists = core.ErrBlockExists
 	// ErrClosed: the form takes no more responses.
 	ErrClosed = errors.New("formsvc: the form is closed")
 )

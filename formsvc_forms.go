@@ -42,7 +42,7 @@ func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, 
 	}
 	p := PublicForm{
 		ID: f.ID, PublicID: f.PublicID, Name: f.Name, Type: f.Type,
-		Closed:     f.Gate.IsClosed(f.Full, s.clock()),
+		Closed:     f.IsClosed(s.clock()),
 		Definition: f.Definition,
 	}
 	if p.Blocks, err = schema.DecodeBlocks(f.Definition.Blocks); err != nil {

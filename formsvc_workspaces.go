@@ -20,10 +20,7 @@ func checkUser(path string, id ID) error {
 // [ErrLimitReached] when the owner has as many workspaces as are allowed
 // (Limits.Workspaces).
 func (s *Service) CreateWorkspace(ctx context.Context, owner ID, name string) (Workspace, error) {
-	if err := checkUser("/owner", owner); err != nil {
-		return Workspace{}, err
-	}
-	return s.handler.CreateWorkspace(ctx, owner, name)
+	return s.AsHost().CreateWorkspace(ctx, NewWorkspace{Name: name, Owner: owner})
 }
 
 // AddMember lets a user see and use a workspace. Only its owner may change or

@@ -18,7 +18,7 @@ const module = "github.com/formsvc/formsvc"
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/answers", "internal/apidoc", "internal/faults", "internal/jsontree", "internal/objectid", "internal/visible",
+		"internal/answers", "internal/apidoc", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "internal/visible",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
-		"internal/apidoc", "internal/cursor", "internal/definition", "internal/faults", "internal/jsontree", "internal/objectid",
+		"internal/apidoc", "internal/core", "internal/cursor", "internal/definition", "internal/jsontree",
 	},
 	"handler/docs":                      {},
 	"handler/conformance":               {"schema", "internal/apidoc"},
@@ -53,6 +53,9 @@ var allowed = map[string][]string{
 		"internal/faults", "internal/jsonshape", "internal/jsontree", "internal/visible", "internal/weburl", "schema", "storage",
 	},
 	"internal/answers": {"internal/faults", "internal/jsontree", "internal/weburl", "schema"},
+
+	// The operations, for both doors.
+	"internal/core": {"internal/definition", "internal/faults", "internal/objectid", "schema", "storage"},
 
 	"internal/cursor":   {"storage"},
 	"internal/objectid": {"storage"},

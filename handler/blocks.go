@@ -4,15 +4,14 @@ import (
 	"encoding/json"
 	"net/url"
 
-	"github.com/formsvc/formsvc/internal/definition"
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/storage"
 )
 
 // listBlocks serves both collections of the API description: questions and blocks
 // are the complete ordered top-level collection.
 func listBlocks(c *call) error {
-	f, err := c.currentForm()
+	f, err := c.h.core.Form(c.ctx(), c.actor(), c.target())
 	if err != nil {
 		return err
 	}
@@ -33,24 +32,16 @@ func getBlock(c *call) error {
 	if err != nil {
 		return err
 	}
-	f, err := c.currentForm()
+	block, err := c.h.core.Block(c.ctx(), c.actor(), c.target(), id)
 	if err != nil {
 		return err
 	}
-	blocks, err := definition.StoredBlocks(f.Definition.Blocks)
-	if err != nil {
-		return err
-	}
-	block, ok := blocks.Get(id)
-	if !ok {
-		return errNotFound
-	}
-	c.setETag(f.Revision)
 	return c.block(200, block)
 }
 
-func (c *call) block(status int, block json.RawMessage) error {
-	return c.body(status, func(w *jsontree.Writer) { w.Raw(block) })
+func (c *call) block(status int, block core.Block) error {
+	c.setETag(block.Revision)
+	return c.body(status, func(w *jsontree.Writer) { w.Raw(block.JSON) })
 }
 
 func createBlock(c *call) error {
@@ -58,26 +49,11 @@ func createBlock(c *call) error {
 	if err != nil {
 		return err
 	}
-	added, err := c.h.writes.Block(body)
+	block, err := c.h.core.CreateBlock(c.ctx(), c.actor(), c.target(), body, c.ifMatch())
 	if err != nil {
 		return err
 	}
-	added = added.WithTypesFrom(nil)
-	updated, err := c.changeStoredBlocks("/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
-		if stored.HasAnyOf(added) {
-			return nil, errBlockExists
-		}
-		if err := added.CheckHiddenNames(hidden); err != nil {
-			return nil, err
-		}
-		return c.h.writes.Append(stored, added)
-	})
-	if err != nil {
-		return err
-	}
-	block := added.Raw()
-	c.setETag(updated.Revision)
-	c.setLocation(c.h.base(c.r) + "/forms/" + updated.ID.String() + "/blocks/" + url.PathEscape(added.ID()))
+	c.setLocation(c.h.base(c.r) + "/forms/" + c.namedID("formId").String() + "/blocks/" + url.PathEscape(block.ID))
 	return c.block(201, block)
 }
 
@@ -86,105 +62,44 @@ func replaceBlocks(c *call) error {
 	if err != nil {
 		return err
 	}
-	blocks, err := c.h.writes.Blocks(body)
+	f, err := c.h.core.ReplaceBlocks(c.ctx(), c.actor(), c.target(), body, c.ifMatch())
 	if err != nil {
 		return err
 	}
-	updated, err := c.changeStoredBlocks("/blocks", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
-		return blocks.WithTypesFrom(stored).Raw(), blocks.CheckHiddenNames(hidden)
-	})
-	if err != nil {
-		return err
-	}
-	c.setETag(updated.Revision)
-	return c.blockList(updated.Definition.Blocks)
+	c.setETag(f.Revision)
+	return c.blockList(f.Definition.Blocks)
 }
 
 func updateBlock(c *call) error {
-	id, err := c.blockID()
+	id, err := c.param("blockId")
 	if err != nil {
+		return err
+	}
+	// A path is wrong before its body is looked at.
+	if err := c.h.core.CheckBlockID(id); err != nil {
 		return err
 	}
 	body, err := c.readBody()
 	if err != nil {
 		return err
 	}
-	patch, err := c.h.writes.BlockPatch(body)
+	block, err := c.h.core.UpdateBlock(c.ctx(), c.actor(), c.target(), id, body, c.ifMatch())
 	if err != nil {
 		return err
 	}
-	var block json.RawMessage
-	updated, err := c.changeStoredBlocks("/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
-		patched, all, ok, err := c.h.writes.Apply(stored, id, patch)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			return nil, errNotFound
-		}
-		block = patched.Raw()
-		if err := patched.CheckHiddenNames(hidden); err != nil {
-			return nil, err
-		}
-		return all, nil
-	})
-	if err != nil {
-		return err
-	}
-	c.setETag(updated.Revision)
 	return c.block(200, block)
 }
 
 func deleteBlock(c *call) error {
-	id, err := c.blockID()
-	if err != nil {
-		return err
-	}
-	updated, err := c.changeStoredBlocks("/block", func(stored *definition.Blocks, _ json.RawMessage) (json.RawMessage, error) {
-		left, ok := stored.Without(id)
-		if !ok {
-			return nil, errNotFound
-		}
-		return left, nil
-	})
-	if err != nil {
-		return err
-	}
-	c.setETag(updated.Revision)
-	c.noContent()
-	return nil
-}
-
-// blockID is the block id of a path that is to be written to.
-func (c *call) blockID() (string, error) {
 	id, err := c.param("blockId")
 	if err != nil {
-		return "", err
+		return err
 	}
-	return id, c.h.writes.CheckBlockID(id)
-}
-
-// changeStoredBlocks replaces the blocks of the path's form by what compute makes
-// of them. The pointer is that of what was sent, for a form that becomes too large.
-func (c *call) changeStoredBlocks(pointer string, compute func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error)) (storage.Form, error) {
-	id, err := c.idParam("formId")
+	revision, err := c.h.core.DeleteBlock(c.ctx(), c.actor(), c.target(), id, c.ifMatch())
 	if err != nil {
-		return storage.Form{}, err
+		return err
 	}
-	at := c.h.now()
-	return c.updateFrom(id, func(f *storage.Form) (storage.FormChange, error) {
-		stored, err := definition.StoredBlocks(f.Definition.Blocks)
-		if err != nil {
-			return storage.FormChange{}, err
-		}
-		blocks, err := compute(stored, f.Definition.HiddenFields)
-		if err != nil {
-			return storage.FormChange{}, err
-		}
-		change := storage.FormChange{
-			Definition: storage.Definition{Blocks: blocks, Format: definition.Format},
-			At:         at,
-		}
-		return change, c.h.writes.CheckSize(f.Definition, change.Definition, pointer)
-	})
+	c.setETag(revision)
+	c.noContent()
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -81,6 +82,21 @@ func (c *call) idParam(name string) (storage.ID, error) {
 		return storage.ID{}, errNotFound
 	}
 	return id, nil
+}
+
+// namedID is idParam for operations that look at the body first: a malformed id is the
+// zero id, which names nothing.
+func (c *call) namedID(name string) storage.ID {
+	id, err := c.idParam(name)
+	if err != nil {
+		return storage.ID{}
+	}
+	return id
+}
+
+// target is the form of the path.
+func (c *call) target() core.Target {
+	return core.Target{ID: c.namedID("formId"), Read: c.formKnown, Form: c.form}
 }
 
 // buffers holds bodies under construction. A large one is left to the garbage

@@ -1,11 +1,11 @@
 package handler
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -46,24 +46,11 @@ type Config struct {
 	NewID  func(at time.Time) storage.ID
 }
 
-// URLChecker tells whether requests may be sent to a URL. It returns a
-// [*RejectedURLError] when they may not; any other error means that it cannot tell.
-type URLChecker interface {
-	// CheckURL looks at the text alone.
-	CheckURL(raw string) error
-	// CheckHost resolves the host's name.
-	CheckHost(ctx context.Context, raw string) error
-}
+// URLChecker says whether requests may be sent to a URL.
+type URLChecker = core.URLChecker
 
-// RejectedURLError says why a URL is not acceptable. Reason completes a sentence that
-// the caller of the API reads, so it tells nothing about the host's network.
-type RejectedURLError struct{ Reason string }
-
-func (e *RejectedURLError) Error() string { return "url rejected: " + e.Reason }
-
-func (e *RejectedURLError) violation() schema.Violation {
-	return schema.Violation{Path: "/url", Code: schema.CodeNotAllowed, Message: e.Reason}
-}
+// RejectedURLError says why a URL is not acceptable.
+type RejectedURLError = core.RejectedURLError
 
 // Limits are the sizes that a host may change. Zero fields have their defaults.
 type Limits = schema.Limits

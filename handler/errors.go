@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -101,19 +102,21 @@ func (c *call) translate(err error) *apiError {
 	if errors.As(err, &syntax) {
 		return errMalformedJSON.with("The request body is not acceptable JSON: " + syntax.Reason + " at byte " + strconv.Itoa(syntax.Offset) + ".")
 	}
+	var rejection *RejectedURLError
+	if errors.As(err, &rejection) {
+		e := errURLRejected.with("The webhook URL is refused: " + rejection.Reason + ".")
+		e.details = []schema.Violation{rejection.Violation()}
+		return e
+	}
 	var broken *schema.Error
 	if errors.As(err, &broken) {
 		return invalid(broken.Violations...)
 	}
-	var rejection *RejectedURLError
-	if errors.As(err, &rejection) {
-		e := errURLRejected.with("The webhook URL is refused: " + rejection.Reason + ".")
-		e.details = []schema.Violation{rejection.violation()}
-		return e
-	}
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
 		return errNotFound
+	case errors.Is(err, core.ErrBlockExists):
+		return errBlockExists
 	case errors.Is(err, storage.ErrNotOwner):
 		return errOwnerRequired
 	case errors.Is(err, storage.ErrRevisionMismatch):

@@ -3,6 +3,8 @@ package handler
 import (
 	"strconv"
 	"strings"
+
+	"github.com/formsvc/formsvc/internal/core"
 )
 
 // A form's revision token is a strong entity tag made of its revision. Callers
@@ -17,32 +19,25 @@ func (c *call) setETag(revision int64) {
 	c.w.Header()["Etag"] = []string{etag(revision)}
 }
 
-// precondition is what If-Match demands (RFC 9110, section 13.1.1).
-type precondition struct {
-	set       bool    // there is a condition
-	any       bool    // "*": the form exists
-	revisions []int64 // it is at one of these
-}
-
 // ifMatch reads the If-Match header. Tags that are weak or foreign match nothing,
 // and neither does a header that is not a list of tags: such conditions fail with
 // 412.
-func (c *call) ifMatch() precondition {
+func (c *call) ifMatch() core.Precondition {
 	values := c.r.Header["If-Match"]
 	if len(values) == 0 {
-		return precondition{}
+		return core.Precondition{}
 	}
-	p := precondition{set: true}
+	p := core.Precondition{Set: true}
 	list := strings.TrimSpace(strings.Join(values, ","))
 	if list == "*" {
-		p.any = true
+		p.Any = true
 		return p
 	}
 	for list != "" {
 		var tag string
 		tag, list = nextTag(list)
 		if !isTag(tag) {
-			return precondition{set: true}
+			return core.Precondition{Set: true}
 		}
 		text, ok := strings.CutPrefix(tag, etagPrefix)
 		if !ok {
@@ -50,7 +45,7 @@ func (c *call) ifMatch() precondition {
 		}
 		revision, err := strconv.ParseInt(strings.TrimSuffix(text, `"`), 36, 64)
 		if err == nil && etag(revision) == tag {
-			p.revisions = append(p.revisions, revision)
+			p.Revisions = append(p.Revisions, revision)
 		}
 	}
 	return p
@@ -87,29 +82,4 @@ func nextTag(list string) (tag, rest string) {
 		}
 	}
 	return strings.TrimSpace(list), ""
-}
-
-// holds reports whether the condition is met by a form at this revision.
-func (p precondition) holds(revision int64) bool {
-	if !p.set || p.any {
-		return true
-	}
-	for _, r := range p.revisions {
-		if r == revision {
-			return true
-		}
-	}
-	return false
-}
-
-// onlyRevisions is the condition as the storage takes it: nil for none. A header
-// that matches nothing becomes a revision that no form has.
-func (p precondition) onlyRevisions() []int64 {
-	if !p.set || p.any {
-		return nil
-	}
-	if len(p.revisions) == 0 {
-		return []int64{0}
-	}
-	return p.revisions
 }

@@ -1,12 +1,10 @@
 package handler
 
 import (
-	"errors"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/cursor"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -44,38 +42,8 @@ func createForm(c *call) error {
 	if err != nil {
 		return err
 	}
-	w, err := c.h.writes.FormCreate(body)
+	f, err := c.h.core.CreateForm(c.ctx(), c.actor(), body)
 	if err != nil {
-		return err
-	}
-	workspace, err := storage.ParseID(*w.WorkspaceID)
-	if err != nil {
-		return errNotFound
-	}
-	sections, err := c.h.writes.NewDefinition(w)
-	if err != nil {
-		return err
-	}
-	now := c.h.now()
-	f := storage.Form{
-		ID:          c.h.config.NewID(now),
-		PublicID:    objectid.PublicID(),
-		WorkspaceID: workspace,
-		Name:        *w.Name,
-		Type:        "SINGLE",
-		Status:      storage.StatusDraft,
-		Revision:    1,
-		CreatedAt:   now,
-		UpdatedAt:   now,
-		Definition:  sections,
-	}
-	if w.Type != nil {
-		f.Type = *w.Type
-	}
-	if w.Gate != nil {
-		f.Gate = *w.Gate
-	}
-	if err := c.h.storage.CreateForm(c.ctx(), c.actor(), f); err != nil {
 		return err
 	}
 	c.setLocation(c.h.base(c.r) + "/forms/" + f.ID.String())
@@ -83,7 +51,7 @@ func createForm(c *call) error {
 }
 
 func getForm(c *call) error {
-	f, err := c.currentForm()
+	f, err := c.h.core.Form(c.ctx(), c.actor(), c.target())
 	if err != nil {
 		return err
 	}
@@ -95,122 +63,19 @@ func updateForm(c *call) error {
 	if err != nil {
 		return err
 	}
-	w, err := c.h.writes.FormUpdate(body)
-	if err != nil {
-		return err
-	}
-	id, err := c.idParam("formId")
-	if err != nil {
-		return err
-	}
-	change := storage.FormChange{Name: w.Name, Status: w.Status, Gate: w.Gate, At: c.h.now()}
-	if w.WorkspaceID != nil {
-		workspace, err := storage.ParseID(*w.WorkspaceID)
-		if err != nil {
-			return errNotFound
-		}
-		change.WorkspaceID = &workspace
-	}
-
-	var f storage.Form
-	if !w.HasSections() {
-		change.IfRevision = c.ifMatch().onlyRevisions()
-		f, err = c.h.storage.UpdateForm(c.ctx(), c.actor(), id, change)
-	} else {
-		f, err = c.updateFrom(id, func(stored *storage.Form) (_ storage.FormChange, err error) {
-			if change.WorkspaceID != nil {
-				if err := c.mayMove(stored.WorkspaceID, *change.WorkspaceID); err != nil {
-					return change, err
-				}
-			}
-			change.Definition, err = c.h.writes.ChangeDefinition(w, stored.Definition)
-			return change, err
-		})
-	}
+	f, err := c.h.core.UpdateForm(c.ctx(), c.actor(), c.target(), body, c.ifMatch())
 	if err != nil {
 		return err
 	}
 	return c.writeForm(200, &f)
 }
 
-// mayMove returns what the storage would return first when a form moves from one
-// workspace to another.
-func (c *call) mayMove(from, to storage.ID) error {
-	if _, err := c.h.storage.Workspace(c.ctx(), c.actor(), to); err != nil || from == to {
-		return err
-	}
-	left, err := c.h.storage.Workspace(c.ctx(), c.actor(), from)
-	if err == nil && left.OwnerID != c.principal.UserID {
-		return storage.ErrNotOwner
-	}
-	return err
-}
-
 func deleteForm(c *call) error {
-	id, err := c.idParam("formId")
-	if err != nil {
-		return err
-	}
-	p := storage.TrashParams{At: c.h.now(), IfRevision: c.ifMatch().onlyRevisions()}
-	if err := c.h.storage.TrashForm(c.ctx(), c.actor(), id, p); err != nil {
+	if err := c.h.core.TrashForm(c.ctx(), c.actor(), c.namedID("formId"), c.ifMatch()); err != nil {
 		return err
 	}
 	c.noContent()
 	return nil
-}
-
-// currentForm is the form of the path as it is now, or as it was when the key was
-// resolved.
-func (c *call) currentForm() (*storage.Form, error) {
-	if c.formKnown {
-		if c.form == nil {
-			return nil, errNotFound
-		}
-		return c.form, nil
-	}
-	id, err := c.idParam("formId")
-	if err != nil {
-		return nil, err
-	}
-	f, err := c.h.storage.Form(c.ctx(), c.actor(), id)
-	if err != nil {
-		return nil, err
-	}
-	return &f, nil
-}
-
-// maxRaces bounds how often a write that others overtook is tried again. Each
-// time it loses, another one has won.
-const maxRaces = 100
-
-// updateFrom makes a change that depends on the stored form: read, compute, write
-// on the condition that the revision has not moved. Without If-Match a lost race
-// is run again; with it, it is a failed precondition.
-func (c *call) updateFrom(id storage.ID, compute func(*storage.Form) (storage.FormChange, error)) (storage.Form, error) {
-	condition := c.ifMatch()
-	stored, readErr := c.currentForm()
-	for range maxRaces {
-		if readErr != nil {
-			return storage.Form{}, readErr
-		}
-		change, err := compute(stored)
-		switch { // what is not there or not allowed comes before the precondition, and that before the state
-		case errors.Is(err, errNotFound), errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrNotOwner):
-			return storage.Form{}, err
-		case !condition.holds(stored.Revision):
-			return storage.Form{}, &storage.RevisionError{Current: stored.Revision}
-		case err != nil:
-			return storage.Form{}, err
-		}
-		change.IfRevision = []int64{stored.Revision}
-		updated, err := c.h.storage.UpdateForm(c.ctx(), c.actor(), id, change)
-		if !errors.Is(err, storage.ErrRevisionMismatch) {
-			return updated, err
-		}
-		c.formKnown = false
-		stored, readErr = c.currentForm()
-	}
-	return storage.Form{}, errUnavailable
 }
 
 func (c *call) writeForm(status int, f *storage.Form) error {
@@ -237,7 +102,7 @@ func (v formView) writeSummary(w *jsontree.Writer, f *storage.Form) {
 	w.Name("workspace_id").Hex(f.WorkspaceID[:])
 	w.Name("name").String(f.Name)
 	w.Name("status").String(f.Status)
-	w.Name("is_closed").Bool(f.Gate.IsClosed(f.Full, v.now))
+	w.Name("is_closed").Bool(f.IsClosed(v.now))
 	w.Name("created_at").Time(f.CreatedAt)
 	w.Name("updated_at").Time(f.UpdatedAt)
 	w.Name("links").Object()

@@ -9,11 +9,11 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 
 	"github.com/formsvc/formsvc/internal/apidoc"
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/definition"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -23,7 +23,7 @@ import (
 type Handler struct {
 	storage storage.Storage
 	config  Config
-	writes  *definition.Writes
+	core    *core.Core
 	logger  *slog.Logger
 	mount   mount
 	routes  *chi.Mux
@@ -63,9 +63,13 @@ func New(config Config) (*Handler, error) {
 
 	table := operations()
 	h := &Handler{
-		storage:         config.Storage,
-		config:          config,
-		writes:          writes,
+		storage: config.Storage,
+		config:  config,
+		core: &core.Core{
+			Storage: config.Storage, Writes: writes, URLs: config.URLs, SealSecret: config.SealSecret,
+			Limits: core.Limits{Body: config.Limits.Body, Workspaces: config.Limits.Workspaces, Webhooks: config.Limits.Webhooks},
+			Clock:  config.Now, NewID: config.NewID,
+		},
 		logger:          config.Logger,
 		mount:           newMount(config.BaseURL, config.BasePath, table),
 		routes:          chi.NewMux(),
@@ -90,11 +94,15 @@ func (h *Handler) On(s storage.Storage, resolver FormResolver) *Handler {
 	copied := *h
 	copied.storage = s
 	copied.config.Storage = s
+	copied.core = h.core.On(s)
 	if resolver != nil {
 		copied.config.Resolver = resolver
 	}
 	return &copied
 }
+
+// Core is what carries out the operations, for callers that do not use HTTP.
+func (h *Handler) Core() *core.Core { return h.core }
 
 // ServeHTTP serves one request. The order of the checks is the order of the
 // statements.
@@ -176,12 +184,6 @@ func (h *Handler) allowed(path string) string {
 		return ""
 	}
 	return strings.Join(append(methods, http.MethodOptions), ", ")
-}
-
-// now is the time of a record that is made now: UTC and whole seconds, so that
-// what a caller reads is what since and until compare with.
-func (h *Handler) now() time.Time {
-	return h.config.Now().UTC().Truncate(time.Second)
 }
 
 // base is what links begin with.

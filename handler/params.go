@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -42,6 +43,15 @@ func (q *query) get(name string) (string, bool) {
 
 func (q *query) reject(name, code, message string) {
 	q.violations = append(q.violations, schema.Violation{Path: "query:" + name, Code: code, Message: message})
+}
+
+// fault adds what is wrong with a parameter according to a rule that is not about
+// HTTP. nil is nothing.
+func (q *query) fault(err error) {
+	var broken *schema.Error
+	if errors.As(err, &broken) {
+		q.violations = append(q.violations, broken.Violations...)
+	}
 }
 
 func (q *query) err() error {

@@ -3,23 +3,17 @@ package handler
 import (
 	"time"
 
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/cursor"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
-
-// maxPageBytes bounds the answers, metadata and hidden fields of a page. A page that
-// reaches it ends there and says that there is more.
-const maxPageBytes = 16 << 20
 
 func listSubmissions(c *call) error {
 	form, formErr := c.idParam("formId")
 	q := c.query()
 	since, until := q.time("since"), q.time("until")
-	if !since.IsZero() && !until.IsZero() && since.After(until) {
-		q.reject("since", schema.CodeOutOfRange, "must not be later than until")
-	}
+	q.fault(core.CheckRange(since, until))
 	list := cursor.List{
 		Name:    "submissions " + form.String(),
 		Owner:   c.principal.UserID,
@@ -32,8 +26,7 @@ func listSubmissions(c *call) error {
 	if formErr != nil {
 		return formErr
 	}
-	found, err := c.h.storage.Submissions(c.ctx(), c.actor(), form,
-		storage.SubmissionQuery{Since: since, Until: until, Page: page, MaxBytes: maxPageBytes})
+	found, err := c.h.core.Submissions(c.ctx(), c.actor(), form, storage.SubmissionQuery{Since: since, Until: until, Page: page})
 	if err != nil {
 		return err
 	}

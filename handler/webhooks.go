@@ -1,15 +1,11 @@
 package handler
 
 import (
-	"errors"
 	"log/slog"
 	"net/http"
-	"strconv"
 
-	"github.com/formsvc/formsvc/internal/definition"
-	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -75,72 +71,16 @@ func (c *call) items(n int, writeItem func(w *jsontree.Writer, i int)) error {
 }
 
 func createWebhook(c *call) error {
-	w, err := c.webhookWrite(true)
+	body, err := c.readBody()
 	if err != nil {
 		return err
 	}
-	form, err := storage.ParseID(*w.FormID)
-	if err != nil {
-		return errNotFound
-	}
-	// The name is looked up only for a caller that may use the form, so that the
-	// service resolves nothing for strangers.
-	if _, err := c.h.storage.Form(c.ctx(), c.actor(), form); err != nil {
-		return err
-	}
-	if err := c.h.config.URLs.CheckHost(c.ctx(), *w.URL); err != nil {
-		return err
-	}
-
-	now := c.h.now()
-	hook := storage.Webhook{
-		ID:        c.h.config.NewID(now),
-		FormID:    form,
-		URL:       *w.URL,
-		Enabled:   w.Enabled == nil || *w.Enabled,
-		CreatedAt: now,
-		UpdatedAt: now,
-	}
-	if w.Secret != nil {
-		if hook.Secret, err = c.h.config.SealSecret(hook.ID, *w.Secret); err != nil {
-			return err
-		}
-	}
-	err = c.h.storage.CreateWebhook(c.ctx(), c.actor(), hook, c.h.config.Limits.Webhooks)
-	if errors.Is(err, storage.ErrLimitReached) {
-		return invalid(schema.Violation{
-			Path: "/form_id", Code: schema.CodeTooMany,
-			Message: "the form already has " + strconv.Itoa(c.h.config.Limits.Webhooks) + " webhooks",
-		})
-	}
+	hook, err := c.h.core.CreateWebhook(c.ctx(), c.actor(), body)
 	if err != nil {
 		return err
 	}
 	c.setLocation(c.h.base(c.r) + "/webhooks/" + hook.ID.String())
 	return c.webhook(201, &hook)
-}
-
-// webhookWrite reads a body and checks the text of its URL, together with all
-// else that may be wrong with it.
-func (c *call) webhookWrite(create bool) (definition.WebhookWrite, error) {
-	body, err := c.readBody()
-	if err != nil {
-		return definition.WebhookWrite{}, err
-	}
-	w, err := c.h.writes.Webhook(body, create)
-	if w.URL == nil {
-		return w, err
-	}
-	refused := c.h.config.URLs.CheckURL(*w.URL)
-	var rejected *RejectedURLError
-	if err != nil && errors.As(refused, &rejected) {
-		// Beside other faults it is one of them.
-		return w, faults.Join(err, &schema.Error{Violations: []schema.Violation{rejected.violation()}})
-	}
-	if err == nil {
-		err = refused
-	}
-	return w, err
 }
 
 func getWebhook(c *call) error {
@@ -156,33 +96,11 @@ func getWebhook(c *call) error {
 }
 
 func updateWebhook(c *call) error {
-	w, err := c.webhookWrite(false)
+	body, err := c.readBody()
 	if err != nil {
 		return err
 	}
-	id, err := c.idParam("webhookId")
-	if err != nil {
-		return err
-	}
-	change := storage.WebhookChange{URL: w.URL, Enabled: w.Enabled, At: c.h.now()}
-	if w.URL != nil {
-		if _, err := c.h.storage.Webhook(c.ctx(), c.actor(), id); err != nil {
-			return err
-		}
-		if err := c.h.config.URLs.CheckHost(c.ctx(), *w.URL); err != nil {
-			return err
-		}
-	}
-	if w.Secret != nil {
-		var secret []byte
-		if *w.Secret != "" {
-			if secret, err = c.h.config.SealSecret(id, *w.Secret); err != nil {
-				return err
-			}
-		}
-		change.Secret = &secret
-	}
-	updated, err := c.h.storage.UpdateWebhook(c.ctx(), c.actor(), id, change)
+	updated, err := c.h.core.UpdateWebhook(c.ctx(), c.actor(), c.namedID("webhookId"), body)
 	if err != nil {
 		return err
 	}
@@ -218,15 +136,12 @@ func writeWebhook(w *jsontree.Writer, webhook *storage.Webhook) {
 	w.EndObject()
 }
 
-// shownDeliveries is how many attempts the service keeps and shows.
-const shownDeliveries = 100
-
 func listDeliveries(c *call) error {
 	id, err := c.idParam("webhookId")
 	if err != nil {
 		return err
 	}
-	attempts, err := c.h.storage.Attempts(c.ctx(), c.actor(), id, shownDeliveries)
+	attempts, err := c.h.storage.Attempts(c.ctx(), c.actor(), id, core.ShownDeliveries)
 	if err != nil {
 		return err
 	}

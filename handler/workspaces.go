@@ -1,12 +1,10 @@
 package handler
 
 import (
-	"context"
 	"errors"
 
 	"github.com/formsvc/formsvc/internal/cursor"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -27,11 +25,11 @@ func listWorkspaces(c *call) error {
 }
 
 func createWorkspace(c *call) error {
-	name, err := c.workspaceName()
+	body, err := c.readBody()
 	if err != nil {
 		return err
 	}
-	w, err := c.h.createWorkspace(c.ctx(), c.principal.UserID, name)
+	w, err := c.h.core.CreateWorkspace(c.ctx(), c.principal.UserID, body)
 	if errors.Is(err, storage.ErrLimitReached) {
 		return errWorkspaceLimit
 	}
@@ -40,34 +38,6 @@ func createWorkspace(c *call) error {
 	}
 	c.setLocation(c.h.base(c.r) + "/workspaces/" + w.ID.String())
 	return c.workspace(201, w)
-}
-
-// CreateWorkspace makes a workspace for a host. The name is held to the rules of
-// the API. It returns [storage.ErrLimitReached] when the owner has as many
-// workspaces as are allowed.
-func (h *Handler) CreateWorkspace(ctx context.Context, owner storage.ID, name string) (storage.Workspace, error) {
-	var body jsontree.Writer
-	body.Object()
-	body.Name("name").String(name)
-	body.EndObject()
-	name, err := h.writes.Workspace(body.Bytes())
-	if err != nil {
-		return storage.Workspace{}, err
-	}
-	return h.createWorkspace(ctx, owner, name)
-}
-
-func (h *Handler) createWorkspace(ctx context.Context, owner storage.ID, name string) (storage.Workspace, error) {
-	now := h.now()
-	w := storage.Workspace{
-		ID:        h.config.NewID(now),
-		PublicID:  objectid.PublicID(),
-		OwnerID:   owner,
-		Name:      name,
-		CreatedAt: now,
-		UpdatedAt: now,
-	}
-	return w, h.storage.CreateWorkspace(ctx, w, h.config.Limits.Workspaces)
 }
 
 func getWorkspace(c *call) error {
@@ -83,15 +53,11 @@ func getWorkspace(c *call) error {
 }
 
 func updateWorkspace(c *call) error {
-	name, err := c.workspaceName()
+	body, err := c.readBody()
 	if err != nil {
 		return err
 	}
-	id, err := c.idParam("workspaceId")
-	if err != nil {
-		return err
-	}
-	w, err := c.h.storage.UpdateWorkspace(c.ctx(), c.actor(), id, storage.WorkspaceChange{Name: &name, At: c.h.now()})
+	w, err := c.h.core.UpdateWorkspace(c.ctx(), c.actor(), c.namedID("workspaceId"), body)
 	if err != nil {
 		return err
 	}
@@ -99,23 +65,11 @@ func updateWorkspace(c *call) error {
 }
 
 func deleteWorkspace(c *call) error {
-	id, err := c.idParam("workspaceId")
-	if err != nil {
-		return err
-	}
-	if err := c.h.storage.DeleteWorkspace(c.ctx(), c.actor(), id, c.h.now()); err != nil {
+	if err := c.h.core.DeleteWorkspace(c.ctx(), c.actor(), c.namedID("workspaceId")); err != nil {
 		return err
 	}
 	c.noContent()
 	return nil
-}
-
-func (c *call) workspaceName() (string, error) {
-	body, err := c.readBody()
-	if err != nil {
-		return "", err
-	}
-	return c.h.writes.Workspace(body)
 }
 
 func (c *call) workspace(status int, workspace storage.Workspace) error {

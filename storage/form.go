@@ -66,6 +66,9 @@ type Form struct {
 	Definition Definition
 }
 
+// IsClosed reports whether the form takes no responses at a time.
+func (f Form) IsClosed(now time.Time) bool { return f.Gate.IsClosed(f.Full, now) }
+
 // FormQuery selects forms for a list.
 type FormQuery struct {
 	// WorkspaceID narrows the list to one workspace. Zero: all accessible ones.

@@ -1,0 +1,180 @@
+package formsvc
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+
+	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// FormQuery selects forms of a list. The zero value selects all accessible ones.
+type FormQuery struct {
+	// Workspace narrows the list to one workspace. Zero: all.
+	Workspace ID
+	// Limit ends the list after so many forms. Below 1: no limit.
+	Limit int
+}
+
+// NewForm is a form to make. It begins as a draft.
+type NewForm struct {
+	Workspace ID
+	Name      string // 1 to 200 characters, without the white space around it
+	Type      string // SINGLE (the default) or MULTI
+	// Definition has the sections as the API takes them. Sections that are nil are
+	// empty. Format is ignored.
+	Definition Definition
+}
+
+// FormUpdate says what to change of a form. What is nil stays; at least one member must
+// be set. A section that is given replaces the stored one as a whole.
+type FormUpdate struct {
+	Name      *string
+	Status    *string // draft or published
+	Workspace *ID     // moves the form, which takes the owner of the workspace that it leaves
+	// Definition has the sections to replace. Format is ignored.
+	Definition Definition
+	// IfRevision makes the change conditional: the form's revision must be this one, else
+	// the error is a [*RevisionError]. 0: no condition.
+	IfRevision int64
+}
+
+// Block is one top-level block of a form as it is stored, at the form's revision.
+type Block struct {
+	ID       string
+	JSON     json.RawMessage
+	Revision int64
+}
+
+// Blocks are the top-level blocks of a form in their order, as a JSON array, at the
+// form's revision.
+type Blocks struct {
+	JSON     json.RawMessage
+	Revision int64
+}
+
+// Decode returns the blocks as Go values.
+func (b Blocks) Decode() ([]schema.Block, error) { return schema.DecodeBlocks(b.JSON) }
+
+// Forms lists forms without their definitions, newest first.
+func (c Client) Forms(ctx context.Context, q FormQuery) iter.Seq2[Form, error] {
+	return list(q.Limit, func(page storage.Page) ([]Form, bool, error) {
+		found, err := c.s.storage.Forms(ctx, c.who, storage.FormQuery{WorkspaceID: q.Workspace, Page: page})
+		return found, len(found) == page.Limit, err
+	}, func(f *Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} })
+}
+
+// Form returns one form with its definition.
+func (c Client) Form(ctx context.Context, id ID) (Form, error) {
+	return c.s.storage.Form(ctx, c.who, id)
+}
+
+// CreateForm makes a form.
+func (c Client) CreateForm(ctx context.Context, n NewForm) (Form, error) {
+	b := newBody()
+	b.text("", "workspace_id", n.Workspace.String())
+	b.text("", "name", n.Name)
+	if n.Type != "" {
+		b.text("", "type", n.Type)
+	}
+	b.definition(n.Definition)
+	text, err := c.end(b)
+	if err != nil {
+		return Form{}, err
+	}
+	f, err := c.core().CreateForm(ctx, c.who, text)
+	return orNone(f, err)
+}
+
+// UpdateForm changes a form and returns it as it is then.
+func (c Client) UpdateForm(ctx context.Context, id ID, u FormUpdate) (Form, error) {
+	b := newBody()
+	b.optional("name", u.Name)
+	b.optional("status", u.Status)
+	if u.Workspace != nil {
+		b.text("", "workspace_id", u.Workspace.String())
+	}
+	b.definition(u.Definition)
+	text, err := c.end(b)
+	if err != nil {
+		return Form{}, err
+	}
+	f, err := c.core().UpdateForm(ctx, c.who, core.Target{ID: id}, text, condition(u.IfRevision))
+	return orNone(f, err)
+}
+
+// PublishForm sets a form's status to published: it takes responses from then on, unless
+// it is closed.
+func (c Client) PublishForm(ctx context.Context, id ID) (Form, error) {
+	status := storage.StatusPublished
+	return c.UpdateForm(ctx, id, FormUpdate{Status: &status})
+}
+
+// TrashForm moves a form to the trash. ifRevision is that of [FormUpdate].
+func (c Client) TrashForm(ctx context.Context, id ID, ifRevision int64) error {
+	return c.core().TrashForm(ctx, c.who, id, condition(ifRevision))
+}
+
+// Blocks returns the top-level blocks of a form.
+func (c Client) Blocks(ctx context.Context, form ID) (Blocks, error) {
+	f, err := c.s.storage.Form(ctx, c.who, form)
+	if err != nil {
+		return Blocks{}, err
+	}
+	return Blocks{JSON: f.Definition.Blocks, Revision: f.Revision}, nil
+}
+
+// Block returns one top-level block of a form.
+func (c Client) Block(ctx context.Context, form ID, id string) (Block, error) {
+	b, err := c.core().Block(ctx, c.who, core.Target{ID: form}, id)
+	return orNone(Block(b), err)
+}
+
+// CreateBlock appends a block, given as JSON; json.Marshal of a [schema.Block] will do.
+// It returns [ErrBlockExists] when the form has one with its id. ifRevision is that of
+// [FormUpdate].
+func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, ifRevision int64) (Block, error) {
+	text, err := c.member("block", block)
+	if err != nil {
+		return Block{}, err
+	}
+	b, err := c.core().CreateBlock(ctx, c.who, core.Target{ID: form}, text, condition(ifRevision))
+	return orNone(Block(b), err)
+}
+
+// ReplaceBlocks replaces all blocks of a form, or puts them in another order. A block
+// without a type keeps the one that it has. ifRevision is that of [FormUpdate].
+func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessage, ifRevision int64) (Blocks, error) {
+	text, err := c.member("blocks", blocks)
+	if err != nil {
+		return Blocks{}, err
+	}
+	f, err := c.core().ReplaceBlocks(ctx, c.who, core.Target{ID: form}, text, condition(ifRevision))
+	return orNone(Blocks{JSON: f.Definition.Blocks, Revision: f.Revision}, err)
+}
+
+// UpdateBlock applies a merge patch (RFC 7396) to one top-level block. ifRevision is that
+// of [FormUpdate].
+func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.RawMessage, ifRevision int64) (Block, error) {
+	text, err := c.member("block", patch)
+	if err != nil {
+		return Block{}, err
+	}
+	b, err := c.core().UpdateBlock(ctx, c.who, core.Target{ID: form}, id, text, condition(ifRevision))
+	return orNone(Block(b), err)
+}
+
+// DeleteBlock removes one top-level block with all blocks inside it, and returns the
+// form's new revision. ifRevision is that of [FormUpdate].
+func (c Client) DeleteBlock(ctx context.Context, form ID, id string, ifRevision int64) (revision int64, err error) {
+	return c.core().DeleteBlock(ctx, c.who, core.Target{ID: form}, id, condition(ifRevision))
+}
+
+// member is a body of one member.
+func (c Client) member(name string, value json.RawMessage) ([]byte, error) {
+	b := newBody()
+	b.raw("", name, value)
+	return c.end(b)
+}

@@ -1,0 +1,115 @@
+package formsvc
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Webhook is where the responses of a form are sent. The signing secret is not part of
+// it.
+type Webhook struct {
+	ID                   ID
+	FormID               ID
+	URL                  string
+	Enabled              bool
+	HasSecret            bool
+	CreatedAt, UpdatedAt time.Time
+}
+
+func webhookOf(w storage.Webhook) Webhook {
+	return Webhook{ID: w.ID, FormID: w.FormID, URL: w.URL, Enabled: w.Enabled, HasSecret: len(w.Secret) > 0, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt}
+}
+
+// NewWebhook is a webhook to make.
+type NewWebhook struct {
+	Form     ID
+	URL      string
+	Disabled bool
+	// SigningSecret has at least 16 characters. Empty: deliveries are not signed.
+	SigningSecret string
+}
+
+// WebhookUpdate says what to change of a webhook. What is nil stays; at least one member
+// must be set.
+type WebhookUpdate struct {
+	URL     *string
+	Enabled *bool
+	// SigningSecret replaces the secret; a pointer to "" removes it.
+	SigningSecret *string
+}
+
+// Webhooks lists the webhooks of all accessible forms, newest first.
+func (c Client) Webhooks(ctx context.Context, q Query) iter.Seq2[Webhook, error] {
+	return list(q.Limit, func(page storage.Page) ([]Webhook, bool, error) {
+		found, err := c.s.storage.Webhooks(ctx, c.who, page)
+		hooks := make([]Webhook, len(found))
+		for i := range found {
+			hooks[i] = webhookOf(found[i])
+		}
+		return hooks, len(found) == page.Limit, err
+	}, func(w *Webhook) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
+}
+
+// Webhook returns one webhook.
+func (c Client) Webhook(ctx context.Context, id ID) (Webhook, error) {
+	w, err := c.s.storage.Webhook(ctx, c.who, id)
+	return orNone(webhookOf(w), err)
+}
+
+// CreateWebhook makes a webhook. A URL to which nothing may be sent is a
+// [*RejectedURLError].
+func (c Client) CreateWebhook(ctx context.Context, n NewWebhook) (Webhook, error) {
+	b := newBody()
+	b.text("", "form_id", n.Form.String())
+	b.text("", "url", n.URL)
+	if n.Disabled {
+		b.w.Name("enabled").Bool(false)
+	}
+	if n.SigningSecret != "" {
+		b.text("", "signing_secret", n.SigningSecret)
+	}
+	text, err := c.end(b)
+	if err != nil {
+		return Webhook{}, err
+	}
+	w, err := c.core().CreateWebhook(ctx, c.who, text)
+	return orNone(webhookOf(w), err)
+}
+
+// UpdateWebhook changes a webhook and returns it as it is then. Errors as for
+// CreateWebhook.
+func (c Client) UpdateWebhook(ctx context.Context, id ID, u WebhookUpdate) (Webhook, error) {
+	b := newBody()
+	b.optional("url", u.URL)
+	if u.Enabled != nil {
+		b.w.Name("enabled").Bool(*u.Enabled)
+	}
+	switch {
+	case u.SigningSecret == nil:
+	case *u.SigningSecret == "":
+		b.w.Name("signing_secret").Null()
+	default:
+		b.text("", "signing_secret", *u.SigningSecret)
+	}
+	text, err := c.end(b)
+	if err != nil {
+		return Webhook{}, err
+	}
+	w, err := c.core().UpdateWebhook(ctx, c.who, id, text)
+	return orNone(webhookOf(w), err)
+}
+
+// DeleteWebhook removes a webhook, its pending deliveries and its history.
+func (c Client) DeleteWebhook(ctx context.Context, id ID) error {
+	return c.s.storage.DeleteWebhook(ctx, c.who, id)
+}
+
+// Deliveries returns the summaries of a webhook's latest attempts, newest first, at most
+// 100.
+func (c Client) Deliveries(ctx context.Context, webhook ID) ([]Delivery, error) {
+	return c.s.storage.Attempts(ctx, c.who, webhook, core.ShownDeliveries)
+}

@@ -1,0 +1,145 @@
+package core
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/formsvc/formsvc/internal/definition"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Block is one top-level block, at the form's revision.
+type Block struct {
+	ID       string
+	JSON     json.RawMessage
+	Revision int64
+}
+
+// Block returns one top-level block of a form.
+func (c *Core) Block(ctx context.Context, who storage.Actor, t Target, id string) (Block, error) {
+	f, err := c.Form(ctx, who, t)
+	if err != nil {
+		return Block{}, err
+	}
+	blocks, err := definition.StoredBlocks(f.Definition.Blocks)
+	if err != nil {
+		return Block{}, err
+	}
+	block, ok := blocks.Get(id)
+	if !ok {
+		return Block{}, storage.ErrNotFound
+	}
+	return Block{ID: id, JSON: block, Revision: f.Revision}, nil
+}
+
+// CreateBlock takes a BlockCreate and appends its block. It returns [ErrBlockExists] when
+// the form has one with its id.
+func (c *Core) CreateBlock(ctx context.Context, who storage.Actor, t Target, body []byte, condition Precondition) (Block, error) {
+	added, err := c.Writes.Block(body)
+	if err != nil {
+		return Block{}, err
+	}
+	added = added.WithTypesFrom(nil)
+	updated, err := c.changeStoredBlocks(ctx, who, t, condition, "/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
+		if stored.HasAnyOf(added) {
+			return nil, ErrBlockExists
+		}
+		if err := added.CheckHiddenNames(hidden); err != nil {
+			return nil, err
+		}
+		return c.Writes.Append(stored, added)
+	})
+	if err != nil {
+		return Block{}, err
+	}
+	return Block{ID: added.ID(), JSON: added.Raw(), Revision: updated.Revision}, nil
+}
+
+// ReplaceBlocks takes a BlocksReplace and returns the form with its new blocks.
+func (c *Core) ReplaceBlocks(ctx context.Context, who storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
+	blocks, err := c.Writes.Blocks(body)
+	if err != nil {
+		return storage.Form{}, err
+	}
+	return c.changeStoredBlocks(ctx, who, t, condition, "/blocks", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
+		return blocks.WithTypesFrom(stored).Raw(), blocks.CheckHiddenNames(hidden)
+	})
+}
+
+// CheckBlockID holds the id of a block that is to be written to its rule.
+func (c *Core) CheckBlockID(id string) error { return c.Writes.CheckBlockID(id) }
+
+// UpdateBlock takes a BlockUpdate and applies it to one block as a merge patch.
+func (c *Core) UpdateBlock(ctx context.Context, who storage.Actor, t Target, id string, body []byte, condition Precondition) (Block, error) {
+	if err := c.CheckBlockID(id); err != nil {
+		return Block{}, err
+	}
+	patch, err := c.Writes.BlockPatch(body)
+	if err != nil {
+		return Block{}, err
+	}
+	var block json.RawMessage
+	updated, err := c.changeStoredBlocks(ctx, who, t, condition, "/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
+		patched, all, ok, err := c.Writes.Apply(stored, id, patch)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, storage.ErrNotFound
+		}
+		block = patched.Raw()
+		if err := patched.CheckHiddenNames(hidden); err != nil {
+			return nil, err
+		}
+		return all, nil
+	})
+	if err != nil {
+		return Block{}, err
+	}
+	return Block{ID: id, JSON: block, Revision: updated.Revision}, nil
+}
+
+// DeleteBlock removes one top-level block with all inside it, and returns the form's new
+// revision.
+func (c *Core) DeleteBlock(ctx context.Context, who storage.Actor, t Target, id string, condition Precondition) (revision int64, err error) {
+	if err := c.CheckBlockID(id); err != nil {
+		return 0, err
+	}
+	updated, err := c.changeStoredBlocks(ctx, who, t, condition, "/block", func(stored *definition.Blocks, _ json.RawMessage) (json.RawMessage, error) {
+		left, ok := stored.Without(id)
+		if !ok {
+			return nil, storage.ErrNotFound
+		}
+		return left, nil
+	})
+	return updated.Revision, err
+}
+
+// changeStoredBlocks replaces the blocks of a form by what compute makes of them. The
+// pointer is that of what was sent, for a form that becomes too large.
+func (c *Core) changeStoredBlocks(ctx context.Context, who storage.Actor, t Target, condition Precondition, pointer string,
+	compute func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error),
+) (storage.Form, error) {
+	at := c.now()
+	return c.updateFrom(ctx, who, t, condition, func(f *storage.Form) (storage.FormChange, error) {
+		stored, err := definition.StoredBlocks(f.Definition.Blocks)
+		if err != nil {
+			return storage.FormChange{}, err
+		}
+		blocks, err := compute(stored, f.Definition.HiddenFields)
+		if err != nil {
+			return storage.FormChange{}, err
+		}
+		change := storage.FormChange{
+			Definition: storage.Definition{Blocks: blocks, Format: definition.Format},
+			At:         at,
+		}
+		return change, c.Writes.CheckSize(f.Definition, change.Definition, pointer)
+	})
+}
+
+// fault is an error of one violation.
+func fault(path, code, message string) *schema.Error {
+	return &schema.Error{Violations: []schema.Violation{{Path: path, Code: code, Message: message}}}
+}

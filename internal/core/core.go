@@ -1,0 +1,113 @@
+// Package core carries out the operations of the API for an actor. Each rule of an
+// operation is here, or in a package that this one calls. It has two doors: package
+// handler, which turns requests into these calls, and the Client of package formsvc.
+//
+// What an operation is given as JSON is the body of the API's description, so that both
+// doors have one set of rules. Methods of the storage that need no rule beside their own
+// contract are called by the doors themselves.
+//
+// An id that the caller could not read is passed on as the zero id, which names nothing:
+// what is wrong with the body is reported first.
+package core
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/definition"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// ErrBlockExists says that a form already has a block with the id of a new one.
+var ErrBlockExists = errors.New("formsvc: the form already has a block with this id")
+
+// Core is safe for concurrent use. All fields are required.
+type Core struct {
+	Storage storage.Storage
+	Writes  *definition.Writes
+	URLs    URLChecker
+	// SealSecret prepares a webhook's signing secret for the storage.
+	SealSecret func(webhook storage.ID, secret string) ([]byte, error)
+	Limits     Limits
+	Clock      func() time.Time
+	NewID      func(at time.Time) storage.ID
+}
+
+// Limits are those that the operations themselves look at.
+type Limits struct {
+	Body       int64 // bytes of a body
+	Workspaces int   // of one owner
+	Webhooks   int   // of one form
+}
+
+// On is c on another storage.
+func (c *Core) On(s storage.Storage) *Core {
+	copied := *c
+	copied.Storage = s
+	return &copied
+}
+
+// now is the time of a record that is made now: UTC and whole seconds, so that what a
+// caller reads is what since and until compare with.
+func (c *Core) now() time.Time { return c.Clock().UTC().Truncate(time.Second) }
+
+// URLChecker says whether requests may be sent to a URL. It returns a
+// [*RejectedURLError] when they may not; any other error means that it cannot tell.
+type URLChecker interface {
+	// CheckURL looks at the text alone.
+	CheckURL(raw string) error
+	// CheckHost resolves the host's name.
+	CheckHost(ctx context.Context, raw string) error
+}
+
+// RejectedURLError says why a URL is not acceptable. Reason completes a sentence that
+// the caller of the API reads, so it says nothing about the host's network.
+type RejectedURLError struct{ Reason string }
+
+func (e *RejectedURLError) Error() string { return "url rejected: " + e.Reason }
+
+// Unwrap is the error as a *[schema.Error], which it is for callers that tell no
+// difference.
+func (e *RejectedURLError) Unwrap() error {
+	return &schema.Error{Violations: []schema.Violation{e.Violation()}}
+}
+
+// Violation is the error as one of the faults of a body.
+func (e *RejectedURLError) Violation() schema.Violation {
+	return schema.Violation{Path: "/url", Code: schema.CodeNotAllowed, Message: e.Reason}
+}
+
+// Precondition is a condition on a form's revision, as If-Match demands it (RFC 9110,
+// section 13.1.1). The zero value is none.
+type Precondition struct {
+	Set       bool    // there is a condition
+	Any       bool    // the form exists
+	Revisions []int64 // the form is at one of these
+}
+
+// Holds reports whether the condition is met by a form at this revision.
+func (p Precondition) Holds(revision int64) bool {
+	if !p.Set || p.Any {
+		return true
+	}
+	for _, r := range p.Revisions {
+		if r == revision {
+			return true
+		}
+	}
+	return false
+}
+
+// OnlyRevisions is the condition as the storage takes it: nil for none. One that nothing
+// meets becomes a revision that no form has.
+func (p Precondition) OnlyRevisions() []int64 {
+	if !p.Set || p.Any {
+		return nil
+	}
+	if len(p.Revisions) == 0 {
+		return []int64{0}
+	}
+	return p.Revisions
+}

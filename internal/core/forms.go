@@ -1,0 +1,153 @@
+package core
+
+import (
+	"context"
+	"errors"
+
+	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Target is the form that an operation is about.
+type Target struct {
+	ID storage.ID
+	// Read says that the form was read already, together with the key. Form is it, or
+	// nil when it is not accessible.
+	Read bool
+	Form *storage.Form
+}
+
+// Form returns the target as it is now, or as it was when it was read.
+func (c *Core) Form(ctx context.Context, who storage.Actor, t Target) (*storage.Form, error) {
+	if t.Read {
+		if t.Form == nil {
+			return nil, storage.ErrNotFound
+		}
+		return t.Form, nil
+	}
+	f, err := c.Storage.Form(ctx, who, t.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &f, nil
+}
+
+// CreateForm takes a FormCreate and makes a draft.
+func (c *Core) CreateForm(ctx context.Context, who storage.Actor, body []byte) (storage.Form, error) {
+	w, err := c.Writes.FormCreate(body)
+	if err != nil {
+		return storage.Form{}, err
+	}
+	sections, err := c.Writes.NewDefinition(w)
+	if err != nil {
+		return storage.Form{}, err
+	}
+	workspace, err := storage.ParseID(*w.WorkspaceID)
+	if err != nil {
+		return storage.Form{}, storage.ErrNotFound
+	}
+	now := c.now()
+	f := storage.Form{
+		ID:          c.NewID(now),
+		PublicID:    objectid.PublicID(),
+		WorkspaceID: workspace,
+		Name:        *w.Name,
+		Type:        "SINGLE",
+		Status:      storage.StatusDraft,
+		Revision:    1,
+		CreatedAt:   now,
+		UpdatedAt:   now,
+		Definition:  sections,
+	}
+	if w.Type != nil {
+		f.Type = *w.Type
+	}
+	if w.Gate != nil {
+		f.Gate = *w.Gate
+	}
+	return f, c.Storage.CreateForm(ctx, who, f)
+}
+
+// UpdateForm takes a FormUpdate.
+func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
+	w, err := c.Writes.FormUpdate(body)
+	if err != nil {
+		return storage.Form{}, err
+	}
+	change := storage.FormChange{Name: w.Name, Status: w.Status, Gate: w.Gate, At: c.now()}
+	if w.WorkspaceID != nil {
+		workspace, err := storage.ParseID(*w.WorkspaceID)
+		if err != nil {
+			return storage.Form{}, storage.ErrNotFound
+		}
+		change.WorkspaceID = &workspace
+	}
+	if !w.HasSections() {
+		change.IfRevision = condition.OnlyRevisions()
+		return c.Storage.UpdateForm(ctx, who, t.ID, change)
+	}
+	// What may be written depends on what is stored: a block without a type keeps the
+	// one it has, hidden fields and blocks must not share a name, and the whole form has
+	// a size.
+	return c.updateFrom(ctx, who, t, condition, func(stored *storage.Form) (_ storage.FormChange, err error) {
+		if change.WorkspaceID != nil {
+			if err := c.mayMove(ctx, who, stored.WorkspaceID, *change.WorkspaceID); err != nil {
+				return change, err
+			}
+		}
+		change.Definition, err = c.Writes.ChangeDefinition(w, stored.Definition)
+		return change, err
+	})
+}
+
+// mayMove returns what the storage would return first when a form moves from one
+// workspace to another.
+func (c *Core) mayMove(ctx context.Context, who storage.Actor, from, to storage.ID) error {
+	if _, err := c.Storage.Workspace(ctx, who, to); err != nil || from == to {
+		return err
+	}
+	left, err := c.Storage.Workspace(ctx, who, from)
+	if user, ok := who.User(); err == nil && ok && left.OwnerID != user {
+		return storage.ErrNotOwner
+	}
+	return err
+}
+
+// TrashForm moves a form to the trash.
+func (c *Core) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, condition Precondition) error {
+	return c.Storage.TrashForm(ctx, who, id, storage.TrashParams{At: c.now(), IfRevision: condition.OnlyRevisions()})
+}
+
+// maxRaces bounds how often a write that others overtook is tried again. Each time it
+// loses, another one has won.
+const maxRaces = 100
+
+// updateFrom makes a change that depends on the stored form: read, compute, write on the
+// condition that the revision has not moved. Without a precondition a lost race is run
+// again; with one, it is a failed precondition.
+func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, condition Precondition,
+	compute func(*storage.Form) (storage.FormChange, error),
+) (storage.Form, error) {
+	for range maxRaces {
+		stored, err := c.Form(ctx, who, t)
+		if err != nil {
+			return storage.Form{}, err
+		}
+		change, err := compute(stored)
+		switch { // what is not there or not allowed comes before the precondition, and that before the state
+		case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrNotOwner):
+			return storage.Form{}, err
+		case !condition.Holds(stored.Revision):
+			return storage.Form{}, &storage.RevisionError{Current: stored.Revision}
+		case err != nil:
+			return storage.Form{}, err
+		}
+		change.IfRevision = []int64{stored.Revision}
+		updated, err := c.Storage.UpdateForm(ctx, who, t.ID, change)
+		if !errors.Is(err, storage.ErrRevisionMismatch) {
+			return updated, err
+		}
+		t = Target{ID: t.ID} // what was read is behind
+	}
+	return storage.Form{}, storage.ErrUnavailable
+}

@@ -1,0 +1,31 @@
+package core
+
+import (
+	"context"
+	"time"
+
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// maxPageBytes bounds the answers, metadata and hidden fields of a page. A page that
+// reaches it ends there and says that there is more.
+const maxPageBytes = 16 << 20
+
+// CheckRange returns the fault of a range of time that ends before it begins. Zero times
+// are no bounds.
+func CheckRange(since, until time.Time) error {
+	if !since.IsZero() && !until.IsZero() && since.After(until) {
+		return fault("query:since", schema.CodeOutOfRange, "must not be later than until")
+	}
+	return nil
+}
+
+// Submissions returns one page of a form's submissions, bounded in bytes too.
+func (c *Core) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
+	if err := CheckRange(q.Since, q.Until); err != nil {
+		return storage.SubmissionPage{}, err
+	}
+	q.MaxBytes = maxPageBytes
+	return c.Storage.Submissions(ctx, who, form, q)
+}

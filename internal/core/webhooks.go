@@ -1,0 +1,101 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/formsvc/formsvc/internal/definition"
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// CreateWebhook takes a WebhookCreate.
+func (c *Core) CreateWebhook(ctx context.Context, who storage.Actor, body []byte) (storage.Webhook, error) {
+	w, err := c.webhookWrite(body, true)
+	if err != nil {
+		return storage.Webhook{}, err
+	}
+	form, err := storage.ParseID(*w.FormID)
+	if err != nil {
+		return storage.Webhook{}, storage.ErrNotFound
+	}
+	// The name is looked up only for a caller that may use the form, so that the service
+	// resolves nothing for strangers.
+	if _, err := c.Storage.Form(ctx, who, form); err != nil {
+		return storage.Webhook{}, err
+	}
+	if err := c.URLs.CheckHost(ctx, *w.URL); err != nil {
+		return storage.Webhook{}, err
+	}
+
+	now := c.now()
+	hook := storage.Webhook{
+		ID:        c.NewID(now),
+		FormID:    form,
+		URL:       *w.URL,
+		Enabled:   w.Enabled == nil || *w.Enabled,
+		CreatedAt: now,
+		UpdatedAt: now,
+	}
+	if w.Secret != nil {
+		if hook.Secret, err = c.SealSecret(hook.ID, *w.Secret); err != nil {
+			return storage.Webhook{}, err
+		}
+	}
+	err = c.Storage.CreateWebhook(ctx, who, hook, c.Limits.Webhooks)
+	if errors.Is(err, storage.ErrLimitReached) {
+		err = fault("/form_id", schema.CodeTooMany, "the form already has "+strconv.Itoa(c.Limits.Webhooks)+" webhooks")
+	}
+	return hook, err
+}
+
+// UpdateWebhook takes a WebhookUpdate.
+func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, body []byte) (storage.Webhook, error) {
+	w, err := c.webhookWrite(body, false)
+	if err != nil {
+		return storage.Webhook{}, err
+	}
+	change := storage.WebhookChange{URL: w.URL, Enabled: w.Enabled, At: c.now()}
+	if w.URL != nil {
+		if _, err := c.Storage.Webhook(ctx, who, id); err != nil {
+			return storage.Webhook{}, err
+		}
+		if err := c.URLs.CheckHost(ctx, *w.URL); err != nil {
+			return storage.Webhook{}, err
+		}
+	}
+	if w.Secret != nil {
+		var secret []byte
+		if *w.Secret != "" {
+			if secret, err = c.SealSecret(id, *w.Secret); err != nil {
+				return storage.Webhook{}, err
+			}
+		}
+		change.Secret = &secret
+	}
+	return c.Storage.UpdateWebhook(ctx, who, id, change)
+}
+
+// webhookWrite reads a body and checks the text of its URL, together with all else that
+// may be wrong with it.
+func (c *Core) webhookWrite(body []byte, create bool) (definition.WebhookWrite, error) {
+	w, err := c.Writes.Webhook(body, create)
+	if w.URL == nil {
+		return w, err
+	}
+	refused := c.URLs.CheckURL(*w.URL)
+	var rejected *RejectedURLError
+	if err != nil && errors.As(refused, &rejected) {
+		// Beside other faults it is one of them.
+		return w, faults.Join(err, &schema.Error{Violations: []schema.Violation{rejected.Violation()}})
+	}
+	if err == nil {
+		err = refused
+	}
+	return w, err
+}
+
+// ShownDeliveries is how many attempts the service keeps and shows.
+const ShownDeliveries = 100
