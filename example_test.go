@@ -21,33 +21,21 @@ func exampleForm() (*formsvc.Service, formsvc.ID) {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ctx := context.Background()
-	ann := formsvc.User{ID: formsvc.UserIDFrom("ann"), Name: "Ann"}
-	key, err := svc.CreateKey(ctx, formsvc.KeyRequest{User: ann, Name: "k", Scopes: []formsvc.Scope{"forms:write"}})
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.NewWorkspace{Name: "Customers"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	workspace, err := svc.CreateWorkspace(ctx, ann.ID, "Customers")
-	if err != nil {
-		log.Fatal(err)
-	}
-	call := func(method, path, body string) formsvc.ID {
-		r := httptest.NewRequest(method, path, strings.NewReader(body))
-		r.Header.Set("X-API-Key", key.Secret)
-		r.Header.Set("Content-Type", "application/json")
-		w := httptest.NewRecorder()
-		svc.ServeHTTP(w, r)
-		var made struct{ ID formsvc.ID }
-		if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil {
-			log.Fatal(err)
-		}
-		return made.ID
-	}
-	form := call("POST", "/v1/forms", `{"workspace_id":"`+workspace.ID.String()+`","name":"Feedback","definition":{"blocks":[
+	form, err := ann.CreateForm(ctx, formsvc.NewForm{Workspace: workspace.ID, Name: "Feedback", Definition: formsvc.Definition{Blocks: json.RawMessage(`[
 		{"id":"score","type":"nps","label":"Would you recommend us?","required":true},
-		{"id":"why","type":"long_text","label":"Why?"}]}}`)
-	call("PATCH", "/v1/forms/"+form.String(), `{"status":"published"}`)
-	return svc, form
+		{"id":"why","type":"long_text","label":"Why?"}]`)}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := ann.PublishForm(ctx, form.ID); err != nil {
+		log.Fatal(err)
+	}
+	return svc, form.ID
 }
 
 func Example() {
@@ -166,4 +154,82 @@ func ExampleWithKeyResolver() {
 	svc.ServeHTTP(w, r)
 	fmt.Println(w.Code, strings.Contains(w.Body.String(), `"name":"Ann"`))
 	// Output: 200 true
+}
+
+// logins knows who is logged in, and passes API keys on to the service.
+type logins struct {
+	users map[string]formsvc.ID // by the cookie's value
+	svc   *formsvc.Service
+}
+
+func (s *logins) ResolveKey(ctx context.Context, credential string) (formsvc.Principal, error) {
+	user, ok := s.users[credential]
+	if !ok {
+		return s.svc.ResolveKey(ctx, credential)
+	}
+	return formsvc.Principal{KeyID: "user " + user.String(), UserID: user, Scopes: []formsvc.Scope{"forms:read"}}, nil
+}
+
+// Login sessions and API keys on one service. A cookie comes along with requests that
+// other sites cause, so the standard library's protection stands in front.
+func ExampleService_ResolveKey() {
+	auth := &logins{users: map[string]formsvc.ID{"session-of-ann": formsvc.UserIDFrom("ann")}}
+	svc, err := formsvc.New(
+		formsvc.WithStorage(memory.New()),
+		formsvc.WithKeyResolver(auth),
+		formsvc.WithCredential(func(r *http.Request) string {
+			if cookie, err := r.Cookie("session"); err == nil {
+				return cookie.Value
+			}
+			return formsvc.Credential(r)
+		}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(context.Background())
+	auth.svc = svc
+	api := http.NewCrossOriginProtection().Handler(svc)
+
+	key, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{
+		User: formsvc.User{ID: formsvc.UserIDFrom("bob")}, Name: "script", Scopes: []formsvc.Scope{"forms:read"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, header := range []http.Header{{"Cookie": {"session=session-of-ann"}}, {"X-Api-Key": {key.Secret}}, {"X-Api-Key": {"nonsense"}}} {
+		r := httptest.NewRequest(http.MethodGet, "/v1/forms", nil)
+		r.Header = header
+		w := httptest.NewRecorder()
+		api.ServeHTTP(w, r)
+		fmt.Println(w.Code)
+	}
+	// Output:
+	// 200
+	// 200
+	// 401
+}
+
+// An admin page lists forms and responses with Go calls only.
+func ExampleService_AsHost() {
+	svc, form := exampleForm()
+	ctx := context.Background()
+	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte("9")}}); err != nil {
+		log.Fatal(err)
+	}
+	admin := svc.AsHost()
+	for f, err := range admin.Forms(ctx, formsvc.FormQuery{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(f.Name, f.Status)
+		for s, err := range admin.Submissions(ctx, f.ID, formsvc.SubmissionQuery{}) {
+			if err != nil {
+				log.Fatal(err)
+			}
+			fmt.Println(string(s.Answers))
+		}
+	}
+	// Output:
+	// Feedback published
+	// [{"field":{"id":"score","type":"nps","label":"Would you recommend us?"},"value":9}]
 }

@@ -53,6 +53,10 @@ type (
 	AnswerError = schema.Error
 )
 
+// Credential is the default of [WithCredential]: X-API-Key, then Authorization with the
+// scheme Bearer. A host that also takes a cookie calls it for all other requests.
+func Credential(r *http.Request) string { return handler.Credential(r) }
+
 // Errors of the Go calls. Compare with [errors.Is].
 var (
 	// ErrInvalidKey is what a [KeyResolver] returns for a key it does not accept.

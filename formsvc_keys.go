@@ -52,8 +52,8 @@ type IssuedKey struct {
 
 // CreateKey makes an API key. It returns a [*schema.Error] that lists every fault of
 // the request, and [ErrLimitReached] when the user holds 20 active, unexpired keys
-// already, also when several calls run at once. A service with a [KeyResolver] of the host's does
-// not accept the keys that it makes.
+// already, also when several calls run at once. A service with a [KeyResolver] of the
+// host's accepts the key only when that resolver does, see [Service.ResolveKey].
 func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error) {
 	now := s.now()
 	if err := r.check(now); err != nil {
@@ -135,6 +135,13 @@ func checkText(path, text string, least, most int) error {
 // 90 days after their end.
 func (s *Service) Keys(ctx context.Context, userID ID) ([]Key, error) {
 	return s.storage.Keys(ctx, userID)
+}
+
+// ResolveKey returns the principal of a key that [Service.CreateKey] made, or
+// [ErrInvalidKey]. A host's [KeyResolver] that knows login sessions passes everything
+// else on to it.
+func (s *Service) ResolveKey(ctx context.Context, key string) (Principal, error) {
+	return s.keys.ResolveKey(ctx, key)
 }
 
 // RevokeKey ends a key; it takes effect with the next request. It returns

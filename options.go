@@ -80,8 +80,9 @@ func WithStorage(s storage.Storage) Option {
 	}
 }
 
-// WithKeyResolver lets the host decide whose key a request carries. Default: keys
-// made by [Service.CreateKey] and kept in the storage.
+// WithKeyResolver lets the host decide whose key a request carries. It replaces the
+// default, the keys that [Service.CreateKey] makes: they are not accepted any more,
+// unless the resolver passes what it does not know on to [Service.ResolveKey].
 func WithKeyResolver(r KeyResolver) Option {
 	return func(o *options) error {
 		if r == nil {
