@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/cipher"
 	"encoding/json"
+	"iter"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -47,7 +48,44 @@ var (
 		Redeliver(ctx context.Context, webhookID, deliveryID formsvc.ID) error
 		SendTestEvent(ctx context.Context, webhookID formsvc.ID) error
 		ResealSecrets(context.Context) (int, error)
+		ResolveKey(ctx context.Context, key string) (formsvc.Principal, error)
+		As(user formsvc.ID) formsvc.Client
+		AsHost() formsvc.Client
 	} = (*formsvc.Service)(nil)
+
+	_ interface {
+		Workspaces(context.Context, formsvc.Query) iter.Seq2[formsvc.Workspace, error]
+		Workspace(context.Context, formsvc.ID) (formsvc.Workspace, error)
+		CreateWorkspace(context.Context, formsvc.NewWorkspace) (formsvc.Workspace, error)
+		RenameWorkspace(ctx context.Context, id formsvc.ID, name string) (formsvc.Workspace, error)
+		DeleteWorkspace(context.Context, formsvc.ID) error
+
+		Forms(context.Context, formsvc.FormQuery) iter.Seq2[formsvc.Form, error]
+		Form(context.Context, formsvc.ID) (formsvc.Form, error)
+		CreateForm(context.Context, formsvc.NewForm) (formsvc.Form, error)
+		UpdateForm(context.Context, formsvc.ID, formsvc.FormUpdate) (formsvc.Form, error)
+		PublishForm(context.Context, formsvc.ID) (formsvc.Form, error)
+		TrashForm(ctx context.Context, id formsvc.ID, ifRevision int64) error
+
+		Blocks(context.Context, formsvc.ID) (formsvc.Blocks, error)
+		Block(ctx context.Context, form formsvc.ID, id string) (formsvc.Block, error)
+		CreateBlock(ctx context.Context, form formsvc.ID, block json.RawMessage, ifRevision int64) (formsvc.Block, error)
+		ReplaceBlocks(ctx context.Context, form formsvc.ID, blocks json.RawMessage, ifRevision int64) (formsvc.Blocks, error)
+		UpdateBlock(ctx context.Context, form formsvc.ID, id string, patch json.RawMessage, ifRevision int64) (formsvc.Block, error)
+		DeleteBlock(ctx context.Context, form formsvc.ID, id string, ifRevision int64) (revision int64, err error)
+
+		Submissions(context.Context, formsvc.ID, formsvc.SubmissionQuery) iter.Seq2[formsvc.Submission, error]
+		Submission(ctx context.Context, form, id formsvc.ID) (formsvc.Submission, error)
+		DeleteSubmission(ctx context.Context, form, id formsvc.ID) error
+		Metrics(ctx context.Context, form formsvc.ID, period string) (formsvc.Metrics, error)
+
+		Webhooks(context.Context, formsvc.Query) iter.Seq2[formsvc.Webhook, error]
+		Webhook(context.Context, formsvc.ID) (formsvc.Webhook, error)
+		CreateWebhook(context.Context, formsvc.NewWebhook) (formsvc.Webhook, error)
+		UpdateWebhook(context.Context, formsvc.ID, formsvc.WebhookUpdate) (formsvc.Webhook, error)
+		DeleteWebhook(context.Context, formsvc.ID) error
+		Deliveries(context.Context, formsvc.ID) ([]formsvc.Delivery, error)
+	} = formsvc.Client{}
 
 	_ = formsvc.KeyRequest{User: formsvc.User{}, Name: "", Scopes: []formsvc.Scope{}, ExpiresAt: (*time.Time)(nil)}
 	_ = formsvc.IssuedKey{Key: formsvc.Key{}, Secret: ""}
