@@ -111,3 +111,24 @@ func TestTheHostsMiddlewareSeesItsOwnRoute(t *testing.T) {
 		t.Errorf("after the service the host's middleware sees the pattern %q and the path %q, want /v1/* and /v1/me", pattern, path)
 	}
 }
+
+// The host's metrics and traces see which operation a request was.
+func TestTheRequestNamesItsOperation(t *testing.T) {
+	t.Parallel()
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithBasePath("/api/v2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"/api/v2/forms/65a1f0c2d4e5b6a7980c1d02/blocks/a%2Fb": "/api/v2/forms/{formId}/blocks/{blockId}",
+		"/api/v2/openapi.json":                                "/api/v2/openapi.json",
+		"/api/v2/nothing":                                     "of the host's mux",
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.Pattern = "of the host's mux"
+		svc.ServeHTTP(httptest.NewRecorder(), r)
+		if r.Pattern != want {
+			t.Errorf("%s: the pattern is %q, want %q", path, r.Pattern, want)
+		}
+	}
+}

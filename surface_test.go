@@ -103,7 +103,9 @@ var (
 
 	_ = []error{formsvc.ErrInvalidKey, formsvc.ErrNotFound, formsvc.ErrConflict, formsvc.ErrDuplicate, formsvc.ErrLimitReached, formsvc.ErrClosed}
 
-	_ func(storage.Storage) formsvc.Option             = formsvc.WithStorage
+	_ func(storage.Storage) formsvc.Option                     = formsvc.WithStorage
+	_ func(context.Context, string) (formsvc.Principal, error) = (*formsvc.Service)(nil).ResolveKey
+
 	_ func(formsvc.KeyResolver) formsvc.Option         = formsvc.WithKeyResolver
 	_ func(func(*http.Request) string) formsvc.Option  = formsvc.WithCredential
 	_ func(string) formsvc.Option                      = formsvc.WithBasePath

@@ -136,6 +136,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.serveUnrouted(c, path)
 		return
 	}
+	// For the host's metrics and traces, which see the request when this returns.
+	r.Pattern = h.config.BasePath + c.op.path
 
 	if !c.op.public {
 		if err := c.authenticate(); err != nil {

@@ -1,80 +1,80 @@
-// Command auth serves the API to users who are signed in to the host: the host's own
-// session tokens take the place of API keys.
+// Command auth puts formsvc into a product that has users already: they have integer
+// ids and sign in with a password, and a session in the product's own table stands
+// behind a cookie. The API takes that session as well as API keys, which a signed-in
+// user makes, sees and revokes on a page of the product.
+//
+//	go run ./examples/auth -database-url postgres://localhost/product
+//
+// Read host.go first: it puts everything together. accounts.go is what the product
+// had before, resolver.go is the bridge to formsvc, pages.go are the pages and
+// metrics.go is the product's own middleware.
+//
+// # Cross-site requests
+//
+// A browser sends a cookie with every request to its site, whichever page caused
+// it. An API that reads a cookie therefore needs a protection that one with keys in
+// a header does not. Here it is three things: the cookie is SameSite=Lax, so that
+// other sites' forms and scripts do not send it with a POST; net/http's
+// CrossOriginProtection refuses writes that a browser says come from another
+// origin; and the API takes no body but application/json, which a page of another
+// origin cannot send without asking, and nobody answers that question (there is no
+// CORS).
 package main
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
-	"log"
+	"log/slog"
 	"net/http"
-	"strings"
+	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
-	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/storage"
-	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/storage/postgres"
 )
 
-// claims are what the host's tokens say.
-type claims struct {
-	Session string    `json:"sid"`
-	Subject string    `json:"sub"` // the host's user id, in whatever form
-	Name    string    `json:"name"`
-	Role    string    `json:"role"` // "editor" or "reader"
-	Expires time.Time `json:"exp"`
-}
-
-// sessions issues and resolves tokens: the claims in base64, a dot, and their HMAC.
-// It is a [formsvc.KeyResolver]. Its bytes are the secret that signs.
-type sessions []byte
-
-func (s sessions) issue(c claims) string {
-	payload, _ := json.Marshal(c) // strings and a time of this century: cannot fail
-	text := base64.RawURLEncoding.EncodeToString(payload)
-	return text + "." + base64.RawURLEncoding.EncodeToString(s.sign(text))
-}
-
-// ResolveKey is called for every request. A real host also looks here whether the
-// session was revoked; an error of that look-up, returned as it is, becomes a 503.
-func (s sessions) ResolveKey(_ context.Context, token string) (formsvc.Principal, error) {
-	text, mark, _ := strings.Cut(token, ".")
-	given, err := base64.RawURLEncoding.DecodeString(mark)
-	if err != nil || !hmac.Equal(given, s.sign(text)) {
-		return formsvc.Principal{}, formsvc.ErrInvalidKey
-	}
-	var c claims
-	payload, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || json.Unmarshal(payload, &c) != nil || !time.Now().Before(c.Expires) {
-		return formsvc.Principal{}, formsvc.ErrInvalidKey
-	}
-	scopes := []formsvc.Scope{storage.ScopeWorkspacesRead, storage.ScopeFormsRead, storage.ScopeSubmissionsRead}
-	if c.Role == "editor" {
-		scopes = storage.Scopes()
-	}
-	// The key's id counts calls; the user's id is the same for all sessions of a user.
-	user := formsvc.UserIDFrom(c.Subject)
-	return formsvc.Principal{KeyID: c.Session, UserID: user, Name: c.Name, Scopes: scopes}, nil
-}
-
-func (s sessions) sign(text string) []byte {
-	mac := hmac.New(sha256.New, s)
-	mac.Write([]byte(text))
-	return mac.Sum(nil)
-}
-
 func main() {
-	s := sessions("read this from your configuration")
-	// Tokens come as "Authorization: Bearer …"; formsvc.WithCredential reads other places.
-	service, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithKeyResolver(s))
+	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on")
+	database := flag.String("database-url", os.Getenv("DATABASE_URL"), "PostgreSQL of the product")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, *addr, *database)
+	stop()
 	if err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, "auth:", err)
+		os.Exit(1)
 	}
-	token := s.issue(claims{Session: "s1", Subject: "user-42", Name: "Ann", Role: "editor", Expires: time.Now().Add(time.Hour)})
-	fmt.Printf("curl -sS 'http://127.0.0.1:8080/v1/me' -H 'Authorization: Bearer %s'\n", token)
-	// No Dispatcher runs, so webhooks wait: examples/mount has one, and an orderly end.
-	log.Fatal((&http.Server{Addr: "127.0.0.1:8080", Handler: service, ReadHeaderTimeout: 5 * time.Second}).ListenAndServe())
+}
+
+func run(ctx context.Context, addr, database string) error {
+	if database == "" {
+		return errors.New("-database-url is required")
+	}
+	pool, err := pgxpool.New(ctx, database)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	if err := postgres.Migrate(ctx, pool); err != nil {
+		return err
+	}
+	accounts := &accounts{pool: pool, now: time.Now}
+	if err := accounts.migrate(ctx); err != nil {
+		return err
+	}
+	if err := accounts.register(ctx, "ann@example.com", "Ann", "correct horse"); err != nil && !errors.Is(err, errTaken) {
+		return err
+	}
+	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	h, err := newHost(accounts, postgres.New(pool), logger)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("http://%s/  sign in as ann@example.com with \"correct horse\"\n", addr)
+	return h.serve(ctx, &http.Server{Addr: addr, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second})
 }

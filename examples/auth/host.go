@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/docs"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// basePath is where the product has the API. Links and the description follow it.
+const basePath = "/api/forms/v1"
+
+// host is the product.
+type host struct {
+	accounts *accounts
+	service  *formsvc.Service
+	metrics  *metrics
+	routes   http.Handler
+	logger   *slog.Logger
+}
+
+// newHost puts the product together. Nothing runs before serve.
+func newHost(a *accounts, store storage.Storage, logger *slog.Logger, opts ...formsvc.Option) (*host, error) {
+	keys := &resolver{accounts: a}
+	service, err := formsvc.New(append([]formsvc.Option{
+		formsvc.WithStorage(store),
+		formsvc.WithBasePath(basePath),
+		formsvc.WithKeyResolver(keys),
+		formsvc.WithCredential(credential),
+		formsvc.WithLogger(logger),
+	}, opts...)...)
+	if err != nil {
+		return nil, err
+	}
+	keys.service = service
+
+	h := &host{accounts: a, service: service, metrics: newMetrics(), logger: logger}
+	mux := http.NewServeMux()
+	mux.Handle(basePath+"/", h.metrics.count(service))
+	mux.Handle("GET /docs", docs.Handler(service, basePath+"/openapi.json", docs.Options{HomeURL: "/"}))
+	mux.Handle("GET /metrics", h.metrics)
+	mux.HandleFunc("GET /{$}", h.showKeys)
+	mux.HandleFunc("GET /login", h.showLogin)
+	mux.HandleFunc("POST /login", h.login)
+	mux.HandleFunc("POST /logout", h.logout)
+	mux.HandleFunc("POST /keys", h.createKey)
+	mux.HandleFunc("POST /keys/{id}/revoke", h.revokeKey)
+	// Writes from pages of other origins end here, those to the API too.
+	h.routes = http.NewCrossOriginProtection().Handler(mux)
+	return h, nil
+}
+
+// serve runs until ctx ends.
+func (h *host) serve(ctx context.Context, server *http.Server) error {
+	server.Handler = h.routes
+	delivering, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx, as examples/mount explains
+	defer stop()
+	dispatched, served := make(chan error, 1), make(chan error, 1)
+	go func() { dispatched <- h.service.Dispatcher().Run(delivering) }()
+	go func() { served <- server.ListenAndServe() }()
+	var err error
+	select {
+	case <-ctx.Done():
+	case err = <-served:
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
+	defer cancel()
+	err = errors.Join(err, server.Shutdown(grace))
+	stop()
+	return errors.Join(err, <-dispatched, h.service.Close(grace))
+}
