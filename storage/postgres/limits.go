@@ -84,7 +84,7 @@ func (s *Store) countPiece(ctx context.Context, form storage.ID) (more bool, err
 		more = false
 		b := &pgx.Batch{}
 		s.queue(b, lockCount, form[:])
-		s.queue(b, countPiece, form[:], int64(countedMost))
+		s.queue(b, countPiece, form[:], s.countedMost)
 		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&more) })
 		return noRow(err, nil)
 	})

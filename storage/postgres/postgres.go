@@ -39,6 +39,8 @@ type Store struct {
 	submits *submits // nil unless db is a pool
 	log     *slog.Logger
 	turns   *sweepTurns
+
+	countedMost int64 // see the constant
 }
 
 // Option changes what [New] and [Migrate] do.
@@ -101,7 +103,7 @@ func (c config) check() error {
 // database has tables of this library in any other schema than [DefaultSchema].
 func New(db DB, opts ...Option) *Store {
 	c := newConfig(opts)
-	s := &Store{schema: c.schema, fault: c.check(), log: c.log, turns: &sweepTurns{}}
+	s := &Store{schema: c.schema, fault: c.check(), log: c.log, turns: &sweepTurns{}, countedMost: countedMost}
 	if c.schema != DefaultSchema {
 		s.texts = &texts{prefix: pgx.Identifier{c.schema}.Sanitize() + "."}
 	}
