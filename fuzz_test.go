@@ -134,12 +134,9 @@ type hostileRequest struct {
 
 // try serves one request on fresh records. It returns what is wrong with the answer.
 func (h *hostile) try(q hostileRequest) error {
-	u, err := url.ParseRequestURI(q.path)
-	if err != nil || !strings.HasPrefix(q.path, "/") {
+	u, _ := url.ParseRequestURI(q.path)
+	if u == nil || !strings.HasPrefix(q.path, "/") || !token(q.method) {
 		return nil // net/http refuses it
-	}
-	if !token(q.method) {
-		return nil
 	}
 	r := &http.Request{
 		Method: q.method, URL: u, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Host: "example.com", RequestURI: q.path,

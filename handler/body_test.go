@@ -55,7 +55,7 @@ func BenchmarkReadBody(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(size))
 			for b.Loop() {
-				r := &http.Request{Method: "POST", ProtoMajor: 1, Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: int64(size)}
+				r := &http.Request{Method: http.MethodPost, ProtoMajor: 1, Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: int64(size)}
 				r.Body = io.NopCloser(io.LimitReader(zeros{}, int64(size)))
 				c := &call{h: h, r: r}
 				if got, err := c.readBody(); err != nil || len(got) != size {

@@ -45,8 +45,8 @@ func listWebhooks(c *call) error {
 			w.EndObject()
 			w.LineBreak()
 		}
-		if err := w.Flush(c.w); err != nil || last {
-			return nil // the client is gone, or the list is whole
+		if written := w.Flush(c.w) == nil; last || !written {
+			return nil // the list is whole, or nobody reads on
 		}
 		end := found[len(found)-1]
 		page.After = &storage.Position{Time: end.CreatedAt, ID: end.ID}

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -76,35 +74,28 @@ func resume(ctx context.Context, live *formsvc.Service, receiver string) (demo, 
 		return demo{}, err
 	}
 
-	// The seeded form is the one with the webhook of the seed.
-	var hooks struct {
-		Items []struct {
-			ID     formsvc.ID `json:"id"`
-			FormID formsvc.ID `json:"form_id"`
-			URL    string     `json:"url"`
-		} `json:"items"`
-	}
-	if err := call(ctx, live, key.Secret, http.MethodGet, "/v1/webhooks", nil, &hooks); err != nil {
-		return demo{}, err
-	}
-	for _, hook := range slices.Backward(hooks.Items) { // the oldest first
-		if !strings.HasSuffix(hook.URL, receivePath) {
-			continue
-		}
-		change := map[string]any{"url": receiver, "signing_secret": signingSecret}
-		if err := call(ctx, live, key.Secret, http.MethodPatch, "/v1/webhooks/"+hook.ID.String(), change, nil); err != nil {
+	// The seeded form is the one with the oldest webhook that leads here.
+	client := live.As(mara.ID)
+	var seeded formsvc.Webhook
+	for hook, err := range client.Webhooks(ctx, formsvc.Query{}) {
+		if err != nil {
 			return demo{}, err
 		}
-		var form struct {
-			PublicID    string     `json:"public_id"`
-			WorkspaceID formsvc.ID `json:"workspace_id"`
+		if strings.HasSuffix(hook.URL, receivePath) {
+			seeded = hook
 		}
-		if err := call(ctx, live, key.Secret, http.MethodGet, "/v1/forms/"+hook.FormID.String(), nil, &form); err != nil {
+	}
+	if !seeded.ID.IsZero() {
+		if _, err := client.UpdateWebhook(ctx, seeded.ID, formsvc.WebhookUpdate{URL: &receiver, SigningSecret: new(signingSecret)}); err != nil {
+			return demo{}, err
+		}
+		form, err := client.Form(ctx, seeded.FormID)
+		if err != nil {
 			return demo{}, err
 		}
 		return demo{
 			Key: key.Secret, Secret: signingSecret,
-			WorkspaceID: form.WorkspaceID, FormID: hook.FormID, PublicID: form.PublicID,
+			WorkspaceID: form.WorkspaceID, FormID: form.ID, PublicID: form.PublicID,
 		}, nil
 	}
 	return demo{}, errors.New("the database has data, but not the form of this program; give it an empty one")
@@ -126,30 +117,33 @@ func seed(ctx context.Context, store storage.Storage, live *formsvc.Service, rec
 	if err != nil {
 		return demo{}, fmt.Errorf("key: %w", err)
 	}
-	workspace, err := past.CreateWorkspace(ctx, mara.ID, "Lumen Coffee")
+	client := past.As(mara.ID)
+	workspace, err := client.CreateWorkspace(ctx, formsvc.NewWorkspace{Name: "Lumen Coffee"})
 	if err != nil {
 		return demo{}, fmt.Errorf("workspace: %w", err)
 	}
-	d := demo{Key: key.Secret, Secret: signingSecret, WorkspaceID: workspace.ID}
-
-	// Forms and webhooks are made through the API, as any other client would.
-	create := map[string]any{}
-	if err := json.Unmarshal(formJSON, &create); err != nil {
+	var sample struct {
+		Name, Type string
+		Definition struct {
+			Blocks, Settings, Theme json.RawMessage
+			HiddenFields            json.RawMessage `json:"hidden_fields"`
+		}
+	}
+	if err := json.Unmarshal(formJSON, &sample); err != nil {
 		return demo{}, fmt.Errorf("form.json: %w", err)
 	}
-	create["workspace_id"] = workspace.ID
-	var form struct {
-		ID       formsvc.ID `json:"id"`
-		PublicID string     `json:"public_id"`
-	}
-	if err := call(ctx, past, d.Key, http.MethodPost, "/v1/forms", create, &form); err != nil {
+	sections := sample.Definition
+	form, err := client.CreateForm(ctx, formsvc.NewForm{
+		Workspace: workspace.ID, Name: sample.Name, Type: sample.Type,
+		Definition: formsvc.Definition{Blocks: sections.Blocks, Settings: sections.Settings, Theme: sections.Theme, HiddenFields: sections.HiddenFields},
+	})
+	if err != nil {
 		return demo{}, fmt.Errorf("form: %w", err)
 	}
-	d.FormID, d.PublicID = form.ID, form.PublicID
-	publish := map[string]any{"status": "published"}
-	if err := call(ctx, past, d.Key, http.MethodPatch, "/v1/forms/"+form.ID.String(), publish, nil); err != nil {
+	if _, err := client.PublishForm(ctx, form.ID); err != nil {
 		return demo{}, fmt.Errorf("publish: %w", err)
 	}
+	d := demo{Key: key.Secret, Secret: signingSecret, WorkspaceID: workspace.ID, FormID: form.ID, PublicID: form.PublicID}
 
 	// The same visitors on every start; only their dates move with today.
 	random := rand.New(rand.NewPCG(2026, 7))
@@ -178,11 +172,8 @@ func seed(ctx context.Context, store storage.Storage, live *formsvc.Service, rec
 
 	// The webhook is made last and by the live service, so that old responses are
 	// not sent. A test event shows that the receiver is there.
-	hook := map[string]any{"form_id": form.ID, "url": receiver, "signing_secret": d.Secret}
-	var made struct {
-		ID formsvc.ID `json:"id"`
-	}
-	if err := call(ctx, live, d.Key, http.MethodPost, "/v1/webhooks", hook, &made); err != nil {
+	made, err := live.As(mara.ID).CreateWebhook(ctx, formsvc.NewWebhook{Form: form.ID, URL: receiver, SigningSecret: d.Secret})
+	if err != nil {
 		return demo{}, fmt.Errorf("webhook: %w", err)
 	}
 	if err := live.SendTestEvent(ctx, made.ID); err != nil {
@@ -251,40 +242,3 @@ func visitor(random *rand.Rand, form formsvc.ID, at time.Time) formsvc.Response 
 
 // plain makes names fit for an address.
 var plain = strings.NewReplacer("é", "e", "á", "a", "í", "i")
-
-// call makes one call of the API in this process, without a network.
-func call(ctx context.Context, api http.Handler, key, method, path string, body, into any) error {
-	var sent []byte // a read has no body
-	if body != nil {
-		var err error
-		if sent, err = json.Marshal(body); err != nil {
-			return err
-		}
-	}
-	r, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(sent))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("X-API-Key", key)
-	r.Header.Set("Content-Type", "application/json")
-	answer := &recorder{header: http.Header{}, status: http.StatusOK}
-	api.ServeHTTP(answer, r)
-	if answer.status >= http.StatusBadRequest {
-		return fmt.Errorf("%s %s: %d %s", method, path, answer.status, answer.body.Bytes())
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(answer.body.Bytes(), into)
-}
-
-// recorder is a ResponseWriter that keeps the answer.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header         { return r.header }
-func (r *recorder) WriteHeader(status int)      { r.status = status }
-func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
