@@ -7,7 +7,7 @@ STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # Modules of their own, so that what only they need stays out of go.mod.
-NESTED := internal/redistest internal/bench internal/descriptioncheck internal/ssrfdiff examples/otel
+NESTED := internal/redistest internal/bench internal/descriptioncheck internal/ssrfdiff internal/contract examples/otel examples/replicas
 
 # The race detector needs a C compiler. A machine without one still runs the tests.
 RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
@@ -29,7 +29,7 @@ test:
 	$(GO) vet ./...
 	@if [ -z "$(RACE)" ]; then echo "no C compiler: without the race detector (apt-get install gcc libc6-dev)"; fi
 	$(WITH_POSTGRES) -- $(GO) test $(RACE) ./...
-	set -e; for dir in $(NESTED); do (cd $$dir && $(GO) test ./...); done
+	$(WITH_POSTGRES) -- sh -ec 'for dir in $(NESTED); do (cd $$dir && $(GO) test ./...); done'
 
 # What apt-get installs of the programs that some tests run the service with.
 CLIENT_PROGRAMS := nginx-light python3 nodejs redis-server

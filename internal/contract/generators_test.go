@@ -56,7 +56,7 @@ func TestOapiCodegen(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, stores[0].open(t))
 	generated := filepath.Join("flows", "oapi", "client.gen.go")
-	run(t, []string{"GOWORK=off"}, "go", "run", oapiCodegen, "-generate", "types,client", "-package", "main", "-o", generated, h.document(t))
+	run(t, nil, "go", "run", oapiCodegen, "-generate", "types,client", "-package", "main", "-o", generated, h.document(t))
 	constrain(t, generated)
 	run(t, nil, "go", "vet", "-tags", "contract", "./flows/oapi")
 	t.Log(run(t, h.environment(), "go", "run", "-tags", "contract", "./flows/oapi"))

@@ -12,6 +12,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	_ "github.com/oapi-codegen/runtime" // the generated code needs it
 )
 
 func main() {

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/conformance"
+	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage/postgres"
+)
+
+// cluster is three processes behind a load balancer.
+type cluster struct {
+	url       string // of the load balancer
+	service   *formsvc.Service
+	processes []*exec.Cmd
+	dead      atomic.Bool // the first process is gone
+}
+
+var binary = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "replicas")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "replicas")
+	return path, exec.CommandContext(context.Background(), "go", "build", "-o", path, ".").Run()
+})
+
+func start(t *testing.T, rate int) *cluster {
+	t.Helper()
+	schema := pgtest.Schema(t)
+	pool := pgtest.Pool(t, pgtest.MaxConns(4))
+	server := startRedis(t)
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{}
+	var urls []*url.URL
+	for range 3 {
+		process := exec.CommandContext(t.Context(), path, "-addr", "127.0.0.1:0", "-database-url", pgtest.URL(t), "-schema", schema,
+			"-redis", server, "-rate", strconv.Itoa(rate), "-loopback")
+		process.Stderr = os.Stderr
+		out, err := process.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := process.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = process.Process.Signal(os.Interrupt) // it may be gone
+			_ = process.Wait()
+		})
+		line, err := bufio.NewReader(out).ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		urls = append(urls, &url.URL{Scheme: "http", Host: strings.TrimSpace(strings.TrimPrefix(line, "listening on "))})
+		c.processes = append(c.processes, process)
+	}
+	c.url = balance(t, c, urls)
+	// What the API cannot do, this process does on the same database.
+	c.service, err = formsvc.New(formsvc.WithStorage(postgres.New(pool, postgres.WithSchema(schema))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// balance sends each request to the next process.
+func balance(t *testing.T, c *cluster, urls []*url.URL) string {
+	t.Helper()
+	var next atomic.Int64
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		i := next.Add(1) % int64(len(urls))
+		if i == 0 && c.dead.Load() {
+			i = 1
+		}
+		to := *r.In.URL
+		to.Scheme, to.Host = urls[i].Scheme, urls[i].Host
+		r.Out.URL = &to
+	}}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// startRedis starts a Redis of the test's own and returns its address.
+func startRedis(t *testing.T) string {
+	t.Helper()
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skipf("%v (make clients installs it)", err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(address)
+	command := exec.CommandContext(t.Context(), path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = command.Process.Kill()
+		_ = command.Wait() // killed
+	})
+	client := redis.NewClient(&redis.Options{Addr: address})
+	defer func() { _ = client.Close() }()
+	for deadline := time.Now().Add(20 * time.Second); client.Ping(t.Context()).Err() != nil; {
+		if time.Now().After(deadline) {
+			t.Fatal("redis does not answer")
+		}
+	}
+	return address
+}
+
+func (c *cluster) target() conformance.Target {
+	target := servicetarget.New(c.service, c.url+"/v1")
+	target.AllowedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+	target.ReceiverURL = func(address string) string { return "http://" + address + "/" }
+	return target
+}
+
+// Each request of the suite goes to another process than the one before.
+func TestThreeProcessesAreOneAPI(t *testing.T) {
+	conformance.Run(t, func(t *testing.T) conformance.Target { return start(t, 1_000_000).target() },
+		conformance.Skip("ratelimit", "see TestTheRateIsThatOfAllProcesses"),
+		conformance.Skip("auth/expired", "the processes' clock is the real one"),
+		conformance.Skip("forms/closes-in-time", "the processes' clock is the real one"),
+		conformance.Skip("analytics/periods", "the processes' clock is the real one"),
+		conformance.Skip("routing/unknown-method", "the load balancer sees the request first"),
+		conformance.Skip("routing/unclean-path", "the load balancer sees the request first"),
+	)
+}
+
+func TestTheRateIsThatOfAllProcesses(t *testing.T) {
+	conformance.Run(t, func(t *testing.T) conformance.Target {
+		target := start(t, 6).target()
+		target.RateLimit = 6
+		return target
+	}, conformance.Only("ratelimit"))
+}
+
+// A process that is killed takes nothing with it: what it was to deliver, the others do.
+func TestAProcessMayDie(t *testing.T) {
+	c := start(t, 1_000_000)
+	target := c.target()
+	var mu sync.Mutex
+	got := make(map[string]bool)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		buffer := make([]byte, 64)
+		n, _ := r.Body.Read(buffer)
+		got[string(buffer[:n])] = true // the body begins with the event's id
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	defer receiver.Close()
+
+	form := c.form(t, target, receiver.URL)
+	const responses = 60
+	for i := range responses {
+		if _, err := target.Submit(t.Context(), conformance.Response{Form: form}); err != nil {
+			t.Fatal(err)
+		}
+		if i == responses/2 {
+			c.dead.Store(true)
+			if err := c.processes[0].Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		mu.Lock()
+		n := len(got)
+		mu.Unlock()
+		if n == responses {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d events arrived", n, responses)
+		}
+	}
+}
+
+// form makes a published form with a webhook.
+func (c *cluster) form(t *testing.T, target conformance.Target, hook string) string {
+	t.Helper()
+	user := formsvc.UserIDFrom("ann")
+	key, err := target.CreateKey(t.Context(), user.String(), []string{"forms:write", "webhooks:write", "workspaces:write"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	workspace, err := c.service.CreateWorkspace(t.Context(), user, "Research")
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(method, path, body string) string {
+		r, err := http.NewRequestWithContext(t.Context(), method, c.url+"/v1"+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("X-Api-Key", key)
+		r.Header.Set("Content-Type", "application/json")
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = res.Body.Close() }()
+		text, err := bufio.NewReader(res.Body).ReadString('\n')
+		if err != nil || !slices.Contains([]int{http.StatusOK, http.StatusCreated}, res.StatusCode) {
+			t.Fatalf("%s %s: %d %s %v", method, path, res.StatusCode, text, err)
+		}
+		_, id, _ := strings.Cut(text, `"id":"`)
+		return id[:24]
+	}
+	form := send(http.MethodPost, "/forms", `{"workspace_id":"`+workspace.ID.String()+`","name":"F"}`)
+	send(http.MethodPatch, "/forms/"+form, `{"status":"published"}`)
+	send(http.MethodPost, "/webhooks", `{"form_id":"`+form+`","url":"`+hook+`"}`)
+	return form
+}
