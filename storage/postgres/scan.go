@@ -61,6 +61,11 @@ func scanKnown(target any, oid uint32, binaryFormat bool, src []byte) bool {
 		n, ok := binaryInt(oid, binaryFormat, src)
 		*c = sizeColumn(n)
 		return ok
+	case *floatColumn:
+		if oid != pgtype.Float8OID || !binaryFormat || len(src) != 8 {
+			return false
+		}
+		*c = floatColumn(math.Float64frombits(binary.BigEndian.Uint64(src)))
 	case *boolColumn:
 		if oid != pgtype.BoolOID || !binaryFormat {
 			return false

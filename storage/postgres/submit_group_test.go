@@ -398,8 +398,9 @@ func TestALostCommitOfAGroup(t *testing.T) {
 }
 
 // submitMemory bounds what storing takes beside the responses themselves: a copy of
-// each, which is the store's own, and what the connections of one form send.
-const submitMemory = 64*2<<20 + submitWriters*3*(submitBytes+2<<20)
+// each, which is the store's own, and what the connections of one form send: encoding
+// and sending grow their buffers by doubling.
+const submitMemory = 64*2<<20 + submitWriters*6*(submitBytes+2<<20)
 
 func TestBigResponsesAtOnceStayWithinABound(t *testing.T) {
 	s, pool := seeded(t, pgtest.MaxConns(8))

@@ -61,18 +61,37 @@ func scanBorrowed(raw *json.RawMessage) *borrowedColumn { return (*borrowedColum
 // own replaces borrowed values by copies that are cut from one allocation. Nil
 // stays nil, and no append to one grows into the next.
 func own(parts ...*json.RawMessage) {
-	n := 0
+	a := arena(make([]byte, 0, sizeOfParts(parts)))
+	a.own(parts...)
+}
+
+func sizeOfParts(parts []*json.RawMessage) (n int) {
 	for _, p := range parts {
 		n += len(*p)
 	}
-	buf := make([]byte, 0, n)
+	return n
+}
+
+// arena is the memory that the values of several records are cut from: one
+// allocation for many rows. A record that is kept keeps the block that it is in.
+type arena []byte
+
+// arenaBlock holds a page of ordinary records in two or three blocks.
+const arenaBlock = 64 << 10
+
+// own replaces borrowed values by copies in the arena. What was handed out before
+// stays as it is.
+func (a *arena) own(parts ...*json.RawMessage) {
+	if n := sizeOfParts(parts); n > cap(*a)-len(*a) {
+		*a = make([]byte, 0, max(n, arenaBlock))
+	}
 	for _, p := range parts {
 		if *p == nil {
 			continue
 		}
-		start := len(buf)
-		buf = append(buf, *p...)
-		*p = buf[start:len(buf):len(buf)]
+		start := len(*a)
+		*a = append(*a, *p...)
+		*p = json.RawMessage((*a)[start:len(*a):len(*a)])
 	}
 }
 

@@ -4,6 +4,7 @@
 //	go run ./internal/pgtest/with -fsync -- go run -C internal/bench ./hotpaths submit
 //	go run ./internal/pgtest/with -fsync -- go run -C internal/bench ./hotpaths form
 //	go run ./internal/pgtest/with -fsync -- go run -C internal/bench ./hotpaths page
+//	go run ./internal/pgtest/with -fsync -- go run -C internal/bench ./hotpaths headers
 //
 // Each alternative is a process of its own that serves HTTP on the loopback
 // network. They are loaded in turns, for several rounds, because the speed of a
@@ -62,10 +63,10 @@ func main() {
 }
 
 func run(ctx context.Context, o options, concurrency, what string) error {
-	suites := map[string]suite{"submit": submits(), "form": forms(), "page": pages()}
+	suites := map[string]suite{"submit": submits(), "form": forms(), "page": pages(), "headers": headers()}
 	s, ok := suites[what]
 	if !ok {
-		return errors.New("what is to be measured? submit, form or page")
+		return errors.New("what is to be measured? submit, form, page or headers")
 	}
 	if o.serve != "" {
 		return serve(ctx, s, o)
