@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/pgtest"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/postgres"
 )
 
 // readingStore counts what is read of definitions, and the statements that a request
@@ -125,10 +128,21 @@ func bigBlocks(n int) string {
 
 // BenchmarkOverTheLimit is what a refusal costs: the same whatever the form's size.
 func BenchmarkOverTheLimit(b *testing.B) {
-	for name, blocks := range map[string]string{"small": textBlock, "970kB": bigBlocks(largeForm)} {
-		b.Run(name, func(b *testing.B) {
-			s := setup(b, formsvc.WithRateLimit(3, 1000*time.Hour))
-			path := "/forms/" + s.form(blocks, `{}`).String()
+	b.Run("memory", func(b *testing.B) { benchOverTheLimit(b, memory.New()) })
+	b.Run("postgres", func(b *testing.B) {
+		schema, pool := pgtest.Schema(b), pgtest.Pool(b)
+		if err := postgres.Migrate(b.Context(), pool, postgres.WithSchema(schema)); err != nil {
+			b.Fatal(err)
+		}
+		benchOverTheLimit(b, postgres.New(pool, postgres.WithSchema(schema)))
+	})
+}
+
+func benchOverTheLimit(b *testing.B, store storage.Storage) {
+	for _, c := range []struct{ name, blocks string }{{"small", textBlock}, {"970kB", bigBlocks(largeForm)}} {
+		b.Run(c.name, func(b *testing.B) {
+			s := setupOn(b, store, formsvc.WithRateLimit(3, 1000*time.Hour))
+			path := "/forms/" + s.form(c.blocks, `{}`).String()
 			s.do(http.MethodGet, path, "", nil)
 			r := s.request(http.MethodGet, path, "")
 			b.ReportAllocs()
