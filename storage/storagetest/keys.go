@@ -9,6 +9,7 @@ import (
 func keyCases() []Case {
 	return []Case{
 		{"create_and_read", "A key and its user come back as they were given.", createKey},
+		{"create_for_another", "CreateKey returns ErrInvalidValue for a key of another user, and changes neither of them.", createKeyForAnother},
 		{"create_updates_user", "CreateKey updates the user.", createKeyUpdatesUser},
 		{"create_taken", "CreateKey returns ErrConflict when the id or the hash is taken, and leaves the user as it was.", createTakenKey},
 		{"create_limit", "CreateKey returns ErrLimitReached when the user has max active keys, and leaves the user as it was.", createKeyLimit},
@@ -40,6 +41,22 @@ func createKey(b *bundle) {
 		same(b, k, want, "Key")
 		same(b, u, newUser(user), "User")
 	}
+}
+
+func createKeyForAnother(b *bundle) {
+	user, other := b.user(), b.user()
+	b.addKey(user)
+	b.addKey(other)
+	b.unchanged("CreateKey for another user", func() {
+		for _, wrong := range []storage.ID{other, newID(), {}} {
+			k, hash := b.newKey(user)
+			k.UserID = wrong
+			renamed := storage.User{ID: user, Name: "changed"}
+			b.is(b.store.CreateKey(b.Context(), storage.NewKey{User: renamed, Key: k, Hash: hash}), storage.ErrInvalidValue, "CreateKey")
+			_, _, err := b.store.KeyByHash(b.Context(), hash)
+			b.is(err, storage.ErrNotFound, "KeyByHash of a key that was refused")
+		}
+	})
 }
 
 func createKeyUpdatesUser(b *bundle) {

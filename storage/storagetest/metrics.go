@@ -13,6 +13,7 @@ func metricsCases() []Case {
 		{"window_of_minutes", "Funnel sums the window from <= t < to, by the minute for the last two days.", funnelMinutes},
 		{"window_of_days", "Funnel is exact for windows of whole UTC days, however old.", funnelDays},
 		{"counts_that_come_late", "A count for a time before the newest one is kept at its own time.", funnelLate},
+		{"counts_from_the_future", "A count that is later than the store's clock leaves the minutes before it.", funnelFuture},
 		{"lifetime", "SetLifetimeCounters replaces the counters, all zero removes them; they are not contained in the counts.", lifetimeCounters},
 		{"unknown_form", "CountFunnel, Funnel and SetLifetimeCounters return ErrNotFound when there is no such form.", funnelUnknownForm},
 	}
@@ -121,6 +122,17 @@ func funnelLate(b *bundle) {
 	b.sums(f.ID, noon.Add(-time.Hour), noon, 100, 0, 0, "the hour before the newest count")
 	b.sums(f.ID, midnight(4), time.Time{}, 101, 0, 0, "the days since")
 	b.sums(f.ID, time.Time{}, time.Time{}, 111, 0, 0, "all time")
+}
+
+func funnelFuture(b *bundle) {
+	f := b.anyForm()
+	now := time.Now().UTC().Truncate(time.Minute)
+	for _, when := range []time.Time{now.Add(-20 * time.Hour), now.Add(10 * 24 * time.Hour), now.Add(-time.Hour)} {
+		b.count(f.ID, when, 1, 0, 0)
+		b.sweep(storage.SweepParams{Now: now, Max: 100})
+	}
+	b.sums(f.ID, now.Add(-24*time.Hour), now.Add(time.Minute), 2, 0, 0, "the last 24 hours")
+	b.sums(f.ID, time.Time{}, time.Time{}, 3, 0, 0, "all time")
 }
 
 func lifetimeCounters(b *bundle) {

@@ -79,6 +79,7 @@ func TestMutants(t *testing.T) {
 	all = append(all, dataMutants()...)
 	all = append(all, submitMutants()...)
 	all = append(all, deliveryMutants()...)
+	all = append(all, contractMutants()...)
 	if len(all) < 20 {
 		t.Errorf("want at least 20 mutants, got %d", len(all))
 	}

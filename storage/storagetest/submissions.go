@@ -1,6 +1,8 @@
 package storagetest
 
 import (
+	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -11,6 +13,9 @@ func submissionCases() []Case {
 		{"unknown", "A submission that does not exist, or belongs to another form, is ErrNotFound.", unknownSubmission},
 		{"since_until", "Submissions between Since and Until are listed, both inclusive to the microsecond.", sinceUntil},
 		{"since_until_pages", "A position counts together with Since and Until.", sinceUntilPages},
+		{"form_revision", "A submission has the revision of the form that it was checked against.", submissionRevision},
+		{"max_bytes", "A page of submissions ends where the next record would make it larger than MaxBytes, has one record at least, and More says whether the list goes on.", submissionMaxBytes},
+		{"more", "More holds exactly when the list goes on after the page.", submissionMore},
 		{"delete", "DeleteSubmission removes one submission for good, and no other.", deleteSubmission},
 		{"delete_frees", "DeleteSubmission frees the idempotency key, the unique answer and the place in the response limit.", deleteFrees},
 		{"delete_keeps_funnel", "DeleteSubmission leaves the funnel as it is.", deleteKeepsFunnel},
@@ -100,6 +105,99 @@ func sinceUntilPages(b *bundle) {
 	page, err := b.store.Submissions(b.Context(), storage.AsHost(), f.ID, q)
 	b.ok(err, "Submissions")
 	same(b, idsOf(page.Submissions, submissionID), ids[1:2], "Submissions after a position that is newer than Until")
+}
+
+func submissionRevision(b *bundle) {
+	f := b.anyForm()
+	first := b.submit(f)
+	f = b.update(f.ID, storage.FormChange{Name: ptr("Renamed"), At: b.tick()})
+	second := b.submit(f, withKey("once"), func(n *storage.NewSubmission) { n.Submission.FormRevision = 77 })
+	for id, want := range map[storage.ID]int64{first.Submission.ID: 1, second.Submission.ID: 2} {
+		got, err := b.store.Submission(b.Context(), storage.AsHost(), f.ID, id)
+		b.ok(err, "Submission")
+		same(b, got.FormRevision, want, "FormRevision")
+	}
+	again, replayed, err := b.store.Submit(b.Context(), second)
+	b.ok(err, "Submit, replayed")
+	same(b, replayed, true, "replayed")
+	same(b, again.FormRevision, int64(2), "FormRevision of a submission that is replayed")
+	for i, s := range b.submissions(f.ID) {
+		same(b, s.FormRevision, int64(2-i), "FormRevision in the list")
+	}
+}
+
+// page reads a page of submissions as the host.
+func (b *bundle) page(form storage.ID, q storage.SubmissionQuery) storage.SubmissionPage {
+	b.Helper()
+	got, err := b.store.Submissions(b.Context(), storage.AsHost(), form, q)
+	b.ok(err, "Submissions")
+	return got
+}
+
+func submissionMaxBytes(b *bundle) {
+	f := b.anyForm()
+	sizes := []int{100, 2000, 50, 50, 50, 3000, 100} // of the answers, newest first
+	const rest = 4                                   // metadata and hidden
+	ids := make([]storage.ID, len(sizes))
+	for i := range sizes {
+		n := b.submit(f, func(n *storage.NewSubmission) {
+			n.Submission.SubmittedAt = at(-time.Duration(i) * time.Hour)
+			n.Submission.Answers = json.RawMessage(`["` + strings.Repeat("a", sizes[i]-4) + `"]`)
+			n.Submission.Metadata, n.Submission.Hidden = json.RawMessage(`{}`), json.RawMessage(`{}`)
+		})
+		ids[i] = n.Submission.ID
+	}
+	for _, c := range []struct {
+		name     string
+		from     int
+		maxBytes int
+		limit    int
+		want     int
+	}{
+		{"no bound", 0, 0, 10, 7},
+		{"a bound below 1", 0, -1, 10, 7},
+		{"one record that is larger than the bound", 1, 1, 10, 1},
+		{"exactly as many bytes as two records have", 0, 100 + 2000 + 2*rest, 10, 2},
+		{"one byte less", 0, 100 + 2000 + 2*rest - 1, 10, 1},
+		{"three small ones before a large one", 2, 3 * (50 + rest), 10, 3},
+		{"more bytes than there are", 0, 1 << 30, 10, 7},
+		{"the limit comes first", 2, 1 << 30, 2, 2},
+		{"the last record", 6, 1, 10, 1},
+	} {
+		q := storage.SubmissionQuery{MaxBytes: c.maxBytes, Page: storage.Page{Limit: c.limit}}
+		if c.from > 0 {
+			q.Page.After = &storage.Position{Time: at(-time.Duration(c.from-1) * time.Hour), ID: ids[c.from-1]}
+		}
+		got := b.page(f.ID, q)
+		same(b, idsOf(got.Submissions, submissionID), ids[c.from:c.from+c.want], "Submissions, %s", c.name)
+		same(b, got.More, c.from+c.want < len(ids), "More, %s", c.name)
+	}
+	// Page by page nothing is left out.
+	var walked []storage.ID
+	q := storage.SubmissionQuery{MaxBytes: 2100, Page: storage.Page{Limit: 10}}
+	for range len(ids) {
+		got := b.page(f.ID, q)
+		walked = append(walked, idsOf(got.Submissions, submissionID)...)
+		if !got.More || len(got.Submissions) == 0 {
+			break
+		}
+		last := got.Submissions[len(got.Submissions)-1]
+		q.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
+	}
+	same(b, walked, ids, "Submissions page by page")
+}
+
+func submissionMore(b *bundle) {
+	f := b.anyForm()
+	same(b, b.page(f.ID, storage.SubmissionQuery{Page: storage.Page{Limit: 1}}).More, false, "More without submissions")
+	ids := b.submitEvery(f, 3)
+	for limit, want := range map[int]bool{1: true, 2: true, 3: false, 4: false} {
+		got := b.page(f.ID, storage.SubmissionQuery{Page: storage.Page{Limit: limit}})
+		same(b, got.More, want, "More of a page of %d of 3", limit)
+		same(b, len(got.Submissions), min(limit, len(ids)), "number of submissions on a page of %d", limit)
+	}
+	got := b.page(f.ID, storage.SubmissionQuery{Since: at(time.Hour), Until: at(time.Hour), Page: storage.Page{Limit: 1}})
+	same(b, got.More, false, "More when Since leaves out the rest")
 }
 
 func deleteSubmission(b *bundle) {

@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -21,6 +22,7 @@ func workspaceCases() []Case {
 		{"hand_over_to_owner", "Handing a workspace over to its owner changes neither owner nor members.", handOverToOwner},
 		{"delete_trashes_forms", "DeleteWorkspace removes the workspace and its members and moves its forms to the trash.", deleteWorkspace},
 		{"delete_ends_deliveries", "DeleteWorkspace ends the pending deliveries of its forms.", deleteWorkspaceDeliveries},
+		{"delete_at_once", "From DeleteWorkspace on every form of the workspace is in the trash for every method, and its name is gone.", deleteWorkspaceAtOnce},
 		{"delete_keeps_trash", "DeleteWorkspace does not trash a form again that is in the trash already.", deleteWorkspaceKeepsTrash},
 		{"delete_leaves_others", "DeleteWorkspace leaves other workspaces of the owner as they were.", deleteWorkspaceLeavesOthers},
 	}
@@ -186,6 +188,59 @@ func deleteWorkspaceDeliveries(b *bundle) {
 	b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), f.WorkspaceID, b.tick()), "DeleteWorkspace")
 	b.nothingPending("the form's workspace was deleted")
 	b.claimNone(soon(), "the form's workspace was deleted")
+}
+
+func deleteWorkspaceAtOnce(b *bundle) {
+	w := b.furnish()
+	name, foreign := w.workspace.Name, b.addForm(w.foreign.ID)
+	b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), w.workspace.ID, w.now), "DeleteWorkspace")
+	host := storage.AsHost()
+	b.unchanged("calls for what is in a deleted workspace", func() {
+		_, err := b.store.Form(b.Context(), host, w.form.ID)
+		b.is(err, storage.ErrNotFound, "Form")
+		_, err = b.store.FormByPublicID(b.Context(), w.form.PublicID)
+		b.is(err, storage.ErrNotFound, "FormByPublicID")
+		_, err = b.store.UpdateForm(b.Context(), host, w.form.ID, storage.FormChange{Name: ptr("x"), WorkspaceID: &w.second.ID, At: w.now})
+		b.is(err, storage.ErrNotFound, "UpdateForm")
+		b.is(b.store.TrashForm(b.Context(), host, w.form.ID, storage.TrashParams{At: w.now}), storage.ErrNotFound, "TrashForm")
+		_, _, err = b.store.Submit(b.Context(), b.newSubmission(w.form))
+		b.is(err, storage.ErrNotFound, "Submit")
+		_, _, err = b.store.Submit(b.Context(), w.first)
+		b.is(err, storage.ErrNotFound, "Submit, a repeated one")
+		_, err = b.store.SubmissionByKey(b.Context(), w.form.ID, w.first.IdempotencyKey)
+		b.is(err, storage.ErrNotFound, "SubmissionByKey")
+		_, err = b.store.Submissions(b.Context(), host, w.form.ID, storage.SubmissionQuery{Page: storage.Page{Limit: 1}})
+		b.is(err, storage.ErrNotFound, "Submissions")
+		b.is(b.store.DeleteSubmission(b.Context(), host, w.form.ID, w.first.Submission.ID), storage.ErrNotFound, "DeleteSubmission")
+		b.is(b.store.CountFunnel(b.Context(), w.form.ID, w.now, storage.Counts{Views: 1}), storage.ErrNotFound, "CountFunnel")
+		_, err = b.store.Funnel(b.Context(), host, w.form.ID, storage.Window{})
+		b.is(err, storage.ErrNotFound, "Funnel")
+		b.is(b.store.CreateWebhook(b.Context(), host, b.newWebhook(w.form.ID), 0), storage.ErrNotFound, "CreateWebhook")
+		_, err = b.store.Webhook(b.Context(), host, w.webhook.ID)
+		b.is(err, storage.ErrNotFound, "Webhook")
+		b.is(b.store.CreateForm(b.Context(), host, b.newForm(w.workspace.ID)), storage.ErrNotFound, "CreateForm")
+		_, err = b.store.UpdateForm(b.Context(), host, foreign.ID, storage.FormChange{WorkspaceID: &w.workspace.ID, At: w.now})
+		b.is(err, storage.ErrNotFound, "UpdateForm into it")
+	})
+	for _, q := range []storage.FormQuery{{}, {WorkspaceID: w.workspace.ID}} {
+		q.Page.Limit = 100
+		list, err := b.store.Forms(b.Context(), host, q)
+		b.ok(err, "Forms")
+		for _, f := range list {
+			if f.WorkspaceID == w.workspace.ID {
+				b.Errorf("Forms: want no form of a deleted workspace, got %s", f.ID)
+			}
+		}
+	}
+	hooks, err := b.store.Webhooks(b.Context(), host, storage.Page{Limit: 100})
+	b.ok(err, "Webhooks")
+	same(b, hooks, nil, "Webhooks")
+	if shown := b.snapshot(); strings.Contains(shown, name) {
+		b.Errorf("the name of a deleted workspace is still shown")
+	}
+	b.ok(b.store.SetLifetimeCounters(b.Context(), w.form.ID, storage.Counters{Views: 1}), "SetLifetimeCounters of a form in the trash")
+	b.ok(b.store.RestoreForm(b.Context(), w.form.ID, w.second.ID, w.now), "RestoreForm out of a deleted workspace")
+	same(b, len(b.submissions(w.form.ID)), 3, "submissions of a form that came back")
 }
 
 func deleteWorkspaceKeepsTrash(b *bundle) {

@@ -1,0 +1,252 @@
+package storagetest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// contractMutants return the wrong one of several errors, or keep what no store
+// keeps.
+func contractMutants() []mutant {
+	return []mutant{
+		{"looks at the revision before the workspace that a form moves to", []string{"forms/update_order_of_errors"},
+			func(s storage.Storage) storage.Storage { return revisionBeforeTarget{s} }},
+		{"lets a member move a form", []string{"forms/move_takes_owner", "forms/update_order_of_errors"},
+			func(s storage.Storage) storage.Storage { return membersMove{s} }},
+		{"makes a revision of every change", []string{"forms/update_same_values"},
+			func(s storage.Storage) storage.Storage { return alwaysRaises{s} }},
+		{"does not look at IfRevision when a form goes to the trash", []string{"trash/if_revision"},
+			func(s storage.Storage) storage.Storage { return trashesAnyRevision{s} }},
+		{"looks at IfRevision before access when a form goes to the trash", []string{"trash/if_revision"},
+			func(s storage.Storage) storage.Storage { return revisionBeforeAccess{s} }},
+		{"keeps a key for the user that the key names", []string{"keys/create_for_another"},
+			func(s storage.Storage) storage.Storage { return keyNamesUser{s} }},
+		{"keeps a key for the user whatever the key names", []string{"keys/create_for_another", "values/invalid_first"},
+			func(s storage.Storage) storage.Storage { return userTakesKey{s} }},
+		{"ignores MaxBytes", []string{"submissions/max_bytes"},
+			func(s storage.Storage) storage.Storage { return anySize{s} }},
+		{"leaves the list where a record is larger than the page", []string{"submissions/max_bytes"},
+			func(s storage.Storage) storage.Storage { return emptyPages{s} }},
+		{"says that there is more when a page is full", []string{"submissions/more", "submissions/max_bytes"},
+			func(s storage.Storage) storage.Storage { return fullMeansMore{s} }},
+		{"forgets the revision of a submission", []string{"submissions/form_revision"},
+			func(s storage.Storage) storage.Storage { return forgetsRevision{s} }},
+		{"takes text that is not valid", []string{"values/invalid_text", "values/invalid_first"},
+			func(s storage.Storage) storage.Storage { return anyText{s} }},
+		{"looks for text that is not valid", []string{"values/invalid_text_found"},
+			func(s storage.Storage) storage.Storage { return looksForAnyText{s} }},
+		{"takes a time that is not valid in a position", []string{"values/invalid_times"},
+			func(s storage.Storage) storage.Storage { return endlessPositions{s} }},
+		{"looks at access before the values", []string{"values/invalid_first"},
+			func(s storage.Storage) storage.Storage { return accessBeforeValues{s} }},
+		{"lets a form of a deleted workspace take responses", []string{"workspaces/delete_at_once"},
+			func(s storage.Storage) storage.Storage { return &outlivesWorkspace{Storage: s} }},
+		{"shows a purged form until its rows are gone", []string{"sweep/purge_at_once"},
+			func(s storage.Storage) storage.Storage { return &countsEarly{Storage: s} }},
+		{"makes minutes old by a count from the future", []string{"metrics/counts_from_the_future"},
+			func(s storage.Storage) storage.Storage { return &newestCounts{Storage: s} }},
+		{"never says that there is more to sweep", []string{"sweep/max"},
+			func(s storage.Storage) storage.Storage { return sweepsNoMore{s} }},
+	}
+}
+
+type revisionBeforeTarget struct{ storage.Storage }
+
+func (m revisionBeforeTarget) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	if _, err := m.Storage.UpdateForm(ctx, who, id, storage.FormChange{IfRevision: c.IfRevision, At: c.At}); err != nil {
+		return storage.Form{}, err
+	}
+	return m.Storage.UpdateForm(ctx, who, id, c)
+}
+
+type membersMove struct{ storage.Storage }
+
+func (m membersMove) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	f, err := m.Storage.UpdateForm(ctx, who, id, c)
+	if errors.Is(err, storage.ErrNotOwner) {
+		return m.Storage.UpdateForm(ctx, storage.AsHost(), id, c)
+	}
+	return f, err
+}
+
+type alwaysRaises struct{ storage.Storage }
+
+func (m alwaysRaises) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	before, _ := m.Form(ctx, storage.AsHost(), id)
+	f, err := m.Storage.UpdateForm(ctx, who, id, c)
+	if err == nil && f.Revision == before.Revision {
+		f.Revision++
+	}
+	return f, err
+}
+
+type trashesAnyRevision struct{ storage.Storage }
+
+func (m trashesAnyRevision) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
+	p.IfRevision = nil
+	return m.Storage.TrashForm(ctx, who, id, p)
+}
+
+type revisionBeforeAccess struct{ storage.Storage }
+
+func (m revisionBeforeAccess) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
+	if f, err := m.Form(ctx, storage.AsHost(), id); err == nil && len(p.IfRevision) > 0 && f.Revision != p.IfRevision[0] {
+		return &storage.RevisionError{Current: f.Revision}
+	}
+	return m.Storage.TrashForm(ctx, who, id, p)
+}
+
+type keyNamesUser struct{ storage.Storage }
+
+func (m keyNamesUser) CreateKey(ctx context.Context, k storage.NewKey) error {
+	k.User.ID = k.Key.UserID
+	return m.Storage.CreateKey(ctx, k)
+}
+
+type userTakesKey struct{ storage.Storage }
+
+func (m userTakesKey) CreateKey(ctx context.Context, k storage.NewKey) error {
+	k.Key.UserID = k.User.ID
+	return m.Storage.CreateKey(ctx, k)
+}
+
+type anySize struct{ storage.Storage }
+
+func (m anySize) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
+	q.MaxBytes = 0
+	return m.Storage.Submissions(ctx, who, form, q)
+}
+
+type emptyPages struct{ storage.Storage }
+
+func (m emptyPages) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
+	page, err := m.Storage.Submissions(ctx, who, form, q)
+	if len(page.Submissions) == 1 && q.MaxBytes > 0 && len(page.Submissions[0].Answers) > q.MaxBytes {
+		page.Submissions = nil
+	}
+	return page, err
+}
+
+type fullMeansMore struct{ storage.Storage }
+
+func (m fullMeansMore) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
+	page, err := m.Storage.Submissions(ctx, who, form, q)
+	page.More = len(page.Submissions) == q.Page.Limit
+	return page, err
+}
+
+type forgetsRevision struct{ storage.Storage }
+
+func (m forgetsRevision) Submission(ctx context.Context, who storage.Actor, form, id storage.ID) (storage.Submission, error) {
+	s, err := m.Storage.Submission(ctx, who, form, id)
+	s.FormRevision = 0
+	return s, err
+}
+
+type anyText struct{ storage.Storage }
+
+func (m anyText) CreateKey(ctx context.Context, k storage.NewKey) error {
+	if !storage.ValidText(k.User.Name) {
+		k.User.Name = "changed"
+	}
+	return m.Storage.CreateKey(ctx, k)
+}
+
+func (m anyText) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
+	if c.Name != nil && !storage.ValidText(*c.Name) {
+		c.Name = ptr("changed")
+	}
+	return m.Storage.UpdateWorkspace(ctx, who, id, c)
+}
+
+type looksForAnyText struct{ storage.Storage }
+
+func (m looksForAnyText) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
+	if !storage.ValidText(publicID) {
+		return storage.Form{}, storage.ErrInvalidValue
+	}
+	return m.Storage.FormByPublicID(ctx, publicID)
+}
+
+type endlessPositions struct{ storage.Storage }
+
+func (m endlessPositions) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
+	if page.After != nil && !storage.ValidTime(page.After.Time) {
+		page.After = nil
+	}
+	return m.Storage.Webhooks(ctx, who, page)
+}
+
+type accessBeforeValues struct{ storage.Storage }
+
+func (m accessBeforeValues) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	if f, err := m.Form(ctx, who, id); err != nil {
+		return f, err
+	}
+	return m.Storage.UpdateForm(ctx, who, id, c)
+}
+
+// outlivesWorkspace takes responses to the last form that it knows of.
+type outlivesWorkspace struct {
+	storage.Storage
+	gone bool
+}
+
+func (m *outlivesWorkspace) DeleteWorkspace(ctx context.Context, who storage.Actor, id storage.ID, at time.Time) error {
+	m.gone = true
+	return m.Storage.DeleteWorkspace(ctx, who, id, at)
+}
+
+func (m *outlivesWorkspace) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	if m.gone {
+		return n.Submission, false, nil
+	}
+	return m.Storage.Submit(ctx, n)
+}
+
+// countsEarly reports forms as purged one call before it purges them.
+type countsEarly struct {
+	storage.Storage
+	counted bool
+}
+
+func (m *countsEarly) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+	if !m.counted {
+		m.counted = true
+		return storage.Swept{Forms: 2, More: true}, ctx.Err()
+	}
+	swept, err := m.Storage.Sweep(ctx, p)
+	swept.Forms = 0
+	return swept, err
+}
+
+// newestCounts forgets the minutes before the newest count.
+type newestCounts struct {
+	storage.Storage
+	newest time.Time
+}
+
+func (m *newestCounts) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counts) error {
+	if at.After(m.newest) {
+		m.newest = at
+	}
+	return m.Storage.CountFunnel(ctx, form, at, c)
+}
+
+func (m *newestCounts) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	if from := m.newest.Add(-48 * time.Hour); w.From.Before(from) && !w.From.IsZero() {
+		w.From = from
+	}
+	return m.Storage.Funnel(ctx, who, form, w)
+}
+
+type sweepsNoMore struct{ storage.Storage }
+
+func (m sweepsNoMore) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+	swept, err := m.Storage.Sweep(ctx, p)
+	swept.More = false
+	return swept, err
+}
