@@ -202,7 +202,7 @@ func TestTheCookbookRuns(t *testing.T) {
 	).Replace(string(text))
 	empty := map[string]bool{"5": true, "7": true, "9": true} // days long past, no trash, no failures
 	queries := regexp.MustCompile(`(?m)^-- (\d+)\. `).FindAllStringSubmatchIndex(book, -1)
-	if len(queries) < 9 {
+	if len(queries) < 12 {
 		t.Fatalf("%d queries", len(queries))
 	}
 	if _, err := pool.Exec(t.Context(), book[:queries[0][0]]); err != nil {

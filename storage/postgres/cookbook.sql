@@ -56,6 +56,31 @@ WHERE f.trashed_at IS NOT NULL OR w.deleted_at IS NOT NULL
 ORDER BY since
 LIMIT 100;
 
+-- 8. How much waits to be sent, and for which webhooks?
+SELECT encode(d.webhook_id, 'hex') AS webhook_id, w.url, w.enabled, count(*) AS pending, max(d.attempt) AS most_attempts
+FROM deliveries d LEFT JOIN webhooks w ON w.id = d.webhook_id
+GROUP BY d.webhook_id, w.url, w.enabled
+ORDER BY count(*) DESC
+LIMIT 20;
+
+-- 9. Which webhooks failed last, since when have they not succeeded, and why?
+SELECT encode(w.id, 'hex') AS webhook_id, w.url, a.created_at AS failed_at, a.status, a.error, (
+		SELECT max(s.created_at) FROM attempts s WHERE s.webhook_id = w.id AND s.success) AS last_success
+FROM webhooks w
+CROSS JOIN LATERAL (
+	SELECT a.* FROM attempts a WHERE a.webhook_id = w.id ORDER BY a.created_at DESC, a.id DESC LIMIT 1
+) a
+WHERE NOT a.success
+ORDER BY a.created_at DESC
+LIMIT 100;
+
+-- 10. What became of the last attempts of a webhook?
+SELECT a.created_at, a.attempt, a.success, a.status, a.error, a.duration / 1e6 AS ms, a.next_attempt_at,
+	encode(a.submission_id, 'hex') AS submission_id
+FROM attempts a WHERE a.webhook_id = decode(:'webhook', 'hex')
+ORDER BY a.created_at DESC, a.id DESC
+LIMIT 20;
+
 -- 11. How large are the tables, and are they vacuumed?
 SELECT relname, pg_size_pretty(pg_total_relation_size(relid)) AS size, n_live_tup, n_dead_tup, last_autovacuum, last_autoanalyze
 FROM pg_stat_all_tables WHERE schemaname = current_schema()

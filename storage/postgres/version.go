@@ -125,7 +125,7 @@ FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'USAGE']) WITH ORDINALITY r (name, place)
 WHERE n.nspname = $1::text AND c.relname <> '` + migrationsTable + `' AND CASE
-	WHEN c.relkind = 'S' THEN r.name = 'USAGE' AND NOT has_sequence_privilege(c.oid, 'USAGE, UPDATE')
+	WHEN c.relkind = 'S' THEN r.name IN ('SELECT', 'USAGE') AND NOT has_sequence_privilege(c.oid, r.name)
 	WHEN c.relkind NOT IN ('r', 'p') OR r.name = 'USAGE' THEN false
 	WHEN c.relname = '` + versionTable + `' THEN r.name = 'SELECT' AND NOT has_table_privilege(c.oid, r.name)
 	ELSE NOT has_table_privilege(c.oid, r.name)
