@@ -2,7 +2,22 @@ package storage
 
 import (
 	"context"
+	"net/url"
+	"strings"
 	"time"
+)
+
+// Numbers that every store has in common.
+const (
+	// FinishMax is how many results FinishDeliveries settles in one step.
+	FinishMax = 100
+	// FailureGap ends a row of failures: a failure that comes later than this after
+	// the one before begins a new row. It is longer than a dispatcher ever waits for
+	// the next attempt (a day), so only a dispatcher that did not run causes it.
+	FailureGap = 26 * time.Hour
+	// ExpiredQuiet is how long a webhook gets no other summary of expired deliveries
+	// after it got one.
+	ExpiredQuiet = time.Hour
 )
 
 // Lease is the right to deliver one event to one webhook until it runs out.
@@ -13,87 +28,219 @@ type Lease struct {
 	Token     int64
 }
 
+// Standing is what is known of a webhook's destination. The zero value is the
+// standing of a new one.
+type Standing struct {
+	// Succeeded says that a request succeeded since the webhook got its URL.
+	Succeeded bool
+	// SlowFor is how many quick successes it takes until the webhook counts as
+	// quick.
+	SlowFor int
+	// Failures counts the failed requests since the last success.
+	Failures int
+}
+
+// Good reports whether the last request succeeded.
+func (s Standing) Good() bool { return s.Succeeded && s.Failures == 0 }
+
+// Quick reports whether the webhook belongs to the quick pool.
+func (s Standing) Quick() bool { return s.Good() && s.SlowFor == 0 }
+
 // Delivery is one claimed piece of work: send Body to URL.
 type Delivery struct {
 	Lease        Lease
+	FormID       ID
 	SubmissionID ID // zero: a test event
 	EventType    string
-	Body         []byte // read only; it may be shared with other deliveries of the batch
+	Body         []byte // read only; it may be shared with other deliveries
 	URL          string
-	Secret       []byte // as stored with the webhook
-	Attempt      int    // the number of this attempt, 1 is the first
-	Failures     int    // failures of the webhook in a row before this attempt
+	Host         string   // HostName of URL
+	Secret       []byte   // as stored with the webhook
+	OldSecret    []byte   // the one before; nil: none, or it was replaced longer ago than OldSecretKept
+	Attempt      int      // the number of this attempt, 1 is the first
+	Standing     Standing // of the webhook when the delivery was claimed
+	// FailingSince is when the first of Standing.Failures was recorded, on the
+	// store's clock. Zero: there are none.
+	FailingSince time.Time
+}
+
+// Pool says how many deliveries may be claimed for one of the two pools in which
+// a dispatcher sends them.
+type Pool struct {
+	// Room bounds the deliveries of the pool. Below 1: none.
+	Room int
+	// Hosts bounds those to each host name in it. Below 1: none.
+	Hosts map[string]int
+	// PerHost bounds those to every other host name. Below 1: no bound.
+	PerHost int
 }
 
 // ClaimParams asks for work.
 type ClaimParams struct {
-	// Now is compared with due times and pauses.
-	Now time.Time
 	// Lease is how long the claim holds, on the store's own clock.
 	Lease time.Duration
-	// Max bounds the whole batch.
-	Max int
-	// PerWebhook less Held[webhook] bounds the deliveries of one webhook.
+	// Quick is for deliveries of webhooks with a quick Standing, Others for all
+	// others.
+	Quick, Others Pool
+	// Webhooks bounds the deliveries of each webhook in it. Below 1: none.
+	Webhooks map[ID]int
+	// PerWebhook bounds those of every other webhook with a good Standing. One that
+	// is not good gets one. Below 1: none.
 	PerWebhook int
-	// Held counts what the caller still has in flight, by webhook. A negative count
-	// asks for so many more than PerWebhook.
-	Held map[ID]int
+	// MaxBytes bounds the bodies of all deliveries together, but one delivery fits
+	// always. Below 1: no bound.
+	MaxBytes int
 }
+
+// PauseReason says why deliveries of a webhook wait.
+type PauseReason string
+
+// The reasons for a pause.
+const (
+	PauseFailures   PauseReason = "failures"    // too many failures in a row
+	PauseRetryAfter PauseReason = "retry_after" // the destination asked for it
+)
 
 // Result says what became of a claimed delivery.
 type Result struct {
 	Lease Lease
-	// Attempt is kept in the webhook's history. Its NextAttemptAt says when the
-	// event is due again; zero ends the delivery. Nil: nothing was sent; the lease
-	// is given back and the delivery is due as it was, with the same attempt
-	// number.
+	// Attempt is kept in the webhook's history, with a NextAttemptAt that the store
+	// fills in. Nil: nothing was sent, and the delivery keeps its attempt number.
 	Attempt *Attempt
-	// Failures and PausedUntil become the webhook's. They are ignored when Attempt is
-	// nil, and when the lease is from before the webhook got its URL: how the old
-	// destination fared says nothing about the new one. Nothing of a webhook is
-	// claimed before PausedUntil.
-	Failures    int
-	PausedUntil time.Time
+	// RetryIn makes the delivery due again after that time on the store's clock. 0
+	// with an Attempt ends the delivery, and without one makes it due at once.
+	RetryIn time.Duration
+	// Standing becomes the webhook's. PauseFor pauses it; 0 ends an earlier pause,
+	// and so does a Standing without failures. All are ignored when Attempt is nil,
+	// and when the lease is from before the webhook got its URL: how the old
+	// destination fared says nothing about the new one.
+	Standing    Standing
+	PauseFor    time.Duration
+	PauseReason PauseReason
+}
+
+// HandOver lets the process that stores a response send its deliveries without
+// claiming them. It serves one response. Its methods do not wait, and are safe in
+// any goroutine.
+type HandOver interface {
+	// Reserve returns the webhooks of the form that have room for one more delivery
+	// each, and how long such a delivery is to be leased. A store calls it before it
+	// writes, and again when it has to write again.
+	Reserve(form ID) (webhooks []ID, lease time.Duration)
+	// HandOver follows every call of Reserve once, whatever became of the write. It
+	// gets what was stored under a lease, after the commit, and others says whether
+	// deliveries were stored that somebody has to claim.
+	HandOver(leased []Delivery, others bool)
+}
+
+// ExpireParams says which deliveries end because their webhook has failed for so
+// long.
+type ExpireParams struct {
+	// MaxAge is how old a delivery gets at least, counted from when it was queued or
+	// redelivered, and how long its webhook has failed.
+	MaxAge time.Duration
+	// From is Expired.Next of the call before. Zero: the first webhook.
+	From ID
+	// Max bounds the deliveries that end in this call. Below 1: none.
+	Max int
+	// At is CreatedAt of the summaries, and NewID makes their ids.
+	At    time.Time
+	NewID func() ID
+}
+
+// Expired tells what a call of ExpireDeliveries did.
+type Expired struct {
+	Deliveries int
+	Summaries  []Attempt // those that were added, for all that ended of a webhook together
+	// Next is the webhook where another call goes on. Zero: all were looked at.
+	Next ID
+}
+
+// PausedWebhook is a webhook whose deliveries wait because its destination failed.
+type PausedWebhook struct {
+	WebhookID    ID
+	FormID       ID
+	URL          string
+	Failures     int       // in a row
+	FailingSince time.Time // when the first of them was recorded
+	PausedUntil  time.Time // it may have passed: then a request is about to be tried
+	Reason       PauseReason
 }
 
 // QueueStats describes the pending deliveries.
 type QueueStats struct {
 	Due     int64 // due now, claimed ones included
 	Waiting int64 // due later, or held back by a pause
-	// OldestDue is the earliest due time among Due. Zero: none is due.
+	// OldestDue is when the oldest of Due was queued. Zero: none is due.
 	OldestDue time.Time
 }
 
 // DeliveryStore is the queue of pending deliveries: at most one for each pair of
 // webhook and event. An event's body lives while the event is pending or stands
 // in the kept history of a webhook, and dies with its submission.
+//
+// All times are those of the store's own clock. A delivery is due as soon as it
+// is queued; later it is due when its result said so.
 type DeliveryStore interface {
-	// Enqueue queues an event that belongs to no submission. It MUST return
-	// ErrNotFound when there is no such webhook or its form is in the trash, and
-	// ErrConflict when the webhook is disabled.
-	Enqueue(ctx context.Context, webhook ID, e Event, due time.Time) error
+	// Enqueue queues an event that belongs to no submission. It is claimed even
+	// though the webhook is paused. It MUST return ErrNotFound when there is no such
+	// webhook or its form is in the trash, and ErrConflict when the webhook is
+	// disabled.
+	Enqueue(ctx context.Context, webhook ID, e Event) error
 
-	// Redeliver queues the event of an earlier attempt again, from attempt 1. When
-	// it is still pending, it is made due at due instead. It MUST return
-	// ErrNotFound when the webhook has no such attempt or the event's body is
-	// gone, and ErrConflict when the webhook is disabled.
-	Redeliver(ctx context.Context, webhook, attempt ID, due time.Time) error
+	// Redeliver queues the event of an earlier attempt again, from attempt 1. It is
+	// claimed even though the webhook is paused. When the event is still pending, it
+	// becomes due now and as young as a new one; when it is under a lease, that
+	// happens when the lease ends without success. It MUST return ErrNotFound when
+	// the webhook has no such attempt or the event's body is gone, and ErrConflict
+	// when the webhook is disabled.
+	Redeliver(ctx context.Context, webhook, attempt ID) error
 
-	// ClaimDeliveries leases deliveries that are due at p.Now, are not under a
-	// lease that still holds, and whose webhook is enabled and not paused at
-	// p.Now. No delivery is claimed by two callers at once. Webhooks are served
-	// least recently served first, within a webhook the earliest due first, so
-	// that a backlog of one does not hold back another.
-	ClaimDeliveries(ctx context.Context, p ClaimParams) ([]Delivery, error)
+	// ClaimDeliveries leases deliveries that are due, are not under a lease that
+	// still holds, and whose webhook is enabled and not paused. No delivery is
+	// claimed by two callers at once. Within each pool webhooks are served least
+	// recently served first, within a webhook the oldest delivery first, so that a
+	// backlog of one does not hold back another. What it costs depends on what it
+	// claims, and not on how many webhooks have something pending.
+	//
+	// more says that a bound of the store itself cut the claim short: another call
+	// may bring more at once.
+	ClaimDeliveries(ctx context.Context, p ClaimParams) (claimed []Delivery, more bool, err error)
 
-	// FinishDeliveries settles claimed deliveries in one step: it records the
-	// attempt and cuts the webhook's history to the newest keep, then reschedules
-	// the delivery or removes it from the queue. A result whose delivery is gone
-	// or has been claimed again since changes nothing and its lease is returned in
+	// FinishDeliveries settles claimed deliveries, FinishMax of them in one step: it
+	// records the attempt, cuts the webhook's history to HistoryKept, and
+	// reschedules the delivery or removes it from the queue. Of several results of
+	// one webhook the last one says its Standing. A result whose delivery is gone or
+	// has been claimed again since changes nothing and its lease is returned in
 	// fenced. A lease that ran out but was not claimed again still counts. Calling
 	// it twice with the same results does no harm.
-	FinishDeliveries(ctx context.Context, done []Result, keep int) (fenced []Lease, err error)
+	FinishDeliveries(ctx context.Context, done []Result) (fenced []Lease, err error)
 
-	// QueueStats describes the queue at now.
-	QueueStats(ctx context.Context, now time.Time) (QueueStats, error)
+	// ExpireDeliveries ends deliveries that wait, in one bounded piece. It ends a
+	// delivery that was queued MaxAge ago or earlier when its webhook has failed for
+	// that long, and failed less than FailureGap ago. So a dispatcher that does not
+	// run ends nothing. Neither what is under a lease nor what waits for an attempt
+	// of its own ends. The oldest one that ends leaves a summary in the webhook's
+	// history with the Error AttemptExpired, unless the webhook got one less than
+	// ExpiredQuiet ago. These summaries do not push out others: ExpiredKept of them
+	// are kept beside HistoryKept.
+	ExpireDeliveries(ctx context.Context, p ExpireParams) (Expired, error)
+
+	// PausedWebhooks lists the webhooks that are paused, newest first by
+	// (FailingSince, WebhookID).
+	PausedWebhooks(ctx context.Context, page Page) ([]PausedWebhook, error)
+
+	// QueueStats describes the queue. It counts what is pending, so it takes longer
+	// the more that is: call it every few seconds at most.
+	QueueStats(ctx context.Context) (QueueStats, error)
+}
+
+// HostName returns the host name of a webhook's URL in lower case, without port,
+// brackets and trailing dot. What is not a URL is its own name.
+func HostName(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return raw
+	}
+	return strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 }

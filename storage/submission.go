@@ -39,9 +39,12 @@ type NewSubmission struct {
 	UniqueAnswer []byte
 	// IdempotencyKey names the attempt within its form. Empty: none.
 	IdempotencyKey string
-	// Event is queued for each enabled webhook of the form, due at DueAt.
+	// Event is queued for each enabled webhook of the form.
 	Event Event
-	DueAt time.Time
+	// HandOver takes deliveries right away that the store leases while it stores
+	// them: those of webhooks that have nothing waiting and are not paused. A store
+	// may ignore it. Nil: every delivery has to be claimed.
+	HandOver HandOver
 }
 
 // SubmissionQuery selects submissions for a list. Since and Until are inclusive;

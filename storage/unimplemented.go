@@ -164,27 +164,37 @@ func (Unimplemented) Attempts(context.Context, Actor, ID, int) ([]Attempt, error
 }
 
 // Enqueue returns [ErrUnimplemented].
-func (Unimplemented) Enqueue(context.Context, ID, Event, time.Time) error {
+func (Unimplemented) Enqueue(context.Context, ID, Event) error {
 	return ErrUnimplemented
 }
 
 // Redeliver returns [ErrUnimplemented].
-func (Unimplemented) Redeliver(context.Context, ID, ID, time.Time) error {
+func (Unimplemented) Redeliver(context.Context, ID, ID) error {
 	return ErrUnimplemented
 }
 
 // ClaimDeliveries returns [ErrUnimplemented].
-func (Unimplemented) ClaimDeliveries(context.Context, ClaimParams) ([]Delivery, error) {
-	return nil, ErrUnimplemented
+func (Unimplemented) ClaimDeliveries(context.Context, ClaimParams) ([]Delivery, bool, error) {
+	return nil, false, ErrUnimplemented
 }
 
 // FinishDeliveries returns [ErrUnimplemented].
-func (Unimplemented) FinishDeliveries(context.Context, []Result, int) ([]Lease, error) {
+func (Unimplemented) FinishDeliveries(context.Context, []Result) ([]Lease, error) {
+	return nil, ErrUnimplemented
+}
+
+// ExpireDeliveries returns [ErrUnimplemented].
+func (Unimplemented) ExpireDeliveries(context.Context, ExpireParams) (Expired, error) {
+	return Expired{}, ErrUnimplemented
+}
+
+// PausedWebhooks returns [ErrUnimplemented].
+func (Unimplemented) PausedWebhooks(context.Context, Page) ([]PausedWebhook, error) {
 	return nil, ErrUnimplemented
 }
 
 // QueueStats returns [ErrUnimplemented].
-func (Unimplemented) QueueStats(context.Context, time.Time) (QueueStats, error) {
+func (Unimplemented) QueueStats(context.Context) (QueueStats, error) {
 	return QueueStats{}, ErrUnimplemented
 }
 

@@ -5,6 +5,19 @@ import (
 	"time"
 )
 
+const (
+	// HistoryKept is how many attempts of a webhook are kept.
+	HistoryKept = 100
+	// ExpiredKept is how many summaries of expired deliveries are kept beside them.
+	ExpiredKept = 10
+	// OldSecretKept is for how long a signing secret is known after it was replaced.
+	OldSecretKept = 24 * time.Hour
+)
+
+// AttemptExpired is the Error of a summary that stands for deliveries that ended
+// because their webhook failed for too long.
+const AttemptExpired = "expired"
+
 // Webhook is where the events of a form are sent.
 type Webhook struct {
 	ID      ID
@@ -18,7 +31,8 @@ type Webhook struct {
 }
 
 // WebhookChange says what to change; nil members stay. A pointer to an empty
-// Secret removes it. At becomes UpdatedAt.
+// Secret removes it. A secret that replaces another one leaves that known until
+// OldSecretKept after At. At becomes UpdatedAt.
 type WebhookChange struct {
 	URL     *string
 	Enabled *bool
@@ -75,8 +89,10 @@ type WebhookStore interface {
 	Webhooks(ctx context.Context, who Actor, page Page) ([]Webhook, error)
 
 	// UpdateWebhook changes one webhook and returns it as it is then. Disabling it
-	// ends its pending deliveries. A new URL also clears the destination's count
-	// of failures and its pause.
+	// ends its pending deliveries. A new URL makes the Standing that of a new
+	// webhook and ends its pause. A change that names URL or Enabled without that
+	// makes one pending delivery due now, to be claimed even though the webhook is
+	// paused.
 	UpdateWebhook(ctx context.Context, who Actor, id ID, c WebhookChange) (Webhook, error)
 
 	// DeleteWebhook removes a webhook, its pending deliveries and its history.

@@ -172,15 +172,15 @@ func tables(size Size) []table {
 				}
 			},
 		},
-		{"webhook_turns", "webhook_id served", size.Webhooks, func(i int) []any { return []any{bytesOf(Webhook, i), int64(0)} }},
+		{"destinations", "webhook_id host", size.Webhooks, func(i int) []any { return []any{bytesOf(Webhook, i), fmt.Sprintf("host-%d.example", i)} }},
 		{"submissions", "form_id id submitted_at completion_time answers metadata hidden form_revision json_bytes", size.Submissions + size.Others, func(i int) []any {
 			return []any{formOf(i, size.Submissions, size.Forms), bytesOf(Submission, i), at(i), 12.5, answers, none, none, int64(1), int32(len(answers) + 2*len(none))}
 		}},
 		{"events", "id form_id submission_id type body refs", size.Deliveries, func(i int) []any {
 			return []any{bytesOf(Event, i), bytesOf(Form, i%hooks%size.Forms), bytesOf(Submission, i), "form.response.completed", []byte(answers), int32(1)}
 		}},
-		{"deliveries", "webhook_id event_id due_at token", size.Deliveries, func(i int) []any {
-			return []any{bytesOf(Webhook, i%hooks), bytesOf(Event, i), Start(), int64(0)}
+		{"deliveries", "webhook_id event_id queued_at ready_at token size", size.Deliveries, func(i int) []any {
+			return []any{bytesOf(Webhook, i%hooks), bytesOf(Event, i), Start(), Start(), int64(0), int32(len(answers))}
 		}},
 		{
 			"attempts", "webhook_id id event_id event_type submission_id attempt status success error duration created_at",

@@ -101,7 +101,7 @@ func TestCopies(t *testing.T) {
 		"Webhooks": func() (any, error) { return b.store.Webhooks(ctx, b.owner, storage.Page{Limit: 9}) },
 		"ClaimDeliveries": func() (any, error) {
 			// The lease has no length, so the next call claims the same again.
-			d, err := b.store.ClaimDeliveries(ctx, storage.ClaimParams{Now: start.Add(time.Hour), Max: 9, PerWebhook: 9})
+			d, _, err := b.store.ClaimDeliveries(ctx, storage.ClaimParams{Others: storage.Pool{Room: 9}, PerWebhook: 9})
 			for i := range d {
 				d[i].Lease.Token = 0
 			}

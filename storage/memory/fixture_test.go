@@ -98,7 +98,6 @@ func (b *bundle) response(n int) storage.NewSubmission {
 		UniqueAnswer:   binary.BigEndian.AppendUint64(nil, uint64(n)),
 		IdempotencyKey: "attempt-" + id('s', n).String(),
 		Event:          storage.Event{ID: id('e', n), Type: "form.response.completed", Body: answers},
-		DueAt:          at,
 	}
 }
 

@@ -11,7 +11,8 @@
 // caller after giving it back.
 //
 // Every list has an index in list order (order.go), so that a page costs the
-// same at any depth. Deliveries wait in one queue for each webhook (queue.go).
+// same at any depth. Deliveries wait in a lane for each webhook (lane.go), and the
+// lanes stand in one queue (queue.go).
 // The body of an event is referred to by the deliveries and the attempts that
 // need it and by nothing else, so it goes when the last of them does.
 package memory
@@ -29,7 +30,7 @@ import (
 type Store struct {
 	storage.Unimplemented
 
-	now func() time.Time // the clock of leases
+	now func() time.Time // the clock of deliveries
 
 	mu               sync.RWMutex
 	users            map[storage.ID]*user
@@ -56,9 +57,9 @@ var _ storage.Storage = (*Store)(nil)
 // Option changes how [New] makes a store.
 type Option func(*Store)
 
-// WithClock sets the clock that leases of deliveries are measured on. The
-// default, also for nil, is [time.Now]. No other time is read from it: due
-// times and the times of records come from callers. It may be called from
+// WithClock sets the clock of deliveries: when they are due, for how long they are
+// leased, paused and kept. The default, also for nil, is [time.Now]. No other time
+// is read from it: the times of records come from callers. It may be called from
 // several goroutines at once.
 func WithClock(now func() time.Time) Option {
 	return func(s *Store) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
+	"time"
 
 	"github.com/formsvc/formsvc/storage"
 )
@@ -60,7 +62,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 		return storage.Submission{}, false, err
 	}
 	if err := check(n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden,
-		n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt, n.DueAt); err != nil {
+		n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt); err != nil {
 		return storage.Submission{}, false, err
 	}
 	sub := &submission{
@@ -72,9 +74,23 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 	sub.rec.FormRevision = n.FormRevision
 	sub.rec.SubmittedAt = utc(sub.rec.SubmittedAt)
 
+	var granted []storage.ID
+	var lease time.Duration
+	if n.HandOver != nil {
+		granted, lease = n.HandOver.Reserve(n.Submission.FormID)
+	}
+	clock := s.now()
 	s.mu.Lock()
 	stored, replayed, err := s.submit(sub, n)
+	var leased []claim
+	others := false
+	if err == nil && !replayed {
+		leased, others = s.enqueue(sub, n.Event, granted, lease, clock)
+	}
 	s.mu.Unlock()
+	if n.HandOver != nil {
+		n.HandOver.HandOver(handOut(leased), others)
+	}
 	if err != nil {
 		return storage.Submission{}, false, err
 	}
@@ -103,15 +119,10 @@ func (s *Store) submit(sub *submission, n storage.NewSubmission) (stored *submis
 	case f.byID[sub.rec.ID] != nil:
 		return nil, false, storage.ErrConflict
 	}
-	var to []*webhook
 	for _, w := range f.webhooks.items {
-		if !w.rec.Enabled {
-			continue
-		}
 		if w.lane.pending[n.Event.ID] != nil {
 			return nil, false, storage.ErrConflict
 		}
-		to = append(to, w)
 	}
 
 	f.byID[sub.rec.ID] = sub
@@ -123,13 +134,28 @@ func (s *Store) submit(sub *submission, n storage.NewSubmission) (stored *submis
 		f.byAnswer[string(sub.answer)] = sub
 	}
 	f.funnel.add(sub.rec.SubmittedAt, s.now(), storage.Counts{Submissions: 1})
-	if len(to) > 0 {
-		e := newEvent(n.Event, sub.rec.ID)
-		for _, w := range to {
-			s.queue.add(w, e, n.DueAt)
-		}
-	}
 	return sub, false, nil
+}
+
+// enqueue queues the event of a response for each enabled webhook of the form. It
+// leases what is granted and has nothing before it.
+func (s *Store) enqueue(sub *submission, e storage.Event, granted []storage.ID, lease time.Duration, clock time.Time) (leased []claim, others bool) {
+	added := newEvent(e, sub.rec.ID)
+	for _, w := range s.forms[sub.rec.FormID].webhooks.items {
+		if !w.rec.Enabled {
+			continue
+		}
+		free := slices.Contains(granted, w.rec.ID) && !w.lane.paused(clock)
+		w.lane.ripen(clock)
+		free = free && w.lane.next(clock) == nil
+		d := w.lane.add(added, ordinary, clock)
+		if free {
+			leased = append(leased, s.queue.lease(w, d, lease, clock))
+		}
+		others = others || !free
+		s.queue.place(w, clock)
+	}
+	return leased, others
 }
 
 // SubmissionByKey implements [storage.SubmissionStore].

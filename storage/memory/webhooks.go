@@ -3,16 +3,22 @@ package memory
 import (
 	"bytes"
 	"context"
+	"slices"
+	"time"
 
 	"github.com/formsvc/formsvc/storage"
 )
 
 type webhook struct {
 	// rec.Secret is replaced, never changed.
-	rec     storage.Webhook
-	form    *form
-	lane    lane
-	history index[*attempt]
+	rec            storage.Webhook
+	host           string // of its URL
+	oldSecret      []byte // replaced, never changed, and known until oldSecretUntil
+	oldSecretUntil time.Time
+	form           *form
+	lane           lane
+	history        index[*attempt]
+	expired        index[*attempt] // summaries of expired deliveries
 }
 
 func (w *webhook) place() storage.Position {
@@ -29,17 +35,16 @@ func (a *attempt) place() storage.Position {
 	return storage.Position{Time: a.rec.CreatedAt, ID: a.rec.ID}
 }
 
-// record adds an attempt, once if it is there already, and cuts the history to
-// the newest keep.
-func (w *webhook) record(a storage.Attempt, e *event, keep int) {
-	a.CreatedAt, a.NextAttemptAt = utc(a.CreatedAt), utc(a.NextAttemptAt)
+// record adds an attempt, once if it is there already, and cuts the history.
+func (w *webhook) record(a storage.Attempt, e *event) {
+	a.CreatedAt = utc(a.CreatedAt)
 	w.history.add(&attempt{rec: a, event: e})
-	w.history.keepNewest(keep)
+	w.history.keepNewest(storage.HistoryKept)
 }
 
 // attempt returns an entry of the history, or nil.
 func (w *webhook) attempt(id storage.ID) *attempt {
-	for _, a := range w.history.items {
+	for _, a := range slices.Concat(w.history.items, w.expired.items) {
 		if a.rec.ID == id {
 			return a
 		}
@@ -53,7 +58,7 @@ func (w *webhook) forget(sub *submission) {
 	if d := w.lane.pending[sub.eventID]; d != nil && d.event.submission == sub.rec.ID {
 		w.lane.remove(d)
 	}
-	for _, a := range w.history.items {
+	for _, a := range slices.Concat(w.history.items, w.expired.items) {
 		if a.event != nil && a.event.submission == sub.rec.ID {
 			a.event = nil
 		}
@@ -64,7 +69,7 @@ func (w *webhook) forget(sub *submission) {
 // the webhook for a while.
 func (w *webhook) close() {
 	w.lane.clear()
-	w.history = index[*attempt]{}
+	w.history, w.expired = index[*attempt]{}, index[*attempt]{}
 }
 
 // secret returns the store's own copy of a secret. An empty one is none.
@@ -111,7 +116,7 @@ func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, w storage.
 	case s.webhooks[w.ID] != nil:
 		return storage.ErrConflict
 	}
-	rec := &webhook{rec: w, form: f}
+	rec := &webhook{rec: w, host: storage.HostName(w.URL), form: f}
 	s.webhooks[w.ID] = rec
 	f.webhooks.add(rec)
 	s.everything.webhooks.add(rec)
@@ -164,15 +169,19 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 	if err := check(c.URL, c.At); err != nil {
 		return storage.Webhook{}, err
 	}
+	clock := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.visibleWebhook(who, id)
 	if w == nil {
 		return storage.Webhook{}, storage.ErrNotFound
 	}
-	if c.URL != nil && *c.URL != w.rec.URL {
-		w.rec.URL = *c.URL
+	switch {
+	case c.URL != nil && *c.URL != w.rec.URL:
+		w.rec.URL, w.host = *c.URL, storage.HostName(*c.URL)
 		w.lane.renew(s.queue.token)
+	case c.URL != nil || c.Enabled != nil:
+		w.lane.hastenOne(clock)
 	}
 	if c.Enabled != nil {
 		w.rec.Enabled = *c.Enabled
@@ -181,10 +190,21 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 		}
 	}
 	if c.Secret != nil {
-		w.rec.Secret = secret(*c.Secret)
+		w.changeSecret(secret(*c.Secret), c.At)
 	}
 	w.rec.UpdatedAt = utc(c.At)
+	s.queue.place(w, clock)
 	return copyWebhook(w.rec), nil
+}
+
+// changeSecret keeps the secret that another one replaces. One that is removed is
+// forgotten: nothing is signed any more.
+func (w *webhook) changeSecret(to []byte, at time.Time) {
+	w.oldSecret = nil
+	if len(to) > 0 {
+		w.oldSecret, w.oldSecretUntil = w.rec.Secret, at.Add(storage.OldSecretKept)
+	}
+	w.rec.Secret = to
 }
 
 // DeleteWebhook implements [storage.WebhookStore].
@@ -217,7 +237,7 @@ func (s *Store) Attempts(ctx context.Context, who storage.Actor, webhook storage
 	if w == nil {
 		return nil, storage.ErrNotFound
 	}
-	found := newest(w.history.items, limit)
+	found := merge([]*index[*attempt]{&w.history, &w.expired}, storage.Page{Limit: limit})
 	out := make([]storage.Attempt, len(found))
 	for i, a := range found {
 		out[i] = a.rec

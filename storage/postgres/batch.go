@@ -91,20 +91,3 @@ func readEach(results pgx.BatchResults, read []func(pgx.Rows) error) error {
 	}
 	return nil
 }
-
-const lookUpRows = `
-SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
-
-// lookUp makes the server plan what follows in the batch so that it looks up row by
-// row what it needs of a table, and reports whether it added a statement for that.
-// A prepared statement keeps its plan: one that was made while a queue was nearly
-// empty reads whole tables, and goes on to do so when a backlog has come, until the
-// tables are analysed next. The settings end with the batch. A host's transaction
-// is the host's, and is left as it is.
-func (s *Store) lookUp(b *pgx.Batch) bool {
-	if s.inTx {
-		return false
-	}
-	b.Queue(lookUpRows)
-	return true
-}

@@ -71,7 +71,7 @@ func BenchmarkDeliveries(b *testing.B) {
 // The webhooks of the benchmark, and the attempts that are kept of each.
 const (
 	benchWebhooks = 100
-	benchHistory  = 100
+	benchHistory  = storage.HistoryKept
 )
 
 // drain fills a queue, empties it and notes what emptying costs.
@@ -111,8 +111,8 @@ func (d *drain) fill(n int) {
 		), told AS (
 			INSERT INTO formsvc.events (id, form_id, type, body, refs) SELECT event_id, form_id, 'form.response.completed', $4::bytea, 1 FROM pending
 		)
-		INSERT INTO formsvc.deliveries (webhook_id, event_id, due_at, token) SELECT webhook_id, event_id, $5::timestamptz, 0 FROM pending`),
-		d.filled+1, d.filled+n, benchWebhooks, []byte(pgseed.Answers(1100)), pgseed.Start())
+		INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size) SELECT webhook_id, event_id, 0, octet_length($4::bytea) FROM pending`),
+		d.filled+1, d.filled+n, benchWebhooks, []byte(pgseed.Answers(1100)))
 	if err != nil {
 		d.b.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func (d *drain) fill(n int) {
 
 // vacuum does what a running server does now and then.
 func (d *drain) vacuum() {
-	for _, table := range []string{"attempts", "webhooks", "deliveries", "events"} {
+	for _, table := range []string{"attempts", "destinations", "webhooks", "deliveries", "events"} {
 		if _, err := d.pool.Exec(d.b.Context(), "VACUUM ANALYZE "+pgx.Identifier{d.schema, table}.Sanitize()); err != nil {
 			d.b.Fatal(err)
 		}
@@ -131,30 +131,31 @@ func (d *drain) vacuum() {
 // run claims and finishes n deliveries. Up to 16 of a webhook are in flight, and
 // which of them end first is chance.
 func (d *drain) run(claim, finish, n int) {
-	p := storage.ClaimParams{
-		Now: pgseed.Start().AddDate(1, 0, 0), Lease: time.Minute, PerWebhook: 16, Held: map[storage.ID]int{},
+	const most = 16
+	p := storage.ClaimParams{Lease: time.Minute, PerWebhook: most, Webhooks: map[storage.ID]int{}}
+	for i := range benchWebhooks {
+		p.Webhooks[pgseed.ID(pgseed.Webhook, i)] = most
 	}
 	var flying []storage.Delivery
 	for n > 0 {
-		p.Max = min(claim, n-len(flying))
+		p.Quick.Room = min(claim, n-len(flying))
+		p.Others.Room = p.Quick.Room
 		before := d.session.used()
-		claimed, err := d.s.ClaimDeliveries(d.b.Context(), p)
-		if err != nil || len(flying)+len(claimed) == 0 {
-			d.b.Fatalf("claimed %d of %d, %v", len(claimed), n, err)
+		claimed, _, err := d.s.ClaimDeliveries(d.b.Context(), p)
+		if err != nil {
+			d.b.Fatal(err)
 		}
 		d.claims += d.session.used() - before
 		for _, c := range claimed {
-			p.Held[c.Lease.WebhookID]++
+			p.Webhooks[c.Lease.WebhookID]--
 		}
 		flying = append(flying, claimed...)
 		rand.Shuffle(len(flying), func(i, j int) { flying[i], flying[j] = flying[j], flying[i] })
-		for len(claimed) < claim && len(flying) > 0 || len(flying) >= 16*benchWebhooks-claim {
+		for len(claimed) < claim && len(flying) > 0 || len(flying) >= most*benchWebhooks-claim {
 			done := flying[:min(finish, len(flying))]
 			d.finish(done)
 			for _, c := range done {
-				if p.Held[c.Lease.WebhookID]--; p.Held[c.Lease.WebhookID] == 0 {
-					delete(p.Held, c.Lease.WebhookID)
-				}
+				p.Webhooks[c.Lease.WebhookID]++
 			}
 			n -= len(done)
 			flying = flying[len(done):]
@@ -167,16 +168,17 @@ func (d *drain) finish(claimed []storage.Delivery) {
 	for i, c := range claimed {
 		d.finished++
 		done[i] = ended(c, d.earlier+d.finished)
+		done[i].Standing.Succeeded = true
 	}
 	before := d.session.used()
-	fenced, err := d.s.FinishDeliveries(d.b.Context(), done, benchHistory)
+	fenced, err := d.s.FinishDeliveries(d.b.Context(), done)
 	if err != nil || len(fenced) > 0 {
 		d.b.Fatalf("%d fenced, %v", len(fenced), err)
 	}
 	d.finishes += d.session.used() - before
 }
 
-// report tells what was used for a thousand deliveries.
+// report says what was used for a thousand deliveries.
 func (d *drain) report() {
 	each := func(used time.Duration) float64 { return used.Seconds() * 1e6 / float64(d.finished) }
 	d.b.ReportMetric(each(d.claims), "claim-ms/1000")
@@ -204,4 +206,85 @@ func (p process) used() time.Duration {
 	nanoseconds, _, _ := strings.Cut(string(text), " ")
 	used, _ := strconv.ParseInt(nanoseconds, 10, 64)
 	return time.Duration(used)
+}
+
+// BenchmarkIdle polls beside webhooks that all have something pending of which
+// nothing can be claimed: it is due later, or parked while they are paused. It
+// reports the processor time of the server's session for a poll.
+func BenchmarkIdle(b *testing.B) {
+	for _, hooks := range []int{100, 10_000, 20_000, 50_000} {
+		for _, state := range []string{"due later", "paused"} {
+			b.Run(fmt.Sprintf("%d webhooks/%s", hooks, state), func(b *testing.B) {
+				pool := pgtest.Pool(b, pgtest.MaxConns(1))
+				schema := filled(b, pool, pgseed.Size{Forms: hooks, AnswerBytes: 100, Webhooks: hooks, Deliveries: hooks})
+				s := New(pool, WithSchema(schema))
+				text := `UPDATE formsvc.deliveries SET ready_at = statement_timestamp() + interval '1 hour'`
+				if state == "paused" {
+					text = `WITH d AS (UPDATE formsvc.deliveries SET ready_at = NULL)
+						UPDATE formsvc.destinations SET failures = 10, failing_since = statement_timestamp(), failed_at = statement_timestamp(),
+							paused_until = statement_timestamp() + interval '1 hour', pause_reason = 'failures',
+							next_at = statement_timestamp() + interval '1 hour'`
+				}
+				if _, err := pool.Exec(b.Context(), s.sql(text)); err != nil {
+					b.Fatal(err)
+				}
+				for _, table := range []string{"destinations", "deliveries"} {
+					if _, err := pool.Exec(b.Context(), "VACUUM ANALYZE "+pgx.Identifier{schema, table}.Sanitize()); err != nil {
+						b.Fatal(err)
+					}
+				}
+				p := storage.ClaimParams{Lease: time.Minute, Quick: storage.Pool{Room: 64}, Others: storage.Pool{Room: 64}, PerWebhook: 4}
+				session := newProcess(b, pool)
+				before := session.used()
+				for b.Loop() {
+					if got, _, err := s.ClaimDeliveries(b.Context(), p); err != nil || len(got) > 0 {
+						b.Fatal(len(got), err)
+					}
+				}
+				b.ReportMetric(float64((session.used()-before).Microseconds())/float64(b.N), "server-µs/poll")
+			})
+		}
+	}
+}
+
+// BenchmarkClaim claims and gives back 16 deliveries of webhooks that all have
+// something due: once from what is ready, then from their lanes.
+func BenchmarkClaim(b *testing.B) {
+	for _, hooks := range []int{100, 10_000, 50_000} {
+		b.Run(fmt.Sprintf("%d webhooks", hooks), func(b *testing.B) {
+			pool := pgtest.Pool(b, pgtest.MaxConns(1))
+			schema := filled(b, pool, pgseed.Size{Forms: hooks, AnswerBytes: 1100, Webhooks: hooks, Deliveries: hooks})
+			s := New(pool, WithSchema(schema))
+			for _, table := range []string{"destinations", "deliveries", "events", "webhooks"} {
+				if _, err := pool.Exec(b.Context(), "VACUUM ANALYZE "+pgx.Identifier{schema, table}.Sanitize()); err != nil {
+					b.Fatal(err)
+				}
+			}
+			p := storage.ClaimParams{Lease: time.Minute, Others: storage.Pool{Room: 16}, PerWebhook: 1}
+			for more := true; more; { // park what is ready
+				var err error
+				if _, more, err = s.ClaimDeliveries(b.Context(), storage.ClaimParams{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			session := newProcess(b, pool)
+			var used time.Duration
+			for b.Loop() {
+				before := session.used()
+				got, _, err := s.ClaimDeliveries(b.Context(), p)
+				used += session.used() - before
+				if err != nil || len(got) != 16 {
+					b.Fatal(len(got), err)
+				}
+				var back []storage.Result
+				for _, d := range got {
+					back = append(back, storage.Result{Lease: d.Lease})
+				}
+				if _, err := s.FinishDeliveries(b.Context(), back); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(used.Microseconds())/float64(b.N), "server-µs/claim")
+		})
+	}
 }

@@ -105,7 +105,6 @@ func BenchmarkSubmit(b *testing.B) {
 				},
 				FormRevision: 1,
 				Event:        storage.Event{ID: pgseed.ID(pgseed.Event, i), Type: "form.response.completed", Body: answers},
-				DueAt:        now,
 			})
 			return err
 		})

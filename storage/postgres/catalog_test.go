@@ -58,7 +58,6 @@ func TestEveryTableAndColumnHasAComment(t *testing.T) {
 			SELECT NULL, 0
 		) a ON true
 		WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'p')
-			AND c.relname NOT IN ('attempts', 'deliveries', 'events', 'webhook_turns', 'webhooks') -- they are about to change
 			AND NOT EXISTS (
 				SELECT FROM pg_description d
 				WHERE d.classoid = 'pg_class'::regclass AND d.objoid = c.oid AND d.objsubid = a.attnum AND d.description LIKE '%.')
@@ -78,7 +77,7 @@ func TestEveryIDHasItsLength(t *testing.T) {
 				AND pg_get_constraintdef(k.oid) = format('CHECK ((octet_length(%I) = 12))', a.attname)
 		) THEN '' ELSE ' is unchecked' END
 		FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
-		WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'p') AND c.relname <> 'webhook_turns'
+		WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'p')
 			AND a.atttypid = 'bytea'::regtype AND (a.attname = 'id' OR a.attname LIKE '%\_id')`) {
 		ids++
 		if strings.HasSuffix(column, "unchecked") {

@@ -34,7 +34,9 @@ func TestStorage(t *testing.T) {
 			pool := pgtest.PoolAt(t, url, pgtest.Mode(c.mode), pgtest.MaxConns(8))
 			storagetest.Run(t, func(t *testing.T) storage.Storage {
 				return New(pool, WithSchema(schemas.lend(t)))
-			})
+			}, storagetest.SecondHandle(func(_ *testing.T, first storage.Storage) storage.Storage {
+				return New(pool, WithSchema(first.(*Store).schema))
+			}))
 		})
 	}
 }

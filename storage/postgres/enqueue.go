@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -17,11 +16,14 @@ const liveWebhook = `hook AS (
 	WHERE w.id = $1::bytea AND ` + formThere + `
 )`
 
+// lockRequests lets calls of Enqueue and Redeliver for one webhook follow each other.
+func (s *Store) lockRequests(b *pgx.Batch, webhook storage.ID) { s.lock(b, lockProbes, webhook) }
+
 // enqueue has no row when there is no such webhook.
 const enqueue = `
 WITH ` + liveWebhook + `, queued AS (
-	INSERT INTO formsvc.deliveries (webhook_id, event_id, due_at, token)
-	SELECT hook.id, $2::bytea, $5::timestamptz, 0 FROM hook WHERE hook.enabled
+	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size, urgency)
+	SELECT hook.id, $2::bytea, 0, octet_length($4::bytea), 1 FROM hook WHERE hook.enabled
 	ON CONFLICT DO NOTHING
 	RETURNING event_id
 ), told AS (
@@ -33,11 +35,12 @@ SELECT hook.enabled FROM hook`
 
 // Enqueue implements [storage.DeliveryStore]. When the event is already pending
 // for the webhook, nothing changes.
-func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event, due time.Time) error {
+func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
 	return s.write(ctx, func(ctx context.Context) error {
 		b := &pgx.Batch{}
 		s.queue(b, lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms))
-		s.queue(b, enqueue, webhook[:], e.ID[:], e.Type, bytesArg(e.Body), due.UTC())
+		s.lockRequests(b, webhook)
+		s.queue(b, enqueue, webhook[:], e.ID[:], e.Type, bytesArg(e.Body))
 		var enabled bool
 		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&enabled) })
 		if err == nil && !enabled {
@@ -49,29 +52,31 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 
 // redeliver locks the event, so that nobody removes it before the new delivery
 // counts. A delivery that is pending is locked before that: whoever ends one removes
-// it first, and then its event. (Enqueue of the same event would take them the other
-// way round; its events are new.) There is no row when there is no such webhook.
+// it first, and then its event. There is no row when there is no such webhook.
 const redeliver = `
 WITH ` + liveWebhook + `, pending AS MATERIALIZED (
-	SELECT d.event_id, d.webhook_id
+	SELECT d.event_id, d.webhook_id, d.token <> 0 AND d.ready_at > statement_timestamp() AS leased
 	FROM hook
 	JOIN formsvc.attempts a ON a.webhook_id = hook.id AND a.id = $2::bytea
-	JOIN formsvc.deliveries d ON d.event_id = a.event_id AND d.webhook_id = hook.id
+	JOIN formsvc.deliveries d ON d.webhook_id = hook.id AND d.event_id = a.event_id
 	FOR UPDATE OF d
 ), body AS MATERIALIZED (
-	SELECT e.id
+	SELECT e.id, octet_length(e.body) AS size
 	FROM hook
 	JOIN formsvc.attempts a ON a.webhook_id = hook.id AND a.id = $2::bytea
 	JOIN formsvc.events e ON e.id = a.event_id
 	WHERE (SELECT count(*) FROM pending) >= 0
 	FOR UPDATE OF e
 ), hastened AS (
-	UPDATE formsvc.deliveries d SET due_at = $3::timestamptz
+	UPDATE formsvc.deliveries d SET
+		queued_at = statement_timestamp(),
+		ready_at = CASE WHEN p.leased THEN d.ready_at ELSE statement_timestamp() END,
+		urgency = CASE WHEN p.leased THEN 2 ELSE 1 END
 	FROM pending p, hook
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND hook.enabled
 ), queued AS (
-	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, due_at, token)
-	SELECT hook.id, body.id, $3::timestamptz, 0 FROM hook, body WHERE hook.enabled
+	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, token, size, urgency)
+	SELECT hook.id, body.id, 0, body.size, 1 FROM hook, body WHERE hook.enabled
 	ON CONFLICT DO NOTHING
 	RETURNING event_id
 ), counted AS (
@@ -82,11 +87,12 @@ WITH ` + liveWebhook + `, pending AS MATERIALIZED (
 SELECT hook.enabled, EXISTS (SELECT FROM body) FROM hook`
 
 // Redeliver implements [storage.DeliveryStore].
-func (s *Store) Redeliver(ctx context.Context, webhook, attempt storage.ID, due time.Time) error {
+func (s *Store) Redeliver(ctx context.Context, webhook, attempt storage.ID) error {
 	return s.write(ctx, func(ctx context.Context) error {
 		b := &pgx.Batch{}
 		s.queue(b, lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms))
-		s.queue(b, redeliver, webhook[:], attempt[:], due.UTC())
+		s.lockRequests(b, webhook)
+		s.queue(b, redeliver, webhook[:], attempt[:])
 		var enabled, found bool
 		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&enabled, &found) })
 		switch {

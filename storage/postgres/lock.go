@@ -26,6 +26,8 @@ const (
 	// lockValues is about an idempotency key or a unique answer of a form: of two
 	// responses that have the same one, the second waits for the first.
 	lockValues lockKind = "value"
+	// lockProbes makes deliveries that somebody asks for one by one, by webhook.
+	lockProbes lockKind = "probes"
 	// lockMigrations is held by the one Migrate that works.
 	lockMigrations lockKind = "migrations"
 )

@@ -33,7 +33,7 @@ WITH untidied AS MATERIALIZED (
 	WHERE NOT EXISTS (
 		SELECT FROM formsvc.webhooks h
 		WHERE h.form_id = f.id
-			AND (SELECT d.event_id FROM formsvc.deliveries d WHERE d.webhook_id = h.id AND d.attempt > 0 LIMIT 1) IS NOT NULL)
+			AND (SELECT d.event_id FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT 1) IS NOT NULL)
 ), trashed AS (
 	UPDATE formsvc.forms f SET trashed_at = (SELECT o.deleted_at FROM formsvc.workspaces o WHERE o.id = f.workspace_id)
 	WHERE f.id = ANY (ARRAY(SELECT u.id FROM untidied u)) AND f.trashed_at IS NULL AND NOT ` + workspaceThere + `
@@ -145,7 +145,7 @@ WITH purged AS MATERIALIZED (` + somePurged + `
 	WHERE d.ctid = ANY (ARRAY(
 		SELECT d.place FROM hooks h
 		CROSS JOIN LATERAL (
-			SELECT d.ctid AS place FROM formsvc.deliveries d WHERE d.webhook_id = h.id AND d.attempt > 0 LIMIT $1::bigint) d
+			SELECT d.ctid AS place FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT $1::bigint) d
 		LIMIT $1::bigint))
 	RETURNING d.event_id
 ), responses AS (
@@ -185,8 +185,7 @@ SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT coun
 	(SELECT count(*) FROM log) + (SELECT count(*) FROM days) + (SELECT count(*) FROM minutes)`
 
 // removeForms removes the purged forms of which nothing else is left. What is tied to
-// them by a foreign key goes with them: webhooks and their turns, the limit, the
-// lifetime counters. A deleted workspace that may have lost its last form is for
+// them by a foreign key goes with them: webhooks, the limit, the lifetime counters. A deleted workspace that may have lost its last form is for
 // tidyWorkspaces.
 const removeForms = `
 WITH empty AS MATERIALIZED (
@@ -199,8 +198,11 @@ WITH empty AS MATERIALIZED (
 		AND NOT EXISTS (
 			SELECT FROM formsvc.webhooks h
 			WHERE h.form_id = f.id
-				AND ((SELECT d.event_id FROM formsvc.deliveries d WHERE d.webhook_id = h.id AND d.attempt > 0 LIMIT 1) IS NOT NULL
+				AND ((SELECT d.event_id FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT 1) IS NOT NULL
 					OR (SELECT a.id FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT 1) IS NOT NULL))
+), forgotten AS (
+	DELETE FROM formsvc.destinations x
+	WHERE x.webhook_id = ANY (ARRAY(SELECT h.id FROM formsvc.webhooks h WHERE h.form_id = ANY (ARRAY(SELECT e.id FROM empty e))))
 ), gone AS (
 	DELETE FROM formsvc.forms f
 	WHERE f.id = ANY (ARRAY(SELECT e.id FROM empty e))

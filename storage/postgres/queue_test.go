@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/internal/pgseed"
-	"github.com/formsvc/formsvc/internal/pgtest"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -33,6 +32,13 @@ func referencesAreCounted(t *testing.T, db DB, s *Store) {
 			(SELECT count(*) FROM formsvc.attempts a WHERE a.event_id = e.id)`,
 		"deliveries without their event": `SELECT count(*) FROM formsvc.deliveries d WHERE NOT EXISTS (
 			SELECT FROM formsvc.events e WHERE e.id = d.event_id)`,
+		"deliveries that nobody would ever look at": `SELECT count(*) FROM formsvc.deliveries d
+			JOIN formsvc.destinations x ON x.webhook_id = d.webhook_id
+			JOIN formsvc.webhooks w ON w.id = d.webhook_id
+			WHERE d.ready_at IS NULL AND x.next_at IS NULL AND ` + webhookThere + `
+				AND w.form_id IN (SELECT f.id FROM formsvc.forms f WHERE f.trashed_at IS NULL)`,
+		"histories that are counted wrong": `SELECT count(*) FROM formsvc.destinations x WHERE x.history <> (
+			SELECT count(*) FROM formsvc.attempts a WHERE a.webhook_id = x.webhook_id AND a.error <> 'expired')`,
 	} {
 		var n int
 		if err := db.QueryRow(context.WithoutCancel(t.Context()), s.sql(text)).Scan(&n); err != nil || n > 0 {
@@ -41,15 +47,29 @@ func referencesAreCounted(t *testing.T, db DB, s *Store) {
 	}
 }
 
-func claimAll(t *testing.T, s *Store) []storage.Delivery {
-	t.Helper()
-	got, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{
-		Now: pgseed.Start().AddDate(1, 0, 0), Lease: time.Hour, Max: 1000, PerWebhook: 1000,
-	})
-	if err != nil {
-		t.Fatal(err)
+// everything claims what is due, of 1,000 at most.
+func everything(hooks ...storage.ID) storage.ClaimParams {
+	p := storage.ClaimParams{
+		Lease: time.Hour, Quick: storage.Pool{Room: 1000}, Others: storage.Pool{Room: 1000},
+		PerWebhook: 1000, Webhooks: map[storage.ID]int{},
 	}
-	return got
+	for _, w := range append(hooks, pgseed.ID(pgseed.Webhook, 0)) {
+		p.Webhooks[w] = 1000
+	}
+	return p
+}
+
+func claimAll(t *testing.T, s *Store) (all []storage.Delivery) {
+	t.Helper()
+	for {
+		got, more, err := s.ClaimDeliveries(t.Context(), everything())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all = append(all, got...); len(got) == 0 && !more {
+			return all
+		}
+	}
 }
 
 func ended(d storage.Delivery, number int) storage.Result {
@@ -60,26 +80,49 @@ func ended(d storage.Delivery, number int) storage.Result {
 	}}
 }
 
+// waited reports whether somebody waits for a lock of the transaction.
+func waited(t *testing.T, pool *pgxpool.Pool, tx pgx.Tx) bool {
+	t.Helper()
+	var yes bool
+	err := pool.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity a WHERE $1::integer = ANY (pg_blocking_pids(a.pid)))",
+		tx.Conn().PgConn().PID()).Scan(&yes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return yes
+}
+
+// deliver submits n responses to the first form and ends their deliveries, the
+// attempts of which are numbered from first on.
+func deliver(t *testing.T, s *Store, first, n int) {
+	t.Helper()
+	for i := range n {
+		if _, _, err := s.Submit(t.Context(), response(first+i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var done []storage.Result
+	for i, d := range claimAll(t, s) {
+		done = append(done, ended(d, first*10+i))
+	}
+	if fenced, err := s.FinishDeliveries(t.Context(), done); err != nil || len(fenced) > 0 {
+		t.Fatal(fenced, err)
+	}
+}
+
 // A body lives as long as the queue or a history refers to it, and no longer.
 func TestBodiesGoWithTheHistory(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
-	for i := range 5 {
-		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
-			t.Fatal(err)
+	for i := range 4 {
+		deliver(t, s, 1+i*30, 30)
+	}
+	for _, table := range []string{"attempts", "events"} {
+		if n := count(t, pool, s, table); n != storage.HistoryKept {
+			t.Errorf("%d %s, want %d", n, table, storage.HistoryKept)
 		}
 	}
-	for i, d := range claimAll(t, s) {
-		if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{ended(d, i)}, 2); err != nil || len(fenced) > 0 {
-			t.Fatal(fenced, err)
-		}
-	}
-	if n := count(t, pool, s, "attempts"); n != 2 {
-		t.Errorf("%d attempts, want 2", n)
-	}
-	if n := count(t, pool, s, "events"); n != 2 {
-		t.Errorf("%d bodies, want 2", n)
-	}
+	referencesAreCounted(t, pool, s)
 	if err := s.DeleteWebhook(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0)); err != nil {
 		t.Fatal(err)
 	}
@@ -93,28 +136,28 @@ func TestBodiesGoWithTheHistory(t *testing.T) {
 func TestRedeliverBesideTheCutOfTheHistory(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
-	host := storage.AsHost()
-	for i := range 2 {
-		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	claimed := claimAll(t, s)
-	first := ended(claimed[0], 0)
-	if _, err := s.FinishDeliveries(t.Context(), []storage.Result{first}, 1); err != nil {
+	deliver(t, s, 1, storage.HistoryKept)
+	if _, _, err := s.Submit(t.Context(), response(500)); err != nil {
 		t.Fatal(err)
 	}
+	last := claimAll(t, s)[0]
+	hook := last.Lease.WebhookID
+	attempts, err := s.Attempts(t.Context(), storage.AsHost(), hook, storage.HistoryKept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	oldest := attempts[len(attempts)-1]
 	tx, err := pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if err := s.On(tx).Redeliver(t.Context(), first.Lease.WebhookID, first.Attempt.ID, pgseed.Start()); err != nil {
+	if err := s.On(tx).Redeliver(t.Context(), hook, oldest.ID); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
 	go func() { // cuts the attempt, and would drop the event
-		_, err := s.FinishDeliveries(context.WithoutCancel(t.Context()), []storage.Result{ended(claimed[1], 1)}, 1)
+		_, err := s.FinishDeliveries(context.WithoutCancel(t.Context()), []storage.Result{ended(last, 50_000)})
 		done <- err
 	}()
 	eventually(t, "FinishDeliveries waits for the event", func() bool { return waited(t, pool, tx) })
@@ -128,116 +171,10 @@ func TestRedeliverBesideTheCutOfTheHistory(t *testing.T) {
 	if len(got) != 1 || string(got[0].Body) != `{}` {
 		t.Errorf("claimed %d deliveries after the redelivery, want one with its body", len(got))
 	}
-	if attempts, err := s.Attempts(t.Context(), host, first.Lease.WebhookID, 9); err != nil || len(attempts) != 1 {
-		t.Errorf("%d attempts, %v", len(attempts), err)
+	if n := count(t, pool, s, "attempts"); n != storage.HistoryKept {
+		t.Errorf("%d attempts, want %d", n, storage.HistoryKept)
 	}
 	referencesAreCounted(t, pool, s)
-}
-
-// Whoever records a result holds the row of its webhook for a while. The webhook's
-// turn counts all the same, else it would come first again and again.
-func TestATurnCountsWhileAResultIsRecorded(t *testing.T) {
-	t.Parallel()
-	s, pool := testStore(t)
-	if err := pgseed.Fill(t.Context(), pool, s.schema, pgseed.Size{Forms: 1, AnswerBytes: 100, Webhooks: 2}); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 3 {
-		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	claimOne := func() storage.Delivery {
-		t.Helper()
-		got, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{
-			Now: pgseed.Start().AddDate(1, 0, 0), Lease: time.Hour, Max: 1, PerWebhook: 9,
-		})
-		if err != nil || len(got) != 1 {
-			t.Fatal(len(got), err)
-		}
-		return got[0]
-	}
-	first, second := claimOne(), claimOne()
-	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	for i, d := range []storage.Delivery{first, second} {
-		if _, err := s.On(tx).FinishDeliveries(t.Context(), []storage.Result{ended(d, i)}, 100); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if a, b := claimOne().Lease.WebhookID, claimOne().Lease.WebhookID; a != first.Lease.WebhookID || b != second.Lease.WebhookID {
-		t.Error("one webhook was served twice in a row")
-	}
-}
-
-// The last two attempts of an event are cut at the same time. Neither call can
-// remove the event, and a sweep does.
-func TestTheLastReferencesGoAtOnce(t *testing.T) {
-	t.Parallel()
-	s, pool := testStore(t)
-	if err := pgseed.Fill(t.Context(), pool, s.schema, pgseed.Size{Forms: 1, AnswerBytes: 100, Webhooks: 2}); err != nil {
-		t.Fatal(err)
-	}
-	var later []storage.Delivery
-	for i := range 2 {
-		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
-			t.Fatal(err)
-		}
-		later = claimAll(t, s)
-		if len(later) != 2 {
-			t.Fatalf("claimed %d deliveries, want 2", len(later))
-		}
-		if i == 0 {
-			for n, d := range later {
-				if _, err := s.FinishDeliveries(t.Context(), []storage.Result{ended(d, n)}, 1); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-	}
-	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := s.On(tx).FinishDeliveries(t.Context(), []storage.Result{ended(later[0], 2)}, 1); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.FinishDeliveries(context.WithoutCancel(t.Context()), []storage.Result{ended(later[1], 3)}, 1)
-		done <- err
-	}()
-	eventually(t, "the other one waits for the event", func() bool { return waited(t, pool, tx) })
-	if err := tx.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	referencesAreCounted(t, pool, s)
-	swept, err := s.Sweep(t.Context(), storage.SweepParams{Max: 10})
-	if err != nil || swept.Events != 1 {
-		t.Errorf("%d bodies are swept, %v, want 1", swept.Events, err)
-	}
-	if n := count(t, pool, s, "events"); n != 1 {
-		t.Errorf("%d bodies are left, want 1", n)
-	}
-}
-
-// waited reports whether somebody waits for a lock of the transaction.
-func waited(t *testing.T, pool *pgxpool.Pool, tx pgx.Tx) bool {
-	t.Helper()
-	var yes bool
-	err := pool.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity a WHERE $1::integer = ANY (pg_blocking_pids(a.pid)))",
-		tx.Conn().PgConn().PID()).Scan(&yes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return yes
 }
 
 // What no call could drop because of another one is found by Sweep.
@@ -268,19 +205,19 @@ func TestAResultThatIsGivenTwiceCountsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := ended(claimAll(t, s)[0], 1)
-	fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r, r, {Lease: r.Lease}}, 100)
+	fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r, r, {Lease: r.Lease}})
 	if err != nil || len(fenced) != 2 {
 		t.Errorf("fenced %v, %v; want the two that came again", fenced, err)
 	}
 	if n := count(t, pool, s, "attempts"); n != 1 {
 		t.Errorf("%d attempts, want 1", n)
 	}
-	if _, err := s.FinishDeliveries(t.Context(), nil, 100); err != nil {
+	if _, err := s.FinishDeliveries(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.FinishDeliveries(ctx, nil, 100); !errors.Is(err, context.Canceled) {
+	if _, err := s.FinishDeliveries(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("without results and with a cancelled context: %v", err)
 	}
 }
@@ -312,9 +249,9 @@ func TestAttemptsGoWithTheirWebhook(t *testing.T) {
 			for i, d := range claimAll(t, s) {
 				r := ended(d, i)
 				if i == 0 { // stays pending
-					r.Attempt.NextAttemptAt = pgseed.Start()
+					r.RetryIn = time.Hour
 				}
-				if _, err := s.FinishDeliveries(t.Context(), []storage.Result{r}, 100); err != nil {
+				if _, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -330,95 +267,5 @@ func TestAttemptsGoWithTheirWebhook(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// A webhook's row knows how long its history is, whatever was to be kept before.
-func TestHistoriesFollowWhatIsToBeKept(t *testing.T) {
-	t.Parallel()
-	s, pool := seeded(t)
-	tx, err := pool.Begin(t.Context()) // the settings of a call last longer in it than the call
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	inTx := s.On(tx)
-	number := 0
-	for step, c := range []struct{ add, keep, want int }{
-		{add: 2, keep: 3, want: 2},
-		{add: 2, keep: 3, want: 3},
-		{add: 1, keep: 3, want: 3},
-		{add: 1, keep: 5, want: 4},
-		{add: 1, keep: 5, want: 5},
-		{add: 1, keep: 9, want: 6},
-		{add: 1, keep: 3, want: 3},
-		{add: 4, keep: 3, want: 3},
-		{add: 1, keep: 0, want: 0},
-		{add: 2, keep: 0, want: 0},
-		{add: 1, keep: 1, want: 1},
-	} {
-		for range c.add {
-			number++
-			if _, _, err := inTx.Submit(t.Context(), response(number)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var done []storage.Result
-		for i, d := range claimAll(t, inTx) {
-			done = append(done, ended(d, number-i))
-		}
-		if fenced, err := inTx.FinishDeliveries(t.Context(), done, c.keep); err != nil || len(fenced) > 0 {
-			t.Fatal(fenced, err)
-		}
-		var kept, known int
-		if err := tx.QueryRow(t.Context(), s.sql(`SELECT (SELECT count(*) FROM formsvc.attempts), history FROM formsvc.webhooks`)).Scan(&kept, &known); err != nil {
-			t.Fatal(err)
-		}
-		if kept != c.want || known != c.want {
-			t.Errorf("step %d: %d attempts are kept and %d known, want %d", step+1, kept, known, c.want)
-		}
-	}
-}
-
-// What a call sets for its own statements ends with it, and is not set at all
-// inside a host's transaction.
-func TestNoSettingOutlivesItsCall(t *testing.T) {
-	t.Parallel()
-	s, pool := seeded(t, pgtest.MaxConns(1))
-	deliver := func(s *Store, number int) {
-		t.Helper()
-		if _, _, err := s.Submit(t.Context(), response(number)); err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range claimAll(t, s) {
-			if _, err := s.FinishDeliveries(t.Context(), []storage.Result{ended(d, number)}, 0); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	check := func(db DB, when string) {
-		t.Helper()
-		var plans, settled string
-		if err := db.QueryRow(t.Context(), `
-			SELECT concat_ws(' ', current_setting('enable_seqscan'), current_setting('enable_hashjoin'), current_setting('enable_mergejoin')),
-				concat(current_setting('formsvc_settled.full', true), current_setting('formsvc_settled.excess', true),
-					current_setting('formsvc_settled.retried', true))`).Scan(&plans, &settled); err != nil {
-			t.Fatal(err)
-		}
-		if plans != "on on on" {
-			t.Errorf("%s: the settings of the planner are %s", when, plans)
-		}
-		if settled != "" && when == "after the calls" {
-			t.Errorf("%s: %q is left", when, settled)
-		}
-	}
-	deliver(s, 1)
-	check(pool, "after the calls")
-	if err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-		deliver(s.On(tx), 2)
-		check(tx, "in a host's transaction")
-		return nil
-	}); err != nil {
-		t.Fatal(err)
 	}
 }

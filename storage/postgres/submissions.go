@@ -175,7 +175,9 @@ WITH response AS MATERIALIZED (
 	WHERE s.form_id = $1::bytea AND s.id = $3::bytea AND ` + formAccess + `
 ), pending AS MATERIALIZED (
 	SELECT d.webhook_id
-	FROM response r JOIN formsvc.deliveries d ON d.event_id = r.event_id
+	FROM response r
+	JOIN formsvc.webhooks w ON w.form_id = $1::bytea
+	JOIN formsvc.deliveries d ON d.webhook_id = w.id AND d.event_id = r.event_id
 	ORDER BY d.webhook_id
 	FOR UPDATE OF d
 )
@@ -192,8 +194,8 @@ WITH gone AS (
 		AND f.id = $1::bytea AND ` + formAccess + `
 	RETURNING s.id, s.event_id
 ), ended AS (
-	DELETE FROM formsvc.deliveries d USING gone
-	WHERE d.event_id = gone.event_id
+	DELETE FROM formsvc.deliveries d USING gone, formsvc.webhooks w
+	WHERE w.form_id = $1::bytea AND d.webhook_id = w.id AND d.event_id = gone.event_id
 	RETURNING 1
 ), forgotten AS (
 	DELETE FROM formsvc.events e USING gone

@@ -64,7 +64,7 @@ WITH form AS (
 ), stored AS (
 	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
 		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, unique_answer, event_id)
-	SELECT $1::bytea, $2::bytea, $3::timestamptz, $4::float8, $5::json, $6::json, $7::json, $10::bigint, $15::integer, $8::text, $9::bytea,
+	SELECT $1::bytea, $2::bytea, $3::timestamptz, $4::float8, $5::json, $6::json, $7::json, $10::bigint, $14::integer, $8::text, $9::bytea,
 		CASE WHEN EXISTS (SELECT FROM hooks) THEN $11::bytea END
 	FROM verdict WHERE code = 0
 	ON CONFLICT DO NOTHING
@@ -80,8 +80,8 @@ WITH form AS (
 	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
 	SELECT event_id, $1::bytea, $2::bytea, $12::text, $13::bytea, (SELECT count(*) FROM hooks) FROM stored WHERE event_id IS NOT NULL
 ), queued AS (
-	INSERT INTO formsvc.deliveries (webhook_id, event_id, due_at, token)
-	SELECT hooks.id, stored.event_id, $14::timestamptz, 0 FROM hooks, stored
+	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
+	SELECT hooks.id, stored.event_id, 0, octet_length($13::bytea) FROM hooks, stored
 )
 SELECT v.code, v.revision, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
@@ -129,8 +129,10 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 	return n.Submission, false, nil
 }
 
-// submitHere stores a response in the host's transaction.
+// submitHere stores a response in the host's transaction. Nothing is handed over
+// before that is committed.
 func (s *Store) submitHere(ctx context.Context, n storage.NewSubmission) (submitted, error) {
+	n.HandOver = nil
 	one := []storage.NewSubmission{n}
 	out, err := s.submitTogether(ctx, n.Submission.FormID, one)
 	if sqlState(err) == uniqueViolation {
@@ -142,7 +144,8 @@ func (s *Store) submitHere(ctx context.Context, n storage.NewSubmission) (submit
 	return s.submitAlone(ctx, n)
 }
 
-// submitAlone stores a response, or finds out what speaks against it.
+// submitAlone stores a response, or finds out what speaks against it. It hands
+// nothing over.
 func (s *Store) submitAlone(ctx context.Context, n storage.NewSubmission) (submitted, error) {
 	for range submitTries {
 		got, err := s.submitOnce(ctx, n)
@@ -150,6 +153,10 @@ func (s *Store) submitAlone(ctx context.Context, n storage.NewSubmission) (submi
 			return submitted{}, err
 		}
 		if got.done() {
+			if got.stored && n.HandOver != nil {
+				n.HandOver.Reserve(n.Submission.FormID)
+				n.HandOver.HandOver(nil, true)
+			}
 			return got.outcome(n), nil
 		}
 	}
@@ -195,7 +202,7 @@ func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submit
 		sub.FormID[:], sub.ID[:], sub.SubmittedAt.UTC(), sub.CompletionTime,
 		jsonArg(sub.Answers), jsonArg(sub.Metadata), jsonArg(sub.Hidden),
 		textArg(n.IdempotencyKey), n.UniqueAnswer, n.FormRevision,
-		n.Event.ID[:], n.Event.Type, bytesArg(n.Event.Body), n.DueAt.UTC(),
+		n.Event.ID[:], n.Event.Type, bytesArg(n.Event.Body),
 		jsonBytes(sub))
 
 	var got submitResult

@@ -19,6 +19,9 @@ import (
 // to find out. It waits for no other transaction but a piece of a count: a response with an idempotency
 // key or a unique answer that another transaction is about to store is left out,
 // because both take the value's lock.
+//
+// It leases the deliveries that $17 to $19 grant, of webhooks with an empty lane and
+// without a pause, and returns a row for each of them.
 const storeResponses = `
 WITH form AS (
 	SELECT f.response_limit - COALESCE((SELECT l.taken FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room,
@@ -30,9 +33,9 @@ WITH form AS (
 ), given AS MATERIALIZED (
 	SELECT g.*
 	FROM form, unnest($2::bytea[], $3::bigint[], $4::timestamptz[], $5::float8[], $6::json[], $7::json[], $8::json[],
-			$9::text[], $10::bytea[], $11::bigint[], $12::bigint[], $13::bytea[], $14::text[], $15::bytea[], $16::timestamptz[], $17::integer[]) WITH ORDINALITY
+			$9::text[], $10::bytea[], $11::bigint[], $12::bigint[], $13::bytea[], $14::text[], $15::bytea[], $16::integer[]) WITH ORDINALITY
 		AS g (id, revision, submitted_at, completion_time, answers, metadata, hidden,
-			idempotency_key, unique_answer, key_lock, answer_lock, event_id, event_type, event_body, due_at, json_bytes, place)
+			idempotency_key, unique_answer, key_lock, answer_lock, event_id, event_type, event_body, json_bytes, place)
 	WHERE g.revision = form.revision
 		AND (form.response_limit = 0 OR g.place <= form.room)
 		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock))
@@ -57,12 +60,37 @@ WITH form AS (
 	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
 	SELECT g.event_id, $1::bytea, g.id, g.event_type, g.event_body, (SELECT count(*) FROM hooks)
 	FROM given g JOIN stored s ON s.id = g.id AND s.event_id = g.event_id
+), granted AS MATERIALIZED (
+	SELECT h.webhook_id, h.event_id, h.lease
+	FROM unnest($17::bytea[], $18::bytea[], $19::bigint[]) AS h (webhook_id, event_id, lease)
+	CROSS JOIN LATERAL (
+		SELECT FROM formsvc.destinations x
+		WHERE x.webhook_id = h.webhook_id AND x.next_at IS NULL
+			AND (x.paused_until IS NULL OR x.paused_until <= statement_timestamp())
+		LIMIT 1) x
+	WHERE h.webhook_id IN (SELECT hooks.id FROM hooks)
 ), queued AS (
-	INSERT INTO formsvc.deliveries (webhook_id, event_id, due_at, token)
-	SELECT hooks.id, g.event_id, g.due_at, 0
+	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
+	SELECT hooks.id, g.event_id, 0, octet_length(g.event_body)
 	FROM hooks, given g JOIN stored s ON s.id = g.id AND s.event_id = g.event_id
+	WHERE (hooks.id, g.event_id) NOT IN (SELECT h.webhook_id, h.event_id FROM granted h)
+	RETURNING 1
+), leased AS (
+	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, ready_at, size)
+	SELECT h.webhook_id, g.event_id, statement_timestamp() + h.lease * interval '1 microsecond', octet_length(g.event_body)
+	FROM granted h JOIN given g ON g.event_id = h.event_id JOIN stored s ON s.id = g.id AND s.event_id = g.event_id
+	RETURNING d.webhook_id, d.event_id, d.token, d.attempt, d.size
+), known AS (
+	SELECT ` + knownOfLane + `
+	FROM (SELECT DISTINCT l.webhook_id FROM leased l) l
+	CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = l.webhook_id LIMIT 1) w
+	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = l.webhook_id LIMIT 1) x
 )
-SELECT s.id FROM stored s`
+SELECT s.id, EXISTS (SELECT FROM queued), NULL::bytea, NULL::bigint, NULL::integer, NULL::integer,
+	NULL::bytea, NULL::bytea, NULL, NULL, NULL::bytea, NULL::bytea, NULL::boolean, NULL::integer, NULL::integer, NULL::timestamptz
+FROM stored s
+UNION ALL
+SELECT NULL, false, ` + leasedColumns
 
 // submits are the responses that a process stores at one time, by form.
 type submits struct {
@@ -153,30 +181,80 @@ func (r submitted) known() bool { return r.stored || r.replayed || r.err != nil 
 func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission) ([]submitted, error) {
 	b := &pgx.Batch{}
 	s.queue(b, lockForSubmit, form[:], s.lockKey(lockForms, form))
-	s.queue(b, storeResponses, s.responseArgs(form, taken)...)
-	places := make(map[storage.ID]int, len(taken))
+	hands := reserve(form, taken)
+	s.queue(b, storeResponses, append(s.responseArgs(form, taken), hands.webhooks, hands.events, hands.leases)...)
+	places, events := make(map[storage.ID]int, len(taken)), make(map[storage.ID]int, len(taken))
 	for i := range taken {
 		if _, again := places[taken[i].Submission.ID]; !again {
 			places[taken[i].Submission.ID] = i
 		}
+		events[taken[i].Event.ID] = i
 	}
 	out := make([]submitted, len(taken))
 	err := s.send(ctx, b, func(rows pgx.Rows) error {
-		defer rows.Close()
-		var id storage.ID
-		for rows.Next() {
-			if err := scanRow(rows, scanID(&id)); err != nil {
-				return err
+		_, err := collectRows(rows, func(rows pgx.Rows) (none struct{}, err error) {
+			var id storage.ID
+			var others bool
+			var d storage.Delivery
+			var size int
+			if err := scanRow(rows, append([]any{scanID(&id), scanBool(&others)}, leasedTargets(&d, &size)...)...); err != nil {
+				return none, err
 			}
-			out[places[id]].stored = true
-		}
-		rows.Close()
-		return rows.Err()
+			if d.Attempt == 0 {
+				out[places[id]].stored = true
+				hands.others = hands.others || others
+				return none, nil
+			}
+			of := events[d.Lease.EventID]
+			d.SubmissionID, d.EventType, d.Body = taken[of].Submission.ID, taken[of].Event.Type, taken[of].Event.Body
+			hands.leased[of] = append(hands.leased[of], d)
+			return none, nil
+		})
+		return err
 	})
+	hands.handOver(taken, err == nil)
 	if v := judge(err); err != nil && !s.inTx && (v == invalid || v == refused) && ctx.Err() == nil {
 		return make([]submitted, len(taken)), nil
 	}
 	return out, err
+}
+
+// hands are the deliveries of a group that its callers send without a claim: what
+// they grant, and what was leased for each response.
+type hands struct {
+	webhooks, events [][]byte
+	leases           []int64
+	leased           [][]storage.Delivery
+	others           bool
+}
+
+func reserve(form storage.ID, group []storage.NewSubmission) *hands {
+	h := &hands{leased: make([][]storage.Delivery, len(group))}
+	for i := range group {
+		if group[i].HandOver == nil {
+			continue
+		}
+		webhooks, lease := group[i].HandOver.Reserve(form)
+		for _, w := range webhooks {
+			h.webhooks = append(h.webhooks, w[:])
+			h.events = append(h.events, group[i].Event.ID[:])
+			h.leases = append(h.leases, lease.Microseconds())
+		}
+	}
+	return h
+}
+
+// handOver follows the commit.
+func (h *hands) handOver(group []storage.NewSubmission, committed bool) {
+	for i := range group {
+		switch {
+		case group[i].HandOver == nil:
+		case committed:
+			group[i].HandOver.HandOver(h.leased[i], h.others)
+		default:
+			group[i].HandOver.HandOver(nil, false)
+		}
+	}
 }
 
 // responseArgs are the arguments of storeResponses: an array for each column.
@@ -185,7 +263,7 @@ func (s *Store) responseArgs(form storage.ID, group []storage.NewSubmission) []a
 	ids, events, bodies, answers := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
 	list, metadata, hidden := make([]json.RawMessage, n), make([]json.RawMessage, n), make([]json.RawMessage, n)
 	revisions, keyLocks, answerLocks := make([]int64, n), make([]int64, n), make([]int64, n)
-	submitted, due := make([]time.Time, n), make([]time.Time, n)
+	submitted := make([]time.Time, n)
 	keys, types := make([]string, n), make([]string, n)
 	took, sizes := make([]float64, n), make([]int, n)
 	for i := range group {
@@ -194,11 +272,11 @@ func (s *Store) responseArgs(form storage.ID, group []storage.NewSubmission) []a
 		list[i], metadata[i], hidden[i], sizes[i] = sub.Answers, sub.Metadata, sub.Hidden, jsonBytes(sub)
 		keys[i], answers[i] = r.IdempotencyKey, r.UniqueAnswer
 		keyLocks[i], answerLocks[i] = s.lockOfKey(form, r.IdempotencyKey), s.lockOfAnswer(form, r.UniqueAnswer)
-		events[i], types[i], bodies[i], due[i] = r.Event.ID[:], r.Event.Type, bytesArg(r.Event.Body), r.DueAt.UTC()
+		events[i], types[i], bodies[i] = r.Event.ID[:], r.Event.Type, bytesArg(r.Event.Body)
 	}
 	return []any{
 		form[:], ids, revisions, submitted, took, list, metadata, hidden,
-		keys, answers, keyLocks, answerLocks, events, types, bodies, due, sizes,
+		keys, answers, keyLocks, answerLocks, events, types, bodies, sizes,
 	}
 }
 
@@ -231,7 +309,7 @@ func ownResponse(n storage.NewSubmission) storage.NewSubmission {
 // checkResponse finds what cannot be stored before it is part of a group.
 func checkResponse(n storage.NewSubmission) error {
 	return checkArgs([]any{
-		n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt, n.DueAt,
+		n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt,
 	})
 }
 

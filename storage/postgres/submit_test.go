@@ -43,7 +43,6 @@ func response(number int) storage.NewSubmission {
 		},
 		FormRevision: 1,
 		Event:        storage.Event{ID: pgseed.ID(pgseed.Event, number), Type: "form.response.completed", Body: []byte(`{}`)},
-		DueAt:        now,
 	}
 }
 

@@ -18,8 +18,8 @@ const endPending = `found AS MATERIALIZED (
 	FROM hooks h
 	CROSS JOIN LATERAL (
 		SELECT d.webhook_id, d.event_id FROM formsvc.deliveries d
-		WHERE d.webhook_id = h.id AND d.attempt > 0
-		ORDER BY d.due_at
+		WHERE d.webhook_id = h.id
+		ORDER BY d.event_id
 		LIMIT (SELECT m.n FROM most m)
 	) d
 	LIMIT (SELECT m.n FROM most m)
@@ -107,7 +107,7 @@ WITH seen AS MATERIALIZED (
 	SELECT EXISTS (
 		SELECT FROM formsvc.webhooks h
 		WHERE h.form_id = $1::bytea
-			AND (SELECT d.event_id FROM formsvc.deliveries d WHERE d.webhook_id = h.id AND d.attempt > 0 LIMIT 1) IS NOT NULL
+			AND (SELECT d.event_id FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT 1) IS NOT NULL
 	) AS left_over
 ), restored AS (
 	UPDATE formsvc.forms f SET

@@ -42,8 +42,8 @@ WITH form AS (
 	FROM form, room WHERE room.there
 	ON CONFLICT DO NOTHING
 	RETURNING id
-), turn AS (
-	INSERT INTO formsvc.webhook_turns (webhook_id, served) SELECT created.id, 0 FROM created
+), destination AS (
+	INSERT INTO formsvc.destinations (webhook_id, host) SELECT created.id, $10::text FROM created
 )
 SELECT room.there, EXISTS (SELECT FROM created) FROM form, room`
 
@@ -53,7 +53,7 @@ func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, w storage.
 		b := &pgx.Batch{}
 		s.lockForm(b, w.FormID)
 		s.queue(b, createWebhook, w.FormID[:], userArg(who), w.ID[:], w.URL, w.Enabled, bytesArg(w.Secret),
-			w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(limit))
+			w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(limit), storage.HostName(w.URL))
 		var room, created bool
 		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&room, &created) })
 		switch {
@@ -123,7 +123,7 @@ const pendingOfWebhook = `hook AS (
 	WHERE w.id = $1::bytea AND ` + formAccess + `
 ), pending AS (
 	SELECT d.webhook_id, d.event_id
-	FROM hook JOIN formsvc.deliveries d ON d.webhook_id = hook.id AND d.attempt > 0
+	FROM hook JOIN formsvc.deliveries d ON d.webhook_id = hook.id
 	ORDER BY d.event_id
 	FOR UPDATE OF d
 )`
@@ -139,17 +139,47 @@ WITH ` + pendingOfWebhook + `, ended AS (
 ), ` + countReferences + `
 SELECT true`
 
+// updateWebhook runs after the form's lock when it changes url or enabled, and then
+// makes one pending delivery ready that is not under a lease. Deliveries are locked
+// before the destination, as everywhere.
 const updateWebhook = `
+WITH seen AS MATERIALIZED (
+	SELECT w.id, $3::text IS NOT NULL AND $3::text <> w.url AS moves, w.secret
+	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
+	WHERE w.id = $1::bytea AND ` + formAccess + `
+	FOR NO KEY UPDATE OF w
+), one AS MATERIALIZED (
+	SELECT d.webhook_id, d.event_id
+	FROM seen JOIN formsvc.deliveries d ON d.webhook_id = seen.id
+	WHERE NOT seen.moves AND ($3::text IS NOT NULL OR $4::boolean)
+		AND (d.token = 0 OR d.ready_at IS NULL OR d.ready_at <= statement_timestamp())
+	ORDER BY d.queued_at, d.event_id
+	LIMIT 1
+	FOR UPDATE OF d
+), hastened AS (
+	UPDATE formsvc.deliveries d SET ready_at = statement_timestamp(), urgency = 1
+	FROM one
+	WHERE d.webhook_id = one.webhook_id AND d.event_id = one.event_id
+), renewed AS (
+	UPDATE formsvc.destinations x SET
+		host = $7::text, succeeded = false, slow_for = 0, failures = 0,
+		failing_since = NULL, failed_at = NULL, paused_until = NULL, pause_reason = NULL,
+		oldest_token = (SELECT t.last_value FROM formsvc.delivery_tokens t),
+		next_at = CASE WHEN x.next_at IS NOT NULL THEN statement_timestamp() END, crowded = false
+	FROM seen
+	WHERE x.webhook_id = seen.id AND seen.moves
+)
 UPDATE formsvc.webhooks w SET
 	url = COALESCE($3::text, w.url),
 	enabled = COALESCE($4::boolean, w.enabled),
 	secret = COALESCE($5::bytea, w.secret),
-	destination = CASE WHEN $3::text <> w.url THEN w.destination + 1 ELSE w.destination END,
-	failures = CASE WHEN $3::text <> w.url THEN 0 ELSE w.failures END,
-	paused_until = CASE WHEN $3::text <> w.url THEN NULL ELSE w.paused_until END,
+	old_secret = CASE WHEN $5::bytea IS NULL THEN w.old_secret
+		WHEN octet_length($5::bytea) > 0 AND octet_length(w.secret) > 0 THEN w.secret END,
+	old_secret_until = CASE WHEN $5::bytea IS NULL THEN w.old_secret_until
+		WHEN octet_length($5::bytea) > 0 AND octet_length(w.secret) > 0 THEN $6::timestamptz + $8::bigint * interval '1 microsecond' END,
 	updated_at = $6::timestamptz
-FROM formsvc.forms f
-WHERE w.id = $1::bytea AND f.id = w.form_id AND ` + formAccess + `
+FROM seen
+WHERE w.id = seen.id
 RETURNING ` + webhookColumns
 
 // UpdateWebhook implements [storage.WebhookStore].
@@ -161,11 +191,17 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 	var w storage.Webhook
 	err := s.write(ctx, func(ctx context.Context) error {
 		b := &pgx.Batch{}
-		if c.Enabled != nil && !*c.Enabled {
+		if c.URL != nil || c.Enabled != nil {
 			s.queue(b, lockFormOfWebhook, id[:], s.lockSalt(lockForms))
+		}
+		if c.Enabled != nil && !*c.Enabled {
 			s.queue(b, endDeliveries, id[:], userArg(who))
 		}
-		s.queue(b, updateWebhook, id[:], userArg(who), c.URL, c.Enabled, secret, c.At.UTC())
+		host := ""
+		if c.URL != nil {
+			host = storage.HostName(*c.URL)
+		}
+		s.queue(b, updateWebhook, id[:], userArg(who), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretKept.Microseconds())
 		err := s.sendRow(ctx, b, func(rows pgx.Rows) (err error) {
 			w, err = scanWebhook(rows)
 			return err
@@ -190,11 +226,13 @@ WITH gone AS (
 	DELETE FROM formsvc.webhooks w USING formsvc.forms f
 	WHERE w.id = $1::bytea AND f.id = w.form_id AND ` + formAccess + `
 	RETURNING w.id
+), forgotten AS (
+	DELETE FROM formsvc.destinations x USING gone WHERE x.webhook_id = gone.id
 ), told AS (
 	DELETE FROM formsvc.attempts a USING gone WHERE a.webhook_id = gone.id
 	RETURNING a.event_id
 ), ended AS (
-	DELETE FROM formsvc.deliveries d USING gone WHERE d.webhook_id = gone.id AND d.attempt > 0
+	DELETE FROM formsvc.deliveries d USING gone WHERE d.webhook_id = gone.id
 	RETURNING d.event_id
 ), changes AS (
 	SELECT told.event_id, -1 AS refs FROM told

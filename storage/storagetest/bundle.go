@@ -14,11 +14,13 @@ import (
 // with ids of their own. Its methods belong to the case's goroutine.
 type bundle struct {
 	reporter
-	store storage.Storage
+	store  storage.Storage
+	second storage.Storage // another handle on the data of store, or store itself
 
-	ticks  int
-	users  []storage.ID // whose keys a snapshot shows
-	hashes [][32]byte
+	ticks    int
+	users    []storage.ID // whose keys a snapshot shows
+	hashes   [][32]byte
+	webhooks []storage.ID
 }
 
 // at returns a fixed time, d after the one at which the suite's records begin.
@@ -27,7 +29,7 @@ func at(d time.Duration) time.Time {
 	return time.Date(2026, 3, 4, 5, 6, 7, 891011000, time.UTC).Add(d)
 }
 
-// soon is when every delivery made by a bundle is due.
+// soon is after every record that a bundle makes.
 func soon() time.Time { return at(24 * time.Hour) }
 
 // tick returns a time that is later than the one before.
@@ -114,8 +116,7 @@ func withLimit(n int64) func(*storage.Form) {
 
 func asDraft(f *storage.Form) { f.Status = storage.StatusDraft }
 
-// newSubmission returns a response to the form as it is at f.Revision, with an
-// event that is due at once.
+// newSubmission returns a response to the form as it is at f.Revision.
 func (b *bundle) newSubmission(f storage.Form) storage.NewSubmission {
 	now := b.tick()
 	return submissionAt(f, now)
@@ -133,7 +134,6 @@ func submissionAt(f storage.Form, now time.Time) storage.NewSubmission {
 		},
 		FormRevision: f.Revision,
 		Event:        event,
-		DueAt:        now,
 	}
 }
 
@@ -168,7 +168,7 @@ func withAnswer(digest string) func(*storage.NewSubmission) {
 func (b *bundle) newWebhook(form storage.ID) storage.Webhook {
 	now := b.tick()
 	return storage.Webhook{
-		ID: newID(), FormID: form, URL: "https://example.com/" + text("hook"), Enabled: true,
+		ID: newID(), FormID: form, URL: "https://" + text("host") + ".example/hook", Enabled: true,
 		Secret: []byte(text("secret")), CreatedAt: now, UpdatedAt: now,
 	}
 }
@@ -180,17 +180,24 @@ func (b *bundle) addWebhook(form storage.ID, edit ...func(*storage.Webhook)) sto
 		e(&w)
 	}
 	b.ok(b.store.CreateWebhook(b.Context(), storage.AsHost(), w, 0), "CreateWebhook")
+	b.webhooks = append(b.webhooks, w.ID)
 	return w
 }
 
 func asDisabled(w *storage.Webhook) { w.Enabled = false }
 
 // enqueue queues a new event for the webhook.
-func (b *bundle) enqueue(webhook storage.ID, due time.Time) storage.Event {
+func (b *bundle) enqueue(webhook storage.ID) storage.Event {
 	b.Helper()
 	e := newEvent()
-	b.ok(b.store.Enqueue(b.Context(), webhook, e, due), "Enqueue")
+	b.ok(b.store.Enqueue(b.Context(), webhook, e), "Enqueue")
 	return e
+}
+
+// formOf reads the form of a webhook.
+func (b *bundle) formOf(w storage.Webhook) storage.Form {
+	b.Helper()
+	return b.getForm(w.FormID)
 }
 
 func (b *bundle) newKey(user storage.ID) (storage.Key, [32]byte) {
@@ -234,5 +241,8 @@ func together(n int, f func(i int) error) []error {
 	wg.Wait()
 	return errs
 }
+
+// everyRecord is more than a case has.
+const everyRecord = 1 << 20
 
 func ptr[V any](v V) *V { return &v }

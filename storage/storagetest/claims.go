@@ -2,7 +2,6 @@ package storagetest
 
 import (
 	"bytes"
-	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -10,42 +9,42 @@ import (
 
 func claimCases() []Case {
 	return []Case{
-		{"due", "A delivery is claimed from its due time on, and not before.", claimWhenDue},
-		{"due_order", "Within a webhook the earliest due comes first.", claimDueOrder},
-		{"current_webhook", "A delivery carries the webhook's URL and secret as they are when it is claimed.", claimCurrentWebhook},
+		{"due", "A delivery is claimed as soon as it is queued, and after a result with RetryIn from then on and not before.", claimWhenDue},
+		{"oldest_first", "Within a webhook the oldest delivery comes first.", claimOldestFirst},
+		{"current_webhook", "A delivery carries the webhook's URL, host name and secret as they are when it is claimed.", claimCurrentWebhook},
+		{"old_secret", "A secret that another one replaced comes beside it for OldSecretKept; one that was removed does not come.", claimOldSecret},
 		{"same_body", "An event's body is the same bytes on every claim and for every webhook.", claimSameBody},
-		{"max", "Max bounds the whole batch.", claimMax},
-		{"per_webhook", "PerWebhook less Held bounds the deliveries of one webhook.", claimPerWebhook},
-		{"pause", "Nothing of a webhook is claimed before PausedUntil; other webhooks are not affected.", claimPause},
-		{"pause_ends", "A result without a pause ends an earlier one.", claimPauseEnds},
-		{"url_clears_pause", "A new URL clears the webhook's failures and its pause; other changes do not.", claimURLClearsPause},
-		{"url_outlives_old_results", "A result of a lease from before a new URL neither counts as its failure nor pauses it.", claimURLOutlivesOldResults},
-		{"failures", "Failures of the last result come with the next delivery of the webhook.", claimFailures},
+		{"room", "The Room of its pool bounds what is claimed.", claimRoom},
+		{"pools", "Each pool is claimed for itself: deliveries of webhooks with a quick Standing, and those of all others.", claimPools},
+		{"per_webhook", "Webhooks bounds the deliveries of the webhooks in it, PerWebhook those of others that are good; one that is not good gets one.", claimPerWebhook},
+		{"per_host", "Hosts and PerHost bound the deliveries to each host name in a pool.", claimPerHost},
+		{"max_bytes", "MaxBytes bounds the bodies of a claim, and one delivery fits always.", claimMaxBytes},
+		{"standing", "The Standing of the last result comes with the next delivery of the webhook.", claimStanding},
+		{"failing_since", "FailingSince comes with the first failure, stays with more of them and ends with a success.", claimFailingSince},
 	}
 }
 
 func claimWhenDue(b *bundle) {
 	w := b.addWebhook(b.anyForm().ID)
-	e := b.enqueue(w.ID, at(time.Hour))
-	b.claimNone(at(0), "due in an hour")
-	b.claimNone(at(time.Hour-time.Microsecond), "due in a microsecond")
-	same(b, b.claimOne(at(time.Hour)).Lease.EventID, e.ID, "the event that is due")
+	e := b.enqueue(w.ID)
+	d := b.claimOne()
+	same(b, d.Lease.EventID, e.ID, "the event that is due")
+	b.finish(retried(d, b.tick(), time.Hour))
+	b.claimNone("due in an hour")
+	b.submit(b.formOf(w))
+	b.finish(retried(b.claimOne(), b.tick(), aMoment))
+	same(b, b.claimEventually(b.everything())[0].Attempt, 2, "Attempt of the delivery that is due after a moment")
+	b.claimNone("due in an hour")
 }
 
-func claimDueOrder(b *bundle) {
+func claimOldestFirst(b *bundle) {
 	w := b.addWebhook(b.anyForm().ID)
 	var want []storage.ID
-	events := map[int]storage.ID{}
-	minutes := []int{5, 1, 9, 3, 7, 2}
-	for _, m := range minutes {
-		events[m] = b.enqueue(w.ID, at(time.Duration(m)*time.Minute)).ID
+	for range 6 {
+		want = append(want, b.enqueue(w.ID).ID)
 	}
-	slices.Sort(minutes)
-	for _, m := range minutes {
-		want = append(want, events[m])
-	}
-	p := everything(soon())
-	p.Max = 1
+	p := b.everything()
+	p.Others.Room = 1
 	var got []storage.ID
 	for range want {
 		got = append(got, idsOf(b.claim(p), eventID)...)
@@ -57,10 +56,42 @@ func claimCurrentWebhook(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID)
 	b.submit(f)
-	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/now"), Secret: ptr([]byte("the secret of now"))})
-	d := b.claimOne(soon())
-	same(b, d.URL, "https://example.net/now", "Delivery.URL")
+	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://Now.example.net:8443/now"), Secret: ptr([]byte("the secret of now"))})
+	d := b.claimOne()
+	same(b, d.URL, "https://Now.example.net:8443/now", "Delivery.URL")
+	same(b, d.Host, "now.example.net", "Delivery.Host")
 	same(b, d.Secret, []byte("the secret of now"), "Delivery.Secret")
+	same(b, d.FormID, f.ID, "Delivery.FormID")
+}
+
+func claimOldSecret(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	now := time.Now()
+	secret := func(text string, at time.Time) {
+		b.updateWebhook(w.ID, storage.WebhookChange{Secret: ptr([]byte(text)), At: at})
+	}
+	check := func(want, old, when string) {
+		b.Helper()
+		b.submit(f)
+		d := b.claimOne()
+		b.finish(ended(d, b.tick()))
+		same(b, string(d.Secret), want, "Delivery.Secret %s", when)
+		same(b, string(d.OldSecret), old, "Delivery.OldSecret %s", when)
+	}
+	check(string(w.Secret), "", "of a webhook that has its first one")
+	secret("second", now)
+	check("second", string(w.Secret), "after it was replaced")
+	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere"), At: now})
+	check("second", string(w.Secret), "after another change")
+	secret("third", now)
+	check("third", "second", "after it was replaced twice")
+	secret("", now)
+	check("", "", "after it was removed")
+	secret("fourth", now)
+	check("fourth", "", "after there was none")
+	secret("fifth", now.Add(-storage.OldSecretKept))
+	check("fifth", "", "when it was replaced OldSecretKept ago")
 }
 
 func claimSameBody(b *bundle) {
@@ -69,135 +100,217 @@ func claimSameBody(b *bundle) {
 	b.addWebhook(f.ID)
 	body := []byte("{ \"b\" : 1.0 ,\n\t\"a\":\"\\u00e9\", \"b\": 2 }  ")
 	b.submit(f, func(n *storage.NewSubmission) { n.Event.Body = bytes.Clone(body) })
-	now := soon()
 	for range 3 {
-		batch := b.claimSome(now, 2)
 		var done []storage.Result
-		now = now.Add(time.Hour)
-		for _, d := range batch {
+		for _, d := range b.claimSome(2) {
 			same(b, d.Body, body, "Body of attempt %d", d.Attempt)
-			done = append(done, retried(d, b.tick(), now))
+			done = append(done, retried(d, b.tick(), atOnce))
 		}
-		b.finish(100, done...)
+		b.finish(done...)
 	}
 }
 
-func claimMax(b *bundle) {
+func claimRoom(b *bundle) {
 	want := b.backlog(3, 4)
-	p := everything(soon())
-	p.Max = 0
-	same(b, len(b.claim(p)), 0, "deliveries claimed with Max 0")
-	p.Max = 5
+	p := b.everything()
+	for _, none := range []int{0, -1} {
+		p.Others.Room = none
+		same(b, len(b.claim(p)), 0, "deliveries claimed with Room %d", none)
+	}
+	p.Others.Room = 5
 	got := 0
 	for _, n := range []int{5, 5, 2, 0} {
 		batch := b.claim(p)
-		same(b, len(batch), n, "deliveries claimed with Max 5 after %d of %d", got, want)
+		same(b, len(batch), n, "deliveries claimed with Room 5 after %d of %d", got, want)
 		got += len(batch)
 	}
 }
 
-func claimPerWebhook(b *bundle) {
-	f := b.anyForm()
-	one, two, three := b.addWebhook(f.ID).ID, b.addWebhook(f.ID).ID, b.addWebhook(f.ID).ID
-	for range 20 {
-		b.submit(f)
-	}
-	for i, c := range []struct {
-		held map[storage.ID]int
-		want map[storage.ID]int
-	}{
-		{nil, map[storage.ID]int{one: 4, two: 4, three: 4}},
-		{map[storage.ID]int{one: 1, two: 3}, map[storage.ID]int{one: 3, two: 1, three: 4}},
-		{map[storage.ID]int{one: 4, two: 9, newID(): 4}, map[storage.ID]int{one: 0, two: 0, three: 4}},
-		{map[storage.ID]int{one: -2, two: 1}, map[storage.ID]int{one: 6, two: 3, three: 4}},
-	} {
-		p := everything(soon())
-		p.PerWebhook, p.Held = 4, c.held
-		got := map[storage.ID]int{}
-		for _, d := range b.claim(p) {
-			got[d.Lease.WebhookID]++
-		}
-		for n, w := range []storage.ID{one, two, three} {
-			same(b, got[w], c.want[w], "claim %d: deliveries of webhook %d with PerWebhook 4 and %d held", i+1, n+1, c.held[w])
-		}
-	}
-}
-
-// pause fails the webhook's only due delivery and pauses the webhook. The
-// delivery is due again at once.
-func (b *bundle) pause(until time.Time, failures int) storage.Delivery {
+// ranked adds a webhook that has a standing, and a number of deliveries.
+func (b *bundle) ranked(s storage.Standing, deliveries int, edit ...func(*storage.Webhook)) storage.ID {
 	b.Helper()
-	d := b.claimOne(soon())
-	r := retried(d, b.tick(), soon())
-	r.Failures, r.PausedUntil = failures, until
-	b.finish(100, r)
-	return d
+	w := b.addWebhook(b.anyForm().ID, edit...)
+	if s != (storage.Standing{}) {
+		b.rank(w.ID, s)
+	}
+	for range deliveries {
+		b.enqueue(w.ID)
+	}
+	return w.ID
 }
 
-func claimPause(b *bundle) {
+// rank gives a webhook that has nothing pending a standing.
+func (b *bundle) rank(webhook storage.ID, s storage.Standing) {
+	b.Helper()
+	e := b.enqueue(webhook)
+	for _, d := range b.claimAll() {
+		r := storage.Result{Lease: d.Lease}
+		if d.Lease.EventID == e.ID {
+			r = succeeded(d, b.tick())
+			r.Standing = s
+		}
+		b.finish(r)
+	}
+}
+
+// claimedOf claims once and counts by webhook.
+func (b *bundle) claimedOf(p storage.ClaimParams) map[storage.ID]int {
+	b.Helper()
+	got := map[storage.ID]int{}
+	for _, d := range b.claim(p) {
+		got[d.Lease.WebhookID]++
+	}
+	return got
+}
+
+func claimPools(b *bundle) {
+	fast, sluggish, fresh := b.ranked(quick, 0), b.ranked(slow, 0), b.ranked(storage.Standing{}, 0)
+	failing := b.ranked(storage.Standing{Succeeded: true, Failures: 1}, 0)
+	for _, w := range []storage.ID{fast, sluggish, fresh, failing} {
+		for range 3 {
+			b.enqueue(w)
+		}
+	}
+	p := b.everything()
+	p.Quick.Room, p.Others.Room = 2, 0
+	same(b, b.claimedOf(p), map[storage.ID]int{fast: 2}, "deliveries claimed with Quick.Room 2 and Others.Room 0")
+	p.Quick.Room, p.Others.Room = 0, everyRecord
+	same(b, b.claimedOf(p), map[storage.ID]int{sluggish: 3, fresh: 3, failing: 3}, "deliveries claimed with Quick.Room 0")
+	p.Quick.Room, p.Others.Room = everyRecord, 0
+	same(b, b.claimedOf(p), map[storage.ID]int{fast: 1}, "deliveries claimed with Others.Room 0")
+}
+
+func claimPerWebhook(b *bundle) {
+	one, two, three, fresh := b.ranked(quick, 0), b.ranked(slow, 0), b.ranked(quick, 0), b.ranked(storage.Standing{}, 0)
+	failing := b.ranked(storage.Standing{Succeeded: true, Failures: 2}, 0)
+	for range 20 {
+		for _, w := range []storage.ID{one, two, three, fresh, failing} {
+			b.enqueue(w)
+		}
+	}
+	for i, c := range []struct{ named, want map[storage.ID]int }{
+		{nil, map[storage.ID]int{one: 4, two: 4, three: 4, fresh: 1, failing: 1}},
+		{map[storage.ID]int{one: 3, two: 1, fresh: 0}, map[storage.ID]int{one: 3, two: 1, three: 4, failing: 1}},
+		{map[storage.ID]int{one: 0, two: -5, newID(): 4, failing: 3}, map[storage.ID]int{three: 4, fresh: 1, failing: 3}},
+		{map[storage.ID]int{one: 6, two: 3, fresh: 2, failing: 0}, map[storage.ID]int{one: 6, two: 3, three: 4, fresh: 2}},
+	} {
+		p := b.everything()
+		p.PerWebhook, p.Webhooks = 4, c.named
+		same(b, b.claimedOf(p), c.want, "claim %d: deliveries by webhook with PerWebhook 4", i+1)
+	}
+	p := b.everything()
+	p.PerWebhook, p.Webhooks = 0, nil
+	same(b, b.claimedOf(p), map[storage.ID]int{}, "deliveries by webhook with PerWebhook 0")
+}
+
+func atHost(host string) func(*storage.Webhook) {
+	return func(w *storage.Webhook) { w.URL = "https://" + host + "/" + text("hook") }
+}
+
+func claimPerHost(b *bundle) {
+	hosts := map[storage.ID]string{}
+	for _, s := range []storage.Standing{quick, {}} {
+		for _, host := range []string{"a.example", "a.example", "b.example", "c.example"} {
+			hosts[b.ranked(s, 0, atHost(host))] = host
+		}
+	}
+	for w := range hosts {
+		for range 10 {
+			b.enqueue(w)
+		}
+	}
+	claimed := func(quick, others storage.Pool) map[string]int {
+		b.Helper()
+		p := b.everything()
+		p.Quick, p.Others = quick, others
+		got := map[string]int{}
+		for _, d := range b.claim(p) {
+			pool := " others"
+			if d.Standing.Quick() {
+				pool = " quick"
+			}
+			same(b, d.Host, hosts[d.Lease.WebhookID], "Delivery.Host")
+			got[d.Host+pool]++
+		}
+		return got
+	}
+	all := storage.Pool{Room: everyRecord}
+	same(b, claimed(
+		storage.Pool{Room: everyRecord, PerHost: 4},
+		storage.Pool{Room: everyRecord, PerHost: 2, Hosts: map[string]int{"a.example": 3, "b.example": 0}},
+	), map[string]int{
+		"a.example quick": 4, "b.example quick": 4, "c.example quick": 4,
+		"a.example others": 3, "c.example others": 2,
+	}, "deliveries by host name and pool")
+	same(b, claimed(storage.Pool{Room: 5, Hosts: map[string]int{"a.example": 0, "b.example": -1}}, storage.Pool{}),
+		map[string]int{"c.example quick": 5}, "deliveries by host name when two names have no room")
+	same(b, claimed(all, all), map[string]int{
+		"a.example quick": 16, "b.example quick": 6, "c.example quick": 1,
+		"a.example others": 17, "b.example others": 10, "c.example others": 8,
+	}, "deliveries that are left")
+}
+
+func claimMaxBytes(b *bundle) {
+	f := b.anyForm()
+	b.addWebhook(f.ID)
+	for range 7 {
+		b.submit(f, func(n *storage.NewSubmission) { n.Event.Body = bytes.Repeat([]byte("x"), 1000) })
+	}
+	p := b.everything()
+	for _, c := range []struct{ bytes, want int }{{2999, 2}, {1, 1}, {1000, 1}, {2000, 2}, {0, 1}} {
+		p.MaxBytes = c.bytes
+		same(b, len(b.claim(p)), c.want, "deliveries of 1000 bytes claimed with MaxBytes %d", c.bytes)
+	}
+}
+
+func claimStanding(b *bundle) {
 	f := b.anyForm()
 	b.addWebhook(f.ID)
 	b.submit(f)
-	until := soon().Add(time.Hour)
-	b.pause(until, 10)
-	b.submit(f) // more work for the paused webhook
-	other := b.addWebhook(b.anyForm().ID).ID
-	b.enqueue(other, at(0))
-	same(b, b.claimOne(soon()).Lease.WebhookID, other, "the webhook that is not paused")
-	b.claimNone(until.Add(-time.Microsecond), "the webhook is paused for a microsecond more")
-	same(b, len(b.claim(everything(until))), 2, "deliveries claimed when the pause is over")
+	b.submit(f)
+	batch := b.claimSome(2)
+	same(b, batch[0].Standing, storage.Standing{}, "Standing of a new webhook")
+	one, two := retried(batch[0], b.tick(), atOnce), retried(batch[1], b.tick(), atOnce)
+	one.Standing, two.Standing = storage.Standing{Failures: 1}, storage.Standing{Failures: 2}
+	b.finish(one, two)
+	for _, want := range []storage.Standing{{Failures: 2}, {Succeeded: true, SlowFor: 7}, {Succeeded: true}, {Succeeded: true, SlowFor: 3, Failures: 4}} {
+		if want.Failures != 2 {
+			var done []storage.Result
+			for _, d := range b.claimSome(2) {
+				r := retried(d, b.tick(), atOnce)
+				r.Standing = want
+				done = append(done, r)
+			}
+			b.finish(done...)
+		}
+		batch = b.claimSome(2)
+		for _, d := range batch {
+			same(b, d.Standing, want, "Standing after a result with it")
+		}
+		b.finish(storage.Result{Lease: batch[0].Lease}, storage.Result{Lease: batch[1].Lease})
+	}
 }
 
-func claimPauseEnds(b *bundle) {
+func claimFailingSince(b *bundle) {
 	f := b.anyForm()
 	b.addWebhook(f.ID)
 	b.submit(f)
-	later := soon().Add(time.Hour)
-	b.pause(later, 10)
-	b.finish(100, ended(b.claimOne(later), b.tick()))
-	b.submit(f)
-	same(b, b.claimOne(soon()).Failures, 0, "Failures after a result without any")
-}
-
-func claimURLClearsPause(b *bundle) {
-	f := b.anyForm()
-	w := b.addWebhook(f.ID)
-	b.submit(f)
-	b.pause(soon().Add(time.Hour), 10)
-	b.updateWebhook(w.ID, storage.WebhookChange{Secret: ptr([]byte("another secret")), Enabled: ptr(true)})
-	b.claimNone(soon(), "the webhook is paused, and only a new URL clears that")
-	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
-	d := b.claimOne(soon())
-	same(b, d.Failures, 0, "Failures after a new URL")
-	same(b, d.Attempt, 2, "Attempt after a new URL")
-}
-
-func claimURLOutlivesOldResults(b *bundle) {
-	f := b.anyForm()
-	w := b.addWebhook(f.ID)
-	b.submit(f)
-	old := b.claimOne(soon())
-	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
-	r := retried(old, b.tick(), soon())
-	r.Failures, r.PausedUntil = 10, soon().Add(time.Hour)
-	b.finish(100, r)
-	same(b, len(b.attempts(w.ID)), 1, "attempts: the result itself counts")
-	d := b.claimOne(soon())
-	same(b, d.URL, "https://example.net/elsewhere", "URL")
-	same(b, d.Failures, 0, "Failures of the new URL")
-	next := retried(d, b.tick(), soon())
-	next.Failures, next.PausedUntil = 10, soon().Add(time.Hour)
-	b.finish(100, next)
-	b.claimNone(soon(), "a result of the new URL pauses it")
-}
-
-func claimFailures(b *bundle) {
-	f := b.anyForm()
-	b.addWebhook(f.ID)
-	b.submit(f)
-	b.pause(time.Time{}, 3)
-	b.submit(f)
-	for _, d := range b.claimSome(soon(), 2) {
-		same(b, d.Failures, 3, "Failures")
+	try := func(s storage.Standing) storage.Delivery {
+		b.Helper()
+		r := retried(b.claimOne(), b.tick(), atOnce)
+		r.Standing = s
+		b.finish(r)
+		d := b.claimOne()
+		b.finish(storage.Result{Lease: d.Lease})
+		return d
+	}
+	first := try(storage.Standing{Failures: 1}).FailingSince
+	if first.IsZero() {
+		b.Errorf("FailingSince: want when the first failure was recorded, got none")
+	}
+	same(b, try(storage.Standing{Failures: 2}).FailingSince, first, "FailingSince after the second failure")
+	same(b, try(quick).FailingSince, time.Time{}, "FailingSince after a success")
+	if again := try(storage.Standing{Failures: 1, Succeeded: true}).FailingSince; !again.After(first) {
+		b.Errorf("FailingSince: want a later time after a success, got %s, before it was %s", renderTime(again), renderTime(first))
 	}
 }

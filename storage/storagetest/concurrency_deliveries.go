@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -12,6 +13,8 @@ func concurrentDeliveryCases() []Case {
 		{"claims", "Claims at once never give one delivery to two callers, and leave none out.", parallelClaims},
 		{"finish", "Calls of FinishDeliveries at once with the same results record each attempt once.", parallelFinish},
 		{"claim_and_finish", "Workers that claim and finish at once deliver each event once, while new ones come.", parallelWorkers},
+		{"enqueue_and_redeliver", "Enqueue and Redeliver of one event at once queue one delivery.", parallelEnqueue},
+		{"no_wake_up_lost", "Nothing is forgotten that is queued while others claim with little room, pause and finish.", noWakeUpLost},
 		{"redeliver", "Calls of Redeliver at once for one attempt queue one delivery.", parallelRedeliver},
 	}
 }
@@ -33,10 +36,13 @@ func parallelClaims(b *bundle) {
 	want := b.backlog(5, 30)
 	const workers = 8
 	claimed := make([][]storage.Delivery, workers)
+	p := b.everything()
+	p.Others.Room = 7
+	stores := []storage.Storage{b.store, b.second}
 	errs := together(workers, func(i int) error {
 		for {
-			got, err := b.store.ClaimDeliveries(b.Context(), storage.ClaimParams{Now: soon(), Lease: time.Hour, Max: 7, PerWebhook: 4})
-			if err != nil || len(got) == 0 {
+			got, more, err := stores[i%2].ClaimDeliveries(b.Context(), p)
+			if err != nil || len(got) == 0 && !more {
 				return err
 			}
 			claimed[i] = append(claimed[i], got...)
@@ -46,7 +52,7 @@ func parallelClaims(b *bundle) {
 		b.ok(err, "ClaimDeliveries beside others")
 	}
 	// What the workers left to each other comes now.
-	rest := b.claim(everything(soon()))
+	rest := b.claimAll()
 	b.eachOnce(append(slices.Concat(claimed...), rest...), want)
 }
 
@@ -73,24 +79,22 @@ func parallelFinish(b *bundle) {
 	for range 20 {
 		b.submit(f)
 	}
-	for i, d := range b.claimSome(soon(), 20) {
+	for i, d := range b.claimSome(20) {
 		r := ended(d, at(time.Duration(i)*time.Minute))
 		if i%2 == 0 {
-			r.Attempt.NextAttemptAt = soon().Add(time.Hour)
+			r.RetryIn = time.Hour
 		}
 		done = append(done, r)
 	}
 	errs := together(8, func(int) error {
-		_, err := b.store.FinishDeliveries(b.Context(), done, 100)
+		_, err := b.store.FinishDeliveries(b.Context(), done)
 		return err
 	})
 	for _, err := range errs {
 		b.ok(err, "FinishDeliveries beside others with the same results")
 	}
 	same(b, len(b.attempts(w.ID)), 20, "number of attempts in the history")
-	for _, d := range b.claimSome(soon().Add(time.Hour), 10) {
-		same(b, d.Attempt, 2, "Attempt of a delivery that was rescheduled")
-	}
+	same(b, b.counts(), storage.QueueStats{Waiting: 10}, "QueueStats: half of the deliveries were rescheduled")
 }
 
 func parallelWorkers(b *bundle) {
@@ -98,9 +102,11 @@ func parallelWorkers(b *bundle) {
 	hooks := []storage.ID{b.addWebhook(f.ID).ID, b.addWebhook(f.ID).ID, b.addWebhook(f.ID).ID}
 	const workers, submitters, each = 4, 4, 8
 	delivered := make([][]storage.Delivery, workers)
+	p := b.everything()
+	p.Others.Room, p.Webhooks, p.PerWebhook = 5, nil, 1
 	work := func(i int, rounds int) error {
 		for range rounds {
-			got, err := b.store.ClaimDeliveries(b.Context(), storage.ClaimParams{Now: soon(), Lease: time.Hour, Max: 5, PerWebhook: 2})
+			got, _, err := b.store.ClaimDeliveries(b.Context(), p)
 			if err != nil {
 				return err
 			}
@@ -108,7 +114,7 @@ func parallelWorkers(b *bundle) {
 			for _, d := range got {
 				done = append(done, ended(d, at(0)))
 			}
-			if _, err := b.store.FinishDeliveries(b.Context(), done, 1000); err != nil {
+			if _, err := b.store.FinishDeliveries(b.Context(), done); err != nil {
 				return err
 			}
 			delivered[i] = append(delivered[i], got...)
@@ -129,9 +135,9 @@ func parallelWorkers(b *bundle) {
 	for _, err := range errs {
 		b.ok(err, "ClaimDeliveries, FinishDeliveries and Submit at once")
 	}
-	rest := b.claim(everything(soon()))
+	rest := b.claimAll()
 	for _, d := range rest {
-		b.finish(1000, ended(d, at(0)))
+		b.finish(ended(d, at(0)))
 	}
 	b.eachOnce(append(slices.Concat(delivered...), rest...), len(hooks)*submitters*each)
 	for _, w := range hooks {
@@ -144,10 +150,110 @@ func parallelRedeliver(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID)
 	b.submit(f)
-	sent := ended(b.claimOne(soon()), b.tick())
-	b.finish(100, sent)
-	for _, err := range together(10, func(int) error { return b.store.Redeliver(b.Context(), w.ID, sent.Attempt.ID, at(time.Hour)) }) {
+	sent := ended(b.claimOne(), b.tick())
+	b.finish(sent)
+	for _, err := range together(10, func(int) error { return b.store.Redeliver(b.Context(), w.ID, sent.Attempt.ID) }) {
 		b.ok(err, "Redeliver beside others")
 	}
-	same(b, b.claimOne(soon()).Attempt, 1, "Attempt of a delivery that was queued again")
+	same(b, b.claimOne().Attempt, 1, "Attempt of a delivery that was queued again")
+}
+
+func parallelEnqueue(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	for range 5 {
+		e := b.enqueue(w.ID)
+		sent := ended(b.claimOne(), b.tick())
+		b.finish(sent)
+		for _, err := range together(8, func(i int) error {
+			if i%2 == 0 {
+				return b.store.Enqueue(b.Context(), w.ID, e)
+			}
+			return b.store.Redeliver(b.Context(), w.ID, sent.Attempt.ID)
+		}) {
+			b.ok(err, "Enqueue and Redeliver of one event at once")
+		}
+		d := b.claimOne()
+		same(b, d.Body, e.Body, "Body")
+		b.finish(ended(d, b.tick()))
+		b.nothingPending("it was delivered")
+	}
+}
+
+// noWakeUpLost goes through every way in which a store may set deliveries aside,
+// while their webhooks change. What is left in the end must be claimable.
+func noWakeUpLost(b *bundle) {
+	f := b.anyForm()
+	var hooks []storage.ID
+	for range 3 {
+		hooks = append(hooks, b.addWebhook(f.ID, atHost("one.example")).ID)
+	}
+	const workers, submitters, each = 4, 4, 25
+	stores := []storage.Storage{b.store, b.second}
+	seen := make([]map[storage.Lease]bool, workers+1) // without the token
+	note := func(i int, got []storage.Delivery) {
+		for _, d := range got {
+			d.Lease.Token = 0
+			seen[i][d.Lease] = true
+		}
+	}
+	for i := range seen {
+		seen[i] = map[storage.Lease]bool{}
+	}
+	work := func(i int) error {
+		store := stores[i%2]
+		for round := range 40 {
+			p := storage.ClaimParams{
+				Lease: time.Hour, Quick: storage.Pool{Room: 2, PerHost: 1 + round%2}, Others: storage.Pool{Room: 2, PerHost: 1 + round%2},
+				Webhooks: map[storage.ID]int{hooks[round%3]: round % 2}, PerWebhook: 1,
+			}
+			got, _, err := store.ClaimDeliveries(b.Context(), p)
+			if err != nil {
+				return err
+			}
+			note(i, got)
+			var done []storage.Result
+			for _, d := range got {
+				r := succeeded(d, at(0))
+				switch (i + round) % 4 {
+				case 0:
+					r = paused(d, at(0), aMoment)
+				case 1:
+					r = storage.Result{Lease: d.Lease, RetryIn: aMoment}
+				case 2:
+					r.Standing = slow
+				}
+				done = append(done, r)
+			}
+			if _, err := store.FinishDeliveries(b.Context(), done); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, err := range together(workers+submitters, func(i int) error {
+		if i < workers {
+			return work(i)
+		}
+		for range each {
+			if _, _, err := stores[i%2].Submit(b.Context(), submissionAt(f, at(0))); err != nil {
+				return err
+			}
+		}
+		return nil
+	}) {
+		b.ok(err, "ClaimDeliveries, FinishDeliveries and Submit at once")
+	}
+	for b.stats().Due+b.stats().Waiting > 0 {
+		got := b.claimEventually(b.everything()) // a stranded one never comes
+		note(workers, got)
+		for _, d := range got {
+			b.finish(succeeded(d, at(0)))
+		}
+	}
+	all := map[storage.Lease]bool{}
+	for _, s := range seen {
+		maps.Copy(all, s)
+	}
+	same(b, len(all), len(hooks)*submitters*each, "deliveries that were claimed at least once")
 }

@@ -95,7 +95,7 @@ func copiesInSubmission(b *bundle) {
 	got, err := b.store.Submission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID)
 	b.ok(err, "Submission")
 	same(b, render(got), want, "Submission after the caller overwrote what it gave to Submit")
-	same(b, string(b.claimOne(soon()).Body), body, "Body after the caller overwrote what it gave to Submit")
+	same(b, string(b.claimOne().Body), body, "Body after the caller overwrote what it gave to Submit")
 	again := b.newSubmission(f)
 	again.UniqueAnswer = []byte("taken")
 	b.refuse(again, storage.ErrDuplicate, "the answer is taken, though the caller overwrote its slice")
@@ -152,26 +152,24 @@ func copiesDelivery(b *bundle) {
 	w := b.addWebhook(f.ID)
 	e := newEvent()
 	body := string(e.Body)
-	b.ok(b.store.Enqueue(b.Context(), w.ID, e, at(0)), "Enqueue")
+	b.ok(b.store.Enqueue(b.Context(), w.ID, e), "Enqueue")
 	spoil(e.Body)
-	held := map[storage.ID]int{}
-	p := everything(soon())
-	p.Held = held
+	p := b.everything()
 	d := only(b, b.claim(p), "ClaimDeliveries")
-	held[w.ID] = 1 << 20
+	p.Webhooks[w.ID] = 0
 	same(b, string(d.Body), body, "Body after the caller overwrote what it gave to Enqueue")
 	spoil(d.Secret)
 	same(b, b.getWebhook(w.ID).Secret, w.Secret, "Secret after the caller overwrote what ClaimDeliveries returned")
 
-	r := retried(d, b.tick(), soon())
+	r := retried(d, b.tick(), atOnce)
 	want := render(*r.Attempt)
-	b.finish(100, r)
+	b.finish(r)
 	*r.Attempt = storage.Attempt{Attempt: 77, NextAttemptAt: soon().Add(1000 * time.Hour)}
 	history := b.attempts(w.ID)
 	same(b, render(only(b, history, "Attempts")), want, "Attempts after the caller overwrote what it gave to FinishDeliveries")
 	clear(history)
 	same(b, render(only(b, b.attempts(w.ID), "Attempts")), want, "Attempts after the caller overwrote the list that it got")
-	same(b, b.claimOne(soon()).Attempt, 2, "Attempt of the delivery that was rescheduled")
+	same(b, b.claimOne().Attempt, 2, "Attempt of the delivery that was rescheduled")
 }
 
 func copiesKey(b *bundle) {

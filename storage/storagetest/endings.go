@@ -33,7 +33,7 @@ func (b *bundle) twoForms() (f storage.Form, mine, beside, elsewhere storage.Web
 func (b *bundle) pendingOf() map[storage.ID]int {
 	b.Helper()
 	got := map[storage.ID]int{}
-	for _, d := range b.claim(everything(soon())) {
+	for _, d := range b.claim(b.everything()) {
 		got[d.Lease.WebhookID]++
 	}
 	return got
@@ -42,7 +42,7 @@ func (b *bundle) pendingOf() map[storage.ID]int {
 func disableEnds(b *bundle) {
 	_, mine, beside, elsewhere := b.twoForms()
 	b.updateWebhook(mine.ID, storage.WebhookChange{Enabled: ptr(false)})
-	same(b, b.stats(soon()).Due, int64(3), "pending deliveries after one of three webhooks was disabled")
+	same(b, b.stats().Due, int64(3), "pending deliveries after one of three webhooks was disabled")
 	b.updateWebhook(mine.ID, storage.WebhookChange{Enabled: ptr(true)})
 	got := b.pendingOf()
 	same(b, got[mine.ID], 0, "deliveries of the webhook that was disabled")
@@ -53,7 +53,7 @@ func disableEnds(b *bundle) {
 func deleteWebhookEnds(b *bundle) {
 	_, mine, beside, elsewhere := b.twoForms()
 	b.ok(b.store.DeleteWebhook(b.Context(), storage.AsHost(), mine.ID), "DeleteWebhook")
-	same(b, b.stats(soon()).Due, int64(3), "pending deliveries after one of three webhooks was deleted")
+	same(b, b.stats().Due, int64(3), "pending deliveries after one of three webhooks was deleted")
 	got := b.pendingOf()
 	same(b, got[mine.ID], 0, "deliveries of the webhook that was deleted")
 	same(b, got[beside.ID], 2, "deliveries of the other webhook of the form")
@@ -63,7 +63,7 @@ func deleteWebhookEnds(b *bundle) {
 func trashEnds(b *bundle) {
 	f, mine, beside, elsewhere := b.twoForms()
 	b.trashForm(f.ID)
-	same(b, b.stats(soon()).Due, int64(1), "pending deliveries after one of two forms was trashed")
+	same(b, b.stats().Due, int64(1), "pending deliveries after one of two forms was trashed")
 	got := b.pendingOf()
 	same(b, got[mine.ID]+got[beside.ID], 0, "deliveries of the form that was trashed")
 	same(b, got[elsewhere.ID], 1, "deliveries of the other form")
@@ -87,12 +87,12 @@ func endedLeaseFenced(b *bundle) {
 		f := b.anyForm()
 		w := b.addWebhook(f.ID)
 		n := b.submit(f)
-		d := b.claimOne(soon())
+		d := b.claimOne()
 		end(f, w, n)
 		b.unchanged("FinishDeliveries of a delivery that was ended", func() {
-			b.fenced(retried(d, b.tick(), soon()), what)
+			b.fenced(retried(d, b.tick(), atOnce), what)
 			b.fenced(ended(d, b.tick().Add(time.Second)), what)
 		})
-		b.claimNone(soon(), "%s", what)
+		b.claimNone("%s", what)
 	}
 }

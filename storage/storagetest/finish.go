@@ -1,7 +1,6 @@
 package storagetest
 
 import (
-	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -9,12 +8,12 @@ import (
 
 func finishCases() []Case {
 	return []Case{
-		{"reschedule", "A result with NextAttemptAt makes the delivery due again then, as the next attempt.", finishReschedules},
-		{"end", "A result without NextAttemptAt takes the delivery out of the queue.", finishEnds},
+		{"reschedule", "A result with RetryIn makes the delivery due again after that time, as the next attempt, and the history says when.", finishReschedules},
+		{"end", "A result without RetryIn takes the delivery out of the queue.", finishEnds},
 		{"finish_twice", "FinishDeliveries twice with the same results does no harm.", finishTwice},
 		{"finish_batch", "A batch is settled in one step, over several webhooks.", finishBatch},
-		{"history_cut", "The history is cut to the newest keep attempts of each webhook, newest first.", historyCut},
-		{"history_of_100", "With keep 100 the 100 newest attempts stay.", historyOf100},
+		{"history_cut", "The history is cut to the HistoryKept newest attempts of each webhook, newest first.", historyCut},
+		{"finish_many", "Results beyond FinishMax are settled too.", finishMany},
 		{"cut_attempt_is_gone", "An attempt that was cut cannot be redelivered; the body lives for those that refer to it.", cutAttemptGone},
 	}
 }
@@ -23,31 +22,42 @@ func finishReschedules(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID)
 	b.submit(f)
-	now := soon()
 	var want []storage.Attempt
 	for attempt := 1; attempt <= 4; attempt++ {
-		d := b.claimOne(now)
+		d := b.claimOne()
 		same(b, d.Attempt, attempt, "Attempt")
-		next := now.Add(time.Hour)
-		r := retried(d, b.tick(), next)
-		b.finish(100, r)
+		r := retried(d, b.tick(), atOnce)
+		if attempt == 4 {
+			r.RetryIn = time.Hour
+		}
+		r.Attempt.NextAttemptAt = at(0) // not read
+		b.finish(r)
+		r.Attempt.NextAttemptAt = time.Time{}
 		want = append([]storage.Attempt{*r.Attempt}, want...)
-		b.claimNone(next.Add(-time.Microsecond), "NextAttemptAt is a microsecond later")
-		now = next
 	}
+	b.claimNone("due in an hour")
 	same(b, b.attempts(w.ID), want, "Attempts")
+	list, err := b.store.Attempts(b.Context(), storage.AsHost(), w.ID, 2)
+	b.ok(err, "Attempts")
+	if len(list) != 2 || list[1].NextAttemptAt.IsZero() {
+		b.Fatalf("NextAttemptAt: want when the next attempt is due, got none")
+	}
+	if wait := list[0].NextAttemptAt.Sub(list[1].NextAttemptAt); wait < time.Hour || wait > 2*time.Hour {
+		b.Errorf("NextAttemptAt: want an hour after that of the result before, got %v", wait)
+	}
 }
 
 func finishEnds(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID)
 	b.submit(f)
-	r := ended(b.claimOne(soon()), b.tick())
-	r.Attempt.Status, r.Attempt.Success, r.Attempt.Error = 200, true, ""
-	b.finish(100, r)
+	r := succeeded(b.claimOne(), b.tick())
+	b.finish(r)
 	b.nothingPending("the delivery ended")
-	b.claimNone(soon().Add(1000*time.Hour), "the delivery ended")
-	same(b, b.attempts(w.ID), []storage.Attempt{*r.Attempt}, "Attempts")
+	b.claimNone("the delivery ended")
+	list, err := b.store.Attempts(b.Context(), storage.AsHost(), w.ID, 10)
+	b.ok(err, "Attempts")
+	same(b, list, []storage.Attempt{*r.Attempt}, "Attempts")
 }
 
 func finishTwice(b *bundle) {
@@ -55,96 +65,121 @@ func finishTwice(b *bundle) {
 	w := b.addWebhook(f.ID)
 	b.submit(f)
 	b.submit(f)
-	next := soon().Add(time.Hour)
-	batch := b.claimSome(soon(), 2)
-	done := []storage.Result{ended(batch[0], b.tick()), retried(batch[1], b.tick(), next)}
-	b.finish(100, done...)
+	batch := b.claimSome(2)
+	done := []storage.Result{ended(batch[0], b.tick()), retried(batch[1], b.tick(), time.Hour)}
+	b.finish(done...)
 	b.unchanged("FinishDeliveries with results that were settled", func() {
 		for range 2 {
-			_, err := b.store.FinishDeliveries(b.Context(), done, 100)
+			_, err := b.store.FinishDeliveries(b.Context(), done)
 			b.ok(err, "FinishDeliveries, again")
 		}
 	})
 	b.fenced(done[0], "its delivery ended")
 	same(b, len(b.attempts(w.ID)), 2, "attempts in the history")
-	b.claimNone(next.Add(-time.Microsecond), "NextAttemptAt is a microsecond later")
-	same(b, b.claimOne(next).Attempt, 2, "Attempt of the delivery that was rescheduled")
+	b.claimNone("due in an hour")
+	b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(true)}) // makes it due
+	same(b, b.claimOne().Attempt, 2, "Attempt of the delivery that was rescheduled")
 
 	// The old results come once more, while the next attempt is under way.
 	b.fenced(done[1], "the delivery was claimed again since")
-	b.claimNone(next, "the lease of the second attempt holds")
+	b.claimNone("the lease of the second attempt holds")
+
+	// Twice in one call.
+	b.submit(f)
+	last := ended(b.claimOne(), b.tick())
+	got, err := b.store.FinishDeliveries(b.Context(), []storage.Result{last, last})
+	b.ok(err, "FinishDeliveries with a result that comes twice")
+	same(b, got, []storage.Lease{last.Lease}, "leases that are fenced when a result comes twice")
+	same(b, len(b.attempts(w.ID)), 3, "attempts in the history")
 }
 
 func finishBatch(b *bundle) {
 	want := b.backlog(4, 5)
-	batch := b.claimSome(soon(), want)
+	batch := b.claimSome(want)
 	var done []storage.Result
 	for i, d := range batch {
 		switch i % 3 {
 		case 0:
 			done = append(done, ended(d, b.tick()))
 		case 1:
-			done = append(done, retried(d, b.tick(), soon().Add(time.Hour)))
+			done = append(done, retried(d, b.tick(), time.Hour))
 		default:
 			done = append(done, storage.Result{Lease: d.Lease})
 		}
 	}
-	b.finish(100, done...)
-	same(b, len(b.claim(everything(soon()))), 6, "deliveries whose lease was given back")
-	same(b, len(b.claim(everything(soon().Add(time.Hour)))), 7, "deliveries that were rescheduled")
+	b.finish(done...)
+	same(b, b.counts(), storage.QueueStats{Due: 6, Waiting: 7}, "QueueStats after 6 were given back and 7 rescheduled")
+	same(b, len(b.claimAll()), 6, "deliveries whose lease was given back")
 }
 
 // deliver sends one event and returns its attempt, made at when.
-func (b *bundle) deliver(webhook storage.ID, keep int, when time.Time) storage.Attempt {
+func (b *bundle) deliver(webhook storage.ID, when time.Time) storage.Attempt {
 	b.Helper()
-	b.enqueue(webhook, at(0))
-	r := ended(b.claimOne(soon()), when)
-	b.finish(keep, r)
+	b.enqueue(webhook)
+	r := ended(b.claimOne(), when)
+	b.finish(r)
 	return *r.Attempt
+}
+
+// deliverMany sends n events in one call of FinishDeliveries. It returns the
+// attempts newest first; they were made a second apart, the first at when.
+func (b *bundle) deliverMany(webhook storage.ID, n int, when time.Time) []storage.Attempt {
+	b.Helper()
+	for range n {
+		b.enqueue(webhook)
+	}
+	var done []storage.Result
+	var made []storage.Attempt
+	for i, d := range b.claimSome(n) {
+		done = append(done, ended(d, when.Add(time.Duration(i)*time.Second)))
+		made = append([]storage.Attempt{*done[i].Attempt}, made...)
+	}
+	b.finish(done...)
+	return made
+}
+
+func finishMany(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	const n = 2*storage.FinishMax + 7
+	for range n {
+		b.submit(f)
+	}
+	var done []storage.Result
+	batch := b.claimSome(n)
+	for i, d := range batch {
+		if i%2 == 0 {
+			done = append(done, succeeded(d, at(0)))
+		} else {
+			done = append(done, storage.Result{Lease: d.Lease})
+		}
+	}
+	done = append(done, succeeded(batch[0], at(0)))
+	fenced, err := b.store.FinishDeliveries(b.Context(), done)
+	b.ok(err, "FinishDeliveries")
+	same(b, fenced, []storage.Lease{batch[0].Lease}, "leases that are fenced: one came twice")
+	same(b, len(b.attempts(w.ID)), storage.HistoryKept, "attempts in the history")
+	same(b, b.counts(), storage.QueueStats{Due: n / 2}, "QueueStats after half of the leases were given back")
 }
 
 func historyCut(b *bundle) {
 	f := b.anyForm()
 	w, other := b.addWebhook(f.ID).ID, b.addWebhook(f.ID).ID
-	untouched := b.deliver(other, 100, at(-time.Hour))
-	var want []storage.Attempt
-	for i := range 7 {
-		want = append([]storage.Attempt{b.deliver(w, 3, at(time.Duration(i)*time.Minute))}, want...)
-		same(b, b.attempts(w), want[:min(3, len(want))], "Attempts after %d, keep 3", i+1)
+	untouched := b.deliver(other, at(-time.Hour))
+	const kept = storage.HistoryKept
+	want := b.deliverMany(w, kept-2, at(0))
+	for i := range 4 {
+		want = append([]storage.Attempt{b.deliver(w, at(time.Hour+time.Duration(i)*time.Minute))}, want...)
+		same(b, b.attempts(w), want[:min(kept, len(want))], "Attempts after %d", len(want))
 	}
-	// One that is older than all that are kept is the one to go.
-	b.deliver(w, 3, at(-time.Hour))
-	same(b, b.attempts(w), want[:3], "Attempts after one that is older than the kept ones")
+	// One that is older than all that are kept is the one to go, at the latest with
+	// the next one.
+	b.deliver(w, at(-time.Hour))
+	want = append(b.deliverMany(w, 5, at(2*time.Hour)), want...)
+	same(b, b.attempts(w), want[:kept], "Attempts after one that is older than the kept ones, and 5 more")
+	want = append(b.deliverMany(w, kept+3, at(3*time.Hour)), want...)
+	same(b, b.attempts(w), want[:kept], "Attempts after a whole history at once")
 	same(b, b.attempts(other), []storage.Attempt{untouched}, "Attempts of another webhook")
-
-	// More than keep in one batch.
-	for range 5 {
-		b.enqueue(w, at(0))
-	}
-	want = nil
-	var done []storage.Result
-	for i, d := range b.claimSome(soon(), 5) {
-		done = append(done, ended(d, at(time.Hour+time.Duration(i)*time.Microsecond)))
-		want = append([]storage.Attempt{*done[i].Attempt}, want...)
-	}
-	b.finish(3, done...)
-	same(b, b.attempts(w), want[:3], "Attempts after a batch of 5, keep 3")
-}
-
-func historyOf100(b *bundle) {
-	w := b.addWebhook(b.anyForm().ID).ID
-	const sent, keep = 110, 100
-	for range sent {
-		b.enqueue(w, at(0))
-	}
-	var ids []storage.ID
-	for i, d := range b.claimSome(soon(), sent) {
-		r := ended(d, at(time.Duration(i)*time.Second))
-		b.finish(keep, r)
-		ids = append(ids, r.Attempt.ID)
-	}
-	slices.Reverse(ids)
-	same(b, idsOf(b.attempts(w), attemptID), ids[:keep], "Attempts")
 }
 
 func cutAttemptGone(b *bundle) {
@@ -152,14 +187,14 @@ func cutAttemptGone(b *bundle) {
 	one, two := b.addWebhook(f.ID).ID, b.addWebhook(f.ID).ID
 	n := b.submit(f)
 	attempts := map[storage.ID]storage.ID{}
-	for _, d := range b.claimSome(soon(), 2) {
+	for _, d := range b.claimSome(2) {
 		r := ended(d, b.tick())
-		b.finish(1, r)
+		b.finish(r)
 		attempts[d.Lease.WebhookID] = r.Attempt.ID
 	}
-	b.deliver(one, 1, b.tick()) // cuts the attempt of webhook one
+	b.deliverMany(one, storage.HistoryKept, at(time.Hour)) // cuts the attempt of webhook one
 	b.sweep(storage.SweepParams{Now: soon().Add(10_000 * time.Hour), Max: 100})
-	b.is(b.store.Redeliver(b.Context(), one, attempts[one], soon()), storage.ErrNotFound, "Redeliver of an attempt that was cut")
-	b.ok(b.store.Redeliver(b.Context(), two, attempts[two], soon()), "Redeliver of an attempt that is kept, of the same event")
-	same(b, b.claimOne(soon()).Body, n.Event.Body, "Body")
+	b.is(b.store.Redeliver(b.Context(), one, attempts[one]), storage.ErrNotFound, "Redeliver of an attempt that was cut")
+	b.ok(b.store.Redeliver(b.Context(), two, attempts[two]), "Redeliver of an attempt that is kept, of the same event")
+	same(b, b.claimOne().Body, n.Event.Body, "Body")
 }

@@ -169,7 +169,7 @@ func revisionStays(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID)
 	n := b.submit(f)
-	b.finish(100, ended(b.claimOne(soon()), b.tick()))
+	b.finish(ended(b.claimOne(), b.tick()))
 	b.ok(b.store.CountFunnel(b.Context(), f.ID, b.tick(), storage.Counts{Views: 1}), "CountFunnel")
 	b.ok(b.store.SetLifetimeCounters(b.Context(), f.ID, storage.Counters{Views: 1}), "SetLifetimeCounters")
 	b.ok(b.store.DeleteSubmission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID), "DeleteSubmission")

@@ -87,18 +87,24 @@ func (*hollow) DeleteWebhook(context.Context, storage.Actor, storage.ID) error {
 func (*hollow) Attempts(context.Context, storage.Actor, storage.ID, int) ([]storage.Attempt, error) {
 	return nil, nil
 }
-func (*hollow) Enqueue(context.Context, storage.ID, storage.Event, time.Time) error { return nil }
-func (*hollow) Redeliver(context.Context, storage.ID, storage.ID, time.Time) error  { return nil }
-func (h *hollow) ClaimDeliveries(context.Context, storage.ClaimParams) ([]storage.Delivery, error) {
+func (*hollow) Enqueue(context.Context, storage.ID, storage.Event) error { return nil }
+func (*hollow) Redeliver(context.Context, storage.ID, storage.ID) error  { return nil }
+func (h *hollow) ClaimDeliveries(context.Context, storage.ClaimParams) ([]storage.Delivery, bool, error) {
 	if h.claims.Add(1) > 100 {
 		h.stop()
 	}
+	return nil, false, nil
+}
+func (*hollow) FinishDeliveries(context.Context, []storage.Result) ([]storage.Lease, error) {
 	return nil, nil
 }
-func (*hollow) FinishDeliveries(context.Context, []storage.Result, int) ([]storage.Lease, error) {
+func (*hollow) ExpireDeliveries(context.Context, storage.ExpireParams) (storage.Expired, error) {
+	return storage.Expired{}, nil
+}
+func (*hollow) PausedWebhooks(context.Context, storage.Page) ([]storage.PausedWebhook, error) {
 	return nil, nil
 }
-func (*hollow) QueueStats(context.Context, time.Time) (storage.QueueStats, error) {
+func (*hollow) QueueStats(context.Context) (storage.QueueStats, error) {
 	return storage.QueueStats{}, nil
 }
 func (*hollow) CreateKey(context.Context, storage.NewKey) error { return nil }

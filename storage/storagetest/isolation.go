@@ -61,8 +61,8 @@ func actorSees(b *bundle, op operation) {
 // not claimed is settled first.
 func (b *bundle) refurnish(w *world) *world {
 	b.Helper()
-	for _, d := range b.claim(everything(w.now)) {
-		b.finish(100, ended(d, w.now))
+	for _, d := range b.claimAll() {
+		b.finish(ended(d, w.now))
 	}
 	return b.furnish()
 }

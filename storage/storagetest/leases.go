@@ -8,13 +8,15 @@ import (
 
 func leaseCases() []Case {
 	return []Case{
-		{"lease_holds", "A delivery under a lease is not claimed again, whatever the caller's clock says.", leaseHolds},
+		{"lease_holds", "A delivery under a lease is not claimed again, by another handle on the same data neither.", leaseHolds},
 		{"lease_expires", "A lease that ran out is claimed again, with a larger token.", leaseExpires},
-		{"lease_released", "A result without an attempt gives the lease back: the delivery is due as it was, with the same number.", leaseReleased},
+		{"lease_released", "A result without an attempt gives the lease back: the delivery has the same number, and is due after RetryIn.", leaseReleased},
 		{"stale_lease_fenced", "A result under a lease that was claimed again since is fenced and changes nothing.", staleLease},
 		{"expired_lease_counts", "A lease that ran out but was not claimed again still counts.", expiredLease},
 		{"unknown_lease_fenced", "A result for a delivery that is not there is fenced, and the others of the batch count.", unknownLease},
 		{"token_rises", "Each lease of a delivery has a larger token than those before, after a retry and a redelivery too.", tokenRises},
+		{"lease_of_other_handle", "A lease is settled through any handle on the same data.", leaseOfOtherHandle},
+		{"redeliver_leased", "Redeliver of a delivery under a lease leaves the lease, and makes the delivery due when the lease ends without success.", redeliverLeased},
 		{"lease_of_redelivered_fenced", "A lease from before a redelivery does not settle the new delivery.", leaseBeforeRedelivery},
 	}
 }
@@ -25,7 +27,7 @@ const aMoment = 5 * time.Millisecond
 // claimBriefly claims the single delivery that is due under a short lease.
 func (b *bundle) claimBriefly() storage.Delivery {
 	b.Helper()
-	p := everything(soon())
+	p := b.everything()
 	p.Lease = aMoment
 	return only(b, b.claim(p), "ClaimDeliveries")
 }
@@ -33,18 +35,62 @@ func (b *bundle) claimBriefly() storage.Delivery {
 // claimAgain waits until the lease of the only delivery runs out and claims it.
 func (b *bundle) claimAgain() storage.Delivery {
 	b.Helper()
-	return b.claimEventually(everything(soon()))[0]
+	return b.claimEventually(b.everything())[0]
 }
 
 func leaseHolds(b *bundle) {
 	f := b.anyForm()
 	b.addWebhook(f.ID)
 	b.submit(f)
-	d := b.claimOne(soon())
-	for _, later := range []time.Duration{0, time.Minute, 24 * time.Hour, 10_000 * time.Hour} {
-		b.claimNone(soon().Add(later), "the lease holds on the store's clock, %v later on the caller's", later)
+	d := b.claimOne()
+	b.claimNone("the lease holds")
+	got, _, err := b.second.ClaimDeliveries(b.Context(), b.everything())
+	b.ok(err, "ClaimDeliveries of another handle")
+	same(b, len(got), 0, "deliveries claimed by another handle while the lease holds")
+	b.finish(ended(d, b.tick()))
+}
+
+func leaseOfOtherHandle(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	b.submit(f)
+	d := b.claimOne()
+	fenced, err := b.second.FinishDeliveries(b.Context(), []storage.Result{ended(d, b.tick())})
+	b.ok(err, "FinishDeliveries of another handle")
+	same(b, len(fenced), 0, "leases that are fenced for another handle")
+	same(b, len(b.attempts(w.ID)), 1, "attempts in the history")
+	b.nothingPending("another handle settled the lease")
+}
+
+func redeliverLeased(b *bundle) {
+	for name, c := range map[string]struct {
+		result func(d storage.Delivery) storage.Result
+		again  int // the attempt that comes next; 0: none
+	}{
+		"success":                {func(d storage.Delivery) storage.Result { return succeeded(d, b.tick()) }, 0},
+		"a failure, tried later": {func(d storage.Delivery) storage.Result { return paused(d, b.tick(), time.Hour) }, 3},
+		"a failure, the last":    {func(d storage.Delivery) storage.Result { return ended(d, b.tick()) }, 1},
+		"nothing sent":           {func(d storage.Delivery) storage.Result { return storage.Result{Lease: d.Lease} }, 2},
+	} {
+		f := b.anyForm()
+		w := b.addWebhook(f.ID)
+		b.submit(f)
+		first := retried(b.claimOne(), b.tick(), atOnce)
+		b.finish(first)
+		d := b.claimOne()
+		b.ok(b.store.Redeliver(b.Context(), w.ID, first.Attempt.ID), "Redeliver of a delivery under a lease")
+		b.claimNone("the lease holds")
+		b.finish(c.result(d))
+		got := b.claimAll()
+		if c.again == 0 {
+			same(b, len(got), 0, "deliveries after %s", name)
+			continue
+		}
+		next := only(b, got, "ClaimDeliveries after "+name)
+		same(b, next.Attempt, c.again, "Attempt after %s", name)
+		b.finish(ended(next, b.tick()))
+		b.claimNone("it was redelivered once")
 	}
-	b.finish(100, ended(d, b.tick()))
 }
 
 func leaseExpires(b *bundle) {
@@ -58,7 +104,7 @@ func leaseExpires(b *bundle) {
 	if second.Lease.Token <= first.Lease.Token {
 		b.Errorf("Lease.Token: want more than %d, that of the earlier lease, got %d", first.Lease.Token, second.Lease.Token)
 	}
-	b.finish(100, ended(second, b.tick()))
+	b.finish(ended(second, b.tick()))
 	b.nothingPending("the second lease was settled")
 }
 
@@ -66,19 +112,27 @@ func leaseReleased(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID)
 	b.submit(f)
-	b.finish(100, retried(b.claimOne(soon()), b.tick(), soon()))
-	stats := b.stats(soon())
-	first := b.claimOne(soon())
-	b.finish(100, storage.Result{Lease: first.Lease, Failures: 7, PausedUntil: soon().Add(time.Hour)})
-	same(b, b.stats(soon()), stats, "QueueStats after the lease was given back")
-	second := b.claimOne(soon())
+	b.finish(retried(b.claimOne(), b.tick(), atOnce))
+	stats := b.stats()
+	first := b.claimOne()
+	r := paused(first, b.tick(), time.Hour)
+	r.Attempt, r.RetryIn = nil, 0
+	b.finish(r)
+	same(b, b.stats(), stats, "QueueStats after the lease was given back")
+	second := b.claimOne()
 	same(b, second.Attempt, 2, "Attempt after the lease was given back")
-	same(b, second.Failures, 0, "Failures: those of a result without an attempt are ignored")
+	same(b, second.Standing, storage.Standing{}, "Standing: that of a result without an attempt is ignored")
 	same(b, len(b.attempts(w.ID)), 1, "attempts in the history: nothing was sent the second time")
 	if second.Lease.Token <= first.Lease.Token {
 		b.Errorf("Lease.Token: want more than %d, that of the lease that was given back, got %d", first.Lease.Token, second.Lease.Token)
 	}
 	b.fenced(ended(first, b.tick()), "the delivery was claimed again since")
+	b.finish(storage.Result{Lease: second.Lease, RetryIn: time.Hour})
+	b.claimNone("it was given back for an hour")
+	same(b, b.counts(), storage.QueueStats{Waiting: 1}, "QueueStats of a delivery that was given back for an hour")
+	b.enqueue(w.ID)
+	b.finish(storage.Result{Lease: b.claimOne().Lease, RetryIn: aMoment})
+	same(b, b.claimEventually(b.everything())[0].Attempt, 1, "Attempt of a delivery that was given back for a moment")
 }
 
 func staleLease(b *bundle) {
@@ -88,18 +142,16 @@ func staleLease(b *bundle) {
 	stale := b.claimBriefly()
 	current := b.claimAgain()
 	b.unchanged("FinishDeliveries with a stale lease", func() {
-		r := retried(stale, b.tick(), soon().Add(time.Hour))
-		r.Failures, r.PausedUntil = 9, soon().Add(100*time.Hour)
-		b.fenced(r, "the delivery was claimed again since")
+		b.fenced(paused(stale, b.tick(), time.Hour), "the delivery was claimed again since")
 		b.fenced(ended(stale, b.tick()), "the delivery was claimed again since")
 		b.fenced(storage.Result{Lease: stale.Lease}, "the delivery was claimed again since")
 	})
-	b.claimNone(soon(), "the current lease holds")
-	b.finish(100, retried(current, b.tick(), soon()))
+	b.claimNone("the current lease holds")
+	b.finish(retried(current, b.tick(), atOnce))
 	same(b, len(b.attempts(w.ID)), 1, "attempts in the history: that of the current lease")
-	next := b.claimOne(soon())
+	next := b.claimOne()
 	same(b, next.Attempt, 2, "Attempt: one result counted")
-	same(b, next.Failures, 0, "Failures: those of the fenced result do not count")
+	same(b, next.Standing, storage.Standing{}, "Standing: that of the fenced result does not count")
 }
 
 func expiredLease(b *bundle) {
@@ -108,7 +160,7 @@ func expiredLease(b *bundle) {
 	f := b.anyForm()
 	one, two := b.addWebhook(f.ID), b.addWebhook(f.ID)
 	b.submit(f)
-	p := everything(soon())
+	p := b.everything()
 	p.Lease = aMoment
 	var mine storage.Delivery
 	batch := b.claim(p)
@@ -118,21 +170,21 @@ func expiredLease(b *bundle) {
 			mine = d
 		}
 	}
-	p = everything(soon())
-	p.Held = map[storage.ID]int{one.ID: p.PerWebhook}
+	p = b.everything()
+	p.Webhooks[one.ID] = 0
 	for _, d := range b.claimEventually(p) {
 		same(b, d.Lease.WebhookID, two.ID, "the webhook with room")
 	}
-	b.finish(100, ended(mine, b.tick()))
+	b.finish(ended(mine, b.tick()))
 	same(b, len(b.attempts(one.ID)), 1, "attempts in the history")
-	b.claimNone(soon(), "one delivery ended, the other is under a lease")
+	b.claimNone("one delivery ended, the other is under a lease")
 }
 
 func unknownLease(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID)
 	b.submit(f)
-	d := b.claimOne(soon())
+	d := b.claimOne()
 	wrong := []storage.Lease{
 		{WebhookID: newID(), EventID: d.Lease.EventID, Token: d.Lease.Token},
 		{WebhookID: w.ID, EventID: newID(), Token: d.Lease.Token},
@@ -145,7 +197,7 @@ func unknownLease(b *bundle) {
 		done = append(done, r)
 	}
 	done = append(done, ended(d, b.tick()))
-	got, err := b.store.FinishDeliveries(b.Context(), done, 100)
+	got, err := b.store.FinishDeliveries(b.Context(), done)
 	b.ok(err, "FinishDeliveries")
 	same(b, len(got), len(wrong), "leases that are fenced")
 	for _, l := range got {
@@ -156,7 +208,7 @@ func unknownLease(b *bundle) {
 	same(b, len(b.attempts(w.ID)), 1, "attempts in the history")
 	b.nothingPending("the delivery ended")
 
-	got, err = b.store.FinishDeliveries(b.Context(), nil, 100)
+	got, err = b.store.FinishDeliveries(b.Context(), nil)
 	b.ok(err, "FinishDeliveries without results")
 	same(b, got, nil, "leases that are fenced without results")
 }
@@ -167,20 +219,20 @@ func tokenRises(b *bundle) {
 	b.submit(f)
 	var last int64
 	for i := range 6 {
-		d := b.claimOne(soon())
+		d := b.claimOne()
 		if i > 0 && d.Lease.Token <= last {
 			b.Errorf("Lease.Token of claim %d: want more than %d, got %d", i+1, last, d.Lease.Token)
 		}
 		last = d.Lease.Token
 		switch i % 3 {
 		case 0:
-			b.finish(100, storage.Result{Lease: d.Lease})
+			b.finish(storage.Result{Lease: d.Lease})
 		case 1:
-			b.finish(100, retried(d, b.tick(), soon()))
+			b.finish(retried(d, b.tick(), atOnce))
 		default:
 			r := ended(d, b.tick())
-			b.finish(100, r)
-			b.ok(b.store.Redeliver(b.Context(), w.ID, r.Attempt.ID, soon()), "Redeliver")
+			b.finish(r)
+			b.ok(b.store.Redeliver(b.Context(), w.ID, r.Attempt.ID), "Redeliver")
 		}
 	}
 }
@@ -191,13 +243,13 @@ func leaseBeforeRedelivery(b *bundle) {
 	b.submit(f)
 	stale := b.claimBriefly()
 	second := ended(b.claimAgain(), b.tick())
-	b.finish(100, second)
-	b.ok(b.store.Redeliver(b.Context(), w.ID, second.Attempt.ID, soon()), "Redeliver")
-	current := b.claimOne(soon())
+	b.finish(second)
+	b.ok(b.store.Redeliver(b.Context(), w.ID, second.Attempt.ID), "Redeliver")
+	current := b.claimOne()
 	b.fenced(ended(stale, b.tick()), "its delivery ended, and the event was queued again")
 	late := second
 	late.Attempt = attemptOf(current, b.tick())
 	b.fenced(late, "its delivery ended, and the event was queued again")
-	b.finish(100, ended(current, b.tick()))
+	b.finish(ended(current, b.tick()))
 	same(b, len(b.attempts(w.ID)), 2, "attempts in the history")
 }

@@ -70,14 +70,14 @@ func (m lateContext) Submit(ctx context.Context, n storage.NewSubmission) (stora
 	return s, replayed, errors.Join(err, ctx.Err())
 }
 
-func (m lateContext) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
-	fenced, err := m.Storage.FinishDeliveries(context.WithoutCancel(ctx), done, keep)
+func (m lateContext) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
+	fenced, err := m.Storage.FinishDeliveries(context.WithoutCancel(ctx), done)
 	return fenced, errors.Join(err, ctx.Err())
 }
 
-func (m lateContext) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	got, err := m.Storage.ClaimDeliveries(context.WithoutCancel(ctx), p)
-	return got, errors.Join(err, ctx.Err())
+func (m lateContext) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	got, more, err := m.Storage.ClaimDeliveries(context.WithoutCancel(ctx), p)
+	return got, more, errors.Join(err, ctx.Err())
 }
 
 type ownContextError struct{ storage.Storage }

@@ -176,8 +176,6 @@ func (m lostUpdate) UpdateForm(ctx context.Context, who storage.Actor, id storag
 	return m.Storage.UpdateForm(ctx, who, id, c)
 }
 
-const everyRecord = 1 << 20
-
 // offsetPages takes a position for that of a record and begins again when the
 // record is gone.
 type offsetPages struct{ storage.Storage }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -16,82 +17,111 @@ func deliveryMutants() []mutant {
 	return []mutant{
 		{"gives one delivery to several callers", []string{"deliveries/lease_holds", "concurrency/claims"},
 			func(s storage.Storage) storage.Storage { return &claimsTwice{Storage: s} }},
-		{"measures leases on the caller's clock", []string{"deliveries/lease_holds"},
-			func(s storage.Storage) storage.Storage { return &callersClock{Storage: s} }},
 		{"never lets a lease run out", []string{"deliveries/lease_expires", "deliveries/stale_lease_fenced", "deliveries/expired_lease_counts"},
 			func(s storage.Storage) storage.Storage { return endlessLease{s} }},
 		{"does not fence", []string{"deliveries/stale_lease_fenced", "deliveries/lease_of_redelivered_fenced"},
 			func(s storage.Storage) storage.Storage { return &noFencing{Storage: s} }},
-		{"does not tell what it fenced", []string{"deliveries/stale_lease_fenced", "deliveries/ended_lease_fenced", "deliveries/unknown_lease_fenced"},
+		{"does not report what it fenced", []string{"deliveries/stale_lease_fenced", "deliveries/ended_lease_fenced", "deliveries/unknown_lease_fenced"},
 			func(s storage.Storage) storage.Storage { return silentFence{s} }},
 		{"gives the same token again", []string{"deliveries/token_rises", "deliveries/lease_expires"},
 			func(s storage.Storage) storage.Storage { return &sameToken{noFencing{Storage: s}} }},
-		{"serves the largest backlog first", []string{"deliveries/fair_batch", "deliveries/fair_to_newcomers", "deliveries/fair_past_full"},
+		{"serves the largest backlog first", []string{"deliveries/fair_batch", "deliveries/fair_to_newcomers"},
 			func(s storage.Storage) storage.Storage { return unfair{s, largestBacklog} }},
-		{"serves one webhook until it has nothing left", []string{"deliveries/fair_turns", "deliveries/fair_over_batches"},
+		{"serves one webhook until it has nothing left", []string{"deliveries/fair_turns", "deliveries/fair_over_claims"},
 			func(s storage.Storage) storage.Storage { return unfair{s, lowestWebhook} }},
-		{"ignores Held", []string{"deliveries/per_webhook", "deliveries/fair_past_full"},
+		{"ignores Webhooks", []string{"deliveries/per_webhook", "deliveries/fair_past_full"},
 			func(s storage.Storage) storage.Storage {
-				return editsClaim{s, func(p *storage.ClaimParams) { p.Held = nil }}
+				return editsClaim{s, func(p *storage.ClaimParams) { p.Webhooks = nil }}
 			}},
-		{"gives nobody more than PerWebhook", []string{"deliveries/per_webhook"},
+		{"gives a webhook that is not good PerWebhook", []string{"deliveries/per_webhook"},
+			func(s storage.Storage) storage.Storage { return &everybodyIsGood{Storage: s} }},
+		{"ignores host names", []string{"deliveries/per_host", "deliveries/fair_past_full"},
 			func(s storage.Storage) storage.Storage {
 				return editsClaim{s, func(p *storage.ClaimParams) {
-					p.Held = maps.Clone(p.Held)
-					maps.DeleteFunc(p.Held, func(_ storage.ID, n int) bool { return n < 0 })
+					p.Quick.Hosts, p.Quick.PerHost, p.Others.Hosts, p.Others.PerHost = nil, 0, nil, 0
 				}}
 			}},
-		{"ignores Max", []string{"deliveries/max"},
+		{"has one pool", []string{"deliveries/pools", "deliveries/fair_pools"},
 			func(s storage.Storage) storage.Storage {
-				return editsClaim{s, func(p *storage.ClaimParams) { p.Max = everyRecord }}
+				return editsClaim{s, func(p *storage.ClaimParams) {
+					p.Quick.Room += p.Others.Room
+					p.Others.Room = p.Quick.Room
+				}}
 			}},
-		{"claims what is not due yet", []string{"deliveries/due", "deliveries/reschedule", "submissions/queues_for_enabled"},
+		{"ignores Room", []string{"deliveries/room"},
 			func(s storage.Storage) storage.Storage {
-				return editsClaim{s, func(p *storage.ClaimParams) { p.Now = p.Now.Add(time.Microsecond) }}
+				return editsClaim{s, func(p *storage.ClaimParams) { p.Others.Room = everyRecord }}
 			}},
-		{"claims the latest due first", []string{"deliveries/due_order"},
+		{"ignores MaxBytes", []string{"deliveries/max_bytes"},
+			func(s storage.Storage) storage.Storage {
+				return editsClaim{s, func(p *storage.ClaimParams) { p.MaxBytes = 0 }}
+			}},
+		{"makes a retry due at once", []string{"deliveries/due", "deliveries/reschedule", "deliveries/finish_batch"},
+			func(s storage.Storage) storage.Storage {
+				return editsFinish{s, func(r *storage.Result) { r.RetryIn = min(r.RetryIn, 1) }}
+			}},
+		{"claims the youngest first", []string{"deliveries/oldest_first"},
 			func(s storage.Storage) storage.Storage { return unfair{s, slices.Reverse[[]storage.Delivery]} }},
-		{"forgets a pause", []string{"deliveries/pause", "deliveries/url_clears_pause", "deliveries/stats_pause"},
+		{"forgets a pause", []string{"deliveries/pause", "deliveries/change_probes", "deliveries/stats_pause", "deliveries/paused_list"},
 			func(s storage.Storage) storage.Storage {
-				return editsFinish{s, func(r *storage.Result) { r.PausedUntil = time.Time{} }}
+				return editsFinish{s, func(r *storage.Result) { r.PauseFor = 0 }}
+			}},
+		{"keeps a pause after a success", []string{"deliveries/pause_ends"},
+			func(s storage.Storage) storage.Storage {
+				return editsFinish{s, func(r *storage.Result) { r.Standing.Failures = max(1, r.Standing.Failures) }}
 			}},
 		{"blames a new URL for the old one", []string{"deliveries/url_outlives_old_results"},
 			func(s storage.Storage) storage.Storage { return blames{s} }},
-		{"forgets failures", []string{"deliveries/failures"},
+		{"forgets the Standing", []string{"deliveries/standing", "deliveries/pools", "deliveries/failing_since"},
 			func(s storage.Storage) storage.Storage {
-				return editsFinish{s, func(r *storage.Result) { r.Failures = 0 }}
+				return editsFinish{s, func(r *storage.Result) { r.Standing = storage.Standing{} }}
 			}},
+		{"lets a pause hold back what somebody asked for", []string{"deliveries/enqueue_probes", "deliveries/redeliver_probes", "deliveries/change_probes"},
+			func(s storage.Storage) storage.Storage { return holdsBack{s} }},
 		{"counts a lease that was given back as an attempt", []string{"deliveries/lease_released"},
 			func(s storage.Storage) storage.Storage {
 				return editsFinish{s, func(r *storage.Result) {
 					if r.Attempt == nil {
 						r.Attempt = &storage.Attempt{ID: newID(), WebhookID: r.Lease.WebhookID, EventID: r.Lease.EventID,
-							Attempt: 1, CreatedAt: at(0), NextAttemptAt: at(0)}
+							Attempt: 1, CreatedAt: at(0)}
+						r.RetryIn = max(1, r.RetryIn)
 					}
 				}}
 			}},
 		{"tries a delivery that ended again", []string{"deliveries/end", "deliveries/finish_twice"},
 			func(s storage.Storage) storage.Storage {
-				return editsFinish{s, func(r *storage.Result) {
-					if r.Attempt != nil && r.Attempt.NextAttemptAt.IsZero() {
-						again := *r.Attempt
-						again.NextAttemptAt = soon()
-						r.Attempt = &again
-					}
-				}}
+				return editsFinish{s, func(r *storage.Result) { r.RetryIn = max(1, r.RetryIn) }}
 			}},
+		{"forgets a delivery now and then", []string{"concurrency/no_wake_up_lost"},
+			func(s storage.Storage) storage.Storage { return &strands{Storage: s} }},
 		{"keeps pending deliveries of a disabled webhook", []string{"deliveries/disable_ends", "concurrency/submit_during_disable"},
 			func(s storage.Storage) storage.Storage { return keepsPending{s} }},
-		{"does not cut the history", []string{"deliveries/history_cut", "deliveries/history_of_100", "deliveries/cut_attempt_is_gone"},
-			func(s storage.Storage) storage.Storage { return keepsHistory{s, 1000} }},
-		{"cuts the history by one too many", []string{"deliveries/history_cut", "deliveries/history_of_100"},
-			func(s storage.Storage) storage.Storage { return keepsHistory{s, -1} }},
-		{"lists attempts oldest first", []string{"webhooks/attempts", "deliveries/reschedule", "deliveries/history_of_100"},
+		{"cuts the history by one too many", []string{"deliveries/history_cut", "deliveries/finish_many"},
+			func(s storage.Storage) storage.Storage { return cutsHistory{s, storage.HistoryKept - 1} }},
+		{"counts expired deliveries as history", []string{"deliveries/expire_quiet"},
+			func(s storage.Storage) storage.Storage { return cutsHistory{s, storage.HistoryKept} }},
+		{"expires deliveries at any age", []string{"deliveries/expire_not_young"},
+			func(s storage.Storage) storage.Storage {
+				return editsExpire{s, func(p *storage.ExpireParams) { p.MaxAge = 0 }}
+			}},
+		{"never expires anything", []string{"deliveries/expire", "deliveries/expire_pieces", "deliveries/expire_summary"},
+			func(s storage.Storage) storage.Storage {
+				return editsExpire{s, func(p *storage.ExpireParams) { p.MaxAge += time.Hour }}
+			}},
+		{"hands over what it did not lease", []string{"deliveries/hand_over"},
+			func(s storage.Storage) storage.Storage { return &handsTwice{Storage: s} }},
+		{"hands over whatever backlog and pause there is", []string{"deliveries/hand_over_backlog", "deliveries/hand_over_pause"},
+			func(s storage.Storage) storage.Storage { return &handsTwice{Storage: s} }},
+		{"reserves and never hands over", []string{"deliveries/hand_over_refused"},
+			func(s storage.Storage) storage.Storage { return reservesOnly{s} }},
+		{"lists attempts oldest first", []string{"webhooks/attempts", "deliveries/reschedule", "deliveries/history_cut"},
 			func(s storage.Storage) storage.Storage { return oldestFirst{s} }},
 		{"writes event bodies anew", []string{"deliveries/same_body"},
 			func(s storage.Storage) storage.Storage { return compacts{s} }},
 		{"delivers to the first URL of a webhook", []string{"deliveries/current_webhook"},
 			func(s storage.Storage) storage.Storage { return &firstURL{Storage: s} }},
+		{"forgets the secret that was replaced", []string{"deliveries/old_secret"},
+			func(s storage.Storage) storage.Storage { return oneSecret{s} }},
 		{"redelivers for a disabled webhook in silence", []string{"deliveries/redeliver_disabled", "deliveries/enqueue_refused"},
 			func(s storage.Storage) storage.Storage { return noConflict{s} }},
 		{"leaves claimed deliveries out of the statistics", []string{"deliveries/stats"},
@@ -104,7 +134,7 @@ type editsClaim struct {
 	edit func(*storage.ClaimParams)
 }
 
-func (m editsClaim) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
+func (m editsClaim) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
 	m.edit(&p)
 	return m.Storage.ClaimDeliveries(ctx, p)
 }
@@ -114,12 +144,22 @@ type editsFinish struct {
 	edit func(*storage.Result)
 }
 
-func (m editsFinish) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+func (m editsFinish) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
 	done = slices.Clone(done)
 	for i := range done {
 		m.edit(&done[i])
 	}
-	return m.Storage.FinishDeliveries(ctx, done, keep)
+	return m.Storage.FinishDeliveries(ctx, done)
+}
+
+type editsExpire struct {
+	storage.Storage
+	edit func(*storage.ExpireParams)
+}
+
+func (m editsExpire) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (storage.Expired, error) {
+	m.edit(&p)
+	return m.Storage.ExpireDeliveries(ctx, p)
 }
 
 // claimsTwice gives what it claimed last to one more caller.
@@ -129,49 +169,30 @@ type claimsTwice struct {
 	last []storage.Delivery
 }
 
-func (m *claimsTwice) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	got, err := m.Storage.ClaimDeliveries(ctx, p)
+func (m *claimsTwice) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(got) == 0 {
 		got, m.last = m.last, nil
-		return got, err
+		return got, more, err
 	}
 	m.last = got
-	return got, err
-}
-
-// callersClock takes a lease for expired when the caller's clock says so.
-type callersClock struct {
-	storage.Storage
-	mu    sync.Mutex
-	until time.Time
-	last  []storage.Delivery
-}
-
-func (m *callersClock) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	got, err := m.Storage.ClaimDeliveries(ctx, p)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(got) > 0 {
-		m.last, m.until = got, p.Now.Add(p.Lease)
-	} else if p.Now.After(m.until) {
-		got = m.last
-	}
-	return got, err
+	return got, more, err
 }
 
 // endlessLease holds every lease for ever. To keep the test short it reports
 // that the suite's time is over instead of letting it poll.
 type endlessLease struct{ storage.Storage }
 
-func (m endlessLease) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
+func (m endlessLease) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	brief := p.Lease == aMoment
 	p.Lease = 1000 * time.Hour
-	got, err := m.Storage.ClaimDeliveries(ctx, p)
-	if err == nil && len(got) == 0 {
+	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
+	if err == nil && len(got) == 0 && !brief {
 		err = context.DeadlineExceeded
 	}
-	return got, err
+	return got, more, err
 }
 
 // noFencing settles whatever comes under the newest lease.
@@ -184,40 +205,40 @@ type pair struct{ webhook, event storage.ID }
 
 func pairOf(l storage.Lease) pair { return pair{l.WebhookID, l.EventID} }
 
-func (m *noFencing) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	got, err := m.Storage.ClaimDeliveries(ctx, p)
+func (m *noFencing) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	for _, d := range got {
 		m.newest.Store(pairOf(d.Lease), d.Lease.Token)
 	}
-	return got, err
+	return got, more, err
 }
 
-func (m *noFencing) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+func (m *noFencing) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
 	done = slices.Clone(done)
 	for i := range done {
 		if token, ok := m.newest.Load(pairOf(done[i].Lease)); ok {
 			done[i].Lease.Token = token.(int64)
 		}
 	}
-	return m.Storage.FinishDeliveries(ctx, done, keep)
+	return m.Storage.FinishDeliveries(ctx, done)
 }
 
 type silentFence struct{ storage.Storage }
 
-func (m silentFence) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
-	_, err := m.Storage.FinishDeliveries(ctx, done, keep)
+func (m silentFence) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
+	_, err := m.Storage.FinishDeliveries(ctx, done)
 	return nil, err
 }
 
 // sameToken calls every token 7.
 type sameToken struct{ noFencing }
 
-func (m *sameToken) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	got, err := m.noFencing.ClaimDeliveries(ctx, p)
+func (m *sameToken) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	got, more, err := m.noFencing.ClaimDeliveries(ctx, p)
 	for i := range got {
 		got[i].Lease.Token = 7
 	}
-	return got, err
+	return got, more, err
 }
 
 // unfair serves by an order of its own, over all webhooks: it claims all there
@@ -227,12 +248,12 @@ type unfair struct {
 	order func(all []storage.Delivery)
 }
 
-func (m unfair) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	most := p.Max
-	p.Max, p.PerWebhook, p.Held = everyRecord, everyRecord, nil
-	all, err := m.Storage.ClaimDeliveries(ctx, p)
+func (m unfair) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	most := max(p.Quick.Room, p.Others.Room)
+	p.Quick.Room, p.Others.Room, p.PerWebhook = everyRecord, everyRecord, everyRecord
+	all, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	m.order(all)
 	most = min(most, len(all))
@@ -240,8 +261,8 @@ func (m unfair) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]s
 	for _, d := range all[most:] {
 		back = append(back, storage.Result{Lease: d.Lease})
 	}
-	_, err = m.FinishDeliveries(ctx, back, 100)
-	return all[:most], err
+	_, err = m.FinishDeliveries(ctx, back)
+	return all[:most], more, err
 }
 
 func largestBacklog(all []storage.Delivery) {
@@ -258,6 +279,64 @@ func lowestWebhook(all []storage.Delivery) {
 	slices.SortStableFunc(all, func(a, b storage.Delivery) int { return compareIDs(a.Lease.WebhookID, b.Lease.WebhookID) })
 }
 
+// everybodyIsGood gives every webhook the room of a good one.
+type everybodyIsGood struct {
+	storage.Storage
+	hooks []storage.ID
+}
+
+func (m *everybodyIsGood) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
+	m.hooks = append(m.hooks, w.ID)
+	return m.Storage.CreateWebhook(ctx, who, w, limit)
+}
+
+func (m *everybodyIsGood) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	named := maps.Clone(p.Webhooks)
+	if named == nil {
+		named = map[storage.ID]int{}
+	}
+	for _, w := range m.hooks {
+		if _, known := named[w]; !known {
+			named[w] = p.PerWebhook
+		}
+	}
+	p.Webhooks = named
+	return m.Storage.ClaimDeliveries(ctx, p)
+}
+
+// holdsBack does not claim what somebody asked for while the webhook is paused.
+type holdsBack struct{ storage.Storage }
+
+func (m holdsBack) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	paused, err := m.PausedWebhooks(ctx, storage.Page{Limit: everyRecord})
+	if err != nil {
+		return nil, false, err
+	}
+	p.Webhooks = maps.Clone(p.Webhooks)
+	for _, w := range paused {
+		if time.Now().Before(w.PausedUntil) {
+			p.Webhooks[w.WebhookID] = 0
+		}
+	}
+	return m.Storage.ClaimDeliveries(ctx, p)
+}
+
+// strands sets every tenth delivery aside and never looks at it again. To keep the
+// test short it reports that the suite's time is over instead of letting it poll.
+type strands struct {
+	storage.Storage
+	claimed atomic.Int64
+}
+
+func (m *strands) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
+	if err == nil && len(got) == 0 && p.PerWebhook == everyRecord {
+		err = context.DeadlineExceeded
+	}
+	got = slices.DeleteFunc(got, func(storage.Delivery) bool { return m.claimed.Add(1)%10 == 0 })
+	return got, more, err
+}
+
 // keepsPending says that a webhook is disabled and leaves it as it is.
 type keepsPending struct{ storage.Storage }
 
@@ -271,13 +350,48 @@ func (m keepsPending) UpdateWebhook(ctx context.Context, who storage.Actor, id s
 	return w, err
 }
 
-type keepsHistory struct {
+// cutsHistory lists fewer attempts than there are.
+type cutsHistory struct {
 	storage.Storage
-	more int
+	most int
 }
 
-func (m keepsHistory) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
-	return m.Storage.FinishDeliveries(ctx, done, keep+m.more)
+func (m cutsHistory) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Attempt, error) {
+	return m.Storage.Attempts(ctx, who, webhook, min(limit, m.most))
+}
+
+// handsTwice hands over what was queued without a lease.
+type handsTwice struct{ storage.Storage }
+
+func (m *handsTwice) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	h := n.HandOver
+	n.HandOver = nil
+	s, replayed, err := m.Storage.Submit(ctx, n)
+	if h == nil {
+		return s, replayed, err
+	}
+	webhooks, _ := h.Reserve(n.Submission.FormID)
+	var all []storage.Delivery
+	if err == nil && !replayed {
+		for _, w := range webhooks {
+			all = append(all, storage.Delivery{
+				Lease: storage.Lease{WebhookID: w, EventID: n.Event.ID, Token: 1}, FormID: n.Submission.FormID,
+				SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body, Attempt: 1,
+			})
+		}
+	}
+	h.HandOver(all, false)
+	return s, replayed, err
+}
+
+type reservesOnly struct{ storage.Storage }
+
+func (m reservesOnly) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	if n.HandOver != nil {
+		n.HandOver.Reserve(n.Submission.FormID)
+		n.HandOver = nil
+	}
+	return m.Storage.Submit(ctx, n)
 }
 
 type oldestFirst struct{ storage.Storage }
@@ -290,15 +404,15 @@ func (m oldestFirst) Attempts(ctx context.Context, who storage.Actor, webhook st
 
 type compacts struct{ storage.Storage }
 
-func (m compacts) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	got, err := m.Storage.ClaimDeliveries(ctx, p)
+func (m compacts) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	for i := range got {
 		var out bytes.Buffer
 		if json.Compact(&out, got[i].Body) == nil {
 			got[i].Body = out.Bytes()
 		}
 	}
-	return got, err
+	return got, more, err
 }
 
 type firstURL struct {
@@ -311,24 +425,34 @@ func (m *firstURL) CreateWebhook(ctx context.Context, who storage.Actor, w stora
 	return m.Storage.CreateWebhook(ctx, who, w, limit)
 }
 
-func (m *firstURL) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	got, err := m.Storage.ClaimDeliveries(ctx, p)
+func (m *firstURL) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	for i := range got {
 		url, _ := m.urls.Load(got[i].Lease.WebhookID)
 		got[i].URL, _ = url.(string)
 	}
-	return got, err
+	return got, more, err
+}
+
+type oneSecret struct{ storage.Storage }
+
+func (m oneSecret) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
+	for i := range got {
+		got[i].OldSecret = nil
+	}
+	return got, more, err
 }
 
 type noConflict struct{ storage.Storage }
 
-func (m noConflict) Redeliver(ctx context.Context, webhook, attempt storage.ID, due time.Time) error {
-	_ = m.Storage.Redeliver(ctx, webhook, attempt, due)
+func (m noConflict) Redeliver(ctx context.Context, webhook, attempt storage.ID) error {
+	_ = m.Storage.Redeliver(ctx, webhook, attempt)
 	return nil
 }
 
-func (m noConflict) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event, due time.Time) error {
-	_ = m.Storage.Enqueue(ctx, webhook, e, due)
+func (m noConflict) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
+	_ = m.Storage.Enqueue(ctx, webhook, e)
 	return nil
 }
 
@@ -339,16 +463,16 @@ type unclaimedOnly struct {
 	claimed int64
 }
 
-func (m *unclaimedOnly) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	got, err := m.Storage.ClaimDeliveries(ctx, p)
+func (m *unclaimedOnly) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.claimed += int64(len(got))
-	return got, err
+	return got, more, err
 }
 
-func (m *unclaimedOnly) QueueStats(ctx context.Context, now time.Time) (storage.QueueStats, error) {
-	s, err := m.Storage.QueueStats(ctx, now)
+func (m *unclaimedOnly) QueueStats(ctx context.Context) (storage.QueueStats, error) {
+	s, err := m.Storage.QueueStats(ctx)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s.Due -= min(s.Due, m.claimed)
@@ -358,20 +482,21 @@ func (m *unclaimedOnly) QueueStats(ctx context.Context, now time.Time) (storage.
 // blames writes the pause of a result to the webhook whatever its URL was.
 type blames struct{ storage.Storage }
 
-func (m blames) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
-	fenced, err := m.Storage.FinishDeliveries(ctx, done, keep)
+func (m blames) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
+	fenced, err := m.Storage.FinishDeliveries(ctx, done)
 	for _, r := range done {
-		if err != nil || r.Attempt == nil || r.PausedUntil.IsZero() {
+		if err != nil || r.Attempt == nil || r.PauseFor <= 0 {
 			continue
 		}
 		// Another lease, taken now, carries the same pause.
-		again, claimErr := m.ClaimDeliveries(ctx, storage.ClaimParams{Now: r.Attempt.NextAttemptAt, Lease: time.Hour, Max: 1, PerWebhook: 1})
+		again, _, claimErr := m.ClaimDeliveries(ctx, storage.ClaimParams{Lease: time.Hour, Others: storage.Pool{Room: 1}, PerWebhook: 1})
 		if claimErr != nil || len(again) == 0 {
 			continue
 		}
 		late := *r.Attempt
 		late.ID = newID()
-		if _, err := m.Storage.FinishDeliveries(ctx, []storage.Result{{Lease: again[0].Lease, Attempt: &late, Failures: r.Failures, PausedUntil: r.PausedUntil}}, keep); err != nil {
+		r.Lease, r.Attempt = again[0].Lease, &late
+		if _, err := m.Storage.FinishDeliveries(ctx, []storage.Result{r}); err != nil {
 			return nil, err
 		}
 	}

@@ -209,24 +209,32 @@ func (m detached) Attempts(ctx context.Context, who storage.Actor, webhook stora
 	return m.Storage.Attempts(context.WithoutCancel(ctx), who, webhook, limit)
 }
 
-func (m detached) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event, due time.Time) error {
-	return m.Storage.Enqueue(context.WithoutCancel(ctx), webhook, e, due)
+func (m detached) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
+	return m.Storage.Enqueue(context.WithoutCancel(ctx), webhook, e)
 }
 
-func (m detached) Redeliver(ctx context.Context, webhook storage.ID, attempt storage.ID, due time.Time) error {
-	return m.Storage.Redeliver(context.WithoutCancel(ctx), webhook, attempt, due)
+func (m detached) Redeliver(ctx context.Context, webhook storage.ID, attempt storage.ID) error {
+	return m.Storage.Redeliver(context.WithoutCancel(ctx), webhook, attempt)
 }
 
-func (m detached) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
+func (m detached) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
 	return m.Storage.ClaimDeliveries(context.WithoutCancel(ctx), p)
 }
 
-func (m detached) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
-	return m.Storage.FinishDeliveries(context.WithoutCancel(ctx), done, keep)
+func (m detached) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
+	return m.Storage.FinishDeliveries(context.WithoutCancel(ctx), done)
 }
 
-func (m detached) QueueStats(ctx context.Context, now time.Time) (storage.QueueStats, error) {
-	return m.Storage.QueueStats(context.WithoutCancel(ctx), now)
+func (m detached) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (storage.Expired, error) {
+	return m.Storage.ExpireDeliveries(context.WithoutCancel(ctx), p)
+}
+
+func (m detached) PausedWebhooks(ctx context.Context, page storage.Page) ([]storage.PausedWebhook, error) {
+	return m.Storage.PausedWebhooks(context.WithoutCancel(ctx), page)
+}
+
+func (m detached) QueueStats(ctx context.Context) (storage.QueueStats, error) {
+	return m.Storage.QueueStats(context.WithoutCancel(ctx))
 }
 
 func (m detached) CreateKey(ctx context.Context, k storage.NewKey) error {

@@ -30,10 +30,6 @@ func submitMutants() []mutant {
 					}
 				}}
 			}},
-		{"ignores DueAt", []string{"submissions/queues_for_enabled"},
-			func(s storage.Storage) storage.Storage {
-				return editsSubmit{s, func(n *storage.NewSubmission) { n.DueAt = at(0) }}
-			}},
 		{"stores one submission beyond the limit", []string{"submissions/limit", "concurrency/submit_limit", "forms/full"},
 			func(s storage.Storage) storage.Storage { return looseLimit{s} }},
 		{"checks the revision before the idempotency key", []string{"submissions/idempotency_before_checks"},

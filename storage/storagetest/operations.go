@@ -165,24 +165,34 @@ func hostOperations() []operation {
 			return err
 		}},
 		{"Enqueue", "enqueue", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-			return s.Enqueue(ctx, w.webhook.ID, newEvent(), at(0))
+			return s.Enqueue(ctx, w.webhook.ID, newEvent())
 		}},
 		{"Redeliver", "redeliver", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-			return s.Redeliver(ctx, w.webhook.ID, w.attempt.ID, at(0))
+			return s.Redeliver(ctx, w.webhook.ID, w.attempt.ID)
 		}},
 		{"ClaimDeliveries", "claim_deliveries", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-			list, err := s.ClaimDeliveries(ctx, everything(w.now))
+			list, _, err := s.ClaimDeliveries(ctx, storage.ClaimParams{
+				Lease: time.Hour, Others: storage.Pool{Room: everyRecord}, PerWebhook: 1,
+			})
 			return contains(list, eventID, w.waiting.Event.ID, err)
 		}},
 		{"FinishDeliveries", "finish_deliveries", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-			fenced, err := s.FinishDeliveries(ctx, []storage.Result{ended(w.claimed, w.now)}, 100)
+			fenced, err := s.FinishDeliveries(ctx, []storage.Result{ended(w.claimed, w.now)})
 			if len(fenced) > 0 {
 				return errors.New("the lease is fenced, though it still holds")
 			}
 			return err
 		}},
+		{"ExpireDeliveries", "expire_deliveries", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			_, err := s.ExpireDeliveries(ctx, storage.ExpireParams{Max: 100, At: w.now, NewID: newID})
+			return err
+		}},
+		{"PausedWebhooks", "paused_webhooks", func(ctx context.Context, s storage.Storage, _ *world, _ storage.Actor) error {
+			_, err := s.PausedWebhooks(ctx, storage.Page{Limit: 10})
+			return err
+		}},
 		{"QueueStats", "queue_stats", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-			_, err := s.QueueStats(ctx, w.now)
+			_, err := s.QueueStats(ctx)
 			return err
 		}},
 		{"CreateKey", "create_key", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {

@@ -7,46 +7,77 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// everything claims whatever is due at now, under a lease that outlives the
-// case.
-func everything(now time.Time) storage.ClaimParams {
-	return storage.ClaimParams{Now: now, Lease: time.Hour, Max: 10_000, PerWebhook: 10_000}
+// atOnce is a delay that has passed by the next call.
+const atOnce = time.Nanosecond
+
+// everything claims whatever is due of the bundle's webhooks, under a lease that
+// outlives the case.
+func (b *bundle) everything() storage.ClaimParams {
+	p := storage.ClaimParams{
+		Lease: time.Hour, Quick: storage.Pool{Room: everyRecord}, Others: storage.Pool{Room: everyRecord},
+		Webhooks: map[storage.ID]int{}, PerWebhook: everyRecord,
+	}
+	for _, w := range b.webhooks {
+		p.Webhooks[w] = everyRecord // one that never succeeded would get one
+	}
+	return p
 }
 
+// claim claims until the store has no more to give at once.
 func (b *bundle) claim(p storage.ClaimParams) []storage.Delivery {
 	b.Helper()
-	got, err := b.store.ClaimDeliveries(b.Context(), p)
-	b.ok(err, "ClaimDeliveries")
-	return got
+	var all []storage.Delivery
+	for range 1000 {
+		got, more, err := b.store.ClaimDeliveries(b.Context(), p)
+		b.ok(err, "ClaimDeliveries")
+		all = append(all, got...)
+		if !more || len(got) > 0 {
+			return all
+		}
+	}
+	b.Fatalf("ClaimDeliveries: says again and again that another call may bring more, and brings nothing")
+	return nil
 }
 
-// claimOne claims the single delivery that is due at now.
-func (b *bundle) claimOne(now time.Time) storage.Delivery {
+// claimAll claims everything, in as many calls as it takes.
+func (b *bundle) claimAll() []storage.Delivery {
 	b.Helper()
-	return b.claimSome(now, 1)[0]
+	var all []storage.Delivery
+	for {
+		got := b.claim(b.everything())
+		if all = append(all, got...); len(got) == 0 {
+			return all
+		}
+	}
 }
 
-// claimSome claims what is due at now and ends the case unless there are n.
-func (b *bundle) claimSome(now time.Time, n int) []storage.Delivery {
+// claimOne claims the single delivery that is due.
+func (b *bundle) claimOne() storage.Delivery {
 	b.Helper()
-	got := b.claim(everything(now))
+	return b.claimSome(1)[0]
+}
+
+// claimSome claims what is due and ends the case unless there are n.
+func (b *bundle) claimSome(n int) []storage.Delivery {
+	b.Helper()
+	got := b.claimAll()
 	if len(got) != n {
 		b.Fatalf("ClaimDeliveries: want %d, which are due, got %d", n, len(got))
 	}
 	return got
 }
 
-// claimNone reports a failure when anything can be claimed at now.
-func (b *bundle) claimNone(now time.Time, why string, args ...any) {
+// claimNone reports a failure when anything can be claimed.
+func (b *bundle) claimNone(why string, args ...any) {
 	b.Helper()
-	if got := b.claim(everything(now)); len(got) > 0 {
+	if got := b.claimAll(); len(got) > 0 {
 		b.Errorf("ClaimDeliveries: want none (%s), got %d, the first for webhook %s",
 			fmt.Sprintf(why, args...), len(got), got[0].Lease.WebhookID)
 	}
 }
 
-// claimEventually claims until a delivery comes, for leases that have to run
-// out on the store's clock first.
+// claimEventually claims until a delivery comes, for what has to become due on
+// the store's clock first.
 func (b *bundle) claimEventually(p storage.ClaimParams) []storage.Delivery {
 	b.Helper()
 	pause := time.NewTicker(2 * time.Millisecond)
@@ -60,14 +91,14 @@ func (b *bundle) claimEventually(p storage.ClaimParams) []storage.Delivery {
 		select {
 		case <-pause.C:
 		case <-limit.C:
-			b.Fatalf("ClaimDeliveries: a lease of a few milliseconds did not run out within 20 s on the store's clock")
+			b.Fatalf("ClaimDeliveries: what was to become due after a few milliseconds on the store's clock did not within 20 s")
 		case <-b.Context().Done():
-			b.Fatalf("ClaimDeliveries: the test ended before a lease of a few milliseconds ran out: %v", b.Context().Err())
+			b.Fatalf("ClaimDeliveries: the test ended before something became due: %v", b.Context().Err())
 		}
 	}
 }
 
-// attemptOf returns a failed attempt at the delivery, after which it ends.
+// attemptOf returns a failed attempt at the delivery.
 func attemptOf(d storage.Delivery, when time.Time) *storage.Attempt {
 	return &storage.Attempt{
 		ID: newID(), WebhookID: d.Lease.WebhookID, EventID: d.Lease.EventID,
@@ -76,22 +107,45 @@ func attemptOf(d storage.Delivery, when time.Time) *storage.Attempt {
 	}
 }
 
-// ended is the result of a delivery that is not tried again.
+// ended is the result of a delivery that failed and is not tried again.
 func ended(d storage.Delivery, when time.Time) storage.Result {
 	return storage.Result{Lease: d.Lease, Attempt: attemptOf(d, when)}
 }
 
-// retried is the result of a delivery that is tried again at next.
-func retried(d storage.Delivery, when, next time.Time) storage.Result {
+// retried is the result of a delivery that is tried again after a delay.
+func retried(d storage.Delivery, when time.Time, after time.Duration) storage.Result {
 	r := ended(d, when)
-	r.Attempt.NextAttemptAt = next
+	r.RetryIn = after
+	return r
+}
+
+// succeeded is the result of a delivery that was taken, by a webhook that is
+// quick.
+func succeeded(d storage.Delivery, when time.Time) storage.Result {
+	r := ended(d, when)
+	r.Attempt.Status, r.Attempt.Success, r.Attempt.Error = 204, true, ""
+	r.Standing = quick
+	return r
+}
+
+var (
+	quick = storage.Standing{Succeeded: true}
+	slow  = storage.Standing{Succeeded: true, SlowFor: 8}
+)
+
+// paused is the result of a failure that pauses the webhook. Its delivery is due
+// again at once, but for the pause.
+func paused(d storage.Delivery, when time.Time, pause time.Duration) storage.Result {
+	r := retried(d, when, atOnce)
+	r.Standing = storage.Standing{Failures: 10}
+	r.PauseFor, r.PauseReason = pause, storage.PauseFailures
 	return r
 }
 
 // finish settles claimed deliveries, none of which may be fenced.
-func (b *bundle) finish(keep int, done ...storage.Result) {
+func (b *bundle) finish(done ...storage.Result) {
 	b.Helper()
-	fenced, err := b.store.FinishDeliveries(b.Context(), done, keep)
+	fenced, err := b.store.FinishDeliveries(b.Context(), done)
 	b.ok(err, "FinishDeliveries")
 	if len(fenced) > 0 {
 		b.Fatalf("FinishDeliveries: want no lease fenced, got %d of %d", len(fenced), len(done))
@@ -101,31 +155,54 @@ func (b *bundle) finish(keep int, done ...storage.Result) {
 // fenced settles one delivery, whose lease has to come back as fenced.
 func (b *bundle) fenced(r storage.Result, why string) {
 	b.Helper()
-	got, err := b.store.FinishDeliveries(b.Context(), []storage.Result{r}, 100)
+	got, err := b.store.FinishDeliveries(b.Context(), []storage.Result{r})
 	b.ok(err, "FinishDeliveries")
 	if len(got) != 1 || got[0] != r.Lease {
 		b.Errorf("FinishDeliveries: want the lease returned as fenced (%s), got %v", why, got)
 	}
 }
 
+// attempts returns the history. When an attempt comes next is the store's to say,
+// so it is left out.
 func (b *bundle) attempts(webhook storage.ID) []storage.Attempt {
 	b.Helper()
 	got, err := b.store.Attempts(b.Context(), storage.AsHost(), webhook, 1000)
 	b.ok(err, "Attempts")
+	for i := range got {
+		got[i].NextAttemptAt = time.Time{}
+	}
 	return got
 }
 
-func (b *bundle) stats(now time.Time) storage.QueueStats {
+// newestAttempt returns the first one of the history.
+func (b *bundle) newestAttempt(webhook storage.ID) storage.Attempt {
 	b.Helper()
-	got, err := b.store.QueueStats(b.Context(), now)
+	all := b.attempts(webhook)
+	if len(all) == 0 {
+		b.Fatalf("Attempts: want one at least, got none")
+	}
+	return all[0]
+}
+
+func (b *bundle) stats() storage.QueueStats {
+	b.Helper()
+	got, err := b.store.QueueStats(b.Context())
 	b.ok(err, "QueueStats")
+	return got
+}
+
+// counts returns the statistics without a time.
+func (b *bundle) counts() storage.QueueStats {
+	b.Helper()
+	got := b.stats()
+	got.OldestDue = time.Time{}
 	return got
 }
 
 // nothingPending reports a failure when a delivery is pending, due or not.
 func (b *bundle) nothingPending(why string) {
 	b.Helper()
-	if s := b.stats(soon()); s.Due+s.Waiting != 0 {
+	if s := b.stats(); s.Due+s.Waiting != 0 {
 		b.Errorf("QueueStats: want no pending delivery (%s), got Due %d and Waiting %d", why, s.Due, s.Waiting)
 	}
 }

@@ -56,7 +56,7 @@ func (r *recorder) Failed() bool {
 func record(ctx context.Context, c Case, s storage.Storage) (failed bool, log string) {
 	r := &recorder{context: func() context.Context { return ctx }}
 	var wg sync.WaitGroup
-	wg.Go(func() { c.exercise(r, s) })
+	wg.Go(func() { c.exercise(r, s, s) })
 	wg.Wait()
 	return r.Failed(), strings.Join(r.log, "\n")
 }

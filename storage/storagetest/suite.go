@@ -15,8 +15,8 @@
 // contract that each one proves.
 //
 // The suite uses nothing but the methods of [storage.Storage]. Its times are
-// fixed and in the past or future of the real clock; only leases run on the
-// store's own clock, and the cases about them take leases of a few milliseconds.
+// fixed and in the past or future of the real clock; deliveries run on the store's
+// own clock, and the cases about them take leases and delays of a few milliseconds.
 package storagetest
 
 import (
@@ -76,10 +76,13 @@ func Cases() []Case {
 		{"concurrency", concurrentFormCases()},
 		{"concurrency", concurrentDeliveryCases()},
 		{"deliveries", claimCases()},
-		{"deliveries", fairnessCases()},
+		{"deliveries", turnCases()},
+		{"deliveries", pauseCases()},
 		{"deliveries", leaseCases()},
 		{"deliveries", finishCases()},
 		{"deliveries", endingCases()},
+		{"deliveries", expiryCases()},
+		{"deliveries", handOverCases()},
 		{"deliveries", queueCases()},
 	}
 	var all []Case
@@ -103,6 +106,13 @@ func Skip(name, reason string) Option {
 	return func(p *plan) { p.skips = append(p.skips, skip{name, reason}) }
 }
 
+// SecondHandle lets cases about several processes use another handle on the data
+// of a store: open returns one, as another process would open it. Without this
+// option they use the store itself for both.
+func SecondHandle(open func(t *testing.T, first storage.Storage) storage.Storage) Option {
+	return func(p *plan) { p.second = open }
+}
+
 // Run runs every case against a store that newStorage makes for it. The store
 // has to be empty and shared with no other case; newStorage registers what
 // undoes it with t.Cleanup. It is called at the same time from several
@@ -124,19 +134,24 @@ func Run(t *testing.T, newStorage func(t *testing.T) storage.Storage, opts ...Op
 			if reason, ok := p.reason(c); ok {
 				t.Skipf("skipped: %s", reason)
 			}
-			c.exercise(t, newStorage(t))
+			store := newStorage(t)
+			second := store
+			if p.second != nil {
+				second = p.second(t, store)
+			}
+			c.exercise(t, store, second)
 		})
 	}
 }
 
-// exercise runs the case against an empty store.
-func (c Case) exercise(r reporter, store storage.Storage) {
+// exercise runs the case against an empty store and another handle on it.
+func (c Case) exercise(r reporter, store, second storage.Storage) {
 	defer func() {
 		if r.Failed() {
 			r.Logf("%s: %s", c.Name, c.About)
 		}
 	}()
-	c.run(&bundle{reporter: r, store: store})
+	c.run(&bundle{reporter: r, store: store, second: second})
 }
 
 // reporter is the part of *testing.T that a case uses. The suite's own tests
@@ -152,7 +167,10 @@ type reporter interface {
 
 type skip struct{ name, reason string }
 
-type plan struct{ skips []skip }
+type plan struct {
+	skips  []skip
+	second func(t *testing.T, first storage.Storage) storage.Storage
+}
 
 func newPlan(cases []Case, opts []Option) (*plan, error) {
 	p := &plan{}

@@ -182,16 +182,16 @@ func sweepKeepsBodies(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID)
 	kept := b.submit(f)
-	sent := ended(b.claimOne(soon()), b.tick())
-	b.finish(100, sent)
+	sent := ended(b.claimOne(), b.tick())
+	b.finish(sent)
 	queued := b.submit(f)
 	p := storage.SweepParams{Now: soon().Add(10_000 * time.Hour), TrashBefore: soon(), KeysBefore: soon(), Max: 100}
 	same(b, b.sweep(p).Events, 0, "Events that Sweep removed")
 
-	d := b.claimOne(soon())
+	d := b.claimOne()
 	same(b, d.Body, queued.Event.Body, "Body of a pending delivery after Sweep")
 	b.sweep(p) // while it is under a lease
-	b.finish(100, ended(d, b.tick()))
-	b.ok(b.store.Redeliver(b.Context(), w.ID, sent.Attempt.ID, soon()), "Redeliver after Sweep")
-	same(b, b.claimOne(soon()).Body, kept.Event.Body, "Body of an event in the history after Sweep")
+	b.finish(ended(d, b.tick()))
+	b.ok(b.store.Redeliver(b.Context(), w.ID, sent.Attempt.ID), "Redeliver after Sweep")
+	same(b, b.claimOne().Body, kept.Event.Body, "Body of an event in the history after Sweep")
 }

@@ -60,8 +60,8 @@ func trashHides(b *bundle) {
 		b.is(b.store.DeleteWebhook(b.Context(), host, w.webhook.ID), storage.ErrNotFound, "DeleteWebhook")
 		_, err = b.store.Attempts(b.Context(), host, w.webhook.ID, 10)
 		b.is(err, storage.ErrNotFound, "Attempts")
-		b.is(b.store.Enqueue(b.Context(), w.webhook.ID, newEvent(), now), storage.ErrNotFound, "Enqueue")
-		b.is(b.store.Redeliver(b.Context(), w.webhook.ID, w.attempt.ID, now), storage.ErrNotFound, "Redeliver")
+		b.is(b.store.Enqueue(b.Context(), w.webhook.ID, newEvent()), storage.ErrNotFound, "Enqueue")
+		b.is(b.store.Redeliver(b.Context(), w.webhook.ID, w.attempt.ID), storage.ErrNotFound, "Redeliver")
 	})
 }
 
@@ -116,15 +116,15 @@ func trashEndsDeliveries(b *bundle) {
 	f := b.anyForm()
 	b.addWebhook(f.ID)
 	b.submit(f)
-	claimed := b.claimOne(soon())
+	claimed := b.claimOne()
 	b.submit(f)
 	b.trashForm(f.ID)
 	b.nothingPending("the form is in the trash")
-	b.claimNone(soon(), "the form is in the trash")
-	b.fenced(retried(claimed, soon(), soon()), "its form is in the trash")
+	b.claimNone("the form is in the trash")
+	b.fenced(retried(claimed, soon(), atOnce), "its form is in the trash")
 	b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
 	b.nothingPending("a form that is restored does not bring back deliveries")
-	b.claimNone(soon(), "a form that is restored does not bring back deliveries")
+	b.claimNone("a form that is restored does not bring back deliveries")
 }
 
 func trashLifetime(b *bundle) {

@@ -94,9 +94,9 @@ func timesComeBack(b *bundle) {
 		gotK, _ := b.keyByHash(hash)
 		same(b, gotK, k, "Key with time %d", i)
 
-		b.enqueue(hook.ID, at(0))
-		r := retried(b.claimOne(soon()), when, soon().Add(time.Duration(i+1)*time.Hour))
-		b.finish(100, r)
+		b.enqueue(hook.ID)
+		r := retried(b.claimOne(), when, time.Duration(i+1)*time.Hour)
+		b.finish(r)
 		same(b, b.attempts(hook.ID), []storage.Attempt{*r.Attempt}, "Attempts with time %d", i)
 
 		b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, storage.TrashParams{At: when}), "TrashForm")
@@ -146,7 +146,7 @@ func bytesComeBack(b *bundle) {
 	w := b.addWebhook(f.ID, func(w *storage.Webhook) { w.Secret = all })
 	same(b, b.getWebhook(w.ID).Secret, all, "Webhook.Secret")
 	b.submit(f, func(n *storage.NewSubmission) { n.Event.Body, n.UniqueAnswer = all, all })
-	d := b.claimOne(soon())
+	d := b.claimOne()
 	same(b, d.Body, all, "Delivery.Body")
 	same(b, d.Secret, all, "Delivery.Secret")
 	n := b.newSubmission(f)

@@ -87,12 +87,13 @@ func (m variant) Attempts(ctx context.Context, who storage.Actor, webhook storag
 	return listed(m.Storage.Attempts(ctx, who, webhook, most))
 }
 
-func (m variant) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	got, err := m.Storage.ClaimDeliveries(ctx, p)
+func (m variant) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	slices.Reverse(got)
-	return listed(got, err)
+	got, err = listed(got, err)
+	return got, more, err
 }
 
-func (m variant) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
-	return listed(m.Storage.FinishDeliveries(ctx, done, keep))
+func (m variant) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
+	return listed(m.Storage.FinishDeliveries(ctx, done))
 }

@@ -43,11 +43,11 @@ func (b *bundle) furnish() *world {
 	w.webhook = b.addWebhook(w.form.ID)
 
 	w.first = b.submit(w.form, withKey("first"), withAnswer("first"))
-	sent := ended(b.claimOne(w.now), b.tick())
-	b.finish(100, sent)
+	sent := ended(b.claimOne(), b.tick())
+	b.finish(sent)
 	w.attempt = *sent.Attempt
 	b.submit(w.form)
-	w.claimed = b.claimOne(w.now)
+	w.claimed = b.claimOne()
 	w.waiting = b.submit(w.form)
 
 	b.ok(b.store.CountFunnel(b.Context(), w.form.ID, b.tick(), storage.Counts{Views: 5, Starts: 4}), "CountFunnel")
@@ -93,8 +93,7 @@ func (b *bundle) snapshot() string {
 	for _, w := range webhooks {
 		show("attempts", b.attempts(w.ID))
 	}
-	show("queue at the beginning", b.stats(at(0)))
-	show("queue soon", b.stats(soon()))
+	show("queue", b.stats())
 	for _, u := range b.users {
 		keys, err := b.store.Keys(b.Context(), u)
 		b.ok(err, "Keys")

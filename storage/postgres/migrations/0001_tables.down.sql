@@ -1,3 +1,3 @@
-DROP TABLE IF EXISTS formsvc_version, attempts, deliveries, events, webhook_turns, webhooks, funnel_days, funnel_minutes, funnel_log,
+DROP TABLE IF EXISTS formsvc_version, attempts, deliveries, events, destinations, webhooks, funnel_days, funnel_minutes, funnel_log,
     submissions, form_lifetime, form_limits, forms, workspace_users, workspaces, api_keys;
-DROP SEQUENCE IF EXISTS delivery_tokens, delivery_turns;
+DROP SEQUENCE IF EXISTS delivery_tokens;

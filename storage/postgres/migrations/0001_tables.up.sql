@@ -5,7 +5,7 @@
 -- their order and its number literals.
 --
 -- There is no foreign key on what every response of a form and every delivery
--- writes (submissions, events, deliveries, attempts, funnel_log): its check would
+-- writes (submissions, events, destinations, deliveries, attempts, funnel_log): its check would
 -- lock the row of the form or of the webhook each time. Those rows are removed by
 -- the statements that remove what they belong to.
 
@@ -168,8 +168,7 @@ CREATE TABLE funnel_days (
     PRIMARY KEY (form_id, day)
 );
 
--- An UPDATE takes the next number of these with SET … = DEFAULT.
-CREATE SEQUENCE delivery_turns;
+-- An UPDATE takes the next number with SET token = DEFAULT.
 CREATE SEQUENCE delivery_tokens;
 
 CREATE TABLE webhooks (
@@ -181,26 +180,39 @@ CREATE TABLE webhooks (
     secret       bytea NOT NULL,
     created_at   timestamptz NOT NULL,
     updated_at   timestamptz NOT NULL,
-    destination  integer NOT NULL DEFAULT 1, -- rises with each new url
-    failures     integer NOT NULL DEFAULT 0,
-    paused_until timestamptz,
-    history      bigint NOT NULL DEFAULT 0, -- how many attempts are kept; it stays once that is all there may be
+    old_secret       bytea, -- the one before, which signs too until old_secret_until
+    old_secret_until timestamptz,
     CONSTRAINT webhooks_form FOREIGN KEY (form_id, workspace_id) REFERENCES forms (id, workspace_id)
         ON UPDATE CASCADE ON DELETE CASCADE
-) WITH (fillfactor = 70);
+);
 CREATE INDEX webhooks_of_form ON webhooks (form_id);
 CREATE INDEX webhooks_newest ON webhooks (workspace_id, created_at DESC, id DESC);
 CREATE INDEX webhooks_newest_of_all ON webhooks (created_at DESC, id DESC) WHERE id > '';
 
--- When a webhook was last served, for each of them. Not in its own row: that is
--- locked while results are recorded, and a claim waits for nobody.
-CREATE TABLE webhook_turns (
-    webhook_id bytea PRIMARY KEY REFERENCES webhooks (id) ON DELETE CASCADE,
-    -- 0: never. From a sequence, not a clock: turns stay fair when claims share an
-    -- instant.
-    served     bigint NOT NULL DEFAULT nextval('delivery_turns')
+-- What is known of the destination of each webhook, and its lane: what is parked of
+-- its deliveries, and when that has a turn. Not in the webhook's own row, so that
+-- nobody who changes a webhook waits for a claim.
+CREATE TABLE destinations (
+    webhook_id    bytea PRIMARY KEY,
+    host          text NOT NULL,
+    succeeded     boolean NOT NULL DEFAULT false, -- since it got its url
+    slow_for      integer NOT NULL DEFAULT 0,
+    failures      integer NOT NULL DEFAULT 0, -- in a row
+    quick         boolean NOT NULL GENERATED ALWAYS AS (succeeded AND failures = 0 AND slow_for = 0) STORED,
+    failing_since timestamptz, -- the first of the failures,
+    failed_at     timestamptz, -- and the last
+    paused_until  timestamptz,
+    pause_reason  text,
+    oldest_token  bigint NOT NULL DEFAULT 0, -- results of leases up to it are about an earlier url
+    expired_at    timestamptz, -- the last summary of expired deliveries
+    history       integer NOT NULL DEFAULT 0, -- attempts that are kept, without those summaries
+    next_at       timestamptz, -- the lane's turn; null: nothing is parked
+    crowded       boolean NOT NULL DEFAULT false -- set aside until the host name has room
 ) WITH (fillfactor = 50);
-
+CREATE INDEX destinations_turns ON destinations (quick, next_at) WHERE next_at IS NOT NULL AND NOT crowded;
+CREATE INDEX destinations_crowded ON destinations (quick, host, next_at) WHERE next_at IS NOT NULL AND crowded;
+CREATE INDEX destinations_failing ON destinations (webhook_id) WHERE failing_since IS NOT NULL;
+CREATE INDEX destinations_paused ON destinations (failing_since DESC, webhook_id DESC) WHERE paused_until IS NOT NULL;
 -- The bytes of an event, once for all webhooks. They live while a delivery is
 -- pending or an attempt is kept, and die with their submission. Whoever adds or
 -- removes a delivery or an attempt counts that in refs. When the last two are
@@ -215,23 +227,28 @@ CREATE TABLE events (
 );
 CREATE INDEX events_unused ON events (id) WHERE refs <= 0;
 
--- Pending deliveries. Finished ones leave the table. A page has room for a second
--- version of each of its rows, which a lease makes: in another page it would need
--- new entries in both indexes.
+-- Pending deliveries. Finished ones leave the table. One is ready at the time at
+-- which somebody has to look at it: when it is due, or when its lease ends. Without
+-- that time it is parked in the lane of its webhook (destinations.next_at).
 CREATE TABLE deliveries (
-    webhook_id   bytea NOT NULL,
-    event_id     bytea NOT NULL,
-    due_at       timestamptz NOT NULL,
-    attempt      integer NOT NULL DEFAULT 1,
-    token        bigint NOT NULL DEFAULT nextval('delivery_tokens'), -- of the lease; 0: none
-    destination  integer NOT NULL DEFAULT 0, -- that the lease is for
-    leased_until timestamptz,
-    PRIMARY KEY (event_id, webhook_id)
-) WITH (fillfactor = 45, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
--- For whoever goes through a webhook's deliveries, and says attempt > 0. Without
--- the condition, which always holds, a plan that was made for an empty queue may
--- look for single deliveries here, among all of their webhook's.
-CREATE INDEX deliveries_due ON deliveries (webhook_id, due_at, event_id) WHERE attempt > 0;
+    webhook_id bytea NOT NULL,
+    event_id   bytea NOT NULL,
+    queued_at  timestamptz NOT NULL DEFAULT statement_timestamp(), -- or redelivered
+    ready_at   timestamptz DEFAULT statement_timestamp(),
+    attempt    integer NOT NULL DEFAULT 1,
+    token      bigint NOT NULL DEFAULT nextval('delivery_tokens'), -- of the lease; 0: none
+    size       integer NOT NULL, -- of the event's body
+    urgency    smallint NOT NULL DEFAULT 0, -- 1: asked for, despite a pause; 2: asked for while under a lease
+    PRIMARY KEY (webhook_id, event_id)
+) WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, vacuum_truncate = off);
+CREATE INDEX deliveries_ready ON deliveries (ready_at) WHERE ready_at IS NOT NULL;
+CREATE INDEX deliveries_parked ON deliveries (webhook_id, queued_at, event_id) WHERE ready_at IS NULL;
+-- Prepared statements keep plans that were made while the queue was empty. The table
+-- has some 256 pages from the start and keeps them, so that no plan reads it as a
+-- whole for a few rows.
+INSERT INTO deliveries (webhook_id, event_id, token, size) SELECT '', int4send(n), 0, 0 FROM generate_series(1, 2048) n;
+DELETE FROM deliveries;
+ALTER TABLE deliveries SET (fillfactor = 70);
 
 CREATE TABLE attempts (
     webhook_id      bytea NOT NULL,
@@ -307,13 +324,27 @@ ALTER TABLE webhooks
     ADD CHECK (octet_length(form_id) = 12),
     ADD CHECK (octet_length(workspace_id) = 12),
     ADD CHECK (url <> '');
+ALTER TABLE destinations
+    ADD CHECK (octet_length(webhook_id) = 12),
+    ADD CHECK (slow_for >= 0),
+    ADD CHECK (failures >= 0),
+    ADD CHECK ((failing_since IS NULL) = (failures = 0)),
+    ADD CHECK ((failed_at IS NULL) = (failures = 0)),
+    ADD CHECK (pause_reason IN ('failures', 'retry_after')),
+    ADD CHECK ((paused_until IS NULL) = (pause_reason IS NULL)),
+    ADD CHECK (paused_until IS NULL OR failures > 0),
+    ADD CHECK (history BETWEEN 0 AND 100);
 ALTER TABLE events
     ADD CHECK (octet_length(id) = 12),
     ADD CHECK (octet_length(form_id) = 12),
     ADD CHECK (octet_length(submission_id) = 12);
 ALTER TABLE deliveries
     ADD CHECK (octet_length(webhook_id) = 12),
-    ADD CHECK (octet_length(event_id) = 12);
+    ADD CHECK (octet_length(event_id) = 12),
+    ADD CHECK (attempt >= 1),
+    ADD CHECK (token >= 0),
+    ADD CHECK (size >= 0),
+    ADD CHECK (urgency BETWEEN 0 AND 2);
 ALTER TABLE attempts
     ADD CHECK (octet_length(webhook_id) = 12),
     ADD CHECK (octet_length(id) = 12),
@@ -440,12 +471,43 @@ COMMENT ON COLUMN webhooks.secret IS 'The signing secret, its first byte says ho
 COMMENT ON COLUMN webhooks.created_at IS 'When the webhook was made.';
 COMMENT ON COLUMN webhooks.updated_at IS 'When the owner changed it last.';
 
+COMMENT ON COLUMN webhooks.old_secret IS 'The secret before the last change; null: none.';
+COMMENT ON COLUMN webhooks.old_secret_until IS 'Until when the old secret signs too.';
+
+COMMENT ON TABLE destinations IS 'How the destination of each webhook fares, and when its parked deliveries have a turn.';
+COMMENT ON COLUMN destinations.webhook_id IS 'The webhook.';
+COMMENT ON COLUMN destinations.host IS 'The host name of the URL, in lower case.';
+COMMENT ON COLUMN destinations.succeeded IS 'Whether a request succeeded since the webhook got its URL.';
+COMMENT ON COLUMN destinations.slow_for IS 'Quick successes that are missing until it counts as quick.';
+COMMENT ON COLUMN destinations.failures IS 'Failures in a row.';
+COMMENT ON COLUMN destinations.quick IS 'Whether its deliveries belong to the quick pool.';
+COMMENT ON COLUMN destinations.failing_since IS 'When the first of the failures was recorded; null: there are none.';
+COMMENT ON COLUMN destinations.failed_at IS 'When the last of the failures was recorded; null: there are none.';
+COMMENT ON COLUMN destinations.paused_until IS 'Nothing is claimed before then but what somebody asks for; null: it is not paused.';
+COMMENT ON COLUMN destinations.pause_reason IS 'failures, or retry_after when the destination asked for it.';
+COMMENT ON COLUMN destinations.oldest_token IS 'Results of leases up to this token are about an earlier URL.';
+COMMENT ON COLUMN destinations.expired_at IS 'When the last summary of expired deliveries was added; null: never.';
+COMMENT ON COLUMN destinations.history IS 'Attempts that are kept, without the summaries of expired deliveries.';
+COMMENT ON COLUMN destinations.next_at IS 'When its parked deliveries have a turn; null: none is parked.';
+COMMENT ON COLUMN destinations.crowded IS 'Whether its turn waits for room of the host name.';
+
+COMMENT ON TABLE deliveries IS 'Events on their way to webhooks. What has ended is in attempts.';
+COMMENT ON COLUMN deliveries.webhook_id IS 'The webhook.';
+COMMENT ON COLUMN deliveries.event_id IS 'The event.';
+COMMENT ON COLUMN deliveries.queued_at IS 'When it was queued or redelivered.';
+COMMENT ON COLUMN deliveries.ready_at IS 'When somebody has to look at it: it is due, or its lease ends. Null: it is parked until its webhook has a turn.';
+COMMENT ON COLUMN deliveries.attempt IS 'Number of the next or running attempt.';
+COMMENT ON COLUMN deliveries.token IS 'Token of the lease; 0: none.';
+COMMENT ON COLUMN deliveries.size IS 'Bytes of the body of the event.';
+COMMENT ON COLUMN deliveries.urgency IS '0: ordinary; 1: somebody asked for it, so that a pause does not hold it back; 2: somebody asked for it while it was under a lease.';
+
 COMMENT ON TABLE events IS 'The bytes of an event, once for all webhooks.';
 COMMENT ON COLUMN events.id IS 'Id of the event, the same in every attempt.';
 COMMENT ON COLUMN events.form_id IS 'The form.';
 COMMENT ON COLUMN events.submission_id IS 'The submission that it reports; null: a test event.';
 COMMENT ON COLUMN events.type IS 'Type of the event.';
 COMMENT ON COLUMN events.body IS 'What is sent, byte for byte.';
+COMMENT ON COLUMN events.refs IS 'Pending deliveries and kept attempts of it.';
 
 COMMENT ON TABLE attempts IS 'The newest 100 attempts of each webhook.';
 COMMENT ON COLUMN attempts.webhook_id IS 'The webhook.';
@@ -454,6 +516,8 @@ COMMENT ON COLUMN attempts.event_id IS 'The event.';
 COMMENT ON COLUMN attempts.event_type IS 'Type of the event.';
 COMMENT ON COLUMN attempts.submission_id IS 'The submission that the event reports; null: a test event.';
 COMMENT ON COLUMN attempts.attempt IS 'Number of the attempt, from 1 on.';
+COMMENT ON COLUMN attempts.status IS 'Status of the response; 0: there was none.';
+COMMENT ON COLUMN attempts.duration IS 'How long it took, in nanoseconds.';
 COMMENT ON COLUMN attempts.success IS 'Whether the receiver accepted it.';
 COMMENT ON COLUMN attempts.error IS 'Class of the error; empty: none.';
 COMMENT ON COLUMN attempts.created_at IS 'When the attempt ended.';

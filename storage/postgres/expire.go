@@ -1,0 +1,174 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// expiredLooked bounds the failing webhooks that a call of ExpireDeliveries looks at.
+const expiredLooked = 200
+
+// expire ends what is parked for webhooks that have failed for long: the oldest
+// deliveries first, webhook after webhook. It returns the summaries, and in a row
+// without one what ended and the last webhook when there is more to look at.
+const expire = `
+WITH failing AS MATERIALIZED (
+	SELECT x.webhook_id,
+		x.failing_since <= statement_timestamp() - $2::bigint * interval '1 microsecond'
+			AND x.failed_at > statement_timestamp() - $5::bigint * interval '1 microsecond' AS given_up,
+		COALESCE(x.expired_at <= statement_timestamp() - $6::bigint * interval '1 microsecond', true) AS quiet,
+		row_number() OVER (ORDER BY x.webhook_id) AS number
+	FROM (
+		SELECT * FROM formsvc.destinations x
+		WHERE x.failing_since IS NOT NULL AND x.webhook_id >= $1::bytea
+		ORDER BY x.webhook_id LIMIT $4::bigint
+	) x
+), old AS MATERIALIZED (
+	SELECT f.webhook_id, d.event_id
+	FROM failing f CROSS JOIN LATERAL (
+		SELECT d.event_id, d.queued_at FROM formsvc.deliveries d
+		WHERE d.webhook_id = f.webhook_id AND d.ready_at IS NULL
+			AND d.queued_at <= statement_timestamp() - $2::bigint * interval '1 microsecond'
+		ORDER BY d.queued_at, d.event_id LIMIT $3::bigint
+	) d
+	WHERE f.given_up
+	ORDER BY f.webhook_id, d.queued_at, d.event_id
+	LIMIT $3::bigint
+), held AS MATERIALIZED (
+	SELECT d.webhook_id, d.event_id, d.queued_at, d.attempt
+	FROM old o JOIN formsvc.deliveries d ON d.webhook_id = o.webhook_id AND d.event_id = o.event_id
+	WHERE d.ready_at IS NULL
+	ORDER BY d.event_id, d.webhook_id
+	FOR UPDATE OF d
+), ended AS (
+	DELETE FROM formsvc.deliveries d USING held h
+	WHERE d.webhook_id = h.webhook_id AND d.event_id = h.event_id
+	RETURNING d.event_id
+), told AS (
+	INSERT INTO formsvc.attempts AS a (webhook_id, id, event_id, event_type, submission_id, attempt, status, success, error, duration, created_at)
+	SELECT o.webhook_id, ($7::bytea[])[f.number], o.event_id, e.type, e.submission_id, o.attempt, 0, false, 'expired', 0, $8::timestamptz
+	FROM (SELECT DISTINCT ON (h.webhook_id) h.* FROM held h ORDER BY h.webhook_id, h.queued_at, h.event_id) o
+	JOIN failing f ON f.webhook_id = o.webhook_id
+	JOIN formsvc.events e ON e.id = o.event_id
+	WHERE f.quiet
+	RETURNING a.*
+), cut AS (
+	DELETE FROM formsvc.attempts a
+	WHERE a.ctid = ANY (ARRAY(
+		SELECT a.place FROM told t CROSS JOIN LATERAL (
+			SELECT a.ctid AS place FROM formsvc.attempts a
+			WHERE a.webhook_id = t.webhook_id AND a.error = 'expired'
+			ORDER BY a.created_at DESC, a.id DESC
+			OFFSET $9::bigint - 1
+		) a))
+	RETURNING a.event_id
+), marked AS MATERIALIZED (
+	SELECT x.webhook_id FROM formsvc.destinations x JOIN told t ON t.webhook_id = x.webhook_id
+	ORDER BY x.webhook_id
+	FOR NO KEY UPDATE OF x
+), quieted AS (
+	UPDATE formsvc.destinations x SET expired_at = statement_timestamp()
+	FROM marked m
+	WHERE x.webhook_id = m.webhook_id
+), changes AS (
+	SELECT ended.event_id, -1 AS refs FROM ended
+	UNION ALL
+	SELECT t.event_id, 1 FROM told t
+	UNION ALL
+	SELECT cut.event_id, -1 FROM cut
+), ` + countReferences + `
+SELECT t.webhook_id, t.id, t.event_id, t.event_type, t.submission_id, t.attempt, t.created_at, NULL::bigint FROM told t
+UNION ALL
+SELECT CASE
+	WHEN (SELECT count(*) FROM old) >= $3::bigint THEN (SELECT o.webhook_id FROM old o ORDER BY o.webhook_id DESC LIMIT 1)
+	WHEN (SELECT count(*) FROM failing) >= $4::bigint THEN (SELECT f.webhook_id FROM failing f ORDER BY f.webhook_id DESC LIMIT 1) END,
+	NULL, NULL, NULL, NULL, NULL, NULL, (SELECT count(*) FROM ended)`
+
+// ExpireDeliveries implements [storage.DeliveryStore].
+func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (storage.Expired, error) {
+	if err := ctx.Err(); err != nil || p.Max < 1 {
+		return storage.Expired{}, err
+	}
+	ids := make([][]byte, expiredLooked)
+	for i := range ids {
+		id := p.NewID()
+		ids[i] = id[:]
+	}
+	var done storage.Expired
+	err := s.write(ctx, func(ctx context.Context) error {
+		done = storage.Expired{}
+		_, err := collect(ctx, s, expire, func(rows pgx.Rows) (none struct{}, err error) {
+			a := storage.Attempt{Error: storage.AttemptExpired}
+			var ended *int
+			err = rows.Scan(scanID(&a.WebhookID), scanID(&a.ID), scanID(&a.EventID), scanText(&a.EventType), scanID(&a.SubmissionID),
+				scanSize(&a.Attempt), scanTime(&a.CreatedAt), &ended)
+			if ended != nil {
+				done.Deliveries, done.Next = *ended, a.WebhookID
+			} else {
+				done.Summaries = append(done.Summaries, a)
+			}
+			return none, err
+		}, p.From[:], p.MaxAge.Microseconds(), int64(p.Max), int64(expiredLooked),
+			storage.FailureGap.Microseconds(), storage.ExpiredQuiet.Microseconds(), ids, p.At.UTC(), int64(storage.ExpiredKept))
+		return err
+	})
+	return done, err
+}
+
+// pausedWebhooks reads newest first from the position on.
+const pausedWebhooks = `
+SELECT x.webhook_id, w.form_id, w.url, x.failures, x.failing_since, x.paused_until, x.pause_reason
+FROM formsvc.destinations x
+JOIN formsvc.webhooks w ON w.id = x.webhook_id
+CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND f.trashed_at IS NULL LIMIT 1) f
+WHERE x.paused_until IS NOT NULL AND (x.failing_since, x.webhook_id) < (COALESCE($1::timestamptz, 'infinity'), $2::bytea)
+	AND ` + webhookThere + `
+ORDER BY x.failing_since DESC, x.webhook_id DESC
+LIMIT $3::bigint`
+
+// PausedWebhooks implements [storage.DeliveryStore].
+func (s *Store) PausedWebhooks(ctx context.Context, page storage.Page) ([]storage.PausedWebhook, error) {
+	var found []storage.PausedWebhook
+	err := s.read(ctx, func(ctx context.Context) (err error) {
+		before, id := time.Time{}, lastID
+		if page.After != nil {
+			before, id = page.After.Time, page.After.ID[:]
+		}
+		found, err = collect(ctx, s, pausedWebhooks, func(rows pgx.Rows) (p storage.PausedWebhook, err error) {
+			err = rows.Scan(scanID(&p.WebhookID), scanID(&p.FormID), &p.URL, &p.Failures, scanTime(&p.FailingSince), scanTime(&p.PausedUntil), &p.Reason)
+			return p, err
+		}, timeArg(before), id, limitArg(page))
+		return err
+	})
+	return found, err
+}
+
+const queueStats = `
+SELECT COALESCE(sum(q.due), 0)::bigint, COALESCE(sum(q.waiting), 0)::bigint, min(q.oldest)
+FROM (
+	SELECT count(*) FILTER (WHERE d.due AND NOT d.held) AS due,
+		count(*) FILTER (WHERE NOT d.due OR d.held) AS waiting,
+		min(d.queued_at) FILTER (WHERE d.due AND NOT d.held) AS oldest
+	FROM (
+		SELECT d.queued_at, d.ready_at IS NULL OR d.ready_at <= statement_timestamp() OR d.token <> 0 AS due,
+			d.urgency = 0 AND COALESCE(x.paused_until > statement_timestamp(), false) AS held
+		FROM formsvc.deliveries d JOIN formsvc.destinations x ON x.webhook_id = d.webhook_id
+		JOIN formsvc.webhooks w ON w.id = d.webhook_id
+		WHERE ` + webhookThere + `
+	) d
+) q`
+
+// QueueStats implements [storage.DeliveryStore]. It reads every pending delivery.
+func (s *Store) QueueStats(ctx context.Context) (storage.QueueStats, error) {
+	var st storage.QueueStats
+	err := s.read(ctx, func(ctx context.Context) error {
+		return s.queryRow(ctx, queueStats, func(rows pgx.Rows) error {
+			return rows.Scan(&st.Due, &st.Waiting, scanTime(&st.OldestDue))
+		})
+	})
+	return st, err
+}

@@ -1,0 +1,202 @@
+package storagetest
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func expiryCases() []Case {
+	return []Case{
+		{"expire", "ExpireDeliveries ends what waits for a webhook that has failed for MaxAge, with one summary.", expire},
+		{"expire_not_young", "ExpireDeliveries leaves deliveries, and webhooks that fail, that are younger than MaxAge.", expireNotYoung},
+		{"expire_not_good", "ExpireDeliveries ends nothing of a webhook without failures in a row, however old it is.", expireNotGood},
+		{"expire_not_leased", "ExpireDeliveries ends neither what is under a lease nor what waits for its own next attempt.", expireNotLeased},
+		{"expire_redelivered", "A redelivery makes a delivery young again.", expireRedelivered},
+		{"expire_pieces", "ExpireDeliveries ends Max deliveries a call and goes on where it stopped, over all webhooks.", expirePieces},
+		{"expire_summary", "The summary names the oldest delivery; its event can be redelivered.", expireSummary},
+		{"expire_quiet", "A webhook gets no second summary within ExpiredQuiet, and summaries push no attempt out of its history.", expireQuiet},
+	}
+}
+
+func (b *bundle) expireParams(maxAge time.Duration) storage.ExpireParams {
+	return storage.ExpireParams{MaxAge: maxAge, Max: everyRecord, At: b.tick(), NewID: newID}
+}
+
+// expire runs one whole pass.
+func (b *bundle) expire(maxAge time.Duration) (ended int, summaries []storage.Attempt) {
+	b.Helper()
+	p := b.expireParams(maxAge)
+	for {
+		got, err := b.store.ExpireDeliveries(b.Context(), p)
+		b.ok(err, "ExpireDeliveries")
+		ended += got.Deliveries
+		summaries = append(summaries, got.Summaries...)
+		if got.Next.IsZero() {
+			return ended, summaries
+		}
+		p.From = got.Next
+	}
+}
+
+// dead adds a webhook that is paused with a number of deliveries that wait.
+func (b *bundle) dead(deliveries int) (storage.Form, storage.Webhook) {
+	b.Helper()
+	f, w := b.pausedWebhook(time.Hour, deliveries)
+	b.claimNone("the webhook is paused") // what waits is known to wait
+	return f, w
+}
+
+func expire(b *bundle) {
+	f, w := b.dead(3)
+	_, other := b.dead(2)
+	ended, summaries := b.expire(0)
+	same(b, ended, 5, "deliveries that ended")
+	same(b, len(summaries), 2, "summaries that were added")
+	b.nothingPending("everything has expired")
+	for _, id := range []storage.ID{w.ID, other.ID} {
+		a := b.newestAttempt(id)
+		same(b, a.Error, storage.AttemptExpired, "Error of the newest attempt")
+		same(b, a.Status, 0, "Status of the summary")
+		same(b, a.Success, false, "Success of the summary")
+		same(b, len(b.attempts(id)), 2, "attempts in the history")
+	}
+	ended, summaries = b.expire(0)
+	same(b, ended+len(summaries), 0, "deliveries and summaries of a second pass")
+	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
+	b.submit(f)
+	b.claimOne()
+}
+
+func expireNotYoung(b *bundle) {
+	b.dead(3)
+	ended, _ := b.expire(time.Hour)
+	same(b, ended, 0, "deliveries that ended with MaxAge an hour")
+	same(b, b.counts(), storage.QueueStats{Waiting: 3}, "QueueStats")
+}
+
+func expireNotGood(b *bundle) {
+	f := b.anyForm()
+	b.addWebhook(f.ID)
+	b.submit(f)
+	b.submit(f)
+	p := b.everything()
+	p.Others.Room = 1
+	b.finish(retried(only(b, b.claim(p), "ClaimDeliveries"), b.tick(), atOnce)) // its Standing is without failures
+	ended, _ := b.expire(0)
+	same(b, ended, 0, "deliveries that ended")
+	same(b, len(b.claimAll()), 2, "deliveries that are left")
+}
+
+func expireNotLeased(b *bundle) {
+	f, w := b.dead(2)
+	b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(true)})
+	leased := b.claimOne()
+	ended, _ := b.expire(0)
+	same(b, ended, 1, "deliveries that ended: one is under a lease")
+	r := paused(leased, b.tick(), time.Hour)
+	r.RetryIn = time.Hour
+	b.finish(r)
+	ended, _ = b.expire(0)
+	same(b, ended, 0, "deliveries that ended: one waits for its next attempt")
+	b.submit(f)
+	b.claimNone("the webhook is paused")
+	ended, _ = b.expire(0)
+	same(b, ended, 1, "deliveries that ended: one more came")
+}
+
+func expireRedelivered(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	_, sent := b.sent(f)
+	b.submit(f)
+	b.finish(paused(b.claimOne(), b.tick(), time.Hour))
+	before := b.stats()
+	b.ok(b.store.Redeliver(b.Context(), w.ID, sent.ID), "Redeliver")
+	d := b.claimOne()
+	b.finish(paused(d, b.tick(), time.Hour))
+	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
+	after := b.stats()
+	same(b, after.Due, int64(2), "Due after the redelivery")
+	if before.Due != 0 || after.OldestDue.IsZero() {
+		b.Fatalf("QueueStats: want nothing due before and something due after the new URL, got %+v and %+v", before, after)
+	}
+	for _, d := range b.claimAll() {
+		if d.Lease.EventID != sent.EventID {
+			b.finish(ended(d, b.tick()))
+		}
+	}
+	if young := b.stats().OldestDue; !young.After(after.OldestDue) {
+		b.Errorf("OldestDue: want later than %s once only the redelivery is left, got %s", renderTime(after.OldestDue), renderTime(young))
+	}
+}
+
+func expirePieces(b *bundle) {
+	left := map[storage.ID]int64{}
+	for range 3 {
+		_, w := b.dead(5)
+		left[w.ID] = 5
+	}
+	p := b.expireParams(0)
+	p.Max = 0
+	got, err := b.store.ExpireDeliveries(b.Context(), p)
+	b.ok(err, "ExpireDeliveries")
+	same(b, got.Deliveries, 0, "deliveries that ended with Max 0")
+	p.Max = 4
+	total, summaries := 0, 0
+	for range 20 {
+		got, err := b.store.ExpireDeliveries(b.Context(), p)
+		b.ok(err, "ExpireDeliveries")
+		if got.Deliveries > 4 {
+			b.Errorf("ExpireDeliveries: want at most 4 with Max 4, got %d", got.Deliveries)
+		}
+		total += got.Deliveries
+		summaries += len(got.Summaries)
+		if p.From = got.Next; p.From.IsZero() {
+			break
+		}
+	}
+	same(b, total, 15, "deliveries that ended")
+	same(b, summaries, 3, "summaries: one for each webhook")
+	same(b, p.From.IsZero(), true, "every webhook was looked at")
+	b.nothingPending("everything has expired")
+}
+
+func expireSummary(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	oldest := b.submit(f)
+	b.finish(paused(b.claimOne(), b.tick(), time.Hour))
+	b.submit(f)
+	b.claimNone("the webhook is paused")
+	_, summaries := b.expire(0)
+	a := only(b, summaries, "Expired.Summaries")
+	same(b, a, b.newestAttempt(w.ID), "the summary that was returned")
+	same(b, a.EventID, oldest.Event.ID, "EventID")
+	same(b, a.SubmissionID, oldest.Submission.ID, "SubmissionID")
+	same(b, a.EventType, oldest.Event.Type, "EventType")
+	same(b, a.Attempt, 2, "Attempt")
+	b.sweep(storage.SweepParams{Now: soon(), Max: 100})
+	b.ok(b.store.Redeliver(b.Context(), w.ID, a.ID), "Redeliver of the summary")
+	d := b.claimOne()
+	same(b, d.Body, oldest.Event.Body, "Body")
+	same(b, d.Attempt, 1, "Attempt")
+	b.finish(succeeded(d, b.tick()))
+	b.deleteSubmission(oldest)
+	b.is(b.store.Redeliver(b.Context(), w.ID, a.ID), storage.ErrNotFound, "Redeliver of the summary after its submission was deleted")
+}
+
+func expireQuiet(b *bundle) {
+	f, w := b.dead(1)
+	b.expire(0)
+	kept := b.attempts(w.ID)
+	b.submit(f)
+	b.claimNone("the webhook is paused")
+	ended, summaries := b.expire(0)
+	same(b, ended, 1, "deliveries that ended")
+	same(b, len(summaries), 0, "summaries within ExpiredQuiet of another one")
+	same(b, b.attempts(w.ID), kept, "Attempts")
+	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
+	want := b.deliverMany(w.ID, storage.HistoryKept, at(time.Hour))
+	same(b, b.attempts(w.ID), append(want, kept[0]), "Attempts: the summary stands beside HistoryKept others")
+}

@@ -1,0 +1,166 @@
+package storagetest
+
+import (
+	"sync"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// A store may ignore a HandOver. These cases hold for one that does and for one
+// that does not.
+func handOverCases() []Case {
+	return []Case{
+		{"hand_over", "What is handed over is under a lease, as if it had been claimed; everything else can be claimed.", handOverLeased},
+		{"hand_over_not_reserved", "Nothing is handed over that was not reserved, and nothing of a disabled webhook.", handOverNotReserved},
+		{"hand_over_backlog", "Nothing is handed over of a webhook with a backlog.", handOverBacklog},
+		{"hand_over_pause", "Nothing is handed over of a webhook that is paused.", handOverPause},
+		{"hand_over_refused", "HandOver follows Reserve without deliveries when the response is refused or a replay.", handOverRefused},
+		{"hand_over_lease", "What is handed over can be claimed when its lease runs out.", handOverLease},
+	}
+}
+
+// hands is a storage.HandOver that notes what it gets.
+type hands struct {
+	webhooks []storage.ID
+	lease    time.Duration
+
+	mu       sync.Mutex
+	reserved int
+	settled  int
+	got      []storage.Delivery
+	others   bool
+}
+
+func (h *hands) Reserve(storage.ID) ([]storage.ID, time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.reserved++
+	return h.webhooks, h.lease
+}
+
+func (h *hands) HandOver(leased []storage.Delivery, others bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.settled++
+	h.got = append(h.got, leased...)
+	h.others = h.others || others
+}
+
+// submitHanding submits with room for the webhooks and returns what was handed
+// over. It checks what holds for every store.
+func (b *bundle) submitHanding(f storage.Form, lease time.Duration, webhooks ...storage.ID) (storage.NewSubmission, *hands) {
+	b.Helper()
+	h := &hands{webhooks: webhooks, lease: lease}
+	n := b.submit(f, func(n *storage.NewSubmission) { n.HandOver = h })
+	b.handed(h)
+	return n, h
+}
+
+func (b *bundle) handed(h *hands) {
+	b.Helper()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.settled != h.reserved {
+		b.Errorf("HandOver: want one call of HandOver for each of Reserve, got %d and %d", h.settled, h.reserved)
+	}
+}
+
+func handOverLeased(b *bundle) {
+	f := b.anyForm()
+	one, two := b.addWebhook(f.ID), b.addWebhook(f.ID)
+	b.rank(one.ID, quick)
+	n, h := b.submitHanding(f, time.Hour, one.ID, newID())
+	rest := b.claimAll()
+	b.eachOnce(append(rest, h.got...), 2)
+	for _, d := range h.got {
+		same(b, d, storage.Delivery{
+			Lease:  storage.Lease{WebhookID: one.ID, EventID: n.Event.ID, Token: d.Lease.Token},
+			FormID: f.ID, SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
+			URL: one.URL, Host: storage.HostName(one.URL), Secret: one.Secret, Attempt: 1, Standing: quick,
+		}, "Delivery that was handed over")
+		same(b, h.others, true, "others: the second webhook was not reserved")
+		b.finish(succeeded(d, b.tick()))
+		same(b, len(b.attempts(one.ID)), 2, "attempts in the history")
+	}
+	for _, d := range rest {
+		b.finish(succeeded(d, b.tick()))
+	}
+	b.nothingPending("everything was delivered")
+	if len(h.got) > 0 {
+		_, h = b.submitHanding(f, time.Hour, one.ID, two.ID)
+		same(b, len(h.got), 2, "deliveries that were handed over, both reserved")
+		same(b, h.others, false, "others when everything was handed over")
+	}
+}
+
+func handOverNotReserved(b *bundle) {
+	f := b.anyForm()
+	w, off := b.addWebhook(f.ID), b.addWebhook(f.ID, asDisabled)
+	_, h := b.submitHanding(f, time.Hour, off.ID, b.addWebhook(b.anyForm().ID).ID)
+	same(b, len(h.got), 0, "deliveries that were handed over")
+	same(b, b.claimOne().Lease.WebhookID, w.ID, "the webhook whose delivery is claimed")
+}
+
+func handOverBacklog(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	for range 3 {
+		b.submit(f)
+	}
+	p := b.everything()
+	p.Webhooks[w.ID] = 1
+	same(b, len(b.claim(p)), 1, "deliveries claimed of a webhook with room for one")
+	_, h := b.submitHanding(f, time.Hour, w.ID)
+	same(b, len(h.got), 0, "deliveries that were handed over")
+	same(b, len(b.claimAll()), 3, "deliveries that are left")
+}
+
+func handOverPause(b *bundle) {
+	f, w := b.pausedWebhook(time.Hour, 1)
+	b.claimNone("the webhook is paused")
+	_, h := b.submitHanding(f, time.Hour, w.ID)
+	same(b, len(h.got), 0, "deliveries that were handed over")
+	b.claimNone("the webhook is paused")
+}
+
+func handOverRefused(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	b.submit(f, withKey("key"), withAnswer("answer"))
+	d := b.claimOne()
+	b.finish(succeeded(d, b.tick()))
+	for name, edit := range map[string]func(*storage.NewSubmission){
+		"a replay":    withKey("key"),
+		"a duplicate": withAnswer("answer"),
+		"a revision":  func(n *storage.NewSubmission) { n.FormRevision++ },
+		"no form":     func(n *storage.NewSubmission) { n.Submission.FormID = newID() },
+	} {
+		h := &hands{webhooks: []storage.ID{w.ID}, lease: time.Hour}
+		n := b.newSubmission(f)
+		edit(&n)
+		n.HandOver = h
+		_, replayed, err := b.store.Submit(b.Context(), n)
+		if err == nil && !replayed {
+			b.Errorf("Submit: want %s refused", name)
+		}
+		b.handed(h)
+		same(b, len(h.got), 0, "deliveries that were handed over for %s", name)
+		same(b, h.others, false, "others for %s", name)
+	}
+	b.nothingPending("nothing new was stored")
+}
+
+func handOverLease(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	b.rank(w.ID, quick)
+	n, h := b.submitHanding(f, aMoment, w.ID)
+	d := b.claimEventually(b.everything())[0]
+	same(b, d.Lease.EventID, n.Event.ID, "the event claimed after its lease ran out")
+	for _, old := range h.got {
+		b.fenced(succeeded(old, b.tick()), "the delivery was claimed since")
+	}
+	b.finish(succeeded(d, b.tick()))
+	b.nothingPending("it was delivered")
+}
