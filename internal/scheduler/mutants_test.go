@@ -1,0 +1,83 @@
+package scheduler
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Each of these is a scheduler with one mistake.
+var mutants = []struct{ name, file, from, to string }{
+	{"five requests to a webhook", "scheduler.go", "w.inFlight < s.limit(w)", "w.inFlight <= s.limit(w)"},
+	{"four to one that fails", "scheduler.go", "if w.standing.Good() {\n\t\treturn s.n.PerWebhook", "if w.standing.Succeeded {\n\t\treturn s.n.PerWebhook"},
+	{"one quick place too many", "pools.go", "p.used < p.places && p.started", "p.used <= p.places && p.started"},
+	{"all of the second pool for those that begin there", "pools.go", "max(1, n.Second*3/4)", "n.Second"},
+	{"no share of a host name", "pools.go", "if at.used < p.share {\n\t\t\treturn w", "if at.used <= p.places {\n\t\t\treturn w"},
+	{"more than half of the second pool for a host name", "pools.go", "r.name.pools[p.index].used < p.most &&", ""},
+	{"a slow one stays in the quick pool", "standing.go", "case took > n.Moment:\n\t\ts.SlowFor = n.Successes", "case took > n.Moment:\n\t\ts.SlowFor = 0"},
+	{"seven successes", "standing.go", "s.SlowFor = n.Successes", "s.SlowFor = n.Successes - 1"},
+	{"an old request keeps its quick place", "scheduler.go", "r.pool.free(r)\n\t\t\tr.moved = true\n\t\t\ts.second.take(r)", ""},
+	{"a webhook with an old request gets another", "scheduler.go", "return w.pool == &s.quick && w.old > 0", "return false"},
+	{"a place is not given back", "scheduler.go", "r.over = true\n\tr.pool.free(r)", "r.over = true\n\tif !r.moved {\n\t\tr.pool.free(r)\n\t}"},
+	{"what is too late is forgotten", "scheduler.go", "if s.tooLate(r) {\n\t\t\ts.giveBack(r, 0)\n\t\t}", "if s.tooLate(r) {\n\t\t}"},
+	{"what waits is forgotten at a stop", "scheduler.go", "for _, w := range s.busy {\n\t\t\t\ts.giveBackAll(w, 0)\n\t\t\t}", ""},
+	{"a failed write is forgotten", "results.go", "r.pending = append(r.pending, batch...)", ""},
+	{"results are written twice", "results.go", "r.pending[n:], s.now", "r.pending, s.now"},
+	{"nobody gets a turn after a request", "scheduler.go", "if s.ready(w) {\n\t\tw.pool.lineUp(w)\n\t}\n}\n\n// learn", "}\n\n// learn"},
+	{"a hand-over that does not come is waited for", "claims.go", "w.granted--\n\t\ts.granted--", ""},
+	{"the room of the second pool is not looked at", "claims.go", "room = min(p.places-p.used, p.starters-p.started) - p.waiting", "room = s.n.Ahead"},
+}
+
+// Every mutant fails a test of this package.
+func TestMutantsAreCaught(t *testing.T) {
+	t.Parallel()
+	if testing.Short() || os.Getenv("FORMSVC_MUTANT") != "" {
+		t.Skip("it compiles every mutant")
+	}
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			text, err := os.ReadFile(m.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Count(string(text), m.from) != 1 {
+				t.Fatalf("%s does not have %q once", m.file, m.from)
+			}
+			dir := t.TempDir()
+			mutated := filepath.Join(dir, m.file)
+			if err := os.WriteFile(mutated, []byte(strings.Replace(string(text), m.from, m.to, 1)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			original, err := filepath.Abs(m.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: mutated}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			run := exec.CommandContext(t.Context(), "go", "test", "-overlay", filepath.Join(dir, "overlay.json"), "-count=1", "-failfast", "-timeout", "60s", ".")
+			run.Env = append(os.Environ(), "FORMSVC_MUTANT=1")
+			out, err := run.CombinedOutput()
+			switch {
+			case err == nil:
+				t.Error("no test fails")
+			case strings.Contains(string(out), "[build failed]"):
+				t.Errorf("it does not compile: %s", out)
+			default:
+				for line := range strings.Lines(string(out)) {
+					if strings.Contains(line, "_test.go") || strings.Contains(line, "panic:") {
+						t.Log(strings.TrimSpace(line))
+						break
+					}
+				}
+			}
+		})
+	}
+}

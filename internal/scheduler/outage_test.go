@@ -1,0 +1,117 @@
+package scheduler
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+// beside plays 40 seconds of 40 healthy webhooks with an event a second each beside
+// others, and returns the worst share of healthy events in a window of ten seconds
+// that waited for longer than a second.
+func beside(t *testing.T, others func(w *world)) (worst float64) {
+	t.Helper()
+	w := newWorld(t, 1, testNumbers)
+	healthy := map[*receiver]bool{}
+	for i := range 40 {
+		r := w.receiver(fmt.Sprintf("healthy%d.example", i), true, takes(10*time.Millisecond, 30*time.Millisecond))
+		healthy[r] = true
+		w.every(time.Second, func() { w.event(r) })
+	}
+	began := w.now
+	var late, all [7]int
+	w.late = func(r *receiver, waited time.Duration) {
+		if i := int(w.now.Sub(began) / (10 * time.Second)); healthy[r] && i < len(all) {
+			all[i]++
+			if waited > time.Second {
+				late[i]++
+			}
+		}
+	}
+	others(w)
+	w.run(40 * time.Second)
+	for i, n := range all[:4] {
+		if n < 300 {
+			t.Errorf("%d healthy events in ten seconds", n)
+		}
+		worst = max(worst, float64(late[i])/float64(n))
+	}
+	w.stop()
+	return worst
+}
+
+// hanging adds webhooks that were quick and hang from the fifth second on.
+func hanging(n int, oneName, atOnce bool) func(*world) {
+	return func(w *world) {
+		for i := range n {
+			name := "same.example"
+			if !oneName {
+				name = host(i)
+			}
+			r := w.receiver(name, true, w.from(5*time.Second, takes(10*time.Millisecond, 30*time.Millisecond), hangs))
+			if atOnce {
+				var again func()
+				again = func() {
+					w.event(r)
+					w.after(4*time.Second, again)
+				}
+				w.after(3*time.Second, again)
+				continue
+			}
+			w.every(3500*time.Millisecond, func() { w.event(r) })
+		}
+	}
+}
+
+// The promise: at most one of a hundred healthy events is late in any ten seconds.
+func TestOutagesDelayNobodyElse(t *testing.T) {
+	t.Parallel()
+	type scenario struct {
+		name   string
+		others func(*world)
+	}
+	var all []scenario
+	for _, n := range []int{120, 1000} {
+		for _, oneName := range []bool{false, true} {
+			all = append(all, scenario{fmt.Sprintf("%d begin to hang, one name %v", n, oneName), hanging(n, oneName, false)},
+				scenario{fmt.Sprintf("%d begin to hang at once, one name %v", n, oneName), hanging(n, oneName, true)})
+		}
+	}
+	all = append(all,
+		scenario{"2,000 on one name", hanging(2000, true, false)},
+		scenario{"500 new ones hang", func(w *world) {
+			for i := range 500 {
+				r := w.receiver(host(i), false, hangs)
+				w.every(3500*time.Millisecond, func() { w.event(r) })
+			}
+		}},
+		scenario{"a backlog after a restart", func(w *world) {
+			for i := range 400 {
+				r := w.receiver(host(i), true, hangs)
+				for range 50 {
+					w.event(r)
+				}
+			}
+		}},
+		scenario{"80 alternate", func(w *world) {
+			for i := range 80 {
+				r := w.receiver(host(i), true, alternates(14*time.Second))
+				w.every(time.Second, func() { w.event(r) })
+			}
+		}},
+	)
+	if os.Getenv("FORMSVC_MUTANT") != "" {
+		t.Skip("it takes long")
+	}
+	for _, c := range all {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			worst := beside(t, c.others)
+			t.Logf("%.2f %% late", 100*worst)
+			if worst > 0.01 {
+				t.Errorf("%.1f %% of the healthy events of ten seconds were late", 100*worst)
+			}
+		})
+	}
+}

@@ -1,0 +1,411 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// ID names a record.
+type ID = storage.ID
+
+// Scheduler decides what happens next. Make one with [New]. It is not safe for
+// concurrent use.
+type Scheduler struct {
+	n      Numbers
+	spread func(least, most time.Duration) time.Duration
+
+	now      time.Time
+	webhooks map[ID]*webhook   // all that are known
+	busy     map[ID]*webhook   // those with something to do, or that had it just now
+	sharing  int               // how many of them share what may wait
+	forms    map[ID][]*webhook // of a form
+	names    map[string]*hostName
+
+	quick, second pool
+	young         []*Request // in quick places, oldest first, until the moment has passed
+	stuck         []*Request // that grew old in quick places, while the second pool has none
+	granted       int        // deliveries that may still be handed over
+
+	claims  claims
+	results results
+	stopped bool
+	out     Actions
+}
+
+// Event is something that happened: one of the types below.
+type Event any
+
+// The events.
+type (
+	// Woken: something was queued.
+	Woken struct{}
+	// Claimed: a claim ended.
+	Claimed struct {
+		Deliveries []storage.Delivery
+		More       bool // another claim at once may bring more
+		Err        error
+	}
+	// Handed: what became of the deliveries that Reserve made room for at that time.
+	Handed struct {
+		Reserved   []ID
+		Deliveries []storage.Delivery
+		At         time.Time
+	}
+	// Ended: a request is over.
+	Ended struct {
+		Request *Request
+		Attempt *storage.Attempt // nil: nothing is known to have been sent
+		Took    time.Duration
+		RetryIn time.Duration // as in storage.Result
+		Asked   time.Duration // the pause that the receiver asked for
+	}
+	// Wrote: a write ended.
+	Wrote struct {
+		Err     error
+		Refused bool // the store will never accept one of them
+	}
+	// Stop: nothing more is claimed or begun.
+	Stop struct{}
+)
+
+// Actions are what is to be done.
+type Actions struct {
+	Send   []*Request
+	Claim  *storage.ClaimParams // nil: none. A Claimed must follow
+	Write  []storage.Result     // empty: nothing. A Wrote must follow
+	Pauses []Pause              // that began, were made longer or ended
+	Next   time.Time            // the latest time for the next step. Zero: none
+}
+
+// Pause is what is known about a pause of a webhook.
+type Pause struct {
+	Webhook, Form ID
+	Reason        storage.PauseReason // empty: the pause is over
+	Failures      int                 // in a row
+	Since         time.Time           // the first of them
+	Until         time.Time           // when the next probe goes out
+}
+
+// New returns a scheduler. spread returns a duration between least and most.
+func New(n Numbers, spread func(least, most time.Duration) time.Duration) *Scheduler {
+	return &Scheduler{
+		n:        n,
+		spread:   spread,
+		webhooks: map[ID]*webhook{},
+		busy:     map[ID]*webhook{},
+		forms:    map[ID][]*webhook{},
+		names:    map[string]*hostName{},
+		quick:    newQuickPool(n),
+		second:   newSecondPool(n),
+		claims:   claims{wanted: true},
+		results:  results{limit: n.Rows},
+	}
+}
+
+// Step takes in what happened since the last step, perhaps nothing, and returns what
+// to do now.
+func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
+	s.now, s.out = now, Actions{}
+	for _, e := range events {
+		switch e := e.(type) {
+		case Woken:
+			s.claims.wanted = true
+		case Claimed:
+			s.claimed(e)
+		case Handed:
+			s.handed(e)
+		case Ended:
+			s.ended(e)
+		case Wrote:
+			s.wrote(e)
+		case Stop:
+			s.stopped = true
+			for _, w := range s.busy {
+				s.giveBackAll(w, 0)
+			}
+		}
+	}
+	s.growOld()
+	s.start(&s.quick)
+	s.start(&s.second)
+	s.claim()
+	s.write()
+	s.out.Next = s.next()
+	return s.out
+}
+
+// Done reports whether nothing is left to wait for after a Stop.
+func (s *Scheduler) Done() bool { return s.stopped && s.Idle() && !s.claims.active }
+
+// Idle reports whether no request is under way and no result waits to be written.
+func (s *Scheduler) Idle() bool {
+	return s.quick.used+s.second.used+s.granted+len(s.results.pending)+len(s.results.active) == 0
+}
+
+// next is when Step must be called again though nothing happens.
+func (s *Scheduler) next() (at time.Time) {
+	by := func(t time.Time) {
+		if at.IsZero() || t.Before(at) {
+			at = t
+		}
+	}
+	if len(s.young) > 0 {
+		by(s.young[0].began.Add(s.n.Moment))
+	}
+	switch c := &s.claims; {
+	case s.stopped || c.active:
+	case c.wanted && c.after.After(s.now):
+		by(c.after)
+	case c.poll.After(s.now): // else it waits for an event
+		by(c.poll)
+	}
+	if r := &s.results; len(r.active) == 0 && len(r.pending) > 0 {
+		due := r.since.Add(s.n.Gather)
+		if r.after.After(due) {
+			due = r.after
+		}
+		by(due)
+	}
+	return at
+}
+
+// ready reports whether a request to w may begin, as far as w is concerned.
+func (s *Scheduler) ready(w *webhook) bool {
+	return len(w.waiting) > 0 && w.inFlight < s.limit(w) && !s.hangs(w)
+}
+
+// limit is how many requests w may have under way.
+func (s *Scheduler) limit(w *webhook) int {
+	if w.standing.Good() {
+		return s.n.PerWebhook
+	}
+	return 1
+}
+
+// hangs reports whether a quick webhook has a request that grew old. It gets no
+// further one until that has ended.
+func (s *Scheduler) hangs(w *webhook) bool { return w.pool == &s.quick && w.old > 0 }
+
+// arrive takes in a delivery whose lease this process has.
+func (s *Scheduler) arrive(del storage.Delivery, leased time.Time) {
+	id := del.Lease.WebhookID
+	w := s.webhooks[id]
+	if w == nil {
+		w = &webhook{id: id, form: del.FormID, pool: &s.second}
+		s.webhooks[id] = w
+		s.forms[w.form] = append(s.forms[w.form], w)
+	}
+	s.busy[id] = w
+	w.active = s.now
+	switch {
+	case w.name == nil || w.url != del.URL && del.Lease.Token > w.since:
+		s.aim(w, del)
+	case w.unsaved == 0 && w.inFlight == 0 && leased.After(w.saved): // another process may know better
+		w.failing = del.FailingSince
+		s.stand(w, del.Standing)
+	}
+	r := &Request{Delivery: del, webhook: w, leased: leased, arrived: s.now}
+	if s.stopped || del.URL != w.url {
+		s.giveBack(r, 0)
+		return
+	}
+	w.waiting = append(w.waiting, r)
+	w.pool.wait(w, r, 1)
+	if s.ready(w) {
+		w.pool.lineUp(w)
+	}
+}
+
+// aim makes the URL of a delivery that of its webhook. A webhook with a new URL is
+// another destination: what is known of it is what the store knows.
+func (s *Scheduler) aim(w *webhook, del storage.Delivery) {
+	s.giveBackAll(w, 0)
+	s.unname(w)
+	w.url, w.since = del.URL, del.Lease.Token
+	if w.name = s.names[del.Host]; w.name == nil {
+		w.name = &hostName{text: del.Host}
+		s.names[del.Host] = w.name
+	}
+	w.name.webhooks++
+	w.took, w.pause, w.failing = 0, pause{}, del.FailingSince
+	s.stand(w, del.Standing)
+}
+
+func (s *Scheduler) unname(w *webhook) {
+	if w.name == nil {
+		return
+	}
+	if w.name.webhooks--; w.name.webhooks == 0 {
+		delete(s.names, w.name.text)
+	}
+	w.name = nil
+}
+
+// stand gives w a standing and has it start its requests in the pool for that.
+func (s *Scheduler) stand(w *webhook, standing storage.Standing) {
+	w.standing = standing
+	to := &s.second
+	if standing.Quick() {
+		to = &s.quick
+	}
+	if from := w.pool; from != to {
+		for _, r := range w.waiting {
+			from.wait(w, r, -1)
+			to.wait(w, r, 1)
+		}
+		w.pool = to
+	}
+	if s.ready(w) {
+		w.pool.lineUp(w)
+	}
+}
+
+// start begins requests while p has places.
+func (s *Scheduler) start(p *pool) {
+	for !s.stopped && p.hasPlace() && !s.tooManyUnrecorded() {
+		w := p.next(s.ready)
+		if w == nil {
+			return
+		}
+		r := w.waiting[0]
+		w.waiting[0] = nil
+		w.waiting = w.waiting[1:]
+		p.wait(w, r, -1)
+		if s.tooLate(r) {
+			s.giveBack(r, 0)
+		} else {
+			s.begin(w, r)
+		}
+		if s.ready(w) {
+			p.lineUp(w)
+		}
+	}
+}
+
+func (s *Scheduler) begin(w *webhook, r *Request) {
+	r.began, r.name = s.now, w.name
+	w.active = s.now
+	w.inFlight++
+	w.pool.take(r)
+	if w.pool == &s.quick {
+		s.young = append(s.young, r)
+	}
+	s.out.Send = append(s.out.Send, r)
+}
+
+// tooLate reports whether a delivery has waited for too long, or its lease could be
+// somebody else's before a request ends.
+func (s *Scheduler) tooLate(r *Request) bool {
+	return s.now.Sub(r.arrived) > s.n.Patience || s.now.Sub(r.leased) > s.n.Lease-s.n.Timeout
+}
+
+// growOld moves requests that are not quick after all to the second pool.
+func (s *Scheduler) growOld() {
+	for len(s.young) > 0 && (s.young[0].over || s.now.Sub(s.young[0].began) >= s.n.Moment) {
+		r := s.young[0]
+		s.young[0] = nil
+		s.young = s.young[1:]
+		if r.over {
+			continue
+		}
+		r.old = true
+		r.webhook.old++
+		if s.hangs(r.webhook) {
+			s.giveBackAll(r.webhook, 0)
+		}
+		s.stuck = append(s.stuck, r)
+	}
+	left := s.stuck[:0]
+	for _, r := range s.stuck {
+		switch {
+		case r.over:
+		case s.second.canTake(r, s.n.PoolBytes):
+			r.pool.free(r)
+			r.moved = true
+			s.second.take(r)
+		default:
+			left = append(left, r)
+		}
+	}
+	clear(s.stuck[len(left):])
+	s.stuck = left
+}
+
+// ended takes in what became of a request.
+func (s *Scheduler) ended(e Ended) {
+	r, w := e.Request, e.Request.webhook
+	r.over = true
+	r.pool.free(r)
+	w.inFlight--
+	w.active = s.now
+	if r.old {
+		w.old--
+	}
+	if w.hungry {
+		s.claims.wanted = true
+	}
+	s.record(w, storage.Result{Lease: r.Delivery.Lease, Attempt: e.Attempt, RetryIn: e.RetryIn})
+	switch {
+	case e.Attempt == nil && e.RetryIn > 0: // the others have to wait for the same
+		s.giveBackAll(w, e.RetryIn)
+	case e.Attempt != nil && r.Delivery.URL == w.url: // else it was another destination
+		s.learn(w, r, e)
+	}
+	if s.ready(w) {
+		w.pool.lineUp(w)
+	}
+}
+
+// learn draws the conclusions from an attempt.
+func (s *Scheduler) learn(w *webhook, r *Request, e Ended) {
+	if w.took == 0 {
+		w.took = e.Took
+	}
+	w.took = max(1, w.took+(e.Took-w.took)/4)
+	is, was := w.standing, w.standing
+	switch {
+	case !e.Attempt.Success:
+		if is.Failures++; is.Failures == 1 || w.failing.IsZero() {
+			w.failing = s.now
+		}
+		wait, reason := pauseFor(is.Failures, s.now.Sub(w.failing), e.Asked)
+		if until := s.now.Add(wait); wait > 0 && until.After(w.pause.until) {
+			w.pause = pause{s.now, until, reason}
+			s.tell(w, is)
+		}
+	case r.began.Before(w.pause.began):
+		// It says nothing about the time since then.
+	default:
+		is = s.n.afterSuccess(is, e.Took)
+		if w.pause != (pause{}) || was.Failures >= pauseAfterFailures {
+			w.pause = pause{}
+			s.tell(w, is)
+		}
+		w.failing = time.Time{}
+	}
+	s.stand(w, is)
+	if !is.Good() {
+		s.giveBackAll(w, 0) // what it may have now is claimed when it is due
+	}
+}
+
+// tell reports the pause of w, or that it is over.
+func (s *Scheduler) tell(w *webhook, is storage.Standing) {
+	s.out.Pauses = append(s.out.Pauses, Pause{w.id, w.form, w.pause.reason, is.Failures, w.failing, w.pause.until})
+}
+
+// giveBackAll gives back what waits for w.
+func (s *Scheduler) giveBackAll(w *webhook, retryIn time.Duration) {
+	for _, r := range w.waiting {
+		w.pool.wait(w, r, -1)
+		s.giveBack(r, retryIn)
+	}
+	w.waiting = nil
+}
+
+// giveBack returns a delivery to the queue as it was, due again after so long.
+func (s *Scheduler) giveBack(r *Request, retryIn time.Duration) {
+	r.over = true
+	s.record(r.webhook, storage.Result{Lease: r.Delivery.Lease, RetryIn: retryIn})
+}

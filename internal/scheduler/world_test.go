@@ -1,0 +1,535 @@
+package scheduler
+
+import (
+	"container/heap"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// testNumbers are those of the default configuration.
+var testNumbers = Numbers{
+	Quick: 64, Second: 1024, PerWebhook: 4,
+	Moment: 60 * time.Millisecond, Successes: 8,
+	Ahead: 512, AheadFor: 50 * time.Millisecond, Patience: time.Second,
+	Rows: 1000, ClaimBytes: 8 << 20, PoolBytes: 64 << 20,
+	Gather: 10 * time.Millisecond, Lease: time.Minute, Timeout: 15 * time.Second,
+}
+
+// world is a store, a network and a clock around one scheduler, all of them
+// simulated. It checks after every step that the rules hold.
+type world struct {
+	t      testing.TB
+	n      Numbers
+	rand   *rand.Rand
+	now    time.Time
+	s      *Scheduler
+	timers timers
+	serial int
+
+	receivers []*receiver
+	byID      map[ID]*receiver
+	forms     map[ID][]*receiver
+	leased    map[storage.Lease]*item
+	awake     time.Time // when the scheduler wants to be called next
+	steps     int
+	storeDown time.Time // until then the store fails
+	handOver  bool
+	places    map[string]int // quick ones by host name, after the last step
+	late      func(r *receiver, waited time.Duration)
+}
+
+// receiver is a webhook, as the store knows it, with what its destination does.
+type receiver struct {
+	id, form ID
+	host     string
+	answer   func(w *world) (took time.Duration, success bool)
+
+	standing storage.Standing
+	paused   time.Time
+	failing  time.Time
+	served   time.Time
+	pending  []*item
+	tokens   int64
+
+	underWay     int
+	sent, passed int
+	quick        []bool // of its last successes
+	succeeded    bool
+	failed       bool // its last request did
+}
+
+// item is a pending delivery in the store.
+type item struct {
+	of      *receiver
+	event   ID
+	queued  time.Time
+	due     time.Time
+	attempt int
+	lease   *storage.Lease
+	state   string // "", "leased", "sent", "given back", "done"
+	quick   bool   // it has a quick place
+	began   time.Time
+	first   bool
+}
+
+type timer struct {
+	at  time.Time
+	seq int
+	f   func()
+}
+type timers []timer
+
+func (t timers) Len() int { return len(t) }
+func (t timers) Less(i, j int) bool {
+	return t[i].at.Before(t[j].at) || t[i].at.Equal(t[j].at) && t[i].seq < t[j].seq
+}
+func (t timers) Swap(i, j int) { t[i], t[j] = t[j], t[i] }
+func (t *timers) Push(x any)   { *t = append(*t, x.(timer)) }
+func (t *timers) Pop() any {
+	old := *t
+	last := old[len(old)-1]
+	*t = old[:len(old)-1]
+	return last
+}
+
+func newWorld(t testing.TB, seed uint64, n Numbers) *world {
+	w := &world{
+		t: t, n: n, rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(),
+		byID: map[ID]*receiver{}, forms: map[ID][]*receiver{}, leased: map[storage.Lease]*item{},
+	}
+	w.s = New(n, func(least, most time.Duration) time.Duration {
+		return least + time.Duration(w.rand.Int64N(int64(most-least)+1))
+	})
+	return w
+}
+
+func (w *world) id() (id ID) {
+	w.serial++
+	id[8], id[9], id[10], id[11] = byte(w.serial>>24), byte(w.serial>>16), byte(w.serial>>8), byte(w.serial)
+	return id
+}
+
+// receiver adds a webhook. A quick one was tried before.
+func (w *world) receiver(host string, quick bool, answer func(*world) (time.Duration, bool)) *receiver {
+	r := &receiver{id: w.id(), form: w.id(), host: host, answer: answer}
+	if quick {
+		r.standing.Succeeded, r.succeeded = true, true
+	}
+	w.receivers = append(w.receivers, r)
+	w.byID[r.id] = r
+	w.forms[r.form] = append(w.forms[r.form], r)
+	return r
+}
+
+func (w *world) after(d time.Duration, f func()) {
+	w.serial++
+	heap.Push(&w.timers, timer{w.now.Add(d), w.serial, f})
+}
+
+// every calls f again and again, the first time after a random part of the period.
+func (w *world) every(period time.Duration, f func()) {
+	var again func()
+	again = func() {
+		f()
+		w.after(period/2+time.Duration(w.rand.Int64N(int64(period))), again)
+	}
+	w.after(time.Duration(w.rand.Int64N(int64(period)+1)), again)
+}
+
+// event queues an event for a receiver. As in the service it is handed over when
+// there is room, and else the scheduler is woken.
+func (w *world) event(r *receiver) {
+	it := &item{of: r, event: w.id(), queued: w.now, due: w.now, attempt: 1, first: true}
+	r.pending = append(r.pending, it)
+	if w.handOver {
+		reserved, at := w.s.Reserve(r.form), w.now
+		if len(reserved) > 0 {
+			w.after(time.Duration(w.rand.Int64N(int64(3*time.Millisecond))), func() {
+				e := Handed{Reserved: reserved, At: at}
+				if w.rand.IntN(10) > 0 && r.paused.Before(w.now) && it.state == "" {
+					e.Deliveries = append(e.Deliveries, w.lease(it))
+				}
+				w.step(e)
+				if len(e.Deliveries) == 0 {
+					w.step(Woken{})
+				}
+			})
+			return
+		}
+	}
+	w.step(Woken{})
+}
+
+func (w *world) lease(it *item) storage.Delivery {
+	r := it.of
+	r.tokens++
+	r.served = w.now
+	it.lease = &storage.Lease{WebhookID: r.id, EventID: it.event, Token: r.tokens}
+	it.state = "leased"
+	w.leased[*it.lease] = it
+	return storage.Delivery{
+		Lease: *it.lease, FormID: r.form, URL: "https://" + r.host + "/" + r.id.String(), Host: r.host, Attempt: it.attempt,
+		Standing: r.standing, FailingSince: r.failing, Body: make([]byte, 100),
+	}
+}
+
+// claim does what ClaimDeliveries does.
+func (w *world) claim(p storage.ClaimParams) (out []storage.Delivery) {
+	order := make([]*receiver, 0, len(w.receivers))
+	for _, r := range w.receivers {
+		if len(r.pending) > 0 && !r.paused.After(w.now) {
+			order = append(order, r)
+		}
+	}
+	// Least recently served first; a stable sort keeps this deterministic.
+	slices.SortStableFunc(order, func(a, b *receiver) int { return a.served.Compare(b.served) })
+	for _, r := range order {
+		pool := &p.Others
+		if r.standing.Quick() {
+			pool = &p.Quick
+		}
+		room, ok := p.Webhooks[r.id]
+		if !ok {
+			if room = 1; r.standing.Good() {
+				room = p.PerWebhook
+			}
+		}
+		host, ok := pool.Hosts[r.host]
+		if !ok {
+			host = pool.PerHost
+		}
+		for _, it := range r.pending {
+			if room <= 0 || pool.Room <= 0 || host <= 0 {
+				break
+			}
+			if it.state == "" && !it.due.After(w.now) {
+				out = append(out, w.lease(it))
+				room--
+				host--
+				pool.Room--
+				if pool.Hosts != nil {
+					pool.Hosts[r.host] = host
+				}
+			}
+		}
+	}
+	return out
+}
+
+// finish does what FinishDeliveries does.
+func (w *world) finish(results []storage.Result) {
+	if len(results) > w.n.Rows {
+		w.t.Fatalf("a write of %d results", len(results))
+	}
+	for _, res := range results {
+		it := w.leased[res.Lease]
+		if it == nil {
+			w.t.Fatalf("a result for %v, which is not leased", res.Lease)
+		}
+		delete(w.leased, res.Lease)
+		r := it.of
+		it.lease = nil
+		switch {
+		case res.Attempt == nil:
+			if it.state != "leased" && it.state != "unsent" {
+				w.t.Fatalf("a delivery in state %q was given back", it.state)
+			}
+			it.state, it.due = "", w.now.Add(res.RetryIn)
+			continue
+		case it.state != "answered":
+			w.t.Fatalf("a delivery in state %q has a result", it.state)
+		case res.RetryIn > 0:
+			it.state, it.due = "", w.now.Add(res.RetryIn)
+			it.attempt++
+		default:
+			it.state = "done"
+			for i := range r.pending {
+				if r.pending[i] == it {
+					r.pending = append(r.pending[:i], r.pending[i+1:]...)
+					break
+				}
+			}
+		}
+		if r.standing.Failures == 0 && res.Standing.Failures > 0 {
+			r.failing = w.now
+		}
+		r.standing, r.paused = res.Standing, time.Time{}
+		if res.PauseFor > 0 {
+			r.paused = w.now.Add(res.PauseFor)
+		}
+	}
+}
+
+// step gives the scheduler an event, carries out its actions and checks them.
+func (w *world) step(events ...Event) {
+	w.steps++
+	a := w.s.Step(w.now, events...)
+	for _, r := range a.Send {
+		w.send(r)
+	}
+	if a.Claim != nil {
+		p := *a.Claim
+		w.after(time.Duration(w.rand.Int64N(int64(4*time.Millisecond))), func() {
+			if w.now.Before(w.storeDown) {
+				w.step(Claimed{Err: errors.New("down")})
+				return
+			}
+			e := Claimed{Deliveries: w.claim(p)}
+			w.after(time.Duration(w.rand.Int64N(int64(4*time.Millisecond))), func() { w.step(e) })
+		})
+	}
+	if len(a.Write) > 0 {
+		w.after(time.Duration(w.rand.Int64N(int64(8*time.Millisecond))), func() {
+			if w.now.Before(w.storeDown) {
+				w.step(Wrote{Err: errors.New("down")})
+				return
+			}
+			w.finish(a.Write)
+			w.step(Wrote{})
+		})
+	}
+	w.awake = a.Next
+	w.check()
+}
+
+// send is one request.
+func (w *world) send(r *Request) {
+	it := w.leased[r.Delivery.Lease]
+	if it == nil || it.state != "leased" {
+		w.t.Fatalf("%v is sent without a lease", r.Delivery.Lease)
+	}
+	of := it.of
+	it.state, it.began, it.quick = "sent", w.now, r.pool == &w.s.quick
+	of.underWay++
+	of.sent++
+	limit := w.n.PerWebhook
+	if !of.succeeded || of.failed {
+		limit = 1
+	}
+	if of.underWay > limit {
+		w.t.Fatalf("%d requests to one webhook, want at most %d", of.underWay, limit)
+	}
+	if it.first && w.late != nil {
+		w.late(of, w.now.Sub(it.queued))
+	}
+	it.first = false
+	quick := of.succeeded && !of.failed
+	for _, q := range of.quick {
+		quick = quick && q
+	}
+	if quick != (r.pool == &w.s.quick) {
+		w.t.Fatalf("a request to %s began in the wrong pool: its last successes were %v, failed %v", of.host, of.quick, of.failed)
+	}
+	if quick {
+		for _, other := range w.leased {
+			if other.of == of && other.state == "sent" && other.quick && w.now.Sub(other.began) >= w.n.Moment {
+				w.t.Fatal("a quick webhook with an old request got another one")
+			}
+		}
+	}
+	took, success := of.answer(w)
+	if took > w.n.Timeout {
+		took, success = w.n.Timeout, false
+	}
+	w.after(took, func() {
+		took := w.now.Sub(it.began)
+		of.underWay--
+		e := Ended{Request: r, Took: took}
+		if w.rand.IntN(500) == 0 { // it could not be sent
+			it.state = "unsent"
+			w.step(e)
+			return
+		}
+		it.state = "answered"
+		e.Attempt = &storage.Attempt{WebhookID: of.id, EventID: it.event, Attempt: it.attempt, Success: success}
+		of.failed = !success
+		if success {
+			of.passed++
+			of.succeeded = true
+			if of.quick = append(of.quick, took <= w.n.Moment); len(of.quick) > w.n.Successes {
+				of.quick = of.quick[1:]
+			}
+		} else if it.attempt < 8 {
+			e.RetryIn = 5 * time.Second
+		}
+		w.step(e)
+	})
+}
+
+// check holds the state of the scheduler against the rules, by counting anew.
+func (w *world) check() {
+	type count struct{ quick, second, started, waiting int }
+	var all count
+	names := map[string]*count{}
+	s, bytes := w.s, [2]int{}
+	for _, of := range s.webhooks {
+		for _, r := range of.waiting {
+			all.waiting++
+			bytes[of.pool.index] += len(r.Delivery.Body)
+		}
+	}
+	quick, second := 0, 0
+	for _, name := range s.names {
+		c := &count{quick: name.pools[0].used, second: name.pools[1].used}
+		names[name.text] = c
+		quick, second = quick+c.quick, second+c.second
+		if c.quick > w.n.Quick*3/4 {
+			w.t.Fatalf("%s has %d quick places", name.text, c.quick)
+		}
+		if c.second > w.n.Second/2 {
+			w.t.Fatalf("%s has %d places of the second pool", name.text, c.second)
+		}
+	}
+	underWay := 0
+	for _, r := range w.receivers {
+		underWay += r.underWay
+	}
+	if quick != s.quick.used || second != s.second.used || quick+second != underWay {
+		w.t.Fatalf("%d and %d places are counted, %d and %d are taken, %d requests are under way", quick, second, s.quick.used, s.second.used, underWay)
+	}
+	if s.quick.used > w.n.Quick || s.second.used > w.n.Second || s.second.started > w.n.Second*3/4 {
+		w.t.Fatalf("%d quick places and %d of the second pool, %d to those that began there", s.quick.used, s.second.used, s.second.started)
+	}
+	if got := s.quick.waiting + s.second.waiting; got != all.waiting || got > w.n.Ahead+w.n.Second {
+		w.t.Fatalf("%d deliveries wait, %d are counted", all.waiting, got)
+	}
+	if s.quick.used+s.results.attempts > w.n.Ahead+w.n.Second {
+		w.t.Fatalf("%d results are not recorded", s.results.attempts)
+	}
+	// What may begin has begun.
+	if !s.stopped && !s.tooManyUnrecorded() {
+		for _, of := range s.busy {
+			if p := of.pool; s.ready(of) && p.hasPlace() && of.name.pools[p.index].used < p.share {
+				w.t.Fatalf("%s waits for nothing", of.name.text)
+			}
+		}
+	}
+	// A host name has got no more than its share while another waited.
+	places := map[string]int{}
+	waiting := map[string]bool{}
+	for _, of := range s.busy {
+		if of.pool == &s.quick && s.ready(of) && of.name.pools[0].used < max(1, w.n.Quick/4) {
+			waiting[of.name.text] = true
+		}
+	}
+	for _, name := range s.names {
+		places[name.text] = name.pools[0].used
+		if got := name.pools[0].used; got > max(1, w.n.Quick/4) && got > w.places[name.text] && len(waiting) > 0 {
+			w.t.Fatalf("%s got %d quick places while %v waited", name.text, got, waiting)
+		}
+	}
+	w.places = places
+	// Nothing is old in a quick place while the second pool has one for it.
+	for _, r := range s.stuck {
+		if !r.over && s.second.used < w.n.Second && r.name.pools[1].used < w.n.Second/2 {
+			w.t.Fatal("an old request keeps a quick place")
+		}
+	}
+	for _, r := range s.young {
+		if !r.over && w.now.Sub(r.began) >= w.n.Moment {
+			w.t.Fatal("a request is old and counts as young")
+		}
+	}
+}
+
+// run lets so much time go by.
+func (w *world) run(d time.Duration) {
+	w.t.Helper()
+	w.step()
+	for end := w.now.Add(d); ; {
+		next := end
+		if !w.awake.IsZero() && w.awake.Before(next) {
+			next = w.awake
+		}
+		if len(w.timers) > 0 && !w.timers[0].at.After(next) {
+			t := heap.Pop(&w.timers).(timer)
+			w.now = t.at
+			t.f()
+			continue
+		}
+		if !next.Before(end) {
+			w.now = end
+			return
+		}
+		if next.Before(w.now) {
+			w.t.Fatalf("the scheduler wants to be called %s ago", w.now.Sub(next))
+		}
+		was := w.awake
+		w.now = next
+		w.step()
+		if w.awake.Equal(was) {
+			w.t.Fatal("the scheduler wants to be called at once, again and again")
+		}
+	}
+}
+
+// stop ends the run of the dispatcher. Everything that was claimed has a result.
+func (w *world) stop() {
+	w.t.Helper()
+	w.storeDown = time.Time{}
+	w.step(Stop{})
+	for range 100 {
+		if w.s.Done() {
+			break
+		}
+		w.run(time.Second)
+	}
+	if !w.s.Done() {
+		w.t.Fatal("the scheduler does not come to its end")
+	}
+	for lease, it := range w.leased {
+		w.t.Fatalf("%v is in state %q", lease, it.state)
+	}
+}
+
+// What receivers do.
+
+func takes(least, most time.Duration) func(*world) (time.Duration, bool) {
+	return func(w *world) (time.Duration, bool) {
+		return least + time.Duration(w.rand.Int64N(int64(most-least)+1)), true
+	}
+}
+
+func hangs(*world) (time.Duration, bool) { return time.Hour, false }
+
+func fails(*world) (time.Duration, bool) { return 5 * time.Millisecond, false }
+
+// alternates is quick and slow in turn.
+func alternates(slow time.Duration) func(*world) (time.Duration, bool) {
+	n := 0
+	return func(*world) (time.Duration, bool) {
+		if n++; n%2 == 0 {
+			return slow, true
+		}
+		return 10 * time.Millisecond, true
+	}
+}
+
+// sometimes is quick, and slow once in a while.
+func sometimes(slow time.Duration) func(*world) (time.Duration, bool) {
+	return func(w *world) (time.Duration, bool) {
+		if w.rand.IntN(15) == 0 {
+			return slow, true
+		}
+		return time.Millisecond, true
+	}
+}
+
+// from behaves as one until a time, and as another after it.
+func (w *world) from(d time.Duration, before, after func(*world) (time.Duration, bool)) func(*world) (time.Duration, bool) {
+	at := w.now.Add(d)
+	return func(w *world) (time.Duration, bool) {
+		if w.now.Before(at) {
+			return before(w)
+		}
+		return after(w)
+	}
+}
+
+func host(i int) string { return fmt.Sprintf("h%d.example", i) }
