@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -16,7 +17,10 @@ const (
 	maxResponseHeader = 64 << 10
 	maxResponseBody   = 64 << 10
 	idleTimeout       = 30 * time.Second
-	dialAtLeast       = 2 * time.Second
+	// connectionAge is how long after its first use a connection is used for further
+	// requests: a name that has moved is looked up again.
+	connectionAge = 2 * time.Minute
+	dialAtLeast   = 2 * time.Second
 )
 
 // ClientConfig configures [NewClient]. The zero value reaches public addresses
@@ -25,6 +29,9 @@ type ClientConfig struct {
 	// AllowedNetworks may be reached although they are not public; see
 	// [Config.AllowedNetworks].
 	AllowedNetworks []netip.Prefix
+	// DeniedNetworks may not be reached although they are public or allowed; see
+	// [Config.DeniedNetworks].
+	DeniedNetworks []netip.Prefix
 	// Resolver looks names up. Nil: as [net.DefaultResolver] does.
 	Resolver Resolver
 	// Timeout is all the time a request has, the answer's body included. Zero:
@@ -45,14 +52,15 @@ type ClientConfig struct {
 // itself), keeps no cookies, asks for no compression, speaks HTTP/1.1 and TLS 1.2
 // or later with verified certificates. Answers may have 64 kB of headers;
 // reading more than 64 kB of body is an *[http.MaxBytesError]. A 101 answer has
-// no body. Idle connections are kept for 30 s; CloseIdleConnections ends them.
+// no body. Idle connections are kept for 30 s; CloseIdleConnections ends them. A
+// connection is used for at most 2 minutes, so that changes of DNS are seen.
 //
 // It is safe for concurrent use.
 func NewClient(c ClientConfig) *http.Client {
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
 	}
-	guard := NewGuard(GuardConfig{AllowedNetworks: c.AllowedNetworks, Resolver: c.Resolver})
+	guard := NewGuard(GuardConfig{AllowedNetworks: c.AllowedNetworks, DeniedNetworks: c.DeniedNetworks, Resolver: c.Resolver})
 	return &http.Client{
 		Transport:     judging{guard, newTransport(guard, c.Timeout, DefaultInFlight)},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -93,15 +101,39 @@ func (j judging) CloseIdleConnections() { j.next.CloseIdleConnections() }
 type transport struct {
 	guard   *Guard
 	timeout time.Duration // of connecting, resolving included
-	http    *http.Transport
+	idle    int
+
+	mu    sync.Mutex
+	http  *http.Transport // with connections that are at most connectionAge old
+	until time.Time       // then another one takes its place
+	last  *http.Transport // the one before
 }
 
 // newTransport returns a transport that keeps up to idle connections open for
 // one host, and eight times as many in all.
 func newTransport(guard *Guard, timeout time.Duration, idle int) *transport {
-	t := &transport{guard: guard, timeout: timeout}
+	return &transport{guard: guard, timeout: timeout, idle: idle}
+}
+
+// young returns an http.Transport without old connections. There is no other way to
+// end them: one takes the place of the other. Requests under way are not disturbed,
+// and their connections end as idle ones do.
+func (t *transport) young() *http.Transport {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	if t.http != nil && now.Before(t.until) {
+		return t.http
+	}
+	for _, old := range []*http.Transport{t.last, t.http} {
+		if old != nil {
+			go old.CloseIdleConnections() // many take a while
+		}
+	}
+	t.last = t.http
 	var protocols http.Protocols
 	protocols.SetHTTP1(true) // one stuck HTTP/2 connection would stall all requests on it
+	t.until = now.Add(connectionAge)
 	t.http = &http.Transport{
 		Proxy:                  nil, // a proxy from the environment would dial for us, past every check
 		DialContext:            t.dial,
@@ -110,16 +142,16 @@ func newTransport(guard *Guard, timeout time.Duration, idle int) *transport {
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxResponseHeaderBytes: maxResponseHeader,
-		MaxIdleConns:           8 * idle,
-		MaxIdleConnsPerHost:    idle,
+		MaxIdleConns:           8 * t.idle,
+		MaxIdleConnsPerHost:    t.idle,
 		IdleConnTimeout:        idleTimeout,
 	}
-	return t
+	return t.http
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.http.RoundTrip(req)
+	resp, err := t.young().RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +166,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections ends the connections that nothing uses.
-func (t *transport) CloseIdleConnections() { t.http.CloseIdleConnections() }
+func (t *transport) CloseIdleConnections() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, each := range []*http.Transport{t.last, t.http} {
+		if each != nil {
+			each.CloseIdleConnections()
+		}
+	}
+}
 
 // dial connects to one of the permitted addresses of a host, in the resolver's
 // order. Each address gets its share of the time that is left, so that one

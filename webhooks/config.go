@@ -4,20 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/netip"
 	"time"
 )
-
-// History is how many attempts of a webhook are kept.
-const History = 100
 
 // Defaults of a Config.
 const (
 	DefaultTimeout         = 15 * time.Second
 	DefaultInFlight        = 64
+	DefaultInFlightSlow    = 1024
 	DefaultInFlightWebhook = 4
 	DefaultHeaderPrefix    = "Service"
 	DefaultUserAgent       = "formsvc-webhook/1.0"
+	DefaultMaxAge          = 3 * 24 * time.Hour
 )
 
 // Config is what a host may change about deliveries. The zero value is ready for
@@ -28,15 +28,23 @@ type Config struct {
 	Timeout time.Duration
 	// Retry says when a failed delivery is tried again. Zero: see [RetryPolicy].
 	Retry RetryPolicy
-	// InFlight bounds the requests of this process at one time. Zero: 64. Webhooks
-	// that answer promptly use at most five eighths of them: the rest is for those
-	// that have not been tried yet, and an eighth for those that answer slowly or
-	// not at all.
+	// MaxAge is how old a delivery gets while its webhook fails: it ends, with one
+	// summary for all that end together, when it was queued or redelivered MaxAge ago
+	// and every request since then has failed. Zero: three days. At least an hour.
+	MaxAge time.Duration
+	// InFlight bounds the requests of this process at one time to webhooks that are
+	// known to answer quickly. Zero: 64. One host name has at most a quarter of them
+	// while others wait.
 	//
-	// At most eight times as many deliveries are sent and not yet recorded: what a
-	// process repeats that was killed.
+	// At most eight times as many of their deliveries are sent and not yet recorded:
+	// what a process repeats that was killed.
 	InFlight int
-	// InFlightWebhook bounds the requests to one webhook at one time. Zero: 4.
+	// InFlightSlow bounds the requests of this process, beside those of InFlight, to
+	// webhooks that are new, slow, failing, or hang. Zero: 1,024. One host name has at
+	// most half of them. Each may hold a body and a socket.
+	InFlightSlow int
+	// InFlightWebhook bounds the requests to one webhook at one time. Zero: 4. One that
+	// has never succeeded, or failed last, gets one.
 	InFlightWebhook int
 	// HeaderPrefix begins the names of the version and the signature header, as in
 	// Service-Version and Service-Signature. Zero: "Service".
@@ -48,10 +56,25 @@ type Config struct {
 	// that resolves wholly inside them need not look like a public name either, so
 	// http://localhost:8080 works with 127.0.0.0/8 and ::1/128. None by default.
 	AllowedNetworks []netip.Prefix
+	// DeniedNetworks may not be reached although they are public: a host's own
+	// addresses, a provider's NAT64 prefix. They win over AllowedNetworks. None by
+	// default.
+	DeniedNetworks []netip.Prefix
 	// Resolver looks names up. Nil: as [net.DefaultResolver] does.
 	Resolver Resolver
-	// Observer is told about attempts and the queue, for metrics. Nil: nobody is,
-	// and nothing is measured.
+	// Transport wraps the transport of deliveries, for traces and metrics; it is
+	// called once, by New. What it returns must send requests through guarded, which
+	// alone keeps them to permitted addresses, and must not follow redirects. Nil:
+	// guarded itself is used.
+	Transport func(guarded http.RoundTripper) http.RoundTripper
+	// StandardWebhooks adds the headers of the Standard Webhooks specification,
+	// webhook-id, webhook-timestamp and webhook-signature, to the deliveries of
+	// webhooks with a signing secret; the first two are on all. Receivers then refuse
+	// what is replayed. Their libraries take a secret "whsec_" + base64; of any other
+	// secret the key is its bytes.
+	StandardWebhooks bool
+	// Observer sees attempts, the queue and pauses, for metrics. Nil: nobody does, and
+	// nothing is measured.
 	Observer Observer
 }
 
@@ -67,6 +90,12 @@ func (c Config) Validate() error {
 	if c.InFlight < 0 {
 		refuse("InFlight is %d, want 0 or more", c.InFlight)
 	}
+	if c.InFlightSlow < 0 || c.InFlightSlow > 1<<16 {
+		refuse("InFlightSlow is %d, want 0 to 65,536", c.InFlightSlow)
+	}
+	if c.MaxAge < 0 || c.MaxAge > 0 && c.MaxAge < time.Hour {
+		refuse("MaxAge is %s, want 0 or at least 1h", c.MaxAge)
+	}
 	if c.InFlightWebhook < 0 {
 		refuse("InFlightWebhook is %d, want 0 or more", c.InFlightWebhook)
 	}
@@ -76,7 +105,8 @@ func (c Config) Validate() error {
 	if !isFieldValue(c.UserAgent) {
 		refuse("UserAgent %q cannot be the value of a header", c.UserAgent)
 	}
-	errs = append(errs, c.Retry.validate(), validateNetworks(c.AllowedNetworks))
+	errs = append(errs, c.Retry.validate(),
+		validateNetworks("AllowedNetworks", c.AllowedNetworks), validateNetworks("DeniedNetworks", c.DeniedNetworks))
 	return errors.Join(errs...)
 }
 
@@ -87,6 +117,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.InFlight == 0 {
 		c.InFlight = DefaultInFlight
+	}
+	if c.InFlightSlow == 0 {
+		c.InFlightSlow = DefaultInFlightSlow
+	}
+	if c.MaxAge == 0 {
+		c.MaxAge = DefaultMaxAge
 	}
 	if c.InFlightWebhook == 0 {
 		c.InFlightWebhook = DefaultInFlightWebhook
@@ -105,12 +141,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func validateNetworks(networks []netip.Prefix) error {
+func validateNetworks(field string, networks []netip.Prefix) error {
 	var errs []error
 	for _, p := range networks {
 		// A mapped prefix would never match: addresses are compared unmapped.
 		if !p.IsValid() || p.Addr().Is4In6() {
-			errs = append(errs, fmt.Errorf("webhooks: AllowedNetworks has %q, want an IPv4 or IPv6 prefix", p))
+			errs = append(errs, fmt.Errorf("webhooks: %s has %q, want an IPv4 or IPv6 prefix", field, p))
 		}
 	}
 	return errors.Join(errs...)

@@ -12,9 +12,11 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/scheduler"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -26,8 +28,7 @@ const (
 	// failure: its status stands.
 	ClassTimeout = "timeout"
 	// ClassNetwork: no answer. The name did not resolve, an address is not
-	// permitted, the connection or TLS failed, the answer was not HTTP; or
-	// nothing was sent because the signing secret cannot be opened.
+	// permitted, the connection or TLS failed, or the answer was not HTTP.
 	ClassNetwork = "network"
 	// ClassRedirect: status 3xx, which is not followed.
 	ClassRedirect = "redirect"
@@ -41,25 +42,13 @@ const payloadVersion = "1.0.0"
 // errStopped is the cause of posts that end because the dispatcher does.
 var errStopped = errors.New("webhooks: dispatcher stopped")
 
-// posting is a delivery for a worker to send.
-type posting struct {
-	delivery storage.Delivery
-	class    class   // of the slot that it has
-	to       *target // of its URL. Nil: not judged yet
-	endless  bool    // the answer's body did not come to its end
-}
+// hostFaultWait is when a delivery is tried again that a fault of the host kept from
+// being sent.
+const hostFaultWait = time.Minute
 
-// outcome is what became of a posting. The attempt is nil when nothing is known
-// to have been sent in full: the delivery goes back to the queue as it was.
-type outcome struct {
-	posting
-	attempt *storage.Attempt
-}
-
-// deliver makes one attempt. It always returns, also when something in it
-// panics, and nil when nothing is known to have been sent.
-func (w *worker) deliver(p *posting) (made *storage.Attempt) {
-	d, del := w.d, &p.delivery
+// deliver makes one attempt. It always returns, also when something in it panics.
+func (w *worker) deliver(del *storage.Delivery) (e scheduler.Ended) {
+	d := w.d
 	now, started := d.now(), time.Now()
 	a := &storage.Attempt{
 		ID:           d.ids.New(now),
@@ -75,14 +64,18 @@ func (w *worker) deliver(p *posting) (made *storage.Attempt) {
 			d.log.Error("webhook delivery panicked", append(logged(a), "panic", cause, "stack", string(debug.Stack()))...)
 			w.close() // whatever was left of the request ends with its context
 			a.Success, a.Status, a.Error, a.Duration = false, 0, ClassNetwork, time.Since(started)
-			d.finish(a, 0)
-			made = a
+			e = d.ended(a, 0)
 		}
 	}()
 
-	resp, err := w.post(p)
+	resp, err := w.post(del, now)
 	if err != nil && errors.Is(context.Cause(w.posts), errStopped) {
-		return nil
+		return scheduler.Ended{Took: time.Since(started)}
+	}
+	if errors.Is(err, ErrSecret) {
+		// Unsigned would look like signed to a receiver that forgot to check.
+		d.log.Error("webhook delivery is put off", append(logged(a), "cause", err, "retry_in", hostFaultWait)...)
+		return scheduler.Ended{Took: time.Since(started), RetryIn: hostFaultWait}
 	}
 	a.Duration = time.Since(started)
 	var asked time.Duration
@@ -99,22 +92,22 @@ func (w *worker) deliver(p *posting) (made *storage.Attempt) {
 	if !a.Success {
 		d.log.Info("webhook attempt failed", append(logged(a), "class", a.Error, "cause", cause, "duration", a.Duration)...)
 	}
-	d.finish(a, asked)
-	return a
+	return d.ended(a, asked)
 }
 
-// finish says when the next attempt of a failed one is, no sooner than asked, and
-// tells the Observer.
-func (d *Dispatcher) finish(a *storage.Attempt, asked time.Duration) {
+// ended says when the next attempt of a failed one is, no sooner than asked.
+func (d *Dispatcher) ended(a *storage.Attempt, asked time.Duration) scheduler.Ended {
+	e := scheduler.Ended{Attempt: a, Took: a.Duration, Asked: asked}
 	if !a.Success && a.Status != http.StatusGone {
 		if wait, again := d.config.Retry.next(a.Attempt, asked); again {
-			a.NextAttemptAt = d.now().Add(wait).UTC().Truncate(time.Microsecond)
+			e.RetryIn = max(wait, time.Millisecond)
+			a.NextAttemptAt = d.now().Add(e.RetryIn).UTC().Truncate(time.Microsecond)
 		}
 	}
-	if !a.Success && a.NextAttemptAt.IsZero() {
+	if !a.Success && e.RetryIn == 0 {
 		d.log.Warn("webhook delivery given up", logged(a)...)
 	}
-	d.observe(func(o Observer) { o.AttemptFinished(*a) })
+	return e
 }
 
 // answer is all that is kept of a response.
@@ -124,31 +117,22 @@ type answer struct {
 }
 
 // post sends the event and reads the answer.
-func (w *worker) post(p *posting) (answer, error) {
+func (w *worker) post(del *storage.Delivery, now time.Time) (answer, error) {
 	ctx := w.begin()
 	defer w.end()
 	d := w.d
-	if p.to == nil {
-		to, err := d.guard.parse(p.delivery.URL)
-		if err != nil {
-			return answer{}, err
-		}
-		p.to = &to
-	}
-	body := p.delivery.Body
-	secret, err := d.secrets.Open(p.delivery.Lease.WebhookID, p.delivery.Secret)
-	if err != nil {
-		// Unsigned would look like signed to a receiver that forgot to check.
-		return answer{}, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(body))
+	to, err := d.guard.parse(del.URL)
 	if err != nil {
 		return answer{}, err
 	}
-	req.URL, req.Host = p.to.url, p.to.url.Host
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(del.Body))
+	if err != nil {
+		return answer{}, err
+	}
+	req.URL, req.Host = to.url, to.url.Host
 	req.Header = maps.Clone(d.header) // whoever sends it changes no values
-	if secret != "" {
-		req.Header[d.signatureHeader] = []string{Sign(secret, body)}
+	if err := d.sign(req.Header, del, now); err != nil {
+		return answer{}, err
 	}
 	// Not through an http.Client: it reads the Location of a redirect and fails
 	// when it is malformed.
@@ -157,11 +141,36 @@ func (w *worker) post(p *posting) (answer, error) {
 		return answer{}, cmp.Or(context.Cause(ctx), err) // why it ended, whatever the transport made of it
 	}
 	defer func() { _ = resp.Body.Close() }()
-	// Only a connection whose answer was read to its end is used again. The
-	// status stands whatever happens here; the transport bounds the body.
-	_, err = io.Copy(io.Discard, resp.Body)
-	p.endless = err != nil
+	// Only a connection whose answer was read to its end is used again. The status
+	// stands whatever happens here; the transport bounds the body.
+	_, _ = io.Copy(io.Discard, resp.Body)
 	return answer{status: resp.StatusCode, header: resp.Header}, nil
+}
+
+// sign adds the headers that prove where a delivery comes from.
+func (d *Dispatcher) sign(header http.Header, del *storage.Delivery, now time.Time) error {
+	secret, err := d.secrets.Open(del.Lease.WebhookID, del.Secret)
+	if err != nil {
+		return err
+	}
+	if secret != "" {
+		header[d.signatureHeader] = []string{Sign(secret, del.Body)}
+	}
+	if !d.config.StandardWebhooks {
+		return nil
+	}
+	id, at := del.Lease.EventID.String(), strconv.FormatInt(now.Unix(), 10)
+	header["Webhook-Id"], header["Webhook-Timestamp"] = []string{id}, []string{at}
+	if secret == "" {
+		return nil
+	}
+	signatures := signStandard(secret, id, at, del.Body)
+	// The old secret is a courtesy: when it cannot be opened, the new one does.
+	if old, err := d.secrets.Open(del.Lease.WebhookID, del.OldSecret); err == nil && old != "" {
+		signatures += " " + signStandard(old, id, at, del.Body)
+	}
+	header["Webhook-Signature"] = []string{signatures}
+	return nil
 }
 
 // judge says what a status means.
@@ -220,14 +229,4 @@ func logged(a *storage.Attempt) []any {
 		"delivery", a.ID.String(),
 		"attempt", a.Attempt,
 	}
-}
-
-// protect calls f and turns a panic into an error.
-func protect(f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("webhooks: panic: %v\n%s", p, debug.Stack())
-		}
-	}()
-	return f()
 }

@@ -188,25 +188,37 @@ func TestFailuresHaveClassesAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestASecretThatCannotBeOpenedSendsNothing(t *testing.T) {
+// It is the host's fault, and the deliveries wait until it is mended.
+func TestASecretThatCannotBeOpenedIsNoAttempt(t *testing.T) {
 	t.Parallel()
-	var sent atomic.Int32
-	b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { sent.Add(1); return reply(200), nil }))
-	b.d.secrets = secretsWith(t, gcm(t, 1))
-	foreign, err := b.d.secrets.Seal(storage.ID{9}, "0123456789abcdef")
-	must(t, err)
-	id := b.webhook(hook, foreign)
-	b.event(id, "x")
-	stop := b.run()
-	b.seen.wait(t, 1)
-	stop()
-	a := b.attempts(id)[0]
-	if sent.Load() != 0 || a.Error != ClassNetwork || a.Status != 0 || a.NextAttemptAt.IsZero() {
-		t.Errorf("%d requests, attempt %+v", sent.Load(), a)
-	}
-	if !strings.Contains(b.log.String(), ErrSecret.Error()) {
-		t.Error("the log does not say why")
-	}
+	inBubble(t, func(t *testing.T) {
+		var sent atomic.Int32
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { sent.Add(1); return reply(200), nil }))
+		b.d.secrets = secretsWith(t, gcm(t, 1))
+		id := b.webhook(hook, nil)
+		foreign, err := secretsWith(t, gcm(t, 2)).Seal(id, "0123456789abcdef")
+		must(t, err)
+		_, err = b.store.UpdateWebhook(t.Context(), storage.AsHost(), id, storage.WebhookChange{Secret: &foreign, At: time.Now()})
+		must(t, err)
+		for range 10 {
+			b.event(id, "x")
+		}
+		stop := b.run()
+		time.Sleep(100 * time.Hour) // longer than MaxAge
+		if got := b.attempts(id); sent.Load() != 0 || len(got) != 0 {
+			t.Errorf("%d requests, attempts %+v", sent.Load(), got)
+		}
+		stop()
+		if !strings.Contains(b.log.String(), ErrSecret.Error()) {
+			t.Error("the log does not say why")
+		}
+		b.d.secrets = secretsWith(t, gcm(t, 1), gcm(t, 2))
+		b.run()
+		time.Sleep(2 * time.Minute)
+		if got := b.attempts(id); sent.Load() != 10 || len(got) != 10 || got[0].Attempt != 1 || !got[0].Success {
+			t.Errorf("after the fault %d requests, attempts %+v", sent.Load(), got)
+		}
+	})
 }
 
 func TestAFailedDeliveryIsTriedEightTimes(t *testing.T) {
@@ -218,7 +230,7 @@ func TestAFailedDeliveryIsTriedEightTimes(t *testing.T) {
 			bodies = append(bodies, string(body))
 			return reply(500), nil
 		}))
-		b.d.poll = func() time.Duration { return 10 * time.Second } // two days of polls take long
+		b.d.spread = polls(10 * time.Second) // two days of polls take long
 		id := b.webhook(hook, nil)
 		event := b.event(id, "the same bytes")
 		stop := b.run()
@@ -263,7 +275,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 			}
 			return reply(204), nil
 		}))
-		b.d.poll = func() time.Duration { return time.Second }
+		b.d.spread = polls(time.Second)
 		b.event(b.webhook(hook, nil), "x")
 		stop := b.run()
 		time.Sleep(4 * time.Hour)
@@ -279,7 +291,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	})
 }
 
-func TestABrokenDestinationIsProbed(t *testing.T) {
+func TestAFailingWebhookIsPausedAndProbed(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -294,7 +306,7 @@ func TestABrokenDestinationIsProbed(t *testing.T) {
 			}
 			return reply(500), nil
 		}))
-		b.d.poll = func() time.Duration { return time.Second }
+		b.d.spread = polls(time.Second)
 		id := b.webhook(hook, nil)
 		for range 300 {
 			b.event(id, "x")
@@ -302,24 +314,35 @@ func TestABrokenDestinationIsProbed(t *testing.T) {
 		stop := b.run()
 		time.Sleep(6 * time.Hour)
 		mu.Lock()
-		// Ten failures, and at most those under way when the tenth came.
+		// Half a minute of failures, and at least ten of them; then a probe after a third
+		// of the time for which it has been failing.
 		start := times[0]
 		n := 0
-		for n < len(times) && times[n].Sub(start) < 30*time.Second {
+		for n < len(times) && times[n].Sub(start) < pauseAfterThis {
 			n++
 		}
-		if n < 10 || n > 13 {
-			t.Errorf("%d requests before the first pause, want 10 to 13", n)
+		if n < 10 {
+			t.Errorf("%d requests before the first pause, want at least 10", n)
 		}
-		for i, want := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, time.Hour, time.Hour} {
-			got := times[n+i].Sub(times[n+i-1])
-			if got < want || got > want+time.Second {
-				t.Errorf("probe %d comes after %s, want %s", i+1, got, want)
+		probes := times[n:]
+		for i := 1; i < len(probes); i++ {
+			want := min(max(probes[i-1].Sub(start)/3, 10*time.Second), time.Hour)
+			if got := probes[i].Sub(probes[i-1]); got < want || got > want+2*time.Second {
+				t.Errorf("probe %d comes after %s, want %s", i, got, want)
 			}
+		}
+		if len(probes) < 12 || len(probes) > 30 {
+			t.Errorf("%d probes in six hours", len(probes))
 		}
 		healthy = true
 		before := len(times)
 		mu.Unlock()
+		paused, err := b.store.PausedWebhooks(t.Context(), storage.Page{Limit: 10})
+		must(t, err)
+		if len(paused) != 1 || paused[0].WebhookID != id || paused[0].Reason != storage.PauseFailures || paused[0].Failures < 10 ||
+			paused[0].FailingSince.Sub(start).Abs() > time.Minute {
+			t.Errorf("paused are %+v", paused)
+		}
 		time.Sleep(time.Hour + time.Minute)
 		mu.Lock()
 		after := len(times)
@@ -328,8 +351,107 @@ func TestABrokenDestinationIsProbed(t *testing.T) {
 			t.Errorf("%d requests in the hour after recovery, want the backlog", after-before)
 		}
 		stop()
-		if got := strings.Count(b.log.String(), "webhook paused"); got != 1 {
-			t.Errorf("%d log lines about the pause, want 1", got)
+		if got := strings.Count(b.log.String(), "webhook resumed"); got != 1 {
+			t.Errorf("%d log lines say that it is resumed, want 1", got)
+		}
+	})
+}
+
+const pauseAfterThis = 30*time.Second - time.Millisecond
+
+// watcher is an Observer of pauses.
+type watcher struct {
+	NoObserver
+	paused  chan Pause
+	resumed chan storage.ID
+}
+
+func (w *watcher) WebhookPaused(_ context.Context, p Pause)             { w.paused <- p }
+func (w *watcher) WebhookResumed(_ context.Context, webhook storage.ID) { w.resumed <- webhook }
+
+// A test event, a redelivery and a change of the webhook are tried at once though it is
+// paused, and a success ends the pause.
+func TestAPausedWebhookIsTriedWhenItsOwnerAsksForIt(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var healthy atomic.Bool
+		var sent atomic.Int32
+		seen := &watcher{paused: make(chan Pause, 100), resumed: make(chan storage.ID, 100)}
+		b := newBench(t, Config{Observer: seen}, roundTrip(func(*http.Request) (*http.Response, error) {
+			sent.Add(1)
+			if healthy.Load() {
+				return reply(200), nil
+			}
+			return reply(500), nil
+		}))
+		id := b.webhook(hook, nil)
+		for range 100 {
+			b.event(id, "x")
+		}
+		b.run()
+		time.Sleep(10 * time.Minute)
+		p := Pause{}
+		for len(seen.paused) > 0 {
+			p = <-seen.paused
+		}
+		if p.WebhookID != id || p.FormID != b.forms[id] || p.Reason != storage.PauseFailures || p.Failures < 10 ||
+			time.Since(p.Since) < 9*time.Minute || !p.Until.After(time.Now()) {
+			t.Errorf("the Observer saw %+v", p)
+		}
+		history := b.attempts(id)
+		for name, ask := range map[string]func(){
+			"a test event": func() { b.testEvent(id) },
+			"a redelivery": func() { must(t, b.store.Redeliver(t.Context(), id, history[len(history)-1].ID)) },
+			"an enabling": func() {
+				yes := true
+				_, err := b.store.UpdateWebhook(t.Context(), storage.AsHost(), id, storage.WebhookChange{Enabled: &yes, At: time.Now()})
+				must(t, err)
+			},
+		} {
+			before := sent.Load()
+			ask()
+			b.d.Wake()
+			time.Sleep(time.Second)
+			if got := sent.Load() - before; got != 1 {
+				t.Errorf("%s: %d requests, want 1", name, got)
+			}
+		}
+		if len(seen.resumed) > 0 {
+			t.Error("a pause is over though nothing succeeded")
+		}
+		healthy.Store(true)
+		b.testEvent(id)
+		b.d.Wake()
+		time.Sleep(30 * time.Second)
+		if got := b.stats(); len(seen.resumed) != 1 || <-seen.resumed != id || got.Due > 0 {
+			t.Errorf("after a success the queue has %+v", got)
+		}
+	})
+}
+
+// What the receiver asks for holds for all deliveries of its webhook.
+func TestRetryAfterIsForTheWebhook(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var sent atomic.Int32
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) {
+			if sent.Add(1) == 1 {
+				return reply(429, "Retry-After", "3600"), nil
+			}
+			return reply(200), nil
+		}))
+		id := b.webhook(hook, nil)
+		for range 10 {
+			b.event(id, "x")
+		}
+		b.run()
+		time.Sleep(59 * time.Minute)
+		if got := sent.Load(); got != 1 {
+			t.Errorf("%d requests in the hour that was asked for", got)
+		}
+		time.Sleep(2 * time.Minute)
+		if got := sent.Load(); got != 11 {
+			t.Errorf("%d requests after it, want 11", got)
 		}
 	})
 }
@@ -337,41 +459,10 @@ func TestABrokenDestinationIsProbed(t *testing.T) {
 // lagging answers claims late: what it read is old by then.
 type lagging struct{ storage.DeliveryStore }
 
-func (l lagging) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	list, err := l.DeliveryStore.ClaimDeliveries(ctx, p)
+func (l lagging) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	list, more, err := l.DeliveryStore.ClaimDeliveries(ctx, p)
 	time.Sleep(200 * time.Millisecond)
-	return list, err
-}
-
-func TestAClaimFromBeforeThePauseIsGivenBack(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T) {
-		var sent, failed, late atomic.Int32
-		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) {
-			if failed.Load() >= breakerThreshold {
-				late.Add(1)
-			}
-			defer failed.Add(1)
-			// Those of one claim end one after the other, so that a claim is under way
-			// while others fail.
-			time.Sleep(time.Duration(sent.Add(1))*10*time.Millisecond + 3*time.Millisecond)
-			return reply(500), nil
-		}))
-		b.d.store = lagging{b.store}
-		id := b.webhook(hook, nil)
-		for range 100 {
-			b.event(id, "x")
-		}
-		stop := b.run()
-		time.Sleep(30 * time.Second)
-		stop()
-		if sent.Load() < breakerThreshold || late.Load() != 0 {
-			t.Errorf("%d requests, %d of them after the tenth failure", sent.Load(), late.Load())
-		}
-		if q := b.stats(); q.Waiting != 100 {
-			t.Errorf("the queue has %+v, want all waiting", q)
-		}
-	})
+	return list, more, err
 }
 
 func TestBoundsHold(t *testing.T) {
@@ -541,13 +632,12 @@ func TestStopLetsRequestsEnd(t *testing.T) {
 			t.Errorf("an attempt that was cut short is written: %+v", got)
 		}
 		// What was given back can be claimed at once, as the first attempt.
-		again, err := b.store.ClaimDeliveries(t.Context(), storage.ClaimParams{Now: time.Now(), Lease: time.Minute, Max: 10, PerWebhook: 10})
-		must(t, err)
+		again := b.claim(time.Minute)
 		if len(again) != 6 {
 			t.Errorf("%d deliveries can be claimed, want 6", len(again))
 		}
 		for _, del := range again {
-			if del.Attempt != 1 || del.Failures != 0 {
+			if del.Attempt != 1 || del.Standing.Failures != 0 {
 				t.Errorf("given back as %+v", del)
 			}
 		}
@@ -607,8 +697,8 @@ func TestStartAndStopHundredsOfTimes(t *testing.T) {
 		stop()
 		stop = b.run()
 	}
-	if got := len(b.attempts(id)); got != History {
-		t.Errorf("%d attempts are kept, want %d", got, History)
+	if got := len(b.attempts(id)); got != storage.HistoryKept {
+		t.Errorf("%d attempts are kept, want %d", got, storage.HistoryKept)
 	}
 }
 

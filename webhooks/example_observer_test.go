@@ -1,6 +1,7 @@
 package webhooks_test
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -12,6 +13,8 @@ import (
 // metrics has the instruments that a host would make with its metrics library:
 // a counter with attributes, a histogram and two gauges.
 type metrics struct {
+	webhooks.NoObserver // pauses are in the log
+
 	mu       sync.Mutex
 	attempts map[string]int64 // counter formsvc.webhook.attempts, by outcome
 	bounds   []time.Duration  // histogram formsvc.webhook.duration
@@ -25,7 +28,7 @@ var _ webhooks.Observer = (*metrics)(nil)
 
 // AttemptFinished implements [webhooks.Observer]. The webhook is no attribute of
 // a metric: there are too many of them. It is in the log.
-func (m *metrics) AttemptFinished(a storage.Attempt) {
+func (m *metrics) AttemptFinished(_ context.Context, a storage.Attempt) {
 	outcome := a.Error
 	if a.Success {
 		outcome = "success"
@@ -41,7 +44,7 @@ func (m *metrics) AttemptFinished(a storage.Attempt) {
 }
 
 // QueueObserved implements [webhooks.Observer].
-func (m *metrics) QueueObserved(q storage.QueueStats) {
+func (m *metrics) QueueObserved(_ context.Context, q storage.QueueStats) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.due, m.oldest = q.Due, 0
@@ -62,10 +65,11 @@ func ExampleObserver() {
 	_ = webhooks.Config{Observer: m} // for formsvc.WithWebhookConfig
 
 	// What a dispatcher calls:
-	m.AttemptFinished(storage.Attempt{Status: 200, Success: true, Duration: 40 * time.Millisecond})
-	m.AttemptFinished(storage.Attempt{Status: 500, Error: webhooks.ClassStatus, Duration: 300 * time.Millisecond})
-	m.AttemptFinished(storage.Attempt{Error: webhooks.ClassTimeout, Duration: 15 * time.Second})
-	m.QueueObserved(storage.QueueStats{Due: 2, OldestDue: noon.Add(-5 * time.Second)})
+	ctx := context.Background()
+	m.AttemptFinished(ctx, storage.Attempt{Status: 200, Success: true, Duration: 40 * time.Millisecond})
+	m.AttemptFinished(ctx, storage.Attempt{Status: 500, Error: webhooks.ClassStatus, Duration: 300 * time.Millisecond})
+	m.AttemptFinished(ctx, storage.Attempt{Error: webhooks.ClassTimeout, Duration: 15 * time.Second})
+	m.QueueObserved(ctx, storage.QueueStats{Due: 2, OldestDue: noon.Add(-5 * time.Second)})
 
 	fmt.Println(m.attempts)
 	fmt.Println(m.buckets)

@@ -68,6 +68,9 @@ type GuardConfig struct {
 	// AllowedNetworks may be reached although they are not public; see
 	// [Config.AllowedNetworks]. Prefixes that are not valid match nothing.
 	AllowedNetworks []netip.Prefix
+	// DeniedNetworks may not be reached although they are public or allowed; see
+	// [Config.DeniedNetworks].
+	DeniedNetworks []netip.Prefix
 	// Resolver looks names up. Nil: as [net.DefaultResolver] does.
 	Resolver Resolver
 }
@@ -75,6 +78,7 @@ type GuardConfig struct {
 // Guard decides which destinations may be reached. It is safe for concurrent use.
 type Guard struct {
 	allowed  []netip.Prefix
+	denied   []netip.Prefix
 	resolver Resolver
 }
 
@@ -83,7 +87,7 @@ func NewGuard(c GuardConfig) *Guard {
 	if c.Resolver == nil {
 		c.Resolver = &net.Resolver{}
 	}
-	return &Guard{allowed: slices.Clone(c.AllowedNetworks), resolver: c.Resolver}
+	return &Guard{allowed: slices.Clone(c.AllowedNetworks), denied: slices.Clone(c.DeniedNetworks), resolver: c.Resolver}
 }
 
 // CheckURL applies every rule that needs no network and returns a *[URLError]
@@ -213,8 +217,8 @@ func splitAuthority(u *url.URL) (name, port string, err error) {
 	name = u.Host
 	if i := strings.LastIndexByte(u.Host, ':'); i > strings.LastIndexByte(u.Host, ']') {
 		name, port = u.Host[:i], u.Host[i+1:]
-		n, err := strconv.ParseUint(port, 10, 16)
-		if err != nil || port[0] == '0' || slices.Contains(badPorts[:], uint16(n)) {
+		if n, err := strconv.ParseUint(port, 10, 16); port != "" && // "http://host:/" has the scheme's own
+			(err != nil || port[0] == '0' || slices.Contains(badPorts[:], uint16(n))) {
 			return "", "", refuse(reasonPort)
 		}
 	}
@@ -295,7 +299,7 @@ func isLabel(s string) bool {
 
 // permits reports whether addr may be dialled.
 func (g *Guard) permits(addr netip.Addr) bool {
-	return isPublic(addr) || g.inAllowed(addr)
+	return (isPublic(addr) || g.inAllowed(addr)) && !contains(g.denied, addr.Unmap())
 }
 
 func (g *Guard) inAllowed(addr netip.Addr) bool {

@@ -49,7 +49,6 @@ func TestCheckURLRefuses(t *testing.T) {
 		"https://h.example/a#b":                          reasonFragment,
 		"https://10.0.0.1#@h.example/":                   reasonFragment,
 		// Ports.
-		"https://h.example:/":        reasonPort,
 		"https://h.example:0/":       reasonPort,
 		"https://h.example:00443/":   reasonPort,
 		"https://h.example:65536/":   reasonPort,
@@ -154,6 +153,8 @@ func TestCheckURLAcceptsAndNormalises(t *testing.T) {
 		"HTTPS://H.EXAMPLE:443/A?b=%20":     "https://h.example/A?b=%20",
 		"http://h.example:80/":              "http://h.example/",
 		"http://h.example:443/":             "http://h.example:443/",
+		"http://h.example:/a":               "http://h.example/a",
+		"https://[2606:4700::1111]:/":       "https://[2606:4700::1111]/",
 		"https://h.example:8443/a%2Fb":      "https://h.example:8443/a%2Fb",
 		"https://h.example./":               "https://h.example/",
 		"https://Bücher.example/ä":          "https://xn--bcher-kva.example/%C3%A4",

@@ -207,8 +207,8 @@ func attemptAt(d *Dispatcher, url string, body []byte) (storage.Attempt, time.Du
 
 func (w *worker) attemptAt(url string, body []byte) (storage.Attempt, time.Duration) {
 	started := time.Now()
-	a := w.deliver(&posting{delivery: storage.Delivery{URL: url, Body: body, Attempt: 1}})
-	return *a, time.Since(started)
+	e := w.deliver(&storage.Delivery{URL: url, Body: body, Attempt: 1})
+	return *e.Attempt, time.Since(started)
 }
 
 // checkAttempt compares an attempt with what is wanted of it, and the log with it.
@@ -373,7 +373,7 @@ func TestHostileTLS(t *testing.T) {
 			s.StartTLS()
 			defer s.Close()
 			d, text := hostileDispatcher(t, 10*time.Second)
-			d.transport.(*transport).http.TLSClientConfig.RootCAs = authority.pool
+			d.transport.(*transport).young().TLSClientConfig.RootCAs = authority.pool
 			_, port, err := net.SplitHostPort(s.Listener.Addr().String())
 			must(t, err)
 			a, _ := attemptAt(d, "https://h.example:"+port+"/", nil)

@@ -18,19 +18,19 @@ type counting struct {
 	claims, others atomic.Int32
 }
 
-func (c *counting) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
+func (c *counting) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
 	c.claims.Add(1)
 	return c.DeliveryStore.ClaimDeliveries(ctx, p)
 }
 
-func (c *counting) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+func (c *counting) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
 	c.others.Add(1)
-	return c.DeliveryStore.FinishDeliveries(ctx, done, keep)
+	return c.DeliveryStore.FinishDeliveries(ctx, done)
 }
 
-func (c *counting) QueueStats(ctx context.Context, now time.Time) (storage.QueueStats, error) {
+func (c *counting) QueueStats(ctx context.Context) (storage.QueueStats, error) {
 	c.others.Add(1)
-	return c.DeliveryStore.QueueStats(ctx, now)
+	return c.DeliveryStore.QueueStats(ctx)
 }
 
 func TestAnIdleDispatcherMakesOneCallAPoll(t *testing.T) {

@@ -22,13 +22,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // bench is a store with one form, and a dispatcher over it.
 type bench struct {
-	t     testing.TB
-	store *memory.Store
-	form  storage.ID
-	ids   *objectid.Source
-	seen  *recorder
-	log   *logBuffer
-	d     *Dispatcher
+	t         testing.TB
+	store     *memory.Store
+	workspace storage.ID
+	forms     map[storage.ID]storage.ID // of webhooks, each its own
+	ids       *objectid.Source
+	seen      *recorder
+	log       *logBuffer
+	d         *Dispatcher
 }
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
@@ -36,12 +37,11 @@ var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustPa
 // newBench makes a bench. A nil transport is the real one, with loopback allowed.
 func newBench(t testing.TB, c Config, transport http.RoundTripper) *bench {
 	t.Helper()
-	b := &bench{t: t, store: memory.New(), ids: objectid.NewSource(), seen: newRecorder(), log: &logBuffer{}}
+	b := &bench{t: t, forms: map[storage.ID]storage.ID{}, store: memory.New(), ids: objectid.NewSource(), seen: newRecorder(), log: &logBuffer{}}
 	ctx, now := t.Context(), time.Now()
 	owner, workspace := b.ids.New(now), b.ids.New(now)
-	b.form = b.ids.New(now)
 	must(t, b.store.CreateWorkspace(ctx, storage.Workspace{ID: workspace, PublicID: "workspace001", OwnerID: owner, Name: "w", CreatedAt: now, UpdatedAt: now}, 0))
-	must(t, b.store.CreateForm(ctx, storage.AsHost(), storage.Form{ID: b.form, PublicID: "form00000001", WorkspaceID: workspace, Name: "f", Type: "SINGLE", Status: "published", Revision: 1, CreatedAt: now, UpdatedAt: now}))
+	b.workspace = workspace
 	c.AllowedNetworks = append(c.AllowedNetworks, loopback...)
 	if c.Observer == nil {
 		c.Observer = b.seen
@@ -65,19 +65,47 @@ func must(t testing.TB, err error) {
 // webhook registers a destination.
 func (b *bench) webhook(url string, secret []byte) storage.ID {
 	b.t.Helper()
-	id := b.ids.New(time.Now())
+	now := time.Now()
+	id, form := b.ids.New(now), b.ids.New(now)
+	b.forms[id] = form
+	must(b.t, b.store.CreateForm(context.Background(), storage.AsHost(), storage.Form{
+		ID: form, PublicID: form.String()[12:], WorkspaceID: b.workspace, Name: "f", Type: "SINGLE", Status: "published",
+		Revision: 1, CreatedAt: now, UpdatedAt: now,
+	}))
 	must(b.t, b.store.CreateWebhook(context.Background(), storage.AsHost(), storage.Webhook{
-		ID: id, FormID: b.form, URL: url, Enabled: true, Secret: secret, CreatedAt: time.Now(), UpdatedAt: time.Now(),
+		ID: id, FormID: form, URL: url, Enabled: true, Secret: secret, CreatedAt: time.Now(), UpdatedAt: time.Now(),
 	}, 0))
 	return id
 }
 
-// event queues one event that is due now.
+// event queues one event that is due now: a response to the form of the webhook.
 func (b *bench) event(webhook storage.ID, body string) storage.ID {
 	b.t.Helper()
-	id := b.ids.New(time.Now())
-	must(b.t, b.store.Enqueue(context.Background(), webhook, storage.Event{ID: id, Type: "form.response.completed", Body: []byte(body)}, time.Now()))
+	return b.submit(webhook, body, nil)
+}
+
+// submit stores a response, and hands its delivery over when there is to whom.
+func (b *bench) submit(webhook storage.ID, body string, to *HandOver) storage.ID {
+	b.t.Helper()
+	now := time.Now().UTC()
+	id := b.ids.New(now)
+	n := storage.NewSubmission{
+		Submission:   storage.Submission{ID: b.ids.New(now), FormID: b.forms[webhook], SubmittedAt: now.Truncate(time.Second), Answers: []byte("[]"), Metadata: []byte("{}"), Hidden: []byte("{}")},
+		FormRevision: 1,
+		Event:        storage.Event{ID: id, Type: "form.response.completed", Body: []byte(body)},
+	}
+	if to != nil {
+		n.HandOver = to
+	}
+	_, _, err := b.store.Submit(context.Background(), n)
+	must(b.t, err)
 	return id
+}
+
+// testEvent queues an event as the owner of a webhook does who tries it.
+func (b *bench) testEvent(webhook storage.ID) {
+	b.t.Helper()
+	must(b.t, b.store.Enqueue(context.Background(), webhook, storage.Event{ID: b.ids.New(time.Now()), Type: "form.response.completed", Body: []byte("x")}))
 }
 
 // run starts the dispatcher; stop ends it and waits.
@@ -102,7 +130,7 @@ func (b *bench) run() (stop func()) {
 // attempts returns the history of a webhook, oldest first.
 func (b *bench) attempts(webhook storage.ID) []storage.Attempt {
 	b.t.Helper()
-	list, err := b.store.Attempts(context.Background(), storage.AsHost(), webhook, History)
+	list, err := b.store.Attempts(context.Background(), storage.AsHost(), webhook, storage.HistoryKept)
 	must(b.t, err)
 	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
 		list[i], list[j] = list[j], list[i]
@@ -110,15 +138,32 @@ func (b *bench) attempts(webhook storage.ID) []storage.Attempt {
 	return list
 }
 
+// claim leases everything that can be claimed.
+func (b *bench) claim(lease time.Duration) []storage.Delivery {
+	b.t.Helper()
+	all := map[storage.ID]int{}
+	hooks, err := b.store.Webhooks(context.Background(), storage.AsHost(), storage.Page{Limit: 100_000})
+	must(b.t, err)
+	for _, w := range hooks {
+		all[w.ID] = 1_000_000
+	}
+	list, _, err := b.store.ClaimDeliveries(context.Background(), storage.ClaimParams{
+		Lease: lease, Webhooks: all, Quick: storage.Pool{Room: 1_000_000}, Others: storage.Pool{Room: 1_000_000},
+	})
+	must(b.t, err)
+	return list
+}
+
 func (b *bench) stats() storage.QueueStats {
 	b.t.Helper()
-	s, err := b.store.QueueStats(context.Background(), time.Now())
+	s, err := b.store.QueueStats(context.Background())
 	must(b.t, err)
 	return s
 }
 
 // recorder is an Observer that tests wait on.
 type recorder struct {
+	NoObserver
 	attempts chan storage.Attempt
 	queues   chan storage.QueueStats
 }
@@ -127,8 +172,8 @@ func newRecorder() *recorder {
 	return &recorder{attempts: make(chan storage.Attempt, 100_000), queues: make(chan storage.QueueStats, 100_000)}
 }
 
-func (r *recorder) AttemptFinished(a storage.Attempt)  { r.attempts <- a }
-func (r *recorder) QueueObserved(q storage.QueueStats) { r.queues <- q }
+func (r *recorder) AttemptFinished(_ context.Context, a storage.Attempt)  { r.attempts <- a }
+func (r *recorder) QueueObserved(_ context.Context, q storage.QueueStats) { r.queues <- q }
 
 // wait returns the next n attempts in the order in which they finished.
 func (r *recorder) wait(t *testing.T, n int) []storage.Attempt {
@@ -144,6 +189,12 @@ func (r *recorder) wait(t *testing.T, n int) []storage.Attempt {
 		}
 	}
 	return out
+}
+
+// polls is what to give a dispatcher as its spread when polls 100 to 250 ms apart
+// would be too many for a long time.
+func polls(apart time.Duration) func(least, most time.Duration) time.Duration {
+	return func(_, most time.Duration) time.Duration { return max(apart, most) }
 }
 
 // logBuffer keeps what was logged.

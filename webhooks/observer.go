@@ -2,25 +2,65 @@ package webhooks
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/scheduler"
 	"github.com/formsvc/formsvc/storage"
 )
 
-// observeEvery is how often an Observer is told about the queue.
+// observeEvery is how often an Observer sees the queue.
 const observeEvery = 15 * time.Second
 
-// Observer is told what a dispatcher does, to feed a host's metrics. Its methods
-// are called from many goroutines at once and must return quickly. A panic in
-// one is logged and has no other effect.
+// Observer sees what a dispatcher does, to feed a host's metrics. Its methods are
+// called from many goroutines at once and should return quickly: one that blocks
+// holds up neither a running delivery nor the end of Run, but when two thousand calls
+// are blocked, deliveries wait. A panic in one is logged and has no other effect.
+//
+// ctx has the values of Run's context and does not end with it. Embed [NoObserver],
+// so that a method which is added later breaks nothing.
 type Observer interface {
-	// AttemptFinished is called once for each attempt when it is over, before it
-	// is stored. a.Success, a.Error, a.Status and a.Duration say how it went,
-	// a.NextAttemptAt whether there will be another.
-	AttemptFinished(a storage.Attempt)
+	// AttemptFinished is called once for each attempt when it is over. a.Success,
+	// a.Error, a.Status and a.Duration say how it went, and a.NextAttemptAt whether
+	// there will be another. The summary of deliveries that expired comes the same way
+	// (see [Config.MaxAge]).
+	AttemptFinished(ctx context.Context, a storage.Attempt)
 	// QueueObserved is called about every 15 s while a dispatcher runs.
-	QueueObserved(q storage.QueueStats)
+	QueueObserved(ctx context.Context, q storage.QueueStats)
+	// WebhookPaused is called when a webhook is paused, and again after each probe
+	// that failed. Test events and redeliveries are sent all the same.
+	WebhookPaused(ctx context.Context, p Pause)
+	// WebhookResumed is called when a request to a paused webhook succeeded.
+	WebhookResumed(ctx context.Context, webhook storage.ID)
 }
+
+// Pause says that the deliveries of a webhook wait, because its destination fails or
+// asked for it.
+type Pause struct {
+	WebhookID storage.ID
+	FormID    storage.ID
+	Reason    storage.PauseReason
+	Failures  int       // in a row
+	Since     time.Time // the first of them
+	Until     time.Time // when a delivery is tried again
+}
+
+// NoObserver is an [Observer] that does nothing.
+type NoObserver struct{}
+
+var _ Observer = NoObserver{}
+
+// AttemptFinished implements [Observer].
+func (NoObserver) AttemptFinished(context.Context, storage.Attempt) {}
+
+// QueueObserved implements [Observer].
+func (NoObserver) QueueObserved(context.Context, storage.QueueStats) {}
+
+// WebhookPaused implements [Observer].
+func (NoObserver) WebhookPaused(context.Context, Pause) {}
+
+// WebhookResumed implements [Observer].
+func (NoObserver) WebhookResumed(context.Context, storage.ID) {}
 
 // observe calls f, which calls the Observer.
 func (d *Dispatcher) observe(f func(Observer)) {
@@ -35,21 +75,57 @@ func (d *Dispatcher) observe(f func(Observer)) {
 	f(d.config.Observer)
 }
 
-// watchQueue tells the Observer about the queue until ctx ends.
-func (d *Dispatcher) watchQueue(ctx context.Context) {
+// tell logs a pause and queues it for the Observer.
+func (r *run) tell(p scheduler.Pause) {
+	if p.Reason == "" {
+		r.d.log.Info("webhook resumed", "webhook", p.Webhook.String())
+	} else {
+		r.d.log.Warn("webhook paused", "webhook", p.Webhook.String(), "reason", string(p.Reason),
+			"failures", p.Failures, "since", p.Since, "until", p.Until)
+	}
+	if r.d.config.Observer == nil {
+		return
+	}
+	select {
+	case r.notices <- p:
+	default:
+		r.d.log.Error("webhook observer does not return: a pause is not reported", "webhook", p.Webhook.String())
+	}
+}
+
+// passOnNotices tells the Observer about pauses, in their order.
+func (r *run) passOnNotices() {
+	ctx := context.WithoutCancel(r.base)
+	for p := range r.notices {
+		r.d.observe(func(o Observer) {
+			if p.Reason == "" {
+				o.WebhookResumed(ctx, p.Webhook)
+			} else {
+				o.WebhookPaused(ctx, Pause{p.Webhook, p.Form, p.Reason, p.Failures, p.Since, p.Until})
+			}
+		})
+	}
+}
+
+// watchQueue shows the Observer the queue until ctx ends.
+func (r *run) watchQueue(ctx context.Context) {
 	tick := time.NewTicker(observeEvery)
 	defer tick.Stop()
+	var showing atomic.Bool
 	for {
 		var stats storage.QueueStats
 		err := protect(func() (err error) {
-			stats, err = d.store.QueueStats(ctx, d.now())
+			stats, err = r.d.store.QueueStats(ctx)
 			return err
 		})
 		switch {
-		case err == nil:
-			d.observe(func(o Observer) { o.QueueObserved(stats) })
-		case ctx.Err() == nil:
-			d.log.Warn("webhook queue cannot be observed", "cause", err)
+		case err == nil && showing.CompareAndSwap(false, true): // else the last call has not returned
+			r.observers.Go(func() {
+				defer showing.Store(false)
+				r.d.observe(func(o Observer) { o.QueueObserved(context.WithoutCancel(ctx), stats) })
+			})
+		case err != nil && ctx.Err() == nil:
+			r.d.log.Warn("webhook queue cannot be observed", "cause", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -73,21 +73,3 @@ func TestRetryAfter(t *testing.T) {
 		}
 	}
 }
-
-func TestPauseGrowsFromAMinuteToAnHour(t *testing.T) {
-	t.Parallel()
-	for failures, want := range map[int]time.Duration{
-		0: 0, 9: 0, 10: time.Minute, 11: 2 * time.Minute, 12: 4 * time.Minute, 15: 32 * time.Minute,
-		16: time.Hour, 17: time.Hour, 1 << 40: time.Hour,
-	} {
-		if got := pause(failures); got != want {
-			t.Errorf("after %d failures: %s, want %s", failures, got, want)
-		}
-	}
-	if got := failuresAfter(10, false); got != 10 {
-		t.Errorf("a request that was under way when the destination broke counts: %d", got)
-	}
-	if got := failuresAfter(10, true); got != 11 {
-		t.Errorf("a failed probe makes it %d, want 11", got)
-	}
-}

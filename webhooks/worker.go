@@ -3,6 +3,8 @@ package webhooks
 import (
 	"context"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/scheduler"
 )
 
 // worker sends deliveries, one after the other.
@@ -18,12 +20,22 @@ type worker struct {
 
 func newWorker(posts context.Context, d *Dispatcher) *worker { return &worker{d: d, posts: posts} }
 
-// run sends what comes, until there will be no more.
-func (w *worker) run(work <-chan posting, outcomes chan<- outcome) {
+// run sends what comes, until there will be no more. What came out goes to the
+// scheduler first, so that it does not wait for an Observer.
+func (w *worker) run(work <-chan *scheduler.Request, post func(scheduler.Event), back func()) {
 	defer w.close()
-	for p := range work {
-		made := w.deliver(&p)
-		outcomes <- outcome{p, made}
+	for req := range work {
+		ended := w.deliver(&req.Delivery)
+		ended.Request = req
+		if ended.Attempt == nil {
+			post(ended)
+		} else {
+			seen := *ended.Attempt // the store may change its own
+			ctx := context.WithoutCancel(w.posts)
+			post(ended)
+			w.d.observe(func(o Observer) { o.AttemptFinished(ctx, seen) })
+		}
+		back()
 	}
 }
 

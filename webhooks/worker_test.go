@@ -54,8 +54,8 @@ func TestRequestsOfAWorkerHaveTheirOwnTime(t *testing.T) {
 			t.Error("what is left of a request that panicked goes on")
 		}
 		time.AfterFunc(time.Second, func() { stop(errStopped) })
-		if made := w.deliver(&posting{delivery: storage.Delivery{URL: "https://dead.example/", Attempt: 1}}); made != nil {
-			t.Errorf("a request that was stopped counts as an attempt: %+v", made)
+		if e := w.deliver(&storage.Delivery{URL: "https://dead.example/", Attempt: 1}); e.Attempt != nil {
+			t.Errorf("a request that was stopped counts as an attempt: %+v", e.Attempt)
 		}
 		w.close()
 		if seen[len(seen)-1].Err() == nil {

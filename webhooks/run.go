@@ -1,0 +1,267 @@
+package webhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/scheduler"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// run is one Run of a dispatcher: the shell of a scheduler. One goroutine, that of
+// Run, gives the scheduler what happened and carries out what it says. Claims, writes
+// and requests happen in goroutines of their own, which only post what came out.
+type run struct {
+	d *Dispatcher
+	//nolint:containedctx // a run is one call of Run; this is its context without the end
+	base context.Context
+	stop context.CancelFunc // of base: calls of the store end
+	//nolint:containedctx // ends when a stop has lasted for the grace period
+	posts     context.Context
+	stopPosts context.CancelCauseFunc
+
+	numbers   scheduler.Numbers
+	deciding  sync.Mutex // whoever calls scheduler
+	scheduler *scheduler.Scheduler
+	timer     *time.Timer
+
+	mail    sync.Mutex
+	events  []scheduler.Event
+	arrived chan struct{} // holds one: there are events
+
+	work      chan *scheduler.Request // has room for all that may be under way
+	idle      atomic.Int64            // workers without work less requests without a worker
+	workers   int
+	most      int
+	calls     sync.WaitGroup // of the store
+	observers sync.WaitGroup // and what else may be held up by an Observer
+	notices   chan scheduler.Pause
+}
+
+// numbersFor returns the numbers of the scheduler for a configuration with its
+// defaults filled in.
+func numbersFor(c Config) scheduler.Numbers {
+	return scheduler.Numbers{
+		Quick:      c.InFlight,
+		Second:     c.InFlightSlow,
+		PerWebhook: c.InFlightWebhook,
+		// 64 ÷ 60 ms: a thousand webhooks may begin to hang at the same instant.
+		Moment:    60 * time.Millisecond,
+		Successes: 8,
+		Ahead:     8 * c.InFlight,
+		AheadFor:  50 * time.Millisecond,
+		Patience:  time.Second,
+		Rows:      1000, ClaimBytes: 8 << 20, PoolBytes: 64 << 20,
+		Gather:  10 * time.Millisecond,
+		Lease:   2*c.Timeout + 30*time.Second,
+		Timeout: c.Timeout,
+	}
+}
+
+func newRun(ctx context.Context, d *Dispatcher) *run {
+	base, stop := context.WithCancel(context.WithoutCancel(ctx))
+	posts, stopPosts := context.WithCancelCause(base)
+	n := numbersFor(d.config)
+	return &run{
+		d: d, base: base, stop: stop, posts: posts, stopPosts: stopPosts,
+		numbers:   n,
+		scheduler: scheduler.New(n, d.spread),
+		timer:     time.NewTimer(0),
+		arrived:   make(chan struct{}, 1),
+		work:      make(chan *scheduler.Request, n.Quick+n.Second),
+		// As many again may be held up by an Observer before deliveries are.
+		most:    2 * (n.Quick + n.Second),
+		notices: make(chan scheduler.Pause, 1000),
+	}
+}
+
+// beside starts what goes on beside the deliveries until ctx ends.
+func (r *run) beside(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
+	r.calls.Go(func() { r.d.tidyNowAndThen(ctx) })
+	if r.d.config.Observer != nil {
+		r.calls.Go(func() { r.watchQueue(ctx) })
+		r.observers.Go(r.passOnNotices)
+	}
+}
+
+// loop runs until ctx ends.
+func (r *run) loop(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-r.d.wake:
+			r.step(scheduler.Woken{})
+		case <-r.arrived:
+			r.step()
+		case <-r.timer.C:
+			r.step()
+		}
+	}
+}
+
+// drain gives back what waits, lets end what is under way and has the results
+// written.
+func (r *run) drain() {
+	r.step(scheduler.Stop{})
+	for len(r.work) > 0 { // no worker has taken them
+		select {
+		case req := <-r.work:
+			r.post(scheduler.Ended{Request: req})
+		default:
+		}
+	}
+	grace, last := time.NewTimer(r.d.grace), time.NewTimer(r.d.grace+lastWrites)
+	defer grace.Stop()
+	defer last.Stop()
+	for !r.scheduler.Done() {
+		select {
+		case <-grace.C:
+			r.stopPosts(errStopped)
+		case <-last.C:
+			r.d.log.Error("webhook results are lost, their deliveries will be repeated")
+			return
+		case <-r.arrived:
+			r.step()
+		case <-r.timer.C:
+			r.step()
+		}
+	}
+}
+
+// end waits for the goroutines of the run, but not for an Observer that does not
+// return.
+func (r *run) end() {
+	r.timer.Stop()
+	close(r.work)
+	close(r.notices)
+	r.stopPosts(errStopped)
+	r.stop()
+	r.calls.Wait()
+	observed := make(chan struct{})
+	go func() {
+		r.observers.Wait()
+		close(observed)
+	}()
+	patience := time.NewTimer(time.Second)
+	defer patience.Stop()
+	select {
+	case <-observed:
+	case <-patience.C:
+		r.d.log.Error("webhook observer does not return")
+	}
+}
+
+// post queues an event for the loop. It never blocks.
+func (r *run) post(e scheduler.Event) {
+	r.mail.Lock()
+	r.events = append(r.events, e)
+	r.mail.Unlock()
+	select {
+	case r.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// step gives the scheduler all that happened and carries out what it says.
+func (r *run) step(also ...scheduler.Event) {
+	r.mail.Lock()
+	events := append(r.events, also...)
+	r.events = nil
+	r.mail.Unlock()
+
+	now := time.Now()
+	r.deciding.Lock()
+	do := r.scheduler.Step(now, events...)
+	r.deciding.Unlock()
+
+	for _, req := range do.Send {
+		r.send(req)
+	}
+	if do.Claim != nil {
+		r.calls.Go(func() { r.post(r.claim(*do.Claim)) })
+	}
+	if len(do.Write) > 0 {
+		r.calls.Go(func() { r.post(r.write(do.Write)) })
+	}
+	for _, p := range do.Pauses {
+		r.tell(p)
+	}
+	if !do.Next.IsZero() {
+		r.timer.Reset(max(0, do.Next.Sub(now)))
+	}
+}
+
+// send has a worker send a delivery. Workers stay until the run ends, which costs
+// less than a goroutine for each delivery: its stack would have to grow every time.
+func (r *run) send(req *scheduler.Request) {
+	r.work <- req
+	if r.idle.Add(-1) >= 0 || r.workers == r.most {
+		return
+	}
+	r.workers++
+	r.idle.Add(1)
+	r.observers.Go(func() { newWorker(r.posts, r.d).run(r.work, r.post, func() { r.idle.Add(1) }) })
+}
+
+// claim asks the store for work.
+func (r *run) claim(p storage.ClaimParams) scheduler.Claimed {
+	var e scheduler.Claimed
+	ctx, cancel := context.WithTimeout(r.base, storeTimeout)
+	defer cancel()
+	e.Err = protect(func() (err error) {
+		e.Deliveries, e.More, err = r.d.store.ClaimDeliveries(ctx, p)
+		return err
+	})
+	if e.Err != nil {
+		r.d.log.Error("webhook deliveries cannot be claimed", "cause", e.Err)
+	}
+	return e
+}
+
+// write has the store settle deliveries.
+func (r *run) write(results []storage.Result) scheduler.Wrote {
+	var fenced []storage.Lease
+	ctx, cancel := context.WithTimeout(r.base, storeTimeout)
+	defer cancel()
+	err := protect(func() (err error) {
+		fenced, err = r.d.store.FinishDeliveries(ctx, results)
+		return err
+	})
+	for _, lease := range fenced {
+		r.d.log.Warn("webhook result came too late: the delivery was ended or claimed again",
+			"webhook", lease.WebhookID.String(), "event", lease.EventID.String())
+	}
+	refused := err != nil && !passing(err)
+	switch {
+	case refused && len(results) == 1:
+		r.d.log.Error("webhook result is refused by the store", "cause", err,
+			"webhook", results[0].Lease.WebhookID.String(), "event", results[0].Lease.EventID.String())
+	case err != nil:
+		r.d.log.Error("webhook results cannot be written", "cause", err, "results", len(results))
+	}
+	return scheduler.Wrote{Err: err, Refused: refused}
+}
+
+// passing reports whether what failed may succeed later.
+func passing(err error) bool {
+	return errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// protect calls f and turns a panic into an error.
+func protect(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("webhooks: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,68 @@
+package webhooks
+
+import (
+	"context"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+const (
+	// Processes that start together do not tidy together.
+	tidyAtLeast = 45 * time.Second
+	tidyAtMost  = 75 * time.Second
+	// expireAtOnce bounds the deliveries that one call of the store ends.
+	expireAtOnce = 1000
+)
+
+// tidyNowAndThen calls Params.Sweep and ends what is too old, until ctx ends. It has a
+// goroutine of its own, so that it delays no delivery.
+func (d *Dispatcher) tidyNowAndThen(ctx context.Context) {
+	timer := time.NewTimer(d.spread(tidyAtLeast, tidyAtMost))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if d.sweep != nil {
+			if err := protect(func() error { return d.sweep(ctx, d.now()) }); err != nil && ctx.Err() == nil {
+				d.log.Error("sweep failed", "cause", err)
+			}
+		}
+		if err := d.expire(ctx); err != nil && ctx.Err() == nil {
+			d.log.Error("webhook deliveries cannot be expired", "cause", err)
+		}
+		timer.Reset(d.spread(tidyAtLeast, tidyAtMost))
+	}
+}
+
+// expire ends the deliveries whose webhook has failed for Config.MaxAge.
+func (d *Dispatcher) expire(ctx context.Context) error {
+	var from storage.ID
+	for {
+		var ended storage.Expired
+		err := protect(func() (err error) {
+			call, cancel := context.WithTimeout(ctx, storeTimeout)
+			defer cancel()
+			ended, err = d.store.ExpireDeliveries(call, storage.ExpireParams{
+				MaxAge: d.config.MaxAge, From: from, Max: expireAtOnce,
+				At: d.now().UTC().Truncate(time.Second), NewID: func() storage.ID { return d.ids.New(d.now()) },
+			})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if ended.Deliveries > 0 {
+			d.log.Warn("webhook deliveries expired", "deliveries", ended.Deliveries)
+		}
+		for _, a := range ended.Summaries {
+			d.observe(func(o Observer) { o.AttemptFinished(ctx, a) })
+		}
+		if from = ended.Next; from.IsZero() {
+			return nil
+		}
+	}
+}
