@@ -15,7 +15,7 @@ import (
 // delivery or its submission was deleted, and [ErrConflict] when the webhook is
 // disabled.
 func (s *Service) Redeliver(ctx context.Context, webhookID, deliveryID ID) error {
-	return s.queued(s.storage.Redeliver(ctx, webhookID, deliveryID, s.clock().UTC()))
+	return s.queued(s.storage.Redeliver(ctx, webhookID, deliveryID))
 }
 
 // SendTestEvent queues an event for one webhook with sample answers made from the
@@ -37,8 +37,7 @@ func (s *Service) SendTestEvent(ctx context.Context, webhookID ID) error {
 	body := eventBody(event, Submission{
 		FormID: w.FormID, SubmittedAt: now, Hidden: sample.Hidden, Metadata: encodeMetadata(Metadata{}),
 	}, sample.ByField)
-	return s.queued(s.storage.Enqueue(ctx, webhookID,
-		storage.Event{ID: event, Type: eventResponseCompleted, Body: body}, s.clock().UTC()))
+	return s.queued(s.storage.Enqueue(ctx, webhookID, storage.Event{ID: event, Type: eventResponseCompleted, Body: body}))
 }
 
 // destinations lets the handler ask the webhook guard about URLs.

@@ -12,6 +12,7 @@ import (
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/webhooks"
 )
 
 // Response is what a respondent submits.
@@ -63,9 +64,18 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 		}
 		n, refused := s.newSubmission(form, r)
 		if refused == nil {
+			// A dispatcher that runs here sends what is stored here. In the host's
+			// transaction nothing is stored before the host commits.
+			var to *webhooks.HandOver
+			if !s.borrowed {
+				to = s.dispatcher.HandOver()
+			}
+			if to != nil {
+				n.HandOver = to
+			}
 			stored, replayed, err := s.storage.Submit(ctx, n)
 			if !errors.Is(err, storage.ErrRevisionMismatch) {
-				if err == nil && !replayed && !s.borrowed {
+				if err == nil && !replayed && !s.borrowed && !to.Called() {
 					s.dispatcher.Wake()
 				}
 				return stored, submitError(err)
@@ -136,7 +146,6 @@ func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubm
 			Type: eventResponseCompleted,
 			Body: eventBody(event, submission, checked.ByField),
 		},
-		DueAt: clock,
 	}, nil
 }
 

@@ -118,7 +118,7 @@ func newHostile(t testing.TB) *hostile {
 				ID: hostileResponse, FormID: hostileForm, SubmittedAt: now,
 				Answers: json.RawMessage(`[{"field":{"id":"a/b","type":"short_text","label":"Name"},"value":"Ann"}]`), Metadata: json.RawMessage(`{}`), Hidden: json.RawMessage(`{}`),
 			},
-			FormRevision: 1, Event: storage.Event{ID: storage.ID{8}, Type: "form.response.completed", Body: []byte(`{}`)}, DueAt: now,
+			FormRevision: 1, Event: storage.Event{ID: storage.ID{8}, Type: "form.response.completed", Body: []byte(`{}`)},
 		})
 		return err
 	}

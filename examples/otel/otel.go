@@ -32,9 +32,10 @@ const scope = "github.com/formsvc/formsvc/examples/otel"
 //   - formsvc.webhook.due and formsvc.webhook.waiting: deliveries in the queue.
 //   - formsvc.webhook.oldest_due: seconds for which the oldest due delivery waits.
 type Observer struct {
-	attempts metric.Int64Counter
-	duration metric.Float64Histogram
-	queue    atomic.Pointer[storage.QueueStats] // nil: not yet observed
+	webhooks.NoObserver // pauses are in the log
+	attempts            metric.Int64Counter
+	duration            metric.Float64Histogram
+	queue               atomic.Pointer[storage.QueueStats] // nil: not yet observed
 }
 
 var _ webhooks.Observer = (*Observer)(nil)
@@ -79,15 +80,15 @@ func NewObserver(provider metric.MeterProvider) (*Observer, error) {
 }
 
 // AttemptFinished implements [webhooks.Observer].
-func (o *Observer) AttemptFinished(a storage.Attempt) {
+func (o *Observer) AttemptFinished(ctx context.Context, a storage.Attempt) {
 	outcome := a.Error
 	if a.Success {
 		outcome = "success"
 	}
 	by := metric.WithAttributeSet(attribute.NewSet(attribute.String("outcome", outcome)))
-	o.attempts.Add(context.Background(), 1, by)
-	o.duration.Record(context.Background(), a.Duration.Seconds(), by)
+	o.attempts.Add(ctx, 1, by)
+	o.duration.Record(ctx, a.Duration.Seconds(), by)
 }
 
 // QueueObserved implements [webhooks.Observer].
-func (o *Observer) QueueObserved(q storage.QueueStats) { o.queue.Store(&q) }
+func (o *Observer) QueueObserved(_ context.Context, q storage.QueueStats) { o.queue.Store(&q) }

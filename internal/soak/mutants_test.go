@@ -24,10 +24,10 @@ var mutants = map[string]func(storage.Storage) storage.Storage{
 // doneBeforeSent ends deliveries when they are claimed.
 type doneBeforeSent struct{ storage.Storage }
 
-func (m doneBeforeSent) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	claimed, err := m.Storage.ClaimDeliveries(ctx, p)
+func (m doneBeforeSent) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	claimed, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	done := make([]storage.Result, len(claimed))
 	for i, d := range claimed {
@@ -36,8 +36,14 @@ func (m doneBeforeSent) ClaimDeliveries(ctx context.Context, p storage.ClaimPara
 			SubmissionID: d.SubmissionID, Attempt: d.Attempt, Status: 200, Success: true, CreatedAt: time.Now(),
 		}}
 	}
-	_, err = m.FinishDeliveries(ctx, done, 100)
-	return claimed, err
+	_, err = m.FinishDeliveries(ctx, done)
+	return claimed, more, err
+}
+
+// Submit hands nothing over, so that all deliveries are claimed.
+func (m doneBeforeSent) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	n.HandOver = nil
+	return m.Storage.Submit(ctx, n)
 }
 
 // forgets acknowledges every third submission without storing it.
@@ -67,28 +73,28 @@ func (m acknowledgesBeforeCommit) Submit(ctx context.Context, n storage.NewSubmi
 // changesBodies sends other bytes when it tries again.
 type changesBodies struct{ storage.Storage }
 
-func (m changesBodies) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
-	claimed, err := m.Storage.ClaimDeliveries(ctx, p)
+func (m changesBodies) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+	claimed, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	for i, d := range claimed {
 		if d.Attempt > 1 {
 			claimed[i].Body = append(bytes.Clone(d.Body), ' ')
 		}
 	}
-	return claimed, err
+	return claimed, more, err
 }
 
 // deliversTwice takes the success of a first attempt for a failure.
 type deliversTwice struct{ storage.Storage }
 
-func (m deliversTwice) FinishDeliveries(ctx context.Context, done []storage.Result, keep int) ([]storage.Lease, error) {
+func (m deliversTwice) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
 	for i, r := range done {
 		if r.Attempt != nil && r.Attempt.Success && r.Attempt.Attempt == 1 {
 			again := *r.Attempt
-			again.Success, again.NextAttemptAt = false, time.Now()
-			done[i].Attempt = &again
+			again.Success = false
+			done[i].Attempt, done[i].RetryIn = &again, time.Millisecond
 		}
 	}
-	return m.Storage.FinishDeliveries(ctx, done, keep)
+	return m.Storage.FinishDeliveries(ctx, done)
 }
 
 func TestTheSoakFindsFaultyStores(t *testing.T) {

@@ -171,9 +171,31 @@ type shortLease struct {
 	lease time.Duration
 }
 
-func (s shortLease) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, error) {
+func (s shortLease) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
 	p.Lease = s.lease
 	return s.Storage.ClaimDeliveries(ctx, p)
+}
+
+func (s shortLease) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	if n.HandOver != nil {
+		n.HandOver = shortHandOver{n.HandOver, s.lease}
+	}
+	return s.Storage.Submit(ctx, n)
+}
+
+// shortHandOver does the same for what is handed over.
+type shortHandOver struct {
+	to    storage.HandOver
+	lease time.Duration
+}
+
+func (h shortHandOver) Reserve(form storage.ID) ([]storage.ID, time.Duration) {
+	reserved, _ := h.to.Reserve(form)
+	return reserved, h.lease
+}
+
+func (h shortHandOver) HandOver(leased []storage.Delivery, others bool) {
+	h.to.HandOver(leased, others)
 }
 
 // manyDelays: no delivery is given up.

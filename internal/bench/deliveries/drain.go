@@ -95,13 +95,14 @@ func startProfile(name string) (stop func() error, err error) {
 
 // counter is an Observer that tells when a number of attempts is reached.
 type counter struct {
+	webhooks.NoObserver
 	sent, failed atomic.Int64
 	want         int64
 	reached      chan struct{}
 }
 
 // AttemptFinished implements [webhooks.Observer].
-func (c *counter) AttemptFinished(a storage.Attempt) {
+func (c *counter) AttemptFinished(_ context.Context, a storage.Attempt) {
 	if !a.Success {
 		c.failed.Add(1)
 	}
@@ -109,6 +110,3 @@ func (c *counter) AttemptFinished(a storage.Attempt) {
 		close(c.reached)
 	}
 }
-
-// QueueObserved implements [webhooks.Observer].
-func (*counter) QueueObserved(storage.QueueStats) {}

@@ -69,7 +69,7 @@ func feed(ctx context.Context, store storage.Storage, dispatcher *webhooks.Dispa
 		case now := <-tick.C:
 			event := storage.Event{ID: ids.New(now), Type: "form.response.completed", Body: body}
 			seen.queue(event.ID)
-			if err := store.Enqueue(ctx, pgseed.ID(pgseed.Webhook, i%o.destinations), event, now.UTC()); err != nil {
+			if err := store.Enqueue(ctx, pgseed.ID(pgseed.Webhook, i%o.destinations), event); err != nil {
 				return err
 			}
 			dispatcher.Wake()
@@ -165,6 +165,7 @@ func (v verdict) String() string {
 
 // waits is an Observer that measures how long events wait.
 type waits struct {
+	webhooks.NoObserver
 	mu           sync.Mutex
 	sent, failed int
 	queued       map[storage.ID]time.Time // when queueing began
@@ -179,7 +180,7 @@ func (w *waits) queue(event storage.ID) {
 }
 
 // AttemptFinished implements [webhooks.Observer].
-func (w *waits) AttemptFinished(a storage.Attempt) {
+func (w *waits) AttemptFinished(_ context.Context, a storage.Attempt) {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -192,9 +193,6 @@ func (w *waits) AttemptFinished(a storage.Attempt) {
 		w.waited = append(w.waited, now.Sub(at)-a.Duration)
 	}
 }
-
-// QueueObserved implements [webhooks.Observer].
-func (*waits) QueueObserved(storage.QueueStats) {}
 
 // String tells what was sent so far.
 func (w *waits) String() string {

@@ -128,6 +128,7 @@ func (db *database) nothingLeft(ctx context.Context, bad int) error {
 // outcomes is an Observer that tells healthy destinations from bad ones, which
 // have the first numbers.
 type outcomes struct {
+	webhooks.NoObserver
 	firstHealthy storage.ID
 	done         chan struct{} // closed when all healthy deliveries are finished
 
@@ -174,7 +175,7 @@ func (c *outcomes) wait(ctx context.Context) error {
 }
 
 // AttemptFinished implements [webhooks.Observer].
-func (c *outcomes) AttemptFinished(a storage.Attempt) {
+func (c *outcomes) AttemptFinished(_ context.Context, a storage.Attempt) {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,9 +201,6 @@ func (c *outcomes) AttemptFinished(a storage.Attempt) {
 		close(c.done)
 	}
 }
-
-// QueueObserved implements [webhooks.Observer].
-func (*outcomes) QueueObserved(storage.QueueStats) {}
 
 // fault reports attempts at healthy destinations that failed.
 func (c *outcomes) fault() error {

@@ -19,6 +19,11 @@
 // healthy ones took, and what this process needed meanwhile and for longer than a
 // time-out afterwards. It fails when a delivery to a healthy one does.
 //
+// With -outage it runs 40 healthy webhooks with an event a second each beside others
+// that begin to hang, and prints how many of the healthy events were late in each
+// ten seconds; -outage list prints the names of the outages. With -memory the store is
+// in memory. It fails when more than one of a hundred is late.
+//
 // With -submits n it runs a whole service, submits n responses a second for
 // -duration (default 30 s) and prints how long it takes from each call of Submit
 // to the request of its webhook. With -memory the service is on memory storage.
@@ -58,6 +63,7 @@ type options struct {
 	bad          []string
 	submits      int
 	memory       bool
+	outage       string
 	profile      string
 	listen       bool
 }
@@ -86,6 +92,7 @@ func main() {
 	})
 	flag.IntVar(&o.submits, "submits", 0, "measure a service to which so many responses a second are submitted")
 	flag.BoolVar(&o.memory, "memory", false, "with -submits: on memory storage")
+	flag.StringVar(&o.outage, "outage", "", "measure healthy webhooks beside an outage: a `name`, or list")
 	flag.StringVar(&o.profile, "cpuprofile", "", "without a mode: write a profile of the processor time to this `file`")
 	flag.BoolVar(&o.listen, "listen", false, "be the receiver")
 	flag.Parse()
@@ -107,6 +114,8 @@ func run(ctx context.Context, o options) error {
 		return errors.New("-rate, -each or -report is not positive")
 	}
 	switch {
+	case o.outage != "":
+		return outage(ctx, o)
 	case o.listen:
 		return receive(os.Stdin, os.Stdout, o.delay)
 	case o.isolation:

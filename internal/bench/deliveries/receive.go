@@ -12,9 +12,14 @@ import (
 	"time"
 )
 
-// healthy is the path of a URL that is answered with 200 after a delay. Every
-// other path is a kind of bad destination.
-const healthy = "hook"
+// Paths of URLs that are answered with 200. Every other path is a kind of bad
+// destination.
+const (
+	healthy    = "hook"      // after the delay that the receiver was started with
+	takes      = "takes"     // after the duration that follows in the path
+	outages    = "outage"    // see takeOutage
+	alternates = "alternate" // see alternate
+)
 
 // receive answers requests on all addresses of the machine's loopback network
 // until in ends. It writes its port to out, and at its end what came in.
@@ -31,14 +36,25 @@ func receive(in io.Reader, out io.Writer, delay time.Duration) error {
 		BaseContext:       func(net.Listener) context.Context { return running },
 		ConnContext:       keepLittle,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			kind := strings.TrimPrefix(r.URL.Path, "/")
+			kind, arguments, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 			seen.enter(kind, r.Host)
 			defer seen.leave(kind, r.Host)
 			_, _ = io.Copy(io.Discard, r.Body)
-			if kind != healthy {
+			switch kind {
+			case outages:
+				takeOutage(arguments, r)
+			case alternates:
+				alternate(r)
+			case takes:
+				if d, err := time.ParseDuration(strings.SplitN(arguments, "/", 2)[0]); err == nil {
+					time.Sleep(d)
+				}
+			case healthy:
+				if delay > 0 {
+					time.Sleep(delay)
+				}
+			default:
 				misbehave(kind, w, r)
-			} else if delay > 0 {
-				time.Sleep(delay)
 			}
 		}),
 	}
