@@ -16,11 +16,14 @@ import (
 type counting struct {
 	storage.DeliveryStore
 	claims, others atomic.Int32
+	claimed        atomic.Int32 // deliveries
 }
 
 func (c *counting) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
 	c.claims.Add(1)
-	return c.DeliveryStore.ClaimDeliveries(ctx, p)
+	list, more, err := c.DeliveryStore.ClaimDeliveries(ctx, p)
+	c.claimed.Add(int32(len(list)))
+	return list, more, err
 }
 
 func (c *counting) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {

@@ -54,7 +54,7 @@ func numbersFor(c Config) scheduler.Numbers {
 		Moment:    60 * time.Millisecond,
 		Successes: 8,
 		Ahead:     8 * c.InFlight,
-		AheadFor:  50 * time.Millisecond,
+		AheadFor:  100 * time.Millisecond,
 		Patience:  time.Second,
 		Rows:      1000, ClaimBytes: 8 << 20, PoolBytes: 64 << 20,
 		Gather:  10 * time.Millisecond,

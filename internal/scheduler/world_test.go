@@ -16,7 +16,7 @@ import (
 var testNumbers = Numbers{
 	Quick: 64, Second: 1024, PerWebhook: 4,
 	Moment: 60 * time.Millisecond, Successes: 8,
-	Ahead: 512, AheadFor: 50 * time.Millisecond, Patience: time.Second,
+	Ahead: 512, AheadFor: 100 * time.Millisecond, Patience: time.Second,
 	Rows: 1000, ClaimBytes: 8 << 20, PoolBytes: 64 << 20,
 	Gather: 10 * time.Millisecond, Lease: time.Minute, Timeout: 15 * time.Second,
 }

@@ -1,0 +1,101 @@
+package webhooks
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// A destination that is dead for 25 days: what is older than three days has ended, and
+// its history still has real attempts.
+func TestADeadDestinationIsGivenUp(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var sent atomic.Int32
+		b := newBench(t, Config{Observer: NoObserver{}}, roundTrip(func(*http.Request) (*http.Response, error) {
+			sent.Add(1)
+			return reply(500), nil
+		}))
+		b.d.spread = polls(2 * time.Minute)
+		id := b.webhook(hook, nil)
+		b.run()
+		for day := range 25 {
+			for range 100 {
+				b.event(id, "x")
+				time.Sleep(24 * time.Hour / 100)
+			}
+			q := b.stats()
+			if got := q.Due + q.Waiting; got > 310 {
+				t.Fatalf("after %d days %d deliveries are pending", day+1, got)
+			}
+			if day > 4 && time.Since(q.OldestDue) > 73*time.Hour && !q.OldestDue.IsZero() {
+				t.Fatalf("after %d days one has been pending since %s", day+1, q.OldestDue)
+			}
+		}
+		history, err := b.store.Attempts(context.Background(), storage.AsHost(), id, 1000)
+		must(t, err)
+		expired, tried := 0, 0
+		for _, a := range history {
+			switch {
+			case a.Error == storage.AttemptExpired && a.Status == 0 && !a.Success && a.NextAttemptAt.IsZero():
+				expired++
+			case a.Status == 500:
+				tried++
+			default:
+				t.Errorf("the history has %+v", a)
+			}
+		}
+		if expired == 0 || tried < 80 {
+			t.Errorf("the history has %d summaries of expired deliveries and %d attempts", expired, tried)
+		}
+		t.Logf("%d requests in 25 days; %d summaries, %d attempts are kept", sent.Load(), expired, tried)
+	})
+}
+
+// A dispatcher that was off for four days ends nothing, whether the webhook failed
+// before or not.
+func TestADispatcherThatWasOffLosesNothing(t *testing.T) {
+	t.Parallel()
+	for _, failedBefore := range []bool{false, true} {
+		inBubble(t, func(t *testing.T) {
+			var healthy atomic.Bool
+			b := newBench(t, Config{Observer: NoObserver{}}, roundTrip(func(*http.Request) (*http.Response, error) {
+				if healthy.Load() {
+					return reply(200), nil
+				}
+				return reply(500), nil
+			}))
+			b.d.spread = polls(time.Minute)
+			id := b.webhook(hook, nil)
+			for range 50 {
+				b.event(id, "x")
+			}
+			if failedBefore {
+				stop := b.run()
+				time.Sleep(2 * time.Hour)
+				stop()
+			}
+			time.Sleep(4 * 24 * time.Hour)
+			b.run()
+			time.Sleep(5 * time.Hour) // it is still down for a while
+			healthy.Store(true)
+			time.Sleep(30 * time.Hour)
+			delivered := 0
+			for _, a := range b.attempts(id) {
+				if a.Success {
+					delivered++
+				}
+				if a.Error == storage.AttemptExpired {
+					t.Errorf("failed before %v: something expired: %+v", failedBefore, a)
+				}
+			}
+			if delivered != 50 {
+				t.Errorf("failed before %v: %d of 50 deliveries arrived, the queue has %+v", failedBefore, delivered, b.stats())
+			}
+		})
+	}
+}

@@ -1,0 +1,123 @@
+package webhooks
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// What is stored beside a running dispatcher is sent without a claim, once its webhook
+// is known to be quick.
+func TestAResponseIsHandedOver(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) {
+			time.Sleep(5 * time.Millisecond)
+			return reply(200), nil
+		}))
+		if b.d.HandOver() != nil {
+			t.Error("a dispatcher that does not run takes deliveries")
+		}
+		c := &counting{DeliveryStore: b.store}
+		b.d.store = c
+		id := b.webhook(hook, nil)
+		stop := b.run()
+		b.event(id, "x")
+		b.seen.wait(t, 1)
+		time.Sleep(time.Second)
+		for range 200 {
+			before := c.claimed.Load()
+			started := time.Now()
+			h := b.d.HandOver()
+			b.submit(id, "x", h)
+			if !h.Called() {
+				t.Fatal("the store does not hand over")
+			}
+			b.seen.wait(t, 1)
+			if took := time.Since(started); took != 5*time.Millisecond || c.claimed.Load() != before {
+				t.Fatalf("it took %s and %d claimed deliveries", took, c.claimed.Load()-before)
+			}
+			time.Sleep(7 * time.Millisecond)
+		}
+		// More at once than it has room for: the rest is claimed, and nothing is lost.
+		for range 2000 {
+			b.submit(id, "x", b.d.HandOver())
+		}
+		b.seen.wait(t, 2000)
+		stop()
+		if b.d.HandOver() != nil {
+			t.Error("a dispatcher that has stopped takes deliveries")
+		}
+		if q := b.stats(); q.Due+q.Waiting != 0 {
+			t.Errorf("the queue still has %+v", q)
+		}
+	})
+}
+
+// Nothing is handed over to a webhook that hangs, fails or has never succeeded.
+func TestWhatIsNotQuickIsNotHandedOver(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			switch name, _, _ := strings.Cut(r.URL.Host, "."); name {
+			case "fails":
+				return reply(500), nil
+			case "slow":
+				time.Sleep(time.Second)
+				return reply(200), nil
+			}
+			return hangs(r)
+		}))
+		b.run()
+		for _, name := range []string{"fails", "slow", "new"} {
+			id := b.webhook("https://"+name+".example/", nil)
+			b.event(id, "x")
+			time.Sleep(3 * time.Second)
+			h := b.d.HandOver()
+			reserved, _ := h.Reserve(b.forms[id])
+			if len(reserved) != 0 {
+				t.Errorf("room for the one that is called %s", name)
+			}
+			h.HandOver(nil, false)
+		}
+	})
+}
+
+// blocking is an Observer that does not return.
+type blocking struct {
+	NoObserver
+	calls atomic.Int32
+	end   chan struct{}
+}
+
+func (o *blocking) AttemptFinished(_ context.Context, _ storage.Attempt)  { o.calls.Add(1); <-o.end }
+func (o *blocking) QueueObserved(_ context.Context, _ storage.QueueStats) { o.calls.Add(1); <-o.end }
+func (o *blocking) WebhookPaused(_ context.Context, _ Pause)              { o.calls.Add(1); <-o.end }
+
+func TestAnObserverThatBlocksHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		o := &blocking{end: make(chan struct{})}
+		b := newBench(t, Config{Observer: o}, roundTrip(func(*http.Request) (*http.Response, error) { return reply(200), nil }))
+		id := b.webhook(hook, nil)
+		stop := b.run()
+		for range 100 {
+			b.event(id, "x")
+		}
+		time.Sleep(5 * time.Second)
+		if got := b.attempts(id); len(got) != 100 || o.calls.Load() < 101 {
+			t.Errorf("%d deliveries are written and the Observer was called %d times", len(got), o.calls.Load())
+		}
+		started := time.Now()
+		stop()
+		if took := time.Since(started); took > 2*time.Second {
+			t.Errorf("the stop took %s", took)
+		}
+		close(o.end)
+	})
+}
