@@ -17,7 +17,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: test clients lint tidy bench bench-river bench-isolation bench-submit bench-endure bench-hotpaths fuzz soak
+.PHONY: test clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths fuzz soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -75,6 +75,14 @@ bench-river:
 bench-isolation:
 	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./deliveries -isolation
 	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./deliveries -isolation -delay 20ms
+
+## bench-outage: healthy webhooks beside outages of others (OUTAGES), on PostgreSQL and in memory
+OUTAGES ?= 120-own 400-own-at-once 1000-own-at-once 2000-name 500-new restart alternating 5000-name-100ms
+bench-outage:
+	@set -e; for name in $(OUTAGES); do \
+		$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./deliveries -outage $$name; \
+		$(GO) run -C internal/bench ./deliveries -outage $$name -memory; \
+	done
 
 ## bench-submit: from Submit to the request of its webhook, on PostgreSQL and in memory
 bench-submit:
