@@ -35,7 +35,7 @@ func manyForms(t *testing.T, pool *pgxpool.Pool, s *Store, n int) {
 	for i := range n {
 		hook := storage.ID{5, 6, 7, 8, 10: byte((i + 1) >> 8), 11: byte(i + 1)}
 		e := storage.Event{ID: pgseed.ID(pgseed.Event, 10_000+i), Type: "t", Body: []byte("{}")}
-		if err := s.Enqueue(t.Context(), hook, e, pgseed.Start()); err != nil {
+		if err := s.Enqueue(t.Context(), hook, e); err != nil {
 			t.Fatal(err)
 		}
 	}
