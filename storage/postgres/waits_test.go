@@ -45,7 +45,7 @@ func TestDeletingASubmissionBesideItsRedelivery(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := ended(claimAll(t, s)[0], 1)
-	if _, err := s.FinishDeliveries(t.Context(), []storage.Result{r}, 100); err != nil {
+	if _, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); err != nil {
 		t.Fatal(err)
 	}
 	tx, err := pool.Begin(t.Context())
@@ -53,7 +53,7 @@ func TestDeletingASubmissionBesideItsRedelivery(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if err := s.On(tx).Redeliver(t.Context(), r.Lease.WebhookID, r.Attempt.ID, pgseed.Start()); err != nil {
+	if err := s.On(tx).Redeliver(t.Context(), r.Lease.WebhookID, r.Attempt.ID); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
@@ -108,21 +108,21 @@ func TestMovesAndResultsLockInOneOrder(t *testing.T) {
 		}
 		for k := range 6 {
 			e := storage.Event{ID: pgseed.ID(pgseed.Event, 100*i+k), Type: "t", Body: []byte("{}")}
-			if err := s.Enqueue(t.Context(), storage.ID{byte(200 - k)}, e, pgseed.Start()); err != nil {
+			if err := s.Enqueue(t.Context(), storage.ID{byte(200 - k)}, e); err != nil {
 				t.Fatal(err)
 			}
 		}
 		var results []storage.Result
 		for k, d := range claimAll(t, s) {
 			r := ended(d, 100*i+k)
-			r.Failures, r.Attempt.Success = i+1, false
+			r.Standing.Failures, r.Attempt.Success, r.RetryIn = i+1, false, time.Nanosecond
 			results = append(results, r)
 		}
 		target := [2]storage.ID{into, pgseed.ID(pgseed.Workspace, 0)}[i%2]
 		var group sync.WaitGroup
 		group.Go(func() {
 			once(func(on *Store) error {
-				_, err := on.FinishDeliveries(t.Context(), results, 100)
+				_, err := on.FinishDeliveries(t.Context(), results)
 				return err
 			})
 		})
