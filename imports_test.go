@@ -165,11 +165,26 @@ func TestAHostLinksNoTestDependency(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, ".", "./storage/memory") {
 		for _, path := range p.Deps {
-			for _, unwanted := range []string{"testing", "pgregory.net/", "go.uber.org/goleak", "github.com/google/go-cmp", "github.com/jackc/"} {
+			for _, unwanted := range []string{"testing", "pgregory.net/", "go.uber.org/goleak", "github.com/google/go-cmp", "github.com/jackc/", "github.com/Masterminds/", "github.com/golang-migrate/"} {
 				if path == unwanted || strings.HasSuffix(unwanted, "/") && strings.HasPrefix(path, unwanted) || strings.HasPrefix(path, unwanted+"/") {
 					t.Errorf("%s depends on %s", p.ImportPath, path)
 				}
 			}
+		}
+	}
+}
+
+// The suite is linked into hosts' tests: it brings them nothing but itself and the
+// library that the description's schemas are compiled with.
+func TestTheSuiteLinksNothingElse(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t, "./handler/conformance") {
+		for _, path := range p.Deps {
+			first, _, _ := strings.Cut(path, "/")
+			if !strings.Contains(first, ".") || strings.HasPrefix(path, module+"/") || strings.HasPrefix(path, "github.com/santhosh-tekuri/jsonschema/v5") {
+				continue
+			}
+			t.Errorf("the suite depends on %s", path)
 		}
 	}
 }

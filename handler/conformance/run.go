@@ -137,8 +137,8 @@ func (r *runner) run(ctx context.Context, c choice) Result {
 	return result
 }
 
-// Run makes one target and runs the cases against it, each as a parallel subtest
-// of t with the name of the case. A case that is skipped is a skipped subtest
+// Run makes one target and runs the cases against it, each as a subtest of t with the
+// name of the case; they are parallel unless all have to be one user's. A case that is skipped is a skipped subtest
 // that tells why.
 func Run(t *testing.T, newTarget func(t *testing.T) Target, opts ...Option) {
 	t.Helper()
@@ -149,8 +149,9 @@ func Run(t *testing.T, newTarget func(t *testing.T) Target, opts ...Option) {
 	t.Cleanup(r.close)
 	for _, c := range r.choices {
 		t.Run(c.name, func(t *testing.T) {
-			// A parallel case starts when all that are not parallel have ended.
-			if !slices.Contains(c.needs, NeedsAdvance) {
+			// A parallel case starts when all that are not parallel have ended. Cases that
+			// share one user do not run beside each other.
+			if !slices.Contains(c.needs, NeedsAdvance) && r.target.CreateKey != nil {
 				t.Parallel()
 			}
 			result := r.run(t.Context(), c)

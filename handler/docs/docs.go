@@ -67,7 +67,10 @@ var (
 	pageJS string
 
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-		"prose": prose, "inline": inline, "css": func() template.CSS { return template.CSS(pageCSS) }, "js": func() template.JS { return template.JS(pageJS) },
+		"prose":  prose,
+		"inline": inline,
+		"css":    func() template.CSS { return template.CSS(pageCSS) },
+		"js":     func() template.JS { return template.JS(pageJS) }, //nolint:gosec // of this package
 	}).Parse(pageHTML))
 
 	// The page's own style and script are the only ones that a browser takes.

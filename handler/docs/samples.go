@@ -2,6 +2,7 @@ package docs
 
 import (
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 )
@@ -40,7 +41,7 @@ const hostPlaceholder = "https://api.example.com"
 
 func curl(op operationView, address, key, body string) string {
 	lines := []string{"curl -sS '" + address + "'"}
-	if op.Method != "GET" {
+	if op.Method != http.MethodGet {
 		lines[0] = "curl -sS -X " + op.Method + " '" + address + "'"
 	}
 	if !op.Public {
@@ -77,7 +78,7 @@ func goCode(op operationView, address, key, body string) string {
 func javaScript(op operationView, address, key, body string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "const res = await fetch(%q, {\n", address)
-	if op.Method != "GET" {
+	if op.Method != http.MethodGet {
 		fmt.Fprintf(&b, "  method: %q,\n", op.Method)
 	}
 	var headers []string
@@ -94,7 +95,7 @@ func javaScript(op operationView, address, key, body string) string {
 		fmt.Fprintf(&b, "  body: JSON.stringify(%s),\n", strings.ReplaceAll(body, "\n", "\n  "))
 	}
 	b.WriteString("});\n")
-	if op.Method == "DELETE" {
+	if op.Method == http.MethodDelete {
 		b.WriteString("console.log(res.status);")
 	} else {
 		b.WriteString("console.log(await res.json());")

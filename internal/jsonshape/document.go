@@ -1,6 +1,7 @@
 package jsonshape
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -29,7 +30,7 @@ func Read(document []byte) (*Document, error) {
 		return nil, fmt.Errorf("the description: %w", err)
 	}
 	if tree.Root().Kind() != jsontree.Object {
-		return nil, fmt.Errorf("the description is not a JSON object")
+		return nil, errors.New("the description is not a JSON object")
 	}
 	d := &Document{root: tree.Root()}
 	d.shapes = compiler{document: d, made: make(map[jsontree.Node]*Shape)}
