@@ -14,6 +14,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage/memory"
 )
 
 // Each benchmark has a sub-benchmark "bare": the least that anyone would have to
@@ -92,6 +93,18 @@ func (b *bundle) request(method, path, body string) *http.Request {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	return r
+}
+
+// BenchmarkNew is what starting a service costs after the first in a process, which
+// also reads the description. It is to stay under 3 ms.
+func BenchmarkNew(b *testing.B) {
+	store := memory.New()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := formsvc.New(formsvc.WithStorage(store)); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 func BenchmarkGetForm20Blocks(b *testing.B) {

@@ -1,5 +1,7 @@
 package storage
 
+import "slices"
+
 // Scope is one permission of an API key, in the form resource:action.
 type Scope string
 
@@ -16,25 +18,17 @@ const (
 	ScopeWorkspacesWrite  Scope = "workspaces:write"
 )
 
-// Scopes returns all nine scopes in alphabetical order.
-func Scopes() []Scope {
-	return []Scope{
-		ScopeAnalyticsRead,
-		ScopeFormsRead, ScopeFormsWrite,
-		ScopeSubmissionsRead, ScopeSubmissionsWrite,
-		ScopeWebhooksRead, ScopeWebhooksWrite,
-		ScopeWorkspacesRead, ScopeWorkspacesWrite,
-	}
+// scopes is every scope, in alphabetical order.
+var scopes = [...]Scope{
+	ScopeAnalyticsRead,
+	ScopeFormsRead, ScopeFormsWrite,
+	ScopeSubmissionsRead, ScopeSubmissionsWrite,
+	ScopeWebhooksRead, ScopeWebhooksWrite,
+	ScopeWorkspacesRead, ScopeWorkspacesWrite,
 }
 
+// Scopes returns all nine scopes in alphabetical order.
+func Scopes() []Scope { return slices.Clone(scopes[:]) }
+
 // Valid reports whether s is one of the nine scopes.
-func (s Scope) Valid() bool {
-	switch s {
-	case ScopeAnalyticsRead, ScopeFormsRead, ScopeFormsWrite,
-		ScopeSubmissionsRead, ScopeSubmissionsWrite,
-		ScopeWebhooksRead, ScopeWebhooksWrite,
-		ScopeWorkspacesRead, ScopeWorkspacesWrite:
-		return true
-	}
-	return false
-}
+func (s Scope) Valid() bool { return slices.Contains(scopes[:], s) }

@@ -118,7 +118,7 @@ func TestCheckIsIdempotent(t *testing.T) {
 		rapid.SampledFrom([]string{`true`, `"false"`, `{"r":"x","s":null}`, `{"r":["x"]}`, `{"email":" a@B.CO ","city":" x "}`, `{"zip":"1"}`,
 			`{"amount":1.50,"currency":"eur","status":"s","gateway":"g","reference":"  "}`,
 			`{"id":"1","name":"a.png","url":"https://a.example","mime_type":"IMAGE/png","size":1e2}`}),
-		rapid.Map(rapid.String(), func(s string) string { return quoted(s) }),
+		rapid.Map(rapid.String(), quoted),
 	)
 	accepted := 0
 	rapid.Check(t, func(t *rapid.T) {

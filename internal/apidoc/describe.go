@@ -2,8 +2,10 @@ package apidoc
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
@@ -23,7 +25,7 @@ const documentPrefix = "/v1"
 //     has baseURL to itself.
 //
 // An error is one of [CheckBaseURL] or [CheckBasePath]. Call it once for a service
-// rather than once for a request: it reads the whole description each time.
+// rather than once for a request: it copies the whole description each time.
 func Describe(baseURL, basePath string) ([]byte, error) {
 	if err := CheckBaseURL(baseURL); err != nil {
 		return nil, err
@@ -31,45 +33,67 @@ func Describe(baseURL, basePath string) ([]byte, error) {
 	if err := CheckBasePath(basePath); err != nil {
 		return nil, err
 	}
-	server := cmp.Or(strings.TrimSuffix(baseURL, "/"), "/")
-	described, err := describe(schema.OpenAPI(), server, strings.TrimSuffix(basePath, "/"))
+	t, err := embedded()
 	if err != nil {
 		return nil, fmt.Errorf("the embedded description: %w", err)
 	}
-	return described, nil
+	server := cmp.Or(strings.TrimSuffix(baseURL, "/"), "/")
+	return t.fill(server, strings.TrimSuffix(basePath, "/")), nil
 }
 
-// describe copies doc with another server and another prefix of its paths.
-func describe(doc []byte, server, prefix string) ([]byte, error) {
+// embedded reads the description once: it is the same for every service of a
+// process.
+var embedded = sync.OnceValues(func() (template, error) { return readTemplate(schema.OpenAPI()) })
+
+// template is a description and the places in it that differ from service to
+// service, in their order.
+type template struct {
+	text    string
+	servers place   // the value of servers
+	paths   []place // the names of the paths
+}
+
+type place struct {
+	start, end int
+	path       string // without its prefix
+}
+
+func readTemplate(doc []byte) (template, error) {
 	tree, err := jsontree.Parse(doc, jsontree.Bounds{})
 	if err != nil {
-		return nil, err
+		return template{}, err
 	}
 	defer tree.Release()
-	var edits []jsontree.Edit
-	for _, member := range tree.Root().All() {
-		switch member.Name() {
-		case "servers":
-			w := jsontree.NewWriter(nil)
-			w.Array()
-			w.Object()
-			w.Name("url").String(server)
-			w.EndObject()
-			w.EndArray()
-			edits = append(edits, jsontree.Edit{Start: member.Start(), End: member.End(), Text: string(w.Bytes())})
-		case "paths":
-			for _, path := range member.All() {
-				rest, ok := strings.CutPrefix(path.Name(), documentPrefix)
-				if !ok {
-					return nil, fmt.Errorf("path %q does not begin with %s", path.Name(), documentPrefix)
-				}
-				name := jsontree.AppendString(nil, prefix+rest)
-				start := path.NameStart()
-				end := start + strings.IndexByte(tree.Text()[start:path.Start()], ':')
-				edits = append(edits, jsontree.Edit{Start: start, End: end, Text: string(name)})
-			}
+	t := template{text: tree.Text()}
+	servers := tree.Root().Member("servers")
+	if !servers.Exists() {
+		return t, errors.New("it has no servers")
+	}
+	t.servers = place{start: servers.Start(), end: servers.End()}
+	for _, path := range tree.Root().Member("paths").All() {
+		rest, ok := strings.CutPrefix(path.Name(), documentPrefix)
+		if !ok {
+			return t, fmt.Errorf("path %q does not begin with %s", path.Name(), documentPrefix)
 		}
+		start := path.NameStart()
+		end := start + strings.IndexByte(t.text[start:path.Start()], ':')
+		t.paths = append(t.paths, place{start: start, end: end, path: rest})
+	}
+	return t, nil
+}
+
+// fill copies the description with another server and another prefix of its paths.
+func (t template) fill(server, prefix string) []byte {
+	w := jsontree.NewWriter(nil)
+	w.Array()
+	w.Object()
+	w.Name("url").String(server)
+	w.EndObject()
+	w.EndArray()
+	edits := []jsontree.Edit{{Start: t.servers.start, End: t.servers.end, Text: string(w.Bytes())}}
+	for _, p := range t.paths {
+		edits = append(edits, jsontree.Edit{Start: p.start, End: p.end, Text: string(jsontree.AppendString(nil, prefix+p.path))})
 	}
 	jsontree.SortEdits(edits)
-	return jsontree.Splice(tree.Text(), 0, len(doc), edits), nil
+	return jsontree.Splice(t.text, 0, len(t.text), edits)
 }

@@ -29,6 +29,7 @@ func (w *Writes) Block(body []byte) (*Blocks, error) {
 	}
 	r.Walk(r.root, w.shapes.blockCreate)
 	if err := r.Faults.Err(); err != nil {
+		r.tree.Release()
 		return nil, err
 	}
 	jsontree.SortEdits(r.Edits)
@@ -45,6 +46,7 @@ func (w *Writes) Blocks(body []byte) (*Blocks, error) {
 	newBlockRules(&r.Check, w.limits).top(list)
 	r.Walk(r.root, w.shapes.blocksReplace)
 	if err := r.Faults.Err(); err != nil {
+		r.tree.Release()
 		return nil, err
 	}
 	jsontree.SortEdits(r.Edits)
@@ -60,6 +62,7 @@ func (w *Writes) BlockPatch(body []byte) (*BlockPatch, error) {
 	}
 	r.Walk(r.root, w.shapes.blockUpdate)
 	if err := r.Faults.Err(); err != nil {
+		r.tree.Release()
 		return nil, err
 	}
 	return &BlockPatch{block: r.root.Member("block")}, nil

@@ -46,6 +46,7 @@ func (w *Writes) form(body []byte, s *jsonshape.Shape) (FormWrite, error) {
 	r.definition(definition, w.limits)
 	r.Walk(r.root, s)
 	if err := r.Faults.Err(); err != nil {
+		r.tree.Release()
 		return FormWrite{}, err
 	}
 
@@ -65,7 +66,9 @@ func (w *Writes) form(body []byte, s *jsonshape.Shape) (FormWrite, error) {
 		f.Gate = &gate
 	}
 	if blocks := definition.Member("blocks"); blocks.Exists() {
-		f.Blocks = &Blocks{list: blocks, edits: r.Edits}
+		f.Blocks = &Blocks{list: blocks, edits: r.Edits} // keeps the tree
+	} else {
+		r.tree.Release()
 	}
 	return f, nil
 }

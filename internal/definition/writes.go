@@ -152,7 +152,7 @@ func (r *request) noNUL(n jsontree.Node, found *int) {
 func (r *request) name() {
 	name := r.root.Member("name")
 	name.TrimSpace()
-	if text := name.Text(); name.Kind() == jsontree.String && text != "" && visible.IsBlank(text) {
+	if text := name.Text(); text != "" && !name.HasNUL() && visible.IsBlank(text) {
 		r.Add(name, schema.CodeTooShort, "must have a character that can be seen")
 	}
 }

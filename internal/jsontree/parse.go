@@ -500,13 +500,12 @@ func (p *parser) string() (text token, ok bool) {
 // backslash.
 func (p *parser) escapedString(from int) (text token, ok bool) {
 	text = token{from: uint32(len(p.unescaped)), escaped: true}
-	buf := append(p.unescaped, p.raw[from:p.pos]...)
+	p.unescaped = append(p.unescaped, p.raw[from:p.pos]...)
 	for p.pos < len(p.raw) {
 		switch c := p.raw[p.pos]; {
 		case c == '"':
 			p.pos++
-			p.unescaped = buf
-			text.to = uint32(len(buf))
+			text.to = uint32(len(p.unescaped))
 			return text, true
 		case c == '\\':
 			r, ok := p.escape()
@@ -514,11 +513,11 @@ func (p *parser) escapedString(from int) (text token, ok bool) {
 				return text, false
 			}
 			text.nul = text.nul || r == 0
-			buf = utf8.AppendRune(buf, r)
+			p.unescaped = utf8.AppendRune(p.unescaped, r)
 		case c < 0x20:
 			return text, p.fail(p.pos, "a control character in a string")
 		default:
-			buf = append(buf, c)
+			p.unescaped = append(p.unescaped, c)
 			p.pos++
 		}
 	}
