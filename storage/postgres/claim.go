@@ -72,10 +72,14 @@ const pools = `pools (quick, room) AS (VALUES (true, $7::bigint), (false, $8::bi
 // dueNow tells whether there are lanes with a turn and deliveries that are ready. It
 // is all that an idle process asks.
 const dueNow = `
-SELECT EXISTS (SELECT FROM formsvc.destinations x WHERE x.quick AND NOT x.crowded AND x.next_at <= statement_timestamp())
-		OR EXISTS (SELECT FROM formsvc.destinations x WHERE NOT x.quick AND NOT x.crowded AND x.next_at <= statement_timestamp())
-		OR EXISTS (SELECT FROM formsvc.destinations x WHERE x.crowded AND x.next_at IS NOT NULL),
-	EXISTS (SELECT FROM formsvc.deliveries d WHERE d.ready_at <= statement_timestamp())`
+SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) CROSS JOIN LATERAL (
+		(SELECT x.next_at FROM formsvc.destinations x
+		WHERE x.quick = p.quick AND NOT x.crowded AND x.next_at IS NOT NULL ORDER BY x.next_at LIMIT 1)
+		UNION ALL
+		(SELECT x.next_at FROM formsvc.destinations x
+		WHERE x.quick = p.quick AND x.crowded AND x.next_at IS NOT NULL ORDER BY x.host, x.next_at LIMIT 1)
+	) x WHERE x.next_at <= statement_timestamp()),
+	(SELECT d.ready_at FROM formsvc.deliveries d WHERE d.ready_at IS NOT NULL ORDER BY d.ready_at LIMIT 1) <= statement_timestamp()`
 
 // takeLanes locks lanes that have a turn, least recently served first, and gives
 // them the time $9 instead, by which serveLanes finds them. Lanes whose host name
@@ -210,8 +214,8 @@ WITH taken AS MATERIALIZED (
 ), known AS MATERIALIZED (
 	SELECT ` + knownOfLane + `, x.next_at IS NULL AND (x.paused_until IS NULL OR x.paused_until <= statement_timestamp()) AS open
 	FROM (SELECT DISTINCT a.webhook_id FROM arrived a) a
-	JOIN formsvc.destinations x ON x.webhook_id = a.webhook_id
-	JOIN formsvc.webhooks w ON w.id = x.webhook_id
+	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = a.webhook_id LIMIT 1) x
+	CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = a.webhook_id LIMIT 1) w
 ), found AS MATERIALIZED (
 	SELECT x.webhook_id, x.quick, x.host, x.succeeded, x.failures, a.event_id, a.size, a.ready_at AS age,
 		row_number() OVER (PARTITION BY x.webhook_id ORDER BY a.asked DESC, a.ready_at, a.event_id) AS n
@@ -253,7 +257,7 @@ const bodiesOf = `SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.even
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.Delivery, more bool, err error) {
 	var lanes, arrivals bool
 	err = s.read(ctx, func(ctx context.Context) error {
-		return s.queryRow(ctx, dueNow, func(rows pgx.Rows) error { return rows.Scan(&lanes, &arrivals) })
+		return s.queryRow(ctx, dueNow, func(rows pgx.Rows) error { return rows.Scan(scanBool(&lanes), scanBool(&arrivals)) })
 	})
 	if err != nil || !lanes && !arrivals {
 		return nil, false, err

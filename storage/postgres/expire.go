@@ -40,8 +40,10 @@ WITH failing AS MATERIALIZED (
 	LIMIT $3::bigint
 ), held AS MATERIALIZED (
 	SELECT d.webhook_id, d.event_id, d.queued_at, d.attempt
-	FROM old o JOIN formsvc.deliveries d ON d.webhook_id = o.webhook_id AND d.event_id = o.event_id
-	WHERE d.ready_at IS NULL
+	FROM (SELECT array_agg(o.webhook_id) AS webhooks, array_agg(o.event_id) AS events FROM old o) few,
+		unnest(few.webhooks, few.events) AS o (webhook_id, event_id)
+	JOIN formsvc.deliveries d ON d.webhook_id = o.webhook_id AND d.event_id = o.event_id
+	WHERE COALESCE(d.ready_at, '-infinity') = '-infinity' -- still parked; IS NULL would bring in the index of all that is
 	ORDER BY d.event_id, d.webhook_id
 	FOR UPDATE OF d
 ), ended AS (

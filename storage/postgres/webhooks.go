@@ -164,7 +164,7 @@ WITH seen AS MATERIALIZED (
 	UPDATE formsvc.destinations x SET
 		host = $7::text, succeeded = false, slow_for = 0, failures = 0,
 		failing_since = NULL, failed_at = NULL, paused_until = NULL, pause_reason = NULL,
-		oldest_token = (SELECT t.last_value FROM formsvc.delivery_tokens t),
+		oldest_token = DEFAULT,
 		next_at = CASE WHEN x.next_at IS NOT NULL THEN statement_timestamp() END, crowded = false
 	FROM seen
 	WHERE x.webhook_id = seen.id AND seen.moves

@@ -244,7 +244,10 @@ func noWakeUpLost(b *bundle) {
 	}) {
 		b.ok(err, "ClaimDeliveries, FinishDeliveries and Submit at once")
 	}
-	for b.stats().Due+b.stats().Waiting > 0 {
+	for {
+		if st := b.stats(); st.Due+st.Waiting == 0 {
+			break
+		}
 		got := b.claimEventually(b.everything()) // a stranded one never comes
 		note(workers, got)
 		for _, d := range got {

@@ -168,7 +168,7 @@ CREATE TABLE funnel_days (
     PRIMARY KEY (form_id, day)
 );
 
--- An UPDATE takes the next number with SET token = DEFAULT.
+-- An UPDATE takes the next number with SET … = DEFAULT.
 CREATE SEQUENCE delivery_tokens;
 
 CREATE TABLE webhooks (
@@ -203,7 +203,7 @@ CREATE TABLE destinations (
     failed_at     timestamptz, -- and the last
     paused_until  timestamptz,
     pause_reason  text,
-    oldest_token  bigint NOT NULL DEFAULT 0, -- results of leases up to it are about an earlier url
+    oldest_token  bigint NOT NULL DEFAULT nextval('delivery_tokens'), -- results of leases up to it are about an earlier url
     expired_at    timestamptz, -- the last summary of expired deliveries
     history       integer NOT NULL DEFAULT 0, -- attempts that are kept, without those summaries
     next_at       timestamptz, -- the lane's turn; null: nothing is parked
@@ -328,11 +328,11 @@ ALTER TABLE destinations
     ADD CHECK (octet_length(webhook_id) = 12),
     ADD CHECK (slow_for >= 0),
     ADD CHECK (failures >= 0),
-    ADD CHECK ((failing_since IS NULL) = (failures = 0)),
-    ADD CHECK ((failed_at IS NULL) = (failures = 0)),
+    ADD CONSTRAINT destinations_failing_since_check CHECK ((failing_since IS NULL) = (failures = 0)),
+    ADD CONSTRAINT destinations_failed_at_check CHECK ((failed_at IS NULL) = (failures = 0)),
     ADD CHECK (pause_reason IN ('failures', 'retry_after')),
-    ADD CHECK ((paused_until IS NULL) = (pause_reason IS NULL)),
-    ADD CHECK (paused_until IS NULL OR failures > 0),
+    ADD CONSTRAINT destinations_paused_check CHECK ((paused_until IS NULL) = (pause_reason IS NULL)),
+    ADD CONSTRAINT destinations_paused_failing_check CHECK (paused_until IS NULL OR failures > 0),
     ADD CHECK (history BETWEEN 0 AND 100);
 ALTER TABLE events
     ADD CHECK (octet_length(id) = 12),
