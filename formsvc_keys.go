@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"hash/crc32"
+	"hash/maphash"
 	"log/slog"
 	"math/big"
 	"slices"
@@ -220,9 +222,8 @@ func (k *keyring) ResolveKey(ctx context.Context, key string) (Principal, error)
 	if !k.wellFormed(key) {
 		return Principal{}, ErrInvalidKey
 	}
-	hash := sha256.Sum256([]byte(key))
-	stored, user, err := k.store.KeyByHash(ctx, hash)
-	return k.principal(hash, stored, user, err)
+	stored, user, err := k.store.KeyByHash(ctx, sha256.Sum256([]byte(key)))
+	return k.principal(key, stored, user, err)
 }
 
 // FormForKey is ResolveKey with the form of the request in the same step. The form
@@ -231,9 +232,10 @@ func (k *keyring) FormForKey(ctx context.Context, key string, form storage.ID, s
 	if !k.wellFormed(key) {
 		return Principal{}, nil, ErrInvalidKey
 	}
-	hash := sha256.Sum256([]byte(key))
-	got, err := k.store.FormForKey(ctx, storage.FormForKeyParams{Hash: hash, Form: form, Scope: scope, At: k.clock()})
-	principal, err := k.principal(hash, got.Key, got.User, err)
+	got, err := k.store.FormForKey(ctx, storage.FormForKeyParams{
+		Hash: sha256.Sum256([]byte(key)), Form: form, Scope: scope, At: k.clock(),
+	})
+	principal, err := k.principal(key, got.Key, got.User, err)
 	if err != nil {
 		return Principal{}, nil, err
 	}
@@ -241,14 +243,9 @@ func (k *keyring) FormForKey(ctx context.Context, key string, form storage.ID, s
 }
 
 // RememberedID implements [handler.FormResolver].
-func (k *keyring) RememberedID(key string) string {
-	if !k.wellFormed(key) {
-		return ""
-	}
-	return k.ids.get(sha256.Sum256([]byte(key)))
-}
+func (k *keyring) RememberedID(key string) string { return k.ids.get(key) }
 
-func (k *keyring) principal(hash [32]byte, stored Key, user User, err error) (handler.Principal, error) {
+func (k *keyring) principal(key string, stored Key, user User, err error) (handler.Principal, error) {
 	if errors.Is(err, storage.ErrNotFound) {
 		return Principal{}, ErrInvalidKey
 	}
@@ -261,7 +258,7 @@ func (k *keyring) principal(hash [32]byte, stored Key, user User, err error) (ha
 	}
 	k.uses.note(stored, now)
 	return Principal{
-		KeyID:  k.ids.put(hash, stored.ID),
+		KeyID:  k.ids.put(key, stored.ID),
 		UserID: user.ID,
 		Name:   user.Name,
 		Email:  user.Email,
@@ -269,30 +266,36 @@ func (k *keyring) principal(hash [32]byte, stored Key, user User, err error) (ha
 	}, nil
 }
 
-// maxKeyIDs bounds how many keys are remembered, at about 150 bytes each.
+// maxKeyIDs bounds how many keys are remembered, at about 100 bytes each.
 const maxKeyIDs = 10_000
 
-// keyIDs remembers the ids of keys by the hash of the key. An id never changes, and
-// only keys that were valid enter; whether one still is, the storage says.
+// keyIDs remembers the ids of keys that were valid. Whether one still is, the storage
+// says. Keys are known by a hash with a seed of this process, which serves here because
+// an id is only asked for to count a call: for two keys with the same hash, calls of one
+// would at worst count against the limit of the other.
 type keyIDs struct {
-	mu  sync.RWMutex
-	ids map[[32]byte]string
+	seed maphash.Seed
+	mu   sync.RWMutex
+	ids  map[uint64]string
 }
 
-func newKeyIDs() *keyIDs { return &keyIDs{ids: map[[32]byte]string{}} }
+func newKeyIDs() *keyIDs { return &keyIDs{seed: maphash.MakeSeed(), ids: map[uint64]string{}} }
 
-func (k *keyIDs) get(hash [32]byte) string {
+func (k *keyIDs) get(key string) string {
+	hash := maphash.String(k.seed, key)
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return k.ids[hash]
 }
 
-// put remembers an id and returns it as text.
-func (k *keyIDs) put(hash [32]byte, id ID) string {
-	if known := k.get(hash); known != "" {
+// put remembers the id of a key and returns it as text.
+func (k *keyIDs) put(key string, id ID) string {
+	var text [2 * len(id)]byte
+	hex.Encode(text[:], id[:])
+	if known := k.get(key); known == string(text[:]) {
 		return known
 	}
-	text := id.String()
+	hash := maphash.String(k.seed, key)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for victim := range k.ids { // any one: map order is random enough
@@ -301,6 +304,6 @@ func (k *keyIDs) put(hash [32]byte, id ID) string {
 		}
 		delete(k.ids, victim)
 	}
-	k.ids[hash] = text
-	return text
+	k.ids[hash] = string(text[:])
+	return k.ids[hash]
 }
