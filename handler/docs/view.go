@@ -14,6 +14,7 @@ type view struct {
 	Server, Path, HomeURL                string
 	Groups                               []group
 	Codes                                []codeView
+	Common                               []memberView // request headers of every operation
 	Headers                              []memberView
 	Schemas                              []schemaView
 }
@@ -28,17 +29,19 @@ type operationView struct {
 	Scope                                  string // "": any valid key
 	Public, Event                          bool
 	Parameters                             []memberView
+	Common                                 []headerLink // request headers that every operation takes
 	Body                                   *messageView
 	Answers                                []messageView
 	Samples                                []sample
 }
 
 type messageView struct {
-	Status, Description string
-	Codes               []string
-	Headers             []headerLink
-	Schema              *schemaView
-	Examples            []example
+	Status, Description, More string
+
+	Codes    []string
+	Headers  []headerLink
+	Schema   *schemaView
+	Examples []example
 }
 
 // headerLink is the name of a response header and that of its description.
@@ -114,6 +117,13 @@ func newView(d *document, path string, o Options) view {
 	for _, event := range d.Webhooks {
 		b.addOperations(&v, event.Name, event.Value, "Events")
 	}
+	for _, p := range d.Components.Parameters {
+		if b.common(p.Name) {
+			m := b.parameter("request", p.Name, p.Value)
+			m.Name = p.Value.Name
+			v.Common = append(v.Common, m)
+		}
+	}
 	for _, h := range d.Components.Headers {
 		m := b.parameter("header", h.Name, h.Value)
 		m.Name, m.In = b.headerName(h.Name), ""
@@ -142,8 +152,13 @@ func (b builder) addOperations(v *view, path string, item pathItem, name string)
 		}
 		var parameters []parameter
 		for _, p := range slices.Concat(item.Parameters, m.Parameters) {
+			name := lastPart(p.Ref)
 			p = resolve(p, p.Ref, b.Components.Parameters)
 			parameters = append(parameters, p)
+			if b.common(name) {
+				op.Common = append(op.Common, headerLink{p.Name, name})
+				continue
+			}
 			op.Parameters = append(op.Parameters, b.parameter(op.ID, p.Name, p))
 		}
 		slices.SortStableFunc(op.Parameters, func(x, y memberView) int { return place(x.In) - place(y.In) })
@@ -167,6 +182,16 @@ func (b builder) addOperations(v *view, path string, item pathItem, name string)
 			}
 		}
 	}
+}
+
+// common reports whether every path takes a parameter, which then is described once.
+func (b builder) common(component string) bool {
+	for _, path := range b.Paths {
+		if !slices.ContainsFunc(path.Value.Parameters, func(p parameter) bool { return component != "" && lastPart(p.Ref) == component }) {
+			return false
+		}
+	}
+	return true
 }
 
 // headerName is how a described header is called in responses.
@@ -206,6 +231,9 @@ func (b builder) parameter(owner, name string, p parameter) memberView {
 
 func (b builder) message(status string, m message) messageView {
 	out := messageView{Status: status, Description: m.Description, Codes: m.Codes}
+	if status == "default" { // it is the same each time, and long
+		out.Description, out.More, _ = strings.Cut(m.Description, ": ")
+	}
 	for _, h := range m.Headers {
 		out.Headers = append(out.Headers, headerLink{h.Name, lastPart(h.Value.Ref)})
 	}
