@@ -17,7 +17,9 @@
 //   - A context that is already cancelled makes the call fail with the context's
 //     error and leaves the data as it was.
 //   - Values that go in or come out are the caller's own: a store keeps no slice,
-//     map or pointer that it was given, and hands out none that it keeps.
+//     map or pointer that it was given, and hands out none that it keeps. The
+//     sections of a [Definition] that come out are read only: a store may hand the
+//     same bytes to many callers. They never change, whatever becomes of the form.
 //   - The caller makes ids and times, so every store behaves alike. Times are
 //     UTC and kept at least to the microsecond. The store makes fencing tokens
 //     and measures leases on a clock of its own.

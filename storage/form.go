@@ -7,7 +7,8 @@ import (
 )
 
 // Definition is what a form consists of, as five JSON values. The store keeps
-// them as they are: it neither decodes nor changes them.
+// them as they are: it neither decodes nor changes them. Those that a store hands
+// out are read only, because it may hand the same bytes to many callers.
 type Definition struct {
 	Blocks       json.RawMessage // array
 	Settings     json.RawMessage // object

@@ -21,7 +21,8 @@ func scribble(v reflect.Value) {
 			scribble(v.Elem())
 		}
 	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
+		switch v.Type() {
+		case reflect.TypeFor[time.Time](), reflect.TypeFor[storage.Definition](): // a definition is read only
 			return
 		}
 		for i := range v.NumField() {

@@ -34,12 +34,11 @@ func (f *form) full() bool {
 	return limit > 0 && int64(len(f.submissions.items)) >= limit
 }
 
-// copyForm returns the caller's own copy of a snapshot. The five sections are
-// one allocation.
+// copyForm returns the caller's own copy of a snapshot. Its sections are those that
+// are stored: they never change, and callers only read them.
 func copyForm(rec *storage.Form, full bool) storage.Form {
 	out := *rec
 	out.Full = full
-	out.Definition = copyDefinition(rec.Definition)
 	return out
 }
 

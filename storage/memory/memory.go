@@ -6,9 +6,9 @@
 //
 // One lock guards the store; readers share it. Records are snapshots: a write
 // replaces a record as a whole and never changes the bytes that the old one
-// refers to. Reads of forms, submissions and deliveries, which carry the most,
-// therefore hold the lock only to find their records, and copy them for the
-// caller after giving it back.
+// refers to. Reads of submissions and deliveries therefore hold the lock only to
+// find their records, and copy them for the caller after giving it back; of a form
+// they hand out the bytes of its definition as they are.
 //
 // Every list has an index in list order (order.go), so that a page costs the
 // same at any depth. Deliveries wait in a lane for each webhook (lane.go), and the

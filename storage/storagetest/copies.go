@@ -1,6 +1,8 @@
 package storagetest
 
 import (
+	"bytes"
+	"encoding/json"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -9,7 +11,7 @@ import (
 func copyCases() []Case {
 	return []Case{
 		{"copies_in_form", "A store keeps no slice or pointer of a form or of a change that it was given.", copiesInForm},
-		{"copies_out_form", "A store hands out no slice of a form that it keeps.", copiesOutForm},
+		{"copies_out_form", "What a store handed out of a form never changes, and its lists are the caller's own.", copiesOutForm},
 		{"copies_in_submission", "A store keeps no slice of a submission, its unique answer or its event.", copiesInSubmission},
 		{"copies_out_submission", "A store hands out no slice of a submission that it keeps.", copiesOutSubmission},
 		{"copies_webhook", "A webhook's secret goes in and comes out as a copy.", copiesWebhook},
@@ -53,24 +55,32 @@ func copiesInForm(b *bundle) {
 	same(b, render(b.getForm(f.ID)), want, "Form after the caller overwrote what it gave to UpdateForm")
 }
 
+// Definitions are read only for callers, so a store may share their bytes; then it
+// must not reuse them.
 func copiesOutForm(b *bundle) {
 	f := b.anyForm()
-	check := func(what string, got storage.Form, err error) {
+	type reading struct {
+		what string
+		got  *storage.Form
+		want string
+	}
+	var readings []reading
+	keep := func(what string, got storage.Form, err error) {
 		b.Helper()
 		b.ok(err, "%s", what)
 		same(b, got.ID, f.ID, "ID of what %s returned", what)
-		want := render(got)
-		spoilDefinition(got.Definition)
-		same(b, render(b.getForm(f.ID)), want, "Form after the caller overwrote what %s returned", what)
+		readings = append(readings, reading{what, &got, render(got)})
 	}
-	got, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID, storage.FormChange{At: b.tick(), Definition: f.Definition})
-	check("UpdateForm", got, err)
+	change := b.newForm(f.WorkspaceID).Definition
+	got, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID, storage.FormChange{At: b.tick(), Definition: change})
+	keep("UpdateForm", got, err)
+	spoilDefinition(change)
 	got, err = b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID, storage.FormChange{At: b.tick(), Name: ptr("x")})
-	check("UpdateForm of the name only", got, err)
+	keep("UpdateForm of the name only", got, err)
 	got, err = b.store.Form(b.Context(), storage.AsHost(), f.ID)
-	check("Form", got, err)
+	keep("Form", got, err)
 	got, err = b.store.FormByPublicID(b.Context(), f.PublicID)
-	check("FormByPublicID", got, err)
+	keep("FormByPublicID", got, err)
 
 	page := storage.FormQuery{Page: storage.Page{Limit: 10}}
 	list, err := b.store.Forms(b.Context(), storage.AsHost(), page)
@@ -80,6 +90,29 @@ func copiesOutForm(b *bundle) {
 	list, err = b.store.Forms(b.Context(), storage.AsHost(), page)
 	b.ok(err, "Forms")
 	same(b, render(list), want, "Forms after the caller overwrote the list that it got")
+
+	// Every section has other bytes of the same length now.
+	current := b.getForm(f.ID).Definition
+	b.update(f.ID, storage.FormChange{At: b.tick(), Name: ptr("y"), Definition: storage.Definition{
+		Blocks: blank(current.Blocks), Settings: blank(current.Settings), Theme: blank(current.Theme),
+		Variables: blank(current.Variables), HiddenFields: blank(current.HiddenFields),
+	}})
+	for range 3 {
+		b.getForm(f.ID)
+	}
+	for _, r := range readings {
+		same(b, render(*r.got), r.want, "what %s returned, after the form changed", r.what)
+	}
+}
+
+// blank returns an array or object with nothing in it, and as long as raw.
+func blank(raw json.RawMessage) json.RawMessage {
+	if len(raw) < 2 {
+		return raw
+	}
+	out := bytes.Repeat([]byte(" "), len(raw))
+	out[0], out[len(out)-1] = raw[0], raw[len(raw)-1]
+	return out
 }
 
 func copiesInSubmission(b *bundle) {

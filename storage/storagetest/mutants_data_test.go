@@ -20,6 +20,8 @@ func dataMutants() []mutant {
 			func(s storage.Storage) storage.Storage {
 				return &ownSlice{Storage: s, kept: map[storage.ID]storage.Submission{}}
 			}},
+		{"overwrites the definition that it handed out", []string{"values/copies_out_form"},
+			func(s storage.Storage) storage.Storage { return &reusesBytes{Storage: s} }},
 		{"keeps the caller's slice", []string{"values/copies_webhook"},
 			func(s storage.Storage) storage.Storage { return &keepsSlice{Storage: s} }},
 		{"cuts times to the second", []string{"values/times", "workspaces/create_and_read"},
@@ -81,6 +83,19 @@ func (m *ownSlice) Submission(ctx context.Context, who storage.Actor, form, id s
 		m.kept[id] = s
 	}
 	return s, err
+}
+
+// reusesBytes reads every form into the same memory.
+type reusesBytes struct {
+	storage.Storage
+	blocks []byte
+}
+
+func (m *reusesBytes) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
+	f, err := m.Storage.Form(ctx, who, id)
+	m.blocks = append(m.blocks[:0], f.Definition.Blocks...)
+	f.Definition.Blocks = m.blocks
+	return f, err
 }
 
 // keepsSlice keeps the secret that it was given, not a copy.
