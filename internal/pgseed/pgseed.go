@@ -183,11 +183,11 @@ func tables(size Size) []table {
 			return []any{bytesOf(Webhook, i%hooks), bytesOf(Event, i), Start(), Start(), int64(0), int32(len(answers))}
 		}},
 		{
-			"attempts", "webhook_id id event_id event_type submission_id attempt status success error duration created_at",
+			"attempts", "webhook_id id event_id event_type submission_id attempt http_status success error duration_us created_at",
 			size.Attempts, func(i int) []any {
 				return []any{
 					bytesOf(Webhook, i%hooks), bytesOf(Attempt, i), bytesOf(Event, size.Deliveries+i), "form.response.completed",
-					bytesOf(Submission, i), int32(1), int32(200), true, "", int64(time.Millisecond), at(i),
+					bytesOf(Submission, i), int32(1), int32(200), true, "", time.Millisecond.Microseconds(), at(i),
 				}
 			},
 		},

@@ -56,26 +56,21 @@ WHERE f.trashed_at IS NOT NULL OR w.deleted_at IS NOT NULL
 ORDER BY since
 LIMIT 100;
 
--- 8. How much waits to be sent, and for which webhooks?
-SELECT encode(d.webhook_id, 'hex') AS webhook_id, w.url, w.enabled, count(*) AS pending, max(d.attempt) AS most_attempts
+-- 8. How much waits to be sent, for which webhooks, and since when?
+SELECT encode(d.webhook_id, 'hex') AS webhook_id, w.url, count(*) AS pending, min(d.queued_at) AS oldest, max(d.attempt) AS most_attempts
 FROM deliveries d LEFT JOIN webhooks w ON w.id = d.webhook_id
-GROUP BY d.webhook_id, w.url, w.enabled
+GROUP BY d.webhook_id, w.url
 ORDER BY count(*) DESC
 LIMIT 20;
 
--- 9. Which webhooks failed last, since when have they not succeeded, and why?
-SELECT encode(w.id, 'hex') AS webhook_id, w.url, a.created_at AS failed_at, a.status, a.error, (
-		SELECT max(s.created_at) FROM attempts s WHERE s.webhook_id = w.id AND s.success) AS last_success
-FROM webhooks w
-CROSS JOIN LATERAL (
-	SELECT a.* FROM attempts a WHERE a.webhook_id = w.id ORDER BY a.created_at DESC, a.id DESC LIMIT 1
-) a
-WHERE NOT a.success
-ORDER BY a.created_at DESC
-LIMIT 100;
+-- 9. Which webhooks fail or are paused, since when and why?
+SELECT encode(d.webhook_id, 'hex') AS webhook_id, w.url, d.failures, d.failing_since, d.paused_until, d.pause_reason
+FROM destinations d JOIN webhooks w ON w.id = d.webhook_id
+WHERE d.failing_since IS NOT NULL
+ORDER BY d.failing_since;
 
 -- 10. What became of the last attempts of a webhook?
-SELECT a.created_at, a.attempt, a.success, a.status, a.error, a.duration / 1e6 AS ms, a.next_attempt_at,
+SELECT a.created_at, a.attempt, a.success, a.http_status, a.error, a.duration_us / 1000.0 AS ms, a.next_attempt_at,
 	encode(a.submission_id, 'hex') AS submission_id
 FROM attempts a WHERE a.webhook_id = decode(:'webhook', 'hex')
 ORDER BY a.created_at DESC, a.id DESC

@@ -51,7 +51,7 @@ WITH failing AS MATERIALIZED (
 	WHERE d.webhook_id = h.webhook_id AND d.event_id = h.event_id
 	RETURNING d.event_id
 ), told AS (
-	INSERT INTO formsvc.attempts AS a (webhook_id, id, event_id, event_type, submission_id, attempt, status, success, error, duration, created_at)
+	INSERT INTO formsvc.attempts AS a (webhook_id, id, event_id, event_type, submission_id, attempt, http_status, success, error, duration_us, created_at)
 	SELECT o.webhook_id, ($7::bytea[])[f.number], o.event_id, e.type, e.submission_id, o.attempt, 0, false, 'expired', 0, $8::timestamptz
 	FROM (SELECT DISTINCT ON (h.webhook_id) h.* FROM held h ORDER BY h.webhook_id, h.queued_at, h.event_id) o
 	JOIN failing f ON f.webhook_id = o.webhook_id

@@ -48,7 +48,7 @@ WITH held AS MATERIALIZED (
 	WHERE NOT s.over AND d.event_id = s.event_id AND d.webhook_id = s.webhook_id
 ), recorded AS (
 	INSERT INTO formsvc.attempts (webhook_id, id, event_id, event_type, submission_id, attempt,
-		status, success, error, duration, created_at, next_attempt_at)
+		http_status, success, error, duration_us, created_at, next_attempt_at)
 	SELECT s.webhook_id, s.id, s.event_id, ($16::text[])[s.event_type], s.submission_id, s.attempt,
 		s.status, s.success, s.error, s.duration, s.created_at, CASE WHEN NOT s.over THEN s.next END
 	FROM settled s WHERE s.sent
@@ -188,7 +188,7 @@ func finishArgs(results []storage.Result) []any {
 		}
 		sent[i], ids[i], types[i], submissions[i] = true, a.ID[:], kind+1, idArg(a.SubmissionID)
 		attempts[i], statuses[i], successes[i] = a.Attempt, a.Status, a.Success
-		errs[i], durations[i], created[i] = a.Error, int64(a.Duration), a.CreatedAt.UTC()
+		errs[i], durations[i], created[i] = a.Error, a.Duration.Microseconds(), a.CreatedAt.UTC()
 		succeeded[i], slowFor[i], failures[i] = r.Standing.Succeeded, r.Standing.SlowFor, r.Standing.Failures
 		if r.PauseFor > 0 && r.Standing.Failures > 0 {
 			pause, reason := max(1, r.PauseFor.Microseconds()), string(cmp.Or(r.PauseReason, storage.PauseFailures))

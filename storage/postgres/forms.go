@@ -18,7 +18,7 @@ const formGate = `f.id, f.public_id, f.workspace_id, f.name, f.type, f.status, f
 const formTimes = `f.created_at, f.updated_at, f.trashed_at`
 
 const formFull = `CASE WHEN f.response_limit > 0 THEN
-		(SELECT l.taken >= f.response_limit FROM formsvc.form_limits l WHERE l.form_id = f.id) END`
+		(SELECT l.submission_count >= f.response_limit FROM formsvc.form_limits l WHERE l.form_id = f.id) END`
 
 const formSections = `f.format, f.blocks, f.settings, f.theme, f.variables, f.hidden_fields`
 
@@ -30,7 +30,7 @@ const formColumns = formHead + `, ` + formSections
 const formColumnsFast = formGate + `, NULL::boolean, ` + formTimes + `, ` + formSections
 
 const fullByID = `
-SELECT l.taken >= $2::bigint FROM formsvc.form_limits l WHERE l.form_id = $1::bytea`
+SELECT l.submission_count >= $2::bigint FROM formsvc.form_limits l WHERE l.form_id = $1::bytea`
 
 // fillIn sets Full of a form that was read as formColumnsFast.
 func (s *Store) fillIn(ctx context.Context, f *storage.Form) error {
@@ -89,7 +89,7 @@ WITH target AS (
 	ON CONFLICT DO NOTHING
 	RETURNING id
 ), counter AS (
-	INSERT INTO formsvc.form_limits (form_id, taken) SELECT made.id, 0 FROM made WHERE $10::bigint > 0
+	INSERT INTO formsvc.form_limits (form_id, submission_count) SELECT made.id, 0 FROM made WHERE $10::bigint > 0
 )
 SELECT EXISTS (SELECT 1 FROM made) FROM target`
 

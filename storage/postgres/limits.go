@@ -13,9 +13,9 @@ import (
 // there. It is made in pieces, so that no response waits for more than one of them:
 //
 // From beginCount on, every response and every deletion of one locks the row and
-// keeps taken true for the ids that are counted already. Each piece locks the row,
+// keeps the count true for the ids that are counted already. Each piece locks the row,
 // which waits for those in flight, and takes in the next ids in a statement after
-// that, which sees them. After the last piece taken is true for all ids and stays
+// that, which sees them. After the last piece the count is true for all ids and stays
 // so; only then the limit is set. A count that ends early is taken up by the next
 // one, or is dropped by a sweep an hour later.
 
@@ -32,11 +32,11 @@ WITH form AS (
 	WHERE f.id = $1::bytea AND NOT f.counted AND ` + formThere + `
 	RETURNING f.id
 )
-INSERT INTO formsvc.form_limits (form_id, taken, counted_to, count_at)
+INSERT INTO formsvc.form_limits (form_id, submission_count, counted_to, count_at)
 SELECT form.id, 0, '', clock_timestamp() FROM form
 ON CONFLICT DO NOTHING`
 
-// isCounted is the condition that taken of the row l of form_limits covers the
+// isCounted is the condition that the count in the row l of form_limits covers the
 // response, and that no piece of the count is still to take it in. Responses change
 // the row either way, so that it is locked.
 const (
@@ -57,7 +57,7 @@ WITH before AS MATERIALIZED (
 	OFFSET $2::bigint - 1 LIMIT 1
 )
 UPDATE formsvc.form_limits l
-SET count_at = clock_timestamp(), counted_to = (SELECT e.id FROM edge e), taken = l.taken + (
+SET count_at = clock_timestamp(), counted_to = (SELECT e.id FROM edge e), submission_count = l.submission_count + (
 	SELECT count(*) FROM formsvc.submissions s
 	WHERE s.form_id = $1::bytea AND s.id > (SELECT b.counted_to FROM before b)
 		AND s.id <= COALESCE((SELECT e.id FROM edge e), '\xffffffffffffffffffffffffff'))

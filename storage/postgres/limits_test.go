@@ -38,7 +38,7 @@ func submitAt(ctx context.Context, s *Store, n storage.NewSubmission) error {
 
 func taken(t *testing.T, s *Store) (n int64) {
 	t.Helper()
-	if err := s.db.QueryRow(t.Context(), s.sql("SELECT taken FROM formsvc.form_limits")).Scan(&n); err != nil {
+	if err := s.db.QueryRow(t.Context(), s.sql("SELECT submission_count FROM formsvc.form_limits")).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n

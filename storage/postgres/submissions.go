@@ -201,7 +201,7 @@ WITH gone AS (
 	DELETE FROM formsvc.events e USING gone
 	WHERE e.id = gone.event_id AND e.form_id = $1::bytea AND (SELECT count(*) FROM ended) >= 0
 ), room AS (
-	UPDATE formsvc.form_limits l SET taken = l.taken - ` + oneIfCounted + `
+	UPDATE formsvc.form_limits l SET submission_count = l.submission_count - ` + oneIfCounted + `
 	FROM gone response
 	WHERE l.form_id = $1::bytea
 )

@@ -52,7 +52,7 @@ WITH form AS (
 		WHEN form.revision <> $10::bigint THEN 2
 		WHEN form.status <> 'published' THEN 3
 		WHEN form.response_limit > 0 AND (
-			SELECT l.taken >= form.response_limit FROM formsvc.form_limits l WHERE l.form_id = $1::bytea) THEN 4
+			SELECT l.submission_count >= form.response_limit FROM formsvc.form_limits l WHERE l.form_id = $1::bytea) THEN 4
 		WHEN $9::bytea IS NOT NULL AND EXISTS (
 			SELECT FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.unique_answer = $9::bytea) THEN 5
 		WHEN EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = $2::bytea) THEN 6
@@ -70,7 +70,7 @@ WITH form AS (
 	ON CONFLICT DO NOTHING
 	RETURNING id, event_id
 ), taken AS (
-	UPDATE formsvc.form_limits l SET taken = l.taken + ` + oneIfCounted + `
+	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + ` + oneIfCounted + `
 	FROM verdict, stored response
 	WHERE l.form_id = $1::bytea AND verdict.counted
 ), counted AS (

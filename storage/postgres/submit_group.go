@@ -24,7 +24,7 @@ import (
 // without a pause, and returns a row for each of them.
 const storeResponses = `
 WITH form AS (
-	SELECT f.response_limit - COALESCE((SELECT l.taken FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room,
+	SELECT f.response_limit - COALESCE((SELECT l.submission_count FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room,
 		f.response_limit, f.revision, f.counted
 	FROM formsvc.forms f
 	WHERE f.id = $1::bytea AND ` + formThere + ` AND f.status = 'published'
@@ -50,7 +50,7 @@ WITH form AS (
 	ON CONFLICT DO NOTHING
 	RETURNING id, submitted_at, event_id
 ), taken AS (
-	UPDATE formsvc.form_limits l SET taken = l.taken + (SELECT count(*) FROM unnest(responses.ids) AS response (id) WHERE ` + isCounted + `)
+	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (SELECT count(*) FROM unnest(responses.ids) AS response (id) WHERE ` + isCounted + `)
 	FROM form, (SELECT array_agg(s.id) AS ids FROM stored s) responses
 	WHERE l.form_id = $1::bytea AND form.counted
 ), counted AS (

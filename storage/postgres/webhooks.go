@@ -259,8 +259,8 @@ func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage
 
 // attemptsOf has one row of nulls when the webhook is there and has no attempt.
 const attemptsOf = `
-SELECT a.id, a.event_id, a.event_type, a.submission_id, a.attempt, a.status, a.success, a.error,
-	a.duration, a.created_at, a.next_attempt_at
+SELECT a.id, a.event_id, a.event_type, a.submission_id, a.attempt, a.http_status, a.success, a.error,
+	a.duration_us, a.created_at, a.next_attempt_at
 FROM formsvc.webhooks w
 JOIN formsvc.forms f ON f.id = w.form_id
 LEFT JOIN LATERAL (
@@ -282,7 +282,7 @@ func (s *Store) Attempts(ctx context.Context, who storage.Actor, webhook storage
 			err := rows.Scan(scanID(&a.ID), scanID(&a.EventID), scanText(&a.EventType), scanID(&a.SubmissionID),
 				scanSize(&a.Attempt), scanSize(&a.Status), scanBool(&a.Success), scanText(&a.Error),
 				scanInt(&took), scanTime(&a.CreatedAt), scanTime(&a.NextAttemptAt))
-			a.Duration = time.Duration(took)
+			a.Duration = time.Duration(took) * time.Microsecond
 			return a, err
 		}, webhook[:], userArg(who), int64(max(limit, 0)))
 		if err == nil && len(found) == 0 {

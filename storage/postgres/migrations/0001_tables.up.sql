@@ -107,10 +107,10 @@ CREATE INDEX forms_purged_at ON forms (purged_at, id) WHERE purged_at IS NOT NUL
 -- is the one that their submissions lock. A new limit begins with a count of what
 -- is there, some at a time in the order of ids.
 CREATE TABLE form_limits (
-    form_id    bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
-    taken      bigint NOT NULL,
-    counted_to bytea,      -- the last id that taken covers; null: all
-    count_at   timestamptz -- when the last piece was counted; null: the limit is in force
+    form_id          bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
+    submission_count bigint NOT NULL,
+    counted_to       bytea,      -- the last id that the count covers; null: all
+    count_at         timestamptz -- when the last piece was counted; null: the limit is in force
 );
 CREATE INDEX form_limits_count_at ON form_limits (count_at) WHERE count_at IS NOT NULL;
 
@@ -257,10 +257,10 @@ CREATE TABLE attempts (
     event_type      text NOT NULL,
     submission_id   bytea,
     attempt         integer NOT NULL,
-    status          integer NOT NULL,
+    http_status     integer NOT NULL,
     success         boolean NOT NULL,
     error           text NOT NULL,
-    duration        bigint NOT NULL, -- nanoseconds
+    duration_us     bigint NOT NULL,
     created_at      timestamptz NOT NULL,
     next_attempt_at timestamptz,
     PRIMARY KEY (webhook_id, created_at, id)
@@ -289,7 +289,7 @@ ALTER TABLE forms
     ADD CHECK (purged_at IS NULL OR trashed_at IS NOT NULL);
 ALTER TABLE form_limits
     ADD CHECK (octet_length(form_id) = 12),
-    ADD CHECK (taken >= 0),
+    ADD CHECK (submission_count >= 0),
     ADD CHECK (octet_length(counted_to) IN (0, 12));
 ALTER TABLE form_lifetime
     ADD CHECK (octet_length(form_id) = 12),
@@ -351,8 +351,8 @@ ALTER TABLE attempts
     ADD CHECK (octet_length(event_id) = 12),
     ADD CHECK (octet_length(submission_id) = 12),
     ADD CHECK (attempt >= 1),
-    ADD CHECK (status BETWEEN 0 AND 999),
-    ADD CHECK (duration >= 0);
+    ADD CHECK (http_status BETWEEN 0 AND 999),
+    ADD CHECK (duration_us >= 0);
 
 -- What each table and column is, for \d+ in psql.
 COMMENT ON TABLE formsvc_version IS 'The version of these tables. One row.';
@@ -415,7 +415,7 @@ COMMENT ON COLUMN forms.hidden_fields IS 'definition.hidden_fields.';
 
 COMMENT ON TABLE form_limits IS 'How many submissions a form has. Only forms with a response limit have a row.';
 COMMENT ON COLUMN form_limits.form_id IS 'The form.';
-COMMENT ON COLUMN form_limits.taken IS 'Submissions that are stored; deleted ones do not count.';
+COMMENT ON COLUMN form_limits.submission_count IS 'Submissions that are stored; deleted ones do not count.';
 COMMENT ON COLUMN form_limits.counted_to IS 'The last submission, by id, that the count covers while a new limit is counted for, empty before the first; null: all.';
 COMMENT ON COLUMN form_limits.count_at IS 'When the last piece was counted for a new limit; null: the limit is in force.';
 
@@ -516,8 +516,8 @@ COMMENT ON COLUMN attempts.event_id IS 'The event.';
 COMMENT ON COLUMN attempts.event_type IS 'Type of the event.';
 COMMENT ON COLUMN attempts.submission_id IS 'The submission that the event reports; null: a test event.';
 COMMENT ON COLUMN attempts.attempt IS 'Number of the attempt, from 1 on.';
-COMMENT ON COLUMN attempts.status IS 'Status of the response; 0: there was none.';
-COMMENT ON COLUMN attempts.duration IS 'How long it took, in nanoseconds.';
+COMMENT ON COLUMN attempts.http_status IS 'Status of the response; 0: there was none.';
+COMMENT ON COLUMN attempts.duration_us IS 'How long it took, in microseconds.';
 COMMENT ON COLUMN attempts.success IS 'Whether the receiver accepted it.';
 COMMENT ON COLUMN attempts.error IS 'Class of the error; empty: none.';
 COMMENT ON COLUMN attempts.created_at IS 'When the attempt ended.';
