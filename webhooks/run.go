@@ -53,10 +53,13 @@ func numbersFor(c Config) scheduler.Numbers {
 		// 64 ÷ 60 ms: a thousand webhooks may begin to hang at the same instant.
 		Moment:    60 * time.Millisecond,
 		Successes: 8,
-		Ahead:     8 * c.InFlight,
-		AheadFor:  100 * time.Millisecond,
-		Patience:  time.Second,
-		Rows:      1000, ClaimBytes: 8 << 20, PoolBytes: 64 << 20,
+		// Many in a claim make each cost less. At the moment's pace the quick pool sends
+		// as many within patience.
+		Ahead:      16 * c.InFlight,
+		Unrecorded: 8 * c.InFlight,
+		AheadFor:   100 * time.Millisecond,
+		Patience:   time.Second,
+		Rows:       1000, ClaimBytes: 8 << 20, PoolBytes: 64 << 20,
 		Gather:  10 * time.Millisecond,
 		Lease:   2*c.Timeout + 30*time.Second,
 		Timeout: c.Timeout,

@@ -32,7 +32,7 @@ func TestTheRulesHoldInRandomHistories(t *testing.T) {
 			t.Parallel()
 			n := testNumbers
 			if seed%4 > 0 { // few places, so that all bounds are reached
-				n.Quick, n.Second, n.Ahead, n.Rows, n.Patience = 8, 48, 64, 50, 300*time.Millisecond
+				n.Quick, n.Second, n.Ahead, n.Unrecorded, n.Rows, n.Patience = 8, 48, 64, 64, 50, 300*time.Millisecond
 			}
 			w := newWorld(t, seed, n)
 			w.handOver = seed%2 == 0

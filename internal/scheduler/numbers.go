@@ -15,9 +15,11 @@ type Numbers struct {
 	Moment time.Duration
 	// Successes is how many of them have to be quick after one that was not.
 	Successes int
-	// Ahead bounds the deliveries that were claimed and wait, and those that were
-	// sent from the quick pool and are not recorded: a killed process repeats them.
+	// Ahead bounds the deliveries that were claimed and wait.
 	Ahead int
+	// Unrecorded bounds the deliveries that were sent from the quick pool and are not
+	// recorded: a killed process repeats them.
+	Unrecorded int
 	// AheadFor is how long the deliveries that wait for a webhook keep it busy: for
 	// longer than a claim takes.
 	AheadFor time.Duration

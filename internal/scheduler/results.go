@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"bytes"
+	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -39,7 +41,9 @@ func (s *Scheduler) record(w *webhook, to storage.Result) {
 
 // tooManyUnrecorded reports whether the store must catch up before more is sent: a
 // process that is killed repeats what it sent and did not record.
-func (s *Scheduler) tooManyUnrecorded() bool { return s.quick.used+s.results.attempts >= s.n.Ahead }
+func (s *Scheduler) tooManyUnrecorded() bool {
+	return s.quick.used+s.results.attempts >= s.n.Unrecorded
+}
 
 // writesFail reports whether writing has failed for so long that what could be
 // claimed now may be what waits to be recorded.
@@ -55,12 +59,17 @@ func (s *Scheduler) write() {
 		return
 	}
 	// Half of what may be unrecorded, so that sending goes on while it is written.
-	enough := min(r.limit, s.n.Ahead/2)
+	enough := min(r.limit, s.n.Unrecorded/2)
 	if len(r.pending) < enough && s.quick.used > 0 && s.now.Sub(r.since) < s.n.Gather && !s.tooManyUnrecorded() && !s.stopped {
 		return
 	}
 	n := min(len(r.pending), r.limit)
 	r.active, r.pending, r.since = r.pending[:n:n], r.pending[n:], s.now
+	// What belongs to one webhook stands together, so that the store's work for it is
+	// shared.
+	slices.SortStableFunc(r.active, func(a, b result) int {
+		return bytes.Compare(a.Lease.WebhookID[:], b.Lease.WebhookID[:])
+	})
 	batch := make([]storage.Result, n)
 	for i, of := range r.active {
 		batch[i] = of.Result
