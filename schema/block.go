@@ -62,8 +62,8 @@ const (
 	TypePageBreak = "page_break"
 )
 
-// TypeHidden is the field type of a hidden field in a list of answers. It is no
-// block type.
+// TypeHidden is the field type of a hidden field in a list of answers. It is not
+// a block type.
 const TypeHidden = "hidden"
 
 // Block is one question, container, control or piece of content of a form.
@@ -225,7 +225,7 @@ func (i *Integer) UnmarshalJSON(raw []byte) error {
 	}
 	n, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || n != float64(int64(n)) || n > maxInteger || n < -maxInteger {
-		return fmt.Errorf("schema: %.64q is no whole number within ±(2⁵³−1)", raw)
+		return fmt.Errorf("schema: %.64q is not a whole number within ±(2⁵³−1)", raw)
 	}
 	*i = Integer(n)
 	return nil

@@ -32,7 +32,7 @@ type Violation struct {
 	Field string `json:"field,omitempty"`
 	// Code is one of the Code constants.
 	Code string `json:"code"`
-	// Message tells a person what is expected. It never repeats the value.
+	// Message says to a person what is expected. It never repeats the value.
 	Message string `json:"message"`
 }
 

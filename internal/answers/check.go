@@ -60,7 +60,7 @@ type Answers struct {
 // (content, groups) is NOT_ALLOWED, one to an id that the form does not have
 // UNKNOWN_FIELD. An answer to a captcha is accepted and not stored.
 //
-// What is accepted, and what is stored, by block type:
+// Accepted and stored, by block type:
 //
 //   - short_text, long_text: a string, stored as given, of at most maxChars
 //     characters or, where that is not set, 10,000 and 100,000. short_text has no

@@ -70,8 +70,8 @@ func isAlphanumeric(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// isDomain reports whether s has at least two labels and a last one that is no
-// number. Letters beyond ASCII are allowed.
+// isDomain reports whether s has at least two labels and a last one that is not
+// a number. Letters beyond ASCII are allowed.
 func isDomain(s string) bool {
 	if len(s) > 253 || !strings.Contains(s, ".") {
 		return false

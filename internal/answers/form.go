@@ -44,9 +44,9 @@ type compiledHidden struct {
 
 // A rule checks the answers of one block.
 type rule interface {
-	// check writes what is stored for the answer n. What is wrong it reports to r;
-	// then what it wrote does not matter. Writing and reporting nothing means that
-	// the block is unanswered. n is never blank.
+	// check writes the value to be stored for the answer n, and reports faults to
+	// r. After a fault, the value does not matter. When it does neither, the block
+	// is unanswered. n is never blank.
 	check(w *jsontree.Writer, n jsontree.Node, r *report)
 
 	// sample returns a made-up answer as a respondent, or the host, might send it.

@@ -12,7 +12,7 @@ import (
 // CheckBaseURL checks what links, Location headers and the server of the
 // description ([Describe]) begin with: an absolute http or https URL such as
 // "https://api.example.com", or a plain path such as "/api". It may end with one
-// slash, which means nothing; "" and "/" are no base URL. An error says that it
+// slash, which means nothing; "" and "/" mean that there is none. An error says that it
 // has another form, a user name, password, query or fragment, a character that a
 // URL has to escape, a path with an empty, "." or ".." segment, or braces, which
 // OpenAPI reads as variables. It does not repeat the URL, which may hold a password.

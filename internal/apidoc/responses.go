@@ -132,7 +132,7 @@ func (r *Responses) Check(method, path string, status int, header http.Header, b
 	return answer.check(method, header, body)
 }
 
-// Routed tells whether the description has the path, and whether it has the
+// Routed reports whether the description has the path, and whether it has the
 // method (HEAD counts as GET) on it. The path is as for [Responses.Check].
 func (r *Responses) Routed(method, path string) (knownPath, knownMethod bool) {
 	known, op := r.find(method, path)

@@ -92,7 +92,7 @@ func (r *request) section(n jsontree.Node) json.RawMessage {
 }
 
 // gateOf takes the gate out of settings that passed their checks. A limit below
-// one is no limit.
+// one means that there is none.
 func gateOf(settings jsontree.Node) storage.Gate {
 	var g storage.Gate
 	g.Closed = settings.Member("closed").Bool()

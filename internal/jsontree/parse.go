@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// What every text is held to, whatever its bounds.
+// These bounds hold for every text.
 const (
 	maxDepth    = 64
 	maxNumber   = 64  // characters of a number literal

@@ -7,7 +7,7 @@ import "hash/maphash"
 const smallObject = 16
 
 // table is a hash table of the members of one object: their indices in the list of
-// values, 0 for a free slot (the value at 0 is no member). Its size is a power of
+// values, 0 for a free slot (the value at 0 is not a member). Its size is a power of
 // two, and at least half of it is free. A map of names would take four times the
 // memory.
 type table []uint32
