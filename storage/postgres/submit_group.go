@@ -14,15 +14,13 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// storeResponses stores those responses of one form that nothing speaks against,
-// and returns their ids. Why another one is not stored is for the statement submit
-// to find out. It waits for no other transaction but a piece of a count: a response with an idempotency
-// key or a unique answer that another transaction is about to store is left out,
-// because both take the value's lock.
-//
-// It leases the deliveries that $17 to $19 grant, of webhooks with an empty lane and
-// without a pause, and returns a row for each of them.
-const storeResponses = `
+// storing is the beginning of two statements that store those responses of one form
+// that nothing speaks against. They return the ids; why another response is not
+// stored is for the statement submit to find out. They wait for no other transaction
+// but a piece of a count: a response with an idempotency key or a unique answer that
+// another transaction is about to store is left out, because both take the value's
+// lock.
+const storing = `
 WITH form AS (
 	SELECT f.response_limit - COALESCE((SELECT l.submission_count FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room,
 		f.response_limit, f.revision, f.counted
@@ -60,7 +58,26 @@ WITH form AS (
 	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
 	SELECT g.event_id, $1::bytea, g.id, g.event_type, g.event_body, (SELECT count(*) FROM hooks)
 	FROM given g JOIN stored s ON s.id = g.id AND s.event_id = g.event_id
-), granted AS MATERIALIZED (
+), `
+
+// storeResponses leaves all deliveries to be claimed.
+const storeResponses = storing + `queued AS (
+	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
+	SELECT hooks.id, g.event_id, 0, octet_length(g.event_body)
+	FROM hooks, given g JOIN stored s ON s.id = g.id AND s.event_id = g.event_id
+	RETURNING 1
+)` + storedRows
+
+// storedRows have a place for the columns of leased deliveries.
+const storedRows = `
+SELECT s.id, EXISTS (SELECT FROM queued), NULL::bytea, NULL::bigint, NULL::integer, NULL::integer,
+	NULL::bytea, NULL::bytea, NULL, NULL, NULL::bytea, NULL::bytea, NULL::boolean, NULL::integer, NULL::integer, NULL::timestamptz
+FROM stored s`
+
+// storeAndLease leases the deliveries that $17 to $19 grant, of webhooks with an empty
+// lane and without a pause, and returns a row for each of them. It is a statement of
+// its own because it makes a response that comes alone a third more expensive.
+const storeAndLease = storing + `granted AS MATERIALIZED (
 	SELECT h.webhook_id, h.event_id, h.lease
 	FROM unnest($17::bytea[], $18::bytea[], $19::bigint[]) AS h (webhook_id, event_id, lease)
 	CROSS JOIN LATERAL (
@@ -85,10 +102,7 @@ WITH form AS (
 	FROM (SELECT DISTINCT l.webhook_id FROM leased l) l
 	CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = l.webhook_id LIMIT 1) w
 	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = l.webhook_id LIMIT 1) x
-)
-SELECT s.id, EXISTS (SELECT FROM queued), NULL::bytea, NULL::bigint, NULL::integer, NULL::integer,
-	NULL::bytea, NULL::bytea, NULL, NULL, NULL::bytea, NULL::bytea, NULL::boolean, NULL::integer, NULL::integer, NULL::timestamptz
-FROM stored s
+)` + storedRows + `
 UNION ALL
 SELECT NULL, false, ` + leasedColumns
 
@@ -182,7 +196,11 @@ func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []sto
 	b := &pgx.Batch{}
 	s.queue(b, lockForSubmit, form[:], s.lockKey(lockForms, form))
 	hands := reserve(form, taken)
-	s.queue(b, storeResponses, append(s.responseArgs(form, taken), hands.webhooks, hands.events, hands.leases)...)
+	if args := s.responseArgs(form, taken); len(hands.webhooks) == 0 {
+		s.queue(b, storeResponses, args...)
+	} else {
+		s.queue(b, storeAndLease, append(args, hands.webhooks, hands.events, hands.leases)...)
+	}
 	places, events := make(map[storage.ID]int, len(taken)), make(map[storage.ID]int, len(taken))
 	for i := range taken {
 		if _, again := places[taken[i].Submission.ID]; !again {
@@ -257,7 +275,7 @@ func (h *hands) handOver(group []storage.NewSubmission, committed bool) {
 	}
 }
 
-// responseArgs are the arguments of storeResponses: an array for each column.
+// responseArgs are the arguments of storing: an array for each column.
 func (s *Store) responseArgs(form storage.ID, group []storage.NewSubmission) []any {
 	n := len(group)
 	ids, events, bodies, answers := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
@@ -319,7 +337,7 @@ const lockValuesOfResponse = `
 SELECT pg_advisory_xact_lock(v.lock) FROM unnest($1::bigint[]) AS v (lock) WHERE v.lock <> 0 ORDER BY v.lock`
 
 // queueValueLocks queues the locks that keep responses with the same idempotency
-// key or unique answer apart. storeResponses takes them too, but does not wait.
+// key or unique answer apart. storing takes them too, but does not wait.
 func (s *Store) queueValueLocks(b *pgx.Batch, n storage.NewSubmission) {
 	form := n.Submission.FormID
 	locks := []int64{s.lockOfKey(form, n.IdempotencyKey), s.lockOfAnswer(form, n.UniqueAnswer)}
