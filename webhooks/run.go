@@ -50,14 +50,16 @@ func numbersFor(c Config) scheduler.Numbers {
 		Quick:      c.InFlight,
 		Second:     c.InFlightSlow,
 		PerWebhook: c.InFlightWebhook,
-		// 64 ÷ 60 ms: a thousand webhooks may begin to hang at the same instant.
-		Moment:    60 * time.Millisecond,
+		// 64 ÷ 100 ms: 640 webhooks may begin to hang at the same instant. With 60 ms a
+		// thousand may, but healthy receivers on a busy machine of two processors counted
+		// as slow, and were late when the second pool was full.
+		Moment:    100 * time.Millisecond,
 		Successes: 8,
-		// Many in a claim make each cost less. At the moment's pace the quick pool sends
-		// as many within patience.
-		Ahead:      16 * c.InFlight,
+		// At the moment's pace the quick pool sends as many within patience. With twice
+		// as many, backlogs shrink less evenly.
+		Ahead:      8 * c.InFlight,
 		Unrecorded: 8 * c.InFlight,
-		AheadFor:   100 * time.Millisecond,
+		AheadFor:   50 * time.Millisecond,
 		Patience:   time.Second,
 		Rows:       1000, ClaimBytes: 8 << 20, PoolBytes: 64 << 20,
 		Gather:  10 * time.Millisecond,

@@ -113,7 +113,7 @@ func (s *Scheduler) room(w *webhook) int {
 	}
 	room := s.limit(w)
 	if w.standing.Good() && w.took > 0 {
-		room += min(int(time.Duration(room)*s.n.AheadFor/w.took), s.n.Ahead/max(1, s.sharing))
+		room += min(1+int(time.Duration(room)*s.n.AheadFor/w.took), s.n.Ahead/max(1, s.sharing))
 	}
 	return max(0, room-len(w.waiting)-w.inFlight-w.granted)
 }

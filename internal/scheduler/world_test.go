@@ -15,8 +15,8 @@ import (
 // testNumbers are those of the default configuration.
 var testNumbers = Numbers{
 	Quick: 64, Second: 1024, PerWebhook: 4,
-	Moment: 60 * time.Millisecond, Successes: 8,
-	Ahead: 1024, Unrecorded: 512, AheadFor: 100 * time.Millisecond, Patience: time.Second,
+	Moment: 100 * time.Millisecond, Successes: 8,
+	Ahead: 512, Unrecorded: 512, AheadFor: 100 * time.Millisecond, Patience: time.Second,
 	Rows: 1000, ClaimBytes: 8 << 20, PoolBytes: 64 << 20,
 	Gather: 10 * time.Millisecond, Lease: time.Minute, Timeout: 15 * time.Second,
 }
