@@ -37,7 +37,7 @@ func BenchmarkDeliveries(b *testing.B) {
 				for b.Loop() {
 					d.fill(10_000)
 					d.vacuum()
-					d.run(256, 128, 10_000)
+					d.run(256, storage.FinishMax, 10_000)
 				}
 				d.report()
 			})
@@ -50,7 +50,7 @@ func BenchmarkDeliveries(b *testing.B) {
 				d.claims, d.finishes, d.earlier, d.finished = 0, 0, d.earlier+d.finished, 0
 				for b.Loop() {
 					d.fill(10_000)
-					d.run(256, 128, 10_000)
+					d.run(256, storage.FinishMax, 10_000)
 				}
 				d.report()
 			})
@@ -94,7 +94,7 @@ func newDrain(b *testing.B, full bool) *drain {
 	d := &drain{b: b, pool: pool, schema: schema, s: New(pool, WithSchema(schema)), session: newProcess(b, pool)}
 	if full {
 		d.fill(benchWebhooks * benchHistory)
-		d.run(256, 128, benchWebhooks*benchHistory)
+		d.run(256, storage.FinishMax, benchWebhooks*benchHistory)
 	}
 	d.vacuum()
 	d.earlier, d.finished, d.claims, d.finishes = d.finished, 0, 0, 0
@@ -285,6 +285,36 @@ func BenchmarkClaim(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(used.Microseconds())/float64(b.N), "server-µs/claim")
+		})
+	}
+}
+
+// BenchmarkLongTransaction polls an empty queue while a transaction is open that is
+// older than many deliveries which came and went: nothing of them can be vacuumed.
+func BenchmarkLongTransaction(b *testing.B) {
+	for _, gone := range []int{0, 10_000, 50_000} {
+		b.Run(fmt.Sprintf("%d deliveries", gone), func(b *testing.B) {
+			d := newDrain(b, false)
+			tx, err := pgtest.Pool(b, pgtest.MaxConns(1)).Begin(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = tx.Rollback(b.Context()) }()
+			if _, err := tx.Exec(b.Context(), "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class"); err != nil {
+				b.Fatal(err)
+			}
+			for range gone / 10_000 {
+				d.fill(10_000)
+				d.run(256, storage.FinishMax, 10_000)
+			}
+			p := storage.ClaimParams{Lease: time.Minute, Quick: storage.Pool{Room: 64}, Others: storage.Pool{Room: 64}, PerWebhook: 4}
+			before := d.session.used()
+			for b.Loop() {
+				if got, _, err := d.s.ClaimDeliveries(b.Context(), p); err != nil || len(got) > 0 {
+					b.Fatal(len(got), err)
+				}
+			}
+			b.ReportMetric(float64((d.session.used()-before).Microseconds())/float64(b.N), "server-µs/poll")
 		})
 	}
 }

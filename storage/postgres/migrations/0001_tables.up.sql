@@ -240,15 +240,9 @@ CREATE TABLE deliveries (
     size       integer NOT NULL, -- of the event's body
     urgency    smallint NOT NULL DEFAULT 0, -- 1: asked for, despite a pause; 2: asked for while under a lease
     PRIMARY KEY (webhook_id, event_id)
-) WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, vacuum_truncate = off);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX deliveries_ready ON deliveries (ready_at) WHERE ready_at IS NOT NULL;
 CREATE INDEX deliveries_parked ON deliveries (webhook_id, queued_at, event_id) WHERE ready_at IS NULL;
--- Prepared statements keep plans that were made while the queue was empty. The table
--- has some 256 pages from the start and keeps them, so that no plan reads it as a
--- whole for a few rows.
-INSERT INTO deliveries (webhook_id, event_id, token, size) SELECT '', int4send(n), 0, 0 FROM generate_series(1, 2048) n;
-DELETE FROM deliveries;
-ALTER TABLE deliveries SET (fillfactor = 70);
 
 CREATE TABLE attempts (
     webhook_id      bytea NOT NULL,
