@@ -12,15 +12,16 @@ import (
 // submissions are taken. A limit that is new begins with a count of those that are
 // there. It is made in pieces, so that no response waits for more than one of them:
 //
-// From beginCount on, every response and every deletion of one locks the row and
-// keeps the count true for the ids that are counted already. Each piece locks the row,
-// which waits for those in flight, and takes in the next ids in a statement after
-// that, which sees them. After the last piece the count is true for all ids and stays
-// so; only then the limit is set. A count that ends early is taken up by the next
-// one, or is dropped by a sweep an hour later.
+// From beginCount on, every response and every deletion of one keeps the count true for
+// the ids that are counted already. Each piece takes the next ids in, with the exclusive lock
+// of the form, so that none of those is in flight. (The locks of the server are given in
+// the order in which they are asked for. The row's is not: whoever counts would have it
+// again before a response that waits for it.) After the last piece the count is true for all
+// ids and stays so; only then the limit is set. A count that ends early is taken up by
+// the next one, or is dropped by a sweep an hour later.
 
 // countedMost is how many submissions one piece of a count takes in. It bounds how
-// long a response to the form waits: about 10 ms with pages in memory.
+// long a response to the form waits: about 15 ms with pages in memory.
 const countedMost = 5000
 
 // beginCount runs with the exclusive lock of the form, so that no response is in
@@ -37,14 +38,11 @@ SELECT form.id, 0, '', clock_timestamp() FROM form
 ON CONFLICT DO NOTHING`
 
 // isCounted is the condition that the count in the row l of form_limits covers the
-// response, and that no piece of the count is still to take it in. Responses change
-// the row either way, so that it is locked.
+// response, and that no piece of the count is still to take it in.
 const (
 	isCounted    = `(l.counted_to IS NULL OR response.id <= l.counted_to)`
 	oneIfCounted = `CASE WHEN ` + isCounted + ` THEN 1 ELSE 0 END`
 )
-
-const lockCount = `SELECT 1 FROM formsvc.form_limits l WHERE l.form_id = $1::bytea FOR NO KEY UPDATE`
 
 // countPiece has a row while there is something to count.
 const countPiece = `
@@ -83,7 +81,7 @@ func (s *Store) countPiece(ctx context.Context, form storage.ID) (more bool, err
 	err = s.write(ctx, func(ctx context.Context) error {
 		more = false
 		b := &pgx.Batch{}
-		s.queue(b, lockCount, form[:])
+		s.lockForm(b, form)
 		s.queue(b, countPiece, form[:], s.countedMost)
 		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&more) })
 		return noRow(err, nil)
