@@ -27,6 +27,8 @@ func manyForms(t *testing.T, pool *pgxpool.Pool, s *Store, n int) {
 		`INSERT INTO formsvc.webhooks (id, form_id, workspace_id, url, enabled, secret, created_at, updated_at)
 			SELECT '\x05060708'::bytea || int8send(i), '\x01020304'::bytea || int8send(i), $1, 'https://example.com/', true, '', now(), now()
 			FROM generate_series(1, $2::integer) i`,
+		`INSERT INTO formsvc.destinations (webhook_id, host)
+			SELECT w.id, 'example.com' FROM formsvc.webhooks w WHERE w.workspace_id = $1 AND $2::integer > 0 ON CONFLICT DO NOTHING`,
 	} {
 		if _, err := pool.Exec(t.Context(), s.sql(text), pgx.QueryExecModeExec, workspace[:], n); err != nil {
 			t.Fatal(err)
