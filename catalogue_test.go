@@ -1,6 +1,7 @@
 package formsvc_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -14,6 +15,8 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/webhooks"
 )
 
 // Every code that the description lists is provoked with its status. That no other
@@ -134,5 +137,34 @@ func TestTheMembersOfADeliverySummary(t *testing.T) {
 	}
 	if list.Items[0]["submission_id"] != nil || list.Items[1]["submission_id"] == nil {
 		t.Errorf("submission ids %v and %v, want none with the test event only", list.Items[0]["submission_id"], list.Items[1]["submission_id"])
+	}
+}
+
+// historyOf shows a webhook's history that says that deliveries ended unsent.
+type historyOf struct {
+	storage.Storage
+	kept []storage.Attempt
+}
+
+func (h historyOf) Attempts(context.Context, storage.Actor, storage.ID, int) ([]storage.Attempt, error) {
+	return h.kept, nil
+}
+
+// Every class of failure that is kept can be shown as the description says.
+func TestEveryFailureOfADeliveryIsDescribed(t *testing.T) {
+	t.Parallel()
+	now := time.Now().UTC().Truncate(time.Second)
+	classes := []string{webhooks.ClassTimeout, webhooks.ClassNetwork, webhooks.ClassRedirect, webhooks.ClassStatus, storage.AttemptExpired}
+	var kept []storage.Attempt
+	for i, class := range classes {
+		kept = append(kept, storage.Attempt{
+			ID: storage.ID{byte(i + 1)}, EventID: storage.ID{9}, EventType: "form.response.completed", Attempt: 1, Error: class, CreatedAt: now,
+		})
+	}
+	b := setupOn(t, historyOf{memory.New(), kept})
+	var list struct{ Items []struct{ Error string } }
+	b.do(http.MethodGet, "/webhooks/"+storage.ID{5}.String()+"/deliveries", "", &list)
+	if len(list.Items) != len(classes) || list.Items[4].Error != "expired" {
+		t.Errorf("%d summaries, the last with the error %q", len(list.Items), list.Items[len(list.Items)-1].Error)
 	}
 }

@@ -20,9 +20,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Classes of a failed attempt, as [storage.Attempt] keeps them in Error. They are
-// all that the owner of a webhook is told: anything finer would make the history
-// a scanner for the host's network. The log has the cause.
+// Classes of a failed attempt, as [storage.Attempt] keeps them in Error. The owner of a
+// webhook sees these, and [storage.AttemptExpired], and nothing finer: that would make
+// the history a scanner for the host's network. The log has the cause.
 const (
 	// ClassTimeout: no status and headers in time. A body that does not end is no
 	// failure: its status stands.

@@ -249,7 +249,7 @@ func (z *zombies) state() (rows []string) {
 	for _, query := range []string{
 		`SELECT 'attempt ' || row_to_json(a)::text FROM formsvc.attempts a ORDER BY id`,
 		`SELECT 'delivery ' || row_to_json(d)::text FROM formsvc.deliveries d ORDER BY event_id`,
-		`SELECT 'webhook ' || w.failures || ' ' || COALESCE(w.paused_until::text, '') FROM formsvc.webhooks w`,
+		`SELECT 'webhook ' || x.failures || ' ' || COALESCE(x.paused_until::text, '') FROM formsvc.destinations x`,
 		`SELECT 'event ' || row_to_json(e)::text FROM formsvc.events e ORDER BY id`,
 	} {
 		found, err := z.db.pool.Query(z.t.Context(), z.db.sql(query))

@@ -76,7 +76,7 @@ FROM stored s`
 
 // storeAndLease leases the deliveries that $17 to $19 grant, of webhooks with an empty
 // lane and without a pause, and returns a row for each of them. It is a statement of
-// its own because it makes a response that comes alone a third more expensive.
+// its own because reading the lanes makes a response that comes alone dearer.
 const storeAndLease = storing + `granted AS MATERIALIZED (
 	SELECT h.webhook_id, h.event_id, h.lease
 	FROM unnest($17::bytea[], $18::bytea[], $19::bigint[]) AS h (webhook_id, event_id, lease)
