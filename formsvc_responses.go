@@ -83,8 +83,7 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 		} else if fresh {
 			return s.replay(ctx, r, refused)
 		}
-		// The cached form is behind, or may be: what it refuses, the current one may
-		// accept.
+		// The cached form may be stale: what it refuses, the current one may accept.
 		form, err = s.readForm(ctx, r.FormID)
 		fresh = true
 	}

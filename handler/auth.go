@@ -73,7 +73,8 @@ func (c *call) authenticate() error {
 }
 
 // formToRead returns the form of the path and the resolver that can read it
-// together with the key, or nil when the operation or the resolver does not.
+// together with the key, or nil when the operation needs no form or the resolver cannot
+// read one.
 func (c *call) formToRead() (storage.ID, FormResolver) {
 	together, ok := c.h.config.Resolver.(FormResolver)
 	if !ok || !c.op.readsForm {

@@ -24,7 +24,7 @@ func (c *call) readBody() ([]byte, error) {
 	if !hasBody(r) {
 		return nil, nil
 	}
-	// A length that the client did not tell may turn out to be zero, which needs no
+	// A length that the client did not send may turn out to be zero, which needs no
 	// Content-Type.
 	if r.ContentLength > 0 && !acceptableMedia(r.Header) {
 		return nil, errUnsupportedMedia
@@ -60,7 +60,7 @@ func hasBody(r *http.Request) bool {
 }
 
 // The bounds of what is read of a body that nobody wants. The largest body that is
-// allowed is always within them, so that a refused key is told 401 whatever it sends.
+// allowed is always within them, so that a refused key gets 401 whatever it sends.
 const (
 	// drainBeyond is how many bytes are read beyond Limits.Body. Clients that exceed
 	// the limit mostly do so by little; reading 8 MiB takes some milliseconds.

@@ -61,7 +61,7 @@ type limiterHealth struct {
 	failedAt atomic.Int64
 }
 
-// recovery is how long a limiter must have failed no more before it counts as
+// recovery is how long a limiter must go without a failure before it counts as
 // recovered. Without it, one that fails now and then would log two lines each time.
 const recovery = 5 * time.Second
 

@@ -46,7 +46,7 @@ func (q *query) reject(name, code, message string) {
 }
 
 // fault adds what is wrong with a parameter according to a rule that is not about
-// HTTP. nil is nothing.
+// HTTP. nil adds nothing.
 func (q *query) fault(err error) {
 	var broken *schema.Error
 	if errors.As(err, &broken) {
@@ -97,7 +97,7 @@ func (q *query) time(name string) time.Time {
 	return t
 }
 
-// id reads an id, and tells whether there is one.
+// id reads an id, and reports whether it was given.
 func (q *query) id(name string) (id storage.ID, given bool) {
 	s, given := q.get(name)
 	if !given {

@@ -33,7 +33,7 @@ const (
 	TypeCountry        = "country"
 )
 
-// The block types whose answer only the host can say, see [AnswerInput].
+// The block types whose answer only the host can give, apart from the respondent's.
 const (
 	TypeFileUpload = "file_upload"
 	TypeSignature  = "signature"

@@ -12,8 +12,9 @@ const (
 	// FinishMax is how many results FinishDeliveries settles in one step.
 	FinishMax = 100
 	// FailureGap ends a row of failures: a failure that comes later than this after
-	// the one before begins a new row. It is longer than a dispatcher ever waits for
-	// the next attempt (a day), so only a dispatcher that did not run causes it.
+	// the one before begins a new row. It is longer than the default
+	// delays and the longest Retry-After (a day), so only a dispatcher that did not run,
+	// or that has longer delays, causes it.
 	FailureGap = 26 * time.Hour
 	// ExpiredQuiet is how long a webhook gets no other summary of expired deliveries
 	// after it got one.

@@ -37,7 +37,7 @@ type Config struct {
 	// while others wait.
 	//
 	// At most eight times as many of their deliveries are sent and not yet recorded:
-	// what a process repeats that was killed.
+	// a process that is killed repeats that many.
 	InFlight int
 	// InFlightSlow bounds the requests of this process, beside those of InFlight, to
 	// webhooks that are new, slow, failing, or hang. Zero: 1,024. One host name has at

@@ -42,8 +42,8 @@ const payloadVersion = "1.0.0"
 // errStopped is the cause of posts that end because the dispatcher does.
 var errStopped = errors.New("webhooks: dispatcher stopped")
 
-// hostFaultWait is when a delivery is tried again that a fault of the host kept from
-// being sent.
+// hostFaultWait is the wait before retrying a delivery that a fault of the host kept
+// from being sent.
 const hostFaultWait = time.Minute
 
 // deliver makes one attempt. It always returns, also when something in it panics.
@@ -73,7 +73,8 @@ func (w *worker) deliver(del *storage.Delivery) (e scheduler.Ended) {
 		return scheduler.Ended{Took: time.Since(started)}
 	}
 	if errors.Is(err, ErrSecret) {
-		// Unsigned would look like signed to a receiver that forgot to check.
+		// A receiver that does not check signatures would not notice that this one is
+		// missing.
 		d.log.Error("webhook delivery is put off", append(logged(a), "cause", err, "retry_in", hostFaultWait)...)
 		return scheduler.Ended{Took: time.Since(started), RetryIn: hostFaultWait}
 	}
@@ -130,7 +131,7 @@ func (w *worker) post(del *storage.Delivery, now time.Time) (answer, error) {
 		return answer{}, err
 	}
 	req.URL, req.Host = to.url, to.url.Host
-	req.Header = maps.Clone(d.header) // whoever sends it changes no values
+	req.Header = maps.Clone(d.header) // a shallow copy is enough: values are never changed in place
 	if err := d.sign(req.Header, del, now); err != nil {
 		return answer{}, err
 	}

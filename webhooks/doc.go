@@ -9,15 +9,14 @@
 //
 // # How data flows
 //
-//	ClaimDeliveries → a line for slots → a worker's post → FinishDeliveries
-//	     claim.go         slots.go         delivery.go       results.go
+//	ClaimDeliveries or HandOver → the scheduler → a worker's request → FinishDeliveries
+//	   run.go       handover.go       run.go          delivery.go           run.go
 //
-// One goroutine, the loop in dispatcher.go, owns all state of a run. Claims, posts
-// and writes happen in goroutines of their own that only send it what came out.
-// What was claimed waits for a slot, for half a second at most. Slots are shared by
-// how destinations answer, promptly, slowly or not yet known, and only webhooks
-// that could send more are asked for more. A destination that does not answer
-// therefore holds slots of its own kind and no others.
+// Package internal/scheduler decides what is claimed, sent and written, and when; its
+// documentation has the rules. A run (run.go) is its shell: one goroutine passes it the
+// events and carries out its actions. Claims, requests and writes happen in goroutines
+// of their own, which only report their results. Quick destinations and all others have
+// separate pools of requests, so a destination that does not answer delays no quick one.
 //
 // # Where a request may go
 //

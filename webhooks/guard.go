@@ -30,9 +30,9 @@ type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// URLError says why a destination is refused. Reason is fit for whoever chose
-// the URL: it never tells an address, or whether a name exists inside the host's
-// network. The cause, for the host's own log, is what Unwrap returns.
+// URLError says why a destination is refused. Reason may be shown to the person who
+// chose the URL: it never reveals an address, or whether a name exists inside the
+// host's network. The cause, for the host's own log, is what Unwrap returns.
 type URLError struct {
 	Reason string
 	cause  error
@@ -159,7 +159,7 @@ func (g *Guard) parse(raw string) (target, error) {
 	return g.judge(u)
 }
 
-// judge applies all rules to u that can be told from its parts.
+// judge applies to u every rule that its parts can decide.
 func (g *Guard) judge(u *url.URL) (target, error) {
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return target{}, refuse(reasonScheme)
@@ -308,7 +308,7 @@ func (g *Guard) inAllowed(addr netip.Addr) bool {
 
 // resolve returns the addresses of h, unmapped, at most maxAddresses. It refuses
 // h when any address is not permitted, also one that would not be used: such a
-// name is under no good control.
+// name should not be trusted.
 func (g *Guard) resolve(ctx context.Context, h host) ([]netip.Addr, error) {
 	if h.addr.IsValid() {
 		return []netip.Addr{h.addr}, nil

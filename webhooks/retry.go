@@ -19,6 +19,10 @@ const maxRetryAfter = 24 * time.Hour
 type RetryPolicy struct {
 	// Delays are the waits before attempt 2, 3 and so on; when they are used up
 	// the delivery ends. Nil: the default delays. Empty but not nil: one attempt.
+	//
+	// A delay is at most 30 days. A failure that comes more than 26 hours
+	// ([storage.FailureGap]) after the one before it starts a new row of failures, so
+	// with a longer delay that webhook may never count as failing.
 	Delays []time.Duration
 	// Jitter moves each delay by a random share of up to this much either way,
 	// from 0 to below 1, so that deliveries that failed together do not come back

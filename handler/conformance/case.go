@@ -33,7 +33,7 @@ type testCase struct {
 // Case is what may be told of c.
 func (c testCase) Case() Case { return Case{c.name, c.sentence, place(c.name), slices.Clone(c.needs)} }
 
-// is tells whether name names the case or its group.
+// is reports whether name names the case or its group.
 func (c testCase) is(name string) bool {
 	group, _, _ := strings.Cut(c.name, "/")
 	return name == c.name || name == group

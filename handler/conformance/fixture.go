@@ -104,8 +104,7 @@ func (o operation) callAs(c *caller, w world, opts ...requestOption) *response {
 	return c.call(o.method, o.in(w), body, opts...)
 }
 
-// list tells whether the operation answers with what a caller has, whoever that
-// is.
+// list reports whether the operation answers with what a caller has, whoever that is.
 func (o operation) list() bool {
 	return o.method == http.MethodGet && !strings.Contains(o.path, "{")
 }

@@ -40,7 +40,7 @@ func (e *exchange) ask() {
 	e.status, e.header, e.answer = rec.Code, rec.Header(), rec.Body.Bytes()
 }
 
-// is tells whether the request has this method and a path with this end.
+// is reports whether the request has this method and a path with this end.
 func (e *exchange) is(method, end string) bool {
 	return e.r.Method == method && strings.HasSuffix(e.r.URL.Path, end)
 }

@@ -111,7 +111,7 @@ func (s *session) redact(text string) string {
 	return text
 }
 
-// leaks tells whether a text contains a secret of this case.
+// leaks reports whether a text contains a secret of this case.
 func (s *session) leaks(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -126,7 +126,7 @@ type Limits struct {
 	Blocks     int // top-level blocks a form; default 500
 	Nesting    int // levels of blocks; default 8
 	Text       int // characters of a label or description; default 5,000
-	CustomCSS  int // characters of customCss; default 100,000
+	CustomCSS  int // bytes of customCss; default 100,000
 }
 
 func (l Limits) withDefaults() Limits {

@@ -155,7 +155,7 @@ func refuseForeign(b *compiledBlock, raw json.RawMessage, found *faults.List) {
 		found.AddField(jsontree.Pointer(answersPath, b.id), b.id, schema.CodeNotAllowed, "only the host can give this answer")
 		return
 	}
-	found.AddField(jsontree.Pointer(hostAnswersPath, b.id), b.id, schema.CodeNotAllowed, "the host gives no answer to a block of this type")
+	found.AddField(jsontree.Pointer(hostAnswersPath, b.id), b.id, schema.CodeNotAllowed, "the host cannot answer a block of this type")
 }
 
 // refuseUnknown reports the entries whose id is none of the form's blocks.
@@ -226,7 +226,7 @@ func (r *report) add(n jsontree.Node, code, message string) {
 	}
 }
 
-// addMember reports a fault of a member of an object, be it there or not.
+// addMember reports a fault of a member of an object, whether or not it is present.
 func (r *report) addMember(n jsontree.Node, name, code, message string) {
 	r.faults++
 	if !r.found.Full() {
@@ -418,8 +418,8 @@ func uniqueDigest(b *compiledBlock, n jsontree.Node, value []byte) []byte {
 }
 
 // Sample returns made-up answers to all blocks and hidden fields, for a test
-// event. They keep the form's rules and are the same at every call; a block whose
-// rules no sample keeps is left out. Unique is nil.
+// event. They keep the form's rules and are the same at every call; a block for which
+// no valid sample exists is left out. Unique is nil.
 func (f *Form) Sample() Answers {
 	var found faults.List // of samples that are left out
 	w := f.newWriter(Input{})

@@ -36,7 +36,7 @@ func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *report) int {
 		case code != "":
 			r.add(item, code, message)
 		case chosen[p.at]:
-			r.add(item, schema.CodeDuplicate, "must be chosen once")
+			r.add(item, schema.CodeDuplicate, "must not be chosen more than once")
 		default:
 			chosen[p.at] = true
 			count++

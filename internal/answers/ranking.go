@@ -25,7 +25,7 @@ func (t rankingRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		case code != "":
 			r.add(item, code, message)
 		case ranked[p.at]:
-			r.add(item, schema.CodeDuplicate, "must be ranked once")
+			r.add(item, schema.CodeDuplicate, "must not be ranked more than once")
 		default:
 			ranked[p.at] = true
 			count++

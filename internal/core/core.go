@@ -54,7 +54,8 @@ func (c *Core) On(s storage.Storage) *Core {
 func (c *Core) now() time.Time { return c.Clock().UTC().Truncate(time.Second) }
 
 // URLChecker says whether requests may be sent to a URL. It returns a
-// [*RejectedURLError] when they may not; any other error means that it cannot tell.
+// [*RejectedURLError] when they may not; any other error means that the check itself
+// failed.
 type URLChecker interface {
 	// CheckURL looks at the text alone.
 	CheckURL(raw string) error
@@ -68,8 +69,8 @@ type RejectedURLError struct{ Reason string }
 
 func (e *RejectedURLError) Error() string { return "url rejected: " + e.Reason }
 
-// Unwrap is the error as a *[schema.Error], which it is for callers that tell no
-// difference.
+// Unwrap is the error as a *[schema.Error], for callers that do not distinguish the
+// two.
 func (e *RejectedURLError) Unwrap() error {
 	return &schema.Error{Violations: []schema.Violation{e.Violation()}}
 }

@@ -147,7 +147,7 @@ func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, cond
 		if !errors.Is(err, storage.ErrRevisionMismatch) {
 			return updated, err
 		}
-		t = Target{ID: t.ID} // what was read is behind
+		t = Target{ID: t.ID} // what was read is stale
 	}
 	return storage.Form{}, storage.ErrUnavailable
 }

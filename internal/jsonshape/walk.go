@@ -29,7 +29,7 @@ func (c *Check) Add(n jsontree.Node, code, message string) {
 	}
 }
 
-// AddMember reports a fault of a member, be it there or not, of an object.
+// AddMember reports a fault of a member of an object, whether or not it is present.
 func (c *Check) AddMember(n jsontree.Node, name, code, message string) {
 	if !c.Faults.Full() {
 		c.Faults.Add(n.MemberPointer(c.Base, name), code, message)

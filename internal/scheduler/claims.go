@@ -15,7 +15,7 @@ const (
 	backoffLongest = 5 * time.Second
 
 	// busyFor is how long a webhook counts as busy after it had something to do:
-	// how long its requests take says how much of it is worth claiming.
+	// the duration of its requests determines how much to claim.
 	busyFor = time.Second
 	// knownFor is how long it stays known after that, so that what is new is handed
 	// over without a claim.

@@ -2,7 +2,7 @@ package scheduler
 
 import "time"
 
-// Numbers are all that was tuned.
+// Numbers holds every tuning parameter.
 type Numbers struct {
 	// Quick is how many requests the quick pool holds.
 	Quick int

@@ -57,9 +57,8 @@ func (s *Store) sendRow(ctx context.Context, b *pgx.Batch, scan func(pgx.Rows) e
 	return s.send(ctx, b, func(rows pgx.Rows) error { return firstRow(rows, scan) })
 }
 
-// sendEach is send for a batch of which several statements have something to
-// tell: there is one read for each statement, nil for those whose rows do not
-// matter.
+// sendEach is send for a batch in which several statements return rows: there is one
+// read for each statement, nil for those whose rows do not matter.
 func (s *Store) sendEach(ctx context.Context, b *pgx.Batch, read ...func(pgx.Rows) error) error {
 	results, err := s.sendBatch(ctx, b)
 	if err != nil {

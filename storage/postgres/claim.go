@@ -27,13 +27,13 @@ import (
 // lanes without a turn.
 //
 // No delivery is forgotten, because every commit leaves each of them ready or parked
-// in a lane with a turn. Whoever parks locks the lane's row until its commit.
-// Whoever serves a lane locks its row first, and looks for what is parked in a
-// statement of its own: its snapshot is younger than the lock, so it sees all that
-// was parked before, and nothing is parked between its look and its commit. In one
-// statement, or in a transaction with one snapshot, it would empty the turn of a lane
-// in which something was parked while it waited. A delivery that is committed late is
-// ready at a time in the past, and the index is read from its beginning.
+// in a lane with a turn. A transaction that parks deliveries locks the lane's row until
+// it commits. One that serves a lane locks its row first and reads the parked
+// deliveries in a separate statement, whose snapshot is younger than the lock: it sees
+// all that was parked before, and nothing is parked between that read and the commit.
+// In one statement, or in a transaction with one snapshot, it would empty the turn of a
+// lane in which something was parked while it waited. A delivery that is committed late
+// is ready at a time in the past, and the index is read from its beginning.
 //
 // A LIMIT that is an argument makes the planner expect a tenth of the table. What
 // follows such a LIMIT goes through arrays, of which it expects a few rows, so that it
@@ -69,7 +69,7 @@ func hostRoom(x string) string {
 
 const pools = `pools (quick, room) AS (VALUES (true, $7::bigint), (false, $8::bigint))`
 
-// dueNow tells whether there are lanes with a turn and deliveries that are ready. It
+// dueNow reports whether there are lanes with a turn and deliveries that are ready. It
 // is all that an idle process asks.
 const dueNow = `
 SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) CROSS JOIN LATERAL (
@@ -195,9 +195,9 @@ SELECT ` + leasedColumns
 // takeArrivals takes $9 ready deliveries and leases those of webhooks that are not
 // paused and have an empty lane, and those that somebody asked for. The others are
 // parked, in a lane whose turn counts from when they were ready, unless somebody holds
-// that lane. What belongs to a webhook that is gone is parked without
-// a turn: whoever removes the webhook removes it. A row without a delivery says that
-// more may be ready.
+// that lane. Deliveries of a webhook that is gone are parked without a turn: they are
+// deleted together with the webhook. A row without a delivery says that more may be
+// ready.
 var takeArrivals = `
 WITH taken AS MATERIALIZED (
 	SELECT d.webhook_id, d.event_id, d.ready_at, d.size, d.urgency > 0 AS asked FROM formsvc.deliveries d
@@ -291,7 +291,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 		return nil, more, err
 	}
 	// The bodies are read when the leases are committed, so that no lock waits for a
-	// slow reader. Whoever cannot have them gives the leases back.
+	// slow reader. If they cannot be read, the leases are released.
 	if err == nil {
 		claimed, err = s.withBodies(ctx, free.claimed)
 	}

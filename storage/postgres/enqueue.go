@@ -51,8 +51,8 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 }
 
 // redeliver locks the event, so that nobody removes it before the new delivery
-// counts. A delivery that is pending is locked before that: whoever ends one removes
-// it first, and then its event. There is no row when there is no such webhook.
+// counts. A delivery that is pending is locked before that: ending a delivery deletes
+// the delivery first and then its event. There is no row when there is no such webhook.
 const redeliver = `
 WITH ` + liveWebhook + `, pending AS MATERIALIZED (
 	SELECT d.event_id, d.webhook_id, d.token <> 0 AND d.ready_at > statement_timestamp() AS leased

@@ -68,7 +68,7 @@ func judgeCode(code string) verdict {
 	switch code[:min(2, len(code))] {
 	case "22": // data exception
 		return invalid
-	case "08": // connection exception, also as PgBouncer tells that the server is gone
+	case "08": // connection exception, also how PgBouncer reports a lost server
 		return lost
 	case "53", "58": // out of memory or disk, system error
 		return notReady

@@ -19,7 +19,7 @@ import (
 //
 // A webhook's row is written only when something changes: not when a destination
 // that works goes on working and its history is full. History counts attempts up to
-// HistoryKept; whoever adds to a full one takes away as many. What is cut off are the
+// HistoryKept; adding to a full history deletes as many. The rows deleted are the
 // oldest of those that were there before, which is why a step has at most HistoryKept
 // results. Attempts that another call is just removing are passed over.
 const finish = `

@@ -272,8 +272,8 @@ const (
 	updateSame      // there is nothing to change
 )
 
-// updateForm changes the form, or tells why not. The sections that stay are not
-// sent and not written again.
+// updateForm changes the form, or reports why it did not. The sections that stay are
+// not sent and not written again.
 const updateForm = `
 WITH seen AS MATERIALIZED (
 	SELECT f.* FROM formsvc.forms f

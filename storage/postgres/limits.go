@@ -15,10 +15,10 @@ import (
 // From beginCount on, every response and every deletion of one keeps the count true for
 // the ids that are counted already. Each piece takes the next ids in, with the exclusive lock
 // of the form, so that none of those is in flight. (The locks of the server are given in
-// the order in which they are asked for. The row's is not: whoever counts would have it
-// again before a response that waits for it.) After the last piece the count is true for all
-// ids and stays so; only then the limit is set. A count that ends early is taken up by
-// the next one, or is dropped by a sweep an hour later.
+// the order in which they are asked for. Row locks are not: the counter could get the
+// lock again ahead of a waiting response.) After the last piece the count is true for
+// all ids and stays so; only then is the limit set. A count that ends early is taken up
+// by the next one, or is dropped by a sweep an hour later.
 
 // countedMost is how many submissions one piece of a count takes in. It bounds how
 // long a response to the form waits: about 15 ms with pages in memory.
@@ -92,8 +92,8 @@ func (s *Store) countPiece(ctx context.Context, form storage.ID) (more bool, err
 }
 
 // dropCounts ends counts whose limit was never set: their process died, or the
-// change was refused at last. The lock of the form keeps a change away that is about
-// to rely on the count; where one holds it, the count is for a later sweep.
+// change was finally refused. The form's lock keeps out a change that is about to rely
+// on the count; where one holds it, the count is for a later sweep.
 const dropCounts = `
 WITH left_over AS MATERIALIZED (
 	SELECT f.id FROM (

@@ -202,7 +202,7 @@ func (m *migration) createSchema(ctx context.Context, conn *pgx.Conn) error {
 		return err
 	}
 	if used {
-		return fmt.Errorf("the schema %q has tables of something else; choose another with WithSchema", m.store.schema)
+		return fmt.Errorf("the schema %q contains tables that are not formsvc's; choose another with WithSchema", m.store.schema)
 	}
 	if exists {
 		return nil // and the user may have no right to create one

@@ -88,7 +88,7 @@ func newConfig(opts []Option) config {
 // check refuses what the server would make another name of: it cuts what is longer.
 func (c config) check() error {
 	if len(c.schema) > 63 || !utf8.ValidString(c.schema) || strings.ContainsRune(c.schema, 0) {
-		return fmt.Errorf("postgres: the schema name %q is not text of at most 63 bytes", c.schema)
+		return fmt.Errorf("postgres: schema name %q must be valid text of at most 63 bytes", c.schema)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (c *scopesColumn) ScanIndexType() any { return new(scopeElement) }
 
 // scanBinary reads the array as the server sends it in binary: the number of
 // dimensions, whether there are nulls, the type of the elements, the length and
-// the lower bound of the one dimension, then each element behind its length.
+// the lower bound of the one dimension, then each element, preceded by its length.
 func (c *scopesColumn) scanBinary(src []byte) bool {
 	const header = 5 * 4
 	if len(src) < header || binary.BigEndian.Uint32(src) != 1 {

@@ -36,7 +36,7 @@ const (
 // submit makes every check and every change of a response in one statement. It
 // has no row when there is no such form. When a response that came at the same
 // time has the same key, answer or id, nothing is stored and done is false; the
-// next run of the statement sees that response and tells what it is.
+// next run of the statement sees that response and reports which conflict it was.
 const submit = `
 WITH form AS (
 	SELECT f.revision, f.status, f.response_limit, f.counted
@@ -144,7 +144,7 @@ func (s *Store) submitHere(ctx context.Context, n storage.NewSubmission) (submit
 	return s.submitAlone(ctx, n)
 }
 
-// submitAlone stores a response, or finds out what speaks against it. It hands
+// submitAlone stores a response, or determines why it cannot be stored. It hands
 // nothing over.
 func (s *Store) submitAlone(ctx context.Context, n storage.NewSubmission) (submitted, error) {
 	for range submitTries {

@@ -15,11 +15,10 @@ import (
 )
 
 // storing is the beginning of two statements that store those responses of one form
-// that nothing speaks against. They return the ids; why another response is not
-// stored is for the statement submit to find out. They wait for no other transaction
-// but a piece of a count: a response with an idempotency key or a unique answer that
-// another transaction is about to store is left out, because both take the value's
-// lock.
+// that have no conflict. They return the ids; why another response is not stored is
+// determined by the statement submit. They wait for no other transaction but a piece of
+// a count: a response with an idempotency key or a unique answer that another
+// transaction is about to store is left out, because both take the value's lock.
 const storing = `
 WITH form AS (
 	SELECT f.response_limit - COALESCE((SELECT l.submission_count FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room,
@@ -190,8 +189,8 @@ type submitted struct {
 
 func (r submitted) known() bool { return r.stored || r.replayed || r.err != nil }
 
-// submitTogether stores those responses of a form that nothing speaks against. When
-// one of them makes the statement fail, nothing is known of any.
+// submitTogether stores those responses of a form that have no conflict. When one of
+// them makes the statement fail, nothing is known of any.
 func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission) ([]submitted, error) {
 	b := &pgx.Batch{}
 	s.queue(b, lockForSubmit, form[:], s.lockKey(lockForms, form))

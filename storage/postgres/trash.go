@@ -74,7 +74,7 @@ func (s *Store) TrashForm(ctx context.Context, who storage.Actor, id storage.ID,
 	})
 }
 
-// revisionsArg is the argument for revisions of which nil are as good as none.
+// revisionsArg is the argument for revisions where nil and empty mean the same.
 func revisionsArg(revisions []int64) []int64 {
 	if revisions == nil {
 		return []int64{}

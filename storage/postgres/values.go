@@ -212,7 +212,7 @@ func textArg(v string) *string {
 	return &v
 }
 
-// bytesArg is the argument for bytes of which nil are as good as none.
+// bytesArg is the argument for bytes where nil and empty mean the same.
 func bytesArg(v []byte) []byte {
 	if v == nil {
 		return []byte{}
@@ -220,7 +220,7 @@ func bytesArg(v []byte) []byte {
 	return v
 }
 
-// noEmpty makes nil of an empty value.
+// noEmpty turns an empty value into nil.
 func noEmpty(b []byte) []byte {
 	if len(b) == 0 {
 		return nil

@@ -52,7 +52,7 @@ func (r *recorder) Failed() bool {
 	return r.failed
 }
 
-// record runs a case as Run does and tells whether it failed and what it said.
+// record runs a case as Run does and reports whether it failed and what it said.
 func record(ctx context.Context, c Case, s storage.Storage) (failed bool, log string) {
 	r := &recorder{context: func() context.Context { return ctx }}
 	var wg sync.WaitGroup

@@ -116,7 +116,7 @@ func watch(ctx, running context.Context, db *database, seen *waits, o options, f
 	}
 }
 
-// verdict tells whether the table of deliveries grows.
+// verdict reports whether the table of deliveries grows.
 type verdict struct {
 	from          time.Duration // when it should have its size
 	first         tableSize     // then

@@ -11,7 +11,7 @@
 // instead, and prints every -report how long events wait from the call that
 // queues them to their request, the sizes of the tables and what is dead in them.
 // With -rate 50 the wait is that of a process with little to do. The last line
-// tells whether the table of deliveries grew after a fifth of the time.
+// reports whether the table of deliveries grew after a fifth of the time.
 //
 // With -isolation it sends -each deliveries to each of 50 healthy destinations,
 // first alone, then on a new schema beside 50 destinations that have as many each

@@ -68,7 +68,7 @@ func (p *process) stop(signal os.Signal) error {
 	return err
 }
 
-// running tells whether the program has not ended yet.
+// running reports whether the program has not ended yet.
 func (p *process) running() bool {
 	select {
 	case <-p.ended:

@@ -47,8 +47,8 @@ func children(parent int) []int {
 	return found
 }
 
-// alive tells whether a process runs. One that has ended and waits for its
-// parent to take notice does not.
+// alive reports whether a process runs. One that has ended and waits for its parent to
+// take notice does not.
 func alive(pid int) bool {
 	state, _ := status(pid)
 	return state != 0 && state != 'Z' && state != 'X'

@@ -58,7 +58,7 @@ func (a account) tempDir() (string, error) {
 	return dir, nil
 }
 
-// reachable tells whether every user may go through the directory.
+// reachable reports whether every user may go through the directory.
 func reachable(dir string) bool {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
