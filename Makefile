@@ -7,7 +7,7 @@ STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # Modules of their own, so that what only they need stays out of go.mod.
-NESTED := internal/redistest internal/bench internal/descriptioncheck internal/ssrfdiff internal/contract examples/otel examples/replicas
+NESTED := internal/redistest internal/bench internal/descriptioncheck internal/ssrfdiff internal/contract examples/otel examples/replicas examples/storage
 
 # The race detector needs a C compiler. A machine without one still runs the tests.
 RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)

@@ -1,89 +1,133 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
-	"log/slog"
-	"net/http"
+	"context"
 	"net/http/httptest"
-	"strings"
+	"net/netip"
+	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/conformance"
+	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
 	"github.com/formsvc/formsvc/storage"
-	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/storagetest"
+	"github.com/formsvc/formsvc/webhooks"
 )
 
-func TestAudited(t *testing.T) {
-	t.Parallel()
-	var log bytes.Buffer
-	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	store := audited{
-		Storage: memory.New(), logger: slog.New(slog.NewTextHandler(&log, nil)), slow: time.Second,
-		now: func() time.Time { now = now.Add(600 * time.Millisecond); return now }, // a call takes 600 ms
-	}
-	service, err := formsvc.New(formsvc.WithStorage(store), formsvc.WithoutRateLimit())
+// open opens a file and closes the store with the test.
+func open(t *testing.T, file string) *Store {
+	t.Helper()
+	store, err := Open(t.Context(), file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	form := publishedForm(t, service)
-	submit := func(key, answer string) error {
-		log.Reset()
-		_, err := service.Submit(t.Context(), formsvc.Response{
-			FormID: form, IdempotencyKey: key, Answers: map[string]json.RawMessage{"name": json.RawMessage(answer)},
-		})
-		return err
-	}
-
-	if err := submit("k1", `"Ann"`); err != nil || strings.Count(log.String(), "response stored") != 1 {
-		t.Errorf("stored: %v, log %q", err, &log)
-	}
-	if err := submit("k1", `"Ann"`); err != nil || log.Len() != 0 {
-		t.Errorf("repeated: %v, log %q", err, &log)
-	}
-	if err := submit("k2", `""`); err == nil || log.Len() != 0 {
-		t.Errorf("refused: %v, log %q", err, &log)
-	}
-	store.slow = 600 * time.Millisecond
-	if _, err := store.Submissions(t.Context(), storage.AsHost(), form, storage.SubmissionQuery{Page: storage.Page{Limit: 1}}); err != nil ||
-		!strings.Contains(log.String(), "call=Submissions took=600ms") {
-		t.Errorf("slow: %v, log %q", err, &log)
-	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
 }
 
-// publishedForm makes a form with one required block.
-func publishedForm(t *testing.T, service *formsvc.Service) formsvc.ID {
+// file remembers which file a store of the suite has, for a second handle.
+type file struct {
+	*Store
+	name string
+}
+
+// The store keeps the contract of package storage, also for two handles on one file.
+func TestStorage(t *testing.T) {
+	t.Parallel()
+	storagetest.Run(t, func(t *testing.T) storage.Storage {
+		name := filepath.Join(t.TempDir(), "formsvc.sqlite")
+		return file{open(t, name), name}
+	}, storagetest.SecondHandle(func(t *testing.T, first storage.Storage) storage.Storage {
+		return open(t, first.(file).name)
+	}))
+}
+
+// The service keeps the promises of the API on this store.
+func TestService(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, func(t *testing.T) conformance.Target {
+		store := open(t, filepath.Join(t.TempDir(), "formsvc.sqlite"))
+		networks := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+		service := newService(t, store, formsvc.WithoutRateLimit(), formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: networks}))
+		dispatch(t, service)
+		target := serve(t, service)
+		target.AllowedNetworks = networks
+		target.ReceiverURL = func(address string) string { return "http://" + address + "/" }
+		yesterday := func() time.Time { return time.Now().Add(-24 * time.Hour) }
+		target.ExpiredKey = servicetarget.ExpiredKeys(newService(t, store, formsvc.WithClock(yesterday)), 24*time.Hour)
+		return target
+	},
+		conformance.Skip("ratelimit", "the service has no rate limit, see TestServiceWithARateLimit"),
+		conformance.Skip("forms/closes-in-time", "the clock is not moved, see TestServiceAsTimePasses"),
+		conformance.Skip("analytics/periods", "the clock is not moved, see TestServiceAsTimePasses"),
+	)
+}
+
+func TestServiceAsTimePasses(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, func(t *testing.T) conformance.Target {
+		var ahead atomic.Int64
+		clock := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+		store := open(t, filepath.Join(t.TempDir(), "formsvc.sqlite"))
+		target := serve(t, newService(t, store, formsvc.WithoutRateLimit(), formsvc.WithClock(clock)))
+		target.Advance = func(_ context.Context, by time.Duration) error {
+			ahead.Add(int64(by))
+			return nil
+		}
+		return target
+	}, conformance.Only("forms/closes-in-time", "analytics/periods"))
+}
+
+func TestServiceWithARateLimit(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, func(t *testing.T) conformance.Target {
+		store := open(t, filepath.Join(t.TempDir(), "formsvc.sqlite"))
+		target := serve(t, newService(t, store, formsvc.WithRateLimit(5, time.Hour)))
+		target.RateLimit = 5
+		return target
+	}, conformance.Only("ratelimit"))
+}
+
+func serve(t *testing.T, service *formsvc.Service) conformance.Target {
 	t.Helper()
-	user := formsvc.User{ID: formsvc.UserIDFrom("ann"), Name: "Ann"}
-	key, err := service.CreateKey(t.Context(), formsvc.KeyRequest{User: user, Name: "Test", Scopes: storage.Scopes()})
+	server := httptest.NewServer(service)
+	t.Cleanup(server.Close)
+	target := servicetarget.New(service, server.URL+"/v1")
+	target.RawPaths = true
+	return target
+}
+
+func newService(t *testing.T, store storage.Storage, opts ...formsvc.Option) *formsvc.Service {
+	t.Helper()
+	service, err := formsvc.New(append([]formsvc.Option{formsvc.WithStorage(store)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	workspace, err := service.CreateWorkspace(t.Context(), user.ID, "Research")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var form struct{ ID formsvc.ID }
-	for _, call := range []struct{ method, path, body string }{
-		{http.MethodPost, "/v1/forms", `{"workspace_id":"` + workspace.ID.String() + `","name":"F","definition":{"blocks":[{"id":"name","type":"short_text","required":true}]}}`},
-		{http.MethodPatch, "/v1/forms/", `{"status":"published"}`},
-	} {
-		path := call.path
-		if !form.ID.IsZero() {
-			path += form.ID.String()
+	t.Cleanup(func() {
+		if err := service.Close(context.Background()); err != nil { // t.Context() has ended by now
+			t.Error(err)
 		}
-		r := httptest.NewRequestWithContext(t.Context(), call.method, path, strings.NewReader(call.body))
-		r.Header.Set("X-API-Key", key.Secret)
-		r.Header.Set("Content-Type", "application/json")
-		w := httptest.NewRecorder()
-		service.ServeHTTP(w, r)
-		if err := json.Unmarshal(w.Body.Bytes(), &form); err != nil || w.Code >= http.StatusBadRequest {
-			t.Fatalf("%s %s: %d %s", call.method, path, w.Code, w.Body)
+	})
+	return service
+}
+
+// dispatch runs the service's dispatcher until the test ends.
+func dispatch(t *testing.T, service *formsvc.Service) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.Background()) // t.Context() ends before the cleanups
+	ended := make(chan error, 1)
+	go func() { ended <- service.Dispatcher().Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
-	}
-	if err := service.Close(t.Context()); err != nil { // the key's last use is written
-		t.Error(err)
-	}
-	return form.ID
+	})
 }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Sweep implements [storage.Storage]. A purged form is marked first, which makes it
+// disappear, and loses its rows piece by piece;
+// its webhooks, which are few, go at once. Bodies of events need no sweeping.
+func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (swept storage.Swept, err error) {
+	if err := check(p.Now, p.TrashBefore, p.KeysBefore); err != nil || p.Max < 1 {
+		if err == nil {
+			err = ctx.Err()
+		}
+		return swept, err
+	}
+	clock := floorDiv(s.now().Unix(), 60)
+	err = s.write(ctx, func(tx *tx) error {
+		// The order matters: what a form refers to goes last.
+		for _, step := range []struct {
+			count *int
+			query string
+			bound any // ?2
+		}{
+			{&swept.Forms, `UPDATE forms SET purged = 1 WHERE rowid IN
+				(SELECT rowid FROM forms WHERE trashed > 0 AND trashed < ?2 AND NOT purged ORDER BY trashed LIMIT ?1)`, p.TrashBefore},
+			{nil, `DELETE FROM webhooks WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged)`, nil},
+			{nil, `DELETE FROM submissions WHERE rowid IN (SELECT rowid FROM submissions
+				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil},
+			{nil, `DELETE FROM funnel_days WHERE rowid IN (SELECT rowid FROM funnel_days
+				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil},
+			// Those of purged forms, and those that are old.
+			{nil, `DELETE FROM funnel_minutes WHERE rowid IN (SELECT m.rowid FROM funnel_minutes m
+				WHERE m.form IN (SELECT id FROM forms WHERE trashed > 0 AND purged)
+				OR m.at < min(?2, (SELECT max(x.at) FROM funnel_minutes x WHERE x.form = m.form)) - ?3 LIMIT ?1)`, clock},
+			{nil, `DELETE FROM forms WHERE trashed > 0 AND purged
+				AND NOT EXISTS (SELECT 1 FROM submissions WHERE form = forms.id)
+				AND NOT EXISTS (SELECT 1 FROM funnel_days WHERE form = forms.id)
+				AND NOT EXISTS (SELECT 1 FROM funnel_minutes WHERE form = forms.id)`, nil},
+			{&swept.Keys, `DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys
+				WHERE revoked > 0 AND revoked < ?2 OR expires > 0 AND expires < ?2 LIMIT ?1)`, p.KeysBefore},
+		} {
+			n, err := tx.exec(step.query, p.Max, step.bound, minutesKept)
+			if err != nil {
+				return err
+			}
+			if step.count != nil {
+				*step.count = n
+			}
+			swept.More = swept.More || n >= p.Max
+		}
+		return nil
+	})
+	if err != nil {
+		return storage.Swept{}, err
+	}
+	return swept, nil
+}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+const webhookColumns = `w.id, w.form, w.url, w.enabled, w.secret, w.created, w.updated`
+
+func scanWebhook(row scanner) (w storage.Webhook, err error) {
+	err = row.Scan(&w.ID, &w.FormID, &w.URL, &w.Enabled, &w.Secret, at(&w.CreatedAt), at(&w.UpdatedAt))
+	w.Secret = secret(w.Secret)
+	return w, err
+}
+
+// webhook returns a webhook that the actor sees, or ErrNotFound.
+func (t *tx) webhook(who storage.Actor, id storage.ID) (storage.Webhook, error) {
+	found, err := all(t, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks w JOIN forms f ON f.id = w.form
+		WHERE `+visible+` AND w.id = ?3`, whom(who, id)...)
+	if err == nil && len(found) == 0 {
+		err = storage.ErrNotFound
+	}
+	if err != nil {
+		return storage.Webhook{}, err
+	}
+	return found[0], nil
+}
+
+// CreateWebhook implements [storage.WebhookStore].
+func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
+	if err := check(w.URL, w.CreatedAt, w.UpdatedAt); err != nil {
+		return err
+	}
+	return s.write(ctx, func(tx *tx) error {
+		if err := tx.formIsVisible(who, w.FormID); err != nil {
+			return err
+		}
+		var webhooks int
+		if err := tx.one(`SELECT count(*) FROM webhooks WHERE form = ?`, []any{w.FormID}, &webhooks); err != nil {
+			return err
+		}
+		if limit > 0 && webhooks >= limit {
+			return storage.ErrLimitReached
+		}
+		return added(tx.exec(`INSERT INTO webhooks (id, form, url, host, enabled, secret, created, updated)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			w.ID, w.FormID, w.URL, storage.HostName(w.URL), w.Enabled, bytesOf(w.Secret), w.CreatedAt, w.UpdatedAt))
+	})
+}
+
+// Webhook implements [storage.WebhookStore].
+func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (w storage.Webhook, err error) {
+	err = s.read(ctx, func(tx *tx) error {
+		w, err = tx.webhook(who, id)
+		return err
+	})
+	return w, err
+}
+
+// Webhooks implements [storage.WebhookStore].
+func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) (found []storage.Webhook, err error) {
+	if err := check(page); err != nil {
+		return nil, err
+	}
+	err = s.read(ctx, func(tx *tx) error {
+		time, id := start(page)
+		found, err = all(tx, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks w JOIN forms f ON f.id = w.form
+			WHERE `+visible+` AND (w.created, w.id) < (?3, ?4)
+			ORDER BY w.created DESC, w.id DESC LIMIT ?5`, whom(who, time, id, max(page.Limit, 0))...)
+		return err
+	})
+	return found, err
+}
+
+// UpdateWebhook implements [storage.WebhookStore].
+func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (w storage.Webhook, err error) {
+	if err := check(c.URL, c.At); err != nil {
+		return w, err
+	}
+	err = s.write(ctx, func(tx *tx) error {
+		if w, err = tx.webhook(who, id); err != nil {
+			return err
+		}
+		switch {
+		case c.URL != nil && *c.URL != w.URL:
+			err = tx.renew(id, *c.URL)
+		case c.URL != nil || c.Enabled != nil:
+			err = tx.hastenOne(id, s.now())
+		}
+		if err != nil {
+			return err
+		}
+		if c.Enabled != nil && !*c.Enabled {
+			if _, err := tx.exec(`DELETE FROM deliveries WHERE webhook = ?`, id); err != nil {
+				return err
+			}
+		}
+		if c.Secret != nil {
+			if err := tx.changeSecret(id, bytesOf(*c.Secret), c.At); err != nil {
+				return err
+			}
+		}
+		set(&w.Enabled, c.Enabled)
+		if _, err := tx.exec(`UPDATE webhooks SET enabled = ?, updated = ? WHERE id = ?`, w.Enabled, c.At, id); err != nil {
+			return err
+		}
+		w, err = tx.webhook(storage.AsHost(), id)
+		return err
+	})
+	if err != nil {
+		return storage.Webhook{}, err
+	}
+	return w, nil
+}
+
+// renew forgets the destination: it is another one now, and results of leases up to
+// the last one are about the old one.
+func (t *tx) renew(id storage.ID, url string) error {
+	_, err := t.exec(`UPDATE webhooks SET url = ?, host = ?, succeeded = 0, slow_for = 0, failures = 0,
+			failing_since = 0, failed = 0, paused_until = 0, url_token = (SELECT last FROM tokens)
+		WHERE id = ?`, url, storage.HostName(url), id)
+	return err
+}
+
+// changeSecret keeps the secret that another one replaces. One that is removed is
+// forgotten: nothing is signed any more.
+func (t *tx) changeSecret(id storage.ID, to []byte, at time.Time) error {
+	if len(to) == 0 {
+		_, err := t.exec(`UPDATE webhooks SET secret = ?, old_secret = x'' WHERE id = ?`, to, id)
+		return err
+	}
+	_, err := t.exec(`UPDATE webhooks SET old_secret = secret, old_secret_until = ?, secret = ? WHERE id = ?`,
+		at.Add(storage.OldSecretKept), to, id)
+	return err
+}
+
+// DeleteWebhook implements [storage.WebhookStore].
+func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage.ID) error {
+	return s.write(ctx, func(tx *tx) error {
+		if _, err := tx.webhook(who, id); err != nil {
+			return err
+		}
+		_, err := tx.exec(`DELETE FROM webhooks WHERE id = ?`, id)
+		return err
+	})
+}
+
+// Secrets implements [storage.WebhookStore].
+func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) (found []storage.StoredSecret, err error) {
+	err = s.read(ctx, func(tx *tx) error {
+		found, err = all(tx, func(row scanner) (out storage.StoredSecret, err error) {
+			err = row.Scan(&out.WebhookID, &out.Secret)
+			return out, err
+		}, `SELECT id, secret FROM webhooks WHERE id > ? AND length(secret) > 0 ORDER BY id LIMIT ?`, after, max(limit, 0))
+		return err
+	})
+	return found, err
+}
+
+// ReplaceSecrets implements [storage.WebhookStore].
+func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.SecretReplacement) (replaced int, err error) {
+	err = s.write(ctx, func(tx *tx) error {
+		for _, r := range replacements {
+			n, err := tx.exec(`UPDATE webhooks SET secret = ?1 WHERE id = ?2 AND secret = ?3 AND length(?3) > 0`,
+				bytesOf(r.To), r.WebhookID, bytesOf(r.From))
+			if err != nil {
+				return err
+			}
+			replaced += n
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return replaced, nil
+}
+
+// Attempts implements [storage.WebhookStore].
+func (s *Store) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) (found []storage.Attempt, err error) {
+	err = s.read(ctx, func(tx *tx) error {
+		if _, err := tx.webhook(who, webhook); err != nil {
+			return err
+		}
+		found, err = all(tx, func(row scanner) (a storage.Attempt, err error) {
+			err = row.Scan(&a.WebhookID, &a.ID, &a.EventID, &a.EventType, &a.SubmissionID, &a.Attempt, &a.Status,
+				&a.Success, &a.Error, &a.Duration, at(&a.CreatedAt), at(&a.NextAttemptAt))
+			return a, err
+		}, `SELECT `+attemptColumns+` FROM attempts WHERE webhook = ? ORDER BY created DESC, id DESC LIMIT ?`, webhook, max(limit, 0))
+		return err
+	})
+	return found, err
+}
+
+const attemptColumns = `webhook, id, event, type, submission, attempt, status, success, error, duration, created, next`
+
+// record adds an attempt, once, and keeps the newest ones of its kind.
+func (t *tx) record(a storage.Attempt, summary bool) error {
+	_, err := t.exec(`INSERT INTO attempts (`+attemptColumns+`, summary) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO NOTHING`,
+		a.WebhookID, a.ID, a.EventID, a.EventType, a.SubmissionID, a.Attempt, a.Status,
+		a.Success, a.Error, int64(a.Duration), a.CreatedAt, a.NextAttemptAt, summary)
+	if err != nil {
+		return err
+	}
+	kept := storage.HistoryKept
+	if summary {
+		kept = storage.ExpiredKept
+	}
+	_, err = t.exec(`DELETE FROM attempts WHERE rowid IN
+		(SELECT rowid FROM attempts WHERE webhook = ? AND summary = ? ORDER BY created DESC, id DESC LIMIT -1 OFFSET ?)`,
+		a.WebhookID, summary, kept)
+	return err
+}
