@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log"
 	"net/http"
 	"os"
@@ -33,22 +34,20 @@ func run(ctx context.Context, file, address string) error {
 		return err
 	}
 	server := &http.Server{Addr: address, Handler: service, ReadHeaderTimeout: 5 * time.Second}
-	ended := make(chan error, 2)
-	go func() { ended <- service.Dispatcher().Run(ctx) }()
-	go func() { ended <- server.ListenAndServe() }()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	dispatched := make(chan error, 1)
+	go func() { dispatched <- service.Dispatcher().Run(ctx) }()
+	served := make(chan error, 1)
+	go func() { served <- server.ListenAndServe() }()
 
 	log.Printf("the API is at http://%s/v1", address)
 	select {
-	case err = <-ended:
+	case err = <-served:
 	case <-ctx.Done():
 	}
+	stop() // the dispatcher ends the deliveries that it is at, and the store closes last
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	if shut := server.Shutdown(grace); err == nil {
-		err = shut
-	}
-	if closed := service.Close(grace); err == nil {
-		err = closed
-	}
-	return err
+	return errors.Join(err, server.Shutdown(grace), <-dispatched, service.Close(grace))
 }
