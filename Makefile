@@ -17,7 +17,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: test clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths fuzz soak
+.PHONY: test clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths fuzz mutants soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -105,6 +105,10 @@ fuzz:
 			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg; \
 		done; \
 	done
+
+## mutants: the long form of the scheduler's tests: more histories, larger outages, every mutant (takes minutes)
+mutants:
+	FORMSVC_TEST_SCHEDULER=full $(GO) test -count=1 -timeout 30m -v ./internal/scheduler
 
 ## contract: linters, generated clients, a validating proxy and generated requests, on the API description (needs Node)
 contract:

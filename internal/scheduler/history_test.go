@@ -8,6 +8,10 @@ import (
 	"time"
 )
 
+// full says that the tests of this package run in their long form, which takes
+// minutes: more histories, larger outages, every mutant.
+var full = os.Getenv("FORMSVC_TEST_SCHEDULER") == "full"
+
 // seeds returns those of the histories that a test plays: FORMSVC_SEED names one.
 func seeds(t *testing.T, n int) (seeds []uint64) {
 	if s := os.Getenv("FORMSVC_SEED"); s != "" {
@@ -27,12 +31,16 @@ func seeds(t *testing.T, n int) (seeds []uint64) {
 // delivery that was claimed ends in one result.
 func TestTheRulesHoldInRandomHistories(t *testing.T) {
 	t.Parallel()
-	for _, seed := range seeds(t, 6) {
+	count := 4
+	if full {
+		count = 12
+	}
+	for _, seed := range seeds(t, count) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
 			n := testNumbers
 			if seed%4 > 0 { // few places, so that all bounds are reached
-				n.Quick, n.Second, n.Ahead, n.Unrecorded, n.Rows, n.Patience = 8, 48, 64, 64, 50, 300*time.Millisecond
+				n = smallNumbers()
 			}
 			w := newWorld(t, seed, n)
 			w.handOver = seed%2 == 0

@@ -6,9 +6,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// The pause of a webhook that fails (specification, "Events"): ten failures in a row
-// over half a minute begin it. A probe comes after a third of the time for which the
-// webhook has been failing: the first after 10 s, then at growing intervals.
+// Ten failures in a row over half a minute begin the pause of a webhook. Until it
+// succeeds it gets only probes, each after a third of the time for which it has been
+// failing: the first after 10 s, then at growing intervals of at most an hour.
 const (
 	pauseAfterFailures = 10
 	pauseAfter         = 30 * time.Second

@@ -1,0 +1,58 @@
+package scheduler
+
+import (
+	"testing"
+	"time"
+)
+
+// smallNumbers have few places, so that little reaches every bound.
+func smallNumbers() Numbers {
+	n := testNumbers
+	n.Quick, n.Second, n.Ahead, n.Unrecorded, n.Rows, n.Patience = 8, 48, 64, 64, 50, 300*time.Millisecond
+	return n
+}
+
+// A stop gives back at once what has not begun, though requests are under way.
+func TestAStopGivesBackWhatWaits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, smallNumbers())
+	for i := range 20 {
+		r := w.receiver(host(i), true, takes(50*time.Millisecond, 90*time.Millisecond))
+		for range 20 {
+			w.event(r)
+		}
+	}
+	w.run(500 * time.Millisecond)
+	if waiting := w.s.quick.waiting; waiting == 0 || w.s.quick.used == 0 {
+		t.Fatalf("%d deliveries wait and %d requests are under way, want some of both", waiting, w.s.quick.used)
+	}
+	w.step(Stop{})
+	w.run(20 * time.Millisecond) // two writes take 8 ms each, a claim that was under way as long
+	for lease, it := range w.leased {
+		if it.state == "leased" {
+			t.Errorf("%v was not begun and is not given back", lease)
+		}
+	}
+	w.stop()
+}
+
+// When all webhooks of one host name hang, their requests fill half of the second pool
+// and no more of it, so that those of another name that hang leave the quick pool.
+func TestAHostNameThatHangsLeavesRoomToOthers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, smallNumbers())
+	for range 2 * w.n.Second {
+		w.event(w.receiver("same.example", true, hangs))
+	}
+	w.run(5 * time.Second)
+	if got := w.s.names["same.example"].pools[1].used; got != w.n.Second/2 {
+		t.Fatalf("the name has %d places of the second pool, want %d", got, w.n.Second/2)
+	}
+	other := w.receiver("other.example", true, hangs)
+	w.event(other)
+	w.run(time.Second)
+	if got := w.s.names["other.example"].pools[1].used; got != 1 {
+		t.Errorf("the other name has %d places of the second pool, want 1", got)
+	}
+	w.stop()
+}
