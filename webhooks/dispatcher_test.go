@@ -456,15 +456,6 @@ func TestRetryAfterIsForTheWebhook(t *testing.T) {
 	})
 }
 
-// lagging answers claims late: what it read is old by then.
-type lagging struct{ storage.DeliveryStore }
-
-func (l lagging) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
-	list, more, err := l.DeliveryStore.ClaimDeliveries(ctx, p)
-	time.Sleep(200 * time.Millisecond)
-	return list, more, err
-}
-
 func TestBoundsHold(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
