@@ -98,7 +98,7 @@ func (s *Store) write(ctx context.Context, f func(*tx) error) error {
 	if err != nil {
 		return failure(ctx, err)
 	}
-	defer begun.Rollback() //nolint:errcheck // after a commit there is nothing to undo
+	defer begun.Rollback() // after a commit there is nothing to undo
 	if err := f(&tx{ctx: whole, tx: begun}); err != nil {
 		return failure(ctx, err)
 	}
@@ -122,7 +122,7 @@ func (s *Store) read(ctx context.Context, f func(*tx) error) error {
 	if err != nil {
 		return failure(ctx, err)
 	}
-	defer begun.Rollback() //nolint:errcheck // there is nothing to undo
+	defer begun.Rollback() // there is nothing to undo
 	if err := f(&tx{ctx: ctx, tx: begun}); err != nil {
 		return failure(ctx, err)
 	}
