@@ -203,5 +203,5 @@ func (s *Service) Close(ctx context.Context) error {
 	return err
 }
 
-// now is the time of a record that is made now: UTC and whole seconds.
-func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Second) }
+// now is the time of a record that is made now, see [core.Core.Now].
+func (s *Service) now() time.Time { return s.handler.Core().Now() }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -43,10 +44,6 @@ type Metadata struct {
 	UTM                        map[string]string
 }
 
-// maxRaces bounds how often a submit is checked again because the form changed
-// meanwhile.
-const maxRaces = 100
-
 // Submit checks a response and stores it, in one atomic step with the funnel
 // count, the response limit, the duplicate check, and one queued delivery for
 // each enabled webhook of the form.
@@ -58,7 +55,7 @@ const maxRaces = 100
 // stored: repeat the call with the same IdempotencyKey.
 func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 	form, fresh, err := s.compiledForm(ctx, r.FormID)
-	for range maxRaces {
+	for range core.MaxRaces {
 		if err != nil {
 			return Submission{}, err
 		}

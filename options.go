@@ -166,7 +166,7 @@ func WithKeyPrefix(prefix string) Option {
 var errTwoLimiters = errors.New("formsvc: more than one of WithRateLimit, WithLimiter and WithoutRateLimit")
 
 // WithRateLimit lets each key make tokens calls per interval, counted in this
-// process. Default 600 a minute.
+// process. Default [ratelimit.DefaultTokens] in [ratelimit.DefaultPer], a minute.
 func WithRateLimit(tokens uint64, per time.Duration) Option {
 	return func(o *options) error {
 		limiter, err := ratelimit.New(tokens, per)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
@@ -24,27 +25,7 @@ type apiError struct {
 func (e *apiError) Error() string { return e.code + ": " + e.message }
 
 // kind is the member "type", which follows from the status.
-func (e *apiError) kind() string {
-	switch e.status {
-	case http.StatusUnauthorized:
-		return "authentication_error"
-	case http.StatusForbidden:
-		return "permission_error"
-	case http.StatusNotFound:
-		return "not_found_error"
-	case http.StatusConflict:
-		return "conflict_error"
-	case http.StatusPreconditionFailed:
-		return "precondition_error"
-	case http.StatusUnprocessableEntity:
-		return "validation_error"
-	case http.StatusTooManyRequests:
-		return "rate_limit_error"
-	case http.StatusInternalServerError, http.StatusServiceUnavailable:
-		return "server_error"
-	}
-	return "request_error"
-}
+func (e *apiError) kind() string { return apidoc.ErrorType(e.status) }
 
 // with returns a copy with another message.
 func (e *apiError) with(message string) *apiError {

@@ -67,8 +67,7 @@ func New(config Config) (*Handler, error) {
 		config:  config,
 		core: &core.Core{
 			Storage: config.Storage, Writes: writes, URLs: config.URLs, SealSecret: config.SealSecret,
-			Limits: core.Limits{Body: config.Limits.Body, Workspaces: config.Limits.Workspaces, Webhooks: config.Limits.Webhooks},
-			Clock:  config.Now, NewID: config.NewID,
+			Limits: config.Limits, Clock: config.Now, NewID: config.NewID,
 		},
 		logger:          config.Logger,
 		mount:           newMount(config.BaseURL, config.BasePath, table),

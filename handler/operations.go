@@ -21,7 +21,7 @@ type operation struct {
 	readsForm bool
 }
 
-// operations lists all 29. A test holds it against the description.
+// operations lists all operations. A test holds it against the description.
 func operations() []operation {
 	const (
 		get, post, put, patch, del = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete

@@ -5,7 +5,7 @@ import "slices"
 // Scope is one permission of an API key, in the form resource:action.
 type Scope string
 
-// The nine scopes.
+// The scopes.
 const (
 	ScopeAnalyticsRead    Scope = "analytics:read"
 	ScopeFormsRead        Scope = "forms:read"
@@ -27,8 +27,8 @@ var scopes = [...]Scope{
 	ScopeWorkspacesRead, ScopeWorkspacesWrite,
 }
 
-// Scopes returns all nine scopes in alphabetical order.
+// Scopes returns all scopes in alphabetical order.
 func Scopes() []Scope { return slices.Clone(scopes[:]) }
 
-// Valid reports whether s is one of the nine scopes.
+// Valid reports whether s is one of the scopes.
 func (s Scope) Valid() bool { return slices.Contains(scopes[:], s) }

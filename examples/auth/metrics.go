@@ -19,7 +19,7 @@ type metrics struct {
 }
 
 type call struct {
-	operation string // method and path as described, not as sent: there are 29
+	operation string // method and path as described, not as sent
 	status    int
 }
 

@@ -32,6 +32,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/storage/postgres"
 	"github.com/formsvc/formsvc/webhooks"
 )
@@ -49,7 +50,7 @@ func main() {
 	flag.StringVar(&c.database, "database-url", os.Getenv("DATABASE_URL"), "PostgreSQL that all processes share")
 	flag.StringVar(&c.schema, "schema", "formsvc", "schema in it")
 	flag.StringVar(&c.redis, "redis", "127.0.0.1:6379", "Redis that all processes share")
-	flag.IntVar(&c.rate, "rate", 600, "requests a minute that a key may make, at all processes together")
+	flag.IntVar(&c.rate, "rate", ratelimit.DefaultTokens, "requests a minute that a key may make, at all processes together")
 	flag.BoolVar(&c.dispatch, "dispatch", true, "send webhooks")
 	flag.BoolVar(&c.loopback, "loopback", false, "let webhooks lead to this machine, for development")
 	flag.Parse()

@@ -9,7 +9,7 @@ import (
 func descriptionCases() []testCase {
 	return []testCase{
 		{"description/public", "GET /openapi.json needs no key and ignores a bad one.", nil, descriptionPublic},
-		{"description/content", "The description is OpenAPI 3.1 with the version 2026-08-01 and the 29 operations.", nil, descriptionContent},
+		{"description/content", "The description is OpenAPI 3.1 with the version 2026-08-01 and all operations.", nil, descriptionContent},
 		{"description/paths", "The servers and paths of the description lead to the service.", nil, descriptionPaths},
 		{"description/cacheable", "The description is cacheable, with an ETag that If-None-Match answers with 304.", nil, descriptionCacheable},
 	}

@@ -74,7 +74,7 @@ func (c *caller) nowhere() world {
 	return world{caller: c, workspaceID: newID(), formID: newID(), blockID: "b1", webhookID: newID(), submissionID: newID()}
 }
 
-// operation is one of the 29, with a request that succeeds in a world.
+// operation is one of the API's operations, with a request that succeeds in a world.
 type operation struct {
 	id     string
 	method string

@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/handler/conformance"
 )
 
-// allScopes are the nine scopes.
+// allScopes are all scopes.
 var allScopes = []string{
 	"analytics:read", "forms:read", "forms:write", "submissions:read", "submissions:write",
 	"webhooks:read", "webhooks:write", "workspaces:read", "workspaces:write",

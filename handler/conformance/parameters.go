@@ -10,7 +10,7 @@ func parameterCases() []testCase {
 		{"parameters/limit", "limit is an integer from 1 to 100; anything else is 422 at query:limit.", nil, parametersLimit},
 		{"parameters/workspace", "workspace_id in a query is 422 when it is no id, 404 when there is no such workspace.", nil, parametersWorkspace},
 		{"parameters/times", "since and until are RFC 3339 times; anything else, or since later than until, is 422.", nil, parametersTimes},
-		{"parameters/period", "period is one of the nine; anything else is 422 at query:period.", nil, parametersPeriod},
+		{"parameters/period", "period is one of those described; anything else is 422 at query:period.", nil, parametersPeriod},
 		{"parameters/malformed-query", "A malformed query is 422 at query wherever a query is read; a filter in it must not be dropped.", nil, parametersMalformedQuery},
 		{"parameters/all-at-once", "All faulty parameters are told at once, sorted.", nil, parametersAllAtOnce},
 	}

@@ -95,7 +95,7 @@ var places = map[string]string{
 
 const conventions = "/info/description#Conventions"
 
-// operationAt is the place of one of the 29 operations.
+// operationAt is the place of an operation.
 func operationAt(id string) string {
 	for _, o := range operations() {
 		if o.id == id {

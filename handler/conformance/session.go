@@ -157,15 +157,16 @@ type caller struct {
 	key  string
 }
 
-// scopes are the nine scopes of the API description.
+// scopes are all that the operations need, in alphabetical order.
 func scopes() []string {
-	return []string{
-		"analytics:read",
-		"forms:read", "forms:write",
-		"submissions:read", "submissions:write",
-		"webhooks:read", "webhooks:write",
-		"workspaces:read", "workspaces:write",
+	var needed []string
+	for _, o := range operations() {
+		if o.scope != "" {
+			needed = append(needed, o.scope)
+		}
 	}
+	slices.Sort(needed)
+	return slices.Compact(needed)
 }
 
 // caller makes a new user with a key of all scopes. With a target that has nothing
@@ -186,7 +187,7 @@ func (s *session) holder() *caller {
 	has, _ := me["scopes"].([]any)
 	for _, scope := range scopes() {
 		if !slices.Contains(has, any(scope)) {
-			s.must("Key", fmt.Errorf("the key lacks the scope %s, it needs all nine", scope))
+			s.must("Key", fmt.Errorf("the key lacks the scope %s, it needs all of them", scope))
 		}
 	}
 	return c

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/formsvc/formsvc/schema"
 )
 
 // Target is a mounted service under test: where it is, and functions that do what
@@ -43,7 +46,7 @@ type Target struct {
 	// nothing yet, are skipped, and Key is used for the others.
 	CreateKey func(ctx context.Context, user string, scopes []string) (key string, err error)
 
-	// Key is a key with all nine scopes, for a target without CreateKey. Its user
+	// Key is a key with all scopes, for a target without CreateKey. Its user
 	// may have data; a case deletes the workspaces that it made when it ends.
 	Key string
 
@@ -118,31 +121,28 @@ type Response struct {
 }
 
 // Limits are those limits of a service that its host may change and that the
-// suite goes up to. Zero fields stand for the defaults.
+// suite goes up to. Zero fields stand for the defaults of [schema.Limits].
 type Limits struct {
-	Workspaces int // workspaces an owner; default 100
-	Webhooks   int // webhooks a form; default 20
-	Body       int // bytes of a request body; default 1 MiB
-	Blocks     int // top-level blocks a form; default 500
-	Nesting    int // levels of blocks; default 8
-	Text       int // characters of a label or description; default 5,000
-	CustomCSS  int // bytes of customCss; default 100,000
+	Workspaces int // workspaces an owner
+	Webhooks   int // webhooks a form
+	Body       int // bytes of a request body
+	Blocks     int // top-level blocks a form
+	Nesting    int // levels of blocks
+	Text       int // characters of a label or description
+	CustomCSS  int // bytes of customCss
 }
 
 func (l Limits) withDefaults() Limits {
-	fill := func(n *int, value int) {
-		if *n == 0 {
-			*n = value
-		}
+	d := schema.Limits{}.WithDefaults()
+	return Limits{
+		Workspaces: cmp.Or(l.Workspaces, d.Workspaces),
+		Webhooks:   cmp.Or(l.Webhooks, d.Webhooks),
+		Body:       cmp.Or(l.Body, int(d.Body)),
+		Blocks:     cmp.Or(l.Blocks, d.Blocks),
+		Nesting:    cmp.Or(l.Nesting, d.Nesting),
+		Text:       cmp.Or(l.Text, d.Text),
+		CustomCSS:  cmp.Or(l.CustomCSS, d.CustomCSS),
 	}
-	fill(&l.Workspaces, 100)
-	fill(&l.Webhooks, 20)
-	fill(&l.Body, 1<<20)
-	fill(&l.Blocks, 500)
-	fill(&l.Nesting, 8)
-	fill(&l.Text, 5000)
-	fill(&l.CustomCSS, 100_000)
-	return l
 }
 
 // A Feature is something of a [Target] that a case may need beyond its URL and

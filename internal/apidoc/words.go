@@ -121,6 +121,9 @@ func (w *words) failure(n jsontree.Node, codes []string) error {
 	return nil
 }
 
+// ErrorType is the category of the errors with a status, "" when there are none.
+func ErrorType(status int) string { return errorTypes[status] }
+
 // errorTypes are the categories of errors by status.
 var errorTypes = map[int]string{
 	400: "request_error", 405: "request_error", 413: "request_error", 415: "request_error",

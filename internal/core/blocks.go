@@ -121,7 +121,7 @@ func (c *Core) DeleteBlock(ctx context.Context, who storage.Actor, t Target, id 
 func (c *Core) changeStoredBlocks(ctx context.Context, who storage.Actor, t Target, condition Precondition, pointer string,
 	compute func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error),
 ) (storage.Form, error) {
-	at := c.now()
+	at := c.Now()
 	return c.updateFrom(ctx, who, t, condition, func(f *storage.Form) (storage.FormChange, error) {
 		stored, err := definition.StoredBlocks(f.Definition.Blocks)
 		if err != nil {

@@ -30,16 +30,9 @@ type Core struct {
 	URLs    URLChecker
 	// SealSecret prepares a webhook's signing secret for the storage.
 	SealSecret func(webhook storage.ID, secret string) ([]byte, error)
-	Limits     Limits
+	Limits     schema.Limits // with their defaults filled in
 	Clock      func() time.Time
 	NewID      func(at time.Time) storage.ID
-}
-
-// Limits are those that the operations themselves look at.
-type Limits struct {
-	Body       int64 // bytes of a body
-	Workspaces int   // of one owner
-	Webhooks   int   // of one form
 }
 
 // On is c on another storage.
@@ -49,9 +42,9 @@ func (c *Core) On(s storage.Storage) *Core {
 	return &copied
 }
 
-// now is the time of a record that is made now: UTC and whole seconds, so that what a
+// Now is the time of a record that is made now: UTC and whole seconds, so that what a
 // caller reads is what since and until compare with.
-func (c *Core) now() time.Time { return c.Clock().UTC().Truncate(time.Second) }
+func (c *Core) Now() time.Time { return c.Clock().UTC().Truncate(time.Second) }
 
 // URLChecker says whether requests may be sent to a URL. It returns a
 // [*RejectedURLError] when they may not; any other error means that the check itself

@@ -46,7 +46,7 @@ func (c *Core) CreateForm(ctx context.Context, who storage.Actor, body []byte) (
 	if err != nil {
 		return storage.Form{}, storage.ErrNotFound
 	}
-	now := c.now()
+	now := c.Now()
 	f := storage.Form{
 		ID:          c.NewID(now),
 		PublicID:    objectid.PublicID(),
@@ -74,7 +74,7 @@ func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body
 	if err != nil {
 		return storage.Form{}, err
 	}
-	change := storage.FormChange{Name: w.Name, Status: w.Status, Gate: w.Gate, At: c.now()}
+	change := storage.FormChange{Name: w.Name, Status: w.Status, Gate: w.Gate, At: c.Now()}
 	if w.WorkspaceID != nil {
 		workspace, err := storage.ParseID(*w.WorkspaceID)
 		if err != nil {
@@ -115,12 +115,12 @@ func (c *Core) mayMove(ctx context.Context, who storage.Actor, from, to storage.
 
 // TrashForm moves a form to the trash.
 func (c *Core) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, condition Precondition) error {
-	return c.Storage.TrashForm(ctx, who, id, storage.TrashParams{At: c.now(), IfRevision: condition.OnlyRevisions()})
+	return c.Storage.TrashForm(ctx, who, id, storage.TrashParams{At: c.Now(), IfRevision: condition.OnlyRevisions()})
 }
 
-// maxRaces bounds how often a write that others overtook is tried again. Each time it
-// loses, another one has won.
-const maxRaces = 100
+// MaxRaces bounds how often a write that others overtook, or a submit to a form that
+// changed meanwhile, is tried again. Each time it loses, another one has won.
+const MaxRaces = 100
 
 // updateFrom makes a change that depends on the stored form: read, compute, write on the
 // condition that the revision has not moved. Without a precondition a lost race is run
@@ -128,7 +128,7 @@ const maxRaces = 100
 func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, condition Precondition,
 	compute func(*storage.Form) (storage.FormChange, error),
 ) (storage.Form, error) {
-	for range maxRaces {
+	for range MaxRaces {
 		stored, err := c.Form(ctx, who, t)
 		if err != nil {
 			return storage.Form{}, err

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/schema"
@@ -29,7 +30,11 @@ type Metrics struct {
 // CheckPeriod returns the fault of a period that there is not.
 func CheckPeriod(period string) error {
 	if _, ok := window(period, time.Time{}); !ok {
-		return fault("query:period", schema.CodeNotAllowed, "must be one of today, yesterday, 24h, 7d, 30d, 3m, 6m, 12m, all")
+		names := make([]string, len(periods))
+		for i, p := range periods {
+			names[i] = p.name
+		}
+		return fault("query:period", schema.CodeNotAllowed, "must be one of "+strings.Join(names, ", "))
 	}
 	return nil
 }
@@ -65,32 +70,39 @@ func completionRate(submissions, starts int64) float64 {
 	return math.Round(float64(submissions)/float64(starts)*10_000) / 100
 }
 
-// window is the time that a period covers, in UTC. Only yesterday ends before now.
+// periods are all that metrics have: each with its window, from the time and from the
+// midnight before it, both in UTC. Only yesterday ends before now.
+var periods = []struct {
+	name   string
+	window func(now, midnight time.Time) storage.Window
+}{
+	{"today", func(_, midnight time.Time) storage.Window { return storage.Window{From: midnight} }},
+	{"yesterday", func(_, midnight time.Time) storage.Window {
+		return storage.Window{From: midnight.AddDate(0, 0, -1), To: midnight}
+	}},
+	{"24h", func(now, _ time.Time) storage.Window {
+		return storage.Window{From: now.Truncate(time.Minute).Add(-24 * time.Hour)}
+	}},
+	{"7d", func(_, midnight time.Time) storage.Window { return storage.Window{From: midnight.AddDate(0, 0, -6)} }},
+	{DefaultPeriod, func(_, midnight time.Time) storage.Window {
+		return storage.Window{From: midnight.AddDate(0, 0, -29)}
+	}},
+	{"3m", func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 3)} }},
+	{"6m", func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 6)} }},
+	{"12m", func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 12)} }},
+	{allTime, func(_, _ time.Time) storage.Window { return storage.Window{} }},
+}
+
+// window is the time that a period covers, in UTC.
 func window(period string, now time.Time) (w storage.Window, ok bool) {
 	now = now.UTC()
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
-	switch period {
-	case "today":
-		w.From = midnight
-	case "yesterday":
-		w.From, w.To = midnight.AddDate(0, 0, -1), midnight
-	case "24h":
-		w.From = now.Truncate(time.Minute).Add(-24 * time.Hour)
-	case "7d":
-		w.From = midnight.AddDate(0, 0, -6)
-	case DefaultPeriod:
-		w.From = midnight.AddDate(0, 0, -29)
-	case "3m":
-		w.From = monthsBefore(midnight, 3)
-	case "6m":
-		w.From = monthsBefore(midnight, 6)
-	case "12m":
-		w.From = monthsBefore(midnight, 12)
-	case allTime:
-	default:
-		return w, false
+	for _, p := range periods {
+		if p.name == period {
+			return p.window(now, midnight), true
+		}
 	}
-	return w, true
+	return storage.Window{}, false
 }
 
 // monthsBefore is the same day n months earlier, or the last day of that month when it

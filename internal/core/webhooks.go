@@ -30,7 +30,7 @@ func (c *Core) CreateWebhook(ctx context.Context, who storage.Actor, body []byte
 		return storage.Webhook{}, err
 	}
 
-	now := c.now()
+	now := c.Now()
 	hook := storage.Webhook{
 		ID:        c.NewID(now),
 		FormID:    form,
@@ -57,7 +57,7 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 	if err != nil {
 		return storage.Webhook{}, err
 	}
-	change := storage.WebhookChange{URL: w.URL, Enabled: w.Enabled, At: c.now()}
+	change := storage.WebhookChange{URL: w.URL, Enabled: w.Enabled, At: c.Now()}
 	if w.URL != nil {
 		if _, err := c.Storage.Webhook(ctx, who, id); err != nil {
 			return storage.Webhook{}, err
@@ -97,5 +97,6 @@ func (c *Core) webhookWrite(body []byte, create bool) (definition.WebhookWrite, 
 	return w, err
 }
 
-// ShownDeliveries is how many attempts the service keeps and shows.
-const ShownDeliveries = 100
+// ShownDeliveries is how many attempts of a webhook the API shows. The service keeps
+// [storage.ExpiredKept] summaries beside [storage.HistoryKept] other attempts.
+const ShownDeliveries = storage.HistoryKept

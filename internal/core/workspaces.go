@@ -14,7 +14,7 @@ func (c *Core) CreateWorkspace(ctx context.Context, owner storage.ID, body []byt
 	if err != nil {
 		return storage.Workspace{}, err
 	}
-	now := c.now()
+	now := c.Now()
 	w := storage.Workspace{
 		ID:        c.NewID(now),
 		PublicID:  objectid.PublicID(),
@@ -32,10 +32,10 @@ func (c *Core) UpdateWorkspace(ctx context.Context, who storage.Actor, id storag
 	if err != nil {
 		return storage.Workspace{}, err
 	}
-	return c.Storage.UpdateWorkspace(ctx, who, id, storage.WorkspaceChange{Name: &name, At: c.now()})
+	return c.Storage.UpdateWorkspace(ctx, who, id, storage.WorkspaceChange{Name: &name, At: c.Now()})
 }
 
 // DeleteWorkspace moves the workspace's forms to the trash.
 func (c *Core) DeleteWorkspace(ctx context.Context, who storage.Actor, id storage.ID) error {
-	return c.Storage.DeleteWorkspace(ctx, who, id, c.now())
+	return c.Storage.DeleteWorkspace(ctx, who, id, c.Now())
 }

@@ -52,7 +52,7 @@ WITH failing AS MATERIALIZED (
 	RETURNING d.event_id
 ), told AS (
 	INSERT INTO formsvc.attempts AS a (webhook_id, id, event_id, event_type, submission_id, attempt, http_status, success, error, duration_us, created_at)
-	SELECT o.webhook_id, ($7::bytea[])[f.number], o.event_id, e.type, e.submission_id, o.attempt, 0, false, 'expired', 0, $8::timestamptz
+	SELECT o.webhook_id, ($7::bytea[])[f.number], o.event_id, e.type, e.submission_id, o.attempt, 0, false, '` + storage.AttemptExpired + `', 0, $8::timestamptz
 	FROM (SELECT DISTINCT ON (h.webhook_id) h.* FROM held h ORDER BY h.webhook_id, h.queued_at, h.event_id) o
 	JOIN failing f ON f.webhook_id = o.webhook_id
 	JOIN formsvc.events e ON e.id = o.event_id
@@ -63,7 +63,7 @@ WITH failing AS MATERIALIZED (
 	WHERE a.ctid = ANY (ARRAY(
 		SELECT a.place FROM told t CROSS JOIN LATERAL (
 			SELECT a.ctid AS place FROM formsvc.attempts a
-			WHERE a.webhook_id = t.webhook_id AND a.error = 'expired'
+			WHERE a.webhook_id = t.webhook_id AND a.error = '` + storage.AttemptExpired + `'
 			ORDER BY a.created_at DESC, a.id DESC
 			OFFSET $9::bigint - 1
 		) a))

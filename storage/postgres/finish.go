@@ -12,6 +12,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
+// A step has at most HistoryKept results; this does not compile otherwise.
+const _ = uint(storage.HistoryKept - storage.FinishMax)
+
 // finish settles results in one statement. Deliveries are locked in the order of all
 // statements, and what follows finds them by their keys; then the rows of their
 // webhooks in the order of ids, and then events. It returns the numbers of the

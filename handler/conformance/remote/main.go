@@ -3,7 +3,7 @@
 //
 //	FORMS_KEY=fs_live_… go run github.com/formsvc/formsvc/handler/conformance/remote -url https://api.example.com/v1
 //
-// The key needs all nine scopes. Cases that need more than that (other users,
+// The key needs all scopes. Cases that need more than that (other users,
 // stored responses, a clock) are skipped, and the report says so. What a case makes
 // is deleted when it ends; forms stay in the trash. The suite sends some 2,000
 // requests and waits where a rate limit asks it to.
