@@ -90,7 +90,7 @@ func (r *run) beside(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	r.calls.Go(func() { r.d.tidyNowAndThen(ctx) })
+	r.calls.Go(func() { r.d.tidyNowAndThen(ctx, r.observers.Go) })
 	if r.d.config.Observer != nil {
 		r.calls.Go(func() { r.watchQueue(ctx) })
 		r.observers.Go(r.passOnNotices)

@@ -16,8 +16,9 @@ const (
 )
 
 // tidyNowAndThen calls Params.Sweep and ends what is too old, until ctx ends. It has a
-// goroutine of its own, so that it delays no delivery.
-func (d *Dispatcher) tidyNowAndThen(ctx context.Context) {
+// goroutine of its own, so that it delays no delivery. aside runs what an Observer may
+// hold up.
+func (d *Dispatcher) tidyNowAndThen(ctx context.Context, aside func(func())) {
 	timer := time.NewTimer(d.spread(tidyAtLeast, tidyAtMost))
 	defer timer.Stop()
 	for {
@@ -31,7 +32,7 @@ func (d *Dispatcher) tidyNowAndThen(ctx context.Context) {
 				d.log.Error("sweep failed", "cause", err)
 			}
 		}
-		if err := d.expire(ctx); err != nil && ctx.Err() == nil {
+		if err := d.expire(ctx, aside); err != nil && ctx.Err() == nil {
 			d.log.Error("webhook deliveries cannot be expired", "cause", err)
 		}
 		timer.Reset(d.spread(tidyAtLeast, tidyAtMost))
@@ -39,7 +40,7 @@ func (d *Dispatcher) tidyNowAndThen(ctx context.Context) {
 }
 
 // expire ends the deliveries whose webhook has failed for Config.MaxAge.
-func (d *Dispatcher) expire(ctx context.Context) error {
+func (d *Dispatcher) expire(ctx context.Context, aside func(func())) error {
 	var from storage.ID
 	for {
 		var ended storage.Expired
@@ -58,9 +59,11 @@ func (d *Dispatcher) expire(ctx context.Context) error {
 		if ended.Deliveries > 0 {
 			d.log.Warn("webhook deliveries expired", "deliveries", ended.Deliveries)
 		}
-		for _, a := range ended.Summaries {
-			d.observe(func(o Observer) { o.AttemptFinished(ctx, a) })
-		}
+		aside(func() {
+			for _, a := range ended.Summaries {
+				d.observe(func(o Observer) { o.AttemptFinished(context.WithoutCancel(ctx), a) })
+			}
+		})
 		if from = ended.Next; from.IsZero() {
 			return nil
 		}

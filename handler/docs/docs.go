@@ -69,8 +69,8 @@ var (
 	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		"prose":  prose,
 		"inline": inline,
-		"css":    func() template.CSS { return template.CSS(pageCSS) },
-		"js":     func() template.JS { return template.JS(pageJS) }, //nolint:gosec // of this package
+		"css":    func() template.CSS { return template.CSS(pageCSS) }, //nolint:gosec // of this package
+		"js":     func() template.JS { return template.JS(pageJS) },    //nolint:gosec // of this package
 	}).Parse(pageHTML))
 
 	// The page's own style and script are the only ones that a browser takes.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -231,7 +232,9 @@ WITH taken AS MATERIALIZED (
 ), turned AS (
 	UPDATE formsvc.destinations x
 	SET next_at = LEAST(x.next_at, CASE WHEN r.asked THEN r.ready_at ELSE GREATEST(r.ready_at, x.paused_until) END),
-		crowded = CASE WHEN x.next_at IS NULL THEN ` + hostRoom("x") + ` < 1 ELSE x.crowded END
+		crowded = CASE WHEN x.next_at IS NULL
+			THEN ` + hostRoom("x") + ` < 1 AND (x.paused_until IS NULL OR x.paused_until <= statement_timestamp())
+			ELSE x.crowded END
 	FROM lanes l JOIN (
 		SELECT r.webhook_id, min(r.ready_at) AS ready_at, bool_or(r.asked) AS asked FROM rest r GROUP BY r.webhook_id
 	) r ON r.webhook_id = l.webhook_id
@@ -270,10 +273,15 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 			b := &pgx.Batch{}
 			s.queue(b, takeLanes, free.args(mark, int64(lanesAside))...)
 			s.queue(b, serveLanes, free.args(mark, int64(free.MaxBytes), p.Lease.Microseconds())...)
-			return s.send(ctx, b, func(rows pgx.Rows) error {
-				_, err := free.take(rows)
+			try := free.copy() // what a try took that was rolled back is not leased
+			err := s.send(ctx, b, func(rows pgx.Rows) error {
+				_, err := try.take(rows)
 				return err
 			})
+			if err == nil {
+				free = try
+			}
+			return err
 		})
 	}
 	if err == nil && arrivals {
@@ -283,7 +291,10 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 			if err != nil {
 				return err
 			}
-			more, err = free.take(rows)
+			try := free.copy()
+			if more, err = try.take(rows); err == nil {
+				free = try
+			}
 			return err
 		})
 	}
@@ -369,10 +380,17 @@ func cloned[K comparable](m map[K]int) map[K]int {
 	return c
 }
 
+func (r *room) copy() *room {
+	c := *r
+	c.Webhooks, c.Quick.Hosts, c.Others.Hosts = cloned(r.Webhooks), cloned(r.Quick.Hosts), cloned(r.Others.Hosts)
+	c.claimed = slices.Clone(r.claimed)
+	return &c
+}
+
 // args are $1 to $8 of the statements.
 func (r *room) args(more ...any) []any {
 	object := func(m any) json.RawMessage {
-		raw, _ := json.Marshal(m) // of texts and numbers: never fails
+		raw, _ := json.Marshal(m) //nolint:errchkjson // of texts and numbers: never fails
 		return raw
 	}
 	return append([]any{

@@ -87,7 +87,7 @@ func (g *groups[K, T, R]) do(ctx context.Context, key K, item T, size int) (resu
 
 // begin adds a write. The lock is held.
 func (l *line[T, R]) begin() (*groupWrite[T, R], context.Context) {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // end calls it
 	w := &groupWrite[T, R]{cancel: cancel}
 	l.writes = append(l.writes, w)
 	return w, ctx

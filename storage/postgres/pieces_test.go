@@ -230,7 +230,7 @@ func TestAPurgeMakesProgressUnderATimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	failed := false
-	for range len(sweepSteps) {
+	for range sweepSteps {
 		_, err := s.Sweep(t.Context(), p)
 		failed = failed || err != nil
 	}

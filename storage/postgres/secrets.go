@@ -8,6 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
+//nolint:gosec // a statement, not a credential
 const secretsAfter = `
 SELECT w.id, w.secret FROM formsvc.webhooks w
 WHERE w.id > $1::bytea AND w.secret <> ''
@@ -33,6 +34,8 @@ func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]sto
 
 // Rows are locked in the order of their ids, so that two calls never wait for each
 // other in a circle. FOR UPDATE looks at the secret again when it had to wait.
+//
+//nolint:gosec // a statement, not a credential
 const replaceSecrets = `
 WITH kept AS (
 	SELECT w.id, r.replacement

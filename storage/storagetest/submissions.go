@@ -175,7 +175,7 @@ func submissionMaxBytes(b *bundle) {
 	// Page by page nothing is left out.
 	var walked []storage.ID
 	q := storage.SubmissionQuery{MaxBytes: 2100, Page: storage.Page{Limit: 10}}
-	for range len(ids) {
+	for range ids {
 		got := b.page(f.ID, q)
 		walked = append(walked, idsOf(got.Submissions, submissionID)...)
 		if !got.More || len(got.Submissions) == 0 {
