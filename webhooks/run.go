@@ -178,9 +178,10 @@ func (r *run) post(e scheduler.Event) {
 // step gives the scheduler all that happened and carries out what it says.
 func (r *run) step(also ...scheduler.Event) {
 	r.mail.Lock()
-	events := append(r.events, also...)
+	events := r.events
 	r.events = nil
 	r.mail.Unlock()
+	events = append(events, also...)
 
 	now := time.Now()
 	r.deciding.Lock()

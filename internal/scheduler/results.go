@@ -90,7 +90,7 @@ func (s *Scheduler) wrote(e Wrote) {
 	r.active = nil
 	// A result that will never be accepted is dropped: its delivery is repeated when
 	// the lease runs out.
-	if e.Err != nil && !(e.Refused && len(batch) == 1) {
+	if e.Err != nil && (!e.Refused || len(batch) != 1) {
 		// To the end and in smaller batches, so that a result which the store refuses
 		// does not hold back the others.
 		r.pending = append(r.pending, batch...)

@@ -38,21 +38,21 @@ type Event any
 
 // The events.
 type (
-	// Woken: something was queued.
+	// Woken says that something was queued.
 	Woken struct{}
-	// Claimed: a claim ended.
+	// Claimed is the end of a claim.
 	Claimed struct {
 		Deliveries []storage.Delivery
 		More       bool // another claim at once may bring more
 		Err        error
 	}
-	// Handed: what became of the deliveries that Reserve made room for at that time.
+	// Handed says what became of the deliveries that Reserve made room for at that time.
 	Handed struct {
 		Reserved   []ID
 		Deliveries []storage.Delivery
 		At         time.Time
 	}
-	// Ended: a request is over.
+	// Ended is the end of a request.
 	Ended struct {
 		Request *Request
 		Attempt *storage.Attempt // nil: nothing is known to have been sent
@@ -60,12 +60,12 @@ type (
 		RetryIn time.Duration // as in storage.Result
 		Asked   time.Duration // the pause that the receiver asked for
 	}
-	// Wrote: a write ended.
+	// Wrote is the end of a write.
 	Wrote struct {
 		Err     error
 		Refused bool // the store will never accept one of them
 	}
-	// Stop: nothing more is claimed or begun.
+	// Stop ends the work: nothing more is claimed or begun.
 	Stop struct{}
 )
 
