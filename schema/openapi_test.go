@@ -19,6 +19,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // operation is one operation of the API as it was agreed. It is written down here
@@ -588,6 +589,11 @@ func TestVocabulary(t *testing.T) {
 	answers := `short_text long_text email phone website number rating opinion_scale nps yes_no legal single_choice
 		multiple_choice picture_choice dropdown ranking matrix date time file_upload signature address contact_info country
 		payment`
+	scopes := storage.Scopes()
+	if got := d.strings(schemas + "Scope/enum"); !slices.EqualFunc(slices.Sorted(slices.Values(got)), scopes,
+		func(described string, s storage.Scope) bool { return described == string(s) }) {
+		t.Errorf("Scope/enum: %v, storage.Scopes has %v", got, scopes)
+	}
 	for pointer, want := range map[string]string{
 		"Scope/enum":                        strings.Join(constants(t, "../storage/scope.go", "Scope"), " "),
 		"BlockType/enum":                    answers + " group captcha welcome statement ending heading text image video pdf embed divider page_break",

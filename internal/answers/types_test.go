@@ -1,0 +1,56 @@
+package answers
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Every type of the description's AnswerField but that of hidden fields has a rule, and
+// is in the form that the tests of samples and of hostile answers use.
+func TestEveryAnswerTypeHasARule(t *testing.T) {
+	t.Parallel()
+	var d struct {
+		Components struct {
+			Schemas struct {
+				AnswerField struct {
+					Properties struct {
+						Type struct{ Enum []string }
+					}
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
+		t.Fatal(err)
+	}
+	types := d.Components.Schemas.AnswerField.Properties.Type.Enum
+	if len(types) == 0 {
+		t.Fatal("the description has no types of answers")
+	}
+	blocks, err := schema.DecodeBlocks(json.RawMessage(fullBlocks))
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := make(map[string]bool)
+	var add func(list []schema.Block)
+	add = func(list []schema.Block) {
+		for i := range list {
+			full[list[i].Type] = true
+			add(list[i].Children)
+		}
+	}
+	add(blocks)
+	for _, kind := range types {
+		if kind == schema.TypeHidden {
+			continue
+		}
+		if newRule(&schema.Block{ID: "b", Type: kind}, schema.Limits{}.WithDefaults()) == nil {
+			t.Errorf("%s has no rule", kind)
+		}
+		if !full[kind] {
+			t.Errorf("fullBlocks has no %s", kind)
+		}
+	}
+}
