@@ -41,7 +41,7 @@ func newHost(a *accounts, store storage.Storage, logger *slog.Logger, opts ...fo
 
 	h := &host{accounts: a, service: service, metrics: newMetrics(), logger: logger}
 	mux := http.NewServeMux()
-	mux.Handle(basePath+"/", h.metrics.count(service))
+	mux.Handle(basePath+"/", traced(logger, h.metrics.count(service)))
 	mux.Handle("GET /docs", docs.Handler(service, basePath+"/openapi.json", docs.Options{HomeURL: "/"}))
 	mux.Handle("GET /metrics", h.metrics)
 	mux.HandleFunc("GET /{$}", h.showKeys)

@@ -82,9 +82,9 @@ func (d *Document) find(pointer string) (jsontree.Node, bool) {
 	return n, n.Exists()
 }
 
-// library compiles the schema at a JSON pointer with the library, which holds it
+// compiledByLibrary compiles the schema at a JSON pointer with the library, which holds it
 // against the meta-schema of JSON Schema 2020-12.
-func (d *Document) library(pointer string) (*jsonschema.Schema, error) {
+func (d *Document) compiledByLibrary(pointer string) (*jsonschema.Schema, error) {
 	if d.compiler == nil {
 		c := jsonschema.NewCompiler()
 		c.Draft = jsonschema.Draft2020

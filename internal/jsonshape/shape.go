@@ -138,7 +138,7 @@ func (c *compiler) compile(schema jsontree.Node) (*Shape, error) {
 	if known {
 		return s, nil
 	}
-	checked, err := c.document.library(schema.Pointer(""))
+	checked, err := c.document.compiledByLibrary(schema.Pointer(""))
 	if err != nil {
 		return nil, err
 	}

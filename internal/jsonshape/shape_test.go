@@ -204,7 +204,7 @@ func TestWalkAgreesWithTheLibrary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		library, err := d.library("/components/schemas/" + name)
+		library, err := d.compiledByLibrary("/components/schemas/" + name)
 		if err != nil {
 			t.Fatal(err)
 		}
