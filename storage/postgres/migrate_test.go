@@ -345,7 +345,7 @@ func TestMigrateRefusesASchemaOfSomethingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	poolUntouched(t, pool, func() {
-		if err := Migrate(t.Context(), pool, WithSchema(schema)); err == nil || !strings.Contains(err.Error(), "something else") {
+		if err := Migrate(t.Context(), pool, WithSchema(schema)); err == nil || !strings.Contains(err.Error(), "not formsvc's") {
 			t.Errorf("Migrate = %v", err)
 		}
 	})

@@ -328,8 +328,11 @@ func TestACallerWhoLeavesLearnsWhetherTheResponseMayBeStored(t *testing.T) {
 	calls.submit(t.Context(), s, 11, response(11))
 	queued(t, s, 0, 2)
 
-	leaveBegun()
+	// First the one that waits: when the other leaves, its write ends, and the next one
+	// takes all that wait.
 	leaveWaiting()
+	eventually(t, "the one that waits has left", func() bool { return calls.returned() == 1 })
+	leaveBegun()
 	eventually(t, "both have left", func() bool { return calls.returned() == 2 })
 	if err := calls.errs[0]; !errors.Is(err, context.Canceled) || !errors.Is(err, storage.ErrOutcomeUnknown) {
 		t.Errorf("Submit of what is being stored = %v", err)
