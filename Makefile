@@ -17,7 +17,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: test clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths fuzz mutants soak
+.PHONY: test test-skew test-size clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths fuzz mutants soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -50,6 +50,10 @@ clients:
 ## test-skew: the plans beside 2 million responses of one form (needs 2 GB of disk, takes minutes)
 test-skew:
 	FORMSVC_TEST_SKEW=full $(WITH_POSTGRES) -- $(GO) test -run TestListsWhereOneCustomerOwnsEverything -v -timeout 30m ./storage/postgres
+
+## test-size: how long responses wait beside purges, counts and deletions at size (2 million responses, takes minutes)
+test-size:
+	FORMSVC_TEST_AT_SIZE=1 $(WITH_POSTGRES) -fsync -- $(GO) test -run TestWaitsAtSize -v -timeout 30m ./storage/postgres
 
 ## lint: formatting and static analysis
 lint:
