@@ -74,7 +74,7 @@ var (
 	// ErrBlockExists: the form already has a block with this id.
 	ErrBlockExists = core.ErrBlockExists
 	// ErrClosed: the form takes no more responses.
-	ErrClosed = errors.New("formsvc: the form is closed")
+	ErrClosed = core.ErrClosed
 )
 
 // Service is the form service: the handler of the HTTP API, the Go calls that a

@@ -7,24 +7,16 @@ import (
 	"sync"
 
 	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
 // PublicForm is a published form as a page for respondents needs it, both as it
-// is stored and decoded.
-type PublicForm struct {
-	ID                   ID
-	PublicID, Name, Type string
-	// Closed: [Service.Submit] would return [ErrClosed] now.
-	Closed        bool
-	ClosedMessage string // settings.closedMessage
-	Definition    storage.Definition
-	Blocks        []schema.Block
-	Settings      schema.Settings
-	Theme         schema.Theme
-}
+// is stored (Definition) and decoded (Blocks, Settings, Theme). Closed says that
+// [Service.Submit] would return [ErrClosed] now.
+type PublicForm = core.PublicForm
 
 // PublicForm returns a published form by its public id. It returns [ErrNotFound]
 // when there is none, or it is a draft or in the trash. A closed form is returned

@@ -2,7 +2,6 @@ package formsvc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math"
 	"strings"
@@ -16,33 +15,14 @@ import (
 	"github.com/formsvc/formsvc/webhooks"
 )
 
-// Response is what a respondent submits.
-type Response struct {
-	FormID ID
-	// Answers come from the respondent, by block id. Their shapes are in the
-	// README; what is left out is unanswered.
-	Answers map[string]json.RawMessage
-	// HostAnswers come from the host, by block id: payment, file_upload and
-	// signature. Only the host may say these, or respondents forge them.
-	HostAnswers map[string]json.RawMessage
-	// Hidden are the hidden fields. Names that the form does not declare are
-	// dropped.
-	Hidden   map[string]string
-	Metadata Metadata
-	// CompletionTime is how long the respondent took, in seconds.
-	CompletionTime float64
-	// IdempotencyKey names this attempt within the form: a repeated Submit returns
-	// the first result, whatever its content. Empty: none. At most 255 bytes.
-	IdempotencyKey string
-}
+// Response is what a respondent submits: the form (FormID), Answers from the
+// respondent and HostAnswers from the host by block id, Hidden fields by name,
+// Metadata, the CompletionTime in seconds, and an IdempotencyKey.
+type Response = core.Response
 
-// Metadata is what is known about where a response came from. Values that are
-// longer than 1,000 characters are cut. Of UTM the keys campaign, content, medium,
-// source and term are kept.
-type Metadata struct {
-	Country, Device, UserAgent string
-	UTM                        map[string]string
-}
+// Metadata is what is known about where a response came from: Country, Device and
+// UserAgent, and the campaign parameters in UTM.
+type Metadata = core.Metadata
 
 // Submit checks a response and stores it, in one atomic step with the funnel
 // count, the response limit, the duplicate check, and one queued delivery for

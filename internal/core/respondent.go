@@ -1,0 +1,58 @@
+package core
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// What follows passes between the service and the page that respondents see. Package
+// formsvc and package handler/formpage have other names for these types, so that the
+// page needs no import of the service.
+
+// ErrClosed says that a form takes no more responses.
+var ErrClosed = errors.New("formsvc: the form is closed")
+
+// PublicForm is a published form as a page for respondents needs it, both as it
+// is stored and decoded.
+type PublicForm struct {
+	ID                   storage.ID
+	PublicID, Name, Type string
+	// Closed: Service.Submit would return [ErrClosed] now.
+	Closed        bool
+	ClosedMessage string // settings.closedMessage
+	Definition    storage.Definition
+	Blocks        []schema.Block
+	Settings      schema.Settings
+	Theme         schema.Theme
+}
+
+// Response is what a respondent submits.
+type Response struct {
+	FormID storage.ID
+	// Answers come from the respondent, by block id. Their shapes are in the
+	// README; what is left out is unanswered.
+	Answers map[string]json.RawMessage
+	// HostAnswers come from the host, by block id: payment, file_upload and
+	// signature. Only the host may say these, or respondents forge them.
+	HostAnswers map[string]json.RawMessage
+	// Hidden are the hidden fields. Names that the form does not declare are
+	// dropped.
+	Hidden   map[string]string
+	Metadata Metadata
+	// CompletionTime is how long the respondent took, in seconds.
+	CompletionTime float64
+	// IdempotencyKey names this attempt within the form: a repeated Submit returns
+	// the first result, whatever its content. Empty: none. At most 255 bytes.
+	IdempotencyKey string
+}
+
+// Metadata is what is known about where a response came from. Values that are
+// longer than 1,000 characters are cut. Of UTM the keys campaign, content, medium,
+// source and term are kept.
+type Metadata struct {
+	Country, Device, UserAgent string
+	UTM                        map[string]string
+}
