@@ -64,12 +64,15 @@ type compiledForm struct {
 }
 
 // formSource is the part of a definition that answers depend on.
-type formSource struct{ blocks, settings, hiddenFields []byte }
+type formSource struct{ blocks, settings, variables, hiddenFields []byte }
 
-func (s formSource) size() int { return len(s.blocks) + len(s.settings) + len(s.hiddenFields) }
+func (s formSource) size() int {
+	return len(s.blocks) + len(s.settings) + len(s.variables) + len(s.hiddenFields)
+}
 
 func (s formSource) is(d storage.Definition) bool {
-	return bytes.Equal(s.blocks, d.Blocks) && bytes.Equal(s.settings, d.Settings) && bytes.Equal(s.hiddenFields, d.HiddenFields)
+	return bytes.Equal(s.blocks, d.Blocks) && bytes.Equal(s.settings, d.Settings) &&
+		bytes.Equal(s.variables, d.Variables) && bytes.Equal(s.hiddenFields, d.HiddenFields)
 }
 
 // compiledForm returns a form from the cache, or reads it; fresh reports which. A
@@ -97,14 +100,18 @@ func (s *Service) readForm(ctx context.Context, id ID) (*compiledForm, error) {
 	if known := s.forms.get(id); known != nil && known.source.is(f.Definition) {
 		form.answers, form.source = known.answers, known.source
 	} else {
-		form.answers, err = answers.Compile(f.Definition.Blocks, f.Definition.Settings, f.Definition.HiddenFields, s.limits)
+		form.answers, err = answers.Compile(answers.Source{
+			Blocks: f.Definition.Blocks, Settings: f.Definition.Settings, Variables: f.Definition.Variables,
+			HiddenFields: f.Definition.HiddenFields, Limits: s.limits,
+		})
 		if err != nil {
 			return nil, fmt.Errorf("formsvc: form %s: %w", id, err)
 		}
 		// Copies, because the store may have cut these from one piece of memory
 		// with the rest of the definition.
 		form.source = formSource{
-			bytes.Clone(f.Definition.Blocks), bytes.Clone(f.Definition.Settings), bytes.Clone(f.Definition.HiddenFields),
+			bytes.Clone(f.Definition.Blocks), bytes.Clone(f.Definition.Settings),
+			bytes.Clone(f.Definition.Variables), bytes.Clone(f.Definition.HiddenFields),
 		}
 	}
 	s.forms.put(id, form)

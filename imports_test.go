@@ -55,7 +55,7 @@ var allowed = map[string][]string{
 	"internal/answers": {"internal/faults", "internal/jsontree", "internal/weburl", "schema"},
 
 	// The operations, for both doors.
-	"internal/core": {"internal/definition", "internal/faults", "internal/objectid", "schema", "storage"},
+	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/objectid", "schema", "storage"},
 
 	"internal/cursor":   {"storage"},
 	"internal/objectid": {"storage"},

@@ -3,8 +3,6 @@ package answers
 import (
 	"encoding/json"
 	"testing"
-
-	"github.com/formsvc/formsvc/schema"
 )
 
 const benchmarkBlocks = `[
@@ -57,7 +55,7 @@ func BenchmarkCompile(b *testing.B) {
 	blocks := json.RawMessage(benchmarkBlocks)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Compile(blocks, nil, nil, schema.Limits{}); err != nil {
+		if _, err := Compile(Source{Blocks: blocks}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -29,13 +29,13 @@ func (yesNoRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 func (yesNoRule) sample() string { return "true" }
 
 // legalRule checks legal.
-type legalRule struct{ mustAccept bool }
+type legalRule struct{ stop bool } // a false refuses the response
 
 func (t legalRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	truth, ok := boolean(n, r)
 	switch {
 	case !ok:
-	case !truth && t.mustAccept:
+	case !truth && (t.stop || r.required):
 		r.add(n, schema.CodeRequired, "must be accepted")
 	default:
 		w.Bool(truth)

@@ -23,8 +23,9 @@ const (
 type Input struct {
 	// Answers are the respondent's, by block id.
 	Answers map[string]json.RawMessage
-	// HostAnswers are those of payment, file_upload and signature blocks. They come
-	// from the host alone: a respondent who could say them would forge them.
+	// HostAnswers are those of payment, file_upload and signature blocks, and of any
+	// block that properties.hide hides. They come from the host alone: a respondent
+	// who could say them would forge them.
 	HostAnswers map[string]json.RawMessage
 	// Hidden are the values of hidden fields, by name. Names that the form does not
 	// declare are ignored.
@@ -59,6 +60,9 @@ type Answers struct {
 // type and whether it is required or not. An answer to a block that takes none
 // (content, groups) is NOT_ALLOWED, one to an id that the form does not have
 // UNKNOWN_FIELD. An answer to a captcha is accepted and not stored.
+//
+// Only the blocks on the respondent's path count, see [Form.Path]. Answers to other
+// blocks are dropped unchecked, but for the host's to blocks that the form hides.
 //
 // Accepted and stored, by block type:
 //
@@ -99,51 +103,12 @@ type Answers struct {
 //     a decimal string or a number, stored as a string. currency and gateway may be
 //     left out where the block names them, reference always.
 func (f *Form) Check(in Input) (Answers, error) {
-	var (
-		found         faults.List
-		r             = report{found: &found, limit: f.limit}
-		w             = f.newWriter(in)
-		known, hostly int // entries that belong to a block
-	)
-	for i := range f.blocks {
-		b := &f.blocks[i]
-		own, ok := in.Answers[b.id]
-		if ok {
-			known++
-		}
-		var foreign json.RawMessage
-		if len(in.HostAnswers) > 0 {
-			if foreign, ok = in.HostAnswers[b.id]; ok {
-				hostly++
-			}
-		}
-		if b.host {
-			own, foreign = foreign, own
-		}
-		if len(foreign) > 0 {
-			refuseForeign(b, foreign, &found)
-		}
-		w.answer(b, own, &r, i == f.unique)
-	}
-	if known < len(in.Answers) {
-		f.refuseUnknown(answersPath, in.Answers, &found)
-	}
-	if hostly < len(in.HostAnswers) {
-		f.refuseUnknown(hostAnswersPath, in.HostAnswers, &found)
-	}
-	for i := range f.hidden {
-		h := &f.hidden[i]
-		if text := in.Hidden[h.name]; text != "" {
-			w.hiddenField(h, text, &r)
-		}
-	}
-	if r.beyond {
-		found.Add("", schema.CodeTooLong, "the answers, with the labels of what was chosen, would take more than "+faults.Count(f.limit, "byte"))
-	}
-	if err := found.Err(); err != nil {
+	k := f.newWalk(in)
+	k.run()
+	if err := k.faults.Err(); err != nil {
 		return Answers{}, err
 	}
-	return w.answers(), nil
+	return k.w.answers(), nil
 }
 
 // refuseForeign reports an answer that came from the wrong side.
@@ -213,9 +178,17 @@ type report struct {
 	found  *faults.List
 	limit  int  // bytes of all answers
 	beyond bool // they would be more
-	field  string
-	path   string // of the answer
-	faults int    // reported since the answer began
+
+	// Of the answer that is being checked:
+	field    string
+	path     string
+	required bool
+	faults   int // reported since it began
+}
+
+// begin turns to the answer of another block.
+func (r *report) begin(field, path string, required bool) {
+	r.field, r.path, r.required, r.faults = field, path, required, 0
 }
 
 // add reports a fault of the answer or a part of it.
@@ -291,16 +264,16 @@ func (f *Form) newWriter(in Input) *answerWriter {
 const maxGuess = 64 << 10
 
 // answer checks one answer and writes it. Nothing is written when the block is
-// unanswered or something is wrong.
-func (w *answerWriter) answer(b *compiledBlock, raw json.RawMessage, r *report, unique bool) {
-	r.field, r.path, r.faults = b.id, b.path, 0
-	if len(raw) == 0 && !b.required || b.dropped {
+// unanswered or something is wrong. That an answer is missing is a fault of a
+// response that is not partial.
+func (w *answerWriter) answer(b *compiledBlock, raw json.RawMessage, r *report, unique, partial bool) {
+	if len(raw) == 0 && !r.required || b.dropped {
 		return
 	}
 	if len(raw) > 0 && w.given(b, raw, r, unique) {
 		return
 	}
-	if b.required && b.rule != nil && r.faults == 0 {
+	if r.required && !partial && b.rule != nil && r.faults == 0 {
 		r.addWhole(schema.CodeRequired, messageRequired)
 	}
 }
@@ -426,7 +399,8 @@ func (f *Form) Sample() Answers {
 	r := report{found: &found, limit: f.limit}
 	for i := range f.blocks {
 		if b := &f.blocks[i]; b.rule != nil {
-			w.answer(b, json.RawMessage(b.rule.sample()), &r, false)
+			r.begin(b.id, b.path, b.required)
+			w.answer(b, json.RawMessage(b.rule.sample()), &r, false, true)
 		}
 	}
 	for i := range f.hidden {

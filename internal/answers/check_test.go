@@ -19,7 +19,7 @@ import (
 // compileTestForm compiles a form from sections written as JSON.
 func compileTestForm(t testing.TB, blocks, settings, hidden string) *Form {
 	t.Helper()
-	f, err := Compile(json.RawMessage(blocks), json.RawMessage(settings), json.RawMessage(hidden), schema.Limits{})
+	f, err := Compile(Source{Blocks: json.RawMessage(blocks), Settings: json.RawMessage(settings), HiddenFields: json.RawMessage(hidden)})
 	if err != nil {
 		t.Fatalf("compile: %v", err)
 	}

@@ -15,9 +15,12 @@ import (
 // lasts.
 type Form struct {
 	blocks []compiledBlock // depth first, in definition order
+	steps  []step          // the top-level blocks
 	hidden []compiledHidden
-	unique int // index in blocks of settings.duplicateField, -1: none
-	limit  int // bytes of the answers of one response
+	// variables are the variables of the definition: float64 or string.
+	variables map[string]any
+	unique    int // index in blocks of settings.duplicateField, -1: none
+	limit     int // bytes of the answers of one response
 
 	headSize int // mean bytes that an answer costs beside its value
 }
@@ -28,6 +31,7 @@ type compiledBlock struct {
 	id       string
 	path     string // where its answer stands in an Input
 	host     bool   // the answer comes from the host
+	hide     bool   // off every path: only the host may answer
 	dropped  bool   // an answer is accepted and not stored
 	required bool
 	rule     rule   // nil: takes no answer
@@ -53,34 +57,49 @@ type rule interface {
 	sample() string
 }
 
-// Compile makes a form ready for [Form.Check] from the sections of its stored
-// definition; nil sections are empty ones. The children of a group count like
-// top-level blocks. A block of an unknown type takes no answer. Of l, FileSize and
-// Response are used; zero means their defaults. An error means that a section is not what is
-// stored.
+// Source is what a form is compiled from.
+type Source struct {
+	// The sections of a stored definition. nil is an empty one.
+	Blocks, Settings, Variables, HiddenFields json.RawMessage
+	// Limits are the service's. FileSize and Response are used; zero means their
+	// defaults.
+	Limits schema.Limits
+}
+
+// Compile makes a form ready for [Form.Check]. The children of a group count like
+// top-level blocks. A block of an unknown type takes no answer. An error means that
+// a section is not what is stored.
 //
 // A form takes about ten times the bytes of its sections. The bounds of a
 // definition, 100,000 values in its blocks and 4 MiB in all, keep it below 24 MB.
-func Compile(blocks, settings, hidden json.RawMessage, l schema.Limits) (*Form, error) {
-	list, err := schema.DecodeBlocks(blocks)
+func Compile(from Source) (*Form, error) {
+	list, err := schema.DecodeBlocks(from.Blocks)
 	if err != nil {
 		return nil, err
 	}
-	set, err := schema.DecodeSettings(settings)
+	set, err := schema.DecodeSettings(from.Settings)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	if len(hidden) > 0 {
-		if err := json.Unmarshal(hidden, &names); err != nil {
-			return nil, fmt.Errorf("decode stored hidden fields: %w", err)
+	if err := decode(from.HiddenFields, &names, "hidden fields"); err != nil {
+		return nil, err
+	}
+	var variables map[string]any
+	if err := decode(from.Variables, &variables, "variables"); err != nil {
+		return nil, err
+	}
+	l := from.Limits.WithDefaults()
+
+	f := &Form{unique: -1, limit: l.Response, variables: make(map[string]any, len(variables))}
+	seen := make(map[string]bool)
+	for i := range list {
+		s := step{from: len(f.blocks), ending: list[i].Type == schema.TypeEnding}
+		f.addBlocks(list[i:i+1], l, seen, false)
+		if s.to = len(f.blocks); s.to > s.from {
+			f.steps = append(f.steps, s)
 		}
 	}
-	l = l.WithDefaults()
-
-	f := &Form{unique: -1, limit: l.Response}
-	seen := make(map[string]bool)
-	f.addBlocks(list, l, seen)
 	for _, name := range names {
 		if seen[name] {
 			continue
@@ -92,6 +111,12 @@ func Compile(blocks, settings, hidden json.RawMessage, l schema.Limits) (*Form, 
 			key:  answerKey(name),
 		})
 	}
+	for name, value := range variables {
+		switch value.(type) {
+		case float64, string:
+			f.variables[name] = value
+		}
+	}
 	if set.DuplicateField != "" {
 		f.unique = slices.IndexFunc(f.blocks, func(b compiledBlock) bool { return b.id == set.DuplicateField })
 	}
@@ -102,9 +127,20 @@ func Compile(blocks, settings, hidden json.RawMessage, l schema.Limits) (*Form, 
 	return f, nil
 }
 
-// addBlocks adds blocks and what is inside of groups. Of blocks with the same id,
-// which no write makes, the first counts.
-func (f *Form) addBlocks(list []schema.Block, l schema.Limits, seen map[string]bool) {
+// decode reads a stored section that package schema has no view of.
+func decode(raw json.RawMessage, into any, name string) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("decode stored %s: %w", name, err)
+	}
+	return nil
+}
+
+// addBlocks adds blocks and what is inside of groups; hide is that of a group around
+// them. Of blocks with the same id, which no write makes, the first counts.
+func (f *Form) addBlocks(list []schema.Block, l schema.Limits, seen map[string]bool, hide bool) {
 	for i := range list {
 		b := &list[i]
 		if seen[b.ID] {
@@ -114,6 +150,7 @@ func (f *Form) addBlocks(list []schema.Block, l schema.Limits, seen map[string]b
 		c := compiledBlock{
 			id:       b.ID,
 			path:     jsontree.Pointer(answersPath, b.ID),
+			hide:     hide || b.Properties != nil && b.Properties.Hide,
 			dropped:  b.Type == schema.TypeCaptcha,
 			required: b.Required,
 			rule:     newRule(b, l),
@@ -127,7 +164,7 @@ func (f *Form) addBlocks(list []schema.Block, l schema.Limits, seen map[string]b
 		}
 		f.blocks = append(f.blocks, c)
 		if b.Type == schema.TypeGroup {
-			f.addBlocks(b.Children, l, seen)
+			f.addBlocks(b.Children, l, seen, c.hide)
 		}
 	}
 }
@@ -162,7 +199,7 @@ func newRule(b *schema.Block, l schema.Limits) rule {
 	case schema.TypeYesNo:
 		return yesNoRule{}
 	case schema.TypeLegal:
-		return legalRule{mustAccept: b.Required || p.LegalStopFurther}
+		return legalRule{stop: p.LegalStopFurther}
 	case schema.TypeSingleChoice, schema.TypeDropdown:
 		return choiceRule{newChoices(b.Choices, p.OtherOption)}
 	case schema.TypeMultipleChoice:

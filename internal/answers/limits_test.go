@@ -85,7 +85,7 @@ func TestTheResponseLimitCountsWhatIsStored(t *testing.T) {
 	blocks := json.RawMessage(`[{"id":"a","type":"long_text","label":"A"},{"id":"b","type":"single_choice","choices":[{"id":"c","label":"Long label"}]}]`)
 	hidden := json.RawMessage(`["src"]`)
 	in := Input{Answers: raws("a", `"x\ny"`, "b", `"c"`), Hidden: map[string]string{"src": "z"}}
-	free, err := Compile(blocks, nil, hidden, schema.Limits{})
+	free, err := Compile(Source{Blocks: blocks, HiddenFields: hidden})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestTheResponseLimitCountsWhatIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	for limit, want := range map[int]string{len(stored.List): "", len(stored.List) - 1: " TOO_LONG", 10: " TOO_LONG"} {
-		f, err := Compile(blocks, nil, hidden, schema.Limits{Response: limit})
+		f, err := Compile(Source{Blocks: blocks, HiddenFields: hidden, Limits: schema.Limits{Response: limit}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestCompiledFormsAreBounded(t *testing.T) {
 			runtime.GC()
 			runtime.GC() // pools keep what they have over one
 			runtime.ReadMemStats(&before)
-			f, err := Compile(blocks, nil, hidden, schema.Limits{})
+			f, err := Compile(Source{Blocks: blocks, HiddenFields: hidden})
 			if err != nil {
 				t.Fatal(err)
 			}

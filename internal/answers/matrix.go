@@ -12,7 +12,6 @@ import (
 type matrixRule struct {
 	rows, columns *choices
 	multiple      bool
-	required      bool
 }
 
 func newMatrixRule(b *schema.Block, p *schema.Properties) matrixRule {
@@ -20,7 +19,6 @@ func newMatrixRule(b *schema.Block, p *schema.Properties) matrixRule {
 		rows:     newChoices(b.MatrixRows, false),
 		columns:  newChoices(b.MatrixColumns, false),
 		multiple: p.MultiSelection,
-		required: b.Required,
 	}
 }
 
@@ -49,7 +47,7 @@ func (t matrixRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	w.Object()
 	for row, id := range t.rows.ids {
 		if !answers[row].Exists() {
-			if t.required {
+			if r.required {
 				r.addMember(n, id, schema.CodeRequired, messageRequired)
 			}
 			continue

@@ -1,0 +1,67 @@
+package answers
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const hidingBlocks = `[
+	{"id":"name","type":"short_text","required":true},
+	{"id":"plan","type":"short_text","required":true,"properties":{"hide":true}},
+	{"id":"box","type":"group","properties":{"hide":true},"children":[{"id":"inner","type":"number","required":true}]},
+	{"id":"open","type":"group","children":[{"id":"shown","type":"number"},{"id":"covered","type":"number","required":true,"properties":{"hide":true}}]},
+	{"id":"bye","type":"ending"},
+	{"id":"after","type":"number","required":true}]`
+
+func TestOnlyBlocksOnThePathCount(t *testing.T) {
+	t.Parallel()
+	f := compileTestForm(t, hidingBlocks, "", "")
+	got, err := f.Check(Input{Answers: raws("name", `"Ann"`, "plan", `"forged"`, "inner", `"nonsense"`, "shown", "1", "covered", "2", "after", "3")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"name":"Ann","shown":1}`; string(got.ByField) != want {
+		t.Errorf("stored %s, want %s", got.ByField, want)
+	}
+	got, err = f.Check(Input{
+		Answers:     raws("name", `"Ann"`, "plan", `"forged"`),
+		HostAnswers: raws("plan", `"gold"`, "inner", "4", "covered", "5", "after", "6"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"name":"Ann","plan":"gold","inner":4,"covered":5}`; string(got.ByField) != want {
+		t.Errorf("stored %s, want %s", got.ByField, want)
+	}
+	_, err = f.Check(Input{HostAnswers: raws("inner", `"x"`, "shown", "1"), Answers: raws("nobody", "1")})
+	want := "/answers/name REQUIRED, /answers/nobody UNKNOWN_FIELD, /host_answers/inner WRONG_TYPE, /host_answers/shown NOT_ALLOWED"
+	if got := answerFaults(t, err); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestPathOfAnIncompleteResponse(t *testing.T) {
+	t.Parallel()
+	f, err := Compile(Source{Blocks: json.RawMessage(hidingBlocks), Variables: json.RawMessage(`{"score":1,"tier":"free"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, err := f.Path(raws("shown", `"x"`, "after", `"dropped"`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(path.Faults) != 1 || path.Faults[0].Field != "shown" {
+		t.Errorf("faults %+v, want that of shown", path.Faults)
+	}
+	path.Faults = nil
+	want := Path{
+		Blocks:    []PathBlock{{ID: "name", Required: true}, {ID: "open"}, {ID: "bye"}},
+		Ending:    "bye",
+		Variables: map[string]any{"score": 1.0, "tier": "free"},
+	}
+	if diff := cmp.Diff(want, path); diff != "" {
+		t.Errorf("path (-want +got):\n%s", diff)
+	}
+}
