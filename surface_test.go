@@ -101,6 +101,9 @@ var (
 
 	_ func(string) formsvc.ID = formsvc.UserIDFrom
 
+	_ func(formsvc.Submission) ([]formsvc.Answer, error) = formsvc.DecodeAnswers
+	_ func(formsvc.Form) (formsvc.FormContent, error)    = formsvc.DecodeForm
+
 	_ = []error{formsvc.ErrInvalidKey, formsvc.ErrNotFound, formsvc.ErrConflict, formsvc.ErrDuplicate, formsvc.ErrLimitReached, formsvc.ErrClosed}
 
 	_ func(storage.Storage) formsvc.Option                     = formsvc.WithStorage
