@@ -134,6 +134,6 @@ var (
 	_ func()                                             = (*webhooks.Dispatcher)(nil).Wake
 	_ func(secret string, body []byte) string            = webhooks.Sign
 	_ func(secret string, body []byte, sig string) error = webhooks.Verify
-	_                                                    = schema.Error{Violations: []schema.Violation{{Path: "", Field: "", Code: "", Message: ""}}}
+	_                                                    = schema.Error{Violations: []schema.Violation{{Path: "", Field: "", Code: "", Message: "", Params: map[string]any{}}}}
 	_ error                                              = (*formsvc.AnswerError)(nil)
 )

@@ -1,8 +1,11 @@
 package schema
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
-// The codes of a [Violation].
+// The codes of a [Violation]. [CodeParams] lists the parameters of each.
 const (
 	CodeRequired     = "REQUIRED"      // something that must be given is missing
 	CodeWrongType    = "WRONG_TYPE"    // another JSON type is expected; null where it is not allowed
@@ -32,8 +35,55 @@ type Violation struct {
 	Field string `json:"field,omitempty"`
 	// Code is one of the Code constants.
 	Code string `json:"code"`
-	// Message says to a person what is expected. It never repeats the value.
+	// Message says to a person what is expected, in English. It never repeats the
+	// value.
 	Message string `json:"message"`
+	// Params are what Message says as values, for a host that writes the sentence in
+	// another language: see [CodeParams]. Only violations of answers have them; of
+	// requests it is nil, and so it is when the code has no parameters.
+	Params map[string]any `json:"params,omitempty"`
+}
+
+// CodeParams returns the names of the parameters that the violations of an answer
+// carry under a code: those that are always there, and those that may be missing.
+//
+//   - type: what was expected: "string", "number", "integer", "boolean", "array",
+//     "object" or "choice" (the id of a choice, or an object with it).
+//   - limit: the largest number of characters or bytes, an int.
+//   - min, max: for counts an int. For numbers a [json.Number], which prints as
+//     people write numbers. For dates a day as YYYY-MM-DD. Both bounds are included.
+//   - step: the distance of two values of a scale, a json.Number.
+//   - unit: what is counted: "characters", "bytes", "choices" or "files".
+//   - format: what was expected: "text" (without control characters), "line" (text
+//     without line breaks), "email", "phone" (in the form of the block's country or
+//     an international one), "international_phone", "url", "date", "date-time",
+//     "time", "country", "currency", "decimal", "file_name", "media_type", "choice"
+//     (an id or an own text, not both) or "json".
+//   - reason: what the value must be one of, or why none is taken: "weekday", "date",
+//     "file_type", "picture", "amount", "currency", "hidden" (a part that the block
+//     does not ask for), "host" (only the host may answer), "respondent" (the host
+//     must not answer) or "no_answer" (the block takes none).
+//   - allowed: what it must be one of: week days as a []int, 0 for Sunday, and a
+//     []string of anything else. It is missing when there is no list, or it has more
+//     than [MaxViolations] items.
+//
+// The slices are the caller's own. A code without parameters, or one that no answer
+// has, returns nil.
+func CodeParams(code string) (always, optional []string) {
+	p := codeParams[code]
+	return slices.Clone(p.always), slices.Clone(p.optional)
+}
+
+type params struct{ always, optional []string }
+
+var codeParams = map[string]params{
+	CodeWrongType:  {always: []string{"type"}},
+	CodeTooLong:    {always: []string{"limit", "unit"}},
+	CodeOutOfRange: {optional: []string{"max", "min", "step", "unit"}},
+	CodeTooMany:    {always: []string{"max", "unit"}},
+	CodeTooFew:     {always: []string{"min", "unit"}},
+	CodeBadFormat:  {always: []string{"format"}},
+	CodeNotAllowed: {always: []string{"reason"}, optional: []string{"allowed"}},
 }
 
 // Error says that a body, parameter or response breaks rules: status 422. It

@@ -1,6 +1,12 @@
 package schema
 
-import "testing"
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
 
 func TestLimitsWithDefaultsFillsOnlyZeroFields(t *testing.T) {
 	t.Parallel()
@@ -20,5 +26,36 @@ func TestErrorText(t *testing.T) {
 		if err.Error() != want {
 			t.Errorf("got %q, want %q", err, want)
 		}
+	}
+}
+
+// The page of a code lists its parameters: what it says of them is in one place.
+func TestCodeParams(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("error.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, words, _ := strings.Cut(string(source), "// CodeParams returns")
+	words, _, _ = strings.Cut(words, "func CodeParams")
+	for _, code := range []string{
+		CodeRequired, CodeWrongType, CodeTooLong, CodeTooShort, CodeOutOfRange, CodeNotAChoice,
+		CodeTooMany, CodeTooFew, CodeDuplicate, CodeBadFormat, CodeNotAllowed, CodeUnknownField,
+	} {
+		always, optional := CodeParams(code)
+		for _, name := range slices.Concat(always, optional) {
+			if !regexp.MustCompile(`(?m)^//   - ([a-z]+, )?` + name + `[:,]`).MatchString(words) {
+				t.Errorf("%s: the parameter %s is not described", code, name)
+			}
+		}
+		if always != nil {
+			always[0] = "changed"
+			if again, _ := CodeParams(code); again[0] == "changed" {
+				t.Errorf("%s: the parameters are not the caller's own", code)
+			}
+		}
+	}
+	if always, optional := CodeParams("NOT_A_CODE"); always != nil || optional != nil {
+		t.Error("an unknown code has parameters")
 	}
 }

@@ -2,7 +2,6 @@ package answers
 
 import (
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/schema"
 )
 
 // boolean reads true or false, or the same word in a string.
@@ -13,7 +12,7 @@ func boolean(n jsontree.Node, r *report) (truth, ok bool) {
 	case n.Kind() == jsontree.String && (n.Text() == "true" || n.Text() == "false"):
 		return n.Text() == "true", true
 	}
-	r.add(n, schema.CodeWrongType, "must be true or false")
+	r.add(n, wrongType("boolean", "must be answered with yes or no"))
 	return false, false
 }
 
@@ -36,7 +35,7 @@ func (t legalRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	switch {
 	case !ok:
 	case !truth && (t.stop || r.required):
-		r.add(n, schema.CodeRequired, "must be accepted")
+		r.add(n, faultNotAccepted)
 	default:
 		w.Bool(truth)
 	}

@@ -112,19 +112,19 @@ func (f *Form) Check(in Input) (Answers, error) {
 }
 
 // refuseForeign reports an answer that came from the wrong side.
-func refuseForeign(b *compiledBlock, raw json.RawMessage, found *faults.List) {
+func refuseForeign(b *compiledBlock, raw json.RawMessage, r *report) {
 	if blank(raw) {
 		return
 	}
 	if b.host {
-		found.AddField(jsontree.Pointer(answersPath, b.id), b.id, schema.CodeNotAllowed, "only the host can give this answer")
+		r.put(jsontree.Pointer(answersPath, b.id), b.id, notAllowed("host", "only the host can give this answer"))
 		return
 	}
-	found.AddField(jsontree.Pointer(hostAnswersPath, b.id), b.id, schema.CodeNotAllowed, "the host cannot answer a block of this type")
+	r.put(jsontree.Pointer(hostAnswersPath, b.id), b.id, notAllowed("respondent", "the host cannot answer a block of this type"))
 }
 
 // refuseUnknown reports the entries whose id is none of the form's blocks.
-func (f *Form) refuseUnknown(parent string, given map[string]json.RawMessage, found *faults.List) {
+func (f *Form) refuseUnknown(parent string, given map[string]json.RawMessage, r *report) {
 	blocks := make(map[string]bool, len(f.blocks))
 	for i := range f.blocks {
 		blocks[f.blocks[i].id] = true
@@ -137,7 +137,7 @@ func (f *Form) refuseUnknown(parent string, given map[string]json.RawMessage, fo
 	}
 	slices.Sort(unknown) // a map has no order, but the same input has the same faults
 	for _, id := range unknown[:min(len(unknown), schema.MaxViolations)] {
-		found.AddField(jsontree.Pointer(parent, id), id, schema.CodeUnknownField, "the form has no such block")
+		r.put(jsontree.Pointer(parent, id), id, faultNoBlock)
 	}
 }
 
@@ -192,25 +192,29 @@ func (r *report) begin(field, path string, required bool) {
 }
 
 // add reports a fault of the answer or a part of it.
-func (r *report) add(n jsontree.Node, code, message string) {
+func (r *report) add(n jsontree.Node, f fault) {
 	r.faults++
 	if !r.found.Full() {
-		r.found.AddField(n.Pointer(r.path), r.field, code, message)
+		r.put(n.Pointer(r.path), r.field, f)
 	}
 }
 
 // addMember reports a fault of a member of an object, whether or not it is present.
-func (r *report) addMember(n jsontree.Node, name, code, message string) {
+func (r *report) addMember(n jsontree.Node, name string, f fault) {
 	r.faults++
 	if !r.found.Full() {
-		r.found.AddField(n.MemberPointer(r.path, name), r.field, code, message)
+		r.put(n.MemberPointer(r.path, name), r.field, f)
 	}
 }
 
 // addWhole reports a fault of the answer, which may not be there or not be JSON.
-func (r *report) addWhole(code, message string) {
+func (r *report) addWhole(f fault) {
 	r.faults++
-	r.found.AddField(r.path, r.field, code, message)
+	r.put(r.path, r.field, f)
+}
+
+func (r *report) put(path, field string, f fault) {
+	r.found.Put(schema.Violation{Path: path, Field: field, Code: f.code, Message: f.message, Params: f.params})
 }
 
 // full reports that there is no use in looking further at a long list.
@@ -224,14 +228,6 @@ func (r *report) exceeds(w *jsontree.Writer) bool {
 	r.beyond = r.beyond || exceeds
 	return exceeds
 }
-
-// Messages that more than one rule uses.
-const (
-	messageRequired = "an answer is required"
-	messageText     = "must be a string"
-	messageObject   = "must be an object"
-	messageMember   = "must be given"
-)
 
 // answerWriter builds the two shapes of an Answers side by side.
 type answerWriter struct {
@@ -274,7 +270,7 @@ func (w *answerWriter) answer(b *compiledBlock, raw json.RawMessage, r *report, 
 		return
 	}
 	if r.required && !partial && b.rule != nil && r.faults == 0 {
-		r.addWhole(schema.CodeRequired, messageRequired)
+		r.addWhole(faultRequired)
 	}
 }
 
@@ -284,9 +280,9 @@ func (w *answerWriter) given(b *compiledBlock, raw json.RawMessage, r *report, u
 	tree, err := jsontree.Parse(raw, answerBounds)
 	if err != nil {
 		if b.rule == nil {
-			r.addWhole(schema.CodeNotAllowed, messageNoAnswer)
+			r.addWhole(takesNoAnswer())
 		} else {
-			r.addWhole(schema.CodeBadFormat, "must be JSON in valid UTF-8, without duplicate members and within the bounds of a body")
+			r.addWhole(notJSON())
 		}
 		return false
 	}
@@ -295,11 +291,11 @@ func (w *answerWriter) given(b *compiledBlock, raw json.RawMessage, r *report, u
 	switch {
 	case b.rule == nil:
 		if !isBlank(n) {
-			r.addWhole(schema.CodeNotAllowed, messageNoAnswer)
+			r.addWhole(takesNoAnswer())
 		}
 		return false
 	case n.HasNUL():
-		r.addWhole(schema.CodeBadFormat, faults.MessageNUL)
+		r.addWhole(notPlainText())
 		return false
 	case isBlank(n):
 		return false
@@ -324,7 +320,7 @@ func (w *answerWriter) given(b *compiledBlock, raw json.RawMessage, r *report, u
 	return true
 }
 
-const messageNoAnswer = "a block of this type takes no answer"
+func takesNoAnswer() fault { return notAllowed("no_answer", "a block of this type takes no answer") }
 
 // keep ends the last item of list and writes its value again.
 func (w *answerWriter) keep(key, value []byte) {
@@ -336,11 +332,11 @@ func (w *answerWriter) keep(key, value []byte) {
 func (w *answerWriter) hiddenField(h *compiledHidden, text string, r *report) {
 	switch path := jsontree.Pointer(hiddenPath, h.name); {
 	case !utf8.ValidString(text):
-		r.found.AddField(path, h.name, schema.CodeBadFormat, "must be valid UTF-8")
+		r.put(path, h.name, notPlainText())
 	case strings.IndexByte(text, 0) >= 0:
-		r.found.AddField(path, h.name, schema.CodeBadFormat, faults.MessageNUL)
+		r.put(path, h.name, notPlainText())
 	case faults.LongerThan(text, maxShortText):
-		r.found.AddField(path, h.name, schema.CodeTooLong, faults.TooLong(maxShortText))
+		r.put(path, h.name, tooLong(maxShortText))
 	default:
 		mark := w.list.Len()
 		w.list.Raw(h.head)

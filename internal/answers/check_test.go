@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -60,9 +61,84 @@ func answerFaults(t testing.TB, err error) string {
 		if v.Message == "" || v.Field == "" {
 			t.Errorf("violation without message or field: %+v", v)
 		}
+		checkViolation(t, v)
 		list = append(list, v.Path+" "+v.Code)
 	}
 	return strings.Join(list, ", ")
+}
+
+// checkViolation holds a violation against the parameters that its code has, and its
+// sentence against what no respondent understands.
+func checkViolation(t testing.TB, v schema.Violation) {
+	t.Helper()
+	always, optional := schema.CodeParams(v.Code)
+	for _, name := range always {
+		if _, ok := v.Params[name]; !ok {
+			t.Errorf("%s %s has no parameter %s: %s", v.Path, v.Code, name, v.Message)
+		}
+	}
+	for name, value := range v.Params {
+		if !slices.Contains(always, name) && !slices.Contains(optional, name) {
+			t.Errorf("%s has an unknown parameter %s", v.Code, name)
+		}
+		if number, ok := value.(json.Number); ok && !jsonNumber.MatchString(string(number)) {
+			t.Errorf("%s: %s is %q, not a number", v.Code, name, number)
+		}
+	}
+	if unreadable.MatchString(v.Message) {
+		t.Errorf("no respondent understands %q", v.Message)
+	}
+}
+
+var (
+	jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-][0-9]+)?$`)
+	unreadable = regexp.MustCompile(`[0-9]e[+-]?[0-9]|RFC|ISO|JSON|HH|YYYY|true|false|string|array|UTF|U\+|Inf|NaN|(^|[^.0-9])[0-9]{5,}`)
+)
+
+func TestSentencesAndParameters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		block, answer string
+		message       string
+		params        map[string]any
+	}{
+		{`"type":"number","properties":{"max":1e6,"maxVal":true}`, `1000001`, "must be at most 1,000,000", map[string]any{"max": json.Number("1000000")}},
+		{`"type":"number","properties":{"min":-1234.5,"max":1e20,"minVal":true,"maxVal":true}`, `-1e5`, "must be between -1,234.5 and 100,000,000,000,000,000,000", map[string]any{"min": json.Number("-1234.5"), "max": json.Number("100000000000000000000")}},
+		{`"type":"number","properties":{"min":1e-7,"minVal":true}`, `0`, "must be at least 0.0000001", map[string]any{"min": json.Number("0.0000001")}},
+		{`"type":"nps"`, `11`, "must be between 0 and 10", map[string]any{"min": json.Number("0"), "max": json.Number("10")}},
+		{`"type":"opinion_scale","properties":{"from":0,"to":100,"scaleStep":25}`, `30`, "must be a step of the scale: 0, 25 and so on", map[string]any{"min": json.Number("0"), "max": json.Number("100"), "step": json.Number("25")}},
+		{`"type":"multiple_choice","choices":[{"id":"a"},{"id":"b"}],"properties":{"limit":1}`, `["a","b"]`, "choose at most one", map[string]any{"max": 1, "unit": "choices"}},
+		{`"type":"multiple_choice","choices":[{"id":"a"},{"id":"b"}],"properties":{"min":1.5,"minVal":true}`, `["a"]`, "choose at least two", map[string]any{"min": 2, "unit": "choices"}},
+		{`"type":"ranking","choices":[{"id":"a"},{"id":"b"}]`, `["a"]`, "must rank every choice", map[string]any{"min": 2, "unit": "choices"}},
+		{`"type":"yes_no"`, `7`, "must be answered with yes or no", map[string]any{"type": "boolean"}},
+		{`"type":"legal","properties":{"legalStopFurther":true}`, `false`, "must be accepted", nil},
+		{`"type":"long_text"`, `"` + strings.Repeat("x", 100_001) + `"`, "must have at most 100,000 characters", map[string]any{"limit": 100_000, "unit": "characters"}},
+		{`"type":"short_text"`, `"a\u0000"`, "must not contain control characters", map[string]any{"format": "text"}},
+		{`"type":"short_text"`, `"a`, "could not be read", map[string]any{"format": "json"}},
+		{`"type":"date"`, `"x"`, "must be a date, such as 2026-11-20", map[string]any{"format": "date"}},
+		{`"type":"date","properties":{"beforeDate":"2026-08-04T00:00:00Z"}`, `"2026-08-05"`, "must be on or before 4 August 2026", map[string]any{"max": "2026-08-04"}},
+		{`"type":"date","properties":{"disabledDays":65}`, `"2026-08-01"`, "must not be on a Saturday", map[string]any{"reason": "weekday", "allowed": []int{1, 2, 3, 4, 5}}},
+		{`"type":"date","properties":{"specificDates":["2026-08-04T00:00:00Z"]}`, `"2026-08-05"`, "must be one of the dates that can be chosen", map[string]any{"reason": "date", "allowed": []string{"2026-08-04"}}},
+		{`"type":"signature","properties":{"maxFileSize":true}`, `{"id":"f","name":"a","url":"https://files.example/f","mime_type":"image/png","size":10485761}`, "must be at most 10 MB", map[string]any{"min": json.Number("0"), "max": json.Number("10485760"), "unit": "bytes"}},
+		{`"type":"single_choice"`, `"a"`, "must be one of the choices", nil},
+		{`"type":"divider"`, `"a"`, "a block of this type takes no answer", map[string]any{"reason": "no_answer"}},
+	} {
+		f := compileTestForm(t, `[{"id":"q",`+c.block+`}]`, "", "")
+		_, err := f.Check(inputOne(f, c.answer))
+		var invalid *schema.Error
+		if !errors.As(err, &invalid) || len(invalid.Violations) != 1 {
+			t.Errorf("%s answered with %.60s: %v", c.block, c.answer, err)
+			continue
+		}
+		v := invalid.Violations[0]
+		checkViolation(t, v)
+		if v.Message != c.message {
+			t.Errorf("%s answered with %.60s: %q, want %q", c.block, c.answer, v.Message, c.message)
+		}
+		if diff := cmp.Diff(c.params, v.Params); diff != "" {
+			t.Errorf("%s answered with %.60s: parameters (-want +got):\n%s", c.block, c.answer, diff)
+		}
+	}
 }
 
 // answerCase is one answer to one block. Without fault, want is the stored value,
@@ -355,7 +431,7 @@ func TestCheckOneChoice(t *testing.T) {
 		checkCases(t, typ, testChoices+`,"properties":{"otherOption":true}`, []answerCase{
 			{in: `{"other":"my own"}`, want: `{"other":"my own"}`},
 			{in: `{"id":null,"other":"x"}`, want: `{"other":"x"}`},
-			{in: `{"other":" "}`, fault: "/answers/q TOO_SHORT"},
+			{in: `{"other":" "}`, fault: "/answers/q REQUIRED"},
 			{in: `{"other":7}`, fault: "/answers/q WRONG_TYPE"},
 			{in: `{"other":"` + strings.Repeat("x", 10_001) + `"}`, fault: "/answers/q TOO_LONG"},
 			{in: `{"id":"a","other":"x"}`, fault: "/answers/q BAD_FORMAT"},

@@ -57,7 +57,7 @@ func (c *choices) write(w *jsontree.Writer, p pick) {
 // identity is the id of a choice as a string, or the respondent's own text in an
 // object.
 func (c *choices) identity(n jsontree.Node) []byte {
-	p, _, _ := c.pick(n)
+	p, _ := c.pick(n)
 	var w jsontree.Writer
 	if p.at < len(c.ids) {
 		w.String(c.ids[p.at])
@@ -68,46 +68,45 @@ func (c *choices) identity(n jsontree.Node) []byte {
 }
 
 // pick reads a choice's id, or an object with it as id, or an object with other.
-// code is not empty when that fails.
-func (c *choices) pick(n jsontree.Node) (p pick, code, message string) {
+func (c *choices) pick(n jsontree.Node) (p pick, wrong fault) {
 	switch n.Kind() {
 	case jsontree.String:
 		return c.byID(n.Text())
 	case jsontree.Object:
 	default:
-		return p, schema.CodeWrongType, "must be the id of a choice or an object with it"
+		return p, notChoice()
 	}
 	id, other := n.Member("id"), n.Member("other") // null is as good as absent
 	hasID, hasOther := id.Kind() != jsontree.Null, other.Kind() != jsontree.Null
 	switch {
 	case hasID && hasOther:
-		return p, schema.CodeBadFormat, "must have id or other, not both"
+		return p, badFormat("choice", "must be one of the choices or a text of your own, not both")
 	case id.Kind() == jsontree.String:
 		return c.byID(id.Text())
 	case !hasID && other.Kind() == jsontree.String:
 		return c.byOther(other.Text())
 	}
-	return p, schema.CodeWrongType, "must be the id of a choice or an object with it"
+	return p, notChoice()
 }
 
-func (c *choices) byID(id string) (p pick, code, message string) {
+func (c *choices) byID(id string) (p pick, wrong fault) {
 	at, ok := c.index[id]
 	if !ok {
-		return p, schema.CodeNotAChoice, "must be one of the block's choices"
+		return p, faultNotAChoice
 	}
-	return pick{at: at}, "", ""
+	return pick{at: at}, fault{}
 }
 
-func (c *choices) byOther(text string) (p pick, code, message string) {
+func (c *choices) byOther(text string) (p pick, wrong fault) {
 	switch {
 	case !c.other:
-		return p, schema.CodeNotAChoice, "must be one of the block's choices"
+		return p, faultNotAChoice
 	case strings.TrimSpace(text) == "":
-		return p, schema.CodeTooShort, "other must have a text"
+		return p, faultRequired
 	case faults.LongerThan(text, maxShortText):
-		return p, schema.CodeTooLong, faults.TooLong(maxShortText)
+		return p, tooLong(maxShortText)
 	}
-	return pick{at: len(c.ids), other: text}, "", ""
+	return pick{at: len(c.ids), other: text}, fault{}
 }
 
 // first returns the ids of the first n choices as an array.
@@ -126,9 +125,9 @@ func (c *choices) first(n int) string {
 type choiceRule struct{ *choices }
 
 func (t choiceRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
-	p, code, message := t.pick(n)
-	if code != "" {
-		r.add(n, code, message)
+	p, wrong := t.pick(n)
+	if wrong.found() {
+		r.add(n, wrong)
 		return
 	}
 	t.write(w, p)

@@ -48,13 +48,13 @@ func newContactRule(f *schema.AddressFields) contactRule {
 
 func (t contactRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	if n.Kind() != jsontree.Object {
-		r.add(n, schema.CodeWrongType, messageObject)
+		r.add(n, wrongType("object", "must be given part by part"))
 		return
 	}
 	for _, member := range n.All() {
 		name := member.Name()
 		if !slices.ContainsFunc(t.parts, func(p contactPart) bool { return p.name == name }) {
-			r.add(member, schema.CodeUnknownField, "is not part of an address or contact")
+			r.add(member, faultNoPart)
 		}
 		if r.full() {
 			return
@@ -76,7 +76,7 @@ func (t contactRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 				missing = append(missing, p.name)
 			}
 		case p.hide:
-			r.add(given, schema.CodeNotAllowed, "the block does not ask for it")
+			r.add(given, notAllowed("hidden", "is not asked for"))
 		default:
 			w.Name(p.name)
 			p.rule().check(w, given, r)
@@ -87,7 +87,7 @@ func (t contactRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		return
 	}
 	for _, name := range missing {
-		r.addMember(n, name, schema.CodeRequired, messageRequired)
+		r.addMember(n, name, faultRequired)
 	}
 	w.EndObject()
 }

@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -54,28 +55,25 @@ func (t dateRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	}
 	at, ok := t.parse(text)
 	if !ok {
-		r.add(n, schema.CodeBadFormat, t.format())
+		r.add(n, t.format())
 		return
 	}
-	t.bounds(at, func(code, message string) { r.add(n, code, message) })
+	t.bounds(at, func(f fault) { r.add(n, f) })
 	if r.faults == 0 {
 		w.String(t.show(at))
 	}
 }
 
 // bounds calls refuse for every bound that a date breaks.
-func (t dateRule) bounds(at time.Time, refuse func(code, message string)) {
-	if !t.latest.IsZero() && at.After(t.latest) {
-		refuse(schema.CodeOutOfRange, "must not be later than "+t.show(t.latest))
-	}
-	if !t.earliest.IsZero() && at.Before(t.earliest) {
-		refuse(schema.CodeOutOfRange, "must not be earlier than "+t.show(t.earliest))
+func (t dateRule) bounds(at time.Time, refuse func(fault)) {
+	if !t.latest.IsZero() && at.After(t.latest) || at.Before(t.earliest) {
+		refuse(outOfDays(t.earliest, t.latest))
 	}
 	if t.disabled>>at.Weekday()&1 == 1 {
-		refuse(schema.CodeNotAllowed, "must not be on a "+at.Weekday().String())
+		refuse(t.offDay(at.Weekday()))
 	}
 	if t.only != nil && !t.only[at.Format(time.DateOnly)] {
-		refuse(schema.CodeNotAllowed, "must be one of the dates that the form offers")
+		refuse(notAllowed("date", "must be one of the dates that can be chosen", slices.Sorted(maps.Keys(t.only))...))
 	}
 }
 
@@ -95,11 +93,24 @@ func (t dateRule) show(at time.Time) string {
 	return at.Format(time.DateOnly)
 }
 
-func (t dateRule) format() string {
-	if t.clock {
-		return "must be an RFC 3339 time"
+// offDay is for a day of the week that the block takes away.
+func (t dateRule) offDay(is time.Weekday) fault {
+	f := notAllowed("weekday", "must not be on a "+is.String())
+	var allowed []int
+	for weekday := range 7 {
+		if t.disabled>>weekday&1 == 0 {
+			allowed = append(allowed, weekday)
+		}
 	}
-	return "must be a date as YYYY-MM-DD"
+	f.params["allowed"] = allowed
+	return f
+}
+
+func (t dateRule) format() fault {
+	if t.clock {
+		return badFormat("date-time", "must be a date and a time, such as 2026-11-20T08:30:00Z")
+	}
+	return badFormat("date", "must be a date, such as 2026-11-20")
 }
 
 // sample tries the dates that the form names, then a week.
@@ -118,7 +129,7 @@ func (t dateRule) sample() string {
 	for _, try := range tries {
 		at, ok := t.parse(try)
 		if ok {
-			t.bounds(at, func(string, string) { ok = false })
+			t.bounds(at, func(fault) { ok = false })
 		}
 		if ok {
 			return quoted(try)

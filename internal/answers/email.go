@@ -6,7 +6,6 @@ import (
 
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/schema"
 )
 
 const maxEmail = 254 // characters
@@ -20,12 +19,12 @@ func (emailRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		return
 	}
 	if faults.LongerThan(text, maxEmail) {
-		r.add(n, schema.CodeTooLong, faults.TooLong(maxEmail))
+		r.add(n, tooLong(maxEmail))
 		return
 	}
 	address, ok := normalEmail(text)
 	if !ok {
-		r.add(n, schema.CodeBadFormat, "must be one email address")
+		r.add(n, badFormat("email", "must be one email address, such as ada@example.com"))
 		return
 	}
 	w.String(address)

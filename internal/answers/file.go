@@ -1,7 +1,6 @@
 package answers
 
 import (
-	"fmt"
 	"mime"
 	"slices"
 	"strings"
@@ -34,10 +33,10 @@ func (t fileRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	}
 	id, name, address, mediaType := o.text("id", ""), o.text("name", ""), o.text("url", ""), o.text("mime_type", "")
 	if address != "" && !weburl.IsPlain(address) {
-		r.add(n.Member("url"), schema.CodeBadFormat, "must be an http or https URL")
+		r.add(n.Member("url"), notURL())
 	}
 	if name != "" && mediaType != "" && !t.allows(name, mediaType) {
-		r.add(n.Member("mime_type"), schema.CodeNotAllowed, "must be one of the block's file types")
+		r.add(n.Member("mime_type"), notAllowed("file_type", "must be one of these types of file: "+strings.Join(t.allowed, ", "), t.allowed...))
 	}
 	size, ok := t.size(o)
 	if !ok {
@@ -62,11 +61,11 @@ func (t fileRule) size(o hostObject) (int64, bool) {
 	case n.Kind() == jsontree.Null:
 		o.missing("size")
 	case n.Kind() != jsontree.Number || size != float64(int64(size)):
-		o.r.add(n, schema.CodeWrongType, "must be a whole number of bytes")
+		o.r.add(n, wrongType("integer", "must be a whole number of bytes"))
 	case size < 0 || size > maxSize:
-		o.r.add(n, schema.CodeOutOfRange, "must be between 0 and 2⁵³−1")
+		o.r.add(n, badSize(maxSize))
 	case t.max > 0 && size > float64(t.max):
-		o.r.add(n, schema.CodeOutOfRange, fmt.Sprintf("must be at most %d bytes", t.max))
+		o.r.add(n, badSize(t.max))
 	default:
 		return int64(size), true
 	}
@@ -122,7 +121,7 @@ func (t filesRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	case n.Kind() != jsontree.Array:
 		t.file.check(w, n, r)
 	case n.Len() > t.most:
-		r.add(n, schema.CodeTooMany, fmt.Sprintf("must have at most %d files", t.most))
+		r.add(n, tooManyFiles(t.most))
 	default:
 		for _, file := range n.All() {
 			t.file.check(w, file, r)

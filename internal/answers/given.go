@@ -5,7 +5,6 @@ import (
 
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/schema"
 )
 
 const maxGiven = 64 // characters
@@ -18,9 +17,9 @@ func (givenRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	switch {
 	case !ok:
 	case faults.LongerThan(text, maxGiven):
-		r.add(n, schema.CodeTooLong, faults.TooLong(maxGiven))
+		r.add(n, tooLong(maxGiven))
 	case strings.ContainsAny(text, lineBreaks):
-		r.add(n, schema.CodeBadFormat, "must be one line")
+		r.add(n, notOneLine())
 	default:
 		w.String(text)
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/schema"
 )
 
 const maxHostText = 2048 // characters of one member
@@ -19,12 +18,12 @@ type hostObject struct {
 // newHostObject reports members that are not among names.
 func newHostObject(n jsontree.Node, r *report, names ...string) (hostObject, bool) {
 	if n.Kind() != jsontree.Object {
-		r.add(n, schema.CodeWrongType, messageObject)
+		r.add(n, wrongType("object", "must be an object"))
 		return hostObject{}, false
 	}
 	for _, member := range n.All() {
 		if !slices.Contains(names, member.Name()) {
-			r.add(member, schema.CodeUnknownField, "is not known here")
+			r.add(member, faultNoMember)
 		}
 		if r.full() {
 			break
@@ -47,7 +46,7 @@ func (o hostObject) text(name, fallback string) string {
 
 // missing reports a member that must be given.
 func (o hostObject) missing(name string) {
-	o.r.addMember(o.n, name, schema.CodeRequired, messageMember)
+	o.r.addMember(o.n, name, faultMissing)
 }
 
 // optional returns a string member, "" when it is absent.
@@ -57,10 +56,10 @@ func (o hostObject) optional(name string) string {
 	case isBlank(n):
 		return ""
 	case n.Kind() != jsontree.String:
-		o.r.add(n, schema.CodeWrongType, messageText)
+		o.r.add(n, notText())
 		return ""
 	case faults.LongerThan(n.Text(), maxHostText):
-		o.r.add(n, schema.CodeTooLong, faults.TooLong(maxHostText))
+		o.r.add(n, tooLong(maxHostText))
 	}
 	return n.Text()
 }

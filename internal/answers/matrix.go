@@ -24,7 +24,7 @@ func newMatrixRule(b *schema.Block, p *schema.Properties) matrixRule {
 
 func (t matrixRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	if n.Kind() != jsontree.Object {
-		r.add(n, schema.CodeWrongType, "must be an object of choices by row")
+		r.add(n, wrongType("object", "must have a choice for each row"))
 		return
 	}
 	answers := make([]jsontree.Node, len(t.rows.ids))
@@ -35,7 +35,7 @@ func (t matrixRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		case r.full():
 			return
 		case !ok:
-			r.add(member, schema.CodeNotAChoice, "must be one of the block's rows")
+			r.add(member, faultNotARow)
 		case !isBlank(member):
 			answers[row] = member
 			answered++
@@ -48,7 +48,7 @@ func (t matrixRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	for row, id := range t.rows.ids {
 		if !answers[row].Exists() {
 			if r.required {
-				r.addMember(n, id, schema.CodeRequired, messageRequired)
+				r.addMember(n, id, faultRequired)
 			}
 			continue
 		}

@@ -2,7 +2,6 @@ package answers
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"slices"
 
@@ -14,9 +13,9 @@ import (
 // returns their number.
 func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *report) int {
 	if n.Kind() != jsontree.Array {
-		p, code, message := c.pick(n)
-		if code != "" {
-			r.add(n, code, message)
+		p, wrong := c.pick(n)
+		if wrong.found() {
+			r.add(n, wrong)
 			return 0
 		}
 		w.Array()
@@ -31,12 +30,12 @@ func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *report) int {
 		if r.full() {
 			return 0
 		}
-		p, code, message := c.pick(item)
+		p, wrong := c.pick(item)
 		switch {
-		case code != "":
-			r.add(item, code, message)
+		case wrong.found():
+			r.add(item, wrong)
 		case chosen[p.at]:
-			r.add(item, schema.CodeDuplicate, "must not be chosen more than once")
+			r.add(item, faultChosenTwice)
 		default:
 			chosen[p.at] = true
 			count++
@@ -78,39 +77,42 @@ func arrayOf(items [][]byte) []byte {
 // and picture_choice with multiSelection.
 type multipleRule struct {
 	*choices
-	least, most float64
+	least, most int
 }
 
 func newMultipleRule(b *schema.Block, p *schema.Properties) multipleRule {
-	rule := multipleRule{choices: newChoices(b.Choices, p.OtherOption), most: math.Inf(1)}
+	rule := multipleRule{choices: newChoices(b.Choices, p.OtherOption), most: math.MaxInt32}
 	if p.Limit != nil && *p.Limit > 0 {
-		rule.most = float64(*p.Limit)
+		rule.most = wholeCount(float64(*p.Limit))
 	}
 	if p.MaxVal && p.Max != nil {
-		rule.most = min(rule.most, *p.Max)
+		rule.most = min(rule.most, wholeCount(math.Floor(*p.Max)))
 	}
 	if p.MinVal && p.Min != nil {
-		rule.least = *p.Min
+		rule.least = wholeCount(math.Ceil(*p.Min))
 	}
 	return rule
 }
+
+// wholeCount is a count of choices. More than any list has is as good as any number
+// beyond it.
+func wholeCount(f float64) int { return int(max(math.MinInt32, min(f, math.MaxInt32))) }
 
 func (t multipleRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	count := t.set(w, n, r)
 	if r.faults > 0 {
 		return
 	}
-	if float64(count) > t.most {
-		r.add(n, schema.CodeTooMany, fmt.Sprintf("must have at most %v choices", t.most))
+	if count > t.most {
+		r.add(n, tooManyChoices(t.most))
 	}
-	if float64(count) < t.least {
-		r.add(n, schema.CodeTooFew, fmt.Sprintf("must have at least %v choices", t.least))
+	if count < t.least {
+		r.add(n, tooFewChoices(t.least))
 	}
 }
 
 func (t multipleRule) identity(n jsontree.Node) []byte { return t.setIdentity(n) }
 
 func (t multipleRule) sample() string {
-	count := int(min(math.Ceil(max(t.least, 1)), float64(len(t.ids))))
-	return t.first(count)
+	return t.first(max(t.least, 1))
 }

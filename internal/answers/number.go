@@ -1,7 +1,6 @@
 package answers
 
 import (
-	"fmt"
 	"math"
 	"strings"
 
@@ -59,45 +58,34 @@ func (t numberRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		// The same strict grammar: no hexadecimal, no NaN, nothing beyond a float64.
 		inner, err := jsontree.Parse([]byte(strings.TrimSpace(n.Text())), jsontree.BodyBounds)
 		if err != nil {
-			r.add(n, schema.CodeWrongType, "must be a number")
+			r.add(n, notNumber())
 			return
 		}
 		defer inner.Release()
 		number = inner.Root()
 	}
 	if number.Kind() != jsontree.Number {
-		r.add(n, schema.CodeWrongType, "must be a number")
+		r.add(n, notNumber())
 		return
 	}
 	value := number.Float()
 	literal := canonicalNumber(number.Text(), value)
 	if t.whole && (strings.Contains(literal, ".") || value != math.Trunc(value)) {
-		r.add(n, schema.CodeWrongType, "must be a whole number")
+		r.add(n, wrongType("integer", "must be a whole number"))
 		return
 	}
 	if value < t.least || value > t.most {
-		r.add(n, schema.CodeOutOfRange, t.bounds())
+		r.add(n, outOfRange(t.least, t.most))
 		return
 	}
 	if t.step > 0 {
 		steps := (value - t.least) / t.step
 		if math.Abs(steps-math.Round(steps)) > stepTolerance*max(1, math.Abs(steps)) {
-			r.add(n, schema.CodeOutOfRange, fmt.Sprintf("must be on a step of the scale: %v, %v and so on", t.least, t.least+t.step))
+			r.add(n, offStep(t.least, t.most, t.step))
 			return
 		}
 	}
 	w.RawString(literal)
-}
-
-func (t numberRule) bounds() string {
-	switch {
-	case math.IsInf(t.least, -1):
-		return fmt.Sprintf("must be at most %v", t.most)
-	case math.IsInf(t.most, 1):
-		return fmt.Sprintf("must be at least %v", t.least)
-	default:
-		return fmt.Sprintf("must be between %v and %v", t.least, t.most)
-	}
 }
 
 func (t numberRule) sample() string {

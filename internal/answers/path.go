@@ -102,10 +102,10 @@ func (k *walk) run() {
 		}
 	}
 	if k.known < len(k.in.Answers) {
-		f.refuseUnknown(answersPath, k.in.Answers, &k.faults)
+		f.refuseUnknown(answersPath, k.in.Answers, &k.r)
 	}
 	if k.hostly < len(k.in.HostAnswers) {
-		f.refuseUnknown(hostAnswersPath, k.in.HostAnswers, &k.faults)
+		f.refuseUnknown(hostAnswersPath, k.in.HostAnswers, &k.r)
 	}
 	for i := range f.hidden {
 		h := &f.hidden[i]
@@ -114,7 +114,7 @@ func (k *walk) run() {
 		}
 	}
 	if k.r.beyond {
-		k.faults.Add("", schema.CodeTooLong, "the answers, with the labels of what was chosen, would take more than "+faults.Count(f.limit, "byte"))
+		k.r.put("", "", answersTooLong(f.limit))
 	}
 }
 
@@ -141,7 +141,7 @@ func (k *walk) block(b *compiledBlock, on, required, unique bool) {
 		own, foreign = foreign, own
 	}
 	if len(foreign) > 0 {
-		refuseForeign(b, foreign, &k.faults)
+		refuseForeign(b, foreign, &k.r)
 	}
 	k.r.begin(b.id, path, required)
 	k.w.answer(b, own, &k.r, unique, k.partial)

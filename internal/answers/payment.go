@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/schema"
 )
 
 // paymentRule checks payment.
@@ -18,7 +17,7 @@ func (t paymentRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	amount := o.amount()
 	currency := strings.ToUpper(o.text("currency", t.currency))
 	if currency != "" && !isCurrency(currency) {
-		r.addMember(n, "currency", schema.CodeBadFormat, "must be an ISO 4217 code of three letters")
+		r.addMember(n, "currency", badFormat("currency", "must be a currency code of three letters, such as EUR"))
 	}
 	status, gateway, reference := o.text("status", ""), o.text("gateway", t.gateway), o.optional("reference")
 	w.Object()
@@ -41,9 +40,9 @@ func (o hostObject) amount() string {
 		o.missing("amount")
 		return ""
 	case n.Kind() != jsontree.String && n.Kind() != jsontree.Number:
-		o.r.add(n, schema.CodeWrongType, "must be a decimal number in a string")
+		o.r.add(n, wrongType("string", "must be an amount, such as 10.00"))
 	case !isDecimal(n.Text()):
-		o.r.add(n, schema.CodeBadFormat, "must be a decimal number without sign or exponent, at most 64 characters")
+		o.r.add(n, badFormat("decimal", "must be an amount, such as 10.00"))
 	}
 	return n.Text()
 }

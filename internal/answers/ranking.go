@@ -2,7 +2,6 @@ package answers
 
 import (
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/schema"
 )
 
 // rankingRule checks ranking.
@@ -10,7 +9,7 @@ type rankingRule struct{ *choices }
 
 func (t rankingRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	if n.Kind() != jsontree.Array {
-		r.add(n, schema.CodeWrongType, "must be an array of choices")
+		r.add(n, wrongType("array", "must have the choices in order"))
 		return
 	}
 	ranked := make([]bool, len(t.ids))
@@ -20,12 +19,12 @@ func (t rankingRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		if r.full() {
 			return
 		}
-		p, code, message := t.pick(item)
+		p, wrong := t.pick(item)
 		switch {
-		case code != "":
-			r.add(item, code, message)
+		case wrong.found():
+			r.add(item, wrong)
 		case ranked[p.at]:
-			r.add(item, schema.CodeDuplicate, "must not be ranked more than once")
+			r.add(item, faultRankedTwice)
 		default:
 			ranked[p.at] = true
 			count++
@@ -35,7 +34,7 @@ func (t rankingRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		}
 	}
 	if r.faults == 0 && count < len(t.ids) {
-		r.add(n, schema.CodeTooFew, "must rank every choice")
+		r.add(n, tooFewRanked(len(t.ids)))
 	}
 	w.EndArray()
 }

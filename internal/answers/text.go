@@ -5,7 +5,6 @@ import (
 
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/schema"
 )
 
 // Most characters of texts whose block sets no bound of its own.
@@ -25,16 +24,16 @@ type textRule struct {
 
 func (t textRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	if n.Kind() != jsontree.String {
-		r.add(n, schema.CodeWrongType, messageText)
+		r.add(n, notText())
 		return
 	}
 	text := n.Text()
 	before := r.faults
 	if faults.LongerThan(text, t.max) {
-		r.add(n, schema.CodeTooLong, faults.TooLong(t.max))
+		r.add(n, tooLong(t.max))
 	}
 	if t.oneLine && strings.ContainsAny(text, lineBreaks) {
-		r.add(n, schema.CodeBadFormat, "must be one line")
+		r.add(n, notOneLine())
 	}
 	if r.faults == before {
 		w.String(text)
@@ -50,7 +49,7 @@ func (t textRule) sample() string {
 // is not a string is reported.
 func trimmed(n jsontree.Node, r *report) (text string, ok bool) {
 	if n.Kind() != jsontree.String {
-		r.add(n, schema.CodeWrongType, messageText)
+		r.add(n, notText())
 		return "", false
 	}
 	return strings.TrimSpace(n.Text()), true

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/schema"
 )
 
 // timeRule checks time.
@@ -19,7 +18,7 @@ func (t timeRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		text += ":00"
 	}
 	if !isClock(text) || !t.seconds && text[len("15:04"):] != ":00" {
-		r.add(n, schema.CodeBadFormat, t.format())
+		r.add(n, badFormat("time", t.format()))
 		return
 	}
 	if !t.seconds {
@@ -39,9 +38,9 @@ func isClock(text string) bool {
 
 func (t timeRule) format() string {
 	if t.seconds {
-		return "must be a time of day as HH:MM:SS"
+		return "must be a time of day, such as 08:30:00"
 	}
-	return "must be a time of day as HH:MM"
+	return "must be a time of day, such as 08:30"
 }
 
 func (timeRule) sample() string { return `"10:30"` }

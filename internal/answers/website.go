@@ -6,7 +6,6 @@ import (
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/weburl"
-	"github.com/formsvc/formsvc/schema"
 )
 
 const maxWebsite = 2048 // characters
@@ -21,11 +20,11 @@ func (websiteRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	}
 	address, ok := normalWebsite(text)
 	if !ok {
-		r.add(n, schema.CodeBadFormat, "must be an http or https URL")
+		r.add(n, notURL())
 		return
 	}
 	if faults.LongerThan(address, maxWebsite) {
-		r.add(n, schema.CodeTooLong, faults.TooLong(maxWebsite))
+		r.add(n, tooLong(maxWebsite))
 		return
 	}
 	w.String(address)

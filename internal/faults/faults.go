@@ -28,13 +28,13 @@ func (l *List) Full() bool { return len(l.list) >= collectLimit }
 
 // Add adds a fault of a request.
 func (l *List) Add(path, code, message string) {
-	l.AddField(path, "", code, message)
+	l.Put(schema.Violation{Path: path, Code: code, Message: message})
 }
 
-// AddField adds a fault of an answer.
-func (l *List) AddField(path, field, code, message string) {
+// Put adds a fault.
+func (l *List) Put(v schema.Violation) {
 	if !l.Full() {
-		l.list = append(l.list, schema.Violation{Path: path, Field: field, Code: code, Message: message})
+		l.list = append(l.list, v)
 	}
 }
 

@@ -66,8 +66,8 @@ func TestErrorsAreSortedUniqueAndCapped(t *testing.T) {
 	if !sorted {
 		t.Error("not sorted")
 	}
-	if v := err.Violations[0]; v != (schema.Violation{Path: "/x/0", Code: schema.CodeTooLong, Message: "a"}) {
-		t.Errorf("the first of all is lost: %+v", v)
+	if diff := cmp.Diff(schema.Violation{Path: "/x/0", Code: schema.CodeTooLong, Message: "a"}, err.Violations[0]); diff != "" {
+		t.Errorf("the first of all is lost (-want +got):\n%s", diff)
 	}
 	if v := err.Violations[2]; v.Path != "/x/1" {
 		t.Errorf("repeated or lost: %+v", v)
