@@ -52,7 +52,10 @@ var allowed = map[string][]string{
 	"internal/definition": {
 		"internal/faults", "internal/jsonshape", "internal/jsontree", "internal/visible", "internal/weburl", "schema", "storage",
 	},
-	"internal/answers": {"internal/faults", "internal/jsontree", "internal/weburl", "schema"},
+	"internal/answers": {
+		"internal/faults", "internal/jsontree", "internal/visible", "internal/weburl", "schema",
+		"golang.org/x/text/unicode/norm",
+	},
 
 	// The operations, for both doors.
 	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/objectid", "schema", "storage"},

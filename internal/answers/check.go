@@ -9,6 +9,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -158,14 +159,14 @@ func blank(raw json.RawMessage) bool {
 	return isBlank(tree.Root())
 }
 
-// isBlank reports whether n means unanswered: it is not there or null, text of
-// white space only, or an empty array.
+// isBlank reports whether n means unanswered: it is not there or null, text of which
+// nothing can be seen, or an empty array.
 func isBlank(n jsontree.Node) bool {
 	switch n.Kind() {
 	case jsontree.Null:
 		return true
 	case jsontree.String:
-		return strings.TrimSpace(n.Text()) == ""
+		return visible.IsBlank(n.Text())
 	case jsontree.Array:
 		return n.Len() == 0
 	default:
@@ -178,6 +179,8 @@ type report struct {
 	found  *faults.List
 	limit  int  // bytes of all answers
 	beyond bool // they would be more
+
+	composed int // see maxComposed
 
 	// Of the answer that is being checked:
 	field    string

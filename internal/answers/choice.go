@@ -2,10 +2,9 @@ package answers
 
 import (
 	"bytes"
-	"strings"
 
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -57,7 +56,7 @@ func (c *choices) write(w *jsontree.Writer, p pick) {
 // identity is the id of a choice as a string, or the respondent's own text in an
 // object.
 func (c *choices) identity(n jsontree.Node) []byte {
-	p, _ := c.pick(n)
+	p, _ := c.pick(n, new(report)) // it passed before
 	var w jsontree.Writer
 	if p.at < len(c.ids) {
 		w.String(c.ids[p.at])
@@ -68,7 +67,7 @@ func (c *choices) identity(n jsontree.Node) []byte {
 }
 
 // pick reads a choice's id, or an object with it as id, or an object with other.
-func (c *choices) pick(n jsontree.Node) (p pick, wrong fault) {
+func (c *choices) pick(n jsontree.Node, r *report) (p pick, wrong fault) {
 	switch n.Kind() {
 	case jsontree.String:
 		return c.byID(n.Text())
@@ -84,7 +83,7 @@ func (c *choices) pick(n jsontree.Node) (p pick, wrong fault) {
 	case id.Kind() == jsontree.String:
 		return c.byID(id.Text())
 	case !hasID && other.Kind() == jsontree.String:
-		return c.byOther(other.Text())
+		return c.byOther(other.Text(), r)
 	}
 	return p, notChoice()
 }
@@ -97,16 +96,16 @@ func (c *choices) byID(id string) (p pick, wrong fault) {
 	return pick{at: at}, fault{}
 }
 
-func (c *choices) byOther(text string) (p pick, wrong fault) {
+// byOther reads a text of the respondent's own: it is a short text.
+func (c *choices) byOther(text string, r *report) (p pick, wrong fault) {
 	switch {
 	case !c.other:
 		return p, faultNotAChoice
-	case strings.TrimSpace(text) == "":
+	case visible.IsBlank(text):
 		return p, faultRequired
-	case faults.LongerThan(text, maxShortText):
-		return p, tooLong(maxShortText)
 	}
-	return pick{at: len(c.ids), other: text}, fault{}
+	text, wrong = textRule{max: maxShortText, oneLine: true}.normal(text, r)
+	return pick{at: len(c.ids), other: text}, wrong
 }
 
 // first returns the ids of the first n choices as an array.
@@ -125,7 +124,7 @@ func (c *choices) first(n int) string {
 type choiceRule struct{ *choices }
 
 func (t choiceRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
-	p, wrong := t.pick(n)
+	p, wrong := t.pick(n, r)
 	if wrong.found() {
 		r.add(n, wrong)
 		return

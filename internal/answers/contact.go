@@ -97,7 +97,7 @@ func (p *contactPart) rule() rule {
 	if p.name == "email" {
 		return emailRule{}
 	}
-	return textRule{max: maxContactPart}
+	return textRule{max: maxContactPart, oneLine: true}
 }
 
 func (t contactRule) sample() string {

@@ -72,6 +72,14 @@ func tooLong(limit int) fault {
 	return fault{schema.CodeTooLong, "must have at most " + counted(limit, "character"), map[string]any{"limit": limit, "unit": "characters"}}
 }
 
+// tooManyMarks is for a text that would take too long to bring into NFC.
+func tooManyMarks() fault {
+	return fault{
+		schema.CodeTooLong, "has too many accents that are written as characters of their own",
+		map[string]any{"limit": maxComposed, "unit": "bytes"},
+	}
+}
+
 // answersTooLong is for answers of more than limit bytes together.
 func answersTooLong(limit int) fault {
 	return fault{

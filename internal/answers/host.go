@@ -3,7 +3,6 @@ package answers
 import (
 	"slices"
 
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
@@ -52,14 +51,9 @@ func (o hostObject) missing(name string) {
 // optional returns a string member, "" when it is absent.
 func (o hostObject) optional(name string) string {
 	n := o.n.Member(name)
-	switch {
-	case isBlank(n):
+	if isBlank(n) {
 		return ""
-	case n.Kind() != jsontree.String:
-		o.r.add(n, notText())
-		return ""
-	case faults.LongerThan(n.Text(), maxHostText):
-		o.r.add(n, tooLong(maxHostText))
 	}
-	return n.Text()
+	text, _ := textRule{max: maxHostText, oneLine: true}.read(n, o.r)
+	return text
 }

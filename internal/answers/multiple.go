@@ -13,7 +13,7 @@ import (
 // returns their number.
 func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *report) int {
 	if n.Kind() != jsontree.Array {
-		p, wrong := c.pick(n)
+		p, wrong := c.pick(n, r)
 		if wrong.found() {
 			r.add(n, wrong)
 			return 0
@@ -30,7 +30,7 @@ func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *report) int {
 		if r.full() {
 			return 0
 		}
-		p, wrong := c.pick(item)
+		p, wrong := c.pick(item, r)
 		switch {
 		case wrong.found():
 			r.add(item, wrong)

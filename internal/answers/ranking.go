@@ -19,7 +19,7 @@ func (t rankingRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		if r.full() {
 			return
 		}
-		p, wrong := t.pick(item)
+		p, wrong := t.pick(item, r)
 		switch {
 		case wrong.found():
 			r.add(item, wrong)

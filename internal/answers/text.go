@@ -2,9 +2,14 @@ package answers
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/visible"
 )
 
 // Most characters of texts whose block sets no bound of its own.
@@ -13,9 +18,6 @@ const (
 	maxLongText  = 100_000
 )
 
-// lineBreaks are the characters that Unicode says end a line.
-const lineBreaks = "\n\r\v\f\u0085\u2028\u2029"
-
 // textRule checks short_text and long_text.
 type textRule struct {
 	max     int
@@ -23,34 +25,104 @@ type textRule struct {
 }
 
 func (t textRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
-	if n.Kind() != jsontree.String {
-		r.add(n, notText())
-		return
-	}
-	text := n.Text()
-	before := r.faults
-	if faults.LongerThan(text, t.max) {
-		r.add(n, tooLong(t.max))
-	}
-	if t.oneLine && strings.ContainsAny(text, lineBreaks) {
-		r.add(n, notOneLine())
-	}
-	if r.faults == before {
+	if text, ok := t.read(n, r); ok {
 		w.String(text)
 	}
 }
 
-func (t textRule) sample() string {
-	const text = "Sample answer"
-	return quoted(text[:min(len(text), t.max)])
+// read returns the text of an answer as it is stored. What is wrong with it is
+// reported.
+func (t textRule) read(n jsontree.Node, r *report) (text string, ok bool) {
+	if n.Kind() != jsontree.String {
+		r.add(n, notText())
+		return "", false
+	}
+	text, wrong := t.normal(n.Text(), r)
+	if wrong.found() {
+		r.add(n, wrong)
+		return "", false
+	}
+	return text, true
 }
 
-// trimmed returns the text of an answer without white space around it. A value that
-// is not a string is reported.
+// normal returns text in NFC, with line feeds for line ends and without white space
+// at its ends. Nothing else is removed: joiners, isolates and other invisible
+// characters have their use inside a text. Control characters and bidirectional
+// overrides, which make a text read as another one, are refused.
+func (t textRule) normal(text string, r *report) (string, fault) {
+	text = strings.TrimSpace(text)
+	if !isPlainASCII(text) {
+		if strings.IndexByte(text, '\r') >= 0 {
+			text = lineEnds.Replace(text)
+		}
+		switch at := strings.IndexFunc(text, isForbidden); {
+		case t.oneLine && strings.ContainsAny(text, lineBreaks):
+			return "", notOneLine()
+		case at >= 0:
+			return "", notPlainText()
+		case !norm.NFC.IsNormalString(text):
+			if !r.mayCompose(text) {
+				return "", tooManyMarks()
+			}
+			text = norm.NFC.String(text)
+		}
+	}
+	if faults.LongerThan(text, t.max) {
+		return "", tooLong(t.max)
+	}
+	return text, fault{}
+}
+
+func (t textRule) sample() string {
+	const text = "Sample answer"
+	return quoted(strings.TrimSpace(text[:min(len(text), t.max)]))
+}
+
+// lineBreaks are the characters that Unicode says end a line.
+const lineBreaks = "\n\v\f\u0085\u2028\u2029"
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
+// isPlainASCII reports whether a text is ASCII without control characters, as most
+// are: it is in its normal form.
+func isPlainASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// isForbidden reports whether no text of an answer may contain a character: a
+// control character but tab and line feed, or a bidirectional embedding or override.
+func isForbidden(c rune) bool {
+	return c != '\t' && c != '\n' && unicode.IsControl(c) || c >= '\u202a' && c <= '\u202e'
+}
+
+// maxComposed bounds what is brought into NFC in one response: bytes beyond ASCII in
+// texts that are not in it. Composing costs up to 70 ns a byte, 15 times what decoding
+// JSON does; this many cost 5 ms. It is enough for 80,000 characters of Vietnamese,
+// and systems that send decomposed text at all are few.
+const maxComposed = 64 << 10
+
+// mayCompose counts a text that is about to be brought into NFC.
+func (r *report) mayCompose(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			r.composed++
+		}
+	}
+	return r.composed <= maxComposed
+}
+
+// trimmed returns the text of an answer that has a format of its own without white
+// space and invisible characters around it, which come with what is copied from
+// other programs. A value that is not a string is reported.
 func trimmed(n jsontree.Node, r *report) (text string, ok bool) {
 	if n.Kind() != jsontree.String {
 		r.add(n, notText())
 		return "", false
 	}
-	return strings.TrimSpace(n.Text()), true
+	return visible.Trim(n.Text()), true
 }

@@ -1,7 +1,10 @@
 // Package visible knows which text shows nothing.
 package visible
 
-import "unicode"
+import (
+	"strings"
+	"unicode"
+)
 
 // IsBlank reports whether nothing of s can be seen: it is empty, or has only white
 // space and characters that are invisible or look like a space. Such a text is
@@ -14,6 +17,12 @@ func IsBlank(s string) bool {
 		}
 	}
 	return true
+}
+
+// Trim returns s without white space and invisible characters at both ends. Control
+// characters that are not white space stay.
+func Trim(s string) string {
+	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || invisible(c) && !unicode.IsControl(c) })
 }
 
 // invisible follows Default_Ignorable_Code_Point of Unicode, which Go has no table

@@ -21,3 +21,19 @@ func TestIsBlank(t *testing.T) {
 		}
 	}
 }
+
+func TestTrim(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"":                                   "",
+		"\u200b \ufeff":                      "",
+		"a\a":                                "a\a",
+		"a b":                                "a b",
+		"\u202a+31 20\u202c":                 "+31 20",
+		"\u00a0\u200b\tx\u200cy\u2028\u00ad": "x\u200cy",
+	} {
+		if got := Trim(in); got != want {
+			t.Errorf("%+q becomes %+q, want %+q", in, got, want)
+		}
+	}
+}
