@@ -18,7 +18,7 @@ const module = "github.com/formsvc/formsvc"
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/answers", "internal/apidoc", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "internal/visible",
+		"internal/answers", "internal/apidoc", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/objectid", "internal/visible",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
-		"internal/apidoc", "internal/core", "internal/cursor", "internal/definition", "internal/jsontree",
+		"internal/apidoc", "internal/core", "internal/cursor", "internal/definition", "internal/export", "internal/jsontree",
 	},
 	"handler/docs":                      {},
 	"handler/conformance":               {"schema", "internal/apidoc"},
@@ -59,6 +59,8 @@ var allowed = map[string][]string{
 
 	// The operations, for both doors.
 	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/objectid", "schema", "storage"},
+
+	"internal/export": {"internal/jsontree", "schema", "storage"},
 
 	"internal/cursor":   {"storage"},
 	"internal/objectid": {"storage"},

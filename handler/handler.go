@@ -29,6 +29,7 @@ type Handler struct {
 	routes  *chi.Mux
 	// limiterHealth is shared with the copies that On makes.
 	limiterHealth *limiterHealth
+	exports       *running              // shared likewise
 	operations    map[string]*operation // by method and pattern
 
 	description     []byte
@@ -73,6 +74,7 @@ func New(config Config) (*Handler, error) {
 		mount:           newMount(config.BaseURL, config.BasePath, table),
 		routes:          chi.NewMux(),
 		limiterHealth:   new(limiterHealth),
+		exports:         new(running),
 		operations:      make(map[string]*operation, len(table)),
 		description:     description,
 		descriptionETag: `"` + hex.EncodeToString(digest[:12]) + `"`,

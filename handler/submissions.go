@@ -5,6 +5,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/cursor"
+	"github.com/formsvc/formsvc/internal/export"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -32,7 +33,7 @@ func listSubmissions(c *call) error {
 	}
 	return writePage(c, list, found.Submissions, found.More,
 		func(s *storage.Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} },
-		writeSubmission)
+		export.WriteItem)
 }
 
 func getSubmission(c *call) error {
@@ -44,7 +45,7 @@ func getSubmission(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.body(200, func(w *jsontree.Writer) { writeSubmission(w, &s) })
+	return c.body(200, func(w *jsontree.Writer) { export.WriteItem(w, &s) })
 }
 
 func deleteSubmission(c *call) error {
@@ -64,17 +65,4 @@ func (c *call) submissionIDs() (form, id storage.ID, err error) {
 		id, err = c.idParam("submissionId")
 	}
 	return form, id, err
-}
-
-// writeSubmission passes answers and metadata on as they are stored.
-func writeSubmission(w *jsontree.Writer, s *storage.Submission) {
-	w.Object()
-	w.Name("id").Hex(s.ID[:])
-	w.Name("form_id").Hex(s.FormID[:])
-	w.Name("status").String("completed")
-	w.Name("submitted_at").Time(s.SubmittedAt)
-	w.Name("metadata").Raw(s.Metadata)
-	w.Name("answers").Raw(s.Answers)
-	w.Name("completion_time").Float(s.CompletionTime)
-	w.EndObject()
 }

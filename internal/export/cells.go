@@ -1,0 +1,201 @@
+package export
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Between several values in one cell.
+const separator = "; "
+
+// part is a part of a value that has a column of its own. The whole value has the name
+// ""; a part without a label is called by its name.
+type part struct{ name, label string }
+
+// otherPart is the column of the respondent's own texts.
+const otherPart = "other"
+
+// choicePart is the column of a choice. A choice may have the id "other", or one that is
+// empty or begins with the mark.
+func choicePart(id string) string {
+	if id == otherPart || strings.HasPrefix(id, "choice:") {
+		return "choice:" + id
+	}
+	return id
+}
+
+// cellsOf calls emit for every cell that an answer fills. plain says that the text is
+// none that a respondent or an owner could have written freely.
+func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain bool)) {
+	switch v := a.Value.(type) {
+	case schema.Number:
+		emit(part{}, string(a.JSON), true)
+	case schema.Bool:
+		emit(part{}, v.String(), true)
+	case schema.Text:
+		emit(part{}, string(v), a.Type == schema.TypePhone && isE164(string(v)))
+	case schema.Date:
+		emit(part{}, strings.Trim(string(a.JSON), `"`), true) // as it is stored, with its offset
+	case schema.Picks:
+		if o.Spread && isList(a) {
+			spreadPicks(a.Type, v, o, emit)
+			return
+		}
+		emit(part{}, joinPicks(v, o), false)
+	case schema.Matrix:
+		for _, row := range v {
+			emit(part{name: row.ID}, joinPicks(row.Picks, o), false)
+		}
+	case schema.Files:
+		filesCells(a, v, o, emit)
+	case schema.Contact:
+		for _, p := range v.Parts() {
+			if p.Text != "" {
+				emit(part{name: p.Name}, p.Text, p.Name == "phone" && isE164(p.Text))
+			}
+		}
+	case schema.Payment:
+		emit(part{name: "amount"}, v.Amount, isDecimal(v.Amount))
+		emit(part{name: "currency"}, v.Currency, false)
+		emit(part{name: "status"}, v.Status, false)
+		emit(part{name: "gateway"}, v.Gateway, false)
+		emit(part{name: "reference"}, v.Reference, false)
+	case schema.Other:
+		emit(part{}, string(v), false)
+	}
+}
+
+// isList reports whether the answer could have more than one value.
+func isList(a *schema.Answer) bool { return len(a.JSON) > 0 && a.JSON[0] == '[' }
+
+// spreadPicks gives every choice a column. In a ranking the cell is the place, from 1.
+func spreadPicks(fieldType string, picks schema.Picks, o Options, emit func(part, string, bool)) {
+	var others []string
+	for i, p := range picks {
+		switch {
+		case p.ID == "":
+			others = append(others, p.Other)
+		case fieldType == schema.TypeRanking:
+			emit(part{choicePart(p.ID), p.Label}, strconv.Itoa(i+1), true)
+		default:
+			emit(part{choicePart(p.ID), p.Label}, pickText(p, o), false)
+		}
+	}
+	if others != nil {
+		emit(part{name: otherPart}, strings.Join(others, separator), false)
+	}
+}
+
+func joinPicks(picks schema.Picks, o Options) string {
+	if len(picks) == 1 {
+		return pickText(picks[0], o)
+	}
+	texts := make([]string, len(picks))
+	for i, p := range picks {
+		texts[i] = pickText(p, o)
+	}
+	return strings.Join(texts, separator)
+}
+
+func pickText(p schema.Pick, o Options) string {
+	if o.ChoiceIDs && p.ID != "" {
+		return p.ID
+	}
+	return p.String()
+}
+
+// filesCells writes name and url, of several files beside each other or in one cell.
+func filesCells(a *schema.Answer, files schema.Files, o Options, emit func(part, string, bool)) {
+	if o.Spread && isList(a) {
+		for i, f := range files {
+			number := strconv.Itoa(i + 1)
+			emit(part{name: number + "/name"}, f.Name, false)
+			emit(part{name: number + "/url"}, f.URL, false)
+		}
+		return
+	}
+	names, urls := make([]string, len(files)), make([]string, len(files))
+	for i, f := range files {
+		names[i], urls[i] = f.Name, f.URL
+	}
+	emit(part{name: "name"}, strings.Join(names, separator), false)
+	emit(part{name: "url"}, strings.Join(urls, separator), false)
+}
+
+// partsOf returns the parts of a block that have a column whether or not they were
+// answered: none for a block that takes no answer.
+func partsOf(b *schema.Block, o Options) (parts []part) {
+	properties := b.Properties
+	if properties == nil {
+		properties = new(schema.Properties)
+	}
+	switch b.Type {
+	case schema.TypeShortText, schema.TypeLongText, schema.TypeEmail, schema.TypePhone, schema.TypeWebsite, schema.TypeNumber,
+		schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS, schema.TypeYesNo, schema.TypeLegal, schema.TypeSingleChoice,
+		schema.TypeDropdown, schema.TypeDate, schema.TypeTime, schema.TypeCountry:
+		return []part{{}}
+	case schema.TypeMultipleChoice, schema.TypePictureChoice, schema.TypeRanking:
+		if !o.Spread || b.Type == schema.TypePictureChoice && !properties.MultiSelection {
+			return []part{{}}
+		}
+		for _, c := range b.Choices {
+			parts = append(parts, part{choicePart(c.ID), c.Label})
+		}
+		if properties.OtherOption {
+			parts = append(parts, part{name: otherPart})
+		}
+	case schema.TypeMatrix:
+		for _, row := range b.MatrixRows {
+			parts = append(parts, part{row.ID, row.Label})
+		}
+	case schema.TypeAddress, schema.TypeContactInfo:
+		for _, p := range (schema.Contact{}).Parts() {
+			if !hides(properties.AddressOrContact, p.Name) {
+				parts = append(parts, part{name: p.Name})
+			}
+		}
+	case schema.TypeFileUpload:
+		if o.Spread {
+			return []part{{name: "1/name"}, {name: "1/url"}}
+		}
+		return []part{{name: "name"}, {name: "url"}}
+	case schema.TypeSignature:
+		return []part{{name: "name"}, {name: "url"}}
+	case schema.TypePayment:
+		return []part{{name: "amount"}, {name: "currency"}, {name: "status"}, {name: "gateway"}, {name: "reference"}}
+	}
+	return parts
+}
+
+// hides reports whether a block does not ask for a part of an address or contact.
+func hides(f *schema.AddressFields, name string) bool {
+	if f == nil {
+		return false
+	}
+	field := map[string]*schema.AddressField{
+		"firstName": f.FirstName, "lastName": f.LastName, "email": f.Email, "phone": f.Phone, "company": f.Company, "address": f.Address,
+		"address2": f.Address2, "city": f.City, "state": f.State, "zip": f.Zip, "country": f.Country,
+	}[name]
+	return field != nil && field.Hide
+}
+
+// isE164 reports whether a phone number has the form in which valid ones are stored.
+func isE164(s string) bool {
+	return len(s) >= 3 && len(s) <= 16 && s[0] == '+' && isDigits(s[1:])
+}
+
+func isDecimal(s string) bool {
+	whole, fraction, dot := strings.Cut(s, ".")
+	return isDigits(whole) && (!dot || isDigits(fraction))
+}
+
+func isDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || '9' < s[i] {
+			return false
+		}
+	}
+	return s != ""
+}

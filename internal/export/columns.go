@@ -1,0 +1,251 @@
+package export
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// MaxColumns is how many columns a table has at most: as many as spreadsheet programs
+// open. It also bounds what the first pass remembers.
+const MaxColumns = 16_384
+
+// place names a column: a field, and a part of its value, "" for the whole.
+type place struct{ field, part string }
+
+// column is one column of the table.
+type column struct {
+	place
+	name  string // in a header of ids
+	label string // in a header of labels
+}
+
+// The columns that every table has: before those of the fields, and after them.
+var (
+	leading  = []string{"submission_id", "submitted_at"}
+	trailing = []string{
+		"completion_time", "metadata/country", "metadata/device", "metadata/user_agent",
+		"metadata/utm/campaign", "metadata/utm/content", "metadata/utm/medium", "metadata/utm/source", "metadata/utm/term",
+	}
+)
+
+// columns are the columns of a table: for each field of the definition in its order, then
+// for each field that only the responses have.
+type columns struct {
+	o      Options
+	fields []*field
+	byID   map[string]*field
+	count  int // of the columns
+
+	index map[place]int // where each column is, once all are known
+	cells []cell        // of the row that is made
+}
+
+// field is what makes a group of columns: a block, hidden field or variable.
+type field struct {
+	id, label string
+	parts     []column
+	known     map[string]bool // by the part's name
+}
+
+func newColumns(d storage.Definition, o Options) (*columns, error) {
+	c := &columns{o: o, byID: map[string]*field{}, count: len(leading) + len(trailing)}
+	blocks, err := schema.DecodeBlocks(d.Blocks)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.addBlocks(blocks); err != nil {
+		return nil, err
+	}
+	var hidden []string
+	if len(d.HiddenFields) > 0 {
+		if err := json.Unmarshal(d.HiddenFields, &hidden); err != nil {
+			return nil, fmt.Errorf("export: decode stored hidden fields: %w", err)
+		}
+	}
+	var variables map[string]json.RawMessage
+	if len(d.Variables) > 0 {
+		if err := json.Unmarshal(d.Variables, &variables); err != nil {
+			return nil, fmt.Errorf("export: decode stored variables: %w", err)
+		}
+	}
+	for _, name := range append(hidden, slices.Sorted(maps.Keys(variables))...) {
+		if err := c.add(c.field(name, name), part{}); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// addBlocks adds the columns of all blocks that answer.
+func (c *columns) addBlocks(blocks []schema.Block) error {
+	for i := range blocks {
+		b := &blocks[i]
+		for _, p := range partsOf(b, c.o) {
+			if err := c.add(c.field(b.ID, b.Label), p); err != nil {
+				return err
+			}
+		}
+		if err := c.addBlocks(b.Children); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// field returns the field with an id, and makes it where there is none.
+func (c *columns) field(id, label string) *field {
+	f := c.byID[id]
+	if f == nil {
+		f = &field{id: id, label: label, known: map[string]bool{}}
+		c.byID[id] = f
+		c.fields = append(c.fields, f)
+	}
+	return f
+}
+
+// add adds a column to a field, unless it is there.
+func (c *columns) add(f *field, p part) error {
+	if f.known[p.name] {
+		return nil
+	}
+	if c.count++; c.count > MaxColumns {
+		return &schema.Error{Violations: []schema.Violation{{
+			Path: "/format", Code: schema.CodeTooMany,
+			Message: "the responses need more than " + strconv.Itoa(MaxColumns) + " columns, which is what spreadsheet programs open; NDJSON has no such limit",
+		}}}
+	}
+	f.known[p.name] = true
+	col := column{place: place{f.id, p.name}, name: f.id, label: cmp.Or(f.label, f.id)}
+	if p.name != "" {
+		col.name += "/" + p.name
+		col.label += ": " + cmp.Or(p.label, p.name)
+	}
+	f.parts = append(f.parts, col)
+	return nil
+}
+
+// find adds the columns that a response needs.
+func (c *columns) find(s *storage.Submission) error {
+	answers, err := schema.DecodeAnswers(s.Answers)
+	if err != nil {
+		return fmt.Errorf("submission %s: %w", s.ID, err)
+	}
+	for i := range answers {
+		a := &answers[i]
+		f := c.field(a.ID, a.Label)
+		cellsOf(a, c.o, func(p part, _ string, _ bool) {
+			if err == nil {
+				err = c.add(f, p)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// header ends the search for columns and returns their names, each of which is there
+// once.
+func (c *columns) header() []cell {
+	shared := map[string]int{} // how many columns want a name
+	for _, f := range c.fields {
+		for _, col := range f.parts {
+			shared[c.nameOf(col)]++
+		}
+	}
+	taken := make(map[string]bool, c.count)
+	for _, name := range slices.Concat(leading, trailing) {
+		taken[name] = true
+	}
+	cells := make([]cell, 0, c.count)
+	for _, name := range leading {
+		cells = append(cells, cell{text: name})
+	}
+	c.index = make(map[place]int, c.count)
+	for _, f := range c.fields {
+		for _, col := range f.parts {
+			name := c.nameOf(col)
+			if c.o.Labels && (shared[name] > 1 || taken[name]) {
+				name += " [" + col.name + "]"
+			}
+			unique := name
+			for n := 2; taken[unique]; n++ { // an id may look like another one with its part
+				unique = name + " (" + strconv.Itoa(n) + ")"
+			}
+			taken[unique] = true
+			c.index[col.place] = len(cells)
+			cells = append(cells, cell{text: unique})
+		}
+	}
+	for _, name := range trailing {
+		cells = append(cells, cell{text: name})
+	}
+	c.cells = make([]cell, len(cells))
+	return cells
+}
+
+func (c *columns) nameOf(col column) string {
+	if c.o.Labels {
+		return col.label
+	}
+	return col.name
+}
+
+// row returns the cells of a response, good until the next call. known is false when the
+// header lacks a column for it.
+func (c *columns) row(s *storage.Submission) (cells []cell, known bool, err error) {
+	answers, err := schema.DecodeAnswers(s.Answers)
+	if err != nil {
+		return nil, false, fmt.Errorf("submission %s: %w", s.ID, err)
+	}
+	clear(c.cells)
+	c.cells[0] = cell{s.ID.String(), true}
+	c.cells[1] = cell{jsontree.FormatTime(s.SubmittedAt), true}
+	known = true
+	for i := range answers {
+		a := &answers[i]
+		cellsOf(a, c.o, func(p part, text string, plain bool) {
+			at, ok := c.index[place{a.ID, p.name}]
+			if !ok {
+				known = false
+				return
+			}
+			c.cells[at] = cell{text, plain}
+		})
+	}
+	if !known {
+		return nil, false, nil
+	}
+	var m struct {
+		Country   string `json:"country"`
+		Device    string `json:"device"`
+		UserAgent string `json:"user_agent"`
+		UTM       struct {
+			Campaign string `json:"campaign"`
+			Content  string `json:"content"`
+			Medium   string `json:"medium"`
+			Source   string `json:"source"`
+			Term     string `json:"term"`
+		} `json:"utm"`
+	}
+	if len(s.Metadata) > 0 {
+		if err := json.Unmarshal(s.Metadata, &m); err != nil {
+			return nil, false, fmt.Errorf("submission %s: decode stored metadata: %w", s.ID, err)
+		}
+	}
+	end := c.cells[len(c.cells)-len(trailing):]
+	end[0] = cell{string(jsontree.AppendFloat(nil, s.CompletionTime)), true}
+	for i, text := range []string{m.Country, m.Device, m.UserAgent, m.UTM.Campaign, m.UTM.Content, m.UTM.Medium, m.UTM.Source, m.UTM.Term} {
+		end[1+i].text = text
+	}
+	return c.cells, true, nil
+}

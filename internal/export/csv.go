@@ -1,0 +1,84 @@
+package export
+
+import (
+	"bufio"
+	"strings"
+)
+
+// cell is one cell of a table. A plain one is a number, a date, an id or the like, which
+// no program takes for a formula; it is never changed.
+type cell struct {
+	text  string
+	plain bool
+}
+
+// csvWriter writes lines as RFC 4180 has them. (encoding/csv turns line breaks inside
+// a cell into CRLF when its lines end with that.)
+type csvWriter struct {
+	out    *bufio.Writer
+	defuse bool
+}
+
+// write writes one line. Errors stay with out, and the last call returns them.
+func (w *csvWriter) write(cells []cell) error {
+	for i, c := range cells {
+		if i > 0 {
+			_ = w.out.WriteByte(',')
+		}
+		text := c.text
+		if w.defuse && !c.plain {
+			text = Defuse(text)
+		}
+		w.writeCell(text)
+	}
+	_, err := w.out.WriteString("\r\n")
+	return err
+}
+
+func (w *csvWriter) writeCell(text string) {
+	if text != "" && !strings.ContainsAny(text, "\",\r\n") && text[0] != ' ' && text[len(text)-1] != ' ' {
+		_, _ = w.out.WriteString(text)
+		return
+	}
+	if text == "" {
+		return
+	}
+	_ = w.out.WriteByte('"')
+	for {
+		before, after, quote := strings.Cut(text, `"`)
+		_, _ = w.out.WriteString(before)
+		if !quote {
+			break
+		}
+		_, _ = w.out.WriteString(`""`)
+		text = after
+	}
+	_ = w.out.WriteByte('"')
+}
+
+// Prefix is what stands before the text of a cell that a spreadsheet program could take
+// for a formula.
+const Prefix = "'"
+
+// Defuse puts [Prefix] before a text that begins with =, +, -, @, a tab or a carriage
+// return, and before one that begins with such a character after prefixes, so that
+// [Restore] always gets the text back.
+func Defuse(text string) string {
+	if dangerous(text) {
+		return Prefix + text
+	}
+	return text
+}
+
+// Restore undoes Defuse.
+func Restore(text string) string {
+	if strings.HasPrefix(text, Prefix) && dangerous(text) {
+		return text[len(Prefix):]
+	}
+	return text
+}
+
+func dangerous(text string) bool {
+	text = strings.TrimLeft(text, Prefix)
+	return text != "" && strings.IndexByte("=+-@\t\r", text[0]) >= 0
+}

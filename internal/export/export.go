@@ -1,0 +1,141 @@
+package export
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// The formats.
+const (
+	CSV    = "csv"
+	NDJSON = "ndjson"
+)
+
+// Options are what a caller may choose. Package formsvc documents them.
+type Options struct {
+	Format       string
+	Since, Until time.Time
+	ChoiceIDs    bool
+	Spread       bool
+	Labels       bool
+	BOM          bool
+	KeepFormulas bool
+}
+
+// Check returns the fault of options that cannot be met, and fills in the format.
+func (o *Options) Check() error {
+	if o.Format == "" {
+		o.Format = CSV
+	}
+	if o.Format != CSV && o.Format != NDJSON {
+		return &schema.Error{Violations: []schema.Violation{{Path: "/format", Code: schema.CodeNotAllowed, Message: "must be csv or ndjson"}}}
+	}
+	return nil
+}
+
+// PageSize is how many responses are read at a time.
+const PageSize = 1000
+
+// Pages reads one page of the responses. What it returned is no concern of the storage
+// any more: no connection and no transaction is held while a page is written.
+type Pages func(ctx context.Context, q storage.SubmissionQuery) (storage.SubmissionPage, error)
+
+// each calls do for every response of the period, newest first, and after after each
+// page.
+func each(ctx context.Context, read Pages, since, until time.Time, do func(*storage.Submission) error, after func() error) error {
+	q := storage.SubmissionQuery{Since: since, Until: until, Page: storage.Page{Limit: PageSize}}
+	for {
+		page, err := read(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range page.Submissions {
+			if err := do(&page.Submissions[i]); err != nil {
+				return err
+			}
+		}
+		if err := after(); err != nil {
+			return err
+		}
+		if !page.More || len(page.Submissions) == 0 {
+			return nil
+		}
+		last := &page.Submissions[len(page.Submissions)-1]
+		q.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
+	}
+}
+
+func nothing() error { return nil }
+
+// Write streams the responses to a form with this definition. What comes in meanwhile
+// may or may not be among them. Without an error the stream is whole; nothing is written
+// before the columns of CSV are known.
+func Write(ctx context.Context, w io.Writer, definition storage.Definition, o Options, read Pages) error {
+	out := bufio.NewWriterSize(w, 64<<10)
+	if o.Format == NDJSON {
+		return writeNDJSON(ctx, out, o, read)
+	}
+	return writeCSV(ctx, out, definition, o, read)
+}
+
+func writeNDJSON(ctx context.Context, out *bufio.Writer, o Options, read Pages) error {
+	var line []byte
+	return each(ctx, read, o.Since, o.Until, func(s *storage.Submission) error {
+		item := jsontree.NewWriter(line[:0])
+		WriteItem(item, s)
+		item.LineBreak()
+		line = item.Bytes()
+		_, err := out.Write(line)
+		return err
+	}, out.Flush)
+}
+
+// WriteItem writes a response as the API lists it. Answers and metadata are passed on as
+// they are stored.
+func WriteItem(w *jsontree.Writer, s *storage.Submission) {
+	w.Object()
+	w.Name("id").Hex(s.ID[:])
+	w.Name("form_id").Hex(s.FormID[:])
+	w.Name("status").String("completed")
+	w.Name("submitted_at").Time(s.SubmittedAt)
+	w.Name("metadata").Raw(s.Metadata)
+	w.Name("answers").Raw(s.Answers)
+	w.Name("completion_time").Float(s.CompletionTime)
+	w.EndObject()
+}
+
+func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definition, o Options, read Pages) error {
+	columns, err := newColumns(definition, o)
+	if err != nil {
+		return err
+	}
+	// The first pass finds the columns of what the definition no longer has.
+	err = each(ctx, read, o.Since, o.Until, func(s *storage.Submission) error { return columns.find(s) }, nothing)
+	if err != nil {
+		return err
+	}
+	lines := csvWriter{out: out, defuse: !o.KeepFormulas}
+	if o.BOM {
+		if _, err := out.WriteString("\ufeff"); err != nil {
+			return err
+		}
+	}
+	if err := lines.write(columns.header()); err != nil {
+		return err
+	}
+	return each(ctx, read, o.Since, o.Until, func(s *storage.Submission) error {
+		row, known, err := columns.row(s)
+		if err != nil || !known {
+			// A response with a column of its own that the first pass did not see was
+			// stored after it.
+			return err
+		}
+		return lines.write(row)
+	}, out.Flush)
+}
