@@ -44,6 +44,7 @@ var allowed = map[string][]string{
 
 	// JSON, then schemas, then forms: each knows only the ones before it.
 	"internal/jsontree":  {},
+	"internal/logic":     {"internal/jsontree"},
 	"internal/visible":   {},
 	"internal/weburl":    {},
 	"internal/faults":    {"schema"},

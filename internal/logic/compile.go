@@ -1,0 +1,283 @@
+package logic
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+)
+
+// op is what a node does.
+type op uint8
+
+const (
+	opLiteral op = iota // its value
+	opList              // an array of its arguments
+	opMember            // var with a constant path and no default
+	opIf
+	opAnd
+	opOr
+	opNot
+	opTruthy
+	opEqual
+	opSame
+	opNotEqual
+	opNotSame
+	opLess
+	opLessEqual
+	opGreater
+	opGreaterEqual
+	opMin
+	opMax
+	opAdd
+	opSubtract
+	opMultiply
+	opDivide
+	opModulo
+	opCat
+	opSubstr
+	opIn
+	opMerge
+	opVar
+	opMissing
+	opMissingSome
+	opSome
+	opAll
+	opNone
+)
+
+var operators = map[string]op{
+	"if": opIf, "?:": opIf, "and": opAnd, "or": opOr, "!": opNot, "!!": opTruthy,
+	"==": opEqual, "===": opSame, "!=": opNotEqual, "!==": opNotSame,
+	"<": opLess, "<=": opLessEqual, ">": opGreater, ">=": opGreaterEqual,
+	"min": opMin, "max": opMax, "+": opAdd, "-": opSubtract, "*": opMultiply, "/": opDivide, "%": opModulo,
+	"cat": opCat, "substr": opSubstr, "in": opIn, "merge": opMerge,
+	"var": opVar, "missing": opMissing, "missing_some": opMissingSome,
+	"some": opSome, "all": opAll, "none": opNone,
+}
+
+// node is one operation or value.
+type node struct {
+	op    op
+	args  []node
+	value any // of opLiteral; the path of opMember
+}
+
+// Logic is compiled JsonLogic. It is immutable and safe for concurrent use.
+type Logic struct {
+	root  node
+	size  int
+	reads []string
+	any   bool
+}
+
+// UnreadableError says that logic has an operator that does not exist.
+type UnreadableError struct {
+	Operator string
+	At       jsontree.Node // the operation
+}
+
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("logic: there is no operator %.64q", e.Operator)
+}
+
+// Compile makes logic ready for [Logic.Eval]. The nesting of n is that of its tree, which
+// is bounded. Nothing of the tree is kept. The error is an [*UnreadableError].
+func Compile(n jsontree.Node) (*Logic, error) {
+	c := compiler{logic: new(Logic)}
+	root, err := c.compile(n, true)
+	if err != nil {
+		return nil, err
+	}
+	c.logic.root = root
+	slices.Sort(c.logic.reads)
+	c.logic.reads = slices.Clip(slices.Compact(c.logic.reads))
+	return c.logic, nil
+}
+
+// Size is the number of operations and values in the logic: what an evaluation costs
+// at most, in steps, as long as arrays and texts are short.
+func (l *Logic) Size() int { return l.size }
+
+// Reads returns the constant paths that the logic reads from the data, sorted. any
+// reports that it may read others as well, whose paths it computes.
+func (l *Logic) Reads() (paths []string, any bool) { return l.reads, l.any }
+
+// Constant reports whether the logic reads nothing, so that its value is always the
+// same.
+func (l *Logic) Constant() bool { return len(l.reads) == 0 && !l.any }
+
+type compiler struct{ logic *Logic }
+
+// compile compiles n. outer: var reads the data, not an item of an array.
+func (c *compiler) compile(n jsontree.Node, outer bool) (node, error) {
+	c.logic.size++
+	switch {
+	case n.Kind() == jsontree.Array:
+		return c.list(n, outer)
+	case n.Kind() == jsontree.Object && n.Len() == 1:
+		return c.operation(n, outer)
+	default:
+		c.logic.size += n.Size() - 1
+		return node{op: opLiteral, value: clone(n)}, nil
+	}
+}
+
+// list compiles an array. One of literals is a literal.
+func (c *compiler) list(n jsontree.Node, outer bool) (node, error) {
+	args, err := c.args(n, outer)
+	if err != nil {
+		return node{}, err
+	}
+	if slices.ContainsFunc(args, func(a node) bool { return a.op != opLiteral }) {
+		return node{op: opList, args: args}, nil
+	}
+	values := make([]any, len(args))
+	for i := range args {
+		values[i] = args[i].value
+	}
+	return node{op: opLiteral, value: values}, nil
+}
+
+func (c *compiler) args(n jsontree.Node, outer bool) ([]node, error) {
+	args := make([]node, 0, n.Len())
+	for _, item := range n.All() {
+		arg, err := c.compile(item, outer)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, arg)
+	}
+	return args, nil
+}
+
+func (c *compiler) operation(n jsontree.Node, outer bool) (node, error) {
+	given := n.First()
+	kind, ok := operators[given.Name()]
+	if !ok {
+		return node{}, &UnreadableError{Operator: strings.Clone(given.Name()), At: n}
+	}
+	o := node{op: kind}
+	if kind == opSome || kind == opAll || kind == opNone {
+		return c.quantifier(o, given, outer)
+	}
+	var err error
+	if given.Kind() == jsontree.Array {
+		o.args, err = c.args(given, outer)
+	} else {
+		o.args = make([]node, 1)
+		o.args[0], err = c.compile(given, outer)
+	}
+	if err != nil {
+		return node{}, err
+	}
+	switch kind {
+	case opVar:
+		return c.variable(o, outer), nil
+	case opMissing:
+		c.keys(o.args, outer)
+	case opMissingSome:
+		c.keys(o.args[min(1, len(o.args)):], outer)
+	}
+	return o, nil
+}
+
+// quantifier compiles some, all or none: the condition reads the items, not the data.
+func (c *compiler) quantifier(o node, given jsontree.Node, outer bool) (node, error) {
+	items := given
+	var condition jsontree.Node
+	if given.Kind() == jsontree.Array {
+		if items = given.First(); items.Exists() {
+			condition = items.Next()
+		}
+	}
+	o.args = make([]node, 2)
+	for i, arg := range []jsontree.Node{items, condition} {
+		var err error
+		if o.args[i], err = c.compileOrNull(arg, outer && i == 0); err != nil {
+			return node{}, err
+		}
+	}
+	return o, nil
+}
+
+func (c *compiler) compileOrNull(n jsontree.Node, outer bool) (node, error) {
+	if !n.Exists() {
+		return node{op: opLiteral}, nil
+	}
+	return c.compile(n, outer)
+}
+
+// variable notes what a var reads, and makes a constant path ready.
+func (c *compiler) variable(o node, outer bool) node {
+	if len(o.args) == 0 || o.args[0].op != opLiteral {
+		c.logic.any = c.logic.any || outer
+		return o
+	}
+	path, whole := pathOf(o.args[0].value)
+	if outer {
+		c.reads(path, whole)
+	}
+	if !whole && len(o.args) == 1 {
+		return node{op: opMember, value: path}
+	}
+	return o
+}
+
+// keys notes what missing and missing_some read.
+func (c *compiler) keys(args []node, outer bool) {
+	if !outer {
+		return
+	}
+	for i := range args {
+		list, isList := args[i].value.([]any)
+		switch {
+		case args[i].op != opLiteral:
+			c.logic.any = true
+		case !isList:
+			c.reads(pathOf(args[i].value))
+		}
+		for _, key := range list {
+			c.reads(pathOf(key))
+		}
+	}
+}
+
+func (c *compiler) reads(path string, whole bool) {
+	if whole {
+		c.logic.any = true
+		return
+	}
+	c.logic.reads = append(c.logic.reads, path)
+}
+
+// pathOf is the path that a value names; whole is the data itself.
+func pathOf(v any) (path string, whole bool) {
+	if v == nil || v == "" {
+		return "", true
+	}
+	return text(v), false
+}
+
+// clone is the value of n, which does not share memory with its tree.
+func clone(n jsontree.Node) any {
+	switch n.Kind() {
+	case jsontree.String:
+		return strings.Clone(n.Text())
+	case jsontree.Array:
+		list := make([]any, 0, n.Len())
+		for _, item := range n.All() {
+			list = append(list, clone(item))
+		}
+		return list
+	case jsontree.Object:
+		object := make(map[string]any, n.Len())
+		for _, member := range n.All() {
+			object[strings.Clone(member.Name())] = clone(member)
+		}
+		return object
+	default:
+		return n.Value()
+	}
+}

@@ -1,0 +1,319 @@
+package logic
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Object is an object whose members are made when they are asked for.
+type Object interface {
+	// Member returns a member, and whether there is one.
+	Member(name string) (any, bool)
+	// Members returns all of them. It must not be changed.
+	Members() map[string]any
+}
+
+// truthy reports whether a value counts as true: not null, false, 0, "", NaN or an
+// empty array.
+func truthy(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case float64:
+		return v != 0 && !math.IsNaN(v)
+	case string:
+		return v != ""
+	case []any:
+		return len(v) > 0
+	default:
+		return true
+	}
+}
+
+// isComposite reports whether v is an array or an object.
+func isComposite(v any) bool {
+	switch v.(type) {
+	case []any, map[string]any, Object:
+		return true
+	default:
+		return false
+	}
+}
+
+// text is a value as JavaScript's String has it.
+func text(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return strconv.FormatBool(v)
+	case float64:
+		return numberText(v)
+	case string:
+		return v
+	case []any:
+		var b strings.Builder
+		for i, item := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if item != nil {
+				b.WriteString(text(item))
+			}
+		}
+		return b.String()
+	default:
+		return "[object Object]"
+	}
+}
+
+// numberText is a number as JavaScript writes it.
+func numberText(f float64) string {
+	switch abs := math.Abs(f); {
+	case math.IsNaN(f):
+		return "NaN"
+	case f == 0:
+		return "0"
+	case abs < 1e-6 || abs >= 1e21:
+		if math.IsInf(f, 0) {
+			return strings.TrimPrefix(strconv.FormatFloat(f, 'f', -1, 64), "+") + "inity"
+		}
+		mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', -1, 64), "e")
+		return mantissa + "e" + exponent[:1] + strings.TrimLeft(exponent[1:], "0")
+	default:
+		return strconv.FormatFloat(f, 'f', -1, 64)
+	}
+}
+
+// number is a value as JavaScript's Number has it.
+func number(v any) float64 {
+	switch v := v.(type) {
+	case nil:
+		return 0
+	case bool:
+		if v {
+			return 1
+		}
+		return 0
+	case float64:
+		return v
+	case string:
+		return parseNumber(v)
+	default:
+		return parseNumber(text(v))
+	}
+}
+
+// parseNumber reads a whole text as a number: a decimal one, or an integer with the
+// prefix 0x, 0o or 0b. Empty is 0, everything else NaN.
+func parseNumber(s string) float64 {
+	s = strings.TrimFunc(s, isSpace)
+	if s == "" {
+		return 0
+	}
+	if len(s) > 2 && s[0] == '0' {
+		base := 0.0
+		switch s[1] | 0x20 {
+		case 'x':
+			base = 16
+		case 'o':
+			base = 8
+		case 'b':
+			base = 2
+		}
+		if base != 0 {
+			return parseInteger(s[2:], base)
+		}
+	}
+	if end := numberEnd(s); end != len(s) {
+		return math.NaN()
+	}
+	return parseDecimal(s)
+}
+
+func parseInteger(digits string, base float64) float64 {
+	n := 0.0
+	for i := range len(digits) {
+		digit := strings.IndexByte("0123456789abcdef", digits[i]|0x20)
+		if digits[i] < '0' || digit < 0 || float64(digit) >= base {
+			return math.NaN()
+		}
+		n = n*base + float64(digit)
+	}
+	return n
+}
+
+// parseLeading reads the number that a text begins with, as JavaScript's parseFloat
+// does.
+func parseLeading(s string) float64 {
+	s = strings.TrimLeftFunc(s, isSpace)
+	return parseDecimal(s[:numberEnd(s)])
+}
+
+// parseDecimal reads what numberEnd found.
+func parseDecimal(s string) float64 {
+	if s == "" {
+		return math.NaN()
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil && f == 0 {
+		return math.NaN()
+	}
+	return f // an infinity where the number is too large
+}
+
+// numberEnd returns where the decimal number, or Infinity, ends that s begins with; 0:
+// it begins with none.
+func numberEnd(s string) int {
+	i := 0
+	if i < len(s) && (s[i] == '+' || s[i] == '-') {
+		i++
+	}
+	if strings.HasPrefix(s[i:], "Infinity") {
+		return i + len("Infinity")
+	}
+	whole := digitsEnd(s, i)
+	end := whole
+	if whole < len(s) && s[whole] == '.' {
+		if fraction := digitsEnd(s, whole+1); fraction > whole+1 || whole > i {
+			end = fraction
+		}
+	}
+	if end == i {
+		return 0
+	}
+	if end < len(s) && s[end]|0x20 == 'e' {
+		exponent := end + 1
+		if exponent < len(s) && (s[exponent] == '+' || s[exponent] == '-') {
+			exponent++
+		}
+		if last := digitsEnd(s, exponent); last > exponent {
+			end = last
+		}
+	}
+	return end
+}
+
+func digitsEnd(s string, i int) int {
+	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+		i++
+	}
+	return i
+}
+
+// isSpace reports whether JavaScript trims r.
+func isSpace(r rune) bool {
+	switch r {
+	case '\t', '\n', '\v', '\f', '\r', ' ', 0xa0, 0x1680, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000, 0xfeff:
+		return true
+	}
+	return 0x2000 <= r && r <= 0x200a
+}
+
+// equal is ==: values of different types are compared as numbers, or as texts.
+func (e *evaluation) equal(a, b any) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	if composite := isComposite(a); composite != isComposite(b) {
+		if composite {
+			a, b = b, a
+		}
+		return e.equal(a, e.text(b))
+	}
+	_, aIsText := a.(string)
+	_, bIsText := b.(string)
+	if isComposite(a) || aIsText && bIsText {
+		return e.same(a, b)
+	}
+	return e.number(a) == e.number(b)
+}
+
+// same is ===: values of the same type. Arrays and objects are the same when what they
+// contain is.
+func (e *evaluation) same(a, b any) bool {
+	e.spend(1)
+	switch a := a.(type) {
+	case nil:
+		return b == nil
+	case bool:
+		b, ok := b.(bool)
+		return ok && a == b
+	case float64:
+		b, ok := b.(float64)
+		return ok && a == b
+	case string:
+		b, ok := b.(string)
+		return ok && len(a) == len(b) && e.spendText(len(a)) && a == b
+	case []any:
+		b, ok := b.([]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for i := range a {
+			if e.over() || !e.same(a[i], b[i]) {
+				return false
+			}
+		}
+		return true
+	default:
+		return e.sameObjects(members(a), members(b))
+	}
+}
+
+// members is what an object contains, nil for anything else.
+func members(v any) map[string]any {
+	switch v := v.(type) {
+	case map[string]any:
+		return v
+	case Object:
+		return v.Members()
+	default:
+		return nil
+	}
+}
+
+func (e *evaluation) sameObjects(a, b map[string]any) bool {
+	if a == nil || b == nil || len(a) != len(b) {
+		return false
+	}
+	for name, value := range a {
+		other, ok := b[name]
+		if e.over() || !ok || !e.same(value, other) {
+			return false
+		}
+	}
+	return true
+}
+
+// compare is < and so on: texts by code points, all else as numbers. ordered is false
+// when either is null or not a number.
+func (e *evaluation) compare(a, b any) (order int, ordered bool) {
+	if a == nil || b == nil {
+		return 0, false
+	}
+	if isComposite(a) {
+		a = e.text(a)
+	}
+	if isComposite(b) {
+		b = e.text(b)
+	}
+	aText, aIsText := a.(string)
+	bText, bIsText := b.(string)
+	if aIsText && bIsText {
+		e.spendText(len(aText) + len(bText))
+		return strings.Compare(aText, bText), true // the order of UTF-8 is that of code points
+	}
+	x, y := e.number(a), e.number(b)
+	switch {
+	case x < y:
+		return -1, true
+	case x > y:
+		return 1, true
+	default:
+		return 0, x == y
+	}
+}
