@@ -32,7 +32,7 @@ var allowed = map[string][]string{
 
 	"schema":    {},
 	"ratelimit": {"github.com/sethvargo/go-limiter"},
-	"webhooks":  {"storage", "internal/objectid", "internal/scheduler", "golang.org/x/net/idna"},
+	"webhooks":  {"storage", "internal/objectid", "internal/publicaddr", "internal/scheduler", "golang.org/x/net/idna"},
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
@@ -43,19 +43,20 @@ var allowed = map[string][]string{
 	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},
 
 	// JSON, then schemas, then forms: each knows only the ones before it.
-	"internal/jsontree":  {},
-	"internal/logic":     {"internal/jsontree"},
-	"internal/visible":   {},
-	"internal/weburl":    {},
-	"internal/faults":    {"schema"},
-	"internal/jsonshape": {"internal/faults", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
-	"internal/apidoc":    {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
+	"internal/jsontree":   {},
+	"internal/logic":      {"internal/jsontree"},
+	"internal/visible":    {},
+	"internal/weburl":     {},
+	"internal/publicaddr": {},
+	"internal/faults":     {"schema"},
+	"internal/jsonshape":  {"internal/faults", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
+	"internal/apidoc":     {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
 	"internal/definition": {
 		"internal/faults", "internal/jsonshape", "internal/jsontree", "internal/visible", "internal/weburl", "schema", "storage",
 	},
 	"internal/answers": {
 		"internal/faults", "internal/jsontree", "internal/visible", "internal/weburl", "schema",
-		"golang.org/x/text/unicode/norm",
+		"internal/publicaddr", "github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
 	},
 
 	// The operations, for both doors.

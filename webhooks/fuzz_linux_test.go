@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/publicaddr"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -82,7 +83,7 @@ func TestFuzzedURLsReachNothingInside(t *testing.T) {
 	}
 	reached := seen.take()
 	for _, at := range reached {
-		if !isPublic(at.Addr()) {
+		if !publicaddr.Is(at.Addr()) {
 			t.Errorf("%s was reached", at)
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/net/idna"
+
+	"github.com/formsvc/formsvc/internal/publicaddr"
 )
 
 const (
@@ -299,11 +301,15 @@ func isLabel(s string) bool {
 
 // permits reports whether addr may be dialled.
 func (g *Guard) permits(addr netip.Addr) bool {
-	return (isPublic(addr) || g.inAllowed(addr)) && !contains(g.denied, addr.Unmap())
+	return (publicaddr.Is(addr) || g.inAllowed(addr)) && !contains(g.denied, addr.Unmap())
 }
 
 func (g *Guard) inAllowed(addr netip.Addr) bool {
 	return addr.Zone() == "" && contains(g.allowed, addr.Unmap())
+}
+
+func contains(networks []netip.Prefix, addr netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 // resolve returns the addresses of h, unmapped, at most maxAddresses. It refuses

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/publicaddr"
 )
 
 func TestCheckURLRefuses(t *testing.T) {
@@ -306,7 +308,7 @@ func FuzzCheckURL(f *testing.F) {
 		if again.Hostname() != d.host.String() {
 			t.Fatalf("%q: judged %q, sent to %q", raw, d.host, again.Hostname())
 		}
-		if addr, err := netip.ParseAddr(again.Hostname()); err == nil && !isPublic(addr) {
+		if addr, err := netip.ParseAddr(again.Hostname()); err == nil && !publicaddr.Is(addr) {
 			t.Fatalf("%q: accepted with address %s", raw, addr)
 		}
 		if len(d.url.String()) <= maxURL {

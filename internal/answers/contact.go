@@ -17,25 +17,27 @@ type contactRule struct{ parts []contactPart }
 type contactPart struct {
 	name           string
 	example        string
+	rule           rule
 	hide, required bool
 }
 
-func newContactRule(f *schema.AddressFields) contactRule {
+func newContactRule(p *schema.Properties) contactRule {
+	f := p.AddressOrContact
 	if f == nil {
 		f = new(schema.AddressFields)
 	}
 	part := func(name, example string, field *schema.AddressField) contactPart {
-		p := contactPart{name: name, example: example}
+		p := contactPart{name: name, example: example, rule: contactText}
 		if field != nil {
 			p.hide, p.required = field.Hide, field.Required && !field.Hide
 		}
 		return p
 	}
-	return contactRule{parts: []contactPart{
+	t := contactRule{parts: []contactPart{
 		part("firstName", "Ada", f.FirstName),
 		part("lastName", "Example", f.LastName),
 		part("email", "ada@example.com", f.Email),
-		part("phone", "+14155550100", f.Phone),
+		part("phone", "+31201234567", f.Phone),
 		part("company", "Example Ltd", f.Company),
 		part("address", "1 Example Street", f.Address),
 		part("address2", "Floor 2", f.Address2),
@@ -44,7 +46,22 @@ func newContactRule(f *schema.AddressFields) contactRule {
 		part("zip", "3511 AA", f.Zip),
 		part("country", "NL", f.Country),
 	}}
+	for i := range t.parts {
+		switch part := &t.parts[i]; part.name {
+		case "email":
+			part.rule = emailRule{}
+		case "phone":
+			part.rule = newPhoneRule(p.DefaultCountry)
+		case "country":
+			part.rule = countryRule{}
+		}
+	}
+	return t
 }
+
+// contactText checks the other parts. Each is one line: a name with a line break in it
+// is a forged header once it stands in a mail.
+var contactText = textRule{max: maxContactPart, oneLine: true}
 
 func (t contactRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	if n.Kind() != jsontree.Object {
@@ -79,7 +96,7 @@ func (t contactRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 			r.add(given, notAllowed("hidden", "is not asked for"))
 		default:
 			w.Name(p.name)
-			p.rule().check(w, given, r)
+			p.rule.check(w, given, r)
 		}
 	}
 	if !answered {
@@ -90,14 +107,6 @@ func (t contactRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		r.addMember(n, name, faultRequired)
 	}
 	w.EndObject()
-}
-
-// rule returns what checks the part.
-func (p *contactPart) rule() rule {
-	if p.name == "email" {
-		return emailRule{}
-	}
-	return textRule{max: maxContactPart, oneLine: true}
 }
 
 func (t contactRule) sample() string {

@@ -8,7 +8,11 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-const maxEmail = 254 // characters
+// Bounds of an address (RFC 5321, with the erratum on its length).
+const (
+	maxEmail = 254 // characters
+	maxLocal = 64  // bytes before the @
+)
 
 // emailRule checks one email address.
 type emailRule struct{}
@@ -32,18 +36,20 @@ func (emailRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 
 func (emailRule) sample() string { return `"ada@example.com"` }
 
-// normalEmail returns a bare address (no name, no quotes, no comment) with its
-// domain in lower case.
+// normalEmail returns a bare address (no name, no quotes, no comment): the local part
+// as it was typed, for only its own server knows what it means, and the domain as
+// [normalDomain] writes it.
 func normalEmail(text string) (string, bool) {
 	at := strings.LastIndexByte(text, '@')
 	if at < 0 {
 		return "", false
 	}
-	local, domain := text[:at], strings.ToLower(text[at+1:])
-	if len(local) > 64 || !isDotted(local, isLocalRune) || !isDomain(domain) {
+	local := text[:at]
+	if len(local) > maxLocal || !isDotted(local, isLocalRune) {
 		return "", false
 	}
-	return local + "@" + domain, !faults.LongerThan(local+"@"+domain, maxEmail)
+	domain, length, ok := normalDomain(text[at+1:])
+	return local + "@" + domain, ok && at+1+length <= maxEmail
 }
 
 // isDotted reports whether s is made of parts, none of them empty, with dots in
@@ -63,28 +69,4 @@ func isLocalRune(c rune) bool {
 		return isAlphanumeric(c) || strings.ContainsRune("!#$%&'*+-/=?^_`{|}~", c)
 	}
 	return unicode.IsLetter(c) || unicode.IsMark(c) || unicode.IsNumber(c)
-}
-
-func isAlphanumeric(c rune) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-}
-
-// isDomain reports whether s has at least two labels and a last one that is not
-// a number. Letters beyond ASCII are allowed.
-func isDomain(s string) bool {
-	if len(s) > 253 || !strings.Contains(s, ".") {
-		return false
-	}
-	for label := range strings.SplitSeq(s, ".") {
-		if len(label) > 63 || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") {
-			return false
-		}
-	}
-	last := s[strings.LastIndexByte(s, '.')+1:]
-	return strings.Trim(last, "0123456789") != "" && isDotted(s, func(c rune) bool {
-		if c < 0x80 {
-			return isAlphanumeric(c) || c == '-'
-		}
-		return unicode.IsLetter(c) || unicode.IsMark(c) || unicode.IsNumber(c)
-	})
 }

@@ -185,9 +185,9 @@ func newRule(b *schema.Block, l schema.Limits) rule {
 	case schema.TypeWebsite:
 		return websiteRule{}
 	case schema.TypePhone:
-		return givenRule{example: "+14155550100"}
+		return newPhoneRule(p.DefaultCountry)
 	case schema.TypeCountry:
-		return givenRule{example: "NL"}
+		return countryRule{}
 	case schema.TypeNumber:
 		return newNumberRule(p)
 	case schema.TypeRating:
@@ -218,7 +218,7 @@ func newRule(b *schema.Block, l schema.Limits) rule {
 	case schema.TypeTime:
 		return timeRule{seconds: p.ShowSeconds}
 	case schema.TypeAddress, schema.TypeContactInfo:
-		return newContactRule(p.AddressOrContact)
+		return newContactRule(p)
 	case schema.TypeFileUpload:
 		return newFilesRule(p, l)
 	case schema.TypeSignature:

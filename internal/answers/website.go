@@ -1,10 +1,12 @@
 package answers
 
 import (
+	"net/netip"
 	"strings"
 
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/publicaddr"
 	"github.com/formsvc/formsvc/internal/weburl"
 )
 
@@ -18,22 +20,26 @@ func (websiteRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	if !ok {
 		return
 	}
-	address, ok := normalWebsite(text)
-	if !ok {
-		r.add(n, notURL())
-		return
-	}
-	if faults.LongerThan(address, maxWebsite) {
+	if faults.LongerThan(text, maxWebsite) {
 		r.add(n, tooLong(maxWebsite))
 		return
 	}
-	w.String(address)
+	address, ok := normalWebsite(text)
+	switch {
+	case !ok:
+		r.add(n, notURL())
+	case faults.LongerThan(address, maxWebsite): // it got a scheme
+		r.add(n, tooLong(maxWebsite))
+	default:
+		w.String(address)
+	}
 }
 
 func (websiteRule) sample() string { return `"https://example.com/"` }
 
-// normalWebsite returns text as an absolute URL with a scheme in lower case.
-// Credentials are refused: they make a foreign host look like a known one.
+// normalWebsite returns text as an absolute URL with a scheme in lower case and a host
+// that can be a website of the public internet. Credentials are refused: they make a
+// foreign host look like a known one. What follows the host stays as it is.
 func normalWebsite(text string) (string, bool) {
 	scheme, rest, hasScheme := strings.Cut(text, "://")
 	if hasScheme && !isDotted(scheme, isAlphanumeric) { // "example.com/?next=https://…"
@@ -44,13 +50,49 @@ func normalWebsite(text string) (string, bool) {
 	} else {
 		scheme, rest = "https", text
 	}
-	if scheme != "http" && scheme != "https" {
+	if scheme != "http" && scheme != "https" || strings.ContainsFunc(rest, isForbidden) {
 		return "", false
 	}
-	address := scheme + "://" + rest
-	if !weburl.IsPlain(address) {
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	host, port := splitPort(rest[:end])
+	host, ok := normalHost(host)
+	if !ok {
 		return "", false
 	}
-	host, _, _ := strings.Cut(rest, "/")
-	return address, hasScheme || strings.Contains(host, ".")
+	address := scheme + "://" + host + port + rest[end:]
+	return address, weburl.IsPlain(address)
+}
+
+// splitPort cuts the port, with its colon, off an authority. An empty one is dropped.
+func splitPort(authority string) (host, port string) {
+	at := strings.LastIndexByte(authority, ':')
+	if at < 0 || strings.HasSuffix(authority, "]") {
+		return authority, ""
+	}
+	if at == len(authority)-1 {
+		return authority[:at], ""
+	}
+	return authority[:at], authority[at:]
+}
+
+// normalHost returns a domain name, or a public IP address as URLs have it.
+func normalHost(host string) (string, bool) {
+	literal, isIPv6 := strings.CutPrefix(host, "[")
+	if isIPv6 {
+		literal, isIPv6 = strings.CutSuffix(literal, "]")
+	}
+	if addr, err := netip.ParseAddr(literal); err == nil {
+		if addr.Is4() == isIPv6 || addr.Is4In6() || !publicaddr.Is(addr) {
+			return "", false
+		}
+		if isIPv6 {
+			return "[" + addr.String() + "]", true
+		}
+		return addr.String(), true
+	}
+	domain, _, ok := normalDomain(host)
+	return domain, ok
 }

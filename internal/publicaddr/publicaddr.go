@@ -1,4 +1,5 @@
-package webhooks
+// Package publicaddr knows which IP addresses belong to the public internet.
+package publicaddr
 
 import "net/netip"
 
@@ -52,9 +53,9 @@ var special6 = prefixes(
 	"3fff::/20",         // documentation, RFC 9637
 )
 
-// isPublic reports whether addr is an address of the public internet. An IPv4
+// Is reports whether addr is an address of the public internet. An IPv4
 // address mapped into IPv6 is judged as the IPv4 address that it stands for.
-func isPublic(addr netip.Addr) bool {
+func Is(addr netip.Addr) bool {
 	if addr.Zone() != "" {
 		return false
 	}

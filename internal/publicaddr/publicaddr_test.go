@@ -1,4 +1,4 @@
-package webhooks
+package publicaddr
 
 import (
 	"net/netip"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestIsPublic(t *testing.T) {
+func TestIs(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
 		"1.1.1.1", "8.8.8.8", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
@@ -16,7 +16,7 @@ func TestIsPublic(t *testing.T) {
 		"2000::1", "2001:200::1", "2001:4860:4860::8888", "2001:db7:ffff::1", "2001:db9::1", "2003::1", "2606:4700::1111",
 		"2620:4f:7fff::1", "2620:4f:8001::1", "2a00:1450::1", "3fff:1000::1", "2606:4700::5efe:808:809:1",
 	} {
-		if !isPublic(netip.MustParseAddr(s)) {
+		if !Is(netip.MustParseAddr(s)) {
 			t.Errorf("%s is not public", s)
 		}
 	}
@@ -34,23 +34,23 @@ func TestIsPublic(t *testing.T) {
 		"fc00::1", "fd00:ec2::254", "fe80::1", "fe80::1%eth0", "febf::1", "fec0::1", "feff::1", "ff02::1", "ff0e::1",
 		"2606:4700::5efe:7f00:1", "2606:4700::200:5efe:a00:1", "2606:4700::100:5efe:a00:1", "2606:4700::300:5efe:808:808", "2606:4700::1%eth0", "::ffff:8.8.8.8%eth0",
 	} {
-		if isPublic(netip.MustParseAddr(s)) {
+		if Is(netip.MustParseAddr(s)) {
 			t.Errorf("%s is public", s)
 		}
 	}
-	if isPublic(netip.Addr{}) {
+	if Is(netip.Addr{}) {
 		t.Error("no address is public")
 	}
 }
 
-// No row can be lost unseen: TestIsPublic judges an address of each that no other
+// No row can be lost unseen: TestIs judges an address of each that no other
 // row refuses.
 func TestEveryBlockRefusesWhatNoOtherDoes(t *testing.T) {
 	t.Parallel()
 	rows := slices.Concat(special4, special6)
 	for i, row := range rows {
 		others := slices.Delete(slices.Clone(rows), i, i+1)
-		if isPublic(row.Addr()) || isPublic(last(row)) {
+		if Is(row.Addr()) || Is(last(row)) {
 			t.Errorf("an end of %s is public", row)
 		}
 		if contains(others, row.Addr()) || contains(others, last(row)) {
