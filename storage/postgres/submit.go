@@ -83,7 +83,7 @@ WITH form AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
 	SELECT hooks.id, stored.event_id, 0, octet_length($13::bytea) FROM hooks, stored
 )
-SELECT v.code, v.revision, EXISTS (SELECT FROM stored),
+SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
 FROM verdict v LEFT JOIN earlier e ON v.code = 1`
 
@@ -133,40 +133,34 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 // before that is committed.
 func (s *Store) submitHere(ctx context.Context, n storage.NewSubmission) (submitted, error) {
 	n.HandOver = nil
-	one := []storage.NewSubmission{n}
-	out, err := s.submitTogether(ctx, n.Submission.FormID, one)
-	if sqlState(err) == uniqueViolation {
-		return submitted{}, fmt.Errorf("%w: %w", storage.ErrConflict, err)
-	}
-	if err != nil || out[0].known() {
-		return out[0], err
-	}
-	return s.submitAlone(ctx, n)
+	out, _, err := s.submitAlone(ctx, n)
+	return out, err
 }
 
 // submitAlone stores a response, or determines why it cannot be stored. It hands
-// nothing over.
-func (s *Store) submitAlone(ctx context.Context, n storage.NewSubmission) (submitted, error) {
+// nothing over. It also reports whether the form counts its submissions.
+func (s *Store) submitAlone(ctx context.Context, n storage.NewSubmission) (out submitted, counted bool, err error) {
 	for range submitTries {
 		got, err := s.submitOnce(ctx, n)
 		if err != nil {
-			return submitted{}, err
+			return submitted{}, false, err
 		}
 		if got.done() {
 			if got.stored && n.HandOver != nil {
 				n.HandOver.Reserve(n.Submission.FormID)
 				n.HandOver.HandOver(nil, true)
 			}
-			return got.outcome(n), nil
+			return got.outcome(n), got.counted, nil
 		}
 	}
-	return submitted{}, fmt.Errorf("%w: other responses with the same key came and went", storage.ErrUnavailable)
+	return submitted{}, false, fmt.Errorf("%w: other responses with the same key came and went", storage.ErrUnavailable)
 }
 
 // submitResult is the row of submit.
 type submitResult struct {
 	code     int
 	revision int64
+	counted  bool
 	stored   bool
 	earlier  storage.Submission
 }
@@ -208,7 +202,7 @@ func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submit
 	var got submitResult
 	err := s.sendRow(ctx, b, func(rows pgx.Rows) error {
 		e := &got.earlier
-		err := scanRow(rows, scanSize(&got.code), scanInt(&got.revision), scanBool(&got.stored),
+		err := scanRow(rows, scanSize(&got.code), scanInt(&got.revision), scanBool(&got.counted), scanBool(&got.stored),
 			scanID(&e.ID), scanInt(&e.FormRevision), scanTime(&e.SubmittedAt), scanFloat(&e.CompletionTime),
 			scanBorrowed(&e.Answers), scanBorrowed(&e.Metadata), scanBorrowed(&e.Hidden))
 		own(&e.Answers, &e.Metadata, &e.Hidden)

@@ -6,104 +6,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
-	"time"
+	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/storage"
 )
-
-// storing is the beginning of two statements that store those responses of one form
-// that have no conflict. They return the ids; why another response is not stored is
-// determined by the statement submit. They wait for no other transaction but a piece of
-// a count: a response with an idempotency key or a unique answer that another
-// transaction is about to store is left out, because both take the value's lock.
-const storing = `
-WITH form AS (
-	SELECT f.response_limit - COALESCE((SELECT l.submission_count FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room,
-		f.response_limit, f.revision, f.counted
-	FROM formsvc.forms f
-	WHERE f.id = $1::bytea AND ` + formThere + ` AND f.status = 'published'
-), hooks AS MATERIALIZED (
-	SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = $1::bytea AND w.enabled
-), given AS MATERIALIZED (
-	SELECT g.*
-	FROM form, unnest($2::bytea[], $3::bigint[], $4::timestamptz[], $5::float8[], $6::json[], $7::json[], $8::json[],
-			$9::text[], $10::bytea[], $11::bigint[], $12::bigint[], $13::bytea[], $14::text[], $15::bytea[], $16::integer[]) WITH ORDINALITY
-		AS g (id, revision, submitted_at, completion_time, answers, metadata, hidden,
-			idempotency_key, unique_answer, key_lock, answer_lock, event_id, event_type, event_body, json_bytes, place)
-	WHERE g.revision = form.revision
-		AND (form.response_limit = 0 OR g.place <= form.room)
-		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock))
-		AND (g.answer_lock = 0 OR pg_try_advisory_xact_lock(g.answer_lock))
-), stored AS (
-	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
-		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, unique_answer, event_id)
-	SELECT $1::bytea, g.id, g.submitted_at, g.completion_time,
-		g.answers, g.metadata, g.hidden, g.revision, g.json_bytes, NULLIF(g.idempotency_key, ''), g.unique_answer,
-		CASE WHEN EXISTS (SELECT FROM hooks) THEN g.event_id END
-	FROM given g
-	ON CONFLICT DO NOTHING
-	RETURNING id, submitted_at, event_id
-), taken AS (
-	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (SELECT count(*) FROM unnest(responses.ids) AS response (id) WHERE ` + isCounted + `)
-	FROM form, (SELECT array_agg(s.id) AS ids FROM stored s) responses
-	WHERE l.form_id = $1::bytea AND form.counted
-), counted AS (
-	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
-	SELECT $1::bytea, s.submitted_at, 0, 0, count(*) FROM stored s GROUP BY s.submitted_at
-), told AS (
-	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
-	SELECT g.event_id, $1::bytea, g.id, g.event_type, g.event_body, (SELECT count(*) FROM hooks)
-	FROM given g JOIN stored s ON s.id = g.id AND s.event_id = g.event_id
-), `
-
-// storeResponses leaves all deliveries to be claimed.
-const storeResponses = storing + `queued AS (
-	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
-	SELECT hooks.id, g.event_id, 0, octet_length(g.event_body)
-	FROM hooks, given g JOIN stored s ON s.id = g.id AND s.event_id = g.event_id
-	RETURNING 1
-)` + storedRows
-
-// storedRows have a place for the columns of leased deliveries.
-const storedRows = `
-SELECT s.id, EXISTS (SELECT FROM queued), NULL::bytea, NULL::bigint, NULL::integer, NULL::integer,
-	NULL::bytea, NULL::bytea, NULL, NULL, NULL::bytea, NULL::bytea, NULL::boolean, NULL::integer, NULL::integer, NULL::timestamptz
-FROM stored s`
-
-// storeAndLease leases the deliveries that $17 to $19 grant, of webhooks with an empty
-// lane and without a pause, and returns a row for each of them. It is a statement of
-// its own because reading the lanes makes a response that comes alone dearer.
-const storeAndLease = storing + `granted AS MATERIALIZED (
-	SELECT h.webhook_id, h.event_id, h.lease
-	FROM unnest($17::bytea[], $18::bytea[], $19::bigint[]) AS h (webhook_id, event_id, lease)
-	CROSS JOIN LATERAL (
-		SELECT FROM formsvc.destinations x
-		WHERE x.webhook_id = h.webhook_id AND x.next_at IS NULL
-			AND (x.paused_until IS NULL OR x.paused_until <= statement_timestamp())
-		LIMIT 1) x
-	WHERE h.webhook_id IN (SELECT hooks.id FROM hooks)
-), queued AS (
-	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
-	SELECT hooks.id, g.event_id, 0, octet_length(g.event_body)
-	FROM hooks, given g JOIN stored s ON s.id = g.id AND s.event_id = g.event_id
-	WHERE (hooks.id, g.event_id) NOT IN (SELECT h.webhook_id, h.event_id FROM granted h)
-	RETURNING 1
-), leased AS (
-	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, ready_at, size)
-	SELECT h.webhook_id, g.event_id, statement_timestamp() + h.lease * interval '1 microsecond', octet_length(g.event_body)
-	FROM granted h JOIN given g ON g.event_id = h.event_id JOIN stored s ON s.id = g.id AND s.event_id = g.event_id
-	RETURNING d.webhook_id, d.event_id, d.token, d.attempt, d.size
-), known AS (
-	SELECT ` + knownOfLane + `
-	FROM (SELECT DISTINCT l.webhook_id FROM leased l) l
-	CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = l.webhook_id LIMIT 1) w
-	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = l.webhook_id LIMIT 1) x
-)` + storedRows + `
-UNION ALL
-SELECT NULL, false, ` + leasedColumns
 
 // submits are the responses that a process stores at one time, by form.
 type submits struct {
@@ -112,6 +21,33 @@ type submits struct {
 	// held keeps few connections.
 	together groups[storage.ID, storage.NewSubmission, submitted]
 	alone    groups[storage.ID, storage.NewSubmission, submitted]
+	counted  countedForms
+}
+
+// countedForms remembers, with its revision, that a form's submissions are counted:
+// only then are its responses stored by the statement that counts them. It is learned
+// from a response that the other statement did not store.
+type countedForms struct {
+	mu        sync.Mutex
+	revisions map[storage.ID]int64
+}
+
+// rememberMost bounds countedForms, which begins anew when it is full.
+const rememberMost = 10_000
+
+func (c *countedForms) remember(form storage.ID, revision int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.revisions == nil || len(c.revisions) >= rememberMost {
+		c.revisions = map[storage.ID]int64{}
+	}
+	c.revisions[form] = revision
+}
+
+func (c *countedForms) has(form storage.ID, revision int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return revision > 0 && c.revisions[form] == revision
 }
 
 const (
@@ -127,13 +63,16 @@ func (s *Store) newSubmits(pool acquirer) *submits {
 	all.together.writers, all.together.items, all.together.bytes = submitWriters, submitRows, submitBytes
 	all.together.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission) []submitted {
 		return s.withConnection(ctx, pool, take, func(ctx context.Context, on *Store, taken []storage.NewSubmission) ([]submitted, error) {
-			return on.submitTogether(ctx, form, taken)
+			return on.submitTogether(ctx, form, taken, all.counted.has(form, taken[0].FormRevision))
 		})
 	}
 	all.alone.writers, all.alone.items = 1, 1
-	all.alone.write = func(ctx context.Context, _ storage.ID, take func() []storage.NewSubmission) []submitted {
+	all.alone.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission) []submitted {
 		return s.withConnection(ctx, pool, take, func(ctx context.Context, on *Store, taken []storage.NewSubmission) ([]submitted, error) {
-			out, err := on.submitAlone(ctx, taken[0])
+			out, counted, err := on.submitAlone(ctx, taken[0])
+			if counted {
+				all.counted.remember(form, taken[0].FormRevision)
+			}
 			return []submitted{out}, err
 		})
 	}
@@ -191,49 +130,88 @@ func (r submitted) known() bool { return r.stored || r.replayed || r.err != nil 
 
 // submitTogether stores those responses of a form that have no conflict. When one of
 // them makes the statement fail, nothing is known of any.
-func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission) ([]submitted, error) {
-	b := &pgx.Batch{}
-	s.queue(b, lockForSubmit, form[:], s.lockKey(lockForms, form))
-	hands := reserve(form, taken)
-	if args := s.responseArgs(form, taken); len(hands.webhooks) == 0 {
-		s.queue(b, storeResponses, args...)
-	} else {
-		s.queue(b, storeAndLease, append(args, hands.webhooks, hands.events, hands.leases)...)
+func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission, counted bool) ([]submitted, error) {
+	out, err := s.storeTogether(ctx, form, taken, counted)
+	if sqlState(err) == uniqueViolation {
+		// Another transaction stored the same value between the statement's snapshot and
+		// its look at the value's lock. Now that one is seen, and only its repetition is
+		// left out.
+		out, err = s.storeTogether(ctx, form, taken, counted)
 	}
-	places, events := make(map[storage.ID]int, len(taken)), make(map[storage.ID]int, len(taken))
-	for i := range taken {
-		if _, again := places[taken[i].Submission.ID]; !again {
-			places[taken[i].Submission.ID] = i
-		}
-		events[taken[i].Event.ID] = i
-	}
-	out := make([]submitted, len(taken))
-	err := s.send(ctx, b, func(rows pgx.Rows) error {
-		_, err := collectRows(rows, func(rows pgx.Rows) (none struct{}, err error) {
-			var id storage.ID
-			var others bool
-			var d storage.Delivery
-			var size int
-			if err := scanRow(rows, append([]any{scanID(&id), scanBool(&others)}, leasedTargets(&d, &size)...)...); err != nil {
-				return none, err
-			}
-			if d.Attempt == 0 {
-				out[places[id]].stored = true
-				hands.others = hands.others || others
-				return none, nil
-			}
-			of := events[d.Lease.EventID]
-			d.SubmissionID, d.EventType, d.Body = taken[of].Submission.ID, taken[of].Event.Type, taken[of].Event.Body
-			hands.leased[of] = append(hands.leased[of], d)
-			return none, nil
-		})
-		return err
-	})
-	hands.handOver(taken, err == nil)
-	if v := judge(err); err != nil && !s.inTx && (v == invalid || v == refused) && ctx.Err() == nil {
+	if v := judge(err); err != nil && (v == invalid || v == refused) && ctx.Err() == nil {
 		return make([]submitted, len(taken)), nil
 	}
 	return out, err
+}
+
+func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission, counted bool) ([]submitted, error) {
+	rows, places, unique := s.rowsOf(form, taken)
+	hands := reserve(form, taken)
+	how := storing{one: len(rows) == 1, checked: unique || counted, leased: len(hands.webhooks) > 0}
+
+	b := &pgx.Batch{}
+	if how.checked {
+		s.queue(b, lockForSubmit, form[:], s.lockKey(lockForms, form))
+	} else {
+		s.lockFormShared(b, form)
+	}
+	args := append([]any{form[:]}, how.args(rows)...)
+	if how.leased {
+		args = append(args, hands.webhooks, hands.events, hands.leases)
+	}
+	s.queue(b, how.text(), args...)
+
+	out := make([]submitted, len(taken))
+	err := s.send(ctx, b, func(rows pgx.Rows) error {
+		if !how.leased {
+			return scanStored(rows, places, out, hands)
+		}
+		return scanLeased(rows, places, taken, out, hands)
+	})
+	hands.handOver(taken, err == nil)
+	return out, err
+}
+
+// scanStored reads the ids of what is stored.
+func scanStored(rows pgx.Rows, places map[storage.ID]int, out []submitted, hands *hands) error {
+	defer rows.Close()
+	var id storage.ID
+	targets := []any{scanID(&id), scanBool(&hands.others)}
+	for rows.Next() {
+		if err := scanRow(rows, targets...); err != nil {
+			return err
+		}
+		out[places[id]].stored = true
+	}
+	rows.Close()
+	return rows.Err()
+}
+
+// scanLeased reads the ids of what is stored and the deliveries that are leased.
+func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSubmission, out []submitted, hands *hands) error {
+	events := make(map[storage.ID]int, len(taken))
+	for i := range taken {
+		events[taken[i].Event.ID] = i
+	}
+	_, err := collectRows(rows, func(rows pgx.Rows) (none struct{}, err error) {
+		var id storage.ID
+		var others bool
+		var d storage.Delivery
+		var size int
+		if err := scanRow(rows, append([]any{scanID(&id), scanBool(&others)}, leasedTargets(&d, &size)...)...); err != nil {
+			return none, err
+		}
+		if d.Attempt == 0 {
+			out[places[id]].stored = true
+			hands.others = hands.others || others
+			return none, nil
+		}
+		of := events[d.Lease.EventID]
+		d.SubmissionID, d.EventType, d.Body = taken[of].Submission.ID, taken[of].Event.Type, taken[of].Event.Body
+		hands.leased[of] = append(hands.leased[of], d)
+		return none, nil
+	})
+	return err
 }
 
 // hands are the deliveries of a group that its callers send without a claim: what
@@ -271,29 +249,6 @@ func (h *hands) handOver(group []storage.NewSubmission, committed bool) {
 		default:
 			group[i].HandOver.HandOver(nil, false)
 		}
-	}
-}
-
-// responseArgs are the arguments of storing: an array for each column.
-func (s *Store) responseArgs(form storage.ID, group []storage.NewSubmission) []any {
-	n := len(group)
-	ids, events, bodies, answers := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
-	list, metadata, hidden := make([]json.RawMessage, n), make([]json.RawMessage, n), make([]json.RawMessage, n)
-	revisions, keyLocks, answerLocks := make([]int64, n), make([]int64, n), make([]int64, n)
-	submitted := make([]time.Time, n)
-	keys, types := make([]string, n), make([]string, n)
-	took, sizes := make([]float64, n), make([]int, n)
-	for i := range group {
-		r, sub := &group[i], &group[i].Submission
-		ids[i], revisions[i], submitted[i], took[i] = sub.ID[:], r.FormRevision, sub.SubmittedAt.UTC(), sub.CompletionTime
-		list[i], metadata[i], hidden[i], sizes[i] = sub.Answers, sub.Metadata, sub.Hidden, jsonBytes(sub)
-		keys[i], answers[i] = r.IdempotencyKey, r.UniqueAnswer
-		keyLocks[i], answerLocks[i] = s.lockOfKey(form, r.IdempotencyKey), s.lockOfAnswer(form, r.UniqueAnswer)
-		events[i], types[i], bodies[i] = r.Event.ID[:], r.Event.Type, bytesArg(r.Event.Body)
-	}
-	return []any{
-		form[:], ids, revisions, submitted, took, list, metadata, hidden,
-		keys, answers, keyLocks, answerLocks, events, types, bodies, sizes,
 	}
 }
 

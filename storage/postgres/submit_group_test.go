@@ -455,3 +455,151 @@ func TestBigResponsesAtOnceStayWithinABound(t *testing.T) {
 	}
 	runtime.KeepAlive(responses)
 }
+
+// storedTogether holds the form, submits responses that have to wait for each other,
+// and returns their errors and how many transactions stored them.
+func storedTogether(t *testing.T, s *Store, pool *pgxpool.Pool, group []storage.NewSubmission) (errs map[int]error, transactions int) {
+	t.Helper()
+	release := hold(t, s, 0)
+	var calls inFlight
+	base := 50_000
+	for i := range submitWriters {
+		calls.submit(t.Context(), s, -1-i, response(base+i))
+		eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == i+1 })
+	}
+	for i, n := range group {
+		calls.submit(t.Context(), s, i, n)
+		queued(t, s, 0, i+1)
+	}
+	release()
+	calls.group.Wait()
+	var ids [][]byte
+	for _, n := range group {
+		ids = append(ids, n.Submission.ID[:])
+	}
+	err := pool.QueryRow(t.Context(), s.sql(`SELECT count(DISTINCT xmin::text) FROM formsvc.submissions WHERE id = ANY ($1::bytea[])`), ids).Scan(&transactions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return calls.errs, transactions
+}
+
+// The responses of a form with a limit are stored together too, once one of them has
+// shown that they are counted, and no more than the limit allows.
+func TestResponsesOfALimitedFormAreStoredTogether(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	const limit = submitWriters + 1 + 20
+	if _, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0),
+		storage.FormChange{At: pgseed.Start(), Gate: &storage.Gate{ResponseLimit: limit}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Submit(t.Context(), atRevision(response(1), 2)); err != nil {
+		t.Fatal(err)
+	}
+	release := hold(t, s, 0)
+	var calls inFlight
+	for i := range submitWriters {
+		calls.submit(t.Context(), s, i, atRevision(response(50+i), 2))
+		eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == i+1 })
+	}
+	for i := range 30 {
+		calls.submit(t.Context(), s, 10+i, atRevision(response(100+i), 2))
+	}
+	queued(t, s, 0, 30)
+	release()
+	calls.group.Wait()
+	full := 0
+	for number, err := range calls.errs {
+		switch {
+		case errors.Is(err, storage.ErrLimitReached):
+			full++
+		case err != nil:
+			t.Errorf("Submit %d: %v", number, err)
+		}
+	}
+	var rows, transactions int
+	if err := pool.QueryRow(t.Context(), s.sql(`SELECT count(*), count(DISTINCT xmin::text) FROM formsvc.submissions`)).Scan(&rows, &transactions); err != nil {
+		t.Fatal(err)
+	}
+	if rows != limit || full != 10 || transactions != 1+submitWriters+1 {
+		t.Errorf("%d responses are stored in %d transactions and %d refused, want %d, %d and 10", rows, transactions, full, limit, 1+submitWriters+1)
+	}
+}
+
+func atRevision(n storage.NewSubmission, revision int64) storage.NewSubmission {
+	n.FormRevision = revision
+	return n
+}
+
+// Of responses in one group that have the same key, answer or id, one is stored, and
+// they keep none of the others from being stored together.
+func TestARepetitionWithinAGroup(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		same func(n *storage.NewSubmission)
+		want error
+	}{
+		"key":    {func(n *storage.NewSubmission) { n.IdempotencyKey = "once" }, nil},
+		"answer": {func(n *storage.NewSubmission) { n.UniqueAnswer = []byte("once") }, storage.ErrDuplicate},
+		"id":     {func(n *storage.NewSubmission) { n.Submission.ID = response(60_000).Submission.ID }, storage.ErrConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			group := make([]storage.NewSubmission, 20)
+			for i := range group {
+				group[i] = response(i)
+				if i%10 == 0 {
+					test.same(&group[i])
+				}
+			}
+			errs, transactions := storedTogether(t, s, pool, group)
+			for number, err := range errs {
+				want := error(nil)
+				if number == 10 {
+					want = test.want
+				}
+				if !errors.Is(err, want) {
+					t.Errorf("Submit %d: %v, want %v", number, err, want)
+				}
+			}
+			if n := count(t, pool, s, "submissions"); n != submitWriters+len(group)-1 || transactions != 1 {
+				t.Errorf("%d responses are stored, the group's in %d transactions", n, transactions)
+			}
+		})
+	}
+}
+
+// Two processes get the same responses at the same time, in groups: each key is stored
+// once, whichever process is faster, and both learn the same result.
+func TestTheSameResponsesInTwoProcesses(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	other := New(pgtest.Pool(t), WithSchema(s.schema))
+	const keys = 200
+	var calls sync.WaitGroup
+	ids := make([][2]storage.ID, keys)
+	for key := range keys {
+		for p, process := range []*Store{s, other} {
+			calls.Go(func() {
+				n := response(2*key + p)
+				n.IdempotencyKey = fmt.Sprintf("key %d", key)
+				stored, _, err := process.Submit(t.Context(), n)
+				if err != nil {
+					t.Errorf("Submit: %v", err)
+				}
+				ids[key][p] = stored.ID
+			})
+		}
+	}
+	calls.Wait()
+	for key, pair := range ids {
+		if pair[0] != pair[1] {
+			t.Errorf("key %d is stored as %s and as %s", key, pair[0], pair[1])
+		}
+	}
+	if n := count(t, pool, s, "submissions"); n != keys {
+		t.Errorf("%d responses are stored, want %d", n, keys)
+	}
+}
