@@ -9,6 +9,24 @@
 -- lock the row of the form or of the webhook each time. Those rows are removed by
 -- the statements that remove what they belong to.
 
+-- What the columns of submissions, funnel_log, events and deliveries hold. These tables
+-- are written by each response, and a statement reads and compiles every CHECK of a
+-- table anew (2.5 µs), but a domain once in a session.
+CREATE DOMAIN id AS bytea CHECK (octet_length(VALUE) = 12);
+CREATE DOMAIN revision AS bigint CHECK (VALUE >= 1);
+CREATE DOMAIN seconds AS double precision CHECK (VALUE >= 0 AND VALUE < 'infinity');
+CREATE DOMAIN byte_count AS integer CHECK (VALUE >= 0);
+CREATE DOMAIN counter AS bigint CHECK (VALUE >= 0);
+CREATE DOMAIN attempt_number AS integer CHECK (VALUE >= 1);
+CREATE DOMAIN urgency AS smallint CHECK (VALUE BETWEEN 0 AND 2);
+COMMENT ON DOMAIN id IS 'Id of a record.';
+COMMENT ON DOMAIN revision IS 'Revision of a form.';
+COMMENT ON DOMAIN seconds IS 'How long something took.';
+COMMENT ON DOMAIN byte_count IS 'Size of a value.';
+COMMENT ON DOMAIN counter IS 'How many there are.';
+COMMENT ON DOMAIN attempt_number IS 'Attempts of a delivery, the first is 1.';
+COMMENT ON DOMAIN urgency IS 'How a delivery was asked for.';
+
 -- The version of these tables, and which programs they serve. Every migration sets
 -- both, in its own transaction. A migration that only adds keeps oldest_program, so
 -- that older processes start and run meanwhile; one that takes something away raises
@@ -122,18 +140,18 @@ CREATE TABLE form_lifetime (
 );
 
 CREATE TABLE submissions (
-    form_id         bytea NOT NULL,
-    id              bytea NOT NULL,
+    form_id         id NOT NULL,
+    id              id NOT NULL,
     submitted_at    timestamptz NOT NULL,
-    completion_time double precision NOT NULL,
+    completion_time seconds NOT NULL,
     answers         json NOT NULL,
     metadata        json NOT NULL,
     hidden          json NOT NULL,
-    form_revision   bigint NOT NULL,  -- of the form that the answers were checked against
-    json_bytes      integer NOT NULL, -- of answers, metadata and hidden as they were given
+    form_revision   revision NOT NULL,  -- of the form that the answers were checked against
+    json_bytes      byte_count NOT NULL, -- of answers, metadata and hidden as they were given
     idempotency_key text,
     unique_answer   bytea,
-    event_id        bytea, -- of the event that tells of it, when one was queued
+    event_id        id, -- of the event that tells of it, when one was queued
     CONSTRAINT submissions_pkey PRIMARY KEY (form_id, id)
 );
 CREATE INDEX submissions_newest ON submissions (form_id, submitted_at DESC, id DESC);
@@ -143,12 +161,12 @@ CREATE UNIQUE INDEX submissions_unique_answer ON submissions (form_id, unique_an
 -- The funnel: responses append to the log, and the log is folded into buckets. A
 -- count is in its day's bucket for ever and in its minute's for two days.
 CREATE TABLE funnel_log (
-    form_id     bytea NOT NULL,
+    form_id     id NOT NULL,
     at          timestamptz NOT NULL,
     id          bigint GENERATED ALWAYS AS IDENTITY (CACHE 64),
-    views       bigint NOT NULL,
-    starts      bigint NOT NULL,
-    submissions bigint NOT NULL,
+    views       counter NOT NULL,
+    starts      counter NOT NULL,
+    submissions counter NOT NULL,
     PRIMARY KEY (form_id, at, id)
 );
 CREATE TABLE funnel_minutes (
@@ -218,9 +236,9 @@ CREATE INDEX destinations_paused ON destinations (failing_since DESC, webhook_id
 -- removes a delivery or an attempt counts that in refs. When the last two are
 -- removed at once neither sees the other, and 0 is left for a sweep to find.
 CREATE TABLE events (
-    id            bytea PRIMARY KEY,
-    form_id       bytea NOT NULL,
-    submission_id bytea,
+    id            id PRIMARY KEY,
+    form_id       id NOT NULL,
+    submission_id id,
     type          text NOT NULL,
     body          bytea NOT NULL,
     refs          integer NOT NULL -- pending deliveries and kept attempts
@@ -231,14 +249,14 @@ CREATE INDEX events_unused ON events (id) WHERE refs <= 0;
 -- which somebody has to look at it: when it is due, or when its lease ends. Without
 -- that time it is parked in the lane of its webhook (destinations.next_at).
 CREATE TABLE deliveries (
-    webhook_id bytea NOT NULL,
-    event_id   bytea NOT NULL,
+    webhook_id id NOT NULL,
+    event_id   id NOT NULL,
     queued_at  timestamptz NOT NULL DEFAULT statement_timestamp(), -- or redelivered
     ready_at   timestamptz DEFAULT statement_timestamp(),
-    attempt    integer NOT NULL DEFAULT 1,
-    token      bigint NOT NULL DEFAULT nextval('delivery_tokens'), -- of the lease; 0: none
-    size       integer NOT NULL, -- of the event's body
-    urgency    smallint NOT NULL DEFAULT 0, -- 1: asked for, despite a pause; 2: asked for while under a lease
+    attempt    attempt_number NOT NULL DEFAULT 1,
+    token      counter NOT NULL DEFAULT nextval('delivery_tokens'), -- of the lease; 0: none
+    size       byte_count NOT NULL, -- of the event's body
+    urgency    urgency NOT NULL DEFAULT 0, -- 1: asked for, despite a pause; 2: asked for while under a lease
     PRIMARY KEY (webhook_id, event_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX deliveries_ready ON deliveries (ready_at) WHERE ready_at IS NOT NULL;
@@ -290,18 +308,6 @@ ALTER TABLE form_lifetime
     ADD CHECK (views >= 0),
     ADD CHECK (starts >= 0),
     ADD CHECK (submissions >= 0);
-ALTER TABLE submissions
-    ADD CHECK (octet_length(form_id) = 12),
-    ADD CHECK (octet_length(id) = 12),
-    ADD CHECK (octet_length(event_id) = 12),
-    ADD CHECK (completion_time >= 0 AND completion_time < 'infinity'),
-    ADD CHECK (form_revision >= 1),
-    ADD CHECK (json_bytes >= 0);
-ALTER TABLE funnel_log
-    ADD CHECK (octet_length(form_id) = 12),
-    ADD CHECK (views >= 0),
-    ADD CHECK (starts >= 0),
-    ADD CHECK (submissions >= 0);
 ALTER TABLE funnel_minutes
     ADD CHECK (octet_length(form_id) = 12),
     ADD CHECK (minute = date_trunc('minute', minute, 'UTC')),
@@ -328,17 +334,6 @@ ALTER TABLE destinations
     ADD CONSTRAINT destinations_paused_check CHECK ((paused_until IS NULL) = (pause_reason IS NULL)),
     ADD CONSTRAINT destinations_paused_failing_check CHECK (paused_until IS NULL OR failures > 0),
     ADD CHECK (history BETWEEN 0 AND 100);
-ALTER TABLE events
-    ADD CHECK (octet_length(id) = 12),
-    ADD CHECK (octet_length(form_id) = 12),
-    ADD CHECK (octet_length(submission_id) = 12);
-ALTER TABLE deliveries
-    ADD CHECK (octet_length(webhook_id) = 12),
-    ADD CHECK (octet_length(event_id) = 12),
-    ADD CHECK (attempt >= 1),
-    ADD CHECK (token >= 0),
-    ADD CHECK (size >= 0),
-    ADD CHECK (urgency BETWEEN 0 AND 2);
 ALTER TABLE attempts
     ADD CHECK (octet_length(webhook_id) = 12),
     ADD CHECK (octet_length(id) = 12),
