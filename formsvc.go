@@ -139,6 +139,7 @@ func New(opts ...Option) (*Service, error) {
 		Limiter:     o.limiter,
 		URLs:        destinations{s.dispatcher.Guard()},
 		SealSecret:  o.secrets.Seal,
+		OpenSecret:  o.secrets.Open,
 		BasePath:    o.basePath,
 		BaseURL:     o.baseURL,
 		BaseURLFunc: o.baseURLFunc,

@@ -8,11 +8,10 @@ import (
 )
 
 // ResealSecrets seals with the current cipher of [WithSecretCipher] every signing
-// secret that is stored otherwise, and returns how many. When it returns without an
-// error, no webhook's secret needs one of the previous ciphers any more. A secret that
-// was replaced by another one may still sign with the old cipher for a day, so a
-// cipher can be retired the day after. Without a current cipher, secrets are stored as
-// they are again.
+// secret that is stored otherwise, and returns how many. These include secrets that
+// were replaced and still sign for a day. When it returns without an error, no secret
+// needs one of the previous ciphers any more. Without a current cipher, secrets are
+// stored as they are again.
 //
 // It works in pieces of 500 webhooks and may be called again after an error or a
 // cancelled context, from any process and while webhooks are changed and sent. A secret
@@ -35,12 +34,14 @@ func (s *Service) ResealSecrets(ctx context.Context) (int, error) {
 		after = stored[len(stored)-1].WebhookID
 		var replacements []storage.SecretReplacement
 		for _, have := range stored {
-			sealed, err := s.secrets.Reseal(have.WebhookID, have.Secret)
-			switch {
-			case err != nil && failed == nil:
-				failed = fmt.Errorf("formsvc: the secret of webhook %s: %w", have.WebhookID, err)
-			case sealed != nil:
-				replacements = append(replacements, storage.SecretReplacement{WebhookID: have.WebhookID, From: have.Secret, To: sealed})
+			for _, secret := range [][]byte{have.Secret, have.OldSecret} {
+				sealed, err := s.secrets.Reseal(have.WebhookID, secret)
+				switch {
+				case err != nil && failed == nil:
+					failed = fmt.Errorf("formsvc: the secret of webhook %s: %w", have.WebhookID, err)
+				case sealed != nil:
+					replacements = append(replacements, storage.SecretReplacement{WebhookID: have.WebhookID, From: secret, To: sealed})
+				}
 			}
 		}
 		n, err := s.storage.ReplaceSecrets(ctx, replacements)

@@ -41,6 +41,9 @@ func secretsOf(t *testing.T, store storage.Storage, with cipher.AEAD) map[storag
 				t.Errorf("webhook %s: %v", s.WebhookID, err)
 			}
 			found[s.WebhookID] = secret
+			if _, err := opener.Open(s.WebhookID, s.OldSecret); err != nil {
+				t.Errorf("webhook %s, the secret before: %v", s.WebhookID, err)
+			}
 		}
 	}
 }
@@ -93,8 +96,8 @@ func TestAnOldCipherCanBeRetired(t *testing.T) {
 			}
 		}
 		rotating := newConformingService(t, changing, formsvc.WithSecretCipher(newer, older))
-		if n, err := rotating.ResealSecrets(t.Context()); err != nil || n != count-1 {
-			t.Errorf("%s: %d sealed anew, %v; want %d", name, n, err, count-1)
+		if n, err := rotating.ResealSecrets(t.Context()); err != nil || n != count {
+			t.Errorf("%s: %d sealed anew, %v; want %d, one of them as the secret before", name, n, err, count)
 		}
 		if n, err := rotating.ResealSecrets(t.Context()); err != nil || n != 1 {
 			t.Errorf("%s: %d sealed anew the second time, %v; want the one that was changed", name, n, err)
@@ -124,6 +127,38 @@ func TestAnOldCipherCanBeRetired(t *testing.T) {
 		}
 		if got := secretsOf(t, store, newer); len(got) != count {
 			t.Errorf("%s: %d secrets afterwards, want %d", name, len(got), count)
+		}
+	}
+}
+
+// A client that repeats its PATCH does not end the day of the secret before, though no
+// two sealed secrets are alike.
+func TestARepeatedSecretIsNoChange(t *testing.T) {
+	t.Parallel()
+	for name, store := range stores(t) {
+		cipher := aead(t, 'k')
+		b := setupOn(t, store, loopback(), formsvc.WithSecretCipher(cipher))
+		id := b.webhook(b.form(textBlock, `{}`), "http://127.0.0.1:8099/", "the first secret")
+		for range 3 {
+			if w := b.do("PATCH", "/webhooks/"+id.String(), `{"signing_secret":"the second secret"}`, nil); w.Code != 200 {
+				t.Fatalf("%s: %d %s", name, w.Code, w.Body)
+			}
+		}
+		stored, err := store.Secrets(t.Context(), storage.ID{}, 10)
+		if err != nil || len(stored) != 1 {
+			t.Fatalf("%s: %d secrets, %v", name, len(stored), err)
+		}
+		opener, err := webhooks.NewSecrets(cipher)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []struct {
+			stored []byte
+			want   string
+		}{{stored[0].Secret, "the second secret"}, {stored[0].OldSecret, "the first secret"}} {
+			if got, err := opener.Open(id, s.stored); err != nil || got != s.want {
+				t.Errorf("%s: %q (%v), want %q", name, got, err, s.want)
+			}
 		}
 	}
 }

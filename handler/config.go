@@ -11,8 +11,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Config wires a [Handler]. Storage, Resolver, URLs, SealSecret, Now, NewID and
-// Logger are required.
+// Config wires a [Handler]. Storage, Resolver, URLs, SealSecret, OpenSecret, Now,
+// NewID and Logger are required.
 type Config struct {
 	Storage storage.Storage
 	// Resolver finds out whose key a request carries. When it is a [FormResolver],
@@ -31,6 +31,9 @@ type Config struct {
 
 	// SealSecret prepares a webhook's signing secret for the storage.
 	SealSecret func(webhook storage.ID, secret string) ([]byte, error)
+	// OpenSecret returns a webhook's signing secret from what SealSecret returned. It is
+	// how a change to the secret that the webhook has is found to be none.
+	OpenSecret func(webhook storage.ID, stored []byte) (string, error)
 
 	// BasePath is "" or begins with a slash and does not end with one.
 	BasePath string

@@ -41,9 +41,9 @@ func New(config Config) (*Handler, error) {
 	switch {
 	case config.Storage == nil:
 		return nil, errors.New("a storage is required")
-	case config.Resolver == nil, config.URLs == nil, config.SealSecret == nil,
+	case config.Resolver == nil, config.URLs == nil, config.SealSecret == nil, config.OpenSecret == nil,
 		config.Now == nil, config.NewID == nil, config.Logger == nil:
-		return nil, errors.New("one of Resolver, URLs, SealSecret, Now, NewID and Logger is missing")
+		return nil, errors.New("one of Resolver, URLs, SealSecret, OpenSecret, Now, NewID and Logger is missing")
 	}
 	if err := config.Limits.Validate(); err != nil {
 		return nil, err
@@ -67,7 +67,8 @@ func New(config Config) (*Handler, error) {
 		storage: config.Storage,
 		config:  config,
 		core: &core.Core{
-			Storage: config.Storage, Writes: writes, URLs: config.URLs, SealSecret: config.SealSecret,
+			Storage: config.Storage, Writes: writes, URLs: config.URLs,
+			SealSecret: config.SealSecret, OpenSecret: config.OpenSecret,
 			Limits: config.Limits, Clock: config.Now, NewID: config.NewID,
 		},
 		logger:          config.Logger,

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -60,9 +61,14 @@ type Delivery struct {
 	OldSecret    []byte   // the one before; nil: none, or it was replaced longer ago than OldSecretKept
 	Attempt      int      // the number of this attempt, 1 is the first
 	Standing     Standing // of the webhook when the delivery was claimed
-	// FailingSince is when the first of Standing.Failures was recorded, on the
-	// store's clock. Zero: there are none.
-	FailingSince time.Time
+	// FailingFor is how long ago the first of Standing.Failures was recorded. 0: there
+	// are none.
+	FailingFor time.Duration
+	// PausedFor is the rest of the webhook's pause. 0: it is over, or there was none.
+	PausedFor time.Duration
+	// PauseReason is that of the last pause since a request succeeded, also when it is
+	// over. Empty: there was none.
+	PauseReason PauseReason
 }
 
 // Pool says how many deliveries may be claimed for one of the two pools in which
@@ -119,6 +125,20 @@ type Result struct {
 	PauseFor    time.Duration
 	PauseReason PauseReason
 }
+
+// HeldError says that some results could not be settled yet, because somebody else
+// holds their deliveries. All other results were settled. It wraps ErrUnavailable.
+type HeldError struct {
+	Leases []Lease // of the results to give again
+}
+
+// Error implements error.
+func (e *HeldError) Error() string {
+	return fmt.Sprintf("storage: %d results cannot be settled yet: their deliveries are locked", len(e.Leases))
+}
+
+// Unwrap returns ErrUnavailable.
+func (e *HeldError) Unwrap() error { return ErrUnavailable }
 
 // HandOver lets the process that stores a response send its deliveries without
 // claiming them. It serves one response. Its methods do not wait, and are safe in
@@ -214,7 +234,8 @@ type DeliveryStore interface {
 	// one webhook the last one says its Standing. A result whose delivery is gone or
 	// has been claimed again since changes nothing and its lease is returned in
 	// fenced. A lease that ran out but was not claimed again still counts. Calling
-	// it twice with the same results does no harm.
+	// it twice with the same results does no harm. It need not wait for a delivery
+	// that somebody else holds: then it returns a HeldError beside fenced.
 	FinishDeliveries(ctx context.Context, done []Result) (fenced []Lease, err error)
 
 	// ExpireDeliveries ends deliveries that wait, in one bounded piece. It ends a

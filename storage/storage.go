@@ -45,9 +45,10 @@ type SweepParams struct {
 
 // Swept reports what one [Storage.Sweep] did.
 type Swept struct {
-	Forms  int // purged; each is counted once, by the call that made it disappear
-	Keys   int
-	Events int // bodies that neither the queue nor a history refers to
+	Forms   int // purged; each is counted once, by the call that made it disappear
+	Keys    int
+	Secrets int // that others replaced OldSecretKept ago
+	Events  int // bodies that neither the queue nor a history refers to
 	// More says that another call with the same parameters may have work to do.
 	More bool
 }

@@ -31,7 +31,7 @@ type Webhook struct {
 }
 
 // WebhookChange says what to change; nil members stay. A pointer to an empty
-// Secret removes it. A secret that replaces another one leaves that known until
+// Secret removes it. A secret that replaces a different one leaves that known until
 // OldSecretKept after At. At becomes UpdatedAt.
 type WebhookChange struct {
 	URL     *string
@@ -44,10 +44,11 @@ type WebhookChange struct {
 type StoredSecret struct {
 	WebhookID ID
 	Secret    []byte
+	OldSecret []byte // the one before, while it is kept; nil: none
 }
 
-// SecretReplacement says what a webhook's secret is to become, and what it must be
-// until then. Both are not empty.
+// SecretReplacement says what a webhook's secret, or its old secret, is to become, and
+// what it must be until then. Both are not empty.
 type SecretReplacement struct {
 	WebhookID ID
 	From, To  []byte
@@ -89,24 +90,26 @@ type WebhookStore interface {
 	Webhooks(ctx context.Context, who Actor, page Page) ([]Webhook, error)
 
 	// UpdateWebhook changes one webhook and returns it as it is then. Disabling it
-	// ends its pending deliveries. A new URL makes the Standing that of a new
-	// webhook and ends its pause. A change that names URL or Enabled without that
-	// makes one pending delivery due now, to be claimed even though the webhook is
-	// paused.
+	// ends its pending deliveries. Enabling a disabled one ends its pause, and so does a
+	// new URL, which also makes the Standing that of a new webhook. A change that names
+	// URL or Enabled makes one pending delivery that is not under a lease due now, to be
+	// claimed even though the webhook is paused.
 	UpdateWebhook(ctx context.Context, who Actor, id ID, c WebhookChange) (Webhook, error)
 
 	// DeleteWebhook removes a webhook, its pending deliveries and its history.
 	DeleteWebhook(ctx context.Context, who Actor, id ID) error
 
 	// Secrets lists the webhooks that have a secret, ascending by ID from the one after
-	// the given ID, at most max, those of forms in the trash included. It is for the
+	// the given ID, at most max, those of forms in the trash included, each with the
+	// secret before it for OldSecretKept. It is for the
 	// host: whoever keeps the key of the secrets may need to seal them anew.
 	Secrets(ctx context.Context, after ID, max int) ([]StoredSecret, error)
 
 	// ReplaceSecrets puts each replacement's To in the place of its From, where From is
-	// still the webhook's secret, and returns how many it replaced. Webhooks that are
-	// gone, or whose secret is another one by now, stay as they are. The secret counts
-	// as the same one in another form: UpdatedAt stays.
+	// still the webhook's secret or its old secret, and returns how many it replaced.
+	// There is at most one replacement with a WebhookID and a From. Webhooks that are
+	// gone, or whose secrets are others by now, stay as they are. The secret counts
+	// as the same one in another form: UpdatedAt and the time of the old secret stay.
 	ReplaceSecrets(ctx context.Context, replacements []SecretReplacement) (int, error)
 
 	// Attempts returns the webhook's newest attempts by (CreatedAt, ID), at most

@@ -20,6 +20,7 @@ type faulty struct {
 	claims, writes int // how many of the next calls fail; negative: panic
 	sizes          []int
 	poison         storage.ID // a result of this webhook fails its batch
+	held           storage.ID // somebody holds the deliveries of this webhook
 }
 
 var errDown = fmt.Errorf("down: %w", storage.ErrUnavailable)
@@ -43,7 +44,7 @@ func (f *faulty) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]
 func (f *faulty) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
 	f.mu.Lock()
 	f.sizes = append(f.sizes, len(done))
-	fail, poison := f.writes > 0, f.poison
+	fail, poison, heldBy := f.writes > 0, f.poison, f.held
 	if fail {
 		f.writes--
 	}
@@ -51,12 +52,23 @@ func (f *faulty) FinishDeliveries(ctx context.Context, done []storage.Result) ([
 	if fail {
 		return nil, errDown
 	}
+	rest := make([]storage.Result, 0, len(done))
+	var held storage.HeldError
 	for _, r := range done {
-		if r.Lease.WebhookID == poison {
+		switch r.Lease.WebhookID {
+		case poison:
 			return nil, fmt.Errorf("poison: %w", storage.ErrInvalidValue)
+		case heldBy:
+			held.Leases = append(held.Leases, r.Lease)
+		default:
+			rest = append(rest, r)
 		}
 	}
-	return f.DeliveryStore.FinishDeliveries(ctx, done)
+	fenced, err := f.DeliveryStore.FinishDeliveries(ctx, rest)
+	if err == nil && len(held.Leases) > 0 {
+		err = &held
+	}
+	return fenced, err
 }
 
 func TestFaultsOfTheStoreAreSurvived(t *testing.T) {
@@ -89,6 +101,44 @@ func TestFaultsOfTheStoreAreSurvived(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Somebody holds deliveries in the store for half a minute: the results of the others
+// are written, and theirs are once nobody holds them.
+func TestDeliveriesThatAreHeldHoldBackNoOther(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var sent atomic.Int32
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { sent.Add(1); return reply(200), nil }))
+		slow, good := b.webhook("https://slow.example/", nil), b.webhook("https://good.example/", nil)
+		f := &faulty{DeliveryStore: b.store, held: slow}
+		b.d.store = f
+		for range 5 {
+			b.event(slow, "x")
+			b.event(good, "x")
+		}
+		stop := b.run()
+		time.Sleep(time.Second)
+		if got := len(b.attempts(good)); got != 5 {
+			t.Errorf("%d attempts of the other one are written, want 5", got)
+		}
+		time.Sleep(30 * time.Second)
+		f.mu.Lock()
+		f.held = storage.ID{}
+		calls := len(f.sizes)
+		f.mu.Unlock()
+		time.Sleep(time.Minute)
+		stop()
+		if got := len(b.attempts(slow)); got != 5 || sent.Load() != 10 {
+			t.Errorf("%d attempts are written, %d were sent; want 5 and 10", got, sent.Load())
+		}
+		if calls > 500 {
+			t.Errorf("%d calls in half a minute", calls)
+		}
+		if log := b.log.String(); strings.Contains(log, `"level":"ERROR"`) || strings.Contains(log, "too late") {
+			t.Errorf("logged: %s", log)
+		}
+	})
 }
 
 func TestAResultThatTheStoreRefusesHoldsBackNoOther(t *testing.T) {

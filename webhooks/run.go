@@ -245,6 +245,10 @@ func (r *run) write(results []storage.Result) scheduler.Wrote {
 		r.d.log.Warn("webhook result came too late: the delivery was ended or claimed again",
 			"webhook", lease.WebhookID.String(), "event", lease.EventID.String())
 	}
+	var held *storage.HeldError
+	if errors.As(err, &held) {
+		return scheduler.Wrote{Held: held.Leases}
+	}
 	refused := err != nil && !passing(err)
 	switch {
 	case refused && len(results) == 1:

@@ -129,16 +129,18 @@ type candidate struct {
 	oldSecret    []byte
 	standing     storage.Standing
 	failingSince time.Time
+	pausedUntil  time.Time
+	pauseReason  storage.PauseReason
 }
 
 func (t *tx) claim(p storage.ClaimParams, clock time.Time) ([]storage.Delivery, error) {
 	candidates, err := all(t, func(row scanner) (c candidate, err error) {
 		err = row.Scan(&c.id, &c.form, &c.url, &c.host, &c.secret, &c.oldSecret,
-			&c.standing.Succeeded, &c.standing.SlowFor, &c.standing.Failures, at(&c.failingSince))
+			&c.standing.Succeeded, &c.standing.SlowFor, &c.standing.Failures, at(&c.failingSince), at(&c.pausedUntil), &c.pauseReason)
 		c.secret, c.oldSecret = secret(c.secret), secret(c.oldSecret)
 		return c, err
 	}, `SELECT w.id, w.form, w.url, w.host, w.secret, CASE WHEN w.old_secret_until > ?1 THEN w.old_secret END,
-			w.succeeded, w.slow_for, w.failures, w.failing_since
+			w.succeeded, w.slow_for, w.failures, w.failing_since, w.paused_until, w.pause_reason
 		FROM webhooks w WHERE w.enabled AND EXISTS
 			(SELECT 1 FROM deliveries d WHERE d.webhook = w.id AND d.due <= ?1 AND (d.urgency > 0 OR w.paused_until <= ?1))
 		ORDER BY w.served, w.id`, clock)
@@ -181,7 +183,10 @@ func (t *tx) serve(out []storage.Delivery, c candidate, room *room, lease time.D
 		d := storage.Delivery{
 			Lease: storage.Lease{WebhookID: c.id, EventID: w.event}, FormID: c.form, URL: c.url, Host: c.host,
 			Secret: append([]byte(nil), c.secret...), OldSecret: append([]byte(nil), c.oldSecret...),
-			Standing: c.standing, FailingSince: c.failingSince,
+			Standing: c.standing, PausedFor: max(0, c.pausedUntil.Sub(clock)), PauseReason: c.pauseReason,
+		}
+		if c.standing.Failures > 0 {
+			d.FailingFor = max(1, clock.Sub(c.failingSince))
 		}
 		if err := t.lease(&d, clock.Add(lease)); err != nil {
 			return nil, err

@@ -83,14 +83,20 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 		if w, err = tx.webhook(who, id); err != nil {
 			return err
 		}
-		switch {
-		case c.URL != nil && *c.URL != w.URL:
-			err = tx.renew(id, *c.URL)
-		case c.URL != nil || c.Enabled != nil:
-			err = tx.hastenOne(id, s.now())
+		if c.URL != nil && *c.URL != w.URL {
+			if err := tx.renew(id, *c.URL); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
+		if c.URL != nil || c.Enabled != nil {
+			if err := tx.hastenOne(id, s.now()); err != nil {
+				return err
+			}
+		}
+		if c.Enabled != nil && *c.Enabled && !w.Enabled {
+			if _, err := tx.exec(`UPDATE webhooks SET paused_until = 0, pause_reason = '' WHERE id = ?`, id); err != nil {
+				return err
+			}
 		}
 		if c.Enabled != nil && !*c.Enabled {
 			if _, err := tx.exec(`DELETE FROM deliveries WHERE webhook = ?`, id); err != nil {
@@ -119,19 +125,19 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 // the last one are about the old one.
 func (t *tx) renew(id storage.ID, url string) error {
 	_, err := t.exec(`UPDATE webhooks SET url = ?, host = ?, succeeded = 0, slow_for = 0, failures = 0,
-			failing_since = 0, failed = 0, paused_until = 0, url_token = (SELECT last FROM tokens)
+			failing_since = 0, failed = 0, paused_until = 0, pause_reason = '', url_token = (SELECT last FROM tokens)
 		WHERE id = ?`, url, storage.HostName(url), id)
 	return err
 }
 
-// changeSecret keeps the secret that another one replaces. One that is removed is
+// changeSecret keeps the secret that a different one replaces. One that is removed is
 // forgotten: nothing is signed any more.
 func (t *tx) changeSecret(id storage.ID, to []byte, at time.Time) error {
 	if len(to) == 0 {
 		_, err := t.exec(`UPDATE webhooks SET secret = ?, old_secret = x'' WHERE id = ?`, to, id)
 		return err
 	}
-	_, err := t.exec(`UPDATE webhooks SET old_secret = secret, old_secret_until = ?, secret = ? WHERE id = ?`,
+	_, err := t.exec(`UPDATE webhooks SET old_secret = secret, old_secret_until = ?1, secret = ?2 WHERE id = ?3 AND secret <> ?2`,
 		at.Add(storage.OldSecretKept), to, id)
 	return err
 }
@@ -151,9 +157,10 @@ func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage
 func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) (found []storage.StoredSecret, err error) {
 	err = s.read(ctx, func(tx *tx) error {
 		found, err = all(tx, func(row scanner) (out storage.StoredSecret, err error) {
-			err = row.Scan(&out.WebhookID, &out.Secret)
+			err = row.Scan(&out.WebhookID, &out.Secret, &out.OldSecret)
+			out.OldSecret = secret(out.OldSecret)
 			return out, err
-		}, `SELECT id, secret FROM webhooks WHERE id > ? AND length(secret) > 0 ORDER BY id LIMIT ?`, after, max(limit, 0))
+		}, `SELECT id, secret, old_secret FROM webhooks WHERE id > ? AND length(secret) > 0 ORDER BY id LIMIT ?`, after, max(limit, 0))
 		return err
 	})
 	return found, err
@@ -163,7 +170,9 @@ func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) (found
 func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.SecretReplacement) (replaced int, err error) {
 	err = s.write(ctx, func(tx *tx) error {
 		for _, r := range replacements {
-			n, err := tx.exec(`UPDATE webhooks SET secret = ?1 WHERE id = ?2 AND secret = ?3 AND length(?3) > 0`,
+			n, err := tx.exec(`UPDATE webhooks SET secret = CASE secret WHEN ?3 THEN ?1 ELSE secret END,
+					old_secret = CASE old_secret WHEN ?3 THEN ?1 ELSE old_secret END
+				WHERE id = ?2 AND ?3 IN (secret, old_secret) AND length(?3) > 0`,
 				bytesOf(r.To), r.WebhookID, bytesOf(r.From))
 			if err != nil {
 				return err

@@ -30,6 +30,8 @@ type Core struct {
 	URLs    URLChecker
 	// SealSecret prepares a webhook's signing secret for the storage.
 	SealSecret func(webhook storage.ID, secret string) ([]byte, error)
+	// OpenSecret returns a webhook's signing secret from what is stored.
+	OpenSecret func(webhook storage.ID, stored []byte) (string, error)
 	Limits     schema.Limits // with their defaults filled in
 	Clock      func() time.Time
 	NewID      func(at time.Time) storage.ID

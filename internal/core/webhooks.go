@@ -58,15 +58,20 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 		return storage.Webhook{}, err
 	}
 	change := storage.WebhookChange{URL: w.URL, Enabled: w.Enabled, At: c.Now()}
-	if w.URL != nil {
-		if _, err := c.Storage.Webhook(ctx, who, id); err != nil {
+	var is storage.Webhook
+	if w.URL != nil || w.Secret != nil {
+		if is, err = c.Storage.Webhook(ctx, who, id); err != nil {
 			return storage.Webhook{}, err
 		}
+	}
+	if w.URL != nil {
 		if err := c.URLs.CheckHost(ctx, *w.URL); err != nil {
 			return storage.Webhook{}, err
 		}
 	}
-	if w.Secret != nil {
+	// The secret that the webhook has already is no change: it would end the day of the
+	// secret before it.
+	if w.Secret != nil && !c.isSecret(is, *w.Secret) {
 		var secret []byte
 		if *w.Secret != "" {
 			if secret, err = c.SealSecret(id, *w.Secret); err != nil {
@@ -76,6 +81,12 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 		change.Secret = &secret
 	}
 	return c.Storage.UpdateWebhook(ctx, who, id, change)
+}
+
+// isSecret reports whether secret is the signing secret of w.
+func (c *Core) isSecret(w storage.Webhook, secret string) bool {
+	has, err := c.OpenSecret(w.ID, w.Secret)
+	return err == nil && secret != "" && has == secret
 }
 
 // webhookWrite reads a body and checks the text of its URL, together with all else that

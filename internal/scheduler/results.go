@@ -107,7 +107,14 @@ func (s *Scheduler) wrote(e Wrote) {
 	if len(r.pending) == 0 {
 		r.faulty = time.Time{}
 	}
+	if len(e.Held) == len(batch) {
+		r.after = s.now.Add(backoffFirst)
+	}
 	for _, of := range batch {
+		if slices.Contains(e.Held, of.Lease) {
+			r.pending = append(r.pending, of)
+			continue
+		}
 		if of.Attempt != nil {
 			r.attempts--
 			of.webhook.unsaved--

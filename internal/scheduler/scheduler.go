@@ -62,6 +62,7 @@ type (
 	}
 	// Wrote is the end of a write.
 	Wrote struct {
+		Held    []storage.Lease // the results of these are to be written again
 		Err     error
 		Refused bool // the store will never accept one of them
 	}
@@ -202,8 +203,7 @@ func (s *Scheduler) arrive(del storage.Delivery, leased time.Time) {
 	case w.name == nil || w.url != del.URL && del.Lease.Token > w.since:
 		s.aim(w, del)
 	case w.unsaved == 0 && w.inFlight == 0 && leased.After(w.saved): // another process may know better
-		w.failing = del.FailingSince
-		s.stand(w, del.Standing)
+		s.believe(w, del)
 	}
 	r := &Request{Delivery: del, webhook: w, leased: leased, arrived: s.now}
 	if s.stopped || del.URL != w.url {
@@ -228,7 +228,19 @@ func (s *Scheduler) aim(w *webhook, del storage.Delivery) {
 		s.names[del.Host] = w.name
 	}
 	w.name.webhooks++
-	w.took, w.pause, w.failing = 0, pause{}, del.FailingSince
+	w.took = 0
+	s.believe(w, del)
+}
+
+// believe takes over what the store knows of a webhook.
+func (s *Scheduler) believe(w *webhook, del storage.Delivery) {
+	w.failing, w.pause = time.Time{}, pause{}
+	if del.Standing.Failures > 0 {
+		w.failing = s.now.Add(-del.FailingFor)
+	}
+	if del.PauseReason != "" {
+		w.pause = pause{until: s.now.Add(del.PausedFor), reason: del.PauseReason}
+	}
 	s.stand(w, del.Standing)
 }
 

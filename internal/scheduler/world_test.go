@@ -174,9 +174,13 @@ func (w *world) lease(it *item) storage.Delivery {
 	it.lease = &storage.Lease{WebhookID: r.id, EventID: it.event, Token: r.tokens}
 	it.state = "leased"
 	w.leased[*it.lease] = it
+	var failing time.Duration
+	if r.standing.Failures > 0 {
+		failing = w.now.Sub(r.failing)
+	}
 	return storage.Delivery{
 		Lease: *it.lease, FormID: r.form, URL: "https://" + r.host + "/" + r.id.String(), Host: r.host, Attempt: it.attempt,
-		Standing: r.standing, FailingSince: r.failing, Body: make([]byte, 100),
+		Standing: r.standing, FailingFor: failing, Body: make([]byte, 100),
 	}
 }
 

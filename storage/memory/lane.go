@@ -198,15 +198,19 @@ func (l *lane) holds(lease storage.Lease) *delivery {
 // to the given token are about the old one.
 func (l *lane) renew(token int64) {
 	l.standing, l.oldestToken = storage.Standing{}, token
-	l.failingSince, l.failedAt, l.pausedUntil = time.Time{}, time.Time{}, time.Time{}
+	l.failingSince, l.failedAt = time.Time{}, time.Time{}
+	l.endPause()
 }
+
+func (l *lane) endPause() { l.pausedUntil, l.pauseReason = time.Time{}, "" }
 
 // fared notes how the destination fared.
 func (l *lane) fared(r storage.Result, clock time.Time) {
 	if r.Lease.Token <= l.oldestToken {
 		return
 	}
-	l.standing, l.pausedUntil = r.Standing, time.Time{}
+	l.standing = r.Standing
+	l.endPause()
 	if r.Standing.Failures == 0 {
 		l.failingSince, l.failedAt = time.Time{}, time.Time{}
 		return

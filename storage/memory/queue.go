@@ -102,8 +102,12 @@ func (q *queue) lease(w *webhook, d *delivery, lease time.Duration, clock time.T
 		Secret:       w.rec.Secret,
 		Attempt:      d.attempt,
 		Standing:     l.standing,
-		FailingSince: l.failingSince,
+		PauseReason:  l.pauseReason,
 	}}
+	if l.standing.Failures > 0 {
+		c.delivery.FailingFor = max(1, clock.Sub(l.failingSince))
+	}
+	c.delivery.PausedFor = max(0, l.pausedUntil.Sub(clock))
 	if clock.Before(w.oldSecretUntil) {
 		c.delivery.OldSecret = w.oldSecret
 	}

@@ -18,13 +18,13 @@ func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]sto
 	var found []storage.StoredSecret
 	for id, w := range s.webhooks {
 		if len(w.rec.Secret) > 0 && bytes.Compare(id[:], after[:]) > 0 {
-			found = append(found, storage.StoredSecret{WebhookID: id, Secret: w.rec.Secret})
+			found = append(found, storage.StoredSecret{WebhookID: id, Secret: w.rec.Secret, OldSecret: w.oldSecret})
 		}
 	}
 	slices.SortFunc(found, func(a, b storage.StoredSecret) int { return bytes.Compare(a.WebhookID[:], b.WebhookID[:]) })
 	found = slices.Clone(found[:max(0, min(limit, len(found)))])
 	for i := range found {
-		found[i].Secret = bytes.Clone(found[i].Secret)
+		found[i].Secret, found[i].OldSecret = bytes.Clone(found[i].Secret), bytes.Clone(found[i].OldSecret)
 	}
 	return found, nil
 }
@@ -38,8 +38,14 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 	defer s.mu.Unlock()
 	replaced := 0
 	for _, r := range replacements {
-		if w := s.webhooks[r.WebhookID]; w != nil && len(r.From) > 0 && bytes.Equal(w.rec.Secret, r.From) {
+		w := s.webhooks[r.WebhookID]
+		switch {
+		case w == nil || len(r.From) == 0:
+		case bytes.Equal(w.rec.Secret, r.From):
 			w.rec.Secret = secret(r.To)
+			replaced++
+		case bytes.Equal(w.oldSecret, r.From):
+			w.oldSecret = secret(r.To)
 			replaced++
 		}
 	}

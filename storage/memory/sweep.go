@@ -26,8 +26,15 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 	for _, k := range keys {
 		s.removeKey(k)
 	}
+	secrets := 0
+	for _, w := range s.webhooks {
+		if len(w.oldSecret) > 0 && !w.oldSecretUntil.After(p.Now) {
+			w.oldSecret = nil
+			secrets++
+		}
+	}
 	return storage.Swept{
-		Forms: len(forms), Keys: len(keys),
+		Forms: len(forms), Keys: len(keys), Secrets: secrets,
 		More: len(forms) == p.Max || len(keys) == p.Max,
 	}, nil
 }

@@ -176,18 +176,21 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 	if w == nil {
 		return storage.Webhook{}, storage.ErrNotFound
 	}
-	switch {
-	case c.URL != nil && *c.URL != w.rec.URL:
+	if c.URL != nil && *c.URL != w.rec.URL {
 		w.rec.URL, w.host = *c.URL, storage.HostName(*c.URL)
 		w.lane.renew(s.queue.token)
-	case c.URL != nil || c.Enabled != nil:
+	}
+	if c.URL != nil || c.Enabled != nil {
 		w.lane.hastenOne(clock)
 	}
 	if c.Enabled != nil {
-		w.rec.Enabled = *c.Enabled
-		if !w.rec.Enabled {
+		switch {
+		case !*c.Enabled:
 			w.lane.clear()
+		case !w.rec.Enabled:
+			w.lane.endPause()
 		}
+		w.rec.Enabled = *c.Enabled
 	}
 	if c.Secret != nil {
 		w.changeSecret(secret(*c.Secret), c.At)
@@ -197,9 +200,12 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 	return copyWebhook(w.rec), nil
 }
 
-// changeSecret keeps the secret that another one replaces. One that is removed is
+// changeSecret keeps the secret that a different one replaces. One that is removed is
 // forgotten: nothing is signed any more.
 func (w *webhook) changeSecret(to []byte, at time.Time) {
+	if len(to) > 0 && bytes.Equal(to, w.rec.Secret) {
+		return
+	}
 	w.oldSecret = nil
 	if len(to) > 0 {
 		w.oldSecret, w.oldSecretUntil = w.rec.Secret, at.Add(storage.OldSecretKept)

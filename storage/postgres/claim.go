@@ -130,7 +130,8 @@ FROM few, unnest(few.webhooks, few.fits) AS c (webhook_id, fits)
 WHERE x.webhook_id = c.webhook_id`
 
 // knownOfLane is what goes with every delivery of a webhook w with its destination x.
-const knownOfLane = `x.webhook_id, x.quick, x.host, x.succeeded, x.slow_for, x.failures, x.failing_since, x.paused_until,
+const knownOfLane = `x.webhook_id, x.quick, x.host, x.succeeded, x.slow_for, x.failures, x.failing_since, x.paused_until, x.pause_reason, x.generation,
+	COALESCE(x.paused_until > statement_timestamp(), false) AS paused,
 	w.form_id, w.url, w.secret, CASE WHEN w.old_secret_until > statement_timestamp() THEN w.old_secret END AS old_secret,
 	w.enabled AND ` + webhookThere + ` AS live`
 
@@ -151,14 +152,16 @@ var leaseFound = `of_host AS (
 	SELECT x.webhook_id, x.event_id FROM of_bytes x WHERE x.bytes <= $10::bigint OR x.all_n = 1 AND $10::bigint > 0
 ), leased AS (
 	UPDATE formsvc.deliveries d
-	SET token = DEFAULT, ready_at = statement_timestamp() + $11::bigint * interval '1 microsecond'
-	FROM picked p
+	SET token = DEFAULT, generation = k.generation, ready_at = statement_timestamp() + $11::bigint * interval '1 microsecond'
+	FROM picked p JOIN known k ON k.webhook_id = p.webhook_id
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id
 	RETURNING d.webhook_id, d.event_id, d.token, d.attempt, d.size
 )`
 
 const leasedColumns = `l.event_id, l.token, l.attempt, l.size,
-	k.webhook_id, k.form_id, k.url, k.host, k.secret, k.old_secret, k.succeeded, k.slow_for, k.failures, k.failing_since
+	k.webhook_id, k.form_id, k.url, k.host, k.secret, k.old_secret, k.succeeded, k.slow_for, k.failures,
+	(EXTRACT(epoch FROM statement_timestamp() - k.failing_since) * 1000000)::bigint,
+	(EXTRACT(epoch FROM GREATEST(k.paused_until - statement_timestamp(), interval '0')) * 1000000)::bigint, k.pause_reason
 FROM leased l JOIN known k ON k.webhook_id = l.webhook_id`
 
 // serveLanes leases what is parked in the lanes that takeLanes locked, and gives each
@@ -171,24 +174,31 @@ WITH known AS MATERIALIZED (
 	WHERE x.quick = ANY ('{t,f}') AND NOT x.crowded AND x.next_at = $9::timestamptz
 ), found AS MATERIALIZED (
 	SELECT x.webhook_id, x.quick, x.host, x.succeeded, x.failures, d.event_id, d.size, d.queued_at AS age,
-		row_number() OVER (PARTITION BY x.webhook_id ORDER BY d.queued_at, d.event_id) AS n
+		row_number() OVER (PARTITION BY x.webhook_id ORDER BY d.urgency DESC, d.queued_at, d.event_id) AS n
 	FROM known x CROSS JOIN LATERAL (
-		SELECT d.event_id, d.size, d.queued_at FROM formsvc.deliveries d
-		WHERE d.webhook_id = x.webhook_id AND d.ready_at IS NULL
-		ORDER BY d.queued_at, d.event_id
+		SELECT d.event_id, d.size, d.queued_at, d.urgency FROM formsvc.deliveries d
+		WHERE d.webhook_id = x.webhook_id AND d.ready_at IS NULL AND (d.urgency > 0 OR NOT x.paused)
+		ORDER BY d.urgency DESC, d.queued_at, d.event_id
 		LIMIT LEAST(` + webhookRoom("x") + `, CASE WHEN x.quick THEN $7::bigint ELSE $8::bigint END)
 		FOR UPDATE SKIP LOCKED
 	) d
 	WHERE x.live
 ), ` + leaseFound + `, turned AS (
 	UPDATE formsvc.destinations x
-	SET next_at = CASE WHEN k.live AND (
-			SELECT count(*) FROM (
-				SELECT FROM formsvc.deliveries d
+	SET next_at = CASE WHEN k.live AND k.parked > k.taken THEN
+		CASE WHEN k.paused AND k.asked <= k.taken THEN x.paused_until ELSE statement_timestamp() END END
+	FROM (
+		SELECT k.webhook_id, k.live, k.paused, t.taken, p.parked, p.asked
+		FROM known k
+		CROSS JOIN LATERAL (SELECT count(*) AS taken FROM picked p WHERE p.webhook_id = k.webhook_id) t
+		CROSS JOIN LATERAL (
+			SELECT count(*) AS parked, count(*) FILTER (WHERE d.urgency > 0) AS asked FROM (
+				SELECT d.urgency FROM formsvc.deliveries d
 				WHERE d.webhook_id = k.webhook_id AND d.ready_at IS NULL
-				LIMIT k.taken + 1) d) > k.taken
-		THEN GREATEST(statement_timestamp(), x.paused_until) END
-	FROM (SELECT k.webhook_id, k.live, (SELECT count(*) FROM picked p WHERE p.webhook_id = k.webhook_id) AS taken FROM known k) k
+				ORDER BY d.urgency DESC, d.queued_at, d.event_id
+				LIMIT t.taken + 1) d
+		) p
+	) k
 	WHERE x.webhook_id = k.webhook_id
 )
 SELECT ` + leasedColumns
@@ -213,7 +223,7 @@ WITH taken AS MATERIALIZED (
 		FROM taken t
 	) t, unnest(t.webhooks, t.events, t.ready, t.sizes, t.asked) AS a (webhook_id, event_id, ready_at, size, asked)
 ), known AS MATERIALIZED (
-	SELECT ` + knownOfLane + `, x.next_at IS NULL AND (x.paused_until IS NULL OR x.paused_until <= statement_timestamp()) AS open
+	SELECT ` + knownOfLane + `, x.next_at IS NULL AND COALESCE(x.paused_until <= statement_timestamp(), true) AS open
 	FROM (SELECT DISTINCT a.webhook_id FROM arrived a) a
 	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = a.webhook_id LIMIT 1) x
 	CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = a.webhook_id LIMIT 1) w
@@ -250,7 +260,7 @@ WITH taken AS MATERIALIZED (
 )
 SELECT ` + leasedColumns + `
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 WHERE (SELECT count(*) FROM arrived) = $9::bigint`
 
 const bodiesOf = `SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ($1::bytea[])`
@@ -406,7 +416,8 @@ func leasedTargets(d *storage.Delivery, size *int) []any {
 		scanID(&d.Lease.EventID), scanInt(&d.Lease.Token), scanSize(&d.Attempt), scanSize(size),
 		scanID(&d.Lease.WebhookID), scanID(&d.FormID), scanText(&d.URL), scanText(&d.Host),
 		(*secretColumn)(&d.Secret), (*secretColumn)(&d.OldSecret),
-		scanBool(&d.Standing.Succeeded), scanSize(&d.Standing.SlowFor), scanSize(&d.Standing.Failures), scanTime(&d.FailingSince),
+		scanBool(&d.Standing.Succeeded), scanSize(&d.Standing.SlowFor), scanSize(&d.Standing.Failures),
+		scanMicros(&d.FailingFor), scanMicros(&d.PausedFor), scanText((*string)(&d.PauseReason)),
 	}
 }
 

@@ -31,7 +31,7 @@ WITH failing AS MATERIALIZED (
 	SELECT f.webhook_id, d.event_id
 	FROM failing f CROSS JOIN LATERAL (
 		SELECT d.event_id, d.queued_at FROM formsvc.deliveries d
-		WHERE d.webhook_id = f.webhook_id AND d.ready_at IS NULL
+		WHERE d.webhook_id = f.webhook_id AND d.ready_at IS NULL AND d.urgency = 0 -- the others are about to be sent
 			AND d.queued_at <= statement_timestamp() - $2::bigint * interval '1 microsecond'
 		ORDER BY d.queued_at, d.event_id LIMIT $3::bigint
 	) d

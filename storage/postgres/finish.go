@@ -18,7 +18,8 @@ const _ = uint(storage.HistoryKept - storage.FinishMax)
 // finish settles results in one statement. Deliveries are locked in the order of all
 // statements, and what follows finds them by their keys; then the rows of their
 // webhooks in the order of ids, and then events. It returns the numbers of the
-// results that were not too late.
+// results that were not too late, and says of each whether somebody else holds its
+// delivery, so that it was passed over.
 //
 // A webhook's row is written only when something changes: not when a destination
 // that works goes on working and its history is full. History counts attempts up to
@@ -26,15 +27,17 @@ const _ = uint(storage.HistoryKept - storage.FinishMax)
 // oldest of those that were there before, which is why a step has at most HistoryKept
 // results. Attempts that another call is just removing are passed over.
 const finish = `
-WITH held AS MATERIALIZED (
-	SELECT i.*, i.sent AND NOT i.success AND d.urgency = 2 AS asked
-	FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::integer[], $5::boolean[], $6::bigint[], $7::bytea[], $8::integer[],
+WITH given AS MATERIALIZED (
+	SELECT i.* FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::integer[], $5::boolean[], $6::bigint[], $7::bytea[], $8::integer[],
 			$9::bytea[], $10::integer[], $11::integer[], $12::boolean[], $13::text[], $14::bigint[], $15::timestamptz[])
 		AS i (webhook_id, event_id, token, number, sent, retry, id, event_type,
 			submission_id, attempt, status, success, error, duration, created_at)
+), held AS MATERIALIZED (
+	SELECT i.*, i.sent AND NOT i.success AND d.urgency = 2 AS asked, d.generation
+	FROM given i
 	JOIN formsvc.deliveries d ON d.event_id = i.event_id AND d.webhook_id = i.webhook_id AND d.token = i.token
 	ORDER BY d.event_id, d.webhook_id
-	FOR UPDATE OF d
+	FOR UPDATE OF d SKIP LOCKED
 ), settled AS MATERIALIZED (
 	SELECT h.*, h.sent AND h.retry = 0 AND NOT h.asked AS over,
 		CASE WHEN h.asked THEN statement_timestamp() ELSE statement_timestamp() + h.retry * interval '1 microsecond' END AS next
@@ -56,9 +59,9 @@ WITH held AS MATERIALIZED (
 		s.status, s.success, s.error, s.duration, s.created_at, CASE WHEN NOT s.over THEN s.next END
 	FROM settled s WHERE s.sent
 ), hooks AS MATERIALIZED (
-	SELECT x.webhook_id, x.added, st.*
+	SELECT x.webhook_id, x.added, x.generation, st.*
 	FROM (
-		SELECT x.webhook_id, count(*) AS added, max(s.number) FILTER (WHERE s.token > x.oldest_token) AS last
+		SELECT x.webhook_id, x.generation, count(*) AS added, max(s.number) FILTER (WHERE s.generation = x.generation) AS last
 		FROM settled s JOIN formsvc.destinations x ON x.webhook_id = s.webhook_id
 		WHERE s.sent
 		GROUP BY x.webhook_id
@@ -69,7 +72,8 @@ WITH held AS MATERIALIZED (
 			statement_timestamp() + ($21::bigint[])[x.last] * interval '1 microsecond' AS pause
 	) st
 ), fresh AS MATERIALIZED (
-	SELECT h.*, x.history
+	SELECT h.webhook_id, h.added, h.succeeded, h.slow_for, h.failures, h.reason, h.pause, x.history,
+		h.judged AND h.generation = x.generation AS judged -- as it is by now
 	FROM hooks h JOIN formsvc.destinations x ON x.webhook_id = h.webhook_id
 	WHERE x.history < $22::integer OR h.judged AND (h.failures > 0
 		OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (h.succeeded, h.slow_for, 0, NULL::timestamptz))
@@ -90,7 +94,7 @@ WITH held AS MATERIALIZED (
 		paused_until = c.pause, pause_reason = c.reason,
 		crowded = false,
 		next_at = CASE WHEN x.next_at IS NOT NULL THEN
-			CASE WHEN c.pause IS NOT NULL THEN GREATEST(x.next_at, c.pause)
+			CASE WHEN x.next_at > statement_timestamp() AND c.pause IS NOT NULL THEN c.pause
 			WHEN x.paused_until IS NOT NULL THEN statement_timestamp() ELSE x.next_at END END
 	FROM fresh c
 	WHERE x.webhook_id = c.webhook_id AND c.judged
@@ -112,29 +116,48 @@ WITH held AS MATERIALIZED (
 	UNION ALL
 	SELECT s.event_id, 1 FROM settled s WHERE s.sent AND NOT s.over
 ), ` + countReferences + `
-SELECT s.number FROM settled s`
+SELECT s.number, false FROM settled s
+UNION ALL
+SELECT i.number, true FROM given i
+JOIN formsvc.deliveries d ON d.event_id = i.event_id AND d.webhook_id = i.webhook_id AND d.token = i.token
+WHERE i.number NOT IN (SELECT s.number FROM settled s)`
 
 // FinishDeliveries implements [storage.DeliveryStore]. A step is one round trip and
 // one transaction.
 func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
 	results, fenced := inOrder(done)
+	var later []storage.Lease
 	for step := range slices.Chunk(results, storage.FinishMax) {
-		var settled []int
-		err := s.write(ctx, func(ctx context.Context) (err error) {
-			settled, err = collect(ctx, s, finish, func(rows pgx.Rows) (n int, err error) {
-				err = rows.Scan(&n)
-				return n, err
+		known := make([]bool, len(step))
+		var locked []storage.Lease
+		err := s.write(ctx, func(ctx context.Context) error {
+			clear(known)
+			locked = nil
+			_, err := collect(ctx, s, finish, func(rows pgx.Rows) (none struct{}, err error) {
+				var number int
+				var held bool
+				if err := rows.Scan(&number, &held); err != nil {
+					return none, err
+				}
+				if known[number-1] = true; held {
+					locked = append(locked, step[number-1].Lease)
+				}
+				return none, nil
 			}, finishArgs(step)...)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
+		later = append(later, locked...)
 		for i := range step {
-			if !slices.Contains(settled, i+1) {
+			if !known[i] {
 				fenced = append(fenced, step[i].Lease)
 			}
 		}
+	}
+	if len(later) > 0 {
+		return fenced, &storage.HeldError{Leases: later}
 	}
 	return fenced, ctx.Err()
 }

@@ -10,7 +10,7 @@ import (
 
 //nolint:gosec // a statement, not a credential
 const secretsAfter = `
-SELECT w.id, w.secret FROM formsvc.webhooks w
+SELECT w.id, w.secret, w.old_secret FROM formsvc.webhooks w
 WHERE w.id > $1::bytea AND w.secret <> ''
 ORDER BY w.id LIMIT $2`
 
@@ -24,7 +24,7 @@ func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]sto
 		}
 		found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (storage.StoredSecret, error) {
 			var stored storage.StoredSecret
-			err := row.Scan(scanID(&stored.WebhookID), &stored.Secret)
+			err := row.Scan(scanID(&stored.WebhookID), &stored.Secret, &stored.OldSecret)
 			return stored, err
 		})
 		return err
@@ -38,13 +38,19 @@ func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]sto
 //nolint:gosec // a statement, not a credential
 const replaceSecrets = `
 WITH kept AS (
-	SELECT w.id, r.replacement
-	FROM unnest($1::bytea[], $2::bytea[], $3::bytea[]) AS r (id, previous, replacement)
-	JOIN formsvc.webhooks w ON w.id = r.id AND w.secret = r.previous
+	SELECT w.id, r.previous, r.replacement
+	FROM formsvc.webhooks w
+	JOIN unnest($1::bytea[], $2::bytea[], $3::bytea[]) AS r (id, previous, replacement) ON r.id = w.id AND r.previous IN (w.secret, w.old_secret) AND r.previous <> ''
+	WHERE w.id = ANY ($1::bytea[])
 	ORDER BY w.id
 	FOR NO KEY UPDATE OF w
+), changed AS (
+	UPDATE formsvc.webhooks w SET
+		secret = COALESCE((SELECT k.replacement FROM kept k WHERE k.id = w.id AND k.previous = w.secret), w.secret),
+		old_secret = COALESCE((SELECT k.replacement FROM kept k WHERE k.id = w.id AND k.previous = w.old_secret), w.old_secret)
+	WHERE w.id = ANY (ARRAY(SELECT k.id FROM kept k))
 )
-UPDATE formsvc.webhooks w SET secret = kept.replacement FROM kept WHERE w.id = kept.id`
+SELECT count(*) FROM kept`
 
 // ReplaceSecrets implements [storage.WebhookStore].
 func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.SecretReplacement) (int, error) {
@@ -55,10 +61,9 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 	for i := range replacements {
 		ids[i], from[i], to[i] = replacements[i].WebhookID[:], replacements[i].From, replacements[i].To
 	}
-	var replaced int64
-	err := s.write(ctx, func(ctx context.Context) (err error) {
-		replaced, err = s.exec(ctx, replaceSecrets, ids, from, to)
-		return err
+	var replaced int
+	err := s.write(ctx, func(ctx context.Context) error {
+		return s.queryRow(ctx, replaceSecrets, func(rows pgx.Rows) error { return rows.Scan(&replaced) }, ids, from, to)
 	})
-	return int(replaced), err
+	return replaced, err
 }

@@ -161,10 +161,10 @@ SELECT g.id, EXISTS (SELECT FROM hooks) FROM given g`
 		granted[i] = "$" + strconv.Itoa(len(how.columns())+2+i)
 	}
 	return `, granted AS MATERIALIZED (
-	SELECT h.webhook_id, h.event_id, h.lease
+	SELECT h.webhook_id, h.event_id, h.lease, x.generation
 	FROM unnest(` + granted[0] + `::bytea[], ` + granted[1] + `::bytea[], ` + granted[2] + `::bigint[]) AS h (webhook_id, event_id, lease)
 	CROSS JOIN LATERAL (
-		SELECT FROM formsvc.destinations x
+		SELECT x.generation FROM formsvc.destinations x
 		WHERE x.webhook_id = h.webhook_id AND x.next_at IS NULL
 			AND (x.paused_until IS NULL OR x.paused_until <= statement_timestamp())
 		LIMIT 1) x
@@ -176,8 +176,8 @@ SELECT g.id, EXISTS (SELECT FROM hooks) FROM given g`
 	WHERE (hooks.id, g.event_id) NOT IN (SELECT h.webhook_id, h.event_id FROM granted h)
 	RETURNING 1
 ), leased AS (
-	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, ready_at, size)
-	SELECT h.webhook_id, g.event_id, statement_timestamp() + h.lease * interval '1 microsecond', octet_length(g.event_body)
+	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, ready_at, size, generation)
+	SELECT h.webhook_id, g.event_id, statement_timestamp() + h.lease * interval '1 microsecond', octet_length(g.event_body), h.generation
 	FROM granted h JOIN given g ON g.event_id = h.event_id
 	RETURNING d.webhook_id, d.event_id, d.token, d.attempt, d.size
 ), known AS (
@@ -187,7 +187,7 @@ SELECT g.id, EXISTS (SELECT FROM hooks) FROM given g`
 	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = l.webhook_id LIMIT 1) x
 )
 SELECT g.id, EXISTS (SELECT FROM queued), NULL::bytea, NULL::bigint, NULL::integer, NULL::integer,
-	NULL::bytea, NULL::bytea, NULL, NULL, NULL::bytea, NULL::bytea, NULL::boolean, NULL::integer, NULL::integer, NULL::timestamptz
+	NULL::bytea, NULL::bytea, NULL, NULL, NULL::bytea, NULL::bytea, NULL::boolean, NULL::integer, NULL::integer, NULL::bigint, NULL::bigint, NULL
 FROM given g
 UNION ALL
 SELECT NULL, false, ` + leasedColumns

@@ -20,6 +20,7 @@ var sweepSteps = [...]sweepStep{
 	(*Store).markPurged,
 	(*Store).removePurged,
 	(*Store).purgeKeys,
+	(*Store).wipeSecrets,
 	(*Store).purgeEvents,
 	(*Store).dropCounts,
 	(*Store).foldCounts,
@@ -76,6 +77,25 @@ func (s *Store) purgeKeys(ctx context.Context, p storage.SweepParams, swept *sto
 		return false, nil
 	}
 	return false, s.sweepOne(ctx, &swept.Keys, purgeKeys, p.KeysBefore.UTC(), int64(p.Max))
+}
+
+const wipeSecrets = `
+WITH over AS (
+	SELECT w.id FROM formsvc.webhooks w
+	WHERE w.old_secret_until <= $1::timestamptz
+	ORDER BY w.old_secret_until
+	LIMIT $2::bigint
+	FOR NO KEY UPDATE SKIP LOCKED
+), wiped AS (
+	UPDATE formsvc.webhooks w SET old_secret = NULL, old_secret_until = NULL
+	WHERE w.id = ANY (ARRAY(SELECT o.id FROM over o))
+	RETURNING 1
+)
+SELECT count(*) FROM wiped`
+
+// wipeSecrets forgets secrets that others replaced a day ago.
+func (s *Store) wipeSecrets(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (bool, error) {
+	return false, s.sweepOne(ctx, &swept.Secrets, wipeSecrets, p.Now.UTC(), int64(p.Max))
 }
 
 // purgeEvents removes the bodies that nothing refers to. There are few of them: a

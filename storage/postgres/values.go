@@ -138,6 +138,8 @@ type (
 	intColumn  int64
 	sizeColumn int
 	boolColumn bool
+	// microsColumn scans a number of microseconds.
+	microsColumn time.Duration
 )
 
 // ScanText implements [pgtype.TextScanner].
@@ -163,6 +165,14 @@ func (c *boolColumn) ScanBool(v pgtype.Bool) error {
 	*c = boolColumn(v.Bool)
 	return nil
 }
+
+// ScanInt64 implements [pgtype.Int64Scanner].
+func (c *microsColumn) ScanInt64(v pgtype.Int8) error {
+	*c = microsColumn(time.Duration(v.Int64) * time.Microsecond)
+	return nil
+}
+
+func scanMicros(v *time.Duration) *microsColumn { return (*microsColumn)(v) }
 
 func scanText(v *string) *textColumn { return (*textColumn)(v) }
 func scanInt(v *int64) *intColumn    { return (*intColumn)(v) }

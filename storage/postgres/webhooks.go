@@ -144,14 +144,15 @@ SELECT true`
 // before the destination, as everywhere.
 const updateWebhook = `
 WITH seen AS MATERIALIZED (
-	SELECT w.id, $3::text IS NOT NULL AND $3::text <> w.url AS moves, w.secret
+	SELECT w.id, COALESCE($3::text <> w.url, false) AS moves, COALESCE($4::boolean, false) AND NOT w.enabled AS starts,
+		$5::bytea <> '' AND $5::bytea = w.secret AS keeps_secret
 	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
 	WHERE w.id = $1::bytea AND ` + formAccess + `
 	FOR NO KEY UPDATE OF w
 ), one AS MATERIALIZED (
 	SELECT d.webhook_id, d.event_id
 	FROM seen JOIN formsvc.deliveries d ON d.webhook_id = seen.id
-	WHERE NOT seen.moves AND ($3::text IS NOT NULL OR $4::boolean)
+	WHERE ($3::text IS NOT NULL OR $4::boolean)
 		AND (d.token = 0 OR d.ready_at IS NULL OR d.ready_at <= statement_timestamp())
 	ORDER BY d.queued_at, d.event_id
 	LIMIT 1
@@ -164,19 +165,25 @@ WITH seen AS MATERIALIZED (
 	UPDATE formsvc.destinations x SET
 		host = $7::text, succeeded = false, slow_for = 0, failures = 0,
 		failing_since = NULL, failed_at = NULL, paused_until = NULL, pause_reason = NULL,
-		oldest_token = DEFAULT,
+		generation = x.generation + 1,
 		next_at = CASE WHEN x.next_at IS NOT NULL THEN statement_timestamp() END, crowded = false
 	FROM seen
 	WHERE x.webhook_id = seen.id AND seen.moves
+), resumed AS (
+	UPDATE formsvc.destinations x SET
+		paused_until = NULL, pause_reason = NULL,
+		next_at = CASE WHEN x.next_at IS NOT NULL THEN statement_timestamp() END
+	FROM seen
+	WHERE x.webhook_id = seen.id AND seen.starts AND NOT seen.moves
 )
 UPDATE formsvc.webhooks w SET
 	url = COALESCE($3::text, w.url),
 	enabled = COALESCE($4::boolean, w.enabled),
 	secret = COALESCE($5::bytea, w.secret),
-	old_secret = CASE WHEN $5::bytea IS NULL THEN w.old_secret
-		WHEN octet_length($5::bytea) > 0 AND octet_length(w.secret) > 0 THEN w.secret END,
-	old_secret_until = CASE WHEN $5::bytea IS NULL THEN w.old_secret_until
-		WHEN octet_length($5::bytea) > 0 AND octet_length(w.secret) > 0 THEN $6::timestamptz + $8::bigint * interval '1 microsecond' END,
+	old_secret = CASE WHEN $5::bytea IS NULL OR seen.keeps_secret THEN w.old_secret
+		WHEN $5::bytea <> '' AND w.secret <> '' THEN w.secret END,
+	old_secret_until = CASE WHEN $5::bytea IS NULL OR seen.keeps_secret THEN w.old_secret_until
+		WHEN $5::bytea <> '' AND w.secret <> '' THEN $6::timestamptz + $8::bigint * interval '1 microsecond' END,
 	updated_at = $6::timestamptz
 FROM seen
 WHERE w.id = seen.id

@@ -20,7 +20,8 @@ func claimCases() []Case {
 		{"per_host", "Hosts and PerHost bound the deliveries to each host name in a pool.", claimPerHost},
 		{"max_bytes", "MaxBytes bounds the bodies of a claim, and one delivery fits always.", claimMaxBytes},
 		{"standing", "The Standing of the last result comes with the next delivery of the webhook.", claimStanding},
-		{"failing_since", "FailingSince comes with the first failure, stays with more of them and ends with a success.", claimFailingSince},
+		{"failing_for", "FailingFor counts from the first failure on and ends with a success.", claimFailingFor},
+		{"paused_for", "A delivery of a webhook that is or was paused carries the rest of the pause and its reason, until a success.", claimPausedFor},
 	}
 }
 
@@ -86,6 +87,8 @@ func claimOldSecret(b *bundle) {
 	check("second", string(w.Secret), "after another change")
 	secret("third", now)
 	check("third", "second", "after it was replaced twice")
+	secret("third", now.Add(time.Minute))
+	check("third", "second", "after the same one was set again")
 	secret("", now)
 	check("", "", "after it was removed")
 	secret("fourth", now)
@@ -291,26 +294,58 @@ func claimStanding(b *bundle) {
 	}
 }
 
-func claimFailingSince(b *bundle) {
+func claimFailingFor(b *bundle) {
 	f := b.anyForm()
 	b.addWebhook(f.ID)
 	b.submit(f)
-	try := func(s storage.Standing) storage.Delivery {
+	try := func(s storage.Standing) time.Duration {
 		b.Helper()
 		r := retried(b.claimOne(), b.tick(), atOnce)
 		r.Standing = s
 		b.finish(r)
 		d := b.claimOne()
 		b.finish(storage.Result{Lease: d.Lease})
-		return d
+		return d.FailingFor
 	}
-	first := try(storage.Standing{Failures: 1}).FailingSince
-	if first.IsZero() {
-		b.Errorf("FailingSince: want when the first failure was recorded, got none")
+	same(b, try(quick), 0, "FailingFor after a success")
+	began := time.Now()
+	first := try(storage.Standing{Failures: 1})
+	if most := time.Since(began) + time.Millisecond; first <= 0 || first > most {
+		b.Errorf("FailingFor: want up to %s after the first failure, got %s", most, first)
 	}
-	same(b, try(storage.Standing{Failures: 2}).FailingSince, first, "FailingSince after the second failure")
-	same(b, try(quick).FailingSince, time.Time{}, "FailingSince after a success")
-	if again := try(storage.Standing{Failures: 1, Succeeded: true}).FailingSince; !again.After(first) {
-		b.Errorf("FailingSince: want a later time after a success, got %s, before it was %s", renderTime(again), renderTime(first))
+	if second := try(storage.Standing{Failures: 2}); second <= first {
+		b.Errorf("FailingFor: want more than %s after the second failure, got %s", first, second)
+	}
+	same(b, try(quick), 0, "FailingFor after a success")
+	began = time.Now()
+	again := try(storage.Standing{Failures: 1, Succeeded: true})
+	if most := time.Since(began) + time.Millisecond; again <= 0 || again > most {
+		b.Errorf("FailingFor: want up to %s after a failure that follows a success, got %s", most, again)
+	}
+}
+
+func claimPausedFor(b *bundle) {
+	began := time.Now()
+	_, w := b.pausedWebhook(time.Hour, 2)
+	b.enqueue(w.ID)
+	probe := b.claimOne()
+	least := time.Hour - time.Since(began) - time.Millisecond
+	if probe.PausedFor < least || probe.PausedFor > time.Hour {
+		b.Errorf("PausedFor: want %s to an hour, got %s", least, probe.PausedFor)
+	}
+	same(b, probe.PauseReason, storage.PauseFailures, "PauseReason of a probe")
+
+	over := paused(probe, b.tick(), aMoment)
+	over.PauseReason, over.RetryIn = storage.PauseRetryAfter, 0
+	b.finish(over)
+	d := b.claimEventually(b.everything())[0]
+	same(b, d.PausedFor, 0, "PausedFor when the pause is over")
+	same(b, d.PauseReason, storage.PauseRetryAfter, "PauseReason when the pause is over")
+	r := retried(d, b.tick(), atOnce)
+	r.Standing = quick
+	b.finish(r)
+	for _, d := range b.claimAll() {
+		same(b, d.PausedFor, 0, "PausedFor after a success")
+		same(b, d.PauseReason, "", "PauseReason after a success")
 	}
 }

@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -87,14 +88,26 @@ func parallelFinish(b *bundle) {
 		done = append(done, r)
 	}
 	errs := together(8, func(int) error {
-		_, err := b.store.FinishDeliveries(b.Context(), done)
-		return err
+		return b.settle(done)
 	})
 	for _, err := range errs {
 		b.ok(err, "FinishDeliveries beside others with the same results")
 	}
 	same(b, len(b.attempts(w.ID)), 20, "number of attempts in the history")
 	same(b, b.counts(), storage.QueueStats{Waiting: 10}, "QueueStats: half of the deliveries were rescheduled")
+}
+
+// settle finishes deliveries, again and again while somebody else holds some of them.
+func (b *bundle) settle(done []storage.Result) error {
+	for range 10_000 {
+		_, err := b.store.FinishDeliveries(b.Context(), done)
+		var held *storage.HeldError
+		if !errors.As(err, &held) {
+			return err
+		}
+		done = slices.DeleteFunc(slices.Clone(done), func(r storage.Result) bool { return !slices.Contains(held.Leases, r.Lease) })
+	}
+	return errors.New("results are held by somebody else in 10,000 calls")
 }
 
 func parallelWorkers(b *bundle) {

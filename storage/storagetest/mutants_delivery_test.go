@@ -72,7 +72,7 @@ func deliveryMutants() []mutant {
 			}},
 		{"blames a new URL for the old one", []string{"deliveries/url_outlives_old_results"},
 			func(s storage.Storage) storage.Storage { return blames{s} }},
-		{"forgets the Standing", []string{"deliveries/standing", "deliveries/pools", "deliveries/failing_since"},
+		{"forgets the Standing", []string{"deliveries/standing", "deliveries/pools", "deliveries/failing_for"},
 			func(s storage.Storage) storage.Storage {
 				return editsFinish{s, func(r *storage.Result) { r.Standing = storage.Standing{} }}
 			}},

@@ -15,8 +15,11 @@ func pauseCases() []Case {
 		{"url_outlives_old_results", "A result of a lease from before a new URL neither changes its Standing nor pauses it.", urlOutlivesOldResults},
 		{"change_probes", "A change that names URL or Enabled makes one pending delivery claimable at once despite a pause; other changes do not.", changeProbes},
 		{"change_probes_retry", "That delivery may be one that waits for its next attempt.", changeProbesRetry},
+		{"url_probes_retry", "A new URL makes a delivery due at once that waits for its next attempt.", urlProbesRetry},
+		{"enable_ends_pause", "Enabling a webhook that was disabled ends its pause.", enableEndsPause},
 		{"enqueue_probes", "What Enqueue queues is claimed though the webhook is paused, and nothing else of it.", enqueueProbes},
 		{"redeliver_probes", "What Redeliver queues or hastens is claimed though the webhook is paused, and nothing else of it.", redeliverProbes},
+		{"probe_without_room", "What somebody asked for while there was no room is claimed before the backlog of a paused webhook, and nothing else of it.", probeWithoutRoom},
 		{"paused_list", "PausedWebhooks lists the webhooks that are paused, newest first, and no others.", pausedList},
 		{"paused_list_trash", "PausedWebhooks leaves out webhooks of forms in the trash.", pausedListTrash},
 	}
@@ -77,7 +80,7 @@ func urlEndsPause(b *bundle) {
 	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
 	for _, d := range b.claimSome(3) {
 		same(b, d.Standing, storage.Standing{}, "Standing after a new URL")
-		same(b, d.FailingSince, time.Time{}, "FailingSince after a new URL")
+		same(b, d.FailingFor, 0, "FailingFor after a new URL")
 		same(b, d.Host, "example.net", "Host after a new URL")
 	}
 }
@@ -134,6 +137,49 @@ func changeProbesRetry(b *bundle) {
 	r = succeeded(d, b.tick())
 	b.finish(r)
 	b.nothingPending("it was delivered")
+}
+
+func urlProbesRetry(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	b.submit(f)
+	b.finish(retried(b.claimOne(), b.tick(), time.Hour))
+	b.claimNone("due in an hour")
+	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
+	d := b.claimOne()
+	same(b, d.URL, "https://example.net/elsewhere", "URL")
+	same(b, d.Attempt, 2, "Attempt")
+}
+
+func enableEndsPause(b *bundle) {
+	f, w := b.pausedWebhook(time.Hour, 2)
+	b.claimNone("the webhook is paused")
+	b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(false)})
+	same(b, len(b.pausedWebhooks(storage.Page{Limit: 10})), 1, "paused webhooks while it is disabled")
+	b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(true)})
+	same(b, b.pausedWebhooks(storage.Page{Limit: 10}), nil, "PausedWebhooks after it was enabled")
+	b.submit(f)
+	d := b.claimOne()
+	same(b, d.Standing.Failures, 10, "Failures after it was enabled")
+	same(b, d.PauseReason, "", "PauseReason after it was enabled")
+}
+
+func probeWithoutRoom(b *bundle) {
+	_, w := b.pausedWebhook(time.Hour, 3)
+	b.claimNone("the webhook is paused")
+	full := b.everything()
+	full.Webhooks[w.ID] = 0
+	var asked []storage.ID
+	for range 3 {
+		asked = append(asked, b.enqueue(w.ID).ID)
+		same(b, len(b.claim(full)), 0, "deliveries claimed without room")
+	}
+	one := b.everything()
+	one.Webhooks[w.ID] = 1
+	for i, want := range asked {
+		same(b, idsOf(b.claim(one), eventID), []storage.ID{want}, "events claimed in turn %d", i+1)
+	}
+	b.claimNone("the webhook is paused")
 }
 
 func enqueueProbes(b *bundle) {

@@ -28,6 +28,7 @@ func (b *bundle) sweep(p storage.SweepParams) storage.Swept {
 		sum.Forms += got.Forms
 		sum.Keys += got.Keys
 		sum.Events += got.Events
+		sum.Secrets += got.Secrets
 		if !got.More {
 			return sum
 		}

@@ -19,6 +19,7 @@ func webhookCases() []Case {
 		{"update_secret", "A secret that is not set stays; a pointer to an empty one removes it.", updateWebhookSecret},
 		{"secrets", "Secrets lists webhooks that have one, ascending by ID, also of forms in the trash.", listSecrets},
 		{"replace_secrets", "ReplaceSecrets replaces the secrets that are still the expected ones, and nothing else of a webhook.", replaceSecrets},
+		{"old_secrets", "Secrets and ReplaceSecrets know the secret that was replaced as well, until a sweep wipes it when its time is over.", oldSecrets},
 		{"delete", "DeleteWebhook removes a webhook with its history and leaves the others of the form.", deleteWebhook},
 		{"attempts", "Attempts returns the newest attempts by (CreatedAt, ID), as they were given, at most max.", listAttempts},
 	}
@@ -155,6 +156,44 @@ func listSecrets(b *bundle) {
 	none, err := b.store.Secrets(b.Context(), storage.ID{}, 0)
 	b.ok(err, "Secrets, at most 0")
 	same(b, len(none), 0, "Secrets, at most 0")
+}
+
+func oldSecrets(b *bundle) {
+	f := b.anyForm()
+	secret := func(s string) func(*storage.Webhook) { return func(w *storage.Webhook) { w.Secret = []byte(s) } }
+	one, two := b.addWebhook(f.ID, secret("one")), b.addWebhook(f.ID, secret("two"))
+	now := time.Now()
+	for _, w := range []storage.Webhook{one, two} {
+		b.updateWebhook(w.ID, storage.WebhookChange{Secret: ptr([]byte("new")), At: now})
+	}
+	replace := func(w storage.Webhook, from, to string) storage.SecretReplacement {
+		return storage.SecretReplacement{WebhookID: w.ID, From: []byte(from), To: []byte(to)}
+	}
+	n, err := b.store.ReplaceSecrets(b.Context(), []storage.SecretReplacement{
+		replace(one, "one", "ONE"), replace(one, "new", "NEW"), replace(two, "one", "ONE"), replace(two, "two", "TWO"),
+	})
+	b.ok(err, "ReplaceSecrets")
+	same(b, n, 3, "the number of replaced secrets, old ones included")
+	list := func() map[storage.ID][2]string {
+		b.Helper()
+		got, err := b.store.Secrets(b.Context(), storage.ID{}, 100)
+		b.ok(err, "Secrets")
+		all := map[storage.ID][2]string{}
+		for _, s := range got {
+			all[s.WebhookID] = [2]string{string(s.Secret), string(s.OldSecret)}
+		}
+		return all
+	}
+	same(b, list(), map[storage.ID][2]string{one.ID: {"NEW", "ONE"}, two.ID: {"new", "TWO"}}, "Secrets after ReplaceSecrets")
+	b.submit(f)
+	for _, d := range b.claimSome(2) {
+		same(b, [2]string{string(d.Secret), string(d.OldSecret)}, list()[d.Lease.WebhookID], "the secrets of a delivery after ReplaceSecrets")
+	}
+	b.sweep(storage.SweepParams{Now: now.Add(storage.OldSecretKept - time.Minute), Max: 100})
+	same(b, list(), map[storage.ID][2]string{one.ID: {"NEW", "ONE"}, two.ID: {"new", "TWO"}}, "Secrets while both are kept")
+	swept := b.sweep(storage.SweepParams{Now: now.Add(storage.OldSecretKept + time.Minute), Max: 100})
+	same(b, swept.Secrets, 2, "secrets that were wiped")
+	same(b, list(), map[storage.ID][2]string{one.ID: {"NEW", ""}, two.ID: {"new", ""}}, "Secrets after a sweep")
 }
 
 func replaceSecrets(b *bundle) {

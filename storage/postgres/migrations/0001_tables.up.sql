@@ -205,6 +205,7 @@ CREATE TABLE webhooks (
 );
 CREATE INDEX webhooks_of_form ON webhooks (form_id);
 CREATE INDEX webhooks_newest ON webhooks (workspace_id, created_at DESC, id DESC);
+CREATE INDEX webhooks_old_secrets ON webhooks (old_secret_until) WHERE old_secret_until IS NOT NULL;
 CREATE INDEX webhooks_newest_of_all ON webhooks (created_at DESC, id DESC) WHERE id > '';
 
 -- What is known of the destination of each webhook, and its lane: what is parked of
@@ -221,7 +222,7 @@ CREATE TABLE destinations (
     failed_at     timestamptz, -- and the last
     paused_until  timestamptz,
     pause_reason  text,
-    oldest_token  bigint NOT NULL DEFAULT nextval('delivery_tokens'), -- results of leases up to it are about an earlier url
+    generation    integer NOT NULL DEFAULT 0, -- counts its urls: a result of an earlier one says nothing about this one
     expired_at    timestamptz, -- the last summary of expired deliveries
     history       integer NOT NULL DEFAULT 0, -- attempts that are kept, without those summaries
     next_at       timestamptz, -- the lane's turn; null: nothing is parked
@@ -257,10 +258,11 @@ CREATE TABLE deliveries (
     token      counter NOT NULL DEFAULT nextval('delivery_tokens'), -- of the lease; 0: none
     size       byte_count NOT NULL, -- of the event's body
     urgency    urgency NOT NULL DEFAULT 0, -- 1: asked for, despite a pause; 2: asked for while under a lease
+    generation integer NOT NULL DEFAULT 0, -- of the url that the lease is for
     PRIMARY KEY (webhook_id, event_id)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX deliveries_ready ON deliveries (ready_at) WHERE ready_at IS NOT NULL;
-CREATE INDEX deliveries_parked ON deliveries (webhook_id, queued_at, event_id) WHERE ready_at IS NULL;
+CREATE INDEX deliveries_parked ON deliveries (webhook_id, urgency DESC, queued_at, event_id) WHERE ready_at IS NULL;
 
 CREATE TABLE attempts (
     webhook_id      bytea NOT NULL,
@@ -333,6 +335,7 @@ ALTER TABLE destinations
     ADD CHECK (pause_reason IN ('failures', 'retry_after')),
     ADD CONSTRAINT destinations_paused_check CHECK ((paused_until IS NULL) = (pause_reason IS NULL)),
     ADD CONSTRAINT destinations_paused_failing_check CHECK (paused_until IS NULL OR failures > 0),
+    ADD CHECK (generation >= 0),
     ADD CHECK (history BETWEEN 0 AND 100);
 ALTER TABLE attempts
     ADD CHECK (octet_length(webhook_id) = 12),
@@ -474,7 +477,7 @@ COMMENT ON COLUMN destinations.failing_since IS 'When the first of the failures 
 COMMENT ON COLUMN destinations.failed_at IS 'When the last of the failures was recorded; null: there are none.';
 COMMENT ON COLUMN destinations.paused_until IS 'Nothing is claimed before then but what somebody asks for; null: it is not paused.';
 COMMENT ON COLUMN destinations.pause_reason IS 'failures, or retry_after when the destination asked for it.';
-COMMENT ON COLUMN destinations.oldest_token IS 'Results of leases up to this token are about an earlier URL.';
+COMMENT ON COLUMN destinations.generation IS 'Counts the URLs that the webhook has had.';
 COMMENT ON COLUMN destinations.expired_at IS 'When the last summary of expired deliveries was added; null: never.';
 COMMENT ON COLUMN destinations.history IS 'Attempts that are kept, without the summaries of expired deliveries.';
 COMMENT ON COLUMN destinations.next_at IS 'When its parked deliveries have a turn; null: none is parked.';
@@ -489,6 +492,8 @@ COMMENT ON COLUMN deliveries.attempt IS 'Number of the next or running attempt.'
 COMMENT ON COLUMN deliveries.token IS 'Token of the lease; 0: none.';
 COMMENT ON COLUMN deliveries.size IS 'Bytes of the body of the event.';
 COMMENT ON COLUMN deliveries.urgency IS '0: ordinary; 1: somebody asked for it, so that a pause does not hold it back; 2: somebody asked for it while it was under a lease.';
+
+COMMENT ON COLUMN deliveries.generation IS 'That of the URL which the lease is for.';
 
 COMMENT ON TABLE events IS 'The bytes of an event, once for all webhooks.';
 COMMENT ON COLUMN events.id IS 'Id of the event, the same in every attempt.';
