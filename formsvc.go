@@ -89,6 +89,7 @@ type Service struct {
 	ownKeys    bool       // keys are resolved by keys, not by the host
 	forms      *formCache // shared with the copies that Using makes
 	limits     Limits
+	timeZone   *time.Location
 	logger     *slog.Logger
 	clock      func() time.Time
 	ids        *objectid.Source
@@ -113,15 +114,16 @@ func New(opts ...Option) (*Service, error) {
 	}
 
 	s := &Service{
-		storage: o.storage,
-		limiter: o.limiter,
-		forms:   newFormCache(),
-		ownKeys: o.resolver == nil,
-		limits:  o.limits,
-		logger:  o.logger,
-		clock:   o.clock,
-		ids:     o.ids,
-		secrets: o.secrets,
+		storage:  o.storage,
+		limiter:  o.limiter,
+		forms:    newFormCache(),
+		ownKeys:  o.resolver == nil,
+		limits:   o.limits,
+		timeZone: o.timeZone,
+		logger:   o.logger,
+		clock:    o.clock,
+		ids:      o.ids,
+		secrets:  o.secrets,
 	}
 	var err error
 	s.dispatcher, err = webhooks.New(webhooks.Params{
@@ -143,6 +145,7 @@ func New(opts ...Option) (*Service, error) {
 		BasePath:    o.basePath,
 		BaseURL:     o.baseURL,
 		BaseURLFunc: o.baseURLFunc,
+		TimeZone:    o.timeZone,
 		Limits:      o.limits,
 		Logger:      o.logger,
 		Now:         o.clock,
@@ -156,6 +159,10 @@ func New(opts ...Option) (*Service, error) {
 	}
 	return s, nil
 }
+
+// TimeZone returns the zone of calendar days ([WithTimeZone]): a page that shows the
+// bounds of a date shows the days that they have there.
+func (s *Service) TimeZone() *time.Location { return s.timeZone }
 
 // ServeHTTP serves the HTTP API. Mount the service at its base path, with or
 // without a prefix stripped, or at the root of a server.

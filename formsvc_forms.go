@@ -102,7 +102,7 @@ func (s *Service) readForm(ctx context.Context, id ID) (*compiledForm, error) {
 	} else {
 		form.answers, err = answers.Compile(answers.Source{
 			Blocks: f.Definition.Blocks, Settings: f.Definition.Settings, Variables: f.Definition.Variables,
-			HiddenFields: f.Definition.HiddenFields, Limits: s.limits,
+			HiddenFields: f.Definition.HiddenFields, Limits: s.limits, TimeZone: s.timeZone,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("formsvc: form %s: %w", id, err)

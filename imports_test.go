@@ -48,15 +48,16 @@ var allowed = map[string][]string{
 	"internal/visible":    {},
 	"internal/weburl":     {},
 	"internal/publicaddr": {},
+	"internal/calendar":   {},
 	"internal/faults":     {"schema"},
 	"internal/jsonshape":  {"internal/faults", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 	"internal/apidoc":     {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
 	"internal/definition": {
-		"internal/faults", "internal/jsonshape", "internal/jsontree", "internal/visible", "internal/weburl", "schema", "storage",
+		"internal/calendar", "internal/faults", "internal/jsonshape", "internal/jsontree", "internal/visible", "internal/weburl", "schema", "storage",
 	},
 	"internal/answers": {
 		"internal/faults", "internal/jsontree", "internal/visible", "internal/weburl", "schema",
-		"internal/publicaddr", "github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
+		"internal/calendar", "internal/publicaddr", "github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
 	},
 
 	// The operations, for both doors.

@@ -34,6 +34,7 @@ type options struct {
 	webhooks    webhooks.Config
 	secrets     *webhooks.Secrets
 	limits      Limits
+	timeZone    *time.Location
 	logger      *slog.Logger
 	clock       func() time.Time
 	ids         *objectid.Source
@@ -44,6 +45,7 @@ func defaults() options {
 		basePath:  "/v1",
 		keyPrefix: "fs",
 		logger:    slog.New(slog.DiscardHandler),
+		timeZone:  time.UTC,
 		clock:     time.Now,
 		ids:       objectid.NewSource(),
 	}
@@ -246,6 +248,27 @@ func WithLimits(l Limits) Option {
 			return fmt.Errorf("formsvc: WithLimits: %w", err)
 		}
 		o.limits = l
+		return nil
+	}
+}
+
+// WithTimeZone sets the zone whose calendar days the bounds of a date mean (beforeDate,
+// afterDate and specificDates of a block). Default UTC.
+//
+// A bound in UTC means the day that this point in time has in the zone. A bound that is
+// written with another offset means the day as it is written; it is stored, in UTC, as
+// the start of that day in the zone. So owners in many zones send their offset, and a
+// product whose owners live in one zone sets it here. With another zone later, stored
+// bounds may mean other days.
+//
+// A zone of the time zone database has to be found when the program starts: a host that
+// runs where there is none imports time/tzdata.
+func WithTimeZone(zone *time.Location) Option {
+	return func(o *options) error {
+		if zone == nil {
+			return errors.New("formsvc: WithTimeZone: nil")
+		}
+		o.timeZone = zone
 		return nil
 	}
 }

@@ -121,6 +121,7 @@ var (
 	_ func(webhooks.Config) formsvc.Option             = formsvc.WithWebhookConfig
 	_ func(cipher.AEAD, ...cipher.AEAD) formsvc.Option = formsvc.WithSecretCipher
 	_ func(formsvc.Limits) formsvc.Option              = formsvc.WithLimits
+	_ func(*time.Location) formsvc.Option              = formsvc.WithTimeZone
 	_ func(*slog.Logger) formsvc.Option                = formsvc.WithLogger
 	_ func(func() time.Time) formsvc.Option            = formsvc.WithClock
 

@@ -43,6 +43,9 @@ type Config struct {
 	// BaseURLFunc replaces BaseURL by request. Nil: BaseURL.
 	BaseURLFunc func(*http.Request) string
 
+	// TimeZone is that of calendar days. Nil: UTC.
+	TimeZone *time.Location
+
 	Limits Limits
 	Logger *slog.Logger
 	Now    func() time.Time

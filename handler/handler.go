@@ -49,7 +49,7 @@ func New(config Config) (*Handler, error) {
 		return nil, err
 	}
 	config.Limits = config.Limits.WithDefaults()
-	writes, err := definition.NewWrites(config.Limits)
+	writes, err := definition.NewWrites(config.Limits, config.TimeZone)
 	if err != nil {
 		return nil, fmt.Errorf("request validators: %w", err)
 	}

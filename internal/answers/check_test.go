@@ -535,24 +535,28 @@ func TestCheckDateWithTime(t *testing.T) {
 	t.Parallel()
 	cases := append([]answerCase{
 		{in: `"2026-08-01T10:30:00Z"`, want: `"2026-08-01T10:30:00Z"`},
-		{in: `"2026-08-01T10:30:00.999+02:00"`, want: `"2026-08-01T08:30:00Z"`},
-		{in: `"2025-12-31T23:30:00-01:00"`, want: `"2026-01-01T00:30:00Z"`},
+		{in: `"2026-08-01T10:30:00.999+02:00"`, want: `"2026-08-01T10:30:00+02:00"`},
+		{in: `"2025-12-31T23:30:00-01:00"`, want: `"2025-12-31T23:30:00-01:00"`},
+		{in: `"2026-08-01t10:30:00-00:00"`, want: `"2026-08-01T10:30:00Z"`},
 	}, unanswered...)
 	for _, text := range []string{"2026-08-01", "2026-08-01T10:30", "2026-08-01T10:30:00", "2026-02-30T10:00:00Z", "2026-08-01T24:00:00Z",
-		"2026-08-01T10:60:00Z", "2026-08-01 10:30:00Z", "2026-08-01T10:30:00,5Z", "2026-08-01T10:30:00+24:00", "9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00"} {
+		"2026-08-01T10:60:00Z", "2026-08-01 10:30:00Z", "2026-08-01T10:30:00,5Z", "2026-08-01T10:30:00+24:00", "9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00", "0000-12-31T23:00:00-05:00", "9999-12-31T23:59:60Z"} {
 		cases = append(cases, answerCase{in: `"` + text + `"`, fault: "/answers/q BAD_FORMAT"})
 	}
 	checkCases(t, schema.TypeDate, `"properties":{"showTimePicker":true}`, cases)
 	checkCases(t, schema.TypeDate, `"properties":{"showTimePicker":true,"afterDate":"2026-08-01T09:00:00Z","beforeDate":"2026-08-04T00:00:00Z","disabledDays":1}`, []answerCase{
 		{in: `"2026-08-01T09:00:00Z"`, want: `"2026-08-01T09:00:00Z"`},
-		{in: `"2026-08-01T08:59:59Z"`, fault: "/answers/q OUT_OF_RANGE"},
+		{in: `"2026-08-01T00:00:00Z"`, want: `"2026-08-01T00:00:00Z"`}, // the day counts, not the hour
+		{in: `"2026-07-31T23:59:59Z"`, fault: "/answers/q OUT_OF_RANGE"},
 		{in: `"2026-08-04T23:59:59Z"`, want: `"2026-08-04T23:59:59Z"`},
 		{in: `"2026-08-05T00:00:00Z"`, fault: "/answers/q OUT_OF_RANGE"},
-		{in: `"2026-08-01T23:00:00-05:00"`, fault: "/answers/q NOT_ALLOWED"}, // Sunday in UTC
+		{in: `"2026-08-01T23:00:00-05:00"`, want: `"2026-08-01T23:00:00-05:00"`}, // Sunday in UTC, but not as written
+		{in: `"2026-08-02T01:00:00+05:00"`, fault: "/answers/q NOT_ALLOWED"},
 	})
 	checkCases(t, schema.TypeDate, `"properties":{"showTimePicker":true,"beforeDate":"2026-08-04T18:00:00Z"}`, []answerCase{
 		{in: `"2026-08-04T18:00:00Z"`, want: `"2026-08-04T18:00:00Z"`},
-		{in: `"2026-08-04T18:00:01Z"`, fault: "/answers/q OUT_OF_RANGE"},
+		{in: `"2026-08-04T23:59:59Z"`, want: `"2026-08-04T23:59:59Z"`},
+		{in: `"2026-08-05T00:00:00+14:00"`, fault: "/answers/q OUT_OF_RANGE"},
 	})
 }
 

@@ -5,44 +5,38 @@ import (
 	"slices"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/calendar"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
 
-// dateRule checks date.
+// dateRule checks date. All bounds are calendar days, as package calendar has them.
 type dateRule struct {
-	clock            bool           // the answer has a time
-	earliest, latest time.Time      // zero: no bound
-	disabled         schema.Integer // mask of week days, bit 0 = Sunday
-	only             map[string]bool
-	example          time.Time // where a search for an allowed date begins
+	clock       bool            // the answer has a time
+	first, last time.Time       // zero: no bound
+	disabled    schema.Integer  // mask of week days, bit 0 = Sunday
+	only        map[string]bool // as YYYY-MM-DD
+	example     time.Time       // where a search for an allowed day begins
 }
 
-const day = 24 * time.Hour
-
-func newDateRule(p *schema.Properties) dateRule {
-	rule := dateRule{clock: p.ShowTimePicker, example: time.Date(2026, 8, 3, 10, 30, 0, 0, time.UTC)}
+// newDateRule takes the days that the bounds of a block have in a zone.
+func newDateRule(p *schema.Properties, zone *time.Location) dateRule {
+	rule := dateRule{clock: p.ShowTimePicker, example: time.Date(2026, 8, 3, 0, 0, 0, 0, time.UTC)}
 	if p.DisabledDays != nil {
 		rule.disabled = *p.DisabledDays
 	}
 	if p.BeforeDate != nil {
-		last := p.BeforeDate.UTC().Truncate(time.Second)
-		if midnight := last.Truncate(day); !rule.clock || last.Equal(midnight) {
-			last = midnight.Add(day - time.Second)
-		}
-		rule.latest, rule.example = last, last.Add(-6*day)
+		rule.last = calendar.Day(p.BeforeDate.In(zone))
+		rule.example = rule.last.AddDate(0, 0, -6)
 	}
 	if p.AfterDate != nil {
-		first := p.AfterDate.UTC().Truncate(time.Second)
-		if !rule.clock {
-			first = first.Truncate(day)
-		}
-		rule.earliest, rule.example = first, first
+		rule.first = calendar.Day(p.AfterDate.In(zone))
+		rule.example = rule.first
 	}
 	if len(p.SpecificDates) > 0 {
 		rule.only = make(map[string]bool, len(p.SpecificDates))
 		for _, t := range p.SpecificDates {
-			rule.only[t.UTC().Format(time.DateOnly)] = true
+			rule.only[t.In(zone).Format(time.DateOnly)] = true
 		}
 	}
 	return rule
@@ -58,45 +52,29 @@ func (t dateRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		r.add(n, t.format())
 		return
 	}
-	t.bounds(at, func(f fault) { r.add(n, f) })
+	t.bounds(calendar.Day(at), func(f fault) { r.add(n, f) })
 	if r.faults == 0 {
 		w.String(t.show(at))
 	}
 }
 
-// bounds calls refuse for every bound that a date breaks.
-func (t dateRule) bounds(at time.Time, refuse func(fault)) {
-	if !t.latest.IsZero() && at.After(t.latest) || at.Before(t.earliest) {
-		refuse(outOfDays(t.earliest, t.latest))
+// bounds calls refuse for every bound that a day breaks.
+func (t dateRule) bounds(day time.Time, refuse func(fault)) {
+	if !t.last.IsZero() && day.After(t.last) || day.Before(t.first) {
+		refuse(outOfDays(t.first, t.last))
 	}
-	if t.disabled>>at.Weekday()&1 == 1 {
-		refuse(t.offDay(at.Weekday()))
+	if t.disabled>>day.Weekday()&1 == 1 {
+		refuse(t.offDay(day.Weekday()))
 	}
-	if t.only != nil && !t.only[at.Format(time.DateOnly)] {
+	if t.only != nil && !t.only[day.Format(time.DateOnly)] {
 		refuse(notAllowed("date", "must be one of the dates that can be chosen", slices.Sorted(maps.Keys(t.only))...))
 	}
-}
-
-// parse reads a date of the years 1 to 9999, or a time in UTC and whole seconds.
-func (t dateRule) parse(text string) (at time.Time, ok bool) {
-	if t.clock {
-		return jsontree.ParseTime(text)
-	}
-	at, err := time.Parse(time.DateOnly, text)
-	return at, err == nil && at.Year() >= 1
-}
-
-func (t dateRule) show(at time.Time) string {
-	if t.clock {
-		return jsontree.FormatTime(at)
-	}
-	return at.Format(time.DateOnly)
 }
 
 // offDay is for a day of the week that the block takes away.
 func (t dateRule) offDay(is time.Weekday) fault {
 	f := notAllowed("weekday", "must not be on a "+is.String())
-	var allowed []int
+	allowed := []int{}
 	for weekday := range 7 {
 		if t.disabled>>weekday&1 == 0 {
 			allowed = append(allowed, weekday)
@@ -104,6 +82,26 @@ func (t dateRule) offDay(is time.Weekday) fault {
 	}
 	f.params["allowed"] = allowed
 	return f
+}
+
+// parse reads a date of the years 1 to 9999, or a time with the offset that it is
+// written with.
+func (t dateRule) parse(text string) (at time.Time, ok bool) {
+	if t.clock {
+		at, ok = jsontree.ParseWrittenTime(text)
+	} else {
+		var err error
+		at, err = time.Parse(time.DateOnly, text)
+		ok = err == nil
+	}
+	return at, ok && at.Year() >= 1 && at.Year() <= 9999
+}
+
+func (t dateRule) show(at time.Time) string {
+	if t.clock {
+		return jsontree.FormatWrittenTime(at)
+	}
+	return at.Format(time.DateOnly)
 }
 
 func (t dateRule) format() fault {
@@ -115,24 +113,21 @@ func (t dateRule) format() fault {
 
 // sample tries the dates that the form names, then a week.
 func (t dateRule) sample() string {
-	var tries []string
-	for date := range t.only {
-		if t.clock {
-			date += "T10:30:00Z"
+	var tries []time.Time
+	for _, date := range slices.Sorted(maps.Keys(t.only)) {
+		day, err := time.Parse(time.DateOnly, date)
+		if err == nil {
+			tries = append(tries, day)
 		}
-		tries = append(tries, date)
 	}
-	slices.Sort(tries)
 	for days := range 7 {
-		tries = append(tries, t.show(t.example.AddDate(0, 0, days)))
+		tries = append(tries, t.example.AddDate(0, 0, days))
 	}
-	for _, try := range tries {
-		at, ok := t.parse(try)
+	for _, day := range tries {
+		ok := day.Year() >= 1 && day.Year() <= 9999
+		t.bounds(day, func(fault) { ok = false })
 		if ok {
-			t.bounds(at, func(fault) { ok = false })
-		}
-		if ok {
-			return quoted(try)
+			return quoted(t.show(day.Add(10*time.Hour + 30*time.Minute)))
 		}
 	}
 	return "null"

@@ -2,9 +2,11 @@ package answers
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
@@ -64,6 +66,8 @@ type Source struct {
 	// Limits are the service's. FileSize and Response are used; zero means their
 	// defaults.
 	Limits schema.Limits
+	// TimeZone is the service's, for the days of date bounds. nil is UTC.
+	TimeZone *time.Location
 }
 
 // Compile makes a form ready for [Form.Check]. The children of a group count like
@@ -89,13 +93,14 @@ func Compile(from Source) (*Form, error) {
 	if err := decode(from.Variables, &variables, "variables"); err != nil {
 		return nil, err
 	}
-	l := from.Limits.WithDefaults()
+	from.Limits = from.Limits.WithDefaults()
+	from.TimeZone = cmp.Or(from.TimeZone, time.UTC)
 
-	f := &Form{unique: -1, limit: l.Response, variables: make(map[string]any, len(variables))}
+	f := &Form{unique: -1, limit: from.Limits.Response, variables: make(map[string]any, len(variables))}
 	seen := make(map[string]bool)
 	for i := range list {
 		s := step{from: len(f.blocks), ending: list[i].Type == schema.TypeEnding}
-		f.addBlocks(list[i:i+1], l, seen, false)
+		f.addBlocks(list[i:i+1], &from, seen, false)
 		if s.to = len(f.blocks); s.to > s.from {
 			f.steps = append(f.steps, s)
 		}
@@ -140,7 +145,7 @@ func decode(raw json.RawMessage, into any, name string) error {
 
 // addBlocks adds blocks and what is inside of groups; hide is that of a group around
 // them. Of blocks with the same id, which no write makes, the first counts.
-func (f *Form) addBlocks(list []schema.Block, l schema.Limits, seen map[string]bool, hide bool) {
+func (f *Form) addBlocks(list []schema.Block, from *Source, seen map[string]bool, hide bool) {
 	for i := range list {
 		b := &list[i]
 		if seen[b.ID] {
@@ -153,7 +158,7 @@ func (f *Form) addBlocks(list []schema.Block, l schema.Limits, seen map[string]b
 			hide:     hide || b.Properties != nil && b.Properties.Hide,
 			dropped:  b.Type == schema.TypeCaptcha,
 			required: b.Required,
-			rule:     newRule(b, l),
+			rule:     newRule(b, from),
 			head:     answerHead(b.ID, b.Type, b.Label),
 			key:      answerKey(b.ID),
 		}
@@ -164,13 +169,13 @@ func (f *Form) addBlocks(list []schema.Block, l schema.Limits, seen map[string]b
 		}
 		f.blocks = append(f.blocks, c)
 		if b.Type == schema.TypeGroup {
-			f.addBlocks(b.Children, l, seen, c.hide)
+			f.addBlocks(b.Children, from, seen, c.hide)
 		}
 	}
 }
 
 // newRule returns what checks the answers of b, nil when b takes none.
-func newRule(b *schema.Block, l schema.Limits) rule {
+func newRule(b *schema.Block, from *Source) rule {
 	p := b.Properties
 	if p == nil {
 		p = new(schema.Properties)
@@ -214,15 +219,15 @@ func newRule(b *schema.Block, l schema.Limits) rule {
 	case schema.TypeMatrix:
 		return newMatrixRule(b, p)
 	case schema.TypeDate:
-		return newDateRule(p)
+		return newDateRule(p, from.TimeZone)
 	case schema.TypeTime:
 		return timeRule{seconds: p.ShowSeconds}
 	case schema.TypeAddress, schema.TypeContactInfo:
 		return newContactRule(p)
 	case schema.TypeFileUpload:
-		return newFilesRule(p, l)
+		return newFilesRule(p, from.Limits)
 	case schema.TypeSignature:
-		return signatureRule{newFileRule(p, l)}
+		return signatureRule{newFileRule(p, from.Limits)}
 	case schema.TypePayment:
 		return paymentRule{amount: p.Amount, currency: p.Currency, gateway: p.PaymentGateway}
 	default:

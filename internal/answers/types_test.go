@@ -3,6 +3,7 @@ package answers
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/formsvc/formsvc/schema"
 )
@@ -46,7 +47,7 @@ func TestEveryAnswerTypeHasARule(t *testing.T) {
 		if kind == schema.TypeHidden {
 			continue
 		}
-		if newRule(&schema.Block{ID: "b", Type: kind}, schema.Limits{}.WithDefaults()) == nil {
+		if newRule(&schema.Block{ID: "b", Type: kind}, &Source{TimeZone: time.UTC}) == nil {
 			t.Errorf("%s has no rule", kind)
 		}
 		if !full[kind] {

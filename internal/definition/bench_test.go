@@ -76,7 +76,7 @@ type surveyBlock struct {
 // The whole check of an update is to cost no more than five times
 // BenchmarkUnmarshalFormUpdate.
 func BenchmarkFormUpdate(b *testing.B) {
-	w, err := NewWrites(schema.Limits{})
+	w, err := NewWrites(schema.Limits{}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

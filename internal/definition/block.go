@@ -23,7 +23,7 @@ func (w *Writes) Block(body []byte) (*Blocks, error) {
 	}
 	block := r.root.Member("block")
 	if block.Exists() {
-		rules := newBlockRules(&r.Check, w.limits)
+		rules := newBlockRules(&r.Check, w)
 		rules.block(block, 1)
 		rules.counts(1, block)
 	}
@@ -43,7 +43,7 @@ func (w *Writes) Blocks(body []byte) (*Blocks, error) {
 		return nil, err
 	}
 	list := r.root.Member("blocks")
-	newBlockRules(&r.Check, w.limits).top(list)
+	newBlockRules(&r.Check, w).top(list)
 	r.Walk(r.root, w.shapes.blocksReplace)
 	if err := r.Faults.Err(); err != nil {
 		r.tree.Release()
@@ -73,7 +73,7 @@ func (w *Writes) BlockPatch(body []byte) (*BlockPatch, error) {
 // begin with /block.
 func (w *Writes) Append(stored, added *Blocks) (json.RawMessage, error) {
 	var c jsonshape.Check
-	rules := newBlockRules(&c, w.limits)
+	rules := newBlockRules(&c, w)
 	rules.others(slices.Values(stored.top()))
 	rules.block(added.list, 1)
 	top := stored.list.Len() + 1
@@ -108,7 +108,7 @@ func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks,
 	if sent := p.block.Member("id"); sent.Exists() && sent.Text() != id {
 		c.AddMember(merged, "id", schema.CodeNotAllowed, "cannot be changed")
 	}
-	rules := newBlockRules(&c, w.limits)
+	rules := newBlockRules(&c, w)
 	rules.others(slices.Values(top[:i]))
 	rules.others(slices.Values(top[i+1:]))
 	rules.block(merged, 1)

@@ -132,7 +132,7 @@ func TestWithout(t *testing.T) {
 
 func TestBlockAndAppend(t *testing.T) {
 	t.Parallel()
-	w, err := NewWrites(schema.Limits{Blocks: 2, AllBlocks: 4})
+	w, err := NewWrites(schema.Limits{Blocks: 2, AllBlocks: 4}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func TestApply(t *testing.T) {
 	})
 	t.Run("the form's limits count", func(t *testing.T) {
 		t.Parallel()
-		small, err := NewWrites(schema.Limits{AllBlocks: 5})
+		small, err := NewWrites(schema.Limits{AllBlocks: 5}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

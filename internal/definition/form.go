@@ -5,7 +5,6 @@ import (
 
 	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -43,7 +42,7 @@ func (w *Writes) form(body []byte, s *jsonshape.Shape) (FormWrite, error) {
 	}
 	r.name()
 	definition := r.root.Member("definition")
-	r.definition(definition, w.limits)
+	r.definition(definition, w)
 	r.Walk(r.root, s)
 	if err := r.Faults.Err(); err != nil {
 		r.tree.Release()
@@ -74,11 +73,11 @@ func (w *Writes) form(body []byte, s *jsonshape.Shape) (FormWrite, error) {
 }
 
 // definition applies the rules to the sections that are given.
-func (r *request) definition(definition jsontree.Node, l schema.Limits) {
-	blocks := newBlockRules(&r.Check, l)
+func (r *request) definition(definition jsontree.Node, w *Writes) {
+	blocks := newBlockRules(&r.Check, w)
 	blocks.top(definition.Member("blocks"))
 	r.settings(definition.Member("settings"))
-	r.theme(definition.Member("theme"), l)
+	r.theme(definition.Member("theme"), w.limits)
 	hiddenFields(&r.Check, definition.Member("hidden_fields"), blocks.ids)
 }
 

@@ -2,7 +2,9 @@ package definition
 
 import (
 	"iter"
+	"time"
 
+	"github.com/formsvc/formsvc/internal/calendar"
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
@@ -15,12 +17,13 @@ import (
 type blockRules struct {
 	*jsonshape.Check
 	limits schema.Limits
+	zone   *time.Location      // of calendar days
 	ids    map[string]struct{} // the ids of the form's blocks so far, at every level
 	total  int
 }
 
-func newBlockRules(c *jsonshape.Check, l schema.Limits) *blockRules {
-	return &blockRules{Check: c, limits: l, ids: make(map[string]struct{})}
+func newBlockRules(c *jsonshape.Check, w *Writes) *blockRules {
+	return &blockRules{Check: c, limits: w.limits, zone: w.zone, ids: make(map[string]struct{})}
 }
 
 // others takes the blocks into account that the form has besides those to be
@@ -86,6 +89,11 @@ func (r *blockRules) block(block jsontree.Node, level int) {
 			checkURL(r.Check, member, "videoLink", webOnly)
 			checkURL(r.Check, member, "pdfLink", webOnly)
 			r.rule(member.Member("rule"))
+			r.day(member.Member("beforeDate"))
+			r.day(member.Member("afterDate"))
+			for _, date := range member.Member("specificDates").All() {
+				r.day(date)
+			}
 		case "choices", "matrix_rows", "matrix_columns":
 			r.choices(member)
 		case "children":
@@ -118,6 +126,22 @@ func (r *blockRules) text(n jsontree.Node) {
 func (r *blockRules) rule(rule jsontree.Node) {
 	if rule.Exists() && len(rule.Raw()) > r.limits.Rule {
 		r.Add(rule, schema.CodeTooLong, "must have at most "+faults.Count(r.limits.Rule, "byte"))
+	}
+}
+
+// day gives a bound of a date that is written with an offset the day as written: what
+// is stored is the start of that day in the service's zone. A bound in UTC is a point in
+// time, whose day in that zone counts; so what is read and sent again stays.
+func (r *blockRules) day(bound jsontree.Node) {
+	if bound.Kind() != jsontree.String {
+		return
+	}
+	t, ok := jsontree.ParseWrittenTime(bound.Text())
+	if !ok {
+		return
+	}
+	if _, offset := t.Zone(); offset != 0 {
+		r.Replace(bound, calendar.Start(t, r.zone))
 	}
 }
 

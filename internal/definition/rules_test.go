@@ -71,7 +71,7 @@ func TestDefinitionAddresses(t *testing.T) {
 
 func TestDefinitionLimits(t *testing.T) {
 	t.Parallel()
-	w, err := NewWrites(schema.Limits{Blocks: 3, AllBlocks: 5, Nesting: 3, Choices: 2, CustomCSS: 4, Text: 3})
+	w, err := NewWrites(schema.Limits{Blocks: 3, AllBlocks: 5, Nesting: 3, Choices: 2, CustomCSS: 4, Text: 3}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestBlockIDsCanStandInAPath(t *testing.T) {
 // What is nested too deep is one fault; what is in it is not looked at.
 func TestBlocksBeyondTheLastLevelAreNotLookedAt(t *testing.T) {
 	t.Parallel()
-	w, err := NewWrites(schema.Limits{Nesting: 2, AllBlocks: 2})
+	w, err := NewWrites(schema.Limits{Nesting: 2, AllBlocks: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

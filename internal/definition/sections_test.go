@@ -58,7 +58,7 @@ func TestChangeDefinitionDependsOnWhatIsStored(t *testing.T) {
 
 func TestTheDefinitionLimitCountsAllSections(t *testing.T) {
 	t.Parallel()
-	w, err := NewWrites(schema.Limits{Definition: 100})
+	w, err := NewWrites(schema.Limits{Definition: 100}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,12 @@ package definition
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/internal/faults"
@@ -22,12 +24,13 @@ import (
 // space only counts as missing, which is a *schema.Error.
 type Writes struct {
 	limits schema.Limits
+	zone   *time.Location
 	shapes *shapes
 }
 
 // NewWrites returns checks with limits whose zero fields mean their defaults; a
-// negative one is an error.
-func NewWrites(l schema.Limits) (*Writes, error) {
+// negative one is an error. The zone is that of calendar days; nil is UTC.
+func NewWrites(l schema.Limits, zone *time.Location) (*Writes, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
@@ -35,7 +38,7 @@ func NewWrites(l schema.Limits) (*Writes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Writes{limits: l.WithDefaults(), shapes: s}, nil
+	return &Writes{limits: l.WithDefaults(), zone: cmp.Or(zone, time.UTC), shapes: s}, nil
 }
 
 // shapes are the schemas of request bodies.

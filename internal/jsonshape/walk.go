@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/internal/faults"
@@ -19,7 +20,8 @@ type Check struct {
 	Faults faults.List
 	Edits  []jsontree.Edit
 
-	skip map[jsontree.Node]struct{}
+	skip     map[jsontree.Node]struct{}
+	replaced map[jsontree.Node]struct{}
 }
 
 // Add reports a fault of a value.
@@ -42,6 +44,16 @@ func (c *Check) Skip(list jsontree.Node) {
 		c.skip = make(map[jsontree.Node]struct{})
 	}
 	c.skip[list] = struct{}{}
+}
+
+// Replace plans to write another time for a value than the one that [Check.Walk] finds
+// there.
+func (c *Check) Replace(n jsontree.Node, t time.Time) {
+	if c.replaced == nil {
+		c.replaced = make(map[jsontree.Node]struct{})
+	}
+	c.replaced[n] = struct{}{}
+	c.edit(n, `"`+jsontree.FormatTime(t)+`"`)
 }
 
 // Walk holds a value against a shape.
@@ -145,6 +157,9 @@ func (c *Check) time(n jsontree.Node, text string) {
 	t, ok := jsontree.ParseTime(text)
 	if !ok {
 		c.Add(n, schema.CodeBadFormat, "must be a time of RFC 3339 such as 2026-11-20T08:33:01Z, in the years 1 to 9999")
+		return
+	}
+	if _, replaced := c.replaced[n]; replaced {
 		return
 	}
 	if normal := jsontree.FormatTime(t); normal != text && n.Kind() == jsontree.String {

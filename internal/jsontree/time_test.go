@@ -28,6 +28,9 @@ func TestParseTime(t *testing.T) {
 		if got.Location() != time.UTC || got.Nanosecond() != 0 {
 			t.Errorf("%s: %v is not UTC in whole seconds", in, got)
 		}
+		if written, ok := ParseWrittenTime(in); !ok || !written.Equal(got) {
+			t.Errorf("%s: %v, %t with its offset", in, written, ok)
+		}
 	}
 	for _, in := range []string{
 		"", "2026-11-20", "2026-11-20T08:33Z", "2026-11-20T08:33:01", "2026-11-20 08:33:01Z", "2026-11-20T08:33:01,5Z",
@@ -40,5 +43,25 @@ func TestParseTime(t *testing.T) {
 		if got, ok := ParseTime(in); ok {
 			t.Errorf("%q is accepted as %v", in, got)
 		}
+	}
+}
+
+func TestParseWrittenTime(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"2026-11-20T08:33:01.9+02:00": "2026-11-20T08:33:01+02:00",
+		"2026-11-20t23:33:01-05:30":   "2026-11-20T23:33:01-05:30",
+		"2026-11-20T08:33:01-00:00":   "2026-11-20T08:33:01Z",
+		"2026-11-20T08:33:01+00:00":   "2026-11-20T08:33:01Z",
+		"2017-01-01T00:59:60+01:00":   "2017-01-01T01:00:00+01:00",
+		"2026-11-20T08:33:01z":        "2026-11-20T08:33:01Z",
+	} {
+		got, ok := ParseWrittenTime(in)
+		if !ok || FormatWrittenTime(got) != want {
+			t.Errorf("%s: got %s, %t, want %s", in, FormatWrittenTime(got), ok, want)
+		}
+	}
+	if got, ok := ParseWrittenTime("2026-11-20"); ok || !got.IsZero() {
+		t.Errorf("a date is accepted as %v", got)
 	}
 }

@@ -1,0 +1,44 @@
+// Package calendar turns points in time into calendar days and back. A day is a
+// [time.Time] at midnight UTC, whatever the zone of the time that it was taken from.
+package calendar
+
+import "time"
+
+// Day returns the calendar day that t is written with.
+func Day(t time.Time) time.Time {
+	year, month, day := t.Date()
+	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
+}
+
+// earliest is the first time that the description can say: the zero time stands for
+// none.
+var earliest = time.Date(1, 1, 1, 0, 0, 1, 0, time.UTC)
+
+// Start returns the first whole second of a day in a zone. Where clocks jump over
+// midnight it is the second after the jump. Of a day that a zone never had (Samoa had
+// no 30 December 2011) it is the first second of the next day, and of the very first
+// day the first second that there is in UTC too.
+func Start(day time.Time, zone *time.Location) time.Time {
+	day = Day(day)
+	year, month, date := day.Date()
+	yesterday := time.Date(year, month, date-1, 12, 0, 0, 0, zone)
+	today := time.Date(year, month, date, 12, 0, 0, 0, zone)
+	_, jump := yesterday.ZoneBounds()
+	start := jump // of a day that there is not
+	// time.Date does not say which one it takes of two midnights, or of none.
+	for _, at := range []time.Time{midnight(day, today), jump, midnight(day, yesterday)} {
+		if Day(at.In(zone)).Equal(day) {
+			start = at
+		}
+	}
+	if start.Before(earliest) {
+		start = earliest
+	}
+	return start.UTC()
+}
+
+// midnight returns the beginning of a day by the clock of another time.
+func midnight(day, other time.Time) time.Time {
+	_, offset := other.Zone()
+	return day.Add(-time.Duration(offset) * time.Second)
+}
