@@ -1,0 +1,360 @@
+package formsvc_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/postgres"
+)
+
+// exportServer serves a bundle's API and exports on a real socket.
+func exportServer(t *testing.T, b *bundle, change func(*httptest.Server)) *httptest.Server {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", b.Service)
+	mux.Handle("/exports/", b.ExportHandler())
+	server := httptest.NewUnstartedServer(mux)
+	if change == nil {
+		server.Start()
+	} else {
+		change(server)
+	}
+	t.Cleanup(server.Close)
+	return server
+}
+
+// request asks for an export. The caller closes the body.
+func request(t *testing.T, server *httptest.Server, method, path, key string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("X-API-Key", key)
+	response, err := server.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+func TestExportsOverHTTP(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	form := b.everyTypeForm()
+	for range 3 {
+		if _, err := b.Submit(t.Context(), everyAnswer(form)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	issue := func(user string, scopes ...formsvc.Scope) string {
+		issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom(user)}, Name: "k", Scopes: scopes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return issued.Secret
+	}
+	server := exportServer(t, b, nil)
+	id := form.String()
+	for _, c := range []struct {
+		method, path, key string
+		status            int
+		contains          string
+	}{
+		{"GET", id + ".csv", b.key, 200, "\r\n"},
+		{"GET", id + ".csv", issue("ann", "submissions:read"), 200, "\r\n"},
+		{"GET", id + ".csv", "", 401, "INVALID_API_KEY"},
+		{"GET", id + ".csv", issue("ann", "forms:read", "submissions:write"), 403, "INSUFFICIENT_SCOPE"},
+		{"GET", id + ".csv", issue("stranger", "submissions:read"), 404, "NOT_FOUND"},
+		{"GET", "0123456789abcdef01234567.csv", b.key, 404, "NOT_FOUND"},
+		{"GET", "nonsense.csv", b.key, 404, "NOT_FOUND"},
+		{"GET", id + ".xlsx", "", 404, "NOT_FOUND"},
+		{"GET", id, b.key, 404, "NOT_FOUND"},
+		{"GET", id + ".csv?since=yesterday&choices=both&bom=1", b.key, 422, `"path":"query:choices"`},
+		{"GET", id + ".csv?since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z", b.key, 422, "query:since"},
+		{"GET", id + ".csv?%", b.key, 422, `"path":"query"`},
+		{"POST", id + ".csv", b.key, 405, "METHOD_NOT_ALLOWED"},
+		{"OPTIONS", id + ".csv", "", 204, ""},
+		{"HEAD", id + ".csv", b.key, 200, ""},
+		{"HEAD", id + ".csv", "", 401, ""},
+	} {
+		response := request(t, server, c.method, "/exports/"+c.path, c.key)
+		body := readAll(t, response.Body)
+		if response.StatusCode != c.status || !strings.Contains(body, c.contains) || c.contains == "" && body != "" {
+			t.Errorf("%s %s: %d %s, want %d %s", c.method, c.path, response.StatusCode, body, c.status, c.contains)
+		}
+		if response.Header.Get("X-Request-ID") == "" || response.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s %s: headers %v", c.method, c.path, response.Header)
+		}
+		if (c.status == 405 || c.status == 204) && response.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
+			t.Errorf("%s %s: Allow %q", c.method, c.path, response.Header.Get("Allow"))
+		}
+		if c.status == 200 && (response.Header.Get("Content-Type") != "text/csv; charset=utf-8; header=present" || response.Header.Get("RateLimit") == "" ||
+			response.Header.Get("Content-Disposition") != `attachment; filename="`+id+`.csv"` || response.Header.Get("X-Content-Type-Options") != "nosniff") {
+			t.Errorf("%s %s: headers %v", c.method, c.path, response.Header)
+		}
+	}
+	// What comes over HTTP is what Go writes, with every option.
+	for query, e := range map[string]formsvc.Export{
+		".csv":                                   {},
+		".csv?choices=ids&header=labels":         {ChoiceIDs: true, Labels: true},
+		".csv?several=spread&bom=true":           {Spread: true, BOM: true},
+		".csv?formulas=kept":                     {KeepFormulas: true},
+		".csv?since=2100-01-01T00:00:00Z":        {Since: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)},
+		".ndjson":                                {Format: formsvc.NDJSON},
+		".ndjson?until=2001-01-01T00:00:00%2b01": {Format: "none"},
+		".ndjson?until=2001-01-01T00:00:00Z":     {Format: formsvc.NDJSON, Until: time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)},
+	} {
+		response := request(t, server, "GET", "/exports/"+id+query, b.key)
+		body := readAll(t, response.Body)
+		if e.Format == "none" {
+			if response.StatusCode != 422 {
+				t.Errorf("%s: %d", query, response.StatusCode)
+			}
+			continue
+		}
+		if want := b.exported(form, e); body != want || response.StatusCode != 200 {
+			t.Errorf("%s: %d %q, want %q", query, response.StatusCode, body, want)
+		}
+	}
+	// HTTP/1.0 has no way to say that a file was cut.
+	conn, err := net.Dial("tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "GET /exports/%s.csv HTTP/1.0\r\nX-API-Key: %s\r\n\r\n", id, b.key)
+	if got := readAll(t, conn); !strings.HasPrefix(got, "HTTP/1.0 505") || !strings.Contains(got, "HTTP_VERSION_NOT_SUPPORTED") {
+		t.Errorf("HTTP/1.0: %s", got)
+	}
+}
+
+// A file that was cut never looks whole, over HTTP/1.1 and HTTP/2; a fault before the
+// first byte has its status. A server's WriteTimeout ends no export.
+func TestACutExportDoesNotLookWhole(t *testing.T) {
+	t.Parallel()
+	protocols := map[string]func(*httptest.Server){
+		"HTTP/1.1": func(s *httptest.Server) { s.Start() },
+		"HTTP/2.0": func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() },
+	}
+	for protocol, start := range protocols {
+		for _, format := range []string{formsvc.CSV, formsvc.NDJSON} {
+			pages, firstWritten, lines := 6, 4, 3001
+			if format == formsvc.NDJSON {
+				pages, firstWritten, lines = 3, 1, 3000
+			}
+			for broken := 1; broken <= pages+1; broken++ {
+				store := &pagesOf{Storage: memory.New(), n: 3000, answers: nameAnswer}
+				b := setupOn(t, store)
+				form := b.form(textBlock, `{}`)
+				store.before = func(page int) error {
+					if page == broken {
+						return storage.ErrUnavailable
+					}
+					return nil
+				}
+				server := exportServer(t, b, func(s *httptest.Server) {
+					if protocol == "HTTP/1.1" {
+						s.Config.WriteTimeout = time.Nanosecond
+					}
+					start(s)
+				})
+				response := request(t, server, "GET", "/exports/"+form.String()+"."+format, b.key)
+				body, err := io.ReadAll(response.Body)
+				name := fmt.Sprintf("%s, %s, page %d is not to be had", protocol, format, broken)
+				if response.Proto != protocol {
+					t.Fatalf("%s: it is %s", name, response.Proto)
+				}
+				switch {
+				case broken <= firstWritten && (response.StatusCode != 503 || err != nil):
+					t.Errorf("%s: %d %q, %v; want 503", name, response.StatusCode, body, err)
+				case broken > firstWritten && broken <= pages && (response.StatusCode != 200 || err == nil || len(body) == 0):
+					t.Errorf("%s: %d, %d bytes, %v; want a part and an error", name, response.StatusCode, len(body), err)
+				case broken > pages && (response.StatusCode != 200 || err != nil || strings.Count(string(body), "\n") != lines):
+					t.Errorf("%s: %d, %d lines, %v", name, response.StatusCode, strings.Count(string(body), "\n"), err)
+				}
+				server.Close()
+			}
+		}
+	}
+}
+
+// One export at a time a key: a second one is refused until the first has ended, also
+// when its client has gone away. Other keys do not wait.
+func TestAKeyHasOneExportAtATime(t *testing.T) {
+	t.Parallel()
+	store := &pagesOf{Storage: memory.New(), n: 100_000, answers: func(int) string {
+		return `[{"field":{"id":"name","type":"short_text","label":"Name"},"value":"` + strings.Repeat("x", 1000) + `"}]`
+	}}
+	b := setupOn(t, store)
+	form := b.form(textBlock, `{}`)
+	other, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.user, Name: "other", Scopes: []formsvc.Scope{"submissions:read"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := exportServer(t, b, nil)
+	path := "/exports/" + form.String() + ".ndjson"
+	first := request(t, server, "GET", path, b.key) // 100 MB, of which nothing is read
+	if second := request(t, server, "GET", path, b.key); second.StatusCode != 429 || second.Header.Get("Retry-After") == "" {
+		t.Fatalf("a second export: %d %v", second.StatusCode, second.Header)
+	}
+	if beside := request(t, server, "GET", path, other.Secret); beside.StatusCode != 200 {
+		t.Fatalf("an export with another key: %d", beside.StatusCode)
+	}
+	if head := request(t, server, "HEAD", path, b.key); head.StatusCode != 200 {
+		t.Errorf("HEAD beside an export: %d", head.StatusCode)
+	}
+	first.Body.Close() // the client goes away
+	for request(t, server, "GET", path, b.key).StatusCode != 200 {
+		if t.Context().Err() != nil {
+			t.Fatal("the key has an export for ever")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// tokens is a limiter's store that counts, and refuses the calls that it is told to.
+type tokens struct {
+	mu     sync.Mutex
+	taken  int
+	refuse map[int]bool
+}
+
+func (s *tokens) Take(context.Context, string) (limit, remaining, reset uint64, ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken++
+	return 600, 599, uint64(time.Now().UnixNano()), !s.refuse[s.taken], nil
+}
+func (*tokens) Get(context.Context, string) (limit, remaining uint64, err error) { return 0, 0, nil }
+func (*tokens) Set(context.Context, string, uint64, time.Duration) error         { return nil }
+func (*tokens) Burst(context.Context, string, uint64) error                      { return nil }
+func (*tokens) Close(context.Context) error                                      { return nil }
+
+// An export counts against its key's limit by the pages that it reads, and waits when
+// there is nothing left: the file is whole all the same.
+func TestPagesOfAnExportCountAgainstTheLimit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		format string
+		refuse []int
+		status int
+		taken  int
+		lines  int
+	}{
+		{formsvc.NDJSON, nil, 200, 3, 3000},
+		{formsvc.CSV, nil, 200, 6, 3001},
+		{formsvc.NDJSON, []int{1}, 429, 1, 1},
+		{formsvc.NDJSON, []int{2}, 200, 4, 3000},
+		{formsvc.CSV, []int{5}, 200, 7, 3001},
+	} {
+		t.Run(fmt.Sprint(c.format, c.refuse), func(t *testing.T) {
+			t.Parallel()
+			limits := &tokens{refuse: map[int]bool{}}
+			for _, n := range c.refuse {
+				limits.refuse[n] = true
+			}
+			store := &pagesOf{Storage: memory.New(), n: 3000, answers: nameAnswer}
+			b := setupOn(t, store, formsvc.WithLimiter(limits))
+			f, err := b.AsHost().CreateForm(t.Context(), formsvc.NewForm{Workspace: b.workspace, Name: "F", Definition: formsvc.Definition{Blocks: []byte(textBlock)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := exportServer(t, b, nil)
+			response := request(t, server, "GET", "/exports/"+f.ID.String()+"."+c.format, b.key)
+			body := readAll(t, response.Body)
+			if response.StatusCode != c.status || limits.taken != c.taken || strings.Count(body, "\n") != c.lines {
+				t.Errorf("%d, %d calls counted, %d lines; want %d, %d, %d", response.StatusCode, limits.taken, strings.Count(body, "\n"), c.status, c.taken, c.lines)
+			}
+			if c.status == 429 && response.Header.Get("Retry-After") == "" {
+				t.Error("no Retry-After")
+			}
+		})
+	}
+}
+
+// bigResponses submits responses that fill two pages and more than a socket holds.
+func (b *bundle) bigResponses() (form formsvc.ID, count int) {
+	b.t.Helper()
+	var blocks []string
+	big := map[string]json.RawMessage{}
+	for i := range 9 {
+		id := fmt.Sprint("long", i)
+		blocks = append(blocks, `{"id":"`+id+`","type":"long_text","label":"Long"}`)
+		big[id] = json.RawMessage(`"` + strings.Repeat("x", 90_000) + `"`)
+	}
+	form = b.form("["+strings.Join(blocks, ",")+"]", `{}`)
+	for range 30 {
+		if _, err := b.Submit(b.t.Context(), formsvc.Response{FormID: form, Answers: big}); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	return form, 30
+}
+
+// While a slow client takes a page, nothing of the database is held: with one connection
+// in the pool, everybody else goes on.
+func TestASlowClientOfAnExportHoldsNoConnection(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t, pgtest.MaxConns(1))
+	b := setupOn(t, migrated(t, pool, postgres.WithSchema(pgtest.Schema(t))))
+	form, count := b.bigResponses()
+	server := exportServer(t, b, nil)
+	response := request(t, server, "GET", "/exports/"+form.String()+".csv", b.key)
+	reader := bufio.NewReader(response.Body)
+	if _, err := reader.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	// The server has a page to write, and the client takes none of it.
+	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("long0", `"late"`)}); err != nil {
+		t.Fatal(err)
+	}
+	if n := pool.Stat().AcquiredConns(); n != 0 {
+		t.Errorf("%d connections are held", n)
+	}
+	var open int
+	err := pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND pid = pg_backend_pid()`).Scan(&open)
+	if err != nil || open != 0 {
+		t.Errorf("%d open transactions, %v", open, err)
+	}
+	rest, err := io.ReadAll(reader)
+	if got := strings.Count(string(rest), "\n"); err != nil || got != count {
+		t.Errorf("%d lines, %v; want %d", got, err, count)
+	}
+}
+
+// A server of the database that is killed in the middle cuts the file visibly.
+func TestAnExportWhoseDatabaseIsKilled(t *testing.T) {
+	t.Parallel()
+	database := pgtest.NewServer(t, pgtest.Config{})
+	pool := pgtest.PoolAt(t, database.URL(), pgtest.MaxConns(2))
+	b := setupOn(t, migrated(t, pool))
+	form, count := b.bigResponses()
+	server := exportServer(t, b, nil)
+	response := request(t, server, "GET", "/exports/"+form.String()+".ndjson", b.key)
+	reader := bufio.NewReader(response.Body)
+	if _, err := reader.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	database.Kill() // while the second page has not been read: the first one fills the socket
+	rest, err := io.ReadAll(reader)
+	if got := strings.Count(string(rest), "\n") + 1; !errors.Is(err, io.ErrUnexpectedEOF) || got >= count {
+		t.Errorf("%d lines of %d and then %v, want io.ErrUnexpectedEOF", got, count, err)
+	}
+}
