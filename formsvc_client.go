@@ -42,18 +42,18 @@ type Query struct {
 	Limit int
 }
 
-// clientPage is how many records a list reads at a time.
+// clientPage is how many records a list reads at a time, for a loop that may end early.
 const clientPage = 100
 
-// list yields the records of all pages, newest first. Records that come or go meanwhile
+// list yields the records of all pages, newest first, size a page. Records that come or go meanwhile
 // make it neither repeat nor skip one that is there throughout. An error, that of an
 // ended context too, is yielded as the last pair.
-func list[T any](limit int, read func(page storage.Page) (found []T, more bool, err error), at func(*T) storage.Position) iter.Seq2[T, error] {
+func list[T any](limit, size int, read func(page storage.Page) (found []T, more bool, err error), at func(*T) storage.Position) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		page, left := storage.Page{Limit: clientPage}, limit
+		page, left := storage.Page{Limit: size}, limit
 		for {
 			if limit > 0 {
-				page.Limit = min(clientPage, left)
+				page.Limit = min(size, left)
 			}
 			found, more, err := read(page)
 			if err != nil {
@@ -163,7 +163,7 @@ type NewWorkspace struct {
 
 // Workspaces lists the accessible workspaces, newest first.
 func (c Client) Workspaces(ctx context.Context, q Query) iter.Seq2[Workspace, error] {
-	return list(q.Limit, func(page storage.Page) ([]Workspace, bool, error) {
+	return list(q.Limit, clientPage, func(page storage.Page) ([]Workspace, bool, error) {
 		found, err := c.s.storage.Workspaces(ctx, c.who, page)
 		return found, len(found) == page.Limit, err
 	}, func(w *Workspace) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })

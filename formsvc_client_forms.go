@@ -60,7 +60,7 @@ func (b Blocks) Decode() ([]schema.Block, error) { return schema.DecodeBlocks(b.
 
 // Forms lists forms without their definitions, newest first.
 func (c Client) Forms(ctx context.Context, q FormQuery) iter.Seq2[Form, error] {
-	return list(q.Limit, func(page storage.Page) ([]Form, bool, error) {
+	return list(q.Limit, clientPage, func(page storage.Page) ([]Form, bool, error) {
 		found, err := c.s.storage.Forms(ctx, c.who, storage.FormQuery{WorkspaceID: q.Workspace, Page: page})
 		return found, len(found) == page.Limit, err
 	}, func(f *Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} })

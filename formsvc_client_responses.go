@@ -20,7 +20,12 @@ type SubmissionQuery struct {
 // Submissions lists the responses to a form, newest first. It holds one page in memory
 // and nothing of the storage between two of them.
 func (c Client) Submissions(ctx context.Context, form ID, q SubmissionQuery) iter.Seq2[Submission, error] {
-	return list(q.Limit, func(page storage.Page) ([]Submission, bool, error) {
+	return c.submissions(ctx, form, q, clientPage)
+}
+
+// submissions is Submissions with size responses a page.
+func (c Client) submissions(ctx context.Context, form ID, q SubmissionQuery, size int) iter.Seq2[Submission, error] {
+	return list(q.Limit, size, func(page storage.Page) ([]Submission, bool, error) {
 		found, err := c.core().Submissions(ctx, c.who, form, storage.SubmissionQuery{Since: q.Since, Until: q.Until, Page: page})
 		return found.Submissions, found.More, err
 	}, func(s *Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} })

@@ -44,7 +44,7 @@ type WebhookUpdate struct {
 
 // Webhooks lists the webhooks of all accessible forms, newest first.
 func (c Client) Webhooks(ctx context.Context, q Query) iter.Seq2[Webhook, error] {
-	return list(q.Limit, func(page storage.Page) ([]Webhook, bool, error) {
+	return list(q.Limit, clientPage, func(page storage.Page) ([]Webhook, bool, error) {
 		found, err := c.s.storage.Webhooks(ctx, c.who, page)
 		hooks := make([]Webhook, len(found))
 		for i := range found {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/cipher"
 	"encoding/json"
+	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -51,6 +52,7 @@ var (
 		ResolveKey(ctx context.Context, key string) (formsvc.Principal, error)
 		As(user formsvc.ID) formsvc.Client
 		AsHost() formsvc.Client
+		ExportHandler() http.Handler
 	} = (*formsvc.Service)(nil)
 
 	_ interface {
@@ -78,6 +80,8 @@ var (
 		Submission(ctx context.Context, form, id formsvc.ID) (formsvc.Submission, error)
 		DeleteSubmission(ctx context.Context, form, id formsvc.ID) error
 		Metrics(ctx context.Context, form formsvc.ID, period string) (formsvc.Metrics, error)
+		Export(ctx context.Context, w io.Writer, form formsvc.ID, e formsvc.Export) error
+		Summary(context.Context, formsvc.ID, formsvc.SubmissionQuery) (formsvc.Summary, error)
 
 		Webhooks(context.Context, formsvc.Query) iter.Seq2[formsvc.Webhook, error]
 		Webhook(context.Context, formsvc.ID) (formsvc.Webhook, error)

@@ -87,6 +87,17 @@ type Block struct {
 	MatrixRows    []Choice    `json:"matrix_rows,omitzero"`
 }
 
+// TakesAnswer reports whether respondents, or the host for them, answer the block itself:
+// it is not content, a container or a control.
+func (b *Block) TakesAnswer() bool {
+	switch b.Type {
+	case TypeGroup, TypeCaptcha, TypeWelcome, TypeStatement, TypeEnding, TypeHeading, TypeText, TypeImage, TypeVideo, TypePDF,
+		TypeEmbed, TypeDivider, TypePageBreak:
+		return false
+	}
+	return true
+}
+
 // Choice is one of the things to choose from, or a row or column of a matrix.
 type Choice struct {
 	ID    string          `json:"id"`
