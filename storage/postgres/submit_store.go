@@ -57,6 +57,8 @@ var storingTexts = func() map[storing]string {
 
 func (how storing) text() string { return storingTexts[how] }
 
+// Whether a value is there is a scalar subquery: with EXISTS the planner may hash all
+// responses of the form instead.
 func (how storing) build() string {
 	var b strings.Builder
 	b.WriteString("\nWITH form AS (\n\tSELECT f.revision")
@@ -77,13 +79,13 @@ func (how storing) build() string {
 	SELECT g.*
 	FROM form, (` + how.source() + `) g
 	WHERE g.revision = form.revision
-		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock) AND NOT EXISTS (
-			SELECT FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.idempotency_key = g.idempotency_key))`)
+		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock) AND (
+			SELECT true FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.idempotency_key = g.idempotency_key LIMIT 1) IS NULL)`)
 	if how.checked {
 		b.WriteString(`
 		AND (form.response_limit = 0 OR g.place <= form.room)
-		AND (g.answer_lock = 0 OR pg_try_advisory_xact_lock(g.answer_lock) AND NOT EXISTS (
-			SELECT FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.unique_answer = g.unique_answer))`)
+		AND (g.answer_lock = 0 OR pg_try_advisory_xact_lock(g.answer_lock) AND (
+			SELECT true FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.unique_answer = g.unique_answer LIMIT 1) IS NULL)`)
 	}
 	b.WriteString(`
 ), stored AS (
