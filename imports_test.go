@@ -38,7 +38,10 @@ var allowed = map[string][]string{
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
 		"internal/apidoc", "internal/core", "internal/cursor", "internal/definition", "internal/export", "internal/jsontree",
 	},
-	"handler/docs":                      {},
+	"handler/docs": {},
+	"handler/formpage": {
+		"internal/core", "schema", "storage", "github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/text",
+	},
 	"handler/conformance":               {"schema", "internal/apidoc"},
 	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},
 
@@ -149,6 +152,9 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 		{module + "/storage/postgres", module + "/schema"},
 		{module + "/handler", module + "/webhooks"},
 		{module + "/handler", module},
+		{module + "/handler/formpage", module},
+		{module + "/handler/formpage", module + "/handler"},
+		{module + "/handler/formpage", "github.com/go-chi/chi/v5"},
 		{module, module + "/storage/memory"},
 		{module + "/webhooks", "testing"},
 		{module + "/handler/conformance", "github.com/google/go-cmp/cmp"},

@@ -1,0 +1,389 @@
+package formpage
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Given is what a respondent sent, as [Response] takes it.
+type Given struct {
+	// Answers are by block id, in the shapes that Submit takes. Unanswered blocks are
+	// absent.
+	Answers map[string]json.RawMessage
+	// Hidden are the hidden fields by name, declared or not: Submit drops the others.
+	Hidden map[string]string
+	// Unplaced is what was typed for blocks that the form does not have any more, or
+	// that take something else now, in the order of their names. It is in no answer.
+	Unplaced []Unplaced
+}
+
+// Unplaced is something typed that has no place in the form.
+type Unplaced struct{ Block, Text string }
+
+// Answers reads what a form of [Handler] posts: the values of its inputs by name. A
+// host with a page of its own that names its inputs in the same way uses it too:
+//
+//	a.{block}           text, number, true or false, date, time, country
+//	a.{block}           choices: "id:" and the choice's id, or "other", any number of times
+//	o.{block}           the text of "other"; alone it means that "other" was chosen
+//	r.{row}.{block}     matrix: as a choice
+//	k.{choice}.{block}  ranking: the place of the choice, from 1
+//	p.{part}.{block}    address, contact_info: one part, such as firstName
+//	y. m. d.{block}     a date in three inputs
+//	t. z.{block}        the time of a date, and its offset ("+02:00"; absent: UTC)
+//	h.{name}            a hidden field
+//	lang                the language that numbers are written in: "1,5" is 1.5 in "de"
+//
+// Row, choice and part are escaped as in a query, and their dots are %2E. Text that is
+// not what a block takes is passed on as it is, so that Submit says what is wrong with it.
+// Answers of file_upload, signature and payment are the host's and never made here.
+func Answers(form PublicForm, values url.Values) Given {
+	r := answerReader{values: values, language: values.Get(ctrlLanguage), used: map[string]bool{}, zone: time.UTC}
+	return r.read(form)
+}
+
+// answerReader reads inputs and remembers which ones had a place.
+type answerReader struct {
+	values   url.Values
+	language string
+	used     map[string]bool
+	zone     *time.Location // of times whose offset the browser did not send
+	given    Given
+}
+
+func (r *answerReader) read(form PublicForm) Given {
+	r.given = Given{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}}
+	r.blocks(form.Blocks)
+	for name, values := range r.values {
+		if key, ok := strings.CutPrefix(name, nameHidden); ok && len(values) > 0 {
+			r.given.Hidden[key] = values[0]
+		}
+	}
+	r.unplaced()
+	return r.given
+}
+
+func (r *answerReader) blocks(blocks []schema.Block) {
+	for i := range blocks {
+		b := &blocks[i]
+		r.blocks(b.Children)
+		if value := r.answer(b); value != nil {
+			raw, err := json.Marshal(value)
+			if err == nil { // strings, numbers and maps of them
+				r.given.Answers[b.ID] = raw
+			}
+		}
+	}
+}
+
+// take returns the values of an input, and marks it as read.
+func (r *answerReader) take(name string) []string {
+	r.used[name] = true
+	return r.values[name]
+}
+
+// text returns the one value of an input, its line breaks as people count them.
+func (r *answerReader) text(name string) string {
+	values := r.take(name)
+	if len(values) == 0 {
+		return ""
+	}
+	return strings.ReplaceAll(values[0], "\r\n", "\n")
+}
+
+// answer makes the value of one block, nil for none.
+func (r *answerReader) answer(b *schema.Block) any {
+	switch b.Type {
+	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypeMultipleChoice, schema.TypePictureChoice:
+		return r.choices(b)
+	case schema.TypeRanking:
+		return r.ranking(b)
+	case schema.TypeMatrix:
+		return r.matrix(b)
+	case schema.TypeAddress, schema.TypeContactInfo:
+		return r.contact(b)
+	case schema.TypeDate:
+		return r.date(b)
+	case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
+		text := r.text(nameAnswer + b.ID)
+		if strings.TrimSpace(text) == "" {
+			return nil
+		}
+		if number, ok := parseNumber(text, r.language); ok {
+			return json.RawMessage(number)
+		}
+		return text
+	case schema.TypeFileUpload, schema.TypeSignature, schema.TypePayment:
+		r.used[nameFile+b.ID] = true
+		return nil
+	case schema.TypeGroup, schema.TypeCaptcha:
+		return nil
+	}
+	if !takesAnswer(b.Type) {
+		return nil
+	}
+	if text := r.text(nameAnswer + b.ID); text != "" {
+		return text
+	}
+	return nil
+}
+
+// picks reads choices: a value that has no prefix was typed into another kind of field
+// and stays without a place.
+func (r *answerReader) picks(name string) (picks []any, other bool) {
+	for _, v := range r.values[name] {
+		switch id, ok := strings.CutPrefix(v, pickedPrefix); {
+		case ok:
+			picks = append(picks, map[string]string{"id": id})
+			r.used[name] = true
+		case v == pickedOther:
+			other = true
+			r.used[name] = true
+		case v == "":
+			r.used[name] = true
+		}
+	}
+	return picks, other
+}
+
+func (r *answerReader) choices(b *schema.Block) any {
+	picks, other := r.picks(nameAnswer + b.ID)
+	if properties(b).OtherOption {
+		// Without a script nothing selects "other" when its text is typed.
+		text := r.text(nameOther + b.ID)
+		typed := strings.TrimSpace(text) != ""
+		if other || typed && (len(picks) == 0 || takesSeveral(b)) {
+			picks = append(picks, map[string]string{"other": text})
+			if !takesSeveral(b) {
+				picks = picks[len(picks)-1:] // "other" is the one that was selected
+			}
+		}
+	}
+	switch {
+	case len(picks) == 0:
+		return nil
+	case takesSeveral(b):
+		return picks
+	}
+	return picks[0]
+}
+
+// ranking is the choices by their place. Choices that share a place with another one
+// are left out, so that an order that nobody gave is refused as incomplete.
+func (r *answerReader) ranking(b *schema.Block) any {
+	at := map[int][]string{}
+	for _, c := range b.Choices {
+		text := strings.TrimSpace(r.text(subName(nameRank, c.ID, b.ID)))
+		if n, err := strconv.Atoi(text); err == nil {
+			at[n] = append(at[n], c.ID)
+		}
+	}
+	if len(at) == 0 {
+		return nil
+	}
+	order := []string{}
+	places := make([]int, 0, len(at))
+	for n := range at {
+		places = append(places, n)
+	}
+	slices.Sort(places)
+	for _, n := range places {
+		if len(at[n]) == 1 {
+			order = append(order, at[n][0])
+		}
+	}
+	if len(order) == 0 {
+		order = at[places[0]] // all in one place: the service sees that it is no order
+		order = append(slices.Clone(order), order[0])
+	}
+	return order
+}
+
+func (r *answerReader) matrix(b *schema.Block) any {
+	rows := map[string]any{}
+	for _, row := range b.MatrixRows {
+		picks, _ := r.picks(subName(nameRow, row.ID, b.ID))
+		switch {
+		case len(picks) == 0:
+		case properties(b).MultiSelection:
+			rows[row.ID] = picks
+		default:
+			rows[row.ID] = picks[0]
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return rows
+}
+
+func (r *answerReader) contact(b *schema.Block) any {
+	parts := map[string]string{}
+	for _, part := range contactParts {
+		if contactPart(properties(b).AddressOrContact, part).Hide {
+			continue
+		}
+		if text := r.text(subName(namePart, part, b.ID)); strings.TrimSpace(text) != "" {
+			parts[part] = text
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return parts
+}
+
+// date joins a date's parts. A date that is incomplete is passed on as far as it goes,
+// for the service to refuse.
+func (r *answerReader) date(b *schema.Block) any {
+	day := strings.TrimSpace(r.text(nameAnswer + b.ID))
+	y, m, d := r.number(nameYear+b.ID, 4), r.number(nameMonth+b.ID, 2), r.number(nameDay+b.ID, 2)
+	if day == "" && y+m+d != "" {
+		day = y + "-" + m + "-" + d
+	}
+	clock, zone := strings.TrimSpace(r.text(nameTime+b.ID)), strings.TrimSpace(r.text(nameZone+b.ID))
+	if !properties(b).ShowTimePicker || day == "" && clock == "" {
+		if day == "" {
+			return nil
+		}
+		return day
+	}
+	if strings.Count(clock, ":") == 1 {
+		clock += ":00"
+	}
+	if zone == "" {
+		zone = "Z"
+		if at, err := time.ParseInLocation(time.DateOnly+"T"+time.TimeOnly, day+"T"+clock, r.zone); err == nil {
+			zone = at.Format("Z07:00")
+		}
+	}
+	return day + "T" + clock + zone
+}
+
+// number returns the digits of a part of a date, with zeros in front.
+func (r *answerReader) number(name string, width int) string {
+	text := strings.TrimSpace(asciiDigits(r.text(name)))
+	if n, err := strconv.Atoi(text); err == nil && n >= 0 && len(text) < width && (width < 4 || len(text) == 0) {
+		text = strings.Repeat("0", width-len(text)) + text
+	}
+	return text
+}
+
+// unplaced collects what no block of the form read.
+func (r *answerReader) unplaced() {
+	var names []string
+	for name := range r.values {
+		// The zone comes from the browser, and files are the host's.
+		if isAnswer(name) && !r.used[name] && !strings.HasPrefix(name, nameZone) && !strings.HasPrefix(name, nameFile) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		prefix, id := name[:2], name[2:]
+		if prefix == nameRow || prefix == nameRank || prefix == namePart {
+			_, id, _ = strings.Cut(id, ".")
+		}
+		for _, text := range r.values[name] {
+			// A choice's id was not typed, and means nothing without its label.
+			if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, pickedPrefix) && text != pickedOther && prefix != nameRank {
+				r.given.Unplaced = append(r.given.Unplaced, Unplaced{Block: id, Text: text})
+			}
+		}
+	}
+}
+
+// commaLanguages write a decimal comma.
+var commaLanguages = []string{"de", "fr", "es", "pt", "it", "nl", "pl"}
+
+// parseNumber reads a number as people of a language write it and returns its JSON
+// literal. Signs between groups of digits are dropped: spaces and apostrophes
+// everywhere, points where the comma is decimal, else commas.
+func parseNumber(text, language string) (literal string, ok bool) {
+	text = asciiDigits(strings.TrimSpace(text))
+	text = strings.Map(func(c rune) rune {
+		switch c {
+		case ' ', '\u00a0', '\u202f', '\u2009', '\'', '’', '٬':
+			return -1
+		case '٫':
+			return '.'
+		case '−':
+			return '-'
+		}
+		return c
+	}, text)
+	decimal, group := ".", ","
+	if base, _, _ := strings.Cut(language, "-"); slices.Contains(commaLanguages, base) {
+		decimal, group = ",", "."
+	}
+	switch points, commas := strings.Count(text, decimal), strings.Count(text, group); {
+	case commas == 0:
+	case points == 0 && commas == 1 && !isGroup(text, group):
+		decimal, group = group, decimal // one sign, and not where a group ends: 1.5 in German
+	case points > 1 || !isGroup(text, group):
+		return "", false
+	}
+	text = strings.ReplaceAll(text, group, "")
+	text = strings.Replace(text, decimal, ".", 1)
+	text = strings.TrimPrefix(text, "+")
+	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "-.") {
+		text = strings.Replace(text, ".", "0.", 1)
+	}
+	text = strings.TrimSuffix(text, ".")
+	negative := strings.HasPrefix(text, "-")
+	digits := strings.TrimLeft(strings.TrimPrefix(text, "-"), "0")
+	if digits == "" || digits[0] < '0' || digits[0] > '9' {
+		digits = "0" + digits
+	}
+	if negative {
+		digits = "-" + digits
+	}
+	for _, c := range strings.TrimPrefix(digits, "-") {
+		if (c < '0' || c > '9') && c != '.' {
+			return "", false
+		}
+	}
+	if text == "" || text == "-" || !json.Valid([]byte(digits)) {
+		return "", false
+	}
+	return digits, true
+}
+
+// isGroup reports whether the sign stands between groups of three digits only.
+func isGroup(text, sign string) bool {
+	whole := strings.TrimLeft(text, "+-")
+	if i := strings.IndexFunc(whole, func(c rune) bool { return (c < '0' || c > '9') && string(c) != sign }); i >= 0 {
+		whole = whole[:i]
+	}
+	parts := strings.Split(whole, sign)
+	if len(parts[0]) == 0 || len(parts[0]) > 3 {
+		return false
+	}
+	for _, p := range parts[1:] {
+		if len(p) != 3 {
+			return false
+		}
+	}
+	return true
+}
+
+// asciiDigits replaces the digits of Arabic, Persian and full-width writing.
+func asciiDigits(text string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case c >= '٠' && c <= '٩':
+			return '0' + c - '٠'
+		case c >= '۰' && c <= '۹':
+			return '0' + c - '۰'
+		case c >= '０' && c <= '９':
+			return '0' + c - '０'
+		}
+		return c
+	}, text)
+}

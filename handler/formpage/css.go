@@ -1,0 +1,331 @@
+package formpage
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/tdewolff/parse/v2"
+	"github.com/tdewolff/parse/v2/css"
+)
+
+// customCSS writes the author's style sheet anew from what is allowed: properties,
+// functions and selectors by list, no address of any kind, no at-rule but @media. Every
+// selector is put below the form's element. What is not on the lists is left out, so
+// nothing that a browser may learn to do later gets through.
+func customCSS(sheet string) string {
+	if strings.TrimSpace(sheet) == "" {
+		return ""
+	}
+	w := cssWriter{parser: css.NewParser(parse.NewInputString(sheet), false)}
+	w.run()
+	return w.out.String()
+}
+
+// maxMedia is how deep @media may be nested.
+const maxMedia = 4
+
+type cssWriter struct {
+	parser    *css.Parser
+	out       bytes.Buffer
+	selectors []string
+	rules     int // rulesets that are open
+	skipped   int // at-rules that are open and left out
+	media     int // @media that are open
+	body      bytes.Buffer
+}
+
+func (w *cssWriter) run() {
+	for {
+		grammar, _, data := w.parser.Next()
+		switch grammar {
+		case css.ErrorGrammar:
+			if err := w.parser.Err(); err != nil && (errors.Is(err, io.EOF) || !w.parser.HasParseError()) {
+				w.close()
+				return
+			}
+		case css.BeginAtRuleGrammar:
+			w.beginAt(data)
+		case css.EndAtRuleGrammar:
+			w.endAt()
+		case css.QualifiedRuleGrammar:
+			w.selector()
+		case css.BeginRulesetGrammar:
+			w.rules++
+			if w.rules == 1 {
+				w.selector()
+				w.body.Reset()
+			}
+		case css.EndRulesetGrammar:
+			if w.rules == 1 {
+				w.flush()
+			}
+			w.rules = max(0, w.rules-1)
+		case css.DeclarationGrammar:
+			if w.rules == 1 && w.skipped == 0 {
+				w.declaration(string(data))
+			}
+		}
+	}
+}
+
+// close ends what the sheet left open.
+func (w *cssWriter) close() {
+	if w.rules == 1 {
+		w.flush()
+	}
+	for ; w.media > 0; w.media-- {
+		w.out.WriteByte('}')
+	}
+}
+
+func (w *cssWriter) beginAt(name []byte) {
+	prelude, ok := mediaPrelude(w.parser.Values())
+	if w.skipped > 0 || w.rules > 0 || !strings.EqualFold(string(name), "@media") || !ok || w.media == maxMedia {
+		w.skipped++
+		return
+	}
+	w.media++
+	w.out.WriteString("@media " + prelude + "{")
+}
+
+func (w *cssWriter) endAt() {
+	switch {
+	case w.skipped > 0:
+		w.skipped--
+	case w.media > 0:
+		w.media--
+		w.out.WriteByte('}')
+	}
+}
+
+// flush writes a rule that has selectors and declarations left.
+func (w *cssWriter) flush() {
+	if len(w.selectors) > 0 && w.body.Len() > 0 && w.skipped == 0 {
+		w.out.WriteString(strings.Join(w.selectors, ",") + "{" + strings.TrimSuffix(w.body.String(), ";") + "}")
+	}
+	w.selectors = nil
+}
+
+// selector adds the selector that the parser has just read.
+func (w *cssWriter) selector() {
+	if text, ok := scoped(w.parser.Values()); ok && len(w.selectors) < 100 {
+		w.selectors = append(w.selectors, text)
+	}
+}
+
+var selectorPseudos = []string{
+	"hover", "focus", "focus-visible", "focus-within", "active", "checked", "disabled", "first-child", "last-child",
+	"only-child", "first-of-type", "last-of-type", "placeholder", "empty",
+}
+
+// rootNames are what authors call the whole form.
+var rootNames = []string{"html", "body", ":root", ".fs"}
+
+// scoped writes a selector anew, below the form's element.
+func scoped(tokens []css.Token) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(tokens); i++ {
+		t := tokens[i]
+		text := string(t.Data)
+		switch t.TokenType {
+		case css.WhitespaceToken, css.CommentToken:
+			b.WriteByte(' ')
+		case css.IdentToken:
+			if !isPlain(text) {
+				return "", false
+			}
+			b.WriteString(text)
+		case css.HashToken:
+			if !isPlain(strings.TrimPrefix(text, "#")) {
+				return "", false
+			}
+			b.WriteString(text)
+		case css.ColonToken:
+			b.WriteByte(':')
+			if i+1 < len(tokens) && tokens[i+1].TokenType == css.ColonToken {
+				continue
+			}
+			if i+1 >= len(tokens) || !slices.Contains(append([]string{"root"}, selectorPseudos...), string(tokens[i+1].Data)) {
+				return "", false
+			}
+		case css.DelimToken:
+			if !strings.Contains(".>+~*", text) {
+				return "", false
+			}
+			b.WriteString(text)
+		default:
+			return "", false
+		}
+	}
+	text := strings.TrimSpace(b.String())
+	for _, root := range rootNames {
+		rest, ok := strings.CutPrefix(text, root)
+		if ok && (rest == "" || rest[0] == ' ' || rest[0] == '>') && !strings.ContainsAny(strings.TrimSpace(rest + " ")[:min(1, len(strings.TrimSpace(rest)))], "+~") {
+			return ".fs" + rest, true
+		}
+	}
+	if text == "" || strings.ContainsAny(text[:1], ">+~") || strings.Contains(text, ":root") {
+		return "", false
+	}
+	return ".fs " + text, true
+}
+
+func mediaPrelude(tokens []css.Token) (string, bool) {
+	var b strings.Builder
+	for _, t := range tokens {
+		text := string(t.Data)
+		switch t.TokenType {
+		case css.WhitespaceToken, css.CommentToken:
+			b.WriteByte(' ')
+		case css.IdentToken:
+			if !isPlain(text) {
+				return "", false
+			}
+			b.WriteString(text)
+			if text == "and" || text == "not" || text == "only" {
+				b.WriteByte(' ')
+			}
+		case css.LeftParenthesisToken, css.RightParenthesisToken, css.ColonToken, css.CommaToken:
+			b.WriteString(text)
+			if t.TokenType == css.RightParenthesisToken {
+				b.WriteByte(' ')
+			}
+		case css.NumberToken, css.DimensionToken, css.PercentageToken:
+			if !isNumeric(text) {
+				return "", false
+			}
+			b.WriteString(text)
+		default:
+			return "", false
+		}
+	}
+	text := strings.TrimSpace(b.String())
+	return text, text != "" && strings.Count(text, "(") == strings.Count(text, ")")
+}
+
+// allowedProperties can neither load, leave the form's element, nor hide what stands
+// over it.
+var allowedProperties = set(`
+	accent-color align-content align-items align-self aspect-ratio
+	background background-color background-image background-position background-repeat background-size background-clip
+	border border-color border-radius border-style border-width border-collapse border-spacing
+	border-bottom border-bottom-color border-bottom-style border-bottom-width border-left border-left-color border-left-style
+	border-left-width border-right border-right-color border-right-style border-right-width border-top border-top-color
+	border-top-style border-top-width border-top-left-radius border-top-right-radius border-bottom-left-radius
+	border-bottom-right-radius border-block border-inline border-inline-start border-inline-end
+	box-shadow box-sizing caret-color color column-gap display
+	flex flex-basis flex-direction flex-flow flex-grow flex-shrink flex-wrap float font font-family font-feature-settings
+	font-size font-style font-variant font-weight font-stretch gap
+	grid-auto-columns grid-auto-flow grid-auto-rows grid-column grid-gap grid-row grid-template-columns grid-template-rows
+	height inline-size block-size justify-content justify-items justify-self letter-spacing line-height
+	list-style-position list-style-type margin margin-bottom margin-left margin-right margin-top margin-block margin-inline
+	max-height max-width min-height min-width object-fit object-position opacity order outline outline-color outline-offset
+	outline-style outline-width overflow-wrap padding padding-bottom padding-left padding-right padding-top padding-block
+	padding-inline place-content place-items place-self row-gap text-align text-decoration text-decoration-color
+	text-decoration-line text-decoration-style text-indent text-overflow text-shadow text-transform text-underline-offset
+	text-wrap transform transform-origin transition transition-delay transition-duration transition-property
+	transition-timing-function vertical-align visibility white-space width word-break word-spacing`)
+
+var allowedFunctions = set(`
+	rgb rgba hsl hsla hwb lab lch oklab oklch calc min max clamp var linear-gradient radial-gradient conic-gradient
+	repeating-linear-gradient repeating-radial-gradient translate translatex translatey scale rotate skew cubic-bezier
+	steps repeat minmax fit-content drop-shadow`)
+
+func set(words string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		m[w] = true
+	}
+	return m
+}
+
+// declaration writes one declaration anew, or leaves it out.
+func (w *cssWriter) declaration(property string) {
+	property = strings.ToLower(property)
+	if !allowedProperties[property] {
+		return
+	}
+	value, ok := cssValue(property, w.parser.Values())
+	if ok {
+		w.body.WriteString(property + ":" + value + ";")
+	}
+}
+
+func cssValue(property string, tokens []css.Token) (string, bool) {
+	var b strings.Builder
+	depth := 0
+	for _, t := range tokens {
+		text := string(t.Data)
+		switch t.TokenType {
+		case css.WhitespaceToken, css.CommentToken:
+			b.WriteByte(' ')
+		case css.IdentToken:
+			if !isPlain(text) {
+				return "", false
+			}
+			b.WriteString(text)
+		case css.CustomPropertyNameToken:
+			if depth == 0 || !isPlain(text) {
+				return "", false
+			}
+			b.WriteString(text)
+		case css.HashToken:
+			if !isPlain(strings.TrimPrefix(text, "#")) {
+				return "", false
+			}
+			b.WriteString(text)
+		case css.NumberToken, css.DimensionToken, css.PercentageToken:
+			if !isNumeric(text) {
+				return "", false
+			}
+			b.WriteString(text)
+		case css.FunctionToken:
+			name := strings.ToLower(strings.TrimSuffix(text, "("))
+			if !allowedFunctions[name] {
+				return "", false
+			}
+			depth++
+			b.WriteString(name + "(")
+		case css.LeftParenthesisToken:
+			depth++
+			b.WriteByte('(')
+		case css.RightParenthesisToken:
+			depth--
+			b.WriteByte(')')
+		case css.CommaToken:
+			b.WriteByte(',')
+		case css.StringToken:
+			// A family's name is the only text that a value needs.
+			inner := strings.Trim(text, `"'`)
+			if property != "font-family" && property != "font" || !isPlain(strings.ReplaceAll(inner, " ", "")) {
+				return "", false
+			}
+			b.WriteString(`"` + inner + `"`)
+		case css.DelimToken:
+			if !strings.Contains("/+-*!", text) {
+				return "", false
+			}
+			b.WriteString(text)
+		default:
+			return "", false
+		}
+		if depth < 0 || b.Len() > 1000 {
+			return "", false
+		}
+	}
+	value := strings.TrimSpace(b.String())
+	if i := strings.IndexByte(value, '!'); i >= 0 && !strings.EqualFold(strings.ReplaceAll(value[i:], " ", ""), "!important") {
+		return "", false
+	}
+	return value, value != "" && depth == 0
+}
+
+// isNumeric reports whether a token is a number with a unit and nothing escaped.
+func isNumeric(text string) bool {
+	return len(text) <= 40 && !strings.ContainsFunc(text, func(c rune) bool {
+		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '.' && c != '%' && c != '-' && c != '+'
+	})
+}

@@ -1,0 +1,63 @@
+// Package formpage serves the pages that respondents see: a published form as HTML that
+// works without JavaScript, and is pleasanter with a little of it.
+//
+//	pages, err := formpage.New(svc, formpage.Config{}) // svc is a *formsvc.Service
+//	mux.Handle("/f/", pages)                           // /f/{public_id}
+//
+// The handler keeps nothing between two requests. What a page must know of the one before
+// travels in it, signed: see [Config.Secret]. It sets no cookie, so there is nothing that
+// a request from another site could abuse.
+//
+// # How a form is shown
+//
+// A form of the type SINGLE is shown one question at a time, a MULTI form divided at its
+// page breaks. Branches are walked by the service whenever a page is sent. A fault leads
+// back to the page with the question, with everything filled in. The address of a form
+// takes answers by block id, hidden fields and campaign parameters by name, and lang:
+// /f/{public_id}?color=red&ref=mail&utm_source=news&lang=de.
+//
+// A view is counted when the page's script runs in a tab that can be seen, a start at the
+// first input. Without JavaScript both are counted with the first page that is sent.
+//
+// # Settings
+//
+// branding shows [Config.Brand]. navigation adds the page's number and two arrows,
+// progressBar a bar. singlePage shows everything on one page, whatever the type.
+// inlineFields puts labels beside fields on wide screens. borderRadius rounds corners.
+// numberedQuestions numbers the questions on the path. darkMode lets the form follow the
+// visitor's dark mode; without it the form is light. utm says which campaign parameters
+// are kept. showTitle shows the form's name. closedMessage, redirectUrl and submitLabel
+// are used as written; a redirectUrl that is not http or https is left to the ending's
+// button. cover is an image or a colour at the top. duplicateField, responseLimit, closed
+// and closeAt are the service's.
+//
+// # Theme
+//
+// colors are used for what they name; text and what it stands on are corrected to the
+// contrast of WCAG 2.2 AA where the theme's are not readable. popover, chart and sidebar
+// colours are left to other renderers, as is theme beyond a class "theme-{name}" for
+// customCss. font is a family of the visitor's system, or "serif", "mono" or "rounded";
+// none is loaded. corners, inputs and buttons are lengths and colours. alignment is 0
+// (start), 1 (centre) or 2 (end); size is 0 (small), 1 (as usual), 2 (large) and so on.
+// layout.pageWidth is a length, or "narrow", "medium", "wide" or "full". background.layout
+// is "cover" (the default), "contain" or "repeat", brightness a factor or per cent.
+// logoPlacement.align is "left", "center" or "right", vertical "top" or "bottom".
+//
+// customCss is parsed and written anew from a list of properties and functions: no
+// address of any kind, no at-rule but @media, every selector below the form's element. The
+// form's element clips what it holds.
+//
+// # Block properties
+//
+// Labels and descriptions are text, never HTML; line breaks of a description are kept.
+// dateFormat asks for a date in three fields in that order, unless showDatePicker asks for
+// the browser's own. randomize mixes choices in one way for one visit. A payment is shown
+// and not taken, see [Config.HostAnswers]. numberFormat, showActions, showFields, part_of
+// and row_id are left to other renderers.
+//
+// # Not here yet
+//
+// file_upload and signature blocks say that the page takes no files. A captcha block shows
+// nothing and is logged once a form. Both blocks, when required, keep a form from being
+// sent, except a captcha, which is never required.
+package formpage

@@ -1,0 +1,532 @@
+package formpage_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage"
+)
+
+// every has one block of each of the 38 types.
+const every = `[
+{"id":"welcome","type":"welcome","label":"Every block","description":"All of them","properties":{"buttonText":"Off we go"}},
+{"id":"heading","type":"heading","label":"Words"},
+{"id":"text","type":"text","label":"Some prose"},
+{"id":"short","type":"short_text","label":"Short","required":true,"properties":{"maxChars":20,"placeholderText":"A word"}},
+{"id":"long","type":"long_text","label":"Long","properties":{"maxChars":100}},
+{"id":"email","type":"email","label":"Email"},
+{"id":"phone","type":"phone","label":"Phone","properties":{"defaultCountry":"DE"}},
+{"id":"site","type":"website","label":"Site"},
+{"id":"divider","type":"divider"},
+{"id":"number","type":"number","label":"Number","properties":{"min":1,"minVal":true,"max":9999,"maxVal":true}},
+{"id":"rating","type":"rating","label":"Rating","properties":{"icon":"heart","to":5}},
+{"id":"scale","type":"opinion_scale","label":"Scale","properties":{"from":0,"to":2,"scaleStep":0.5,"leftLabel":true,"firstLabel":"Low"}},
+{"id":"nps","type":"nps","label":"NPS"},
+{"id":"yes","type":"yes_no","label":"Yes?"},
+{"id":"legal","type":"legal","label":"Legal","required":true,"properties":{"legalType":1,"legalText":"I agree"}},
+{"id":"one","type":"single_choice","label":"One","choices":[{"id":"a","label":"Apple"},{"id":"b","label":"Bread"}],"properties":{"otherOption":true,"badgeType":"letter"}},
+{"id":"many","type":"multiple_choice","label":"Many","choices":[{"id":"a","label":"Apple"},{"id":"b","label":"Bread"},{"id":"c","label":"Cake"}],"properties":{"limit":2,"otherOption":true}},
+{"id":"pic","type":"picture_choice","label":"Picture","choices":[{"id":"x","label":"Cross","image":{"url":"https://img.example/x.png"}},{"id":"y","label":"Why","image":"https://img.example/y.png"}]},
+{"id":"drop","type":"dropdown","label":"Drop","choices":[{"id":"a","label":"Apple"},{"id":"b","label":"Bread"}],"properties":{"otherOption":true}},
+{"id":"rank","type":"ranking","label":"Rank","choices":[{"id":"a","label":"Apple"},{"id":"b.c","label":"Bread"},{"id":"c","label":"Cake"}]},
+{"id":"grid","type":"matrix","label":"Grid","matrix_rows":[{"id":"r.1","label":"Row 1"},{"id":"r2","label":"Row 2"}],"matrix_columns":[{"id":"c1","label":"Bad"},{"id":"c2","label":"Good"}]},
+{"id":"date","type":"date","label":"Date"},
+{"id":"parts","type":"date","label":"Parts","properties":{"dateFormat":"DDMMYYYY","dateSeparator":"."}},
+{"id":"when","type":"date","label":"When","properties":{"showTimePicker":true}},
+{"id":"time","type":"time","label":"Time"},
+{"id":"address","type":"address","label":"Address","properties":{"addressOrContact":{"company":{"hide":true},"city":{"required":true}}}},
+{"id":"contact","type":"contact_info","label":"Contact"},
+{"id":"country","type":"country","label":"Country"},
+{"id":"file","type":"file_upload","label":"File"},
+{"id":"sign","type":"signature","label":"Signature"},
+{"id":"pay","type":"payment","label":"Payment","properties":{"amount":"9.50","currency":"EUR"}},
+{"id":"group","type":"group","label":"Group","children":[{"id":"inner","type":"short_text","label":"Inner"}]},
+{"id":"captcha","type":"captcha"},
+{"id":"statement","type":"statement","label":"A statement","properties":{"quotationMarks":true}},
+{"id":"image","type":"image","label":"An image","properties":{"image":{"url":"https://img.example/i.png"},"imageAlt":"A tree"}},
+{"id":"video","type":"video","label":"A video","properties":{"videoLink":"https://www.youtube.com/watch?v=abc_-1"}},
+{"id":"pdf","type":"pdf","label":"A paper","properties":{"pdfLink":"https://files.example/p.pdf"}},
+{"id":"embed","type":"embed","label":"A map","properties":{"embedLink":"https://maps.example/x"}},
+{"id":"break","type":"page_break"},
+{"id":"hidden","type":"short_text","label":"Never shown","properties":{"hide":true}},
+{"id":"last","type":"short_text","label":"Last"},
+{"id":"end","type":"ending","label":"The end","description":"Bye","properties":{"buttonText":"Home","buttonLink":"https://home.example/"}}
+]`
+
+func TestEveryBlockTypeIsFilledInAndStored(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("MULTI", every, `{"showTitle":true,"numberedQuestions":true}`, "")
+	p := s.open(form, "ref=x")
+	if p.status != http.StatusOK {
+		t.Fatalf("status %d", p.status)
+	}
+	for _, want := range []string{"Some prose", "Every block", "A tree", "Open the PDF", "Show content from maps.example", "Play the video", "9.50 EUR", "This page cannot take files."} {
+		if !strings.Contains(p.raw, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(p.raw, "Never shown") || strings.Contains(p.raw, "ZgotmplZ") || strings.Contains(p.raw, "<no value>") {
+		t.Error("the page shows a hidden block or a fault of a template")
+	}
+	p.fill(
+		"a.short", "word", "a.long", "one\r\ntwo", "a.email", "ada@Example.COM", "a.phone", "+49 30 1234567", "a.site", "example.com",
+		"a.number", "1,234.5", "a.rating", "4", "a.scale", "1.5", "a.nps", "10", "a.yes", "false", "a.legal", "true",
+		"a.one", "id:b", "a.pic", "id:y", "o.drop", "Pie",
+		"k.a.rank", "3", "k.b%2Ec.rank", "1", "k.c.rank", "2", "r.r%2E1.grid", "id:c2",
+		"a.date", "2026-02-28", "d.parts", "3", "m.parts", "2", "y.parts", "2026", "a.when", "2026-02-28", "t.when", "09:30", "a.time", "14:05",
+		"p.city.address", "Utrecht", "p.country.address", "NL", "p.firstName.contact", "Ada", "a.country", "JP", "a.inner", "within",
+	).add("a.many", "id:c").add("a.many", "id:a")
+	second := p.press("next")
+	if second.status != http.StatusOK || second.text("summary") != "" {
+		t.Fatalf("the second page: %d %s", second.status, second.text("summary"))
+	}
+	s.wait(time.Minute)
+	end := second.fill("a.last", "z").press("next")
+	if end.status != http.StatusOK || !strings.Contains(end.raw, "<h1>The end</h1>") || !strings.Contains(end.raw, `href="https://home.example/">Home`) {
+		t.Fatalf("the ending: %d %s", end.status, end.text("fs-main"))
+	}
+	want := map[string]string{
+		"short": `"word"`, "long": `"one\ntwo"`, "email": `"ada@example.com"`, "site": `"https://example.com"`,
+		"number": `1234.5`, "rating": `4`, "scale": `1.5`, "nps": `10`, "yes": `false`, "legal": `true`,
+		"one": `{"id":"b","label":"Bread"}`, "many": `[{"id":"a","label":"Apple"},{"id":"c","label":"Cake"}]`,
+		"pic": `{"id":"y","label":"Why"}`, "drop": `{"other":"Pie"}`,
+		"rank": `[{"id":"b.c","label":"Bread"},{"id":"c","label":"Cake"},{"id":"a","label":"Apple"}]`,
+		"grid": `{"r.1":{"id":"c2","label":"Good"}}`,
+		"date": `"2026-02-28"`, "parts": `"2026-02-03"`, "time": `"14:05"`,
+		"address": `{"city":"Utrecht","country":"NL"}`, "contact": `{"firstName":"Ada"}`, "country": `"JP"`, "inner": `"within"`, "last": `"z"`,
+	}
+	stored := s.answers(form)
+	if len(stored) != 1 {
+		t.Fatalf("%d responses are stored, want 1", len(stored))
+	}
+	for id, value := range want {
+		if stored[0][id] != value {
+			t.Errorf("%s is %s, want %s", id, stored[0][id], value)
+		}
+	}
+	if at, err := time.Parse(`"`+time.RFC3339+`"`, stored[0]["when"]); err != nil || !at.Equal(time.Date(2026, 2, 28, 9, 30, 0, 0, time.UTC)) {
+		t.Errorf("when is %s", stored[0]["when"])
+	}
+	if stored[0]["phone"] != `"+49301234567"` && stored[0]["phone"] != `"+49 30 1234567"` {
+		t.Errorf("phone is %s", stored[0]["phone"])
+	}
+}
+
+func TestMistakesComeBackWithEverythingFilledIn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("MULTI", every, "", "")
+	p := s.open(form, "")
+	p.fill("a.long", `<b>"x"</b>`+"\n\n& more ", "a.email", "nobody", "a.number", "12 000", "o.one", "Own text", "k.a.rank", "1", "k.c.rank", "1", "p.firstName.address", "Ada",
+		"d.parts", "31", "m.parts", "2", "y.parts", "2026", "a.drop", "id:b", "a.yes", "true", "r.r2.grid", "id:c1", "a.time", "9").
+		add("a.many", "id:a").add("a.many", "id:b").add("a.many", "id:c")
+	again := p.press("next")
+	if again.status != http.StatusUnprocessableEntity {
+		t.Fatalf("status %d, want 422", again.status)
+	}
+	for name, values := range p.values {
+		switch name {
+		case "state", "viewed", "started", "took":
+			continue
+		}
+		if strings.Join(again.values[name], "|") != strings.Join(values, "|") {
+			t.Errorf("%s was %q and is %q", name, values, again.values[name])
+		}
+	}
+	// Each fault stands beside its field, and in the summary with a link that leads
+	// to it.
+	summary := again.text("summary")
+	for _, want := range []string{
+		"Short: Please answer this question.", "Email: Please enter an email address such as name@example.com.",
+		"Number: Please enter a number from 1 to 9,999.", "Legal: Please accept this to go on.",
+		"Many: These are too many. Please choose at most 2.", "Rank: Please give every item a place of its own.",
+		"Parts: Please enter a full date that exists.", "Time: Please enter a time such as 14:30.", "Address: City: Please fill this in.",
+	} {
+		if !strings.Contains(summary, want) {
+			t.Errorf("the summary lacks %q", want)
+		}
+	}
+	n := 0
+	again.each(func(node *html.Node) {
+		if target, ok := strings.CutPrefix(attr(node, "href"), "#q"); ok {
+			n++
+			if again.find(func(e *html.Node) bool { return attr(e, "id") == "q"+target }) == nil {
+				t.Errorf("the summary links to #q%s, which is not there", target)
+			}
+		}
+		if node.Data != "p" || !strings.Contains(attr(node, "class"), "fs-fault") {
+			return
+		}
+		id := attr(node, "id")
+		if again.find(func(e *html.Node) bool { return strings.Contains(attr(e, "aria-describedby"), id) }) == nil {
+			t.Errorf("the fault %s describes nothing", id)
+		}
+	})
+	if n != 9 {
+		t.Errorf("%d links in the summary, want 9: %s", n, summary)
+	}
+	if len(s.answers(form)) != 0 {
+		t.Error("a response is stored")
+	}
+}
+
+// Ids of elements are unique, and everything that refers to one is right.
+func TestEveryControlHasAName(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	p := s.open(s.form("MULTI", every, `{"singlePage":true}`, ""), "")
+	seen := map[string]bool{}
+	p.each(func(n *html.Node) {
+		if id := attr(n, "id"); id != "" {
+			if seen[id] {
+				t.Errorf("the id %s is there twice", id)
+			}
+			seen[id] = true
+		}
+	})
+	p.each(func(n *html.Node) {
+		switch n.Data {
+		case "input", "select", "textarea":
+			if attr(n, "type") == "hidden" {
+				return
+			}
+			named := attr(n, "aria-label") != ""
+			for up := n.Parent; up != nil; up = up.Parent {
+				named = named || up.Data == "label"
+			}
+			id := attr(n, "id")
+			named = named || id != "" && p.find(func(l *html.Node) bool { return l.Data == "label" && attr(l, "for") == id }) != nil
+			if !named {
+				t.Errorf("the control %s has no name", attr(n, "name"))
+			}
+		}
+		for id := range strings.FieldsSeq(attr(n, "aria-describedby")) {
+			if !seen[id] {
+				t.Errorf("aria-describedby names %s, which is not there", id)
+			}
+		}
+	})
+}
+
+const threeQuestions = `[
+{"id":"hello","type":"welcome","label":"Hello"},
+{"id":"name","type":"short_text","label":"Name","required":true},
+{"id":"note","type":"text","label":"A word before the colour"},
+{"id":"color","type":"single_choice","label":"Colour","choices":[{"id":"r","label":"Red"},{"id":"g","label":"Green"}]},
+{"id":"age","type":"number","label":"Age","properties":{"min":1,"minVal":true}},
+{"id":"bye","type":"ending","label":"Thanks"}
+]`
+
+func TestOneQuestionAtATimeBackAndForth(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("SINGLE", threeQuestions, `{"progressBar":true}`, "", "ref")
+	p := s.open(form, "ref=r7&color=Green")
+	if !strings.Contains(p.raw, "Hello") || strings.Contains(p.raw, "Name") {
+		t.Fatalf("the first page is %s", p.text("fs-main"))
+	}
+	p = p.press("next")
+	if p = p.press("next"); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.text("summary"), "Name") {
+		t.Fatalf("a required question was passed over: %d %s", p.status, p.text("fs-main"))
+	}
+	p = p.fill("a.name", "Ada").press("next")
+	if text := p.text("fs-main"); !strings.Contains(text, "A word before the colour") || !strings.Contains(text, "Colour") || strings.Contains(text, "Age") {
+		t.Fatalf("the third page is %s", text)
+	}
+	if p.values.Get("a.color") != "id:g" {
+		t.Errorf("the prefilled colour is %q", p.values.Get("a.color"))
+	}
+	p = p.fill("a.color", "id:r").press("back")
+	if p.values.Get("a.name") != "Ada" || p.values.Get("a.color") != "id:r" {
+		t.Errorf("going back lost answers: %v", p.values)
+	}
+	p = p.fill("a.name", "Grace").press("next").press("next")
+	if progress := p.find(func(n *html.Node) bool { return n.Data == "progress" }); progress == nil || attr(progress, "value") != "4" || attr(progress, "max") != "4" {
+		t.Error("the progress is wrong")
+	}
+	s.wait(time.Minute)
+	p = p.fill("a.age", "36").press("next")
+	if p.status != http.StatusOK || !strings.Contains(p.raw, "Thanks") {
+		t.Fatalf("%d %s", p.status, p.text("fs-main"))
+	}
+	stored := s.answers(form)
+	if len(stored) != 1 || stored[0]["name"] != `"Grace"` || stored[0]["color"] != `{"id":"r","label":"Red"}` || stored[0]["age"] != `36` || stored[0]["ref"] != `"r7"` {
+		t.Errorf("stored is %v", stored)
+	}
+}
+
+// A fault that only shows at the end leads back to the page with the question.
+func TestAFaultAtTheEndLeadsToItsPage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("SINGLE", threeQuestions, `{"duplicateField":"name"}`, "")
+	fill := func() *page {
+		p := s.open(form, "").press("next").fill("a.name", "Ada").press("next").press("next")
+		s.wait(time.Minute)
+		return p.press("next")
+	}
+	if p := fill(); p.status != http.StatusOK {
+		t.Fatalf("%d %s", p.status, p.text("fs-main"))
+	}
+	p := fill()
+	if p.status != http.StatusConflict || !strings.Contains(p.text("summary"), "We already have a response") || p.values.Get("a.name") != "Ada" {
+		t.Errorf("%d %s", p.status, p.text("fs-main"))
+	}
+}
+
+func TestSentTwiceIsStoredOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("MULTI", `[{"id":"a","type":"short_text"}]`, `{"responseLimit":1}`, "")
+	p := s.open(form, "").fill("a.a", "x")
+	s.wait(time.Minute)
+	for range 2 { // the second one finds the form closed, and its own response
+		if end := p.press("next"); end.status != http.StatusOK && end.status != http.StatusGone || !strings.Contains(end.url, "/done") {
+			t.Errorf("%d at %s", end.status, end.url)
+		}
+	}
+	if n := len(s.answers(form)); n != 1 {
+		t.Errorf("%d responses are stored, want 1", n)
+	}
+	if p := s.open(form, ""); p.status != http.StatusGone {
+		t.Errorf("a full form is shown: %d", p.status)
+	}
+}
+
+func TestAClosedFormSaysItsMessage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("MULTI", `[{"id":"a","type":"short_text"}]`, "", "")
+	p := s.open(form, "").fill("a.a", "x")
+	s.wait(time.Minute)
+	if _, err := s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{
+		Definition: formsvc.Definition{Settings: json.RawMessage(`{"closed":true,"closedMessage":"Enough for <now>."}`)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, got := range []*page{s.open(form, ""), p.press("next")} {
+		if got.status != http.StatusGone || !strings.Contains(got.raw, "Enough for &lt;now&gt;.") {
+			t.Errorf("%d %s", got.status, got.text("fs-main"))
+		}
+	}
+	if s.get(s.server.URL+"/f/nothing").status != http.StatusNotFound {
+		t.Error("there is a page where there is no form")
+	}
+}
+
+func TestAFormThatChangedShowsWhatHasNoPlace(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("MULTI", `[{"id":"a","type":"short_text"},{"id":"b","type":"long_text"},{"id":"c","type":"short_text"}]`, "", "")
+	p := s.open(form, "").fill("a.a", "kept", "a.b", "a long text", "a.c", "typed")
+	s.wait(time.Minute)
+	if _, err := s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{
+		Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text"},{"id":"c","type":"single_choice","choices":[{"id":"x","label":"X"}]}]`)},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	p = p.press("next")
+	if note := p.text("summary"); p.status != http.StatusConflict || !strings.Contains(note, "a long text") || !strings.Contains(note, "typed") || strings.Contains(note, "kept") {
+		t.Fatalf("%d %s", p.status, note)
+	}
+	if p = p.press("next"); p.status != http.StatusOK {
+		t.Fatalf("%d %s", p.status, p.text("fs-main"))
+	}
+	if stored := s.answers(form); len(stored) != 1 || stored[0]["a"] != `"kept"` {
+		t.Errorf("stored is %v", stored)
+	}
+}
+
+func TestABodyThatIsTooLargeComesBackAsThePage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{MaxBody: 2000})
+	form := s.form("MULTI", `[{"id":"a","type":"short_text"},{"id":"b","type":"long_text"}]`, "", "")
+	p := s.open(form, "").fill("a.a", "kept", "a.b", strings.Repeat("€", 3000))
+	again := p.press("next")
+	if again.status != http.StatusRequestEntityTooLarge || again.values.Get("a.a") != "kept" || !strings.HasPrefix(again.values.Get("a.b"), "€€€") {
+		t.Errorf("%d, a is %q, b begins %.20q", again.status, again.values.Get("a.a"), again.values.Get("a.b"))
+	}
+	if len(s.answers(form)) != 0 {
+		t.Error("a response is stored")
+	}
+}
+
+func TestTrapsShowTheFormAgain(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("MULTI", `[{"id":"a","type":"short_text"}]`, "", "")
+	for name, spring := range map[string]func(p *page){
+		"too fast":     func(*page) {},
+		"the honeypot": func(p *page) { s.wait(time.Minute); p.values.Set("more_info", "buy") },
+		"no token":     func(p *page) { s.wait(time.Minute); p.values.Del("state") },
+		"a forged one": func(p *page) { s.wait(time.Minute); p.values.Set("state", p.values.Get("state")+"x") },
+		"an old one":   func(p *page) { s.wait(8 * 24 * time.Hour) },
+		"another form": func(p *page) {
+			p.values.Set("state", s.open(s.form("MULTI", `[]`, "", ""), "").values.Get("state"))
+			s.wait(time.Minute)
+		},
+	} {
+		before := len(s.answers(form))
+		p := s.open(form, "").fill("a.a", name)
+		spring(p)
+		p = p.press("next")
+		if p.status != http.StatusUnprocessableEntity || p.values.Get("a.a") != name || p.text("summary") == "" {
+			t.Errorf("%s: %d, %q, %s", name, p.status, p.values.Get("a.a"), p.text("summary"))
+			continue
+		}
+		s.wait(time.Minute)
+		if p = p.press("next"); p.status != http.StatusOK || len(s.answers(form)) != before+1 {
+			t.Errorf("%s: pressing once more: %d %s", name, p.status, p.text("summary"))
+		}
+	}
+}
+
+func TestTheFunnelCountsPeople(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("SINGLE", threeQuestions, "", "")
+	p := s.open(form, "")
+	if c := s.funnel(form); c.Views != 0 {
+		t.Errorf("fetching the page counted %+v", c)
+	}
+	beacon := func(what, state string) int {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.server.URL+"/f/"+form.PublicID+"/"+what, strings.NewReader(url.Values{"state": {state}}.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		return s.do(r).status
+	}
+	if status := beacon("view", "forged.token"); status != http.StatusForbidden {
+		t.Errorf("a forged view: %d", status)
+	}
+	if status := beacon("view", p.values.Get("state")); status != http.StatusNoContent {
+		t.Errorf("a view: %d", status)
+	}
+	p.values.Set("viewed", "1") // as the script does
+	p = p.press("next").fill("a.name", "x").press("next").press("next")
+	if c := s.funnel(form); c.Views != 1 || c.Starts != 1 {
+		t.Errorf("the funnel is %+v, want one view and one start", c)
+	}
+	// Without a script the first page that is sent counts for both.
+	s.open(form, "").press("next").press("back").press("next")
+	if c := s.funnel(form); c.Views != 2 || c.Starts != 2 {
+		t.Errorf("the funnel is %+v, want two of each", c)
+	}
+}
+
+func TestLanguages(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{Words: map[string]map[string]string{"de-AT": {"yes": "Ja eh"}, "sv": {"yes": "Ja visst"}}})
+	form := s.form("MULTI", `[{"id":"n","type":"number","properties":{"min":1.5,"minVal":true}},{"id":"y","type":"yes_no"},{"id":"c","type":"country"}]`, "", "")
+	for header, want := range map[string][3]string{
+		"de-DE,de;q=0.9": {"de", "Nein", "Deutschland"}, "ar": {"ar", "لا", "ألمانيا"}, "ja": {"ja", "いいえ", "ドイツ"}, "de-AT": {"de-AT", "Ja eh", "Deutschland"},
+		"sv": {"sv", "Ja visst", "Tyskland"}, "tlh": {"en", "No", "Germany"}, "": {"en", "No", "Germany"}, "pt-BR": {"pt", "Não", "Alemanha"},
+	} {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/f/"+form.PublicID, nil)
+		r.Header.Set("Accept-Language", header)
+		p := s.do(r)
+		if attr(p.find(func(n *html.Node) bool { return n.Data == "html" }), "lang") != want[0] || !strings.Contains(p.raw, want[1]) || !strings.Contains(p.raw, want[2]) {
+			t.Errorf("%q: the page is not in %s", header, want)
+		}
+	}
+	if p := s.open(form, "lang=ar"); !strings.Contains(p.raw, `dir="rtl"`) {
+		t.Error("Arabic does not run from right to left")
+	}
+	// The language of the page, not of the request, says how numbers are read.
+	p := s.open(form, "lang=de").fill("a.n", "1.234,5")
+	s.wait(time.Minute)
+	if end := p.press("next"); end.status != http.StatusOK || !strings.Contains(end.raw, "Vielen Dank!") {
+		t.Errorf("%d %s", end.status, end.text("fs-main"))
+	}
+	if stored := s.answers(form); len(stored) != 1 || stored[0]["n"] != "1234.5" {
+		t.Errorf("stored is %v", stored)
+	}
+	if p := s.open(form, "lang=de").fill("a.n", "1,25").press("next"); !strings.Contains(p.text("summary"), "1,5 oder mehr") {
+		t.Errorf("the fault is %s", p.text("summary"))
+	}
+}
+
+// Every language has every text with the same places in it.
+func TestTheCatalogueIsWhole(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	h, err := formpage.New(s.service, formpage.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	english := readWords(t, "en")
+	places := regexp.MustCompile(`\{\w+\}`)
+	if n := len(h.Languages()); n < 10 {
+		t.Errorf("%d languages, want at least 10", n)
+	}
+	for _, tag := range h.Languages() {
+		own := readWords(t, tag)
+		for key, text := range english {
+			got, ok := own[key]
+			if !ok || strings.TrimSpace(got) == "" {
+				t.Errorf("%s lacks %s", tag, key)
+				continue
+			}
+			for _, place := range places.FindAllString(text, -1) {
+				if !strings.Contains(got, place) {
+					t.Errorf("%s: %s lacks %s", tag, key, place)
+				}
+			}
+			if len(places.FindAllString(got, -1)) != len(places.FindAllString(text, -1)) {
+				t.Errorf("%s: %s has other places than the English text", tag, key)
+			}
+		}
+		if len(own) != len(english) {
+			t.Errorf("%s has %d texts, English has %d", tag, len(own), len(english))
+		}
+	}
+}
+
+func TestConfigurationsThatCannotWork(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	for name, config := range map[string]formpage.Config{
+		"a short secret":               {Secret: []byte("short")},
+		"an address without a limiter": {Address: func(*http.Request) string { return "x" }},
+		"a negative body":              {MaxBody: -1},
+		"an ancestor with a directive": {FrameAncestors: []string{"https://a.example; script-src *"}},
+		"a language that is none":      {Words: map[string]map[string]string{"not a tag": {}}},
+		"a word that is none":          {Words: map[string]map[string]string{"en": {"typo": "x"}}},
+	} {
+		if _, err := formpage.New(s.service, config); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if _, err := formpage.New(nil, formpage.Config{}); err == nil {
+		t.Error("no service: no error")
+	}
+}
+
+func TestAPageOfTwentyQuestionsIsLight(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	var blocks []string
+	for i := range 20 {
+		kind := []string{"short_text", "long_text", "email", "rating", "nps", "yes_no", "date", "number"}[i%8]
+		blocks = append(blocks, fmt.Sprintf(`{"id":"question_%d","type":%q,"label":"What do you think of number %d?","description":"Take your time.","required":true}`, i, kind, i))
+	}
+	blocks = append(blocks[:18], `{"id":"c1","type":"single_choice","label":"Which one?","choices":[{"id":"a","label":"Apple"},{"id":"b","label":"Bread"},{"id":"c","label":"Cake"}]}`,
+		`{"id":"c2","type":"multiple_choice","label":"Which ones?","choices":[{"id":"a","label":"Apple"},{"id":"b","label":"Bread"},{"id":"c","label":"Cake"}]}`)
+	p := s.open(s.form("MULTI", "["+strings.Join(blocks, ",")+"]", "", ""), "")
+	if n := len(p.raw); n > 30_000 {
+		t.Errorf("the page has %d bytes, more than 30,000", n)
+	}
+	for file, most := range map[string]int{"page.css": 20_000, "page.js": 15_000} {
+		if n := len(s.get(s.server.URL + "/f/-/" + file).raw); n > most || n == 0 {
+			t.Errorf("%s has %d bytes, at most %d", file, n, most)
+		}
+	}
+}

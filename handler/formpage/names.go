@@ -1,0 +1,124 @@
+package formpage
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// The names of the inputs. Block ids are chosen by callers and may hold anything, so
+// they stand last, after a prefix that says what the input is for.
+const (
+	nameAnswer = "a." // the answer; of a choice: pickedPrefix and the choice's id, or pickedOther
+	nameOther  = "o." // the respondent's own text beside the choices
+	nameRow    = "r." // + row: a row of a matrix
+	nameRank   = "k." // + choice: its place in a ranking, from 1
+	namePart   = "p." // + part: a part of an address or contact
+	nameDay    = "d." // a date in three inputs
+	nameMonth  = "m."
+	nameYear   = "y."
+	nameTime   = "t." // the time of a date
+	nameZone   = "z." // the offset of that time, as the browser knows it
+	nameUpload = "u." // a file that is being sent
+	nameFile   = "f." // a file that was stored: its record, signed
+	nameRemove = "x." // a stored file that is to go: its id
+	nameHidden = "h." // a hidden field, followed by its name
+	nameUTM    = "utm_"
+)
+
+// The page's own inputs.
+const (
+	ctrlState    = "state"     // signed: form, time of opening, idempotency key
+	ctrlAt       = "at"        // which page of the form was sent
+	ctrlGo       = "go"        // what is to be done: see the go constants
+	ctrlLanguage = "lang"      // the language that numbers are written in
+	ctrlSeen     = "seen"      // blocks that were on the page
+	ctrlLost     = "lost"      // answers without a place were shown
+	ctrlViewed   = "viewed"    // the view was counted
+	ctrlStarted  = "started"   // the start was counted
+	ctrlTook     = "took"      // seconds since the first input, as the browser counts
+	ctrlTrap     = "more_info" // nobody sees it; who fills it in is a program
+	ctrlEmbed    = "embed"     // the page is shown in a frame
+)
+
+// What the button that was pressed asks for.
+const (
+	goNext   = "next"
+	goBack   = "back"
+	goStay   = "stay"   // the same page, with the blocks that the answers call for
+	goUpload = "upload" // store the files that were chosen and stay
+)
+
+// A choice is posted with a prefix, so that no id can be mistaken for pickedOther.
+const (
+	pickedPrefix = "id:"
+	pickedOther  = "other"
+)
+
+// answerPrefixes are those of inputs that belong to a block.
+var answerPrefixes = []string{
+	nameAnswer, nameOther, nameRow, nameRank, namePart, nameDay, nameMonth, nameYear, nameTime, nameZone, nameFile,
+}
+
+// subName names an input for one row, choice or part of a block.
+func subName(prefix, sub, id string) string {
+	return prefix + strings.ReplaceAll(url.QueryEscape(sub), ".", "%2E") + "." + id
+}
+
+// isAnswer reports whether an input's name is one of a block.
+func isAnswer(name string) bool {
+	for _, prefix := range answerPrefixes {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// properties returns the properties of a block, never nil.
+func properties(b *schema.Block) *schema.Properties {
+	if b.Properties == nil {
+		return new(schema.Properties)
+	}
+	return b.Properties
+}
+
+// takesSeveral reports whether more than one choice may be made.
+func takesSeveral(b *schema.Block) bool {
+	return b.Type == schema.TypeMultipleChoice || b.Type == schema.TypePictureChoice && properties(b).MultiSelection
+}
+
+// takesAnswer reports whether a respondent answers blocks of a type.
+func takesAnswer(kind string) bool {
+	switch kind {
+	case schema.TypeShortText, schema.TypeLongText, schema.TypeEmail, schema.TypePhone, schema.TypeWebsite,
+		schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS, schema.TypeYesNo, schema.TypeLegal,
+		schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice, schema.TypeDropdown,
+		schema.TypeRanking, schema.TypeMatrix, schema.TypeDate, schema.TypeTime, schema.TypeAddress,
+		schema.TypeContactInfo, schema.TypeCountry, schema.TypeFileUpload, schema.TypeSignature, schema.TypePayment:
+		return true
+	}
+	return false
+}
+
+// contactParts are the parts of an address or contact in the order in which a person
+// is asked for them.
+var contactParts = []string{
+	"firstName", "lastName", "email", "phone", "company", "address", "address2", "zip", "city", "state", "country",
+}
+
+// contactPart returns the settings of one part, the zero value where there are none.
+func contactPart(f *schema.AddressFields, part string) (field schema.AddressField) {
+	if f == nil {
+		return field
+	}
+	set := map[string]*schema.AddressField{
+		"firstName": f.FirstName, "lastName": f.LastName, "email": f.Email, "phone": f.Phone, "company": f.Company,
+		"address": f.Address, "address2": f.Address2, "zip": f.Zip, "city": f.City, "state": f.State, "country": f.Country,
+	}[part]
+	if set != nil {
+		field = *set
+	}
+	return field
+}

@@ -1,0 +1,73 @@
+package formpage
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// signer makes and opens the tokens that a page carries. A token is bound to its
+// purpose, so that one kind is never taken for another.
+type signer struct{ secret []byte }
+
+func (s signer) mac(purpose, payload string) []byte {
+	m := hmac.New(sha256.New, s.secret)
+	m.Write([]byte("formsvc formpage " + purpose + "\x00" + payload))
+	return m.Sum(nil)
+}
+
+// sign returns v as JSON with a signature: text for URLs and inputs.
+func (s signer) sign(purpose string, v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return "" // what is signed here is made of strings and numbers
+	}
+	payload := base64.RawURLEncoding.EncodeToString(raw)
+	return payload + "." + base64.RawURLEncoding.EncodeToString(s.mac(purpose, payload))
+}
+
+// open reads a token into v, and reports whether its signature is right.
+func (s signer) open(purpose, token string, v any) bool {
+	payload, signature, _ := strings.Cut(token, ".")
+	given, err := base64.RawURLEncoding.DecodeString(signature)
+	if err != nil || !hmac.Equal(given, s.mac(purpose, payload)) {
+		return false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(payload)
+	return err == nil && json.Unmarshal(raw, v) == nil
+}
+
+const (
+	purposeVisit   = "visit"
+	purposeFile    = "file"
+	purposePreview = "preview"
+)
+
+// visit is one respondent's way through a form, from the first page to the end. It
+// travels in the page, signed: nothing is kept here.
+type visit struct {
+	Form   string `json:"f"`
+	Opened int64  `json:"t"` // Unix milliseconds
+	Key    string `json:"k"` // the idempotency key: a second click finds the first result
+}
+
+func newVisit(form PublicForm, now time.Time) visit {
+	return visit{Form: form.ID.String(), Opened: now.UnixMilli(), Key: rand.Text()}
+}
+
+// maxVisit is how long an opened page can be sent. Who takes longer has to press the
+// button again.
+const maxVisit = 7 * 24 * time.Hour
+
+// openVisit reads the visit of a posted page.
+func (s signer) openVisit(form PublicForm, token string, now time.Time) (v visit, ok bool) {
+	if !s.open(purposeVisit, token, &v) || v.Form != form.ID.String() {
+		return visit{}, false
+	}
+	age := now.Sub(time.UnixMilli(v.Opened))
+	return v, age < maxVisit && age > -time.Minute // clocks of several processes differ a little
+}

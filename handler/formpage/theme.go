@@ -1,0 +1,368 @@
+package formpage
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// themeView is how a form looks, as style rules and attributes. Nothing of it is the
+// author's text: colours, lengths and names are read and written anew.
+type themeView struct {
+	rules    []string // "selector{declarations}"
+	custom   string
+	Dark     bool // the form follows the visitor's dark mode
+	Logo     *picture
+	Cover    *picture
+	HasCover bool
+	Backdrop bool
+	Classes  string
+	Name     string
+
+	logo, cover, background *schema.Image
+}
+
+// addRule adds a rule for one form. What is added is made by this package.
+func (t *themeView) addRule(selector, declarations string) {
+	t.rules = append(t.rules, selector+"{"+declarations+"}")
+}
+
+// Style is the content of the page's style element.
+func (t *themeView) Style() template.CSS {
+	return template.CSS(strings.Join(t.rules, "\n") + "\n" + t.custom) //nolint:gosec // written by this package
+}
+
+// allow lets the page load the theme's images.
+func (t *themeView) allow(p *policy) {
+	t.Logo = p.picture(t.logo, "")
+	t.Cover = p.picture(t.cover, "")
+	if pic := p.picture(t.background, ""); pic != nil {
+		t.Backdrop = true
+		t.addRule(".fs-back", "background-image:url("+cssString(string(pic.URL))+")")
+	}
+	if t.Cover != nil {
+		t.HasCover = true
+		t.addRule(".fs-cover", "background-image:url("+cssString(string(t.Cover.URL))+")")
+	}
+}
+
+// newThemeView reads the theme and the settings that are about looks.
+func newThemeView(form *PublicForm) themeView {
+	theme, settings := &form.Theme, &form.Settings
+	t := themeView{logo: theme.Logo, Name: className(theme.Theme)}
+	t.colors(theme.Colors, settings.DarkMode)
+	t.shape(theme, settings)
+	t.place(theme)
+	if c := settings.Cover; c != nil {
+		t.cover = c.Image
+		if color, ok := cssColor(c.Color); ok {
+			t.HasCover = true
+			t.addRule(".fs-cover", "background-color:"+color)
+		}
+		if p := c.Position; p != nil {
+			t.addRule(".fs-cover", fmt.Sprintf("background-position:%s %s", percent(or(p.X, 50)), percent(or(p.Y, 50))))
+		}
+	}
+	if height, ok := cssLength(theme.CoverHeight); ok {
+		t.addRule(".fs-cover", "height:min("+height+",60vh)")
+	}
+	if b := theme.Background; b != nil {
+		t.background = b.Image
+		switch b.Layout {
+		case "contain":
+			t.addRule(".fs-back", "background-size:contain")
+		case "repeat", "tile":
+			t.addRule(".fs-back", "background-size:auto;background-repeat:repeat")
+		}
+		if b.Brightness != nil {
+			// 1 and 100 are as it is, as builders write it one way or the other.
+			n := *b.Brightness
+			if math.Abs(n) > 3 {
+				n /= 100
+			}
+			t.addRule(".fs-back", "filter:brightness("+plainNumber(math.Max(0, math.Min(n, 3)))+")")
+		}
+	}
+	t.custom = customCSS(theme.CustomCSS)
+	return t
+}
+
+// shape sets font, sizes, corners, fields and buttons.
+func (t *themeView) shape(theme *schema.Theme, settings *schema.Settings) {
+	var root []string
+	set := func(name, value string) { root = append(root, "--"+name+":"+value) }
+	pixels := func(name string, n *float64) {
+		if n != nil && *n >= 0 {
+			set(name, length(math.Min(*n, 400)))
+		}
+	}
+	size := func(name, text string) {
+		if l, ok := cssLength(text); ok {
+			set(name, l)
+		}
+	}
+	if font := fontFamily(theme.Font); font != "" {
+		set("font", font)
+	}
+	pixels("radius", settings.BorderRadius)
+	pixels("radius", theme.Corners) // the theme's is the later one
+	if l := theme.Layout; l != nil {
+		if width, ok := pageWidths[strings.ToLower(l.PageWidth)]; ok {
+			set("width", width)
+		} else {
+			size("width", l.PageWidth)
+		}
+		size("text", l.BaseFontSize)
+	}
+	if s := theme.Size; s != nil {
+		t.textSize(set, "q-size", s.Questions)
+		t.textSize(set, "s-size", s.WelcomeAndEndings)
+	}
+	if in := theme.Inputs; in != nil {
+		size("in-width", in.Width)
+		size("in-height", in.Height)
+		for name, text := range map[string]string{"in-bg": in.Background, "in-hint": in.Placeholder, "in-line": in.Border} {
+			if color, ok := cssColor(text); ok {
+				set(name, color)
+			}
+		}
+		pixels("in-border", in.BorderWidth)
+		pixels("in-radius", in.Radius)
+		pixels("in-gap", in.MarginBottom)
+		pixels("in-pad", in.PaddingX)
+	}
+	if bt := theme.Buttons; bt != nil {
+		size("bt-width", bt.Width)
+		size("bt-height", bt.Height)
+		if _, side, ok := side(bt.Alignment); ok {
+			set("bt-align", side)
+		}
+		if background, ok := parseColor(bt.Background); ok {
+			set("bt-bg", background.String())
+			text, given := parseColor(bt.Text)
+			if !given {
+				text = white
+			}
+			set("bt-fg", readable(text, background, 4.5).String())
+		}
+		pixels("bt-size", bt.FontSize)
+		pixels("bt-radius", bt.Radius)
+		pixels("bt-gap", bt.MarginY)
+		pixels("bt-pad", bt.PaddingX)
+	}
+	if len(root) > 0 {
+		t.addRule(".fs", strings.Join(root, ";"))
+	}
+}
+
+// textSize scales text: 0, 1, 2 … are small, as usual, large and so on.
+func (t *themeView) textSize(set func(name, value string), name string, n *float64) {
+	if n != nil {
+		set(name, plainNumber(math.Max(0.7, math.Min(0.85+0.15**n, 2)))+"em")
+	}
+}
+
+var pageWidths = map[string]string{"narrow": "32rem", "medium": "42rem", "wide": "56rem", "full": "100%"}
+
+// place sets where the logo and texts stand.
+func (t *themeView) place(theme *schema.Theme) {
+	if a := theme.Alignment; a != nil {
+		t.align(".fs-screen", a.WelcomeAndEndings)
+		t.align(".fs-fields", a.Questions)
+		t.align(".fs-logo", a.Logo)
+	}
+	if l := theme.LogoPlacement; l != nil {
+		if text, _, ok := side(l.Align); ok {
+			t.addRule(".fs-logo", "text-align:"+text)
+		}
+		if strings.EqualFold(l.Vertical, "bottom") {
+			t.Classes += " logo-below"
+		}
+	}
+	if s := theme.LogoSize; s != nil {
+		var rule []string
+		for name, n := range map[string]*float64{"width": s.Width, "height": s.Height, "border-radius": s.Radius} {
+			if n != nil && *n >= 0 {
+				rule = append(rule, name+":"+length(math.Min(*n, 1000)))
+			}
+		}
+		if len(rule) > 0 {
+			t.addRule(".fs-logo img", strings.Join(rule, ";"))
+		}
+	}
+}
+
+// align places text: 0 at the start, 1 in the middle, 2 at the end.
+func (t *themeView) align(selector string, n *float64) {
+	if n == nil {
+		return
+	}
+	text, flex, ok := side([]string{"start", "center", "end"}[int(math.Max(0, math.Min(math.Round(*n), 2)))])
+	if ok {
+		t.addRule(selector, "text-align:"+text+";--bt-align:"+flex)
+	}
+}
+
+// side reads an alignment as words say it, for text and for boxes.
+func side(word string) (text, flex string, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(word)) {
+	case "left", "start", "flex-start":
+		return "start", "flex-start", true
+	case "center", "middle":
+		return "center", "center", true
+	case "right", "end", "flex-end":
+		return "end", "flex-end", true
+	case "full", "stretch", "justify":
+		return "start", "stretch", true
+	}
+	return "", "", false
+}
+
+func length(pixels float64) string { return plainNumber(pixels) + "px" }
+
+func percent(n float64) string {
+	if n > 0 && n < 1 {
+		n *= 100 // a share
+	}
+	return plainNumber(math.Max(0, math.Min(n, 100))) + "%"
+}
+
+// colors writes the colours of the light and of the dark form. Pairs that cannot be
+// read are corrected to WCAG 2.2 AA.
+func (t *themeView) colors(c *schema.Colors, dark bool) {
+	if c == nil {
+		c = new(schema.Colors)
+	}
+	t.addRule(".fs", "color-scheme:light;"+palette(&c.Palette, &lightPalette))
+	if !dark {
+		return
+	}
+	t.Dark = true
+	night := c.Dark
+	if night == nil {
+		night = new(schema.Palette)
+	}
+	own := *night
+	own.Primary = cmp.Or(own.Primary, c.Primary) // a brand's colour stays, made readable
+	t.rules = append(t.rules, "@media screen and (prefers-color-scheme:dark){.fs{color-scheme:dark;"+palette(&own, &darkPalette)+"}}")
+}
+
+var (
+	lightPalette = schema.Palette{
+		Background: "#ffffff", Foreground: "#1b1d22", Primary: "#2447c5", Secondary: "#eef0f4", Muted: "#f4f5f8",
+		MutedForeground: "#5a6070", Accent: "#eef2ff", Destructive: "#b42318", Border: "#dfe2e8", Input: "#8a91a0",
+	}
+	darkPalette = schema.Palette{
+		Background: "#14161a", Foreground: "#f1f2f5", Primary: "#9db2ff", Secondary: "#262a32", Muted: "#1d2026",
+		MutedForeground: "#a9b0bf", Accent: "#20294a", Destructive: "#ff9b8f", Border: "#333843", Input: "#747c8c",
+	}
+)
+
+// palette writes one set of colours as custom properties.
+func palette(p, preset *schema.Palette) string {
+	pick := func(texts ...string) rgb {
+		for _, text := range texts {
+			if c, ok := parseColor(text); ok {
+				return c
+			}
+		}
+		return white
+	}
+	var out strings.Builder
+	set := func(name string, c rgb) { out.WriteString("--" + name + ":" + c.String() + ";") }
+	back := pick(p.Background, preset.Background)
+	// A light background under a dark preset, or the other way round, needs text of
+	// its own.
+	text := readable(pick(p.Text, p.Foreground, preset.Foreground), back, 4.5)
+	card := pick(p.Card, p.Background, preset.Background)
+	primary := readable(pick(p.Primary, preset.Primary), back, 4.5)
+	secondary := pick(p.Secondary, preset.Secondary)
+	muted := pick(p.Muted, preset.Muted)
+	accent := pick(p.Accent, blend(primary, back, 0.1).String())
+	danger := readable(pick(p.Destructive, preset.Destructive), back, 4.5)
+	set("bg", back)
+	set("fg", text)
+	set("card", card)
+	set("card-fg", readable(pick(p.CardForeground, p.Text, p.Foreground, preset.Foreground), card, 4.5))
+	set("primary", primary)
+	set("primary-fg", readable(pick(p.PrimaryForeground, "#ffffff"), primary, 4.5))
+	set("secondary", secondary)
+	set("secondary-fg", readable(pick(p.SecondaryForeground, p.Foreground, preset.Foreground), secondary, 4.5))
+	set("muted", muted)
+	set("muted-fg", readable(readable(pick(p.MutedForeground, preset.MutedForeground), back, 4.5), muted, 4.5))
+	set("accent", accent)
+	set("accent-fg", readable(pick(p.AccentForeground, p.Foreground, preset.Foreground), accent, 4.5))
+	set("danger", danger)
+	set("danger-fg", readable(pick(p.DestructiveForeground, "#ffffff"), danger, 4.5))
+	set("line", pick(p.Border, preset.Border))
+	set("edge", readable(pick(p.Input, preset.Input), card, 3))
+	set("ring", readable(pick(p.Ring, primary.String()), back, 3))
+	return strings.TrimSuffix(out.String(), ";")
+}
+
+// fonts are the families that systems have. A form loads none.
+var fonts = map[string]string{
+	"":          "",
+	"serif":     "ui-serif,Georgia,Cambria,\"Times New Roman\",serif",
+	"mono":      "ui-monospace,SFMono-Regular,Menlo,Consolas,monospace",
+	"monospace": "ui-monospace,SFMono-Regular,Menlo,Consolas,monospace",
+	"rounded":   "ui-rounded,\"SF Pro Rounded\",\"Hiragino Maru Gothic ProN\",Quicksand,Nunito,system-ui,sans-serif",
+}
+
+// fontFamily writes a font's name with what stands in for it.
+func fontFamily(name string) string {
+	name = strings.TrimSpace(name)
+	if stack, ok := fonts[strings.ToLower(name)]; ok {
+		return stack
+	}
+	plain := strings.Map(func(c rune) rune {
+		if c == ' ' || c == '-' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c > 0x7f && c != 0x2028 && c != 0x2029 {
+			return c
+		}
+		return -1
+	}, name)
+	if plain == "" || len(plain) > 100 {
+		return ""
+	}
+	stack := "system-ui,sans-serif"
+	lower := strings.ToLower(plain)
+	switch {
+	case strings.Contains(lower, "mono") || strings.Contains(lower, "code"):
+		stack = fonts["mono"]
+	case strings.Contains(lower, "serif") && !strings.Contains(lower, "sans"), strings.Contains(lower, "georgia"),
+		strings.Contains(lower, "times"), strings.Contains(lower, "garamond"), strings.Contains(lower, "playfair"),
+		strings.Contains(lower, "merriweather"), strings.Contains(lower, "lora"):
+		stack = fonts["serif"]
+	}
+	return `"` + plain + `",` + stack
+}
+
+// className keeps what may stand in a data attribute that customCss selects by.
+func className(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' {
+			return c
+		}
+		return -1
+	}, text)
+}
+
+// cssString quotes an address for url(): only what cannot end the string stays as it is.
+func cssString(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(text) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"'\()<>`, c) >= 0 {
+			b.WriteString(`\` + strconv.FormatInt(int64(c), 16) + " ")
+			continue
+		}
+		b.WriteByte(c)
+	}
+	b.WriteByte('"')
+	return b.String()
+}

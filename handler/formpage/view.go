@@ -1,0 +1,331 @@
+package formpage
+
+import (
+	"bytes"
+	"crypto/rand"
+	"embed"
+	"html/template"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// html/template escapes for the place where a value stands, so labels and answers
+// that hold markup do no harm.
+var templates = template.Must(template.New("").ParseFS(templateFiles, "templates/*.html"))
+
+// Document is what [Config.Layout] is executed with.
+type Document struct {
+	Language  string // a language tag, for the attribute lang
+	Direction string // "ltr" or "rtl", for the attribute dir
+	Title     string
+	// Head belongs into the head, Body into the body, once each.
+	Head, Body template.HTML
+	// Nonce is the one that the Content-Security-Policy of the response allows for
+	// elements style and script. A layout's own files from the page's origin need none.
+	Nonce string
+	Form  PublicForm // zero when there is no form at the address
+}
+
+var defaultLayout = templates.Lookup("document.html")
+
+// pageView is what the templates draw.
+type pageView struct {
+	words *words
+
+	Form     PublicForm
+	Kind     string // form, message or ending
+	Up       string // from the page's address to the directory of the handler
+	Version  string // of the assets
+	Nonce    string
+	Theme    themeView
+	Embedded bool
+	Brand    Link
+
+	Title, Text string // of a message
+
+	Heading     string // the form's name
+	ShowHeading bool
+	Single      bool
+	Welcome     bool // the page is a screen of its own with one button
+	First, Last bool
+	At          string
+	Step, Steps int
+	Navigation  bool
+	Progress    bool
+	Reactive    bool // the form has rules: other blocks may be called for while typing
+	Inputs      []input
+	Notice      string
+	Lost        []Unplaced
+	Problems    []problem
+	Fields      []field
+	Next, Back  string
+	Multipart   bool
+
+	Ending *field
+	Share  string // address to share
+}
+
+type input struct{ Name, Value string }
+
+// problem is a line of the summary above the form. ID is empty when the page has no
+// field for it.
+type problem struct{ ID, Label, Text string }
+
+// Language and Direction are those of the page's own words.
+func (v *pageView) Language() string  { return v.words.tag }
+func (v *pageView) Direction() string { return v.words.direction }
+
+// T returns a text in the page's language.
+func (v *pageView) T(key string, params ...any) string { return v.words.get(key, params...) }
+
+// showPath shows one page of the form with what was typed and what is wrong.
+func (c *call) showPath(status int, path Path, at int, faults []schema.Violation) {
+	steps := stepsOf(&c.form, path)
+	at = min(at, len(steps)-1)
+	view := c.view("form")
+	b := c.newBuilder(view, path, faults)
+	current := steps[at]
+
+	view.Single = oneAtATime(&c.form)
+	view.Step, view.Steps = at+1, len(steps)
+	view.First, view.Last = at == 0, at == len(steps)-1
+	view.At = current.id
+	view.Progress = c.form.Settings.ProgressBar && len(steps) > 1
+	view.Navigation = c.form.Settings.Navigation && len(steps) > 1
+	view.Fields = b.fields(current.blocks, 2)
+	view.Problems = b.problems
+	view.Problems = append(view.Problems, b.elsewhere(steps)...)
+	view.Notice, view.Lost = c.notice, c.lost
+	view.Multipart = b.multipart
+	view.ShowHeading = c.form.Settings.ShowTitle
+	view.Next = c.nextLabel(view, current)
+	for i := range c.form.Blocks {
+		view.Reactive = view.Reactive || len(properties(&c.form.Blocks[i]).Rule) > 2
+	}
+	if n := len(current.blocks); n == 1 && current.blocks[0].Type == schema.TypeWelcome {
+		view.Welcome = true
+	}
+	view.Inputs = c.hiddenInputs(b, current)
+	c.render(status, view, b.policy)
+}
+
+// show is showPath for answers whose path is not known yet.
+func (c *call) show(status, at int, faults []schema.Violation) {
+	path, err := c.path(c.given())
+	if err != nil {
+		c.failed(err, Path{}, 0)
+		return
+	}
+	c.showPath(status, path, at, faults)
+}
+
+// nextLabel is the text of the button that goes on.
+func (c *call) nextLabel(view *pageView, s step) string {
+	if n := len(s.blocks); n > 0 {
+		last := s.blocks[n-1]
+		text := properties(&last).ButtonText
+		if text != "" && (last.Type == schema.TypeWelcome || last.Type == schema.TypeStatement || view.Single && !view.Last) {
+			return text
+		}
+		if last.Type == schema.TypeWelcome && n == 1 && !view.Last {
+			return c.words.get("begin")
+		}
+	}
+	switch {
+	case !view.Last && view.Single:
+		return c.words.get("next")
+	case !view.Last:
+		return c.words.get("next_page")
+	case c.form.Settings.SubmitLabel != "":
+		return c.form.Settings.SubmitLabel
+	}
+	return c.words.get("submit")
+}
+
+// hiddenInputs carry the visit, and the answers of the pages that are not shown.
+func (c *call) hiddenInputs(b *builder, s step) []input {
+	list := []input{
+		{ctrlState, c.h.signer.sign(purposeVisit, c.visit)},
+		{ctrlAt, s.id},
+		{ctrlLanguage, c.words.tag},
+		{ctrlViewed, c.values.Get(ctrlViewed)},
+		{ctrlStarted, c.values.Get(ctrlStarted)},
+		{ctrlTook, c.values.Get(ctrlTook)},
+	}
+	for _, name := range []string{ctrlLost, ctrlEmbed} {
+		if c.values.Has(name) {
+			list = append(list, input{name, c.values.Get(name)})
+		}
+	}
+	for _, id := range ids(s.blocks) {
+		list = append(list, input{ctrlSeen, id})
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.values)) {
+		if b.used[name] || !isAnswer(name) && !strings.HasPrefix(name, nameHidden) && !strings.HasPrefix(name, nameUTM) {
+			continue
+		}
+		for _, text := range c.values[name] {
+			list = append(list, input{name, text})
+		}
+	}
+	return list
+}
+
+func (c *call) showMessage(status int, title, text string) {
+	view := c.view("message")
+	view.Title, view.Text = title, text
+	c.render(status, view, newPolicy())
+}
+
+func (c *call) showEnding(ending schema.Block) {
+	view := c.view("ending")
+	b := c.newBuilder(view, Path{}, nil)
+	f := b.field(&ending, 1)
+	view.Ending = &f
+	if properties(&ending).ShareButtons {
+		view.Share = c.form.PublicID
+	}
+	c.render(200, view, b.policy)
+}
+
+// view is a page as far as it does not depend on the blocks.
+func (c *call) view(kind string) *pageView {
+	v := &pageView{
+		words: c.words, Form: c.form, Kind: kind, Version: assetVersion, Nonce: rand.Text(),
+		Heading: c.form.Name, Theme: newThemeView(&c.form),
+		Embedded: c.values.Has(ctrlEmbed) || c.r.URL.Query().Has(ctrlEmbed),
+	}
+	if c.form.Settings.Branding {
+		v.Brand = c.h.config.Brand
+	}
+	// From {base}/{id} the directory is ".", from {base}/{id}/done it is one up.
+	path := strings.TrimPrefix(strings.TrimPrefix(c.r.URL.Path, c.h.config.BasePath), "/")
+	v.Up = strings.Repeat("../", strings.Count(path, "/"))
+	return v
+}
+
+// render runs the templates and sends the page.
+func (c *call) render(status int, view *pageView, policy *policy) {
+	view.Theme.allow(policy)
+	document := Document{
+		Language: c.words.tag, Direction: c.words.direction, Title: view.Heading, Nonce: view.Nonce, Form: c.form,
+	}
+	switch {
+	case view.Kind == "message":
+		document.Title = view.Title
+		if view.Heading != "" {
+			document.Title += " – " + view.Heading
+		}
+	case len(view.Problems) > 0:
+		document.Title = c.words.get("title_problem", "title", document.Title)
+	}
+	var head, body, page bytes.Buffer
+	err := templates.ExecuteTemplate(&head, "head.html", view)
+	if err == nil {
+		err = templates.ExecuteTemplate(&body, "body.html", view)
+	}
+	if err == nil {
+		document.Head, document.Body = template.HTML(head.String()), template.HTML(body.String()) //nolint:gosec // made by our templates
+		err = c.h.config.Layout.Execute(&page, document)
+	}
+	if err != nil {
+		c.h.logger.ErrorContext(c.r.Context(), "a page was not rendered", "form", c.form.ID, "error", err)
+		http500(c.w)
+		return
+	}
+	c.w.Header().Set("Content-Security-Policy", policy.header(view.Nonce, c.h.config.FrameAncestors, c.form.Settings.RedirectURL))
+	write(c.w, status, &page)
+}
+
+// builder makes fields of blocks. It remembers what the page as a whole needs to know
+// of them.
+type builder struct {
+	c        *call
+	view     *pageView
+	faults   map[string][]schema.Violation // by block
+	numbers  map[string]int                // of questions, when they are numbered
+	index    map[string]int                // of all blocks, for ids of elements
+	used     map[string]bool               // names of the inputs on the page
+	problems []problem
+	policy   *policy
+
+	multipart bool
+}
+
+func (c *call) newBuilder(view *pageView, path Path, faults []schema.Violation) *builder {
+	b := &builder{
+		c: c, view: view, faults: map[string][]schema.Violation{}, numbers: map[string]int{}, index: map[string]int{},
+		used: map[string]bool{}, policy: newPolicy(),
+	}
+	for _, v := range faults {
+		b.faults[v.Field] = append(b.faults[v.Field], v)
+	}
+	b.number(c.form.Blocks)
+	b.allow(c.form.Blocks)
+	if c.form.Settings.NumberedQuestions {
+		b.count(onPath(&c.form, path))
+	}
+	return b
+}
+
+// number gives every block of the form its place, so that the ids of elements stay the
+// same on all pages.
+func (b *builder) number(blocks []schema.Block) {
+	for i := range blocks {
+		b.index[blocks[i].ID] = len(b.index) + 1
+		b.number(blocks[i].Children)
+	}
+}
+
+func (b *builder) count(blocks []schema.Block) {
+	for i := range blocks {
+		if takesAnswer(blocks[i].Type) && !properties(&blocks[i]).Hide {
+			b.numbers[blocks[i].ID] = len(b.numbers) + 1
+		}
+		b.count(blocks[i].Children)
+	}
+}
+
+// elsewhere are the faults of no field on the page.
+func (b *builder) elsewhere(steps []step) []problem {
+	var list []problem
+	for _, id := range slices.Sorted(maps.Keys(b.faults)) {
+		if b.shown(id) {
+			continue
+		}
+		label := id
+		if block := find(b.c.form.Blocks, id); block != nil {
+			label = block.Label
+			if stepOf(steps, id) >= 0 {
+				continue // its page is shown after this one
+			}
+		}
+		list = append(list, problem{Label: label, Text: b.c.faultText(b.faults[id][0], nil)})
+	}
+	return list
+}
+
+func (b *builder) shown(id string) bool { return b.used["#"+id] }
+
+// find returns a block of the form at any level.
+func find(blocks []schema.Block, id string) *schema.Block {
+	for i := range blocks {
+		if blocks[i].ID == id {
+			return &blocks[i]
+		}
+		if inner := find(blocks[i].Children, id); inner != nil {
+			return inner
+		}
+	}
+	return nil
+}
+
+// element is the id of a block's element.
+func (b *builder) element(id string) string { return "q" + strconv.Itoa(b.index[id]) }
