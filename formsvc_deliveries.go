@@ -36,7 +36,7 @@ func (s *Service) SendTestEvent(ctx context.Context, webhookID ID) error {
 	event := s.ids.New(now)
 	body := eventBody(event, Submission{
 		FormID: w.FormID, SubmittedAt: now, Hidden: sample.Hidden, Metadata: encodeMetadata(Metadata{}),
-	}, sample.ByField)
+	}, sample)
 	return s.queued(s.storage.Enqueue(ctx, webhookID, storage.Event{ID: event, Type: eventResponseCompleted, Body: body}))
 }
 

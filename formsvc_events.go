@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
@@ -11,20 +12,20 @@ import (
 const eventResponseCompleted = "form.response.completed"
 
 // eventBody makes the bytes that webhooks are sent. They are fixed here and are
-// the same on every attempt. answers is an object keyed by block id. A zero
-// submission id, that of a test event, is left out.
-func eventBody(event ID, s Submission, answers []byte) []byte {
-	w := jsontree.NewWriter(make([]byte, 0, 256+len(answers)+len(s.Hidden)+len(s.Metadata)))
+// the same on every attempt. A zero submission id, that of a test event, is left out.
+func eventBody(event ID, s Submission, a answers.Answers) []byte {
+	w := jsontree.NewWriter(make([]byte, 0, 256+len(a.ByField)+len(s.Hidden)+len(a.Variables)+len(s.Metadata)))
 	w.Object()
 	w.Name("id").Hex(event[:])
 	w.Name("response").Object()
 	w.Name("formId").Hex(s.FormID[:])
-	w.Name("answers").Raw(answers)
+	w.Name("answers").Raw(a.ByField)
 	if !s.ID.IsZero() {
 		w.Name("submissionId").Hex(s.ID[:])
 	}
 	w.Name("submittedAt").Time(s.SubmittedAt)
 	w.Name("hidden").Raw(s.Hidden)
+	w.Name("variables").Raw(a.Variables)
 	w.Name("metadata").Raw(s.Metadata)
 	w.Name("completionTime").Float(s.CompletionTime)
 	w.EndObject()

@@ -120,7 +120,7 @@ func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubm
 		Event: storage.Event{
 			ID:   event,
 			Type: eventResponseCompleted,
-			Body: eventBody(event, submission, checked.ByField),
+			Body: eventBody(event, submission, checked),
 		},
 	}, nil
 }

@@ -59,7 +59,7 @@ var allowed = map[string][]string{
 		"internal/calendar", "internal/faults", "internal/jsonshape", "internal/jsontree", "internal/visible", "internal/weburl", "schema", "storage",
 	},
 	"internal/answers": {
-		"internal/faults", "internal/jsontree", "internal/visible", "internal/weburl", "schema",
+		"internal/faults", "internal/jsontree", "internal/logic", "internal/visible", "internal/weburl", "schema",
 		"internal/calendar", "internal/publicaddr", "github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
 	},
 

@@ -53,7 +53,8 @@ type Violation struct {
 //   - min, max: for counts an int. For numbers a [json.Number], which prints as
 //     people write numbers. For dates a day as YYYY-MM-DD. Both bounds are included.
 //   - step: the distance of two values of a scale, a json.Number.
-//   - unit: what is counted: "characters", "bytes", "choices" or "files".
+//   - unit: what is counted: "characters", "bytes", "choices", "files" or "steps" (of
+//     the form's rules).
 //   - format: what was expected: "text" (without control characters), "line" (text
 //     without line breaks), "email", "phone" (in the form of the block's country or
 //     an international one), "international_phone", "url", "date", "date-time",

@@ -597,7 +597,7 @@ func TestVocabulary(t *testing.T) {
 	for pointer, want := range map[string]string{
 		"Scope/enum":                        strings.Join(constants(t, "../storage/scope.go", "Scope"), " "),
 		"BlockType/enum":                    answers + " group captcha welcome statement ending heading text image video pdf embed divider page_break",
-		"AnswerField/properties/type/enum":  answers + " hidden",
+		"AnswerField/properties/type/enum":  answers + " hidden variable",
 		"FormType/enum":                     "SINGLE MULTI",
 		"FormStatus/enum":                   "draft published",
 		"Submission/properties/status/enum": "completed",

@@ -4,8 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
@@ -38,12 +36,16 @@ type Input struct {
 // caller's own.
 type Answers struct {
 	// List is an array of {"field":{"id","type","label"},"value"} in the order of
-	// the definition, hidden fields last with the type "hidden".
+	// the definition: blocks, hidden fields with the type "hidden", and with the type
+	// "variable" the variables that rules set.
 	List json.RawMessage
-	// ByField is an object of the same values by block id or hidden name.
+	// ByField is an object of the same values by block id or hidden name, without the
+	// variables.
 	ByField json.RawMessage
 	// Hidden is an object of strings: the declared hidden fields that were given.
 	Hidden json.RawMessage
+	// Variables is an object of numbers and strings: the variables that rules set.
+	Variables json.RawMessage
 	// Unique is a SHA-256 over the id and the answer of the block that
 	// settings.duplicateField names: the ids of what was chosen, so that neither a
 	// choice's new label nor another order of the choices makes it a new answer, and
@@ -63,7 +65,9 @@ type Answers struct {
 // UNKNOWN_FIELD. An answer to a captcha is accepted and not stored.
 //
 // Only the blocks on the respondent's path count, see [Form.Path]. Answers to other
-// blocks are dropped unchecked, but for the host's to blocks that the form hides.
+// blocks are dropped unchecked, but for the host's to blocks that the form hides. To
+// rules, a faulty answer is unanswered. A response whose rules take too many steps is
+// TOO_MANY at the empty path.
 //
 // Accepted and stored, by block type:
 //
@@ -234,8 +238,9 @@ func (r *report) exceeds(w *jsontree.Writer) bool {
 
 // answerWriter builds the two shapes of an Answers side by side.
 type answerWriter struct {
-	list, byField, hidden jsontree.Writer
-	unique                []byte
+	list, byField, hidden, variables jsontree.Writer
+	unique                           []byte
+	last                             [2]int // where the last answer stands in list; 0, 0 when there was none
 }
 
 // newWriter guesses the room that is needed from the input.
@@ -256,6 +261,7 @@ func (f *Form) newWriter(in Input) *answerWriter {
 	w.list.Array()
 	w.byField.Object()
 	w.hidden.Object()
+	w.variables.Object()
 	return w
 }
 
@@ -266,6 +272,7 @@ const maxGuess = 64 << 10
 // unanswered or something is wrong. That an answer is missing is a fault of a
 // response that is not partial.
 func (w *answerWriter) answer(b *compiledBlock, raw json.RawMessage, r *report, unique, partial bool) {
+	w.last = [2]int{}
 	if len(raw) == 0 && !r.required || b.dropped {
 		return
 	}
@@ -315,6 +322,7 @@ func (w *answerWriter) given(b *compiledBlock, raw json.RawMessage, r *report, u
 		w.list.Truncate(mark)
 		return true // answered, and one fault for all
 	}
+	w.last = [2]int{start, w.list.Len()}
 	value := w.list.Bytes()[start:]
 	if unique {
 		w.unique = uniqueDigest(b, n, value)
@@ -333,38 +341,55 @@ func (w *answerWriter) keep(key, value []byte) {
 }
 
 func (w *answerWriter) hiddenField(h *compiledHidden, text string, r *report) {
-	switch path := jsontree.Pointer(hiddenPath, h.name); {
-	case !utf8.ValidString(text):
-		r.put(path, h.name, notPlainText())
-	case strings.IndexByte(text, 0) >= 0:
-		r.put(path, h.name, notPlainText())
-	case faults.LongerThan(text, maxShortText):
-		r.put(path, h.name, tooLong(maxShortText))
-	default:
-		mark := w.list.Len()
-		w.list.Raw(h.head)
-		start := w.list.Len()
-		w.list.String(text)
-		if r.exceeds(&w.list) {
-			w.list.Truncate(mark)
-			return
-		}
-		value := w.list.Bytes()[start:]
-		w.hidden.Raw(h.key)
-		w.hidden.Raw(value)
-		w.keep(h.key, value)
+	if bad := badHidden(text); bad.found() {
+		r.put(jsontree.Pointer(hiddenPath, h.name), h.name, bad)
+		return
 	}
+	mark := w.list.Len()
+	w.list.Raw(h.head)
+	start := w.list.Len()
+	w.list.String(text)
+	if r.exceeds(&w.list) {
+		w.list.Truncate(mark)
+		return
+	}
+	value := w.list.Bytes()[start:]
+	w.hidden.Raw(h.key)
+	w.hidden.Raw(value)
+	w.keep(h.key, value)
+}
+
+// variable writes a value that a rule has set.
+func (w *answerWriter) variable(v *compiledVariable, value any, r *report) {
+	mark := w.list.Len()
+	w.list.Raw(v.head)
+	start := w.list.Len()
+	switch value := value.(type) {
+	case float64:
+		w.list.Float(value)
+	case string:
+		w.list.String(value)
+	}
+	if r.exceeds(&w.list) {
+		w.list.Truncate(mark)
+		return
+	}
+	w.variables.Raw(v.key)
+	w.variables.Raw(w.list.Bytes()[start:])
+	w.list.EndObject()
 }
 
 func (w *answerWriter) answers() Answers {
 	w.list.EndArray()
 	w.byField.EndObject()
 	w.hidden.EndObject()
+	w.variables.EndObject()
 	return Answers{
-		List:    w.list.Bytes(),
-		ByField: w.byField.Bytes(),
-		Hidden:  slices.Clip(w.hidden.Bytes()),
-		Unique:  w.unique,
+		List:      w.list.Bytes(),
+		ByField:   w.byField.Bytes(),
+		Hidden:    slices.Clip(w.hidden.Bytes()),
+		Variables: slices.Clip(w.variables.Bytes()),
+		Unique:    w.unique,
 	}
 }
 
@@ -390,7 +415,7 @@ func uniqueDigest(b *compiledBlock, n jsontree.Node, value []byte) []byte {
 }
 
 // Sample returns made-up answers to all blocks and hidden fields, for a test
-// event. They keep the form's rules and are the same at every call; a block for which
+// event, whatever the rules say, and the variables that rules may set. They keep the form's rules and are the same at every call; a block for which
 // no valid sample exists is left out. Unique is nil.
 func (f *Form) Sample() Answers {
 	var found faults.List // of samples that are left out
@@ -404,6 +429,11 @@ func (f *Form) Sample() Answers {
 	}
 	for i := range f.hidden {
 		w.hiddenField(&f.hidden[i], "sample", &r)
+	}
+	for i := range f.variables {
+		if v := &f.variables[i]; v.head != nil {
+			w.variable(v, v.initial, &r)
+		}
 	}
 	return w.answers()
 }

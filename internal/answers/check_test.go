@@ -757,8 +757,9 @@ func TestCheckWholeResponse(t *testing.T) {
 				`{"field":{"id":"ref","type":"hidden","label":"ref"},"value":"r"}]`),
 			ByField: json.RawMessage(`{"name":"Ada","age":7,"ok":false,"pay":{"amount":"1","currency":"EUR","status":"paid","gateway":"g"},` +
 				`"last":{"id":"a","label":"A"},` + "\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
-			Hidden: json.RawMessage("{\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
-			Unique: uniqueDigest(&compiledBlock{id: "name", rule: textRule{}}, jsontree.Node{}, []byte(`"Ada"`)),
+			Hidden:    json.RawMessage("{\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
+			Variables: json.RawMessage("{}"),
+			Unique:    uniqueDigest(&compiledBlock{id: "name", rule: textRule{}}, jsontree.Node{}, []byte(`"Ada"`)),
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("answers (-want +got):\n%s", diff)
@@ -786,7 +787,7 @@ func TestCheckWholeResponse(t *testing.T) {
 		t.Parallel()
 		empty := compileTestForm(t, "", "", "")
 		got, err := empty.Check(Input{})
-		want := Answers{List: json.RawMessage("[]"), ByField: json.RawMessage("{}"), Hidden: json.RawMessage("{}")}
+		want := Answers{List: json.RawMessage("[]"), ByField: json.RawMessage("{}"), Hidden: json.RawMessage("{}"), Variables: json.RawMessage("{}")}
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {
 			t.Errorf("error %v, answers (-want +got):\n%s", err, diff)
 		}

@@ -88,6 +88,14 @@ func answersTooLong(limit int) fault {
 	}
 }
 
+// tooManySteps is for answers that make the form's rules take too long.
+func tooManySteps() fault {
+	return fault{
+		schema.CodeTooMany, "the form's rules would take too long with these answers",
+		map[string]any{"max": ruleSteps, "unit": "steps"},
+	}
+}
+
 func tooManyChoices(most int) fault {
 	return fault{schema.CodeTooMany, "choose at most " + spelled(most), map[string]any{"max": most, "unit": "choices"}}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
@@ -19,10 +20,15 @@ type Form struct {
 	blocks []compiledBlock // depth first, in definition order
 	steps  []step          // the top-level blocks
 	hidden []compiledHidden
-	// variables are the variables of the definition: float64 or string.
-	variables map[string]any
-	unique    int // index in blocks of settings.duplicateField, -1: none
-	limit     int // bytes of the answers of one response
+	unique int // index in blocks of settings.duplicateField, -1: none
+	limit  int // bytes of the answers of one response
+
+	variables []compiledVariable
+	// ruled: a step has a rule. Without one, nothing looks into these by name.
+	ruled         bool
+	index         map[string]int // in blocks
+	variableIndex map[string]int // in variables
+	hiddenNames   map[string]bool
 
 	headSize int // mean bytes that an answer costs beside its value
 }
@@ -32,6 +38,7 @@ type Form struct {
 type compiledBlock struct {
 	id       string
 	path     string // where its answer stands in an Input
+	shape    shape  // of the answer, to rules
 	host     bool   // the answer comes from the host
 	hide     bool   // off every path: only the host may answer
 	dropped  bool   // an answer is accepted and not stored
@@ -46,6 +53,14 @@ type compiledHidden struct {
 	name string
 	head []byte
 	key  []byte
+}
+
+// compiledVariable is a variable of the definition.
+type compiledVariable struct {
+	name    string
+	initial any    // float64 or string
+	head    []byte // of an item, when a rule sets the variable
+	key     []byte
 }
 
 // A rule checks the answers of one block.
@@ -89,14 +104,13 @@ func Compile(from Source) (*Form, error) {
 	if err := decode(from.HiddenFields, &names, "hidden fields"); err != nil {
 		return nil, err
 	}
-	var variables map[string]any
-	if err := decode(from.Variables, &variables, "variables"); err != nil {
-		return nil, err
-	}
 	from.Limits = from.Limits.WithDefaults()
 	from.TimeZone = cmp.Or(from.TimeZone, time.UTC)
 
-	f := &Form{unique: -1, limit: from.Limits.Response, variables: make(map[string]any, len(variables))}
+	f := &Form{unique: -1, limit: from.Limits.Response}
+	if err := f.addVariables(from.Variables); err != nil {
+		return nil, err
+	}
 	seen := make(map[string]bool)
 	for i := range list {
 		s := step{from: len(f.blocks), ending: list[i].Type == schema.TypeEnding}
@@ -116,12 +130,7 @@ func Compile(from Source) (*Form, error) {
 			key:  answerKey(name),
 		})
 	}
-	for name, value := range variables {
-		switch value.(type) {
-		case float64, string:
-			f.variables[name] = value
-		}
-	}
+	f.addRules(list)
 	if set.DuplicateField != "" {
 		f.unique = slices.IndexFunc(f.blocks, func(b compiledBlock) bool { return b.id == set.DuplicateField })
 	}
@@ -130,6 +139,96 @@ func Compile(from Source) (*Form, error) {
 	}
 	f.headSize /= max(1, len(f.blocks))
 	return f, nil
+}
+
+// addVariables adds the variables in the order of the definition.
+func (f *Form) addVariables(raw json.RawMessage) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	tree, err := jsontree.Parse(raw, answerBounds)
+	if err != nil || tree.Root().Kind() != jsontree.Object {
+		return fmt.Errorf("decode stored variables: not an object")
+	}
+	defer tree.Release()
+	for _, value := range tree.Root().All() {
+		switch v := value.Value().(type) {
+		case float64:
+			f.variables = append(f.variables, compiledVariable{name: strings.Clone(value.Name()), initial: v})
+		case string:
+			f.variables = append(f.variables, compiledVariable{name: strings.Clone(value.Name()), initial: strings.Clone(v)})
+		}
+	}
+	f.variables = slices.Clip(f.variables)
+	return nil
+}
+
+// addRules compiles the rules of the top-level blocks. It needs everything else of the
+// form.
+func (f *Form) addRules(list []schema.Block) {
+	c := f.newBranches(list)
+	if c == nil {
+		return
+	}
+	at := 0
+	for i := range list {
+		if at == len(f.steps) || f.blocks[f.steps[at].from].id != list[i].ID {
+			continue // the second of two blocks with the same id
+		}
+		if raw := ruleOf(&list[i]); len(raw) > 0 {
+			f.steps[at].rule = c.read(raw, at)
+		}
+		at++
+	}
+	for i := range f.steps {
+		if f.steps[i].rule == nil {
+			continue
+		}
+		for _, a := range f.steps[i].rule.set {
+			v := &f.variables[a.variable]
+			v.head, v.key = answerHead(v.name, schema.TypeVariable, v.name), answerKey(v.name)
+		}
+	}
+}
+
+// newBranches returns what compiles the rules of the form, and makes what they look into.
+// It is nil when no top-level block has a rule.
+func (f *Form) newBranches(list []schema.Block) *branches {
+	if !slices.ContainsFunc(list, func(b schema.Block) bool { return len(ruleOf(&b)) > 0 }) {
+		return nil
+	}
+	f.ruled = true
+	f.index = make(map[string]int, len(f.blocks))
+	for i := range f.blocks {
+		f.index[f.blocks[i].id] = i
+	}
+	f.hiddenNames = make(map[string]bool, len(f.hidden))
+	for i := range f.hidden {
+		f.hiddenNames[f.hidden[i].name] = true
+	}
+	c := &branches{steps: make(map[string]int, len(f.steps)), variables: make(map[string]int)}
+	f.variableIndex = make(map[string]int, len(f.variables))
+	for i := range f.variables {
+		name := f.variables[i].name
+		f.variableIndex[name] = i
+		// One that is called like a block or a hidden field cannot be kept beside its
+		// answer. No write stores a rule that sets it.
+		if _, block := f.index[name]; !block && !f.hiddenNames[name] {
+			c.variables[name] = i
+		}
+	}
+	for i := range f.steps {
+		c.steps[f.blocks[f.steps[i].from].id] = i
+	}
+	return c
+}
+
+// ruleOf is properties.rule of b.
+func ruleOf(b *schema.Block) json.RawMessage {
+	if b.Properties == nil {
+		return nil
+	}
+	return b.Properties.Rule
 }
 
 // decode reads a stored section that package schema has no view of.
@@ -159,6 +258,7 @@ func (f *Form) addBlocks(list []schema.Block, from *Source, seen map[string]bool
 			dropped:  b.Type == schema.TypeCaptcha,
 			required: b.Required,
 			rule:     newRule(b, from),
+			shape:    shapeOf(b),
 			head:     answerHead(b.ID, b.Type, b.Label),
 			key:      answerKey(b.ID),
 		}

@@ -2,7 +2,6 @@ package answers
 
 import (
 	"encoding/json"
-	"maps"
 
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
@@ -44,9 +43,13 @@ func (f *Form) Path(answers map[string]json.RawMessage, hidden map[string]string
 	k := f.newWalk(Input{Answers: answers, Hidden: hidden})
 	k.partial = true
 	k.run()
-	path := Path{Blocks: k.blocks, Ending: k.ending, Variables: k.variables()}
-	if faulty, ok := k.faults.Err().(*schema.Error); ok { //nolint:errorlint // Err returns no other
-		path.Faults = faulty.Violations
+	found, _ := k.faults.Err().(*schema.Error) //nolint:errorlint // Err returns no other
+	if k.tooMuch() {
+		return Path{}, found
+	}
+	path := Path{Blocks: k.blocks, Ending: k.ending, Variables: k.data.all()}
+	if found != nil {
+		path.Faults = found.Violations
 	}
 	return path, nil
 }
@@ -55,6 +58,7 @@ func (f *Form) Path(answers map[string]json.RawMessage, hidden map[string]string
 type step struct {
 	from, to int // its blocks in Form.blocks: itself, and the children of a group
 	ending   bool
+	rule     *branch // nil: none
 }
 
 // walk takes a response through the form once, in definition order.
@@ -68,6 +72,7 @@ type walk struct {
 	faults faults.List
 	r      report
 	w      *answerWriter
+	data   *ruleData
 
 	known, hostly int // entries of the input that belong to a block
 	blocks        []PathBlock
@@ -77,50 +82,129 @@ type walk struct {
 func (f *Form) newWalk(in Input) *walk {
 	k := &walk{form: f, in: in, w: f.newWriter(in)}
 	k.r = report{found: &k.faults, limit: f.limit}
+	k.data = newRuleData(k)
 	return k
 }
 
 // run takes the answers of all blocks on the path and the host's to hidden blocks,
 // and reports every fault.
 func (k *walk) run() {
-	f := k.form
 	next := 0 // the steps before it are passed over
-	for i := range f.steps {
-		s := &f.steps[i]
-		first := &f.blocks[s.from]
-		on := i >= next && !first.hide
-		for j := s.from; j < s.to; j++ {
-			k.block(&f.blocks[j], on, f.blocks[j].required, j == f.unique)
-		}
-		if !on {
-			continue
-		}
-		k.blocks = append(k.blocks, PathBlock{ID: first.id, Required: first.required && first.rule != nil})
-		if s.ending {
-			k.ending = first.id
-			next = len(f.steps)
+	for i := range k.form.steps {
+		next = k.step(i, next)
+		if k.tooMuch() {
+			k.r.put("", "", tooManySteps())
+			return
 		}
 	}
 	if k.known < len(k.in.Answers) {
-		f.refuseUnknown(answersPath, k.in.Answers, &k.r)
+		k.form.refuseUnknown(answersPath, k.in.Answers, &k.r)
 	}
 	if k.hostly < len(k.in.HostAnswers) {
-		f.refuseUnknown(hostAnswersPath, k.in.HostAnswers, &k.r)
+		k.form.refuseUnknown(hostAnswersPath, k.in.HostAnswers, &k.r)
 	}
-	for i := range f.hidden {
-		h := &f.hidden[i]
+	for i := range k.form.hidden {
+		h := &k.form.hidden[i]
 		if text := k.in.Hidden[h.name]; text != "" {
 			k.w.hiddenField(h, text, &k.r)
 		}
 	}
+	for i := range k.form.variables {
+		v := &k.form.variables[i]
+		if value, ok := k.data.changed[v.name]; ok {
+			k.w.variable(v, value, &k.r)
+		}
+	}
 	if k.r.beyond {
-		k.r.put("", "", answersTooLong(f.limit))
+		k.r.put("", "", answersTooLong(k.form.limit))
+	}
+}
+
+// tooMuch reports that the rules took all steps that they may, so that nothing that they
+// said counts.
+func (k *walk) tooMuch() bool { return k.data.budget.Exceeded() }
+
+// step takes the answers of the step i and runs its rule when it is on the path. next is
+// the first step that is not passed over; that of the following steps is returned.
+func (k *walk) step(i, next int) int {
+	s := &k.form.steps[i]
+	on := i >= next && k.shows(s)
+	required := on && k.requires(s)
+	k.block(s.from, on, required)
+	for j := s.from + 1; j < s.to; j++ {
+		k.block(j, on, k.form.blocks[j].required)
+	}
+	if !on {
+		return next
+	}
+	k.visit(s, required)
+	return k.after(s, i)
+}
+
+// shows reports whether neither hide nor show takes a step off the path.
+func (k *walk) shows(s *step) bool {
+	if k.form.blocks[s.from].hide {
+		return false
+	}
+	return s.rule == nil || s.rule.show == nil || s.rule.show.Holds(k.data, k.data.budget)
+}
+
+func (k *walk) requires(s *step) bool {
+	if s.rule == nil || s.rule.require == nil {
+		return k.form.blocks[s.from].required
+	}
+	return s.rule.require.Holds(k.data, k.data.budget)
+}
+
+// visit puts a step on the path and sets the variables that its rule sets.
+func (k *walk) visit(s *step, required bool) {
+	b := &k.form.blocks[s.from]
+	k.blocks = append(k.blocks, PathBlock{ID: b.id, Required: required && b.rule != nil})
+	if s.ending {
+		k.ending = b.id
+	}
+	if s.rule != nil && s.rule.set != nil {
+		k.data.set(s.rule.set)
+	}
+}
+
+// after returns the first step that is not passed over after the step i, which was
+// visited.
+func (k *walk) after(s *step, i int) int {
+	if s.ending {
+		return len(k.form.steps)
+	}
+	if s.rule == nil {
+		return i + 1
+	}
+	for _, j := range s.rule.next {
+		if j.when != nil && !j.when.Holds(k.data, k.data.budget) {
+			continue
+		}
+		if j.to != toEnd {
+			return j.to
+		}
+		k.visitEnding()
+		return len(k.form.steps)
+	}
+	return i + 1
+}
+
+// visitEnding goes to the first ending that neither hide nor show takes off the path,
+// wherever it stands.
+func (k *walk) visitEnding() {
+	for i := range k.form.steps {
+		if s := &k.form.steps[i]; s.ending && k.shows(s) {
+			k.visit(s, false)
+			return
+		}
 	}
 }
 
 // block takes the answer to one block. Off the path, answers are dropped unchecked.
 // A block that the form hides is off the path too, but the host may answer it.
-func (k *walk) block(b *compiledBlock, on, required, unique bool) {
+func (k *walk) block(at int, on, required bool) {
+	b := &k.form.blocks[at]
 	own, ok := k.in.Answers[b.id]
 	if ok {
 		k.known++
@@ -144,8 +228,8 @@ func (k *walk) block(b *compiledBlock, on, required, unique bool) {
 		refuseForeign(b, foreign, &k.r)
 	}
 	k.r.begin(b.id, path, required)
-	k.w.answer(b, own, &k.r, unique, k.partial)
+	k.w.answer(b, own, &k.r, at == k.form.unique, k.partial)
+	if k.form.ruled {
+		k.data.taken[at] = k.w.last
+	}
 }
-
-// variables returns the variables with the values that they have now.
-func (k *walk) variables() map[string]any { return maps.Clone(k.form.variables) }

@@ -29,7 +29,7 @@ var answerComponents = map[string]string{
 	"single_choice": "ChoiceAnswer", "dropdown": "ChoiceAnswer", "picture_choice": "ChoiceAnswer",
 	"multiple_choice": "ChoicesAnswer", "ranking": "RankingAnswer", "matrix": "MatrixAnswer",
 	"date": "DateAnswer", "time": "TimeAnswer", "file_upload": "FilesAnswer", "signature": "FileAnswer",
-	"address": "AddressAnswer", "contact_info": "AddressAnswer", "payment": "PaymentAnswer",
+	"address": "AddressAnswer", "contact_info": "AddressAnswer", "payment": "PaymentAnswer", "variable": "VariableValue",
 }
 
 func readWords(d *jsonshape.Document) (*words, error) {

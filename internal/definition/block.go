@@ -23,9 +23,7 @@ func (w *Writes) Block(body []byte) (*Blocks, error) {
 	}
 	block := r.root.Member("block")
 	if block.Exists() {
-		rules := newBlockRules(&r.Check, w)
-		rules.block(block, 1)
-		rules.counts(1, block)
+		newBlockRules(&r.Check, w).one(block, 1)
 	}
 	r.Walk(r.root, w.shapes.blockCreate)
 	if err := r.Faults.Err(); err != nil {
@@ -75,9 +73,7 @@ func (w *Writes) Append(stored, added *Blocks) (json.RawMessage, error) {
 	var c jsonshape.Check
 	rules := newBlockRules(&c, w)
 	rules.others(slices.Values(stored.top()))
-	rules.block(added.list, 1)
-	top := stored.list.Len() + 1
-	rules.counts(top, added.list)
+	rules.one(added.list, stored.list.Len()+1)
 	room(&c, added.list, stored.list, added.list)
 	if err := c.Faults.Err(); err != nil {
 		return nil, err
@@ -111,8 +107,7 @@ func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks,
 	rules := newBlockRules(&c, w)
 	rules.others(slices.Values(top[:i]))
 	rules.others(slices.Values(top[i+1:]))
-	rules.block(merged, 1)
-	rules.counts(len(top), merged)
+	rules.one(merged, len(top))
 	c.Walk(merged, w.shapes.blockWrite)
 	room(&c, merged, stored.list, merged)
 	if err := c.Faults.Err(); err != nil {

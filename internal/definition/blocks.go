@@ -240,8 +240,8 @@ func (b *Blocks) Without(id string) (json.RawMessage, bool) {
 	return list(slices.Delete(b.Items(), i, i+1)), true
 }
 
-// CheckHiddenNames checks that no block, at any level, has the name of a hidden
-// field of the form. Faults are those of the blocks.
+// CheckHiddenNames checks that no block, at any level, and no variable that a rule sets
+// has the name of a hidden field of the form. Faults are those of the blocks.
 func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 	fields, err := parseHidden(hidden)
 	if err != nil || fields.Len() == 0 {
@@ -259,11 +259,27 @@ func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 			}
 		}
 	})
+	for _, variable := range b.variables() {
+		if _, taken := names[variable.Name()]; taken {
+			c.Add(variable, schema.CodeDuplicate, "must differ from the names of the hidden fields")
+		}
+	}
 	return c.Faults.Err()
 }
 
+// variables returns the members of set in the rules of the top-level blocks.
+func (b *Blocks) variables() []jsontree.Node {
+	var list []jsontree.Node
+	for _, block := range b.top() {
+		for _, variable := range setBy(block).All() {
+			list = append(list, variable)
+		}
+	}
+	return list
+}
+
 // CheckHiddenFields checks that no hidden field has the name of a block of the
-// form, at any level. Faults are those of the hidden fields, which stand at path in
+// form, at any level, or of a variable that a rule sets. Faults are those of the hidden fields, which stand at path in
 // the body.
 func (b *Blocks) CheckHiddenFields(hidden json.RawMessage, path string) error {
 	fields, err := parseHidden(hidden)
@@ -275,7 +291,7 @@ func (b *Blocks) CheckHiddenFields(hidden json.RawMessage, path string) error {
 		taken[id] = struct{}{}
 	}
 	c := jsonshape.Check{Base: path}
-	hiddenFields(&c, fields, taken)
+	hiddenFields(&c, fields, taken, setNames(b.variables()))
 	return c.Faults.Err()
 }
 

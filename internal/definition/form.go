@@ -78,7 +78,7 @@ func (r *request) definition(definition jsontree.Node, w *Writes) {
 	blocks.top(definition.Member("blocks"))
 	r.settings(definition.Member("settings"))
 	r.theme(definition.Member("theme"), w.limits)
-	hiddenFields(&r.Check, definition.Member("hidden_fields"), blocks.ids)
+	hiddenFields(&r.Check, definition.Member("hidden_fields"), blocks.ids, setNames(blocks.setHere))
 }
 
 // section returns the bytes of a section with its edits applied, nil when it is

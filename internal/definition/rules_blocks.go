@@ -20,15 +20,26 @@ type blockRules struct {
 	zone   *time.Location      // of calendar days
 	ids    map[string]struct{} // the ids of the form's blocks so far, at every level
 	total  int
+
+	setElsewhere map[string]struct{} // names that rules of the other blocks set
+	setHere      []jsontree.Node     // the members of set in the rules that are checked
 }
 
 func newBlockRules(c *jsonshape.Check, w *Writes) *blockRules {
 	return &blockRules{Check: c, limits: w.limits, zone: w.zone, ids: make(map[string]struct{})}
 }
 
-// others takes the blocks into account that the form has besides those to be
+// others takes the top-level blocks into account that the form has besides those to be
 // checked.
 func (r *blockRules) others(blocks iter.Seq[jsontree.Node]) {
+	for block := range blocks {
+		for _, variable := range setBy(block).All() {
+			if r.setElsewhere == nil {
+				r.setElsewhere = make(map[string]struct{})
+			}
+			r.setElsewhere[variable.Name()] = struct{}{}
+		}
+	}
 	eachBlock(blocks, func(block jsontree.Node) {
 		r.total++
 		if id := block.Member("id"); id.Exists() {
@@ -44,6 +55,34 @@ func (r *blockRules) top(list jsontree.Node) {
 	}
 	r.list(list, 1)
 	r.counts(list.Len(), list)
+	r.variables()
+}
+
+// one checks a top-level block that is added or changed. top is the number of all.
+func (r *blockRules) one(block jsontree.Node, top int) {
+	r.block(block, 1)
+	r.counts(top, block)
+	r.variables()
+}
+
+// variables checks that no rule sets a variable with the name of a block: both are kept
+// among the answers, by name.
+func (r *blockRules) variables() {
+	for _, variable := range r.setHere {
+		if _, taken := r.ids[variable.Name()]; taken {
+			r.Add(variable, schema.CodeDuplicate, "must differ from the ids of the blocks")
+		}
+	}
+}
+
+// setBy is what the rule of a top-level block sets: an object, or anything else where the
+// rule is not one.
+func setBy(block jsontree.Node) jsontree.Node {
+	set := block.Member("properties").Member("rule").Member("set")
+	if set.Kind() != jsontree.Object {
+		return jsontree.Node{}
+	}
+	return set
 }
 
 // counts holds the number of blocks against the limits, when all are known.
@@ -76,6 +115,11 @@ func (r *blockRules) block(block jsontree.Node, level int) {
 	r.total++
 	if block.Kind() != jsontree.Object {
 		return
+	}
+	if level == 1 {
+		for _, variable := range setBy(block).All() {
+			r.setHere = append(r.setHere, variable)
+		}
 	}
 	for _, member := range block.All() {
 		switch member.Name() {
@@ -112,6 +156,8 @@ func (r *blockRules) id(id jsontree.Node) {
 	}
 	if _, taken := r.ids[text]; taken {
 		r.Add(id, schema.CodeDuplicate, "must be unique in the whole form")
+	} else if _, taken := r.setElsewhere[text]; taken {
+		r.Add(id, schema.CodeDuplicate, "must differ from the variables that rules set")
 	}
 	r.ids[text] = struct{}{}
 }

@@ -25,9 +25,9 @@ func (r *request) theme(theme jsontree.Node, l schema.Limits) {
 	}
 }
 
-// hiddenFields checks that no name is there twice or, as the answers are kept
-// beside those of the blocks, is the id of a block.
-func hiddenFields(c *jsonshape.Check, list jsontree.Node, ids map[string]struct{}) {
+// hiddenFields checks that no name is there twice or, as the values are kept beside the
+// answers of the blocks, is the id of a block or a variable that a rule sets.
+func hiddenFields(c *jsonshape.Check, list jsontree.Node, ids, variables map[string]struct{}) {
 	seen := make(map[string]struct{}, list.Len())
 	for _, name := range list.All() {
 		if name.Kind() != jsontree.String {
@@ -38,7 +38,17 @@ func hiddenFields(c *jsonshape.Check, list jsontree.Node, ids map[string]struct{
 			c.Add(name, schema.CodeDuplicate, "must be unique")
 		} else if _, taken := ids[text]; taken {
 			c.Add(name, schema.CodeDuplicate, "must differ from the ids of the blocks")
+		} else if _, taken := variables[text]; taken {
+			c.Add(name, schema.CodeDuplicate, "must differ from the variables that rules set")
 		}
 		seen[text] = struct{}{}
 	}
+}
+
+func setNames(variables []jsontree.Node) map[string]struct{} {
+	names := make(map[string]struct{}, len(variables))
+	for _, variable := range variables {
+		names[variable.Name()] = struct{}{}
+	}
+	return names
 }

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -237,4 +238,42 @@ func TestBlocksBeyondTheLastLevelAreNotLookedAt(t *testing.T) {
 	wantFaults(t, err, "/blocks/0/children/0/children TOO_MANY", "/blocks/0/children/0/x UNKNOWN_FIELD")
 	_, err = w.Blocks([]byte(`{"blocks":[{"id":"a","children":[{"id":"b","children":[]}]}]}`))
 	wantFaults(t, err)
+}
+
+// A variable that a rule sets is kept beside the answers, so its name is one with the
+// ids of blocks and the names of hidden fields.
+func TestVariablesThatRulesSetHaveNamesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	w := newTestWrites(t)
+	const rule = `"properties":{"rule":{"set":{"%":1,"free":2}}}`
+	setting := func(name string) string { return strings.ReplaceAll(rule, "%", name) }
+
+	_, err := w.FormUpdate([]byte(`{"definition":{"hidden_fields":["h"],"blocks":[{"id":"a",` + setting("c") + `},{"id":"b","children":[{"id":"c",` + setting("a") + `}]},{"id":"d",` + setting("h") + `}]}}`))
+	wantFaults(t, err, "/definition/blocks/0/properties/rule/set/c DUPLICATE", "/definition/hidden_fields/0 DUPLICATE")
+	_, err = w.Blocks([]byte(`{"blocks":[{"id":"a",` + setting("a") + `}]}`))
+	wantFaults(t, err, "/blocks/0/properties/rule/set/a DUPLICATE")
+	_, err = w.Block([]byte(`{"block":{"id":"a",` + setting("a") + `}}`))
+	wantFaults(t, err, "/block/properties/rule/set/a DUPLICATE")
+	for _, free := range []string{`{"set":["a"]}`, `{"set":"a"}`, `{"set":null}`, `{"a":1}`} {
+		_, err = w.Blocks([]byte(`{"blocks":[{"id":"a","properties":{"rule":` + free + `}}]}`))
+		wantFaults(t, err)
+	}
+
+	old := stored(t, `[{"id":"a",`+setting("x")+`},{"id":"b","children":[{"id":"in",`+setting("y")+`}]}]`)
+	added, err := w.Block([]byte(`{"block":{"id":"x","children":[{"id":"other"},{"id":"y"}],` + setting("in") + `}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Append(old, added)
+	wantFaults(t, err, "/block/id DUPLICATE", "/block/properties/rule/set/in DUPLICATE") // a rule in a group has no effect
+	p, err := w.BlockPatch([]byte(`{"block":{` + setting("a") + `}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, _, err = w.Apply(old, "b", p)
+	wantFaults(t, err, "/block/properties/rule/set/a DUPLICATE")
+
+	hidden := json.RawMessage(`["x","y"]`)
+	wantFaults(t, old.CheckHiddenNames(hidden), "/0/properties/rule/set/x DUPLICATE")
+	wantFaults(t, old.CheckHiddenFields(hidden, "/definition/hidden_fields"), "/definition/hidden_fields/0 DUPLICATE")
 }

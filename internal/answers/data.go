@@ -1,0 +1,274 @@
+package answers
+
+import (
+	"maps"
+	"math"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/logic"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// ruleData is what the rules of a form read: {"answers", "hidden", "variables"}. Values are
+// made when a rule asks for them, at the cost of the rules' budget.
+type ruleData struct {
+	walk   *walk
+	budget *logic.Budget
+
+	// taken are the answers that were taken so far, by index in Form.blocks: where each
+	// begins and ends in the list of answers. 0, 0: none.
+	taken [][2]int
+	// made are those that a rule asked for.
+	made map[int]any
+	// changed are the values that rules have set.
+	changed map[string]any
+}
+
+func newRuleData(k *walk) *ruleData {
+	d := &ruleData{walk: k, budget: logic.NewBudget(ruleSteps)}
+	if k.form.ruled {
+		d.taken = make([][2]int, len(k.form.blocks))
+	}
+	return d
+}
+
+// The three members, each an object of its own.
+type (
+	answerData   struct{ *ruleData }
+	hiddenData   struct{ *ruleData }
+	variableData struct{ *ruleData }
+)
+
+// Member implements [logic.Object].
+func (d *ruleData) Member(name string) (any, bool) {
+	switch name {
+	case "answers":
+		return answerData{d}, true
+	case "hidden":
+		return hiddenData{d}, true
+	case "variables":
+		return variableData{d}, true
+	default:
+		return nil, false
+	}
+}
+
+// Members implements [logic.Object].
+func (d *ruleData) Members() map[string]any {
+	return map[string]any{"answers": answerData{d}, "hidden": hiddenData{d}, "variables": variableData{d}}
+}
+
+// Member implements [logic.Object].
+func (d answerData) Member(id string) (any, bool) {
+	at, ok := d.walk.form.index[id]
+	if !ok || d.taken[at] == [2]int{} {
+		return nil, false
+	}
+	if v, ok := d.made[at]; ok {
+		return v, true
+	}
+	stored := d.walk.w.list.Bytes()[d.taken[at][0]:d.taken[at][1]]
+	v := d.walk.form.blocks[at].shape.value(stored, d.budget)
+	if d.made == nil {
+		d.made = make(map[int]any)
+	}
+	d.made[at] = v
+	return v, true
+}
+
+// Members implements [logic.Object].
+func (d answerData) Members() map[string]any {
+	all := make(map[string]any)
+	for at := range d.taken {
+		if d.budget.Exceeded() {
+			break
+		}
+		d.budget.Spend(1)
+		id := d.walk.form.blocks[at].id
+		if v, ok := d.Member(id); ok {
+			all[id] = v
+		}
+	}
+	return all
+}
+
+// Member implements [logic.Object].
+func (d hiddenData) Member(name string) (any, bool) {
+	text := d.walk.in.Hidden[name]
+	if text == "" || !d.walk.form.hiddenNames[name] {
+		return nil, false
+	}
+	d.budget.SpendText(len(text))
+	if d.budget.Exceeded() || badHidden(text).found() {
+		return nil, false
+	}
+	return text, true
+}
+
+// Members implements [logic.Object].
+func (d hiddenData) Members() map[string]any {
+	all := make(map[string]any)
+	for i := range d.walk.form.hidden {
+		if d.budget.Exceeded() {
+			break
+		}
+		d.budget.Spend(1)
+		name := d.walk.form.hidden[i].name
+		if v, ok := d.Member(name); ok {
+			all[name] = v
+		}
+	}
+	return all
+}
+
+// badHidden is what is wrong with the value of a hidden field.
+func badHidden(text string) fault {
+	switch {
+	case !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0:
+		return notPlainText()
+	case faults.LongerThan(text, maxShortText):
+		return tooLong(maxShortText)
+	default:
+		return fault{}
+	}
+}
+
+// Member implements [logic.Object].
+func (d variableData) Member(name string) (any, bool) {
+	if v, ok := d.changed[name]; ok {
+		return v, true
+	}
+	at, ok := d.walk.form.variableIndex[name]
+	if !ok {
+		return nil, false
+	}
+	return d.walk.form.variables[at].initial, true
+}
+
+// Members implements [logic.Object].
+func (d variableData) Members() map[string]any {
+	d.budget.Spend(len(d.walk.form.variables))
+	if d.budget.Exceeded() {
+		return nil
+	}
+	return d.all()
+}
+
+// all returns the variables with the values that they have now.
+func (d *ruleData) all() map[string]any {
+	all := make(map[string]any, len(d.walk.form.variables))
+	for i := range d.walk.form.variables {
+		all[d.walk.form.variables[i].name] = d.walk.form.variables[i].initial
+	}
+	maps.Copy(all, d.changed)
+	return all
+}
+
+// set gives variables their new values, all at once: the values were computed from
+// the old ones, because the members of an object have no order.
+func (d *ruleData) set(list []assignment) {
+	values := make([]any, len(list))
+	for i := range list {
+		values[i] = list[i].value.Eval(d, d.budget)
+	}
+	if d.budget.Exceeded() {
+		return
+	}
+	for i := range list {
+		v, ok := variableValue(values[i])
+		if !ok {
+			continue
+		}
+		if d.changed == nil {
+			d.changed = make(map[string]any)
+		}
+		d.changed[d.walk.form.variables[list[i].variable].name] = v
+	}
+}
+
+// variableValue is what a variable may hold: a finite number, or a text that is not
+// longer than that of a hidden field.
+func variableValue(v any) (any, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v + 0, !math.IsNaN(v) && !math.IsInf(v, 0) // not the negative zero
+	case string:
+		return v, !faults.LongerThan(v, maxShortText)
+	default:
+		return nil, false
+	}
+}
+
+// shape says how the stored answer of a block looks to rules.
+type shape uint8
+
+const (
+	asStored shape = iota
+	asChoices
+	asMatrix
+	asMoment
+)
+
+// shapeOf returns the shape of the answers to b.
+func shapeOf(b *schema.Block) shape {
+	switch b.Type {
+	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypeMultipleChoice, schema.TypePictureChoice, schema.TypeRanking:
+		return asChoices
+	case schema.TypeMatrix:
+		return asMatrix
+	case schema.TypeDate:
+		return asMoment
+	default:
+		return asStored
+	}
+}
+
+// value is what rules see of a stored answer: of a choice its id, or the respondent's own
+// text in an object; of a matrix such a value for each row; of a date with a time that
+// time in UTC; else the answer as it is stored.
+func (s shape) value(stored []byte, budget *logic.Budget) any {
+	// A parse takes about as long for 8 bytes as an operation does.
+	if budget.Spend(1 + len(stored)/8); budget.Exceeded() {
+		return nil
+	}
+	tree, err := jsontree.Parse(stored, answerBounds)
+	if err != nil {
+		return nil // no rule writes such an answer
+	}
+	defer tree.Release()
+	n := tree.Root()
+	switch s {
+	case asChoices:
+		return chosen(n)
+	case asMatrix:
+		rows := make(map[string]any, n.Len())
+		for _, row := range n.All() {
+			rows[row.Name()] = chosen(row)
+		}
+		return rows
+	case asMoment:
+		if t, err := time.Parse(time.RFC3339, n.Text()); err == nil {
+			return jsontree.FormatTime(t.UTC())
+		}
+	}
+	return n.Value()
+}
+
+// chosen is the id of what was chosen, or an array of such.
+func chosen(n jsontree.Node) any {
+	if n.Kind() == jsontree.Array {
+		list := make([]any, 0, n.Len())
+		for _, item := range n.All() {
+			list = append(list, chosen(item))
+		}
+		return list
+	}
+	if id := n.Member("id"); id.Exists() {
+		return id.Text()
+	}
+	return n.Value()
+}
