@@ -102,7 +102,7 @@ func TestAResponseBecomesASignedDelivery(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `{"formId":"` + form.String() + `","answers":{"name":"Ann","plan":{"id":"p","label":"Pro"},"ref":"mail"},"submissionId":"` + s.ID.String() +
-		`","submittedAt":"` + s.SubmittedAt.Format("2006-01-02T15:04:05Z") + `","hidden":{"ref":"mail"},"metadata":{"country":"DE"},"completionTime":12.5}`
+		`","submittedAt":"` + s.SubmittedAt.Format("2006-01-02T15:04:05Z") + `","hidden":{"ref":"mail"},"variables":{},"metadata":{"country":"DE"},"completionTime":12.5}`
 	if string(event.Response) != want {
 		t.Errorf("response\n%s\nwant\n%s", event.Response, want)
 	}
