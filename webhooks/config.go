@@ -40,11 +40,12 @@ type Config struct {
 	// a process that is killed repeats that many.
 	InFlight int
 	// InFlightSlow bounds the requests of this process, beside those of InFlight, to
-	// webhooks that are new, slow, failing, or hang. Zero: 1,024. One host name has at
-	// most half of them. Each may hold a body and a socket.
+	// webhooks that are new, slow or failing, and those of quick ones that take longer
+	// than 50 ms. Zero: 1,024. One host name has at most half of them. Each may hold a
+	// body and a socket. A process that is killed repeats at most twice as many.
 	InFlightSlow int
-	// InFlightWebhook bounds the requests to one webhook at one time. Zero: 4. One that
-	// has never succeeded, or failed last, gets one.
+	// InFlightWebhook bounds the requests of this process to one webhook at one time.
+	// Zero: 4. One that has never succeeded, or failed last, gets one.
 	InFlightWebhook int
 	// HeaderPrefix begins the names of the version and the signature header, as in
 	// Service-Version and Service-Signature. Zero: "Service".

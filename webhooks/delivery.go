@@ -47,8 +47,8 @@ var errStopped = errors.New("webhooks: dispatcher stopped")
 const hostFaultWait = time.Minute
 
 // deliver makes one attempt. It always returns, also when something in it panics.
-func (w *worker) deliver(del *storage.Delivery) (e scheduler.Ended) {
-	d := w.d
+// When posts ends it gives up.
+func (d *Dispatcher) deliver(posts context.Context, del *storage.Delivery) (e scheduler.Ended) {
 	now, started := d.now(), time.Now()
 	a := &storage.Attempt{
 		ID:           d.ids.New(now),
@@ -62,20 +62,16 @@ func (w *worker) deliver(del *storage.Delivery) (e scheduler.Ended) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			d.log.Error("webhook delivery panicked", append(logged(a), "panic", cause, "stack", string(debug.Stack()))...)
-			w.close() // whatever was left of the request ends with its context
 			a.Success, a.Status, a.Error, a.Duration = false, 0, ClassNetwork, time.Since(started)
 			e = d.ended(a, 0)
 		}
 	}()
 
-	resp, err := w.post(del, now)
-	if err != nil && errors.Is(context.Cause(w.posts), errStopped) {
+	resp, err := d.post(posts, del, now)
+	if err != nil && errors.Is(context.Cause(posts), errStopped) {
 		return scheduler.Ended{Took: time.Since(started)}
 	}
-	if errors.Is(err, ErrSecret) {
-		// A receiver that does not check signatures would not notice that this one is
-		// missing.
-		d.log.Error("webhook delivery is put off", append(logged(a), "cause", err, "retry_in", hostFaultWait)...)
+	if d.unopenable(a, err) {
 		return scheduler.Ended{Took: time.Since(started), RetryIn: hostFaultWait}
 	}
 	a.Duration = time.Since(started)
@@ -94,6 +90,26 @@ func (w *worker) deliver(del *storage.Delivery) (e scheduler.Ended) {
 		d.log.Info("webhook attempt failed", append(logged(a), "class", a.Error, "cause", cause, "duration", a.Duration)...)
 	}
 	return d.ended(a, asked)
+}
+
+// unopenable reports whether err is that of a secret that cannot be opened. A receiver
+// that does not check signatures would not notice that this one is missing, so nothing
+// is sent. A line is logged when that begins for a webhook and when it ends.
+func (d *Dispatcher) unopenable(a *storage.Attempt, err error) bool {
+	is := errors.Is(err, ErrSecret)
+	d.sealed.mu.Lock()
+	defer d.sealed.mu.Unlock()
+	if was := d.sealed.webhooks[a.WebhookID]; was == is {
+		return is
+	}
+	if is {
+		d.sealed.webhooks[a.WebhookID] = true
+		d.log.Error("webhook deliveries are put off", append(logged(a), "cause", err, "retry_in", hostFaultWait)...)
+	} else {
+		delete(d.sealed.webhooks, a.WebhookID)
+		d.log.Info("webhook deliveries go on: the secret can be opened", "webhook", a.WebhookID.String())
+	}
+	return is
 }
 
 // ended says when the next attempt of a failed one is, no sooner than asked.
@@ -118,10 +134,9 @@ type answer struct {
 }
 
 // post sends the event and reads the answer.
-func (w *worker) post(del *storage.Delivery, now time.Time) (answer, error) {
-	ctx := w.begin()
-	defer w.end()
-	d := w.d
+func (d *Dispatcher) post(posts context.Context, del *storage.Delivery, now time.Time) (answer, error) {
+	ctx, cancel := context.WithTimeout(posts, d.config.Timeout)
+	defer cancel()
 	to, err := d.guard.parse(del.URL)
 	if err != nil {
 		return answer{}, err

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,6 +66,11 @@ type Dispatcher struct {
 	signatureHeader string      // in canonical form
 	header          http.Header // of every request
 
+	sealed struct {
+		mu       sync.Mutex
+		webhooks map[storage.ID]bool // whose secret could not be opened
+	}
+
 	running atomic.Bool
 	current atomic.Pointer[run] // nil: none takes what is handed over
 	wake    chan struct{}       // holds one: wake-ups before a claim count once
@@ -93,7 +99,7 @@ func New(p Params) (*Dispatcher, error) {
 			return nil, errors.New("webhooks: Config.Transport returned nil")
 		}
 	}
-	return &Dispatcher{
+	d := &Dispatcher{
 		store:     p.Store,
 		config:    c,
 		secrets:   p.Secrets,
@@ -113,7 +119,9 @@ func New(p Params) (*Dispatcher, error) {
 			"User-Agent":   {c.UserAgent},
 			http.CanonicalHeaderKey(c.HeaderPrefix + "-Version"): {payloadVersion},
 		},
-	}, nil
+	}
+	d.sealed.webhooks = map[storage.ID]bool{}
+	return d, nil
 }
 
 // Guard returns the rules that deliveries obey, for checking a webhook's URL when

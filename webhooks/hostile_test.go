@@ -200,14 +200,8 @@ func hostileDispatcher(t testing.TB, timeout time.Duration) (*Dispatcher, *logBu
 
 // attemptAt makes one delivery and tells how long it took.
 func attemptAt(d *Dispatcher, url string, body []byte) (storage.Attempt, time.Duration) {
-	w := newWorker(context.Background(), d)
-	defer w.close()
-	return w.attemptAt(url, body)
-}
-
-func (w *worker) attemptAt(url string, body []byte) (storage.Attempt, time.Duration) {
 	started := time.Now()
-	e := w.deliver(&storage.Delivery{URL: url, Body: body, Attempt: 1})
+	e := d.deliver(context.Background(), &storage.Delivery{URL: url, Body: body, Attempt: 1})
 	return *e.Attempt, time.Since(started)
 }
 
@@ -265,11 +259,9 @@ func TestMemoryStaysFlatUnderHostileReceivers(t *testing.T) {
 			urls = append(urls, listen(t, h.answer))
 		}
 	}
-	w := newWorker(context.Background(), d)
-	defer w.close()
 	round := func() uint64 {
 		for _, url := range urls {
-			_, _ = w.attemptAt(url, []byte("{}"))
+			_, _ = attemptAt(d, url, []byte("{}"))
 		}
 		runtime.GC()
 		runtime.GC()

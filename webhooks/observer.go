@@ -12,10 +12,14 @@ import (
 // observeEvery is how often an Observer sees the queue.
 const observeEvery = 15 * time.Second
 
+// observersAtOnce bounds the calls of AttemptFinished that have not returned, and the
+// pauses that are to be reported.
+const observersAtOnce = 2000
+
 // Observer sees what a dispatcher does, to feed a host's metrics. Its methods are
 // called from many goroutines at once and should return quickly: one that blocks
-// holds up neither a running delivery nor the end of Run, but when two thousand calls
-// are blocked, deliveries wait. A panic in one is logged and has no other effect.
+// holds up neither deliveries nor the end of Run, but when two thousand calls are
+// blocked, further ones are left out. A panic in one is logged and has no other effect.
 //
 // ctx has the values of Run's context and does not end with it. Embed [NoObserver],
 // so that a method which is added later breaks nothing.
@@ -120,7 +124,7 @@ func (r *run) watchQueue(ctx context.Context) {
 		})
 		switch {
 		case err == nil && showing.CompareAndSwap(false, true): // else the last call has not returned
-			r.observers.Go(func() {
+			r.requests.Go(func() {
 				defer showing.Store(false)
 				r.d.observe(func(o Observer) { o.QueueObserved(context.WithoutCancel(ctx), stats) })
 			})

@@ -117,7 +117,7 @@ func newDispatcher(t testing.TB, c Config) *Dispatcher {
 
 // attemptError delivers an event and returns an error unless it was accepted.
 func attemptError(d *Dispatcher, url string) error {
-	a := newWorker(context.Background(), d).deliver(&storage.Delivery{URL: url, Body: []byte("{}"), Attempt: 1}).Attempt
+	a := d.deliver(context.Background(), &storage.Delivery{URL: url, Body: []byte("{}"), Attempt: 1}).Attempt
 	if !a.Success {
 		return errors.New(a.Error)
 	}

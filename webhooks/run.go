@@ -34,54 +34,26 @@ type run struct {
 	events  []scheduler.Event
 	arrived chan struct{} // holds one: there are events
 
-	work      chan *scheduler.Request // has room for all that may be under way
-	idle      atomic.Int64            // workers without work less requests without a worker
-	workers   int
-	most      int
-	calls     sync.WaitGroup // of the store
-	observers sync.WaitGroup // and what else may be held up by an Observer
+	calls     sync.WaitGroup         // of the store
+	doubtful  map[storage.Lease]bool // results of writes that failed: perhaps they were written
+	requests  sync.WaitGroup         // and what else an Observer may hold up
+	observing atomic.Int64           // calls of AttemptFinished
+	stuck     sync.Once              // too many of them
 	notices   chan scheduler.Pause
-}
-
-// numbersFor returns the numbers of the scheduler for a configuration with its
-// defaults filled in.
-func numbersFor(c Config) scheduler.Numbers {
-	return scheduler.Numbers{
-		Quick:      c.InFlight,
-		Second:     c.InFlightSlow,
-		PerWebhook: c.InFlightWebhook,
-		// 64 ÷ 100 ms: 640 webhooks may begin to hang at the same instant. With 60 ms a
-		// thousand may, but healthy receivers on a busy machine of two processors counted
-		// as slow, and were late when the second pool was full.
-		Moment:    100 * time.Millisecond,
-		Successes: 8,
-		// At the moment's pace the quick pool sends as many within patience. With twice
-		// as many, backlogs shrink less evenly.
-		Ahead:      8 * c.InFlight,
-		Unrecorded: 8 * c.InFlight,
-		AheadFor:   50 * time.Millisecond,
-		Patience:   time.Second,
-		Rows:       1000, ClaimBytes: 8 << 20, PoolBytes: 64 << 20,
-		Gather:  10 * time.Millisecond,
-		Lease:   2*c.Timeout + 30*time.Second,
-		Timeout: c.Timeout,
-	}
 }
 
 func newRun(ctx context.Context, d *Dispatcher) *run {
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
 	posts, stopPosts := context.WithCancelCause(base)
-	n := numbersFor(d.config)
+	n := scheduler.Default(d.config.InFlight, d.config.InFlightSlow, d.config.InFlightWebhook, d.config.Timeout)
 	return &run{
 		d: d, base: base, stop: stop, posts: posts, stopPosts: stopPosts,
 		numbers:   n,
 		scheduler: scheduler.New(n, d.spread),
 		timer:     time.NewTimer(0),
 		arrived:   make(chan struct{}, 1),
-		work:      make(chan *scheduler.Request, n.Quick+n.Second),
-		// As many again may be held up by an Observer before deliveries are.
-		most:    2 * (n.Quick + n.Second),
-		notices: make(chan scheduler.Pause, 1000),
+		doubtful:  map[storage.Lease]bool{},
+		notices:   make(chan scheduler.Pause, observersAtOnce),
 	}
 }
 
@@ -90,10 +62,10 @@ func (r *run) beside(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
-	r.calls.Go(func() { r.d.tidyNowAndThen(ctx, r.observers.Go) })
+	r.calls.Go(func() { r.d.tidyNowAndThen(ctx, r.requests.Go) })
 	if r.d.config.Observer != nil {
 		r.calls.Go(func() { r.watchQueue(ctx) })
-		r.observers.Go(r.passOnNotices)
+		r.requests.Go(r.passOnNotices)
 	}
 }
 
@@ -115,18 +87,10 @@ func (r *run) loop(ctx context.Context) {
 // drain gives back what waits, lets end what is under way and has the results
 // written.
 func (r *run) drain() {
-	r.step(scheduler.Stop{})
-	for len(r.work) > 0 { // no worker has taken them
-		select {
-		case req := <-r.work:
-			r.post(scheduler.Ended{Request: req})
-		default:
-		}
-	}
 	grace, last := time.NewTimer(r.d.grace), time.NewTimer(r.d.grace+lastWrites)
 	defer grace.Stop()
 	defer last.Stop()
-	for !r.scheduler.Done() {
+	for r.step(scheduler.Stop{}); !r.scheduler.Done(); r.step() {
 		select {
 		case <-grace.C:
 			r.stopPosts(errStopped)
@@ -134,9 +98,7 @@ func (r *run) drain() {
 			r.d.log.Error("webhook results are lost, their deliveries will be repeated")
 			return
 		case <-r.arrived:
-			r.step()
 		case <-r.timer.C:
-			r.step()
 		}
 	}
 }
@@ -145,21 +107,18 @@ func (r *run) drain() {
 // return.
 func (r *run) end() {
 	r.timer.Stop()
-	close(r.work)
 	close(r.notices)
 	r.stopPosts(errStopped)
 	r.stop()
 	r.calls.Wait()
-	observed := make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
-		r.observers.Wait()
-		close(observed)
+		r.requests.Wait()
+		close(ended)
 	}()
-	patience := time.NewTimer(time.Second)
-	defer patience.Stop()
 	select {
-	case <-observed:
-	case <-patience.C:
+	case <-ended:
+	case <-time.After(time.Second):
 		r.d.log.Error("webhook observer does not return")
 	}
 }
@@ -189,7 +148,7 @@ func (r *run) step(also ...scheduler.Event) {
 	r.deciding.Unlock()
 
 	for _, req := range do.Send {
-		r.send(req)
+		r.requests.Go(func() { r.send(req) })
 	}
 	if do.Claim != nil {
 		r.calls.Go(func() { r.post(r.claim(*do.Claim)) })
@@ -205,16 +164,23 @@ func (r *run) step(also ...scheduler.Event) {
 	}
 }
 
-// send has a worker send a delivery. Workers stay until the run ends, which costs
-// less than a goroutine for each delivery: its stack would have to grow every time.
+// send makes a request. What came out goes to the scheduler before an Observer sees
+// it.
 func (r *run) send(req *scheduler.Request) {
-	r.work <- req
-	if r.idle.Add(-1) >= 0 || r.workers == r.most {
+	ended := r.d.deliver(r.posts, &req.Delivery)
+	ended.Request = req
+	if ended.Attempt == nil || r.d.config.Observer == nil {
+		r.post(ended)
 		return
 	}
-	r.workers++
-	r.idle.Add(1)
-	r.observers.Go(func() { newWorker(r.posts, r.d).run(r.work, r.post, func() { r.idle.Add(1) }) })
+	seen := *ended.Attempt // the store may change its own
+	r.post(ended)
+	defer r.observing.Add(-1)
+	if r.observing.Add(1) > observersAtOnce {
+		r.stuck.Do(func() { r.d.log.Error("webhook observer does not return: attempts are not reported") })
+		return
+	}
+	r.d.observe(func(o Observer) { o.AttemptFinished(context.WithoutCancel(r.base), seen) })
 }
 
 // claim asks the store for work.
@@ -242,8 +208,21 @@ func (r *run) write(results []storage.Result) scheduler.Wrote {
 		return err
 	})
 	for _, lease := range fenced {
-		r.d.log.Warn("webhook result came too late: the delivery was ended or claimed again",
-			"webhook", lease.WebhookID.String(), "event", lease.EventID.String())
+		if !r.doubtful[lease] {
+			r.d.log.Warn("webhook result came too late: the delivery was ended or claimed again",
+				"webhook", lease.WebhookID.String(), "event", lease.EventID.String())
+		}
+	}
+	var held *storage.HeldError
+	if errors.As(err, &held) {
+		return scheduler.Wrote{Held: held.Leases}
+	}
+	for _, each := range results {
+		if err != nil {
+			r.doubtful[each.Lease] = true
+		} else if len(r.doubtful) > 0 {
+			delete(r.doubtful, each.Lease)
+		}
 	}
 	var held *storage.HeldError
 	if errors.As(err, &held) {

@@ -1,7 +1,7 @@
 package scheduler
 
 import (
-	"slices"
+	"maps"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -14,8 +14,8 @@ const (
 	backoffFirst   = 100 * time.Millisecond
 	backoffLongest = 5 * time.Second
 
-	// busyFor is how long a webhook counts as busy after it had something to do:
-	// the duration of its requests determines how much to claim.
+	// busyFor is how long a webhook counts as busy after it had something to do: how
+	// much it sent determines how much to claim.
 	busyFor = time.Second
 	// knownFor is how long it stays known after that, so that what is new is handed
 	// over without a claim.
@@ -24,14 +24,14 @@ const (
 
 // claims is the part of a scheduler that asks for work, one call at a time.
 type claims struct {
-	wanted bool                // something may be due
-	active bool                // a call is under way
-	params storage.ClaimParams // of that call
-	began  time.Time           // the last call did
-	after  time.Time           // none before
-	poll   time.Time           // the next one though nobody called
-	tidied time.Time
-	faults int // in a row
+	wanted  bool // something may be due
+	active  bool // a call is under way
+	brought bool // the last one brought something: there may be more
+	began   time.Time
+	after   time.Time // none before
+	poll    time.Time // the next one though nobody called
+	tidied  time.Time
+	faults  int // in a row
 }
 
 // claim asks for work when there may be some and there is room for it.
@@ -44,9 +44,6 @@ func (s *Scheduler) claim() {
 		return
 	}
 	s.giveBackLate()
-	if s.tooManyUnrecorded() || s.writesFail() {
-		return // until results are written
-	}
 	p := storage.ClaimParams{
 		Lease:      s.n.Lease,
 		Quick:      storage.Pool{Room: s.roomOf(&s.quick), PerHost: s.hostRoom(&s.quick, nil), Hosts: map[string]int{}},
@@ -55,17 +52,13 @@ func (s *Scheduler) claim() {
 		PerWebhook: s.n.PerWebhook,
 		MaxBytes:   s.n.ClaimBytes,
 	}
-	if p.Quick.Room+p.Others.Room == 0 {
-		return // until something ends
-	}
-	s.sharing = 0
-	for _, w := range s.busy {
-		if len(w.waiting)+w.inFlight+w.granted > 0 {
-			s.sharing++
-		}
+	if p.Quick.Room+p.Others.Room == 0 { // until something ends, or has waited for too long
+		c.poll = s.now.Add(pollAtMost)
+		return
 	}
 	for id, w := range s.busy {
 		p.Webhooks[id] = s.room(w)
+		w.pace, w.sent = max(w.sent, w.pace/2), 0
 		if room := s.hostRoom(&s.quick, w.name); room < p.Quick.PerHost {
 			p.Quick.Hosts[w.name.text] = room
 		}
@@ -73,7 +66,7 @@ func (s *Scheduler) claim() {
 			p.Others.Hosts[w.name.text] = room
 		}
 	}
-	c.wanted, c.active, c.params, c.began = false, true, p, s.now
+	c.wanted, c.active, c.began = false, true, s.now
 	s.out.Claim = &p
 }
 
@@ -83,8 +76,9 @@ func (s *Scheduler) roomOf(p *pool) int {
 	if p == &s.second { // what cannot begin soon waits in the store
 		room = min(p.places-p.used, p.starters-p.started) - p.waiting
 	}
-	if p.bytes >= s.n.PoolBytes {
-		room = 0
+	// While writes fail, what could be claimed might be what waits to be recorded.
+	if p.full() || p.bytes >= s.n.PoolBytes || s.results.faults > 0 {
+		return 0
 	}
 	return max(0, room)
 }
@@ -96,26 +90,26 @@ func (s *Scheduler) hostRoom(p *pool, name *hostName) int {
 		room = p.most
 	}
 	if name != nil {
-		room -= name.pools[p.index].waiting
+		room -= name.waiting[p.index]
 		if p == &s.second {
-			room -= name.pools[p.index].used
+			room -= name.used[p.index]
 		}
 	}
 	return max(0, room)
 }
 
 // room is how many more deliveries of w are worth claiming: what it may have under
-// way and, in good standing, what it sends in AheadFor, as far as that is not more
-// than its share of all that may wait.
+// way and, when it is quick, twice what it sends between two claims. So it waits for
+// no claim after a few of them, however quick it is.
 func (s *Scheduler) room(w *webhook) int {
 	if s.hangs(w) || w.unsaved > 0 && w.pause.until.After(s.now) {
 		return 0
 	}
 	room := s.limit(w)
-	if w.standing.Good() && w.took > 0 {
-		room += min(1+int(time.Duration(room)*s.n.AheadFor/w.took), s.n.Ahead/max(1, s.sharing))
+	if w.pool == &s.quick {
+		room += 2 * max(w.sent, w.pace)
 	}
-	return max(0, room-len(w.waiting)-w.inFlight-w.granted)
+	return max(0, room-len(w.waiting)-len(w.underWay)-w.granted)
 }
 
 // claimed takes in the end of a claim.
@@ -128,89 +122,60 @@ func (s *Scheduler) claimed(e Claimed) {
 		c.wanted, c.after = true, s.now.Add(s.backoff(c.faults))
 		return
 	}
-	c.faults = 0
-	if len(e.Deliveries) > 0 {
+	c.faults, c.brought = 0, len(e.Deliveries) > 0
+	c.wanted = c.wanted || e.More
+	if c.brought {
 		c.after = c.began.Add(s.n.Gather)
 	}
-	quick, others, brought := 0, 0, make(map[ID]int)
 	for _, del := range e.Deliveries {
-		brought[del.Lease.WebhookID]++
-		if del.Standing.Quick() {
-			quick++
-		} else {
-			others++
-		}
 		s.arrive(del, c.began)
 	}
-	p := &c.params
-	if e.More || p.Quick.Room > 0 && quick >= p.Quick.Room || p.Others.Room > 0 && others >= p.Others.Room {
-		c.wanted = true
+	maps.DeleteFunc(s.busy, func(_ ID, w *webhook) bool { return w.idle() && s.now.Sub(w.active) > busyFor })
+	if s.now.Sub(c.tidied) > knownFor/10 {
+		c.tidied = s.now
+		s.forget()
 	}
-	for id, w := range s.busy {
-		room, asked := p.Webhooks[id]
-		if !asked {
-			room = s.limit(w)
-		}
-		w.hungry = brought[id] >= room
-		if w.idle() && s.now.Sub(w.active) > busyFor {
-			delete(s.busy, id)
-		}
-	}
-	s.forget()
 }
 
-func (w *webhook) idle() bool { return len(w.waiting)+w.inFlight+w.granted+w.unsaved == 0 }
-
-// forget drops webhooks that had nothing to do for long.
+// forget drops webhooks that had nothing to do for long, and host names that none has.
 func (s *Scheduler) forget() {
-	if s.now.Sub(s.claims.tidied) < knownFor/10 {
-		return
-	}
-	s.claims.tidied = s.now
-	for id, w := range s.webhooks {
-		if w.idle() && s.now.Sub(w.active) > knownFor {
-			s.unname(w)
-			delete(s.webhooks, id)
-			delete(s.busy, id)
-			if left := slices.DeleteFunc(s.forms[w.form], func(o *webhook) bool { return o == w }); len(left) > 0 {
-				s.forms[w.form] = left
-			} else {
-				delete(s.forms, w.form)
-			}
-		}
+	maps.DeleteFunc(s.webhooks, func(_ ID, w *webhook) bool { return w.idle() && s.now.Sub(w.active) > knownFor })
+	maps.DeleteFunc(s.names, func(_ string, n *hostName) bool { return n.used == [2]int{} })
+	clear(s.forms)
+	for _, w := range s.webhooks {
+		s.names[w.name.text] = w.name
+		s.forms[w.form] = append(s.forms[w.form], w)
 	}
 }
 
-// giveBackLate gives back what has waited for too long.
+// giveBackLate gives back what has waited for too long, or for a webhook that hangs.
 func (s *Scheduler) giveBackLate() {
 	for _, w := range s.busy {
+		if s.hangs(w) {
+			s.giveBackAll(w, 0)
+		}
 		for len(w.waiting) > 0 && s.tooLate(w.waiting[0]) {
-			w.pool.wait(w, w.waiting[0], -1)
-			s.giveBack(w.waiting[0], 0)
-			w.waiting = w.waiting[1:]
+			s.giveBack(s.takeWaiting(w), 0)
 		}
 	}
 }
 
 // backoff is the wait after so many faults of the store in a row.
 func (s *Scheduler) backoff(faults int) time.Duration {
-	wait := backoffLongest
-	if faults < 7 {
-		wait = min(backoffFirst<<(faults-1), backoffLongest)
-	}
+	wait := min(backoffFirst<<min(faults-1, 10), backoffLongest)
 	return s.spread(wait/2, wait)
 }
 
 // Reserve returns the webhooks of a form for which a delivery may be handed over as
-// soon as it is stored, without a claim: quick ones without a backlog that have room.
-// A [Handed] must follow.
+// soon as it is stored, without a claim: quick ones that have room. A [Handed] must
+// follow.
 func (s *Scheduler) Reserve(form ID) []ID {
-	if s.stopped || s.tooManyUnrecorded() || s.writesFail() {
+	if s.stopped {
 		return nil
 	}
 	var reserved []ID
 	for _, w := range s.forms[form] {
-		if w.pool == &s.quick && !w.hungry && s.roomOf(&s.quick) > 0 && s.hostRoom(&s.quick, w.name) > 0 && s.room(w) > 0 {
+		if w.pool == &s.quick && s.roomOf(&s.quick) > 0 && s.hostRoom(&s.quick, w.name) > 0 && s.room(w) > 0 {
 			w.granted++
 			s.granted++
 			s.busy[w.id] = w

@@ -8,7 +8,7 @@ import (
 // smallNumbers have few places, so that little reaches every bound.
 func smallNumbers() Numbers {
 	n := testNumbers
-	n.Quick, n.Second, n.Ahead, n.Unrecorded, n.Rows, n.Patience = 8, 48, 64, 64, 50, 300*time.Millisecond
+	n.Quick, n.Second, n.Ahead, n.Rows, n.Patience = 8, 48, 64, 50, 300*time.Millisecond
 	return n
 }
 
@@ -45,13 +45,13 @@ func TestAHostNameThatHangsLeavesRoomToOthers(t *testing.T) {
 		w.event(w.receiver("same.example", true, hangs))
 	}
 	w.run(5 * time.Second)
-	if got := w.s.names["same.example"].pools[1].used; got != w.n.Second/2 {
+	if got := w.s.names["same.example"].used[1]; got != w.n.Second/2 {
 		t.Fatalf("the name has %d places of the second pool, want %d", got, w.n.Second/2)
 	}
 	other := w.receiver("other.example", true, hangs)
 	w.event(other)
 	w.run(time.Second)
-	if got := w.s.names["other.example"].pools[1].used; got != 1 {
+	if got := w.s.names["other.example"].used[1]; got != 1 {
 		t.Errorf("the other name has %d places of the second pool, want 1", got)
 	}
 	w.stop()

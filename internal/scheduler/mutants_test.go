@@ -12,24 +12,31 @@ import (
 // Each of these is a scheduler with one mistake. The first three always run; a test
 // catches them within seconds.
 var mutants = []struct{ name, file, from, to string }{
-	{"five requests to a webhook", "scheduler.go", "w.inFlight < s.limit(w)", "w.inFlight <= s.limit(w)"},
+	{"five requests to a webhook", "scheduler.go", "len(w.underWay) < s.limit(w)", "len(w.underWay) <= s.limit(w)"},
 	{"four to one that fails", "scheduler.go", "if w.standing.Good() {\n\t\treturn s.n.PerWebhook", "if w.standing.Succeeded {\n\t\treturn s.n.PerWebhook"},
 	{"one quick place too many", "pools.go", "p.used < p.places && p.started", "p.used <= p.places && p.started"},
 	{"all of the second pool for those that begin there", "pools.go", "max(1, n.Second*3/4)", "n.Second"},
-	{"no share of a host name", "pools.go", "if at.used < p.share {\n\t\t\treturn w", "if at.used <= p.places {\n\t\t\treturn w"},
-	{"more than half of the second pool for a host name", "pools.go", "r.name.pools[p.index].used < p.most &&", ""},
+	{"no share of a host name", "pools.go", "if used < p.share {", "if used <= p.places {"},
+	{"more than half of the second pool for a host name", "pools.go", "r.name.used[p.index] < p.most &&", ""},
 	{"a slow one stays in the quick pool", "standing.go", "case took > n.Moment:\n\t\ts.SlowFor = n.Successes", "case took > n.Moment:\n\t\ts.SlowFor = 0"},
 	{"seven successes", "standing.go", "s.SlowFor = n.Successes", "s.SlowFor = n.Successes - 1"},
-	{"an old request keeps its quick place", "scheduler.go", "r.pool.free(r)\n\t\t\tr.moved = true\n\t\t\ts.second.take(r)", ""},
-	{"a webhook with an old request gets another", "scheduler.go", "return w.pool == &s.quick && w.old > 0", "return false"},
-	{"a place is not given back", "scheduler.go", "r.over = true\n\tr.pool.free(r)", "r.over = true\n\tif !r.moved {\n\t\tr.pool.free(r)\n\t}"},
+	{"an old request keeps its quick place", "scheduler.go", "s.now.Sub(r.began) < s.n.Stay ||", "s.now.Sub(r.began) < 10*s.n.Stay ||"},
+	{"a webhook with an old request gets another", "scheduler.go", "return w.pool == &s.quick && len(w.underWay) > 0 &&", "return false && len(w.underWay) > 0 &&"},
+	{"a place is not given back", "scheduler.go", "r.pool.free(r)\n\tw.underWay", "if !r.moved {\n\t\tr.pool.free(r)\n\t}\n\tw.underWay"},
 	{"what is too late is forgotten", "scheduler.go", "if s.tooLate(r) {\n\t\t\ts.giveBack(r, 0)\n\t\t}", "if s.tooLate(r) {\n\t\t}"},
 	{"what waits is forgotten at a stop", "scheduler.go", "for _, w := range s.busy {\n\t\t\t\ts.giveBackAll(w, 0)\n\t\t\t}", ""},
 	{"a failed write is forgotten", "results.go", "r.pending = append(r.pending, batch...)", ""},
 	{"results are written twice", "results.go", "r.pending[n:], s.now", "r.pending, s.now"},
-	{"nobody gets a turn after a request", "scheduler.go", "if s.ready(w) {\n\t\tw.pool.lineUp(w)\n\t}\n}\n\n// learn", "}\n\n// learn"},
+	{"nobody gets a turn after a request", "scheduler.go", "if s.ready(w) {\n\t\tw.lineUp()\n\t}\n}\n\n// learn", "}\n\n// learn"},
 	{"a hand-over that does not come is waited for", "claims.go", "w.granted--\n\t\ts.granted--", ""},
 	{"the room of the second pool is not looked at", "claims.go", "room = min(p.places-p.used, p.starters-p.started) - p.waiting", "room = s.n.Ahead"},
+	{"a pause that a claim carries is not known", "scheduler.go", "if del.PauseReason != \"\" {", "if false {"},
+	{"a webhook begins to fail with the process", "scheduler.go", "s.now.Add(-del.FailingFor)", "s.now"},
+	{"claims never go on after a fault of a write", "results.go", "r.faults = 0\n", ""},
+	{"nobody looks again when there is no room", "claims.go", "c.poll = s.now.Add(pollAtMost)\n\t\treturn", "return"},
+	{"a webhook that moves stays in its line", "scheduler.go", "case w.name == nil || w.url != del.URL:", "case w.name == nil:"},
+	{"results of the second pool count as quick ones", "results.go", "of.pool = r.pool\n\t\tr.pool.unrecorded++", "of.pool = &s.quick\n\t\tof.pool.unrecorded++"},
+	{"a held result is forgotten", "results.go", "r.pending = append(r.pending, of)\n\t\t\tcontinue", "continue"},
 }
 
 // Every mutant fails a test of this package in its short form.

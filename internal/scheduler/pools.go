@@ -1,7 +1,7 @@
 package scheduler
 
 import (
-	"container/list"
+	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -14,19 +14,16 @@ type Request struct {
 	webhook *webhook
 	leased  time.Time // before the claim: the lease is no older
 	arrived time.Time
-	began   time.Time // zero: it waits
+	began   time.Time
 	name    *hostName // of its URL, once it began
 	pool    *pool     // whose place it has
 	moved   bool      // it began in another pool
-	old     bool      // it was in a quick place for longer than the moment
-	over    bool
 }
 
 // webhook is what a scheduler knows about one destination.
 type webhook struct {
 	id, form ID
 	url      string
-	since    int64 // the first token that was claimed for that URL
 	name     *hostName
 
 	standing storage.Standing // the store's, with the results that are not written yet
@@ -36,26 +33,26 @@ type webhook struct {
 	saved    time.Time // when the last one was
 
 	pool     *pool // the one that its requests start in
+	lined    bool  // it stands in the line of that pool
 	waiting  []*Request
-	lined    *pool // in whose line it stands
-	inFlight int
-	old      int // requests under way that grew old
-	granted  int // deliveries that may still be handed over
+	underWay []*Request // oldest first
+	granted  int        // deliveries that may still be handed over
 
-	took   time.Duration // how long its requests take, smoothed. Zero: not known
-	hungry bool          // the last claim brought all that it had room for: there may be more
-	active time.Time     // when something last happened
+	sent   int       // requests that ended since the last claim
+	pace   int       // and before that, from claim to claim
+	active time.Time // when something last happened
+}
+
+// idle reports whether w has nothing to do.
+func (w *webhook) idle() bool {
+	return len(w.waiting)+len(w.underWay)+w.granted+w.unsaved == 0
 }
 
 // hostName is what a scheduler knows about one host name.
 type hostName struct {
-	text     string
-	webhooks int
-	pools    [2]struct {
-		used    int        // places
-		waiting int        // deliveries
-		aside   []*webhook // with a turn, while the name has its share
-	}
+	text    string
+	used    [2]int // places of the pools
+	waiting [2]int // deliveries for them
 }
 
 // pool is a number of places for requests, and the line of the webhooks that have
@@ -66,111 +63,93 @@ type pool struct {
 	starters int // how many places those may take that start here
 	share    int // places of one host name while another one waits,
 	most     int // and while none does
+	unsaved  int // how many requests may be under way or not recorded
 
-	used    int
-	started int // of those
-	waiting int // deliveries
-	bytes   int // of the bodies that wait and are under way
-	line    list.List
-	crowded []*hostName // with webhooks aside
+	used       int
+	started    int // of those
+	waiting    int // deliveries
+	bytes      int // of the bodies that wait and are under way
+	unrecorded int // results
+	line       []*webhook
 }
 
 func newQuickPool(n Numbers) pool {
-	return pool{index: 0, places: n.Quick, starters: n.Quick, share: max(1, n.Quick/4), most: max(1, n.Quick*3/4)}
+	return pool{
+		index: 0, places: n.Quick, starters: n.Quick,
+		share: max(1, n.Quick/4), most: max(1, n.Quick*3/4), unsaved: n.Ahead,
+	}
 }
 
 func newSecondPool(n Numbers) pool {
 	half := max(1, n.Second/2)
-	return pool{index: 1, places: n.Second, starters: max(1, n.Second*3/4), share: half, most: half}
+	return pool{index: 1, places: n.Second, starters: max(1, n.Second*3/4), share: half, most: half, unsaved: 2 * n.Second}
 }
 
 // hasPlace reports whether a request may start in p.
-func (p *pool) hasPlace() bool { return p.used < p.places && p.started < p.starters }
+func (p *pool) hasPlace() bool { return p.used < p.places && p.started < p.starters && !p.full() }
 
-// canTake reports whether a request that grew old elsewhere may move to p.
+// full reports whether the store must catch up before p sends more: a process that is
+// killed repeats what it sent and did not record.
+func (p *pool) full() bool { return p.used+p.unrecorded >= p.unsaved }
+
+// canTake reports whether a request that began elsewhere may move to p.
 func (p *pool) canTake(r *Request, memory int) bool {
-	return p.used < p.places && r.name.pools[p.index].used < p.most && p.bytes < memory
+	return p.used < p.places && r.name.used[p.index] < p.most && p.bytes < memory
 }
 
-// lineUp gives w a turn after all that stand in the line.
-func (p *pool) lineUp(w *webhook) {
-	if w.lined != p {
-		w.lined = p
-		p.line.PushBack(w)
+// lineUp gives w a turn after all that stand in the line of its pool.
+func (w *webhook) lineUp() {
+	if !w.lined {
+		w.lined = true
+		w.pool.line = append(w.pool.line, w)
 	}
 }
 
 // next takes out the webhook whose turn it is. Those of a host name that has its
-// share step aside; when nobody else waits, they have more than the share.
+// share let others go first.
 func (p *pool) next(ready func(*webhook) bool) *webhook {
-	if w := p.fromAside(p.share, ready); w != nil {
-		return w
-	}
-	for p.line.Len() > 0 {
-		w := p.line.Remove(p.line.Front()).(*webhook)
-		if w.lined != p {
-			continue // it lines up for the other pool by now
-		}
-		if w.lined = nil; w.pool != p || !ready(w) {
+	turn := -1
+	for i := 0; i < len(p.line); i++ {
+		w := p.line[i]
+		if !ready(w) {
+			p.takeOut(i)
+			i--
 			continue
 		}
-		at := &w.name.pools[p.index]
-		if at.used < p.share {
-			return w
+		used := w.name.used[p.index]
+		if used < p.share {
+			turn = i
+			break
 		}
-		w.lined = p
-		if at.aside = append(at.aside, w); len(at.aside) == 1 {
-			p.crowded = append(p.crowded, w.name)
+		if used < p.most && turn < 0 {
+			turn = i
 		}
 	}
-	return p.fromAside(p.most, ready)
+	if turn < 0 {
+		return nil
+	}
+	return p.takeOut(turn)
 }
 
-// fromAside takes out a webhook of a host name that has fewer than share places.
-func (p *pool) fromAside(share int, ready func(*webhook) bool) *webhook {
-	for i := 0; i < len(p.crowded); i++ {
-		name := p.crowded[i]
-		at := &name.pools[p.index]
-		var found *webhook
-		for found == nil && at.used < share && len(at.aside) > 0 {
-			w := at.aside[0]
-			at.aside = at.aside[1:]
-			if w.lined != p {
-				continue
-			}
-			if w.lined = nil; w.pool == p && ready(w) {
-				found = w
-			}
-		}
-		if len(at.aside) == 0 {
-			at.aside = nil
-			p.crowded = append(p.crowded[:i], p.crowded[i+1:]...)
-			i--
-		}
-		if found != nil {
-			return found
-		}
-	}
-	return nil
+// takeOut ends the turn of the webhook at that place of the line.
+func (p *pool) takeOut(i int) *webhook {
+	w := p.line[i]
+	p.line = slices.Delete(p.line, i, i+1)
+	w.lined = false
+	return w
 }
 
 // take gives a place to r, and free takes it back.
-func (p *pool) take(r *Request) {
-	r.pool = p
-	p.used++
-	p.bytes += len(r.Delivery.Body)
-	r.name.pools[p.index].used++
-	if !r.moved {
-		p.started++
-	}
-}
+func (p *pool) take(r *Request) { p.count(r, 1) }
+func (p *pool) free(r *Request) { p.count(r, -1) }
 
-func (p *pool) free(r *Request) {
-	p.used--
-	p.bytes -= len(r.Delivery.Body)
-	r.name.pools[p.index].used--
+func (p *pool) count(r *Request, n int) {
+	r.pool = p
+	p.used += n
+	p.bytes += n * len(r.Delivery.Body)
+	r.name.used[p.index] += n
 	if !r.moved {
-		p.started--
+		p.started += n
 	}
 }
 
@@ -178,5 +157,5 @@ func (p *pool) free(r *Request) {
 func (p *pool) wait(w *webhook, r *Request, n int) {
 	p.waiting += n
 	p.bytes += n * len(r.Delivery.Body)
-	w.name.pools[p.index].waiting += n
+	w.name.waiting[p.index] += n
 }

@@ -21,7 +21,7 @@ func impurities(t *testing.T, sources map[string]string) (found []string) {
 			t.Fatal(err)
 		}
 		for _, i := range file.Imports {
-			if path := strings.Trim(i.Path.Value, `"`); !slices.Contains([]string{"bytes", "container/list", "slices", "time", "github.com/formsvc/formsvc/storage"}, path) {
+			if path := strings.Trim(i.Path.Value, `"`); !slices.Contains([]string{"bytes", "maps", "slices", "time", "github.com/formsvc/formsvc/storage"}, path) {
 				found = append(found, name+" imports "+path)
 			}
 		}

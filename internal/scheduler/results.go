@@ -10,57 +10,46 @@ import (
 
 // results is the part of a scheduler that has results written, one call at a time.
 type results struct {
-	pending  []result
-	since    time.Time // when the first of them came
-	attempts int       // that are not written: pending ones and those of a call under way
-	active   []result  // of the call that is under way
-	limit    int       // results a call, fewer after a fault
-	faults   int       // in a row
-	faulty   time.Time // the first fault since nothing was pending. Zero: none
-	after    time.Time // the end of the pause after faults
+	pending []result
+	since   time.Time // when the first of them came
+	active  []result  // of the call that is under way
+	limit   int       // results a call, fewer after a fault
+	faults  int       // in a row. While there are any nothing is claimed: it might be what waits here
+	after   time.Time // the end of the wait after a fault
 }
 
 // result is one of them.
 type result struct {
 	storage.Result
 	webhook *webhook
+	pool    *pool // of the request, nil: nothing was sent
 }
 
-// record queues a result for writing.
-func (s *Scheduler) record(w *webhook, to storage.Result) {
-	r := &s.results
-	if len(r.pending) == 0 {
-		r.since = s.now
+// record queues the result of a request for writing. Without an attempt it is given
+// back as it was.
+func (s *Scheduler) record(r *Request, attempt *storage.Attempt, retryIn time.Duration) {
+	of := result{storage.Result{Lease: r.Delivery.Lease, Attempt: attempt, RetryIn: retryIn}, r.webhook, nil}
+	if attempt != nil {
+		of.pool = r.pool
+		r.pool.unrecorded++
+		r.webhook.unsaved++
 	}
-	if to.Attempt != nil {
-		r.attempts++
-		w.unsaved++
+	if len(s.results.pending) == 0 {
+		s.results.since = s.now
 	}
-	r.pending = append(r.pending, result{to, w})
+	s.results.pending = append(s.results.pending, of)
 }
 
-// tooManyUnrecorded reports whether the store must catch up before more is sent: a
-// process that is killed repeats what it sent and did not record.
-func (s *Scheduler) tooManyUnrecorded() bool {
-	return s.quick.used+s.results.attempts >= s.n.Unrecorded
-}
-
-// writesFail reports whether writing has failed for so long that what could be
-// claimed now may be what waits to be recorded.
-func (s *Scheduler) writesFail() bool {
-	return !s.results.faulty.IsZero() && s.now.Sub(s.results.faulty) > s.n.Lease/2
-}
-
-// write has results written when there are enough, when they have waited for long
-// enough, or when no quick request is under way that could add to them.
+// write has results written when there are enough, or when they have waited for long
+// enough.
 func (s *Scheduler) write() {
 	r := &s.results
 	if len(r.active) > 0 || len(r.pending) == 0 || s.now.Before(r.after) {
 		return
 	}
 	// Half of what may be unrecorded, so that sending goes on while it is written.
-	enough := min(r.limit, s.n.Unrecorded/2)
-	if len(r.pending) < enough && s.quick.used > 0 && s.now.Sub(r.since) < s.n.Gather && !s.tooManyUnrecorded() && !s.stopped {
+	enough := min(r.limit, s.n.Ahead/2)
+	if len(r.pending) < enough && s.now.Sub(r.since) < s.n.Gather && !s.stopped {
 		return
 	}
 	n := min(len(r.pending), r.limit)
@@ -70,17 +59,16 @@ func (s *Scheduler) write() {
 	slices.SortStableFunc(r.active, func(a, b result) int {
 		return bytes.Compare(a.Lease.WebhookID[:], b.Lease.WebhookID[:])
 	})
-	batch := make([]storage.Result, n)
+	s.out.Write = make([]storage.Result, n)
 	for i, of := range r.active {
-		batch[i] = of.Result
 		if of.Attempt != nil { // all of a webhook alike: their order does not matter then
-			batch[i].Standing = of.webhook.standing
+			of.Standing = of.webhook.standing
 			if left := of.webhook.pause.until.Sub(s.now); left > 0 {
-				batch[i].PauseFor, batch[i].PauseReason = left, of.webhook.pause.reason
+				of.PauseFor, of.PauseReason = left, of.webhook.pause.reason
 			}
 		}
+		s.out.Write[i] = of.Result
 	}
-	s.out.Write = batch
 }
 
 // wrote takes in the end of a write.
@@ -95,18 +83,12 @@ func (s *Scheduler) wrote(e Wrote) {
 		// does not hold back the others.
 		r.pending = append(r.pending, batch...)
 		r.limit = max(1, len(batch)/2)
-		if r.faulty.IsZero() {
-			r.faulty = s.now
-		}
 		r.faults++
 		r.after = s.now.Add(s.backoff(r.faults))
 		return
 	}
 	r.faults = 0
 	r.limit = min(s.n.Rows, 2*r.limit)
-	if len(r.pending) == 0 {
-		r.faulty = time.Time{}
-	}
 	if len(e.Held) == len(batch) {
 		r.after = s.now.Add(backoffFirst)
 	}
@@ -115,8 +97,8 @@ func (s *Scheduler) wrote(e Wrote) {
 			r.pending = append(r.pending, of)
 			continue
 		}
-		if of.Attempt != nil {
-			r.attempts--
+		if of.pool != nil {
+			of.pool.unrecorded--
 			of.webhook.unsaved--
 			of.webhook.saved = s.now
 		} else if of.RetryIn == 0 {

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -18,13 +19,11 @@ type Scheduler struct {
 	now      time.Time
 	webhooks map[ID]*webhook   // all that are known
 	busy     map[ID]*webhook   // those with something to do, or that had it just now
-	sharing  int               // how many of them share what may wait
 	forms    map[ID][]*webhook // of a form
 	names    map[string]*hostName
 
 	quick, second pool
-	young         []*Request // in quick places, oldest first, until the moment has passed
-	stuck         []*Request // that grew old in quick places, while the second pool has none
+	young         []*Request // in quick places, oldest first
 	granted       int        // deliveries that may still be handed over
 
 	claims  claims
@@ -62,9 +61,9 @@ type (
 	}
 	// Wrote is the end of a write.
 	Wrote struct {
-		Held    []storage.Lease // the results of these are to be written again
-		Err     error
-		Refused bool // the store will never accept one of them
+		Held    []storage.Lease // of results that are to be written again
+		Err     error           // then none was written
+		Refused bool            // the store will never accept one of them
 	}
 	// Stop ends the work: nothing more is claimed or begun.
 	Stop struct{}
@@ -127,7 +126,7 @@ func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 			}
 		}
 	}
-	s.growOld()
+	s.moveOver()
 	s.start(&s.quick)
 	s.start(&s.second)
 	s.claim()
@@ -151,8 +150,11 @@ func (s *Scheduler) next() (at time.Time) {
 			at = t
 		}
 	}
-	if len(s.young) > 0 {
-		by(s.young[0].began.Add(s.n.Moment))
+	for _, r := range s.young {
+		if due := r.began.Add(s.n.Stay); due.After(s.now) { // else it waits for a place
+			by(due)
+			break
+		}
 	}
 	switch c := &s.claims; {
 	case s.stopped || c.active:
@@ -173,7 +175,7 @@ func (s *Scheduler) next() (at time.Time) {
 
 // ready reports whether a request to w may begin, as far as w is concerned.
 func (s *Scheduler) ready(w *webhook) bool {
-	return len(w.waiting) > 0 && w.inFlight < s.limit(w) && !s.hangs(w)
+	return len(w.waiting) > 0 && len(w.underWay) < s.limit(w) && !s.hangs(w)
 }
 
 // limit is how many requests w may have under way.
@@ -184,9 +186,11 @@ func (s *Scheduler) limit(w *webhook) int {
 	return 1
 }
 
-// hangs reports whether a quick webhook has a request that grew old. It gets no
-// further one until that has ended.
-func (s *Scheduler) hangs(w *webhook) bool { return w.pool == &s.quick && w.old > 0 }
+// hangs reports whether a quick webhook has a request that is not quick after all. It
+// gets no further one until that has ended.
+func (s *Scheduler) hangs(w *webhook) bool {
+	return w.pool == &s.quick && len(w.underWay) > 0 && s.now.Sub(w.underWay[0].began) >= s.n.Moment
+}
 
 // arrive takes in a delivery whose lease this process has.
 func (s *Scheduler) arrive(del storage.Delivery, leased time.Time) {
@@ -200,20 +204,20 @@ func (s *Scheduler) arrive(del storage.Delivery, leased time.Time) {
 	s.busy[id] = w
 	w.active = s.now
 	switch {
-	case w.name == nil || w.url != del.URL && del.Lease.Token > w.since:
+	case w.name == nil || w.url != del.URL:
 		s.aim(w, del)
-	case w.unsaved == 0 && w.inFlight == 0 && leased.After(w.saved): // another process may know better
+	case w.unsaved == 0 && len(w.underWay) == 0 && leased.After(w.saved): // another process may know better
 		s.believe(w, del)
 	}
 	r := &Request{Delivery: del, webhook: w, leased: leased, arrived: s.now}
-	if s.stopped || del.URL != w.url {
+	if s.stopped {
 		s.giveBack(r, 0)
 		return
 	}
 	w.waiting = append(w.waiting, r)
 	w.pool.wait(w, r, 1)
 	if s.ready(w) {
-		w.pool.lineUp(w)
+		w.lineUp()
 	}
 }
 
@@ -221,18 +225,15 @@ func (s *Scheduler) arrive(del storage.Delivery, leased time.Time) {
 // another destination: what is known of it is what the store knows.
 func (s *Scheduler) aim(w *webhook, del storage.Delivery) {
 	s.giveBackAll(w, 0)
-	s.unname(w)
-	w.url, w.since = del.URL, del.Lease.Token
+	w.url, w.sent = del.URL, 0
 	if w.name = s.names[del.Host]; w.name == nil {
 		w.name = &hostName{text: del.Host}
 		s.names[del.Host] = w.name
 	}
-	w.name.webhooks++
-	w.took = 0
 	s.believe(w, del)
 }
 
-// believe takes over what the store knows of a webhook.
+// believe takes over what the store knows of w.
 func (s *Scheduler) believe(w *webhook, del storage.Delivery) {
 	w.failing, w.pause = time.Time{}, pause{}
 	if del.Standing.Failures > 0 {
@@ -244,24 +245,17 @@ func (s *Scheduler) believe(w *webhook, del storage.Delivery) {
 	s.stand(w, del.Standing)
 }
 
-func (s *Scheduler) unname(w *webhook) {
-	if w.name == nil {
-		return
-	}
-	if w.name.webhooks--; w.name.webhooks == 0 {
-		delete(s.names, w.name.text)
-	}
-	w.name = nil
-}
-
 // stand gives w a standing and has it start its requests in the pool for that.
 func (s *Scheduler) stand(w *webhook, standing storage.Standing) {
 	w.standing = standing
-	to := &s.second
+	from, to := w.pool, &s.second
 	if standing.Quick() {
 		to = &s.quick
 	}
-	if from := w.pool; from != to {
+	if from != to {
+		if w.lined {
+			from.takeOut(slices.Index(from.line, w))
+		}
 		for _, r := range w.waiting {
 			from.wait(w, r, -1)
 			to.wait(w, r, 1)
@@ -269,36 +263,41 @@ func (s *Scheduler) stand(w *webhook, standing storage.Standing) {
 		w.pool = to
 	}
 	if s.ready(w) {
-		w.pool.lineUp(w)
+		w.lineUp()
 	}
 }
 
 // start begins requests while p has places.
 func (s *Scheduler) start(p *pool) {
-	for !s.stopped && p.hasPlace() && !s.tooManyUnrecorded() {
+	for !s.stopped && p.hasPlace() {
 		w := p.next(s.ready)
 		if w == nil {
 			return
 		}
-		r := w.waiting[0]
-		w.waiting[0] = nil
-		w.waiting = w.waiting[1:]
-		p.wait(w, r, -1)
-		if s.tooLate(r) {
+		if r := s.takeWaiting(w); s.tooLate(r) {
 			s.giveBack(r, 0)
 		} else {
 			s.begin(w, r)
 		}
 		if s.ready(w) {
-			p.lineUp(w)
+			w.lineUp()
 		}
 	}
+}
+
+// takeWaiting takes out the delivery that has waited longest for w.
+func (s *Scheduler) takeWaiting(w *webhook) *Request {
+	r := w.waiting[0]
+	w.waiting[0] = nil
+	w.waiting = w.waiting[1:]
+	w.pool.wait(w, r, -1)
+	return r
 }
 
 func (s *Scheduler) begin(w *webhook, r *Request) {
 	r.began, r.name = s.now, w.name
 	w.active = s.now
-	w.inFlight++
+	w.underWay = append(w.underWay, r)
 	w.pool.take(r)
 	if w.pool == &s.quick {
 		s.young = append(s.young, r)
@@ -312,52 +311,35 @@ func (s *Scheduler) tooLate(r *Request) bool {
 	return s.now.Sub(r.arrived) > s.n.Patience || s.now.Sub(r.leased) > s.n.Lease-s.n.Timeout
 }
 
-// growOld moves requests that are not quick after all to the second pool.
-func (s *Scheduler) growOld() {
-	for len(s.young) > 0 && (s.young[0].over || s.now.Sub(s.young[0].began) >= s.n.Moment) {
-		r := s.young[0]
-		s.young[0] = nil
-		s.young = s.young[1:]
-		if r.over {
-			continue
+// moveOver moves requests that have had a quick place for long enough to the second
+// pool, as far as that has places.
+func (s *Scheduler) moveOver() {
+	s.young = slices.DeleteFunc(s.young, func(r *Request) bool {
+		if s.now.Sub(r.began) < s.n.Stay || !s.second.canTake(r, s.n.PoolBytes) {
+			return false
 		}
-		r.old = true
-		r.webhook.old++
-		if s.hangs(r.webhook) {
-			s.giveBackAll(r.webhook, 0)
-		}
-		s.stuck = append(s.stuck, r)
-	}
-	left := s.stuck[:0]
-	for _, r := range s.stuck {
-		switch {
-		case r.over:
-		case s.second.canTake(r, s.n.PoolBytes):
-			r.pool.free(r)
-			r.moved = true
-			s.second.take(r)
-		default:
-			left = append(left, r)
-		}
-	}
-	clear(s.stuck[len(left):])
-	s.stuck = left
+		s.quick.free(r)
+		r.moved = true
+		s.second.take(r)
+		return true
+	})
 }
 
 // ended takes in what became of a request.
 func (s *Scheduler) ended(e Ended) {
 	r, w := e.Request, e.Request.webhook
-	r.over = true
+	is := func(other *Request) bool { return other == r }
 	r.pool.free(r)
-	w.inFlight--
-	w.active = s.now
-	if r.old {
-		w.old--
+	w.underWay = slices.DeleteFunc(w.underWay, is)
+	if r.pool == &s.quick {
+		s.young = slices.DeleteFunc(s.young, is)
 	}
-	if w.hungry {
+	w.active = s.now
+	w.sent++
+	if s.claims.brought {
 		s.claims.wanted = true
 	}
-	s.record(w, storage.Result{Lease: r.Delivery.Lease, Attempt: e.Attempt, RetryIn: e.RetryIn})
+	s.record(r, e.Attempt, e.RetryIn)
 	switch {
 	case e.Attempt == nil && e.RetryIn > 0: // the others have to wait for the same
 		s.giveBackAll(w, e.RetryIn)
@@ -365,20 +347,16 @@ func (s *Scheduler) ended(e Ended) {
 		s.learn(w, r, e)
 	}
 	if s.ready(w) {
-		w.pool.lineUp(w)
+		w.lineUp()
 	}
 }
 
 // learn draws the conclusions from an attempt.
 func (s *Scheduler) learn(w *webhook, r *Request, e Ended) {
-	if w.took == 0 {
-		w.took = e.Took
-	}
-	w.took = max(1, w.took+(e.Took-w.took)/4)
-	is, was := w.standing, w.standing
+	is := w.standing
 	switch {
 	case !e.Attempt.Success:
-		if is.Failures++; is.Failures == 1 || w.failing.IsZero() {
+		if is.Failures++; is.Failures == 1 {
 			w.failing = s.now
 		}
 		wait, reason := pauseFor(is.Failures, s.now.Sub(w.failing), e.Asked)
@@ -389,12 +367,13 @@ func (s *Scheduler) learn(w *webhook, r *Request, e Ended) {
 	case r.began.Before(w.pause.began):
 		// It says nothing about the time since then.
 	default:
+		failures := is.Failures
 		is = s.n.afterSuccess(is, e.Took)
-		if w.pause != (pause{}) || was.Failures >= pauseAfterFailures {
+		w.failing = time.Time{}
+		if w.pause != (pause{}) || failures >= pauseAfterFailures {
 			w.pause = pause{}
 			s.tell(w, is)
 		}
-		w.failing = time.Time{}
 	}
 	s.stand(w, is)
 	if !is.Good() {
@@ -409,15 +388,10 @@ func (s *Scheduler) tell(w *webhook, is storage.Standing) {
 
 // giveBackAll gives back what waits for w.
 func (s *Scheduler) giveBackAll(w *webhook, retryIn time.Duration) {
-	for _, r := range w.waiting {
-		w.pool.wait(w, r, -1)
-		s.giveBack(r, retryIn)
+	for len(w.waiting) > 0 {
+		s.giveBack(s.takeWaiting(w), retryIn)
 	}
-	w.waiting = nil
 }
 
 // giveBack returns a delivery to the queue as it was, due again after so long.
-func (s *Scheduler) giveBack(r *Request, retryIn time.Duration) {
-	r.over = true
-	s.record(r.webhook, storage.Result{Lease: r.Delivery.Lease, RetryIn: retryIn})
-}
+func (s *Scheduler) giveBack(r *Request, retryIn time.Duration) { s.record(r, nil, retryIn) }

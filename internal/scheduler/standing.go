@@ -18,7 +18,7 @@ const (
 
 // pause is a time in which only probes go to a webhook.
 type pause struct {
-	began  time.Time // in this process
+	began  time.Time // zero: before this process knew of it
 	until  time.Time // zero: none
 	reason storage.PauseReason
 }

@@ -13,13 +13,7 @@ import (
 )
 
 // testNumbers are those of the default configuration.
-var testNumbers = Numbers{
-	Quick: 64, Second: 1024, PerWebhook: 4,
-	Moment: 100 * time.Millisecond, Successes: 8,
-	Ahead: 512, Unrecorded: 512, AheadFor: 100 * time.Millisecond, Patience: time.Second,
-	Rows: 1000, ClaimBytes: 8 << 20, PoolBytes: 64 << 20,
-	Gather: 10 * time.Millisecond, Lease: time.Minute, Timeout: 15 * time.Second,
-}
+var testNumbers = Default(64, 1024, 4, 15*time.Second)
 
 // world is a store, a network and a clock around one scheduler, all of them
 // simulated. Unless it is unchecked, it checks after every step that the rules hold.
@@ -53,6 +47,7 @@ type receiver struct {
 
 	standing storage.Standing
 	paused   time.Time
+	reason   storage.PauseReason
 	failing  time.Time
 	served   time.Time
 	pending  []*item
@@ -174,14 +169,18 @@ func (w *world) lease(it *item) storage.Delivery {
 	it.lease = &storage.Lease{WebhookID: r.id, EventID: it.event, Token: r.tokens}
 	it.state = "leased"
 	w.leased[*it.lease] = it
-	var failing time.Duration
-	if r.standing.Failures > 0 {
-		failing = w.now.Sub(r.failing)
-	}
 	return storage.Delivery{
 		Lease: *it.lease, FormID: r.form, URL: "https://" + r.host + "/" + r.id.String(), Host: r.host, Attempt: it.attempt,
-		Standing: r.standing, FailingFor: failing, Body: make([]byte, 100),
+		Standing: r.standing, FailingFor: r.failingFor(w.now), PausedFor: max(0, r.paused.Sub(w.now)), PauseReason: r.reason, Body: make([]byte, 100),
 	}
+}
+
+// failingFor is how long its requests have failed.
+func (r *receiver) failingFor(now time.Time) time.Duration {
+	if r.standing.Failures == 0 {
+		return 0
+	}
+	return now.Sub(r.failing)
 }
 
 // claim does what ClaimDeliveries does.
@@ -265,8 +264,11 @@ func (w *world) finish(results []storage.Result) {
 			r.failing = w.now
 		}
 		r.standing, r.paused = res.Standing, time.Time{}
+		if res.Standing.Failures == 0 {
+			r.reason = ""
+		}
 		if res.PauseFor > 0 {
-			r.paused = w.now.Add(res.PauseFor)
+			r.paused, r.reason = w.now.Add(res.PauseFor), res.PauseReason
 		}
 	}
 }
@@ -377,7 +379,7 @@ func (w *world) check() {
 	}
 	quick, second := 0, 0
 	for _, name := range s.names {
-		inQuick, inSecond := name.pools[0].used, name.pools[1].used
+		inQuick, inSecond := name.used[0], name.used[1]
 		quick, second = quick+inQuick, second+inSecond
 		if inQuick > w.n.Quick*3/4 {
 			w.t.Fatalf("%s has %d quick places", name.text, inQuick)
@@ -399,13 +401,13 @@ func (w *world) check() {
 	if got := s.quick.waiting + s.second.waiting; got != waiting || got > w.n.Ahead+w.n.Second {
 		w.t.Fatalf("%d deliveries wait, %d are counted", waiting, got)
 	}
-	if s.quick.used+s.results.attempts > w.n.Unrecorded+w.n.Second {
-		w.t.Fatalf("%d results are not recorded", s.results.attempts)
+	if got := s.quick.used + s.quick.unrecorded; got > w.n.Ahead {
+		w.t.Fatalf("%d requests are under way or not recorded", got)
 	}
 	// What may begin has begun.
-	if !s.stopped && !s.tooManyUnrecorded() {
+	if !s.stopped {
 		for _, of := range s.busy {
-			if p := of.pool; s.ready(of) && p.hasPlace() && of.name.pools[p.index].used < p.share {
+			if p := of.pool; s.ready(of) && p.hasPlace() && of.name.used[p.index] < p.share {
 				w.t.Fatalf("%s waits for nothing", of.name.text)
 			}
 		}
@@ -414,26 +416,24 @@ func (w *world) check() {
 	places := map[string]int{}
 	names := map[string]bool{} // that wait
 	for _, of := range s.busy {
-		if of.pool == &s.quick && s.ready(of) && of.name.pools[0].used < max(1, w.n.Quick/4) {
+		if of.pool == &s.quick && s.ready(of) && of.name.used[0] < max(1, w.n.Quick/4) {
 			names[of.name.text] = true
 		}
 	}
 	for _, name := range s.names {
-		places[name.text] = name.pools[0].used
-		if got := name.pools[0].used; got > max(1, w.n.Quick/4) && got > w.places[name.text] && len(names) > 0 {
+		places[name.text] = name.used[0]
+		if got := name.used[0]; got > max(1, w.n.Quick/4) && got > w.places[name.text] && len(names) > 0 {
 			w.t.Fatalf("%s got %d quick places while %v waited", name.text, got, names)
 		}
 	}
 	w.places = places
-	// Nothing is old in a quick place while the second pool has one for it.
-	for _, r := range s.stuck {
-		if !r.over && s.second.used < w.n.Second && r.name.pools[1].used < w.n.Second/2 {
-			w.t.Fatal("an old request keeps a quick place")
-		}
+	// Nothing stays in a quick place while the second pool has one for it.
+	if len(s.young) != s.quick.used {
+		w.t.Fatalf("%d requests have quick places, %d are counted", len(s.young), s.quick.used)
 	}
 	for _, r := range s.young {
-		if !r.over && w.now.Sub(r.began) >= w.n.Moment {
-			w.t.Fatal("a request is old and counts as young")
+		if w.now.Sub(r.began) >= w.n.Stay && s.second.used < w.n.Second && r.name.used[1] < w.n.Second/2 {
+			w.t.Fatal("an old request keeps a quick place")
 		}
 	}
 }

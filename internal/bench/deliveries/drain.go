@@ -10,7 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/bench/cpu"
+	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/webhooks"
 )
 
@@ -21,6 +24,9 @@ func drain(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
+	if o.memory {
+		return drainMemory(ctx, o, port)
+	}
 	db, err := newDatabase(ctx, o.connections)
 	if err != nil {
 		return err
@@ -34,12 +40,6 @@ func drain(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stopProfile()) }()
-	return drainPending(ctx, db, o)
-}
-
-// drainPending measures from the start of a dispatcher to its end, the writing of
-// the last results included.
-func drainPending(ctx context.Context, db *database, o options) error {
 	seen := &counter{want: int64(o.deliveries), reached: make(chan struct{})}
 	dispatcher, err := db.dispatcher(o.inFlight, seen)
 	if err != nil {
@@ -49,6 +49,40 @@ func drainPending(ctx context.Context, db *database, o options) error {
 	if err != nil {
 		return err
 	}
+	return drainPending(ctx, dispatcher, seen, server, o)
+}
+
+// drainMemory does the same on memory storage: what it costs is the dispatcher's own.
+func drainMemory(ctx context.Context, o options, port string) (err error) {
+	c := &company{store: memory.New(), ids: objectid.NewSource(), port: port, affected: affected{
+		count: o.destinations, path: func(time.Time) string { return healthy }, only: true,
+	}, sent: map[storage.ID]sending{}}
+	if err := c.found(ctx); err != nil {
+		return err
+	}
+	config := reachable(nil)
+	config.InFlight = o.inFlight
+	seen := &counter{want: int64(o.deliveries), reached: make(chan struct{})}
+	config.Observer = seen
+	if c.dispatcher, err = webhooks.New(webhooks.Params{Store: c.store, Config: config, Logger: logger()}); err != nil {
+		return err
+	}
+	for i := range o.deliveries {
+		if err := c.submit(ctx, c.others[i%len(c.others)], false); err != nil {
+			return err
+		}
+	}
+	stopProfile, err := startProfile(o.profile)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stopProfile()) }()
+	return drainPending(ctx, c.dispatcher, seen, "", o)
+}
+
+// drainPending measures from the start of a dispatcher to its end, the writing of
+// the last results included.
+func drainPending(ctx context.Context, dispatcher *webhooks.Dispatcher, seen *counter, server cpu.Server, o options) error {
 	before, started := worked(server, ""), time.Now()
 
 	running, stop := context.WithCancel(ctx)

@@ -91,7 +91,7 @@ func main() {
 		return nil
 	})
 	flag.IntVar(&o.submits, "submits", 0, "measure a service to which so many responses a second are submitted")
-	flag.BoolVar(&o.memory, "memory", false, "with -submits: on memory storage")
+	flag.BoolVar(&o.memory, "memory", false, "on memory storage; not with -isolation or -duration")
 	flag.StringVar(&o.outage, "outage", "", "measure healthy webhooks beside an outage: a `name`, or list")
 	flag.StringVar(&o.profile, "cpuprofile", "", "without a mode: write a profile of the processor time to this `file`")
 	flag.BoolVar(&o.listen, "listen", false, "be the receiver")

@@ -156,6 +156,7 @@ func (c *company) found(ctx context.Context) error {
 			Revision:   1, CreatedAt: now, UpdatedAt: now,
 		}), c.store.CreateWebhook(ctx, storage.AsHost(), storage.Webhook{
 			ID: hook, FormID: form, URL: url, Enabled: true, CreatedAt: now, UpdatedAt: now,
+			Secret: append([]byte{0}, "0123456789abcdef0123456789abcdef"...), // in plain text, says the first byte
 		}, 0))
 	}
 	// What begins later is written into the URLs, so making them must be over by then.

@@ -1,0 +1,291 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// steps is a scheduler that a test takes through single steps.
+type steps struct {
+	t       *testing.T
+	n       Numbers
+	s       *Scheduler
+	now     time.Time
+	serial  int
+	sent    []*Request
+	claims  []*storage.ClaimParams
+	written []storage.Result
+	writes  int // calls that have not ended
+	pauses  []Pause
+	next    time.Time
+}
+
+func newSteps(t *testing.T, n Numbers) *steps {
+	t.Helper()
+	c := &steps{t: t, n: n, now: time.Unix(1_800_000_000, 0)}
+	c.s = New(n, func(_, most time.Duration) time.Duration { return most })
+	c.step()
+	return c
+}
+
+func (c *steps) step(events ...Event) {
+	a := c.s.Step(c.now, events...)
+	c.sent = append(c.sent, a.Send...)
+	if a.Claim != nil {
+		c.claims = append(c.claims, a.Claim)
+	}
+	if len(a.Write) > 0 {
+		c.written = append(c.written, a.Write...)
+		c.writes++
+	}
+	c.pauses = append(c.pauses, a.Pauses...)
+	c.next = a.Next
+}
+
+func (c *steps) pass(d time.Duration) {
+	c.now = c.now.Add(d)
+	c.step()
+}
+
+var (
+	goodStanding = storage.Standing{Succeeded: true}
+	claimedFrom  = func(deliveries ...storage.Delivery) Claimed { return Claimed{Deliveries: deliveries} }
+)
+
+// delivery makes one for the webhook with that number.
+func (c *steps) delivery(webhook int, host string, standing storage.Standing) storage.Delivery {
+	c.serial++
+	lease := storage.Lease{WebhookID: ID{byte(webhook >> 8), byte(webhook)}, EventID: ID{1, byte(c.serial >> 8), byte(c.serial)}, Token: int64(c.serial)}
+	return storage.Delivery{Lease: lease, FormID: ID{2, byte(webhook)}, URL: "https://" + host + "/", Host: host, Standing: standing, Attempt: 1}
+}
+
+// end ends the request that was sent last.
+func (c *steps) end(success bool, asked time.Duration) {
+	c.t.Helper()
+	if len(c.sent) == 0 {
+		c.t.Fatal("nothing was sent")
+	}
+	c.endOf(c.sent[len(c.sent)-1], success, asked)
+}
+
+func (c *steps) endOf(r *Request, success bool, asked time.Duration) {
+	e := Ended{Request: r, Attempt: &storage.Attempt{Success: success}, Took: time.Millisecond, Asked: asked}
+	if !success {
+		e.RetryIn = time.Minute
+	}
+	c.step(e)
+}
+
+// last returns the result that was written last.
+func (c *steps) last() storage.Result {
+	c.t.Helper()
+	c.pass(c.n.Gather)
+	if len(c.written) == 0 {
+		c.t.Fatal("nothing was written")
+	}
+	return c.written[len(c.written)-1]
+}
+
+// A process that gets a probe of a paused webhook knows the pause: a failure does not
+// end it, and a success says that it is over.
+func TestAPauseComesWithAClaim(t *testing.T) {
+	t.Parallel()
+	probe := func(c *steps) {
+		del := c.delivery(1, "h.example", storage.Standing{Failures: 3})
+		del.FailingFor, del.PausedFor, del.PauseReason = time.Minute, time.Hour, storage.PauseRetryAfter
+		c.step(claimedFrom(del))
+	}
+	t.Run("a failure", func(t *testing.T) {
+		t.Parallel()
+		c := newSteps(t, testNumbers)
+		probe(c)
+		c.end(false, 10*time.Minute)
+		if r := c.last(); r.PauseFor < 59*time.Minute || r.PauseReason != storage.PauseRetryAfter {
+			t.Errorf("the store is told of a pause of %s for %q, want the hour that it had", r.PauseFor, r.PauseReason)
+		}
+	})
+	t.Run("a success", func(t *testing.T) {
+		t.Parallel()
+		c := newSteps(t, testNumbers)
+		probe(c)
+		c.end(true, 0)
+		if len(c.pauses) != 1 || c.pauses[0].Reason != "" {
+			t.Errorf("told %+v, want the end of a pause", c.pauses)
+		}
+		if r := c.last(); r.PauseFor != 0 {
+			t.Errorf("the store is told of a pause of %s", r.PauseFor)
+		}
+	})
+	t.Run("the pause was ended elsewhere", func(t *testing.T) { // by a PATCH, say
+		t.Parallel()
+		c := newSteps(t, testNumbers)
+		probe(c)
+		c.end(false, 2*time.Hour)
+		c.last()
+		c.step(Wrote{})
+		c.step(Claimed{})
+		c.pass(time.Second) // another claim begins
+		c.step(claimedFrom(c.delivery(1, "h.example", storage.Standing{Failures: 4})))
+		c.end(false, 0)
+		if r := c.last(); r.PauseFor != 0 {
+			t.Errorf("the store is told of a pause of %s that is over", r.PauseFor)
+		}
+	})
+}
+
+// How long a webhook has failed is what the store says, on whatever clock.
+func TestAProcessThatJustStartedKnowsHowLongAWebhookFailed(t *testing.T) {
+	t.Parallel()
+	for failing, want := range map[time.Duration]time.Duration{10 * time.Second: 0, 30 * time.Minute: 10 * time.Minute} {
+		c := newSteps(t, testNumbers)
+		del := c.delivery(1, "h.example", storage.Standing{Failures: 9})
+		del.FailingFor = failing
+		c.step(claimedFrom(del))
+		c.end(false, 0)
+		if r := c.last(); r.PauseFor.Round(time.Second) != want {
+			t.Errorf("after %s of failures it is paused for %s, want %s", failing, r.PauseFor, want)
+		}
+	}
+}
+
+// A write that failed once stops claims until one succeeds, and no longer, though
+// there is always something to write.
+func TestClaimsGoOnWhenWritesSucceedAgain(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, testNumbers)
+	work := func() {
+		c.step(claimedFrom(c.delivery(1, "h.example", goodStanding)))
+		c.end(true, 0)
+		c.pass(c.n.Gather)
+	}
+	work()
+	if c.writes != 1 {
+		t.Fatalf("%d writes, want 1", c.writes)
+	}
+	c.step(Wrote{Err: errors.New("down")})
+	was := len(c.claims)
+	c.pass(time.Second)
+	if len(c.claims) != was {
+		t.Fatal("something is claimed while writes fail")
+	}
+	if c.writes != 2 {
+		t.Fatalf("%d writes, want 2", c.writes)
+	}
+	for range 200 { // more is there to be written whenever a write ends
+		c.pass(time.Second)
+		was = len(c.claims)
+		c.step(Woken{})
+		work()
+		c.step(Wrote{})
+	}
+	if len(c.claims) == was {
+		t.Error("nothing is claimed any more")
+	}
+}
+
+// When neither pool has room, the next step comes by itself: what waits may have
+// waited for too long by then.
+func TestAFullSchedulerLooksAgain(t *testing.T) {
+	t.Parallel()
+	n := testNumbers
+	n.Quick, n.Second, n.Ahead = 4, 2, 8
+	c := newSteps(t, n)
+	var all []storage.Delivery
+	for i := range 16 { // 3 of them get the quick places of their name
+		all = append(all, c.delivery(i, "same.example", goodStanding))
+	}
+	all = append(all, c.delivery(100, "a.example", storage.Standing{}), c.delivery(101, "b.example", storage.Standing{}))
+	c.step(Claimed{Deliveries: all, More: true})
+	for began := c.now; c.s.quick.waiting > 0; c.pass(c.next.Sub(c.now)) {
+		if c.next.IsZero() {
+			t.Fatal("nobody calls the scheduler until a request ends")
+		}
+		if c.now.Sub(began) > 2*n.Patience {
+			t.Fatalf("%d deliveries still wait", c.s.quick.waiting)
+		}
+	}
+}
+
+// A webhook whose host name has its share gets a turn at once when it moves to another
+// name.
+func TestAWebhookThatMovesLeavesTheLineOfItsName(t *testing.T) {
+	t.Parallel()
+	n := testNumbers
+	n.Quick = 8
+	c := newSteps(t, n)
+	var all []storage.Delivery
+	for i := range 8 {
+		all = append(all, c.delivery(i, "same.example", goodStanding))
+	}
+	c.step(claimedFrom(all...))
+	if len(c.sent) != 6 {
+		t.Fatalf("%d requests to one host name, want 6", len(c.sent))
+	}
+	moved := c.delivery(7, "other.example", goodStanding)
+	c.step(claimedFrom(moved))
+	if last := c.sent[len(c.sent)-1]; last.Delivery.URL != moved.URL {
+		t.Errorf("the last request went to %s, want %s", last.Delivery.URL, moved.URL)
+	}
+	// What the old destination did says nothing about the new one.
+	c.endOf(c.sent[len(c.sent)-1], true, 0)
+	before := c.s.webhooks[moved.Lease.WebhookID].standing
+	old := c.delivery(7, "same.example", goodStanding)
+	r := &Request{Delivery: old, webhook: c.s.webhooks[old.Lease.WebhookID], name: c.s.names["same.example"], pool: &c.s.quick}
+	r.pool.take(r)
+	c.endOf(r, false, 0)
+	if got := c.s.webhooks[moved.Lease.WebhookID].standing; got != before {
+		t.Errorf("its standing is %+v, want %+v", got, before)
+	}
+}
+
+// Results of the second pool that are not recorded yet hold up no quick request.
+func TestManyTimeoutsAtOnceHoldUpNobody(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, testNumbers)
+	var all []storage.Delivery
+	for i := range 700 {
+		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), storage.Standing{}))
+	}
+	c.step(claimedFrom(all...))
+	if len(c.sent) != 700 {
+		t.Fatalf("%d requests, want 700", len(c.sent))
+	}
+	c.now = c.now.Add(c.n.Timeout)
+	var ended []Event
+	for _, r := range c.sent {
+		ended = append(ended, Ended{Request: r, Attempt: &storage.Attempt{}, Took: c.n.Timeout, RetryIn: time.Second})
+	}
+	c.step(ended...)
+	c.sent = nil
+	c.step(claimedFrom(c.delivery(1000, "healthy.example", goodStanding)))
+	if len(c.sent) != 1 {
+		t.Error("a healthy webhook waits for results to be written")
+	}
+}
+
+// A result that somebody holds up in the store is written again; the others are not.
+func TestAHeldResultIsWrittenAgain(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, testNumbers)
+	c.step(claimedFrom(c.delivery(1, "a.example", goodStanding), c.delivery(2, "b.example", goodStanding)))
+	for _, r := range c.sent {
+		c.endOf(r, true, 0)
+	}
+	held := c.sent[0].Delivery.Lease
+	c.last()
+	c.step(Wrote{Held: []storage.Lease{held}})
+	c.written = nil
+	c.pass(backoffFirst)
+	c.pass(c.n.Gather)
+	if len(c.written) != 1 || c.written[0].Lease != held {
+		t.Errorf("written again: %+v, want the one that was held", c.written)
+	}
+	c.step(Wrote{})
+	if !c.s.Idle() {
+		t.Error("something is left")
+	}
+}
