@@ -224,10 +224,6 @@ func (r *run) write(results []storage.Result) scheduler.Wrote {
 			delete(r.doubtful, each.Lease)
 		}
 	}
-	var held *storage.HeldError
-	if errors.As(err, &held) {
-		return scheduler.Wrote{Held: held.Leases}
-	}
 	refused := err != nil && !passing(err)
 	switch {
 	case refused && len(results) == 1:

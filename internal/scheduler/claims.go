@@ -14,8 +14,8 @@ const (
 	backoffFirst   = 100 * time.Millisecond
 	backoffLongest = 5 * time.Second
 
-	// busyFor is how long a webhook counts as busy after it had something to do: how
-	// much it sent determines how much to claim.
+	// busyFor is how long a webhook counts as busy after it had something to do: the
+	// duration of its requests determines how much to claim.
 	busyFor = time.Second
 	// knownFor is how long it stays known after that, so that what is new is handed
 	// over without a claim.
@@ -56,9 +56,14 @@ func (s *Scheduler) claim() {
 		c.poll = s.now.Add(pollAtMost)
 		return
 	}
+	s.sharing = 0
+	for _, w := range s.busy {
+		if len(w.waiting)+len(w.underWay)+w.granted > 0 {
+			s.sharing++
+		}
+	}
 	for id, w := range s.busy {
 		p.Webhooks[id] = s.room(w)
-		w.pace, w.sent = max(w.sent, w.pace/2), 0
 		if room := s.hostRoom(&s.quick, w.name); room < p.Quick.PerHost {
 			p.Quick.Hosts[w.name.text] = room
 		}
@@ -74,10 +79,10 @@ func (s *Scheduler) claim() {
 func (s *Scheduler) roomOf(p *pool) int {
 	room := s.n.Ahead - p.waiting - s.granted
 	if p == &s.second { // what cannot begin soon waits in the store
-		room = min(p.places-p.used, p.starters-p.started) - p.waiting
+		room = min(p.holds-p.used, p.starts-p.started) - p.waiting
 	}
-	// While writes fail, what could be claimed might be what waits to be recorded.
-	if p.full() || p.bytes >= s.n.PoolBytes || s.results.faults > 0 {
+	// After writes failed, what could be claimed may be what waits to be recorded.
+	if p.full() || p.bytes >= s.n.PoolBytes || s.results.behind > 0 {
 		return 0
 	}
 	return max(0, room)
@@ -99,15 +104,15 @@ func (s *Scheduler) hostRoom(p *pool, name *hostName) int {
 }
 
 // room is how many more deliveries of w are worth claiming: what it may have under
-// way and, when it is quick, twice what it sends between two claims. So it waits for
-// no claim after a few of them, however quick it is.
+// way and, in good standing, what it sends in AheadFor, as far as that is not more
+// than its share of all that may wait.
 func (s *Scheduler) room(w *webhook) int {
 	if s.hangs(w) || w.unsaved > 0 && w.pause.until.After(s.now) {
 		return 0
 	}
 	room := s.limit(w)
-	if w.pool == &s.quick {
-		room += 2 * max(w.sent, w.pace)
+	if w.standing.Good() && w.took > 0 {
+		room += min(1+int(time.Duration(room)*s.n.AheadFor/w.took), s.n.Ahead/max(1, s.sharing))
 	}
 	return max(0, room-len(w.waiting)-len(w.underWay)-w.granted)
 }

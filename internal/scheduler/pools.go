@@ -38,9 +38,8 @@ type webhook struct {
 	underWay []*Request // oldest first
 	granted  int        // deliveries that may still be handed over
 
-	sent   int       // requests that ended since the last claim
-	pace   int       // and before that, from claim to claim
-	active time.Time // when something last happened
+	took   time.Duration // how long its requests take, smoothed. Zero: not known
+	active time.Time     // when something last happened
 }
 
 // idle reports whether w has nothing to do.
@@ -58,12 +57,11 @@ type hostName struct {
 // pool is a number of places for requests, and the line of the webhooks that have
 // something to send there.
 type pool struct {
-	index    int
-	places   int
-	starters int // how many places those may take that start here
-	share    int // places of one host name while another one waits,
-	most     int // and while none does
-	unsaved  int // how many requests may be under way or not recorded
+	index  int
+	starts int // places for requests that start here
+	holds  int // how many requests may be under way or not recorded
+	share  int // places of one host name while another one waits,
+	most   int // and while none does
 
 	used       int
 	started    int // of those
@@ -74,27 +72,24 @@ type pool struct {
 }
 
 func newQuickPool(n Numbers) pool {
-	return pool{
-		index: 0, places: n.Quick, starters: n.Quick,
-		share: max(1, n.Quick/4), most: max(1, n.Quick*3/4), unsaved: n.Ahead,
-	}
+	return pool{index: 0, starts: n.Quick, holds: n.Ahead, share: max(1, n.Quick/4), most: max(1, n.Quick*3/4)}
 }
 
 func newSecondPool(n Numbers) pool {
 	half := max(1, n.Second/2)
-	return pool{index: 1, places: n.Second, starters: max(1, n.Second*3/4), share: half, most: half, unsaved: 2 * n.Second}
+	return pool{index: 1, starts: max(1, n.Second*3/4), holds: n.Second, share: half, most: half}
 }
 
 // hasPlace reports whether a request may start in p.
-func (p *pool) hasPlace() bool { return p.used < p.places && p.started < p.starters && !p.full() }
+func (p *pool) hasPlace() bool { return p.started < p.starts && !p.full() }
 
 // full reports whether the store must catch up before p sends more: a process that is
 // killed repeats what it sent and did not record.
-func (p *pool) full() bool { return p.used+p.unrecorded >= p.unsaved }
+func (p *pool) full() bool { return p.used+p.unrecorded >= p.holds }
 
 // canTake reports whether a request that began elsewhere may move to p.
 func (p *pool) canTake(r *Request, memory int) bool {
-	return p.used < p.places && r.name.used[p.index] < p.most && p.bytes < memory
+	return p.used < p.holds && r.name.used[p.index] < p.most && p.bytes < memory
 }
 
 // lineUp gives w a turn after all that stand in the line of its pool.

@@ -14,7 +14,8 @@ type results struct {
 	since   time.Time // when the first of them came
 	active  []result  // of the call that is under way
 	limit   int       // results a call, fewer after a fault
-	faults  int       // in a row. While there are any nothing is claimed: it might be what waits here
+	faults  int       // in a row
+	behind  int       // how many waited at the last fault and still do: nothing is claimed meanwhile
 	after   time.Time // the end of the wait after a fault
 }
 
@@ -84,10 +85,11 @@ func (s *Scheduler) wrote(e Wrote) {
 		r.pending = append(r.pending, batch...)
 		r.limit = max(1, len(batch)/2)
 		r.faults++
+		r.behind = len(r.pending)
 		r.after = s.now.Add(s.backoff(r.faults))
 		return
 	}
-	r.faults = 0
+	r.faults, r.behind = 0, max(0, r.behind-len(batch))
 	r.limit = min(s.n.Rows, 2*r.limit)
 	if len(e.Held) == len(batch) {
 		r.after = s.now.Add(backoffFirst)

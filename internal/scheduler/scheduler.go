@@ -19,6 +19,7 @@ type Scheduler struct {
 	now      time.Time
 	webhooks map[ID]*webhook   // all that are known
 	busy     map[ID]*webhook   // those with something to do, or that had it just now
+	sharing  int               // how many of them share what may wait
 	forms    map[ID][]*webhook // of a form
 	names    map[string]*hostName
 
@@ -225,7 +226,7 @@ func (s *Scheduler) arrive(del storage.Delivery, leased time.Time) {
 // another destination: what is known of it is what the store knows.
 func (s *Scheduler) aim(w *webhook, del storage.Delivery) {
 	s.giveBackAll(w, 0)
-	w.url, w.sent = del.URL, 0
+	w.url, w.took = del.URL, 0
 	if w.name = s.names[del.Host]; w.name == nil {
 		w.name = &hostName{text: del.Host}
 		s.names[del.Host] = w.name
@@ -335,7 +336,6 @@ func (s *Scheduler) ended(e Ended) {
 		s.young = slices.DeleteFunc(s.young, is)
 	}
 	w.active = s.now
-	w.sent++
 	if s.claims.brought {
 		s.claims.wanted = true
 	}
@@ -353,6 +353,10 @@ func (s *Scheduler) ended(e Ended) {
 
 // learn draws the conclusions from an attempt.
 func (s *Scheduler) learn(w *webhook, r *Request, e Ended) {
+	if w.took == 0 {
+		w.took = e.Took
+	}
+	w.took = max(1, w.took+(e.Took-w.took)/4)
 	is := w.standing
 	switch {
 	case !e.Attempt.Success:

@@ -289,3 +289,24 @@ func TestAHeldResultIsWrittenAgain(t *testing.T) {
 		t.Error("something is left")
 	}
 }
+
+// Each pool begins as many requests as it has places, and no more.
+func TestPoolsFillUp(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, smallNumbers())
+	var all []storage.Delivery
+	for i := range 100 {
+		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding),
+			c.delivery(200+i, fmt.Sprintf("n%d.example", i), storage.Standing{}))
+	}
+	c.step(claimedFrom(all...))
+	quick := 0
+	for _, r := range c.sent {
+		if r.Delivery.Standing.Quick() {
+			quick++
+		}
+	}
+	if second := len(c.sent) - quick; quick != c.n.Quick || second != c.n.Second*3/4 {
+		t.Errorf("%d requests in the quick pool and %d in the second, want %d and %d", quick, second, c.n.Quick, c.n.Second*3/4)
+	}
+}
