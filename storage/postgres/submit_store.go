@@ -76,11 +76,11 @@ func (how storing) build() string {
 ), hooks AS MATERIALIZED (
 	SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = $1::bytea AND w.enabled
 ), given AS MATERIALIZED (
-	SELECT g.*
+	SELECT g.*, (SELECT count(*) FROM hooks) AS refs
 	FROM form, (` + how.source() + `) g
 	WHERE g.revision = form.revision
 		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock) AND (
-			SELECT true FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.idempotency_key = g.idempotency_key LIMIT 1) IS NULL)`)
+			SELECT true FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.idempotency_key = g.idempotency_key) IS NULL)`)
 	if how.checked {
 		b.WriteString(`
 		AND (form.response_limit = 0 OR g.place <= form.room)
@@ -93,7 +93,7 @@ func (how storing) build() string {
 		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id` + how.ifChecked(", unique_answer") + `)
 	SELECT $1::bytea, g.id, g.submitted_at, g.completion_time,
 		g.answers, g.metadata, g.hidden, g.revision, g.json_bytes, NULLIF(g.idempotency_key, ''),
-		CASE WHEN EXISTS (SELECT FROM hooks) THEN g.event_id END` + how.ifChecked(", g.unique_answer") + `
+		CASE WHEN g.refs > 0 THEN g.event_id END` + how.ifChecked(", g.unique_answer") + `
 	FROM given g`)
 	if how.checked {
 		b.WriteString(`
@@ -105,12 +105,10 @@ func (how storing) build() string {
 	b.WriteString(`
 ), counted AS (
 	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
-	SELECT $1::bytea, g.submitted_at, 0, 0, count(*) FROM given g GROUP BY g.submitted_at
+	` + how.counts() + `
 ), told AS (
 	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
-	SELECT g.event_id, $1::bytea, g.id, g.event_type, g.event_body, h.refs
-	FROM (SELECT count(*) AS refs FROM hooks) h, given g
-	WHERE h.refs > 0
+	SELECT g.event_id, $1::bytea, g.id, g.event_type, g.event_body, g.refs FROM given g WHERE g.refs > 0
 )` + how.deliveries())
 	return b.String()
 }
@@ -146,6 +144,14 @@ func (how storing) each(column func(place string, c responseColumn) string) stri
 	return strings.Join(all, ", ")
 }
 
+// counts are the rows of the funnel's log.
+func (how storing) counts() string {
+	if how.one {
+		return "SELECT $1::bytea, g.submitted_at, 0, 0, 1 FROM given g"
+	}
+	return "SELECT $1::bytea, g.submitted_at, 0, 0, count(*) FROM given g GROUP BY g.submitted_at"
+}
+
 // deliveries is the end of the statement. All deliveries are left to be claimed, or
 // those that the last three arguments grant are leased, when their webhook has an
 // empty lane and no pause.
@@ -156,7 +162,7 @@ func (how storing) deliveries() string {
 	SELECT hooks.id, g.event_id, 0, octet_length(g.event_body)
 	FROM hooks, given g
 )
-SELECT g.id, EXISTS (SELECT FROM hooks) FROM given g`
+SELECT g.id, g.refs > 0 FROM given g`
 	}
 	var granted [3]string
 	for i := range granted {
