@@ -165,6 +165,7 @@ func (t *choiceTally) define(id, label string) *choiceCount {
 	}
 	c := t.index[id]
 	if c == nil {
+		id, label = strings.Clone(id), strings.Clone(label) // not a page's memory with them
 		c = &choiceCount{ChoiceCount: ChoiceCount{ID: id, Label: label}}
 		t.list = append(t.list, c)
 		t.index[id] = c
@@ -201,6 +202,7 @@ func newTally(content FormContent) *tally {
 }
 
 func (t *tally) define(id, kind, label string) *blockTally {
+	id, kind, label = strings.Clone(id), strings.Clone(kind), strings.Clone(label)
 	b := &blockTally{BlockSummary: BlockSummary{ID: id, Type: kind, Label: label}, rowByID: map[string]*rowTally{}}
 	t.blocks = append(t.blocks, b)
 	t.byID[id] = b
@@ -235,6 +237,7 @@ func (t *tally) defineBlocks(blocks []schema.Block) {
 func (b *blockTally) row(id, label string) *rowTally {
 	r := b.rowByID[id]
 	if r == nil {
+		id = strings.Clone(id)
 		r = &rowTally{id: id, label: label}
 		b.rowByID[id] = r
 		b.rows = append(b.rows, r)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
@@ -104,6 +105,7 @@ func (c *columns) addBlocks(blocks []schema.Block) error {
 func (c *columns) field(id, label string) *field {
 	f := c.byID[id]
 	if f == nil {
+		id, label = strings.Clone(id), strings.Clone(label) // not a page's memory with them
 		f = &field{id: id, label: label, known: map[string]bool{}}
 		c.byID[id] = f
 		c.fields = append(c.fields, f)
@@ -122,6 +124,7 @@ func (c *columns) add(f *field, p part) error {
 			Message: "the responses need more than " + strconv.Itoa(MaxColumns) + " columns, which is what spreadsheet programs open; NDJSON has no such limit",
 		}}}
 	}
+	p = part{strings.Clone(p.name), strings.Clone(p.label)}
 	f.known[p.name] = true
 	col := column{place: place{f.id, p.name}, name: f.id, label: cmp.Or(f.label, f.id)}
 	if p.name != "" {
