@@ -17,7 +17,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: test test-skew test-size clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths fuzz mutants soak
+.PHONY: test test-skew test-size clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet fuzz mutants soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -46,6 +46,15 @@ clients:
 	fi
 	FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 -run 'RealClients' .
 	cd internal/redistest && FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 ./...
+
+## spreadsheet: exports in LibreOffice and in Python's csv, which read the same cells and
+## run no formula. Installs Debian's libreoffice-calc and python3 when one is missing
+spreadsheet:
+	@command -v soffice >/dev/null && command -v python3 >/dev/null || { \
+		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends libreoffice-calc python3; \
+	}
+	FORMSVC_TEST_SPREADSHEET=1 $(GO) test -count=1 -run 'CSVInPrograms' .
 
 ## test-skew: the plans beside 2 million responses of one form (needs 2 GB of disk, takes minutes)
 test-skew:
@@ -100,6 +109,10 @@ bench-endure:
 ## bench-hotpaths: storing a response, reading a form and a page over HTTP, beside bare handlers
 bench-hotpaths:
 	set -e; for what in submit form page; do $(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./hotpaths $$what; done
+
+## bench-exports: exports and a summary of 1,000,000 responses on PostgreSQL, with the heap on the way (needs 3 GB of disk)
+bench-exports:
+	$(WITH_POSTGRES) -- $(GO) run -C internal/bench ./exports
 
 ## fuzz: every fuzz target for FUZZTIME (default a million executions)
 fuzz:

@@ -39,7 +39,9 @@ func (o *Options) Check() error {
 	return nil
 }
 
-// PageSize is how many responses are read at a time.
+// PageSize is how many responses are read at a time. 200,000 of 1.1 kB from PostgreSQL
+// took 1.9 s in pages of 100, 1.3 s of 300, 0.6 s of 1,000 and 0.5 s of 3,000, which hold
+// three times the memory.
 const PageSize = 1000
 
 // Pages reads one page of the responses. What it returned is no concern of the storage
