@@ -2,6 +2,7 @@ package formsvc_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,7 +60,7 @@ func everyAnswer(form formsvc.ID) formsvc.Response {
 			"day", `"2026-02-28"`, "moment", `"2026-02-28T10:30:00Z"`, "time", `"08:33"`,
 			"address", `{"address":"1 High Street","city":"Utrecht","country":"NL"}`, "contact", `{"firstName":"Ada","phone":"+442083661177"}`, "country", `"NL"`,
 		),
-		HostAnswers: answers("files", "["+file("one")+","+file("two")+"]", "sign", file("sig"),
+		HostAnswers: answers("files", "["+file("one")+","+file("two")+"]", "sign", strings.NewReplacer("pdf", "png", "application", "image").Replace(file("sig")),
 			"pay", `{"amount":"10.00","currency":"EUR","status":"paid","gateway":"bank","reference":"r1"}`),
 		Hidden: map[string]string{"ref": "@home"},
 	}
@@ -124,7 +125,7 @@ func TestEveryStoredAnswerHasAGoValue(t *testing.T) {
 		{"contact", schema.Contact{FirstName: "Ada", Phone: "+442083661177"}, "Ada, +442083661177"},
 		{"country", schema.Text("NL"), "NL"},
 		{"files", schema.Files{file("one"), file("two")}, "one.pdf, two.pdf"},
-		{"sign", schema.Files{file("sig")}, "sig.pdf"},
+		{"sign", schema.Files{{ID: "sig", Name: "sig.png", URL: "https://files.example.com/sig", MIMEType: "image/png", Size: 12}}, "sig.png"},
 		{"pay", schema.Payment{Amount: "10.00", Currency: "EUR", Status: "paid", Gateway: "bank", Reference: "r1"}, "10.00 EUR paid"},
 		{"ref", schema.Text("@home"), "@home"},
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // faulty is a body of a PATCH of a form's definition, and where it is wrong.
@@ -103,6 +104,7 @@ func definitionCases() []testCase {
 		{"definitions/hidden-names", "The names of hidden fields differ from each other and from every block id.", nil, definitionsHiddenNames},
 		{"definitions/accepted", "Every enumerated value, every URL scheme that is allowed, and free JSON where it is free are accepted and come back.", nil, definitionsAccepted},
 		{"definitions/times-normalised", "Timestamps come back in UTC and whole seconds, whatever offset and fraction they had.", nil, definitionsTimesNormalised},
+		{"definitions/calendar-days", "A date bound with an offset means the day as it is written, and keeps it when it is read and put back.", nil, definitionsCalendarDays},
 		{"definitions/all-at-once", "All faults are told at once, sorted by path, at most 50.", nil, definitionsAllAtOnce},
 		{"definitions/limits", "The limits of blocks, nesting, texts and customCss hold, and what is just within them is accepted.", nil, definitionLimits},
 	}
@@ -134,15 +136,35 @@ func definitionsAccepted(s *session) {
 func definitionsTimesNormalised(s *session) {
 	c := s.caller()
 	form := "/forms/" + c.form(c.workspace())
-	r := c.patch(form, []byte(`{"definition":{"settings":{"closeAt":"2999-01-02T03:04:05.987+05:30"},"blocks":[{"id":"d","type":"date","properties":{"beforeDate":"2030-01-01T00:30:00+01:00","specificDates":["2030-06-01t12:00:00z"]}}]}}`)).want(http.StatusOK)
+	r := c.patch(form, []byte(`{"definition":{"settings":{"closeAt":"2999-01-02T03:04:05.987+05:30"},"blocks":[{"id":"d","type":"date","properties":{"specificDates":["2030-06-01t12:00:00.5z"]}}]}}`)).want(http.StatusOK)
 	d := r.object()["definition"]
 	r.same("closeAt", at(d, "settings", "closeAt"), "2999-01-01T21:34:05Z")
 	blocks, _ := at(d, "blocks").([]any)
 	if len(blocks) != 1 {
 		r.fatalf("there are %d blocks, want one", len(blocks))
 	}
-	r.same("beforeDate", at(blocks[0], "properties", "beforeDate"), "2029-12-31T23:30:00Z")
 	r.same("specificDates", at(blocks[0], "properties", "specificDates"), []any{"2030-06-01T12:00:00Z"})
+}
+
+// definitionsCalendarDays knows nothing of the service's time zone.
+func definitionsCalendarDays(s *session) {
+	c := s.caller()
+	form := "/forms/" + c.form(c.workspace())
+	r := c.put(form+"/blocks", []byte(`{"blocks":[{"id":"d","type":"date","properties":{"afterDate":"2030-01-01T00:30:00+09:00","beforeDate":"2030-01-01T23:30:00-05:00"}}]}`)).want(http.StatusOK)
+	blocks, _ := r.object()["items"].([]any)
+	if len(blocks) != 1 {
+		r.fatalf("there are %d blocks, want one", len(blocks))
+	}
+	first := at(blocks[0], "properties", "afterDate")
+	r.same("beforeDate, the same day with another offset", at(blocks[0], "properties", "beforeDate"), first)
+	text, _ := first.(string)
+	start, err := time.Parse(time.RFC3339, text)
+	day := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	if err != nil || start.Before(day.Add(-14*time.Hour)) || start.After(day.Add(12*time.Hour)) {
+		r.faultf("afterDate is %q, in no time zone the start of 2030-01-01", text)
+	}
+	again := c.put(form+"/blocks", object{"blocks": blocks}).want(http.StatusOK)
+	r.same("what is read and put back", again.object()["items"], blocks)
 }
 
 func definitionsAllAtOnce(s *session) {

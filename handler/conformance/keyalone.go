@@ -20,7 +20,7 @@ var keyAlone = map[string][]string{
 	"workspaces":  {"create", "name", "same-name", "update"},
 	"forms":       {"create", "create-complete", "update", "update-sections", "update-invalid", "type-is-fixed", "delete"},
 	"revisions":   {"etag", "never-again", "if-match-fails", "without-if-match", "delete", "unchanged", "no-cache-validator", "other-methods"},
-	"definitions": {"types", "integers", "enumerations", "ids", "colours", "times", "urls", "variables", "hidden-names", "accepted", "times-normalised", "all-at-once", "limits"},
+	"definitions": {"types", "integers", "enumerations", "ids", "colours", "times", "urls", "variables", "hidden-names", "accepted", "times-normalised", "calendar-days", "all-at-once", "limits"},
 	"blocks":      {"append", "read", "replace", "merge-patch", "patch-invalid", "delete", "exists", "ids", "type-kept", "type-inferred"},
 	"analytics":   {"empty"},
 	"webhooks":    {"create", "url-rejected", "url-unresolved", "url-accepted", "update", "limit", "deliveries", "secret"},

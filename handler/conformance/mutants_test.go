@@ -142,6 +142,10 @@ func mutants() []mutant {
 				}
 			})
 		})},
+		{"days as points in time", "definitions/calendar-days", func(e *exchange) {
+			e.body = bytes.ReplaceAll(e.body, []byte("2030-01-01T23:30:00-05:00"), []byte("2030-01-02T04:30:00Z"))
+			e.ask()
+		}},
 		{"fractions of seconds", "workspaces/create", after(func(e *exchange) {
 			e.answer = bytes.ReplaceAll(e.answer, []byte(`Z","updated_at"`), []byte(`.5Z","updated_at"`))
 			e.header.Del("Content-Length")

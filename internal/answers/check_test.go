@@ -634,7 +634,7 @@ func TestCheckFiles(t *testing.T) {
 		{in: named("cmd"), fault: "/host_answers/q/0/mime_type NOT_ALLOWED"},
 	})
 	checkCases(t, schema.TypeSignature, `"properties":{"maxFileSize":true}`, append([]answerCase{
-		{in: one, want: one},
+		{in: big[:len(big)-9] + "10485760}", want: big[:len(big)-9] + "10485760}"},
 		{in: big, fault: "/host_answers/q/size OUT_OF_RANGE"},
 		{in: "[" + one + "]", fault: "/host_answers/q WRONG_TYPE"},
 		{in: `{}`, fault: "/host_answers/q/id REQUIRED, /host_answers/q/mime_type REQUIRED, /host_answers/q/name REQUIRED, /host_answers/q/size REQUIRED, /host_answers/q/url REQUIRED"},

@@ -16,12 +16,23 @@ const maxFiles = 100
 type fileRule struct {
 	allowed []string // extensions with a dot, media types, or image/* and the like; none: all
 	max     int64    // bytes, 0: no bound
+	picture bool     // no other type of file
 }
 
 func newFileRule(p *schema.Properties, l schema.Limits) fileRule {
 	var rule fileRule
 	if p.MaxFileSize {
 		rule.max = l.FileSize
+	}
+	for _, a := range p.AllowedFiles {
+		a = strings.ToLower(strings.TrimSpace(a))
+		if a == "" {
+			continue
+		}
+		if !strings.Contains(a, "/") && !strings.HasPrefix(a, ".") {
+			a = "." + a
+		}
+		rule.allowed = append(rule.allowed, a)
 	}
 	return rule
 }
@@ -31,12 +42,15 @@ func (t fileRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	if !ok {
 		return
 	}
-	id, name, address, mediaType := o.text("id", ""), o.text("name", ""), o.text("url", ""), o.text("mime_type", "")
+	id, name, address := o.text("id", ""), o.fileName(), o.text("url", "")
 	if address != "" && !weburl.IsPlain(address) {
 		r.add(n.Member("url"), notURL())
 	}
-	if name != "" && mediaType != "" && !t.allows(name, mediaType) {
-		r.add(n.Member("mime_type"), notAllowed("file_type", "must be one of these types of file: "+strings.Join(t.allowed, ", "), t.allowed...))
+	mediaType := o.text("mime_type", "")
+	if bare, ok := bareMediaType(mediaType); mediaType != "" && !ok {
+		r.add(n.Member("mime_type"), badFormat("media_type", "must be a media type, such as image/png"))
+	} else if mediaType != "" {
+		t.checkType(name, bare, n.Member("mime_type"), r)
 	}
 	size, ok := t.size(o)
 	if !ok {
@@ -49,6 +63,21 @@ func (t fileRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	w.Name("mime_type").String(mediaType)
 	w.Name("size").Int(size)
 	w.EndObject()
+}
+
+// fileName returns the member name. A path in it, or ".", leads whoever saves the file
+// under its name to another place.
+func (o hostObject) fileName() string {
+	n := o.n.Member("name")
+	if isBlank(n) {
+		o.missing("name")
+		return ""
+	}
+	name, ok := textRule{max: maxHostText, oneLine: true}.read(n, o.r)
+	if ok && (strings.ContainsAny(name, `/\`) || name == "." || name == "..") {
+		o.r.add(n, badFormat("file_name", "must be the name of a file, without a path"))
+	}
+	return name
 }
 
 // maxSize is 2⁵³−1, the largest whole number that every JSON reader keeps.
@@ -72,16 +101,29 @@ func (t fileRule) size(o hostObject) (int64, bool) {
 	return 0, false
 }
 
-// allows compares with the end of the name and with the media type.
+// bareMediaType returns a media type without its parameters, in lower case.
+func bareMediaType(text string) (string, bool) {
+	bare, _, err := mime.ParseMediaType(text)
+	family, kind, ok := strings.Cut(bare, "/")
+	return bare, err == nil && ok && family != "" && kind != ""
+}
+
+// checkType holds a file's type against the block.
+func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *report) {
+	switch {
+	case !t.allows(name, mediaType):
+		r.add(at, notAllowed("file_type", "must be one of these types of file: "+strings.Join(t.allowed, ", "), t.allowed...))
+	case t.picture && !strings.HasPrefix(mediaType, "image/"):
+		r.add(at, notAllowed("picture", "must be a picture"))
+	}
+}
+
+// allows compares with the end of the name and with the bare media type.
 func (t fileRule) allows(name, mediaType string) bool {
 	if len(t.allowed) == 0 {
 		return true
 	}
 	name = strings.ToLower(name)
-	if bare, _, err := mime.ParseMediaType(mediaType); err == nil {
-		mediaType = bare
-	}
-	mediaType = strings.ToLower(mediaType)
 	family, _, _ := strings.Cut(mediaType, "/")
 	return slices.ContainsFunc(t.allowed, func(a string) bool {
 		if strings.HasPrefix(a, ".") {
@@ -101,16 +143,6 @@ func newFilesRule(p *schema.Properties, l schema.Limits) filesRule {
 	rule := filesRule{file: newFileRule(p, l), most: 1}
 	if p.MultipleFiles {
 		rule.most = maxFiles
-	}
-	for _, a := range p.AllowedFiles {
-		a = strings.ToLower(strings.TrimSpace(a))
-		if a == "" {
-			continue
-		}
-		if !strings.Contains(a, "/") && !strings.HasPrefix(a, ".") {
-			a = "." + a
-		}
-		rule.file.allowed = append(rule.file.allowed, a)
 	}
 	return rule
 }
@@ -132,18 +164,29 @@ func (t filesRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 
 func (t filesRule) sample() string { return t.file.sample() }
 
-// signatureRule checks signature: one file.
+// signatureRule checks signature: one file, which is a picture.
 type signatureRule struct{ fileRule }
+
+func newSignatureRule(p *schema.Properties, l schema.Limits) signatureRule {
+	rule := signatureRule{newFileRule(p, l)}
+	rule.picture = true
+	return rule
+}
 
 // sample names a file that the block allows.
 func (t fileRule) sample() string {
 	name, mediaType := "sample.pdf", "application/pdf"
-	if len(t.allowed) > 0 && !t.allows(name, mediaType) {
+	if t.picture {
+		name, mediaType = "sample.png", "image/png"
+	}
+	if !t.allows(name, mediaType) {
 		switch first := t.allowed[0]; {
-		case strings.HasPrefix(first, "."):
-			name, mediaType = "sample"+first, "application/octet-stream"
-		default:
+		case !strings.HasPrefix(first, "."):
 			name, mediaType = "sample", strings.Replace(first, "/*", "/sample", 1)
+		case t.picture:
+			name = "sample" + first
+		default:
+			name, mediaType = "sample"+first, "application/octet-stream"
 		}
 	}
 	size := int64(1024)

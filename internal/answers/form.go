@@ -327,9 +327,9 @@ func newRule(b *schema.Block, from *Source) rule {
 	case schema.TypeFileUpload:
 		return newFilesRule(p, from.Limits)
 	case schema.TypeSignature:
-		return signatureRule{newFileRule(p, from.Limits)}
+		return newSignatureRule(p, from.Limits)
 	case schema.TypePayment:
-		return paymentRule{amount: p.Amount, currency: p.Currency, gateway: p.PaymentGateway}
+		return newPaymentRule(p)
 	default:
 		return nil
 	}

@@ -2,7 +2,9 @@ package answers
 
 import (
 	"slices"
+	"strings"
 
+	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
@@ -48,12 +50,25 @@ func (o hostObject) missing(name string) {
 	o.r.addMember(o.n, name, faultMissing)
 }
 
-// optional returns a string member, "" when it is absent.
+// optional returns a string member, "" when it is absent or wrong. It stays as it is:
+// it may name something in another system.
 func (o hostObject) optional(name string) string {
 	n := o.n.Member(name)
 	if isBlank(n) {
 		return ""
 	}
-	text, _ := textRule{max: maxHostText, oneLine: true}.read(n, o.r)
-	return text
+	text := n.Text()
+	switch {
+	case n.Kind() != jsontree.String:
+		o.r.add(n, notText())
+	case faults.LongerThan(text, maxHostText):
+		o.r.add(n, tooLong(maxHostText))
+	case strings.ContainsAny(text, "\r"+lineBreaks):
+		o.r.add(n, notOneLine())
+	case strings.ContainsFunc(text, isForbidden):
+		o.r.add(n, notPlainText())
+	default:
+		return text
+	}
+	return ""
 }

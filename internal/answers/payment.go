@@ -1,13 +1,29 @@
 package answers
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
-// paymentRule checks payment.
+// paymentRule checks payment. What the block does not name, or not in its form, is "".
 type paymentRule struct{ amount, currency, gateway string }
+
+func newPaymentRule(p *schema.Properties) paymentRule {
+	rule := paymentRule{gateway: p.PaymentGateway}
+	if isDecimal(p.Amount) {
+		rule.amount = p.Amount
+	}
+	if currency := strings.ToUpper(p.Currency); isCurrency(currency) {
+		rule.currency = currency
+	}
+	return rule
+}
+
+// paid is the status of a payment that was made.
+const paid = "paid"
 
 func (t paymentRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	o, ok := newHostObject(n, r, "amount", "currency", "status", "gateway", "reference")
@@ -16,10 +32,20 @@ func (t paymentRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	}
 	amount := o.amount()
 	currency := strings.ToUpper(o.text("currency", t.currency))
-	if currency != "" && !isCurrency(currency) {
+	switch {
+	case currency == "": // reported
+	case !isCurrency(currency):
 		r.addMember(n, "currency", badFormat("currency", "must be a currency code of three letters, such as EUR"))
+	case t.currency != "" && currency != t.currency:
+		r.addMember(n, "currency", notAllowed("currency", "must be in "+t.currency, t.currency))
+	}
+	if amount != "" && t.amount != "" && plainDecimal(amount) != plainDecimal(t.amount) {
+		r.addMember(n, "amount", notAllowed("amount", "must be "+t.amount, t.amount))
 	}
 	status, gateway, reference := o.text("status", ""), o.text("gateway", t.gateway), o.optional("reference")
+	if r.required && status != "" && status != paid {
+		r.addMember(n, "status", faultNotPaid)
+	}
 	w.Object()
 	w.Name("amount").String(amount)
 	w.Name("currency").String(currency)
@@ -31,39 +57,31 @@ func (t paymentRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	w.EndObject()
 }
 
-// amount returns the decimal number that was paid. Its digits stay as they are:
-// 10.00 is how an amount is written.
+// amount returns the decimal number that was paid, "" when it is wrong. Its digits stay
+// as they are: 10.00 is how an amount is written.
 func (o hostObject) amount() string {
 	n := o.n.Member("amount")
+	text := strings.TrimSpace(n.Text())
 	switch {
 	case isBlank(n):
 		o.missing("amount")
-		return ""
 	case n.Kind() != jsontree.String && n.Kind() != jsontree.Number:
 		o.r.add(n, wrongType("string", "must be an amount, such as 10.00"))
-	case !isDecimal(n.Text()):
+	case !isDecimal(text):
 		o.r.add(n, badFormat("decimal", "must be an amount, such as 10.00"))
+	default:
+		return text
 	}
-	return n.Text()
+	return ""
 }
 
 func (t paymentRule) sample() string {
-	payment := paymentRule{amount: "10.00", currency: "EUR", gateway: "sample"}
-	if isDecimal(t.amount) {
-		payment.amount = t.amount
-	}
-	if isCurrency(strings.ToUpper(t.currency)) {
-		payment.currency = t.currency
-	}
-	if t.gateway != "" {
-		payment.gateway = t.gateway
-	}
 	var w jsontree.Writer
 	w.Object()
-	w.Name("amount").String(payment.amount)
-	w.Name("currency").String(payment.currency)
-	w.Name("status").String("paid")
-	w.Name("gateway").String(payment.gateway)
+	w.Name("amount").String(cmp.Or(t.amount, "10.00"))
+	w.Name("currency").String(cmp.Or(t.currency, "EUR"))
+	w.Name("status").String(paid)
+	w.Name("gateway").String(cmp.Or(t.gateway, "sample"))
 	w.Name("reference").String("sample")
 	w.EndObject()
 	return string(w.Bytes())
@@ -75,6 +93,12 @@ const maxDecimal = 64 // characters
 func isDecimal(text string) bool {
 	whole, fraction, hasDot := strings.Cut(text, ".")
 	return len(text) <= maxDecimal && isDigits(whole) && (!hasDot || isDigits(fraction))
+}
+
+// plainDecimal writes a decimal without zeros that do not count: 010.50 is 10.5.
+func plainDecimal(text string) string {
+	whole, fraction, _ := strings.Cut(text, ".")
+	return strings.TrimLeft(whole, "0") + "." + strings.TrimRight(fraction, "0")
 }
 
 func isDigits(s string) bool {
