@@ -5,9 +5,10 @@
 //	go run ./examples/quickstart
 //	go run ./examples/quickstart -database-url postgres://localhost/forms
 //
-// Read main.go first: it is how a host puts formsvc together. seed.go makes what
-// there is to look at, formpage.go is the page for respondents, receiver.go is the
-// other end of a webhook, pages.go is the rest of what a browser sees.
+// Read main.go first: it is how a host puts formsvc together. The pages for respondents
+// are handler/formpage. seed.go makes what there is to look at, from the forms in the
+// directory forms; receiver.go is the other end of a webhook, pages.go is the rest of
+// what a browser sees.
 package main
 
 import (
@@ -29,6 +30,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/docs"
+	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/storage/postgres"
@@ -128,6 +130,15 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 		return nil, fmt.Errorf("seed: %w", err)
 	}
 	h.receiver = newReceiver(h.demo.Secret)
+	forms, err := formpage.New(h.service, formpage.Config{
+		Logger: logger,
+		Brand:  formpage.Link{Text: "Made with formsvc", URL: "https://github.com/formsvc/formsvc"},
+		// One process needs no Secret: pages that were opened before a restart have to
+		// be sent twice. A host with several processes gives one.
+	})
+	if err != nil {
+		return nil, err
+	}
 
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", h.service) // the API; everything else is this program's own
@@ -135,10 +146,7 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 	mux.Handle("GET /docs", docs.Handler(h.service, "/v1/openapi.json", docs.Options{Key: h.demo.Key, HomeURL: "/"}))
 	mux.HandleFunc("GET /{$}", h.home)
 	mux.HandleFunc("GET /live", h.live)
-	forms := &formPage{service: h.service, logger: logger}
-	mux.HandleFunc("GET /f/{public_id}", forms.show)
-	mux.HandleFunc("POST /f/{public_id}", forms.submit)
-	mux.HandleFunc("GET /f/{public_id}/done", forms.done)
+	mux.Handle("/f/", forms)
 	mux.Handle("GET /static/", http.FileServerFS(assets))
 	h.routes = mux
 	return h, nil

@@ -56,7 +56,7 @@ func (h *host) home(w http.ResponseWriter, r *http.Request) {
 	}
 	_, inMemory := h.store.(*memory.Store)
 	render(w, h.logger, http.StatusOK, "home.html", map[string]any{
-		"URL": h.url, "Key": h.demo.Key, "PublicID": h.demo.PublicID, "Commands": h.commands(), "Activity": activity,
+		"URL": h.url, "Key": h.demo.Key, "Forms": h.demo.Forms, "Commands": h.commands(), "Activity": activity,
 		"InMemory": inMemory,
 	})
 }

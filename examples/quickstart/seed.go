@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,12 +20,23 @@ type demo struct {
 	Key         string // the whole API key
 	Secret      string // the webhook's signing secret
 	WorkspaceID formsvc.ID
-	FormID      formsvc.ID
+	FormID      formsvc.ID // of the feedback form
 	PublicID    string
+	Forms       []shownForm
 }
 
-//go:embed form.json
-var formJSON []byte
+// shownForm is a form that the overview leads to.
+type shownForm struct{ Name, About, Path string }
+
+//go:embed forms
+var formFiles embed.FS
+
+// The forms of the quickstart. The first one has responses and a webhook.
+var samples = []struct{ file, about, query string }{
+	{"feedback", "A page of questions, with four weeks of responses", "?ref=overview&utm_source=quickstart"},
+	{"finder", "One question at a time, with branches, in German", "?lang=de"},
+	{"every", "Every block type there is, on four pages", ""},
+}
 
 const (
 	seedDays      = 28
@@ -93,10 +104,12 @@ func resume(ctx context.Context, live *formsvc.Service, receiver string) (demo, 
 		if err != nil {
 			return demo{}, err
 		}
-		return demo{
+		d := demo{
 			Key: key.Secret, Secret: signingSecret,
 			WorkspaceID: form.WorkspaceID, FormID: form.ID, PublicID: form.PublicID,
-		}, nil
+		}
+		d.Forms, err = seededForms(ctx, client, form.WorkspaceID)
+		return d, err
 	}
 	return demo{}, errors.New("the database has data, but not the form of this program; give it an empty one")
 }
@@ -122,28 +135,19 @@ func seed(ctx context.Context, store storage.Storage, live *formsvc.Service, rec
 	if err != nil {
 		return demo{}, fmt.Errorf("workspace: %w", err)
 	}
-	var sample struct {
-		Name, Type string
-		Definition struct {
-			Blocks, Settings, Theme json.RawMessage
-			HiddenFields            json.RawMessage `json:"hidden_fields"`
+	var forms []formsvc.Form
+	for _, s := range samples {
+		form, err := publish(ctx, client, workspace.ID, s.file)
+		if err != nil {
+			return demo{}, fmt.Errorf("form %s: %w", s.file, err)
 		}
+		forms = append(forms, form)
 	}
-	if err := json.Unmarshal(formJSON, &sample); err != nil {
-		return demo{}, fmt.Errorf("form.json: %w", err)
-	}
-	sections := sample.Definition
-	form, err := client.CreateForm(ctx, formsvc.NewForm{
-		Workspace: workspace.ID, Name: sample.Name, Type: sample.Type,
-		Definition: formsvc.Definition{Blocks: sections.Blocks, Settings: sections.Settings, Theme: sections.Theme, HiddenFields: sections.HiddenFields},
-	})
-	if err != nil {
-		return demo{}, fmt.Errorf("form: %w", err)
-	}
-	if _, err := client.PublishForm(ctx, form.ID); err != nil {
-		return demo{}, fmt.Errorf("publish: %w", err)
-	}
+	form := forms[0]
 	d := demo{Key: key.Secret, Secret: signingSecret, WorkspaceID: workspace.ID, FormID: form.ID, PublicID: form.PublicID}
+	if d.Forms, err = seededForms(ctx, client, workspace.ID); err != nil {
+		return demo{}, err
+	}
 
 	// The same visitors on every start; only their dates move with today.
 	random := rand.New(rand.NewPCG(2026, 7))
@@ -180,6 +184,66 @@ func seed(ctx context.Context, store storage.Storage, live *formsvc.Service, rec
 		return demo{}, fmt.Errorf("test event: %w", err)
 	}
 	return d, past.Close(ctx)
+}
+
+// sampleForm is one of the files in the directory forms.
+type sampleForm struct {
+	Name, Type string
+	Definition struct {
+		Blocks, Settings, Theme, Variables json.RawMessage
+		HiddenFields                       json.RawMessage `json:"hidden_fields"`
+	}
+}
+
+func readSample(file string) (s sampleForm, err error) {
+	raw, err := formFiles.ReadFile("forms/" + file + ".json")
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(raw, &s)
+}
+
+// publish makes a form of a file.
+func publish(ctx context.Context, client formsvc.Client, workspace formsvc.ID, file string) (formsvc.Form, error) {
+	sample, err := readSample(file)
+	if err != nil {
+		return formsvc.Form{}, err
+	}
+	sections := sample.Definition
+	form, err := client.CreateForm(ctx, formsvc.NewForm{
+		Workspace: workspace, Name: sample.Name, Type: sample.Type,
+		Definition: formsvc.Definition{
+			Blocks: sections.Blocks, Settings: sections.Settings, Theme: sections.Theme,
+			Variables: sections.Variables, HiddenFields: sections.HiddenFields,
+		},
+	})
+	if err != nil {
+		return form, err
+	}
+	return client.PublishForm(ctx, form.ID)
+}
+
+// seededForms finds the forms of the quickstart by their names, so that those of an
+// earlier run are found too.
+func seededForms(ctx context.Context, client formsvc.Client, workspace formsvc.ID) ([]shownForm, error) {
+	byName := map[string]formsvc.Form{}
+	for form, err := range client.Forms(ctx, formsvc.FormQuery{Workspace: workspace}) {
+		if err != nil {
+			return nil, err
+		}
+		byName[form.Name] = form
+	}
+	var shown []shownForm
+	for _, s := range samples {
+		sample, err := readSample(s.file)
+		if err != nil {
+			return nil, err
+		}
+		if form, ok := byName[sample.Name]; ok {
+			shown = append(shown, shownForm{sample.Name, s.about, "/f/" + form.PublicID + s.query})
+		}
+	}
+	return shown, nil
 }
 
 // visitor makes up a response. Who rates low also recommends less and has more to

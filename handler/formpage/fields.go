@@ -583,7 +583,7 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 	part := func(prefix, word, kind string) field {
 		name := prefix + block.ID
 		return field{
-			page: b.view, ID: f.ID + strings.TrimSuffix("-"+prefix, "."), Name: name, Label: b.c.words.get(word), Input: kind,
+			page: b.view, ID: f.ID + "-" + strings.TrimSuffix(prefix, ".") + "1", Name: name, Label: b.c.words.get(word), Input: kind,
 			Required: block.Required, Value: b.value(name),
 		}
 	}

@@ -40,7 +40,7 @@ const every = `[
 {"id":"rank","type":"ranking","label":"Rank","choices":[{"id":"a","label":"Apple"},{"id":"b.c","label":"Bread"},{"id":"c","label":"Cake"}]},
 {"id":"grid","type":"matrix","label":"Grid","matrix_rows":[{"id":"r.1","label":"Row 1"},{"id":"r2","label":"Row 2"}],"matrix_columns":[{"id":"c1","label":"Bad"},{"id":"c2","label":"Good"}]},
 {"id":"date","type":"date","label":"Date"},
-{"id":"parts","type":"date","label":"Parts","properties":{"dateFormat":"DDMMYYYY","dateSeparator":"."}},
+{"id":"parts","type":"date","label":"Parts","description":"In three fields","properties":{"dateFormat":"DDMMYYYY","dateSeparator":"."}},
 {"id":"when","type":"date","label":"When","properties":{"showTimePicker":true}},
 {"id":"time","type":"time","label":"Time"},
 {"id":"address","type":"address","label":"Address","properties":{"addressOrContact":{"company":{"hide":true},"city":{"required":true}}}},
