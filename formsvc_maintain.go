@@ -5,10 +5,17 @@ import (
 	"errors"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/storage"
 )
 
 const (
+	// enterRows and enterBytes bound a piece of the responses whose answers are entered:
+	// while it is, no response to that form is stored.
+	enterRows  = 1000
+	enterBytes = 8 << 20
+	// enterPieces bounds what one call of Maintain enters.
+	enterPieces = 10
 	// endedKeysKept is how long a key that was revoked or expired is still listed.
 	endedKeysKept = 90 * 24 * time.Hour
 	// sweepRows bounds one transaction of maintenance. Removing so many submissions
@@ -19,11 +26,11 @@ const (
 	maintainSweeps = 20
 )
 
-// Maintain does one bounded piece of what must happen now and then: it sums up
-// counts for the metrics, removes keys that ended 90 days ago and bodies of events
-// that nothing refers to, and tidies up after deletions and purges that another
-// process began. It takes about a second at most and may run in every process at
-// once.
+// Maintain does one bounded piece of what must happen now and then: it enters the
+// answers of responses from before settings.duplicateField was set, sums up counts for
+// the metrics, removes keys that ended 90 days ago and bodies of events that nothing
+// refers to, and tidies up after deletions and purges that another process began. It
+// takes about a second at most and may run in every process at once.
 //
 // A running [webhooks.Dispatcher] does all of this about once a minute. A deployment
 // without one calls Maintain as often. Nothing is lost when it does not, but lists
@@ -37,7 +44,14 @@ func (s *Service) Maintain(ctx context.Context) error {
 }
 
 func (s *Service) maintain(ctx context.Context, now time.Time) (more bool, err error) {
+	more, err = s.enterAnswers(ctx)
 	var faults []error
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		faults = append(faults, err)
+	}
 	for range maintainSweeps {
 		swept, err := s.storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), Max: sweepRows})
 		if ctx.Err() != nil {
@@ -48,7 +62,7 @@ func (s *Service) maintain(ctx context.Context, now time.Time) (more bool, err e
 			continue // the next call goes on with other work
 		}
 		if !swept.More {
-			return false, errors.Join(faults...)
+			return more && len(faults) == 0, errors.Join(faults...)
 		}
 	}
 	return len(faults) == 0, errors.Join(faults...)
@@ -61,4 +75,28 @@ func (s *Service) sweep(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
+}
+
+// enterAnswers enters answers of responses from before their form's duplicateField was
+// set, and reports whether there are more of them. A store without this work has none.
+func (s *Service) enterAnswers(ctx context.Context) (more bool, err error) {
+	for range enterPieces {
+		piece, err := s.storage.NotEntered(ctx, storage.NotEnteredParams{Rules: answers.IdentityRules, Max: enterRows, MaxBytes: enterBytes})
+		if err != nil || piece.Place.Form.IsZero() {
+			if errors.Is(err, storage.ErrUnimplemented) {
+				err = nil
+			}
+			return false, err
+		}
+		var entered []storage.EnteredAnswer
+		for _, sub := range piece.Submissions {
+			if digest := answers.StoredUnique(sub.Answers, piece.Place.Field.Block); digest != nil {
+				entered = append(entered, storage.EnteredAnswer{Submission: sub.ID, Digest: digest})
+			}
+		}
+		if err := s.storage.EnterAnswers(ctx, piece.Place, entered); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }

@@ -116,6 +116,7 @@ func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubm
 		Submission:     submission,
 		FormRevision:   form.revision,
 		UniqueAnswer:   checked.Unique,
+		UniqueField:    storage.UniqueField{Block: form.gate.Unique.Block, Rules: answers.IdentityRules},
 		IdempotencyKey: r.IdempotencyKey,
 		Event: storage.Event{
 			ID:   event,

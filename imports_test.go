@@ -60,7 +60,7 @@ var allowed = map[string][]string{
 	},
 	"internal/answers": {
 		"internal/faults", "internal/jsontree", "internal/logic", "internal/visible", "internal/weburl", "schema",
-		"internal/calendar", "internal/publicaddr", "github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
+		"internal/calendar", "internal/publicaddr", "github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
 	},
 
 	// The operations, for both doors.

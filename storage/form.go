@@ -21,12 +21,22 @@ type Definition struct {
 	Format int
 }
 
-// Gate is what decides whether a form is closed, taken out of its settings by
-// the caller.
+// Gate is what decides whether a form takes a response, taken out of its settings
+// by the caller.
 type Gate struct {
 	Closed        bool
 	CloseAt       time.Time // zero: never
 	ResponseLimit int64     // zero: no limit
+	// Unique is the block whose answer must be new for the form. Zero: none.
+	Unique UniqueField
+}
+
+// UniqueField is a block whose answer must be new for the form. Rules is the version
+// of the rules by which answers are compared: digests are comparable when both are
+// the same.
+type UniqueField struct {
+	Block string
+	Rules int
 }
 
 // IsClosed derives is_closed: the form was closed by hand, or its closing time has
@@ -58,6 +68,11 @@ type Form struct {
 	// Full is set by the store: the gate has a response limit and as many
 	// submissions, deleted ones not counted, are stored.
 	Full bool
+	// DuplicatesCovered is set by the store: the gate names a unique field, and the
+	// answers of every response of the form are entered for it, so that no other
+	// response with one of them is stored from now on. While it is false, Submit
+	// compares with what is entered already. See [DuplicateStore].
+	DuplicatesCovered bool
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -138,6 +153,11 @@ type FormStore interface {
 	// A new response limit MUST NOT be overtaken by submissions in flight. When
 	// the submissions have to be counted for it, they are before the change takes
 	// effect; an error meanwhile leaves the form as it was.
+	//
+	// A gate whose Unique.Block is that of the form leaves the form's Rules and its
+	// DuplicatesCovered as they are. With another block, entering begins anew: the
+	// form is covered at once when it has no submission. Answers that were entered
+	// for an earlier block stay entered.
 	UpdateForm(ctx context.Context, who Actor, id ID, c FormChange) (Form, error)
 
 	// TrashForm moves a form to the trash and ends its pending deliveries. The

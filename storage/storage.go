@@ -12,6 +12,7 @@ type Storage interface {
 	WorkspaceStore
 	FormStore
 	SubmissionStore
+	DuplicateStore
 	MetricsStore
 	WebhookStore
 	DeliveryStore

@@ -37,9 +37,11 @@ type NewSubmission struct {
 	// UniqueAnswer is a digest of the answer that must be new for the form. Nil:
 	// not checked.
 	UniqueAnswer []byte
+	// UniqueField is what UniqueAnswer is the digest of.
+	UniqueField UniqueField
 	// IdempotencyKey names the attempt within its form. Empty: none.
 	IdempotencyKey string
-	// Event is queued for each enabled webhook of the form.
+	// Event is queued for each enabled webhook of the form. One without an ID is none.
 	Event Event
 	// HandOver takes deliveries right away that the store leases while it stores
 	// them: those of webhooks that have nothing waiting and are not paused. A store
@@ -76,12 +78,16 @@ type SubmissionStore interface {
 	//  3. A *RevisionError when FormRevision is not current.
 	//  4. ErrNotFound when the form is not published.
 	//  5. ErrLimitReached when the gate's response limit is reached.
-	//  6. ErrDuplicate when a stored submission of the form has the same
-	//     UniqueAnswer.
+	//  6. ErrDuplicate when the same UniqueAnswer is entered for the same UniqueField
+	//     of the form.
 	//
-	// Then the row, one more submission in the funnel at SubmittedAt, the event's
-	// body once and one pending delivery for each enabled webhook of the form are
-	// all stored. Without an enabled webhook the event is not kept.
+	// Then the row, its UniqueAnswer, one more submission in the funnel at
+	// SubmittedAt, the event's body once and one pending delivery for each enabled
+	// webhook of the form are all stored. Without an enabled webhook the event is not
+	// kept.
+	//
+	// When UniqueField has other Rules than the form's gate, entering begins anew, by
+	// the newer of the two.
 	Submit(ctx context.Context, n NewSubmission) (s Submission, replayed bool, err error)
 
 	// SubmissionByKey returns the form's submission with this idempotency key, or
@@ -97,7 +103,7 @@ type SubmissionStore interface {
 	Submissions(ctx context.Context, who Actor, form ID, q SubmissionQuery) (SubmissionPage, error)
 
 	// DeleteSubmission removes a submission for good, with its idempotency key,
-	// its unique answer, its pending deliveries and the bodies of its events. The
+	// its entered answers, its pending deliveries and the bodies of its events. The
 	// funnel stays; the response limit has room for one more.
 	DeleteSubmission(ctx context.Context, who Actor, form, id ID) error
 }

@@ -108,6 +108,16 @@ func (Unimplemented) DeleteSubmission(context.Context, Actor, ID, ID) error {
 	return ErrUnimplemented
 }
 
+// NotEntered returns [ErrUnimplemented].
+func (Unimplemented) NotEntered(context.Context, NotEnteredParams) (NotEntered, error) {
+	return NotEntered{}, ErrUnimplemented
+}
+
+// EnterAnswers returns [ErrUnimplemented].
+func (Unimplemented) EnterAnswers(context.Context, EntryPlace, []EnteredAnswer) error {
+	return ErrUnimplemented
+}
+
 // CountFunnel returns [ErrUnimplemented].
 func (Unimplemented) CountFunnel(context.Context, ID, time.Time, Counts) error {
 	return ErrUnimplemented

@@ -19,6 +19,7 @@ const (
 
 const formColumns = `f.id, f.public_id, f.workspace, f.name, f.type, f.status, f.revision,
 	f.closed, f.close_at, f.response_limit, f.response_limit > 0 AND f.responses >= f.response_limit,
+	f.unique_block, f.unique_rules, f.unique_block <> '' AND f.unique_to IS NULL,
 	f.created, f.updated, f.trashed`
 
 const definitionColumns = `f.blocks, f.settings, f.theme, f.variables, f.hidden_fields, f.format`
@@ -27,6 +28,7 @@ func formFields(f *storage.Form) []any {
 	return []any{
 		&f.ID, &f.PublicID, &f.WorkspaceID, &f.Name, &f.Type, &f.Status, &f.Revision,
 		&f.Gate.Closed, at(&f.Gate.CloseAt), &f.Gate.ResponseLimit, &f.Full,
+		&f.Gate.Unique.Block, &f.Gate.Unique.Rules, &f.DuplicatesCovered,
 		at(&f.CreatedAt), at(&f.UpdatedAt), at(&f.TrashedAt),
 	}
 }
@@ -60,7 +62,7 @@ func (t *tx) formIsVisible(who storage.Actor, id storage.ID) error {
 
 // CreateForm implements [storage.FormStore].
 func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
-	if err := check(f.PublicID, f.Name, f.Type, f.Status, f.Gate.CloseAt, f.CreatedAt, f.UpdatedAt, f.Definition); err != nil {
+	if err := check(f.PublicID, f.Name, f.Type, f.Status, f.Gate.CloseAt, f.Gate.Unique.Block, f.CreatedAt, f.UpdatedAt, f.Definition); err != nil {
 		return err
 	}
 	return s.write(ctx, func(tx *tx) error {
@@ -69,11 +71,11 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 		}
 		d := f.Definition
 		return added(tx.exec(`INSERT INTO forms (id, public_id, workspace, name, type, status, revision,
-				closed, close_at, response_limit, created, updated,
+				closed, close_at, response_limit, unique_block, unique_rules, created, updated,
 				blocks, settings, theme, variables, hidden_fields, format)
-			VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+			VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 			f.ID, f.PublicID, f.WorkspaceID, f.Name, f.Type, f.Status,
-			f.Gate.Closed, f.Gate.CloseAt, f.Gate.ResponseLimit, f.CreatedAt, f.UpdatedAt,
+			f.Gate.Closed, f.Gate.CloseAt, f.Gate.ResponseLimit, f.Gate.Unique.Block, f.Gate.Unique.Rules, f.CreatedAt, f.UpdatedAt,
 			[]byte(d.Blocks), []byte(d.Settings), []byte(d.Theme), []byte(d.Variables), []byte(d.HiddenFields), d.Format))
 	})
 }
@@ -132,7 +134,7 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 		return f, err
 	}
 	if c.Gate != nil {
-		if err := check(c.Gate.CloseAt); err != nil {
+		if err := check(c.Gate.CloseAt, c.Gate.Unique.Block); err != nil {
 			return f, err
 		}
 	}
@@ -159,11 +161,14 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 		}
 		d := to.Definition
 		_, err := tx.exec(`UPDATE forms SET revision = revision + 1, updated = ?, name = ?, status = ?, workspace = ?,
-				closed = ?, close_at = ?, response_limit = ?,
+				closed = ?, close_at = ?, response_limit = ?, unique_block = ?, unique_rules = ?,
 				blocks = ?, settings = ?, theme = ?, variables = ?, hidden_fields = ?, format = ?
 			WHERE id = ?`,
-			c.At, to.Name, to.Status, to.WorkspaceID, to.Gate.Closed, to.Gate.CloseAt, to.Gate.ResponseLimit,
+			c.At, to.Name, to.Status, to.WorkspaceID, to.Gate.Closed, to.Gate.CloseAt, to.Gate.ResponseLimit, to.Gate.Unique.Block, to.Gate.Unique.Rules,
 			[]byte(d.Blocks), []byte(d.Settings), []byte(d.Theme), []byte(d.Variables), []byte(d.HiddenFields), d.Format, id)
+		if err == nil && to.Gate.Unique.Block != f.Gate.Unique.Block {
+			err = tx.enterAnew(id)
+		}
 		if err != nil {
 			return err
 		}
@@ -190,7 +195,11 @@ func changed(f storage.Form, c storage.FormChange) storage.Form {
 	set(&f.Status, c.Status)
 	set(&f.WorkspaceID, c.WorkspaceID)
 	if c.Gate != nil {
+		old := f.Gate.Unique
 		f.Gate = *c.Gate
+		if f.Gate.Unique.Block == old.Block {
+			f.Gate.Unique = old
+		}
 		f.Gate.CloseAt = time.UnixMicro(f.Gate.CloseAt.UnixMicro()).UTC() // as it is stored
 	}
 	old, d := sections(&f.Definition), sections(&c.Definition)

@@ -31,6 +31,12 @@ CREATE TABLE IF NOT EXISTS forms (
 	closed         INTEGER NOT NULL,
 	close_at       INTEGER NOT NULL,
 	response_limit INTEGER NOT NULL,
+	unique_block   TEXT NOT NULL,
+	unique_rules   INTEGER NOT NULL,
+	-- How far the answers are entered: the last submission, x'' before the first; null: all.
+	unique_to      BLOB,
+	unique_round   INTEGER NOT NULL DEFAULT 0, -- raised whenever entering begins anew
+	unique_turn    INTEGER NOT NULL DEFAULT 0, -- of several forms, the lowest one is next
 	responses      INTEGER NOT NULL DEFAULT 0, -- how many rows submissions has
 	created        INTEGER NOT NULL,
 	updated        INTEGER NOT NULL,
@@ -60,12 +66,21 @@ CREATE TABLE IF NOT EXISTS submissions (
 	metadata        BLOB,
 	hidden          BLOB,
 	idempotency_key TEXT, -- null: none
-	unique_answer   BLOB, -- null: not checked
 	PRIMARY KEY (form, id),
-	UNIQUE (form, idempotency_key),
-	UNIQUE (form, unique_answer)
+	UNIQUE (form, idempotency_key)
 ) STRICT;
 CREATE INDEX IF NOT EXISTS submissions_submitted ON submissions (form, submitted, id);
+
+-- The answers that are taken.
+CREATE TABLE IF NOT EXISTS unique_answers (
+	form       BLOB NOT NULL,
+	submission BLOB NOT NULL,
+	block      TEXT NOT NULL,
+	rules      INTEGER NOT NULL,
+	digest     BLOB NOT NULL,
+	PRIMARY KEY (form, submission, block, rules)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS unique_answers_digest ON unique_answers (form, digest, block, rules);
 
 -- Every count is in both tables; sweep removes minutes that are old.
 CREATE TABLE IF NOT EXISTS funnel_minutes (

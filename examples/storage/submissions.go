@@ -32,7 +32,7 @@ func (t *tx) submission(condition string, args ...any) (storage.Submission, erro
 // tells it only that there is something to claim.
 func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (sub storage.Submission, replayed bool, err error) {
 	if err := check(n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden,
-		n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt); err != nil {
+		n.UniqueField.Block, n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt); err != nil {
 		return sub, false, err
 	}
 	if n.HandOver != nil {
@@ -67,7 +67,8 @@ func (t *tx) submit(n storage.NewSubmission, clock time.Time) (stored storage.Su
 		}
 	}
 	if n.UniqueAnswer != nil {
-		if taken, err = t.exists(`SELECT 1 FROM submissions WHERE form = ? AND unique_answer = ?`, form, n.UniqueAnswer); err != nil {
+		if taken, err = t.exists(`SELECT 1 FROM unique_answers WHERE form = ? AND digest = ? AND block = ? AND rules = ?`,
+			form, n.UniqueAnswer, n.UniqueField.Block, n.UniqueField.Rules); err != nil {
 			return stored, false, err
 		}
 	}
@@ -82,12 +83,20 @@ func (t *tx) submit(n storage.NewSubmission, clock time.Time) (stored storage.Su
 		return stored, false, storage.ErrDuplicate
 	}
 
-	err = added(t.exec(`INSERT INTO submissions (`+submissionColumns+`, idempotency_key, unique_answer)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+	err = added(t.exec(`INSERT INTO submissions (`+submissionColumns+`, idempotency_key)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
 		sub.ID, form, revision, sub.SubmittedAt, sub.CompletionTime,
-		[]byte(sub.Answers), []byte(sub.Metadata), []byte(sub.Hidden), key, n.UniqueAnswer))
+		[]byte(sub.Answers), []byte(sub.Metadata), []byte(sub.Hidden), key))
 	if err != nil {
 		return stored, false, err
+	}
+	if n.UniqueAnswer != nil {
+		if err := t.enter(form, n.UniqueField, storage.EnteredAnswer{Submission: sub.ID, Digest: n.UniqueAnswer}); err != nil {
+			return stored, false, err
+		}
+		if err := t.compareBy(form, n.UniqueField); err != nil {
+			return stored, false, err
+		}
 	}
 	if _, err := t.exec(`UPDATE forms SET responses = responses + 1 WHERE id = ?`, form); err != nil {
 		return stored, false, err
@@ -104,6 +113,9 @@ func (t *tx) submit(n storage.NewSubmission, clock time.Time) (stored storage.Su
 
 // announce queues an event for every enabled webhook of a form, if there is any.
 func (t *tx) announce(form, submission storage.ID, e storage.Event, clock time.Time) error {
+	if e.ID.IsZero() {
+		return nil
+	}
 	webhooks, err := all(t, scanID, `SELECT id FROM webhooks WHERE form = ? AND enabled`, form)
 	if err != nil || len(webhooks) == 0 {
 		return err
@@ -208,6 +220,9 @@ func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, i
 			return storage.ErrNotFound
 		}
 		if _, err := tx.exec(`UPDATE forms SET responses = responses - 1 WHERE id = ?`, form); err != nil {
+			return err
+		}
+		if _, err := tx.exec(`DELETE FROM unique_answers WHERE form = ? AND submission = ?`, form, id); err != nil {
 			return err
 		}
 		_, err = tx.exec(`DELETE FROM events WHERE form = ? AND submission = ?`, form, id) // and its deliveries

@@ -29,6 +29,8 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (swept storage
 			{nil, `DELETE FROM webhooks WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged)`, nil},
 			{nil, `DELETE FROM submissions WHERE rowid IN (SELECT rowid FROM submissions
 				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil},
+			{nil, `DELETE FROM unique_answers WHERE (form, submission, block, rules) IN (SELECT form, submission, block, rules FROM unique_answers
+				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil},
 			{nil, `DELETE FROM funnel_days WHERE rowid IN (SELECT rowid FROM funnel_days
 				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil},
 			// Those of purged forms, and those that are old.
@@ -37,6 +39,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (swept storage
 				OR m.at < min(?2, (SELECT max(x.at) FROM funnel_minutes x WHERE x.form = m.form)) - ?3 LIMIT ?1)`, clock},
 			{nil, `DELETE FROM forms WHERE trashed > 0 AND purged
 				AND NOT EXISTS (SELECT 1 FROM submissions WHERE form = forms.id)
+				AND NOT EXISTS (SELECT 1 FROM unique_answers WHERE form = forms.id)
 				AND NOT EXISTS (SELECT 1 FROM funnel_days WHERE form = forms.id)
 				AND NOT EXISTS (SELECT 1 FROM funnel_minutes WHERE form = forms.id)`, nil},
 			{&swept.Secrets, `UPDATE webhooks SET old_secret = x'' WHERE rowid IN (SELECT rowid FROM webhooks

@@ -1,7 +1,6 @@
 package answers
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"slices"
 
@@ -46,11 +45,10 @@ type Answers struct {
 	Hidden json.RawMessage
 	// Variables is an object of numbers and strings: the variables that rules set.
 	Variables json.RawMessage
-	// Unique is a SHA-256 over the id and the answer of the block that
-	// settings.duplicateField names: the ids of what was chosen, so that neither a
-	// choice's new label nor another order of the choices makes it a new answer, and
-	// of everything else the normalised value. nil when there is no such setting,
-	// block or answer.
+	// Unique is a SHA-256 of the answer to the block that settings.duplicateField
+	// names: the same for all answers of the same meaning, by [IdentityRules]. nil when
+	// there is no such setting, block or answer, or it is of a type that is never
+	// compared.
 	Unique []byte
 }
 
@@ -325,7 +323,7 @@ func (w *answerWriter) given(b *compiledBlock, raw json.RawMessage, r *report, u
 	w.last = [2]int{start, w.list.Len()}
 	value := w.list.Bytes()[start:]
 	if unique {
-		w.unique = uniqueDigest(b, n, value)
+		w.unique = uniqueDigest(b.typ, value)
 	}
 	w.keep(b.key, value)
 	return true
@@ -391,27 +389,6 @@ func (w *answerWriter) answers() Answers {
 		Variables: slices.Clip(w.variables.Bytes()),
 		Unique:    w.unique,
 	}
-}
-
-// identified is a rule whose stored answers show more than what was answered: the
-// labels of choices, and the order in which the form has them.
-type identified interface {
-	// identity returns what stays the same as long as the answer does. n is an
-	// answer that passed check.
-	identity(n jsontree.Node) []byte
-}
-
-// uniqueDigest is Answers.Unique for an answer and the value that b's rule wrote
-// for it.
-func uniqueDigest(b *compiledBlock, n jsontree.Node, value []byte) []byte {
-	if rule, ok := b.rule.(identified); ok {
-		value = rule.identity(n)
-	}
-	h := sha256.New()
-	h.Write([]byte(b.id))
-	h.Write([]byte{0}) // no id contains it
-	h.Write(value)
-	return h.Sum(nil)
 }
 
 // Sample returns made-up answers to all blocks and hidden fields, for a test

@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -759,7 +758,7 @@ func TestCheckWholeResponse(t *testing.T) {
 				`"last":{"id":"a","label":"A"},` + "\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
 			Hidden:    json.RawMessage("{\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
 			Variables: json.RawMessage("{}"),
-			Unique:    uniqueDigest(&compiledBlock{id: "name", rule: textRule{}}, jsontree.Node{}, []byte(`"Ada"`)),
+			Unique:    uniqueDigest("short_text", []byte(`"Ada"`)),
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("answers (-want +got):\n%s", diff)
@@ -804,89 +803,6 @@ func raws(pairs ...string) map[string]json.RawMessage {
 		m[pairs[i]] = json.RawMessage(pairs[i+1])
 	}
 	return m
-}
-
-func TestCheckUniqueAnswer(t *testing.T) {
-	t.Parallel()
-	const blocks = `[{"id":"e","type":"email"},{"id":"f","type":"email"},{"id":"g","type":"group","children":[{"id":"n","type":"number"}]}]`
-	digest := func(field, id, raw string) []byte {
-		f := compileTestForm(t, blocks, `{"duplicateField":"`+field+`"}`, "")
-		got, err := f.Check(Input{Answers: raws(id, raw)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return got.Unique
-	}
-	same := digest("e", "e", `"a@example.com"`)
-	if len(same) != 32 {
-		t.Fatalf("digest of %d bytes, want 32", len(same))
-	}
-	if !bytes.Equal(same, digest("e", "e", `" a@EXAMPLE.com"`)) {
-		t.Error("the same answer written in another way has another digest")
-	}
-	if bytes.Equal(same, digest("e", "e", `"b@example.com"`)) || bytes.Equal(same, digest("f", "f", `"a@example.com"`)) {
-		t.Error("another answer or another block has the same digest")
-	}
-	if !bytes.Equal(digest("n", "n", `1.0`), digest("n", "n", `"1"`)) {
-		t.Error("1.0 and \"1\" have different digests")
-	}
-	for _, none := range [][]byte{digest("e", "f", `"a@example.com"`), digest("nobody", "e", `"a@example.com"`), digest("", "e", `"a@example.com"`), digest("g", "n", "1")} {
-		if none != nil {
-			t.Errorf("got a digest %x where there is none", none)
-		}
-	}
-}
-
-// What a form shows of an answer may change; what was answered does not.
-func TestUniqueAnswersOutliveAChangeOfTheForm(t *testing.T) {
-	t.Parallel()
-	digest := func(t *testing.T, members, raw string) string {
-		t.Helper()
-		f := compileTestForm(t, `[{"id":"q",`+members+`}]`, `{"duplicateField":"q"}`, "")
-		got, err := f.Check(Input{Answers: raws("q", raw)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(got.Unique) != 32 {
-			t.Fatalf("%s: digest of %d bytes, want 32", raw, len(got.Unique))
-		}
-		return string(got.Unique)
-	}
-	const (
-		choices = `"choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}],"properties":{"otherOption":true,"multiSelection":true}`
-		renamed = `"choices":[{"id":"b","label":"Bee"},{"id":"new"},{"id":"a","label":"Ay"}],"properties":{"otherOption":true,"multiSelection":true}`
-		matrix  = `"matrix_rows":[{"id":"r"},{"id":"s"}],"matrix_columns":[{"id":"x","label":"X"},{"id":"y"}]`
-		turned  = `"matrix_rows":[{"id":"s","label":"S"},{"id":"r"}],"matrix_columns":[{"id":"y"},{"id":"x","label":"Ex"}]`
-		several = `,"properties":{"multiSelection":true}`
-	)
-	for _, test := range []struct {
-		typ, before, after string
-		answers            []string // all different
-	}{
-		{schema.TypeSingleChoice, choices, renamed, []string{`"a"`, `"b"`, `{"other":"a"}`, `{"other":"B"}`}},
-		{schema.TypeDropdown, choices, renamed, []string{`"a"`, `"b"`, `{"other":"a"}`}},
-		{schema.TypePictureChoice, choices, renamed, []string{`["a"]`, `["a","b"]`, `["a",{"other":"b"}]`}},
-		{schema.TypeMultipleChoice, choices, renamed, []string{`"a"`, `["b"]`, `["b","a"]`, `["b",{"other":"a"}]`, `[{"other":"a"}]`}},
-		{schema.TypeRanking, `"choices":[{"id":"a","label":"A"},{"id":"b"}]`, `"choices":[{"id":"b","label":"B"},{"id":"a"}]`, []string{`["a","b"]`, `["b","a"]`}},
-		{schema.TypeMatrix, matrix, turned, []string{`{"r":"x","s":"y"}`, `{"r":"y","s":"x"}`, `{"r":"x"}`}},
-		{schema.TypeMatrix, matrix + several, turned + several, []string{`{"s":["y","x"],"r":"x"}`, `{"r":["x"],"s":"x"}`, `{"r":["y","x"]}`}},
-	} {
-		t.Run(test.typ, func(t *testing.T) {
-			t.Parallel()
-			seen := make(map[string]string)
-			for _, raw := range test.answers {
-				typed := `"type":"` + test.typ + `",`
-				before, after := digest(t, typed+test.before, raw), digest(t, typed+test.after, raw)
-				if before != after {
-					t.Errorf("%s is another answer after a change of labels and order", raw)
-				}
-				if other, there := seen[before]; there {
-					t.Errorf("%s and %s are one answer", raw, other)
-				}
-				seen[before] = raw
-			}
-		})
-	}
 }
 
 func TestCheckConcurrently(t *testing.T) {

@@ -53,19 +53,6 @@ func (c *choices) write(w *jsontree.Writer, p pick) {
 	w.EndObject()
 }
 
-// identity is the id of a choice as a string, or the respondent's own text in an
-// object.
-func (c *choices) identity(n jsontree.Node) []byte {
-	p, _ := c.pick(n, new(report)) // it passed before
-	var w jsontree.Writer
-	if p.at < len(c.ids) {
-		w.String(c.ids[p.at])
-	} else {
-		c.write(&w, p)
-	}
-	return w.Bytes()
-}
-
 // pick reads a choice's id, or an object with it as id, or an object with other.
 func (c *choices) pick(n jsontree.Node, r *report) (p pick, wrong fault) {
 	switch n.Kind() {

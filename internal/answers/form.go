@@ -36,7 +36,7 @@ type Form struct {
 // compiledBlock is a block as far as its answer is concerned. What the answer's
 // items begin with is encoded once, here.
 type compiledBlock struct {
-	id       string
+	id, typ  string
 	path     string // where its answer stands in an Input
 	shape    shape  // of the answer, to rules
 	host     bool   // the answer comes from the host
@@ -253,6 +253,7 @@ func (f *Form) addBlocks(list []schema.Block, from *Source, seen map[string]bool
 		seen[b.ID] = true
 		c := compiledBlock{
 			id:       b.ID,
+			typ:      b.Type,
 			path:     jsontree.Pointer(answersPath, b.ID),
 			hide:     hide || b.Properties != nil && b.Properties.Hide,
 			dropped:  b.Type == schema.TypeCaptcha,

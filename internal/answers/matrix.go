@@ -1,9 +1,6 @@
 package answers
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -63,29 +60,6 @@ func (t matrixRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		}
 	}
 	w.EndObject()
-}
-
-// identity has the rows in the order of their ids, which is not the form's.
-func (t matrixRule) identity(n jsontree.Node) []byte {
-	var rows []jsontree.Node
-	for _, row := range n.All() {
-		if !isBlank(row) {
-			rows = append(rows, row)
-		}
-	}
-	slices.SortFunc(rows, func(a, b jsontree.Node) int { return strings.Compare(a.Name(), b.Name()) })
-	var w jsontree.Writer
-	w.Object()
-	for _, row := range rows {
-		w.Name(row.Name())
-		if t.multiple {
-			w.Raw(t.columns.setIdentity(row))
-		} else {
-			w.Raw(t.columns.identity(row))
-		}
-	}
-	w.EndObject()
-	return w.Bytes()
 }
 
 func (t matrixRule) sample() string {

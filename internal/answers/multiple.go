@@ -1,9 +1,7 @@
 package answers
 
 import (
-	"bytes"
 	"math"
-	"slices"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
@@ -54,25 +52,6 @@ func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *report) int {
 	return count
 }
 
-// setIdentity is an array of choices in an order that is not the form's.
-func (c *choices) setIdentity(n jsontree.Node) []byte {
-	var chosen [][]byte
-	if n.Kind() != jsontree.Array {
-		chosen = append(chosen, c.identity(n))
-	}
-	for _, item := range n.All() {
-		if n.Kind() == jsontree.Array {
-			chosen = append(chosen, c.identity(item))
-		}
-	}
-	slices.SortFunc(chosen, bytes.Compare)
-	return arrayOf(chosen)
-}
-
-func arrayOf(items [][]byte) []byte {
-	return slices.Concat([]byte{'['}, bytes.Join(items, []byte{','}), []byte{']'})
-}
-
 // multipleRule checks what has a set of choices as its answer: multiple_choice,
 // and picture_choice with multiSelection.
 type multipleRule struct {
@@ -110,8 +89,6 @@ func (t multipleRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		r.add(n, tooFewChoices(t.least))
 	}
 }
-
-func (t multipleRule) identity(n jsontree.Node) []byte { return t.setIdentity(n) }
 
 func (t multipleRule) sample() string {
 	return t.first(max(t.least, 1))

@@ -39,13 +39,4 @@ func (t rankingRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	w.EndArray()
 }
 
-// identity keeps the order, which is the answer.
-func (t rankingRule) identity(n jsontree.Node) []byte {
-	var ranked [][]byte
-	for _, item := range n.All() {
-		ranked = append(ranked, t.choices.identity(item))
-	}
-	return arrayOf(ranked)
-}
-
 func (t rankingRule) sample() string { return t.first(len(t.ids)) }

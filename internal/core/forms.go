@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -63,7 +64,7 @@ func (c *Core) CreateForm(ctx context.Context, who storage.Actor, body []byte) (
 		f.Type = *w.Type
 	}
 	if w.Gate != nil {
-		f.Gate = *w.Gate
+		f.Gate = *comparing(w.Gate)
 	}
 	return f, c.Storage.CreateForm(ctx, who, f)
 }
@@ -74,7 +75,7 @@ func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body
 	if err != nil {
 		return storage.Form{}, err
 	}
-	change := storage.FormChange{Name: w.Name, Status: w.Status, Gate: w.Gate, At: c.Now()}
+	change := storage.FormChange{Name: w.Name, Status: w.Status, Gate: comparing(w.Gate), At: c.Now()}
 	if w.WorkspaceID != nil {
 		workspace, err := storage.ParseID(*w.WorkspaceID)
 		if err != nil {
@@ -98,6 +99,16 @@ func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body
 		change.Definition, err = c.Writes.ChangeDefinition(w, stored.Definition)
 		return change, err
 	})
+}
+
+// comparing is a gate that compares answers by today's rules.
+func comparing(g *storage.Gate) *storage.Gate {
+	if g == nil || g.Unique.Block == "" {
+		return g
+	}
+	with := *g
+	with.Unique.Rules = answers.IdentityRules
+	return &with
 }
 
 // mayMove returns what the storage would return first when a form moves from one

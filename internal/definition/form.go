@@ -90,12 +90,13 @@ func (r *request) section(n jsontree.Node) json.RawMessage {
 	return jsontree.Splice(r.tree.Text(), n.Start(), n.End(), r.Edits)
 }
 
-// gateOf takes the gate out of settings that passed their checks. A limit below
-// one means that there is none.
+// gateOf takes the gate out of settings that passed their checks. A limit below one
+// means that there is none. By which rules answers are compared is for the caller.
 func gateOf(settings jsontree.Node) storage.Gate {
 	var g storage.Gate
 	g.Closed = settings.Member("closed").Bool()
 	g.CloseAt, _ = jsontree.ParseTime(settings.Member("closeAt").Text())
 	g.ResponseLimit = max(int64(settings.Member("responseLimit").Float()), 0)
+	g.Unique.Block = settings.Member("duplicateField").Text()
 	return g
 }

@@ -11,13 +11,14 @@ import (
 
 type form struct {
 	pos storage.Position
-	// rec is never changed, only replaced. Its Full is not kept; see full.
+	// rec is never changed, only replaced. Its Full and its DuplicatesCovered are not
+	// kept; see full and covered.
 	rec *storage.Form
 
 	submissions index[*submission]
 	byID        map[storage.ID]*submission
 	byKey       map[string]*submission // by idempotency key
-	byAnswer    map[string]*submission // by unique answer
+	answers     uniqueAnswers
 
 	funnel   funnel
 	lifetime storage.Counters // zero: not set
@@ -34,11 +35,11 @@ func (f *form) full() bool {
 	return limit > 0 && int64(len(f.submissions.items)) >= limit
 }
 
-// copyForm returns the caller's own copy of a snapshot. Its sections are those that
-// are stored: they never change, and callers only read them.
-func copyForm(rec *storage.Form, full bool) storage.Form {
-	out := *rec
-	out.Full = full
+// record returns the form as callers see it. Its sections are those that are stored:
+// they never change, and callers only read them.
+func (f *form) record() storage.Form {
+	out := *f.rec
+	out.Full, out.DuplicatesCovered = f.full(), f.covered()
 	return out
 }
 
@@ -76,10 +77,10 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := check(f.PublicID, f.Name, f.Type, f.Status, f.Gate.CloseAt, f.CreatedAt, f.UpdatedAt, f.Definition); err != nil {
+	if err := check(f.Gate.Unique.Block, f.PublicID, f.Name, f.Type, f.Status, f.Gate.CloseAt, f.CreatedAt, f.UpdatedAt, f.Definition); err != nil {
 		return err
 	}
-	f.Revision, f.Full, f.TrashedAt = 1, false, time.Time{}
+	f.Revision, f.Full, f.DuplicatesCovered, f.TrashedAt = 1, false, false, time.Time{}
 	f.CreatedAt, f.UpdatedAt = utc(f.CreatedAt), utc(f.UpdatedAt)
 	f.Gate.CloseAt = utc(f.Gate.CloseAt)
 	f.Definition = copyDefinition(f.Definition)
@@ -93,12 +94,12 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 		return storage.ErrConflict
 	}
 	rec := &form{
-		pos:      storage.Position{Time: f.CreatedAt, ID: f.ID},
-		rec:      &f,
-		byID:     make(map[storage.ID]*submission),
-		byKey:    make(map[string]*submission),
-		byAnswer: make(map[string]*submission),
+		pos:   storage.Position{Time: f.CreatedAt, ID: f.ID},
+		rec:   &f,
+		byID:  make(map[storage.ID]*submission),
+		byKey: make(map[string]*submission),
 	}
+	rec.enterAnew()
 	s.forms[f.ID] = rec
 	s.publicForms[f.PublicID] = rec
 	s.list(rec)
@@ -116,9 +117,9 @@ func (s *Store) Form(ctx context.Context, who storage.Actor, id storage.ID) (sto
 		s.mu.RUnlock()
 		return storage.Form{}, storage.ErrNotFound
 	}
-	rec, full := f.rec, f.full()
+	out := f.record()
 	s.mu.RUnlock()
-	return copyForm(rec, full), nil
+	return out, nil
 }
 
 // FormByPublicID implements [storage.FormStore].
@@ -132,9 +133,9 @@ func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Fo
 		s.mu.RUnlock()
 		return storage.Form{}, storage.ErrNotFound
 	}
-	rec, full := f.rec, f.full()
+	out := f.record()
 	s.mu.RUnlock()
-	return copyForm(rec, full), nil
+	return out, nil
 }
 
 // Forms implements [storage.FormStore].
@@ -161,8 +162,7 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormQuer
 	found := merge(lists, q.Page)
 	out := make([]storage.Form, len(found))
 	for i, f := range found {
-		out[i] = *f.rec
-		out[i].Full = f.full()
+		out[i] = f.record()
 		out[i].Definition = storage.Definition{}
 	}
 	return out, nil
@@ -177,47 +177,51 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 		return storage.Form{}, err
 	}
 	if c.Gate != nil {
-		if err := check(c.Gate.CloseAt); err != nil {
+		if err := check(c.Gate.CloseAt, c.Gate.Unique.Block); err != nil {
 			return storage.Form{}, err
 		}
 	}
 	c.Definition = copyDefinition(c.Definition)
 
 	s.mu.Lock()
-	rec, full, err := s.updateForm(who, id, c)
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	f, err := s.updateForm(who, id, c)
 	if err != nil {
 		return storage.Form{}, err
 	}
-	return copyForm(rec, full), nil
+	return f.record(), nil
 }
 
 // updateForm makes the change. Every check comes before it, in the order of the
 // contract.
-func (s *Store) updateForm(who storage.Actor, id storage.ID, c storage.FormChange) (rec *storage.Form, full bool, err error) {
+func (s *Store) updateForm(who storage.Actor, id storage.ID, c storage.FormChange) (*form, error) {
 	f := s.visible(who, id)
 	if f == nil {
-		return nil, false, storage.ErrNotFound
+		return nil, storage.ErrNotFound
 	}
 	if c.WorkspaceID != nil {
 		if !sees(who, s.workspaces[*c.WorkspaceID]) {
-			return nil, false, storage.ErrNotFound
+			return nil, storage.ErrNotFound
 		}
 		if *c.WorkspaceID != f.rec.WorkspaceID {
 			if _, err := s.owned(who, f.rec.WorkspaceID); err != nil {
-				return nil, false, err
+				return nil, err
 			}
 		}
 	}
 	if err := f.at(c.IfRevision); err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	if rec := changed(f.rec, c); !same(rec, f.rec) {
 		rec.Revision++
 		rec.UpdatedAt = utc(c.At)
+		anotherField := rec.Gate.Unique.Block != f.rec.Gate.Unique.Block
 		s.replace(f, rec)
+		if anotherField {
+			f.enterAnew()
+		}
 	}
-	return f.rec, f.full(), nil
+	return f, nil
 }
 
 // at returns nil when the form is at one of the revisions, or there are none.
@@ -256,6 +260,9 @@ func changed(old *storage.Form, c storage.FormChange) *storage.Form {
 	if c.Gate != nil {
 		rec.Gate = *c.Gate
 		rec.Gate.CloseAt = utc(rec.Gate.CloseAt)
+		if rec.Gate.Unique.Block == old.Gate.Unique.Block {
+			rec.Gate.Unique.Rules = old.Gate.Unique.Rules
+		}
 	}
 	d := c.Definition
 	if d.Blocks != nil {

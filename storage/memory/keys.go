@@ -112,20 +112,15 @@ func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (sto
 		return storage.FormForKey{}, storage.ErrNotFound
 	}
 	out := storage.FormForKey{Key: k.rec, User: k.user.account}
-	var found *storage.Form
-	var full bool
 	if k.activeAt(p.At) && k.has(p.Scope) {
 		if f := s.visible(storage.As(out.User.ID), p.Form); f != nil {
-			found, full = f.rec, f.full()
+			form := f.record()
+			out.Form = &form
 		}
 	}
 	s.mu.RUnlock()
 
 	out.Key = copyKey(out.Key)
-	if found != nil {
-		form := copyForm(found, full)
-		out.Form = &form
-	}
 	return out, nil
 }
 

@@ -49,6 +49,8 @@ type Store struct {
 	// the trash holds forms of it.
 	shelves map[storage.ID]*shelf
 
+	entries int64 // calls of EnterAnswers that had an effect
+
 	queue queue
 }
 

@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"slices"
@@ -14,7 +13,6 @@ import (
 type submission struct {
 	rec     storage.Submission
 	key     string // idempotency key; empty: none
-	answer  []byte // unique answer; nil: none
 	eventID storage.ID
 }
 
@@ -62,13 +60,12 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 		return storage.Submission{}, false, err
 	}
 	if err := check(n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden,
-		n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt); err != nil {
+		n.UniqueField.Block, n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt); err != nil {
 		return storage.Submission{}, false, err
 	}
 	sub := &submission{
 		rec:     copySubmission(n.Submission),
 		key:     n.IdempotencyKey,
-		answer:  bytes.Clone(n.UniqueAnswer),
 		eventID: n.Event.ID,
 	}
 	sub.rec.FormRevision = n.FormRevision
@@ -114,7 +111,7 @@ func (s *Store) submit(sub *submission, n storage.NewSubmission) (stored *submis
 		return nil, false, storage.ErrNotFound
 	case f.full():
 		return nil, false, storage.ErrLimitReached
-	case sub.answer != nil && f.byAnswer[string(sub.answer)] != nil:
+	case n.UniqueAnswer != nil && f.answers.taken(n.UniqueField, n.UniqueAnswer):
 		return nil, false, storage.ErrDuplicate
 	case f.byID[sub.rec.ID] != nil:
 		return nil, false, storage.ErrConflict
@@ -130,8 +127,9 @@ func (s *Store) submit(sub *submission, n storage.NewSubmission) (stored *submis
 	if sub.key != "" {
 		f.byKey[sub.key] = sub
 	}
-	if sub.answer != nil {
-		f.byAnswer[string(sub.answer)] = sub
+	if n.UniqueAnswer != nil {
+		f.answers.enter(n.UniqueField, n.UniqueAnswer, sub.rec.ID)
+		f.compareBy(n.UniqueField)
 	}
 	f.funnel.add(sub.rec.SubmittedAt, s.now(), storage.Counts{Submissions: 1})
 	return sub, false, nil
@@ -140,6 +138,9 @@ func (s *Store) submit(sub *submission, n storage.NewSubmission) (stored *submis
 // enqueue queues the event of a response for each enabled webhook of the form. It
 // leases what is granted and has nothing before it.
 func (s *Store) enqueue(sub *submission, e storage.Event, granted []storage.ID, lease time.Duration, clock time.Time) (leased []claim, others bool) {
+	if e.ID.IsZero() {
+		return nil, false
+	}
 	added := newEvent(e, sub.rec.ID)
 	for _, w := range s.forms[sub.rec.FormID].webhooks.items {
 		if !w.rec.Enabled {
@@ -256,9 +257,7 @@ func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, i
 	if sub.key != "" {
 		delete(f.byKey, sub.key)
 	}
-	if sub.answer != nil {
-		delete(f.byAnswer, string(sub.answer))
-	}
+	f.answers.forget(id)
 	for _, w := range f.webhooks.items {
 		w.forget(sub)
 	}

@@ -101,6 +101,9 @@ var badValues = map[string]string{
 	"forms_status_check":                 "status = ''",
 	"forms_revision_check":               "revision = 0",
 	"forms_response_limit_check":         "response_limit = -1",
+	"forms_unique_rules_check":           "unique_rules = -1",
+	"forms_duplicates_covered_check":     "duplicates_covered = true, unique_block = ''",
+	"unique_progress_entered_to_check":   `entered_to = '\x00'`,
 	"forms_format_check":                 "format = -1",
 	"forms_check":                        "purged_at = now(), trashed_at = NULL",
 	"form_limits_counted_to_check":       `counted_to = '\x00'`,
@@ -115,6 +118,7 @@ var badValues = map[string]string{
 	"destinations_paused_check":          "pause_reason = 'failures'",
 	"destinations_paused_failing_check":  "paused_until = now(), pause_reason = 'failures'",
 	"destinations_history_check":         "history = 101",
+	"destinations_generation_check":      "generation = -1",
 	"attempts_attempt_check":             "attempt = 0",
 	"attempts_http_status_check":         "http_status = -1",
 	"attempts_duration_us_check":         "duration_us = -1",
@@ -131,7 +135,7 @@ var badValues = map[string]string{
 
 // badOfDomain are values that the domains have to refuse.
 var badOfDomain = map[string]string{
-	"id": `'\x00'`, "revision": "0", "seconds": "'NaN'", "byte_count": "-1", "counter": "-1", "attempt_number": "0", "urgency": "3",
+	"id": `'\x00'`, "revision": "0", "seconds": "'NaN'", "byte_count": "-1", "counter": "-1", "attempt_number": "0", "copy_number": "-1", "urgency": "3",
 }
 
 func refuses(t *testing.T, pool *pgxpool.Pool, table, set, constraint string) {
@@ -156,8 +160,12 @@ func TestTheTablesRefuseBadRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := int64(1)
-	change := storage.FormChange{Gate: &storage.Gate{ResponseLimit: one}}
+	change := storage.FormChange{Gate: &storage.Gate{ResponseLimit: one, Unique: storage.UniqueField{Block: "q"}}}
 	if _, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), change); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), s.sql(`INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
+		SELECT s.form_id, '', '', 0, 0, s.id FROM formsvc.submissions s LIMIT 1`)); err != nil {
 		t.Fatal(err)
 	}
 

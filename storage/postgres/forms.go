@@ -13,7 +13,7 @@ import (
 const formHead = formGate + `, ` + formFull + `, ` + formTimes
 
 const formGate = `f.id, f.public_id, f.workspace_id, f.name, f.type, f.status, f.revision,
-	f.closed, f.close_at, f.response_limit`
+	f.closed, f.close_at, f.response_limit, f.unique_block, f.unique_rules, f.duplicates_covered`
 
 const formTimes = `f.created_at, f.updated_at, f.trashed_at`
 
@@ -47,7 +47,8 @@ func (s *Store) fillIn(ctx context.Context, f *storage.Form) error {
 func appendHead(to []any, f *storage.Form) []any {
 	return append(to,
 		scanID(&f.ID), scanText(&f.PublicID), scanID(&f.WorkspaceID), scanText(&f.Name), scanText(&f.Type), scanText(&f.Status),
-		scanInt(&f.Revision), scanBool(&f.Gate.Closed), scanTime(&f.Gate.CloseAt), scanInt(&f.Gate.ResponseLimit), scanBool(&f.Full),
+		scanInt(&f.Revision), scanBool(&f.Gate.Closed), scanTime(&f.Gate.CloseAt), scanInt(&f.Gate.ResponseLimit),
+		scanText(&f.Gate.Unique.Block), scanSize(&f.Gate.Unique.Rules), scanBool(&f.DuplicatesCovered), scanBool(&f.Full),
 		scanTime(&f.CreatedAt), scanTime(&f.UpdatedAt), scanTime(&f.TrashedAt))
 }
 
@@ -64,7 +65,7 @@ func ownDefinition(d *storage.Definition) {
 }
 
 func scanForm(rows pgx.Rows) (f storage.Form, err error) {
-	if err := scanRow(rows, appendForm(make([]any, 0, 20), &f)...); err != nil {
+	if err := scanRow(rows, appendForm(make([]any, 0, 23), &f)...); err != nil {
 		return storage.Form{}, err
 	}
 	ownDefinition(&f.Definition)
@@ -80,10 +81,10 @@ WITH target AS (
 	FOR SHARE OF w
 ), made AS (
 	INSERT INTO formsvc.forms (id, public_id, workspace_id, name, type, status, revision,
-		closed, close_at, response_limit, counted, created_at, updated_at,
+		closed, close_at, response_limit, counted, unique_block, unique_rules, duplicates_covered, created_at, updated_at,
 		format, blocks, settings, theme, variables, hidden_fields)
 	SELECT $3::bytea, $4::text, target.id, $5::text, $6::text, $7::text, 1,
-		$8::boolean, $9::timestamptz, $10::bigint, $10::bigint > 0, $11::timestamptz, $12::timestamptz,
+		$8::boolean, $9::timestamptz, $10::bigint, $10::bigint > 0, $19::text, $20::bigint, $19::text <> '', $11::timestamptz, $12::timestamptz,
 		$13::bigint, $14::json, $15::json, $16::json, $17::json, $18::json
 	FROM target
 	ON CONFLICT DO NOTHING
@@ -101,7 +102,8 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 		err := s.queryRow(ctx, createForm, func(rows pgx.Rows) error { return rows.Scan(&made) },
 			f.WorkspaceID[:], userArg(who), f.ID[:], f.PublicID, f.Name, f.Type, f.Status,
 			f.Gate.Closed, timeArg(f.Gate.CloseAt), f.Gate.ResponseLimit, f.CreatedAt.UTC(), f.UpdatedAt.UTC(),
-			int64(d.Format), jsonArg(d.Blocks), jsonArg(d.Settings), jsonArg(d.Theme), jsonArg(d.Variables), jsonArg(d.HiddenFields))
+			int64(d.Format), jsonArg(d.Blocks), jsonArg(d.Settings), jsonArg(d.Theme), jsonArg(d.Variables), jsonArg(d.HiddenFields),
+			f.Gate.Unique.Block, int64(f.Gate.Unique.Rules))
 		if err == nil && !made {
 			return storage.ErrConflict
 		}
@@ -218,7 +220,7 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormQuer
 }
 
 func scanHead(rows pgx.Rows) (f storage.Form, err error) {
-	err = scanRow(rows, appendHead(make([]any, 0, 14), &f)...)
+	err = scanRow(rows, appendHead(make([]any, 0, 17), &f)...)
 	return f, err
 }
 
@@ -280,7 +282,7 @@ WITH seen AS MATERIALIZED (
 	WHERE f.id = $1::bytea AND ` + formAccess + `
 	FOR NO KEY UPDATE OF f
 ), verdict AS MATERIALIZED (
-	SELECT s.id, s.revision, s.response_limit, CASE
+	SELECT s.id, s.revision, s.response_limit, COALESCE($17::text <> s.unique_block, false) AS another_field, CASE
 		WHEN $3::bytea IS NOT NULL AND NOT EXISTS (
 			SELECT FROM formsvc.workspaces w WHERE w.id = $3::bytea AND ` + workspaceAccess + `) THEN 1
 		WHEN $3::bytea <> s.workspace_id AND $2::bytea IS NOT NULL AND NOT EXISTS (
@@ -291,7 +293,8 @@ WITH seen AS MATERIALIZED (
 		WHEN COALESCE($3::bytea, s.workspace_id) = s.workspace_id
 			AND COALESCE($6::text, s.name) = s.name AND COALESCE($7::text, s.status) = s.status
 			AND ($8::boolean IS NULL OR
-				(s.closed, s.close_at, s.response_limit) IS NOT DISTINCT FROM ($8::boolean, $9::timestamptz, $10::bigint))
+				(s.closed, s.close_at, s.response_limit, s.unique_block) IS NOT DISTINCT FROM
+				($8::boolean, $9::timestamptz, $10::bigint, $17::text))
 			AND COALESCE($11::bigint, s.format) = s.format
 			AND ($12::json IS NULL OR $12::json::text = s.blocks::text)
 			AND ($13::json IS NULL OR $13::json::text = s.settings::text)
@@ -311,6 +314,9 @@ WITH seen AS MATERIALIZED (
 		close_at = CASE WHEN $8::boolean IS NULL THEN f.close_at ELSE $9::timestamptz END,
 		response_limit = COALESCE($10::bigint, f.response_limit),
 		counted = CASE WHEN $10::bigint = 0 AND f.response_limit > 0 THEN false ELSE f.counted END,
+		unique_block = COALESCE($17::text, f.unique_block),
+		unique_rules = CASE WHEN v.another_field THEN $18::bigint ELSE f.unique_rules END,
+		duplicates_covered = CASE WHEN v.another_field THEN $17::text <> '' AND ` + noSubmissions + ` ELSE f.duplicates_covered END,
 		updated_at = $5::timestamptz,
 		format = COALESCE($11::bigint, f.format),
 		blocks = COALESCE($12::json, f.blocks),
@@ -321,7 +327,7 @@ WITH seen AS MATERIALIZED (
 	FROM verdict v
 	WHERE f.id = v.id AND v.code = 0
 	RETURNING f.*
-), dropped AS (
+), ` + anotherField + `, dropped AS (
 	DELETE FROM formsvc.form_limits l USING verdict v
 	WHERE l.form_id = v.id AND v.code = 0 AND v.response_limit > 0 AND $10::bigint = 0
 ), in_force AS (
@@ -393,11 +399,14 @@ func (s *Store) updateForm(ctx context.Context, who storage.Actor, id storage.ID
 
 func updateFormArgs(who storage.Actor, id storage.ID, c storage.FormChange) []any {
 	var closed *bool
-	var limit, format *int64
+	var limit, format, rules *int64
+	var unique *string
 	gate := storage.Gate{}
 	if c.Gate != nil {
 		gate = *c.Gate
 		closed, limit = &gate.Closed, &gate.ResponseLimit
+		version := int64(gate.Unique.Rules)
+		unique, rules = &gate.Unique.Block, &version
 	}
 	d := c.Definition
 	if d.Blocks != nil || d.Settings != nil || d.Theme != nil || d.Variables != nil || d.HiddenFields != nil {
@@ -408,5 +417,6 @@ func updateFormArgs(who storage.Actor, id storage.ID, c storage.FormChange) []an
 		id[:], userArg(who), idArgOf(c.WorkspaceID), revisionsArg(c.IfRevision), c.At.UTC(), c.Name, c.Status,
 		closed, timeArg(gate.CloseAt), limit, format,
 		jsonArg(d.Blocks), jsonArg(d.Settings), jsonArg(d.Theme), jsonArg(d.Variables), jsonArg(d.HiddenFields),
+		unique, rules,
 	}
 }

@@ -159,6 +159,13 @@ WITH purged AS MATERIALIZED (` + somePurged + `
 	DELETE FROM formsvc.events e
 	WHERE e.id = ANY (ARRAY(
 		SELECT t.event_id FROM told t UNION SELECT d.event_id FROM ended d UNION SELECT r.event_id FROM responses r))
+), taken AS (
+	DELETE FROM formsvc.unique_answers u
+	WHERE u.ctid = ANY (ARRAY(
+		SELECT u.place FROM purged p
+		CROSS JOIN LATERAL (SELECT u.ctid AS place FROM formsvc.unique_answers u WHERE u.form_id = p.id LIMIT $1::bigint) u
+		LIMIT $1::bigint))
+	RETURNING 1
 ), log AS (
 	DELETE FROM formsvc.funnel_log g
 	WHERE g.ctid = ANY (ARRAY(
@@ -181,17 +188,19 @@ WITH purged AS MATERIALIZED (` + somePurged + `
 		LIMIT $1::bigint))
 	RETURNING 1
 )
-SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) +
+SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM taken) +
 	(SELECT count(*) FROM log) + (SELECT count(*) FROM days) + (SELECT count(*) FROM minutes)`
 
 // removeForms removes the purged forms of which nothing else is left. What is tied to
-// them by a foreign key goes with them: webhooks, the limit, the lifetime counters. A deleted workspace that may have lost its last form is for
+// them by a foreign key goes with them: webhooks, the limit, the progress of entering, the
+// lifetime counters. A deleted workspace that may have lost its last form is for
 // tidyWorkspaces.
 const removeForms = `
 WITH empty AS MATERIALIZED (
 	SELECT f.id FROM (` + somePurged + `
 	) f
 	WHERE NOT EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = f.id)
+		AND NOT EXISTS (SELECT FROM formsvc.unique_answers u WHERE u.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.funnel_log g WHERE g.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.funnel_days d WHERE d.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.funnel_minutes m WHERE m.form_id = f.id)

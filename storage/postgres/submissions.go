@@ -193,6 +193,9 @@ WITH gone AS (
 	WHERE s.form_id = $1::bytea AND s.id = $3::bytea
 		AND f.id = $1::bytea AND ` + formAccess + `
 	RETURNING s.id, s.event_id
+), freed AS (
+	DELETE FROM formsvc.unique_answers u USING gone
+	WHERE u.form_id = $1::bytea AND u.submission_id = gone.id
 ), ended AS (
 	DELETE FROM formsvc.deliveries d USING gone, formsvc.webhooks w
 	WHERE w.form_id = $1::bytea AND d.webhook_id = w.id AND d.event_id = gone.event_id

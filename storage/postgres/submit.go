@@ -54,7 +54,8 @@ WITH form AS (
 		WHEN form.response_limit > 0 AND (
 			SELECT l.submission_count >= form.response_limit FROM formsvc.form_limits l WHERE l.form_id = $1::bytea) THEN 4
 		WHEN $9::bytea IS NOT NULL AND EXISTS (
-			SELECT FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.unique_answer = $9::bytea) THEN 5
+			SELECT FROM formsvc.unique_answers u
+			WHERE u.form_id = $1::bytea AND u.digest = $9::bytea AND u.block_id = $15::text AND u.rules = $16::bigint) THEN 5
 		WHEN EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = $2::bytea) THEN 6
 		ELSE 0
 	END AS code
@@ -63,13 +64,16 @@ WITH form AS (
 	SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = $1::bytea AND w.enabled
 ), stored AS (
 	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
-		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, unique_answer, event_id)
-	SELECT $1::bytea, $2::bytea, $3::timestamptz, $4::float8, $5::json, $6::json, $7::json, $10::bigint, $14::integer, $8::text, $9::bytea,
+		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id)
+	SELECT $1::bytea, $2::bytea, $3::timestamptz, $4::float8, $5::json, $6::json, $7::json, $10::bigint, $14::integer, $8::text,
 		CASE WHEN EXISTS (SELECT FROM hooks) THEN $11::bytea END
 	FROM verdict WHERE code = 0
 	ON CONFLICT DO NOTHING
 	RETURNING id, event_id
-), taken AS (
+), entered AS (
+	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
+	SELECT $1::bytea, $9::bytea, $15::text, $16::bigint, 0, stored.id FROM stored WHERE $9::bytea IS NOT NULL
+), ` + otherRules + `, taken AS (
 	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + ` + oneIfCounted + `
 	FROM verdict, stored response
 	WHERE l.form_id = $1::bytea AND verdict.counted
@@ -81,7 +85,7 @@ WITH form AS (
 	SELECT event_id, $1::bytea, $2::bytea, $12::text, $13::bytea, (SELECT count(*) FROM hooks) FROM stored WHERE event_id IS NOT NULL
 ), queued AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
-	SELECT hooks.id, stored.event_id, 0, octet_length($13::bytea) FROM hooks, stored
+	SELECT hooks.id, stored.event_id, 0, octet_length($13::bytea) FROM hooks, stored WHERE stored.event_id IS NOT NULL
 )
 SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
@@ -196,8 +200,8 @@ func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submit
 		sub.FormID[:], sub.ID[:], sub.SubmittedAt.UTC(), sub.CompletionTime,
 		jsonArg(sub.Answers), jsonArg(sub.Metadata), jsonArg(sub.Hidden),
 		textArg(n.IdempotencyKey), n.UniqueAnswer, n.FormRevision,
-		n.Event.ID[:], n.Event.Type, bytesArg(n.Event.Body),
-		jsonBytes(sub))
+		idArg(n.Event.ID), n.Event.Type, bytesArg(n.Event.Body),
+		jsonBytes(sub), n.UniqueField.Block, int64(n.UniqueField.Rules))
 
 	var got submitResult
 	err := s.sendRow(ctx, b, func(rows pgx.Rows) error {

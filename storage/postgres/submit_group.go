@@ -145,9 +145,9 @@ func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []sto
 }
 
 func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission, counted bool) ([]submitted, error) {
-	rows, places, unique := s.rowsOf(form, taken)
+	rows, places, checked := s.rowsOf(form, taken)
 	hands := reserve(form, taken)
-	how := storing{one: len(rows) == 1, checked: unique || counted, leased: len(hands.webhooks) > 0}
+	how := storing{one: len(rows) == 1, checked: checked || counted, leased: len(hands.webhooks) > 0}
 
 	b := &pgx.Batch{}
 	if how.checked {
@@ -281,7 +281,7 @@ func ownResponse(n storage.NewSubmission) storage.NewSubmission {
 // checkResponse finds what cannot be stored before it is part of a group.
 func checkResponse(n storage.NewSubmission) error {
 	return checkArgs([]any{
-		n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt,
+		n.UniqueField.Block, n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt,
 	})
 }
 

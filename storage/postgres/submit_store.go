@@ -13,13 +13,14 @@ import (
 // conflict. It returns their ids; the statement submit determines why another response
 // is not stored. It waits for no other transaction but a piece of a count: a response
 // with an idempotency key or a unique answer that another transaction is about to store
-// is left out, because both take the value's lock.
+// is left out, because both take the value's lock. So is one whose unique answer is of
+// another field than the form's gate has.
 //
 // A statement has only what its responses need, because each part of it costs even
 // when it has nothing to do.
 type storing struct {
 	one     bool // the arguments are the values of one response, not arrays
-	checked bool // some responses have a unique answer, or the form counts them
+	checked bool // some responses have a unique answer or no event, or the form counts them
 	leased  bool // some deliveries are leased
 }
 
@@ -33,7 +34,8 @@ var (
 		{"event_id", "bytea"}, {"event_type", "text"}, {"event_body", "bytea"},
 	}
 	checkedColumns = append(responseColumns[:len(responseColumns):len(responseColumns)],
-		responseColumn{"unique_answer", "bytea"}, responseColumn{"answer_lock", "bigint"})
+		responseColumn{"unique_answer", "bytea"}, responseColumn{"answer_lock", "bigint"},
+		responseColumn{"unique_block", "text"}, responseColumn{"unique_rules", "bigint"})
 )
 
 type responseColumn struct{ name, sqlType string }
@@ -63,7 +65,7 @@ func (how storing) build() string {
 	var b strings.Builder
 	b.WriteString("\nWITH form AS (\n\tSELECT f.revision")
 	if how.checked {
-		b.WriteString(`, f.response_limit, f.counted,
+		b.WriteString(`, f.unique_block, f.unique_rules, f.response_limit, f.counted,
 		f.response_limit - COALESCE((SELECT l.submission_count FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room`)
 	}
 	b.WriteString(`
@@ -84,19 +86,24 @@ func (how storing) build() string {
 	if how.checked {
 		b.WriteString(`
 		AND (form.response_limit = 0 OR g.place <= form.room)
-		AND (g.answer_lock = 0 OR pg_try_advisory_xact_lock(g.answer_lock) AND (
-			SELECT true FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.unique_answer = g.unique_answer LIMIT 1) IS NULL)`)
+		AND (g.answer_lock = 0 OR g.unique_block = form.unique_block AND g.unique_rules = form.unique_rules
+			AND pg_try_advisory_xact_lock(g.answer_lock) AND (
+				SELECT true FROM formsvc.unique_answers u
+				WHERE u.form_id = $1::bytea AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)`)
 	}
 	b.WriteString(`
 ), stored AS (
 	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
-		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id` + how.ifChecked(", unique_answer") + `)
+		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id)
 	SELECT $1::bytea, g.id, g.submitted_at, g.completion_time,
 		g.answers, g.metadata, g.hidden, g.revision, g.json_bytes, NULLIF(g.idempotency_key, ''),
-		CASE WHEN g.refs > 0 THEN g.event_id END` + how.ifChecked(", g.unique_answer") + `
+		CASE WHEN g.refs > 0 THEN g.event_id END
 	FROM given g`)
 	if how.checked {
 		b.WriteString(`
+), entered AS (
+	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
+	SELECT $1::bytea, g.unique_answer, g.unique_block, g.unique_rules, 0, g.id FROM given g WHERE g.answer_lock <> 0
 ), taken AS (
 	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (SELECT count(*) FROM unnest(responses.ids) AS response (id) WHERE ` + isCounted + `)
 	FROM form, (SELECT array_agg(g.id) AS ids FROM given g) responses
@@ -108,7 +115,7 @@ func (how storing) build() string {
 	` + how.counts() + `
 ), told AS (
 	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
-	SELECT g.event_id, $1::bytea, g.id, g.event_type, g.event_body, g.refs FROM given g WHERE g.refs > 0
+	SELECT g.event_id, $1::bytea, g.id, g.event_type, g.event_body, g.refs FROM given g WHERE g.refs > 0` + how.ifChecked(" AND g.event_id IS NOT NULL") + `
 )` + how.deliveries())
 	return b.String()
 }
@@ -160,7 +167,7 @@ func (how storing) deliveries() string {
 		return `, queued AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
 	SELECT hooks.id, g.event_id, 0, octet_length(g.event_body)
-	FROM hooks, given g
+	FROM hooks, given g` + how.ifChecked(" WHERE g.event_id IS NOT NULL") + `
 )
 SELECT g.id, g.refs > 0 FROM given g`
 	}
@@ -181,7 +188,7 @@ SELECT g.id, g.refs > 0 FROM given g`
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
 	SELECT hooks.id, g.event_id, 0, octet_length(g.event_body)
 	FROM hooks, given g
-	WHERE (hooks.id, g.event_id) NOT IN (SELECT h.webhook_id, h.event_id FROM granted h)
+	WHERE (hooks.id, g.event_id) NOT IN (SELECT h.webhook_id, h.event_id FROM granted h)` + how.ifChecked(" AND g.event_id IS NOT NULL") + `
 	RETURNING 1
 ), leased AS (
 	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, ready_at, size, generation)
@@ -209,9 +216,9 @@ type responseRow struct {
 
 // rowsOf returns the responses of a group without those that repeat an id, an
 // idempotency key or a unique answer of the group: the statement would not see the
-// first one. places are theirs in the group, by id; unique says whether any has a unique
-// answer.
-func (s *Store) rowsOf(form storage.ID, group []storage.NewSubmission) (rows []responseRow, places map[storage.ID]int, unique bool) {
+// first one. places are theirs in the group, by id; checked says whether any needs a
+// checked statement.
+func (s *Store) rowsOf(form storage.ID, group []storage.NewSubmission) (rows []responseRow, places map[storage.ID]int, checked bool) {
 	rows, places = make([]responseRow, 0, len(group)), make(map[storage.ID]int, len(group))
 	values := map[int64]bool{}
 	for i := range group {
@@ -226,10 +233,10 @@ func (s *Store) rowsOf(form storage.ID, group []storage.NewSubmission) (rows []r
 				values[lock] = true
 			}
 		}
-		unique = unique || r.answerLock != 0
+		checked = checked || r.answerLock != 0 || n.Event.ID.IsZero()
 		rows = append(rows, r)
 	}
-	return rows, places, unique
+	return rows, places, checked
 }
 
 // args are the arguments for responseColumns.
@@ -244,17 +251,19 @@ func (how storing) args(rows []responseRow) []any {
 	submitted := make([]time.Time, n)
 	keys, types := make([]string, n), make([]string, n)
 	took, sizes := make([]float64, n), make([]int, n)
+	fields, rules := make([]string, n), make([]int64, n)
 	for i, r := range rows {
 		sub, event := &r.n.Submission, &r.n.Event
 		ids[i], revisions[i], submitted[i], took[i] = sub.ID[:], r.n.FormRevision, sub.SubmittedAt.UTC(), sub.CompletionTime
 		list[i], metadata[i], hidden[i], sizes[i] = sub.Answers, sub.Metadata, sub.Hidden, jsonBytes(sub)
 		keys[i], keyLocks[i] = r.n.IdempotencyKey, r.keyLock
-		events[i], types[i], bodies[i] = event.ID[:], event.Type, bytesArg(event.Body)
+		events[i], types[i], bodies[i] = idArg(event.ID), event.Type, bytesArg(event.Body)
 		answers[i], answerLocks[i] = r.n.UniqueAnswer, r.answerLock
+		fields[i], rules[i] = r.n.UniqueField.Block, int64(r.n.UniqueField.Rules)
 	}
 	args := []any{ids, revisions, submitted, took, list, metadata, hidden, sizes, keys, keyLocks, events, types, bodies}
 	if how.checked {
-		args = append(args, answers, answerLocks)
+		args = append(args, answers, answerLocks, fields, rules)
 	}
 	return args
 }
@@ -264,10 +273,10 @@ func (how storing) argsOfOne(r responseRow) []any {
 	args := []any{
 		sub.ID[:], r.n.FormRevision, sub.SubmittedAt.UTC(), sub.CompletionTime,
 		jsonArg(sub.Answers), jsonArg(sub.Metadata), jsonArg(sub.Hidden), jsonBytes(sub), r.n.IdempotencyKey, r.keyLock,
-		event.ID[:], event.Type, bytesArg(event.Body),
+		idArg(event.ID), event.Type, bytesArg(event.Body),
 	}
 	if how.checked {
-		args = append(args, r.n.UniqueAnswer, r.answerLock)
+		args = append(args, r.n.UniqueAnswer, r.answerLock, r.n.UniqueField.Block, int64(r.n.UniqueField.Rules))
 	}
 	return args
 }

@@ -162,7 +162,7 @@ func withKey(key string) func(*storage.NewSubmission) {
 }
 
 func withAnswer(digest string) func(*storage.NewSubmission) {
-	return func(n *storage.NewSubmission) { n.UniqueAnswer = []byte(digest) }
+	return func(n *storage.NewSubmission) { n.UniqueField, n.UniqueAnswer = fieldOne, []byte(digest) }
 }
 
 func (b *bundle) newWebhook(form storage.ID) storage.Webhook {

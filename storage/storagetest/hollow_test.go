@@ -62,6 +62,12 @@ func (*hollow) Submissions(context.Context, storage.Actor, storage.ID, storage.S
 func (*hollow) DeleteSubmission(context.Context, storage.Actor, storage.ID, storage.ID) error {
 	return nil
 }
+func (*hollow) NotEntered(context.Context, storage.NotEnteredParams) (storage.NotEntered, error) {
+	return storage.NotEntered{}, nil
+}
+func (*hollow) EnterAnswers(context.Context, storage.EntryPlace, []storage.EnteredAnswer) error {
+	return nil
+}
 func (*hollow) CountFunnel(context.Context, storage.ID, time.Time, storage.Counts) error { return nil }
 func (*hollow) Funnel(context.Context, storage.Actor, storage.ID, storage.Window) (storage.Funnel, error) {
 	return storage.Funnel{}, nil

@@ -165,6 +165,14 @@ func (m detached) DeleteSubmission(ctx context.Context, who storage.Actor, form 
 	return m.Storage.DeleteSubmission(context.WithoutCancel(ctx), who, form, id)
 }
 
+func (m detached) NotEntered(ctx context.Context, p storage.NotEnteredParams) (storage.NotEntered, error) {
+	return m.Storage.NotEntered(context.WithoutCancel(ctx), p)
+}
+
+func (m detached) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
+	return m.Storage.EnterAnswers(context.WithoutCancel(ctx), at, entered)
+}
+
 func (m detached) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counts) error {
 	return m.Storage.CountFunnel(context.WithoutCancel(ctx), form, at, c)
 }

@@ -147,6 +147,16 @@ func hostOperations() []operation {
 			_, err := s.SubmissionByKey(ctx, w.form.ID, w.first.IdempotencyKey)
 			return err
 		}},
+		{"NotEntered", "not_entered", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			got, err := s.NotEntered(ctx, storage.NotEnteredParams{Rules: 2, Max: 10})
+			if err == nil && len(got.Submissions) == 0 {
+				return errors.New("nothing is handed out")
+			}
+			return err
+		}},
+		{"EnterAnswers", "enter_answers", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			return s.EnterAnswers(ctx, storage.EntryPlace{Form: w.form.ID, Field: fieldOne}, nil)
+		}},
 		{"CountFunnel", "count_funnel", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			return s.CountFunnel(ctx, w.form.ID, at(0), storage.Counts{Views: 1})
 		}},

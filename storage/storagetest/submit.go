@@ -83,7 +83,7 @@ func replayBeforeChecks(b *bundle) {
 	f := b.anyForm(withLimit(1))
 	first := b.submit(f, withKey("once"), withAnswer("a"))
 	again := b.newSubmission(f)
-	again.IdempotencyKey, again.UniqueAnswer = "once", []byte("a")
+	again.IdempotencyKey, again.UniqueField, again.UniqueAnswer = "once", fieldOne, []byte("a")
 	b.replays(again, first.Submission, "the limit is reached and the answer is taken")
 	b.update(f.ID, storage.FormChange{Name: ptr("x"), At: b.tick()})
 	b.replays(again, first.Submission, "the form is at another revision")
@@ -168,7 +168,7 @@ func submitUnique(b *bundle) {
 	b.submit(f, withAnswer("b"))
 	for _, answer := range []string{"a", "b"} {
 		n := b.newSubmission(f)
-		n.UniqueAnswer = []byte(answer)
+		n.UniqueField, n.UniqueAnswer = fieldOne, []byte(answer)
 		b.refuse(n, storage.ErrDuplicate, "the answer is taken")
 	}
 }
@@ -189,7 +189,7 @@ func submitOrder(b *bundle) {
 	f := b.anyForm(withLimit(1))
 	b.submit(f, withAnswer("a"))
 	n := b.newSubmission(f)
-	n.UniqueAnswer = []byte("a")
+	n.UniqueField, n.UniqueAnswer = fieldOne, []byte("a")
 	b.refuse(n, storage.ErrLimitReached, "the limit is reached and the answer is taken")
 	f = b.update(f.ID, storage.FormChange{Status: ptr(storage.StatusDraft), At: b.tick()})
 	_, _, err := b.store.Submit(b.Context(), n)
@@ -210,6 +210,7 @@ func submitRefused(b *bundle) {
 
 	duplicate, stale, over, early := b.newSubmission(f), b.newSubmission(f), b.newSubmission(full), b.newSubmission(draft)
 	duplicate.UniqueAnswer, duplicate.IdempotencyKey = []byte("a"), "duplicate"
+	duplicate.UniqueField = fieldOne
 	stale.UniqueAnswer, stale.IdempotencyKey, stale.FormRevision = []byte("stale"), "stale", 2
 	over.UniqueAnswer, over.IdempotencyKey = []byte("over"), "over"
 	early.UniqueAnswer, early.IdempotencyKey = []byte("early"), "early"

@@ -39,7 +39,7 @@ func (b *bundle) furnish() *world {
 
 	w.trashed = b.addForm(w.workspace.ID)
 	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), w.trashed.ID, storage.TrashParams{At: b.tick()}), "TrashForm")
-	w.form = b.addForm(w.workspace.ID)
+	w.form = b.addForm(w.workspace.ID, withUnique(fieldOne))
 	w.webhook = b.addWebhook(w.form.ID)
 
 	w.first = b.submit(w.form, withKey("first"), withAnswer("first"))

@@ -5,11 +5,11 @@
 -- their order and its number literals.
 --
 -- There is no foreign key on what every response of a form and every delivery
--- writes (submissions, events, destinations, deliveries, attempts, funnel_log): its check would
+-- writes (submissions, unique_answers, events, destinations, deliveries, attempts, funnel_log): its check would
 -- lock the row of the form or of the webhook each time. Those rows are removed by
 -- the statements that remove what they belong to.
 
--- What the columns of submissions, funnel_log, events and deliveries hold. These tables
+-- What the columns of submissions, unique_answers, funnel_log, events and deliveries hold. These tables
 -- are written by each response, and a statement reads and compiles every CHECK of a
 -- table anew (2.5 µs), but a domain once in a session.
 CREATE DOMAIN id AS bytea CHECK (octet_length(VALUE) = 12);
@@ -18,6 +18,7 @@ CREATE DOMAIN seconds AS double precision CHECK (VALUE >= 0 AND VALUE < 'infinit
 CREATE DOMAIN byte_count AS integer CHECK (VALUE >= 0);
 CREATE DOMAIN counter AS bigint CHECK (VALUE >= 0);
 CREATE DOMAIN attempt_number AS integer CHECK (VALUE >= 1);
+CREATE DOMAIN copy_number AS integer CHECK (VALUE >= 0);
 CREATE DOMAIN urgency AS smallint CHECK (VALUE BETWEEN 0 AND 2);
 COMMENT ON DOMAIN id IS 'Id of a record.';
 COMMENT ON DOMAIN revision IS 'Revision of a form.';
@@ -25,6 +26,7 @@ COMMENT ON DOMAIN seconds IS 'How long something took.';
 COMMENT ON DOMAIN byte_count IS 'Size of a value.';
 COMMENT ON DOMAIN counter IS 'How many there are.';
 COMMENT ON DOMAIN attempt_number IS 'Attempts of a delivery, the first is 1.';
+COMMENT ON DOMAIN copy_number IS 'Tells equal answers apart.';
 COMMENT ON DOMAIN urgency IS 'How a delivery was asked for.';
 
 -- The version of these tables, and which programs they serve. Every migration sets
@@ -101,6 +103,9 @@ CREATE TABLE forms (
     close_at       timestamptz,
     response_limit bigint NOT NULL,
     counted        boolean NOT NULL DEFAULT false, -- there is a row in form_limits
+    unique_block       text NOT NULL DEFAULT '', -- empty: none
+    unique_rules       integer NOT NULL DEFAULT 0,
+    duplicates_covered boolean NOT NULL DEFAULT false,
     created_at     timestamptz NOT NULL,
     updated_at     timestamptz NOT NULL,
     trashed_at     timestamptz,
@@ -132,6 +137,8 @@ CREATE TABLE form_limits (
 );
 CREATE INDEX form_limits_count_at ON form_limits (count_at) WHERE count_at IS NOT NULL;
 
+CREATE INDEX forms_unique_rules ON forms (unique_rules) WHERE unique_block <> '';
+
 CREATE TABLE form_lifetime (
     form_id     bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
     views       bigint NOT NULL,
@@ -150,13 +157,34 @@ CREATE TABLE submissions (
     form_revision   revision NOT NULL,  -- of the form that the answers were checked against
     json_bytes      byte_count NOT NULL, -- of answers, metadata and hidden as they were given
     idempotency_key text,
-    unique_answer   bytea,
     event_id        id, -- of the event that tells of it, when one was queued
     CONSTRAINT submissions_pkey PRIMARY KEY (form_id, id)
 );
 CREATE INDEX submissions_newest ON submissions (form_id, submitted_at DESC, id DESC);
 CREATE UNIQUE INDEX submissions_idempotency_key ON submissions (form_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
-CREATE UNIQUE INDEX submissions_unique_answer ON submissions (form_id, unique_answer) WHERE unique_answer IS NOT NULL;
+
+-- The answers to unique fields, a row for each submission that was entered. One that is
+-- stored while the field is set takes copy 0, of which there is one; of those from
+-- before, which are entered later, any number may have the same answer.
+CREATE TABLE unique_answers (
+    form_id       id NOT NULL,
+    digest        bytea NOT NULL,
+    block_id      text NOT NULL,
+    rules         integer NOT NULL,
+    copy          copy_number NOT NULL,
+    submission_id id NOT NULL,
+    PRIMARY KEY (form_id, digest, block_id, rules, copy)
+);
+CREATE INDEX unique_answers_of_submission ON unique_answers (form_id, submission_id);
+
+-- How far the answers of a form are entered. Only forms that are not covered have a row.
+CREATE TABLE unique_progress (
+    form_id    bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
+    round      bigint GENERATED ALWAYS AS IDENTITY,
+    entered_to bytea NOT NULL DEFAULT '', -- the last id that is entered
+    piece_at   timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX unique_progress_piece_at ON unique_progress (piece_at);
 
 -- The funnel: responses append to the log, and the log is folded into buckets. A
 -- count is in its day's bucket for ever and in its minute's for two days.
@@ -299,12 +327,17 @@ ALTER TABLE forms
     ADD CHECK (status IN ('draft', 'published')),
     ADD CHECK (revision >= 1),
     ADD CHECK (response_limit >= 0),
+    ADD CHECK (unique_rules >= 0),
+    ADD CONSTRAINT forms_duplicates_covered_check CHECK (NOT duplicates_covered OR unique_block <> ''),
     ADD CHECK (format >= 0),
     ADD CHECK (purged_at IS NULL OR trashed_at IS NOT NULL);
 ALTER TABLE form_limits
     ADD CHECK (octet_length(form_id) = 12),
     ADD CHECK (submission_count >= 0),
     ADD CHECK (octet_length(counted_to) IN (0, 12));
+ALTER TABLE unique_progress
+    ADD CHECK (octet_length(form_id) = 12),
+    ADD CHECK (octet_length(entered_to) IN (0, 12));
 ALTER TABLE form_lifetime
     ADD CHECK (octet_length(form_id) = 12),
     ADD CHECK (views >= 0),
@@ -394,6 +427,9 @@ COMMENT ON COLUMN forms.closed IS 'settings.closed.';
 COMMENT ON COLUMN forms.close_at IS 'settings.closeAt; null: never.';
 COMMENT ON COLUMN forms.response_limit IS 'settings.responseLimit; 0: none.';
 COMMENT ON COLUMN forms.counted IS 'Whether the form has a row in form_limits.';
+COMMENT ON COLUMN forms.unique_block IS 'settings.duplicateField, the block whose answer must be new for the form; empty: none.';
+COMMENT ON COLUMN forms.unique_rules IS 'Version of the rules by which its answers are compared.';
+COMMENT ON COLUMN forms.duplicates_covered IS 'Whether the answers of all submissions are entered in unique_answers.';
 COMMENT ON COLUMN forms.created_at IS 'When the form was made.';
 COMMENT ON COLUMN forms.updated_at IS 'When the form changed last.';
 COMMENT ON COLUMN forms.trashed_at IS 'When the form went to the trash; null: it is not there.';
@@ -428,8 +464,21 @@ COMMENT ON COLUMN submissions.hidden IS 'Values of the hidden fields, by name.';
 COMMENT ON COLUMN submissions.form_revision IS 'The revision of the form that the answers were checked against.';
 COMMENT ON COLUMN submissions.json_bytes IS 'Bytes of answers, metadata and hidden, which bound a page.';
 COMMENT ON COLUMN submissions.idempotency_key IS 'Names the attempt within the form: a repeated one returns this row; null: none.';
-COMMENT ON COLUMN submissions.unique_answer IS 'Digest of the answer to settings.duplicateField; null: none.';
 COMMENT ON COLUMN submissions.event_id IS 'The event that reports the submission; null: no webhook was enabled.';
+
+COMMENT ON TABLE unique_answers IS 'Answers that are taken, by submission.';
+COMMENT ON COLUMN unique_answers.form_id IS 'The form.';
+COMMENT ON COLUMN unique_answers.digest IS 'Digest of the answer.';
+COMMENT ON COLUMN unique_answers.block_id IS 'The block that it is the answer to.';
+COMMENT ON COLUMN unique_answers.rules IS 'Version of the rules by which the digest was made.';
+COMMENT ON COLUMN unique_answers.copy IS 'Tells submissions with the same answer apart. 0 is given once, without a look at the others.';
+COMMENT ON COLUMN unique_answers.submission_id IS 'The submission.';
+
+COMMENT ON TABLE unique_progress IS 'Forms whose submissions are being entered in unique_answers.';
+COMMENT ON COLUMN unique_progress.form_id IS 'The form.';
+COMMENT ON COLUMN unique_progress.round IS 'Another one whenever entering begins anew.';
+COMMENT ON COLUMN unique_progress.entered_to IS 'The last submission, by id, that is entered; empty before the first.';
+COMMENT ON COLUMN unique_progress.piece_at IS 'When the last piece was entered. The form that waits longest is next.';
 
 COMMENT ON TABLE funnel_log IS 'Counts that are not in the buckets yet.';
 COMMENT ON COLUMN funnel_log.form_id IS 'The form.';

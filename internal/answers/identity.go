@@ -1,0 +1,339 @@
+package answers
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// IdentityRules is the version of the rules below. It rises with every change that
+// gives some stored value another identity: identities of two versions cannot be
+// compared.
+const IdentityRules = 1
+
+// identityOf returns what two stored values have in common exactly when they mean the
+// same, from the stored type and the stored value alone: the form may have changed
+// since. Values of types that are never compared have none.
+//
+//   - short_text, long_text, hidden: NFKC, case-folded, white space collapsed
+//   - email: case-folded, with the domain in its ASCII form
+//   - phone: E.164
+//   - website: the host in lower case, without scheme, default port and one slash at
+//     the end of the path; path and query exactly
+//   - number, rating, opinion_scale, nps: the value, however its digits are written
+//   - single_choice, dropdown, picture_choice, multiple_choice, ranking: the ids of the
+//     choices, of other the text; the order counts in a ranking only
+//   - date, time: as stored
+//
+// Texts are compared with each other whatever their types, so that a block that becomes
+// an email block knows the addresses from before.
+func identityOf(typ string, value jsontree.Node) (identity []byte, ok bool) {
+	text := value.Text()
+	switch typ {
+	case schema.TypeEmail:
+		return textIdentity(emailIdentity(text))
+	case schema.TypePhone:
+		return textIdentity(phoneIdentity(text))
+	case schema.TypeWebsite:
+		return textIdentity(websiteIdentity(text))
+	case schema.TypeShortText, schema.TypeLongText, schema.TypeHidden:
+		return textIdentity(folded(text))
+	case schema.TypeDate, schema.TypeTime:
+		return textIdentity(text)
+	case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
+		if value.Kind() != jsontree.Number {
+			return nil, false
+		}
+		return append([]byte("n"), decimal(value.Raw())...), true
+	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypePictureChoice, schema.TypeMultipleChoice:
+		return choicesIdentity(value, false)
+	case schema.TypeRanking:
+		return choicesIdentity(value, true)
+	}
+	return nil, false
+}
+
+// IsCompared reports whether answers to blocks of a type are ever the same.
+func IsCompared(typ string) bool {
+	switch typ {
+	case schema.TypeEmail, schema.TypePhone, schema.TypeWebsite, schema.TypeShortText, schema.TypeLongText, schema.TypeDate, schema.TypeTime,
+		schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS,
+		schema.TypeSingleChoice, schema.TypeDropdown, schema.TypePictureChoice, schema.TypeMultipleChoice, schema.TypeRanking:
+		return true
+	}
+	return false
+}
+
+// textIdentity is that of a text in its common form; an empty one has none.
+func textIdentity(text string) ([]byte, bool) {
+	return append([]byte("s"), text...), text != ""
+}
+
+// folded makes texts equal that differ in case, in the width and form of their
+// characters, or in white space: a compatibility caseless match (Unicode, D146), which
+// folds twice because what is composed in between may have a case again.
+func folded(text string) string {
+	if isPlainASCII(text) {
+		text = strings.ToLower(text)
+	} else {
+		fold := cases.Fold()
+		text = norm.NFKC.String(fold.String(norm.NFKC.String(fold.String(norm.NFD.String(text)))))
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+func emailIdentity(text string) string {
+	at := strings.LastIndexByte(text, '@')
+	if at < 0 {
+		return folded(text)
+	}
+	return folded(text[:at]) + "@" + asciiHost(text[at+1:])
+}
+
+// asciiHost is a domain name in lower case and its ASCII form, if it has one.
+func asciiHost(host string) string {
+	if !isPlainASCII(host) {
+		if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+			return ascii
+		}
+	}
+	return folded(host)
+}
+
+func phoneIdentity(text string) string {
+	if number, ok := (phoneRule{}).normal(text); ok {
+		return number
+	}
+	return folded(text) // from before the service knew numbers
+}
+
+func websiteIdentity(text string) string {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		scheme, rest = "https", text
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	host, port := splitPort(rest[:end])
+	if strings.EqualFold(scheme, "https") && port == ":443" || strings.EqualFold(scheme, "http") && port == ":80" {
+		port = ""
+	}
+	path := rest[end:]
+	more := strings.IndexAny(path, "?#")
+	if more < 0 {
+		more = len(path)
+	}
+	return asciiHost(host) + port + strings.TrimSuffix(path[:more], "/") + path[more:]
+}
+
+// decimal writes a JSON number so that equal values are equal texts: an integer
+// without zeros at its end, and a power of ten.
+func decimal(literal string) string {
+	mantissa, power, _ := strings.Cut(strings.ToLower(literal), "e")
+	exponent, err := strconv.Atoi(cmp.Or(power, "0"))
+	if err != nil {
+		return literal
+	}
+	sign := ""
+	if strings.HasPrefix(mantissa, "-") {
+		sign, mantissa = "-", mantissa[1:]
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	exponent -= len(fraction)
+	short := strings.TrimRight(digits, "0")
+	if short == "" {
+		return "0"
+	}
+	return sign + short + "e" + strconv.Itoa(exponent+len(digits)-len(short))
+}
+
+func choicesIdentity(value jsontree.Node, ordered bool) ([]byte, bool) {
+	if value.Kind() != jsontree.Array {
+		one, ok := choiceIdentity(value)
+		return append([]byte("c"), one...), ok
+	}
+	var all [][]byte
+	for _, item := range value.All() {
+		one, ok := choiceIdentity(item)
+		if !ok {
+			return nil, false
+		}
+		all = append(all, one)
+	}
+	if !ordered {
+		slices.SortFunc(all, bytes.Compare)
+	}
+	return append([]byte("c"), bytes.Join(all, []byte{','})...), len(all) > 0
+}
+
+// choiceIdentity is the id of a choice as a JSON string, or other in an array.
+func choiceIdentity(value jsontree.Node) ([]byte, bool) {
+	if id := value.Member("id"); id.Kind() == jsontree.String {
+		return jsontree.AppendString(nil, id.Text()), true
+	}
+	other := folded(value.Member("other").Text())
+	return append(jsontree.AppendString([]byte{'['}, other), ']'), other != ""
+}
+
+// digest is what the storage compares instead of a value.
+func digest(identity []byte) []byte {
+	sum := sha256.Sum256(identity)
+	return sum[:]
+}
+
+// uniqueDigest is Answers.Unique for what a rule wrote.
+func uniqueDigest(typ string, value []byte) []byte {
+	tree, err := jsontree.Parse(value, storedBounds)
+	if err != nil {
+		return nil
+	}
+	defer tree.Release()
+	if identity, ok := identityOf(typ, tree.Root()); ok {
+		return digest(identity)
+	}
+	return nil
+}
+
+// storedBounds are beyond what is stored: labels are copied into it, so that it may have
+// more values than a body.
+var storedBounds = jsontree.Bounds{Values: 100 * jsontree.MaxValues}
+
+// StoredUnique returns what [Answers.Unique] is for a stored list of answers and the
+// block that is to be unique. nil: the block has no answer that is compared.
+func StoredUnique(list json.RawMessage, block string) []byte {
+	tree, err := jsontree.Parse(list, storedBounds)
+	if err != nil {
+		return nil
+	}
+	defer tree.Release()
+	for _, item := range tree.Root().All() {
+		field := item.Member("field")
+		if typ := field.Member("type").Text(); field.Member("id").Text() == block && IsCompared(typ) {
+			if identity, ok := identityOf(typ, item.Member("value")); ok {
+				return digest(identity)
+			}
+			return nil
+		}
+	}
+	return nil
+}
+
+// Conditions say which stored responses are meant: those that have an answer of the
+// same meaning for each of them.
+type Conditions []condition
+
+type condition struct{ name, block, part, value string }
+
+// NewConditions takes the wanted values by block id, by the name of a hidden field, or
+// by "block/part" for a part of an address or contact.
+func NewConditions(values map[string]string) Conditions {
+	var all Conditions
+	for name, value := range values {
+		c := condition{name: name, value: value}
+		if at := strings.LastIndexByte(name, '/'); at >= 0 {
+			c.block, c.part = name[:at], name[at+1:]
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// Hold reports whether all conditions hold for a stored list of answers. No conditions
+// hold for none.
+func (all Conditions) Hold(list json.RawMessage) bool {
+	tree, err := jsontree.Parse(list, storedBounds)
+	if err != nil || len(all) == 0 {
+		return false
+	}
+	defer tree.Release()
+	return !slices.ContainsFunc(all, func(c condition) bool { return !c.holds(tree.Root()) })
+}
+
+func (c condition) holds(list jsontree.Node) bool {
+	for _, item := range list.All() {
+		field, value := item.Member("field"), item.Member("value")
+		id, typ := field.Member("id").Text(), field.Member("type").Text()
+		switch {
+		case id == c.name && means(typ, value, c.value):
+			return true
+		case c.part != "" && id == c.block && (typ == schema.TypeContactInfo || typ == schema.TypeAddress) &&
+			means(partType(c.part), value.Member(c.part), c.value):
+			return true
+		}
+	}
+	return false
+}
+
+// partType is the type of block whose answers are compared as a part of an address or
+// contact is.
+func partType(part string) string {
+	switch part {
+	case "email":
+		return schema.TypeEmail
+	case "phone":
+		return schema.TypePhone
+	}
+	return schema.TypeShortText
+}
+
+// means reports whether a stored value is what a text says: of choices the id or the
+// text of other, of everything else the value itself.
+func means(typ string, stored jsontree.Node, text string) bool {
+	if !stored.Exists() {
+		return false
+	}
+	if typ == schema.TypeCountry || typ == schema.TypeYesNo || typ == schema.TypeLegal {
+		return strings.EqualFold(text, scalar(stored)) // never compared as duplicates, but plain
+	}
+	want, ok := identityOf(typ, stored)
+	if !ok {
+		return false
+	}
+	text = strings.TrimSpace(text)
+	given := [][]byte{quotedText(text)}
+	switch typ {
+	case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
+		given = [][]byte{[]byte(text)}
+	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypePictureChoice, schema.TypeMultipleChoice, schema.TypeRanking:
+		given = given[:0]
+		for _, member := range []string{"id", "other"} {
+			one := slices.Concat([]byte(`{"`+member+`":`), quotedText(text), []byte(`}`))
+			if stored.Kind() == jsontree.Array {
+				one = slices.Concat([]byte{'['}, one, []byte{']'})
+			}
+			given = append(given, one)
+		}
+	}
+	return slices.ContainsFunc(given, func(value []byte) bool {
+		tree, err := jsontree.Parse(value, storedBounds)
+		if err != nil {
+			return false
+		}
+		defer tree.Release()
+		got, ok := identityOf(typ, tree.Root())
+		return ok && bytes.Equal(got, want)
+	})
+}
+
+func quotedText(text string) []byte { return jsontree.AppendString(nil, text) }
+
+func scalar(n jsontree.Node) string {
+	if n.Kind() == jsontree.String {
+		return n.Text()
+	}
+	return n.Raw()
+}

@@ -1,0 +1,202 @@
+package answers
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+)
+
+// stored is a stored list with one answer, to the block q.
+func stored(typ, value string) json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(`[{"field":{"id":"other","type":"number","label":""},"value":7},`+
+		`{"field":{"id":"q","type":%q,"label":"Q"},"value":%s}]`, typ, value))
+}
+
+// Each class has values of one meaning, and no two classes of a type share one.
+func TestIdentity(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		types   []string
+		classes [][]string
+	}{
+		{[]string{"short_text", "long_text"}, [][]string{
+			{`"Ann"`, `"ann"`, `"ANN"`, `" ann "`, `"\uff21nn"`},
+			{`"ann smith"`, `"Ann\t Smith"`, `"ann\u00a0smith"`, `"ann\nsmith"`, `"ANN\u3000SMITH"`},
+			{`"annsmith"`},
+			{`"Stra\u00dfe"`, `"strasse"`, `"STRASSE"`, `"STRA\u1e9eE"`},
+			{`"\u00e9"`, `"e\u0301"`, `"\u00c9"`},
+			{`"e"`},
+			{`"\ufb01ne"`, `"fine"`},
+			{`"\u03a3\u03a3"`, `"\u03c3\u03c2"`},
+			{`"1"`}, {`"1.0"`},
+		}},
+		{[]string{"email"}, [][]string{
+			{`"ann@example.com"`, `"Ann@example.com"`, `"ANN@EXAMPLE.COM"`},
+			{`"ann+1@example.com"`},
+			{`"ann@m\u00fcnchen.de"`, `"ann@xn--mnchen-3ya.de"`, `"ANN@M\u00dcNCHEN.DE"`},
+			{`"ann@munchen.de"`},
+			{`"j\u00f6rg@example.com"`, `"J\u00d6RG@example.com"`},
+		}},
+		{[]string{"phone"}, [][]string{
+			{`"+31201234567"`, `"+31 20 123 4567"`, `"+31 (0)20-1234567"`},
+			{`"+31201234568"`},
+			{`"call me"`, `"Call  Me"`}, // stored before numbers were checked
+		}},
+		{[]string{"website"}, [][]string{
+			{`"https://example.com"`, `"http://example.com/"`, `"https://EXAMPLE.com:443/"`, `"http://example.com:80"`, `"example.com"`},
+			{`"https://example.com:80"`}, {`"https://example.com:8443/"`, `"http://example.com:8443"`},
+			{`"https://example.com/a"`, `"https://example.com/a/"`},
+			{`"https://example.com/A"`}, {`"https://example.com/a//"`},
+			{`"https://example.com/a?x=1"`, `"http://example.com/a/?x=1"`},
+			{`"https://example.com/a?x=1/"`}, {`"https://example.com/a?X=1"`},
+			{`"https://m\u00fcnchen.de"`, `"https://xn--mnchen-3ya.de/"`},
+			{`"https://www.example.com"`},
+		}},
+		{[]string{"number", "rating", "opinion_scale", "nps"}, [][]string{
+			{`1`, `1.0`, `1e0`, `10e-1`, `0.1e1`, `1.00`}, {`-1`, `-1.0`}, {`0`, `-0`, `0.0`, `0e5`},
+			{`100`, `1e2`, `1E+2`}, {`0.1`, `1e-1`, `0.10`},
+			{`9007199254740993`}, {`9007199254740992`}, {`1.5`}, {`15`},
+		}},
+		{[]string{"single_choice", "dropdown", "picture_choice"}, [][]string{
+			{`{"id":"a","label":"A"}`, `{"id":"a","label":"renamed"}`, `{"label":"A","id":"a"}`},
+			{`{"id":"b","label":"A"}`}, {`{"id":"A","label":"A"}`},
+			{`{"other":"Green"}`, `{"other":" green"}`}, {`{"id":"green","label":""}`}, {`{"other":"a"}`},
+		}},
+		{[]string{"multiple_choice", "picture_choice"}, [][]string{
+			{`[{"id":"a","label":""},{"id":"b","label":""}]`, `[{"id":"b","label":"B"},{"id":"a","label":"A"}]`},
+			{`[{"id":"a","label":""}]`}, {`[{"id":"a\",\"b","label":""}]`}, {`[{"id":"a,b","label":""}]`},
+			{`[{"id":"a","label":""},{"other":"x"}]`, `[{"other":"X"},{"id":"a","label":""}]`},
+		}},
+		{[]string{"ranking"}, [][]string{
+			{`[{"id":"a","label":""},{"id":"b","label":""}]`, `[{"id":"a","label":"A"},{"id":"b","label":"B"}]`},
+			{`[{"id":"b","label":""},{"id":"a","label":""}]`},
+		}},
+		{[]string{"date"}, [][]string{{`"2026-11-22"`}, {`"2026-11-22T10:00:00Z"`}, {`"2026-11-22T11:00:00+01:00"`}}},
+		{[]string{"time"}, [][]string{{`"10:00"`}, {`"10:00:00"`}}},
+	} {
+		for _, typ := range test.types {
+			if !IsCompared(typ) {
+				t.Errorf("%s: IsCompared is false", typ)
+			}
+			owner := map[string]string{}
+			for _, class := range test.classes {
+				first := string(StoredUnique(stored(typ, class[0]), "q"))
+				if len(first) != 32 {
+					t.Errorf("%s %s: a digest of %d bytes", typ, class[0], len(first))
+				}
+				if other, taken := owner[first]; taken {
+					t.Errorf("%s: %s and %s have the same digest", typ, other, class[0])
+				}
+				owner[first] = class[0]
+				for _, value := range class[1:] {
+					if string(StoredUnique(stored(typ, value), "q")) != first {
+						t.Errorf("%s: %s and %s have different digests", typ, class[0], value)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestIdentityOfWhatIsNeverCompared(t *testing.T) {
+	t.Parallel()
+	for typ, value := range map[string]string{
+		"yes_no": `true`, "legal": `true`, "country": `"NL"`, "matrix": `{"r":{"id":"a","label":""}}`, "address": `{"city":"X"}`, "contact_info": `{"email":"a@b.cd"}`,
+		"payment": `{"amount":"1"}`, "file_upload": `[{"id":"1"}]`, "signature": `{"id":"1"}`, "variable": `1`, "a_type_of_tomorrow": `"x"`,
+	} {
+		if IsCompared(typ) || StoredUnique(stored(typ, value), "q") != nil {
+			t.Errorf("%s is compared", typ)
+		}
+	}
+	for name, list := range map[string]string{
+		"another block": string(stored("email", `"a@b.cd"`)), "no list": `{}`, "not JSON": `[`, "an empty list": `[]`,
+		"a value of another type": string(stored("number", `"1"`)), "empty text": string(stored("short_text", `""`)), "no choice": string(stored("multiple_choice", `[]`)),
+	} {
+		block := "q"
+		if name == "another block" {
+			block = "p"
+		}
+		if got := StoredUnique(json.RawMessage(list), block); got != nil {
+			t.Errorf("%s: got a digest", name)
+		}
+	}
+}
+
+// What Check reports for a new response is what is computed from the stored one later,
+// for every type that is compared.
+func TestUniqueIsThatOfTheStoredAnswer(t *testing.T) {
+	t.Parallel()
+	const choices = `,"choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}],"properties":{"otherOption":true,"multiSelection":true,"to":5}`
+	for typ, raw := range map[string]string{
+		"short_text": `" Ann "`, "long_text": `"a\r\nb"`, "email": `" Ann@Example.com"`, "phone": `"+31 20 123 4567"`, "website": `"Example.com"`,
+		"number": `"1.50"`, "rating": `3`, "opinion_scale": `"3"`, "nps": `9`, "single_choice": `"a"`, "dropdown": `{"other":"X"}`,
+		"picture_choice": `["b","a"]`, "multiple_choice": `["b",{"other":"x"}]`, "ranking": `["b","a"]`, "date": `"2026-11-22"`, "time": `"10:00"`,
+	} {
+		f := compileTestForm(t, `[{"id":"q","type":"`+typ+`"`+choices+`}]`, `{"duplicateField":"q"}`, "")
+		got, err := f.Check(Input{Answers: raws("q", raw)})
+		if err != nil {
+			t.Errorf("%s: %v", typ, err)
+			continue
+		}
+		if len(got.Unique) != 32 || string(got.Unique) != string(StoredUnique(got.List, "q")) {
+			t.Errorf("%s: %x, but %x from %s", typ, got.Unique, StoredUnique(got.List, "q"), got.List)
+		}
+	}
+	for settings, block := range map[string]string{`{"duplicateField":"nobody"}`: "q", `{}`: "q", `{"duplicateField":"g"}`: "q", `{"duplicateField":"p"}`: "q"} {
+		f := compileTestForm(t, `[{"id":"p","type":"email"},{"id":"g","type":"group","children":[{"id":"q","type":"email"}]}]`, settings, "")
+		got, err := f.Check(Input{Answers: raws(block, `"a@b.cd"`)})
+		if err != nil || got.Unique != nil {
+			t.Errorf("%s: %x, %v", settings, got.Unique, err)
+		}
+	}
+}
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	list := json.RawMessage(`[
+		{"field":{"id":"e","type":"email","label":""},"value":"Ann@Example.com"},
+		{"field":{"id":"n","type":"number","label":""},"value":7.50},
+		{"field":{"id":"w","type":"website","label":""},"value":"https://example.com/"},
+		{"field":{"id":"p","type":"phone","label":""},"value":"+31201234567"},
+		{"field":{"id":"c","type":"contact_info","label":""},"value":{"firstName":"Ann","email":"ann@work.example","phone":"+31207654321"}},
+		{"field":{"id":"s","type":"single_choice","label":""},"value":{"id":"a","label":"A"}},
+		{"field":{"id":"o","type":"dropdown","label":""},"value":{"other":"Green"}},
+		{"field":{"id":"m","type":"multiple_choice","label":""},"value":[{"id":"a","label":"A"}]},
+		{"field":{"id":"x/y","type":"short_text","label":""},"value":"slash"},
+		{"field":{"id":"y","type":"yes_no","label":""},"value":true},
+		{"field":{"id":"l","type":"country","label":""},"value":"NL"},
+		{"field":{"id":"customer","type":"hidden","label":"customer"},"value":"C-7"},
+		{"field":{"id":"score","type":"variable","label":""},"value":7}]`)
+	for _, holds := range []map[string]string{
+		{"e": "ann@example.com"}, {"e": " ANN@example.COM "}, {"n": "7.5"}, {"n": "75e-1"}, {"w": "example.com"}, {"w": "http://EXAMPLE.com"},
+		{"p": "+31 20 123 4567"}, {"c/email": "Ann@work.example"}, {"c/firstName": "ANN"}, {"c/phone": "+31 20 765 4321"},
+		{"s": "a"}, {"o": "green"}, {"m": "a"}, {"x/y": "Slash"}, {"y": "true"}, {"l": "nl"}, {"customer": "c-7"},
+		{"e": "ann@example.com", "customer": "C-7", "c/email": "ann@work.example"},
+	} {
+		if !NewConditions(holds).Hold(list) {
+			t.Errorf("%v does not hold", holds)
+		}
+	}
+	for _, not := range []map[string]string{
+		{}, {"e": "bob@example.com"}, {"e": ""}, {"nobody": "x"}, {"n": "7"}, {"n": "x"}, {"w": "example.com/a"}, {"p": "0201234567"},
+		{"c": "ann@work.example"}, {"c/city": ""}, {"c/email": "ann@example.com"}, {"e/email": "ann@example.com"}, {"s": "A"}, {"o": "Gree"}, {"m": "b"},
+		{"y": "false"}, {"score": "7"}, {"e": "ann@example.com", "customer": "C-8"}, {"e": "ann@example.com", "nobody": "x"},
+	} {
+		if NewConditions(not).Hold(list) {
+			t.Errorf("%v holds", not)
+		}
+	}
+}
+
+// The common form of a text means the same as the text.
+func FuzzFolded(f *testing.F) {
+	for _, text := range []string{"Ann", "\u00df\u0345\u03b1", "\u0130\u0131", "\ufb03 \u1e9e", "\u2126\u212b", "\xff"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		once := folded(text)
+		if twice := folded(once); twice != once {
+			t.Errorf("%+q becomes %+q, and that %+q", text, once, twice)
+		}
+	})
+}

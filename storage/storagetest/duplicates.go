@@ -1,0 +1,555 @@
+package storagetest
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func duplicateCases() []Case {
+	return []Case{
+		{"covered_when_empty", "A form with a unique field and no submission is covered at once; one without a unique field never is.", coveredWhenEmpty},
+		{"earlier_submissions", "When the submissions from before a unique field was set are entered, the form is covered and their answers are taken.", entersEarlier},
+		{"taken_while_any_has_it", "An answer that several submissions have is free when the last of them is deleted.", takenWhileAnyHasIt},
+		{"pieces", "NotEntered keeps to Max and MaxBytes, hands out one submission whatever its size, and each submission once.", entersInPieces},
+		{"deleted_meanwhile", "A submission that is deleted between NotEntered and EnterAnswers has no entry.", deletedBeforeEntry},
+		{"place_of_another_round", "EnterAnswers at a place of before entering began anew does nothing.", staleEntryPlace},
+		{"entered_twice", "EnterAnswers at a place that another process was at first does nothing.", enteredTwice},
+		{"field_set_again", "Entries of an earlier unique field stay, and what came meanwhile is entered when that field is set again.", fieldSetAgain},
+		{"same_field", "A gate with the same block leaves the rules and the cover as they are.", sameField},
+		{"newer_rules", "With newer rules the caller's entering begins anew; by older ones nothing is handed out.", newerRules},
+		{"submit_by_other_rules", "A submission by other rules than the form's begins entering anew by the newer ones.", submitByOtherRules},
+		{"trash", "The submissions of a form in the trash are not handed out, and are when it is restored.", entersNoTrash},
+		{"purged", "A form with the id of a purged one has none of its entries.", entriesArePurged},
+		{"every_form_in_turn", "No form is passed over for ever while another one has much to enter.", entersEveryForm},
+		{"by_form", "The entries of one form do not concern another one.", entriesByForm},
+	}
+}
+
+func concurrentDuplicateCases() []Case {
+	return []Case{
+		{"unique_when_covered", "Of 64 submissions at once with an answer that is free exactly one is stored, and none with one that an old submission has.", parallelCovered},
+		{"enter_and_submit", "Two processes that enter while submissions are stored and deleted enter each of them once.", parallelEntering},
+		{"enter_and_change", "A unique field that changes while two processes enter is covered only when all answers to it are entered.", parallelFieldChange},
+	}
+}
+
+// The two fields of the cases. Submissions have the same answer to both.
+var (
+	fieldOne = storage.UniqueField{Block: "q1", Rules: 1}
+	fieldTwo = storage.UniqueField{Block: "q2", Rules: 1}
+)
+
+func withUnique(field storage.UniqueField) func(*storage.Form) {
+	return func(f *storage.Form) { f.Gate.Unique, f.DuplicatesCovered = field, true }
+}
+
+// answered gives a response an answer that is not checked.
+func answered(answer string) func(*storage.NewSubmission) {
+	return func(n *storage.NewSubmission) {
+		n.Submission.Answers = jsonText(fmt.Sprintf(`[{"field":{"id":"q1"},"value":%q}]`, answer))
+	}
+}
+
+// unique gives a response an answer that is checked for a field.
+func unique(field storage.UniqueField, answer string) func(*storage.NewSubmission) {
+	return func(n *storage.NewSubmission) {
+		answered(answer)(n)
+		n.UniqueField, n.UniqueAnswer = field, []byte(answer)
+	}
+}
+
+func (b *bundle) setField(form storage.ID, field storage.UniqueField) storage.Form {
+	b.Helper()
+	return b.update(form, storage.FormChange{Gate: &storage.Gate{Unique: field}, At: b.tick()})
+}
+
+func notEntered(b *bundle, store storage.Storage, p storage.NotEnteredParams) storage.NotEntered {
+	b.Helper()
+	got, err := store.NotEntered(b.Context(), p)
+	b.ok(err, "NotEntered")
+	return got
+}
+
+func enter(b *bundle, store storage.Storage, piece storage.NotEntered) {
+	b.Helper()
+	b.ok(store.EnterAnswers(b.Context(), piece.Place, digests(piece)), "EnterAnswers")
+}
+
+// digests are the answers themselves.
+func digests(piece storage.NotEntered) []storage.EnteredAnswer {
+	var out []storage.EnteredAnswer
+	for _, s := range piece.Submissions {
+		out = append(out, storage.EnteredAnswer{Submission: s.ID, Digest: []byte(answerIn(s.Answers))})
+	}
+	return out
+}
+
+// enterAll enters until there is nothing left.
+func (b *bundle) enterAll(rules int) (pieces int) {
+	b.Helper()
+	for {
+		piece := notEntered(b, b.store, storage.NotEnteredParams{Rules: rules, Max: 100})
+		if piece.Place.Form.IsZero() {
+			return pieces
+		}
+		enter(b, b.store, piece)
+		if pieces++; pieces > 1000 {
+			b.Fatalf("NotEntered: entering does not end")
+		}
+	}
+}
+
+func (b *bundle) covered(form storage.ID, want bool, when string) {
+	b.Helper()
+	same(b, b.getForm(form).DuplicatesCovered, want, "DuplicatesCovered %s", when)
+}
+
+// taken holds an answer to a field against what has to be.
+func (b *bundle) taken(form storage.ID, field storage.UniqueField, answer string, want bool, when string) {
+	b.Helper()
+	n := b.newSubmission(b.getForm(form))
+	unique(field, answer)(&n)
+	_, _, err := b.store.Submit(b.Context(), n)
+	if want {
+		b.is(err, storage.ErrDuplicate, "Submit of %q, %s", answer, when)
+		return
+	}
+	b.ok(err, "Submit of %q, %s", answer, when)
+	b.deleteSubmission(n)
+}
+
+func coveredWhenEmpty(b *bundle) {
+	f := b.anyForm(withUnique(fieldOne))
+	got := b.getForm(f.ID)
+	same(b, got.Gate, f.Gate, "Gate")
+	b.covered(f.ID, true, "of a new form with a unique field")
+	byKey, err := b.store.FormByPublicID(b.Context(), f.PublicID)
+	b.ok(err, "FormByPublicID")
+	same(b, byKey, got, "FormByPublicID")
+	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: 10}})
+	b.ok(err, "Forms")
+	same(b, only(b, list, "Forms").DuplicatesCovered, true, "DuplicatesCovered in the list")
+
+	g := b.addForm(f.WorkspaceID)
+	b.covered(g.ID, false, "without a unique field")
+	same(b, b.setField(g.ID, fieldOne).DuplicatesCovered, true, "DuplicatesCovered that UpdateForm returns for a form without submissions")
+	b.covered(g.ID, true, "after a unique field was set for a form without submissions")
+	same(b, b.setField(g.ID, storage.UniqueField{}).DuplicatesCovered, false, "DuplicatesCovered that UpdateForm returns without a unique field")
+	b.covered(g.ID, false, "after the unique field was taken away")
+	same(b, notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 10}), storage.NotEntered{}, "NotEntered when every form is covered")
+}
+
+func entersEarlier(b *bundle) {
+	f := b.anyForm()
+	for _, answer := range []string{"a", "b", "a"} {
+		b.submit(f, answered(answer))
+	}
+	f = b.setField(f.ID, fieldOne)
+	same(b, f.DuplicatesCovered, false, "DuplicatesCovered that UpdateForm returns while earlier submissions are not entered")
+	b.submit(f, unique(fieldOne, "c"))
+	b.taken(f.ID, fieldOne, "c", true, "which was stored after the field was set")
+	b.covered(f.ID, false, "before anything is entered")
+	same(b, notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 0}), storage.NotEntered{}, "NotEntered with a Max of 0")
+	same(b, b.enterAll(1), 1, "pieces")
+	b.covered(f.ID, true, "after all are entered")
+	for _, answer := range []string{"a", "b", "c"} {
+		b.taken(f.ID, fieldOne, answer, true, "when all are entered")
+	}
+	b.taken(f.ID, fieldOne, "d", false, "which nobody has")
+	b.taken(f.ID, fieldTwo, "a", false, "of another field")
+}
+
+func takenWhileAnyHasIt(b *bundle) {
+	f := b.anyForm()
+	var old []storage.NewSubmission
+	for range 3 {
+		old = append(old, b.submit(f, answered("a")))
+	}
+	f = b.setField(f.ID, fieldOne)
+	b.enterAll(1)
+	for i := range old {
+		b.taken(f.ID, fieldOne, "a", true, fmt.Sprintf("which %d submissions have", len(old)-i))
+		b.deleteSubmission(old[i])
+	}
+	b.taken(f.ID, fieldOne, "a", false, "when all that had it are deleted")
+	now := b.submit(b.getForm(f.ID), unique(fieldOne, "a"))
+	b.deleteSubmission(now)
+	b.taken(f.ID, fieldOne, "a", false, "when the one that was stored later is deleted")
+}
+
+func entersInPieces(b *bundle) {
+	const n = 7
+	f := b.anyForm()
+	for i := range n {
+		b.submit(f, answered(fmt.Sprint(i)))
+	}
+	f = b.setField(f.ID, fieldOne)
+	seen := map[storage.ID]bool{}
+	for i := range n {
+		p := storage.NotEnteredParams{Rules: 1, Max: 2}
+		if i%2 == 0 {
+			p = storage.NotEnteredParams{Rules: 1, Max: 100, MaxBytes: 1}
+		}
+		piece := notEntered(b, b.store, p)
+		if len(piece.Submissions) > 2 || p.MaxBytes > 0 && len(piece.Submissions) > 1 {
+			b.Errorf("NotEntered: %d submissions for %+v", len(piece.Submissions), p)
+		}
+		again := notEntered(b, b.store, p)
+		same(b, again, piece, "NotEntered again, before the piece is entered")
+		for _, s := range piece.Submissions {
+			if seen[s.ID] {
+				b.Errorf("NotEntered: %s was handed out before", s.ID)
+			}
+			seen[s.ID] = true
+		}
+		enter(b, b.store, piece)
+		b.covered(f.ID, len(seen) == n && piece.Place.To.IsZero(), fmt.Sprintf("after %d pieces", i+1))
+	}
+	b.enterAll(1)
+	same(b, len(seen), n, "submissions that were handed out")
+	b.covered(f.ID, true, "after all pieces")
+	for i := range n {
+		b.taken(f.ID, fieldOne, fmt.Sprint(i), true, "which was entered")
+	}
+}
+
+func deletedBeforeEntry(b *bundle) {
+	f := b.anyForm()
+	gone := b.submit(f, answered("a"))
+	b.submit(f, answered("b"))
+	f = b.setField(f.ID, fieldOne)
+	piece := notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 10})
+	same(b, len(piece.Submissions), 2, "submissions to enter")
+	b.deleteSubmission(gone)
+	enter(b, b.store, piece)
+	b.covered(f.ID, true, "after the piece")
+	b.taken(f.ID, fieldOne, "a", false, "whose submission is deleted")
+	b.taken(f.ID, fieldOne, "b", true, "whose submission is there")
+}
+
+func staleEntryPlace(b *bundle) {
+	f := b.anyForm()
+	b.submit(f, answered("a"))
+	f = b.setField(f.ID, fieldOne)
+	stale := notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 10})
+	b.setField(f.ID, fieldTwo)
+	enter(b, b.store, stale)
+	b.covered(f.ID, false, "after answers to another field were entered")
+	b.submit(b.getForm(f.ID), unique(fieldTwo, "b"))
+	b.setField(f.ID, fieldOne)
+	enter(b, b.store, stale)
+	b.covered(f.ID, false, "after a piece was entered that was read before the field was set again")
+	b.enterAll(1)
+	b.covered(f.ID, true, "after all are entered")
+	for _, answer := range []string{"a", "b"} {
+		b.taken(f.ID, fieldOne, answer, true, "when all are entered")
+	}
+	b.ok(b.store.EnterAnswers(b.Context(), storage.EntryPlace{Form: newID(), Field: fieldOne}, nil), "EnterAnswers for a form that is gone")
+}
+
+func enteredTwice(b *bundle) {
+	f := b.anyForm()
+	first, second := b.submit(f, answered("a")), b.submit(f, answered("b"))
+	f = b.setField(f.ID, fieldOne)
+	piece := notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 1})
+	other := notEntered(b, b.second, storage.NotEnteredParams{Rules: 1, Max: 1})
+	enter(b, b.store, piece)
+	enter(b, b.second, other)
+	b.covered(f.ID, false, "after the first of two pieces was entered twice")
+	b.enterAll(1)
+	enter(b, b.second, other)
+	b.covered(f.ID, true, "after all are entered")
+	b.deleteSubmission(first)
+	b.deleteSubmission(second)
+	for _, answer := range []string{"a", "b"} {
+		b.taken(f.ID, fieldOne, answer, false, "whose submission is deleted, and was entered once")
+	}
+}
+
+func fieldSetAgain(b *bundle) {
+	f := b.anyForm(withUnique(fieldOne))
+	b.submit(f, unique(fieldOne, "a"))
+	f = b.setField(f.ID, storage.UniqueField{})
+	b.submit(f, answered("a"))
+	b.submit(f, answered("b"))
+	f = b.setField(f.ID, fieldTwo)
+	b.submit(f, unique(fieldTwo, "c"))
+	f = b.setField(f.ID, fieldOne)
+	b.covered(f.ID, false, "when the field is set again")
+	b.taken(f.ID, fieldOne, "a", true, "which was entered when the field was set before")
+	b.enterAll(1)
+	b.covered(f.ID, true, "after what came meanwhile is entered")
+	for _, answer := range []string{"a", "b", "c"} {
+		b.taken(f.ID, fieldOne, answer, true, "when all are entered")
+	}
+}
+
+func sameField(b *bundle) {
+	f := b.anyForm(withUnique(fieldOne))
+	b.submit(f, unique(fieldOne, "a"))
+	newer := storage.UniqueField{Block: fieldOne.Block, Rules: 2}
+	same(b, b.setField(f.ID, newer).Revision, f.Revision, "Revision after a gate that differs in the rules only")
+	got := b.update(f.ID, storage.FormChange{Gate: &storage.Gate{Unique: newer, ResponseLimit: 5}, At: b.tick()})
+	same(b, got.Gate, storage.Gate{Unique: fieldOne, ResponseLimit: 5}, "Gate")
+	b.covered(f.ID, true, "after a gate with the same block")
+}
+
+func newerRules(b *bundle) {
+	f := b.anyForm(withUnique(fieldOne))
+	b.submit(f, unique(fieldOne, "a"))
+	newer := storage.UniqueField{Block: fieldOne.Block, Rules: 2}
+	piece := notEntered(b, b.store, storage.NotEnteredParams{Rules: 2, Max: 10})
+	same(b, piece.Place.Field, newer, "Place.Field")
+	same(b, b.getForm(f.ID).Gate.Unique, newer, "Gate.Unique after NotEntered by newer rules")
+	b.covered(f.ID, false, "when entering begins by newer rules")
+	same(b, notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 10}), storage.NotEntered{}, "NotEntered by older rules")
+	enter(b, b.store, piece)
+	b.covered(f.ID, true, "after all are entered by newer rules")
+	b.taken(f.ID, newer, "a", true, "by the newer rules")
+	same(b, b.getForm(f.ID).Revision, f.Revision, "Revision")
+}
+
+func submitByOtherRules(b *bundle) {
+	f := b.anyForm(withUnique(fieldOne))
+	b.submit(f, unique(fieldOne, "a"))
+	newer := storage.UniqueField{Block: fieldOne.Block, Rules: 2}
+	b.submit(f, unique(newer, "b"))
+	same(b, b.getForm(f.ID).Gate.Unique, newer, "Gate.Unique after a submission by newer rules")
+	b.covered(f.ID, false, "after a submission by newer rules")
+	b.enterAll(2)
+	b.covered(f.ID, true, "after all are entered by newer rules")
+	b.submit(f, unique(fieldOne, "c"))
+	same(b, b.getForm(f.ID).Gate.Unique, newer, "Gate.Unique after a submission by older rules")
+	b.covered(f.ID, false, "after a submission by older rules")
+	b.enterAll(2)
+	for _, answer := range []string{"a", "b", "c"} {
+		b.taken(f.ID, newer, answer, true, "when all are entered by the newer rules")
+	}
+}
+
+func entersNoTrash(b *bundle) {
+	f := b.anyForm()
+	b.submit(f, answered("a"))
+	f = b.setField(f.ID, fieldOne)
+	piece := notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 10})
+	b.trashForm(f.ID)
+	same(b, notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 10}), storage.NotEntered{}, "NotEntered for a form in the trash")
+	enter(b, b.store, piece)
+	b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
+	b.covered(f.ID, false, "after answers were entered for a form in the trash")
+	b.enterAll(1)
+	b.covered(f.ID, true, "after all are entered")
+	b.taken(f.ID, fieldOne, "a", true, "when all are entered")
+}
+
+func entriesArePurged(b *bundle) {
+	f := b.anyForm()
+	b.submit(f, answered("a"))
+	b.setField(f.ID, fieldOne)
+	b.enterAll(1)
+	b.trashForm(f.ID)
+	b.sweep(storage.SweepParams{Now: soon(), TrashBefore: soon(), Max: 100})
+	f.Gate.Unique = fieldOne
+	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), f), "CreateForm with the id of a purged form")
+	b.covered(f.ID, true, "of a new form with the id of a purged one")
+	b.taken(f.ID, fieldOne, "a", false, "which a form had that is purged")
+}
+
+func entersEveryForm(b *bundle) {
+	large, small := b.anyForm(), b.anyForm()
+	for i := range 20 {
+		b.submit(large, answered(fmt.Sprint(i)))
+	}
+	for i := range 3 {
+		b.submit(small, answered(fmt.Sprint(i)))
+	}
+	b.setField(large.ID, fieldOne)
+	b.setField(small.ID, fieldOne)
+	for range 12 {
+		enter(b, b.store, notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 1}))
+	}
+	b.covered(small.ID, true, "after 12 pieces of one submission, of which the small form needs 4")
+	b.covered(large.ID, false, "after 12 pieces of one submission")
+	b.enterAll(1)
+	b.covered(large.ID, true, "after all pieces")
+}
+
+func entriesByForm(b *bundle) {
+	one, two := b.anyForm(withUnique(fieldOne)), b.anyForm()
+	b.submit(one, unique(fieldOne, "a"))
+	b.submit(two, answered("b"))
+	two = b.setField(two.ID, fieldOne)
+	b.enterAll(1)
+	b.taken(one.ID, fieldOne, "b", false, "which another form has")
+	b.taken(two.ID, fieldOne, "a", false, "which another form has")
+	b.taken(two.ID, fieldOne, "b", true, "which the form has")
+}
+
+func parallelCovered(b *bundle) {
+	f := b.anyForm()
+	b.submit(f, answered("old"))
+	f = b.setField(f.ID, fieldOne)
+	b.enterAll(1)
+	f = b.getForm(f.ID)
+	errs := together(128, func(i int) error {
+		answer := "new"
+		if i%2 == 1 {
+			answer = "old"
+		}
+		n := submissionAt(f, at(0))
+		unique(fieldOne, answer)(&n)
+		_, _, err := b.store.Submit(b.Context(), n)
+		return err
+	})
+	same(b, b.outcome(errs, storage.ErrDuplicate, "Submit"), 1, "calls of Submit that succeeded")
+	same(b, len(b.submissions(f.ID)), 2, "number of submissions")
+}
+
+func parallelEntering(b *bundle) {
+	const n = 40
+	f := b.anyForm()
+	var old []storage.NewSubmission
+	for i := range n {
+		old = append(old, b.submit(f, answered(fmt.Sprint(i))))
+	}
+	f = b.setField(f.ID, fieldOne)
+	stored := make([]storage.NewSubmission, 2*n)
+	errs := together(2*n+2, func(i int) error {
+		if i >= 2*n {
+			return enterUntilCovered(b, []storage.Storage{b.store, b.second}[i-2*n], f.ID)
+		}
+		s := submissionAt(f, at(0))
+		unique(fieldOne, fmt.Sprint("new", i/2))(&s)
+		_, _, err := b.store.Submit(b.Context(), s)
+		if err == nil {
+			stored[i] = s
+		}
+		if i < n/2 { // of those that are being entered
+			return errors.Join(ignoring(err, storage.ErrDuplicate),
+				b.store.DeleteSubmission(b.Context(), storage.AsHost(), f.ID, old[i].Submission.ID))
+		}
+		return ignoring(err, storage.ErrDuplicate)
+	})
+	for _, err := range errs {
+		b.ok(err, "Submit, DeleteSubmission, NotEntered and EnterAnswers at once")
+	}
+	b.covered(f.ID, true, "after all are entered")
+	for i := range old {
+		b.taken(f.ID, fieldOne, fmt.Sprint(i), i >= n/2, "which an old submission has, or had when it was deleted meanwhile")
+	}
+	for i := range n {
+		a, c := stored[2*i], stored[2*i+1]
+		if a.UniqueAnswer != nil == (c.UniqueAnswer != nil) {
+			b.Errorf("Submit: want exactly one of two with the same answer stored")
+			continue
+		}
+		if a.UniqueAnswer == nil {
+			a = c
+		}
+		b.taken(f.ID, fieldOne, string(a.UniqueAnswer), true, "which was stored meanwhile")
+		b.deleteSubmission(a)
+		b.taken(f.ID, fieldOne, string(a.UniqueAnswer), false, "whose only submission is deleted")
+	}
+}
+
+func parallelFieldChange(b *bundle) {
+	const n = 30
+	f := b.anyForm()
+	for i := range n {
+		b.submit(f, answered(fmt.Sprint(i)))
+	}
+	f = b.setField(f.ID, fieldOne)
+	fields := []storage.UniqueField{fieldTwo, {}, fieldOne, fieldTwo, fieldOne}
+	errs := together(4, func(i int) error {
+		switch i {
+		case 0:
+			for _, field := range fields {
+				_, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID,
+					storage.FormChange{Gate: &storage.Gate{Unique: field}, At: at(0)})
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		case 1: // answers that are new, at whatever field there is
+			for j := range n {
+				for {
+					now, err := b.store.Form(b.Context(), storage.AsHost(), f.ID)
+					if err != nil {
+						return err
+					}
+					s := submissionAt(now, at(0))
+					answered(fmt.Sprint("new", j))(&s)
+					if field := now.Gate.Unique; field != (storage.UniqueField{}) {
+						unique(field, fmt.Sprint("new", j))(&s)
+					}
+					if _, _, err = b.store.Submit(b.Context(), s); err == nil {
+						break
+					} else if !errors.Is(err, storage.ErrRevisionMismatch) {
+						return err
+					}
+				}
+			}
+			return nil
+		}
+		store := []storage.Storage{b.store, b.second}[i-2]
+		for range 20 {
+			piece, err := store.NotEntered(b.Context(), storage.NotEnteredParams{Rules: 1, Max: 5})
+			if err == nil && !piece.Place.Form.IsZero() {
+				err = store.EnterAnswers(b.Context(), piece.Place, digests(piece))
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, err := range errs {
+		b.ok(err, "UpdateForm, Submit, NotEntered and EnterAnswers at once")
+	}
+	b.enterAll(1)
+	b.covered(f.ID, true, "after all are entered")
+	for i := range n {
+		b.taken(f.ID, fieldOne, fmt.Sprint(i), true, "which was there before")
+		b.taken(f.ID, fieldOne, fmt.Sprint("new", i), true, "which came while the field changed")
+	}
+}
+
+// enterUntilCovered enters piece by piece.
+func enterUntilCovered(b *bundle, store storage.Storage, form storage.ID) error {
+	for range 1000 {
+		piece, err := store.NotEntered(b.Context(), storage.NotEnteredParams{Rules: 1, Max: 3})
+		if err != nil {
+			return err
+		}
+		if err := store.EnterAnswers(b.Context(), piece.Place, digests(piece)); err != nil {
+			return err
+		}
+		f, err := store.Form(b.Context(), storage.AsHost(), form)
+		if err != nil || f.DuplicatesCovered {
+			return err
+		}
+	}
+	return errors.New("the form is not covered after 1,000 pieces")
+}
+
+func ignoring(err, ignored error) error {
+	if errors.Is(err, ignored) {
+		return nil
+	}
+	return err
+}
+
+func jsonText(s string) json.RawMessage { return json.RawMessage(s) }
+
+// answerIn is the first answer of a list.
+func answerIn(list json.RawMessage) string {
+	var items []struct{ Value string }
+	if err := json.Unmarshal(list, &items); err != nil || len(items) == 0 {
+		return ""
+	}
+	return items[0].Value
+}
