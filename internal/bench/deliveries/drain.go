@@ -55,7 +55,7 @@ func drain(ctx context.Context, o options) (err error) {
 // drainMemory does the same on memory storage: what it costs is the dispatcher's own.
 func drainMemory(ctx context.Context, o options, port string) (err error) {
 	c := &company{store: memory.New(), ids: objectid.NewSource(), port: port, affected: affected{
-		count: o.destinations, path: func(time.Time) string { return healthy }, only: true,
+		count: o.destinations, path: healthy, only: true,
 	}, sent: map[storage.ID]sending{}}
 	if err := c.found(ctx); err != nil {
 		return err

@@ -23,48 +23,45 @@ import (
 )
 
 const (
-	watched     = 40               // healthy webhooks, with an event a second each
-	prelude     = 6 * time.Second  // everybody is quick
-	outageLasts = 40 * time.Second // then
-	recovering  = 30 * time.Second // and then
-	lateAfter   = time.Second
-	window      = 10 * time.Second
+	watched   = 40              // healthy webhooks, with an event a second each
+	prelude   = 6 * time.Second // everybody is quick
+	lateAfter = time.Second
+	window    = 10 * time.Second
+	founders  = 16 // goroutines that make what there is before
+)
+
+// course is how long an outage lasts, and how long it is watched after that.
+type course struct{ outage, recovery time.Duration }
+
+var (
+	long  = course{40 * time.Second, 30 * time.Second}
+	brief = course{24 * time.Second, 10 * time.Second} // longer than a time-out, and three windows
 )
 
 // affected are the webhooks beside the healthy ones.
 type affected struct {
 	count   int
-	oneName bool                         // on one host name, else each on one of its own
-	path    func(began time.Time) string // of their URLs
-	every   time.Duration                // between two events, about
-	atOnce  bool                         // their events come at the same instants
-	backlog int                          // events that are pending before the dispatcher starts
-	tried   bool                         // they have succeeded before
-	latest  time.Duration                // not 0: their own events are late after that, too
-	only    bool                         // nobody is healthy beside them
-}
-
-// hangsFor returns the path of URLs that hang during the outage.
-func hangsFor(began time.Time) string {
-	from := began.Add(prelude)
-	return fmt.Sprintf("%s/%d/%d/10ms", outages, from.UnixMilli(), from.Add(outageLasts).UnixMilli())
-}
-
-func alwaysTakes(d string) func(time.Time) string {
-	return func(time.Time) string { return takes + "/" + d }
+	oneName bool          // on one host name, else each on one of its own
+	path    string        // of their URLs
+	every   time.Duration // between two events, about
+	atOnce  bool          // their events come at the same instants
+	backlog int           // events that are pending before the dispatcher starts
+	tried   bool          // they have succeeded before
+	ownLate bool          // their own events may be late, too
+	only    bool          // nobody is healthy beside them
 }
 
 // allOutages by their names.
 func allOutages() map[string]affected {
 	all := map[string]affected{
 		"none":        {},
-		"2000-name":   {count: 2000, oneName: true, path: hangsFor, every: 3500 * time.Millisecond},
-		"500-new":     {count: 500, path: func(time.Time) string { return hang }, every: 3500 * time.Millisecond},
-		"restart":     {count: 400, path: func(time.Time) string { return hang }, backlog: 50, tried: true},
-		"alternating": {count: 80, path: func(time.Time) string { return alternates }, every: time.Second},
+		"2000-name":   {count: 2000, oneName: true, path: outages, every: 3500 * time.Millisecond},
+		"500-new":     {count: 500, path: hang, every: 3500 * time.Millisecond},
+		"restart":     {count: 400, path: hang, backlog: 50, tried: true},
+		"alternating": {count: 80, path: alternates, every: time.Second},
 	}
 	for _, n := range []int{30, 60, 120, 400, 1000} {
-		a := affected{count: n, path: hangsFor, every: 3500 * time.Millisecond}
+		a := affected{count: n, path: outages, every: 3500 * time.Millisecond}
 		all[fmt.Sprintf("%d-own", n)] = a
 		a.atOnce = true
 		all[fmt.Sprintf("%d-own-at-once", n)] = a
@@ -74,7 +71,7 @@ func allOutages() map[string]affected {
 		all[fmt.Sprintf("%d-name", n)] = a
 	}
 	for _, d := range []string{"20ms", "100ms", "400ms"} {
-		all["5000-name-"+d] = affected{count: 5000, oneName: true, path: alwaysTakes(d), every: 20 * time.Second, latest: lateAfter, only: true}
+		all["5000-name-"+d] = affected{count: 5000, oneName: true, path: takes + "/" + d, every: 20 * time.Second, ownLate: true, only: true}
 	}
 	return all
 }
@@ -105,7 +102,10 @@ func outage(ctx context.Context, o options) (err error) {
 		_, endErr := r.end()
 		err = errors.Join(err, endErr)
 	}()
-	c := &company{store: store, ids: objectid.NewSource(), port: r.port, affected: a, sent: map[storage.ID]sending{}}
+	c := &company{store: store, ids: objectid.NewSource(), port: r.port, affected: a, course: long, sent: map[storage.ID]sending{}}
+	if o.brief {
+		c.course = brief
+	}
 	if err := c.found(ctx); err != nil {
 		return err
 	}
@@ -118,6 +118,7 @@ type company struct {
 	ids      *objectid.Source
 	port     string
 	affected affected
+	course   course
 	began    time.Time
 	workers  sync.WaitGroup
 
@@ -159,30 +160,38 @@ func (c *company) found(ctx context.Context) error {
 			Secret: append([]byte{0}, "0123456789abcdef0123456789abcdef"...), // in plain text, says the first byte
 		}, 0))
 	}
-	// What begins later is written into the URLs, so making them must be over by then.
-	c.began = time.Now().Add(time.Second + time.Duration(c.affected.count)*4*time.Millisecond)
-	for i := range watched {
-		if c.affected.only {
-			break
-		}
-		form, err := add(fmt.Sprintf("http://127.1.0.%d:%s/%s", 1+i, c.port, healthy))
-		if err != nil {
-			return err
-		}
-		c.healthy = append(c.healthy, form)
+	if !c.affected.only {
+		c.healthy = make([]storage.ID, watched)
 	}
-	for i := range c.affected.count {
+	c.others = make([]storage.ID, c.affected.count)
+	err = inParallel(len(c.healthy), func(i int) (err error) {
+		c.healthy[i], err = add(fmt.Sprintf("http://127.1.0.%d:%s/%s", 1+i, c.port, healthy))
+		return err
+	})
+	return errors.Join(err, inParallel(len(c.others), func(i int) (err error) {
 		host := "127.2.0.1"
 		if !c.affected.oneName {
 			host = fmt.Sprintf("127.3.%d.%d", i/250, 1+i%250)
 		}
-		form, err := add(fmt.Sprintf("http://%s:%s/%s/%d", host, c.port, c.affected.path(c.began), i))
-		if err != nil {
-			return err
-		}
-		c.others = append(c.others, form)
+		c.others[i], err = add(fmt.Sprintf("http://%s:%s/%s/%d", host, c.port, c.affected.path, i))
+		return err
+	}))
+}
+
+// inParallel calls f for every number below n, from several goroutines.
+func inParallel(n int, f func(i int) error) error {
+	var next atomic.Int64
+	var work sync.WaitGroup
+	errs := make([]error, founders)
+	for g := range errs {
+		work.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && errs[g] == nil; i = int(next.Add(1)) - 1 {
+				errs[g] = f(i)
+			}
+		})
 	}
-	return nil
+	work.Wait()
+	return errors.Join(errs...)
 }
 
 // live runs the dispatcher and prints what became of the events.
@@ -200,21 +209,18 @@ func (c *company) live(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	for _, form := range c.others {
-		for range c.affected.backlog {
-			if err := c.submit(ctx, form, false); err != nil {
-				return err
-			}
-		}
+	err = inParallel(len(c.others)*c.affected.backlog, func(i int) error {
+		return c.submit(ctx, c.others[i%len(c.others)], false)
+	})
+	if err != nil {
+		return err
 	}
-	if late := time.Since(c.began); late > 0 {
-		if c.affected.backlog == 0 {
-			return fmt.Errorf("the webhooks were made %s too late", late)
-		}
-		c.began = time.Now()
+	c.began = time.Now()
+	from := c.began.Add(prelude)
+	if err := c.schedule(ctx, from, from.Add(c.course.outage)); err != nil {
+		return err
 	}
-	sleep(ctx, time.Until(c.began))
-	c.windows = make([]share, (prelude+outageLasts+recovering)/window)
+	c.windows = make([]share, (prelude+c.course.outage+c.course.recovery)/window)
 	ended := make(chan error, 1)
 	go func() { ended <- c.dispatcher.Run(running) }()
 	feeding, stopFeeding := context.WithCancel(running)
@@ -234,12 +240,12 @@ func (c *company) live(ctx context.Context, name string) error {
 	var m meter
 	go m.run(running)
 	measured, used := time.Now(), cpu.Own()
-	sleep(ctx, prelude+outageLasts)
+	sleep(ctx, prelude+c.course.outage)
 	stopFeeding()
 	c.workers.Wait()
 	cores := (cpu.Own() - used).Seconds() / time.Since(measured).Seconds()
 	peak := m.peak()
-	sleep(ctx, recovering)
+	sleep(ctx, c.course.recovery)
 	stats, err := c.store.QueueStats(ctx)
 	stop()
 	if err := errors.Join(err, <-ended, ctx.Err()); err != nil {
@@ -250,10 +256,9 @@ func (c *company) live(ctx context.Context, name string) error {
 
 // introduce has every webhook of the others succeed once, by the store's account.
 func (c *company) introduce(ctx context.Context) error {
-	for _, form := range c.others {
-		if err := c.submit(ctx, form, false); err != nil {
-			return err
-		}
+	err := inParallel(len(c.others), func(i int) error { return c.submit(ctx, c.others[i], false) })
+	if err != nil {
+		return err
 	}
 	for {
 		claimed, _, err := c.store.ClaimDeliveries(ctx, storage.ClaimParams{
@@ -348,7 +353,7 @@ func (c *company) AttemptFinished(_ context.Context, a storage.Attempt) {
 	delete(c.sent, a.EventID)
 	if !s.healthy {
 		c.arrived++
-		if c.affected.latest == 0 {
+		if !c.affected.ownLate {
 			return
 		}
 	}
@@ -394,22 +399,39 @@ func (c *company) print(name string, stats storage.QueueStats, peak usage, cores
 	return nil
 }
 
-// takeOutage answers a request as a webhook does that has an outage: its path says
-// from when, until when, and how long an answer takes before and after.
-func takeOutage(arguments string, r *http.Request) {
-	parts := strings.Split(arguments, "/")
-	if len(parts) < 3 {
-		return
+// schedule has the receiver hang for URLs of an outage from a time until another.
+func (c *company) schedule(ctx context.Context, from, until time.Time) error {
+	url := fmt.Sprintf("http://127.0.0.1:%s/%s/%d/%d", c.port, schedules, from.UnixMilli(), until.UnixMilli())
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
+	if err != nil {
+		return err
 	}
-	from, _ := strconv.ParseInt(parts[0], 10, 64)
-	until, _ := strconv.ParseInt(parts[1], 10, 64)
-	if now := time.Now().UnixMilli(); now >= from && now < until {
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}
+
+// The outage of this receiver, in milliseconds.
+var outageFrom, outageUntil atomic.Int64
+
+// setOutage takes what schedule says.
+func setOutage(arguments string) {
+	from, until, _ := strings.Cut(arguments, "/")
+	for text, to := range map[string]*atomic.Int64{from: &outageFrom, until: &outageUntil} {
+		n, _ := strconv.ParseInt(text, 10, 64) // this program wrote it
+		to.Store(n)
+	}
+}
+
+// takeOutage answers a request as a webhook does that has an outage.
+func takeOutage(r *http.Request) {
+	if now := time.Now().UnixMilli(); now >= outageFrom.Load() && now < outageUntil.Load() {
 		<-r.Context().Done()
 		return
 	}
-	if d, err := time.ParseDuration(parts[2]); err == nil {
-		time.Sleep(d)
-	}
+	time.Sleep(10 * time.Millisecond)
 }
 
 // turns counts the requests of each webhook that alternates.

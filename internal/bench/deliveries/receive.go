@@ -18,6 +18,7 @@ const (
 	healthy    = "hook"      // after the delay that the receiver was started with
 	takes      = "takes"     // after the duration that follows in the path
 	outages    = "outage"    // see takeOutage
+	schedules  = "schedule"  // see setOutage
 	alternates = "alternate" // see alternate
 )
 
@@ -42,7 +43,9 @@ func receive(in io.Reader, out io.Writer, delay time.Duration) error {
 			_, _ = io.Copy(io.Discard, r.Body)
 			switch kind {
 			case outages:
-				takeOutage(arguments, r)
+				takeOutage(r)
+			case schedules:
+				setOutage(arguments)
 			case alternates:
 				alternate(r)
 			case takes:
