@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/internal/scheduler"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -73,7 +74,6 @@ type Dispatcher struct {
 
 	running atomic.Bool
 	current atomic.Pointer[run] // nil: none takes what is handed over
-	wake    chan struct{}       // holds one: wake-ups before a claim count once
 }
 
 // New returns a Dispatcher. It starts nothing and opens no connection. It
@@ -110,7 +110,6 @@ func New(p Params) (*Dispatcher, error) {
 		transport: transport,
 		grace:     graceful,
 		spread:    between,
-		wake:      make(chan struct{}, 1),
 		sweep:     p.Sweep,
 
 		signatureHeader: http.CanonicalHeaderKey(c.HeaderPrefix + "-Signature"),
@@ -129,12 +128,11 @@ func New(p Params) (*Dispatcher, error) {
 func (d *Dispatcher) Guard() *Guard { return d.guard }
 
 // Wake makes a running dispatcher look for due deliveries at once rather than at
-// its next poll, 100 to 250 ms later. It never blocks; several calls in a row
-// count as one, and one before Run is not lost.
+// its next poll, 100 to 250 ms later. It does not wait for that. Run begins with a
+// look, so a call before Run is not lost.
 func (d *Dispatcher) Wake() {
-	select {
-	case d.wake <- struct{}{}:
-	default:
+	if r := d.current.Load(); r != nil {
+		r.step(scheduler.Woken{})
 	}
 }
 
@@ -162,7 +160,8 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	defer r.end()
 	r.beside(ctx)
 	d.current.Store(r)
-	r.loop(ctx)
+	r.step()
+	<-ctx.Done()
 	d.current.Store(nil)
 	r.drain() //nolint:contextcheck // ctx has ended
 	return nil

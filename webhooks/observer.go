@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/scheduler"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -18,8 +17,8 @@ const observersAtOnce = 2000
 
 // Observer sees what a dispatcher does, to feed a host's metrics. Its methods are
 // called from many goroutines at once and should return quickly: one that blocks
-// holds up neither deliveries nor the end of Run, but when two thousand calls are
-// blocked, further ones are left out. A panic in one is logged and has no other effect.
+// holds up neither deliveries nor the end of Run, but when two thousand calls wait,
+// further ones are left out. A panic in one is logged and has no other effect.
 //
 // ctx has the values of Run's context and does not end with it. Embed [NoObserver],
 // so that a method which is added later breaks nothing.
@@ -79,34 +78,19 @@ func (d *Dispatcher) observe(f func(Observer)) {
 	f(d.config.Observer)
 }
 
-// tell logs a pause and queues it for the Observer.
-func (r *run) tell(p scheduler.Pause) {
-	if p.Reason == "" {
-		r.d.log.Info("webhook resumed", "webhook", p.Webhook.String())
-	} else {
-		r.d.log.Warn("webhook paused", "webhook", p.Webhook.String(), "reason", string(p.Reason),
-			"failures", p.Failures, "since", p.Since, "until", p.Until)
-	}
-	if r.d.config.Observer == nil {
-		return
-	}
-	select {
-	case r.notices <- p:
-	default:
-		r.d.log.Error("webhook observer does not return: a pause is not reported", "webhook", p.Webhook.String())
-	}
-}
-
-// passOnNotices tells the Observer about pauses, in their order.
+// passOnNotices logs pauses and tells the Observer about them, in their order.
 func (r *run) passOnNotices() {
 	ctx := context.WithoutCancel(r.base)
 	for p := range r.notices {
+		if p.Reason == "" {
+			r.d.log.Info("webhook resumed", "webhook", p.Webhook.String())
+			r.d.observe(func(o Observer) { o.WebhookResumed(ctx, p.Webhook) })
+			continue
+		}
+		r.d.log.Warn("webhook paused", "webhook", p.Webhook.String(), "reason", string(p.Reason),
+			"failures", p.Failures, "since", p.Since, "until", p.Until)
 		r.d.observe(func(o Observer) {
-			if p.Reason == "" {
-				o.WebhookResumed(ctx, p.Webhook)
-			} else {
-				o.WebhookPaused(ctx, Pause{p.Webhook, p.Form, p.Reason, p.Failures, p.Since, p.Until})
-			}
+			o.WebhookPaused(ctx, Pause{p.Webhook, p.Form, p.Reason, p.Failures, p.Since, p.Until})
 		})
 	}
 }

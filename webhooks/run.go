@@ -13,9 +13,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// run is one Run of a dispatcher: the shell of a scheduler. One goroutine, that of
-// Run, gives the scheduler what happened and carries out what it says. Claims, writes
-// and requests happen in goroutines of their own, which only post what came out.
+// run is one Run of a dispatcher: the shell of a scheduler. Whoever has something to
+// report takes a step: the scheduler decides, and the step begins what it says. Claims,
+// writes and requests happen in goroutines of their own, which report what came out.
 type run struct {
 	d *Dispatcher
 	//nolint:containedctx // a run is one call of Run; this is its context without the end
@@ -24,88 +24,105 @@ type run struct {
 	//nolint:containedctx // ends when a stop has lasted for the grace period
 	posts     context.Context
 	stopPosts context.CancelCauseFunc
-
 	numbers   scheduler.Numbers
-	deciding  sync.Mutex // whoever calls scheduler
+
+	deciding  sync.Mutex // guards what follows
 	scheduler *scheduler.Scheduler
 	timer     *time.Timer
+	over      bool // no more steps
+	notices   chan scheduler.Pause
 
-	mail    sync.Mutex
-	events  []scheduler.Event
-	arrived chan struct{} // holds one: there are events
-
+	done      chan struct{}          // closed when nothing is left after a stop
 	calls     sync.WaitGroup         // of the store
 	doubtful  map[storage.Lease]bool // results of writes that failed: perhaps they were written
 	requests  sync.WaitGroup         // and what else an Observer may hold up
 	observing atomic.Int64           // calls of AttemptFinished
 	stuck     sync.Once              // too many of them
-	notices   chan scheduler.Pause
 }
 
 func newRun(ctx context.Context, d *Dispatcher) *run {
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
 	posts, stopPosts := context.WithCancelCause(base)
 	n := scheduler.Default(d.config.InFlight, d.config.InFlightSlow, d.config.InFlightWebhook, d.config.Timeout)
-	return &run{
+	r := &run{
 		d: d, base: base, stop: stop, posts: posts, stopPosts: stopPosts,
 		numbers:   n,
 		scheduler: scheduler.New(n, d.spread),
-		timer:     time.NewTimer(0),
-		arrived:   make(chan struct{}, 1),
-		doubtful:  map[storage.Lease]bool{},
 		notices:   make(chan scheduler.Pause, observersAtOnce),
+		done:      make(chan struct{}),
+		doubtful:  map[storage.Lease]bool{},
 	}
+	r.timer = time.AfterFunc(time.Hour, func() { r.step() })
+	return r
 }
 
 // beside starts what goes on beside the deliveries until ctx ends.
 func (r *run) beside(ctx context.Context) {
+	r.requests.Go(r.passOnNotices)
 	if ctx.Err() != nil {
 		return
 	}
 	r.calls.Go(func() { r.d.tidyNowAndThen(ctx, r.requests.Go) })
 	if r.d.config.Observer != nil {
 		r.calls.Go(func() { r.watchQueue(ctx) })
-		r.requests.Go(r.passOnNotices)
 	}
 }
 
-// loop runs until ctx ends.
-func (r *run) loop(ctx context.Context) {
-	for ctx.Err() == nil {
+// step gives the scheduler what happened and begins what it says. It waits for nobody
+// but another step.
+func (r *run) step(events ...scheduler.Event) {
+	r.deciding.Lock()
+	defer r.deciding.Unlock()
+	if r.over {
+		return
+	}
+	now := time.Now()
+	do := r.scheduler.Step(now, events...)
+	for _, req := range do.Send {
+		r.requests.Go(func() { r.send(req) })
+	}
+	if do.Claim != nil {
+		r.calls.Go(func() { r.step(r.claim(*do.Claim)) })
+	}
+	if len(do.Write) > 0 {
+		r.calls.Go(func() { r.step(r.write(do.Write)) })
+	}
+	for _, p := range do.Pauses {
 		select {
-		case <-ctx.Done():
-		case <-r.d.wake:
-			r.step(scheduler.Woken{})
-		case <-r.arrived:
-			r.step()
-		case <-r.timer.C:
-			r.step()
+		case r.notices <- p:
+		default: // an Observer does not return
 		}
+	}
+	if !do.Next.IsZero() {
+		r.timer.Reset(max(0, do.Next.Sub(now)))
+	}
+	if r.scheduler.Done() {
+		r.over = true
+		close(r.done)
 	}
 }
 
 // drain gives back what waits, lets end what is under way and has the results
 // written.
 func (r *run) drain() {
-	grace, last := time.NewTimer(r.d.grace), time.NewTimer(r.d.grace+lastWrites)
+	grace := time.AfterFunc(r.d.grace, func() { r.stopPosts(errStopped) })
 	defer grace.Stop()
+	last := time.NewTimer(r.d.grace + lastWrites)
 	defer last.Stop()
-	for r.step(scheduler.Stop{}); !r.scheduler.Done(); r.step() {
-		select {
-		case <-grace.C:
-			r.stopPosts(errStopped)
-		case <-last.C:
-			r.d.log.Error("webhook results are lost, their deliveries will be repeated")
-			return
-		case <-r.arrived:
-		case <-r.timer.C:
-		}
+	r.step(scheduler.Stop{})
+	select {
+	case <-r.done:
+	case <-last.C:
+		r.d.log.Error("webhook results are lost, their deliveries will be repeated")
 	}
 }
 
 // end waits for the goroutines of the run, but not for an Observer that does not
 // return.
 func (r *run) end() {
+	r.deciding.Lock()
+	r.over = true
+	r.deciding.Unlock()
 	r.timer.Stop()
 	close(r.notices)
 	r.stopPosts(errStopped)
@@ -123,58 +140,17 @@ func (r *run) end() {
 	}
 }
 
-// post queues an event for the loop. It never blocks.
-func (r *run) post(e scheduler.Event) {
-	r.mail.Lock()
-	r.events = append(r.events, e)
-	r.mail.Unlock()
-	select {
-	case r.arrived <- struct{}{}:
-	default:
-	}
-}
-
-// step gives the scheduler all that happened and carries out what it says.
-func (r *run) step(also ...scheduler.Event) {
-	r.mail.Lock()
-	events := r.events
-	r.events = nil
-	r.mail.Unlock()
-	events = append(events, also...)
-
-	now := time.Now()
-	r.deciding.Lock()
-	do := r.scheduler.Step(now, events...)
-	r.deciding.Unlock()
-
-	for _, req := range do.Send {
-		r.requests.Go(func() { r.send(req) })
-	}
-	if do.Claim != nil {
-		r.calls.Go(func() { r.post(r.claim(*do.Claim)) })
-	}
-	if len(do.Write) > 0 {
-		r.calls.Go(func() { r.post(r.write(do.Write)) })
-	}
-	for _, p := range do.Pauses {
-		r.tell(p)
-	}
-	if !do.Next.IsZero() {
-		r.timer.Reset(max(0, do.Next.Sub(now)))
-	}
-}
-
 // send makes a request. What came out goes to the scheduler before an Observer sees
 // it.
 func (r *run) send(req *scheduler.Request) {
 	ended := r.d.deliver(r.posts, &req.Delivery)
 	ended.Request = req
 	if ended.Attempt == nil || r.d.config.Observer == nil {
-		r.post(ended)
+		r.step(ended)
 		return
 	}
 	seen := *ended.Attempt // the store may change its own
-	r.post(ended)
+	r.step(ended)
 	defer r.observing.Add(-1)
 	if r.observing.Add(1) > observersAtOnce {
 		r.stuck.Do(func() { r.d.log.Error("webhook observer does not return: attempts are not reported") })

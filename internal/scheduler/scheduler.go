@@ -315,6 +315,9 @@ func (s *Scheduler) tooLate(r *Request) bool {
 // moveOver moves requests that have had a quick place for long enough to the second
 // pool, as far as that has places.
 func (s *Scheduler) moveOver() {
+	if len(s.young) == 0 || s.now.Sub(s.young[0].began) < s.n.Stay {
+		return
+	}
 	s.young = slices.DeleteFunc(s.young, func(r *Request) bool {
 		if s.now.Sub(r.began) < s.n.Stay || !s.second.canTake(r, s.n.PoolBytes) {
 			return false
