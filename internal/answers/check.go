@@ -57,10 +57,10 @@ type Answers struct {
 // /hidden and whose Field is the block's id or the hidden field's name. Answers that
 // would take more than Limits.Response together are TOO_LONG at the empty path.
 //
-// null, [], "" and text of white space only mean unanswered, to a block of any
-// type and whether it is required or not. An answer to a block that takes none
-// (content, groups) is NOT_ALLOWED, one to an id that the form does not have
-// UNKNOWN_FIELD. An answer to a captcha is accepted and not stored.
+// null, [] and text of which nothing can be seen mean unanswered, to a block of any type
+// and whether it is required or not. An answer to a block that takes none (content,
+// groups) is NOT_ALLOWED, one to an id that the form does not have UNKNOWN_FIELD. An
+// answer to a captcha is accepted and not stored.
 //
 // Only the blocks on the respondent's path count, see [Form.Path]. Answers to other
 // blocks are dropped unchecked, but for the host's to blocks that the form hides. To
@@ -69,42 +69,57 @@ type Answers struct {
 //
 // Accepted and stored, by block type:
 //
-//   - short_text, long_text: a string, stored as given, of at most maxChars
-//     characters or, where that is not set, 10,000 and 100,000. short_text has no
-//     line break.
-//   - email: one address of at most 254 characters; white space around it is
-//     dropped, the domain lower-cased.
-//   - phone, country: a string of at most 64 characters without line breaks,
-//     stored as given but for white space around it.
-//   - website: an http or https URL of at most 2,048 characters; https:// is added
-//     when the scheme is missing and the host has a dot.
-//   - number, rating, opinion_scale, nps: a JSON number, or a string that holds
-//     one, as forms in a browser send it. The digits stay as they were sent, without
-//     trailing zeros of a fraction; an exponent is written out where it is short.
-//     opinion_scale goes from 1 to 10 in steps of 1 where from, to and scaleStep
-//     are not set.
+//   - short_text, long_text: a string, stored in NFC with line feeds for line ends and
+//     without white space at its ends, then of at most maxChars characters or, where
+//     that is not set, 10,000 and 100,000. short_text is one line. Control characters
+//     but tab and line feed are refused, and so are bidirectional embeddings and
+//     overrides (U+202A to U+202E). Other invisible characters stay.
+//   - email: one address of at most 254 characters: the part before the @ as it was
+//     sent, the domain mapped by the lookup profile of IDNA and stored in Unicode and
+//     lower case.
+//   - phone: a number that is valid by the data of libphonenumber, stored in E.164. A
+//     national number only where the block's defaultCountry says whose. A number with
+//     an extension is refused, as E.164 would lose it.
+//   - website: an http or https URL of at most 2,048 characters, without credentials;
+//     https:// is added when the scheme is missing. Its host is a domain as in an
+//     email address, stored in the same form, or an address of the public internet.
+//   - number, rating, opinion_scale, nps: a JSON number, or a string that holds one.
+//     The digits stay as they were sent, without trailing zeros of a fraction; an
+//     exponent is written out where it is short. opinion_scale goes from 1 to 10 in
+//     steps of 1 where from, to and scaleStep are not set.
 //   - yes_no, legal: true or false, or the strings "true" or "false". A legal block
 //     that is required, or has legalStopFurther, is REQUIRED when it is false.
 //   - single_choice, dropdown, picture_choice: a choice's id, or an object with it
 //     as id, stored as {"id","label"} with the label of the form. With otherOption
-//     {"other": text} too, of at most 10,000 characters.
+//     {"other": text} too, a short text.
 //   - multiple_choice, and picture_choice with multiSelection: an array of those, or
 //     one of them, stored as an array in the order of the definition, other last.
 //   - ranking: an array of all choices, each once, the order is the answer.
 //   - matrix: an object of a choice for each row id, with multiSelection an array.
 //     Rows may be left out unless the block is required.
-//   - date: YYYY-MM-DD; with showTimePicker an RFC 3339 time, stored in UTC and whole
-//     seconds. afterDate and beforeDate are the first and the last day that can be
-//     chosen; with showTimePicker a bound that is not midnight is exact.
-//     disabledDays and specificDates go by the day in UTC.
+//   - date: YYYY-MM-DD; with showTimePicker an RFC 3339 time, stored in whole seconds
+//     with the offset that was sent. afterDate and beforeDate are the first and the last
+//     day that can be chosen. They, specificDates and disabledDays are calendar days of
+//     Source.TimeZone; the day of an answer with a time is the one that it is written
+//     with.
 //   - time: HH:MM; with showSeconds HH:MM:SS, where missing seconds are 00.
-//   - address, contact_info: an object of strings, at most 1,000 characters each,
-//     an email as above. Parts that are required must be there once one is.
+//   - country: an ISO 3166-1 alpha-2 code, or an alpha-3 one, stored as the former.
+//   - address, contact_info: an object of strings of one line, at most 1,000
+//     characters each; email, phone and country as above. Parts that are required must
+//     be there once one is.
 //   - file_upload: an array of {"id","name","url","mime_type","size"}, or one such
-//     object, at most 100. signature: one such object.
+//     object, at most 100. signature: one such object, a picture. The name has no path,
+//     the type is one of allowedFiles.
 //   - payment: {"amount","currency","status","gateway","reference"}; the amount is
-//     a decimal string or a number, stored as a string. currency and gateway may be
-//     left out where the block names them, reference always.
+//     a decimal string or a number, stored as a string. Amount and currency are those
+//     that the block names. currency and gateway may be left out where it does,
+//     reference always. A required payment has the status "paid".
+//
+// Words that a form post sends for these ("on", "1,5") are for whoever reads the post.
+//
+// Checking costs about as much as decoding the same JSON. What could cost more is
+// bounded: a phone number takes some 10 µs and has at most 64 characters, a domain 253,
+// and texts that are not in NFC at most 64 KiB beyond ASCII in one response (TOO_LONG).
 func (f *Form) Check(in Input) (Answers, error) {
 	k := f.newWalk(in)
 	k.run()
