@@ -28,7 +28,7 @@ func onEachStorage(t *testing.T, test func(t *testing.T, b *bundle)) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, setupOn(t, open(t)))
+			test(t, setupOn(t, open(t), loopback(), formsvc.WithoutRateLimit()))
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/internal/answers"
@@ -17,7 +18,8 @@ import (
 
 // Response is what a respondent submits: the form (FormID), Answers from the
 // respondent and HostAnswers from the host by block id, Hidden fields by name,
-// Metadata, the CompletionTime in seconds, and an IdempotencyKey.
+// Metadata, the CompletionTime in seconds, and an IdempotencyKey. SubmittedAt and Deliver
+// are for responses that the host imports.
 type Response = core.Response
 
 // Metadata is what is known about where a response came from: Country, Device and
@@ -33,6 +35,11 @@ type Metadata = core.Metadata
 // more responses; [ErrDuplicate] when the answer to settings.duplicateField is
 // not new. After [storage.ErrOutcomeUnknown] the response may or may not be
 // stored: repeat the call with the same IdempotencyKey.
+//
+// With SubmittedAt, the host imports a response from before: it is checked against the
+// form as it is now, takes its place in lists, in the metrics of its time, against the
+// response limit and among the duplicates, and queues no event unless Deliver says so.
+// Whether the form is closed by settings.closeAt is judged at that time.
 func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 	form, fresh, err := s.compiledForm(ctx, r.FormID)
 	for range core.MaxRaces {
@@ -44,7 +51,7 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 			// A dispatcher that runs here sends what is stored here. In the host's
 			// transaction nothing is stored before the host commits.
 			var to *webhooks.HandOver
-			if !s.borrowed {
+			if !s.borrowed && !n.Event.ID.IsZero() {
 				to = s.dispatcher.HandOver()
 			}
 			if to != nil {
@@ -52,7 +59,7 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 			}
 			stored, replayed, err := s.storage.Submit(ctx, n)
 			if !errors.Is(err, storage.ErrRevisionMismatch) {
-				if err == nil && !replayed && !s.borrowed && !to.Called() {
+				if err == nil && !replayed && !s.borrowed && !n.Event.ID.IsZero() && !to.Called() {
 					s.dispatcher.Wake()
 				}
 				return stored, submitError(err)
@@ -88,7 +95,16 @@ func (s *Service) replay(ctx context.Context, r Response, refused error) (Submis
 
 // newSubmission checks a response against a form and makes the record of it.
 func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubmission, error) {
-	clock := s.clock().UTC()
+	clock, now := s.clock().UTC(), s.now()
+	imported := !r.SubmittedAt.IsZero()
+	var future error
+	if imported {
+		if r.SubmittedAt.After(clock) {
+			future = violation("/submitted_at", schema.CodeOutOfRange, "must not be in the future")
+		}
+		now = r.SubmittedAt.UTC().Truncate(time.Second)
+		clock = now
+	}
 	switch {
 	case form.status != storage.StatusPublished:
 		return storage.NewSubmission{}, ErrNotFound
@@ -98,12 +114,11 @@ func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubm
 	checked, err := form.answers.Check(answers.Input{
 		Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden,
 	})
-	if err := faults.Join(err, checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
+	if err := faults.Join(err, future, checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
 		return storage.NewSubmission{}, err
 	}
-	now := s.now()
 	submission := Submission{
-		ID:             s.ids.New(now),
+		ID:             s.ids.New(s.now()),
 		FormID:         r.FormID,
 		SubmittedAt:    now,
 		CompletionTime: r.CompletionTime,
@@ -111,19 +126,18 @@ func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubm
 		Metadata:       encodeMetadata(r.Metadata),
 		Hidden:         checked.Hidden,
 	}
-	event := s.ids.New(now)
-	return storage.NewSubmission{
+	n := storage.NewSubmission{
 		Submission:     submission,
 		FormRevision:   form.revision,
 		UniqueAnswer:   checked.Unique,
 		UniqueField:    storage.UniqueField{Block: form.gate.Unique.Block, Rules: answers.IdentityRules},
 		IdempotencyKey: r.IdempotencyKey,
-		Event: storage.Event{
-			ID:   event,
-			Type: eventResponseCompleted,
-			Body: eventBody(event, submission, checked),
-		},
-	}, nil
+	}
+	if !imported || r.Deliver {
+		event := s.ids.New(s.now())
+		n.Event = storage.Event{ID: event, Type: eventResponseCompleted, Body: eventBody(event, submission, checked)}
+	}
+	return n, nil
 }
 
 func checkCompletionTime(seconds float64) error {

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -47,6 +48,13 @@ type Response struct {
 	// IdempotencyKey names this attempt within the form: a repeated Submit returns
 	// the first result, whatever its content. Empty: none. At most 255 bytes.
 	IdempotencyKey string
+	// SubmittedAt says when a response was submitted that the host imports from
+	// elsewhere, in whole seconds. A time to come is refused. Zero: it is submitted now.
+	SubmittedAt time.Time
+	// Deliver queues an event for an imported response too. It is as old as its import:
+	// webhooks.Config.MaxAge counts from then. It has no meaning while SubmittedAt is
+	// zero.
+	Deliver bool
 }
 
 // Metadata is what is known about where a response came from. Values that are

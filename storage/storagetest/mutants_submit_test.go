@@ -18,6 +18,14 @@ func submitMutants() []mutant {
 			func(s storage.Storage) storage.Storage {
 				return editsSubmit{s, func(n *storage.NewSubmission) { n.IdempotencyKey = string(bytes.ToLower([]byte(n.IdempotencyKey))) }}
 			}},
+		{"queues events without an id", []string{"submissions/without_event"},
+			func(s storage.Storage) storage.Storage {
+				return editsSubmit{s, func(n *storage.NewSubmission) {
+					if n.Event.ID.IsZero() {
+						n.Event = newEvent()
+					}
+				}}
+			}},
 		{"ignores unique answers", []string{"submissions/unique_answer", "concurrency/submit_unique_answer"},
 			func(s storage.Storage) storage.Storage {
 				return editsSubmit{s, func(n *storage.NewSubmission) { n.UniqueAnswer = nil }}

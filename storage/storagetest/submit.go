@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -17,6 +18,7 @@ func submitCases() []Case {
 		{"draft", "Submit returns ErrNotFound when the form is not published.", submitDraft},
 		{"limit", "Submit returns ErrLimitReached when as many submissions are stored as the response limit allows.", submitLimit},
 		{"closed_is_the_callers", "Submit looks at no part of the gate but the response limit.", submitClosed},
+		{"without_event", "An event without an ID is not queued, whatever else is stored at once.", submitWithoutEvent},
 		{"unique_answer", "Submit returns ErrDuplicate when a stored submission of the form has the same unique answer.", submitUnique},
 		{"unique_answer_by_form", "Unique answers are those of each form; nil is not checked.", uniqueByForm},
 		{"order_of_checks", "Submit checks revision, status, limit and unique answer in this order.", submitOrder},
@@ -264,4 +266,26 @@ func submitWithoutWebhook(b *bundle) {
 	_, err = b.store.UpdateWebhook(b.Context(), storage.AsHost(), w.ID, storage.WebhookChange{Enabled: ptr(true), At: b.tick()})
 	b.ok(err, "UpdateWebhook")
 	b.claimNone("no webhook was enabled when the response was stored")
+}
+
+func submitWithoutEvent(b *bundle) {
+	f := b.anyForm(withUnique(fieldOne))
+	b.addWebhook(f.ID)
+	errs := together(20, func(i int) error {
+		n := submissionAt(f, at(-1000*time.Hour))
+		if i%2 == 0 {
+			n.Event = storage.Event{}
+		}
+		if i%4 > 1 {
+			unique(fieldOne, fmt.Sprint(i))(&n)
+		}
+		_, _, err := b.store.Submit(b.Context(), n)
+		return err
+	})
+	for _, err := range errs {
+		b.ok(err, "Submit with and without an event at once")
+	}
+	same(b, len(b.submissions(f.ID)), 20, "number of submissions")
+	same(b, b.stats().Due, int64(10), "pending deliveries")
+	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Submissions, int64(20), "submissions in the funnel")
 }
