@@ -87,7 +87,7 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.Delivery) (e sc
 		}
 	}
 	if !a.Success {
-		d.log.Info("webhook attempt failed", append(logged(a), "class", a.Error, "cause", cause, "duration", a.Duration)...)
+		d.log.Info("webhook attempt failed", append(logged(a), "class", a.Error, "error", cause, "duration", a.Duration)...)
 	}
 	return d.ended(a, asked)
 }
@@ -104,7 +104,7 @@ func (d *Dispatcher) unopenable(a *storage.Attempt, err error) bool {
 	}
 	if is {
 		d.sealed.webhooks[a.WebhookID] = true
-		d.log.Error("webhook deliveries are put off", append(logged(a), "cause", err, "retry_in", hostFaultWait)...)
+		d.log.Error("webhook deliveries are put off", append(logged(a), "error", err, "retry_in", hostFaultWait)...)
 	} else {
 		delete(d.sealed.webhooks, a.WebhookID)
 		d.log.Info("webhook deliveries go on: the secret can be opened", "webhook", a.WebhookID.String())

@@ -113,7 +113,7 @@ func (r *run) watchQueue(ctx context.Context) {
 				r.d.observe(func(o Observer) { o.QueueObserved(context.WithoutCancel(ctx), stats) })
 			})
 		case err != nil && ctx.Err() == nil:
-			r.d.log.Warn("webhook queue cannot be observed", "cause", err)
+			r.d.log.Warn("webhook queue cannot be observed", "error", err)
 		}
 		select {
 		case <-ctx.Done():

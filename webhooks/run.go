@@ -169,7 +169,7 @@ func (r *run) claim(p storage.ClaimParams) scheduler.Claimed {
 		return err
 	})
 	if e.Err != nil {
-		r.d.log.Error("webhook deliveries cannot be claimed", "cause", e.Err)
+		r.d.log.Error("webhook deliveries cannot be claimed", "error", e.Err)
 	}
 	return e
 }
@@ -203,10 +203,10 @@ func (r *run) write(results []storage.Result) scheduler.Wrote {
 	refused := err != nil && !passing(err)
 	switch {
 	case refused && len(results) == 1:
-		r.d.log.Error("webhook result is refused by the store", "cause", err,
+		r.d.log.Error("webhook result is refused by the store", "error", err,
 			"webhook", results[0].Lease.WebhookID.String(), "event", results[0].Lease.EventID.String())
 	case err != nil:
-		r.d.log.Error("webhook results cannot be written", "cause", err, "results", len(results))
+		r.d.log.Error("webhook results cannot be written", "error", err, "results", len(results))
 	}
 	return scheduler.Wrote{Err: err, Refused: refused}
 }

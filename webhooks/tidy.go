@@ -29,11 +29,11 @@ func (d *Dispatcher) tidyNowAndThen(ctx context.Context, aside func(func())) {
 		}
 		if d.sweep != nil {
 			if err := protect(func() error { return d.sweep(ctx, d.now()) }); err != nil && ctx.Err() == nil {
-				d.log.Error("sweep failed", "cause", err)
+				d.log.Error("sweep failed", "error", err)
 			}
 		}
 		if err := d.expire(ctx, aside); err != nil && ctx.Err() == nil {
-			d.log.Error("webhook deliveries cannot be expired", "cause", err)
+			d.log.Error("webhook deliveries cannot be expired", "error", err)
 		}
 		timer.Reset(d.spread(tidyAtLeast, tidyAtMost))
 	}

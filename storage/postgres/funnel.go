@@ -90,7 +90,7 @@ func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, 
 	if waiting > longLog && !s.inTx { // a fault would end the host's transaction
 		if _, err := s.foldForm(ctx, form); err != nil {
 			s.log.ErrorContext(ctx, "formsvc: the counts of a form were not folded",
-				"form", form.String(), "cause", err)
+				"form", form.String(), "error", err)
 		}
 	}
 	return out, nil

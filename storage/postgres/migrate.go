@@ -34,9 +34,16 @@ var thisBuild = build{version: schemaVersion, files: embedded}
 const migrationsTable = "formsvc_migrations"
 
 // Migrations returns the migrations, for a host with a tool of its own:
-// NNNN_name.up.sql and NNNN_name.down.sql. Each is to be run in one transaction,
-// with the schema of the tables first in search_path; the schema has to exist. A
-// file that failed has then changed nothing and can be run again.
+// NNNN_name.up.sql and NNNN_name.down.sql. Each is to be run in one transaction, after
+//
+//	CREATE SCHEMA IF NOT EXISTS formsvc; SET LOCAL search_path = formsvc;
+//
+// and before
+//
+//	SET LOCAL search_path = DEFAULT;
+//
+// because the tool writes a table of its own in the same transaction. A file that failed
+// has then changed nothing and can be run again.
 func Migrations() fs.FS {
 	files, err := fs.Sub(embedded, "migrations")
 	if err != nil {

@@ -460,6 +460,8 @@ func TestMigrateLeavesTheHostsSearchPath(t *testing.T) {
 func TestAHostsOwnToolRunsTheMigrations(t *testing.T) {
 	t.Parallel()
 	pool, schema := migrating(t)
+	db := stdlib.OpenDBFromPool(pool)
+	t.Cleanup(func() { db.Close() })
 	up, err := fs.ReadFile(Migrations(), "0001_tables.up.sql")
 	if err != nil {
 		t.Fatal(err)
@@ -470,11 +472,28 @@ func TestAHostsOwnToolRunsTheMigrations(t *testing.T) {
 	}
 	run := func(text string) {
 		t.Helper()
-		if _, err := pool.Exec(t.Context(), "SET LOCAL search_path = "+schema+"; "+text, pgx.QueryExecModeSimpleProtocol); err != nil {
+		// As the documentation of Migrations says. Before and after it the tool is in its
+		// own search_path.
+		tx, err := db.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tx.Rollback()
+		var before, after string
+		if err := tx.QueryRowContext(t.Context(), "SHOW search_path").Scan(&before); err != nil {
+			t.Fatal(err)
+		}
+		around := []string{"CREATE SCHEMA IF NOT EXISTS " + schema + "; SET LOCAL search_path = " + schema + ";\n", "\nSET LOCAL search_path = DEFAULT;"}
+		if _, err := tx.ExecContext(t.Context(), around[0]+text+around[1]); err != nil {
+			t.Fatal(err)
+		}
+		if err := tx.QueryRowContext(t.Context(), "SHOW search_path").Scan(&after); err != nil || after != before {
+			t.Fatalf("search_path is %q and then %q, %v", before, after, err)
+		}
+		if err := tx.Commit(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	run("CREATE SCHEMA " + schema)
 	s := New(pool, WithSchema(schema))
 	run(string(up))
 	if err := s.CheckVersion(t.Context()); err != nil {
