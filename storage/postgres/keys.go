@@ -103,42 +103,96 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 // formForKey has nulls in place of the form when it was not read. The conditions on
 // the key come before the look-up of the form.
 const formForKey = `
-SELECT ` + keyColumns + `, ` + userColumns + `, ` + formColumnsFast + `
+SELECT ` + keyColumns + `, ` + userColumns + `, f.version, ` + formColumnsFast + `
 FROM formsvc.api_keys k
 LEFT JOIN LATERAL (
-	SELECT * FROM formsvc.forms f
-	WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $4::timestamptz)
-		AND ($3::text = '' OR $3::text = ANY (k.scopes))
+	SELECT f.*, f.xmin AS version FROM formsvc.forms f
+	WHERE ` + keyOpens + `
 		AND f.id = $2::bytea AND f.trashed_at IS NULL
 		AND EXISTS (SELECT FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = k.user_id)
 	OFFSET 0
 ) f ON true
 WHERE k.hash = $1::bytea`
 
-// FormForKey implements [storage.KeyStore] in one statement, and in two for a
-// form with a response limit.
+// keyOpens is the condition that the key k is valid and has the scope $3, or none is
+// needed.
+const keyOpens = `k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $4::timestamptz)
+		AND ($3::text = '' OR $3::text = ANY (k.scopes))`
+
+// versionForKey is formForKey with the version of the form's row only. It looks up the
+// form before it knows whether the user may see it, but not what is in it.
+const versionForKey = `
+SELECT ` + keyColumns + `, ` + userColumns + `, f.xmin, f.updated_at, a.member
+FROM formsvc.api_keys k
+LEFT JOIN formsvc.forms f ON ` + keyOpens + ` AND f.id = $2::bytea AND f.trashed_at IS NULL
+LEFT JOIN LATERAL (
+	SELECT true AS member FROM formsvc.workspace_users a
+	WHERE a.workspace_id = f.workspace_id AND a.user_id = k.user_id
+	LIMIT 1
+) a ON true
+WHERE k.hash = $1::bytea`
+
+// FormForKey implements [storage.KeyStore]. It is one statement, and one more for a
+// form with a response limit. A form that this process has read before is not sent
+// again as long as it is the same; when it has changed, that takes another statement.
 func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
 	var out storage.FormForKey
+	args := []any{p.Hash[:], p.Form[:], string(p.Scope), p.At.UTC()}
 	err := s.read(ctx, func(ctx context.Context) error {
-		var f storage.Form
-		out = storage.FormForKey{}
-		err := s.queryRow(ctx, formForKey, func(rows pgx.Rows) error {
-			targets := append(appendKey(make([]any, 0, 32), &out.Key), scanText(&out.User.Name), scanText(&out.User.Email))
-			err := scanRow(rows, appendForm(targets, &f)...)
-			ownDefinition(&f.Definition)
-			return err
-		}, p.Hash[:], p.Form[:], string(p.Scope), p.At.UTC())
-		if err != nil || f.ID.IsZero() {
-			return noRow(err, storage.ErrNotFound)
+		if s.cache != nil && s.cache.has(p.Form) {
+			same, err := s.cachedFormForKey(ctx, p.Form, args, &out)
+			if same || err != nil {
+				return noRow(err, storage.ErrNotFound)
+			}
 		}
-		out.Form = &f
-		return s.fillIn(ctx, &f)
+		return s.wholeFormForKey(ctx, args, &out)
 	})
 	if err != nil {
 		return storage.FormForKey{}, err
 	}
 	out.User.ID = out.Key.UserID
 	return out, nil
+}
+
+// cachedFormForKey reports false when the form has changed.
+func (s *Store) cachedFormForKey(ctx context.Context, id storage.ID, args []any, out *storage.FormForKey) (same bool, err error) {
+	var version rowVersion
+	var updatedAt time.Time
+	var member bool
+	*out = storage.FormForKey{}
+	err = s.queryRow(ctx, versionForKey, func(rows pgx.Rows) error {
+		targets := append(appendKey(make([]any, 0, 16), &out.Key), scanText(&out.User.Name), scanText(&out.User.Email))
+		return scanRow(rows, append(targets, &version, scanTime(&updatedAt), scanBool(&member))...)
+	}, args...)
+	if err != nil || version == 0 || !member {
+		return true, err // there is no form for this key
+	}
+	f, same := s.cache.get(id, version, updatedAt)
+	if !same {
+		return false, nil
+	}
+	out.Form = &f
+	return true, s.fillIn(ctx, &f)
+}
+
+func (s *Store) wholeFormForKey(ctx context.Context, args []any, out *storage.FormForKey) error {
+	var f storage.Form
+	var version rowVersion
+	*out = storage.FormForKey{}
+	err := s.queryRow(ctx, formForKey, func(rows pgx.Rows) error {
+		targets := append(appendKey(make([]any, 0, 40), &out.Key), scanText(&out.User.Name), scanText(&out.User.Email), &version)
+		err := scanRow(rows, appendForm(targets, &f)...)
+		ownDefinition(&f.Definition)
+		return err
+	}, args...)
+	if err != nil || f.ID.IsZero() {
+		return noRow(err, storage.ErrNotFound)
+	}
+	if s.cache != nil {
+		s.cache.put(f, version)
+	}
+	out.Form = &f
+	return s.fillIn(ctx, &f)
 }
 
 const keysOfUser = `

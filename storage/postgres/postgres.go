@@ -33,10 +33,11 @@ type Store struct {
 	db      DB
 	inTx    bool
 	schema  string
-	fault   error    // of the options; every call returns it
-	guessed bool     // inTx, and nobody has named the schema: see usable
-	texts   *texts   // nil: the statements are run as they are written
-	submits *submits // nil unless db is a pool
+	fault   error      // of the options; every call returns it
+	guessed bool       // inTx, and nobody has named the schema: see usable
+	texts   *texts     // nil: the statements are run as they are written
+	submits *submits   // nil unless db is a pool
+	cache   *formCache // likewise: what a transaction reads may never be committed
 	log     *slog.Logger
 	turns   *sweepTurns
 
@@ -126,9 +127,9 @@ func (s *Store) On(tx DB) *Store {
 	on := *s
 	on.db = tx
 	_, on.inTx = tx.(interface{ Commit(context.Context) error })
-	on.submits = nil
+	on.submits, on.cache = nil, nil
 	if pool, ok := tx.(acquirer); ok {
-		on.submits = on.newSubmits(pool)
+		on.submits, on.cache = on.newSubmits(pool), &formCache{}
 	}
 	return &on
 }

@@ -71,6 +71,14 @@ func scanKnown(target any, oid uint32, binaryFormat bool, src []byte) bool {
 			return false
 		}
 		*c = len(src) == 1 && src[0] == 1
+	case *rowVersion:
+		if oid != pgtype.XIDOID || !binaryFormat || len(src) != 4 && src != nil {
+			return false
+		}
+		*c = 0
+		if src != nil {
+			*c = rowVersion(binary.BigEndian.Uint32(src))
+		}
 	case *scopesColumn:
 		return oid == pgtype.TextArrayOID && binaryFormat && c.scanBinary(src)
 	default:

@@ -1,0 +1,147 @@
+package postgres
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/internal/pgseed"
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// What a process remembers of a form never outlives a change of the form, of who may
+// see it or of the key, whoever made the change.
+func TestARememberedFormIsTheFormAsItIs(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol} {
+		t.Run(mode.String(), func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t, pgtest.Mode(mode))
+			form, owner := pgseed.ID(pgseed.Form, 0), pgseed.ID(pgseed.User, 0)
+			ask := func() *storage.Form {
+				t.Helper()
+				got, err := s.FormForKey(t.Context(), storage.FormForKeyParams{
+					Hash: pgseed.KeyHash(0), Form: form, Scope: storage.ScopeFormsRead, At: pgseed.Start(),
+				})
+				if err != nil || got.User.ID != owner {
+					t.Fatalf("FormForKey = %v, %v", got.User, err)
+				}
+				return got.Form
+			}
+			do := func(statement string) {
+				t.Helper()
+				if _, err := pool.Exec(t.Context(), s.sql(statement), pgx.QueryExecModeSimpleProtocol); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if first, second := ask(), ask(); first == nil || second == nil || !s.cache.has(form) || string(first.Definition.Blocks) != string(second.Definition.Blocks) {
+				t.Fatalf("the form is %v and then %v", first, second)
+			}
+			name := "another name"
+			other := New(pgtest.Pool(t), WithSchema(s.schema))
+			if _, err := other.UpdateForm(t.Context(), storage.As(owner), form, storage.FormChange{At: pgseed.Start(), Name: &name}); err != nil {
+				t.Fatal(err)
+			}
+			if got := ask(); got.Name != name {
+				t.Errorf("after a change by another process the name is %q", got.Name)
+			}
+			do(`UPDATE formsvc.forms SET name = 'by hand' WHERE id = '\x` + form.String() + `'`)
+			if got := ask(); got.Name != "by hand" {
+				t.Errorf("after a change by hand the name is %q", got.Name)
+			}
+			limit := storage.FormChange{At: pgseed.Start(), Gate: &storage.Gate{ResponseLimit: 1}}
+			changed, err := other.UpdateForm(t.Context(), storage.As(owner), form, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := ask(); got.Full {
+				t.Error("the form is full before its first response")
+			}
+			if _, _, err := other.Submit(t.Context(), atRevision(response(1), changed.Revision)); err != nil {
+				t.Fatal(err)
+			}
+			if got := ask(); !got.Full {
+				t.Error("the form is not full after the last response that it takes")
+			}
+			for _, step := range []struct{ change, back string }{
+				{
+					`CREATE TABLE formsvc.kept AS SELECT * FROM formsvc.workspace_users; DELETE FROM formsvc.workspace_users`,
+					`INSERT INTO formsvc.workspace_users SELECT * FROM formsvc.kept`,
+				},
+				{`UPDATE formsvc.forms SET trashed_at = now()`, `UPDATE formsvc.forms SET trashed_at = NULL`},
+				{`UPDATE formsvc.api_keys SET revoked_at = now()`, `UPDATE formsvc.api_keys SET revoked_at = NULL`},
+				{`UPDATE formsvc.api_keys SET scopes = '{}'`, `UPDATE formsvc.api_keys SET scopes = '{forms:read}'`},
+			} {
+				do(step.change)
+				if got := ask(); got != nil {
+					t.Errorf("after %s the form is still there", step.change)
+				}
+				do(step.back)
+				if got := ask(); got == nil {
+					t.Errorf("after %s the form is not there", step.back)
+				}
+			}
+		})
+	}
+}
+
+// A transaction reads what it has written, and leaves nothing of it behind.
+func TestATransactionRemembersNoForm(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	form, name := pgseed.ID(pgseed.Form, 0), "never committed"
+	params := storage.FormForKeyParams{Hash: pgseed.KeyHash(0), Form: form, At: pgseed.Start()}
+	before, err := s.FormForKey(t.Context(), params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	on := s.On(tx)
+	if _, err := on.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{At: pgseed.Start(), Name: &name}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := on.FormForKey(t.Context(), params); err != nil || got.Form.Name != name {
+		t.Errorf("in the transaction: %v, %v", got.Form, err)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.FormForKey(t.Context(), params); err != nil || got.Form.Name != before.Form.Name {
+		t.Errorf("after the rollback: %v, %v", got.Form, err)
+	}
+}
+
+func TestTheFormCacheIsBounded(t *testing.T) {
+	t.Parallel()
+	var c formCache
+	blocks := json.RawMessage(strings.Repeat("x", 100<<10))
+	for i := range 1000 {
+		f := storage.Form{ID: pgseed.ID(pgseed.Form, i%300)}
+		f.Definition.Blocks = blocks[:(i*977)%len(blocks)]
+		c.put(f, rowVersion(i+1))
+		if got, ok := c.get(f.ID, rowVersion(i+1), f.UpdatedAt); !ok || len(got.Definition.Blocks) != len(f.Definition.Blocks) {
+			t.Fatalf("form %d is not remembered", i)
+		}
+		total := 0
+		for _, kept := range c.forms {
+			total += sizeOfForm(&kept.form)
+		}
+		if total != c.bytes || total > cacheBytes {
+			t.Fatalf("%d bytes are kept, %d are counted, the bound is %d", total, c.bytes, cacheBytes)
+		}
+	}
+	if len(c.forms) < 50 {
+		t.Errorf("%d forms are kept", len(c.forms))
+	}
+	huge := storage.Form{ID: storage.ID{9}}
+	huge.Definition.Blocks = make(json.RawMessage, cacheBytes)
+	if c.put(huge, 1); c.has(huge.ID) {
+		t.Error("a form takes all of the cache")
+	}
+}
