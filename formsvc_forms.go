@@ -100,10 +100,7 @@ func (s *Service) readForm(ctx context.Context, id ID) (*compiledForm, error) {
 	if known := s.forms.get(id); known != nil && known.source.is(f.Definition) {
 		form.answers, form.source = known.answers, known.source
 	} else {
-		form.answers, err = answers.Compile(answers.Source{
-			Blocks: f.Definition.Blocks, Settings: f.Definition.Settings, Variables: f.Definition.Variables,
-			HiddenFields: f.Definition.HiddenFields, Limits: s.limits, TimeZone: s.timeZone,
-		})
+		form.answers, err = answers.Compile(s.source(f.Definition))
 		if err != nil {
 			return nil, fmt.Errorf("formsvc: form %s: %w", id, err)
 		}

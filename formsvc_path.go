@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/schema"
 )
 
 type (
@@ -38,4 +40,36 @@ func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.R
 		return Path{}, fmt.Errorf("formsvc: form %s: %w", formID, err)
 	}
 	return path, nil
+}
+
+// Warnings returns what makes a definition unanswerable, and what in it has no effect:
+// bounds that leave nothing, a required question without choices, jumps that lead
+// nowhere, logic that cannot be read. A write refuses none of that. Sections that are
+// nil are empty. Days are those of [WithTimeZone].
+//
+// Whether a question can be answered is exact. Whether a block is ever reached, and
+// whether any response is accepted, is exact too when the rules read only answers that
+// have few values, such as choices, and there are few combinations of those; otherwise
+// every condition that reads something counts as one that may hold or not.
+//
+// An error means that a section is not what the API accepts.
+func (s *Service) Warnings(d Definition) (schema.Warnings, error) {
+	return answers.Warnings(s.source(d))
+}
+
+// Warnings returns the warnings of a stored form, see [Service.Warnings].
+func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) {
+	f, err := c.Form(ctx, form)
+	if err != nil {
+		return nil, err
+	}
+	return c.s.Warnings(f.Definition)
+}
+
+// source is what a definition is compiled from.
+func (s *Service) source(d Definition) answers.Source {
+	return answers.Source{
+		Blocks: d.Blocks, Settings: d.Settings, Variables: d.Variables, HiddenFields: d.HiddenFields,
+		Limits: s.limits, TimeZone: s.timeZone,
+	}
 }

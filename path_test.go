@@ -3,6 +3,7 @@ package formsvc_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/formsvc/formsvc"
@@ -41,5 +42,33 @@ func TestPath(t *testing.T) {
 		if _, err := b.Path(t.Context(), formsvc.ID{1}, nil, nil); !errors.Is(err, formsvc.ErrNotFound) {
 			t.Errorf("%s: %v for a form that does not exist", name, err)
 		}
+	}
+}
+
+// The warnings of a form, and that only who may read it gets them.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	id := b.form(`[{"id":"a","type":"ranking","required":true},{"id":"d","type":"date","properties":{"afterDate":"2026-08-01T20:00:00Z","beforeDate":"2026-08-01T22:00:00Z","disabledDays":64}}]`, `{"duplicateField":"nobody"}`)
+	found, err := b.As(b.user.ID).Warnings(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range found {
+		got = append(got, w.Path+" "+w.Code)
+	}
+	want := "[/blocks/0/choices UNANSWERABLE_BLOCK /blocks/1/properties UNANSWERABLE_BLOCK /blocks UNANSWERABLE_FORM /settings/duplicateField DUPLICATE_FIELD]"
+	if fmt.Sprint(got) != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	if _, err := b.As(formsvc.UserIDFrom("bob")).Warnings(t.Context(), id); !errors.Is(err, formsvc.ErrNotFound) {
+		t.Errorf("a stranger: %v", err)
+	}
+	if found, err := b.Warnings(formsvc.Definition{}); err != nil || len(found) != 0 {
+		t.Errorf("an empty definition: %v, %v", found, err)
+	}
+	if _, err := b.Warnings(formsvc.Definition{Blocks: json.RawMessage(`{}`)}); err == nil {
+		t.Error("no blocks are accepted as blocks")
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/logic"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // branch is what properties.rule of a top-level block says, compiled. What the rule
@@ -23,8 +24,9 @@ type assignment struct {
 
 // jump passes over the steps before another one.
 type jump struct {
-	when *logic.Logic // nil: always
-	to   int          // index in Form.steps, or toEnd
+	when  *logic.Logic // nil: always
+	to    int          // index in Form.steps, or toEnd
+	place int          // index in the rule's next
 }
 
 // toEnd is the target of a jump to the first ending.
@@ -43,9 +45,10 @@ const ruleSteps = 100_000
 type branches struct {
 	steps     map[string]int // top-level blocks, by id
 	variables map[string]int // those that a rule may set
-	// ignored is told what has no effect, and compiled what was compiled from n.
+	// For warnings: ignored is called for what has no effect, and compiled for the logic
+	// that was made of n; after: it runs when the answer of its own block is taken.
 	ignored  func(n jsontree.Node, code, message string)
-	compiled func(n jsontree.Node, l *logic.Logic)
+	compiled func(n jsontree.Node, l *logic.Logic, after bool)
 }
 
 // read compiles the rule of the step at. Members that a rule does not have are free; null
@@ -58,8 +61,8 @@ func (c *branches) read(raw json.RawMessage, at int) *branch {
 	defer tree.Release()
 	rule := tree.Root()
 	b := &branch{
-		show:    c.logic(rule.Member("show")),
-		require: c.logic(rule.Member("require")),
+		show:    c.logic(rule.Member("show"), false),
+		require: c.logic(rule.Member("require"), false),
 		set:     c.assignments(rule.Member("set")),
 		next:    c.jumps(rule.Member("next"), at),
 	}
@@ -70,7 +73,7 @@ func (c *branches) read(raw json.RawMessage, at int) *branch {
 }
 
 // logic compiles n; nil when it is absent or cannot be read.
-func (c *branches) logic(n jsontree.Node) *logic.Logic {
+func (c *branches) logic(n jsontree.Node, after bool) *logic.Logic {
 	if n.Kind() == jsontree.Null {
 		return nil
 	}
@@ -80,7 +83,7 @@ func (c *branches) logic(n jsontree.Node) *logic.Logic {
 		return nil
 	}
 	if c.compiled != nil {
-		c.compiled(n, l)
+		c.compiled(n, l, after)
 	}
 	return l
 }
@@ -88,7 +91,7 @@ func (c *branches) logic(n jsontree.Node) *logic.Logic {
 func (c *branches) assignments(set jsontree.Node) []assignment {
 	if set.Kind() != jsontree.Object {
 		if set.Kind() != jsontree.Null {
-			c.ignore(set, codeMalformed, "set is not an object, so it is ignored")
+			c.ignore(set, schema.WarnMalformedRule, "set is not an object, so it is ignored")
 		}
 		return nil
 	}
@@ -96,10 +99,10 @@ func (c *branches) assignments(set jsontree.Node) []assignment {
 	for _, value := range set.All() {
 		variable, ok := c.variables[value.Name()]
 		if !ok {
-			c.ignore(value, codeUnknownVariable, "the form has no variable of this name, so setting it has no effect")
+			c.ignore(value, schema.WarnUnknownName, "the form has no variable of this name, so setting it has no effect")
 			continue
 		}
-		if l := c.logic(value); l != nil {
+		if l := c.logic(value, true); l != nil {
 			list = append(list, assignment{variable, l})
 		}
 	}
@@ -109,23 +112,23 @@ func (c *branches) assignments(set jsontree.Node) []assignment {
 func (c *branches) jumps(next jsontree.Node, at int) []jump {
 	if next.Kind() != jsontree.Array {
 		if next.Kind() != jsontree.Null {
-			c.ignore(next, codeMalformed, "next is not an array, so it is ignored")
+			c.ignore(next, schema.WarnMalformedRule, "next is not an array, so it is ignored")
 		}
 		return nil
 	}
 	var list []jump
-	for _, item := range next.All() {
+	for place, item := range next.All() {
 		if item.Kind() != jsontree.Object {
-			c.ignore(item, codeMalformed, "this is not an object with to, so it is ignored")
+			c.ignore(item, schema.WarnMalformedRule, "this is not an object with to, so it is ignored")
 			continue
 		}
 		to, ok := c.target(item, at)
 		if !ok {
 			continue
 		}
-		j := jump{to: to}
+		j := jump{to: to, place: place}
 		if condition := item.Member("if"); condition.Kind() != jsontree.Null {
-			if j.when = c.logic(condition); j.when == nil {
+			if j.when = c.logic(condition, true); j.when == nil {
 				continue
 			}
 		}
@@ -138,7 +141,7 @@ func (c *branches) jumps(next jsontree.Node, at int) []jump {
 func (c *branches) target(item jsontree.Node, at int) (to int, ok bool) {
 	name := item.Member("to")
 	if name.Kind() != jsontree.String {
-		c.ignore(item, codeMalformed, "this has no to that names a block, so it is ignored")
+		c.ignore(item, schema.WarnMalformedRule, "this has no to that names a block, so it is ignored")
 		return 0, false
 	}
 	if name.Text() == end {
@@ -147,9 +150,9 @@ func (c *branches) target(item jsontree.Node, at int) (to int, ok bool) {
 	to, ok = c.steps[name.Text()]
 	switch {
 	case !ok:
-		c.ignore(name, codeUnknownTarget, "the form has no top-level block of this id, so the jump is ignored")
+		c.ignore(name, schema.WarnUnknownTarget, "the form has no top-level block of this id, so the jump is ignored")
 	case to <= at:
-		c.ignore(name, codeBackwardJump, "a jump leads to a later block only, so this one is ignored")
+		c.ignore(name, schema.WarnBackwardJump, "a jump leads to a later block only, so this one is ignored")
 		ok = false
 	}
 	return to, ok
@@ -170,5 +173,5 @@ func (c *branches) unreadable(n jsontree.Node, err error) {
 		n = unreadable.At
 		message = "there is no operator " + quoted(unreadable.Operator) + ", so the logic is ignored"
 	}
-	c.ignored(n, codeUnreadableLogic, message)
+	c.ignored(n, schema.WarnUnreadableLogic, message)
 }

@@ -158,7 +158,7 @@ func TestWhatRulesSeeOfAnswers(t *testing.T) {
 		if err := k.faults.Err(); err != nil {
 			t.Fatalf("%s: %v", c.block, err)
 		}
-		l := (&branches{}).logic(parseNode(t, fmt.Sprintf(`{"var":%q}`, c.path)))
+		l := (&branches{}).logic(parseNode(t, fmt.Sprintf(`{"var":%q}`, c.path)), true)
 		got, err := json.Marshal(l.Eval(k.data, k.data.budget))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s answered with %s: rules see %s, want %s", c.block, c.answer, got, c.want)

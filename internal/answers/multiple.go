@@ -2,6 +2,7 @@ package answers
 
 import (
 	"math"
+	"strings"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
@@ -91,5 +92,9 @@ func (t multipleRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 }
 
 func (t multipleRule) sample() string {
-	return t.first(max(t.least, 1))
+	ids := t.first(max(t.least, 1))
+	if t.least <= len(t.ids) || !t.other {
+		return ids
+	}
+	return strings.Replace(strings.TrimSuffix(ids, "]")+`,{"other":"Sample answer"}]`, "[,", "[", 1)
 }

@@ -1,0 +1,109 @@
+package answers
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// contradictory is a rule that can be such that no answer passes its check.
+type contradictory interface {
+	// contradiction says why none does, "" when one does. member is the pointer of the
+	// part of the block that it is about.
+	contradiction() (member, why string)
+}
+
+func (t numberRule) contradiction() (member, why string) {
+	if t.least <= t.most {
+		return "", "" // least is an answer, or most, or any number
+	}
+	return "/properties", fmt.Sprintf("the least number, %s, is above the greatest, %s", grouped(t.least), grouped(t.most))
+}
+
+func (t choiceRule) contradiction() (member, why string) {
+	if t.other || len(t.ids) > 0 {
+		return "", ""
+	}
+	return "/choices", "there is nothing to choose"
+}
+
+func (t multipleRule) contradiction() (member, why string) {
+	all := len(t.ids)
+	if t.other {
+		all++
+	}
+	least := max(1, t.least) // an empty list is no answer
+	switch {
+	case all == 0:
+		return "/choices", "there is nothing to choose"
+	case t.most < least:
+		return "/properties", fmt.Sprintf("at most %s may be chosen, and at least %s must be", spelled(t.most), spelled(least))
+	case all < least:
+		return "/properties", fmt.Sprintf("there are only %s to choose from, and at least %s must be chosen", spelled(all), spelled(least))
+	}
+	return "", ""
+}
+
+func (t rankingRule) contradiction() (member, why string) {
+	if len(t.ids) > 0 {
+		return "", ""
+	}
+	return "/choices", "there is nothing to rank"
+}
+
+func (t matrixRule) contradiction() (member, why string) {
+	switch {
+	case len(t.rows.ids) == 0:
+		return "/matrix_rows", "there are no rows"
+	case len(t.columns.ids) == 0:
+		return "/matrix_columns", "there are no columns"
+	}
+	return "", ""
+}
+
+func (t contactRule) contradiction() (member, why string) {
+	if slices.ContainsFunc(t.parts, func(p contactPart) bool { return !p.hide }) {
+		return "", ""
+	}
+	return "/properties/addressOrContact", "all parts are hidden"
+}
+
+// The first and the last day that can be written.
+var (
+	firstDay = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastDay  = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+)
+
+func (t dateRule) contradiction() (member, why string) {
+	if t.leavesADay() {
+		return "", ""
+	}
+	return "/properties", "the bounds, single dates and days of the week leave no day"
+}
+
+func (t dateRule) leavesADay() bool {
+	allowed := func(day time.Time) bool {
+		ok := !day.Before(firstDay) && !day.After(lastDay)
+		t.bounds(day, func(fault) { ok = false })
+		return ok
+	}
+	if t.only != nil {
+		for date := range t.only {
+			if day, err := time.Parse(time.DateOnly, date); err == nil && allowed(day) {
+				return true
+			}
+		}
+		return false
+	}
+	// Whatever days of the week are taken away, seven days in a row show all of them.
+	from := firstDay
+	if t.first.After(from) {
+		from = t.first
+	}
+	for days := range 7 {
+		if allowed(from.AddDate(0, 0, days)) {
+			return true
+		}
+	}
+	return false
+}

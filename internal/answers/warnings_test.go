@@ -1,0 +1,318 @@
+package answers
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// warningsOf renders the warnings of a definition as "path CODE", one a line.
+func warningsOf(t testing.TB, from Source) []string {
+	t.Helper()
+	found, err := Warnings(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []string
+	for _, w := range found {
+		if w.Message == "" || strings.HasSuffix(w.Message, ".") {
+			t.Errorf("%+v: the message", w)
+		}
+		list = append(list, w.Path+" "+w.Code)
+	}
+	return list
+}
+
+func TestWarningsOfOneBlock(t *testing.T) {
+	t.Parallel()
+	const two = `"choices":[{"id":"a"},{"id":"b"}]`
+	for block, want := range map[string]string{
+		`"type":"short_text"`:                                                                            "",
+		`"type":"short_text","properties":{"maxChars":0}`:                                                "/properties/maxChars NO_EFFECT",
+		`"type":"number","properties":{"min":5,"minVal":true,"max":4,"maxVal":true}`:                     "/properties UNANSWERABLE_BLOCK",
+		`"type":"number","properties":{"min":5,"minVal":true,"max":5,"maxVal":true}`:                     "",
+		`"type":"number","properties":{"min":5,"max":4}`:                                                 "/properties/min NO_EFFECT, /properties/max NO_EFFECT",
+		`"type":"number","properties":{"min":5,"minVal":true,"max":4}`:                                   "/properties/max NO_EFFECT",
+		`"type":"number","properties":{"minVal":true,"maxVal":true}`:                                     "/properties/minVal NO_EFFECT, /properties/maxVal NO_EFFECT",
+		`"type":"rating","properties":{"to":0.5}`:                                                        "/properties/to NO_EFFECT",
+		`"type":"opinion_scale","properties":{"from":5,"to":1}`:                                          "/properties UNANSWERABLE_BLOCK",
+		`"type":"opinion_scale","properties":{"scaleStep":0}`:                                            "/properties/scaleStep NO_EFFECT",
+		`"type":"opinion_scale","properties":{"scaleStep":100}`:                                          "",
+		`"type":"single_choice"`:                                                                         "/choices UNANSWERABLE_BLOCK",
+		`"type":"dropdown","properties":{"otherOption":true}`:                                            "",
+		`"type":"single_choice",` + two:                                                                  "",
+		`"type":"picture_choice","properties":{"min":3,"minVal":true},` + two:                            "",
+		`"type":"picture_choice","properties":{"multiSelection":true,"min":3,"minVal":true},` + two:      "/properties UNANSWERABLE_BLOCK",
+		`"type":"multiple_choice","properties":{"min":3,"minVal":true,"otherOption":true},` + two:        "",
+		`"type":"multiple_choice","properties":{"min":4,"minVal":true,"otherOption":true},` + two:        "/properties UNANSWERABLE_BLOCK",
+		`"type":"multiple_choice","properties":{"min":2,"minVal":true,"limit":1},` + two:                 "/properties UNANSWERABLE_BLOCK",
+		`"type":"multiple_choice","properties":{"min":1.5,"minVal":true,"max":1.9,"maxVal":true},` + two: "/properties UNANSWERABLE_BLOCK",
+		`"type":"multiple_choice","properties":{"max":0,"maxVal":true},` + two:                           "/properties UNANSWERABLE_BLOCK",
+		`"type":"multiple_choice","properties":{"limit":0},` + two:                                       "/properties/limit NO_EFFECT",
+		`"type":"ranking"`: "/choices UNANSWERABLE_BLOCK",
+		`"type":"matrix"`:  "/matrix_rows UNANSWERABLE_BLOCK",
+		`"type":"matrix","matrix_rows":[{"id":"r"}]`:                                                                            "/matrix_columns UNANSWERABLE_BLOCK",
+		`"type":"matrix","matrix_columns":[{"id":"r"}]`:                                                                         "/matrix_rows UNANSWERABLE_BLOCK",
+		`"type":"date","properties":{"disabledDays":127}`:                                                                       "/properties UNANSWERABLE_BLOCK",
+		`"type":"date","properties":{"disabledDays":126}`:                                                                       "",
+		`"type":"date","properties":{"afterDate":"2026-08-03T00:00:00Z","beforeDate":"2026-08-02T00:00:00Z"}`:                   "/properties UNANSWERABLE_BLOCK",
+		`"type":"date","properties":{"afterDate":"2026-08-01T00:00:00Z","beforeDate":"2026-08-02T00:00:00Z","disabledDays":65}`: "/properties UNANSWERABLE_BLOCK", // a weekend
+		`"type":"date","properties":{"afterDate":"2026-08-01T00:00:00Z","beforeDate":"2026-08-03T00:00:00Z","disabledDays":65}`: "",
+		`"type":"date","properties":{"specificDates":["2026-08-01T00:00:00Z","2026-08-02T00:00:00Z"],"disabledDays":65}`:        "/properties UNANSWERABLE_BLOCK",
+		`"type":"date","properties":{"specificDates":["2026-08-01T00:00:00Z","2026-08-04T00:00:00Z"],"disabledDays":65}`:        "",
+		`"type":"date","properties":{"specificDates":["2026-08-01T00:00:00Z"],"afterDate":"2026-08-02T00:00:00Z"}`:              "/properties UNANSWERABLE_BLOCK",
+		`"type":"contact_info","properties":{"addressOrContact":{"email":{"hide":true}}}`:                                       "",
+		`"type":"address","properties":{"addressOrContact":{"firstName":{"hide":true},"lastName":{"hide":true},"email":{"hide":true},"phone":{"hide":true},"company":{"hide":true},"address":{"hide":true},"address2":{"hide":true},"city":{"hide":true},"state":{"hide":true},"zip":{"hide":true},"country":{"hide":true,"required":true}}}`: "/properties/addressOrContact UNANSWERABLE_BLOCK",
+	} {
+		for _, required := range []bool{false, true} {
+			blocks := fmt.Sprintf(`[{"id":"q","required":%v,%s}]`, required, block)
+			got := warningsOf(t, Source{Blocks: json.RawMessage(blocks)})
+			var wanted []string
+			for _, w := range strings.Split(want, ", ") {
+				if w != "" {
+					wanted = append(wanted, "/blocks/0"+w)
+				}
+			}
+			if required && strings.Contains(want, "UNANSWERABLE") {
+				wanted = append(wanted, "/blocks UNANSWERABLE_FORM")
+			}
+			if fmt.Sprint(got) != fmt.Sprint(wanted) {
+				t.Errorf("%s: %v, want %v", blocks, got, wanted)
+			}
+			// The sample shows that it can be answered, or that it cannot.
+			f := compileTestForm(t, blocks, "", "")
+			_, err := f.Check(asInput(t, f, f.Sample()))
+			if unanswerable := strings.Contains(want, "UNANSWERABLE"); required && (err != nil) != unanswerable {
+				t.Errorf("%s: the sample gives %v", blocks, err)
+			}
+		}
+	}
+}
+
+// Which day a bound means depends on the service's zone, and so does whether one is left.
+func TestWarningsKnowTheZone(t *testing.T) {
+	t.Parallel()
+	blocks := json.RawMessage(`[{"id":"q","type":"date","required":true,"properties":{"afterDate":"2026-08-01T20:00:00Z","beforeDate":"2026-08-01T22:00:00Z","disabledDays":64}}]`) // a Saturday in UTC
+	if got := warningsOf(t, Source{Blocks: blocks}); len(got) != 2 {
+		t.Errorf("UTC: %v", got)
+	}
+	if got := warningsOf(t, Source{Blocks: blocks, TimeZone: time.FixedZone("later", 9*3600)}); len(got) != 0 {
+		t.Errorf("nine hours later: %v", got)
+	}
+}
+
+func TestWarningsOfRules(t *testing.T) {
+	t.Parallel()
+	const (
+		before = `{"id":"a","type":"yes_no"},{"id":"s","type":"statement"},`
+		after  = `,{"id":"c","type":"short_text"},{"id":"g","type":"group","children":[{"id":"in","type":"number"}]},{"id":"z","type":"ending"}`
+	)
+	for rule, want := range map[string]string{
+		`{}`: "", `{"free":{"nope":1},"show":null}`: "",
+		`{"show":{"var":"answers.a"}}`:                                    "",
+		`{"show":true}`:                                                   "/show NO_EFFECT",
+		`{"show":{"==":[1,1]}}`:                                           "/show NO_EFFECT",
+		`{"show":{"nope":1}}`:                                             "/show UNREADABLE_LOGIC",
+		`{"show":{"and":[true,{"nope":[1]}]}}`:                            "/show/and/1 UNREADABLE_LOGIC",
+		`{"show":{"var":"answers.nobody"}}`:                               "/show UNKNOWN_NAME",
+		`{"show":{"var":"answers.s"}}`:                                    "/show UNKNOWN_NAME",
+		`{"show":{"var":"answer.a"}}`:                                     "/show UNKNOWN_NAME",
+		`{"show":{"var":"answers.c"}}`:                                    "/show NOT_YET_KNOWN",
+		`{"show":{"var":"answers.b"}}`:                                    "/show NOT_YET_KNOWN",
+		`{"require":{"missing":["answers.a","answers.b"]}}`:               "/require NOT_YET_KNOWN",
+		`{"show":{"var":"hidden.h"}}`:                                     "",
+		`{"show":{"some":[{"var":"answers.a"},{"var":"anything"}]}}`:      "",
+		`{"show":{"var":"hidden.nobody"}}`:                                "/show UNKNOWN_NAME",
+		`{"show":{"var":"variables.nobody"}}`:                             "/show UNKNOWN_NAME",
+		`{"set":{"v":{"var":"answers.b"}}}`:                               "",
+		`{"set":{"v":{"var":"answers.in"}}}`:                              "/set/v NOT_YET_KNOWN",
+		`{"set":{"undeclared":1}}`:                                        "/set/undeclared UNKNOWN_NAME",
+		`{"set":5}`:                                                       "/set MALFORMED_RULE",
+		`{"next":{}}`:                                                     "/next MALFORMED_RULE",
+		`{"next":[5,{"if":true},{"to":5}]}`:                               "/next/0 MALFORMED_RULE, /next/1 MALFORMED_RULE, /next/2 MALFORMED_RULE",
+		`{"next":[{"to":"nobody"}]}`:                                      "/next/0/to UNKNOWN_TARGET",
+		`{"next":[{"to":"in"}]}`:                                          "/next/0/to UNKNOWN_TARGET",
+		`{"next":[{"to":"a"}]}`:                                           "/next/0/to BACKWARD_JUMP",
+		`{"next":[{"to":"b"}]}`:                                           "/next/0/to BACKWARD_JUMP",
+		`{"next":[{"if":{"nope":1},"to":"end"}]}`:                         "/next/0/if UNREADABLE_LOGIC",
+		`{"next":[{"if":false,"to":"end"}]}`:                              "/next/0/if NO_EFFECT",
+		`{"next":[{"if":{"var":"answers.a"},"to":"end"}]}`:                "",
+		`{"next":["x",{"to":"c"},{"if":{"var":"answers.a"},"to":"end"}]}`: "/next/0 MALFORMED_RULE, /next/2 NO_EFFECT",
+	} {
+		blocks := "[" + before + `{"id":"b","type":"number","properties":{"rule":` + rule + `}}` + after + "]"
+		got := warningsOf(t, Source{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(`{"v":1}`), HiddenFields: json.RawMessage(`["h"]`)})
+		var wanted []string
+		for _, w := range strings.Split(want, ", ") {
+			if w != "" {
+				wanted = append(wanted, "/blocks/2/properties/rule"+w)
+			}
+		}
+		// What reads nothing that exists never holds, and then a shown block is not reached.
+		got = slices.DeleteFunc(got, func(w string) bool { return w == "/blocks/2 UNREACHABLE" })
+		if fmt.Sprint(got) != fmt.Sprint(wanted) {
+			t.Errorf("%s: %v, want %v", rule, got, wanted)
+		}
+	}
+}
+
+func TestWarningsOfPaths(t *testing.T) {
+	t.Parallel()
+	for blocks, want := range map[string]string{
+		`{"id":"z","type":"ending"},{"id":"q","type":"number"}`:                                                                             "/blocks/1 UNREACHABLE",
+		`{"id":"a","type":"number","properties":{"rule":{"next":[{"to":"c"}]}}},{"id":"b","type":"number"},{"id":"c","type":"number"}`:      "/blocks/1 UNREACHABLE",
+		`{"id":"a","type":"number","properties":{"rule":{"show":false}}}`:                                                                   "/blocks/0 UNREACHABLE",
+		`{"id":"a","type":"number","properties":{"hide":true}}`:                                                                             "",
+		`{"id":"a","type":"number","properties":{"hide":true,"rule":{"require":true}}}`:                                                     "/blocks/0/properties/rule NO_EFFECT",
+		`{"id":"a","type":"statement","properties":{"rule":{"require":true}}}`:                                                              "/blocks/0/properties/rule/require NO_EFFECT",
+		`{"id":"a","type":"ending","properties":{"rule":{"next":[{"to":"end"}]}}}`:                                                          "/blocks/0/properties/rule/next NO_EFFECT",
+		`{"id":"g","type":"group","children":[{"id":"a","type":"number","properties":{"rule":{"show":false}}},{"id":"z","type":"ending"}]}`: "/blocks/0/children/0/properties/rule NO_EFFECT, /blocks/0/children/1 NO_EFFECT",
+		// A required block that cannot be answered, with and without a way around it.
+		`{"id":"t","type":"long_text","properties":{"rule":{"next":[{"if":{"var":"answers.t"},"to":"z"}]}}},{"id":"q","type":"ranking","required":true},{"id":"z","type":"ending"}`: "/blocks/1/choices UNANSWERABLE_BLOCK",
+		`{"id":"t","type":"yes_no"},{"id":"q","type":"ranking","required":true,"properties":{"rule":{"require":{"var":"answers.t"}}}}`:                                              "/blocks/1/choices UNANSWERABLE_BLOCK",
+		`{"id":"q","type":"ranking","required":true,"properties":{"hide":true}}`:                                                                                                    "/blocks/0/choices UNANSWERABLE_BLOCK",
+		`{"id":"q","type":"ranking","properties":{"rule":{"require":true}}}`:                                                                                                        "/blocks/0/choices UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM",
+		`{"id":"g","type":"group","children":[{"id":"q","type":"ranking","required":true}]}`:                                                                                        "/blocks/0/children/0/choices UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM",
+		// Conditions that depend on each other.
+		`{"id":"t","type":"yes_no"},{"id":"q","type":"ranking","required":true,"properties":{"rule":{"show":{"var":"answers.t"}}}},{"id":"r","type":"matrix","required":true,"properties":{"rule":{"show":{"!":{"var":"answers.t"}}}}}`: "/blocks/1/choices UNANSWERABLE_BLOCK, /blocks/2/matrix_rows UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM",
+		`{"id":"t","type":"yes_no","properties":{"rule":{"next":[{"if":{"var":"answers.t"},"to":"z"}]}}},{"id":"b","type":"number","properties":{"rule":{"show":{"var":"answers.t"}}}},{"id":"z","type":"ending"}`:                      "/blocks/1 UNREACHABLE",
+	} {
+		got := warningsOf(t, Source{Blocks: json.RawMessage("[" + blocks + "]")})
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s:\n%s, want\n%s", blocks, strings.Join(got, ", "), want)
+		}
+	}
+	for field, want := range map[string]string{"": "", "a": "", "m": "DUPLICATE_FIELD", "in": "", "nobody": "DUPLICATE_FIELD", "g": "DUPLICATE_FIELD"} {
+		got := warningsOf(t, Source{
+			Blocks:   json.RawMessage(`[{"id":"a","type":"email"},{"id":"m","type":"address"},{"id":"g","type":"group","children":[{"id":"in","type":"number"}]}]`),
+			Settings: json.RawMessage(`{"duplicateField":"` + field + `"}`),
+		})
+		if want != "" {
+			want = "/settings/duplicateField " + want
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%q: %v, want %s", field, got, want)
+		}
+	}
+}
+
+// Rules that cost too much whatever is answered are warned about.
+func TestWarningOfCostlyRules(t *testing.T) {
+	t.Parallel()
+	var blocks []string
+	for i := range 60 {
+		blocks = append(blocks, fmt.Sprintf(`{"id":"b%d","type":"statement","properties":{"rule":{"show":{"or":[%s]}}}}`, i, strings.TrimSuffix(strings.Repeat(`{"!":1},`, 1000), ",")))
+	}
+	got := warningsOf(t, Source{Blocks: json.RawMessage("[" + strings.Join(blocks, ",") + "]")})
+	costly := 0
+	for _, w := range got {
+		if strings.HasSuffix(w, " COSTLY_RULES") {
+			costly++
+		}
+	}
+	if costly != 1 {
+		t.Errorf("%d warnings of the cost in %v", costly, got)
+	}
+}
+
+// Small forms, brute force over all answers by the naive implementation: there is a warning
+// that a form cannot be answered exactly when it cannot, and that a block is never reached
+// exactly when it never is.
+func TestWarningsAgainstBruteForce(t *testing.T) {
+	t.Parallel()
+	forms, unanswerable, unreachable := 0, 0, 0
+	for seed := range uint64(*randomForms) {
+		r := random{rand.New(rand.NewPCG(seed, 16))}
+		blocks, _ := r.form(4, true)
+		from := Source{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(randomVariables)}
+		if strings.Contains(blocks, `"hidden.`) || strings.Contains(blocks, `"answers"`) {
+			continue // the values of hidden fields are not few
+		}
+		forms++
+		got := warningsOf(t, from)
+		answerable, reached, all := bruteForce(blocks)
+		warned := make(map[string]bool)
+		for _, w := range got {
+			warned[w] = true
+		}
+		if warned["/blocks UNANSWERABLE_FORM"] == answerable {
+			t.Fatalf("seed %d: %s\nanswerable: %v, warnings %v", seed, blocks, answerable, got)
+		}
+		for i, id := range all {
+			if warned[fmt.Sprintf("/blocks/%d UNREACHABLE", i)] == reached[id] {
+				t.Fatalf("seed %d: %s\n%s is reached: %v, warnings %v", seed, blocks, id, reached[id], got)
+			}
+			if !reached[id] {
+				unreachable++
+			}
+		}
+		if !answerable {
+			unanswerable++
+		}
+	}
+	t.Logf("of %d forms, %d cannot be answered; %d blocks are never reached", forms, unanswerable, unreachable)
+	if *randomForms >= 1000 && (unanswerable < 10 || unreachable < 10) {
+		t.Error("the test shows little")
+	}
+}
+
+// bruteForce tries all answers to all blocks. Blocks that the form hides count as reached.
+func bruteForce(blocks string) (answerable bool, reached map[string]bool, all []string) {
+	f := newNaiveForm(blocks, randomVariables, `[]`)
+	reached = make(map[string]bool)
+	var questions []map[string]any
+	for _, b := range f.blocks {
+		all = append(all, str(b["id"]))
+		if yes(prop(b, "hide")) {
+			reached[str(b["id"])] = true
+		}
+		questions = append(questions, b)
+		for _, child := range arr(b["children"]) {
+			questions = append(questions, obj(child))
+		}
+	}
+	var try func(i int, given map[string]json.RawMessage)
+	try = func(i int, given map[string]json.RawMessage) {
+		if i == len(questions) {
+			result := f.run(given, nil, nil)
+			hosted := f.run(given, given, nil) // hidden blocks, answered by the host
+			for _, id := range append(result.path, hosted.path...) {
+				reached[id] = true
+			}
+			answerable = answerable || len(result.faults) == 0
+			return
+		}
+		var values []string
+		switch questions[i]["type"] {
+		case "yes_no", "legal":
+			values = []string{"true", "false"}
+		case "single_choice":
+			values = []string{`"x"`, `"y"`}
+		case "multiple_choice":
+			values = []string{`["x"]`, `["y"]`, `["x","y"]`}
+		}
+		if len(arr(questions[i]["choices"])) == 0 && strings.HasSuffix(str(questions[i]["type"]), "choice") {
+			values = nil
+		}
+		try(i+1, given)
+		for _, v := range values {
+			given[str(questions[i]["id"])] = json.RawMessage(v)
+			try(i+1, given)
+		}
+		delete(given, str(questions[i]["id"]))
+	}
+	try(0, make(map[string]json.RawMessage))
+	return answerable, reached, all
+}
+
+// Warnings are made for definitions as they are stored, hostile ones too.
+func FuzzWarnings(f *testing.F) {
+	f.Add(ruledForm, ruledVariables)
+	f.Add(fullBlocks, `{}`)
+	f.Fuzz(func(_ *testing.T, blocks, variables string) {
+		_, _ = Warnings(Source{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), Settings: json.RawMessage(`{"duplicateField":"a"}`)})
+	})
+}

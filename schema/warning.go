@@ -1,0 +1,50 @@
+package schema
+
+// Warning is something in a definition that makes a form unanswerable, or that has no
+// effect. It refuses no write.
+type Warning struct {
+	// Path is a JSON Pointer into the definition: /blocks/3/properties/max.
+	Path string `json:"path"`
+	// Code is one of the Warn constants.
+	Code string `json:"code"`
+	// Message says in English what is wrong.
+	Message string `json:"message"`
+}
+
+// Warnings are the warnings of one definition: in the order of its blocks, then those of
+// its settings. A form without any has an answer to every block that asks for one, and
+// rules that all have an effect.
+type Warnings []Warning
+
+// The codes of a [Warning].
+const (
+	// WarnUnanswerableForm: no response is ever accepted. The warning stands at the blocks;
+	// those that no path avoids have a WarnUnanswerableBlock.
+	WarnUnanswerableForm = "UNANSWERABLE_FORM"
+	// WarnUnanswerableBlock: no answer to the block is ever accepted.
+	WarnUnanswerableBlock = "UNANSWERABLE_BLOCK"
+	// WarnUnreachable: no respondent ever comes to the block, though it is not hidden.
+	WarnUnreachable = "UNREACHABLE"
+	// WarnNoEffect: a member changes nothing, such as a bound whose switch is off.
+	WarnNoEffect = "NO_EFFECT"
+	// WarnDuplicateField: settings.duplicateField names no block, or one whose answers are
+	// never compared.
+	WarnDuplicateField = "DUPLICATE_FIELD"
+
+	// WarnMalformedRule: a part of a rule is not what it must be and is ignored.
+	WarnMalformedRule = "MALFORMED_RULE"
+	// WarnUnreadableLogic: logic has an operator that does not exist and is ignored.
+	WarnUnreadableLogic = "UNREADABLE_LOGIC"
+	// WarnUnknownTarget: a jump leads to a block that the form does not have at the top
+	// level, and is ignored.
+	WarnUnknownTarget = "UNKNOWN_TARGET"
+	// WarnBackwardJump: a jump leads to a block that is not a later one, and is ignored.
+	WarnBackwardJump = "BACKWARD_JUMP"
+	// WarnUnknownName: a rule reads or sets something that the form does not have.
+	WarnUnknownName = "UNKNOWN_NAME"
+	// WarnNotYetKnown: a rule reads an answer that is given only after it runs.
+	WarnNotYetKnown = "NOT_YET_KNOWN"
+	// WarnCostlyRules: the rules together may take more steps than a response may cost,
+	// which then is refused.
+	WarnCostlyRules = "COSTLY_RULES"
+)
