@@ -22,7 +22,7 @@ func normalDomain(text string) (domain string, asciiLength int, ok bool) {
 	}
 	ascii := strings.ToLower(text)
 	domain = ascii
-	if !isPlainASCII(text) || strings.Contains(ascii, "xn--") {
+	if !isPlainASCII(text) || isEncoded(ascii) {
 		var err error
 		if ascii, err = idna.Lookup.ToASCII(text); err != nil {
 			return "", 0, false
@@ -32,6 +32,11 @@ func normalDomain(text string) (domain string, asciiLength int, ok bool) {
 		}
 	}
 	return domain, len(ascii), isDomain(ascii)
+}
+
+// isEncoded reports whether a name has a label in the ASCII form of IDNA.
+func isEncoded(name string) bool {
+	return strings.Contains(name, "--") && strings.Contains(strings.ToLower(name), "xn--")
 }
 
 // isDomain reports whether an ASCII name has at least two labels of letters, digits

@@ -26,6 +26,10 @@ func (emailRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		r.add(n, tooLong(maxEmail))
 		return
 	}
+	if !r.mayMap(text) {
+		r.add(n, tooSlow())
+		return
+	}
 	address, ok := normalEmail(text)
 	if !ok {
 		r.add(n, badFormat("email", "must be one email address, such as ada@example.com"))

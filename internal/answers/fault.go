@@ -72,11 +72,11 @@ func tooLong(limit int) fault {
 	return fault{schema.CodeTooLong, "must have at most " + counted(limit, "character"), map[string]any{"limit": limit, "unit": "characters"}}
 }
 
-// tooManyMarks is for a text that would take too long to bring into NFC.
-func tooManyMarks() fault {
+// tooSlow is for an answer that is beyond maxSlow, with those before it.
+func tooSlow() fault {
 	return fault{
-		schema.CodeTooLong, "has too many accents that are written as characters of their own",
-		map[string]any{"limit": maxComposed, "unit": "bytes"},
+		schema.CodeTooLong, "the answers have too many characters that take long to check",
+		map[string]any{"limit": maxSlow, "unit": "bytes"},
 	}
 }
 

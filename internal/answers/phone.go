@@ -54,34 +54,42 @@ func (t phoneRule) normal(text string) (string, bool) {
 	if len(text) > 4 && strings.EqualFold(text[:4], "tel:") {
 		text = text[4:]
 	}
-	if !isPhoneText(text) {
+	digits, ok := phoneDigits(text)
+	if !ok {
 		return "", false
 	}
-	number, err := phonenumbers.Parse(text, t.country)
-	if err != nil || number.GetExtension() != "" || !phonenumbers.IsValidNumber(number) {
+	number, err := phonenumbers.Parse(digits, t.country)
+	if err != nil || !phonenumbers.IsValidNumber(number) {
 		return "", false
 	}
 	return phonenumbers.Format(number, phonenumbers.E164), true
 }
 
-// isPhoneText reports whether a text has only the digits of a phone number, in any
-// script, and what people set between them.
-func isPhoneText(text string) bool {
+// maxDigits is more than any number has with the prefix of an international call: the
+// library's cost grows with the length.
+const maxDigits = 24
+
+// phoneDigits returns the digits of a phone number, in any script, and the plus before
+// them. A text with anything but these and what people set between them is none.
+func phoneDigits(text string) (string, bool) {
+	var b strings.Builder
 	digits := 0
 	for _, c := range text {
 		switch {
 		case unicode.Is(unicode.Nd, c):
+			b.WriteRune(c)
 			digits++
 		case c == '+' || c == '＋':
-			if digits > 0 {
-				return false
+			if b.Len() > 0 {
+				return "", false
 			}
+			b.WriteByte('+')
 		case strings.ContainsRune("-./()[]~（）［］．／～ー", c), unicode.Is(unicode.Pd, c), c == '\u2212', unicode.Is(unicode.Zs, c), unicode.Is(unicode.Cf, c):
 		default:
-			return false
+			return "", false
 		}
 	}
-	return digits > 0
+	return b.String(), digits > 0 && digits <= maxDigits
 }
 
 func (t phoneRule) sample() string { return `"+31201234567"` }

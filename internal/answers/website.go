@@ -24,6 +24,10 @@ func (websiteRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		r.add(n, tooLong(maxWebsite))
 		return
 	}
+	if !r.mayMap(text) {
+		r.add(n, tooSlow())
+		return
+	}
 	address, ok := normalWebsite(text)
 	switch {
 	case !ok:
