@@ -352,7 +352,7 @@ func TestHalfOfAWriteIsNoWarning(t *testing.T) {
 		b.run()
 		b.seen.wait(t, 20)
 		time.Sleep(time.Minute)
-		if text := b.log.String(); strings.Contains(text, "too late") || !strings.Contains(text, "cannot be written") {
+		if text := b.log.String(); strings.Contains(text, `"level":"WARN"`) || !strings.Contains(text, "cannot be written") {
 			t.Errorf("logged:\n%s", text)
 		}
 	})

@@ -34,7 +34,6 @@ type run struct {
 
 	done      chan struct{}          // closed when nothing is left after a stop
 	calls     sync.WaitGroup         // of the store
-	doubtful  map[storage.Lease]bool // results of writes that failed: perhaps they were written
 	requests  sync.WaitGroup         // and what else an Observer may hold up
 	observing atomic.Int64           // calls of AttemptFinished
 	stuck     sync.Once              // too many of them
@@ -50,7 +49,6 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 		scheduler: scheduler.New(n, d.spread),
 		notices:   make(chan scheduler.Pause, observersAtOnce),
 		done:      make(chan struct{}),
-		doubtful:  map[storage.Lease]bool{},
 	}
 	r.timer = time.AfterFunc(time.Hour, func() { r.step() })
 	return r
@@ -184,21 +182,12 @@ func (r *run) write(results []storage.Result) scheduler.Wrote {
 		return err
 	})
 	for _, lease := range fenced {
-		if !r.doubtful[lease] {
-			r.d.log.Warn("webhook result came too late: the delivery was ended or claimed again",
-				"webhook", lease.WebhookID.String(), "event", lease.EventID.String())
-		}
+		r.d.log.Info("webhook result changed nothing: the delivery was ended, claimed again or already settled",
+			"webhook", lease.WebhookID.String(), "event", lease.EventID.String())
 	}
 	var held *storage.HeldError
 	if errors.As(err, &held) {
 		return scheduler.Wrote{Held: held.Leases}
-	}
-	for _, each := range results {
-		if err != nil {
-			r.doubtful[each.Lease] = true
-		} else if len(r.doubtful) > 0 {
-			delete(r.doubtful, each.Lease)
-		}
 	}
 	refused := err != nil && !passing(err)
 	switch {

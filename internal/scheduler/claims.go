@@ -46,15 +46,14 @@ func (s *Scheduler) claim() {
 	s.giveBackLate()
 	p := storage.ClaimParams{
 		Lease:      s.n.Lease,
-		Quick:      storage.Pool{Room: s.roomOf(&s.quick), PerHost: s.hostRoom(&s.quick, nil), Hosts: map[string]int{}},
-		Others:     storage.Pool{Room: s.roomOf(&s.second), PerHost: s.hostRoom(&s.second, nil), Hosts: map[string]int{}},
+		Quick:      storage.Pool{Room: s.roomOf(&s.quick), PerHost: s.hostRoom(&s.quick, &hostName{}), Hosts: map[string]int{}},
+		Others:     storage.Pool{Room: s.roomOf(&s.second), PerHost: s.hostRoom(&s.second, &hostName{}), Hosts: map[string]int{}},
 		Webhooks:   make(map[ID]int, len(s.busy)),
 		PerWebhook: s.n.PerWebhook,
 		MaxBytes:   s.n.ClaimBytes,
 	}
-	if p.Quick.Room+p.Others.Room == 0 { // until something ends, or has waited for too long
-		c.poll = s.now.Add(pollAtMost)
-		return
+	if p.Quick.Room+p.Others.Room == 0 {
+		return // until something ends, or has waited for too long
 	}
 	s.sharing = 0
 	for _, w := range s.busy {
@@ -92,15 +91,9 @@ func (s *Scheduler) roomOf(p *pool) int {
 func (s *Scheduler) hostRoom(p *pool, name *hostName) int {
 	room := s.n.Ahead * 3 / 4
 	if p == &s.second {
-		room = p.most
+		room = p.most - name.used[p.index]
 	}
-	if name != nil {
-		room -= name.waiting[p.index]
-		if p == &s.second {
-			room -= name.used[p.index]
-		}
-	}
-	return max(0, room)
+	return max(0, room-name.waiting[p.index])
 }
 
 // room is how many more deliveries of w are worth claiming: what it may have under

@@ -8,14 +8,18 @@ import (
 
 // beside plays 40 seconds of 40 healthy webhooks with an event a second each beside
 // others, and returns the worst share of healthy events in a window of ten seconds
-// that waited for longer than a second.
-func beside(t *testing.T, others func(w *world)) (worst float64) {
+// that waited for longer than a second. On a busy machine an answer takes long at times.
+func beside(t *testing.T, busy bool, others func(w *world)) (worst float64) {
 	t.Helper()
 	w := newWorld(t, 1, testNumbers)
 	w.unchecked = true // the histories check, and with thousands of webhooks that takes long
 	healthy := map[*receiver]bool{}
 	for i := range 40 {
-		r := w.receiver(fmt.Sprintf("healthy%d.example", i), true, takes(10*time.Millisecond, 30*time.Millisecond))
+		answer := takes(10*time.Millisecond, 30*time.Millisecond)
+		if busy {
+			answer = sometimes(150 * time.Millisecond)
+		}
+		r := w.receiver(fmt.Sprintf("healthy%d.example", i), true, answer)
 		healthy[r] = true
 		w.every(time.Second, func() { w.event(r) })
 	}
@@ -70,6 +74,7 @@ func TestOutagesDelayNobodyElse(t *testing.T) {
 	type scenario struct {
 		name   string
 		others func(*world)
+		busy   bool
 	}
 	var all []scenario
 	sizes, newOnes := []int{120}, 150
@@ -78,21 +83,22 @@ func TestOutagesDelayNobodyElse(t *testing.T) {
 	}
 	for _, n := range sizes {
 		for _, oneName := range []bool{false, true} {
-			all = append(all, scenario{fmt.Sprintf("%d begin to hang, one name %v", n, oneName), hanging(n, oneName, false)},
-				scenario{fmt.Sprintf("%d begin to hang at once, one name %v", n, oneName), hanging(n, oneName, true)})
+			all = append(all, scenario{fmt.Sprintf("%d begin to hang, one name %v", n, oneName), hanging(n, oneName, false), false},
+				scenario{fmt.Sprintf("%d begin to hang at once, one name %v", n, oneName), hanging(n, oneName, true), false})
 		}
 	}
 	if full {
-		all = append(all, scenario{"2,000 on one name", hanging(2000, true, false)})
+		all = append(all, scenario{"2,000 on one name", hanging(2000, true, false), false})
 	}
 	all = append(all,
-		scenario{"1,000 begin to hang at once", hanging(1000, false, true)},
+		scenario{"1,000 begin to hang at once", hanging(1000, false, true), false},
+		scenario{"1,000 begin to hang at once, on a busy machine", hanging(1000, false, true), true},
 		scenario{fmt.Sprintf("%d new ones hang", newOnes), func(w *world) {
 			for i := range newOnes {
 				r := w.receiver(host(i), false, hangs)
 				w.every(3500*time.Millisecond, func() { w.event(r) })
 			}
-		}},
+		}, false},
 		scenario{"a backlog after a restart", func(w *world) {
 			for i := range 400 {
 				r := w.receiver(host(i), true, hangs)
@@ -100,18 +106,18 @@ func TestOutagesDelayNobodyElse(t *testing.T) {
 					w.event(r)
 				}
 			}
-		}},
+		}, false},
 		scenario{"80 alternate", func(w *world) {
 			for i := range 80 {
 				r := w.receiver(host(i), true, alternates(14*time.Second))
 				w.every(time.Second, func() { w.event(r) })
 			}
-		}},
+		}, false},
 	)
 	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			worst := beside(t, c.others)
+			worst := beside(t, c.busy, c.others)
 			t.Logf("%.2f %% late", 100*worst)
 			if worst > 0.01 {
 				t.Errorf("%.1f %% of the healthy events of ten seconds were late", 100*worst)

@@ -14,10 +14,13 @@ type Request struct {
 	webhook *webhook
 	leased  time.Time // before the claim: the lease is no older
 	arrived time.Time
-	began   time.Time
-	name    *hostName // of its URL, once it began
-	pool    *pool     // whose place it has
-	moved   bool      // it began in another pool
+
+	// Once it began:
+	began    time.Time
+	name     *hostName // of its URL
+	pool     *pool     // whose place it has
+	moved    bool      // it began in another pool
+	doubtful bool      // its webhook was new or had failed last
 }
 
 // webhook is what a scheduler knows about one destination.

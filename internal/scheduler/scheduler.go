@@ -26,6 +26,7 @@ type Scheduler struct {
 	quick, second pool
 	young         []*Request // in quick places, oldest first
 	granted       int        // deliveries that may still be handed over
+	doubtful      int        // requests to webhooks that are new or failed last
 
 	claims  claims
 	results results
@@ -137,41 +138,22 @@ func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 }
 
 // Done reports whether nothing is left to wait for after a Stop.
-func (s *Scheduler) Done() bool { return s.stopped && s.Idle() && !s.claims.active }
-
-// Idle reports whether no request is under way and no result waits to be written.
-func (s *Scheduler) Idle() bool {
-	return s.quick.used+s.second.used+s.granted+len(s.results.pending)+len(s.results.active) == 0
+func (s *Scheduler) Done() bool {
+	left := s.quick.used + s.second.used + s.granted + len(s.results.pending) + len(s.results.active)
+	return s.stopped && left == 0 && !s.claims.active
 }
 
-// next is when Step must be called again though nothing happens.
-func (s *Scheduler) next() (at time.Time) {
-	by := func(t time.Time) {
-		if at.IsZero() || t.Before(at) {
-			at = t
-		}
+// next is when Step must be called again though nothing happens: soon while there is
+// something that grows old, and else for the next look into the queue.
+func (s *Scheduler) next() time.Time {
+	c, r := &s.claims, &s.results
+	switch {
+	case len(s.young) > 0, len(r.pending) > 0 && len(r.active) == 0, c.wanted && !c.active && !s.stopped:
+		return s.now.Add(s.n.Gather)
+	case c.active || s.stopped: // their ends are events
+		return time.Time{}
 	}
-	for _, r := range s.young {
-		if due := r.began.Add(s.n.Stay); due.After(s.now) { // else it waits for a place
-			by(due)
-			break
-		}
-	}
-	switch c := &s.claims; {
-	case s.stopped || c.active:
-	case c.wanted && c.after.After(s.now):
-		by(c.after)
-	case c.poll.After(s.now): // else it waits for an event
-		by(c.poll)
-	}
-	if r := &s.results; len(r.active) == 0 && len(r.pending) > 0 {
-		due := r.since.Add(s.n.Gather)
-		if r.after.After(due) {
-			due = r.after
-		}
-		by(due)
-	}
-	return at
+	return c.poll
 }
 
 // ready reports whether a request to w may begin, as far as w is concerned.
@@ -257,10 +239,7 @@ func (s *Scheduler) stand(w *webhook, standing storage.Standing) {
 		if w.lined {
 			from.takeOut(slices.Index(from.line, w))
 		}
-		for _, r := range w.waiting {
-			from.wait(w, r, -1)
-			to.wait(w, r, 1)
-		}
+		s.giveBackAll(w, 0)
 		w.pool = to
 	}
 	if s.ready(w) {
@@ -275,9 +254,12 @@ func (s *Scheduler) start(p *pool) {
 		if w == nil {
 			return
 		}
-		if r := s.takeWaiting(w); s.tooLate(r) {
+		switch r := s.takeWaiting(w); {
+		case s.tooLate(r):
 			s.giveBack(r, 0)
-		} else {
+		case !w.standing.Good() && s.doubtful >= s.n.Second/2: // the rest is for those that work
+			s.giveBack(r, s.n.Timeout)
+		default:
 			s.begin(w, r)
 		}
 		if s.ready(w) {
@@ -302,6 +284,9 @@ func (s *Scheduler) begin(w *webhook, r *Request) {
 	w.pool.take(r)
 	if w.pool == &s.quick {
 		s.young = append(s.young, r)
+	}
+	if r.doubtful = !w.standing.Good(); r.doubtful {
+		s.doubtful++
 	}
 	s.out.Send = append(s.out.Send, r)
 }
@@ -337,6 +322,9 @@ func (s *Scheduler) ended(e Ended) {
 	w.underWay = slices.DeleteFunc(w.underWay, is)
 	if r.pool == &s.quick {
 		s.young = slices.DeleteFunc(s.young, is)
+	}
+	if r.doubtful {
+		s.doubtful--
 	}
 	w.active = s.now
 	if s.claims.brought {

@@ -247,12 +247,12 @@ func TestManyTimeoutsAtOnceHoldUpNobody(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
 	var all []storage.Delivery
-	for i := range 700 {
+	for i := range 500 {
 		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), storage.Standing{}))
 	}
 	c.step(claimedFrom(all...))
-	if len(c.sent) != 700 {
-		t.Fatalf("%d requests, want 700", len(c.sent))
+	if len(c.sent) != 500 {
+		t.Fatalf("%d requests, want 500", len(c.sent))
 	}
 	c.now = c.now.Add(c.n.Timeout)
 	var ended []Event
@@ -285,28 +285,36 @@ func TestAHeldResultIsWrittenAgain(t *testing.T) {
 		t.Errorf("written again: %+v, want the one that was held", c.written)
 	}
 	c.step(Wrote{})
-	if !c.s.Idle() {
+	c.step(Stop{})
+	c.step(Claimed{})
+	if !c.s.Done() {
 		t.Error("something is left")
 	}
 }
 
-// Each pool begins as many requests as it has places, and no more.
+// Each pool begins as many requests as it has places, and no more. Of those in the
+// second pool, half are to webhooks that are new or failed last.
 func TestPoolsFillUp(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, smallNumbers())
-	var all []storage.Delivery
-	for i := range 100 {
-		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding),
-			c.delivery(200+i, fmt.Sprintf("n%d.example", i), storage.Standing{}))
-	}
-	c.step(claimedFrom(all...))
-	quick := 0
-	for _, r := range c.sent {
-		if r.Delivery.Standing.Quick() {
-			quick++
+	for _, kind := range []struct {
+		name     string
+		standing storage.Standing
+		want     int
+	}{
+		{"quick", goodStanding, c.n.Quick},
+		{"new", storage.Standing{}, c.n.Second / 2},
+		{"failing", storage.Standing{Succeeded: true, Failures: 1}, 0},
+		{"slow", storage.Standing{Succeeded: true, SlowFor: 1}, c.n.Second*3/4 - c.n.Second/2},
+	} {
+		var all []storage.Delivery
+		for i := range 100 {
+			all = append(all, c.delivery(c.serial, fmt.Sprintf("%s%d.example", kind.name, i), kind.standing))
 		}
-	}
-	if second := len(c.sent) - quick; quick != c.n.Quick || second != c.n.Second*3/4 {
-		t.Errorf("%d requests in the quick pool and %d in the second, want %d and %d", quick, second, c.n.Quick, c.n.Second*3/4)
+		before := len(c.sent)
+		c.step(claimedFrom(all...))
+		if got := len(c.sent) - before; got != kind.want {
+			t.Errorf("%d requests to webhooks that are %s, want %d", got, kind.name, kind.want)
+		}
 	}
 }

@@ -398,6 +398,9 @@ func (w *world) check() {
 	if s.quick.used > w.n.Quick || s.second.used > w.n.Second || s.second.started > w.n.Second*3/4 {
 		w.t.Fatalf("%d quick places and %d of the second pool, %d to those that began there", s.quick.used, s.second.used, s.second.started)
 	}
+	if s.doubtful > w.n.Second/2 {
+		w.t.Fatalf("%d requests to webhooks that are new or failed last", s.doubtful)
+	}
 	if got := s.quick.waiting + s.second.waiting; got != waiting || got > w.n.Ahead+w.n.Second {
 		w.t.Fatalf("%d deliveries wait, %d are counted", waiting, got)
 	}
