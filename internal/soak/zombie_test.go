@@ -230,14 +230,14 @@ func (z *zombies) drained() {
 	}
 }
 
-// fenced waits until the log says that a result came too late.
+// fenced waits until the log says that a result changed nothing.
 func (z *zombies) fenced(log *os.File) {
 	z.t.Helper()
 	ctx, cancel := context.WithTimeout(z.t.Context(), 30*time.Second)
 	defer cancel()
-	for !bytes.Contains(readLog(z.t, log), []byte("came too late")) {
+	for !bytes.Contains(readLog(z.t, log), []byte("changed nothing")) {
 		if ctx.Err() != nil {
-			z.t.Fatal("the result of the first process did not come too late")
+			z.t.Fatal("the result of the first process did not come")
 		}
 		pause(ctx, drainPoll)
 	}
