@@ -32,11 +32,11 @@ type run struct {
 	over      bool // no more steps
 	notices   chan scheduler.Pause
 
-	done      chan struct{}          // closed when nothing is left after a stop
-	calls     sync.WaitGroup         // of the store
-	requests  sync.WaitGroup         // and what else an Observer may hold up
-	observing atomic.Int64           // calls of AttemptFinished
-	stuck     sync.Once              // too many of them
+	done      chan struct{}  // closed when nothing is left after a stop
+	calls     sync.WaitGroup // of the store
+	requests  sync.WaitGroup // and what else an Observer may hold up
+	observing atomic.Int64   // calls of AttemptFinished
+	stuck     sync.Once      // too many of them
 }
 
 func newRun(ctx context.Context, d *Dispatcher) *run {
