@@ -109,10 +109,19 @@ func (w *cssWriter) flush() {
 	w.selectors = nil
 }
 
-// selector adds the selector that the parser has just read.
+// selector adds the selectors that the parser has just read.
 func (w *cssWriter) selector() {
-	if text, ok := scoped(w.parser.Values()); ok && len(w.selectors) < 100 {
-		w.selectors = append(w.selectors, text)
+	tokens := w.parser.Values()
+	for len(tokens) > 0 {
+		one := tokens
+		if i := slices.IndexFunc(tokens, func(t css.Token) bool { return t.TokenType == css.CommaToken }); i >= 0 {
+			one, tokens = tokens[:i], tokens[i+1:]
+		} else {
+			tokens = nil
+		}
+		if text, ok := scoped(one); ok && len(w.selectors) < 100 {
+			w.selectors = append(w.selectors, text)
+		}
 	}
 }
 
@@ -162,8 +171,10 @@ func scoped(tokens []css.Token) (string, bool) {
 	}
 	text := strings.TrimSpace(b.String())
 	for _, root := range rootNames {
-		rest, ok := strings.CutPrefix(text, root)
-		if ok && (rest == "" || rest[0] == ' ' || rest[0] == '>') && !strings.ContainsAny(strings.TrimSpace(rest + " ")[:min(1, len(strings.TrimSpace(rest)))], "+~") {
+		if rest, ok := strings.CutPrefix(text, root); ok && (rest == "" || rest[0] == ' ' || rest[0] == '>') {
+			if strings.ContainsAny(strings.TrimSpace(rest + "x")[:1], "+~") {
+				return "", false // a neighbour of the form
+			}
 			return ".fs" + rest, true
 		}
 	}

@@ -404,6 +404,8 @@ func (b *builder) scale(f *field, from, to, step float64) {
 	}
 	if n > 11 {
 		f.Classes += " many"
+	} else if n > 7 {
+		f.Classes += " n" + strconv.Itoa(n)
 	}
 	chosen := b.value(f.Name)
 	for i := range n {

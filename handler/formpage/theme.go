@@ -126,9 +126,16 @@ func (t *themeView) shape(theme *schema.Theme, settings *schema.Settings) {
 	if in := theme.Inputs; in != nil {
 		size("in-width", in.Width)
 		size("in-height", in.Height)
-		for name, text := range map[string]string{"in-bg": in.Background, "in-hint": in.Placeholder, "in-line": in.Border} {
-			if color, ok := cssColor(text); ok {
-				set(name, color)
+		if background, ok := parseColor(in.Background); ok {
+			set("in-bg", background.String())
+			set("in-fg", readable(black, background, 4.5).String())
+			set("in-hint", readable(pickColor(in.Placeholder, "#666666"), background, 4.5).String())
+			set("in-line", readable(pickColor(in.Border, "#808080"), background, 3).String())
+		} else {
+			for name, text := range map[string]string{"in-hint": in.Placeholder, "in-line": in.Border} {
+				if color, ok := cssColor(text); ok {
+					set(name, color)
+				}
 			}
 		}
 		pixels("in-border", in.BorderWidth)
@@ -263,16 +270,19 @@ var (
 	}
 )
 
+// pickColor returns the first of the colours that can be read.
+func pickColor(texts ...string) rgb {
+	for _, text := range texts {
+		if c, ok := parseColor(text); ok {
+			return c
+		}
+	}
+	return white
+}
+
 // palette writes one set of colours as custom properties.
 func palette(p, preset *schema.Palette) string {
-	pick := func(texts ...string) rgb {
-		for _, text := range texts {
-			if c, ok := parseColor(text); ok {
-				return c
-			}
-		}
-		return white
-	}
+	pick := pickColor
 	var out strings.Builder
 	set := func(name string, c rgb) { out.WriteString("--" + name + ":" + c.String() + ";") }
 	back := pick(p.Background, preset.Background)
@@ -282,7 +292,11 @@ func palette(p, preset *schema.Palette) string {
 	card := pick(p.Card, p.Background, preset.Background)
 	primary := readable(pick(p.Primary, preset.Primary), back, 4.5)
 	secondary := pick(p.Secondary, preset.Secondary)
+	// Stripes behind text: a colour that text cannot stand on gives way.
 	muted := pick(p.Muted, preset.Muted)
+	if contrast(text, muted) < 4.5 {
+		muted = back
+	}
 	accent := pick(p.Accent, blend(primary, back, 0.1).String())
 	danger := readable(pick(p.Destructive, preset.Destructive), back, 4.5)
 	set("bg", back)
@@ -294,7 +308,8 @@ func palette(p, preset *schema.Palette) string {
 	set("secondary", secondary)
 	set("secondary-fg", readable(pick(p.SecondaryForeground, p.Foreground, preset.Foreground), secondary, 4.5))
 	set("muted", muted)
-	set("muted-fg", readable(readable(pick(p.MutedForeground, preset.MutedForeground), back, 4.5), muted, 4.5))
+	set("muted-fg", readable(pick(p.MutedForeground, preset.MutedForeground), back, 4.5))
+	set("hint", readable(pick(p.MutedForeground, preset.MutedForeground), card, 4.5))
 	set("accent", accent)
 	set("accent-fg", readable(pick(p.AccentForeground, p.Foreground, preset.Foreground), accent, 4.5))
 	set("danger", danger)
