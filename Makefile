@@ -7,7 +7,7 @@ STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # Modules of their own, so that what only they need stays out of go.mod.
-NESTED := internal/redistest internal/bench internal/descriptioncheck internal/ssrfdiff internal/contract examples/otel examples/replicas examples/storage
+NESTED := internal/redistest internal/bench internal/descriptioncheck internal/ssrfdiff internal/contract internal/e2e examples/otel examples/replicas examples/storage
 
 # The race detector needs a C compiler. A machine without one still runs the tests.
 RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
@@ -17,7 +17,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: test test-skew test-size clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet fuzz mutants soak
+.PHONY: test test-skew test-size clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -113,6 +113,11 @@ bench-hotpaths:
 ## bench-exports: exports and a summary of 1,000,000 responses on PostgreSQL, with the heap on the way (needs 3 GB of disk)
 bench-exports:
 	$(WITH_POSTGRES) -- $(GO) run -C internal/bench ./exports
+
+## e2e: the pages of forms in a real browser, axe-core on every state (needs chromium and Node)
+e2e:
+	cd internal/e2e && npm ci
+	cd internal/e2e && FORMSVC_TEST_REQUIRE_BROWSER=1 $(GO) test -count=1 -timeout 15m ./...
 
 ## fuzz: every fuzz target for FUZZTIME (default a million executions)
 fuzz:

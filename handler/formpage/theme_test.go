@@ -122,10 +122,10 @@ func FuzzCustomCSS(f *testing.F) {
 	f.Add(`.a{color:red}`)
 	f.Add(`@media print{.a{background:url(x)}}`)
 	f.Add(`.a{font-family:"x";b{c:d}}`)
-	forbidden := regexp.MustCompile(`(?i)url|@import|@font|position:|</|\\|<`)
+	forbidden := regexp.MustCompile(`(?i)url\(|@import|@font|[{;]position:|\\|<`)
 	f.Fuzz(func(t *testing.T, sheet string) {
 		got := customCSS(sheet)
-		if forbidden.MatchString(got) && !strings.Contains(strings.ToLower(sheet), "curl") || strings.Count(got, "{") != strings.Count(got, "}") {
+		if forbidden.MatchString(got) || strings.Count(got, "{") != strings.Count(got, "}") {
 			t.Errorf("%q became %q", sheet, got)
 		}
 	})

@@ -1,0 +1,139 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage"
+)
+
+const pwn = `window.pwned=1`
+
+// texts are what an author, or a respondent, may put where text is shown.
+var texts = []string{
+	`<script>` + pwn + `</script>`, `<img src=x onerror="` + pwn + `">`, `"><script>` + pwn + `</script>`, `'><script>` + pwn + `</script>`,
+	`</title><script>` + pwn + `</script>`, `</textarea><script>` + pwn + `</script>`, `</style><script>` + pwn + `</script>`, `</select><script>` + pwn + `</script>`,
+	`" autofocus onfocus="` + pwn + ``, `' onmouseover='` + pwn + ``, `" onload=` + pwn + ` x="`, `<svg onload=` + pwn + `>`, `<svg><script>` + pwn + `</script></svg>`,
+	`<iframe srcdoc="<script>parent.pwned=1</script>">`, `<iframe src="javascript:parent.pwned=1">`, `<object data="javascript:` + pwn + `">`, `<embed src="javascript:` + pwn + `">`,
+	`<a href="javascript:` + pwn + `">x</a>`, `<base href="https://evil.example/">`, `<meta http-equiv="refresh" content="0;url=https://evil.example/">`, `<link rel=stylesheet href=https://evil.example/x.css>`,
+	`<form action="https://evil.example/"><input name=x>`, `<input name=go value=next>`, `<button formaction="https://evil.example/">x</button>`, `<math><mtext></form><form><mglyph><style></math><img src onerror=` + pwn + `>`,
+	`<details open ontoggle=` + pwn + `>`, `<video><source onerror=` + pwn + `></video>`, `<body onload=` + pwn + `>`, `<marquee onstart=` + pwn + `>`, `<template><script>` + pwn + `</script></template>`,
+	`{{.}}`, `{{"` + pwn + `"}}`, `${` + pwn + `}`, `<%= 1 %>`, `<!--<script>` + pwn + `</script>-->`, `--><script>` + pwn + `</script>`, `<![CDATA[<script>` + pwn + `</script>]]>`,
+	"\u2028<script>" + pwn + "</script>", "<scr\u200bipt>" + pwn + "</script>", `&lt;script&gt;` + pwn + `&lt;/script&gt;`, `&#60;script&#62;` + pwn, `\x3cscript\x3e` + pwn, `\u003cscript\u003e` + pwn,
+	`javascript:` + pwn, `data:text/html,<script>` + pwn + `</script>`, `%3Cscript%3E` + pwn + `%3C/script%3E`, `';` + pwn + `;//`, `";` + pwn + `;//`, "`;" + pwn + ";//", `]]>`, `</script><script>` + pwn + `</script>`,
+	`<img src=https://evil.example/track.png>`, `<svg><use href="data:image/svg+xml,<svg onload=` + pwn + `>#x">`, `<x contenteditable onblur=` + pwn + ` tabindex=0 autofocus>`, `<noscript><p title="</noscript><img src=x onerror=` + pwn + `>">`,
+	`<select autofocus onfocus=` + pwn + `>`, `<style>@import url(https://evil.example/x.css)</style>`, `<style>*{background:url(https://evil.example/x)}</style>`,
+}
+
+// sheets are customCss.
+var sheets = []string{
+	`@import url(https://evil.example/a.css);`, `@import "https://evil.example/b.css";`, `@font-face{font-family:x;src:url(https://evil.example/f)} .fs{font-family:x}`,
+	`.fs{background:url(https://evil.example/1)}`, `.q{background-image:url("https://evil.example/2")}`, `.q{background:image-set("https://evil.example/3" 1x)}`, `.q{background:u\72l(https://evil.example/4)}`,
+	`.q{list-style-image:url(https://evil.example/5)}`, `.q{cursor:url(https://evil.example/6),auto}`, `.q::before{content:url(https://evil.example/7)}`, `.q{border-image:url(https://evil.example/8)}`,
+	`.q{mask:url(https://evil.example/9)}`, `.q{filter:url(https://evil.example/10#x)}`, `input[value^="a"]{background:url(https://evil.example/11)}`, `.q{--x:url(https://evil.example/12);background:var(--x)}`,
+	`@media all{.q{background:url(https://evil.example/13)}}`, `@supports (display:block){.q{background:url(https://evil.example/14)}}`, `.q{&{background:url(https://evil.example/15)}}`, `.q{src:url(https://evil.example/16)}`,
+	`</style><script>` + pwn + `</script>`, `</style><img src=x onerror=` + pwn + `>`, `.q{color:red}</style><script>` + pwn + `</script><style>`, `.q{color:"</style><script>` + pwn + `</script>"}`,
+	`.q{width:expression(` + pwn + `)}`, `.q{behavior:url(https://evil.example/17)}`, `.q{-moz-binding:url(https://evil.example/18)}`, `@namespace url(https://evil.example/19);`, `@page{background:url(https://evil.example/20)}`,
+	`html,body,.fs{position:fixed;inset:0;z-index:2147483647}`, `.q{background:url(data:image/svg+xml,<svg onload="` + pwn + `">)}`, `.q{background:-webkit-cross-fade(url(https://evil.example/21),url(x),50%)}`, `.q{offset-path:url(https://evil.example/22)}`,
+	`@layer a{.q{background:url(https://evil.example/23)}}`, `@container (min-width:1px){.q{background:url(https://evil.example/24)}}`, `@keyframes k{to{background:url(https://evil.example/25)}} .q{animation:k 1s}`, `.q{background:src("https://evil.example/26")}`,
+}
+
+// links are addresses that a write of a definition accepts.
+var links = []string{
+	`https://evil.example/"><script>window.pwned=1</script>`, `https://evil.example/'onerror='window.pwned=1`, `https://evil.example/)}*{background:url(https://evil.example/css)}`,
+	`https://evil.example/</style><script>window.pwned=1</script>`, `https://evil.example/;script-src *`, `https://evil.example/%0d%0aX-Injected:1`, `https://evil.example/\");}body{color:red`, `https://a.evil.example/x.png?a=,b`,
+	`http://evil.example:80/x`, `https://evil.example/?a=<script>window.pwned=1</script>`, `https://evil.example/?'"`, `https://evil.example/x?</style>`, `https://evil.example/x?);}*{background:url(//evil.example/css)}`, `https://user@evil.example/`, `https://[::1]/x`, `https://evil.example/{{.}}`,
+}
+
+func TestHostileFormsRunNothing(t *testing.T) {
+	s := newSite(t, formpage.Config{})
+	kinds := []string{"short_text", "long_text", "statement", "heading", "text", "legal", "group", "dropdown", "single_choice", "ranking", "matrix", "welcome", "date", "rating"}
+	var blocks []map[string]any
+	for i, text := range texts {
+		kind := kinds[i%len(kinds)]
+		block := map[string]any{"id": fmt.Sprintf("b%d%s", i, text), "type": kind, "label": text, "description": text, "properties": map[string]any{
+			"placeholderText": text, "legalText": text, "otherOption": true, "otherText": text, "buttonText": text, "firstLabel": text, "leftLabel": true, "dateFormat": "DDMMYYYY", "dateSeparator": text,
+		}}
+		if len(block["id"].(string)) > 200 {
+			block["id"] = fmt.Sprint("b", i)
+		}
+		choices := []map[string]any{{"id": text, "label": text, "color": text, "alt": text}}
+		switch kind {
+		case "dropdown", "single_choice", "ranking":
+			block["choices"] = choices
+		case "matrix":
+			block["matrix_rows"], block["matrix_columns"] = choices, choices
+		}
+		blocks = append(blocks, block)
+	}
+	var accepted []string // others are refused when a definition is written
+	for _, link := range links {
+		raw, _ := json.Marshal([]map[string]any{{"id": "i", "type": "embed", "properties": map[string]any{"embedLink": link}}})
+		if _, err := s.service.As(s.owner).CreateForm(t.Context(), formsvc.NewForm{Workspace: s.place, Name: "x", Definition: formsvc.Definition{Blocks: raw}}); err == nil {
+			accepted = append(accepted, link)
+		}
+	}
+	t.Logf("%d texts, %d sheets, %d of %d links", len(texts), len(sheets), len(accepted), len(links))
+	if len(accepted) == 0 || len(texts)+len(sheets)+len(accepted) < 100 {
+		t.Fatal("too few payloads")
+	}
+	last := accepted[len(accepted)-1]
+	for i, link := range accepted {
+		blocks = append(blocks,
+			map[string]any{"id": fmt.Sprint("img", i), "type": "image", "properties": map[string]any{"image": map[string]any{"url": link}, "imageAlt": link}},
+			map[string]any{"id": fmt.Sprint("video", i), "type": "video", "properties": map[string]any{"videoLink": link}},
+			map[string]any{"id": fmt.Sprint("embed", i), "type": "embed", "properties": map[string]any{"embedLink": link}},
+			map[string]any{"id": fmt.Sprint("pdf", i), "type": "pdf", "properties": map[string]any{"pdfLink": link}},
+		)
+	}
+	ending := map[string]any{"id": "end", "type": "ending", "label": texts[0], "description": texts[1], "properties": map[string]any{"buttonText": texts[2], "buttonLink": last, "shareButtons": true}}
+	raw, _ := json.Marshal(append(blocks, ending))
+	theme := map[string]any{
+		"customCss": strings.Join(sheets, "\n"), "font": `x";}</style><script>window.pwned=1</script>`, "theme": texts[2], "coverHeight": "1px;} *{background:url(https://evil.example/t1)}",
+		"logo": map[string]any{"url": last}, "background": map[string]any{"image": map[string]any{"url": accepted[0]}, "layout": texts[0]},
+		"inputs": map[string]any{"background": "url(https://evil.example/t2)", "width": "1px}*{background:url(https://evil.example/t3)"}, "buttons": map[string]any{"background": "red;background:url(https://evil.example/t4)", "text": texts[0], "alignment": texts[1]},
+		"layout": map[string]any{"pageWidth": texts[0], "baseFontSize": `</style>`}, "logoPlacement": map[string]any{"align": texts[0]},
+	}
+	look, _ := json.Marshal(theme)
+	settings, _ := json.Marshal(map[string]any{"submitLabel": texts[0], "showTitle": true, "numberedQuestions": true, "cover": map[string]any{"color": "red;}", "image": map[string]any{"url": last}}})
+	form := s.publish(texts[0], "MULTI", formsvc.Definition{Blocks: raw, Settings: settings, Theme: look})
+
+	// Each sheet alone as well: one must not be saved by the faults of another.
+	var urls []string
+	for _, sheet := range sheets {
+		one, _ := json.Marshal(map[string]any{"customCss": sheet})
+		urls = append(urls, s.url(s.publish("Sheet", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}]`), Theme: one}), "?a=abc"))
+	}
+	urls = append(urls, s.url(form, ""), s.url(form, "?lang="+"%3Cscript%3Ewindow.pwned=1%3C/script%3E"))
+
+	b := newTab(t, 800, 800)
+	for i, url := range urls {
+		b.open(url)
+		if i == len(urls)-1 { // with answers that are as hostile
+			b.do(`document.querySelectorAll("input[type=text],input:not([type]),textarea").forEach((e,i) => { e.value = ` + quote(texts[1]) + ` + i })`)
+			b.press("next")
+		}
+		b.until(`document.readyState==="complete"`)
+		b.until(`window.pwned===undefined`)
+		b.until(`!document.querySelector(".fs script,.fs iframe,.fs object,.fs base,.fs [onerror],.fs [onload],.fs [onfocus],.fs [style]")`)
+		b.until(`[...document.querySelectorAll(".fs a[href]")].every(a => /^(https?:|mailto:|tel:)/.test(a.protocol))`)
+	}
+	asked, problems := b.requests.list()
+	if len(problems) > 0 {
+		t.Errorf("problems: %q", problems)
+	}
+	for _, url := range asked {
+		own := strings.HasPrefix(url, s.server.URL+"/")
+		// The author's pictures are asked for, as they were named and nowhere else.
+		picture := strings.Contains(url, "evil.example") || strings.HasPrefix(url, "https://[::1]/x")
+		if strings.Contains(url, "evil.example/t") || strings.Contains(url, ".css") && !own || picture && strings.HasPrefix(url, "https://evil.example/1") {
+			t.Errorf("the style sheet asked for %s", url)
+		}
+		if !own && !picture {
+			t.Errorf("the page asked for %s", url)
+		}
+	}
+}
