@@ -1,0 +1,154 @@
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/storage/postgres"
+)
+
+// databaseURL is the host's. The test below runs the examples on a database of their own.
+var databaseURL string
+
+// The tables are made before the service starts: by the program that deploys it, or by
+// each process, for as many as there are.
+func ExampleMigrate() {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, databaseURL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	if err := postgres.Migrate(ctx, pool); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ExampleNew() {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, databaseURL) // the host's, which stays as it is
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	store := postgres.New(pool)
+	if err := store.CheckVersion(ctx); err != nil {
+		log.Fatal(err) // the tables are too old or too new, or rights are missing
+	}
+	svc, err := formsvc.New(formsvc.WithStorage(store))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(ctx)
+}
+
+// A workspace is made in the host's own transaction, with the host's own row.
+func ExampleStore_On() {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, databaseURL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	store := postgres.New(pool)
+	svc, err := formsvc.New(formsvc.WithStorage(store))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(ctx)
+	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		workspace, err := svc.Using(store.On(tx)).As(formsvc.UserIDFrom("ann")).CreateWorkspace(ctx, formsvc.NewWorkspace{Name: "Customers"})
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO teams (name, workspace) VALUES ('Customers', $1)`, workspace.ID)
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	svc.Dispatcher().Wake() // for what the transaction queued, if anything
+}
+
+// The same in a transaction of database/sql.
+func ExampleStore_InSQLTx() {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, databaseURL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	store := postgres.New(pool)
+	svc, err := formsvc.New(formsvc.WithStorage(store))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(ctx)
+	db, err := sql.Open("pgx", databaseURL) // the driver of pgx's stdlib
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var workspace formsvc.Workspace
+	err = store.InSQLTx(ctx, conn, func(store *postgres.Store) error {
+		workspace, err = svc.Using(store).As(formsvc.UserIDFrom("ann")).CreateWorkspace(ctx, formsvc.NewWorkspace{Name: "Partners"})
+		return err
+	})
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `INSERT INTO teams (name, workspace) VALUES ('Partners', $1)`, workspace.ID)
+	}
+	if err == nil {
+		err = tx.Commit()
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// The examples run in their order on a database of their own.
+func TestTheExamplesRun(t *testing.T) {
+	t.Parallel()
+	admin := pgtest.Pool(t)
+	name := strings.ReplaceAll(pgtest.Schema(t), "formsvc", "examples")
+	if _, err := admin.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := admin.Exec(context.WithoutCancel(t.Context()), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	config := admin.Config().ConnConfig
+	databaseURL = fmt.Sprintf("host=%s port=%d user=%s password='%s' dbname=%s sslmode=prefer", config.Host, config.Port, config.User, config.Password, name)
+	pool := pgtest.PoolAt(t, databaseURL)
+	if _, err := pool.Exec(t.Context(), `CREATE TABLE teams (name text, workspace bytea)`); err != nil {
+		t.Fatal(err)
+	}
+	ExampleMigrate()
+	ExampleNew()
+	ExampleStore_On()
+	ExampleStore_InSQLTx()
+	var teams int
+	err := pool.QueryRow(t.Context(), `SELECT count(*) FROM teams JOIN formsvc.workspaces w ON w.id = workspace AND w.name = teams.name`).Scan(&teams)
+	if err != nil || teams != 2 {
+		t.Errorf("%d teams with a workspace, %v; want 2", teams, err)
+	}
+}
