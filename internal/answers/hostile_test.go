@@ -119,6 +119,14 @@ func TestCheckIsIdempotent(t *testing.T) {
 			`{"amount":1.50,"currency":"eur","status":"s","gateway":"g","reference":"  "}`,
 			`{"id":"1","name":"a.png","url":"https://a.example","mime_type":"IMAGE/png","size":1e2}`}),
 		rapid.Map(rapid.String(), quoted),
+		// Texts in which normal forms, line ends and invisible characters meet.
+		rapid.Map(rapid.SliceOf(rapid.SampledFrom([]rune("aAeé\u0301\u0323\u0345\u1100\u1161\u11a8\u0958\U0001d160\u212b\u200b\u200d\u2067\r\n\t \u3000\ufeff\u2028/.@:-0xß。"))),
+			func(l []rune) string { return quoted(string(l)) }),
+		rapid.StringMatching(`"(tel:)?[+＋]?(1|7|31|39|44|49|52|54|55|61|64|225|800|881|979)[ .-]?[0-9٠-٩０-９]{1,5}[ ()/-]?[0-9]{2,9}"`),
+		rapid.StringMatching(`"[A-Za-z]{2,3}"`),
+		rapid.StringMatching(`"(a@|https?://)?([a-zA-ZäÄßİσΣςｅ。\x{200d}\x{0301}]{1,6}|xn--[a-z0-9-]{1,10})(\.|。)([a-z]{2,4}|рф|中国)[/?#]?"`),
+		rapid.StringMatching(`"(https?://)?(\[[0-9a-f:.]{2,20}\]|[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})(:[0-9]{0,5})?"`),
+		rapid.StringMatching(`"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9])[Tt][0-2][0-9]:[0-5][0-9]:(60|[0-5][0-9])(\.[0-9])?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"`),
 	)
 	accepted := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -173,6 +181,8 @@ func FuzzAnswers(f *testing.F) {
 		`null`, `"a"`, `["a","b"]`, `{"id":"a"}`, `{"other":"x"}`, `1e300`, `-0.0`, `"2026-02-30"`, `"2030-08-03T10:00:00+02:00"`, `"09:05"`,
 		`"Ada@EXAMPLE.com"`, `"example.com"`, `{"r":"x"}`, `{"amount":"1.00","currency":"eur","status":"paid","gateway":"g"}`, `"\u0000"`, "\"\xff\"", `{"email":"a@b.co"}`,
 		`[{"id":"1","name":"a.png","url":"https://a.example","mime_type":"image/png","size":1}]`, `"true"`, `[[[[`, ``,
+		`"+31 20 123 45 67"`, `"tel:+14155552671;ext=1"`, `"+39 06 1234567"`, `"nl"`, `"USA"`, `"ada@xn--mnchen-3ya.example"`, `"ada@fa\u00df.de"`, `"https://[2606:4700::1111]:443/"`,
+		`"e\u0301\r\n\u200b"`, `"\u1100\u1161\u11a8"`, `"\u202a+49 30 1234567\u202c"`, `"2016-12-31T23:59:60-00:00"`, `{"phone":"030 1234567","country":"uk"}`, `{"other":" e\u0301 "}`,
 	} {
 		f.Add([]byte(seed), seed)
 	}
