@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/schema"
 )
 
 // documentPrefix is what the paths of the embedded description begin with.
@@ -43,7 +43,7 @@ func Describe(baseURL, basePath string) ([]byte, error) {
 
 // embedded reads the description once: it is the same for every service of a
 // process.
-var embedded = sync.OnceValues(func() (template, error) { return readTemplate(schema.OpenAPI()) })
+var embedded = sync.OnceValues(func() (template, error) { return templateOf(jsonshape.Description()) })
 
 // template is a description and the places in it that differ from service to
 // service, in their order.
@@ -58,19 +58,17 @@ type place struct {
 	path       string // without its prefix
 }
 
-func readTemplate(doc []byte) (template, error) {
-	tree, err := jsontree.Parse(doc, jsontree.Bounds{})
+func templateOf(doc *jsonshape.Document, err error) (template, error) {
 	if err != nil {
 		return template{}, err
 	}
-	defer tree.Release()
-	t := template{text: tree.Text()}
-	servers := tree.Root().Member("servers")
+	t := template{text: doc.Root().Source()}
+	servers := doc.Root().Member("servers")
 	if !servers.Exists() {
 		return t, errors.New("it has no servers")
 	}
 	t.servers = place{start: servers.Start(), end: servers.End()}
-	for _, path := range tree.Root().Member("paths").All() {
+	for _, path := range doc.Root().Member("paths").All() {
 		rest, ok := strings.CutPrefix(path.Name(), documentPrefix)
 		if !ok {
 			return t, fmt.Errorf("path %q does not begin with %s", path.Name(), documentPrefix)

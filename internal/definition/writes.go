@@ -50,10 +50,9 @@ type shapes struct {
 
 // requestShapes compiles the schemas of the description once: they are the same
 // for every service of a process.
-var requestShapes = sync.OnceValues(func() (*shapes, error) { return compileShapes(schema.OpenAPI()) })
+var requestShapes = sync.OnceValues(func() (*shapes, error) { return compileShapes(jsonshape.Description()) })
 
-func compileShapes(document []byte) (*shapes, error) {
-	d, err := jsonshape.Read(document)
+func compileShapes(d *jsonshape.Document, err error) (*shapes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("request schemas: %w", err)
 	}

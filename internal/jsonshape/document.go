@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // Document is an OpenAPI 3.1 document whose schemas are compiled by JSON pointer.
@@ -23,9 +25,21 @@ type Document struct {
 // loaded from it, nor from anywhere else.
 const documentURL = "mem:///openapi.json"
 
+// description is the description of the API. It is the same for every service of a
+// process, and parsing it is a third of making the first one.
+var description = sync.OnceValues(func() (*jsontree.Tree, error) {
+	return jsontree.Parse(schema.OpenAPI(), jsontree.Bounds{})
+})
+
+// Description reads the description of the API ([schema.OpenAPI]).
+func Description() (*Document, error) { return documentOf(description()) }
+
 // Read reads a document.
 func Read(document []byte) (*Document, error) {
-	tree, err := jsontree.Parse(document, jsontree.Bounds{})
+	return documentOf(jsontree.Parse(document, jsontree.Bounds{}))
+}
+
+func documentOf(tree *jsontree.Tree, err error) (*Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the description: %w", err)
 	}

@@ -227,8 +227,12 @@ func collect[T any](ctx context.Context, s *Store, text string, scan func(pgx.Ro
 }
 
 func collectRows[T any](rows pgx.Rows, scan func(pgx.Rows) (T, error)) ([]T, error) {
+	return appendRows(nil, rows, scan)
+}
+
+// appendRows is collectRows for a caller who knows about how many rows there are.
+func appendRows[T any](out []T, rows pgx.Rows, scan func(pgx.Rows) (T, error)) ([]T, error) {
 	defer rows.Close()
-	var out []T
 	for rows.Next() {
 		v, err := scan(rows)
 		if err != nil {

@@ -117,7 +117,7 @@ func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage
 	args := []any{form[:], userArg(who), timeArg(before), id, timeArg(q.Since), int64(limit)}
 	var page storage.SubmissionPage
 	err := s.read(ctx, func(ctx context.Context) (err error) {
-		page, err = s.pageOf(ctx, form, submissionPage, append(args, most/int64(limit+1)))
+		page, err = s.pageOf(ctx, form, limit, submissionPage, append(args, most/int64(limit+1)))
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage
 			return noRow(err, storage.ErrNotFound)
 		}
 		if slices.ContainsFunc(page.Submissions, func(sub storage.Submission) bool { return sub.Answers == nil }) {
-			page, err = s.pageOf(ctx, form, boundedPage, append(args, most))
+			page, err = s.pageOf(ctx, form, limit, boundedPage, append(args, most))
 		}
 		return err
 	})
@@ -138,20 +138,27 @@ func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage
 	return page, nil
 }
 
+// ordinaryPage is as long as the longest page of the API.
+const ordinaryPage = 100
+
 // pageOf runs one of the two statements for a page.
-func (s *Store) pageOf(ctx context.Context, form storage.ID, text string, args []any) (page storage.SubmissionPage, err error) {
+func (s *Store) pageOf(ctx context.Context, form storage.ID, limit int, text string, args []any) (page storage.SubmissionPage, err error) {
 	var values arena
 	var sub storage.Submission
 	targets := submissionTargets(&sub)
 	if text == boundedPage {
 		targets = append(targets, scanBool(&page.More)) // the last one counts
 	}
-	page.Submissions, err = collect(ctx, s, text, func(rows pgx.Rows) (storage.Submission, error) {
+	rows, err := s.query(ctx, text, args)
+	if err != nil {
+		return page, err
+	}
+	page.Submissions, err = appendRows(make([]storage.Submission, 0, min(limit, ordinaryPage)+1), rows, func(rows pgx.Rows) (storage.Submission, error) {
 		sub = storage.Submission{FormID: form}
 		err := scanRow(rows, targets...)
 		values.own(&sub.Answers, &sub.Metadata, &sub.Hidden)
 		return sub, err
-	}, args...)
+	})
 	return page, err
 }
 
