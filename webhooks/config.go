@@ -41,8 +41,9 @@ type Config struct {
 	InFlight int
 	// InFlightSlow bounds the requests of this process, beside those of InFlight, to
 	// webhooks that are new, slow or failing, and those of quick ones that take longer
-	// than 50 ms. Zero: 1,024. One host name has at most half of them. Each may hold a
-	// body and a socket. A process that is killed repeats at most twice as many.
+	// than 50 ms. Zero: 1,024. New and failing ones have at most half of them, and so
+	// does one host name. Each may hold a body and a socket. A process that is killed
+	// repeats as many at most.
 	InFlightSlow int
 	// InFlightWebhook bounds the requests of this process to one webhook at one time.
 	// Zero: 4. One that has never succeeded, or failed last, gets one.

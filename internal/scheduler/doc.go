@@ -2,32 +2,34 @@
 // which deliveries to send, and when to write down what became of them. It keeps the
 // promise that destinations which do not answer delay no others.
 //
-// It is a state machine without a clock, a goroutine, a lock or I/O: the same events
-// at the same times lead to the same actions. Package webhooks is the shell that
-// feeds it and carries out what it says. So its tests are tables and histories in
-// virtual time.
+// # In short
 //
-// # The rules
+//   - A delivery comes in by a claim or is handed over by whoever stored it. It waits
+//     with its webhook, and the webhook waits in the line of a pool. Its request takes a
+//     place in that pool. Its result waits for others, and they are written together.
+//     Every delivery that comes in ends in one result: sent, or given back as it was.
+//   - There are two pools. A webhook is quick when its last request succeeded and none
+//     of its last eight successes took longer than a moment, 100 ms. Quick ones start in
+//     the quick pool of 64 places, all others in the second pool of 1,024.
+//   - Nobody keeps a quick place: after 50 ms a request moves over to the second pool.
+//     So the quick pool begins at least 64 requests in 50 ms, whoever hangs, until the
+//     second pool is full.
+//   - The second pool keeps a quarter of its places for those that move over, and a
+//     quarter for webhooks that are slow but work. New and failing ones have half.
+//   - A webhook has four requests under way, and one while it is new or fails. When a
+//     request of a quick one lasts longer than a moment, it gets no further one until
+//     that has ended, and what waits for it goes back to the store.
+//   - A host name has a quarter of the quick places while another one waits, else three
+//     quarters, and half of the second pool.
+//   - Within a pool webhooks take turns. The store keeps these turns too: a claim
+//     brings those that were served longest ago, for each pool as much as it has room
+//     for, and for each webhook about as much as it sends before the next claim.
+//   - A webhook that fails ten times in a row over half a minute is paused and probed.
+//     The store keeps the pause and how it fared; a claim brings both.
+//   - When writes fail nothing is claimed until what waits to be written is written.
 //
-// A webhook has at most four requests under way, and one while it has never answered
-// with success or its last request failed.
-//
-// Requests have places in one of two pools. The quick pool is for webhooks that are
-// known to be quick: the last request succeeded, and none of the last eight successes
-// took longer than the moment. All others start in the second pool, in at most three
-// quarters of it. The rest is for requests that turn out to take longer than the
-// moment in a quick place: they move over. While a quick webhook has such a request
-// it gets no further one.
-//
-// A host name has at most a quarter of the quick places while another one waits, else
-// three quarters, and at most half of the second pool.
-//
-// Within a pool webhooks take turns.
-//
-// # The way of a delivery
-//
-//	claim or hand-over → it waits with its webhook, and the webhook in the line of
-//	its pool → the request is under way → its result waits to be written
-//
-// Every delivery that comes in ends in exactly one result: sent or given back.
+// The scheduler is a state machine without a clock, a goroutine, a lock or I/O: the
+// same events at the same times lead to the same actions. Package webhooks is the shell
+// that feeds it and carries out what it says. So its tests are tables and histories in
+// virtual time. [Numbers] has all that was tuned, and [Default] says why.
 package scheduler

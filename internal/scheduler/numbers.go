@@ -43,7 +43,7 @@ func Default(quick, second, perWebhook int, timeout time.Duration) Numbers {
 	return Numbers{
 		Quick: quick, Second: second, PerWebhook: perWebhook,
 		// 64 ÷ 50 ms: 1,280 webhooks may begin to hang in a second. In the simulation a
-		// thousand that do so at the same instant make 3 % of the healthy events late
+		// thousand that do so at the same instant make 5 % of the healthy events late
 		// with 100 ms, and none with 50. Receivers that take longer than this, but not
 		// than a moment, lose nothing by moving over.
 		Stay: 50 * time.Millisecond,
@@ -60,17 +60,15 @@ func Default(quick, second, perWebhook int, timeout time.Duration) Numbers {
 		// get 0.7 of what four requests at once can do.
 		AheadFor: 50 * time.Millisecond,
 		Patience: time.Second,
-		// No batch of results is larger in practice, and 8 MB take PostgreSQL as long to
-		// send as 500 rows to claim.
-		Rows: 1000, ClaimBytes: 8 << 20,
-		// With the usual bodies of a kilobyte it never counts; with the largest, of a
-		// megabyte, a process holds 128 MB of them.
-		PoolBytes: 64 << 20,
+		// PostgreSQL settles a hundred results in 10 to 30 ms, so that a write ends well
+		// within its 10 s. With the usual bodies of a kilobyte the bounds in bytes never
+		// count; with the largest, of a megabyte, a process holds 128 MB of them.
+		Rows: 1000, ClaimBytes: 8 << 20, PoolBytes: 64 << 20,
 		// At most a hundred claims and writes a second. One write for each result costs
 		// PostgreSQL half as much again as gathering.
 		Gather: 10 * time.Millisecond,
-		// The request itself, the wait for its result to be written, and as much again
-		// in which the store may fail.
+		// A request begins at most Lease - Timeout after its claim. Then there are the
+		// time that it takes and 15 s in which its result can be written.
 		Lease: 2*timeout + 30*time.Second, Timeout: timeout,
 	}
 }

@@ -41,16 +41,13 @@ func (s *Scheduler) record(r *Request, attempt *storage.Attempt, retryIn time.Du
 	s.results.pending = append(s.results.pending, of)
 }
 
-// write has results written when there are enough, or when they have waited for long
-// enough.
+// write has results written that have waited for others for long enough.
 func (s *Scheduler) write() {
 	r := &s.results
 	if len(r.active) > 0 || len(r.pending) == 0 || s.now.Before(r.after) {
 		return
 	}
-	// Half of what may be unrecorded, so that sending goes on while it is written.
-	enough := min(r.limit, s.n.Ahead/2)
-	if len(r.pending) < enough && s.now.Sub(r.since) < s.n.Gather && !s.stopped {
+	if s.now.Sub(r.since) < s.n.Gather && !s.stopped {
 		return
 	}
 	n := min(len(r.pending), r.limit)

@@ -2,7 +2,7 @@
 // lose a submission or an event:
 //
 //	go run ./internal/soak [-kills n] [-server-kills n] [-processes n] [-lease d]
-//		[-in-flight n] [-seed n] [-log file]
+//		[-in-flight n] [-workers n] [-seed n] [-log file]
 //
 // Serving processes take submissions and dispatch webhooks on a real PostgreSQL
 // that waits for the disk. This process sends the submissions, receives the
@@ -65,14 +65,15 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 		lease       = flags.Duration("lease", 0, "length of a claim (default the dispatcher's own)")
 		timeout     = flags.Duration("timeout", 2*time.Second, "time-out of an attempt")
 		inFlight    = flags.Int("in-flight", defaultInFlight, "requests of a process at one time")
+		workers     = flags.Int("workers", defaultWorkers, "clients that submit at once; with many, responses are stored in groups")
 		seed        = flags.Uint64("seed", uint64(time.Now().UnixNano()), "seed of what is random; the timing is not")
 		logFile     = flags.String("log", "", "file for the log of the serving processes")
 	)
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *processes < 1 || *inFlight < 1 || *kills < 0 || *serverKills < 0 {
-		return errors.New("-processes and -in-flight must be 1 or more, the kills 0 or more")
+	if *processes < 1 || *inFlight < 1 || *workers < 1 || *kills < 0 || *serverKills < 0 {
+		return errors.New("-processes, -in-flight and -workers must be 1 or more, the kills 0 or more")
 	}
 	log := io.Discard
 	if *logFile != "" {
@@ -105,7 +106,7 @@ func run(args []string, stdout, stderr io.Writer) (err error) {
 		if p.kills+p.serverKills == 0 {
 			continue
 		}
-		p.seed, p.timeout, p.lease, p.inFlight, p.refused = *seed+uint64(i), *timeout, *lease, *inFlight, refused
+		p.seed, p.timeout, p.lease, p.inFlight, p.refused, p.workers = *seed+uint64(i), *timeout, *lease, *inFlight, refused, *workers
 		p.drain = max(2*p.timeout+30*time.Second, p.lease) + time.Minute
 		r, err := soak(ctx, p, server.URL(), fmt.Sprintf("soak_%d", i), server, log)
 		if err != nil {

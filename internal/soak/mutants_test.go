@@ -19,6 +19,7 @@ var mutants = map[string]func(storage.Storage) storage.Storage{
 	"before commit":    func(s storage.Storage) storage.Storage { return acknowledgesBeforeCommit{s} },
 	"changes bodies":   func(s storage.Storage) storage.Storage { return changesBodies{s} },
 	"delivers twice":   func(s storage.Storage) storage.Storage { return deliversTwice{s} },
+	"sleeps":           func(s storage.Storage) storage.Storage { return sleeps{s} },
 }
 
 // doneBeforeSent ends deliveries when they are claimed.
@@ -97,6 +98,18 @@ func (m deliversTwice) FinishDeliveries(ctx context.Context, done []storage.Resu
 	return m.Storage.FinishDeliveries(ctx, done)
 }
 
+// sleeps loses the wake-up of what is to be tried again.
+type sleeps struct{ storage.Storage }
+
+func (m sleeps) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
+	for i := range done {
+		if done[i].RetryIn > 0 {
+			done[i].RetryIn = 1000 * time.Hour
+		}
+	}
+	return m.Storage.FinishDeliveries(ctx, done)
+}
+
 func TestTheSoakFindsFaultyStores(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -111,6 +124,7 @@ func TestTheSoakFindsFaultyStores(t *testing.T) {
 		"acknowledged before the commit":       {"before commit", plan{processes: 1, kills: 3}, lostSubmission},
 		"a body changes when it is sent again": {"changes bodies", plan{processes: 1, refused: 0.2}, changedBody},
 		"an event is delivered again":          {"delivers twice", plan{processes: 1}, tooManyDuplicates},
+		"a retry is never due":                 {"sleeps", plan{processes: 1, refused: 0.2}, lostEvent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,12 +25,13 @@ type plan struct {
 	inFlight    int           // requests of a process at one time
 	drain       time.Duration // the longest that the queue may take to empty
 	refused     float64       // of the requests to the receiver
+	workers     int           // that submit at once; zero: defaultWorkers
 	mutant      string        // for tests
 }
 
 const (
-	workers      = 8
-	destinations = 4
+	defaultWorkers = 8
+	destinations   = 4
 	// defaultInFlight is small, so that few deliveries may be repeated: with it no
 	// kill repeats more than a process with the usual 64 could have under way.
 	defaultInFlight = 8
@@ -160,7 +162,7 @@ func (r *result) disturb(ctx context.Context, f *fleet, server killer) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		load.run(hard, stopped, workers, p.seed)
+		load.run(hard, stopped, cmp.Or(p.workers, defaultWorkers), p.seed)
 	}()
 	err := r.kill(ctx, f, server, load.progress)
 	stop()

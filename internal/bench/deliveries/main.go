@@ -29,6 +29,10 @@
 // -duration (default 30 s) and prints how long it takes from each call of Submit
 // to the request of its webhook. With -memory the service is on memory storage.
 //
+// With -dead n that is beside n webhooks to which nobody listens. With -live n it
+// submits from n goroutines as fast as it can, without and then with a dispatcher, and
+// prints both rates.
+//
 // With -listen it is only the receiver: it prints its port and answers until its
 // standard input ends.
 //
@@ -63,6 +67,8 @@ type options struct {
 	each         int
 	bad          []string
 	submits      int
+	dead         int
+	atOnce       int
 	memory       bool
 	outage       string
 	brief        bool
@@ -93,6 +99,8 @@ func main() {
 		return nil
 	})
 	flag.IntVar(&o.submits, "submits", 0, "measure a service to which so many responses a second are submitted")
+	flag.IntVar(&o.dead, "dead", 0, "with -submits: beside so many other webhooks to which nobody listens")
+	flag.IntVar(&o.atOnce, "live", 0, "measure how many responses a service takes from so many goroutines, without and with its dispatcher")
 	flag.BoolVar(&o.memory, "memory", false, "on memory storage; not with -isolation or -duration")
 	flag.StringVar(&o.outage, "outage", "", "measure healthy webhooks beside an outage: a `name`, or list")
 	flag.BoolVar(&o.brief, "brief", false, "with -outage: half as long")
@@ -123,6 +131,8 @@ func run(ctx context.Context, o options) error {
 		return receive(os.Stdin, os.Stdout, o.delay)
 	case o.isolation:
 		return isolate(ctx, o)
+	case o.atOnce > 0:
+		return live(ctx, o)
 	case o.submits > 0:
 		return submit(ctx, o)
 	case o.duration > 0:

@@ -309,21 +309,13 @@ var eventBody = []byte(pgseed.Answers(bodyBytes))
 
 // submit stores a response as the service does.
 func (c *company) submit(ctx context.Context, form storage.ID, healthy bool) error {
-	now := time.Now().UTC()
-	n := storage.NewSubmission{
-		Submission: storage.Submission{
-			ID: c.ids.New(now), FormID: form, SubmittedAt: now.Truncate(time.Second),
-			Answers: []byte("[]"), Metadata: []byte("{}"), Hidden: []byte("{}"),
-		},
-		FormRevision: 1,
-		Event:        storage.Event{ID: c.ids.New(now), Type: "form.response.completed", Body: eventBody},
-	}
+	n := c.response(form)
 	to := c.dispatcher.HandOver()
 	if to != nil {
 		n.HandOver = to
 	}
 	c.mu.Lock()
-	c.sent[n.Event.ID] = sending{now, healthy}
+	c.sent[n.Event.ID] = sending{time.Now(), healthy}
 	if !healthy {
 		c.queued++
 	}
@@ -333,6 +325,19 @@ func (c *company) submit(ctx context.Context, form storage.ID, healthy bool) err
 		c.dispatcher.Wake()
 	}
 	return err
+}
+
+// response is one to a form.
+func (c *company) response(form storage.ID) storage.NewSubmission {
+	now := time.Now().UTC()
+	return storage.NewSubmission{
+		Submission: storage.Submission{
+			ID: c.ids.New(now), FormID: form, SubmittedAt: now.Truncate(time.Second),
+			Answers: []byte("[]"), Metadata: []byte("{}"), Hidden: []byte("{}"),
+		},
+		FormRevision: 1,
+		Event:        storage.Event{ID: c.ids.New(now), Type: "form.response.completed", Body: eventBody},
+	}
 }
 
 // AttemptFinished implements [webhooks.Observer].

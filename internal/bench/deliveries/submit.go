@@ -28,6 +28,9 @@ const (
 	// arriveWithin is how long the last requests may take.
 	arriveWithin = 20 * time.Second
 	questions    = 10
+	// twoTries is how long it takes until dead webhooks have failed twice and wait for
+	// minutes.
+	twoTries = 20 * time.Second
 )
 
 // submit measures from the calls of Submit to the requests of their webhook. The
@@ -58,6 +61,9 @@ func submit(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := bury(ctx, store, o.dead); err != nil {
+		return err
+	}
 
 	running, stop := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -67,6 +73,9 @@ func submit(ctx context.Context, o options) (err error) {
 	work.Go(func() { faults <- svc.Dispatcher().Run(running) })
 	if o.duration == 0 {
 		o.duration = submitFor
+	}
+	if o.dead > 0 {
+		sleep(ctx, twoTries)
 	}
 	if err := respond(ctx, svc, form, seen, o); err != nil {
 		return err
