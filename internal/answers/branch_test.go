@@ -2,6 +2,7 @@ package answers
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // ruledForm has a block of each kind that rules treat in a way of its own.
@@ -159,7 +161,7 @@ func TestWhatRulesSeeOfAnswers(t *testing.T) {
 			t.Fatalf("%s: %v", c.block, err)
 		}
 		l := (&branches{}).logic(parseNode(t, fmt.Sprintf(`{"var":%q}`, c.path)), true)
-		got, err := json.Marshal(l.Eval(k.data, k.data.budget))
+		got, err := json.Marshal(l.Eval(k.data, &k.data.budget))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s answered with %s: rules see %s, want %s", c.block, c.answer, got, c.want)
 		}
@@ -306,4 +308,41 @@ func parseNode(t testing.TB, raw string) jsontree.Node {
 		t.Fatal(err)
 	}
 	return tree.Root()
+}
+
+// No definition and no response panics, and what is stored is accepted again.
+func FuzzRules(f *testing.F) {
+	f.Add(ruledForm, ruledVariables, `{"kind":"business","vat":"x"}`, "ad")
+	f.Add(ruledForm, ruledVariables, `{"kind":{"other":"stop"},"mail":5}`, "")
+	f.Add(fullBlocks, `{}`, `{"number":2}`, "")
+	f.Fuzz(func(t *testing.T, blocks, variables, answers, src string) {
+		form, err := Compile(Source{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), HiddenFields: json.RawMessage(`["src"]`)})
+		if err != nil {
+			return
+		}
+		var in Input
+		if json.Unmarshal([]byte(answers), &in.Answers) != nil {
+			return
+		}
+		in.Hidden = map[string]string{"src": src}
+		if _, err := form.Path(in.Answers, in.Hidden); err != nil {
+			answerFaultsOf(t, err)
+		}
+		got, err := form.Check(in)
+		if err != nil {
+			answerFaultsOf(t, err)
+			return
+		}
+		if !json.Valid(got.List) || !json.Valid(got.ByField) || !json.Valid(got.Variables) {
+			t.Errorf("stored %s, %s, %s", got.List, got.ByField, got.Variables)
+		}
+	})
+}
+
+func answerFaultsOf(t testing.TB, err error) {
+	t.Helper()
+	var e *schema.Error
+	if !errors.As(err, &e) || len(e.Violations) == 0 {
+		t.Errorf("got %T (%v)", err, err)
+	}
 }

@@ -1,8 +1,10 @@
 package answers
 
 import (
+	"bytes"
 	"maps"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -17,13 +19,13 @@ import (
 // made when a rule asks for them, at the cost of the rules' budget.
 type ruleData struct {
 	walk   *walk
-	budget *logic.Budget
+	budget logic.Budget
 
 	// taken are the answers that were taken so far, by index in Form.blocks: where each
 	// begins and ends in the list of answers. 0, 0: none.
 	taken [][2]int
-	// made are those that a rule asked for.
-	made map[int]any
+	// made are those that a rule asked for, as rules see them; nil before one does.
+	made []any
 	// changed are the values that rules have set.
 	changed map[string]any
 }
@@ -68,16 +70,14 @@ func (d answerData) Member(id string) (any, bool) {
 	if !ok || d.taken[at] == [2]int{} {
 		return nil, false
 	}
-	if v, ok := d.made[at]; ok {
-		return v, true
-	}
-	stored := d.walk.w.list.Bytes()[d.taken[at][0]:d.taken[at][1]]
-	v := d.walk.form.blocks[at].shape.value(stored, d.budget)
 	if d.made == nil {
-		d.made = make(map[int]any)
+		d.made = make([]any, len(d.taken))
 	}
-	d.made[at] = v
-	return v, true
+	if d.made[at] == nil {
+		stored := d.walk.w.list.Bytes()[d.taken[at][0]:d.taken[at][1]]
+		d.made[at] = d.walk.form.blocks[at].shape.value(stored, &d.budget)
+	}
+	return d.made[at], true
 }
 
 // Members implements [logic.Object].
@@ -171,9 +171,10 @@ func (d *ruleData) all() map[string]any {
 // set gives variables their new values, all at once: the values were computed from
 // the old ones, because the members of an object have no order.
 func (d *ruleData) set(list []assignment) {
-	values := make([]any, len(list))
+	var few [4]any
+	values := few[:0]
 	for i := range list {
-		values[i] = list[i].value.Eval(d, d.budget)
+		values = append(values, list[i].value.Eval(d, &d.budget))
 	}
 	if d.budget.Exceeded() {
 		return
@@ -235,6 +236,11 @@ func (s shape) value(stored []byte, budget *logic.Budget) any {
 	if budget.Spend(1 + len(stored)/8); budget.Exceeded() {
 		return nil
 	}
+	if s != asMoment {
+		if v, ok := plain(stored); ok {
+			return v
+		}
+	}
 	tree, err := jsontree.Parse(stored, answerBounds)
 	if err != nil {
 		return nil // no rule writes such an answer
@@ -256,6 +262,21 @@ func (s shape) value(stored []byte, budget *logic.Budget) any {
 		}
 	}
 	return n.Value()
+}
+
+// plain is a stored number, boolean or plain text, which needs no parse.
+func plain(stored []byte) (any, bool) {
+	switch first := stored[0]; {
+	case first == '"':
+		return string(stored[1 : len(stored)-1]), bytes.IndexByte(stored, '\\') < 0
+	case first == 't' || first == 'f':
+		return first == 't', true
+	case first == '{' || first == '[':
+		return nil, false
+	default:
+		f, err := strconv.ParseFloat(string(stored), 64)
+		return f, err == nil
+	}
 }
 
 // chosen is the id of what was chosen, or an array of such.

@@ -89,7 +89,7 @@ type Source struct {
 // top-level blocks. A block of an unknown type takes no answer. An error means that
 // a section is not what is stored.
 //
-// A form takes about ten times the bytes of its sections. The bounds of a
+// A form takes about ten times the bytes of its sections, rules included. The bounds of a
 // definition, 100,000 values in its blocks and 4 MiB in all, keep it below 24 MB.
 func Compile(from Source) (*Form, error) {
 	list, err := schema.DecodeBlocks(from.Blocks)

@@ -117,6 +117,9 @@ func TestCompiledFormsAreBounded(t *testing.T) {
 		"2,000 blocks":          {`[` + strings.Trim(list(`{"id":"#","type":"matrix","label":"`+strings.Repeat("l", 1900)+`"}`, 2000), "[]") + `]`, ``},
 		"45,000 choices":        {list(`{"id":"#","type":"single_choice","choices":`+strings.ReplaceAll(list(`{"id":"#"}`, 90), "#", "x#")+`}`, 500), ``},
 		"rows and columns":      {list(`{"id":"#","type":"matrix","matrix_rows":`+list(`{"id":"r"}`, 1)+`,"matrix_columns":`+many(`{"id":"`, `"}`, 480)+`}`, 90), ``},
+		"rules":                 {list(`{"id":"#","type":"statement","properties":{"rule":{"show":{"or":`+repeated(`{"!":1}`, 120)+`}}}}`, 270), ``},
+		"rules of objects":      {list(`{"id":"#","type":"statement","properties":{"rule":{"show":`+repeated(`{"a":1,"b":2}`, 120)+`}}}`, 250), ``},
+		"rules of texts":        {list(`{"id":"#","type":"statement","properties":{"rule":{"show":`+repeated(`{"var":"answers.`+strings.Repeat("x", 100)+`"}`, 120)+`}}}`, 250), ``},
 		"100,000 hidden fields": {``, list(`"h#"`, 100_000)},
 		"long hidden fields":    {``, list(`"`+strings.Repeat("h", 195)+`#"`, 20_000)},
 	} {

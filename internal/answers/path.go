@@ -41,7 +41,7 @@ type PathBlock struct {
 // is a *[schema.Error]: the rules would take too long.
 func (f *Form) Path(answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
 	k := f.newWalk(Input{Answers: answers, Hidden: hidden})
-	k.partial = true
+	k.partial, k.traced = true, true
 	k.run()
 	found, _ := k.faults.Err().(*schema.Error) //nolint:errorlint // Err returns no other
 	if k.tooMuch() {
@@ -75,7 +75,8 @@ type walk struct {
 	data   *ruleData
 
 	known, hostly int // entries of the input that belong to a block
-	blocks        []PathBlock
+	traced        bool
+	blocks        []PathBlock // those on the path, when it is traced
 	ending        string
 }
 
@@ -146,20 +147,22 @@ func (k *walk) shows(s *step) bool {
 	if k.form.blocks[s.from].hide {
 		return false
 	}
-	return s.rule == nil || s.rule.show == nil || s.rule.show.Holds(k.data, k.data.budget)
+	return s.rule == nil || s.rule.show == nil || s.rule.show.Holds(k.data, &k.data.budget)
 }
 
 func (k *walk) requires(s *step) bool {
 	if s.rule == nil || s.rule.require == nil {
 		return k.form.blocks[s.from].required
 	}
-	return s.rule.require.Holds(k.data, k.data.budget)
+	return s.rule.require.Holds(k.data, &k.data.budget)
 }
 
 // visit puts a step on the path and sets the variables that its rule sets.
 func (k *walk) visit(s *step, required bool) {
 	b := &k.form.blocks[s.from]
-	k.blocks = append(k.blocks, PathBlock{ID: b.id, Required: required && b.rule != nil})
+	if k.traced {
+		k.blocks = append(k.blocks, PathBlock{ID: b.id, Required: required && b.rule != nil})
+	}
 	if s.ending {
 		k.ending = b.id
 	}
@@ -178,7 +181,7 @@ func (k *walk) after(s *step, i int) int {
 		return i + 1
 	}
 	for _, j := range s.rule.next {
-		if j.when != nil && !j.when.Holds(k.data, k.data.budget) {
+		if j.when != nil && !j.when.Holds(k.data, &k.data.budget) {
 			continue
 		}
 		if j.to != toEnd {

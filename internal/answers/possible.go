@@ -41,6 +41,7 @@ func (w *warner) possibilities() (reached []bool, accepted, known bool) {
 			f.give(in, at, values[i][chosen[i]])
 		}
 		k := f.newWalk(in)
+		k.traced = true
 		k.run()
 		if k.tooMuch() {
 			return nil, false, false

@@ -168,7 +168,7 @@ func constantly(l *logic.Logic) (holds, constant bool) {
 		return false, false
 	}
 	budget := logic.NewBudget(ruleSteps)
-	holds = l.Holds(nil, budget)
+	holds = l.Holds(nil, &budget)
 	return holds, !budget.Exceeded()
 }
 

@@ -94,11 +94,11 @@ func TestCases(t *testing.T) {
 			data = parse(t, raw).Value()
 		}
 		budget := NewBudget(10_000)
-		got := written(compiled.Eval(data, budget))
+		got := written(compiled.Eval(data, &budget))
 		if diff := cmp.Diff(c.Result, got); diff != "" || budget.Exceeded() {
 			t.Errorf("%s: %s over %s (-want +got):\n%s", c.Note, c.Rule, raw, diff)
 		}
-		if truth := compiled.Holds(data, budget); truth != truthy(compiled.Eval(data, budget)) {
+		if truth := compiled.Holds(data, &budget); truth != truthy(compiled.Eval(data, &budget)) {
 			t.Errorf("%s: %s holds: %v", c.Note, c.Rule, truth)
 		}
 	}

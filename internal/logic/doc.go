@@ -25,6 +25,7 @@
 // # Cost
 //
 // An evaluation takes its steps from a [Budget]: one for each operation, for each item
-// that is looked at or copied, and for each 32 bytes of text. When the budget is used
+// that is looked at or copied, and for each 16 bytes of text; more where work takes
+// longer, as to read or write a number. When the budget is used
 // up, it ends. Neither its time nor its memory can grow beyond that, whatever the logic.
 package logic

@@ -11,7 +11,7 @@ import (
 type Budget struct{ left int }
 
 // NewBudget returns a budget of so many steps.
-func NewBudget(steps int) *Budget { return &Budget{left: steps} }
+func NewBudget(steps int) Budget { return Budget{left: steps} }
 
 // Spend takes steps for work that is done for an evaluation, such as making a value.
 func (b *Budget) Spend(steps int) { b.left -= steps }
@@ -23,7 +23,7 @@ func (b *Budget) SpendText(bytes int) { b.left -= 1 + bytes/bytesPerStep }
 // nothing.
 func (b *Budget) Exceeded() bool { return b.left < 0 }
 
-const bytesPerStep = 32
+const bytesPerStep = 16
 
 // Eval evaluates the logic over data. When the budget is exceeded, the result means
 // nothing.
@@ -61,7 +61,7 @@ func (e *evaluation) spendSize(v any) {
 	switch v := v.(type) {
 	case []any:
 		for _, item := range v {
-			e.spend(1)
+			e.spend(3)
 			if e.spendSize(item); e.over() {
 				return
 			}

@@ -1,0 +1,99 @@
+package logic
+
+import (
+	"testing"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+)
+
+// No logic panics, whatever it is evaluated over, and none outlives its budget by much.
+func FuzzLogic(f *testing.F) {
+	all := readCases(f)
+	for i, c := range all.Cases {
+		if i%7 == 0 {
+			f.Add(string(c.Rule), string(all.Example))
+		}
+	}
+	f.Add(`{"substr":["text",1e308,-1e308]}`, `null`)
+	f.Add(`{"cat":[{"/":[1,0]},{"/":[0,0]},{"%":[5,0]},-0.0,1e-320]}`, `null`)
+	f.Add(`{"missing_some":[{"var":""},{"merge":[[],[[]]]}]}`, `{"":{"":""}}`)
+	f.Fuzz(func(t *testing.T, rule, data string) {
+		tree, err := jsontree.Parse([]byte(rule), jsontree.BodyBounds)
+		if err != nil {
+			return
+		}
+		compiled, err := Compile(tree.Root())
+		if err != nil {
+			return
+		}
+		var over any
+		if parsed, err := jsontree.Parse([]byte(data), jsontree.BodyBounds); err == nil {
+			over = parsed.Root().Value()
+		}
+		const steps = 10_000
+		budget := NewBudget(steps)
+		compiled.Holds(over, &budget)
+		if budget.left < -100*steps {
+			t.Errorf("%s over %s took %d steps of %d", rule, data, steps-budget.left, steps)
+		}
+		if size := compiled.Size(); size < 1 || size > len(rule)+1 {
+			t.Errorf("%s has the size %d", rule, size)
+		}
+		compiled.Reads()
+		_ = compiled.Constant()
+	})
+}
+
+// A budget ends an evaluation wherever it is.
+func TestABudgetEndsEveryEvaluation(t *testing.T) {
+	t.Parallel()
+	all := readCases(t)
+	for _, c := range all.Cases {
+		compiled, err := Compile(parse(t, c.Rule))
+		if err != nil {
+			continue
+		}
+		data := parse(t, all.Example).Value()
+		enough := NewBudget(1000)
+		compiled.Eval(data, &enough)
+		for steps := range 1000 - enough.left {
+			budget := NewBudget(steps)
+			compiled.Eval(data, &budget)
+			if !budget.Exceeded() {
+				t.Errorf("%s needs %d steps and ends with %d", c.Rule, 1000-enough.left, steps)
+				break
+			}
+		}
+	}
+}
+
+func TestWhatLogicReads(t *testing.T) {
+	t.Parallel()
+	for rule, want := range map[string]struct {
+		paths string
+		any   bool
+	}{
+		`{"==":[1,1]}`: {"", false}, `{"var":"a"}`: {"a", false}, `{"var":["b",{"var":"a"}]}`: {"a b", false}, `{"+":[{"var":"a"},{"var":"a"}]}`: {"a", false},
+		`{"var":""}`: {"", true}, `{"var":[]}`: {"", true}, `{"var":{"cat":["a","b"]}}`: {"", true}, `{"var":1}`: {"1", false},
+		`{"missing":["a","b"]}`: {"a b", false}, `{"missing":[["a","b"]]}`: {"a b", false}, `{"missing":{"merge":["a"]}}`: {"", true}, `{"missing":"a"}`: {"a", false},
+		`{"missing_some":[1,["a","b"]]}`: {"a b", false}, `{"missing_some":[{"var":"n"},["a"]]}`: {"a n", false},
+		`{"some":[{"var":"a"},{"var":"b"}]}`: {"a", false}, `{"some":[{"var":"a"},{"missing":["b"]}]}`: {"a", false}, `{"all":[["a"],{"var":""}]}`: {"", false},
+		`{"a":{"var":"x"},"b":1}`: {"", false},
+	} {
+		compiled, err := Compile(parse(t, []byte(rule)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths, others := compiled.Reads()
+		got := ""
+		for i, p := range paths {
+			if i > 0 {
+				got += " "
+			}
+			got += p
+		}
+		if got != want.paths || others != want.any || compiled.Constant() != (want.paths == "" && !want.any) {
+			t.Errorf("%s reads %q, others: %v", rule, got, others)
+		}
+	}
+}
