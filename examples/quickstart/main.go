@@ -91,6 +91,7 @@ type host struct {
 	service  *formsvc.Service
 	demo     demo
 	receiver *receiver
+	uploads  string // directory
 	routes   http.Handler
 	logger   *slog.Logger
 }
@@ -130,7 +131,16 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 		return nil, fmt.Errorf("seed: %w", err)
 	}
 	h.receiver = newReceiver(h.demo.Secret)
+	// Files that respondents send are gone with the process, as all in memory is.
+	if h.uploads, err = os.MkdirTemp("", "quickstart"); err != nil {
+		return nil, err
+	}
+	files, err := formpage.NewDir(h.uploads, h.url+"/files/")
+	if err != nil {
+		return nil, err
+	}
 	forms, err := formpage.New(h.service, formpage.Config{
+		Files:  files,
 		Logger: logger,
 		Brand:  formpage.Link{Text: "Made with formsvc", URL: "https://github.com/formsvc/formsvc"},
 		// One process needs no Secret: pages that were opened before a restart have to
@@ -147,6 +157,7 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 	mux.HandleFunc("GET /{$}", h.home)
 	mux.HandleFunc("GET /live", h.live)
 	mux.Handle("/f/", forms)
+	mux.Handle("GET /files/", formpage.FileHandler(files)) // a real host asks who is there first
 	mux.Handle("GET /static/", http.FileServerFS(assets))
 	h.routes = mux
 	return h, nil
@@ -182,7 +193,7 @@ func (h *host) serve(ctx context.Context) error {
 	failed = errors.Join(failed, <-dispatched)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return errors.Join(failed, server.Shutdown(grace), h.service.Close(grace))
+	return errors.Join(failed, server.Shutdown(grace), h.service.Close(grace), os.RemoveAll(h.uploads))
 }
 
 func (h *host) print(w io.Writer) {

@@ -55,9 +55,16 @@
 // and not taken, see [Config.HostAnswers]. numberFormat, showActions, showFields, part_of
 // and row_id are left to other renderers.
 //
-// # Not here yet
+// # Abuse
 //
-// file_upload and signature blocks say that the page takes no files. A captcha block shows
-// nothing and is logged once a form. Both blocks, when required, keep a form from being
-// sent, except a captcha, which is never required.
+// A field that nobody sees, and the time that a person takes at least, catch simple
+// programs; [Config.Limiter] bounds how often an address sends, and [Config.Verifiers]
+// check captchas. Whoever trips one of these sees the form again, filled in: nothing is
+// dropped in silence.
+//
+// # Files
+//
+// Blocks of the types file_upload and signature need [Config.Files]; without it they say
+// that the page takes none. Types are those of a file's first bytes, and a file is stored
+// while it arrives. See [FileHandler] for handing files out.
 package formpage

@@ -60,6 +60,11 @@ type field struct {
 	Frame        string // address of an embed
 	Video        string // address of a video file
 	Zone         string // name of the input for the browser's offset
+	Stored       []shownFile
+	Widget       *Widget
+	Accept       string
+	Several      bool
+	Remove       string // name of the buttons that take a file back
 	Amount       string // of a payment, with its currency
 	Classes      string
 }
@@ -141,7 +146,9 @@ func (b *builder) field(block *schema.Block, level int) field {
 	b.used["#"+block.ID] = true
 	b.draw(&f, block, p)
 	if takesAnswer(block.Type) {
-		f.Value = b.value(f.Name)
+		if f.Remove == "" {
+			f.Value = b.value(f.Name)
+		}
 		b.fault(&f, block)
 	}
 	if b.c.form.Settings.InlineFields && !b.view.Single {
@@ -286,6 +293,10 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		f.Kind, f.Set = "contact", true
 		b.contact(f, block, p)
 	case schema.TypeFileUpload, schema.TypeSignature:
+		if b.c.h.config.Files != nil {
+			b.drawFiles(f, block, p)
+			break
+		}
 		f.Kind = "unavailable"
 		f.Help = b.c.words.get("help.no_files")
 		b.c.h.warnOnce(&b.c.form, "a form asks for files, and formpage has no place for them", "block", block.ID)
@@ -296,10 +307,7 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		f.Kind, f.Set = "group", true
 		f.Children = b.fields(block.Children, f.Level+1)
 	case schema.TypeCaptcha:
-		f.Kind = "nothing"
-		if p.CaptchaType != "" && p.CaptchaType != "none" {
-			b.c.h.warnOnce(&b.c.form, "a form has a captcha, and formpage has no verifier for it", "type", p.CaptchaType)
-		}
+		b.drawCaptcha(f, block, p)
 	case schema.TypeWelcome, schema.TypeEnding:
 		f.Kind, f.Link = "screen", webLink(p.ButtonLink, "mailto", "tel")
 	case schema.TypeStatement:

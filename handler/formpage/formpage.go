@@ -96,6 +96,18 @@ type Config struct {
 	// visitors pass, and is logged.
 	Limiter limiter.Store
 
+	// Verifiers check the challenges of captcha blocks, by captchaType: "turnstile",
+	// "hcaptcha" or "recaptcha". A block without its verifier shows nothing, holds nobody
+	// up, and is logged.
+	Verifiers map[string]Verifier
+
+	// Files takes the files of file_upload and signature blocks. Nil: these blocks say
+	// that the page takes none.
+	Files Files
+	// MaxFileSize is how many bytes one file may have; default 10 MiB, the default of the
+	// service's Limits.FileSize. It holds for every block, maxFileSize or not.
+	MaxFileSize int64
+
 	// HostAnswers returns answers that only the host can give, such as a payment's,
 	// when a form is sent. Nil: none.
 	HostAnswers func(r *http.Request, form PublicForm) (map[string]json.RawMessage, error)
@@ -142,8 +154,8 @@ func New(svc Service, config Config) (*Handler, error) {
 	if (config.Address == nil) != (config.Limiter == nil) {
 		faults = append(faults, errors.New("Address and Limiter are given together or not at all"))
 	}
-	if config.MaxBody < 0 {
-		faults = append(faults, errors.New("MaxBody is negative"))
+	if config.MaxBody < 0 || config.MaxFileSize < 0 {
+		faults = append(faults, errors.New("MaxBody or MaxFileSize is negative"))
 	}
 	for _, source := range config.FrameAncestors {
 		if strings.ContainsAny(source, " ;,\r\n") || source == "" {
@@ -167,6 +179,9 @@ func New(svc Service, config Config) (*Handler, error) {
 	}
 	if h.config.MaxBody == 0 {
 		h.config.MaxBody = 1 << 20
+	}
+	if h.config.MaxFileSize == 0 {
+		h.config.MaxFileSize = 10 << 20
 	}
 	if h.config.Location == nil {
 		h.config.Location = time.UTC

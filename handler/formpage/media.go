@@ -14,7 +14,7 @@ import (
 
 // policy collects what a page may load: its own files, and exactly the hosts of the
 // author's media, of embeds and of the host's verifier.
-type policy struct{ images, frames, media, scripts, connects []string }
+type policy struct{ images, frames, media, scripts, connects, styles []string }
 
 func newPolicy() *policy { return &policy{} }
 
@@ -35,7 +35,7 @@ func (p *policy) header(nonce string, ancestors []string, redirect string) strin
 		actions = append(actions, origin)
 	}
 	return "default-src 'none'; base-uri 'none'; object-src 'none'; frame-ancestors " + strings.Join(ancestors, " ") +
-		sources("style-src", "'self' 'nonce-"+nonce+"'", nil) +
+		sources("style-src", "'self' 'nonce-"+nonce+"'", p.styles) +
 		sources("script-src", "'self' 'nonce-"+nonce+"'", p.scripts) +
 		sources("connect-src", "'self'", p.connects) +
 		sources("form-action", "'self'", actions) +
@@ -127,6 +127,10 @@ func (b *builder) allow(blocks []schema.Block) {
 		b.picture(p.Image, "")
 		for _, c := range block.Choices {
 			b.picture(c.Image, "")
+		}
+		if v := b.c.h.verifier(block); v != nil {
+			b.policy.allowWidget(v.Widget())
+			b.view.Native = true
 		}
 		switch block.Type {
 		case schema.TypeVideo:

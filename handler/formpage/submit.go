@@ -32,6 +32,8 @@ type call struct {
 	values url.Values // the inputs of the page that was sent, or of the first one
 	notice string     // a sentence above the form
 	lost   []Unplaced // shown above the form, to be copied
+
+	refused []schema.Violation // files that were not taken
 }
 
 func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form PublicForm) *call {
@@ -47,7 +49,9 @@ func (c *call) given() Given {
 // path asks the service which blocks are to be shown. Without an answer of the service
 // there is no page: the caller shows that it is out of order.
 func (c *call) path(given Given) (Path, error) {
-	return c.h.service.Path(c.r.Context(), c.form.ID, given.Answers, given.Hidden)
+	answers := maps.Clone(given.Answers)
+	c.fileAnswers(c.form.Blocks, answers)
+	return c.h.service.Path(c.r.Context(), c.form.ID, answers, given.Hidden)
 }
 
 // post takes a page that was sent. Whatever happens, what was typed is shown again or
@@ -64,6 +68,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, form PublicForm) 
 	if lang := values.Get(ctrlLanguage); lang != "" {
 		c.words = h.words.byTag(lang, c.words)
 	}
+	removed := c.dropRemoved()
 	given := c.given()
 	path, err := c.path(given)
 	if err != nil {
@@ -97,7 +102,9 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, form PublicForm) 
 		c.showPath(http.StatusTooManyRequests, path, at, nil)
 	case action == goBack:
 		c.showPath(http.StatusOK, path, max(0, at-1), nil)
-	case action == goStay || action == goUpload:
+	case len(c.refused) > 0:
+		c.showPath(http.StatusUnprocessableEntity, path, at, c.refused)
+	case action == goStay || action == goUpload || removed && action == "":
 		c.showPath(http.StatusOK, path, at, nil)
 	default:
 		c.forward(given, path, steps, at, known)
@@ -106,7 +113,13 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, form PublicForm) 
 
 // forward goes on to the next page, or submits after the last one.
 func (c *call) forward(given Given, path Path, steps []step, at int, known bool) {
-	if faults := c.stepFaults(given, path, steps[at]); len(faults) > 0 {
+	faults := c.stepFaults(given, path, steps[at])
+	unsolved, err := c.captcha(steps[at].blocks)
+	if err != nil {
+		c.failed(err, path, at)
+		return
+	}
+	if faults = append(faults, unsolved...); len(faults) > 0 {
 		c.showPath(http.StatusUnprocessableEntity, path, at, faults)
 		return
 	}
@@ -142,6 +155,17 @@ func (c *call) forward(given Given, path Path, steps []step, at int, known bool)
 
 // submit stores the response.
 func (c *call) submit(given Given, path Path, at int) {
+	// Who posts the last page alone has not solved those before it.
+	steps := stepsOf(&c.form, path)
+	unsolved, err := c.captcha(onPath(&c.form, path))
+	if err != nil {
+		c.failed(err, path, at)
+		return
+	}
+	if len(unsolved) > 0 {
+		c.showPath(http.StatusUnprocessableEntity, path, firstStep(steps, unsolved, at), unsolved)
+		return
+	}
 	response, err := c.response(given)
 	if err != nil {
 		c.failed(err, path, at)
@@ -153,12 +177,11 @@ func (c *call) submit(given Given, path Path, at int) {
 	case err == nil:
 		c.finished(path)
 	case errors.As(err, &faults):
-		steps := stepsOf(&c.form, path)
 		c.showPath(http.StatusUnprocessableEntity, path, firstStep(steps, faults.Violations, at), faults.Violations)
 	case errors.Is(err, storage.ErrDuplicate):
 		field := c.form.Settings.DuplicateField
 		fault := schema.Violation{Field: field, Code: codeKnown}
-		c.showPath(http.StatusConflict, path, firstStep(stepsOf(&c.form, path), []schema.Violation{fault}, at), []schema.Violation{fault})
+		c.showPath(http.StatusConflict, path, firstStep(steps, []schema.Violation{fault}, at), []schema.Violation{fault})
 	case errors.Is(err, core.ErrClosed), errors.Is(err, storage.ErrNotFound):
 		c.form.Closed = true
 		c.h.closed(c.w, c.r, c.form)
@@ -228,7 +251,9 @@ func (c *call) stepFaults(given Given, path Path, s step) []schema.Violation {
 			faults = append(faults, v)
 		}
 	}
-	return append(faults, missing(s.blocks, given.Answers)...)
+	answers := maps.Clone(given.Answers)
+	c.fileAnswers(s.blocks, answers)
+	return append(faults, missing(s.blocks, answers)...)
 }
 
 // missing are the required blocks without an answer. The host's are its own affair.
@@ -325,12 +350,14 @@ func (c *call) response(given Given) (Response, error) {
 			}
 		}
 	}
+	r.HostAnswers = map[string]json.RawMessage{}
+	c.fileAnswers(c.form.Blocks, r.HostAnswers)
 	if c.h.config.HostAnswers != nil {
 		answers, err := c.h.config.HostAnswers(c.r, c.form)
 		if err != nil {
 			return r, err
 		}
-		r.HostAnswers = maps.Clone(answers)
+		maps.Copy(r.HostAnswers, answers)
 	}
 	return r, nil
 }
@@ -341,6 +368,9 @@ func (c *call) read() (values url.Values, complete bool, err error) {
 	kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if err != nil {
 		return nil, false, err
+	}
+	if kind == "multipart/form-data" && c.h.config.Files != nil {
+		return c.readParts()
 	}
 	if kind != "application/x-www-form-urlencoded" {
 		return nil, false, errors.New("unexpected content type " + kind)

@@ -67,6 +67,7 @@ type pageView struct {
 	Fields      []field
 	Next, Back  string
 	Multipart   bool
+	Native      bool // the script leaves sending to the browser: a foreign script runs in the page
 
 	Ending *field
 	Share  string // address to share
@@ -158,6 +159,9 @@ func (c *call) hiddenInputs(b *builder, s step) []input {
 		{ctrlViewed, c.values.Get(ctrlViewed)},
 		{ctrlStarted, c.values.Get(ctrlStarted)},
 		{ctrlTook, c.values.Get(ctrlTook)},
+	}
+	for _, proof := range c.values[ctrlProof] {
+		list = append(list, input{ctrlProof, proof})
 	}
 	for _, name := range []string{ctrlLost, ctrlEmbed} {
 		if c.values.Has(name) {

@@ -239,6 +239,8 @@ func (c *call) faultKind(v schema.Violation, f *field) (kind string, params []an
 	}
 	p := f.P
 	switch v.Code {
+	case codeFileSize:
+		return "", []any{"size", float64(max(1, c.h.config.MaxFileSize>>20))}
 	case schema.CodeRequired:
 		switch f.Kind {
 		case "choices", "select", "scale", "icons":

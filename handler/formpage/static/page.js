@@ -189,7 +189,33 @@
     });
   };
 
+  // A signature is drawn, and sent as a picture in the place of a chosen one.
+  const sign = box => {
+    const canvas = box.querySelector("canvas"), file = box.nextElementSibling, pen = canvas.getContext("2d");
+    let drawing = false;
+    box.hidden = false;
+    const scale = devicePixelRatio || 1, size = canvas.getBoundingClientRect();
+    canvas.width = size.width * scale;
+    canvas.height = size.height * scale;
+    pen.scale(scale, scale);
+    Object.assign(pen, { lineWidth: 2.4, lineCap: "round", lineJoin: "round", strokeStyle: "#111" });
+    const to = (e, how) => { const r = canvas.getBoundingClientRect(); pen[how](e.clientX - r.left, e.clientY - r.top); };
+    canvas.addEventListener("pointerdown", e => { drawing = true; canvas.setPointerCapture(e.pointerId); pen.beginPath(); to(e, "moveTo"); });
+    canvas.addEventListener("pointermove", e => { if (drawing) { to(e, "lineTo"); pen.stroke(); } });
+    canvas.addEventListener("pointerup", () => {
+      drawing = false;
+      canvas.toBlob(blob => {
+        const data = new DataTransfer();
+        data.items.add(new File([blob], "signature.png", { type: "image/png" }));
+        file.files = data.files;
+        file.dispatchEvent(new Event("input", { bubbles: true }));
+      });
+    });
+    box.querySelector("[data-clear]").addEventListener("click", () => { pen.clearRect(0, 0, canvas.width, canvas.height); file.value = ""; });
+  };
+
   const enhance = from => {
+    all(".fs-sign", from).forEach(sign);
     all("[data-max]", from).forEach(count);
     all(".ranking", from).forEach(rank);
   };
@@ -205,6 +231,7 @@
 
   document.addEventListener("submit", e => {
     if (e.target !== form()) return;
+    if ("native" in e.target.dataset) { mark("took", began ? (Date.now() - began) / 1000 : ""); all("[data-zone]", e.target).forEach(zone); return; }
     e.preventDefault();
     submit(e.target, e.submitter);
   });

@@ -1,0 +1,222 @@
+package formpage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Verifier asks a captcha service whether a person solved its challenge. It must be
+// safe for concurrent use. [Turnstile], [HCaptcha] and [ReCAPTCHA] return those of three
+// services.
+type Verifier interface {
+	// Widget returns what the page shows.
+	Widget() Widget
+	// Verify reports whether a token of the widget is good. An error means that the
+	// service could not be asked: the response is not stored then, and the page comes
+	// back. Address is what [Config.Address] returns, "" without it.
+	Verify(ctx context.Context, token, address string) (bool, error)
+}
+
+// Widget is how a captcha service's challenge gets into the page.
+type Widget struct {
+	Script  string // address of the script, https
+	Class   string // class of the element that the script fills
+	SiteKey string // its data-sitekey
+	Input   string // name of the input that the script adds, with the token
+	// Sources are what the policy must allow for the script, as sources of a
+	// Content-Security-Policy: scripts, frames, connections and styles.
+	Sources []string
+}
+
+// CaptchaKeys are what a captcha service gives the owner of a site.
+type CaptchaKeys struct {
+	SiteKey string // public
+	Secret  string
+	// Endpoint is where tokens are verified. Default: the service's own; others are for
+	// tests and proxies.
+	Endpoint string
+	// Client makes the request. Default: one with a time-out of 5 s.
+	Client *http.Client
+}
+
+// Turnstile returns the verifier of Cloudflare Turnstile, for blocks of the captchaType
+// turnstile.
+func Turnstile(keys CaptchaKeys) Verifier {
+	return newSiteVerifier(keys, "https://challenges.cloudflare.com/turnstile/v0/siteverify", Widget{
+		Script: "https://challenges.cloudflare.com/turnstile/v0/api.js", Class: "cf-turnstile", Input: "cf-turnstile-response",
+		Sources: []string{"https://challenges.cloudflare.com"},
+	})
+}
+
+// HCaptcha returns the verifier of hCaptcha, for blocks of the captchaType hcaptcha.
+func HCaptcha(keys CaptchaKeys) Verifier {
+	return newSiteVerifier(keys, "https://api.hcaptcha.com/siteverify", Widget{
+		Script: "https://js.hcaptcha.com/1/api.js", Class: "h-captcha", Input: "h-captcha-response",
+		Sources: []string{"https://hcaptcha.com", "https://*.hcaptcha.com"},
+	})
+}
+
+// ReCAPTCHA returns the verifier of reCAPTCHA v2, for blocks of the captchaType
+// recaptcha.
+func ReCAPTCHA(keys CaptchaKeys) Verifier {
+	return newSiteVerifier(keys, "https://www.google.com/recaptcha/api/siteverify", Widget{
+		Script: "https://www.google.com/recaptcha/api.js", Class: "g-recaptcha", Input: "g-recaptcha-response",
+		Sources: []string{"https://www.google.com/recaptcha/", "https://www.gstatic.com/recaptcha/", "https://recaptcha.google.com/recaptcha/"},
+	})
+}
+
+// siteVerifier speaks the protocol that the three services share: a POST of secret,
+// response and remoteip, answered with JSON whose success is true or false.
+type siteVerifier struct {
+	keys   CaptchaKeys
+	widget Widget
+}
+
+func newSiteVerifier(keys CaptchaKeys, endpoint string, w Widget) Verifier {
+	w.SiteKey = keys.SiteKey
+	if keys.Endpoint == "" {
+		keys.Endpoint = endpoint
+	}
+	if keys.Client == nil {
+		keys.Client = &http.Client{Timeout: 5 * time.Second}
+	}
+	return siteVerifier{keys, w}
+}
+
+func (v siteVerifier) Widget() Widget { return v.widget }
+
+func (v siteVerifier) Verify(ctx context.Context, token, address string) (bool, error) {
+	form := url.Values{"secret": {v.keys.Secret}, "response": {token}, "sitekey": {v.keys.SiteKey}}
+	if address != "" {
+		form.Set("remoteip", address)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, v.keys.Endpoint, strings.NewReader(form.Encode()))
+	if err != nil {
+		return false, err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	response, err := v.keys.Client.Do(r)
+	if err != nil {
+		return false, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode >= http.StatusInternalServerError {
+		return false, fmt.Errorf("the captcha service answered with status %d", response.StatusCode)
+	}
+	var answer struct {
+		Success bool     `json:"success"`
+		Errors  []string `json:"error-codes"`
+	}
+	if err := json.NewDecoder(io.LimitReader(response.Body, 64<<10)).Decode(&answer); err != nil {
+		return false, err
+	}
+	for _, code := range answer.Errors {
+		// These are the host's mistakes, not the visitor's.
+		if strings.HasSuffix(code, "-secret") || strings.Contains(code, "sitekey") {
+			return false, errors.New("the captcha service refused the keys: " + code)
+		}
+	}
+	return answer.Success, nil
+}
+
+const (
+	purposeProof = "captcha"
+	ctrlProof    = "proof" // signed: this visit solved its captcha
+	codeCaptcha  = "CAPTCHA"
+)
+
+// verifier returns what checks a captcha block, nil when the host gave none.
+func (h *Handler) verifier(b *schema.Block) Verifier {
+	if b.Type != schema.TypeCaptcha || properties(b).Hide {
+		return nil
+	}
+	return h.config.Verifiers[properties(b).CaptchaType]
+}
+
+// captcha checks the captchas among blocks. One that was solved stays solved for the
+// visit, because its token is good for one question to the service only.
+func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err error) {
+	for i := range blocks {
+		b := &blocks[i]
+		v := c.h.verifier(b)
+		if v == nil {
+			inner, err := c.captcha(b.Children)
+			if err != nil {
+				return nil, err
+			}
+			faults = append(faults, inner...)
+			continue
+		}
+		if c.solved(b) {
+			continue
+		}
+		ok := false
+		if token := c.values.Get(v.Widget().Input); token != "" && len(token) <= 8192 {
+			address := ""
+			if c.h.config.Address != nil {
+				address = c.h.config.Address(c.r)
+			}
+			if ok, err = v.Verify(c.r.Context(), token, address); err != nil {
+				return nil, fmt.Errorf("captcha: %w", err)
+			}
+		}
+		if !ok {
+			faults = append(faults, schema.Violation{Field: b.ID, Code: codeCaptcha})
+			continue
+		}
+		c.values.Add(ctrlProof, c.h.signer.sign(purposeProof, c.visit.Key+"/"+b.ID))
+	}
+	return faults, nil
+}
+
+func (c *call) solved(b *schema.Block) bool {
+	for _, token := range c.values[ctrlProof] {
+		var proof string
+		if c.h.signer.open(purposeProof, token, &proof) && proof == c.visit.Key+"/"+b.ID {
+			return true
+		}
+	}
+	return false
+}
+
+// drawCaptcha shows the challenge of a block, or nothing when it is solved or the host
+// has no verifier for it. A page never pretends: what is not verified is not shown.
+func (b *builder) drawCaptcha(f *field, block *schema.Block, p *schema.Properties) {
+	f.Kind = "nothing"
+	v := b.c.h.verifier(block)
+	if v == nil {
+		if p.CaptchaType != "" && p.CaptchaType != "none" {
+			b.c.h.warnOnce(&b.c.form, "a form has a captcha, and formpage has no verifier for it", "type", p.CaptchaType)
+		}
+		return
+	}
+	if b.c.solved(block) {
+		return
+	}
+	w := v.Widget()
+	f.Kind, f.Widget = "captcha", &w
+	if f.Label == "" {
+		f.Label = b.c.words.get("captcha.label")
+	}
+	b.fault(f, block)
+}
+
+// allowWidget lets a page load the verifier's script and what that loads.
+func (p *policy) allowWidget(w Widget) {
+	p.scripts = append(p.scripts, w.Sources...)
+	if origin := originOf(w.Script); origin != "" {
+		p.scripts = append(p.scripts, origin)
+	}
+	p.frames = append(p.frames, w.Sources...)
+	p.connects = append(p.connects, w.Sources...)
+	p.styles = append(p.styles, w.Sources...)
+}

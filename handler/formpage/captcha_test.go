@@ -1,0 +1,165 @@
+package formpage_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sethvargo/go-limiter/memorystore"
+
+	"github.com/formsvc/formsvc/handler/formpage"
+)
+
+// standIn answers as the captcha services do: the token "good" is good once.
+func standIn(t *testing.T, asked *atomic.Int64) *httptest.Server {
+	t.Helper()
+	var used atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if r.Method != http.MethodPost || r.PostFormValue("secret") != "the-secret" {
+			_ = json.NewEncoder(w).Encode(map[string]any{"success": false, "error-codes": []string{"invalid-input-secret"}})
+			return
+		}
+		switch token := r.PostFormValue("response"); {
+		case token == "broken":
+			w.WriteHeader(http.StatusBadGateway)
+		case token == "good" && used.CompareAndSwap(false, true):
+			_ = json.NewEncoder(w).Encode(map[string]any{"success": true, "hostname": "example.com"})
+		default:
+			_ = json.NewEncoder(w).Encode(map[string]any{"success": false, "error-codes": []string{"timeout-or-duplicate"}})
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+func TestCaptchas(t *testing.T) {
+	t.Parallel()
+	for kind, maker := range map[string]func(formpage.CaptchaKeys) formpage.Verifier{
+		"turnstile": formpage.Turnstile, "hcaptcha": formpage.HCaptcha, "recaptcha": formpage.ReCAPTCHA,
+	} {
+		var asked atomic.Int64
+		server := standIn(t, &asked)
+		v := maker(formpage.CaptchaKeys{SiteKey: "site", Secret: "the-secret", Endpoint: server.URL})
+		s := newSite(t, formpage.Config{Verifiers: map[string]formpage.Verifier{kind: v}})
+		form := s.form("MULTI", `[{"id":"c","type":"captcha","properties":{"captchaType":"`+kind+`"}},{"id":"b","type":"page_break"},{"id":"n","type":"short_text","label":"Name","required":true}]`, "", "")
+		p := s.open(form, "")
+		widget := v.Widget()
+		if !strings.Contains(p.raw, `class="`+widget.Class+`" data-sitekey="site"`) || !strings.Contains(p.raw, `src="`+widget.Script+`"`) {
+			t.Errorf("%s: the widget is not in the page", kind)
+		}
+		if policy := p.header.Get("Content-Security-Policy"); !strings.Contains(policy, widget.Sources[0]) || strings.Contains(policy, "unsafe") {
+			t.Errorf("%s: the policy is %s", kind, policy)
+		}
+		s.wait(time.Minute)
+		// A page that was never shown the challenge is not taken.
+		skipped := s.open(form, "")
+		skipped.values.Set("at", "b")
+		skipped.values.Set("a.n", "robot")
+		s.wait(time.Minute)
+		if again := skipped.press("next"); again.status != http.StatusUnprocessableEntity || len(s.answers(form)) > 0 {
+			t.Errorf("%s: passing it over: %d", kind, again.status)
+		}
+		for _, token := range []string{"", "bad"} {
+			p.values.Set(widget.Input, token)
+			if p = p.press("next"); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.text("summary"), "Please complete this check.") {
+				t.Errorf("%s: token %q: %d %s", kind, token, p.status, p.text("summary"))
+			}
+		}
+		p.values.Set(widget.Input, "broken")
+		if p = p.press("next"); p.status != http.StatusServiceUnavailable {
+			t.Errorf("%s: a broken service: %d", kind, p.status)
+		}
+		p.values.Set(widget.Input, "good")
+		p = p.press("next")
+		// Solved once, it stays solved, though its token is used up.
+		if p = p.press("next"); !strings.Contains(p.text("summary"), "Name") {
+			t.Errorf("%s: %s", kind, p.text("fs-main"))
+		}
+		before := asked.Load()
+		if end := p.fill("a.n", "Ada").press("next"); end.status != http.StatusOK || len(s.answers(form)) != 1 || asked.Load() != before {
+			t.Errorf("%s: %d %s, %d responses", kind, end.status, end.text("fs-main"), len(s.answers(form)))
+		}
+		// Proof of one visit is none of another.
+		proof, other := p.values.Get("proof"), s.open(form, "")
+		other.values.Set("proof", proof)
+		if again := other.press("next"); proof == "" || again.status != http.StatusUnprocessableEntity {
+			t.Errorf("%s: a proof was taken twice: %d", kind, again.status)
+		}
+		if _, err := maker(formpage.CaptchaKeys{Secret: "wrong", Endpoint: server.URL}).Verify(t.Context(), "good", ""); err == nil {
+			t.Errorf("%s: a wrong secret is no error", kind)
+		}
+	}
+}
+
+func TestACaptchaWithoutItsVerifierHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("MULTI", `[{"id":"c","type":"captcha","required":true,"properties":{"captchaType":"hcaptcha"}},{"id":"n","type":"short_text"}]`, "", "")
+	p := s.open(form, "").fill("a.n", "x")
+	s.wait(time.Minute)
+	if strings.Contains(p.raw, "captcha") || p.press("next").status != http.StatusOK {
+		t.Error("the page pretends to have a captcha")
+	}
+}
+
+func TestALimitPerAddress(t *testing.T) {
+	t.Parallel()
+	store, err := memorystore.New(&memorystore.Config{Tokens: 2, Interval: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close(t.Context()) })
+	address := "192.0.2.1"
+	s := newSite(t, formpage.Config{Limiter: store, Address: func(*http.Request) string { return address }})
+	form := s.form("MULTI", `[{"id":"n","type":"short_text"}]`, "", "")
+	var p *page
+	for range 3 {
+		p = s.open(form, "").fill("a.n", "kept")
+		s.wait(time.Minute)
+		p = p.press("next")
+	}
+	if p.status != http.StatusTooManyRequests || p.header.Get("Retry-After") == "" || p.values.Get("a.n") != "kept" {
+		t.Errorf("the third page: %d", p.status)
+	}
+	if n := len(s.answers(form)); n != 2 {
+		t.Errorf("%d responses are stored, want 2", n)
+	}
+	address = "192.0.2.2"
+	if p = p.press("next"); p.status != http.StatusOK {
+		t.Errorf("another address: %d", p.status)
+	}
+	_ = store.Close(t.Context())
+	if p := s.open(form, "").fill("a.n", "x"); p != nil {
+		s.wait(time.Minute)
+		if end := p.press("next"); end.status != http.StatusOK {
+			t.Errorf("a limiter that fails holds visitors up: %d", end.status)
+		}
+	}
+}
+
+func TestHostAnswersAreAddedAndTheirErrorsLoseNothing(t *testing.T) {
+	t.Parallel()
+	broken := true
+	s := newSite(t, formpage.Config{HostAnswers: func(*http.Request, formpage.PublicForm) (map[string]json.RawMessage, error) {
+		if broken {
+			return nil, errors.New("the gateway is down")
+		}
+		return map[string]json.RawMessage{"pay": json.RawMessage(`{"amount":"9.50","currency":"EUR","status":"paid","gateway":"test"}`)}, nil
+	}})
+	form := s.form("MULTI", `[{"id":"n","type":"short_text"},{"id":"pay","type":"payment","required":true,"properties":{"amount":"9.50","currency":"EUR"}}]`, "", "")
+	p := s.open(form, "").fill("a.n", "kept")
+	s.wait(time.Minute)
+	if p = p.press("next"); p.status != http.StatusServiceUnavailable || p.values.Get("a.n") != "kept" {
+		t.Fatalf("%d", p.status)
+	}
+	broken = false
+	if p = p.press("next"); p.status != http.StatusOK || !strings.Contains(s.answers(form)[0]["pay"], "paid") {
+		t.Errorf("%d %s", p.status, p.text("fs-main"))
+	}
+}
