@@ -124,10 +124,10 @@ type Properties struct {
 
 	DateFormat     string      `json:"dateFormat,omitzero"` // MMDDYYYY, DDMMYYYY or YYYYMMDD: how a date is shown
 	DateSeparator  string      `json:"dateSeparator,omitzero"`
-	DisabledDays   *Integer    `json:"disabledDays,omitzero"` // mask of week days, bit 0 = Sunday
-	BeforeDate     *time.Time  `json:"beforeDate,omitzero"`
-	AfterDate      *time.Time  `json:"afterDate,omitzero"`
-	SpecificDates  []time.Time `json:"specificDates,omitzero"`
+	DisabledDays   *Integer    `json:"disabledDays,omitzero"`  // mask of week days, bit 0 = Sunday
+	BeforeDate     *time.Time  `json:"beforeDate,omitzero"`    // last day that can be chosen: the one that it has in the service's time zone
+	AfterDate      *time.Time  `json:"afterDate,omitzero"`     // first day, in the same way
+	SpecificDates  []time.Time `json:"specificDates,omitzero"` // the only days, in the same way
 	WeekStartsOn   *Integer    `json:"weekStartsOn,omitzero"`
 	ShowDatePicker bool        `json:"showDatePicker,omitzero"`
 	ShowTimePicker bool        `json:"showTimePicker,omitzero"` // date: the answer has a time
@@ -157,11 +157,11 @@ type Properties struct {
 	RightLabel  bool     `json:"rightLabel,omitzero"`
 	Icon        string   `json:"icon,omitzero"` // what a rating is drawn with
 
-	Currency       string `json:"currency,omitzero"`
-	Amount         string `json:"amount,omitzero"`
+	Currency       string `json:"currency,omitzero"` // payment: the only currency
+	Amount         string `json:"amount,omitzero"`   // payment: the amount, a decimal number
 	PaymentGateway string `json:"paymentGateway,omitzero"`
 
-	DefaultCountry   string         `json:"defaultCountry,omitzero"`
+	DefaultCountry   string         `json:"defaultCountry,omitzero"` // phone, address and contact_info: whose national numbers are accepted
 	ShowFields       bool           `json:"showFields,omitzero"`
 	AddressOrContact *AddressFields `json:"addressOrContact,omitzero"`
 
@@ -184,7 +184,7 @@ type Properties struct {
 	PlaceholderText string `json:"placeholderText,omitzero"`
 	NumberFormat    string `json:"numberFormat,omitzero"`
 
-	AllowedFiles  []string `json:"allowedFiles,omitzero"`  // file_upload: extensions or media types; none: all
+	AllowedFiles  []string `json:"allowedFiles,omitzero"`  // file_upload, signature: extensions or media types; none: all
 	MultipleFiles bool     `json:"multipleFiles,omitzero"` // file_upload: more than one file
 	MaxFileSize   bool     `json:"maxFileSize,omitzero"`   // file_upload, signature: whether [Limits].FileSize counts
 

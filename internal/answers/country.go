@@ -46,10 +46,11 @@ func normalCountry(text string) (code string, ok bool) {
 	}
 	region = region.Canonicalize()
 	code = region.String()
-	// Regions without a number of the United Nations are no countries of ISO: the
-	// European Union, the Canary Islands.
-	if !region.IsCountry() || region.M49() == 0 || len(code) != 2 || strings.Contains(" AN CS NT SU YU ", " "+code+" ") {
-		return "", false // the named ones are countries that no longer exist
+	switch code {
+	case "AN", "CS", "NT", "SU", "YU":
+		return "", false // they no longer exist, and became several
 	}
-	return code, true
+	// Regions without a number of the United Nations are not countries of ISO: the
+	// European Union, the Canary Islands.
+	return code, region.IsCountry() && region.M49() != 0 && len(code) == 2
 }
