@@ -212,9 +212,16 @@ func (k *keyring) wellFormed(key string) bool {
 	if len(key) != len(k.start)+randomDigits+checkDigits || !strings.HasPrefix(key, k.start) {
 		return false
 	}
-	var sum [64]byte
 	body := len(key) - checkDigits
-	return string(appendChecksum(append(sum[:0], key[:body]...))) == key
+	given := uint64(0)
+	for i := body; i < len(key); i++ {
+		digit := strings.IndexByte(base62, key[i])
+		if digit < 0 {
+			return false
+		}
+		given = given*62 + uint64(digit)
+	}
+	return given == uint64(crc32.ChecksumIEEE([]byte(key[:body])))
 }
 
 // ResolveKey implements [KeyResolver].

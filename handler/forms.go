@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/cursor"
@@ -96,7 +97,8 @@ func (c *call) formView() formView {
 
 // writeSummary writes the members of a form without its definition.
 func (v formView) writeSummary(w *jsontree.Writer, f *storage.Form) {
-	self := v.base + "/forms/" + f.ID.String()
+	const submissions = "/submissions"
+	link := v.base + "/forms/" + f.ID.String() + submissions
 	w.Name("id").Hex(f.ID[:])
 	w.Name("public_id").String(f.PublicID)
 	w.Name("workspace_id").Hex(f.WorkspaceID[:])
@@ -106,8 +108,8 @@ func (v formView) writeSummary(w *jsontree.Writer, f *storage.Form) {
 	w.Name("created_at").Time(f.CreatedAt)
 	w.Name("updated_at").Time(f.UpdatedAt)
 	w.Name("links").Object()
-	w.Name("self").String(self)
-	w.Name("submissions").String(self + "/submissions")
+	w.Name("self").String(strings.TrimSuffix(link, submissions))
+	w.Name("submissions").String(link)
 	w.EndObject()
 	w.Name("type").String(f.Type)
 }
