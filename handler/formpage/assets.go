@@ -25,6 +25,7 @@ type asset struct {
 var assets = map[string]asset{
 	"page.css": {readStatic("page.css"), "text/css; charset=utf-8"},
 	"page.js":  {readStatic("page.js"), "text/javascript; charset=utf-8"},
+	"embed.js": {readStatic("embed.js"), "text/javascript; charset=utf-8"},
 }
 
 // assetVersion changes with the files, so that browsers may keep them for ever.

@@ -67,4 +67,21 @@
 // Blocks of the types file_upload and signature need [Config.Files]; without it they say
 // that the page takes none. Types are those of a file's first bytes, and a file is stored
 // while it arrives. See [FileHandler] for handing files out.
+//
+// # Other pages
+//
+// Any page shows a form in a frame with one line:
+//
+//	<script src="https://forms.example/f/-/embed.js" data-form="{public_id}" async></script>
+//
+// or in a dialog, with a button that has data-formsvc-open="{public_id}". The host lists
+// such pages in [Config.FrameAncestors].
+//
+// A front end of the host's own reads GET {public_id}/form.json: the blocks without hidden
+// ones and without rules, and a state that it sends back. POST {public_id}/path with
+// {"state","answers","hidden"} returns the blocks to show and the ending; POST
+// {public_id}/submit with also "utm", "captcha" and "took" stores the response: 201 with
+// {"ending","redirect_url"}, or 422 with {"code","message","faults"}. POST {public_id}/view
+// and /start with the state as a form's value count a view and a start. Origins other than
+// the handler's own are listed in [Config.AllowedOrigins].
 package formpage

@@ -81,6 +81,11 @@ type Config struct {
 	// sources of a Content-Security-Policy. Default: 'self'.
 	FrameAncestors []string
 
+	// AllowedOrigins are the origins whose pages may use form.json, path and submit, such
+	// as "https://app.example", or "*" for all. Cookies are never part of it. Default:
+	// none but the handler's own.
+	AllowedOrigins []string
+
 	// MinFillTime is how long a person takes at least between opening a page and
 	// sending it. Sent earlier, the form is shown again, filled in. Default 2 s;
 	// negative: none.
@@ -211,6 +216,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	handle, methods := h.route(rest)
+	if isShared(rest) && h.shared(w, r, methods) {
+		return
+	}
 	switch {
 	case handle == nil:
 		h.message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
@@ -250,8 +258,23 @@ func (h *Handler) route(rest string) (formHandler, string) {
 		return h.viewed, "POST, OPTIONS"
 	case "start":
 		return h.started, "POST, OPTIONS"
+	case "form.json":
+		return h.formJSON, "GET, HEAD, OPTIONS"
+	case "path":
+		return h.pathJSON, "POST, OPTIONS"
+	case "submit":
+		return h.submitJSON, "POST, OPTIONS"
 	}
 	return nil, ""
+}
+
+// isShared reports whether other origins may use a route, where the host allows them.
+func isShared(rest string) bool {
+	switch rest {
+	case "form.json", "path", "submit", "view", "start":
+		return true
+	}
+	return false
 }
 
 func allows(methods, method string) bool {

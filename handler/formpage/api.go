@@ -1,0 +1,254 @@
+package formpage
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// jsonForm is a form for a front end of the host's own. It has no hidden blocks, no
+// variables and no rules: quiz keys and quotas stay here.
+type jsonForm struct {
+	PublicID      string          `json:"public_id"`
+	Name          string          `json:"name"`
+	Type          string          `json:"type"`
+	Closed        bool            `json:"closed"`
+	ClosedMessage string          `json:"closed_message,omitempty"`
+	Language      string          `json:"language"`
+	State         string          `json:"state"` // to be sent with everything else
+	Blocks        []schema.Block  `json:"blocks"`
+	Settings      schema.Settings `json:"settings"`
+	Theme         schema.Theme    `json:"theme"`
+}
+
+// jsonInput is what a front end sends.
+type jsonInput struct {
+	State   string                     `json:"state"`
+	Answers map[string]json.RawMessage `json:"answers"` // as Service.Submit takes them
+	Hidden  map[string]string          `json:"hidden"`
+	UTM     map[string]string          `json:"utm"`
+	Captcha string                     `json:"captcha"` // the widget's token
+	Took    float64                    `json:"took"`    // seconds since the first input
+}
+
+type jsonFault struct {
+	Field   string `json:"field"`
+	Path    string `json:"path,omitempty"`
+	Code    string `json:"code"`
+	Message string `json:"message"` // in the language of the request
+}
+
+type jsonError struct {
+	Code    string      `json:"code"`
+	Message string      `json:"message"`
+	Faults  []jsonFault `json:"faults,omitempty"`
+}
+
+type jsonStep struct {
+	ID       string `json:"id"`
+	Required bool   `json:"required"`
+}
+
+type jsonPath struct {
+	Blocks []jsonStep  `json:"blocks"`
+	Ending string      `json:"ending"`
+	Faults []jsonFault `json:"faults"`
+}
+
+// shared answers a request of a page of another origin, where the host allows that.
+// Credentials are never part of it. It reports whether the request was a question about
+// that alone.
+func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string) (answered bool) {
+	w.Header().Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if origin == "" || !slices.Contains(h.config.AllowedOrigins, origin) && !slices.Contains(h.config.AllowedOrigins, "*") {
+		return false
+	}
+	w.Header().Set("Access-Control-Allow-Origin", origin)
+	w.Header().Set("Access-Control-Expose-Headers", "Retry-After")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	w.Header().Set("Access-Control-Allow-Methods", methods)
+	w.Header().Set("Access-Control-Allow-Headers", "Content-Type, Accept-Language")
+	w.Header().Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the reader may be gone
+}
+
+// formJSON serves {public id}/form.json.
+func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
+	writeJSON(w, http.StatusOK, jsonForm{
+		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
+		Language: h.language(r, form).tag, State: h.signer.sign(purposeVisit, newVisit(form, h.clock())),
+		Blocks: withoutSecrets(form.Blocks), Settings: form.Settings, Theme: form.Theme,
+	})
+}
+
+// withoutSecrets returns blocks without hidden ones and without rules.
+func withoutSecrets(blocks []schema.Block) []schema.Block {
+	shown := []schema.Block{}
+	for _, b := range blocks {
+		if properties(&b).Hide {
+			continue
+		}
+		if b.Properties != nil {
+			p := *b.Properties
+			p.Rule = nil
+			b.Properties = &p
+		}
+		if b.Children != nil {
+			b.Children = withoutSecrets(b.Children)
+		}
+		shown = append(shown, b)
+	}
+	return shown
+}
+
+// readJSON reads what a front end sends, and answers when it cannot be taken.
+func (c *call) readJSON() (in jsonInput, ok bool) {
+	refuse := func(status int, code, word string) (jsonInput, bool) {
+		writeJSON(c.w, status, jsonError{Code: code, Message: c.words.get(word)})
+		return in, false
+	}
+	if kind := c.r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
+		return refuse(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "unreadable.text")
+	}
+	raw, err := io.ReadAll(io.LimitReader(c.r.Body, c.h.config.MaxBody+1))
+	switch {
+	case int64(len(raw)) > c.h.config.MaxBody:
+		drain(c.r.Body)
+		return refuse(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "too_large")
+	case err != nil || json.Unmarshal(raw, &in) != nil:
+		return refuse(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
+	}
+	var known bool
+	if c.visit, known = c.h.signer.openVisit(c.form, in.State, c.now); !known {
+		return refuse(http.StatusForbidden, "STATE", "send_again")
+	}
+	if !c.h.allowed(c.r) {
+		c.w.Header().Set("Retry-After", "60")
+		return refuse(http.StatusTooManyRequests, "RATE_LIMITED", "too_many_requests")
+	}
+	if in.Answers == nil {
+		in.Answers = map[string]json.RawMessage{}
+	}
+	return in, true
+}
+
+// pathJSON serves {public id}/path: which blocks to show for the answers so far.
+func (h *Handler) pathJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
+	c := h.newCall(w, r, form)
+	in, ok := c.readJSON()
+	if !ok {
+		return
+	}
+	path, err := h.service.Path(r.Context(), form.ID, in.Answers, in.Hidden)
+	if err != nil {
+		c.failJSON(err)
+		return
+	}
+	out := jsonPath{Blocks: []jsonStep{}, Ending: path.Ending, Faults: c.jsonFaults(path.Faults)}
+	for _, b := range path.Blocks {
+		out.Blocks = append(out.Blocks, jsonStep{b.ID, b.Required})
+	}
+	writeJSON(w, http.StatusOK, out)
+}
+
+// submitJSON serves {public id}/submit.
+func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
+	c := h.newCall(w, r, form)
+	in, ok := c.readJSON()
+	if !ok {
+		return
+	}
+	if c.now.Sub(time.UnixMilli(c.visit.Opened)) < h.config.MinFillTime {
+		writeJSON(w, http.StatusUnprocessableEntity, jsonError{Code: "TOO_FAST", Message: c.words.get("too_fast")})
+		return
+	}
+	path, err := h.service.Path(r.Context(), form.ID, in.Answers, in.Hidden)
+	if err != nil {
+		c.failJSON(err)
+		return
+	}
+	for _, v := range h.config.Verifiers {
+		c.values.Set(v.Widget().Input, in.Captcha)
+	}
+	unsolved, err := c.captcha(onPath(&form, path))
+	switch {
+	case err != nil:
+		c.failJSON(err)
+		return
+	case len(unsolved) > 0:
+		c.refuseJSON(unsolved)
+		return
+	}
+	for name, text := range in.UTM {
+		c.values.Set(nameUTM+name, text)
+	}
+	response, err := c.response(Given{Answers: in.Answers, Hidden: in.Hidden})
+	if err != nil {
+		c.failJSON(err)
+		return
+	}
+	if in.Took > 0 && in.Took < response.CompletionTime {
+		response.CompletionTime = in.Took
+	}
+	_, err = h.service.Submit(r.Context(), response)
+	var faults *schema.Error
+	switch {
+	case err == nil:
+		writeJSON(w, http.StatusCreated, map[string]string{"ending": path.Ending, "redirect_url": form.Settings.RedirectURL})
+	case errors.As(err, &faults):
+		c.refuseJSON(faults.Violations)
+	case errors.Is(err, storage.ErrDuplicate):
+		c.refuseJSON([]schema.Violation{{Field: form.Settings.DuplicateField, Code: codeKnown}})
+	case errors.Is(err, core.ErrClosed), errors.Is(err, storage.ErrNotFound):
+		writeJSON(w, http.StatusGone, jsonError{Code: "CLOSED", Message: c.words.get("closed.text")})
+	default:
+		c.failJSON(err)
+	}
+}
+
+func (c *call) refuseJSON(faults []schema.Violation) {
+	writeJSON(c.w, http.StatusUnprocessableEntity, jsonError{
+		Code: "VALIDATION_FAILED", Message: c.words.get("problems.title"), Faults: c.jsonFaults(faults),
+	})
+}
+
+func (c *call) failJSON(err error) {
+	c.h.logger.ErrorContext(c.r.Context(), "a response was not taken", "form", c.form.ID, "error", err)
+	c.w.Header().Set("Retry-After", "1")
+	writeJSON(c.w, http.StatusServiceUnavailable, jsonError{Code: "UNAVAILABLE", Message: c.words.get("not_stored")})
+}
+
+// jsonFaults words faults in the language of the request, as the page does.
+func (c *call) jsonFaults(faults []schema.Violation) []jsonFault {
+	list := []jsonFault{}
+	b := c.newBuilder(c.view("form"), Path{}, nil)
+	for _, v := range faults {
+		var f *field
+		if block := find(c.form.Blocks, v.Field); block != nil {
+			drawn := b.field(block, 2)
+			f = &drawn
+		}
+		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.faultText(v, f)})
+	}
+	return list
+}

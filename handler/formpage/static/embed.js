@@ -1,0 +1,60 @@
+// Shows forms of this host in another page, always in a frame:
+//
+//   <script src="https://forms.example/f/-/embed.js" data-form="{public id}" async></script>
+//   <button data-formsvc-open="{public id}">Give feedback</button>
+//
+// The first shows a form where the script stands, the second one in a dialog. Further
+// data-query="ref=mail&lang=de" is passed on. When a response is sent, the frame fires
+// the event "formsvc:done".
+(() => {
+  "use strict";
+  const script = document.currentScript;
+  const base = new URL("../", script.src);
+  const frames = new Map();
+
+  const frame = (id, query) => {
+    const f = document.createElement("iframe");
+    const url = new URL(encodeURIComponent(id), base);
+    url.search = (query ? query + "&" : "") + "embed=1";
+    f.src = url.href;
+    f.title = "Form";
+    f.style.cssText = "display:block;width:100%;height:400px;border:0;color-scheme:normal";
+    frames.set(f, id);
+    return f;
+  };
+
+  addEventListener("message", e => {
+    for (const [f, id] of frames) {
+      // Only what the frame itself says, from this host, about its own form.
+      if (e.source !== f.contentWindow || e.origin !== base.origin || !e.data || e.data.formsvc !== id) continue;
+      const { height, done, step } = e.data;
+      if (Number.isFinite(height)) f.style.height = Math.min(Math.max(height, 80), 20000) + "px";
+      if (step === true && f.getBoundingClientRect().top < 0) f.scrollIntoView({ block: "start" });
+      if (done === true) f.dispatchEvent(new CustomEvent("formsvc:done", { bubbles: true, detail: { form: id } }));
+    }
+  });
+
+  const open = (id, query) => {
+    const dialog = document.createElement("dialog");
+    dialog.style.cssText = "width:min(44rem,94vw);max-height:92vh;padding:0;border:0;border-radius:12px;overflow:auto";
+    const close = document.createElement("button");
+    close.type = "button";
+    close.textContent = "×";
+    close.setAttribute("aria-label", "Close");
+    close.style.cssText = "position:sticky;top:8px;float:right;margin:8px;width:40px;height:40px;border:1px solid #8888;border-radius:50%;background:Canvas;color:CanvasText;font:24px/1 system-ui;cursor:pointer;z-index:1";
+    close.addEventListener("click", () => dialog.close());
+    const f = frame(id, query);
+    dialog.append(close, f);
+    dialog.addEventListener("close", () => { frames.delete(f); dialog.remove(); });
+    document.body.append(dialog);
+    dialog.showModal();
+  };
+
+  if (script.dataset.form) script.after(frame(script.dataset.form, script.dataset.query));
+  document.addEventListener("click", e => {
+    const button = e.target.closest && e.target.closest("[data-formsvc-open]");
+    if (!button) return;
+    e.preventDefault();
+    open(button.dataset.formsvcOpen, button.dataset.query);
+  });
+})();
