@@ -23,7 +23,7 @@ type plan struct {
 	timeout     time.Duration // of an attempt
 	lease       time.Duration // of a claim; zero: the dispatcher's own
 	inFlight    int           // requests of a process at one time
-	drain       time.Duration // the longest that the queue may take to empty
+	drain       time.Duration // the longest that the queue may stay as long as it is
 	refused     float64       // of the requests to the receiver
 	workers     int           // that submit at once; zero: defaultWorkers
 	mutant      string        // for tests
@@ -241,16 +241,19 @@ func (r *result) kill(ctx context.Context, f *fleet, server killer, progress <-c
 	return moment()
 }
 
-// drain waits until the queue is empty, or for as long as it may take: what is
-// left is found by the comparison.
+// drain waits until the queue is empty, or until it has not got shorter for as long as
+// that may take: what is left is found by the comparison.
 func drain(ctx context.Context, db *database, patience time.Duration) (time.Duration, error) {
 	began := time.Now()
-	for {
+	for least, since := -1, began; ; {
 		n, err := db.pending(ctx)
 		if err != nil {
 			return 0, err
 		}
-		if n == 0 || time.Since(began) > patience {
+		if least < 0 || n < least {
+			least, since = n, time.Now()
+		}
+		if n == 0 || time.Since(since) > patience {
 			return time.Since(began), nil
 		}
 		pause(ctx, drainPoll)
