@@ -16,7 +16,7 @@ func TestEachRequestHasItsOwnTime(t *testing.T) {
 		const timeout = 10 * time.Second
 		var last context.Context
 		b := newBench(t, Config{Timeout: timeout}, roundTrip(func(r *http.Request) (*http.Response, error) {
-			last = r.Context()
+			last = r.Context() //nolint:fatcontext // that of the last request
 			switch r.URL.Host {
 			case "dead.example":
 				return hangs(r)
@@ -48,6 +48,41 @@ func TestEachRequestHasItsOwnTime(t *testing.T) {
 		time.AfterFunc(time.Second, func() { stop(errStopped) })
 		if e := b.d.deliver(posts, &storage.Delivery{URL: "https://dead.example/", Attempt: 1}); e.Attempt != nil {
 			t.Errorf("a request that was stopped counts as an attempt: %+v", e.Attempt)
+		}
+	})
+}
+
+// A pause that a change of the webhook ended in the store has ended in the process too.
+func TestEnablingAWebhookEndsItsPause(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		answers := make(chan *http.Response, 2)
+		answers <- reply(503, "Retry-After", "3600")
+		answers <- reply(500)
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { return <-answers, nil }))
+		id := b.webhook(hook, nil)
+		b.event(id, "x")
+		b.run()
+		b.seen.wait(t, 1)
+		time.Sleep(time.Minute)
+		paused := func() []storage.PausedWebhook {
+			list, err := b.store.PausedWebhooks(t.Context(), storage.Page{Limit: 10})
+			must(t, err)
+			return list
+		}
+		if got := paused(); len(got) != 1 {
+			t.Fatalf("paused are %+v, want the webhook", got)
+		}
+		for _, enabled := range []bool{false, true} {
+			_, err := b.store.UpdateWebhook(t.Context(), storage.AsHost(), id, storage.WebhookChange{Enabled: &enabled, At: time.Now()})
+			must(t, err)
+		}
+		b.event(id, "x")
+		b.d.Wake()
+		b.seen.wait(t, 1)
+		time.Sleep(time.Second)
+		if got := paused(); len(got) != 0 {
+			t.Errorf("one failure after it was enabled, it is paused: %+v", got)
 		}
 	})
 }
