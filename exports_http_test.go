@@ -124,12 +124,12 @@ func TestExportsOverHTTP(t *testing.T) {
 		response := request(t, server, "GET", "/exports/"+id+query, b.key)
 		body := readAll(t, response.Body)
 		if e.Format == "none" {
-			if response.StatusCode != 422 {
+			if response.StatusCode != http.StatusUnprocessableEntity {
 				t.Errorf("%s: %d", query, response.StatusCode)
 			}
 			continue
 		}
-		if want := b.exported(form, e); body != want || response.StatusCode != 200 {
+		if want := b.exported(form, e); body != want || response.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d %q, want %q", query, response.StatusCode, body, want)
 		}
 	}
@@ -182,11 +182,11 @@ func TestACutExportDoesNotLookWhole(t *testing.T) {
 					t.Fatalf("%s: it is %s", name, response.Proto)
 				}
 				switch {
-				case broken <= firstWritten && (response.StatusCode != 503 || err != nil):
+				case broken <= firstWritten && (response.StatusCode != http.StatusServiceUnavailable || err != nil):
 					t.Errorf("%s: %d %q, %v; want 503", name, response.StatusCode, body, err)
-				case broken > firstWritten && broken <= pages && (response.StatusCode != 200 || err == nil || len(body) == 0):
+				case broken > firstWritten && broken <= pages && (response.StatusCode != http.StatusOK || err == nil || len(body) == 0):
 					t.Errorf("%s: %d, %d bytes, %v; want a part and an error", name, response.StatusCode, len(body), err)
-				case broken > pages && (response.StatusCode != 200 || err != nil || strings.Count(string(body), "\n") != lines):
+				case broken > pages && (response.StatusCode != http.StatusOK || err != nil || strings.Count(string(body), "\n") != lines):
 					t.Errorf("%s: %d, %d lines, %v", name, response.StatusCode, strings.Count(string(body), "\n"), err)
 				}
 				server.Close()
@@ -211,17 +211,17 @@ func TestAKeyHasOneExportAtATime(t *testing.T) {
 	server := exportServer(t, b, nil)
 	path := "/exports/" + form.String() + ".ndjson"
 	first := request(t, server, "GET", path, b.key) // 100 MB, of which nothing is read
-	if second := request(t, server, "GET", path, b.key); second.StatusCode != 429 || second.Header.Get("Retry-After") == "" {
+	if second := request(t, server, "GET", path, b.key); second.StatusCode != http.StatusTooManyRequests || second.Header.Get("Retry-After") == "" {
 		t.Fatalf("a second export: %d %v", second.StatusCode, second.Header)
 	}
-	if beside := request(t, server, "GET", path, other.Secret); beside.StatusCode != 200 {
+	if beside := request(t, server, "GET", path, other.Secret); beside.StatusCode != http.StatusOK {
 		t.Fatalf("an export with another key: %d", beside.StatusCode)
 	}
-	if head := request(t, server, "HEAD", path, b.key); head.StatusCode != 200 {
+	if head := request(t, server, "HEAD", path, b.key); head.StatusCode != http.StatusOK {
 		t.Errorf("HEAD beside an export: %d", head.StatusCode)
 	}
 	first.Body.Close() // the client goes away
-	for request(t, server, "GET", path, b.key).StatusCode != 200 {
+	for request(t, server, "GET", path, b.key).StatusCode != http.StatusOK {
 		if t.Context().Err() != nil {
 			t.Fatal("the key has an export for ever")
 		}

@@ -62,7 +62,7 @@ func must[T any](v T, err error) T {
 // isPrefixed reports whether a cell of text gets the prefix, as the documentation says.
 func isPrefixed(text string) bool {
 	rest := strings.TrimLeft(text, "'")
-	return rest != "" && strings.Contains("=+-@\t\r", rest[:1])
+	return rest != "" && strings.ContainsAny(rest[:1], "=+-@\t\r")
 }
 
 // sameCells compares the columns of blocks: with the cells that the documentation

@@ -134,9 +134,9 @@ func TestACSVHasAColumnForEveryValue(t *testing.T) {
 	}
 }
 
-func with(maps_ ...map[string]string) map[string]string {
+func with(list ...map[string]string) map[string]string {
 	all := map[string]string{}
-	for _, m := range maps_ {
+	for _, m := range list {
 		maps.Copy(all, m)
 	}
 	return all
