@@ -119,7 +119,8 @@ type TrashParams struct {
 
 // FormStore keeps forms. Access to a form is access to its workspace. A form
 // in the trash is ErrNotFound for every method of [Storage] but RestoreForm,
-// SetLifetimeCounters, Sweep, and Forms with FormQuery.Trashed.
+// SetLifetimeCounters, Sweep, Forms with FormQuery.Trashed, and those of
+// [RemovalStore].
 type FormStore interface {
 	// CreateForm adds f. Revision is 1 and all five sections are set. It MUST
 	// return ErrNotFound when f.WorkspaceID is not accessible, and else ErrConflict

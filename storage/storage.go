@@ -13,6 +13,7 @@ type Storage interface {
 	FormStore
 	SubmissionStore
 	DuplicateStore
+	RemovalStore
 	MetricsStore
 	WebhookStore
 	DeliveryStore

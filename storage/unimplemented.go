@@ -118,6 +118,26 @@ func (Unimplemented) EnterAnswers(context.Context, EntryPlace, []EnteredAnswer) 
 	return ErrUnimplemented
 }
 
+// DeleteUser returns [ErrUnimplemented].
+func (Unimplemented) DeleteUser(context.Context, ID, time.Time) error {
+	return ErrUnimplemented
+}
+
+// PurgeForm returns [ErrUnimplemented].
+func (Unimplemented) PurgeForm(context.Context, ID) error {
+	return ErrUnimplemented
+}
+
+// EraseSubmissions returns [ErrUnimplemented].
+func (Unimplemented) EraseSubmissions(context.Context, ID, []ID) (int, error) {
+	return 0, ErrUnimplemented
+}
+
+// PurgeSubmissions returns [ErrUnimplemented].
+func (Unimplemented) PurgeSubmissions(context.Context, PurgeSubmissionsParams) (PurgedSubmissions, error) {
+	return PurgedSubmissions{}, ErrUnimplemented
+}
+
 // CountFunnel returns [ErrUnimplemented].
 func (Unimplemented) CountFunnel(context.Context, ID, time.Time, Counts) error {
 	return ErrUnimplemented

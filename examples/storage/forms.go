@@ -284,7 +284,7 @@ func (s *Store) RestoreForm(ctx context.Context, id, workspace storage.ID, at ti
 		if !found {
 			return storage.ErrConflict
 		}
-		_, err = tx.exec(`UPDATE forms SET trashed = 0, workspace = ?, revision = ?, updated = ? WHERE id = ?`,
+		_, err = tx.exec(`UPDATE forms SET trashed = 0, owner = NULL, workspace = ?, revision = ?, updated = ? WHERE id = ?`,
 			f.WorkspaceID, f.Revision, f.UpdatedAt, id)
 		return err
 	})

@@ -37,10 +37,11 @@ CREATE TABLE IF NOT EXISTS forms (
 	unique_to      BLOB,
 	unique_round   INTEGER NOT NULL DEFAULT 0, -- raised whenever entering begins anew
 	unique_turn    INTEGER NOT NULL DEFAULT 0, -- of several forms, the lowest one is next
-	responses      INTEGER NOT NULL DEFAULT 0, -- how many rows submissions has
+	responses      INTEGER NOT NULL DEFAULT 0, -- how many rows submissions has, with those that were purged for their age
 	created        INTEGER NOT NULL,
 	updated        INTEGER NOT NULL,
 	trashed        INTEGER NOT NULL DEFAULT 0,
+	owner          BLOB, -- who owned the workspace when it was deleted with the form in it
 	purged         INTEGER NOT NULL DEFAULT 0, -- gone for every method, sweep removes the rest
 	blocks         BLOB,
 	settings       BLOB,

@@ -212,20 +212,13 @@ func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, i
 		if err := tx.formIsVisible(who, form); err != nil {
 			return err
 		}
-		n, err := tx.exec(`DELETE FROM submissions WHERE form = ? AND id = ?`, form, id)
+		there, err := tx.remove(form, id)
+		if err == nil && !there {
+			err = storage.ErrNotFound
+		}
 		if err != nil {
 			return err
 		}
-		if n == 0 {
-			return storage.ErrNotFound
-		}
-		if _, err := tx.exec(`UPDATE forms SET responses = responses - 1 WHERE id = ?`, form); err != nil {
-			return err
-		}
-		if _, err := tx.exec(`DELETE FROM unique_answers WHERE form = ? AND submission = ?`, form, id); err != nil {
-			return err
-		}
-		_, err = tx.exec(`DELETE FROM events WHERE form = ? AND submission = ?`, form, id) // and its deliveries
-		return err
+		return tx.free(form, id)
 	})
 }

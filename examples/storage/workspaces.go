@@ -135,15 +135,23 @@ func (s *Store) DeleteWorkspace(ctx context.Context, who storage.Actor, id stora
 		return storage.ErrInvalidValue
 	}
 	return s.write(ctx, func(tx *tx) error {
-		if _, err := tx.owned(who, id); err != nil {
+		w, err := tx.owned(who, id)
+		if err != nil {
 			return err
 		}
-		if err := tx.trash(`workspace = ?2`, at, id); err != nil {
-			return err
-		}
-		_, err := tx.exec(`DELETE FROM workspaces WHERE id = ?`, id)
-		return err
+		return tx.deleteWorkspace(id, w.OwnerID, at)
 	})
+}
+
+func (t *tx) deleteWorkspace(id, owner storage.ID, at time.Time) error {
+	if err := t.trash(`workspace = ?2`, at, id); err != nil {
+		return err
+	}
+	if _, err := t.exec(`UPDATE forms SET owner = ? WHERE workspace = ?`, owner, id); err != nil {
+		return err
+	}
+	_, err := t.exec(`DELETE FROM workspaces WHERE id = ?`, id)
+	return err
 }
 
 // SetMember implements [storage.WorkspaceStore].

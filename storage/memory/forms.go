@@ -19,6 +19,7 @@ type form struct {
 	byID        map[storage.ID]*submission
 	byKey       map[string]*submission // by idempotency key
 	answers     uniqueAnswers
+	kept        int64 // places of submissions that were purged
 
 	funnel   funnel
 	lifetime storage.Counters // zero: not set
@@ -32,7 +33,7 @@ func (f *form) trashed() bool { return !f.rec.TrashedAt.IsZero() }
 
 func (f *form) full() bool {
 	limit := f.rec.Gate.ResponseLimit
-	return limit > 0 && int64(len(f.submissions.items)) >= limit
+	return limit > 0 && int64(len(f.submissions.items))+f.kept >= limit
 }
 
 // record returns the form as callers see it. Its sections are those that are stored:

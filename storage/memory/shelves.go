@@ -7,6 +7,8 @@ type shelf struct {
 	forms    index[*form]
 	trash    index[*form]
 	webhooks index[*webhook] // of the forms that are not in the trash
+	// owner is who owned the workspace when it was deleted. Zero: it is there.
+	owner storage.ID
 }
 
 // shelvesOf returns the shelves of all workspaces that the actor sees.

@@ -251,15 +251,19 @@ func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, i
 	if f == nil || f.byID[id] == nil {
 		return storage.ErrNotFound
 	}
-	sub := f.byID[id]
-	delete(f.byID, id)
+	f.answers.forget(id)
+	f.remove(f.byID[id])
+	return nil
+}
+
+// remove takes a submission out of everything but the entered answers.
+func (f *form) remove(sub *submission) {
+	delete(f.byID, sub.rec.ID)
 	f.submissions.remove(sub)
 	if sub.key != "" {
 		delete(f.byKey, sub.key)
 	}
-	f.answers.forget(id)
 	for _, w := range f.webhooks.items {
 		w.forget(sub)
 	}
-	return nil
 }

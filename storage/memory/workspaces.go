@@ -73,6 +73,9 @@ func (s *Store) CreateWorkspace(ctx context.Context, w storage.Workspace, limit 
 	rec := &workspace{rec: w, members: make(map[storage.ID]struct{})}
 	s.workspaces[w.ID] = rec
 	s.publicWorkspaces[w.PublicID] = struct{}{}
+	if sh := s.shelves[w.ID]; sh != nil { // of an earlier workspace with this id
+		sh.owner = storage.ID{}
+	}
 	s.allWorkspaces.add(rec)
 	owner := s.user(w.OwnerID)
 	owner.workspaces.add(rec)
@@ -172,11 +175,19 @@ func (s *Store) DeleteWorkspace(ctx context.Context, who storage.Actor, id stora
 	if err != nil {
 		return err
 	}
+	s.deleteWorkspace(w, at)
+	return nil
+}
+
+// deleteWorkspace removes w and moves its forms to the trash.
+func (s *Store) deleteWorkspace(w *workspace, at time.Time) {
+	id := w.rec.ID
 	if sh := s.shelves[id]; sh != nil {
 		// Newest first: taking the last one off the shelf moves nothing.
 		for _, f := range newest(sh.forms.items, len(sh.forms.items)) {
 			s.trash(f, at)
 		}
+		s.shelves[id].owner = w.rec.OwnerID
 	}
 	delete(s.workspaces, id)
 	delete(s.publicWorkspaces, w.rec.PublicID)
@@ -187,7 +198,6 @@ func (s *Store) DeleteWorkspace(ctx context.Context, who storage.Actor, id stora
 	for member := range w.members {
 		s.user(member).workspaces.remove(w)
 	}
-	return nil
 }
 
 // SetMember implements [storage.WorkspaceStore].

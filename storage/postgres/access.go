@@ -35,6 +35,10 @@ const (
 		SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = $2::bytea), false) END`
 )
 
+// notPurged is the condition that the form f, in the trash or not, is not gone for
+// good: not purged itself, nor with its workspace.
+const notPurged = `f.purged_at IS NULL AND NOT COALESCE((SELECT o.purged FROM formsvc.workspaces o WHERE o.id = f.workspace_id), false)`
+
 // webhookThere is the condition that the webhook w is not gone with its workspace:
 // its pending deliveries are, before a sweep removes them.
 const webhookThere = `(SELECT o.deleted_at IS NULL FROM formsvc.workspaces o WHERE o.id = w.workspace_id)`

@@ -101,6 +101,8 @@ var badValues = map[string]string{
 	"forms_status_check":                 "status = ''",
 	"forms_revision_check":               "revision = 0",
 	"forms_response_limit_check":         "response_limit = -1",
+	"workspaces_purged_check":            "purged = true, deleted_at = NULL",
+	"forms_places_kept_check":            "places_kept = -1",
 	"forms_unique_rules_check":           "unique_rules = -1",
 	"forms_duplicates_covered_check":     "duplicates_covered = true, unique_block = ''",
 	"unique_progress_entered_to_check":   `entered_to = '\x00'`,

@@ -235,6 +235,10 @@ func notUntidied(alias string) string {
 	SELECT o.id FROM formsvc.workspaces o WHERE o.deleted_at IS NOT NULL AND NOT o.tidied)), true)`
 }
 
+// notOfPurged is the condition that a form is not of a workspace that was purged, in the
+// way of notUntidied.
+const notOfPurged = ` AND COALESCE(f.workspace_id <> ALL (ARRAY(SELECT o.id FROM formsvc.workspaces o WHERE o.purged)), true)`
+
 // headColumns are what formHead reads of a form, but for trashed_at.
 const headColumns = formGate + `, f.created_at, f.updated_at`
 
@@ -242,11 +246,11 @@ const headColumns = formGate + `, f.created_at, f.updated_at`
 // there, and those of deleted workspaces whose rows do not say so yet. The conditions
 // are on the form f and on the deleted workspace o.
 func hostTrash(forms, workspaces string) squirrel.SelectBuilder {
-	trash := shelf{"formsvc.forms", "f", headColumns + ", f.trashed_at", trashedForms}
+	trash := shelf{"formsvc.forms", "f", headColumns + ", f.trashed_at", trashedForms + notOfPurged}
 	rest, args, err := squirrel.Select(headColumns, "o.deleted_at AS trashed_at").
 		From("formsvc.workspaces o").
 		JoinClause(lateral(shelf{"formsvc.forms", "f", "", liveForms}.read("f.*", "f.workspace_id = o.id", pageLimit), "f")).
-		Where("o.deleted_at IS NOT NULL AND NOT o.tidied").
+		Where("o.deleted_at IS NOT NULL AND NOT o.tidied AND NOT o.purged").
 		Where(workspaces).ToSql()
 	if err != nil {
 		panic(err) // as in built

@@ -237,7 +237,7 @@ func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storag
 // counts.
 const setLifetime = `
 WITH form AS (
-	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND f.purged_at IS NULL FOR KEY SHARE OF f
+	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + notPurged + ` FOR KEY SHARE OF f
 ), dropped AS (
 	DELETE FROM formsvc.form_lifetime l USING form
 	WHERE l.form_id = form.id AND $2::bigint = 0 AND $3::bigint = 0 AND $4::bigint = 0

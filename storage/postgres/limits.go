@@ -31,10 +31,10 @@ const beginCount = `
 WITH form AS (
 	UPDATE formsvc.forms f SET counted = true
 	WHERE f.id = $1::bytea AND NOT f.counted AND ` + formThere + `
-	RETURNING f.id
+	RETURNING f.id, f.places_kept
 )
 INSERT INTO formsvc.form_limits (form_id, submission_count, counted_to, count_at)
-SELECT form.id, 0, '', clock_timestamp() FROM form
+SELECT form.id, form.places_kept, '', clock_timestamp() FROM form
 ON CONFLICT DO NOTHING`
 
 // isCounted is the condition that the count in the row l of form_limits covers the

@@ -117,6 +117,29 @@ func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *st
 	return false, s.sweepOne(ctx, &swept.Forms, markPurged, p.TrashBefore.UTC(), int64(p.Max))
 }
 
+// purgeOfDeleted marks the forms of workspaces that were purged with their owner. They
+// were gone before; none has anything pending when it is removed.
+const purgeOfDeleted = `
+WITH left_over AS MATERIALIZED (
+	SELECT f.id, o.deleted_at
+	FROM (SELECT o.id, o.deleted_at FROM formsvc.workspaces o WHERE o.purged ORDER BY o.id) o
+	CROSS JOIN LATERAL (
+		SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id AND f.purged_at IS NULL LIMIT $1::bigint) f
+	LIMIT $1::bigint
+), purged AS (
+	UPDATE formsvc.forms f SET purged_at = clock_timestamp(), trashed_at = COALESCE(f.trashed_at, l.deleted_at)
+	FROM left_over l
+	WHERE f.id = l.id AND f.purged_at IS NULL
+	RETURNING 1
+)
+SELECT count(*) FROM purged`
+
+func (s *Store) purgeOfDeleted(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (bool, error) {
+	var n int
+	err := s.sweepOne(ctx, &n, purgeOfDeleted, int64(p.Max))
+	return n > 0, err
+}
+
 // somePurged are the purged forms that one piece deals with.
 const somePurged = `
 	SELECT f.id, f.workspace_id FROM formsvc.forms f

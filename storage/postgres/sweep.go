@@ -18,6 +18,7 @@ type sweepStep func(s *Store, ctx context.Context, p storage.SweepParams, swept 
 var sweepSteps = [...]sweepStep{
 	(*Store).tidyWorkspaces,
 	(*Store).markPurged,
+	(*Store).purgeOfDeleted,
 	(*Store).removePurged,
 	(*Store).purgeKeys,
 	(*Store).wipeSecrets,

@@ -90,7 +90,7 @@ WHERE w.id = COALESCE($2::bytea, (SELECT f.workspace_id FROM formsvc.forms f WHE
 FOR SHARE OF w`
 
 // formTrashed is the condition that the form f can be restored.
-const formTrashed = `f.purged_at IS NULL AND (f.trashed_at IS NOT NULL OR NOT ` + workspaceThere + `)`
+const formTrashed = notPurged + ` AND (f.trashed_at IS NOT NULL OR NOT ` + workspaceThere + `)`
 
 // restoreForm gives the form's row what a sweep would have given it, when it was
 // trashed with its workspace, and restores it. The workspace that the form leaves is

@@ -68,6 +68,14 @@ func (*hollow) NotEntered(context.Context, storage.NotEnteredParams) (storage.No
 func (*hollow) EnterAnswers(context.Context, storage.EntryPlace, []storage.EnteredAnswer) error {
 	return nil
 }
+func (*hollow) DeleteUser(context.Context, storage.ID, time.Time) error { return nil }
+func (*hollow) PurgeForm(context.Context, storage.ID) error             { return nil }
+func (*hollow) EraseSubmissions(context.Context, storage.ID, []storage.ID) (int, error) {
+	return 0, nil
+}
+func (*hollow) PurgeSubmissions(context.Context, storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
+	return storage.PurgedSubmissions{}, nil
+}
 func (*hollow) CountFunnel(context.Context, storage.ID, time.Time, storage.Counts) error { return nil }
 func (*hollow) Funnel(context.Context, storage.Actor, storage.ID, storage.Window) (storage.Funnel, error) {
 	return storage.Funnel{}, nil

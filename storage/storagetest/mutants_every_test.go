@@ -173,6 +173,22 @@ func (m detached) EnterAnswers(ctx context.Context, at storage.EntryPlace, enter
 	return m.Storage.EnterAnswers(context.WithoutCancel(ctx), at, entered)
 }
 
+func (m detached) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
+	return m.Storage.DeleteUser(context.WithoutCancel(ctx), user, at)
+}
+
+func (m detached) PurgeForm(ctx context.Context, id storage.ID) error {
+	return m.Storage.PurgeForm(context.WithoutCancel(ctx), id)
+}
+
+func (m detached) EraseSubmissions(ctx context.Context, form storage.ID, ids []storage.ID) (int, error) {
+	return m.Storage.EraseSubmissions(context.WithoutCancel(ctx), form, ids)
+}
+
+func (m detached) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
+	return m.Storage.PurgeSubmissions(context.WithoutCancel(ctx), p)
+}
+
 func (m detached) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counts) error {
 	return m.Storage.CountFunnel(context.WithoutCancel(ctx), form, at, c)
 }

@@ -157,6 +157,26 @@ func hostOperations() []operation {
 		{"EnterAnswers", "enter_answers", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			return s.EnterAnswers(ctx, storage.EntryPlace{Form: w.form.ID, Field: fieldOne}, nil)
 		}},
+		{"DeleteUser", "delete_user", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			return s.DeleteUser(ctx, w.stranger, w.now)
+		}},
+		{"PurgeForm", "purge_form", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			return s.PurgeForm(ctx, w.trashed.ID)
+		}},
+		{"EraseSubmissions", "erase_submissions", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			n, err := s.EraseSubmissions(ctx, w.form.ID, []storage.ID{w.first.Submission.ID})
+			if err == nil && n != 1 {
+				return errors.New("the submission was not erased")
+			}
+			return err
+		}},
+		{"PurgeSubmissions", "purge_submissions", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			got, err := s.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{Forms: []storage.ID{w.form.ID}, Before: w.now, Max: 1})
+			if err == nil && got.Submissions != 1 {
+				return errors.New("no submission was purged")
+			}
+			return err
+		}},
 		{"CountFunnel", "count_funnel", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			return s.CountFunnel(ctx, w.form.ID, at(0), storage.Counts{Views: 1})
 		}},

@@ -62,6 +62,7 @@ func Cases() []Case {
 		{"submissions", submitCases()},
 		{"submissions", submissionCases()},
 		{"duplicates", duplicateCases()},
+		{"removal", removalCases()},
 		{"metrics", metricsCases()},
 		{"webhooks", webhookCases()},
 		{"keys", keyCases()},

@@ -72,12 +72,15 @@ CREATE TABLE workspaces (
     updated_at timestamptz NOT NULL,
     deleted_at timestamptz,
     tidied     boolean NOT NULL DEFAULT false, -- of a deleted one: a sweep has nothing to do for it
+    purged     boolean NOT NULL DEFAULT false, -- of a deleted one: its forms are not in the trash, but gone
     CONSTRAINT workspaces_public_id UNIQUE (public_id)
 );
 -- The indexes named …_of_all have a condition that always holds. Only the lists of the
 -- host say it: no other statement can be planned with them.
 CREATE INDEX workspaces_newest_of_all ON workspaces (created_at DESC, id DESC) WHERE deleted_at IS NULL AND id > '';
 CREATE INDEX workspaces_to_tidy ON workspaces (deleted_at, id) WHERE deleted_at IS NOT NULL AND NOT tidied;
+CREATE INDEX workspaces_deleted_owner ON workspaces (owner_id) WHERE deleted_at IS NOT NULL;
+CREATE INDEX workspaces_purged ON workspaces (id) WHERE purged;
 CREATE INDEX workspaces_owner ON workspaces (owner_id) WHERE deleted_at IS NULL;
 
 -- Who may use a workspace, its owner included. created_at is the workspace's, so
@@ -103,6 +106,7 @@ CREATE TABLE forms (
     close_at       timestamptz,
     response_limit bigint NOT NULL,
     counted        boolean NOT NULL DEFAULT false, -- there is a row in form_limits
+    places_kept    bigint NOT NULL DEFAULT 0, -- of submissions that were purged for their age
     unique_block       text NOT NULL DEFAULT '', -- empty: none
     unique_rules       integer NOT NULL DEFAULT 0,
     duplicates_covered boolean NOT NULL DEFAULT false,
@@ -316,7 +320,8 @@ ALTER TABLE api_keys
     ADD CHECK (octet_length(hash) = 32);
 ALTER TABLE workspaces
     ADD CHECK (octet_length(id) = 12),
-    ADD CHECK (octet_length(owner_id) = 12);
+    ADD CHECK (octet_length(owner_id) = 12),
+    ADD CONSTRAINT workspaces_purged_check CHECK (NOT purged OR deleted_at IS NOT NULL);
 ALTER TABLE workspace_users
     ADD CHECK (octet_length(workspace_id) = 12),
     ADD CHECK (octet_length(user_id) = 12);
@@ -327,6 +332,7 @@ ALTER TABLE forms
     ADD CHECK (status IN ('draft', 'published')),
     ADD CHECK (revision >= 1),
     ADD CHECK (response_limit >= 0),
+    ADD CHECK (places_kept >= 0),
     ADD CHECK (unique_rules >= 0),
     ADD CONSTRAINT forms_duplicates_covered_check CHECK (NOT duplicates_covered OR unique_block <> ''),
     ADD CHECK (format >= 0),
@@ -409,6 +415,8 @@ COMMENT ON COLUMN workspaces.updated_at IS 'When its name or owner changed last.
 COMMENT ON COLUMN workspaces.deleted_at IS 'When the workspace was deleted; null: it is there. From then on its forms are in the trash.';
 COMMENT ON COLUMN workspaces.tidied IS 'Whether sweeps have nothing left to do for a deleted workspace.';
 
+COMMENT ON COLUMN workspaces.purged IS 'Whether the forms of a deleted workspace are purged too, because its owner was deleted.';
+
 COMMENT ON TABLE workspace_users IS 'Who has access to a workspace, its owner included.';
 COMMENT ON COLUMN workspace_users.workspace_id IS 'The workspace.';
 COMMENT ON COLUMN workspace_users.user_id IS 'The user.';
@@ -427,6 +435,7 @@ COMMENT ON COLUMN forms.closed IS 'settings.closed.';
 COMMENT ON COLUMN forms.close_at IS 'settings.closeAt; null: never.';
 COMMENT ON COLUMN forms.response_limit IS 'settings.responseLimit; 0: none.';
 COMMENT ON COLUMN forms.counted IS 'Whether the form has a row in form_limits.';
+COMMENT ON COLUMN forms.places_kept IS 'Submissions that were purged for their age and count against a response limit all the same.';
 COMMENT ON COLUMN forms.unique_block IS 'settings.duplicateField, the block whose answer must be new for the form; empty: none.';
 COMMENT ON COLUMN forms.unique_rules IS 'Version of the rules by which its answers are compared.';
 COMMENT ON COLUMN forms.duplicates_covered IS 'Whether the answers of all submissions are entered in unique_answers.';
@@ -443,7 +452,7 @@ COMMENT ON COLUMN forms.hidden_fields IS 'definition.hidden_fields.';
 
 COMMENT ON TABLE form_limits IS 'How many submissions a form has. Only forms with a response limit have a row.';
 COMMENT ON COLUMN form_limits.form_id IS 'The form.';
-COMMENT ON COLUMN form_limits.submission_count IS 'Submissions that are stored; deleted ones do not count.';
+COMMENT ON COLUMN form_limits.submission_count IS 'Submissions that are stored or were purged for their age; deleted ones do not count.';
 COMMENT ON COLUMN form_limits.counted_to IS 'The last submission, by id, that the count covers while a new limit is counted for, empty before the first; null: all.';
 COMMENT ON COLUMN form_limits.count_at IS 'When the last piece was counted for a new limit; null: the limit is in force.';
 

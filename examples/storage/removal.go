@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// remove removes a submission, and its events with their deliveries.
+func (t *tx) remove(form, id storage.ID) (there bool, err error) {
+	n, err := t.exec(`DELETE FROM submissions WHERE form = ? AND id = ?`, form, id)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	_, err = t.exec(`DELETE FROM events WHERE form = ? AND submission = ?`, form, id)
+	return true, err
+}
+
+// free frees the place and the answers of a submission that was removed.
+func (t *tx) free(form, id storage.ID) error {
+	if _, err := t.exec(`UPDATE forms SET responses = responses - 1 WHERE id = ?`, form); err != nil {
+		return err
+	}
+	_, err := t.exec(`DELETE FROM unique_answers WHERE form = ? AND submission = ?`, form, id)
+	return err
+}
+
+// DeleteUser implements [storage.RemovalStore].
+func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
+	if at.IsZero() || !storage.ValidTime(at) {
+		return storage.ErrInvalidValue
+	}
+	return s.write(ctx, func(tx *tx) error {
+		owned, err := all(tx, scanID, `SELECT id FROM workspaces WHERE owner = ?`, user)
+		if err != nil {
+			return err
+		}
+		for _, id := range owned {
+			if err := tx.deleteWorkspace(id, user, at); err != nil {
+				return err
+			}
+		}
+		for _, query := range []string{
+			`UPDATE forms SET purged = 1 WHERE owner = ?`,
+			`DELETE FROM members WHERE user = ?`,
+			`DELETE FROM keys WHERE user = ?`,
+			`DELETE FROM users WHERE id = ?`,
+		} {
+			if _, err := tx.exec(query, user); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// PurgeForm implements [storage.RemovalStore].
+func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
+	return s.write(ctx, func(tx *tx) error {
+		n, err := tx.exec(`UPDATE forms SET purged = 1 WHERE id = ? AND trashed > 0 AND NOT purged`, id)
+		if err == nil && n == 0 {
+			err = storage.ErrNotFound
+		}
+		return err
+	})
+}
+
+// EraseSubmissions implements [storage.RemovalStore].
+func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []storage.ID) (n int, err error) {
+	err = s.write(ctx, func(tx *tx) error {
+		n = 0
+		for _, id := range ids {
+			there, err := tx.remove(form, id)
+			if err == nil && there {
+				n++
+				err = tx.free(form, id)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// PurgeSubmissions implements [storage.RemovalStore]. forms.responses goes on counting
+// what it removes.
+func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (out storage.PurgedSubmissions, err error) {
+	if err := check(p.Before); err != nil || p.Max < 1 {
+		return out, err
+	}
+	err = s.write(ctx, func(tx *tx) error {
+		for _, form := range p.Forms {
+			old, err := all(tx, scanID, `SELECT id FROM submissions WHERE form = ? AND submitted < ? ORDER BY submitted, id LIMIT ?`,
+				form, p.Before, p.Max-out.Submissions)
+			if err != nil {
+				return err
+			}
+			for _, id := range old {
+				if _, err := tx.remove(form, id); err != nil {
+					return err
+				}
+				out.Submissions++
+			}
+			if out.Submissions == p.Max {
+				out.More = true
+				break
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return storage.PurgedSubmissions{}, err
+	}
+	return out, nil
+}

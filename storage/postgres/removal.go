@@ -1,0 +1,192 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// lockWorkspacesOfUser locks the workspaces that a user owns, owned when they were
+// deleted, or is a member of.
+const lockWorkspacesOfUser = `
+SELECT 1 FROM formsvc.workspaces w
+WHERE w.owner_id = $1::bytea OR w.id = ANY (ARRAY(SELECT a.workspace_id FROM formsvc.workspace_users a WHERE a.user_id = $1::bytea))
+ORDER BY w.id
+FOR NO KEY UPDATE`
+
+// deleteUser is the whole of it for everybody who looks. The forms are gone with their
+// workspaces (see formThere and notPurged), and sweeps remove the rows.
+const deleteUser = `
+WITH owned AS (
+	UPDATE formsvc.workspaces w SET deleted_at = COALESCE(w.deleted_at, $2::timestamptz), name = '', tidied = false, purged = true
+	WHERE w.owner_id = $1::bytea
+	RETURNING w.id
+), ended AS (
+	DELETE FROM formsvc.workspace_users a
+	WHERE a.user_id = $1::bytea OR a.workspace_id = ANY (ARRAY(SELECT o.id FROM owned o))
+)
+DELETE FROM formsvc.api_keys k WHERE k.user_id = $1::bytea`
+
+// DeleteUser implements [storage.RemovalStore]. It takes as long for a user with many
+// forms as for one without, and waits for no response.
+func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
+	if at.IsZero() {
+		return storage.ErrInvalidValue
+	}
+	return s.write(ctx, func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		s.lock(b, lockOwners, user)
+		s.lock(b, lockKeys, user)
+		s.queue(b, lockWorkspacesOfUser, user[:])
+		s.queue(b, deleteUser, user[:], at.UTC())
+		return s.sendEach(ctx, b, nil, nil, nil, nil)
+	})
+}
+
+// purgeForm gives the form's row what a sweep would have given it, when it was trashed
+// with its workspace.
+const purgeForm = `
+UPDATE formsvc.forms f SET purged_at = clock_timestamp(), trashed_at = COALESCE(f.trashed_at, (
+	SELECT o.deleted_at FROM formsvc.workspaces o WHERE o.id = f.workspace_id))
+WHERE f.id = $1::bytea AND ` + formTrashed
+
+// PurgeForm implements [storage.RemovalStore].
+func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		n, err := s.exec(ctx, purgeForm, id[:])
+		if err == nil && n == 0 {
+			return storage.ErrNotFound
+		}
+		return err
+	})
+}
+
+// lockSubmissions is lockSubmission for several.
+const lockSubmissions = `
+WITH responses AS MATERIALIZED (
+	SELECT s.event_id FROM formsvc.submissions s
+	WHERE s.form_id = $1::bytea AND s.id = ANY ($2::bytea[]) AND s.event_id IS NOT NULL
+), pending AS MATERIALIZED (
+	SELECT d.webhook_id
+	FROM responses r
+	JOIN formsvc.webhooks w ON w.form_id = $1::bytea
+	JOIN formsvc.deliveries d ON d.webhook_id = w.id AND d.event_id = r.event_id
+	ORDER BY d.event_id, d.webhook_id
+	FOR UPDATE OF d
+)
+SELECT e.id
+FROM responses r JOIN formsvc.events e ON e.id = r.event_id
+WHERE (SELECT count(*) FROM pending) >= 0
+ORDER BY e.id
+FOR UPDATE OF e`
+
+// removeSubmissions runs after lockSubmissions. With $3 each keeps its place and its
+// entered answers: the count of a limit, which may be under way, then covers it as if it
+// were there.
+const removeSubmissions = `
+WITH form AS (
+	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + notPurged + `
+), gone AS (
+	DELETE FROM formsvc.submissions s USING form
+	WHERE s.form_id = form.id AND s.id = ANY ($2::bytea[])
+	RETURNING s.id, s.event_id
+), freed AS (
+	DELETE FROM formsvc.unique_answers u USING gone
+	WHERE NOT $3::boolean AND u.form_id = $1::bytea AND u.submission_id = gone.id
+), ended AS (
+	DELETE FROM formsvc.deliveries d USING gone, formsvc.webhooks w
+	WHERE w.form_id = $1::bytea AND d.webhook_id = w.id AND d.event_id = gone.event_id
+	RETURNING 1
+), forgotten AS (
+	DELETE FROM formsvc.events e USING gone
+	WHERE e.id = gone.event_id AND e.form_id = $1::bytea AND (SELECT count(*) FROM ended) >= 0
+), room AS (
+	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (
+		SELECT CASE WHEN $3::boolean THEN count(*) FILTER (WHERE NOT ` + isCounted + `) ELSE -count(*) FILTER (WHERE ` + isCounted + `) END
+		FROM gone response)
+	WHERE l.form_id = $1::bytea
+), places AS (
+	UPDATE formsvc.forms f SET places_kept = f.places_kept + (SELECT count(*) FROM gone)
+	WHERE f.id = $1::bytea AND $3::boolean
+)
+SELECT count(*) FROM gone`
+
+// removeSubmissions removes submissions of a form. Like a response it takes the form's
+// lock shared.
+func (s *Store) removeSubmissions(ctx context.Context, form storage.ID, ids [][]byte, keepPlaces bool) (gone int, err error) {
+	err = s.write(ctx, func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		s.lockFormShared(b, form)
+		s.queue(b, lockSubmissions, form[:], ids)
+		s.queue(b, removeSubmissions, form[:], ids, keepPlaces)
+		return s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&gone) })
+	})
+	if err != nil {
+		return 0, err
+	}
+	return gone, nil
+}
+
+// EraseSubmissions implements [storage.RemovalStore].
+func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []storage.ID) (int, error) {
+	if len(ids) == 0 {
+		return 0, ctx.Err()
+	}
+	all := make([][]byte, len(ids))
+	for i := range ids {
+		all[i] = ids[i][:]
+	}
+	return s.removeSubmissions(ctx, form, all, false)
+}
+
+// oldSubmissions are those of the first form that has any.
+const oldSubmissions = `
+SELECT f.id, s.id
+FROM (
+	SELECT f.id FROM unnest($1::bytea[]) WITH ORDINALITY AS g (id, place) JOIN formsvc.forms f ON f.id = g.id
+	WHERE (SELECT s.id FROM formsvc.submissions s WHERE s.form_id = f.id AND s.submitted_at < $2::timestamptz LIMIT 1) IS NOT NULL
+		AND ` + notPurged + `
+	ORDER BY g.place
+	LIMIT 1
+) f
+CROSS JOIN LATERAL (
+	SELECT s.id FROM formsvc.submissions s
+	WHERE s.form_id = f.id AND s.submitted_at < $2::timestamptz
+	ORDER BY s.submitted_at, s.id
+	LIMIT (SELECT $3::bigint)
+) s`
+
+// PurgeSubmissions implements [storage.RemovalStore]. One call deals with one form.
+func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
+	if err := ctx.Err(); err != nil {
+		return storage.PurgedSubmissions{}, err
+	}
+	if err := checkArgs([]any{p.Before}); err != nil || p.Max < 1 {
+		return storage.PurgedSubmissions{}, err
+	}
+	forms := make([][]byte, len(p.Forms))
+	for i := range p.Forms {
+		forms[i] = p.Forms[i][:]
+	}
+	var form storage.ID
+	var old [][]byte
+	err := s.read(ctx, func(ctx context.Context) (err error) {
+		old, err = collect(ctx, s, oldSubmissions, func(rows pgx.Rows) ([]byte, error) {
+			var id storage.ID
+			err := scanRow(rows, scanID(&form), scanID(&id))
+			return id[:], err
+		}, forms, p.Before.UTC(), int64(p.Max))
+		return err
+	})
+	if err != nil || len(old) == 0 {
+		return storage.PurgedSubmissions{}, err
+	}
+	n, err := s.removeSubmissions(ctx, form, old, true)
+	if err != nil {
+		return storage.PurgedSubmissions{}, err
+	}
+	return storage.PurgedSubmissions{Submissions: n, More: true}, nil
+}

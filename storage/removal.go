@@ -1,0 +1,47 @@
+package storage
+
+import (
+	"context"
+	"time"
+)
+
+// RemovalStore removes for good what belongs to somebody. A delivery that is under a
+// lease may still be sent and finished.
+type RemovalStore interface {
+	// DeleteUser removes a user: their keys with the user's name and e-mail address,
+	// their memberships, and the workspaces that they own with everything in them. That
+	// includes forms in the trash, also those that came there when the user deleted
+	// their workspace. Nothing else is touched: not the forms that the user made in
+	// other people's workspaces. All of it is gone at once for every method; the rows
+	// of forms and of what belongs to them are removed by [Storage.Sweep]. An unknown
+	// user is no error. The zero time is ErrInvalidValue.
+	DeleteUser(ctx context.Context, user ID, at time.Time) error
+
+	// PurgeForm purges one form as Sweep does those that are long in the trash. It
+	// returns ErrNotFound when the form is not in the trash.
+	PurgeForm(ctx context.Context, id ID) error
+
+	// EraseSubmissions removes submissions of one form as DeleteSubmission does, all of
+	// them or none, and returns how many there were. The form may be in the trash.
+	// Submissions that are not there, or of another form, are passed over.
+	EraseSubmissions(ctx context.Context, form ID, ids []ID) (int, error)
+
+	// PurgeSubmissions removes old submissions, of forms in the trash too, as
+	// DeleteSubmission does but for two things: each keeps its place against the
+	// response limit, that of today and every later one, and its entered answers stay
+	// taken. It does one bounded piece, and the caller repeats it while More holds.
+	PurgeSubmissions(ctx context.Context, p PurgeSubmissionsParams) (PurgedSubmissions, error)
+}
+
+// PurgeSubmissionsParams says what to remove.
+type PurgeSubmissionsParams struct {
+	Forms  []ID
+	Before time.Time // submissions with an earlier SubmittedAt
+	Max    int       // of submissions. Below 1: nothing is done
+}
+
+// PurgedSubmissions reports what one call removed.
+type PurgedSubmissions struct {
+	Submissions int
+	More        bool // another call with the same parameters may have work to do
+}
