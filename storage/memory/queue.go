@@ -2,6 +2,7 @@ package memory
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -69,6 +70,18 @@ func (q *queue) place(w *webhook, clock time.Time) {
 	default:
 		l.place.turn = true
 		q.turns = append(q.turns, w)
+	}
+}
+
+// remove takes w out of the queue, so that nothing of it is kept.
+func (q *queue) remove(w *webhook) {
+	l := &w.lane
+	if l.place.pos > 0 {
+		heap.Remove(&q.sleeping, l.place.pos-1)
+	}
+	if l.place.turn {
+		q.turns = slices.DeleteFunc(q.turns, func(other *webhook) bool { return other == w })
+		l.place.turn = false
 	}
 }
 

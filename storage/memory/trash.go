@@ -76,5 +76,6 @@ func (s *Store) purge(f *form) {
 	for _, w := range f.webhooks.items {
 		delete(s.webhooks, w.rec.ID)
 		w.close()
+		s.queue.remove(w)
 	}
 }

@@ -65,8 +65,7 @@ func (w *webhook) forget(sub *submission) {
 	}
 }
 
-// close ends what is pending and drops the history. The queue may still refer to
-// the webhook for a while.
+// close ends what is pending and drops the history.
 func (w *webhook) close() {
 	w.lane.clear()
 	w.history, w.expired = index[*attempt]{}, index[*attempt]{}
@@ -229,6 +228,7 @@ func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage
 	s.everything.webhooks.remove(w)
 	s.shelves[w.form.rec.WorkspaceID].webhooks.remove(w)
 	w.close()
+	s.queue.remove(w)
 	return nil
 }
 

@@ -1,0 +1,169 @@
+package formsvc
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// DeleteUser removes everything of a user for good: API keys with the name and e-mail
+// address that they carry, memberships, and the workspaces that the user owns with all
+// their forms, responses, webhooks and metrics, those in the trash included. Nothing of
+// anybody else is touched, nor are forms that the user made in workspaces of others. To
+// keep a workspace, hand it over first: see [Service.TransferWorkspace].
+//
+// It is gone as soon as the call has begun; its rows are removed in pieces. After an
+// error, a cancelled context or the end of the process the call may be repeated, and
+// without that [Service.Maintain] removes the rest. An unknown user is no error. What a
+// dispatcher has claimed already may still be sent. PostgreSQL frees the room of removed
+// rows with its next VACUUM, and keeps them in its write-ahead log and in backups for as
+// long as those are kept.
+func (s *Service) DeleteUser(ctx context.Context, user ID) error {
+	if err := s.storage.DeleteUser(ctx, user, s.now()); err != nil {
+		return err
+	}
+	return s.sweepRemoved(ctx)
+}
+
+// PurgeForm removes one form for good that is in the trash, with its responses, webhooks
+// and metrics, as [Service.PurgeTrash] does. It returns [ErrNotFound] when the form is
+// not in the trash.
+func (s *Service) PurgeForm(ctx context.Context, formID ID) error {
+	if err := s.storage.PurgeForm(ctx, formID); err != nil {
+		return err
+	}
+	return s.sweepRemoved(ctx)
+}
+
+// sweepRemoved removes the rows of what is gone already.
+func (s *Service) sweepRemoved(ctx context.Context) error {
+	for {
+		swept, err := s.storage.Sweep(ctx, storage.SweepParams{Now: s.now(), Max: sweepRows})
+		if err != nil || !swept.More {
+			return err
+		}
+	}
+}
+
+// EraseRespondent removes for good the responses to a form in which every one of the
+// given answers stands, and returns how many: with their idempotency keys, their pending
+// deliveries, the bodies of their events and the digests of their answers. Their places
+// against settings.responseLimit and their answers to settings.duplicateField are free
+// again; the metrics stay.
+//
+// Answers are named by block id, by the name of a hidden field, or as "block/part" for a
+// part of an address or contact ("contact/email"). They are compared by meaning, as
+// duplicates are: Ann@Example.com is ann@example.com. A choice is named by its id or, of
+// other, by the text. No answers at all, and an empty one, are an [*AnswerError]: they
+// would mean everybody.
+//
+// It reads all responses to the form and removes them in pieces. After an error the
+// number says how many are removed; repeat the call for the rest, and for responses that
+// came meanwhile. What a dispatcher has claimed already may still be sent. It returns
+// [ErrNotFound] when the form does not exist or is in the trash: restore it first, or
+// purge it. Responses that [Service.PurgeSubmissions] has removed leave nothing but the
+// digests of their answers to settings.duplicateField.
+func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[string]string) (int, error) {
+	if err := checkConditions(wanted); err != nil {
+		return 0, err
+	}
+	conditions, erased := answers.NewConditions(wanted), 0
+	q := storage.SubmissionQuery{Page: storage.Page{Limit: batch}, MaxBytes: enterBytes}
+	for {
+		page, err := s.storage.Submissions(ctx, storage.AsHost(), formID, q)
+		if err != nil {
+			return erased, err
+		}
+		var found []ID
+		for i := range page.Submissions {
+			if conditions.Hold(page.Submissions[i].Answers) {
+				found = append(found, page.Submissions[i].ID)
+			}
+		}
+		if len(found) > 0 {
+			n, err := s.storage.EraseSubmissions(ctx, formID, found)
+			erased += n
+			if err != nil {
+				return erased, err
+			}
+		}
+		if !page.More || len(page.Submissions) == 0 {
+			return erased, nil
+		}
+		last := &page.Submissions[len(page.Submissions)-1]
+		q.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
+	}
+}
+
+func checkConditions(wanted map[string]string) error {
+	if len(wanted) == 0 {
+		return violation("/answers", schema.CodeRequired, "must name at least one answer")
+	}
+	var broken []error
+	for name, value := range wanted {
+		if strings.TrimSpace(value) == "" {
+			broken = append(broken, violation("/answers/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), schema.CodeRequired, "must not be empty"))
+		}
+	}
+	return faults.Join(broken...)
+}
+
+// PurgeSubmissions removes for good the responses that were submitted before olderThan,
+// and returns how many: those to one form, or with the zero ID those to all forms. Forms
+// in the trash count too. Idempotency keys, pending deliveries and the bodies of events
+// go with them.
+//
+// Unlike a response that is deleted or erased, one that is purged for its age keeps its
+// place against settings.responseLimit, and its answer to settings.duplicateField stays
+// taken: of that a digest is kept, until the form is purged. The metrics stay. Nothing
+// is purged unless the host calls it.
+//
+// It works in pieces, so that nobody waits for it. After an error, a cancelled context or
+// the end of the process, repeat the call. What a dispatcher has claimed already may
+// still be sent. A form that does not exist has no responses.
+func (s *Service) PurgeSubmissions(ctx context.Context, olderThan time.Time, formID ID) (int, error) {
+	if !formID.IsZero() {
+		return s.purgeSubmissions(ctx, olderThan, []ID{formID})
+	}
+	purged := 0
+	for _, trashed := range []bool{false, true} {
+		q := storage.FormQuery{Trashed: trashed, Page: storage.Page{Limit: batch}}
+		for {
+			forms, err := s.storage.Forms(ctx, storage.AsHost(), q)
+			if err != nil {
+				return purged, err
+			}
+			if len(forms) == 0 {
+				break
+			}
+			ids := make([]ID, len(forms))
+			for i := range forms {
+				ids[i] = forms[i].ID
+			}
+			n, err := s.purgeSubmissions(ctx, olderThan, ids)
+			purged += n
+			if err != nil {
+				return purged, err
+			}
+			last := forms[len(forms)-1]
+			q.Page.After = &storage.Position{Time: last.CreatedAt, ID: last.ID}
+		}
+	}
+	return purged, nil
+}
+
+func (s *Service) purgeSubmissions(ctx context.Context, olderThan time.Time, forms []ID) (int, error) {
+	purged := 0
+	for {
+		got, err := s.storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{Forms: forms, Before: olderThan, Max: sweepRows})
+		purged += got.Submissions
+		if err != nil || !got.More {
+			return purged, err
+		}
+	}
+}
