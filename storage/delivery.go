@@ -11,7 +11,7 @@ import (
 // Numbers that every store has in common.
 const (
 	// FinishMax is how many results FinishDeliveries settles in one step.
-	FinishMax = 100
+	FinishMax = 500
 	// FailureGap ends a row of failures: a failure that comes later than this after
 	// the one before begins a new row. It is longer than the default
 	// delays and the longest Retry-After (a day), so only a dispatcher that did not run,

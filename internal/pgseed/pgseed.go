@@ -179,8 +179,11 @@ func tables(size Size) []table {
 		{"events", "id form_id submission_id type body refs", size.Deliveries, func(i int) []any {
 			return []any{bytesOf(Event, i), bytesOf(Form, i%hooks%size.Forms), bytesOf(Submission, i), "form.response.completed", []byte(answers), int32(1)}
 		}},
-		{"deliveries", "webhook_id event_id queued_at ready_at token size", size.Deliveries, func(i int) []any {
-			return []any{bytesOf(Webhook, i%hooks), bytesOf(Event, i), Start(), Start(), int64(0), int32(len(answers))}
+		{"deliveries", "webhook_id event_id queued_at token size", size.Deliveries, func(i int) []any {
+			return []any{bytesOf(Webhook, i%hooks), bytesOf(Event, i), Start(), int64(0), int32(len(answers))}
+		}},
+		{"arrivals", "at webhook_id", min(size.Deliveries, size.Webhooks), func(i int) []any {
+			return []any{Start(), bytesOf(Webhook, i)}
 		}},
 		{
 			"attempts", "webhook_id id event_id event_type submission_id attempt http_status success error duration_us created_at",

@@ -110,6 +110,8 @@ func (d *drain) fill(n int) {
 			JOIN (SELECT id, form_id, row_number() OVER (ORDER BY id) - 1 AS number FROM formsvc.webhooks) w ON w.number = n % $3::int
 		), told AS (
 			INSERT INTO formsvc.events (id, form_id, type, body, refs) SELECT event_id, form_id, 'form.response.completed', $4::bytea, 1 FROM pending
+		), arrived AS (
+			INSERT INTO formsvc.arrivals (webhook_id) SELECT DISTINCT webhook_id FROM pending
 		)
 		INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size) SELECT webhook_id, event_id, 0, octet_length($4::bytea) FROM pending`),
 		d.filled+1, d.filled+n, benchWebhooks, []byte(pgseed.Answers(1100)))
@@ -121,7 +123,7 @@ func (d *drain) fill(n int) {
 
 // vacuum does what a running server does now and then.
 func (d *drain) vacuum() {
-	for _, table := range []string{"attempts", "destinations", "webhooks", "deliveries", "events"} {
+	for _, table := range []string{"attempts", "destinations", "webhooks", "deliveries", "arrivals", "events"} {
 		if _, err := d.pool.Exec(d.b.Context(), "VACUUM ANALYZE "+pgx.Identifier{d.schema, table}.Sanitize()); err != nil {
 			d.b.Fatal(err)
 		}
@@ -209,7 +211,7 @@ func (p process) used() time.Duration {
 }
 
 // BenchmarkIdle polls beside webhooks that all have something pending of which
-// nothing can be claimed: it is due later, or parked while they are paused. It
+// nothing can be claimed: it is due later, or waits while they are paused. It
 // reports the processor time of the server's session for a poll.
 func BenchmarkIdle(b *testing.B) {
 	for _, hooks := range []int{100, 10_000, 20_000, 50_000} {
@@ -218,9 +220,9 @@ func BenchmarkIdle(b *testing.B) {
 				pool := pgtest.Pool(b, pgtest.MaxConns(1))
 				schema := filled(b, pool, pgseed.Size{Forms: hooks, AnswerBytes: 100, Webhooks: hooks, Deliveries: hooks})
 				s := New(pool, WithSchema(schema))
-				text := `UPDATE formsvc.deliveries SET ready_at = statement_timestamp() + interval '1 hour'`
+				text := `WITH a AS (DELETE FROM formsvc.arrivals) UPDATE formsvc.deliveries SET due_at = statement_timestamp() + interval '1 hour'`
 				if state == "paused" {
-					text = `WITH d AS (UPDATE formsvc.deliveries SET ready_at = NULL)
+					text = `WITH a AS (DELETE FROM formsvc.arrivals)
 						UPDATE formsvc.destinations SET failures = 10, failing_since = statement_timestamp(), failed_at = statement_timestamp(),
 							paused_until = statement_timestamp() + interval '1 hour', pause_reason = 'failures',
 							next_at = statement_timestamp() + interval '1 hour'`
@@ -248,7 +250,7 @@ func BenchmarkIdle(b *testing.B) {
 }
 
 // BenchmarkClaim claims and gives back 16 deliveries of webhooks that all have
-// something due: once from what is ready, then from their lanes.
+// something due.
 func BenchmarkClaim(b *testing.B) {
 	for _, hooks := range []int{100, 10_000, 50_000} {
 		b.Run(fmt.Sprintf("%d webhooks", hooks), func(b *testing.B) {
@@ -261,7 +263,7 @@ func BenchmarkClaim(b *testing.B) {
 				}
 			}
 			p := storage.ClaimParams{Lease: time.Minute, Others: storage.Pool{Room: 16}, PerWebhook: 1}
-			for more := true; more; { // park what is ready
+			for more := true; more; { // give all of them a turn
 				var err error
 				if _, more, err = s.ClaimDeliveries(b.Context(), storage.ClaimParams{}); err != nil {
 					b.Fatal(err)

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"maps"
+	"fmt"
 	"math"
-	"math/rand/v2"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -17,61 +17,36 @@ import (
 
 // # How deliveries wait
 //
-// A delivery is ready at a time at which somebody has to look at it: when it was
-// queued, when its next attempt is due, when its lease ends. Or it is parked (a null
-// ready_at) in the lane of its webhook, which is a row of destinations with the time
-// of the lane's next turn. Responses only insert deliveries that are ready.
+// A delivery waits for the turn of its webhook, or first until a time of its own (due_at):
+// for its next attempt, or for the end of the lease under which it was handed over. Turns
+// are in destinations (next_at). A lease that was claimed ends (leased_until) no earlier
+// than its webhook has a turn.
 //
-// A claim serves the lanes that have a turn first, and then the deliveries that are
-// ready: it leases those that have room and whose lane is empty, and parks the
-// others. So it reads neither what waits for a later time nor what is parked in
-// lanes without a turn.
+// Whoever queues a delivery adds the webhook to arrivals. A claim takes arrivals, and
+// deliveries whose own time has come, and gives their webhooks a turn. Then it serves the
+// webhooks that have one: it leases what there is room for, and determines the next turn.
+// So it reads neither what waits for a later time nor what waits for a webhook without a
+// turn, and responses write no row that others write.
 //
-// No delivery is forgotten, because every commit leaves each of them ready or parked
-// in a lane with a turn. A transaction that parks deliveries locks the lane's row until
-// it commits. One that serves a lane locks its row first and reads the parked
-// deliveries in a separate statement, whose snapshot is younger than the lock: it sees
-// all that was parked before, and nothing is parked between that read and the commit.
-// In one statement, or in a transaction with one snapshot, it would empty the turn of a
-// lane in which something was parked while it waited. A delivery that is committed late
-// is ready at a time in the past, and the index is read from its beginning.
-//
-// A LIMIT that is an argument makes the planner expect a tenth of the table. What
-// follows such a LIMIT goes through arrays, of which it expects a few rows, so that it
-// looks rows up one by one.
+// No delivery is forgotten, because at every commit each that waits for a turn has one:
+// its webhook's, or an arrival. A claim takes a turn away when it sees nothing more that
+// waits. That is safe although its snapshot is older than its lock of the webhook's row,
+// because whoever gives a turn writes that row, even when its values stay: a claim passes
+// over a row that is not as in its snapshot.
 //
 // A claim waits for no row: it passes over those that are locked. Others lock
 // deliveries in the order of (event_id, webhook_id), then destinations, then events.
 
 const (
-	// arrivalsAtOnce bounds the ready deliveries that one claim takes. Parking one
-	// costs about 30 µs, so that this many hold up the others for 15 ms.
-	arrivalsAtOnce = 500
-	// lanesAside bounds the lanes of crowded host names that one claim sets aside.
-	lanesAside = 200
-	// stuckFor is how long ready deliveries wait that can neither be leased nor parked,
-	// because somebody holds their lanes, when they are a quarter of what was taken.
-	// Fewer of them are left to the next claim; many would keep others from being seen.
-	stuckFor = 50 * time.Millisecond
+	// wakeAtOnce bounds the arrivals, and the deliveries whose time has come, of one
+	// claim. Each takes up to 20 µs, so that this many hold up the others for 10 ms.
+	wakeAtOnce = 500
+	// turnsAside bounds the turns of crowded host names that one claim sets aside.
+	turnsAside = 200
 )
 
-// What a claim may take, as SQL, of a webhook and of a host name; x is a destination.
-// Bounds are looked up in objects, which is fast however many there are; as a join
-// they would be read for each webhook.
-func webhookRoom(x string) string {
-	return `COALESCE(($1::jsonb -> encode(` + x + `.webhook_id, 'hex'))::bigint,
-		CASE WHEN ` + x + `.succeeded AND ` + x + `.failures = 0 THEN $2::bigint ELSE LEAST($2::bigint, 1) END)`
-}
-
-func hostRoom(x string) string {
-	return `CASE WHEN ` + x + `.quick THEN COALESCE(($3::jsonb -> ` + x + `.host)::bigint, $4::bigint)
-		ELSE COALESCE(($5::jsonb -> ` + x + `.host)::bigint, $6::bigint) END`
-}
-
-const pools = `pools (quick, room) AS (VALUES (true, $7::bigint), (false, $8::bigint))`
-
-// dueNow reports whether there are lanes with a turn and deliveries that are ready. It
-// is all that an idle process asks.
+// dueNow reports whether webhooks have a turn, whether something is there that gives
+// them one, and how large the tables are. It is all that an idle process asks.
 const dueNow = `
 SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) CROSS JOIN LATERAL (
 		(SELECT x.next_at FROM formsvc.destinations x
@@ -80,14 +55,93 @@ SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) CROSS JOIN LATERAL
 		(SELECT x.next_at FROM formsvc.destinations x
 		WHERE x.quick = p.quick AND x.crowded AND x.next_at IS NOT NULL ORDER BY x.host, x.next_at LIMIT 1)
 	) x WHERE x.next_at <= statement_timestamp()),
-	(SELECT d.ready_at FROM formsvc.deliveries d WHERE d.ready_at IS NOT NULL ORDER BY d.ready_at LIMIT 1) <= statement_timestamp()`
+	COALESCE(LEAST(
+		(SELECT a.at FROM formsvc.arrivals a ORDER BY a.at LIMIT 1),
+		(SELECT d.due_at FROM formsvc.deliveries d WHERE d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1)
+	) <= statement_timestamp(), false),
+	pg_relation_size('formsvc.deliveries'), pg_relation_size('formsvc.attempts')`
 
-// takeLanes locks lanes that have a turn, least recently served first, and gives
-// them the time $9 instead, by which serveLanes finds them. Lanes whose host name
-// has no room are set aside as crowded: nobody passes over them again, and they are
-// found by their host name once that has room.
-var takeLanes = `
-WITH RECURSIVE ` + pools + `, hosts AS (
+// wake gives a turn to the webhooks of $1 arrivals and of as many deliveries whose time
+// has come: at once, or after the pause unless somebody asked for it. The arrival of a
+// webhook whose row somebody holds stays. It reports whether there may be more.
+const wake = `
+WITH arrived AS (
+	DELETE FROM formsvc.arrivals a
+	WHERE a.ctid = ANY (ARRAY(
+		SELECT a.ctid FROM formsvc.arrivals a
+		WHERE a.at <= statement_timestamp()
+		ORDER BY a.at, a.id
+		LIMIT $1::bigint
+		FOR UPDATE SKIP LOCKED))
+	RETURNING a.webhook_id, a.at, a.asked
+), ripe AS (
+	UPDATE formsvc.deliveries d SET due_at = NULL
+	WHERE d.ctid = ANY (ARRAY(
+		SELECT d.ctid FROM formsvc.deliveries d
+		WHERE d.due_at <= statement_timestamp()
+		ORDER BY d.due_at
+		LIMIT $1::bigint
+		FOR UPDATE SKIP LOCKED))
+	RETURNING d.webhook_id, statement_timestamp() AS at, d.urgency > 0 AS asked
+), calls AS MATERIALIZED (
+	SELECT c.webhook_id, min(c.at) AS at, bool_or(c.asked) AS asked
+	FROM (SELECT * FROM arrived UNION ALL SELECT * FROM ripe) c
+	GROUP BY c.webhook_id
+), held AS MATERIALIZED (
+	SELECT x.webhook_id FROM formsvc.destinations x
+	WHERE x.webhook_id = ANY (ARRAY(SELECT c.webhook_id FROM calls c))
+	FOR NO KEY UPDATE SKIP LOCKED
+), turned AS (
+	UPDATE formsvc.destinations x
+	SET next_at = LEAST(x.next_at, CASE WHEN c.asked THEN c.at ELSE GREATEST(c.at, x.paused_until) END)
+	FROM calls c
+	WHERE x.webhook_id = ANY (ARRAY(SELECT h.webhook_id FROM held h)) AND c.webhook_id = x.webhook_id
+), kept AS (
+	INSERT INTO formsvc.arrivals (at, webhook_id, asked)
+	SELECT c.at, c.webhook_id, c.asked FROM calls c
+	WHERE c.webhook_id NOT IN (SELECT h.webhook_id FROM held h)
+		AND (SELECT x.webhook_id FROM formsvc.destinations x WHERE x.webhook_id = c.webhook_id LIMIT 1) IS NOT NULL
+)
+SELECT (SELECT count(*) FROM arrived) >= $1::bigint OR (SELECT count(*) FROM ripe) >= $1::bigint`
+
+// What a claim may take, as SQL, of a webhook and of a host name; x is a destination.
+// Bounds are looked up in objects, which is fast however many there are; as a join
+// they would be read for each webhook.
+const (
+	webhookRoom = `COALESCE(($1::jsonb -> encode(x.webhook_id, 'hex'))::bigint,
+			CASE WHEN x.succeeded AND x.failures = 0 THEN $2::bigint ELSE LEAST($2::bigint, 1) END)`
+	hostRoom = `CASE WHEN x.quick THEN COALESCE(($3::jsonb -> x.host)::bigint, $4::bigint)
+			ELSE COALESCE(($5::jsonb -> x.host)::bigint, $6::bigint) END`
+)
+
+// knownOfWebhook is what goes with every delivery of a webhook w with its destination x.
+const knownOfWebhook = `x.webhook_id, x.quick, x.host, x.succeeded, x.slow_for, x.failures, x.failing_since,
+	x.paused_until, x.pause_reason, x.generation, COALESCE(x.paused_until > statement_timestamp(), false) AS paused,
+	w.form_id, w.url, w.secret, CASE WHEN w.old_secret_until > statement_timestamp() THEN w.old_secret END AS old_secret,
+	w.enabled AND ` + webhookThere + ` AS live`
+
+const knownColumns = `k.webhook_id, k.form_id, k.url, k.host, k.secret, k.old_secret, k.succeeded, k.slow_for, k.failures,
+	(EXTRACT(epoch FROM statement_timestamp() - k.failing_since) * 1000000)::bigint,
+	(EXTRACT(epoch FROM GREATEST(k.paused_until - statement_timestamp(), interval '0')) * 1000000)::bigint, k.pause_reason`
+
+const leasedColumns = `l.event_id, l.token, l.attempt, ` + knownColumns + `
+FROM leased l JOIN known k ON k.webhook_id = l.webhook_id`
+
+// serve leases deliveries of the webhooks that have a turn, least recently served first,
+// and gives each of them its next turn.
+//
+// Webhooks whose host name has no room are set aside as crowded, so that nobody passes
+// over them again; they are found by their host name (hosts) once that has room.
+//
+// Of each webhook as many deliveries are found as are its part of the pool, and one more,
+// which says whether it is to have another turn at once. Then the first of each come
+// before the second of any, as far as host name, pool and bytes have room.
+//
+// It returns the deliveries with the id of their webhook only, and what is known of each
+// webhook once, in rows without a delivery. They also say whether a webhook has room for
+// more than its part.
+const serve = `
+WITH RECURSIVE pools (quick, room) AS (VALUES (true, $7::bigint), (false, $8::bigint)), hosts AS (
 	SELECT p.quick, p.room, (
 		SELECT x.host FROM formsvc.destinations x
 		WHERE x.quick = p.quick AND x.crowded AND x.next_at IS NOT NULL
@@ -100,227 +154,154 @@ WITH RECURSIVE ` + pools + `, hosts AS (
 		ORDER BY x.host LIMIT 1)
 	FROM hosts h WHERE h.host IS NOT NULL
 ), turns AS MATERIALIZED (
-	SELECT t.*, p.room FROM pools p CROSS JOIN LATERAL (
-		SELECT x.webhook_id, x.host, x.quick, x.crowded, x.next_at FROM formsvc.destinations x
-		WHERE x.quick = p.quick AND NOT x.crowded AND x.next_at <= statement_timestamp() AND ` + webhookRoom("x") + ` > 0
+	SELECT t.*, p.room AS pool_room FROM pools p CROSS JOIN LATERAL (
+		SELECT x.*, x.ctid AS place, ` + webhookRoom + ` AS room, ` + hostRoom + ` AS host_room FROM formsvc.destinations x
+		WHERE x.quick = p.quick AND NOT x.crowded AND x.next_at <= statement_timestamp() AND ` + webhookRoom + ` > 0
 		ORDER BY x.next_at
-		LIMIT p.room + $10::bigint
+		LIMIT p.room + $9::bigint
 		FOR NO KEY UPDATE SKIP LOCKED) t
 	WHERE p.room > 0
-), waiting AS MATERIALIZED (
-	SELECT t.*, h.room FROM hosts h CROSS JOIN LATERAL (
-		SELECT x.webhook_id, x.host, x.quick, x.crowded, x.next_at FROM formsvc.destinations x
-		WHERE x.quick = h.quick AND x.crowded AND x.host = h.host AND x.next_at <= statement_timestamp() AND ` + webhookRoom("x") + ` > 0
+), crowd AS MATERIALIZED (
+	SELECT t.*, h.room AS pool_room FROM hosts h CROSS JOIN LATERAL (
+		SELECT x.*, x.ctid AS place, ` + webhookRoom + ` AS room, ` + hostRoom + ` AS host_room FROM formsvc.destinations x
+		WHERE x.quick = h.quick AND x.crowded AND x.host = h.host AND x.next_at <= statement_timestamp() AND ` + webhookRoom + ` > 0
 		ORDER BY x.next_at
-		LIMIT GREATEST(0, LEAST(h.room, ` + hostRoom("h") + `))
+		LIMIT GREATEST(0, LEAST(h.room, CASE WHEN h.quick THEN COALESCE(($3::jsonb -> h.host)::bigint, $4::bigint)
+			ELSE COALESCE(($5::jsonb -> h.host)::bigint, $6::bigint) END))
 		FOR NO KEY UPDATE SKIP LOCKED) t
 	WHERE h.host IS NOT NULL
-), fitting AS (
-	SELECT x.*, row_number() OVER (PARTITION BY x.quick, x.host ORDER BY x.next_at) <= ` + hostRoom("x") + ` AS fits
-	FROM (SELECT * FROM turns UNION ALL SELECT * FROM waiting) x
-), chosen AS (
-	SELECT f.*, row_number() OVER (PARTITION BY f.quick, f.fits ORDER BY f.next_at) <= f.room AS served FROM fitting f
-), few AS (
-	SELECT array_agg(c.webhook_id) AS webhooks, array_agg(c.fits) AS fits
-	FROM chosen c WHERE c.fits AND c.served OR NOT c.fits AND NOT c.crowded
-)
-UPDATE formsvc.destinations x
-SET crowded = NOT c.fits, next_at = CASE WHEN c.fits THEN $9::timestamptz ELSE x.next_at END
-FROM few, unnest(few.webhooks, few.fits) AS c (webhook_id, fits)
-WHERE x.webhook_id = c.webhook_id`
-
-// knownOfLane is what goes with every delivery of a webhook w with its destination x.
-const knownOfLane = `x.webhook_id, x.quick, x.host, x.succeeded, x.slow_for, x.failures, x.failing_since, x.paused_until, x.pause_reason, x.generation,
-	COALESCE(x.paused_until > statement_timestamp(), false) AS paused,
-	w.form_id, w.url, w.secret, CASE WHEN w.old_secret_until > statement_timestamp() THEN w.old_secret END AS old_secret,
-	w.enabled AND ` + webhookThere + ` AS live`
-
-// leaseFound leases what there is room for of found, in the order of n, which counts
-// the deliveries of each webhook, and then of age. It is a part of a WITH list; known
-// has the webhooks.
-var leaseFound = `of_host AS (
-	SELECT x.*, row_number() OVER (PARTITION BY x.quick, x.host ORDER BY x.n, x.age, x.webhook_id) AS host_n
-	FROM found x WHERE x.n <= ` + webhookRoom("x") + `
+), chosen AS MATERIALIZED (
+	SELECT f.*, row_number() OVER (PARTITION BY f.quick, f.fits ORDER BY f.next_at) AS turn
+	FROM (
+		SELECT t.*, row_number() OVER (PARTITION BY t.quick, t.host ORDER BY t.next_at) <= t.host_room AS fits
+		FROM (SELECT * FROM turns UNION ALL SELECT * FROM crowd) t
+		WHERE t.place = (SELECT y.ctid FROM formsvc.destinations y WHERE y.webhook_id = t.webhook_id LIMIT 1) -- unchanged
+	) f
+), aside AS (
+	UPDATE formsvc.destinations x SET crowded = true
+	WHERE x.webhook_id = ANY (ARRAY(SELECT c.webhook_id FROM chosen c WHERE NOT c.fits AND NOT c.crowded))
+), known AS MATERIALIZED (
+	SELECT ` + knownOfWebhook + `, x.place AS lane, x.host_room, x.pool_room, x.room,
+		LEAST(x.room, 1 + x.pool_room / count(*) OVER (PARTITION BY x.quick)) AS most,
+		CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END AS least_urgency
+	FROM chosen x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
+	WHERE x.fits AND x.turn <= x.pool_room
+), found AS MATERIALIZED (
+	SELECT d.*, k.lane, k.generation, k.webhook_id, k.quick, k.host, k.host_room, k.pool_room, k.room, k.most
+	FROM known k CROSS JOIN LATERAL (
+		SELECT d.ctid AS place, d.queued_at, d.size, row_number() OVER (ORDER BY d.urgency DESC, d.queued_at, d.event_id) AS n
+		FROM formsvc.deliveries d
+		WHERE d.webhook_id = k.webhook_id AND d.due_at IS NULL AND d.urgency >= k.least_urgency
+			AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
+		ORDER BY d.urgency DESC, d.queued_at, d.event_id
+		LIMIT k.most + 1
+	) d
+	WHERE k.live
+), of_host AS (
+	SELECT f.*, row_number() OVER (PARTITION BY f.quick, f.host ORDER BY f.n, f.queued_at, f.webhook_id) AS host_n
+	FROM found f WHERE f.n <= f.most
 ), of_pool AS (
-	SELECT x.*, row_number() OVER (PARTITION BY x.quick ORDER BY x.n, x.age, x.webhook_id) AS pool_n
-	FROM of_host x WHERE x.host_n <= ` + hostRoom("x") + `
+	SELECT f.*, row_number() OVER (PARTITION BY f.quick ORDER BY f.n, f.queued_at, f.webhook_id) AS pool_n
+	FROM of_host f WHERE f.host_n <= f.host_room
 ), of_bytes AS (
-	SELECT x.*, sum(x.size) OVER first AS bytes, row_number() OVER first AS all_n
-	FROM of_pool x WHERE x.pool_n <= CASE WHEN x.quick THEN $7::bigint ELSE $8::bigint END
-	WINDOW first AS (ORDER BY x.n, x.age, x.webhook_id, x.event_id)
-), picked AS MATERIALIZED (
-	SELECT x.webhook_id, x.event_id FROM of_bytes x WHERE x.bytes <= $10::bigint OR x.all_n = 1 AND $10::bigint > 0
+	SELECT f.*, sum(f.size) OVER first AS bytes, row_number() OVER first AS all_n
+	FROM of_pool f WHERE f.pool_n <= f.pool_room
+	WINDOW first AS (ORDER BY f.n, f.queued_at, f.webhook_id)
+), held AS MATERIALIZED (
+	SELECT d.ctid AS place, f.lane, f.generation
+	FROM of_bytes f JOIN formsvc.deliveries d ON d.ctid = f.place
+	WHERE (f.bytes <= $10::bigint OR f.all_n = 1)
+		AND d.due_at IS NULL AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
+	FOR UPDATE OF d SKIP LOCKED
 ), leased AS (
 	UPDATE formsvc.deliveries d
-	SET token = DEFAULT, generation = k.generation, ready_at = statement_timestamp() + $11::bigint * interval '1 microsecond'
-	FROM picked p JOIN known k ON k.webhook_id = p.webhook_id
-	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id
-	RETURNING d.webhook_id, d.event_id, d.token, d.attempt, d.size
-)`
-
-const leasedColumns = `l.event_id, l.token, l.attempt, l.size,
-	k.webhook_id, k.form_id, k.url, k.host, k.secret, k.old_secret, k.succeeded, k.slow_for, k.failures,
-	(EXTRACT(epoch FROM statement_timestamp() - k.failing_since) * 1000000)::bigint,
-	(EXTRACT(epoch FROM GREATEST(k.paused_until - statement_timestamp(), interval '0')) * 1000000)::bigint, k.pause_reason
-FROM leased l JOIN known k ON k.webhook_id = l.webhook_id`
-
-// serveLanes leases what is parked in the lanes that takeLanes locked, and gives each
-// of them its next turn: after all others, or none when nothing is parked any more.
-// What another transaction holds is passed over, and counts as parked.
-var serveLanes = `
-WITH known AS MATERIALIZED (
-	SELECT ` + knownOfLane + `
-	FROM formsvc.destinations x JOIN formsvc.webhooks w ON w.id = x.webhook_id
-	WHERE x.quick = ANY ('{t,f}') AND NOT x.crowded AND x.next_at = $9::timestamptz
-), found AS MATERIALIZED (
-	SELECT x.webhook_id, x.quick, x.host, x.succeeded, x.failures, d.event_id, d.size, d.queued_at AS age,
-		row_number() OVER (PARTITION BY x.webhook_id ORDER BY d.urgency DESC, d.queued_at, d.event_id) AS n
-	FROM known x CROSS JOIN LATERAL (
-		SELECT d.event_id, d.size, d.queued_at, d.urgency FROM formsvc.deliveries d
-		WHERE d.webhook_id = x.webhook_id AND d.ready_at IS NULL AND (d.urgency > 0 OR NOT x.paused)
-		ORDER BY d.urgency DESC, d.queued_at, d.event_id
-		LIMIT LEAST(` + webhookRoom("x") + `, CASE WHEN x.quick THEN $7::bigint ELSE $8::bigint END)
-		FOR UPDATE SKIP LOCKED
-	) d
-	WHERE x.live
-), ` + leaseFound + `, turned AS (
-	UPDATE formsvc.destinations x
-	SET next_at = CASE WHEN k.live AND k.parked > k.taken THEN
-		CASE WHEN k.paused AND k.asked <= k.taken THEN x.paused_until ELSE statement_timestamp() END END
+	SET token = DEFAULT, generation = h.generation, leased_until = statement_timestamp() + $11::bigint * interval '1 microsecond'
+	FROM held h
+	WHERE d.ctid = h.place
+	RETURNING d.webhook_id, d.event_id, d.token, d.attempt, d.leased_until, h.lane
+), served AS MATERIALIZED (
+	SELECT b.lane, bool_or(b.live) AS live, max(b.paused_until) AS paused_until,
+		COALESCE(sum(b.waiting), 0) AS waiting, min(b.leased_until) AS leased_until, bool_or(b.cut) AS cut
 	FROM (
-		SELECT k.webhook_id, k.live, k.paused, t.taken, p.parked, p.asked
+		SELECT k.lane, k.live, CASE WHEN k.paused THEN k.paused_until END AS paused_until,
+			NULL::integer AS waiting, NULL::timestamptz AS leased_until, k.most < k.room AS cut
 		FROM known k
-		CROSS JOIN LATERAL (SELECT count(*) AS taken FROM picked p WHERE p.webhook_id = k.webhook_id) t
-		CROSS JOIN LATERAL (
-			SELECT count(*) AS parked, count(*) FILTER (WHERE d.urgency > 0) AS asked FROM (
-				SELECT d.urgency FROM formsvc.deliveries d
-				WHERE d.webhook_id = k.webhook_id AND d.ready_at IS NULL
-				ORDER BY d.urgency DESC, d.queued_at, d.event_id
-				LIMIT t.taken + 1) d
-		) p
-	) k
-	WHERE x.webhook_id = k.webhook_id
-)
-SELECT ` + leasedColumns
-
-// takeArrivals takes $9 ready deliveries and leases those of webhooks that are not
-// paused and have an empty lane, and those that somebody asked for. The others are
-// parked, in a lane whose turn counts from when they were ready, unless somebody holds
-// that lane. Deliveries of a webhook that is gone are parked without a turn: they are
-// deleted together with the webhook. A row without a delivery says that more may be
-// ready.
-var takeArrivals = `
-WITH taken AS MATERIALIZED (
-	SELECT d.webhook_id, d.event_id, d.ready_at, d.size, d.urgency > 0 AS asked FROM formsvc.deliveries d
-	WHERE d.ready_at <= statement_timestamp()
-	ORDER BY d.ready_at
-	LIMIT $9::bigint
-	FOR UPDATE SKIP LOCKED
-), arrived AS MATERIALIZED (
-	SELECT a.* FROM (
-		SELECT array_agg(t.webhook_id) AS webhooks, array_agg(t.event_id) AS events, array_agg(t.ready_at) AS ready,
-			array_agg(t.size) AS sizes, array_agg(t.asked) AS asked
-		FROM taken t
-	) t, unnest(t.webhooks, t.events, t.ready, t.sizes, t.asked) AS a (webhook_id, event_id, ready_at, size, asked)
-), known AS MATERIALIZED (
-	SELECT ` + knownOfLane + `, x.next_at IS NULL AND COALESCE(x.paused_until <= statement_timestamp(), true) AS open
-	FROM (SELECT DISTINCT a.webhook_id FROM arrived a) a
-	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = a.webhook_id LIMIT 1) x
-	CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = a.webhook_id LIMIT 1) w
-), found AS MATERIALIZED (
-	SELECT x.webhook_id, x.quick, x.host, x.succeeded, x.failures, a.event_id, a.size, a.ready_at AS age,
-		row_number() OVER (PARTITION BY x.webhook_id ORDER BY a.asked DESC, a.ready_at, a.event_id) AS n
-	FROM known x JOIN arrived a ON a.webhook_id = x.webhook_id
-	WHERE x.live AND (x.open OR a.asked)
-), ` + leaseFound + `, rest AS MATERIALIZED (
-	SELECT a.*, COALESCE(k.live, false) AS live FROM arrived a LEFT JOIN known k ON k.webhook_id = a.webhook_id
-	WHERE (a.webhook_id, a.event_id) NOT IN (SELECT p.webhook_id, p.event_id FROM picked p)
-), lanes AS MATERIALIZED (
-	SELECT x.webhook_id FROM formsvc.destinations x
-	WHERE x.webhook_id IN (SELECT r.webhook_id FROM rest r WHERE r.live)
-	FOR NO KEY UPDATE SKIP LOCKED
+		UNION ALL
+		SELECT f.lane, NULL, NULL, 1, NULL, NULL FROM found f
+		UNION ALL
+		SELECT l.lane, NULL, NULL, -1, l.leased_until, NULL FROM leased l
+	) b GROUP BY b.lane
 ), turned AS (
-	UPDATE formsvc.destinations x
-	SET next_at = LEAST(x.next_at, CASE WHEN r.asked THEN r.ready_at ELSE GREATEST(r.ready_at, x.paused_until) END),
-		crowded = CASE WHEN x.next_at IS NULL
-			THEN ` + hostRoom("x") + ` < 1 AND (x.paused_until IS NULL OR x.paused_until <= statement_timestamp())
-			ELSE x.crowded END
-	FROM lanes l JOIN (
-		SELECT r.webhook_id, min(r.ready_at) AS ready_at, bool_or(r.asked) AS asked FROM rest r GROUP BY r.webhook_id
-	) r ON r.webhook_id = l.webhook_id
-	WHERE x.webhook_id = l.webhook_id
-), placed AS MATERIALIZED (
-	SELECT r.webhook_id, r.event_id, r.live AND r.webhook_id NOT IN (SELECT l.webhook_id FROM lanes l) AS stuck FROM rest r
-), parked AS (
-	UPDATE formsvc.deliveries d
-	SET ready_at = CASE WHEN p.stuck THEN statement_timestamp() + $12::bigint * interval '1 microsecond' END
-	FROM placed p
-	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id
-		AND (NOT p.stuck OR (SELECT count(*) FROM placed s WHERE s.stuck) > $9::bigint / 4)
+	UPDATE formsvc.destinations x SET crowded = false, next_at = CASE
+		WHEN v.waiting > 0 THEN CASE WHEN v.leased_until IS NULL THEN x.next_at ELSE statement_timestamp() END
+		WHEN v.live THEN LEAST(v.paused_until, v.leased_until, (
+			SELECT min(d.leased_until) FROM formsvc.deliveries d
+			WHERE d.webhook_id = x.webhook_id AND d.due_at IS NULL AND d.leased_until > statement_timestamp()
+				AND d.urgency >= CASE WHEN v.paused_until IS NULL THEN 0 ELSE 1 END)) END
+	FROM served v
+	WHERE x.ctid = v.lane
 )
-SELECT ` + leasedColumns + `
+SELECT l.event_id, l.token, l.attempt, l.webhook_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL::boolean
+FROM leased l
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-WHERE (SELECT count(*) FROM arrived) = $9::bigint`
+SELECT NULL, NULL, NULL, ` + knownColumns + `, EXISTS (SELECT FROM served v WHERE v.cut AND v.waiting > 0)
+FROM known k`
 
 const bodiesOf = `SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ($1::bytea[])`
 
 // ClaimDeliveries implements [storage.DeliveryStore]. Deliveries of one event share
-// one copy of its body. more is true when arrivalsAtOnce cut the claim.
+// one copy of its body. more is true when wakeAtOnce cut the claim.
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.Delivery, more bool, err error) {
-	var lanes, arrivals bool
+	var turns, calls bool
+	var deliveries, attempts int64
 	err = s.read(ctx, func(ctx context.Context) error {
-		return s.queryRow(ctx, dueNow, func(rows pgx.Rows) error { return rows.Scan(scanBool(&lanes), scanBool(&arrivals)) })
+		return s.queryRow(ctx, dueNow, func(rows pgx.Rows) error {
+			return rows.Scan(scanBool(&turns), scanBool(&calls), &deliveries, &attempts)
+		})
 	})
-	if err != nil || !lanes && !arrivals {
-		return nil, false, err
-	}
-	free := newRoom(p)
-	if lanes {
-		// A time that no other claim gives, and at which nothing is due.
-		mark := time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(rand.Int64N(1<<40)) * time.Microsecond) // #nosec G404 -- a name, no secret
+	s.noteSizes(deliveries, attempts)
+	if err == nil && calls {
 		err = s.write(ctx, func(ctx context.Context) error {
-			b := &pgx.Batch{}
-			s.queue(b, takeLanes, free.args(mark, int64(lanesAside))...)
-			s.queue(b, serveLanes, free.args(mark, int64(free.MaxBytes), p.Lease.Microseconds())...)
-			try := free.copy() // what a try took that was rolled back is not leased
-			err := s.send(ctx, b, func(rows pgx.Rows) error {
-				_, err := try.take(rows)
-				return err
-			})
-			if err == nil {
-				free = try
-			}
-			return err
+			return s.queryRow(ctx, wake, func(rows pgx.Rows) error { return rows.Scan(scanBool(&more)) }, int64(wakeAtOnce))
 		})
 	}
-	if err == nil && arrivals {
-		err = s.write(ctx, func(ctx context.Context) error {
-			rows, err := s.query(ctx, takeArrivals,
-				free.args(int64(arrivalsAtOnce), int64(free.MaxBytes), p.Lease.Microseconds(), stuckFor.Microseconds()))
-			if err != nil {
-				return err
-			}
-			try := free.copy()
-			if more, err = try.take(rows); err == nil {
-				free = try
-			}
-			return err
-		})
+	if err != nil || !turns && !calls || p.Quick.Room < 1 && p.Others.Room < 1 {
+		return nil, more, err
 	}
-	if len(free.claimed) == 0 {
+	var leased []storage.Delivery
+	var cut bool
+	err = s.write(ctx, func(ctx context.Context) error {
+		rows, err := s.query(ctx, s.sized(serve), serveArgs(p))
+		if err == nil {
+			leased, cut, err = scanServed(rows)
+		}
+		return err
+	})
+	if more = more || cut && len(leased) > 0; err != nil || len(leased) == 0 {
 		return nil, more, err
 	}
 	// The bodies are read when the leases are committed, so that no lock waits for a
 	// slow reader. If they cannot be read, the leases are released.
-	if err == nil {
-		claimed, err = s.withBodies(ctx, free.claimed)
-	}
-	if err != nil {
-		s.release(ctx, free.claimed)
+	if claimed, err = s.withBodies(ctx, leased); err != nil {
+		s.release(ctx, leased)
 		return nil, false, err
 	}
 	return claimed, more, nil
+}
+
+// sized returns a statement with a comment that says how large the tables of the queue
+// are, each to a power of four. A connection keeps the plan of a statement, and one that
+// was made while the queue was nearly empty reads whole tables when it is not. So there
+// is a plan for each size, and no more than a few of them.
+func (s *Store) sized(text string) string {
+	sizes := s.sizes.Load()
+	return fmt.Sprintf("%s -- %d %d", text, sizes>>8, sizes&0xff)
+}
+
+// noteSizes takes the sizes of the tables deliveries and attempts in bytes.
+func (s *Store) noteSizes(deliveries, attempts int64) {
+	power := func(n int64) int64 { return int64(bits.Len64(uint64(n)/8192)+1) / 2 } // #nosec G115 -- a size
+	s.sizes.Store(power(deliveries)<<8 | power(attempts))
 }
 
 // withBodies leaves out deliveries whose event was deleted since.
@@ -334,7 +315,7 @@ func (s *Store) withBodies(ctx context.Context, leased []storage.Delivery) ([]st
 		}
 	}
 	err := s.read(ctx, func(ctx context.Context) error {
-		_, err := collect(ctx, s, bodiesOf, func(rows pgx.Rows) (none struct{}, err error) {
+		_, err := collect(ctx, s, s.sized(bodiesOf), func(rows pgx.Rows) (none struct{}, err error) {
 			var d storage.Delivery
 			err = rows.Scan(scanID(&d.Lease.EventID), scanID(&d.SubmissionID), &d.EventType, &d.Body)
 			events[d.Lease.EventID] = d
@@ -363,57 +344,52 @@ func (s *Store) release(ctx context.Context, leased []storage.Delivery) {
 	_, _ = s.FinishDeliveries(ctx, back)
 }
 
-// room is what a claim may still take, and what it took.
-type room struct {
-	storage.ClaimParams
-	claimed []storage.Delivery
-}
-
-func newRoom(p storage.ClaimParams) *room {
-	if p.MaxBytes < 1 {
-		p.MaxBytes = math.MaxInt
-	}
-	p.Webhooks = cloned(p.Webhooks)
-	for _, pool := range []*storage.Pool{&p.Quick, &p.Others} {
-		pool.Hosts, pool.Room = cloned(pool.Hosts), max(pool.Room, 0)
-		if pool.PerHost < 1 {
-			pool.PerHost = math.MaxInt32
+// serveArgs are the arguments of serve.
+func serveArgs(p storage.ClaimParams) []any {
+	bound := func(n int) int64 { // below 1: none
+		if n < 1 {
+			return math.MaxInt32
 		}
+		return int64(n)
 	}
-	return &room{ClaimParams: p}
-}
-
-// cloned returns a copy that is not nil.
-func cloned[K comparable](m map[K]int) map[K]int {
-	c := make(map[K]int, len(m))
-	maps.Copy(c, m)
-	return c
-}
-
-func (r *room) copy() *room {
-	c := *r
-	c.Webhooks, c.Quick.Hosts, c.Others.Hosts = cloned(r.Webhooks), cloned(r.Quick.Hosts), cloned(r.Others.Hosts)
-	c.claimed = slices.Clone(r.claimed)
-	return &c
-}
-
-// args are $1 to $8 of the statements.
-func (r *room) args(more ...any) []any {
-	object := func(m any) json.RawMessage {
-		raw, _ := json.Marshal(m) //nolint:errchkjson // of texts and numbers: never fails
-		return raw
+	return []any{
+		object(p.Webhooks), int64(p.PerWebhook), object(p.Quick.Hosts), bound(p.Quick.PerHost), object(p.Others.Hosts), bound(p.Others.PerHost),
+		int64(max(p.Quick.Room, 0)), int64(max(p.Others.Room, 0)), int64(turnsAside), bound(p.MaxBytes), p.Lease.Microseconds(),
 	}
-	return append([]any{
-		object(r.Webhooks), int64(r.PerWebhook), object(r.Quick.Hosts), int64(r.Quick.PerHost),
-		object(r.Others.Hosts), int64(r.Others.PerHost), int64(r.Quick.Room), int64(r.Others.Room),
-	}, more...)
+}
+
+func object[K comparable](m map[K]int) json.RawMessage {
+	if len(m) == 0 {
+		return json.RawMessage(`{}`)
+	}
+	raw, _ := json.Marshal(m) //nolint:errchkjson // of texts and numbers: never fails
+	return raw
+}
+
+// scanServed reads the rows of serve.
+func scanServed(rows pgx.Rows) (leased []storage.Delivery, cut bool, err error) {
+	known := map[storage.ID]storage.Delivery{}
+	all, err := collectRows(rows, func(rows pgx.Rows) (d storage.Delivery, err error) {
+		var isCut bool
+		if err = scanRow(rows, append(leasedTargets(&d), scanBool(&isCut))...); err == nil && d.Attempt == 0 {
+			known[d.Lease.WebhookID] = d
+			cut = cut || isCut
+		}
+		return d, err
+	})
+	leased = slices.DeleteFunc(all, func(d storage.Delivery) bool { return d.Attempt == 0 })
+	for i, d := range leased {
+		leased[i] = known[d.Lease.WebhookID]
+		leased[i].Lease, leased[i].Attempt = d.Lease, d.Attempt
+	}
+	return leased, cut, err
 }
 
 // leasedTargets are what leasedColumns are scanned into. A row of nulls leaves the
 // attempt zero.
-func leasedTargets(d *storage.Delivery, size *int) []any {
+func leasedTargets(d *storage.Delivery) []any {
 	return []any{
-		scanID(&d.Lease.EventID), scanInt(&d.Lease.Token), scanSize(&d.Attempt), scanSize(size),
+		scanID(&d.Lease.EventID), scanInt(&d.Lease.Token), scanSize(&d.Attempt),
 		scanID(&d.Lease.WebhookID), scanID(&d.FormID), scanText(&d.URL), scanText(&d.Host),
 		(*secretColumn)(&d.Secret), (*secretColumn)(&d.OldSecret),
 		scanBool(&d.Standing.Succeeded), scanSize(&d.Standing.SlowFor), scanSize(&d.Standing.Failures),
@@ -428,33 +404,4 @@ type secretColumn []byte
 func (c *secretColumn) ScanBytes(b []byte) error {
 	*c = noEmpty(bytes.Clone(b))
 	return nil
-}
-
-// take notes the deliveries in rows. Their webhooks get nothing more in this claim.
-// It reports whether there is a row without a delivery.
-func (r *room) take(rows pgx.Rows) (more bool, err error) {
-	_, err = collectRows(rows, func(rows pgx.Rows) (none struct{}, err error) {
-		var d storage.Delivery
-		var size int
-		err = rows.Scan(leasedTargets(&d, &size)...)
-		if err != nil || d.Attempt == 0 {
-			more = more || err == nil
-			return none, err
-		}
-		r.claimed = append(r.claimed, d)
-		pool := &r.Others
-		if d.Standing.Quick() {
-			pool = &r.Quick
-		}
-		most, named := pool.Hosts[d.Host]
-		if !named {
-			most = pool.PerHost
-		}
-		pool.Hosts[d.Host] = most - 1
-		pool.Room--
-		r.Webhooks[d.Lease.WebhookID] = 0
-		r.MaxBytes -= size
-		return none, nil
-	})
-	return more, err
 }

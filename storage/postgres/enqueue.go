@@ -25,7 +25,9 @@ WITH ` + liveWebhook + `, queued AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size, urgency)
 	SELECT hook.id, $2::bytea, 0, octet_length($4::bytea), 1 FROM hook WHERE hook.enabled
 	ON CONFLICT DO NOTHING
-	RETURNING event_id
+	RETURNING event_id, webhook_id
+), arrived AS (
+	INSERT INTO formsvc.arrivals (webhook_id, asked) SELECT queued.webhook_id, true FROM queued
 ), told AS (
 	INSERT INTO formsvc.events AS e (id, form_id, type, body, refs)
 	SELECT queued.event_id, hook.form_id, $3::text, $4::bytea, 1 FROM hook, queued
@@ -55,7 +57,7 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 // the delivery first and then its event. There is no row when there is no such webhook.
 const redeliver = `
 WITH ` + liveWebhook + `, pending AS MATERIALIZED (
-	SELECT d.event_id, d.webhook_id, d.token <> 0 AND d.ready_at > statement_timestamp() AS leased
+	SELECT d.event_id, d.webhook_id, COALESCE(d.leased_until > statement_timestamp(), false) AS leased
 	FROM hook
 	JOIN formsvc.attempts a ON a.webhook_id = hook.id AND a.id = $2::bytea
 	JOIN formsvc.deliveries d ON d.webhook_id = hook.id AND d.event_id = a.event_id
@@ -70,7 +72,7 @@ WITH ` + liveWebhook + `, pending AS MATERIALIZED (
 ), hastened AS (
 	UPDATE formsvc.deliveries d SET
 		queued_at = statement_timestamp(),
-		ready_at = CASE WHEN p.leased THEN d.ready_at ELSE statement_timestamp() END,
+		due_at = CASE WHEN p.leased THEN d.due_at END,
 		urgency = CASE WHEN p.leased THEN 2 ELSE 1 END
 	FROM pending p, hook
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND hook.enabled
@@ -79,6 +81,8 @@ WITH ` + liveWebhook + `, pending AS MATERIALIZED (
 	SELECT hook.id, body.id, 0, body.size, 1 FROM hook, body WHERE hook.enabled
 	ON CONFLICT DO NOTHING
 	RETURNING event_id
+), arrived AS (
+	INSERT INTO formsvc.arrivals (webhook_id, asked) SELECT hook.id, true FROM hook WHERE hook.enabled
 ), counted AS (
 	UPDATE formsvc.events e SET refs = e.refs + 1
 	FROM queued

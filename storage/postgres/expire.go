@@ -12,7 +12,7 @@ import (
 // expiredLooked bounds the failing webhooks that a call of ExpireDeliveries looks at.
 const expiredLooked = 200
 
-// expire ends what is parked for webhooks that have failed for long: the oldest
+// expire ends what waits for the turn of webhooks that have failed for long: the oldest
 // deliveries first, webhook after webhook. It returns the summaries, and in a row
 // without one what ended and the last webhook when there is more to look at.
 const expire = `
@@ -31,7 +31,8 @@ WITH failing AS MATERIALIZED (
 	SELECT f.webhook_id, d.event_id
 	FROM failing f CROSS JOIN LATERAL (
 		SELECT d.event_id, d.queued_at FROM formsvc.deliveries d
-		WHERE d.webhook_id = f.webhook_id AND d.ready_at IS NULL AND d.urgency = 0 -- the others are about to be sent
+		WHERE d.webhook_id = f.webhook_id AND d.due_at IS NULL AND d.urgency = 0 -- the others are about to be sent
+			AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
 			AND d.queued_at <= statement_timestamp() - $2::bigint * interval '1 microsecond'
 		ORDER BY d.queued_at, d.event_id LIMIT $3::bigint
 	) d
@@ -43,7 +44,7 @@ WITH failing AS MATERIALIZED (
 	FROM (SELECT array_agg(o.webhook_id) AS webhooks, array_agg(o.event_id) AS events FROM old o) few,
 		unnest(few.webhooks, few.events) AS o (webhook_id, event_id)
 	JOIN formsvc.deliveries d ON d.webhook_id = o.webhook_id AND d.event_id = o.event_id
-	WHERE COALESCE(d.ready_at, '-infinity') = '-infinity' -- still parked; IS NULL would bring in the index of all that is
+	WHERE COALESCE(d.due_at, d.leased_until, '-infinity') <= statement_timestamp() -- still
 	ORDER BY d.event_id, d.webhook_id
 	FOR UPDATE OF d
 ), ended AS (
@@ -156,7 +157,7 @@ FROM (
 		count(*) FILTER (WHERE NOT d.due OR d.held) AS waiting,
 		min(d.queued_at) FILTER (WHERE d.due AND NOT d.held) AS oldest
 	FROM (
-		SELECT d.queued_at, d.ready_at IS NULL OR d.ready_at <= statement_timestamp() OR d.token <> 0 AS due,
+		SELECT d.queued_at, d.due_at IS NULL OR d.due_at <= statement_timestamp() OR d.token <> 0 AS due,
 			d.urgency = 0 AND COALESCE(x.paused_until > statement_timestamp(), false) AS held
 		FROM formsvc.deliveries d JOIN formsvc.destinations x ON x.webhook_id = d.webhook_id
 		JOIN formsvc.webhooks w ON w.id = d.webhook_id

@@ -12,9 +12,6 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// A step has at most HistoryKept results; this does not compile otherwise.
-const _ = uint(storage.HistoryKept - storage.FinishMax)
-
 // finish settles results in one statement. Deliveries are locked in the order of all
 // statements, and what follows finds them by their keys; then the rows of their
 // webhooks in the order of ids, and then events. It returns the numbers of the
@@ -24,46 +21,54 @@ const _ = uint(storage.HistoryKept - storage.FinishMax)
 // A webhook's row is written only when something changes: not when a destination
 // that works goes on working and its history is full. History counts attempts up to
 // HistoryKept; adding to a full history deletes as many. The rows deleted are the
-// oldest of those that were there before, which is why a step has at most HistoryKept
-// results. Attempts that another call is just removing are passed over.
+// oldest of those that were there before, which is why no more than HistoryKept of one
+// webhook are kept of a step. Attempts that another call is just removing are passed over.
 const finish = `
 WITH given AS MATERIALIZED (
 	SELECT i.* FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::integer[], $5::boolean[], $6::bigint[], $7::bytea[], $8::integer[],
-			$9::bytea[], $10::integer[], $11::integer[], $12::boolean[], $13::text[], $14::bigint[], $15::timestamptz[])
+			$9::bytea[], $10::integer[], $11::integer[], $12::boolean[], $13::text[], $14::bigint[], $15::timestamptz[], $24::boolean[])
 		AS i (webhook_id, event_id, token, number, sent, retry, id, event_type,
-			submission_id, attempt, status, success, error, duration, created_at)
+			submission_id, attempt, status, success, error, duration, created_at, kept)
+	LIMIT (SELECT cardinality($1::bytea[])) -- the planner expects a tenth, and looks rows up one by one
 ), held AS MATERIALIZED (
-	SELECT i.*, i.sent AND NOT i.success AND d.urgency = 2 AS asked, d.generation
+	SELECT i.*, i.sent AND NOT i.success AND d.urgency = 2 AS asked, d.generation, d.urgency
 	FROM given i
 	JOIN formsvc.deliveries d ON d.event_id = i.event_id AND d.webhook_id = i.webhook_id AND d.token = i.token
 	ORDER BY d.event_id, d.webhook_id
 	FOR UPDATE OF d SKIP LOCKED
 ), settled AS MATERIALIZED (
 	SELECT h.*, h.sent AND h.retry = 0 AND NOT h.asked AS over,
-		CASE WHEN h.asked THEN statement_timestamp() ELSE statement_timestamp() + h.retry * interval '1 microsecond' END AS next
+		h.retry = 0 OR h.asked AS at_once,
+		statement_timestamp() + CASE WHEN h.asked THEN 0 ELSE h.retry END * interval '1 microsecond' AS next
 	FROM held h
 ), ended AS (
 	DELETE FROM formsvc.deliveries d USING settled s
 	WHERE s.over AND d.event_id = s.event_id AND d.webhook_id = s.webhook_id
 ), waiting AS (
 	UPDATE formsvc.deliveries d SET
-		token = 0, ready_at = s.next,
+		token = 0, leased_until = NULL, due_at = CASE WHEN NOT s.at_once THEN s.next END,
 		attempt = CASE WHEN NOT s.sent THEN d.attempt WHEN s.retry = 0 THEN 1 ELSE d.attempt + 1 END,
 		urgency = CASE WHEN NOT s.sent THEN LEAST(d.urgency, 1) WHEN s.asked THEN 1 ELSE 0 END
 	FROM settled s
 	WHERE NOT s.over AND d.event_id = s.event_id AND d.webhook_id = s.webhook_id
+), arrived AS (
+	INSERT INTO formsvc.arrivals (webhook_id, asked)
+	SELECT s.webhook_id, bool_or(s.asked OR s.urgency > 0) FROM settled s WHERE s.at_once AND NOT s.over GROUP BY s.webhook_id
 ), recorded AS (
 	INSERT INTO formsvc.attempts (webhook_id, id, event_id, event_type, submission_id, attempt,
 		http_status, success, error, duration_us, created_at, next_attempt_at)
 	SELECT s.webhook_id, s.id, s.event_id, ($16::text[])[s.event_type], s.submission_id, s.attempt,
 		s.status, s.success, s.error, s.duration, s.created_at, CASE WHEN NOT s.over THEN s.next END
-	FROM settled s WHERE s.sent
+	FROM settled s WHERE s.kept
 ), hooks AS MATERIALIZED (
 	SELECT x.webhook_id, x.added, x.generation, st.*
 	FROM (
-		SELECT x.webhook_id, x.generation, count(*) AS added, max(s.number) FILTER (WHERE s.generation = x.generation) AS last
-		FROM settled s JOIN formsvc.destinations x ON x.webhook_id = s.webhook_id
-		WHERE s.sent
+		SELECT x.webhook_id, x.generation, sum(s.added) AS added, max(s.last) FILTER (WHERE s.generation = x.generation) AS last
+		FROM (
+			SELECT s.webhook_id, s.generation, count(*) FILTER (WHERE s.kept) AS added, max(s.number) AS last
+			FROM settled s WHERE s.sent
+			GROUP BY s.webhook_id, s.generation
+		) s JOIN formsvc.destinations x ON x.webhook_id = s.webhook_id
 		GROUP BY x.webhook_id
 	) x
 	CROSS JOIN LATERAL (
@@ -94,8 +99,7 @@ WITH given AS MATERIALIZED (
 		paused_until = c.pause, pause_reason = c.reason,
 		crowded = false,
 		next_at = CASE WHEN x.next_at IS NOT NULL THEN
-			CASE WHEN x.next_at > statement_timestamp() AND c.pause IS NOT NULL THEN c.pause
-			WHEN x.paused_until IS NOT NULL THEN statement_timestamp() ELSE x.next_at END END
+			LEAST(x.next_at, CASE WHEN x.paused_until IS NOT NULL THEN COALESCE(c.pause, statement_timestamp()) END) END
 	FROM fresh c
 	WHERE x.webhook_id = c.webhook_id AND c.judged
 ), cut AS (
@@ -114,13 +118,13 @@ WITH given AS MATERIALIZED (
 ), changes AS (
 	SELECT cut.event_id, -1 AS refs FROM cut
 	UNION ALL
-	SELECT s.event_id, 1 FROM settled s WHERE s.sent AND NOT s.over
+	SELECT s.event_id, CASE WHEN s.over THEN -1 ELSE 1 END FROM settled s WHERE s.sent AND s.kept = NOT s.over
 ), ` + countReferences + `
 SELECT s.number, false FROM settled s
 UNION ALL
 SELECT i.number, true FROM given i
 JOIN formsvc.deliveries d ON d.event_id = i.event_id AND d.webhook_id = i.webhook_id AND d.token = i.token
-WHERE i.number NOT IN (SELECT s.number FROM settled s)`
+WHERE i.number NOT IN (SELECT s.number FROM settled s) AND (SELECT count(*) FROM settled) < cardinality($1::bytea[])`
 
 // FinishDeliveries implements [storage.DeliveryStore]. A step is one round trip and
 // one transaction.
@@ -133,7 +137,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) ([]
 		err := s.write(ctx, func(ctx context.Context) error {
 			clear(known)
 			locked = nil
-			_, err := collect(ctx, s, finish, func(rows pgx.Rows) (none struct{}, err error) {
+			_, err := collect(ctx, s, s.sized(finish), func(rows pgx.Rows) (none struct{}, err error) {
 				var number int
 				var held bool
 				if err := rows.Scan(&number, &held); err != nil {
@@ -180,6 +184,33 @@ func inOrder(done []storage.Result) (results []storage.Result, repeated []storag
 	return results, repeated
 }
 
+// keptOf reports for each result whether its attempt is recorded: the newest of each
+// webhook are, as many as a history has. Those of a webhook stand together.
+func keptOf(results []storage.Result) []bool {
+	kept := make([]bool, len(results))
+	for begin := 0; begin < len(results); {
+		var sent []int
+		end := begin
+		for ; end < len(results) && results[end].Lease.WebhookID == results[begin].Lease.WebhookID; end++ {
+			if results[end].Attempt != nil {
+				sent = append(sent, end)
+			}
+		}
+		if len(sent) > storage.HistoryKept {
+			slices.SortFunc(sent, func(i, j int) int {
+				a, b := results[i].Attempt, results[j].Attempt
+				return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), bytes.Compare(b.ID[:], a.ID[:]))
+			})
+			sent = sent[:storage.HistoryKept]
+		}
+		for _, i := range sent {
+			kept[i] = true
+		}
+		begin = end
+	}
+	return kept
+}
+
 // finishArgs returns the arguments of finish: an array for each column.
 func finishArgs(results []storage.Result) []any {
 	n := len(results)
@@ -223,6 +254,6 @@ func finishArgs(results []storage.Result) []any {
 	}
 	return []any{
 		webhooks, events, tokens, numbers, sent, retries, ids, types, submissions, attempts, statuses, successes, errs, durations, created,
-		typeNames, succeeded, slowFor, failures, reasons, pauses, storage.HistoryKept, storage.FailureGap.Microseconds(),
+		typeNames, succeeded, slowFor, failures, reasons, pauses, storage.HistoryKept, storage.FailureGap.Microseconds(), keptOf(results),
 	}
 }

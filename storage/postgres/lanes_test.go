@@ -2,23 +2,23 @@ package postgres
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/internal/pgseed"
 	"github.com/formsvc/formsvc/storage"
 )
 
-// stranded counts the deliveries that nobody would ever look at.
+// stranded counts the deliveries that nobody would look at in time.
 func stranded(t *testing.T, db DB, s *Store) (n int) {
 	t.Helper()
 	if err := db.QueryRow(t.Context(), s.sql(`SELECT count(*) FROM formsvc.deliveries d
 		JOIN formsvc.destinations x ON x.webhook_id = d.webhook_id
-		WHERE d.ready_at IS NULL AND x.next_at IS NULL`)).Scan(&n); err != nil {
+		WHERE `+strandedDelivery)).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -31,34 +31,29 @@ const (
 	openGate = `SELECT pg_advisory_unlock(4711)`
 )
 
-// Something is parked in a lane while a claim is about to serve it: after the claim's
-// first snapshot, and before it locks the lane. The claim must not take the lane's
-// turn away. The mutant looks for what is parked in the statement that locks.
-func TestNothingIsStrandedInALaneThatIsServed(t *testing.T) {
+// Something is queued for a webhook that is about to be served: after the claim's
+// snapshot, and before it locks the webhook's row. The claim must not take the turn away.
+// The mutant serves a row that is not as in its snapshot.
+func TestNothingIsStrandedWhileAWebhookIsServed(t *testing.T) {
 	t.Parallel()
-	takeLater := strings.Replace(takeLanes, "WHERE x.quick = p.quick AND NOT x.crowded AND", "WHERE "+gate+" AND x.quick = p.quick AND NOT x.crowded AND", 1)
-	const due = "x.quick = ANY ('{t,f}') AND NOT x.crowded AND x.next_at = $9::timestamptz"
-	inOne := strings.Replace(serveLanes, due, gate+" AND x.next_at <= $9::timestamptz FOR NO KEY UPDATE OF x SKIP LOCKED", 1)
-	if takeLater == takeLanes || inOne == serveLanes {
-		t.Fatal("the statements have changed, and this test did not")
+	const first = "WHERE x.quick = p.quick AND NOT x.crowded AND x.next_at <= statement_timestamp()"
+	gatedServe := strings.Replace(serve, first, strings.Replace(first, "WHERE", "WHERE "+gate+" AND", 1), 1)
+	mutant := regexp.MustCompile(`WHERE t\.place = \(.*\) -- unchanged`).ReplaceAllString(gatedServe, "")
+	mutant = strings.Replace(mutant, "WHERE x.ctid = v.lane", "WHERE x.webhook_id = (SELECT c.webhook_id FROM chosen c WHERE c.place = v.lane)", 1)
+	if gatedServe == serve || mutant == gatedServe {
+		t.Fatal("the statement has changed, and this test did not")
 	}
 	for name, c := range map[string]struct {
-		claim func(s *Store, b *pgx.Batch, r *room)
+		serve string
 		want  int
 	}{
-		"the lane is locked first": {func(s *Store, b *pgx.Batch, r *room) {
-			mark := time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)
-			s.queue(b, takeLater, r.args(mark, int64(lanesAside))...)
-			s.queue(b, serveLanes, r.args(mark, int64(r.MaxBytes), time.Hour.Microseconds())...)
-		}, 0},
-		"a mutant with one statement": {func(s *Store, b *pgx.Batch, r *room) {
-			s.queue(b, inOne, r.args(time.Now(), int64(r.MaxBytes), time.Hour.Microseconds())...)
-		}, 1},
+		"the row must be as in the snapshot": {gatedServe, 0},
+		"a mutant serves it all the same":    {mutant, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, pool := seeded(t)
-			park := func(number int) { // a claim without room parks what is ready
+			queue := func(number int) { // a claim without room gives the webhook its turn
 				t.Helper()
 				if _, _, err := s.Submit(t.Context(), response(number)); err != nil {
 					t.Fatal(err)
@@ -67,22 +62,22 @@ func TestNothingIsStrandedInALaneThatIsServed(t *testing.T) {
 					t.Fatal(len(got), err)
 				}
 			}
-			park(1)
+			queue(1)
 			keeper, err := pool.Acquire(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer keeper.Release()
 			gated(t, keeper, shutGate)
-			r := newRoom(everything())
+			p := everything()
+			p.Lease = time.Hour
 			done := make(chan error, 1)
 			go func() {
-				b := &pgx.Batch{}
-				c.claim(s, b, r)
-				done <- s.send(context.WithoutCancel(t.Context()), b, func(rows pgx.Rows) error {
-					_, err := r.take(rows)
-					return err
-				})
+				rows, err := s.query(context.WithoutCancel(t.Context()), c.serve, serveArgs(p))
+				if err == nil {
+					_, _, err = scanServed(rows)
+				}
+				done <- err
 			}()
 			eventually(t, "the claim waits at the gate", func() bool {
 				var waits bool
@@ -90,13 +85,10 @@ func TestNothingIsStrandedInALaneThatIsServed(t *testing.T) {
 					keeper.Conn().PgConn().PID()).Scan(&waits)
 				return err == nil && waits
 			})
-			park(2)
+			queue(2)
 			gated(t, keeper, openGate)
 			if err := <-done; err != nil {
 				t.Fatal(err)
-			}
-			if len(r.claimed) == 0 {
-				t.Error("the claim has served nothing")
 			}
 			if n := stranded(t, pool, s); n != c.want {
 				t.Errorf("%d deliveries are stranded, want %d", n, c.want)
@@ -125,7 +117,7 @@ func TestAClaimWaitsForNobody(t *testing.T) {
 	}
 	hook := pgseed.ID(pgseed.Webhook, 0)
 	for what, hold := range map[string]string{
-		"the webhook's lane":       `SELECT FROM formsvc.destinations x WHERE x.webhook_id = $1 FOR UPDATE`,
+		"the webhook's turn":       `SELECT FROM formsvc.destinations x WHERE x.webhook_id = $1 FOR UPDATE`,
 		"the webhook":              `SELECT FROM formsvc.webhooks w WHERE w.id = $1 FOR UPDATE`,
 		"the webhook's deliveries": `SELECT FROM formsvc.deliveries d WHERE d.webhook_id = $1 FOR UPDATE`,
 	} {
@@ -137,7 +129,7 @@ func TestAClaimWaitsForNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		for _, p := range []storage.ClaimParams{{}, everything()} { // parks, and serves lanes
+		for _, p := range []storage.ClaimParams{{}, everything()} { // without room, and with
 			p.Lease = time.Millisecond
 			got, _, err := s.ClaimDeliveries(ctx, p)
 			if err != nil {

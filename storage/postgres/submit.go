@@ -86,6 +86,8 @@ WITH form AS (
 ), queued AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
 	SELECT hooks.id, stored.event_id, 0, octet_length($13::bytea) FROM hooks, stored WHERE stored.event_id IS NOT NULL
+), arrived AS (
+	INSERT INTO formsvc.arrivals (webhook_id) SELECT hooks.id FROM hooks, stored WHERE stored.event_id IS NOT NULL
 )
 SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden

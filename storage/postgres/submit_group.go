@@ -197,8 +197,7 @@ func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSub
 		var id storage.ID
 		var others bool
 		var d storage.Delivery
-		var size int
-		if err := scanRow(rows, append([]any{scanID(&id), scanBool(&others)}, leasedTargets(&d, &size)...)...); err != nil {
+		if err := scanRow(rows, append([]any{scanID(&id), scanBool(&others)}, leasedTargets(&d)...)...); err != nil {
 			return none, err
 		}
 		if d.Attempt == 0 {

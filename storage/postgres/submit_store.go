@@ -160,14 +160,17 @@ func (how storing) counts() string {
 }
 
 // deliveries is the end of the statement. All deliveries are left to be claimed, or
-// those that the last three arguments grant are leased, when their webhook has an
-// empty lane and no pause.
+// those that the last three arguments grant are leased, when their webhook has no turn
+// now and no pause.
 func (how storing) deliveries() string {
 	if !how.leased {
 		return `, queued AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
 	SELECT hooks.id, g.event_id, 0, octet_length(g.event_body)
 	FROM hooks, given g` + how.ifChecked(" WHERE g.event_id IS NOT NULL") + `
+), arrived AS (
+	INSERT INTO formsvc.arrivals (webhook_id)
+	SELECT hooks.id FROM hooks WHERE EXISTS (SELECT FROM given g` + how.ifChecked(" WHERE g.event_id IS NOT NULL") + `)
 )
 SELECT g.id, g.refs > 0 FROM given g`
 	}
@@ -176,11 +179,11 @@ SELECT g.id, g.refs > 0 FROM given g`
 		granted[i] = "$" + strconv.Itoa(len(how.columns())+2+i)
 	}
 	return `, granted AS MATERIALIZED (
-	SELECT h.webhook_id, h.event_id, h.lease, x.generation
+	SELECT h.webhook_id, h.event_id, statement_timestamp() + h.lease * interval '1 microsecond' AS until, x.generation
 	FROM unnest(` + granted[0] + `::bytea[], ` + granted[1] + `::bytea[], ` + granted[2] + `::bigint[]) AS h (webhook_id, event_id, lease)
 	CROSS JOIN LATERAL (
 		SELECT x.generation FROM formsvc.destinations x
-		WHERE x.webhook_id = h.webhook_id AND x.next_at IS NULL
+		WHERE x.webhook_id = h.webhook_id AND (x.next_at IS NULL OR x.next_at > statement_timestamp())
 			AND (x.paused_until IS NULL OR x.paused_until <= statement_timestamp())
 		LIMIT 1) x
 	WHERE h.webhook_id IN (SELECT hooks.id FROM hooks)
@@ -189,19 +192,21 @@ SELECT g.id, g.refs > 0 FROM given g`
 	SELECT hooks.id, g.event_id, 0, octet_length(g.event_body)
 	FROM hooks, given g
 	WHERE (hooks.id, g.event_id) NOT IN (SELECT h.webhook_id, h.event_id FROM granted h)` + how.ifChecked(" AND g.event_id IS NOT NULL") + `
-	RETURNING 1
+	RETURNING webhook_id
+), arrived AS (
+	INSERT INTO formsvc.arrivals (webhook_id) SELECT DISTINCT q.webhook_id FROM queued q
 ), leased AS (
-	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, ready_at, size, generation)
-	SELECT h.webhook_id, g.event_id, statement_timestamp() + h.lease * interval '1 microsecond', octet_length(g.event_body), h.generation
+	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, due_at, leased_until, size, generation)
+	SELECT h.webhook_id, g.event_id, h.until, h.until, octet_length(g.event_body), h.generation
 	FROM granted h JOIN given g ON g.event_id = h.event_id
-	RETURNING d.webhook_id, d.event_id, d.token, d.attempt, d.size
+	RETURNING d.webhook_id, d.event_id, d.token, d.attempt
 ), known AS (
-	SELECT ` + knownOfLane + `
+	SELECT ` + knownOfWebhook + `
 	FROM (SELECT DISTINCT l.webhook_id FROM leased l) l
 	CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = l.webhook_id LIMIT 1) w
 	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = l.webhook_id LIMIT 1) x
 )
-SELECT g.id, EXISTS (SELECT FROM queued), NULL::bytea, NULL::bigint, NULL::integer, NULL::integer,
+SELECT g.id, EXISTS (SELECT FROM queued), NULL::bytea, NULL::bigint, NULL::integer,
 	NULL::bytea, NULL::bytea, NULL, NULL, NULL::bytea, NULL::bytea, NULL::boolean, NULL::integer, NULL::integer, NULL::bigint, NULL::bigint, NULL
 FROM given g
 UNION ALL

@@ -153,14 +153,16 @@ WITH seen AS MATERIALIZED (
 	SELECT d.webhook_id, d.event_id
 	FROM seen JOIN formsvc.deliveries d ON d.webhook_id = seen.id
 	WHERE ($3::text IS NOT NULL OR $4::boolean)
-		AND (d.token = 0 OR d.ready_at IS NULL OR d.ready_at <= statement_timestamp())
+		AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
 	ORDER BY d.queued_at, d.event_id
 	LIMIT 1
 	FOR UPDATE OF d
 ), hastened AS (
-	UPDATE formsvc.deliveries d SET ready_at = statement_timestamp(), urgency = 1
+	UPDATE formsvc.deliveries d SET due_at = NULL, urgency = 1
 	FROM one
 	WHERE d.webhook_id = one.webhook_id AND d.event_id = one.event_id
+), arrived AS (
+	INSERT INTO formsvc.arrivals (webhook_id, asked) SELECT one.webhook_id, true FROM one
 ), renewed AS (
 	UPDATE formsvc.destinations x SET
 		host = $7::text, succeeded = false, slow_for = 0, failures = 0,

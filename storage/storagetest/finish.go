@@ -141,7 +141,7 @@ func (b *bundle) deliverMany(webhook storage.ID, n int, when time.Time) []storag
 func finishMany(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID)
-	const n = 2*storage.FinishMax + 7
+	const n = storage.FinishMax + 7
 	for range n {
 		b.submit(f)
 	}

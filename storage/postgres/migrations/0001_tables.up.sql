@@ -240,8 +240,8 @@ CREATE INDEX webhooks_newest ON webhooks (workspace_id, created_at DESC, id DESC
 CREATE INDEX webhooks_old_secrets ON webhooks (old_secret_until) WHERE old_secret_until IS NOT NULL;
 CREATE INDEX webhooks_newest_of_all ON webhooks (created_at DESC, id DESC) WHERE id > '';
 
--- What is known of the destination of each webhook, and its lane: what is parked of
--- its deliveries, and when that has a turn. Not in the webhook's own row, so that
+-- What is known of the destination of each webhook, and when its deliveries have their
+-- next turn. Not in the webhook's own row, so that
 -- nobody who changes a webhook waits for a claim.
 CREATE TABLE destinations (
     webhook_id    bytea PRIMARY KEY,
@@ -257,7 +257,7 @@ CREATE TABLE destinations (
     generation    integer NOT NULL DEFAULT 0, -- counts its urls: a result of an earlier one says nothing about this one
     expired_at    timestamptz, -- the last summary of expired deliveries
     history       integer NOT NULL DEFAULT 0, -- attempts that are kept, without those summaries
-    next_at       timestamptz, -- the lane's turn; null: nothing is parked
+    next_at       timestamptz, -- its turn; null: nothing waits for one
     crowded       boolean NOT NULL DEFAULT false -- set aside until the host name has room
 ) WITH (fillfactor = 50);
 CREATE INDEX destinations_turns ON destinations (quick, next_at) WHERE next_at IS NOT NULL AND NOT crowded;
@@ -278,23 +278,34 @@ CREATE TABLE events (
 );
 CREATE INDEX events_unused ON events (id) WHERE refs <= 0;
 
--- Pending deliveries. Finished ones leave the table. One is ready at the time at
--- which somebody has to look at it: when it is due, or when its lease ends. Without
--- that time it is parked in the lane of its webhook (destinations.next_at).
+-- Pending deliveries. Finished ones leave the table. One waits for the turn of its
+-- webhook (destinations.next_at), or until a time of its own. A lease changes no column
+-- of an index, and half of a page is left for leases: so it stays on the page.
 CREATE TABLE deliveries (
     webhook_id id NOT NULL,
     event_id   id NOT NULL,
     queued_at  timestamptz NOT NULL DEFAULT statement_timestamp(), -- or redelivered
-    ready_at   timestamptz DEFAULT statement_timestamp(),
+    due_at     timestamptz, -- a time of its own: its next attempt, or the end of the lease under which it was handed over
+    leased_until timestamptz,
     attempt    attempt_number NOT NULL DEFAULT 1,
     token      counter NOT NULL DEFAULT nextval('delivery_tokens'), -- of the lease; 0: none
     size       byte_count NOT NULL, -- of the event's body
     urgency    urgency NOT NULL DEFAULT 0, -- 1: asked for, despite a pause; 2: asked for while under a lease
     generation integer NOT NULL DEFAULT 0, -- of the url that the lease is for
     PRIMARY KEY (webhook_id, event_id)
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
-CREATE INDEX deliveries_ready ON deliveries (ready_at) WHERE ready_at IS NOT NULL;
-CREATE INDEX deliveries_parked ON deliveries (webhook_id, urgency DESC, queued_at, event_id) WHERE ready_at IS NULL;
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX deliveries_waiting ON deliveries (webhook_id, urgency DESC, queued_at, event_id) WHERE due_at IS NULL;
+
+-- Webhooks for which something was queued that no claim knows of yet. Responses write
+-- here, and not to the rows of destinations that others write too.
+CREATE TABLE arrivals (
+    at         timestamptz NOT NULL DEFAULT statement_timestamp(),
+    id         bigint GENERATED ALWAYS AS IDENTITY (CACHE 64),
+    webhook_id id NOT NULL,
+    asked      boolean NOT NULL DEFAULT false, -- somebody asked for it, despite a pause
+    PRIMARY KEY (at, id)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
 CREATE TABLE attempts (
     webhook_id      bytea NOT NULL,
@@ -524,7 +535,7 @@ COMMENT ON COLUMN webhooks.updated_at IS 'When the owner changed it last.';
 COMMENT ON COLUMN webhooks.old_secret IS 'The secret before the last change; null: none.';
 COMMENT ON COLUMN webhooks.old_secret_until IS 'Until when the old secret signs too.';
 
-COMMENT ON TABLE destinations IS 'How the destination of each webhook fares, and when its parked deliveries have a turn.';
+COMMENT ON TABLE destinations IS 'How the destination of each webhook fares, and when its deliveries have their next turn.';
 COMMENT ON COLUMN destinations.webhook_id IS 'The webhook.';
 COMMENT ON COLUMN destinations.host IS 'The host name of the URL, in lower case.';
 COMMENT ON COLUMN destinations.succeeded IS 'Whether a request succeeded since the webhook got its URL.';
@@ -538,20 +549,27 @@ COMMENT ON COLUMN destinations.pause_reason IS 'failures, or retry_after when th
 COMMENT ON COLUMN destinations.generation IS 'Counts the URLs that the webhook has had.';
 COMMENT ON COLUMN destinations.expired_at IS 'When the last summary of expired deliveries was added; null: never.';
 COMMENT ON COLUMN destinations.history IS 'Attempts that are kept, without the summaries of expired deliveries.';
-COMMENT ON COLUMN destinations.next_at IS 'When its parked deliveries have a turn; null: none is parked.';
+COMMENT ON COLUMN destinations.next_at IS 'When its deliveries have a turn; null: none waits for one.';
 COMMENT ON COLUMN destinations.crowded IS 'Whether its turn waits for room of the host name.';
 
 COMMENT ON TABLE deliveries IS 'Events on their way to webhooks. What has ended is in attempts.';
 COMMENT ON COLUMN deliveries.webhook_id IS 'The webhook.';
 COMMENT ON COLUMN deliveries.event_id IS 'The event.';
 COMMENT ON COLUMN deliveries.queued_at IS 'When it was queued or redelivered.';
-COMMENT ON COLUMN deliveries.ready_at IS 'When somebody has to look at it: it is due, or its lease ends. Null: it is parked until its webhook has a turn.';
+COMMENT ON COLUMN deliveries.due_at IS 'When its next attempt is due, or the lease ends under which it was handed over. Null: it waits for the turn of its webhook.';
+COMMENT ON COLUMN deliveries.leased_until IS 'End of the lease; null: there is none.';
 COMMENT ON COLUMN deliveries.attempt IS 'Number of the next or running attempt.';
 COMMENT ON COLUMN deliveries.token IS 'Token of the lease; 0: none.';
 COMMENT ON COLUMN deliveries.size IS 'Bytes of the body of the event.';
 COMMENT ON COLUMN deliveries.urgency IS '0: ordinary; 1: somebody asked for it, so that a pause does not hold it back; 2: somebody asked for it while it was under a lease.';
 
 COMMENT ON COLUMN deliveries.generation IS 'That of the URL which the lease is for.';
+
+COMMENT ON TABLE arrivals IS 'Webhooks for which deliveries were queued since the last claim.';
+COMMENT ON COLUMN arrivals.at IS 'When they were queued.';
+COMMENT ON COLUMN arrivals.id IS 'Tells arrivals of one instant apart.';
+COMMENT ON COLUMN arrivals.webhook_id IS 'The webhook.';
+COMMENT ON COLUMN arrivals.asked IS 'Whether somebody asked for a delivery, so that a pause does not hold it back.';
 
 COMMENT ON TABLE events IS 'The bytes of an event, once for all webhooks.';
 COMMENT ON COLUMN events.id IS 'Id of the event, the same in every attempt.';
