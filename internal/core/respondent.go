@@ -36,8 +36,9 @@ type Response struct {
 	// Answers come from the respondent, by block id. Their shapes are in the
 	// README; what is left out is unanswered.
 	Answers map[string]json.RawMessage
-	// HostAnswers come from the host, by block id: payment, file_upload and
-	// signature. Only the host may say these, or respondents forge them.
+	// HostAnswers come from the host, by block id: payment, file_upload, signature and
+	// any block with properties.hide. Only the host may say these, or respondents forge
+	// them.
 	HostAnswers map[string]json.RawMessage
 	// Hidden are the hidden fields. Names that the form does not declare are
 	// dropped.
