@@ -126,3 +126,15 @@ func readable(c, on rgb, ratio float64) rgb {
 	}
 	return target
 }
+
+// legible is the text of a button: the colour that was asked for, else black or white. A
+// grey that is just readable would look switched off.
+func legible(c, on rgb) rgb {
+	switch {
+	case contrast(c, on) >= 4.5:
+		return c
+	case contrast(white, on) >= 4.5:
+		return white
+	}
+	return black
+}

@@ -154,17 +154,17 @@ func New(svc Service, config Config) (*Handler, error) {
 		faults = append(faults, errors.New("a service is required"))
 	}
 	if n := len(config.Secret); n > 0 && n < 16 {
-		faults = append(faults, fmt.Errorf("Secret has %d bytes, which is less than 16", n))
+		faults = append(faults, fmt.Errorf("the Secret has %d bytes, which is less than 16", n))
 	}
 	if (config.Address == nil) != (config.Limiter == nil) {
-		faults = append(faults, errors.New("Address and Limiter are given together or not at all"))
+		faults = append(faults, errors.New("the fields Address and Limiter are given together or not at all"))
 	}
 	if config.MaxBody < 0 || config.MaxFileSize < 0 {
-		faults = append(faults, errors.New("MaxBody or MaxFileSize is negative"))
+		faults = append(faults, errors.New("a negative MaxBody or MaxFileSize"))
 	}
 	for _, source := range config.FrameAncestors {
 		if strings.ContainsAny(source, " ;,\r\n") || source == "" {
-			faults = append(faults, fmt.Errorf("FrameAncestors: %q is not a source", source))
+			faults = append(faults, fmt.Errorf("in FrameAncestors, %q is not a source", source))
 		}
 	}
 	words, err := newCatalogue(config.Words)

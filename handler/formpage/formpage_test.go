@@ -411,7 +411,7 @@ func TestTheFunnelCountsPeople(t *testing.T) {
 		t.Errorf("a view: %d", status)
 	}
 	p.values.Set("viewed", "1") // as the script does
-	p = p.press("next").fill("a.name", "x").press("next").press("next")
+	p.press("next").fill("a.name", "x").press("next").press("next")
 	if c := s.funnel(form); c.Views != 1 || c.Starts != 1 {
 		t.Errorf("the funnel is %+v, want one view and one start", c)
 	}

@@ -155,7 +155,7 @@ func (t *themeView) shape(theme *schema.Theme, settings *schema.Settings) {
 			if !given {
 				text = white
 			}
-			set("bt-fg", readable(text, background, 4.5).String())
+			set("bt-fg", legible(text, background).String())
 		}
 		pixels("bt-size", bt.FontSize)
 		pixels("bt-radius", bt.Radius)
@@ -304,7 +304,7 @@ func palette(p, preset *schema.Palette) string {
 	set("card", card)
 	set("card-fg", readable(pick(p.CardForeground, p.Text, p.Foreground, preset.Foreground), card, 4.5))
 	set("primary", primary)
-	set("primary-fg", readable(pick(p.PrimaryForeground, "#ffffff"), primary, 4.5))
+	set("primary-fg", legible(pick(p.PrimaryForeground, "#ffffff"), primary))
 	set("secondary", secondary)
 	set("secondary-fg", readable(pick(p.SecondaryForeground, p.Foreground, preset.Foreground), secondary, 4.5))
 	set("muted", muted)
@@ -313,7 +313,7 @@ func palette(p, preset *schema.Palette) string {
 	set("accent", accent)
 	set("accent-fg", readable(pick(p.AccentForeground, p.Foreground, preset.Foreground), accent, 4.5))
 	set("danger", danger)
-	set("danger-fg", readable(pick(p.DestructiveForeground, "#ffffff"), danger, 4.5))
+	set("danger-fg", legible(pick(p.DestructiveForeground, "#ffffff"), danger))
 	set("line", pick(p.Border, preset.Border))
 	set("edge", readable(pick(p.Input, preset.Input), card, 3))
 	set("ring", readable(pick(p.Ring, primary.String()), back, 3))

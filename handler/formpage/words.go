@@ -61,11 +61,11 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 	for tag, own := range more {
 		parsed, err := language.Parse(tag)
 		if err != nil {
-			return catalogue{}, fmt.Errorf("Words: %q is not a language tag", tag)
+			return catalogue{}, fmt.Errorf("in Words, %q is not a language tag", tag)
 		}
 		for key := range own {
 			if _, known := english[key]; !known {
-				return catalogue{}, fmt.Errorf("Words: %s: there is no text with the key %q", tag, key)
+				return catalogue{}, fmt.Errorf("in Words, %s: there is no text with the key %q", tag, key)
 			}
 		}
 		// A variant of a language has the words of the language where it adds none.

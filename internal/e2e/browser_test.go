@@ -50,6 +50,14 @@ func newSite(t testing.TB, config formpage.Config) *site {
 	if config.MinFillTime == 0 {
 		config.MinFillTime = -1 // a program fills in faster than a person
 	}
+	if config.Files == nil {
+		dir, err := formpage.NewDir(t.TempDir(), "https://files.example/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = dir.Close() })
+		config.Files = dir
+	}
 	pages, err := formpage.New(s.service, config)
 	if err != nil {
 		t.Fatal(err)

@@ -93,7 +93,7 @@
     const summary = root.querySelector("#summary");
     const first = root.querySelector(".fs-fields :is(input:not([type=hidden]),select,textarea)");
     const target = summary || (root.classList.contains("single") && !(coarse && first && first.matches("[type=text],textarea")) ? first : null);
-    const focus = target || root.querySelector(".fs-button");
+    const focus = target || root.querySelector(root.classList.contains("single") ? ".fs-actions .fs-button" : ".fs-main");
     if (focus) focus.focus({ preventScroll: !summary });
     if (framed) tell({ step: true });
   };

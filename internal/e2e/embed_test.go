@@ -1,0 +1,43 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc/handler/formpage"
+)
+
+// A page of another origin shows a form, inline and in a dialog: its height follows, and
+// a message that does not come from the frame changes nothing.
+func TestAFormInAnotherPage(t *testing.T) {
+	var script string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, strings.ReplaceAll(`<!doctype html><title>Other</title><main class="fs-main">Hello <button data-formsvc-open="ID">Open</button></main>SCRIPT`, "SCRIPT", script))
+	}))
+	t.Cleanup(other.Close)
+	for allowed, ancestors := range map[bool][]string{true: {other.URL}, false: nil} {
+		s := newSite(t, formpage.Config{FrameAncestors: ancestors})
+		form := s.sample("feedback")
+		script = fmt.Sprintf(`<script src="%s/f/-/embed.js" data-form="%s"></script>`, s.server.URL, form.PublicID)
+		b := newTab(t, 800, 700)
+		b.open(other.URL)
+		if !allowed {
+			b.until(`document.querySelector("iframe")`)
+			b.do(`window.postMessage({formsvc: ` + quote(form.PublicID) + `, height: 1234}, "*")`)
+			b.do(`document.querySelector("iframe").contentWindow.postMessage({}, "*")`)
+			b.until(`performance.now() > 500 && document.querySelector("iframe").style.height === "400px"`)
+			continue
+		}
+		b.until(`parseInt(document.querySelector("iframe").style.height) > 1000`)
+		b.do(`window.postMessage({formsvc: ` + quote(form.PublicID) + `, height: 90}, "*"); window.marked = 0; addEventListener("message", () => window.marked++)`)
+		b.do(`document.querySelector("button").dataset.formsvcOpen = ` + quote(form.PublicID) + `; document.querySelector("button").click()`)
+		b.until(`window.marked > 0 && parseInt(document.querySelector("dialog[open] iframe").style.height) > 1000`)
+		b.until(`parseInt(document.querySelector("main ~ iframe").style.height) > 1000`)
+		b.do(`document.querySelector("dialog button").click()`)
+		b.until(`!document.querySelector("dialog")`)
+	}
+}
