@@ -125,3 +125,29 @@ func TestCostlyResponsesAllocateInProportion(t *testing.T) {
 		}
 	}
 }
+
+// The budget of slow text is that of a response, and what is in NFC takes none of it.
+func TestSlowTextHasABudget(t *testing.T) {
+	t.Parallel()
+	f := compileTestForm(t, `[{"id":"a","type":"long_text"},{"id":"b","type":"long_text"},{"id":"c","type":"email"}]`, "", "")
+	marks := func(bytes int) string { return `"` + strings.Repeat("e\u0301", bytes/2) + `"` }
+	const address = `"\u00fc@\u00fc.example"` // 13 bytes
+	for name, c := range map[string]struct {
+		in   Input
+		want string
+	}{
+		"as much as there is":     {Input{Answers: raws("a", marks(maxSlow))}, ""},
+		"a character more":        {Input{Answers: raws("a", marks(maxSlow+2))}, "/answers/a TOO_LONG"},
+		"two answers":             {Input{Answers: raws("a", marks(maxSlow/2), "b", marks(maxSlow/2))}, ""},
+		"two answers, more":       {Input{Answers: raws("a", marks(maxSlow/2), "b", marks(maxSlow/2+2))}, "/answers/b TOO_LONG"},
+		"an address after a text": {Input{Answers: raws("a", marks(maxSlow-12), "c", address)}, "/answers/c TOO_LONG"},
+		"an address with room":    {Input{Answers: raws("a", marks(maxSlow-14), "c", address)}, ""},
+		"an ASCII address":        {Input{Answers: raws("a", marks(maxSlow), "c", `"u@u.example"`)}, ""},
+		"text in NFC":             {Input{Answers: raws("a", `"`+strings.Repeat("é", 100_000)+`"`, "b", `"`+strings.Repeat("é", 100_000)+`"`)}, ""},
+	} {
+		_, err := f.Check(c.in)
+		if got := answerFaults(t, err); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}

@@ -67,7 +67,11 @@ func (t dateRule) bounds(day time.Time, refuse func(fault)) {
 		refuse(t.offDay(day.Weekday()))
 	}
 	if t.only != nil && !t.only[day.Format(time.DateOnly)] {
-		refuse(notAllowed("date", "must be one of the dates that can be chosen", slices.Sorted(maps.Keys(t.only))...))
+		var allowed []string
+		if len(t.only) <= mostAllowed {
+			allowed = slices.Sorted(maps.Keys(t.only))
+		}
+		refuse(notAllowed("date", "must be one of the dates that can be chosen", allowed...))
 	}
 }
 

@@ -57,11 +57,14 @@ func notURL() fault {
 }
 func notJSON() fault { return badFormat("json", "could not be read") }
 
+// mostAllowed is the longest list of what is allowed that a fault carries.
+const mostAllowed = schema.MaxViolations
+
 // notAllowed has a list of what is allowed unless that would be long, or is nothing
 // that a list could say.
 func notAllowed(reason, message string, allowed ...string) fault {
 	f := fault{schema.CodeNotAllowed, message, map[string]any{"reason": reason}}
-	if len(allowed) > 0 && len(allowed) <= schema.MaxViolations {
+	if len(allowed) > 0 && len(allowed) <= mostAllowed {
 		f.params["allowed"] = allowed
 	}
 	return f

@@ -112,7 +112,11 @@ func bareMediaType(text string) (string, bool) {
 func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *report) {
 	switch {
 	case !t.allows(name, mediaType):
-		r.add(at, notAllowed("file_type", "must be one of these types of file: "+strings.Join(t.allowed, ", "), t.allowed...))
+		message := "must be one of the types of file that can be given"
+		if len(t.allowed) <= mostAllowed {
+			message = "must be one of these types of file: " + strings.Join(t.allowed, ", ")
+		}
+		r.add(at, notAllowed("file_type", message, t.allowed...))
 	case t.picture && !strings.HasPrefix(mediaType, "image/"):
 		r.add(at, notAllowed("picture", "must be a picture"))
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/formsvc/formsvc/schema"
 )
@@ -110,6 +111,31 @@ func TestTheResponseLimitCountsWhatIsStored(t *testing.T) {
 	}
 }
 
+// A list of what is allowed may be as long as a definition has room for; a fault does
+// not repeat it.
+func TestFaultsStaySmall(t *testing.T) {
+	t.Parallel()
+	var dates, types []string
+	for i := range 5000 {
+		dates = append(dates, `"`+time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC).Format(time.RFC3339)+`"`)
+		types = append(types, fmt.Sprintf(`"x%d"`, i))
+	}
+	for _, c := range []struct{ typ, members, answer string }{
+		{schema.TypeDate, `"properties":{"specificDates":[` + strings.Join(dates, ",") + `]}`, `"2020-01-01"`},
+		{schema.TypeFileUpload, `"properties":{"allowedFiles":[` + strings.Join(types, ",") + `]}`, file("a.png", "image/png", "1")},
+	} {
+		f := compileOne(t, c.typ, c.members)
+		_, err := f.Check(inputOne(f, c.answer))
+		var refused *schema.Error
+		if !errors.As(err, &refused) {
+			t.Fatalf("%s: %v", c.typ, err)
+		}
+		if raw, err := json.Marshal(refused); err != nil || len(raw) > 500 {
+			t.Errorf("%s: %d bytes of faults, %v", c.typ, len(raw), err)
+		}
+	}
+}
+
 // What a form compiles to is bounded by the bounds of a definition: 100,000 values
 // in its blocks, and 4 MiB in all. Not parallel.
 func TestCompiledFormsAreBounded(t *testing.T) {
@@ -120,6 +146,7 @@ func TestCompiledFormsAreBounded(t *testing.T) {
 		"rules":                 {list(`{"id":"#","type":"statement","properties":{"rule":{"show":{"or":`+repeated(`{"!":1}`, 120)+`}}}}`, 270), ``},
 		"rules of objects":      {list(`{"id":"#","type":"statement","properties":{"rule":{"show":`+repeated(`{"a":1,"b":2}`, 120)+`}}}`, 250), ``},
 		"rules of texts":        {list(`{"id":"#","type":"statement","properties":{"rule":{"show":`+repeated(`{"var":"answers.`+strings.Repeat("x", 100)+`"}`, 120)+`}}}`, 250), ``},
+		"2,000 contacts":        {list(`{"id":"#","type":"contact_info","properties":{"defaultCountry":"NL"}}`, 2000), ``},
 		"100,000 hidden fields": {``, list(`"h#"`, 100_000)},
 		"long hidden fields":    {``, list(`"`+strings.Repeat("h", 195)+`#"`, 20_000)},
 	} {
