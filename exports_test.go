@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -369,5 +371,45 @@ func TestATableHasABoundedNumberOfColumns(t *testing.T) {
 	}
 	if err := b.AsHost().Export(t.Context(), &out, form, formsvc.Export{Format: formsvc.NDJSON}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A page at a time is in memory, whatever the number of responses. (Not parallel: the
+// heap is everybody's. `make bench-exports` has the figures for a million.)
+func TestAnExportHoldsOnePage(t *testing.T) { //nolint:paralleltest
+	const count, bytesEach = 40_000, 1000
+	text := strings.Repeat("x", bytesEach)
+	var least, most uint64
+	store := &pagesOf{Storage: memory.New(), n: count, answers: func(i int) string {
+		return fmt.Sprintf(`[{"field":{"id":"name","type":"short_text","label":"Name"},"value":"%d%s"}]`, i, text)
+	}}
+	store.before = func(page int) error {
+		if page%10 == 0 {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			least, most = min(least, m.HeapAlloc), max(most, m.HeapAlloc)
+		}
+		return nil
+	}
+	b := setupOn(t, store)
+	form := b.form(textBlock, `{}`)
+	for name, run := range map[string]func() error{
+		"CSV": func() error { return b.AsHost().Export(t.Context(), io.Discard, form, formsvc.Export{}) },
+		"NDJSON": func() error {
+			return b.AsHost().Export(t.Context(), io.Discard, form, formsvc.Export{Format: formsvc.NDJSON})
+		},
+		"summary": func() error {
+			_, err := b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{})
+			return err
+		},
+	} {
+		least, most = math.MaxUint64, 0
+		if err := run(); err != nil {
+			t.Fatal(err)
+		}
+		if most-least > count*bytesEach/10 || most == 0 {
+			t.Errorf("%s: the heap goes from %d to %d bytes for %d bytes of answers", name, least, most, count*bytesEach)
+		}
 	}
 }
