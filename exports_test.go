@@ -74,7 +74,7 @@ func TestACSVHasAColumnForEveryValue(t *testing.T) {
 			"day": "2026-02-28", "moment": "2026-02-28T10:30:00Z", "time": "08:33",
 			"address/address": "1 High Street", "address/city": "Utrecht", "address/country": "NL",
 			"contact/firstName": "Ada", "contact/phone": "+442083661177", "country": "NL",
-			"sign/name": "sig.pdf", "sign/url": "https://files.example.com/sig",
+			"sign/name": "sig.png", "sign/url": "https://files.example.com/sig",
 			"pay/amount": "10.00", "pay/currency": "EUR", "pay/status": "paid", "pay/gateway": "bank", "pay/reference": "r1",
 			"ref":              "'@home",
 			"metadata/country": "NL", "metadata/device": "phone", "metadata/user_agent": "'=agent", "metadata/utm/source": "news",
