@@ -2,6 +2,8 @@ package webhooks
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -85,4 +87,37 @@ func TestEnablingAWebhookEndsItsPause(t *testing.T) {
 			t.Errorf("one failure after it was enabled, it is paused: %+v", got)
 		}
 	})
+}
+
+// URLs are judged once, and not more of them are remembered than the bound.
+func TestTargetsAreRemembered(t *testing.T) {
+	t.Parallel()
+	d := newTestDispatcher(t)
+	for i := range 3 * targetsKept {
+		raw := fmt.Sprintf("https://h%d.example/", i%(targetsKept+1))
+		to, err := d.target(raw)
+		if err != nil || to.url.String() != raw {
+			t.Fatalf("the target of %s is %v, %v", raw, to.url, err)
+		}
+		if len(d.judged.targets) > targetsKept {
+			t.Fatalf("%d targets are remembered", len(d.judged.targets))
+		}
+	}
+	for range 2 { // a refusal is not remembered as something else
+		if _, err := d.target("http://10.0.0.1/"); !isURLError(err) {
+			t.Errorf("a private address: %v", err)
+		}
+	}
+}
+
+func newTestDispatcher(t *testing.T) *Dispatcher {
+	t.Helper()
+	d, err := New(Params{Store: storage.Unimplemented{}})
+	must(t, err)
+	return d
+}
+
+func isURLError(err error) bool {
+	var refused *URLError
+	return errors.As(err, &refused)
 }

@@ -67,6 +67,10 @@ type Dispatcher struct {
 	signatureHeader string      // in canonical form
 	header          http.Header // of every request
 
+	judged struct {
+		mu      sync.Mutex
+		targets map[string]target // by URL
+	}
 	sealed struct {
 		mu       sync.Mutex
 		webhooks map[storage.ID]bool // whose secret could not be opened
@@ -120,6 +124,7 @@ func New(p Params) (*Dispatcher, error) {
 		},
 	}
 	d.sealed.webhooks = map[storage.ID]bool{}
+	d.judged.targets = map[string]target{}
 	return d, nil
 }
 
