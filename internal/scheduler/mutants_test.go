@@ -23,7 +23,7 @@ var mutants = []struct{ name, file, from, to string }{
 	{"an old request keeps its quick place", "scheduler.go", "s.now.Sub(r.began) < s.n.Stay ||", "s.now.Sub(r.began) < 10*s.n.Stay ||"},
 	{"a webhook with an old request gets another", "scheduler.go", "return w.pool == &s.quick && len(w.underWay) > 0 &&", "return false && len(w.underWay) > 0 &&"},
 	{"a place is not given back", "scheduler.go", "r.pool.free(r)\n\tw.underWay", "if !r.moved {\n\t\tr.pool.free(r)\n\t}\n\tw.underWay"},
-	{"what is too late is forgotten", "scheduler.go", "if s.tooLate(r) {\n\t\t\ts.giveBack(r, 0)\n\t\t}", "if s.tooLate(r) {\n\t\t}"},
+	{"what is too late is forgotten", "scheduler.go", "case s.tooLate(r):\n\t\t\ts.giveBack(r, 0)", "case s.tooLate(r):"},
 	{"what waits is forgotten at a stop", "scheduler.go", "for _, w := range s.busy {\n\t\t\t\ts.giveBackAll(w, 0)\n\t\t\t}", ""},
 	{"a failed write is forgotten", "results.go", "r.pending = append(r.pending, batch...)", ""},
 	{"results are written twice", "results.go", "r.pending[n:], s.now", "r.pending, s.now"},

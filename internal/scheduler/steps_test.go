@@ -187,6 +187,39 @@ func TestClaimsGoOnWhenWritesSucceedAgain(t *testing.T) {
 	}
 }
 
+// After a fault all results that waited then are written before anything is claimed:
+// their leases may have run out.
+func TestResultsAreWrittenBeforeMoreIsClaimed(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, testNumbers)
+	var all []storage.Delivery
+	for i := range 4 {
+		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
+	}
+	c.step(claimedFrom(all...))
+	for _, r := range c.sent {
+		c.endOf(r, true, 0)
+	}
+	c.pass(c.n.Gather)
+	was := len(c.claims)
+	c.step(Claimed{}, Wrote{Err: errors.New("down")})
+	for _, written := range []int{2, 2} { // in smaller batches
+		c.written = nil
+		c.pass(time.Second)
+		if len(c.written) != written {
+			t.Fatalf("%d results are written, want %d", len(c.written), written)
+		}
+		if len(c.claims) != was {
+			t.Fatal("something is claimed before all results are written")
+		}
+		c.step(Wrote{})
+	}
+	c.pass(time.Second)
+	if len(c.claims) == was {
+		t.Error("nothing is claimed afterwards")
+	}
+}
+
 // When neither pool has room, the next step comes by itself: what waits may have
 // waited for too long by then.
 func TestAFullSchedulerLooksAgain(t *testing.T) {
@@ -247,12 +280,12 @@ func TestManyTimeoutsAtOnceHoldUpNobody(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
 	var all []storage.Delivery
-	for i := range 500 {
+	for i := range 512 {
 		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), storage.Standing{}))
 	}
 	c.step(claimedFrom(all...))
-	if len(c.sent) != 500 {
-		t.Fatalf("%d requests, want 500", len(c.sent))
+	if len(c.sent) != 512 {
+		t.Fatalf("%d requests, want 512", len(c.sent))
 	}
 	c.now = c.now.Add(c.n.Timeout)
 	var ended []Event
