@@ -108,7 +108,7 @@ func (v siteVerifier) Verify(ctx context.Context, token, address string) (bool, 
 	if err != nil {
 		return false, err
 	}
-	defer response.Body.Close()
+	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode >= http.StatusInternalServerError {
 		return false, fmt.Errorf("the captcha service answered with status %d", response.StatusCode)
 	}

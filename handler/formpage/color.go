@@ -26,7 +26,7 @@ func parseColor(text string) (rgb, bool) {
 			return rgb{}, false
 		}
 		n, err := strconv.ParseUint(hex[:6], 16, 32)
-		return rgb{uint8(n >> 16), uint8(n >> 8), uint8(n)}, err == nil //nolint:gosec // bytes of it
+		return rgb{uint8(n >> 16), uint8(n >> 8), uint8(n)}, err == nil
 	}
 	if inner, ok := strings.CutPrefix(text, "rgb("); ok && strings.HasSuffix(inner, ")") {
 		parts := strings.FieldsFunc(strings.TrimSuffix(inner, ")"), func(c rune) bool { return c == ',' || c == ' ' })

@@ -130,14 +130,19 @@ var selectorPseudos = []string{
 	"only-child", "first-of-type", "last-of-type", "placeholder", "empty",
 }
 
+// The signs between parts of a selector, and in a value.
+var (
+	selectorSigns = []string{".", ">", "+", "~", "*"}
+	valueSigns    = []string{"/", "+", "-", "*", "!"}
+)
+
 // rootNames are what authors call the whole form.
 var rootNames = []string{"html", "body", ":root", ".fs"}
 
 // scoped writes a selector anew, below the form's element.
 func scoped(tokens []css.Token) (string, bool) {
 	var b strings.Builder
-	for i := 0; i < len(tokens); i++ {
-		t := tokens[i]
+	for i, t := range tokens {
 		text := string(t.Data)
 		switch t.TokenType {
 		case css.WhitespaceToken, css.CommentToken:
@@ -161,7 +166,7 @@ func scoped(tokens []css.Token) (string, bool) {
 				return "", false
 			}
 		case css.DelimToken:
-			if !strings.Contains(".>+~*", text) {
+			if !slices.Contains(selectorSigns, text) {
 				return "", false
 			}
 			b.WriteString(text)
@@ -316,7 +321,7 @@ func cssValue(property string, tokens []css.Token) (string, bool) {
 			}
 			b.WriteString(`"` + inner + `"`)
 		case css.DelimToken:
-			if !strings.Contains("/+-*!", text) {
+			if !slices.Contains(valueSigns, text) {
 				return "", false
 			}
 			b.WriteString(text)

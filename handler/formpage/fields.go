@@ -55,11 +55,12 @@ type field struct {
 	Icon         string
 	PerRow       int
 	Link         template.URL
-	Host         string // of the embed
-	Sep          string // between the parts of a date
-	Frame        string // address of an embed
-	Video        string // address of a video file
-	Zone         string // name of the input for the browser's offset
+	Host         string        // of the embed
+	Sep          string        // between the parts of a date
+	Frame        string        // address of an embed
+	Video        string        // address of a video file
+	Zone         string        // name of the input for the browser's offset
+	Countries    template.HTML // the options of a country field
 	Stored       []shownFile
 	Widget       *Widget
 	Accept       string
@@ -228,7 +229,7 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		f.Help = b.numberHelp(p)
 	case schema.TypeCountry:
 		f.Kind, f.Complete = "select", "country"
-		f.Options = b.countries(nameAnswer+block.ID, p.DefaultCountry)
+		f.Countries = b.countries(nameAnswer+block.ID, p.DefaultCountry)
 	case schema.TypeTime:
 		f.Input, f.Classes = "time", " short"
 		if p.ShowSeconds {
@@ -381,8 +382,9 @@ func chosenBounds(p *schema.Properties) (low, high int) {
 func (b *builder) fixed(name string, pairs ...string) []option {
 	chosen := b.value(name)
 	var list []option
-	for i := 0; i < len(pairs); i += 2 {
-		list = append(list, option{Name: name, Value: pairs[i], Label: pairs[i+1], Chosen: chosen == pairs[i]})
+	for pair := range slices.Chunk(pairs, 2) {
+		value, label := pair[0], pair[len(pair)-1]
+		list = append(list, option{Name: name, Value: value, Label: label, Chosen: chosen == value})
 	}
 	return list
 }
@@ -487,7 +489,7 @@ func (b *builder) ordered(block *schema.Block, p *schema.Properties) []schema.Ch
 	switch {
 	case p.Randomize:
 		mixed := fnv.New64a()
-		mixed.Write([]byte(b.c.visit.Key + "\x00" + block.ID))
+		_, _ = mixed.Write([]byte(b.c.visit.Key + "\x00" + block.ID))
 		random := rand.New(rand.NewPCG(mixed.Sum64(), 1)) //nolint:gosec // the order of choices is no secret
 		random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	case p.AlphaOrder:
@@ -566,7 +568,7 @@ func (b *builder) contact(f *field, block *schema.Block, p *schema.Properties) {
 			part.Input = "tel"
 		case "country":
 			part.Kind = "select"
-			part.Options = b.countries(part.Name, p.DefaultCountry)
+			part.Countries = b.countries(part.Name, p.DefaultCountry)
 		}
 		part.Value = b.value(part.Name)
 		f.Parts = append(f.Parts, part)

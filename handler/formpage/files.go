@@ -370,7 +370,7 @@ func FileHandler(files Files) http.Handler {
 			http500(w)
 			return
 		}
-		defer body.Close()
+		defer func() { _ = body.Close() }()
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": file.Name}))
 		w.Header().Set("Content-Length", strconv.FormatInt(file.Size, 10))

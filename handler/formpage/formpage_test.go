@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/storage/memory"
 )
 
 // every has one block of each of the 38 types.
@@ -527,6 +529,76 @@ func TestAPageOfTwentyQuestionsIsLight(t *testing.T) {
 	for file, most := range map[string]int{"page.css": 20_000, "page.js": 15_000} {
 		if n := len(s.get(s.server.URL + "/f/-/" + file).raw); n > most || n == 0 {
 			t.Errorf("%s has %d bytes, at most %d", file, n, most)
+		}
+	}
+}
+
+// Links are relative: they work below any prefix, with and without it in the path, and
+// after a slash at the end.
+func TestMounts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("MULTI", `[{"id":"a","type":"short_text"}]`, "", "")
+	pages, err := formpage.New(s.service, formpage.Config{Clock: s.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deep, err := formpage.New(s.service, formpage.Config{Clock: s.clock, BasePath: "/app/forms"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/f/", pages)
+	mux.Handle("/stripped/here/", http.StripPrefix("/stripped/here", pages))
+	mux.Handle("/app/forms/", deep)
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	for _, prefix := range []string{"/f/", "/stripped/here/", "/app/forms/"} {
+		for _, end := range []string{"", "/"} {
+			before := len(s.answers(form))
+			p := s.get(server.URL + prefix + form.PublicID + end)
+			sheet := p.find(func(n *html.Node) bool { return n.Data == "link" })
+			base, _ := url.Parse(p.url)
+			address, err := base.Parse(attr(sheet, "href"))
+			if err != nil || s.get(address.String()).status != http.StatusOK {
+				t.Errorf("%s: the style sheet is not at %s", p.url, address)
+			}
+			s.wait(time.Minute)
+			if done := p.press("next"); done.status != http.StatusOK || !strings.Contains(done.url, prefix+form.PublicID+"/done") || len(s.answers(form)) != before+1 {
+				t.Errorf("%s leads to %s: %d", p.url, done.url, done.status)
+			}
+		}
+	}
+}
+
+func BenchmarkPage(b *testing.B) {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	owner := formsvc.UserIDFrom("owner")
+	workspace, err := svc.CreateWorkspace(b.Context(), owner, "Bench")
+	if err != nil {
+		b.Fatal(err)
+	}
+	form, err := svc.As(owner).CreateForm(b.Context(), formsvc.NewForm{Workspace: workspace.ID, Name: "Bench", Type: "MULTI", Definition: formsvc.Definition{Blocks: json.RawMessage(every)}})
+	if err == nil {
+		form, err = svc.As(owner).PublishForm(b.Context(), form.ID)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	pages, err := formpage.New(svc, formpage.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/f/"+form.PublicID, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		w := httptest.NewRecorder()
+		pages.ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			b.Fatal(w.Code)
 		}
 	}
 }

@@ -154,9 +154,10 @@ func (b *builder) video(f *field, link string) {
 	case host == "youtu.be":
 		b.youtube(f, first)
 	case host == "youtube.com" || host == "m.youtube.com" || host == "youtube-nocookie.com":
-		if first == "watch" {
+		switch first {
+		case "watch":
 			b.youtube(f, u.Query().Get("v"))
-		} else if first == "shorts" || first == "embed" || first == "live" {
+		case "shorts", "embed", "live":
 			b.youtube(f, rest)
 		}
 	case host == "vimeo.com":

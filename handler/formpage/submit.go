@@ -207,7 +207,7 @@ func (c *call) finished(path Path) {
 			query.Set(ctrlEmbed, "1")
 		}
 		query.Set(ctrlLanguage, c.words.tag)
-		target = c.form.PublicID + "/done?" + query.Encode()
+		target = c.up() + c.form.PublicID + "/done?" + query.Encode()
 	}
 	// Relative to the page, wherever it is mounted: http.Redirect would make it absolute
 	// from a path that a StripPrefix may have cut.

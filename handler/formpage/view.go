@@ -209,10 +209,15 @@ func (c *call) view(kind string) *pageView {
 	if c.form.Settings.Branding {
 		v.Brand = c.h.config.Brand
 	}
-	// From {base}/{id} the directory is ".", from {base}/{id}/done it is one up.
-	path := strings.TrimPrefix(strings.TrimPrefix(c.r.URL.Path, c.h.config.BasePath), "/")
-	v.Up = strings.Repeat("../", strings.Count(path, "/"))
+	v.Up = c.up()
 	return v
+}
+
+// up leads from the page's address to the directory of the handler: nowhere from
+// {base}/{id}, one up from {base}/{id}/done.
+func (c *call) up() string {
+	path := strings.TrimPrefix(strings.TrimPrefix(c.r.URL.Path, c.h.config.BasePath), "/")
+	return strings.Repeat("../", strings.Count(path, "/"))
 }
 
 // render runs the templates and sends the page.

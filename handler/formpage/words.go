@@ -5,11 +5,14 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"html"
+	"html/template"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/text/collate"
@@ -31,6 +34,7 @@ type words struct {
 	texts     map[string]string
 	english   map[string]string
 	printer   *message.Printer
+	countries func() string // made when it is first asked for
 }
 
 // catalogue has the words of all languages.
@@ -86,6 +90,7 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 		parsed = append(parsed, t)
 		c.list = append(c.list, &words{
 			tag: tag, direction: direction(t), texts: texts[tag], english: texts["en"], printer: message.NewPrinter(t),
+			countries: sync.OnceValue(func() string { return countryOptions(t) }),
 		})
 	}
 	c.matcher = language.NewMatcher(parsed)
@@ -295,9 +300,10 @@ func (c *call) rangeKind(f *field, p *schema.Properties) (kind string, params []
 		}
 	case schema.TypeOpinionScale, schema.TypeRating, schema.TypeNPS:
 		low, high := or(p.From, 1), or(p.To, 10)
-		if f.Type == schema.TypeRating {
+		switch f.Type {
+		case schema.TypeRating:
 			low, high = 1, or(p.To, 5)
-		} else if f.Type == schema.TypeNPS {
+		case schema.TypeNPS:
 			low, high = 0, 10
 		}
 		return "between", []any{"min", low, "max", high}
@@ -316,25 +322,40 @@ func (c *call) rangeKind(f *field, p *schema.Properties) (kind string, params []
 	return "", nil
 }
 
-// countries are the options of a country field in the language's order.
-func (b *builder) countries(name, preset string) []option {
+// countries are the options of a country field in the language's order, as HTML: 250 of
+// them through a template would cost more than the rest of a page.
+func (b *builder) countries(name, preset string) template.HTML {
 	chosen := strings.ToUpper(strings.TrimSpace(b.value(name)))
 	if _, posted := b.c.values[name]; !posted {
 		chosen = strings.ToUpper(preset)
 	}
-	tag := language.Make(b.c.words.tag)
-	namer := display.Regions(tag)
-	var list []option
-	for _, code := range countryCodes() {
-		label := namer.Name(language.MustParseRegion(code))
-		list = append(list, option{Value: code, Label: cmp.Or(label, code), Chosen: code == chosen})
+	list := b.c.words.countries()
+	if chosen == "" {
+		return template.HTML(list) //nolint:gosec // escaped below
 	}
-	by := collate.New(tag)
-	slices.SortFunc(list, func(x, y option) int { return by.CompareString(x.Label, y.Label) })
-	if chosen != "" && !slices.ContainsFunc(list, func(o option) bool { return o.Chosen }) {
-		list = append(list, option{Value: chosen, Label: chosen, Chosen: true}) // typed elsewhere; the service says what is wrong
+	value := `value="` + html.EscapeString(chosen) + `"`
+	if strings.Contains(list, value) {
+		list = strings.Replace(list, value, value+" selected", 1)
+	} else { // typed elsewhere; the service says what is wrong
+		list += "<option " + value + " selected>" + html.EscapeString(chosen) + "</option>"
 	}
-	return list
+	return template.HTML(list) //nolint:gosec // escaped here and below
+}
+
+// countryOptions names all countries in a language, in its order.
+func countryOptions(tag language.Tag) string {
+	namer, by := display.Regions(tag), collate.New(tag)
+	names := map[string]string{}
+	codes := countryCodes()
+	for _, code := range codes {
+		names[code] = cmp.Or(namer.Name(language.MustParseRegion(code)), code)
+	}
+	slices.SortFunc(codes, func(x, y string) int { return by.CompareString(names[x], names[y]) })
+	var b strings.Builder
+	for _, code := range codes {
+		b.WriteString(`<option value="` + code + `">` + html.EscapeString(names[code]) + "</option>")
+	}
+	return b.String()
 }
 
 // countryCodes are the two-letter codes of all countries.
