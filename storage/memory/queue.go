@@ -9,10 +9,10 @@ import (
 )
 
 // queue knows which webhooks have something pending. Those with something due
-// stand in turns, least recently served first; the others wait in sleeping until
-// the time at which they have.
+// stand in turns, least recently served first, those of each pool by themselves; the
+// others wait in sleeping until the time at which they have.
 type queue struct {
-	turns    []*webhook
+	turns    [2][]*webhook // by turnsOf
 	sleeping sleepers
 	token    int64
 }
@@ -51,6 +51,14 @@ func (h *sleepers) Pop() any {
 	return w
 }
 
+// turnsOf is the index of the turns for the pool of w.
+func turnsOf(w *webhook) int {
+	if w.lane.standing.Quick() {
+		return 0
+	}
+	return 1
+}
+
 // place puts w where it belongs. It is called after every change of its lane, but
 // for a webhook with a turn: that is looked at when its turn comes.
 func (q *queue) place(w *webhook, clock time.Time) {
@@ -69,7 +77,7 @@ func (q *queue) place(w *webhook, clock time.Time) {
 		heap.Push(&q.sleeping, w)
 	default:
 		l.place.turn = true
-		q.turns = append(q.turns, w)
+		q.turns[turnsOf(w)] = append(q.turns[turnsOf(w)], w)
 	}
 }
 
@@ -80,7 +88,9 @@ func (q *queue) remove(w *webhook) {
 		heap.Remove(&q.sleeping, l.place.pos-1)
 	}
 	if l.place.turn {
-		q.turns = slices.DeleteFunc(q.turns, func(other *webhook) bool { return other == w })
+		for pool := range q.turns {
+			q.turns[pool] = slices.DeleteFunc(q.turns[pool], func(other *webhook) bool { return other == w })
+		}
 		l.place.turn = false
 	}
 }
@@ -128,29 +138,40 @@ func (q *queue) lease(w *webhook, d *delivery, lease time.Duration, clock time.T
 }
 
 // claim leases deliveries as [storage.DeliveryStore] says. It passes over the
-// webhooks with something due that have no room.
+// webhooks with something due that have no room, and looks at none of a pool without.
 func (q *queue) claim(p storage.ClaimParams, clock time.Time) []claim {
 	q.wake(clock)
 	room := newRoom(p)
 	var out []claim
+	for pool := range q.turns {
+		out = q.claimOf(pool, out, room, p.Lease, clock)
+	}
+	return out
+}
+
+// claimOf appends what there is room for of one pool.
+func (q *queue) claimOf(pool int, out []claim, room *room, lease time.Duration, clock time.Time) []claim {
+	turns := q.turns[pool]
 	var served []*webhook
 	// The passed part of turns is compacted while it is read.
 	kept, i := 0, 0
-	for ; i < len(q.turns) && !room.full(); i++ {
-		w := q.turns[i]
+	for ; i < len(turns) && !room.full(pool); i++ {
+		w := turns[i]
 		before := len(out)
-		out = q.serve(out, w, room, p.Lease, clock)
-		if len(out) == before && w.lane.next(clock) != nil {
-			q.turns[kept] = w
-			kept++
-			continue
+		if turnsOf(w) == pool { // else it has come into the other one
+			out = q.serve(out, w, room, lease, clock)
+			if len(out) == before && w.lane.next(clock) != nil {
+				turns[kept] = w
+				kept++
+				continue
+			}
 		}
 		w.lane.place.turn = false
 		served = append(served, w)
 	}
-	n := copy(q.turns[kept:], q.turns[i:])
-	clear(q.turns[kept+n:])
-	q.turns = q.turns[:kept+n]
+	n := copy(turns[kept:], turns[i:])
+	clear(turns[kept+n:])
+	q.turns[pool] = turns[:kept+n]
 	for _, w := range served { // to the end of the turns
 		q.place(w, clock)
 	}
@@ -194,8 +215,10 @@ func newRoom(p storage.ClaimParams) *room {
 	}
 }
 
-// full reports whether nothing else fits.
-func (r *room) full() bool { return r.cut || r.quick.Room < 1 && r.others.Room < 1 }
+// full reports whether nothing else of a pool fits, as turnsOf counts them.
+func (r *room) full(pool int) bool {
+	return r.cut || pool == 0 && r.quick.Room < 1 || pool == 1 && r.others.Room < 1
+}
 
 // webhook returns how many deliveries of w may be claimed.
 func (r *room) webhook(w *webhook) int {
@@ -248,7 +271,7 @@ func (q *queue) stats(clock time.Time) storage.QueueStats {
 			}
 		}
 	}
-	for _, w := range q.turns {
+	for _, w := range slices.Concat(q.turns[:]...) {
 		count(w)
 	}
 	for _, w := range q.sleeping {
