@@ -128,7 +128,7 @@ SELECT x.webhook_id, w.form_id, w.url, x.failures, x.failing_since, x.paused_unt
 FROM formsvc.destinations x
 JOIN formsvc.webhooks w ON w.id = x.webhook_id
 CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND f.trashed_at IS NULL LIMIT 1) f
-WHERE x.paused_until IS NOT NULL AND (x.failing_since, x.webhook_id) < (COALESCE($1::timestamptz, 'infinity'), $2::bytea)
+WHERE x.paused_until IS NOT NULL AND (x.failing_since, x.webhook_id) < (COALESCE((SELECT $1::timestamptz), 'infinity'), $2::bytea)
 	AND ` + webhookThere + `
 ORDER BY x.failing_since DESC, x.webhook_id DESC
 LIMIT $3::bigint`

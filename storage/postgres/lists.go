@@ -23,7 +23,9 @@ import (
 
 // The length of the page is a subquery, so that a plan that is made for its value is
 // made as for any: of a table that was never analysed the planner expects few rows,
-// and would read and sort all of them rather than two thirds in order.
+// and would read and sort all of them rather than two thirds in order. So is the time:
+// near the end of a list few rows come after it, a plan for that time looks cheaper than
+// the one for all, and would be made anew for each page, which doubles its cost.
 const pageLimit = "(SELECT $3::bigint)"
 
 // pageArgs are the arguments $1 to $3.
@@ -74,7 +76,7 @@ func (l shelf) read(columns, condition, limit string) squirrel.SelectBuilder {
 		From(l.table+" "+l.alias).
 		Where(condition).
 		Where(l.where).
-		Where("("+l.alias+".created_at, "+l.alias+".id) < (COALESCE($1::timestamptz, 'infinity'), $2::bytea)"), limit)
+		Where("("+l.alias+".created_at, "+l.alias+".id) < (COALESCE((SELECT $1::timestamptz), 'infinity'), $2::bytea)"), limit)
 }
 
 func (l shelf) order(q squirrel.SelectBuilder, limit string) squirrel.SelectBuilder {

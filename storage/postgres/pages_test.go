@@ -104,3 +104,46 @@ func TestPagesCostTheSame(t *testing.T) {
 		})
 	}
 }
+
+// The last page of a list is read with the plan for every page. One that is made for its
+// position looks cheaper to the planner and is made anew each time, which costs as much
+// as the page.
+func TestTheLastPagesAreNotPlannedAnew(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t, pgtest.MaxConns(1))
+	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1000, Submissions: 50_000, AnswerBytes: 10})))
+	form, user := pgseed.ID(pgseed.Form, 0), storage.As(pgseed.ID(pgseed.User, 0))
+	last := storage.Page{Limit: 10, After: &storage.Position{Time: pgseed.Start().Add(20 * time.Second)}}
+	for range 20 {
+		page, err := s.Submissions(t.Context(), user, form, storage.SubmissionQuery{Page: last})
+		if err != nil || len(page.Submissions) == 0 {
+			t.Fatalf("%d submissions, %v", len(page.Submissions), err)
+		}
+		for _, who := range []storage.Actor{user, storage.AsHost()} {
+			forms, err := s.Forms(t.Context(), who, storage.FormQuery{Page: last})
+			if err != nil || len(forms) == 0 {
+				t.Fatalf("%d forms, %v", len(forms), err)
+			}
+		}
+	}
+	rows, err := pool.Query(t.Context(), `SELECT p.statement, p.custom_plans FROM pg_prepared_statements p
+		WHERE p.custom_plans + p.generic_plans = 20`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := 0
+	for rows.Next() {
+		var text string
+		var plans int
+		if err := rows.Scan(&text, &plans); err != nil {
+			t.Fatal(err)
+		}
+		lists++
+		if plans > 5 { // what the server tries first
+			t.Errorf("planned %d times for 20 pages: %s", plans, text)
+		}
+	}
+	if rows.Err() != nil || lists != 3 {
+		t.Errorf("%d lists were read, %v", lists, rows.Err())
+	}
+}

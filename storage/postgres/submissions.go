@@ -70,14 +70,15 @@ func (s *Store) oneSubmission(ctx context.Context, form storage.ID, text string,
 
 // submissionsFrom reads one page and the record that comes after it, with one scan of
 // submissions_newest from the position on: a page costs the same wherever it is. The
-// form's id comes out of the access check, so that without access nothing is read.
+// form's id comes out of the access check, so that without access nothing is read. The
+// times are subqueries for the reason given at [pageLimit].
 const submissionsFrom = `
 FROM formsvc.submissions s
 WHERE s.form_id = (
 		SELECT f.id FROM formsvc.forms f
 		WHERE f.id = $1::bytea AND ` + formAccess + `)
-	AND (s.submitted_at, s.id) < (COALESCE($3::timestamptz, 'infinity'), $4::bytea)
-	AND s.submitted_at >= COALESCE($5::timestamptz, '-infinity')
+	AND (s.submitted_at, s.id) < (COALESCE((SELECT $3::timestamptz), 'infinity'), $4::bytea)
+	AND s.submitted_at >= COALESCE((SELECT $5::timestamptz), '-infinity')
 ORDER BY s.submitted_at DESC, s.id DESC
 LIMIT (SELECT $6::bigint + 1)`
 

@@ -97,7 +97,7 @@ const workspacesOfUser = `
 SELECT ` + workspaceColumns + `
 FROM (
 	SELECT a.workspace_id FROM formsvc.workspace_users a
-	WHERE a.user_id = $4::bytea AND (a.created_at, a.workspace_id) < (COALESCE($1::timestamptz, 'infinity'), $2::bytea)
+	WHERE a.user_id = $4::bytea AND (a.created_at, a.workspace_id) < (COALESCE((SELECT $1::timestamptz), 'infinity'), $2::bytea)
 	ORDER BY a.created_at DESC, a.workspace_id DESC
 	LIMIT ` + pageLimit + `
 ) a
