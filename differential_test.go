@@ -227,7 +227,7 @@ func (s *stepScript) match() string {
 	return pick(s.random, "*", `"stale"`, `"r1", "r2"`, "malformed")
 }
 
-const differentialBlocks = `[{"id":"name","type":"short_text","label":"Name"},{"id":"n","type":"number","properties":{"min":0,"minVal":true}},{"id":"pick","type":"single_choice","choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}]}]`
+const differentialBlocks = `[{"id":"name","type":"short_text","label":"Name","properties":{"rule":{"next":[{"if":{"==":[{"var":"answers.name"},"Bob"]},"to":"pick"}]}}},{"id":"n","type":"number","properties":{"min":0,"minVal":true}},{"id":"pick","type":"single_choice","choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}]}]`
 
 // next makes a step, and now and then lets time pass.
 func (s *stepScript) next() step {

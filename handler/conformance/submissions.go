@@ -13,6 +13,7 @@ func submissionCases() []testCase {
 		{"submissions/bare", "A response without answers and metadata still has every field.", n, submissionsBare},
 		{"submissions/copied-labels", "A later change of the definition changes no stored answer.", n, submissionsCopiedLabels},
 		{"submissions/other-form", "A submission is 404 below another form of the same owner.", n, submissionsOtherForm},
+		{"submissions/branches", "Answers off the respondent's path are dropped, and variables that rules set are kept.", n, submissionsBranches},
 		{"submissions/delete", "DELETE answers 204 and removes one submission for good.", n, submissionsDelete},
 		{"submissions/since-until", "since and until are inclusive bounds of submitted_at, in any offset.", n, submissionsSinceUntil},
 		{"submissions/idempotency", "An idempotency key makes a repeated response return the first one.", n, submissionsIDempotency},
@@ -50,6 +51,34 @@ func submissionsRead(s *session) {
 	r.same("completion_time", o["completion_time"], 12.5)
 	list := c.get("/forms/" + id + "/submissions").want(http.StatusOK)
 	list.same("the page", list.object(), object{"items": []any{o}, "page": object{"has_more": false, "next_cursor": nil}})
+}
+
+func submissionsBranches(s *session) {
+	c := s.caller()
+	rule := object{
+		"set":  object{"score": object{"+": []any{object{"var": "variables.score"}, 2}}},
+		"next": []any{object{"if": object{"==": []any{object{"var": "answers.first"}, "stop"}}, "to": "end"}},
+	}
+	id := c.form(c.workspace(), "definition", object{
+		"blocks": []any{
+			object{"id": "first", "type": "short_text", "label": "First", "properties": object{"rule": rule}},
+			object{"id": "second", "type": "number", "label": "Second", "required": true},
+			object{"id": "bye", "type": "ending"},
+		},
+		"variables": object{"score": 1},
+	})
+	c.publish(id)
+	for given, want := range map[string][]any{
+		"stop": nil,
+		"on":   {object{"field": object{"id": "second", "type": "number", "label": "Second"}, "value": 7.0}},
+	} {
+		submission := s.submit(Response{Form: id, Answers: answers("first", given, "second", 7)})
+		r := c.get("/forms/" + id + "/submissions/" + submission).want(http.StatusOK)
+		r.checkSubmission(r.object())
+		all := []any{object{"field": object{"id": "first", "type": "short_text", "label": "First"}, "value": given}}
+		all = append(append(all, want...), object{"field": object{"id": "score", "type": "variable", "label": "score"}, "value": 3.0})
+		r.same("answers", r.object()["answers"], all)
+	}
 }
 
 func submissionsBare(s *session) {

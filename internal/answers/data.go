@@ -266,12 +266,12 @@ func (s shape) value(stored []byte, budget *logic.Budget) any {
 
 // plain is a stored number, boolean or plain text, which needs no parse.
 func plain(stored []byte) (any, bool) {
-	switch first := stored[0]; {
-	case first == '"':
+	switch stored[0] {
+	case '"':
 		return string(stored[1 : len(stored)-1]), bytes.IndexByte(stored, '\\') < 0
-	case first == 't' || first == 'f':
-		return first == 't', true
-	case first == '{' || first == '[':
+	case 't', 'f':
+		return stored[0] == 't', true
+	case '{', '[':
 		return nil, false
 	default:
 		f, err := strconv.ParseFloat(string(stored), 64)

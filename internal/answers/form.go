@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -148,7 +149,7 @@ func (f *Form) addVariables(raw json.RawMessage) error {
 	}
 	tree, err := jsontree.Parse(raw, answerBounds)
 	if err != nil || tree.Root().Kind() != jsontree.Object {
-		return fmt.Errorf("decode stored variables: not an object")
+		return errors.New("decode stored variables: not an object")
 	}
 	defer tree.Release()
 	for _, value := range tree.Root().All() {
