@@ -46,6 +46,10 @@ var (
 		TrashedForms(ctx context.Context, workspaceID formsvc.ID) ([]formsvc.Form, error)
 		RestoreForm(ctx context.Context, formID, into formsvc.ID) error
 		PurgeTrash(ctx context.Context, olderThan time.Time) (int, error)
+		PurgeForm(ctx context.Context, id formsvc.ID) error
+		DeleteUser(ctx context.Context, user formsvc.ID) error
+		EraseRespondent(ctx context.Context, form formsvc.ID, answers map[string]string) (int, error)
+		PurgeSubmissions(ctx context.Context, olderThan time.Time, form formsvc.ID) (int, error)
 		Redeliver(ctx context.Context, webhookID, deliveryID formsvc.ID) error
 		SendTestEvent(ctx context.Context, webhookID formsvc.ID) error
 		ResealSecrets(context.Context) (int, error)

@@ -93,10 +93,10 @@ WITH next AS MATERIALIZED (
 )
 SELECT n.form_id, n.round, n.entered_to, n.unique_block, n.unique_rules,
 	(SELECT count(*) FROM piece) = $2::bigint OR EXISTS (SELECT FROM piece p WHERE p.number > 1 AND p.bytes > $3::bigint),
-	p.id, CASE WHEN NOT EXISTS (
-		SELECT FROM formsvc.unique_answers u
-		WHERE u.form_id = n.form_id AND u.submission_id = p.id AND u.block_id = n.unique_block AND u.rules = n.unique_rules
-	) THEN (SELECT s.answers FROM formsvc.submissions s WHERE s.form_id = n.form_id AND s.id = p.id) END
+	p.id, CASE WHEN (
+		SELECT true FROM formsvc.unique_answers u
+		WHERE u.form_id = n.form_id AND u.submission_id = p.id AND u.block_id = n.unique_block AND u.rules = n.unique_rules LIMIT 1
+	) IS NULL THEN (SELECT s.answers FROM formsvc.submissions s WHERE s.form_id = n.form_id AND s.id = p.id) END
 FROM next n LEFT JOIN piece p ON p.number = 1 OR p.bytes <= $3::bigint
 ORDER BY p.id`
 
@@ -141,6 +141,8 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 
 // enterAnswers has the form's lock. An answer that others have already gets the next
 // copy: 0 only when it is the first, so that a response that is stored later finds it.
+// Each look-up is one of an index: as a join it would be planned for a table that is
+// still empty, and be a comparison of all with all.
 const enterAnswers = `
 WITH place AS MATERIALIZED (
 	SELECT p.form_id
@@ -149,10 +151,10 @@ WITH place AS MATERIALIZED (
 ), given AS MATERIALIZED (
 	SELECT g.id, g.digest, row_number() OVER (PARTITION BY g.digest ORDER BY g.id) AS number
 	FROM place, unnest($4::bytea[], $5::bytea[]) AS g (id, digest)
-	WHERE EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = g.id)
-		AND NOT EXISTS (
-			SELECT FROM formsvc.unique_answers u
-			WHERE u.form_id = $1::bytea AND u.submission_id = g.id AND u.block_id = $6::text AND u.rules = $7::bigint)
+	WHERE (SELECT true FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = g.id LIMIT 1)
+		AND (
+			SELECT true FROM formsvc.unique_answers u
+			WHERE u.form_id = $1::bytea AND u.submission_id = g.id AND u.block_id = $6::text AND u.rules = $7::bigint LIMIT 1) IS NULL
 ), entered AS (
 	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
 	SELECT $1::bytea, g.digest, $6::text, $7::bigint, g.number + COALESCE((

@@ -79,6 +79,7 @@ func TestMutants(t *testing.T) {
 	all = append(all, dataMutants()...)
 	all = append(all, submitMutants()...)
 	all = append(all, duplicateMutants()...)
+	all = append(all, removalMutants()...)
 	all = append(all, deliveryMutants()...)
 	all = append(all, contractMutants()...)
 	if len(all) < 20 {

@@ -179,7 +179,7 @@ CREATE TABLE unique_answers (
     submission_id id NOT NULL,
     PRIMARY KEY (form_id, digest, block_id, rules, copy)
 );
-CREATE INDEX unique_answers_of_submission ON unique_answers (form_id, submission_id);
+CREATE INDEX unique_answers_of_submission ON unique_answers (submission_id, form_id); -- in this order no look-up of a digest is planned with it
 
 -- How far the answers of a form are entered. Only forms that are not covered have a row.
 CREATE TABLE unique_progress (

@@ -1,0 +1,117 @@
+package storagetest
+
+import (
+	"context"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func removalMutants() []mutant {
+	return []mutant{
+		{"deletes no user", []string{"removal/user", "removal/user_trash"},
+			func(s storage.Storage) storage.Storage { return keepsUsers{s} }},
+		{"only trashes the forms of a deleted user", []string{"removal/user"},
+			func(s storage.Storage) storage.Storage { return trashesUsers{s} }},
+		{"empties the whole trash with a user", []string{"removal/user_alone", "removal/user_trash"},
+			func(s storage.Storage) storage.Storage { return emptiesTrash{s} }},
+		{"purges forms outside the trash", []string{"removal/form"},
+			func(s storage.Storage) storage.Storage { return purgesLive{s} }},
+		{"purges no single form", []string{"removal/form"},
+			func(s storage.Storage) storage.Storage { return keepsForms{s} }},
+		{"takes erasing for purging", []string{"removal/erase"},
+			func(s storage.Storage) storage.Storage { return erasesByAge{s} }},
+		{"erases nothing of a form in the trash", []string{"removal/erase_in_trash"},
+			func(s storage.Storage) storage.Storage { return erasesVisible{s} }},
+		{"erases old submissions instead of purging them", []string{"removal/purge_keeps_place"},
+			func(s storage.Storage) storage.Storage { return purgesByErasing{s} }},
+		{"purges submissions of exactly Before", []string{"removal/purge_submissions"},
+			func(s storage.Storage) storage.Storage {
+				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Before = p.Before.Add(time.Microsecond) }}
+			}},
+		{"purges more submissions than Max", []string{"removal/purge_in_pieces"},
+			func(s storage.Storage) storage.Storage {
+				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Max = everyRecord }}
+			}},
+	}
+}
+
+type keepsUsers struct{ storage.Storage }
+
+func (m keepsUsers) DeleteUser(context.Context, storage.ID, time.Time) error { return nil }
+
+type trashesUsers struct{ storage.Storage }
+
+func (m trashesUsers) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
+	list, err := m.Workspaces(ctx, storage.As(user), storage.Page{Limit: everyRecord})
+	for _, w := range list {
+		if w.OwnerID == user && err == nil {
+			err = m.DeleteWorkspace(ctx, storage.AsHost(), w.ID, at)
+		}
+	}
+	return err
+}
+
+type emptiesTrash struct{ storage.Storage }
+
+func (m emptiesTrash) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
+	if err := m.Storage.DeleteUser(ctx, user, at); err != nil {
+		return err
+	}
+	_, err := m.Sweep(ctx, storage.SweepParams{Now: soon(), TrashBefore: soon(), Max: everyRecord})
+	return err
+}
+
+type purgesLive struct{ storage.Storage }
+
+func (m purgesLive) PurgeForm(ctx context.Context, id storage.ID) error {
+	_ = m.TrashForm(ctx, storage.AsHost(), id, storage.TrashParams{At: at0})
+	return m.Storage.PurgeForm(ctx, id)
+}
+
+type keepsForms struct{ storage.Storage }
+
+func (m keepsForms) PurgeForm(context.Context, storage.ID) error { return nil }
+
+type erasesByAge struct{ storage.Storage }
+
+func (m erasesByAge) EraseSubmissions(ctx context.Context, form storage.ID, _ []storage.ID) (int, error) {
+	got, err := m.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{Forms: []storage.ID{form}, Before: soon(), Max: 2})
+	return got.Submissions, err
+}
+
+type erasesVisible struct{ storage.Storage }
+
+func (m erasesVisible) EraseSubmissions(ctx context.Context, form storage.ID, ids []storage.ID) (int, error) {
+	if _, err := m.Form(ctx, storage.AsHost(), form); err != nil {
+		return 0, nil
+	}
+	return m.Storage.EraseSubmissions(ctx, form, ids)
+}
+
+type purgesByErasing struct{ storage.Storage }
+
+func (m purgesByErasing) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
+	page, err := m.Submissions(ctx, storage.AsHost(), p.Forms[0], storage.SubmissionQuery{
+		Until: p.Before.Add(-time.Microsecond), Page: storage.Page{Limit: p.Max},
+	})
+	if err != nil || len(page.Submissions) == 0 {
+		return storage.PurgedSubmissions{}, err
+	}
+	var ids []storage.ID
+	for _, s := range page.Submissions {
+		ids = append(ids, s.ID)
+	}
+	n, err := m.EraseSubmissions(ctx, p.Forms[0], ids)
+	return storage.PurgedSubmissions{Submissions: n, More: true}, err
+}
+
+type editsPurge struct {
+	storage.Storage
+	edit func(*storage.PurgeSubmissionsParams)
+}
+
+func (m editsPurge) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
+	m.edit(&p)
+	return m.Storage.PurgeSubmissions(ctx, p)
+}
