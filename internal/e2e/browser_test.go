@@ -187,7 +187,7 @@ func newTab(t testing.TB, width, height int64) *tab {
 		t.Skip("reason: there is no chromium on this machine")
 	}
 	browserOnce.Do(func() {
-		profile, err := os.MkdirTemp("", "e2e-profile")
+		profile, err := os.MkdirTemp("", "e2e-profile") //nolint:usetesting // outlives the test that starts the browser
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +199,7 @@ func newTab(t testing.TB, width, height int64) *tab {
 		)
 		allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 		var cancel context.CancelFunc
-		browser, cancel = chromedp.NewContext(allocator)
+		browser, cancel = chromedp.NewContext(allocator) //nolint:fatcontext // once
 		if err := chromedp.Do(browser); err != nil {
 			t.Fatal(err)
 		}
