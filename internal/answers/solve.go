@@ -3,6 +3,7 @@ package answers
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -66,6 +67,19 @@ func (t contactRule) contradiction() (member, why string) {
 		return "", ""
 	}
 	return "/properties/addressOrContact", "all parts are hidden"
+}
+
+func (t signatureRule) contradiction() (member, why string) {
+	if len(t.allowed) == 0 || slices.ContainsFunc(t.allowed, allowsPictures) {
+		return "", ""
+	}
+	return "/properties/allowedFiles", "a signature is a picture, and only other files are allowed"
+}
+
+// allowsPictures reports whether an allowed type of file leaves a picture: a picture may
+// have any extension.
+func allowsPictures(allowed string) bool {
+	return strings.HasPrefix(allowed, ".") || strings.HasPrefix(allowed, "image/") || allowed == "*/*"
 }
 
 // The first and the last day that can be written.

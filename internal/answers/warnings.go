@@ -298,6 +298,13 @@ func (w *warner) switches(b *schema.Block, path string) {
 		if p.ScaleStep != nil && *p.ScaleStep <= 0 {
 			off("scaleStep", "a step of 0 or less counts as 1")
 		}
+	case schema.TypePayment:
+		if p.Amount != "" && !isDecimal(p.Amount) {
+			off("amount", "an amount that is not a number such as 10.00 is not held against the payment")
+		}
+		if p.Currency != "" && !isCurrency(strings.ToUpper(p.Currency)) {
+			off("currency", "a currency that is not a code of three letters is not held against the payment")
+		}
 	case schema.TypeRating:
 		if p.To != nil && *p.To < 1 {
 			off("to", "a rating to less than 1 counts as one to 5")

@@ -65,6 +65,11 @@ func TestWarningsOfOneBlock(t *testing.T) {
 		`"type":"date","properties":{"specificDates":["2026-08-01T00:00:00Z","2026-08-02T00:00:00Z"],"disabledDays":65}`:        "/properties UNANSWERABLE_BLOCK",
 		`"type":"date","properties":{"specificDates":["2026-08-01T00:00:00Z","2026-08-04T00:00:00Z"],"disabledDays":65}`:        "",
 		`"type":"date","properties":{"specificDates":["2026-08-01T00:00:00Z"],"afterDate":"2026-08-02T00:00:00Z"}`:              "/properties UNANSWERABLE_BLOCK",
+		`"type":"signature","properties":{"allowedFiles":["application/pdf","text/*"]}`:                                         "/properties/allowedFiles UNANSWERABLE_BLOCK",
+		`"type":"signature","properties":{"allowedFiles":["application/pdf","png"]}`:                                            "",
+		`"type":"signature","properties":{"allowedFiles":["image/*"]}`:                                                          "",
+		`"type":"payment","properties":{"amount":"free","currency":"EURO"}`:                                                     "/properties/amount NO_EFFECT, /properties/currency NO_EFFECT",
+		`"type":"payment","properties":{"amount":"10.00","currency":"eur"}`:                                                     "",
 		`"type":"contact_info","properties":{"addressOrContact":{"email":{"hide":true}}}`:                                       "",
 		`"type":"address","properties":{"addressOrContact":{"firstName":{"hide":true},"lastName":{"hide":true},"email":{"hide":true},"phone":{"hide":true},"company":{"hide":true},"address":{"hide":true},"address2":{"hide":true},"city":{"hide":true},"state":{"hide":true},"zip":{"hide":true},"country":{"hide":true,"required":true}}}`: "/properties/addressOrContact UNANSWERABLE_BLOCK",
 	} {
