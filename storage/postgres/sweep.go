@@ -80,6 +80,7 @@ func (s *Store) purgeKeys(ctx context.Context, p storage.SweepParams, swept *sto
 	return false, s.sweepOne(ctx, &swept.Keys, purgeKeys, p.KeysBefore.UTC(), int64(p.Max))
 }
 
+//nolint:gosec // a statement, not a credential
 const wipeSecrets = `
 WITH over AS (
 	SELECT w.id FROM formsvc.webhooks w
