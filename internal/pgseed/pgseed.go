@@ -176,6 +176,9 @@ func tables(size Size) []table {
 		{"submissions", "form_id id submitted_at completion_time answers metadata hidden form_revision json_bytes", size.Submissions + size.Others, func(i int) []any {
 			return []any{formOf(i, size.Submissions, size.Forms), bytesOf(Submission, i), at(i), 12.5, answers, none, none, int64(1), int32(len(answers) + 2*len(none))}
 		}},
+		{"unique_answers", "form_id digest block_id rules copy submission_id", size.Submissions + size.Others, func(i int) []any {
+			return []any{formOf(i, size.Submissions, size.Forms), bytesOf(Submission, i), "earlier", int32(1), int32(0), bytesOf(Submission, i)}
+		}},
 		{"events", "id form_id submission_id type body refs", size.Deliveries, func(i int) []any {
 			return []any{bytesOf(Event, i), bytesOf(Form, i%hooks%size.Forms), bytesOf(Submission, i), "form.response.completed", []byte(answers), int32(1)}
 		}},

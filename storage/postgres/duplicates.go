@@ -57,7 +57,7 @@ const newerRules = `
 WITH older AS MATERIALIZED (
 	SELECT f.id FROM (
 		SELECT f.id FROM formsvc.forms f
-		WHERE f.unique_block <> '' AND f.unique_rules < $1::bigint AND f.purged_at IS NULL
+		WHERE f.unique_block <> '' AND f.revision > 0 AND f.unique_rules < $1::bigint AND f.purged_at IS NULL
 		ORDER BY f.unique_rules
 		LIMIT 100
 	) f

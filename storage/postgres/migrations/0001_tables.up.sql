@@ -79,9 +79,8 @@ CREATE TABLE workspaces (
 -- host say it: no other statement can be planned with them.
 CREATE INDEX workspaces_newest_of_all ON workspaces (created_at DESC, id DESC) WHERE deleted_at IS NULL AND id > '';
 CREATE INDEX workspaces_to_tidy ON workspaces (deleted_at, id) WHERE deleted_at IS NOT NULL AND NOT tidied;
-CREATE INDEX workspaces_deleted_owner ON workspaces (owner_id) WHERE deleted_at IS NOT NULL;
 CREATE INDEX workspaces_purged ON workspaces (id) WHERE purged;
-CREATE INDEX workspaces_owner ON workspaces (owner_id) WHERE deleted_at IS NULL;
+CREATE INDEX workspaces_owner ON workspaces (owner_id);
 
 -- Who may use a workspace, its owner included. created_at is the workspace's, so
 -- that a user's list is one index scan.
@@ -141,7 +140,9 @@ CREATE TABLE form_limits (
 );
 CREATE INDEX form_limits_count_at ON form_limits (count_at) WHERE count_at IS NOT NULL;
 
-CREATE INDEX forms_unique_rules ON forms (unique_rules) WHERE unique_block <> '';
+-- The condition on revision always holds. Only the statement that looks for older rules
+-- says it: no other one can be planned with this index.
+CREATE INDEX forms_unique_rules ON forms (unique_rules) WHERE unique_block <> '' AND revision > 0;
 
 CREATE TABLE form_lifetime (
     form_id     bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
