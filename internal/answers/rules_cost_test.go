@@ -101,9 +101,14 @@ func hostileForms() map[string][2]string {
 		"characters":       {many(`{"show":{"or":`+repeated(`{"==":[{"var":"answers.q.98999"},1]}`, 300)+`}}`, 300), answers},
 	}
 	for name, f := range forms {
-		for i := strings.Count(f[0], `"id":"#"`); i > 0; i-- {
-			f[0] = strings.Replace(f[0], `"id":"#"`, fmt.Sprintf(`"id":"s%d"`, i), 1)
+		parts := strings.Split(f[0], `"id":"#"`)
+		var b strings.Builder
+		b.WriteString(parts[0])
+		for i, part := range parts[1:] {
+			fmt.Fprintf(&b, `"id":"s%d"`, i)
+			b.WriteString(part)
 		}
+		f[0] = b.String()
 		forms[name] = f
 	}
 	return forms

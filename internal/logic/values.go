@@ -1,7 +1,9 @@
 package logic
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -280,9 +282,13 @@ func (e *evaluation) sameObjects(a, b map[string]any) bool {
 	if a == nil || b == nil || len(a) != len(b) {
 		return false
 	}
-	for name, value := range a {
+	if e.spend(len(a)); e.over() {
+		return false
+	}
+	// In order, so that the steps are the same each time.
+	for _, name := range slices.Sorted(maps.Keys(a)) {
 		other, ok := b[name]
-		if e.over() || !ok || !e.same(value, other) {
+		if e.over() || !ok || !e.same(a[name], other) {
 			return false
 		}
 	}
