@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -83,7 +84,7 @@ func (m erasesByAge) EraseSubmissions(ctx context.Context, form storage.ID, _ []
 type erasesVisible struct{ storage.Storage }
 
 func (m erasesVisible) EraseSubmissions(ctx context.Context, form storage.ID, ids []storage.ID) (int, error) {
-	if _, err := m.Form(ctx, storage.AsHost(), form); err != nil {
+	if _, err := m.Form(ctx, storage.AsHost(), form); errors.Is(err, storage.ErrNotFound) {
 		return 0, nil
 	}
 	return m.Storage.EraseSubmissions(ctx, form, ids)
