@@ -36,14 +36,16 @@ type Config struct {
 	// known to answer quickly. Zero: 64. One host name has at most a quarter of them
 	// while others wait.
 	//
-	// At most eight times as many of their deliveries are sent and not yet recorded:
-	// a process that is killed repeats that many.
+	// At most eight times as many of their deliveries are sent and not yet recorded,
+	// without those that count for InFlightSlow: a process that is killed repeats that
+	// many.
 	InFlight int
 	// InFlightSlow bounds the requests of this process, beside those of InFlight, to
 	// webhooks that are new, slow or failing, and those of quick ones that take longer
 	// than 50 ms. Zero: 1,024. New and failing ones have at most half of them, and so
-	// does one host name. Each may hold a body and a socket. A process that is killed
-	// repeats as many at most.
+	// does one host name. Each may hold a body and a socket. It also bounds those that
+	// ended and are not yet recorded together with them: a process that is killed
+	// repeats as many at most, beside those of InFlight.
 	InFlightSlow int
 	// InFlightWebhook bounds the requests of this process to one webhook at one time.
 	// Zero: 4. One that has never succeeded, or failed last, gets one.

@@ -56,3 +56,29 @@ func TestAHostNameThatHangsLeavesRoomToOthers(t *testing.T) {
 	}
 	w.stop()
 }
+
+// A write that takes long and does not fail stops the requests at the bound: a process
+// that is killed then repeats no more than that. Receivers of 60 ms are quick, and each
+// of their requests moves over.
+func TestASlowWriteBoundsWhatAKillRepeats(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, testNumbers)
+	for i := range 100 {
+		r := w.receiver(host(i), true, takes(60*time.Millisecond, 60*time.Millisecond))
+		for range 40 {
+			w.event(r)
+		}
+	}
+	w.slowWrite = 9 * time.Second
+	w.run(8 * time.Second) // every step is checked
+	if want := w.n.Ahead + w.n.Second; w.most != want {
+		t.Errorf("a kill would have repeated %d deliveries, want %d", w.most, want)
+	}
+	w.run(30 * time.Second)
+	for _, r := range w.receivers {
+		if len(r.pending) > 0 {
+			t.Fatalf("%d deliveries of a webhook are left", len(r.pending))
+		}
+	}
+	w.stop()
+}

@@ -68,6 +68,9 @@ func TestTheRulesHoldInRandomHistories(t *testing.T) {
 			w.after(time.Duration(w.rand.IntN(30))*time.Second, func() {
 				w.storeDown = w.now.Add(time.Duration(w.rand.IntN(10)) * time.Second)
 			})
+			w.after(time.Duration(w.rand.IntN(30))*time.Second, func() {
+				w.slowWrite = time.Duration(w.rand.IntN(10)) * time.Second
+			})
 			w.run(45 * time.Second)
 			w.stop()
 			t.Logf("%d webhooks, %d steps", len(w.receivers), w.steps)

@@ -18,6 +18,7 @@ var mutants = []struct{ name, file, from, to string }{
 	{"all of the second pool for those that begin there", "pools.go", "max(1, n.Second*3/4)", "n.Second"},
 	{"no share of a host name", "pools.go", "if used < p.share {", "if used <= p.holds {"},
 	{"more than half of the second pool for a host name", "pools.go", "r.name.used[p.index] < p.most &&", ""},
+	{"a request moves over though the store is behind", "pools.go", "return !p.full() && r.name", "return p.used < p.holds && r.name"},
 	{"a slow one stays in the quick pool", "standing.go", "case took > n.Moment:\n\t\ts.SlowFor = n.Successes", "case took > n.Moment:\n\t\ts.SlowFor = 0"},
 	{"seven successes", "standing.go", "s.SlowFor = n.Successes", "s.SlowFor = n.Successes - 1"},
 	{"an old request keeps its quick place", "scheduler.go", "s.now.Sub(r.began) < s.n.Stay ||", "s.now.Sub(r.began) < 10*s.n.Stay ||"},

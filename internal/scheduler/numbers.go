@@ -18,7 +18,8 @@ type Numbers struct {
 	// Successes is how many of them have to be quick after one that was not.
 	Successes int
 	// Ahead bounds the deliveries of the quick pool that were claimed and wait, and
-	// also those that are under way or not recorded: a killed process repeats them.
+	// also those that are under way there or ended there and are not recorded: a killed
+	// process repeats them, and as many as Second of the other pool.
 	Ahead int
 	// AheadFor is how long the deliveries that wait for a webhook keep it busy.
 	AheadFor time.Duration

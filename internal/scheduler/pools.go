@@ -86,13 +86,14 @@ func newSecondPool(n Numbers) pool {
 // hasPlace reports whether a request may start in p.
 func (p *pool) hasPlace() bool { return p.started < p.starts && !p.full() }
 
-// full reports whether the store must catch up before p sends more: a process that is
-// killed repeats what it sent and did not record.
+// full reports whether the store must catch up before p takes more requests: a process
+// that is killed repeats what it sent and did not record. A pool looks only at its own
+// results, so that a thousand time-outs in the second one do not stop the quick one.
 func (p *pool) full() bool { return p.used+p.unrecorded >= p.holds }
 
 // canTake reports whether a request that began elsewhere may move to p.
 func (p *pool) canTake(r *Request, memory int) bool {
-	return p.used < p.holds && r.name.used[p.index] < p.most && p.bytes < memory
+	return !p.full() && r.name.used[p.index] < p.most && p.bytes < memory
 }
 
 // lineUp gives w a turn after all that stand in the line of its pool.

@@ -298,7 +298,8 @@ func (s *Scheduler) tooLate(r *Request) bool {
 }
 
 // moveOver moves requests that have had a quick place for long enough to the second
-// pool, as far as that has places.
+// pool, as far as that has places. The others keep their quick place, and their results
+// count there. So each pool bounds what it sent and did not record.
 func (s *Scheduler) moveOver() {
 	if len(s.young) == 0 || s.now.Sub(s.young[0].began) < s.n.Stay {
 		return

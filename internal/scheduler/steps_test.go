@@ -300,6 +300,51 @@ func TestManyTimeoutsAtOnceHoldUpNobody(t *testing.T) {
 	}
 }
 
+// While as many results as the second pool holds requests are not recorded, no request
+// moves over, and the quick pool goes on in its own places.
+func TestNoRequestMovesOverWhileTheStoreIsBehind(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, smallNumbers())
+	send := func(from, to int) (sent []*Request) {
+		var all []storage.Delivery
+		for i := from; i < to; i++ {
+			all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
+		}
+		before := len(c.sent)
+		c.step(claimedFrom(all...))
+		return c.sent[before:]
+	}
+	for i := 0; i < c.n.Second; i += c.n.Quick { // they move over and succeed; nothing is written
+		sent := send(i, i+c.n.Quick)
+		c.pass(c.n.Stay)
+		for _, r := range sent {
+			c.endOf(r, true, 0)
+		}
+	}
+	if got := c.s.second.unrecorded; got != c.n.Second {
+		t.Fatalf("%d results of the second pool are not recorded, want %d", got, c.n.Second)
+	}
+	old := send(1000, 1000+c.n.Quick)
+	if len(old) != c.n.Quick {
+		t.Fatalf("%d requests began, want %d", len(old), c.n.Quick)
+	}
+	c.pass(c.n.Stay)
+	if c.s.second.used != 0 || c.s.quick.used != c.n.Quick {
+		t.Errorf("%d requests moved over", c.s.second.used)
+	}
+	c.endOf(old[0], true, 0)
+	if len(send(2000, 2001)) != 1 {
+		t.Error("the place of a request that ended is not used")
+	}
+	for c.s.results.active != nil || len(c.s.results.pending) > 0 {
+		c.step(Wrote{})
+		c.pass(c.n.Gather)
+	}
+	if want := c.n.Quick - 1; c.s.second.used < want {
+		t.Errorf("%d requests moved over after the write, want %d", c.s.second.used, want)
+	}
+}
+
 // A result that somebody holds up in the store is written again; the others are not.
 func TestAHeldResultIsWrittenAgain(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,10 @@ type world struct {
 	awake     time.Time // when the scheduler wants to be called next
 	steps     int
 	unchecked bool
-	storeDown time.Time // until then the store fails
+	storeDown time.Time     // until then the store fails
+	slowWrite time.Duration // the next write takes so long, without failing
+	repeated  int           // deliveries that a kill would repeat: sent and not recorded
+	most      int           // of those so far
 	handOver  bool
 	places    map[string]int // quick ones by host name, after the last step
 	late      func(r *receiver, waited time.Duration)
@@ -248,6 +251,9 @@ func (w *world) finish(results []storage.Result) {
 			continue
 		case it.state != "answered":
 			w.t.Fatalf("a delivery in state %q has a result", it.state)
+		}
+		w.repeated--
+		switch {
 		case res.RetryIn > 0:
 			it.state, it.due = "", w.now.Add(res.RetryIn)
 			it.attempt++
@@ -292,7 +298,9 @@ func (w *world) step(events ...Event) {
 		})
 	}
 	if len(a.Write) > 0 {
-		w.after(time.Duration(w.rand.Int64N(int64(8*time.Millisecond))), func() {
+		takes := time.Duration(w.rand.Int64N(int64(8 * time.Millisecond)))
+		takes, w.slowWrite = max(takes, w.slowWrite), 0
+		w.after(takes, func() {
 			if w.now.Before(w.storeDown) {
 				w.step(Wrote{Err: errors.New("down")})
 				return
@@ -317,6 +325,8 @@ func (w *world) send(r *Request) {
 	it.state, it.began, it.quick = "sent", w.now, r.pool == &w.s.quick
 	of.underWay++
 	of.sent++
+	w.repeated++
+	w.most = max(w.most, w.repeated)
 	limit := w.n.PerWebhook
 	if !of.succeeded || of.failed {
 		limit = 1
@@ -352,6 +362,7 @@ func (w *world) send(r *Request) {
 		e := Ended{Request: r, Took: took}
 		if w.rand.IntN(500) == 0 { // it could not be sent
 			it.state = "unsent"
+			w.repeated--
 			w.step(e)
 			return
 		}
@@ -404,8 +415,11 @@ func (w *world) check() {
 	if got := s.quick.waiting + s.second.waiting; got != waiting || got > w.n.Ahead+w.n.Second {
 		w.t.Fatalf("%d deliveries wait, %d are counted", waiting, got)
 	}
-	if got := s.quick.used + s.quick.unrecorded; got > w.n.Ahead {
-		w.t.Fatalf("%d requests are under way or not recorded", got)
+	if quick, second := s.quick.used+s.quick.unrecorded, s.second.used+s.second.unrecorded; quick > w.n.Ahead || second > w.n.Second {
+		w.t.Fatalf("%d requests of the quick pool and %d of the second are under way or not recorded", quick, second)
+	}
+	if w.repeated > w.n.Ahead+w.n.Second {
+		w.t.Fatalf("a kill would repeat %d deliveries", w.repeated)
 	}
 	// What may begin has begun.
 	if !s.stopped {
@@ -435,7 +449,7 @@ func (w *world) check() {
 		w.t.Fatalf("%d requests have quick places, %d are counted", len(s.young), s.quick.used)
 	}
 	for _, r := range s.young {
-		if w.now.Sub(r.began) >= w.n.Stay && s.second.used < w.n.Second && r.name.used[1] < w.n.Second/2 {
+		if w.now.Sub(r.began) >= w.n.Stay && s.second.used+s.second.unrecorded < w.n.Second && r.name.used[1] < w.n.Second/2 {
 			w.t.Fatal("an old request keeps a quick place")
 		}
 	}
