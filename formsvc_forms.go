@@ -32,7 +32,31 @@ func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, 
 	if f.Status != storage.StatusPublished {
 		return PublicForm{}, ErrNotFound
 	}
-	p := PublicForm{
+	return s.decodeForm(f)
+}
+
+// PreviewForm returns a form by its id as it is stored now, draft or published, with its
+// warnings: see [Service.Warnings]. It returns [ErrNotFound] when there is none, or it is
+// in the trash. It checks no access: a draft is shown to whom the host allows it.
+func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Warnings, error) {
+	f, err := s.storage.Form(ctx, storage.AsHost(), id)
+	if err != nil {
+		return PublicForm{}, nil, err
+	}
+	p, err := s.decodeForm(f)
+	if err != nil {
+		return PublicForm{}, nil, err
+	}
+	warnings, err := s.Warnings(f.Definition)
+	if err != nil {
+		return PublicForm{}, nil, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+	}
+	return p, warnings, nil
+}
+
+// decodeForm returns what a page needs of a stored form.
+func (s *Service) decodeForm(f Form) (p PublicForm, err error) {
+	p = PublicForm{
 		ID: f.ID, PublicID: f.PublicID, Name: f.Name, Type: f.Type,
 		Closed:     f.IsClosed(s.clock()),
 		Definition: f.Definition,

@@ -72,3 +72,31 @@ func TestWarnings(t *testing.T) {
 		t.Error("no blocks are accepted as blocks")
 	}
 }
+
+// A form is previewed as it is stored now, until it goes to the trash.
+func TestPreviewForm(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	ctx := t.Context()
+	draft, err := b.As(b.user.ID).CreateForm(ctx, formsvc.NewForm{Workspace: b.workspace, Name: "Draft", Definition: formsvc.Definition{
+		Blocks: json.RawMessage(`[{"id":"a","type":"ranking","required":true}]`), Settings: json.RawMessage(`{"submitLabel":"Go"}`),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	form, warnings, err := b.PreviewForm(ctx, draft.ID)
+	if err != nil || form.ID != draft.ID || form.PublicID != draft.PublicID || len(form.Blocks) != 1 || form.Settings.SubmitLabel != "Go" {
+		t.Errorf("%+v, %v", form, err)
+	}
+	if want, err := b.As(b.user.ID).Warnings(ctx, draft.ID); err != nil || len(want) == 0 || fmt.Sprint(warnings) != fmt.Sprint(want) {
+		t.Errorf("the warnings are %v, want %v, %v", warnings, want, err)
+	}
+	if err := b.As(b.user.ID).TrashForm(ctx, draft.ID, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []formsvc.ID{draft.ID, {1}} {
+		if _, _, err := b.PreviewForm(ctx, id); !errors.Is(err, formsvc.ErrNotFound) {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}

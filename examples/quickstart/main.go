@@ -13,6 +13,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"flag"
 	"fmt"
@@ -90,6 +91,7 @@ type host struct {
 	store    storage.Storage
 	service  *formsvc.Service
 	demo     demo
+	preview  string // address of the feedback form's preview
 	receiver *receiver
 	uploads  string // directory
 	routes   http.Handler
@@ -143,12 +145,19 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 		Files:  files,
 		Logger: logger,
 		Brand:  formpage.Link{Text: "Made with formsvc", URL: "https://github.com/formsvc/formsvc"},
-		// One process needs no Secret: pages that were opened before a restart have to
-		// be sent twice. A host with several processes gives one.
+		// A host keeps its secret, and all of its processes have the same one. With one
+		// that is new at each start, pages that were opened before have to be sent twice,
+		// and links of previews end.
+		Secret: []byte(rand.Text()),
 	})
 	if err != nil {
 		return nil, err
 	}
+	preview, err := forms.PreviewPath(h.demo.FormID, time.Now().Add(24*time.Hour))
+	if err != nil {
+		return nil, err
+	}
+	h.preview = h.url + preview
 
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", h.service) // the API; everything else is this program's own
@@ -202,6 +211,7 @@ func (h *host) print(w io.Writer) {
 	for _, c := range h.commands() {
 		fmt.Fprintln(w, c.Line)
 	}
+	fmt.Fprintf(w, "Preview: %s\n", h.preview)
 	fmt.Fprintf(w, "Page: %s/\n", h.url)
 }
 

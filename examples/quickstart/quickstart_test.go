@@ -175,10 +175,11 @@ func TestPrintedLines(t *testing.T) {
 	q := start(t)
 	lines := strings.Split(strings.TrimSpace(q.printed), "\n")
 
-	t.Run("are the address, the key, three commands and the page", func(t *testing.T) {
+	t.Run("are the address, the key, three commands, a preview and the page", func(t *testing.T) {
 		want := []string{
 			`^API: http://127\.0\.0\.1:[1-9]\d*/v1$`, `^Key: fs_live_\w{49}$`,
 			`^curl .*/v1/me'`, `^curl .*/submissions\?limit=3'`, `^curl .*/v1/forms' .* -d '`,
+			`^Preview: http://127\.0\.0\.1:[1-9]\d*/f/-/preview/\S+$`,
 			`^Page: http://127\.0\.0\.1:[1-9]\d*/$`,
 		}
 		if len(lines) != len(want) {
@@ -188,6 +189,23 @@ func TestPrintedLines(t *testing.T) {
 			if !regexp.MustCompile(pattern).MatchString(lines[i]) {
 				t.Errorf("line %d is %q, want %s", i+1, lines[i], pattern)
 			}
+		}
+	})
+
+	t.Run("lead to a preview", func(t *testing.T) {
+		_, link, _ := strings.Cut(lines[5], " ")
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := q.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(body), "What you send is checked and not stored.") {
+			t.Errorf("%d %v", answer.StatusCode, err)
 		}
 	})
 

@@ -27,6 +27,7 @@ type site struct {
 	service *formsvc.Service
 	store   *memory.Store
 	server  *httptest.Server
+	pages   *formpage.Handler
 	owner   formsvc.ID
 	place   formsvc.ID
 	mu      sync.Mutex
@@ -50,12 +51,12 @@ func newSite(t *testing.T, config formpage.Config, options ...formsvc.Option) *s
 	if config.Clock == nil {
 		config.Clock = s.clock
 	}
-	pages, err := formpage.New(s.service, config)
+	s.pages, err = formpage.New(s.service, config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/f/", pages)
+	mux.Handle("/f/", s.pages)
 	s.server = httptest.NewServer(mux)
 	t.Cleanup(s.server.Close)
 	return s

@@ -62,6 +62,14 @@
 // check captchas. Whoever trips one of these sees the form again, filled in: nothing is
 // dropped in silence.
 //
+// # Preview
+//
+// [Handler.PreviewPath] makes a signed link that shows a form as it is stored, also a
+// draft, for as long as the host says. A bar above the form says that it is a preview. It
+// lists the warnings of the form, captchas that nothing checks, where the form redirects
+// to, and that it is closed. Sending checks the answers and stores nothing: no response,
+// no file, no view and no start. Previews need [Config.Secret].
+//
 // # Files
 //
 // Blocks of the types file_upload and signature need [Config.Files]; without it they say

@@ -2,15 +2,18 @@ package formpage_test
 
 import (
 	"context"
+	"fmt"
 	"html/template"
 	"io"
 	"log"
 	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
 
@@ -31,6 +34,26 @@ func Example() {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/f/", pages) // /f/{public_id}
+}
+
+// A form's editor gets a link that shows the draft for an hour. The host has asked
+// already whether this user may see the form: the link itself is the permission.
+func ExampleHandler_PreviewPath() {
+	pages, err := formpage.New(newService(), formpage.Config{Secret: []byte("one secret for all processes")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := storage.ParseID("64b7f0c2a1d3e4f5a6b7c8d9")
+	if err != nil {
+		log.Fatal(err)
+	}
+	path, err := pages.PreviewPath(form, time.Now().Add(time.Hour))
+	if err != nil {
+		log.Fatal(err)
+	}
+	link := "https://forms.example" + path
+	fmt.Println(link[:len("https://forms.example/f/-/preview/")])
+	// Output: https://forms.example/f/-/preview/
 }
 
 // A layout of the host's own around the form. Its style sheet comes from the same origin,

@@ -294,7 +294,7 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		f.Kind, f.Set = "contact", true
 		b.contact(f, block, p)
 	case schema.TypeFileUpload, schema.TypeSignature:
-		if b.c.h.config.Files != nil {
+		if b.c.files() != nil {
 			b.drawFiles(f, block, p)
 			break
 		}

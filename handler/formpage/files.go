@@ -137,7 +137,7 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 		_, _ = io.CopyN(io.Discard, body, 32<<20)
 	}
 	b := find(c.form.Blocks, block)
-	if c.h.config.Files == nil || b == nil || properties(b).Hide || b.Type != schema.TypeFileUpload && b.Type != schema.TypeSignature {
+	if c.files() == nil || b == nil || properties(b).Hide || b.Type != schema.TypeFileUpload && b.Type != schema.TypeSignature {
 		refuse(codeFileLost)
 		return
 	}
@@ -162,7 +162,7 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 		refuse(codeFileType)
 		return
 	}
-	file, err := c.h.config.Files.Save(c.r.Context(), Upload{
+	file, err := c.files().Save(c.r.Context(), Upload{
 		Form: c.form, Block: block, Name: name, MimeType: kind,
 		Body: &bounded{r: io.MultiReader(bytes.NewReader(head[:n]), body), left: c.h.config.MaxFileSize},
 	})
@@ -179,7 +179,7 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 	if single {
 		values.Del(nameFile + block)
 	}
-	values.Add(nameFile+block, c.h.signer.sign(purposeFile, storedFile{c.form.ID.String(), block, file}))
+	values.Add(nameFile+block, c.h.signer.sign(c.filePurpose(), storedFile{c.form.ID.String(), block, file}))
 }
 
 // fileName keeps the last part of a name, without what is not shown.
@@ -258,7 +258,7 @@ func (c *call) storedFiles(block string) []File {
 	var list []File
 	for _, token := range c.values[nameFile+block] {
 		var s storedFile
-		if c.h.signer.open(purposeFile, token, &s) && s.Form == c.form.ID.String() && s.Block == block &&
+		if c.h.signer.open(c.filePurpose(), token, &s) && s.Form == c.form.ID.String() && s.Block == block &&
 			!slices.Contains(c.values[nameRemove+block], s.File.ID) && len(list) < maxFilesHere {
 			list = append(list, s.File)
 		}
@@ -278,7 +278,7 @@ func (c *call) dropRemoved() (any bool) {
 		var kept []string
 		for _, token := range c.values[nameFile+block] {
 			var s storedFile
-			if c.h.signer.open(purposeFile, token, &s) && !slices.Contains(c.values[name], s.File.ID) {
+			if c.h.signer.open(c.filePurpose(), token, &s) && !slices.Contains(c.values[name], s.File.ID) {
 				kept = append(kept, token)
 			}
 		}
@@ -290,7 +290,7 @@ func (c *call) dropRemoved() (any bool) {
 
 // fileAnswers are the answers of the form's blocks for files.
 func (c *call) fileAnswers(blocks []schema.Block, into map[string]json.RawMessage) {
-	if c.h.config.Files == nil {
+	if c.files() == nil {
 		return
 	}
 	for i := range blocks {
@@ -341,7 +341,7 @@ func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties)
 	}
 	for _, token := range b.c.values[nameFile+block.ID] {
 		var s storedFile
-		if b.c.h.signer.open(purposeFile, token, &s) {
+		if b.c.h.signer.open(b.c.filePurpose(), token, &s) {
 			f.Stored = append(f.Stored, shownFile{Token: token, Input: nameFile + block.ID, File: s.File})
 		}
 	}

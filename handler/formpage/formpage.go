@@ -52,11 +52,12 @@ type Config struct {
 	// works below http.StripPrefix too. All links of a page are relative.
 	BasePath string
 
-	// Secret signs what a page carries from one request to the next: the time when it
-	// was opened, its idempotency key, and stored files. All processes of a host need
-	// the same one, of at least 16 bytes. Without it each process makes its own, which
-	// is logged once: a page that another process made, or this one before it was
-	// started anew, comes back filled in and has to be sent again.
+	// Secret signs the links of previews, and what a page carries from one request to the
+	// next: the time when it was opened, its idempotency key, and stored files. All
+	// processes of a host need the same one, of at least 16 bytes. Without it previews are
+	// off, and each process makes a secret of its own, which is logged once when it
+	// matters: a page that another process made, or this one before it was started anew,
+	// comes back filled in and has to be sent again.
 	Secret []byte
 
 	// Layout is the document around a form, executed with a [Document]. Default: a
@@ -212,6 +213,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, h.config.BasePath)
 	publicID, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if publicID == assetDir {
+		if token, ok := strings.CutPrefix(rest, previewDir); ok {
+			h.servePreview(w, r, token)
+			return
+		}
 		serveAsset(w, r, rest)
 		return
 	}
@@ -287,17 +292,24 @@ func allows(methods, method string) bool {
 }
 
 func (h *Handler) page(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	if r.Method == http.MethodPost {
-		h.post(w, r, form)
-		return
-	}
-	if form.Closed {
-		h.closed(w, r, form)
-		return
-	}
 	c := h.newCall(w, r, form)
-	c.visit = newVisit(form, h.clock())
-	c.values = prefilled(form, r.URL.Query(), c.words.tag)
+	switch {
+	case r.Method == http.MethodPost:
+		c.post()
+	case form.Closed:
+		h.closed(w, r, form)
+	default:
+		c.open()
+	}
+}
+
+// open shows the first page.
+func (c *call) open() {
+	c.visit = newVisit(c.form, c.now)
+	c.values = prefilled(c.form, c.r.URL.Query(), c.words.tag)
+	if c.preview != nil {
+		c.count()
+	}
 	c.show(http.StatusOK, 0, nil)
 }
 
@@ -320,10 +332,13 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, form PublicFor
 
 // done shows the ending that a response reached.
 func (h *Handler) done(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	c := h.newCall(w, r, form)
+	h.newCall(w, r, form).done()
+}
+
+func (c *call) done() {
 	ending := schema.Block{Type: schema.TypeEnding}
-	for _, b := range form.Blocks {
-		if b.Type == schema.TypeEnding && b.ID == r.URL.Query().Get("ending") && !properties(&b).Hide {
+	for _, b := range c.form.Blocks {
+		if b.Type == schema.TypeEnding && b.ID == c.r.URL.Query().Get("ending") && !properties(&b).Hide {
 			ending = b
 		}
 	}
@@ -360,6 +375,16 @@ func (h *Handler) beacon(w http.ResponseWriter, r *http.Request, form PublicForm
 		h.logger.WarnContext(r.Context(), "a visit was not counted", "form", form.ID, "error", err)
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+// warnSecret logs once that there is no secret that all processes share.
+func (h *Handler) warnSecret() {
+	if len(h.config.Secret) > 0 {
+		return
+	}
+	h.ownSecret.Do(func() {
+		h.logger.Warn("formpage.Config.Secret is not set: previews are off, and a page that another process made has to be sent twice")
+	})
 }
 
 // warnOnce logs a fault of a form one time.

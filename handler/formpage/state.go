@@ -33,7 +33,7 @@ func (s signer) sign(purpose string, v any) string {
 // open reads a token into v, and reports whether its signature is right.
 func (s signer) open(purpose, token string, v any) bool {
 	payload, signature, _ := strings.Cut(token, ".")
-	given, err := base64.RawURLEncoding.DecodeString(signature)
+	given, err := base64.RawURLEncoding.Strict().DecodeString(signature)
 	if err != nil || !hmac.Equal(given, s.mac(purpose, payload)) {
 		return false
 	}
@@ -42,9 +42,10 @@ func (s signer) open(purpose, token string, v any) bool {
 }
 
 const (
-	purposeVisit   = "visit"
-	purposeFile    = "file"
-	purposePreview = "preview"
+	purposeVisit       = "visit"
+	purposeFile        = "file"
+	purposePreview     = "preview"
+	purposePreviewFile = "preview file"
 )
 
 // visit is one respondent's way through a form, from the first page to the end. It

@@ -28,6 +28,8 @@ type call struct {
 	words *words
 	now   time.Time
 
+	preview *preview // nil: the real page
+
 	visit  visit
 	values url.Values // the inputs of the page that was sent, or of the first one
 	notice string     // a sentence above the form
@@ -56,12 +58,12 @@ func (c *call) path(given Given) (Path, error) {
 
 // post takes a page that was sent. Whatever happens, what was typed is shown again or
 // stored.
-func (h *Handler) post(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	c := h.newCall(w, r, form)
+func (c *call) post() {
+	h, w, r, form := c.h, c.w, c.r, c.form
 	values, complete, err := c.read()
 	if err != nil {
 		h.logger.InfoContext(r.Context(), "a page was not read", "error", err)
-		h.message(w, r, form, http.StatusBadRequest, "broken.title", "unreadable.text")
+		c.showMessage(http.StatusBadRequest, c.words.get("broken.title"), c.words.get("unreadable.text"))
 		return
 	}
 	c.values = values
@@ -82,11 +84,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, form PublicForm) 
 	if c.visit, known = h.signer.openVisit(form, values.Get(ctrlState), c.now); !known {
 		// The page was made by another process, or long ago. A new page is as good.
 		c.visit = newVisit(form, c.now)
-		h.ownSecret.Do(func() {
-			if len(h.config.Secret) == 0 {
-				h.logger.Warn("a page was sent that this process did not make: give formpage.Config.Secret if there are several processes")
-			}
-		})
+		h.warnSecret()
 	}
 	if !form.Closed {
 		c.count()
@@ -136,6 +134,9 @@ func (c *call) forward(given Given, path Path, steps []step, at int, known bool)
 	switch {
 	case !known:
 		c.notice = c.words.get("send_again")
+	case c.preview != nil: // what holds programs up would only be in the author's way
+		c.tryOut(given, path, at)
+		return
 	case c.values.Get(ctrlTrap) != "":
 		c.values.Del(ctrlTrap)
 		c.notice = c.words.get("send_again")
@@ -209,6 +210,11 @@ func (c *call) finished(path Path) {
 		query.Set(ctrlLanguage, c.words.tag)
 		target = c.up() + c.form.PublicID + "/done?" + query.Encode()
 	}
+	c.leadTo(target)
+}
+
+// leadTo sends the visitor on to another page.
+func (c *call) leadTo(target string) {
 	// Relative to the page, wherever it is mounted: http.Redirect would make it absolute
 	// from a path that a StripPrefix may have cut.
 	c.w.Header().Set("Cache-Control", "no-store")
@@ -309,8 +315,14 @@ func (c *call) unseen(s step) bool {
 }
 
 // count records the view and the start of a page that a browser without JavaScript
-// sent: who posts has seen and started.
+// sent: who posts has seen and started. A preview is never counted: its pages say that
+// they were, so that the script sends nothing either.
 func (c *call) count() {
+	if c.preview != nil {
+		c.values.Set(ctrlViewed, "1")
+		c.values.Set(ctrlStarted, "1")
+		return
+	}
 	for name, record := range map[string]func() error{
 		ctrlViewed:  func() error { return c.h.service.RecordView(c.r.Context(), c.form.ID) },
 		ctrlStarted: func() error { return c.h.service.RecordStart(c.r.Context(), c.form.ID) },
@@ -369,7 +381,7 @@ func (c *call) read() (values url.Values, complete bool, err error) {
 	if err != nil {
 		return nil, false, err
 	}
-	if kind == "multipart/form-data" && c.h.config.Files != nil {
+	if kind == "multipart/form-data" && c.files() != nil {
 		return c.readParts()
 	}
 	if kind != "application/x-www-form-urlencoded" {

@@ -69,6 +69,8 @@ type pageView struct {
 	Multipart   bool
 	Native      bool // the script leaves sending to the browser: a foreign script runs in the page
 
+	Preview *preview // the bar that says so
+
 	Ending *field
 	Share  string // address to share
 }
@@ -193,7 +195,7 @@ func (c *call) showEnding(ending schema.Block) {
 	b := c.newBuilder(view, Path{}, nil)
 	f := b.field(&ending, 1)
 	view.Ending = &f
-	if properties(&ending).ShareButtons {
+	if properties(&ending).ShareButtons && c.preview == nil {
 		view.Share = c.form.PublicID
 	}
 	c.render(200, view, b.policy)
@@ -204,6 +206,7 @@ func (c *call) view(kind string) *pageView {
 	v := &pageView{
 		words: c.words, Form: c.form, Kind: kind, Version: assetVersion, Nonce: rand.Text(),
 		Heading: c.form.Name, Theme: newThemeView(&c.form),
+		Preview:  c.preview,
 		Embedded: c.values.Has(ctrlEmbed) || c.r.URL.Query().Has(ctrlEmbed),
 	}
 	if c.form.Settings.Branding {

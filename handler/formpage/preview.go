@@ -1,0 +1,238 @@
+package formpage
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Previewer is what previews need of a service beside [Service]. A *formsvc.Service has
+// it.
+type Previewer interface {
+	// PreviewForm returns a form by its id as it is stored now, draft or published, with
+	// its warnings.
+	PreviewForm(ctx context.Context, form storage.ID) (PublicForm, schema.Warnings, error)
+}
+
+// ErrNoPreview is returned by [Handler.PreviewPath] when previews are off: there is no
+// [Config.Secret], or the service is not a [Previewer].
+var ErrNoPreview = errors.New("formpage: previews need Config.Secret and a service that is a Previewer")
+
+// PreviewPath returns the path of a page that shows a form as it is stored whenever the
+// page is opened, draft or published, until a time. The path begins with Config.BasePath;
+// the caller puts its address before it, and the prefix that a StripPrefix takes away. It
+// takes the query that the address of a form takes, such as lang.
+//
+// The link is signed and is the permission: whoever has it sees the form. It ends with
+// its time, or when the form goes to the trash, or with the Secret. A host asks whether
+// its user may see the form before it hands one out; PreviewPath does not, nor whether
+// there is such a form.
+//
+// The page has a bar that says that it is a preview and lists the warnings of the form.
+// Sending it checks the answers and stores nothing: no response, no file, no view and no
+// start. What only a submission finds out, such as a duplicate or what Config.HostAnswers
+// refuses, does not show.
+//
+// Errors: [ErrNoPreview]; a time that is not in the future.
+func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) {
+	if h.previewer() == nil {
+		return "", ErrNoPreview
+	}
+	if !until.After(h.clock()) {
+		return "", fmt.Errorf("formpage: a preview until %s has ended already", until.Format(time.RFC3339))
+	}
+	// Milliseconds, rounded up: the link holds for as long as was asked for.
+	token := h.signer.sign(purposePreview, previewLink{Form: form.String(), Until: until.UnixMilli() + 1})
+	return h.config.BasePath + "/" + assetDir + "/" + previewDir + token, nil
+}
+
+// previewDir is where previews are, below assetDir.
+const previewDir = "preview/"
+
+// previewLink is what the link of a preview says, signed.
+type previewLink struct {
+	Form  string `json:"f"`
+	Until int64  `json:"u"` // Unix milliseconds: the first one without a preview
+}
+
+// previewer returns what reads drafts, nil when previews are off.
+func (h *Handler) previewer() Previewer {
+	if len(h.config.Secret) == 0 {
+		h.warnSecret()
+		return nil
+	}
+	p, _ := h.service.(Previewer)
+	return p
+}
+
+// preview is the bar of a page that is one.
+type preview struct {
+	token    string
+	Text     string   // key of what the bar says beside that this is a preview
+	Notes    []string // what respondents see in another way
+	Warnings []previewWarning
+}
+
+type previewWarning struct{ Label, Path, Message string }
+
+// servePreview serves the page of a link, and its ending.
+func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest string) {
+	const methods = "GET, HEAD, POST, OPTIONS"
+	w.Header().Set("X-Robots-Tag", "noindex, nofollow")
+	token, rest, _ := strings.Cut(rest, "/")
+	form, warnings, err := h.openPreview(r, token)
+	switch {
+	case errors.Is(err, storage.ErrNotFound) || err == nil && rest != "" && rest != "done":
+		h.message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
+		return
+	case err != nil:
+		h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
+		w.Header().Set("Retry-After", "1")
+		h.message(w, r, PublicForm{}, http.StatusServiceUnavailable, "broken.title", "broken.text")
+		return
+	case r.Method == http.MethodOptions || !allows(methods, r.Method) || rest == "done" && r.Method == http.MethodPost:
+		w.Header().Set("Allow", methods)
+		if r.Method != http.MethodOptions {
+			http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	c := h.newCall(w, r, form)
+	c.preview = &preview{token: token, Text: "preview.text", Notes: c.previewNotes(), Warnings: labelled(form.Blocks, warnings)}
+	c.form.Closed = false // the author sees the form, and the note
+	switch {
+	case rest == "done":
+		c.preview.Text = "preview.sent"
+		c.done()
+	case r.Method == http.MethodPost:
+		c.post()
+	default:
+		c.open()
+	}
+}
+
+// openPreview reads the form that a link leads to. Every link that is not good now is one
+// that leads to nothing.
+func (h *Handler) openPreview(r *http.Request, token string) (PublicForm, schema.Warnings, error) {
+	service := h.previewer()
+	var link previewLink
+	if service == nil || !h.signer.open(purposePreview, token, &link) || h.clock().UnixMilli() >= link.Until {
+		return PublicForm{}, nil, storage.ErrNotFound
+	}
+	id, err := storage.ParseID(link.Form)
+	if err != nil {
+		return PublicForm{}, nil, storage.ErrNotFound
+	}
+	return service.PreviewForm(r.Context(), id)
+}
+
+// previewNotes say where respondents see something else than the preview.
+func (c *call) previewNotes() []string {
+	var notes []string
+	if c.form.Closed {
+		notes = append(notes, c.words.get("preview.closed"))
+	}
+	if u := webLink(c.form.Settings.RedirectURL); u != "" {
+		notes = append(notes, c.words.get("preview.redirect", "url", string(u)))
+	}
+	return append(notes, c.unverified(c.form.Blocks)...)
+}
+
+// unverified names the captchas that nothing checks.
+func (c *call) unverified(blocks []schema.Block) []string {
+	var notes []string
+	for i := range blocks {
+		b := &blocks[i]
+		p := properties(b)
+		if b.Type == schema.TypeCaptcha && !p.Hide && p.CaptchaType != "none" && c.h.verifier(b) == nil {
+			notes = append(notes, c.words.get("preview.captcha", "type", cmp.Or(p.CaptchaType, "–")))
+		}
+		notes = append(notes, c.unverified(b.Children)...)
+	}
+	return notes
+}
+
+// labelled puts the label of its block before a warning's path.
+func labelled(blocks []schema.Block, warnings schema.Warnings) []previewWarning {
+	var list []previewWarning
+	for _, w := range warnings {
+		shown := previewWarning{Path: w.Path, Message: w.Message}
+		if rest, ok := strings.CutPrefix(w.Path, "/blocks/"); ok {
+			index, _, _ := strings.Cut(rest, "/")
+			if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(blocks) {
+				shown.Label = blocks[i].Label
+			}
+		}
+		list = append(list, shown)
+	}
+	return list
+}
+
+// tryOut takes the last page of a preview: it checks all answers and stores nothing.
+func (c *call) tryOut(given Given, path Path, at int) {
+	blocks := onPath(&c.form, path)
+	faults := c.stepFaults(given, path, step{blocks: blocks})
+	unsolved, err := c.captcha(blocks)
+	if err != nil {
+		c.failed(err, path, at)
+		return
+	}
+	if faults = append(faults, unsolved...); len(faults) > 0 {
+		c.showPath(http.StatusUnprocessableEntity, path, firstStep(stepsOf(&c.form, path), faults, at), faults)
+		return
+	}
+	query := url.Values{ctrlLanguage: {c.words.tag}}
+	if path.Ending != "" {
+		query.Set("ending", path.Ending)
+	}
+	if c.values.Has(ctrlEmbed) {
+		query.Set(ctrlEmbed, "1")
+	}
+	c.leadTo(c.up() + assetDir + "/" + previewDir + c.preview.token + "/done?" + query.Encode())
+}
+
+// files is the place for files, nil when there is none. A preview keeps none.
+func (c *call) files() Files {
+	if c.preview != nil && c.h.config.Files != nil {
+		return noFiles{}
+	}
+	return c.h.config.Files
+}
+
+// filePurpose keeps the record of a file that a preview took apart from a stored one: the
+// form itself must not take it for a file.
+func (c *call) filePurpose() string {
+	if c.preview != nil {
+		return purposePreviewFile
+	}
+	return purposeFile
+}
+
+// noFiles takes files as a real place does, and keeps nothing of them.
+type noFiles struct{}
+
+func (noFiles) Save(_ context.Context, u Upload) (File, error) {
+	size, err := io.Copy(io.Discard, u.Body)
+	if err != nil {
+		return File{}, err
+	}
+	return File{ID: "preview-" + rand.Text(), Name: u.Name, URL: "https://preview.invalid/", MimeType: u.MimeType, Size: size}, nil
+}
+
+func (noFiles) Open(context.Context, string) (io.ReadCloser, File, error) {
+	return nil, File{}, fs.ErrNotExist
+}
