@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -249,13 +250,13 @@ type pagesOf struct {
 	n       int
 	answers func(i int) string
 	before  func(page int) error
-	page    int
+	page    atomic.Int64
 }
 
 func (p *pagesOf) Submissions(ctx context.Context, _ storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
-	p.page++
+	number := int(p.page.Add(1))
 	if p.before != nil {
-		if err := p.before(p.page); err != nil {
+		if err := p.before(number); err != nil {
 			return storage.SubmissionPage{}, err
 		}
 	}
@@ -314,7 +315,7 @@ func TestAFaultInTheMiddleOfAnExportIsAnError(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		store.before = func(page int) error {
-			if page == store.page && page > 2 {
+			if page == int(store.page.Load()) && page > 2 {
 				cancel()
 			}
 			return nil

@@ -18,6 +18,7 @@ func concurrentLimitCases() []Case {
 		{"submit_limit", "100 calls of Submit at once against a response limit of 10 store exactly 10.", parallelSubmits},
 		{"submit_unique_answer", "Of 50 submissions with the same unique answer at once exactly one is stored.", parallelUnique},
 		{"submit_idempotency", "Of 50 submissions with the same idempotency key at once one is stored and all callers get it.", parallelIdempotent},
+		{"submit_without_event", "An event without an ID is not queued, whatever else is stored at once.", submitWithoutEvent},
 		{"submit_counts", "Submissions, views and deliveries that come at once are all counted.", parallelCounts},
 		{"set_limit_during_submits", "A response limit that is set while submissions are in flight is not overtaken.", limitDuringSubmits},
 	}

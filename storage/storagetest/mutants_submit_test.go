@@ -18,7 +18,7 @@ func submitMutants() []mutant {
 			func(s storage.Storage) storage.Storage {
 				return editsSubmit{s, func(n *storage.NewSubmission) { n.IdempotencyKey = string(bytes.ToLower([]byte(n.IdempotencyKey))) }}
 			}},
-		{"queues events without an id", []string{"submissions/without_event"},
+		{"queues events without an id", []string{"concurrency/submit_without_event"},
 			func(s storage.Storage) storage.Storage {
 				return editsSubmit{s, func(n *storage.NewSubmission) {
 					if n.Event.ID.IsZero() {

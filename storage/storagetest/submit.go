@@ -18,7 +18,6 @@ func submitCases() []Case {
 		{"draft", "Submit returns ErrNotFound when the form is not published.", submitDraft},
 		{"limit", "Submit returns ErrLimitReached when as many submissions are stored as the response limit allows.", submitLimit},
 		{"closed_is_the_callers", "Submit looks at no part of the gate but the response limit.", submitClosed},
-		{"without_event", "An event without an ID is not queued, whatever else is stored at once.", submitWithoutEvent},
 		{"unique_answer", "Submit returns ErrDuplicate when a stored submission of the form has the same unique answer.", submitUnique},
 		{"unique_answer_by_form", "Unique answers are those of each form; nil is not checked.", uniqueByForm},
 		{"order_of_checks", "Submit checks revision, status, limit and unique answer in this order.", submitOrder},
