@@ -20,6 +20,7 @@ var hostileCells = []string{
 	"=1+1", "+1+1", "-1+1", "@SUM(1,1)", "\t=1+1", "\r=1+1", "=HYPERLINK(\"http://example.com\",\"x\")", "=cmd|' /C calc'!A0", "'=1+1", "''=1+1",
 	"'", "''", "'a", "\"", "\"\"", "a\"b", ",", "a,b", ";", "a;b", "\n", "a\nb", "a\n=1+1", "=1\n+1", "  a ", "1", "1.50", "1e5", "2026-02-28", "true", "é", "👩‍👩‍👧",
 	"\u202bא", "＝1+1", "=\"", "=,", "@", "=", "+", "-", "a\tb", "{=1+1}", "#REF!", "sum(1;2)",
+	"x;=1+1", "x\t=1+1", "x,=1+1", "x\";=1+1", ";=1+1",
 }
 
 // plainCells are those that are never changed, by the block that they stand in.
@@ -106,6 +107,20 @@ func TestCSVInPrograms(t *testing.T) {
 	if _, lines := table(t, text); len(lines) != len(hostileCells) {
 		t.Errorf("Go reads %d lines", len(lines))
 	}
+	t.Run("several separators", func(t *testing.T) {
+		t.Parallel()
+		for _, c := range []struct {
+			e  formsvc.Export
+			at string // where the program splits
+		}{
+			{formsvc.Export{}, ","}, {formsvc.Export{}, ",;\t"},
+			{formsvc.Export{Separator: ';'}, ";"}, {formsvc.Export{Separator: ';'}, ",;\t"}, {formsvc.Export{Separator: ';'}, ";\t"},
+			{formsvc.Export{Separator: '\t'}, "\t"}, {formsvc.Export{Separator: '\t'}, ",;\t"}, {formsvc.Export{Separator: '\t'}, ";\t"},
+		} {
+			text, want := hostileExport(t, c.e)
+			sameCells(t, fmt.Sprintf("split at %q", c.at), splitAt(text, c.at), want, func(text string) string { return text })
+		}
+	})
 	t.Run("python", func(t *testing.T) {
 		t.Parallel()
 		python := programForSpreadsheets(t, "python3")
@@ -153,7 +168,7 @@ json.dump(list(csv.reader(data, strict=True)), sys.stdout)`)
 			}
 			return path
 		}
-		const utf8 = "44,34,76,1" // comma, quote, UTF-8, from the first line on
+		const utf8 = "44/59/9,34,76,1" // the separators of its dialog, quote, UTF-8, from the first line on
 
 		// As a user opens it, no cell is a formula. The other file shows that one is seen.
 		if sheet := convert(write("defused.csv", text), "fods", utf8); strings.Contains(sheet, "table:formula=") {
@@ -186,6 +201,45 @@ json.dump(list(csv.reader(data, strict=True)), sys.stdout)`)
 			sameCells(t, workbook, got, want, kept.Replace)
 		}
 	})
+}
+
+// splitAt reads a table as spreadsheet programs do that split at each of the separators:
+// quotes count at the start of a cell only.
+func splitAt(text, separators string) (lines [][]string) {
+	var line []string
+	for text != "" {
+		var cell strings.Builder
+		if strings.HasPrefix(text, `"`) {
+			text = text[1:]
+			for {
+				before, after, _ := strings.Cut(text, `"`)
+				cell.WriteString(before)
+				text = after
+				if !strings.HasPrefix(text, `"`) {
+					break
+				}
+				cell.WriteByte('"')
+				text = text[1:]
+			}
+		}
+		end := strings.IndexAny(text, separators+"\r\n")
+		if end < 0 {
+			end = len(text)
+		}
+		cell.WriteString(text[:end])
+		line = append(line, cell.String())
+		if text = text[end:]; text == "" || strings.Contains(separators, text[:1]) {
+			text = strings.TrimPrefix(text, text[:min(1, len(text))])
+			continue
+		}
+		lines, line = append(lines, line), nil
+		if rest, ok := strings.CutPrefix(text, "\r\n"); ok {
+			text = rest
+		} else {
+			text = text[1:]
+		}
+	}
+	return lines
 }
 
 func programForSpreadsheets(t *testing.T, name string) string {

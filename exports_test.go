@@ -108,7 +108,7 @@ func TestACSVHasAColumnForEveryValue(t *testing.T) {
 			if want := with(common, c.want); len(lines) != 1 || !cmp.Equal(lines[0], want) {
 				t.Errorf("%s, %s: %s", name, c.name, cmp.Diff(want, lines[0]))
 			}
-			if strings.Contains(strings.ReplaceAll(text, "a\nb", ""), "\n\n") || strings.Count(text, "\r\n") != 2 || !strings.HasPrefix(text, "submission_id,submitted_at,text,long,") {
+			if strings.Contains(strings.ReplaceAll(text, "a\nb", ""), "\n\n") || strings.Count(text, "\r\n") != 2 || !strings.HasPrefix(text, "submission_id,submitted_at,\"text\",\"long\",") {
 				t.Errorf("%s, %s: the lines are %q", name, c.name, text)
 			}
 			// What nobody answered has a column too, and what is not asked has none.
@@ -233,7 +233,7 @@ func TestAnExportIsOfAPeriod(t *testing.T) {
 	}
 	c := b.As(b.user.ID)
 	var faults *schema.Error
-	for _, e := range []formsvc.Export{{Format: "xlsx"}, {Since: start, Until: start.Add(-1)}} {
+	for _, e := range []formsvc.Export{{Format: "xlsx"}, {Separator: '|'}, {Since: start, Until: start.Add(-1)}} {
 		if err := c.Export(t.Context(), io.Discard, form, e); !errors.As(err, &faults) {
 			t.Errorf("%+v: %v", e, err)
 		}

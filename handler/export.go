@@ -153,6 +153,7 @@ func (c *call) export() error {
 func (q *query) exportOptions() (export.Options, error) {
 	o := export.Options{
 		Since: q.time("since"), Until: q.time("until"),
+		Separator:    q.separator(),
 		ChoiceIDs:    q.oneOf("choices", "labels", "ids"),
 		Spread:       q.oneOf("several", "joined", "spread"),
 		Labels:       q.oneOf("header", "ids", "labels"),
@@ -161,6 +162,20 @@ func (q *query) exportOptions() (export.Options, error) {
 	}
 	q.fault(core.CheckRange(o.Since, o.Until))
 	return o, q.err()
+}
+
+func (q *query) separator() rune {
+	value, given := q.get("separator")
+	switch {
+	case !given, value == "comma":
+		return ','
+	case value == "semicolon":
+		return ';'
+	case value == "tab":
+		return '\t'
+	}
+	q.reject("separator", schema.CodeNotAllowed, "must be comma, semicolon or tab")
+	return 0
 }
 
 // oneOf reads a parameter that has one of two values, and reports whether it is the

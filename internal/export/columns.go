@@ -171,7 +171,7 @@ func (c *columns) header() []cell {
 	}
 	cells := make([]cell, 0, c.count)
 	for _, name := range leading {
-		cells = append(cells, cell{text: name})
+		cells = append(cells, cell{name, true})
 	}
 	c.index = make(map[place]int, c.count)
 	for _, f := range c.fields {
@@ -190,7 +190,7 @@ func (c *columns) header() []cell {
 		}
 	}
 	for _, name := range trailing {
-		cells = append(cells, cell{text: name})
+		cells = append(cells, cell{name, true})
 	}
 	c.cells = make([]cell, len(cells))
 	return cells

@@ -12,35 +12,37 @@ type cell struct {
 	plain bool
 }
 
-// csvWriter writes lines as RFC 4180 has them. (encoding/csv turns line breaks inside
+// csvWriter writes lines as RFC 4180 has them, and quotes every text: many programs split
+// at commas, semicolons and tabs alike, but none inside quotes. (encoding/csv turns line breaks inside
 // a cell into CRLF when its lines end with that.)
 type csvWriter struct {
-	out    *bufio.Writer
-	defuse bool
+	out       *bufio.Writer
+	separator rune
+	defuse    bool
 }
 
 // write writes one line. Errors stay with out, and the last call returns them.
 func (w *csvWriter) write(cells []cell) error {
 	for i, c := range cells {
 		if i > 0 {
-			_ = w.out.WriteByte(',')
+			_, _ = w.out.WriteRune(w.separator)
 		}
-		text := c.text
 		if w.defuse && !c.plain {
-			text = Defuse(text)
+			c.text = Defuse(c.text)
 		}
-		w.writeCell(text)
+		w.writeCell(c)
 	}
 	_, err := w.out.WriteString("\r\n")
 	return err
 }
 
-func (w *csvWriter) writeCell(text string) {
-	if text != "" && !strings.ContainsAny(text, "\",\r\n") && text[0] != ' ' && text[len(text)-1] != ' ' {
-		_, _ = w.out.WriteString(text)
+func (w *csvWriter) writeCell(c cell) {
+	text := c.text
+	if text == "" {
 		return
 	}
-	if text == "" {
+	if c.plain && !strings.ContainsAny(text, "\",;\t\r\n ") {
+		_, _ = w.out.WriteString(text)
 		return
 	}
 	_ = w.out.WriteByte('"')

@@ -30,7 +30,7 @@ func TestEveryCellIsReadBack(t *testing.T) {
 		texts := rapid.SliceOfN(text, 1, 4).Draw(t, "texts")
 		var out bytes.Buffer
 		buffered := bufio.NewWriter(&out)
-		w := csvWriter{out: buffered, defuse: true}
+		w := csvWriter{out: buffered, separator: ',', defuse: true}
 		line := []cell{{text: "x"}} // an empty line would be no line
 		for _, text := range texts {
 			line = append(line, cell{text: strings.ReplaceAll(text, "\r", "")}) // which encoding/csv changes

@@ -21,6 +21,7 @@ const (
 type Options struct {
 	Format       string
 	Since, Until time.Time
+	Separator    rune
 	ChoiceIDs    bool
 	Spread       bool
 	Labels       bool
@@ -28,13 +29,21 @@ type Options struct {
 	KeepFormulas bool
 }
 
-// Check returns the fault of options that cannot be met, and fills in the format.
+// Check returns the fault of options that cannot be met, and fills in the format
+// and the separator.
 func (o *Options) Check() error {
 	if o.Format == "" {
 		o.Format = CSV
 	}
 	if o.Format != CSV && o.Format != NDJSON {
 		return &schema.Error{Violations: []schema.Violation{{Path: "/format", Code: schema.CodeNotAllowed, Message: "must be csv or ndjson"}}}
+	}
+	switch o.Separator {
+	case 0:
+		o.Separator = ','
+	case ',', ';', '\t':
+	default:
+		return &schema.Error{Violations: []schema.Violation{{Path: "/separator", Code: schema.CodeNotAllowed, Message: "must be a comma, a semicolon or a tab"}}}
 	}
 	return nil
 }
@@ -122,7 +131,7 @@ func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definit
 	if err != nil {
 		return err
 	}
-	lines := csvWriter{out: out, defuse: !o.KeepFormulas}
+	lines := csvWriter{out: out, separator: o.Separator, defuse: !o.KeepFormulas}
 	if o.BOM {
 		if _, err := out.WriteString("\ufeff"); err != nil {
 			return err
