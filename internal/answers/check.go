@@ -85,7 +85,8 @@ type Answers struct {
 //     email address, stored in the same form, or an address of the public internet.
 //   - number, rating, opinion_scale, nps: a JSON number, or a string that holds one.
 //     The digits stay as they were sent, without trailing zeros of a fraction; an
-//     exponent is written out where it is short. opinion_scale goes from 1 to 10 in
+//     exponent is written out where it is short, and a fraction is rounded to what a
+//     float64 holds. What is stored is what is compared with the bounds. opinion_scale goes from 1 to 10 in
 //     steps of 1 where from, to and scaleStep are not set.
 //   - yes_no, legal: true or false, or the strings "true" or "false". A legal block
 //     that is required, or has legalStopFurther, is REQUIRED when it is false.

@@ -2,7 +2,6 @@ package answers
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -140,10 +139,19 @@ func outOfRange(least, most float64) fault {
 }
 
 // offStep is for a number between two steps of a scale.
-func offStep(least, most, step float64) fault {
-	f := outOfRange(least, most)
-	f.params["step"] = number(step)
-	f.message = fmt.Sprintf("must be a step of the scale: %s, %s and so on", grouped(least), grouped(least+step))
+func offStep(t numberRule) fault {
+	f := outOfRange(t.least, t.most)
+	f.params["step"] = number(t.step)
+	values := []string{grouped(t.least)}
+	for steps := 1.0; steps <= 2; steps++ {
+		if next := t.stepAt(steps); next <= t.most {
+			values = append(values, grouped(next))
+		}
+	}
+	f.message = "must be one of the values on the scale: " + strings.Join(values, ", ")
+	if t.stepAt(3) <= t.most {
+		f.message += " and so on"
+	}
 	return f
 }
 
@@ -175,22 +183,23 @@ func outOfDays(first, last time.Time) fault {
 }
 
 // readable is the format of a number without exponent, as long as people can read
-// it that way.
+// it that way. It has no negative zero.
 func readable(f float64) string {
-	if math.Abs(f) >= 1e21 {
-		return strconv.FormatFloat(f, 'g', -1, 64)
+	if abs := math.Abs(f); abs >= 1e21 || abs < 1e-15 && abs > 0 {
+		return strconv.FormatFloat(f, 'e', -1, 64)
 	}
-	return strconv.FormatFloat(f, 'f', -1, 64)
+	return strconv.FormatFloat(f+0, 'f', -1, 64)
 }
 
 // number is a number as a parameter.
 func number(f float64) json.Number { return json.Number(readable(f)) }
 
-// grouped writes a number for people: 1,000,000.5.
+// grouped writes a number for people: 1,000,000.5, and 1.5 × 10^21.
 func grouped(f float64) string {
 	text := readable(f)
-	if strings.ContainsRune(text, 'e') {
-		return text
+	if mantissa, power, ok := strings.Cut(text, "e"); ok {
+		exponent, _ := strconv.Atoi(power) // FormatFloat wrote it
+		return mantissa + " × 10^" + strconv.Itoa(exponent)
 	}
 	sign := ""
 	if strings.HasPrefix(text, "-") {

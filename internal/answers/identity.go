@@ -55,7 +55,7 @@ func identityOf(typ string, value jsontree.Node) (identity []byte, ok bool) {
 		if value.Kind() != jsontree.Number {
 			return nil, false
 		}
-		return append([]byte("n"), decimal(value.Raw())...), true
+		return append([]byte("n"), parseDecimal(value.Raw()).String()...), true
 	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypePictureChoice, schema.TypeMultipleChoice:
 		return choicesIdentity(value, false)
 	case schema.TypeRanking:
@@ -139,26 +139,46 @@ func websiteIdentity(text string) string {
 	return asciiHost(host) + port + strings.TrimSuffix(path[:more], "/") + path[more:]
 }
 
-// decimal writes a JSON number so that equal values are equal texts: an integer
-// without zeros at its end, and a power of ten.
-func decimal(literal string) string {
+// decimal is the value of a number literal: sign × digits × 10^exponent. The digits
+// neither begin nor end with a zero. Zero has the sign 0 and no digits.
+type decimal struct {
+	sign     int
+	digits   string
+	exponent int
+}
+
+// parseDecimal reads a JSON number. An exponent that no literal within the bounds of
+// package jsontree has is read as 0.
+func parseDecimal(literal string) decimal {
 	mantissa, power, _ := strings.Cut(strings.ToLower(literal), "e")
 	exponent, err := strconv.Atoi(cmp.Or(power, "0"))
 	if err != nil {
-		return literal
+		exponent = 0
 	}
-	sign := ""
+	d := decimal{sign: 1}
 	if strings.HasPrefix(mantissa, "-") {
-		sign, mantissa = "-", mantissa[1:]
+		d.sign, mantissa = -1, mantissa[1:]
 	}
 	whole, fraction, _ := strings.Cut(mantissa, ".")
 	digits := strings.TrimLeft(whole+fraction, "0")
-	exponent -= len(fraction)
-	short := strings.TrimRight(digits, "0")
-	if short == "" {
+	d.digits = strings.TrimRight(digits, "0")
+	if d.digits == "" {
+		return decimal{}
+	}
+	d.exponent = exponent - len(fraction) + len(digits) - len(d.digits)
+	return d
+}
+
+// String writes equal values as equal texts.
+func (d decimal) String() string {
+	if d.sign == 0 {
 		return "0"
 	}
-	return sign + short + "e" + strconv.Itoa(exponent+len(digits)-len(short))
+	sign := ""
+	if d.sign < 0 {
+		sign = "-"
+	}
+	return sign + d.digits + "e" + strconv.Itoa(d.exponent)
 }
 
 func choicesIdentity(value jsontree.Node, ordered bool) ([]byte, bool) {

@@ -206,13 +206,20 @@ var meanings = []struct {
 	}},
 	{schema.TypeNumber, ``, []meaning{
 		{`0`, `0`}, {`-0.0`, `0`}, {`42`, `42`}, {`1.50`, `1.5`}, {`"42"`, `42`}, {`" -1.50 "`, `-1.5`}, {`1e3`, `1000`}, {`1E-2`, `0.01`},
-		{`12345678901234567890.12`, `12345678901234567890.12`}, {`1e300`, `1e+300`}, {`0.1`, `0.1`}, {`"\u200b"`, ``},
+		{`12345678901234567890.12`, `12345678901234567890`},
+		{`12345678901234567890`, `12345678901234567890`}, {`1234567.12345678`, `1234567.12345678`}, {`0.30000000000000004`, `0.30000000000000004`},
+		{`1001.00000000000000000000001`, `1001`}, {`-0.10000000000000000000001`, `-0.1`}, {`"\ufeff1\ufeff"`, `1`}, {`1e300`, `1e+300`}, {`0.1`, `0.1`}, {`"\u200b"`, ``},
 		{`"1,5"`, "!WRONG_TYPE"}, {`"1.000,5"`, "!WRONG_TYPE"}, {`"1 000"`, "!WRONG_TYPE"}, {`"12 kg"`, "!WRONG_TYPE"}, {`"0x10"`, "!WRONG_TYPE"},
 		{`"NaN"`, "!WRONG_TYPE"}, {`"Infinity"`, "!WRONG_TYPE"}, {`"+1"`, "!WRONG_TYPE"}, {`".5"`, "!WRONG_TYPE"}, {`"\u0661"`, "!WRONG_TYPE"},
 		{`true`, "!WRONG_TYPE"}, {`[1]`, "!WRONG_TYPE"}, {`1e400`, "!BAD_FORMAT"}, {`01`, "!BAD_FORMAT"},
 	}},
 	{schema.TypeNumber, `"properties":{"min":1,"max":3,"minVal":true,"maxVal":true}`, []meaning{
 		{`1`, `1`}, {`3.0`, `3`}, {`0.999`, "!OUT_OF_RANGE"}, {`"3.01"`, "!OUT_OF_RANGE"},
+		{`3.00000000000000000000000001`, `3`}, {`0.99999999999999999999999999`, `1`}, // what is stored is within
+	}},
+	{schema.TypeNumber, `"properties":{"min":-1e22,"max":1e22,"minVal":true,"maxVal":true}`, []meaning{
+		{`10000000000000000000000`, `10000000000000000000000`}, {`-9999999999999999999999`, `-9999999999999999999999`},
+		{`10000000000000000000001`, "!OUT_OF_RANGE"}, {`-10000000000000000000001`, "!OUT_OF_RANGE"}, // the same float64 as the bound
 	}},
 	{schema.TypeNumber, `"properties":{"min":1,"max":3}`, []meaning{{`-7`, `-7`}, {`7`, `7`}}}, // neither counts
 	{schema.TypeRating, ``, []meaning{
@@ -223,10 +230,11 @@ var meanings = []struct {
 	{schema.TypeRating, `"properties":{"to":10}`, []meaning{{`10`, `10`}, {`11`, "!OUT_OF_RANGE"}}},
 	{schema.TypeOpinionScale, ``, []meaning{
 		{`1`, `1`}, {`2`, `2`}, {`5`, `5`}, {`7.0`, `7`}, {`10`, `10`}, {`"1"`, `1`}, {`"10"`, `10`}, {`" 6 "`, `6`}, {`1e1`, `10`}, {`40e-1`, `4`},
+		{`5.000000001`, `5`}, {`10.00000000000000000001`, `10`},
 		{`0`, "!OUT_OF_RANGE"}, {`11`, "!OUT_OF_RANGE"}, {`-5`, "!OUT_OF_RANGE"}, {`1.5`, "!OUT_OF_RANGE"}, {`1e300`, "!OUT_OF_RANGE"}, {`"11"`, "!OUT_OF_RANGE"},
 		{`"ten"`, "!WRONG_TYPE"}, {`"1-10"`, "!WRONG_TYPE"}, {`false`, "!WRONG_TYPE"}, {`[5]`, "!WRONG_TYPE"},
 	}},
-	{schema.TypeOpinionScale, `"properties":{"from":-1,"to":1,"scaleStep":0.1}`, []meaning{{`-0.7`, `-0.7`}, {`0.30`, `0.3`}, {`1`, `1`}, {`0.35`, "!OUT_OF_RANGE"}, {`1.1`, "!OUT_OF_RANGE"}}},
+	{schema.TypeOpinionScale, `"properties":{"from":-1,"to":1,"scaleStep":0.1}`, []meaning{{`-0.7`, `-0.7`}, {`0.30`, `0.3`}, {`1`, `1`}, {`0.30000000000000004`, `0.3`}, {`0.35`, "!OUT_OF_RANGE"}, {`1.1`, "!OUT_OF_RANGE"}}},
 	{schema.TypeNPS, ``, []meaning{
 		{`0`, `0`}, {`1`, `1`}, {`5`, `5`}, {`9`, `9`}, {`10`, `10`}, {`"0"`, `0`}, {`"10"`, `10`}, {`10.0`, `10`}, {`1e1`, `10`}, {`-0`, `0`},
 		{`-1`, "!OUT_OF_RANGE"}, {`11`, "!OUT_OF_RANGE"}, {`100`, "!OUT_OF_RANGE"}, {`"11"`, "!OUT_OF_RANGE"}, {`9.5`, "!WRONG_TYPE"}, {`"promoter"`, "!WRONG_TYPE"},
