@@ -49,8 +49,9 @@ func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.R
 //
 // Whether a question can be answered is exact. Whether a block is ever reached, and
 // whether any response is accepted, is exact too when the rules read only answers that
-// have few values, such as choices, and there are few combinations of those; otherwise
-// every condition that reads something counts as one that may hold or not.
+// have few values, such as choices, and there are few combinations of those, which fit
+// into a response and whose rules take few steps; otherwise every condition that reads
+// something counts as one that may hold or not.
 //
 // An error means that a section is not what the API accepts.
 func (s *Service) Warnings(d Definition) (schema.Warnings, error) {

@@ -12,8 +12,8 @@ type Warning struct {
 }
 
 // Warnings are the warnings of one definition: in the order of its blocks, then those of
-// its settings. A form without any has an answer to every block that asks for one, and
-// rules that all have an effect.
+// its settings. They are those that were found: a form without any
+// may still have blocks that are never reached, or members that change nothing.
 type Warnings []Warning
 
 // The codes of a [Warning].

@@ -119,7 +119,7 @@ func (c *branches) jumps(next jsontree.Node, at int) []jump {
 	var list []jump
 	for place, item := range next.All() {
 		if item.Kind() != jsontree.Object {
-			c.ignore(item, schema.WarnMalformedRule, "this is not an object with to, so it is ignored")
+			c.ignore(item, schema.WarnMalformedRule, "a jump must be an object with \"to\", so this is ignored")
 			continue
 		}
 		to, ok := c.target(item, at)
@@ -141,7 +141,7 @@ func (c *branches) jumps(next jsontree.Node, at int) []jump {
 func (c *branches) target(item jsontree.Node, at int) (to int, ok bool) {
 	name := item.Member("to")
 	if name.Kind() != jsontree.String {
-		c.ignore(item, schema.WarnMalformedRule, "this has no to that names a block, so it is ignored")
+		c.ignore(item, schema.WarnMalformedRule, "this jump has no \"to\" that names a block, so it is ignored")
 		return 0, false
 	}
 	if name.Text() == end {

@@ -5,32 +5,40 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/formsvc/formsvc/internal/faults"
 )
 
-// mostVisits bounds how long possibilities looks: responses times blocks, about 50 ms.
-const mostVisits = 200_000
+// possibleSteps bounds how long possibilities looks, in steps of rules: they take about
+// 20 ns each, at worst 45, so that it gives up within 100 ms.
+const possibleSteps = 2_000_000
+
+// visitSteps is what a walk takes for one block beside the rule and the answer's text.
+const visitSteps = 10
 
 // possibilities decides exactly which steps a response may come to and whether one is ever
 // accepted, by walking the form for every combination of the answers that its rules
-// read. known is false when there are too many, as of a text, or when rules read hidden
-// fields or names that they compute; then the graph is all that is known.
+// read. known is false when there are too many, as of a text, when the walks take too long,
+// when a response would be longer than Limits.Response, which says nothing about others,
+// or when rules read hidden fields or names that they compute; then the graph is all that
+// is known.
 func (w *warner) possibilities() (reached []bool, accepted, known bool) {
 	read, known := w.readBlocks()
 	if !known {
 		return nil, false, false
 	}
 	f := w.form
-	in, ok := f.anyAnswers()
+	in, ok := w.neededAnswers(read)
 	if !ok {
 		return nil, false, false
 	}
 	values := make([][]string, len(read))
 	combinations := 1
 	for i, at := range read {
-		if values[i], ok = f.values(at); !ok {
+		if values[i], ok = w.values(at); !ok {
 			return nil, false, false
 		}
-		if combinations *= len(values[i]); combinations*len(f.blocks) > mostVisits {
+		if combinations *= len(values[i]); combinations*len(f.blocks)*visitSteps > possibleSteps {
 			return nil, false, false
 		}
 	}
@@ -43,7 +51,8 @@ func (w *warner) possibilities() (reached []bool, accepted, known bool) {
 		k := f.newWalk(in)
 		k.traced = true
 		k.run()
-		if k.tooMuch() {
+		w.spent += k.steps()
+		if k.tooMuch() || k.r.beyond || w.spent > possibleSteps {
 			return nil, false, false
 		}
 		accepted = accepted || k.faults.Err() == nil
@@ -97,20 +106,41 @@ func before(s, separator string) string {
 	return first
 }
 
-// anyAnswers returns a response with an answer to each block that can be answered. ok is
-// false when one of the samples is refused.
-func (f *Form) anyAnswers() (in Input, ok bool) {
+// steps is what a walk took, in steps of rules. A parse takes a step for 8 bytes.
+func (k *walk) steps() int {
+	bytes := k.w.list.Len()
+	for _, raw := range k.in.Answers {
+		bytes += len(raw)
+	}
+	for _, raw := range k.in.HostAnswers {
+		bytes += len(raw)
+	}
+	return len(k.form.blocks)*visitSteps + bytes/8 + ruleSteps - k.data.budget.Left()
+}
+
+// neededAnswers returns a response with an answer to each block that may be required and
+// can be answered, but for those that rules read. Others may stay unanswered: with them a
+// response may be too long. ok is false when one of the samples is refused.
+func (w *warner) neededAnswers(read []int) (in Input, ok bool) {
 	in = Input{Answers: make(map[string]json.RawMessage), HostAnswers: make(map[string]json.RawMessage)}
-	for at := range f.blocks {
-		b := &f.blocks[at]
-		if b.rule == nil || f.contradicts(at) {
-			continue
+	f := w.form
+	for i := range f.steps {
+		s := &f.steps[i]
+		for at := s.from; at < s.to; at++ {
+			b := &f.blocks[at]
+			needed := b.required || at == s.from && s.rule != nil && s.rule.require != nil
+			if !needed || b.rule == nil || b.hide || b.dropped || w.contradicts(at, true) {
+				continue
+			}
+			if _, found := slices.BinarySearch(read, at); found {
+				continue
+			}
+			sample := b.rule.sample()
+			if !f.accepts(at, sample, true) {
+				return in, false
+			}
+			f.give(in, at, sample)
 		}
-		sample := b.rule.sample()
-		if !f.accepts(at, sample, true) {
-			return in, false
-		}
-		f.give(in, at, sample)
 	}
 	return in, true
 }
@@ -132,15 +162,20 @@ func (f *Form) give(in Input, at int, raw string) {
 // accepts reports whether a block, required or not, takes an answer.
 func (f *Form) accepts(at int, raw string, required bool) bool {
 	b := &f.blocks[at]
-	k := f.newWalk(Input{})
-	k.r.begin(b.id, b.path, required)
-	k.w.answer(b, json.RawMessage(raw), &k.r, false, false)
-	return k.r.faults == 0
+	var found faults.List
+	var w answerWriter
+	w.list.Array()
+	w.byField.Object()
+	r := report{found: &found, limit: f.limit}
+	r.begin(b.id, b.path, required)
+	w.answer(b, json.RawMessage(raw), &r, false, false)
+	return r.faults == 0 && !r.beyond
 }
 
 // values returns all answers to a block, with "" for none. ok is false when there are
 // many.
-func (f *Form) values(at int) (list []string, ok bool) {
+func (w *warner) values(at int) (list []string, ok bool) {
+	f := w.form
 	b := &f.blocks[at]
 	switch t := b.rule.(type) {
 	case nil:
@@ -156,7 +191,7 @@ func (f *Form) values(at int) (list []string, ok bool) {
 			return nil, false
 		}
 		for _, id := range t.ids {
-			list = append(list, quoted(id))
+			list = append(list, `{"id":`+quoted(id)+`}`) // a blank string means unanswered
 		}
 	case multipleRule:
 		if t.other || len(t.ids) > 5 {
@@ -172,7 +207,7 @@ func (f *Form) values(at int) (list []string, ok bool) {
 			list = append(list, "["+strings.Join(ids, ",")+"]")
 		}
 	default:
-		if !f.contradicts(at) {
+		if !w.contradicts(at, false) {
 			return nil, false
 		}
 	}

@@ -1,5 +1,7 @@
 package answers
 
+import "slices"
+
 // reach finds which steps a respondent may come to, and whether a response may be
 // accepted at all.
 func (w *warner) reach() {
@@ -11,7 +13,7 @@ func (w *warner) reach() {
 	}
 	w.reached = w.graph(func(int) bool { return false }, nil)
 	ended := false
-	w.graph(w.form.stops, &ended)
+	w.graph(w.stops, &ended)
 	w.unanswerable = !ended
 }
 
@@ -29,7 +31,7 @@ func (w *warner) graph(stops func(step int) bool, ended *bool) []bool {
 		if !arrives[i] {
 			continue
 		}
-		may, must := f.showing(i)
+		may, must := w.showing(i)
 		if !must {
 			arrives[i+1] = true
 		}
@@ -41,10 +43,10 @@ func (w *warner) graph(stops func(step int) bool, ended *bool) []bool {
 			finish()
 			continue
 		}
-		to, through := f.leads(i)
+		to, through := w.leads(i)
 		for _, next := range to {
 			if next == toEnd {
-				f.markEndings(on)
+				w.markEndings(on)
 				finish()
 			} else {
 				arrives[next] = true
@@ -62,27 +64,27 @@ func (w *warner) graph(stops func(step int) bool, ended *bool) []bool {
 
 // showing reports whether a step may be on a path, and whether it must be on each that
 // comes to it.
-func (f *Form) showing(i int) (may, must bool) {
-	s := &f.steps[i]
-	if f.blocks[s.from].hide {
+func (w *warner) showing(i int) (may, must bool) {
+	s := &w.form.steps[i]
+	if w.form.blocks[s.from].hide {
 		return false, false
 	}
 	if s.rule == nil {
 		return true, true
 	}
-	holds, constant := constantly(s.rule.show)
+	holds, constant := w.constantly(s.rule.show)
 	return holds || !constant, holds && constant
 }
 
 // leads returns the targets of the jumps that may be made from a step, and whether there
 // may be none.
-func (f *Form) leads(i int) (to []int, through bool) {
-	s := &f.steps[i]
+func (w *warner) leads(i int) (to []int, through bool) {
+	s := &w.form.steps[i]
 	if s.rule == nil {
 		return nil, true
 	}
 	for _, j := range s.rule.next {
-		holds, constant := constantly(j.when)
+		holds, constant := w.constantly(j.when)
 		if constant && !holds {
 			continue
 		}
@@ -95,12 +97,13 @@ func (f *Form) leads(i int) (to []int, through bool) {
 }
 
 // markEndings marks the endings that a jump to the end may come to.
-func (f *Form) markEndings(on []bool) {
+func (w *warner) markEndings(on []bool) {
+	f := w.form
 	for i := range f.steps {
 		if !f.steps[i].ending {
 			continue
 		}
-		may, must := f.showing(i)
+		may, must := w.showing(i)
 		on[i] = on[i] || may
 		if must {
 			return
@@ -110,28 +113,34 @@ func (f *Form) markEndings(on []bool) {
 
 // stops reports whether every response whose path has a step is refused: the step
 // requires an answer that is never accepted.
-func (f *Form) stops(i int) bool {
-	s := &f.steps[i]
+func (w *warner) stops(i int) bool {
+	s := &w.form.steps[i]
 	for j := s.from; j < s.to; j++ {
-		b := &f.blocks[j]
-		required := b.required
-		if j == s.from && s.rule != nil && s.rule.require != nil {
-			holds, constant := constantly(s.rule.require)
-			required = holds && constant
-		}
-		if required && !b.hide && !b.dropped && f.contradicts(j) {
+		b := &w.form.blocks[j]
+		if w.alwaysRequired(s, j) && !b.hide && !b.dropped && w.contradicts(j, true) {
 			return true
 		}
 	}
 	return false
 }
 
-// contradicts reports whether no answer to a block is ever accepted.
-func (f *Form) contradicts(block int) bool {
-	c, ok := f.blocks[block].rule.(contradictory)
-	if !ok {
-		return false
+// alwaysRequired reports whether every response whose path has the step s must answer its
+// block at.
+func (w *warner) alwaysRequired(s *step, at int) bool {
+	if at == s.from && s.rule != nil && s.rule.require != nil {
+		holds, constant := w.constantly(s.rule.require)
+		return holds && constant
 	}
-	_, why := c.contradiction()
-	return why != ""
+	return w.form.blocks[at].required
+}
+
+// lastToEnd returns the last step with a jump to the first ending, -1 when there is none.
+func (f *Form) lastToEnd() int {
+	last := -1
+	for i := range f.steps {
+		if r := f.steps[i].rule; r != nil && slices.ContainsFunc(r.next, func(j jump) bool { return j.to == toEnd }) {
+			last = i
+		}
+	}
+	return last
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/faults"
 )
 
 // contradictory is a rule that can be such that no answer passes its check.
@@ -12,6 +14,102 @@ type contradictory interface {
 	// contradiction says why none does, "" when one does. member is the pointer of the
 	// part of the block that it is about.
 	contradiction() (member, why string)
+}
+
+// contradiction says why no answer to a block is ever accepted. why is "" when one is.
+type contradiction struct {
+	member, why string
+	// required: an answer is accepted where none is required, as one to some rows of a
+	// matrix.
+	required bool
+}
+
+// contradicts reports whether no answer to a block, required or not, is ever accepted.
+func (w *warner) contradicts(block int, required bool) bool {
+	c := &w.contradictions[block]
+	return c.why != "" && (required || !c.required)
+}
+
+func (f *Form) contradiction(block int) contradiction {
+	b := &f.blocks[block]
+	if b.rule == nil || b.dropped {
+		return contradiction{}
+	}
+	if t, ok := b.rule.(contradictory); ok {
+		if member, why := t.contradiction(); why != "" {
+			return contradiction{member: member, why: why}
+		}
+	}
+	shortest, complete := shortest(b.rule)
+	room := f.limit - len(b.head) - len("[}]")
+	if complete <= room {
+		return contradiction{}
+	}
+	return contradiction{
+		why:      "even the shortest is too long, as the answers of a response may take only " + bytesText(int64(f.limit)),
+		required: shortest <= room,
+	}
+}
+
+// shortest returns what the shortest answer of a rule without contradiction takes as it is
+// stored, and the shortest that a required block accepts. For rules that do not store
+// what the form says, it is less than that.
+func shortest(r rule) (any, complete int) {
+	switch t := r.(type) {
+	case choiceRule:
+		lengths := t.lengths()
+		return lengths[0], lengths[0]
+	case multipleRule:
+		least := max(1, t.least)
+		size := len("[]") + least - 1
+		for _, length := range t.lengths()[:least] {
+			size += length
+		}
+		return size, size
+	case rankingRule:
+		size := len("[]") + len(t.ids) - 1
+		for _, length := range t.lengths() {
+			size += length
+		}
+		return size, size
+	case matrixRule:
+		choice := t.columns.lengths()[0]
+		if t.multiple {
+			choice += len("[]")
+		}
+		complete = len("{}") + len(t.rows.ids) - 1
+		for _, id := range t.rows.ids {
+			row := len(quoted(id)) + len(":") + choice
+			if any == 0 || len("{}")+row < any {
+				any = len("{}") + row
+			}
+			complete += row
+		}
+		return any, complete
+	default:
+		return 1, 1
+	}
+}
+
+// lengths returns what each choice takes as it is stored, the shortest first.
+func (c *choices) lengths() []int {
+	var list []int
+	for _, value := range c.values {
+		list = append(list, len(value))
+	}
+	if c.other {
+		list = append(list, len(`{"other":"x"}`))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// offered is how many choices an answer may have.
+func (c *choices) offered() int {
+	if c.other {
+		return len(c.ids) + 1
+	}
+	return len(c.ids)
 }
 
 func (t numberRule) contradiction() (member, why string) {
@@ -29,14 +127,13 @@ func (t choiceRule) contradiction() (member, why string) {
 }
 
 func (t multipleRule) contradiction() (member, why string) {
-	all := len(t.ids)
-	if t.other {
-		all++
-	}
+	all := t.offered()
 	least := max(1, t.least) // an empty list is no answer
 	switch {
 	case all == 0:
 		return "/choices", "there is nothing to choose"
+	case t.most < 1:
+		return "/properties", "the limit allows no choice"
 	case t.most < least:
 		return "/properties", fmt.Sprintf("at most %s may be chosen, and at least %s must be", spelled(t.most), spelled(least))
 	case all < least:
@@ -70,16 +167,39 @@ func (t contactRule) contradiction() (member, why string) {
 }
 
 func (t signatureRule) contradiction() (member, why string) {
-	if len(t.allowed) == 0 || slices.ContainsFunc(t.allowed, allowsPictures) {
+	if t.matchesAny() {
 		return "", ""
 	}
-	return "/properties/allowedFiles", "a signature is a picture, and only other files are allowed"
+	return "/properties/allowedFiles", "a signature is a picture, and no picture is of the allowed types"
 }
 
-// allowsPictures reports whether an allowed type of file leaves a picture: a picture may
-// have any extension.
-func allowsPictures(allowed string) bool {
-	return strings.HasPrefix(allowed, ".") || strings.HasPrefix(allowed, "image/") || allowed == "*/*"
+func (t filesRule) contradiction() (member, why string) {
+	if t.file.matchesAny() {
+		return "", ""
+	}
+	return "/properties/allowedFiles", "no file is of the allowed types"
+}
+
+// matchesAny reports whether there is a file of one of the allowed types.
+func (t fileRule) matchesAny() bool {
+	return len(t.allowed) == 0 || slices.ContainsFunc(t.allowed, t.matches)
+}
+
+// matches reports whether there is a file of an allowed type: a picture may have any
+// extension.
+func (t fileRule) matches(allowed string) bool {
+	if strings.HasPrefix(allowed, ".") {
+		return !strings.ContainsAny(allowed, `/\`) && !faults.LongerThan(allowed, maxHostText)
+	}
+	if allowed == "*/*" {
+		return true
+	}
+	mediaType := allowed
+	if family, ok := strings.CutSuffix(allowed, "/*"); ok {
+		mediaType = family + "/x"
+	}
+	bare, ok := bareMediaType(mediaType)
+	return ok && bare == mediaType && (!t.picture || strings.HasPrefix(bare, "image/"))
 }
 
 // The first and the last day that can be written.
@@ -92,7 +212,7 @@ func (t dateRule) contradiction() (member, why string) {
 	if t.leavesADay() {
 		return "", ""
 	}
-	return "/properties", "the bounds, single dates and days of the week leave no day"
+	return "/properties", "no day is left between the bounds, specific dates and disabled weekdays"
 }
 
 func (t dateRule) leavesADay() bool {

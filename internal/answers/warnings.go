@@ -3,6 +3,7 @@ package answers
 import (
 	"encoding/json"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,8 +17,8 @@ import (
 //
 // Whether a block can be answered is solved exactly. Which blocks are reached is solved on
 // the graph of the steps, where logic that reads nothing has its value and any other may
-// hold or not. [possibilities] then decides exactly for forms whose rules read few
-// answers.
+// hold or not. [warner.possibilities] decides exactly for forms whose rules read few
+// answers and take few steps. Both are bounded in what they take, whatever the form.
 func Warnings(from Source) (schema.Warnings, error) {
 	f, err := Compile(from)
 	if err != nil {
@@ -39,6 +40,11 @@ func Warnings(from Source) (schema.Warnings, error) {
 	for i := range f.steps {
 		w.stepOf[f.blocks[f.steps[i].from].id] = i
 	}
+	w.contradictions = make([]contradiction, len(f.blocks))
+	for i := range f.blocks {
+		w.contradictions[i] = f.contradiction(i)
+	}
+	w.lastToEnd = f.lastToEnd()
 	w.reach()
 	for i := range list {
 		w.block(&list[i], jsontree.Pointer("/blocks", strconv.Itoa(i)), i, false)
@@ -61,6 +67,11 @@ type warner struct {
 	reached      []bool // steps that a respondent may come to
 	unanswerable bool
 	cost         int // steps of all rules, each evaluated once
+
+	contradictions []contradiction // by index in form.blocks
+	spent          int             // steps of walks
+	constants      int             // steps of logic that reads nothing
+	lastToEnd      int             // the last step with a jump to the end, -1: none
 }
 
 func (w *warner) add(path, code, message string) {
@@ -70,12 +81,21 @@ func (w *warner) add(path, code, message string) {
 // block looks at one block. at is its index at the top level, or that of the group around
 // it.
 func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
-	if c, ok := w.form.blocks[w.index[b.ID]].rule.(contradictory); ok {
-		if member, why := c.contradiction(); why != "" {
-			w.add(path+member, schema.WarnUnanswerableBlock, "no answer is ever accepted: "+why)
-		}
+	index := w.index[b.ID]
+	required := at < len(w.form.steps) && w.alwaysRequired(&w.form.steps[at], index)
+	if w.contradicts(index, required) {
+		c := &w.contradictions[index]
+		w.add(path+c.member, schema.WarnUnanswerableBlock, "no answer is ever accepted: "+c.why)
 	}
 	w.switches(b, path+"/properties")
+	w.offered(b, path+"/properties")
+	if c := &w.form.blocks[index]; b.Required && (c.rule == nil || c.dropped) {
+		why := "a block of this type takes no answer that could be required"
+		if c.dropped {
+			why = "a response is accepted without an answer to a block of this type"
+		}
+		w.add(path+"/required", schema.WarnNoEffect, why)
+	}
 	if inGroup {
 		w.inGroup(b, path)
 	} else {
@@ -90,12 +110,24 @@ func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
 
 // inGroup is about what has a meaning at the top level only.
 func (w *warner) inGroup(b *schema.Block, path string) {
-	if raw := ruleOf(b); len(raw) > 0 && string(raw) != "{}" {
+	if saysSomething(ruleOf(b)) {
 		w.add(path+"/properties/rule", schema.WarnNoEffect, "only the rules of top-level blocks count")
 	}
 	if b.Type == schema.TypeEnding {
 		w.add(path, schema.WarnNoEffect, "an ending inside a group ends nothing")
 	}
+}
+
+// saysSomething reports whether a rule has one of the members that count at the top level.
+func saysSomething(raw json.RawMessage) bool {
+	tree, err := jsontree.Parse(raw, answerBounds)
+	if len(raw) == 0 || err != nil {
+		return false
+	}
+	defer tree.Release()
+	return slices.ContainsFunc([]string{"show", "require", "set", "next"}, func(name string) bool {
+		return tree.Root().Member(name).Kind() != jsontree.Null
+	})
 }
 
 // step is about a top-level block on its path.
@@ -130,10 +162,18 @@ func (w *warner) rule(b *schema.Block, raw json.RawMessage, path string, at int,
 	if b.Type == schema.TypeEnding && rule.next != nil {
 		w.add(path+"/next", schema.WarnNoEffect, "the form ends here, so nothing follows")
 	}
-	if holds, constant := constantly(rule.show); constant && holds && rule.show != nil {
+	if holds, constant := w.constantly(rule.show); constant && holds && rule.show != nil {
 		w.add(path+"/show", schema.WarnNoEffect, "this always holds")
 	}
-	w.jumps(rule, path)
+	for _, a := range rule.set {
+		var storable bool
+		constant := w.constant(a.value, func(b *logic.Budget) { _, storable = variableValue(a.value.Eval(nil, b)) })
+		if constant && !storable {
+			w.add(jsontree.Pointer(path+"/set", w.form.variables[a.variable].name), schema.WarnNoEffect,
+				"this is never a number or a text of at most "+counted(maxShortText, "character")+", so the variable stays as it is")
+		}
+	}
+	w.jumps(rule, path, at)
 	before := w.cost
 	w.cost += rule.size()
 	if before <= ruleSteps && w.cost > ruleSteps {
@@ -143,33 +183,53 @@ func (w *warner) rule(b *schema.Block, raw json.RawMessage, path string, at int,
 
 // jumps is about jumps that are never made. The places of jumps that were ignored are not
 // in rule.next.
-func (w *warner) jumps(rule *branch, path string) {
+func (w *warner) jumps(rule *branch, path string, step int) {
+	// Without the last jumps to the next block, the form goes there as well.
+	counting := len(rule.next)
+	for counting > 0 && rule.next[counting-1].to == step+1 {
+		counting--
+	}
 	always := false
-	for _, j := range rule.next {
+	for i, j := range rule.next {
 		at := path + "/next/" + strconv.Itoa(j.place)
-		holds, constant := constantly(j.when)
+		holds, constant := w.constantly(j.when)
 		switch {
 		case always:
 			w.add(at, schema.WarnNoEffect, "a jump before this one is always made")
 		case constant && !holds:
 			w.add(at+"/if", schema.WarnNoEffect, "this never holds")
+		case i >= counting:
+			w.add(at, schema.WarnNoEffect, "the block after this one follows without the jump too")
 		}
 		always = always || constant && holds
 	}
 }
 
+// constantSteps bounds what all logic that reads nothing may take together, as
+// possibleSteps does.
+const constantSteps = possibleSteps
+
 // constantly returns whether logic holds, when that does not depend on the response. nil
-// always holds.
-func constantly(l *logic.Logic) (holds, constant bool) {
+// always holds. Once such logic has taken too many steps, it counts as depending on it.
+func (w *warner) constantly(l *logic.Logic) (holds, constant bool) {
 	if l == nil {
 		return true, true
 	}
-	if !l.Constant() {
-		return false, false
+	constant = w.constant(l, func(b *logic.Budget) { holds = l.Holds(nil, b) })
+	return holds && constant, constant
+}
+
+// constant reports whether the value of logic, which evaluate asks for, does not depend on
+// the response.
+func (w *warner) constant(l *logic.Logic, evaluate func(*logic.Budget)) bool {
+	left := min(ruleSteps, constantSteps-w.constants)
+	if !l.Constant() || left < 0 {
+		return false
 	}
-	budget := logic.NewBudget(ruleSteps)
-	holds = l.Holds(nil, &budget)
-	return holds, !budget.Exceeded()
+	budget := logic.NewBudget(left)
+	evaluate(&budget)
+	w.constants += left - budget.Left()
+	return !budget.Exceeded()
 }
 
 // all ranges over the logic of a rule.
@@ -242,6 +302,9 @@ func (w *warner) readsAnswer(path, name string, at int, after bool) {
 	if after {
 		last = w.form.steps[at].to
 	}
+	if w.form.steps[at].ending && w.lastToEnd >= 0 {
+		last = max(last, w.form.steps[w.lastToEnd].to) // a jump from there may come here
+	}
 	switch {
 	case b.rule == nil:
 		w.add(path, schema.WarnUnknownName, "this reads "+quoted("answers."+name)+", and that block takes no answer")
@@ -307,7 +370,31 @@ func (w *warner) switches(b *schema.Block, path string) {
 		}
 	case schema.TypeRating:
 		if p.To != nil && *p.To < 1 {
-			off("to", "a rating to less than 1 counts as one to 5")
+			off("to", "a rating whose highest value is below 1 goes up to 5")
+		}
+	}
+}
+
+// offered is about limits on how many choices are chosen that are above their number, and
+// about countries that there are not.
+func (w *warner) offered(b *schema.Block, path string) {
+	p := b.Properties
+	if p == nil {
+		return
+	}
+	switch t := w.form.blocks[w.index[b.ID]].rule.(type) {
+	case multipleRule:
+		all := t.offered()
+		why := "there are only " + spelled(all) + " to choose from"
+		if p.MaxVal && p.Max != nil && *p.Max > float64(all) {
+			w.add(path+"/max", schema.WarnNoEffect, why)
+		}
+		if p.Limit != nil && float64(*p.Limit) > float64(all) {
+			w.add(path+"/limit", schema.WarnNoEffect, why)
+		}
+	case phoneRule:
+		if p.DefaultCountry != "" && t.country == "" {
+			w.add(path+"/defaultCountry", schema.WarnNoEffect, "there is no such country with phone numbers, so only international numbers are accepted")
 		}
 	}
 }

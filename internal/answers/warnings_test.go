@@ -68,6 +68,13 @@ func TestWarningsOfOneBlock(t *testing.T) {
 		`"type":"signature","properties":{"allowedFiles":["application/pdf","text/*"]}`:                                         "/properties/allowedFiles UNANSWERABLE_BLOCK",
 		`"type":"signature","properties":{"allowedFiles":["application/pdf","png"]}`:                                            "",
 		`"type":"signature","properties":{"allowedFiles":["image/*"]}`:                                                          "",
+		`"type":"signature","properties":{"allowedFiles":["image/"]}`:                                                           "/properties/allowedFiles UNANSWERABLE_BLOCK",
+		`"type":"file_upload","properties":{"allowedFiles":["image/","image/png; q=1",".a/b","/*"]}`:                            "/properties/allowedFiles UNANSWERABLE_BLOCK",
+		`"type":"file_upload","properties":{"allowedFiles":["*/*"]}`:                                                            "",
+		`"type":"phone","properties":{"defaultCountry":"Atlantis"}`:                                                             "/properties/defaultCountry NO_EFFECT",
+		`"type":"phone","properties":{"defaultCountry":"NL"}`:                                                                   "",
+		`"type":"multiple_choice","properties":{"max":3,"maxVal":true,"limit":3},` + two:                                        "/properties/max NO_EFFECT, /properties/limit NO_EFFECT",
+		`"type":"multiple_choice","properties":{"max":2,"maxVal":true,"limit":2},` + two:                                        "",
 		`"type":"payment","properties":{"amount":"free","currency":"EURO"}`:                                                     "/properties/amount NO_EFFECT, /properties/currency NO_EFFECT",
 		`"type":"payment","properties":{"amount":"10.00","currency":"eur"}`:                                                     "",
 		`"type":"contact_info","properties":{"addressOrContact":{"email":{"hide":true}}}`:                                       "",
@@ -135,6 +142,11 @@ func TestWarningsOfRules(t *testing.T) {
 		`{"show":{"var":"variables.nobody"}}`:                             "/show UNKNOWN_NAME",
 		`{"set":{"v":{"var":"answers.b"}}}`:                               "",
 		`{"set":{"v":{"var":"answers.in"}}}`:                              "/set/v NOT_YET_KNOWN",
+		`{"set":{"v":true}}`:                                              "/set/v NO_EFFECT",
+		`{"set":{"v":[1]}}`:                                               "/set/v NO_EFFECT",
+		`{"set":{"v":"text"}}`:                                            "",
+		`{"next":[{"to":"c"}]}`:                                           "/next/0 NO_EFFECT",
+		`{"next":[{"if":{"var":"answers.a"},"to":"c"},{"to":"z"}]}`:       "",
 		`{"set":{"undeclared":1}}`:                                        "/set/undeclared UNKNOWN_NAME",
 		`{"set":5}`:                                                       "/set MALFORMED_RULE",
 		`{"next":{}}`:                                                     "/next MALFORMED_RULE",
@@ -175,6 +187,13 @@ func TestWarningsOfPaths(t *testing.T) {
 		`{"id":"a","type":"statement","properties":{"rule":{"require":true}}}`:                                                              "/blocks/0/properties/rule/require NO_EFFECT",
 		`{"id":"a","type":"ending","properties":{"rule":{"next":[{"to":"end"}]}}}`:                                                          "/blocks/0/properties/rule/next NO_EFFECT",
 		`{"id":"g","type":"group","children":[{"id":"a","type":"number","properties":{"rule":{"show":false}}},{"id":"z","type":"ending"}]}`: "/blocks/0/children/0/properties/rule NO_EFFECT, /blocks/0/children/1 NO_EFFECT",
+		`{"id":"g","type":"group","children":[{"id":"a","type":"number","properties":{"rule":{"free":1,"show":null}}}]}`:                    "",
+		`{"id":"g","type":"group","required":true},{"id":"c","type":"captcha","required":true}`:                                             "/blocks/0/required NO_EFFECT, /blocks/1/required NO_EFFECT",
+		// An ending that a later jump to the end comes to.
+		`{"id":"e1","type":"ending","properties":{"rule":{"show":{"var":"answers.c"}}}},{"id":"c","type":"yes_no","properties":{"rule":{"next":[{"to":"end"}]}}},{"id":"s","type":"statement"},{"id":"e2","type":"ending"}`: "/blocks/2 UNREACHABLE",
+		`{"id":"e1","type":"ending","properties":{"rule":{"show":{"var":"answers.c"}}}},{"id":"c","type":"yes_no"}`:                                                                                                         "/blocks/0 UNREACHABLE, /blocks/0/properties/rule/show NOT_YET_KNOWN",
+		// A choice whose id is blank is chosen by an object.
+		`{"id":"q","type":"single_choice","choices":[{"id":"a"},{"id":" "}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.q"}," "]}}}}`: "",
 		// A required block that cannot be answered, with and without a way around it.
 		`{"id":"t","type":"long_text","properties":{"rule":{"next":[{"if":{"var":"answers.t"},"to":"z"}]}}},{"id":"q","type":"ranking","required":true},{"id":"z","type":"ending"}`: "/blocks/1/choices UNANSWERABLE_BLOCK",
 		`{"id":"t","type":"yes_no"},{"id":"q","type":"ranking","required":true,"properties":{"rule":{"require":{"var":"answers.t"}}}}`:                                              "/blocks/1/choices UNANSWERABLE_BLOCK",
@@ -220,6 +239,120 @@ func TestWarningOfCostlyRules(t *testing.T) {
 	}
 	if costly != 1 {
 		t.Errorf("%d warnings of the cost in %v", costly, got)
+	}
+}
+
+// Heavy rules use up the steps of all combinations together, so that only the graph is
+// known.
+func TestWarningsTakeBoundedSteps(t *testing.T) {
+	t.Parallel()
+	warnerOf := func(blocks string) *warner {
+		f := compileTestForm(t, blocks, "", "")
+		w := &warner{form: f, index: f.index, stepOf: make(map[string]int), contradictions: make([]contradiction, len(f.blocks))}
+		for i := range f.steps {
+			w.stepOf[f.blocks[f.steps[i].from].id] = i
+		}
+		return w
+	}
+	questions, nested := "", `{"var":"answers.q0"}`
+	for i := range 6 {
+		questions += fmt.Sprintf(`{"id":"q%d","type":"yes_no"},`, i)
+		nested += fmt.Sprintf(`,{"var":"answers.q%d"}`, i)
+	}
+	heavy := `["a","b","c","d","e","f","g","h","i","j"]`
+	heavy = `{"all":[` + heavy + `,{"all":[` + heavy + `,{"all":[` + heavy + `,{"all":[` + heavy + `,true]}]}]}]}`
+	for show, want := range map[string]bool{
+		`{"missing":["answers.q0","answers.q1","answers.q2"]}`:               true,
+		`{"and":[{"or":[{"!":[{"var":"answers.q0"}]},true]},` + heavy + `]}`: true, // two to three answers
+		`{"and":[{"or":[[` + nested + `],true]},` + heavy + `]}`:             false,
+	} {
+		w := warnerOf(`[` + questions + `{"id":"s","type":"statement","properties":{"rule":{"show":` + show + `}}}]`)
+		_, _, known := w.possibilities()
+		if known != want {
+			t.Errorf("%s: known: %v after %d steps", show, known, w.spent)
+		}
+		if w.spent > possibleSteps == want || w.spent > possibleSteps+2*ruleSteps {
+			t.Errorf("%s: %d steps", show, w.spent)
+		}
+	}
+	// Logic that reads nothing has such a bound too.
+	var blocks []string
+	for i := range 1000 {
+		blocks = append(blocks, fmt.Sprintf(`{"id":"b%d","type":"statement","properties":{"rule":{"show":%s}}}`, i, heavy))
+	}
+	w := warnerOf("[" + strings.Join(blocks, ",") + "]")
+	w.reach()
+	if w.constants == 0 || w.constants > constantSteps+ruleSteps {
+		t.Errorf("%d steps of logic that reads nothing", w.constants)
+	}
+}
+
+// What a response may take counts: an answer that cannot fit is never accepted, and
+// samples of optional blocks that do not fit together say nothing.
+func TestWarningsKnowTheRoomForAnswers(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("l", 5000)
+	rows := make([]string, 300)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"id":"r%d"}`, i)
+	}
+	matrix := func(id string) string {
+		return `{"id":"` + id + `","type":"matrix","required":%v,"matrix_rows":[` + strings.Join(rows, ",") + `],"matrix_columns":[{"id":"c","label":"` + long + `"}]}`
+	}
+	choices := strings.ReplaceAll(strings.Join(rows, ","), `"}`, `","label":"`+long+`"}`)
+	for name, c := range map[string]struct{ blocks, want string }{
+		"an optional matrix": {`{"id":"a","type":"yes_no","properties":{"rule":{"set":{"v":{"if":[{"var":"answers.a"},1,2]}}}}},` + fmt.Sprintf(matrix("m"), false), ""},
+		"a required matrix":  {fmt.Sprintf(matrix("m"), true), "/blocks/0 UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM"},
+		"a matrix that a rule requires": {strings.Replace(fmt.Sprintf(matrix("m"), false), `"required"`, `"properties":{"rule":{"require":true}},"required"`, 1),
+			"/blocks/0 UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM"},
+		"a ranking":          {`{"id":"q","type":"ranking","choices":[` + choices + `]}`, "/blocks/0 UNANSWERABLE_BLOCK"},
+		"a required ranking": {`{"id":"q","type":"ranking","required":true,"choices":[` + choices + `]}`, "/blocks/0 UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM"},
+		"300 of 300":         {`{"id":"q","type":"multiple_choice","properties":{"min":300,"minVal":true},"choices":[` + choices + `]}`, "/blocks/0 UNANSWERABLE_BLOCK"},
+		"1 of 300":           {`{"id":"q","type":"multiple_choice","required":true,"choices":[` + choices + `]}`, ""},
+	} {
+		got := warningsOf(t, Source{Blocks: json.RawMessage("[" + c.blocks + "]"), Variables: json.RawMessage(`{"v":1}`)})
+		if strings.Join(got, ", ") != c.want {
+			t.Errorf("%s: %v, want %s", name, got, c.want)
+		}
+	}
+}
+
+// The room that the shortest answer takes is exact: with that as the limit it is accepted,
+// with a byte less it is not, and there is a warning.
+func TestShortestAnswers(t *testing.T) {
+	t.Parallel()
+	const two = `[{"id":"aa","label":"x"},{"id":"b","label":"\"longer\""}]`
+	for block, answer := range map[string]string{
+		`"type":"single_choice","choices":` + two:                                                                `"aa"`,
+		`"type":"dropdown","properties":{"otherOption":true},"choices":` + two:                                   `{"other":"x"}`,
+		`"type":"multiple_choice","properties":{"min":2,"minVal":true,"otherOption":true},"choices":` + two:      `["aa",{"other":"x"}]`,
+		`"type":"ranking","choices":` + two:                                                                      `["aa","b"]`,
+		`"type":"matrix","required":true,"matrix_rows":` + two + `,"matrix_columns":` + two:                      `{"aa":"aa","b":"aa"}`,
+		`"type":"matrix","matrix_rows":` + two + `,"matrix_columns":` + two:                                      `{"b":"aa"}`,
+		`"type":"matrix","properties":{"multiSelection":true},"matrix_rows":` + two + `,"matrix_columns":` + two: `{"b":["aa"]}`,
+	} {
+		from := Source{Blocks: json.RawMessage(`[{"id":"q",` + block + `}]`)}
+		f, err := Compile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, err := f.Check(Input{Answers: raws("q", answer)})
+		if err != nil {
+			t.Fatalf("%s: %v", block, err)
+		}
+		for less, want := range []int{0, 1} {
+			from.Limits.Response = len(stored.List) - less
+			if f, err = Compile(from); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.Check(Input{Answers: raws("q", answer)}); (err != nil) != (want == 1) {
+				t.Errorf("%s in %d bytes: %v", block, from.Limits.Response, err)
+			}
+			got := slices.DeleteFunc(warningsOf(t, from), func(w string) bool { return !strings.HasSuffix(w, " UNANSWERABLE_BLOCK") })
+			if len(got) != want {
+				t.Errorf("%s in %d bytes: %v", block, from.Limits.Response, got)
+			}
+		}
 	}
 }
 

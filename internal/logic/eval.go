@@ -19,6 +19,9 @@ func (b *Budget) Spend(steps int) { b.left -= steps }
 // SpendText takes the steps for so many bytes of text.
 func (b *Budget) SpendText(bytes int) { b.left -= 1 + bytes/bytesPerStep }
 
+// Left returns the steps that are left; below 0 the budget is exceeded.
+func (b *Budget) Left() int { return b.left }
+
 // Exceeded reports that the budget is used up. The results of what ran meanwhile mean
 // nothing.
 func (b *Budget) Exceeded() bool { return b.left < 0 }
