@@ -4,9 +4,11 @@
 //	pages, err := formpage.New(svc, formpage.Config{}) // svc is a *formsvc.Service
 //	mux.Handle("/f/", pages)                           // /f/{public_id}
 //
-// The handler keeps nothing between two requests. What a page must know of the one before
-// travels in it, signed: see [Config.Secret]. It sets no cookie, so there is nothing that
-// a request from another site could abuse.
+// The handler keeps nothing of a visitor between two requests. What a page must know of the
+// one before travels in it, signed: see [Config.Secret]. It sets no cookie, so there is
+// nothing that a request from another site could abuse. It keeps at most 16 MiB of what
+// follows from definitions alone: style sheets, and first pages as they are without a
+// query in the address. Each is compared with the form that the service returns.
 //
 // # How a form is shown
 //

@@ -51,8 +51,9 @@ func (t *themeView) allow(p *policy) {
 	}
 }
 
-// newThemeView reads the theme and the settings that are about looks.
-func newThemeView(form *PublicForm) themeView {
+// newThemeView reads the theme and the settings that are about looks. custom is what
+// customCSS writes of the theme's style sheet.
+func newThemeView(form *PublicForm, custom string) themeView {
 	theme, settings := &form.Theme, &form.Settings
 	t := themeView{logo: theme.Logo, Name: className(theme.Theme)}
 	t.colors(theme.Colors, settings.DarkMode)
@@ -88,7 +89,7 @@ func newThemeView(form *PublicForm) themeView {
 			t.addRule(".fs-back", "filter:brightness("+plainNumber(math.Max(0, math.Min(n, 3)))+")")
 		}
 	}
-	t.custom = customCSS(theme.CustomCSS)
+	t.custom = custom
 	return t
 }
 

@@ -90,6 +90,12 @@ func (v *pageView) T(key string, params ...any) string { return v.words.get(key,
 
 // showPath shows one page of the form with what was typed and what is wrong.
 func (c *call) showPath(status int, path Path, at int, faults []schema.Violation) {
+	view, policy := c.pathView(path, at, faults)
+	c.render(status, view, policy)
+}
+
+// pathView makes the view of one page of the form.
+func (c *call) pathView(path Path, at int, faults []schema.Violation) (*pageView, *policy) {
 	steps := stepsOf(&c.form, path)
 	at = min(at, len(steps)-1)
 	view := c.view("form")
@@ -116,17 +122,7 @@ func (c *call) showPath(status int, path Path, at int, faults []schema.Violation
 		view.Welcome = true
 	}
 	view.Inputs = c.hiddenInputs(b, current)
-	c.render(status, view, b.policy)
-}
-
-// show is showPath for answers whose path is not known yet.
-func (c *call) show(status, at int, faults []schema.Violation) {
-	path, err := c.path(c.given())
-	if err != nil {
-		c.failed(err, Path{}, 0)
-		return
-	}
-	c.showPath(status, path, at, faults)
+	return view, b.policy
 }
 
 // nextLabel is the text of the button that goes on.
@@ -152,10 +148,13 @@ func (c *call) nextLabel(view *pageView, s step) string {
 	return c.words.get("submit")
 }
 
+// token is the visit, signed.
+func (c *call) token() string { return c.h.signer.sign(purposeVisit, c.visit) }
+
 // hiddenInputs carry the visit, and the answers of the pages that are not shown.
 func (c *call) hiddenInputs(b *builder, s step) []input {
 	list := []input{
-		{ctrlState, c.h.signer.sign(purposeVisit, c.visit)},
+		{ctrlState, c.token()},
 		{ctrlAt, s.id},
 		{ctrlLanguage, c.words.tag},
 		{ctrlViewed, c.values.Get(ctrlViewed)},
@@ -204,8 +203,8 @@ func (c *call) showEnding(ending schema.Block) {
 // view is a page as far as it does not depend on the blocks.
 func (c *call) view(kind string) *pageView {
 	v := &pageView{
-		words: c.words, Form: c.form, Kind: kind, Version: assetVersion, Nonce: rand.Text(),
-		Heading: c.form.Name, Theme: newThemeView(&c.form),
+		words: c.words, Form: c.form, Kind: kind, Version: assetVersion, Nonce: newNonce(),
+		Heading: c.form.Name, Theme: newThemeView(&c.form, c.h.customCSS(&c.form)),
 		Preview:  c.preview,
 		Embedded: c.values.Has(ctrlEmbed) || c.r.URL.Query().Has(ctrlEmbed),
 	}
@@ -223,37 +222,64 @@ func (c *call) up() string {
 	return strings.Repeat("../", strings.Count(path, "/"))
 }
 
+// newNonce is what one page allows its own elements by.
+func newNonce() string { return rand.Text() }
+
 // render runs the templates and sends the page.
 func (c *call) render(status int, view *pageView, policy *policy) {
-	view.Theme.allow(policy)
-	document := Document{
-		Language: c.words.tag, Direction: c.words.direction, Title: view.Heading, Nonce: view.Nonce, Form: c.form,
-	}
-	switch {
-	case view.Kind == "message":
-		document.Title = view.Title
-		if view.Heading != "" {
-			document.Title += " – " + view.Heading
-		}
-	case len(view.Problems) > 0:
-		document.Title = c.words.get("title_problem", "title", document.Title)
-	}
-	var head, body, page bytes.Buffer
-	err := templates.ExecuteTemplate(&head, "head.html", view)
-	if err == nil {
-		err = templates.ExecuteTemplate(&body, "body.html", view)
-	}
-	if err == nil {
-		document.Head, document.Body = template.HTML(head.String()), template.HTML(body.String()) //nolint:gosec // made by our templates
-		err = c.h.config.Layout.Execute(&page, document)
-	}
+	page, err := c.draw(view, policy)
 	if err != nil {
-		c.h.logger.ErrorContext(c.r.Context(), "a page was not rendered", "form", c.form.ID, "error", err)
-		http500(c.w)
+		c.notRendered(err)
 		return
 	}
-	c.w.Header().Set("Content-Security-Policy", policy.header(view.Nonce, c.h.config.FrameAncestors, c.form.Settings.RedirectURL))
-	write(c.w, status, &page)
+	c.send(status, page)
+}
+
+// draw runs the templates.
+func (c *call) draw(view *pageView, policy *policy) (drawn, error) {
+	view.Theme.allow(policy)
+	title := view.Heading
+	switch {
+	case view.Kind == "message":
+		title = view.Title
+		if view.Heading != "" {
+			title += " – " + view.Heading
+		}
+	case len(view.Problems) > 0:
+		title = c.words.get("title_problem", "title", title)
+	}
+	var head, body strings.Builder
+	if err := templates.ExecuteTemplate(&head, "head.html", view); err != nil {
+		return drawn{}, err
+	}
+	if err := templates.ExecuteTemplate(&body, "body.html", view); err != nil {
+		return drawn{}, err
+	}
+	return drawn{
+		title: title, head: head.String(), body: body.String(), nonce: view.Nonce,
+		policy: policy.header(view.Nonce, c.h.config.FrameAncestors, c.form.Settings.RedirectURL),
+	}, nil
+}
+
+// send puts the layout around a page and sends it.
+func (c *call) send(status int, page drawn) {
+	var document bytes.Buffer
+	document.Grow(len(page.head) + len(page.body) + 1024)
+	err := c.h.config.Layout.Execute(&document, Document{
+		Language: c.words.tag, Direction: c.words.direction, Title: page.title, Nonce: page.nonce, Form: c.form,
+		Head: template.HTML(page.head), Body: template.HTML(page.body), //nolint:gosec // made by our templates
+	})
+	if err != nil {
+		c.notRendered(err)
+		return
+	}
+	c.w.Header().Set("Content-Security-Policy", page.policy)
+	write(c.w, status, &document)
+}
+
+func (c *call) notRendered(err error) {
+	c.h.logger.ErrorContext(c.r.Context(), "a page was not rendered", "form", c.form.ID, "error", err)
+	http500(c.w)
 }
 
 // builder makes fields of blocks. It remembers what the page as a whole needs to know
