@@ -12,16 +12,29 @@ import (
 // expiredLooked bounds the failing webhooks that a call of ExpireDeliveries looks at.
 const expiredLooked = 200
 
+// An expired delivery is a row d of deliveries that waits for the turn of its webhook, that
+// nobody asked for, and that was queued long enough ago. A given-up webhook is a row x of
+// destinations that has failed for that long, and failed a short while ago.
+const (
+	expiredDelivery = `d.due_at IS NULL AND d.urgency = 0
+	AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
+	AND d.queued_at <= statement_timestamp() - $2::bigint * interval '1 microsecond'`
+	givenUpWebhook = `x.failing_since <= statement_timestamp() - $2::bigint * interval '1 microsecond'
+	AND x.failed_at > statement_timestamp() - $5::bigint * interval '1 microsecond'`
+)
+
 // expire ends what waits for the turn of webhooks that have failed for long: the oldest
 // deliveries first, webhook after webhook. It returns the summaries, and in a row
 // without one what ended and the last webhook when there is more to look at.
+//
+// What it finds may change until it is locked: somebody redelivers it, the webhook gets a
+// new URL, or a request succeeds. So held and marked look at the locked rows again: the
+// server repeats the conditions of the table that is locked, and of no other one.
+// Deliveries are locked before destinations and those before events, because each of
+// these steps reads the one before.
 const expire = `
 WITH failing AS MATERIALIZED (
-	SELECT x.webhook_id,
-		x.failing_since <= statement_timestamp() - $2::bigint * interval '1 microsecond'
-			AND x.failed_at > statement_timestamp() - $5::bigint * interval '1 microsecond' AS given_up,
-		COALESCE(x.expired_at <= statement_timestamp() - $6::bigint * interval '1 microsecond', true) AS quiet,
-		row_number() OVER (ORDER BY x.webhook_id) AS number
+	SELECT x.webhook_id, ` + givenUpWebhook + ` AS given_up, row_number() OVER (ORDER BY x.webhook_id) AS number
 	FROM (
 		SELECT * FROM formsvc.destinations x
 		WHERE x.failing_since IS NOT NULL AND x.webhook_id >= $1::bytea
@@ -31,9 +44,7 @@ WITH failing AS MATERIALIZED (
 	SELECT f.webhook_id, d.event_id
 	FROM failing f CROSS JOIN LATERAL (
 		SELECT d.event_id, d.queued_at FROM formsvc.deliveries d
-		WHERE d.webhook_id = f.webhook_id AND d.due_at IS NULL AND d.urgency = 0 -- the others are about to be sent
-			AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
-			AND d.queued_at <= statement_timestamp() - $2::bigint * interval '1 microsecond'
+		WHERE d.webhook_id = f.webhook_id AND ` + expiredDelivery + `
 		ORDER BY d.queued_at, d.event_id LIMIT $3::bigint
 	) d
 	WHERE f.given_up
@@ -44,20 +55,28 @@ WITH failing AS MATERIALIZED (
 	FROM (SELECT array_agg(o.webhook_id) AS webhooks, array_agg(o.event_id) AS events FROM old o) few,
 		unnest(few.webhooks, few.events) AS o (webhook_id, event_id)
 	JOIN formsvc.deliveries d ON d.webhook_id = o.webhook_id AND d.event_id = o.event_id
-	WHERE COALESCE(d.due_at, d.leased_until, '-infinity') <= statement_timestamp() -- still
+	WHERE ` + expiredDelivery + `
 	ORDER BY d.event_id, d.webhook_id
 	FOR UPDATE OF d
+), marked AS MATERIALIZED (
+	SELECT x.webhook_id, COALESCE(x.expired_at <= statement_timestamp() - $6::bigint * interval '1 microsecond', true) AS quiet
+	FROM formsvc.destinations x
+	WHERE x.webhook_id = ANY (ARRAY(SELECT DISTINCT h.webhook_id FROM held h)) AND ` + givenUpWebhook + `
+	ORDER BY x.webhook_id
+	FOR NO KEY UPDATE OF x
+), over AS MATERIALIZED (
+	SELECT h.*, m.quiet FROM held h JOIN marked m ON m.webhook_id = h.webhook_id
 ), ended AS (
-	DELETE FROM formsvc.deliveries d USING held h
-	WHERE d.webhook_id = h.webhook_id AND d.event_id = h.event_id
+	DELETE FROM formsvc.deliveries d USING over o
+	WHERE d.webhook_id = o.webhook_id AND d.event_id = o.event_id
 	RETURNING d.event_id
 ), told AS (
 	INSERT INTO formsvc.attempts AS a (webhook_id, id, event_id, event_type, submission_id, attempt, http_status, success, error, duration_us, created_at)
 	SELECT o.webhook_id, ($7::bytea[])[f.number], o.event_id, e.type, e.submission_id, o.attempt, 0, false, '` + storage.AttemptExpired + `', 0, $8::timestamptz
-	FROM (SELECT DISTINCT ON (h.webhook_id) h.* FROM held h ORDER BY h.webhook_id, h.queued_at, h.event_id) o
+	FROM (SELECT DISTINCT ON (o.webhook_id) o.* FROM over o ORDER BY o.webhook_id, o.queued_at, o.event_id) o
 	JOIN failing f ON f.webhook_id = o.webhook_id
 	JOIN formsvc.events e ON e.id = o.event_id
-	WHERE f.quiet
+	WHERE o.quiet
 	RETURNING a.*
 ), cut AS (
 	DELETE FROM formsvc.attempts a
@@ -69,14 +88,10 @@ WITH failing AS MATERIALIZED (
 			OFFSET $9::bigint - 1
 		) a))
 	RETURNING a.event_id
-), marked AS MATERIALIZED (
-	SELECT x.webhook_id FROM formsvc.destinations x JOIN told t ON t.webhook_id = x.webhook_id
-	ORDER BY x.webhook_id
-	FOR NO KEY UPDATE OF x
 ), quieted AS (
 	UPDATE formsvc.destinations x SET expired_at = statement_timestamp()
-	FROM marked m
-	WHERE x.webhook_id = m.webhook_id
+	FROM told t
+	WHERE x.webhook_id = t.webhook_id
 ), changes AS (
 	SELECT ended.event_id, -1 AS refs FROM ended
 	UNION ALL
