@@ -10,7 +10,9 @@ import (
 
 // Numbers that every store has in common.
 const (
-	// FinishMax is how many results FinishDeliveries settles in one step.
+	// FinishMax is how many results FinishDeliveries settles in one step. It bounds how
+	// long a step holds its rows, which other results wait for, and how many results are
+	// to be given again when a step fails.
 	FinishMax = 500
 	// FailureGap ends a row of failures: a failure that comes later than this after
 	// the one before begins a new row. It is longer than the default
@@ -115,7 +117,9 @@ type Result struct {
 	// fills in. Nil: nothing was sent, and the delivery keeps its attempt number.
 	Attempt *Attempt
 	// RetryIn makes the delivery due again after that time on the store's clock. 0
-	// with an Attempt ends the delivery, and without one makes it due at once.
+	// with an Attempt ends the delivery, and without one makes it due at once. It is
+	// ignored when the delivery was redelivered during the lease and the Attempt
+	// failed: then it is due at once, from attempt 1.
 	RetryIn time.Duration
 	// Standing becomes the webhook's. PauseFor pauses it; 0 ends an earlier pause,
 	// and so does a Standing without failures. All are ignored when Attempt is nil,
@@ -218,11 +222,13 @@ type DeliveryStore interface {
 	Redeliver(ctx context.Context, webhook, attempt ID) error
 
 	// ClaimDeliveries leases deliveries that are due, are not under a lease that
-	// still holds, and whose webhook is enabled and not paused. No delivery is
-	// claimed by two callers at once. Within each pool webhooks are served least
-	// recently served first, within a webhook the oldest delivery first, so that a
-	// backlog of one does not hold back another. What it costs depends on what it
-	// claims, and not on how many webhooks have something pending.
+	// still holds, and whose webhook is enabled. While the webhook is paused it
+	// leases only those that somebody asked for: with Enqueue, Redeliver or
+	// UpdateWebhook. No delivery is claimed by two callers at once. Within each pool
+	// webhooks are served least recently served first, so that a backlog of one does
+	// not hold back another. Within a webhook, deliveries that somebody asked for
+	// come first, and then the oldest. What it costs depends on what it claims, and
+	// not on how many webhooks have something pending.
 	//
 	// more says that a bound of the store itself cut the claim short: another call
 	// may bring more at once.

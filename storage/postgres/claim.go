@@ -35,13 +35,17 @@ import (
 // over a row that is not as in its snapshot.
 //
 // A claim waits for no row: it passes over those that are locked. Others lock
-// deliveries in the order of (event_id, webhook_id), then destinations, then events.
+// deliveries in the order of (event_id, webhook_id), then destinations, then attempts,
+// then events. The order of the steps in a statement does not ensure that: a step that
+// nothing reads runs last. So each of these steps reads the one before.
 
 const (
 	// wakeAtOnce bounds the arrivals, and the deliveries whose time has come, of one
 	// claim. Each takes up to 20 µs, so that this many hold up the others for 10 ms.
 	wakeAtOnce = 500
-	// turnsAside bounds the turns of crowded host names that one claim sets aside.
+	// turnsAside bounds the turns of crowded host names that one claim sets aside, in each
+	// pool. A row is locked and written for each, once until its host name has room. Fewer
+	// would let one host name with many webhooks keep others waiting for more claims.
 	turnsAside = 200
 )
 
@@ -259,7 +263,9 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 			return rows.Scan(scanBool(&turns), scanBool(&calls), &deliveries, &attempts)
 		})
 	})
-	s.noteSizes(deliveries, attempts)
+	if err == nil {
+		s.noteSizes(deliveries, attempts)
+	}
 	if err == nil && calls {
 		err = s.write(ctx, func(ctx context.Context) error {
 			return s.queryRow(ctx, wake, func(rows pgx.Rows) error { return rows.Scan(scanBool(&more)) }, int64(wakeAtOnce))
@@ -323,6 +329,9 @@ func (s *Store) withBodies(ctx context.Context, leased []storage.Delivery) ([]st
 		}, ids)
 		return err
 	})
+	if err != nil {
+		return nil, err // leased is whole, to be released
+	}
 	out := leased[:0]
 	for _, d := range leased {
 		if e := events[d.Lease.EventID]; e.EventType != "" {
@@ -330,12 +339,16 @@ func (s *Store) withBodies(ctx context.Context, leased []storage.Delivery) ([]st
 			out = append(out, d)
 		}
 	}
-	return out, err
+	return out, nil
 }
+
+// releaseFor bounds what a caller whose context may have ended waits for a release. One
+// takes milliseconds, but needs a connection of the pool.
+const releaseFor = 5 * time.Second
 
 // release gives leases back, as well as it can: the others run out.
 func (s *Store) release(ctx context.Context, leased []storage.Delivery) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseFor)
 	defer cancel()
 	back := make([]storage.Result, len(leased))
 	for i, d := range leased {

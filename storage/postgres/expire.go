@@ -9,7 +9,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// expiredLooked bounds the failing webhooks that a call of ExpireDeliveries looks at.
+// expiredLooked bounds the failing webhooks that a call of ExpireDeliveries looks at. A call
+// makes an id for each, in case it gets a summary. Where nothing is old a call took 1 to
+// 10 ms on a busy machine, so that more would save little.
 const expiredLooked = 200
 
 // An expired delivery is a row d of deliveries that waits for the turn of its webhook, that
@@ -55,7 +57,7 @@ WITH failing AS MATERIALIZED (
 	FROM (SELECT array_agg(o.webhook_id) AS webhooks, array_agg(o.event_id) AS events FROM old o) few,
 		unnest(few.webhooks, few.events) AS o (webhook_id, event_id)
 	JOIN formsvc.deliveries d ON d.webhook_id = o.webhook_id AND d.event_id = o.event_id
-	WHERE ` + expiredDelivery + `
+	WHERE CASE WHEN ` + expiredDelivery + ` THEN true ELSE false END -- CASE leaves the look-up by key alone
 	ORDER BY d.event_id, d.webhook_id
 	FOR UPDATE OF d
 ), marked AS MATERIALIZED (
@@ -64,19 +66,19 @@ WITH failing AS MATERIALIZED (
 	WHERE x.webhook_id = ANY (ARRAY(SELECT DISTINCT h.webhook_id FROM held h)) AND ` + givenUpWebhook + `
 	ORDER BY x.webhook_id
 	FOR NO KEY UPDATE OF x
-), over AS MATERIALIZED (
-	SELECT h.*, m.quiet FROM held h JOIN marked m ON m.webhook_id = h.webhook_id
 ), ended AS (
-	DELETE FROM formsvc.deliveries d USING over o
-	WHERE d.webhook_id = o.webhook_id AND d.event_id = o.event_id
+	DELETE FROM formsvc.deliveries d USING held h
+	WHERE d.webhook_id = h.webhook_id AND d.event_id = h.event_id
+		AND h.webhook_id = ANY (ARRAY(SELECT m.webhook_id FROM marked m))
 	RETURNING d.event_id
 ), told AS (
 	INSERT INTO formsvc.attempts AS a (webhook_id, id, event_id, event_type, submission_id, attempt, http_status, success, error, duration_us, created_at)
 	SELECT o.webhook_id, ($7::bytea[])[f.number], o.event_id, e.type, e.submission_id, o.attempt, 0, false, '` + storage.AttemptExpired + `', 0, $8::timestamptz
-	FROM (SELECT DISTINCT ON (o.webhook_id) o.* FROM over o ORDER BY o.webhook_id, o.queued_at, o.event_id) o
+	FROM (SELECT DISTINCT ON (h.webhook_id) h.* FROM held h ORDER BY h.webhook_id, h.queued_at, h.event_id) o
+	JOIN marked m ON m.webhook_id = o.webhook_id
 	JOIN failing f ON f.webhook_id = o.webhook_id
 	JOIN formsvc.events e ON e.id = o.event_id
-	WHERE o.quiet
+	WHERE m.quiet
 	RETURNING a.*
 ), cut AS (
 	DELETE FROM formsvc.attempts a

@@ -128,11 +128,17 @@ const pendingOfWebhook = `hook AS (
 	FOR UPDATE OF d
 )`
 
-// endDeliveries ends what is pending for a webhook. It runs after the form's lock.
+// endDeliveries ends what is pending for a webhook. It runs after the form's lock. The
+// destination is locked although only updateWebhook, in the same transaction, may write
+// it: by then events are locked, which come after destinations.
 const endDeliveries = `
-WITH ` + pendingOfWebhook + `, ended AS (
+WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
+	SELECT x.webhook_id FROM formsvc.destinations x
+	WHERE x.webhook_id = $1::bytea AND (SELECT count(*) FROM pending) > 0
+	FOR NO KEY UPDATE OF x
+), ended AS (
 	DELETE FROM formsvc.deliveries d USING pending p
-	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id
+	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND (SELECT count(*) FROM destination) >= 0
 	RETURNING d.event_id
 ), changes AS (
 	SELECT ended.event_id, -1 AS refs FROM ended
@@ -141,7 +147,8 @@ SELECT true`
 
 // updateWebhook runs after the form's lock when it changes url or enabled, and then
 // makes one pending delivery ready that is not under a lease. Deliveries are locked
-// before the destination, as everywhere.
+// before the destination, as everywhere, because renewed and resumed count the rows of
+// one: steps that nothing reads run last, in an order that is not the one they stand in.
 const updateWebhook = `
 WITH seen AS MATERIALIZED (
 	SELECT w.id, COALESCE($3::text <> w.url, false) AS moves, COALESCE($4::boolean, false) AND NOT w.enabled AS starts,
@@ -170,13 +177,13 @@ WITH seen AS MATERIALIZED (
 		generation = x.generation + 1,
 		next_at = CASE WHEN x.next_at IS NOT NULL THEN statement_timestamp() END, crowded = false
 	FROM seen
-	WHERE x.webhook_id = seen.id AND seen.moves
+	WHERE x.webhook_id = seen.id AND seen.moves AND (SELECT count(*) FROM one) >= 0
 ), resumed AS (
 	UPDATE formsvc.destinations x SET
 		paused_until = NULL, pause_reason = NULL,
 		next_at = CASE WHEN x.next_at IS NOT NULL THEN statement_timestamp() END
 	FROM seen
-	WHERE x.webhook_id = seen.id AND seen.starts AND NOT seen.moves
+	WHERE x.webhook_id = seen.id AND seen.starts AND NOT seen.moves AND (SELECT count(*) FROM one) >= 0
 )
 UPDATE formsvc.webhooks w SET
 	url = COALESCE($3::text, w.url),
@@ -228,8 +235,9 @@ WITH ` + pendingOfWebhook + `
 SELECT count(*) FROM pending`
 
 // deleteWebhook follows lockDeliveries: a result that was being recorded is there
-// by now, and no other one can come. The events of both, of what is pending and of
-// the history, are locked at once.
+// by now, and no other one can come. The destination goes before the history, as in all
+// statements. The events of both, of what is pending and of the history, are locked at
+// once.
 const deleteWebhook = `
 WITH gone AS (
 	DELETE FROM formsvc.webhooks w USING formsvc.forms f
@@ -237,8 +245,9 @@ WITH gone AS (
 	RETURNING w.id
 ), forgotten AS (
 	DELETE FROM formsvc.destinations x USING gone WHERE x.webhook_id = gone.id
+	RETURNING 1
 ), told AS (
-	DELETE FROM formsvc.attempts a USING gone WHERE a.webhook_id = gone.id
+	DELETE FROM formsvc.attempts a USING gone WHERE a.webhook_id = gone.id AND (SELECT count(*) FROM forgotten) >= 0
 	RETURNING a.event_id
 ), ended AS (
 	DELETE FROM formsvc.deliveries d USING gone WHERE d.webhook_id = gone.id

@@ -1,0 +1,71 @@
+package postgres
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"testing"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// The bodies of a claim are read in part, and then the server fails. Each delivery can be
+// claimed again at once.
+func TestAClaimThatCannotReadEveryBodyReleasesAll(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	for i := range 3 {
+		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := claimAll(t, s)
+	if len(all) != 3 {
+		t.Fatalf("claimed %d deliveries, want 3", len(all))
+	}
+	s.release(t.Context(), all)
+	unreadable := hex.EncodeToString(all[0].Lease.EventID[:])
+	for _, text := range []string{
+		`ALTER TABLE formsvc.events RENAME TO bodies`,
+		// The other rows come first.
+		`CREATE VIEW formsvc.events AS
+		SELECT e.id, e.form_id, e.submission_id, e.type, e.refs,
+			CASE WHEN e.id = '\x` + unreadable + `' THEN convert_to((1 / (0 * octet_length(e.body)))::text, 'UTF8') ELSE e.body END AS body
+		FROM (SELECT * FROM formsvc.bodies e ORDER BY e.id = '\x` + unreadable + `' OFFSET 0) e`,
+		// A release changes no event, but the server wants to know how.
+		`CREATE FUNCTION formsvc.nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`,
+		`CREATE TRIGGER nothing INSTEAD OF UPDATE OR DELETE ON formsvc.events FOR EACH ROW EXECUTE FUNCTION formsvc.nothing()`,
+	} {
+		if _, err := pool.Exec(t.Context(), s.sql(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, _, err := s.ClaimDeliveries(t.Context(), everything()); err == nil || sqlState(err) != "22012" {
+		t.Fatalf("ClaimDeliveries = %d deliveries, %v; want a division by zero", len(got), err)
+	}
+	for _, text := range []string{`DROP VIEW formsvc.events`, `ALTER TABLE formsvc.bodies RENAME TO events`} {
+		if _, err := pool.Exec(t.Context(), s.sql(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(claimAll(t, s)); n != 3 {
+		t.Errorf("claimed %d deliveries afterwards, want 3", n)
+	}
+}
+
+// A claim that fails learns nothing of the size of the queue: the plans stay those of the
+// size that is known.
+func TestAClaimThatFailsKeepsTheSizeOfTheQueue(t *testing.T) {
+	t.Parallel()
+	s, _ := seeded(t)
+	s.noteSizes(1<<30, 1<<30)
+	want := s.sized("")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := s.ClaimDeliveries(ctx, storage.ClaimParams{}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("ClaimDeliveries = %v", err)
+	}
+	if got := s.sized(""); got != want {
+		t.Errorf("the size of the queue is%s after a claim that failed, want%s", got, want)
+	}
+}
