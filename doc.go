@@ -48,7 +48,8 @@
 // ending that is not off the path. What a rule reads of a block that was not reached yet
 // is null.
 //
-// [Service.Submit] walks the path that [Service.Path] shows: an answer to a block that is
+// [Service.Submit] walks the path that [Service.Path] shows for the same answers, the
+// host's included: an answer to a block that is
 // not on it is dropped. A block with properties.hide is never on it; only the host may
 // answer it, in Response.HostAnswers, and rules read that answer as any other.
 //

@@ -23,8 +23,10 @@ type (
 // variables. [Service.Submit] walks the same path, so an answer to a block that is
 // not on it is dropped.
 //
-// The answers are the respondent's; those that only the host can give may stand
-// among them, for nothing is stored. A form that is a draft or closed has paths too.
+// The answers are the respondent's and the host's. An answer to a block that only the
+// host can answer (a payment, a file, a signature, or a block with properties.hide)
+// counts as the host's, so the path is that of a Submit with it in HostAnswers. A host
+// that passes on what a respondent sent leaves out such answers. A form that is a draft or closed has paths too.
 //
 // Errors: [ErrNotFound] when there is no such form; an [*AnswerError] when its rules
 // would take too long. What is wrong with an answer is not an error here, see

@@ -2,6 +2,7 @@ package formsvc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"strings"
@@ -97,12 +98,15 @@ func (s *Service) replay(ctx context.Context, r Response, refused error) (Submis
 func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubmission, error) {
 	clock, now := s.clock().UTC(), s.now()
 	imported := !r.SubmittedAt.IsZero()
-	var future error
+	var badTime error
 	if imported {
 		if r.SubmittedAt.After(clock) {
-			future = violation("/submitted_at", schema.CodeOutOfRange, "must not be in the future")
+			badTime = violation("/submitted_at", schema.CodeOutOfRange, "must not be in the future")
 		}
 		now = r.SubmittedAt.UTC().Truncate(time.Second)
+		if now.IsZero() || now.Year() < 1 || now.Year() > 9999 {
+			badTime = violation("/submitted_at", schema.CodeOutOfRange, "must be a time of the years 1 to 9999")
+		}
 		clock = now
 	}
 	switch {
@@ -114,7 +118,7 @@ func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubm
 	checked, err := form.answers.Check(answers.Input{
 		Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden,
 	})
-	if err := faults.Join(err, future, checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
+	if err := faults.Join(err, badTime, checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
 		return storage.NewSubmission{}, err
 	}
 	submission := Submission{
@@ -142,23 +146,31 @@ func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubm
 
 func checkCompletionTime(seconds float64) error {
 	if seconds < 0 || math.IsNaN(seconds) || math.IsInf(seconds, 0) {
-		return violation("/completion_time", schema.CodeOutOfRange, "must be a number of seconds, 0 or more")
+		return violation("/completion_time", schema.CodeOutOfRange, "must be a number of seconds, 0 or more", "min", json.Number("0"))
 	}
 	return nil
 }
 
 func checkIdempotencyKey(key string) error {
 	if len(key) > 255 {
-		return violation("/idempotency_key", schema.CodeTooLong, "must have at most 255 bytes")
+		return violation("/idempotency_key", schema.CodeTooLong, "must have at most 255 bytes", "limit", 255, "unit", "bytes")
 	}
 	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
-		return violation("/idempotency_key", schema.CodeBadFormat, "must be text without U+0000")
+		return violation("/idempotency_key", schema.CodeBadFormat, "must be text without U+0000", "format", "text")
 	}
 	return nil
 }
 
-func violation(path, code, message string) error {
-	return &AnswerError{Violations: []schema.Violation{{Path: path, Code: code, Message: message}}}
+// violation is one with parameters, each a name and a value: see [schema.CodeParams].
+func violation(path, code, message string, params ...any) error {
+	v := schema.Violation{Path: path, Code: code, Message: message}
+	for i := 0; i+1 < len(params); i += 2 {
+		if v.Params == nil {
+			v.Params = make(map[string]any)
+		}
+		v.Params[params[i].(string)] = params[i+1] //nolint:forcetypeassert // the callers are in this file
+	}
+	return &AnswerError{Violations: []schema.Violation{v}}
 }
 
 // RecordView counts one view of a form. It returns [ErrNotFound] when there is no

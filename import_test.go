@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,4 +99,42 @@ func TestImportOfOldResponses(t *testing.T) {
 			t.Errorf("a response beyond the limit: %v", err)
 		}
 	})
+}
+
+// Faults of a response beside its answers are named and have their parameters.
+func TestSubmitRefusesWhatStandsBesideTheAnswers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	form := b.form(`[{"id":"a","type":"number"}]`, `{}`)
+	for path, r := range map[string]formsvc.Response{
+		"/submitted_at":    {SubmittedAt: time.Time{}.Add(time.Nanosecond)},
+		"/idempotency_key": {IdempotencyKey: strings.Repeat("k", 256)},
+		"/completion_time": {CompletionTime: -1},
+	} {
+		for _, key := range []string{r.IdempotencyKey, "\x00"} {
+			if key == "\x00" && path != "/idempotency_key" {
+				continue
+			}
+			r.FormID, r.IdempotencyKey = form, key
+			_, err := b.Submit(t.Context(), r)
+			var invalid *formsvc.AnswerError
+			if !errors.As(err, &invalid) || len(invalid.Violations) != 1 || invalid.Violations[0].Path != path {
+				t.Errorf("%s: %v", path, err)
+				continue
+			}
+			v := invalid.Violations[0]
+			always, _ := schema.CodeParams(v.Code)
+			for _, name := range always {
+				if v.Params[name] == nil {
+					t.Errorf("%s %s has no %s", path, v.Code, name)
+				}
+			}
+		}
+	}
+	for _, at := range []time.Time{time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		var invalid *formsvc.AnswerError
+		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, SubmittedAt: at}); !errors.As(err, &invalid) {
+			t.Errorf("%v: %v", at, err)
+		}
+	}
 }

@@ -117,8 +117,8 @@ type Properties struct {
 
 	MaxChars *Integer `json:"maxChars,omitzero"` // short_text and long_text: characters
 
-	Min    *float64 `json:"min,omitzero"`    // number: smallest value; multiple_choice: fewest choices
-	Max    *float64 `json:"max,omitzero"`    // number: largest value; multiple_choice: most choices
+	Min    *float64 `json:"min,omitzero"`    // number: smallest value; multiple_choice, picture_choice: fewest choices
+	Max    *float64 `json:"max,omitzero"`    // number: largest value; multiple_choice, picture_choice: most choices
 	MinVal bool     `json:"minVal,omitzero"` // whether Min counts
 	MaxVal bool     `json:"maxVal,omitzero"` // whether Max counts
 
@@ -139,7 +139,7 @@ type Properties struct {
 	AlphaOrder     bool     `json:"alphaOrder,omitzero"`
 	OtherOption    bool     `json:"otherOption,omitzero"` // choices: a text of the respondent's own
 	OtherText      string   `json:"otherText,omitzero"`
-	Limit          *Integer `json:"limit,omitzero"` // multiple_choice: most choices
+	Limit          *Integer `json:"limit,omitzero"` // multiple_choice, picture_choice: most choices
 	SuperSize      bool     `json:"superSize,omitzero"`
 	ShowLabels     bool     `json:"showLabels,omitzero"`
 	PerRow         *Integer `json:"perRow,omitzero"`
@@ -188,9 +188,9 @@ type Properties struct {
 	MultipleFiles bool     `json:"multipleFiles,omitzero"` // file_upload: more than one file
 	MaxFileSize   bool     `json:"maxFileSize,omitzero"`   // file_upload, signature: whether [Limits].FileSize counts
 
-	Hide        bool            `json:"hide,omitzero"`
+	Hide        bool            `json:"hide,omitzero"` // not shown: only the host may answer the block, or a group's children
 	ShowActions bool            `json:"showActions,omitzero"`
-	Rule        json.RawMessage `json:"rule,omitzero"` // an object, its members are free
+	Rule        json.RawMessage `json:"rule,omitzero"` // top-level blocks: an object with show, require, set and next; other members are free
 }
 
 // AddressFields says which parts an address or contact_info block asks for. A

@@ -2,6 +2,7 @@ package formpage
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -53,7 +54,26 @@ func (c *call) given() Given {
 func (c *call) path(given Given) (Path, error) {
 	answers := maps.Clone(given.Answers)
 	c.fileAnswers(c.form.Blocks, answers)
-	return c.h.service.Path(c.r.Context(), c.form.ID, answers, given.Hidden)
+	return c.h.path(c.r.Context(), c.form, answers, given.Hidden)
+}
+
+// path asks the service without the answers to hidden blocks, which it would take for the
+// host's: a respondent may not give them.
+func (h *Handler) path(ctx context.Context, form PublicForm, answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
+	answers = maps.Clone(answers)
+	dropHidden(form.Blocks, answers, false)
+	return h.service.Path(ctx, form.ID, answers, hidden)
+}
+
+func dropHidden(blocks []schema.Block, answers map[string]json.RawMessage, hide bool) {
+	for i := range blocks {
+		b := &blocks[i]
+		hidden := hide || properties(b).Hide
+		if hidden {
+			delete(answers, b.ID)
+		}
+		dropHidden(b.Children, answers, hidden)
+	}
 }
 
 // post takes a page that was sent. Whatever happens, what was typed is shown again or

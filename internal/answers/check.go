@@ -92,7 +92,7 @@ type Answers struct {
 //     that is required, or has legalStopFurther, is REQUIRED when it is false.
 //   - single_choice, dropdown, picture_choice: a choice's id, or an object with it
 //     as id, stored as {"id","label"} with the label of the form. With otherOption
-//     {"other": text} too, a short text.
+//     {"other": text} too, a short text; a blank one chooses nothing.
 //   - multiple_choice, and picture_choice with multiSelection: an array of those, or
 //     one of them, stored as an array in the order of the definition, other last.
 //   - ranking: an array of all choices, each once, the order is the answer.
@@ -140,7 +140,7 @@ func refuseForeign(b *compiledBlock, raw json.RawMessage, r *report) {
 		r.put(jsontree.Pointer(answersPath, b.id), b.id, notAllowed("host", "only the host can give this answer"))
 		return
 	}
-	r.put(jsontree.Pointer(hostAnswersPath, b.id), b.id, notAllowed("respondent", "the host cannot answer a block of this type"))
+	r.put(jsontree.Pointer(hostAnswersPath, b.id), b.id, notAllowed("respondent", "the host can answer this block only while it is hidden"))
 }
 
 // refuseUnknown reports the entries whose id is none of the form's blocks.
@@ -200,6 +200,8 @@ type report struct {
 	beyond bool // they would be more
 
 	slow int // see maxSlow
+	// partial: people are still typing, so that nothing is missing yet.
+	partial bool
 
 	// Of the answer that is being checked:
 	field    string
@@ -226,6 +228,14 @@ func (r *report) addMember(n jsontree.Node, name string, f fault) {
 	r.faults++
 	if !r.found.Full() {
 		r.put(n.MemberPointer(r.path, name), r.field, f)
+	}
+}
+
+// missingPart reports a required part that an answer does not have, unless the response is
+// not complete.
+func (r *report) missingPart(n jsontree.Node, name string) {
+	if !r.partial {
+		r.addMember(n, name, faultRequired)
 	}
 }
 

@@ -424,7 +424,7 @@ func TestCheckOneChoice(t *testing.T) {
 		checkCases(t, typ, testChoices+`,"properties":{"otherOption":true}`, []answerCase{
 			{in: `{"other":"my own"}`, want: `{"other":"my own"}`},
 			{in: `{"id":null,"other":"x"}`, want: `{"other":"x"}`},
-			{in: `{"other":" "}`, fault: "/answers/q REQUIRED"},
+			{in: `{"other":" "}`},
 			{in: `{"other":7}`, fault: "/answers/q WRONG_TYPE"},
 			{in: `{"other":"` + strings.Repeat("x", 10_001) + `"}`, fault: "/answers/q TOO_LONG"},
 			{in: `{"id":"a","other":"x"}`, fault: "/answers/q BAD_FORMAT"},

@@ -37,7 +37,7 @@ func newChoices(list []schema.Choice, other bool) *choices {
 }
 
 // pick is one chosen thing: an index of choices, or len(ids) for a text of the
-// respondent's own.
+// respondent's own, or nothing for such a text that is blank.
 type pick struct {
 	at    int
 	other string
@@ -52,6 +52,10 @@ func (c *choices) write(w *jsontree.Writer, p pick) {
 	w.Name("other").String(p.other)
 	w.EndObject()
 }
+
+// nothing is the index of no choice: a form with a field for a text of one's own sends
+// {"other":""} when the field is empty.
+const nothing = -1
 
 // pick reads a choice's id, or an object with it as id, or an object with other.
 func (c *choices) pick(n jsontree.Node, r *report) (p pick, wrong fault) {
@@ -89,7 +93,7 @@ func (c *choices) byOther(text string, r *report) (p pick, wrong fault) {
 	case !c.other:
 		return p, faultNotAChoice
 	case visible.IsBlank(text):
-		return p, faultRequired
+		return pick{at: nothing}, fault{}
 	}
 	text, wrong = textRule{max: maxShortText, oneLine: true}.normal(text, r)
 	return pick{at: len(c.ids), other: text}, wrong
@@ -112,11 +116,12 @@ type choiceRule struct{ *choices }
 
 func (t choiceRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	p, wrong := t.pick(n, r)
-	if wrong.found() {
+	switch {
+	case wrong.found():
 		r.add(n, wrong)
-		return
+	case p.at != nothing:
+		t.write(w, p)
 	}
-	t.write(w, p)
 }
 
 func (t choiceRule) sample() string {

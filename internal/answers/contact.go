@@ -65,7 +65,7 @@ var contactText = textRule{max: maxContactPart, oneLine: true}
 
 func (t contactRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	if n.Kind() != jsontree.Object {
-		r.add(n, wrongType("object", "must be given part by part"))
+		r.add(n, wrongType("object", "must be an object with the parts of the address or contact"))
 		return
 	}
 	for _, member := range n.All() {
@@ -104,7 +104,7 @@ func (t contactRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		return
 	}
 	for _, name := range missing {
-		r.addMember(n, name, faultRequired)
+		r.missingPart(n, name)
 	}
 	w.EndObject()
 }

@@ -26,8 +26,15 @@ func newFileRule(p *schema.Properties, l schema.Limits) fileRule {
 	}
 	for _, a := range p.AllowedFiles {
 		a = strings.ToLower(strings.TrimSpace(a))
-		if a == "" {
+		if strings.HasPrefix(a, "*.") {
+			a = a[1:]
+		}
+		switch a {
+		case "":
 			continue
+		case "*", ".*", "*/*":
+			rule.allowed = nil
+			return rule
 		}
 		if !strings.Contains(a, "/") && !strings.HasPrefix(a, ".") {
 			a = "." + a

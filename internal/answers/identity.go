@@ -37,7 +37,7 @@ const IdentityRules = 1
 //   - date, time: as stored
 //
 // Texts are compared with each other whatever their types, so that a block that becomes
-// an email block knows the addresses from before.
+// an email block knows the addresses from before whose domains are ASCII.
 func identityOf(typ string, value jsontree.Node) (identity []byte, ok bool) {
 	text := value.Text()
 	switch typ {

@@ -384,7 +384,7 @@ const (
 var oneChoice = []meaning{
 	{`"a"`, red}, {`"b"`, green}, {`"c"`, blue}, {`{"id":"a"}`, red}, {`{"id":"a","label":"Rot"}`, red}, {`{"id":"c","color":"#fff","other":null}`, blue},
 	{`{"other":"pink"}`, `{"other":"pink"}`}, {`{"other":"  pi\u0301nk "}`, `{"other":"pínk"}`}, {`{"id":null,"other":"a"}`, `{"other":"a"}`}, {`{"other":"Red"}`, `{"other":"Red"}`},
-	{`"Red"`, "!NOT_A_CHOICE"}, {`"A"`, "!NOT_A_CHOICE"}, {`"d"`, "!NOT_A_CHOICE"}, {`" a"`, "!NOT_A_CHOICE"}, {`{"id":"d"}`, "!NOT_A_CHOICE"}, {`{"other":"\u200b"}`, "!REQUIRED"},
+	{`"Red"`, "!NOT_A_CHOICE"}, {`"A"`, "!NOT_A_CHOICE"}, {`"d"`, "!NOT_A_CHOICE"}, {`" a"`, "!NOT_A_CHOICE"}, {`{"id":"d"}`, "!NOT_A_CHOICE"}, {`{"other":"\u200b"}`, ``},
 	{`{"other":"a\nb"}`, "!BAD_FORMAT"}, {`{"other":"a\u202eb"}`, "!BAD_FORMAT"}, {`{"id":"a","other":"x"}`, "!BAD_FORMAT"}, {`{"other":7}`, "!WRONG_TYPE"}, {`0`, "!WRONG_TYPE"}, {`["a"]`, "!WRONG_TYPE"},
 	{`{"label":"Red"}`, "!WRONG_TYPE"}, {`{"other":"` + strings.Repeat("x", 10_001) + `"}`, "!TOO_LONG"},
 }
@@ -394,7 +394,7 @@ var manyChoices = []meaning{
 	{`[{"id":"c"},"b"]`, `[` + green + `,` + blue + `]`}, {`[{"other":" x "},"a"]`, `[` + red + `,{"other":"x"}]`}, {`{"other":"x"}`, `[{"other":"x"}]`}, {`[{"id":"a","label":"old"}]`, `[` + red + `]`},
 	{`[]`, ``}, {`["b", {"id":"a","other":null}]`, `[` + red + `,` + green + `]`},
 	{`["a","a"]`, "!DUPLICATE"}, {`["a",{"id":"a"}]`, "!DUPLICATE"}, {`[{"other":"x"},{"other":"y"}]`, "!DUPLICATE"}, {`["d"]`, "!NOT_A_CHOICE"}, {`"a,b"`, "!NOT_A_CHOICE"}, {`["Red"]`, "!NOT_A_CHOICE"},
-	{`[["a"]]`, "!WRONG_TYPE"}, {`[null]`, "!WRONG_TYPE"}, {`[1]`, "!WRONG_TYPE"}, {`{"a":true,"b":false}`, "!WRONG_TYPE"}, {`true`, "!WRONG_TYPE"}, {`[{"other":""}]`, "!REQUIRED"},
+	{`[["a"]]`, "!WRONG_TYPE"}, {`[null]`, "!WRONG_TYPE"}, {`[1]`, "!WRONG_TYPE"}, {`{"a":true,"b":false}`, "!WRONG_TYPE"}, {`true`, "!WRONG_TYPE"}, {`[{"other":""}]`, ``}, {`["a",{"other":" "}]`, `[` + red + `]`}, {`{"other":""}`, ``},
 }
 
 var contacts = []meaning{

@@ -9,12 +9,15 @@ import (
 )
 
 // set reads several choices, or one, and writes them in definition order. It
-// returns their number.
+// returns their number. Of no choices it writes nothing.
 func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *report) int {
 	if n.Kind() != jsontree.Array {
 		p, wrong := c.pick(n, r)
 		if wrong.found() {
 			r.add(n, wrong)
+			return 0
+		}
+		if p.at == nothing {
 			return 0
 		}
 		w.Array()
@@ -33,6 +36,7 @@ func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *report) int {
 		switch {
 		case wrong.found():
 			r.add(item, wrong)
+		case p.at == nothing:
 		case chosen[p.at]:
 			r.add(item, faultChosenTwice)
 		default:
@@ -42,6 +46,9 @@ func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *report) int {
 				other = p.other
 			}
 		}
+	}
+	if count == 0 {
+		return 0
 	}
 	w.Array()
 	for at, is := range chosen {
@@ -80,7 +87,7 @@ func wholeCount(f float64) int { return int(max(math.MinInt32, min(f, math.MaxIn
 
 func (t multipleRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	count := t.set(w, n, r)
-	if r.faults > 0 {
+	if r.faults > 0 || count == 0 {
 		return
 	}
 	if count > t.most {

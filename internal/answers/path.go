@@ -24,7 +24,7 @@ type Path struct {
 	Variables map[string]any
 	// Faults are what is wrong with the answers that were given, sorted as in a
 	// [*schema.Error]. A faulty answer counts as unanswered. That a required answer is
-	// missing is not among them.
+	// missing, or a required part of one, is not among them.
 	Faults []schema.Violation
 }
 
@@ -36,12 +36,13 @@ type PathBlock struct {
 	Required bool
 }
 
-// Path returns the way through the form for answers that may be incomplete. Answers
-// may contain those that only the host can give as well: nothing is stored. An error
+// Path returns the way through the form for answers that may be incomplete. Those that
+// only the host can give, also to blocks that the form hides, stand among them and count
+// as the host's: it is the way of [Form.Check] with them in HostAnswers. An error
 // is a *[schema.Error]: the rules would take too long.
 func (f *Form) Path(answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
 	k := f.newWalk(Input{Answers: answers, Hidden: hidden})
-	k.partial, k.traced = true, true
+	k.partial, k.r.partial, k.traced = true, true, true
 	k.run()
 	found, _ := k.faults.Err().(*schema.Error) //nolint:errorlint // Err returns no other
 	if k.tooMuch() {
@@ -220,6 +221,8 @@ func (k *walk) block(at int, on, required bool) {
 	}
 	path := b.path
 	switch {
+	case b.hide && k.partial:
+		required = false
 	case b.hide:
 		path, own, foreign, required = jsontree.Pointer(hostAnswersPath, b.id), foreign, nil, false
 	case !on:

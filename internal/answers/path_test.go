@@ -65,3 +65,53 @@ func TestPathOfAnIncompleteResponse(t *testing.T) {
 		t.Errorf("path (-want +got):\n%s", diff)
 	}
 }
+
+// What a host says of a hidden block counts on the path as it does in a check.
+func TestPathAndCheckAgreeOnHostAnswers(t *testing.T) {
+	t.Parallel()
+	f := compileTestForm(t, `[
+		{"id":"plan","type":"short_text","properties":{"hide":true}},
+		{"id":"box","type":"group","properties":{"hide":true},"children":[{"id":"inner","type":"number"}]},
+		{"id":"why","type":"short_text","required":true,"properties":{"rule":{"show":{"or":[{"==":[{"var":"answers.plan"},"gold"]},{"==":[{"var":"answers.inner"},1]}]}}}}]`, "", "")
+	for _, host := range [][]string{{"plan", `"gold"`}, {"inner", "1"}, {"plan", `"free"`, "inner", "2"}} {
+		path, err := f.Path(raws(host...), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.Check(Input{HostAnswers: raws(host...)})
+		if asked, refused := len(path.Blocks) == 1, err != nil; asked != refused {
+			t.Errorf("with %v, why is on the path: %v, and the response is refused without it: %v", host, asked, refused)
+		}
+	}
+	if path, err := f.Path(raws("plan", `"gold"`), nil); err != nil || len(path.Blocks) != 1 {
+		t.Errorf("path %+v, error %v, want why on it", path, err)
+	}
+}
+
+// A part that is not there yet is no fault of an incomplete response.
+func TestPathReportsNoMissingParts(t *testing.T) {
+	t.Parallel()
+	f := compileTestForm(t, `[
+		{"id":"c","type":"contact_info","properties":{"addressOrContact":{"email":{"required":true}}}},
+		{"id":"m","type":"matrix","required":true,"matrix_rows":[{"id":"r"},{"id":"s"}],"matrix_columns":[{"id":"x"}]}]`, "", "")
+	given := raws("c", `{"firstName":"Ada"}`, "m", `{"r":"x"}`)
+	path, err := f.Path(given, nil)
+	if err != nil || len(path.Faults) > 0 {
+		t.Errorf("faults %+v, error %v, want none", path.Faults, err)
+	}
+	_, err = f.Check(Input{Answers: given})
+	if got, want := answerFaults(t, err), "/answers/c/email REQUIRED, /answers/m/s REQUIRED"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestAllowedFilesTakePatterns(t *testing.T) {
+	t.Parallel()
+	const file = `{"id":"f","name":"A.PNG","url":"https://files.example/f","mime_type":"image/png","size":1}`
+	for allowed, want := range map[string]bool{`"*.png"`: true, `"*.pdf"`: false, `"*"`: true, `"*/*"`: true, `"*.*"`: true, `"pdf","*"`: true} {
+		f := compileTestForm(t, `[{"id":"q","type":"file_upload","properties":{"allowedFiles":[`+allowed+`]}}]`, "", "")
+		if _, err := f.Check(Input{HostAnswers: raws("q", file)}); (err == nil) != want {
+			t.Errorf("allowedFiles %s: %v", allowed, err)
+		}
+	}
+}

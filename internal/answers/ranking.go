@@ -9,7 +9,7 @@ type rankingRule struct{ *choices }
 
 func (t rankingRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	if n.Kind() != jsontree.Array {
-		r.add(n, wrongType("array", "must have the choices in order"))
+		r.add(n, wrongType("array", "must list all choices in order"))
 		return
 	}
 	ranked := make([]bool, len(t.ids))
