@@ -267,7 +267,7 @@ func ExampleService_ExportHandler() {
 	svc, form := exampleResponses()
 	defer svc.Close(context.Background())
 	key, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{
-		User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "reports", Scopes: []formsvc.Scope{"submissions:read"},
+		User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "reports", Scopes: []formsvc.Scope{formsvc.ScopeSubmissionsRead},
 	})
 	if err != nil {
 		log.Fatal(err)

@@ -62,7 +62,7 @@ func ExampleWithLimiter() {
 		log.Fatal(err)
 	}
 	defer svc.Close(context.Background())
-	key, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "k", Scopes: []formsvc.Scope{"forms:read"}})
+	key, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "k", Scopes: []formsvc.Scope{formsvc.ScopeFormsRead}})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func ExampleService_CreateKey() {
 	issued, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{
 		User:      formsvc.User{ID: formsvc.UserIDFrom("42"), Name: "Ann", Email: "ann@example.com"},
 		Name:      "reporting",
-		Scopes:    []formsvc.Scope{"forms:read", "submissions:read"},
+		Scopes:    []formsvc.Scope{formsvc.ScopeFormsRead, formsvc.ScopeSubmissionsRead},
 		ExpiresAt: &nextYear,
 	})
 	if err != nil {
@@ -134,7 +134,7 @@ func ExampleWithKeyResolver() {
 	svc, err := formsvc.New(
 		formsvc.WithStorage(memory.New()),
 		formsvc.WithKeyResolver(sessions{"s3ss10n": {
-			KeyID: "session 1", UserID: formsvc.UserIDFrom("42"), Name: "Ann", Scopes: []formsvc.Scope{"forms:read"},
+			KeyID: "session 1", UserID: formsvc.UserIDFrom("42"), Name: "Ann", Scopes: []formsvc.Scope{formsvc.ScopeFormsRead},
 		}}),
 		formsvc.WithCredential(func(r *http.Request) string { // from a cookie of the host's
 			c, err := r.Cookie("session")
@@ -167,7 +167,7 @@ func (s *logins) ResolveKey(ctx context.Context, credential string) (formsvc.Pri
 	if !ok {
 		return s.svc.ResolveKey(ctx, credential)
 	}
-	return formsvc.Principal{KeyID: "user " + user.String(), UserID: user, Scopes: []formsvc.Scope{"forms:read"}}, nil
+	return formsvc.Principal{KeyID: "user " + user.String(), UserID: user, Scopes: []formsvc.Scope{formsvc.ScopeFormsRead}}, nil
 }
 
 // Login sessions and API keys on one service. A cookie comes along with requests that
@@ -178,10 +178,13 @@ func ExampleService_ResolveKey() {
 		formsvc.WithStorage(memory.New()),
 		formsvc.WithKeyResolver(auth),
 		formsvc.WithCredential(func(r *http.Request) string {
-			if cookie, err := r.Cookie("session"); err == nil {
+			if key := formsvc.Credential(r); key != "" {
+				return key
+			}
+			if cookie, err := r.Cookie("session"); err == nil { // an old one is no harm to a key
 				return cookie.Value
 			}
-			return formsvc.Credential(r)
+			return ""
 		}))
 	if err != nil {
 		log.Fatal(err)
@@ -191,12 +194,12 @@ func ExampleService_ResolveKey() {
 	api := http.NewCrossOriginProtection().Handler(svc)
 
 	key, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{
-		User: formsvc.User{ID: formsvc.UserIDFrom("bob")}, Name: "script", Scopes: []formsvc.Scope{"forms:read"},
+		User: formsvc.User{ID: formsvc.UserIDFrom("bob")}, Name: "script", Scopes: []formsvc.Scope{formsvc.ScopeFormsRead},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, header := range []http.Header{{"Cookie": {"session=session-of-ann"}}, {"X-Api-Key": {key.Secret}}, {"X-Api-Key": {"nonsense"}}} {
+	for _, header := range []http.Header{{"Cookie": {"session=session-of-ann"}}, {"X-Api-Key": {key.Secret}}, {"Cookie": {"session=old"}, "X-Api-Key": {key.Secret}}, {"X-Api-Key": {"nonsense"}}} {
 		r := httptest.NewRequest(http.MethodGet, "/v1/forms", nil)
 		r.Header = header
 		w := httptest.NewRecorder()
@@ -204,6 +207,7 @@ func ExampleService_ResolveKey() {
 		fmt.Println(w.Code)
 	}
 	// Output:
+	// 200
 	// 200
 	// 200
 	// 401

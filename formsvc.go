@@ -54,8 +54,31 @@ type (
 )
 
 // Credential is the default of [WithCredential]: X-API-Key, then Authorization with the
-// scheme Bearer. A host that also takes a cookie calls it for all other requests.
+// scheme Bearer. A host that also takes a cookie calls it first, so that an
+// old cookie does not stand in the way of a valid key.
 func Credential(r *http.Request) string { return handler.Credential(r) }
+
+// The scopes of API keys, and what each allows over HTTP. Go calls need none.
+const (
+	ScopeFormsRead        = storage.ScopeFormsRead        // read forms and blocks
+	ScopeFormsWrite       = storage.ScopeFormsWrite       // change forms and blocks
+	ScopeSubmissionsRead  = storage.ScopeSubmissionsRead  // read and export responses
+	ScopeSubmissionsWrite = storage.ScopeSubmissionsWrite // delete responses
+	ScopeWorkspacesRead   = storage.ScopeWorkspacesRead
+	ScopeWorkspacesWrite  = storage.ScopeWorkspacesWrite
+	ScopeWebhooksRead     = storage.ScopeWebhooksRead
+	ScopeWebhooksWrite    = storage.ScopeWebhooksWrite
+	ScopeAnalyticsRead    = storage.ScopeAnalyticsRead // read metrics
+)
+
+// The values of a form's Status.
+const (
+	StatusDraft     = storage.StatusDraft     // takes no responses; respondents do not see it
+	StatusPublished = storage.StatusPublished // takes responses unless it is closed
+)
+
+// ParseID returns the ID that 24 hexadecimal digits are.
+func ParseID(s string) (ID, error) { return storage.ParseID(s) }
 
 // Errors of the Go calls. Compare with [errors.Is].
 var (
@@ -67,7 +90,8 @@ var (
 	ErrConflict = storage.ErrConflict
 	// ErrDuplicate: the form has that answer to its duplicateField already.
 	ErrDuplicate = storage.ErrDuplicate
-	// ErrLimitReached: the owner has as many as are allowed.
+	// ErrLimitReached: there are as many as are allowed: workspaces of an owner, keys of a
+	// user.
 	ErrLimitReached = storage.ErrLimitReached
 	// ErrNotOwner: only the owner of the workspace may do this.
 	ErrNotOwner = storage.ErrNotOwner
@@ -75,6 +99,12 @@ var (
 	ErrBlockExists = core.ErrBlockExists
 	// ErrClosed: the form takes no more responses.
 	ErrClosed = core.ErrClosed
+	// ErrUnavailable: the storage cannot be reached or is not ready. Nothing was changed,
+	// and the call may be repeated.
+	ErrUnavailable = storage.ErrUnavailable
+	// ErrOutcomeUnknown: the storage was lost while it made the change durable, which may
+	// have happened or not.
+	ErrOutcomeUnknown = storage.ErrOutcomeUnknown
 )
 
 // Service is the form service: the handler of the HTTP API, the Go calls that a

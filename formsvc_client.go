@@ -45,10 +45,10 @@ type Query struct {
 // clientPage is how many records a list reads at a time, for a loop that may end early.
 const clientPage = 100
 
-// list yields the records of all pages, newest first, size a page. Records that come or go meanwhile
-// make it neither repeat nor skip one that is there throughout. An error, that of an
-// ended context too, is yielded as the last pair.
-func list[T any](limit, size int, read func(page storage.Page) (found []T, more bool, err error), at func(*T) storage.Position) iter.Seq2[T, error] {
+// list yields the records of all pages, newest first, size a page. Records that come or
+// go meanwhile make it neither repeat nor skip one that is there throughout. An error, that of an
+// ended context too, is yielded as the last pair; no record follows the end of a context.
+func list[T any](ctx context.Context, limit, size int, read func(page storage.Page) (found []T, more bool, err error), at func(*T) storage.Position) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		page, left := storage.Page{Limit: size}, limit
 		for {
@@ -62,6 +62,11 @@ func list[T any](limit, size int, read func(page storage.Page) (found []T, more 
 				return
 			}
 			for i := range found {
+				if err := ctx.Err(); err != nil {
+					var none T
+					yield(none, err)
+					return
+				}
 				if !yield(found[i], nil) {
 					return
 				}
@@ -94,6 +99,14 @@ func (b *body) text(path, name, value string) {
 		b.faults = append(b.faults, violation(path+"/"+name, schema.CodeBadFormat, "is not valid UTF-8"))
 	}
 	b.w.Name(name).String(value)
+}
+
+// id adds the id of a record, which must be given.
+func (b *body) id(name string, id ID) {
+	if id.IsZero() {
+		b.faults = append(b.faults, violation("/"+name, schema.CodeRequired, "is required"))
+	}
+	b.w.Name(name).String(id.String())
 }
 
 func (b *body) optional(name string, value *string) {
@@ -157,13 +170,13 @@ func condition(ifRevision int64) core.Precondition {
 // NewWorkspace is a workspace to make.
 type NewWorkspace struct {
 	Name string // 1 to 120 characters, without the white space around it
-	// Owner owns it. Zero: the client's user, who cannot make one for anybody else.
+	// Owner is required for AsHost. For As it is the user; anybody else is ErrNotOwner.
 	Owner ID
 }
 
 // Workspaces lists the accessible workspaces, newest first.
 func (c Client) Workspaces(ctx context.Context, q Query) iter.Seq2[Workspace, error] {
-	return list(q.Limit, clientPage, func(page storage.Page) ([]Workspace, bool, error) {
+	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Workspace, bool, error) {
 		found, err := c.s.storage.Workspaces(ctx, c.who, page)
 		return found, len(found) == page.Limit, err
 	}, func(w *Workspace) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
@@ -196,7 +209,7 @@ func (c Client) CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace,
 	return orNone(w, err)
 }
 
-// RenameWorkspace gives a workspace another name. It takes its owner.
+// RenameWorkspace gives a workspace another name. Only the owner may.
 func (c Client) RenameWorkspace(ctx context.Context, id ID, name string) (Workspace, error) {
 	b := newBody()
 	b.text("", "name", name)
@@ -208,8 +221,8 @@ func (c Client) RenameWorkspace(ctx context.Context, id ID, name string) (Worksp
 	return orNone(w, err)
 }
 
-// DeleteWorkspace removes a workspace and moves its forms to the trash. It takes its
-// owner.
+// DeleteWorkspace removes a workspace and moves its forms to the trash. Only the
+// owner may.
 func (c Client) DeleteWorkspace(ctx context.Context, id ID) error {
 	return c.core().DeleteWorkspace(ctx, c.who, id)
 }

@@ -20,7 +20,7 @@ type FormQuery struct {
 
 // NewForm is a form to make. It begins as a draft.
 type NewForm struct {
-	Workspace ID
+	Workspace ID     // required
 	Name      string // 1 to 200 characters, without the white space around it
 	Type      string // SINGLE (the default) or MULTI
 	// Definition has the sections as the API takes them. Sections that are nil are
@@ -31,9 +31,10 @@ type NewForm struct {
 // FormUpdate says what to change of a form. What is nil stays; at least one member must
 // be set. A section that is given replaces the stored one as a whole.
 type FormUpdate struct {
-	Name      *string
-	Status    *string // draft or published
-	Workspace *ID     // moves the form, which takes the owner of the workspace that it leaves
+	Name   *string
+	Status *string // draft or published
+	// Workspace moves the form. Only the owner of the workspace that it leaves may.
+	Workspace *ID
 	// Definition has the sections to replace. Format is ignored.
 	Definition Definition
 	// IfRevision makes the change conditional: the form's revision must be this one, else
@@ -60,7 +61,7 @@ func (b Blocks) Decode() ([]schema.Block, error) { return schema.DecodeBlocks(b.
 
 // Forms lists forms without their definitions, newest first.
 func (c Client) Forms(ctx context.Context, q FormQuery) iter.Seq2[Form, error] {
-	return list(q.Limit, clientPage, func(page storage.Page) ([]Form, bool, error) {
+	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Form, bool, error) {
 		found, err := c.s.storage.Forms(ctx, c.who, storage.FormQuery{WorkspaceID: q.Workspace, Page: page})
 		return found, len(found) == page.Limit, err
 	}, func(f *Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} })
@@ -74,7 +75,7 @@ func (c Client) Form(ctx context.Context, id ID) (Form, error) {
 // CreateForm makes a form.
 func (c Client) CreateForm(ctx context.Context, n NewForm) (Form, error) {
 	b := newBody()
-	b.text("", "workspace_id", n.Workspace.String())
+	b.id("workspace_id", n.Workspace)
 	b.text("", "name", n.Name)
 	if n.Type != "" {
 		b.text("", "type", n.Type)

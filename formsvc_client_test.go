@@ -167,3 +167,35 @@ func TestAClientInTheHostsTransaction(t *testing.T) {
 		}
 	}
 }
+
+// A loop gets no further record of its page once the context has ended.
+func TestAnEndedContextStopsAList(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	for range 3 {
+		b.form(textBlock, `{}`)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var got []error
+	for _, err := range b.As(b.user.ID).Forms(ctx, formsvc.FormQuery{}) {
+		got = append(got, err)
+		cancel()
+	}
+	if len(got) != 2 || got[0] != nil || !errors.Is(got[1], context.Canceled) {
+		t.Errorf("the pairs have the errors %v, want a form and context.Canceled", got)
+	}
+}
+
+func TestWhatANewRecordBelongsToIsRequired(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	_, formErr := b.AsHost().CreateForm(t.Context(), formsvc.NewForm{Name: "F"})
+	_, hookErr := b.AsHost().CreateWebhook(t.Context(), formsvc.NewWebhook{URL: "https://example.com/"})
+	for path, err := range map[string]error{"/workspace_id": formErr, "/form_id": hookErr} {
+		var faults *schema.Error
+		if !errors.As(err, &faults) || len(faults.Violations) != 1 || faults.Violations[0].Path != path || faults.Violations[0].Code != schema.CodeRequired {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}

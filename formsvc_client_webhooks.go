@@ -26,7 +26,7 @@ func webhookOf(w storage.Webhook) Webhook {
 
 // NewWebhook is a webhook to make.
 type NewWebhook struct {
-	Form     ID
+	Form     ID // required
 	URL      string
 	Disabled bool
 	// SigningSecret has at least 16 characters. Empty: deliveries are not signed.
@@ -44,7 +44,7 @@ type WebhookUpdate struct {
 
 // Webhooks lists the webhooks of all accessible forms, newest first.
 func (c Client) Webhooks(ctx context.Context, q Query) iter.Seq2[Webhook, error] {
-	return list(q.Limit, clientPage, func(page storage.Page) ([]Webhook, bool, error) {
+	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Webhook, bool, error) {
 		found, err := c.s.storage.Webhooks(ctx, c.who, page)
 		hooks := make([]Webhook, len(found))
 		for i := range found {
@@ -64,7 +64,7 @@ func (c Client) Webhook(ctx context.Context, id ID) (Webhook, error) {
 // [*RejectedURLError].
 func (c Client) CreateWebhook(ctx context.Context, n NewWebhook) (Webhook, error) {
 	b := newBody()
-	b.text("", "form_id", n.Form.String())
+	b.id("form_id", n.Form)
 	b.text("", "url", n.URL)
 	if n.Disabled {
 		b.w.Name("enabled").Bool(false)

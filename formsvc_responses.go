@@ -29,12 +29,13 @@ type Metadata = core.Metadata
 
 // Submit checks a response and stores it, in one atomic step with the funnel
 // count, the response limit, the duplicate check, and one queued delivery for
-// each enabled webhook of the form.
+// each enabled webhook of the form. The form must be published and settings.closed
+// off.
 //
 // Errors: an [*AnswerError] that lists every fault; [ErrNotFound] when the form
 // does not exist, is a draft or is in the trash; [ErrClosed] when it takes no
 // more responses; [ErrDuplicate] when the answer to settings.duplicateField is
-// not new. After [storage.ErrOutcomeUnknown] the response may or may not be
+// not new. After [ErrOutcomeUnknown] the response may or may not be
 // stored: repeat the call with the same IdempotencyKey.
 //
 // With SubmittedAt, the host imports a response from before: it is checked against the

@@ -18,7 +18,7 @@ import (
 	"github.com/formsvc/formsvc/webhooks"
 )
 
-// Option configures a [Service]. The zero set of options lacks only a storage.
+// Option configures a [Service]. Only [WithStorage] is required.
 type Option func(*options) error
 
 type options struct {

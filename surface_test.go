@@ -112,7 +112,11 @@ var (
 	_ func(formsvc.Submission) ([]formsvc.Answer, error) = formsvc.DecodeAnswers
 	_ func(formsvc.Form) (formsvc.FormContent, error)    = formsvc.DecodeForm
 
-	_ = []error{formsvc.ErrInvalidKey, formsvc.ErrNotFound, formsvc.ErrConflict, formsvc.ErrDuplicate, formsvc.ErrLimitReached, formsvc.ErrClosed}
+	_ = []error{formsvc.ErrInvalidKey, formsvc.ErrNotFound, formsvc.ErrConflict, formsvc.ErrDuplicate, formsvc.ErrLimitReached, formsvc.ErrClosed, formsvc.ErrUnavailable, formsvc.ErrOutcomeUnknown}
+
+	_ func(string) (formsvc.ID, error) = formsvc.ParseID
+	_                                  = []formsvc.Scope{formsvc.ScopeFormsRead, formsvc.ScopeSubmissionsRead}
+	_                                  = []string{formsvc.StatusDraft, formsvc.StatusPublished}
 
 	_ func(storage.Storage) formsvc.Option                     = formsvc.WithStorage
 	_ func(context.Context, string) (formsvc.Principal, error) = (*formsvc.Service)(nil).ResolveKey

@@ -65,8 +65,8 @@ type Form struct {
 	Revision int64
 
 	Gate Gate
-	// Full is set by the store: the gate has a response limit and as many
-	// submissions, deleted ones not counted, are stored.
+	// Full is set by the store: the gate has a response limit and as many places are
+	// taken: by stored submissions and by those purged for their age.
 	Full bool
 	// DuplicatesCovered is set by the store: the gate names a unique field, and the
 	// answers of every response of the form are entered for it, so that no other

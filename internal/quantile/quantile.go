@@ -1,5 +1,5 @@
 // Package quantile describes a stream of numbers in bounded memory: count, bounds, mean,
-// spread, median and histogram.
+// spread, median and histogram. All figures of finite numbers are finite.
 package quantile
 
 import (
@@ -29,9 +29,10 @@ type Numbers struct {
 	Count    int64
 	Min, Max float64
 
-	mean, squares float64 // Welford's: the mean, and the sum of squared distances from it
-	exact         map[float64]int64
-	coarse        map[int]int64 // instead of exact; 0 and the buckets of either sign
+	mean       float64
+	halfStdDev float64           // half, because the distance of two numbers may be too large
+	exact      map[float64]int64 // how often each number was there
+	coarse     map[int]int64     // instead of exact; 0 and the buckets of either sign
 }
 
 // Add takes one number, which is finite.
@@ -41,9 +42,12 @@ func (n *Numbers) Add(x float64) {
 	}
 	n.Min, n.Max = min(n.Min, x), max(n.Max, x)
 	n.Count++
-	distance := x - n.mean
-	n.mean += x/float64(n.Count) - n.mean/float64(n.Count)
-	n.squares += distance * (x - n.mean)
+	// Welford's algorithm, with the root in place of the sum of squares, which may be too
+	// large: Hypot scales before it squares.
+	count := float64(n.Count)
+	halfDistance := x/2 - n.mean/2
+	n.mean += x/count - n.mean/count
+	n.halfStdDev = math.Hypot(n.halfStdDev*math.Sqrt((count-1)/count), halfDistance*(math.Sqrt(count-1)/count))
 
 	if n.coarse != nil {
 		n.coarse[bucket(x)]++
@@ -94,10 +98,7 @@ func (n *Numbers) Mean() float64 { return n.mean }
 
 // StdDev is the standard deviation of the numbers as the whole population.
 func (n *Numbers) StdDev() float64 {
-	if n.Count == 0 {
-		return 0
-	}
-	return math.Sqrt(n.squares / float64(n.Count))
+	return min(2*n.halfStdDev, math.MaxFloat64) // which rounding may pass
 }
 
 // counted is a value and how often it was there.
@@ -158,7 +159,11 @@ func (n *Numbers) Histogram(most int) []Bin {
 		if i == most {
 			return n.Max
 		}
-		return n.Min + float64(i)*width
+		if i == 0 {
+			return n.Min
+		}
+		// Halves, because the distance from the minimum may be too large.
+		return max(n.Min, min(n.Max, 2*(n.Min/2+float64(i)*(width/2))))
 	}
 	bins := make([]Bin, most)
 	for i := range bins {

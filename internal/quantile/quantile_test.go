@@ -51,6 +51,37 @@ func TestNumbersAreThoseOfANaiveCount(t *testing.T) {
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(1, math.Abs(a), math.Abs(b)) }
 
+func TestFiguresAreFinite(t *testing.T) {
+	t.Parallel()
+	for _, given := range [][]float64{{5, 1e200}, {-1.5e308, 1.5e308}, {-math.MaxFloat64, math.MaxFloat64}, {5e-324, 1e-323}, {math.MaxFloat64}} {
+		var n Numbers
+		for i := range 100 {
+			n.Add(given[i%len(given)])
+		}
+		low, high := given[0], given[len(given)-1]
+		if want := high/2 - low/2; math.Abs(n.StdDev()-want) > 1e-9*want+1e-320 {
+			t.Errorf("%v: the standard deviation is %v, want %v", given, n.StdDev(), want)
+		}
+		if len(given) > 1 {
+			for i := range 24 { // more values than bins
+				n.Add(low + float64(i)*(high/50-low/50))
+			}
+		}
+		for _, figure := range []float64{n.Mean(), n.StdDev(), n.Median()} {
+			if math.IsNaN(figure) || math.IsInf(figure, 0) {
+				t.Errorf("%v: mean %v, standard deviation %v, median %v", given, n.Mean(), n.StdDev(), n.Median())
+			}
+		}
+		before := n.Min
+		for _, b := range n.Histogram(20) {
+			if b.From < before || b.To < b.From || math.IsInf(b.From, 0) || math.IsInf(b.To, 0) || math.IsNaN(b.From+b.To/2) {
+				t.Errorf("%v: the bin %+v", given, b)
+			}
+			before = b.To
+		}
+	}
+}
+
 // Of more different numbers than are kept, the median is within 1 %.
 func TestTheMedianOfManyNumbers(t *testing.T) {
 	t.Parallel()
