@@ -8,18 +8,32 @@ import (
 )
 
 const (
+	// A process looks into the queue though nobody called: another one may have stored
+	// something. Four to ten looks a second that find nothing cost little, and a
+	// delivery is at most a quarter of a second late. The spread keeps processes apart.
 	pollAtLeast = 100 * time.Millisecond
 	pollAtMost  = 250 * time.Millisecond
 
+	// The wait after a fault of the store doubles from the first to the longest: a
+	// fault that passes at once costs a tenth of a second, and a store that was down
+	// for long is used again at most 5 s after it came back.
 	backoffFirst   = 100 * time.Millisecond
 	backoffLongest = 5 * time.Second
 
-	// busyFor is how long a webhook counts as busy after it had something to do: the
-	// duration of its requests determines how much to claim.
+	// busyFor is how long a webhook counts as busy after it had something to do: a
+	// claim names it, and says how much to bring by the duration of its requests. A
+	// second, as Patience, keeps those that have an event a second and bounds what a
+	// claim names.
 	busyFor = time.Second
 	// knownFor is how long it stays known after that, so that what is new is handed
-	// over without a claim.
+	// over without a claim. A webhook with an event every few minutes stays known, and
+	// a process does not keep all that it ever served. One that is forgotten costs a
+	// claim.
 	knownFor = 10 * time.Minute
+	// crowdedFor is how long nothing is claimed for the second pool after it only gave
+	// back new and failing ones: ten times a second at most, a quarter of the pool is
+	// leased in vain. A slow one that works is found that much later.
+	crowdedFor = 100 * time.Millisecond
 )
 
 // claims is the part of a scheduler that asks for work, one call at a time.
@@ -29,6 +43,7 @@ type claims struct {
 	brought bool // the last one brought something: there may be more
 	began   time.Time
 	after   time.Time // none before
+	crowded time.Time // none for the second pool before
 	poll    time.Time // the next one though nobody called
 	tidied  time.Time
 	faults  int // in a row
@@ -84,11 +99,15 @@ func (s *Scheduler) roomOf(p *pool) int {
 	if p.full() || p.bytes >= s.n.PoolBytes || s.results.behind > 0 {
 		return 0
 	}
+	if p == &s.second && s.now.Before(s.claims.crowded) {
+		return 0
+	}
 	return max(0, room)
 }
 
 // hostRoom is how many of them may be of one host name: the others need their part.
 func (s *Scheduler) hostRoom(p *pool, name *hostName) int {
+	// Three quarters, as of the quick places (see newQuickPool).
 	room := s.n.Ahead * 3 / 4
 	if p == &s.second {
 		room = p.most - name.used[p.index]
@@ -122,9 +141,7 @@ func (s *Scheduler) claimed(e Claimed) {
 	}
 	c.faults, c.brought = 0, len(e.Deliveries) > 0
 	c.wanted = c.wanted || e.More
-	if c.brought {
-		c.after = c.began.Add(s.n.Gather)
-	}
+	c.after = c.began.Add(s.n.Gather)
 	for _, del := range e.Deliveries {
 		s.arrive(del, c.began)
 	}

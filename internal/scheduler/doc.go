@@ -8,6 +8,8 @@
 //     with its webhook, and the webhook waits in the line of a pool. Its request takes a
 //     place in that pool. Its result waits for others, and they are written together.
 //     Every delivery that comes in ends in one result: sent, or given back as it was.
+//     A result that the store refuses for good is dropped, and the delivery is repeated
+//     when its lease runs out.
 //   - There are two pools. A webhook is quick when its last request succeeded and none
 //     of its last eight successes took longer than a moment, 100 ms. Quick ones start in
 //     the quick pool of 64 places, all others in the second pool of 1,024.

@@ -17,8 +17,8 @@ var mutants = []struct{ name, file, from, to string }{
 	{"one quick place too many", "pools.go", "p.started < p.starts", "p.started <= p.starts"},
 	{"all of the second pool for those that begin there", "pools.go", "max(1, n.Second*3/4)", "n.Second"},
 	{"no share of a host name", "pools.go", "if used < p.share {", "if used <= p.holds {"},
-	{"more than half of the second pool for a host name", "pools.go", "r.name.used[p.index] < p.most &&", ""},
-	{"a request moves over though the store is behind", "pools.go", "return !p.full() && r.name", "return p.used < p.holds && r.name"},
+	{"more than half of the second pool for a host name", "pools.go", "r.to.name.used[p.index] < p.most &&", ""},
+	{"a request moves over though the store is behind", "pools.go", "return !p.full() && r.to.name", "return p.used < p.holds && r.to.name"},
 	{"a slow one stays in the quick pool", "standing.go", "case took > n.Moment:\n\t\ts.SlowFor = n.Successes", "case took > n.Moment:\n\t\ts.SlowFor = 0"},
 	{"seven successes", "standing.go", "s.SlowFor = n.Successes", "s.SlowFor = n.Successes - 1"},
 	{"an old request keeps its quick place", "scheduler.go", "s.now.Sub(r.began) < s.n.Stay ||", "s.now.Sub(r.began) < 10*s.n.Stay ||"},
@@ -39,6 +39,10 @@ var mutants = []struct{ name, file, from, to string }{
 	{"nobody looks again when there is no room", "scheduler.go", ", c.wanted && !c.active && !s.stopped:", ":"},
 	{"a webhook that moves stays in its line", "scheduler.go", "case w.name == nil || w.url != del.URL:", "case w.name == nil:"},
 	{"results of the second pool count as quick ones", "results.go", "of.pool = r.pool\n\t\tr.pool.unrecorded++", "of.pool = &s.quick\n\t\tof.pool.unrecorded++"},
+	{"an old URL's results say how the new one fared", "results.go", "of.Standing = of.to.standing", "of.Standing = of.webhook.standing"},
+	{"claims that bring nothing follow at once", "claims.go", "c.after = c.began.Add(s.n.Gather)", "if c.brought {\n\t\tc.after = c.began.Add(s.n.Gather)\n\t}"},
+	{"no time is left to write a result", "scheduler.go", "> s.n.Lease/2", "> s.n.Lease"},
+	{"doubtful ones are claimed again and again", "scheduler.go", "if crowded && !good {", "if crowded && good {"},
 	{"a held result is forgotten", "results.go", "r.pending = append(r.pending, of)\n\t\t\tcontinue", "continue"},
 }
 

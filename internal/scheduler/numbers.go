@@ -60,16 +60,19 @@ func Default(quick, second, perWebhook int, timeout time.Duration) Numbers {
 		// A claim on PostgreSQL takes 10 to 40 ms. With less, honest receivers of 300 ms
 		// get 0.7 of what four requests at once can do.
 		AheadFor: 50 * time.Millisecond,
+		// The quick pool at its slowest sends all that may wait in 0.8 s (see Ahead). Not
+		// longer: until then a change of the webhook has no effect on what waits.
 		Patience: time.Second,
 		// PostgreSQL settles a hundred results in 10 to 30 ms, so that a write ends well
 		// within its 10 s. With the usual bodies of a kilobyte the bounds in bytes never
 		// count; with the largest, of a megabyte, a process holds 128 MB of them.
 		Rows: 1000, ClaimBytes: 8 << 20, PoolBytes: 64 << 20,
-		// At most a hundred claims and writes a second. One write for each result costs
-		// PostgreSQL half as much again as gathering.
+		// At most a hundred claims and a hundred writes a second until a stop, whatever
+		// a claim brought. One write for each result costs PostgreSQL half as much again
+		// as gathering.
 		Gather: 10 * time.Millisecond,
-		// A request begins at most Lease - Timeout after its claim. Then there are the
-		// time that it takes and 15 s in which its result can be written.
+		// A request begins at most Lease/2 after its claim, which leaves its Timeout and
+		// 15 s in which its result can be written. A write has 10 s.
 		Lease: 2*timeout + 30*time.Second, Timeout: timeout,
 	}
 }

@@ -17,23 +17,31 @@ type Request struct {
 
 	// Once it began:
 	began    time.Time
-	name     *hostName // of its URL
-	pool     *pool     // whose place it has
-	moved    bool      // it began in another pool
-	doubtful bool      // its webhook was new or had failed last
+	to       *destination
+	pool     *pool // whose place it has
+	moved    bool  // it began in another pool
+	doubtful bool  // its webhook was new or had failed last
 }
 
-// webhook is what a scheduler knows about one destination.
-type webhook struct {
-	id, form ID
-	url      string
-	name     *hostName
+// destination is what a scheduler knows about a URL of a webhook. Requests and results
+// keep theirs when the webhook gets another URL.
+type destination struct {
+	url  string
+	name *hostName
 
 	standing storage.Standing // the store's, with the results that are not written yet
 	failing  time.Time        // since when, if it is
 	pause    pause
-	unsaved  int       // results that are not written yet
-	saved    time.Time // when the last one was
+	took     time.Duration // how long its requests take, smoothed. Zero: not known
+}
+
+// webhook is what a scheduler knows about one webhook.
+type webhook struct {
+	id, form ID
+	*destination
+
+	unsaved int       // results that are not written yet
+	saved   time.Time // when the last one was
 
 	pool     *pool // the one that its requests start in
 	lined    bool  // it stands in the line of that pool
@@ -41,8 +49,7 @@ type webhook struct {
 	underWay []*Request // oldest first
 	granted  int        // deliveries that may still be handed over
 
-	took   time.Duration // how long its requests take, smoothed. Zero: not known
-	active time.Time     // when something last happened
+	active time.Time // when something last happened
 }
 
 // idle reports whether w has nothing to do.
@@ -74,10 +81,18 @@ type pool struct {
 	line       []*webhook
 }
 
+// newQuickPool makes the pool of those that are quick. With a quarter of the places four
+// host names are served side by side, and one that hangs leaves three quarters to the
+// others. A name that is alone has three quarters, so that a second name that comes
+// finds places at once.
 func newQuickPool(n Numbers) pool {
 	return pool{index: 0, starts: n.Quick, holds: n.Ahead, share: max(1, n.Quick/4), most: max(1, n.Quick*3/4)}
 }
 
+// newSecondPool makes the pool of all others. A quarter of the places is for requests that
+// move over: 256 quick webhooks may hang at once though the others use all that they may.
+// A host name has half: its requests may hang for the whole Timeout, and those of the
+// other names need places meanwhile.
 func newSecondPool(n Numbers) pool {
 	half := max(1, n.Second/2)
 	return pool{index: 1, starts: max(1, n.Second*3/4), holds: n.Second, share: half, most: half}
@@ -93,7 +108,7 @@ func (p *pool) full() bool { return p.used+p.unrecorded >= p.holds }
 
 // canTake reports whether a request that began elsewhere may move to p.
 func (p *pool) canTake(r *Request, memory int) bool {
-	return !p.full() && r.name.used[p.index] < p.most && p.bytes < memory
+	return !p.full() && r.to.name.used[p.index] < p.most && p.bytes < memory
 }
 
 // lineUp gives w a turn after all that stand in the line of its pool.
@@ -146,7 +161,7 @@ func (p *pool) count(r *Request, n int) {
 	r.pool = p
 	p.used += n
 	p.bytes += n * len(r.Delivery.Body)
-	r.name.used[p.index] += n
+	r.to.name.used[p.index] += n
 	if !r.moved {
 		p.started += n
 	}

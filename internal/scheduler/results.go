@@ -23,13 +23,14 @@ type results struct {
 type result struct {
 	storage.Result
 	webhook *webhook
+	to      *destination
 	pool    *pool // of the request, nil: nothing was sent
 }
 
 // record queues the result of a request for writing. Without an attempt it is given
 // back as it was.
 func (s *Scheduler) record(r *Request, attempt *storage.Attempt, retryIn time.Duration) {
-	of := result{storage.Result{Lease: r.Delivery.Lease, Attempt: attempt, RetryIn: retryIn}, r.webhook, nil}
+	of := result{storage.Result{Lease: r.Delivery.Lease, Attempt: attempt, RetryIn: retryIn}, r.webhook, r.to, nil}
 	if attempt != nil {
 		of.pool = r.pool
 		r.pool.unrecorded++
@@ -59,10 +60,10 @@ func (s *Scheduler) write() {
 	})
 	s.out.Write = make([]storage.Result, n)
 	for i, of := range r.active {
-		if of.Attempt != nil { // all of a webhook alike: their order does not matter then
-			of.Standing = of.webhook.standing
-			if left := of.webhook.pause.until.Sub(s.now); left > 0 {
-				of.PauseFor, of.PauseReason = left, of.webhook.pause.reason
+		if of.Attempt != nil { // all of a URL alike: their order does not matter then
+			of.Standing = of.to.standing
+			if left := of.to.pause.until.Sub(s.now); left > 0 {
+				of.PauseFor, of.PauseReason = left, of.to.pause.reason
 			}
 		}
 		s.out.Write[i] = of.Result

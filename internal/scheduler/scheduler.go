@@ -180,7 +180,7 @@ func (s *Scheduler) arrive(del storage.Delivery, leased time.Time) {
 	id := del.Lease.WebhookID
 	w := s.webhooks[id]
 	if w == nil {
-		w = &webhook{id: id, form: del.FormID, pool: &s.second}
+		w = &webhook{id: id, form: del.FormID, pool: &s.second, destination: &destination{}}
 		s.webhooks[id] = w
 		s.forms[w.form] = append(s.forms[w.form], w)
 	}
@@ -208,11 +208,12 @@ func (s *Scheduler) arrive(del storage.Delivery, leased time.Time) {
 // another destination: what is known of it is what the store knows.
 func (s *Scheduler) aim(w *webhook, del storage.Delivery) {
 	s.giveBackAll(w, 0)
-	w.url, w.took = del.URL, 0
-	if w.name = s.names[del.Host]; w.name == nil {
-		w.name = &hostName{text: del.Host}
-		s.names[del.Host] = w.name
+	name := s.names[del.Host]
+	if name == nil {
+		name = &hostName{text: del.Host}
+		s.names[del.Host] = name
 	}
+	w.destination = &destination{url: del.URL, name: name}
 	s.believe(w, del)
 }
 
@@ -249,22 +250,28 @@ func (s *Scheduler) stand(w *webhook, standing storage.Standing) {
 
 // start begins requests while p has places.
 func (s *Scheduler) start(p *pool) {
+	crowded, good := false, false
 	for !s.stopped && p.hasPlace() {
 		w := p.next(s.ready)
 		if w == nil {
-			return
+			break
 		}
 		switch r := s.takeWaiting(w); {
 		case s.tooLate(r):
 			s.giveBack(r, 0)
 		case !w.standing.Good() && s.doubtful >= s.n.Second/2: // the rest is for those that work
 			s.giveBack(r, s.n.Timeout)
+			crowded = true
 		default:
 			s.begin(w, r)
+			good = good || w.standing.Good()
 		}
 		if s.ready(w) {
 			w.lineUp()
 		}
+	}
+	if crowded && !good {
+		s.claims.crowded = s.now.Add(crowdedFor)
 	}
 }
 
@@ -278,7 +285,7 @@ func (s *Scheduler) takeWaiting(w *webhook) *Request {
 }
 
 func (s *Scheduler) begin(w *webhook, r *Request) {
-	r.began, r.name = s.now, w.name
+	r.began, r.to = s.now, w.destination
 	w.active = s.now
 	w.underWay = append(w.underWay, r)
 	w.pool.take(r)
@@ -292,9 +299,9 @@ func (s *Scheduler) begin(w *webhook, r *Request) {
 }
 
 // tooLate reports whether a delivery has waited for too long, or its lease could be
-// somebody else's before a request ends.
+// somebody else's before the result of a request is written.
 func (s *Scheduler) tooLate(r *Request) bool {
-	return s.now.Sub(r.arrived) > s.n.Patience || s.now.Sub(r.leased) > s.n.Lease-s.n.Timeout
+	return s.now.Sub(r.arrived) > s.n.Patience || s.now.Sub(r.leased) > s.n.Lease/2
 }
 
 // moveOver moves requests that have had a quick place for long enough to the second
@@ -335,7 +342,7 @@ func (s *Scheduler) ended(e Ended) {
 	switch {
 	case e.Attempt == nil && e.RetryIn > 0: // the others have to wait for the same
 		s.giveBackAll(w, e.RetryIn)
-	case e.Attempt != nil && r.Delivery.URL == w.url: // else it was another destination
+	case e.Attempt != nil:
 		s.learn(w, r, e)
 	}
 	if s.ready(w) {
@@ -343,33 +350,44 @@ func (s *Scheduler) ended(e Ended) {
 	}
 }
 
-// learn draws the conclusions from an attempt.
+// learn draws the conclusions from an attempt. When w has another URL by now they are
+// only kept for the result: they say nothing about w.
 func (s *Scheduler) learn(w *webhook, r *Request, e Ended) {
-	if w.took == 0 {
-		w.took = e.Took
+	to := r.to
+	if to.took == 0 {
+		to.took = e.Took
 	}
-	w.took = max(1, w.took+(e.Took-w.took)/4)
-	is := w.standing
+	// A quarter: one request that is slow by chance changes little, and after eight the
+	// old duration counts for a tenth.
+	to.took = max(1, to.took+(e.Took-to.took)/4)
+	is, pauseChanged := to.standing, false
 	switch {
 	case !e.Attempt.Success:
 		if is.Failures++; is.Failures == 1 {
-			w.failing = s.now
+			to.failing = s.now
 		}
-		wait, reason := pauseFor(is.Failures, s.now.Sub(w.failing), e.Asked)
-		if until := s.now.Add(wait); wait > 0 && until.After(w.pause.until) {
-			w.pause = pause{s.now, until, reason}
-			s.tell(w, is)
+		wait, reason := pauseFor(is.Failures, s.now.Sub(to.failing), e.Asked)
+		if until := s.now.Add(wait); wait > 0 && until.After(to.pause.until) {
+			to.pause = pause{s.now, until, reason}
+			pauseChanged = true
 		}
-	case r.began.Before(w.pause.began):
+	case r.began.Before(to.pause.began):
 		// It says nothing about the time since then.
 	default:
 		failures := is.Failures
 		is = s.n.afterSuccess(is, e.Took)
-		w.failing = time.Time{}
-		if w.pause != (pause{}) || failures >= pauseAfterFailures {
-			w.pause = pause{}
-			s.tell(w, is)
+		to.failing = time.Time{}
+		if to.pause != (pause{}) || failures >= pauseAfterFailures {
+			to.pause = pause{}
+			pauseChanged = true
 		}
+	}
+	if to != w.destination {
+		to.standing = is
+		return
+	}
+	if pauseChanged {
+		s.tell(w, is)
 	}
 	s.stand(w, is)
 	if !is.Good() {

@@ -267,7 +267,7 @@ func TestAWebhookThatMovesLeavesTheLineOfItsName(t *testing.T) {
 	c.endOf(c.sent[len(c.sent)-1], true, 0)
 	before := c.s.webhooks[moved.Lease.WebhookID].standing
 	old := c.delivery(7, "same.example", goodStanding)
-	r := &Request{Delivery: old, webhook: c.s.webhooks[old.Lease.WebhookID], name: c.s.names["same.example"], pool: &c.s.quick}
+	r := &Request{Delivery: old, webhook: c.s.webhooks[old.Lease.WebhookID], to: &destination{url: old.URL, name: c.s.names["same.example"]}, pool: &c.s.quick}
 	r.pool.take(r)
 	c.endOf(r, false, 0)
 	if got := c.s.webhooks[moved.Lease.WebhookID].standing; got != before {
@@ -394,5 +394,119 @@ func TestPoolsFillUp(t *testing.T) {
 		if got := len(c.sent) - before; got != kind.want {
 			t.Errorf("%d requests to webhooks that are %s, want %d", got, kind.name, kind.want)
 		}
+	}
+}
+
+// Results say how their own URL fared, also when the webhook has another one by the time
+// they are written.
+func TestAResultHasTheStandingOfItsURL(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]bool{"the old one failed": false, "the new one worked": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newSteps(t, testNumbers)
+			c.step(claimedFrom(c.delivery(1, "first.example", storage.Standing{})))
+			c.end(first, 0) // is not written yet
+			other := storage.Standing{Succeeded: true, Failures: 9}
+			second := c.delivery(1, "second.example", other)
+			second.FailingFor = time.Hour
+			c.step(claimedFrom(second))
+			c.end(false, 0)
+			c.last()
+			if len(c.written) != 2 || len(c.pauses) != 1 {
+				t.Fatalf("%d results and %d pauses, want 2 and 1", len(c.written), len(c.pauses))
+			}
+			want := storage.Standing{Failures: 1}
+			if first {
+				want = goodStanding
+			}
+			if r := c.written[0]; r.Standing != want || r.PauseFor != 0 {
+				t.Errorf("the first URL's result has %+v and a pause of %s, want %+v and none", r.Standing, r.PauseFor, want)
+			}
+			other.Failures++
+			if r := c.written[1]; r.Standing != other || r.PauseFor == 0 {
+				t.Errorf("the second URL's result has %+v and a pause of %s, want %+v and one", r.Standing, r.PauseFor, other)
+			}
+		})
+	}
+	t.Run("a request that ends when there is another", func(t *testing.T) {
+		t.Parallel()
+		c := newSteps(t, testNumbers)
+		c.step(claimedFrom(c.delivery(1, "first.example", goodStanding)))
+		c.step(claimedFrom(c.delivery(1, "second.example", goodStanding)))
+		c.endOf(c.sent[0], false, time.Hour)
+		if r := c.last(); r.Standing.Failures != 1 || r.PauseFor == 0 {
+			t.Errorf("its result has %+v and a pause of %s, want a failure and one", r.Standing, r.PauseFor)
+		}
+		if w := c.s.webhooks[c.sent[1].Delivery.Lease.WebhookID]; w.standing != goodStanding || w.pause != (pause{}) || len(c.pauses) > 0 {
+			t.Errorf("the other URL has %+v, the pause %+v, and %d pauses were told", w.standing, w.pause, len(c.pauses))
+		}
+	})
+}
+
+// Whatever a claim brought and says, the next one begins no sooner than Gather after it.
+func TestClaimsKeepTheirDistance(t *testing.T) {
+	t.Parallel()
+	for name, events := range map[string][]Event{
+		"more, but nothing came": {Claimed{More: true}},
+		"somebody calls":         {Claimed{}, Woken{}},
+	} {
+		c := newSteps(t, testNumbers)
+		began := c.now
+		for range 1000 {
+			c.step(events...)
+			c.pass(time.Millisecond)
+		}
+		if got, most := len(c.claims), 1+int(c.now.Sub(began)/c.n.Gather); got < 2 || got > most {
+			t.Errorf("%s: %d claims in %s, want 2 to %d", name, got, c.now.Sub(began), most)
+		}
+	}
+}
+
+// A request begins only when its lease leaves the time for it and for writing its result.
+func TestALeaseOutlastsTheWriteOfItsResult(t *testing.T) {
+	t.Parallel()
+	for left, sent := range map[time.Duration]int{15 * time.Second: 1, 15*time.Second - 1: 0} {
+		c := newSteps(t, testNumbers)
+		c.now = c.now.Add(c.n.Lease - c.n.Timeout - left) // the claim takes so long
+		c.step(claimedFrom(c.delivery(1, "h.example", goodStanding)))
+		if len(c.sent) != sent {
+			t.Errorf("%d requests with %s left for the write, want %d", len(c.sent), left, sent)
+		}
+	}
+}
+
+// While new and failing webhooks that hang have all the places that they may have, more of
+// them are not leased and given back as fast as claims go. Slow ones that work end that.
+func TestDoubtfulOnesThatFindNoPlaceAreLeftInTheStore(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, smallNumbers())
+	claim := func(n int, standing storage.Standing) storage.ClaimParams {
+		var all []storage.Delivery
+		for range n {
+			all = append(all, c.delivery(c.serial, fmt.Sprintf("h%d.example", c.serial), standing))
+		}
+		before := len(c.claims)
+		c.now = c.now.Add(c.n.Gather)
+		c.step(Claimed{Deliveries: all, More: true})
+		if len(c.claims) != before+1 {
+			t.Fatalf("%d claims, want one more than %d", len(c.claims), before)
+		}
+		return *c.claims[before]
+	}
+	half := c.n.Second / 2
+	if p := claim(half, storage.Standing{}); len(c.sent) != half || p.Others.Room == 0 {
+		t.Fatalf("%d requests, and room for %d, want %d and some", len(c.sent), p.Others.Room, half)
+	}
+	if p := claim(5, storage.Standing{}); p.Others.Room != 0 || p.Quick.Room == 0 {
+		t.Errorf("after five were given back there is room for %d, and for %d quick ones; want none and some", p.Others.Room, p.Quick.Room)
+	}
+	c.now = c.now.Add(crowdedFor)
+	if p := claim(0, storage.Standing{}); p.Others.Room == 0 {
+		t.Error("later there is no room either")
+	}
+	slow := storage.Standing{Succeeded: true, SlowFor: 1}
+	if p := claim(2, slow); len(c.sent) != half+2 || p.Others.Room == 0 {
+		t.Errorf("%d slow ones began, and there is room for %d more", len(c.sent)-half, p.Others.Room)
 	}
 }

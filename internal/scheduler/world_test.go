@@ -449,7 +449,7 @@ func (w *world) check() {
 		w.t.Fatalf("%d requests have quick places, %d are counted", len(s.young), s.quick.used)
 	}
 	for _, r := range s.young {
-		if w.now.Sub(r.began) >= w.n.Stay && s.second.used+s.second.unrecorded < w.n.Second && r.name.used[1] < w.n.Second/2 {
+		if w.now.Sub(r.began) >= w.n.Stay && s.second.used+s.second.unrecorded < w.n.Second && r.to.name.used[1] < w.n.Second/2 {
 			w.t.Fatal("an old request keeps a quick place")
 		}
 	}
