@@ -43,11 +43,17 @@ const payloadVersion = "1.0.0"
 var errStopped = errors.New("webhooks: dispatcher stopped")
 
 // hostFaultWait is the wait before retrying a delivery that a fault of the host kept
-// from being sent.
+// from being sent. Somebody has to change the configuration, which takes minutes, and a
+// backlog that is claimed and given back once a minute costs little meanwhile.
 const hostFaultWait = time.Minute
 
-// targetsKept is how many URLs are judged and remembered.
+// targetsKept is how many URLs are judged and remembered: as many as requests go to at
+// one time by default. With some hundred bytes each they take less than a megabyte.
 const targetsKept = 1024
+
+// sealedKept bounds the webhooks that are remembered because their secret could not be
+// opened. Those that were deleted would stay for ever.
+const sealedKept = 1024
 
 // deliver makes one attempt. It always returns, also when something in it panics.
 // When posts ends it gives up.
@@ -97,7 +103,8 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.Delivery) (e sc
 
 // unopenable reports whether err is that of a secret that cannot be opened. A receiver
 // that does not check signatures would not notice that this one is missing, so nothing
-// is sent. A line is logged when that begins for a webhook and when it ends.
+// is sent. A line is logged when that begins for a webhook and when it ends. When there
+// are more than sealedKept all are forgotten, and each is logged once more.
 func (d *Dispatcher) unopenable(a *storage.Attempt, err error) bool {
 	is := errors.Is(err, ErrSecret)
 	d.sealed.mu.Lock()
@@ -106,6 +113,9 @@ func (d *Dispatcher) unopenable(a *storage.Attempt, err error) bool {
 		return is
 	}
 	if is {
+		if len(d.sealed.webhooks) == sealedKept {
+			clear(d.sealed.webhooks)
+		}
 		d.sealed.webhooks[a.WebhookID] = true
 		d.log.Error("webhook deliveries are put off", append(logged(a), "error", err, "retry_in", hostFaultWait)...)
 	} else {

@@ -121,3 +121,22 @@ func isURLError(err error) bool {
 	var refused *URLError
 	return errors.As(err, &refused)
 }
+
+// Webhooks whose secret cannot be opened are remembered up to a bound: nobody says when
+// one is deleted.
+func TestNotAllWebhooksWithoutASecretAreRemembered(t *testing.T) {
+	t.Parallel()
+	d := newTestDispatcher(t)
+	id := func(i int) storage.ID { return storage.ID{byte(i >> 8), byte(i), 1} }
+	for i := range 3 * sealedKept {
+		if !d.unopenable(&storage.Attempt{WebhookID: id(i)}, ErrSecret) {
+			t.Fatal("a secret that cannot be opened does not put off its delivery")
+		}
+		if got := len(d.sealed.webhooks); got == 0 || got > sealedKept {
+			t.Fatalf("%d webhooks are remembered", got)
+		}
+	}
+	if last := id(3*sealedKept - 1); d.unopenable(&storage.Attempt{WebhookID: last}, nil) || d.sealed.webhooks[last] {
+		t.Error("a webhook whose secret can be opened is remembered")
+	}
+}

@@ -16,12 +16,20 @@ import (
 )
 
 const (
-	// graceful is how long requests under way may take to end after a stop.
+	// graceful is how long requests under way may take to end after a stop. With
+	// lastWrites it is half of the 30 s that Kubernetes gives a process by default. What
+	// takes longer is given back and sent again.
 	graceful = 10 * time.Second
-	// storeTimeout bounds each call of the store.
+	// storeTimeout bounds each call of the store. Calls take tens of milliseconds. One
+	// that takes this long has lost its connection or waits for a lock, and the next
+	// one may fare better.
 	storeTimeout = 10 * time.Second
-	// lastWrites is how long a stopping dispatcher tries to write results after that.
+	// lastWrites is how long a stopping dispatcher tries to write results after that:
+	// some writes, or some attempts after a fault. What is not written is repeated.
 	lastWrites = 5 * time.Second
+	// observerEnds is how long a Run waits for an Observer after that. Its methods
+	// should return quickly.
+	observerEnds = time.Second
 )
 
 // ErrRunning is what [Dispatcher.Run] returns while another Run of the same
@@ -73,7 +81,7 @@ type Dispatcher struct {
 	}
 	sealed struct {
 		mu       sync.Mutex
-		webhooks map[storage.ID]bool // whose secret could not be opened
+		webhooks map[storage.ID]bool // whose secret could not be opened, at most sealedKept
 	}
 
 	running atomic.Bool
@@ -143,8 +151,11 @@ func (d *Dispatcher) Wake() {
 
 // Run delivers until ctx ends, then drains and returns nil: it claims nothing
 // more, lets requests under way end for up to 10 s, gives the rest back to the
-// queue and writes all results. That takes at most 15 s. Faults of the store are
-// logged and tried again after a growing pause; they never end a run.
+// queue and writes all results. That takes at most 15 s, and one more when an
+// [Observer] or a transport does not return. A call of the store or of Params.Sweep
+// that does not return when its context ends delays Run for as long as it takes.
+// Faults of the store are logged and tried again after a growing pause; they never
+// end a run.
 //
 // Deliveries are claimed up to a second before they are sent. For so long one may
 // still go out after its webhook was disabled or deleted, or go to the URL and be

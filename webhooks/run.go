@@ -133,7 +133,7 @@ func (r *run) end() {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(time.Second):
+	case <-time.After(observerEnds):
 		r.d.log.Error("webhook observer does not return")
 	}
 }
