@@ -2,11 +2,14 @@ package formsvc
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -17,13 +20,18 @@ import (
 // anybody else is touched, nor are forms that the user made in workspaces of others. To
 // keep a workspace, hand it over first: see [Service.TransferWorkspace].
 //
-// It is gone as soon as the call has begun; its rows are removed in pieces. After an
+// Once its first transaction has committed, nobody sees any of it; its rows are removed
+// in pieces. After an
 // error, a cancelled context or the end of the process the call may be repeated, and
-// without that [Service.Maintain] removes the rest. An unknown user is no error. What a
+// without that [Service.Maintain] removes the rest. An unknown user is not an error,
+// the zero ID is. What a
 // dispatcher has claimed already may still be sent. PostgreSQL frees the room of removed
 // rows with its next VACUUM, and keeps them in its write-ahead log and in backups for as
 // long as those are kept.
 func (s *Service) DeleteUser(ctx context.Context, user ID) error {
+	if user.IsZero() {
+		return errors.New("formsvc: DeleteUser needs the id of a user")
+	}
 	if err := s.storage.DeleteUser(ctx, user, s.now()); err != nil {
 		return err
 	}
@@ -59,8 +67,7 @@ func (s *Service) sweepRemoved(ctx context.Context) error {
 // Answers are named by block id, by the name of a hidden field, or as "block/part" for a
 // part of an address or contact ("contact/email"). They are compared by meaning, as
 // duplicates are: Ann@Example.com is ann@example.com. A choice is named by its id or, of
-// other, by the text. No answers at all, and an empty one, are an [*AnswerError]: they
-// would mean everybody.
+// other, by the text. No conditions, or an empty value, is an [*AnswerError].
 //
 // It reads all responses to the form and removes them in pieces. After an error the
 // number says how many are removed; repeat the call for the rest, and for responses that
@@ -106,8 +113,12 @@ func checkConditions(wanted map[string]string) error {
 	}
 	var broken []error
 	for name, value := range wanted {
-		if strings.TrimSpace(value) == "" {
-			broken = append(broken, violation("/answers/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), schema.CodeRequired, "must not be empty"))
+		path := "/answers/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+		switch {
+		case !utf8.ValidString(value):
+			broken = append(broken, violation(path, schema.CodeBadFormat, "must be text in UTF-8"))
+		case visible.IsBlank(value):
+			broken = append(broken, violation(path, schema.CodeRequired, "must not be empty"))
 		}
 	}
 	return faults.Join(broken...)
@@ -125,7 +136,7 @@ func checkConditions(wanted map[string]string) error {
 //
 // It works in pieces, so that nobody waits for it. After an error, a cancelled context or
 // the end of the process, repeat the call. What a dispatcher has claimed already may
-// still be sent. A form that does not exist has no responses.
+// still be sent. For an unknown form it returns 0 and no error.
 func (s *Service) PurgeSubmissions(ctx context.Context, olderThan time.Time, formID ID) (int, error) {
 	if !formID.IsZero() {
 		return s.purgeSubmissions(ctx, olderThan, []ID{formID})

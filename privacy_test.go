@@ -245,6 +245,9 @@ func TestDeleteUserLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 		}
 		first.needles.there(t, find, false, "after DeleteUser")
 		second.needles.there(t, find, true, "after DeleteUser of another user")
+		if err := b.DeleteUser(t.Context(), formsvc.ID{}); err == nil {
+			t.Error("DeleteUser of the zero ID is done")
+		}
 		if err := b.DeleteUser(t.Context(), first.user.ID); err != nil {
 			t.Errorf("DeleteUser once more: %v", err)
 		}
@@ -380,7 +383,7 @@ func TestEraseRespondentLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 		kept := needles{"the note": []byte("kept one"), "the note of another form": []byte("kept two"), "the address": []byte("ann@answers.example")}
 		erased.there(t, find, true, "before")
 
-		for _, none := range []map[string]string{nil, {}, {"mail": " "}, {"mail": "ann@answers.example", "note": ""}} {
+		for _, none := range []map[string]string{nil, {}, {"mail": " "}, {"note": "\u200b"}, {"note": "a\xffb"}, {"mail": "ann@answers.example", "note": ""}} {
 			var faults *formsvc.AnswerError
 			if n, err := b.EraseRespondent(t.Context(), form, none); n != 0 || !errors.As(err, &faults) {
 				t.Errorf("%v: %d, %v", none, n, err)
