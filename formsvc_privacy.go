@@ -21,10 +21,10 @@ import (
 // keep a workspace, hand it over first: see [Service.TransferWorkspace].
 //
 // Once its first transaction has committed, nobody sees any of it; its rows are removed
-// in pieces. After an
-// error, a cancelled context or the end of the process the call may be repeated, and
-// without that [Service.Maintain] removes the rest. An unknown user is not an error,
-// the zero ID is. What a
+// in pieces. After an error, a cancelled context or the end of the process the call may
+// be repeated, and without that [Service.Maintain] removes the rest. A dispatcher or a
+// Maintain that removes rows at the same time may remove the last ones a moment after
+// this call has returned. An unknown user is not an error, the zero ID is. What a
 // dispatcher has claimed already may still be sent. PostgreSQL frees the room of removed
 // rows with its next VACUUM, and keeps them in its write-ahead log and in backups for as
 // long as those are kept.
@@ -68,6 +68,11 @@ func (s *Service) sweepRemoved(ctx context.Context) error {
 // part of an address or contact ("contact/email"). They are compared by meaning, as
 // duplicates are: Ann@Example.com is ann@example.com. A choice is named by its id or, of
 // other, by the text. No conditions, or an empty value, is an [*AnswerError].
+//
+// 0 means that no response matched, and no more: check what you asked for. A name that no
+// response has matches none, nor does a matrix, a file, a signature, a payment or a whole
+// contact. Several choices match only as a whole, a telephone number as it is stored
+// (+49…), with the country's code.
 //
 // It reads all responses to the form and removes them in pieces. After an error the
 // number says how many are removed; repeat the call for the rest, and for responses that
@@ -131,8 +136,9 @@ func checkConditions(wanted map[string]string) error {
 //
 // Unlike a response that is deleted or erased, one that is purged for its age keeps its
 // place against settings.responseLimit, and its answer to settings.duplicateField stays
-// taken: of that a digest is kept, until the form is purged. The metrics stay. Nothing
-// is purged unless the host calls it.
+// taken: of that a digest is kept, until the form is purged. That holds for responses
+// whose answers are entered: purge when Form.DuplicatesCovered is true. The metrics stay.
+// Nothing is purged unless the host calls it.
 //
 // It works in pieces, so that nobody waits for it. After an error, a cancelled context or
 // the end of the process, repeat the call. What a dispatcher has claimed already may

@@ -71,7 +71,9 @@ type Form struct {
 	// DuplicatesCovered is set by the store: the gate names a unique field, and the
 	// answers of every response of the form are entered for it, so that no other
 	// response with one of them is stored from now on. While it is false, Submit
-	// compares with what is entered already. See [DuplicateStore].
+	// compares with what is entered already. Where the field names no block of the form,
+	// or one of a type that is never compared, Submit compares nothing and true means
+	// nothing: the form's warnings say so. See [DuplicateStore].
 	DuplicatesCovered bool
 
 	CreatedAt time.Time

@@ -363,10 +363,10 @@ func (w *warner) switches(b *schema.Block, path string) {
 		}
 	case schema.TypePayment:
 		if p.Amount != "" && !isDecimal(p.Amount) {
-			off("amount", "an amount that is not a number such as 10.00 is not held against the payment")
+			off("amount", "an amount that is not a number such as 10.00 is not compared with the payment")
 		}
 		if p.Currency != "" && !isCurrency(strings.ToUpper(p.Currency)) {
-			off("currency", "a currency that is not a code of three letters is not held against the payment")
+			off("currency", "a currency that is not a code of three letters is not compared with the payment")
 		}
 	case schema.TypeRating:
 		if p.To != nil && *p.To < 1 {
