@@ -200,8 +200,6 @@ type report struct {
 	beyond bool // they would be more
 
 	slow int // see maxSlow
-	// partial: people are still typing, so that nothing is missing yet.
-	partial bool
 
 	// Of the answer that is being checked:
 	field    string
@@ -228,14 +226,6 @@ func (r *report) addMember(n jsontree.Node, name string, f fault) {
 	r.faults++
 	if !r.found.Full() {
 		r.put(n.MemberPointer(r.path, name), r.field, f)
-	}
-}
-
-// missingPart reports a required part that an answer does not have, unless the response is
-// not complete.
-func (r *report) missingPart(n jsontree.Node, name string) {
-	if !r.partial {
-		r.addMember(n, name, faultRequired)
 	}
 }
 

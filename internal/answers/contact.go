@@ -104,7 +104,7 @@ func (t contactRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		return
 	}
 	for _, name := range missing {
-		r.missingPart(n, name)
+		r.addMember(n, name, faultRequired)
 	}
 	w.EndObject()
 }

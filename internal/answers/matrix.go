@@ -45,7 +45,7 @@ func (t matrixRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	for row, id := range t.rows.ids {
 		if !answers[row].Exists() {
 			if r.required {
-				r.missingPart(n, id)
+				r.addMember(n, id, faultRequired)
 			}
 			continue
 		}

@@ -24,7 +24,7 @@ type Path struct {
 	Variables map[string]any
 	// Faults are what is wrong with the answers that were given, sorted as in a
 	// [*schema.Error]. A faulty answer counts as unanswered. That a required answer is
-	// missing, or a required part of one, is not among them.
+	// missing is not among them; that one that was begun lacks a required part is.
 	Faults []schema.Violation
 }
 
@@ -42,7 +42,7 @@ type PathBlock struct {
 // is a *[schema.Error]: the rules would take too long.
 func (f *Form) Path(answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
 	k := f.newWalk(Input{Answers: answers, Hidden: hidden})
-	k.partial, k.r.partial, k.traced = true, true, true
+	k.partial, k.traced = true, true
 	k.run()
 	found, _ := k.faults.Err().(*schema.Error) //nolint:errorlint // Err returns no other
 	if k.tooMuch() {

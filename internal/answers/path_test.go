@@ -88,23 +88,6 @@ func TestPathAndCheckAgreeOnHostAnswers(t *testing.T) {
 	}
 }
 
-// A part that is not there yet is no fault of an incomplete response.
-func TestPathReportsNoMissingParts(t *testing.T) {
-	t.Parallel()
-	f := compileTestForm(t, `[
-		{"id":"c","type":"contact_info","properties":{"addressOrContact":{"email":{"required":true}}}},
-		{"id":"m","type":"matrix","required":true,"matrix_rows":[{"id":"r"},{"id":"s"}],"matrix_columns":[{"id":"x"}]}]`, "", "")
-	given := raws("c", `{"firstName":"Ada"}`, "m", `{"r":"x"}`)
-	path, err := f.Path(given, nil)
-	if err != nil || len(path.Faults) > 0 {
-		t.Errorf("faults %+v, error %v, want none", path.Faults, err)
-	}
-	_, err = f.Check(Input{Answers: given})
-	if got, want := answerFaults(t, err), "/answers/c/email REQUIRED, /answers/m/s REQUIRED"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}
-
 func TestAllowedFilesTakePatterns(t *testing.T) {
 	t.Parallel()
 	const file = `{"id":"f","name":"A.PNG","url":"https://files.example/f","mime_type":"image/png","size":1}`
