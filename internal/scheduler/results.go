@@ -101,6 +101,11 @@ func (s *Scheduler) wrote(e Wrote) {
 			of.pool.unrecorded--
 			of.webhook.unsaved--
 			of.webhook.saved = s.now
+			// A claim that ran meanwhile took the webhook for a new one, and its other
+			// deliveries would wait for the poll.
+			if of.pool == &s.second && of.to.standing.Good() {
+				s.claims.wanted = true
+			}
 		} else if of.RetryIn == 0 {
 			s.claims.wanted = true // somebody may have room for it
 		}
