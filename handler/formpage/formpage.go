@@ -211,10 +211,18 @@ func New(svc Service, config Config) (*Handler, error) {
 	return h, nil
 }
 
+// below is the path below the base path, whether or not the host has taken that off
+// already. An id may begin as the base path does.
+func (h *Handler) below(path string) string {
+	if rest, ok := strings.CutPrefix(path, h.config.BasePath+"/"); ok {
+		return rest
+	}
+	return strings.TrimPrefix(path, "/")
+}
+
 // ServeHTTP serves {base}/{public id} and what belongs to it.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := strings.TrimPrefix(r.URL.Path, h.config.BasePath)
-	publicID, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	publicID, rest, _ := strings.Cut(h.below(r.URL.Path), "/")
 	if publicID == assetDir {
 		if token, ok := strings.CutPrefix(rest, previewDir); ok {
 			h.servePreview(w, r, token)

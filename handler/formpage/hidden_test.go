@@ -29,3 +29,17 @@ func TestAnswersToHiddenBlocksAreNotPassedOn(t *testing.T) {
 		t.Errorf("passed on: %v", answers)
 	}
 }
+
+// A host may have taken the base path off, and an id may begin as the base path does.
+func TestAnIDMayBeginAsTheBasePath(t *testing.T) {
+	t.Parallel()
+	h := &Handler{config: Config{BasePath: "/f"}}
+	for path, want := range map[string]string{
+		"/f/abc": "abc", "/f/abc/": "abc/", "/abc": "abc", "abc": "abc",
+		"/fabc": "fabc", "/f/fabc": "fabc", "/fabc/done": "fabc/done",
+	} {
+		if got := h.below(path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}

@@ -218,7 +218,7 @@ func (c *call) view(kind string) *pageView {
 // up leads from the page's address to the directory of the handler: nowhere from
 // {base}/{id}, one up from {base}/{id}/done.
 func (c *call) up() string {
-	path := strings.TrimPrefix(strings.TrimPrefix(c.r.URL.Path, c.h.config.BasePath), "/")
+	path := c.h.below(c.r.URL.Path)
 	return strings.Repeat("../", strings.Count(path, "/"))
 }
 
