@@ -83,13 +83,6 @@ func (h *Handler) customCSS(form *PublicForm) string {
 	return s.written
 }
 
-// drawn is a page as the templates made it, without the layout around it.
-type drawn struct {
-	title, head, body string
-	policy            string // the Content-Security-Policy
-	nonce             string // as it stands in head and policy
-}
-
 // firstKey is what a first page without prefilled answers depends on beside the form.
 type firstKey struct {
 	form  storage.ID

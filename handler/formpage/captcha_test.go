@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sethvargo/go-limiter/memorystore"
-
 	"github.com/formsvc/formsvc/handler/formpage"
 )
 
@@ -105,41 +103,6 @@ func TestACaptchaWithoutItsVerifierHoldsNobodyUp(t *testing.T) {
 	s.wait(time.Minute)
 	if strings.Contains(p.raw, "captcha") || p.press("next").status != http.StatusOK {
 		t.Error("the page pretends to have a captcha")
-	}
-}
-
-func TestALimitPerAddress(t *testing.T) {
-	t.Parallel()
-	store, err := memorystore.New(&memorystore.Config{Tokens: 2, Interval: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close(t.Context()) })
-	address := "192.0.2.1"
-	s := newSite(t, formpage.Config{Limiter: store, Address: func(*http.Request) string { return address }})
-	form := s.form("MULTI", `[{"id":"n","type":"short_text"}]`, "", "")
-	var p *page
-	for range 3 {
-		p = s.open(form, "").fill("a.n", "kept")
-		s.wait(time.Minute)
-		p = p.press("next")
-	}
-	if p.status != http.StatusTooManyRequests || p.header.Get("Retry-After") == "" || p.values.Get("a.n") != "kept" {
-		t.Errorf("the third page: %d", p.status)
-	}
-	if n := len(s.answers(form)); n != 2 {
-		t.Errorf("%d responses are stored, want 2", n)
-	}
-	address = "192.0.2.2"
-	if p = p.press("next"); p.status != http.StatusOK {
-		t.Errorf("another address: %d", p.status)
-	}
-	_ = store.Close(t.Context())
-	if p := s.open(form, "").fill("a.n", "x"); p != nil {
-		s.wait(time.Minute)
-		if end := p.press("next"); end.status != http.StatusOK {
-			t.Errorf("a limiter that fails holds visitors up: %d", end.status)
-		}
 	}
 }
 

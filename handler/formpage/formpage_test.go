@@ -3,11 +3,9 @@ package formpage_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
-	"github.com/formsvc/formsvc/storage/memory"
 )
 
 // every has one block of each of the 38 types.
@@ -364,135 +361,6 @@ func TestABodyThatIsTooLargeComesBackAsThePage(t *testing.T) {
 	}
 }
 
-func TestTrapsShowTheFormAgain(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, formpage.Config{})
-	form := s.form("MULTI", `[{"id":"a","type":"short_text"}]`, "", "")
-	for name, spring := range map[string]func(p *page){
-		"too fast":     func(*page) {},
-		"the honeypot": func(p *page) { s.wait(time.Minute); p.values.Set("more_info", "buy") },
-		"no token":     func(p *page) { s.wait(time.Minute); p.values.Del("state") },
-		"a forged one": func(p *page) { s.wait(time.Minute); p.values.Set("state", p.values.Get("state")+"x") },
-		"an old one":   func(p *page) { s.wait(8 * 24 * time.Hour) },
-		"another form": func(p *page) {
-			p.values.Set("state", s.open(s.form("MULTI", `[]`, "", ""), "").values.Get("state"))
-			s.wait(time.Minute)
-		},
-	} {
-		before := len(s.answers(form))
-		p := s.open(form, "").fill("a.a", name)
-		spring(p)
-		p = p.press("next")
-		if p.status != http.StatusUnprocessableEntity || p.values.Get("a.a") != name || p.text("summary") == "" {
-			t.Errorf("%s: %d, %q, %s", name, p.status, p.values.Get("a.a"), p.text("summary"))
-			continue
-		}
-		s.wait(time.Minute)
-		if p = p.press("next"); p.status != http.StatusOK || len(s.answers(form)) != before+1 {
-			t.Errorf("%s: pressing once more: %d %s", name, p.status, p.text("summary"))
-		}
-	}
-}
-
-func TestTheFunnelCountsPeople(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, formpage.Config{})
-	form := s.form("SINGLE", threeQuestions, "", "")
-	p := s.open(form, "")
-	if c := s.funnel(form); c.Views != 0 {
-		t.Errorf("fetching the page counted %+v", c)
-	}
-	beacon := func(what, state string) int {
-		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, s.server.URL+"/f/"+form.PublicID+"/"+what, strings.NewReader(url.Values{"state": {state}}.Encode()))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		return s.do(r).status
-	}
-	if status := beacon("view", "forged.token"); status != http.StatusForbidden {
-		t.Errorf("a forged view: %d", status)
-	}
-	if status := beacon("view", p.values.Get("state")); status != http.StatusNoContent {
-		t.Errorf("a view: %d", status)
-	}
-	p.values.Set("viewed", "1") // as the script does
-	p.press("next").fill("a.name", "x").press("next").press("next")
-	if c := s.funnel(form); c.Views != 1 || c.Starts != 1 {
-		t.Errorf("the funnel is %+v, want one view and one start", c)
-	}
-	// Without a script the first page that is sent counts for both.
-	s.open(form, "").press("next").press("back").press("next")
-	if c := s.funnel(form); c.Views != 2 || c.Starts != 2 {
-		t.Errorf("the funnel is %+v, want two of each", c)
-	}
-}
-
-func TestLanguages(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, formpage.Config{Words: map[string]map[string]string{"de-AT": {"yes": "Ja eh"}, "sv": {"yes": "Ja visst"}}})
-	form := s.form("MULTI", `[{"id":"n","type":"number","properties":{"min":1.5,"minVal":true}},{"id":"y","type":"yes_no"},{"id":"c","type":"country"}]`, "", "")
-	for header, want := range map[string][3]string{
-		"de-DE,de;q=0.9": {"de", "Nein", "Deutschland"}, "ar": {"ar", "لا", "ألمانيا"}, "ja": {"ja", "いいえ", "ドイツ"}, "de-AT": {"de-AT", "Ja eh", "Deutschland"},
-		"sv": {"sv", "Ja visst", "Tyskland"}, "tlh": {"en", "No", "Germany"}, "": {"en", "No", "Germany"}, "pt-BR": {"pt", "Não", "Alemanha"},
-	} {
-		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/f/"+form.PublicID, nil)
-		r.Header.Set("Accept-Language", header)
-		p := s.do(r)
-		if attr(p.find(func(n *html.Node) bool { return n.Data == "html" }), "lang") != want[0] || !strings.Contains(p.raw, want[1]) || !strings.Contains(p.raw, want[2]) {
-			t.Errorf("%q: the page is not in %s", header, want)
-		}
-	}
-	if p := s.open(form, "lang=ar"); !strings.Contains(p.raw, `dir="rtl"`) {
-		t.Error("Arabic does not run from right to left")
-	}
-	// The language of the page, not of the request, says how numbers are read.
-	p := s.open(form, "lang=de").fill("a.n", "1.234,5")
-	s.wait(time.Minute)
-	if end := p.press("next"); end.status != http.StatusOK || !strings.Contains(end.raw, "Vielen Dank!") {
-		t.Errorf("%d %s", end.status, end.text("fs-main"))
-	}
-	if stored := s.answers(form); len(stored) != 1 || stored[0]["n"] != "1234.5" {
-		t.Errorf("stored is %v", stored)
-	}
-	if p := s.open(form, "lang=de").fill("a.n", "1,25").press("next"); !strings.Contains(p.text("summary"), "1,5 oder mehr") {
-		t.Errorf("the fault is %s", p.text("summary"))
-	}
-}
-
-// Every language has every text with the same places in it.
-func TestTheCatalogueIsWhole(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, formpage.Config{})
-	h, err := formpage.New(s.service, formpage.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	english := readWords(t, "en")
-	places := regexp.MustCompile(`\{\w+\}`)
-	if n := len(h.Languages()); n < 10 {
-		t.Errorf("%d languages, want at least 10", n)
-	}
-	for _, tag := range h.Languages() {
-		own := readWords(t, tag)
-		for key, text := range english {
-			got, ok := own[key]
-			if !ok || strings.TrimSpace(got) == "" {
-				t.Errorf("%s lacks %s", tag, key)
-				continue
-			}
-			for _, place := range places.FindAllString(text, -1) {
-				if !strings.Contains(got, place) {
-					t.Errorf("%s: %s lacks %s", tag, key, place)
-				}
-			}
-			if len(places.FindAllString(got, -1)) != len(places.FindAllString(text, -1)) {
-				t.Errorf("%s: %s has other places than the English text", tag, key)
-			}
-		}
-		if len(own) != len(english) {
-			t.Errorf("%s has %d texts, English has %d", tag, len(own), len(english))
-		}
-	}
-}
-
 func TestConfigurationsThatCannotWork(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{})
@@ -573,69 +441,6 @@ func TestMounts(t *testing.T) {
 			if done := p.press("next"); done.status != http.StatusOK || !strings.Contains(done.url, prefix+form.PublicID+"/done") || len(s.answers(form)) != before+1 {
 				t.Errorf("%s leads to %s: %d", p.url, done.url, done.status)
 			}
-		}
-	}
-}
-
-// BenchmarkPage serves the first page of a form over HTTP from memory storage, beside a
-// handler that writes the same bytes: ns/op of constant divided by ns/op of page is the
-// share of its speed.
-func BenchmarkPage(b *testing.B) {
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
-	if err != nil {
-		b.Fatal(err)
-	}
-	owner := formsvc.UserIDFrom("owner")
-	workspace, err := svc.CreateWorkspace(b.Context(), owner, "Bench")
-	if err != nil {
-		b.Fatal(err)
-	}
-	pages, err := formpage.New(svc, formpage.Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	css := strings.Repeat(".fs-label { color: rgb(10 20 30 / 50%); padding: 1rem 2px }\n", 20)
-	theme, _ := json.Marshal(map[string]any{"customCss": css})
-	for name, d := range map[string]formsvc.Definition{
-		"20questions":       {Blocks: json.RawMessage(twentyQuestions())},
-		"20questions+theme": {Blocks: json.RawMessage(twentyQuestions()), Theme: theme},
-		"every":             {Blocks: json.RawMessage(every)},
-	} {
-		form, err := svc.As(owner).CreateForm(b.Context(), formsvc.NewForm{Workspace: workspace.ID, Name: "Bench", Type: "MULTI", Definition: d})
-		if err == nil {
-			form, err = svc.As(owner).PublishForm(b.Context(), form.ID)
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-		w := httptest.NewRecorder()
-		pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/"+form.PublicID, nil))
-		page := w.Body.Bytes()
-		constant := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = w.Write(page)
-		})
-		for kind, h := range map[string]http.Handler{"page": pages, "constant": constant} {
-			b.Run(name+"/"+kind, func(b *testing.B) { serve(b, h, "/f/"+form.PublicID, len(page)) })
-		}
-	}
-}
-
-// serve asks for a page over one connection.
-func serve(b *testing.B, h http.Handler, path string, size int) {
-	server := httptest.NewServer(h)
-	defer server.Close()
-	b.SetBytes(int64(size))
-	b.ReportAllocs()
-	for b.Loop() {
-		answer, err := server.Client().Get(server.URL + path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		n, err := io.Copy(io.Discard, answer.Body)
-		_ = answer.Body.Close()
-		if err != nil || answer.StatusCode != http.StatusOK || n < int64(size)*9/10 {
-			b.Fatal(answer.StatusCode, n, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package formpage
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -115,32 +116,6 @@ func (p *policy) frame(link string) string {
 	return ""
 }
 
-// allow lets the page load what any page of the form shows: the script shows the next
-// one in the document of the first.
-func (b *builder) allow(blocks []schema.Block) {
-	for i := range blocks {
-		block, p := &blocks[i], properties(&blocks[i])
-		if p.Hide {
-			continue
-		}
-		b.allow(block.Children)
-		b.picture(p.Image, "")
-		for _, c := range block.Choices {
-			b.picture(c.Image, "")
-		}
-		if v := b.c.h.verifier(block); v != nil {
-			b.policy.allowWidget(v.Widget())
-			b.view.Native = true
-		}
-		switch block.Type {
-		case schema.TypeVideo:
-			b.video(new(field), p.VideoLink)
-		case schema.TypeEmbed:
-			b.policy.frame(p.EmbedLink)
-		}
-	}
-}
-
 // video shows a file with the browser's player, and films of the two great platforms
 // in a frame that is loaded after a click. Others are a link.
 func (b *builder) video(f *field, link string) {
@@ -181,4 +156,23 @@ func isPlain(id string) bool {
 	return id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
 	})
+}
+
+type picture struct {
+	URL           template.URL
+	Alt           string
+	Width, Height int
+}
+
+// picture reads a free JSON value that may be an image: an address, or an object with
+// one. Others are no picture.
+func (b *builder) picture(raw json.RawMessage, alt string) *picture {
+	if len(raw) == 0 {
+		return nil
+	}
+	var image schema.Image
+	if json.Unmarshal(raw, &image.URL) != nil && json.Unmarshal(raw, &image) != nil {
+		return nil
+	}
+	return b.policy.picture(&image, alt)
 }

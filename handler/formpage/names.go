@@ -84,11 +84,6 @@ func properties(b *schema.Block) *schema.Properties {
 	return b.Properties
 }
 
-// takesSeveral reports whether more than one choice may be made.
-func takesSeveral(b *schema.Block) bool {
-	return b.Type == schema.TypeMultipleChoice || b.Type == schema.TypePictureChoice && properties(b).MultiSelection
-}
-
 // takesAnswer reports whether a respondent answers blocks of a type.
 func takesAnswer(kind string) bool {
 	switch kind {
@@ -100,25 +95,4 @@ func takesAnswer(kind string) bool {
 		return true
 	}
 	return false
-}
-
-// contactParts are the parts of an address or contact in the order in which a person
-// is asked for them.
-var contactParts = []string{
-	"firstName", "lastName", "email", "phone", "company", "address", "address2", "zip", "city", "state", "country",
-}
-
-// contactPart returns the settings of one part, the zero value where there are none.
-func contactPart(f *schema.AddressFields, part string) (field schema.AddressField) {
-	if f == nil {
-		return field
-	}
-	set := map[string]*schema.AddressField{
-		"firstName": f.FirstName, "lastName": f.LastName, "email": f.Email, "phone": f.Phone, "company": f.Company,
-		"address": f.Address, "address2": f.Address2, "zip": f.Zip, "city": f.City, "state": f.State, "country": f.Country,
-	}[part]
-	if set != nil {
-		field = *set
-	}
-	return field
 }

@@ -1,16 +1,12 @@
 package formpage
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"maps"
-	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -268,95 +264,6 @@ func (c *call) failed(err error, path Path, at int) {
 	c.showPath(http.StatusServiceUnavailable, path, at, nil)
 }
 
-// stepFaults are what is wrong with the answers of one page.
-func (c *call) stepFaults(given Given, path Path, s step) []schema.Violation {
-	var faults []schema.Violation
-	on := ids(s.blocks)
-	for _, v := range path.Faults {
-		if slices.Contains(on, v.Field) {
-			faults = append(faults, v)
-		}
-	}
-	answers := maps.Clone(given.Answers)
-	c.fileAnswers(s.blocks, answers)
-	return append(faults, missing(s.blocks, answers)...)
-}
-
-// missing are the required blocks without an answer. The host's are its own affair.
-func missing(blocks []schema.Block, answers map[string]json.RawMessage) []schema.Violation {
-	var faults []schema.Violation
-	for i := range blocks {
-		b := &blocks[i]
-		if properties(b).Hide {
-			continue
-		}
-		faults = append(faults, missing(b.Children, answers)...)
-		if !b.Required || !takesAnswer(b.Type) || b.Type == schema.TypePayment {
-			continue
-		}
-		var text string
-		raw, there := answers[b.ID]
-		blank := !there || json.Unmarshal(raw, &text) == nil && strings.TrimSpace(text) == ""
-		refused := b.Type == schema.TypeLegal && text == "false"
-		if blank || refused {
-			faults = append(faults, schema.Violation{Field: b.ID, Code: schema.CodeRequired})
-		}
-	}
-	return faults
-}
-
-// firstStep is the first page with one of the faults, or the one that was sent.
-func firstStep(steps []step, faults []schema.Violation, at int) int {
-	first := -1
-	for _, v := range faults {
-		if s := stepOf(steps, v.Field); s >= 0 && (first < 0 || s < first) {
-			first = s
-		}
-	}
-	if first < 0 {
-		return at
-	}
-	return first
-}
-
-// unseen reports whether a page has blocks to answer that the page that was sent had
-// not. A page that was not made here says nothing of what it showed.
-func (c *call) unseen(s step) bool {
-	seen, ok := c.values[ctrlSeen]
-	if !ok {
-		return false
-	}
-	for _, id := range ids(s.blocks) {
-		if !slices.Contains(seen, id) {
-			return true
-		}
-	}
-	return false
-}
-
-// count records the view and the start of a page that a browser without JavaScript
-// sent: who posts has seen and started. A preview is never counted: its pages say that
-// they were, so that the script sends nothing either.
-func (c *call) count() {
-	if c.preview != nil {
-		c.values.Set(ctrlViewed, "1")
-		c.values.Set(ctrlStarted, "1")
-		return
-	}
-	for name, record := range map[string]func() error{
-		ctrlViewed:  func() error { return c.h.service.RecordView(c.r.Context(), c.form.ID) },
-		ctrlStarted: func() error { return c.h.service.RecordStart(c.r.Context(), c.form.ID) },
-	} {
-		if c.values.Get(name) != "" {
-			continue
-		}
-		if err := record(); err != nil {
-			c.h.logger.WarnContext(c.r.Context(), "a visit was not counted", "form", c.form.ID, "error", err)
-		}
-		c.values.Set(name, "1")
-	}
-}
-
 // response is what is submitted.
 func (c *call) response(given Given) (Response, error) {
 	r := Response{
@@ -393,45 +300,3 @@ func (c *call) response(given Given) (Response, error) {
 	}
 	return r, nil
 }
-
-// read reads the inputs that were posted. A body that is too large is read as far as is
-// allowed: complete is false then.
-func (c *call) read() (values url.Values, complete bool, err error) {
-	kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
-	if err != nil {
-		return nil, false, err
-	}
-	if kind == "multipart/form-data" && c.files() != nil {
-		return c.readParts()
-	}
-	if kind != "application/x-www-form-urlencoded" {
-		return nil, false, errors.New("unexpected content type " + kind)
-	}
-	raw, err := io.ReadAll(io.LimitReader(c.r.Body, c.h.config.MaxBody+1))
-	if err != nil {
-		return nil, false, err
-	}
-	complete = int64(len(raw)) <= c.h.config.MaxBody
-	if !complete {
-		raw = raw[:c.h.config.MaxBody]
-		if i := bytes.LastIndexByte(raw, '%'); i > len(raw)-3 {
-			raw = raw[:i] // an escape that was cut
-		}
-		drain(c.r.Body)
-	}
-	values, err = url.ParseQuery(string(raw))
-	if err != nil && len(values) == 0 {
-		return nil, false, err
-	}
-	for name, list := range values {
-		for i := range list {
-			list[i] = strings.ToValidUTF8(list[i], "\ufffd")
-		}
-		values[name] = list
-	}
-	return values, complete, nil
-}
-
-// drain reads what is left of a body within bounds, so that a client that writes
-// everything before it reads sees the answer and not a reset.
-func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 8<<20) }

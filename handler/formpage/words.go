@@ -5,8 +5,6 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"html"
-	"html/template"
 	"maps"
 	"net/http"
 	"slices"
@@ -15,13 +13,9 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
-	"golang.org/x/text/language/display"
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
-
-	"github.com/formsvc/formsvc/schema"
 )
 
 //go:embed words/*.json
@@ -210,165 +204,4 @@ func (w *words) date(day string) string {
 		return ""
 	}
 	return at.Format(w.get("date.layout"))
-}
-
-// codeKnown is the page's own code for an answer that must be new and is not.
-const codeKnown = "KNOWN"
-
-// faultText words a fault for the person who typed. The library's own sentence is
-// English, so it is only used for a code that the catalogue does not know.
-func (c *call) faultText(v schema.Violation, f *field) string {
-	kind, params := c.faultKind(v, f)
-	for _, key := range []string{"fault." + v.Code + "." + kind, "fault." + v.Code} {
-		if c.words.has(key) {
-			return c.words.get(key, params...)
-		}
-	}
-	return v.Message
-}
-
-// faultKind says which of the texts of a code fits a field, and its parameters. They
-// are those of the block: whatever the service checks is in its definition.
-func (c *call) faultKind(v schema.Violation, f *field) (kind string, params []any) {
-	if f == nil {
-		return "", nil
-	}
-	if f.Type == "" { // a part of a contact
-		if v.Code == schema.CodeRequired {
-			return "part", nil
-		}
-		return f.Block, nil
-	}
-	if f.Type == schema.TypeRanking && v.Code != schema.CodeRequired {
-		return "ranking", nil
-	}
-	p := f.P
-	switch v.Code {
-	case codeFileSize:
-		return "", []any{"size", float64(max(1, c.h.config.MaxFileSize>>20))}
-	case schema.CodeRequired:
-		switch f.Kind {
-		case "choices", "select", "scale", "icons":
-			if f.Type == schema.TypeLegal {
-				return "legal", nil
-			}
-			return "choice", nil
-		case "matrix":
-			return "matrix", nil
-		case "files", "signature":
-			return "file", nil
-		}
-	case schema.CodeBadFormat, schema.CodeWrongType:
-		switch f.Type {
-		case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
-			return "number", nil
-		}
-		return f.Type, nil
-	case schema.CodeTooLong:
-		if f.MaxChars > 0 {
-			return "max", []any{"max", f.MaxChars}
-		}
-	case schema.CodeTooMany, schema.CodeTooFew:
-		low, high := chosenBounds(p)
-		if v.Code == schema.CodeTooMany && high > 0 {
-			return "max", []any{"max", high}
-		}
-		if v.Code == schema.CodeTooFew && low > 0 {
-			return "min", []any{"min", low}
-		}
-	case schema.CodeOutOfRange:
-		return c.rangeKind(f, p)
-	case schema.CodeNotAllowed:
-		if f.Type == schema.TypeDate {
-			return "date", nil
-		}
-	}
-	return "", nil
-}
-
-func (c *call) rangeKind(f *field, p *schema.Properties) (kind string, params []any) {
-	switch f.Type {
-	case schema.TypeNumber:
-		low, high := p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil
-		switch {
-		case low && high:
-			return "between", []any{"min", *p.Min, "max", *p.Max}
-		case low:
-			return "min", []any{"min", *p.Min}
-		case high:
-			return "max", []any{"max", *p.Max}
-		}
-	case schema.TypeOpinionScale, schema.TypeRating, schema.TypeNPS:
-		low, high := or(p.From, 1), or(p.To, 10)
-		switch f.Type {
-		case schema.TypeRating:
-			low, high = 1, or(p.To, 5)
-		case schema.TypeNPS:
-			low, high = 0, 10
-		}
-		return "between", []any{"min", low, "max", high}
-	case schema.TypeDate:
-		low, high := c.words.date(f.Min), c.words.date(f.Max)
-		switch {
-		case low != "" && high != "":
-			return "date_between", []any{"min", low, "max", high}
-		case low != "":
-			return "date_min", []any{"min", low}
-		case high != "":
-			return "date_max", []any{"max", high}
-		}
-		return "date", nil
-	}
-	return "", nil
-}
-
-// countries are the options of a country field in the language's order, as HTML: 250 of
-// them through a template would cost more than the rest of a page.
-func (b *builder) countries(name, preset string) template.HTML {
-	chosen := strings.ToUpper(strings.TrimSpace(b.value(name)))
-	if _, posted := b.c.values[name]; !posted {
-		chosen = strings.ToUpper(preset)
-	}
-	list := b.c.words.countries()
-	if chosen == "" {
-		return template.HTML(list) //nolint:gosec // escaped below
-	}
-	value := `value="` + html.EscapeString(chosen) + `"`
-	if strings.Contains(list, value) {
-		list = strings.Replace(list, value, value+" selected", 1)
-	} else { // typed elsewhere; the service says what is wrong
-		list += "<option " + value + " selected>" + html.EscapeString(chosen) + "</option>"
-	}
-	return template.HTML(list) //nolint:gosec // escaped here and below
-}
-
-// countryOptions names all countries in a language, in its order.
-func countryOptions(tag language.Tag) string {
-	namer, by := display.Regions(tag), collate.New(tag)
-	names := map[string]string{}
-	codes := countryCodes()
-	for _, code := range codes {
-		names[code] = cmp.Or(namer.Name(language.MustParseRegion(code)), code)
-	}
-	slices.SortFunc(codes, func(x, y string) int { return by.CompareString(names[x], names[y]) })
-	var b strings.Builder
-	for _, code := range codes {
-		b.WriteString(`<option value="` + code + `">` + html.EscapeString(names[code]) + "</option>")
-	}
-	return b.String()
-}
-
-// countryCodes are the two-letter codes of all countries.
-func countryCodes() []string {
-	var list []string
-	for a := 'A'; a <= 'Z'; a++ {
-		for b := 'A'; b <= 'Z'; b++ {
-			code := string(a) + string(b)
-			region, err := language.ParseRegion(code)
-			if err == nil && region.IsCountry() && region.String() == code && region.Canonicalize() == region && code != "ZZ" {
-				list = append(list, code)
-			}
-		}
-	}
-	return list
 }

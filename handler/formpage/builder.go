@@ -1,0 +1,121 @@
+package formpage
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// builder makes fields of blocks. It remembers what the page as a whole needs to know
+// of them.
+type builder struct {
+	c        *call
+	view     *pageView
+	faults   map[string][]schema.Violation // by block
+	numbers  map[string]int                // of questions, when they are numbered
+	index    map[string]int                // of all blocks, for ids of elements
+	used     map[string]bool               // names of the inputs on the page
+	problems []problem
+	policy   *policy
+
+	multipart bool
+}
+
+func (c *call) newBuilder(view *pageView, path Path, faults []schema.Violation) *builder {
+	b := &builder{
+		c: c, view: view, faults: map[string][]schema.Violation{}, numbers: map[string]int{}, index: map[string]int{},
+		used: map[string]bool{}, policy: newPolicy(),
+	}
+	for _, v := range faults {
+		b.faults[v.Field] = append(b.faults[v.Field], v)
+	}
+	b.number(c.form.Blocks)
+	b.allow(c.form.Blocks)
+	if c.form.Settings.NumberedQuestions {
+		b.count(onPath(&c.form, path))
+	}
+	return b
+}
+
+// number gives every block of the form its place, so that the ids of elements stay the
+// same on all pages.
+func (b *builder) number(blocks []schema.Block) {
+	for i := range blocks {
+		b.index[blocks[i].ID] = len(b.index) + 1
+		b.number(blocks[i].Children)
+	}
+}
+
+func (b *builder) count(blocks []schema.Block) {
+	for i := range blocks {
+		if takesAnswer(blocks[i].Type) && !properties(&blocks[i]).Hide {
+			b.numbers[blocks[i].ID] = len(b.numbers) + 1
+		}
+		b.count(blocks[i].Children)
+	}
+}
+
+// elsewhere are the faults of no field on the page.
+func (b *builder) elsewhere(steps []step) []problem {
+	var list []problem
+	for _, id := range slices.Sorted(maps.Keys(b.faults)) {
+		if b.shown(id) {
+			continue
+		}
+		label := id
+		if block := find(b.c.form.Blocks, id); block != nil {
+			label = block.Label
+			if stepOf(steps, id) >= 0 {
+				continue // its page is shown after this one
+			}
+		}
+		list = append(list, problem{Label: label, Text: b.c.faultText(b.faults[id][0], nil)})
+	}
+	return list
+}
+
+func (b *builder) shown(id string) bool { return b.used["#"+id] }
+
+// find returns a block of the form at any level.
+func find(blocks []schema.Block, id string) *schema.Block {
+	for i := range blocks {
+		if blocks[i].ID == id {
+			return &blocks[i]
+		}
+		if inner := find(blocks[i].Children, id); inner != nil {
+			return inner
+		}
+	}
+	return nil
+}
+
+// element is the id of a block's element.
+func (b *builder) element(id string) string { return "q" + strconv.Itoa(b.index[id]) }
+
+// allow lets the page load what any page of the form shows: the script shows the next
+// one in the document of the first.
+func (b *builder) allow(blocks []schema.Block) {
+	for i := range blocks {
+		block, p := &blocks[i], properties(&blocks[i])
+		if p.Hide {
+			continue
+		}
+		b.allow(block.Children)
+		b.picture(p.Image, "")
+		for _, c := range block.Choices {
+			b.picture(c.Image, "")
+		}
+		if v := b.c.h.verifier(block); v != nil {
+			b.policy.allowWidget(v.Widget())
+			b.view.Native = true
+		}
+		switch block.Type {
+		case schema.TypeVideo:
+			b.video(new(field), p.VideoLink)
+		case schema.TypeEmbed:
+			b.policy.frame(p.EmbedLink)
+		}
+	}
+}

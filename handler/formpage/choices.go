@@ -1,0 +1,235 @@
+package formpage
+
+import (
+	"cmp"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+type option struct {
+	ID, Name, Value, Label string
+	Badge                  string
+	Color                  string // class of its swatch
+	Image                  *picture
+	Chosen                 bool
+	Places                 []option // ranking: the places that it may have
+}
+
+type other struct {
+	ID, Name, Label, Text string
+	Chosen                bool
+	Badge                 string
+}
+
+type row struct {
+	ID, Label, Fault string
+	Options          []option
+}
+
+// fixed makes options of values and labels in turn.
+func (b *builder) fixed(name string, pairs ...string) []option {
+	chosen := b.value(name)
+	var list []option
+	for pair := range slices.Chunk(pairs, 2) {
+		value, label := pair[0], pair[len(pair)-1]
+		list = append(list, option{Name: name, Value: value, Label: label, Chosen: chosen == value})
+	}
+	return list
+}
+
+// maxSteps bounds how many buttons a scale gets. A longer one is a number to type.
+const maxSteps = 101
+
+func (b *builder) scale(f *field, from, to, step float64) {
+	p := f.P
+	if p.LeftLabel || f.Type == schema.TypeNPS {
+		f.Low = p.FirstLabel
+	}
+	if p.CenterLabel {
+		f.Mid = p.SecondLabel
+	}
+	if p.RightLabel || f.Type == schema.TypeNPS {
+		f.Hi = p.ThirdLabel
+	}
+	if step <= 0 {
+		step = 1
+	}
+	n := int(math.Floor((to-from)/step+1e-9)) + 1
+	if n < 1 || n > maxSteps || f.Kind == "icons" && n > 20 {
+		f.Kind, f.Set, f.Mode, f.Classes = "text", false, "decimal", " short"
+		f.Help = b.c.words.get("help.between", "min", from, "max", to)
+		return
+	}
+	if n > 11 {
+		f.Classes += " many"
+	} else if n > 7 {
+		f.Classes += " n" + strconv.Itoa(n)
+	}
+	chosen := b.value(f.Name)
+	for i := range n {
+		value := plainNumber(from + float64(i)*step)
+		label := b.c.words.number(value)
+		f.Options = append(f.Options, option{Name: f.Name, Value: value, Label: label, Chosen: chosen == value})
+	}
+}
+
+// plainNumber writes a number without the traces of its binary fraction.
+func plainNumber(n float64) string {
+	return strconv.FormatFloat(math.Round(n*1e9)/1e9, 'f', -1, 64)
+}
+
+// choices makes the options of a block in the order that it asks for.
+func (b *builder) choices(f *field, block *schema.Block, p *schema.Properties) {
+	posted := b.c.values[f.Name]
+	b.used[f.Name] = true
+	for i, c := range b.ordered(block, p) {
+		o := option{
+			ID: f.ID + "-" + strconv.Itoa(i), Name: f.Name, Value: pickedPrefix + c.ID, Label: c.Label,
+			Chosen: slices.Contains(posted, pickedPrefix+c.ID),
+		}
+		if block.Type == schema.TypePictureChoice || len(c.Image) > 0 {
+			o.Image = b.picture(c.Image, cmp.Or(c.Alt, ""))
+		}
+		if o.Label == "" {
+			o.Label = cmp.Or(c.Alt, c.ID)
+		}
+		if p.ColorOption && c.Color != "" {
+			if color, ok := cssColor(c.Color); ok {
+				o.Color = "c" + strconv.Itoa(b.index[block.ID]) + "-" + strconv.Itoa(i)
+				b.view.Theme.addRule("."+o.Color, "background:"+color)
+			}
+		}
+		o.Badge = badge(p.BadgeType, i)
+		f.Options = append(f.Options, o)
+	}
+	if block.Type == schema.TypePictureChoice && !p.ShowLabels && pictured(f.Options) {
+		f.Classes += " unlabelled"
+	}
+	if p.OtherOption {
+		name := nameOther + block.ID
+		f.Other = &other{
+			ID: f.ID + "-o", Name: name, Label: cmp.Or(p.OtherText, b.c.words.get("other")), Text: b.value(name),
+			Chosen: slices.Contains(posted, pickedOther), Badge: badge(p.BadgeType, len(f.Options)),
+		}
+	}
+}
+
+// pictured reports whether every choice has a picture, so that labels may be left out.
+func pictured(options []option) bool {
+	return !slices.ContainsFunc(options, func(o option) bool { return o.Image == nil })
+}
+
+// badge is the mark in front of the choice with an index.
+func badge(kind string, i int) string {
+	switch {
+	case kind == "letter" && i < 26:
+		return string(rune('A' + i))
+	case kind == "letter" || kind == "number":
+		return strconv.Itoa(i + 1)
+	}
+	return ""
+}
+
+// ordered returns the choices as given, in the order of the alphabet, or mixed: in the
+// same way for one visit, so that going back changes nothing.
+func (b *builder) ordered(block *schema.Block, p *schema.Properties) []schema.Choice {
+	list := slices.Clone(block.Choices)
+	switch {
+	case p.Randomize:
+		mixed := fnv.New64a()
+		_, _ = mixed.Write([]byte(b.c.visit.Key + "\x00" + block.ID))
+		random := rand.New(rand.NewPCG(mixed.Sum64(), 1)) //nolint:gosec // the order of choices is no secret
+		random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	case p.AlphaOrder:
+		by := collate.New(language.Make(b.c.words.tag), collate.IgnoreCase)
+		slices.SortStableFunc(list, func(x, y schema.Choice) int { return by.CompareString(x.Label, y.Label) })
+	}
+	return list
+}
+
+func (b *builder) ranking(f *field, block *schema.Block, p *schema.Properties) {
+	choices := b.ordered(block, p)
+	for i, c := range choices {
+		name := subName(nameRank, c.ID, block.ID)
+		o := option{ID: f.ID + "-" + strconv.Itoa(i), Name: name, Label: cmp.Or(c.Label, c.ID), Value: b.value(name)}
+		for n := range choices {
+			place := strconv.Itoa(n + 1)
+			o.Places = append(o.Places, option{Value: place, Label: b.c.words.number(place), Chosen: o.Value == place})
+		}
+		f.Options = append(f.Options, o)
+	}
+	// What was ordered already is shown in its order.
+	slices.SortStableFunc(f.Options, func(x, y option) int { return cmp.Compare(place(x.Value), place(y.Value)) })
+}
+
+func place(text string) int {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	return math.MaxInt
+}
+
+func (b *builder) matrix(f *field, block *schema.Block) {
+	for _, c := range block.MatrixColumns {
+		f.Columns = append(f.Columns, option{Label: cmp.Or(c.Label, c.ID)})
+	}
+	if n := len(f.Columns); n > 0 && n <= 12 {
+		f.Classes += " cols" + strconv.Itoa(n)
+	}
+	for i, r := range block.MatrixRows {
+		name := subName(nameRow, r.ID, block.ID)
+		b.used[name] = true
+		posted := b.c.values[name]
+		line := row{ID: f.ID + "-r" + strconv.Itoa(i), Label: cmp.Or(r.Label, r.ID)}
+		for _, c := range block.MatrixColumns {
+			line.Options = append(line.Options, option{
+				Name: name, Value: pickedPrefix + c.ID, Label: cmp.Or(c.Label, c.ID),
+				Chosen: slices.Contains(posted, pickedPrefix+c.ID),
+			})
+		}
+		f.Rows = append(f.Rows, line)
+	}
+}
+
+// takesSeveral reports whether more than one choice may be made.
+func takesSeveral(b *schema.Block) bool {
+	return b.Type == schema.TypeMultipleChoice || b.Type == schema.TypePictureChoice && properties(b).MultiSelection
+}
+
+// chosenBounds are the fewest and the most choices, 0 where there is no bound.
+func chosenBounds(p *schema.Properties) (low, high int) {
+	if p.MinVal && p.Min != nil {
+		low = int(math.Ceil(*p.Min))
+	}
+	if p.MaxVal && p.Max != nil {
+		high = int(math.Floor(*p.Max))
+	}
+	if n := positive(p.Limit); n > 0 && (high == 0 || n < high) {
+		high = n
+	}
+	return max(low, 0), max(high, 0)
+}
+
+// countHelp says how many choices are asked for.
+func (b *builder) countHelp(p *schema.Properties) string {
+	low, high := chosenBounds(p)
+	switch {
+	case low > 0 && high == low:
+		return b.c.words.get("help.choose_exactly", "min", low)
+	case low > 0 && high > 0:
+		return b.c.words.get("help.choose_between", "min", low, "max", high)
+	case low > 0:
+		return b.c.words.get("help.choose_min", "min", low)
+	case high > 0:
+		return b.c.words.get("help.choose_max", "max", high)
+	}
+	return b.c.words.get("help.choose_any")
+}

@@ -1,0 +1,191 @@
+package formpage
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/sethvargo/go-limiter"
+
+	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// What the page and the service exchange.
+type (
+	// PublicForm is a published form, as Service.PublicForm returns it.
+	PublicForm = core.PublicForm
+	// Response is what the page submits.
+	Response = core.Response
+	// Metadata is what is known about where a response came from.
+	Metadata = core.Metadata
+	// Path is the way through a form for the answers that were given so far.
+	Path = core.Path
+	// PathBlock is one block on a [Path].
+	PathBlock = core.PathBlock
+)
+
+// Service is what the page needs of a *formsvc.Service.
+type Service interface {
+	PublicForm(ctx context.Context, publicID string) (PublicForm, error)
+	Path(ctx context.Context, form storage.ID, answers map[string]json.RawMessage, hidden map[string]string) (Path, error)
+	Submit(ctx context.Context, r Response) (storage.Submission, error)
+	RecordView(ctx context.Context, form storage.ID) error
+	RecordStart(ctx context.Context, form storage.ID) error
+}
+
+// Config is how the pages are served. The zero value works.
+type Config struct {
+	// BasePath is where the handler is mounted, without a slash at the end; default
+	// "/f". It is removed from the path of a request when it is there, so the handler
+	// works below http.StripPrefix too. All links of a page are relative.
+	BasePath string
+
+	// Secret signs the links of previews, and what a page carries from one request to the
+	// next: the time when it was opened, its idempotency key, and stored files. All
+	// processes of a host need the same one, of at least 16 bytes. Without it previews are
+	// off, and each process makes a secret of its own, which is logged once when it
+	// matters: a page that another process made, or this one before it was started anew,
+	// comes back filled in and has to be sent again.
+	Secret []byte
+
+	// Layout is the document around a form, executed with a [Document]. Default: a
+	// plain page. See the example.
+	Layout *template.Template
+
+	// Language chooses the language of a page. Nil, and "": the page's lang parameter,
+	// else the visitor's Accept-Language, else English.
+	Language func(r *http.Request, form PublicForm) string
+	// Words adds languages and changes words: by language tag, then by key. The keys
+	// are in the files of the directory words. What is missing is English.
+	Words map[string]map[string]string
+
+	// Brand is shown at the foot of forms whose settings.branding is true. Zero: none.
+	Brand Link
+
+	// Location is the time zone of a date with a time when the browser does not send
+	// its own, which takes JavaScript. Default UTC.
+	Location *time.Location
+
+	// FrameAncestors are the origins whose pages may show a form in a frame, as
+	// sources of a Content-Security-Policy. Default: 'self'.
+	FrameAncestors []string
+
+	// AllowedOrigins are the origins whose pages may use form.json, path and submit, such
+	// as "https://app.example", or "*" for all. Cookies are never part of it. Default:
+	// none but the handler's own.
+	AllowedOrigins []string
+
+	// MinFillTime is how long a person takes at least between opening a page and
+	// sending it. Sent earlier, the form is shown again, filled in. Default 2 s;
+	// negative: none.
+	MinFillTime time.Duration
+
+	// Address returns what identifies a visitor's address to Limiter, such as
+	// r.RemoteAddr without the port, or the header that the host's proxy sets. Both
+	// are given or neither: behind a proxy, RemoteAddr is that of everybody. "" is not
+	// limited.
+	Address func(*http.Request) string
+	// Limiter bounds how often an address may send a page. It is never closed by the
+	// handler, and its keys are prefixed "formsvc:page:". A limiter that fails lets
+	// visitors pass, and is logged.
+	Limiter limiter.Store
+
+	// Verifiers check the challenges of captcha blocks, by captchaType: "turnstile",
+	// "hcaptcha" or "recaptcha". A block without its verifier shows nothing, holds nobody
+	// up, and is logged.
+	Verifiers map[string]Verifier
+
+	// Files takes the files of file_upload and signature blocks. Nil: these blocks say
+	// that the page takes none.
+	Files Files
+	// MaxFileSize is how many bytes one file may have; default 10 MiB, the default of the
+	// service's Limits.FileSize. It holds for every block, maxFileSize or not.
+	MaxFileSize int64
+
+	// HostAnswers returns answers that only the host can give, such as a payment's,
+	// when a form is sent. Nil: none.
+	HostAnswers func(r *http.Request, form PublicForm) (map[string]json.RawMessage, error)
+	// Country returns the visitor's country for the response's metadata. Nil: none.
+	Country func(*http.Request) string
+
+	// MaxBody is how many bytes of text a page may send; default 1 MiB. What is larger
+	// comes back as the page, with what was read of it.
+	MaxBody int64
+
+	// Logger gets what visitors are not told. Default: discards.
+	Logger *slog.Logger
+	// Clock is for tests. Default time.Now.
+	Clock func() time.Time
+}
+
+// Link is a text that leads somewhere.
+type Link struct{ Text, URL string }
+
+// New returns the handler of the pages of svc, a *formsvc.Service. It reports every
+// fault of the configuration at once.
+func New(svc Service, config Config) (*Handler, error) {
+	var faults []error
+	if svc == nil {
+		faults = append(faults, errors.New("a service is required"))
+	}
+	if n := len(config.Secret); n > 0 && n < 16 {
+		faults = append(faults, fmt.Errorf("the Secret has %d bytes, which is less than 16", n))
+	}
+	if (config.Address == nil) != (config.Limiter == nil) {
+		faults = append(faults, errors.New("the fields Address and Limiter are given together or not at all"))
+	}
+	if config.MaxBody < 0 || config.MaxFileSize < 0 {
+		faults = append(faults, errors.New("a negative MaxBody or MaxFileSize"))
+	}
+	for _, source := range config.FrameAncestors {
+		if strings.ContainsAny(source, " ;,\r\n") || source == "" {
+			faults = append(faults, fmt.Errorf("in FrameAncestors, %q is not a source", source))
+		}
+	}
+	words, err := newCatalogue(config.Words)
+	if err != nil {
+		faults = append(faults, err)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, fmt.Errorf("formpage: %w", err)
+	}
+
+	h := &Handler{service: svc, config: config, words: words, logger: config.Logger, clock: config.Clock}
+	if h.config.BasePath == "" {
+		h.config.BasePath = "/f"
+	}
+	if h.config.MinFillTime == 0 {
+		h.config.MinFillTime = 2 * time.Second
+	}
+	if h.config.MaxBody == 0 {
+		h.config.MaxBody = 1 << 20
+	}
+	if h.config.MaxFileSize == 0 {
+		h.config.MaxFileSize = 10 << 20
+	}
+	if h.config.Location == nil {
+		h.config.Location = time.UTC
+	}
+	if h.config.Layout == nil {
+		h.config.Layout = defaultLayout
+	}
+	if h.logger == nil {
+		h.logger = slog.New(slog.DiscardHandler)
+	}
+	if h.clock == nil {
+		h.clock = time.Now
+	}
+	h.signer = signer{secret: config.Secret}
+	if len(config.Secret) == 0 {
+		h.signer.secret = []byte(rand.Text())
+	}
+	return h, nil
+}

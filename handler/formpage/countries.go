@@ -1,0 +1,64 @@
+package formpage
+
+import (
+	"cmp"
+	"html"
+	"html/template"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
+)
+
+// countries are the options of a country field in the language's order, as HTML: 250 of
+// them through a template would cost more than the rest of a page.
+func (b *builder) countries(name, preset string) template.HTML {
+	chosen := strings.ToUpper(strings.TrimSpace(b.value(name)))
+	if _, posted := b.c.values[name]; !posted {
+		chosen = strings.ToUpper(preset)
+	}
+	list := b.c.words.countries()
+	if chosen == "" {
+		return template.HTML(list) //nolint:gosec // escaped below
+	}
+	value := `value="` + html.EscapeString(chosen) + `"`
+	if strings.Contains(list, value) {
+		list = strings.Replace(list, value, value+" selected", 1)
+	} else { // typed elsewhere; the service says what is wrong
+		list += "<option " + value + " selected>" + html.EscapeString(chosen) + "</option>"
+	}
+	return template.HTML(list) //nolint:gosec // escaped here and below
+}
+
+// countryOptions names all countries in a language, in its order.
+func countryOptions(tag language.Tag) string {
+	namer, by := display.Regions(tag), collate.New(tag)
+	names := map[string]string{}
+	codes := countryCodes()
+	for _, code := range codes {
+		names[code] = cmp.Or(namer.Name(language.MustParseRegion(code)), code)
+	}
+	slices.SortFunc(codes, func(x, y string) int { return by.CompareString(names[x], names[y]) })
+	var b strings.Builder
+	for _, code := range codes {
+		b.WriteString(`<option value="` + code + `">` + html.EscapeString(names[code]) + "</option>")
+	}
+	return b.String()
+}
+
+// countryCodes are the two-letter codes of all countries.
+func countryCodes() []string {
+	var list []string
+	for a := 'A'; a <= 'Z'; a++ {
+		for b := 'A'; b <= 'Z'; b++ {
+			code := string(a) + string(b)
+			region, err := language.ParseRegion(code)
+			if err == nil && region.IsCountry() && region.String() == code && region.Canonicalize() == region && code != "ZZ" {
+				list = append(list, code)
+			}
+		}
+	}
+	return list
+}

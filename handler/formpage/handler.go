@@ -1,0 +1,216 @@
+package formpage
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Handler serves the pages of all published forms of a service. It is safe for
+// concurrent use. Make one with [New].
+type Handler struct {
+	service Service
+	config  Config
+	signer  signer
+	words   catalogue
+	logger  *slog.Logger
+	clock   func() time.Time
+
+	sheets cache[storage.ID, sheet]
+	firsts cache[firstKey, firstPage]
+
+	ownSecret sync.Once // logs that there is no shared secret
+	warned    sync.Map  // form ids and faults that were logged
+}
+
+// below is the path below the base path, whether or not the host has taken that off
+// already. An id may begin as the base path does.
+func (h *Handler) below(path string) string {
+	if rest, ok := strings.CutPrefix(path, h.config.BasePath+"/"); ok {
+		return rest
+	}
+	return strings.TrimPrefix(path, "/")
+}
+
+// ServeHTTP serves {base}/{public id} and what belongs to it.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	publicID, rest, _ := strings.Cut(h.below(r.URL.Path), "/")
+	if publicID == assetDir {
+		if token, ok := strings.CutPrefix(rest, previewDir); ok {
+			h.servePreview(w, r, token)
+			return
+		}
+		serveAsset(w, r, rest)
+		return
+	}
+	handle, methods := h.route(rest)
+	if isShared(rest) && h.shared(w, r, methods) {
+		return
+	}
+	switch {
+	case handle == nil:
+		h.message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
+		return
+	case r.Method == http.MethodOptions || !allows(methods, r.Method):
+		w.Header().Set("Allow", methods)
+		if r.Method != http.MethodOptions {
+			http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	form, err := h.service.PublicForm(r.Context(), publicID)
+	switch {
+	case errors.Is(err, storage.ErrNotFound):
+		h.message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
+	case err != nil:
+		h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
+		w.Header().Set("Retry-After", "1")
+		h.message(w, r, PublicForm{}, http.StatusServiceUnavailable, "broken.title", "broken.text")
+	default:
+		handle(w, r, form)
+	}
+}
+
+type formHandler func(w http.ResponseWriter, r *http.Request, form PublicForm)
+
+// route returns what serves the rest of a path below a form, and the methods it takes.
+func (h *Handler) route(rest string) (formHandler, string) {
+	switch rest {
+	case "":
+		return h.page, "GET, HEAD, POST, OPTIONS"
+	case "done":
+		return h.done, "GET, HEAD, OPTIONS"
+	case "view":
+		return h.viewed, "POST, OPTIONS"
+	case "start":
+		return h.started, "POST, OPTIONS"
+	case "form.json":
+		return h.formJSON, "GET, HEAD, OPTIONS"
+	case "path":
+		return h.pathJSON, "POST, OPTIONS"
+	case "submit":
+		return h.submitJSON, "POST, OPTIONS"
+	}
+	return nil, ""
+}
+
+// isShared reports whether other origins may use a route, where the host allows them.
+func isShared(rest string) bool {
+	switch rest {
+	case "form.json", "path", "submit", "view", "start":
+		return true
+	}
+	return false
+}
+
+func allows(methods, method string) bool {
+	for m := range strings.SplitSeq(methods, ", ") {
+		if m == method {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *Handler) page(w http.ResponseWriter, r *http.Request, form PublicForm) {
+	c := h.newCall(w, r, form)
+	switch {
+	case r.Method == http.MethodPost:
+		c.post()
+	case form.Closed:
+		h.closed(w, r, form)
+	default:
+		c.open()
+	}
+}
+
+// open shows the first page.
+func (c *call) open() {
+	c.visit = newVisit(c.form, c.now)
+	c.values = prefilled(c.form, c.r.URL.Query(), c.words.tag)
+	if c.preview != nil {
+		c.count()
+	}
+	path, err := c.path(c.given())
+	if err != nil {
+		c.failed(err, Path{}, 0)
+		return
+	}
+	if c.r.URL.RawQuery != "" || c.preview != nil || !c.h.sameForAll(c.form.Blocks) {
+		c.showPath(http.StatusOK, path, 0, nil)
+		return
+	}
+	page, there := c.first(path)
+	if !there {
+		view, policy := c.pathView(path, 0, nil)
+		if page, err = c.draw(view, policy); err != nil {
+			c.notRendered(err)
+			return
+		}
+		c.keepFirst(path, page)
+	}
+	c.send(http.StatusOK, page)
+}
+
+// closed says that a form takes no more responses, in the author's words where there
+// are some.
+func (h *Handler) closed(w http.ResponseWriter, r *http.Request, form PublicForm) {
+	c := h.newCall(w, r, form)
+	text := form.ClosedMessage
+	if strings.TrimSpace(text) == "" {
+		text = c.words.get("closed.text")
+	}
+	c.showMessage(http.StatusGone, c.words.get("closed.title"), text)
+}
+
+// message shows a page of the handler's own words.
+func (h *Handler) message(w http.ResponseWriter, r *http.Request, form PublicForm, status int, title, text string) {
+	c := h.newCall(w, r, form)
+	c.showMessage(status, c.words.get(title), c.words.get(text))
+}
+
+// done shows the ending that a response reached.
+func (h *Handler) done(w http.ResponseWriter, r *http.Request, form PublicForm) {
+	h.newCall(w, r, form).done()
+}
+
+func (c *call) done() {
+	ending := schema.Block{Type: schema.TypeEnding}
+	for _, b := range c.form.Blocks {
+		if b.Type == schema.TypeEnding && b.ID == c.r.URL.Query().Get("ending") && !properties(&b).Hide {
+			ending = b
+		}
+	}
+	if ending.Label == "" {
+		ending.Label = c.words.get("done.title")
+		if ending.Description == "" {
+			ending.Description = c.words.get("done.text")
+		}
+	}
+	c.showEnding(ending)
+}
+
+// warnSecret logs once that there is no secret that all processes share.
+func (h *Handler) warnSecret() {
+	if len(h.config.Secret) > 0 {
+		return
+	}
+	h.ownSecret.Do(func() {
+		h.logger.Warn("formpage.Config.Secret is not set: previews are off, and a page that another process made has to be sent twice")
+	})
+}
+
+// warnOnce logs a fault of a form one time.
+func (h *Handler) warnOnce(form *PublicForm, text string, args ...any) {
+	if _, there := h.warned.LoadOrStore(form.ID.String()+text, true); !there {
+		h.logger.Warn(text, append([]any{"form", form.ID}, args...)...)
+	}
+}

@@ -1,0 +1,68 @@
+package formpage
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// prefilled makes inputs of a link's query: hidden fields and campaign parameters by
+// name, answers by block id. A choice is named by its id or its label.
+func prefilled(form PublicForm, query url.Values, language string) url.Values {
+	values := url.Values{ctrlLanguage: {language}}
+	for name, given := range query {
+		values[nameHidden+name] = given[:1]
+		if strings.HasPrefix(name, nameUTM) { // which may be a hidden field as well
+			values[name] = given[:1]
+		}
+	}
+	prefill(form.Blocks, query, values)
+	if query.Has(ctrlEmbed) {
+		values.Set(ctrlEmbed, "1")
+	}
+	return values
+}
+
+func prefill(blocks []schema.Block, query, values url.Values) {
+	for i := range blocks {
+		b := &blocks[i]
+		prefill(b.Children, query, values)
+		given := query[b.ID]
+		if len(given) == 0 || properties(b).Hide {
+			continue
+		}
+		switch b.Type {
+		case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypeMultipleChoice, schema.TypePictureChoice:
+			for _, text := range given {
+				prefillChoice(b, text, values)
+			}
+		case schema.TypeMatrix, schema.TypeRanking, schema.TypeAddress, schema.TypeContactInfo,
+			schema.TypeFileUpload, schema.TypeSignature, schema.TypePayment:
+			// A query has one value a name.
+		case schema.TypeDate:
+			day, clock, _ := strings.Cut(given[0], "T")
+			values.Set(nameAnswer+b.ID, day)
+			if len(clock) >= 5 && properties(b).ShowTimePicker {
+				values.Set(nameTime+b.ID, clock[:5])
+			}
+		default:
+			if takesAnswer(b.Type) {
+				values.Set(nameAnswer+b.ID, given[0])
+			}
+		}
+	}
+}
+
+func prefillChoice(b *schema.Block, text string, values url.Values) {
+	for _, c := range b.Choices {
+		if c.ID == text || strings.EqualFold(strings.TrimSpace(c.Label), strings.TrimSpace(text)) {
+			values.Add(nameAnswer+b.ID, pickedPrefix+c.ID)
+			return
+		}
+	}
+	if properties(b).OtherOption {
+		values.Add(nameAnswer+b.ID, pickedOther)
+		values.Set(nameOther+b.ID, text)
+	}
+}
