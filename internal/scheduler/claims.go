@@ -38,7 +38,6 @@ const (
 
 // claims is the part of a scheduler that asks for work, one call at a time.
 type claims struct {
-	wanted  bool // something may be due
 	active  bool // a call is under way
 	brought bool // the last one brought something: there may be more
 	began   time.Time
@@ -53,9 +52,9 @@ type claims struct {
 func (s *Scheduler) claim() {
 	c := &s.claims
 	if !s.now.Before(c.poll) {
-		c.wanted = true
+		s.want()
 	}
-	if !c.wanted || c.active || s.stopped || s.now.Before(c.after) {
+	if !s.wanted() || c.active || s.stopped || s.now.Before(c.after) {
 		return
 	}
 	s.giveBackLate()
@@ -67,9 +66,12 @@ func (s *Scheduler) claim() {
 		PerWebhook: s.n.PerWebhook,
 		MaxBytes:   s.n.ClaimBytes,
 	}
-	if p.Quick.Room+p.Others.Room == 0 {
+	if (!s.quick.wanted || p.Quick.Room == 0) && (!s.second.wanted || p.Others.Room == 0) {
 		return // until something ends, or has waited for too long
 	}
+	// A pool without room is asked for as soon as it has some.
+	s.quick.wanted = s.quick.wanted && p.Quick.Room == 0
+	s.second.wanted = s.second.wanted && p.Others.Room == 0
 	s.sharing = 0
 	for _, w := range s.busy {
 		if len(w.waiting)+len(w.underWay)+w.granted > 0 {
@@ -85,9 +87,14 @@ func (s *Scheduler) claim() {
 			p.Others.Hosts[w.name.text] = room
 		}
 	}
-	c.wanted, c.active, c.began = false, true, s.now
+	c.active, c.began = true, s.now
 	s.out.Claim = &p
 }
+
+// want says that something may be due for either pool.
+func (s *Scheduler) want() { s.quick.wanted, s.second.wanted = true, true }
+
+func (s *Scheduler) wanted() bool { return s.quick.wanted || s.second.wanted }
 
 // roomOf is how many deliveries may be claimed for p.
 func (s *Scheduler) roomOf(p *pool) int {
@@ -136,11 +143,14 @@ func (s *Scheduler) claimed(e Claimed) {
 	c.poll = s.now.Add(s.spread(pollAtLeast, pollAtMost))
 	if e.Err != nil {
 		c.faults++
-		c.wanted, c.after = true, s.now.Add(s.backoff(c.faults))
+		s.want()
+		c.after = s.now.Add(s.backoff(c.faults))
 		return
 	}
 	c.faults, c.brought = 0, len(e.Deliveries) > 0
-	c.wanted = c.wanted || e.More
+	if e.More {
+		s.want()
+	}
 	c.after = c.began.Add(s.n.Gather)
 	for _, del := range e.Deliveries {
 		s.arrive(del, c.began)

@@ -82,3 +82,40 @@ func TestASlowWriteBoundsWhatAKillRepeats(t *testing.T) {
 	}
 	w.stop()
 }
+
+// While a backlog is sent nobody waits for the next poll, though claims often find no
+// room, or pass over the webhooks whose results are just recorded.
+func TestABacklogDoesNotWaitForThePoll(t *testing.T) {
+	t.Parallel()
+	for _, writes := range []time.Duration{1, 20, 100} {
+		for _, quick := range []bool{true, false} {
+			w := newWorld(t, 1, smallNumbers())
+			w.unchecked = true
+			w.writes = writes * time.Millisecond
+			left := 0
+			for i := range 20 {
+				r := w.receiver(host(i), quick, takes(time.Millisecond, 5*time.Millisecond))
+				for range 50 {
+					w.event(r)
+					left++
+				}
+			}
+			var stands, most time.Duration
+			for ; left > 0 && most < time.Second; w.run(time.Millisecond) {
+				stands += time.Millisecond
+				if w.s.quick.used+w.s.second.used > 0 || len(w.s.results.active) > 0 {
+					stands = 0
+				}
+				most = max(most, stands)
+				left = 0
+				for _, r := range w.receivers {
+					left += len(r.pending)
+				}
+			}
+			if want := 2 * w.n.Gather; most > want {
+				t.Errorf("writes of %s, quick %v: nothing happens for %s, want at most %s", w.writes, quick, most, want)
+			}
+			w.stop()
+		}
+	}
+}

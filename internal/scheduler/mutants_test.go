@@ -36,7 +36,7 @@ var mutants = []struct{ name, file, from, to string }{
 	{"a webhook begins to fail with the process", "scheduler.go", "s.now.Add(-del.FailingFor)", "s.now"},
 	{"claims never go on after a fault of a write", "results.go", "r.faults, r.behind = 0, max(0, r.behind-len(batch))", "r.faults, r.behind = 0, r.behind"},
 	{"claims go on before all results are written", "results.go", "r.behind = len(r.pending)\n", ""},
-	{"nobody looks again when there is no room", "scheduler.go", ", c.wanted && !c.active && !s.stopped:", ":"},
+	{"nobody looks again when there is no room", "scheduler.go", ", s.wanted() && !c.active && !s.stopped:", ":"},
 	{"a webhook that moves stays in its line", "scheduler.go", "case w.name == nil || w.url != del.URL:", "case w.name == nil:"},
 	{"results of the second pool count as quick ones", "results.go", "of.pool = r.pool\n\t\tr.pool.unrecorded++", "of.pool = &s.quick\n\t\tof.pool.unrecorded++"},
 	{"an old URL's results say how the new one fared", "results.go", "of.Standing = of.to.standing", "of.Standing = of.webhook.standing"},
@@ -44,6 +44,7 @@ var mutants = []struct{ name, file, from, to string }{
 	{"no time is left to write a result", "scheduler.go", "> s.n.Lease/2", "> s.n.Lease"},
 	{"doubtful ones are claimed again and again", "scheduler.go", "if crowded && !good {", "if crowded && good {"},
 	{"a held result is forgotten", "results.go", "r.pending = append(r.pending, of)\n\t\t\tcontinue", "continue"},
+	{"a quick pool without room waits for the poll", "claims.go", "s.quick.wanted = s.quick.wanted && p.Quick.Room == 0", "s.quick.wanted = false"},
 }
 
 // Every mutant fails a test of this package in its short form.

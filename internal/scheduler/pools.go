@@ -74,10 +74,11 @@ type pool struct {
 	most   int // and while none does
 
 	used       int
-	started    int // of those
-	waiting    int // deliveries
-	bytes      int // of the bodies that wait and are under way
-	unrecorded int // results
+	started    int  // of those
+	waiting    int  // deliveries
+	bytes      int  // of the bodies that wait and are under way
+	unrecorded int  // results
+	wanted     bool // something may be due for it
 	line       []*webhook
 }
 
@@ -86,7 +87,7 @@ type pool struct {
 // others. A name that is alone has three quarters, so that a second name that comes
 // finds places at once.
 func newQuickPool(n Numbers) pool {
-	return pool{index: 0, starts: n.Quick, holds: n.Ahead, share: max(1, n.Quick/4), most: max(1, n.Quick*3/4)}
+	return pool{index: 0, starts: n.Quick, holds: n.Ahead, wanted: true, share: max(1, n.Quick/4), most: max(1, n.Quick*3/4)}
 }
 
 // newSecondPool makes the pool of all others. A quarter of the places is for requests that
@@ -95,7 +96,7 @@ func newQuickPool(n Numbers) pool {
 // other names need places meanwhile.
 func newSecondPool(n Numbers) pool {
 	half := max(1, n.Second/2)
-	return pool{index: 1, starts: max(1, n.Second*3/4), holds: n.Second, share: half, most: half}
+	return pool{index: 1, starts: max(1, n.Second*3/4), holds: n.Second, wanted: true, share: half, most: half}
 }
 
 // hasPlace reports whether a request may start in p.

@@ -104,10 +104,10 @@ func (s *Scheduler) wrote(e Wrote) {
 			// A claim that ran meanwhile took the webhook for a new one, and its other
 			// deliveries would wait for the poll.
 			if of.pool == &s.second && of.to.standing.Good() {
-				s.claims.wanted = true
+				s.want()
 			}
 		} else if of.RetryIn == 0 {
-			s.claims.wanted = true // somebody may have room for it
+			s.want() // somebody may have room for it
 		}
 	}
 }

@@ -100,7 +100,6 @@ func New(n Numbers, spread func(least, most time.Duration) time.Duration) *Sched
 		names:    map[string]*hostName{},
 		quick:    newQuickPool(n),
 		second:   newSecondPool(n),
-		claims:   claims{wanted: true},
 		results:  results{limit: n.Rows},
 	}
 }
@@ -112,7 +111,7 @@ func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 	for _, e := range events {
 		switch e := e.(type) {
 		case Woken:
-			s.claims.wanted = true
+			s.want()
 		case Claimed:
 			s.claimed(e)
 		case Handed:
@@ -148,7 +147,7 @@ func (s *Scheduler) Done() bool {
 func (s *Scheduler) next() time.Time {
 	c, r := &s.claims, &s.results
 	switch {
-	case len(s.young) > 0, len(r.pending) > 0 && len(r.active) == 0, c.wanted && !c.active && !s.stopped:
+	case len(s.young) > 0, len(r.pending) > 0 && len(r.active) == 0, s.wanted() && !c.active && !s.stopped:
 		return s.now.Add(s.n.Gather)
 	case c.active || s.stopped: // their ends are events
 		return time.Time{}
@@ -336,7 +335,7 @@ func (s *Scheduler) ended(e Ended) {
 	}
 	w.active = s.now
 	if s.claims.brought {
-		s.claims.wanted = true
+		s.want()
 	}
 	s.record(r, e.Attempt, e.RetryIn)
 	switch {

@@ -243,6 +243,34 @@ func TestAFullSchedulerLooksAgain(t *testing.T) {
 	}
 }
 
+// A pool that had no room when the store was asked is asked for as soon as it has some,
+// though what was asked for the other one was not there.
+func TestAPoolIsAskedForWhenItHasRoom(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, smallNumbers())
+	var all []storage.Delivery
+	for i := range c.n.Ahead {
+		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
+	}
+	c.step(claimedFrom(all...))
+	for i := 0; i < len(c.sent); i++ { // each makes place for another one; nothing is written yet
+		c.endOf(c.sent[i], true, 0)
+	}
+	if len(c.sent) != c.n.Ahead {
+		t.Fatalf("%d requests, want %d", len(c.sent), c.n.Ahead)
+	}
+	c.pass(c.n.Gather)
+	if p := c.claims[len(c.claims)-1]; p.Quick.Room != 0 || p.Others.Room == 0 {
+		t.Fatalf("asked for %d and %d, want none for the quick pool and some for the other", p.Quick.Room, p.Others.Room)
+	}
+	c.step(Claimed{})
+	c.step(Wrote{})
+	c.pass(c.n.Gather)
+	if p := c.claims[len(c.claims)-1]; p.Quick.Room == 0 {
+		t.Error("what the quick pool has room for waits for the poll")
+	}
+}
+
 // A webhook whose host name has its share gets a turn at once when it moves to another
 // name.
 func TestAWebhookThatMovesLeavesTheLineOfItsName(t *testing.T) {

@@ -35,6 +35,7 @@ type world struct {
 	unchecked bool
 	storeDown time.Time     // until then the store fails
 	slowWrite time.Duration // the next write takes so long, without failing
+	writes    time.Duration // each takes at least so long
 	repeated  int           // deliveries that a kill would repeat: sent and not recorded
 	most      int           // of those so far
 	handOver  bool
@@ -49,6 +50,7 @@ type receiver struct {
 	answer   func(w *world) (took time.Duration, success bool)
 
 	standing storage.Standing
+	locked   bool // a write changes how it stands: claims pass over it
 	paused   time.Time
 	reason   storage.PauseReason
 	failing  time.Time
@@ -190,7 +192,7 @@ func (r *receiver) failingFor(now time.Time) time.Duration {
 func (w *world) claim(p storage.ClaimParams) (out []storage.Delivery) {
 	order := make([]*receiver, 0, len(w.receivers))
 	for _, r := range w.receivers {
-		if len(r.pending) > 0 && !r.paused.After(w.now) {
+		if len(r.pending) > 0 && !r.locked && !r.paused.After(w.now) {
 			order = append(order, r)
 		}
 	}
@@ -298,9 +300,17 @@ func (w *world) step(events ...Event) {
 		})
 	}
 	if len(a.Write) > 0 {
+		for _, res := range a.Write {
+			if it := w.leased[res.Lease]; it != nil && res.Attempt != nil && res.Standing != it.of.standing {
+				it.of.locked = true
+			}
+		}
 		takes := time.Duration(w.rand.Int64N(int64(8 * time.Millisecond)))
-		takes, w.slowWrite = max(takes, w.slowWrite), 0
+		takes, w.slowWrite = max(takes, w.slowWrite, w.writes), 0
 		w.after(takes, func() {
+			for _, r := range w.receivers {
+				r.locked = false
+			}
 			if w.now.Before(w.storeDown) {
 				w.step(Wrote{Err: errors.New("down")})
 				return
