@@ -123,7 +123,7 @@ func (d *drain) fill(n int) {
 
 // vacuum does what a running server does now and then.
 func (d *drain) vacuum() {
-	for _, table := range []string{"attempts", "destinations", "webhooks", "deliveries", "arrivals", "events"} {
+	for _, table := range []string{"attempts", "destinations", "histories", "webhooks", "deliveries", "arrivals", "events"} {
 		if _, err := d.pool.Exec(d.b.Context(), "VACUUM ANALYZE "+pgx.Identifier{d.schema, table}.Sanitize()); err != nil {
 			d.b.Fatal(err)
 		}

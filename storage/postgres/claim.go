@@ -35,9 +35,9 @@ import (
 // over a row that is not as in its snapshot.
 //
 // A claim waits for no row: it passes over those that are locked. Others lock
-// deliveries in the order of (event_id, webhook_id), then destinations, then attempts,
-// then events. The order of the steps in a statement does not ensure that: a step that
-// nothing reads runs last. So each of these steps reads the one before.
+// deliveries in the order of (event_id, webhook_id), then destinations, then histories,
+// then attempts, then events. The order of the steps in a statement does not ensure that:
+// a step that nothing reads runs last. So each of these steps reads the one before.
 
 const (
 	// wakeAtOnce bounds the arrivals, and the deliveries whose time has come, of one

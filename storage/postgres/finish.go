@@ -14,13 +14,15 @@ import (
 
 // finish settles results in one statement. Deliveries are locked in the order of all
 // statements, and what follows finds them by their keys; then the rows of their
-// webhooks in the order of ids, and then events. It returns the numbers of the
-// results that were not too late, and says of each whether somebody else holds its
-// delivery, so that it was passed over.
+// webhooks in destinations and in histories, each in the order of ids, and then events.
+// It returns the numbers of the results that were not too late, and says of each whether
+// somebody else holds its delivery, so that it was passed over.
 //
-// A webhook's row is written only when something changes: not when a destination
-// that works goes on working and its history is full. History counts attempts up to
-// HistoryKept; adding to a full history deletes as many. The rows deleted are the
+// A claim passes over a webhook whose row in destinations is locked. So that row is
+// locked only when it changes: not when a destination that works goes on working.
+//
+// Histories counts the attempts of a webhook up to HistoryKept; adding to a full history
+// deletes as many, and neither locks nor writes the count. The attempts deleted are the
 // oldest of those that were there before, which is why no more than HistoryKept of one
 // webhook are kept of a step. Attempts that another call is just removing are passed over.
 const finish = `
@@ -76,21 +78,16 @@ WITH given AS MATERIALIZED (
 			($19::integer[])[x.last] AS failures, ($20::text[])[x.last] AS reason,
 			statement_timestamp() + ($21::bigint[])[x.last] * interval '1 microsecond' AS pause
 	) st
-), fresh AS MATERIALIZED (
-	SELECT h.webhook_id, h.added, h.succeeded, h.slow_for, h.failures, h.reason, h.pause, x.history,
-		h.judged AND h.generation = x.generation AS judged -- as it is by now
+), judging AS MATERIALIZED (
+	SELECT h.webhook_id, h.succeeded, h.slow_for, h.failures, h.reason, h.pause
 	FROM hooks h JOIN formsvc.destinations x ON x.webhook_id = h.webhook_id
-	WHERE x.history < $22::integer OR h.judged AND (h.failures > 0
-		OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (h.succeeded, h.slow_for, 0, NULL::timestamptz))
+	WHERE h.judged AND h.generation = x.generation -- as it is by now
+		AND (h.failures > 0
+			OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (h.succeeded, h.slow_for, 0, NULL::timestamptz))
 	ORDER BY x.webhook_id
 	FOR NO KEY UPDATE OF x
-), added AS (
-	UPDATE formsvc.destinations x SET history = LEAST(c.history + c.added, $22::integer)
-	FROM fresh c
-	WHERE x.webhook_id = c.webhook_id AND NOT c.judged
 ), judged AS (
 	UPDATE formsvc.destinations x SET
-		history = LEAST(c.history + c.added, $22::integer),
 		succeeded = c.succeeded, slow_for = c.slow_for, failures = c.failures,
 		failing_since = CASE WHEN c.failures > 0 THEN CASE
 			WHEN x.failed_at > statement_timestamp() - $23::bigint * interval '1 microsecond' THEN x.failing_since
@@ -100,18 +97,31 @@ WITH given AS MATERIALIZED (
 		crowded = false,
 		next_at = CASE WHEN x.next_at IS NOT NULL THEN
 			LEAST(x.next_at, CASE WHEN x.paused_until IS NOT NULL THEN COALESCE(c.pause, statement_timestamp()) END) END
-	FROM fresh c
-	WHERE x.webhook_id = c.webhook_id AND c.judged
+	FROM judging c
+	WHERE x.webhook_id = c.webhook_id
+), growing AS MATERIALIZED (
+	SELECT h.webhook_id, y.kept, h.added
+	FROM (SELECT * FROM hooks WHERE (SELECT count(*) FROM judging) >= 0 ORDER BY webhook_id) h -- after the destinations
+	CROSS JOIN LATERAL (
+		SELECT y.kept FROM formsvc.histories y
+		WHERE y.webhook_id = h.webhook_id AND y.kept < $22::integer
+		LIMIT 1
+		FOR NO KEY UPDATE
+	) y
+), grown AS (
+	UPDATE formsvc.histories y SET kept = LEAST(g.kept + g.added, $22::integer)
+	FROM growing g
+	WHERE y.webhook_id = g.webhook_id
 ), cut AS (
 	DELETE FROM formsvc.attempts a
 	WHERE a.ctid = ANY (ARRAY(
 		SELECT old.place
-		FROM hooks h LEFT JOIN fresh c ON c.webhook_id = h.webhook_id
+		FROM hooks h LEFT JOIN growing g ON g.webhook_id = h.webhook_id
 		CROSS JOIN LATERAL (
 			SELECT a.ctid AS place FROM formsvc.attempts a
 			WHERE a.webhook_id = h.webhook_id AND a.error <> 'expired'
 			ORDER BY a.created_at, a.id
-			LIMIT GREATEST(0, COALESCE(c.history, $22::integer) + h.added - $22::integer)
+			LIMIT GREATEST(0, COALESCE(g.kept, $22::integer) + h.added - $22::integer)
 			FOR UPDATE SKIP LOCKED
 		) old))
 	RETURNING a.event_id

@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -104,6 +105,69 @@ func gated(t *testing.T, conn *pgxpool.Conn, text string) {
 	if _, err := conn.Exec(t.Context(), text); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A webhook that works is served while its results are recorded, also when its history
+// is not full.
+func TestAWebhookIsServedWhileItsResultsAreRecorded(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	submit := func(number int) {
+		t.Helper()
+		if _, _, err := s.Submit(t.Context(), response(number)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	submit(1)
+	first := claimAll(t, s)[0]
+	submit(2)
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if fenced, err := s.On(tx).FinishDeliveries(t.Context(), []storage.Result{ended(first, 1)}); err != nil || len(fenced) > 0 {
+		t.Fatal(fenced, err)
+	}
+	if got := claimAll(t, s); len(got) != 1 {
+		t.Errorf("%d deliveries are claimed while results are recorded, want 1", len(got))
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	referencesAreCounted(t, pool, s)
+}
+
+// Calls that record results of one webhook at once count its history together.
+func TestAHistoryIsCountedByAllCalls(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	deliver(t, s, 1, storage.HistoryKept-10)
+	const more = 40
+	for i := range more {
+		if _, _, err := s.Submit(t.Context(), response(1000+i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	claimed := claimAll(t, s)
+	if len(claimed) != more {
+		t.Fatalf("%d deliveries are claimed, want %d", len(claimed), more)
+	}
+	var calls sync.WaitGroup
+	for i, d := range claimed {
+		calls.Go(func() {
+			if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{ended(d, 50_000+i)}); err != nil || len(fenced) > 0 {
+				t.Error(fenced, err)
+			}
+		})
+	}
+	calls.Wait()
+	for _, table := range []string{"attempts", "events"} {
+		if n := count(t, pool, s, table); n != storage.HistoryKept {
+			t.Errorf("%d %s, want %d", n, table, storage.HistoryKept)
+		}
+	}
+	referencesAreCounted(t, pool, s)
 }
 
 // A claim waits for nobody: what others hold is passed over and comes later.

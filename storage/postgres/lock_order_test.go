@@ -13,7 +13,7 @@ import (
 )
 
 // lockOrder is the order in which every change locks the rows of the queue.
-var lockOrder = []string{"deliveries", "destinations", "attempts", "events"}
+var lockOrder = []string{"deliveries", "destinations", "histories", "attempts", "events"}
 
 // A change that waits for the rows of one table has locked none of the tables that come
 // later. So no two changes wait for each other.
@@ -49,7 +49,7 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 			r.Attempt.Success, r.RetryIn, r.Standing.Failures = false, time.Hour, 11
 			_, err := s.FinishDeliveries(context.Background(), []storage.Result{r})
 			return err
-		}, []string{"destinations", "events"}},
+		}, []string{"destinations", "histories", "events"}},
 	} {
 		for _, table := range test.waits {
 			t.Run(name+", "+table, func(t *testing.T) {

@@ -232,9 +232,14 @@ WITH empty AS MATERIALIZED (
 			WHERE h.form_id = f.id
 				AND ((SELECT d.event_id FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT 1) IS NOT NULL
 					OR (SELECT a.id FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT 1) IS NOT NULL))
+), hooks AS MATERIALIZED (
+	SELECT h.id FROM formsvc.webhooks h WHERE h.form_id = ANY (ARRAY(SELECT e.id FROM empty e))
 ), forgotten AS (
 	DELETE FROM formsvc.destinations x
-	WHERE x.webhook_id = ANY (ARRAY(SELECT h.id FROM formsvc.webhooks h WHERE h.form_id = ANY (ARRAY(SELECT e.id FROM empty e))))
+	WHERE x.webhook_id = ANY (ARRAY(SELECT h.id FROM hooks h))
+), uncounted AS (
+	DELETE FROM formsvc.histories y
+	WHERE y.webhook_id = ANY (ARRAY(SELECT h.id FROM hooks h))
 ), gone AS (
 	DELETE FROM formsvc.forms f
 	WHERE f.id = ANY (ARRAY(SELECT e.id FROM empty e))

@@ -37,8 +37,10 @@ func referencesAreCounted(t *testing.T, db DB, s *Store) {
 			JOIN formsvc.webhooks w ON w.id = d.webhook_id
 			WHERE ` + strandedDelivery + ` AND ` + webhookThere + `
 				AND w.form_id IN (SELECT f.id FROM formsvc.forms f WHERE f.trashed_at IS NULL)`,
-		"histories that are counted wrong": `SELECT count(*) FROM formsvc.destinations x WHERE x.history <> (
-			SELECT count(*) FROM formsvc.attempts a WHERE a.webhook_id = x.webhook_id AND a.error <> 'expired')`,
+		"histories that are counted wrong": `SELECT count(*) FROM formsvc.webhooks w LEFT JOIN formsvc.histories y ON y.webhook_id = w.id
+			WHERE y.kept IS DISTINCT FROM (SELECT count(*) FROM formsvc.attempts a WHERE a.webhook_id = w.id AND a.error <> 'expired')`,
+		"histories without their webhook": `SELECT count(*) FROM formsvc.histories y WHERE NOT EXISTS (
+			SELECT FROM formsvc.webhooks w WHERE w.id = y.webhook_id)`,
 	} {
 		var n int
 		if err := db.QueryRow(context.WithoutCancel(t.Context()), s.sql(text)).Scan(&n); err != nil || n > 0 {
@@ -227,7 +229,7 @@ func TestAResultThatIsGivenTwiceCountsOnce(t *testing.T) {
 	}
 }
 
-// Nothing but these statements removes the attempts of a webhook that goes.
+// Nothing but these statements removes what is kept of a webhook that goes.
 func TestAttemptsGoWithTheirWebhook(t *testing.T) {
 	t.Parallel()
 	for name, remove := range map[string]func(*Store) error{
@@ -266,7 +268,7 @@ func TestAttemptsGoWithTheirWebhook(t *testing.T) {
 			if err := remove(s); err != nil {
 				t.Fatal(err)
 			}
-			for _, table := range []string{"webhooks", "attempts", "deliveries", "events"} {
+			for _, table := range []string{"webhooks", "destinations", "histories", "attempts", "deliveries", "events"} {
 				if n := count(t, pool, s, table); n != 0 {
 					t.Errorf("%d %s left", n, table)
 				}

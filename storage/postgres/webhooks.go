@@ -44,6 +44,8 @@ WITH form AS (
 	RETURNING id
 ), destination AS (
 	INSERT INTO formsvc.destinations (webhook_id, host) SELECT created.id, $10::text FROM created
+), history AS (
+	INSERT INTO formsvc.histories (webhook_id) SELECT created.id FROM created
 )
 SELECT room.there, EXISTS (SELECT FROM created) FROM form, room`
 
@@ -246,8 +248,11 @@ WITH gone AS (
 ), forgotten AS (
 	DELETE FROM formsvc.destinations x USING gone WHERE x.webhook_id = gone.id
 	RETURNING 1
+), uncounted AS (
+	DELETE FROM formsvc.histories y USING gone WHERE y.webhook_id = gone.id AND (SELECT count(*) FROM forgotten) >= 0
+	RETURNING 1
 ), told AS (
-	DELETE FROM formsvc.attempts a USING gone WHERE a.webhook_id = gone.id AND (SELECT count(*) FROM forgotten) >= 0
+	DELETE FROM formsvc.attempts a USING gone WHERE a.webhook_id = gone.id AND (SELECT count(*) FROM uncounted) >= 0
 	RETURNING a.event_id
 ), ended AS (
 	DELETE FROM formsvc.deliveries d USING gone WHERE d.webhook_id = gone.id

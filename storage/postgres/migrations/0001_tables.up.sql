@@ -5,9 +5,9 @@
 -- their order and its number literals.
 --
 -- There is no foreign key on what every response of a form and every delivery
--- writes (submissions, unique_answers, events, destinations, deliveries, attempts, funnel_log): its check would
--- lock the row of the form or of the webhook each time. Those rows are removed by
--- the statements that remove what they belong to.
+-- writes (submissions, unique_answers, events, destinations, histories, deliveries,
+-- attempts, funnel_log): its check would lock the row of the form or of the webhook each
+-- time. Those rows are removed by the statements that remove what they belong to.
 
 -- What the columns of submissions, unique_answers, funnel_log, events and deliveries hold. These tables
 -- are written by each response, and a statement reads and compiles every CHECK of a
@@ -257,7 +257,6 @@ CREATE TABLE destinations (
     pause_reason  text,
     generation    integer NOT NULL DEFAULT 0, -- counts its urls: a result of an earlier one says nothing about this one
     expired_at    timestamptz, -- the last summary of expired deliveries
-    history       integer NOT NULL DEFAULT 0, -- attempts that are kept, without those summaries
     next_at       timestamptz, -- its turn; null: nothing waits for one
     crowded       boolean NOT NULL DEFAULT false -- set aside until the host name has room
 ) WITH (fillfactor = 50);
@@ -265,6 +264,14 @@ CREATE INDEX destinations_turns ON destinations (quick, next_at) WHERE next_at I
 CREATE INDEX destinations_crowded ON destinations (quick, host, next_at) WHERE next_at IS NOT NULL AND crowded;
 CREATE INDEX destinations_failing ON destinations (webhook_id) WHERE failing_since IS NOT NULL;
 CREATE INDEX destinations_paused ON destinations (failing_since DESC, webhook_id DESC) WHERE paused_until IS NOT NULL;
+
+-- How many attempts are kept of each webhook, until its history is full. Not in
+-- destinations: a claim passes over a row that is locked there.
+CREATE TABLE histories (
+    webhook_id bytea PRIMARY KEY,
+    kept       integer NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+
 -- The bytes of an event, once for all webhooks. They live while a delivery is
 -- pending or an attempt is kept, and die with their submission. Whoever adds or
 -- removes a delivery or an attempt counts that in refs. When the last two are
@@ -386,8 +393,10 @@ ALTER TABLE destinations
     ADD CHECK (pause_reason IN ('failures', 'retry_after')),
     ADD CONSTRAINT destinations_paused_check CHECK ((paused_until IS NULL) = (pause_reason IS NULL)),
     ADD CONSTRAINT destinations_paused_failing_check CHECK (paused_until IS NULL OR failures > 0),
-    ADD CHECK (generation >= 0),
-    ADD CHECK (history BETWEEN 0 AND 100);
+    ADD CHECK (generation >= 0);
+ALTER TABLE histories
+    ADD CHECK (octet_length(webhook_id) = 12),
+    ADD CHECK (kept BETWEEN 0 AND 100);
 ALTER TABLE attempts
     ADD CHECK (octet_length(webhook_id) = 12),
     ADD CHECK (octet_length(id) = 12),
@@ -549,9 +558,12 @@ COMMENT ON COLUMN destinations.paused_until IS 'Nothing is claimed before then b
 COMMENT ON COLUMN destinations.pause_reason IS 'failures, or retry_after when the destination asked for it.';
 COMMENT ON COLUMN destinations.generation IS 'Counts the URLs that the webhook has had.';
 COMMENT ON COLUMN destinations.expired_at IS 'When the last summary of expired deliveries was added; null: never.';
-COMMENT ON COLUMN destinations.history IS 'Attempts that are kept, without the summaries of expired deliveries.';
 COMMENT ON COLUMN destinations.next_at IS 'When its deliveries have a turn; null: none waits for one.';
 COMMENT ON COLUMN destinations.crowded IS 'Whether its turn waits for room of the host name.';
+
+COMMENT ON TABLE histories IS 'How many attempts are kept of each webhook.';
+COMMENT ON COLUMN histories.webhook_id IS 'The webhook.';
+COMMENT ON COLUMN histories.kept IS 'Rows in attempts, without the summaries of expired deliveries.';
 
 COMMENT ON TABLE deliveries IS 'Events on their way to webhooks. What has ended is in attempts.';
 COMMENT ON COLUMN deliveries.webhook_id IS 'The webhook.';
