@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
@@ -182,7 +184,10 @@ func (b *builder) matrix(f *field, block *schema.Block) {
 		f.Columns = append(f.Columns, option{Label: cmp.Or(c.Label, c.ID)})
 	}
 	if n := len(f.Columns); n > 0 && n <= 12 {
-		f.Classes += " cols" + strconv.Itoa(n)
+		f.Classes += " of" + strconv.Itoa(n)
+	}
+	if brief(f.Columns) {
+		f.Classes += " brief"
 	}
 	for i, r := range block.MatrixRows {
 		name := subName(nameRow, r.ID, block.ID)
@@ -197,6 +202,15 @@ func (b *builder) matrix(f *field, block *schema.Block) {
 		}
 		f.Rows = append(f.Rows, line)
 	}
+}
+
+// brief reports whether the columns of a matrix stand side by side on a phone: they are
+// few, and no word of their labels is wider than a column.
+func brief(columns []option) bool {
+	return len(columns) <= 5 && !slices.ContainsFunc(columns, func(c option) bool {
+		return utf8.RuneCountInString(c.Label) > 24 ||
+			slices.ContainsFunc(strings.Fields(c.Label), func(word string) bool { return utf8.RuneCountInString(word) > 9 })
+	})
 }
 
 // takesSeveral reports whether more than one choice may be made.

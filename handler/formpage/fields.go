@@ -244,7 +244,7 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 			f.Classes += " across"
 		}
 		if f.PerRow = positive(p.PerRow); f.PerRow > 0 && f.PerRow <= 12 {
-			f.Classes += " per" + strconv.Itoa(f.PerRow)
+			f.Classes += " per of" + strconv.Itoa(f.PerRow)
 		}
 		b.choices(f, block, p)
 	case schema.TypeRanking:

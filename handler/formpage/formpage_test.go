@@ -147,10 +147,10 @@ func TestMistakesComeBackWithEverythingFilledIn(t *testing.T) {
 	// to it.
 	summary := again.text("summary")
 	for _, want := range []string{
-		"Short: Please answer this question.", "Email: Please enter an email address such as name@example.com.",
-		"Number: Please enter a number from 1 to 9,999.", "Legal: Please accept this to go on.",
-		"Many: These are too many. Please choose at most 2.", "Rank: Please give every item a place of its own.",
-		"Parts: Please enter a full date that exists.", "Time: Please enter a time such as 14:30.", "Address: City: Please fill this in.",
+		"Short Please answer this question.", "Email Please enter an email address such as name@example.com.",
+		"Number Please enter a number from 1 to 9,999.", "Legal Please accept this to go on.",
+		"Many These are too many. Please choose at most 2.", "Rank Please give every item a place of its own.",
+		"Parts Please enter a full date that exists.", "Time Please enter a time such as 14:30.", "Address: City Please fill this in.",
 	} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary lacks %q", want)

@@ -89,7 +89,7 @@ func TestADraftIsPreviewedAndNothingIsStored(t *testing.T) {
 	if p.values.Get("viewed") != "1" || p.values.Get("started") != "1" {
 		t.Error("the script would count a view")
 	}
-	if again := p.press("next"); again.status != http.StatusUnprocessableEntity || !strings.Contains(again.text("summary"), "Name: Please answer this question.") || again.bar() == "" {
+	if again := p.press("next"); again.status != http.StatusUnprocessableEntity || !strings.Contains(again.text("summary"), "Name Please answer this question.") || again.bar() == "" {
 		t.Errorf("a fault does not show: %d %s", again.status, again.text("fs-main"))
 	}
 	p.values.Del("viewed") // a page that was made by hand

@@ -257,7 +257,7 @@ func (t *themeView) colors(c *schema.Colors, dark bool) {
 	}
 	own := *night
 	own.Primary = cmp.Or(own.Primary, c.Primary) // a brand's colour stays, made readable
-	t.rules = append(t.rules, "@media screen and (prefers-color-scheme:dark){.fs{color-scheme:dark;"+palette(&own, &darkPalette)+"}}")
+	t.rules = append(t.rules, "@media screen and (prefers-color-scheme:dark){.fs{color-scheme:dark;--ink:invert(.9);"+palette(&own, &darkPalette)+"}}")
 }
 
 var (
@@ -292,9 +292,16 @@ func palette(p, preset *schema.Palette) string {
 	text := readable(pick(p.Text, p.Foreground, preset.Foreground), back, 4.5)
 	card := pick(p.Card, p.Background, preset.Background)
 	primary := readable(pick(p.Primary, preset.Primary), back, 4.5)
-	secondary := pick(p.Secondary, preset.Secondary)
+	// What a theme does not name is between its text and its background, as in the preset.
+	shade := func(text string, fallback string, share float64) rgb {
+		if p.Background == "" && p.Foreground == "" && p.Text == "" {
+			return pick(text, fallback)
+		}
+		return pick(text, blend(pick(p.Text, p.Foreground, preset.Foreground), back, share).String())
+	}
+	secondary := shade(p.Secondary, preset.Secondary, 0.07)
 	// Stripes behind text: a colour that text cannot stand on gives way.
-	muted := pick(p.Muted, preset.Muted)
+	muted := shade(p.Muted, preset.Muted, 0.05)
 	if contrast(text, muted) < 4.5 {
 		muted = back
 	}
@@ -309,14 +316,14 @@ func palette(p, preset *schema.Palette) string {
 	set("secondary", secondary)
 	set("secondary-fg", readable(pick(p.SecondaryForeground, p.Foreground, preset.Foreground), secondary, 4.5))
 	set("muted", muted)
-	set("muted-fg", readable(pick(p.MutedForeground, preset.MutedForeground), back, 4.5))
-	set("hint", readable(pick(p.MutedForeground, preset.MutedForeground), card, 4.5))
+	set("muted-fg", readable(shade(p.MutedForeground, preset.MutedForeground, 0.65), back, 4.5))
+	set("hint", readable(shade(p.MutedForeground, preset.MutedForeground, 0.65), card, 4.5))
 	set("accent", accent)
 	set("accent-fg", readable(pick(p.AccentForeground, p.Foreground, preset.Foreground), accent, 4.5))
 	set("danger", danger)
 	set("danger-fg", legible(pick(p.DestructiveForeground, "#ffffff"), danger))
-	set("line", pick(p.Border, preset.Border))
-	set("edge", readable(pick(p.Input, preset.Input), card, 3))
+	set("line", shade(p.Border, preset.Border, 0.16))
+	set("edge", readable(shade(p.Input, preset.Input, 0.5), card, 3))
 	set("ring", readable(pick(p.Ring, primary.String()), back, 3))
 	return strings.TrimSuffix(out.String(), ";")
 }

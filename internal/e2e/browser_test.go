@@ -30,6 +30,7 @@ import (
 type site struct {
 	t       testing.TB
 	service *formsvc.Service
+	pages   *formpage.Handler
 	server  *httptest.Server
 	owner   formsvc.ID
 	place   formsvc.ID
@@ -47,6 +48,9 @@ func newSite(t testing.TB, config formpage.Config) *site {
 		t.Fatal(err)
 	}
 	s.place = workspace.ID
+	if config.Secret == nil {
+		config.Secret = []byte("of tests, 16 bytes or more")
+	}
 	if config.MinFillTime == 0 {
 		config.MinFillTime = -1 // a program fills in faster than a person
 	}
@@ -62,6 +66,7 @@ func newSite(t testing.TB, config formpage.Config) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.pages = pages
 	mux := http.NewServeMux()
 	mux.Handle("/f/", pages)
 	s.server = httptest.NewServer(mux)
@@ -105,6 +110,33 @@ func (s *site) publish(name, kind string, d formsvc.Definition) formsvc.Form {
 		s.t.Fatal(err)
 	}
 	return form
+}
+
+// close ends a form.
+func (s *site) close(form formsvc.Form) {
+	s.t.Helper()
+	settings := map[string]any{}
+	if err := json.Unmarshal(form.Definition.Settings, &settings); err != nil {
+		s.t.Fatal(err)
+	}
+	settings["closed"] = true
+	raw, err := json.Marshal(settings)
+	if err == nil {
+		_, err = s.service.As(s.owner).UpdateForm(s.t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: raw}})
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// preview is the address of a form's preview.
+func (s *site) preview(form formsvc.Form, query string) string {
+	s.t.Helper()
+	path, err := s.pages.PreviewPath(form.ID, time.Now().Add(time.Hour))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return s.server.URL + path + query
 }
 
 func (s *site) url(form formsvc.Form, query string) string {
@@ -282,6 +314,12 @@ func (b *tab) dark(on bool) {
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: value}, {Name: "prefers-reduced-motion", Value: "reduce"},
 	}})
+}
+
+// print shows the page as it is printed.
+func (b *tab) print() {
+	b.t.Helper()
+	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 }
 
 func (b *tab) noScript() {

@@ -15,7 +15,7 @@ func TestPictures(t *testing.T) {
 		t.Skip("reason: FORMSVC_E2E_SHOTS names no directory")
 	}
 	s := newSite(t, formpage.Config{Brand: formpage.Link{Text: "Made with formsvc", URL: "https://example.com/"}})
-	feedback, finder, every := s.sample("feedback"), s.sample("finder"), s.sample("every")
+	feedback, finder, every, closed := s.sample("feedback"), s.sample("finder"), s.sample("every"), s.sample("feedback")
 	next := `document.querySelector('.fs-actions button').click()`
 	for _, width := range []int64{390, 1280} {
 		for _, dark := range []bool{false, true} {
@@ -53,7 +53,28 @@ func TestPictures(t *testing.T) {
 			b.shot(name("every-end"))
 		}
 	}
+	for _, width := range []int64{390, 1280} {
+		b := newTab(t, width, 850)
+		open := func(name, url string) {
+			b.open(url)
+			b.shot(fmt.Sprintf("%s-%d", name, width))
+		}
+		open("preview", s.preview(every, ""))
+		open("embedded", s.url(finder, "?embed=1"))
+		open("finder-ar", s.url(finder, "?lang=ar"))
+		b.press("next")
+		b.shot(fmt.Sprintf("finder-ar-1-%d", width))
+		b.open(s.url(every, "?short=x&legal=true&lang=fr"))
+		b.print()
+		for page := range 4 {
+			b.shot(fmt.Sprintf("print-%d-%d", page, width))
+			b.press("next")
+		}
+	}
 	b := newTab(t, 390, 850)
+	s.close(closed)
+	b.open(s.url(closed, ""))
+	b.shot("closed-390")
 	b.open(s.url(feedback, "?lang=ar"))
 	b.shot("feedback-ar-390")
 	b.open(s.url(every, "?lang=ar&short=x"))

@@ -165,7 +165,8 @@
     p.textContent = (left < 0 ? root.dataset.over : root.dataset.left).replace("{n}", Math.abs(left).toLocaleString(root.lang));
   };
 
-  // A ranking is put in order with two buttons an item, by hand or by keyboard.
+  // A ranking is put in order with two buttons an item, by hand or by keyboard, or by
+  // dragging: by the grip where a finger scrolls, anywhere with a mouse.
   const rank = list => {
     const items = () => all(":scope>li", list), places = () => all("select", list);
     const show = () => items().forEach((li, i, every) => all("[data-move]", li).forEach(b => {
@@ -177,21 +178,49 @@
     all(".moves", list).forEach(m => { m.hidden = false; });
     list.classList.toggle("set", places().every(s => s.value));
     show();
+    const placed = li => {
+      number();
+      say(`${li.dataset.label}: ${items().indexOf(li) + 1}`);
+      list.dispatchEvent(new Event("change", { bubbles: true }));
+    };
+    let held = null, from = 0;
+    list.addEventListener("pointerdown", e => {
+      const li = e.target.closest("li");
+      if (!li || e.button || e.target.closest("button") || e.pointerType !== "mouse" && !e.target.closest(".grip")) return;
+      e.preventDefault();
+      held = li;
+      from = items().indexOf(li);
+      li.classList.add("held");
+      list.setPointerCapture(e.pointerId);
+    });
+    list.addEventListener("pointermove", e => {
+      if (!held) return;
+      const at = items().indexOf(held), middle = li => { const r = li.getBoundingClientRect(); return r.top + r.height / 2; };
+      const other = items().find((li, i) => i < at ? e.clientY < middle(li) : i > at && e.clientY > middle(li));
+      if (other) items().indexOf(other) < at ? other.before(held) : other.after(held);
+    });
+    const drop = () => {
+      if (!held) return;
+      const li = held;
+      held = null;
+      li.classList.remove("held");
+      if (items().indexOf(li) !== from) placed(li);
+    };
+    list.addEventListener("pointerup", drop);
+    list.addEventListener("pointercancel", drop);
     list.addEventListener("click", e => {
       const b = e.target.closest("[data-move]");
       if (!b) return;
       const li = b.closest("li"), other = +b.dataset.move < 0 ? li.previousElementSibling : li.nextElementSibling;
       if (other) +b.dataset.move < 0 ? other.before(li) : other.after(li);
-      number();
       b.focus();
-      say(`${li.dataset.label}: ${items().indexOf(li) + 1}`);
-      list.dispatchEvent(new Event("change", { bubbles: true }));
+      placed(li);
     });
   };
 
   // A signature is drawn, and sent as a picture in the place of a chosen one.
   const sign = box => {
-    const canvas = box.querySelector("canvas"), file = box.nextElementSibling, pen = canvas.getContext("2d");
+    const canvas = box.querySelector("canvas"), file = box.parentElement.querySelector("[type=file]"), pen = canvas.getContext("2d");
     let drawing = false;
     box.hidden = false;
     const scale = devicePixelRatio || 1, size = canvas.getBoundingClientRect();
@@ -203,6 +232,7 @@
     canvas.addEventListener("pointerdown", e => { drawing = true; canvas.setPointerCapture(e.pointerId); pen.beginPath(); to(e, "moveTo"); });
     canvas.addEventListener("pointermove", e => { if (drawing) { to(e, "lineTo"); pen.stroke(); } });
     canvas.addEventListener("pointerup", () => {
+      if (!drawing) return;
       drawing = false;
       canvas.toBlob(blob => {
         const data = new DataTransfer();
@@ -211,11 +241,25 @@
         file.dispatchEvent(new Event("input", { bubbles: true }));
       });
     });
-    box.querySelector("[data-clear]").addEventListener("click", () => { pen.clearRect(0, 0, canvas.width, canvas.height); file.value = ""; });
+    box.querySelector("[data-clear]").addEventListener("click", () => { pen.clearRect(0, 0, canvas.width, canvas.height); file.value = ""; named(file); });
+  };
+
+  // Files are dropped on the box around their input, which then names them.
+  const named = input => {
+    const text = input.nextElementSibling.lastElementChild;
+    text.dataset.ask ||= text.textContent;
+    text.textContent = [...input.files].map(f => f.name).join("\n") || text.dataset.ask;
+  };
+  const drop = box => {
+    box.classList.add("live");
+    box.lastElementChild.hidden = false;
+    named(box.firstElementChild);
+    box.addEventListener("input", e => named(e.target));
   };
 
   const enhance = from => {
     all(".fs-sign", from).forEach(sign);
+    all(".fs-drop", from).forEach(drop);
     all("[data-max]", from).forEach(count);
     all(".ranking", from).forEach(rank);
   };
