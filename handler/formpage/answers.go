@@ -2,6 +2,7 @@ package formpage
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -59,7 +60,9 @@ type answerReader struct {
 
 func (r *answerReader) read(form PublicForm) Given {
 	r.given = Given{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}}
-	r.blocks(form.Blocks)
+	if slices.ContainsFunc(slices.Collect(maps.Keys(r.values)), isAnswer) {
+		r.blocks(form.Blocks) // nothing is read of a block whose inputs are all absent
+	}
 	for name, values := range r.values {
 		if key, ok := strings.CutPrefix(name, nameHidden); ok && len(values) > 0 {
 			r.given.Hidden[key] = values[0]

@@ -90,8 +90,7 @@ func plainNumber(n float64) string {
 
 // choices makes the options of a block in the order that it asks for.
 func (b *builder) choices(f *field, block *schema.Block, p *schema.Properties) {
-	posted := b.c.values[f.Name]
-	b.used[f.Name] = true
+	posted := b.posted(f.Name)
 	for i, c := range b.ordered(block, p) {
 		o := option{
 			ID: f.ID + "-" + strconv.Itoa(i), Name: f.Name, Value: pickedPrefix + c.ID, Label: c.Label,
@@ -191,8 +190,7 @@ func (b *builder) matrix(f *field, block *schema.Block) {
 	}
 	for i, r := range block.MatrixRows {
 		name := subName(nameRow, r.ID, block.ID)
-		b.used[name] = true
-		posted := b.c.values[name]
+		posted := b.posted(name)
 		line := row{ID: f.ID + "-r" + strconv.Itoa(i), Label: cmp.Or(r.Label, r.ID)}
 		for _, c := range block.MatrixColumns {
 			line.Options = append(line.Options, option{

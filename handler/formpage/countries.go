@@ -16,7 +16,7 @@ import (
 // them through a template would cost more than the rest of a page.
 func (b *builder) countries(name, preset string) template.HTML {
 	chosen := strings.ToUpper(strings.TrimSpace(b.value(name)))
-	if _, posted := b.c.values[name]; !posted {
+	if len(b.posted(name)) == 0 {
 		chosen = strings.ToUpper(preset)
 	}
 	list := b.c.words.countries()

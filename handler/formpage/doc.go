@@ -6,9 +6,9 @@
 //
 // The handler keeps nothing of a visitor between two requests. What a page must know of the
 // one before travels in it, signed: see [Config.Secret]. It sets no cookie, so there is
-// nothing that a request from another site could abuse. It keeps at most 16 MiB of what
-// follows from definitions alone: style sheets, and first pages as they are without a
-// query in the address. Each is compared with the form that the service returns.
+// nothing that a request from another site could abuse. Pages on which nothing is filled in
+// are drawn once and kept, within 16 MiB for all forms: they are compared with the form that
+// the service returns, and a nonce and what belongs to one visit are put in when they are sent.
 //
 // # How a form is shown
 //

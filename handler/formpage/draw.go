@@ -2,8 +2,10 @@ package formpage
 
 import (
 	"bytes"
+	"crypto/rand"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -14,7 +16,16 @@ func (c *call) render(status int, view *pageView, policy *policy) {
 		c.notRendered(err)
 		return
 	}
-	c.send(status, page)
+	c.send(status, page, nil)
+}
+
+// drawn is a page as the templates made it, without the layout around it, cut where
+// something of one visit belongs.
+type drawn struct {
+	title  string
+	head   []string  // what stands between the nonces
+	policy []string  // the same of the Content-Security-Policy
+	body   [2]string // before and after the hidden inputs
 }
 
 // draw runs the templates.
@@ -30,6 +41,9 @@ func (c *call) draw(view *pageView, policy *policy) (drawn, error) {
 	case len(view.Problems) > 0:
 		title = c.words.get("title_problem", "title", title)
 	}
+	// Where to cut is marked with what nobody can guess, so nothing else of the page is
+	// equal to it.
+	view.Nonce, view.Inputs = newNonce(), template.HTML(rand.Text()) //nolint:gosec // letters and digits
 	var head, body strings.Builder
 	if err := templates.ExecuteTemplate(&head, "head.html", view); err != nil {
 		return drawn{}, err
@@ -37,27 +51,56 @@ func (c *call) draw(view *pageView, policy *policy) (drawn, error) {
 	if err := templates.ExecuteTemplate(&body, "body.html", view); err != nil {
 		return drawn{}, err
 	}
-	return drawn{
-		title: title, head: head.String(), body: body.String(), nonce: view.Nonce,
-		policy: policy.header(view.Nonce, c.h.config.FrameAncestors, c.form.Settings.RedirectURL),
-	}, nil
+	page := drawn{
+		title: title, head: strings.Split(head.String(), view.Nonce),
+		policy: strings.Split(policy.header(view.Nonce, c.h.config.FrameAncestors, c.form.Settings.RedirectURL), view.Nonce),
+	}
+	page.body[0], page.body[1], _ = strings.Cut(body.String(), string(view.Inputs))
+	return page, nil
 }
 
-// send puts the layout around a page and sends it.
-func (c *call) send(status int, page drawn) {
+// size is how many bytes a page takes.
+func (d *drawn) size() int {
+	n := len(d.title) + len(d.body[0]) + len(d.body[1])
+	for _, part := range slices.Concat(d.head, d.policy) {
+		n += len(part)
+	}
+	return n
+}
+
+// send completes a page for one visit, puts the layout around it and sends it.
+func (c *call) send(status int, page drawn, inputs []input) {
+	nonce := newNonce()
+	var body strings.Builder
+	body.Grow(len(page.body[0]) + len(page.body[1]) + 1024)
+	body.WriteString(page.body[0])
+	for _, in := range inputs {
+		body.WriteString(`<input type="hidden" name="`)
+		body.WriteString(template.HTMLEscapeString(in.Name))
+		body.WriteString(`" value="`)
+		body.WriteString(template.HTMLEscapeString(in.Value))
+		body.WriteString(`">`)
+	}
+	body.WriteString(page.body[1])
+
+	head := strings.Join(page.head, nonce)
 	var document bytes.Buffer
-	document.Grow(len(page.head) + len(page.body) + 1024)
+	document.Grow(len(head) + body.Len() + 1024)
 	err := c.h.config.Layout.Execute(&document, Document{
-		Language: c.words.tag, Direction: c.words.direction, Title: page.title, Nonce: page.nonce, Form: c.form,
-		Head: template.HTML(page.head), Body: template.HTML(page.body), //nolint:gosec // made by our templates
+		Language: c.words.tag, Direction: c.words.direction, Title: page.title, Nonce: nonce, Form: c.form,
+		Head: template.HTML(head),          //nolint:gosec // made by our templates
+		Body: template.HTML(body.String()), //nolint:gosec // made by our templates, inputs are escaped above
 	})
 	if err != nil {
 		c.notRendered(err)
 		return
 	}
-	c.w.Header().Set("Content-Security-Policy", page.policy)
+	c.w.Header().Set("Content-Security-Policy", strings.Join(page.policy, nonce))
 	write(c.w, status, &document)
 }
+
+// newNonce is what one page allows its own elements by.
+func newNonce() string { return rand.Text() }
 
 func (c *call) notRendered(err error) {
 	c.h.logger.ErrorContext(c.r.Context(), "a page was not rendered", "form", c.form.ID, "error", err)
@@ -72,16 +115,9 @@ func write(w http.ResponseWriter, status int, page *bytes.Buffer) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Referrer-Policy", "strict-origin-when-cross-origin")
 	w.WriteHeader(status)
-	_, _ = page.WriteTo(w) // the visitor may be gone
+	_, _ = w.Write(page.Bytes()) // the visitor may be gone
 }
 
 func http500(w http.ResponseWriter) {
 	http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)
-}
-
-// drawn is a page as the templates made it, without the layout around it.
-type drawn struct {
-	title, head, body string
-	policy            string // the Content-Security-Policy
-	nonce             string // as it stands in head and policy
 }

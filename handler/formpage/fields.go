@@ -125,10 +125,19 @@ func (b *builder) field(block *schema.Block, level int) field {
 	return f
 }
 
-// value returns what was typed into an input, and marks the input as shown.
-func (b *builder) value(name string) string {
+// posted returns the values of an input, and marks the input as shown. Nothing that is
+// drawn reads an input in another way.
+func (b *builder) posted(name string) []string {
 	b.used[name] = true
-	return b.c.values.Get(name)
+	return b.c.values[name]
+}
+
+// value returns what was typed into an input.
+func (b *builder) value(name string) string {
+	if posted := b.posted(name); len(posted) > 0 {
+		return posted[0]
+	}
+	return ""
 }
 
 // fault words what is wrong with a field and adds it to the summary. Faults of a part

@@ -168,7 +168,6 @@ func (c *call) fileAnswers(blocks []schema.Block, into map[string]json.RawMessag
 
 // drawFiles draws a block that takes files.
 func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties) {
-	b.used[nameFile+block.ID] = true
 	b.multipart = true
 	f.Kind, f.Name = "files", nameUpload+block.ID
 	f.Remove = nameRemove + block.ID
@@ -192,7 +191,7 @@ func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties)
 			f.Help = b.c.words.get("help.files_of", "size", size, "types", strings.Join(types, ", "))
 		}
 	}
-	for _, token := range b.c.values[nameFile+block.ID] {
+	for _, token := range b.posted(nameFile + block.ID) {
 		var s storedFile
 		if b.c.h.signer.open(b.c.filePurpose(), token, &s) {
 			f.Stored = append(f.Stored, shownFile{Token: token, Input: nameFile + block.ID, File: s.File})

@@ -22,8 +22,8 @@ type Handler struct {
 	logger  *slog.Logger
 	clock   func() time.Time
 
-	sheets cache[storage.ID, sheet]
-	firsts cache[firstKey, firstPage]
+	sources cache[storage.ID, *source]
+	blanks  cache[blankKey, blankPage]
 
 	ownSecret sync.Once // logs that there is no shared secret
 	warned    sync.Map  // form ids and faults that were logged
@@ -144,20 +144,7 @@ func (c *call) open() {
 		c.failed(err, Path{}, 0)
 		return
 	}
-	if c.r.URL.RawQuery != "" || c.preview != nil || !c.h.sameForAll(c.form.Blocks) {
-		c.showPath(http.StatusOK, path, 0, nil)
-		return
-	}
-	page, there := c.first(path)
-	if !there {
-		view, policy := c.pathView(path, 0, nil)
-		if page, err = c.draw(view, policy); err != nil {
-			c.notRendered(err)
-			return
-		}
-		c.keepFirst(path, page)
-	}
-	c.send(http.StatusOK, page)
+	c.showPath(http.StatusOK, path, 0, nil)
 }
 
 // closed says that a form takes no more responses, in the author's words where there

@@ -76,13 +76,15 @@ func isAnswer(name string) bool {
 	return false
 }
 
-// properties returns the properties of a block, never nil.
+// properties returns the properties of a block, never nil. They are only read.
 func properties(b *schema.Block) *schema.Properties {
 	if b.Properties == nil {
-		return new(schema.Properties)
+		return &noProperties
 	}
 	return b.Properties
 }
+
+var noProperties schema.Properties
 
 // takesAnswer reports whether a respondent answers blocks of a type.
 func takesAnswer(kind string) bool {

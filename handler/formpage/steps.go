@@ -51,7 +51,7 @@ func onPath(form *PublicForm, path Path) []schema.Block {
 	for i, b := range path.Blocks {
 		index[b.ID] = i
 	}
-	var blocks []schema.Block
+	blocks := make([]schema.Block, 0, len(path.Blocks))
 	for _, b := range form.Blocks {
 		if at, ok := index[b.ID]; ok && b.Type != schema.TypeEnding {
 			b.Required = path.Blocks[at].Required

@@ -1,7 +1,6 @@
 package formpage
 
 import (
-	"crypto/rand"
 	"embed"
 	"html/template"
 	"maps"
@@ -57,8 +56,8 @@ type pageView struct {
 	Step, Steps int
 	Navigation  bool
 	Progress    bool
-	Reactive    bool // the form has rules: other blocks may be called for while typing
-	Inputs      []input
+	Reactive    bool          // the form has rules: other blocks may be called for while typing
+	Inputs      template.HTML // the hidden inputs
 	Notice      string
 	Lost        []Unplaced
 	Problems    []problem
@@ -88,14 +87,45 @@ func (v *pageView) T(key string, params ...any) string { return v.words.get(key,
 
 // showPath shows one page of the form with what was typed and what is wrong.
 func (c *call) showPath(status int, path Path, at int, faults []schema.Violation) {
-	view, policy := c.pathView(path, at, faults)
-	c.render(status, view, policy)
+	page, err := c.drawPath(path, at, faults)
+	if err != nil {
+		c.notRendered(err)
+		return
+	}
+	c.send(status, page.drawn, c.hiddenInputs(page))
+}
+
+// pathPage is one page of the form, as it was drawn.
+type pathPage struct {
+	drawn
+
+	step  string          // its id
+	asks  []string        // the blocks that are answered on it
+	shows map[string]bool // the inputs whose values it shows
+}
+
+// drawPath draws one page of the form, or takes a blank one that was drawn before.
+func (c *call) drawPath(path Path, at int, faults []schema.Violation) (pathPage, error) {
+	plain := len(faults) == 0 && c.notice == "" && len(c.lost) == 0 && c.preview == nil && c.source().uniform
+	key := blankKey{c.source(), c.words, at, c.up(), c.embedded()}
+	if plain {
+		if page, ok := c.blank(key, path); ok {
+			return page, nil
+		}
+	}
+	steps := stepsOf(&c.form, path)
+	at = min(at, len(steps)-1)
+	view, b := c.pathView(path, steps, at, faults)
+	drawn, err := c.draw(view, b.policy)
+	page := pathPage{drawn, steps[at].id, ids(steps[at].blocks), b.used}
+	if err == nil && plain {
+		c.keepBlank(key, path, page)
+	}
+	return page, err
 }
 
 // pathView makes the view of one page of the form.
-func (c *call) pathView(path Path, at int, faults []schema.Violation) (*pageView, *policy) {
-	steps := stepsOf(&c.form, path)
-	at = min(at, len(steps)-1)
+func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violation) (*pageView, *builder) {
 	view := c.view("form")
 	b := c.newBuilder(view, path, faults)
 	current := steps[at]
@@ -119,8 +149,7 @@ func (c *call) pathView(path Path, at int, faults []schema.Violation) (*pageView
 	if n := len(current.blocks); n == 1 && current.blocks[0].Type == schema.TypeWelcome {
 		view.Welcome = true
 	}
-	view.Inputs = c.hiddenInputs(b, current)
-	return view, b.policy
+	return view, b
 }
 
 // nextLabel is the text of the button that goes on.
@@ -149,11 +178,11 @@ func (c *call) nextLabel(view *pageView, s step) string {
 // token is the visit, signed.
 func (c *call) token() string { return c.h.signer.sign(purposeVisit, c.visit) }
 
-// hiddenInputs carry the visit, and the answers of the pages that are not shown.
-func (c *call) hiddenInputs(b *builder, s step) []input {
+// hiddenInputs carry the visit, and the answers of the inputs that are not shown.
+func (c *call) hiddenInputs(page pathPage) []input {
 	list := []input{
 		{ctrlState, c.token()},
-		{ctrlAt, s.id},
+		{ctrlAt, page.step},
 		{ctrlLanguage, c.words.tag},
 		{ctrlViewed, c.values.Get(ctrlViewed)},
 		{ctrlStarted, c.values.Get(ctrlStarted)},
@@ -167,11 +196,11 @@ func (c *call) hiddenInputs(b *builder, s step) []input {
 			list = append(list, input{name, c.values.Get(name)})
 		}
 	}
-	for _, id := range ids(s.blocks) {
+	for _, id := range page.asks {
 		list = append(list, input{ctrlSeen, id})
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.values)) {
-		if b.used[name] || !isAnswer(name) && !strings.HasPrefix(name, nameHidden) && !strings.HasPrefix(name, nameUTM) {
+		if page.shows[name] || !isAnswer(name) && !strings.HasPrefix(name, nameHidden) && !strings.HasPrefix(name, nameUTM) {
 			continue
 		}
 		for _, text := range c.values[name] {
@@ -201,10 +230,8 @@ func (c *call) showEnding(ending schema.Block) {
 // view is a page as far as it does not depend on the blocks.
 func (c *call) view(kind string) *pageView {
 	v := &pageView{
-		words: c.words, Form: c.form, Kind: kind, Version: assetVersion, Nonce: newNonce(),
-		Heading: c.form.Name, Theme: newThemeView(&c.form, c.h.customCSS(&c.form)),
-		Preview:  c.preview,
-		Embedded: c.values.Has(ctrlEmbed) || c.r.URL.Query().Has(ctrlEmbed),
+		words: c.words, Form: c.form, Kind: kind, Version: assetVersion,
+		Heading: c.form.Name, Theme: newThemeView(&c.form, c.source().css), Preview: c.preview, Embedded: c.embedded(),
 	}
 	if c.form.Settings.Branding {
 		v.Brand = c.h.config.Brand
@@ -220,5 +247,7 @@ func (c *call) up() string {
 	return strings.Repeat("../", strings.Count(path, "/"))
 }
 
-// newNonce is what one page allows its own elements by.
-func newNonce() string { return rand.Text() }
+// embedded reports whether the page is shown in a frame.
+func (c *call) embedded() bool {
+	return c.values.Has(ctrlEmbed) || c.r.URL.RawQuery != "" && c.r.URL.Query().Has(ctrlEmbed)
+}

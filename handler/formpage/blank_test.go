@@ -1,0 +1,379 @@
+package formpage_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Pages that were drawn before are compared with those of a handler that has drawn
+// nothing yet.
+
+// tenants are two owners, each with the three forms of the quickstart.
+type tenants struct {
+	*site
+	forms  []formsvc.Form
+	blocks [][]schema.Block
+}
+
+func newTenants(t *testing.T) *tenants {
+	t.Helper()
+	files, err := formpage.NewDir(t.TempDir(), "https://files.example/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = files.Close() })
+	s := &tenants{site: newSite(t, formpage.Config{Secret: secret, Files: files, Brand: formpage.Link{Text: "Made here"}})}
+	for _, owner := range []string{"owner", "another"} {
+		client := s.service.As(formsvc.UserIDFrom(owner))
+		place, err := client.CreateWorkspace(t.Context(), formsvc.NewWorkspace{Name: owner})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{"every", "feedback", "finder"} {
+			raw, err := os.ReadFile("../../examples/quickstart/forms/" + file + ".json")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var given struct {
+				Name, Type string
+				Definition formsvc.Definition
+			}
+			if err := json.Unmarshal(raw, &given); err != nil {
+				t.Fatal(err)
+			}
+			form, err := client.CreateForm(t.Context(), formsvc.NewForm{
+				Workspace: place.ID, Name: given.Name + " of " + owner, Type: given.Type, Definition: given.Definition,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if form, err = client.PublishForm(t.Context(), form.ID); err != nil {
+				t.Fatal(err)
+			}
+			blocks, err := schema.DecodeBlocks(form.Definition.Blocks)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.forms, s.blocks = append(s.forms, form), append(s.blocks, blocks)
+		}
+	}
+	return s
+}
+
+// visitRequest is what a browser sends.
+type visitRequest struct {
+	form     formsvc.Form
+	language string
+	query    url.Values
+	values   url.Values // of a POST
+}
+
+// ask sends a request to a handler, and returns all of the answer but what is new in each.
+func (v visitRequest) ask(h http.Handler) (answer, nonce, state string) {
+	address := "/f/" + v.form.PublicID
+	if len(v.query) > 0 {
+		address += "?" + v.query.Encode()
+	}
+	r := httptest.NewRequest(http.MethodGet, address, nil)
+	if v.values != nil {
+		r = httptest.NewRequest(http.MethodPost, address, strings.NewReader(v.values.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	r.Header.Set("Accept-Language", v.language)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	answer = fmt.Sprint(w.Code, w.Header(), w.Body)
+	if found := inPolicy.FindStringSubmatch(w.Header().Get("Content-Security-Policy")); found != nil {
+		nonce = found[1]
+		answer = strings.ReplaceAll(answer, nonce, "NONCE")
+	}
+	if found := inState.FindStringSubmatch(w.Body.String()); found != nil {
+		state = found[1]
+		answer = strings.Replace(answer, state, "STATE", 1)
+	}
+	return answer, nonce, state
+}
+
+var (
+	inPolicy = regexp.MustCompile(`'nonce-(\w+)'`)
+	inState  = regexp.MustCompile(`name="state" value="([^"]+)"`)
+)
+
+// drawRequest makes any request for one of the forms.
+func (s *tenants) drawRequest(t *rapid.T, states map[string]string) visitRequest {
+	n := rapid.IntRange(0, len(s.forms)-1).Draw(t, "form")
+	v := visitRequest{form: s.forms[n], query: url.Values{}, language: rapid.SampledFrom([]string{"", "de", "ar", "fr-CH,fr;q=0.9", "ja", "tlh"}).Draw(t, "language")}
+	text := rapid.SampledFrom([]string{"", "x", "3", "id:a", "other", "2026-02-28", `"><b>`, "é\u202e", "DE"})
+	ids := []string{"gone"}
+	var inputs []string
+	var collect func(blocks []schema.Block)
+	collect = func(blocks []schema.Block) {
+		for _, b := range blocks {
+			ids = append(ids, b.ID)
+			for _, prefix := range []string{"a.", "o.", "d.", "t.", "p.city.", "f."} {
+				inputs = append(inputs, prefix+b.ID)
+			}
+			for _, c := range b.Choices {
+				inputs = append(inputs, "a."+b.ID+"=id:"+c.ID, "k."+c.ID+"."+b.ID)
+			}
+			collect(b.Children)
+		}
+	}
+	collect(s.blocks[n])
+	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"lang", "embed", "utm_source", "ref", "ending", "go"}), 0, 2, rapid.ID).Draw(t, "parameters") {
+		v.query.Set(name, rapid.SampledFrom([]string{"1", "de", "x y"}).Draw(t, name))
+	}
+	if !rapid.Bool().Draw(t, "post") {
+		if rapid.Bool().Draw(t, "prefilled") {
+			v.query.Set(rapid.SampledFrom(ids).Draw(t, "block"), text.Draw(t, "answer"))
+		}
+		return v
+	}
+	v.values = url.Values{
+		"state": {states[v.form.PublicID]}, "at": {rapid.SampledFrom(ids).Draw(t, "at")},
+		"go": {rapid.SampledFrom([]string{"next", "back", "stay", "upload", ""}).Draw(t, "go")},
+	}
+	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom(inputs), 0, 6, rapid.ID).Draw(t, "inputs") {
+		name, value, chosen := strings.Cut(name, "=")
+		if !chosen {
+			value = text.Draw(t, name)
+		}
+		v.values.Add(name, value)
+	}
+	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"lang", "embed", "more_info", "lost", "seen", "viewed", "h.ref", "x.a"}), 0, 2, rapid.ID).Draw(t, "controls") {
+		v.values.Set(name, rapid.SampledFrom([]string{"1", "de"}).Draw(t, name))
+	}
+	return v
+}
+
+// change makes any change of one of the forms.
+func (s *tenants) change(t *rapid.T) {
+	n := rapid.IntRange(0, len(s.forms)-1).Draw(t, "changed")
+	var update formsvc.FormUpdate
+	word := rapid.SampledFrom([]string{"red", "blue", "green"}).Draw(t, "word")
+	switch rapid.SampledFrom([]string{"blocks", "theme", "settings", "name"}).Draw(t, "section") {
+	case "blocks":
+		s.blocks[n][1].Label = "What is " + word + "?"
+		update.Definition.Blocks, _ = json.Marshal(s.blocks[n])
+	case "theme":
+		update.Definition.Theme = json.RawMessage(`{"customCss":".fs-label{color:` + word + `}","colors":{"primary":"#123456"}}`)
+	case "settings":
+		update.Definition.Settings = json.RawMessage(`{"submitLabel":"` + word + `","numberedQuestions":true}`)
+	case "name":
+		update.Name = &word
+	}
+	if _, err := s.service.AsHost().UpdateForm(s.t.Context(), s.forms[n].ID, update); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAPageFromTheCacheIsThePageThatWouldBeDrawn(t *testing.T) {
+	t.Parallel()
+	s := newTenants(t)
+	states := map[string]string{}
+	for _, form := range s.forms {
+		_, _, states[form.PublicID] = visitRequest{form: form}.ask(s.pages)
+	}
+	s.wait(time.Minute)
+	rapid.Check(t, func(t *rapid.T) {
+		for range rapid.IntRange(1, 6).Draw(t, "requests") {
+			if rapid.IntRange(0, 4).Draw(t, "kind") == 0 {
+				s.change(t)
+				continue
+			}
+			v := s.drawRequest(t, states)
+			for range 2 { // the second one may come from what the first one kept
+				if got, want := differ(s.pages, s.pages.Uncached(), v); got != want {
+					t.Fatalf("%+v:\n%s\nwithout a cache:\n%s", v, got, want)
+				}
+			}
+		}
+	})
+	if s.pages.BlankPages() == 0 {
+		t.Error("nothing was kept")
+	}
+}
+
+// A hidden field leads another way: the first question is the same and what follows is not.
+func TestAPageFromTheCacheIsOnTheSamePath(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{Secret: secret})
+	form := s.form("SINGLE", `[{"id":"a","type":"short_text","label":"First"},
+		{"id":"b","type":"short_text","label":"Second","properties":{"rule":{"show":{"==":[{"var":"hidden.ref"},"x"]}}}}]`, `{"progressBar":true}`, "", "ref")
+	for _, query := range []url.Values{nil, {"ref": {"x"}}, nil, {"ref": {"y"}}, {"ref": {"x"}}} {
+		v := visitRequest{form: form, query: query}
+		if got, want := differ(s.pages, s.pages.Uncached(), v); got != want {
+			t.Errorf("%v:\n%s\nwithout a cache:\n%s", query, got, want)
+		}
+	}
+}
+
+func differ(a, b http.Handler, v visitRequest) (first, second string) {
+	first, _, _ = v.ask(a)
+	second, _, _ = v.ask(b)
+	return first, second
+}
+
+// strangers sends pages of many visitors at once, each with a mark of its own wherever a
+// visitor can put one, and reports whatever is in the page of another one.
+func (s *tenants) strangers(h http.Handler, link func(until time.Duration) string) []string {
+	var (
+		mu     sync.Mutex
+		faults []string
+		owners = map[string]string{} // of nonces and states
+		all    sync.WaitGroup
+	)
+	mark := regexp.MustCompile(`mark\d+x`)
+	for n := range 8 {
+		all.Go(func() {
+			own := fmt.Sprintf("mark%dx", n)
+			preview := link(time.Duration(n+1) * time.Hour)
+			check := func(what string, r *http.Request) {
+				r.Header.Set("User-Agent", own)
+				r.Header.Set("X-Address", own)
+				r.Header.Set("Referer", "https://"+own+".example/")
+				w := httptest.NewRecorder()
+				h.ServeHTTP(w, r)
+				answer := fmt.Sprint(w.Header(), w.Body)
+				mu.Lock()
+				defer mu.Unlock()
+				for _, found := range mark.FindAllString(answer, -1) {
+					if found != own {
+						faults = append(faults, fmt.Sprintf("%s of %s has %s", what, own, found))
+					}
+				}
+				if strings.Contains(answer, "/-/preview/") && !strings.Contains(answer, preview) {
+					faults = append(faults, what+" has the link of a preview")
+				}
+				secrets := inPolicy.FindStringSubmatch(w.Header().Get("Content-Security-Policy"))
+				if r.Method == http.MethodGet {
+					secrets = append(secrets, inState.FindStringSubmatch(w.Body.String())...)
+				}
+				for i, secret := range secrets {
+					if i%2 == 1 {
+						if owner, there := owners[secret]; there {
+							faults = append(faults, fmt.Sprintf("%s of %s has the nonce or state of %s", what, own, owner))
+						}
+						owners[secret] = own
+					}
+				}
+			}
+			for i := range 4 {
+				form := s.forms[(n+i)%len(s.forms)]
+				blocks := s.blocks[(n+i)%len(s.forms)]
+				address := "/f/" + form.PublicID
+				check("a plain page", httptest.NewRequest(http.MethodGet, address, nil))
+				query := url.Values{"ref": {own}, "utm_source": {own}, "any": {own}, "embed": {own}}
+				check("a link", httptest.NewRequest(http.MethodGet, address+"?"+query.Encode(), nil))
+				values := url.Values{"h.ref": {own}, "took": {own}, "at": {own}, "proof": {own}}
+				for _, b := range blocks {
+					query.Set(b.ID, own)
+					values.Set("a."+b.ID, own)
+					values.Set("o."+b.ID, own)
+				}
+				check("a filled link", httptest.NewRequest(http.MethodGet, address+"?"+query.Encode(), nil))
+				for _, to := range []string{address, preview} {
+					r := httptest.NewRequest(http.MethodPost, to, strings.NewReader(values.Encode()))
+					r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+					check("a sent page", r)
+				}
+				check("a preview", httptest.NewRequest(http.MethodGet, preview, nil))
+			}
+		})
+	}
+	all.Wait()
+	return faults
+}
+
+func (s *tenants) previewLink(until time.Duration) string {
+	path, err := s.pages.PreviewPath(s.forms[1].ID, s.clock().Add(until))
+	if err != nil {
+		s.t.Error(err)
+	}
+	return path
+}
+
+func TestNothingOfAVisitorGetsIntoThePageOfAnother(t *testing.T) {
+	t.Parallel()
+	s := newTenants(t)
+	for _, fault := range s.strangers(s.pages, s.previewLink) {
+		t.Error(fault)
+	}
+}
+
+// What the two tests above look for is found in handlers that have the fault.
+func TestFaultyCachesAreFound(t *testing.T) {
+	t.Parallel()
+	s := newTenants(t)
+	replay := func(key func(r *http.Request) string, change func(body, policy string) (string, string)) http.Handler {
+		var mu sync.Mutex
+		kept := map[string]*httptest.ResponseRecorder{}
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			page := kept[key(r)]
+			if page == nil {
+				page = httptest.NewRecorder()
+				s.pages.ServeHTTP(page, r)
+				kept[key(r)] = page
+			}
+			body, policy := change(page.Body.String(), page.Header().Get("Content-Security-Policy"))
+			maps.Copy(w.Header(), page.Header())
+			w.Header().Set("Content-Security-Policy", policy)
+			w.WriteHeader(page.Code)
+			_, _ = io.WriteString(w, body)
+		})
+	}
+	same := func(body, policy string) (string, string) { return body, policy }
+	withoutLanguage := func(r *http.Request) string { return r.Method + r.URL.String() }
+	withoutQuery := func(r *http.Request) string { return r.Method + r.URL.Path + r.Header.Get("Accept-Language") }
+	n := 0
+	nothingKept := func(*http.Request) string { n++; return fmt.Sprint(n) }
+	oneNonce := func(body, policy string) (string, string) {
+		nonce := inPolicy.FindStringSubmatch(policy)
+		if nonce == nil {
+			return body, policy
+		}
+		return strings.ReplaceAll(body, nonce[1], "FIXED"), strings.ReplaceAll(policy, nonce[1], "FIXED")
+	}
+
+	german := visitRequest{form: s.forms[0], language: "de"}
+	english := visitRequest{form: s.forms[0], language: "en"}
+	faulty := replay(withoutLanguage, same)
+	german.ask(faulty)
+	if got, want := differ(faulty, s.pages.Uncached(), english); got == want {
+		t.Error("a cache without the language is not found")
+	}
+	typed := visitRequest{form: s.forms[1], query: url.Values{s.blocks[1][1].ID: {"typed"}}}
+	faulty = replay(withoutQuery, same)
+	visitRequest{form: s.forms[1]}.ask(faulty)
+	if got, want := differ(faulty, s.pages.Uncached(), typed); got == want {
+		t.Error("a cache without the answers is not found")
+	}
+	for name, h := range map[string]http.Handler{"without the query": replay(withoutQuery, same), "a fixed nonce": replay(nothingKept, oneNonce)} {
+		if len(s.strangers(h, s.previewLink)) == 0 {
+			t.Errorf("%s is not found among strangers", name)
+		}
+	}
+	if !slices.Equal(s.strangers(s.pages, s.previewLink), nil) {
+		t.Error("the true handler has faults")
+	}
+}
