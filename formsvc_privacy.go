@@ -51,7 +51,7 @@ func (s *Service) PurgeForm(ctx context.Context, formID ID) error {
 // sweepRemoved removes the rows of what is gone already.
 func (s *Service) sweepRemoved(ctx context.Context) error {
 	for {
-		swept, err := s.storage.Sweep(ctx, storage.SweepParams{Now: s.now(), Max: sweepRows})
+		swept, err := s.storage.Sweep(ctx, storage.SweepParams{Now: s.now(), Removals: true, Max: sweepRows})
 		if err != nil || !swept.More {
 			return err
 		}

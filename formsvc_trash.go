@@ -51,7 +51,7 @@ func (s *Service) RestoreForm(ctx context.Context, formID, into ID) error {
 func (s *Service) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error) {
 	purged := 0
 	for {
-		swept, err := s.storage.Sweep(ctx, storage.SweepParams{Now: s.now(), TrashBefore: olderThan, Max: sweepRows})
+		swept, err := s.storage.Sweep(ctx, storage.SweepParams{Now: s.now(), TrashBefore: olderThan, Removals: true, Max: sweepRows})
 		purged += swept.Forms
 		if err != nil || !swept.More {
 			return purged, err

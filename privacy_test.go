@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -327,6 +328,43 @@ func TestMaintainResumesTheRemovalOfAUser(t *testing.T) {
 			}
 		}
 		u.needles.there(t, find, false, "after Maintain")
+	})
+}
+
+// Maintain may run in every process at once: none of them takes work from a removal
+// that it waits for.
+func TestDeleteUserIsDoneWhenItReturnsThoughMaintainRuns(t *testing.T) {
+	t.Parallel()
+	onEachSearched(t, func(t *testing.T, b *bundle, find search) {
+		stop := make(chan struct{})
+		var maintaining sync.WaitGroup
+		for range 2 {
+			maintaining.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					if err := b.Maintain(t.Context()); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		defer maintaining.Wait()
+		defer close(stop)
+		for i := range 6 {
+			u := b.tenant(fmt.Sprint("somebody", i), "http://127.0.0.1:8099")
+			if err := b.DeleteUser(t.Context(), u.user.ID); err != nil {
+				t.Fatal(err)
+			}
+			u.needles.there(t, find, false, "after DeleteUser")
+			if t.Failed() {
+				return
+			}
+		}
 	})
 }
 

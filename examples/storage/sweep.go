@@ -22,31 +22,35 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (swept storage
 		for _, step := range []struct {
 			count *int
 			query string
-			bound any // ?2
+			bound any  // ?2
+			other bool // is not the removal of a form
 		}{
 			{&swept.Forms, `UPDATE forms SET purged = 1 WHERE rowid IN
-				(SELECT rowid FROM forms WHERE trashed > 0 AND trashed < ?2 AND NOT purged ORDER BY trashed LIMIT ?1)`, p.TrashBefore},
-			{nil, `DELETE FROM webhooks WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged)`, nil},
+				(SELECT rowid FROM forms WHERE trashed > 0 AND trashed < ?2 AND NOT purged ORDER BY trashed LIMIT ?1)`, p.TrashBefore, false},
+			{nil, `DELETE FROM webhooks WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged)`, nil, false},
 			{nil, `DELETE FROM submissions WHERE rowid IN (SELECT rowid FROM submissions
-				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil},
+				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil, false},
 			{nil, `DELETE FROM unique_answers WHERE (form, submission, block, rules) IN (SELECT form, submission, block, rules FROM unique_answers
-				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil},
+				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil, false},
 			{nil, `DELETE FROM funnel_days WHERE rowid IN (SELECT rowid FROM funnel_days
-				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil},
+				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil, false},
 			// Those of purged forms, and those that are old.
 			{nil, `DELETE FROM funnel_minutes WHERE rowid IN (SELECT m.rowid FROM funnel_minutes m
 				WHERE m.form IN (SELECT id FROM forms WHERE trashed > 0 AND purged)
-				OR m.at < min(?2, (SELECT max(x.at) FROM funnel_minutes x WHERE x.form = m.form)) - ?3 LIMIT ?1)`, clock},
+				OR m.at < min(?2, (SELECT max(x.at) FROM funnel_minutes x WHERE x.form = m.form)) - ?3 LIMIT ?1)`, clock, false},
 			{nil, `DELETE FROM forms WHERE trashed > 0 AND purged
 				AND NOT EXISTS (SELECT 1 FROM submissions WHERE form = forms.id)
 				AND NOT EXISTS (SELECT 1 FROM unique_answers WHERE form = forms.id)
 				AND NOT EXISTS (SELECT 1 FROM funnel_days WHERE form = forms.id)
-				AND NOT EXISTS (SELECT 1 FROM funnel_minutes WHERE form = forms.id)`, nil},
+				AND NOT EXISTS (SELECT 1 FROM funnel_minutes WHERE form = forms.id)`, nil, false},
 			{&swept.Secrets, `UPDATE webhooks SET old_secret = x'' WHERE rowid IN (SELECT rowid FROM webhooks
-				WHERE length(old_secret) > 0 AND old_secret_until <= ?2 LIMIT ?1)`, p.Now},
+				WHERE length(old_secret) > 0 AND old_secret_until <= ?2 LIMIT ?1)`, p.Now, true},
 			{&swept.Keys, `DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys
-				WHERE revoked > 0 AND revoked < ?2 OR expires > 0 AND expires < ?2 LIMIT ?1)`, p.KeysBefore},
+				WHERE revoked > 0 AND revoked < ?2 OR expires > 0 AND expires < ?2 LIMIT ?1)`, p.KeysBefore, true},
 		} {
+			if p.Removals && step.other {
+				continue
+			}
 			n, err := tx.exec(step.query, p.Max, step.bound, minutesKept)
 			if err != nil {
 				return err

@@ -22,6 +22,9 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 	for _, f := range forms {
 		s.purge(f)
 	}
+	if p.Removals {
+		return storage.Swept{Forms: len(forms), More: len(forms) == p.Max}, nil
+	}
 	keys := s.ended(p.KeysBefore, p.Max)
 	for _, k := range keys {
 		s.removeKey(k)

@@ -87,10 +87,11 @@ func (s *Store) tidyWorkspaces(ctx context.Context, p storage.SweepParams, _ *st
 	var ended, trashed, closed int64
 	err = s.write(ctx, func(ctx context.Context) error {
 		b := &pgx.Batch{}
+		s.lock(b, lockFunnels, storage.ID{})
 		for _, text := range []string{endDeliveriesOfDeleted, trashOfDeleted, closeDeleted} {
-			s.queue(b, text, int64(p.Max))
+			s.queue(b, waiting(p, text), int64(p.Max))
 		}
-		return s.sendEach(ctx, b, scanCount(&ended), scanCount(&trashed), scanCount(&closed))
+		return s.sendEach(ctx, b, nil, scanCount(&ended), scanCount(&trashed), scanCount(&closed))
 	})
 	return ended+trashed+closed > 0, err
 }
@@ -114,7 +115,7 @@ func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *st
 	if p.TrashBefore.IsZero() {
 		return false, nil
 	}
-	return false, s.sweepOne(ctx, &swept.Forms, markPurged, p.TrashBefore.UTC(), int64(p.Max))
+	return false, s.sweepLocked(ctx, p, &swept.Forms, markPurged, p.TrashBefore.UTC(), int64(p.Max))
 }
 
 // purgeOfDeleted marks the forms of workspaces that were purged with their owner. They
@@ -136,7 +137,7 @@ SELECT count(*) FROM purged`
 
 func (s *Store) purgeOfDeleted(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (bool, error) {
 	var n int
-	err := s.sweepOne(ctx, &n, purgeOfDeleted, int64(p.Max))
+	err := s.sweepLocked(ctx, p, &n, purgeOfDeleted, int64(p.Max))
 	return n > 0, err
 }
 
@@ -256,8 +257,8 @@ func (s *Store) removePurged(ctx context.Context, p storage.SweepParams, _ *stor
 	err = s.write(ctx, func(ctx context.Context) error {
 		b := &pgx.Batch{}
 		s.lock(b, lockFunnels, storage.ID{})
-		s.queue(b, removeRows, int64(p.Max))
-		s.queue(b, removeForms, int64(p.Max))
+		s.queue(b, waiting(p, removeRows), int64(p.Max))
+		s.queue(b, waiting(p, removeForms), int64(p.Max))
 		return s.sendEach(ctx, b, nil, scanCount(&rows), scanCount(&forms))
 	})
 	return rows+forms > 0, err

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -27,6 +28,15 @@ var sweepSteps = [...]sweepStep{
 	(*Store).foldCounts,
 }
 
+// removals are the steps that remove what is gone. Each holds the lock of the funnels,
+// so that one that finds nothing has not overlooked what another sweep is about to do.
+var removals = [...]sweepStep{
+	(*Store).tidyWorkspaces,
+	(*Store).markPurged,
+	(*Store).purgeOfDeleted,
+	(*Store).removePurged,
+}
+
 // sweepTurns is where sweeps go on. It belongs to all copies of a store; another process
 // has its own, which does no harm.
 type sweepTurns struct {
@@ -44,10 +54,18 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 	if err := checkArgs([]any{p.Now, p.TrashBefore, p.KeysBefore}); err != nil {
 		return storage.Swept{}, err
 	}
-	for range sweepSteps {
-		next := int(s.turns.step.Add(1)-1) % len(sweepSteps)
+	// The turns belong to all sweeps, and this call has to take every step itself.
+	if p.Removals {
+		return s.firstStep(ctx, p, removals[:], func(i int) int { return i })
+	}
+	return s.firstStep(ctx, p, sweepSteps[:], func(int) int { return int(s.turns.step.Add(1)-1) % len(sweepSteps) })
+}
+
+// firstStep takes steps until one has done something.
+func (s *Store) firstStep(ctx context.Context, p storage.SweepParams, steps []sweepStep, turn func(i int) int) (storage.Swept, error) {
+	for i := range steps {
 		var swept storage.Swept
-		more, err := sweepSteps[next](s, ctx, p, &swept)
+		more, err := steps[turn(i)](s, ctx, p, &swept)
 		if err != nil {
 			return storage.Swept{}, err
 		}
@@ -119,6 +137,30 @@ SELECT count(*) FROM gone`
 
 func (s *Store) purgeEvents(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (bool, error) {
 	return false, s.sweepOne(ctx, &swept.Events, purgeEvents, int64(p.Max))
+}
+
+// sweepLocked is sweepOne for a step of removals.
+func (s *Store) sweepLocked(ctx context.Context, p storage.SweepParams, n *int, text string, args ...any) error {
+	var count int64
+	err := s.write(ctx, func(ctx context.Context) error {
+		b := &pgx.Batch{}
+		s.lock(b, lockFunnels, storage.ID{})
+		s.queue(b, waiting(p, text), args...)
+		return s.sendEach(ctx, b, nil, scanCount(&count))
+	})
+	if err == nil {
+		*n = int(count)
+	}
+	return err
+}
+
+// waiting makes a statement of removals wait for rows that somebody else has locked.
+// Other sweeps pass them over.
+func waiting(p storage.SweepParams, text string) string {
+	if p.Removals {
+		return strings.ReplaceAll(text, " SKIP LOCKED", "")
+	}
+	return text
 }
 
 // sweepOne runs a step that is one statement, whose row is how much it did.

@@ -18,6 +18,7 @@ func concurrentFormCases() []Case {
 		{"create_form_during_delete_workspace", "A form that is created while its workspace is deleted ends up in the trash or is refused.", createDuringDelete},
 		{"move_form_during_delete_workspace", "A form that is moved into a workspace that is being deleted ends up in the trash or stays where it was.", moveDuringDelete},
 		{"sweep", "Sweeps at once purge each form once and fail none.", parallelSweeps},
+		{"removals", "When Sweep with Removals has no more to do, the rows of what was gone before are removed, though other sweeps run.", removalsDuringSweeps},
 		{"members", "Calls of SetMember at once for different users are all kept.", parallelMembers},
 	}
 }
@@ -203,6 +204,57 @@ func parallelSweeps(b *bundle) {
 	sum += b.sweep(storage.SweepParams{Now: soon(), TrashBefore: soon(), Max: 100}).Forms // what the others left to each other
 	same(b, sum, forms, "forms purged by all sweeps together")
 	same(b, b.trash(), nil, "Forms in the trash")
+}
+
+func removalsDuringSweeps(b *bundle) {
+	elsewhere := b.addWorkspace(b.user())
+	for range 5 {
+		user := b.user()
+		w := b.addWorkspace(user)
+		var forms []storage.Form
+		for range 4 {
+			f := b.addForm(w.ID)
+			b.submit(f)
+			forms = append(forms, f)
+		}
+		done := make(chan struct{})
+		for _, err := range together(3, func(i int) error {
+			if i > 0 {
+				for {
+					select {
+					case <-done:
+						return nil
+					default:
+					}
+					if _, err := b.store.Sweep(b.Context(), storage.SweepParams{Now: soon(), Max: 1}); err != nil {
+						return err
+					}
+				}
+			}
+			defer close(done)
+			if err := b.store.DeleteUser(b.Context(), user, soon()); err != nil {
+				return err
+			}
+			for {
+				swept, err := b.store.Sweep(b.Context(), storage.SweepParams{Now: soon(), Removals: true, Max: 1})
+				if err != nil {
+					return err
+				}
+				if !swept.More {
+					break
+				}
+			}
+			for _, f := range forms { // whose ids are free now
+				f.WorkspaceID = elsewhere.ID
+				if err := b.store.CreateForm(b.Context(), storage.AsHost(), f); err != nil {
+					return fmt.Errorf("CreateForm with the id of a removed form: %w", err)
+				}
+			}
+			return nil
+		}) {
+			b.ok(err, "DeleteUser and Sweep with Removals beside other sweeps")
+		}
+	}
 }
 
 func parallelMembers(b *bundle) {

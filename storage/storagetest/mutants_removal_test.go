@@ -30,6 +30,8 @@ func removalMutants() []mutant {
 			func(s storage.Storage) storage.Storage {
 				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Before = p.Before.Add(time.Microsecond) }}
 			}},
+		{"does all its work when only removals are wanted", []string{"sweep/removals"},
+			func(s storage.Storage) storage.Storage { return sweepsEverything{s} }},
 		{"purges more submissions than Max", []string{"removal/purge_in_pieces"},
 			func(s storage.Storage) storage.Storage {
 				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Max = everyRecord }}
@@ -105,6 +107,13 @@ func (m purgesByErasing) PurgeSubmissions(ctx context.Context, p storage.PurgeSu
 	}
 	n, err := m.EraseSubmissions(ctx, p.Forms[0], ids)
 	return storage.PurgedSubmissions{Submissions: n, More: true}, err
+}
+
+type sweepsEverything struct{ storage.Storage }
+
+func (m sweepsEverything) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+	p.Removals = false
+	return m.Storage.Sweep(ctx, p)
 }
 
 type editsPurge struct {

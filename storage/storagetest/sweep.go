@@ -13,6 +13,7 @@ func sweepCases() []Case {
 		{"forms_with_everything", "A purged form leaves nothing behind: submissions, keys of attempts, funnel, webhooks and deliveries are gone.", sweepFormWhole},
 		{"keys", "Sweep removes the keys that were revoked or expired before KeysBefore, and no others.", sweepKeys},
 		{"zero_bounds", "Sweep with zero bounds purges no form and removes no key.", sweepZero},
+		{"removals", "Sweep with Removals purges forms and does none of the other work.", sweepRemovals},
 		{"max", "Sweep removes at most Max forms and keys a call, and More holds while there are others; below 1, it does nothing.", sweepMax},
 		{"purge_at_once", "A form that Sweep counts as purged is gone at once for every method, however many rows it has, and later calls remove those.", sweepPurgesAtOnce},
 		{"keeps_bodies_in_use", "Sweep leaves the bodies that the queue or a kept history refers to.", sweepKeepsBodies},
@@ -119,6 +120,19 @@ func sweepZero(b *bundle) {
 		same(b, got.Forms, 0, "Forms that Sweep purged")
 		same(b, got.Keys, 0, "Keys that Sweep removed")
 	})
+}
+
+func sweepRemovals(b *bundle) {
+	user := b.user()
+	f := b.addForm(b.addWorkspace(user).ID)
+	b.trashForm(f.ID)
+	key, _ := b.addKey(user, func(k *storage.Key) { k.ExpiresAt = at(0) })
+	p := storage.SweepParams{Now: soon(), TrashBefore: soon(), KeysBefore: soon(), Removals: true, Max: 100}
+	same(b, b.sweep(p), storage.Swept{Forms: 1}, "what Sweep with Removals removed")
+	keys, err := b.store.Keys(b.Context(), user)
+	b.ok(err, "Keys")
+	same(b, idsOf(keys, keyID), []storage.ID{key.ID}, "Keys after Sweep with Removals")
+	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), f), "CreateForm with the id of a purged form")
 }
 
 func sweepMax(b *bundle) {
