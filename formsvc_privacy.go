@@ -21,13 +21,14 @@ import (
 // keep a workspace, hand it over first: see [Service.TransferWorkspace].
 //
 // Once its first transaction has committed, nobody sees any of it; its rows are removed
-// in pieces. After an error, a cancelled context or the end of the process the call may
-// be repeated, and without that [Service.Maintain] removes the rest. A dispatcher or a
-// Maintain that removes rows at the same time may remove the last ones a moment after
-// this call has returned. An unknown user is not an error, the zero ID is. What a
-// dispatcher has claimed already may still be sent. PostgreSQL frees the room of removed
-// rows with its next VACUUM, and keeps them in its write-ahead log and in backups for as
-// long as those are kept.
+// in pieces. When the call returns without an error, no row is left. For that it waits
+// for responses to those forms that are being stored, and for a dispatcher or a
+// [Service.Maintain] that removes rows at the same time. After an error, a cancelled
+// context or the end of the process the call may be repeated, and without that Maintain
+// removes the rest. An unknown user is not an error, the zero ID is. What a dispatcher
+// has claimed already may still be sent. PostgreSQL frees the room of removed rows with
+// its next VACUUM, and keeps them in its write-ahead log and in backups for as long as
+// those are kept.
 func (s *Service) DeleteUser(ctx context.Context, user ID) error {
 	if user.IsZero() {
 		return errors.New("formsvc: DeleteUser needs the id of a user")
@@ -39,8 +40,8 @@ func (s *Service) DeleteUser(ctx context.Context, user ID) error {
 }
 
 // PurgeForm removes one form for good that is in the trash, with its responses, webhooks
-// and metrics, as [Service.PurgeTrash] does. It returns [ErrNotFound] when the form is
-// not in the trash.
+// and metrics, as [Service.PurgeTrash] does: when it returns nil, no row is left. It
+// returns [ErrNotFound] when the form is not in the trash.
 func (s *Service) PurgeForm(ctx context.Context, formID ID) error {
 	if err := s.storage.PurgeForm(ctx, formID); err != nil {
 		return err

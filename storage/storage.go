@@ -40,10 +40,10 @@ type SweepParams struct {
 	TrashBefore time.Time
 	// KeysBefore removes keys that were revoked or expired before it. Zero: none.
 	KeysBefore time.Time
-	// Removals leaves all other work undone: only forms are purged, and the rows
-	// removed of what is gone. When More does not hold after such a call, the rows of
-	// everything that was gone before it are removed, whatever other sweeps do at the
-	// same time; to be sure of that a call may wait for them.
+	// Removals leaves all other work undone: forms are purged, and the rows of what is
+	// gone are removed. When More does not hold after such a call, none of those is
+	// left, whatever other sweeps do at the same time, nor is one added by a response
+	// that was on its way. For that a call may wait for both.
 	Removals bool
 	// Max bounds the rows that one call removes or rewrites in each of its tables,
 	// and the forms, keys and events that it reports. Below 1: nothing is done.

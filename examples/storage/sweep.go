@@ -17,6 +17,9 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (swept storage
 		return swept, err
 	}
 	clock := floorDiv(s.now().Unix(), 60)
+	if p.Removals {
+		clock = 0 // no minute is old
+	}
 	err = s.write(ctx, func(tx *tx) error {
 		// The order matters: what a form refers to goes last.
 		for _, step := range []struct {

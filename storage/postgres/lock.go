@@ -17,8 +17,7 @@ const (
 	// responses: those take it shared, so they never wait for each other, and no
 	// row is locked or written for it.
 	lockForms lockKind = "form"
-	// lockFunnels is held while counts are moved between the tables of the funnel, and
-	// while a sweep removes what is gone.
+	// lockFunnels is held while counts are moved between the tables of the funnel.
 	lockFunnels lockKind = "funnel"
 	// lockOwners makes workspaces of one owner one by one, for their limit.
 	lockOwners lockKind = "owner"

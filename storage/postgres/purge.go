@@ -14,7 +14,9 @@ import (
 
 // endDeliveriesOfDeleted and trashOfDeleted tidy up after the deletion of a
 // workspace: first the pending deliveries of some of its forms end, then those of
-// which nothing is pending any more go to the trash by their own rows.
+// which nothing is pending any more go to the trash by their own rows. That takes the
+// form's lock, as it does in TrashForm, and only what is in the trash by its own row is
+// purged. So no response is on its way to a form whose rows are removed.
 const (
 	endDeliveriesOfDeleted = `
 WITH most AS (
@@ -34,9 +36,12 @@ WITH untidied AS MATERIALIZED (
 		SELECT FROM formsvc.webhooks h
 		WHERE h.form_id = f.id
 			AND (SELECT d.event_id FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT 1) IS NOT NULL)
+), locked AS MATERIALIZED (
+	SELECT f.id FROM (SELECT u.id FROM untidied u LIMIT 100) f
+	WHERE pg_try_advisory_xact_lock(` + lockKeyOfForm + `)
 ), trashed AS (
 	UPDATE formsvc.forms f SET trashed_at = (SELECT o.deleted_at FROM formsvc.workspaces o WHERE o.id = f.workspace_id)
-	WHERE f.id = ANY (ARRAY(SELECT u.id FROM untidied u)) AND f.trashed_at IS NULL AND NOT ` + workspaceThere + `
+	WHERE f.id = ANY (ARRAY(SELECT l.id FROM locked l)) AND f.trashed_at IS NULL AND NOT ` + workspaceThere + `
 	RETURNING 1
 )
 SELECT count(*) FROM trashed`
@@ -82,18 +87,60 @@ WITH empty AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM tidied) + (SELECT count(*) FROM gone)`
 
-// tidyWorkspaces tidies up after DeleteWorkspace.
+// closePurged removes the workspaces of deleted users whose last form is removed. It asks
+// nobody whether they are tidied: when two sweeps work at once, one may say so of a
+// workspace whose last form the other is just removing.
+const closePurged = `
+WITH empty AS MATERIALIZED (
+	SELECT o.id FROM formsvc.workspaces o
+	WHERE o.purged AND (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL
+	ORDER BY o.id
+	LIMIT $1::bigint
+	FOR UPDATE SKIP LOCKED
+), gone AS (
+	DELETE FROM formsvc.workspaces o
+	WHERE o.id = ANY (ARRAY(SELECT e.id FROM empty e))
+	RETURNING 1
+)
+SELECT count(*) FROM gone`
+
+// busyForm is a form of a deleted workspace that is not in the trash by its own row.
+const busyForm = `SELECT b.id FROM (` + formsOfDeleted + `) b`
+
+// tidyWorkspaces tidies up after DeleteWorkspace. A form to which a response is on its
+// way is for the next sweep; removals wait for it.
 func (s *Store) tidyWorkspaces(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
-	var ended, trashed, closed int64
-	err = s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lock(b, lockFunnels, storage.ID{})
-		for _, text := range []string{endDeliveriesOfDeleted, trashOfDeleted, closeDeleted} {
-			s.queue(b, waiting(p, text), int64(p.Max))
-		}
-		return s.sendEach(ctx, b, nil, scanCount(&ended), scanCount(&trashed), scanCount(&closed))
+	more, err = s.tidy(ctx, p, storage.ID{})
+	if err != nil || more || !p.Removals {
+		return more, err
+	}
+	var busy storage.ID
+	err = s.read(ctx, func(ctx context.Context) error {
+		err := s.queryRow(ctx, busyForm, func(rows pgx.Rows) error { return scanRow(rows, scanID(&busy)) }, int64(1))
+		return noRow(err, nil)
 	})
-	return ended+trashed+closed > 0, err
+	if err != nil || busy.IsZero() {
+		return false, err
+	}
+	return s.tidy(ctx, p, busy)
+}
+
+// tidy waits for the lock of one form first, unless that is zero.
+func (s *Store) tidy(ctx context.Context, p storage.SweepParams, form storage.ID) (more bool, err error) {
+	var ended, trashed, closed, gone int64
+	err = s.write(ctx, func(ctx context.Context) error {
+		b, read := &pgx.Batch{}, []func(pgx.Rows) error(nil)
+		if !form.IsZero() {
+			s.lockForm(b, form)
+			read = append(read, nil)
+		}
+		s.queue(b, endDeliveriesOfDeleted, int64(p.Max))
+		s.queue(b, trashOfDeleted, int64(p.Max), s.lockSalt(lockForms))
+		s.queue(b, waiting(p, closeDeleted), int64(p.Max))
+		s.queue(b, waiting(p, closePurged), int64(p.Max))
+		return s.sendEach(ctx, b, append(read, scanCount(&ended), scanCount(&trashed), scanCount(&closed), scanCount(&gone))...)
+	})
+	return ended+trashed+closed+gone > 0, err
 }
 
 // markPurged is the whole of a purge for everybody who looks: the forms are gone.
@@ -115,20 +162,21 @@ func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *st
 	if p.TrashBefore.IsZero() {
 		return false, nil
 	}
-	return false, s.sweepLocked(ctx, p, &swept.Forms, markPurged, p.TrashBefore.UTC(), int64(p.Max))
+	return false, s.sweepOne(ctx, &swept.Forms, waiting(p, markPurged), p.TrashBefore.UTC(), int64(p.Max))
 }
 
 // purgeOfDeleted marks the forms of workspaces that were purged with their owner. They
 // were gone before; none has anything pending when it is removed.
 const purgeOfDeleted = `
 WITH left_over AS MATERIALIZED (
-	SELECT f.id, o.deleted_at
-	FROM (SELECT o.id, o.deleted_at FROM formsvc.workspaces o WHERE o.purged ORDER BY o.id) o
+	SELECT f.id
+	FROM (SELECT o.id FROM formsvc.workspaces o WHERE o.purged ORDER BY o.id) o
 	CROSS JOIN LATERAL (
-		SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id AND f.purged_at IS NULL LIMIT $1::bigint) f
+		SELECT f.id FROM formsvc.forms f
+		WHERE f.workspace_id = o.id AND f.trashed_at IS NOT NULL AND f.purged_at IS NULL LIMIT $1::bigint) f
 	LIMIT $1::bigint
 ), purged AS (
-	UPDATE formsvc.forms f SET purged_at = clock_timestamp(), trashed_at = COALESCE(f.trashed_at, l.deleted_at)
+	UPDATE formsvc.forms f SET purged_at = clock_timestamp()
 	FROM left_over l
 	WHERE f.id = l.id AND f.purged_at IS NULL
 	RETURNING 1
@@ -137,7 +185,7 @@ SELECT count(*) FROM purged`
 
 func (s *Store) purgeOfDeleted(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (bool, error) {
 	var n int
-	err := s.sweepLocked(ctx, p, &n, purgeOfDeleted, int64(p.Max))
+	err := s.sweepOne(ctx, &n, purgeOfDeleted, int64(p.Max))
 	return n > 0, err
 }
 

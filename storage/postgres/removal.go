@@ -31,7 +31,8 @@ WITH owned AS (
 DELETE FROM formsvc.api_keys k WHERE k.user_id = $1::bytea`
 
 // DeleteUser implements [storage.RemovalStore]. It takes as long for a user with many
-// forms as for one without, and waits for no response.
+// forms as for one without, and waits for no response. Sweeps wait for those that are on
+// their way: see trashOfDeleted.
 func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
 	if at.IsZero() {
 		return storage.ErrInvalidValue
@@ -47,20 +48,20 @@ func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) e
 }
 
 // purgeForm gives the form's row what a sweep would have given it, when it was trashed
-// with its workspace.
+// with its workspace; for that it has the form's lock.
 const purgeForm = `
 UPDATE formsvc.forms f SET purged_at = clock_timestamp(), trashed_at = COALESCE(f.trashed_at, (
 	SELECT o.deleted_at FROM formsvc.workspaces o WHERE o.id = f.workspace_id))
-WHERE f.id = $1::bytea AND ` + formTrashed
+WHERE f.id = $1::bytea AND ` + formTrashed + `
+RETURNING 1`
 
 // PurgeForm implements [storage.RemovalStore].
 func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
 	return s.write(ctx, func(ctx context.Context) error {
-		n, err := s.exec(ctx, purgeForm, id[:])
-		if err == nil && n == 0 {
-			return storage.ErrNotFound
-		}
-		return err
+		b := &pgx.Batch{}
+		s.lockForm(b, id)
+		s.queue(b, purgeForm, id[:])
+		return noRow(s.sendRow(ctx, b, func(pgx.Rows) error { return nil }), storage.ErrNotFound)
 	})
 }
 

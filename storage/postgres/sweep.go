@@ -28,8 +28,7 @@ var sweepSteps = [...]sweepStep{
 	(*Store).foldCounts,
 }
 
-// removals are the steps that remove what is gone. Each holds the lock of the funnels,
-// so that one that finds nothing has not overlooked what another sweep is about to do.
+// removals are the steps that remove what is gone.
 var removals = [...]sweepStep{
 	(*Store).tidyWorkspaces,
 	(*Store).markPurged,
@@ -54,9 +53,20 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 	if err := checkArgs([]any{p.Now, p.TrashBefore, p.KeysBefore}); err != nil {
 		return storage.Swept{}, err
 	}
-	// The turns belong to all sweeps, and this call has to take every step itself.
 	if p.Removals {
-		return s.firstStep(ctx, p, removals[:], func(i int) int { return i })
+		// The turns belong to all sweeps, and this call has to take every step itself.
+		swept, err := s.firstStep(ctx, p, removals[:], func(i int) int { return i })
+		if err != nil || swept.More {
+			return swept, err
+		}
+		// What is left now is what other sweeps are about, and the next call waits for it.
+		err = s.read(ctx, func(ctx context.Context) error {
+			return s.queryRow(ctx, removalsLeft, func(rows pgx.Rows) error { return rows.Scan(&swept.More) })
+		})
+		if err != nil {
+			return storage.Swept{}, err
+		}
+		return swept, nil
 	}
 	return s.firstStep(ctx, p, sweepSteps[:], func(int) int { return int(s.turns.step.Add(1)-1) % len(sweepSteps) })
 }
@@ -75,6 +85,23 @@ func (s *Store) firstStep(ctx context.Context, p storage.SweepParams, steps []sw
 		}
 	}
 	return storage.Swept{}, nil
+}
+
+// removalsLeft reports whether a row is left of what is gone: that of a purged form,
+// which goes last of all that is the form's, or that of a deleted workspace which no
+// form in the trash needs.
+const removalsLeft = `
+SELECT (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL LIMIT 1) IS NOT NULL
+	OR (SELECT o.id FROM formsvc.workspaces o WHERE o.purged LIMIT 1) IS NOT NULL
+	OR (SELECT o.id FROM formsvc.workspaces o WHERE o.deleted_at IS NOT NULL AND NOT o.tidied LIMIT 1) IS NOT NULL`
+
+// waiting makes a statement of removals wait for rows that somebody else has locked.
+// Other sweeps pass them over.
+func waiting(p storage.SweepParams, text string) string {
+	if p.Removals {
+		return strings.ReplaceAll(text, " SKIP LOCKED", "")
+	}
+	return text
 }
 
 const purgeKeys = `
@@ -137,30 +164,6 @@ SELECT count(*) FROM gone`
 
 func (s *Store) purgeEvents(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (bool, error) {
 	return false, s.sweepOne(ctx, &swept.Events, purgeEvents, int64(p.Max))
-}
-
-// sweepLocked is sweepOne for a step of removals.
-func (s *Store) sweepLocked(ctx context.Context, p storage.SweepParams, n *int, text string, args ...any) error {
-	var count int64
-	err := s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lock(b, lockFunnels, storage.ID{})
-		s.queue(b, waiting(p, text), args...)
-		return s.sendEach(ctx, b, nil, scanCount(&count))
-	})
-	if err == nil {
-		*n = int(count)
-	}
-	return err
-}
-
-// waiting makes a statement of removals wait for rows that somebody else has locked.
-// Other sweeps pass them over.
-func waiting(p storage.SweepParams, text string) string {
-	if p.Removals {
-		return strings.ReplaceAll(text, " SKIP LOCKED", "")
-	}
-	return text
 }
 
 // sweepOne runs a step that is one statement, whose row is how much it did.

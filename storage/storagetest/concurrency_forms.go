@@ -215,6 +215,7 @@ func removalsDuringSweeps(b *bundle) {
 		for range 4 {
 			f := b.addForm(w.ID)
 			b.submit(f)
+			same(b, b.getForm(f.ID).ID, f.ID, "ID of a form before the removal")
 			forms = append(forms, f)
 		}
 		done := make(chan struct{})

@@ -3,6 +3,7 @@ package storagetest
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -32,6 +33,8 @@ func removalMutants() []mutant {
 			}},
 		{"does all its work when only removals are wanted", []string{"sweep/removals"},
 			func(s storage.Storage) storage.Storage { return sweepsEverything{s} }},
+		{"leaves the rows of what is gone", []string{"concurrency/removals"},
+			func(s storage.Storage) storage.Storage { return keepsRows{s, &sync.Map{}} }},
 		{"purges more submissions than Max", []string{"removal/purge_in_pieces"},
 			func(s storage.Storage) storage.Storage {
 				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Max = everyRecord }}
@@ -107,6 +110,19 @@ func (m purgesByErasing) PurgeSubmissions(ctx context.Context, p storage.PurgeSu
 	}
 	n, err := m.EraseSubmissions(ctx, p.Forms[0], ids)
 	return storage.PurgedSubmissions{Submissions: n, More: true}, err
+}
+
+// keepsRows never frees the id of a form.
+type keepsRows struct {
+	storage.Storage
+	taken *sync.Map
+}
+
+func (m keepsRows) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
+	if _, taken := m.taken.LoadOrStore(f.ID, true); taken {
+		return storage.ErrConflict
+	}
+	return m.Storage.CreateForm(ctx, who, f)
 }
 
 type sweepsEverything struct{ storage.Storage }
