@@ -194,6 +194,9 @@ func New(opts ...Option) (*Service, error) {
 // bounds of a date shows the days that they have there.
 func (s *Service) TimeZone() *time.Location { return s.timeZone }
 
+// Limits returns the sizes of [WithLimits], with the defaults where it names none.
+func (s *Service) Limits() Limits { return s.limits.WithDefaults() }
+
 // ServeHTTP serves the HTTP API. Mount the service at its base path, with or
 // without a prefix stripped, or at the root of a server.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }

@@ -159,7 +159,7 @@ func (h *Handler) pathJSON(w http.ResponseWriter, r *http.Request, form PublicFo
 	if !ok {
 		return
 	}
-	path, err := h.path(r.Context(), form, in.Answers, in.Hidden)
+	path, err := h.path(r.Context(), form, in.Answers, nil, in.Hidden)
 	if err != nil {
 		c.failJSON(err)
 		return
@@ -182,7 +182,7 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 		writeJSON(w, http.StatusUnprocessableEntity, jsonError{Code: "TOO_FAST", Message: c.words.get("too_fast")})
 		return
 	}
-	path, err := h.path(r.Context(), form, in.Answers, in.Hidden)
+	path, err := h.path(r.Context(), form, in.Answers, nil, in.Hidden)
 	if err != nil {
 		c.failJSON(err)
 		return

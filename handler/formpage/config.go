@@ -1,6 +1,7 @@
 package formpage
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -15,6 +16,7 @@ import (
 	"github.com/sethvargo/go-limiter"
 
 	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -70,8 +72,10 @@ type Config struct {
 	// Brand is shown at the foot of forms whose settings.branding is true. Zero: none.
 	Brand Link
 
-	// Location is the time zone of a date with a time when the browser does not send
-	// its own, which takes JavaScript. Default UTC.
+	// Location is the time zone whose days the bounds of a date are shown in, and the one
+	// of a date with a time when the browser does not send its own, which takes JavaScript.
+	// Default: what the service's method TimeZone returns, as a *formsvc.Service has one,
+	// else UTC.
 	Location *time.Location
 
 	// FrameAncestors are the origins whose pages may show a form in a frame, as
@@ -106,8 +110,9 @@ type Config struct {
 	// Files takes the files of file_upload and signature blocks. Nil: these blocks say
 	// that the page takes none.
 	Files Files
-	// MaxFileSize is how many bytes one file may have; default 10 MiB, the default of the
-	// service's Limits.FileSize. It holds for every block, maxFileSize or not.
+	// MaxFileSize is how many bytes one file may have, whatever the block says. Default:
+	// what the service's Limits say, when it has a method Limits as a *formsvc.Service
+	// does, else 10 MiB. For a block with maxFileSize the service's limit counts as well.
 	MaxFileSize int64
 
 	// HostAnswers returns answers that only the host can give, such as a payment's,
@@ -168,12 +173,14 @@ func New(svc Service, config Config) (*Handler, error) {
 	if h.config.MaxBody == 0 {
 		h.config.MaxBody = 1 << 20
 	}
-	if h.config.MaxFileSize == 0 {
-		h.config.MaxFileSize = 10 << 20
+	if s, ok := svc.(interface{ Limits() schema.Limits }); ok {
+		h.serviceFile = s.Limits().FileSize
 	}
-	if h.config.Location == nil {
-		h.config.Location = time.UTC
+	h.config.MaxFileSize = cmp.Or(h.config.MaxFileSize, h.serviceFile, 10<<20)
+	if s, ok := svc.(interface{ TimeZone() *time.Location }); ok && h.config.Location == nil {
+		h.config.Location = s.TimeZone()
 	}
+	h.config.Location = cmp.Or(h.config.Location, time.UTC)
 	if h.config.Layout == nil {
 		h.config.Layout = defaultLayout
 	}

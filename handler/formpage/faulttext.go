@@ -1,6 +1,10 @@
 package formpage
 
-import "github.com/formsvc/formsvc/schema"
+import (
+	"encoding/json"
+
+	"github.com/formsvc/formsvc/schema"
+)
 
 // codeKnown is the page's own code for an answer that must be new and is not.
 const codeKnown = "KNOWN"
@@ -8,8 +12,8 @@ const codeKnown = "KNOWN"
 // faultText words a fault for the person who typed. The library's own sentence is
 // English, so it is only used for a code that the catalogue does not know.
 func (c *call) faultText(v schema.Violation, f *field) string {
-	kind, params := c.faultKind(v, f)
-	for _, key := range []string{"fault." + v.Code + "." + kind, "fault." + v.Code} {
+	code, kind, params := c.faultKind(v, f)
+	for _, key := range []string{"fault." + code + "." + kind, "fault." + code} {
 		if c.words.has(key) {
 			return c.words.get(key, params...)
 		}
@@ -17,97 +21,108 @@ func (c *call) faultText(v schema.Violation, f *field) string {
 	return v.Message
 }
 
-// faultKind says which of the texts of a code fits a field, and its parameters. They
-// are those of the block: whatever the service checks is in its definition.
-func (c *call) faultKind(v schema.Violation, f *field) (kind string, params []any) {
-	if f == nil {
-		return "", nil
-	}
-	if f.Type == "" { // a part of a contact
-		if v.Code == schema.CodeRequired {
-			return "part", nil
-		}
-		return f.Block, nil
-	}
-	if f.Type == schema.TypeRanking && v.Code != schema.CodeRequired {
-		return "ranking", nil
-	}
-	p := f.P
-	switch v.Code {
-	case codeFileSize:
-		return "", []any{"size", float64(max(1, c.h.config.MaxFileSize>>20))}
-	case schema.CodeRequired:
-		switch f.Kind {
-		case "choices", "select", "scale", "icons":
-			if f.Type == schema.TypeLegal {
-				return "legal", nil
-			}
-			return "choice", nil
-		case "matrix":
-			return "matrix", nil
-		case "files", "signature":
-			return "file", nil
-		}
-	case schema.CodeBadFormat, schema.CodeWrongType:
-		switch f.Type {
-		case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
-			return "number", nil
-		}
-		return f.Type, nil
-	case schema.CodeTooLong:
-		if f.MaxChars > 0 {
-			return "max", []any{"max", f.MaxChars}
-		}
-	case schema.CodeTooMany, schema.CodeTooFew:
-		low, high := chosenBounds(p)
-		if v.Code == schema.CodeTooMany && high > 0 {
-			return "max", []any{"max", high}
-		}
-		if v.Code == schema.CodeTooFew && low > 0 {
-			return "min", []any{"min", low}
-		}
-	case schema.CodeOutOfRange:
-		return c.rangeKind(f, p)
-	case schema.CodeNotAllowed:
-		if f.Type == schema.TypeDate {
-			return "date", nil
-		}
-	}
-	return "", nil
+// formatWords are the texts for what [schema.CodeParams] calls a format.
+var formatWords = map[string]string{
+	"email": "email", "phone": "phone", "international_phone": "phone", "url": "website",
+	"date": "date", "date-time": "date", "time": "time",
 }
 
-func (c *call) rangeKind(f *field, p *schema.Properties) (kind string, params []any) {
-	switch f.Type {
-	case schema.TypeNumber:
-		low, high := p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil
-		switch {
-		case low && high:
-			return "between", []any{"min", *p.Min, "max", *p.Max}
-		case low:
-			return "min", []any{"min", *p.Min}
-		case high:
-			return "max", []any{"max", *p.Max}
-		}
-	case schema.TypeOpinionScale, schema.TypeRating, schema.TypeNPS:
-		low, high := or(p.From, 1), or(p.To, 10)
-		switch f.Type {
-		case schema.TypeRating:
-			low, high = 1, or(p.To, 5)
-		case schema.TypeNPS:
-			low, high = 0, 10
-		}
-		return "between", []any{"min", low, "max", high}
-	case schema.TypeDate:
-		low, high := c.words.date(f.Min), c.words.date(f.Max)
-		switch {
-		case low != "" && high != "":
-			return "date_between", []any{"min", low, "max", high}
-		case low != "":
-			return "date_min", []any{"min", low}
-		case high != "":
-			return "date_max", []any{"max", high}
-		}
-		return "date", nil
+// faultKind says which of the catalogue's texts fits a fault, and its parameters. They are
+// those of the violation. f is the field of the fault, nil when the page has none.
+func (c *call) faultKind(v schema.Violation, f *field) (code, kind string, params []any) {
+	if f != nil && f.Type == schema.TypeRanking && v.Code != schema.CodeRequired {
+		return v.Code, "ranking", nil
 	}
-	return "", nil
+	switch v.Code {
+	case codeFileSize:
+		most := c.h.config.MaxFileSize
+		if f != nil {
+			most = c.h.maxFile(f.P)
+		}
+		return v.Code, "", []any{"size", megabytes(most)}
+	case schema.CodeRequired:
+		return v.Code, requiredKind(f), nil
+	case schema.CodeBadFormat:
+		format, _ := v.Params["format"].(string)
+		return v.Code, formatWords[format], nil
+	case schema.CodeWrongType:
+		if v.Params["type"] == "number" || v.Params["type"] == "integer" {
+			return v.Code, "number", nil
+		}
+	case schema.CodeTooLong:
+		if v.Params["unit"] == "characters" {
+			return v.Code, "max", []any{"max", v.Params["limit"]}
+		}
+	case schema.CodeTooMany:
+		switch v.Params["unit"] {
+		case "choices":
+			return v.Code, "max", []any{"max", v.Params["max"]}
+		case "files":
+			return codeFileCount, "", nil
+		}
+	case schema.CodeTooFew:
+		if v.Params["unit"] == "choices" {
+			return v.Code, "min", []any{"min", v.Params["min"]}
+		}
+	case schema.CodeOutOfRange:
+		return c.rangeKind(v)
+	case schema.CodeNotAllowed:
+		switch v.Params["reason"] {
+		case "weekday", "date":
+			return v.Code, "date", nil
+		case "file_type", "picture":
+			return codeFileType, "", nil
+		}
+	}
+	return v.Code, "", nil
+}
+
+// requiredKind says what kind of answer is missing.
+func requiredKind(f *field) string {
+	switch {
+	case f == nil:
+		return ""
+	case f.Type == "":
+		return "part" // of a contact
+	case f.Type == schema.TypeLegal:
+		return "legal"
+	}
+	switch f.Kind {
+	case "choices", "select", "scale", "icons":
+		return "choice"
+	case "matrix":
+		return "matrix"
+	case "files", "signature":
+		return "file"
+	}
+	return ""
+}
+
+// rangeKind is faultKind for bounds of numbers and of days.
+func (c *call) rangeKind(v schema.Violation) (code, kind string, params []any) {
+	if v.Params["unit"] == "bytes" {
+		if most, ok := v.Params["max"].(json.Number); ok {
+			if n, err := most.Float64(); err == nil {
+				return codeFileSize, "", []any{"size", megabytes(int64(n))}
+			}
+		}
+		return codeFileSize, "", nil
+	}
+	low, hasLow := v.Params["min"]
+	high, hasHigh := v.Params["max"]
+	prefix := ""
+	for _, bound := range []*any{&low, &high} {
+		if day, ok := (*bound).(string); ok {
+			prefix, *bound = "date_", c.words.date(day)
+		}
+	}
+	switch {
+	case hasLow && hasHigh:
+		return v.Code, prefix + "between", []any{"min", low, "max", high}
+	case hasLow:
+		return v.Code, prefix + "min", []any{"min", low}
+	case hasHigh:
+		return v.Code, prefix + "max", []any{"max", high}
+	}
+	return v.Code, "", nil
 }

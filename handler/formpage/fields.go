@@ -57,6 +57,7 @@ type field struct {
 	Stored       []shownFile
 	Widget       *Widget
 	Accept       string
+	MaxBytes     int64 // of a file
 	Several      bool
 	Remove       string // name of the buttons that take a file back
 	Amount       string // of a payment, with its currency

@@ -5,11 +5,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 
 	"github.com/formsvc/formsvc/schema"
 )
@@ -22,11 +23,13 @@ const (
 	codeFileLost  = "FILE_LOST"
 )
 
-// storedFile is a file as the page carries it: signed, for one form and block.
+// storedFile is a file as the page carries it: signed, for one form and block, and as long
+// as a page can be sent. Whoever removes files that nobody sent knows by that which ones.
 type storedFile struct {
-	Form  string `json:"o"`
-	Block string `json:"b"`
-	File  File   `json:"f"`
+	Form   string `json:"o"`
+	Block  string `json:"b"`
+	Stored int64  `json:"t"` // Unix milliseconds
+	File   File   `json:"f"`
 }
 
 // maxFilesHere bounds how many files one block takes.
@@ -88,7 +91,7 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 	}
 	file, err := c.files().Save(c.r.Context(), Upload{
 		Form: c.form, Block: block, Name: name, MimeType: kind,
-		Body: &bounded{r: io.MultiReader(bytes.NewReader(head[:n]), body), left: c.h.config.MaxFileSize},
+		Body: &bounded{r: io.MultiReader(bytes.NewReader(head[:n]), body), left: c.h.maxFile(properties(b))},
 	})
 	switch {
 	case errors.Is(err, errTooLarge):
@@ -103,16 +106,14 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 	if single {
 		values.Del(nameFile + block)
 	}
-	values.Add(nameFile+block, c.h.signer.sign(c.filePurpose(), storedFile{c.form.ID.String(), block, file}))
+	values.Add(nameFile+block, c.h.signer.sign(c.filePurpose(), storedFile{c.form.ID.String(), block, c.now.UnixMilli(), file}))
 }
 
-// storedFiles are the files of a block that were sent before and not removed.
+// storedFiles are the files of a block that were sent before.
 func (c *call) storedFiles(block string) []File {
 	var list []File
 	for _, token := range c.values[nameFile+block] {
-		var s storedFile
-		if c.h.signer.open(c.filePurpose(), token, &s) && s.Form == c.form.ID.String() && s.Block == block &&
-			!slices.Contains(c.values[nameRemove+block], s.File.ID) && len(list) < maxFilesHere {
+		if s, ok := c.openFile(block, token); ok && len(list) < maxFilesHere {
 			list = append(list, s.File)
 		}
 	}
@@ -120,25 +121,41 @@ func (c *call) storedFiles(block string) []File {
 }
 
 // dropRemoved forgets the files that the visitor took back, and reports whether there
-// were any.
+// were any. Files that are older than a page may be are refused: the visitor is asked for
+// them again.
 func (c *call) dropRemoved() (any bool) {
-	for name := range c.values {
-		block, ok := strings.CutPrefix(name, nameRemove)
+	for name, tokens := range c.values {
+		block, ok := strings.CutPrefix(name, nameFile)
 		if !ok {
 			continue
 		}
-		any = true
+		back := c.values[nameRemove+block]
 		var kept []string
-		for _, token := range c.values[nameFile+block] {
-			var s storedFile
-			if c.h.signer.open(c.filePurpose(), token, &s) && !slices.Contains(c.values[name], s.File.ID) {
+		for _, token := range tokens {
+			s, ok := c.openFile(block, token)
+			switch {
+			case ok && slices.Contains(back, s.File.ID):
+			case ok && c.now.Sub(time.UnixMilli(s.Stored)) >= maxVisit:
+				c.refused = append(c.refused, schema.Violation{Field: block, Code: codeFileLost})
+			case ok:
 				kept = append(kept, token)
 			}
 		}
-		c.values[nameFile+block] = kept
-		delete(c.values, name)
+		c.values[name] = kept
+	}
+	for name := range c.values {
+		if strings.HasPrefix(name, nameRemove) {
+			any = true
+			delete(c.values, name)
+		}
 	}
 	return any
+}
+
+// openFile reads the record of a file that was stored for a block of this form.
+func (c *call) openFile(block, token string) (s storedFile, ok bool) {
+	ok = c.h.signer.open(c.filePurpose(), token, &s) && s.Form == c.form.ID.String() && s.Block == block
+	return s, ok
 }
 
 // fileAnswers are the answers of the form's blocks for files.
@@ -166,34 +183,47 @@ func (c *call) fileAnswers(blocks []schema.Block, into map[string]json.RawMessag
 	}
 }
 
+// keepFiles tells the host's place which files are about to be sent.
+func (c *call) keepFiles(blocks []schema.Block) error {
+	keeper, ok := c.files().(Keeper)
+	if !ok {
+		return nil
+	}
+	var list []string
+	for _, id := range ids(blocks) {
+		for _, file := range c.storedFiles(id) {
+			list = append(list, file.ID)
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	if err := keeper.Keep(c.r.Context(), list); err != nil {
+		return fmt.Errorf("keeping files: %w", err)
+	}
+	return nil
+}
+
 // drawFiles draws a block that takes files.
 func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties) {
 	b.multipart = true
 	f.Kind, f.Name = "files", nameUpload+block.ID
 	f.Remove = nameRemove + block.ID
 	f.Several = p.MultipleFiles && block.Type == schema.TypeFileUpload
-	size := b.c.words.number(strconv.FormatInt(max(1, b.c.h.config.MaxFileSize>>20), 10))
-	if block.Type == schema.TypeSignature {
-		f.Kind = "signature"
-		f.Accept = "image/png,image/jpeg,image/webp"
+	f.MaxBytes = b.c.h.maxFile(p)
+	size, types := megabytes(f.MaxBytes), fileTypes(p)
+	switch {
+	case block.Type == schema.TypeSignature:
+		f.Kind, f.Accept = "signature", strings.Join(signatureTypes, ",")
 		f.Help = b.c.words.get("help.signature")
-	} else {
-		var types []string
-		for _, a := range p.AllowedFiles {
-			if a = strings.TrimSpace(a); a != "" && !strings.Contains(a, "/") {
-				a = "." + strings.TrimPrefix(a, ".")
-			}
-			types = append(types, a)
-		}
+	case len(types) > 0:
 		f.Accept = strings.Join(types, ",")
+		f.Help = b.c.words.get("help.files_of", "size", size, "types", strings.Join(types, ", "))
+	default:
 		f.Help = b.c.words.get("help.files", "size", size)
-		if len(types) > 0 {
-			f.Help = b.c.words.get("help.files_of", "size", size, "types", strings.Join(types, ", "))
-		}
 	}
 	for _, token := range b.posted(nameFile + block.ID) {
-		var s storedFile
-		if b.c.h.signer.open(b.c.filePurpose(), token, &s) {
+		if s, ok := b.c.openFile(block.ID, token); ok {
 			f.Stored = append(f.Stored, shownFile{Token: token, Input: nameFile + block.ID, File: s.File})
 		}
 	}

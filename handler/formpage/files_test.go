@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 )
 
@@ -117,7 +118,11 @@ func TestFilesThatAreNotTaken(t *testing.T) {
 			p.values.Del("state")
 		}
 		p = p.attach("next", c.file)
-		if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.raw, c.want) || p.values.Get("a.n") != name || len(p.values["f.f"]) > 0 {
+		want := http.StatusUnprocessableEntity
+		if name == "too large" {
+			want = http.StatusRequestEntityTooLarge
+		}
+		if p.status != want || !strings.Contains(p.raw, c.want) || p.values.Get("a.n") != name || len(p.values["f.f"]) > 0 {
 			t.Errorf("%s: %d %s", name, p.status, p.text("summary"))
 		}
 	}
@@ -148,5 +153,88 @@ func TestFilesThatAreNotTaken(t *testing.T) {
 	values.Del("go")
 	if p = p.post(values); p.status != http.StatusOK || p.values.Get("f.f") != "" {
 		t.Errorf("%d, still there: %q", p.status, p.values.Get("f.f"))
+	}
+}
+
+// Files that were sent with a page and never with a response go when they are swept, and
+// no others.
+func TestFilesThatNobodySentAreSwept(t *testing.T) {
+	t.Parallel()
+	s, dir, path := newFileSite(t)
+	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"File"},{"id":"s","type":"signature","label":"Sign"},{"id":"n","type":"short_text","label":"Name"}]`, "", "")
+	sent := s.open(form, "").attach("upload", [3]string{"u.f", "sent.png", pngBytes}, [3]string{"u.s", "sign.png", pngBytes})
+	left := s.open(form, "").attach("upload", [3]string{"u.f", "left.png", pngBytes})
+	s.wait(time.Minute)
+	for range 2 { // a double click keeps them once
+		if end := sent.press("next"); end.status != http.StatusOK {
+			t.Fatalf("%d %s", end.status, end.text("summary"))
+		}
+	}
+	now := time.Now()
+	if n, err := dir.Sweep(t.Context(), now.Add(-time.Hour)); n != 0 || err != nil {
+		t.Errorf("%d files of now are swept, %v", n, err)
+	}
+	if n, err := dir.Sweep(t.Context(), now.Add(time.Hour)); n != 1 || err != nil {
+		t.Errorf("%d files are swept, %v, want 1", n, err)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil || len(entries) != 4 { // two files, each with its record
+		t.Errorf("%d entries are left, %v: %v", len(entries), err, entries)
+	}
+	// What is gone by a host's own mistake is no response with a file that is not there.
+	s.wait(time.Minute)
+	if p := left.press("next"); p.status != http.StatusServiceUnavailable || len(s.answers(form)) != 1 {
+		t.Errorf("a page with a swept file: %d", p.status)
+	}
+}
+
+// A file is taken for as long as its page, so it may be swept after that.
+func TestFilesOfAnOldPageAreAskedForAgain(t *testing.T) {
+	t.Parallel()
+	s, _, _ := newFileSite(t)
+	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"File"},{"id":"b","type":"page_break"},{"id":"n","type":"short_text","label":"Name"}]`, "", "")
+	for _, button := range []string{"next", "back"} {
+		p := s.open(form, "").attach("next", [3]string{"u.f", "a.png", pngBytes}).fill("a.n", "kept")
+		s.wait(7 * 24 * time.Hour)
+		again := p.press(button)
+		if again.status != http.StatusUnprocessableEntity || !strings.Contains(again.text("summary"), "choose it again") || again.values.Get("a.n") != "kept" || again.values.Get("f.f") != "" {
+			t.Errorf("%s: %d %s", button, again.status, again.text("summary"))
+		}
+	}
+	if len(s.answers(form)) > 0 {
+		t.Error("a response is stored")
+	}
+}
+
+// The limit of the service counts for blocks that ask for one, and the page says it before.
+func TestThePageKnowsTheServicesLimit(t *testing.T) {
+	t.Parallel()
+	dir, err := formpage.NewDir(t.TempDir(), "https://host.example/files/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dir.Close() })
+	limits := formsvc.WithLimits(formsvc.Limits{FileSize: 2 << 20})
+	for _, c := range []struct {
+		config          int64
+		bounded, others string // what the two blocks take
+	}{{0, "2097152", "2097152"}, {3 << 20, "2097152", "3145728"}, {1 << 20, "1048576", "1048576"}} {
+		s := newSite(t, formpage.Config{Files: dir, MaxFileSize: c.config}, limits)
+		form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"File","properties":{"maxFileSize":true,"allowedFiles":["*.PNG",".pdf"]}},{"id":"g","type":"file_upload","label":"Other"}]`, "", "")
+		p := s.open(form, "")
+		for name, want := range map[string]string{"u.f": c.bounded, "u.g": c.others} {
+			input := p.find(func(n *html.Node) bool { return attr(n, "name") == name })
+			if input == nil || attr(input, "data-bytes") != want {
+				t.Errorf("%d, %s takes %s bytes, want %s", c.config, name, attr(input, "data-bytes"), want)
+			}
+		}
+		large := pngBytes + strings.Repeat("x", 2<<20)
+		p = p.attach("upload", [3]string{"u.f", "a.png", large}, [3]string{"u.g", "b.png", large})
+		if p.status != http.StatusRequestEntityTooLarge || p.values.Get("f.f") != "" || (p.values.Get("f.g") != "") != (c.config == 3<<20) {
+			t.Errorf("%d: status %d, %s", c.config, p.status, p.text("summary"))
+		}
+		if !strings.Contains(p.text("summary"), "Most megabytes allowed: "+map[string]string{"2097152": "2", "1048576": "1"}[c.bounded]) {
+			t.Errorf("%d: %s", c.config, p.text("summary"))
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Files is a host's place for the files that respondents send. It must be safe for
@@ -24,6 +25,17 @@ type Files interface {
 	Save(ctx context.Context, u Upload) (File, error)
 	// Open returns a stored file, or an error that is [fs.ErrNotExist].
 	Open(ctx context.Context, id string) (io.ReadCloser, File, error)
+}
+
+// Keeper is what a [Files] has as well that removes files which were saved and never sent
+// with a response. Keep is called before the response is stored: these files are to stay.
+// It may be called more than once for a file. With an error the response is not stored,
+// and the page comes back.
+//
+// A page takes its files for a week. A file that is older and not to be kept is in no
+// response and never will be.
+type Keeper interface {
+	Keep(ctx context.Context, ids []string) error
 }
 
 // Upload is a file that is being sent.
@@ -78,8 +90,7 @@ func FileHandler(files Files) http.Handler {
 }
 
 // Dir keeps files in a directory, for small hosts and for trying things out. Ids cannot be
-// guessed. Files that were sent and never submitted stay; a host removes what is old and
-// in no response.
+// guessed. It is a [Keeper]: see [Dir.Sweep].
 type Dir struct {
 	root *os.Root
 	url  string
@@ -101,19 +112,29 @@ func NewDir(path, url string) (*Dir, error) {
 // Close gives the directory back. Its files stay.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// Save implements [Files]. The record of a file stands beside it.
+// The files beside the content of a file.
+const (
+	recordEnd = ".json" // what Save returned
+	unsentEnd = ".new"  // empty: Keep was not called
+)
+
+// Save implements [Files].
 func (d *Dir) Save(_ context.Context, u Upload) (_ File, err error) {
 	file := File{ID: strings.ToLower(rand.Text()), Name: u.Name, MimeType: u.MimeType}
 	file.URL = d.url + file.ID
+	defer func() {
+		if err != nil {
+			_ = d.remove(file.ID)
+		}
+	}()
+	// First, so that Sweep finds whatever a process leaves that ends here.
+	if err := d.root.WriteFile(file.ID+unsentEnd, nil, 0o600); err != nil {
+		return File{}, err
+	}
 	content, err := d.root.OpenFile(file.ID, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return File{}, err
 	}
-	defer func() {
-		if err != nil {
-			_ = d.root.Remove(file.ID)
-		}
-	}()
 	file.Size, err = io.Copy(content, u.Body)
 	if err := errors.Join(err, content.Close()); err != nil {
 		return File{}, err
@@ -122,16 +143,75 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ File, err error) {
 	if err != nil {
 		return File{}, err
 	}
-	return file, d.root.WriteFile(file.ID+".json", record, 0o600)
+	return file, d.root.WriteFile(file.ID+recordEnd, record, 0o600)
 }
+
+// Keep implements [Keeper].
+func (d *Dir) Keep(_ context.Context, ids []string) error {
+	for _, id := range ids {
+		if !isFileID(id) {
+			return fs.ErrNotExist
+		}
+		if _, err := d.root.Stat(id + recordEnd); err != nil {
+			return err // swept, or never saved
+		}
+		if err := d.root.Remove(id + unsentEnd); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sweep removes the files that were saved before a time and never sent with a response,
+// and returns how many there were. A host calls it now and then, for what is older than
+// eight days: before that, a page may still be sent with them.
+func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
+	entries, err := fs.ReadDir(d.root.FS(), ".")
+	if err != nil {
+		return 0, err
+	}
+	for _, entry := range entries {
+		id, unsent := strings.CutSuffix(entry.Name(), unsentEnd)
+		if !unsent || !isFileID(id) {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return removed, err
+		}
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.ModTime().Before(before) {
+			continue
+		}
+		if err == nil {
+			err = d.remove(id)
+		}
+		if err != nil {
+			return removed, err
+		}
+		removed++
+	}
+	return removed, nil
+}
+
+// remove removes a file, and last what says that it may be removed.
+func (d *Dir) remove(id string) error {
+	for _, end := range []string{recordEnd, "", unsentEnd} {
+		if err := d.root.Remove(id + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func isFileID(id string) bool { return len(id) == 26 && isPlain(id) }
 
 // Open implements [Files].
 func (d *Dir) Open(_ context.Context, id string) (io.ReadCloser, File, error) {
 	var file File
-	if len(id) != 26 || !isPlain(id) {
+	if !isFileID(id) {
 		return nil, file, fs.ErrNotExist
 	}
-	record, err := d.root.ReadFile(id + ".json")
+	record, err := d.root.ReadFile(id + recordEnd)
 	if err != nil {
 		return nil, file, err
 	}

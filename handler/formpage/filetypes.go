@@ -1,6 +1,7 @@
 package formpage
 
 import (
+	"math"
 	"mime"
 	"net/http"
 	"path/filepath"
@@ -56,27 +57,67 @@ var officeTypes = map[string]string{
 	".ods":  "application/vnd.oasis.opendocument.spreadsheet",
 }
 
+// fileTypes are the types of files that a block takes, as the service reads them: ends of
+// names with their dot, and media types. None: all.
+func fileTypes(p *schema.Properties) []string {
+	var list []string
+	for _, a := range p.AllowedFiles {
+		a = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(a)), "*.")
+		switch a {
+		case "":
+			continue
+		case "*", ".*", "*/*":
+			return nil
+		}
+		if !strings.Contains(a, "/") {
+			a = "." + strings.TrimPrefix(a, ".")
+		}
+		list = append(list, a)
+	}
+	return list
+}
+
 // fits reports whether a block takes a file: by the end of its name or by its type, and
 // never a picture that is none.
 func fits(b *schema.Block, name, kind string) bool {
 	family, _, _ := strings.Cut(kind, "/")
-	if b.Type == schema.TypeSignature {
-		return kind == "image/png" || kind == "image/jpeg" || kind == "image/webp"
-	}
-	extension := strings.ToLower(filepath.Ext(name))
-	if claimed, _, err := mime.ParseMediaType(mime.TypeByExtension(extension)); err == nil && strings.HasPrefix(claimed, "image/") &&
-		claimed != "image/svg+xml" && kind != claimed && slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, claimed) {
+	name = strings.ToLower(name)
+	if b.Type == schema.TypeSignature && !slices.Contains(signatureTypes, kind) {
 		return false
 	}
-	allowed := properties(b).AllowedFiles
-	if !slices.ContainsFunc(allowed, func(a string) bool { return strings.TrimSpace(a) != "" }) {
-		return true
+	claimed, _, err := mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(name)))
+	if err == nil && kind != claimed && slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, claimed) {
+		return false
 	}
-	return slices.ContainsFunc(allowed, func(a string) bool {
-		a = strings.ToLower(strings.TrimSpace(a))
-		if strings.Contains(a, "/") {
-			return a == kind || a == family+"/*" || a == "*/*"
+	allowed := fileTypes(properties(b))
+	return len(allowed) == 0 || slices.ContainsFunc(allowed, func(a string) bool {
+		if strings.HasPrefix(a, ".") {
+			return strings.HasSuffix(name, a)
 		}
-		return a != "" && "."+strings.TrimPrefix(a, ".") == extension
+		return a == kind || a == family+"/*"
 	})
+}
+
+// signatureTypes are the types of a picture of a signature.
+var signatureTypes = []string{"image/png", "image/jpeg", "image/webp"}
+
+// maxFile is how many bytes a file of a block may have.
+func (h *Handler) maxFile(p *schema.Properties) int64 {
+	if p.MaxFileSize && h.serviceFile > 0 {
+		return min(h.config.MaxFileSize, h.serviceFile)
+	}
+	return h.config.MaxFileSize
+}
+
+// megabytes is a number of bytes as a person is told it, rounded down where that leaves
+// something.
+func megabytes(bytes int64) float64 {
+	n := float64(bytes) / (1 << 20)
+	switch {
+	case n >= 1:
+		return math.Floor(n)
+	case n >= 0.01:
+		return math.Floor(n*100) / 100
+	}
+	return 0.01
 }

@@ -22,6 +22,8 @@ type Handler struct {
 	logger  *slog.Logger
 	clock   func() time.Time
 
+	serviceFile int64 // how large a file the service takes, 0: it does not say
+
 	sources cache[storage.ID, *source]
 	blanks  cache[blankKey, blankPage]
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,27 +49,30 @@ func (c *call) given() Given {
 // path asks the service which blocks are to be shown. Without an answer of the service
 // there is no page: the caller shows that it is out of order.
 func (c *call) path(given Given) (Path, error) {
-	answers := maps.Clone(given.Answers)
-	c.fileAnswers(c.form.Blocks, answers)
-	return c.h.path(c.r.Context(), c.form, answers, given.Hidden)
+	files := map[string]json.RawMessage{}
+	c.fileAnswers(c.form.Blocks, files)
+	return c.h.path(c.r.Context(), c.form, given.Answers, files, given.Hidden)
 }
 
-// path asks the service without the answers to hidden blocks, which it would take for the
-// host's: a respondent may not give them.
-func (h *Handler) path(ctx context.Context, form PublicForm, answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
-	answers = maps.Clone(answers)
-	dropHidden(form.Blocks, answers, false)
-	return h.service.Path(ctx, form.ID, answers, hidden)
+// path asks the service with the respondent's answers and the host's. The service takes
+// every answer that only the host can give for the host's, so such answers of a respondent
+// are left out.
+func (h *Handler) path(ctx context.Context, form PublicForm, answers, host map[string]json.RawMessage, hidden map[string]string) (Path, error) {
+	all := maps.Clone(answers)
+	dropHosts(form.Blocks, all, false)
+	maps.Copy(all, host)
+	return h.service.Path(ctx, form.ID, all, hidden)
 }
 
-func dropHidden(blocks []schema.Block, answers map[string]json.RawMessage, hide bool) {
+// dropHosts removes the answers that only the host can give.
+func dropHosts(blocks []schema.Block, answers map[string]json.RawMessage, hide bool) {
 	for i := range blocks {
 		b := &blocks[i]
 		hidden := hide || properties(b).Hide
-		if hidden {
+		if hidden || b.Type == schema.TypePayment || b.Type == schema.TypeFileUpload || b.Type == schema.TypeSignature {
 			delete(answers, b.ID)
 		}
-		dropHidden(b.Children, answers, hidden)
+		dropHosts(b.Children, answers, hidden)
 	}
 }
 
@@ -114,10 +118,14 @@ func (c *call) post() {
 		c.notice = c.words.get("too_many_requests")
 		w.Header().Set("Retry-After", "60")
 		c.showPath(http.StatusTooManyRequests, path, at, nil)
+	case len(c.refused) > 0:
+		status := http.StatusUnprocessableEntity
+		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == codeFileSize }) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		c.showPath(status, path, firstStep(steps, c.refused, at), c.refused)
 	case action == goBack:
 		c.showPath(http.StatusOK, path, max(0, at-1), nil)
-	case len(c.refused) > 0:
-		c.showPath(http.StatusUnprocessableEntity, path, at, c.refused)
 	case action == goStay || action == goUpload || removed && action == "":
 		c.showPath(http.StatusOK, path, at, nil)
 	default:
@@ -184,6 +192,9 @@ func (c *call) submit(given Given, path Path, at int) {
 		return
 	}
 	response, err := c.response(given)
+	if err == nil {
+		err = c.keepFiles(onPath(&c.form, path))
+	}
 	if err != nil {
 		c.failed(err, path, at)
 		return
@@ -192,6 +203,12 @@ func (c *call) submit(given Given, path Path, at int) {
 	var faults *schema.Error
 	switch {
 	case err == nil:
+		if c.h.config.HostAnswers != nil { // they may lead to another ending
+			final, err := c.h.path(c.r.Context(), c.form, given.Answers, response.HostAnswers, given.Hidden)
+			if err == nil {
+				path = final
+			}
+		}
 		c.finished(path)
 	case errors.As(err, &faults):
 		c.showPath(http.StatusUnprocessableEntity, path, firstStep(steps, faults.Violations, at), faults.Violations)

@@ -1,0 +1,114 @@
+package formpage_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/schema"
+)
+
+const paidBlocks = `[{"id":"n","type":"short_text","label":"Name"},
+	{"id":"pay","type":"payment","properties":{"amount":"9.50","currency":"EUR"}},
+	{"id":"gate","type":"short_text","label":"Gate","properties":{"hide":true}},
+	{"id":"vip","type":"short_text","label":"For those who paid","properties":{"rule":{"show":{"==":[{"var":"answers.pay.status"},"paid"]}}}},
+	{"id":"jump","type":"statement","label":"And then","properties":{"rule":{"next":[{"if":{"==":[{"var":"answers.pay.status"},"paid"]},"to":"thanks"}]}}},
+	{"id":"unpaid","type":"ending","label":"Not paid"},
+	{"id":"thanks","type":"ending","label":"Paid"}]`
+
+var paid = json.RawMessage(`{"amount":"9.50","currency":"EUR","status":"paid","gateway":"test"}`)
+
+// A respondent who says that a payment was made is not on the path of those who paid.
+func TestARespondentCannotPayByJSON(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("MULTI", paidBlocks, "", "")
+	base := s.server.URL + "/f/" + form.PublicID
+	var got struct{ State string }
+	s.ask(http.MethodGet, base+"/form.json", "", nil, &got)
+	var path struct {
+		Blocks []struct{ ID string }
+		Ending string
+	}
+	status, _ := s.ask(http.MethodPost, base+"/path", "", map[string]any{"state": got.State, "answers": map[string]any{"pay": paid}}, &path)
+	if status != http.StatusOK || path.Ending != "unpaid" {
+		t.Errorf("%d, the ending is %q", status, path.Ending)
+	}
+	for _, b := range path.Blocks {
+		if b.ID == "vip" {
+			t.Error("the path is that of those who paid")
+		}
+	}
+	s.wait(time.Minute)
+	if status, _ := s.ask(http.MethodPost, base+"/submit", "", map[string]any{"state": got.State, "answers": map[string]any{"pay": paid}}, nil); status != http.StatusUnprocessableEntity || len(s.answers(form)) > 0 {
+		t.Errorf("a payment of the respondent's own: %d", status)
+	}
+}
+
+// What the host answers counts for the ending.
+func TestTheEndingIsThatOfTheHostsAnswers(t *testing.T) {
+	t.Parallel()
+	for want, answers := range map[string]map[string]json.RawMessage{"Not paid": nil, "Paid": {"pay": paid}} {
+		s := newSite(t, formpage.Config{HostAnswers: func(*http.Request, formpage.PublicForm) (map[string]json.RawMessage, error) { return answers, nil }})
+		form := s.form("MULTI", paidBlocks, "", "")
+		p := s.open(form, "")
+		s.wait(time.Minute)
+		if end := p.press("next"); end.status != http.StatusOK || end.text("fs-done") == "" || !strings.HasPrefix(end.text("fs-done"), want) {
+			t.Errorf("want %s: %d %s", want, end.status, end.text("fs-main"))
+		}
+	}
+}
+
+// other is a service whose bounds are not those of the definition.
+type other struct {
+	*formsvc.Service
+	faults []schema.Violation
+}
+
+func (o other) Path(ctx context.Context, form formsvc.ID, answers map[string]json.RawMessage, hidden map[string]string) (formpage.Path, error) {
+	path, err := o.Service.Path(ctx, form, answers, hidden)
+	path.Faults = o.faults
+	return path, err
+}
+
+// A fault is worded by what the service says that is wrong.
+func TestFaultsAreWordedByTheirParameters(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("MULTI", `[{"id":"x","type":"number","label":"X","properties":{"min":1,"minVal":true}},{"id":"y","type":"short_text","label":"Y"}]`, "", "")
+	type params = map[string]any
+	for want, v := range map[string]schema.Violation{
+		"Bitte geben Sie 7 oder mehr ein":       {Code: schema.CodeOutOfRange, Params: params{"min": json.Number("7")}},
+		"1.000,5":                               {Code: schema.CodeOutOfRange, Params: params{"min": json.Number("7"), "max": json.Number("1000.5")}},
+		"03.02.2026":                            {Code: schema.CodeOutOfRange, Params: params{"max": "2026-02-03"}},
+		"höchstens 4":                           {Code: schema.CodeTooMany, Params: params{"max": 4, "unit": "choices"}},
+		"mindestens 2":                          {Code: schema.CodeTooFew, Params: params{"min": 2, "unit": "choices"}},
+		"33":                                    {Code: schema.CodeTooLong, Params: params{"limit": 33, "unit": "characters"}},
+		"name@example.com":                      {Code: schema.CodeBadFormat, Params: params{"format": "email"}},
+		"eine Zahl":                             {Code: schema.CodeWrongType, Params: params{"type": "integer"}},
+		"2":                                     {Code: schema.CodeOutOfRange, Params: params{"max": json.Number("2097152"), "unit": "bytes"}},
+		"Dieser Dateityp":                       {Code: schema.CodeNotAllowed, Params: params{"reason": "file_type"}},
+		"a sentence that only the service says": {Code: "A_NEW_CODE", Message: "a sentence that only the service says"},
+	} {
+		for _, field := range []string{"x", "y"} {
+			v.Field = field
+			pages, err := formpage.New(other{s.service, []schema.Violation{v}}, formpage.Config{Clock: s.clock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID, strings.NewReader("lang=de&go=next"))
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			w := httptest.NewRecorder()
+			pages.ServeHTTP(w, r)
+			if _, summary, _ := strings.Cut(w.Body.String(), `id="summary"`); w.Code != http.StatusUnprocessableEntity || !strings.Contains(summary, want) {
+				t.Errorf("%+v: %d, the page lacks %q", v, w.Code, want)
+			}
+		}
+	}
+}
