@@ -40,7 +40,8 @@ var allowed = map[string][]string{
 	},
 	"handler/docs": {},
 	"handler/formpage": {
-		"internal/core", "schema", "storage", "github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/text",
+		"internal/core", "internal/jsontree", "internal/logic", "schema", "storage",
+		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/text",
 	},
 	"handler/conformance":               {"schema", "internal/apidoc"},
 	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},

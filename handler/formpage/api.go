@@ -14,8 +14,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// jsonForm is a form for a front end of the host's own. It has no hidden blocks, no
-// variables and no rules: quiz keys and quotas stay here.
+// jsonForm is a form for a front end of the host's own. It has no hidden blocks, and no
+// variables and rules unless Config.BrowserRules lets them out: quiz keys and quotas stay
+// here.
 type jsonForm struct {
 	PublicID      string          `json:"public_id"`
 	Name          string          `json:"name"`
@@ -25,6 +26,8 @@ type jsonForm struct {
 	Language      string          `json:"language"`
 	State         string          `json:"state"` // to be sent with everything else
 	Blocks        []schema.Block  `json:"blocks"`
+	Variables     json.RawMessage `json:"variables,omitempty"`
+	HiddenFields  json.RawMessage `json:"hidden_fields,omitempty"`
 	Settings      schema.Settings `json:"settings"`
 	Theme         schema.Theme    `json:"theme"`
 }
@@ -94,27 +97,32 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 
 // formJSON serves {public id}/form.json.
 func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	writeJSON(w, http.StatusOK, jsonForm{
+	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
 		Language: h.language(r, form).tag, State: h.signer.sign(purposeVisit, newVisit(form, h.clock())),
-		Blocks: withoutSecrets(form.Blocks), Settings: form.Settings, Theme: form.Theme,
-	})
+		Blocks: withoutSecrets(form.Blocks, h.config.BrowserRules), Settings: form.Settings, Theme: form.Theme,
+	}
+	if h.config.BrowserRules {
+		public.Variables, public.HiddenFields = form.Definition.Variables, form.Definition.HiddenFields
+	}
+	writeJSON(w, http.StatusOK, public)
 }
 
-// withoutSecrets returns blocks without hidden ones and without rules.
-func withoutSecrets(blocks []schema.Block) []schema.Block {
+// withoutSecrets returns blocks without hidden ones, and without rules unless browsers may
+// have them.
+func withoutSecrets(blocks []schema.Block, rules bool) []schema.Block {
 	shown := []schema.Block{}
 	for _, b := range blocks {
 		if properties(&b).Hide {
 			continue
 		}
-		if b.Properties != nil {
+		if b.Properties != nil && !rules {
 			p := *b.Properties
 			p.Rule = nil
 			b.Properties = &p
 		}
 		if b.Children != nil {
-			b.Children = withoutSecrets(b.Children)
+			b.Children = withoutSecrets(b.Children, rules)
 		}
 		shown = append(shown, b)
 	}

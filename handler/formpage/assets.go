@@ -24,13 +24,14 @@ type asset struct {
 var assets = map[string]asset{
 	"page.css": {compact(readStatic("page.css"), ""), "text/css; charset=utf-8"},
 	"page.js":  {compact(readStatic("page.js"), "\n"), "text/javascript; charset=utf-8"},
+	"rules.js": {compact(readStatic("rules.js"), "\n"), "text/javascript; charset=utf-8"},
 	"embed.js": {compact(readStatic("embed.js"), "\n"), "text/javascript; charset=utf-8"},
 }
 
 // assetVersion changes with the files, so that browsers may keep them for ever.
 var assetVersion = func() string {
 	sum := sha256.New()
-	for _, name := range []string{"page.css", "page.js"} {
+	for _, name := range []string{"page.css", "page.js", "rules.js"} {
 		sum.Write(assets[name].content)
 	}
 	return hex.EncodeToString(sum.Sum(nil))[:10]

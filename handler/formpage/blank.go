@@ -83,7 +83,7 @@ type blankPage struct {
 // blank returns a page that was drawn before, if this call shows the same.
 func (c *call) blank(key blankKey, path Path) (pathPage, bool) {
 	page, ok := c.h.blanks.get(key)
-	if !ok || !slices.Equal(page.path, path.Blocks) || !c.fillsInNone(page.shows) {
+	if !ok || !slices.Equal(page.path, path.Blocks) || !c.fillsInNone(page.pathPage) {
 		return pathPage{}, false
 	}
 	return page.pathPage, true
@@ -91,13 +91,15 @@ func (c *call) blank(key blankKey, path Path) (pathPage, bool) {
 
 // keepBlank keeps a page that was drawn, if nothing is filled in.
 func (c *call) keepBlank(key blankKey, path Path, page pathPage) {
-	if !c.fillsInNone(page.shows) {
+	if !c.fillsInNone(page) {
 		return
 	}
 	// The source is counted with each page: it may have left its own cache.
 	size := page.size() + key.source.size()
-	for name := range page.shows {
-		size += len(name) + 64
+	for _, names := range []map[string]bool{page.shows, page.holds} {
+		for name := range names {
+			size += len(name) + 64
+		}
 	}
 	for _, b := range path.Blocks {
 		size += len(b.ID) + 32
@@ -105,10 +107,10 @@ func (c *call) keepBlank(key blankKey, path Path, page pathPage) {
 	c.h.blanks.put(key, blankPage{page, slices.Clone(path.Blocks)}, size)
 }
 
-// fillsInNone reports whether none of the inputs has a value.
-func (c *call) fillsInNone(inputs map[string]bool) bool {
+// fillsInNone reports whether none of the inputs of a page has a value.
+func (c *call) fillsInNone(page pathPage) bool {
 	for name := range c.values {
-		if inputs[name] {
+		if page.shows[name] || page.holds[name] {
 			return false
 		}
 	}

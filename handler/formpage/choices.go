@@ -47,11 +47,35 @@ func (b *builder) fixed(name string, pairs ...string) []option {
 	return list
 }
 
-// maxSteps bounds how many buttons a scale gets. A longer one is a number to type.
-const maxSteps = 101
+// Most buttons of a scale, and icons of a rating. A longer one is a number to type.
+const (
+	maxSteps = 101
+	maxIcons = 20
+)
 
-func (b *builder) scale(f *field, from, to, step float64) {
+// scaleOf returns the bounds of a rating, an opinion scale or a net promoter score.
+func scaleOf(kind string, p *schema.Properties) (from, to, step float64) {
+	switch kind {
+	case schema.TypeRating:
+		return 1, math.Floor(math.Max(1, or(p.To, 5))), 1
+	case schema.TypeNPS:
+		return 0, 10, 1
+	}
+	if step = or(p.ScaleStep, 1); step <= 0 {
+		step = 1
+	}
+	return or(p.From, 1), or(p.To, 10), step
+}
+
+// scaleSteps returns the number of values of a scale, and whether it is drawn as buttons.
+func scaleSteps(kind string, from, to, step float64) (n int, buttons bool) {
+	n = int(math.Floor((to-from)/step+1e-9)) + 1
+	return n, n >= 1 && n <= maxSteps && (kind != schema.TypeRating || n <= maxIcons)
+}
+
+func (b *builder) scale(f *field) {
 	p := f.P
+	from, to, step := scaleOf(f.Type, p)
 	if p.LeftLabel || f.Type == schema.TypeNPS {
 		f.Low = p.FirstLabel
 	}
@@ -61,11 +85,8 @@ func (b *builder) scale(f *field, from, to, step float64) {
 	if p.RightLabel || f.Type == schema.TypeNPS {
 		f.Hi = p.ThirdLabel
 	}
-	if step <= 0 {
-		step = 1
-	}
-	n := int(math.Floor((to-from)/step+1e-9)) + 1
-	if n < 1 || n > maxSteps || f.Kind == "icons" && n > 20 {
+	n, buttons := scaleSteps(f.Type, from, to, step)
+	if !buttons {
 		f.Kind, f.Set, f.Mode, f.Classes = "text", false, "decimal", " short"
 		f.Help = b.c.words.get("help.between", "min", from, "max", to)
 		return

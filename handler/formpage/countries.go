@@ -48,14 +48,19 @@ func countryOptions(tag language.Tag) string {
 	return b.String()
 }
 
-// countryCodes are the two-letter codes of all countries.
+// dissolved are codes that became several countries.
+var dissolved = []string{"AN", "CS", "NT", "SU", "YU"}
+
+// countryCodes are the two-letter codes of all countries, those that the service takes.
 func countryCodes() []string {
 	var list []string
 	for a := 'A'; a <= 'Z'; a++ {
 		for b := 'A'; b <= 'Z'; b++ {
 			code := string(a) + string(b)
 			region, err := language.ParseRegion(code)
-			if err == nil && region.IsCountry() && region.String() == code && region.Canonicalize() == region && code != "ZZ" {
+			// Regions without a number of the United Nations are parts of countries, or unions.
+			if err == nil && region.IsCountry() && region.String() == code && region.Canonicalize() == region && region.M49() != 0 &&
+				!slices.Contains(dissolved, code) {
 				list = append(list, code)
 			}
 		}

@@ -21,6 +21,17 @@
 // A view is counted when the page's script runs in a tab that can be seen, a start at the
 // first input. Without JavaScript both are counted with the first page that is sent.
 //
+// # Rules in the browser
+//
+// Without more, rules stay with the service: the script asks for the blocks that an answer
+// calls for. [Config.BrowserRules] lets the pages contain the rules, and rules.js, a
+// script of its own, walks through the form by them: blocks come and go, are required and
+// numbered anew, and the button says whether it sends, all without a request. What a
+// respondent typed under a block that is gone stays on the page and is not sent. The
+// script is held against the cases and the ways of the service's logic in tests, and what
+// is sent is walked by the service again. Who opens a form can read its rules then: the
+// right answers of a quiz and the limits of a quota are public.
+//
 // # Settings
 //
 // branding shows [Config.Brand]. navigation adds the page's number and two arrows,
@@ -88,7 +99,7 @@
 // such pages in [Config.FrameAncestors].
 //
 // A front end of the host's own reads GET {public_id}/form.json: the blocks without hidden
-// ones and without rules, and a state that it sends back. POST {public_id}/path with
+// ones and without rules (see [Config.BrowserRules]), and a state that it sends back. POST {public_id}/path with
 // {"state","answers","hidden"} returns the blocks to show and the ending; POST
 // {public_id}/submit with also "utm", "captcha" and "took" stores the response: 201 with
 // {"ending","redirect_url"}, or 422 with {"code","message","faults"}. POST {public_id}/view

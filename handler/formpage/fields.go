@@ -1,6 +1,7 @@
 package formpage
 
 import (
+	"bytes"
 	"cmp"
 	"html/template"
 	"math"
@@ -25,6 +26,7 @@ type field struct {
 	Label, Description string
 	Number             int // zero: not numbered
 	Required           bool
+	MayRequire         bool // a rule of the browser's says whether it is required
 	Fault              string
 	Help               string // a sentence on what is expected
 	Image              *picture
@@ -112,6 +114,7 @@ func (b *builder) field(block *schema.Block, level int) field {
 	if f.Image != nil {
 		f.ImageAlign = cmp.Or(p.ImageAlign, "inline")
 	}
+	f.MayRequire = b.view.Rules != nil && takesAnswer(block.Type) && bytes.Contains(p.Rule, []byte(`"require"`))
 	b.used["#"+block.ID] = true
 	b.draw(&f, block, p)
 	if takesAnswer(block.Type) {
@@ -216,13 +219,13 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		b.drawDate(f, block, p)
 	case schema.TypeRating:
 		f.Kind, f.Set, f.Icon = "icons", true, rateIcon(p.Icon)
-		b.scale(f, 1, math.Floor(math.Max(1, or(p.To, 5))), 1)
+		b.scale(f)
 	case schema.TypeNPS:
 		f.Kind, f.Set = "scale", true
-		b.scale(f, 0, 10, 1)
+		b.scale(f)
 	case schema.TypeOpinionScale:
 		f.Kind, f.Set = "scale", true
-		b.scale(f, or(p.From, 1), or(p.To, 10), or(p.ScaleStep, 1))
+		b.scale(f)
 	case schema.TypeYesNo:
 		f.Kind, f.Set, f.Input, f.Classes = "choices", true, "radio", " pair"
 		f.Options = b.fixed(f.Name, "true", b.c.words.get("yes"), "false", b.c.words.get("no"))

@@ -94,7 +94,7 @@ func singleSteps(blocks []schema.Block) []step {
 		case b.Type == schema.TypePageBreak:
 		case b.Type == schema.TypeCaptcha && len(steps) > 0:
 			steps[len(steps)-1].blocks = append(steps[len(steps)-1].blocks, b)
-		case takesAnswer(b.Type), b.Type == schema.TypeGroup, b.Type == schema.TypeWelcome, b.Type == schema.TypeStatement:
+		case startsStep(&b):
 			steps = append(steps, step{id: b.ID, blocks: append(waiting, b)})
 			waiting = nil
 		default:
@@ -109,6 +109,16 @@ func singleSteps(blocks []schema.Block) []step {
 		last.blocks = append(last.blocks, waiting...)
 	}
 	return steps
+}
+
+// startsStep reports whether a block has a page of its own where one question is asked at
+// a time.
+func startsStep(b *schema.Block) bool {
+	switch b.Type {
+	case schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement:
+		return true
+	}
+	return takesAnswer(b.Type)
 }
 
 // stepAt returns the index of the step with an id. When the path no longer leads there,

@@ -8,7 +8,7 @@
   const page = location.pathname.replace(/\/(done)?$/, "");
   const key = "formsvc:" + page;
   const coarse = matchMedia("(pointer:coarse)").matches;
-  let busy = false, timer = 0, began = 0;
+  let busy = false, timer = 0, began = 0, rules = null;
 
   const memory = {
     get(k) { try { return JSON.parse(sessionStorage.getItem(key + k)); } catch { return null; } },
@@ -51,7 +51,7 @@
     const data = button ? new FormData(f, button) : new FormData(f);
     return [...data].filter(([, v]) => typeof v === "string");
   };
-  const save = () => { if (form() && began) memory.set("", entries(form())); };
+  const save = () => { if (form() && began) memory.set("", rules ? [...entries(form()), ...entries(rules.kept)] : entries(form())); };
 
   const send = async (body, after) => {
     if (busy) return;
@@ -269,6 +269,7 @@
       tell({ done: true });
     }
     enhance(root);
+    rules = window.formsvcRules ? formsvcRules.page(root, rules, enhance) : null;
     if (!document.prerendering && document.visibilityState === "visible") viewed();
     if (framed) measure();
   };
@@ -286,14 +287,16 @@
     const other = e.target.closest(".opt-other");
     if (other && e.target.matches(".other-text") && e.target.value) other.querySelector("[value=other]").checked = true;
     if (e.target.matches("select+.other-text") && e.target.value) e.target.previousElementSibling.value = "other";
+    if (rules) rules.update();
     save();
   });
   document.addEventListener("change", e => {
     const f = form();
     if (!f || !f.contains(e.target)) return;
     started();
+    const told = rules && rules.update();
     save();
-    if (!("reactive" in f.dataset) || root.classList.contains("single")) return;
+    if (told || !("reactive" in f.dataset) || root.classList.contains("single")) return;
     clearTimeout(timer);
     timer = setTimeout(react, 150);
   });
@@ -341,6 +344,6 @@
     const state = control("state");
     list.push(["state", state.value], ["go", "stay"]);
     if (control("embed")) list.push(["embed", "1"]);
-    send(new URLSearchParams(list), next => swap(next));
+    send(new URLSearchParams(list), next => { rules = null; swap(next); });
   }
 })();
