@@ -8,7 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
+	"net/url"
 	"syscall"
 	"time"
 )
@@ -17,10 +17,11 @@ const (
 	maxResponseHeader = 64 << 10
 	maxResponseBody   = 64 << 10
 	idleTimeout       = 30 * time.Second
-	// connectionAge is how long after its first use a connection is used for further
-	// requests: a name that has moved is looked up again.
+	// connectionAge is how long a connection is used for further requests: a name that
+	// has moved is looked up again.
 	connectionAge = 2 * time.Minute
 	dialAtLeast   = 2 * time.Second
+	handshakeMost = 10 * time.Second
 )
 
 // ClientConfig configures [NewClient]. The zero value reaches public addresses
@@ -53,7 +54,8 @@ type ClientConfig struct {
 // or later with verified certificates. Answers may have 64 kB of headers;
 // reading more than 64 kB of body is an *[http.MaxBytesError]. A 101 answer has
 // no body. Idle connections are kept for 30 s; CloseIdleConnections ends them. A
-// connection is used for at most 2 minutes, so that changes of DNS are seen.
+// connection is used for at most 2 minutes, so that changes of DNS are seen. Of package
+// httptrace only the hooks of the dialer are called, and Expect is not waited for.
 //
 // It is safe for concurrent use.
 func NewClient(c ClientConfig) *http.Client {
@@ -101,99 +103,38 @@ func (j judging) CloseIdleConnections() { j.next.CloseIdleConnections() }
 type transport struct {
 	guard   *Guard
 	timeout time.Duration // of connecting, resolving included
-	idle    int
-
-	mu    sync.Mutex
-	http  *http.Transport // with connections that are at most connectionAge old
-	until time.Time       // then another one takes its place
-	last  *http.Transport // the one before
+	tls     *tls.Config
+	kept    pool
 }
 
 // newTransport returns a transport that keeps up to idle connections open for
 // one host, and eight times as many in all.
 func newTransport(guard *Guard, timeout time.Duration, idle int) *transport {
-	return &transport{guard: guard, timeout: timeout, idle: idle}
-}
-
-// young returns an http.Transport without old connections. There is no other way to
-// end them: one takes the place of the other. Requests under way are not disturbed,
-// and their connections end as idle ones do.
-func (t *transport) young() *http.Transport {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	now := time.Now()
-	if t.http != nil && now.Before(t.until) {
-		return t.http
-	}
-	for _, old := range []*http.Transport{t.last, t.http} {
-		if old != nil {
-			go old.CloseIdleConnections() // many take a while
-		}
-	}
-	t.last = t.http
-	var protocols http.Protocols
-	protocols.SetHTTP1(true) // one stuck HTTP/2 connection would stall all requests on it
-	t.until = now.Add(connectionAge)
-	t.http = &http.Transport{
-		Proxy:                  nil, // a proxy from the environment would dial for us, past every check
-		DialContext:            t.dial,
-		DisableCompression:     true,
-		Protocols:              &protocols,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    10 * time.Second,
-		MaxResponseHeaderBytes: maxResponseHeader,
-		MaxIdleConns:           8 * t.idle,
-		MaxIdleConnsPerHost:    t.idle,
-		IdleConnTimeout:        idleTimeout,
-	}
-	return t.http
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.young().RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode == http.StatusSwitchingProtocols {
-		// The body is the bare connection, without deadlines or limits.
-		_ = resp.Body.Close()
-		resp.Body = http.NoBody
-		return resp, nil
-	}
-	resp.Body = http.MaxBytesReader(nil, resp.Body, maxResponseBody)
-	return resp, nil
-}
-
-// CloseIdleConnections ends the connections that nothing uses.
-func (t *transport) CloseIdleConnections() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, each := range []*http.Transport{t.last, t.http} {
-		if each != nil {
-			each.CloseIdleConnections()
-		}
+	return &transport{
+		guard:   guard,
+		timeout: timeout,
+		tls:     &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
+		kept:    pool{perHost: idle, most: 8 * idle, idle: map[origin][]*connection{}},
 	}
 }
 
 // dial connects to one of the permitted addresses of a host, in the resolver's
 // order. Each address gets its share of the time that is left, so that one
 // which does not answer leaves some for the next.
-func (t *transport) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
-	name, port, err := net.SplitHostPort(hostPort)
+func (t *transport) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
+	h, err := t.guard.parseDialled(u.Hostname())
 	if err != nil {
 		return nil, err
 	}
-	h, err := t.guard.parseDialled(name)
-	if err != nil {
-		return nil, err
-	}
-	// The request's deadline is not in ctx: another request may use the connection.
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
 	defer cancel()
 	addrs, err := t.guard.resolve(ctx, h)
 	if err != nil {
 		return nil, err
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
 	return t.connect(ctx, addrs, port)
 }

@@ -365,7 +365,7 @@ func TestHostileTLS(t *testing.T) {
 			s.StartTLS()
 			defer s.Close()
 			d, text := hostileDispatcher(t, 10*time.Second)
-			d.transport.(*transport).young().TLSClientConfig.RootCAs = authority.pool
+			d.transport.(*transport).tls.RootCAs = authority.pool
 			_, port, err := net.SplitHostPort(s.Listener.Addr().String())
 			must(t, err)
 			a, _ := attemptAt(d, "https://h.example:"+port+"/", nil)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/scheduler"
+
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -109,8 +111,9 @@ func TestASweepDelaysNoDeliveryAndEndsWithTheRun(t *testing.T) {
 		started := time.Now()
 		b.d.Wake()
 		b.seen.wait(t, 1)
-		if took := time.Since(started); took != 0 {
-			t.Errorf("a delivery took %s", took)
+		// A claim may have begun just before, and they keep their distance.
+		if took, most := time.Since(started), scheduler.Default(1, 1, 1, time.Second).Gather; took > most {
+			t.Errorf("a delivery took %s, want at most %s", took, most)
 		}
 		stop()
 		if strings.Contains(b.log.String(), "sweep failed") {

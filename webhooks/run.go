@@ -69,16 +69,20 @@ func (r *run) beside(ctx context.Context) {
 // step gives the scheduler what happened and begins what it says. It waits for nobody
 // but another step.
 func (r *run) step(events ...scheduler.Event) {
+	for _, req := range r.decide(events...) {
+		r.requests.Go(func() { r.send(req) })
+	}
+}
+
+// decide does the same, but for the requests.
+func (r *run) decide(events ...scheduler.Event) []*scheduler.Request {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
 	if r.over {
-		return
+		return nil
 	}
 	now := time.Now()
 	do := r.scheduler.Step(now, events...)
-	for _, req := range do.Send {
-		r.requests.Go(func() { r.send(req) })
-	}
 	if do.Claim != nil {
 		r.calls.Go(func() { r.step(r.claim(*do.Claim)) })
 	}
@@ -98,6 +102,7 @@ func (r *run) step(events ...scheduler.Event) {
 		r.over = true
 		close(r.done)
 	}
+	return do.Send
 }
 
 // drain gives back what waits, lets end what is under way and has the results
@@ -138,23 +143,35 @@ func (r *run) end() {
 	}
 }
 
-// send makes a request. What came out goes to the scheduler before an Observer sees
-// it.
+// send makes a request. What came out goes to the scheduler before an Observer sees it.
+// The goroutine goes on with a request that begins then: a new one has to grow its stack,
+// which takes a tenth of the processor time of a delivery.
 func (r *run) send(req *scheduler.Request) {
-	ended := r.d.deliver(r.posts, &req.Delivery)
-	ended.Request = req
-	if ended.Attempt == nil || r.d.config.Observer == nil {
-		r.step(ended)
-		return
+	for next := []*scheduler.Request{req}; len(next) > 0; {
+		req = next[0]
+		ended := r.d.deliver(r.posts, &req.Delivery)
+		ended.Request = req
+		if ended.Attempt == nil || r.d.config.Observer == nil {
+			next = r.decide(ended)
+		} else {
+			seen := *ended.Attempt // the store may change its own
+			next = r.decide(ended)
+			r.requests.Go(func() { r.observeAttempt(seen) })
+		}
+		for _, req := range next[min(1, len(next)):] {
+			r.requests.Go(func() { r.send(req) })
+		}
 	}
-	seen := *ended.Attempt // the store may change its own
-	r.step(ended)
+}
+
+// observeAttempt shows an attempt to the Observer.
+func (r *run) observeAttempt(a storage.Attempt) {
 	defer r.observing.Add(-1)
 	if r.observing.Add(1) > observersAtOnce {
 		r.stuck.Do(func() { r.d.log.Error("webhook observer does not return: attempts are not reported") })
 		return
 	}
-	r.d.observe(func(o Observer) { o.AttemptFinished(context.WithoutCancel(r.base), seen) })
+	r.d.observe(func(o Observer) { o.AttemptFinished(context.WithoutCancel(r.base), a) })
 }
 
 // claim asks the store for work.

@@ -172,7 +172,9 @@ func TestConnectionsHaveAMaximumAge(t *testing.T) {
 	if got := connections.Load(); got != 1 {
 		t.Errorf("%d connections for requests in a row", got)
 	}
-	tr.until = time.Now() // its time has come
+	for _, all := range tr.kept.idle {
+		all[0].began = time.Now().Add(-connectionAge)
+	}
 	for range 3 {
 		get()
 	}
