@@ -2,7 +2,10 @@ package formsvc_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -46,6 +49,23 @@ func (s *readingStore) FormForKey(ctx context.Context, p storage.FormForKeyParam
 	found, err := s.Storage.FormForKey(ctx, p)
 	s.count(found.Form)
 	return found, err
+}
+
+// lending counts a call, and the bytes of the records that it lends.
+func (s *readingStore) lending(each func(*storage.Submission) error) func(*storage.Submission) error {
+	s.calls.Add(1)
+	return func(sub *storage.Submission) error {
+		s.bytes.Add(int64(len(sub.Answers)))
+		return each(sub)
+	}
+}
+
+func (s *readingStore) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+	return s.Storage.Submissions(ctx, who, form, q, s.lending(each))
+}
+
+func (s *readingStore) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
+	return s.Storage.SubmissionsForKey(ctx, p, s.lending(each))
 }
 
 // reset forgets what was counted.
@@ -114,6 +134,82 @@ func TestWhatAnAnswerCostsFollowsTheOrderOfTheChecks(t *testing.T) {
 		if w.Code != http.StatusUnauthorized || w.Header().Get("RateLimit") != "" || store.bytes.Load() != 0 {
 			t.Errorf("%s: revoked and over the limit: %d with %v after reading %d bytes, want 401 and none", name, w.Code, w.Header(), store.bytes.Load())
 		}
+	}
+}
+
+// The same holds for a page of responses. What is wrong with the request is still
+// reported after the key, the limit and the scope.
+func TestWhatAPageCostsFollowsTheOrderOfTheChecks(t *testing.T) {
+	t.Parallel()
+	for name, inner := range stores(t) {
+		store := &readingStore{Storage: inner}
+		b := setupOn(t, store, formsvc.WithRateLimit(8, time.Hour))
+		form := b.form(textBlock, `{}`)
+		for i := range 3 {
+			if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", strconv.Quote(strconv.Itoa(i)))}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		issue := func(scopes ...formsvc.Scope) formsvc.IssuedKey {
+			issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.user, Name: "k", Scopes: scopes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return issued
+		}
+		path := "/forms/" + form.String() + "/submissions"
+		// ask makes a request and checks its status, and whether a response was read.
+		ask := func(key, path, what string, status int, read bool) *httptest.ResponseRecorder {
+			t.Helper()
+			store.reset()
+			w := b.doAs(key, http.MethodGet, path, "")
+			if w.Code != status || (store.bytes.Load() > 0) != read {
+				t.Errorf("%s: %s: %d after reading %d bytes, want %d, and responses %v: %s", name, what, w.Code, store.bytes.Load(), status, read, w.Body)
+			}
+			return w
+		}
+
+		unable := issue(storage.ScopeFormsRead)
+		for range 2 { // with the key's id unknown, and known
+			ask(unable.Secret, path, "without the scope", http.StatusForbidden, false)
+			ask(unable.Secret, path+"?limit=0", "without the scope and with a wrong limit", http.StatusForbidden, false)
+		}
+
+		reader := issue(storage.ScopeSubmissionsRead)
+		first := ask(reader.Secret, path+"?limit=2", "first page", http.StatusOK, true)
+		again := ask(reader.Secret, path+"?limit=2", "first page again", http.StatusOK, true)
+		if got := store.calls.Load(); got != 1 || again.Body.String() != first.Body.String() {
+			t.Errorf("%s: %d calls of the storage for a page, want 1; %s, want %s", name, got, again.Body, first.Body)
+		}
+		var page struct {
+			Page struct {
+				Next string `json:"next_cursor"`
+			}
+		}
+		if err := json.Unmarshal(first.Body.Bytes(), &page); err != nil || page.Page.Next == "" {
+			t.Fatalf("%s: %s, %v", name, first.Body, err)
+		}
+		ask(reader.Secret, path+"?limit=2&cursor="+page.Page.Next, "second page", http.StatusOK, true)
+		if got := store.calls.Load(); got != 1 {
+			t.Errorf("%s: %d calls of the storage for the second page, want 1", name, got)
+		}
+		ask(reader.Secret, path+"?limit=0", "a wrong limit", http.StatusUnprocessableEntity, false)
+		ask(reader.Secret, path+"?cursor=x", "a wrong cursor", http.StatusUnprocessableEntity, false)
+		ask(reader.Secret, "/forms/"+b.user.ID.String()+"/submissions", "an unknown form", http.StatusNotFound, false)
+		ask(reader.Secret, "/forms/x/submissions", "a malformed id", http.StatusNotFound, false)
+		ask(reader.Secret, path, "the last call", http.StatusOK, true)
+		ask(reader.Secret, path, "over the limit", http.StatusTooManyRequests, false)
+
+		if err := b.RevokeKey(t.Context(), b.user.ID, reader.Key.ID); err != nil {
+			t.Fatal(err)
+		}
+		ask(reader.Secret, path, "revoked and over the limit", http.StatusUnauthorized, false)
+		ended := issue(storage.ScopeSubmissionsRead)
+		ask(ended.Secret, path, "before it is revoked", http.StatusOK, true)
+		if err := b.RevokeKey(t.Context(), b.user.ID, ended.Key.ID); err != nil {
+			t.Fatal(err)
+		}
+		ask(ended.Secret, path, "revoked", http.StatusUnauthorized, false)
 	}
 }
 

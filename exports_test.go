@@ -253,26 +253,26 @@ type pagesOf struct {
 	page    atomic.Int64
 }
 
-func (p *pagesOf) Submissions(ctx context.Context, _ storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
+func (p *pagesOf) Submissions(ctx context.Context, _ storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
 	number := int(p.page.Add(1))
 	if p.before != nil {
 		if err := p.before(number); err != nil {
-			return storage.SubmissionPage{}, err
+			return false, err
 		}
 	}
 	first := 0
 	if q.Page.After != nil {
 		first = int(q.Page.After.ID[9])<<16 + int(q.Page.After.ID[10])<<8 + int(q.Page.After.ID[11]) + 1
 	}
-	var page storage.SubmissionPage
 	for i := first; i < min(p.n, first+q.Page.Limit); i++ {
-		page.Submissions = append(page.Submissions, storage.Submission{
+		if err := each(&storage.Submission{
 			ID: storage.ID{9: byte(i >> 16), 10: byte(i >> 8), 11: byte(i)}, FormID: form, SubmittedAt: time.Unix(1_800_000_000, 0),
 			Answers: json.RawMessage(p.answers(i)), Metadata: json.RawMessage(`{}`), Hidden: json.RawMessage(`{}`),
-		})
+		}); err != nil {
+			return false, err
+		}
 	}
-	page.More = first+q.Page.Limit < p.n
-	return page, ctx.Err()
+	return first+q.Page.Limit < p.n, ctx.Err()
 }
 
 func nameAnswer(i int) string {

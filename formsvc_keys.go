@@ -249,8 +249,28 @@ func (k *keyring) FormForKey(ctx context.Context, key string, form storage.ID, s
 	return principal, got.Form, nil
 }
 
-// RememberedID implements [handler.FormResolver].
-func (k *keyring) RememberedID(key string) string { return k.ids.get(key) }
+// SubmissionsForKey is ResolveKey with a page of submissions in the same step. None is
+// lent for a key without the scope.
+func (k *keyring) SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionQuery, scope Scope,
+	each func(*storage.Submission) error,
+) (p Principal, found, more bool, err error) {
+	if !k.wellFormed(key) {
+		return Principal{}, false, false, ErrInvalidKey
+	}
+	got, err := k.store.SubmissionsForKey(ctx, storage.SubmissionsForKeyParams{
+		Hash: sha256.Sum256([]byte(key)), Form: form, Query: q, Scope: scope, At: k.clock(),
+	}, each)
+	if p, err = k.principal(key, got.Key, got.User, err); err != nil {
+		return Principal{}, false, false, err
+	}
+	return p, got.Found, got.More, nil
+}
+
+// Remembered implements [handler.ReadingResolver].
+func (k *keyring) Remembered(key string) (keyID string, user storage.ID) {
+	known := k.ids.get(key)
+	return known.id, known.user
+}
 
 func (k *keyring) principal(key string, stored Key, user User, err error) (handler.Principal, error) {
 	if errors.Is(err, storage.ErrNotFound) {
@@ -265,7 +285,7 @@ func (k *keyring) principal(key string, stored Key, user User, err error) (handl
 	}
 	k.uses.note(stored, now)
 	return Principal{
-		KeyID:  k.ids.put(key, stored.ID),
+		KeyID:  k.ids.put(key, stored),
 		UserID: user.ID,
 		Name:   user.Name,
 		Email:  user.Email,
@@ -276,31 +296,37 @@ func (k *keyring) principal(key string, stored Key, user User, err error) (handl
 // maxKeyIDs bounds how many keys are remembered, at about 100 bytes each.
 const maxKeyIDs = 10_000
 
-// keyIDs remembers the ids of keys that were valid. Whether one still is, the storage
-// says. Keys are known by a hash with a seed of this process, which serves here because
-// an id is only asked for to count a call: for two keys with the same hash, calls of one
-// would at worst count against the limit of the other.
+// keyIDs remembers the ids and users of keys that were valid. Whether one still is, the
+// storage says. Keys are known by a hash with a seed of this process, which serves here
+// because this only counts a call and reads a cursor: for two keys with the same hash,
+// calls of one would at worst count against the limit of the other.
 type keyIDs struct {
 	seed maphash.Seed
 	mu   sync.RWMutex
-	ids  map[uint64]string
+	ids  map[uint64]keyID
 }
 
-func newKeyIDs() *keyIDs { return &keyIDs{seed: maphash.MakeSeed(), ids: map[uint64]string{}} }
+// keyID is the id of a key, as text, and whose it is.
+type keyID struct {
+	id   string
+	user ID
+}
 
-func (k *keyIDs) get(key string) string {
+func newKeyIDs() *keyIDs { return &keyIDs{seed: maphash.MakeSeed(), ids: map[uint64]keyID{}} }
+
+func (k *keyIDs) get(key string) keyID {
 	hash := maphash.String(k.seed, key)
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	return k.ids[hash]
 }
 
-// put remembers the id of a key and returns it as text.
-func (k *keyIDs) put(key string, id ID) string {
-	var text [2 * len(id)]byte
-	hex.Encode(text[:], id[:])
-	if known := k.get(key); known == string(text[:]) {
-		return known
+// put remembers a key and returns its id as text.
+func (k *keyIDs) put(key string, stored Key) string {
+	var text [2 * len(stored.ID)]byte
+	hex.Encode(text[:], stored.ID[:])
+	if known := k.get(key); known.id == string(text[:]) {
+		return known.id
 	}
 	hash := maphash.String(k.seed, key)
 	k.mu.Lock()
@@ -311,6 +337,6 @@ func (k *keyIDs) put(key string, id ID) string {
 		}
 		delete(k.ids, victim)
 	}
-	k.ids[hash] = string(text[:])
-	return k.ids[hash]
+	k.ids[hash] = keyID{string(text[:]), stored.UserID}
+	return k.ids[hash].id
 }

@@ -88,7 +88,7 @@ func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[str
 	conditions, erased := answers.NewConditions(wanted), 0
 	q := storage.SubmissionQuery{Page: storage.Page{Limit: batch}, MaxBytes: enterBytes}
 	for {
-		page, err := s.storage.Submissions(ctx, storage.AsHost(), formID, q)
+		page, err := storage.ListSubmissions(ctx, s.storage, storage.AsHost(), formID, q)
 		if err != nil {
 			return erased, err
 		}

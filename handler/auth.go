@@ -36,25 +36,14 @@ func Credential(r *http.Request) string {
 
 // authenticate finds the principal, counts the call against its key's limit and
 // checks the scope of the operation. What an answer costs follows the same order: a
-// key over its limit or without the scope reads no form.
+// key over its limit or without the scope reads nothing else.
 func (c *call) authenticate() error {
 	key := c.h.config.Credential(c.r)
 	if key == "" {
 		return errInvalidAPIKey
 	}
-	form, together := c.formToRead()
-	var early token
-	if together != nil && c.h.config.Limiter != nil {
-		// The limit is asked before the form is read, so before the key's id is known
-		// for certain. A key that was not seen here before takes two steps.
-		if id := together.RememberedID(key); id != "" {
-			early = c.take(id)
-		}
-		if early.keyID == "" || !early.allowed() {
-			together = nil
-		}
-	}
-	if err := c.resolve(key, form, together); err != nil {
+	early, err := c.resolve(key)
+	if err != nil {
 		return err
 	}
 	if c.principal.UserID.IsZero() || c.principal.KeyID == "" {
@@ -72,33 +61,54 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// formToRead returns the form of the path and the resolver that can read it
-// together with the key, or nil when the operation needs no form or the resolver cannot
-// read one.
-func (c *call) formToRead() (storage.ID, FormResolver) {
-	together, ok := c.h.config.Resolver.(FormResolver)
-	if !ok || !c.op.readsForm {
-		return storage.ID{}, nil
-	}
-	form, err := c.idParam("formId")
-	if err != nil {
-		return storage.ID{}, nil
-	}
-	return form, together
-}
-
-// resolve asks whose key it is, together with the form when together is set.
-func (c *call) resolve(key string, form storage.ID, together FormResolver) error {
-	var err error
-	if together != nil {
-		c.principal, c.form, err = together.FormForKey(c.ctx(), key, form, c.op.scope)
-		c.formKnown = err == nil
-		if !errors.Is(err, storage.ErrUnimplemented) {
-			return c.resolveError(err)
+// resolve asks whose key it is, in one step with what the operation reads when that is
+// possible. The limit is then asked before the key's id is known for certain. A key that
+// was not seen here before takes two steps.
+func (c *call) resolve(key string) (early token, err error) {
+	together, ok := c.h.config.Resolver.(ReadingResolver)
+	if ok && (c.op.readsForm || c.op.readsPage) {
+		if id, user := together.Remembered(key); id != "" {
+			if read := c.readWithKey(together, user); read != nil {
+				if early = c.take(id); early.allowed() {
+					// A value that the storage cannot compare with is for the operation to
+					// report, after the other checks.
+					if err := read(key); !errors.Is(err, storage.ErrUnimplemented) && !errors.Is(err, storage.ErrInvalidValue) {
+						return early, c.resolveError(err)
+					}
+				}
+			}
 		}
 	}
 	c.principal, err = c.h.config.Resolver.ResolveKey(c.ctx(), key)
-	return c.resolveError(err)
+	return early, c.resolveError(err)
+}
+
+// readWithKey returns what resolves a key and reads what the operation wants, or nil when
+// the request is not in order: what is wrong with it is reported after the other checks.
+// user is whose key it was.
+func (c *call) readWithKey(together ReadingResolver, user storage.ID) func(key string) error {
+	if c.op.readsForm {
+		form, err := c.idParam("formId")
+		if err != nil {
+			return nil
+		}
+		return func(key string) (err error) {
+			c.principal, c.form, err = together.FormForKey(c.ctx(), key, form, c.op.scope)
+			c.formKnown = err == nil
+			return err
+		}
+	}
+	page, err := c.submissionPage(user)
+	if err != nil {
+		return nil
+	}
+	return func(key string) (err error) {
+		c.principal, page.found, page.more, err = together.SubmissionsForKey(c.ctx(), key, page.form, page.query, c.op.scope, page.add)
+		if err == nil && c.principal.UserID == user { // else its cursor was not this user's
+			c.page = page
+		}
+		return err
+	}
 }
 
 func (c *call) resolveError(err error) error {

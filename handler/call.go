@@ -25,8 +25,11 @@ type call struct {
 	route     chi.Context // the path parameters
 	principal Principal
 
-	form      *storage.Form // read together with the key; nil when not accessible
-	formKnown bool          // form was asked for and may be relied on
+	form      *storage.Form   // read together with the key; nil when not accessible
+	formKnown bool            // form was asked for and may be relied on
+	page      *submissionPage // read together with the key; nil when it was not
+
+	buffer *[]byte // see borrow
 
 	bodyBegun bool // reading the request's body has begun
 	bodyDone  bool // nothing more of it is to be read
@@ -46,6 +49,7 @@ func newCall(h *Handler, w http.ResponseWriter, r *http.Request) *call {
 // release gives c back; nothing may hold it any more.
 func (c *call) release() {
 	c.route.Reset()
+	c.giveBack()
 	*c = call{route: c.route}
 	calls.Put(c)
 }
@@ -105,17 +109,33 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 8<<10); return &b
 
 const keepBuffer = 256 << 10
 
+// borrow returns the call's buffer, empty. It is given back with the call.
+func (c *call) borrow() []byte {
+	if c.buffer == nil {
+		c.buffer = buffers.Get().(*[]byte)
+	}
+	return (*c.buffer)[:0]
+}
+
+func (c *call) giveBack() {
+	if c.buffer != nil && cap(*c.buffer) <= keepBuffer {
+		buffers.Put(c.buffer)
+	}
+}
+
+// send sends what was written into the call's buffer as a JSON response, with a line
+// break.
+func (c *call) send(status int, b []byte) {
+	b = append(b, '\n')
+	*c.buffer = b // it may have grown
+	c.write(status, b)
+}
+
 // body lends a writer to fill and sends what it holds as a JSON response.
 func (c *call) body(status int, fill func(w *jsontree.Writer)) error {
-	p := buffers.Get().(*[]byte)
-	w := jsontree.NewWriter((*p)[:0])
+	w := jsontree.NewWriter(c.borrow())
 	fill(w)
-	b := append(w.Bytes(), '\n')
-	c.write(status, b)
-	if cap(b) <= keepBuffer {
-		*p = b
-		buffers.Put(p)
-	}
+	c.send(status, w.Bytes())
 	return nil
 }
 

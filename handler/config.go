@@ -15,7 +15,7 @@ import (
 // NewID and Logger are required.
 type Config struct {
 	Storage storage.Storage
-	// Resolver finds out whose key a request carries. When it is a [FormResolver],
+	// Resolver finds out whose key a request carries. When it is a [ReadingResolver],
 	// operations on one form take key and form in one step.
 	Resolver KeyResolver
 

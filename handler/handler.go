@@ -92,7 +92,7 @@ func New(config Config) (*Handler, error) {
 
 // On returns a handler like h on another storage. A resolver that keeps its keys
 // in the storage is replaced as well; nil keeps the one that h has.
-func (h *Handler) On(s storage.Storage, resolver FormResolver) *Handler {
+func (h *Handler) On(s storage.Storage, resolver ReadingResolver) *Handler {
 	copied := *h
 	copied.storage = s
 	copied.config.Storage = s

@@ -19,6 +19,8 @@ type operation struct {
 	// readsForm: the operation wants the form of its path as it is, so key and form
 	// may be read in one step.
 	readsForm bool
+	// readsPage: likewise, for a page of the submissions to that form.
+	readsPage bool
 }
 
 // operations lists all operations. A test holds it against the description.
@@ -56,7 +58,7 @@ func operations() []operation {
 		{id: "updateBlock", method: patch, path: block, scope: storage.ScopeFormsWrite, serve: updateBlock, readsForm: true},
 		{id: "deleteBlock", method: del, path: block, scope: storage.ScopeFormsWrite, serve: deleteBlock, readsForm: true},
 
-		{id: "listSubmissions", method: get, path: form + "/submissions", scope: storage.ScopeSubmissionsRead, serve: listSubmissions},
+		{id: "listSubmissions", method: get, path: form + "/submissions", scope: storage.ScopeSubmissionsRead, serve: listSubmissions, readsPage: true},
 		{id: "getSubmission", method: get, path: submission, scope: storage.ScopeSubmissionsRead, serve: getSubmission},
 		{id: "deleteSubmission", method: del, path: submission, scope: storage.ScopeSubmissionsWrite, serve: deleteSubmission},
 		{id: "getMetrics", method: get, path: form + "/analytics/metrics", scope: storage.ScopeAnalyticsRead, serve: getMetrics},

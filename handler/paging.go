@@ -54,14 +54,22 @@ func writePage[T any](c *call, list cursor.List, records []T, more bool,
 			writeItem(w, &records[i])
 		}
 		w.EndArray()
-		w.Name("page").Object()
-		w.Name("has_more").Bool(more)
-		if w.Name("next_cursor"); more {
-			w.String(cursor.Encode(list, position(&records[len(records)-1])))
-		} else {
-			w.Null()
+		var last storage.Position
+		if more {
+			last = position(&records[len(records)-1])
 		}
-		w.EndObject()
+		w.Name("page").Raw(appendPageEnd(nil, list, more, last))
 		w.EndObject()
 	})
+}
+
+// appendPageEnd appends what a list response says beside its items. more is false for a
+// page without items.
+func appendPageEnd(b []byte, list cursor.List, more bool, last storage.Position) []byte {
+	if !more {
+		return append(b, `{"has_more":false,"next_cursor":null}`...)
+	}
+	b = append(b, `{"has_more":true,"next_cursor":"`...)
+	b = append(b, cursor.Encode(list, last)...) // of letters, digits, - and _
+	return append(b, `"}`...)
 }

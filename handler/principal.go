@@ -44,18 +44,23 @@ type KeyResolver interface {
 	ResolveKey(ctx context.Context, key string) (Principal, error)
 }
 
-// FormResolver is a [KeyResolver] that can read a form in the same step, as the
-// one for built-in keys does.
-type FormResolver interface {
+// ReadingResolver is a [KeyResolver] that can read a form, or a page of submissions, in
+// the same step, as the one for built-in keys does. [storage.ErrUnimplemented] means:
+// two steps.
+type ReadingResolver interface {
 	KeyResolver
 	// FormForKey returns what ResolveKey would, and the form, or nil when the
-	// principal lacks the scope or may not see it. [storage.ErrUnimplemented]
-	// means: two steps.
+	// principal lacks the scope or may not see it.
 	FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (Principal, *storage.Form, error)
-	// RememberedID returns the KeyID that the key had when it was last resolved here,
-	// or "". It proves nothing about the key: only the rate limiter is asked with it,
-	// before the form is read.
-	RememberedID(key string) string
+	// SubmissionsForKey returns what ResolveKey would, and lends a page as the storage
+	// does. found is false when the principal lacks the scope or may not see the form.
+	SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionQuery, scope storage.Scope,
+		each func(*storage.Submission) error) (p Principal, found, more bool, err error)
+	// Remembered returns the KeyID and the UserID that the key had when it was last
+	// resolved here; the KeyID is "" when it was not. They prove nothing about the key.
+	// The rate limiter is asked by them, and a cursor is read by them, before the key is
+	// resolved.
+	Remembered(key string) (keyID string, user storage.ID)
 }
 
 // ErrInvalidKey is what a [KeyResolver] returns for a key that it does not accept.

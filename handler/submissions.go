@@ -6,34 +6,72 @@ import (
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/cursor"
 	"github.com/formsvc/formsvc/internal/export"
-	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/storage"
 )
 
-func listSubmissions(c *call) error {
+// submissionPage is a request for a page of submissions, and the answer as it grows: each
+// record goes from the storage's memory into the response's bytes.
+type submissionPage struct {
+	form  storage.ID
+	query storage.SubmissionQuery
+	list  cursor.List
+
+	found, more bool
+	body        []byte
+	items       int
+	last        storage.Position
+}
+
+// submissionPage reads the request as the user's.
+func (c *call) submissionPage(user storage.ID) (*submissionPage, error) {
 	form, formErr := c.idParam("formId")
 	q := c.query()
-	since, until := q.time("since"), q.time("until")
-	q.fault(core.CheckRange(since, until))
-	list := cursor.List{
+	p := &submissionPage{form: form, query: storage.SubmissionQuery{Since: q.time("since"), Until: q.time("until"), MaxBytes: core.MaxPageBytes, Brief: true}}
+	q.fault(core.CheckRange(p.query.Since, p.query.Until))
+	p.list = cursor.List{
 		Name:    "submissions " + form.String(),
-		Owner:   c.principal.UserID,
-		Filters: since.Format(time.RFC3339Nano) + " " + until.Format(time.RFC3339Nano),
+		Owner:   user,
+		Filters: p.query.Since.Format(time.RFC3339Nano) + " " + p.query.Until.Format(time.RFC3339Nano),
 	}
-	page, err := q.page(list)
-	if err != nil {
-		return err
+	var err error
+	if p.query.Page, err = q.page(p.list); err != nil {
+		return nil, err
 	}
 	if formErr != nil {
-		return formErr
+		return nil, formErr
 	}
-	found, err := c.h.core.Submissions(c.ctx(), c.actor(), form, storage.SubmissionQuery{Since: since, Until: until, Page: page})
-	if err != nil {
-		return err
+	p.body = append(c.borrow(), `{"items":[`...)
+	return p, nil
+}
+
+// add appends an item.
+func (p *submissionPage) add(s *storage.Submission) error {
+	if p.items > 0 {
+		p.body = append(p.body, ',')
 	}
-	return writePage(c, list, found.Submissions, found.More,
-		func(s *storage.Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} },
-		export.WriteItem)
+	p.body = export.AppendItem(p.body, s)
+	p.items++
+	p.last = storage.Position{Time: s.SubmittedAt, ID: s.ID}
+	return nil
+}
+
+func listSubmissions(c *call) error {
+	p := c.page
+	if p == nil {
+		var err error
+		if p, err = c.submissionPage(c.principal.UserID); err != nil {
+			return err
+		}
+		if p.more, err = c.h.core.LendSubmissions(c.ctx(), c.actor(), p.form, p.query, p.add); err != nil {
+			return err
+		}
+	} else if !p.found {
+		return errNotFound
+	}
+	b := append(p.body, `],"page":`...)
+	b = appendPageEnd(b, p.list, p.more && p.items > 0, p.last)
+	c.send(200, append(b, '}'))
+	return nil
 }
 
 func getSubmission(c *call) error {
@@ -45,7 +83,8 @@ func getSubmission(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.body(200, func(w *jsontree.Writer) { export.WriteItem(w, &s) })
+	c.send(200, export.AppendItem(c.borrow(), &s))
+	return nil
 }
 
 func deleteSubmission(c *call) error {

@@ -57,9 +57,12 @@ type SubmissionQuery struct {
 	// MaxBytes bounds the bytes of Answers, Metadata and Hidden of all records of
 	// the page together. One record comes whatever its size. Below 1: no bound.
 	MaxBytes int
+	// Brief says that FormRevision and Hidden are not needed. A store may leave them
+	// zero.
+	Brief bool
 }
 
-// SubmissionPage is a part of a list of submissions.
+// SubmissionPage is a part of a list of submissions, see [ListSubmissions].
 type SubmissionPage struct {
 	Submissions []Submission
 	// More says that the list goes on after the last one. The page may have fewer
@@ -98,12 +101,54 @@ type SubmissionStore interface {
 	// another form.
 	Submission(ctx context.Context, who Actor, form, id ID) (Submission, error)
 
-	// Submissions lists newest first by (SubmittedAt, ID), or returns ErrNotFound
-	// when the form is not accessible.
-	Submissions(ctx context.Context, who Actor, form ID, q SubmissionQuery) (SubmissionPage, error)
+	// Submissions calls each for every record of a page, newest first by (SubmittedAt,
+	// ID), and reports whether the list goes on after the last one. It returns
+	// ErrNotFound when the form is not accessible.
+	//
+	// A record is lent: each neither changes it nor keeps anything of it after it has
+	// returned, so that a store may pass on bytes without a copy. each returns soon and
+	// does not call the store, which may hold a lock or a connection meanwhile. When it
+	// returns an error, the call ends and returns that error. After any error, records
+	// may have been lent already; none is lent twice. [ListSubmissions] is for callers
+	// who want records of their own.
+	Submissions(ctx context.Context, who Actor, form ID, q SubmissionQuery, each func(*Submission) error) (more bool, err error)
 
 	// DeleteSubmission removes a submission for good, with its idempotency key,
 	// its entered answers, its pending deliveries and the bodies of its events. The
 	// funnel stays; the response limit has room for one more.
 	DeleteSubmission(ctx context.Context, who Actor, form, id ID) error
 }
+
+// ListSubmissions returns a page of [SubmissionStore.Submissions] as records of the
+// caller's own. Records of a page share memory: whoever keeps one keeps some others.
+func ListSubmissions(ctx context.Context, s SubmissionStore, who Actor, form ID, q SubmissionQuery) (SubmissionPage, error) {
+	var page SubmissionPage
+	var block []byte
+	own := func(raw *json.RawMessage) {
+		if *raw == nil {
+			return
+		}
+		start := len(block)
+		block = append(block, *raw...)
+		*raw = block[start:len(block):len(block)]
+	}
+	more, err := s.Submissions(ctx, who, form, q, func(lent *Submission) error {
+		sub := *lent
+		if n := len(sub.Answers) + len(sub.Metadata) + len(sub.Hidden); n > cap(block)-len(block) {
+			block = make([]byte, 0, max(n, listBlock))
+		}
+		own(&sub.Answers)
+		own(&sub.Metadata)
+		own(&sub.Hidden)
+		page.Submissions = append(page.Submissions, sub)
+		return nil
+	})
+	if err != nil {
+		return SubmissionPage{}, err
+	}
+	page.More = more
+	return page, nil
+}
+
+// listBlock holds a page of ordinary records in two or three blocks.
+const listBlock = 64 << 10

@@ -99,8 +99,8 @@ func (Unimplemented) Submission(context.Context, Actor, ID, ID) (Submission, err
 }
 
 // Submissions returns [ErrUnimplemented].
-func (Unimplemented) Submissions(context.Context, Actor, ID, SubmissionQuery) (SubmissionPage, error) {
-	return SubmissionPage{}, ErrUnimplemented
+func (Unimplemented) Submissions(context.Context, Actor, ID, SubmissionQuery, func(*Submission) error) (bool, error) {
+	return false, ErrUnimplemented
 }
 
 // DeleteSubmission returns [ErrUnimplemented].
@@ -251,6 +251,11 @@ func (Unimplemented) RevokeKey(context.Context, ID, ID, time.Time) error {
 // FormForKey returns [ErrUnimplemented].
 func (Unimplemented) FormForKey(context.Context, FormForKeyParams) (FormForKey, error) {
 	return FormForKey{}, ErrUnimplemented
+}
+
+// SubmissionsForKey returns [ErrUnimplemented].
+func (Unimplemented) SubmissionsForKey(context.Context, SubmissionsForKeyParams, func(*Submission) error) (SubmissionsForKey, error) {
+	return SubmissionsForKey{}, ErrUnimplemented
 }
 
 // TouchKeys returns [ErrUnimplemented].

@@ -112,7 +112,7 @@ func (h *host) activity(r *http.Request) (a activity, err error) {
 	if funnel.Starts > 0 {
 		a.Completion = fmt.Sprintf("%.0f %%", 100*float64(funnel.Submissions)/float64(funnel.Starts))
 	}
-	stored, err := h.store.Submissions(r.Context(), storage.AsHost(), h.demo.FormID,
+	stored, err := storage.ListSubmissions(r.Context(), h.store, storage.AsHost(), h.demo.FormID,
 		storage.SubmissionQuery{Page: storage.Page{Limit: 8}})
 	if err != nil {
 		return a, err

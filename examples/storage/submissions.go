@@ -156,15 +156,16 @@ func (s *Store) Submission(ctx context.Context, who storage.Actor, form, id stor
 }
 
 // Submissions implements [storage.SubmissionStore].
-func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (page storage.SubmissionPage, err error) {
+func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (more bool, err error) {
 	if err := check(q.Since, q.Until, q.Page); err != nil {
-		return page, err
+		return false, err
 	}
 	limit := min(max(q.Page.Limit, 0), math.MaxInt32)
 	since, until := micros(q.Since), micros(q.Until)
 	if q.Until.IsZero() {
 		until, _ = start(storage.Page{})
 	}
+	var found []storage.Submission
 	err = s.read(ctx, func(tx *tx) error {
 		if err := tx.formIsVisible(who, form); err != nil {
 			return err
@@ -183,14 +184,17 @@ func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage
 			return err
 		}
 		fit := fitting(sizes[:min(len(sizes), limit)], q.MaxBytes)
-		page.More = fit < len(sizes)
-		page.Submissions, err = all(tx, scanSubmission, `SELECT `+submissionColumns+from, form, since, until, time, id, fit)
+		more = fit < len(sizes)
+		found, err = all(tx, scanSubmission, `SELECT `+submissionColumns+from, form, since, until, time, id, fit)
 		return err
 	})
-	if err != nil {
-		return storage.SubmissionPage{}, err
+	// They are lent when the transaction is over, which each could hold up.
+	for i := range found {
+		if err == nil {
+			err = each(&found[i])
+		}
 	}
-	return page, nil
+	return more, err
 }
 
 // fitting returns how many of the sizes, from the first on, are most bytes or less

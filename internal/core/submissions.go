@@ -8,9 +8,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// maxPageBytes bounds the answers, metadata and hidden fields of a page. A page that
+// MaxPageBytes bounds the answers, metadata and hidden fields of a page. A page that
 // reaches it ends there and says that there is more.
-const maxPageBytes = 16 << 20
+const MaxPageBytes = 16 << 20
 
 // CheckRange returns the fault of a range of time that ends before it begins. Zero times
 // are no bounds.
@@ -21,11 +21,21 @@ func CheckRange(since, until time.Time) error {
 	return nil
 }
 
-// Submissions returns one page of a form's submissions, bounded in bytes too.
+// LendSubmissions lends one page of a form's submissions, bounded in bytes too; see
+// [storage.SubmissionStore].
+func (c *Core) LendSubmissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (more bool, err error) {
+	if err := CheckRange(q.Since, q.Until); err != nil {
+		return false, err
+	}
+	q.MaxBytes = MaxPageBytes
+	return c.Storage.Submissions(ctx, who, form, q, each)
+}
+
+// Submissions returns such a page as records of the caller's own.
 func (c *Core) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
 	if err := CheckRange(q.Since, q.Until); err != nil {
 		return storage.SubmissionPage{}, err
 	}
-	q.MaxBytes = maxPageBytes
-	return c.Storage.Submissions(ctx, who, form, q)
+	q.MaxBytes = MaxPageBytes
+	return storage.ListSubmissions(ctx, c.Storage, who, form, q)
 }

@@ -3,6 +3,7 @@ package export
 import (
 	"bufio"
 	"context"
+	"encoding/hex"
 	"io"
 	"time"
 
@@ -98,27 +99,22 @@ func Write(ctx context.Context, w io.Writer, definition storage.Definition, o Op
 func writeNDJSON(ctx context.Context, out *bufio.Writer, o Options, read Pages) error {
 	var line []byte
 	return each(ctx, read, o.Since, o.Until, func(s *storage.Submission) error {
-		item := jsontree.NewWriter(line[:0])
-		WriteItem(item, s)
-		item.LineBreak()
-		line = item.Bytes()
+		line = append(AppendItem(line[:0], s), '\n')
 		_, err := out.Write(line)
 		return err
 	}, out.Flush)
 }
 
-// WriteItem writes a response as the API lists it. Answers and metadata are passed on as
-// they are stored.
-func WriteItem(w *jsontree.Writer, s *storage.Submission) {
-	w.Object()
-	w.Name("id").Hex(s.ID[:])
-	w.Name("form_id").Hex(s.FormID[:])
-	w.Name("status").String("completed")
-	w.Name("submitted_at").Time(s.SubmittedAt)
-	w.Name("metadata").Raw(s.Metadata)
-	w.Name("answers").Raw(s.Answers)
-	w.Name("completion_time").Float(s.CompletionTime)
-	w.EndObject()
+// AppendItem appends a response as the API lists it. Answers and metadata are passed on
+// as they are stored.
+func AppendItem(b []byte, s *storage.Submission) []byte {
+	b = hex.AppendEncode(append(b, `{"id":"`...), s.ID[:])
+	b = hex.AppendEncode(append(b, `","form_id":"`...), s.FormID[:])
+	b = jsontree.AppendTime(append(b, `","status":"completed","submitted_at":`...), s.SubmittedAt)
+	b = append(append(b, `,"metadata":`...), s.Metadata...)
+	b = append(append(b, `,"answers":`...), s.Answers...)
+	b = jsontree.AppendFloat(append(b, `,"completion_time":`...), s.CompletionTime)
+	return append(b, '}')
 }
 
 func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definition, o Options, read Pages) error {

@@ -65,11 +65,32 @@ func AppendFloat(b []byte, f float64) []byte {
 	if f == 0 || math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(b, '0')
 	}
+	// Three decimals or fewer, as most numbers have, written without looking for the
+	// shortest form: of up to 15 digits no two decimals are the same number.
+	if thousandth := math.Round(f * 1000); math.Abs(thousandth) < 1e15 && thousandth/1000 == f {
+		return appendThousandths(b, int64(thousandth))
+	}
 	format := byte('f')
 	if abs := math.Abs(f); abs < 1e-6 || abs >= 1e21 {
 		format = 'e'
 	}
 	return strconv.AppendFloat(b, f, format, -1, 64)
+}
+
+func appendThousandths(b []byte, n int64) []byte {
+	if n < 0 {
+		b, n = append(b, '-'), -n
+	}
+	b = strconv.AppendInt(b, n/1000, 10)
+	rest := n % 1000
+	if rest == 0 {
+		return b
+	}
+	b = append(b, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+	for b[len(b)-1] == '0' {
+		b = b[:len(b)-1]
+	}
+	return b
 }
 
 // separate appends a comma unless b is empty or an array, an object or a member

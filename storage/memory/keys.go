@@ -124,6 +124,34 @@ func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (sto
 	return out, nil
 }
 
+// SubmissionsForKey implements [storage.KeyStore].
+func (s *Store) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
+	if err := ctx.Err(); err != nil {
+		return storage.SubmissionsForKey{}, err
+	}
+	if err := check(p.Query.Since, p.Query.Until, p.Query.Page); err != nil {
+		return storage.SubmissionsForKey{}, err
+	}
+	s.mu.RLock()
+	k := s.keysByHash[p.Hash]
+	if k == nil {
+		s.mu.RUnlock()
+		return storage.SubmissionsForKey{}, storage.ErrNotFound
+	}
+	out := storage.SubmissionsForKey{Key: k.rec, User: k.user.account}
+	var found []*submission
+	if k.activeAt(p.At) && k.has(p.Scope) {
+		if f := s.visible(storage.As(out.User.ID), p.Form); f != nil {
+			out.Found = true
+			found, out.More = f.page(p.Query)
+		}
+	}
+	s.mu.RUnlock()
+
+	out.Key = copyKey(out.Key)
+	return out, lend(found, each)
+}
+
 // Keys implements [storage.KeyStore].
 func (s *Store) Keys(ctx context.Context, user storage.ID) ([]storage.Key, error) {
 	if err := ctx.Err(); err != nil {

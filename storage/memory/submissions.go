@@ -25,21 +25,6 @@ func (sub *submission) size() int {
 	return len(sub.rec.Answers) + len(sub.rec.Metadata) + len(sub.rec.Hidden)
 }
 
-// copySubmissions returns the caller's own copies of snapshots, with all their
-// sections in one allocation.
-func copySubmissions(subs []*submission) []storage.Submission {
-	size := 0
-	for _, sub := range subs {
-		size += sub.size()
-	}
-	buf := make(arena, 0, size)
-	out := make([]storage.Submission, len(subs))
-	for i, sub := range subs {
-		out[i] = buf.submission(sub.rec)
-	}
-	return out
-}
-
 func copySubmission(rec storage.Submission) storage.Submission {
 	buf := make(arena, 0, len(rec.Answers)+len(rec.Metadata)+len(rec.Hidden))
 	return buf.submission(rec)
@@ -193,21 +178,39 @@ func (s *Store) Submission(ctx context.Context, who storage.Actor, form, id stor
 	return copySubmission(sub.rec), nil
 }
 
-// Submissions implements [storage.SubmissionStore]. The records of a page share
-// one allocation: whoever keeps one of them keeps the bytes of all.
-func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
+// Submissions implements [storage.SubmissionStore]. Stored records never change, so they
+// are lent as they are, when the lock is free again.
+func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (more bool, err error) {
 	if err := ctx.Err(); err != nil {
-		return storage.SubmissionPage{}, err
+		return false, err
 	}
 	if err := check(q.Since, q.Until, q.Page); err != nil {
-		return storage.SubmissionPage{}, err
+		return false, err
 	}
 	s.mu.RLock()
 	f := s.visible(who, form)
 	if f == nil {
 		s.mu.RUnlock()
-		return storage.SubmissionPage{}, storage.ErrNotFound
+		return false, storage.ErrNotFound
 	}
+	found, more := f.page(q)
+	s.mu.RUnlock()
+	return more, lend(found, each)
+}
+
+func lend(found []*submission, each func(*storage.Submission) error) error {
+	var rec storage.Submission
+	for _, sub := range found {
+		rec = sub.rec
+		if err := each(&rec); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page returns the records of a page, and whether the list goes on.
+func (f *form) page(q storage.SubmissionQuery) (found []*submission, more bool) {
 	items := f.submissions.after(q.Page.After)
 	if !q.Until.IsZero() {
 		items = items[:min(len(items), f.submissions.upTo(q.Until))]
@@ -215,13 +218,9 @@ func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage
 	if !q.Since.IsZero() {
 		items = items[min(len(items), f.submissions.older(storage.Position{Time: q.Since})):]
 	}
-	found := newest(items, q.Page.Limit)
-	s.mu.RUnlock()
+	found = newest(items, q.Page.Limit)
 	fit := fitting(found, q.MaxBytes)
-	return storage.SubmissionPage{
-		Submissions: copySubmissions(found[:fit]),
-		More:        fit > 0 && fit < len(items),
-	}, nil
+	return found[:fit], fit > 0 && fit < len(items)
 }
 
 // fitting returns how many of the records, from the first on, have most bytes or

@@ -64,6 +64,7 @@ func (s *Store) sendEach(ctx context.Context, b *pgx.Batch, read ...func(pgx.Row
 	if err != nil {
 		return err
 	}
+	defer func() { _ = results.Close() }() // when a read panics
 	err = readEach(results, read)
 	// The transaction is committed when Close says so.
 	if closed := results.Close(); err == nil || closed != nil && isResult(err) {

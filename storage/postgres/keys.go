@@ -88,43 +88,54 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 	var k storage.Key
 	var u storage.User
 	err := s.read(ctx, func(ctx context.Context) error {
-		err := s.queryRow(ctx, keyByHash, func(rows pgx.Rows) error {
-			return scanRow(rows, append(appendKey(make([]any, 0, 11), &k), scanText(&u.Name), scanText(&u.Email))...)
-		}, hash[:])
+		err := s.queryRow(ctx, keyByHash, func(rows pgx.Rows) error { return scanKeyAndUser(rows, &k, &u) }, hash[:])
 		return noRow(err, storage.ErrNotFound)
 	})
 	if err != nil {
 		return storage.Key{}, storage.User{}, err
 	}
-	u.ID = k.UserID
 	return k, u, nil
+}
+
+func scanKeyAndUser(rows pgx.Rows, k *storage.Key, u *storage.User) error {
+	err := scanRow(rows, append(appendKey(make([]any, 0, 11), k), scanText(&u.Name), scanText(&u.Email))...)
+	u.ID = k.UserID
+	return err
 }
 
 // formForKey has nulls in place of the form when it was not read. The conditions on
 // the key come before the look-up of the form.
-const formForKey = `
+var formForKey = `
 SELECT ` + keyColumns + `, ` + userColumns + `, f.version, ` + formColumnsFast + `
 FROM formsvc.api_keys k
 LEFT JOIN LATERAL (
 	SELECT f.*, f.xmin AS version FROM formsvc.forms f
-	WHERE ` + keyOpens + `
+	WHERE ` + keyOpens("$3::text", "$4::timestamptz") + `
 		AND f.id = $2::bytea AND f.trashed_at IS NULL
 		AND EXISTS (SELECT FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = k.user_id)
 	OFFSET 0
 ) f ON true
 WHERE k.hash = $1::bytea`
 
-// keyOpens is the condition that the key k is valid and has the scope $3, or none is
-// needed.
-const keyOpens = `k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $4::timestamptz)
-		AND ($3::text = '' OR $3::text = ANY (k.scopes))`
+// keyOpens is the condition that the key k is valid at a time and has a scope, or none
+// is needed.
+func keyOpens(scope, at string) string {
+	return `k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ` + at + `)
+		AND (` + scope + ` = '' OR ` + scope + ` = ANY (k.scopes))`
+}
+
+// opens is keyOpens for a key that was read.
+func opens(k *storage.Key, scope storage.Scope, at time.Time) bool {
+	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(at)) &&
+		(scope == "" || slices.Contains(k.Scopes, scope))
+}
 
 // versionForKey is formForKey with the version of the form's row only. It looks up the
 // form before it knows whether the user may see it, but not what is in it.
-const versionForKey = `
+var versionForKey = `
 SELECT ` + keyColumns + `, ` + userColumns + `, f.xmin, f.updated_at, a.member
 FROM formsvc.api_keys k
-LEFT JOIN formsvc.forms f ON ` + keyOpens + ` AND f.id = $2::bytea AND f.trashed_at IS NULL
+LEFT JOIN formsvc.forms f ON ` + keyOpens("$3::text", "$4::timestamptz") + ` AND f.id = $2::bytea AND f.trashed_at IS NULL
 LEFT JOIN LATERAL (
 	SELECT true AS member FROM formsvc.workspace_users a
 	WHERE a.workspace_id = f.workspace_id AND a.user_id = k.user_id

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -73,7 +74,7 @@ func TestPagesCostTheSame(t *testing.T) {
 	}
 	submissions := func(at *storage.Position) func(s *Store) error {
 		return func(s *Store) error {
-			_, err := s.Submissions(t.Context(), user, pgseed.ID(pgseed.Form, 0), storage.SubmissionQuery{Page: storage.Page{After: at, Limit: 100}})
+			_, err := storage.ListSubmissions(t.Context(), s, user, pgseed.ID(pgseed.Form, 0), storage.SubmissionQuery{Page: storage.Page{After: at, Limit: 100}})
 			return err
 		}
 	}
@@ -115,9 +116,15 @@ func TestTheLastPagesAreNotPlannedAnew(t *testing.T) {
 	form, user := pgseed.ID(pgseed.Form, 0), storage.As(pgseed.ID(pgseed.User, 0))
 	last := storage.Page{Limit: 10, After: &storage.Position{Time: pgseed.Start().Add(20 * time.Second)}}
 	for range 20 {
-		page, err := s.Submissions(t.Context(), user, form, storage.SubmissionQuery{Page: last})
+		page, err := storage.ListSubmissions(t.Context(), s, user, form, storage.SubmissionQuery{Page: last})
 		if err != nil || len(page.Submissions) == 0 {
 			t.Fatalf("%d submissions, %v", len(page.Submissions), err)
+		}
+		got, err := s.SubmissionsForKey(t.Context(), storage.SubmissionsForKeyParams{
+			Hash: pgseed.KeyHash(0), Form: form, Query: storage.SubmissionQuery{Page: last, MaxBytes: 16 << 20}, At: pgseed.Start(),
+		}, func(*storage.Submission) error { return nil })
+		if err != nil || !got.Found {
+			t.Fatalf("%+v, %v", got, err)
 		}
 		for _, who := range []storage.Actor{user, storage.AsHost()} {
 			forms, err := s.Forms(t.Context(), who, storage.FormQuery{Page: last})
@@ -143,7 +150,97 @@ func TestTheLastPagesAreNotPlannedAnew(t *testing.T) {
 			t.Errorf("planned %d times for 20 pages: %s", plans, text)
 		}
 	}
-	if rows.Err() != nil || lists != 3 {
+	if rows.Err() != nil || lists != 5 { // two of submissions, two of forms, and the key
 		t.Errorf("%d lists were read, %v", lists, rows.Err())
+	}
+}
+
+// callsForPage are the two methods that lend submissions.
+func callsForPage(s *Store, q storage.SubmissionQuery) map[string]func(ctx context.Context, each func(*storage.Submission) error) error {
+	form, user := pgseed.ID(pgseed.Form, 0), storage.As(pgseed.ID(pgseed.User, 0))
+	return map[string]func(ctx context.Context, each func(*storage.Submission) error) error{
+		"Submissions": func(ctx context.Context, each func(*storage.Submission) error) error {
+			_, err := s.Submissions(ctx, user, form, q, each)
+			return err
+		},
+		"SubmissionsForKey": func(ctx context.Context, each func(*storage.Submission) error) error {
+			_, err := s.SubmissionsForKey(ctx, storage.SubmissionsForKeyParams{Hash: pgseed.KeyHash(0), Form: form, Query: q, At: pgseed.Start()}, each)
+			return err
+		},
+	}
+}
+
+// What was lent cannot be taken back: a page that is lost in the middle is an error. One
+// that is lost before is read again.
+func TestAPageIsLentOnce(t *testing.T) {
+	t.Parallel()
+	direct := pgtest.Pool(t)
+	schema := filled(t, direct, pgseed.Size{Forms: 1, Submissions: 100, AnswerBytes: 100_000}) // more than sockets hold
+	p := newProxy(t)
+	s := New(pgtest.Pool(t, p.through, pgtest.MaxConns(1)), WithSchema(schema))
+	q := storage.SubmissionQuery{Page: storage.Page{Limit: 100}}
+	for name, call := range callsForPage(s, q) {
+		var backend uint32
+		warm := func() {
+			if err := s.db.QueryRow(t.Context(), `SELECT pg_backend_pid()`).Scan(&backend); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lent := map[storage.ID]int{}
+		count := func(sub *storage.Submission) error { lent[sub.ID]++; return nil }
+		warm()
+		p.cut.Store(true)
+		if err := call(t.Context(), count); err != nil || len(lent) != 100 || len(p.found) != 1 {
+			t.Errorf("%s, lost before the first record: %d records, %v", name, len(lent), err)
+		}
+		for len(p.found) > 0 {
+			<-p.found
+		}
+
+		clear(lent)
+		warm()
+		err := call(t.Context(), func(sub *storage.Submission) error {
+			if len(lent) == 0 {
+				if _, err := direct.Exec(t.Context(), `SELECT pg_terminate_backend($1)`, backend); err != nil {
+					t.Error(err)
+				}
+			}
+			return count(sub)
+		})
+		if !errors.Is(err, storage.ErrUnavailable) || len(lent) == 0 || len(lent) == 100 {
+			t.Errorf("%s, lost after the first record: %d records, %v; want some and ErrUnavailable", name, len(lent), err)
+		}
+		for id, n := range lent {
+			if n != 1 {
+				t.Errorf("%s: %v was lent %d times", name, id, n)
+			}
+		}
+	}
+}
+
+// A function that panics or refuses a record leaves the connection usable.
+func TestAPageThatIsNotTakenLeavesTheConnection(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t, pgtest.MaxConns(1))
+	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1, Submissions: 50, AnswerBytes: 1000})))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for name, call := range callsForPage(s, storage.SubmissionQuery{Page: storage.Page{Limit: 50}}) {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: the panic did not arrive", name)
+				}
+			}()
+			_ = call(ctx, func(*storage.Submission) error { panic("not today") })
+		}()
+		refused := errors.New("no")
+		if err := call(ctx, func(*storage.Submission) error { return refused }); !errors.Is(err, refused) {
+			t.Errorf("%s after a panic: %v, want the error of the function", name, err)
+		}
+		n := 0
+		if err := call(ctx, func(*storage.Submission) error { n++; return nil }); err != nil || n != 50 {
+			t.Errorf("%s after it was refused: %d records, %v", name, n, err)
+		}
 	}
 }

@@ -131,7 +131,7 @@ func (k skew) lists() []list {
 				{Page: at.page}, {Page: at.page, Since: pgseed.Start().Add(time.Minute), Until: pgseed.Start().Add(time.Hour)},
 			} {
 				add(fmt.Sprintf("submissions for %s, %s, since %v", u.name, at.name, q.Since), rest+row*page, func(ctx context.Context, s *Store) (int, error) {
-					found, err := s.Submissions(ctx, u.who, form, q)
+					found, err := storage.ListSubmissions(ctx, s, u.who, form, q)
 					if errors.Is(err, storage.ErrNotFound) {
 						err = nil
 					}

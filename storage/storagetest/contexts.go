@@ -7,8 +7,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// contextCases has one case for each method. That of FormForKey is in the group
-// form_for_key, which a store may skip.
+// contextCases has one case for each method. Those of FormForKey and
+// SubmissionsForKey are in groups of their own, which a store may skip.
 func contextCases() []Case {
 	var cases []Case
 	for _, op := range append(actorOperations(), hostOperations()...) {

@@ -56,8 +56,8 @@ func (*hollow) SubmissionByKey(context.Context, storage.ID, string) (storage.Sub
 func (*hollow) Submission(context.Context, storage.Actor, storage.ID, storage.ID) (storage.Submission, error) {
 	return storage.Submission{}, nil
 }
-func (*hollow) Submissions(context.Context, storage.Actor, storage.ID, storage.SubmissionQuery) (storage.SubmissionPage, error) {
-	return storage.SubmissionPage{}, nil
+func (*hollow) Submissions(context.Context, storage.Actor, storage.ID, storage.SubmissionQuery, func(*storage.Submission) error) (bool, error) {
+	return false, nil
 }
 func (*hollow) DeleteSubmission(context.Context, storage.Actor, storage.ID, storage.ID) error {
 	return nil
@@ -129,6 +129,9 @@ func (*hollow) Keys(context.Context, storage.ID) ([]storage.Key, error)         
 func (*hollow) RevokeKey(context.Context, storage.ID, storage.ID, time.Time) error { return nil }
 func (*hollow) FormForKey(context.Context, storage.FormForKeyParams) (storage.FormForKey, error) {
 	return storage.FormForKey{}, nil
+}
+func (*hollow) SubmissionsForKey(context.Context, storage.SubmissionsForKeyParams, func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
+	return storage.SubmissionsForKey{}, nil
 }
 func (*hollow) TouchKeys(context.Context, map[storage.ID]time.Time) error { return nil }
 func (*hollow) Sweep(context.Context, storage.SweepParams) (storage.Swept, error) {

@@ -118,7 +118,7 @@ func invalidTime(b *bundle) {
 		page := storage.Page{Limit: 1, After: &storage.Position{Time: when}}
 		list := func(q storage.SubmissionQuery) func() error {
 			return func() error {
-				_, err := b.store.Submissions(ctx, host, w.form.ID, q)
+				_, err := storage.ListSubmissions(ctx, b.store, host, w.form.ID, q)
 				return err
 			}
 		}

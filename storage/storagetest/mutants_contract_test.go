@@ -115,27 +115,27 @@ func (m userTakesKey) CreateKey(ctx context.Context, k storage.NewKey) error {
 
 type anySize struct{ storage.Storage }
 
-func (m anySize) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
+func (m anySize) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
 	q.MaxBytes = 0
-	return m.Storage.Submissions(ctx, who, form, q)
+	return m.Storage.Submissions(ctx, who, form, q, each)
 }
 
 type emptyPages struct{ storage.Storage }
 
-func (m emptyPages) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
-	page, err := m.Storage.Submissions(ctx, who, form, q)
+func (m emptyPages) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+	page, err := storage.ListSubmissions(ctx, m.Storage, who, form, q)
 	if len(page.Submissions) == 1 && q.MaxBytes > 0 && len(page.Submissions[0].Answers) > q.MaxBytes {
 		page.Submissions = nil
 	}
-	return page, err
+	return lend(page, err, each)
 }
 
 type fullMeansMore struct{ storage.Storage }
 
-func (m fullMeansMore) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
-	page, err := m.Storage.Submissions(ctx, who, form, q)
+func (m fullMeansMore) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+	page, err := storage.ListSubmissions(ctx, m.Storage, who, form, q)
 	page.More = len(page.Submissions) == q.Page.Limit
-	return page, err
+	return lend(page, err, each)
 }
 
 type forgetsRevision struct{ storage.Storage }

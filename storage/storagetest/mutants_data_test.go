@@ -195,30 +195,40 @@ func (m lostUpdate) UpdateForm(ctx context.Context, who storage.Actor, id storag
 // record is gone.
 type offsetPages struct{ storage.Storage }
 
-func (m offsetPages) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
+func (m offsetPages) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
 	page := q.Page
 	q.Page = storage.Page{Limit: everyRecord}
-	got, err := m.Storage.Submissions(ctx, who, form, q)
+	got, err := storage.ListSubmissions(ctx, m.Storage, who, form, q)
 	all := got.Submissions
 	if page.After != nil {
 		at := slices.IndexFunc(all, func(s storage.Submission) bool { return s.ID == page.After.ID })
 		all = all[at+1:]
 	}
 	n := min(max(page.Limit, 0), len(all))
-	return storage.SubmissionPage{Submissions: all[:n], More: n < len(all)}, err
+	return lend(storage.SubmissionPage{Submissions: all[:n], More: n < len(all)}, err, each)
+}
+
+// lend hands out what a mutant has made of a page.
+func lend(page storage.SubmissionPage, err error, each func(*storage.Submission) error) (more bool, _ error) {
+	for i := range page.Submissions {
+		if err == nil {
+			err = each(&page.Submissions[i])
+		}
+	}
+	return page.More, err
 }
 
 type unorderedTies struct{ storage.Storage }
 
-func (m unorderedTies) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
-	all, err := m.Storage.Submissions(ctx, who, form, q)
+func (m unorderedTies) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+	all, err := storage.ListSubmissions(ctx, m.Storage, who, form, q)
 	slices.SortStableFunc(all.Submissions, func(a, b storage.Submission) int {
 		if c := b.SubmittedAt.Compare(a.SubmittedAt); c != 0 {
 			return c
 		}
 		return compareIDs(a.ID, b.ID)
 	})
-	return all, err
+	return lend(all, err, each)
 }
 
 type timeOnly struct{ storage.Storage }
@@ -248,11 +258,11 @@ func (m unmerged) Forms(ctx context.Context, who storage.Actor, q storage.FormQu
 
 type exclusiveUntil struct{ storage.Storage }
 
-func (m exclusiveUntil) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
+func (m exclusiveUntil) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
 	if !q.Until.IsZero() {
 		q.Until = q.Until.Add(-time.Microsecond)
 	}
-	return m.Storage.Submissions(ctx, who, form, q)
+	return m.Storage.Submissions(ctx, who, form, q, each)
 }
 
 type fullLists struct{ storage.Storage }

@@ -50,8 +50,8 @@ func (m blind) Submission(ctx context.Context, _ storage.Actor, form storage.ID,
 	return m.Storage.Submission(ctx, storage.AsHost(), form, id)
 }
 
-func (m blind) Submissions(ctx context.Context, _ storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
-	return m.Storage.Submissions(ctx, storage.AsHost(), form, q)
+func (m blind) Submissions(ctx context.Context, _ storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+	return m.Storage.Submissions(ctx, storage.AsHost(), form, q, each)
 }
 
 func (m blind) DeleteSubmission(ctx context.Context, _ storage.Actor, form storage.ID, id storage.ID) error {
@@ -157,8 +157,8 @@ func (m detached) Submission(ctx context.Context, who storage.Actor, form storag
 	return m.Storage.Submission(context.WithoutCancel(ctx), who, form, id)
 }
 
-func (m detached) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
-	return m.Storage.Submissions(context.WithoutCancel(ctx), who, form, q)
+func (m detached) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+	return m.Storage.Submissions(context.WithoutCancel(ctx), who, form, q, each)
 }
 
 func (m detached) DeleteSubmission(ctx context.Context, who storage.Actor, form storage.ID, id storage.ID) error {
@@ -279,6 +279,10 @@ func (m detached) RevokeKey(ctx context.Context, user storage.ID, key storage.ID
 
 func (m detached) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
 	return m.Storage.FormForKey(context.WithoutCancel(ctx), p)
+}
+
+func (m detached) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
+	return m.Storage.SubmissionsForKey(context.WithoutCancel(ctx), p, each)
 }
 
 func (m detached) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) error {

@@ -98,7 +98,7 @@ func (m erasesVisible) EraseSubmissions(ctx context.Context, form storage.ID, id
 type purgesByErasing struct{ storage.Storage }
 
 func (m purgesByErasing) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
-	page, err := m.Submissions(ctx, storage.AsHost(), p.Forms[0], storage.SubmissionQuery{
+	page, err := storage.ListSubmissions(ctx, m, storage.AsHost(), p.Forms[0], storage.SubmissionQuery{
 		Until: p.Before.Add(-time.Microsecond), Page: storage.Page{Limit: p.Max},
 	})
 	if err != nil || len(page.Submissions) == 0 {

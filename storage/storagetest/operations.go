@@ -76,7 +76,7 @@ func actorOperations() []operation {
 			return err
 		}},
 		{"Submissions", "submissions", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			list, err := s.Submissions(ctx, who, w.form.ID, storage.SubmissionQuery{Page: page})
+			list, err := storage.ListSubmissions(ctx, s, who, w.form.ID, storage.SubmissionQuery{Page: page})
 			if errors.Is(contains(list.Submissions, submissionID, w.first.Submission.ID, err), errNothing) {
 				return errors.New("the list is empty where ErrNotFound or submissions are due")
 			}
@@ -269,6 +269,15 @@ func hostOperations() []operation {
 func formForKeyOperation() operation {
 	return operation{"FormForKey", "form_for_key", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 		_, err := s.FormForKey(ctx, storage.FormForKeyParams{Hash: w.hash, Form: w.form.ID, At: w.now})
+		return err
+	}}
+}
+
+// submissionsForKeyOperation stands apart likewise.
+func submissionsForKeyOperation() operation {
+	return operation{"SubmissionsForKey", "submissions_for_key", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+		_, err := s.SubmissionsForKey(ctx, storage.SubmissionsForKeyParams{Hash: w.hash, Form: w.form.ID, Query: everySubmission, At: w.now},
+			func(*storage.Submission) error { return nil })
 		return err
 	}}
 }

@@ -125,7 +125,7 @@ func pagedSubmissions(b *bundle) pagedList {
 			b.ok(b.store.DeleteSubmission(b.Context(), storage.AsHost(), f.ID, id), "DeleteSubmission")
 		},
 		page: func(p storage.Page) []storage.Position {
-			got, err := b.store.Submissions(b.Context(), storage.AsHost(), f.ID, storage.SubmissionQuery{Page: p})
+			got, err := storage.ListSubmissions(b.Context(), b.store, storage.AsHost(), f.ID, storage.SubmissionQuery{Page: p})
 			b.ok(err, "Submissions")
 			return positions(got.Submissions, func(s storage.Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} })
 		},

@@ -149,7 +149,7 @@ func TestCasesAreNamedOnce(t *testing.T) {
 func TestEveryMethodHasAContextCase(t *testing.T) {
 	t.Parallel()
 	var covered []string
-	for _, op := range slices.Concat(actorOperations(), hostOperations(), []operation{formForKeyOperation()}) {
+	for _, op := range slices.Concat(actorOperations(), hostOperations(), []operation{formForKeyOperation(), submissionsForKeyOperation()}) {
 		covered = append(covered, op.method)
 	}
 	actor := reflect.TypeFor[storage.Actor]()

@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"time"
@@ -15,6 +16,8 @@ func submissionCases() []Case {
 		{"since_until_pages", "A position counts together with Since and Until.", sinceUntilPages},
 		{"form_revision", "A submission has the revision of the form that it was checked against.", submissionRevision},
 		{"max_bytes", "A page of submissions ends where the next record would make it larger than MaxBytes, has one record at least, and More says whether the list goes on.", submissionMaxBytes},
+		{"refused", "Submissions ends with the error of the function that it calls, and calls it no more.", submissionsRefused},
+		{"brief", "A brief page has the same submissions, but for FormRevision and Hidden.", submissionsBrief},
 		{"more", "More holds exactly when the list goes on after the page.", submissionMore},
 		{"delete", "DeleteSubmission removes one submission for good, and no other.", deleteSubmission},
 		{"delete_frees", "DeleteSubmission frees the idempotency key, the unique answer and the place in the response limit.", deleteFrees},
@@ -41,7 +44,7 @@ func unknownSubmission(b *bundle) {
 			b.is(err, storage.ErrNotFound, "Submission, %s", what)
 			b.is(b.store.DeleteSubmission(b.Context(), host, place[0], place[1]), storage.ErrNotFound, "DeleteSubmission, %s", what)
 		}
-		_, err := b.store.Submissions(b.Context(), host, newID(), storage.SubmissionQuery{Page: storage.Page{Limit: 10}})
+		_, err := storage.ListSubmissions(b.Context(), b.store, host, newID(), storage.SubmissionQuery{Page: storage.Page{Limit: 10}})
 		b.is(err, storage.ErrNotFound, "Submissions of an unknown form")
 	})
 }
@@ -79,7 +82,7 @@ func sinceUntil(b *bundle) {
 		{"before all", none, at(-us), nil},
 		{"since later than until", at(3 * h), at(h), nil},
 	} {
-		got, err := b.store.Submissions(b.Context(), storage.AsHost(), f.ID,
+		got, err := storage.ListSubmissions(b.Context(), b.store, storage.AsHost(), f.ID,
 			storage.SubmissionQuery{Since: c.since, Until: c.until, Page: storage.Page{Limit: 10}})
 		b.ok(err, "Submissions, %s", c.name)
 		same(b, idsOf(got.Submissions, submissionID), c.want, "Submissions, %s", c.name)
@@ -92,7 +95,7 @@ func sinceUntilPages(b *bundle) {
 	q := storage.SubmissionQuery{Since: at(time.Hour), Until: at(6 * time.Hour), Page: storage.Page{Limit: 2}}
 	var got []storage.ID
 	for range 4 {
-		page, err := b.store.Submissions(b.Context(), storage.AsHost(), f.ID, q)
+		page, err := storage.ListSubmissions(b.Context(), b.store, storage.AsHost(), f.ID, q)
 		b.ok(err, "Submissions")
 		for _, s := range page.Submissions {
 			got = append(got, s.ID)
@@ -102,7 +105,7 @@ func sinceUntilPages(b *bundle) {
 	same(b, got, ids[1:7], "Submissions between Since and Until, page by page")
 	// A position that is newer than Until must not bring back what Until excludes.
 	q.Page = storage.Page{After: &storage.Position{Time: at(100 * time.Hour)}, Limit: 1}
-	page, err := b.store.Submissions(b.Context(), storage.AsHost(), f.ID, q)
+	page, err := storage.ListSubmissions(b.Context(), b.store, storage.AsHost(), f.ID, q)
 	b.ok(err, "Submissions")
 	same(b, idsOf(page.Submissions, submissionID), ids[1:2], "Submissions after a position that is newer than Until")
 }
@@ -129,7 +132,7 @@ func submissionRevision(b *bundle) {
 // page reads a page of submissions as the host.
 func (b *bundle) page(form storage.ID, q storage.SubmissionQuery) storage.SubmissionPage {
 	b.Helper()
-	got, err := b.store.Submissions(b.Context(), storage.AsHost(), form, q)
+	got, err := storage.ListSubmissions(b.Context(), b.store, storage.AsHost(), form, q)
 	b.ok(err, "Submissions")
 	return got
 }
@@ -185,6 +188,47 @@ func submissionMaxBytes(b *bundle) {
 		q.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
 	}
 	same(b, walked, ids, "Submissions page by page")
+}
+
+func submissionsRefused(b *bundle) {
+	w := b.furnish()
+	b.refusesLoan(func(each func(*storage.Submission) error) error {
+		_, err := b.store.Submissions(b.Context(), storage.As(w.owner), w.form.ID, everySubmission, each)
+		return err
+	})
+}
+
+// refusesLoan checks that a call passes on the error of a function that takes one record
+// and refuses the next. There are more than two.
+func (b *bundle) refusesLoan(call func(each func(*storage.Submission) error) error) {
+	b.Helper()
+	for _, wanted := range []error{errNothing, storage.ErrUnavailable, context.Canceled} {
+		lent := 0
+		err := call(func(*storage.Submission) error {
+			if lent++; lent == 2 {
+				return wanted
+			}
+			return nil
+		})
+		same(b, err, wanted, "the error of a call whose second record was refused")
+		same(b, lent, 2, "records that were lent")
+	}
+}
+
+func submissionsBrief(b *bundle) {
+	f := b.anyForm()
+	b.submitEvery(f, 3)
+	q := everySubmission
+	want := b.page(f.ID, q)
+	q.Brief = true
+	got := b.page(f.ID, q)
+	for _, page := range []storage.SubmissionPage{want, got} {
+		for i := range page.Submissions {
+			page.Submissions[i].FormRevision, page.Submissions[i].Hidden = 0, nil
+		}
+	}
+	same(b, got, want, "a brief page")
+	same(b, len(got.Submissions), 3, "records of a brief page")
 }
 
 func submissionMore(b *bundle) {

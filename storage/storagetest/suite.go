@@ -67,6 +67,7 @@ func Cases() []Case {
 		{"webhooks", webhookCases()},
 		{"keys", keyCases()},
 		{"form_for_key", formForKeyCases()},
+		{"submissions_for_key", submissionsForKeyCases()},
 		{"sweep", sweepCases()},
 		{"isolation", isolationCases()},
 		{"paging", pagingCases()},
@@ -122,8 +123,8 @@ func SecondHandle(open func(t *testing.T, first storage.Storage) storage.Storage
 // goroutines.
 //
 // A method that returns [storage.ErrUnimplemented] fails the cases that need it.
-// One method may: FormForKey, when a store gains nothing from it; such a store
-// skips the group "form_for_key".
+// Two methods may: FormForKey and SubmissionsForKey, when a store gains nothing from
+// them; such a store skips the groups "form_for_key" and "submissions_for_key".
 func Run(t *testing.T, newStorage func(t *testing.T) storage.Storage, opts ...Option) {
 	t.Helper()
 	cases := Cases()

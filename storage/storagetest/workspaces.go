@@ -209,7 +209,7 @@ func deleteWorkspaceAtOnce(b *bundle) {
 		b.is(err, storage.ErrNotFound, "Submit, a repeated one")
 		_, err = b.store.SubmissionByKey(b.Context(), w.form.ID, w.first.IdempotencyKey)
 		b.is(err, storage.ErrNotFound, "SubmissionByKey")
-		_, err = b.store.Submissions(b.Context(), host, w.form.ID, storage.SubmissionQuery{Page: storage.Page{Limit: 1}})
+		_, err = storage.ListSubmissions(b.Context(), b.store, host, w.form.ID, storage.SubmissionQuery{Page: storage.Page{Limit: 1}})
 		b.is(err, storage.ErrNotFound, "Submissions")
 		b.is(b.store.DeleteSubmission(b.Context(), host, w.form.ID, w.first.Submission.ID), storage.ErrNotFound, "DeleteSubmission")
 		b.is(b.store.CountFunnel(b.Context(), w.form.ID, w.now, storage.Counts{Views: 1}), storage.ErrNotFound, "CountFunnel")

@@ -82,7 +82,7 @@ func (b *bundle) snapshot() string {
 		f, err := b.store.Form(b.Context(), host, f.ID)
 		b.ok(err, "Form")
 		show("form", f)
-		submissions, err := b.store.Submissions(b.Context(), host, f.ID, storage.SubmissionQuery{Page: all})
+		submissions, err := storage.ListSubmissions(b.Context(), b.store, host, f.ID, storage.SubmissionQuery{Page: all})
 		b.ok(err, "Submissions")
 		show("submissions", submissions)
 		show("funnel", b.funnel(f.ID, time.Time{}, time.Time{}))
@@ -125,7 +125,7 @@ func (b *bundle) getForm(id storage.ID) storage.Form {
 // submissions lists every submission of a form as the host.
 func (b *bundle) submissions(form storage.ID) []storage.Submission {
 	b.Helper()
-	got, err := b.store.Submissions(b.Context(), storage.AsHost(), form,
+	got, err := storage.ListSubmissions(b.Context(), b.store, storage.AsHost(), form,
 		storage.SubmissionQuery{Page: storage.Page{Limit: 10_000}})
 	b.ok(err, "Submissions")
 	return got.Submissions

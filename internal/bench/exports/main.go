@@ -80,16 +80,19 @@ type sampled struct {
 	heap        []uint64 // in use after a collection
 }
 
-func (s *sampled) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
-	page, err := s.Storage.Submissions(ctx, who, form, q)
-	if s.read += len(page.Submissions); s.read >= s.every {
+func (s *sampled) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+	more, err := s.Storage.Submissions(ctx, who, form, q, func(sub *storage.Submission) error {
+		s.read++
+		return each(sub)
+	})
+	if s.read >= s.every {
 		s.read -= s.every
 		runtime.GC() // what is left is in use
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		s.heap = append(s.heap, m.HeapAlloc)
 	}
-	return page, err
+	return more, err
 }
 
 type counter struct{ bytes int64 }

@@ -28,7 +28,7 @@ func forms() suite {
 		alternatives: []alternative{
 			{"bytea by key", openBytea},
 			{"formsvc on PostgreSQL", openForm},
-			{"constant, same headers", openConstant(nil)},
+			{"constant with headers", openConstant(nil)},
 			{"constant", openConstant([]string{})},
 			{"formsvc in memory", openMemory},
 		},
@@ -230,10 +230,10 @@ func pages() suite {
 		concurrency: "16",
 		prepare:     preparePages,
 		alternatives: []alternative{
-			{"encoded items, first", openItems("first")},
-			{"formsvc, first page", openPage("first")},
-			{"encoded items, last", openItems("last")},
-			{"formsvc, last page", openPage("last")},
+			{"encoded items first", openItems("first")},
+			{"formsvc first page", openPage("first")},
+			{"encoded items last", openItems("last")},
+			{"formsvc last page", openPage("last")},
 		},
 	}
 }
