@@ -20,13 +20,13 @@ import (
 var logKeys = map[string]string{
 	"error": "what failed", "panic": "the value of a panic", "stack": "where it was",
 	"request_id": "of the API, as the caller sees it", "method": "", "operation": "the API's operationId",
-	"form": "an id", "block": "an id", "type": "of the block", "webhook": "an id", "event": "an id", "delivery": "an id",
+	"form": "an id", "lacks": "what the form's page has no part for", "webhook": "an id", "event": "an id", "delivery": "an id",
 	"attempt": "its number", "class": "of a failed attempt", "duration": "", "retry_in": "",
 	"reason": "why a webhook is paused", "failures": "", "since": "", "until": "",
 	"deliveries": "how many", "results": "how many", "keys": "how many",
 }
 
-var loggingCall = regexp.MustCompile(`^(Debug|Info|Warn|Error|Log)(Context)?$|^warnOnce$`)
+var loggingCall = regexp.MustCompile(`^(Debug|Info|Warn|Error|Log)(Context)?$`)
 
 // keysOf returns the keys of the log lines in a file: strings that are arguments of a
 // logging call, or of slog's attributes, or of append beside them, and those in a

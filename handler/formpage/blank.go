@@ -41,6 +41,7 @@ func (c *call) source() *source {
 		css: customCSS(f.Theme.CustomCSS), uniform: c.h.uniform(f.Blocks),
 	}
 	c.h.sources.put(f.ID, s, s.size())
+	c.h.warnLacks(c.r.Context(), f)
 	return s
 }
 

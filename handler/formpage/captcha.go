@@ -190,13 +190,10 @@ func (c *call) solved(b *schema.Block) bool {
 
 // drawCaptcha shows the challenge of a block, or nothing when it is solved or the host
 // has no verifier for it. A page never pretends: what is not verified is not shown.
-func (b *builder) drawCaptcha(f *field, block *schema.Block, p *schema.Properties) {
+func (b *builder) drawCaptcha(f *field, block *schema.Block) {
 	f.Kind = "nothing"
 	v := b.c.h.verifier(block)
 	if v == nil {
-		if p.CaptchaType != "" && p.CaptchaType != "none" {
-			b.c.h.warnOnce(&b.c.form, "a form has a captcha, and formpage has no verifier for it", "type", p.CaptchaType)
-		}
 		return
 	}
 	if b.c.solved(block) {

@@ -3,6 +3,7 @@ package formpage_test
 import (
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -103,6 +104,41 @@ func TestACaptchaWithoutItsVerifierHoldsNobodyUp(t *testing.T) {
 	s.wait(time.Minute)
 	if strings.Contains(p.raw, "captcha") || p.press("next").status != http.StatusOK {
 		t.Error("the page pretends to have a captcha")
+	}
+}
+
+// What a form needs and the host does not give is said to the host: when it asks, in the
+// log at first sight, and in the preview.
+func TestAHostIsToldWhatAFormLacks(t *testing.T) {
+	t.Parallel()
+	var log warnings
+	s := newSite(t, formpage.Config{Secret: secret, Logger: slog.New(&log), Verifiers: map[string]formpage.Verifier{"turnstile": formpage.Turnstile(formpage.CaptchaKeys{})}})
+	form := s.form("SINGLE", `[{"id":"n","type":"short_text","label":"N"},{"id":"c","type":"captcha","properties":{"captchaType":"hcaptcha"}},
+		{"id":"t","type":"captcha","properties":{"captchaType":"turnstile"}},{"id":"no","type":"captcha","properties":{"captchaType":"none"}},
+		{"id":"g","type":"group","children":[{"id":"f","type":"file_upload","label":"F"},{"id":"h","type":"signature","properties":{"hide":true}}]},
+		{"id":"p","type":"payment","required":true,"label":"P"},{"id":"q","type":"payment","label":"Q"}]`, "", "")
+	public, err := s.service.PublicForm(t.Context(), form.PublicID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.pages.Lacks(public)
+	if len(got) != 3 || !strings.Contains(got[0], `"c" is a captcha`) || !strings.Contains(got[1], `"f" asks for files`) || !strings.Contains(got[2], `"p" requires a payment`) {
+		t.Errorf("%q", got)
+	}
+	if len(log.list) > 0 {
+		t.Errorf("logged before the first page: %q", log.list)
+	}
+	for range 3 {
+		s.open(form, "")
+	}
+	if len(log.list) != 3 {
+		t.Errorf("logged: %q", log.list)
+	}
+	bar := s.get(s.link(form.ID)).bar()
+	for _, want := range []string{"no verifier for it (type: hcaptcha)", `"f" asks for files`, `"p" requires a payment`} {
+		if !strings.Contains(bar, want) {
+			t.Errorf("the preview lacks %q: %s", want, bar)
+		}
 	}
 }
 

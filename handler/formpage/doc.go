@@ -62,7 +62,10 @@
 //
 // # Block properties
 //
-// Labels and descriptions are text, never HTML; line breaks of a description are kept.
+// Labels and descriptions are text, never HTML; line breaks of a description are kept. A
+// pdf block is a link that opens the paper in a tab of its own: many hosts forbid frames,
+// and phones show no papers in them. Videos of YouTube and Vimeo and embeds are loaded by a
+// click, video files by the browser's player.
 // dateFormat asks for a date in three fields in that order, unless showDatePicker asks for
 // the browser's own. randomize mixes choices in one way for one visit. A payment is shown
 // and not taken, see [Config.HostAnswers]. numberFormat, showActions, showFields, part_of
@@ -73,7 +76,8 @@
 // A field that nobody sees, and the time that a person takes at least, catch simple
 // programs; [Config.Limiter] bounds how often an address sends, and [Config.Verifiers]
 // check captchas. Whoever trips one of these sees the form again, filled in: nothing is
-// dropped in silence.
+// dropped in silence. A captcha without its verifier checks nothing and is not shown;
+// [Handler.Lacks] says so to the host, as do the log and the preview.
 //
 // # Preview
 //
@@ -87,7 +91,9 @@
 //
 // Blocks of the types file_upload and signature need [Config.Files]; without it they say
 // that the page takes none. Types are those of a file's first bytes, and a file is stored
-// while it arrives. See [FileHandler] for handing files out.
+// while it arrives, before the form is sent. A file that is never sent with a response may
+// be removed after a week: [Keeper] says how a host knows, and [Dir.Sweep] does it. See
+// [FileHandler] for handing files out.
 //
 // # Other pages
 //

@@ -28,6 +28,7 @@ type field struct {
 	Required           bool
 	MayRequire         bool // a rule of the browser's says whether it is required
 	Fault              string
+	Focus              bool   // it has the focus when the page is shown
 	Help               string // a sentence on what is expected
 	Image              *picture
 	ImageAlign         string
@@ -280,7 +281,6 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		}
 		f.Kind = "unavailable"
 		f.Help = b.c.words.get("help.no_files")
-		b.c.h.warnOnce(&b.c.form, "a form asks for files, and formpage has no place for them", "block", block.ID)
 	case schema.TypePayment:
 		f.Kind = "payment"
 		f.Amount = strings.TrimSpace(p.Amount + " " + p.Currency)
@@ -288,7 +288,7 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		f.Kind, f.Set = "group", true
 		f.Children = b.fields(block.Children, f.Level+1)
 	case schema.TypeCaptcha:
-		b.drawCaptcha(f, block, p)
+		b.drawCaptcha(f, block)
 	case schema.TypeWelcome, schema.TypeEnding:
 		f.Kind, f.Link = "screen", webLink(p.ButtonLink, "mailto", "tel")
 	case schema.TypeStatement:

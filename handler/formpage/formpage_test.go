@@ -1,6 +1,7 @@
 package formpage_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -262,6 +263,37 @@ func TestOneQuestionAtATimeBackAndForth(t *testing.T) {
 	stored := s.answers(form)
 	if len(stored) != 1 || stored[0]["name"] != `"Grace"` || stored[0]["color"] != `{"id":"r","label":"Red"}` || stored[0]["age"] != `36` || stored[0]["ref"] != `"r7"` {
 		t.Errorf("stored is %v", stored)
+	}
+}
+
+// Without a script a page after the first one puts the focus on its question, but never past
+// something to read.
+func TestTheFocusIsOnTheQuestion(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	focus := func(p *page) string {
+		n := p.find(func(n *html.Node) bool { return has(n, "autofocus") })
+		if n == nil {
+			return ""
+		}
+		return n.Data + " " + cmp.Or(attr(n, "name"), attr(n, "id"))
+	}
+	form := s.form("SINGLE", `[{"id":"a","type":"short_text","label":"A"},{"id":"b","type":"short_text","label":"B"},{"id":"c","type":"yes_no","label":"C"},
+		{"id":"words","type":"text","label":"Read this"},{"id":"d","type":"long_text","label":"D","required":true},
+		{"id":"g","type":"group","label":"G","children":[{"id":"e","type":"email","label":"E"}]}]`, "", "")
+	p := s.open(form, "")
+	for i, want := range []string{"", "input a.b", "fieldset q3", "", "div summary", "input a.e"} {
+		if got := focus(p); got != want {
+			t.Errorf("page %d: the focus is on %q, want %q", i, got, want)
+		}
+		if i == 4 {
+			p.fill("a.d", "x")
+		}
+		p = p.press("next")
+	}
+	multi := s.form("MULTI", every, "", "")
+	if got := focus(s.open(multi, "")); got != "" {
+		t.Errorf("the first page of a form has the focus on %q", got)
 	}
 }
 

@@ -26,9 +26,9 @@ type Handler struct {
 
 	sources cache[storage.ID, *source]
 	blanks  cache[blankKey, blankPage]
+	warned  cache[string, bool] // form ids with what Lacks says of them, which was logged
 
 	ownSecret sync.Once // logs that there is no shared secret
-	warned    sync.Map  // form ids and faults that were logged
 }
 
 // below is the path below the base path, whether or not the host has taken that off
@@ -195,11 +195,4 @@ func (h *Handler) warnSecret() {
 	h.ownSecret.Do(func() {
 		h.logger.Warn("formpage.Config.Secret is not set: previews are off, and a page that another process made has to be sent twice")
 	})
-}
-
-// warnOnce logs a fault of a form one time.
-func (h *Handler) warnOnce(form *PublicForm, text string, args ...any) {
-	if _, there := h.warned.LoadOrStore(form.ID.String()+text, true); !there {
-		h.logger.Warn(text, append([]any{"form", form.ID}, args...)...)
-	}
 }

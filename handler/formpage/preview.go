@@ -112,7 +112,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 		return
 	}
 	c := h.newCall(w, r, form)
-	c.preview = &preview{token: token, Text: "preview.text", Notes: c.previewNotes(), Warnings: labelled(form.Blocks, warnings)}
+	c.preview = &preview{token: token, Text: "preview.text", Notes: c.previewNotes(), Warnings: append(labelled(form.Blocks, warnings), c.lacks()...)}
 	c.form.Closed = false // the author sees the form, and the note
 	switch {
 	case rest == "done":
@@ -164,6 +164,18 @@ func (c *call) unverified(blocks []schema.Block) []string {
 		notes = append(notes, c.unverified(b.Children)...)
 	}
 	return notes
+}
+
+// lacks is what [Handler.Lacks] says, but for captchas: those have a note in the author's
+// language.
+func (c *call) lacks() []previewWarning {
+	var list []previewWarning
+	for _, l := range c.h.lacks(c.form.Blocks) {
+		if !l.captcha {
+			list = append(list, previewWarning{Message: l.text})
+		}
+	}
+	return list
 }
 
 // labelled puts the label of its block before a warning's path.

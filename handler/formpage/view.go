@@ -167,7 +167,25 @@ func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violati
 		view.Last = last
 		view.Multipart = b.multipart
 	}
+	if at > 0 && len(view.Problems) == 0 && view.Notice == "" {
+		focusFirst(view.Fields)
+	}
 	return view, b
+}
+
+// focusFirst gives the focus to the first question of a page, unless something to read
+// stands before it. On the first page nothing has it: what the form says of itself would be
+// passed over.
+func focusFirst(fields []field) {
+	if len(fields) == 0 {
+		return
+	}
+	switch f := &fields[0]; {
+	case f.Kind == "group" && f.Description == "" && f.Image == nil:
+		focusFirst(f.Children)
+	case takesAnswer(f.Type) && f.Kind != "payment" && f.Kind != "unavailable":
+		f.Focus = true
+	}
 }
 
 // nextLabel is the text of the button that goes on.

@@ -1,0 +1,65 @@
+package formpage
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Lacks says what a form asks for and the Config does not give: a verifier for a captcha,
+// a place for files, an answer to a payment that is required. Respondents see such a form
+// without them. A host asks when it starts, for each of its forms, or when one is
+// published. The handler logs the same when a form's page is first asked for, with the
+// form's id, and a preview shows it.
+func (h *Handler) Lacks(form PublicForm) []string {
+	var list []string
+	for _, l := range h.lacks(form.Blocks) {
+		list = append(list, l.text)
+	}
+	return list
+}
+
+type lack struct {
+	text    string
+	captcha bool
+}
+
+func (h *Handler) lacks(blocks []schema.Block) []lack {
+	var list []lack
+	for i := range blocks {
+		b := &blocks[i]
+		p := properties(b)
+		if p.Hide {
+			continue
+		}
+		block := "block " + strconv.Quote(b.ID)
+		switch b.Type {
+		case schema.TypeCaptcha:
+			if p.CaptchaType != "none" && h.verifier(b) == nil {
+				list = append(list, lack{block + " is a captcha that nothing checks: Config.Verifiers has none of the type " + strconv.Quote(p.CaptchaType), true})
+			}
+		case schema.TypeFileUpload, schema.TypeSignature:
+			if h.config.Files == nil {
+				list = append(list, lack{text: block + " asks for files: there is no Config.Files"})
+			}
+		case schema.TypePayment:
+			if b.Required && h.config.HostAnswers == nil {
+				list = append(list, lack{text: block + " requires a payment: there is no Config.HostAnswers, so no response can be stored"})
+			}
+		}
+		list = append(list, h.lacks(b.Children)...)
+	}
+	return list
+}
+
+// warnLacks logs what a form lacks, each thing once as long as it is remembered.
+func (h *Handler) warnLacks(ctx context.Context, form *PublicForm) {
+	for _, l := range h.lacks(form.Blocks) {
+		key := form.ID.String() + l.text
+		if _, there := h.warned.get(key); !there {
+			h.warned.put(key, true, len(key))
+			h.logger.WarnContext(ctx, "a form asks for what formpage.Config does not give", "form", form.ID, "lacks", l.text)
+		}
+	}
+}
