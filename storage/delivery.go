@@ -58,11 +58,14 @@ type Delivery struct {
 	EventType    string
 	Body         []byte // read only; it may be shared with other deliveries
 	URL          string
-	Host         string   // HostName of URL
-	Secret       []byte   // as stored with the webhook
-	OldSecret    []byte   // the one before; nil: none, or it was replaced longer ago than OldSecretKept
-	Attempt      int      // the number of this attempt, 1 is the first
-	Standing     Standing // of the webhook when the delivery was claimed
+	// Generation is another one after the webhook got another URL, also when it has its
+	// earlier URL again: that is a new destination.
+	Generation int64
+	Host       string   // HostName of URL
+	Secret     []byte   // as stored with the webhook
+	OldSecret  []byte   // the one before; nil: none, or it was replaced longer ago than OldSecretKept
+	Attempt    int      // the number of this attempt, 1 is the first
+	Standing   Standing // of the webhook when the delivery was claimed
 	// FailingFor is how long ago the first of Standing.Failures was recorded. 0: there
 	// are none.
 	FailingFor time.Duration

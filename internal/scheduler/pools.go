@@ -26,8 +26,9 @@ type Request struct {
 // destination is what a scheduler knows about a URL of a webhook. Requests and results
 // keep theirs when the webhook gets another URL.
 type destination struct {
-	url  string
-	name *hostName
+	url        string
+	generation int64 // of the webhook's URLs: one that comes back is another destination
+	name       *hostName
 
 	standing storage.Standing // the store's, with the results that are not written yet
 	failing  time.Time        // since when, if it is

@@ -186,7 +186,7 @@ func (s *Scheduler) arrive(del storage.Delivery, leased time.Time) {
 	s.busy[id] = w
 	w.active = s.now
 	switch {
-	case w.name == nil || w.url != del.URL:
+	case w.name == nil || w.url != del.URL || w.generation != del.Generation:
 		s.aim(w, del)
 	case w.unsaved == 0 && len(w.underWay) == 0 && leased.After(w.saved): // another process may know better
 		s.believe(w, del)
@@ -212,7 +212,7 @@ func (s *Scheduler) aim(w *webhook, del storage.Delivery) {
 		name = &hostName{text: del.Host}
 		s.names[del.Host] = name
 	}
-	w.destination = &destination{url: del.URL, name: name}
+	w.destination = &destination{url: del.URL, generation: del.Generation, name: name}
 	s.believe(w, del)
 }
 

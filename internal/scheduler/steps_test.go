@@ -457,6 +457,20 @@ func TestAResultHasTheStandingOfItsURL(t *testing.T) {
 			}
 		})
 	}
+	t.Run("a URL that came back", func(t *testing.T) { // it is another destination
+		t.Parallel()
+		c := newSteps(t, testNumbers)
+		c.step(claimedFrom(c.delivery(1, "h.example", goodStanding)))
+		again := c.delivery(1, "h.example", storage.Standing{})
+		again.Generation = 2
+		c.step(claimedFrom(again))
+		c.endOf(c.sent[0], false, time.Hour)
+		c.endOf(c.sent[1], true, 0)
+		c.last()
+		if len(c.written) != 2 || c.written[0].Standing.Failures != 1 || c.written[1].Standing != goodStanding || c.written[1].PauseFor != 0 {
+			t.Errorf("written %+v, want a failure, and a success of a webhook that never failed", c.written)
+		}
+	})
 	t.Run("a request that ends when there is another", func(t *testing.T) {
 		t.Parallel()
 		c := newSteps(t, testNumbers)

@@ -121,6 +121,7 @@ func (q *queue) lease(w *webhook, d *delivery, lease time.Duration, clock time.T
 		SubmissionID: d.event.submission,
 		EventType:    d.event.kind,
 		URL:          w.rec.URL,
+		Generation:   l.oldestToken,
 		Host:         w.host,
 		Secret:       w.rec.Secret,
 		Attempt:      d.attempt,

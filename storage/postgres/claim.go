@@ -126,7 +126,7 @@ const knownOfWebhook = `x.webhook_id, x.quick, x.host, x.succeeded, x.slow_for, 
 
 const knownColumns = `k.webhook_id, k.form_id, k.url, k.host, k.secret, k.old_secret, k.succeeded, k.slow_for, k.failures,
 	(EXTRACT(epoch FROM statement_timestamp() - k.failing_since) * 1000000)::bigint,
-	(EXTRACT(epoch FROM GREATEST(k.paused_until - statement_timestamp(), interval '0')) * 1000000)::bigint, k.pause_reason`
+	(EXTRACT(epoch FROM GREATEST(k.paused_until - statement_timestamp(), interval '0')) * 1000000)::bigint, k.pause_reason, k.generation`
 
 const leasedColumns = `l.event_id, l.token, l.attempt, ` + knownColumns + `
 FROM leased l JOIN known k ON k.webhook_id = l.webhook_id`
@@ -245,7 +245,7 @@ WITH RECURSIVE pools (quick, room) AS (VALUES (true, $7::bigint), (false, $8::bi
 	FROM served v
 	WHERE x.ctid = v.lane
 )
-SELECT l.event_id, l.token, l.attempt, l.webhook_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL::boolean
+SELECT l.event_id, l.token, l.attempt, l.webhook_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL::boolean
 FROM leased l
 UNION ALL
 SELECT NULL, NULL, NULL, ` + knownColumns + `, EXISTS (SELECT FROM served v WHERE v.cut AND v.waiting > 0)
@@ -406,7 +406,7 @@ func leasedTargets(d *storage.Delivery) []any {
 		scanID(&d.Lease.WebhookID), scanID(&d.FormID), scanText(&d.URL), scanText(&d.Host),
 		(*secretColumn)(&d.Secret), (*secretColumn)(&d.OldSecret),
 		scanBool(&d.Standing.Succeeded), scanSize(&d.Standing.SlowFor), scanSize(&d.Standing.Failures),
-		scanMicros(&d.FailingFor), scanMicros(&d.PausedFor), scanText((*string)(&d.PauseReason)),
+		scanMicros(&d.FailingFor), scanMicros(&d.PausedFor), scanText((*string)(&d.PauseReason)), scanInt(&d.Generation),
 	}
 }
 

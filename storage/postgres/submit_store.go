@@ -207,7 +207,7 @@ SELECT g.id, g.refs > 0 FROM given g`
 	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = l.webhook_id LIMIT 1) x
 )
 SELECT g.id, EXISTS (SELECT FROM queued), NULL::bytea, NULL::bigint, NULL::integer,
-	NULL::bytea, NULL::bytea, NULL, NULL, NULL::bytea, NULL::bytea, NULL::boolean, NULL::integer, NULL::integer, NULL::bigint, NULL::bigint, NULL
+	NULL::bytea, NULL::bytea, NULL, NULL, NULL::bytea, NULL::bytea, NULL::boolean, NULL::integer, NULL::integer, NULL::bigint, NULL::bigint, NULL, NULL::integer
 FROM given g
 UNION ALL
 SELECT NULL, false, ` + leasedColumns

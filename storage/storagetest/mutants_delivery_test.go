@@ -72,6 +72,14 @@ func deliveryMutants() []mutant {
 			}},
 		{"blames a new URL for the old one", []string{"deliveries/url_outlives_old_results"},
 			func(s storage.Storage) storage.Storage { return blames{s} }},
+		{"takes a URL that comes back for the old one", []string{"deliveries/url_comes_back"},
+			func(s storage.Storage) storage.Storage {
+				return unfair{s, func(all []storage.Delivery) {
+					for i := range all {
+						all[i].Generation = 1
+					}
+				}}
+			}},
 		{"forgets the Standing", []string{"deliveries/standing", "deliveries/pools", "deliveries/failing_for"},
 			func(s storage.Storage) storage.Storage {
 				return editsFinish{s, func(r *storage.Result) { r.Standing = storage.Standing{} }}

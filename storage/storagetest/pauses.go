@@ -13,6 +13,7 @@ func pauseCases() []Case {
 		{"pause_ends", "A result without PauseFor ends an earlier pause, and so does one without failures.", pauseEnds},
 		{"url_ends_pause", "A new URL makes the Standing that of a new webhook and ends its pause.", urlEndsPause},
 		{"url_outlives_old_results", "A result of a lease from before a new URL neither changes its Standing nor pauses it.", urlOutlivesOldResults},
+		{"url_comes_back", "A webhook that gets its earlier URL again has another Generation.", urlComesBack},
 		{"change_probes", "A change that names URL or Enabled makes one pending delivery claimable at once despite a pause; other changes do not.", changeProbes},
 		{"change_probes_retry", "That delivery may be one that waits for its next attempt.", changeProbesRetry},
 		{"url_probes_retry", "A new URL makes a delivery due at once that waits for its next attempt.", urlProbesRetry},
@@ -99,6 +100,25 @@ func urlOutlivesOldResults(b *bundle) {
 	same(b, d.Standing, storage.Standing{}, "Standing of the new URL")
 	b.finish(paused(d, b.tick(), time.Hour))
 	b.claimNone("a result of the new URL pauses it")
+}
+
+// A URL that comes back is not the destination that it was.
+func urlComesBack(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	b.submit(f)
+	old := b.claimOne()
+	b.submit(f)
+	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
+	b.updateWebhook(w.ID, storage.WebhookChange{URL: &w.URL})
+	d := b.claimOne()
+	same(b, d.URL, old.URL, "URL")
+	if d.Generation == old.Generation {
+		b.Errorf("Delivery.Generation is %d before and after another URL", d.Generation)
+	}
+	b.finish(succeeded(d, b.tick()))
+	b.submit(f)
+	same(b, b.claimOne().Generation, d.Generation, "Generation of the same URL")
 }
 
 func changeProbes(b *bundle) {
