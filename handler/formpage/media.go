@@ -28,7 +28,7 @@ func (p *policy) header(nonce string, ancestors []string, redirect string) strin
 		if own == "" && len(all) == 0 {
 			return ""
 		}
-		return "; " + strings.TrimSpace(name+" "+own+" "+strings.Join(all, " "))
+		return "; " + strings.Join(strings.Fields(name+" "+own+" "+strings.Join(all, " ")), " ")
 	}
 	// Browsers hold the redirect after a form is sent to form-action too.
 	var actions []string

@@ -28,30 +28,47 @@ func TestAxe(t *testing.T) {
 			t.Errorf("%s:\n%s", state, found)
 		}
 	}
-	for _, dark := range []bool{false, true} {
-		name := map[bool]string{false: "light", true: "dark"}[dark]
-		for _, width := range []int64{390, 1280} {
-			b := newTab(t, width, 900)
-			b.dark(dark)
-			feedback, finder, every := s.sample("feedback"), s.sample("finder"), s.sample("every")
-			b.open(s.url(feedback, ""))
-			check(b, name+" feedback")
+	for name, width := range map[string]int64{"light": 390, "dark": 1280} {
+		b := newTab(t, width, 900)
+		b.dark(name == "dark")
+		feedback, finder, every := s.sample("feedback"), s.sample("finder"), s.sample("every")
+		b.open(s.url(feedback, ""))
+		check(b, name+" feedback")
+		b.press("next")
+		check(b, name+" feedback with faults")
+		b.open(s.url(finder, "?lang=de"))
+		check(b, name+" finder")
+		b.press("next")
+		check(b, name+" a question")
+		b.press("next")
+		check(b, name+" a question with a fault")
+		b.open(s.url(every, "?short=x&legal=true&lang=ar"))
+		for range 4 {
+			check(b, name+" every block")
 			b.press("next")
-			check(b, name+" feedback with faults")
-			b.open(s.url(finder, "?lang=de"))
-			check(b, name+" finder")
-			b.press("next")
-			check(b, name+" a question")
-			b.press("next")
-			check(b, name+" a question with a fault")
-			b.open(s.url(every, "?short=x&legal=true&lang=ar"))
-			for range 4 {
-				check(b, name+" every block")
-				b.press("next")
-			}
-			check(b, name+" the end")
-			b.open(s.server.URL + "/f/nothing")
-			check(b, name+" no form")
 		}
+		check(b, name+" the end")
+		b.open(s.server.URL + "/f/nothing")
+		check(b, name+" no form")
+		b.open(s.preview(every, ""))
+		check(b, name+" a preview")
+		b.press("next")
+		check(b, name+" a preview with a fault")
+		s.close(finder)
+		b.open(s.url(finder, ""))
+		check(b, name+" a closed form")
+		b.open(s.preview(finder, ""))
+		check(b, name+" a preview of a closed form")
+		b.open(s.url(feedback, "?embed=1"))
+		check(b, name+" in a frame")
+	}
+	// On paper; the media of the page are those of the browser, so this comes last.
+	b := newTab(t, 800, 900)
+	every := s.sample("every")
+	b.open(s.url(every, "?short=x&legal=true"))
+	b.print()
+	for range 4 {
+		check(b, "on paper")
+		b.press("next")
 	}
 }

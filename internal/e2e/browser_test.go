@@ -180,8 +180,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// chromium is the browser that CHROME_PATH names, else the first that is installed.
 func chromium() string {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+	if path := os.Getenv("CHROME_PATH"); path != "" {
+		return path
+	}
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}

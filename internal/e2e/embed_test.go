@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
 	"github.com/formsvc/formsvc/handler/formpage"
 )
 
@@ -37,7 +40,24 @@ func TestAFormInAnotherPage(t *testing.T) {
 		b.do(`document.querySelector("button").dataset.formsvcOpen = ` + quote(form.PublicID) + `; document.querySelector("button").click()`)
 		b.until(`window.marked > 0 && parseInt(document.querySelector("dialog[open] iframe").style.height) > 1000`)
 		b.until(`parseInt(document.querySelector("main ~ iframe").style.height) > 1000`)
+		// What is not a height, or comes from another form, changes nothing.
+		frame := `document.querySelector("main ~ iframe")`
+		b.do(`window.was = ` + frame + `.style.height; addEventListener("formsvc:done", () => { window.done = 1 });
+			for (const data of [null, "x", {formsvc:"other",height:90}, {height:90}]) dispatchEvent(new MessageEvent("message",{data,source:` + frame + `.contentWindow,origin:"` + s.server.URL + `"}));
+			dispatchEvent(new MessageEvent("message",{data:{formsvc:` + quote(form.PublicID) + `,height:"90",done:1},source:` + frame + `.contentWindow,origin:"` + s.server.URL + `"}));
+			dispatchEvent(new MessageEvent("message",{data:{formsvc:` + quote(form.PublicID) + `,height:90,done:true},source:` + frame + `.contentWindow,origin:"https://evil.example"}));
+			dispatchEvent(new MessageEvent("message",{data:{formsvc:` + quote(form.PublicID) + `,height:90,done:true},source:window,origin:"` + s.server.URL + `"}))`)
+		b.until(frame + `.style.height === window.was && !window.done`)
+		b.do(`dispatchEvent(new MessageEvent("message",{data:{formsvc:` + quote(form.PublicID) + `,height:99,done:true},source:` + frame + `.contentWindow,origin:"` + s.server.URL + `"}))`)
+		b.until(frame + `.style.height === "99px" && window.done === 1`)
+
+		// The dialog is closed by its button and by Escape; the focus returns to what opened
+		// it, and the frame is gone.
 		b.do(`document.querySelector("dialog button").click()`)
-		b.until(`!document.querySelector("dialog")`)
+		b.until(`!document.querySelector("dialog") && document.querySelectorAll("iframe").length === 1`)
+		b.run(chromedp.Focus(chromedp.CSS("main button")), chromedp.KeyEvent(kb.Enter))
+		b.until(`document.querySelector("dialog[open] iframe") && document.querySelector("dialog").contains(document.activeElement)`)
+		b.run(chromedp.KeyEvent(kb.Escape))
+		b.until(`!document.querySelector("dialog") && document.activeElement === document.querySelector("main button")`)
 	}
 }

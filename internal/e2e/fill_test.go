@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -132,7 +133,7 @@ func TestByKeyboardAlone(t *testing.T) {
 	finder := s.sample("finder")
 	b := newTab(t, 1280, 800)
 	b.open(s.url(finder, "?lang=de"))
-	step := func(id string) { b.until(`document.querySelector("form").dataset.step===` + quote(id)) }
+	step := b.step
 	b.run(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
 	step("zubereitung")
 	b.run(chromedp.KeyEvent("b"), chromedp.KeyEvent(kb.Enter))
@@ -153,21 +154,130 @@ func TestByKeyboardAlone(t *testing.T) {
 	})
 }
 
+// Mistakes come back with everything filled in, in all three forms; the summary has the
+// focus.
 func TestMistakesFirst(t *testing.T) {
+	for _, script := range []bool{true, false} {
+		s := newSite(t, formpage.Config{})
+		b := newTab(t, 390, 800)
+		if !script {
+			b.noScript()
+		}
+		wrong := func(form formsvc.Form, fields, faults int) {
+			t.Helper()
+			b.press("next")
+			b.until(`document.activeElement.id==="summary"`)
+			b.until(fmt.Sprintf(`document.querySelectorAll("#summary a").length===%d && document.querySelectorAll(".fs-fault").length===%d`, faults, fields))
+			b.until(`document.title.startsWith("Please check") || document.title.startsWith("Bitte prüfen")`)
+			if n := len(s.answers(form)); n != 0 {
+				t.Errorf("script %v: %d responses are stored, want none yet", script, n)
+			}
+		}
+
+		feedback := s.sample("feedback")
+		b.open(s.url(feedback, ""))
+		b.set(field("a.email"), "nobody", field("a.comment"), "kept")
+		wrong(feedback, 6, 6)
+		b.until(`document.querySelector("[name='a.email']").value==="nobody" && document.querySelector("[name='a.comment']").value==="kept"`)
+		b.until(`document.querySelector("[name='a.email']").getAttribute("aria-invalid")==="true"`)
+		b.set(feedbackAnswers...)
+		b.press("next")
+		b.shows("Thank you!")
+		if n := len(s.answers(feedback)); n != 1 {
+			t.Errorf("script %v: %d responses are stored, want 1", script, n)
+		}
+
+		finder := s.sample("finder")
+		b.open(s.url(finder, "?lang=de"))
+		b.press("next")
+		wrong(finder, 1, 1)
+		b.set(choice("a.zubereitung", "id:gar_nicht"), "")
+		b.press("next")
+		b.step("tee")
+		b.set(field("a.tee"), strings.Repeat("Tee ", 20))
+		wrong(finder, 1, 1)
+		b.press("back") // and by another way
+		b.until(`document.querySelector("[value='id:gar_nicht']").checked`)
+		b.set(choice("a.zubereitung", "id:espresso"), "")
+		b.press("next")
+		b.step("milch")
+		b.press("back")
+		b.set(choice("a.zubereitung", "id:gar_nicht"), "")
+		b.press("next")
+		b.until(`document.querySelector("[name='a.tee']").value.startsWith("Tee Tee")`)
+		b.set(field("a.tee"), "Earl Grey")
+		b.press("next")
+		b.shows("Auch gut!")
+		wantAnswers(t, s.answers(finder), map[string]string{"tee": `"Earl Grey"`, "zubereitung": `{"id":"gar_nicht","label":"Gar nicht, ich trinke Tee"}`, "milch": ""})
+
+		every := s.sample("every")
+		b.open(s.url(every, ""))
+		b.set(field("a.email"), "nobody", field("a.number"), "2000", field("a.website"), "http://", field("a.phone"), "12")
+		wrong(every, 5, 5)
+		b.set(field("a.short"), "word", field("a.email"), "", field("a.number"), "", field("a.website"), "", field("a.phone"), "020 794 6000")
+		b.press("next")
+		b.set(choice("a.multiple", "id:r"), "")
+		wrong(every, 1, 1)
+		b.until(`document.querySelector("[name='a.multiple'][value='id:r']").checked`)
+		b.set(choice("a.multiple", "id:g"), "")
+		b.press("next")
+		b.step("page3")
+		b.set(field("d.birthday"), "31", field("m.birthday"), "2", field("y.birthday"), "1990")
+		wrong(every, 1, 1)
+		b.press("back")
+		b.until(`document.querySelector("[name='a.multiple'][value='id:g']").checked`)
+		b.press("next")
+		b.until(`document.querySelector("[name='d.birthday']").value==="31"`)
+		b.set(field("d.birthday"), "28")
+		b.press("next")
+		wrong(every, 1, 1)
+		b.set(choice("a.legal", "true"), "")
+		b.press("next")
+		b.shows("That was all of it")
+		wantAnswers(t, s.answers(every), map[string]string{
+			"short": `"word"`, "phone": `"+31207946000"`, "birthday": `"1990-02-28"`, "legal": "true",
+			"multiple": `[{"id":"r","label":"Red"},{"id":"g","label":"Green"}]`,
+		})
+	}
+}
+
+// A page from right to left takes numbers as they are written there.
+func TestFromRightToLeft(t *testing.T) {
 	s := newSite(t, formpage.Config{})
 	form := s.sample("feedback")
 	b := newTab(t, 390, 800)
-	b.open(s.url(form, ""))
-	b.set(field("a.email"), "nobody", field("a.comment"), "kept")
-	b.press("next")
-	b.until(`document.activeElement.id==="summary"`)
-	b.until(`document.querySelector("[name='a.email']").value==="nobody" && document.querySelector("[name='a.comment']").value==="kept"`)
-	b.until(`document.querySelector("[name='a.email']").getAttribute("aria-invalid")==="true"`)
+	b.open(s.url(form, "?lang=ar"))
+	b.until(`document.documentElement.dir==="rtl" && getComputedStyle(document.querySelector(".fs-label")).textAlign !== "left"`)
+	// The first of a scale is on the right.
+	b.until(`(() => { const l=[...document.querySelectorAll("[name='a.delivery']")].map(e => e.getBoundingClientRect().left); return l[0] > l[6] })()`)
 	b.set(feedbackAnswers...)
+	b.set(field("a.orders"), "١٢")
 	b.press("next")
-	b.shows("Thank you!")
-	if n := len(s.answers(form)); n != 1 {
-		t.Errorf("%d responses are stored, want 1", n)
+	b.until(`location.pathname.endsWith("/done")`)
+	wantAnswers(t, s.answers(form), map[string]string{"orders": "12", "ordered_on": `"2026-11-02"`, "name": `"Grace"`})
+}
+
+// A preview is filled in as the form is, also by a script, and stores nothing.
+func TestAPreviewIsFilledIn(t *testing.T) {
+	for _, script := range []bool{true, false} {
+		s := newSite(t, formpage.Config{})
+		form := s.sample("feedback")
+		b := newTab(t, 390, 800)
+		if !script {
+			b.noScript()
+		}
+		b.open(s.preview(form, "?lang=en"))
+		b.shows("Preview. What you send is checked and not stored.")
+		b.press("next")
+		b.until(`document.querySelector("#summary") && document.querySelector(".fs-preview")`)
+		b.set(feedbackAnswers...)
+		b.press("next")
+		b.shows("Thank you!")
+		b.shows("Nothing was stored.")
+		counts, err := s.service.As(s.owner).Metrics(t.Context(), form.ID, "all")
+		if err != nil || counts.Views+counts.Starts+counts.Submissions != 0 || len(s.answers(form)) != 0 {
+			t.Errorf("script %v: a preview counts: %+v %v", script, counts, err)
+		}
 	}
 }
 
@@ -202,6 +312,22 @@ func TestAReloadLosesNothing(t *testing.T) {
 	b.until(`document.querySelector("form").dataset.step==="milch" && document.querySelector("[name='a.milch'][value=true]").checked`)
 	b.press("back")
 	b.until(`document.querySelector("[name='o.zubereitung']").value==="Mokkakanne"`)
+
+	every := s.sample("every")
+	b.open(s.url(every, ""))
+	b.set(field("a.short"), "word", field("a.long"), "One\ntwo", choice("a.rating", "6"), "")
+	b.press("next")
+	b.set(choice("a.single", "other"), "", field("o.single"), "mine", field("a.dropdown"), "id:z", choice("r.place.matrix", "id:2"), "")
+	b.do(`document.querySelector("[data-label=Speed] [data-move='-1']").click()`)
+	b.run(chromedp.Reload())
+	b.until(`document.querySelector("form").dataset.step==="page2" && document.querySelector("[name='o.single']").value==="mine" && document.querySelector("[name='r.place.matrix'][value='id:2']").checked &&
+		document.querySelector("[name='a.dropdown']").value==="id:z" && [...document.querySelectorAll(".ranking li")].map(e => e.dataset.label).join()==="Taste,Speed,Price"`)
+	b.press("back")
+	b.until(`document.querySelector("[name='a.long']").value==="One\ntwo" && document.querySelector("[name='a.rating'][value='6']").checked`)
+	// Another tab knows nothing of it.
+	other := newTab(t, 390, 800)
+	other.open(s.url(every, ""))
+	other.until(`document.querySelector("[name='a.long']").value===""`)
 }
 
 // Blocks that an answer calls for appear while a page is filled in, and what is typed
@@ -253,23 +379,54 @@ func TestNothingIsWiderThanTheScreen(t *testing.T) {
 	}
 }
 
-// Nothing leaves the page's origin.
+// No request leaves the page's origin before somebody clicks what is of another one, and
+// the policy lists exactly these.
 func TestRequestsStayAtHome(t *testing.T) {
-	s := newSite(t, formpage.Config{})
-	form := s.sample("every")
+	s := newSite(t, formpage.Config{BrowserRules: true})
+	away := func(b *tab) (list []string) {
+		urls, problems := b.requests.list()
+		if len(urls) < 4 || len(problems) > 0 {
+			t.Errorf("%d requests, problems %q", len(urls), problems)
+		}
+		for _, url := range urls {
+			if !strings.HasPrefix(url, s.server.URL+"/") && !strings.HasPrefix(url, "data:") {
+				list = append(list, url)
+			}
+		}
+		return list
+	}
+	for _, name := range []string{"feedback", "finder"} {
+		b := newTab(t, 390, 800)
+		b.open(s.url(s.sample(name), ""))
+		b.press("next")
+		if list := away(b); len(list) > 0 {
+			t.Errorf("%s asks for %q", name, list)
+		}
+	}
 	b := newTab(t, 390, 800)
-	b.open(s.url(form, "?short=x&legal=true"))
-	for range 4 {
+	b.open(s.url(s.sample("every"), "?short=x&legal=true"))
+	for range 3 {
 		b.press("next")
 	}
-	b.shows("That was all of it")
-	urls, problems := b.requests.list()
-	if len(urls) < 5 || len(problems) > 0 {
-		t.Errorf("%d requests, problems %q", len(urls), problems)
+	if list := away(b); len(list) > 0 {
+		t.Errorf("the page asked for %q", list)
 	}
-	for _, url := range urls {
-		if !strings.HasPrefix(url, s.server.URL+"/") && !strings.HasPrefix(url, "data:") {
-			t.Errorf("the page asked for %s", url)
+	policy := get(b, chromedp.Evaluate[string](`fetch(location.href).then(r => r.headers.get("Content-Security-Policy"))`, chromedp.EvalAwaitPromise))
+	for _, want := range []string{"frame-src https://player.vimeo.com https://www.openstreetmap.org;", "default-src 'none'"} {
+		if !strings.Contains(policy+";", want) {
+			t.Errorf("the policy lacks %q: %s", want, policy)
+		}
+	}
+	b.do(`document.querySelector(".c-embed .fs-embed a").click()`)
+	b.until(`document.querySelector(".c-embed iframe[sandbox]")`)
+	for deadline := time.Now().Add(patience); len(away(b)) == 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the embed that was clicked is not asked for")
+		}
+	}
+	for _, url := range away(b) {
+		if !strings.HasPrefix(url, "https://www.openstreetmap.org/") {
+			t.Errorf("the click asked for %s", url)
 		}
 	}
 }

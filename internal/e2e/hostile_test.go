@@ -3,8 +3,13 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
@@ -25,6 +30,9 @@ var texts = []string{
 	"\u2028<script>" + pwn + "</script>", "<scr\u200bipt>" + pwn + "</script>", `&lt;script&gt;` + pwn + `&lt;/script&gt;`, `&#60;script&#62;` + pwn, `\x3cscript\x3e` + pwn, `\u003cscript\u003e` + pwn,
 	`javascript:` + pwn, `data:text/html,<script>` + pwn + `</script>`, `%3Cscript%3E` + pwn + `%3C/script%3E`, `';` + pwn + `;//`, `";` + pwn + `;//`, "`;" + pwn + ";//", `]]>`, `</script><script>` + pwn + `</script>`,
 	`<img src=https://evil.example/track.png>`, `<svg><use href="data:image/svg+xml,<svg onload=` + pwn + `>#x">`, `<x contenteditable onblur=` + pwn + ` tabindex=0 autofocus>`, `<noscript><p title="</noscript><img src=x onerror=` + pwn + `>">`,
+	`[x](javascript:` + pwn + `)`, `![x](https://evil.example/md.png)`, `<https://evil.example/auto>`, "```html\n<script>" + pwn + "</script>\n```", `[x]: javascript:` + pwn, `JaVaScRiPt:` + pwn, `java&#9;script:` + pwn, `vbscript:` + pwn, `view-source:x`, `//evil.example/x`,
+	`<svg xmlns="http://www.w3.org/2000/svg"><foreignObject><img src=x onerror=` + pwn + `></foreignObject></svg>`, `<svg><a xlink:href="javascript:` + pwn + `"><text>x</text></a></svg>`, `<svg><animate onbegin=` + pwn + ` attributeName=x>`, `<svg><image href=https://evil.example/svg.png>`,
+	`</template><script>` + pwn + `</script>`, `__proto__`, `constructor`, `toString`,
 	`<select autofocus onfocus=` + pwn + `>`, `<style>@import url(https://evil.example/x.css)</style>`, `<style>*{background:url(https://evil.example/x)}</style>`,
 }
 
@@ -99,7 +107,15 @@ func TestHostileFormsRunNothing(t *testing.T) {
 	}
 	look, _ := json.Marshal(theme)
 	settings, _ := json.Marshal(map[string]any{"submitLabel": texts[0], "showTitle": true, "numberedQuestions": true, "cover": map[string]any{"color": "red;}", "image": map[string]any{"url": last}}})
-	form := s.publish(texts[0], "MULTI", formsvc.Definition{Blocks: raw, Settings: settings, Theme: look})
+	names, _ := json.Marshal(texts)
+	form := s.publish(texts[0], "MULTI", formsvc.Definition{Blocks: raw, Settings: settings, Theme: look, HiddenFields: names})
+	query := url.Values{}
+	for i, text := range texts {
+		query.Set(blocks[i]["id"].(string), texts[(i+7)%len(texts)])
+		query.Set(text, texts[(i+3)%len(texts)])
+		query.Set("utm_"+text, text)
+	}
+	query.Set("utm_source", texts[1])
 
 	// Each sheet alone as well: one must not be saved by the faults of another.
 	var urls []string
@@ -107,11 +123,11 @@ func TestHostileFormsRunNothing(t *testing.T) {
 		one, _ := json.Marshal(map[string]any{"customCss": sheet})
 		urls = append(urls, s.url(s.publish("Sheet", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}]`), Theme: one}), "?a=abc"))
 	}
-	urls = append(urls, s.url(form, ""), s.url(form, "?lang="+"%3Cscript%3Ewindow.pwned=1%3C/script%3E"))
+	urls = append(urls, s.url(form, ""), s.preview(form, ""), s.url(form, "?"+query.Encode()), s.url(form, "?lang="+"%3Cscript%3Ewindow.pwned=1%3C/script%3E"))
 
 	b := newTab(t, 800, 800)
-	for i, url := range urls {
-		b.open(url)
+	for i, address := range urls {
+		b.open(address)
 		if i == len(urls)-1 { // with answers that are as hostile
 			b.do(`document.querySelectorAll("input[type=text],input:not([type]),textarea").forEach((e,i) => { e.value = ` + quote(texts[1]) + ` + i })`)
 			b.press("next")
@@ -125,15 +141,50 @@ func TestHostileFormsRunNothing(t *testing.T) {
 	if len(problems) > 0 {
 		t.Errorf("problems: %q", problems)
 	}
-	for _, url := range asked {
-		own := strings.HasPrefix(url, s.server.URL+"/")
+	for _, address := range asked {
+		own := strings.HasPrefix(address, s.server.URL+"/")
 		// The author's pictures are asked for, as they were named and nowhere else.
-		picture := strings.Contains(url, "evil.example") || strings.HasPrefix(url, "https://[::1]/x")
-		if strings.Contains(url, "evil.example/t") || strings.Contains(url, ".css") && !own || picture && strings.HasPrefix(url, "https://evil.example/1") {
-			t.Errorf("the style sheet asked for %s", url)
+		picture := strings.Contains(address, "evil.example") || strings.HasPrefix(address, "https://[::1]/x")
+		if strings.Contains(address, "evil.example/t") || strings.Contains(address, ".css") && !own || picture && strings.HasPrefix(address, "https://evil.example/1") {
+			t.Errorf("the style sheet asked for %s", address)
+		}
+		for _, part := range []string{"md.png", "svg.png", "track.png", "/auto"} {
+			if !own && strings.Contains(address, part) {
+				t.Errorf("a text asked for %s", address)
+			}
 		}
 		if !own && !picture {
-			t.Errorf("the page asked for %s", url)
+			t.Errorf("the page asked for %s", address)
+		}
+	}
+}
+
+// The names of files are shown as text, and a picture that holds a script is not one.
+func TestHostileFilesRunNothing(t *testing.T) {
+	s := newSite(t, formpage.Config{})
+	form := s.publish("Files", "MULTI", formsvc.Definition{Blocks: []byte(`[{"id":"f","type":"file_upload","label":"File","properties":{"multipleFiles":true}},{"id":"n","type":"short_text","label":"Name","required":true}]`)})
+	dir := t.TempDir()
+	var files []string
+	for i, name := range []string{`<img src=x onerror=window.pwned=1>.txt`, `"onmouseover="window.pwned=1.txt`, `'><svg onload=window.pwned=1>.svg`, `{{.}}.html`, "\u202egnp.exe.txt", `javascript:window.pwned=1.txt`} {
+		path := filepath.Join(dir, name)
+		content := `<svg xmlns="http://www.w3.org/2000/svg" onload="window.pwned=1"><script>window.pwned=1</script></svg>`
+		if err := os.WriteFile(path, fmt.Appendf(nil, "%s%d", content, i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, path)
+	}
+	for _, script := range []bool{true, false} {
+		b := newTab(t, 800, 800)
+		if !script {
+			b.noScript()
+		}
+		b.open(s.url(form, ""))
+		b.run(chromedp.SetUploadFiles(chromedp.CSS(`[name="u.f"]`), files))
+		b.press("next")
+		b.until(`document.querySelectorAll(".fs-files li").length>0 || document.querySelector(".fs-fault")`)
+		b.until(`window.pwned===undefined && !document.querySelector(".fs-files img,.fs-files svg,.fs-drop img,.fs [onmouseover],.fs [onerror]")`)
+		if _, problems := b.requests.list(); len(problems) > 0 {
+			t.Errorf("problems: %q", problems)
 		}
 	}
 }
