@@ -117,7 +117,7 @@ bench-exports:
 ## e2e: the pages of forms in a real browser, axe-core on every state (needs chromium and Node)
 e2e:
 	cd internal/e2e && npm ci
-	cd internal/e2e && FORMSVC_TEST_REQUIRE_BROWSER=1 $(GO) test -count=1 -timeout 15m ./...
+	cd internal/e2e && FORMSVC_TEST_REQUIRE_BROWSER=1 FORMSVC_E2E=full $(GO) test -count=1 -timeout 15m ./...
 
 ## fuzz: every fuzz target for FUZZTIME (default a million executions)
 fuzz:

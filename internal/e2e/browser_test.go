@@ -289,6 +289,9 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
 	}
 }
 
+// full reports whether the long form of a test is asked for, as make e2e does.
+func full() bool { return os.Getenv("FORMSVC_E2E") == "full" }
+
 // patience is how long the browser may take for one step before a test gives up.
 const patience = 40 * time.Second
 
