@@ -191,7 +191,7 @@ func TestTheBrowserReadsAnswersAsTheServiceDoes(t *testing.T) {
 			const texts = ["", "", " 5 ", "1,5", "1.5", "1.000", "1,000.5", "12.34.5", "٣", "−2", "-2.0", "+1", "abc", ".", "1e3", "0x1", "\u200b", "\u3164", "e\u0301", "x\u202ey", " c1\u00a0", "c1", "much too long", "😀😀😀", "\ufeffa", "a\tb", "2001", "1500", "1501", "-", "00", "1'000", "1 000", "/0", "5."];
 			const form = document.querySelector(".fs-form"), shown = from => [...from.querySelectorAll(".fs-fields>[data-b]")].map(e => e.dataset.b).join(" ");
 			const all = s => [...form.querySelectorAll(s)], wrong = [], different = new Set();
-			for (let i = 0; i < ` + fmt.Sprint(fillings) + ` && wrong.length < 3; i++) {
+			for (let i = 0; i < `+fmt.Sprint(fillings)+` && wrong.length < 3; i++) {
 				for (const e of all(".fs-fields input:not([type=hidden]),.fs-fields textarea,.fs-fields select")) {
 					if (e.matches("[type=radio],[type=checkbox]")) e.checked = rnd(3) === 0;
 					else if (e.matches("[type=date]")) e.value = pick(["", "2026-02-28", "0001-01-01", "2024-02-29"]);
@@ -210,7 +210,7 @@ func TestTheBrowserReadsAnswersAsTheServiceDoes(t *testing.T) {
 					wrong.push([...a.filter(x => !b.includes(x)), "-", ...b.filter(x => !a.includes(x))].join(" ") + " with " + [...body].filter(([n]) => /^[a-z]\./.test(n)).join("; "));
 				}
 			}
-			if (different.size < ` + fmt.Sprint(fillings*9/10) + `) wrong.push("only " + different.size + " different ways");
+			if (different.size < `+fmt.Sprint(fillings*9/10)+`) wrong.push("only " + different.size + " different ways");
 			return wrong.join("\n");
 		})()`, chromedp.EvalAwaitPromise))
 		if wrong != "" {
