@@ -33,14 +33,16 @@ type tenants struct {
 	blocks [][]schema.Block
 }
 
-func newTenants(t *testing.T) *tenants {
+func newTenants(t *testing.T, browserRules bool) *tenants {
 	t.Helper()
 	files, err := formpage.NewDir(t.TempDir(), "https://files.example/")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = files.Close() })
-	s := &tenants{site: newSite(t, formpage.Config{Secret: secret, Files: files, Brand: formpage.Link{Text: "Made here"}})}
+	s := &tenants{site: newSite(t, formpage.Config{
+		Secret: secret, Files: files, Brand: formpage.Link{Text: "Made here"}, BrowserRules: browserRules,
+	})}
 	for _, owner := range []string{"owner", "another"} {
 		client := s.service.As(formsvc.UserIDFrom(owner))
 		place, err := client.CreateWorkspace(t.Context(), formsvc.NewWorkspace{Name: owner})
@@ -187,7 +189,12 @@ func (s *tenants) change(t *rapid.T) {
 
 func TestAPageFromTheCacheIsThePageThatWouldBeDrawn(t *testing.T) {
 	t.Parallel()
-	s := newTenants(t)
+	t.Run("rules in the service", func(t *testing.T) { t.Parallel(); cachedIsDrawn(t, newTenants(t, false)) })
+	t.Run("rules in the browser", func(t *testing.T) { t.Parallel(); cachedIsDrawn(t, newTenants(t, true)) })
+}
+
+func cachedIsDrawn(t *testing.T, s *tenants) {
+	t.Helper()
 	states := map[string]string{}
 	for _, form := range s.forms {
 		_, _, states[form.PublicID] = visitRequest{form: form}.ask(s.pages)
@@ -313,7 +320,7 @@ func (s *tenants) previewLink(until time.Duration) string {
 
 func TestNothingOfAVisitorGetsIntoThePageOfAnother(t *testing.T) {
 	t.Parallel()
-	s := newTenants(t)
+	s := newTenants(t, true)
 	for _, fault := range s.strangers(s.pages, s.previewLink) {
 		t.Error(fault)
 	}
@@ -322,7 +329,7 @@ func TestNothingOfAVisitorGetsIntoThePageOfAnother(t *testing.T) {
 // What the two tests above look for is found in handlers that have the fault.
 func TestFaultyCachesAreFound(t *testing.T) {
 	t.Parallel()
-	s := newTenants(t)
+	s := newTenants(t, true)
 	replay := func(key func(r *http.Request) string, change func(body, policy string) (string, string)) http.Handler {
 		var mu sync.Mutex
 		kept := map[string]*httptest.ResponseRecorder{}

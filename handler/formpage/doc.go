@@ -41,15 +41,13 @@
 // visitor's dark mode; without it the form is light. utm says which campaign parameters
 // are kept. showTitle shows the form's name. closedMessage, redirectUrl and submitLabel
 // are used as written; a redirectUrl that is not http or https is left to the ending's
-// button. cover is an image or a colour at the top. duplicateField, responseLimit, closed
-// and closeAt are the service's.
+// button. cover is an image or a colour at the top.
 //
 // # Theme
 //
 // colors are used for what they name; text and what it stands on are corrected to the
-// contrast of WCAG 2.2 AA where the theme's are not readable. popover, chart and sidebar
-// colours are left to other renderers, as is theme beyond a class "theme-{name}" for
-// customCss. font is a family of the visitor's system, or "serif", "mono" or "rounded";
+// contrast of WCAG 2.2 AA where the theme's are not readable. theme is a class
+// "theme-{name}" for customCss. font is a family of the visitor's system, or "serif", "mono" or "rounded";
 // none is loaded. corners, inputs and buttons are lengths and colours. alignment is 0
 // (start), 1 (centre) or 2 (end); size is 0 (small), 1 (as usual), 2 (large) and so on.
 // layout.pageWidth is a length, or "narrow", "medium", "wide" or "full". background.layout
@@ -70,6 +68,13 @@
 // the browser's own. randomize mixes choices in one way for one visit. A payment is shown
 // and not taken, see [Config.HostAnswers]. numberFormat, showActions, showFields, part_of
 // and row_id are left to other renderers.
+//
+// # Members that do nothing here
+//
+//	Settings       responseLimit, closed, closeAt, duplicateField: the service goes by them
+//	Settings       cover.image.id, cover.image.width, cover.image.height
+//	Theme          logo.id, background.image.id, background.image.width, background.image.height
+//	Theme.Colors   popover, popoverForeground, chart1 to chart5, sidebar and what begins with it
 //
 // # Abuse
 //

@@ -1,0 +1,286 @@
+package formpage_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// fixed is a service with one form, which takes everything.
+type fixed struct {
+	form formpage.PublicForm
+	sent formpage.Response
+}
+
+func (f *fixed) PublicForm(context.Context, string) (formpage.PublicForm, error) { return f.form, nil }
+
+func (f *fixed) Path(context.Context, storage.ID, map[string]json.RawMessage, map[string]string) (path formpage.Path, err error) {
+	for _, b := range f.form.Blocks {
+		path.Blocks = append(path.Blocks, formpage.PathBlock{ID: b.ID})
+	}
+	return path, nil
+}
+
+func (f *fixed) Submit(_ context.Context, r formpage.Response) (storage.Submission, error) {
+	r.IdempotencyKey = ""
+	f.sent = r
+	return storage.Submission{}, nil
+}
+func (f *fixed) RecordView(context.Context, storage.ID) error  { return nil }
+func (f *fixed) RecordStart(context.Context, storage.ID) error { return nil }
+
+// shownWith is everything that a respondent gets of a form with such settings and theme.
+func shownWith(t *testing.T, settings, theme map[string]any) string {
+	t.Helper()
+	f := &fixed{form: formpage.PublicForm{PublicID: "form", Name: "A form", Type: "MULTI"}}
+	var err error
+	raw := func(v any) json.RawMessage {
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	if f.form.Blocks, err = schema.DecodeBlocks(json.RawMessage(`[{"id":"w","type":"welcome","label":"W"},{"id":"a","type":"short_text","label":"A","properties":{"placeholderText":"x"}},
+		{"id":"p","type":"page_break"},{"id":"b","type":"number","label":"B"},{"id":"e","type":"ending","label":"E"}]`)); err != nil {
+		t.Fatal(err)
+	}
+	if f.form.Settings, err = schema.DecodeSettings(raw(settings)); err != nil {
+		t.Fatal(err)
+	}
+	if f.form.Theme, err = schema.DecodeTheme(raw(theme)); err != nil {
+		t.Fatal(err)
+	}
+	f.form.ClosedMessage = f.form.Settings.ClosedMessage
+	now := time.Date(2026, 8, 3, 10, 0, 0, 0, time.UTC)
+	pages, err := formpage.New(f, formpage.Config{Clock: func() time.Time { return now }, Brand: formpage.Link{Text: "Made here"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	ask := func(query url.Values, values url.Values) string {
+		answer, _, _ := visitRequest{form: storage.Form{PublicID: "form"}, query: query, values: values}.ask(pages)
+		all.WriteString(answer)
+		return answer
+	}
+	campaign := url.Values{}
+	for _, name := range []string{"campaign", "content", "medium", "source", "term"} {
+		campaign.Set("utm_"+name, name)
+	}
+	w := httptest.NewRecorder()
+	pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/form?"+campaign.Encode(), nil))
+	state := inState.FindStringSubmatch(w.Body.String())[1]
+	ask(campaign, nil)
+	now = now.Add(time.Minute)
+	campaign.Set("state", state)
+	ask(nil, campaign)
+	campaign.Set("at", "p")
+	ask(nil, campaign)
+	fmt.Fprintf(&all, "%+v", f.sent)
+	w = httptest.NewRecorder()
+	pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/form/done?ending=e", nil))
+	all.WriteString(w.Body.String())
+	f.form.Closed = true
+	ask(nil, nil)
+	return regexp.MustCompile(`nonce="\w+"`).ReplaceAllString(all.String(), "")
+}
+
+// leaves are the members of a type that have no members themselves, as paths.
+func leaves(of reflect.Type, prefix string) []string {
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct || of == reflect.TypeFor[time.Time]() {
+		return []string{strings.TrimSuffix(prefix, ".")}
+	}
+	var list []string
+	for i := range of.NumField() {
+		field := of.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.Anonymous {
+			list = append(list, leaves(field.Type, prefix)...)
+			continue
+		}
+		list = append(list, leaves(field.Type, prefix+name+".")...)
+	}
+	return list
+}
+
+// with returns a copy of an object in which the member at a path has a value.
+func with(t *testing.T, object map[string]any, path string, value any) map[string]any {
+	t.Helper()
+	raw, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whole map[string]any
+	if err := json.Unmarshal(raw, &whole); err != nil {
+		t.Fatal(err)
+	}
+	at, parts := whole, strings.Split(path, ".")
+	for _, name := range parts[:len(parts)-1] {
+		inner, _ := at[name].(map[string]any)
+		if inner == nil {
+			inner = map[string]any{}
+			at[name] = inner
+		}
+		at = inner
+	}
+	at[parts[len(parts)-1]] = value
+	return whole
+}
+
+// Every member of settings and theme changes what respondents get, or the package
+// documentation names it as left to others.
+func TestEveryMemberOfSettingsAndThemeDoesSomething(t *testing.T) {
+	t.Parallel()
+	image := map[string]any{"url": "https://img.example/1.png"}
+	settings := map[string]any{"darkMode": true, "cover": map[string]any{"image": image}}
+	theme := map[string]any{"logo": image, "background": map[string]any{"image": image}}
+	documentation, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, left, found := strings.Cut(string(documentation), "// # Members that do nothing here\n")
+	left, _, _ = strings.Cut(left, "//\n// # ")
+	if !found {
+		t.Fatal("the documentation has no section on members that do nothing here")
+	}
+	named := regexp.MustCompile(`[a-zA-Z0-9_]+(\.[a-zA-Z0-9_]+)*`).FindAllString(left, -1)
+
+	if shownWith(t, settings, theme) != shownWith(t, settings, theme) {
+		t.Fatal("two pages of one form differ")
+	}
+	values := map[string]any{
+		"cover.image.base64": onePixel, "logo.base64": onePixel, "background.image.base64": onePixel,
+		"closeAt": "2030-01-01T00:00:00Z", "redirectUrl": "https://elsewhere.example/", "cover.color": "#123456",
+		"darkMode": false, "colors.primaryForeground": "#ffffee", "colors.destructiveForeground": "#ffffee", "buttons.text": "#ffffee",
+		"theme": "night", "customCss": ".fs-label{color:red}", "font": "serif", "background.layout": "contain", "coverHeight": "10rem",
+		"logoPlacement.align": "right", "logoPlacement.vertical": "bottom", "buttons.alignment": "right", "layout.pageWidth": "wide",
+		"layout.baseFontSize": "20px", "inputs.width": "20rem", "inputs.height": "3rem", "buttons.width": "20rem", "buttons.height": "3rem",
+	}
+	// Some members count beside others only.
+	type member struct {
+		path  string
+		value any
+	}
+	beside := map[string]member{
+		"logo.width": {"logo.height", 40}, "logo.height": {"logo.width", 40}, "logo.base64": {"logo.url", ""},
+		"background.image.base64": {"background.image.url", ""}, "cover.image.base64": {"cover.image.url", ""},
+		"buttons.text": {"buttons.background", "#101010"},
+	}
+	for section, of := range map[string]reflect.Type{"settings": reflect.TypeFor[schema.Settings](), "theme": reflect.TypeFor[schema.Theme]()} {
+		for _, path := range leaves(of, "") {
+			value, given := values[path]
+			if !given {
+				value = valueFor(of, path)
+			}
+			show := func(members ...member) string {
+				s, th := settings, theme
+				for _, m := range members {
+					if m.path != "" && section == "settings" {
+						s = with(t, s, m.path, m.value)
+					} else if m.path != "" {
+						th = with(t, th, m.path, m.value)
+					}
+				}
+				return shownWith(t, s, th)
+			}
+			changed := show(beside[path], member{path, value}) != show(beside[path])
+			parts := strings.Split(path, ".")
+			last := strings.TrimRight(parts[len(parts)-1], "0123456789")
+			switch {
+			case strings.HasPrefix(last, "sidebar"):
+				last = "sidebar"
+			case last == "chart":
+				last = "chart1"
+			}
+			isNamed := slices.Contains(named, path) || strings.HasPrefix(path, "colors.") && slices.Contains(named, last)
+			switch {
+			case !changed && !isNamed:
+				t.Errorf("%s.%s does nothing, and the documentation does not name it", section, path)
+			case changed && isNamed:
+				t.Errorf("%s.%s does something, and the documentation says that it does not", section, path)
+			}
+		}
+	}
+}
+
+// What the theme writes as custom properties is used by the style sheet.
+func TestTheStyleSheetUsesWhatTheThemeWrites(t *testing.T) {
+	t.Parallel()
+	sheet, err := os.ReadFile("static/page.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	theme := map[string]any{"customCss": ""}
+	for _, path := range leaves(reflect.TypeFor[schema.Theme](), "") {
+		if !strings.Contains(path, "mage") && path != "customCss" {
+			theme = with(t, theme, path, valueFor(reflect.TypeFor[schema.Theme](), path))
+		}
+	}
+	shown := shownWith(t, map[string]any{"darkMode": true, "borderRadius": 3}, theme)
+	_, shown, _ = strings.Cut(shown, "<style")
+	shown, _, _ = strings.Cut(shown, "</style>")
+	properties := regexp.MustCompile(`--([a-z-]+):`).FindAllStringSubmatch(shown, -1)
+	if len(properties) < 30 {
+		t.Fatalf("only %d custom properties are written", len(properties))
+	}
+	for _, p := range properties {
+		if !bytes.Contains(sheet, []byte("var(--"+p[1])) {
+			t.Errorf("--%s is written, and page.css does not use it", p[1])
+		}
+	}
+}
+
+// valueFor is a value that is not the usual one.
+func valueFor(of reflect.Type, path string) any {
+	for _, name := range strings.Split(path, ".") {
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		for _, field := range reflect.VisibleFields(of) {
+			if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag == name {
+				of = field.Type
+				break
+			}
+		}
+	}
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	switch of.Kind() {
+	case reflect.Bool:
+		return true
+	case reflect.Float64, reflect.Int64:
+		return 2
+	}
+	if of == reflect.TypeFor[schema.Integer]() {
+		return 2
+	}
+	if slices.ContainsFunc([]string{"width", "height", "Width", "Height", "Size"}, func(end string) bool { return strings.HasSuffix(path, end) }) {
+		return "20px"
+	}
+	if path == "duplicateField" || strings.HasPrefix(path, "closed") || strings.HasSuffix(path, "Label") {
+		return "a"
+	}
+	return "#102030"
+}
+
+// onePixel is a picture.
+const onePixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
