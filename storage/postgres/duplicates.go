@@ -139,30 +139,34 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 	return out, nil
 }
 
-// enterAnswers has the form's lock. An answer that others have already gets the next
-// copy: 0 only when it is the first, so that a response that is stored later finds it.
-// Each look-up is one of an index: as a join it would be planned for a table that is
-// still empty, and be a comparison of all with all.
+// entries is a part of a WITH list that makes the entries of the submissions in $2 with
+// the digests in $3, for the block $4 and the rules $5, unless they have one. It follows
+// the row of place. The statement has the form's lock. An answer that others have already
+// gets the next copy: 0 only when it is the first, so that a response that is stored
+// later finds it. Each look-up is one of an index: as a join it would be planned for a
+// table that is still empty, and be a comparison of all with all.
+const entries = `given AS MATERIALIZED (
+	SELECT g.id, g.digest, row_number() OVER (PARTITION BY g.digest ORDER BY g.id) AS number
+	FROM place, unnest($2::bytea[], $3::bytea[]) AS g (id, digest)
+	WHERE (SELECT true FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = g.id LIMIT 1)
+		AND (
+			SELECT true FROM formsvc.unique_answers u
+			WHERE u.form_id = $1::bytea AND u.submission_id = g.id AND u.block_id = $4::text AND u.rules = $5::bigint LIMIT 1) IS NULL
+), entered AS (
+	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
+	SELECT $1::bytea, g.digest, $4::text, $5::bigint, g.number + COALESCE((
+			SELECT u.copy FROM formsvc.unique_answers u
+			WHERE u.form_id = $1::bytea AND u.digest = g.digest AND u.block_id = $4::text AND u.rules = $5::bigint
+			ORDER BY u.copy DESC LIMIT 1), -1), g.id
+	FROM given g
+)`
+
 const enterAnswers = `
 WITH place AS MATERIALIZED (
 	SELECT p.form_id
 	FROM formsvc.unique_progress p JOIN formsvc.forms f ON f.id = p.form_id
-	WHERE p.form_id = $1::bytea AND p.round = $2::bigint AND p.entered_to = $3::bytea AND ` + formThere + `
-), given AS MATERIALIZED (
-	SELECT g.id, g.digest, row_number() OVER (PARTITION BY g.digest ORDER BY g.id) AS number
-	FROM place, unnest($4::bytea[], $5::bytea[]) AS g (id, digest)
-	WHERE (SELECT true FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = g.id LIMIT 1)
-		AND (
-			SELECT true FROM formsvc.unique_answers u
-			WHERE u.form_id = $1::bytea AND u.submission_id = g.id AND u.block_id = $6::text AND u.rules = $7::bigint LIMIT 1) IS NULL
-), entered AS (
-	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
-	SELECT $1::bytea, g.digest, $6::text, $7::bigint, g.number + COALESCE((
-			SELECT u.copy FROM formsvc.unique_answers u
-			WHERE u.form_id = $1::bytea AND u.digest = g.digest AND u.block_id = $6::text AND u.rules = $7::bigint
-			ORDER BY u.copy DESC LIMIT 1), -1), g.id
-	FROM given g
-), moved AS (
+	WHERE p.form_id = $1::bytea AND p.round = $6::bigint AND p.entered_to = $7::bytea AND ` + formThere + `
+), ` + entries + `, moved AS (
 	UPDATE formsvc.unique_progress p SET entered_to = $8::bytea, piece_at = clock_timestamp()
 	FROM place
 	WHERE p.form_id = place.form_id AND $8::bytea IS NOT NULL
@@ -176,10 +180,7 @@ WHERE f.id = place.form_id AND $8::bytea IS NULL`
 
 // EnterAnswers implements [storage.DuplicateStore].
 func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
-	ids, digests := make([][]byte, len(entered)), make([][]byte, len(entered))
-	for i := range entered {
-		ids[i], digests[i] = entered[i].Submission[:], bytesArg(entered[i].Digest)
-	}
+	ids, digests := entryArgs(entered)
 	from := at.From[:]
 	if at.From.IsZero() {
 		from = []byte{}
@@ -187,7 +188,15 @@ func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered
 	return s.write(ctx, func(ctx context.Context) error {
 		b := &pgx.Batch{}
 		s.lockForm(b, at.Form)
-		s.queue(b, enterAnswers, at.Form[:], at.Round, from, ids, digests, at.Field.Block, int64(at.Field.Rules), idArg(at.To))
+		s.queue(b, enterAnswers, at.Form[:], ids, digests, at.Field.Block, int64(at.Field.Rules), at.Round, from, idArg(at.To))
 		return s.sendEach(ctx, b, nil, nil)
 	})
+}
+
+func entryArgs(entered []storage.EnteredAnswer) (ids, digests [][]byte) {
+	ids, digests = make([][]byte, len(entered)), make([][]byte, len(entered))
+	for i := range entered {
+		ids[i], digests[i] = entered[i].Submission[:], bytesArg(entered[i].Digest)
+	}
+	return ids, digests
 }

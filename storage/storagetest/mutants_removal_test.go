@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -35,6 +36,34 @@ func removalMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return sweepsEverything{s} }},
 		{"leaves the rows of what is gone", []string{"concurrency/removals"},
 			func(s storage.Storage) storage.Storage { return keepsRows{s, &sync.Map{}} }},
+		{"purges submissions that are not entered", []string{"removal/purge_enters"},
+			func(s storage.Storage) storage.Storage {
+				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Digest = nil }}
+			}},
+		{"enters what is purged by older rules", []string{"removal/purge_enters"},
+			func(s storage.Storage) storage.Storage {
+				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Rules-- }}
+			}},
+		{"enters the whole list of answers of what is purged", []string{"removal/purge_enters"},
+			func(s storage.Storage) storage.Storage {
+				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) {
+					p.Digest = func(_ string, answers json.RawMessage) []byte { return answers }
+				}}
+			}},
+		{"asks for the answers of every form", []string{"removal/purge_enters_nothing"},
+			func(s storage.Storage) storage.Storage {
+				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) {
+					if p.Digest != nil {
+						p.Digest(fieldOne.Block, nil)
+					}
+				}}
+			}},
+		{"frees no answers", []string{"removal/free_answers"},
+			func(s storage.Storage) storage.Storage { return leavesAnswers{s} }},
+		{"frees the answers of every form", []string{"removal/free_answers"},
+			func(s storage.Storage) storage.Storage { return freesOfAll{s} }},
+		{"frees answers to every block", []string{"removal/free_answers"},
+			func(s storage.Storage) storage.Storage { return freesOfBlocks{s} }},
 		{"purges more submissions than Max", []string{"removal/purge_in_pieces"},
 			func(s storage.Storage) storage.Storage {
 				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Max = everyRecord }}
@@ -123,6 +152,39 @@ func (m keepsRows) CreateForm(ctx context.Context, who storage.Actor, f storage.
 		return storage.ErrConflict
 	}
 	return m.Storage.CreateForm(ctx, who, f)
+}
+
+type leavesAnswers struct{ storage.Storage }
+
+func (m leavesAnswers) FreeAnswers(context.Context, storage.ID, string, [][]byte) (int, error) {
+	return 0, nil
+}
+
+type freesOfAll struct{ storage.Storage }
+
+func (m freesOfAll) FreeAnswers(ctx context.Context, form storage.ID, block string, digests [][]byte) (int, error) {
+	forms, err := m.Forms(ctx, storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: everyRecord}})
+	for _, f := range forms {
+		if f.ID != form && err == nil {
+			_, err = m.Storage.FreeAnswers(ctx, f.ID, block, digests)
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	return m.Storage.FreeAnswers(ctx, form, block, digests)
+}
+
+type freesOfBlocks struct{ storage.Storage }
+
+func (m freesOfBlocks) FreeAnswers(ctx context.Context, form storage.ID, _ string, digests [][]byte) (n int, err error) {
+	for _, field := range []storage.UniqueField{fieldOne, fieldTwo} {
+		freed, err := m.Storage.FreeAnswers(ctx, form, field.Block, digests)
+		if n += freed; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 type sweepsEverything struct{ storage.Storage }
