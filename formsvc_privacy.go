@@ -2,6 +2,7 @@ package formsvc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -63,29 +64,36 @@ func (s *Service) sweepRemoved(ctx context.Context) error {
 // given answers stands, and returns how many: with their idempotency keys, their pending
 // deliveries, the bodies of their events and the digests of their answers. Their places
 // against settings.responseLimit and their answers to settings.duplicateField are free
-// again; the metrics stay.
+// again; the metrics stay. Of responses that [Service.PurgeSubmissions] has removed, only
+// the digest of one answer is left: it is removed too when it is that of a given answer,
+// and that is not counted.
 //
 // Answers are named by block id, by the name of a hidden field, or as "block/part" for a
 // part of an address or contact ("contact/email"). They are compared by meaning, as
 // duplicates are: Ann@Example.com is ann@example.com. A choice is named by its id or, of
-// other, by the text. No conditions, or an empty value, is an [*AnswerError].
+// other, by the text; where several can be chosen, it has to be the only one. A phone
+// number needs the code of its country (+49…), unless the block has a defaultCountry.
 //
-// 0 means that no response matched, and no more: check what you asked for. A name that no
-// response has matches none, nor does a matrix, a file, a signature, a payment or a whole
-// contact. Several choices match only as a whole, a telephone number as it is stored
-// (+49…), with the country's code.
+// An [*AnswerError] says that the conditions cannot mean anybody, and nothing was
+// removed: there are none; a value is empty; a name is neither that of a block or hidden
+// field of the form nor that of any response to it, so that blocks which the form had
+// before can still be named; or it is that of a variable, a matrix, a file, a signature, a payment or a whole contact, which are never compared. Otherwise 0 means that
+// no response matched: check the value.
 //
 // It reads all responses to the form and removes them in pieces. After an error the
 // number says how many are removed; repeat the call for the rest, and for responses that
 // came meanwhile. What a dispatcher has claimed already may still be sent. It returns
 // [ErrNotFound] when the form does not exist or is in the trash: restore it first, or
-// purge it. Responses that [Service.PurgeSubmissions] has removed leave nothing but the
-// digests of their answers to settings.duplicateField.
+// purge it.
 func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[string]string) (int, error) {
 	if err := checkConditions(wanted); err != nil {
 		return 0, err
 	}
-	conditions, erased := answers.NewConditions(wanted), 0
+	form, err := s.readForm(ctx, formID)
+	if err != nil {
+		return 0, err
+	}
+	conditions, erased := form.answers.Conditions(wanted), 0
 	q := storage.SubmissionQuery{Page: storage.Page{Limit: batch}, MaxBytes: enterBytes}
 	for {
 		page, err := storage.ListSubmissions(ctx, s.storage, storage.AsHost(), formID, q)
@@ -106,11 +114,45 @@ func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[str
 			}
 		}
 		if !page.More || len(page.Submissions) == 0 {
-			return erased, nil
+			break
 		}
 		last := &page.Submissions[len(page.Submissions)-1]
 		q.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
 	}
+	return erased, s.freeAnswers(ctx, formID, conditions)
+}
+
+// freeAnswers removes what retention has kept of the wanted answers, unless a condition
+// could not be met. A single one may name a block that only those know.
+func (s *Service) freeAnswers(ctx context.Context, formID ID, conditions *answers.Conditions) error {
+	broken, digests := conditions.Faults(), conditions.Digests()
+	if len(broken) > 0 && (len(digests) > 1 || !broken[0].Unknown) {
+		return conditionFaults(broken)
+	}
+	freed := 0
+	for _, d := range digests {
+		n, err := s.storage.FreeAnswers(ctx, formID, d.Block, d.Digests)
+		if err != nil {
+			return err
+		}
+		freed += n
+	}
+	if freed > 0 {
+		return nil
+	}
+	return conditionFaults(broken)
+}
+
+func conditionFaults(broken []answers.ConditionFault) error {
+	var all []error
+	for _, f := range broken {
+		all = append(all, violation(conditionPath(f.Name), f.Code, f.Message))
+	}
+	return faults.Join(all...)
+}
+
+func conditionPath(name string) string {
+	return "/answers/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 }
 
 func checkConditions(wanted map[string]string) error {
@@ -119,7 +161,7 @@ func checkConditions(wanted map[string]string) error {
 	}
 	var broken []error
 	for name, value := range wanted {
-		path := "/answers/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+		path := conditionPath(name)
 		switch {
 		case !utf8.ValidString(value):
 			broken = append(broken, violation(path, schema.CodeBadFormat, "must be text in UTF-8"))
@@ -137,14 +179,17 @@ func checkConditions(wanted map[string]string) error {
 //
 // Unlike a response that is deleted or erased, one that is purged for its age keeps its
 // place against settings.responseLimit, and its answer to settings.duplicateField stays
-// taken: of that a digest is kept, until the form is purged. That holds for responses
-// whose answers are entered: purge when Form.DuplicatesCovered is true. The metrics stay.
-// Nothing is purged unless the host calls it.
+// taken: of that a digest is kept, until the form is purged or [Service.EraseRespondent]
+// is called with that answer. A field that is set later knows nothing of it. The metrics
+// stay. Nothing is purged unless the host calls it; the zero time is an error.
 //
 // It works in pieces, so that nobody waits for it. After an error, a cancelled context or
 // the end of the process, repeat the call. What a dispatcher has claimed already may
 // still be sent. For an unknown form it returns 0 and no error.
 func (s *Service) PurgeSubmissions(ctx context.Context, olderThan time.Time, formID ID) (int, error) {
+	if olderThan.IsZero() {
+		return 0, errors.New("formsvc: PurgeSubmissions needs a time")
+	}
 	if !formID.IsZero() {
 		return s.purgeSubmissions(ctx, olderThan, []ID{formID})
 	}
@@ -178,7 +223,10 @@ func (s *Service) PurgeSubmissions(ctx context.Context, olderThan time.Time, for
 func (s *Service) purgeSubmissions(ctx context.Context, olderThan time.Time, forms []ID) (int, error) {
 	purged := 0
 	for {
-		got, err := s.storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{Forms: forms, Before: olderThan, Max: sweepRows})
+		got, err := s.storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{
+			Forms: forms, Before: olderThan, Max: sweepRows, MaxBytes: enterBytes, Rules: answers.IdentityRules,
+			Digest: func(block string, list json.RawMessage) []byte { return answers.StoredUnique(list, block) },
+		})
 		purged += got.Submissions
 		if err != nil || !got.More {
 			return purged, err

@@ -2,6 +2,7 @@ package formsvc
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -42,13 +43,17 @@ func (s *Service) RestoreForm(ctx context.Context, formID, into ID) error {
 
 // PurgeTrash removes for good the forms that went to the trash before olderThan,
 // with their submissions, webhooks and metrics, and returns how many. Nothing is
-// purged unless the host calls it; 30 days is a good age.
+// purged unless the host calls it; 30 days is a good age. The zero time is an error.
 //
 // The forms are gone as soon as they are counted. Their rows are removed in pieces,
-// so that nobody waits for it and a statement_timeout does no harm. After an error,
+// so that nobody waits for it and a statement_timeout does no harm; when the call
+// returns without an error, none is left. After an error,
 // a cancelled context or the end of the process the rest is left for the next call
 // and for [Service.Maintain].
 func (s *Service) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error) {
+	if olderThan.IsZero() {
+		return 0, errors.New("formsvc: PurgeTrash needs a time")
+	}
 	purged := 0
 	for {
 		swept, err := s.storage.Sweep(ctx, storage.SweepParams{Now: s.now(), TrashBefore: olderThan, Removals: true, Max: sweepRows})

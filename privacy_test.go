@@ -528,3 +528,166 @@ func TestPurgeSubmissionsLeavesNothingButPlaces(t *testing.T) {
 		needles{"another form's": []byte("else@answers.example"), "that in the trash": []byte("trashed@answers.example")}.there(t, find, false, "after PurgeSubmissions of all forms")
 	})
 }
+
+// A name that is misspelled, or that of an answer which is never compared, is an error:
+// otherwise nobody would notice that nobody was erased.
+func TestEraseRespondentRefusesWhatCannotMeanAnybody(t *testing.T) {
+	t.Parallel()
+	onEachStorage(t, func(t *testing.T, b *bundle) {
+		form := b.form(`[{"id":"mail","type":"email"},{"id":"old","type":"short_text"},{"id":"grid","type":"matrix"},{"id":"who","type":"contact_info"}]`, `{"duplicateField":"mail"}`)
+		if _, err := b.submit(form, "mail", `"ann@example.com"`, "old", `"Ann"`); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{
+			Blocks: json.RawMessage(`[{"id":"mail","type":"email"},{"id":"grid","type":"matrix"},{"id":"who","type":"contact_info"}]`),
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, test := range []struct {
+			wanted map[string]string
+			faults string
+		}{
+			{map[string]string{"mial": "ann@example.com"}, "/answers/mial UNKNOWN_FIELD"},
+			{map[string]string{"mail": "ann@example.com", "who/emial": "ann@example.com"}, "/answers/who~1emial UNKNOWN_FIELD"},
+			{map[string]string{"mail": "ann@example.com", "grid": "x", "nobody": "x"}, "/answers/grid NOT_ALLOWED, /answers/nobody UNKNOWN_FIELD"},
+			{map[string]string{"who": "ann@example.com"}, "/answers/who NOT_ALLOWED"},
+		} {
+			n, err := b.EraseRespondent(t.Context(), form, test.wanted)
+			var refused *formsvc.AnswerError
+			if n != 0 || !errors.As(err, &refused) {
+				t.Fatalf("%v: %d, %v, want an AnswerError", test.wanted, n, err)
+			}
+			var got []string
+			for _, v := range refused.Violations {
+				got = append(got, v.Path+" "+v.Code)
+			}
+			if joined := strings.Join(got, ", "); joined != test.faults {
+				t.Errorf("%v: %s, want %s", test.wanted, joined, test.faults)
+			}
+		}
+		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"who/email": "ann@example.com"}); n != 0 || err != nil {
+			t.Errorf("a block that nobody answered: %d, %v", n, err)
+		}
+		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"old": "ann", "mail": "ann@example.com"}); n != 1 || err != nil {
+			t.Errorf("a block that the form had before: %d, %v, want 1", n, err)
+		}
+		var refused *formsvc.AnswerError
+		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"old": "ann"}); n != 0 || !errors.As(err, &refused) {
+			t.Errorf("when no response has that block any more: %d, %v", n, err)
+		}
+	})
+}
+
+// Retention keeps the digest of one answer. It is erased with the respondent.
+func TestEraseRespondentErasesWhatRetentionKeeps(t *testing.T) {
+	t.Parallel()
+	onEachSearched(t, func(t *testing.T, b *bundle, find search) {
+		blocks := `[{"id":"mail","type":"email"},{"id":"note","type":"short_text"}]`
+		form, other := b.form(blocks, `{"duplicateField":"mail"}`), b.form(blocks, `{"duplicateField":"mail"}`)
+		old := time.Now().AddDate(-1, 0, 0)
+		for _, f := range []formsvc.ID{form, other} {
+			for _, name := range []string{"ann", "bob"} {
+				if _, err := b.Submit(t.Context(), formsvc.Response{FormID: f, Answers: answers("mail", `"`+name+`@answers.example"`), SubmittedAt: old}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if n, err := b.PurgeSubmissions(t.Context(), time.Now().AddDate(0, -1, 0), form); n != 2 || err != nil {
+			t.Fatalf("%d, %v", n, err)
+		}
+		if _, err := b.submit(form, "mail", `"carol@answers.example"`, "note", `"here"`); err != nil {
+			t.Fatal(err)
+		}
+		ann, bob := sha256.Sum256([]byte("sann@answers.example")), sha256.Sum256([]byte("sbob@answers.example"))
+		kept := needles{"the digest": ann[:], "another digest": bob[:]}
+		kept.there(t, find, true, "after PurgeSubmissions")
+
+		// A condition that cannot be met removes nothing, of responses or of digests.
+		var refused *formsvc.AnswerError
+		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"mail": "ann@answers.example", "nobody": "x"}); n != 0 || !errors.As(err, &refused) {
+			t.Errorf("%d, %v", n, err)
+		}
+		if _, err := b.submit(form, "mail", `"ann@answers.example"`); !errors.Is(err, formsvc.ErrDuplicate) {
+			t.Errorf("the answer that retention has kept: %v", err)
+		}
+		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"mail": "ANN@answers.example"}); n != 0 || err != nil {
+			t.Errorf("%d, %v, want 0, because no response is left", n, err)
+		}
+		if _, err := b.EraseRespondent(t.Context(), other, map[string]string{"mail": "ann@answers.example"}); err != nil {
+			t.Error(err)
+		}
+		needles{"the digest": ann[:]}.there(t, find, false, "after EraseRespondent of both forms")
+		if _, err := b.submit(form, "mail", `"ann@answers.example"`); err != nil {
+			t.Errorf("the answer that was freed: %v", err)
+		}
+		for _, taken := range []string{"bob", "carol"} {
+			if _, err := b.submit(form, "mail", `"`+taken+`@answers.example"`); !errors.Is(err, formsvc.ErrDuplicate) {
+				t.Errorf("the answer of %s: %v", taken, err)
+			}
+		}
+
+		// The block is gone, no response has it, and a digest of its answers is left.
+		if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{
+			Blocks: json.RawMessage(`[{"id":"note","type":"short_text"}]`), Settings: json.RawMessage(`{}`),
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := b.PurgeSubmissions(t.Context(), time.Now().AddDate(0, 1, 0), form); n != 2 || err != nil {
+			t.Fatalf("%d, %v", n, err)
+		}
+		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"mail": "bob@answers.example"}); n != 0 || err != nil {
+			t.Errorf("a name that only digests know: %d, %v", n, err)
+		}
+		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"mail": "bob@answers.example"}); n != 0 || !errors.As(err, &refused) {
+			t.Errorf("a name that nothing knows any more: %d, %v", n, err)
+		}
+	})
+}
+
+// Responses from before settings.duplicateField was set are entered when they are purged.
+func TestPurgeSubmissionsKeepsAnswersThatAreNotEnteredYet(t *testing.T) {
+	t.Parallel()
+	onEachStorage(t, func(t *testing.T, b *bundle) {
+		form := b.form(mailBlocks, `{}`)
+		old := time.Now().AddDate(-1, 0, 0)
+		for _, name := range []string{"Ann", "ann", "bob"} {
+			if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("mail", `"`+name+`@answers.example"`), SubmittedAt: old}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(`{"duplicateField":"mail"}`)}})
+		if err != nil || f.DuplicatesCovered {
+			t.Fatalf("covered %t, %v", f.DuplicatesCovered, err)
+		}
+		if n, err := b.PurgeSubmissions(t.Context(), time.Now(), form); n != 3 || err != nil {
+			t.Fatalf("%d, %v", n, err)
+		}
+		for _, name := range []string{"ANN", "bob"} {
+			if _, err := b.submit(form, "mail", `"`+name+`@answers.example"`); !errors.Is(err, formsvc.ErrDuplicate) {
+				t.Errorf("the answer of %s, who is purged: %v", name, err)
+			}
+		}
+		if _, err := b.submit(form, "mail", `"carol@answers.example"`); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestPurgesNeedATime(t *testing.T) {
+	t.Parallel()
+	onEachStorage(t, func(t *testing.T, b *bundle) {
+		form := b.form(mailBlocks, `{}`)
+		if _, err := b.submit(form, "mail", `"a@example.com"`); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := b.PurgeSubmissions(t.Context(), time.Time{}, form); n != 0 || err == nil {
+			t.Errorf("PurgeSubmissions: %d, %v", n, err)
+		}
+		if n, err := b.PurgeSubmissions(t.Context(), time.Time{}, formsvc.ID{}); n != 0 || err == nil {
+			t.Errorf("PurgeSubmissions of all forms: %d, %v", n, err)
+		}
+		if n, err := b.PurgeTrash(t.Context(), time.Time{}); n != 0 || err == nil {
+			t.Errorf("PurgeTrash: %d, %v", n, err)
+		}
+	})
+}

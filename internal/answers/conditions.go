@@ -1,0 +1,256 @@
+package answers
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Conditions say which stored responses to a form are meant: those that have an answer
+// of the same meaning for each of them. They learn from the responses that they see, and
+// are not safe for concurrent use.
+type Conditions struct{ all []*condition }
+
+// condition is one wanted answer.
+type condition struct {
+	name        string
+	block, part string // of the name, when it has a slash
+	value       string
+	phone       phoneRule
+
+	// What the form and the responses have under the name.
+	compared bool   // an answer that can be compared
+	number   bool   // a telephone number
+	other    string // the type of an answer that cannot be compared
+	met      bool   // by some response
+}
+
+// Conditions takes the wanted values by block id, by the name of a hidden field, or by
+// "block/part" for a part of an address or contact.
+func (f *Form) Conditions(values map[string]string) *Conditions {
+	all := &Conditions{}
+	for name, value := range values {
+		c := &condition{name: name, value: strings.TrimSpace(value)}
+		if at := strings.LastIndexByte(name, '/'); at >= 0 {
+			c.block, c.part = name[:at], name[at+1:]
+		}
+		for i := range f.blocks {
+			c.seeBlock(&f.blocks[i])
+		}
+		for i := range f.hidden {
+			c.see(f.hidden[i].name, schema.TypeHidden)
+		}
+		for i := range f.variables {
+			c.see(f.variables[i].name, schema.TypeVariable)
+		}
+		all.all = append(all.all, c)
+	}
+	return all
+}
+
+func (c *condition) seeBlock(b *compiledBlock) {
+	c.see(b.id, b.typ)
+	switch r := b.rule.(type) {
+	case phoneRule:
+		if b.id == c.name {
+			c.phone = r
+		}
+	case contactRule:
+		for _, part := range r.parts {
+			if number, ok := part.rule.(phoneRule); ok && b.id == c.block && part.name == c.part {
+				c.phone = number
+			}
+		}
+	}
+}
+
+// see notes that there is, or was, a block of a type, or a field.
+func (c *condition) see(id, typ string) {
+	switch {
+	case id == c.name && canName(typ):
+		c.compared = true
+		c.number = c.number || typ == schema.TypePhone
+	case id == c.name:
+		c.other = typ
+	case c.part != "" && id == c.block && isContact(typ) && slices.ContainsFunc(contactParts, func(p contactPart) bool { return p.name == c.part }):
+		c.compared = true
+		c.number = c.number || c.part == "phone"
+	}
+}
+
+var contactParts = newContactRule(&schema.Properties{}).parts
+
+func isContact(typ string) bool { return typ == schema.TypeContactInfo || typ == schema.TypeAddress }
+
+// canName reports whether a text can name an answer of a type.
+func canName(typ string) bool {
+	return IsCompared(typ) || typ == schema.TypeHidden || isPlain(typ)
+}
+
+// isPlain are the types that are never compared as duplicates, but are one word.
+func isPlain(typ string) bool {
+	return typ == schema.TypeCountry || typ == schema.TypeYesNo || typ == schema.TypeLegal
+}
+
+// Hold reports whether all conditions hold for a stored list of answers. No conditions
+// hold for none.
+func (all *Conditions) Hold(list json.RawMessage) bool {
+	tree, err := jsontree.Parse(list, storedBounds)
+	if err != nil || len(all.all) == 0 {
+		return false
+	}
+	defer tree.Release()
+	hold := true
+	for _, c := range all.all { // each of them, for what it learns
+		if !c.holds(tree.Root()) {
+			hold = false
+		}
+	}
+	return hold
+}
+
+func (c *condition) holds(list jsontree.Node) (yes bool) {
+	for _, item := range list.All() {
+		field, value := item.Member("field"), item.Member("value")
+		id, typ := field.Member("id").Text(), field.Member("type").Text()
+		c.see(id, typ)
+		switch {
+		case id == c.name && c.means(typ, value),
+			c.part != "" && id == c.block && isContact(typ) && c.means(partType(c.part), value.Member(c.part)):
+			yes = true
+		}
+	}
+	c.met = c.met || yes
+	return yes
+}
+
+// partType is the type of block whose answers are compared as a part of an address or
+// contact is.
+func partType(part string) string {
+	switch part {
+	case "email":
+		return schema.TypeEmail
+	case "phone":
+		return schema.TypePhone
+	}
+	return schema.TypeShortText
+}
+
+// means reports whether a stored value is what the condition says.
+func (c *condition) means(typ string, stored jsontree.Node) bool {
+	if !stored.Exists() {
+		return false
+	}
+	if isPlain(typ) {
+		return strings.EqualFold(c.value, scalar(stored))
+	}
+	want, ok := identityOf(typ, stored)
+	return ok && slices.ContainsFunc(c.identities(typ), func(given []byte) bool { return bytes.Equal(given, want) })
+}
+
+// identities are those that a value of a type has which the condition means: of choices
+// the one with this id, or with this text of other.
+func (c *condition) identities(typ string) (all [][]byte) {
+	given := [][]byte{quotedText(c.value)}
+	switch typ {
+	case schema.TypePhone:
+		if number, ok := c.phone.normal(c.value); ok {
+			given = [][]byte{quotedText(number)}
+		}
+	case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
+		given = [][]byte{[]byte(c.value)}
+	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypePictureChoice, schema.TypeMultipleChoice, schema.TypeRanking:
+		given = given[:0]
+		for _, member := range []string{"id", "other"} {
+			given = append(given, concat(`{"`+member+`":`, quotedText(c.value), `}`))
+		}
+	}
+	for _, value := range given {
+		tree, err := jsontree.Parse(value, storedBounds)
+		if err != nil {
+			continue
+		}
+		if identity, ok := identityOf(typ, tree.Root()); ok {
+			all = append(all, identity)
+		}
+		tree.Release()
+	}
+	return all
+}
+
+// Digest is what is stored of the answers that a condition may mean, beside them.
+type Digest struct {
+	Block   string
+	Digests [][]byte
+}
+
+// Digests returns those of what [StoredUnique] makes of answers that meet a condition.
+func (all *Conditions) Digests() (list []Digest) {
+	for _, c := range all.all {
+		d := Digest{Block: c.name}
+		for _, typ := range []string{
+			schema.TypeEmail, schema.TypePhone, schema.TypeWebsite, schema.TypeShortText, schema.TypeDate, schema.TypeNumber, schema.TypeSingleChoice,
+		} { // of each kind one
+			for _, identity := range c.identities(typ) {
+				d.Digests = append(d.Digests, digest(identity))
+			}
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// ConditionFault is why a condition could not be met.
+type ConditionFault struct {
+	Name, Code, Message string
+	Unknown             bool // nothing is known of the name
+}
+
+// Faults returns the conditions that no response could meet, whatever was answered: those
+// whose name neither the form nor a response that was seen has, those that name an answer
+// which cannot be compared, and texts that are no telephone number.
+func (all *Conditions) Faults() (faults []ConditionFault) {
+	for _, c := range all.all {
+		f := ConditionFault{Name: c.name}
+		switch {
+		case c.compared && c.number && !c.met && !c.isNumber():
+			f.Code = schema.CodeBadFormat
+			f.Message = "must be a phone number that begins with + and the code of its country, such as +31 20 123 4567"
+		case c.compared:
+			continue
+		case isContact(c.other):
+			f.Code = schema.CodeNotAllowed
+			f.Message = "must name one part, such as " + c.name + "/email"
+		case c.other != "":
+			f.Code = schema.CodeNotAllowed
+			f.Message = "names an answer of type " + c.other + ", and those are never compared"
+		default:
+			f.Code, f.Unknown = schema.CodeUnknownField, true
+			f.Message = "names nothing that this form or any response to it has"
+		}
+		faults = append(faults, f)
+	}
+	return faults
+}
+
+func (c *condition) isNumber() bool {
+	_, ok := c.phone.normal(c.value)
+	return ok
+}
+
+func quotedText(text string) []byte { return jsontree.AppendString(nil, text) }
+
+func concat(before string, text []byte, end string) []byte {
+	return slices.Concat([]byte(before), text, []byte(end))
+}
+
+func scalar(n jsontree.Node) string {
+	if n.Kind() == jsontree.String {
+		return n.Text()
+	}
+	return n.Raw()
+}

@@ -1,0 +1,145 @@
+package answers
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+func TestConditions(t *testing.T) {
+	t.Parallel()
+	list := json.RawMessage(`[
+		{"field":{"id":"e","type":"email","label":""},"value":"Ann@Example.com"},
+		{"field":{"id":"n","type":"number","label":""},"value":7.50},
+		{"field":{"id":"w","type":"website","label":""},"value":"https://example.com/"},
+		{"field":{"id":"p","type":"phone","label":""},"value":"+31201234567"},
+		{"field":{"id":"c","type":"contact_info","label":""},"value":{"firstName":"Ann","email":"ann@work.example","phone":"+31207654321"}},
+		{"field":{"id":"s","type":"single_choice","label":""},"value":{"id":"a","label":"A"}},
+		{"field":{"id":"o","type":"dropdown","label":""},"value":{"other":"Green"}},
+		{"field":{"id":"m","type":"multiple_choice","label":""},"value":[{"id":"a","label":"A"}]},
+		{"field":{"id":"x/y","type":"short_text","label":""},"value":"slash"},
+		{"field":{"id":"y","type":"yes_no","label":""},"value":true},
+		{"field":{"id":"l","type":"country","label":""},"value":"NL"},
+		{"field":{"id":"customer","type":"hidden","label":"customer"},"value":"C-7"},
+		{"field":{"id":"score","type":"variable","label":""},"value":7}]`)
+	form, err := Compile(Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, holds := range []map[string]string{
+		{"e": "ann@example.com"}, {"e": " ANN@example.COM "}, {"n": "7.5"}, {"n": "75e-1"}, {"w": "example.com"}, {"w": "http://EXAMPLE.com"},
+		{"p": "+31 20 123 4567"}, {"c/email": "Ann@work.example"}, {"c/firstName": "ANN"}, {"c/phone": "+31 20 765 4321"},
+		{"s": "a"}, {"o": "green"}, {"m": "a"}, {"x/y": "Slash"}, {"y": "true"}, {"l": "nl"}, {"customer": "c-7"},
+		{"e": "ann@example.com", "customer": "C-7", "c/email": "ann@work.example"},
+	} {
+		if !form.Conditions(holds).Hold(list) {
+			t.Errorf("%v does not hold", holds)
+		}
+	}
+	for _, not := range []map[string]string{
+		{}, {"e": "bob@example.com"}, {"e": ""}, {"nobody": "x"}, {"n": "7"}, {"n": "x"}, {"w": "example.com/a"}, {"p": "0201234567"},
+		{"c": "ann@work.example"}, {"c/city": ""}, {"c/email": "ann@example.com"}, {"e/email": "ann@example.com"}, {"s": "A"}, {"o": "Gree"}, {"m": "b"},
+		{"y": "false"}, {"score": "7"}, {"e": "ann@example.com", "customer": "C-8"}, {"e": "ann@example.com", "nobody": "x"},
+	} {
+		if form.Conditions(not).Hold(list) {
+			t.Errorf("%v holds", not)
+		}
+	}
+}
+
+// A condition that nobody could meet is told apart from one that nobody meets.
+func TestConditionsThatNobodyCouldMeet(t *testing.T) {
+	t.Parallel()
+	form, err := Compile(Source{
+		Blocks: json.RawMessage(`[
+			{"id":"mail","type":"email"},{"id":"tel","type":"phone"},{"id":"tel nl","type":"phone","properties":{"defaultCountry":"NL"}},
+			{"id":"who","type":"contact_info","properties":{"defaultCountry":"NL"}},{"id":"grid","type":"matrix"},{"id":"pay","type":"payment"},
+			{"id":"g","type":"group","children":[{"id":"inside","type":"short_text"}]},{"id":"hello","type":"statement"},{"id":"was text","type":"matrix"}]`),
+		HiddenFields: json.RawMessage(`["ref"]`), Variables: json.RawMessage(`{"score":1}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := []json.RawMessage{
+		json.RawMessage(`[{"field":{"id":"gone","type":"short_text"},"value":"x"},{"field":{"id":"gone file","type":"file_upload"},"value":[]}]`),
+		json.RawMessage(`[{"field":{"id":"gone who","type":"address"},"value":{"city":"Utrecht"}},{"field":{"id":"was text","type":"short_text"},"value":"x"}]`),
+		json.RawMessage(`[{"field":{"id":"tel","type":"phone"},"value":"extension 7"},{"field":{"id":"tel nl","type":"phone"},"value":"+31201234567"}]`),
+	}
+	for name, want := range map[string]string{
+		"mail": "", "who/city": "", "who/phone": "", "ref": "", "inside": "", "gone": "", "gone who/city": "", "gone who/zip": "", "was text": "",
+		"mial": "UNKNOWN_FIELD", "who/emial": "UNKNOWN_FIELD", "nobody/email": "UNKNOWN_FIELD", "mail/email": "UNKNOWN_FIELD", "grid/row": "UNKNOWN_FIELD", "Ref": "UNKNOWN_FIELD",
+		"who": "NOT_ALLOWED", "gone who": "NOT_ALLOWED", "grid": "NOT_ALLOWED", "pay": "NOT_ALLOWED", "g": "NOT_ALLOWED", "hello": "NOT_ALLOWED",
+		"gone file": "NOT_ALLOWED", "score": "NOT_ALLOWED",
+	} {
+		conditions := form.Conditions(map[string]string{name: "020 123 4567"})
+		for _, list := range lists {
+			if conditions.Hold(list) {
+				t.Errorf("%s holds for %s", name, list)
+			}
+		}
+		var got string
+		for _, fault := range conditions.Faults() {
+			got += fault.Code
+			if fault.Name != name || fault.Message == "" || fault.Unknown != (want == "UNKNOWN_FIELD") {
+				t.Errorf("%s: %+v", name, fault)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	for _, test := range []struct {
+		name, value, want string
+		holds             bool
+	}{
+		{"tel", "+31 20 123 4567", "", false}, {"tel", "020 123 4567", "BAD_FORMAT", false}, {"tel", "Extension 7", "", true},
+		{"tel nl", "020 123 4567", "", true}, {"tel nl", "020", "BAD_FORMAT", false}, {"who/phone", "ann", "BAD_FORMAT", false},
+	} {
+		conditions := form.Conditions(map[string]string{test.name: test.value})
+		holds := slices.ContainsFunc(lists, conditions.Hold)
+		var got string
+		for _, fault := range conditions.Faults() {
+			got += fault.Code
+		}
+		if got != test.want || holds != test.holds {
+			t.Errorf("%s %s: %q, %t", test.name, test.value, got, holds)
+		}
+	}
+	two := form.Conditions(map[string]string{"mail": "a@example.com", "mial": "a@example.com"})
+	if faults := two.Faults(); len(faults) != 1 || faults[0].Name != "mial" {
+		t.Errorf("one of two names is unknown: %+v", faults)
+	}
+}
+
+// Whatever type an answer has, its digest is among those of the condition that it meets.
+func TestDigestsOfConditions(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ typ, stored, text string }{
+		{"email", `"Ann@Example.com"`, " ann@example.COM"}, {"short_text", `"Ann  B"`, "ann b"}, {"long_text", `"ﬁne"`, "FINE"},
+		{"phone", `"+31201234567"`, "020-1234567"}, {"website", `"https://Example.com/"`, "example.com"},
+		{"date", `"2026-01-31"`, "2026-01-31"}, {"time", `"10:00"`, "10:00"}, {"number", `7.50`, "7.5"}, {"nps", `7`, "7"},
+		{"single_choice", `{"id":"a","label":"A"}`, "a"}, {"dropdown", `{"other":"Green"}`, "green"},
+		{"multiple_choice", `[{"id":"a","label":"A"}]`, "a"}, {"ranking", `[{"id":"a","label":"A"}]`, "a"},
+	} {
+		form, err := Compile(Source{Blocks: json.RawMessage(`[{"id":"q","type":"phone","properties":{"defaultCountry":"NL"}}]`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := StoredUnique(json.RawMessage(fmt.Sprintf(`[{"field":{"id":"q","type":%q},"value":%s}]`, test.typ, test.stored)), "q")
+		if stored == nil {
+			t.Fatalf("%s %s has no digest", test.typ, test.stored)
+		}
+		has := func(text string) bool {
+			digests := form.Conditions(map[string]string{"q": text}).Digests()
+			return len(digests) == 1 && digests[0].Block == "q" &&
+				slices.ContainsFunc(digests[0].Digests, func(d []byte) bool { return string(d) == string(stored) })
+		}
+		if !has(test.text) {
+			t.Errorf("%s %s is not among the digests of %q", test.typ, test.stored, test.text)
+		}
+		if has("something else") {
+			t.Errorf("%s %s is among the digests of something else", test.typ, test.stored)
+		}
+	}
+}
