@@ -265,3 +265,57 @@ func aead(t *testing.T, key byte) cipher.AEAD {
 	}
 	return gcm
 }
+
+// Who is responsible for a destination sees that its deliveries wait, since when and why.
+func TestPausedWebhooksAreListed(t *testing.T) {
+	t.Parallel()
+	onEachStorage(t, func(t *testing.T, b *bundle) {
+		busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}))
+		t.Cleanup(busy.Close)
+		quiet, _ := receiver(t)
+		form := b.form(mailBlocks, `{}`)
+		b.webhook(form, quiet, secret)
+		hook := b.webhook(form, busy.URL, secret)
+		paused := func(c formsvc.Client, q formsvc.Query) (list []formsvc.PausedWebhook) {
+			for p, err := range c.PausedWebhooks(t.Context(), q) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, p)
+			}
+			return list
+		}
+		if list := paused(b.AsHost(), formsvc.Query{}); len(list) > 0 {
+			t.Errorf("paused before anything was sent: %v", list)
+		}
+		b.dispatch()
+		if _, err := b.submit(form, "mail", `"a@example.com"`); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "the pause", func() bool { return len(paused(b.AsHost(), formsvc.Query{})) > 0 })
+		for name, c := range map[string]formsvc.Client{"the host": b.AsHost(), "the owner": b.As(b.user.ID)} {
+			list := paused(c, formsvc.Query{Limit: 5})
+			if len(list) != 1 {
+				t.Fatalf("%s sees %v", name, list)
+			}
+			p := list[0]
+			if p.WebhookID != hook || p.FormID != form || p.URL != busy.URL || p.Reason != formsvc.PauseRetryAfter || p.Failures != 1 ||
+				time.Since(p.FailingSince) > time.Minute || time.Until(p.PausedUntil) < 50*time.Minute {
+				t.Errorf("%s sees %+v", name, p)
+			}
+		}
+		if list := paused(b.As(formsvc.UserIDFrom("somebody else")), formsvc.Query{}); len(list) > 0 {
+			t.Errorf("somebody else sees %v", list)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, err := range b.AsHost().PausedWebhooks(ctx, formsvc.Query{}) {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("a cancelled context: %v", err)
+			}
+		}
+	})
+}

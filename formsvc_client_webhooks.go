@@ -54,6 +54,32 @@ func (c Client) Webhooks(ctx context.Context, q Query) iter.Seq2[Webhook, error]
 	}, func(w *Webhook) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
 }
 
+// PausedWebhook is a webhook whose deliveries wait, because its destination fails or asked
+// for it: since FailingSince, after so many Failures in a row, until PausedUntil, when one
+// of them is tried. Reason is [PauseFailures] or [PauseRetryAfter].
+type PausedWebhook = storage.PausedWebhook
+
+// PauseReason says why the deliveries of a webhook wait.
+type PauseReason = storage.PauseReason
+
+// The reasons of a pause.
+const (
+	PauseFailures   = storage.PauseFailures   // too many failures in a row
+	PauseRetryAfter = storage.PauseRetryAfter // the destination asked for it with Retry-After
+)
+
+// PausedWebhooks lists the accessible webhooks that are paused, those first that failed
+// last. A pause ends with the first request that succeeds: [Service.SendTestEvent] and
+// [Service.Redeliver] send one at once, and so does a new URL.
+func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWebhook, error] {
+	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]PausedWebhook, bool, error) {
+		found, err := c.s.storage.PausedWebhooks(ctx, c.who, page)
+		return found, len(found) == page.Limit, err
+	}, func(p *PausedWebhook) storage.Position {
+		return storage.Position{Time: p.FailingSince, ID: p.WebhookID}
+	})
+}
+
 // Webhook returns one webhook.
 func (c Client) Webhook(ctx context.Context, id ID) (Webhook, error) {
 	w, err := c.s.storage.Webhook(ctx, c.who, id)

@@ -258,8 +258,8 @@ type DeliveryStore interface {
 	ExpireDeliveries(ctx context.Context, p ExpireParams) (Expired, error)
 
 	// PausedWebhooks lists the webhooks that are paused, newest first by
-	// (FailingSince, WebhookID).
-	PausedWebhooks(ctx context.Context, page Page) ([]PausedWebhook, error)
+	// (FailingSince, WebhookID): to a user those that Webhooks lists.
+	PausedWebhooks(ctx context.Context, who Actor, page Page) ([]PausedWebhook, error)
 
 	// QueueStats describes the queue. It counts what is pending, so it takes longer
 	// the more that is: call it every few seconds at most.

@@ -224,7 +224,7 @@ func (Unimplemented) ExpireDeliveries(context.Context, ExpireParams) (Expired, e
 }
 
 // PausedWebhooks returns [ErrUnimplemented].
-func (Unimplemented) PausedWebhooks(context.Context, Page) ([]PausedWebhook, error) {
+func (Unimplemented) PausedWebhooks(context.Context, Actor, Page) ([]PausedWebhook, error) {
 	return nil, ErrUnimplemented
 }
 

@@ -68,7 +68,7 @@ func TestEnablingAWebhookEndsItsPause(t *testing.T) {
 		b.seen.wait(t, 1)
 		time.Sleep(time.Minute)
 		paused := func() []storage.PausedWebhook {
-			list, err := b.store.PausedWebhooks(t.Context(), storage.Page{Limit: 10})
+			list, err := b.store.PausedWebhooks(t.Context(), storage.AsHost(), storage.Page{Limit: 10})
 			must(t, err)
 			return list
 		}

@@ -338,7 +338,7 @@ func TestAFailingWebhookIsPausedAndProbed(t *testing.T) {
 		healthy = true
 		before := len(times)
 		mu.Unlock()
-		paused, err := b.store.PausedWebhooks(t.Context(), storage.Page{Limit: 10})
+		paused, err := b.store.PausedWebhooks(t.Context(), storage.AsHost(), storage.Page{Limit: 10})
 		must(t, err)
 		if len(paused) != 1 || paused[0].WebhookID != id || paused[0].Reason != storage.PauseFailures || paused[0].Failures < 10 ||
 			paused[0].FailingSince.Sub(start).Abs() > time.Minute {

@@ -306,7 +306,7 @@ func (t *tx) fared(r storage.Result, clock time.Time) error {
 }
 
 // PausedWebhooks implements [storage.DeliveryStore].
-func (s *Store) PausedWebhooks(ctx context.Context, page storage.Page) (found []storage.PausedWebhook, err error) {
+func (s *Store) PausedWebhooks(ctx context.Context, who storage.Actor, page storage.Page) (found []storage.PausedWebhook, err error) {
 	if err := check(page); err != nil {
 		return nil, err
 	}
@@ -317,8 +317,8 @@ func (s *Store) PausedWebhooks(ctx context.Context, page storage.Page) (found []
 			return p, err
 		}, `SELECT w.id, w.form, w.url, w.failures, w.failing_since, w.paused_until, w.pause_reason
 			FROM webhooks w JOIN forms f ON f.id = w.form
-			WHERE `+live+` AND w.paused_until > 0 AND (w.failing_since, w.id) < (?, ?)
-			ORDER BY w.failing_since DESC, w.id DESC LIMIT ?`, time, id, max(page.Limit, 0))
+			WHERE `+visible+` AND w.paused_until > 0 AND (w.failing_since, w.id) < (?3, ?4)
+			ORDER BY w.failing_since DESC, w.id DESC LIMIT ?5`, whom(who, time, id, max(page.Limit, 0))...)
 		return err
 	})
 	return found, err

@@ -221,7 +221,7 @@ func (s *Store) expire(w *webhook, then time.Time, limit int, clock time.Time, d
 }
 
 // PausedWebhooks implements [storage.DeliveryStore].
-func (s *Store) PausedWebhooks(ctx context.Context, page storage.Page) ([]storage.PausedWebhook, error) {
+func (s *Store) PausedWebhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func (s *Store) PausedWebhooks(ctx context.Context, page storage.Page) ([]storag
 	var paused []storage.PausedWebhook
 	for _, w := range s.webhooks {
 		l := &w.lane
-		if l.pausedUntil.IsZero() || w.form.trashed() {
+		if l.pausedUntil.IsZero() || s.visible(who, w.rec.FormID) == nil {
 			continue
 		}
 		paused = append(paused, storage.PausedWebhook{

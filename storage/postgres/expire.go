@@ -146,12 +146,13 @@ FROM formsvc.destinations x
 JOIN formsvc.webhooks w ON w.id = x.webhook_id
 CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND f.trashed_at IS NULL LIMIT 1) f
 WHERE x.paused_until IS NOT NULL AND (x.failing_since, x.webhook_id) < (COALESCE((SELECT $1::timestamptz), 'infinity'), $2::bytea)
-	AND ` + webhookThere + `
+	AND ` + webhookThere + ` AND ($4::bytea IS NULL OR (
+		SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = w.workspace_id AND a.user_id = $4::bytea))
 ORDER BY x.failing_since DESC, x.webhook_id DESC
 LIMIT $3::bigint`
 
 // PausedWebhooks implements [storage.DeliveryStore].
-func (s *Store) PausedWebhooks(ctx context.Context, page storage.Page) ([]storage.PausedWebhook, error) {
+func (s *Store) PausedWebhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
 	var found []storage.PausedWebhook
 	err := s.read(ctx, func(ctx context.Context) (err error) {
 		before, id := time.Time{}, lastID
@@ -161,7 +162,7 @@ func (s *Store) PausedWebhooks(ctx context.Context, page storage.Page) ([]storag
 		found, err = collect(ctx, s, pausedWebhooks, func(rows pgx.Rows) (p storage.PausedWebhook, err error) {
 			err = rows.Scan(scanID(&p.WebhookID), scanID(&p.FormID), &p.URL, &p.Failures, scanTime(&p.FailingSince), scanTime(&p.PausedUntil), &p.Reason)
 			return p, err
-		}, timeArg(before), id, limitArg(page))
+		}, timeArg(before), id, limitArg(page), userArg(who))
 		return err
 	})
 	return found, err

@@ -87,7 +87,7 @@ func TestAResultForTheURLBeforeSaysNothingAboutTheNewOne(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if paused, err := s.PausedWebhooks(t.Context(), storage.Page{Limit: 10}); err != nil || len(paused) > 0 {
+	if paused, err := s.PausedWebhooks(t.Context(), storage.AsHost(), storage.Page{Limit: 10}); err != nil || len(paused) > 0 {
 		t.Errorf("paused after the result of the URL before: %v (%v)", paused, err)
 	}
 	if _, _, err := s.Submit(t.Context(), response(2)); err != nil {

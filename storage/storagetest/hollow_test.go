@@ -116,7 +116,7 @@ func (*hollow) FinishDeliveries(context.Context, []storage.Result) ([]storage.Le
 func (*hollow) ExpireDeliveries(context.Context, storage.ExpireParams) (storage.Expired, error) {
 	return storage.Expired{}, nil
 }
-func (*hollow) PausedWebhooks(context.Context, storage.Page) ([]storage.PausedWebhook, error) {
+func (*hollow) PausedWebhooks(context.Context, storage.Actor, storage.Page) ([]storage.PausedWebhook, error) {
 	return nil, nil
 }
 func (*hollow) QueueStats(context.Context) (storage.QueueStats, error) {

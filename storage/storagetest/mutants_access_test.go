@@ -20,7 +20,7 @@ func accessMutants() []mutant {
 		contexts = append(contexts, "contexts/"+op.name)
 	}
 	isolation = append(isolation, "isolation/lists_hold_own", "isolation/former_member", "isolation/former_owner",
-		"isolation/moved_form", "isolation/move_into_foreign", "isolation/own_revision_of_foreign", "members/access")
+		"isolation/moved_form", "isolation/move_into_foreign", "isolation/own_revision_of_foreign", "members/access", "deliveries/paused_list_of_user")
 	contexts = append(contexts, "form_for_key/ended_context", "submissions_for_key/ended_context")
 	return []mutant{
 		{"does for anybody what it does for the host", isolation,

@@ -316,7 +316,7 @@ func (m *everybodyIsGood) ClaimDeliveries(ctx context.Context, p storage.ClaimPa
 type holdsBack struct{ storage.Storage }
 
 func (m holdsBack) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
-	paused, err := m.PausedWebhooks(ctx, storage.Page{Limit: everyRecord})
+	paused, err := m.PausedWebhooks(ctx, storage.AsHost(), storage.Page{Limit: everyRecord})
 	if err != nil {
 		return nil, false, err
 	}

@@ -62,6 +62,10 @@ func (m blind) Funnel(ctx context.Context, _ storage.Actor, form storage.ID, w s
 	return m.Storage.Funnel(ctx, storage.AsHost(), form, w)
 }
 
+func (m blind) PausedWebhooks(ctx context.Context, _ storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
+	return m.Storage.PausedWebhooks(ctx, storage.AsHost(), page)
+}
+
 func (m blind) CreateWebhook(ctx context.Context, _ storage.Actor, w storage.Webhook, limit int) error {
 	return m.Storage.CreateWebhook(ctx, storage.AsHost(), w, limit)
 }
@@ -257,8 +261,8 @@ func (m detached) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) 
 	return m.Storage.ExpireDeliveries(context.WithoutCancel(ctx), p)
 }
 
-func (m detached) PausedWebhooks(ctx context.Context, page storage.Page) ([]storage.PausedWebhook, error) {
-	return m.Storage.PausedWebhooks(context.WithoutCancel(ctx), page)
+func (m detached) PausedWebhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
+	return m.Storage.PausedWebhooks(context.WithoutCancel(ctx), who, page)
 }
 
 func (m detached) QueueStats(ctx context.Context) (storage.QueueStats, error) {

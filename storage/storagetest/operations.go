@@ -222,7 +222,7 @@ func hostOperations() []operation {
 			return err
 		}},
 		{"PausedWebhooks", "paused_webhooks", func(ctx context.Context, s storage.Storage, _ *world, _ storage.Actor) error {
-			_, err := s.PausedWebhooks(ctx, storage.Page{Limit: 10})
+			_, err := s.PausedWebhooks(ctx, storage.AsHost(), storage.Page{Limit: 10})
 			return err
 		}},
 		{"QueueStats", "queue_stats", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {

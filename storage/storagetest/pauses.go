@@ -22,6 +22,7 @@ func pauseCases() []Case {
 		{"redeliver_probes", "What Redeliver queues or hastens is claimed though the webhook is paused, and nothing else of it.", redeliverProbes},
 		{"probe_without_room", "What somebody asked for while there was no room is claimed before the backlog of a paused webhook, and nothing else of it.", probeWithoutRoom},
 		{"paused_list", "PausedWebhooks lists the webhooks that are paused, newest first, and no others.", pausedList},
+		{"paused_list_of_user", "PausedWebhooks lists to a user the paused webhooks of their workspaces, and to the zero actor none.", pausedListOfUser},
 		{"paused_list_trash", "PausedWebhooks leaves out webhooks of forms in the trash.", pausedListTrash},
 	}
 }
@@ -240,7 +241,7 @@ func redeliverProbes(b *bundle) {
 
 func (b *bundle) pausedWebhooks(page storage.Page) []storage.PausedWebhook {
 	b.Helper()
-	got, err := b.store.PausedWebhooks(b.Context(), page)
+	got, err := b.store.PausedWebhooks(b.Context(), storage.AsHost(), page)
 	b.ok(err, "PausedWebhooks")
 	return got
 }
@@ -295,4 +296,20 @@ func pausedListTrash(b *bundle) {
 	same(b, b.pausedWebhooks(storage.Page{Limit: 10}), nil, "PausedWebhooks after the form went to the trash")
 	b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
 	same(b, idsOf(b.pausedWebhooks(storage.Page{Limit: 10}), pausedID), []storage.ID{w.ID}, "PausedWebhooks after the form was restored")
+}
+
+func pausedListOfUser(b *bundle) {
+	f, mine := b.pausedWebhook(time.Hour, 1)
+	_, foreign := b.pausedWebhook(time.Hour, 1)
+	workspace, err := b.store.Workspace(b.Context(), storage.AsHost(), f.WorkspaceID)
+	b.ok(err, "Workspace")
+	member, stranger := b.addMember(f.WorkspaceID), b.user()
+	same(b, idsOf(b.pausedWebhooks(storage.Page{Limit: 10}), pausedID), []storage.ID{foreign.ID, mine.ID}, "PausedWebhooks of the host")
+	for who, want := range map[storage.Actor][]storage.ID{
+		storage.As(workspace.OwnerID): {mine.ID}, storage.As(member): {mine.ID}, storage.As(stranger): nil, {}: nil,
+	} {
+		got, err := b.store.PausedWebhooks(b.Context(), who, storage.Page{Limit: 1})
+		b.ok(err, "PausedWebhooks")
+		same(b, idsOf(got, pausedID), want, "PausedWebhooks")
+	}
 }

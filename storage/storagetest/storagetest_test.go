@@ -157,6 +157,8 @@ func TestEveryMethodHasAContextCase(t *testing.T) {
 	for _, op := range actorOperations() {
 		withActor = append(withActor, op.method)
 	}
+	withActor = append(withActor, "PausedWebhooks") // whose case makes a pause, which the world of the others has not
+	find(t, "deliveries/paused_list_of_user")
 	methods := reflect.TypeFor[storage.Storage]()
 	for i := range methods.NumMethod() {
 		m := methods.Method(i)
