@@ -9,14 +9,54 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// formCache remembers forms as they were read, with the version of their row. Every
-// read still asks the server, which says whether the caller may see the form and which
-// version it has now; only its bytes are not sent again. Nothing has to be told of a
-// change, whoever makes it.
+// formCache remembers forms, and the keys they were read with, as they were, with the
+// version of their row. Every read still asks the server, which says whether the key is
+// valid, whether its user may see the form and which versions they have now; only their
+// bytes are not sent again. Nothing has to be told of a change, whoever makes it.
 type formCache struct {
 	mu    sync.RWMutex
 	forms map[storage.ID]cachedForm
 	bytes int
+
+	keys keyCache
+}
+
+// keyCache remembers keys by their hash.
+type keyCache struct {
+	mu   sync.RWMutex
+	keys map[[32]byte]cachedKey
+}
+
+type cachedKey struct {
+	version rowVersion
+	key     storage.Key // its scopes are never handed out
+	user    storage.User
+}
+
+// cachedKeys is how many keys are remembered, of about half a kilobyte each.
+const cachedKeys = 4096
+
+func (c *keyCache) get(hash [32]byte) (cachedKey, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	k, ok := c.keys[hash]
+	return k, ok
+}
+
+// put remembers a key. Any other one makes room for it.
+func (c *keyCache) put(hash [32]byte, k cachedKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.keys == nil {
+		c.keys = map[[32]byte]cachedKey{}
+	}
+	for victim := range c.keys { // map order is random enough
+		if len(c.keys) < cachedKeys {
+			break
+		}
+		delete(c.keys, victim)
+	}
+	c.keys[hash] = k
 }
 
 type cachedForm struct {
@@ -47,21 +87,18 @@ func sizeOfForm(f *storage.Form) int {
 	return cachedFormBytes + len(d.Blocks) + len(d.Settings) + len(d.Theme) + len(d.Variables) + len(d.HiddenFields)
 }
 
-func (c *formCache) has(id storage.ID) bool {
+func (c *formCache) get(id storage.ID) (cachedForm, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	_, ok := c.forms[id]
-	return ok
+	f, ok := c.forms[id]
+	return f, ok
 }
 
-// get returns the form if it is remembered in this version. A server that took over
+// is reports whether the form is remembered in this version. A server that took over
 // from one that was lost may give out numbers of transactions again, so the time counts
 // too.
-func (c *formCache) get(id storage.ID, version rowVersion, updatedAt time.Time) (storage.Form, bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	got, ok := c.forms[id]
-	return got.form, ok && got.version == version && got.form.UpdatedAt.Equal(updatedAt)
+func (f *cachedForm) is(version rowVersion, updatedAt time.Time) bool {
+	return f.version == version && f.form.UpdatedAt.Equal(updatedAt)
 }
 
 // put remembers a form. Any other ones make room for it.

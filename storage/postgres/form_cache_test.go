@@ -2,8 +2,10 @@ package postgres
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -37,7 +39,7 @@ func TestARememberedFormIsTheFormAsItIs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if first, second := ask(), ask(); first == nil || second == nil || !s.cache.has(form) || string(first.Definition.Blocks) != string(second.Definition.Blocks) {
+			if first, second := ask(), ask(); first == nil || second == nil || len(s.cache.forms) != 1 || len(s.cache.keys.keys) != 1 || string(first.Definition.Blocks) != string(second.Definition.Blocks) {
 				t.Fatalf("the form is %v and then %v", first, second)
 			}
 			name := "another name"
@@ -88,6 +90,52 @@ func TestARememberedFormIsTheFormAsItIs(t *testing.T) {
 	}
 }
 
+// A key is handed out as it is, and its scopes as the caller's own.
+func TestARememberedKeyIsTheKeyAsItIs(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	params := storage.FormForKeyParams{Hash: pgseed.KeyHash(0), Form: pgseed.ID(pgseed.Form, 0), At: pgseed.Start()}
+	for _, change := range []string{
+		`name = 'x'`, `user_name = 'Bob'`, `user_email = 'bob@example.com'`, `scopes = '{forms:write,forms:read}'`,
+		`last_used_at = '2026-01-02T00:00:00Z'`, `expires_at = '2100-01-01T00:00:00Z'`,
+	} {
+		if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.api_keys SET `+change), pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatal(err)
+		}
+		wantKey, wantUser, err := s.KeyByHash(t.Context(), params.Hash)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			got, err := s.FormForKey(t.Context(), params)
+			if err != nil || got.Form == nil || !reflect.DeepEqual(got.Key, wantKey) || got.User != wantUser {
+				t.Fatalf("after %s: %+v, %+v, %v; want %+v, %+v", change, got.Key, got.User, err, wantKey, wantUser)
+			}
+			clear(got.Key.Scopes)
+		}
+	}
+	// It expires without a change of its row.
+	params.At = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	if got, err := s.FormForKey(t.Context(), params); err != nil || got.Form != nil {
+		t.Errorf("for a key that has expired: %v, %v", got.Form, err)
+	}
+}
+
+func TestTheKeyCacheIsBounded(t *testing.T) {
+	t.Parallel()
+	var c keyCache
+	for i := range 2 * cachedKeys {
+		hash := [32]byte{byte(i), byte(i >> 8)}
+		c.put(hash, cachedKey{version: 1})
+		if _, ok := c.get(hash); !ok {
+			t.Fatalf("key %d is not there right after it was put", i)
+		}
+	}
+	if n := len(c.keys); n != cachedKeys {
+		t.Errorf("%d keys, want %d", n, cachedKeys)
+	}
+}
+
 // A transaction reads what it has written, and leaves nothing of it behind.
 func TestATransactionRemembersNoForm(t *testing.T) {
 	t.Parallel()
@@ -125,7 +173,7 @@ func TestTheFormCacheIsBounded(t *testing.T) {
 		f := storage.Form{ID: pgseed.ID(pgseed.Form, i%300)}
 		f.Definition.Blocks = blocks[:(i*977)%len(blocks)]
 		c.put(f, rowVersion(i+1))
-		if got, ok := c.get(f.ID, rowVersion(i+1), f.UpdatedAt); !ok || len(got.Definition.Blocks) != len(f.Definition.Blocks) {
+		if got, ok := c.get(f.ID); !ok || !got.is(rowVersion(i+1), f.UpdatedAt) || len(got.form.Definition.Blocks) != len(f.Definition.Blocks) {
 			t.Fatalf("form %d is not remembered", i)
 		}
 		total := 0
@@ -141,7 +189,8 @@ func TestTheFormCacheIsBounded(t *testing.T) {
 	}
 	huge := storage.Form{ID: storage.ID{9}}
 	huge.Definition.Blocks = make(json.RawMessage, cacheBytes)
-	if c.put(huge, 1); c.has(huge.ID) {
+	c.put(huge, 1)
+	if _, ok := c.get(huge.ID); ok {
 		t.Error("a form takes all of the cache")
 	}
 }
