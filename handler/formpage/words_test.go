@@ -94,3 +94,25 @@ func TestTheCatalogueIsWhole(t *testing.T) {
 		}
 	}
 }
+
+// French has a space that does not break before the signs of two parts, other languages
+// have none; an ellipsis stands apart in German alone; apostrophes are those of print.
+func TestPunctuationOfLanguages(t *testing.T) {
+	t.Parallel()
+	faults := map[string]*regexp.Regexp{
+		"fr": regexp.MustCompile(`[^\x{a0}\x{202f}\d][:;!?]|\x{202f}:|\x{a0}[;!?]|\s…|\pL'`),
+		"de": regexp.MustCompile(`\s[:;!?,.]|\S…|\pL'`),
+		"":   regexp.MustCompile(`\s[:;!?,.…]|\pL'`),
+	}
+	for _, tag := range []string{"ar", "de", "en", "es", "fr", "it", "ja", "nl", "pl", "pt"} {
+		fault := faults[""]
+		if own, ok := faults[tag]; ok {
+			fault = own
+		}
+		for key, text := range readWords(t, tag) {
+			if at := fault.FindString(text); at != "" || strings.TrimSpace(text) != text || strings.Contains(text, "  ") {
+				t.Errorf("%s %s: %q in %q", tag, key, at, text)
+			}
+		}
+	}
+}
