@@ -134,14 +134,15 @@ type Result struct {
 }
 
 // HeldError says that some results could not be settled yet, because somebody else
-// holds their deliveries. All other results were settled. It wraps ErrUnavailable.
+// holds their deliveries, or what else they change. All other results were settled. It
+// wraps ErrUnavailable.
 type HeldError struct {
 	Leases []Lease // of the results to give again
 }
 
 // Error implements error.
 func (e *HeldError) Error() string {
-	return fmt.Sprintf("storage: %d results cannot be settled yet: their deliveries are locked", len(e.Leases))
+	return fmt.Sprintf("storage: %d results cannot be settled yet: somebody else holds what they change", len(e.Leases))
 }
 
 // Unwrap returns ErrUnavailable.
@@ -244,7 +245,8 @@ type DeliveryStore interface {
 	// has been claimed again since changes nothing and its lease is returned in
 	// fenced. A lease that ran out but was not claimed again still counts. Calling
 	// it twice with the same results does no harm. It need not wait for a delivery
-	// that somebody else holds: then it returns a HeldError beside fenced.
+	// that somebody else holds, or for what else a result changes: then it returns a
+	// HeldError beside fenced.
 	FinishDeliveries(ctx context.Context, done []Result) (fenced []Lease, err error)
 
 	// ExpireDeliveries ends deliveries that wait, in one bounded piece. It ends a

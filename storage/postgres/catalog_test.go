@@ -120,7 +120,7 @@ var badValues = map[string]string{
 	"destinations_paused_check":          "pause_reason = 'failures'",
 	"destinations_paused_failing_check":  "paused_until = now(), pause_reason = 'failures'",
 	"destinations_generation_check":      "generation = -1",
-	"histories_kept_check":               "kept = 101",
+	"histories_kept_check":               "kept = -1",
 	"attempts_attempt_check":             "attempt = 0",
 	"attempts_http_status_check":         "http_status = -1",
 	"attempts_duration_us_check":         "duration_us = -1",

@@ -34,10 +34,11 @@ import (
 // because whoever gives a turn writes that row, even when its values stay: a claim passes
 // over a row that is not as in its snapshot.
 //
-// A claim waits for no row: it passes over those that are locked. Others lock
-// deliveries in the order of (event_id, webhook_id), then destinations, then histories,
-// then attempts, then events. The order of the steps in a statement does not ensure that:
-// a step that nothing reads runs last. So each of these steps reads the one before.
+// Claims and results wait for no row: they pass over those that are locked. Other
+// statements lock deliveries in the order of (event_id, webhook_id), then destinations,
+// then histories, then attempts, then events. The order of the steps in a statement does
+// not ensure that: a step that nothing reads runs last. So each of these steps reads the
+// one before.
 
 const (
 	// wakeAtOnce bounds the arrivals, and the deliveries whose time has come, of one
@@ -137,9 +138,10 @@ FROM leased l JOIN known k ON k.webhook_id = l.webhook_id`
 // Webhooks whose host name has no room are set aside as crowded, so that nobody passes
 // over them again; they are found by their host name (hosts) once that has room.
 //
-// Of each webhook as many deliveries are found as are its part of the pool, and one more,
-// which says whether it is to have another turn at once. Then the first of each come
-// before the second of any, as far as host name, pool and bytes have room.
+// Each webhook has an equal part of the room of its pool and of its host name. As many of
+// its deliveries are found, and one more, which says whether it is to have another turn at
+// once. When the bytes have no room for all, the first of each come before the second of
+// any.
 //
 // It returns the deliveries with the id of their webhook only, and what is known of each
 // webhook once, in rows without a delivery. They also say whether a webhook has room for
@@ -159,63 +161,62 @@ WITH RECURSIVE pools (quick, room) AS (VALUES (true, $7::bigint), (false, $8::bi
 	FROM hosts h WHERE h.host IS NOT NULL
 ), turns AS MATERIALIZED (
 	SELECT t.*, p.room AS pool_room FROM pools p CROSS JOIN LATERAL (
-		SELECT x.*, x.ctid AS place, ` + webhookRoom + ` AS room, ` + hostRoom + ` AS host_room FROM formsvc.destinations x
+		SELECT x.*, x.ctid AS place, y.ctid AS seen, ` + webhookRoom + ` AS room, ` + hostRoom + ` AS host_room
+		FROM formsvc.destinations x JOIN formsvc.destinations y ON y.ctid = x.ctid
 		WHERE x.quick = p.quick AND NOT x.crowded AND x.next_at <= statement_timestamp() AND ` + webhookRoom + ` > 0
 		ORDER BY x.next_at
 		LIMIT p.room + $9::bigint
-		FOR NO KEY UPDATE SKIP LOCKED) t
+		FOR NO KEY UPDATE OF x SKIP LOCKED) t
 	WHERE p.room > 0
 ), crowd AS MATERIALIZED (
 	SELECT t.*, h.room AS pool_room FROM hosts h CROSS JOIN LATERAL (
-		SELECT x.*, x.ctid AS place, ` + webhookRoom + ` AS room, ` + hostRoom + ` AS host_room FROM formsvc.destinations x
+		SELECT x.*, x.ctid AS place, y.ctid AS seen, ` + webhookRoom + ` AS room, ` + hostRoom + ` AS host_room
+		FROM formsvc.destinations x JOIN formsvc.destinations y ON y.ctid = x.ctid
 		WHERE x.quick = h.quick AND x.crowded AND x.host = h.host AND x.next_at <= statement_timestamp() AND ` + webhookRoom + ` > 0
 		ORDER BY x.next_at
 		LIMIT GREATEST(0, LEAST(h.room, CASE WHEN h.quick THEN COALESCE(($3::jsonb -> h.host)::bigint, $4::bigint)
 			ELSE COALESCE(($5::jsonb -> h.host)::bigint, $6::bigint) END))
-		FOR NO KEY UPDATE SKIP LOCKED) t
+		FOR NO KEY UPDATE OF x SKIP LOCKED) t
 	WHERE h.host IS NOT NULL
 ), chosen AS MATERIALIZED (
-	SELECT f.*, row_number() OVER (PARTITION BY f.quick, f.fits ORDER BY f.next_at) AS turn
+	SELECT f.*, f.host_turn <= f.host_room AS fits, row_number() OVER (PARTITION BY f.quick, f.host_turn <= f.host_room ORDER BY f.next_at) AS turn
 	FROM (
-		SELECT t.*, row_number() OVER (PARTITION BY t.quick, t.host ORDER BY t.next_at) <= t.host_room AS fits
+		SELECT t.*, row_number() OVER (PARTITION BY t.quick, t.host ORDER BY t.next_at) AS host_turn
 		FROM (SELECT * FROM turns UNION ALL SELECT * FROM crowd) t
-		WHERE t.place = (SELECT y.ctid FROM formsvc.destinations y WHERE y.webhook_id = t.webhook_id LIMIT 1) -- unchanged
+		WHERE t.place = t.seen -- unchanged
 	) f
 ), aside AS (
 	UPDATE formsvc.destinations x SET crowded = true
-	WHERE x.webhook_id = ANY (ARRAY(SELECT c.webhook_id FROM chosen c WHERE NOT c.fits AND NOT c.crowded))
+	WHERE x.ctid = ANY (ARRAY(SELECT c.place FROM chosen c WHERE NOT c.fits AND NOT c.crowded))
 ), known AS MATERIALIZED (
-	SELECT ` + knownOfWebhook + `, x.place AS lane, x.host_room, x.pool_room, x.room,
-		LEAST(x.room, 1 + x.pool_room / count(*) OVER (PARTITION BY x.quick)) AS most,
+	SELECT ` + knownOfWebhook + `, x.place AS lane, x.room, x.part,
 		CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END AS least_urgency
-	FROM chosen x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
-	WHERE x.fits AND x.turn <= x.pool_room
+	FROM (
+		SELECT c.*, LEAST(c.room, (c.host_room + c.of_host - c.host_turn) / c.of_host, (c.pool_room + c.of_pool - c.turn) / c.of_pool) AS part -- of 5 for 3: 2, 2, 1
+		FROM (
+			SELECT c.*, count(*) OVER (PARTITION BY c.quick, c.host) AS of_host, count(*) OVER (PARTITION BY c.quick) AS of_pool
+			FROM chosen c WHERE c.fits AND c.turn <= c.pool_room
+		) c
+	) x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
 ), found AS MATERIALIZED (
-	SELECT d.*, k.lane, k.generation, k.webhook_id, k.quick, k.host, k.host_room, k.pool_room, k.room, k.most
+	SELECT d.*, k.lane, k.generation, k.part
 	FROM known k CROSS JOIN LATERAL (
-		SELECT d.ctid AS place, d.queued_at, d.size, row_number() OVER (ORDER BY d.urgency DESC, d.queued_at, d.event_id) AS n
+		SELECT d.ctid AS place, d.size, row_number() OVER (ORDER BY d.urgency DESC, d.queued_at, d.event_id) AS n
 		FROM formsvc.deliveries d
 		WHERE d.webhook_id = k.webhook_id AND d.due_at IS NULL AND d.urgency >= k.least_urgency
 			AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
 		ORDER BY d.urgency DESC, d.queued_at, d.event_id
-		LIMIT k.most + 1
+		LIMIT k.part + 1
 	) d
 	WHERE k.live
-), of_host AS (
-	SELECT f.*, row_number() OVER (PARTITION BY f.quick, f.host ORDER BY f.n, f.queued_at, f.webhook_id) AS host_n
-	FROM found f WHERE f.n <= f.most
-), of_pool AS (
-	SELECT f.*, row_number() OVER (PARTITION BY f.quick ORDER BY f.n, f.queued_at, f.webhook_id) AS pool_n
-	FROM of_host f WHERE f.host_n <= f.host_room
-), of_bytes AS (
-	SELECT f.*, sum(f.size) OVER first AS bytes, row_number() OVER first AS all_n
-	FROM of_pool f WHERE f.pool_n <= f.pool_room
-	WINDOW first AS (ORDER BY f.n, f.queued_at, f.webhook_id)
 ), held AS MATERIALIZED (
 	SELECT d.ctid AS place, f.lane, f.generation
-	FROM of_bytes f JOIN formsvc.deliveries d ON d.ctid = f.place
-	WHERE (f.bytes <= $10::bigint OR f.all_n = 1)
-		AND d.due_at IS NULL AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
+	FROM (
+		SELECT f.*, sum(f.size) OVER first AS bytes, row_number() OVER first AS number
+		FROM found f WHERE f.n <= f.part
+		WINDOW first AS (ORDER BY f.n ROWS UNBOUNDED PRECEDING)
+	) f JOIN formsvc.deliveries d ON d.ctid = f.place
+	WHERE f.bytes <= $10::bigint OR f.number = 1
 	FOR UPDATE OF d SKIP LOCKED
 ), leased AS (
 	UPDATE formsvc.deliveries d
@@ -228,7 +229,7 @@ WITH RECURSIVE pools (quick, room) AS (VALUES (true, $7::bigint), (false, $8::bi
 		COALESCE(sum(b.waiting), 0) AS waiting, min(b.leased_until) AS leased_until, bool_or(b.cut) AS cut
 	FROM (
 		SELECT k.lane, k.live, CASE WHEN k.paused THEN k.paused_until END AS paused_until,
-			NULL::integer AS waiting, NULL::timestamptz AS leased_until, k.most < k.room AS cut
+			NULL::integer AS waiting, NULL::timestamptz AS leased_until, k.part < k.room AS cut
 		FROM known k
 		UNION ALL
 		SELECT f.lane, NULL, NULL, 1, NULL, NULL FROM found f
@@ -277,7 +278,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	var leased []storage.Delivery
 	var cut bool
 	err = s.write(ctx, func(ctx context.Context) error {
-		rows, err := s.query(ctx, s.sized(serve), serveArgs(p))
+		rows, err := s.query(ctx, s.sized(serve, false), serveArgs(p))
 		if err == nil {
 			leased, cut, err = scanServed(rows)
 		}
@@ -295,12 +296,16 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	return claimed, more, nil
 }
 
-// sized returns a statement with a comment that says how large the tables of the queue
-// are, each to a power of four. A connection keeps the plan of a statement, and one that
-// was made while the queue was nearly empty reads whole tables when it is not. So there
-// is a plan for each size, and no more than a few of them.
-func (s *Store) sized(text string) string {
+// sized returns a statement with a comment that says how large the table deliveries is,
+// and attempts for a statement that reads that too, each to a power of four. A connection
+// keeps the plan of a statement, and one that was made while the queue was nearly empty
+// reads whole tables when it is not. So there is a plan for each size, and no more than a
+// few of them.
+func (s *Store) sized(text string, attemptsToo bool) string {
 	sizes := s.sizes.Load()
+	if !attemptsToo {
+		return fmt.Sprintf("%s -- %d", text, sizes>>8)
+	}
 	return fmt.Sprintf("%s -- %d %d", text, sizes>>8, sizes&0xff)
 }
 
@@ -321,7 +326,7 @@ func (s *Store) withBodies(ctx context.Context, leased []storage.Delivery) ([]st
 		}
 	}
 	err := s.read(ctx, func(ctx context.Context) error {
-		_, err := collect(ctx, s, s.sized(bodiesOf), func(rows pgx.Rows) (none struct{}, err error) {
+		_, err := collect(ctx, s, s.sized(bodiesOf, false), func(rows pgx.Rows) (none struct{}, err error) {
 			var d storage.Delivery
 			err = rows.Scan(scanID(&d.Lease.EventID), scanID(&d.SubmissionID), &d.EventType, &d.Body)
 			events[d.Lease.EventID] = d

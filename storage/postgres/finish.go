@@ -12,168 +12,200 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// finish settles results in one statement. Deliveries are locked in the order of all
-// statements, and what follows finds them by their keys; then the rows of their
-// webhooks in destinations and in histories, each in the order of ids, and then events.
-// It returns the numbers of the results that were not too late, and says of each whether
-// somebody else holds its delivery, so that it was passed over.
+// finish settles results in one statement and returns their numbers. It waits for no
+// row. A result is passed over, to be given again, when somebody else holds a row that it
+// changes, or has changed it since the statement's snapshot was taken: its delivery, its
+// event, or its webhook's row in destinations or histories. So what follows finds the
+// rows at the places where the snapshot has them.
 //
 // A claim passes over a webhook whose row in destinations is locked. So that row is
 // locked only when it changes: not when a destination that works goes on working.
 //
-// Histories counts the attempts of a webhook up to HistoryKept; adding to a full history
-// deletes as many, and neither locks nor writes the count. The attempts deleted are the
-// oldest of those that were there before, which is why no more than HistoryKept of one
-// webhook are kept of a step. Attempts that another call is just removing are passed over.
+// Histories counts the attempts of a webhook. Adding to a full history deletes as many,
+// and neither locks nor writes the count. The attempts deleted are the oldest that nobody
+// else holds, with their events, of those that were there before, which is why no more than
+// HistoryKept of one webhook are kept of a step. When too few are free, the next result
+// deletes the rest.
 const finish = `
-WITH given AS MATERIALIZED (
-	SELECT i.* FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::integer[], $5::boolean[], $6::bigint[], $7::bytea[], $8::integer[],
-			$9::bytea[], $10::integer[], $11::integer[], $12::boolean[], $13::text[], $14::bigint[], $15::timestamptz[], $24::boolean[])
-		AS i (webhook_id, event_id, token, number, sent, retry, id, event_type,
-			submission_id, attempt, status, success, error, duration, created_at, kept)
-	LIMIT (SELECT cardinality($1::bytea[])) -- the planner expects a tenth, and looks rows up one by one
-), held AS MATERIALIZED (
-	SELECT i.*, i.sent AND NOT i.success AND d.urgency = 2 AS asked, d.generation, d.urgency
-	FROM given i
-	JOIN formsvc.deliveries d ON d.event_id = i.event_id AND d.webhook_id = i.webhook_id AND d.token = i.token
-	ORDER BY d.event_id, d.webhook_id
-	FOR UPDATE OF d SKIP LOCKED
-), settled AS MATERIALIZED (
-	SELECT h.*, h.sent AND h.retry = 0 AND NOT h.asked AS over,
-		h.retry = 0 OR h.asked AS at_once,
+WITH held AS MATERIALIZED (
+	SELECT h.*, h.sent AND h.retry = 0 AND NOT h.asked AS over, h.retry = 0 OR h.asked AS at_once,
 		statement_timestamp() + CASE WHEN h.asked THEN 0 ELSE h.retry END * interval '1 microsecond' AS next
-	FROM held h
+	FROM (
+		SELECT i.*, d.ctid AS place, o.ctid AS seen, d.generation, d.urgency, i.sent AND NOT i.success AND d.urgency = 2 AS asked
+		FROM (
+			SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::boolean[], $5::bigint[], $6::boolean[], $7::bytea[], $8::text[],
+				$9::bytea[], $10::integer[], $11::integer[], $12::boolean[], $13::text[], $14::bigint[], $15::timestamptz[])
+				WITH ORDINALITY AS i (webhook_id, event_id, token, sent, retry, kept, id, event_type,
+					submission_id, attempt, status, success, error, duration, created_at, number)
+			LIMIT (SELECT cardinality($1::bytea[])) -- the planner expects a tenth, and looks rows up one by one
+		) i
+		JOIN formsvc.deliveries o ON o.event_id = i.event_id AND o.webhook_id = i.webhook_id AND o.token = i.token
+		JOIN formsvc.deliveries d ON d.ctid = o.ctid
+		WHERE i.token <> 0
+		FOR UPDATE OF d SKIP LOCKED
+	) h
+	WHERE h.place = h.seen
+), bodies AS MATERIALIZED (
+	SELECT b.* FROM (
+		SELECT h.number, e.ctid AS place, o.ctid AS seen, e.refs, CASE WHEN h.over THEN -1 ELSE 1 END AS change
+		FROM held h JOIN formsvc.events o ON o.id = h.event_id JOIN formsvc.events e ON e.ctid = o.ctid
+		WHERE h.sent AND h.kept <> h.over
+		FOR UPDATE OF e SKIP LOCKED
+	) b
+	WHERE b.place = b.seen
+), ready AS NOT MATERIALIZED (
+	SELECT h.* FROM held h WHERE NOT h.sent OR h.kept = h.over OR h.number IN (SELECT b.number FROM bodies b)
+), hooks AS MATERIALIZED (
+	SELECT r.webhook_id, r.added, y.kept, x.generation, st.*, x.generation = r.last[1] AND (st.failures > 0
+		OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (st.succeeded, st.slow_for, 0, NULL::timestamptz)) AS changes
+	FROM (
+		SELECT r.webhook_id, count(*) FILTER (WHERE r.kept) AS added, max(ARRAY[r.generation, r.number]) AS last -- of the newest url
+		FROM ready r WHERE r.sent
+		GROUP BY r.webhook_id
+	) r
+	JOIN formsvc.destinations x ON x.webhook_id = r.webhook_id
+	JOIN formsvc.histories y ON y.webhook_id = r.webhook_id
+	CROSS JOIN LATERAL (
+		SELECT ($16::boolean[])[r.last[2]] AS succeeded, ($17::integer[])[r.last[2]] AS slow_for, ($18::integer[])[r.last[2]] AS failures,
+			NULLIF(($19::text[])[r.last[2]], '') AS reason,
+			statement_timestamp() + NULLIF(($20::bigint[])[r.last[2]], 0) * interval '1 microsecond' AS pause
+	) st
+), judging AS MATERIALIZED (
+	SELECT h.* FROM hooks h JOIN formsvc.destinations x ON x.webhook_id = h.webhook_id
+	WHERE h.changes AND x.generation = h.generation -- by now
+	FOR NO KEY UPDATE OF x SKIP LOCKED
+), growing AS MATERIALIZED (
+	SELECT h.webhook_id, y.kept FROM hooks h JOIN formsvc.histories y ON y.webhook_id = h.webhook_id
+	WHERE h.kept <> $21::integer
+	FOR NO KEY UPDATE OF y SKIP LOCKED
+), free AS MATERIALIZED (
+	SELECT h.webhook_id, h.added, COALESCE(g.kept, h.kept) + h.added - $21::integer AS excess
+	FROM hooks h LEFT JOIN growing g ON g.webhook_id = h.webhook_id
+	WHERE (h.kept = $21::integer OR g.kept IS NOT NULL)
+		AND (NOT h.changes OR h.webhook_id IN (SELECT j.webhook_id FROM judging j))
+), settled AS MATERIALIZED (
+	SELECT r.* FROM ready r WHERE NOT r.sent OR r.webhook_id IN (SELECT f.webhook_id FROM free f)
 ), ended AS (
-	DELETE FROM formsvc.deliveries d USING settled s
-	WHERE s.over AND d.event_id = s.event_id AND d.webhook_id = s.webhook_id
+	DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT s.place FROM settled s WHERE s.over))
 ), waiting AS (
 	UPDATE formsvc.deliveries d SET
 		token = 0, leased_until = NULL, due_at = CASE WHEN NOT s.at_once THEN s.next END,
 		attempt = CASE WHEN NOT s.sent THEN d.attempt WHEN s.retry = 0 THEN 1 ELSE d.attempt + 1 END,
 		urgency = CASE WHEN NOT s.sent THEN LEAST(d.urgency, 1) WHEN s.asked THEN 1 ELSE 0 END
 	FROM settled s
-	WHERE NOT s.over AND d.event_id = s.event_id AND d.webhook_id = s.webhook_id
+	WHERE NOT s.over AND d.ctid = s.place
 ), arrived AS (
 	INSERT INTO formsvc.arrivals (webhook_id, asked)
 	SELECT s.webhook_id, bool_or(s.asked OR s.urgency > 0) FROM settled s WHERE s.at_once AND NOT s.over GROUP BY s.webhook_id
 ), recorded AS (
 	INSERT INTO formsvc.attempts (webhook_id, id, event_id, event_type, submission_id, attempt,
 		http_status, success, error, duration_us, created_at, next_attempt_at)
-	SELECT s.webhook_id, s.id, s.event_id, ($16::text[])[s.event_type], s.submission_id, s.attempt,
+	SELECT s.webhook_id, s.id, s.event_id, s.event_type, s.submission_id, s.attempt,
 		s.status, s.success, s.error, s.duration, s.created_at, CASE WHEN NOT s.over THEN s.next END
-	FROM settled s WHERE s.kept
-), hooks AS MATERIALIZED (
-	SELECT x.webhook_id, x.added, x.generation, st.*
-	FROM (
-		SELECT x.webhook_id, x.generation, sum(s.added) AS added, max(s.last) FILTER (WHERE s.generation = x.generation) AS last
-		FROM (
-			SELECT s.webhook_id, s.generation, count(*) FILTER (WHERE s.kept) AS added, max(s.number) AS last
-			FROM settled s WHERE s.sent
-			GROUP BY s.webhook_id, s.generation
-		) s JOIN formsvc.destinations x ON x.webhook_id = s.webhook_id
-		GROUP BY x.webhook_id
-	) x
-	CROSS JOIN LATERAL (
-		SELECT x.last IS NOT NULL AS judged, ($17::boolean[])[x.last] AS succeeded, ($18::integer[])[x.last] AS slow_for,
-			($19::integer[])[x.last] AS failures, ($20::text[])[x.last] AS reason,
-			statement_timestamp() + ($21::bigint[])[x.last] * interval '1 microsecond' AS pause
-	) st
-), judging AS MATERIALIZED (
-	SELECT h.webhook_id, h.succeeded, h.slow_for, h.failures, h.reason, h.pause
-	FROM hooks h JOIN formsvc.destinations x ON x.webhook_id = h.webhook_id
-	WHERE h.judged AND h.generation = x.generation -- as it is by now
-		AND (h.failures > 0
-			OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (h.succeeded, h.slow_for, 0, NULL::timestamptz))
-	ORDER BY x.webhook_id
-	FOR NO KEY UPDATE OF x
+	FROM settled s WHERE s.sent AND s.kept
 ), judged AS (
 	UPDATE formsvc.destinations x SET
-		succeeded = c.succeeded, slow_for = c.slow_for, failures = c.failures,
-		failing_since = CASE WHEN c.failures > 0 THEN CASE
-			WHEN x.failed_at > statement_timestamp() - $23::bigint * interval '1 microsecond' THEN x.failing_since
+		succeeded = j.succeeded, slow_for = j.slow_for, failures = j.failures,
+		failing_since = CASE WHEN j.failures > 0 THEN CASE
+			WHEN x.failed_at > statement_timestamp() - $22::bigint * interval '1 microsecond' THEN x.failing_since
 			ELSE statement_timestamp() END END,
-		failed_at = CASE WHEN c.failures > 0 THEN statement_timestamp() END,
-		paused_until = c.pause, pause_reason = c.reason,
+		failed_at = CASE WHEN j.failures > 0 THEN statement_timestamp() END,
+		paused_until = j.pause, pause_reason = j.reason,
 		crowded = false,
 		next_at = CASE WHEN x.next_at IS NOT NULL THEN
-			LEAST(x.next_at, CASE WHEN x.paused_until IS NOT NULL THEN COALESCE(c.pause, statement_timestamp()) END) END
-	FROM judging c
-	WHERE x.webhook_id = c.webhook_id
-), growing AS MATERIALIZED (
-	SELECT h.webhook_id, y.kept, h.added
-	FROM (SELECT * FROM hooks WHERE (SELECT count(*) FROM judging) >= 0 ORDER BY webhook_id) h -- after the destinations
-	CROSS JOIN LATERAL (
-		SELECT y.kept FROM formsvc.histories y
-		WHERE y.webhook_id = h.webhook_id AND y.kept < $22::integer
-		LIMIT 1
-		FOR NO KEY UPDATE
-	) y
-), grown AS (
-	UPDATE formsvc.histories y SET kept = LEAST(g.kept + g.added, $22::integer)
-	FROM growing g
-	WHERE y.webhook_id = g.webhook_id
-), cut AS (
-	DELETE FROM formsvc.attempts a
-	WHERE a.ctid = ANY (ARRAY(
-		SELECT old.place
-		FROM hooks h LEFT JOIN growing g ON g.webhook_id = h.webhook_id
-		CROSS JOIN LATERAL (
-			SELECT a.ctid AS place FROM formsvc.attempts a
-			WHERE a.webhook_id = h.webhook_id AND a.error <> 'expired'
+			LEAST(x.next_at, CASE WHEN x.paused_until IS NOT NULL THEN COALESCE(j.pause, statement_timestamp()) END) END
+	FROM judging j JOIN free f ON f.webhook_id = j.webhook_id
+	WHERE x.webhook_id = j.webhook_id
+), cutting AS MATERIALIZED (
+	SELECT f.webhook_id, old.* FROM free f CROSS JOIN LATERAL (
+		SELECT a.place AS attempt, e.place, o.refs
+		FROM (
+			SELECT a.ctid AS place, a.event_id FROM formsvc.attempts a
+			WHERE a.webhook_id = f.webhook_id AND a.error <> '` + storage.AttemptExpired + `'
 			ORDER BY a.created_at, a.id
-			LIMIT GREATEST(0, COALESCE(g.kept, $22::integer) + h.added - $22::integer)
+			LIMIT $21::integer
 			FOR UPDATE SKIP LOCKED
-		) old))
-	RETURNING a.event_id
-), changes AS (
-	SELECT cut.event_id, -1 AS refs FROM cut
-	UNION ALL
-	SELECT s.event_id, CASE WHEN s.over THEN -1 ELSE 1 END FROM settled s WHERE s.sent AND s.kept = NOT s.over
-), ` + countReferences + `
-SELECT s.number, false FROM settled s
-UNION ALL
-SELECT i.number, true FROM given i
+		) a
+		LEFT JOIN LATERAL (SELECT o.ctid AS place, o.refs FROM formsvc.events o WHERE o.id = a.event_id LIMIT 1) o ON true
+		LEFT JOIN LATERAL (SELECT e.ctid AS place FROM formsvc.events e WHERE e.ctid = o.place FOR UPDATE SKIP LOCKED) e ON true
+		WHERE e.place IS NOT DISTINCT FROM o.place -- both are null when the event is gone
+		LIMIT GREATEST(0, f.excess)
+	) old
+), cut AS (
+	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT c.attempt FROM cutting c))
+), counted AS (
+	UPDATE formsvc.histories y SET kept = y.kept + f.added - COALESCE(c.n, 0)
+	FROM free f LEFT JOIN (SELECT c.webhook_id, count(*) AS n FROM cutting c GROUP BY c.webhook_id) c ON c.webhook_id = f.webhook_id
+	WHERE y.webhook_id = f.webhook_id AND f.added <> COALESCE(c.n, 0)
+), totals AS MATERIALIZED (
+	SELECT c.place, max(c.refs) + sum(c.change) AS refs
+	FROM (
+		SELECT b.place, b.refs, b.change FROM bodies b WHERE b.number IN (SELECT s.number FROM settled s)
+		UNION ALL
+		SELECT c.place, c.refs, -1 FROM cutting c WHERE c.place IS NOT NULL
+	) c
+	GROUP BY c.place
+	HAVING sum(c.change) <> 0
+), unused AS (
+	DELETE FROM formsvc.events e WHERE e.ctid = ANY (ARRAY(SELECT t.place FROM totals t WHERE t.refs <= 0))
+), used AS (
+	UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.ctid = t.place AND t.refs > 0
+)
+SELECT s.number FROM settled s`
+
+// leasedStill returns the numbers of the results whose deliveries still have the lease.
+const leasedStill = `
+SELECT i.number
+FROM unnest($1::bytea[], $2::bytea[], $3::bigint[]) WITH ORDINALITY AS i (webhook_id, event_id, token, number)
 JOIN formsvc.deliveries d ON d.event_id = i.event_id AND d.webhook_id = i.webhook_id AND d.token = i.token
-WHERE i.number NOT IN (SELECT s.number FROM settled s) AND (SELECT count(*) FROM settled) < cardinality($1::bytea[])`
+WHERE i.token <> 0`
 
 // FinishDeliveries implements [storage.DeliveryStore]. A step is one round trip and
 // one transaction.
-func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
+func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fenced []storage.Lease, err error) {
 	results, fenced := inOrder(done)
-	var later []storage.Lease
+	var held []storage.Lease
 	for step := range slices.Chunk(results, storage.FinishMax) {
-		known := make([]bool, len(step))
-		var locked []storage.Lease
-		err := s.write(ctx, func(ctx context.Context) error {
-			clear(known)
-			locked = nil
-			_, err := collect(ctx, s, s.sized(finish), func(rows pgx.Rows) (none struct{}, err error) {
-				var number int
-				var held bool
-				if err := rows.Scan(&number, &held); err != nil {
-					return none, err
-				}
-				if known[number-1] = true; held {
-					locked = append(locked, step[number-1].Lease)
-				}
-				return none, nil
-			}, finishArgs(step)...)
-			return err
-		})
+		settled, err := s.numbered(ctx, s.write, step, s.sized(finish, true), finishArgs(step)...)
 		if err != nil {
 			return nil, err
 		}
-		later = append(later, locked...)
-		for i := range step {
-			if !known[i] {
-				fenced = append(fenced, step[i].Lease)
+		if rest := slices.DeleteFunc(step, func(r storage.Result) bool { return settled[r.Lease] }); len(rest) > 0 {
+			leased, err := s.numbered(ctx, s.read, rest, s.sized(leasedStill, false), finishArgs(rest)[:3]...)
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range rest {
+				if leased[r.Lease] {
+					held = append(held, r.Lease)
+				} else {
+					fenced = append(fenced, r.Lease)
+				}
 			}
 		}
 	}
-	if len(later) > 0 {
-		return fenced, &storage.HeldError{Leases: later}
+	if len(held) > 0 {
+		return fenced, &storage.HeldError{Leases: held}
 	}
 	return fenced, ctx.Err()
+}
+
+// numbered runs a statement that returns numbers of results, and returns their leases.
+func (s *Store) numbered(ctx context.Context, try func(context.Context, func(context.Context) error) error,
+	results []storage.Result, text string, args ...any,
+) (leases map[storage.Lease]bool, err error) {
+	err = try(ctx, func(ctx context.Context) error {
+		leases = make(map[storage.Lease]bool, len(results))
+		_, err := collect(ctx, s, text, func(rows pgx.Rows) (none struct{}, err error) {
+			var number int64
+			if err = scanRow(rows, scanInt(&number)); err == nil {
+				leases[results[number-1].Lease] = true
+			}
+			return none, err
+		}, args...)
+		return err
+	})
+	return leases, err
 }
 
 // inOrder returns each lease once, those of a webhook together and in the order in
@@ -221,49 +253,46 @@ func keptOf(results []storage.Result) []bool {
 	return kept
 }
 
-// finishArgs returns the arguments of finish: an array for each column.
+// finishArgs returns the arguments of finish: a column for each array.
 func finishArgs(results []storage.Result) []any {
-	n := len(results)
-	var (
-		webhooks, events, ids, submissions = make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
-		tokens, pauses                     = make([]*int64, n), make([]*int64, n)
-		retries, durations                 = make([]int64, n), make([]int64, n)
-		numbers, types, attempts, statuses = make([]int, n), make([]int, n), make([]int, n), make([]int, n)
-		slowFor, failures                  = make([]int, n), make([]int, n)
-		sent, successes, succeeded         = make([]bool, n), make([]bool, n), make([]bool, n)
-		errs                               = make([]string, n)
-		reasons                            = make([]*string, n)
-		created                            = make([]time.Time, n)
-		typeNames                          []string
-	)
-	for i := range results {
-		r := &results[i]
-		webhooks[i], events[i], numbers[i] = r.Lease.WebhookID[:], r.Lease.EventID[:], i+1
-		if r.Lease.Token != 0 { // that of no lease: a null equals nothing
-			tokens[i] = &r.Lease.Token
+	attempts := column(results, func(r *storage.Result) storage.Attempt {
+		if r.Attempt == nil {
+			return storage.Attempt{}
 		}
-		if r.RetryIn > 0 {
-			retries[i] = max(1, r.RetryIn.Microseconds())
-		}
-		a := r.Attempt
-		if a == nil {
-			continue
-		}
-		kind := slices.Index(typeNames, a.EventType)
-		if kind < 0 {
-			kind, typeNames = len(typeNames), append(typeNames, a.EventType)
-		}
-		sent[i], ids[i], types[i], submissions[i] = true, a.ID[:], kind+1, idArg(a.SubmissionID)
-		attempts[i], statuses[i], successes[i] = a.Attempt, a.Status, a.Success
-		errs[i], durations[i], created[i] = a.Error, a.Duration.Microseconds(), a.CreatedAt.UTC()
-		succeeded[i], slowFor[i], failures[i] = r.Standing.Succeeded, r.Standing.SlowFor, r.Standing.Failures
-		if r.PauseFor > 0 && r.Standing.Failures > 0 {
-			pause, reason := max(1, r.PauseFor.Microseconds()), string(cmp.Or(r.PauseReason, storage.PauseFailures))
-			pauses[i], reasons[i] = &pause, &reason
-		}
-	}
+		return *r.Attempt
+	})
+	paused := func(r *storage.Result) bool { return r.Attempt != nil && r.PauseFor > 0 && r.Standing.Failures > 0 }
 	return []any{
-		webhooks, events, tokens, numbers, sent, retries, ids, types, submissions, attempts, statuses, successes, errs, durations, created,
-		typeNames, succeeded, slowFor, failures, reasons, pauses, storage.HistoryKept, storage.FailureGap.Microseconds(), keptOf(results),
+		column(results, func(r *storage.Result) []byte { return r.Lease.WebhookID[:] }),
+		column(results, func(r *storage.Result) []byte { return r.Lease.EventID[:] }),
+		column(results, func(r *storage.Result) int64 { return r.Lease.Token }),
+		column(results, func(r *storage.Result) bool { return r.Attempt != nil }),
+		column(results, func(r *storage.Result) int64 { return microsArg(r.RetryIn) }),
+		keptOf(results),
+		column(attempts, func(a *storage.Attempt) []byte { return a.ID[:] }),
+		column(attempts, func(a *storage.Attempt) string { return a.EventType }),
+		column(attempts, func(a *storage.Attempt) []byte { return idArg(a.SubmissionID) }),
+		column(attempts, func(a *storage.Attempt) int { return a.Attempt }),
+		column(attempts, func(a *storage.Attempt) int { return a.Status }),
+		column(attempts, func(a *storage.Attempt) bool { return a.Success }),
+		column(attempts, func(a *storage.Attempt) string { return a.Error }),
+		column(attempts, func(a *storage.Attempt) int64 { return a.Duration.Microseconds() }),
+		column(attempts, func(a *storage.Attempt) time.Time { return a.CreatedAt.UTC() }),
+		column(results, func(r *storage.Result) bool { return r.Standing.Succeeded }),
+		column(results, func(r *storage.Result) int { return r.Standing.SlowFor }),
+		column(results, func(r *storage.Result) int { return r.Standing.Failures }),
+		column(results, func(r *storage.Result) string {
+			if !paused(r) {
+				return ""
+			}
+			return string(cmp.Or(r.PauseReason, storage.PauseFailures))
+		}),
+		column(results, func(r *storage.Result) int64 {
+			if !paused(r) {
+				return 0
+			}
+			return microsArg(r.PauseFor)
+		}),
+		storage.HistoryKept, storage.FailureGap.Microseconds(),
 	}
 }

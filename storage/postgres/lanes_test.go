@@ -2,8 +2,8 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -36,7 +36,8 @@ func gate(number int) string {
 func TestNothingIsStrandedWhileAWebhookIsServed(t *testing.T) {
 	t.Parallel()
 	const first = "WHERE x.quick = p.quick AND NOT x.crowded AND x.next_at <= statement_timestamp()"
-	mutant := regexp.MustCompile(`WHERE t\.place = \(.*\) -- unchanged`).ReplaceAllString(serve, "")
+	mutant := strings.ReplaceAll(serve, "y.ctid = x.ctid", "y.webhook_id = x.webhook_id")
+	mutant = strings.Replace(mutant, "WHERE t.place = t.seen -- unchanged", "", 1)
 	mutant = strings.Replace(mutant, "WHERE x.ctid = v.lane", "WHERE x.webhook_id = (SELECT c.webhook_id FROM chosen c WHERE c.place = v.lane)", 1)
 	if !strings.Contains(serve, first) || mutant == serve {
 		t.Fatal("the statement has changed, and this test did not")
@@ -152,8 +153,16 @@ func TestAHistoryIsCountedByAllCalls(t *testing.T) {
 	var calls sync.WaitGroup
 	for i, d := range claimed {
 		calls.Go(func() {
-			if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{ended(d, 50_000+i)}); err != nil || len(fenced) > 0 {
-				t.Error(fenced, err)
+			for {
+				fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{ended(d, 50_000+i)})
+				var held *storage.HeldError
+				if errors.As(err, &held) {
+					continue // another call holds the count
+				}
+				if err != nil || len(fenced) > 0 {
+					t.Error(fenced, err)
+				}
+				return
 			}
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// lockOrder is the order in which every change locks the rows of the queue.
+// lockOrder is the order in which every change that waits locks the rows of the queue.
 var lockOrder = []string{"deliveries", "destinations", "histories", "attempts", "events"}
 
 // A change that waits for the rows of one table has locked none of the tables that come
@@ -44,12 +44,6 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 			}
 			return err
 		}, []string{"deliveries", "destinations", "attempts", "events"}},
-		"a result": {func(s *Store, f failing) error {
-			r := ended(f.leased, 1)
-			r.Attempt.Success, r.RetryIn, r.Standing.Failures = false, time.Hour, 11
-			_, err := s.FinishDeliveries(context.Background(), []storage.Result{r})
-			return err
-		}, []string{"destinations", "histories", "events"}},
 	} {
 		for _, table := range test.waits {
 			t.Run(name+", "+table, func(t *testing.T) {

@@ -4,54 +4,134 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/pgseed"
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Somebody holds one delivery for long. The results of the others are settled
-// meanwhile, and that of the one counts when it is given again.
-func TestALockedDeliveryHoldsUpNoOtherResult(t *testing.T) {
+// Somebody holds a row that results of one webhook change, or that has to do with them.
+// Those results are passed over at most, all others are recorded meanwhile, and none is
+// lost. A mutant waits.
+func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 	t.Parallel()
-	s, pool := seeded(t)
-	for i := range 5 {
-		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
-			t.Fatal(err)
-		}
+	ofWebhook := "x.webhook_id = $1"
+	ofEvents := func(table string) string {
+		return "x.id IN (SELECT y.event_id FROM formsvc." + table + " y WHERE y.webhook_id = $1)"
 	}
-	var done []storage.Result
-	for i, d := range claimAll(t, s) {
-		done = append(done, ended(d, i))
-	}
-	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	locked := done[2].Lease
-	if _, err := tx.Exec(t.Context(), s.sql(`SELECT FROM formsvc.deliveries d WHERE d.webhook_id = $1 AND d.event_id = $2 FOR UPDATE`),
-		locked.WebhookID[:], locked.EventID[:]); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	fenced, err := s.FinishDeliveries(ctx, done)
-	var held *storage.HeldError
-	if !errors.As(err, &held) || !slices.Equal(held.Leases, []storage.Lease{locked}) || len(fenced) > 0 || !errors.Is(err, storage.ErrUnavailable) {
-		t.Fatalf("fenced %v, error %v; want a HeldError for the one that is locked", fenced, err)
-	}
-	if n := count(t, pool, s, "attempts"); n != 4 {
-		t.Errorf("%d attempts are recorded while one delivery is locked, want 4", n)
-	}
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if fenced, err := s.FinishDeliveries(t.Context(), done[2:3]); err != nil || len(fenced) > 0 {
-		t.Errorf("the result given again: fenced %v, error %v", fenced, err)
-	}
-	if n := count(t, pool, s, "deliveries"); n != 0 {
-		t.Errorf("%d deliveries are left, want none", n)
+	for name, test := range map[string]struct {
+		table, where string
+		waits        bool // the results wait for the row
+	}{
+		"its deliveries":           {"deliveries", ofWebhook, true},
+		"events that are sent":     {"events", ofEvents("deliveries"), true},
+		"its destination":          {"destinations", ofWebhook, true},
+		"the count of its history": {"histories", ofWebhook, true},
+		"its history":              {"attempts", ofWebhook, false},
+		"events of its history":    {"events", ofEvents("attempts"), false},
+		"the webhook itself":       {"webhooks", "x.id = $1", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := testStore(t)
+			if err := pgseed.Fill(t.Context(), pool, s.schema, pgseed.Size{Forms: 2, AnswerBytes: 100, Webhooks: 2}); err != nil {
+				t.Fatal(err)
+			}
+			full := storage.HistoryKept
+			if test.waits {
+				full-- // a full one is not counted
+			}
+			deliver(t, s, 1, full)
+			submit := func(form, number int) {
+				t.Helper()
+				n := response(number)
+				n.Submission.FormID = pgseed.ID(pgseed.Form, form)
+				if _, _, err := s.Submit(t.Context(), n); err != nil {
+					t.Fatal(err)
+				}
+			}
+			submit(0, 1001)
+			submit(0, 1002)
+			submit(1, 1003)
+			var done, healthy []storage.Result
+			for i, d := range claimAll(t, s) {
+				r := ended(d, 1001+i)
+				if d.Lease.WebhookID == pgseed.ID(pgseed.Webhook, 0) {
+					r.Attempt.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+				} else {
+					healthy = append(healthy, r)
+				}
+				done = append(done, r)
+			}
+			if len(done) != 3 || len(healthy) != 1 {
+				t.Fatalf("%d results, %d of the healthy webhook, want 3 and 1", len(done), len(healthy))
+			}
+			tx, err := pool.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+			lock := "SELECT FROM formsvc." + test.table + " x WHERE " + test.where + " FOR UPDATE"
+			hook := pgseed.ID(pgseed.Webhook, 0)
+			if tag, err := tx.Exec(t.Context(), s.sql(lock), hook[:]); err != nil || tag.RowsAffected() == 0 {
+				t.Fatal(tag, err)
+			}
+
+			if test.waits {
+				mutant := strings.ReplaceAll(finish, " SKIP LOCKED", "")
+				ctx, cancel := context.WithCancel(t.Context())
+				waits := make(chan error, 1)
+				go func() {
+					waits <- s.write(ctx, func(ctx context.Context) error {
+						_, err := s.exec(ctx, mutant, finishArgs(done)...)
+						return err
+					})
+				}()
+				eventually(t, "the mutant waits", func() bool { return waited(t, pool, tx) })
+				cancel()
+				if err := <-waits; err == nil {
+					t.Error("the mutant has recorded the results")
+				}
+				eventually(t, "the server has ended it", func() bool { return !waited(t, pool, tx) })
+			}
+
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			fenced, err := s.FinishDeliveries(ctx, done)
+			var held *storage.HeldError
+			if len(fenced) > 0 || errors.As(err, &held) != test.waits || !test.waits && err != nil {
+				t.Fatalf("fenced %v, error %v; want a HeldError: %v", fenced, err, test.waits)
+			}
+			if test.waits && (len(held.Leases) != 2 || slices.Contains(held.Leases, healthy[0].Lease) || !errors.Is(err, storage.ErrUnavailable)) {
+				t.Errorf("%v (%v), want the results of the webhook that is locked", held.Leases, err)
+			}
+			submit(1, 1004)
+			if got := claimAll(t, s); len(got) != 1 {
+				t.Errorf("%d deliveries of the healthy webhook are claimed meanwhile, want 1", len(got))
+			}
+
+			if err := tx.Rollback(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if test.waits {
+				if fenced, err := s.FinishDeliveries(t.Context(), done); err != nil || len(fenced) != 1 {
+					t.Errorf("all results given again: fenced %v, error %v, want the one that was recorded", fenced, err)
+				}
+			} else {
+				submit(0, 1005) // what could not be cut is cut with the next result
+				for i, d := range claimAll(t, s) {
+					if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{ended(d, 1010+i)}); err != nil || len(fenced) > 0 {
+						t.Error(fenced, err)
+					}
+				}
+			}
+			if n := count(t, pool, s, "attempts"); n != storage.HistoryKept+1 {
+				t.Errorf("%d attempts are kept, want those of a full history and one of the healthy webhook", n)
+			}
+			referencesAreCounted(t, pool, s)
+		})
 	}
 }
 
@@ -75,17 +155,15 @@ func TestAResultForTheURLBeforeSaysNothingAboutTheNewOne(t *testing.T) {
 	if _, err := s.On(tx).UpdateWebhook(t.Context(), storage.AsHost(), r.Lease.WebhookID, storage.WebhookChange{URL: &elsewhere, At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	done := make(chan error, 1)
-	go func() {
-		_, err := s.FinishDeliveries(context.WithoutCancel(t.Context()), []storage.Result{r})
-		done <- err
-	}()
-	eventually(t, "FinishDeliveries waits for the webhook", func() bool { return waited(t, pool, tx) })
+	_, err = s.FinishDeliveries(t.Context(), []storage.Result{r})
+	if held := new(storage.HeldError); !errors.As(err, &held) {
+		t.Fatalf("%v, want a HeldError while the URL is changed", err)
+	}
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
+	if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); err != nil || len(fenced) > 0 {
+		t.Fatal(fenced, err)
 	}
 	if paused, err := s.PausedWebhooks(t.Context(), storage.AsHost(), storage.Page{Limit: 10}); err != nil || len(paused) > 0 {
 		t.Errorf("paused after the result of the URL before: %v (%v)", paused, err)

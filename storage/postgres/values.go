@@ -222,6 +222,24 @@ func textArg(v string) *string {
 	return &v
 }
 
+// microsArg is the argument for a pause in microseconds: none below zero, and otherwise
+// at least one.
+func microsArg(d time.Duration) int64 {
+	if d <= 0 {
+		return 0
+	}
+	return max(1, d.Microseconds())
+}
+
+// column is the argument for a column of rows: an array of what value returns of each.
+func column[R, T any](rows []R, value func(*R) T) []T {
+	all := make([]T, len(rows))
+	for i := range rows {
+		all[i] = value(&rows[i])
+	}
+	return all
+}
+
 // bytesArg is the argument for bytes where nil and empty mean the same.
 func bytesArg(v []byte) []byte {
 	if v == nil {

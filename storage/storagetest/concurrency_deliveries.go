@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -88,7 +89,7 @@ func parallelFinish(b *bundle) {
 		done = append(done, r)
 	}
 	errs := together(8, func(int) error {
-		return b.settle(done)
+		return settle(b.Context(), b.store, done)
 	})
 	for _, err := range errs {
 		b.ok(err, "FinishDeliveries beside others with the same results")
@@ -97,10 +98,10 @@ func parallelFinish(b *bundle) {
 	same(b, b.counts(), storage.QueueStats{Waiting: 10}, "QueueStats: half of the deliveries were rescheduled")
 }
 
-// settle finishes deliveries, again and again while somebody else holds some of them.
-func (b *bundle) settle(done []storage.Result) error {
+// settle finishes deliveries, again and again while others hold what some of them change.
+func settle(ctx context.Context, store storage.DeliveryStore, done []storage.Result) error {
 	for range 10_000 {
-		_, err := b.store.FinishDeliveries(b.Context(), done)
+		_, err := store.FinishDeliveries(ctx, done)
 		var held *storage.HeldError
 		if !errors.As(err, &held) {
 			return err
@@ -127,7 +128,7 @@ func parallelWorkers(b *bundle) {
 			for _, d := range got {
 				done = append(done, ended(d, at(0)))
 			}
-			if _, err := b.store.FinishDeliveries(b.Context(), done); err != nil {
+			if err := settle(b.Context(), b.store, done); err != nil {
 				return err
 			}
 			delivered[i] = append(delivered[i], got...)
@@ -238,7 +239,7 @@ func noWakeUpLost(b *bundle) {
 				}
 				done = append(done, r)
 			}
-			if _, err := store.FinishDeliveries(b.Context(), done); err != nil {
+			if err := settle(b.Context(), store, done); err != nil {
 				return err
 			}
 		}

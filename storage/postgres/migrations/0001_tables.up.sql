@@ -265,8 +265,9 @@ CREATE INDEX destinations_crowded ON destinations (quick, host, next_at) WHERE n
 CREATE INDEX destinations_failing ON destinations (webhook_id) WHERE failing_since IS NOT NULL;
 CREATE INDEX destinations_paused ON destinations (failing_since DESC, webhook_id DESC) WHERE paused_until IS NOT NULL;
 
--- How many attempts are kept of each webhook, until its history is full. Not in
--- destinations: a claim passes over a row that is locked there.
+-- How many attempts are kept of each webhook: 100 at most, and more for as long as
+-- somebody holds those that are to go. Not in destinations: a claim passes over a row that
+-- is locked there.
 CREATE TABLE histories (
     webhook_id bytea PRIMARY KEY,
     kept       integer NOT NULL DEFAULT 0
@@ -396,7 +397,7 @@ ALTER TABLE destinations
     ADD CHECK (generation >= 0);
 ALTER TABLE histories
     ADD CHECK (octet_length(webhook_id) = 12),
-    ADD CHECK (kept BETWEEN 0 AND 100);
+    ADD CHECK (kept >= 0);
 ALTER TABLE attempts
     ADD CHECK (octet_length(webhook_id) = 12),
     ADD CHECK (octet_length(id) = 12),
