@@ -292,6 +292,76 @@ func TestPagesOfAnExportCountAgainstTheLimit(t *testing.T) {
 	}
 }
 
+// window is a limiter's store with so many tokens a second.
+type window struct {
+	tokens
+	limit, left, lowest uint64
+	ends                time.Time
+}
+
+func (s *window) Take(context.Context, string) (limit, remaining, reset uint64, ok bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); !now.Before(s.ends) {
+		s.left, s.ends = s.limit, now.Add(time.Second)
+	}
+	if ok = s.left > 0; ok {
+		s.left--
+	}
+	s.lowest = min(s.lowest, s.left)
+	return s.limit, s.left, uint64(s.ends.UnixNano()), ok, nil
+}
+
+// An export of more pages than its key has calls leaves half of the calls for others.
+func TestAnExportLeavesCallsForOthers(t *testing.T) {
+	t.Parallel()
+	limits := &window{limit: 10, lowest: 10}
+	b := setupOn(t, &pagesOf{Storage: memory.New(), n: 15_000, answers: nameAnswer}, formsvc.WithLimiter(limits))
+	f, err := b.AsHost().CreateForm(t.Context(), formsvc.NewForm{Workspace: b.workspace, Name: "F", Definition: formsvc.Definition{Blocks: []byte(textBlock)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	response := request(t, exportServer(t, b, nil), "GET", "/exports/"+f.ID.String()+".ndjson", b.key)
+	if lines := strings.Count(readAll(t, response.Body), "\n"); response.StatusCode != http.StatusOK || lines != 15_000 {
+		t.Errorf("%d, %d lines", response.StatusCode, lines)
+	}
+	if limits.lowest < limits.limit/2-1 {
+		t.Errorf("the export has left %d of %d calls", limits.lowest, limits.limit)
+	}
+}
+
+// Middleware finds the route of an export as it does those of the API.
+func TestTheRouteOfAnExport(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	form := b.form(textBlock, `{}`)
+	for _, test := range []struct{ mounted, want string }{
+		{"/exports/", "/exports/{form_id}.csv"}, {"GET /exports/", "GET /exports/{form_id}.csv"},
+		{"/exports/{file}", "/exports/{file}"}, {"", "/{form_id}.csv"},
+	} {
+		for _, key := range []string{b.key, "no key"} {
+			handler, pattern := b.ExportHandler(), ""
+			seen := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				handler.ServeHTTP(w, r)
+				pattern = r.Pattern
+			})
+			var root http.Handler = seen
+			if test.mounted != "" {
+				mux := http.NewServeMux()
+				mux.Handle(test.mounted, seen)
+				root = mux
+			}
+			r := httptest.NewRequest("GET", "/exports/"+form.String()+".csv", nil)
+			r.Header.Set("X-API-Key", key)
+			w := httptest.NewRecorder()
+			root.ServeHTTP(w, r)
+			if pattern != test.want {
+				t.Errorf("mounted at %q: %d, %q, want %q", test.mounted, w.Code, pattern, test.want)
+			}
+		}
+	}
+}
+
 // bigResponses submits responses that fill two pages and more than a socket holds.
 func (b *bundle) bigResponses() (form formsvc.ID, count int) {
 	b.t.Helper()

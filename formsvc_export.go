@@ -103,10 +103,10 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 //
 // Credentials, key resolver, errors and request ids are those of the API, and it takes
 // the scope submissions:read. Every page of at most 1,000 responses that is read counts
-// against the key's limit; an export whose key is out of calls waits for new ones. So an
-// export of many pages uses up the key's calls while it runs, and other requests with that
-// key are RATE_LIMITED: give exports a key of their own. A key has one export at a time in
-// this process: a second one is RATE_LIMITED.
+// against the key's limit. An export leaves half of the key's calls for other requests and
+// waits for new ones. A key has one export at a time in this process: a second one is
+// RATE_LIMITED. Request.Pattern is that of the host's mux, with {form_id}.csv or .ndjson
+// added where it ends in a slash.
 //
 // The first byte of a CSV comes after all responses were read once, and an export may
 // also wait for calls of its key. A proxy in front must wait that long, such as nginx with

@@ -41,7 +41,9 @@ type Metadata = core.Metadata
 // With SubmittedAt, the host imports a response from before: it is checked against the
 // form as it is now, takes its place in lists, in the metrics of its time, against the
 // response limit and among the duplicates, and queues no event unless Deliver says so.
-// Whether the form is closed by settings.closeAt is judged at that time.
+// Whether the form is closed by settings.closeAt is judged at that time. In all else an
+// import is a response like any other: a draft is [ErrNotFound], and settings.closed or a
+// limit that is reached is [ErrClosed]. So import first, and close the form afterwards.
 func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 	form, fresh, err := s.compiledForm(ctx, r.FormID)
 	for range core.MaxRaces {

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -90,9 +91,14 @@ func (h *Handler) Exports() http.Handler {
 func (c *call) export() error {
 	path := c.r.URL.Path
 	name, format, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
-	switch {
-	case format != export.CSV && format != export.NDJSON:
+	if format != export.CSV && format != export.NDJSON {
 		return errNotFound
+	}
+	// For the host's metrics and traces, which see the request when this returns.
+	if mounted := c.r.Pattern; mounted == "" || strings.HasSuffix(mounted, "/") {
+		c.r.Pattern = cmp.Or(mounted, "/") + "{form_id}." + format
+	}
+	switch {
 	case !c.r.ProtoAtLeast(1, 1):
 		return errHTTPVersion
 	}
@@ -124,12 +130,10 @@ func (c *call) export() error {
 	defer c.h.exports.end(c.principal.KeyID)
 
 	w.within(0) // the server's time-out would end an export while it reads
-	pages := 0
+	budget := budget{c: c}
 	err = export.Write(c.ctx(), w, form.Definition, options, func(ctx context.Context, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
-		if pages++; pages > 1 { // the request itself was counted, and is the first one
-			if err := c.awaitToken(ctx); err != nil {
-				return storage.SubmissionPage{}, err
-			}
+		if err := budget.page(ctx); err != nil {
+			return storage.SubmissionPage{}, err
 		}
 		return c.h.core.Submissions(ctx, c.actor(), id, q)
 	})
@@ -192,21 +196,47 @@ func (q *query) oneOf(name, first, second string) bool {
 	return false
 }
 
-// awaitToken counts one more page against the key's limit, and waits while there is none
-// left.
-func (c *call) awaitToken(ctx context.Context) error {
+// budget counts the pages of an export against the key's limit, and leaves half of it for
+// the key's other calls: while those are gone, it takes one page whenever the key has its
+// full limit again.
+type budget struct {
+	c    *call
+	wait time.Duration // before the next page
+	next bool          // the request itself was counted, and is the first page
+}
+
+func (b *budget) page(ctx context.Context) error {
+	if !b.next {
+		b.next = true
+		return nil
+	}
 	for {
-		t := c.take(c.principal.KeyID)
+		if err := sleep(ctx, b.wait); err != nil {
+			return err
+		}
+		t := b.c.take(b.c.principal.KeyID)
+		b.wait = 0
+		if t.counted && t.result.Remaining < t.result.Limit/2 {
+			b.wait = t.result.Reset
+		}
 		if t.allowed() {
 			return nil
 		}
-		timer := time.NewTimer(t.result.Reset)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		}
+		b.wait = t.result.Reset
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -4,17 +4,13 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
-	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
-	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
 
@@ -78,8 +74,7 @@ func (h *host) fail(w http.ResponseWriter, err error) {
 
 // activity is what happened on the demo form.
 type activity struct {
-	Funnel      formsvc.Counters
-	Completion  string
+	Metrics     formsvc.Metrics
 	Submissions []submissionView
 	Deliveries  []deliveryView
 }
@@ -99,25 +94,17 @@ type deliveryView struct {
 	Time, JSON string
 }
 
-// activity reads the storage as the host, who sees everything. The same figures are
-// to be had from the API with a key.
+// activity asks as the host, who sees everything. The same is to be had from the API with
+// a key.
 func (h *host) activity(r *http.Request) (a activity, err error) {
-	midnight := time.Now().UTC().Truncate(24 * time.Hour)
-	funnel, err := h.store.Funnel(r.Context(), storage.AsHost(), h.demo.FormID, storage.Window{From: midnight.AddDate(0, 0, -29)})
-	if err != nil {
+	client := h.service.AsHost()
+	if a.Metrics, err = client.Metrics(r.Context(), h.demo.FormID, "30d"); err != nil {
 		return a, err
 	}
-	a.Funnel = formsvc.Counters(funnel.Counts)
-	a.Completion = "–"
-	if funnel.Starts > 0 {
-		a.Completion = fmt.Sprintf("%.0f %%", 100*float64(funnel.Submissions)/float64(funnel.Starts))
-	}
-	stored, err := storage.ListSubmissions(r.Context(), h.store, storage.AsHost(), h.demo.FormID,
-		storage.SubmissionQuery{Page: storage.Page{Limit: 8}})
-	if err != nil {
-		return a, err
-	}
-	for _, s := range stored.Submissions {
+	for s, err := range client.Submissions(r.Context(), h.demo.FormID, formsvc.SubmissionQuery{Limit: 8}) {
+		if err != nil {
+			return a, err
+		}
 		view, err := newSubmissionView(s)
 		if err != nil {
 			return a, err
@@ -144,55 +131,28 @@ func newSubmissionView(s formsvc.Submission) (submissionView, error) {
 		Took: (time.Duration(s.CompletionTime) * time.Second).String(),
 		Name: "Somebody",
 	}
-	var answers []struct {
-		Field struct {
-			Type  string `json:"type"`
-			Label string `json:"label"`
-		} `json:"field"`
-		Value json.RawMessage `json:"value"`
-	}
-	if err := json.Unmarshal(s.Answers, &answers); err != nil {
+	answers, err := formsvc.DecodeAnswers(s)
+	if err != nil {
 		return v, err
 	}
 	for _, a := range answers {
-		text := answerText(a.Value)
-		v.Answers = append(v.Answers, answerView{a.Field.Label, text})
-		switch a.Field.Type {
+		text := a.Value.String()
+		if yes, ok := a.Value.(schema.Bool); ok {
+			text = map[schema.Bool]string{true: "Yes", false: "No"}[yes]
+		}
+		v.Answers = append(v.Answers, answerView{a.Label, text})
+		switch a.Type {
 		case schema.TypeShortText:
 			v.Name = text
 		case schema.TypeLongText:
 			v.Quote = text
 		case schema.TypeRating:
-			v.Rating, _ = strconv.Atoi(text) // it was checked when it was stored
+			stars, _ := a.Value.(schema.Number)
+			v.Rating = int(stars)
 			for i := range 5 {
 				v.Stars = append(v.Stars, i < v.Rating)
 			}
 		}
 	}
 	return v, nil
-}
-
-// answerText shows an answer of any type: text, numbers, choices and lists of them.
-func answerText(raw json.RawMessage) string {
-	var (
-		text   string
-		yes    bool
-		choice struct{ Label, Other string }
-		list   []json.RawMessage
-	)
-	switch {
-	case json.Unmarshal(raw, &text) == nil:
-		return text
-	case json.Unmarshal(raw, &yes) == nil:
-		return map[bool]string{true: "Yes", false: "No"}[yes]
-	case json.Unmarshal(raw, &list) == nil:
-		var parts []string
-		for _, item := range list {
-			parts = append(parts, answerText(item))
-		}
-		return strings.Join(parts, ", ")
-	case json.Unmarshal(raw, &choice) == nil && choice.Label+choice.Other != "":
-		return choice.Label + choice.Other
-	}
-	return string(raw)
 }

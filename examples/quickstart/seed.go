@@ -56,14 +56,13 @@ const (
 // prepare seeds a store that is empty, and finds the data of an earlier run in one
 // that is not.
 func prepare(ctx context.Context, store storage.Storage, live *formsvc.Service, receiver string) (demo, error) {
-	workspaces, err := store.Workspaces(ctx, storage.As(mara.ID), storage.Page{Limit: 1})
-	if err != nil {
-		return demo{}, err
+	for _, err := range live.As(mara.ID).Workspaces(ctx, formsvc.Query{Limit: 1}) {
+		if err != nil {
+			return demo{}, err
+		}
+		return resume(ctx, live, receiver)
 	}
-	if len(workspaces) == 0 {
-		return seed(ctx, store, live, receiver)
-	}
-	return resume(ctx, live, receiver)
+	return seed(ctx, store, live, receiver)
 }
 
 // resume replaces the key of an earlier run, which nobody can read any more, and
