@@ -18,8 +18,8 @@ import (
 func TestAFormInAnotherPage(t *testing.T) {
 	var script string
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, strings.ReplaceAll(`<!doctype html><title>Other</title><main class="fs-main">Hello <button data-formsvc-open="ID">Open</button></main>SCRIPT`, "SCRIPT", script))
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, strings.ReplaceAll(`<!doctype html><title>Other</title><main class="fs-main">Hello <button data-formsvc-open="ID" data-title="Umfrage" data-close="Schließen">Open</button></main>SCRIPT`, "SCRIPT", script))
 	}))
 	t.Cleanup(other.Close)
 	for allowed, ancestors := range map[bool][]string{true: {other.URL}, false: nil} {
@@ -56,7 +56,7 @@ func TestAFormInAnotherPage(t *testing.T) {
 		b.do(`document.querySelector("dialog button").click()`)
 		b.until(`!document.querySelector("dialog") && document.querySelectorAll("iframe").length === 1`)
 		b.run(chromedp.Focus(chromedp.CSS("main button")), chromedp.KeyEvent(kb.Enter))
-		b.until(`document.querySelector("dialog[open] iframe") && document.querySelector("dialog").contains(document.activeElement)`)
+		b.until(`document.querySelector("dialog[open][aria-label=Umfrage] iframe[title=Umfrage]") && document.querySelector("dialog button[aria-label=Schließen]") && document.querySelector("dialog").contains(document.activeElement)`)
 		b.run(chromedp.KeyEvent(kb.Escape))
 		b.until(`!document.querySelector("dialog") && document.activeElement === document.querySelector("main button")`)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
@@ -113,6 +114,36 @@ func TestBlocksComeAndGoAtOnce(t *testing.T) {
 	b.press("next")
 	b.shows("Thank you!")
 	wantAnswers(t, s.answers(form), map[string]string{"pet": "true", "name": `"Rex"`, "age": "3", "note": `"typed"`, "old": ""})
+}
+
+// Where one question is asked at a time, the way ahead is that of the answers at once.
+func TestTheWayAheadFollowsTheAnswers(t *testing.T) {
+	s := newSite(t, formpage.Config{BrowserRules: true})
+	form := s.sample("finder")
+	b := newTab(t, 1280, 800)
+	b.open(s.url(form, "?lang=de"))
+	b.press("next")
+	way := func(text string) {
+		t.Helper()
+		b.until(`document.querySelector(".fs-nav span").textContent === ` + quote(text) + ` && document.querySelector(".fs-progress").getAttribute("aria-label") === ` + quote(text))
+	}
+	way("Seite 2 von 7")
+	urls, _ := b.requests.list()
+	b.run(chromedp.Focus(chromedp.CSS(choice("a.zubereitung", "id:gar_nicht"))), chromedp.KeyEvent(" "))
+	way("Seite 2 von 3")
+	b.run(chromedp.KeyEvent(kb.ArrowUp))
+	way("Seite 2 von 7")
+	b.run(chromedp.KeyEvent(kb.ArrowDown))
+	way("Seite 2 von 3")
+	if now, _ := b.requests.list(); len(now) > len(urls)+1 { // the start is counted
+		t.Errorf("it asked for %q", now[len(urls):])
+	}
+	b.press("next")
+	b.step("tee")
+	b.until(`document.querySelector(".fs-actions button").textContent === "Kaffee zeigen"`)
+	b.press("next")
+	b.shows("Auch gut!")
+	wantAnswers(t, s.answers(form), map[string]string{"zubereitung": `{"id":"gar_nicht","label":"Gar nicht, ich trinke Tee"}`})
 }
 
 // Without a script the same page works, and where the host does not allow it no rule

@@ -4,20 +4,21 @@
 //   <button data-formsvc-open="{public id}">Give feedback</button>
 //
 // The first shows a form where the script stands, the second one in a dialog. Further
-// data-query="ref=mail&lang=de" is passed on. When a response is sent, the frame fires
-// the event "formsvc:done".
+// data-query="ref=mail&lang=de" is passed on; data-title names the frame for those who
+// hear it, and data-close the dialog's button, in the language of the page. When a
+// response is sent, the frame fires the event "formsvc:done".
 (() => {
   "use strict";
   const script = document.currentScript;
   const base = new URL("../", script.src);
   const frames = new Map();
 
-  const frame = (id, query) => {
+  const frame = (id, { query, title }) => {
     const f = document.createElement("iframe");
     const url = new URL(encodeURIComponent(id), base);
     url.search = (query ? query + "&" : "") + "embed=1";
     f.src = url.href;
-    f.title = "Form";
+    f.title = title || "Form";
     f.style.cssText = "display:block;width:100%;height:400px;border:0;color-scheme:normal";
     frames.set(f, id);
     return f;
@@ -34,27 +35,28 @@
     }
   });
 
-  const open = (id, query) => {
+  const open = (id, options) => {
     const dialog = document.createElement("dialog");
     dialog.style.cssText = "width:min(44rem,94vw);max-height:92vh;padding:0;border:0;border-radius:12px;overflow:auto";
     const close = document.createElement("button");
     close.type = "button";
     close.textContent = "×";
-    close.setAttribute("aria-label", "Close");
+    close.setAttribute("aria-label", options.close || "Close");
     close.style.cssText = "position:sticky;top:8px;float:right;margin:8px;width:40px;height:40px;border:1px solid #8888;border-radius:50%;background:Canvas;color:CanvasText;font:24px/1 system-ui;cursor:pointer;z-index:1";
     close.addEventListener("click", () => dialog.close());
-    const f = frame(id, query);
+    const f = frame(id, options);
+    dialog.setAttribute("aria-label", f.title);
     dialog.append(close, f);
     dialog.addEventListener("close", () => { frames.delete(f); dialog.remove(); });
     document.body.append(dialog);
     dialog.showModal();
   };
 
-  if (script.dataset.form) script.after(frame(script.dataset.form, script.dataset.query));
+  if (script.dataset.form) script.after(frame(script.dataset.form, script.dataset));
   document.addEventListener("click", e => {
     const button = e.target.closest && e.target.closest("[data-formsvc-open]");
     if (!button) return;
     e.preventDefault();
-    open(button.dataset.formsvcOpen, button.dataset.query);
+    open(button.dataset.formsvcOpen, button.dataset);
   });
 })();
