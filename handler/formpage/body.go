@@ -38,14 +38,24 @@ func (c *call) read() (values url.Values, complete bool, err error) {
 	if err != nil && len(values) == 0 {
 		return nil, false, err
 	}
-	for name, list := range values {
-		for i := range list {
-			list[i] = strings.ToValidUTF8(list[i], "\ufffd")
-		}
-		values[name] = list
-	}
-	return values, complete, nil
+	return validText(values), complete, nil
 }
+
+// validText replaces what is not UTF-8, in names as well.
+func validText(values url.Values) url.Values {
+	valid := make(url.Values, len(values))
+	for name, list := range values {
+		name = strings.ToValidUTF8(name, "\ufffd")
+		for _, text := range list {
+			valid[name] = append(valid[name], strings.ToValidUTF8(text, "\ufffd"))
+		}
+	}
+	return valid
+}
+
+// partCost is what a part of a page counts beside its name and text: memory, and lines
+// that were read.
+const partCost = 64
 
 // readParts reads a page with files. The inputs come before the files, so a file is
 // only taken from a page of ours.
@@ -63,7 +73,7 @@ func (c *call) readParts() (values url.Values, complete bool, err error) {
 		if err != nil {
 			return values, false, err
 		}
-		name := part.FormName()
+		name := strings.ToValidUTF8(part.FormName(), "\ufffd")
 		if block, ok := strings.CutPrefix(name, nameUpload); ok {
 			if part.FileName() != "" {
 				c.takeFile(block, part.FileName(), part, values)
@@ -74,12 +84,11 @@ func (c *call) readParts() (values url.Values, complete bool, err error) {
 		if err != nil {
 			return values, false, err
 		}
-		if left -= int64(len(text)) + int64(len(name)); left < 0 {
-			values.Add(name, strings.ToValidUTF8(string(text), "\ufffd"))
+		values.Add(name, strings.ToValidUTF8(string(text), "\ufffd"))
+		if left -= int64(len(text)) + int64(len(name)) + partCost; left < 0 {
 			drain(c.r.Body)
 			return values, false, nil
 		}
-		values.Add(name, strings.ToValidUTF8(string(text), "\ufffd"))
 	}
 }
 

@@ -26,17 +26,19 @@ func (c *cache[K, V]) get(key K) (V, bool) {
 	return e.value, ok
 }
 
-// put keeps a value of a size, and drops any others until there is room.
-func (c *cache[K, V]) put(key K, value V, size int) {
+// put keeps a value of a size, and drops any others until there is room. It reports whether
+// the key is new.
+func (c *cache[K, V]) put(key K, value V, size int) (added bool) {
 	size += 512 // the entry itself
 	if size > maxCacheBytes {
-		return
+		return true
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.entries == nil {
 		c.entries = map[K]sized[V]{}
 	}
+	_, there := c.entries[key]
 	c.drop(key)
 	for other := range c.entries {
 		if c.size+size <= maxCacheBytes {
@@ -46,6 +48,7 @@ func (c *cache[K, V]) put(key K, value V, size int) {
 	}
 	c.entries[key] = sized[V]{value, size}
 	c.size += size
+	return !there
 }
 
 func (c *cache[K, V]) drop(key K) {

@@ -19,7 +19,12 @@
 // /f/{public_id}?color=red&ref=mail&utm_source=news&lang=de.
 //
 // A view is counted when the page's script runs in a tab that can be seen, a start at the
-// first input. Without JavaScript both are counted with the first page that is sent.
+// first input, each once a visit. Without JavaScript both are counted with the first page
+// that is sent. Browsers that load a page ahead, and programs that say what they are, count
+// for nothing.
+//
+// Sending the same answers of one visit again, by a double click or in a second tab, finds
+// the response that is stored. Other answers, sent after going back, are another response.
 //
 // # Rules in the browser
 //

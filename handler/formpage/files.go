@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -34,6 +35,9 @@ type storedFile struct {
 
 // maxFilesHere bounds how many files one block takes.
 const maxFilesHere = 20
+
+// maxUploads bounds how many files one request brings, for all blocks together.
+const maxUploads = 100
 
 var errTooLarge = errors.New("the file is too large")
 
@@ -64,7 +68,7 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 		_, _ = io.CopyN(io.Discard, body, 32<<20)
 	}
 	b := find(c.form.Blocks, block)
-	if c.files() == nil || b == nil || properties(b).Hide || b.Type != schema.TypeFileUpload && b.Type != schema.TypeSignature {
+	if !c.takesFiles(b) {
 		refuse(codeFileLost)
 		return
 	}
@@ -73,7 +77,7 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 		return
 	}
 	single := b.Type == schema.TypeSignature || !properties(b).MultipleFiles
-	if stored := len(values[nameFile+block]); !single && stored >= maxFilesHere {
+	if c.uploads++; !single && len(values[nameFile+block]) >= maxFilesHere || c.uploads > maxUploads {
 		refuse(codeFileCount)
 		return
 	}
@@ -121,8 +125,8 @@ func (c *call) storedFiles(block string) []File {
 }
 
 // dropRemoved forgets the files that the visitor took back, and reports whether there
-// were any. Files that are older than a page may be are refused: the visitor is asked for
-// them again.
+// were any. Files that are older than a page may be, or that another process signed with a
+// secret of its own, are refused: the visitor is asked for them again.
 func (c *call) dropRemoved() (any bool) {
 	for name, tokens := range c.values {
 		block, ok := strings.CutPrefix(name, nameFile)
@@ -135,9 +139,9 @@ func (c *call) dropRemoved() (any bool) {
 			s, ok := c.openFile(block, token)
 			switch {
 			case ok && slices.Contains(back, s.File.ID):
-			case ok && c.now.Sub(time.UnixMilli(s.Stored)) >= maxVisit:
+			case !ok || c.now.Sub(time.UnixMilli(s.Stored)) >= maxVisit:
 				c.refused = append(c.refused, schema.Violation{Field: block, Code: codeFileLost})
-			case ok:
+			default:
 				kept = append(kept, token)
 			}
 		}
@@ -150,6 +154,28 @@ func (c *call) dropRemoved() (any bool) {
 		}
 	}
 	return any
+}
+
+// unplacedFiles are the files that were sent for blocks that take none any more.
+func (c *call) unplacedFiles() []Unplaced {
+	var list []Unplaced
+	for _, name := range slices.Sorted(maps.Keys(c.values)) {
+		block, ok := strings.CutPrefix(name, nameFile)
+		if b := find(c.form.Blocks, block); !ok || c.takesFiles(b) {
+			continue
+		}
+		for _, token := range c.values[name] {
+			if s, ok := c.openFile(block, token); ok {
+				list = append(list, Unplaced{Block: block, Text: s.File.Name})
+			}
+		}
+	}
+	return list
+}
+
+// takesFiles reports whether there is a block, and a place for its files.
+func (c *call) takesFiles(b *schema.Block) bool {
+	return c.files() != nil && b != nil && !properties(b).Hide && (b.Type == schema.TypeFileUpload || b.Type == schema.TypeSignature)
 }
 
 // openFile reads the record of a file that was stored for a block of this form.

@@ -3,23 +3,42 @@ package formpage
 import (
 	"context"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/formsvc/formsvc/storage"
 )
 
-// viewed and started count for a page that runs in a browser. What it sends is signed,
-// so only who was shown the form counts.
+// A view is counted when the script runs in a tab that can be seen, a start at the first
+// input; a page that is sent counts for both, once. What asks for the count is signed, so
+// it belongs to a page that was shown, and a visit counts once: here in this process, in the
+// page by its inputs.
+
+// event is one of the two things that are counted.
+type event struct {
+	input  string // says in the page that it was counted
+	record func(ctx context.Context, form storage.ID) error
+}
+
+func (h *Handler) events() (view, start event) {
+	return event{ctrlViewed, h.service.RecordView}, event{ctrlStarted, h.service.RecordStart}
+}
+
+// viewed and started take what the script of a page sends.
 func (h *Handler) viewed(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	h.beacon(w, r, form, h.service.RecordView)
+	view, _ := h.events()
+	h.beacon(w, r, form, view)
 }
 
 func (h *Handler) started(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	h.beacon(w, r, form, h.service.RecordStart)
+	_, start := h.events()
+	h.beacon(w, r, form, start)
 }
 
-func (h *Handler) beacon(w http.ResponseWriter, r *http.Request, form PublicForm, record func(context.Context, storage.ID) error) {
+func (h *Handler) beacon(w http.ResponseWriter, r *http.Request, form PublicForm, e event) {
 	r.Body = http.MaxBytesReader(w, r.Body, 4096)
-	if _, ok := h.signer.openVisit(form, r.FormValue(ctrlState), h.clock()); !ok || form.Closed {
+	v, ok := h.signer.openVisit(form, r.FormValue(ctrlState), h.clock())
+	if !ok || form.Closed {
 		http.Error(w, "not a page of this form", http.StatusForbidden)
 		return
 	}
@@ -27,31 +46,55 @@ func (h *Handler) beacon(w http.ResponseWriter, r *http.Request, form PublicForm
 		http.Error(w, http.StatusText(http.StatusTooManyRequests), http.StatusTooManyRequests)
 		return
 	}
-	if err := record(r.Context(), form.ID); err != nil {
-		h.logger.WarnContext(r.Context(), "a visit was not counted", "form", form.ID, "error", err)
+	if !nobody(r) {
+		h.count(r, form, v, e)
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// count records the view and the start of a page that a browser without JavaScript
-// sent: who posts has seen and started. A preview is never counted: its pages say that
-// they were, so that the script sends nothing either.
-func (c *call) count() {
-	if c.preview != nil {
-		c.values.Set(ctrlViewed, "1")
-		c.values.Set(ctrlStarted, "1")
+// count records an event of a visit, once.
+func (h *Handler) count(r *http.Request, form PublicForm, v visit, e event) {
+	if !h.counted.put(e.input+v.Key, true, len(v.Key)) {
 		return
 	}
-	for name, record := range map[string]func() error{
-		ctrlViewed:  func() error { return c.h.service.RecordView(c.r.Context(), c.form.ID) },
-		ctrlStarted: func() error { return c.h.service.RecordStart(c.r.Context(), c.form.ID) },
-	} {
-		if c.values.Get(name) != "" {
-			continue
-		}
-		if err := record(); err != nil {
-			c.h.logger.WarnContext(c.r.Context(), "a visit was not counted", "form", c.form.ID, "error", err)
-		}
-		c.values.Set(name, "1")
+	if err := e.record(r.Context(), form.ID); err != nil {
+		h.logger.WarnContext(r.Context(), "a visit was not counted", "form", form.ID, "error", err)
 	}
+}
+
+// countSent counts for a page that was sent: who sends has seen and started. A page that
+// is not known to be one of ours counts when it comes back. A preview is never counted: its
+// pages say that they were, so that the script sends nothing either.
+func (c *call) countSent(known bool) {
+	if c.form.Closed || !known && c.preview == nil {
+		return
+	}
+	view, start := c.h.events()
+	for _, e := range []event{view, start} {
+		if c.preview == nil && c.values.Get(e.input) == "" && !nobody(c.r) {
+			c.h.count(c.r, c.form, c.visit, e)
+		}
+		c.values.Set(e.input, "1")
+	}
+}
+
+// nobody reports whether a request is of a browser that loads a page ahead, or of a program
+// that says so. Programs that render pages run their scripts too.
+func nobody(r *http.Request) bool {
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
+		purpose := strings.ToLower(r.Header.Get(name))
+		if strings.Contains(purpose, "prefetch") || strings.Contains(purpose, "prerender") || strings.Contains(purpose, "preview") {
+			return true
+		}
+	}
+	// Cubot makes phones.
+	agent := strings.ReplaceAll(strings.ToLower(r.UserAgent()), "cubot", "")
+	return slices.ContainsFunc(programs, func(word string) bool { return strings.Contains(agent, word) })
+}
+
+// programs are words by which crawlers and those that make previews of links name
+// themselves, such as Googlebot, Slackbot-LinkExpanding and facebookexternalhit.
+var programs = []string{
+	"bot", "crawl", "spider", "slurp", "facebookexternalhit", "whatsapp", "skypeuripreview", "linkpreview", "link preview",
+	"bingpreview", "embedly", "lighthouse", "pagespeed", "mediapartners-google", "google-inspectiontool",
 }

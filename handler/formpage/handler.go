@@ -27,6 +27,7 @@ type Handler struct {
 	sources cache[storage.ID, *source]
 	blanks  cache[blankKey, blankPage]
 	warned  cache[string, bool] // form ids with what Lacks says of them, which was logged
+	counted cache[string, bool] // visits whose view or start was counted here
 
 	ownSecret sync.Once // logs that there is no shared secret
 }
@@ -139,7 +140,7 @@ func (c *call) open() {
 	c.visit = newVisit(c.form, c.now)
 	c.values = prefilled(c.form, c.r.URL.Query(), c.words.tag)
 	if c.preview != nil {
-		c.count()
+		c.countSent(false)
 	}
 	path, err := c.path(c.given())
 	if err != nil {

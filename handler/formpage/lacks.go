@@ -57,8 +57,7 @@ func (h *Handler) lacks(blocks []schema.Block) []lack {
 func (h *Handler) warnLacks(ctx context.Context, form *PublicForm) {
 	for _, l := range h.lacks(form.Blocks) {
 		key := form.ID.String() + l.text
-		if _, there := h.warned.get(key); !there {
-			h.warned.put(key, true, len(key))
+		if h.warned.put(key, true, len(key)) {
 			h.logger.WarnContext(ctx, "a form asks for what formpage.Config does not give", "form", form.ID, "lacks", l.text)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 // prefilled makes inputs of a link's query: hidden fields and campaign parameters by
 // name, answers by block id. A choice is named by its id or its label.
 func prefilled(form PublicForm, query url.Values, language string) url.Values {
+	query = validText(query)
 	values := url.Values{ctrlLanguage: {language}}
 	for name, given := range query {
 		values[nameHidden+name] = given[:1]

@@ -2,6 +2,8 @@ package formpage
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -34,6 +36,7 @@ type call struct {
 	lost   []Unplaced // shown above the form, to be copied
 
 	refused []schema.Violation // files that were not taken
+	uploads int                // files that came with the request
 }
 
 func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form PublicForm) *call {
@@ -92,6 +95,7 @@ func (c *call) post() {
 	}
 	removed := c.dropRemoved()
 	given := c.given()
+	given.Unplaced = append(given.Unplaced, c.unplacedFiles()...)
 	path, err := c.path(given)
 	if err != nil {
 		c.failed(err, Path{}, 0)
@@ -106,9 +110,7 @@ func (c *call) post() {
 		c.visit = newVisit(form, c.now)
 		h.warnSecret()
 	}
-	if !form.Closed {
-		c.count()
-	}
+	c.countSent(known)
 
 	switch action := values.Get(ctrlGo); {
 	case !complete:
@@ -152,6 +154,10 @@ func (c *call) forward(given Given, path Path, steps []step, at int, known bool)
 		return
 	}
 	if at+1 < len(steps) {
+		if c.form.Closed && c.preview == nil { // nobody fills in the rest in vain
+			c.h.closed(c.w, c.r, c.form)
+			return
+		}
 		c.showPath(http.StatusOK, path, at+1, nil)
 		return
 	}
@@ -284,7 +290,7 @@ func (c *call) failed(err error, path Path, at int) {
 // response is what is submitted.
 func (c *call) response(given Given) (Response, error) {
 	r := Response{
-		FormID: c.form.ID, Answers: given.Answers, Hidden: given.Hidden, IdempotencyKey: c.visit.Key,
+		FormID: c.form.ID, Answers: given.Answers, Hidden: given.Hidden,
 		Metadata: Metadata{UserAgent: c.r.UserAgent(), Device: "desktop", UTM: map[string]string{}},
 	}
 	if strings.Contains(c.r.UserAgent(), "Mobi") {
@@ -308,6 +314,7 @@ func (c *call) response(given Given) (Response, error) {
 	}
 	r.HostAnswers = map[string]json.RawMessage{}
 	c.fileAnswers(c.form.Blocks, r.HostAnswers)
+	r.IdempotencyKey = c.idempotencyKey(r)
 	if c.h.config.HostAnswers != nil {
 		answers, err := c.h.config.HostAnswers(c.r, c.form)
 		if err != nil {
@@ -316,4 +323,16 @@ func (c *call) response(given Given) (Response, error) {
 		maps.Copy(r.HostAnswers, answers)
 	}
 	return r, nil
+}
+
+// idempotencyKey is the same for the same answers of one visit. A second click finds the
+// first response; who goes back and sends something else is not told that it is stored
+// while the first one is.
+func (c *call) idempotencyKey(r Response) string {
+	raw, err := json.Marshal([]any{r.Answers, r.HostAnswers, r.Hidden})
+	if err != nil {
+		return c.visit.Key // the answers are JSON that was written or read here
+	}
+	sum := sha256.Sum256(raw)
+	return c.visit.Key + "." + base64.RawURLEncoding.EncodeToString(sum[:])
 }
