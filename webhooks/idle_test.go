@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/scheduler"
-
 	"github.com/formsvc/formsvc/storage"
 )
 

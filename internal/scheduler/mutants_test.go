@@ -40,6 +40,7 @@ var mutants = []struct{ name, file, from, to string }{
 	{"a webhook that moves stays in its line", "scheduler.go", "case w.name == nil || w.url != del.URL ||", "case w.name == nil ||"},
 	{"results of the second pool count as quick ones", "results.go", "of.pool = r.pool\n\t\tr.pool.unrecorded++", "of.pool = &s.quick\n\t\tof.pool.unrecorded++"},
 	{"a URL that comes back is the old one", "scheduler.go", "|| w.generation != del.Generation:", ":"},
+	{"what is handed over may have any size", "scheduler.go", "if s.stopped || w.pool.bytes >= s.n.PoolBytes {", "if s.stopped {"},
 	{"an old URL's results say how the new one fared", "results.go", "of.Standing = of.to.standing", "of.Standing = of.webhook.standing"},
 	{"claims that bring nothing follow at once", "claims.go", "c.after = c.began.Add(s.n.Gather)", "if c.brought {\n\t\tc.after = c.began.Add(s.n.Gather)\n\t}"},
 	{"no time is left to write a result", "scheduler.go", "> s.n.Lease/2", "> s.n.Lease"},

@@ -192,7 +192,7 @@ func (s *Scheduler) arrive(del storage.Delivery, leased time.Time) {
 		s.believe(w, del)
 	}
 	r := &Request{Delivery: del, webhook: w, leased: leased, arrived: s.now}
-	if s.stopped {
+	if s.stopped || w.pool.bytes >= s.n.PoolBytes { // of what is handed over only the number was known
 		s.giveBack(r, 0)
 		return
 	}

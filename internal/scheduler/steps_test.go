@@ -303,6 +303,39 @@ func TestAWebhookThatMovesLeavesTheLineOfItsName(t *testing.T) {
 	}
 }
 
+// What is handed over counts for the bytes that a pool holds, though nobody knows how
+// large it is when room is reserved.
+func TestWhatIsHandedOverIsBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	n := testNumbers
+	n.PoolBytes = 10_000
+	c := newSteps(t, n)
+	var forms []ID
+	for i := range 20 {
+		del := c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding)
+		forms = append(forms, del.FormID)
+		c.step(claimedFrom(del))
+		c.end(true, 0)
+	}
+	c.sent = nil
+	for i, form := range forms { // all reserve before anything comes
+		if got := c.s.Reserve(form); len(got) != 1 {
+			t.Fatalf("form %d gets %v", i, got)
+		}
+	}
+	for i := range forms {
+		del := c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding)
+		del.Body = make([]byte, 1000)
+		c.step(Handed{Reserved: []ID{del.Lease.WebhookID}, Deliveries: []storage.Delivery{del}, At: c.now})
+	}
+	if c.s.quick.bytes > n.PoolBytes || len(c.sent) != 10 {
+		t.Errorf("%d deliveries with %d bytes are held, want 10 with %d", len(c.sent), c.s.quick.bytes, n.PoolBytes)
+	}
+	if c.s.granted != 0 || len(c.s.Reserve(forms[0])) != 0 {
+		t.Errorf("%d are still reserved, or more are", c.s.granted)
+	}
+}
+
 // Results of the second pool that are not recorded yet hold up no quick request.
 func TestManyTimeoutsAtOnceHoldUpNobody(t *testing.T) {
 	t.Parallel()
