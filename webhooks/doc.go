@@ -9,14 +9,15 @@
 //
 // # How data flows
 //
-//	ClaimDeliveries or HandOver → the scheduler → a worker's request → FinishDeliveries
-//	   run.go       handover.go       run.go          delivery.go           run.go
+//	ClaimDeliveries or HandOver → the scheduler →  a request  → FinishDeliveries
+//	   run.go       handover.go       run.go       delivery.go       run.go
 //
 // Package internal/scheduler decides what is claimed, sent and written, and when; its
-// documentation has the rules. A run (run.go) is its shell: one goroutine passes it the
-// events and carries out its actions. Claims, requests and writes happen in goroutines
-// of their own, which only report their results. Quick destinations and all others have
-// separate pools of requests, so a destination that does not answer delays no quick one.
+// documentation has the rules. A run (run.go) is its shell: under one lock it passes the
+// scheduler what happened and begins what that says. Claims, requests and writes happen
+// in goroutines of their own, which only report their results. Quick destinations and all
+// others have separate pools of requests, so a destination that does not answer delays no
+// quick one. Connections are kept by connections.go.
 //
 // # Where a request may go
 //

@@ -13,9 +13,10 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// run is one Run of a dispatcher: the shell of a scheduler. Whoever has something to
-// report takes a step: the scheduler decides, and the step begins what it says. Claims,
-// writes and requests happen in goroutines of their own, which report what came out.
+// run is one Run of a dispatcher: the shell of a scheduler. A goroutine that has
+// something to report takes a step: the scheduler decides, and the step begins what it
+// says. Claims, writes and requests happen in goroutines of their own, which report
+// their results.
 type run struct {
 	d *Dispatcher
 	//nolint:containedctx // a run is one call of Run; this is its context without the end
@@ -74,7 +75,7 @@ func (r *run) step(events ...scheduler.Event) {
 	}
 }
 
-// decide does the same, but for the requests.
+// decide is a step that leaves the requests to its caller.
 func (r *run) decide(events ...scheduler.Event) []*scheduler.Request {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/bench/cpu"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -21,43 +23,54 @@ const liveFor = 10 * time.Second
 // live submits from so many goroutines as fast as the service takes it, first without a
 // dispatcher and then, on an empty store, with one, and prints both rates.
 func live(ctx context.Context, o options) (err error) {
-	port, end, err := portOf(o)
+	r, err := startReceiver(o.delay)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, end()) }()
+	defer func() {
+		_, endErr := r.end()
+		err = errors.Join(err, endErr)
+	}()
 	if o.duration == 0 {
 		o.duration = liveFor
 	}
 	var rates [2]float64
 	for i, dispatching := range []bool{false, true} {
-		if rates[i], err = liveHalf(ctx, o, "http://127.0.0.1:"+port+"/"+healthy, dispatching); err != nil {
+		var took processors
+		if rates[i], took, err = liveHalf(ctx, o, r, dispatching); err != nil {
 			return err
 		}
+		fmt.Printf("dispatcher %v: µs a response: own %.0f, PostgreSQL %.0f, receiver %.0f\n", dispatching,
+			float64(took.own.Nanoseconds())/1000, float64(took.server.Nanoseconds())/1000, float64(took.receiver.Nanoseconds())/1000)
 	}
 	fmt.Printf("%d at once: %.0f responses a second without a dispatcher, %.0f with one: %.2f\n", o.atOnce, rates[0], rates[1], rates[1]/rates[0])
 	return nil
 }
 
-func liveHalf(ctx context.Context, o options, url string, dispatching bool) (rate float64, err error) {
+// liveHalf returns the rate, and what each side worked for a response.
+func liveHalf(ctx context.Context, o options, r *receiver, dispatching bool) (rate float64, each processors, err error) {
 	var store storage.Storage = memory.New()
+	var server cpu.Server
 	if !o.memory {
 		db, err := newDatabase(ctx, o.connections)
 		if err != nil {
-			return 0, err
+			return 0, each, err
 		}
 		defer func() { err = errors.Join(err, db.drop(ctx)) }()
 		store = db.store
+		if server, err = db.server(ctx); err != nil {
+			return 0, each, err
+		}
 	}
 	svc, err := formsvc.New(formsvc.WithStorage(store), formsvc.WithoutRateLimit(),
 		formsvc.WithWebhookConfig(reachable(nil)), formsvc.WithLogger(logger()))
 	if err != nil {
-		return 0, err
+		return 0, each, err
 	}
 	defer func() { err = errors.Join(err, svc.Close(context.WithoutCancel(ctx))) }()
-	form, err := publish(ctx, svc, url)
+	form, err := publish(ctx, svc, "http://127.0.0.1:"+r.port+"/"+healthy)
 	if err != nil {
-		return 0, err
+		return 0, each, err
 	}
 	running, stop := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -86,16 +99,19 @@ func liveHalf(ctx context.Context, o options, url string, dispatching bool) (rat
 		return stored.Load(), err
 	}
 	if _, err := submitFrom(ctx, warmUp); err != nil {
-		return 0, err
+		return 0, each, err
 	}
-	began := time.Now()
+	receiver := strconv.Itoa(r.command.Process.Pid)
+	began, before := time.Now(), worked(server, receiver)
 	stored, err := submitFrom(ctx, o.duration)
 	rate = float64(stored) / time.Since(began).Seconds()
+	used, n := worked(server, receiver).since(before), max(1, time.Duration(stored))
+	each = processors{used.own / n, used.server / n, used.receiver / n}
 	stop()
 	if dispatching {
 		err = errors.Join(err, <-faults)
 	}
-	return rate, err
+	return rate, each, err
 }
 
 // inParallelBy calls f in n goroutines.
