@@ -77,7 +77,8 @@ const (
 	StatusPublished = storage.StatusPublished // takes responses unless it is closed
 )
 
-// ParseID returns the ID that 24 hexadecimal digits are.
+// ParseID returns the ID that 24 hexadecimal digits stand for, in lower or upper case. All
+// else is an error.
 func ParseID(s string) (ID, error) { return storage.ParseID(s) }
 
 // Errors of the Go calls. Compare with [errors.Is].
@@ -201,8 +202,8 @@ func (s *Service) Limits() Limits { return s.limits.WithDefaults() }
 // without a prefix stripped, or at the root of a server.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Dispatcher returns what sends webhooks, always the same one. The host runs it:
-// without a Run, deliveries wait in the storage.
+// Dispatcher returns the dispatcher, which sends webhooks: always the same one. The host
+// runs it; without a Run, deliveries wait in the storage.
 func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 
 // Using returns a cheap copy of the service on another store, most of all on the

@@ -22,6 +22,12 @@ import (
 // Errors, beside those of the storage: a [*schema.Error] that lists every fault of what
 // was given, with the paths that the API names; [ErrNotFound] for what does not exist, is
 // in the trash or is not accessible to the user; [ErrNotOwner]; a [*RevisionError].
+//
+// A list is an iterator that reads page by page while the loop goes on, and holds nothing
+// of the storage in between. A loop may end early; another one over the same iterator
+// begins anew. The first error, also that of a context which has ended, comes with a zero
+// record and is the last pair. Records that come or go meanwhile make a list neither repeat
+// nor skip one that is there throughout.
 type Client struct {
 	s   *Service
 	who storage.Actor

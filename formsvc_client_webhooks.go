@@ -15,8 +15,8 @@ type Webhook struct {
 	ID                   ID
 	FormID               ID
 	URL                  string
-	Enabled              bool
-	HasSecret            bool
+	Enabled              bool // responses are sent to it; the owner's switch, which no failure changes
+	HasSecret            bool // deliveries are signed
 	CreatedAt, UpdatedAt time.Time
 }
 
@@ -26,9 +26,9 @@ func webhookOf(w storage.Webhook) Webhook {
 
 // NewWebhook is a webhook to make.
 type NewWebhook struct {
-	Form     ID // required
-	URL      string
-	Disabled bool
+	Form     ID     // required
+	URL      string // required: http or https, to a public address (webhooks.Config.AllowedNetworks allows others)
+	Disabled bool   // nothing is sent before it is enabled
 	// SigningSecret has at least 16 characters. Empty: deliveries are not signed.
 	SigningSecret string
 }
@@ -36,8 +36,8 @@ type NewWebhook struct {
 // WebhookUpdate says what to change of a webhook. What is nil stays; at least one member
 // must be set.
 type WebhookUpdate struct {
-	URL     *string
-	Enabled *bool
+	URL     *string // as of NewWebhook; what is pending goes to the new one
+	Enabled *bool   // false ends the pending deliveries
 	// SigningSecret replaces the secret; a pointer to "" removes it.
 	SigningSecret *string
 }
@@ -87,7 +87,7 @@ func (c Client) Webhook(ctx context.Context, id ID) (Webhook, error) {
 }
 
 // CreateWebhook makes a webhook. A URL to which nothing may be sent is a
-// [*RejectedURLError].
+// [*RejectedURLError]. A form has Limits.Webhooks at most; one more is a [*schema.Error].
 func (c Client) CreateWebhook(ctx context.Context, n NewWebhook) (Webhook, error) {
 	b := newBody()
 	b.id("form_id", n.Form)

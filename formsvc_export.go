@@ -62,7 +62,8 @@ type Export struct {
 	Spread bool
 	Labels bool // the header has the labels of blocks, followed by [id] where two are alike. Default: ids
 	BOM    bool // begin with a byte order mark, by which some programs know UTF-8
-	// KeepFormulas: writes such cells without the apostrophe.
+	// KeepFormulas leaves out the apostrophe in front of what a program could take for a
+	// formula.
 	KeepFormulas bool
 }
 

@@ -147,7 +147,7 @@ func (s *Service) ResolveKey(ctx context.Context, key string) (Principal, error)
 }
 
 // RevokeKey ends a key; it takes effect with the next request. It returns
-// [ErrNotFound] when the user has no such key. Revoking twice is no error.
+// [ErrNotFound] when the user has no such key. Revoking twice is not an error.
 func (s *Service) RevokeKey(ctx context.Context, userID, keyID ID) error {
 	return s.storage.RevokeKey(ctx, userID, keyID, s.now())
 }

@@ -24,7 +24,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, owner ID, name string) (W
 }
 
 // AddMember lets a user see and use a workspace. Only its owner may change or
-// delete the workspace itself. Adding twice is no error. It returns [ErrNotFound]
+// delete the workspace itself. Adding twice is not an error. It returns [ErrNotFound]
 // when there is no such workspace.
 func (s *Service) AddMember(ctx context.Context, workspaceID, userID ID) error {
 	if err := checkUser("/user", userID); err != nil {
@@ -33,7 +33,7 @@ func (s *Service) AddMember(ctx context.Context, workspaceID, userID ID) error {
 	return s.storage.SetMember(ctx, workspaceID, userID, true)
 }
 
-// RemoveMember ends a membership. Removing who is no member is no error. It
+// RemoveMember ends a membership. Removing somebody who is not a member is not an error. It
 // returns [ErrNotFound] when there is no such workspace, and [ErrConflict] for
 // its owner: see [Service.TransferWorkspace].
 func (s *Service) RemoveMember(ctx context.Context, workspaceID, userID ID) error {

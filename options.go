@@ -135,7 +135,7 @@ func WithBaseURL(base string) Option {
 	}
 }
 
-// WithBaseURLFunc is [WithBaseURL] for a host with many domains: f tells the base
+// WithBaseURLFunc is [WithBaseURL] for a host with many domains: f returns the base
 // URL of a request. What it returns must not be taken unchecked from the request.
 // The description then names no server.
 func WithBaseURLFunc(f func(*http.Request) string) Option {
