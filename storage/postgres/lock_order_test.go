@@ -13,7 +13,7 @@ import (
 )
 
 // lockOrder is the order in which every change that waits locks the rows of the queue.
-var lockOrder = []string{"deliveries", "destinations", "histories", "attempts", "events"}
+var lockOrder = []string{"deliveries", "destinations", "histories", "attempts", "events", "submissions"}
 
 // A change that waits for the rows of one table has locked none of the tables that come
 // later. So no two changes wait for each other.
@@ -36,7 +36,15 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 		"disabling with a URL": {update(storage.WebhookChange{Enabled: &off, URL: &elsewhere}), []string{"deliveries", "destinations", "events"}},
 		"deleting the webhook": {func(s *Store, f failing) error {
 			return s.DeleteWebhook(context.Background(), storage.AsHost(), f.hook)
-		}, lockOrder},
+		}, []string{"deliveries", "destinations", "histories", "attempts", "events"}},
+		"purging": {func(s *Store, _ failing) error {
+			ctx := context.Background()
+			if _, err := s.exec(ctx, `UPDATE formsvc.forms SET trashed_at = now(), purged_at = now()`); err != nil {
+				return err
+			}
+			_, err := s.removePurged(ctx, storage.SweepParams{Max: 100}, nil)
+			return err
+		}, []string{"events", "submissions"}},
 		"expiry": {func(s *Store, _ failing) error {
 			got, err := s.ExpireDeliveries(context.Background(), expireParams())
 			if err == nil && got.Deliveries == 0 {

@@ -197,40 +197,48 @@ const somePurged = `
 	LIMIT $1::bigint
 	FOR UPDATE SKIP LOCKED`
 
-// removeRows removes rows of purged forms, $1 at most of each table. Counts of the
-// funnel come last, under the lock of the funnels: what was being folded is there.
+// removeRows removes rows of purged forms, $1 at most of each table. Deliveries and
+// attempts that somebody else holds are left to the next sweep. Events come after them, in
+// the order of ids, as everywhere, and before submissions, as when one is deleted. Counts
+// of the funnel come last, under the lock of the funnels: what was being folded is there.
 const removeRows = `
 WITH purged AS MATERIALIZED (` + somePurged + `
 ), hooks AS MATERIALIZED (
 	SELECT h.id
 	FROM purged p
 	CROSS JOIN LATERAL (SELECT h.id FROM formsvc.webhooks h WHERE h.form_id = p.id) h
-), told AS (
-	DELETE FROM formsvc.attempts a
-	WHERE a.ctid = ANY (ARRAY(
-		SELECT a.place FROM hooks h
-		CROSS JOIN LATERAL (SELECT a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT $1::bigint) a
-		LIMIT $1::bigint))
-	RETURNING a.event_id
 ), ended AS (
 	DELETE FROM formsvc.deliveries d
 	WHERE d.ctid = ANY (ARRAY(
 		SELECT d.place FROM hooks h
 		CROSS JOIN LATERAL (
-			SELECT d.ctid AS place FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT $1::bigint) d
+			SELECT d.ctid AS place FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED) d
 		LIMIT $1::bigint))
 	RETURNING d.event_id
+), told AS (
+	DELETE FROM formsvc.attempts a
+	WHERE a.ctid = ANY (ARRAY(
+		SELECT a.place FROM hooks h
+		CROSS JOIN LATERAL (
+			SELECT a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED) a
+		LIMIT $1::bigint))
+	RETURNING a.event_id
+), stored AS MATERIALIZED (
+	SELECT s.place, s.event_id FROM purged p
+	CROSS JOIN LATERAL (SELECT s.ctid AS place, s.event_id FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT $1::bigint) s
+	LIMIT $1::bigint
+), bodies AS MATERIALIZED (
+	SELECT e.id FROM formsvc.events e
+	WHERE e.id = ANY (ARRAY(
+		SELECT d.event_id FROM ended d UNION SELECT t.event_id FROM told t UNION SELECT s.event_id FROM stored s))
+	ORDER BY e.id
+	FOR UPDATE OF e
+), forgotten AS (
+	DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(SELECT b.id FROM bodies b))
 ), responses AS (
 	DELETE FROM formsvc.submissions s
-	WHERE s.ctid = ANY (ARRAY(
-		SELECT s.place FROM purged p
-		CROSS JOIN LATERAL (SELECT s.ctid AS place FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT $1::bigint) s
-		LIMIT $1::bigint))
-	RETURNING s.event_id
-), bodies AS (
-	DELETE FROM formsvc.events e
-	WHERE e.id = ANY (ARRAY(
-		SELECT t.event_id FROM told t UNION SELECT d.event_id FROM ended d UNION SELECT r.event_id FROM responses r))
+	WHERE s.ctid = ANY (ARRAY(SELECT s.place FROM stored s WHERE (SELECT count(*) FROM bodies) >= 0))
+	RETURNING 1
 ), taken AS (
 	DELETE FROM formsvc.unique_answers u
 	WHERE u.ctid = ANY (ARRAY(

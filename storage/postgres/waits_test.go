@@ -70,3 +70,57 @@ func TestDeletingASubmissionBesideItsRedelivery(t *testing.T) {
 		}
 	}
 }
+
+// What a purge removes may be held by somebody, who may wait for what the purge has
+// removed already. So it leaves deliveries and attempts that are held to the next sweep.
+func TestPurgingWaitsForNoDeliveryAndNoAttempt(t *testing.T) {
+	t.Parallel()
+	for _, table := range []string{"deliveries", "attempts"} {
+		t.Run(table, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			failingWebhook(t, s, pool)
+			if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.forms SET trashed_at = now(), purged_at = now()`)); err != nil {
+				t.Fatal(err)
+			}
+			tx, err := pool.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+			held, err := tx.Exec(t.Context(), s.sql(`SELECT FROM formsvc.`+table+` FOR UPDATE`))
+			if err != nil || held.RowsAffected() == 0 {
+				t.Fatal(held, err)
+			}
+			purge := func() {
+				t.Helper()
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+				defer cancel()
+				for more := true; more; {
+					if more, err = s.removePurged(ctx, storage.SweepParams{Max: 100}, nil); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			purge()
+			for _, other := range []string{"deliveries", "attempts", "submissions"} {
+				want := 0
+				if other == table {
+					want = int(held.RowsAffected())
+				}
+				if n := count(t, pool, s, other); n != want {
+					t.Errorf("%d rows of %s are left, want %d", n, other, want)
+				}
+			}
+			if err := tx.Rollback(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			purge()
+			for _, all := range []string{"deliveries", "attempts", "events", "webhooks", "forms"} {
+				if n := count(t, pool, s, all); n != 0 {
+					t.Errorf("%d rows of %s are left after the next sweep, want none", n, all)
+				}
+			}
+		})
+	}
+}
