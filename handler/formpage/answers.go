@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/language"
+
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -45,17 +47,17 @@ type Unplaced struct{ Block, Text string }
 // not what a block takes is passed on as it is, so that Submit says what is wrong with it.
 // Answers of file_upload, signature and payment are the host's and never made here.
 func Answers(form PublicForm, values url.Values) Given {
-	r := answerReader{values: values, language: values.Get(ctrlLanguage), used: map[string]bool{}, zone: time.UTC}
+	r := answerReader{values: values, comma: writesComma(language.Make(values.Get(ctrlLanguage))), used: map[string]bool{}, zone: time.UTC}
 	return r.read(form)
 }
 
 // answerReader reads inputs and remembers which ones had a place.
 type answerReader struct {
-	values   url.Values
-	language string
-	used     map[string]bool
-	zone     *time.Location // of times whose offset the browser did not send
-	given    Given
+	values url.Values
+	comma  bool // numbers are typed with a decimal comma
+	used   map[string]bool
+	zone   *time.Location // of times whose offset the browser did not send
+	given  Given
 }
 
 func (r *answerReader) read(form PublicForm) Given {
@@ -118,7 +120,10 @@ func (r *answerReader) answer(b *schema.Block) any {
 		if strings.TrimSpace(text) == "" {
 			return nil
 		}
-		if number, ok := parseNumber(text, r.language); ok {
+		if isButtonScale(b) && isNumber(text) {
+			return json.RawMessage(text) // the value of a button, written by this package
+		}
+		if number, ok := parseNumber(text, r.comma); ok {
 			return json.RawMessage(number)
 		}
 		return text

@@ -15,8 +15,8 @@ import (
 )
 
 // jsonForm is a form for a front end of the host's own. It has no hidden blocks, and no
-// variables and rules unless Config.BrowserRules lets them out: quiz keys and quotas stay
-// here.
+// variables and rules where the page has none either, see Config.BrowserRules: quiz keys
+// and quotas stay here.
 type jsonForm struct {
 	PublicID      string          `json:"public_id"`
 	Name          string          `json:"name"`
@@ -97,12 +97,15 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 
 // formJSON serves {public id}/form.json.
 func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
+	rules := h.newCall(w, r, form).rulePlan() != nil
+	// The service alone goes by these.
+	form.Settings.ResponseLimit, form.Settings.DuplicateField = nil, ""
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
 		Language: h.language(r, form).tag, State: h.signer.sign(purposeVisit, newVisit(form, h.clock())),
-		Blocks: withoutSecrets(form.Blocks, h.config.BrowserRules), Settings: form.Settings, Theme: form.Theme,
+		Blocks: withoutSecrets(form.Blocks, rules), Settings: form.Settings, Theme: form.Theme,
 	}
-	if h.config.BrowserRules {
+	if rules {
 		public.Variables, public.HiddenFields = form.Definition.Variables, form.Definition.HiddenFields
 	}
 	writeJSON(w, http.StatusOK, public)
@@ -167,7 +170,7 @@ func (h *Handler) pathJSON(w http.ResponseWriter, r *http.Request, form PublicFo
 	if !ok {
 		return
 	}
-	path, err := h.path(r.Context(), form, in.Answers, nil, in.Hidden)
+	path, err := c.path(Given{Answers: in.Answers, Hidden: in.Hidden})
 	if err != nil {
 		c.failJSON(err)
 		return
@@ -190,7 +193,8 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 		writeJSON(w, http.StatusUnprocessableEntity, jsonError{Code: "TOO_FAST", Message: c.words.get("too_fast")})
 		return
 	}
-	path, err := h.path(r.Context(), form, in.Answers, nil, in.Hidden)
+	given := Given{Answers: in.Answers, Hidden: in.Hidden}
+	path, err := c.path(given)
 	if err != nil {
 		c.failJSON(err)
 		return
@@ -210,7 +214,7 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 	for name, text := range in.UTM {
 		c.values.Set(nameUTM+name, text)
 	}
-	response, err := c.response(Given{Answers: in.Answers, Hidden: in.Hidden})
+	response, err := c.response(given)
 	if err != nil {
 		c.failJSON(err)
 		return

@@ -19,7 +19,9 @@ func (c *call) stepFaults(given Given, path Path, s step) []schema.Violation {
 		}
 	}
 	answers := maps.Clone(given.Answers)
-	c.fileAnswers(s.blocks, answers)
+	if host, err := c.hostAnswers(); err == nil { // it is known: path asked for it
+		maps.Copy(answers, host)
+	}
 	return append(faults, missing(s.blocks, answers)...)
 }
 

@@ -73,6 +73,16 @@ func scaleSteps(kind string, from, to, step float64) (n int, buttons bool) {
 	return n, n >= 1 && n <= maxSteps && (kind != schema.TypeRating || n <= maxIcons)
 }
 
+// isButtonScale reports whether a block is a scale that is drawn as buttons.
+func isButtonScale(b *schema.Block) bool {
+	if b.Type == schema.TypeNumber {
+		return false
+	}
+	from, to, step := scaleOf(b.Type, properties(b))
+	_, buttons := scaleSteps(b.Type, from, to, step)
+	return buttons
+}
+
 func (b *builder) scale(f *field) {
 	p := f.P
 	from, to, step := scaleOf(f.Type, p)

@@ -64,7 +64,8 @@ type Config struct {
 	// is sent is walked by the service all the same. Without it no rule leaves the service,
 	// which walks at every step; nor does one of a form whose rules read an answer that
 	// only the service knows as it is stored: phone, email, website, address,
-	// contact_info, files, payments, and dates with a time or bounds.
+	// contact_info, files, payments, dates with a time or bounds, and hidden blocks that
+	// HostAnswers may answer.
 	BrowserRules bool
 
 	// Layout is the document around a form, executed with a [Document]. Default: a
@@ -124,8 +125,10 @@ type Config struct {
 	// does, else 10 MiB. For a block with maxFileSize the service's limit counts as well.
 	MaxFileSize int64
 
-	// HostAnswers returns answers that only the host can give, such as a payment's,
-	// when a form is sent. Nil: none.
+	// HostAnswers returns answers that only the host can give, such as a payment's. It is
+	// asked for every page that is opened or sent, but a preview's: rules may read these
+	// answers. So it is quick and changes nothing. With an error the page comes back, and
+	// nothing is stored. Nil: none.
 	HostAnswers func(r *http.Request, form PublicForm) (map[string]json.RawMessage, error)
 	// Country returns the visitor's country for the response's metadata. Nil: none.
 	Country func(*http.Request) string

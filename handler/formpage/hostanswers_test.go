@@ -65,6 +65,54 @@ func TestTheEndingIsThatOfTheHostsAnswers(t *testing.T) {
 	}
 }
 
+// The page walks by the host's answers from the first request on, as the service does when
+// it stores a response: what they call for is asked, and checked.
+func TestThePageWalksByTheHostsAnswers(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	s := newSite(t, formpage.Config{
+		MinFillTime: -1, BrowserRules: true, Verifiers: map[string]formpage.Verifier{"turnstile": sums{}},
+		HostAnswers: func(*http.Request, formpage.PublicForm) (map[string]json.RawMessage, error) {
+			asked++
+			return map[string]json.RawMessage{"plan": json.RawMessage(`"pro"`)}, nil
+		},
+	})
+	const pro = `"properties":{"rule":{"show":{"==":[{"var":"answers.plan"},"pro"]}}}`
+	form := s.form("MULTI", `[{"id":"plan","type":"short_text","properties":{"hide":true}},{"id":"a","type":"short_text","label":"A"},
+		{"id":"q","type":"short_text","label":"For pros","required":true,`+pro+`},
+		{"id":"e1","type":"ending","label":"Thanks, pro",`+pro+`},{"id":"e2","type":"ending","label":"Thanks"}]`, "", "")
+	p := s.open(form, "")
+	if asked != 1 || !strings.Contains(p.raw, "For pros") {
+		t.Errorf("the host was asked %d times, the first page is %s", asked, p.text("fs-main"))
+	}
+	if strings.Contains(p.raw, "fs-rules") {
+		t.Error("a browser walks by answers that it does not have")
+	}
+	if p = p.press("next"); p.status != http.StatusUnprocessableEntity {
+		t.Errorf("a required question was passed over: %d", p.status)
+	}
+	if p = p.fill("a.q", "x").press("next"); p.status != http.StatusOK || !strings.Contains(p.raw, "Thanks, pro") || len(s.answers(form)) != 1 {
+		t.Errorf("%d %s", p.status, p.text("fs-main"))
+	}
+	base := s.server.URL + "/f/" + form.PublicID
+	var got struct{ State, Ending string }
+	s.ask(http.MethodGet, base+"/form.json", "", nil, &got)
+	for _, route := range []string{"/path", "/submit"} {
+		got.Ending = ""
+		if s.ask(http.MethodPost, base+route, "", map[string]any{"state": got.State, "answers": map[string]any{"q": "x"}}, &got); got.Ending != "e1" {
+			t.Errorf("%s: the ending is %q", route, got.Ending)
+		}
+	}
+	// A captcha that they call for is not passed over.
+	form = s.form("MULTI", `[{"id":"plan","type":"short_text","properties":{"hide":true}},{"id":"a","type":"short_text"},
+		{"id":"c","type":"captcha","properties":{"captchaType":"turnstile","rule":{"show":{"==":[{"var":"answers.plan"},"pro"]}}}}]`, "", "")
+	p = s.open(form, "")
+	p.values.Del("seen")
+	if p = p.press("next"); p.status != http.StatusUnprocessableEntity || len(s.answers(form)) != 0 {
+		t.Errorf("without the captcha: %d, %d responses", p.status, len(s.answers(form)))
+	}
+}
+
 // other is a service whose bounds are not those of the definition.
 type other struct {
 	*formsvc.Service

@@ -2,17 +2,38 @@ package formpage
 
 import (
 	"encoding/json"
-	"slices"
+	"regexp"
 	"strings"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/number"
 )
 
-// commaLanguages write a decimal comma.
-var commaLanguages = []string{"de", "fr", "es", "pt", "it", "nl", "pl"}
+// writesComma reports whether a language has a decimal comma.
+func writesComma(t language.Tag) bool {
+	return strings.Contains(message.NewPrinter(t).Sprint(number.Decimal(1.5)), ",")
+}
+
+// isNumber reports whether text is a number in JSON.
+func isNumber(text string) bool {
+	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
+}
+
+// A number with its decimal sign as a point, and its groups' as a comma. Nobody begins a
+// group with a zero.
+var (
+	groupedNumber = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$`)
+	plainDecimal  = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)$`)
+)
 
 // parseNumber reads a number as people of a language write it and returns its JSON
-// literal. Signs between groups of digits are dropped: spaces and apostrophes
-// everywhere, points where the comma is decimal, else commas.
-func parseNumber(text, language string) (literal string, ok bool) {
+// literal. Spaces and apostrophes between groups of digits are dropped everywhere. Of
+// points and commas, the last one is the decimal sign where both are there; one alone is
+// what the language says, or the decimal sign where no group of three digits follows it.
+// What can be neither is not a number: better asked for again than stored as another one.
+// The page's rules.js reads numbers in the same way.
+func parseNumber(text string, comma bool) (literal string, ok bool) {
 	text = asciiDigits(strings.TrimSpace(text))
 	text = strings.Map(func(c rune) rune {
 		switch c {
@@ -25,59 +46,41 @@ func parseNumber(text, language string) (literal string, ok bool) {
 		}
 		return c
 	}, text)
-	decimal, group := ".", ","
-	if base, _, _ := strings.Cut(language, "-"); slices.Contains(commaLanguages, base) {
-		decimal, group = ",", "."
+	if point, sign := strings.LastIndexByte(text, '.'), strings.LastIndexByte(text, ','); point >= 0 && sign >= 0 {
+		comma = sign > point
 	}
-	switch points, commas := strings.Count(text, decimal), strings.Count(text, group); {
-	case commas == 0:
-	case points == 0 && commas == 1 && !isGroup(text, group):
-		decimal, group = group, decimal // one sign, and not where a group ends: 1.5 in German
-	case points > 1 || !isGroup(text, group):
+	if comma {
+		text = strings.Map(func(c rune) rune {
+			switch c {
+			case '.':
+				return ','
+			case ',':
+				return '.'
+			}
+			return c
+		}, text)
+	}
+	switch {
+	case groupedNumber.MatchString(text):
+		text = strings.ReplaceAll(text, ",", "")
+	case strings.Count(text, ",") == 1:
+		text = strings.Replace(text, ",", ".", 1) // a second point is refused below
+	}
+	if !plainDecimal.MatchString(text) {
 		return "", false
 	}
-	text = strings.ReplaceAll(text, group, "")
-	text = strings.Replace(text, decimal, ".", 1)
-	text = strings.TrimPrefix(text, "+")
-	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "-.") {
-		text = strings.Replace(text, ".", "0.", 1)
+	sign := ""
+	if strings.HasPrefix(text, "-") {
+		sign = "-"
 	}
-	text = strings.TrimSuffix(text, ".")
-	negative := strings.HasPrefix(text, "-")
-	digits := strings.TrimLeft(strings.TrimPrefix(text, "-"), "0")
-	if digits == "" || digits[0] < '0' || digits[0] > '9' {
-		digits = "0" + digits
+	whole, fraction, _ := strings.Cut(strings.TrimLeft(text, "+-"), ".")
+	if whole = strings.TrimLeft(whole, "0"); whole == "" {
+		whole = "0"
 	}
-	if negative {
-		digits = "-" + digits
+	if fraction != "" {
+		whole += "." + fraction
 	}
-	for _, c := range strings.TrimPrefix(digits, "-") {
-		if (c < '0' || c > '9') && c != '.' {
-			return "", false
-		}
-	}
-	if text == "" || text == "-" || !json.Valid([]byte(digits)) {
-		return "", false
-	}
-	return digits, true
-}
-
-// isGroup reports whether the sign stands between groups of three digits only.
-func isGroup(text, sign string) bool {
-	whole := strings.TrimLeft(text, "+-")
-	if i := strings.IndexFunc(whole, func(c rune) bool { return (c < '0' || c > '9') && string(c) != sign }); i >= 0 {
-		whole = whole[:i]
-	}
-	parts := strings.Split(whole, sign)
-	if len(parts[0]) == 0 || len(parts[0]) > 3 {
-		return false
-	}
-	for _, p := range parts[1:] {
-		if len(p) != 3 {
-			return false
-		}
-	}
-	return true
+	return sign + whole, true
 }
 
 // asciiDigits replaces the digits of Arabic, Persian and full-width writing.

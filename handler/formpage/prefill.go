@@ -9,26 +9,26 @@ import (
 
 // prefilled makes inputs of a link's query: hidden fields and campaign parameters by
 // name, answers by block id. A choice is named by its id or its label.
-func prefilled(form PublicForm, query url.Values, language string) url.Values {
+func prefilled(form PublicForm, query url.Values, w *words) url.Values {
 	query = validText(query)
-	values := url.Values{ctrlLanguage: {language}}
+	values := url.Values{ctrlLanguage: {w.tag}}
 	for name, given := range query {
 		values[nameHidden+name] = given[:1]
 		if strings.HasPrefix(name, nameUTM) { // which may be a hidden field as well
 			values[name] = given[:1]
 		}
 	}
-	prefill(form.Blocks, query, values)
+	prefill(form.Blocks, query, values, w.comma)
 	if query.Has(ctrlEmbed) {
 		values.Set(ctrlEmbed, "1")
 	}
 	return values
 }
 
-func prefill(blocks []schema.Block, query, values url.Values) {
+func prefill(blocks []schema.Block, query, values url.Values, comma bool) {
 	for i := range blocks {
 		b := &blocks[i]
-		prefill(b.Children, query, values)
+		prefill(b.Children, query, values, comma)
 		given := query[b.ID]
 		if len(given) == 0 || properties(b).Hide {
 			continue
@@ -47,6 +47,12 @@ func prefill(blocks []schema.Block, query, values url.Values) {
 			if len(clock) >= 5 && properties(b).ShowTimePicker {
 				values.Set(nameTime+b.ID, clock[:5])
 			}
+		case schema.TypeNumber:
+			text := given[0]
+			if comma && isNumber(text) { // a program wrote the link
+				text = strings.Replace(text, ".", ",", 1)
+			}
+			values.Set(nameAnswer+b.ID, text)
 		default:
 			if takesAnswer(b.Type) {
 				values.Set(nameAnswer+b.ID, given[0])

@@ -50,18 +50,17 @@ type ruleAnswer struct {
 
 // rulePlan returns the plan of the form; nil where browsers may not have it, where it has
 // no rules, and where a rule reads an answer that only the service knows as it is
-// stored, such as a phone number. The service walks through the form at every step then.
+// stored, such as a phone number, or that the host gives. The service walks through the form at every step then.
 func (c *call) rulePlan() *rulePlan {
 	form := &c.form
 	if !c.h.config.BrowserRules || !slices.ContainsFunc(form.Blocks, func(b schema.Block) bool { return len(ruleOf(&b)) > 0 }) {
 		return nil
 	}
-	language, _, _ := strings.Cut(c.words.tag, "-")
 	plan := &rulePlan{
-		Single: oneAtATime(form), OnePage: form.Settings.SinglePage, Comma: slices.Contains(commaLanguages, language),
+		Single: oneAtATime(form), OnePage: form.Settings.SinglePage, Comma: c.words.comma,
 		Variables: form.Definition.Variables, Hidden: form.Definition.HiddenFields,
 	}
-	var r ruleReads
+	r := ruleReads{hosts: c.h.config.HostAnswers != nil}
 	for i := range form.Blocks {
 		r.rule(ruleOf(&form.Blocks[i]))
 	}
@@ -85,6 +84,7 @@ func ruleOf(b *schema.Block) json.RawMessage {
 type ruleReads struct {
 	paths []string
 	all   bool // a rule computes a path, or reads all answers at once
+	hosts bool // the host may answer hidden blocks
 }
 
 func (r *ruleReads) rule(raw json.RawMessage) {
@@ -135,6 +135,11 @@ func (r *ruleReads) reads(id string) bool {
 	})
 }
 
+// readsAny reports whether a rule may read the answer to a block or to one within it.
+func (r *ruleReads) readsAny(b *schema.Block) bool {
+	return r.reads(b.ID) || slices.ContainsFunc(b.Children, func(c schema.Block) bool { return r.readsAny(&c) })
+}
+
 // blocks returns the plan's blocks; ok is false when a browser cannot read an answer that
 // a rule reads.
 func (r *ruleReads) blocks(blocks []schema.Block, top bool) (list []ruleBlock, ok bool) {
@@ -142,6 +147,9 @@ func (r *ruleReads) blocks(blocks []schema.Block, top bool) (list []ruleBlock, o
 		b := &blocks[i]
 		p := properties(b)
 		if p.Hide { // jumps may name it all the same
+			if r.hosts && r.readsAny(b) {
+				return nil, false
+			}
 			list = append(list, ruleBlock{ID: b.ID, Hide: true})
 			continue
 		}

@@ -64,6 +64,25 @@ func TestRulesThatOnlyTheServiceCanRun(t *testing.T) {
 	}
 }
 
+// The JSON of a form lets out what its page does, and nothing that the service alone goes by.
+func TestTheJSONOfAFormKeepsWhatItsPageKeeps(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{BrowserRules: true})
+	form := s.form("MULTI", `[{"id":"ph","type":"phone"},{"id":"b","type":"short_text","properties":{"rule":{"show":{"==":[{"var":"answers.ph"},"+31201234567"]}}}}]`,
+		`{"responseLimit":4711,"duplicateField":"ph","submitLabel":"Off it goes"}`, "")
+	var public map[string]any
+	s.ask(http.MethodGet, s.server.URL+"/f/"+form.PublicID+"/form.json", "", nil, &public)
+	text := fmt.Sprint(public)
+	for _, never := range []string{"31201234567", "4711", "responseLimit", "duplicateField"} {
+		if strings.Contains(text, never) {
+			t.Errorf("form.json has %s: %s", never, text)
+		}
+	}
+	if !strings.Contains(text, "Off it goes") {
+		t.Errorf("form.json lacks the settings: %s", text)
+	}
+}
+
 func (s *site) publishWith(blocks, variables string) formsvc.Form {
 	s.t.Helper()
 	client := s.service.As(s.owner)

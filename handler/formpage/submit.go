@@ -1,11 +1,11 @@
 package formpage
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -37,6 +37,9 @@ type call struct {
 
 	refused []schema.Violation // files that were not taken
 	uploads int                // files that came with the request
+
+	hosts      map[string]json.RawMessage // what Config.HostAnswers returned
+	askedHosts bool
 }
 
 func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form PublicForm) *call {
@@ -45,26 +48,43 @@ func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form PublicFor
 
 // given are the answers of the page as the service takes them.
 func (c *call) given() Given {
-	r := answerReader{values: c.values, language: c.values.Get(ctrlLanguage), used: map[string]bool{}, zone: c.h.config.Location}
+	typed := c.h.words.byTag(c.values.Get(ctrlLanguage), c.words)
+	r := answerReader{values: c.values, comma: typed.comma, used: map[string]bool{}, zone: c.h.config.Location}
 	return r.read(c.form)
 }
 
-// path asks the service which blocks are to be shown. Without an answer of the service
-// there is no page: the caller shows that it is out of order.
+// path asks the service which blocks are to be shown: the walk is the one that Submit
+// makes. Without an answer of the service there is no page: the caller shows that it is out
+// of order.
+//
+// The service takes every answer that only the host can give for the host's, so such
+// answers of a respondent are left out.
 func (c *call) path(given Given) (Path, error) {
-	files := map[string]json.RawMessage{}
-	c.fileAnswers(c.form.Blocks, files)
-	return c.h.path(c.r.Context(), c.form, given.Answers, files, given.Hidden)
+	host, err := c.hostAnswers()
+	if err != nil {
+		return Path{}, err
+	}
+	all := maps.Clone(given.Answers)
+	dropHosts(c.form.Blocks, all, false)
+	maps.Copy(all, host)
+	return c.h.service.Path(c.r.Context(), c.form.ID, all, given.Hidden)
 }
 
-// path asks the service with the respondent's answers and the host's. The service takes
-// every answer that only the host can give for the host's, so such answers of a respondent
-// are left out.
-func (h *Handler) path(ctx context.Context, form PublicForm, answers, host map[string]json.RawMessage, hidden map[string]string) (Path, error) {
-	all := maps.Clone(answers)
-	dropHosts(form.Blocks, all, false)
-	maps.Copy(all, host)
-	return h.service.Path(ctx, form.ID, all, hidden)
+// hostAnswers are the files of the page, and what the host answers. The host is asked once
+// in a request, and not for a preview: an author is not a respondent.
+func (c *call) hostAnswers() (map[string]json.RawMessage, error) {
+	if !c.askedHosts && c.h.config.HostAnswers != nil && c.preview == nil {
+		answers, err := c.h.config.HostAnswers(c.r, c.form)
+		if err != nil {
+			return nil, fmt.Errorf("HostAnswers: %w", err)
+		}
+		c.hosts = answers
+	}
+	c.askedHosts = true
+	all := map[string]json.RawMessage{}
+	c.fileAnswers(c.form.Blocks, all)
+	maps.Copy(all, c.hosts)
+	return all, nil
 }
 
 // dropHosts removes the answers that only the host can give.
@@ -93,6 +113,12 @@ func (c *call) post() {
 	if lang := values.Get(ctrlLanguage); lang != "" {
 		c.words = h.words.byTag(lang, c.words)
 	}
+	var known bool
+	if c.visit, known = h.signer.openVisit(form, values.Get(ctrlState), c.now); !known {
+		// The page was made by another process, or long ago. A new page is as good.
+		c.visit = newVisit(form, c.now)
+		h.warnSecret()
+	}
 	removed := c.dropRemoved()
 	given := c.given()
 	given.Unplaced = append(given.Unplaced, c.unplacedFiles()...)
@@ -104,12 +130,6 @@ func (c *call) post() {
 	steps := stepsOf(&c.form, path)
 	at := stepAt(&c.form, steps, values.Get(ctrlAt))
 
-	var known bool
-	if c.visit, known = h.signer.openVisit(form, values.Get(ctrlState), c.now); !known {
-		// The page was made by another process, or long ago. A new page is as good.
-		c.visit = newVisit(form, c.now)
-		h.warnSecret()
-	}
 	c.countSent(known)
 
 	switch action := values.Get(ctrlGo); {
@@ -209,12 +229,6 @@ func (c *call) submit(given Given, path Path, at int) {
 	var faults *schema.Error
 	switch {
 	case err == nil:
-		if c.h.config.HostAnswers != nil { // they may lead to another ending
-			final, err := c.h.path(c.r.Context(), c.form, given.Answers, response.HostAnswers, given.Hidden)
-			if err == nil {
-				path = final
-			}
-		}
 		c.finished(path)
 	case errors.As(err, &faults):
 		c.showPath(http.StatusUnprocessableEntity, path, firstStep(steps, faults.Violations, at), faults.Violations)
@@ -312,24 +326,19 @@ func (c *call) response(given Given) (Response, error) {
 			}
 		}
 	}
-	r.HostAnswers = map[string]json.RawMessage{}
-	c.fileAnswers(c.form.Blocks, r.HostAnswers)
-	r.IdempotencyKey = c.idempotencyKey(r)
-	if c.h.config.HostAnswers != nil {
-		answers, err := c.h.config.HostAnswers(c.r, c.form)
-		if err != nil {
-			return r, err
-		}
-		maps.Copy(r.HostAnswers, answers)
-	}
-	return r, nil
+	r.IdempotencyKey = c.idempotencyKey(given)
+	var err error
+	r.HostAnswers, err = c.hostAnswers()
+	return r, err
 }
 
 // idempotencyKey is the same for the same answers of one visit. A second click finds the
 // first response; who goes back and sends something else is not told that it is stored
 // while the first one is.
-func (c *call) idempotencyKey(r Response) string {
-	raw, err := json.Marshal([]any{r.Answers, r.HostAnswers, r.Hidden})
+func (c *call) idempotencyKey(given Given) string {
+	files := map[string]json.RawMessage{}
+	c.fileAnswers(c.form.Blocks, files)
+	raw, err := json.Marshal([]any{given.Answers, files, given.Hidden})
 	if err != nil {
 		return c.visit.Key // the answers are JSON that was written or read here
 	}

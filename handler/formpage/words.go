@@ -28,6 +28,7 @@ type words struct {
 	texts     map[string]string
 	english   map[string]string
 	printer   *message.Printer
+	comma     bool          // numbers have a decimal comma
 	countries func() string // made when it is first asked for
 }
 
@@ -83,7 +84,7 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 		t := language.Make(tag)
 		parsed = append(parsed, t)
 		c.list = append(c.list, &words{
-			tag: tag, direction: direction(t), texts: texts[tag], english: texts["en"], printer: message.NewPrinter(t),
+			tag: tag, direction: direction(t), texts: texts[tag], english: texts["en"], printer: message.NewPrinter(t), comma: writesComma(t),
 			countries: sync.OnceValue(func() string { return countryOptions(t) }),
 		})
 	}

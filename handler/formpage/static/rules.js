@@ -210,15 +210,12 @@ globalThis.formsvcRules = (() => {
   };
   const decimal = (s, comma) => {
     s = s.replace(ends, "").replace(/[٠-٩۰-۹０-９]/g, c => c.charCodeAt(0) & 15).replace(/[ \xa0\u202f\u2009'’٬]/g, "").replace(/٫/g, ".").replace(/−/g, "-");
-    let [point, group] = comma ? [",", "."] : [".", ","];
-    const count = sign => s.split(sign).length - 1;
-    if (count(group)) {
-      const grouped = new RegExp(`^[+-]*\\d{1,3}(\\${group}\\d{3})*(?![\\d${group}])`).test(s);
-      if (!count(point) && count(group) === 1 && !grouped) [point, group] = [group, point];
-      else if (count(point) > 1 || !grouped) return NaN;
-    }
-    s = s.replaceAll(group, "").replace(point, ".").replace(/^\+/, "");
-    return /^-?(\d+\.?\d*|\.\d*)$/.test(s) ? Number(s.replace(/^(-?)\./, "$10.")) : NaN;
+    const point = s.lastIndexOf("."), sign = s.lastIndexOf(",");
+    if (point >= 0 && sign >= 0) comma = sign > point;
+    if (comma) s = s.replace(/[.,]/g, c => c === "." ? "," : ".");
+    if (/^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(s)) s = s.replaceAll(",", "");
+    else if (s.split(",").length === 2) s = s.replace(",", ".");
+    return /^[+-]?(\d+\.?\d*|\.\d+)$/.test(s) ? Number(s) : NaN;
   };
   const picks = (q, all, own) => {
     let chosen = all.filter(v => v.startsWith("id:")).map(v => v.slice(3));
