@@ -30,12 +30,13 @@
 //
 // Without more, rules stay with the service: the script asks for the blocks that an answer
 // calls for. [Config.BrowserRules] lets the pages contain the rules, and rules.js, a
-// script of its own, walks through the form by them: blocks come and go, are required and
-// numbered anew, and the button says whether it sends, all without a request. What a
-// respondent typed under a block that is gone stays on the page and is not sent. The
-// script is held against the cases and the ways of the service's logic in tests, and what
-// is sent is walked by the service again. Who opens a form can read its rules then: the
-// right answers of a quiz and the limits of a quota are public.
+// script of 15 kB that only such pages load, walks through the form by them: blocks come
+// and go, are required and numbered anew, and the button says whether it sends, all
+// without a request. Where one question is asked at a time, progress follows at once, and
+// the service brings the next question. What a respondent typed under a block that is gone
+// stays on the page and is not sent. What is sent is walked by the service again. Who
+// opens a form can read its rules then: the right answers of a quiz and the limits of a
+// quota are public.
 //
 // # Settings
 //
