@@ -13,6 +13,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
@@ -151,4 +152,34 @@ func ExampleFiles() {
 	mux := http.NewServeMux()
 	mux.Handle("/f/", pages)
 	mux.Handle("GET /files/", formpage.FileHandler(files)) // behind the host's own sign-in
+}
+
+// Files of a directory that nobody sent with a response go once a day.
+func ExampleDir_Sweep() {
+	path, err := os.MkdirTemp("", "files") // a host has its own
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(path) }()
+	files, err := formpage.NewDir(path, "https://app.example/files/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = files.Close() }()
+	removed, err := files.Sweep(context.Background(), time.Now().AddDate(0, 0, -8))
+	fmt.Println(removed, err)
+	// Output: 0 <nil>
+}
+
+// At start, a host learns which of its forms ask for something that it does not give.
+func ExampleHandler_Lacks() {
+	pages, err := formpage.New(newService(), formpage.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form := formpage.PublicForm{Name: "Jobs", Blocks: []schema.Block{{ID: "cv", Type: schema.TypeFileUpload}}}
+	for _, lack := range pages.Lacks(form) {
+		fmt.Println(form.Name+":", lack)
+	}
+	// Output: Jobs: block "cv" asks for files: there is no Config.Files
 }
