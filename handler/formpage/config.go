@@ -193,9 +193,6 @@ func New(svc Service, config Config) (*Handler, error) {
 		h.config.Location = s.TimeZone()
 	}
 	h.config.Location = cmp.Or(h.config.Location, time.UTC)
-	if h.config.Layout == nil {
-		h.config.Layout = defaultLayout
-	}
 	if h.logger == nil {
 		h.logger = slog.New(slog.DiscardHandler)
 	}

@@ -71,32 +71,59 @@ func (d *drawn) size() int {
 // send completes a page for one visit, puts the layout around it and sends it.
 func (c *call) send(status int, page drawn, inputs []input) {
 	nonce := newNonce()
-	var body strings.Builder
-	body.Grow(len(page.body[0]) + len(page.body[1]) + 1024)
-	body.WriteString(page.body[0])
-	for _, in := range inputs {
-		body.WriteString(`<input type="hidden" name="`)
-		body.WriteString(template.HTMLEscapeString(in.Name))
-		body.WriteString(`" value="`)
-		body.WriteString(template.HTMLEscapeString(in.Value))
-		body.WriteString(`">`)
-	}
-	body.WriteString(page.body[1])
-
-	head := strings.Join(page.head, nonce)
 	var document bytes.Buffer
-	document.Grow(len(head) + body.Len() + 1024)
-	err := c.h.config.Layout.Execute(&document, Document{
-		Language: c.words.tag, Direction: c.words.direction, Title: page.title, Nonce: nonce, Form: c.form,
-		Head: template.HTML(head),          //nolint:gosec // made by our templates
-		Body: template.HTML(body.String()), //nolint:gosec // made by our templates, inputs are escaped above
-	})
-	if err != nil {
-		c.notRendered(err)
-		return
+	document.Grow(page.size() + 4096)
+	if c.h.config.Layout == nil {
+		c.plainLayout(&document, page, nonce, inputs)
+	} else {
+		var body bytes.Buffer
+		page.writeBody(&body, inputs)
+		err := c.h.config.Layout.Execute(&document, Document{
+			Language: c.words.tag, Direction: c.words.direction, Title: page.title, Nonce: nonce, Form: c.form,
+			Head: template.HTML(strings.Join(page.head, nonce)), //nolint:gosec // made by our templates
+			Body: template.HTML(body.String()),                  //nolint:gosec // made by our templates, inputs are escaped
+		})
+		if err != nil {
+			c.notRendered(err)
+			return
+		}
 	}
 	c.w.Header().Set("Content-Security-Policy", strings.Join(page.policy, nonce))
 	write(c.w, status, &document)
+}
+
+// plainLayout is the layout of a host that gives none. It is written without a template:
+// that would copy the page three times.
+func (c *call) plainLayout(out *bytes.Buffer, page drawn, nonce string, inputs []input) {
+	for _, text := range []string{
+		"<!doctype html>\n<html lang=\"", template.HTMLEscapeString(c.words.tag), "\" dir=\"", c.words.direction, "\">\n<head>\n",
+		"<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+		template.HTMLEscapeString(page.title), "</title>\n",
+	} {
+		out.WriteString(text)
+	}
+	for i, part := range page.head {
+		if i > 0 {
+			out.WriteString(nonce)
+		}
+		out.WriteString(part)
+	}
+	out.WriteString("\n</head>\n<body>\n")
+	page.writeBody(out, inputs)
+	out.WriteString("\n</body>\n</html>\n")
+}
+
+// writeBody writes the body with the hidden inputs of one visit.
+func (d *drawn) writeBody(out *bytes.Buffer, inputs []input) {
+	out.WriteString(d.body[0])
+	for _, in := range inputs {
+		out.WriteString(`<input type="hidden" name="`)
+		out.WriteString(template.HTMLEscapeString(in.Name))
+		out.WriteString(`" value="`)
+		out.WriteString(template.HTMLEscapeString(in.Value))
+		out.WriteString(`">`)
+	}
+	out.WriteString(d.body[1])
 }
 
 // newNonce is what one page allows its own elements by.

@@ -30,8 +30,6 @@ type Document struct {
 	Form  PublicForm // zero when there is no form at the address
 }
 
-var defaultLayout = templates.Lookup("document.html")
-
 // pageView is what the templates draw.
 type pageView struct {
 	words *words
