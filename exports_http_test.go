@@ -330,38 +330,6 @@ func TestAnExportLeavesCallsForOthers(t *testing.T) {
 	}
 }
 
-// Middleware finds the route of an export as it does those of the API.
-func TestTheRouteOfAnExport(t *testing.T) {
-	t.Parallel()
-	b := setup(t)
-	form := b.form(textBlock, `{}`)
-	for _, test := range []struct{ mounted, want string }{
-		{"/exports/", "/exports/{form_id}.csv"}, {"GET /exports/", "GET /exports/{form_id}.csv"},
-		{"/exports/{file}", "/exports/{file}"}, {"", "/{form_id}.csv"},
-	} {
-		for _, key := range []string{b.key, "no key"} {
-			handler, pattern := b.ExportHandler(), ""
-			seen := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				handler.ServeHTTP(w, r)
-				pattern = r.Pattern
-			})
-			var root http.Handler = seen
-			if test.mounted != "" {
-				mux := http.NewServeMux()
-				mux.Handle(test.mounted, seen)
-				root = mux
-			}
-			r := httptest.NewRequest("GET", "/exports/"+form.String()+".csv", nil)
-			r.Header.Set("X-API-Key", key)
-			w := httptest.NewRecorder()
-			root.ServeHTTP(w, r)
-			if pattern != test.want {
-				t.Errorf("mounted at %q: %d, %q, want %q", test.mounted, w.Code, pattern, test.want)
-			}
-		}
-	}
-}
-
 // bigResponses submits responses that fill two pages and more than a socket holds.
 func (b *bundle) bigResponses() (form formsvc.ID, count int) {
 	b.t.Helper()
