@@ -141,7 +141,9 @@ FROM leased l JOIN known k ON k.webhook_id = l.webhook_id`
 // Each webhook has an equal part of the room of its pool and of its host name. As many of
 // its deliveries are found, and one more, which says whether it is to have another turn at
 // once. When the bytes have no room for all, the first of each come before the second of
-// any.
+// any. Rows are found by their places: one that has changed since the snapshot has another
+// place, which the snapshot does not have, so that the step that would write it passes
+// over it.
 //
 // It returns the deliveries with the id of their webhook only, and what is known of each
 // webhook once, in rows without a delivery. They also say whether a webhook has room for

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/formsvc/formsvc/internal/pgseed"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -35,11 +37,10 @@ func gate(number int) string {
 // The mutant serves a row that is not as in its snapshot.
 func TestNothingIsStrandedWhileAWebhookIsServed(t *testing.T) {
 	t.Parallel()
-	const first = "WHERE x.quick = p.quick AND NOT x.crowded AND x.next_at <= statement_timestamp()"
 	mutant := strings.ReplaceAll(serve, "y.ctid = x.ctid", "y.webhook_id = x.webhook_id")
 	mutant = strings.Replace(mutant, "WHERE t.place = t.seen -- unchanged", "", 1)
 	mutant = strings.Replace(mutant, "WHERE x.ctid = v.lane", "WHERE x.webhook_id = (SELECT c.webhook_id FROM chosen c WHERE c.place = v.lane)", 1)
-	if !strings.Contains(serve, first) || mutant == serve {
+	if mutant == serve {
 		t.Fatal("the statement has changed, and this test did not")
 	}
 	for name, c := range map[string]struct {
@@ -63,42 +64,93 @@ func TestNothingIsStrandedWhileAWebhookIsServed(t *testing.T) {
 				}
 			}
 			queue(1)
-			keeper, err := pool.Acquire(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer keeper.Release()
-			hold := func(lock string) {
-				t.Helper()
-				if _, err := keeper.Exec(t.Context(), "SELECT "+lock+"($1)", c.gate); err != nil {
-					t.Fatal(err)
-				}
-			}
-			hold("pg_advisory_lock")
-			gated := strings.Replace(c.serve, first, strings.Replace(first, "WHERE", "WHERE "+gate(c.gate)+" AND", 1), 1)
-			p := everything()
-			p.Lease = time.Hour
-			done := make(chan error, 1)
-			go func() {
-				rows, err := s.query(context.WithoutCancel(t.Context()), gated, serveArgs(p))
-				if err == nil {
-					_, _, err = scanServed(rows)
-				}
-				done <- err
-			}()
-			eventually(t, "the claim waits at the gate", func() bool {
-				var waits bool
-				err := pool.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity a WHERE $1::integer = ANY (pg_blocking_pids(a.pid)))",
-					keeper.Conn().PgConn().PID()).Scan(&waits)
-				return err == nil && waits
-			})
-			queue(2)
-			hold("pg_advisory_unlock")
-			if err := <-done; err != nil {
-				t.Fatal(err)
-			}
+			servedAtGate(t, s, pool, c.serve, c.gate, func() { queue(2) })
 			if n := stranded(t, pool, s); n != c.want {
 				t.Errorf("%d deliveries are stranded, want %d", n, c.want)
+			}
+		})
+	}
+}
+
+// servedAtGate runs the statement, lets somebody do something between its snapshot and its
+// locks, and returns what it has leased.
+func servedAtGate(t *testing.T, s *Store, pool *pgxpool.Pool, statement string, number int, meanwhile func()) (leased []storage.Delivery) {
+	t.Helper()
+	const first = "WHERE x.quick = p.quick AND NOT x.crowded AND x.next_at <= statement_timestamp()"
+	gated := strings.Replace(statement, first, strings.Replace(first, "WHERE", "WHERE "+gate(number)+" AND", 1), 1)
+	if gated == statement {
+		t.Fatal("the statement has changed, and this test did not")
+	}
+	keeper, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keeper.Release()
+	hold := func(lock string) {
+		t.Helper()
+		if _, err := keeper.Exec(t.Context(), "SELECT "+lock+"($1)", number); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hold("pg_advisory_lock")
+	p := everything()
+	p.Lease = time.Hour
+	done := make(chan error, 1)
+	go func() {
+		rows, err := s.query(context.WithoutCancel(t.Context()), gated, serveArgs(p))
+		if err == nil {
+			leased, _, err = scanServed(rows)
+		}
+		done <- err
+	}()
+	eventually(t, "the claim waits at the gate", func() bool {
+		var waits bool
+		err := pool.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity a WHERE $1::integer = ANY (pg_blocking_pids(a.pid)))",
+			keeper.Conn().PgConn().PID()).Scan(&waits)
+		return err == nil && waits
+	})
+	meanwhile()
+	hold("pg_advisory_unlock")
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	return leased
+}
+
+// A delivery that changes after the claim's snapshot and before its lock is served by a
+// later claim, if it is still to be served.
+func TestADeliveryThatChangesWhileItIsServed(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change string
+		gate   int
+		later  int // how many a later claim serves
+	}{
+		"it is leased":        {`UPDATE formsvc.deliveries SET leased_until = now() + interval '1 hour', token = 4711`, 4713, 0},
+		"it is due later":     {`UPDATE formsvc.deliveries SET due_at = now() + interval '1 hour'`, 4714, 0},
+		"it is asked for":     {`UPDATE formsvc.deliveries SET urgency = 1`, 4715, 1},
+		"it has ended":        {`WITH e AS (DELETE FROM formsvc.events) DELETE FROM formsvc.deliveries`, 4716, 0},
+		"nothing has changed": {`SELECT 1`, 4717, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
+				t.Fatal(err)
+			}
+			if got, _, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil || len(got) > 0 { // its turn
+				t.Fatal(len(got), err)
+			}
+			leased := servedAtGate(t, s, pool, serve, test.gate, func() {
+				if _, err := pool.Exec(t.Context(), s.sql(test.change)); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if unchanged := name == "nothing has changed"; (len(leased) == 1) != unchanged {
+				t.Errorf("%d deliveries are leased", len(leased))
+			}
+			if got := claimAll(t, s); len(got) != test.later {
+				t.Errorf("a later claim serves %d deliveries, want %d", len(got), test.later)
 			}
 		})
 	}
