@@ -198,6 +198,31 @@ func TestACutExportDoesNotLookWhole(t *testing.T) {
 	}
 }
 
+// A key that is revoked during an export reads no further page: 401 while nothing was
+// written, and a file that is cut afterwards.
+func TestARevokedKeyEndsItsExport(t *testing.T) {
+	t.Parallel()
+	for page, status := range map[int]int{1: http.StatusUnauthorized, 4: http.StatusOK} {
+		store := &pagesOf{Storage: memory.New(), n: 3000, answers: nameAnswer}
+		b := setupOn(t, store)
+		form := b.form(textBlock, `{}`)
+		issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.user, Name: "stolen", Scopes: []formsvc.Scope{formsvc.ScopeSubmissionsRead}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		store.before = func(n int) error {
+			if n == page {
+				return b.RevokeKey(t.Context(), b.user.ID, issued.Key.ID)
+			}
+			return nil
+		}
+		response := request(t, exportServer(t, b, nil), "GET", "/exports/"+form.String()+".csv", issued.Secret)
+		if body, err := io.ReadAll(response.Body); response.StatusCode != status || (err == nil) != (status == http.StatusUnauthorized) {
+			t.Errorf("revoked at page %d: %d, %d bytes, %v; want %d", page, response.StatusCode, len(body), err, status)
+		}
+	}
+}
+
 // One export at a time a key: a second one is refused until the first has ended, also
 // when its client has gone away. Other keys do not wait.
 func TestAKeyHasOneExportAtATime(t *testing.T) {

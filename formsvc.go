@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/handler"
+	"github.com/formsvc/formsvc/handler/respondent"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/ratelimit"
@@ -41,7 +42,7 @@ type (
 	RejectedURLError = handler.RejectedURLError
 	// Counters are totals from before events were counted one by one.
 	Counters = storage.Counters
-	// Scope is one permission of an API key.
+	// Scope is one permission of an API key. [Scopes] lists them.
 	Scope = storage.Scope
 	// Principal is who an API key belongs to.
 	Principal = handler.Principal
@@ -71,6 +72,9 @@ const (
 	ScopeAnalyticsRead    = storage.ScopeAnalyticsRead // read metrics
 )
 
+// Scopes returns all scopes.
+func Scopes() []Scope { return storage.Scopes() }
+
 // The values of a form's Status.
 const (
 	StatusDraft     = storage.StatusDraft     // takes no responses; respondents do not see it
@@ -99,7 +103,7 @@ var (
 	// ErrBlockExists: the form already has a block with this id.
 	ErrBlockExists = core.ErrBlockExists
 	// ErrClosed: the form takes no more responses.
-	ErrClosed = core.ErrClosed
+	ErrClosed = respondent.ErrClosed
 	// ErrUnavailable: the storage cannot be reached or is not ready. Nothing was changed,
 	// and the call may be repeated.
 	ErrUnavailable = storage.ErrUnavailable

@@ -1,6 +1,7 @@
 package formsvc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"iter"
@@ -69,7 +70,16 @@ func (c Client) Forms(ctx context.Context, q FormQuery) iter.Seq2[Form, error] {
 
 // Form returns one form with its definition.
 func (c Client) Form(ctx context.Context, id ID) (Form, error) {
-	return c.s.storage.Form(ctx, c.who, id)
+	return ownForm(c.s.storage.Form(ctx, c.who, id))
+}
+
+// ownForm gives the caller bytes of its own: a storage may hand out the same to everybody.
+func ownForm(f Form, err error) (Form, error) {
+	d := &f.Definition
+	for _, section := range []*json.RawMessage{&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields} {
+		*section = bytes.Clone(*section)
+	}
+	return orNone(f, err)
 }
 
 // CreateForm makes a form.
@@ -85,8 +95,7 @@ func (c Client) CreateForm(ctx context.Context, n NewForm) (Form, error) {
 	if err != nil {
 		return Form{}, err
 	}
-	f, err := c.core().CreateForm(ctx, c.who, text)
-	return orNone(f, err)
+	return ownForm(c.core().CreateForm(ctx, c.who, text))
 }
 
 // UpdateForm changes a form and returns it as it is then.
@@ -102,8 +111,7 @@ func (c Client) UpdateForm(ctx context.Context, id ID, u FormUpdate) (Form, erro
 	if err != nil {
 		return Form{}, err
 	}
-	f, err := c.core().UpdateForm(ctx, c.who, core.Target{ID: id}, text, condition(u.IfRevision))
-	return orNone(f, err)
+	return ownForm(c.core().UpdateForm(ctx, c.who, core.Target{ID: id}, text, condition(u.IfRevision)))
 }
 
 // PublishForm sets a form's status to published: it takes responses from then on, unless
@@ -124,12 +132,13 @@ func (c Client) Blocks(ctx context.Context, form ID) (Blocks, error) {
 	if err != nil {
 		return Blocks{}, err
 	}
-	return Blocks{JSON: f.Definition.Blocks, Revision: f.Revision}, nil
+	return Blocks{JSON: bytes.Clone(f.Definition.Blocks), Revision: f.Revision}, nil
 }
 
 // Block returns one top-level block of a form.
 func (c Client) Block(ctx context.Context, form ID, id string) (Block, error) {
 	b, err := c.core().Block(ctx, c.who, core.Target{ID: form}, id)
+	b.JSON = bytes.Clone(b.JSON)
 	return orNone(Block(b), err)
 }
 
@@ -142,6 +151,7 @@ func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage,
 		return Block{}, err
 	}
 	b, err := c.core().CreateBlock(ctx, c.who, core.Target{ID: form}, text, condition(ifRevision))
+	b.JSON = bytes.Clone(b.JSON)
 	return orNone(Block(b), err)
 }
 
@@ -153,7 +163,7 @@ func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessa
 		return Blocks{}, err
 	}
 	f, err := c.core().ReplaceBlocks(ctx, c.who, core.Target{ID: form}, text, condition(ifRevision))
-	return orNone(Blocks{JSON: f.Definition.Blocks, Revision: f.Revision}, err)
+	return orNone(Blocks{JSON: bytes.Clone(f.Definition.Blocks), Revision: f.Revision}, err)
 }
 
 // UpdateBlock applies a merge patch (RFC 7396) to one top-level block. ifRevision is that
@@ -164,6 +174,7 @@ func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.
 		return Block{}, err
 	}
 	b, err := c.core().UpdateBlock(ctx, c.who, core.Target{ID: form}, id, text, condition(ifRevision))
+	b.JSON = bytes.Clone(b.JSON)
 	return orNone(Block(b), err)
 }
 

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/formsvc/formsvc/handler/respondent"
 	"github.com/formsvc/formsvc/internal/answers"
-	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -16,7 +16,7 @@ import (
 // PublicForm is a published form as a page for respondents needs it, both as it
 // is stored (Definition) and decoded (Blocks, Settings, Theme). Closed says that
 // [Service.Submit] would return [ErrClosed] now.
-type PublicForm = core.PublicForm
+type PublicForm = respondent.PublicForm
 
 // PublicForm returns a published form by its public id. It returns [ErrNotFound]
 // when there is none, or it is a draft or in the trash. A closed form is returned

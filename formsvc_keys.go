@@ -35,7 +35,7 @@ const (
 type KeyRequest struct {
 	// User owns the key. User.ID is required. Name (at most 200 characters) and Email
 	// (at most 254) are what GET /me shows; they replace what an earlier key of the
-	// user brought.
+	// user brought, also when they are empty.
 	User User
 	// Name tells the user's keys apart. 1 to 120 characters.
 	Name string
@@ -46,11 +46,20 @@ type KeyRequest struct {
 }
 
 // IssuedKey is a new key. Secret is the whole key; it is shown here once and
-// cannot be had again.
+// cannot be had again. Printed or logged, an IssuedKey shows the key's prefix only.
 type IssuedKey struct {
 	Key    Key
 	Secret string
 }
+
+// String names the key without its secret.
+func (k IssuedKey) String() string { return k.Key.Prefix + "…" }
+
+// GoString is String.
+func (k IssuedKey) GoString() string { return k.String() }
+
+// LogValue logs the key without its secret.
+func (k IssuedKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // CreateKey makes an API key. It returns a [*schema.Error] that lists every fault of
 // the request, and [ErrLimitReached] when the user holds 20 active, unexpired keys

@@ -6,16 +6,15 @@ import (
 	"fmt"
 
 	"github.com/formsvc/formsvc/internal/answers"
-	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/schema"
 )
 
 type (
 	// Path is the way that a respondent takes through a form, as far as the answers
 	// that were given say.
-	Path = core.Path
+	Path = schema.Path
 	// PathBlock is one block on a path.
-	PathBlock = core.PathBlock
+	PathBlock = schema.PathBlock
 )
 
 // Path returns the way through a form for answers that may be incomplete: which

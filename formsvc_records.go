@@ -2,6 +2,7 @@ package formsvc
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/formsvc/formsvc/schema"
@@ -30,8 +31,8 @@ type FormContent struct {
 	HiddenFields []string
 }
 
-// DecodeForm returns the definition of a form. That of a form out of a list is empty:
-// lists have forms without their definitions.
+// DecodeForm returns the definition of a form as [Client.Form] returns it. Lists have
+// forms without their definitions: to decode one of those is an error.
 func DecodeForm(f Form) (content FormContent, err error) {
 	defer func() {
 		if err != nil {
@@ -39,6 +40,9 @@ func DecodeForm(f Form) (content FormContent, err error) {
 		}
 	}()
 	d := f.Definition
+	if d.Blocks == nil && d.Settings == nil && d.Theme == nil {
+		return FormContent{}, errors.New("it comes from a list, which has no definitions: read it with Client.Form")
+	}
 	if content.Blocks, err = schema.DecodeBlocks(d.Blocks); err != nil {
 		return FormContent{}, err
 	}

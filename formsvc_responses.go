@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/formsvc/formsvc/handler/respondent"
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/faults"
@@ -21,11 +22,11 @@ import (
 // respondent and HostAnswers from the host by block id, Hidden fields by name,
 // Metadata, the CompletionTime in seconds, and an IdempotencyKey. SubmittedAt and Deliver
 // are for responses that the host imports.
-type Response = core.Response
+type Response = respondent.Response
 
 // Metadata is what is known about where a response came from: Country, Device and
 // UserAgent, and the campaign parameters in UTM.
-type Metadata = core.Metadata
+type Metadata = respondent.Metadata
 
 // Submit checks a response and stores it, in one atomic step with the funnel
 // count, the response limit, the duplicate check, and one queued delivery for

@@ -17,7 +17,7 @@ const module = "github.com/formsvc/formsvc"
 // is not listed may import nothing but the standard library.
 var allowed = map[string][]string{
 	"": {
-		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
+		"handler", "handler/respondent", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
 		"internal/answers", "internal/apidoc", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/objectid", "internal/quantile", "internal/visible",
 	},
 
@@ -38,9 +38,10 @@ var allowed = map[string][]string{
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
 		"internal/apidoc", "internal/core", "internal/cursor", "internal/definition", "internal/export", "internal/jsontree",
 	},
-	"handler/docs": {},
+	"handler/docs":       {},
+	"handler/respondent": {"schema", "storage"},
 	"handler/formpage": {
-		"internal/core", "internal/jsontree", "internal/logic", "schema", "storage",
+		"handler/respondent", "internal/jsontree", "internal/logic", "schema", "storage",
 		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/text",
 	},
 	"handler/conformance":               {"schema", "internal/apidoc"},

@@ -167,6 +167,34 @@ func TestEveryStoredAnswerHasAGoValue(t *testing.T) {
 	}
 }
 
+// What a Client returns is the caller's, also on a storage that hands out its own bytes.
+func TestFormsOfAClientAreTheCallers(t *testing.T) {
+	t.Parallel()
+	b := setup(t)
+	host, form := b.AsHost(), b.form(textBlock, `{}`)
+	want, err := host.Form(t.Context(), form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		f, err := host.Form(t.Context(), form)
+		if err != nil || !cmp.Equal(f, want) {
+			t.Fatalf("%v %s", err, cmp.Diff(want, f))
+		}
+		all, err := host.Blocks(t.Context(), form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := host.Block(t.Context(), form, "name")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range [][]byte{f.Definition.Blocks, f.Definition.Settings, all.JSON, one.JSON} {
+			clear(text)
+		}
+	}
+}
+
 func TestDecodeForm(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -182,8 +210,13 @@ func TestDecodeForm(t *testing.T) {
 		!cmp.Equal(c.Variables, map[string]any{"score": 1.5, "level": "low"}) || !cmp.Equal(c.HiddenFields, []string{"ref"}) {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if c, err := formsvc.DecodeForm(formsvc.Form{}); err != nil || c.Blocks != nil {
-		t.Errorf("a form without a definition: %+v, %v", c, err)
+	for listed, err := range b.AsHost().Forms(t.Context(), formsvc.FormQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := formsvc.DecodeForm(listed); err == nil {
+			t.Errorf("a form out of a list, which has no definition, is decoded to %+v", c)
+		}
 	}
 	for _, broken := range []formsvc.Definition{{Blocks: []byte(`{}`)}, {Settings: []byte(`[]`)}, {Theme: []byte(`1`)}, {Variables: []byte(`[]`)}, {HiddenFields: []byte(`{}`)}} {
 		if c, err := formsvc.DecodeForm(formsvc.Form{Definition: broken}); err == nil {

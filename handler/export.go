@@ -135,6 +135,9 @@ func (c *call) export() error {
 		if err := budget.page(ctx); err != nil {
 			return storage.SubmissionPage{}, err
 		}
+		if err := c.stillAllowed(ctx); err != nil {
+			return storage.SubmissionPage{}, err
+		}
 		return c.h.core.Submissions(ctx, c.actor(), id, q)
 	})
 	w.within(exportPatience) // for what ends the response
@@ -238,6 +241,19 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// stillAllowed resolves the key again: one that is revoked, has expired or has lost the
+// scope reads no further page.
+func (c *call) stillAllowed(ctx context.Context) error {
+	p, err := c.h.config.Resolver.ResolveKey(ctx, c.h.config.Credential(c.r))
+	if err != nil {
+		return c.resolveError(err)
+	}
+	if p.UserID != c.principal.UserID || !p.Has(c.op.scope) {
+		return errInvalidAPIKey
+	}
+	return nil
 }
 
 // A client has exportPatience for each exportPiece of a file: 2 kB a second, less than

@@ -41,7 +41,8 @@ type (
 	Text string
 
 	// Number is the answer to number, rating, opinion_scale and nps, and the value of a
-	// variable that holds a number. [Answer].JSON has the digits as they were sent.
+	// variable that holds a number. [Answer].JSON has
+	// the number as it is stored: without digits that a float64 does not tell apart.
 	Number float64
 
 	// Bool is the answer to yes_no and legal.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/storage"
 )
 
 //go:embed pages.html
@@ -129,7 +128,7 @@ func (h *host) keys(w http.ResponseWriter, r *http.Request, status int, page key
 		}
 		page.Keys = append(page.Keys, view)
 	}
-	page.Scopes = storage.Scopes()
+	page.Scopes = formsvc.Scopes()
 	h.render(w, status, "keys", page)
 }
 

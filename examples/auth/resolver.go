@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/storage"
 )
 
 const (
@@ -58,7 +57,7 @@ func (r *resolver) ResolveKey(ctx context.Context, credential string) (formsvc.P
 		UserID: a.user().ID,
 		Name:   a.Name,
 		Email:  a.Email,
-		Scopes: storage.Scopes(), // a signed-in user may do what the product can
+		Scopes: formsvc.Scopes(), // a signed-in user may do what the product can
 	}, nil
 }
 

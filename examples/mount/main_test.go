@@ -14,7 +14,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
 
@@ -25,7 +24,7 @@ func TestRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	user := formsvc.User{ID: formsvc.UserIDFrom("ann"), Name: "Ann"}
-	key, err := service.CreateKey(t.Context(), formsvc.KeyRequest{User: user, Name: "Test", Scopes: storage.Scopes()})
+	key, err := service.CreateKey(t.Context(), formsvc.KeyRequest{User: user, Name: "Test", Scopes: formsvc.Scopes()})
 	if err != nil {
 		t.Fatal(err)
 	}

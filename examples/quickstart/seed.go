@@ -79,7 +79,7 @@ func resume(ctx context.Context, live *formsvc.Service, receiver string) (demo, 
 			}
 		}
 	}
-	key, err := live.CreateKey(ctx, formsvc.KeyRequest{User: mara, Name: keyName, Scopes: storage.Scopes()})
+	key, err := live.CreateKey(ctx, formsvc.KeyRequest{User: mara, Name: keyName, Scopes: formsvc.Scopes()})
 	if err != nil {
 		return demo{}, err
 	}
@@ -125,7 +125,7 @@ func seed(ctx context.Context, store storage.Storage, live *formsvc.Service, rec
 		return demo{}, err
 	}
 
-	key, err := past.CreateKey(ctx, formsvc.KeyRequest{User: mara, Name: keyName, Scopes: storage.Scopes()})
+	key, err := past.CreateKey(ctx, formsvc.KeyRequest{User: mara, Name: keyName, Scopes: formsvc.Scopes()})
 	if err != nil {
 		return demo{}, fmt.Errorf("key: %w", err)
 	}

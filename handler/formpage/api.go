@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/handler/respondent"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -231,7 +231,7 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 		c.refuseJSON(faults.Violations)
 	case errors.Is(err, storage.ErrDuplicate):
 		c.refuseJSON([]schema.Violation{{Field: form.Settings.DuplicateField, Code: codeKnown}})
-	case errors.Is(err, core.ErrClosed), errors.Is(err, storage.ErrNotFound):
+	case errors.Is(err, respondent.ErrClosed), errors.Is(err, storage.ErrNotFound):
 		writeJSON(w, http.StatusGone, jsonError{Code: "CLOSED", Message: c.words.get("closed.text")})
 	default:
 		c.failJSON(err)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/sethvargo/go-limiter"
 
-	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/handler/respondent"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -23,15 +23,15 @@ import (
 // What the page and the service exchange.
 type (
 	// PublicForm is a published form, as Service.PublicForm returns it.
-	PublicForm = core.PublicForm
+	PublicForm = respondent.PublicForm
 	// Response is what the page submits.
-	Response = core.Response
+	Response = respondent.Response
 	// Metadata is what is known about where a response came from.
-	Metadata = core.Metadata
+	Metadata = respondent.Metadata
 	// Path is the way through a form for the answers that were given so far.
-	Path = core.Path
+	Path = schema.Path
 	// PathBlock is one block on a [Path].
-	PathBlock = core.PathBlock
+	PathBlock = schema.PathBlock
 )
 
 // Service is what the page needs of a *formsvc.Service.

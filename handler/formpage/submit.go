@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/handler/respondent"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -236,7 +236,7 @@ func (c *call) submit(given Given, path Path, at int) {
 		field := c.form.Settings.DuplicateField
 		fault := schema.Violation{Field: field, Code: codeKnown}
 		c.showPath(http.StatusConflict, path, firstStep(steps, []schema.Violation{fault}, at), []schema.Violation{fault})
-	case errors.Is(err, core.ErrClosed), errors.Is(err, storage.ErrNotFound):
+	case errors.Is(err, respondent.ErrClosed), errors.Is(err, storage.ErrNotFound):
 		c.form.Closed = true
 		c.h.closed(c.w, c.r, c.form)
 	default:

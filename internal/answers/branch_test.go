@@ -40,7 +40,7 @@ func compileRuled(t testing.TB, blocks, variables, hidden string) *Form {
 	return f
 }
 
-func pathIDs(p Path) string {
+func pathIDs(p schema.Path) string {
 	var ids []string
 	for _, b := range p.Blocks {
 		if b.Required {

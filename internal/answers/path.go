@@ -8,47 +8,19 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Path is the way that a respondent takes through a form, as far as the answers that
-// were given say.
-type Path struct {
-	// Blocks are the top-level blocks on the path in the order in which the respondent
-	// meets them. A question without an answer counts as unanswered in the rules of
-	// later blocks, so what follows it may still change. An ending that is reached is
-	// the last.
-	Blocks []PathBlock
-	// Ending is the id of the ending block that the path ends at; "" when it ends
-	// without one.
-	Ending string
-	// Variables are the variables of the form with the values that they have at the
-	// end of the path: each a float64 or a string.
-	Variables map[string]any
-	// Faults are what is wrong with the answers that were given, sorted as in a
-	// [*schema.Error]. A faulty answer counts as unanswered. That a required answer is
-	// missing is not among them; that one that was begun lacks a required part is.
-	Faults []schema.Violation
-}
-
-// PathBlock is one block on a path.
-type PathBlock struct {
-	ID string
-	// Required: the response is refused without an answer to the block. It says
-	// nothing about the children of a group, whose own required counts.
-	Required bool
-}
-
 // Path returns the way through the form for answers that may be incomplete. Those that
 // only the host can give, also to blocks that the form hides, stand among them and count
 // as the host's: it is the way of [Form.Check] with them in HostAnswers. An error
 // is a *[schema.Error]: the rules would take too long.
-func (f *Form) Path(answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
+func (f *Form) Path(answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	k := f.newWalk(Input{Answers: answers, Hidden: hidden})
 	k.partial, k.traced = true, true
 	k.run()
 	found, _ := k.faults.Err().(*schema.Error) //nolint:errorlint // Err returns no other
 	if k.tooMuch() {
-		return Path{}, found
+		return schema.Path{}, found
 	}
-	path := Path{Blocks: k.blocks, Ending: k.ending, Variables: k.data.all()}
+	path := schema.Path{Blocks: k.blocks, Ending: k.ending, Variables: k.data.all()}
 	if found != nil {
 		path.Faults = found.Violations
 	}
@@ -77,7 +49,7 @@ type walk struct {
 
 	known, hostly int // entries of the input that belong to a block
 	traced        bool
-	blocks        []PathBlock // those on the path, when it is traced
+	blocks        []schema.PathBlock // those on the path, when it is traced
 	ending        string
 }
 
@@ -162,7 +134,7 @@ func (k *walk) requires(s *step) bool {
 func (k *walk) visit(s *step, required bool) {
 	b := &k.form.blocks[s.from]
 	if k.traced {
-		k.blocks = append(k.blocks, PathBlock{ID: b.id, Required: required && b.rule != nil})
+		k.blocks = append(k.blocks, schema.PathBlock{ID: b.id, Required: required && b.rule != nil})
 	}
 	if s.ending {
 		k.ending = b.id

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/formsvc/formsvc/schema"
 )
 
 const hidingBlocks = `[
@@ -56,8 +58,8 @@ func TestPathOfAnIncompleteResponse(t *testing.T) {
 		t.Errorf("faults %+v, want that of shown", path.Faults)
 	}
 	path.Faults = nil
-	want := Path{
-		Blocks:    []PathBlock{{ID: "name", Required: true}, {ID: "open"}, {ID: "bye"}},
+	want := schema.Path{
+		Blocks:    []schema.PathBlock{{ID: "name", Required: true}, {ID: "open"}, {ID: "bye"}},
 		Ending:    "bye",
 		Variables: map[string]any{"score": 1.0, "tier": "free"},
 	}

@@ -1,4 +1,7 @@
-package core
+// Package respondent has what the service and a page that respondents see exchange: a
+// published form, and a response to it. Package formsvc and package handler/formpage have
+// other names for these types, so that the page needs no import of the service.
+package respondent
 
 import (
 	"encoding/json"
@@ -8,10 +11,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
-
-// What follows passes between the service and the page that respondents see. Package
-// formsvc and package handler/formpage have other names for these types, so that the
-// page needs no import of the service.
 
 // ErrClosed says that a form takes no more responses.
 var ErrClosed = errors.New("formsvc: the form is closed")
