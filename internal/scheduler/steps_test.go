@@ -253,7 +253,7 @@ func TestAPoolIsAskedForWhenItHasRoom(t *testing.T) {
 		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
 	}
 	c.step(claimedFrom(all...))
-	for i := 0; i < len(c.sent); i++ { // each makes place for another one; nothing is written yet
+	for i := range c.n.Ahead { // each makes place for another one; nothing is written yet
 		c.endOf(c.sent[i], true, 0)
 	}
 	if len(c.sent) != c.n.Ahead {
