@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -173,7 +174,7 @@ func (c *company) found(ctx context.Context) error {
 		if !c.affected.oneName {
 			host = fmt.Sprintf("127.3.%d.%d", i/250, 1+i%250)
 		}
-		c.others[i], err = add(fmt.Sprintf("http://%s:%s/%s/%d", host, c.port, c.affected.path, i))
+		c.others[i], err = add(fmt.Sprintf("http://%s/%s/%d", net.JoinHostPort(host, c.port), c.affected.path, i))
 		return err
 	}))
 }
