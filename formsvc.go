@@ -123,6 +123,7 @@ type Service struct {
 	keys       *keyring
 	ownKeys    bool       // keys are resolved by keys, not by the host
 	forms      *formCache // shared with the copies that Using makes
+	decoded    *decodedForms
 	limits     Limits
 	timeZone   *time.Location
 	logger     *slog.Logger
@@ -152,6 +153,7 @@ func New(opts ...Option) (*Service, error) {
 		storage:  o.storage,
 		limiter:  o.limiter,
 		forms:    newFormCache(),
+		decoded:  new(decodedForms),
 		ownKeys:  o.resolver == nil,
 		limits:   o.limits,
 		timeZone: o.timeZone,

@@ -15,7 +15,8 @@ import (
 
 // PublicForm is a published form as a page for respondents needs it, both as it
 // is stored (Definition) and decoded (Blocks, Settings, Theme). Closed says that
-// [Service.Submit] would return [ErrClosed] now.
+// [Service.Submit] would return [ErrClosed] now. Slices and maps in it are shared with
+// other calls: read them only.
 type PublicForm = respondent.PublicForm
 
 // PublicForm returns a published form by its public id. It returns [ErrNotFound]
@@ -56,22 +57,98 @@ func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Wa
 
 // decodeForm returns what a page needs of a stored form.
 func (s *Service) decodeForm(f Form) (p PublicForm, err error) {
-	p = PublicForm{
+	d, err := s.decoded.of(f)
+	if err != nil {
+		return PublicForm{}, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+	}
+	return PublicForm{
 		ID: f.ID, PublicID: f.PublicID, Name: f.Name, Type: f.Type,
-		Closed:     f.IsClosed(s.clock()),
-		Definition: f.Definition,
+		Closed:        f.IsClosed(s.clock()),
+		ClosedMessage: d.settings.ClosedMessage,
+		Definition:    d.definition,
+		Blocks:        d.blocks, Settings: d.settings, Theme: d.theme,
+	}, nil
+}
+
+// decodedForm is a definition beside what it says. Nothing of it is changed.
+type decodedForm struct {
+	definition storage.Definition
+	blocks     []schema.Block
+	settings   schema.Settings
+	theme      schema.Theme
+}
+
+func (d *decodedForm) size() int {
+	raw := &d.definition
+	return len(raw.Blocks) + len(raw.Settings) + len(raw.Theme) + len(raw.Variables) + len(raw.HiddenFields)
+}
+
+// is compares bytes, not revisions: a transaction that is rolled back makes another form
+// of the same revision.
+func (d *decodedForm) is(f storage.Definition) bool {
+	raw := &d.definition
+	return raw.Format == f.Format && bytes.Equal(raw.Blocks, f.Blocks) && bytes.Equal(raw.Settings, f.Settings) &&
+		bytes.Equal(raw.Theme, f.Theme) && bytes.Equal(raw.Variables, f.Variables) && bytes.Equal(raw.HiddenFields, f.HiddenFields)
+}
+
+// decodedForms keeps decoded forms by id, within the bounds of formCache. A service and
+// its copies on transactions share one.
+type decodedForms struct {
+	mu    sync.RWMutex
+	forms map[ID]*decodedForm
+	size  int
+}
+
+// of returns what a form's definition says. Decoding 30 blocks costs a
+// thousand times as much as comparing them.
+func (c *decodedForms) of(f Form) (*decodedForm, error) {
+	c.mu.RLock()
+	known := c.forms[f.ID]
+	c.mu.RUnlock()
+	if known != nil && known.is(f.Definition) {
+		return known, nil
 	}
-	if p.Blocks, err = schema.DecodeBlocks(f.Definition.Blocks); err != nil {
-		return PublicForm{}, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+	d := &decodedForm{definition: f.Definition}
+	var err error
+	if d.blocks, err = schema.DecodeBlocks(f.Definition.Blocks); err != nil {
+		return nil, err
 	}
-	if p.Settings, err = schema.DecodeSettings(f.Definition.Settings); err != nil {
-		return PublicForm{}, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+	if d.settings, err = schema.DecodeSettings(f.Definition.Settings); err != nil {
+		return nil, err
 	}
-	if p.Theme, err = schema.DecodeTheme(f.Definition.Theme); err != nil {
-		return PublicForm{}, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+	if d.theme, err = schema.DecodeTheme(f.Definition.Theme); err != nil {
+		return nil, err
 	}
-	p.ClosedMessage = p.Settings.ClosedMessage
-	return p, nil
+	c.put(f.ID, d)
+	return d, nil
+}
+
+// put keeps a form. Any other ones make room for it.
+func (c *decodedForms) put(id ID, d *decodedForm) {
+	if d.size() > maxCachedBytes/8 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.remove(id)
+	for victim := range c.forms { // map order is random enough
+		if len(c.forms) < maxCachedForms && c.size+d.size() <= maxCachedBytes {
+			break
+		}
+		c.remove(victim)
+	}
+	if c.forms == nil {
+		c.forms = map[ID]*decodedForm{}
+	}
+	c.forms[id] = d
+	c.size += d.size()
+}
+
+func (c *decodedForms) remove(id ID) {
+	if old := c.forms[id]; old != nil {
+		c.size -= old.size()
+		delete(c.forms, id)
+	}
 }
 
 // compiledForm is what Submit needs of a form, at one revision.

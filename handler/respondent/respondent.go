@@ -16,7 +16,7 @@ import (
 var ErrClosed = errors.New("formsvc: the form is closed")
 
 // PublicForm is a published form as a page for respondents needs it, both as it
-// is stored and decoded.
+// is stored and decoded. Slices and maps in it are shared: they are only read.
 type PublicForm struct {
 	ID                   storage.ID
 	PublicID, Name, Type string
