@@ -42,9 +42,14 @@ func (db *database) store() *postgres.Store {
 	return postgres.New(db.pool, postgres.WithSchema(db.schema))
 }
 
-// drop removes the schema and closes the connections, also when ctx has ended.
+// filled reports whether the schema is there.
+func (db *database) filled(ctx context.Context) (there bool, err error) {
+	err = db.pool.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", pgx.Identifier{db.schema, "bench_facts"}.Sanitize()).Scan(&there)
+	return there, err
+}
+
+// drop removes the schema, also when ctx has ended.
 func (db *database) drop(ctx context.Context) error {
-	defer db.pool.Close()
 	_, err := db.pool.Exec(context.WithoutCancel(ctx), "DROP SCHEMA IF EXISTS "+pgx.Identifier{db.schema}.Sanitize()+" CASCADE")
 	return err
 }

@@ -35,6 +35,7 @@ type options struct {
 	only        []string
 	serve       string
 	schema      string
+	in          string
 	profile     string
 }
 
@@ -48,6 +49,7 @@ func main() {
 	only := flag.String("only", "", "the `names` of alternatives to measure, with commas (default: all)")
 	flag.StringVar(&o.serve, "serve", "", "be the serving process of this alternative (used by the command itself)")
 	flag.StringVar(&o.schema, "schema", "", "the schema that -serve uses")
+	flag.StringVar(&o.in, "in", "", "a `schema` that is kept: it is filled when it is not there (with -rounds 0 that is all)")
 	flag.StringVar(&o.profile, "profile", "", "write a processor profile of each serving process to `directory`")
 	flag.Parse()
 	if *only != "" {

@@ -32,16 +32,34 @@ type alternative struct {
 
 // measure loads every alternative in turns and prints the medians.
 func measure(ctx context.Context, what string, s suite, o options) (err error) {
-	db, err := openDatabase(ctx, fmt.Sprintf("hotpaths_%d", os.Getpid()), o.connections)
+	schema := o.in
+	if schema == "" {
+		schema = fmt.Sprintf("hotpaths_%d", os.Getpid())
+	}
+	db, err := openDatabase(ctx, schema, o.connections)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.drop(ctx)) }()
-	if err := db.migrate(ctx); err != nil {
+	filled, err := db.filled(ctx)
+	if err != nil {
 		return err
 	}
-	if err := s.prepare(ctx, db, o); err != nil {
-		return fmt.Errorf("prepare: %w", err)
+	defer func() {
+		if o.in == "" {
+			err = errors.Join(err, db.drop(ctx))
+		}
+		db.pool.Close()
+	}()
+	if !filled {
+		if err := db.migrate(ctx); err != nil {
+			return err
+		}
+		if err := s.prepare(ctx, db, o); err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
+	}
+	if o.rounds == 0 {
+		return nil
 	}
 	postgres, err := db.server(ctx)
 	if err != nil {
