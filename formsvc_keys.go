@@ -230,7 +230,8 @@ func (k *keyring) wellFormed(key string) bool {
 		}
 		given = given*62 + uint64(digit)
 	}
-	return given == uint64(crc32.ChecksumIEEE([]byte(key[:body])))
+	var b [64]byte // holds every key with a prefix of up to 9 characters; append makes room for others
+	return given == uint64(crc32.ChecksumIEEE(append(b[:0], key[:body]...)))
 }
 
 // ResolveKey implements [KeyResolver].
@@ -238,7 +239,7 @@ func (k *keyring) ResolveKey(ctx context.Context, key string) (Principal, error)
 	if !k.wellFormed(key) {
 		return Principal{}, ErrInvalidKey
 	}
-	stored, user, err := k.store.KeyByHash(ctx, sha256.Sum256([]byte(key)))
+	stored, user, err := k.store.KeyByHash(ctx, hashOf(key))
 	return k.principal(key, stored, user, err)
 }
 
@@ -249,7 +250,7 @@ func (k *keyring) FormForKey(ctx context.Context, key string, form storage.ID, s
 		return Principal{}, nil, ErrInvalidKey
 	}
 	got, err := k.store.FormForKey(ctx, storage.FormForKeyParams{
-		Hash: sha256.Sum256([]byte(key)), Form: form, Scope: scope, At: k.clock(),
+		Hash: hashOf(key), Form: form, Scope: scope, At: k.clock(),
 	})
 	principal, err := k.principal(key, got.Key, got.User, err)
 	if err != nil {
@@ -267,12 +268,17 @@ func (k *keyring) SubmissionsForKey(ctx context.Context, key string, form storag
 		return Principal{}, false, false, ErrInvalidKey
 	}
 	got, err := k.store.SubmissionsForKey(ctx, storage.SubmissionsForKeyParams{
-		Hash: sha256.Sum256([]byte(key)), Form: form, Query: q, Scope: scope, At: k.clock(),
+		Hash: hashOf(key), Form: form, Query: q, Scope: scope, At: k.clock(),
 	}, each)
 	if p, err = k.principal(key, got.Key, got.User, err); err != nil {
 		return Principal{}, false, false, err
 	}
 	return p, got.Found, got.More, nil
+}
+
+func hashOf(key string) [sha256.Size]byte {
+	var b [128]byte // on the stack
+	return sha256.Sum256(append(b[:0], key...))
 }
 
 // Remembered implements [handler.ReadingResolver].

@@ -29,7 +29,8 @@ type call struct {
 	formKnown bool            // form was asked for and may be relied on
 	page      *submissionPage // read together with the key; nil when it was not
 
-	buffer *[]byte // see borrow
+	buffer *[]byte  // see borrow
+	values []string // what is left for value
 
 	bodyBegun bool // reading the request's body has begun
 	bodyDone  bool // nothing more of it is to be read
@@ -52,6 +53,18 @@ func (c *call) release() {
 	c.giveBack()
 	*c = call{route: c.route}
 	calls.Put(c)
+}
+
+// value returns a value for the response's headers. Those of a response share one piece of
+// memory, which is the response's: a server may write it after the handler has returned.
+func (c *call) value(v string) []string {
+	if len(c.values) == 0 {
+		c.values = make([]string, 5)
+	}
+	out := c.values[:1:1]
+	c.values = c.values[1:]
+	out[0] = v
+	return out
 }
 
 func (c *call) ctx() context.Context { return c.r.Context() }
@@ -144,7 +157,7 @@ var jsonType = []string{"application/json"}
 func (c *call) write(status int, body []byte) {
 	h := c.w.Header()
 	h["Content-Type"] = jsonType
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	h["Content-Length"] = c.value(strconv.Itoa(len(body)))
 	c.begin(status)
 	if c.r.Method != http.MethodHead {
 		// A client that is gone is the only fault here, and nobody is left to tell.

@@ -26,6 +26,8 @@ type Handler struct {
 	core    *core.Core
 	logger  *slog.Logger
 	mount   mount
+	// fixedBase is what links begin with when that is the same for all requests.
+	fixedBase string
 	routes  *chi.Mux
 	// limiterHealth is shared with the copies that On makes.
 	limiterHealth *limiterHealth
@@ -72,6 +74,7 @@ func New(config Config) (*Handler, error) {
 			Limits: config.Limits, Clock: config.Now, NewID: config.NewID,
 		},
 		logger:          config.Logger,
+		fixedBase:       config.BaseURL + config.BasePath,
 		mount:           newMount(config.BaseURL, config.BasePath, table),
 		routes:          chi.NewMux(),
 		limiterHealth:   new(limiterHealth),
@@ -82,6 +85,7 @@ func New(config Config) (*Handler, error) {
 	}
 	for i := range table {
 		op := &table[i]
+		op.pattern = config.BasePath + op.path
 		// The mux is asked which pattern a path matches; it never serves, so that the
 		// chi context of a host's router stays as the host's middleware left it.
 		h.routes.MethodFunc(op.method, op.path, http.NotFound)
@@ -117,7 +121,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	header := w.Header()
-	header["X-Request-Id"] = []string{c.id}
+	header["X-Request-Id"] = c.value(c.id)
 	header["Cache-Control"] = noStore // what the description's operation replaces
 
 	mounted := h.mount.base
@@ -139,7 +143,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	// For the host's metrics and traces, which see the request when this returns.
-	r.Pattern = h.config.BasePath + c.op.path
+	r.Pattern = c.op.pattern
 
 	if !c.op.public {
 		if err := c.authenticate(); err != nil {
@@ -195,5 +199,5 @@ func (h *Handler) base(r *http.Request) string {
 	if h.config.BaseURLFunc != nil {
 		return strings.TrimSuffix(h.config.BaseURLFunc(r), "/") + h.config.BasePath
 	}
-	return h.config.BaseURL + h.config.BasePath
+	return h.fixedBase
 }

@@ -15,6 +15,8 @@ type operation struct {
 	scope  storage.Scope
 	serve  func(*call) error
 
+	pattern string // the path with the base path, for the host
+
 	public bool // needs no key
 	// readsForm: the operation wants the form of its path as it is, so key and form
 	// may be read in one step.
