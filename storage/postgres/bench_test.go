@@ -180,6 +180,22 @@ func pgbench() (string, error) {
 	return found[len(found)-1], nil
 }
 
+// What a start costs when the tables are there already.
+func BenchmarkMigrateNothing(b *testing.B) {
+	pool := pgtest.Pool(b)
+	schema := pgtest.Schema(b)
+	for range 3 {
+		if err := Migrate(b.Context(), pool, WithSchema(schema)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for b.Loop() {
+		if err := Migrate(b.Context(), pool, WithSchema(schema)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // A form of 4.8 kB, beside the same bytes by their primary key.
 func BenchmarkForm(b *testing.B) {
 	s, pool, schema := benchStore(b, pgseed.Size{Forms: 1000, Others: 1000, AnswerBytes: 100})
