@@ -240,19 +240,16 @@ func (k *keyring) ResolveKey(ctx context.Context, key string) (Principal, error)
 		return Principal{}, ErrInvalidKey
 	}
 	stored, user, err := k.store.KeyByHash(ctx, hashOf(key))
-	return k.principal(key, stored, user, err)
+	return k.principal(key, stored, user, k.clock(), err)
 }
 
 // FormForKey is ResolveKey with the form of the request in the same step. The form
-// is read only for a key that has the scope.
+// is read only for a key that has the scope. A key that was resolved before is well
+// formed, so that is not checked again.
 func (k *keyring) FormForKey(ctx context.Context, key string, form storage.ID, scope Scope) (Principal, *storage.Form, error) {
-	if !k.wellFormed(key) {
-		return Principal{}, nil, ErrInvalidKey
-	}
-	got, err := k.store.FormForKey(ctx, storage.FormForKeyParams{
-		Hash: hashOf(key), Form: form, Scope: scope, At: k.clock(),
-	})
-	principal, err := k.principal(key, got.Key, got.User, err)
+	now := k.clock()
+	got, err := k.store.FormForKey(ctx, storage.FormForKeyParams{Hash: hashOf(key), Form: form, Scope: scope, At: now})
+	principal, err := k.principal(key, got.Key, got.User, now, err)
 	if err != nil {
 		return Principal{}, nil, err
 	}
@@ -264,13 +261,11 @@ func (k *keyring) FormForKey(ctx context.Context, key string, form storage.ID, s
 func (k *keyring) SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionQuery, scope Scope,
 	each func(*storage.Submission) error,
 ) (p Principal, found, more bool, err error) {
-	if !k.wellFormed(key) {
-		return Principal{}, false, false, ErrInvalidKey
-	}
+	now := k.clock()
 	got, err := k.store.SubmissionsForKey(ctx, storage.SubmissionsForKeyParams{
-		Hash: hashOf(key), Form: form, Query: q, Scope: scope, At: k.clock(),
+		Hash: hashOf(key), Form: form, Query: q, Scope: scope, At: now,
 	}, each)
-	if p, err = k.principal(key, got.Key, got.User, err); err != nil {
+	if p, err = k.principal(key, got.Key, got.User, now, err); err != nil {
 		return Principal{}, false, false, err
 	}
 	return p, got.Found, got.More, nil
@@ -287,14 +282,14 @@ func (k *keyring) Remembered(key string) (keyID string, user storage.ID) {
 	return known.id, known.user
 }
 
-func (k *keyring) principal(key string, stored Key, user User, err error) (handler.Principal, error) {
+// principal checks a key that was read at now.
+func (k *keyring) principal(key string, stored Key, user User, now time.Time, err error) (handler.Principal, error) {
 	if errors.Is(err, storage.ErrNotFound) {
 		return Principal{}, ErrInvalidKey
 	}
 	if err != nil {
 		return Principal{}, err
 	}
-	now := k.clock()
 	if !stored.RevokedAt.IsZero() || !stored.ExpiresAt.IsZero() && !now.Before(stored.ExpiresAt) {
 		return Principal{}, ErrInvalidKey
 	}
