@@ -28,7 +28,7 @@ type Handler struct {
 	mount   mount
 	// fixedBase is what links begin with when that is the same for all requests.
 	fixedBase string
-	routes  *chi.Mux
+	routes    *chi.Mux
 	// limiterHealth is shared with the copies that On makes.
 	limiterHealth *limiterHealth
 	exports       *running              // shared likewise
