@@ -177,7 +177,7 @@ func (h *host) serve(ctx context.Context) error {
 	server := &http.Server{
 		Handler:           h.routes,
 		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       15 * time.Second,
+		ReadTimeout:       2 * time.Minute, // a file of 10 MiB on a slow line
 		IdleTimeout:       time.Minute,
 		ErrorLog:          slog.NewLogLogger(h.logger.Handler(), slog.LevelWarn),
 	}

@@ -9,8 +9,23 @@ import (
 // limiterPatience is how long a limiter may take. One that hangs lets visitors pass.
 const limiterPatience = 250 * time.Millisecond
 
-// allowed reports whether the visitor's address may send one more page.
-func (h *Handler) allowed(r *http.Request) bool {
+// What an address is charged for, each with a budget of its own.
+const (
+	chargeStored = "" // what is stored, or asked of a captcha's service
+	// What the funnel counts is charged by the names of the events.
+)
+
+// allowed reports whether the visitor's address may do one more thing of a kind. A request
+// is charged once for all that it stores.
+func (c *call) allowed() bool {
+	if !c.charged {
+		c.charged, c.limited = true, !c.h.allowed(c.r, chargeStored)
+	}
+	return !c.limited
+}
+
+// allowed charges the visitor's address.
+func (h *Handler) allowed(r *http.Request, kind string) bool {
 	if h.config.Limiter == nil {
 		return true
 	}
@@ -27,7 +42,7 @@ func (h *Handler) allowed(r *http.Request) bool {
 	// A store may not heed its context.
 	answer := make(chan verdict, 1)
 	go func() {
-		_, _, _, ok, err := h.config.Limiter.Take(ctx, "formsvc:page:"+address)
+		_, _, _, ok, err := h.config.Limiter.Take(ctx, "formsvc:page:"+kind+address)
 		answer <- verdict{ok, err}
 	}()
 	select {

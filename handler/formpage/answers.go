@@ -21,8 +21,8 @@ type Given struct {
 	Answers map[string]json.RawMessage
 	// Hidden are the hidden fields by name, declared or not: Submit drops the others.
 	Hidden map[string]string
-	// Unplaced is what was typed for blocks that the form does not have any more, or
-	// that take something else now, in the order of their names. It is in no answer.
+	// Unplaced is what was typed for blocks that the form does not have any more, hides,
+	// or that take something else now, in the order of their names. It is in no answer.
 	Unplaced []Unplaced
 }
 
@@ -77,6 +77,9 @@ func (r *answerReader) read(form PublicForm) Given {
 func (r *answerReader) blocks(blocks []schema.Block) {
 	for i := range blocks {
 		b := &blocks[i]
+		if properties(b).Hide {
+			continue // what was typed before it was hidden has no place now
+		}
 		r.blocks(b.Children)
 		if value := r.answer(b); value != nil {
 			raw, err := json.Marshal(value)

@@ -1,6 +1,7 @@
 package formpage
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -53,6 +54,8 @@ type jsonError struct {
 	Code    string      `json:"code"`
 	Message string      `json:"message"`
 	Faults  []jsonFault `json:"faults,omitempty"`
+	// Captcha is sent the next time instead of the token, which is used up.
+	Captcha string `json:"captcha,omitempty"`
 }
 
 type jsonStep struct {
@@ -93,6 +96,12 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // strings, and JSON that was read; the reader may be gone
+}
+
+// messageJSON is message for a front end of the host's own.
+func (h *Handler) messageJSON(w http.ResponseWriter, r *http.Request, form PublicForm, status int, title, _ string) {
+	code := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusMethodNotAllowed: "METHOD_NOT_ALLOWED"}[status]
+	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: h.language(r, form).get(title)})
 }
 
 // formJSON serves {public id}/form.json.
@@ -153,10 +162,6 @@ func (c *call) readJSON() (in jsonInput, ok bool) {
 	if c.visit, known = c.h.signer.openVisit(c.form, in.State, c.now); !known {
 		return refuse(http.StatusForbidden, "STATE", "send_again")
 	}
-	if !c.h.allowed(c.r) {
-		c.w.Header().Set("Retry-After", "60")
-		return refuse(http.StatusTooManyRequests, "RATE_LIMITED", "too_many_requests")
-	}
 	if in.Answers == nil {
 		in.Answers = map[string]json.RawMessage{}
 	}
@@ -202,13 +207,26 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 	for _, v := range h.config.Verifiers {
 		c.values.Set(v.Widget().Input, in.Captcha)
 	}
-	unsolved, err := c.captcha(onPath(&form, path))
+	// A token is good once: what is wrong without it is said first.
+	blocks := onPath(&form, path)
+	if len(h.config.Verifiers) > 0 {
+		if faults := c.stepFaults(given, path, step{blocks: blocks}); len(faults) > 0 {
+			c.refuseJSON(faults)
+			return
+		}
+	}
+	c.values.Set(ctrlProof, in.Captcha)
+	unsolved, err := c.captcha(blocks)
 	switch {
 	case err != nil:
 		c.failJSON(err)
 		return
 	case len(unsolved) > 0:
 		c.refuseJSON(unsolved)
+		return
+	}
+	if !c.allowed() {
+		c.failJSON(errLimited)
 		return
 	}
 	for name, text := range in.UTM {
@@ -232,7 +250,7 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 	case errors.Is(err, storage.ErrDuplicate):
 		c.refuseJSON([]schema.Violation{{Field: form.Settings.DuplicateField, Code: codeKnown}})
 	case errors.Is(err, respondent.ErrClosed), errors.Is(err, storage.ErrNotFound):
-		writeJSON(w, http.StatusGone, jsonError{Code: "CLOSED", Message: c.words.get("closed.text")})
+		writeJSON(w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(form.ClosedMessage), c.words.get("closed.text"))})
 	default:
 		c.failJSON(err)
 	}
@@ -240,14 +258,32 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 
 func (c *call) refuseJSON(faults []schema.Violation) {
 	writeJSON(c.w, http.StatusUnprocessableEntity, jsonError{
-		Code: "VALIDATION_FAILED", Message: c.words.get("problems.title"), Faults: c.jsonFaults(faults),
+		Code: "VALIDATION_FAILED", Message: c.words.get("problems.title"), Faults: c.jsonFaults(faults), Captcha: c.proof(),
 	})
 }
 
+// proof says that the captcha of this visit is solved, "" when it is not.
+func (c *call) proof() string {
+	proofs := c.values[ctrlProof]
+	if len(proofs) == 0 {
+		return ""
+	}
+	var proof string
+	if last := proofs[len(proofs)-1]; c.h.signer.open(purposeProof, last, &proof) {
+		return last
+	}
+	return ""
+}
+
 func (c *call) failJSON(err error) {
+	if errors.Is(err, errLimited) {
+		c.w.Header().Set("Retry-After", "60")
+		writeJSON(c.w, http.StatusTooManyRequests, jsonError{Code: "RATE_LIMITED", Message: c.words.get("too_many_requests"), Captcha: c.proof()})
+		return
+	}
 	c.h.logger.ErrorContext(c.r.Context(), "a response was not taken", "form", c.form.ID, "error", err)
 	c.w.Header().Set("Retry-After", "1")
-	writeJSON(c.w, http.StatusServiceUnavailable, jsonError{Code: "UNAVAILABLE", Message: c.words.get("not_stored")})
+	writeJSON(c.w, http.StatusServiceUnavailable, jsonError{Code: "UNAVAILABLE", Message: c.words.get("not_stored"), Captcha: c.proof()})
 }
 
 // jsonFaults words faults in the language of the request, as the page does.

@@ -1,6 +1,7 @@
 package formpage_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"strings"
@@ -125,5 +126,74 @@ func TestFramesAreForTheHostsList(t *testing.T) {
 	s := newSite(t, formpage.Config{})
 	if p := s.get(s.server.URL + "/f/-/embed.js"); p.status != http.StatusOK || !strings.Contains(p.raw, "e.origin !== base.origin") {
 		t.Errorf("embed.js: %d", p.status)
+	}
+}
+
+// Routes that are asked for JSON answer in it, whatever happens.
+func TestRefusalsOfTheJSONRoutes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{MinFillTime: -1})
+	form := s.form("MULTI", `[{"id":"a","type":"short_text"}]`, `{"closed":true,"closedMessage":"In our own words"}`, "")
+	base := s.server.URL + "/f/"
+	var got struct{ State, Code, Message string }
+	s.ask(http.MethodGet, base+form.PublicID+"/form.json", "", nil, &got)
+	for _, c := range []struct {
+		method, path, code string
+		status             int
+	}{
+		{http.MethodPost, "nothing/submit", "NOT_FOUND", http.StatusNotFound},
+		{http.MethodGet, "nothing/form.json", "NOT_FOUND", http.StatusNotFound},
+		{http.MethodGet, form.PublicID + "/submit", "METHOD_NOT_ALLOWED", http.StatusMethodNotAllowed},
+		{http.MethodPost, form.PublicID + "/submit", "CLOSED", http.StatusGone},
+	} {
+		status, header := s.ask(c.method, base+c.path, "", map[string]any{"state": got.State}, &got)
+		if status != c.status || got.Code != c.code || got.Message == "" || header.Get("Content-Type") != "application/json" || c.status == http.StatusMethodNotAllowed && header.Get("Allow") != "POST, OPTIONS" {
+			t.Errorf("%s %s: %d %+v %v", c.method, c.path, status, got, header)
+		}
+	}
+	if got.Message != "In our own words" {
+		t.Errorf("a closed form says %q", got.Message)
+	}
+}
+
+// once takes the token "good" one time.
+type once struct {
+	sums
+	used bool
+}
+
+func (o *once) Verify(_ context.Context, token, _ string) (bool, error) {
+	ok := token == "good" && !o.used
+	o.used = o.used || token == "good"
+	return ok, nil
+}
+
+// A captcha is solved once, though another answer was wrong.
+func TestACaptchaByJSONIsSolvedOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{MinFillTime: -1, Verifiers: map[string]formpage.Verifier{"turnstile": &once{}}})
+	form := s.form("MULTI", `[{"id":"a","type":"short_text","required":true},{"id":"c","type":"captcha","properties":{"captchaType":"turnstile"}}]`, "", "")
+	base := s.server.URL + "/f/" + form.PublicID
+	var got struct{ State, Captcha string }
+	s.ask(http.MethodGet, base+"/form.json", "", nil, &got)
+	send := func(captcha string, answers map[string]any) int {
+		got.Captcha = ""
+		status, _ := s.ask(http.MethodPost, base+"/submit", "", map[string]any{"state": got.State, "captcha": captcha, "answers": answers}, &got)
+		return status
+	}
+	if status := send("good", map[string]any{}); status != http.StatusUnprocessableEntity {
+		t.Errorf("without an answer: %d", status)
+	}
+	if status := send("good", map[string]any{"a": "x", "unknown": 1}); status != http.StatusUnprocessableEntity || got.Captcha == "" {
+		t.Errorf("with an answer to nothing: %d, the captcha is %q", status, got.Captcha)
+	}
+	proof := got.Captcha
+	for _, used := range []string{"good", proof + "x"} {
+		if status := send(used, map[string]any{"a": "x"}); status != http.StatusUnprocessableEntity {
+			t.Errorf("with %.10s: %d", used, status)
+		}
+	}
+	if status := send(proof, map[string]any{"a": "x"}); status != http.StatusCreated || len(s.answers(form)) != 1 {
+		t.Errorf("with the proof: %d", status)
 	}
 }

@@ -75,8 +75,15 @@ func (c *call) readParts() (values url.Values, complete bool, err error) {
 		}
 		name := strings.ToValidUTF8(part.FormName(), "\ufffd")
 		if block, ok := strings.CutPrefix(name, nameUpload); ok {
+			if left -= int64(len(name)) + partCost; left < 0 {
+				drain(c.r.Body)
+				return values, false, nil
+			}
 			if part.FileName() != "" {
 				c.takeFile(block, part.FileName(), part, values)
+			}
+			if c.spared <= 0 { // the rest of the body may have no end; the page says what was refused
+				return values, true, nil
 			}
 			continue
 		}

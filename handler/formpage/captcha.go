@@ -142,6 +142,9 @@ func (h *Handler) verifier(b *schema.Block) Verifier {
 	return h.config.Verifiers[properties(b).CaptchaType]
 }
 
+// errLimited: the address has asked for too much.
+var errLimited = errors.New("the limit of the address is reached")
+
 // captcha checks the captchas among blocks. One that was solved stays solved for the
 // visit, because its token is good for one question to the service only.
 func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err error) {
@@ -161,6 +164,9 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 		}
 		ok := false
 		if token := c.values.Get(v.Widget().Input); token != "" && len(token) <= 8192 {
+			if !c.allowed() {
+				return nil, errLimited
+			}
 			address := ""
 			if c.h.config.Address != nil {
 				address = c.h.config.Address(c.r)

@@ -10,6 +10,8 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +54,9 @@ type Config struct {
 
 	// Secret signs the links of previews, and what a page carries from one request to the
 	// next: the time when it was opened, its idempotency key, and stored files. All
-	// processes of a host need the same one, of at least 16 bytes. Without it previews are
+	// processes of a host need the same one, of at least 16 bytes. There is one at a time:
+	// when it is changed, links of previews are void, open pages come back once, filled in,
+	// and ask for their files again. Without it previews are
 	// off, and each process makes a secret of its own, which is logged once when it
 	// matters: a page that another process made, or this one before it was started anew,
 	// comes back filled in and has to be sent again.
@@ -107,9 +111,11 @@ type Config struct {
 	// are given or neither: behind a proxy, RemoteAddr is that of everybody. "" is not
 	// limited.
 	Address func(*http.Request) string
-	// Limiter bounds how often an address may send a page. It is never closed by the
-	// handler, and its keys are prefixed "formsvc:page:". A limiter that fails lets
-	// visitors pass, and is logged.
+	// Limiter bounds how many requests of an address are taken that store something, which
+	// are responses and files, or ask a Verifier: each takes one token, however many files it has. Steps from page to page are
+	// free. Views and starts have a budget of the same size each; beyond it they are not
+	// counted. The limiter is never closed by the handler, and its keys are prefixed
+	// "formsvc:page:". One that fails lets visitors pass, and is logged.
 	Limiter limiter.Store
 
 	// Verifiers check the challenges of captcha blocks, by captchaType: "turnstile",
@@ -161,6 +167,22 @@ func New(svc Service, config Config) (*Handler, error) {
 	}
 	if config.MaxBody < 0 || config.MaxFileSize < 0 {
 		faults = append(faults, errors.New("a negative MaxBody or MaxFileSize"))
+	}
+	if base := config.BasePath; base != "" && (base == "/" || base[0] != '/' || path.Clean(base) != base) {
+		faults = append(faults, fmt.Errorf("the BasePath %q does not begin with a slash, or has one at its end", base))
+	}
+	for _, origin := range config.AllowedOrigins {
+		if origin != "*" && originOf(origin) != origin {
+			faults = append(faults, fmt.Errorf("in AllowedOrigins, %q is not an origin such as https://app.example", origin))
+		}
+	}
+	for kind, v := range config.Verifiers {
+		if v == nil || kind != "turnstile" && kind != "hcaptcha" && kind != "recaptcha" {
+			faults = append(faults, fmt.Errorf("in Verifiers, %q is not turnstile, hcaptcha or recaptcha, or has no verifier", kind))
+		}
+	}
+	if len(config.FrameAncestors) > 1 && slices.Contains(config.FrameAncestors, "'none'") {
+		faults = append(faults, errors.New("in FrameAncestors, 'none' does not stand alone"))
 	}
 	for _, source := range config.FrameAncestors {
 		if strings.ContainsAny(source, " ;,\r\n") || source == "" {

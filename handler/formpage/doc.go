@@ -16,7 +16,13 @@
 // page breaks. Branches are walked by the service whenever a page is sent. A fault leads
 // back to the page with the question, with everything filled in. The address of a form
 // takes answers by block id, hidden fields and campaign parameters by name, and lang:
-// /f/{public_id}?color=red&ref=mail&utm_source=news&lang=de.
+// /f/{public_id}?color=red&ref=mail&utm_source=news&lang=de. A choice is its id or label,
+// a number has a decimal point in every language, and a date has no offset from UTC. Not
+// filled in are legal, matrix, ranking, address, contact_info, payment and files, and a
+// hidden field of more than 10,000 characters.
+//
+// Endings are public: their addresses, …/done?ending={id}, are open to all. What only some
+// may read, such as a coupon, does not belong into one.
 //
 // A view is counted when the page's script runs in a tab that can be seen, a start at the
 // first input, each once a visit. Without JavaScript both are counted with the first page
@@ -101,8 +107,12 @@
 // # Files
 //
 // Blocks of the types file_upload and signature need [Config.Files]; without it they say
-// that the page takes none. Types are those of a file's first bytes, and a file is stored
-// while it arrives, before the form is sent. A file that is never sent with a response may
+// that the page takes none. A file's type is the one that the end of its name claims,
+// if its first bytes can be of it, else the one of its bytes; a file that is not what it is
+// called is refused where the type is a common one. Nothing looks further into it: a host
+// that needs that, such as a scan for viruses, does it in [Files].Save. A file is stored
+// while it arrives, before the form is sent, so the server's ReadTimeout has to be long
+// enough for the largest one: 10 MiB take 90 s at 1 Mbit/s. A file that is never sent with a response may
 // be removed after a week: [Keeper] says how a host knows, and [Dir.Sweep] does it. See
 // [FileHandler] for handing files out.
 //
@@ -119,7 +129,9 @@
 // ones and without rules (see [Config.BrowserRules]), and a state that it sends back. POST {public_id}/path with
 // {"state","answers","hidden"} returns the blocks to show and the ending; POST
 // {public_id}/submit with also "utm", "captcha" and "took" stores the response: 201 with
-// {"ending","redirect_url"}, or 422 with {"code","message","faults"}. POST {public_id}/view
+// {"ending","redirect_url"}, or 422 with {"code","message","faults"}. Where a refusal has a
+// "captcha", it is sent the next time instead of the token, which is good once. There is no
+// route for files: forms that ask for them need the page. POST {public_id}/view
 // and /start with the state as a form's value count a view and a start. Origins other than
 // the handler's own are listed in [Config.AllowedOrigins].
 package formpage

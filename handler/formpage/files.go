@@ -3,6 +3,7 @@ package formpage
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,7 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/handler/respondent"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // The page's own codes for files.
@@ -61,26 +64,33 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// maxSpared is how much of refused files one request is read over, so that a browser sees
+// the answer.
+const maxSpared = 32 << 20
+
 // takeFile stores one file and puts its record among the values.
 func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 	refuse := func(code string) {
 		c.refused = append(c.refused, schema.Violation{Field: block, Code: code})
-		_, _ = io.CopyN(io.Discard, body, 32<<20)
+		n, _ := io.CopyN(io.Discard, body, c.spared)
+		c.spared -= n
 	}
 	b := find(c.form.Blocks, block)
 	if !c.takesFiles(b) {
 		refuse(codeFileLost)
 		return
 	}
-	if _, known := c.h.signer.openVisit(c.form, values.Get(ctrlState), c.now); !known || c.form.Closed || !c.h.allowed(c.r) {
+	if _, known := c.h.signer.openVisit(c.form, values.Get(ctrlState), c.now); !known || c.form.Closed || !c.allowed() {
 		refuse(codeFileLost)
 		return
 	}
 	single := b.Type == schema.TypeSignature || !properties(b).MultipleFiles
-	if c.uploads++; !single && len(values[nameFile+block]) >= maxFilesHere || c.uploads > maxUploads {
+	several := single && c.brought[block] || !single && len(values[nameFile+block]) >= maxFilesHere
+	if c.uploads++; several || c.uploads > maxUploads {
 		refuse(codeFileCount)
 		return
 	}
+	c.brought[block] = true
 	name = fileName(name)
 	head := make([]byte, 512)
 	n, err := io.ReadFull(body, head)
@@ -209,25 +219,45 @@ func (c *call) fileAnswers(blocks []schema.Block, into map[string]json.RawMessag
 	}
 }
 
-// keepFiles tells the host's place which files are about to be sent.
-func (c *call) keepFiles(blocks []schema.Block) error {
-	keeper, ok := c.files().(Keeper)
-	if !ok {
-		return nil
-	}
+// filesOf are the ids of the files that were sent for blocks.
+func (c *call) filesOf(blocks []schema.Block) []string {
 	var list []string
 	for _, id := range ids(blocks) {
 		for _, file := range c.storedFiles(id) {
 			list = append(list, file.ID)
 		}
 	}
-	if len(list) == 0 {
+	return list
+}
+
+// keepFiles says to the host's place which files are about to be sent.
+func (c *call) keepFiles(attempt string, files []string) error {
+	keeper, ok := c.files().(Keeper)
+	if !ok || len(files) == 0 {
 		return nil
 	}
-	if err := keeper.Keep(c.r.Context(), list); err != nil {
+	if err := keeper.Keep(c.r.Context(), attempt, files); err != nil {
 		return fmt.Errorf("keeping files: %w", err)
 	}
 	return nil
+}
+
+// releaseFiles takes back what keepFiles said: the response is not stored.
+func (c *call) releaseFiles(attempt string, files []string) {
+	keeper, ok := c.files().(Keeper)
+	if !ok || len(files) == 0 {
+		return
+	}
+	if err := keeper.Release(context.WithoutCancel(c.r.Context()), attempt, files); err != nil {
+		c.h.logger.WarnContext(c.r.Context(), "files of a response that was refused stay", "form", c.form.ID, "error", err)
+	}
+}
+
+// isRefused reports whether an error of Submit says that nothing is stored. After any other
+// one it may be.
+func isRefused(err error) bool {
+	var faults *schema.Error
+	return errors.As(err, &faults) || errors.Is(err, storage.ErrDuplicate) || errors.Is(err, respondent.ErrClosed) || errors.Is(err, storage.ErrNotFound)
 }
 
 // drawFiles draws a block that takes files.

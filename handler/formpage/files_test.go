@@ -178,7 +178,7 @@ func TestFilesThatNobodySentAreSwept(t *testing.T) {
 		t.Errorf("%d files are swept, %v, want 1", n, err)
 	}
 	entries, err := os.ReadDir(path)
-	if err != nil || len(entries) != 4 { // two files, each with its record
+	if err != nil || len(entries) != 8 { // two files, each with its record and two attempts
 		t.Errorf("%d entries are left, %v: %v", len(entries), err, entries)
 	}
 	// What is gone by a host's own mistake is no response with a file that is not there.
@@ -186,6 +186,96 @@ func TestFilesThatNobodySentAreSwept(t *testing.T) {
 	if p := left.press("next"); p.status != http.StatusServiceUnavailable || len(s.answers(form)) != 1 {
 		t.Errorf("a page with a swept file: %d", p.status)
 	}
+}
+
+// Files of a response that was refused go when they are swept, and those of one that is
+// stored stay, though another response with them was refused.
+func TestFilesOfARefusedResponseAreSwept(t *testing.T) {
+	t.Parallel()
+	s, dir, path := newFileSite(t)
+	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"File"},{"id":"m","type":"email","label":"Mail"},{"id":"n","type":"short_text","label":"Name"}]`, `{"duplicateField":"m"}`, "")
+	var sent []*page
+	for i, want := range []int{http.StatusOK, http.StatusConflict} {
+		p := s.open(form, "").fill("a.m", "ada@example.com")
+		s.wait(time.Minute)
+		p = p.attach("upload", [3]string{"u.f", "a.png", pngBytes})
+		sent = append(sent, p)
+		if end := p.press("next"); end.status != want {
+			t.Fatalf("response %d: %d %s", i, end.status, end.text("summary"))
+		}
+	}
+	// The stored response's file in one that is refused.
+	if again := sent[0].fill("a.n", "Changed").press("next"); again.status != http.StatusConflict {
+		t.Errorf("%d %s", again.status, again.text("summary"))
+	}
+	if n, err := dir.Sweep(t.Context(), time.Now().Add(time.Hour)); n != 1 || err != nil {
+		t.Errorf("%d files are swept, %v, want 1", n, err)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil || len(entries) != 3 { // the file, its record and its attempt
+		t.Errorf("%d entries are left, %v: %v", len(entries), err, entries)
+	}
+}
+
+// One request brings so much and no more.
+func TestAPageWithFilesIsBounded(t *testing.T) {
+	t.Parallel()
+	s, _, path := newFileSite(t)
+	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"File"},{"id":"n","type":"short_text","label":"Name"}]`, "", "")
+	p := s.open(form, "").fill("a.n", "kept")
+	var files [][3]string
+	for range 30 {
+		files = append(files, [3]string{"u.f", "a.png", pngBytes})
+	}
+	if p := p.attach("upload", files...); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.text("summary"), "too many files") {
+		t.Errorf("30 files for one place: %d %s", p.status, p.text("summary"))
+	}
+	if entries, err := os.ReadDir(path); err != nil || len(entries) != 2 {
+		t.Errorf("%d entries are stored, %v", len(entries), err)
+	}
+	const part = "--B\r\nContent-Disposition: form-data; name="
+	head := part + "state\r\n\r\n" + p.values.Get("state") + "\r\n" + part + "a.n\r\n\r\nkept\r\n"
+	for name, body := range map[string]io.Reader{
+		"a file without an end":   io.MultiReader(strings.NewReader(head+part+"u.f; filename=a\r\n\r\n"), &forever{text: "x"}),
+		"parts of files, unnamed": io.MultiReader(strings.NewReader(head), &forever{text: part + "u.f\r\n\r\n\r\n"}),
+		"empty parts":             io.MultiReader(strings.NewReader(head), &forever{text: part + "\"\"\r\n\r\n\r\n"}),
+	} {
+		count := &counted{r: body}
+		r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID, count)
+		r.Header.Set("Content-Type", "multipart/form-data; boundary=B")
+		w := httptest.NewRecorder()
+		s.pages.ServeHTTP(w, r)
+		if w.Code != http.StatusRequestEntityTooLarge || !strings.Contains(w.Body.String(), "kept") || count.n > 48<<20 {
+			t.Errorf("%s: %d after %d MiB", name, w.Code, count.n>>20)
+		}
+	}
+}
+
+// forever repeats a text without an end.
+type forever struct {
+	text string
+	at   int
+}
+
+func (f *forever) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		k := copy(p[n:], f.text[f.at:])
+		n, f.at = n+k, (f.at+k)%len(f.text)
+	}
+	return n, nil
+}
+
+type counted struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if c.n += int64(n); c.n > 64<<20 {
+		return n, io.ErrUnexpectedEOF // the test ends, whatever the handler does
+	}
+	return n, err
 }
 
 // A file is taken for as long as its page, so it may be swept after that.

@@ -28,14 +28,19 @@ type Files interface {
 }
 
 // Keeper is what a [Files] has as well that removes files which were saved and never sent
-// with a response. Keep is called before the response is stored: these files are to stay.
-// It may be called more than once for a file. With an error the response is not stored,
-// and the page comes back.
+// with a response.
 //
-// A page takes its files for a week. A file that is older and not to be kept is in no
-// response and never will be.
+// A page takes its files for a week. A file that is older and that no attempt keeps is in
+// no response and never will be.
 type Keeper interface {
-	Keep(ctx context.Context, ids []string) error
+	// Keep is called before a response is stored: these files are to stay for the sake of
+	// this attempt to store it, which has a name of its own, 26 letters and digits. A file
+	// may be kept by several attempts. With an error the response is not stored, and the
+	// page comes back.
+	Keep(ctx context.Context, attempt string, ids []string) error
+	// Release takes back what one call of Keep said, because the response of this attempt
+	// was refused. Other attempts may keep the files still.
+	Release(ctx context.Context, attempt string, ids []string) error
 }
 
 // Upload is a file that is being sent.
@@ -114,8 +119,8 @@ func (d *Dir) Close() error { return d.root.Close() }
 
 // The files beside the content of a file.
 const (
-	recordEnd = ".json" // what Save returned
-	unsentEnd = ".new"  // empty: Keep was not called
+	recordEnd = ".json"  // what Save returned
+	keptEnd   = ".kept-" // empty: an attempt keeps the file, whose name follows
 )
 
 // Save implements [Files].
@@ -127,10 +132,6 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ File, err error) {
 			_ = d.remove(file.ID)
 		}
 	}()
-	// First, so that Sweep finds whatever a process leaves that ends here.
-	if err := d.root.WriteFile(file.ID+unsentEnd, nil, 0o600); err != nil {
-		return File{}, err
-	}
 	content, err := d.root.OpenFile(file.ID, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return File{}, err
@@ -147,19 +148,33 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ File, err error) {
 }
 
 // Keep implements [Keeper].
-func (d *Dir) Keep(_ context.Context, ids []string) error {
+func (d *Dir) Keep(_ context.Context, attempt string, ids []string) error {
 	for _, id := range ids {
-		if !isFileID(id) {
+		if !isFileID(id) || !isFileID(attempt) {
 			return fs.ErrNotExist
 		}
 		if _, err := d.root.Stat(id + recordEnd); err != nil {
 			return err // swept, or never saved
 		}
-		if err := d.root.Remove(id + unsentEnd); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := d.root.WriteFile(id+keptEnd+attempt, nil, 0o600); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Release implements [Keeper].
+func (d *Dir) Release(_ context.Context, attempt string, ids []string) error {
+	var faults []error
+	for _, id := range ids {
+		if !isFileID(id) || !isFileID(attempt) {
+			continue
+		}
+		if err := d.root.Remove(id + keptEnd + attempt); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // Sweep removes the files that were saved before a time and never sent with a response,
@@ -170,9 +185,16 @@ func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err err
 	if err != nil {
 		return 0, err
 	}
+	kept := map[string]bool{}
 	for _, entry := range entries {
-		id, unsent := strings.CutSuffix(entry.Name(), unsentEnd)
-		if !unsent || !isFileID(id) {
+		if id, _, marked := strings.Cut(entry.Name(), keptEnd); marked {
+			kept[id] = true
+		}
+	}
+	for _, entry := range entries {
+		// A process that ended within Save left the content alone.
+		id := entry.Name()
+		if !isFileID(id) || kept[id] {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -193,9 +215,9 @@ func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err err
 	return removed, nil
 }
 
-// remove removes a file, and last what says that it may be removed.
+// remove removes a file: its content last, by which Sweep finds it.
 func (d *Dir) remove(id string) error {
-	for _, end := range []string{recordEnd, "", unsentEnd} {
+	for _, end := range []string{recordEnd, ""} {
 		if err := d.root.Remove(id + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}

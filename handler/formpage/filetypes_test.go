@@ -20,8 +20,8 @@ func TestTypesOfFiles(t *testing.T) {
 		{[]string{"png", "*"}, nil, [][2]string{{"a.exe", "application/octet-stream"}}, nil},
 		{
 			[]string{"*.PNG", ".pdf", "Md", " image/* ", ".tar.gz"}, []string{".png", ".pdf", ".md", "image/*", ".tar.gz"},
-			[][2]string{{"A.PNG", "image/png"}, {"a.pdf", "text/plain"}, {"a.webp", "image/webp"}, {"x.tar.gz", "application/gzip"}},
-			[][2]string{{"a.png", "text/html"}, {"a.gz", "application/gzip"}, {"pdf", "application/pdf"}, {"a.txt", "text/plain"}},
+			[][2]string{{"A.PNG", "image/png"}, {"a.pdf", "application/pdf"}, {"a.webp", "image/webp"}, {"x.tar.gz", "application/gzip"}},
+			[][2]string{{"a.png", "text/html"}, {"a.pdf", "text/plain"}, {"a.gz", "application/gzip"}, {"pdf", "application/pdf"}, {"a.txt", "text/plain"}},
 		},
 	} {
 		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: c.given}}
@@ -50,6 +50,57 @@ func TestMegabytesAsPeopleAreTold(t *testing.T) {
 	for bytes, want := range map[int64]float64{10 << 20: 10, 11<<20 - 1: 10, 1 << 19: 0.5, 300_000: 0.28, 5: 0.01} {
 		if got := megabytes(bytes); got != want {
 			t.Errorf("%d: %v, want %v", bytes, got, want)
+		}
+	}
+}
+
+// A name decides what a file is, as far as its bytes can be that.
+func TestFilesAreWhatTheyAreAndWhatTheyAreCalled(t *testing.T) {
+	t.Parallel()
+	ftyp := func(brand string) string { return "\x00\x00\x00\x18ftyp" + brand + "\x00\x00\x00\x00mp41" + brand }
+	for _, c := range []struct{ allowed, name, content, kind string }{
+		{"image/svg+xml", "a.svg", `<svg xmlns="http://www.w3.org/2000/svg"/>`, "image/svg+xml"},
+		{"image/svg+xml", "a.svg", `<?xml version="1.0"?><svg/>`, "image/svg+xml"},
+		{"image/*", "IMG_1.HEIC", ftyp("heic"), "image/heic"},
+		{"image/*", "a.avif", ftyp("avif"), "image/avif"},
+		{"image/*", "a.tiff", "II*\x00\x08\x00\x00\x00", "image/tiff"},
+		{"video/*", "a.mov", "\x00\x00\x00\x14ftypqt  \x00\x00\x02\x00qt  ", "video/quicktime"},
+		{"video/*", "a.mp4", ftyp("mp42"), "video/mp4"},
+		{"audio/*", "a.m4a", ftyp("M4A "), "audio/mp4"},
+		{"audio/*", "a.mp3", "\xff\xfb\x90\x00aaaa\x00", "audio/mpeg"},
+		{"audio/*", "a.mp3", "ID3\x03\x00\x00", "audio/mpeg"},
+		{"audio/*", "a.wav", "RIFF\x00\x00\x00\x00WAVEfmt ", "audio/wav"},
+		{"application/msword", "a.doc", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/msword"},
+		{"application/json", "a.json", `{"a":1}`, "application/json"},
+		{"text/csv", "a.csv", "MZ,b\n1,2", "text/csv"},
+		{".docx", "a.docx", "PK\x03\x04zip", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+		{".pdf", "a.pdf", "%PDF-1.7", "application/pdf"},
+		{".exe", "a.exe", "MZ\x90\x00", "application/x-executable"},
+		{".psd", "a.psd", "8BPS\x00\x01", ""},
+		{"", "a.gz", "\x1f\x8b\x08", ""},
+	} {
+		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: []string{c.allowed}}}
+		kind := sniffed([]byte(c.content), c.name)
+		if !fits(&b, c.name, kind) || c.kind != "" && kind != c.kind {
+			t.Errorf("%q does not take %s, which is %s, want %s", c.allowed, c.name, kind, c.kind)
+		}
+	}
+	for _, c := range []struct{ allowed, name, content string }{
+		{".pdf", "a.pdf", "MZ\x90\x00 program"},
+		{".pdf", "a.pdf", "\x7fELF\x02\x01"},
+		{".pdf", "a.pdf", "<html><script>alert(1)</script>"},
+		{".docx", "a.docx", "<html>"},
+		{"image/*", "a.heic", "MZ\x90\x00"},
+		{"image/*", "a.heic", "<html>"},
+		{"image/*", "a.jpg", "%PDF-1.7"},
+		{"image/*", "a.exe", ftyp("heic")},
+		{"image/*", "a", "MZ\x90\x00"},
+		{"audio/*", "a.mp3", "text alone"},
+		{"", "a.png", "MZ\x90\x00"},
+	} {
+		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: []string{c.allowed}}}
+		if kind := sniffed([]byte(c.content), c.name); fits(&b, c.name, kind) {
+			t.Errorf("%q takes %s with %q, as %s", c.allowed, c.name, c.content, kind)
 		}
 	}
 }

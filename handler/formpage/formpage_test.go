@@ -379,6 +379,77 @@ func TestAFormThatChangedShowsWhatHasNoPlace(t *testing.T) {
 	}
 }
 
+// What was typed into a form that was closed meanwhile, or into a block that was hidden, is
+// shown: it is nowhere else.
+func TestWhatWasTypedIsShownWhenItHasNoPlace(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{MinFillTime: -1})
+	change := func(form formsvc.Form, d formsvc.Definition) {
+		if _, err := s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: d}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	form := s.form("SINGLE", `[{"id":"a","type":"long_text","label":"Story"},{"id":"y","type":"yes_no","label":"Yes?"},{"id":"b","type":"short_text"}]`, "", "")
+	p := s.open(form, "lang=de").fill("a.a", "a <long> text").press("next").fill("a.y", "true")
+	last := p.press("next").fill("a.b", "more")
+	change(form, formsvc.Definition{Settings: json.RawMessage(`{"closed":true,"closedMessage":"Sorry"}`)})
+	for _, got := range []*page{p.press("next"), last.press("next")} {
+		text := got.text("fs-main")
+		if got.status != http.StatusGone || !strings.Contains(text, "Sorry") || !strings.Contains(text, "Story") || !strings.Contains(text, "a <long> text") || strings.Contains(text, "true") || !strings.Contains(text, "Das hatten Sie eingegeben") {
+			t.Errorf("%d %s", got.status, text)
+		}
+	}
+	if got := s.open(form, ""); strings.Contains(got.raw, "<dl>") {
+		t.Errorf("nothing was typed: %s", got.raw)
+	}
+	form = s.form("MULTI", `[{"id":"a","type":"long_text"},{"id":"g","type":"group","children":[{"id":"i","type":"short_text"}]},{"id":"b","type":"short_text"}]`, "", "")
+	p = s.open(form, "").fill("a.a", "typed", "a.i", "within", "a.b", "kept")
+	change(form, formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"long_text","properties":{"hide":true}},{"id":"g","type":"group","properties":{"hide":true},"children":[{"id":"i","type":"short_text"}]},{"id":"b","type":"short_text"}]`)})
+	p = p.press("next")
+	if note := p.text("summary"); p.status != http.StatusConflict || !strings.Contains(note, "typed") || !strings.Contains(note, "within") || strings.Contains(note, "kept") {
+		t.Errorf("%d %s", p.status, note)
+	}
+	if p = p.press("next"); p.status != http.StatusOK || len(s.answers(form)) != 1 {
+		t.Errorf("%d %s", p.status, p.text("fs-main"))
+	}
+}
+
+// What a link may fill in.
+func TestLinksConsentToNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{MinFillTime: -1})
+	form := s.form("MULTI", `[{"id":"l","type":"legal","properties":{"legalType":1}},{"id":"d","type":"date","properties":{"showTimePicker":true}}]`, "", "", "ref")
+	p := s.open(form, "l=true&d=2026-11-22T10:00:00%2B09:00&ref="+strings.Repeat("x", 10_001))
+	if p.values.Get("a.l") != "" || p.values.Get("a.d") != "" || p.values.Get("t.d") != "" || p.values.Has("h.ref") {
+		t.Errorf("the page is filled in: %.200v", p.values)
+	}
+	if p = p.press("next"); p.status != http.StatusOK || len(s.answers(form)[0]) != 0 {
+		t.Errorf("%d %s", p.status, p.text("summary"))
+	}
+	p = s.open(form, "d=2026-11-22T10:00&ref="+strings.Repeat("é", 10_000))
+	if p.values.Get("a.d") != "2026-11-22" || p.values.Get("t.d") != "10:00" {
+		t.Errorf("the page is not filled in: %.200v", p.values)
+	}
+	if p = p.press("next"); p.status != http.StatusOK || len(s.answers(form)) != 2 {
+		t.Errorf("%d %s", p.status, p.text("summary"))
+	}
+}
+
+func TestAssetsAreOnlyRead(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	for method, want := range map[string]int{
+		http.MethodGet: http.StatusOK, http.MethodHead: http.StatusOK, http.MethodOptions: http.StatusNoContent,
+		http.MethodPost: http.StatusMethodNotAllowed, http.MethodDelete: http.StatusMethodNotAllowed,
+	} {
+		w := httptest.NewRecorder()
+		s.pages.ServeHTTP(w, httptest.NewRequest(method, "/f/-/page.js", nil))
+		if w.Code != want || want > http.StatusOK && w.Header().Get("Allow") != "GET, HEAD, OPTIONS" {
+			t.Errorf("%s: %d %v", method, w.Code, w.Header())
+		}
+	}
+}
+
 func TestABodyThatIsTooLargeComesBackAsThePage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{MaxBody: 2000})
@@ -402,6 +473,16 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 		"a negative body":              {MaxBody: -1},
 		"an ancestor with a directive": {FrameAncestors: []string{"https://a.example; script-src *"}},
 		"a language that is none":      {Words: map[string]map[string]string{"not a tag": {}}},
+		"a base path of a slash":       {BasePath: "/"},
+		"a base path with a slash":     {BasePath: "/forms/"},
+		"a base path without one":      {BasePath: "forms"},
+		"a base path with two":         {BasePath: "/a//forms"},
+		"an origin with a path":        {AllowedOrigins: []string{"https://a.example/"}},
+		"an origin without a scheme":   {AllowedOrigins: []string{"app.example"}},
+		"an origin of large letters":   {AllowedOrigins: []string{"https://App.example"}},
+		"no ancestors and one":         {FrameAncestors: []string{"'none'", "https://a.example"}},
+		"a verifier of no captcha":     {Verifiers: map[string]formpage.Verifier{"Turnstile": sums{}}},
+		"a verifier that is nil":       {Verifiers: map[string]formpage.Verifier{"turnstile": nil}},
 		"a word that is none":          {Words: map[string]map[string]string{"en": {"typo": "x"}}},
 	} {
 		if _, err := formpage.New(s.service, config); err == nil {

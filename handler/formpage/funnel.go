@@ -42,19 +42,16 @@ func (h *Handler) beacon(w http.ResponseWriter, r *http.Request, form PublicForm
 		http.Error(w, "not a page of this form", http.StatusForbidden)
 		return
 	}
-	if !h.allowed(r) {
-		http.Error(w, http.StatusText(http.StatusTooManyRequests), http.StatusTooManyRequests)
-		return
-	}
 	if !nobody(r) {
 		h.count(r, form, v, e)
 	}
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// count records an event of a visit, once.
+// count records an event of a visit, once. An address has a budget for each kind of event,
+// beside the one for what is stored: anybody may open pages without end.
 func (h *Handler) count(r *http.Request, form PublicForm, v visit, e event) {
-	if !h.counted.put(e.input+v.Key, true, len(v.Key)) {
+	if !h.counted.put(e.input+v.Key, true, len(v.Key)) || !h.allowed(r, e.input+":") {
 		return
 	}
 	if err := e.record(r.Context(), form.ID); err != nil {

@@ -1,6 +1,7 @@
 package formpage
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -49,34 +50,38 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.servePreview(w, r, token)
 			return
 		}
-		serveAsset(w, r, rest)
+		if _, there := assets[rest]; !there || !answersMethod(w, r, "GET, HEAD, OPTIONS") {
+			serveAsset(w, r, rest)
+		}
 		return
 	}
 	handle, methods := h.route(rest)
 	if isShared(rest) && h.shared(w, r, methods) {
 		return
 	}
+	message := h.message
+	if isJSON(rest) {
+		message = h.messageJSON
+	}
 	switch {
 	case handle == nil:
-		h.message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
+		message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
 		return
-	case r.Method == http.MethodOptions || !allows(methods, r.Method):
+	case !allows(methods, r.Method) && r.Method != http.MethodOptions && isJSON(rest):
 		w.Header().Set("Allow", methods)
-		if r.Method != http.MethodOptions {
-			http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
+		message(w, r, PublicForm{}, http.StatusMethodNotAllowed, "broken.title", "unreadable.text")
+		return
+	case answersMethod(w, r, methods):
 		return
 	}
 	form, err := h.service.PublicForm(r.Context(), publicID)
 	switch {
 	case errors.Is(err, storage.ErrNotFound):
-		h.message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
+		message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
 	case err != nil:
 		h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
 		w.Header().Set("Retry-After", "1")
-		h.message(w, r, PublicForm{}, http.StatusServiceUnavailable, "broken.title", "broken.text")
+		message(w, r, PublicForm{}, http.StatusServiceUnavailable, "broken.title", "broken.text")
 	default:
 		handle(w, r, form)
 	}
@@ -114,6 +119,24 @@ func isShared(rest string) bool {
 	return false
 }
 
+// isJSON reports whether a route answers in JSON.
+func isJSON(rest string) bool { return rest == "form.json" || rest == "path" || rest == "submit" }
+
+// answersMethod answers OPTIONS, and a method that is not among methods. It reports whether
+// it did.
+func answersMethod(w http.ResponseWriter, r *http.Request, methods string) bool {
+	if r.Method != http.MethodOptions && allows(methods, r.Method) {
+		return false
+	}
+	w.Header().Set("Allow", methods)
+	if r.Method != http.MethodOptions {
+		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+		return true
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
 func allows(methods, method string) bool {
 	for m := range strings.SplitSeq(methods, ", ") {
 		if m == method {
@@ -129,7 +152,7 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, form PublicForm) 
 	case r.Method == http.MethodPost:
 		c.post()
 	case form.Closed:
-		h.closed(w, r, form)
+		c.closed()
 	default:
 		c.open()
 	}
@@ -151,14 +174,33 @@ func (c *call) open() {
 }
 
 // closed says that a form takes no more responses, in the author's words where there
-// are some.
-func (h *Handler) closed(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	c := h.newCall(w, r, form)
-	text := form.ClosedMessage
+// are some. What was typed is shown, to be copied: it is nowhere else.
+func (c *call) closed() {
+	text := c.form.ClosedMessage
 	if strings.TrimSpace(text) == "" {
 		text = c.words.get("closed.text")
 	}
-	c.showMessage(http.StatusGone, c.words.get("closed.title"), text)
+	view := c.view("message")
+	view.Title, view.Text, view.Lost = c.words.get("closed.title"), text, c.typed()
+	c.render(http.StatusGone, view, newPolicy())
+}
+
+// typed is the text that the page brought, with the labels of its blocks.
+func (c *call) typed() []Unplaced {
+	r := answerReader{values: c.values, used: map[string]bool{}}
+	r.unplaced()
+	var list []Unplaced
+	for _, u := range r.given.Unplaced {
+		if b := find(c.form.Blocks, u.Block); b != nil {
+			switch b.Type {
+			case schema.TypeYesNo, schema.TypeLegal, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS, schema.TypeCountry:
+				continue // was chosen
+			}
+			u.Block = cmp.Or(b.Label, u.Block)
+		}
+		list = append(list, u)
+	}
+	return list
 }
 
 // message shows a page of the handler's own words.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/idna"
+
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -51,6 +53,16 @@ func originOf(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return ""
+	}
+	if strings.ContainsFunc(u.Host, func(c rune) bool { return c > '~' }) {
+		ascii, err := idna.Lookup.ToASCII(u.Hostname())
+		if err != nil {
+			return ""
+		}
+		if port := u.Port(); port != "" {
+			ascii += ":" + port
+		}
+		u.Host = ascii
 	}
 	// What may stand in a host, and nothing that ends a source or a directive.
 	if strings.ContainsFunc(u.Host, func(c rune) bool {

@@ -3,9 +3,13 @@ package formpage
 import (
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/schema"
 )
+
+// maxHidden is how many characters a hidden field has at most.
+const maxHidden = 10_000
 
 // prefilled makes inputs of a link's query: hidden fields and campaign parameters by
 // name, answers by block id. A choice is named by its id or its label.
@@ -13,6 +17,9 @@ func prefilled(form PublicForm, query url.Values, w *words) url.Values {
 	query = validText(query)
 	values := url.Values{ctrlLanguage: {w.tag}}
 	for name, given := range query {
+		if utf8.RuneCountInString(given[0]) > maxHidden || strings.Contains(given[0], "\x00") {
+			continue // the service refuses such a hidden field, and nobody could correct it
+		}
 		values[nameHidden+name] = given[:1]
 		if strings.HasPrefix(name, nameUTM) { // which may be a hidden field as well
 			values[name] = given[:1]
@@ -41,8 +48,13 @@ func prefill(blocks []schema.Block, query, values url.Values, comma bool) {
 		case schema.TypeMatrix, schema.TypeRanking, schema.TypeAddress, schema.TypeContactInfo,
 			schema.TypeFileUpload, schema.TypeSignature, schema.TypePayment:
 			// A query has one value a name.
+		case schema.TypeLegal:
+			// A link consents to nothing.
 		case schema.TypeDate:
 			day, clock, _ := strings.Cut(given[0], "T")
+			if strings.ContainsAny(clock, "Zz+-") && properties(b).ShowTimePicker {
+				continue // an instant; the visitor's time of it is not known here
+			}
 			values.Set(nameAnswer+b.ID, day)
 			if len(clock) >= 5 && properties(b).ShowTimePicker {
 				values.Set(nameTime+b.ID, clock[:5])

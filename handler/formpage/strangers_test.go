@@ -191,6 +191,9 @@ func TestFieldsOfAnyKind(t *testing.T) {
 	p := open("prototype=x&__proto__=y")
 	p.values.Set("a.hid", "not mine to give")
 	p.fill("a.constructor", "id:toString", `a.a.b&c="<`, "odd")
+	if p = p.press("next"); p.status != http.StatusConflict || !strings.Contains(p.text("summary"), "not mine to give") {
+		t.Fatalf("text for a hidden block: %d %s", p.status, p.text("summary"))
+	}
 	if end := p.press("next"); end.status != http.StatusOK {
 		t.Fatalf("%d %s", end.status, end.text("summary"))
 	}

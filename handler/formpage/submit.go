@@ -1,6 +1,7 @@
 package formpage
 
 import (
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -37,13 +38,17 @@ type call struct {
 
 	refused []schema.Violation // files that were not taken
 	uploads int                // files that came with the request
+	brought map[string]bool    // the blocks that they are for
+	spared  int64              // bytes of refused files that may still be read over
+
+	charged, limited bool // see allowed
 
 	hosts      map[string]json.RawMessage // what Config.HostAnswers returned
 	askedHosts bool
 }
 
 func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form PublicForm) *call {
-	return &call{h: h, w: w, r: r, form: form, words: h.language(r, form), now: h.clock(), values: url.Values{}}
+	return &call{h: h, w: w, r: r, form: form, words: h.language(r, form), now: h.clock(), values: url.Values{}, brought: map[string]bool{}, spared: maxSpared}
 }
 
 // given are the answers of the page as the service takes them.
@@ -102,7 +107,7 @@ func dropHosts(blocks []schema.Block, answers map[string]json.RawMessage, hide b
 // post takes a page that was sent. Whatever happens, what was typed is shown again or
 // stored.
 func (c *call) post() {
-	h, w, r, form := c.h, c.w, c.r, c.form
+	h, r, form := c.h, c.r, c.form
 	values, complete, err := c.read()
 	if err != nil {
 		h.logger.InfoContext(r.Context(), "a page was not read", "error", err)
@@ -110,7 +115,7 @@ func (c *call) post() {
 		return
 	}
 	c.values = values
-	if lang := values.Get(ctrlLanguage); lang != "" {
+	if lang := values.Get(ctrlLanguage); lang != "" && (h.config.Language == nil || h.config.Language(r, form) == "") {
 		c.words = h.words.byTag(lang, c.words)
 	}
 	var known bool
@@ -136,10 +141,8 @@ func (c *call) post() {
 	case !complete:
 		c.notice = c.words.get("too_large")
 		c.showPath(http.StatusRequestEntityTooLarge, path, at, nil)
-	case !h.allowed(r):
-		c.notice = c.words.get("too_many_requests")
-		w.Header().Set("Retry-After", "60")
-		c.showPath(http.StatusTooManyRequests, path, at, nil)
+	case c.limited: // its files were not stored
+		c.tooMany(path, firstStep(steps, c.refused, at), c.refused)
 	case len(c.refused) > 0:
 		status := http.StatusUnprocessableEntity
 		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == codeFileSize }) {
@@ -175,7 +178,7 @@ func (c *call) forward(given Given, path Path, steps []step, at int, known bool)
 	}
 	if at+1 < len(steps) {
 		if c.form.Closed && c.preview == nil { // nobody fills in the rest in vain
-			c.h.closed(c.w, c.r, c.form)
+			c.closed()
 			return
 		}
 		c.showPath(http.StatusOK, path, at+1, nil)
@@ -197,11 +200,21 @@ func (c *call) forward(given Given, path Path, steps []step, at int, known bool)
 		c.values.Set(ctrlLost, "1")
 		c.showPath(http.StatusConflict, path, at, nil)
 		return
+	case !c.allowed():
+		c.tooMany(path, at, nil)
+		return
 	default:
 		c.submit(given, path, at)
 		return
 	}
 	c.showPath(http.StatusUnprocessableEntity, path, at, nil)
+}
+
+// tooMany shows the page again when the address has sent too much.
+func (c *call) tooMany(path Path, at int, faults []schema.Violation) {
+	c.notice = c.words.get("too_many_requests")
+	c.w.Header().Set("Retry-After", "60")
+	c.showPath(http.StatusTooManyRequests, path, at, faults)
 }
 
 // submit stores the response.
@@ -218,14 +231,18 @@ func (c *call) submit(given Given, path Path, at int) {
 		return
 	}
 	response, err := c.response(given)
+	attempt, kept := rand.Text(), c.filesOf(onPath(&c.form, path))
 	if err == nil {
-		err = c.keepFiles(onPath(&c.form, path))
+		err = c.keepFiles(attempt, kept)
 	}
 	if err != nil {
 		c.failed(err, path, at)
 		return
 	}
 	_, err = c.h.service.Submit(c.r.Context(), response)
+	if isRefused(err) {
+		c.releaseFiles(attempt, kept)
+	}
 	var faults *schema.Error
 	switch {
 	case err == nil:
@@ -238,7 +255,7 @@ func (c *call) submit(given Given, path Path, at int) {
 		c.showPath(http.StatusConflict, path, firstStep(steps, []schema.Violation{fault}, at), []schema.Violation{fault})
 	case errors.Is(err, respondent.ErrClosed), errors.Is(err, storage.ErrNotFound):
 		c.form.Closed = true
-		c.h.closed(c.w, c.r, c.form)
+		c.closed()
 	default:
 		c.failed(err, path, at)
 	}
@@ -284,6 +301,10 @@ func (c *call) leadTo(target string) {
 // failed shows the page again when the service did not answer. Trying again is safe: the
 // idempotency key stays.
 func (c *call) failed(err error, path Path, at int) {
+	if errors.Is(err, errLimited) {
+		c.tooMany(path, at, nil)
+		return
+	}
 	c.h.logger.ErrorContext(c.r.Context(), "a page was not taken", "form", c.form.ID, "error", err)
 	c.notice = c.words.get("not_stored")
 	c.w.Header().Set("Retry-After", "1")

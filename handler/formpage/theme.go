@@ -379,12 +379,12 @@ func className(text string) string {
 func cssString(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
-	for _, c := range []byte(text) {
-		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"'\()<>`, c) >= 0 {
+	for _, c := range text {
+		if c <= ' ' || c >= 0x7f || strings.ContainsRune(`"'\()<>`, c) {
 			b.WriteString(`\` + strconv.FormatInt(int64(c), 16) + " ")
 			continue
 		}
-		b.WriteByte(c)
+		b.WriteRune(c)
 	}
 	b.WriteByte('"')
 	return b.String()

@@ -159,6 +159,17 @@ func TestLengthsAndColoursAreWrittenAnew(t *testing.T) {
 	if got := cssString(`https://x/")}</style>\`); strings.ContainsAny(got[1:len(got)-1], `"<>)`) {
 		t.Errorf("an address ends its string: %s", got)
 	}
+	if got := cssString(`https://cdn.example/Büro.png`); got != `"https://cdn.example/B\fc ro.png"` {
+		t.Errorf("an address beyond ASCII is %s", got)
+	}
+	for raw, want := range map[string]string{
+		"https://bücher.example/x.png": "https://xn--bcher-kva.example", "http://BÜCHER.example:8080/": "http://xn--bcher-kva.example:8080",
+		"https://a.example;x/": "", "https://\u2028/": "", "https://Plain.example": "https://plain.example", "https://[::1]:80/": "https://[::1]:80",
+	} {
+		if got := originOf(raw); got != want {
+			t.Errorf("the origin of %s is %q, want %q", raw, got, want)
+		}
+	}
 }
 
 func TestNumbersAsPeopleWriteThem(t *testing.T) {

@@ -1,7 +1,9 @@
 package formpage_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
@@ -72,5 +74,54 @@ func TestALimitPerAddress(t *testing.T) {
 		if end := p.press("next"); end.status != http.StatusOK {
 			t.Errorf("a limiter that fails holds visitors up: %d", end.status)
 		}
+	}
+}
+
+// The limit is for what is stored. Steps are free, a request with files takes one token, and
+// what is counted has a budget of its own.
+func TestWhatTheLimitIsFor(t *testing.T) {
+	t.Parallel()
+	store, err := memorystore.New(&memorystore.Config{Tokens: 2, Interval: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close(t.Context()) })
+	dir, err := formpage.NewDir(t.TempDir(), "https://host.example/files/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dir.Close() })
+	s := newSite(t, formpage.Config{MinFillTime: -1, Files: dir, Limiter: store, Address: func(*http.Request) string { return "192.0.2.1" }})
+	blocks := `[{"id":"f","type":"file_upload","properties":{"multipleFiles":true}}`
+	for i := range 11 {
+		blocks += fmt.Sprintf(`,{"id":"b%d","type":"short_text"}`, i)
+	}
+	form := s.form("SINGLE", blocks+"]", "", "")
+	p := s.open(form, "").attach("next", [3]string{"u.f", "a.png", pngBytes}, [3]string{"u.f", "b.png", pngBytes}, [3]string{"u.f", "c.png", pngBytes})
+	for i := range 11 {
+		if p.status != http.StatusOK {
+			t.Fatalf("step %d: %d %s", i, p.status, p.text("summary"))
+		}
+		p = p.press("next")
+	}
+	if p.status != http.StatusOK || len(s.answers(form)) != 1 {
+		t.Fatalf("%d, %d responses", p.status, len(s.answers(form)))
+	}
+	late := s.open(form, "").attach("next", [3]string{"u.f", "a.png", pngBytes})
+	if late.status != http.StatusTooManyRequests || late.header.Get("Retry-After") == "" {
+		t.Errorf("a file beyond the limit: %d %s", late.status, late.text("summary"))
+	}
+	// Views and starts, of pages that were shown.
+	for range 5 {
+		beacon := s.open(form, "")
+		beacon.url += "/view"
+		beacon.post(url.Values{"state": beacon.values["state"]})
+	}
+	for range 20 {
+		p := s.open(form, "")
+		p.post(url.Values{"go": {"stay"}})
+	}
+	if c := s.funnel(form); c.Views != 2 || c.Starts > 2 {
+		t.Errorf("the funnel of an address with two tokens is %+v", c)
 	}
 }

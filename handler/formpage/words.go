@@ -130,8 +130,8 @@ func (h *Handler) language(r *http.Request, form PublicForm) *words {
 	if wish != "" {
 		return h.words.byTag(wish, h.words.list[0])
 	}
-	tags, _, err := language.ParseAcceptLanguage(r.Header.Get("Accept-Language"))
-	if err != nil || len(tags) == 0 {
+	tags := wishes(r.Header.Get("Accept-Language"))
+	if len(tags) == 0 {
 		return h.words.list[0]
 	}
 	_, i, confidence := h.words.matcher.Match(tags...)
@@ -139,6 +139,26 @@ func (h *Handler) language(r *http.Request, form PublicForm) *words {
 		i = 0
 	}
 	return h.words.list[i]
+}
+
+// wishes are the languages of an Accept-Language, the dearest first. One that cannot be
+// read does not count, and drops no other.
+func wishes(header string) []language.Tag {
+	if len(header) > 1000 {
+		header = header[:1000]
+	}
+	tags, _, err := language.ParseAcceptLanguage(header)
+	if err == nil {
+		return tags
+	}
+	var readable []string
+	for wish := range strings.SplitSeq(header, ",") {
+		if _, _, err := language.ParseAcceptLanguage(wish); err == nil {
+			readable = append(readable, wish)
+		}
+	}
+	tags, _, _ = language.ParseAcceptLanguage(strings.Join(readable, ","))
+	return tags
 }
 
 // byTag returns the words of the language that is nearest to a tag.

@@ -3,6 +3,7 @@ package formpage_test
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
@@ -114,5 +115,30 @@ func TestPunctuationOfLanguages(t *testing.T) {
 				t.Errorf("%s %s: %q in %q", tag, key, at, text)
 			}
 		}
+	}
+}
+
+// One wish that cannot be read drops no other.
+func TestLanguagesThatAreWishedFor(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("MULTI", `[]`, "", "")
+	for header, want := range map[string]string{
+		"xx,fr;q=0.1": "fr", "de-DE-1996,%%%": "de", "%%%": "en", "": "en", "en;q=0.1,%%,nl;q=0.9": "nl", strings.Repeat("%,", 10_000) + "de": "en",
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/f/"+form.PublicID, nil)
+		r.Header.Set("Accept-Language", header)
+		w := httptest.NewRecorder()
+		s.pages.ServeHTTP(w, r)
+		if !strings.Contains(w.Body.String(), `lang="`+want+`"`) {
+			t.Errorf("%.30q does not lead to %s", header, want)
+		}
+	}
+	// The host's choice stays its choice when the page is sent.
+	s = newSite(t, formpage.Config{Language: func(*http.Request, formpage.PublicForm) string { return "de" }})
+	p := s.open(s.form("MULTI", `[{"id":"a","type":"short_text","required":true}]`, "", ""), "")
+	p.values.Set("lang", "ar")
+	if p = p.press("next"); p.values.Get("lang") != "de" {
+		t.Errorf("the page came back in %s", p.values.Get("lang"))
 	}
 }
