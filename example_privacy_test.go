@@ -65,7 +65,7 @@ func ExampleService_PurgeSubmissions() {
 			return
 		}
 	}
-	n, err := svc.PurgeSubmissions(ctx, time.Now().AddDate(-2, 0, 0), formsvc.ID{})
+	n, err := svc.PurgeSubmissions(ctx, time.Now().AddDate(-2, 0, 0), form)
 	fmt.Println(n, err)
 	// Output: 1 <nil>
 }

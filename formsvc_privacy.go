@@ -70,7 +70,8 @@ func (s *Service) sweepRemoved(ctx context.Context) error {
 //
 // Answers are named by block id, by the name of a hidden field, or as "block/part" for a
 // part of an address or contact ("contact/email"). They are compared by meaning, as
-// duplicates are: Ann@Example.com is ann@example.com. A choice is named by its id or, of
+// duplicates are: Ann@Example.com is ann@example.com. A hidden field, which often has an id
+// of the host's, is compared letter by letter. A choice is named by its id or, of
 // other, by the text; where several can be chosen, it has to be the only one. A phone
 // number needs the code of its country (+49…), unless the block has a defaultCountry.
 //
@@ -173,25 +174,31 @@ func checkConditions(wanted map[string]string) error {
 }
 
 // PurgeSubmissions removes for good the responses that were submitted before olderThan,
-// and returns how many: those to one form, or with the zero ID those to all forms. Forms
-// in the trash count too. Idempotency keys, pending deliveries and the bodies of events
-// go with them.
+// and returns how many: those to one form, which may be in the trash. Idempotency keys,
+// pending deliveries and the bodies of events go with them.
 //
 // Unlike a response that is deleted or erased, one that is purged for its age keeps its
 // place against settings.responseLimit, and its answer to settings.duplicateField stays
 // taken: of that a digest is kept, until the form is purged or [Service.EraseRespondent]
 // is called with that answer. A field that is set later knows nothing of it. The metrics
-// stay. Nothing is purged unless the host calls it; the zero time is an error.
+// stay. Nothing is purged unless the host calls it; the zero time and the zero ID are
+// errors.
 //
 // It works in pieces, so that nobody waits for it. After an error, a cancelled context or
 // the end of the process, repeat the call. What a dispatcher has claimed already may
 // still be sent. For an unknown form it returns 0 and no error.
 func (s *Service) PurgeSubmissions(ctx context.Context, olderThan time.Time, formID ID) (int, error) {
-	if olderThan.IsZero() {
-		return 0, errors.New("formsvc: PurgeSubmissions needs a time")
+	if olderThan.IsZero() || formID.IsZero() {
+		return 0, errors.New("formsvc: PurgeSubmissions needs a time and a form")
 	}
-	if !formID.IsZero() {
-		return s.purgeSubmissions(ctx, olderThan, []ID{formID})
+	return s.purgeSubmissions(ctx, olderThan, []ID{formID})
+}
+
+// PurgeAllSubmissions does what [Service.PurgeSubmissions] does for all forms of all
+// users, those in the trash too.
+func (s *Service) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) (int, error) {
+	if olderThan.IsZero() {
+		return 0, errors.New("formsvc: PurgeAllSubmissions needs a time")
 	}
 	purged := 0
 	for _, trashed := range []bool{false, true} {

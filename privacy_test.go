@@ -522,7 +522,7 @@ func TestPurgeSubmissionsLeavesNothingButPlaces(t *testing.T) {
 		if _, err := b.submit(form, "mail", `"fourth@answers.example"`); !errors.Is(err, formsvc.ErrClosed) {
 			t.Errorf("the place of a purged response: %v", err)
 		}
-		if n, err := b.PurgeSubmissions(t.Context(), time.Now().AddDate(0, -1, 0), formsvc.ID{}); n != 2 || err != nil {
+		if n, err := b.PurgeAllSubmissions(t.Context(), time.Now().AddDate(0, -1, 0)); n != 2 || err != nil {
 			t.Errorf("all forms: %d, %v, want 2", n, err)
 		}
 		needles{"another form's": []byte("else@answers.example"), "that in the trash": []byte("trashed@answers.example")}.there(t, find, false, "after PurgeSubmissions of all forms")
@@ -683,7 +683,10 @@ func TestPurgesNeedATime(t *testing.T) {
 		if n, err := b.PurgeSubmissions(t.Context(), time.Time{}, form); n != 0 || err == nil {
 			t.Errorf("PurgeSubmissions: %d, %v", n, err)
 		}
-		if n, err := b.PurgeSubmissions(t.Context(), time.Time{}, formsvc.ID{}); n != 0 || err == nil {
+		if n, err := b.PurgeSubmissions(t.Context(), time.Now().Add(time.Hour), formsvc.ID{}); n != 0 || err == nil {
+			t.Errorf("PurgeSubmissions of the zero form: %d, %v", n, err)
+		}
+		if n, err := b.PurgeAllSubmissions(t.Context(), time.Time{}); n != 0 || err == nil {
 			t.Errorf("PurgeSubmissions of all forms: %d, %v", n, err)
 		}
 		if n, err := b.PurgeTrash(t.Context(), time.Time{}); n != 0 || err == nil {

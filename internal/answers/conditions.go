@@ -145,7 +145,10 @@ func (c *condition) means(typ string, stored jsontree.Node) bool {
 	if !stored.Exists() {
 		return false
 	}
-	if isPlain(typ) {
+	switch {
+	case typ == schema.TypeHidden: // often an id of the host's, whose case counts
+		return strings.TrimSpace(stored.Text()) == c.value
+	case isPlain(typ):
 		return strings.EqualFold(c.value, scalar(stored))
 	}
 	want, ok := identityOf(typ, stored)
