@@ -111,10 +111,10 @@ type Config struct {
 	// are given or neither: behind a proxy, RemoteAddr is that of everybody. "" is not
 	// limited.
 	Address func(*http.Request) string
-	// Limiter bounds how many requests of an address are taken that store something, which
-	// are responses and files, or ask a Verifier: each takes one token, however many files it has. Steps from page to page are
-	// free. Views and starts have a budget of the same size each; beyond it they are not
-	// counted. The limiter is never closed by the handler, and its keys are prefixed
+	// Limiter bounds how many requests of an address are taken that store a response or
+	// files, or ask a Verifier. Each takes one token, however many files it has; steps from
+	// page to page are free. Views and starts have a budget of the same size each, and are
+	// not counted beyond it. The handler never closes the limiter, and its keys are prefixed
 	// "formsvc:page:". One that fails lets visitors pass, and is logged.
 	Limiter limiter.Store
 

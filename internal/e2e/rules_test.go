@@ -219,7 +219,7 @@ func TestTheBrowserReadsAnswersAsTheServiceDoes(t *testing.T) {
 		b.until(`document.querySelector(".fs>form[hidden]")`)
 		wrong := get(b, chromedp.Evaluate[string](`(async () => {
 			let seed = 42; const rnd = n => (seed = (seed * 1103515245 + 12345) % 2147483648) / 65536 % n | 0, pick = a => a[rnd(a.length)];
-			const texts = ["", "", " 5 ", "1,5", "1.5", "1.000", "1,000.5", "12.34.5", "٣", "−2", "-2.0", "+1", "abc", ".", "1e3", "0x1", "\u200b", "\u3164", "e\u0301", "x\u202ey", " c1\u00a0", "c1", "much too long", "😀😀😀", "\ufeffa", "a\tb", "2001", "1500", "1501", "-", "00", "1'000", "1 000", "/0", "5."];
+			const texts = ["", "", " 5 ", "1,5", "1.5", "1.000", "1,000.5", "12.34.5", "1.234,50", "1,234.50", "0,234", "1.2,3", "٣", "−2", "-2.0", "+1", "abc", ".", "1e3", "0x1", "\u200b", "\u3164", "e\u0301", "x\u202ey", " c1\u00a0", "c1", "much too long", "😀😀😀", "\ufeffa", "a\tb", "2001", "1500", "1501", "-", "00", "1'000", "1 000", "/0", "5."];
 			const form = document.querySelector(".fs-form"), shown = from => [...from.querySelectorAll(".fs-fields>[data-b]")].map(e => e.dataset.b).join(" ");
 			const all = s => [...form.querySelectorAll(s)], wrong = [], different = new Set();
 			for (let i = 0; i < `+fmt.Sprint(fillings)+` && wrong.length < 3; i++) {
