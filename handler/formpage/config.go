@@ -54,13 +54,16 @@ type Config struct {
 
 	// Secret signs the links of previews, and what a page carries from one request to the
 	// next: the time when it was opened, its idempotency key, and stored files. All
-	// processes of a host need the same one, of at least 16 bytes. There is one at a time:
-	// when it is changed, links of previews are void, open pages come back once, filled in,
-	// and ask for their files again. Without it previews are
+	// processes of a host need the same one, of at least 16 bytes. Without it previews are
 	// off, and each process makes a secret of its own, which is logged once when it
 	// matters: a page that another process made, or this one before it was started anew,
 	// comes back filled in and has to be sent again.
 	Secret []byte
+	// FormerSecrets are other secrets whose signatures are accepted; nothing is signed with
+	// them. A secret is changed without a page that comes back in three steps: list the new
+	// one here in all processes; make it the Secret, and list the old one here; remove that
+	// after eight days, when no page can be sent any more, or later for links of previews.
+	FormerSecrets [][]byte
 
 	// BrowserRules lets browsers evaluate the rules of forms, so that blocks appear without
 	// waiting for the service. The pages and form.json contain the rules and the variables
@@ -162,6 +165,11 @@ func New(svc Service, config Config) (*Handler, error) {
 	if n := len(config.Secret); n > 0 && n < 16 {
 		faults = append(faults, fmt.Errorf("the Secret has %d bytes, which is less than 16", n))
 	}
+	for _, former := range config.FormerSecrets {
+		if len(former) < 16 {
+			faults = append(faults, fmt.Errorf("one of FormerSecrets has %d bytes, which is less than 16", len(former)))
+		}
+	}
 	if (config.Address == nil) != (config.Limiter == nil) {
 		faults = append(faults, errors.New("the fields Address and Limiter are given together or not at all"))
 	}
@@ -221,7 +229,7 @@ func New(svc Service, config Config) (*Handler, error) {
 	if h.clock == nil {
 		h.clock = time.Now
 	}
-	h.signer = signer{secret: config.Secret}
+	h.signer = signer{secret: config.Secret, former: config.FormerSecrets}
 	if len(config.Secret) == 0 {
 		h.signer.secret = []byte(rand.Text())
 	}

@@ -473,6 +473,7 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 		"a negative body":              {MaxBody: -1},
 		"an ancestor with a directive": {FrameAncestors: []string{"https://a.example; script-src *"}},
 		"a language that is none":      {Words: map[string]map[string]string{"not a tag": {}}},
+		"a short former secret":        {Secret: secret, FormerSecrets: [][]byte{nil}},
 		"a base path of a slash":       {BasePath: "/"},
 		"a base path with a slash":     {BasePath: "/forms/"},
 		"a base path without one":      {BasePath: "forms"},

@@ -6,16 +6,20 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 )
 
 // signer makes and opens the tokens that a page carries. A token is bound to its
 // purpose, so that one kind is never taken for another.
-type signer struct{ secret []byte }
+type signer struct {
+	secret []byte
+	former [][]byte // tokens that were made with these are good as well
+}
 
-func (s signer) mac(purpose, payload string) []byte {
-	m := hmac.New(sha256.New, s.secret)
+func mac(secret []byte, purpose, payload string) []byte {
+	m := hmac.New(sha256.New, secret)
 	m.Write([]byte("formsvc formpage " + purpose + "\x00" + payload))
 	return m.Sum(nil)
 }
@@ -27,14 +31,15 @@ func (s signer) sign(purpose string, v any) string {
 		return "" // what is signed here is made of strings and numbers
 	}
 	payload := base64.RawURLEncoding.EncodeToString(raw)
-	return payload + "." + base64.RawURLEncoding.EncodeToString(s.mac(purpose, payload))
+	return payload + "." + base64.RawURLEncoding.EncodeToString(mac(s.secret, purpose, payload))
 }
 
 // open reads a token into v, and reports whether its signature is right.
 func (s signer) open(purpose, token string, v any) bool {
 	payload, signature, _ := strings.Cut(token, ".")
 	given, err := base64.RawURLEncoding.Strict().DecodeString(signature)
-	if err != nil || !hmac.Equal(given, s.mac(purpose, payload)) {
+	right := func(secret []byte) bool { return hmac.Equal(given, mac(secret, purpose, payload)) }
+	if err != nil || !right(s.secret) && !slices.ContainsFunc(s.former, right) {
 		return false
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(payload)

@@ -154,6 +154,49 @@ func TestAPageOfAProcessThatEnded(t *testing.T) {
 	}
 }
 
+// A secret is changed without a page that comes back, a file that is lost or a preview that
+// is void.
+func TestASecretIsChanged(t *testing.T) {
+	t.Parallel()
+	s, dir, _ := newFileSite(t)
+	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"File"},{"id":"n","type":"short_text","label":"Name"}]`, "", "")
+	for _, former := range []bool{true, false} {
+		before, after := []byte("the secret of yesterday"), []byte("the secret of tomorrow")
+		config := formpage.Config{Secret: before, Files: dir, Clock: s.clock}
+		old, err := formpage.New(s.service, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.Secret = after
+		if former {
+			config.FormerSecrets = [][]byte{before}
+		}
+		renewed, err := formpage.New(s.service, config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(old)
+		p := s.get(server.URL+"/f/"+form.PublicID).attach("upload", [3]string{"u.f", "a.png", pngBytes}).fill("a.n", "x")
+		server.Close()
+		s.wait(time.Minute)
+		link, err := old.PreviewPath(form.ID, s.clock().Add(time.Hour))
+		if err != nil {
+			t.Fatal(err)
+		}
+		server = httptest.NewServer(renewed)
+		defer server.Close()
+		p.url = server.URL + "/f/" + form.PublicID
+		n := len(s.answers(form))
+		p = p.press("next")
+		if stored := len(s.answers(form)) > n; stored != former || former && s.answers(form)[0]["f"] == "" {
+			t.Errorf("with the former one %v: %d %s", former, p.status, p.text("summary"))
+		}
+		if preview := s.get(server.URL + link); preview.status == http.StatusOK != former {
+			t.Errorf("with the former one %v: a preview: %d", former, preview.status)
+		}
+	}
+}
+
 // Who names another page than the one that was shown passes nothing over.
 func TestATamperedPageSkipsNothing(t *testing.T) {
 	t.Parallel()
