@@ -154,7 +154,7 @@ func TestTheRouteOfAnExport(t *testing.T) {
 				mux.Handle(test.mounted, seen)
 				root = mux
 			}
-			r := httptest.NewRequest("GET", "/exports/"+form.String()+".csv", nil)
+			r := httptest.NewRequest(http.MethodGet, "/exports/"+form.String()+".csv", nil)
 			r.Header.Set("X-API-Key", key)
 			w := httptest.NewRecorder()
 			root.ServeHTTP(w, r)

@@ -98,8 +98,7 @@ func (c *call) export() error {
 	if mounted := c.r.Pattern; mounted == "" || strings.HasSuffix(mounted, "/") {
 		c.r.Pattern = cmp.Or(mounted, "/") + "{form_id}." + format
 	}
-	switch {
-	case !c.r.ProtoAtLeast(1, 1):
+	if !c.r.ProtoAtLeast(1, 1) {
 		return errHTTPVersion
 	}
 	if err := c.authenticate(); err != nil {

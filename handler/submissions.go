@@ -68,9 +68,10 @@ func listSubmissions(c *call) error {
 	} else if !p.found {
 		return errNotFound
 	}
-	b := append(p.body, `],"page":`...)
-	b = appendPageEnd(b, p.list, p.more && p.items > 0, p.last)
-	c.send(200, append(b, '}'))
+	p.body = append(p.body, `],"page":`...)
+	p.body = appendPageEnd(p.body, p.list, p.more && p.items > 0, p.last)
+	p.body = append(p.body, '}')
+	c.send(200, p.body)
 	return nil
 }
 
