@@ -249,3 +249,21 @@ func TestTheBrowserReadsAnswersAsTheServiceDoes(t *testing.T) {
 		}
 	}
 }
+
+// A date in three inputs is one in every writing whose digits the service reads.
+func TestTheBrowserReadsDatesInOtherDigits(t *testing.T) {
+	s := newSite(t, formpage.Config{BrowserRules: true})
+	form := s.publish("Day", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"d","type":"date","label":"D","properties":{"dateFormat":"DDMMYYYY"}},
+		{"id":"q","type":"short_text","label":"Q","required":true,"properties":{"rule":{"show":{"==":[{"var":"answers.d"},"2026-04-03"]}}}}]`)})
+	for _, date := range [][3]string{{"٣", "٤", "٢٠٢٦"}, {"۳", "۰۴", "۲۰۲۶"}, {"０３", "４", "２０２６"}} {
+		b := newTab(t, 800, 700)
+		b.open(s.url(form, "?lang=ar"))
+		b.until(`document.querySelector(".fs>form[hidden]")`)
+		b.set(field("d.d"), date[0], field("m.d"), date[1], field("y.d"), date[2])
+		if !get(b, chromedp.Evaluate[bool](`!!document.querySelector(".fs-fields [name='a.q']")`)) {
+			t.Errorf("the browser does not read %q", date)
+		}
+		b.press("next")
+		b.until(`document.querySelectorAll(".fs-fault").length === 1 && document.querySelector("[data-b=q] .fs-fault")`)
+	}
+}

@@ -208,8 +208,9 @@ globalThis.formsvcRules = (() => {
     s = s.normalize();
     return bad || blank(s) || [...s].length > most ? undefined : s;
   };
+  const digits = s => s.replace(ends, "").replace(/[٠-٩۰-۹０-９]/g, c => c.charCodeAt(0) & 15);
   const decimal = (s, comma) => {
-    s = s.replace(ends, "").replace(/[٠-٩۰-۹０-９]/g, c => c.charCodeAt(0) & 15).replace(/[ \xa0\u202f\u2009'’٬]/g, "").replace(/٫/g, ".").replace(/−/g, "-");
+    s = digits(s).replace(/[ \xa0\u202f\u2009'’٬]/g, "").replace(/٫/g, ".").replace(/−/g, "-");
     const point = s.lastIndexOf("."), sign = s.lastIndexOf(",");
     if (point >= 0 && sign >= 0) comma = sign > point;
     if (comma) s = s.replace(/[.,]/g, c => c === "." ? "," : ".");
@@ -253,7 +254,7 @@ globalThis.formsvcRules = (() => {
       return Object.fromEntries(rows.map(([id, chosen]) => [id, q.many ? chosen : chosen[0]]));
     },
     date: (q, first, get) => {
-      const [y, m, d] = ["y.", "m.", "d."].map(p => (get(p + q.id)[0] ?? "").trim());
+      const [y, m, d] = ["y.", "m.", "d."].map(p => digits(get(p + q.id)[0] ?? ""));
       const day = first.trim() || (y + m + d && [y, padded(m), padded(d)].join("-"));
       const at = new Date(day + "T00:00:00Z");
       return /^\d{4}-\d\d-\d\d$/.test(day) && !isNaN(at) && at.toISOString().startsWith(day) ? day : undefined;
