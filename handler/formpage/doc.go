@@ -29,6 +29,9 @@
 // that is sent. Browsers that load a page ahead, and programs that say what they are, count
 // for nothing.
 //
+// The script keeps what was typed until the form is sent, for a reload: in this tab, and for
+// this link with this query. Another link begins with its own values.
+//
 // Sending the same answers of one visit again, by a double click or in a second tab, finds
 // the response that is stored. Other answers, sent after going back, are another response.
 //
@@ -123,7 +126,9 @@
 //	<script src="https://forms.example/f/-/embed.js" data-form="{public_id}" async></script>
 //
 // or in a dialog, with a button that has data-formsvc-open="{public_id}". The host lists
-// such pages in [Config.FrameAncestors].
+// such pages in [Config.FrameAncestors]. When a response is sent, the frame fires the event
+// "formsvc:done" once, but not for a form with both a captcha and a redirectUrl: the browser
+// sends such a form and leaves it at once.
 //
 // A front end of the host's own reads GET {public_id}/form.json: the blocks without hidden
 // ones and without rules (see [Config.BrowserRules]), and a state that it sends back. POST {public_id}/path with

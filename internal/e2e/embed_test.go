@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 )
 
@@ -59,5 +61,59 @@ func TestAFormInAnotherPage(t *testing.T) {
 		b.until(`document.querySelector("dialog[open][aria-label=Umfrage] iframe[title=Umfrage]") && document.querySelector("dialog button[aria-label=Schließen]") && document.querySelector("dialog").contains(document.activeElement)`)
 		b.run(chromedp.KeyEvent(kb.Escape))
 		b.until(`!document.querySelector("dialog") && document.activeElement === document.querySelector("main button")`)
+	}
+}
+
+// host is a page at the origin of the forms, so that a test may press what its frames show.
+func (s *site) host(body func(script string) string) string {
+	s.t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("/f/", s.pages)
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, `<!doctype html><title>Host</title><main class="fs-main">Hello</main>`+body("/f/-/embed.js"))
+	})
+	server := httptest.NewServer(mux)
+	s.t.Cleanup(server.Close)
+	return server.URL
+}
+
+// A page that shows two forms has the script twice, and a button opens one dialog.
+func TestTwoFormsInAPageOpenOneDialog(t *testing.T) {
+	s := newSite(t, formpage.Config{FrameAncestors: []string{"http://127.0.0.1:*"}})
+	first, second := s.sample("feedback").PublicID, s.sample("feedback").PublicID
+	url := s.host(func(script string) string {
+		one := `<script src="` + script + `" data-form="%s"></script>`
+		return `<button data-formsvc-open="` + first + `">Open</button>` + fmt.Sprintf(one+one, first, second)
+	})
+	b := newTab(t, 800, 700)
+	b.open(url)
+	b.until(`document.querySelectorAll("iframe").length === 2`)
+	b.do(`document.querySelector("button").click()`)
+	if n := get(b, chromedp.Evaluate[int](`document.querySelectorAll("dialog").length`)); n != 1 {
+		t.Errorf("%d dialogs are open, want 1", n)
+	}
+}
+
+// The page around a form hears once that a response was sent, also where the form redirects.
+func TestAPageHearsThatItsFormWasSent(t *testing.T) {
+	s := newSite(t, formpage.Config{FrameAncestors: []string{"http://127.0.0.1:*"}})
+	target := elsewhere(t)
+	for _, settings := range []string{`{}`, `{"redirectUrl":` + quote(target) + `}`} {
+		form := s.publish("Framed", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}]`), Settings: json.RawMessage(settings)})
+		url := s.host(func(script string) string {
+			return `<script>window.heard = []; addEventListener("formsvc:done", e => heard.push(e.detail.form))</script><script src="` + script + `" data-form="` + form.PublicID + `"></script>`
+		})
+		b := newTab(t, 800, 700)
+		b.open(url)
+		inside := `document.querySelector("iframe").contentDocument`
+		b.until(inside + `.readyState === "complete" && ` + inside + `.querySelector("[name=viewed]").value`)
+		b.do(inside + `.querySelector(".fs-actions button").click()`)
+		if settings == `{}` {
+			b.until(inside + `.querySelector(".fs-done")`)
+		} else {
+			b.until(inside + ` === null`) // it is at another origin
+		}
+		b.until(`heard.join() === ` + quote(form.PublicID))
 	}
 }

@@ -6,7 +6,9 @@
 // The first shows a form where the script stands, the second one in a dialog. Further
 // data-query="ref=mail&lang=de" is passed on; data-title names the frame for those who
 // hear it, and data-close the dialog's button, in the language of the page. When a
-// response is sent, the frame fires the event "formsvc:done".
+// response is sent, the frame fires the event "formsvc:done". Of a form with a captcha that
+// redirects there is none: the browser leads away from it at once. Where a page has this
+// script several times, the first one opens the dialogs.
 (() => {
   "use strict";
   const script = document.currentScript;
@@ -55,7 +57,8 @@
   if (script.dataset.form) script.after(frame(script.dataset.form, script.dataset));
   document.addEventListener("click", e => {
     const button = e.target.closest && e.target.closest("[data-formsvc-open]");
-    if (!button) return;
+    if (!button || e.formsvc) return;
+    e.formsvc = true; // the page may have this script several times
     e.preventDefault();
     open(button.dataset.formsvcOpen, button.dataset);
   });

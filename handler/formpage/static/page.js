@@ -6,23 +6,36 @@
   if (!root) return;
   const framed = window.parent !== window;
   const page = location.pathname.replace(/\/(done)?$/, "");
-  const key = "formsvc:" + page;
+  // What was kept of one link is not for another one.
+  const every = `formsvc:${page}?`, key = every + location.search;
   const coarse = matchMedia("(pointer:coarse)").matches;
-  let busy = false, timer = 0, began = 0, rules = null;
+  let busy = false, timer = 0, asking = null, began = 0, rules = null;
+  // What is done before the kept answers are back.
+  let early = null;
 
+  // Private windows may refuse the storage.
+  const attempt = f => { try { return f(); } catch { return null; } };
   const memory = {
-    get(k) { try { return JSON.parse(sessionStorage.getItem(key + k)); } catch { return null; } },
-    set(k, v) { try { sessionStorage.setItem(key + k, JSON.stringify(v)); } catch { /* private mode */ } },
-    clear() { try { for (const k of ["", ":v", ":s"]) sessionStorage.removeItem(key + k); } catch { /* the same */ } },
+    get: k => attempt(() => JSON.parse(sessionStorage.getItem(key + k))),
+    set: (k, v) => attempt(() => sessionStorage.setItem(key + k, JSON.stringify(v))),
+    // What still runs saves nothing afterwards.
+    clear() {
+      began = 0;
+      attempt(() => Object.keys(sessionStorage).forEach(k => k.startsWith(every) && sessionStorage.removeItem(k)));
+    },
   };
-  const form = () => root.querySelector(".fs-form");
+  const on = (target, what, run) => target.addEventListener(what, run);
+  const make = (tag, members) => Object.assign(document.createElement(tag), members);
+  const one = selector => root.querySelector(selector);
+  const single = () => root.classList.contains("single");
+  const form = () => one(".fs-form");
   const control = name => form() && form().querySelector(`input[name="${name}"]`);
-  const say = text => { const s = root.querySelector(".fs-status"); if (s) s.textContent = text || ""; };
+  const say = text => { const s = one(".fs-status"); if (s) s.textContent = text || ""; };
   const all = (selector, from) => [...(from || root).querySelectorAll(selector)];
 
   // A frame's height follows the form. The page that shows it checks who sends this.
   const tell = what => { if (framed) parent.postMessage(Object.assign({ formsvc: page.split("/").pop() }, what), "*"); };
-  const measure = () => tell({ height: Math.ceil(root.querySelector(".fs-main").getBoundingClientRect().height) });
+  const measure = () => tell({ height: Math.ceil(one(".fs-main").getBoundingClientRect().height) });
   if (framed) new ResizeObserver(measure).observe(document.body);
 
   // Counting. A page that is prepared in the background is not seen yet.
@@ -40,7 +53,7 @@
   };
   const started = () => {
     if (began || !form()) return;
-    began = Date.now();
+    began = Date.now() - 1000 * control("took").value;
     if (!control("started").value) beacon("start");
     memory.set(":s", began);
     mark("started", 1);
@@ -51,19 +64,24 @@
     const data = button ? new FormData(f, button) : new FormData(f);
     return [...data].filter(([, v]) => typeof v === "string");
   };
-  const save = () => { if (form() && began) memory.set("", rules ? [...entries(form()), ...entries(rules.kept)] : entries(form())); };
+  const save = () => { if (form() && began && !early) memory.set("", rules ? [...entries(form()), ...entries(rules.kept)] : entries(form())); };
 
+  const post = (body, signal) => fetch(location.href, { method: "POST", body, headers: { "Formpage-Script": "1" }, signal });
   const send = async (body, after) => {
     if (busy) return;
     busy = true;
+    clearTimeout(timer);
+    asking?.abort();
     const buttons = all(".fs-button", form());
     buttons.forEach(b => b.setAttribute("aria-disabled", "true"));
     const slow = setTimeout(() => say(root.dataset.sending), 400);
     try {
-      const answer = await fetch(location.href, { method: "POST", body, headers: { "Formpage-Script": "1" }, credentials: "same-origin" });
+      const answer = await post(body);
       const target = answer.headers.get("Formpage-Location");
       if (target) {
         memory.clear();
+        // An ending says so itself.
+        if (/^https?:/.test(target)) tell({ done: true });
         location.assign(new URL(target, location.href));
         return;
       }
@@ -90,18 +108,21 @@
     ready();
     save();
     scrollTo(0, 0);
-    const summary = root.querySelector("#summary");
-    const first = root.querySelector(".fs-fields :is(input:not([type=hidden]),select,textarea)");
-    const target = summary || (root.classList.contains("single") && !(coarse && first && first.matches("[type=text],textarea")) ? first : null);
-    const focus = target || root.querySelector(root.classList.contains("single") ? ".fs-actions .fs-button" : ".fs-main");
+    const summary = one("#summary");
+    const first = one(".fs-fields :is(input:not([type=hidden]),select,textarea)");
+    const target = summary || (single() && !(coarse && first && first.matches("[type=text],textarea")) ? first : null);
+    const focus = target || one(single() ? ".fs-actions .fs-button" : ".fs-main");
     if (focus) focus.focus({ preventScroll: !summary });
     if (framed) tell({ step: true });
   };
 
   const body = (f, list) => f.enctype === "multipart/form-data" ? null : new URLSearchParams(list);
-  const submit = (f, button) => {
-    mark("took", began ? Math.round((Date.now() - began) / 100) / 10 : "");
+  const timed = f => {
+    if (began) mark("took", Math.round((Date.now() - began) / 100) / 10);
     all("[data-zone]", f).forEach(zone);
+  };
+  const submit = (f, button) => {
+    timed(f);
     const back = button && button.value === "back";
     const list = entries(f, button);
     if (!button || !button.name) list.push(["go", "next"]);
@@ -119,18 +140,20 @@
   };
 
   // Blocks that an answer calls for appear without a reload, and what is being typed is
-  // left alone.
+  // left alone. Sending, or a later answer, does not wait for them; the next page shows them
+  // where this fails.
   const react = () => {
     const f = form();
     if (!f || busy) return;
     const list = entries(f).concat([["go", "stay"]]);
-    busy = true;
-    fetch(location.href, { method: "POST", body: new URLSearchParams(list), headers: { "Formpage-Script": "1" } })
+    asking?.abort();
+    asking = new AbortController();
+    post(new URLSearchParams(list), asking.signal)
       .then(r => r.ok ? r.text() : Promise.reject())
       .then(text => merge(f, new DOMParser().parseFromString(text, "text/html")))
-      .catch(() => {}) // the next page shows the same blocks
-      .finally(() => { busy = false; });
+      .catch(() => {});
   };
+  const held = f => all(":scope>[type=hidden]", f);
   const merge = (f, next) => {
     const fresh = next.querySelector(".fs-form");
     if (!fresh || fresh.dataset.step !== f.dataset.step) return;
@@ -144,8 +167,8 @@
       else { fields.insertBefore(e, at); enhance(e); }
     }
     pass();
-    all(":scope>input[type=hidden]", f).forEach(i => i.remove());
-    f.prepend(...all(":scope>input[type=hidden]", fresh));
+    held(f).forEach(i => i.remove());
+    f.prepend(...held(fresh));
     const button = f.querySelector(".fs-actions button"), other = fresh.querySelector(".fs-actions button");
     if (button && other) button.textContent = other.textContent;
     save();
@@ -156,8 +179,7 @@
     let p = input.nextElementSibling;
     const left = most - [...input.value.replace(/\r\n/g, "\n").trim()].length;
     if (!p || !p.classList.contains("fs-count")) {
-      p = document.createElement("p");
-      p.className = "fs-count";
+      p = make("p", { className: "fs-count" });
       input.after(p);
     }
     p.hidden = left > Math.max(20, most / 5);
@@ -184,7 +206,7 @@
       list.dispatchEvent(new Event("change", { bubbles: true }));
     };
     let held = null, from = 0;
-    list.addEventListener("pointerdown", e => {
+    on(list, "pointerdown", e => {
       const li = e.target.closest("li");
       if (!li || e.button || e.target.closest("button") || e.pointerType !== "mouse" && !e.target.closest(".grip")) return;
       e.preventDefault();
@@ -193,7 +215,7 @@
       li.classList.add("held");
       list.setPointerCapture(e.pointerId);
     });
-    list.addEventListener("pointermove", e => {
+    on(list, "pointermove", e => {
       if (!held) return;
       const at = items().indexOf(held), middle = li => { const r = li.getBoundingClientRect(); return r.top + r.height / 2; };
       const other = items().find((li, i) => i < at ? e.clientY < middle(li) : i > at && e.clientY > middle(li));
@@ -206,9 +228,9 @@
       li.classList.remove("held");
       if (items().indexOf(li) !== from) placed(li);
     };
-    list.addEventListener("pointerup", drop);
-    list.addEventListener("pointercancel", drop);
-    list.addEventListener("click", e => {
+    on(list, "pointerup", drop);
+    on(list, "pointercancel", drop);
+    on(list, "click", e => {
       const b = e.target.closest("[data-move]");
       if (!b) return;
       const li = b.closest("li"), other = +b.dataset.move < 0 ? li.previousElementSibling : li.nextElementSibling;
@@ -229,9 +251,9 @@
     pen.scale(scale, scale);
     Object.assign(pen, { lineWidth: 2.4, lineCap: "round", lineJoin: "round", strokeStyle: "#111" });
     const to = (e, how) => { const r = canvas.getBoundingClientRect(); pen[how](e.clientX - r.left, e.clientY - r.top); };
-    canvas.addEventListener("pointerdown", e => { drawing = true; canvas.setPointerCapture(e.pointerId); pen.beginPath(); to(e, "moveTo"); });
-    canvas.addEventListener("pointermove", e => { if (drawing) { to(e, "lineTo"); pen.stroke(); } });
-    canvas.addEventListener("pointerup", () => {
+    on(canvas, "pointerdown", e => { drawing = true; canvas.setPointerCapture(e.pointerId); pen.beginPath(); to(e, "moveTo"); });
+    on(canvas, "pointermove", e => { if (drawing) { to(e, "lineTo"); pen.stroke(); } });
+    on(canvas, "pointerup", () => {
       if (!drawing) return;
       drawing = false;
       canvas.toBlob(blob => {
@@ -241,7 +263,7 @@
         file.dispatchEvent(new Event("input", { bubbles: true }));
       });
     });
-    box.querySelector("[data-clear]").addEventListener("click", () => { pen.clearRect(0, 0, canvas.width, canvas.height); file.value = ""; named(file); });
+    on(box.querySelector("[data-clear]"), "click", () => { pen.clearRect(0, 0, canvas.width, canvas.height); file.value = ""; named(file); });
   };
 
   // Files are dropped on the box around their input, which then names them.
@@ -254,7 +276,7 @@
     box.classList.add("live");
     box.lastElementChild.hidden = false;
     named(box.firstElementChild);
-    box.addEventListener("input", e => named(e.target));
+    on(box, "input", e => named(e.target));
   };
 
   const enhance = from => {
@@ -269,20 +291,34 @@
       tell({ done: true });
     }
     enhance(root);
-    rules = window.formsvcRules ? formsvcRules.page(root, rules, enhance) : null;
+    rules = window.formsvcRules?.page(root, rules, enhance);
     if (!document.prerendering && document.visibilityState === "visible") viewed();
     if (framed) measure();
   };
 
-  document.addEventListener("submit", e => {
-    if (e.target !== form()) return;
-    if ("native" in e.target.dataset) { mark("took", began ? (Date.now() - began) / 1000 : ""); all("[data-zone]", e.target).forEach(zone); return; }
+  on(document, "submit", e => {
+    const f = form(), button = e.submitter;
+    if (e.target !== f) return;
+    if (early) early.go = button?.value || "next";
+    else if ("native" in f.dataset) {
+      // Where the browser goes from here is not known: the answers are the service's now.
+      timed(f);
+      memory.clear();
+      return;
+    }
     e.preventDefault();
-    submit(e.target, e.submitter);
+    if (!early) submit(f, button);
   });
-  document.addEventListener("input", e => {
-    if (!form() || !form().contains(e.target)) return;
-    started();
+  const entered = e => {
+    const ours = form()?.contains(e.target);
+    if (ours) {
+      started();
+      early?.typed.add(e.target.closest("[data-b]") || e.target);
+    }
+    return ours;
+  };
+  on(document, "input", e => {
+    if (!entered(e)) return;
     if (e.target.dataset.max) count(e.target);
     const other = e.target.closest(".opt-other");
     if (other && e.target.matches(".other-text") && e.target.value) other.querySelector("[value=other]").checked = true;
@@ -290,37 +326,33 @@
     if (rules) rules.update();
     save();
   });
-  document.addEventListener("change", e => {
-    const f = form();
-    if (!f || !f.contains(e.target)) return;
-    started();
+  on(document, "change", e => {
+    if (!entered(e)) return;
     const told = rules && rules.update();
     save();
-    if (told || !("reactive" in f.dataset) || root.classList.contains("single")) return;
+    if (told || !("reactive" in form().dataset) || single()) return;
     clearTimeout(timer);
     timer = setTimeout(react, 150);
   });
-  document.addEventListener("click", e => {
+  on(document, "click", e => {
     const embed = e.target.closest(".fs-embed a"), share = e.target.closest("[data-share]");
     if (embed) {
       e.preventDefault();
-      const frame = document.createElement("iframe");
-      frame.setAttribute("sandbox", "allow-scripts allow-same-origin allow-forms allow-popups allow-presentation");
-      frame.allow = "fullscreen; autoplay";
-      frame.title = embed.textContent.trim();
-      frame.src = embed.parentElement.dataset.frame;
-      embed.replaceWith(frame);
+      embed.replaceWith(make("iframe", {
+        sandbox: "allow-scripts allow-same-origin allow-forms allow-popups allow-presentation",
+        allow: "fullscreen; autoplay", title: embed.textContent.trim(), src: embed.parentElement.dataset.frame,
+      }));
     } else if (share && navigator.share) {
       e.preventDefault();
       navigator.share({ url: share.href, title: document.title }).catch(() => {});
-    } else if (e.detail && root.classList.contains("single") && e.target.matches("[type=radio]")) {
+    } else if (e.detail && single() && e.target.matches("[type=radio]")) {
       // A pointer's choice is an answer; by keyboard, moving through the choices is not.
       const f = form(), questions = all(".q", f);
       const button = f.querySelector(".fs-actions button");
       if (questions.length === 1 && !questions[0].querySelector(".other-text,.m-row") && button) setTimeout(() => { if (e.target.checked && e.target.isConnected) f.requestSubmit(button); }, 260);
     }
   });
-  document.addEventListener("keydown", e => {
+  on(document, "keydown", e => {
     const f = form();
     if (!f || e.altKey || e.isComposing) return;
     if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && e.target.matches("textarea")) {
@@ -329,21 +361,46 @@
       return;
     }
     // Letters and digits choose what carries them.
-    if (!root.classList.contains("single") || e.ctrlKey || e.metaKey || e.target.matches("input:not([type=radio],[type=checkbox]),textarea,select")) return;
+    if (!single() || e.ctrlKey || e.metaKey || e.target.matches("input:not([type=radio],[type=checkbox]),textarea,select")) return;
     const option = all(".opt .badge", f).find(b => b.textContent.toUpperCase() === e.key.toUpperCase());
     const step = all(".scale input,.icons input", f).find(i => i.value === e.key);
     const target = option ? option.closest(".opt").querySelector("input") : step;
     if (target && all(".q", f).length === 1) { e.preventDefault(); target.focus(); target.click(); }
   });
-  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "visible") viewed(); });
+  on(document, "visibilitychange", () => { if (document.visibilityState === "visible") viewed(); });
+
+  // The page comes back with the kept answers. What was typed meanwhile is newer, and its
+  // fields stay as they are, those of another page unseen.
+  const restore = kept => {
+    const f = form(), typed = new Set(), list = kept.filter(([n]) => n !== "state" && n !== "go" && n !== "embed");
+    list.push(["state", control("state").value], ["go", "stay"]);
+    if (control("embed")) list.push(["embed", "1"]);
+    early = { typed };
+    send(new URLSearchParams(list), next => {
+      const { go } = early, at = document.activeElement;
+      rules = early = null;
+      swap(next);
+      const to = form();
+      if (!to) return;
+      for (const e of typed) {
+        const same = all("[data-b]").find(x => x.dataset.b === e.dataset.b), names = all("[name]", e).map(i => i.name);
+        if (same) same.replaceWith(e);
+        else {
+          held(to).forEach(i => names.includes(i.name) && i.remove());
+          e.hidden = true;
+          to.prepend(e);
+        }
+      }
+      if (rules) rules.update();
+      save();
+      (at.isConnected ? at : document.getElementById(at.id))?.focus();
+      if (typed.size && "reactive" in to.dataset && !rules) timer = setTimeout(react, 150);
+      const button = all(".fs-actions button").find(b => b.value === go);
+      if (button && to.dataset.step === f.dataset.step) setTimeout(() => to.requestSubmit(button));
+    }).then(() => { early = null; });
+  };
 
   ready();
   const kept = memory.get("");
-  if (form() && kept && kept.length && !root.querySelector("#summary")) {
-    const list = kept.filter(([n]) => n !== "state" && n !== "go" && n !== "embed");
-    const state = control("state");
-    list.push(["state", state.value], ["go", "stay"]);
-    if (control("embed")) list.push(["embed", "1"]);
-    send(new URLSearchParams(list), next => { rules = null; swap(next); });
-  }
+  if (form() && kept && kept.length && !one("#summary")) restore(kept);
 })();
