@@ -55,7 +55,8 @@ type ClientConfig struct {
 // reading more than 64 kB of body is an *[http.MaxBytesError]. A 101 answer has
 // no body. Idle connections are kept for 30 s; CloseIdleConnections ends them. A
 // connection is used for at most 2 minutes, so that changes of DNS are seen. Of package
-// httptrace only the hooks of the dialer are called, and Expect is not waited for.
+// httptrace the hooks of resolving, of dialling and of writing a request are called, not
+// those of connections, TLS and answers. Expect is not waited for.
 //
 // It is safe for concurrent use.
 func NewClient(c ClientConfig) *http.Client {

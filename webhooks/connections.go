@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,60 +11,100 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/url"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+const (
+	// sendBuffer is how much of a request is written at once. A request whose body is in
+	// memory and no larger is written before its answer is read: it fits into what a
+	// system keeps for a connection (Linux takes 34 kB when Ethernet's segments have
+	// 1,448 bytes and nothing is read), so that writing does not wait for the receiver.
+	sendBuffer = 16 << 10
+	// sendEnds is how long after the end of an answer the last write of its request may
+	// return. net/http waits as long.
+	sendEnds = 50 * time.Millisecond
 )
 
 // RoundTrip implements [http.RoundTripper]. The goroutine of the caller writes the
 // request and reads the answer; net/http reads and writes the bytes of HTTP/1.1. An
 // [http.Transport] has two more goroutines for each connection, which all three wait for
-// each other: a delivery took twice the processor time.
-func (t *transport) RoundTrip(req *http.Request) (resp *http.Response, err error) {
-	defer func() {
-		if err != nil && req.Body != nil {
+// each other: a delivery took twice the processor time. Only a body that may have to wait
+// for the receiver is written by a goroutine of its own: the answer may come first.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx := req.Context()
+	c, err := t.connectionFor(req)
+	if err != nil {
+		if req.Body != nil {
 			_ = req.Body.Close() // a RoundTripper closes it, also on errors
 		}
-	}()
-	ctx := req.Context()
-	c, err := t.connectionTo(ctx, req.URL)
-	if err != nil {
 		return nil, err
 	}
 	unwatch := context.AfterFunc(ctx, c.interrupt)
-	if resp, err = c.exchange(req); err != nil {
+	resp, err := c.exchange(req)
+	if err != nil {
 		unwatch()
-		_ = c.conn.Close()
+		c.close()
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
 		return nil, err
 	}
-	reusable := !resp.Close && !req.Close && resp.StatusCode >= http.StatusOK
+	reusable := !resp.Close && !req.Close && resp.StatusCode >= http.StatusOK &&
+		!httpguts.HeaderValuesContainsToken(req.Header["Connection"], "close")
 	end := func(whole bool) {
 		// After an interruption its deadline may have passed, or pass at any moment.
-		if unwatch() && whole && reusable && c.in.Buffered() == 0 {
+		keep := whole && reusable && c.sent() && c.drained()
+		if unwatch() && keep {
 			t.kept.put(c)
 			return
 		}
-		_ = c.conn.Close()
+		c.close()
 	}
 	if resp.Body == http.NoBody {
 		end(true)
 		return resp, nil
 	}
-	resp.Body = http.MaxBytesReader(nil, &answerBody{ReadCloser: resp.Body, ctx: ctx, end: end}, maxResponseBody)
+	resp.Body = http.MaxBytesReader(nil, &answerBody{ReadCloser: resp.Body, ctx: ctx, upload: c.upload, end: end}, maxResponseBody)
 	return resp, nil
 }
 
 // CloseIdleConnections ends the connections that nothing uses.
 func (t *transport) CloseIdleConnections() { t.kept.sweep(0) }
 
-// connectionTo returns a connection that nothing else uses.
-func (t *transport) connectionTo(ctx context.Context, u *url.URL) (*connection, error) {
-	if u == nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("webhooks: not a URL of HTTP with a host")
+// check refuses requests that cannot be written, and those that would be more than one.
+func check(req *http.Request) error {
+	if u := req.URL; u == nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("webhooks: not a URL of HTTP with a host")
 	}
+	if req.Method != "" && !httpguts.ValidHeaderFieldName(req.Method) { // both are tokens
+		return fmt.Errorf("webhooks: invalid method %q", req.Method)
+	}
+	for _, header := range []http.Header{req.Header, req.Trailer} {
+		for name, values := range header {
+			if !httpguts.ValidHeaderFieldName(name) {
+				return fmt.Errorf("webhooks: invalid header name %q", name)
+			}
+			for _, value := range values {
+				if !httpguts.ValidHeaderFieldValue(value) {
+					return fmt.Errorf("webhooks: invalid value of header %q", name) // which may be a secret
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// connectionFor returns a connection that nothing else uses.
+func (t *transport) connectionFor(req *http.Request) (*connection, error) {
+	if err := check(req); err != nil {
+		return nil, err
+	}
+	ctx, u := req.Context(), req.URL
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -107,38 +148,98 @@ type connection struct {
 	to     origin
 	began  time.Time
 	since  time.Time // when it was last used, while it is kept
+	upload *upload   // of the request under way, nil: it was written at once
 }
 
-var writers = sync.Pool{New: func() any { return bufio.NewWriter(nil) }}
+var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, sendBuffer) }}
 
-// exchange sends a request and reads the headers of its answer.
-func (c *connection) exchange(req *http.Request) (*http.Response, error) {
+// send writes a request and closes its body. An error of the connection is broken, any
+// other is err.
+func (c *connection) send(req *http.Request) (broken, err error) {
 	w := writers.Get().(*bufio.Writer)
-	w.Reset(c.conn)
-	sendErr := req.Write(w)
-	if sendErr == nil {
-		sendErr = w.Flush()
+	w.Reset(c)
+	if err = protect(func() error { return req.Write(w) }); err == nil {
+		_ = w.Flush()
+	}
+	if _, broken = w.Write(nil); broken != nil { // a Writer that failed says so ever after
+		err = nil
 	}
 	w.Reset(nil)
 	writers.Put(w)
+	return broken, err
+}
+
+// exchange sends a request and reads the headers of its answer.
+func (c *connection) exchange(req *http.Request) (*http.Response, error) {
+	var broken error
+	// What can be had again is in memory: reading it does not wait.
+	if req.Body == nil || req.Body == http.NoBody || req.GetBody != nil && 0 < req.ContentLength && req.ContentLength <= sendBuffer {
+		var err error
+		if broken, err = c.send(req); err != nil {
+			return nil, err
+		}
+	} else {
+		c.upload = &upload{body: req.Body, over: make(chan struct{})}
+		go c.upload.run(c, req.WithContext(req.Context()))
+	}
 	c.left = maxResponseHeader // of informational answers, too
 	for {
 		resp, err := http.ReadResponse(c.in, req)
 		switch {
 		case err != nil && c.left <= 0:
 			return nil, fmt.Errorf("webhooks: headers of the answer exceeded %d bytes", maxResponseHeader)
-		case err != nil && sendErr != nil:
-			return nil, sendErr
 		case err != nil:
-			return nil, err
+			return nil, cmp.Or(broken, c.upload.failed(), err)
 		case resp.StatusCode/100 != 1 || resp.StatusCode == http.StatusSwitchingProtocols:
 			// A receiver may answer and close before it has read everything.
-			resp.Close = resp.Close || sendErr != nil
+			resp.Close = resp.Close || broken != nil
 			resp.TLS = c.tls
 			c.left = math.MaxInt64
 			return resp, nil
 		}
 	}
+}
+
+// sent reports whether the request was sent to its end.
+func (c *connection) sent() bool {
+	if c.upload == nil {
+		return true
+	}
+	select {
+	case <-c.upload.over:
+		return c.upload.err == nil
+	case <-time.After(sendEnds):
+		return false
+	}
+}
+
+// past is a deadline that lets nothing wait.
+var past = time.Unix(1, 0)
+
+// drained reports whether nothing was read beyond the answer. TLS reads ahead: what comes
+// along with an answer, a further one or the end of the connection, cannot be seen in the
+// socket later. A read that timed out spoils no TLS connection, as a write does.
+func (c *connection) drained() bool {
+	if c.tls == nil || c.in.Buffered() > 0 {
+		return c.in.Buffered() == 0
+	}
+	_ = c.conn.SetReadDeadline(past)
+	_, err := c.in.Peek(1)
+	_ = c.conn.SetReadDeadline(time.Time{})
+	return errors.Is(err, os.ErrDeadlineExceeded)
+}
+
+// close ends the connection and what is written to it. It does not wait: to a receiver
+// that does not read, crypto/tls writes its last record for up to 5 s.
+func (c *connection) close() {
+	if c.upload != nil {
+		_ = c.upload.Close()
+	}
+	if c.tls == nil {
+		_ = c.conn.Close()
+		return
+	}
+	go func() { _ = c.conn.Close() }()
 }
 
 // Read implements [io.Reader] for the buffer of the answers.
@@ -151,25 +252,81 @@ func (c *connection) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Write implements [io.Writer] for requests.
+func (c *connection) Write(p []byte) (int, error) { return c.conn.Write(p) }
+
 // interrupt ends what is read and written, now and from now on.
-func (c *connection) interrupt() { _ = c.conn.SetDeadline(time.Unix(1, 0)) }
+func (c *connection) interrupt() { _ = c.conn.SetDeadline(past) }
+
+// upload is a request that is written while its answer is read, and its body.
+type upload struct {
+	body    io.ReadCloser
+	closing sync.Once
+	broke   atomic.Pointer[error] // reading the body
+	over    chan struct{}
+	err     error // why it was not sent to its end, once over is closed
+}
+
+// run sends the request, a copy.
+func (u *upload) run(c *connection, req *http.Request) {
+	req.Body = u
+	broken, err := c.send(req)
+	if read := u.broke.Load(); err != nil && read != nil {
+		err = *read
+	}
+	u.err = cmp.Or(broken, err)
+	close(u.over)
+	if err != nil {
+		c.interrupt() // there will be no answer
+	}
+}
+
+// failed returns why the request was not sent, as far as that is known.
+func (u *upload) failed() error {
+	if u == nil {
+		return nil
+	}
+	select {
+	case <-u.over:
+		return u.err
+	default:
+		return nil
+	}
+}
+
+// Read implements [io.Reader]. net/http hides what the error was.
+func (u *upload) Read(p []byte) (int, error) {
+	n, err := u.body.Read(p)
+	if err != nil && err != io.EOF { //nolint:errorlint // a Reader returns it as it is
+		u.broke.Store(&err)
+	}
+	return n, err
+}
+
+// Close implements [io.Closer]: net/http does when the body was read, and the end of the
+// connection ends a Read that waits.
+func (u *upload) Close() (err error) {
+	u.closing.Do(func() { err = u.body.Close() })
+	return err
+}
 
 // answerBody gives the connection back at the end of an answer.
 type answerBody struct {
 	io.ReadCloser
-	ctx  context.Context //nolint:containedctx // of the request whose answer it is
-	once sync.Once
-	end  func(whole bool)
+	ctx    context.Context //nolint:containedctx // of the request whose answer it is
+	upload *upload         // of that request
+	once   sync.Once
+	end    func(whole bool)
 }
 
 // Read implements [io.Reader].
 func (b *answerBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
-		b.once.Do(func() { b.end(err == io.EOF) }) //nolint:errorlint // a Reader returns it as it is
-		if err != io.EOF && b.ctx.Err() != nil {   //nolint:errorlint // as above
-			err = context.Cause(b.ctx)
+		if err != io.EOF { //nolint:errorlint // a Reader returns it as it is
+			err = cmp.Or(context.Cause(b.ctx), b.upload.failed(), err)
 		}
+		b.once.Do(func() { b.end(err == io.EOF) }) //nolint:errorlint // as above
 	}
 	return n, err
 }
@@ -205,7 +362,7 @@ func (p *pool) get(to origin) *connection {
 		if time.Since(c.began) < connectionAge && time.Since(c.since) < idleTimeout && silent(c.socket) {
 			return c
 		}
-		_ = c.conn.Close()
+		c.close()
 	}
 }
 
@@ -215,17 +372,20 @@ func (p *pool) put(c *connection) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.idle[c.to]) >= p.perHost {
-		_ = c.conn.Close()
+		c.close()
 		return
 	}
 	for to, all := range p.idle {
 		if p.count < p.most {
 			break
 		}
-		_ = all[0].conn.Close()
+		if to == c.to {
+			continue
+		}
+		all[0].close()
 		p.keep(to, all[1:])
 	}
-	c.since = time.Now()
+	c.since, c.upload = time.Now(), nil
 	p.keep(c.to, append(p.idle[c.to], c))
 	if p.timer == nil {
 		p.timer = time.AfterFunc(idleTimeout, func() { p.sweep(idleTimeout) })
@@ -244,17 +404,20 @@ func (p *pool) keep(to origin, all []*connection) {
 func (p *pool) sweep(idle time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	next := idleTimeout
 	for to, all := range p.idle {
 		n := 0
 		for n < len(all) && time.Since(all[n].since) >= idle {
-			_ = all[n].conn.Close()
+			all[n].close()
 			n++
 		}
-		p.keep(to, all[n:])
+		if p.keep(to, all[n:]); n < len(all) {
+			next = min(next, idleTimeout-time.Since(all[n].since))
+		}
 	}
 	switch {
 	case p.count > 0:
-		p.timer.Reset(idleTimeout)
+		p.timer.Reset(next)
 	case p.timer != nil:
 		p.timer.Stop()
 		p.timer = nil

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -147,6 +148,173 @@ func TestAnIdleConnectionThatIsNotSilentIsNotUsed(t *testing.T) {
 	}
 }
 
+// gathers is a connection whose writes leave together.
+type gathers struct {
+	net.Conn
+	gather bool
+	held   []byte
+}
+
+func (g *gathers) Write(p []byte) (int, error) {
+	if g.gather {
+		g.held = append(g.held, p...)
+		return len(p), nil
+	}
+	return g.Conn.Write(p)
+}
+
+// What comes along with an answer over TLS cannot be seen in the socket any more.
+func TestATLSConnectionThatReadMoreThanItsAnswerIsNotUsed(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		extra func(*tls.Conn)
+		want  int32
+	}{
+		"nothing":            {func(*tls.Conn) {}, 1},
+		"the end":            {func(s *tls.Conn) { _ = s.CloseWrite() }, 3},
+		"an unasked answer":  {func(s *tls.Conn) { _, _ = io.WriteString(s, "HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\nstale") }, 3},
+		"half a status line": {func(s *tls.Conn) { _, _ = io.WriteString(s, "HTTP") }, 3},
+	} {
+		for version, most := range map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13} {
+			t.Run(version+", "+name, func(t *testing.T) {
+				t.Parallel()
+				l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+				must(t, err)
+				defer func() { _ = l.Close() }()
+				tr := loopbackTransport(t)
+				_, url := secured(t, tr, l, most)
+				config := &tls.Config{Certificates: newAuthority(t).issue(t, "h.example", time.Hour), MaxVersion: most}
+				tr.tls.InsecureSkipVerify = true //nolint:gosec // a test of what comes over it
+				var connections atomic.Int32
+				go func() {
+					for {
+						conn, err := l.Accept()
+						if err != nil {
+							return
+						}
+						connections.Add(1)
+						go func() {
+							defer func() { _ = conn.Close() }()
+							g := &gathers{Conn: conn}
+							s := tls.Server(g, config)
+							for buf := make([]byte, 4096); ; {
+								if _, err := s.Read(buf); err != nil {
+									return
+								}
+								g.gather, g.held = true, nil
+								_, _ = io.WriteString(s, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+								c.extra(s)
+								g.gather = false
+								_ = conn.SetDeadline(time.Time{}) // CloseWrite sets one
+								_, _ = conn.Write(g.held)
+							}
+						}()
+					}
+				}()
+				for range 3 {
+					if got, err := exchanged(t.Context(), tr, url, "{}"); err != nil || got != "ok" {
+						t.Fatalf("answer %q, %v", got, err)
+					}
+				}
+				if connections.Load() != c.want {
+					t.Errorf("%d connections for 3 requests, want %d", connections.Load(), c.want)
+				}
+			})
+		}
+	}
+}
+
+// Answers of every form, one after the other, each to its own request.
+func TestAnswersOfEveryFormEndWhereTheyEnd(t *testing.T) {
+	t.Parallel()
+	const last = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlast"
+	for name, c := range map[string]struct {
+		answer string
+		status int
+		body   string
+		kept   bool
+	}{
+		"a length of a 204":          {"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", 204, "", true},
+		"a body of a 204":            {"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nstale", 204, "", false},
+		"chunks of a 204":            {"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nstale\r\n0\r\n\r\n", 204, "", false},
+		"a length of a 304":          {"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", 304, "", true},
+		"a body of a 304":            {"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nstale", 304, "", false},
+		"a 101":                      {"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", 101, "", false},
+		"hints first":                {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 100) + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", true},
+		"a hint after":               {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 103 Early Hints\r\n\r\n", 200, "ok", false},
+		"a trailer":                  {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n2\r\nok\r\n0\r\nX: y\r\n\r\n", 200, "ok", true},
+		"extensions of chunks":       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nok\r\n0;c\r\n\r\n", 200, "ok", true},
+		"a line after the last":      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n\r\n", 200, "ok", false},
+		"HTTP/1.0":                   {"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", false},
+		"HTTP/1.0 that is kept":      {"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok", 200, "ok", true},
+		"more than its length":       {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokay", 200, "ok", false},
+		"an unasked answer after it": {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\nstale", 200, "ok", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			must(t, err)
+			defer func() { _ = l.Close() }()
+			var connections atomic.Int32
+			go func() {
+				answers := []string{c.answer, last}
+				for {
+					conn, err := l.Accept()
+					if err != nil {
+						return
+					}
+					connections.Add(1)
+					for buf := make([]byte, 4096); len(answers) > 0; answers = answers[1:] {
+						if _, err := conn.Read(buf); err != nil {
+							break
+						}
+						_, _ = io.WriteString(conn, answers[0])
+					}
+					defer func() { _ = conn.Close() }()
+				}
+			}()
+			tr := loopbackTransport(t)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+l.Addr().String(), strings.NewReader("{}"))
+			must(t, err)
+			resp, err := tr.RoundTrip(req)
+			must(t, err)
+			text, err := io.ReadAll(resp.Body)
+			must(t, err)
+			_ = resp.Body.Close()
+			if resp.StatusCode != c.status || string(text) != c.body {
+				t.Errorf("answer %d %q, want %d %q", resp.StatusCode, text, c.status, c.body)
+			}
+			if got, err := exchanged(t.Context(), tr, "http://"+l.Addr().String(), "{}"); got != "last" || err != nil {
+				t.Errorf("the next answer is %q, %v", got, err)
+			}
+			if kept := connections.Load() == 1; kept != c.kept {
+				t.Errorf("the connection was used again: %v, want %v", kept, c.kept)
+			}
+		})
+	}
+}
+
+// A request that says that it is the last is.
+func TestARequestMayBeTheLast(t *testing.T) {
+	t.Parallel()
+	s, connections := counted(func(http.ResponseWriter, *http.Request) {})
+	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { r.Close = false })
+	s.Start()
+	defer s.Close()
+	tr := loopbackTransport(t)
+	for range 3 {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
+		must(t, err)
+		req.Header.Set("Connection", "Close")
+		resp, err := tr.RoundTrip(req)
+		must(t, err)
+		_ = resp.Body.Close()
+	}
+	if connections.Load() != 3 {
+		t.Errorf("%d connections for 3 requests", connections.Load())
+	}
+}
+
 // Each caller gets the answer to its own request, also when others give up in the middle.
 func TestAnswersBelongToTheirRequests(t *testing.T) {
 	t.Parallel()
@@ -170,7 +338,7 @@ func TestAnswersBelongToTheirRequests(t *testing.T) {
 				if j%4 == 0 {
 					time.AfterFunc(time.Duration(j)*10*time.Microsecond, cancel)
 				}
-				body := strings.Repeat(fmt.Sprintf("%d-%d ", i, j), 1+j%7*100)
+				body := strings.Repeat(fmt.Sprintf("%d-%d ", i, j), 1+j%7*700)
 				got, err := exchanged(ctx, tr, s.URL, body)
 				switch {
 				case err == nil && got != body+body:
@@ -263,6 +431,64 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 	if p.count != 0 || len(p.idle) != 0 || p.timer != nil || len(open) != 31 {
 		t.Errorf("%d are kept at the end, %d of 31 were closed", p.count, len(open))
 	}
+}
+
+// stuck is a connection that takes its time to close.
+type stuck struct {
+	net.Conn
+	until chan struct{}
+}
+
+func (s stuck) Close() error { <-s.until; return s.Conn.Close() }
+
+// A receiver that does not read holds up the end of its TLS connection, and no request to
+// another.
+func TestClosingHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	until := make(chan struct{})
+	defer close(until)
+	p := &pool{perHost: 2, most: 2, idle: map[origin][]*connection{}}
+	put := func(host string) {
+		one, _ := net.Pipe()
+		p.put(&connection{conn: stuck{one, until}, tls: &tls.ConnectionState{}, to: origin{"https", host}, began: time.Now()})
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 3 { // one more than a host may have
+			put("a")
+		}
+		put("b") // in place of one
+		p.sweep(0)
+	}()
+	select {
+	case <-done:
+	case <-time.After(10 * time.Second):
+		t.Error("the pool waits for connections that are closed")
+	}
+}
+
+// A connection lives for idleTimeout, whenever the one before it was put.
+func TestIdleConnectionsEndInTime(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		p := &pool{perHost: 2, most: 2, idle: map[origin][]*connection{}}
+		for range 2 {
+			one, other := net.Pipe()
+			p.put(&connection{conn: one, to: origin{"http", "a"}, began: time.Now()})
+			ended := make(chan time.Duration)
+			started := time.Now()
+			go func() {
+				_, _ = other.Read(make([]byte, 1))
+				if lived := time.Since(started); lived != idleTimeout {
+					t.Errorf("it lived for %s, want %s", lived, idleTimeout)
+				}
+				close(ended)
+			}()
+			defer func() { <-ended }()
+			time.Sleep(idleTimeout - time.Second)
+		}
+	})
 }
 
 // closing notes that it was closed.
