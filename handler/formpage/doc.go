@@ -56,7 +56,8 @@
 // visitor's dark mode; without it the form is light. utm says which campaign parameters
 // are kept. showTitle shows the form's name. closedMessage, redirectUrl and submitLabel
 // are used as written; a redirectUrl that is not http or https is left to the ending's
-// button. cover is an image or a colour at the top.
+// button. Without the script, and where there is a captcha, the ending is shown for a moment
+// and leads to the redirectUrl, which may redirect to any place. cover is an image or a colour at the top.
 //
 // # Theme
 //
@@ -127,8 +128,7 @@
 //
 // or in a dialog, with a button that has data-formsvc-open="{public_id}". The host lists
 // such pages in [Config.FrameAncestors]. When a response is sent, the frame fires the event
-// "formsvc:done" once, but not for a form with both a captcha and a redirectUrl: the browser
-// sends such a form and leaves it at once.
+// "formsvc:done" once.
 //
 // A front end of the host's own reads GET {public_id}/form.json: the blocks without hidden
 // ones and without rules (see [Config.BrowserRules]), and a state that it sends back. POST {public_id}/path with

@@ -53,7 +53,7 @@ func (c *call) draw(view *pageView, policy *policy) (drawn, error) {
 	}
 	page := drawn{
 		title: title, head: strings.Split(head.String(), view.Nonce),
-		policy: strings.Split(policy.header(view.Nonce, c.h.config.FrameAncestors, c.form.Settings.RedirectURL), view.Nonce),
+		policy: strings.Split(policy.header(view.Nonce, c.h.config.FrameAncestors), view.Nonce),
 	}
 	page.body[0], page.body[1], _ = strings.Cut(body.String(), string(view.Inputs))
 	return page, nil

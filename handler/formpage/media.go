@@ -21,7 +21,7 @@ type policy struct{ images, frames, media, scripts, connects, styles []string }
 
 func newPolicy() *policy { return &policy{} }
 
-func (p *policy) header(nonce string, ancestors []string, redirect string) string {
+func (p *policy) header(nonce string, ancestors []string) string {
 	if len(ancestors) == 0 {
 		ancestors = []string{"'self'"}
 	}
@@ -32,16 +32,11 @@ func (p *policy) header(nonce string, ancestors []string, redirect string) strin
 		}
 		return "; " + strings.Join(strings.Fields(name+" "+own+" "+strings.Join(all, " ")), " ")
 	}
-	// Browsers hold the redirect after a form is sent to form-action too.
-	var actions []string
-	if origin := originOf(redirect); origin != "" {
-		actions = append(actions, origin)
-	}
 	return "default-src 'none'; base-uri 'none'; object-src 'none'; frame-ancestors " + strings.Join(ancestors, " ") +
 		sources("style-src", "'self' 'nonce-"+nonce+"'", p.styles) +
 		sources("script-src", "'self' 'nonce-"+nonce+"'", p.scripts) +
 		sources("connect-src", "'self'", p.connects) +
-		sources("form-action", "'self'", actions) +
+		sources("form-action", "'self'", nil) +
 		sources("img-src", "'self'", p.images) +
 		sources("media-src", "", p.media) +
 		sources("frame-src", "", p.frames)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html/template"
 	"maps"
 	"net/http"
 	"net/url"
@@ -267,20 +268,32 @@ const scriptHeader = "Formpage-Script"
 // finished leads to the ending, or where the form says. Going elsewhere after a POST
 // means that a reload sends nothing again.
 func (c *call) finished(path Path) {
-	target := c.form.Settings.RedirectURL
-	if u, err := url.Parse(target); target == "" || err != nil || u.Scheme != "http" && u.Scheme != "https" {
-		// No browser follows a redirect to mailto: or tel:, the ending has a link.
-		query := url.Values{}
-		if path.Ending != "" {
-			query.Set("ending", path.Ending)
-		}
-		if c.values.Has(ctrlEmbed) {
-			query.Set(ctrlEmbed, "1")
-		}
-		query.Set(ctrlLanguage, c.words.tag)
-		target = c.up() + c.form.PublicID + "/done?" + query.Encode()
+	if target := c.redirect(); target != "" && c.r.Header.Get(scriptHeader) != "" {
+		c.leadTo(string(target))
+		return
 	}
-	c.leadTo(target)
+	query := url.Values{}
+	if path.Ending != "" {
+		query.Set("ending", path.Ending)
+	}
+	if c.values.Has(ctrlEmbed) {
+		query.Set(ctrlEmbed, "1")
+	}
+	query.Set(ctrlLanguage, c.words.tag)
+	c.leadTo(c.up() + c.form.PublicID + "/done?" + query.Encode())
+}
+
+// redirect is where the form leads after it was sent, "" for nowhere: its ending stays. No
+// browser follows a redirect to mailto: or tel:, the ending has a link.
+//
+// A browser that sends the form itself is led on by the ending. It holds all redirects that
+// follow a POST to form-action of the page, and where the form's target redirects to is not
+// known here.
+func (c *call) redirect() template.URL {
+	if c.preview != nil {
+		return ""
+	}
+	return webLink(c.form.Settings.RedirectURL)
 }
 
 // leadTo sends the visitor on to another page.

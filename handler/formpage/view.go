@@ -72,8 +72,9 @@ type pageView struct {
 
 	Preview *preview // the bar that says so
 
-	Ending *field
-	Share  string // address to share
+	Ending  *field
+	LeadsTo template.URL // where the ending leads on to, by itself
+	Share   string       // address to share
 }
 
 type input struct{ Name, Value string }
@@ -254,7 +255,7 @@ func (c *call) showEnding(ending schema.Block) {
 	view := c.view("ending")
 	b := c.newBuilder(view, Path{}, nil)
 	f := b.field(&ending, 1)
-	view.Ending = &f
+	view.Ending, view.LeadsTo = &f, c.redirect()
 	if properties(&ending).ShareButtons && c.preview == nil {
 		view.Share = c.form.PublicID
 	}

@@ -97,10 +97,11 @@ func TestTwoFormsInAPageOpenOneDialog(t *testing.T) {
 
 // The page around a form hears once that a response was sent, also where the form redirects.
 func TestAPageHearsThatItsFormWasSent(t *testing.T) {
-	s := newSite(t, formpage.Config{FrameAncestors: []string{"http://127.0.0.1:*"}})
+	s := newSite(t, formpage.Config{FrameAncestors: []string{"http://127.0.0.1:*"}, Verifiers: map[string]formpage.Verifier{"turnstile": solved{}}})
 	target := elsewhere(t)
-	for _, settings := range []string{`{}`, `{"redirectUrl":` + quote(target) + `}`} {
-		form := s.publish("Framed", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}]`), Settings: json.RawMessage(settings)})
+	redirects := `{"redirectUrl":` + quote(target) + `}`
+	for _, c := range []struct{ settings, captcha string }{{`{}`, ""}, {redirects, ""}, {redirects, `,{"id":"c","type":"captcha","properties":{"captchaType":"turnstile"}}`}} {
+		form := s.publish("Framed", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}` + c.captcha + `]`), Settings: json.RawMessage(c.settings)})
 		url := s.host(func(script string) string {
 			return `<script>window.heard = []; addEventListener("formsvc:done", e => heard.push(e.detail.form))</script><script src="` + script + `" data-form="` + form.PublicID + `"></script>`
 		})
@@ -108,8 +109,9 @@ func TestAPageHearsThatItsFormWasSent(t *testing.T) {
 		b.open(url)
 		inside := `document.querySelector("iframe").contentDocument`
 		b.until(inside + `.readyState === "complete" && ` + inside + `.querySelector("[name=viewed]").value`)
+		b.do(`const f = ` + inside + `.querySelector(".fs-form"), k = f.ownerDocument.createElement("input"); k.type = "hidden"; k.name = "token"; k.value = "x"; f.append(k)`)
 		b.do(inside + `.querySelector(".fs-actions button").click()`)
-		if settings == `{}` {
+		if c.settings == `{}` {
 			b.until(inside + `.querySelector(".fs-done")`)
 		} else {
 			b.until(inside + ` === null`) // it is at another origin

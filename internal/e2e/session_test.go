@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -174,4 +175,30 @@ func TestSendingWhileBlocksAreFetched(t *testing.T) {
 	g.open()
 	b.shows("Thank you!")
 	wantAnswers(t, s.answers(form), map[string]string{"y": "false"})
+}
+
+// A form leads to the place that its target redirects to, also without the script.
+func TestAFormLeadsThroughRedirects(t *testing.T) {
+	s := newSite(t, formpage.Config{})
+	target := elsewhere(t)
+	hop := httptest.NewServer(http.RedirectHandler(target, http.StatusFound))
+	t.Cleanup(hop.Close)
+	for _, script := range []bool{true, false} {
+		form := s.publish("Chain", "MULTI", formsvc.Definition{
+			Blocks:   json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}]`),
+			Settings: json.RawMessage(`{"redirectUrl":` + quote(hop.URL+"/x?a=1&b='2") + `}`),
+		})
+		b := newTab(t, 800, 700)
+		if !script {
+			b.noScript()
+		}
+		b.open(s.url(form, ""))
+		b.set(field("a.a"), "x")
+		b.do(`document.querySelector(".fs-actions button").click()`)
+		b.until(`location.href === ` + quote(target))
+		wantAnswers(t, s.answers(form), map[string]string{"a": `"x"`})
+		if asked, _ := b.requests.list(); !slices.Contains(asked, hop.URL+"/x?a=1&b=%272") && !slices.Contains(asked, hop.URL+"/x?a=1&b='2") {
+			t.Errorf("script %v: it asked for %q", script, asked)
+		}
+	}
 }

@@ -6,9 +6,8 @@
 // The first shows a form where the script stands, the second one in a dialog. Further
 // data-query="ref=mail&lang=de" is passed on; data-title names the frame for those who
 // hear it, and data-close the dialog's button, in the language of the page. When a
-// response is sent, the frame fires the event "formsvc:done". Of a form with a captcha that
-// redirects there is none: the browser leads away from it at once. Where a page has this
-// script several times, the first one opens the dialogs.
+// response is sent, the frame fires the event "formsvc:done". Where a page has this script
+// several times, the first one opens the dialogs.
 (() => {
   "use strict";
   const script = document.currentScript;
