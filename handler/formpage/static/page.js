@@ -112,7 +112,7 @@
     const first = one(".fs-fields :is(input:not([type=hidden]),select,textarea)");
     const target = summary || (single() && !(coarse && first && first.matches("[type=text],textarea")) ? first : null);
     const focus = target || one(single() ? ".fs-actions .fs-button" : ".fs-main");
-    if (focus) focus.focus({ preventScroll: !summary });
+    focus?.focus({ preventScroll: !summary });
     if (framed) tell({ step: true });
   };
 
@@ -323,7 +323,7 @@
     const other = e.target.closest(".opt-other");
     if (other && e.target.matches(".other-text") && e.target.value) other.querySelector("[value=other]").checked = true;
     if (e.target.matches("select+.other-text") && e.target.value) e.target.previousElementSibling.value = "other";
-    if (rules) rules.update();
+    rules?.update();
     save();
   });
   on(document, "change", e => {
@@ -391,7 +391,7 @@
           to.prepend(e);
         }
       }
-      if (rules) rules.update();
+      rules?.update();
       save();
       (at.isConnected ? at : document.getElementById(at.id))?.focus();
       if (typed.size && "reactive" in to.dataset && !rules) timer = setTimeout(react, 150);
