@@ -294,16 +294,34 @@ func TestAnswersOfEveryFormEndWhereTheyEnd(t *testing.T) {
 	}
 }
 
-// A request that says that it is the last is.
+// A request that says that it is the last is, whatever its receiver answers.
 func TestARequestMayBeTheLast(t *testing.T) {
 	t.Parallel()
-	s, connections := counted(func(http.ResponseWriter, *http.Request) {})
-	s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { r.Close = false })
-	s.Start()
-	defer s.Close()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	defer func() { _ = l.Close() }()
+	var connections atomic.Int32
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			connections.Add(1)
+			go func() {
+				defer func() { _ = conn.Close() }()
+				for buf := make([]byte, 4096); ; {
+					if _, err := conn.Read(buf); err != nil {
+						return
+					}
+					_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n")
+				}
+			}()
+		}
+	}()
 	tr := loopbackTransport(t)
 	for range 3 {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String(), nil)
 		must(t, err)
 		req.Header.Set("Connection", "Close")
 		resp, err := tr.RoundTrip(req)

@@ -71,11 +71,13 @@ func (r *run) beside(ctx context.Context) {
 // but another step.
 func (r *run) step(events ...scheduler.Event) {
 	for _, req := range r.decide(events...) {
-		r.requests.Go(func() { r.send(req) })
+		go r.send(req)
 	}
 }
 
-// decide is a step that leaves the requests to its caller.
+// decide is a step that leaves the requests to its caller, which sends each: requests
+// counts them already. Its caller may be a goroutine that the run does not wait for, and
+// come to sending them after the run has ended.
 func (r *run) decide(events ...scheduler.Event) []*scheduler.Request {
 	r.deciding.Lock()
 	defer r.deciding.Unlock()
@@ -103,6 +105,7 @@ func (r *run) decide(events ...scheduler.Event) []*scheduler.Request {
 		r.over = true
 		close(r.done)
 	}
+	r.requests.Add(len(do.Send))
 	return do.Send
 }
 
@@ -160,8 +163,9 @@ func (r *run) send(req *scheduler.Request) {
 			r.requests.Go(func() { r.observeAttempt(seen) })
 		}
 		for _, req := range next[min(1, len(next)):] {
-			r.requests.Go(func() { r.send(req) })
+			go r.send(req)
 		}
+		r.requests.Done()
 	}
 }
 
