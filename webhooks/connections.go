@@ -297,7 +297,7 @@ func (u *upload) failed() error {
 // Read implements [io.Reader]. net/http hides what the error was.
 func (u *upload) Read(p []byte) (int, error) {
 	n, err := u.body.Read(p)
-	if err != nil && err != io.EOF { //nolint:errorlint // a Reader returns it as it is
+	if err != nil && err != io.EOF {
 		u.broke.Store(&err)
 	}
 	return n, err

@@ -184,7 +184,7 @@ func TestATLSConnectionThatReadMoreThanItsAnswerIsNotUsed(t *testing.T) {
 				tr := loopbackTransport(t)
 				_, url := secured(t, tr, l, most)
 				config := &tls.Config{Certificates: newAuthority(t).issue(t, "h.example", time.Hour), MaxVersion: most}
-				tr.tls.InsecureSkipVerify = true //nolint:gosec // a test of what comes over it
+				tr.tls.InsecureSkipVerify = true // its authority is not the one that the transport knows
 				var connections atomic.Int32
 				go func() {
 					for {
