@@ -125,6 +125,7 @@ type candidate struct {
 	id           storage.ID
 	form         storage.ID
 	url, host    string
+	generation   int64 // the last lease of an earlier url
 	secret       []byte
 	oldSecret    []byte
 	standing     storage.Standing
@@ -135,11 +136,11 @@ type candidate struct {
 
 func (t *tx) claim(p storage.ClaimParams, clock time.Time) ([]storage.Delivery, error) {
 	candidates, err := all(t, func(row scanner) (c candidate, err error) {
-		err = row.Scan(&c.id, &c.form, &c.url, &c.host, &c.secret, &c.oldSecret,
+		err = row.Scan(&c.id, &c.form, &c.url, &c.host, &c.generation, &c.secret, &c.oldSecret,
 			&c.standing.Succeeded, &c.standing.SlowFor, &c.standing.Failures, at(&c.failingSince), at(&c.pausedUntil), &c.pauseReason)
 		c.secret, c.oldSecret = secret(c.secret), secret(c.oldSecret)
 		return c, err
-	}, `SELECT w.id, w.form, w.url, w.host, w.secret, CASE WHEN w.old_secret_until > ?1 THEN w.old_secret END,
+	}, `SELECT w.id, w.form, w.url, w.host, w.url_token, w.secret, CASE WHEN w.old_secret_until > ?1 THEN w.old_secret END,
 			w.succeeded, w.slow_for, w.failures, w.failing_since, w.paused_until, w.pause_reason
 		FROM webhooks w WHERE w.enabled AND EXISTS
 			(SELECT 1 FROM deliveries d WHERE d.webhook = w.id AND d.due <= ?1 AND (d.urgency > 0 OR w.paused_until <= ?1))
@@ -181,7 +182,7 @@ func (t *tx) serve(out []storage.Delivery, c candidate, room *room, lease time.D
 			break
 		}
 		d := storage.Delivery{
-			Lease: storage.Lease{WebhookID: c.id, EventID: w.event}, FormID: c.form, URL: c.url, Host: c.host,
+			Lease: storage.Lease{WebhookID: c.id, EventID: w.event}, FormID: c.form, URL: c.url, Host: c.host, Generation: c.generation,
 			Secret: append([]byte(nil), c.secret...), OldSecret: append([]byte(nil), c.oldSecret...),
 			Standing: c.standing, PausedFor: max(0, c.pausedUntil.Sub(clock)), PauseReason: c.pauseReason,
 		}
