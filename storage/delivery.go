@@ -122,7 +122,7 @@ type Result struct {
 	// RetryIn makes the delivery due again after that time on the store's clock. 0
 	// with an Attempt ends the delivery, and without one makes it due at once. It is
 	// ignored when the delivery was redelivered during the lease and the Attempt
-	// failed: then it is due at once, from attempt 1.
+	// failed: then it is due at once, as attempt 1 with RetryIn 0 and else as the next.
 	RetryIn time.Duration
 	// Standing becomes the webhook's. PauseFor pauses it; 0 ends an earlier pause,
 	// and so does a Standing without failures. All are ignored when Attempt is nil,

@@ -27,6 +27,16 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 			return err
 		}
 	}
+	purge := func(p storage.SweepParams) func(*Store, failing) error {
+		return func(s *Store, _ failing) error {
+			ctx := context.Background()
+			if _, err := s.exec(ctx, `UPDATE formsvc.forms SET trashed_at = now(), purged_at = now()`); err != nil {
+				return err
+			}
+			_, err := s.removePurged(ctx, p, nil)
+			return err
+		}
+	}
 	for name, test := range map[string]struct {
 		run   func(*Store, failing) error
 		waits []string // the tables whose rows it waits for
@@ -37,14 +47,8 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 		"deleting the webhook": {func(s *Store, f failing) error {
 			return s.DeleteWebhook(context.Background(), storage.AsHost(), f.hook)
 		}, []string{"deliveries", "destinations", "histories", "attempts", "events"}},
-		"purging": {func(s *Store, _ failing) error {
-			ctx := context.Background()
-			if _, err := s.exec(ctx, `UPDATE formsvc.forms SET trashed_at = now(), purged_at = now()`); err != nil {
-				return err
-			}
-			_, err := s.removePurged(ctx, storage.SweepParams{Max: 100}, nil)
-			return err
-		}, []string{"events", "submissions"}},
+		"purging":   {purge(storage.SweepParams{Max: 100}), []string{"events", "submissions"}},
+		"a removal": {purge(storage.SweepParams{Max: 100, Removals: true}), []string{"deliveries", "attempts", "events", "submissions"}},
 		"expiry": {func(s *Store, _ failing) error {
 			got, err := s.ExpireDeliveries(context.Background(), expireParams())
 			if err == nil && got.Deliveries == 0 {

@@ -221,6 +221,7 @@ WITH purged AS MATERIALIZED (` + somePurged + `
 		SELECT a.place FROM hooks h
 		CROSS JOIN LATERAL (
 			SELECT a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED) a
+		WHERE (SELECT count(*) FROM ended) >= 0
 		LIMIT $1::bigint))
 	RETURNING a.event_id
 ), stored AS MATERIALIZED (
