@@ -37,7 +37,7 @@ func plainNode(t *testing.T) {
 		if os.Getenv("FORMSVC_TEST_REQUIRE_NODE") == "1" {
 			t.Fatal("there is no Node")
 		}
-		t.Skip("reason: there is no Node")
+		t.Skip("needs Node, which is not installed")
 	}
 }
 
