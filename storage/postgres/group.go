@@ -21,18 +21,18 @@ type groups[K comparable, T, R any] struct {
 	// these items can leave, and others can join. take returns nothing when all have
 	// left. ctx ends when nobody waits for the write any longer.
 	write func(ctx context.Context, key K, take func() []T) []R
-	// writers bounds the writes of a key at one time, items and bytes those that one
-	// write takes; a single item is taken whatever its size.
-	writers, items, bytes int
+	// items and bytes bound what one write takes; a single item is taken whatever its
+	// size.
+	items, bytes int
 
 	mu    sync.Mutex
-	lines map[K]*line[T, R] // those with a write under way
+	lines map[K]*line[T, R] // each has a write under way
 }
 
-// line is the items of one key that wait, and the writes under way.
+// line is the items of one key that wait, and the write under way.
 type line[T, R any] struct {
 	waiting []*ticket[T, R]
-	writes  []*groupWrite[T, R]
+	write   *groupWrite[T, R]
 }
 
 // ticket is an item that somebody waits for.
@@ -63,12 +63,10 @@ func (g *groups[K, T, R]) do(ctx context.Context, key K, item T, size int) (resu
 		}
 		l = &line[T, R]{}
 		g.lines[key] = l
-	}
-	l.waiting = append(l.waiting, t)
-	if len(l.writes) < g.writers {
 		w, wctx := l.begin()
 		go g.run(wctx, key, l, w)
 	}
+	l.waiting = append(l.waiting, t)
 	g.mu.Unlock()
 
 	select {
@@ -85,18 +83,11 @@ func (g *groups[K, T, R]) do(ctx context.Context, key K, item T, size int) (resu
 	}
 }
 
-// begin adds a write. The lock is held.
+// begin makes the next write. The lock is held.
 func (l *line[T, R]) begin() (*groupWrite[T, R], context.Context) {
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // end calls it
-	w := &groupWrite[T, R]{cancel: cancel}
-	l.writes = append(l.writes, w)
-	return w, ctx
-}
-
-// end removes a write. The lock is held.
-func (l *line[T, R]) end(w *groupWrite[T, R]) {
-	w.cancel()
-	l.writes = slices.DeleteFunc(l.writes, func(other *groupWrite[T, R]) bool { return other == w })
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // run calls it
+	l.write = &groupWrite[T, R]{cancel: cancel}
+	return l.write, ctx
 }
 
 // run writes until nothing waits.
@@ -107,12 +98,10 @@ func (g *groups[K, T, R]) run(ctx context.Context, key K, l *line[T, R], w *grou
 			t.result = results[i]
 			close(t.done)
 		}
+		w.cancel()
 		g.mu.Lock()
-		l.end(w)
 		if len(l.waiting) == 0 {
-			if len(l.writes) == 0 {
-				delete(g.lines, key)
-			}
+			delete(g.lines, key)
 			g.mu.Unlock()
 			return
 		}
@@ -159,12 +148,8 @@ func (g *groups[K, T, R]) leave(l *line[T, R], t *ticket[T, R]) bool {
 		return true
 	}
 	l.waiting = slices.DeleteFunc(l.waiting, func(other *ticket[T, R]) bool { return other == t })
-	if len(l.waiting) == 0 {
-		for _, w := range l.writes {
-			if w.taken == nil {
-				w.cancel() // it was getting ready for nobody
-			}
-		}
+	if len(l.waiting) == 0 && l.write.taken == nil {
+		l.write.cancel() // it was getting ready for nobody
 	}
 	return false
 }

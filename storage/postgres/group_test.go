@@ -25,9 +25,9 @@ type desk struct {
 	ended   int // writes whose context ended before they did
 }
 
-func newDesk(writers, items, bytes int) *desk {
+func newDesk(items, bytes int) *desk {
 	d := &desk{ready: make(chan struct{}), done: make(chan struct{})}
-	d.writers, d.items, d.bytes = writers, items, bytes
+	d.items, d.bytes = items, bytes
 	d.write = func(ctx context.Context, _ string, take func() []string) []string {
 		select {
 		case <-d.ready:
@@ -102,7 +102,7 @@ func (c *call) wantLeft(t *testing.T, begun bool) {
 func TestWhatWaitsIsWrittenTogether(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(1, 10, 100)
+		d := newDesk(10, 100)
 		a := d.bring(t, "form", "a")
 		step(d.ready)
 		d.want(t, []string{"a"}) // at once, though it is alone
@@ -126,7 +126,7 @@ func TestWhatWaitsIsWrittenTogether(t *testing.T) {
 func TestAWriteTakesWhatComesBeforeItIsReady(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(1, 10, 100)
+		d := newDesk(10, 100)
 		d.bring(t, "form", "a")
 		d.bring(t, "form", "b")
 		step(d.ready)
@@ -138,7 +138,7 @@ func TestAWriteTakesWhatComesBeforeItIsReady(t *testing.T) {
 func TestAWriteIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(1, 3, 10)
+		d := newDesk(3, 10)
 		for _, item := range []string{"1", "2", "3", "4", "twelve bytes", "5", "nine byte", "6"} {
 			d.bring(t, "form", item)
 		}
@@ -150,31 +150,10 @@ func TestAWriteIsBounded(t *testing.T) {
 	})
 }
 
-func TestSoManyWritesOfAKeyAtOneTime(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(2, 10, 100)
-		for _, item := range []string{"a", "b", "c", "d"} {
-			d.bring(t, "form", item)
-			select {
-			case d.ready <- struct{}{}:
-				synctest.Wait()
-			default: // two writes are under way
-			}
-		}
-		d.want(t, []string{"a"}, []string{"b"})
-		step(d.done)
-		step(d.ready)
-		d.want(t, []string{"a"}, []string{"b"}, []string{"c", "d"})
-		step(d.done)
-		step(d.done)
-	})
-}
-
 func TestKeysDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(1, 10, 100)
+		d := newDesk(10, 100)
 		stuck := d.bring(t, "stuck", "a")
 		step(d.ready)
 		other := d.bring(t, "other", "b")
@@ -191,7 +170,7 @@ func TestKeysDoNotWaitForEachOther(t *testing.T) {
 func TestWhoLeavesWhileWaitingIsNotWritten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(1, 10, 100)
+		d := newDesk(10, 100)
 		a := d.bring(t, "form", "a")
 		step(d.ready)
 		b, c := d.bring(t, "form", "b"), d.bring(t, "form", "c")
@@ -210,7 +189,7 @@ func TestWhoLeavesWhileWaitingIsNotWritten(t *testing.T) {
 func TestWhoLeavesDoesNotDisturbTheOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(1, 10, 100)
+		d := newDesk(10, 100)
 		a, b := d.bring(t, "form", "a"), d.bring(t, "form", "b")
 		step(d.ready)
 		a.cancel()
@@ -227,7 +206,7 @@ func TestWhoLeavesDoesNotDisturbTheOthers(t *testing.T) {
 func TestAWriteEndsWhenAllHaveLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(1, 10, 100)
+		d := newDesk(10, 100)
 		a, b := d.bring(t, "form", "a"), d.bring(t, "form", "b")
 		step(d.ready)
 		a.cancel()
@@ -243,7 +222,7 @@ func TestAWriteEndsWhenAllHaveLeft(t *testing.T) {
 func TestWhoComesWhenAllHaveLeftIsWritten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(1, 10, 100)
+		d := newDesk(10, 100)
 		a := d.bring(t, "form", "a")
 		a.cancel() // the write that it began is not ready
 		b := d.bring(t, "form", "b")
@@ -260,7 +239,7 @@ func TestWhoComesWhenAllHaveLeftIsWritten(t *testing.T) {
 func TestWhatIsWrittenIsForgotten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(1, 1, 100)
+		d := newDesk(1, 100)
 		for _, item := range []string{"a", "b", "c"} {
 			d.bring(t, "form", item)
 		}
@@ -285,7 +264,7 @@ func TestGroupsUnderLoad(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	written := map[int]int{}
-	g := &groups[int, int, int]{writers: 2, items: 7, bytes: 1 << 20}
+	g := &groups[int, int, int]{items: 7, bytes: 1 << 20}
 	g.write = func(_ context.Context, _ int, take func() []int) []int {
 		taken := take()
 		results := make([]int, len(taken))

@@ -51,8 +51,6 @@ func (c *countedForms) has(form storage.ID, revision int64) bool {
 }
 
 const (
-	// submitWriters is how many transactions of a form store responses at one time.
-	submitWriters = 2
 	// submitRows and submitBytes bound one of them.
 	submitRows  = 128
 	submitBytes = 1 << 20
@@ -60,13 +58,13 @@ const (
 
 func (s *Store) newSubmits(pool acquirer) *submits {
 	var all submits
-	all.together.writers, all.together.items, all.together.bytes = submitWriters, submitRows, submitBytes
+	all.together.items, all.together.bytes = submitRows, submitBytes
 	all.together.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission) []submitted {
 		return s.withConnection(ctx, pool, take, func(ctx context.Context, on *Store, taken []storage.NewSubmission) ([]submitted, error) {
 			return on.submitTogether(ctx, form, taken, all.counted.has(form, taken[0].FormRevision))
 		})
 	}
-	all.alone.writers, all.alone.items = 1, 1
+	all.alone.items = 1
 	all.alone.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission) []submitted {
 		return s.withConnection(ctx, pool, take, func(ctx context.Context, on *Store, taken []storage.NewSubmission) ([]submitted, error) {
 			out, counted, err := on.submitAlone(ctx, taken[0])

@@ -96,14 +96,11 @@ func queued(t *testing.T, s *Store, form, want int) {
 	})
 }
 
-// stuck begins as many writes of a form as there may be; they wait for the form's
-// lock, which is held.
-func stuck(t *testing.T, f *inFlight, pool *pgxpool.Pool, s *Store) {
+// stuck begins a write of a form, which waits for the form's lock: that is held.
+func stuck(t *testing.T, f *inFlight, pool *pgxpool.Pool, s *Store, number int, n storage.NewSubmission) {
 	t.Helper()
-	for i := range submitWriters {
-		f.submit(t.Context(), s, i, response(i))
-		eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == i+1 })
-	}
+	f.submit(t.Context(), s, number, n)
+	eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == 1 })
 }
 
 func TestResponsesThatComeDuringAWriteAreStoredInOneTransaction(t *testing.T) {
@@ -111,7 +108,7 @@ func TestResponsesThatComeDuringAWriteAreStoredInOneTransaction(t *testing.T) {
 	s, pool := seeded(t)
 	release := hold(t, s, 0)
 	var calls inFlight
-	stuck(t, &calls, pool, s)
+	stuck(t, &calls, pool, s, 0, response(0))
 	for i := range 40 {
 		calls.submit(t.Context(), s, 10+i, response(10+i))
 	}
@@ -130,13 +127,13 @@ func TestResponsesThatComeDuringAWriteAreStoredInOneTransaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := submitWriters + 40
-	if rows != want || events != want || deliveries != want || transactions != submitWriters+1 {
+	const want = 1 + 40
+	if rows != want || events != want || deliveries != want || transactions != 2 {
 		t.Errorf("%d responses, %d events and %d deliveries in %d transactions, want %d of each in %d",
-			rows, events, deliveries, transactions, want, submitWriters+1)
+			rows, events, deliveries, transactions, want, 2)
 	}
 	funnel, err := s.Funnel(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.Window{})
-	if err != nil || funnel.Submissions != int64(want) {
+	if err != nil || funnel.Submissions != want {
 		t.Errorf("the funnel counts %d, %v", funnel.Submissions, err)
 	}
 }
@@ -167,10 +164,7 @@ func TestABadResponseDoesNotKeepTheOthersFromBeingStored(t *testing.T) {
 			release := hold(t, s, 0)
 			var calls inFlight
 			base := 10_000 + 100*len(name)
-			for i := range submitWriters {
-				calls.submit(t.Context(), s, i, response(base+i))
-				eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == i+1 })
-			}
+			stuck(t, &calls, pool, s, 0, response(base))
 			bad := response(base + 20)
 			spoil.change(&bad)
 			calls.submit(t.Context(), s, 20, bad)
@@ -207,7 +201,7 @@ func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 	}
 	release := hold(t, s, 0)
 	var calls inFlight
-	stuck(t, &calls, pool, s)
+	stuck(t, &calls, pool, s, 0, response(0))
 	for i := range 10 {
 		calls.submit(t.Context(), s, 10+i, response(10+i))
 	}
@@ -228,11 +222,11 @@ func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 // form, however many to the locked form wait, and though the pool is small.
 func TestALockedFormDelaysNoOtherForm(t *testing.T) {
 	t.Parallel()
-	s, pool := seeded(t, pgtest.MaxConns(submitWriters+1))
+	s, pool := seeded(t, pgtest.MaxConns(2))
 	other := pgtest.Pool(t)
 	release := hold(t, s, 0)
 	var calls inFlight
-	stuck(t, &calls, other, s)
+	stuck(t, &calls, other, s, 0, response(0))
 	for i := range 100 {
 		n := response(10 + i)
 		if i%2 == 0 {
@@ -318,10 +312,6 @@ func TestACallerWhoLeavesLearnsWhetherTheResponseMayBeStored(t *testing.T) {
 	begun, leaveBegun := context.WithCancel(t.Context())
 	calls.submit(begun, s, 0, response(0))
 	eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == 1 })
-	for i := 1; i < submitWriters; i++ {
-		calls.submit(t.Context(), s, i, response(i))
-		eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == i+1 })
-	}
 	waits, leaveWaiting := context.WithCancel(t.Context())
 	calls.submit(waits, s, 10, response(10))
 	queued(t, s, 0, 1)
@@ -403,7 +393,7 @@ func TestALostCommitOfAGroup(t *testing.T) {
 // submitMemory bounds what storing takes beside the responses themselves: a copy of
 // each, which is the store's own, and what the connections of one form send: encoding
 // and sending grow their buffers by doubling.
-const submitMemory = 64*2<<20 + submitWriters*6*(submitBytes+2<<20)
+const submitMemory = 64*2<<20 + 6*(submitBytes+2<<20)
 
 func TestBigResponsesAtOnceStayWithinABound(t *testing.T) {
 	s, pool := seeded(t, pgtest.MaxConns(8))
@@ -427,7 +417,7 @@ func TestBigResponsesAtOnceStayWithinABound(t *testing.T) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		l := g.lines[pgseed.ID(pgseed.Form, 0)]
-		return l != nil && waitingFor(t, pgtest.Pool(t), s, 0) == submitWriters && len(l.waiting) == 64-submitWriters
+		return l != nil && waitingFor(t, pgtest.Pool(t), s, 0) == 1 && len(l.waiting) == 63
 	})
 	var peak atomic.Uint64
 	watch := func() {
@@ -463,10 +453,7 @@ func storedTogether(t *testing.T, s *Store, pool *pgxpool.Pool, group []storage.
 	release := hold(t, s, 0)
 	var calls inFlight
 	base := 50_000
-	for i := range submitWriters {
-		calls.submit(t.Context(), s, -1-i, response(base+i))
-		eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == i+1 })
-	}
+	stuck(t, &calls, pool, s, -1, response(base))
 	for i, n := range group {
 		calls.submit(t.Context(), s, i, n)
 		queued(t, s, 0, i+1)
@@ -489,7 +476,7 @@ func storedTogether(t *testing.T, s *Store, pool *pgxpool.Pool, group []storage.
 func TestResponsesOfALimitedFormAreStoredTogether(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
-	const limit = submitWriters + 1 + 20
+	const limit = 2 + 20
 	if _, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0),
 		storage.FormChange{At: pgseed.Start(), Gate: &storage.Gate{ResponseLimit: limit}}); err != nil {
 		t.Fatal(err)
@@ -499,10 +486,7 @@ func TestResponsesOfALimitedFormAreStoredTogether(t *testing.T) {
 	}
 	release := hold(t, s, 0)
 	var calls inFlight
-	for i := range submitWriters {
-		calls.submit(t.Context(), s, i, atRevision(response(50+i), 2))
-		eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == i+1 })
-	}
+	stuck(t, &calls, pool, s, 0, atRevision(response(50), 2))
 	for i := range 30 {
 		calls.submit(t.Context(), s, 10+i, atRevision(response(100+i), 2))
 	}
@@ -522,8 +506,8 @@ func TestResponsesOfALimitedFormAreStoredTogether(t *testing.T) {
 	if err := pool.QueryRow(t.Context(), s.sql(`SELECT count(*), count(DISTINCT xmin::text) FROM formsvc.submissions`)).Scan(&rows, &transactions); err != nil {
 		t.Fatal(err)
 	}
-	if rows != limit || full != 10 || transactions != 1+submitWriters+1 {
-		t.Errorf("%d responses are stored in %d transactions and %d refused, want %d, %d and 10", rows, transactions, full, limit, 1+submitWriters+1)
+	if rows != limit || full != 10 || transactions != 3 {
+		t.Errorf("%d responses are stored in %d transactions and %d refused, want %d, %d and 10", rows, transactions, full, limit, 3)
 	}
 }
 
@@ -564,7 +548,7 @@ func TestARepetitionWithinAGroup(t *testing.T) {
 					t.Errorf("Submit %d: %v, want %v", number, err, want)
 				}
 			}
-			if n := count(t, pool, s, "submissions"); n != submitWriters+len(group)-1 || transactions != 1 {
+			if n := count(t, pool, s, "submissions"); n != len(group) || transactions != 1 {
 				t.Errorf("%d responses are stored, the group's in %d transactions", n, transactions)
 			}
 		})
