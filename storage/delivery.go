@@ -206,7 +206,7 @@ type QueueStats struct {
 
 // DeliveryStore is the queue of pending deliveries: at most one for each pair of
 // webhook and event. An event's body lives while the event is pending or stands
-// in the kept history of a webhook, and dies with its submission.
+// in the history of a webhook, and dies with its submission.
 //
 // All times are those of the store's own clock. A delivery is due as soon as it
 // is queued; later it is due when its result said so.
@@ -239,8 +239,9 @@ type DeliveryStore interface {
 	ClaimDeliveries(ctx context.Context, p ClaimParams) (claimed []Delivery, more bool, err error)
 
 	// FinishDeliveries settles claimed deliveries, FinishMax of them in one step: it
-	// records the attempt, cuts the webhook's history to HistoryKept, and
-	// reschedules the delivery or removes it from the queue. Of several results of
+	// records the attempt, and reschedules the delivery or removes it from the queue. The
+	// webhook's history is its newest HistoryKept attempts: nobody is shown an older one,
+	// which a store may remove later. Of several results of
 	// one webhook the last one says its Standing. A result whose delivery is gone or
 	// has been claimed again since changes nothing and its lease is returned in
 	// fenced. A lease that ran out but was not claimed again still counts. Calling

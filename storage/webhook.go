@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// HistoryKept is how many attempts of a webhook are kept.
+	// HistoryKept is how many attempts of a webhook its history has.
 	HistoryKept = 100
 	// ExpiredKept is how many summaries of expired deliveries are kept beside them.
 	ExpiredKept = 10

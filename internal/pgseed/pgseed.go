@@ -173,9 +173,6 @@ func tables(size Size) []table {
 			},
 		},
 		{"destinations", "webhook_id host", size.Webhooks, func(i int) []any { return []any{bytesOf(Webhook, i), fmt.Sprintf("host-%d.example", i)} }},
-		{"histories", "webhook_id kept", size.Webhooks, func(i int) []any {
-			return []any{bytesOf(Webhook, i), int32(min((size.Attempts+hooks-1-i)/hooks, storage.HistoryKept))}
-		}},
 		{"submissions", "form_id id submitted_at completion_time answers metadata hidden form_revision json_bytes", size.Submissions + size.Others, func(i int) []any {
 			return []any{formOf(i, size.Submissions, size.Forms), bytesOf(Submission, i), at(i), 12.5, answers, none, none, int64(1), int32(len(answers) + 2*len(none))}
 		}},

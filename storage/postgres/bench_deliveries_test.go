@@ -20,7 +20,7 @@ import (
 // Deliveries of 100 webhooks are claimed and finished in the batches of a busy
 // service, which end in another order than they began in, and one at a time as
 // they come on an idle one. While histories are short nothing is cut off them;
-// when they are full every attempt cuts one off.
+// when they are full each attempt is cut off sooner or later.
 //
 // What is reported is the processor time that the server's session uses for 1,000
 // deliveries. What other processes of the server do for it, such as writing pages,
@@ -123,7 +123,7 @@ func (d *drain) fill(n int) {
 
 // vacuum does what a running server does now and then.
 func (d *drain) vacuum() {
-	for _, table := range []string{"attempts", "destinations", "histories", "webhooks", "deliveries", "arrivals", "events"} {
+	for _, table := range []string{"attempts", "destinations", "webhooks", "deliveries", "arrivals", "events"} {
 		if _, err := d.pool.Exec(d.b.Context(), "VACUUM ANALYZE "+pgx.Identifier{d.schema, table}.Sanitize()); err != nil {
 			d.b.Fatal(err)
 		}

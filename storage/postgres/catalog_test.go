@@ -120,10 +120,6 @@ var badValues = map[string]string{
 	"destinations_paused_check":          "pause_reason = 'failures'",
 	"destinations_paused_failing_check":  "paused_until = now(), pause_reason = 'failures'",
 	"destinations_generation_check":      "generation = -1",
-	"histories_kept_check":               "kept = -1",
-	"attempts_attempt_check":             "attempt = 0",
-	"attempts_http_status_check":         "http_status = -1",
-	"attempts_duration_us_check":         "duration_us = -1",
 	"form_lifetime_submissions_check":    "submissions = -1",
 	"form_lifetime_views_check":          "views = -1",
 	"form_lifetime_starts_check":         "starts = -1",
@@ -138,6 +134,7 @@ var badValues = map[string]string{
 // badOfDomain are values that the domains have to refuse.
 var badOfDomain = map[string]string{
 	"id": `'\x00'`, "revision": "0", "seconds": "'NaN'", "byte_count": "-1", "counter": "-1", "attempt_number": "0", "copy_number": "-1", "urgency": "3",
+	"http_status": "1000", "microseconds": "-1",
 }
 
 func refuses(t *testing.T, pool *pgxpool.Pool, table, set, constraint string) {

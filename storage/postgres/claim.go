@@ -36,7 +36,7 @@ import (
 //
 // Claims and results wait for no row: they pass over those that are locked. Other
 // statements lock deliveries in the order of (event_id, webhook_id), then destinations,
-// then histories, then attempts, then events. The order of the steps in a statement does
+// then attempts, then events. The order of the steps in a statement does
 // not ensure that: a step that nothing reads runs last. So each of these steps reads the
 // one before.
 

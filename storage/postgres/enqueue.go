@@ -56,17 +56,15 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 // counts. A delivery that is pending is locked before that: ending a delivery deletes
 // the delivery first and then its event. There is no row when there is no such webhook.
 const redeliver = `
-WITH ` + liveWebhook + `, pending AS MATERIALIZED (
+WITH ` + liveWebhook + `, told AS MATERIALIZED (
+	SELECT w.id AS webhook_id, a.event_id FROM hook w CROSS JOIN LATERAL ` + history + ` a WHERE a.id = $2::bytea
+), pending AS MATERIALIZED (
 	SELECT d.event_id, d.webhook_id, COALESCE(d.leased_until > statement_timestamp(), false) AS leased
-	FROM hook
-	JOIN formsvc.attempts a ON a.webhook_id = hook.id AND a.id = $2::bytea
-	JOIN formsvc.deliveries d ON d.webhook_id = hook.id AND d.event_id = a.event_id
+	FROM told t JOIN formsvc.deliveries d ON d.webhook_id = t.webhook_id AND d.event_id = t.event_id
 	FOR UPDATE OF d
 ), body AS MATERIALIZED (
 	SELECT e.id, octet_length(e.body) AS size
-	FROM hook
-	JOIN formsvc.attempts a ON a.webhook_id = hook.id AND a.id = $2::bytea
-	JOIN formsvc.events e ON e.id = a.event_id
+	FROM told t JOIN formsvc.events e ON e.id = t.event_id
 	WHERE (SELECT count(*) FROM pending) >= 0
 	FOR UPDATE OF e
 ), hastened AS (
@@ -96,7 +94,7 @@ func (s *Store) Redeliver(ctx context.Context, webhook, attempt storage.ID) erro
 		b := &pgx.Batch{}
 		s.queue(b, lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms))
 		s.lockRequests(b, webhook)
-		s.queue(b, redeliver, webhook[:], attempt[:])
+		s.queue(b, redeliver, webhook[:], attempt[:], int64(storage.HistoryKept))
 		var enabled, found bool
 		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&enabled, &found) })
 		switch {

@@ -70,8 +70,8 @@ WITH failing AS MATERIALIZED (
 	DELETE FROM formsvc.deliveries d USING held h
 	WHERE d.webhook_id = h.webhook_id AND d.event_id = h.event_id
 		AND h.webhook_id = ANY (ARRAY(SELECT m.webhook_id FROM marked m))
-	RETURNING d.event_id
-), told AS (
+	RETURNING d.webhook_id, d.event_id
+), ` + leaveReferences + `, told AS (
 	INSERT INTO formsvc.attempts AS a (webhook_id, id, event_id, event_type, submission_id, attempt, http_status, success, error, duration_us, created_at)
 	SELECT o.webhook_id, ($7::bytea[])[f.number], o.event_id, e.type, e.submission_id, o.attempt, 0, false, '` + storage.AttemptExpired + `', 0, $8::timestamptz
 	FROM (SELECT DISTINCT ON (h.webhook_id) h.* FROM held h ORDER BY h.webhook_id, h.queued_at, h.event_id) o
@@ -95,7 +95,7 @@ WITH failing AS MATERIALIZED (
 	FROM told t
 	WHERE x.webhook_id = t.webhook_id
 ), changes AS (
-	SELECT ended.event_id, -1 AS refs FROM ended
+	SELECT l.event_id, l.refs FROM left_over l
 	UNION ALL
 	SELECT t.event_id, 1 FROM told t
 	UNION ALL

@@ -128,6 +128,7 @@ func TestADeliveryThatChangesWhileItExpires(t *testing.T) {
 				t.Errorf("%d deliveries are left, want %d", n, test.left)
 			}
 			referencesAreCounted(t, pool, s)
+			attemptsKeepTheirEvents(t, pool, s)
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"slices"
@@ -12,79 +11,59 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// finish settles results in one statement and returns their numbers. It waits for no
-// row. A result is passed over, to be given again, when somebody else holds a row that it
-// changes, or has changed it since the statement's snapshot was taken: its delivery, its
-// event, or its webhook's row in destinations or histories. So what follows finds the
-// rows at the places where the snapshot has them.
+// finish settles results in one statement and returns those that it could not settle,
+// with whether they still have their lease. It waits for no row. A result is passed over,
+// to be given again, when somebody else holds its delivery, or the row of its webhook in
+// destinations and the result changes that. So no result waits for what another one needs.
 //
 // A claim passes over a webhook whose row in destinations is locked. So that row is
 // locked only when it changes: not when a destination that works goes on working.
 //
-// Histories counts the attempts of a webhook. Adding to a full history deletes as many,
-// and neither locks nor writes the count. The attempts deleted are the oldest that nobody
-// else holds, with their events, of those that were there before, which is why no more than
-// HistoryKept of one webhook are kept of a step. When too few are free, the next result
-// deletes the rest.
+// What could be locked and not settled gets a new lease: so nobody sends it again while
+// its result waits.
+//
+// Events are not touched: a delivery that ends leaves its reference to the attempt that
+// ended it, and one that is tried again keeps it.
 const finish = `
-WITH held AS MATERIALIZED (
+WITH given AS MATERIALIZED (
+	SELECT i.*, o.ctid AS seen
+	FROM (
+		SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::boolean[], $5::bigint[], $6::bytea[], $7::text[], $8::bytea[],
+			$9::integer[], $10::integer[], $11::boolean[], $12::text[], $13::bigint[], $14::timestamptz[])
+			WITH ORDINALITY AS i (webhook_id, event_id, token, sent, retry, id, event_type,
+				submission_id, attempt, status, success, error, duration, created_at, number)
+		LIMIT (SELECT cardinality($1::bytea[])) -- the planner expects a tenth, and looks rows up one by one
+	) i
+	LEFT JOIN formsvc.deliveries o ON o.webhook_id = i.webhook_id AND o.event_id = i.event_id AND o.token = i.token AND i.token <> 0
+), held AS MATERIALIZED (
 	SELECT h.*, h.sent AND h.retry = 0 AND NOT h.asked AS over, h.retry = 0 OR h.asked AS at_once,
 		statement_timestamp() + CASE WHEN h.asked THEN 0 ELSE h.retry END * interval '1 microsecond' AS next
 	FROM (
-		SELECT i.*, d.ctid AS place, o.ctid AS seen, d.generation, d.urgency, i.sent AND NOT i.success AND d.urgency = 2 AS asked
-		FROM (
-			SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::boolean[], $5::bigint[], $6::boolean[], $7::bytea[], $8::text[],
-				$9::bytea[], $10::integer[], $11::integer[], $12::boolean[], $13::text[], $14::bigint[], $15::timestamptz[])
-				WITH ORDINALITY AS i (webhook_id, event_id, token, sent, retry, kept, id, event_type,
-					submission_id, attempt, status, success, error, duration, created_at, number)
-			LIMIT (SELECT cardinality($1::bytea[])) -- the planner expects a tenth, and looks rows up one by one
-		) i
-		JOIN formsvc.deliveries o ON o.event_id = i.event_id AND o.webhook_id = i.webhook_id AND o.token = i.token
-		JOIN formsvc.deliveries d ON d.ctid = o.ctid
-		WHERE i.token <> 0
+		SELECT g.*, d.ctid AS place, d.generation, d.urgency, g.sent AND NOT g.success AND d.urgency = 2 AS asked
+		FROM given g JOIN formsvc.deliveries d ON d.ctid = g.seen
 		FOR UPDATE OF d SKIP LOCKED
 	) h
-	WHERE h.place = h.seen
-), bodies AS MATERIALIZED (
-	SELECT b.* FROM (
-		SELECT h.number, e.ctid AS place, o.ctid AS seen, e.refs, CASE WHEN h.over THEN -1 ELSE 1 END AS change
-		FROM held h JOIN formsvc.events o ON o.id = h.event_id JOIN formsvc.events e ON e.ctid = o.ctid
-		WHERE h.sent AND h.kept <> h.over
-		FOR UPDATE OF e SKIP LOCKED
-	) b
-	WHERE b.place = b.seen
-), ready AS NOT MATERIALIZED (
-	SELECT h.* FROM held h WHERE NOT h.sent OR h.kept = h.over OR h.number IN (SELECT b.number FROM bodies b)
-), hooks AS MATERIALIZED (
-	SELECT r.webhook_id, r.added, y.kept, x.generation, st.*, x.generation = r.last[1] AND (st.failures > 0
-		OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (st.succeeded, st.slow_for, 0, NULL::timestamptz)) AS changes
+	WHERE h.place = h.seen -- the steps below find the row where the snapshot has it
+), changes AS MATERIALIZED (
+	SELECT x.webhook_id, x.generation, st.*
 	FROM (
-		SELECT r.webhook_id, count(*) FILTER (WHERE r.kept) AS added, max(ARRAY[r.generation, r.number]) AS last -- of the newest url
-		FROM ready r WHERE r.sent
-		GROUP BY r.webhook_id
-	) r
-	JOIN formsvc.destinations x ON x.webhook_id = r.webhook_id
-	JOIN formsvc.histories y ON y.webhook_id = r.webhook_id
+		SELECT h.webhook_id, max(ARRAY[h.generation, h.number]) AS result -- of the newest url
+		FROM held h WHERE h.sent
+		GROUP BY h.webhook_id
+	) last
+	JOIN formsvc.destinations x ON x.webhook_id = last.webhook_id AND x.generation = last.result[1]
 	CROSS JOIN LATERAL (
-		SELECT ($16::boolean[])[r.last[2]] AS succeeded, ($17::integer[])[r.last[2]] AS slow_for, ($18::integer[])[r.last[2]] AS failures,
-			NULLIF(($19::text[])[r.last[2]], '') AS reason,
-			statement_timestamp() + NULLIF(($20::bigint[])[r.last[2]], 0) * interval '1 microsecond' AS pause
+		SELECT ($15::boolean[])[last.result[2]] AS succeeded, ($16::integer[])[last.result[2]] AS slow_for,
+			($17::integer[])[last.result[2]] AS failures, NULLIF(($18::text[])[last.result[2]], '') AS reason,
+			statement_timestamp() + NULLIF(($19::bigint[])[last.result[2]], 0) * interval '1 microsecond' AS pause
 	) st
+	WHERE st.failures > 0 OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (st.succeeded, st.slow_for, 0, NULL::timestamptz)
 ), judging AS MATERIALIZED (
-	SELECT h.* FROM hooks h JOIN formsvc.destinations x ON x.webhook_id = h.webhook_id
-	WHERE h.changes AND x.generation = h.generation -- by now
+	SELECT c.* FROM changes c JOIN formsvc.destinations x ON x.webhook_id = c.webhook_id AND x.generation = c.generation -- by now
 	FOR NO KEY UPDATE OF x SKIP LOCKED
-), growing AS MATERIALIZED (
-	SELECT h.webhook_id, y.kept FROM hooks h JOIN formsvc.histories y ON y.webhook_id = h.webhook_id
-	WHERE h.kept <> $21::integer
-	FOR NO KEY UPDATE OF y SKIP LOCKED
-), free AS MATERIALIZED (
-	SELECT h.webhook_id, h.added, COALESCE(g.kept, h.kept) + h.added - $21::integer AS excess
-	FROM hooks h LEFT JOIN growing g ON g.webhook_id = h.webhook_id
-	WHERE (h.kept = $21::integer OR g.kept IS NOT NULL)
-		AND (NOT h.changes OR h.webhook_id IN (SELECT j.webhook_id FROM judging j))
 ), settled AS MATERIALIZED (
-	SELECT r.* FROM ready r WHERE NOT r.sent OR r.webhook_id IN (SELECT f.webhook_id FROM free f)
+	SELECT h.* FROM held h
+	WHERE NOT h.sent OR h.webhook_id NOT IN (SELECT c.webhook_id FROM changes c EXCEPT SELECT j.webhook_id FROM judging j)
 ), ended AS (
 	DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT s.place FROM settled s WHERE s.over))
 ), waiting AS (
@@ -94,6 +73,9 @@ WITH held AS MATERIALIZED (
 		urgency = CASE WHEN NOT s.sent THEN LEAST(d.urgency, 1) WHEN s.asked THEN 1 ELSE 0 END
 	FROM settled s
 	WHERE NOT s.over AND d.ctid = s.place
+), leased AS (
+	UPDATE formsvc.deliveries d SET leased_until = GREATEST(d.leased_until, statement_timestamp() + $21::bigint * interval '1 microsecond')
+	WHERE d.ctid = ANY (ARRAY(SELECT h.place FROM held h WHERE h.number NOT IN (SELECT s.number FROM settled s)))
 ), arrived AS (
 	INSERT INTO formsvc.arrivals (webhook_id, asked)
 	SELECT s.webhook_id, bool_or(s.asked OR s.urgency > 0) FROM settled s WHERE s.at_once AND NOT s.over GROUP BY s.webhook_id
@@ -102,86 +84,56 @@ WITH held AS MATERIALIZED (
 		http_status, success, error, duration_us, created_at, next_attempt_at)
 	SELECT s.webhook_id, s.id, s.event_id, s.event_type, s.submission_id, s.attempt,
 		s.status, s.success, s.error, s.duration, s.created_at, CASE WHEN NOT s.over THEN s.next END
-	FROM settled s WHERE s.sent AND s.kept
+	FROM settled s WHERE s.sent
 ), judged AS (
 	UPDATE formsvc.destinations x SET
 		succeeded = j.succeeded, slow_for = j.slow_for, failures = j.failures,
 		failing_since = CASE WHEN j.failures > 0 THEN CASE
-			WHEN x.failed_at > statement_timestamp() - $22::bigint * interval '1 microsecond' THEN x.failing_since
+			WHEN x.failed_at > statement_timestamp() - $20::bigint * interval '1 microsecond' THEN x.failing_since
 			ELSE statement_timestamp() END END,
 		failed_at = CASE WHEN j.failures > 0 THEN statement_timestamp() END,
 		paused_until = j.pause, pause_reason = j.reason,
 		crowded = false,
 		next_at = CASE WHEN x.next_at IS NOT NULL THEN
 			LEAST(x.next_at, CASE WHEN x.paused_until IS NOT NULL THEN COALESCE(j.pause, statement_timestamp()) END) END
-	FROM judging j JOIN free f ON f.webhook_id = j.webhook_id
+	FROM judging j
 	WHERE x.webhook_id = j.webhook_id
-), cutting AS MATERIALIZED (
-	SELECT f.webhook_id, old.* FROM free f CROSS JOIN LATERAL (
-		SELECT a.place AS attempt, e.place, o.refs
-		FROM (
-			SELECT a.ctid AS place, a.event_id FROM formsvc.attempts a
-			WHERE a.webhook_id = f.webhook_id AND a.error <> '` + storage.AttemptExpired + `'
-			ORDER BY a.created_at, a.id
-			LIMIT $21::integer
-			FOR UPDATE SKIP LOCKED
-		) a
-		LEFT JOIN LATERAL (SELECT o.ctid AS place, o.refs FROM formsvc.events o WHERE o.id = a.event_id LIMIT 1) o ON true
-		LEFT JOIN LATERAL (SELECT e.ctid AS place FROM formsvc.events e WHERE e.ctid = o.place FOR UPDATE SKIP LOCKED) e ON true
-		WHERE e.place IS NOT DISTINCT FROM o.place -- both are null when the event is gone
-		LIMIT GREATEST(0, f.excess)
-	) old
-), cut AS (
-	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT c.attempt FROM cutting c))
-), counted AS (
-	UPDATE formsvc.histories y SET kept = y.kept + f.added - COALESCE(c.n, 0)
-	FROM free f LEFT JOIN (SELECT c.webhook_id, count(*) AS n FROM cutting c GROUP BY c.webhook_id) c ON c.webhook_id = f.webhook_id
-	WHERE y.webhook_id = f.webhook_id AND f.added <> COALESCE(c.n, 0)
-), totals AS MATERIALIZED (
-	SELECT c.place, max(c.refs) + sum(c.change) AS refs
-	FROM (
-		SELECT b.place, b.refs, b.change FROM bodies b WHERE b.number IN (SELECT s.number FROM settled s)
-		UNION ALL
-		SELECT c.place, c.refs, -1 FROM cutting c WHERE c.place IS NOT NULL
-	) c
-	GROUP BY c.place
-	HAVING sum(c.change) <> 0
-), unused AS (
-	DELETE FROM formsvc.events e WHERE e.ctid = ANY (ARRAY(SELECT t.place FROM totals t WHERE t.refs <= 0))
-), used AS (
-	UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.ctid = t.place AND t.refs > 0
 )
-SELECT s.number FROM settled s`
+SELECT g.number, g.seen IS NOT NULL FROM given g WHERE g.number NOT IN (SELECT s.number FROM settled s)`
 
-// leasedStill returns the numbers of the results whose deliveries still have the lease.
-const leasedStill = `
-SELECT i.number
-FROM unnest($1::bytea[], $2::bytea[], $3::bigint[]) WITH ORDINALITY AS i (webhook_id, event_id, token, number)
-JOIN formsvc.deliveries d ON d.event_id = i.event_id AND d.webhook_id = i.webhook_id AND d.token = i.token
-WHERE i.token <> 0`
+// resultLease is the new lease of a delivery whose result is to be given again. It is as
+// long as a dispatcher's, which gives the result again more often than that.
+const resultLease = time.Minute
 
 // FinishDeliveries implements [storage.DeliveryStore]. A step is one round trip and
 // one transaction.
 func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fenced []storage.Lease, err error) {
-	results, fenced := inOrder(done)
 	var held []storage.Lease
+	results, fenced := once(done)
 	for step := range slices.Chunk(results, storage.FinishMax) {
-		settled, err := s.numbered(ctx, s.write, step, s.sized(finish, true), finishArgs(step)...)
+		type unsettled struct {
+			number int64
+			leased bool
+		}
+		var rest []unsettled
+		err := s.write(ctx, func(ctx context.Context) (err error) {
+			rest, err = collect(ctx, s, s.sized(finish, false), func(rows pgx.Rows) (u unsettled, err error) {
+				return u, scanRow(rows, scanInt(&u.number), scanBool(&u.leased))
+			}, finishArgs(step)...)
+			return err
+		})
 		if err != nil {
 			return nil, err
 		}
-		if rest := slices.DeleteFunc(step, func(r storage.Result) bool { return settled[r.Lease] }); len(rest) > 0 {
-			leased, err := s.numbered(ctx, s.read, rest, s.sized(leasedStill, false), finishArgs(rest)[:3]...)
-			if err != nil {
-				return nil, err
+		for _, u := range rest {
+			if lease := step[u.number-1].Lease; u.leased {
+				held = append(held, lease)
+			} else {
+				fenced = append(fenced, lease)
 			}
-			for _, r := range rest {
-				if leased[r.Lease] {
-					held = append(held, r.Lease)
-				} else {
-					fenced = append(fenced, r.Lease)
-				}
-			}
+		}
+		if err := s.cutSome(ctx, step); err != nil {
+			return nil, err
 		}
 	}
 	if len(held) > 0 {
@@ -190,27 +142,8 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 	return fenced, ctx.Err()
 }
 
-// numbered runs a statement that returns numbers of results, and returns their leases.
-func (s *Store) numbered(ctx context.Context, try func(context.Context, func(context.Context) error) error,
-	results []storage.Result, text string, args ...any,
-) (leases map[storage.Lease]bool, err error) {
-	err = try(ctx, func(ctx context.Context) error {
-		leases = make(map[storage.Lease]bool, len(results))
-		_, err := collect(ctx, s, text, func(rows pgx.Rows) (none struct{}, err error) {
-			var number int64
-			if err = scanRow(rows, scanInt(&number)); err == nil {
-				leases[results[number-1].Lease] = true
-			}
-			return none, err
-		}, args...)
-		return err
-	})
-	return leases, err
-}
-
-// inOrder returns each lease once, those of a webhook together and in the order in
-// which they were given, and the leases that came again.
-func inOrder(done []storage.Result) (results []storage.Result, repeated []storage.Lease) {
+// once returns the first result of each lease, and the leases that came again.
+func once(done []storage.Result) (results []storage.Result, repeated []storage.Lease) {
 	seen := make(map[storage.Lease]bool, len(done))
 	for _, r := range done {
 		if seen[r.Lease] {
@@ -220,37 +153,7 @@ func inOrder(done []storage.Result) (results []storage.Result, repeated []storag
 		seen[r.Lease] = true
 		results = append(results, r)
 	}
-	slices.SortStableFunc(results, func(a, b storage.Result) int {
-		return bytes.Compare(a.Lease.WebhookID[:], b.Lease.WebhookID[:])
-	})
 	return results, repeated
-}
-
-// keptOf reports for each result whether its attempt is recorded: the newest of each
-// webhook are, as many as a history has. Those of a webhook stand together.
-func keptOf(results []storage.Result) []bool {
-	kept := make([]bool, len(results))
-	for begin := 0; begin < len(results); {
-		var sent []int
-		end := begin
-		for ; end < len(results) && results[end].Lease.WebhookID == results[begin].Lease.WebhookID; end++ {
-			if results[end].Attempt != nil {
-				sent = append(sent, end)
-			}
-		}
-		if len(sent) > storage.HistoryKept {
-			slices.SortFunc(sent, func(i, j int) int {
-				a, b := results[i].Attempt, results[j].Attempt
-				return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), bytes.Compare(b.ID[:], a.ID[:]))
-			})
-			sent = sent[:storage.HistoryKept]
-		}
-		for _, i := range sent {
-			kept[i] = true
-		}
-		begin = end
-	}
-	return kept
 }
 
 // finishArgs returns the arguments of finish: a column for each array.
@@ -268,7 +171,6 @@ func finishArgs(results []storage.Result) []any {
 		column(results, func(r *storage.Result) int64 { return r.Lease.Token }),
 		column(results, func(r *storage.Result) bool { return r.Attempt != nil }),
 		column(results, func(r *storage.Result) int64 { return microsArg(r.RetryIn) }),
-		keptOf(results),
 		column(attempts, func(a *storage.Attempt) []byte { return a.ID[:] }),
 		column(attempts, func(a *storage.Attempt) string { return a.EventType }),
 		column(attempts, func(a *storage.Attempt) []byte { return idArg(a.SubmissionID) }),
@@ -293,6 +195,6 @@ func finishArgs(results []storage.Result) []any {
 			}
 			return microsArg(r.PauseFor)
 		}),
-		storage.HistoryKept, storage.FailureGap.Microseconds(),
+		storage.FailureGap.Microseconds(), resultLease.Microseconds(),
 	}
 }

@@ -2,10 +2,8 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -156,8 +154,7 @@ func TestADeliveryThatChangesWhileItIsServed(t *testing.T) {
 	}
 }
 
-// A webhook that works is served while its results are recorded, also when its history
-// is not full.
+// A webhook that works is served while its results are recorded.
 func TestAWebhookIsServedWhileItsResultsAreRecorded(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
@@ -183,46 +180,6 @@ func TestAWebhookIsServedWhileItsResultsAreRecorded(t *testing.T) {
 	}
 	if err := tx.Commit(t.Context()); err != nil {
 		t.Fatal(err)
-	}
-	referencesAreCounted(t, pool, s)
-}
-
-// Calls that record results of one webhook at once count its history together.
-func TestAHistoryIsCountedByAllCalls(t *testing.T) {
-	t.Parallel()
-	s, pool := seeded(t)
-	deliver(t, s, 1, storage.HistoryKept-10)
-	const more = 40
-	for i := range more {
-		if _, _, err := s.Submit(t.Context(), response(1000+i)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	claimed := claimAll(t, s)
-	if len(claimed) != more {
-		t.Fatalf("%d deliveries are claimed, want %d", len(claimed), more)
-	}
-	var calls sync.WaitGroup
-	for i, d := range claimed {
-		calls.Go(func() {
-			for {
-				fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{ended(d, 50_000+i)})
-				var held *storage.HeldError
-				if errors.As(err, &held) {
-					continue // another call holds the count
-				}
-				if err != nil || len(fenced) > 0 {
-					t.Error(fenced, err)
-				}
-				return
-			}
-		})
-	}
-	calls.Wait()
-	for _, table := range []string{"attempts", "events"} {
-		if n := count(t, pool, s, table); n != storage.HistoryKept {
-			t.Errorf("%d %s, want %d", n, table, storage.HistoryKept)
-		}
 	}
 	referencesAreCounted(t, pool, s)
 }

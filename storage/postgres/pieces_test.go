@@ -29,8 +29,6 @@ func manyForms(t *testing.T, pool *pgxpool.Pool, s *Store, n int) {
 			FROM generate_series(1, $2::integer) i`,
 		`INSERT INTO formsvc.destinations (webhook_id, host)
 			SELECT w.id, 'example.com' FROM formsvc.webhooks w WHERE w.workspace_id = $1 AND $2::integer > 0 ON CONFLICT DO NOTHING`,
-		`INSERT INTO formsvc.histories (webhook_id)
-			SELECT w.id FROM formsvc.webhooks w WHERE w.workspace_id = $1 AND $2::integer > 0 ON CONFLICT DO NOTHING`,
 	} {
 		if _, err := pool.Exec(t.Context(), s.sql(text), pgx.QueryExecModeExec, workspace[:], n); err != nil {
 			t.Fatal(err)

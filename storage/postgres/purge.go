@@ -295,9 +295,6 @@ WITH empty AS MATERIALIZED (
 ), forgotten AS (
 	DELETE FROM formsvc.destinations x
 	WHERE x.webhook_id = ANY (ARRAY(SELECT h.id FROM hooks h))
-), uncounted AS (
-	DELETE FROM formsvc.histories y
-	WHERE y.webhook_id = ANY (ARRAY(SELECT h.id FROM hooks h))
 ), gone AS (
 	DELETE FROM formsvc.forms f
 	WHERE f.id = ANY (ARRAY(SELECT e.id FROM empty e))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -88,7 +89,7 @@ func TestWhoeverFinishesAndEndsDeliveriesAtOnce(t *testing.T) {
 			}
 		})
 	}
-	for _, disturb := range []func(){c.deleteSubmission, c.disable, c.trash, c.redeliver, c.redeliver, c.enqueue, c.replace, c.expire} {
+	for _, disturb := range []func(){c.cut, c.deleteSubmission, c.disable, c.trash, c.redeliver, c.redeliver, c.enqueue, c.replace, c.expire} {
 		all.Go(func() {
 			for range 40 {
 				disturb()
@@ -102,6 +103,7 @@ func TestWhoeverFinishesAndEndsDeliveriesAtOnce(t *testing.T) {
 	})
 
 	referencesAreCounted(t, pool, s)
+	attemptsKeepTheirEvents(t, pool, s)
 	if n := victims.Load(); n > 0 {
 		t.Errorf("%d deadlocks", n)
 	}
@@ -166,10 +168,11 @@ func (c *crowd) dispatch(lease time.Duration) int {
 	rand.Shuffle(len(done), func(i, j int) { done[i], done[j] = done[j], done[i] })
 	for _, batch := range [][]storage.Result{done, done[:len(done)/3]} {
 		_, err := c.FinishDeliveries(ctx, batch)
-		var held *storage.HeldError
-		if !errors.As(err, &held) { // those are claimed again when their leases run out
-			c.allow("FinishDeliveries", err)
+		for held := new(storage.HeldError); errors.As(err, &held); {
+			batch = slices.DeleteFunc(slices.Clone(batch), func(r storage.Result) bool { return !slices.Contains(held.Leases, r.Lease) })
+			_, err = c.FinishDeliveries(ctx, batch)
 		}
+		c.allow("FinishDeliveries", err)
 	}
 	return len(claimed)
 }
@@ -225,6 +228,12 @@ func (c *crowd) replace() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hooks[place] = w.ID
+}
+
+// cut leaves the newest of each history.
+func (c *crowd) cut() {
+	_, id := c.hook()
+	c.allow("cutHistories", c.cutHistories(c.t.Context(), id))
 }
 
 func (c *crowd) expire() {

@@ -1,8 +1,36 @@
 package postgres
 
+// An event counts its references: its pending deliveries, and the attempts after which no
+// other one follows (attemptRefers). A delivery that ends leaves its reference to the
+// attempt that ended it. So results write no event. A delivery that ends otherwise leaves
+// it to its last attempt, if it has one in the history (leaveReferences).
+const attemptRefers = `a.next_attempt_at IS NULL`
+
+// leaveReferences is a part of a WITH list. It follows ended, the deliveries that end
+// without an attempt, and makes the list references of what that changes. Attempts are
+// locked after deliveries.
+const leaveReferences = `heirs AS (
+	UPDATE formsvc.attempts a SET next_attempt_at = NULL
+	FROM (
+		SELECT DISTINCT ON (a.webhook_id, a.event_id) a.place, a.next_attempt_at
+		FROM (SELECT DISTINCT d.webhook_id FROM ended d) d CROSS JOIN LATERAL (
+			SELECT a.*, a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = d.webhook_id OFFSET 0
+		) a
+		WHERE (a.webhook_id, a.event_id) IN (SELECT d.webhook_id, d.event_id FROM ended d)
+		ORDER BY a.webhook_id, a.event_id, a.created_at DESC, a.id DESC
+	) last
+	WHERE a.ctid = last.place AND last.next_attempt_at IS NOT NULL
+	RETURNING a.event_id
+), left_over AS (
+	SELECT d.event_id, -1 AS refs FROM ended d
+	UNION ALL
+	SELECT h.event_id, 1 FROM heirs h
+)`
+
 // countReferences is a part of a WITH list. It adds what the rows of changes say to
 // the references that their events count, and removes the events that have none
-// left. All statements lock events in the order of their ids, and after deliveries.
+// left. All statements lock events in the order of their ids, and after deliveries and
+// attempts.
 const countReferences = `changed AS MATERIALIZED (
 	SELECT c.event_id, sum(c.refs)::integer AS refs
 	FROM changes c

@@ -31,12 +31,26 @@ const endPending = `found AS MATERIALIZED (
 ), ended AS (
 	DELETE FROM formsvc.deliveries d USING pending p
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id
-	RETURNING d.event_id
-), changes AS (
-	SELECT ended.event_id, -1 AS refs FROM ended
+	RETURNING d.webhook_id, d.event_id
+), ` + leaveReferences + `, changes AS (
+	SELECT * FROM left_over
 ), ` + countReferences
 
-// trashForm has no row when the form is not accessible.
+// lockPending locks what is pending for a form.
+const lockPending = `
+WITH pending AS MATERIALIZED (
+	SELECT d.webhook_id
+	FROM formsvc.forms f
+	JOIN formsvc.webhooks w ON w.form_id = f.id
+	JOIN formsvc.deliveries d ON d.webhook_id = w.id
+	WHERE f.id = $1::bytea AND ` + formAccess + `
+	ORDER BY d.event_id, d.webhook_id
+	FOR UPDATE OF d
+)
+SELECT count(*) FROM pending`
+
+// trashForm follows lockPending: so it sees the attempts that were being recorded. It has no
+// row when the form is not accessible.
 const trashForm = `
 WITH most AS (
 	SELECT $5::bigint AS n
@@ -63,6 +77,7 @@ func (s *Store) TrashForm(ctx context.Context, who storage.Actor, id storage.ID,
 	return s.write(ctx, func(ctx context.Context) error {
 		b := &pgx.Batch{}
 		s.lockForm(b, id)
+		s.queue(b, lockPending, id[:], userArg(who))
 		s.queue(b, trashForm, id[:], userArg(who), p.At.UTC(), revisionsArg(p.IfRevision), int64(math.MaxInt64))
 		var holds bool
 		var current int64

@@ -44,8 +44,6 @@ WITH form AS (
 	RETURNING id
 ), destination AS (
 	INSERT INTO formsvc.destinations (webhook_id, host) SELECT created.id, $10::text FROM created
-), history AS (
-	INSERT INTO formsvc.histories (webhook_id) SELECT created.id FROM created
 )
 SELECT room.there, EXISTS (SELECT FROM created) FROM form, room`
 
@@ -130,7 +128,8 @@ const pendingOfWebhook = `hook AS (
 	FOR UPDATE OF d
 )`
 
-// endDeliveries ends what is pending for a webhook. It runs after the form's lock. The
+// endDeliveries ends what is pending for a webhook. It runs after the form's lock, and after
+// lockDeliveries: so it sees the attempts that were being recorded. The
 // destination is locked although only updateWebhook, in the same transaction, may write
 // it: by then events are locked, which come after destinations.
 const endDeliveries = `
@@ -141,9 +140,9 @@ WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
 ), ended AS (
 	DELETE FROM formsvc.deliveries d USING pending p
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND (SELECT count(*) FROM destination) >= 0
-	RETURNING d.event_id
-), changes AS (
-	SELECT ended.event_id, -1 AS refs FROM ended
+	RETURNING d.webhook_id, d.event_id
+), ` + leaveReferences + `, changes AS (
+	SELECT * FROM left_over
 ), ` + countReferences + `
 SELECT true`
 
@@ -213,6 +212,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 			s.queue(b, lockFormOfWebhook, id[:], s.lockSalt(lockForms))
 		}
 		if c.Enabled != nil && !*c.Enabled {
+			s.queue(b, lockDeliveries, id[:], userArg(who))
 			s.queue(b, endDeliveries, id[:], userArg(who))
 		}
 		host := ""
@@ -237,8 +237,8 @@ WITH ` + pendingOfWebhook + `
 SELECT count(*) FROM pending`
 
 // deleteWebhook follows lockDeliveries: a result that was being recorded is there
-// by now, and no other one can come. The destination goes before the history, as in all
-// statements. The events of both, of what is pending and of the history, are locked at
+// by now, and no other one can come. The destination goes before the attempts, as in all
+// statements. The events of both, of what is pending and of the attempts, are locked at
 // once.
 const deleteWebhook = `
 WITH gone AS (
@@ -248,17 +248,14 @@ WITH gone AS (
 ), forgotten AS (
 	DELETE FROM formsvc.destinations x USING gone WHERE x.webhook_id = gone.id
 	RETURNING 1
-), uncounted AS (
-	DELETE FROM formsvc.histories y USING gone WHERE y.webhook_id = gone.id AND (SELECT count(*) FROM forgotten) >= 0
-	RETURNING 1
 ), told AS (
-	DELETE FROM formsvc.attempts a USING gone WHERE a.webhook_id = gone.id AND (SELECT count(*) FROM uncounted) >= 0
-	RETURNING a.event_id
+	DELETE FROM formsvc.attempts a USING gone WHERE a.webhook_id = gone.id AND (SELECT count(*) FROM forgotten) >= 0
+	RETURNING a.event_id, ` + attemptRefers + ` AS refers
 ), ended AS (
 	DELETE FROM formsvc.deliveries d USING gone WHERE d.webhook_id = gone.id
 	RETURNING d.event_id
 ), changes AS (
-	SELECT told.event_id, -1 AS refs FROM told
+	SELECT told.event_id, -1 AS refs FROM told WHERE told.refers
 	UNION ALL
 	SELECT ended.event_id, -1 FROM ended
 ), ` + countReferences + `
@@ -286,14 +283,10 @@ SELECT a.id, a.event_id, a.event_type, a.submission_id, a.attempt, a.http_status
 	a.duration_us, a.created_at, a.next_attempt_at
 FROM formsvc.webhooks w
 JOIN formsvc.forms f ON f.id = w.form_id
-LEFT JOIN LATERAL (
-	SELECT * FROM formsvc.attempts a
-	WHERE a.webhook_id = w.id
-	ORDER BY a.created_at DESC, a.id DESC
-	LIMIT $3::bigint
-) a ON true
+LEFT JOIN LATERAL ` + history + ` a ON true
 WHERE w.id = $1::bytea AND ` + formAccess + `
-ORDER BY a.created_at DESC, a.id DESC`
+ORDER BY a.created_at DESC, a.id DESC
+LIMIT $4::bigint`
 
 // Attempts implements [storage.WebhookStore].
 func (s *Store) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Attempt, error) {
@@ -307,7 +300,7 @@ func (s *Store) Attempts(ctx context.Context, who storage.Actor, webhook storage
 				scanInt(&took), scanTime(&a.CreatedAt), scanTime(&a.NextAttemptAt))
 			a.Duration = time.Duration(took) * time.Microsecond
 			return a, err
-		}, webhook[:], userArg(who), int64(max(limit, 0)))
+		}, webhook[:], userArg(who), int64(storage.HistoryKept), int64(max(limit, 1)))
 		if err == nil && len(found) == 0 {
 			return storage.ErrNotFound
 		}
@@ -316,7 +309,7 @@ func (s *Store) Attempts(ctx context.Context, who storage.Actor, webhook storage
 	if err != nil {
 		return nil, err
 	}
-	if found[0].Attempt == 0 { // the row of nulls
+	if found[0].Attempt == 0 || limit < 1 { // the row of nulls
 		return nil, nil
 	}
 	return found, nil

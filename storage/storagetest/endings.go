@@ -11,6 +11,7 @@ func endingCases() []Case {
 		{"disable_ends", "Disabling a webhook ends its pending deliveries, for good; those of others stay.", disableEnds},
 		{"delete_webhook_ends", "Deleting a webhook ends its pending deliveries; those of others stay.", deleteWebhookEnds},
 		{"trash_ends", "Trashing a form ends its pending deliveries; those of other forms stay.", trashEnds},
+		{"ended_body_lives", "An attempt of a delivery that was ended can be redelivered.", endedBodyLives},
 		{"ended_lease_fenced", "A result for a delivery that was ended meanwhile is fenced and changes nothing.", endedLeaseFenced},
 	}
 }
@@ -67,6 +68,37 @@ func trashEnds(b *bundle) {
 	got := b.pendingOf()
 	same(b, got[mine.ID]+got[beside.ID], 0, "deliveries of the form that was trashed")
 	same(b, got[elsewhere.ID], 1, "deliveries of the other form")
+}
+
+func endedBodyLives(b *bundle) {
+	for what, end := range map[string]func(f storage.Form, w storage.Webhook){
+		"disabled": func(_ storage.Form, w storage.Webhook) {
+			b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(false)})
+			b.nothingPending("the webhook was disabled")
+			b.updateWebhook(w.ID, storage.WebhookChange{Enabled: ptr(true)})
+		},
+		"trashed": func(f storage.Form, _ storage.Webhook) {
+			b.trashForm(f.ID)
+			b.nothingPending("the form was trashed")
+			b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
+		},
+	} {
+		f := b.anyForm()
+		w := b.addWebhook(f.ID)
+		n := b.submit(f)
+		var last storage.ID
+		for _, wait := range []time.Duration{atOnce, time.Hour} {
+			r := retried(b.claimOne(), b.tick(), wait)
+			b.finish(r)
+			last = r.Attempt.ID
+		}
+		end(f, w)
+		b.sweep(storage.SweepParams{Now: soon().Add(10_000 * time.Hour), Max: 100})
+		b.ok(b.store.Redeliver(b.Context(), w.ID, last), "Redeliver of an attempt, after its delivery ended because it was %s", what)
+		d := b.claimOne()
+		same(b, d.Body, n.Event.Body, "Body")
+		b.finish(succeeded(d, b.tick()))
+	}
 }
 
 func endedLeaseFenced(b *bundle) {

@@ -132,6 +132,8 @@ func deliveryMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return oneSecret{s} }},
 		{"redelivers for a disabled webhook in silence", []string{"deliveries/redeliver_disabled", "deliveries/enqueue_refused"},
 			func(s storage.Storage) storage.Storage { return noConflict{s} }},
+		{"forgets what a disabled webhook has tried", []string{"deliveries/ended_body_lives", "deliveries/redeliver_disabled"},
+			func(s storage.Storage) storage.Storage { return &forgetsTried{Storage: s} }},
 		{"leaves claimed deliveries out of the statistics", []string{"deliveries/stats"},
 			func(s storage.Storage) storage.Storage { return &unclaimedOnly{Storage: s} }},
 	}
@@ -356,6 +358,27 @@ func (m keepsPending) UpdateWebhook(ctx context.Context, who storage.Actor, id s
 		w.Enabled = *enabled
 	}
 	return w, err
+}
+
+// forgetsTried redelivers nothing of a webhook that was disabled once.
+type forgetsTried struct {
+	storage.Storage
+	disabled sync.Map
+}
+
+func (m *forgetsTried) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
+	if c.Enabled != nil && !*c.Enabled {
+		m.disabled.Store(id, true)
+	}
+	return m.Storage.UpdateWebhook(ctx, who, id, c)
+}
+
+func (m *forgetsTried) Redeliver(ctx context.Context, webhook, attempt storage.ID) error {
+	err := m.Storage.Redeliver(ctx, webhook, attempt)
+	if _, disabled := m.disabled.Load(webhook); disabled && err == nil {
+		err = storage.ErrNotFound
+	}
+	return err
 }
 
 // cutsHistory lists fewer attempts than there are.

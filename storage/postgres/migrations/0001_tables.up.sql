@@ -5,13 +5,13 @@
 -- their order and its number literals.
 --
 -- There is no foreign key on what every response of a form and every delivery
--- writes (submissions, unique_answers, events, destinations, histories, deliveries,
+-- writes (submissions, unique_answers, events, destinations, deliveries,
 -- attempts, funnel_log): its check would lock the row of the form or of the webhook each
 -- time. Those rows are removed by the statements that remove what they belong to.
 
--- What the columns of submissions, unique_answers, funnel_log, events and deliveries hold. These tables
--- are written by each response, and a statement reads and compiles every CHECK of a
--- table anew (2.5 µs), but a domain once in a session.
+-- What the columns of submissions, unique_answers, funnel_log, events, deliveries and
+-- attempts hold. Each response and each delivery write these tables, and a statement reads
+-- and compiles every CHECK of a table anew (2.5 µs), but a domain once in a session.
 CREATE DOMAIN id AS bytea CHECK (octet_length(VALUE) = 12);
 CREATE DOMAIN revision AS bigint CHECK (VALUE >= 1);
 CREATE DOMAIN seconds AS double precision CHECK (VALUE >= 0 AND VALUE < 'infinity');
@@ -20,6 +20,8 @@ CREATE DOMAIN counter AS bigint CHECK (VALUE >= 0);
 CREATE DOMAIN attempt_number AS integer CHECK (VALUE >= 1);
 CREATE DOMAIN copy_number AS integer CHECK (VALUE >= 0);
 CREATE DOMAIN urgency AS smallint CHECK (VALUE BETWEEN 0 AND 2);
+CREATE DOMAIN http_status AS integer CHECK (VALUE BETWEEN 0 AND 999);
+CREATE DOMAIN microseconds AS bigint CHECK (VALUE >= 0);
 COMMENT ON DOMAIN id IS 'Id of a record.';
 COMMENT ON DOMAIN revision IS 'Revision of a form.';
 COMMENT ON DOMAIN seconds IS 'How long something took.';
@@ -28,6 +30,8 @@ COMMENT ON DOMAIN counter IS 'How many there are.';
 COMMENT ON DOMAIN attempt_number IS 'Attempts of a delivery, the first is 1.';
 COMMENT ON DOMAIN copy_number IS 'Tells equal answers apart.';
 COMMENT ON DOMAIN urgency IS 'How a delivery was asked for.';
+COMMENT ON DOMAIN http_status IS 'Status of a response; 0: there was none.';
+COMMENT ON DOMAIN microseconds IS 'How long something took.';
 
 -- The version of these tables, and which programs they serve. Every migration sets
 -- both, in its own transaction. A migration that only adds keeps oldest_program, so
@@ -265,25 +269,18 @@ CREATE INDEX destinations_crowded ON destinations (quick, host, next_at) WHERE n
 CREATE INDEX destinations_failing ON destinations (webhook_id) WHERE failing_since IS NOT NULL;
 CREATE INDEX destinations_paused ON destinations (failing_since DESC, webhook_id DESC) WHERE paused_until IS NOT NULL;
 
--- How many attempts are kept of each webhook: 100 at most, and more for as long as
--- somebody holds those that are to go. Not in destinations: a claim passes over a row that
--- is locked there.
-CREATE TABLE histories (
-    webhook_id bytea PRIMARY KEY,
-    kept       integer NOT NULL DEFAULT 0
-) WITH (fillfactor = 50);
-
 -- The bytes of an event, once for all webhooks. They live while a delivery is
 -- pending or an attempt is kept, and die with their submission. Whoever adds or
--- removes a delivery or an attempt counts that in refs. When the last two are
--- removed at once neither sees the other, and 0 is left for a sweep to find.
+-- removes a reference counts that in refs; a delivery that ends leaves its reference to
+-- its last attempt. When the last two are removed at once neither sees the other, and 0 is
+-- left for a sweep to find.
 CREATE TABLE events (
     id            id PRIMARY KEY,
     form_id       id NOT NULL,
     submission_id id,
     type          text NOT NULL,
     body          bytea NOT NULL,
-    refs          integer NOT NULL -- pending deliveries and kept attempts
+    refs          integer NOT NULL -- pending deliveries, and attempts without a next one
 );
 CREATE INDEX events_unused ON events (id) WHERE refs <= 0;
 
@@ -317,16 +314,16 @@ CREATE TABLE arrivals (
 ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 
 CREATE TABLE attempts (
-    webhook_id      bytea NOT NULL,
-    id              bytea NOT NULL,
-    event_id        bytea NOT NULL,
+    webhook_id      id NOT NULL,
+    id              id NOT NULL,
+    event_id        id NOT NULL,
     event_type      text NOT NULL,
-    submission_id   bytea,
-    attempt         integer NOT NULL,
-    http_status     integer NOT NULL,
+    submission_id   id,
+    attempt         attempt_number NOT NULL,
+    http_status     http_status NOT NULL,
     success         boolean NOT NULL,
     error           text NOT NULL,
-    duration_us     bigint NOT NULL,
+    duration_us     microseconds NOT NULL,
     created_at      timestamptz NOT NULL,
     next_attempt_at timestamptz,
     PRIMARY KEY (webhook_id, created_at, id)
@@ -395,17 +392,6 @@ ALTER TABLE destinations
     ADD CONSTRAINT destinations_paused_check CHECK ((paused_until IS NULL) = (pause_reason IS NULL)),
     ADD CONSTRAINT destinations_paused_failing_check CHECK (paused_until IS NULL OR failures > 0),
     ADD CHECK (generation >= 0);
-ALTER TABLE histories
-    ADD CHECK (octet_length(webhook_id) = 12),
-    ADD CHECK (kept >= 0);
-ALTER TABLE attempts
-    ADD CHECK (octet_length(webhook_id) = 12),
-    ADD CHECK (octet_length(id) = 12),
-    ADD CHECK (octet_length(event_id) = 12),
-    ADD CHECK (octet_length(submission_id) = 12),
-    ADD CHECK (attempt >= 1),
-    ADD CHECK (http_status BETWEEN 0 AND 999),
-    ADD CHECK (duration_us >= 0);
 
 -- What each table and column is, for \d+ in psql.
 COMMENT ON TABLE formsvc_version IS 'The version of these tables. One row.';
@@ -562,10 +548,6 @@ COMMENT ON COLUMN destinations.expired_at IS 'When the last summary of expired d
 COMMENT ON COLUMN destinations.next_at IS 'When its deliveries have a turn; null: none waits for one.';
 COMMENT ON COLUMN destinations.crowded IS 'Whether its turn waits for room of the host name.';
 
-COMMENT ON TABLE histories IS 'How many attempts are kept of each webhook.';
-COMMENT ON COLUMN histories.webhook_id IS 'The webhook.';
-COMMENT ON COLUMN histories.kept IS 'Rows in attempts, without the summaries of expired deliveries.';
-
 COMMENT ON TABLE deliveries IS 'Events on their way to webhooks. What has ended is in attempts.';
 COMMENT ON COLUMN deliveries.webhook_id IS 'The webhook.';
 COMMENT ON COLUMN deliveries.event_id IS 'The event.';
@@ -591,9 +573,9 @@ COMMENT ON COLUMN events.form_id IS 'The form.';
 COMMENT ON COLUMN events.submission_id IS 'The submission that it reports; null: a test event.';
 COMMENT ON COLUMN events.type IS 'Type of the event.';
 COMMENT ON COLUMN events.body IS 'What is sent, byte for byte.';
-COMMENT ON COLUMN events.refs IS 'Pending deliveries and kept attempts of it.';
+COMMENT ON COLUMN events.refs IS 'Pending deliveries of it, and attempts without a next one.';
 
-COMMENT ON TABLE attempts IS 'The newest 100 attempts of each webhook.';
+COMMENT ON TABLE attempts IS 'The newest 100 attempts of each webhook, and as many older ones that are not removed yet.';
 COMMENT ON COLUMN attempts.webhook_id IS 'The webhook.';
 COMMENT ON COLUMN attempts.id IS 'Id of the attempt.';
 COMMENT ON COLUMN attempts.event_id IS 'The event.';
@@ -605,4 +587,4 @@ COMMENT ON COLUMN attempts.duration_us IS 'How long it took, in microseconds.';
 COMMENT ON COLUMN attempts.success IS 'Whether the receiver accepted it.';
 COMMENT ON COLUMN attempts.error IS 'Class of the error; empty: none.';
 COMMENT ON COLUMN attempts.created_at IS 'When the attempt ended.';
-COMMENT ON COLUMN attempts.next_attempt_at IS 'When the next one is due; null: there is none.';
+COMMENT ON COLUMN attempts.next_attempt_at IS 'When the next one is due; null: there is none, and its event is kept.';

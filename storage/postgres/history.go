@@ -1,0 +1,90 @@
+package postgres
+
+import (
+	"context"
+	"math/rand/v2"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// The history of a webhook is its newest HistoryKept attempts, and the summaries of
+// expired deliveries, which expire cuts. Recording an attempt neither counts the history
+// nor cuts it, so that two who record share no row: with a chance of 1 in HistoryKept each
+// recorded attempt has its webhook's history cut afterwards. So about HistoryKept more are
+// in the table than anybody sees: more than ten times as many with a chance of 4 in
+// 100,000, and more than twenty times with one of 2 in a billion.
+
+// history is what is shown of the attempts of a webhook w, with HistoryKept as $3.
+const history = `(
+	(SELECT * FROM formsvc.attempts a
+	WHERE a.webhook_id = w.id AND a.error <> '` + storage.AttemptExpired + `'
+	ORDER BY a.created_at DESC, a.id DESC
+	LIMIT $3::bigint)
+	UNION ALL
+	(SELECT * FROM formsvc.attempts a WHERE a.webhook_id = w.id AND a.error = '` + storage.AttemptExpired + `')
+)`
+
+// cutMost bounds the attempts of one webhook that a call cuts, which are about HistoryKept:
+// more than that were left because somebody held them. Each takes about 10 µs.
+const cutMost = 5 * storage.HistoryKept
+
+// cutHistories deletes the attempts of some webhooks that are not shown, with the events
+// that nothing else refers to. It waits for no row: what somebody holds, or whose event
+// somebody holds, is for a later call.
+const cutHistories = `
+WITH old AS MATERIALIZED (
+	SELECT a.place FROM unnest($1::bytea[]) AS w (id) CROSS JOIN LATERAL (
+		SELECT a.ctid AS place FROM formsvc.attempts a
+		WHERE a.webhook_id = w.id AND a.error <> '` + storage.AttemptExpired + `'
+		ORDER BY a.created_at DESC, a.id DESC
+		LIMIT $2::bigint OFFSET $3::bigint
+	) a
+), held AS MATERIALIZED (
+	SELECT a.ctid AS place, a.event_id, ` + attemptRefers + ` AS refers
+	FROM formsvc.attempts a
+	WHERE a.ctid = ANY (ARRAY(SELECT o.place FROM old o))
+	FOR UPDATE SKIP LOCKED
+), bodies AS MATERIALIZED (
+	SELECT e.id, e.refs
+	FROM (SELECT DISTINCT h.event_id FROM held h WHERE h.refers) h JOIN formsvc.events e ON e.id = h.event_id
+	FOR UPDATE OF e SKIP LOCKED
+), gone AS (
+	DELETE FROM formsvc.attempts a USING held h
+	WHERE a.ctid = h.place AND (NOT h.refers OR h.event_id IN (SELECT b.id FROM bodies b)
+		OR (SELECT e.id FROM formsvc.events e WHERE e.id = h.event_id LIMIT 1) IS NULL)
+	RETURNING a.event_id, h.refers
+), totals AS MATERIALIZED (
+	SELECT b.id, b.refs - count(*) AS refs
+	FROM bodies b JOIN gone g ON g.event_id = b.id AND g.refers
+	GROUP BY b.id, b.refs
+), unused AS (
+	DELETE FROM formsvc.events e USING totals t WHERE e.id = t.id AND t.refs <= 0
+)
+UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.id = t.id AND t.refs > 0`
+
+// cutSome cuts the histories of some of the webhooks whose results were recorded.
+func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
+	var webhooks []storage.ID
+	for i := range recorded {
+		if recorded[i].Attempt != nil && rand.N(storage.HistoryKept) == 0 { // #nosec G404 -- no secret
+			webhooks = append(webhooks, recorded[i].Lease.WebhookID)
+		}
+	}
+	if len(webhooks) == 0 {
+		return nil
+	}
+	err := s.cutHistories(ctx, webhooks...)
+	if err != nil && !s.inTx { // in a transaction everything is lost; else the results are recorded
+		s.log.WarnContext(ctx, "formsvc: the histories of webhooks were not cut", "error", err)
+		return nil
+	}
+	return err
+}
+
+func (s *Store) cutHistories(ctx context.Context, webhooks ...storage.ID) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		_, err := s.exec(ctx, s.sized(cutHistories, true), column(webhooks, func(w *storage.ID) []byte { return w[:] }),
+			int64(cutMost), int64(storage.HistoryKept))
+		return err
+	})
+}

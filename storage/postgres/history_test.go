@@ -1,0 +1,197 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/internal/pgseed"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// earlier gives the first webhook n attempts of the past, after each of which none follows,
+// with their events. They are numbered from 1 on.
+func earlier(t *testing.T, s *Store, pool *pgxpool.Pool, n int) {
+	t.Helper()
+	hook, form := pgseed.ID(pgseed.Webhook, 0), pgseed.ID(pgseed.Form, 0)
+	for _, text := range []string{`
+		INSERT INTO formsvc.events (id, form_id, type, body, refs)
+		SELECT '\x0e000000'::bytea || int8send(i), $2::bytea, 'e', '{}', 1 FROM generate_series(1, $3::integer) i WHERE $1::bytea <> ''`, `
+		INSERT INTO formsvc.attempts (webhook_id, id, event_id, event_type, attempt, http_status, success, error, duration_us, created_at)
+		SELECT $1::bytea, '\x0a000000'::bytea || int8send(i), '\x0e000000'::bytea || int8send(i), 'e', 1, 200, true, '', 1,
+			'2025-01-01'::timestamptz + i * interval '1 second'
+		FROM generate_series(1, $3::integer) i WHERE $2::bytea <> ''`} {
+		if _, err := pool.Exec(t.Context(), s.sql(text), hook[:], form[:], n); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// earlierAttempt is the id of one of them.
+func earlierAttempt(number int) storage.ID {
+	return storage.ID{0x0a, 10: byte(number >> 8), 11: byte(number)}
+}
+
+// Sooner or later a history is cut.
+func TestResultsCutTheHistory(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	const before = 300
+	earlier(t, s, pool, before)
+	number := 1000
+	eventually(t, "the history is cut", func() bool {
+		deliver(t, s, number, 20)
+		number += 20
+		return count(t, pool, s, "attempts") < before
+	})
+	got, err := s.Attempts(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0), 1000)
+	if err != nil || len(got) != storage.HistoryKept {
+		t.Errorf("%d attempts are shown (%v), want %d", len(got), err, storage.HistoryKept)
+	}
+	referencesAreCounted(t, pool, s)
+}
+
+// Somebody holds attempts or events of the history. What they hold stays, and nobody waits.
+// A mutant does.
+func TestTheCutOfAHistoryWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	const beyond = 7
+	for name, test := range map[string]struct {
+		hold string
+		left int
+	}{
+		"all attempts": {`SELECT FROM formsvc.attempts FOR UPDATE`, beyond},
+		"all events":   {`SELECT FROM formsvc.events FOR UPDATE`, beyond},
+		"one attempt":  {`SELECT FROM formsvc.attempts ORDER BY created_at LIMIT 1 FOR UPDATE`, 1},
+		"one event":    {`SELECT FROM formsvc.events ORDER BY id LIMIT 1 FOR UPDATE`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			hook := pgseed.ID(pgseed.Webhook, 0)
+			earlier(t, s, pool, storage.HistoryKept+beyond)
+			tx, err := pool.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+			if _, err := tx.Exec(t.Context(), s.sql(test.hold)); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			waits := make(chan error, 1)
+			go func() {
+				_, err := s.exec(ctx, strings.ReplaceAll(cutHistories, " SKIP LOCKED", ""), [][]byte{hook[:]}, int64(cutMost), int64(storage.HistoryKept))
+				waits <- err
+			}()
+			eventually(t, "the mutant waits", func() bool { return waited(t, pool, tx) })
+			cancel()
+			<-waits
+			eventually(t, "the server has ended it", func() bool { return !waited(t, pool, tx) })
+
+			for _, want := range []int{test.left, 0} {
+				if err := s.cutHistories(t.Context(), hook); err != nil {
+					t.Fatal(err)
+				}
+				for _, table := range []string{"attempts", "events"} {
+					if n := count(t, pool, s, table); n != storage.HistoryKept+want {
+						t.Errorf("%d %s are left, want %d", n, table, storage.HistoryKept+want)
+					}
+				}
+				referencesAreCounted(t, pool, s)
+				if err := tx.Rollback(t.Context()); err != nil && want > 0 {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// Redeliver and the cut of the history meet at the event: no delivery is left without its
+// body.
+func TestRedeliverBesideTheCutOfTheHistory(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	hook := pgseed.ID(pgseed.Webhook, 0)
+	earlier(t, s, pool, storage.HistoryKept)
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if err := s.On(tx).Redeliver(t.Context(), hook, earlierAttempt(1)); err != nil {
+		t.Fatal(err)
+	}
+	deliver(t, s, 500, 2) // two are beyond the history now, and one of them is redelivered
+	if err := s.cutHistories(t.Context(), hook); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := claimAll(t, s)
+	if len(got) != 1 || string(got[0].Body) != `{}` {
+		t.Errorf("claimed %d deliveries after the redelivery, want one with its body", len(got))
+	}
+	if n := count(t, pool, s, "attempts"); n != storage.HistoryKept+1 {
+		t.Errorf("%d attempts, want %d: that which is redelivered stays for now", n, storage.HistoryKept+1)
+	}
+	referencesAreCounted(t, pool, s)
+	for _, number := range []int{1, 2} {
+		if err := s.Redeliver(t.Context(), hook, earlierAttempt(number)); !errors.Is(err, storage.ErrNotFound) {
+			t.Errorf("attempt %d is beyond the history: %v, want ErrNotFound", number, err)
+		}
+	}
+}
+
+// A webhook is disabled while one of its deliveries fails. The attempt that is recorded
+// can be redelivered when the webhook is enabled again.
+func TestAnAttemptKeepsTheEventOfADeliveryThatEndsMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(s *Store, hook storage.ID) error{
+		"disabled": func(s *Store, hook storage.ID) error {
+			off := false
+			_, err := s.UpdateWebhook(context.Background(), storage.AsHost(), hook, storage.WebhookChange{Enabled: &off, At: time.Now()})
+			return err
+		},
+		"trashed": func(s *Store, _ storage.ID) error {
+			return s.TrashForm(context.Background(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.TrashParams{At: time.Now()})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
+				t.Fatal(err)
+			}
+			r := ended(claimAll(t, s)[0], 1)
+			r.Attempt.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+			tx, err := pool.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+			if fenced, err := s.On(tx).FinishDeliveries(t.Context(), []storage.Result{r}); err != nil || len(fenced) > 0 {
+				t.Fatal(fenced, err)
+			}
+			done := make(chan error, 1)
+			go func() { done <- end(s, r.Lease.WebhookID) }()
+			eventually(t, "it waits for the result", func() bool { return waited(t, pool, tx) })
+			if err := tx.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+			if n := count(t, pool, s, "deliveries"); n > 0 {
+				t.Errorf("%d deliveries are pending", n)
+			}
+			referencesAreCounted(t, pool, s)
+			attemptsKeepTheirEvents(t, pool, s)
+		})
+	}
+}
