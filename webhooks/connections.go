@@ -11,6 +11,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -37,7 +38,11 @@ const (
 // for the receiver is written by a goroutine of its own: the answer may come first.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
-	c, err := t.connectionFor(req)
+	err := cmp.Or(check(req), context.Cause(ctx))
+	var c *connection
+	if err == nil {
+		c, err = t.connectionTo(ctx, req.URL, time.Time{})
+	}
 	if err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close() // a RoundTripper closes it, also on errors
@@ -54,11 +59,10 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, err
 	}
-	reusable := !resp.Close && !req.Close && resp.StatusCode >= http.StatusOK &&
-		!httpguts.HeaderValuesContainsToken(req.Header["Connection"], "close")
+	last := req.Close || httpguts.HeaderValuesContainsToken(req.Header["Connection"], "close")
 	end := func(whole bool) {
+		keep := whole && !last && c.reusable(resp)
 		// After an interruption its deadline may have passed, or pass at any moment.
-		keep := whole && reusable && c.sent() && c.drained()
 		if unwatch() && keep {
 			t.kept.put(c)
 			return
@@ -71,6 +75,32 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = http.MaxBytesReader(nil, &answerBody{ReadCloser: resp.Body, ctx: ctx, upload: c.upload, end: end}, maxResponseBody)
 	return resp, nil
+}
+
+// post sends a small request and reads its answer, of which it returns status and headers.
+// It is RoundTrip for deliveries: its caller has written the request, and the deadline is
+// the connection's. That takes half of the processor time.
+func (t *transport) post(ctx context.Context, u *url.URL, request []byte, deadline time.Time) (int, http.Header, error) {
+	c, err := t.connectionTo(ctx, u, deadline)
+	if err != nil {
+		return 0, nil, err
+	}
+	unwatch := context.AfterFunc(ctx, c.interrupt)
+	_, broken := c.conn.Write(request)
+	resp, err := c.receive(nil, broken) //nolint:bodyclose // that would wait for the rest of it; the connection ends instead
+	if err != nil {
+		unwatch()
+		c.close()
+		return 0, nil, err
+	}
+	n, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxResponseBody+1))
+	keep := err == nil && n <= maxResponseBody && c.reusable(resp)
+	if unwatch() && keep {
+		t.kept.put(c)
+	} else {
+		c.close()
+	}
+	return resp.StatusCode, resp.Header, nil
 }
 
 // CloseIdleConnections ends the connections that nothing uses.
@@ -99,18 +129,16 @@ func check(req *http.Request) error {
 	return nil
 }
 
-// connectionFor returns a connection that nothing else uses.
-func (t *transport) connectionFor(req *http.Request) (*connection, error) {
-	if err := check(req); err != nil {
-		return nil, err
-	}
-	ctx, u := req.Context(), req.URL
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
+// connectionTo returns a connection that nothing else uses, with a deadline. Zero: none.
+func (t *transport) connectionTo(ctx context.Context, u *url.URL, deadline time.Time) (*connection, error) {
 	to := origin{u.Scheme, u.Host}
-	if c := t.kept.get(to); c != nil {
+	if c := t.kept.get(to, deadline); c != nil {
 		return c, nil
+	}
+	if !deadline.IsZero() {
+		within, cancel := context.WithDeadline(ctx, deadline)
+		defer cancel()
+		ctx = within
 	}
 	conn, err := t.dial(ctx, u)
 	if err != nil {
@@ -118,21 +146,13 @@ func (t *transport) connectionFor(req *http.Request) (*connection, error) {
 	}
 	c := &connection{conn: conn, socket: conn, to: to, began: time.Now()}
 	c.in = bufio.NewReader(c)
-	if u.Scheme == "http" {
-		return c, nil
+	if u.Scheme == "https" {
+		if err := c.secure(ctx, t.tls, u.Hostname()); err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
 	}
-	config := t.tls.Clone()
-	config.ServerName = u.Hostname()
-	secured := tls.Client(conn, config)
-	ctx, cancel := context.WithTimeout(ctx, handshakeMost)
-	defer cancel()
-	if err := secured.HandshakeContext(ctx); err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	state := secured.ConnectionState()
-	c.conn, c.tls = secured, &state
-	return c, nil
+	return c, c.conn.SetDeadline(deadline)
 }
 
 // origin is where a connection leads.
@@ -149,6 +169,21 @@ type connection struct {
 	began  time.Time
 	since  time.Time // when it was last used, while it is kept
 	upload *upload   // of the request under way, nil: it was written at once
+}
+
+// secure begins TLS.
+func (c *connection) secure(ctx context.Context, config *tls.Config, name string) error {
+	config = config.Clone()
+	config.ServerName = name
+	secured := tls.Client(c.socket, config)
+	ctx, cancel := context.WithTimeout(ctx, handshakeMost)
+	defer cancel()
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return err
+	}
+	state := secured.ConnectionState()
+	c.conn, c.tls = secured, &state
+	return nil
 }
 
 var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, sendBuffer) }}
@@ -182,6 +217,12 @@ func (c *connection) exchange(req *http.Request) (*http.Response, error) {
 		c.upload = &upload{body: req.Body, over: make(chan struct{})}
 		go c.upload.run(c, req.WithContext(req.Context()))
 	}
+	return c.receive(req, broken)
+}
+
+// receive reads the headers of an answer to a request, nil: it was a POST. broken is why
+// it was not written to its end.
+func (c *connection) receive(req *http.Request, broken error) (*http.Response, error) {
 	c.left = maxResponseHeader // of informational answers, too
 	for {
 		resp, err := http.ReadResponse(c.in, req)
@@ -211,6 +252,11 @@ func (c *connection) sent() bool {
 	case <-time.After(sendEnds):
 		return false
 	}
+}
+
+// reusable reports whether another request may follow an answer that was read to its end.
+func (c *connection) reusable(resp *http.Response) bool {
+	return !resp.Close && resp.StatusCode >= http.StatusOK && c.sent() && c.drained()
 }
 
 // past is a deadline that lets nothing wait.
@@ -347,8 +393,8 @@ type pool struct {
 	timer *time.Timer // of the next sweep, nil: none
 }
 
-// get takes out the connection that was used last.
-func (p *pool) get(to origin) *connection {
+// get takes out the connection that was used last and gives it a deadline.
+func (p *pool) get(to origin, deadline time.Time) *connection {
 	for {
 		p.mu.Lock()
 		all := p.idle[to]
@@ -359,7 +405,7 @@ func (p *pool) get(to origin) *connection {
 		c := all[len(all)-1]
 		p.keep(to, all[:len(all)-1])
 		p.mu.Unlock()
-		if time.Since(c.began) < connectionAge && time.Since(c.since) < idleTimeout && silent(c.socket) {
+		if time.Since(c.began) < connectionAge && time.Since(c.since) < idleTimeout && c.conn.SetDeadline(deadline) == nil && silent(c.socket) {
 			return c
 		}
 		c.close()

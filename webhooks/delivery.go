@@ -14,6 +14,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/scheduler"
@@ -76,7 +77,7 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.Delivery) (e sc
 		}
 	}()
 
-	resp, err := d.post(posts, del, now)
+	status, header, err := d.post(posts, del, now)
 	if err != nil && errors.Is(context.Cause(posts), errStopped) {
 		return scheduler.Ended{Took: time.Since(started)}
 	}
@@ -89,10 +90,10 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.Delivery) (e sc
 	if err != nil {
 		a.Error, cause = classOf(err), causeOf(err)
 	} else {
-		a.Status = resp.status
-		a.Success, a.Error = judge(resp.status)
+		a.Status = status
+		a.Success, a.Error = judge(status)
 		if !a.Success {
-			asked, cause = retryAfter(resp.header, d.now()), fmt.Sprintf("status %d", a.Status)
+			asked, cause = retryAfter(header, d.now()), fmt.Sprintf("status %d", a.Status)
 		}
 	}
 	if !a.Success {
@@ -140,86 +141,134 @@ func (d *Dispatcher) ended(a *storage.Attempt, asked time.Duration) scheduler.En
 	return e
 }
 
-// answer is all that is kept of a response.
-type answer struct {
-	status int
-	header http.Header
-}
-
-// post sends the event and reads the answer.
-func (d *Dispatcher) post(posts context.Context, del *storage.Delivery, now time.Time) (answer, error) {
-	ctx, cancel := context.WithTimeout(posts, d.config.Timeout)
-	defer cancel()
+// post sends the event and reads the answer. It returns status and headers.
+func (d *Dispatcher) post(posts context.Context, del *storage.Delivery, now time.Time) (int, http.Header, error) {
+	deadline := time.Now().Add(d.config.Timeout)
 	to, err := d.target(del.URL)
 	if err != nil {
-		return answer{}, err
+		return 0, nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(del.Body))
+	var room [4]field
+	signed, err := d.sign(room[:0], del, now)
 	if err != nil {
-		return answer{}, err
+		return 0, nil, err
 	}
-	u := *to.url // a copy: a Transport of the host may change it
-	req.URL, req.Host = &u, u.Host
+	t, ok := d.transport.(*transport)
+	if !ok || len(del.Body) > sendBuffer {
+		return d.roundTrip(posts, to.url, signed, del.Body, deadline)
+	}
+	buffer := requests.Get().(*[]byte)
+	defer requests.Put(buffer)
+	*buffer = appendRequest((*buffer)[:0], to.head, signed, del.Body)
+	status, header, err := t.post(posts, to.url, *buffer, deadline)
+	if err != nil && !time.Now().Before(deadline) {
+		err = context.DeadlineExceeded // whatever failed because of it
+	}
+	return status, header, err
+}
+
+// roundTrip is post with a transport of the host, and of a large body.
+func (d *Dispatcher) roundTrip(posts context.Context, u *url.URL, signed []field, body []byte, deadline time.Time) (int, http.Header, error) {
+	ctx, cancel := context.WithDeadline(posts, deadline)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	own := *u // a Transport of the host may change it
+	req.URL, req.Host = &own, u.Host
 	req.Header = maps.Clone(d.header) // a shallow copy is enough: values are never changed in place
-	if err := d.sign(req.Header, del, now); err != nil {
-		return answer{}, err
+	for _, f := range signed {
+		req.Header[f.name] = []string{f.value}
 	}
 	// Not through an http.Client: it reads the Location of a redirect and fails
 	// when it is malformed.
 	resp, err := d.transport.RoundTrip(req)
 	if err != nil {
-		return answer{}, cmp.Or(context.Cause(ctx), err) // why it ended, whatever the transport made of it
+		return 0, nil, cmp.Or(context.Cause(ctx), err) // why it ended, whatever the transport made of it
 	}
 	defer func() { _ = resp.Body.Close() }()
 	// Only a connection whose answer was read to its end is used again. The status
 	// stands whatever happens here; the transport bounds the body.
 	_, _ = io.Copy(io.Discard, resp.Body)
-	return answer{status: resp.StatusCode, header: resp.Header}, nil
+	return resp.StatusCode, resp.Header, nil
+}
+
+// requests are buffers for what is sent.
+var requests = sync.Pool{New: func() any { return new([]byte) }}
+
+// head is what a request to a URL begins with: all headers but those of the one delivery.
+// Nothing in them can end a line: the guard judged the URL and mapped its host, and the
+// headers were validated with the [Config].
+func (d *Dispatcher) head(u *url.URL) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "POST %s HTTP/1.1\r\nHost: %s\r\n", u.RequestURI(), u.Host)
+	_ = d.header.Write(&b) // of a buffer
+	return b.Bytes()
+}
+
+// appendRequest adds a whole request to b.
+func appendRequest(b, head []byte, signed []field, body []byte) []byte {
+	b = append(b, head...)
+	for _, f := range signed {
+		b = append(append(append(append(b, f.name...), ": "...), f.value...), "\r\n"...)
+	}
+	b = strconv.AppendInt(append(b, "Content-Length: "...), int64(len(body)), 10)
+	return append(append(b, "\r\n\r\n"...), body...)
+}
+
+// destination is a URL that was judged, and what requests to it begin with.
+type destination struct {
+	url  *url.URL
+	head []byte
 }
 
 // target judges the URL of a delivery. It remembers the answer, which never changes:
 // judging takes 1.5 µs of the 40 that a delivery costs this process.
-func (d *Dispatcher) target(raw string) (target, error) {
+func (d *Dispatcher) target(raw string) (destination, error) {
 	d.judged.mu.Lock()
 	defer d.judged.mu.Unlock()
 	if to, ok := d.judged.targets[raw]; ok {
 		return to, nil
 	}
-	to, err := d.guard.parse(raw)
+	judged, err := d.guard.parse(raw)
 	if err != nil {
-		return target{}, err
+		return destination{}, err
 	}
 	if len(d.judged.targets) == targetsKept {
 		clear(d.judged.targets)
 	}
+	to := destination{judged.url, d.head(judged.url)}
 	d.judged.targets[raw] = to
 	return to, nil
 }
 
+// field is a header of a request.
+type field struct{ name, value string }
+
 // sign adds the headers that prove where a delivery comes from.
-func (d *Dispatcher) sign(header http.Header, del *storage.Delivery, now time.Time) error {
+func (d *Dispatcher) sign(fields []field, del *storage.Delivery, now time.Time) ([]field, error) {
 	secret, err := d.secrets.Open(del.Lease.WebhookID, del.Secret)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if secret != "" {
-		header[d.signatureHeader] = []string{Sign(secret, del.Body)}
+		fields = append(fields, field{d.signatureHeader, Sign(secret, del.Body)})
 	}
 	if !d.config.StandardWebhooks {
-		return nil
+		return fields, nil
 	}
 	id, at := del.Lease.EventID.String(), strconv.FormatInt(now.Unix(), 10)
-	header["Webhook-Id"], header["Webhook-Timestamp"] = []string{id}, []string{at}
+	fields = append(fields, field{"Webhook-Id", id}, field{"Webhook-Timestamp", at})
 	if secret == "" {
-		return nil
+		return fields, nil
 	}
 	signatures := signStandard(secret, id, at, del.Body)
 	// The old secret is a courtesy: when it cannot be opened, the new one does.
 	if old, err := d.secrets.Open(del.Lease.WebhookID, del.OldSecret); err == nil && old != "" {
 		signatures += " " + signStandard(old, id, at, del.Body)
 	}
-	header["Webhook-Signature"] = []string{signatures}
-	return nil
+	return append(fields, field{"Webhook-Signature", signatures}), nil
 }
 
 // judge says what a status means.

@@ -1,10 +1,16 @@
 package webhooks
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"reflect"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +56,139 @@ func TestEachRequestHasItsOwnTime(t *testing.T) {
 		time.AfterFunc(time.Second, func() { stop(errStopped) })
 		if e := b.d.deliver(posts, &storage.Delivery{URL: "https://dead.example/", Attempt: 1}); e.Attempt != nil {
 			t.Errorf("a request that was stopped counts as an attempt: %+v", e.Attempt)
+		}
+	})
+}
+
+// A deadline belongs to one request, not to the connection that goes on.
+func TestAConnectionOutlivesTheDeadlinesOfItsRequests(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	var requests atomic.Int32
+	s, connections := counted(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if requests.Add(1) == 3 {
+			<-hang
+		}
+	})
+	s.Start()
+	defer s.Close()
+	defer close(hang)
+	d, _ := hostileDispatcher(t, 300*time.Millisecond)
+	for i, class := range []string{"", "", ClassTimeout} {
+		started := time.Now()
+		if a, took := attemptAt(d, s.URL, []byte("{}")); a.Error != class {
+			t.Fatalf("request %d: class %q after %s, want %q", i+1, a.Error, took, class)
+		}
+		waits(t, "the deadline of the request passes", func() bool { return time.Since(started) > d.config.Timeout })
+	}
+	if connections.Load() != 1 {
+		t.Errorf("%d connections, want 1", connections.Load())
+	}
+}
+
+// A dispatcher that stops waits for no receiver, whether its connection is new or was kept.
+func TestAStopEndsRequestsUnderWay(t *testing.T) {
+	t.Parallel()
+	for _, before := range []int32{0, 1} {
+		var requests atomic.Int32
+		posts, stop := context.WithCancelCause(t.Context())
+		s, connections := counted(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			if requests.Add(1) > before {
+				stop(errStopped)
+				<-r.Context().Done()
+			}
+		})
+		s.Start()
+		d, text := hostileDispatcher(t, 10*time.Second)
+		for range before {
+			attemptAt(d, s.URL, []byte("{}"))
+		}
+		if e := d.deliver(posts, &storage.Delivery{URL: s.URL, Attempt: 1}); e.Attempt != nil || connections.Load() != 1 {
+			t.Errorf("after %d requests: %+v on connection %d, want no attempt on the first; log: %s", before, e.Attempt, connections.Load(), text)
+		}
+		s.Close()
+	}
+}
+
+// received is all that a receiver can see of a request.
+type received struct {
+	method, uri, proto, host, body string
+	length                         int64
+	header                         http.Header
+}
+
+// What a delivery sends is what net/http sends for the same request, as a transport of the
+// host has it.
+func TestARequestIsTheOneThatNetHTTPWrites(t *testing.T) {
+	t.Parallel()
+	seen := make(chan received, 1)
+	s, _ := counted(func(_ http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		seen <- received{r.Method, r.RequestURI, r.Proto, r.Host, string(text), r.ContentLength, r.Header}
+	})
+	s.Start()
+	defer s.Close()
+	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
+	sealed := func(secret string) []byte { return append([]byte{secretPlain}, secret...) }
+	for _, config := range []Config{{}, {StandardWebhooks: true, UserAgent: "a  b/1 (c: d)", HeaderPrefix: "x-y"}} {
+		config.AllowedNetworks, config.Resolver = loopback, resolver{"h.example": {"127.0.0.1"}, "xn--bcher-kva.example": {"127.0.0.1"}}
+		d, err := New(Params{Store: storage.Unimplemented{}, Config: config})
+		must(t, err)
+		tr := d.transport.(*transport)
+		defer tr.CloseIdleConnections()
+		for _, url := range []string{
+			"http://127.0.0.1:" + port, "http://h.example:" + port + "/", "http://H.EXAMPLE:" + port + "/a/../b//c;d=e", "http://Bücher.example:" + port + "/ü",
+			"http://h.example:" + port + "?q", "http://h.example:" + port + "/?", "http://h.example:" + port + "/%2f%20%0d%0a?x=%0d%0aX:%20y&é=<\">",
+			"http://h.example:" + port + "//other.example/", "http://h.example:" + port + "/HTTP/1.1",
+		} {
+			for _, del := range []*storage.Delivery{
+				{URL: url, Attempt: 1},
+				{URL: url, Attempt: 1, Body: []byte("{}\r\n\r\nPOST / HTTP/1.1\r\n"), Secret: sealed("s")},
+				{URL: url, Attempt: 1, Body: make([]byte, sendBuffer), Secret: sealed("s"), OldSecret: sealed("old")},
+			} {
+				var got [2]received
+				for i, through := range []http.RoundTripper{tr, roundTrip(tr.RoundTrip)} {
+					d.transport = through
+					d.now = func() time.Time { return time.Unix(1_800_000_000, 0) }
+					if e := d.deliver(t.Context(), del); !e.Attempt.Success {
+						t.Fatalf("%s: %+v", url, e.Attempt)
+					}
+					got[i] = <-seen
+				}
+				if !reflect.DeepEqual(got[0], got[1]) {
+					t.Errorf("%s: sent\n%+v\nwant\n%+v", url, got[0], got[1])
+				}
+			}
+		}
+	}
+}
+
+// No URL that the guard lets through adds anything to a request.
+func FuzzRequest(f *testing.F) {
+	for _, url := range []string{
+		"http://h.example", "https://Bücher.example:8443/ü?é", "http://8.8.8.8/%0d%0aX:%20y?%0d%0a", "http://h.example/?a=\x01", "http://h.example/\x7f", "http://h.example:/ HTTP/1.1",
+		"http://h.example/\r\nX: y", "http://h.example/?\u0085\u2028", "http://[2606:4700::1111]:80/*", "http:///\r\n", "http://h.example//;?\\#",
+	} {
+		f.Add(url, []byte("GET / HTTP/1.1\r\n\r\n"))
+	}
+	d := newTestDispatcher(f)
+	f.Fuzz(func(t *testing.T, url string, body []byte) {
+		to, err := d.target(url)
+		if err != nil {
+			return
+		}
+		sent := bufio.NewReader(bytes.NewReader(appendRequest(nil, to.head, []field{{d.signatureHeader, "s"}}, body)))
+		r, err := http.ReadRequest(sent)
+		must(t, err)
+		got, err := io.ReadAll(r.Body)
+		must(t, err)
+		if r.Method != http.MethodPost || r.RequestURI != to.url.RequestURI() || r.Host != to.url.Host || !bytes.Equal(got, body) || sent.Buffered() > 0 {
+			t.Errorf("%q is sent as %s %q to %q with %q, and %d bytes more", url, r.Method, r.RequestURI, r.Host, got, sent.Buffered())
+		}
+		if len(r.Header) != len(d.header)+2 { // the signature and Content-Length
+			t.Errorf("%q is sent with the headers %v", url, r.Header)
 		}
 	})
 }
@@ -110,7 +249,7 @@ func TestTargetsAreRemembered(t *testing.T) {
 	}
 }
 
-func newTestDispatcher(t *testing.T) *Dispatcher {
+func newTestDispatcher(t testing.TB) *Dispatcher {
 	t.Helper()
 	d, err := New(Params{Store: storage.Unimplemented{}})
 	must(t, err)

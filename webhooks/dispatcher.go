@@ -77,7 +77,7 @@ type Dispatcher struct {
 
 	judged struct {
 		mu      sync.Mutex
-		targets map[string]target // by URL
+		targets map[string]destination // by URL
 	}
 	sealed struct {
 		mu       sync.Mutex
@@ -132,7 +132,7 @@ func New(p Params) (*Dispatcher, error) {
 		},
 	}
 	d.sealed.webhooks = map[storage.ID]bool{}
-	d.judged.targets = map[string]target{}
+	d.judged.targets = map[string]destination{}
 	return d, nil
 }
 

@@ -146,7 +146,7 @@ func TestAnAnswerIsHeardWhileTheRequestWaits(t *testing.T) {
 					l, url = secured(t, tr, l, 0)
 				}
 				defer func() { _ = l.Close() }()
-				ended := make(chan error, 1)
+				ended, heard := make(chan error, 1), make(chan struct{})
 				go func() {
 					conn, err := l.Accept()
 					if err != nil {
@@ -154,6 +154,10 @@ func TestAnAnswerIsHeardWhileTheRequestWaits(t *testing.T) {
 					}
 					_, _ = conn.Read(make([]byte, 1000))
 					_, _ = io.WriteString(conn, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno")
+					select { // before that it reads nothing more: all of it could be sent in time
+					case <-heard:
+					case <-t.Context().Done():
+					}
 					_ = conn.SetReadDeadline(time.Now().Add(10 * time.Second))
 					_, err = io.Copy(io.Discard, conn)
 					ended <- err
@@ -178,6 +182,7 @@ func TestAnAnswerIsHeardWhileTheRequestWaits(t *testing.T) {
 					t.Errorf("answer %d %q, %v", resp.StatusCode, text, err)
 				}
 				_ = resp.Body.Close()
+				close(heard)
 				var late net.Error
 				if err := <-ended; errors.As(err, &late) && late.Timeout() {
 					t.Error("the connection was left open")
