@@ -6,6 +6,26 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// silentFor bounds how long the locks of a transaction outlive a process that is cut off
+// from the server: that ends a session which says nothing for so long.
+const silentFor = `SET LOCAL idle_in_transaction_session_timeout = '10s'`
+
+// transaction runs do in one transaction, that of the host or one of its own, and in the
+// latter case again as write does. Each statement sees what was committed before it began.
+func (s *Store) transaction(ctx context.Context, do func(context.Context, *Store) error) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		if s.inTx {
+			return do(ctx, s)
+		}
+		return pgx.BeginFunc(ctx, s.db, func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, silentFor); err != nil {
+				return err
+			}
+			return do(ctx, s.On(tx))
+		})
+	})
+}
+
 // queue adds a statement to a batch.
 func (s *Store) queue(b *pgx.Batch, text string, args ...any) {
 	b.Queue(s.sql(text), args...)

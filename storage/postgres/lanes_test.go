@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/internal/pgseed"
@@ -24,61 +26,42 @@ func stranded(t *testing.T, db DB, s *Store) (n int) {
 	return n
 }
 
-// gate is a condition that makes a statement wait, once it has its snapshot, while
-// somebody holds the lock of that number. Tests share a database, and so its locks.
-func gate(number int) string {
-	return fmt.Sprintf("(SELECT pg_advisory_xact_lock_shared(%d)) IS NOT NULL", number)
+// edited is a DB that runs other statements than it is given.
+type edited struct {
+	DB
+	edit func(text string) string
 }
 
-// Something is queued for a webhook that is about to be served: after the claim's
-// snapshot, and before it locks the webhook's row. The claim must not take the turn away.
-// The mutant serves a row that is not as in its snapshot.
-func TestNothingIsStrandedWhileAWebhookIsServed(t *testing.T) {
-	t.Parallel()
-	mutant := strings.ReplaceAll(serve, "y.ctid = x.ctid", "y.webhook_id = x.webhook_id")
-	mutant = strings.Replace(mutant, "WHERE t.place = t.seen -- unchanged", "", 1)
-	mutant = strings.Replace(mutant, "WHERE x.ctid = v.lane", "WHERE x.webhook_id = (SELECT c.webhook_id FROM chosen c WHERE c.place = v.lane)", 1)
-	if mutant == serve {
-		t.Fatal("the statement has changed, and this test did not")
-	}
-	for name, c := range map[string]struct {
-		serve string
-		gate  int
-		want  int
-	}{
-		"the row must be as in the snapshot": {serve, 4711, 0},
-		"a mutant serves it all the same":    {mutant, 4712, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, pool := seeded(t)
-			queue := func(number int) { // a claim without room gives the webhook its turn
-				t.Helper()
-				if _, _, err := s.Submit(t.Context(), response(number)); err != nil {
-					t.Fatal(err)
-				}
-				if got, _, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil || len(got) > 0 {
-					t.Fatal(len(got), err)
-				}
-			}
-			queue(1)
-			servedAtGate(t, s, pool, c.serve, c.gate, func() { queue(2) })
-			if n := stranded(t, pool, s); n != c.want {
-				t.Errorf("%d deliveries are stranded, want %d", n, c.want)
-			}
-		})
-	}
+func (e edited) Begin(ctx context.Context) (pgx.Tx, error) {
+	tx, err := e.DB.Begin(ctx)
+	return editedTx{tx, e.edit}, err
 }
 
-// servedAtGate runs the statement, lets somebody do something between its snapshot and its
-// locks, and returns what it has leased.
-func servedAtGate(t *testing.T, s *Store, pool *pgxpool.Pool, statement string, number int, meanwhile func()) (leased []storage.Delivery) {
+type editedTx struct {
+	pgx.Tx
+	edit func(text string) string
+}
+
+func (e editedTx) Query(ctx context.Context, text string, args ...any) (pgx.Rows, error) {
+	return e.Tx.Query(ctx, e.edit(text), args...)
+}
+
+func (e editedTx) Exec(ctx context.Context, text string, args ...any) (pgconn.CommandTag, error) {
+	return e.Tx.Exec(ctx, e.edit(text), args...)
+}
+
+// claimAtGate claims, lets somebody do something once a statement of the claim has its
+// snapshot and before it locks or changes a row, and returns what is claimed. The statement
+// is the one with this condition. Tests share a database, and so its locks: each has a
+// number of its own.
+func claimAtGate(t *testing.T, s *Store, pool *pgxpool.Pool, number int, condition string, edit func(string) string, meanwhile func()) []storage.Delivery {
 	t.Helper()
-	const first = "WHERE x.quick = p.quick AND NOT x.crowded AND x.next_at <= statement_timestamp()"
-	gated := strings.Replace(statement, first, strings.Replace(first, "WHERE", "WHERE "+gate(number)+" AND", 1), 1)
-	if gated == statement {
-		t.Fatal("the statement has changed, and this test did not")
-	}
+	gated := false
+	at := s.On(edited{pool, func(text string) string {
+		with := strings.Replace(edit(text), condition, fmt.Sprintf("(SELECT pg_advisory_xact_lock_shared(%d)) IS NOT NULL AND %s", number, condition), 1)
+		gated = gated || with != edit(text)
+		return with
+	}})
 	keeper, err := pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -91,14 +74,11 @@ func servedAtGate(t *testing.T, s *Store, pool *pgxpool.Pool, statement string, 
 		}
 	}
 	hold("pg_advisory_lock")
-	p := everything()
-	p.Lease = time.Hour
+	var claimed []storage.Delivery
 	done := make(chan error, 1)
 	go func() {
-		rows, err := s.query(context.WithoutCancel(t.Context()), gated, serveArgs(p))
-		if err == nil {
-			leased, _, err = scanServed(rows)
-		}
+		var err error
+		claimed, _, err = at.ClaimDeliveries(context.WithoutCancel(t.Context()), everything())
 		done <- err
 	}()
 	eventually(t, "the claim waits at the gate", func() bool {
@@ -112,7 +92,55 @@ func servedAtGate(t *testing.T, s *Store, pool *pgxpool.Pool, statement string, 
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	return leased
+	if !gated {
+		t.Fatal("the statement has changed, and this test did not")
+	}
+	return claimed
+}
+
+// queueAndWake submits a response, and claims without room, which gives its webhook a turn.
+func queueAndWake(t *testing.T, s *Store, number int) {
+	t.Helper()
+	if _, _, err := s.Submit(t.Context(), response(number)); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil || len(got) > 0 {
+		t.Fatal(len(got), err)
+	}
+}
+
+// Something is queued for a webhook while it is served. The claim must not take the turn
+// away. The mutant does not lock the webhook's row before it looks what waits.
+func TestNothingIsStrandedWhileAWebhookIsServed(t *testing.T) {
+	t.Parallel()
+	asItIs := func(text string) string { return text }
+	unlocked := func(text string) string {
+		return strings.Replace(text, "FOR NO KEY UPDATE SKIP LOCKED\n) x CROSS", ") x CROSS", 1)
+	}
+	for name, c := range map[string]struct {
+		number    int
+		condition string
+		edit      func(string) string
+		want      int
+	}{
+		"before its row is locked":         {4711, "x.next_at <= statement_timestamp() AND COALESCE", asItIs, 0},
+		"before its deliveries are leased": {4712, "d.webhook_id = t.webhook_id", asItIs, 0},
+		"before it gets its next turn":     {4713, "x.webhook_id = t.webhook_id", asItIs, 0},
+		"a mutant, before its next turn":   {4714, "x.webhook_id = t.webhook_id", unlocked, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			queueAndWake(t, s, 1)
+			claimed := claimAtGate(t, s, pool, c.number, c.condition, c.edit, func() { queueAndWake(t, s, 2) })
+			if n := stranded(t, pool, s); n != c.want {
+				t.Errorf("%d deliveries are stranded, want %d", n, c.want)
+			}
+			if n := len(claimed) + len(claimAll(t, s)); n != 2-c.want {
+				t.Errorf("%d deliveries are claimed, want %d", n, 2-c.want)
+			}
+		})
+	}
 }
 
 // A delivery that changes after the claim's snapshot and before its lock is served by a
@@ -121,31 +149,27 @@ func TestADeliveryThatChangesWhileItIsServed(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change string
-		gate   int
+		number int
 		later  int // how many a later claim serves
 	}{
-		"it is leased":        {`UPDATE formsvc.deliveries SET leased_until = now() + interval '1 hour', token = 4711`, 4713, 0},
-		"it is due later":     {`UPDATE formsvc.deliveries SET due_at = now() + interval '1 hour'`, 4714, 0},
-		"it is asked for":     {`UPDATE formsvc.deliveries SET urgency = 1`, 4715, 1},
-		"it has ended":        {`WITH e AS (DELETE FROM formsvc.events) DELETE FROM formsvc.deliveries`, 4716, 0},
-		"nothing has changed": {`SELECT 1`, 4717, 0},
+		"it is leased":        {`UPDATE formsvc.deliveries SET leased_until = now() + interval '1 hour', token = 4711`, 4715, 0},
+		"it is due later":     {`UPDATE formsvc.deliveries SET due_at = now() + interval '1 hour'`, 4716, 0},
+		"it is asked for":     {`UPDATE formsvc.deliveries SET urgency = 1`, 4717, 1},
+		"it has ended":        {`WITH e AS (DELETE FROM formsvc.events) DELETE FROM formsvc.deliveries`, 4718, 0},
+		"nothing has changed": {`SELECT 1`, 4719, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, pool := seeded(t)
-			if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-				t.Fatal(err)
-			}
-			if got, _, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil || len(got) > 0 { // its turn
-				t.Fatal(len(got), err)
-			}
-			leased := servedAtGate(t, s, pool, serve, test.gate, func() {
+			queueAndWake(t, s, 1)
+			asItIs := func(text string) string { return text }
+			claimed := claimAtGate(t, s, pool, test.number, "d.webhook_id = t.webhook_id", asItIs, func() {
 				if _, err := pool.Exec(t.Context(), s.sql(test.change)); err != nil {
 					t.Fatal(err)
 				}
 			})
-			if unchanged := name == "nothing has changed"; (len(leased) == 1) != unchanged {
-				t.Errorf("%d deliveries are leased", len(leased))
+			if unchanged := name == "nothing has changed"; (len(claimed) == 1) != unchanged {
+				t.Errorf("%d deliveries are claimed", len(claimed))
 			}
 			if got := claimAll(t, s); len(got) != test.later {
 				t.Errorf("a later claim serves %d deliveries, want %d", len(got), test.later)

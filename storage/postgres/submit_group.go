@@ -199,7 +199,8 @@ func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSub
 		var id storage.ID
 		var others bool
 		var d storage.Delivery
-		if err := scanRow(rows, append([]any{scanID(&id), scanBool(&others)}, leasedTargets(&d)...)...); err != nil {
+		targets := []any{scanID(&id), scanBool(&others), scanID(&d.Lease.EventID), scanInt(&d.Lease.Token), scanSize(&d.Attempt)}
+		if err := scanRow(rows, append(targets, knownTargets(&d)...)...); err != nil {
 			return none, err
 		}
 		if d.Attempt == 0 {

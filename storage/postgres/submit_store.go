@@ -200,17 +200,15 @@ SELECT g.id, g.refs > 0 FROM given g`
 	SELECT h.webhook_id, g.event_id, h.until, h.until, octet_length(g.event_body), h.generation
 	FROM granted h JOIN given g ON g.event_id = h.event_id
 	RETURNING d.webhook_id, d.event_id, d.token, d.attempt
-), known AS (
-	SELECT ` + knownOfWebhook + `
-	FROM (SELECT DISTINCT l.webhook_id FROM leased l) l
-	CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = l.webhook_id LIMIT 1) w
-	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = l.webhook_id LIMIT 1) x
 )
 SELECT g.id, EXISTS (SELECT FROM queued), NULL::bytea, NULL::bigint, NULL::integer,
 	NULL::bytea, NULL::bytea, NULL, NULL, NULL::bytea, NULL::bytea, NULL::boolean, NULL::integer, NULL::integer, NULL::bigint, NULL::bigint, NULL, NULL::integer
 FROM given g
 UNION ALL
-SELECT NULL, false, ` + leasedColumns
+SELECT NULL, false, l.event_id, l.token, l.attempt, ` + knownColumns + `
+FROM leased l
+CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = l.webhook_id LIMIT 1) w
+CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = l.webhook_id LIMIT 1) x`
 }
 
 // responseRow is a response of a group that the statement gets.

@@ -46,16 +46,16 @@ func response(number int) storage.NewSubmission {
 	}
 }
 
-// turns counts how often a connection begins to write after it has read: its
+// roundTrips counts how often a connection begins to write after it has read: its
 // round trips.
-type turns struct {
+type roundTrips struct {
 	net.Conn
 	mu      *sync.Mutex
 	n       *int
 	reading bool
 }
 
-func (c *turns) Write(b []byte) (int, error) {
+func (c *roundTrips) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	if c.reading {
 		*c.n++
@@ -65,7 +65,7 @@ func (c *turns) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-func (c *turns) Read(b []byte) (int, error) {
+func (c *roundTrips) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	c.mu.Lock()
 	c.reading = c.reading || n > 0
@@ -84,7 +84,7 @@ func TestSubmitIsOneRoundTrip(t *testing.T) {
 				dial := c.ConnConfig.DialFunc
 				c.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
 					conn, err := dial(ctx, network, addr)
-					return &turns{Conn: conn, mu: &mu, n: &n}, err
+					return &roundTrips{Conn: conn, mu: &mu, n: &n}, err
 				}
 			})
 			for i := range 4 {

@@ -54,6 +54,15 @@ func (c *borrowedColumn) ScanBytes(b []byte) error {
 	return nil
 }
 
+// secretColumn scans a bytea; an empty one is nil.
+type secretColumn []byte
+
+// ScanBytes implements [pgtype.BytesScanner].
+func (c *secretColumn) ScanBytes(b []byte) error {
+	*c = noEmpty(bytes.Clone(b))
+	return nil
+}
+
 func scanID(id *storage.ID) *idColumn                   { return (*idColumn)(id) }
 func scanTime(t *time.Time) *timeColumn                 { return (*timeColumn)(t) }
 func scanBorrowed(raw *json.RawMessage) *borrowedColumn { return (*borrowedColumn)(raw) }

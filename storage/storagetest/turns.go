@@ -40,7 +40,7 @@ func fairBatch(b *bundle) {
 	}
 	b.enqueue(late)
 	b.enqueue(later)
-	same(b, b.serve(b.store, 10, 4), map[storage.ID]int{backlog: 4, late: 1, later: 1}, "deliveries by webhook, PerWebhook 4")
+	same(b, b.serve(b.store, 12, 4), map[storage.ID]int{backlog: 4, late: 1, later: 1}, "deliveries by webhook, PerWebhook 4")
 }
 
 func fairTurns(b *bundle) {

@@ -264,8 +264,7 @@ CREATE TABLE destinations (
     next_at       timestamptz, -- its turn; null: nothing waits for one
     crowded       boolean NOT NULL DEFAULT false -- set aside until the host name has room
 ) WITH (fillfactor = 50);
-CREATE INDEX destinations_turns ON destinations (quick, next_at) WHERE next_at IS NOT NULL AND NOT crowded;
-CREATE INDEX destinations_crowded ON destinations (quick, host, next_at) WHERE next_at IS NOT NULL AND crowded;
+CREATE INDEX destinations_turns ON destinations (quick, (CASE WHEN crowded THEN host ELSE '' END), next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX destinations_failing ON destinations (webhook_id) WHERE failing_since IS NOT NULL;
 CREATE INDEX destinations_paused ON destinations (failing_since DESC, webhook_id DESC) WHERE paused_until IS NOT NULL;
 
