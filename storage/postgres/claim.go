@@ -22,16 +22,17 @@ import (
 // than its webhook has a turn.
 //
 // Whoever queues a delivery adds the webhook to arrivals. A claim takes arrivals, and
-// deliveries whose own time has come, and gives their webhooks a turn. Then it serves the
-// webhooks that have one: it leases what there is room for, and determines the next turn.
-// So it reads neither what waits for a later time nor what waits for a webhook without a
-// turn, and responses write no row that others write.
+// deliveries whose own time has come, and gives their webhooks a turn (wake). Then it locks
+// webhooks that have one (dueTurns) and divides the room among them (deal), leases their
+// first deliveries (lease), and gives a new turn to those whose turn does not stay
+// (nextTurns). So it reads neither what waits for a later time nor what waits for a webhook
+// without a turn, and responses write no row that others write.
 //
 // No delivery is forgotten, because at every commit each that waits for a turn has one:
-// its webhook's, or an arrival. A claim takes a turn away when it sees nothing more that
-// waits. That is safe although its snapshot is older than its lock of the webhook's row,
-// because whoever gives a turn writes that row, even when its values stay: a claim passes
-// over a row that is not as in its snapshot.
+// its webhook's, or an arrival. A claim takes a turn away when nothing more waits. It sees
+// all that does: it looks in a statement that begins after the one that locks the webhook's
+// row, and others write that row when they give a turn, even when its values stay. So in a
+// host's transaction whose statements all see the same, the server refuses the lock.
 //
 // Claims and results wait for no row: they pass over those that are locked. Other
 // statements lock deliveries in the order of (event_id, webhook_id), then destinations,
