@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"maps"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -20,33 +19,24 @@ const (
 	backoffFirst   = 100 * time.Millisecond
 	backoffLongest = 5 * time.Second
 
-	// busyFor is how long a webhook counts as busy after it had something to do: a
-	// claim names it, and says how much to bring by the duration of its requests. A
-	// second, as Patience, keeps those that have an event a second and bounds what a
-	// claim names.
-	busyFor = time.Second
-	// knownFor is how long it stays known after that, so that what is new is handed
-	// over without a claim. A webhook with an event every few minutes stays known, and
-	// a process does not keep all that it ever served. One that is forgotten costs a
-	// claim.
-	knownFor = 10 * time.Minute
-	// crowdedFor is how long nothing is claimed for the second pool after it only gave
-	// back new and failing ones: ten times a second at most, a quarter of the pool is
-	// leased in vain. A slow one that works is found that much later.
-	crowdedFor = 100 * time.Millisecond
+	// knownFor is how long a webhook stays known that has nothing to do, so that what is
+	// new is handed over without a claim. Each claim looks at all that are known.
+	knownFor = time.Minute
 )
 
 // claims is the part of a scheduler that asks for work, one call at a time.
 type claims struct {
-	active  bool // a call is under way
-	brought bool // the last one brought something: there may be more
-	began   time.Time
-	after   time.Time // none before
-	crowded time.Time // none for the second pool before
-	poll    time.Time // the next one though nobody called
-	tidied  time.Time
-	faults  int // in a row
+	active bool // a call is under way
+	began  time.Time
+	after  time.Time // none before
+	poll   time.Time // the next one though nobody called
+	faults int       // in a row
+	// sharing is how many webhooks share what may wait.
+	sharing int
 }
+
+// want says that something may be due for either pool.
+func (s *Scheduler) want() { s.quick.wanted, s.second.wanted = true, true }
 
 // claim asks for work when there may be some and there is room for it.
 func (s *Scheduler) claim() {
@@ -54,86 +44,68 @@ func (s *Scheduler) claim() {
 	if !s.now.Before(c.poll) {
 		s.want()
 	}
-	if !s.wanted() || c.active || s.stopped || s.now.Before(c.after) {
+	if !s.wantsClaim() || s.now.Before(c.after) {
 		return
 	}
-	s.giveBackLate()
-	p := storage.ClaimParams{
-		Lease:      s.n.Lease,
-		Quick:      storage.Pool{Room: s.roomOf(&s.quick), PerHost: s.hostRoom(&s.quick, &hostName{}), Hosts: map[string]int{}},
-		Others:     storage.Pool{Room: s.roomOf(&s.second), PerHost: s.hostRoom(&s.second, &hostName{}), Hosts: map[string]int{}},
-		Webhooks:   make(map[ID]int, len(s.busy)),
-		PerWebhook: s.n.PerWebhook,
-		MaxBytes:   s.n.ClaimBytes,
+	ask := storage.ClaimParams{Lease: s.n.Lease, Webhooks: map[ID]int{}, PerWebhook: s.n.PerWebhook, MaxBytes: s.n.ClaimBytes}
+	for id, w := range s.webhooks {
+		s.giveBackLate(w)
+		switch {
+		case !w.idle() || w.active.After(c.began):
+			ask.Webhooks[id] = 0
+		case s.now.Sub(w.active) > knownFor:
+			s.forget(w)
+		}
 	}
-	if (!s.quick.wanted || p.Quick.Room == 0) && (!s.second.wanted || p.Others.Room == 0) {
+	c.sharing = len(ask.Webhooks)
+	for id := range ask.Webhooks {
+		ask.Webhooks[id] = s.roomFor(s.webhooks[id])
+	}
+	ask.Quick, ask.Others = s.ask(&s.quick), s.ask(&s.second)
+	// The store works for each webhook that it serves, however little that gets. So a
+	// claim waits until it can bring much.
+	if ask.Quick.Room < s.n.Ahead/2 {
+		ask.Quick.Room = 0
+	}
+	quick, second := s.quick.wanted && ask.Quick.Room > 0, s.second.wanted && ask.Others.Room > 0
+	if !quick && !second {
 		return // until something ends, or has waited for too long
 	}
 	// A pool without room is asked for as soon as it has some.
-	s.quick.wanted = s.quick.wanted && p.Quick.Room == 0
-	s.second.wanted = s.second.wanted && p.Others.Room == 0
-	s.sharing = 0
-	for _, w := range s.busy {
-		if len(w.waiting)+len(w.underWay)+w.granted > 0 {
-			s.sharing++
-		}
-	}
-	for id, w := range s.busy {
-		p.Webhooks[id] = s.room(w)
-		if room := s.hostRoom(&s.quick, w.name); room < p.Quick.PerHost {
-			p.Quick.Hosts[w.name.text] = room
-		}
-		if room := s.hostRoom(&s.second, w.name); room < p.Others.PerHost {
-			p.Others.Hosts[w.name.text] = room
-		}
-	}
+	s.quick.wanted = s.quick.wanted && ask.Quick.Room == 0
+	s.second.wanted = s.second.wanted && ask.Others.Room == 0
 	c.active, c.began = true, s.now
-	s.out.Claim = &p
+	s.out.Claim = &ask
 }
 
-// want says that something may be due for either pool.
-func (s *Scheduler) want() { s.quick.wanted, s.second.wanted = true, true }
+// wantsClaim reports whether a claim is to begin as soon as there is room.
+func (s *Scheduler) wantsClaim() bool {
+	return (s.quick.wanted || s.second.wanted) && !s.claims.active && !s.stopped
+}
 
-func (s *Scheduler) wanted() bool { return s.quick.wanted || s.second.wanted }
+// ask is what may be claimed for p.
+func (s *Scheduler) ask(p *pool) storage.Pool {
+	ask := storage.Pool{Room: s.room(p), PerHost: p.ahead, Hosts: make(map[string]int, len(p.hosts))}
+	for host := range p.hosts {
+		ask.Hosts[host] = p.roomOf(host)
+	}
+	return ask
+}
 
-// roomOf is how many deliveries may be claimed for p.
-func (s *Scheduler) roomOf(p *pool) int {
-	room := s.n.Ahead - p.waiting - s.granted
+// room is how many more deliveries may come in for p.
+func (s *Scheduler) room(p *pool) int {
+	room := s.n.Ahead
 	if p == &s.second { // what cannot begin soon waits in the store
-		room = min(p.holds-p.used, p.starts-p.started) - p.waiting
+		room = p.places()
+		if s.doubtful >= s.n.Second/2 { // most of what comes can only be given back
+			room = min(room, s.n.Quick/2)
+		}
 	}
 	// After writes failed, what could be claimed may be what waits to be recorded.
-	if p.full() || p.bytes >= s.n.PoolBytes || s.results.behind > 0 {
+	if p.full() || p.bytes >= s.n.PoolBytes || s.results.faults > 0 {
 		return 0
 	}
-	if p == &s.second && s.now.Before(s.claims.crowded) {
-		return 0
-	}
-	return max(0, room)
-}
-
-// hostRoom is how many of them may be of one host name: the others need their part.
-func (s *Scheduler) hostRoom(p *pool, name *hostName) int {
-	// Three quarters, as of the quick places (see newQuickPool).
-	room := s.n.Ahead * 3 / 4
-	if p == &s.second {
-		room = p.most - name.used[p.index]
-	}
-	return max(0, room-name.waiting[p.index])
-}
-
-// room is how many more deliveries of w are worth claiming: what it may have under
-// way and, in good standing, what it sends in AheadFor, as far as that is not more
-// than its share of all that may wait.
-func (s *Scheduler) room(w *webhook) int {
-	if s.hangs(w) || w.unsaved > 0 && w.pause.until.After(s.now) {
-		return 0
-	}
-	room := s.limit(w)
-	if w.standing.Good() && w.took > 0 {
-		room += min(1+int(time.Duration(room)*s.n.AheadFor/w.took), s.n.Ahead/max(1, s.sharing))
-	}
-	return max(0, room-len(w.waiting)-len(w.underWay)-w.granted)
+	return max(0, room-p.waiting)
 }
 
 // claimed takes in the end of a claim.
@@ -147,41 +119,23 @@ func (s *Scheduler) claimed(e Claimed) {
 		c.after = s.now.Add(s.backoff(c.faults))
 		return
 	}
-	c.faults, c.brought = 0, len(e.Deliveries) > 0
+	c.faults = 0
 	if e.More {
 		s.want()
 	}
 	c.after = c.began.Add(s.n.Gather)
 	for _, del := range e.Deliveries {
-		s.arrive(del, c.began)
-	}
-	maps.DeleteFunc(s.busy, func(_ ID, w *webhook) bool { return w.idle() && s.now.Sub(w.active) > busyFor })
-	if s.now.Sub(c.tidied) > knownFor/10 {
-		c.tidied = s.now
-		s.forget()
+		s.arrive(del, c.began, true)
 	}
 }
 
-// forget drops webhooks that had nothing to do for long, and host names that none has.
-func (s *Scheduler) forget() {
-	maps.DeleteFunc(s.webhooks, func(_ ID, w *webhook) bool { return w.idle() && s.now.Sub(w.active) > knownFor })
-	maps.DeleteFunc(s.names, func(_ string, n *hostName) bool { return n.used == [2]int{} })
-	clear(s.forms)
-	for _, w := range s.webhooks {
-		s.names[w.name.text] = w.name
-		s.forms[w.form] = append(s.forms[w.form], w)
+// giveBackLate gives back what has waited for w for too long, or does while w hangs.
+func (s *Scheduler) giveBackLate(w *webhook) {
+	if s.hangs(w) {
+		s.giveBackAll(w, 0)
 	}
-}
-
-// giveBackLate gives back what has waited for too long, or for a webhook that hangs.
-func (s *Scheduler) giveBackLate() {
-	for _, w := range s.busy {
-		if s.hangs(w) {
-			s.giveBackAll(w, 0)
-		}
-		for len(w.waiting) > 0 && s.tooLate(w.waiting[0]) {
-			s.giveBack(s.takeWaiting(w), 0)
-		}
+	for len(w.waiting) > 0 && s.tooLate(w.waiting[0]) {
+		s.giveBack(w, 0)
 	}
 }
 
@@ -195,15 +149,11 @@ func (s *Scheduler) backoff(faults int) time.Duration {
 // soon as it is stored, without a claim: quick ones that have room. A [Handed] must
 // follow.
 func (s *Scheduler) Reserve(form ID) []ID {
-	if s.stopped {
-		return nil
-	}
 	var reserved []ID
 	for _, w := range s.forms[form] {
-		if w.pool == &s.quick && s.roomOf(&s.quick) > 0 && s.hostRoom(&s.quick, w.name) > 0 && s.room(w) > 0 {
+		if w.pool == &s.quick && !s.stopped && s.room(&s.quick) > 0 && s.quick.roomOf(w.host) > 0 && s.roomFor(w) > 0 {
 			w.granted++
-			s.granted++
-			s.busy[w.id] = w
+			s.quick.waiting++
 			reserved = append(reserved, w.id)
 		}
 	}
@@ -215,10 +165,10 @@ func (s *Scheduler) handed(e Handed) {
 	for _, id := range e.Reserved {
 		w := s.webhooks[id]
 		w.granted--
-		s.granted--
 		w.active = s.now
+		s.quick.waiting--
 	}
 	for _, del := range e.Deliveries {
-		s.arrive(del, e.At)
+		s.arrive(del, e.At, false)
 	}
 }

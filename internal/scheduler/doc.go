@@ -11,27 +11,34 @@
 //     A result that the store refuses for good is dropped, and the delivery is repeated
 //     when its lease runs out.
 //   - There are two pools. A webhook is quick when its last request succeeded and none
-//     of its last eight successes took longer than a moment, 100 ms. Quick ones start in
-//     the quick pool of 64 places, all others in the second pool of 1,024.
+//     of its last eight successes took longer than a moment, half a second. Quick ones
+//     start in the quick pool of 64 places, all others in the second pool of 1,024.
 //   - Nobody keeps a quick place: after 50 ms a request moves over to the second pool.
 //     So the quick pool begins at least 64 requests in 50 ms, whoever hangs, until the
 //     second pool is full.
 //   - The second pool keeps a quarter of its places for those that move over, and a
 //     quarter for webhooks that are slow but work. New and failing ones have half.
-//   - A webhook has four requests under way, and one while it is new or fails. When a
-//     request of a quick one lasts longer than a moment, it gets no further one until
-//     that has ended, and what waits for it goes back to the store.
+//   - A webhook has four requests under way, and one while it is new or fails. A quick
+//     one hangs when a request lasts twice as long as they usually do there. It gets no
+//     further one until that has ended, and what waits for it goes back to the store.
 //   - A host name has a quarter of the quick places while another one waits, else three
 //     quarters, and half of the second pool.
 //   - Within a pool webhooks take turns. The store keeps these turns too: a claim
 //     brings those that were served longest ago, for each pool as much as it has room
-//     for, and for each webhook about as much as it sends before the next claim.
+//     for, and for each webhook about as much as it sends before the next claim. One
+//     claim is under way at a time. It follows when somebody calls, when the results of
+//     another are recorded, or when nobody called for a quarter of a second.
+//   - A process that dies repeats what it sent and did not record. Each pool bounds that.
 //   - A webhook that fails ten times in a row over half a minute is paused and probed.
 //     The store keeps the pause and how it fared; a claim brings both.
-//   - When writes fail nothing is claimed until what waits to be written is written.
+//   - After a write failed nothing is claimed until all results are written.
 //
 // The scheduler is a state machine without a clock, a goroutine, a lock or I/O: the
 // same events at the same times lead to the same actions. Package webhooks is the shell
 // that feeds it and carries out what it says. So its tests are tables and histories in
 // virtual time. [Numbers] has all that was tuned, and [Default] says why.
+//
+// To read it, begin with [Scheduler.Step]. scheduler.go follows a delivery from its
+// arrival to its end. webhook.go has what is known of a webhook and what follows from
+// that, pool.go the places and turns, claims.go and results.go the two calls of the store.
 package scheduler

@@ -8,7 +8,7 @@ import (
 // smallNumbers have few places, so that little reaches every bound.
 func smallNumbers() Numbers {
 	n := testNumbers
-	n.Quick, n.Second, n.Ahead, n.Rows, n.Patience = 8, 48, 64, 50, 300*time.Millisecond
+	n.Quick, n.Second, n.Ahead, n.Unrecorded, n.Rows, n.Patience = 8, 48, 128, 64, 50, 300*time.Millisecond
 	return n
 }
 
@@ -45,13 +45,13 @@ func TestAHostNameThatHangsLeavesRoomToOthers(t *testing.T) {
 		w.event(w.receiver("same.example", true, hangs))
 	}
 	w.run(5 * time.Second)
-	if got := w.s.names["same.example"].used[1]; got != w.n.Second/2 {
+	if got := w.s.second.hosts["same.example"].used; got != w.n.Second/2 {
 		t.Fatalf("the name has %d places of the second pool, want %d", got, w.n.Second/2)
 	}
 	other := w.receiver("other.example", true, hangs)
 	w.event(other)
 	w.run(time.Second)
-	if got := w.s.names["other.example"].used[1]; got != 1 {
+	if got := w.s.second.hosts["other.example"].used; got != 1 {
 		t.Errorf("the other name has %d places of the second pool, want 1", got)
 	}
 	w.stop()
@@ -71,7 +71,7 @@ func TestASlowWriteBoundsWhatAKillRepeats(t *testing.T) {
 	}
 	w.slowWrite = 9 * time.Second
 	w.run(8 * time.Second) // every step is checked
-	if want := w.n.Ahead + w.n.Second; w.most != want {
+	if want := w.n.Unrecorded + w.n.Second; w.most != want {
 		t.Errorf("a kill would have repeated %d deliveries, want %d", w.most, want)
 	}
 	w.run(30 * time.Second)

@@ -13,45 +13,38 @@ type results struct {
 	pending []result
 	since   time.Time // when the first of them came
 	active  []result  // of the call that is under way
-	limit   int       // results a call, fewer after a fault
-	faults  int       // in a row
-	behind  int       // how many waited at the last fault and still do: nothing is claimed meanwhile
-	after   time.Time // the end of the wait after a fault
+	faults  int       // in a row, and since then fewer with each success until nothing is pending
+	after   time.Time // no call before
 }
 
-// result is one of them.
+// result is what became of a request. Without an attempt nothing was sent, and its
+// delivery is given back.
 type result struct {
+	*Request
 	storage.Result
-	webhook *webhook
-	to      *destination
-	pool    *pool // of the request, nil: nothing was sent
 }
 
-// record queues the result of a request for writing. Without an attempt it is given
-// back as it was.
+// record queues the result of a request for writing.
 func (s *Scheduler) record(r *Request, attempt *storage.Attempt, retryIn time.Duration) {
-	of := result{storage.Result{Lease: r.Delivery.Lease, Attempt: attempt, RetryIn: retryIn}, r.webhook, r.to, nil}
 	if attempt != nil {
-		of.pool = r.pool
 		r.pool.unrecorded++
 		r.webhook.unsaved++
 	}
 	if len(s.results.pending) == 0 {
 		s.results.since = s.now
 	}
-	s.results.pending = append(s.results.pending, of)
+	s.results.pending = append(s.results.pending, result{r, storage.Result{Lease: r.Delivery.Lease, Attempt: attempt, RetryIn: retryIn}})
+	r.Delivery.Body = nil // is not held until then
 }
 
-// write has results written that have waited for others for long enough.
+// write has results written that have waited for others for long enough. After faults
+// there are fewer in a call, so that one which the store refuses is found.
 func (s *Scheduler) write() {
 	r := &s.results
-	if len(r.active) > 0 || len(r.pending) == 0 || s.now.Before(r.after) {
+	if len(r.active) > 0 || len(r.pending) == 0 || s.now.Before(r.after) || s.now.Sub(r.since) < s.n.Gather && !s.stopped {
 		return
 	}
-	if s.now.Sub(r.since) < s.n.Gather && !s.stopped {
-		return
-	}
-	n := min(len(r.pending), r.limit)
+	n := max(1, min(len(r.pending), s.n.Rows)>>r.faults)
 	r.active, r.pending, r.since = r.pending[:n:n], r.pending[n:], s.now
 	// What belongs to one webhook stands together, so that the store's work for it is
 	// shared.
@@ -60,10 +53,10 @@ func (s *Scheduler) write() {
 	})
 	s.out.Write = make([]storage.Result, n)
 	for i, of := range r.active {
-		if of.Attempt != nil { // all of a URL alike: their order does not matter then
-			of.Standing = of.to.standing
-			if left := of.to.pause.until.Sub(s.now); left > 0 {
-				of.PauseFor, of.PauseReason = left, of.to.pause.reason
+		if w := of.webhook; of.Attempt != nil { // all of a URL alike: their order does not matter then
+			of.Standing = w.standing
+			if left := w.pause.until.Sub(s.now); left > 0 {
+				of.PauseFor, of.PauseReason = left, w.pause.reason
 			}
 		}
 		s.out.Write[i] = of.Result
@@ -75,39 +68,32 @@ func (s *Scheduler) wrote(e Wrote) {
 	r := &s.results
 	batch := r.active
 	r.active = nil
-	// A result that will never be accepted is dropped: its delivery is repeated when
-	// the lease runs out.
-	if e.Err != nil && (!e.Refused || len(batch) != 1) {
-		// To the end and in smaller batches, so that a result which the store refuses
-		// does not hold back the others.
-		r.pending = append(r.pending, batch...)
-		r.limit = max(1, len(batch)/2)
+	if e.Err != nil && (!e.Refused || len(batch) > 1) {
+		r.pending = append(r.pending, batch...) // to the end, so that others are not held back
 		r.faults++
-		r.behind = len(r.pending)
 		r.after = s.now.Add(s.backoff(r.faults))
 		return
-	}
-	r.faults, r.behind = 0, max(0, r.behind-len(batch))
-	r.limit = min(s.n.Rows, 2*r.limit)
-	if len(e.Held) == len(batch) {
-		r.after = s.now.Add(backoffFirst)
 	}
 	for _, of := range batch {
 		if slices.Contains(e.Held, of.Lease) {
 			r.pending = append(r.pending, of)
 			continue
 		}
-		if of.pool != nil {
+		if of.Attempt != nil {
 			of.pool.unrecorded--
 			of.webhook.unsaved--
 			of.webhook.saved = s.now
-			// A claim that ran meanwhile took the webhook for a new one, and its other
-			// deliveries would wait for the poll.
-			if of.pool == &s.second && of.to.standing.Good() {
-				s.want()
-			}
-		} else if of.RetryIn == 0 {
-			s.want() // somebody may have room for it
 		}
+		if of.claimed || of.Attempt == nil {
+			s.want() // more of its webhook may wait, and now the store knows how that fared
+		}
+	}
+	if len(e.Held) == len(batch) {
+		r.after = s.now.Add(backoffFirst)
+	}
+	if len(r.pending) == 0 {
+		r.faults = 0
+	} else if r.faults > 1 {
+		r.faults--
 	}
 }

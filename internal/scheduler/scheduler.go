@@ -13,25 +13,37 @@ type ID = storage.ID
 // Scheduler decides what happens next. Make one with [New]. It is not safe for
 // concurrent use.
 type Scheduler struct {
-	n      Numbers
-	spread func(least, most time.Duration) time.Duration
+	n       Numbers
+	spread  func(least, most time.Duration) time.Duration
+	now     time.Time
+	stopped bool
+	out     Actions // of this step
 
-	now      time.Time
 	webhooks map[ID]*webhook   // all that are known
-	busy     map[ID]*webhook   // those with something to do, or that had it just now
-	sharing  int               // how many of them share what may wait
 	forms    map[ID][]*webhook // of a form
-	names    map[string]*hostName
 
 	quick, second pool
 	young         []*Request // in quick places, oldest first
-	granted       int        // deliveries that may still be handed over
-	doubtful      int        // requests to webhooks that are new or failed last
+	doubtful      int        // requests to webhooks that were new or had failed last
 
 	claims  claims
 	results results
-	stopped bool
-	out     Actions
+}
+
+// Request is a delivery from its claim to its result.
+type Request struct {
+	Delivery storage.Delivery
+
+	webhook *webhook
+	claimed bool      // not handed over
+	leased  time.Time // before the claim: the lease is no older
+	arrived time.Time
+
+	// Once it began:
+	began    time.Time
+	pool     *pool // whose place it has
+	moved    bool  // it began in the quick pool, and is in the second one
+	doubtful bool  // its webhook was new or had failed last
 }
 
 // Event is something that happened: one of the types below.
@@ -95,12 +107,9 @@ func New(n Numbers, spread func(least, most time.Duration) time.Duration) *Sched
 		n:        n,
 		spread:   spread,
 		webhooks: map[ID]*webhook{},
-		busy:     map[ID]*webhook{},
 		forms:    map[ID][]*webhook{},
-		names:    map[string]*hostName{},
 		quick:    newQuickPool(n),
 		second:   newSecondPool(n),
-		results:  results{limit: n.Rows},
 	}
 }
 
@@ -122,7 +131,7 @@ func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 			s.wrote(e)
 		case Stop:
 			s.stopped = true
-			for _, w := range s.busy {
+			for _, w := range s.webhooks {
 				s.giveBackAll(w, 0)
 			}
 		}
@@ -136,142 +145,77 @@ func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 	return s.out
 }
 
-// Done reports whether nothing is left to wait for after a Stop.
-func (s *Scheduler) Done() bool {
-	left := s.quick.used + s.second.used + s.granted + len(s.results.pending) + len(s.results.active)
-	return s.stopped && left == 0 && !s.claims.active
-}
-
 // next is when Step must be called again though nothing happens: soon while there is
 // something that grows old, and else for the next look into the queue.
 func (s *Scheduler) next() time.Time {
-	c, r := &s.claims, &s.results
 	switch {
-	case len(s.young) > 0, len(r.pending) > 0 && len(r.active) == 0, s.wanted() && !c.active && !s.stopped:
+	case len(s.young) > 0, len(s.results.pending) > 0 && len(s.results.active) == 0, s.wantsClaim():
 		return s.now.Add(s.n.Gather)
-	case c.active || s.stopped: // their ends are events
+	case s.claims.active || s.stopped: // their ends are events
 		return time.Time{}
 	}
-	return c.poll
+	return s.claims.poll
 }
 
-// ready reports whether a request to w may begin, as far as w is concerned.
-func (s *Scheduler) ready(w *webhook) bool {
-	return len(w.waiting) > 0 && len(w.underWay) < s.limit(w) && !s.hangs(w)
+// Done reports whether nothing is left to wait for after a Stop.
+func (s *Scheduler) Done() bool {
+	left := s.quick.used + s.second.used + s.quick.waiting + len(s.results.pending) + len(s.results.active)
+	return s.stopped && left == 0 && !s.claims.active
 }
 
-// limit is how many requests w may have under way.
-func (s *Scheduler) limit(w *webhook) int {
-	if w.standing.Good() {
-		return s.n.PerWebhook
-	}
-	return 1
-}
-
-// hangs reports whether a quick webhook has a request that is not quick after all. It
-// gets no further one until that has ended.
-func (s *Scheduler) hangs(w *webhook) bool {
-	return w.pool == &s.quick && len(w.underWay) > 0 && s.now.Sub(w.underWay[0].began) >= s.n.Moment
-}
-
-// arrive takes in a delivery whose lease this process has.
-func (s *Scheduler) arrive(del storage.Delivery, leased time.Time) {
-	id := del.Lease.WebhookID
-	w := s.webhooks[id]
-	if w == nil {
-		w = &webhook{id: id, form: del.FormID, pool: &s.second, destination: &destination{}}
-		s.webhooks[id] = w
-		s.forms[w.form] = append(s.forms[w.form], w)
-	}
-	s.busy[id] = w
-	w.active = s.now
-	switch {
-	case w.name == nil || w.url != del.URL || w.generation != del.Generation:
-		s.aim(w, del)
-	case w.unsaved == 0 && len(w.underWay) == 0 && leased.After(w.saved): // another process may know better
-		s.believe(w, del)
-	}
-	r := &Request{Delivery: del, webhook: w, leased: leased, arrived: s.now}
+// arrive takes in a delivery that was leased at that time.
+func (s *Scheduler) arrive(del storage.Delivery, leased time.Time, claimed bool) {
+	w := s.known(del, leased)
+	r := &Request{Delivery: del, webhook: w, claimed: claimed, leased: leased, arrived: s.now}
 	if s.stopped || w.pool.bytes >= s.n.PoolBytes { // of what is handed over only the number was known
-		s.giveBack(r, 0)
+		s.record(r, nil, 0)
 		return
 	}
 	w.waiting = append(w.waiting, r)
-	w.pool.wait(w, r, 1)
-	if s.ready(w) {
-		w.lineUp()
-	}
+	w.pool.count(r, 1, 0)
+	s.lineUp(w)
 }
 
-// aim makes the URL of a delivery that of its webhook. A webhook with a new URL is
-// another destination: what is known of it is what the store knows.
-func (s *Scheduler) aim(w *webhook, del storage.Delivery) {
-	s.giveBackAll(w, 0)
-	name := s.names[del.Host]
-	if name == nil {
-		name = &hostName{text: del.Host}
-		s.names[del.Host] = name
-	}
-	w.destination = &destination{url: del.URL, generation: del.Generation, name: name}
-	s.believe(w, del)
-}
-
-// believe takes over what the store knows of w.
-func (s *Scheduler) believe(w *webhook, del storage.Delivery) {
-	w.failing, w.pause = time.Time{}, pause{}
-	if del.Standing.Failures > 0 {
-		w.failing = s.now.Add(-del.FailingFor)
-	}
-	if del.PauseReason != "" {
-		w.pause = pause{until: s.now.Add(del.PausedFor), reason: del.PauseReason}
-	}
-	s.stand(w, del.Standing)
-}
-
-// stand gives w a standing and has it start its requests in the pool for that.
-func (s *Scheduler) stand(w *webhook, standing storage.Standing) {
-	w.standing = standing
-	from, to := w.pool, &s.second
-	if standing.Quick() {
-		to = &s.quick
-	}
-	if from != to {
-		if w.lined {
-			from.takeOut(slices.Index(from.line, w))
-		}
-		s.giveBackAll(w, 0)
-		w.pool = to
-	}
-	if s.ready(w) {
-		w.lineUp()
+// lineUp gives w a turn after all that stand in the line of its pool.
+func (s *Scheduler) lineUp(w *webhook) {
+	if !w.lined && s.ready(w) {
+		w.lined = true
+		w.pool.line = append(w.pool.line, w)
 	}
 }
 
 // start begins requests while p has places.
 func (s *Scheduler) start(p *pool) {
-	crowded, good := false, false
-	for !s.stopped && p.hasPlace() {
+	for !s.stopped && p.places() > 0 {
 		w := p.next(s.ready)
 		if w == nil {
-			break
+			return
 		}
-		switch r := s.takeWaiting(w); {
-		case s.tooLate(r):
-			s.giveBack(r, 0)
+		switch {
+		case s.tooLate(w.waiting[0]):
+			s.giveBack(w, 0)
 		case !w.standing.Good() && s.doubtful >= s.n.Second/2: // the rest is for those that work
-			s.giveBack(r, s.n.Timeout)
-			crowded = true
+			s.giveBack(w, s.n.Timeout)
 		default:
-			s.begin(w, r)
-			good = good || w.standing.Good()
+			s.begin(w)
 		}
-		if s.ready(w) {
-			w.lineUp()
-		}
+		s.lineUp(w)
 	}
-	if crowded && !good {
-		s.claims.crowded = s.now.Add(crowdedFor)
+}
+
+// begin begins the request that has waited longest for w.
+func (s *Scheduler) begin(w *webhook) {
+	r := s.takeWaiting(w)
+	r.began, r.pool, r.doubtful = s.now, w.pool, !w.standing.Good()
+	r.pool.count(r, 0, 1)
+	w.underWay = append(w.underWay, r)
+	if r.pool == &s.quick {
+		s.young = append(s.young, r)
 	}
+	if r.doubtful {
+		s.doubtful++
+	}
+	s.out.Send = append(s.out.Send, r)
 }
 
 // takeWaiting takes out the delivery that has waited longest for w.
@@ -279,28 +223,27 @@ func (s *Scheduler) takeWaiting(w *webhook) *Request {
 	r := w.waiting[0]
 	w.waiting[0] = nil
 	w.waiting = w.waiting[1:]
-	w.pool.wait(w, r, -1)
+	w.pool.count(r, -1, 0)
 	return r
-}
-
-func (s *Scheduler) begin(w *webhook, r *Request) {
-	r.began, r.to = s.now, w.destination
-	w.active = s.now
-	w.underWay = append(w.underWay, r)
-	w.pool.take(r)
-	if w.pool == &s.quick {
-		s.young = append(s.young, r)
-	}
-	if r.doubtful = !w.standing.Good(); r.doubtful {
-		s.doubtful++
-	}
-	s.out.Send = append(s.out.Send, r)
 }
 
 // tooLate reports whether a delivery has waited for too long, or its lease could be
 // somebody else's before the result of a request is written.
 func (s *Scheduler) tooLate(r *Request) bool {
 	return s.now.Sub(r.arrived) > s.n.Patience || s.now.Sub(r.leased) > s.n.Lease/2
+}
+
+// giveBack returns the delivery that has waited longest for w to the queue as it was, due
+// again after so long.
+func (s *Scheduler) giveBack(w *webhook, retryIn time.Duration) {
+	s.record(s.takeWaiting(w), nil, retryIn)
+}
+
+// giveBackAll gives back what waits for w.
+func (s *Scheduler) giveBackAll(w *webhook, retryIn time.Duration) {
+	for len(w.waiting) > 0 {
+		s.giveBack(w, retryIn)
+	}
 }
 
 // moveOver moves requests that have had a quick place for long enough to the second
@@ -314,9 +257,10 @@ func (s *Scheduler) moveOver() {
 		if s.now.Sub(r.began) < s.n.Stay || !s.second.canTake(r, s.n.PoolBytes) {
 			return false
 		}
-		s.quick.free(r)
-		r.moved = true
-		s.second.take(r)
+		s.quick.count(r, 0, -1)
+		s.second.count(r, 0, 1)
+		s.second.guests++
+		r.pool, r.moved = &s.second, true
 		return true
 	})
 }
@@ -325,86 +269,24 @@ func (s *Scheduler) moveOver() {
 func (s *Scheduler) ended(e Ended) {
 	r, w := e.Request, e.Request.webhook
 	is := func(other *Request) bool { return other == r }
-	r.pool.free(r)
-	w.underWay = slices.DeleteFunc(w.underWay, is)
+	r.pool.count(r, 0, -1)
+	if r.moved {
+		r.pool.guests--
+	}
 	if r.pool == &s.quick {
 		s.young = slices.DeleteFunc(s.young, is)
 	}
 	if r.doubtful {
 		s.doubtful--
 	}
+	w.underWay = slices.DeleteFunc(w.underWay, is)
 	w.active = s.now
-	if s.claims.brought {
-		s.want()
-	}
 	s.record(r, e.Attempt, e.RetryIn)
 	switch {
-	case e.Attempt == nil && e.RetryIn > 0: // the others have to wait for the same
-		s.giveBackAll(w, e.RetryIn)
 	case e.Attempt != nil:
-		s.learn(w, r, e)
+		s.learn(w, r.began, e)
+	case e.RetryIn > 0: // the others have to wait for the same
+		s.giveBackAll(w, e.RetryIn)
 	}
-	if s.ready(w) {
-		w.lineUp()
-	}
+	s.lineUp(w)
 }
-
-// learn draws the conclusions from an attempt. When w has another URL by now they are
-// only kept for the result: they say nothing about w.
-func (s *Scheduler) learn(w *webhook, r *Request, e Ended) {
-	to := r.to
-	if to.took == 0 {
-		to.took = e.Took
-	}
-	// A quarter: one request that is slow by chance changes little, and after eight the
-	// old duration counts for a tenth.
-	to.took = max(1, to.took+(e.Took-to.took)/4)
-	is, pauseChanged := to.standing, false
-	switch {
-	case !e.Attempt.Success:
-		if is.Failures++; is.Failures == 1 {
-			to.failing = s.now
-		}
-		wait, reason := pauseFor(is.Failures, s.now.Sub(to.failing), e.Asked)
-		if until := s.now.Add(wait); wait > 0 && until.After(to.pause.until) {
-			to.pause = pause{s.now, until, reason}
-			pauseChanged = true
-		}
-	case r.began.Before(to.pause.began):
-		// It says nothing about the time since then.
-	default:
-		failures := is.Failures
-		is = s.n.afterSuccess(is, e.Took)
-		to.failing = time.Time{}
-		if to.pause != (pause{}) || failures >= pauseAfterFailures {
-			to.pause = pause{}
-			pauseChanged = true
-		}
-	}
-	if to != w.destination {
-		to.standing = is
-		return
-	}
-	if pauseChanged {
-		s.tell(w, is)
-	}
-	s.stand(w, is)
-	if !is.Good() {
-		s.giveBackAll(w, 0) // what it may have now is claimed when it is due
-	}
-}
-
-// tell reports the pause of w, or that it is over.
-func (s *Scheduler) tell(w *webhook, is storage.Standing) {
-	s.out.Pauses = append(s.out.Pauses, Pause{w.id, w.form, w.pause.reason, is.Failures, w.failing, w.pause.until})
-}
-
-// giveBackAll gives back what waits for w.
-func (s *Scheduler) giveBackAll(w *webhook, retryIn time.Duration) {
-	for len(w.waiting) > 0 {
-		s.giveBack(s.takeWaiting(w), retryIn)
-	}
-}
-
-// giveBack returns a delivery to the queue as it was, due again after so long.
-func (s *Scheduler) giveBack(r *Request, retryIn time.Duration) { s.record(r, nil, retryIn) }

@@ -152,36 +152,36 @@ func TestAProcessThatJustStartedKnowsHowLongAWebhookFailed(t *testing.T) {
 	}
 }
 
-// A write that failed once stops claims until one succeeds, and no longer, though
-// there is always something to write.
+// A write that failed stops claims until nothing is left to write, and no longer: what
+// is under way ends meanwhile.
 func TestClaimsGoOnWhenWritesSucceedAgain(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
-	work := func() {
-		c.step(claimedFrom(c.delivery(1, "h.example", goodStanding)))
-		c.end(true, 0)
-		c.pass(c.n.Gather)
+	var all []storage.Delivery
+	for i := range 20 {
+		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
 	}
-	work()
-	if c.writes != 1 {
-		t.Fatalf("%d writes, want 1", c.writes)
-	}
-	c.step(Wrote{Err: errors.New("down")})
+	c.step(claimedFrom(all...))
+	c.endOf(c.sent[0], true, 0)
+	c.pass(c.n.Gather)
+	c.step(Claimed{}, Wrote{Err: errors.New("down")})
 	was := len(c.claims)
-	c.pass(time.Second)
-	if len(c.claims) != was {
-		t.Fatal("something is claimed while writes fail")
-	}
-	if c.writes != 2 {
-		t.Fatalf("%d writes, want 2", c.writes)
-	}
-	for range 200 { // more is there to be written whenever a write ends
+	for i, r := range c.sent[1:] { // more is there to be written whenever a write ends
 		c.pass(time.Second)
-		was = len(c.claims)
-		c.step(Woken{})
-		work()
-		c.step(Wrote{})
+		if c.writes != i+2 {
+			t.Fatalf("%d writes, want %d", c.writes, i+2)
+		}
+		c.endOf(r, true, 0)
+		c.step(Woken{}, Wrote{})
+		if len(c.claims) != was {
+			t.Fatal("something is claimed before all results are written")
+		}
+		if got := c.s.Reserve(r.Delivery.FormID); got != nil {
+			t.Fatal("something may be handed over before all results are written")
+		}
 	}
+	c.pass(time.Second)
+	c.step(Wrote{})
 	if len(c.claims) == was {
 		t.Error("nothing is claimed any more")
 	}
@@ -203,7 +203,7 @@ func TestResultsAreWrittenBeforeMoreIsClaimed(t *testing.T) {
 	c.pass(c.n.Gather)
 	was := len(c.claims)
 	c.step(Claimed{}, Wrote{Err: errors.New("down")})
-	for _, written := range []int{2, 2} { // in smaller batches
+	for _, written := range []int{2, 1, 1} { // in smaller batches
 		c.written = nil
 		c.pass(time.Second)
 		if len(c.written) != written {
@@ -243,31 +243,75 @@ func TestAFullSchedulerLooksAgain(t *testing.T) {
 	}
 }
 
-// A pool that had no room when the store was asked is asked for as soon as it has some,
-// though what was asked for the other one was not there.
+// A pool that has no room for half of what it may hold is asked for as soon as it has,
+// though the other one was asked for meanwhile and nothing is recorded.
 func TestAPoolIsAskedForWhenItHasRoom(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, smallNumbers())
 	var all []storage.Delivery
-	for i := range c.n.Ahead {
+	for i := range c.n.Ahead/2 + c.n.Quick + 1 {
 		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
 	}
 	c.step(claimedFrom(all...))
-	for i := range c.n.Ahead { // each makes place for another one; nothing is written yet
-		c.endOf(c.sent[i], true, 0)
-	}
-	if len(c.sent) != c.n.Ahead {
-		t.Fatalf("%d requests, want %d", len(c.sent), c.n.Ahead)
-	}
+	c.step(Woken{})
 	c.pass(c.n.Gather)
 	if p := c.claims[len(c.claims)-1]; p.Quick.Room != 0 || p.Others.Room == 0 {
 		t.Fatalf("asked for %d and %d, want none for the quick pool and some for the other", p.Quick.Room, p.Others.Room)
 	}
 	c.step(Claimed{})
-	c.step(Wrote{})
+	c.endOf(c.sent[0], true, 0)
 	c.pass(c.n.Gather)
-	if p := c.claims[len(c.claims)-1]; p.Quick.Room == 0 {
-		t.Error("what the quick pool has room for waits for the poll")
+	if p := c.claims[len(c.claims)-1]; p.Quick.Room != c.n.Ahead/2 {
+		t.Errorf("asked for %d, want %d", p.Quick.Room, c.n.Ahead/2)
+	}
+}
+
+// A quick webhook that has begun to hang gets no further request. One whose requests
+// take their time has not.
+func TestAWebhookThatHangsIsKnownByItsUsualTime(t *testing.T) {
+	t.Parallel()
+	for took, still := range map[time.Duration]time.Duration{
+		time.Millisecond:       testNumbers.Stay,
+		200 * time.Millisecond: 400 * time.Millisecond,
+	} {
+		for _, more := range []time.Duration{0, time.Millisecond} {
+			c := newSteps(t, testNumbers)
+			send := func() int {
+				before := len(c.sent)
+				c.step(claimedFrom(c.delivery(1, "h.example", goodStanding)))
+				return len(c.sent) - before
+			}
+			send()
+			c.now = c.now.Add(took)
+			c.step(Ended{Request: c.sent[0], Attempt: &storage.Attempt{Success: true}, Took: took})
+			send()
+			c.pass(still - time.Millisecond + more)
+			want := 1
+			if more > 0 {
+				want = 0
+			}
+			if got := send(); got != want {
+				t.Errorf("%s after a request to a webhook that took %s: %d more began, want %d", still-time.Millisecond+more, took, got, want)
+			}
+		}
+	}
+}
+
+// A success that takes longer than the moment makes a webhook slow, until eight in a row
+// did not.
+func TestASlowWebhookIsQuickAfterEightSuccesses(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, testNumbers)
+	for i := range 11 {
+		c.step(claimedFrom(c.delivery(1, "h.example", goodStanding)))
+		if quick, want := c.sent[i].pool == &c.s.quick, i < 2 || i > 9; quick != want {
+			t.Errorf("request %d: in the quick pool %v, want %v", i, quick, want)
+		}
+		took := c.n.Moment
+		if i == 1 {
+			took += time.Millisecond
+		}
+		c.step(Ended{Request: c.sent[i], Attempt: &storage.Attempt{Success: true}, Took: took})
 	}
 }
 
@@ -287,6 +331,7 @@ func TestAWebhookThatMovesLeavesTheLineOfItsName(t *testing.T) {
 		t.Fatalf("%d requests to one host name, want 6", len(c.sent))
 	}
 	moved := c.delivery(7, "other.example", goodStanding)
+	moved.Generation = 1
 	c.step(claimedFrom(moved))
 	if last := c.sent[len(c.sent)-1]; last.Delivery.URL != moved.URL {
 		t.Errorf("the last request went to %s, want %s", last.Delivery.URL, moved.URL)
@@ -295,8 +340,8 @@ func TestAWebhookThatMovesLeavesTheLineOfItsName(t *testing.T) {
 	c.endOf(c.sent[len(c.sent)-1], true, 0)
 	before := c.s.webhooks[moved.Lease.WebhookID].standing
 	old := c.delivery(7, "same.example", goodStanding)
-	r := &Request{Delivery: old, webhook: c.s.webhooks[old.Lease.WebhookID], to: &destination{url: old.URL, name: c.s.names["same.example"]}, pool: &c.s.quick}
-	r.pool.take(r)
+	r := &Request{Delivery: old, webhook: &webhook{host: "same.example", pool: &c.s.quick}, pool: &c.s.quick}
+	r.pool.count(r, 0, 1)
 	c.endOf(r, false, 0)
 	if got := c.s.webhooks[moved.Lease.WebhookID].standing; got != before {
 		t.Errorf("its standing is %+v, want %+v", got, before)
@@ -331,8 +376,8 @@ func TestWhatIsHandedOverIsBoundedInBytes(t *testing.T) {
 	if c.s.quick.bytes > n.PoolBytes || len(c.sent) != 10 {
 		t.Errorf("%d deliveries with %d bytes are held, want 10 with %d", len(c.sent), c.s.quick.bytes, n.PoolBytes)
 	}
-	if c.s.granted != 0 || len(c.s.Reserve(forms[0])) != 0 {
-		t.Errorf("%d are still reserved, or more are", c.s.granted)
+	if c.s.quick.waiting != 0 || len(c.s.Reserve(forms[0])) != 0 {
+		t.Errorf("%d are still reserved, or more are", c.s.quick.waiting)
 	}
 }
 
@@ -470,6 +515,7 @@ func TestAResultHasTheStandingOfItsURL(t *testing.T) {
 			c.end(first, 0) // is not written yet
 			other := storage.Standing{Succeeded: true, Failures: 9}
 			second := c.delivery(1, "second.example", other)
+			second.Generation = 1
 			second.FailingFor = time.Hour
 			c.step(claimedFrom(second))
 			c.end(false, 0)
@@ -508,7 +554,9 @@ func TestAResultHasTheStandingOfItsURL(t *testing.T) {
 		t.Parallel()
 		c := newSteps(t, testNumbers)
 		c.step(claimedFrom(c.delivery(1, "first.example", goodStanding)))
-		c.step(claimedFrom(c.delivery(1, "second.example", goodStanding)))
+		second := c.delivery(1, "second.example", goodStanding)
+		second.Generation = 1
+		c.step(claimedFrom(second))
 		c.endOf(c.sent[0], false, time.Hour)
 		if r := c.last(); r.Standing.Failures != 1 || r.PauseFor == 0 {
 			t.Errorf("its result has %+v and a pause of %s, want a failure and one", r.Standing, r.PauseFor)
@@ -551,8 +599,8 @@ func TestALeaseOutlastsTheWriteOfItsResult(t *testing.T) {
 	}
 }
 
-// While new and failing webhooks that hang have all the places that they may have, more of
-// them are not leased and given back as fast as claims go. Slow ones that work end that.
+// While new and failing webhooks that hang have all the places that they may have, few are
+// claimed: most of them would be given back. Slow ones that work are found all the same.
 func TestDoubtfulOnesThatFindNoPlaceAreLeftInTheStore(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, smallNumbers())
@@ -570,18 +618,21 @@ func TestDoubtfulOnesThatFindNoPlaceAreLeftInTheStore(t *testing.T) {
 		return *c.claims[before]
 	}
 	half := c.n.Second / 2
-	if p := claim(half, storage.Standing{}); len(c.sent) != half || p.Others.Room == 0 {
-		t.Fatalf("%d requests, and room for %d, want %d and some", len(c.sent), p.Others.Room, half)
+	if p := claim(half-1, storage.Standing{}); len(c.sent) != half-1 || p.Others.Room != c.n.Second*3/4-half+1 {
+		t.Fatalf("%d requests, and room for %d, want %d and all places", len(c.sent), p.Others.Room, half-1)
 	}
-	if p := claim(5, storage.Standing{}); p.Others.Room != 0 || p.Quick.Room == 0 {
-		t.Errorf("after five were given back there is room for %d, and for %d quick ones; want none and some", p.Others.Room, p.Quick.Room)
-	}
-	c.now = c.now.Add(crowdedFor)
-	if p := claim(0, storage.Standing{}); p.Others.Room == 0 {
-		t.Error("later there is no room either")
+	claim(1, storage.Standing{})
+	if p := claim(5, storage.Standing{}); len(c.sent) != half || p.Others.Room != c.n.Quick/2 || p.Quick.Room == 0 {
+		t.Errorf("%d requests; after five were given back there is room for %d, and for %d quick ones; want %d, few and some", len(c.sent), p.Others.Room, p.Quick.Room, half)
 	}
 	slow := storage.Standing{Succeeded: true, SlowFor: 1}
-	if p := claim(2, slow); len(c.sent) != half+2 || p.Others.Room == 0 {
-		t.Errorf("%d slow ones began, and there is room for %d more", len(c.sent)-half, p.Others.Room)
+	if p := claim(2, slow); len(c.sent) != half+2 || p.Others.Room != c.n.Quick/2 {
+		t.Errorf("%d slow ones began, and there is room for %d more, want 2 and few", len(c.sent)-half, p.Others.Room)
+	}
+	for _, r := range c.sent {
+		c.endOf(r, true, 0)
+	}
+	if p := claim(0, slow); p.Others.Room <= c.n.Quick/2 {
+		t.Errorf("afterwards there is room for %d", p.Others.Room)
 	}
 }

@@ -60,7 +60,8 @@ type receiver struct {
 
 	underWay     int
 	sent, passed int
-	quick        []bool // of its last successes
+	took         time.Duration // of its successes, smoothed
+	quick        []bool        // of its last successes
 	succeeded    bool
 	failed       bool // its last request did
 }
@@ -357,7 +358,7 @@ func (w *world) send(r *Request) {
 	}
 	if quick {
 		for _, other := range w.leased {
-			if other.of == of && other.state == "sent" && other.quick && w.now.Sub(other.began) >= w.n.Moment {
+			if other.of == of && other.state == "sent" && other != it && w.now.Sub(other.began) >= max(w.n.Stay, 2*of.took) {
 				w.t.Fatal("a quick webhook with an old request got another one")
 			}
 		}
@@ -381,6 +382,10 @@ func (w *world) send(r *Request) {
 		of.failed = !success
 		if success {
 			of.passed++
+			if of.took == 0 {
+				of.took = took
+			}
+			of.took += (took - of.took) / 4
 			of.succeeded = true
 			if of.quick = append(of.quick, took <= w.n.Moment); len(of.quick) > w.n.Successes {
 				of.quick = of.quick[1:]
@@ -396,17 +401,17 @@ func (w *world) send(r *Request) {
 func (w *world) check() {
 	s, waiting := w.s, 0
 	for _, of := range s.webhooks {
-		waiting += len(of.waiting)
+		waiting += len(of.waiting) + of.granted
 	}
 	quick, second := 0, 0
-	for _, name := range s.names {
-		inQuick, inSecond := name.used[0], name.used[1]
-		quick, second = quick+inQuick, second+inSecond
-		if inQuick > w.n.Quick*3/4 {
-			w.t.Fatalf("%s has %d quick places", name.text, inQuick)
+	for name, load := range s.quick.hosts {
+		if quick += load.used; load.used > w.n.Quick*3/4 {
+			w.t.Fatalf("%s has %d quick places", name, load.used)
 		}
-		if inSecond > w.n.Second/2 {
-			w.t.Fatalf("%s has %d places of the second pool", name.text, inSecond)
+	}
+	for name, load := range s.second.hosts {
+		if second += load.used; load.used > w.n.Second/2 {
+			w.t.Fatalf("%s has %d places of the second pool", name, load.used)
 		}
 	}
 	underWay := 0
@@ -416,8 +421,8 @@ func (w *world) check() {
 	if quick != s.quick.used || second != s.second.used || quick+second != underWay {
 		w.t.Fatalf("%d and %d places are counted, %d and %d are taken, %d requests are under way", quick, second, s.quick.used, s.second.used, underWay)
 	}
-	if s.quick.used > w.n.Quick || s.second.used > w.n.Second || s.second.started > w.n.Second*3/4 {
-		w.t.Fatalf("%d quick places and %d of the second pool, %d to those that began there", s.quick.used, s.second.used, s.second.started)
+	if s.quick.used > w.n.Quick || s.second.used > w.n.Second || s.second.used-s.second.guests > w.n.Second*3/4 {
+		w.t.Fatalf("%d quick places and %d of the second pool, %d to those that began there", s.quick.used, s.second.used, s.second.used-s.second.guests)
 	}
 	if s.doubtful > w.n.Second/2 {
 		w.t.Fatalf("%d requests to webhooks that are new or failed last", s.doubtful)
@@ -425,32 +430,32 @@ func (w *world) check() {
 	if got := s.quick.waiting + s.second.waiting; got != waiting || got > w.n.Ahead+w.n.Second {
 		w.t.Fatalf("%d deliveries wait, %d are counted", waiting, got)
 	}
-	if quick, second := s.quick.used+s.quick.unrecorded, s.second.used+s.second.unrecorded; quick > w.n.Ahead || second > w.n.Second {
+	if quick, second := s.quick.used+s.quick.unrecorded, s.second.used+s.second.unrecorded; quick > w.n.Unrecorded || second > w.n.Second {
 		w.t.Fatalf("%d requests of the quick pool and %d of the second are under way or not recorded", quick, second)
 	}
-	if w.repeated > w.n.Ahead+w.n.Second {
+	if w.repeated > w.n.Unrecorded+w.n.Second {
 		w.t.Fatalf("a kill would repeat %d deliveries", w.repeated)
 	}
 	// What may begin has begun.
 	if !s.stopped {
-		for _, of := range s.busy {
-			if p := of.pool; s.ready(of) && p.hasPlace() && of.name.used[p.index] < p.share {
-				w.t.Fatalf("%s waits for nothing", of.name.text)
+		for _, of := range s.webhooks {
+			if p := of.pool; s.ready(of) && p.places() > 0 && p.hosts[of.host].used < p.share {
+				w.t.Fatalf("%s waits for nothing", of.host)
 			}
 		}
 	}
 	// A host name has got no more than its share while another waited.
 	places := map[string]int{}
 	names := map[string]bool{} // that wait
-	for _, of := range s.busy {
-		if of.pool == &s.quick && s.ready(of) && of.name.used[0] < max(1, w.n.Quick/4) {
-			names[of.name.text] = true
+	for _, of := range s.webhooks {
+		if of.pool == &s.quick && s.ready(of) && s.quick.hosts[of.host].used < max(1, w.n.Quick/4) {
+			names[of.host] = true
 		}
 	}
-	for _, name := range s.names {
-		places[name.text] = name.used[0]
-		if got := name.used[0]; got > max(1, w.n.Quick/4) && got > w.places[name.text] && len(names) > 0 {
-			w.t.Fatalf("%s got %d quick places while %v waited", name.text, got, names)
+	for name, load := range s.quick.hosts {
+		places[name] = load.used
+		if load.used > max(1, w.n.Quick/4) && load.used > w.places[name] && len(names) > 0 {
+			w.t.Fatalf("%s got %d quick places while %v waited", name, load.used, names)
 		}
 	}
 	w.places = places
@@ -459,7 +464,7 @@ func (w *world) check() {
 		w.t.Fatalf("%d requests have quick places, %d are counted", len(s.young), s.quick.used)
 	}
 	for _, r := range s.young {
-		if w.now.Sub(r.began) >= w.n.Stay && s.second.used+s.second.unrecorded < w.n.Second && r.to.name.used[1] < w.n.Second/2 {
+		if w.now.Sub(r.began) >= w.n.Stay && s.second.used+s.second.unrecorded < w.n.Second && s.second.hosts[r.webhook.host].used < w.n.Second/2 {
 			w.t.Fatal("an old request keeps a quick place")
 		}
 	}

@@ -127,7 +127,13 @@ func (s *Store) finish(r storage.Result, clock time.Time) bool {
 	if d == nil {
 		return false
 	}
-	defer s.queue.place(w, clock)
+	pool := turnsOf(w)
+	defer func() {
+		if turnsOf(w) != pool {
+			s.queue.remove(w) // its turn was one of the other pool
+		}
+		s.queue.place(w, clock)
+	}()
 	due := clock.Add(r.RetryIn)
 	if r.Attempt == nil {
 		l.release(d, due, clock)

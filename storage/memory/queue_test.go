@@ -86,6 +86,8 @@ func checkPlaces(t *testing.T, s *Store, clock time.Time) {
 		sleeps := p.pos > 0 && q.sleeping[p.pos-1] == w
 		at, pending := w.lane.due(clock)
 		switch {
+		case n == 1 && !slices.Contains(q.turns[turnsOf(w)], w):
+			t.Error("a turn of the other pool")
 		case n > 1 || (n == 1) != p.turn || n == 1 && sleeps:
 			t.Errorf("%d places in the turns, asleep %t, place %+v", n, sleeps, p)
 		case pending && n == 0 && (!sleeps || p.at.After(at) && p.at.After(clock)):

@@ -1,0 +1,117 @@
+package scheduler
+
+import "slices"
+
+// pool is a number of places for requests, and the line of the webhooks that have
+// something to send there.
+type pool struct {
+	starts int // places for requests that start here
+	holds  int // how many requests may be under way or not recorded
+	share  int // places of one host name while another one waits,
+	most   int // and while none does
+	ahead  int // deliveries of one host name that may be here: waiting or under way
+
+	used       int
+	guests     int // of those: they started in the quick pool
+	waiting    int // deliveries, and those that may still be handed over
+	bytes      int // of the bodies that wait and are under way
+	unrecorded int // results
+	wanted     bool
+	line       []*webhook
+	hosts      map[string]load
+}
+
+// load is what a pool has of one host name.
+type load struct{ waiting, used int }
+
+// newQuickPool makes the pool of those that are quick. With a quarter of the places four
+// host names are served side by side, and one that hangs leaves three quarters to the
+// others. A name that is alone has three quarters, so that a second name that comes
+// finds places at once, and also places to wait.
+func newQuickPool(n Numbers) pool {
+	return pool{
+		starts: n.Quick, holds: n.Unrecorded, share: max(1, n.Quick/4), most: max(1, n.Quick*3/4), ahead: max(1, n.Ahead*3/4),
+		hosts: map[string]load{},
+	}
+}
+
+// newSecondPool makes the pool of all others. A quarter of the places is for requests that
+// move over: 256 quick webhooks may hang at once though the others use all that they may.
+// A host name has half: its requests may hang for the whole Timeout, and those of the
+// other names need places meanwhile.
+func newSecondPool(n Numbers) pool {
+	half := max(1, n.Second/2)
+	return pool{starts: max(1, n.Second*3/4), holds: n.Second, share: half, most: half, ahead: half, hosts: map[string]load{}}
+}
+
+// places is how many requests may start in p.
+func (p *pool) places() int {
+	if p.full() {
+		return 0
+	}
+	return min(p.starts-(p.used-p.guests), p.holds-p.used)
+}
+
+// full reports whether the store must catch up before p takes more requests: a process
+// that is killed repeats what it sent and did not record. A pool looks only at its own
+// results, so that a thousand time-outs in the second one do not stop the quick one.
+func (p *pool) full() bool { return p.used+p.unrecorded >= p.holds }
+
+// canTake reports whether a request that began elsewhere may move to p.
+func (p *pool) canTake(r *Request, memory int) bool {
+	return !p.full() && p.hosts[r.webhook.host].used < p.most && p.bytes < memory
+}
+
+// count adds r to what waits or to what is under way in p, or takes it away.
+func (p *pool) count(r *Request, waiting, used int) {
+	p.waiting += waiting
+	p.used += used
+	p.bytes += (waiting + used) * len(r.Delivery.Body)
+	host := r.webhook.host
+	l := p.hosts[host]
+	l = load{l.waiting + waiting, l.used + used}
+	if p.hosts[host] = l; l == (load{}) {
+		delete(p.hosts, host)
+	}
+}
+
+// roomOf is how many more deliveries of a host name may come in.
+func (p *pool) roomOf(host string) int {
+	l := p.hosts[host]
+	return max(0, p.ahead-l.waiting-l.used)
+}
+
+// next ends the turn of the webhook that is first in the line, and returns it. Those of
+// a host name that has its share let others go first.
+func (p *pool) next(ready func(*webhook) bool) *webhook {
+	var turn *webhook
+	for i := 0; i < len(p.line); i++ {
+		w := p.line[i]
+		if !ready(w) {
+			p.leave(w)
+			i--
+			continue
+		}
+		used := p.hosts[w.host].used
+		if used < p.share {
+			turn = w
+			break
+		}
+		if used < p.most && turn == nil {
+			turn = w
+		}
+	}
+	if turn != nil {
+		p.leave(turn)
+	}
+	return turn
+}
+
+// leave takes w out of the line.
+func (p *pool) leave(w *webhook) {
+	if w.lined {
+		i := slices.Index(p.line, w)
+		p.line = slices.Delete(p.line, i, i+1)
+		w.lined = false
+	}
+}
