@@ -26,20 +26,18 @@ import (
 // ended it, and one that is tried again keeps it.
 const finish = `
 WITH given AS MATERIALIZED (
-	SELECT i.*, o.ctid AS seen
+	SELECT i.number, o.ctid AS seen
 	FROM (
-		SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::boolean[], $5::bigint[], $6::bytea[], $7::text[], $8::bytea[],
-			$9::integer[], $10::integer[], $11::boolean[], $12::text[], $13::bigint[], $14::timestamptz[])
-			WITH ORDINALITY AS i (webhook_id, event_id, token, sent, retry, id, event_type,
-				submission_id, attempt, status, success, error, duration, created_at, number)
+		SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[]) WITH ORDINALITY AS i (webhook_id, event_id, token, number)
 		LIMIT (SELECT cardinality($1::bytea[])) -- the planner expects a tenth, and looks rows up one by one
 	) i
-	LEFT JOIN formsvc.deliveries o ON o.webhook_id = i.webhook_id AND o.event_id = i.event_id AND o.token = i.token AND i.token <> 0
+	LEFT JOIN formsvc.deliveries o ON o.webhook_id = i.webhook_id AND o.event_id = i.event_id AND o.token = i.token AND o.token <> 0
 ), held AS MATERIALIZED (
-	SELECT h.*, h.sent AND h.retry = 0 AND NOT h.asked AS over, h.retry = 0 OR h.asked AS at_once,
-		statement_timestamp() + CASE WHEN h.asked THEN 0 ELSE h.retry END * interval '1 microsecond' AS next
+	SELECT h.*, h.sent AND h.retry = 0 AND NOT h.asked AS over, h.retry = 0 OR h.asked AS at_once
 	FROM (
-		SELECT g.*, d.ctid AS place, d.generation, d.urgency, g.sent AND NOT g.success AND d.urgency = 2 AS asked
+		SELECT d.ctid AS place, g.seen, g.number, d.webhook_id, d.event_id, d.generation, d.urgency,
+			($4::boolean[])[g.number] AS sent, ($5::bigint[])[g.number] AS retry,
+			($4::boolean[])[g.number] AND NOT ($6::boolean[])[g.number] AND d.urgency = 2 AS asked
 		FROM given g JOIN formsvc.deliveries d ON d.ctid = g.seen
 		FOR UPDATE OF d SKIP LOCKED
 	) h
@@ -47,23 +45,26 @@ WITH given AS MATERIALIZED (
 ), changes AS MATERIALIZED (
 	SELECT x.webhook_id, x.generation, st.*
 	FROM (
-		SELECT h.webhook_id, max(ARRAY[h.generation, h.number]) AS result -- of the newest url
+		SELECT h.webhook_id, max(h.generation::bigint << 16 | h.number) AS result -- of the newest url
 		FROM held h WHERE h.sent
 		GROUP BY h.webhook_id
 	) last
-	JOIN formsvc.destinations x ON x.webhook_id = last.webhook_id AND x.generation = last.result[1]
+	JOIN formsvc.destinations x ON x.webhook_id = last.webhook_id AND x.generation = last.result >> 16
 	CROSS JOIN LATERAL (
-		SELECT ($15::boolean[])[last.result[2]] AS succeeded, ($16::integer[])[last.result[2]] AS slow_for,
-			($17::integer[])[last.result[2]] AS failures, NULLIF(($18::text[])[last.result[2]], '') AS reason,
-			statement_timestamp() + NULLIF(($19::bigint[])[last.result[2]], 0) * interval '1 microsecond' AS pause
+		SELECT ($7::boolean[])[n] AS succeeded, ($8::integer[])[n] AS slow_for, ($9::integer[])[n] AS failures, NULLIF(($10::text[])[n], '') AS reason,
+			statement_timestamp() + NULLIF(($11::bigint[])[n], 0) * interval '1 microsecond' AS pause
+		FROM (SELECT last.result & 65535 AS n) r
 	) st
 	WHERE st.failures > 0 OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (st.succeeded, st.slow_for, 0, NULL::timestamptz)
 ), judging AS MATERIALIZED (
 	SELECT c.* FROM changes c JOIN formsvc.destinations x ON x.webhook_id = c.webhook_id AND x.generation = c.generation -- by now
 	FOR NO KEY UPDATE OF x SKIP LOCKED
+), locked_out AS MATERIALIZED (
+	SELECT c.webhook_id FROM changes c EXCEPT SELECT j.webhook_id FROM judging j
 ), settled AS MATERIALIZED (
-	SELECT h.* FROM held h
-	WHERE NOT h.sent OR h.webhook_id NOT IN (SELECT c.webhook_id FROM changes c EXCEPT SELECT j.webhook_id FROM judging j)
+	SELECT h.*, CASE WHEN NOT h.over THEN statement_timestamp() + CASE WHEN h.asked THEN 0 ELSE h.retry END * interval '1 microsecond' END AS next
+	FROM held h
+	WHERE NOT h.sent OR h.webhook_id NOT IN (SELECT l.webhook_id FROM locked_out l)
 ), ended AS (
 	DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT s.place FROM settled s WHERE s.over))
 ), waiting AS (
@@ -74,22 +75,24 @@ WITH given AS MATERIALIZED (
 	FROM settled s
 	WHERE NOT s.over AND d.ctid = s.place
 ), leased AS (
-	UPDATE formsvc.deliveries d SET leased_until = GREATEST(d.leased_until, statement_timestamp() + $21::bigint * interval '1 microsecond')
-	WHERE d.ctid = ANY (ARRAY(SELECT h.place FROM held h WHERE h.number NOT IN (SELECT s.number FROM settled s)))
+	UPDATE formsvc.deliveries d SET leased_until = GREATEST(d.leased_until, statement_timestamp() + $13::bigint * interval '1 microsecond')
+	WHERE d.ctid = ANY (ARRAY(SELECT h.place FROM held h WHERE h.sent AND h.webhook_id IN (SELECT l.webhook_id FROM locked_out l)))
 ), arrived AS (
 	INSERT INTO formsvc.arrivals (webhook_id, asked)
 	SELECT s.webhook_id, bool_or(s.asked OR s.urgency > 0) FROM settled s WHERE s.at_once AND NOT s.over GROUP BY s.webhook_id
 ), recorded AS (
-	INSERT INTO formsvc.attempts (webhook_id, id, event_id, event_type, submission_id, attempt,
+	INSERT INTO formsvc.attempts (webhook_id, event_id, id, event_type, submission_id, attempt,
 		http_status, success, error, duration_us, created_at, next_attempt_at)
-	SELECT s.webhook_id, s.id, s.event_id, s.event_type, s.submission_id, s.attempt,
-		s.status, s.success, s.error, s.duration, s.created_at, CASE WHEN NOT s.over THEN s.next END
-	FROM settled s WHERE s.sent
+	SELECT s.webhook_id, s.event_id, a.id, a.event_type, a.submission_id, a.attempt,
+		a.status, a.success, a.error, a.duration, a.created_at, s.next
+	FROM settled s JOIN unnest($14::bytea[], $15::text[], $16::bytea[], $17::integer[], $18::integer[], $6::boolean[], $19::text[], $20::bigint[], $21::timestamptz[])
+		WITH ORDINALITY AS a (id, event_type, submission_id, attempt, status, success, error, duration, created_at, number) ON a.number = s.number
+	WHERE s.sent
 ), judged AS (
 	UPDATE formsvc.destinations x SET
 		succeeded = j.succeeded, slow_for = j.slow_for, failures = j.failures,
 		failing_since = CASE WHEN j.failures > 0 THEN CASE
-			WHEN x.failed_at > statement_timestamp() - $20::bigint * interval '1 microsecond' THEN x.failing_since
+			WHEN x.failed_at > statement_timestamp() - $12::bigint * interval '1 microsecond' THEN x.failing_since
 			ELSE statement_timestamp() END END,
 		failed_at = CASE WHEN j.failures > 0 THEN statement_timestamp() END,
 		paused_until = j.pause, pause_reason = j.reason,
@@ -142,7 +145,8 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 	return fenced, ctx.Err()
 }
 
-// once returns the first result of each lease, and the leases that came again.
+// once returns the first result of each lease, with a reason if it pauses its webhook and
+// only then, and the leases that came again.
 func once(done []storage.Result) (results []storage.Result, repeated []storage.Lease) {
 	seen := make(map[storage.Lease]bool, len(done))
 	for _, r := range done {
@@ -151,6 +155,9 @@ func once(done []storage.Result) (results []storage.Result, repeated []storage.L
 			continue
 		}
 		seen[r.Lease] = true
+		if r.PauseReason = cmp.Or(r.PauseReason, storage.PauseFailures); r.PauseFor <= 0 || r.Standing.Failures == 0 {
+			r.PauseFor, r.PauseReason = 0, ""
+		}
 		results = append(results, r)
 	}
 	return results, repeated
@@ -164,37 +171,26 @@ func finishArgs(results []storage.Result) []any {
 		}
 		return *r.Attempt
 	})
-	paused := func(r *storage.Result) bool { return r.Attempt != nil && r.PauseFor > 0 && r.Standing.Failures > 0 }
 	return []any{
 		column(results, func(r *storage.Result) []byte { return r.Lease.WebhookID[:] }),
 		column(results, func(r *storage.Result) []byte { return r.Lease.EventID[:] }),
 		column(results, func(r *storage.Result) int64 { return r.Lease.Token }),
 		column(results, func(r *storage.Result) bool { return r.Attempt != nil }),
 		column(results, func(r *storage.Result) int64 { return microsArg(r.RetryIn) }),
+		column(attempts, func(a *storage.Attempt) bool { return a.Success }),
+		column(results, func(r *storage.Result) bool { return r.Standing.Succeeded }),
+		column(results, func(r *storage.Result) int { return r.Standing.SlowFor }),
+		column(results, func(r *storage.Result) int { return r.Standing.Failures }),
+		column(results, func(r *storage.Result) string { return string(r.PauseReason) }),
+		column(results, func(r *storage.Result) int64 { return microsArg(r.PauseFor) }),
+		storage.FailureGap.Microseconds(), resultLease.Microseconds(),
 		column(attempts, func(a *storage.Attempt) []byte { return a.ID[:] }),
 		column(attempts, func(a *storage.Attempt) string { return a.EventType }),
 		column(attempts, func(a *storage.Attempt) []byte { return idArg(a.SubmissionID) }),
 		column(attempts, func(a *storage.Attempt) int { return a.Attempt }),
 		column(attempts, func(a *storage.Attempt) int { return a.Status }),
-		column(attempts, func(a *storage.Attempt) bool { return a.Success }),
 		column(attempts, func(a *storage.Attempt) string { return a.Error }),
 		column(attempts, func(a *storage.Attempt) int64 { return a.Duration.Microseconds() }),
 		column(attempts, func(a *storage.Attempt) time.Time { return a.CreatedAt.UTC() }),
-		column(results, func(r *storage.Result) bool { return r.Standing.Succeeded }),
-		column(results, func(r *storage.Result) int { return r.Standing.SlowFor }),
-		column(results, func(r *storage.Result) int { return r.Standing.Failures }),
-		column(results, func(r *storage.Result) string {
-			if !paused(r) {
-				return ""
-			}
-			return string(cmp.Or(r.PauseReason, storage.PauseFailures))
-		}),
-		column(results, func(r *storage.Result) int64 {
-			if !paused(r) {
-				return 0
-			}
-			return microsArg(r.PauseFor)
-		}),
-		storage.FailureGap.Microseconds(), resultLease.Microseconds(),
 	}
 }

@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +55,26 @@ func TestResultsCutTheHistory(t *testing.T) {
 		t.Errorf("%d attempts are shown (%v), want %d", len(got), err, storage.HistoryKept)
 	}
 	referencesAreCounted(t, pool, s)
+}
+
+// Results are recorded although the history cannot be cut: that is for the log.
+func TestACutThatFailsIsNoFaultOfTheResults(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	var log bytes.Buffer
+	s.log = slog.New(slog.NewTextHandler(&log, nil))
+	earlier(t, s, pool, storage.HistoryKept+1)
+	if _, err := pool.Exec(t.Context(), s.sql(`
+		CREATE FUNCTION formsvc.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
+		CREATE TRIGGER refuse BEFORE DELETE ON formsvc.attempts FOR EACH ROW EXECUTE FUNCTION formsvc.refuse()`)); err != nil {
+		t.Fatal(err)
+	}
+	number := 1000
+	eventually(t, "the log says that a history was not cut", func() bool {
+		deliver(t, s, number, 20)
+		number += 20
+		return strings.Contains(log.String(), "not cut") && strings.Contains(log.String(), "refused")
+	})
 }
 
 // Somebody holds attempts or events of the history. What they hold stays, and nobody waits.

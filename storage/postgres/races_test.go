@@ -123,6 +123,80 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 	}
 }
 
+// A result is to be given again, because somebody holds its webhook's row, and its lease
+// runs out meanwhile. The delivery is not sent again while the result waits, and it is when
+// the result never comes.
+func TestADeliveryWhoseResultWaitsIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
+		t.Fatal(err)
+	}
+	p := everything()
+	p.Lease = time.Microsecond
+	got, _, err := s.ClaimDeliveries(t.Context(), p)
+	if err != nil || len(got) != 1 {
+		t.Fatal(len(got), err)
+	}
+	r := ended(got[0], 1)
+	r.Attempt.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := tx.Exec(t.Context(), s.sql(`SELECT FROM formsvc.destinations FOR UPDATE`)); err != nil {
+		t.Fatal(err)
+	}
+	held := new(storage.HeldError)
+	if _, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); !errors.As(err, &held) {
+		t.Fatalf("%v, want a HeldError", err)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if again := claimAll(t, s); len(again) > 0 {
+		t.Error("it is sent again while its result waits")
+	}
+	if n := stranded(t, pool, s); n > 0 {
+		t.Error("nobody would look at it again")
+	}
+	for _, text := range []string{ // the lease ends, and its webhook's turn comes
+		`UPDATE formsvc.destinations x SET next_at = now() FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id AND x.next_at <= d.leased_until`,
+		`UPDATE formsvc.deliveries SET leased_until = now()`,
+	} {
+		if _, err := pool.Exec(t.Context(), s.sql(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again := claimAll(t, s); len(again) != 1 {
+		t.Errorf("%d deliveries are claimed when the new lease is over, want 1", len(again))
+	}
+	if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); err != nil || len(fenced) != 1 {
+		t.Errorf("the result comes after all: fenced %v, error %v", fenced, err)
+	}
+}
+
+// The event of a delivery is purged while a request for it fails.
+func TestAResultSettlesWithoutItsEvent(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
+		t.Fatal(err)
+	}
+	r := ended(claimAll(t, s)[0], 1)
+	r.Attempt.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+	if _, err := pool.Exec(t.Context(), s.sql(`DELETE FROM formsvc.events`)); err != nil {
+		t.Fatal(err)
+	}
+	if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); err != nil || len(fenced) > 0 {
+		t.Errorf("fenced %v, error %v", fenced, err)
+	}
+	if n := count(t, pool, s, "attempts"); n != 1 {
+		t.Errorf("%d attempts are recorded, want 1", n)
+	}
+}
+
 // The URL of a webhook changes while a result for the one before is about to be
 // written. It says nothing about the new URL.
 func TestAResultForTheURLBeforeSaysNothingAboutTheNewOne(t *testing.T) {
