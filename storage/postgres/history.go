@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/formsvc/formsvc/storage"
 )
@@ -33,7 +34,9 @@ const cutMost = 5 * storage.HistoryKept
 // somebody holds, is for a later call.
 const cutHistories = `
 WITH old AS MATERIALIZED (
-	SELECT a.place FROM unnest($1::bytea[]) AS w (id) CROSS JOIN LATERAL (
+	SELECT a.place
+	FROM (SELECT * FROM unnest($1::bytea[]) AS w (id) LIMIT (SELECT cardinality($1::bytea[]))) w -- so that no plan is for its length
+	CROSS JOIN LATERAL (
 		SELECT a.ctid AS place FROM formsvc.attempts a
 		WHERE a.webhook_id = w.id AND a.error <> '` + storage.AttemptExpired + `'
 		ORDER BY a.created_at DESC, a.id DESC
@@ -45,20 +48,21 @@ WITH old AS MATERIALIZED (
 	WHERE a.ctid = ANY (ARRAY(SELECT o.place FROM old o))
 	FOR UPDATE SKIP LOCKED
 ), bodies AS MATERIALIZED (
-	SELECT e.id, e.refs
-	FROM (SELECT DISTINCT h.event_id FROM held h WHERE h.refers) h JOIN formsvc.events e ON e.id = h.event_id
-	FOR UPDATE OF e SKIP LOCKED
+	SELECT e.id, e.refs FROM formsvc.events e
+	WHERE e.id = ANY (ARRAY(SELECT h.event_id FROM held h WHERE h.refers))
+	FOR UPDATE SKIP LOCKED
+), going AS MATERIALIZED (
+	SELECT h.* FROM held h
+	WHERE NOT h.refers OR h.event_id IN (SELECT b.id FROM bodies b)
+		OR (SELECT e.id FROM formsvc.events e WHERE e.id = h.event_id LIMIT 1) IS NULL
 ), gone AS (
-	DELETE FROM formsvc.attempts a USING held h
-	WHERE a.ctid = h.place AND (NOT h.refers OR h.event_id IN (SELECT b.id FROM bodies b)
-		OR (SELECT e.id FROM formsvc.events e WHERE e.id = h.event_id LIMIT 1) IS NULL)
-	RETURNING a.event_id, h.refers
+	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT g.place FROM going g))
 ), totals AS MATERIALIZED (
 	SELECT b.id, b.refs - count(*) AS refs
-	FROM bodies b JOIN gone g ON g.event_id = b.id AND g.refers
+	FROM bodies b JOIN going g ON g.event_id = b.id AND g.refers
 	GROUP BY b.id, b.refs
 ), unused AS (
-	DELETE FROM formsvc.events e USING totals t WHERE e.id = t.id AND t.refs <= 0
+	DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(SELECT t.id FROM totals t WHERE t.refs <= 0))
 )
 UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.id = t.id AND t.refs > 0`
 
@@ -66,8 +70,9 @@ UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.id = t.id AND t.
 func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
 	var webhooks []storage.ID
 	for i := range recorded {
-		if recorded[i].Attempt != nil && rand.N(storage.HistoryKept) == 0 { // #nosec G404 -- no secret
-			webhooks = append(webhooks, recorded[i].Lease.WebhookID)
+		of := recorded[i].Lease.WebhookID
+		if recorded[i].Attempt != nil && rand.N(storage.HistoryKept) == 0 && !slices.Contains(webhooks, of) { // #nosec G404 -- no secret
+			webhooks = append(webhooks, of)
 		}
 	}
 	if len(webhooks) == 0 {
