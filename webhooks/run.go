@@ -21,7 +21,7 @@ type run struct {
 	d *Dispatcher
 	//nolint:containedctx // a run is one call of Run; this is its context without the end
 	base context.Context
-	stop context.CancelFunc // of base: calls of the store end
+	stop context.CancelCauseFunc // of base: calls of the store end, and posts
 	//nolint:containedctx // ends when a stop has lasted for the grace period
 	posts     context.Context
 	stopPosts context.CancelCauseFunc
@@ -41,7 +41,7 @@ type run struct {
 }
 
 func newRun(ctx context.Context, d *Dispatcher) *run {
-	base, stop := context.WithCancel(context.WithoutCancel(ctx))
+	base, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	posts, stopPosts := context.WithCancelCause(base)
 	n := scheduler.Default(d.config.InFlight, d.config.InFlightSlow, d.config.InFlightWebhook, d.config.Timeout)
 	r := &run{
@@ -58,9 +58,6 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 // beside starts what goes on beside the deliveries until ctx ends.
 func (r *run) beside(ctx context.Context) {
 	r.requests.Go(r.passOnNotices)
-	if ctx.Err() != nil {
-		return
-	}
 	r.calls.Go(func() { r.d.tidyNowAndThen(ctx, r.requests.Go) })
 	if r.d.config.Observer != nil {
 		r.calls.Go(func() { r.watchQueue(ctx) })
@@ -114,12 +111,10 @@ func (r *run) decide(events ...scheduler.Event) []*scheduler.Request {
 func (r *run) drain() {
 	grace := time.AfterFunc(r.d.grace, func() { r.stopPosts(errStopped) })
 	defer grace.Stop()
-	last := time.NewTimer(r.d.grace + lastWrites)
-	defer last.Stop()
 	r.step(scheduler.Stop{})
 	select {
 	case <-r.done:
-	case <-last.C:
+	case <-time.After(r.d.grace + lastWrites):
 		r.d.log.Error("webhook results are lost, their deliveries will be repeated")
 	}
 }
@@ -132,8 +127,7 @@ func (r *run) end() {
 	r.deciding.Unlock()
 	r.timer.Stop()
 	close(r.notices)
-	r.stopPosts(errStopped)
-	r.stop()
+	r.stop(errStopped)
 	r.calls.Wait()
 	ended := make(chan struct{})
 	go func() {

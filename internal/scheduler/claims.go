@@ -49,11 +49,12 @@ func (s *Scheduler) claim() {
 	}
 	ask := storage.ClaimParams{Lease: s.n.Lease, Webhooks: map[ID]int{}, PerWebhook: s.n.PerWebhook, MaxBytes: s.n.ClaimBytes}
 	for id, w := range s.webhooks {
-		s.giveBackLate(w)
-		switch {
-		case !w.idle() || w.active.After(c.began):
+		for len(w.waiting) > 0 && s.tooLate(w.waiting[0]) {
+			s.giveBack(w, 0)
+		}
+		if !w.idle() || w.active.After(c.began) {
 			ask.Webhooks[id] = 0
-		case s.now.Sub(w.active) > knownFor:
+		} else if s.now.Sub(w.active) > knownFor {
 			s.forget(w)
 		}
 	}
@@ -126,16 +127,6 @@ func (s *Scheduler) claimed(e Claimed) {
 	c.after = c.began.Add(s.n.Gather)
 	for _, del := range e.Deliveries {
 		s.arrive(del, c.began, true)
-	}
-}
-
-// giveBackLate gives back what has waited for w for too long, or does while w hangs.
-func (s *Scheduler) giveBackLate(w *webhook) {
-	if s.hangs(w) {
-		s.giveBackAll(w, 0)
-	}
-	for len(w.waiting) > 0 && s.tooLate(w.waiting[0]) {
-		s.giveBack(w, 0)
 	}
 }
 

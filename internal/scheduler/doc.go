@@ -20,7 +20,8 @@
 //     quarter for webhooks that are slow but work. New and failing ones have half.
 //   - A webhook has four requests under way, and one while it is new or fails. A quick
 //     one hangs when a request lasts twice as long as they usually do there. It gets no
-//     further one until that has ended, and what waits for it goes back to the store.
+//     further one until that has ended.
+//   - What waits for a second goes back to the store, as it was.
 //   - A host name has a quarter of the quick places while another one waits, else three
 //     quarters, and half of the second pool.
 //   - Within a pool webhooks take turns. The store keeps these turns too: a claim

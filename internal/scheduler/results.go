@@ -85,7 +85,7 @@ func (s *Scheduler) wrote(e Wrote) {
 			of.webhook.saved = s.now
 		}
 		if of.claimed || of.Attempt == nil {
-			s.want() // more of its webhook may wait, and now the store knows how that fared
+			of.webhook.pool.wanted = true // more may wait, and the store knows now how that fared
 		}
 	}
 	if len(e.Held) == len(batch) {

@@ -293,6 +293,11 @@ func TestAWebhookThatHangsIsKnownByItsUsualTime(t *testing.T) {
 			if got := send(); got != want {
 				t.Errorf("%s after a request to a webhook that took %s: %d more began, want %d", still-time.Millisecond+more, took, got, want)
 			}
+			c.step(Woken{})
+			c.pass(0)
+			if room := c.claims[len(c.claims)-1].Webhooks[c.sent[0].Delivery.Lease.WebhookID]; room > 0 != (more == 0) {
+				t.Errorf("%s after it: room for %d more", still-time.Millisecond+more, room)
+			}
 		}
 	}
 }
@@ -634,5 +639,73 @@ func TestDoubtfulOnesThatFindNoPlaceAreLeftInTheStore(t *testing.T) {
 	}
 	if p := claim(0, slow); p.Others.Room <= c.n.Quick/2 {
 		t.Errorf("afterwards there is room for %d", p.Others.Room)
+	}
+}
+
+// After a failure a webhook is not claimed for until that is recorded: only then the store
+// knows that it may be paused.
+func TestAFailureIsRecordedBeforeTheNextClaim(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, testNumbers)
+	del := c.delivery(1, "h.example", goodStanding)
+	c.step(claimedFrom(del))
+	c.end(false, time.Hour)
+	c.step(Woken{})
+	c.pass(c.n.Gather)
+	if room, named := c.claims[len(c.claims)-1].Webhooks[del.Lease.WebhookID]; len(c.claims) != 2 || !named || room != 0 {
+		t.Errorf("claim %d has room for %d (named %v), want claim 2 and none", len(c.claims), room, named)
+	}
+	c.step(Wrote{}, Claimed{})
+	c.pass(c.n.Gather)
+	if room, named := c.claims[len(c.claims)-1].Webhooks[del.Lease.WebhookID]; len(c.claims) != 3 || named && room != 1 {
+		t.Errorf("afterwards claim %d has room for %d (named %v)", len(c.claims), room, named)
+	}
+}
+
+// For a webhook no more is handed over than it has room for, however many ask at once.
+func TestNoMoreIsHandedOverThanThereIsRoomFor(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, testNumbers)
+	del := c.delivery(1, "h.example", goodStanding)
+	c.step(claimedFrom(del))
+	c.step(Ended{Request: c.sent[0], Attempt: &storage.Attempt{Success: true}, Took: 400 * time.Millisecond})
+	granted := 0
+	for range 100 {
+		granted += len(c.s.Reserve(del.FormID))
+	}
+	if want := c.n.PerWebhook + 1; granted != want { // one waits
+		t.Errorf("%d may be handed over, want %d", granted, want)
+	}
+}
+
+// Requests that move over bring their bodies along: there is no more room for them than
+// the second pool has.
+func TestRequestsThatMoveOverAreBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	n := testNumbers
+	n.PoolBytes = 10_000
+	c := newSteps(t, n)
+	for i := range 30 {
+		del := c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding)
+		del.Body = make([]byte, 1000)
+		c.step(claimedFrom(del))
+		c.pass(c.n.Stay)
+	}
+	if c.s.quick.bytes != n.PoolBytes || c.s.second.bytes != n.PoolBytes || len(c.sent) != 20 {
+		t.Errorf("%d requests, %d and %d bytes are held, want 20 and %d", len(c.sent), c.s.quick.bytes, c.s.second.bytes, n.PoolBytes)
+	}
+}
+
+// A success that began before a pause does not end it: a receiver that asks for one has
+// often let others pass.
+func TestASuccessFromBeforeAPauseDoesNotEndIt(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, testNumbers)
+	c.step(claimedFrom(c.delivery(1, "h.example", goodStanding), c.delivery(1, "h.example", goodStanding)))
+	c.now = c.now.Add(time.Millisecond)
+	c.endOf(c.sent[0], false, time.Hour)
+	c.endOf(c.sent[1], true, 0)
+	if r := c.last(); r.PauseFor < 59*time.Minute || r.Standing.Failures != 1 || len(c.pauses) != 1 {
+		t.Errorf("the store is told of %+v and a pause of %s, and %d pauses were told; want a failure, an hour and one", r.Standing, r.PauseFor, len(c.pauses))
 	}
 }

@@ -183,7 +183,7 @@ func (s *Scheduler) hangs(w *webhook) bool {
 // in good standing, what it sends in AheadFor, as far as that is not more than its share
 // of all that may wait.
 func (s *Scheduler) roomFor(w *webhook) int {
-	if s.hangs(w) || w.unsaved > 0 && w.pause.until.After(s.now) {
+	if s.hangs(w) || w.unsaved > 0 && !w.standing.Good() { // the store may not know yet that it is paused
 		return 0
 	}
 	room := s.limit(w)
