@@ -75,7 +75,7 @@ func (s *Scheduler) claim() {
 	// A pool without room is asked for as soon as it has some.
 	s.quick.wanted = s.quick.wanted && ask.Quick.Room == 0
 	s.second.wanted = s.second.wanted && ask.Others.Room == 0
-	c.active, c.began = true, s.now
+	c.active, c.began, c.after = true, s.now, s.now.Add(s.n.Gather)
 	s.out.Claim = &ask
 }
 
@@ -124,7 +124,6 @@ func (s *Scheduler) claimed(e Claimed) {
 	if e.More {
 		s.want()
 	}
-	c.after = c.began.Add(s.n.Gather)
 	for _, del := range e.Deliveries {
 		s.arrive(del, c.began, true)
 	}

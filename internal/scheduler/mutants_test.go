@@ -49,7 +49,7 @@ var mutants = []struct{ name, file, from, to string }{
 	{"what is handed over may have any size", "scheduler.go", "if s.stopped || w.pool.bytes >= s.n.PoolBytes {", "if s.stopped {"},
 	{"an old URL's results say how the new one fared", "results.go", "of.Standing = w.standing", "of.Standing = s.webhooks[w.id].standing"},
 	{"an old URL's pause is told", "webhook.go", "w.pause != was && s.webhooks[w.id] == w", "w.pause != was"},
-	{"claims that bring nothing follow at once", "claims.go", "c.after = c.began.Add(s.n.Gather)", "if len(e.Deliveries) > 0 {\n\t\tc.after = c.began.Add(s.n.Gather)\n\t}"},
+	{"claims that bring nothing follow at once", "claims.go", "true, s.now, s.now.Add(s.n.Gather)", "true, s.now, s.now"},
 	{"no time is left to write a result", "scheduler.go", "> s.n.Lease/2", "> s.n.Lease"},
 	{"a held result is forgotten", "results.go", "r.pending = append(r.pending, of)\n\t\t\tcontinue", "continue"},
 	{"a quick pool without room waits for the poll", "claims.go", "s.quick.wanted = s.quick.wanted && ask.Quick.Room == 0", "s.quick.wanted = false"},
