@@ -113,7 +113,12 @@ func TestTheCutOfAHistoryWaitsForNobody(t *testing.T) {
 			eventually(t, "the mutant waits", func() bool { return waited(t, pool, tx) })
 			cancel()
 			<-waits
-			eventually(t, "the server has ended it", func() bool { return !waited(t, pool, tx) })
+			eventually(t, "the server has ended it, and its locks", func() bool {
+				var others bool // that have a transaction in this schema
+				err := pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks l WHERE l.relation = $1::text::regclass AND l.pid NOT IN ($2, pg_backend_pid()))`,
+					s.sql("formsvc.attempts"), int32(tx.Conn().PgConn().PID())).Scan(&others) // #nosec G115 -- a process id
+				return err == nil && !others
+			})
 
 			for _, want := range []int{test.left, 0} {
 				if err := s.cutHistories(t.Context(), hook); err != nil {

@@ -89,7 +89,11 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 				if err := <-waits; err == nil {
 					t.Error("the mutant has recorded the results")
 				}
-				eventually(t, "the server has ended it", func() bool { return !waited(t, pool, tx) })
+				eventually(t, "the server has ended it, and its locks", func() bool {
+					free, err := s.exec(t.Context(), `SELECT FROM formsvc.deliveries d WHERE d.event_id = $1 FOR UPDATE SKIP LOCKED`,
+						healthy[0].Lease.EventID[:])
+					return err == nil && free == 1
+				})
 			}
 
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
