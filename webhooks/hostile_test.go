@@ -228,25 +228,30 @@ func TestHostileReceivers(t *testing.T) {
 	log.SetOutput(io.Discard)
 	defer log.SetOutput(previous)
 	bomb() // before anything is counted
+	direct := func(tr http.RoundTripper) http.RoundTripper { return tr }
+	wrapped := func(tr http.RoundTripper) http.RoundTripper { return roundTrip(tr.RoundTrip) }
 	for name, h := range hostile {
-		t.Run(name, func(t *testing.T) {
-			d, text := hostileDispatcher(t, hostileTimeout)
-			url := listen(t, h.answer)
-			var before, after runtime.MemStats
-			runtime.ReadMemStats(&before)
-			a, took := attemptAt(d, url, []byte("{}"))
-			runtime.ReadMemStats(&after)
-			checkAttempt(t, a, text.String(), h.status, h.class)
-			switch {
-			case took > hostileTimeout+slack/2, h.early && took >= hostileTimeout:
-				t.Errorf("it took %s of %s", took, hostileTimeout)
-			case !h.early && took < hostileTimeout/2:
-				t.Errorf("it took only %s: the receiver is not what its name says", took)
-			}
-			if got := after.TotalAlloc - before.TotalAlloc; got > maxAllocated {
-				t.Errorf("%d bytes were allocated", got)
-			}
-		})
+		for through, wrap := range map[string]func(http.RoundTripper) http.RoundTripper{"": direct, ", through a host's transport": wrapped} {
+			t.Run(name+through, func(t *testing.T) {
+				d, text := hostileDispatcher(t, hostileTimeout)
+				d.transport = wrap(d.transport)
+				url := listen(t, h.answer)
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				a, took := attemptAt(d, url, []byte("{}"))
+				runtime.ReadMemStats(&after)
+				checkAttempt(t, a, text.String(), h.status, h.class)
+				switch {
+				case took > hostileTimeout+slack/2, h.early && took >= hostileTimeout:
+					t.Errorf("it took %s of %s", took, hostileTimeout)
+				case !h.early && took < hostileTimeout/2:
+					t.Errorf("it took only %s: the receiver is not what its name says", took)
+				}
+				if got := after.TotalAlloc - before.TotalAlloc; got > maxAllocated {
+					t.Errorf("%d bytes were allocated", got)
+				}
+			})
+		}
 	}
 }
 
