@@ -194,22 +194,23 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 		return nil, false, err
 	}
 	s.noteSizes(deliveries, attempts)
-	var leased []storage.Delivery
-	if room := p.Quick.Room > 0 || p.Others.Room > 0; called || waiting && room {
-		err = s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
-			var cut, shared bool
-			if called {
-				err = tx.queryRow(ctx, wake, func(rows pgx.Rows) error { return rows.Scan(scanBool(&cut)) }, int64(wakeAtOnce))
-			}
-			if err == nil && room {
-				leased, shared, err = tx.serve(ctx, p)
-			}
-			more = cut || shared
-			return err
-		})
+	if !waiting && !called {
+		return nil, false, nil
 	}
+	var leased []storage.Delivery
+	err = s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
+		var rest, cut bool
+		if called {
+			err = tx.queryRow(ctx, wake, func(rows pgx.Rows) error { return rows.Scan(scanBool(&rest)) }, int64(wakeAtOnce))
+		}
+		if err == nil {
+			leased, cut, err = tx.serve(ctx, p)
+		}
+		more = rest || cut
+		return err
+	})
 	if err != nil || len(leased) == 0 {
-		return nil, more, err
+		return nil, more && err == nil, err
 	}
 	// The bodies are read when the leases are committed, so that no lock waits for a
 	// slow reader. If they cannot be read, the leases are released.
