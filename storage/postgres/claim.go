@@ -271,7 +271,7 @@ func deal(turns []*turn) {
 			}
 			return true
 		})
-		rand.Shuffle(len(round), func(i, k int) { round[i], round[k] = round[k], round[i] })
+		rand.Shuffle(len(round), func(i, k int) { round[i], round[k] = round[k], round[i] }) // #nosec G404 -- no secret
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 func TestRoomIsDividedFairly(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2000) {
-		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // chance is repeatable here
+		random := rand.New(rand.NewPCG(seed, 1))
 		var pools [2]*share
 		names := [2][3]*share{}
 		poolRoom, nameRoom := map[*share]int{}, map[*share]int{}
@@ -176,7 +176,7 @@ func TestACrowdedHostNameIsPassedOverOnce(t *testing.T) {
 		}
 		return n
 	}
-	if n := read(); n > 50 {
+	if n := read(); n > 200 { // each of them would be one or more
 		t.Errorf("a claim beside %d that were set aside reads %d pages", webhooks-1, n)
 	}
 	p.Others.Hosts["one.example"] = 5
