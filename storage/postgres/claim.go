@@ -284,7 +284,7 @@ func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, others int
 		var ofPool, ofName int
 		err := scanRow(rows, append(knownTargets(&t.Delivery), scanBool(&t.crowded), scanSize(&t.room), scanSize(&ofPool), scanSize(&ofName))...)
 		pool := strconv.FormatBool(t.Standing.Quick())
-		name := pool + t.Host
+		name := pool + " " + t.Host
 		t.pool, t.name = cmp.Or(shares[pool], &share{left: ofPool}), cmp.Or(shares[name], &share{left: ofName})
 		shares[pool], shares[name] = t.pool, t.name
 		return &t, err
