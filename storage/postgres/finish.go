@@ -49,13 +49,14 @@ WITH given AS MATERIALIZED (
 		FROM held h WHERE h.sent
 		GROUP BY h.webhook_id
 	) last
-	JOIN formsvc.destinations x ON x.webhook_id = last.webhook_id AND x.generation = last.result >> 16
+	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = last.webhook_id LIMIT 1) x
 	CROSS JOIN LATERAL (
 		SELECT ($7::boolean[])[n] AS succeeded, ($8::integer[])[n] AS slow_for, ($9::integer[])[n] AS failures, NULLIF(($10::text[])[n], '') AS reason,
 			statement_timestamp() + NULLIF(($11::bigint[])[n], 0) * interval '1 microsecond' AS pause
 		FROM (SELECT last.result & 65535 AS n) r
 	) st
-	WHERE st.failures > 0 OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (st.succeeded, st.slow_for, 0, NULL::timestamptz)
+	WHERE x.generation = last.result >> 16 AND (st.failures > 0
+		OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (st.succeeded, st.slow_for, 0, NULL::timestamptz))
 ), judging AS MATERIALIZED (
 	SELECT c.* FROM changes c JOIN formsvc.destinations x ON x.webhook_id = c.webhook_id AND x.generation = c.generation -- by now
 	FOR NO KEY UPDATE OF x SKIP LOCKED
