@@ -26,13 +26,12 @@ const (
 
 // claims is the part of a scheduler that asks for work, one call at a time.
 type claims struct {
-	active bool // a call is under way
-	began  time.Time
-	after  time.Time // none before
-	poll   time.Time // the next one though nobody called
-	faults int       // in a row
-	// sharing is how many webhooks share what may wait.
-	sharing int
+	active  bool // a call is under way
+	began   time.Time
+	after   time.Time // none before
+	poll    time.Time // the next one though nobody called
+	faults  int       // in a row
+	sharing int       // webhooks that share what may wait
 }
 
 // want says that something may be due for either pool.
@@ -49,7 +48,7 @@ func (s *Scheduler) claim() {
 	}
 	ask := storage.ClaimParams{Lease: s.n.Lease, Webhooks: map[ID]int{}, PerWebhook: s.n.PerWebhook, MaxBytes: s.n.ClaimBytes}
 	for id, w := range s.webhooks {
-		for len(w.waiting) > 0 && s.tooLate(w.waiting[0]) {
+		for len(w.waiting) > 0 && (s.hangs(w) || s.tooLate(w.waiting[0])) {
 			s.giveBack(w, 0)
 		}
 		if !w.idle() || w.active.After(c.began) {
@@ -63,8 +62,8 @@ func (s *Scheduler) claim() {
 		ask.Webhooks[id] = s.roomFor(s.webhooks[id])
 	}
 	ask.Quick, ask.Others = s.ask(&s.quick), s.ask(&s.second)
-	// The store works for each webhook that it serves, however little that gets. So a
-	// claim waits until it can bring much.
+	// The store has as much work for each webhook that it serves as for several deliveries.
+	// So a claim waits until it can bring many for each.
 	if ask.Quick.Room < s.n.Ahead/2 {
 		ask.Quick.Room = 0
 	}
@@ -72,9 +71,8 @@ func (s *Scheduler) claim() {
 	if !quick && !second {
 		return // until something ends, or has waited for too long
 	}
-	// A pool without room is asked for as soon as it has some.
-	s.quick.wanted = s.quick.wanted && ask.Quick.Room == 0
-	s.second.wanted = s.second.wanted && ask.Others.Room == 0
+	// A pool that had no room is asked for as soon as it has some.
+	s.quick.wanted, s.second.wanted = s.quick.wanted && !quick, s.second.wanted && !second
 	c.active, c.began, c.after = true, s.now, s.now.Add(s.n.Gather)
 	s.out.Claim = &ask
 }
@@ -93,7 +91,8 @@ func (s *Scheduler) ask(p *pool) storage.Pool {
 	return ask
 }
 
-// room is how many more deliveries may come in for p.
+// room is how many more deliveries may come in for p. It is 0 after writes failed: what
+// could be claimed may be what waits to be recorded.
 func (s *Scheduler) room(p *pool) int {
 	room := s.n.Ahead
 	if p == &s.second { // what cannot begin soon waits in the store
@@ -102,7 +101,6 @@ func (s *Scheduler) room(p *pool) int {
 			room = min(room, s.n.Quick/2)
 		}
 	}
-	// After writes failed, what could be claimed may be what waits to be recorded.
 	if p.full() || p.bytes >= s.n.PoolBytes || s.results.faults > 0 {
 		return 0
 	}

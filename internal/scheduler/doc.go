@@ -20,15 +20,16 @@
 //     quarter for webhooks that are slow but work. New and failing ones have half.
 //   - A webhook has four requests under way, and one while it is new or fails. A quick
 //     one hangs when a request lasts twice as long as they usually do there. It gets no
-//     further one until that has ended.
-//   - What waits for a second goes back to the store, as it was.
+//     further one until that has ended. What waits for it goes back to the store, and so
+//     does whatever has waited for a second.
 //   - A host name has a quarter of the quick places while another one waits, else three
 //     quarters, and half of the second pool.
 //   - Within a pool webhooks take turns. The store keeps these turns too: a claim
 //     brings those that were served longest ago, for each pool as much as it has room
 //     for, and for each webhook about as much as it sends before the next claim. One
-//     claim is under way at a time. It follows when somebody calls, when the results of
-//     another are recorded, or when nobody called for a quarter of a second.
+//     claim is under way at a time. The next one begins when somebody calls, when results
+//     of claimed deliveries are recorded, or after at most a quarter of a second, and for
+//     the quick pool when that has room for half of what may wait there.
 //   - A process that dies repeats what it sent and did not record. Each pool bounds that.
 //   - A webhook that fails ten times in a row over half a minute is paused and probed.
 //     The store keeps the pause and how it fared; a claim brings both.

@@ -23,6 +23,7 @@ var mutants = []struct{ name, file, from, to string }{
 	{"seven successes", "webhook.go", "s.SlowFor = n.Successes", "s.SlowFor = n.Successes - 1"},
 	{"an old request keeps its quick place", "scheduler.go", "s.now.Sub(r.began) < s.n.Stay ||", "s.now.Sub(r.began) < 10*s.n.Stay ||"},
 	{"a webhook with an old request gets another", "webhook.go", "len(w.waiting) > 0 && len(w.underWay) < s.limit(w) && !s.hangs(w)", "len(w.waiting) > 0 && len(w.underWay) < s.limit(w)"},
+	{"what waits for a webhook with an old request is kept", "claims.go", "(s.hangs(w) || s.tooLate(w.waiting[0]))", "s.tooLate(w.waiting[0])"},
 	{"a webhook with an old request is claimed for", "webhook.go", "if s.hangs(w) || w.unsaved", "if w.unsaved"},
 	{"a webhook is claimed for before its failure is recorded", "webhook.go", "s.hangs(w) || w.unsaved > 0 && !w.standing.Good()", "s.hangs(w)"},
 	{"more is handed over than there is room for", "webhook.go", "len(w.underWay)-w.granted)", "len(w.underWay))"},
@@ -52,7 +53,7 @@ var mutants = []struct{ name, file, from, to string }{
 	{"claims that bring nothing follow at once", "claims.go", "true, s.now, s.now.Add(s.n.Gather)", "true, s.now, s.now"},
 	{"no time is left to write a result", "scheduler.go", "> s.n.Lease/2", "> s.n.Lease"},
 	{"a held result is forgotten", "results.go", "r.pending = append(r.pending, of)\n\t\t\tcontinue", "continue"},
-	{"a quick pool without room waits for the poll", "claims.go", "s.quick.wanted = s.quick.wanted && ask.Quick.Room == 0", "s.quick.wanted = false"},
+	{"a quick pool without room waits for the poll", "claims.go", "= s.quick.wanted && !quick,", "= false,"},
 	{"what a result makes room for waits for the poll", "results.go", "if of.claimed || of.Attempt == nil {", "if of.Attempt == nil {"},
 }
 

@@ -12,11 +12,11 @@ type pool struct {
 	ahead  int // deliveries of one host name that may be here: waiting or under way
 
 	used       int
-	guests     int // of those: they started in the quick pool
-	waiting    int // deliveries, and those that may still be handed over
-	bytes      int // of the bodies that wait and are under way
-	unrecorded int // results
-	wanted     bool
+	guests     int  // of those: they started in the quick pool
+	waiting    int  // deliveries, and those that may still be handed over
+	bytes      int  // of the bodies that wait and are under way
+	unrecorded int  // results
+	wanted     bool // the store may have something for it
 	line       []*webhook
 	hosts      map[string]load
 }

@@ -298,6 +298,9 @@ func TestAWebhookThatHangsIsKnownByItsUsualTime(t *testing.T) {
 			if room := c.claims[len(c.claims)-1].Webhooks[c.sent[0].Delivery.Lease.WebhookID]; room > 0 != (more == 0) {
 				t.Errorf("%s after it: room for %d more", still-time.Millisecond+more, room)
 			}
+			if c.pass(c.n.Gather); more > 0 && c.s.quick.waiting > 0 {
+				t.Errorf("%d still wait", c.s.quick.waiting)
+			}
 		}
 	}
 }
