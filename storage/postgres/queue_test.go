@@ -45,8 +45,8 @@ func referencesAreCounted(t *testing.T, db DB, s *Store) {
 	}
 }
 
-// attemptsKeepTheirEvents fails the test when the event of a webhook's attempt is there for
-// others alone. It is for tests in which an attempt is made later than those before it.
+// attemptsKeepTheirEvents fails the test when an attempt does not keep its event. It is for
+// tests that delete no submission, and make attempts later than those before them.
 func attemptsKeepTheirEvents(t *testing.T, db DB, s *Store) {
 	t.Helper()
 	var n int
