@@ -189,29 +189,40 @@ func scanStored(rows pgx.Rows, places map[storage.ID]int, out []submitted, hands
 	return rows.Err()
 }
 
-// scanLeased reads the ids of what is stored and the deliveries that are leased.
+// scanLeased reads the ids of what is stored, the deliveries that are leased, and what is
+// known of their webhooks.
 func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSubmission, out []submitted, hands *hands) error {
 	events := make(map[storage.ID]int, len(taken))
 	for i := range taken {
 		events[taken[i].Event.ID] = i
 	}
+	var leased []storage.Delivery
 	_, err := collectRows(rows, func(rows pgx.Rows) (none struct{}, err error) {
 		var id storage.ID
 		var others bool
 		var d storage.Delivery
 		targets := []any{scanID(&id), scanBool(&others), scanID(&d.Lease.EventID), scanInt(&d.Lease.Token), scanSize(&d.Attempt)}
-		if err := scanRow(rows, append(targets, knownTargets(&d)...)...); err != nil {
-			return none, err
-		}
-		if d.Attempt == 0 {
+		err = scanRow(rows, append(targets, knownTargets(&d)...)...)
+		switch {
+		case err != nil:
+		case !id.IsZero():
 			out[places[id]].stored = true
 			hands.others = hands.others || others
-			return none, nil
+		case d.Attempt > 0:
+			leased = append(leased, d)
+		default:
+			for _, l := range leased {
+				if l.Lease.WebhookID != d.Lease.WebhookID {
+					continue
+				}
+				of := events[l.Lease.EventID]
+				n := &taken[of]
+				d.Lease, d.Attempt = l.Lease, l.Attempt
+				d.SubmissionID, d.EventType, d.Body = n.Submission.ID, n.Event.Type, n.Event.Body
+				hands.leased[of] = append(hands.leased[of], d)
+			}
 		}
-		of := events[d.Lease.EventID]
-		d.SubmissionID, d.EventType, d.Body = taken[of].Submission.ID, taken[of].Event.Type, taken[of].Event.Body
-		hands.leased[of] = append(hands.leased[of], d)
-		return none, nil
+		return none, err
 	})
 	return err
 }

@@ -161,7 +161,8 @@ func (how storing) counts() string {
 
 // deliveries is the end of the statement. All deliveries are left to be claimed, or
 // those that the last three arguments grant are leased, when their webhook has no turn
-// now and no pause.
+// now and no pause. Then what is stored comes first, what is leased next, and what is known
+// of the webhooks last.
 func (how storing) deliveries() string {
 	if !how.leased {
 		return `, queued AS (
@@ -179,36 +180,38 @@ SELECT g.id, g.refs > 0 FROM given g`
 		granted[i] = "$" + strconv.Itoa(len(how.columns())+2+i)
 	}
 	return `, granted AS MATERIALIZED (
-	SELECT h.webhook_id, h.event_id, statement_timestamp() + h.lease * interval '1 microsecond' AS until, x.generation
-	FROM unnest(` + granted[0] + `::bytea[], ` + granted[1] + `::bytea[], ` + granted[2] + `::bigint[]) AS h (webhook_id, event_id, lease)
+	SELECT h.*, statement_timestamp() + h.lease * interval '1 microsecond' AS until, x.generation
+	FROM (
+		SELECT h.webhook_id, array_agg(h.event_id) AS events, max(h.lease) AS lease
+		FROM unnest(` + granted[0] + `::bytea[], ` + granted[1] + `::bytea[], ` + granted[2] + `::bigint[]) AS h (webhook_id, event_id, lease)
+		GROUP BY h.webhook_id
+	) h
 	CROSS JOIN LATERAL (
 		SELECT x.generation FROM formsvc.destinations x
 		WHERE x.webhook_id = h.webhook_id AND (x.next_at IS NULL OR x.next_at > statement_timestamp())
 			AND (x.paused_until IS NULL OR x.paused_until <= statement_timestamp())
 		LIMIT 1) x
-	WHERE h.webhook_id IN (SELECT hooks.id FROM hooks)
 ), queued AS (
-	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
-	SELECT hooks.id, g.event_id, 0, octet_length(g.event_body)
-	FROM hooks, given g
-	WHERE (hooks.id, g.event_id) NOT IN (SELECT h.webhook_id, h.event_id FROM granted h)` + how.ifChecked(" AND g.event_id IS NOT NULL") + `
-	RETURNING webhook_id
-), arrived AS (
-	INSERT INTO formsvc.arrivals (webhook_id) SELECT DISTINCT q.webhook_id FROM queued q
-), leased AS (
-	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, due_at, leased_until, size, generation)
-	SELECT h.webhook_id, g.event_id, h.until, h.until, octet_length(g.event_body), h.generation
-	FROM granted h JOIN given g ON g.event_id = h.event_id
+	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, due_at, leased_until, token, size, generation)
+	SELECT hooks.id, g.event_id, h.until, h.until,
+		CASE WHEN h.until IS NULL THEN 0 ELSE nextval('formsvc.delivery_tokens') END, octet_length(g.event_body), COALESCE(h.generation, 0)
+	FROM hooks CROSS JOIN given g LEFT JOIN granted h ON h.webhook_id = hooks.id AND g.event_id = ANY (h.events)` + how.ifChecked(`
+	WHERE g.event_id IS NOT NULL`) + `
 	RETURNING d.webhook_id, d.event_id, d.token, d.attempt
+), arrived AS (
+	INSERT INTO formsvc.arrivals (webhook_id) SELECT DISTINCT q.webhook_id FROM queued q WHERE q.token = 0
 )
-SELECT g.id, EXISTS (SELECT FROM queued), NULL::bytea, NULL::bigint, NULL::integer,
+SELECT g.id, EXISTS (SELECT FROM queued q WHERE q.token = 0), NULL::bytea, NULL::bigint, NULL::integer,
 	NULL::bytea, NULL::bytea, NULL, NULL, NULL::bytea, NULL::bytea, NULL::boolean, NULL::integer, NULL::integer, NULL::bigint, NULL::bigint, NULL, NULL::integer
 FROM given g
 UNION ALL
-SELECT NULL, false, l.event_id, l.token, l.attempt, ` + knownColumns + `
-FROM leased l
-CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = l.webhook_id LIMIT 1) w
-CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = l.webhook_id LIMIT 1) x`
+SELECT NULL, false, q.event_id, q.token, q.attempt, q.webhook_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM queued q WHERE q.token <> 0
+UNION ALL
+SELECT NULL, false, NULL, NULL, NULL, ` + knownColumns + `
+FROM granted h
+CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = h.webhook_id LIMIT 1) w
+CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = h.webhook_id LIMIT 1) x`
 }
 
 // responseRow is a response of a group that the statement gets.
