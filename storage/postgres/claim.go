@@ -306,9 +306,12 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams) (leased []stor
 	}
 	n := len(turns)
 	ids, generations, paused, parts, next := make([][]byte, n), make([]int64, n), make([]bool, n), make([]int64, n), make([]string, n)
+	room := 0
 	for i, t := range turns {
 		ids[i], generations[i], paused[i], parts[i] = t.Lease.WebhookID[:], t.Generation, t.PausedFor > 0, int64(t.part)
+		room += t.part
 	}
+	leased = make([]storage.Delivery, 0, room)
 	_, err = collect(ctx, s, s.sized(lease, false), func(rows pgx.Rows) (none struct{}, err error) {
 		var number, token int64
 		var event storage.ID
@@ -341,23 +344,32 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams) (leased []stor
 
 // withBodies leaves out deliveries whose event was deleted since.
 func (s *Store) withBodies(ctx context.Context, leased []storage.Delivery) (whole []storage.Delivery, err error) {
-	events := make(map[storage.ID]storage.Delivery, len(leased))
+	type event struct {
+		id, submission storage.ID
+		kind           string
+		body           []byte
+	}
+	events := make(map[storage.ID]event, len(leased))
 	err = s.read(ctx, func(ctx context.Context) error {
 		_, err := collect(ctx, s, s.sized(bodiesOf, false), func(rows pgx.Rows) (none struct{}, err error) {
-			var d storage.Delivery
-			err = rows.Scan(scanID(&d.Lease.EventID), scanID(&d.SubmissionID), &d.EventType, &d.Body)
-			events[d.Lease.EventID] = d
+			var e event
+			err = rows.Scan(scanID(&e.id), scanID(&e.submission), &e.kind, &e.body)
+			events[e.id] = e
 			return none, err
 		}, column(leased, func(d *storage.Delivery) []byte { return d.Lease.EventID[:] }))
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	whole = leased[:0]
 	for _, d := range leased {
 		if e, there := events[d.Lease.EventID]; there {
-			d.SubmissionID, d.EventType, d.Body = e.SubmissionID, e.EventType, e.Body
+			d.SubmissionID, d.EventType, d.Body = e.submission, e.kind, e.body
 			whole = append(whole, d)
 		}
 	}
-	return whole, err
+	return whole, nil
 }
 
 func objectArg[K comparable](m map[K]int) json.RawMessage {

@@ -49,6 +49,7 @@ func judgeCode(code string) verdict {
 		// has to go in the middle of one, the connection just closes.
 		"57P01", // admin_shutdown
 		"57P03", // cannot_connect_now
+		"25P03", // idle_in_transaction_session_timeout: nothing is committed
 		"53300", // too_many_connections
 		"25006", // read_only_sql_transaction: connected to a standby after a failover
 		"26000", // invalid_sql_statement_name: prepared on another connection

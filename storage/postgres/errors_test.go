@@ -49,6 +49,7 @@ func TestErrorsAreToldApart(t *testing.T) {
 		"a deadlock":                    {reportedBy("40P01"), repeated},
 		"a shutdown":                    {reportedBy("57P01"), repeated},
 		"a server that starts":          {reportedBy("57P03"), repeated},
+		"a transaction that was idle":   {reportedBy("25P03"), repeated},
 		"a server that is full":         {reportedBy("53300"), repeated},
 		"a standby":                     {reportedBy("25006"), repeated},
 		"an outdated statement":         {reportedBy("0A000"), repeated},

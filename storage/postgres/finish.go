@@ -150,6 +150,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 // only then, and the leases that came again.
 func once(done []storage.Result) (results []storage.Result, repeated []storage.Lease) {
 	seen := make(map[storage.Lease]bool, len(done))
+	results = make([]storage.Result, 0, len(done))
 	for _, r := range done {
 		if seen[r.Lease] {
 			repeated = append(repeated, r.Lease)
