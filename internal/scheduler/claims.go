@@ -28,7 +28,7 @@ const (
 type claims struct {
 	active  bool // a call is under way
 	began   time.Time
-	after   time.Time // none before
+	after   time.Time // none before: looking for room takes time for each webhook, too
 	poll    time.Time // the next one though nobody called
 	faults  int       // in a row
 	sharing int       // webhooks that share what may wait
@@ -67,13 +67,14 @@ func (s *Scheduler) claim() {
 	if ask.Quick.Room < s.n.Ahead/2 {
 		ask.Quick.Room = 0
 	}
+	c.after = s.now.Add(s.n.Gather)
 	quick, second := s.quick.wanted && ask.Quick.Room > 0, s.second.wanted && ask.Others.Room > 0
 	if !quick && !second {
 		return // until something ends, or has waited for too long
 	}
 	// A pool that had no room is asked for as soon as it has some.
 	s.quick.wanted, s.second.wanted = s.quick.wanted && !quick, s.second.wanted && !second
-	c.active, c.began, c.after = true, s.now, s.now.Add(s.n.Gather)
+	c.active, c.began = true, s.now
 	s.out.Claim = &ask
 }
 

@@ -182,6 +182,8 @@ func TestClaimsGoOnWhenWritesSucceedAgain(t *testing.T) {
 	}
 	c.pass(time.Second)
 	c.step(Wrote{})
+	c.pass(c.n.Gather)
+	c.step()
 	if len(c.claims) == was {
 		t.Error("nothing is claimed any more")
 	}
