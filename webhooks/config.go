@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -91,8 +92,8 @@ func (c Config) Validate() error {
 	if c.Timeout < 0 || c.Timeout > time.Hour {
 		refuse("Timeout is %s, want 0 to 1h", c.Timeout)
 	}
-	if c.InFlight < 0 {
-		refuse("InFlight is %d, want 0 or more", c.InFlight)
+	if c.InFlight < 0 || c.InFlight > 1<<16 {
+		refuse("InFlight is %d, want 0 to 65,536", c.InFlight)
 	}
 	if c.InFlightSlow < 0 || c.InFlightSlow > 1<<16 {
 		refuse("InFlightSlow is %d, want 0 to 65,536", c.InFlightSlow)
@@ -105,6 +106,9 @@ func (c Config) Validate() error {
 	}
 	if c.HeaderPrefix != "" && !isToken(c.HeaderPrefix) {
 		refuse("HeaderPrefix %q cannot begin the name of a header", c.HeaderPrefix)
+	}
+	if c.StandardWebhooks && strings.EqualFold(c.HeaderPrefix, "Webhook") {
+		refuse("HeaderPrefix %q gives two signatures one name with StandardWebhooks", c.HeaderPrefix)
 	}
 	if !isFieldValue(c.UserAgent) {
 		refuse("UserAgent %q cannot be the value of a header", c.UserAgent)

@@ -19,6 +19,8 @@ func TestConfigRefuses(t *testing.T) {
 		"InFlightWebhook": {InFlightWebhook: -1},
 		"HeaderPrefix":    {HeaderPrefix: "A B"},
 		"cannot begin":    {HeaderPrefix: "A\r\nX: y"},
+		"one name":        {HeaderPrefix: "webhook", StandardWebhooks: true},
+		"65,536":          {InFlight: 1 << 17},
 		"UserAgent":       {UserAgent: "a\r\nX: y"},
 		"Jitter":          {Retry: RetryPolicy{Jitter: 1}},
 		"Jitter is NaN":   {Retry: RetryPolicy{Jitter: math.NaN()}},

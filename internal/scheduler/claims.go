@@ -98,8 +98,8 @@ func (s *Scheduler) room(p *pool) int {
 	room := s.n.Ahead
 	if p == &s.second { // what cannot begin soon waits in the store
 		room = p.places()
-		if s.doubtful >= s.n.Second/2 { // most of what comes can only be given back
-			room = min(room, s.n.Quick/2)
+		if s.doubtful >= s.n.doubtful() { // most of what comes can only be given back
+			room = min(room, max(1, s.n.Second/8))
 		}
 	}
 	if p.full() || p.bytes >= s.n.PoolBytes || s.results.faults > 0 {
@@ -135,12 +135,12 @@ func (s *Scheduler) backoff(faults int) time.Duration {
 }
 
 // Reserve returns the webhooks of a form for which a delivery may be handed over as
-// soon as it is stored, without a claim: quick ones that have room. A [Handed] must
-// follow.
+// soon as it is stored, without a claim: quick ones that have room. They leave half of
+// what may wait to claims: others may have waited for longer. A [Handed] must follow.
 func (s *Scheduler) Reserve(form ID) []ID {
 	var reserved []ID
 	for _, w := range s.forms[form] {
-		if w.pool == &s.quick && !s.stopped && s.room(&s.quick) > 0 && s.quick.roomOf(w.host) > 0 && s.roomFor(w) > 0 {
+		if w.pool == &s.quick && !s.stopped && s.room(&s.quick) > s.n.Ahead/2 && s.quick.roomOf(w.host) > 0 && s.roomFor(w) > 0 {
 			w.granted++
 			s.quick.waiting++
 			reserved = append(reserved, w.id)

@@ -15,12 +15,13 @@
 //     start in the quick pool of 64 places, all others in the second pool of 1,024.
 //   - Nobody keeps a quick place: after 50 ms a request moves over to the second pool.
 //     So the quick pool begins at least 64 requests in 50 ms, whoever hangs, until the
-//     second pool is full.
+//     second pool is full, or the host name that hangs has its half of it.
 //   - The second pool keeps a quarter of its places for those that move over, and a
 //     quarter for webhooks that are slow but work. New and failing ones have half.
-//   - A webhook has four requests under way, and one while it is new or fails. A quick
-//     one hangs when a request lasts twice as long as they usually do there. It gets no
-//     further one until that has ended. What waits for it goes back to the store, and so
+//   - A webhook has four requests under way, and one while it is new or fails. With
+//     another URL it is another webhook. A quick one hangs when a request lasts for 50 ms,
+//     and twice as long as they usually do there. It gets no further one until that has
+//     ended. What waits for it goes back to the store, and so
 //     does whatever has waited for a second.
 //   - A host name has a quarter of the quick places while another one waits, else three
 //     quarters, and half of the second pool.
@@ -33,7 +34,8 @@
 //   - A process that dies repeats what it sent and did not record. Each pool bounds that.
 //   - A webhook that fails ten times in a row over half a minute is paused and probed.
 //     The store keeps the pause and how it fared; a claim brings both.
-//   - After a write failed nothing is claimed until all results are written.
+//   - After a write failed nothing is claimed until all results are written but those that
+//     somebody else holds up.
 //
 // The scheduler is a state machine without a clock, a goroutine, a lock or I/O: the
 // same events at the same times lead to the same actions. Package webhooks is the shell

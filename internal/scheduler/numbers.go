@@ -11,8 +11,8 @@ type Numbers struct {
 	// PerWebhook is how many requests a webhook in good standing has under way.
 	PerWebhook int
 	// Stay is how long a request keeps a quick place, and the least time after which it
-	// hangs. Quick ÷ Stay is the number of quick webhooks that may begin to hang within a
-	// second and delay nobody.
+	// hangs. Quick ÷ Stay is the number of requests that may begin to hang within a second
+	// and delay nobody.
 	Stay time.Duration
 	// Moment is how long a quick request takes at most.
 	Moment time.Duration
@@ -40,13 +40,16 @@ type Numbers struct {
 	Lease, Timeout time.Duration
 }
 
+// doubtful bounds the requests to webhooks that are new or failed last.
+func (n Numbers) doubtful() int { return max(1, n.Second/2) }
+
 // Default returns the numbers for so many requests in the quick pool, in the second
 // pool and to one webhook, and for requests that take so long at most. Those were
 // measured with 64, 1,024, 4 and 15 s.
 func Default(quick, second, perWebhook int, timeout time.Duration) Numbers {
 	return Numbers{
 		Quick: quick, Second: second, PerWebhook: perWebhook,
-		// 64 ÷ 50 ms: 1,280 webhooks may begin to hang in a second. In the simulation a
+		// 64 ÷ 50 ms: 1,280 requests may begin to hang in a second. In the simulation a
 		// thousand that do so at the same instant make 5 % of the healthy events late
 		// with 100 ms, and none with 50. Receivers that take longer than this, but not
 		// than a moment, lose nothing by moving over.
@@ -61,8 +64,8 @@ func Default(quick, second, perWebhook int, timeout time.Duration) Numbers {
 		Successes: 8,
 		// What is promised: a process that is killed repeats at most 8 × InFlight.
 		Unrecorded: 8 * quick,
-		// The quick pool sends as many in 16 × Stay, which is within Patience. A claim brings
-		// at least half of this, so that each webhook's turn, which costs PostgreSQL about as
+		// The quick pool sends as many in 16 × Stay, which is within Patience. A claim has room
+		// for half of this, so that each webhook's turn, which costs PostgreSQL about as
 		// much as a delivery, brings several. Of 20,000 deliveries to 100 webhooks it works
 		// 33 µs for each, and 40 with 8 × Quick and claims for whatever there is room for.
 		Ahead: 16 * quick,

@@ -36,7 +36,8 @@ func newQuickPool(n Numbers) pool {
 }
 
 // newSecondPool makes the pool of all others. A quarter of the places is for requests that
-// move over: 256 quick webhooks may hang at once though the others use all that they may.
+// move over: 256 requests to quick webhooks may hang at once though the others use all that
+// they may.
 // A host name has half: its requests may hang for the whole Timeout, and those of the
 // other names need places meanwhile.
 func newSecondPool(n Numbers) pool {

@@ -13,7 +13,7 @@ type results struct {
 	pending []result
 	since   time.Time // when the first of them came
 	active  []result  // of the call that is under way
-	faults  int       // in a row, and since then fewer with each success until nothing is pending
+	faults  int       // in a row, and since then fewer with each success until only what is held is pending
 	after   time.Time // no call before
 }
 
@@ -22,6 +22,7 @@ type results struct {
 type result struct {
 	*Request
 	storage.Result
+	held bool // somebody else held what it changes: it may take long
 }
 
 // record queues the result of a request for writing.
@@ -33,7 +34,7 @@ func (s *Scheduler) record(r *Request, attempt *storage.Attempt, retryIn time.Du
 	if len(s.results.pending) == 0 {
 		s.results.since = s.now
 	}
-	s.results.pending = append(s.results.pending, result{r, storage.Result{Lease: r.Delivery.Lease, Attempt: attempt, RetryIn: retryIn}})
+	s.results.pending = append(s.results.pending, result{r, storage.Result{Lease: r.Delivery.Lease, Attempt: attempt, RetryIn: retryIn}, false})
 	r.Delivery.Body = nil // is not held until then
 }
 
@@ -76,6 +77,7 @@ func (s *Scheduler) wrote(e Wrote) {
 	}
 	for _, of := range batch {
 		if slices.Contains(e.Held, of.Lease) {
+			of.held = true
 			r.pending = append(r.pending, of)
 			continue
 		}
@@ -84,14 +86,14 @@ func (s *Scheduler) wrote(e Wrote) {
 			of.webhook.unsaved--
 			of.webhook.saved = s.now
 		}
-		if of.claimed || of.Attempt == nil {
+		if of.claimed && of.Attempt != nil || of.Attempt == nil && of.RetryIn == 0 {
 			of.webhook.pool.wanted = true // more may wait, and the store knows now how that fared
 		}
 	}
 	if len(e.Held) == len(batch) {
 		r.after = s.now.Add(backoffFirst)
 	}
-	if len(r.pending) == 0 {
+	if !slices.ContainsFunc(r.pending, func(of result) bool { return !of.held }) {
 		r.faults = 0
 	} else if r.faults > 1 {
 		r.faults--

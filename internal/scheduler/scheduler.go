@@ -194,7 +194,7 @@ func (s *Scheduler) start(p *pool) {
 		switch {
 		case s.tooLate(w.waiting[0]):
 			s.giveBack(w, 0)
-		case !w.standing.Good() && s.doubtful >= s.n.Second/2: // the rest is for those that work
+		case !w.standing.Good() && s.doubtful >= s.n.doubtful(): // the rest is for those that work
 			s.giveBack(w, s.n.Timeout)
 		default:
 			s.begin(w)

@@ -632,17 +632,17 @@ func TestDoubtfulOnesThatFindNoPlaceAreLeftInTheStore(t *testing.T) {
 		t.Fatalf("%d requests, and room for %d, want %d and all places", len(c.sent), p.Others.Room, half-1)
 	}
 	claim(1, storage.Standing{})
-	if p := claim(5, storage.Standing{}); len(c.sent) != half || p.Others.Room != c.n.Quick/2 || p.Quick.Room == 0 {
+	if p := claim(5, storage.Standing{}); len(c.sent) != half || p.Others.Room != c.n.Second/8 || p.Quick.Room == 0 {
 		t.Errorf("%d requests; after five were given back there is room for %d, and for %d quick ones; want %d, few and some", len(c.sent), p.Others.Room, p.Quick.Room, half)
 	}
 	slow := storage.Standing{Succeeded: true, SlowFor: 1}
-	if p := claim(2, slow); len(c.sent) != half+2 || p.Others.Room != c.n.Quick/2 {
+	if p := claim(2, slow); len(c.sent) != half+2 || p.Others.Room != c.n.Second/8 {
 		t.Errorf("%d slow ones began, and there is room for %d more, want 2 and few", len(c.sent)-half, p.Others.Room)
 	}
 	for _, r := range c.sent {
 		c.endOf(r, true, 0)
 	}
-	if p := claim(0, slow); p.Others.Room <= c.n.Quick/2 {
+	if p := claim(0, slow); p.Others.Room <= c.n.Second/8 {
 		t.Errorf("afterwards there is room for %d", p.Others.Room)
 	}
 }
@@ -712,5 +712,75 @@ func TestASuccessFromBeforeAPauseDoesNotEndIt(t *testing.T) {
 	c.endOf(c.sent[1], true, 0)
 	if r := c.last(); r.PauseFor < 59*time.Minute || r.Standing.Failures != 1 || len(c.pauses) != 1 {
 		t.Errorf("the store is told of %+v and a pause of %s, and %d pauses were told; want a failure, an hour and one", r.Standing, r.PauseFor, len(c.pauses))
+	}
+}
+
+// Hand-overs leave room for what only a claim can bring, however many come.
+func TestHandOversLeaveRoomForClaims(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, testNumbers)
+	del := c.delivery(1, "h.example", goodStanding)
+	c.step(claimedFrom(del))
+	c.endOf(c.sent[0], true, 0)
+	granted := 0
+	for range 10 * c.n.Ahead {
+		granted += len(c.s.Reserve(del.FormID))
+	}
+	if granted == 0 {
+		t.Fatal("nothing is granted")
+	}
+	before := len(c.claims)
+	c.pass(time.Second)
+	c.step(Wrote{}, Woken{})
+	c.pass(time.Second)
+	if len(c.claims) == before || c.claims[len(c.claims)-1].Quick.Room < c.n.Ahead/2 {
+		t.Errorf("%d claims while %d deliveries may be handed over", len(c.claims)-before, granted)
+	}
+}
+
+// A result that somebody holds up for long does not stop claims, even after a fault.
+func TestAHeldResultDoesNotStopClaims(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, testNumbers)
+	a, b := c.delivery(1, "a.example", goodStanding), c.delivery(2, "b.example", goodStanding)
+	c.step(claimedFrom(a, b))
+	c.endOf(c.sent[0], true, 0)
+	c.endOf(c.sent[1], true, 0)
+	c.pass(c.n.Gather)
+	c.step(Claimed{}, Wrote{Err: errors.New("down")})
+	was := len(c.claims)
+	for range 60 {
+		c.written = nil
+		c.pass(time.Second)
+		var held []storage.Lease
+		for _, r := range c.written {
+			if r.Lease == a.Lease {
+				held = append(held, r.Lease)
+			}
+		}
+		if len(c.written) > 0 {
+			c.step(Wrote{Held: held})
+		}
+		c.step(Woken{})
+	}
+	if len(c.claims) == was {
+		t.Errorf("nothing is claimed for a minute while %d result is held", len(c.s.results.pending))
+	}
+}
+
+// The smallest numbers that a host may set send everything, too.
+func TestTheSmallestPools(t *testing.T) {
+	t.Parallel()
+	for _, n := range []Numbers{Default(64, 1, 4, 15*time.Second), Default(1, 1, 1, 15*time.Second), Default(2, 3, 4, 15*time.Second)} {
+		w := newWorld(t, 1, n)
+		w.unchecked = true // of 1 place a host name has more than half
+		r := w.receiver("a.example", false, takes(time.Millisecond, 2*time.Millisecond))
+		for range 5 {
+			w.event(r)
+		}
+		w.run(time.Minute)
+		if len(r.pending) > 0 {
+			t.Errorf("%d and %d places: %d of 5 deliveries to a new webhook are pending", n.Quick, n.Second, len(r.pending))
+		}
 	}
 }

@@ -48,6 +48,9 @@ const (
 	// pool. A row is locked and written for each, once until its host name has room. Fewer
 	// would let one host name with many webhooks keep others waiting for more claims.
 	turnsAside = 200
+	// leaseMost bounds what one claim leases of a pool, whatever room there is: it is
+	// divided one by one. A dispatcher asks for a thousand or two.
+	leaseMost = 4096
 )
 
 // lane is where the destination x waits for its turn: in the lane of its host name when it
@@ -70,7 +73,8 @@ SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) WHERE
 
 // wake gives a turn to the webhooks of $1 arrivals and of as many deliveries whose time
 // has come: at once, or after the pause unless somebody asked for it. The arrival of a
-// webhook whose row somebody holds stays. It reports whether there may be more.
+// webhook whose row somebody holds comes again after all others. It reports whether there
+// may be more.
 const wake = `
 WITH arrived AS (
 	DELETE FROM formsvc.arrivals a WHERE a.ctid = ANY (ARRAY(
@@ -93,11 +97,11 @@ WITH arrived AS (
 	RETURNING x.webhook_id
 ), kept AS (
 	INSERT INTO formsvc.arrivals (at, webhook_id, asked)
-	SELECT c.at, c.webhook_id, c.asked FROM calls c
+	SELECT statement_timestamp(), c.webhook_id, c.asked FROM calls c
 	WHERE c.webhook_id NOT IN (SELECT t.webhook_id FROM turned t)
 		AND (SELECT x.webhook_id FROM formsvc.destinations x WHERE x.webhook_id = c.webhook_id LIMIT 1) IS NOT NULL
 )
-SELECT (SELECT count(*) FROM arrived) >= $1::bigint OR (SELECT count(*) FROM ripe) >= $1::bigint`
+SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), (SELECT count(*) FROM ripe)) >= $1::bigint`
 
 // webhookRoom is how many deliveries a claim may take of the destination x, by its own
 // bound. Bounds are looked up in objects, which is fast however many there are; as a join
@@ -141,11 +145,13 @@ ORDER BY x.next_at`
 // lease leases the first deliveries of webhooks, as many as the part of each, or of one that
 // is paused those that somebody asked for. When the bytes have no room for all, the first of
 // each come before the second of any. It also returns how many it has found of each webhook,
-// one more than its part if there are so many.
+// one more than its part if there are so many; none when the webhook has got another URL
+// since dueTurns read it.
 const lease = `
 WITH found AS MATERIALIZED (
 	SELECT t.number, t.generation, t.part, d.*
-	FROM unnest($1::bytea[], $2::bigint[], $3::boolean[], $4::bigint[]) WITH ORDINALITY AS t (webhook_id, generation, paused, part, number)
+	FROM unnest($1::bytea[], $2::bigint[], $3::boolean[], $4::bigint[], $7::text[]) WITH ORDINALITY AS t (webhook_id, generation, paused, part, url, number)
+	CROSS JOIN LATERAL (SELECT FROM formsvc.webhooks w WHERE w.id = t.webhook_id AND w.url = t.url LIMIT 1) w
 	CROSS JOIN LATERAL (SELECT d.*, row_number() OVER () AS n FROM (
 		SELECT d.ctid AS place, d.size FROM formsvc.deliveries d
 		WHERE d.webhook_id = t.webhook_id AND d.due_at IS NULL AND d.urgency >= CASE WHEN t.paused THEN 1 ELSE 0 END AND t.part > 0
@@ -170,7 +176,8 @@ UPDATE formsvc.destinations x SET
 	next_at = CASE t.turn WHEN 'aside' THEN x.next_at WHEN 'last' THEN statement_timestamp() WHEN 'later' THEN LEAST(
 		CASE WHEN x.paused_until > statement_timestamp() THEN x.paused_until END, (
 		SELECT min(GREATEST(d.leased_until, statement_timestamp())) FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id AND d.due_at IS NULL
-			AND d.urgency >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END)) END
+			AND d.urgency >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END))
+		WHEN 'never' THEN (SELECT statement_timestamp() FROM formsvc.webhooks w WHERE w.id = x.webhook_id AND w.enabled AND ` + webhookThere + `) END
 FROM unnest($1::bytea[], $2::text[]) AS t (webhook_id, turn) WHERE t.turn <> '' AND x.webhook_id = t.webhook_id`
 
 const bodiesOf = `SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ($1::bytea[])`
@@ -243,7 +250,7 @@ type share struct {
 func (t *turn) next() string {
 	switch {
 	case t.room == 0:
-		return "never" // until something arrives
+		return "never" // until something arrives, unless it is there by now
 	case t.part == 0 && t.name.short && !t.crowded:
 		return "aside" // until the host name has room
 	case t.part > 0 && t.leased == t.found:
@@ -285,7 +292,7 @@ func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, others int
 		err := scanRow(rows, append(knownTargets(&t.Delivery), scanBool(&t.crowded), scanSize(&t.room), scanSize(&ofPool), scanSize(&ofName))...)
 		pool := strconv.FormatBool(t.Standing.Quick())
 		name := pool + " " + t.Host
-		t.pool, t.name = cmp.Or(shares[pool], &share{left: ofPool}), cmp.Or(shares[name], &share{left: ofName})
+		t.pool, t.name = cmp.Or(shares[pool], &share{left: min(ofPool, leaseMost)}), cmp.Or(shares[name], &share{left: ofName})
 		shares[pool], shares[name] = t.pool, t.name
 		return &t, err
 	}, objectArg(p.Webhooks), int64(p.PerWebhook), int64(p.Quick.Room), objectArg(p.Quick.Hosts), int64(max(p.Quick.PerHost, 0)),
@@ -294,8 +301,9 @@ func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, others int
 	return turns, err
 }
 
-// serve leases deliveries of webhooks that have a turn. cut says that one had more than there
-// was room for beside others.
+// serve leases deliveries of webhooks that have a turn. cut says that another claim may bring
+// more at once: one had more than there was room for beside others, or was one of those that
+// took room and had nothing, or was set aside.
 func (s *Store) serve(ctx context.Context, p storage.ClaimParams) (leased []storage.Delivery, cut bool, err error) {
 	turns, err := s.takeTurns(ctx, p, 0)
 	if err == nil && slices.ContainsFunc(turns, func(t *turn) bool { return t.next() == "aside" && t.pool.left > 0 }) {
@@ -305,10 +313,12 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams) (leased []stor
 		return nil, false, err
 	}
 	n := len(turns)
-	ids, generations, paused, parts, next := make([][]byte, n), make([]int64, n), make([]bool, n), make([]int64, n), make([]string, n)
+	ids, generations, paused, parts := make([][]byte, n), make([]int64, n), make([]bool, n), make([]int64, n)
+	urls, next := make([]string, n), make([]string, n)
 	room := 0
 	for i, t := range turns {
 		ids[i], generations[i], paused[i], parts[i] = t.Lease.WebhookID[:], t.Generation, t.PausedFor > 0, int64(t.part)
+		urls[i] = t.URL
 		room += t.part
 	}
 	leased = make([]storage.Delivery, 0, room)
@@ -328,13 +338,16 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams) (leased []stor
 		d.Lease.EventID, d.Lease.Token, d.Attempt = event, token, n
 		leased, t.leased = append(leased, d), t.leased+1
 		return none, nil
-	}, ids, generations, paused, parts, int64(p.MaxBytes), p.Lease.Microseconds())
+	}, ids, generations, paused, parts, int64(p.MaxBytes), p.Lease.Microseconds(), urls)
 	if err != nil {
 		return nil, false, err
 	}
+	noBytes := slices.ContainsFunc(turns, func(t *turn) bool { return t.part > 0 && t.leased == 0 && t.found > 0 })
 	for i, t := range turns {
+		t.pool.short = t.pool.short || noBytes // both pools share them
 		next[i] = t.next()
-		cut = cut || t.part < t.room && 0 < t.leased && t.leased < t.found
+		cut = cut || t.part < t.room && 0 < t.leased && t.leased < t.found ||
+			t.part > 0 && t.found == 0 && (t.pool.short || t.name.short) || next[i] == "aside" && t.pool.left > 0
 	}
 	if slices.ContainsFunc(next, func(turn string) bool { return turn != "" }) {
 		_, err = s.exec(ctx, nextTurns, ids, next)

@@ -43,10 +43,12 @@ WITH old AS MATERIALIZED (
 		LIMIT $2::bigint OFFSET $3::bigint
 	) a
 ), held AS MATERIALIZED (
-	SELECT a.ctid AS place, a.event_id, ` + attemptRefers + ` AS refers
-	FROM formsvc.attempts a
-	WHERE a.ctid = ANY (ARRAY(SELECT o.place FROM old o))
-	FOR UPDATE SKIP LOCKED
+	SELECT h.* FROM (
+		SELECT a.ctid AS place, o.place AS seen, a.event_id, ` + attemptRefers + ` AS refers
+		FROM old o JOIN formsvc.attempts a ON a.ctid = o.place
+		FOR UPDATE OF a SKIP LOCKED
+	) h
+	WHERE h.place = h.seen -- gone finds the row where the snapshot has it
 ), bodies AS MATERIALIZED (
 	SELECT e.id, e.refs FROM formsvc.events e
 	WHERE e.id = ANY (ARRAY(SELECT h.event_id FROM held h WHERE h.refers))

@@ -143,6 +143,26 @@ func TestNothingIsStrandedWhileAWebhookIsServed(t *testing.T) {
 	}
 }
 
+// A webhook gets another URL before the claim locks it. Nothing goes to the earlier one
+// under a lease that counts for the new one.
+func TestAWebhookThatGetsAnotherURLWhileItIsServed(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	queueAndWake(t, s, 1)
+	url := "https://new.example/"
+	asItIs := func(text string) string { return text }
+	claimed := claimAtGate(t, s, pool, 4731, "x.next_at <= statement_timestamp() AND COALESCE", asItIs, func() {
+		if _, err := s.UpdateWebhook(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0), storage.WebhookChange{URL: &url, At: pgseed.Start()}); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, d := range append(claimed, claimAll(t, s)...) {
+		if (d.URL == url) != (d.Generation == 1) || d.URL == url && d.Host != "new.example" {
+			t.Errorf("a delivery to %q has host name %q and generation %d", d.URL, d.Host, d.Generation)
+		}
+	}
+}
+
 // A delivery that changes after the claim's snapshot and before its lock is served by a
 // later claim, if it is still to be served.
 func TestADeliveryThatChangesWhileItIsServed(t *testing.T) {

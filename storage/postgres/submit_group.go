@@ -148,7 +148,8 @@ func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []sto
 
 func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission, counted bool) ([]submitted, error) {
 	rows, places, checked := s.rowsOf(form, taken)
-	hands := reserve(form, taken)
+	hands, committed := reserve(form, taken), false
+	defer func() { hands.handOver(taken, committed) }() // whatever becomes of the statement
 	how := storing{one: len(rows) == 1, checked: checked || counted, leased: len(hands.webhooks) > 0}
 
 	b := &pgx.Batch{}
@@ -170,7 +171,7 @@ func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []stor
 		}
 		return scanLeased(rows, places, taken, out, hands)
 	})
-	hands.handOver(taken, err == nil)
+	committed = err == nil
 	return out, err
 }
 

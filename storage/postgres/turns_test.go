@@ -140,6 +140,92 @@ func TestTurnsComeRound(t *testing.T) {
 	}
 }
 
+// Where a claim has bytes for one delivery only, webhooks take turns all the same.
+func TestBytesAreSharedInTurns(t *testing.T) {
+	t.Parallel()
+	s, _, p := backlogs(t, 2, 20)
+	p.MaxBytes = 1
+	served := map[storage.ID]int{}
+	for range 20 {
+		claimed, _, err := s.ClaimDeliveries(t.Context(), p)
+		if err != nil || len(claimed) != 1 {
+			t.Fatalf("%d deliveries are claimed (%v), want 1", len(claimed), err)
+		}
+		served[claimed[0].Lease.WebhookID]++
+	}
+	for hook, n := range served {
+		if n != 10 {
+			t.Errorf("webhook %s was served %d times of 20", hook, n)
+		}
+	}
+}
+
+// Webhooks that have a turn and nothing to send take the room of a claim. It says that
+// another one may bring more: nobody behind them waits for a poll.
+func TestAClaimThatRoomWasWastedInSaysSo(t *testing.T) {
+	t.Parallel()
+	s, pool, p := backlogs(t, 12, 1)
+	if _, err := pool.Exec(t.Context(), s.sql(`DELETE FROM formsvc.deliveries d
+		WHERE d.webhook_id <> (SELECT x.webhook_id FROM formsvc.destinations x ORDER BY x.next_at DESC, x.webhook_id DESC LIMIT 1)`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.destinations x SET next_at = now() - CASE
+		WHEN EXISTS (SELECT FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id) THEN interval '1 second' ELSE interval '2 seconds' END`)); err != nil {
+		t.Fatal(err)
+	}
+	p.Others.Room = 3
+	for claims := 1; ; claims++ {
+		claimed, more, err := s.ClaimDeliveries(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(claimed) == 1 {
+			break
+		}
+		if !more || claims == 12 {
+			t.Fatalf("claim %d brings nothing, and says that more: %v", claims, more)
+		}
+	}
+}
+
+// Arrivals of webhooks that somebody holds do not keep others waiting.
+func TestArrivalsOfHeldWebhooksKeepNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	s, pool, p := backlogs(t, 2, 1)
+	held, other := pgseed.ID(pgseed.Webhook, 0), pgseed.ID(pgseed.Webhook, 1)
+	if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.destinations SET next_at = NULL`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), s.sql(`INSERT INTO formsvc.arrivals (at, webhook_id)
+		SELECT now() - interval '2 seconds', $1::bytea FROM generate_series(1, $2::integer)
+		UNION ALL SELECT now() - interval '1 second', $3::bytea`), held[:], 2*wakeAtOnce, other[:]); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := tx.Exec(t.Context(), s.sql(`SELECT FROM formsvc.destinations WHERE webhook_id = $1 FOR UPDATE`), held[:]); err != nil {
+		t.Fatal(err)
+	}
+	for claims := 1; ; claims++ {
+		claimed, more, err := s.ClaimDeliveries(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(claimed) == 1 && claimed[0].Lease.WebhookID == other {
+			break
+		}
+		if claims == 4 {
+			t.Fatal("the other webhook is not served")
+		}
+		if more {
+			t.Error("a claim that woke nobody says that another one brings more")
+		}
+	}
+}
+
 // Many webhooks of a host name without room come before another one. They keep it waiting
 // for a few claims, and then no claim passes over them.
 func TestACrowdedHostNameIsPassedOverOnce(t *testing.T) {
