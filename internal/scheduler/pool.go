@@ -45,12 +45,9 @@ func newSecondPool(n Numbers) pool {
 	return pool{starts: max(1, n.Second*3/4), holds: n.Second, share: half, most: half, ahead: half, hosts: map[string]load{}}
 }
 
-// places is how many requests may start in p.
+// places is how many requests may start in p. Below 1: none.
 func (p *pool) places() int {
-	if p.full() {
-		return 0
-	}
-	return min(p.starts-(p.used-p.guests), p.holds-p.used)
+	return min(p.starts-(p.used-p.guests), p.holds-p.used-p.unrecorded)
 }
 
 // full reports whether the store must catch up before p takes more requests: a process
