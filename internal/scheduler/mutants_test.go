@@ -38,8 +38,8 @@ var mutants = []struct{ name, file, from, to string }{
 	{"nobody gets a turn after a request", "scheduler.go", "		s.giveBackAll(w, e.RetryIn)\n\t}\n\ts.lineUp(w)", "		s.giveBackAll(w, e.RetryIn)\n\t}"},
 	{"a hand-over that does not come is waited for", "claims.go", "w.granted--", ""},
 	{"the room of the second pool is not looked at", "claims.go", "room = p.places()\n", "room = s.n.Ahead\n"},
-	{"new and failing ones take what is for others", "scheduler.go", "case !w.standing.Good() && s.doubtful >= s.n.Second/2:", "case !w.standing.Good() && s.doubtful >= s.n.Second:"},
-	{"new and failing ones that find no place are claimed", "claims.go", "room = min(room, s.n.Quick/2)", ""},
+	{"new and failing ones take what is for others", "scheduler.go", "case !w.standing.Good() && s.doubtful >= s.n.doubtful():", "case !w.standing.Good() && s.doubtful >= 2*s.n.doubtful():"},
+	{"new and failing ones that find no place are claimed", "claims.go", "room = min(room, max(1, s.n.Second/8))", ""},
 	{"a pause that a claim carries is not known", "webhook.go", "if del.PauseReason != \"\" {", "if false {"},
 	{"a webhook begins to fail with the process", "webhook.go", "s.now.Add(-del.FailingFor)", "s.now"},
 	{"claims never go on after a fault of a write", "results.go", "r.faults = 0", "r.faults = max(r.faults, 0)"},
@@ -50,11 +50,13 @@ var mutants = []struct{ name, file, from, to string }{
 	{"what is handed over may have any size", "scheduler.go", "if s.stopped || w.pool.bytes >= s.n.PoolBytes {", "if s.stopped {"},
 	{"an old URL's results say how the new one fared", "results.go", "of.Standing = w.standing", "of.Standing = s.webhooks[w.id].standing"},
 	{"an old URL's pause is told", "webhook.go", "w.pause != was && s.webhooks[w.id] == w", "w.pause != was"},
-	{"claims that bring nothing follow at once", "claims.go", "true, s.now, s.now.Add(s.n.Gather)", "true, s.now, s.now"},
+	{"claims that bring nothing follow at once", "claims.go", "c.after = s.now.Add(s.n.Gather)", "c.after = s.now"},
 	{"no time is left to write a result", "scheduler.go", "> s.n.Lease/2", "> s.n.Lease"},
 	{"a held result is forgotten", "results.go", "r.pending = append(r.pending, of)\n\t\t\tcontinue", "continue"},
 	{"a quick pool without room waits for the poll", "claims.go", "= s.quick.wanted && !quick,", "= false,"},
-	{"what a result makes room for waits for the poll", "results.go", "if of.claimed || of.Attempt == nil {", "if of.Attempt == nil {"},
+	{"what a result makes room for waits for the poll", "results.go", "if of.claimed && of.Attempt != nil || of.Attempt == nil && of.RetryIn == 0 {", "if of.Attempt == nil && of.RetryIn == 0 {"},
+	{"hand-overs leave no room for claims", "claims.go", "s.room(&s.quick) > s.n.Ahead/2 &&", "s.room(&s.quick) > 0 &&"},
+	{"a held result stops claims after a fault", "results.go", "func(of result) bool { return !of.held }", "func(result) bool { return true }"},
 }
 
 // Every mutant fails a test of this package in its short form.

@@ -719,19 +719,31 @@ func TestASuccessFromBeforeAPauseDoesNotEndIt(t *testing.T) {
 func TestHandOversLeaveRoomForClaims(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
-	del := c.delivery(1, "h.example", goodStanding)
-	c.step(claimedFrom(del))
-	c.endOf(c.sent[0], true, 0)
+	var all []storage.Delivery
+	for i := range c.n.Ahead / 2 { // of one form
+		del := c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding)
+		del.FormID = storage.ID{1}
+		all = append(all, del)
+	}
+	c.step(claimedFrom(all...))
+	for i := 0; i < len(c.sent); i++ { // more begin as these end
+		c.endOf(c.sent[i], true, 0)
+		if before := c.writes; i%32 == 31 {
+			if c.pass(c.n.Gather); c.writes > before {
+				c.step(Wrote{})
+			}
+		}
+	}
 	granted := 0
-	for range 10 * c.n.Ahead {
-		granted += len(c.s.Reserve(del.FormID))
+	for range c.n.Ahead {
+		granted += len(c.s.Reserve(storage.ID{1}))
 	}
 	if granted == 0 {
 		t.Fatal("nothing is granted")
 	}
 	before := len(c.claims)
 	c.pass(time.Second)
-	c.step(Wrote{}, Woken{})
+	c.step(Claimed{}, Wrote{}, Woken{})
 	c.pass(time.Second)
 	if len(c.claims) == before || c.claims[len(c.claims)-1].Quick.Room < c.n.Ahead/2 {
 		t.Errorf("%d claims while %d deliveries may be handed over", len(c.claims)-before, granted)
