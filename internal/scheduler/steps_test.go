@@ -726,9 +726,10 @@ func TestHandOversLeaveRoomForClaims(t *testing.T) {
 		all = append(all, del)
 	}
 	c.step(claimedFrom(all...))
-	for i := 0; i < len(c.sent); i++ { // more begin as these end
-		c.endOf(c.sent[i], true, 0)
-		if before := c.writes; i%32 == 31 {
+	for ended := 0; ended < len(c.sent); { // more begin as these end
+		c.endOf(c.sent[ended], true, 0)
+		ended++
+		if before := c.writes; ended%32 == 0 {
 			if c.pass(c.n.Gather); c.writes > before {
 				c.step(Wrote{})
 			}
