@@ -163,6 +163,49 @@ func TestAWebhookThatGetsAnotherURLWhileItIsServed(t *testing.T) {
 	}
 }
 
+// A webhook is enabled, and something is queued for it, before a claim locks it that has
+// seen it disabled. The claim must not take its turn away.
+func TestAWebhookThatIsEnabledWhileItIsServed(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		number int
+		edit   func(string) string
+		want   int
+	}{
+		"as it is": {4733, func(text string) string { return text }, 0},
+		"a mutant": {4734, func(text string) string {
+			return strings.Replace(text, "WHEN 'never' THEN (SELECT", "WHEN 'never' THEN (SELECT NULL::timestamptz FROM (SELECT", 1)
+		}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			queueAndWake(t, s, 1)
+			set := func(enabled bool) {
+				t.Helper()
+				if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.webhooks SET enabled = $1`), enabled); err != nil {
+					t.Error(err)
+				}
+			}
+			set(false)
+			edit := func(text string) string {
+				if edited := test.edit(text); edited != text {
+					return strings.Replace(edited, "webhooks w WHERE w.id = x.webhook_id AND w.enabled AND "+s.sql(webhookThere)+") END", "webhooks w WHERE w.id = x.webhook_id) gone) END", 1)
+				}
+				return text
+			}
+			claimAtGate(t, s, pool, test.number, "x.next_at <= statement_timestamp() AND COALESCE", edit, func() {
+				set(true)
+				// Another claim takes the arrival, and writes the row that this one locks.
+				queueAndWake(t, s, 2)
+			})
+			if n := stranded(t, pool, s); (n > 0) != (test.want > 0) {
+				t.Errorf("%d deliveries are stranded", n)
+			}
+		})
+	}
+}
+
 // A delivery that changes after the claim's snapshot and before its lock is served by a
 // later claim, if it is still to be served.
 func TestADeliveryThatChangesWhileItIsServed(t *testing.T) {

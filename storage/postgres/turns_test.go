@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -74,6 +75,27 @@ func TestRoomIsDividedFairly(t *testing.T) {
 				t.Fatalf("seed %d: a host name gave %d of %d", seed, used[s], room)
 			}
 		}
+	}
+}
+
+// Whoever asks for all there is gets it, and the claim does not count to the room.
+func TestRoomWithoutEndIsNotCounted(t *testing.T) {
+	t.Parallel()
+	s, _, p := backlogs(t, 3, 5)
+	p.Quick.Room, p.Others.Room = math.MaxInt32, math.MaxInt32
+	for id := range p.Webhooks {
+		p.Webhooks[id] = math.MaxInt32
+	}
+	turns, err := s.takeTurns(t.Context(), p, 0)
+	parts := 0
+	for _, turn := range turns {
+		parts += turn.part
+	}
+	if err != nil || len(turns) != 3 || parts > 2*leaseMost {
+		t.Fatalf("%d turns have room for %d deliveries (%v)", len(turns), parts, err)
+	}
+	if claimed, _, err := s.ClaimDeliveries(t.Context(), p); err != nil || len(claimed) != 15 {
+		t.Errorf("%d deliveries are claimed (%v), want 15", len(claimed), err)
 	}
 }
 
