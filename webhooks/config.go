@@ -34,7 +34,7 @@ type Config struct {
 	// and every request since then has failed. Zero: three days. At least an hour.
 	MaxAge time.Duration
 	// InFlight bounds the requests of this process at one time to webhooks that are
-	// known to answer quickly. Zero: 64. One host name has at most a quarter of them
+	// known to answer quickly. Zero: 64; at most 65,536. One host name has at most a quarter of them
 	// while others wait.
 	//
 	// At most eight times as many of their deliveries are sent and not yet recorded,
@@ -48,11 +48,12 @@ type Config struct {
 	// ended and are not yet recorded together with them: a process that is killed
 	// repeats as many at most, beside those of InFlight.
 	InFlightSlow int
-	// InFlightWebhook bounds the requests of this process to one webhook at one time.
+	// InFlightWebhook bounds the requests of this process to one URL of a webhook at one time.
 	// Zero: 4. One that has never succeeded, or failed last, gets one.
 	InFlightWebhook int
 	// HeaderPrefix begins the names of the version and the signature header, as in
-	// Service-Version and Service-Signature. Zero: "Service".
+	// Service-Version and Service-Signature. Zero: "Service". Not "Webhook" together with
+	// StandardWebhooks, whose signature has that name.
 	HeaderPrefix string
 	// UserAgent is the User-Agent header. Zero: "formsvc-webhook/1.0".
 	UserAgent string
