@@ -98,6 +98,18 @@ func (d *database) pending(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
+// left describes the deliveries in the queue, and what each waits for.
+func (d *database) left(ctx context.Context) ([]string, error) {
+	rows, err := d.pool.Query(ctx, d.sql(`SELECT format('%s to webhook %s, attempt %s: leased for %s, due in %s, its webhook''s turn is in %s, arrivals: %s',
+			encode(d.event_id, 'hex'), encode(d.webhook_id, 'hex'), d.attempt, d.leased_until - now(), d.due_at - now(), x.next_at - now(),
+			(SELECT count(*) FROM formsvc.arrivals a WHERE a.webhook_id = d.webhook_id))
+		FROM formsvc.deliveries d LEFT JOIN formsvc.destinations x ON x.webhook_id = d.webhook_id ORDER BY d.event_id, d.webhook_id`))
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[string])
+}
+
 // submissions returns all that is stored.
 func (d *database) submissions(ctx context.Context) ([]submission, error) {
 	rows, err := d.pool.Query(ctx, d.sql(`SELECT id, COALESCE(idempotency_key, ''), event_id FROM formsvc.submissions ORDER BY id`))

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strconv"
 )
 
 // What can be wrong with a ledger.
@@ -21,7 +20,7 @@ const (
 	changedBody       = "changed body"
 	badSignature      = "bad signature"
 	tooManyDuplicates = "too many duplicates"
-	notDrained        = "deliveries left in the queue"
+	notDrained        = "delivery left in the queue"
 	miscounted        = "funnel differs from the submissions"
 )
 
@@ -41,7 +40,7 @@ type ledger struct {
 	unanswered   []string
 	// The database's.
 	stored  []submission
-	pending int
+	left    []string // of the queue
 	counted int64
 	// The receiver's, in order.
 	received []reception
@@ -92,8 +91,8 @@ type delivery struct {
 // check compares the three sides and returns everything that is wrong.
 func (l ledger) check() []finding {
 	found := append(l.checkSubmissions(), l.checkEvents()...)
-	if l.pending != 0 {
-		found = append(found, finding{notDrained, strconv.Itoa(l.pending)})
+	for _, what := range l.left {
+		found = append(found, finding{notDrained, what})
 	}
 	if l.counted != int64(len(l.stored)) {
 		found = append(found, finding{miscounted, fmt.Sprintf("%d counted, %d stored", l.counted, len(l.stored))})

@@ -102,7 +102,7 @@ func TestEachFaultOfALedgerIsNamed(t *testing.T) {
 			[]string{tooManyDuplicates},
 		},
 		"the queue is not empty": {
-			func(l *ledger) { l.pending = 1 },
+			func(l *ledger) { l.left = []string{"e1"} },
 			[]string{notDrained},
 		},
 		"the funnel counted a submission twice": {

@@ -130,6 +130,7 @@ func TestTheSoakFindsFaultyStores(t *testing.T) {
 			t.Parallel()
 			p := quick(c.plan)
 			p.mutant = c.mutant
+			p.drain = 10 * time.Second // what is left then may be a fault, too
 			r := soakOn(t, p)
 			if got := kinds(r.findings); !slices.Contains(got, c.want) {
 				t.Errorf("found %q, want %q\n%s", got, c.want, r)

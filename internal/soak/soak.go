@@ -267,7 +267,7 @@ func (r *result) compare(ctx context.Context, db *database, receiver *receiver) 
 	if l.stored, err = db.submissions(ctx); err != nil {
 		return err
 	}
-	if l.pending, err = db.pending(ctx); err != nil {
+	if l.left, err = db.left(ctx); err != nil {
 		return err
 	}
 	if l.counted, err = db.counted(ctx); err != nil {

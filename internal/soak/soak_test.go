@@ -9,9 +9,11 @@ import (
 )
 
 // The short form of the soak. Leases are short, or a killed process' deliveries
-// would wait for half a minute.
+// would wait for half a minute. Those whose results were to be given again when it was
+// killed have a lease of the store's, 20 s on PostgreSQL: the queue may stay as long as it
+// is for longer than that.
 func quick(p plan) plan {
-	p.seed, p.timeout, p.lease, p.drain = 1, 2*time.Second, 3*time.Second, 30*time.Second
+	p.seed, p.timeout, p.lease, p.drain = 1, 2*time.Second, 3*time.Second, time.Minute
 	p.inFlight = defaultInFlight
 	return p
 }

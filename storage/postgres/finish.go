@@ -19,8 +19,8 @@ import (
 // A claim passes over a webhook whose row in destinations is locked. So that row is
 // locked only when it changes: not when a destination that works goes on working.
 //
-// What could be locked and not settled gets a new lease: so nobody sends it again while
-// its result waits.
+// What could be locked and not settled keeps its lease for a while: so nobody sends it again
+// while its result waits.
 //
 // Events are not touched: a delivery that ends leaves its reference to the attempt that
 // ended it, and one that is tried again keeps it.
@@ -105,9 +105,10 @@ WITH given AS MATERIALIZED (
 )
 SELECT g.number, g.seen IS NOT NULL FROM given g WHERE g.number NOT IN (SELECT s.number FROM settled s)`
 
-// resultLease is the new lease of a delivery whose result is to be given again. It is as
-// long as a dispatcher's, which gives the result again more often than that.
-const resultLease = time.Minute
+// resultLease is the least that is left of the lease of a delivery whose result is to be
+// given again. A dispatcher gives it again within 5 s, and has 10 s for that. It is short,
+// because when the process is killed meanwhile the delivery waits for as long.
+const resultLease = 20 * time.Second
 
 // FinishDeliveries implements [storage.DeliveryStore]. A step is one round trip and
 // one transaction.

@@ -174,7 +174,7 @@ func TestADeliveryWhoseResultWaitsIsNotSentAgain(t *testing.T) {
 		}
 	}
 	if again := claimAll(t, s); len(again) != 1 {
-		t.Errorf("%d deliveries are claimed when the new lease is over, want 1", len(again))
+		t.Errorf("%d deliveries are claimed when the lease is over, want 1", len(again))
 	}
 	if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); err != nil || len(fenced) != 1 {
 		t.Errorf("the result comes after all: fenced %v, error %v", fenced, err)
