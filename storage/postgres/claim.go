@@ -355,7 +355,7 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams) (leased []stor
 	return leased, cut, err
 }
 
-// withBodies leaves out deliveries whose event was deleted since.
+// withBodies leaves out deliveries whose event is gone, and ends them.
 func (s *Store) withBodies(ctx context.Context, leased []storage.Delivery) (whole []storage.Delivery, err error) {
 	type event struct {
 		id, submission storage.ID
@@ -375,14 +375,23 @@ func (s *Store) withBodies(ctx context.Context, leased []storage.Delivery) (whol
 	if err != nil {
 		return nil, err
 	}
-	whole = leased[:0]
-	for _, d := range leased {
+	var without []storage.Lease
+	for i := range leased {
+		d := &leased[i]
 		if e, there := events[d.Lease.EventID]; there {
 			d.SubmissionID, d.EventType, d.Body = e.submission, e.kind, e.body
-			whole = append(whole, d)
+		} else {
+			without = append(without, d.Lease)
 		}
 	}
-	return whole, nil
+	if len(without) == 0 {
+		return leased, nil
+	}
+	whole = slices.DeleteFunc(slices.Clone(leased), func(d storage.Delivery) bool {
+		_, there := events[d.Lease.EventID]
+		return !there
+	})
+	return whole, s.endWithoutEvent(ctx, without)
 }
 
 func objectArg[K comparable](m map[K]int) json.RawMessage {

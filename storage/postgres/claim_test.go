@@ -1,11 +1,15 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/pgseed"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -52,6 +56,33 @@ func TestAClaimThatCannotReadEveryBodyReleasesAll(t *testing.T) {
 	}
 	if n := len(claimAll(t, s)); n != 3 {
 		t.Errorf("claimed %d deliveries afterwards, want 3", n)
+	}
+}
+
+// Nothing of ours removes an event and leaves its delivery. One that is there all the same
+// ends with the claim that finds it; the others of the claim are delivered.
+func TestADeliveryWithoutItsEventEnds(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	var log bytes.Buffer
+	s.log = slog.New(slog.NewTextHandler(&log, nil))
+	for i := range 3 {
+		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lost := pgseed.ID(pgseed.Event, 1)
+	if _, err := pool.Exec(t.Context(), s.sql(`DELETE FROM formsvc.events WHERE id = $1`), lost[:]); err != nil {
+		t.Fatal(err)
+	}
+	if got := claimAll(t, s); len(got) != 2 || got[0].Lease.EventID == lost || got[1].Lease.EventID == lost {
+		t.Errorf("claimed %d deliveries, want the two that have their events", len(got))
+	}
+	if n := count(t, pool, s, "deliveries"); n != 2 {
+		t.Errorf("%d deliveries are pending, want the two that are under a lease", n)
+	}
+	if !strings.Contains(log.String(), "deliveries=1") {
+		t.Errorf("the log says %q, want that one delivery was ended", log.String())
 	}
 }
 

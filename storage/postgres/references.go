@@ -1,5 +1,11 @@
 package postgres
 
+import (
+	"context"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
 // An event counts its references: its pending deliveries, and the attempts after which no
 // other one follows (attemptRefers). A delivery that ends leaves its reference to the
 // attempt that ended it. So results write no event. A delivery that ends otherwise leaves
@@ -50,3 +56,26 @@ const countReferences = `changed AS MATERIALIZED (
 	FROM locked l
 	WHERE e.id = l.id AND l.refs > 0
 )`
+
+// endWithoutEvent ends deliveries whose event is gone. It waits for no row.
+const endWithoutEvent = `
+DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(
+	SELECT d.place FROM unnest($1::bytea[], $2::bytea[]) AS l (webhook_id, event_id)
+	CROSS JOIN LATERAL (
+		SELECT d.ctid AS place FROM formsvc.deliveries d
+		WHERE d.webhook_id = l.webhook_id AND d.event_id = l.event_id
+			AND (SELECT e.id FROM formsvc.events e WHERE e.id = d.event_id LIMIT 1) IS NULL
+		LIMIT 1 FOR UPDATE SKIP LOCKED
+	) d))`
+
+// endWithoutEvent ends those of the deliveries that are still there without their event.
+// An event that is deleted takes its deliveries with it, so that only a fault or a
+// statement by hand can leave one. It would be claimed again and again.
+func (s *Store) endWithoutEvent(ctx context.Context, leases []storage.Lease) error {
+	n, err := s.exec(ctx, s.sized(endWithoutEvent, false), column(leases, func(l *storage.Lease) []byte { return l.WebhookID[:] }),
+		column(leases, func(l *storage.Lease) []byte { return l.EventID[:] }))
+	if n > 0 {
+		s.log.ErrorContext(ctx, "formsvc: deliveries without their event were ended", "deliveries", n)
+	}
+	return err
+}
