@@ -121,8 +121,9 @@ type Result struct {
 	Attempt *Attempt
 	// RetryIn makes the delivery due again after that time on the store's clock. 0
 	// with an Attempt ends the delivery, and without one makes it due at once. It is
-	// ignored when the delivery was redelivered during the lease and the Attempt
-	// failed: then it is due at once, as attempt 1 with RetryIn 0 and else as the next.
+	// ignored when somebody asked for the delivery, with Redeliver or UpdateWebhook, since
+	// it was claimed and the Attempt failed: then it is due at once, as attempt 1 with
+	// RetryIn 0 and else as the next.
 	RetryIn time.Duration
 	// Standing becomes the webhook's. PauseFor pauses it; 0 ends an earlier pause,
 	// and so does a Standing without failures. All are ignored when Attempt is nil,
@@ -220,7 +221,8 @@ type DeliveryStore interface {
 	// Redeliver queues the event of an earlier attempt again, from attempt 1. It is
 	// claimed even though the webhook is paused. When the event is still pending, it
 	// becomes due now and as young as a new one; when it is under a lease, that
-	// happens when the lease ends without success. It MUST return ErrNotFound when
+	// happens when the lease ends without success. A success under an earlier lease that
+	// still counts ends it. It MUST return ErrNotFound when
 	// the webhook has no such attempt or the event's body is gone, and ErrConflict
 	// when the webhook is disabled.
 	Redeliver(ctx context.Context, webhook, attempt ID) error

@@ -27,7 +27,7 @@ type urgency int
 const (
 	ordinary urgency = iota
 	probe            // somebody asked for it: a pause does not hold it back
-	again            // somebody asked for it while it is under a lease
+	again            // somebody asked for it while the result of an earlier lease may still come
 )
 
 // delivery is one event on its way to one webhook.
@@ -126,12 +126,16 @@ func (l *lane) clear() { l.pending, l.probes, l.backlog, l.later = nil, nil, nil
 
 // release lets d wait without a lease until due.
 func (l *lane) release(d *delivery, due, clock time.Time) {
-	d.token = 0
+	d.token, d.urgency = 0, min(d.urgency, probe)
+	l.wait(d, due, clock)
+}
+
+// wait lets d wait until due.
+func (l *lane) wait(d *delivery, due, clock time.Time) {
 	switch {
 	case due.After(clock):
 		l.move(d, &l.later, due)
 	case d.urgency != ordinary:
-		d.urgency = probe
 		l.move(d, &l.probes, d.queued)
 	default:
 		l.move(d, &l.backlog, d.queued)
@@ -142,10 +146,7 @@ func (l *lane) release(d *delivery, due, clock time.Time) {
 // until it is claimed again.
 func (l *lane) ripen(clock time.Time) {
 	for len(l.later) > 0 && !l.later[0].at.After(clock) {
-		d := l.later[0]
-		token := d.token
-		l.release(d, clock, clock)
-		d.token = token
+		l.wait(l.later[0], clock, clock)
 	}
 }
 
@@ -156,14 +157,13 @@ func (d *delivery) leased(clock time.Time) bool {
 
 // hasten makes d due now despite a pause, or once its lease ends.
 func (l *lane) hasten(d *delivery, clock time.Time) {
-	if d.in == &l.later && d.leased(clock) {
-		d.urgency = again
-		return
-	}
 	d.urgency = probe
-	token := d.token
-	l.release(d, clock, clock)
-	d.token = token
+	if d.token != 0 {
+		d.urgency = again
+	}
+	if d.in != &l.later || !d.leased(clock) {
+		l.wait(d, clock, clock)
+	}
 }
 
 // hastenOne makes the oldest delivery that is not under a lease due now.

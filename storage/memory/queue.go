@@ -113,7 +113,7 @@ type claim struct {
 func (q *queue) lease(w *webhook, d *delivery, lease time.Duration, clock time.Time) claim {
 	l := &w.lane
 	q.token++
-	d.token = q.token
+	d.token, d.urgency = q.token, min(d.urgency, probe)
 	l.move(d, &l.later, clock.Add(lease))
 	c := claim{event: d.event, delivery: storage.Delivery{
 		Lease:        storage.Lease{WebhookID: w.rec.ID, EventID: d.event.id, Token: d.token},

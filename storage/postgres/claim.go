@@ -160,7 +160,7 @@ WITH found AS MATERIALIZED (
 	) d) d
 ), leased AS (
 	UPDATE formsvc.deliveries d
-	SET token = DEFAULT, generation = f.generation, leased_until = statement_timestamp() + $6::bigint * interval '1 microsecond'
+	SET token = DEFAULT, generation = f.generation, urgency = LEAST(d.urgency, 1), leased_until = statement_timestamp() + $6::bigint * interval '1 microsecond'
 	FROM (SELECT f.*, sum(f.size) OVER (ORDER BY f.n, f.number) AS bytes FROM found f WHERE f.n <= f.part) f
 	WHERE d.ctid = f.place AND (f.bytes <= $5::bigint OR f.bytes = f.size OR $5::bigint < 1)
 	RETURNING f.number, d.event_id, d.token, d.attempt

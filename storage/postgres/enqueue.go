@@ -59,7 +59,7 @@ const redeliver = `
 WITH ` + liveWebhook + `, told AS MATERIALIZED (
 	SELECT w.id AS webhook_id, a.event_id FROM hook w CROSS JOIN LATERAL ` + history + ` a WHERE a.id = $2::bytea
 ), pending AS MATERIALIZED (
-	SELECT d.event_id, d.webhook_id, COALESCE(d.leased_until > statement_timestamp(), false) AS leased
+	SELECT d.event_id, d.webhook_id, COALESCE(d.leased_until > statement_timestamp(), false) AS leased, d.token <> 0 AS result_may_come
 	FROM told t JOIN formsvc.deliveries d ON d.webhook_id = t.webhook_id AND d.event_id = t.event_id
 	FOR UPDATE OF d
 ), body AS MATERIALIZED (
@@ -71,7 +71,7 @@ WITH ` + liveWebhook + `, told AS MATERIALIZED (
 	UPDATE formsvc.deliveries d SET
 		queued_at = statement_timestamp(),
 		due_at = CASE WHEN p.leased THEN d.due_at END,
-		urgency = CASE WHEN p.leased THEN 2 ELSE 1 END
+		urgency = CASE WHEN p.result_may_come THEN 2 ELSE 1 END
 	FROM pending p, hook
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND hook.enabled
 ), queued AS (

@@ -166,7 +166,7 @@ WITH seen AS MATERIALIZED (
 	LIMIT 1
 	FOR UPDATE OF d
 ), hastened AS (
-	UPDATE formsvc.deliveries d SET due_at = NULL, urgency = 1
+	UPDATE formsvc.deliveries d SET due_at = NULL, urgency = CASE WHEN d.token <> 0 THEN 2 ELSE 1 END
 	FROM one
 	WHERE d.webhook_id = one.webhook_id AND d.event_id = one.event_id
 ), arrived AS (

@@ -17,6 +17,8 @@ func leaseCases() []Case {
 		{"token_rises", "Each lease of a delivery has a larger token than those before, after a retry and a redelivery too.", tokenRises},
 		{"lease_of_other_handle", "A lease is settled through any handle on the same data.", leaseOfOtherHandle},
 		{"redeliver_leased", "Redeliver of a delivery under a lease leaves the lease, and makes the delivery due when the lease ends without success.", redeliverLeased},
+		{"redeliver_late", "A failure under a lease that ran out leaves what somebody asked for meanwhile due at once, and a success ends it.", redeliverLate},
+		{"redelivery_fails", "A redelivery during a lease asks for one attempt: when that fails, it is as any other one.", redeliveryFails},
 		{"lease_of_redelivered_fenced", "A lease from before a redelivery does not settle the new delivery.", leaseBeforeRedelivery},
 	}
 }
@@ -62,16 +64,23 @@ func leaseOfOtherHandle(b *bundle) {
 	b.nothingPending("another handle settled the lease")
 }
 
-func redeliverLeased(b *bundle) {
-	for name, c := range map[string]struct {
-		result func(d storage.Delivery) storage.Result
-		again  int // the attempt that comes next; 0: none
-	}{
+// resultOfRedelivered is a result for attempt 2 of a delivery that is redelivered meanwhile.
+type resultOfRedelivered struct {
+	result func(d storage.Delivery) storage.Result
+	again  int // the attempt that comes next; 0: none
+}
+
+func (b *bundle) resultsOfRedelivered() map[string]resultOfRedelivered {
+	return map[string]resultOfRedelivered{
 		"success":                {func(d storage.Delivery) storage.Result { return succeeded(d, b.tick()) }, 0},
 		"a failure, tried later": {func(d storage.Delivery) storage.Result { return paused(d, b.tick(), time.Hour) }, 3},
 		"a failure, the last":    {func(d storage.Delivery) storage.Result { return ended(d, b.tick()) }, 1},
 		"nothing sent":           {func(d storage.Delivery) storage.Result { return storage.Result{Lease: d.Lease} }, 2},
-	} {
+	}
+}
+
+func redeliverLeased(b *bundle) {
+	for name, c := range b.resultsOfRedelivered() {
 		f := b.anyForm()
 		w := b.addWebhook(f.ID)
 		b.submit(f)
@@ -81,16 +90,67 @@ func redeliverLeased(b *bundle) {
 		b.ok(b.store.Redeliver(b.Context(), w.ID, first.Attempt.ID), "Redeliver of a delivery under a lease")
 		b.claimNone("the lease holds")
 		b.finish(c.result(d))
-		got := b.claimAll()
-		if c.again == 0 {
-			same(b, len(got), 0, "deliveries after %s", name)
-			continue
-		}
-		next := only(b, got, "ClaimDeliveries after "+name)
-		same(b, next.Attempt, c.again, "Attempt after %s", name)
-		b.finish(ended(next, b.tick()))
-		b.claimNone("it was redelivered once")
+		b.redeliveredOnce(c, name)
 	}
+}
+
+// redeliveredOnce holds what comes after the result against c.
+func (b *bundle) redeliveredOnce(c resultOfRedelivered, name string) {
+	b.Helper()
+	got := b.claimAll()
+	if c.again == 0 {
+		same(b, len(got), 0, "deliveries after %s", name)
+		return
+	}
+	next := only(b, got, "ClaimDeliveries after "+name)
+	same(b, next.Attempt, c.again, "Attempt after %s", name)
+	b.finish(ended(next, b.tick()))
+	b.claimNone("it was redelivered once")
+}
+
+func redeliverLate(b *bundle) {
+	for name, c := range b.resultsOfRedelivered() {
+		for _, how := range []string{"redelivered during the lease", "redelivered after it", "asked for with UpdateWebhook"} {
+			f := b.anyForm()
+			w := b.addWebhook(f.ID)
+			b.addWebhook(f.ID)
+			b.submit(f)
+			var first storage.ID
+			for _, d := range b.claimSome(2) {
+				r := retried(d, b.tick(), atOnce)
+				b.finish(r)
+				if d.Lease.WebhookID == w.ID {
+					first = r.Attempt.ID
+				}
+			}
+			redeliver := func(at string) {
+				if how == at {
+					b.ok(b.store.Redeliver(b.Context(), w.ID, first), "Redeliver")
+				}
+			}
+			late := b.claimLate(w.ID, func() { redeliver("redelivered during the lease") })
+			redeliver("redelivered after it")
+			if how == "asked for with UpdateWebhook" {
+				on := true
+				_, err := b.store.UpdateWebhook(b.Context(), storage.AsHost(), w.ID, storage.WebhookChange{Enabled: &on, At: b.tick()})
+				b.ok(err, "UpdateWebhook")
+			}
+			b.finish(c.result(late))
+			b.redeliveredOnce(c, name+", late, "+how)
+		}
+	}
+}
+
+func redeliveryFails(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	b.submit(f)
+	first := retried(b.claimOne(), b.tick(), atOnce)
+	b.finish(first)
+	b.claimBriefly()
+	b.ok(b.store.Redeliver(b.Context(), w.ID, first.Attempt.ID), "Redeliver of a delivery under a lease")
+	b.finish(ended(b.claimAgain(), b.tick()))
+	b.nothingPending("the redelivery has failed for good")
 }
 
 func leaseExpires(b *bundle) {
@@ -154,29 +214,38 @@ func staleLease(b *bundle) {
 	same(b, next.Standing, storage.Standing{}, "Standing: that of the fenced result does not count")
 }
 
-func expiredLease(b *bundle) {
-	// Two webhooks are claimed under one lease. That one of them can be claimed
-	// again shows that the lease of the other ran out too.
-	f := b.anyForm()
-	one, two := b.addWebhook(f.ID), b.addWebhook(f.ID)
-	b.submit(f)
+// claimLate claims what is due of two webhooks, runs meanwhile, and returns the delivery
+// of one of them when its lease has run out. That the other one can be claimed again shows
+// that it has.
+func (b *bundle) claimLate(one storage.ID, meanwhile func()) (late storage.Delivery) {
+	b.Helper()
 	p := b.everything()
 	p.Lease = aMoment
-	var mine storage.Delivery
 	batch := b.claim(p)
 	same(b, len(batch), 2, "deliveries of one event for two webhooks")
 	for _, d := range batch {
-		if d.Lease.WebhookID == one.ID {
-			mine = d
+		if d.Lease.WebhookID == one {
+			late = d
 		}
 	}
+	meanwhile()
 	p = b.everything()
-	p.Webhooks[one.ID] = 0
+	p.Webhooks[one] = 0
 	for _, d := range b.claimEventually(p) {
-		same(b, d.Lease.WebhookID, two.ID, "the webhook with room")
+		if d.Lease.WebhookID == one {
+			b.Errorf("ClaimDeliveries: a delivery of the webhook that has no room")
+		}
 	}
-	b.finish(ended(mine, b.tick()))
-	same(b, len(b.attempts(one.ID)), 1, "attempts in the history")
+	return late
+}
+
+func expiredLease(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	b.addWebhook(f.ID)
+	b.submit(f)
+	b.finish(ended(b.claimLate(w.ID, func() {}), b.tick()))
+	same(b, len(b.attempts(w.ID)), 1, "attempts in the history")
 	b.claimNone("one delivery ended, the other is under a lease")
 }
 

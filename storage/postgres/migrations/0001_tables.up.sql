@@ -295,7 +295,7 @@ CREATE TABLE deliveries (
     attempt    attempt_number NOT NULL DEFAULT 1,
     token      counter NOT NULL DEFAULT nextval('delivery_tokens'), -- of the lease; 0: none
     size       byte_count NOT NULL, -- of the event's body
-    urgency    urgency NOT NULL DEFAULT 0, -- 1: asked for, despite a pause; 2: asked for while under a lease
+    urgency    urgency NOT NULL DEFAULT 0, -- 1: asked for, despite a pause; 2: and while the result of an earlier lease may still come
     generation integer NOT NULL DEFAULT 0, -- of the url that the lease is for
     PRIMARY KEY (webhook_id, event_id)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
@@ -556,7 +556,7 @@ COMMENT ON COLUMN deliveries.leased_until IS 'End of the lease; null: there is n
 COMMENT ON COLUMN deliveries.attempt IS 'Number of the next or running attempt.';
 COMMENT ON COLUMN deliveries.token IS 'Token of the lease; 0: none.';
 COMMENT ON COLUMN deliveries.size IS 'Bytes of the body of the event.';
-COMMENT ON COLUMN deliveries.urgency IS '0: ordinary; 1: somebody asked for it, so that a pause does not hold it back; 2: somebody asked for it while it was under a lease.';
+COMMENT ON COLUMN deliveries.urgency IS '0: ordinary; 1: somebody asked for it, so that a pause does not hold it back; 2: and the result of an earlier lease may still come.';
 
 COMMENT ON COLUMN deliveries.generation IS 'That of the URL which the lease is for.';
 
