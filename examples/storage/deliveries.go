@@ -12,7 +12,7 @@ import (
 const (
 	ordinary = iota
 	probe    // somebody asked for it: a pause does not hold it back
-	again    // somebody asked for it while it was under a lease
+	again    // somebody asked for it while the result of an earlier lease may still come
 )
 
 // leased is the condition for a lease that still holds, at the time ?1.
@@ -88,7 +88,7 @@ func (s *Store) Redeliver(ctx context.Context, webhook, attempt storage.ID) erro
 // hasten makes a delivery due now despite a pause, or once its lease ends.
 func (t *tx) hasten(webhook, event storage.ID, clock time.Time) error {
 	_, err := t.exec(`UPDATE deliveries AS d SET
-			urgency = CASE WHEN `+leased+` THEN 2 ELSE 1 END,
+			urgency = CASE WHEN d.token > 0 THEN 2 ELSE 1 END,
 			due = CASE WHEN `+leased+` THEN due ELSE ?1 END
 		WHERE webhook = ?2 AND event = ?3`, clock, webhook, event)
 	return err
