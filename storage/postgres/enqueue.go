@@ -52,9 +52,10 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 	})
 }
 
-// redeliver locks the event, so that nobody removes it before the new delivery
-// counts. A delivery that is pending is locked before that: ending a delivery deletes
-// the delivery first and then its event. There is no row when there is no such webhook.
+// redeliver has no row when there is no such webhook. It locks the delivery that is
+// pending, or if there is none the event, so that nobody removes that before the new
+// delivery counts. It does not lock both: somebody who removes the event may have locked
+// it before the delivery was there, and then ends the delivery.
 const redeliver = `
 WITH ` + liveWebhook + `, told AS MATERIALIZED (
 	SELECT w.id AS webhook_id, a.event_id FROM hook w CROSS JOIN LATERAL ` + history + ` a WHERE a.id = $2::bytea
@@ -65,7 +66,7 @@ WITH ` + liveWebhook + `, told AS MATERIALIZED (
 ), body AS MATERIALIZED (
 	SELECT e.id, octet_length(e.body) AS size
 	FROM told t JOIN formsvc.events e ON e.id = t.event_id
-	WHERE (SELECT count(*) FROM pending) >= 0
+	WHERE (SELECT count(*) FROM pending) = 0
 	FOR UPDATE OF e
 ), hastened AS (
 	UPDATE formsvc.deliveries d SET
@@ -86,7 +87,7 @@ WITH ` + liveWebhook + `, told AS MATERIALIZED (
 	FROM queued
 	WHERE e.id = queued.event_id
 )
-SELECT hook.enabled, EXISTS (SELECT FROM body) FROM hook`
+SELECT hook.enabled, EXISTS (SELECT FROM pending) OR EXISTS (SELECT FROM body) FROM hook`
 
 // Redeliver implements [storage.DeliveryStore].
 func (s *Store) Redeliver(ctx context.Context, webhook, attempt storage.ID) error {

@@ -6,9 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/internal/pgseed"
+	"github.com/formsvc/formsvc/internal/pgtest"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -86,6 +88,71 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 					t.Error(err)
 				}
 			})
+		}
+	}
+}
+
+// A response is deleted while its event is redelivered twice: the first redelivery ends when
+// the deletion has looked for pending deliveries, and the second one finds what the first
+// one added. Neither it nor the deletion waits for what the other one has.
+func TestDeletingAResponseBesideRedeliveries(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t, pgtest.MaxConns(6))
+	deliver(t, s, 1, 1)
+	hook, attempt := pgseed.ID(pgseed.Webhook, 0), pgseed.ID(pgseed.Attempt, 10)
+	begin := func() pgx.Tx {
+		tx, err := pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) })
+		return tx
+	}
+	// inside calls f in a transaction, in which nothing is tried again.
+	inside := func(tx pgx.Tx, f func(*Store) error) chan error {
+		done := make(chan error, 1)
+		go func() {
+			err := f(s.On(tx))
+			if err == nil {
+				err = tx.Commit(context.Background())
+			}
+			done <- err
+		}()
+		return done
+	}
+	redeliver := func(s *Store) error { return s.Redeliver(context.Background(), hook, attempt) }
+
+	first, deletion, second, response := begin(), begin(), begin(), begin()
+	if _, err := response.Exec(t.Context(), s.sql(`SELECT FROM formsvc.submissions FOR UPDATE`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := redeliver(s.On(first)); err != nil {
+		t.Fatal(err)
+	}
+	deleted := inside(deletion, func(s *Store) error {
+		return s.DeleteSubmission(context.Background(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), pgseed.ID(pgseed.Submission, 1))
+	})
+	eventually(t, "the deletion waits for the event", func() bool { return waited(t, pool, first) })
+	if err := first.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the deletion has the event, and waits for the response", func() bool { return waited(t, pool, response) })
+	redelivered := inside(second, redeliver)
+	eventually(t, "the second redelivery has what it waits for, or waits for the deletion", func() bool {
+		return len(redelivered) > 0 || waited(t, pool, deletion)
+	})
+	if err := response.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-redelivered; err != nil {
+		t.Errorf("Redeliver = %v", err)
+	}
+	if err := <-deleted; err != nil {
+		t.Errorf("DeleteSubmission = %v", err)
+	}
+	for _, table := range []string{"submissions", "deliveries", "events"} {
+		if n := count(t, pool, s, table); n > 0 {
+			t.Errorf("%d %s are left", n, table)
 		}
 	}
 }
