@@ -33,6 +33,8 @@ type run struct {
 	over      bool // no more steps
 	notices   chan scheduler.Pause
 
+	handed inbox // what no step has taken in yet
+
 	done      chan struct{}  // closed when nothing is left after a stop
 	calls     sync.WaitGroup // of the store
 	requests  sync.WaitGroup // and what else an Observer may hold up
@@ -46,10 +48,9 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 	n := scheduler.Default(d.config.InFlight, d.config.InFlightSlow, d.config.InFlightWebhook, d.config.Timeout)
 	r := &run{
 		d: d, base: base, stop: stop, posts: posts, stopPosts: stopPosts,
-		numbers:   n,
-		scheduler: scheduler.New(n, d.spread),
-		notices:   make(chan scheduler.Pause, observersAtOnce),
-		done:      make(chan struct{}),
+		numbers: n, scheduler: scheduler.New(n, d.spread),
+		notices: make(chan scheduler.Pause, observersAtOnce),
+		done:    make(chan struct{}),
 	}
 	r.timer = time.AfterFunc(time.Hour, func() { r.step() })
 	return r

@@ -183,7 +183,10 @@ SELECT g.id, g.refs > 0 FROM given g`
 	SELECT h.*, statement_timestamp() + h.lease * interval '1 microsecond' AS until, x.generation
 	FROM (
 		SELECT h.webhook_id, array_agg(h.event_id) AS events, max(h.lease) AS lease
-		FROM unnest(` + granted[0] + `::bytea[], ` + granted[1] + `::bytea[], ` + granted[2] + `::bigint[]) AS h (webhook_id, event_id, lease)
+		FROM (
+			SELECT * FROM unnest(` + granted[0] + `::bytea[], ` + granted[1] + `::bytea[], ` + granted[2] + `::bigint[]) AS h (webhook_id, event_id, lease)
+			LIMIT (SELECT cardinality(` + granted[0] + `::bytea[]))
+		) h
 		GROUP BY h.webhook_id
 	) h
 	CROSS JOIN LATERAL (
