@@ -222,3 +222,115 @@ func TestAnAttemptKeepsTheEventOfADeliveryThatEndsMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+// An attempt changes while its history is cut: it gets to refer to its event. It stays with
+// its event for a later cut.
+func TestTheCutOfAHistoryPassesOverWhatChanges(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	hook := pgseed.ID(pgseed.Webhook, 0)
+	earlier(t, s, pool, storage.HistoryKept+1)
+	oldest := earlierAttempt(1)
+	if _, err := pool.Exec(t.Context(), s.sql(`
+		WITH told AS (UPDATE formsvc.attempts SET next_attempt_at = now() WHERE id = $1 RETURNING webhook_id, event_id)
+		INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size, due_at) SELECT webhook_id, event_id, 0, 2, now() + interval '1 hour' FROM told`), oldest[:]); err != nil {
+		t.Fatal(err)
+	}
+	referencesAreCounted(t, pool, s)
+
+	// It waits when it has taken its snapshot, and before it locks attempts. And it finds
+	// them as a server does that looks at a row's new version without asking again whether
+	// its ctid is the one that was asked for.
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := tx.Exec(t.Context(), `SELECT pg_advisory_xact_lock(hashtext($1))`, s.schema); err != nil {
+		t.Fatal(err)
+	}
+	const join = "FROM old o JOIN formsvc.attempts a ON a.ctid = o.place"
+	if !strings.Contains(cutHistories, join) {
+		t.Fatal("the statement has changed")
+	}
+	slowly := strings.Replace(cutHistories, join, `FROM (SELECT o.*, pg_advisory_xact_lock_shared(hashtext('`+s.schema+`')) FROM old o OFFSET 0) o
+		JOIN formsvc.attempts a ON a.id = (SELECT b.id FROM formsvc.attempts b WHERE b.ctid = o.place)`, 1)
+	cut := make(chan error, 1)
+	go func() {
+		_, err := s.exec(context.Background(), slowly, [][]byte{hook[:]}, int64(cutMost), int64(storage.HistoryKept))
+		cut <- err
+	}()
+	eventually(t, "the cut waits", func() bool { return waited(t, pool, tx) })
+	off := false
+	if _, err := s.UpdateWebhook(t.Context(), storage.AsHost(), hook, storage.WebhookChange{Enabled: &off, At: time.Now()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-cut; err != nil {
+		t.Fatal(err)
+	}
+	referencesAreCounted(t, pool, s)
+	attemptsKeepTheirEvents(t, pool, s)
+	for _, table := range []string{"attempts", "events"} {
+		if n := count(t, pool, s, table); n != storage.HistoryKept+1 {
+			t.Errorf("%d %s, want %d: that which changed stays for now", n, table, storage.HistoryKept+1)
+		}
+	}
+	if err := s.cutHistories(t.Context(), hook); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"attempts", "events"} {
+		if n := count(t, pool, s, table); n != storage.HistoryKept {
+			t.Errorf("%d %s are left, want %d", n, table, storage.HistoryKept)
+		}
+	}
+}
+
+// Two calls at once remove the last two references to an event. The later one removes the
+// event too.
+func TestTheLastTwoReferencesGoAtOnce(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	hook, form := pgseed.ID(pgseed.Webhook, 0), pgseed.ID(pgseed.Form, 0)
+	earlier(t, s, pool, storage.HistoryKept+1)
+	other := storage.Webhook{ID: pgseed.ID(pgseed.Webhook, 1), FormID: form, URL: "https://other.example/", Enabled: true, CreatedAt: pgseed.Start(), UpdatedAt: pgseed.Start()}
+	if err := s.CreateWebhook(t.Context(), storage.AsHost(), other, 0); err != nil {
+		t.Fatal(err)
+	}
+	oldest := earlierAttempt(1)
+	if _, err := pool.Exec(t.Context(), s.sql(`
+		WITH told AS (
+			INSERT INTO formsvc.attempts (webhook_id, id, event_id, event_type, attempt, http_status, success, error, duration_us, created_at)
+			SELECT $1, id, event_id, event_type, attempt, http_status, success, error, duration_us, created_at FROM formsvc.attempts WHERE id = $2
+			RETURNING event_id
+		)
+		UPDATE formsvc.events SET refs = 2 WHERE id = (SELECT event_id FROM told)`), other.ID[:], oldest[:]); err != nil {
+		t.Fatal(err)
+	}
+	referencesAreCounted(t, pool, s)
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if err := s.On(tx).cutHistories(t.Context(), hook); err != nil {
+		t.Fatal(err)
+	}
+	deleted := make(chan error, 1)
+	go func() { deleted <- s.DeleteWebhook(context.Background(), storage.AsHost(), other.ID) }()
+	eventually(t, "the second waits for the first", func() bool { return waited(t, pool, tx) })
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-deleted; err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"attempts", "events"} {
+		if n := count(t, pool, s, table); n != storage.HistoryKept {
+			t.Errorf("%d %s are left, want %d", n, table, storage.HistoryKept)
+		}
+	}
+	referencesAreCounted(t, pool, s)
+}

@@ -151,7 +151,7 @@ func TestBodiesGoWithTheHistory(t *testing.T) {
 	}
 }
 
-// What no call could drop because of another one is found by Sweep.
+// What a fault leaves without a reference is found by Sweep.
 func TestSweepFindsForgottenBodies(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)

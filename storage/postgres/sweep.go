@@ -145,9 +145,8 @@ func (s *Store) wipeSecrets(ctx context.Context, p storage.SweepParams, swept *s
 	return false, s.sweepOne(ctx, &swept.Secrets, wipeSecrets, p.Now.UTC(), int64(p.Max))
 }
 
-// purgeEvents removes the bodies that nothing refers to. There are few of them: a
-// history or a queue drops its bodies itself, unless two calls at once each left
-// one to the other.
+// purgeEvents removes the bodies that nothing refers to. Only a fault or a
+// change by hand leaves one: a statement that removes the last reference removes the body.
 const purgeEvents = `
 WITH unused AS (
 	SELECT e.ctid AS place FROM formsvc.events e

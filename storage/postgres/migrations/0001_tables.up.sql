@@ -273,10 +273,11 @@ CREATE INDEX destinations_failing ON destinations (webhook_id) WHERE failing_sin
 CREATE INDEX destinations_paused ON destinations (failing_since DESC, webhook_id DESC) WHERE paused_until IS NOT NULL;
 
 -- The bytes of an event, once for all webhooks. They live while a delivery is
--- pending or an attempt is kept, and die with their submission. Whoever adds or
--- removes a reference counts that in refs; a delivery that ends leaves its reference to
--- its last attempt. When the last two are removed at once neither sees the other, and 0 is
--- left for a sweep to find.
+-- pending or an attempt is kept, and die with their submission. A statement
+-- that adds or removes a reference counts that in refs; a delivery that ends leaves its
+-- reference to its last attempt. The statement that removes the last reference removes the
+-- event, also when two remove the last two at once. Only a fault or a change by hand leaves
+-- 0, for a sweep to find.
 CREATE TABLE events (
     id            id PRIMARY KEY,
     form_id       id NOT NULL,
