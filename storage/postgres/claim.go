@@ -1,12 +1,9 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -57,15 +54,15 @@ const (
 // was set aside, and else in that of all.
 const lane = `(CASE WHEN x.crowded THEN x.host ELSE '' END)`
 
-// dueNow reports whether webhooks have a turn, whether something is there that gives
-// them one, and how large the tables are. It is all that an idle process asks. Who was set
-// aside had a turn.
+// dueNow reports whether a claim may find anything, and how large the tables are. It is all
+// that an idle process asks. Webhooks have a turn, or something is there that gives them
+// one. Who was set aside had a turn.
 const dueNow = `
 SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) WHERE
 		(SELECT x.next_at FROM formsvc.destinations x WHERE x.quick = p.quick AND ` + lane + ` = '' AND x.next_at IS NOT NULL
 		ORDER BY x.next_at LIMIT 1) <= statement_timestamp()
-		OR (SELECT true FROM formsvc.destinations x WHERE x.quick = p.quick AND ` + lane + ` > '' AND x.next_at IS NOT NULL LIMIT 1)),
-	COALESCE(LEAST(
+		OR (SELECT true FROM formsvc.destinations x WHERE x.quick = p.quick AND ` + lane + ` > '' AND x.next_at IS NOT NULL LIMIT 1))
+	OR COALESCE(LEAST(
 		(SELECT a.at FROM formsvc.arrivals a ORDER BY a.at LIMIT 1),
 		(SELECT d.due_at FROM formsvc.deliveries d WHERE d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1)
 	) <= statement_timestamp(), false),
@@ -96,62 +93,53 @@ WITH arrived AS (
 		SELECT x.ctid FROM formsvc.destinations x WHERE x.webhook_id = ANY (ARRAY(SELECT c.webhook_id FROM calls c)) FOR NO KEY UPDATE SKIP LOCKED))
 	RETURNING x.webhook_id
 ), kept AS (
-	INSERT INTO formsvc.arrivals (at, webhook_id, asked)
-	SELECT statement_timestamp(), c.webhook_id, c.asked FROM calls c
+	INSERT INTO formsvc.arrivals (webhook_id, asked)
+	SELECT c.webhook_id, c.asked
+	FROM calls c CROSS JOIN LATERAL (SELECT FROM formsvc.destinations x WHERE x.webhook_id = c.webhook_id LIMIT 1) x
 	WHERE c.webhook_id NOT IN (SELECT t.webhook_id FROM turned t)
-		AND (SELECT x.webhook_id FROM formsvc.destinations x WHERE x.webhook_id = c.webhook_id LIMIT 1) IS NOT NULL
 )
 SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), (SELECT count(*) FROM ripe)) >= $1::bigint`
 
-// webhookRoom is how many deliveries a claim may take of the destination x, by its own
-// bound. Bounds are looked up in objects, which is fast however many there are; as a join
-// they would be read for each webhook.
-const webhookRoom = `COALESCE(($1::jsonb -> encode(x.webhook_id, 'hex'))::bigint,
-			CASE WHEN x.succeeded AND x.failures = 0 THEN $2::bigint ELSE LEAST($2::bigint, 1) END)`
-
-// knownColumns are what goes with every delivery of the webhook w with its destination x.
-const knownColumns = `x.webhook_id, w.form_id, w.url, x.host,
-	w.secret, CASE WHEN w.old_secret_until > statement_timestamp() THEN w.old_secret END, x.succeeded, x.slow_for, x.failures,
-	(EXTRACT(epoch FROM statement_timestamp() - x.failing_since) * 1000000)::bigint,
-	(EXTRACT(epoch FROM GREATEST(x.paused_until - statement_timestamp(), interval '0')) * 1000000)::bigint, x.pause_reason, x.generation`
-
-// dueTurns locks webhooks that have a turn, in the order of their turns: as many as their
-// pool has room for and $9, as many as a host name has room for of those that were set aside
-// for it, and one more of each, which shows that others wait.
+// dueTurns locks webhooks of a pool that have a turn, in the order of their turns: as many as
+// the pool has room for and $7, as many as a host name has room for of those that were set
+// aside for it, and one more of each, which shows that others wait. Bounds are looked up in
+// objects, which is fast however many there are; as a join they would be read for each
+// webhook.
 const dueTurns = `
-WITH RECURSIVE pools (quick, room, hosts, per_host) AS (
-	VALUES (true, $3::bigint, $4::jsonb, NULLIF($5::bigint, 0)), (false, $6::bigint, $7::jsonb, NULLIF($8::bigint, 0))
-), lanes AS (
-	SELECT p.*, '' AS name FROM pools p WHERE p.room > 0
+WITH RECURSIVE lanes (name) AS (
+	SELECT ''
 	UNION ALL
-	SELECT l.quick, l.room, l.hosts, l.per_host, (
-		SELECT ` + lane + ` FROM formsvc.destinations x
-		WHERE x.quick = l.quick AND ` + lane + ` > l.name AND x.next_at IS NOT NULL ORDER BY ` + lane + ` LIMIT 1)
+	SELECT (SELECT ` + lane + ` FROM formsvc.destinations x
+		WHERE x.quick = $3::boolean AND ` + lane + ` > l.name AND x.next_at IS NOT NULL ORDER BY ` + lane + ` LIMIT 1)
 	FROM lanes l WHERE l.name IS NOT NULL
 )
-SELECT ` + knownColumns + `, x.crowded, CASE WHEN w.enabled AND ` + webhookThere + ` THEN x.own_room END,
-	l.room, COALESCE((l.hosts -> x.host)::bigint, l.per_host, l.room)
+SELECT ` + knownColumns + `, x.crowded, x.room, COALESCE(($5::jsonb -> x.host)::bigint, NULLIF($6::bigint, 0), $4::bigint)
 FROM (
-	SELECT l.*, CASE l.name WHEN '' THEN l.room + $9::bigint ELSE LEAST(l.room, COALESCE((l.hosts -> l.name)::bigint, l.per_host)) END AS most
-	FROM lanes l
+	SELECT l.name, CASE l.name WHEN '' THEN $4::bigint + $7::bigint ELSE LEAST($4::bigint, COALESCE(($5::jsonb -> l.name)::bigint, NULLIF($6::bigint, 0))) END AS most
+	FROM lanes l WHERE l.name IS NOT NULL
 ) l CROSS JOIN LATERAL (
-	SELECT x.*, ` + webhookRoom + ` AS own_room FROM formsvc.destinations x
-	WHERE x.quick = l.quick AND ` + lane + ` = l.name AND x.next_at <= statement_timestamp() AND ` + webhookRoom + ` > 0
+	SELECT x.*, ` + webhookRoom + ` AS room FROM formsvc.destinations x
+	WHERE x.quick = $3::boolean AND ` + lane + ` = l.name AND x.next_at <= statement_timestamp() AND ` + webhookRoom + ` > 0
 	ORDER BY x.next_at LIMIT GREATEST(l.most, 0) + 1 FOR NO KEY UPDATE SKIP LOCKED
 ) x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
 WHERE l.most > 0
 ORDER BY x.next_at`
 
+// webhookRoom is how many deliveries a claim may take of the destination x, by its own
+// bound.
+const webhookRoom = `COALESCE(($1::jsonb -> encode(x.webhook_id, 'hex'))::bigint,
+			CASE WHEN x.succeeded AND x.failures = 0 THEN $2::bigint ELSE LEAST($2::bigint, 1) END)`
+
 // lease leases the first deliveries of webhooks, as many as the part of each, or of one that
 // is paused those that somebody asked for. When the bytes have no room for all, the first of
 // each come before the second of any. It also returns how many it has found of each webhook,
-// one more than its part if there are so many; none when the webhook has got another URL
-// since dueTurns read it.
+// one more than its part if there are so many. It finds none when the webhook is disabled,
+// or has got another URL since dueTurns read it.
 const lease = `
 WITH found AS MATERIALIZED (
 	SELECT t.number, t.generation, t.part, d.*
-	FROM unnest($1::bytea[], $2::bigint[], $3::boolean[], $4::bigint[], $7::text[]) WITH ORDINALITY AS t (webhook_id, generation, paused, part, url, number)
-	CROSS JOIN LATERAL (SELECT FROM formsvc.webhooks w WHERE w.id = t.webhook_id AND w.url = t.url LIMIT 1) w
+	FROM unnest($1::bytea[], $2::bigint[], $3::boolean[], $4::text[], $5::bigint[]) WITH ORDINALITY AS t (webhook_id, generation, paused, url, part, number)
+	CROSS JOIN LATERAL (SELECT FROM formsvc.webhooks w WHERE w.id = t.webhook_id AND w.url = t.url AND w.enabled AND ` + webhookThere + ` LIMIT 1) w
 	CROSS JOIN LATERAL (SELECT d.*, row_number() OVER () AS n FROM (
 		SELECT d.ctid AS place, d.size FROM formsvc.deliveries d
 		WHERE d.webhook_id = t.webhook_id AND d.due_at IS NULL AND d.urgency >= CASE WHEN t.paused THEN 1 ELSE 0 END AND t.part > 0
@@ -160,24 +148,25 @@ WITH found AS MATERIALIZED (
 	) d) d
 ), leased AS (
 	UPDATE formsvc.deliveries d
-	SET token = DEFAULT, generation = f.generation, urgency = LEAST(d.urgency, 1), leased_until = statement_timestamp() + $6::bigint * interval '1 microsecond'
+	SET token = DEFAULT, generation = f.generation, urgency = LEAST(d.urgency, 1), leased_until = statement_timestamp() + $7::bigint * interval '1 microsecond'
 	FROM (SELECT f.*, sum(f.size) OVER (ORDER BY f.n, f.number) AS bytes FROM found f WHERE f.n <= f.part) f
-	WHERE d.ctid = f.place AND (f.bytes <= $5::bigint OR f.bytes = f.size OR $5::bigint < 1)
+	WHERE d.ctid = f.place AND (f.bytes <= $6::bigint OR f.bytes = f.size OR $6::bigint < 1)
 	RETURNING f.number, d.event_id, d.token, d.attempt
 )
 SELECT l.number, l.event_id, l.token, l.attempt FROM leased l
 UNION ALL
 SELECT f.number, NULL, NULL, count(*)::integer FROM found f GROUP BY f.number`
 
-// nextTurns gives webhooks their next turns.
+// nextTurns gives webhooks their next turns. One that has nothing more to send now has its
+// turn when something waits again that is known of: at the end of a lease, or of the pause.
 const nextTurns = `
 UPDATE formsvc.destinations x SET
-	crowded = CASE t.turn WHEN 'aside' THEN true WHEN 'last' THEN x.crowded ELSE false END,
-	next_at = CASE t.turn WHEN 'aside' THEN x.next_at WHEN 'last' THEN statement_timestamp() WHEN 'later' THEN LEAST(
-		CASE WHEN x.paused_until > statement_timestamp() THEN x.paused_until END, (
-		SELECT min(GREATEST(d.leased_until, statement_timestamp())) FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id AND d.due_at IS NULL
-			AND d.urgency >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END))
-		WHEN 'never' THEN (SELECT statement_timestamp() FROM formsvc.webhooks w WHERE w.id = x.webhook_id AND w.enabled AND ` + webhookThere + `) END
+	crowded = t.turn = 'aside' OR t.turn = 'last' AND x.crowded,
+	next_at = CASE t.turn WHEN 'aside' THEN x.next_at WHEN 'last' THEN statement_timestamp() ELSE (
+		SELECT LEAST(CASE WHEN x.paused_until > statement_timestamp() THEN x.paused_until END, (
+			SELECT min(GREATEST(d.leased_until, statement_timestamp())) FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id AND d.due_at IS NULL
+				AND d.urgency >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END))
+		FROM formsvc.webhooks w WHERE w.id = x.webhook_id AND w.enabled AND ` + webhookThere + `) END
 FROM unnest($1::bytea[], $2::text[]) AS t (webhook_id, turn) WHERE t.turn <> '' AND x.webhook_id = t.webhook_id`
 
 const bodiesOf = `SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ($1::bytea[])`
@@ -190,30 +179,31 @@ const releaseFor = 5 * time.Second
 // one copy of its body. more is true when wakeAtOnce cut the claim, or the room that a
 // webhook shares with others.
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.Delivery, more bool, err error) {
-	var waiting, called bool
+	var due bool
 	var deliveries, attempts int64
 	err = s.read(ctx, func(ctx context.Context) error {
 		return s.queryRow(ctx, dueNow, func(rows pgx.Rows) error {
-			return rows.Scan(scanBool(&waiting), scanBool(&called), &deliveries, &attempts)
+			return rows.Scan(scanBool(&due), &deliveries, &attempts)
 		})
 	})
 	if err != nil {
 		return nil, false, err
 	}
 	s.noteSizes(deliveries, attempts)
-	if !waiting && !called {
+	if !due {
 		return nil, false, nil
 	}
 	var leased []storage.Delivery
-	err = s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
-		var rest, cut bool
-		if called {
-			err = tx.queryRow(ctx, wake, func(rows pgx.Rows) error { return rows.Scan(scanBool(&rest)) }, int64(wakeAtOnce))
+	err = s.transaction(ctx, func(ctx context.Context, tx *Store) error {
+		leased = nil
+		err := tx.queryRow(ctx, wake, func(rows pgx.Rows) error { return rows.Scan(scanBool(&more)) }, int64(wakeAtOnce))
+		for quick, pool := range map[bool]storage.Pool{true: p.Quick, false: p.Others} {
+			if err == nil && pool.Room > 0 {
+				var cut bool
+				leased, cut, err = tx.serve(ctx, p, quick, pool, leased)
+				more = more || cut
+			}
 		}
-		if err == nil {
-			leased, cut, err = tx.serve(ctx, p)
-		}
-		more = rest || cut
 		return err
 	})
 	if err != nil || len(leased) == 0 {
@@ -234,94 +224,67 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 type turn struct {
 	storage.Delivery // but for its event and lease
 	crowded          bool
-	room             int // for so many deliveries by its own bound; 0: it is not there any more
+	room             int // for so many deliveries by its own bound
 	part             int // by those of its pool and its host name too
 	found, leased    int
-	pool, name       *share
 }
 
-// share is the room of a pool, or of a host name in it.
-type share struct {
-	left  int
-	short bool // it had none for somebody's first delivery
-}
-
-// next says what becomes of the turn.
-func (t *turn) next() string {
+// next says what becomes of the turn: where left of the room of the pool is left, and where
+// others were passed over.
+func (t *turn) next(left int, passed bool) string {
 	switch {
-	case t.room == 0:
-		return "never" // until something arrives, unless it is there by now
-	case t.part == 0 && t.name.short && !t.crowded:
-		return "aside" // until the host name has room
 	case t.part > 0 && t.leased == t.found:
-		return "later" // when a lease ends, or the pause
-	case t.leased > 0 && (t.pool.short || t.name.short):
+		return "over" // until something waits again
+	case t.leased > 0 && passed:
 		return "last" // others have waited longer
+	case t.part == 0 && left > 0 && !t.crowded:
+		return "aside" // until the host name has room
 	}
 	return "" // it stays
 }
 
-// deal divides the room among those who have a turn: one delivery each in the order of the
-// turns, and then one more each in any order, for as long as there is room.
-func deal(turns []*turn) {
-	for round := slices.Clone(turns); len(round) > 0; {
+// deal divides the room of a pool and of its host names among those who have a turn: one
+// delivery each in the order of the turns, and then one more each in any order, for as long
+// as there is room. It returns what is left.
+func deal(turns []turn, room int, names map[string]int) int {
+	for round := column(turns, func(t *turn) *turn { return t }); len(round) > 0; {
 		round = slices.DeleteFunc(round, func(t *turn) bool {
-			switch {
-			case t.part >= t.room:
-			case t.pool.left < 1:
-				t.pool.short = t.pool.short || t.part == 0
-			case t.name.left < 1:
-				t.name.short = t.name.short || t.part == 0
-			default:
-				t.part, t.pool.left, t.name.left = t.part+1, t.pool.left-1, t.name.left-1
-				return false
+			if t.part >= t.room || room < 1 || names[t.Host] < 1 {
+				return true
 			}
-			return true
+			t.part, room, names[t.Host] = t.part+1, room-1, names[t.Host]-1
+			return false
 		})
 		rand.Shuffle(len(round), func(i, k int) { round[i], round[k] = round[k], round[i] }) // #nosec G404 -- no secret
 	}
+	return room
 }
 
-// takeTurns locks webhooks that have a turn and divides the room among them. others is how many
-// more than there is room for.
-func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, others int64) ([]*turn, error) {
-	shares := map[string]*share{}
-	turns, err := collect(ctx, s, dueTurns, func(rows pgx.Rows) (*turn, error) {
-		var t turn
-		var ofPool, ofName int
-		err := scanRow(rows, append(knownTargets(&t.Delivery), scanBool(&t.crowded), scanSize(&t.room), scanSize(&ofPool), scanSize(&ofName))...)
-		pool := strconv.FormatBool(t.Standing.Quick())
-		name := pool + " " + t.Host
-		t.pool, t.name = cmp.Or(shares[pool], &share{left: min(ofPool, leaseMost)}), cmp.Or(shares[name], &share{left: ofName})
-		shares[pool], shares[name] = t.pool, t.name
-		return &t, err
-	}, objectArg(p.Webhooks), int64(p.PerWebhook), int64(p.Quick.Room), objectArg(p.Quick.Hosts), int64(max(p.Quick.PerHost, 0)),
-		int64(p.Others.Room), objectArg(p.Others.Hosts), int64(max(p.Others.PerHost, 0)), others)
-	deal(turns)
-	return turns, err
+// takeTurns locks webhooks that have a turn and divides the room among them. others is how
+// many more than there is room for.
+func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, others int64) (turns []turn, left int, err error) {
+	room, names := min(pool.Room, leaseMost), map[string]int{}
+	turns, err = collect(ctx, s, dueTurns, func(rows pgx.Rows) (t turn, err error) {
+		var ofName int
+		err = scanRow(rows, append(knownTargets(&t.Delivery), scanBool(&t.crowded), scanSize(&t.room), scanSize(&ofName))...)
+		names[t.Host] = ofName
+		return t, err
+	}, objectArg(p.Webhooks), int64(p.PerWebhook), quick, int64(room), objectArg(pool.Hosts), int64(max(pool.PerHost, 0)), others)
+	return turns, deal(turns, room, names), err
 }
 
-// serve leases deliveries of webhooks that have a turn. cut says that another claim may bring
-// more at once: one had more than there was room for beside others, or was one of those that
-// took room and had nothing, or was set aside.
-func (s *Store) serve(ctx context.Context, p storage.ClaimParams) (leased []storage.Delivery, cut bool, err error) {
-	turns, err := s.takeTurns(ctx, p, 0)
-	if err == nil && slices.ContainsFunc(turns, func(t *turn) bool { return t.next() == "aside" && t.pool.left > 0 }) {
-		turns, err = s.takeTurns(ctx, p, turnsAside)
+// serve leases deliveries of webhooks of a pool that have a turn, and adds them to leased. cut
+// says that another claim may bring more at once: somebody had less than its own bound
+// allows, and this one has changed something.
+func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, leased []storage.Delivery) (_ []storage.Delivery, cut bool, err error) {
+	turns, left, err := s.takeTurns(ctx, p, quick, pool, 0)
+	if err == nil && left > 0 && slices.ContainsFunc(turns, func(t turn) bool { return t.part == 0 && !t.crowded }) {
+		turns, left, err = s.takeTurns(ctx, p, quick, pool, turnsAside)
 	}
 	if err != nil || len(turns) == 0 {
-		return nil, false, err
+		return leased, false, err
 	}
-	n := len(turns)
-	ids, generations, paused, parts := make([][]byte, n), make([]int64, n), make([]bool, n), make([]int64, n)
-	urls, next := make([]string, n), make([]string, n)
-	room := 0
-	for i, t := range turns {
-		ids[i], generations[i], paused[i], parts[i] = t.Lease.WebhookID[:], t.Generation, t.PausedFor > 0, int64(t.part)
-		urls[i] = t.URL
-		room += t.part
-	}
-	leased = make([]storage.Delivery, 0, room)
+	ids := column(turns, func(t *turn) []byte { return t.Lease.WebhookID[:] })
 	_, err = collect(ctx, s, s.sized(lease, false), func(rows pgx.Rows) (none struct{}, err error) {
 		var number, token int64
 		var event storage.ID
@@ -329,7 +292,7 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams) (leased []stor
 		if err = scanRow(rows, scanInt(&number), scanID(&event), scanInt(&token), scanSize(&n)); err != nil {
 			return none, err
 		}
-		t := turns[number-1]
+		t := &turns[number-1]
 		if token == 0 {
 			t.found = n
 			return none, nil
@@ -338,18 +301,22 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams) (leased []stor
 		d.Lease.EventID, d.Lease.Token, d.Attempt = event, token, n
 		leased, t.leased = append(leased, d), t.leased+1
 		return none, nil
-	}, ids, generations, paused, parts, int64(p.MaxBytes), p.Lease.Microseconds(), urls)
+	}, ids,
+		column(turns, func(t *turn) int64 { return t.Generation }),
+		column(turns, func(t *turn) bool { return t.PausedFor > 0 }),
+		column(turns, func(t *turn) string { return t.URL }),
+		column(turns, func(t *turn) int { return t.part }),
+		int64(p.MaxBytes), p.Lease.Microseconds())
 	if err != nil {
 		return nil, false, err
 	}
-	noBytes := slices.ContainsFunc(turns, func(t *turn) bool { return t.part > 0 && t.leased == 0 && t.found > 0 })
-	for i, t := range turns {
-		t.pool.short = t.pool.short || noBytes // both pools share them
-		next[i] = t.next()
-		cut = cut || t.part < t.room && 0 < t.leased && t.leased < t.found ||
-			t.part > 0 && t.found == 0 && (t.pool.short || t.name.short) || next[i] == "aside" && t.pool.left > 0
-	}
-	if slices.ContainsFunc(next, func(turn string) bool { return turn != "" }) {
+	passed := slices.ContainsFunc(turns, func(t turn) bool { return t.leased == 0 && (t.part == 0 || t.found > 0) })
+	next := column(turns, func(t *turn) string { return t.next(left, passed) })
+	changed := slices.ContainsFunc(next, func(turn string) bool { return turn != "" })
+	cut = slices.ContainsFunc(turns, func(t turn) bool {
+		return t.part < t.room && (t.part == 0 && changed || 0 < t.leased && t.leased < t.found)
+	})
+	if changed {
 		_, err = s.exec(ctx, nextTurns, ids, next)
 	}
 	return leased, cut, err
@@ -357,54 +324,24 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams) (leased []stor
 
 // withBodies leaves out deliveries whose event is gone, and ends them.
 func (s *Store) withBodies(ctx context.Context, leased []storage.Delivery) (whole []storage.Delivery, err error) {
-	type event struct {
-		id, submission storage.ID
-		kind           string
-		body           []byte
-	}
-	events := make(map[storage.ID]event, len(leased))
+	events := make(map[storage.ID]storage.Delivery, len(leased)) // of which only this is known
 	err = s.read(ctx, func(ctx context.Context) error {
 		_, err := collect(ctx, s, s.sized(bodiesOf, false), func(rows pgx.Rows) (none struct{}, err error) {
-			var e event
-			err = rows.Scan(scanID(&e.id), scanID(&e.submission), &e.kind, &e.body)
-			events[e.id] = e
+			var e storage.Delivery
+			err = rows.Scan(scanID(&e.Lease.EventID), scanID(&e.SubmissionID), &e.EventType, &e.Body)
+			events[e.Lease.EventID] = e
 			return none, err
 		}, column(leased, func(d *storage.Delivery) []byte { return d.Lease.EventID[:] }))
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	var without []storage.Lease
-	for i := range leased {
-		d := &leased[i]
+	for _, d := range leased {
 		if e, there := events[d.Lease.EventID]; there {
-			d.SubmissionID, d.EventType, d.Body = e.submission, e.kind, e.body
-		} else {
-			without = append(without, d.Lease)
+			d.SubmissionID, d.EventType, d.Body = e.SubmissionID, e.EventType, e.Body
+			whole = append(whole, d)
 		}
 	}
-	if len(without) == 0 {
-		return leased, nil
+	if err == nil && len(whole) < len(leased) {
+		err = s.endWithoutEvent(ctx, leased)
 	}
-	whole = slices.DeleteFunc(slices.Clone(leased), func(d storage.Delivery) bool {
-		_, there := events[d.Lease.EventID]
-		return !there
-	})
-	return whole, s.endWithoutEvent(ctx, without)
-}
-
-func objectArg[K comparable](m map[K]int) json.RawMessage {
-	raw, _ := json.Marshal(m) //nolint:errchkjson // of texts and numbers: never fails
-	return raw
-}
-
-// knownTargets are what knownColumns are scanned into.
-func knownTargets(d *storage.Delivery) []any {
-	return []any{
-		scanID(&d.Lease.WebhookID), scanID(&d.FormID), scanText(&d.URL), scanText(&d.Host),
-		(*secretColumn)(&d.Secret), (*secretColumn)(&d.OldSecret),
-		scanBool(&d.Standing.Succeeded), scanSize(&d.Standing.SlowFor), scanSize(&d.Standing.Failures),
-		scanMicros(&d.FailingFor), scanMicros(&d.PausedFor), scanText((*string)(&d.PauseReason)), scanInt(&d.Generation),
-	}
+	return whole, err
 }

@@ -26,80 +26,69 @@ import (
 // ended it, and one that is tried again keeps it.
 const finish = `
 WITH given AS MATERIALIZED (
-	SELECT i.number, o.ctid AS seen
+	SELECT r.*, d.ctid AS seen
 	FROM (
-		SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[]) WITH ORDINALITY AS i (webhook_id, event_id, token, number)
+		SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::boolean[], $5::bigint[], $6::boolean[], $7::integer[], $8::integer[], $9::bigint[], $10::text[],
+			$11::bytea[], $12::text[], $13::bytea[], $14::integer[], $15::integer[], $16::boolean[], $17::text[], $18::bigint[], $19::timestamptz[])
+		WITH ORDINALITY AS r (webhook_id, event_id, token, sent, retry, succeeded, slow_for, failures, pause, reason,
+			id, event_type, submission_id, attempt, status, success, error, duration, created_at, number)
 		LIMIT (SELECT cardinality($1::bytea[])) -- the planner expects a tenth, and looks rows up one by one
-	) i
-	LEFT JOIN formsvc.deliveries o ON o.webhook_id = i.webhook_id AND o.event_id = i.event_id AND o.token = i.token AND o.token <> 0
+	) r
+	LEFT JOIN formsvc.deliveries d ON d.webhook_id = r.webhook_id AND d.event_id = r.event_id AND d.token = r.token AND d.token <> 0
 ), held AS MATERIALIZED (
-	SELECT h.*, h.sent AND h.retry = 0 AND NOT h.asked AS over, h.retry = 0 OR h.asked AS at_once
+	SELECT h.*, CASE WHEN h.asked THEN 0 WHEN h.sent THEN NULLIF(h.retry, 0) ELSE h.retry END AS wait -- null: it ends
 	FROM (
-		SELECT d.ctid AS place, g.seen, g.number, d.webhook_id, d.event_id, d.generation, d.urgency,
-			($4::boolean[])[g.number] AS sent, ($5::bigint[])[g.number] AS retry,
-			($4::boolean[])[g.number] AND NOT ($6::boolean[])[g.number] AND d.urgency = 2 AS asked
+		SELECT g.*, d.ctid AS place, d.generation, d.urgency, g.sent AND NOT g.success AND d.urgency = 2 AS asked
 		FROM given g JOIN formsvc.deliveries d ON d.ctid = g.seen
 		FOR UPDATE OF d SKIP LOCKED
 	) h
 	WHERE h.place = h.seen -- the steps below find the row where the snapshot has it
 ), changes AS MATERIALIZED (
-	SELECT x.webhook_id, x.generation, st.*
+	SELECT l.*, CASE WHEN l.failures > 0 THEN statement_timestamp() + NULLIF(l.pause, 0) * interval '1 microsecond' END AS paused_until
 	FROM (
-		SELECT h.webhook_id, max(h.generation::bigint << 16 | h.number) AS result -- of the newest url
+		SELECT DISTINCT ON (h.webhook_id) h.webhook_id, h.generation, h.succeeded, h.slow_for, h.failures, h.pause, h.reason
 		FROM held h WHERE h.sent
-		GROUP BY h.webhook_id
-	) last
-	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = last.webhook_id LIMIT 1) x
-	CROSS JOIN LATERAL (
-		SELECT ($7::boolean[])[n] AS succeeded, ($8::integer[])[n] AS slow_for, ($9::integer[])[n] AS failures, NULLIF(($10::text[])[n], '') AS reason,
-			statement_timestamp() + NULLIF(($11::bigint[])[n], 0) * interval '1 microsecond' AS pause
-		FROM (SELECT last.result & 65535 AS n) r
-	) st
-	WHERE x.generation = last.result >> 16 AND (st.failures > 0
-		OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (st.succeeded, st.slow_for, 0, NULL::timestamptz))
+		ORDER BY h.webhook_id, h.generation DESC, h.number DESC -- of the newest url
+	) l
+	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = l.webhook_id LIMIT 1) x
+	WHERE x.generation = l.generation AND (l.failures > 0
+		OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (l.succeeded, l.slow_for, 0, NULL::timestamptz))
 ), judging AS MATERIALIZED (
 	SELECT c.* FROM changes c JOIN formsvc.destinations x ON x.webhook_id = c.webhook_id AND x.generation = c.generation -- by now
 	FOR NO KEY UPDATE OF x SKIP LOCKED
-), locked_out AS MATERIALIZED (
-	SELECT c.webhook_id FROM changes c EXCEPT SELECT j.webhook_id FROM judging j
 ), settled AS MATERIALIZED (
-	SELECT h.*, CASE WHEN NOT h.over THEN statement_timestamp() + CASE WHEN h.asked THEN 0 ELSE h.retry END * interval '1 microsecond' END AS next
-	FROM held h
-	WHERE NOT h.sent OR h.webhook_id NOT IN (SELECT l.webhook_id FROM locked_out l)
+	SELECT h.* FROM held h
+	WHERE NOT h.sent OR h.webhook_id NOT IN (SELECT c.webhook_id FROM changes c EXCEPT SELECT j.webhook_id FROM judging j)
 ), ended AS (
-	DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT s.place FROM settled s WHERE s.over))
+	DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT s.place FROM settled s WHERE s.wait IS NULL))
 ), waiting AS (
 	UPDATE formsvc.deliveries d SET
-		token = 0, leased_until = NULL, due_at = CASE WHEN NOT s.at_once THEN s.next END,
+		token = 0, leased_until = NULL, due_at = statement_timestamp() + NULLIF(s.wait, 0) * interval '1 microsecond',
 		attempt = CASE WHEN NOT s.sent THEN d.attempt WHEN s.retry = 0 THEN 1 ELSE d.attempt + 1 END,
 		urgency = CASE WHEN NOT s.sent THEN LEAST(d.urgency, 1) WHEN s.asked THEN 1 ELSE 0 END
 	FROM settled s
-	WHERE NOT s.over AND d.ctid = s.place
+	WHERE s.wait IS NOT NULL AND d.ctid = s.place
 ), leased AS (
-	UPDATE formsvc.deliveries d SET leased_until = GREATEST(d.leased_until, statement_timestamp() + $13::bigint * interval '1 microsecond')
-	WHERE d.ctid = ANY (ARRAY(SELECT h.place FROM held h WHERE h.sent AND h.webhook_id IN (SELECT l.webhook_id FROM locked_out l)))
+	UPDATE formsvc.deliveries d SET leased_until = GREATEST(d.leased_until, statement_timestamp() + $20::bigint * interval '1 microsecond')
+	WHERE d.ctid = ANY (ARRAY(SELECT h.place FROM held h WHERE h.number NOT IN (SELECT s.number FROM settled s)))
 ), arrived AS (
 	INSERT INTO formsvc.arrivals (webhook_id, asked)
-	SELECT s.webhook_id, bool_or(s.asked OR s.urgency > 0) FROM settled s WHERE s.at_once AND NOT s.over GROUP BY s.webhook_id
+	SELECT s.webhook_id, bool_or(s.urgency > 0) FROM settled s WHERE s.wait = 0 GROUP BY s.webhook_id
 ), recorded AS (
 	INSERT INTO formsvc.attempts (webhook_id, event_id, id, event_type, submission_id, attempt,
 		http_status, success, error, duration_us, created_at, next_attempt_at)
-	SELECT s.webhook_id, s.event_id, a.id, a.event_type, a.submission_id, a.attempt,
-		a.status, a.success, a.error, a.duration, a.created_at, s.next
-	FROM settled s JOIN unnest($14::bytea[], $15::text[], $16::bytea[], $17::integer[], $18::integer[], $6::boolean[], $19::text[], $20::bigint[], $21::timestamptz[])
-		WITH ORDINALITY AS a (id, event_type, submission_id, attempt, status, success, error, duration, created_at, number) ON a.number = s.number
-	WHERE s.sent
+	SELECT s.webhook_id, s.event_id, s.id, s.event_type, s.submission_id, s.attempt,
+		s.status, s.success, s.error, s.duration, s.created_at, statement_timestamp() + s.wait * interval '1 microsecond'
+	FROM settled s WHERE s.sent
 ), judged AS (
 	UPDATE formsvc.destinations x SET
 		succeeded = j.succeeded, slow_for = j.slow_for, failures = j.failures,
-		failing_since = CASE WHEN j.failures > 0 THEN CASE
-			WHEN x.failed_at > statement_timestamp() - $12::bigint * interval '1 microsecond' THEN x.failing_since
-			ELSE statement_timestamp() END END,
+		failing_since = CASE WHEN j.failures = 0 THEN NULL
+			WHEN x.failed_at > statement_timestamp() - $21::bigint * interval '1 microsecond' THEN x.failing_since ELSE statement_timestamp() END,
 		failed_at = CASE WHEN j.failures > 0 THEN statement_timestamp() END,
-		paused_until = j.pause, pause_reason = j.reason,
-		crowded = false,
-		next_at = CASE WHEN x.next_at IS NOT NULL THEN
-			LEAST(x.next_at, CASE WHEN x.paused_until IS NOT NULL THEN COALESCE(j.pause, statement_timestamp()) END) END
+		paused_until = j.paused_until, pause_reason = CASE WHEN j.paused_until IS NOT NULL THEN j.reason END,
+		next_at = CASE WHEN x.next_at IS NULL OR x.paused_until IS NULL THEN x.next_at
+			ELSE LEAST(x.next_at, COALESCE(j.paused_until, statement_timestamp())) END
 	FROM judging j
 	WHERE x.webhook_id = j.webhook_id
 )
@@ -113,13 +102,20 @@ const resultLease = 20 * time.Second
 // FinishDeliveries implements [storage.DeliveryStore]. A step is one round trip and
 // one transaction.
 func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fenced []storage.Lease, err error) {
+	type unsettled struct {
+		number int64
+		leased bool
+	}
 	var held []storage.Lease
-	results, fenced := once(done)
-	for step := range slices.Chunk(results, storage.FinishMax) {
-		type unsettled struct {
-			number int64
-			leased bool
+	seen := make(map[storage.Lease]bool, len(done))
+	done = slices.DeleteFunc(slices.Clone(done), func(r storage.Result) bool {
+		again := seen[r.Lease]
+		if seen[r.Lease] = true; again {
+			fenced = append(fenced, r.Lease)
 		}
+		return again
+	})
+	for step := range slices.Chunk(done, storage.FinishMax) {
 		var rest []unsettled
 		err := s.write(ctx, func(ctx context.Context) (err error) {
 			rest, err = collect(ctx, s, s.sized(finish, false), func(rows pgx.Rows) (u unsettled, err error) {
@@ -147,53 +143,29 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 	return fenced, ctx.Err()
 }
 
-// once returns the first result of each lease, with a reason if it pauses its webhook and
-// only then, and the leases that came again.
-func once(done []storage.Result) (results []storage.Result, repeated []storage.Lease) {
-	seen := make(map[storage.Lease]bool, len(done))
-	results = make([]storage.Result, 0, len(done))
-	for _, r := range done {
-		if seen[r.Lease] {
-			repeated = append(repeated, r.Lease)
-			continue
-		}
-		seen[r.Lease] = true
-		if r.PauseReason = cmp.Or(r.PauseReason, storage.PauseFailures); r.PauseFor <= 0 || r.Standing.Failures == 0 {
-			r.PauseFor, r.PauseReason = 0, ""
-		}
-		results = append(results, r)
-	}
-	return results, repeated
-}
-
 // finishArgs returns the arguments of finish: a column for each array.
 func finishArgs(results []storage.Result) []any {
-	attempts := column(results, func(r *storage.Result) storage.Attempt {
-		if r.Attempt == nil {
-			return storage.Attempt{}
-		}
-		return *r.Attempt
-	})
+	attempts := column(results, func(r *storage.Result) storage.Attempt { return *cmp.Or(r.Attempt, new(storage.Attempt)) })
 	return []any{
 		column(results, func(r *storage.Result) []byte { return r.Lease.WebhookID[:] }),
 		column(results, func(r *storage.Result) []byte { return r.Lease.EventID[:] }),
 		column(results, func(r *storage.Result) int64 { return r.Lease.Token }),
 		column(results, func(r *storage.Result) bool { return r.Attempt != nil }),
 		column(results, func(r *storage.Result) int64 { return microsArg(r.RetryIn) }),
-		column(attempts, func(a *storage.Attempt) bool { return a.Success }),
 		column(results, func(r *storage.Result) bool { return r.Standing.Succeeded }),
 		column(results, func(r *storage.Result) int { return r.Standing.SlowFor }),
 		column(results, func(r *storage.Result) int { return r.Standing.Failures }),
-		column(results, func(r *storage.Result) string { return string(r.PauseReason) }),
 		column(results, func(r *storage.Result) int64 { return microsArg(r.PauseFor) }),
-		storage.FailureGap.Microseconds(), resultLease.Microseconds(),
+		column(results, func(r *storage.Result) string { return string(cmp.Or(r.PauseReason, storage.PauseFailures)) }),
 		column(attempts, func(a *storage.Attempt) []byte { return a.ID[:] }),
 		column(attempts, func(a *storage.Attempt) string { return a.EventType }),
 		column(attempts, func(a *storage.Attempt) []byte { return idArg(a.SubmissionID) }),
 		column(attempts, func(a *storage.Attempt) int { return a.Attempt }),
 		column(attempts, func(a *storage.Attempt) int { return a.Status }),
+		column(attempts, func(a *storage.Attempt) bool { return a.Success }),
 		column(attempts, func(a *storage.Attempt) string { return a.Error }),
 		column(attempts, func(a *storage.Attempt) int64 { return a.Duration.Microseconds() }),
 		column(attempts, func(a *storage.Attempt) time.Time { return a.CreatedAt.UTC() }),
+		resultLease.Microseconds(), storage.FailureGap.Microseconds(),
 	}
 }

@@ -71,9 +71,9 @@ DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(
 // endWithoutEvent ends those of the deliveries that are still there without their event.
 // An event that is deleted takes its deliveries with it, so that only a fault or a
 // statement by hand can leave one. It would be claimed again and again.
-func (s *Store) endWithoutEvent(ctx context.Context, leases []storage.Lease) error {
-	n, err := s.exec(ctx, s.sized(endWithoutEvent, false), column(leases, func(l *storage.Lease) []byte { return l.WebhookID[:] }),
-		column(leases, func(l *storage.Lease) []byte { return l.EventID[:] }))
+func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.Delivery) error {
+	n, err := s.exec(ctx, s.sized(endWithoutEvent, false), column(deliveries, func(d *storage.Delivery) []byte { return d.Lease.WebhookID[:] }),
+		column(deliveries, func(d *storage.Delivery) []byte { return d.Lease.EventID[:] }))
 	if n > 0 {
 		s.log.ErrorContext(ctx, "formsvc: deliveries without their event were ended", "deliveries", n)
 	}

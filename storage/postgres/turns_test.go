@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -21,40 +22,29 @@ import (
 // gets two more than another one who could have had more.
 func TestRoomIsDividedFairly(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(2000) {
+	for seed := range uint64(4000) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		var pools [2]*share
-		names := [2][3]*share{}
-		poolRoom, nameRoom := map[*share]int{}, map[*share]int{}
-		for p := range pools {
-			pools[p] = &share{left: random.IntN(30)}
-			poolRoom[pools[p]] = pools[p].left
-			for n := range names[p] {
-				names[p][n] = &share{left: random.IntN(20)}
-				nameRoom[names[p][n]] = names[p][n].left
-			}
+		room, hosts := random.IntN(30), []string{"a.example", "b.example", "c.example"}
+		names, turns := map[string]int{}, make([]turn, random.IntN(20))
+		for _, host := range hosts {
+			names[host] = random.IntN(20)
 		}
-		turns := make([]*turn, random.IntN(20))
+		nameRoom := maps.Clone(names)
 		for i := range turns {
-			p := random.IntN(2)
-			turns[i] = &turn{room: random.IntN(8), pool: pools[p], name: names[p][random.IntN(3)]}
+			turns[i] = turn{room: random.IntN(8), Delivery: storage.Delivery{Host: hosts[random.IntN(3)]}}
 		}
-		deal(turns)
-		used := map[*share]int{}
+		left := deal(turns, room, names)
+		used := map[string]int{}
 		for i, one := range turns {
-			used[one.pool] += one.part
-			used[one.name] += one.part
+			used[one.Host] += one.part
 			if one.part > one.room {
 				t.Fatalf("seed %d: turn %d got %d, of %d", seed, i, one.part, one.room)
 			}
-			if one.part < one.room && one.pool.left > 0 && one.name.left > 0 {
+			if one.part < one.room && left > 0 && names[one.Host] > 0 {
 				t.Fatalf("seed %d: turn %d got %d of %d, and there was room", seed, i, one.part, one.room)
 			}
-			if short := one.pool.short || one.name.short; one.part == 0 && one.room > 0 && !short {
-				t.Fatalf("seed %d: turn %d got nothing, and nobody is to go behind it", seed, i)
-			}
 			for k, other := range turns {
-				if other.pool != one.pool || other.name != one.name || one.part == one.room {
+				if other.Host != one.Host || one.part == one.room {
 					continue
 				}
 				if other.part > one.part+1 {
@@ -65,15 +55,13 @@ func TestRoomIsDividedFairly(t *testing.T) {
 				}
 			}
 		}
-		for s, room := range poolRoom {
-			if used[s] > room {
-				t.Fatalf("seed %d: a pool gave %d of %d", seed, used[s], room)
+		for host, most := range nameRoom {
+			if used[host] > most || names[host] != most-used[host] {
+				t.Fatalf("seed %d: a host name gave %d of %d, and %d are left", seed, used[host], most, names[host])
 			}
 		}
-		for s, room := range nameRoom {
-			if used[s] > room {
-				t.Fatalf("seed %d: a host name gave %d of %d", seed, used[s], room)
-			}
+		if all := used[hosts[0]] + used[hosts[1]] + used[hosts[2]]; all > room || left != room-all {
+			t.Fatalf("seed %d: the pool gave %d of %d, and %d are left", seed, all, room, left)
 		}
 	}
 }
@@ -86,12 +74,12 @@ func TestRoomWithoutEndIsNotCounted(t *testing.T) {
 	for id := range p.Webhooks {
 		p.Webhooks[id] = math.MaxInt32
 	}
-	turns, err := s.takeTurns(t.Context(), p, 0)
+	turns, _, err := s.takeTurns(t.Context(), p, false, p.Others, 0)
 	parts := 0
 	for _, turn := range turns {
 		parts += turn.part
 	}
-	if err != nil || len(turns) != 3 || parts > 2*leaseMost {
+	if err != nil || len(turns) != 3 || parts > leaseMost {
 		t.Fatalf("%d turns have room for %d deliveries (%v)", len(turns), parts, err)
 	}
 	if claimed, _, err := s.ClaimDeliveries(t.Context(), p); err != nil || len(claimed) != 15 {
@@ -277,7 +265,7 @@ func TestACrowdedHostNameIsPassedOverOnce(t *testing.T) {
 	}
 	read := func() int64 {
 		t.Helper()
-		args := []any{objectArg(p.Webhooks), int64(1), int64(10), objectArg(map[string]int{}), int64(0), int64(10), objectArg(p.Others.Hosts), int64(0), int64(0)}
+		args := []any{objectArg(p.Webhooks), int64(1), false, int64(10), objectArg(p.Others.Hosts), int64(0), int64(0)}
 		n, err := buffers(t.Context(), pool, s.sql(dueTurns), args, true)
 		if err != nil {
 			t.Fatal(err)
@@ -300,7 +288,7 @@ func TestAClaimThatIsCancelledLeasesNothing(t *testing.T) {
 	t.Parallel()
 	for name, part := range map[string]string{
 		"before it takes arrivals":    "WITH arrived AS",
-		"before it locks webhooks":    "WITH RECURSIVE pools",
+		"before it locks webhooks":    "WITH RECURSIVE lanes",
 		"before it leases deliveries": "WITH found AS",
 		"before it gives new turns":   ".destinations x SET\n\tcrowded",
 	} {

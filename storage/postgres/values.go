@@ -249,6 +249,12 @@ func column[R, T any](rows []R, value func(*R) T) []T {
 	return all
 }
 
+// objectArg is the argument for an object, which a statement looks values up in.
+func objectArg[K comparable](m map[K]int) json.RawMessage {
+	raw, _ := json.Marshal(m) //nolint:errchkjson // of texts and numbers: never fails
+	return raw
+}
+
 // bytesArg is the argument for bytes where nil and empty mean the same.
 func bytesArg(v []byte) []byte {
 	if v == nil {
