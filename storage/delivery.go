@@ -99,8 +99,8 @@ type ClaimParams struct {
 	// PerWebhook bounds those of every other webhook with a good Standing. One that
 	// is not good gets one. Below 1: none.
 	PerWebhook int
-	// MaxBytes bounds the bodies of all deliveries together, but one delivery fits
-	// always. Below 1: no bound.
+	// MaxBytes bounds the bodies of the deliveries of each pool together, but one of
+	// each fits always. Below 1: no bound.
 	MaxBytes int
 }
 

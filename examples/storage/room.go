@@ -6,26 +6,27 @@ import "github.com/formsvc/formsvc/storage"
 type room struct {
 	p             storage.ClaimParams
 	quick, others poolRoom
-	bytes         int
-	cut           bool // the next body did not fit
 }
 
 type poolRoom struct {
 	storage.Pool
 	taken map[string]int // by host
+	bytes int
+	cut   bool // the next body did not fit
 }
 
 func newRoom(p storage.ClaimParams) *room {
 	return &room{
 		p:      p,
-		quick:  poolRoom{p.Quick, map[string]int{}},
-		others: poolRoom{p.Others, map[string]int{}},
-		bytes:  p.MaxBytes,
+		quick:  poolRoom{Pool: p.Quick, taken: map[string]int{}, bytes: p.MaxBytes},
+		others: poolRoom{Pool: p.Others, taken: map[string]int{}, bytes: p.MaxBytes},
 	}
 }
 
 // full reports whether nothing else fits.
-func (r *room) full() bool { return r.cut || r.quick.Room < 1 && r.others.Room < 1 }
+func (r *room) full() bool { return r.quick.full() && r.others.full() }
+
+func (p *poolRoom) full() bool { return p.cut || p.Room < 1 }
 
 // webhook returns how many deliveries of a webhook may be claimed.
 func (r *room) webhook(c candidate) int {
@@ -48,14 +49,14 @@ func (r *room) take(c candidate, size int) bool {
 	if !named {
 		most = p.PerHost
 	}
-	if p.Room < 1 || (named || most > 0) && p.taken[c.host] >= most {
+	if p.full() || (named || most > 0) && p.taken[c.host] >= most {
 		return false
 	}
-	if r.p.MaxBytes > 0 && size > r.bytes && r.bytes < r.p.MaxBytes {
-		r.cut = true
+	if r.p.MaxBytes > 0 && size > p.bytes && p.bytes < r.p.MaxBytes {
+		p.cut = true
 		return false
 	}
-	r.bytes -= size
+	p.bytes -= size
 	p.Room--
 	p.taken[c.host]++
 	return true

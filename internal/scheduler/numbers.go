@@ -29,7 +29,7 @@ type Numbers struct {
 	// Patience is how long a delivery waits before it is given back. What waits is
 	// neither stopped by the deletion of its webhook nor signed with a new secret.
 	Patience time.Duration
-	// Rows bounds a write, and ClaimBytes the bodies that one claim brings.
+	// Rows bounds a write, and ClaimBytes the bodies that one claim brings for each pool.
 	Rows, ClaimBytes int
 	// PoolBytes bounds the bodies that each of the pools holds.
 	PoolBytes int

@@ -197,28 +197,30 @@ func (q *queue) serve(out []claim, w *webhook, room *room, lease time.Duration, 
 type room struct {
 	p             storage.ClaimParams
 	quick, others poolRoom
-	bytes         int
-	bounded, cut  bool
 }
 
 type poolRoom struct {
 	storage.Pool
 	hosts map[string]int // taken
+	bytes int
+	cut   bool // the next body did not fit
 }
 
 func newRoom(p storage.ClaimParams) *room {
 	return &room{
-		p:       p,
-		quick:   poolRoom{p.Quick, map[string]int{}},
-		others:  poolRoom{p.Others, map[string]int{}},
-		bytes:   p.MaxBytes,
-		bounded: p.MaxBytes > 0,
+		p:      p,
+		quick:  poolRoom{Pool: p.Quick, hosts: map[string]int{}, bytes: p.MaxBytes},
+		others: poolRoom{Pool: p.Others, hosts: map[string]int{}, bytes: p.MaxBytes},
 	}
 }
 
 // full reports whether nothing else of a pool fits, as turnsOf counts them.
 func (r *room) full(pool int) bool {
-	return r.cut || pool == 0 && r.quick.Room < 1 || pool == 1 && r.others.Room < 1
+	p := &r.others
+	if pool == 0 {
+		p = &r.quick
+	}
+	return p.cut || p.Room < 1
 }
 
 // webhook returns how many deliveries of w may be claimed.
@@ -245,11 +247,11 @@ func (r *room) take(w *webhook, size int) bool {
 	if p.Room < 1 || (named || most > 0) && p.hosts[w.host] >= most {
 		return false
 	}
-	if r.bounded && size > r.bytes && r.bytes < r.p.MaxBytes {
-		r.cut = true
+	if r.p.MaxBytes > 0 && size > p.bytes && p.bytes < r.p.MaxBytes {
+		p.cut = true
 		return false
 	}
-	r.bytes -= size
+	p.bytes -= size
 	p.Room--
 	p.hosts[w.host]++
 	return true

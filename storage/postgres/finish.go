@@ -28,11 +28,9 @@ const finish = `
 WITH given AS MATERIALIZED (
 	SELECT r.*, d.ctid AS seen
 	FROM (
-		SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::boolean[], $5::bigint[], $6::boolean[], $7::integer[], $8::integer[], $9::bigint[], $10::text[],
-			$11::bytea[], $12::text[], $13::bytea[], $14::integer[], $15::integer[], $16::boolean[], $17::text[], $18::bigint[], $19::timestamptz[])
-		WITH ORDINALITY AS r (webhook_id, event_id, token, sent, retry, succeeded, slow_for, failures, pause, reason,
-			id, event_type, submission_id, attempt, status, success, error, duration, created_at, number)
-		LIMIT (SELECT cardinality($1::bytea[])) -- the planner expects a tenth, and looks rows up one by one
+		SELECT * FROM unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::boolean[], $5::bytea[], $6::bytea[])
+			WITH ORDINALITY AS r (token, sent, retry, success, webhook_id, event_id, number)
+		LIMIT (SELECT cardinality($1::bigint[])) -- the planner expects a tenth, and looks rows up one by one
 	) r
 	LEFT JOIN formsvc.deliveries d ON d.webhook_id = r.webhook_id AND d.event_id = r.event_id AND d.token = r.token AND d.token <> 0
 ), held AS MATERIALIZED (
@@ -42,17 +40,19 @@ WITH given AS MATERIALIZED (
 		FROM given g JOIN formsvc.deliveries d ON d.ctid = g.seen
 		FOR UPDATE OF d SKIP LOCKED
 	) h
-	WHERE h.place = h.seen -- the steps below find the row where the snapshot has it
+	WHERE CASE WHEN h.place = h.seen THEN true ELSE false END -- unchanged; CASE because servers before 2025 ask a TID only before they lock
 ), changes AS MATERIALIZED (
-	SELECT l.*, CASE WHEN l.failures > 0 THEN statement_timestamp() + NULLIF(l.pause, 0) * interval '1 microsecond' END AS paused_until
+	SELECT x.webhook_id, x.generation, r.*, CASE WHEN r.failures > 0 THEN statement_timestamp() + NULLIF(r.pause, 0) * interval '1 microsecond' END AS until
 	FROM (
-		SELECT DISTINCT ON (h.webhook_id) h.webhook_id, h.generation, h.succeeded, h.slow_for, h.failures, h.pause, h.reason
-		FROM held h WHERE h.sent
-		ORDER BY h.webhook_id, h.generation DESC, h.number DESC -- of the newest url
-	) l
-	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = l.webhook_id LIMIT 1) x
-	WHERE x.generation = l.generation AND (l.failures > 0
-		OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (l.succeeded, l.slow_for, 0, NULL::timestamptz))
+		SELECT h.webhook_id, max(h.generation::bigint << 16 | h.number) AS result FROM held h WHERE h.sent GROUP BY h.webhook_id -- of the newest url
+	) last
+	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = last.webhook_id LIMIT 1) x
+	CROSS JOIN LATERAL (
+		SELECT ($7::boolean[])[n] AS succeeded, ($8::integer[])[n] AS slow_for, ($9::integer[])[n] AS failures, ($10::bigint[])[n] AS pause, ($11::text[])[n] AS reason
+		FROM (SELECT last.result & 65535 AS n) number
+	) r
+	WHERE x.generation = last.result >> 16 AND (r.failures > 0
+		OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (r.succeeded, r.slow_for, 0, NULL::timestamptz))
 ), judging AS MATERIALIZED (
 	SELECT c.* FROM changes c JOIN formsvc.destinations x ON x.webhook_id = c.webhook_id AND x.generation = c.generation -- by now
 	FOR NO KEY UPDATE OF x SKIP LOCKED
@@ -77,18 +77,20 @@ WITH given AS MATERIALIZED (
 ), recorded AS (
 	INSERT INTO formsvc.attempts (webhook_id, event_id, id, event_type, submission_id, attempt,
 		http_status, success, error, duration_us, created_at, next_attempt_at)
-	SELECT s.webhook_id, s.event_id, s.id, s.event_type, s.submission_id, s.attempt,
-		s.status, s.success, s.error, s.duration, s.created_at, statement_timestamp() + s.wait * interval '1 microsecond'
-	FROM settled s WHERE s.sent
+	SELECT s.webhook_id, s.event_id, a.id, a.event_type, a.submission_id, a.attempt,
+		a.status, s.success, a.error, a.duration, a.created_at, statement_timestamp() + s.wait * interval '1 microsecond'
+	FROM settled s JOIN unnest($12::bytea[], $13::text[], $14::bytea[], $15::integer[], $16::integer[], $17::text[], $18::bigint[], $19::timestamptz[])
+		WITH ORDINALITY AS a (id, event_type, submission_id, attempt, status, error, duration, created_at, number) ON a.number = s.number
+	WHERE s.sent
 ), judged AS (
 	UPDATE formsvc.destinations x SET
 		succeeded = j.succeeded, slow_for = j.slow_for, failures = j.failures,
 		failing_since = CASE WHEN j.failures = 0 THEN NULL
 			WHEN x.failed_at > statement_timestamp() - $21::bigint * interval '1 microsecond' THEN x.failing_since ELSE statement_timestamp() END,
 		failed_at = CASE WHEN j.failures > 0 THEN statement_timestamp() END,
-		paused_until = j.paused_until, pause_reason = CASE WHEN j.paused_until IS NOT NULL THEN j.reason END,
+		paused_until = j.until, pause_reason = CASE WHEN j.until IS NOT NULL THEN j.reason END,
 		next_at = CASE WHEN x.next_at IS NULL OR x.paused_until IS NULL THEN x.next_at
-			ELSE LEAST(x.next_at, COALESCE(j.paused_until, statement_timestamp())) END
+			ELSE LEAST(x.next_at, COALESCE(j.until, statement_timestamp())) END
 	FROM judging j
 	WHERE x.webhook_id = j.webhook_id
 )
@@ -102,10 +104,6 @@ const resultLease = 20 * time.Second
 // FinishDeliveries implements [storage.DeliveryStore]. A step is one round trip and
 // one transaction.
 func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fenced []storage.Lease, err error) {
-	type unsettled struct {
-		number int64
-		leased bool
-	}
 	var held []storage.Lease
 	seen := make(map[storage.Lease]bool, len(done))
 	done = slices.DeleteFunc(slices.Clone(done), func(r storage.Result) bool {
@@ -116,26 +114,26 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		return again
 	})
 	for step := range slices.Chunk(done, storage.FinishMax) {
-		var rest []unsettled
-		err := s.write(ctx, func(ctx context.Context) (err error) {
-			rest, err = collect(ctx, s, s.sized(finish, false), func(rows pgx.Rows) (u unsettled, err error) {
-				return u, scanRow(rows, scanInt(&u.number), scanBool(&u.leased))
+		unsettled := map[bool][]storage.Lease{} // by whether they still have their lease
+		err := s.write(ctx, func(ctx context.Context) error {
+			clear(unsettled)
+			_, err := collect(ctx, s, s.sized(finish, false), func(rows pgx.Rows) (none struct{}, err error) {
+				var number int64
+				var leased bool
+				if err = scanRow(rows, scanInt(&number), scanBool(&leased)); err == nil {
+					unsettled[leased] = append(unsettled[leased], step[number-1].Lease)
+				}
+				return none, err
 			}, finishArgs(step)...)
 			return err
 		})
+		if err == nil {
+			err = s.cutSome(ctx, step)
+		}
 		if err != nil {
 			return nil, err
 		}
-		for _, u := range rest {
-			if lease := step[u.number-1].Lease; u.leased {
-				held = append(held, lease)
-			} else {
-				fenced = append(fenced, lease)
-			}
-		}
-		if err := s.cutSome(ctx, step); err != nil {
-			return nil, err
-		}
+		held, fenced = append(held, unsettled[true]...), append(fenced, unsettled[false]...)
 	}
 	if len(held) > 0 {
 		return fenced, &storage.HeldError{Leases: held}
@@ -147,11 +145,12 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 func finishArgs(results []storage.Result) []any {
 	attempts := column(results, func(r *storage.Result) storage.Attempt { return *cmp.Or(r.Attempt, new(storage.Attempt)) })
 	return []any{
-		column(results, func(r *storage.Result) []byte { return r.Lease.WebhookID[:] }),
-		column(results, func(r *storage.Result) []byte { return r.Lease.EventID[:] }),
 		column(results, func(r *storage.Result) int64 { return r.Lease.Token }),
 		column(results, func(r *storage.Result) bool { return r.Attempt != nil }),
 		column(results, func(r *storage.Result) int64 { return microsArg(r.RetryIn) }),
+		column(attempts, func(a *storage.Attempt) bool { return a.Success }),
+		column(results, func(r *storage.Result) []byte { return r.Lease.WebhookID[:] }),
+		column(results, func(r *storage.Result) []byte { return r.Lease.EventID[:] }),
 		column(results, func(r *storage.Result) bool { return r.Standing.Succeeded }),
 		column(results, func(r *storage.Result) int { return r.Standing.SlowFor }),
 		column(results, func(r *storage.Result) int { return r.Standing.Failures }),
@@ -162,7 +161,6 @@ func finishArgs(results []storage.Result) []any {
 		column(attempts, func(a *storage.Attempt) []byte { return idArg(a.SubmissionID) }),
 		column(attempts, func(a *storage.Attempt) int { return a.Attempt }),
 		column(attempts, func(a *storage.Attempt) int { return a.Status }),
-		column(attempts, func(a *storage.Attempt) bool { return a.Success }),
 		column(attempts, func(a *storage.Attempt) string { return a.Error }),
 		column(attempts, func(a *storage.Attempt) int64 { return a.Duration.Microseconds() }),
 		column(attempts, func(a *storage.Attempt) time.Time { return a.CreatedAt.UTC() }),

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -241,5 +242,74 @@ func TestAResultForTheURLBeforeSaysNothingAboutTheNewOne(t *testing.T) {
 		if d.URL != elsewhere || d.Standing != (storage.Standing{}) {
 			t.Errorf("claimed for %s with the standing %+v, want a new one", d.URL, d.Standing)
 		}
+	}
+}
+
+// Somebody changes a delivery when finish has seen it, and before it locks it: its result is
+// to be given again. A mutant takes the changed row. It records the attempt and leaves the
+// delivery.
+func TestADeliveryThatChangesWhileItsResultIsRecorded(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		lock int
+		edit func(string) string
+		held bool
+	}{
+		"as it is": {4741, func(text string) string { return text }, true},
+		"a mutant": {4742, func(text string) string {
+			text = strings.Replace(text, "CASE WHEN h.place = h.seen THEN true ELSE false END", "true", 1)
+			return strings.Replace(text, "d.ctid = g.seen", "d.webhook_id = g.webhook_id AND d.event_id = g.event_id", 1)
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
+				t.Fatal(err)
+			}
+			r := ended(claimAll(t, s)[0], 1)
+			r.Attempt.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+			text := strings.Replace(test.edit(finish), "d.token <> 0",
+				fmt.Sprintf("d.token <> 0 AND (SELECT pg_advisory_xact_lock_shared(%d)) IS NOT NULL", test.lock), 1)
+			if text == test.edit(finish) || test.held == (test.edit(finish) != finish) {
+				t.Fatal("the statement has changed, and this test did not")
+			}
+			tx, err := pool.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+			if _, err := tx.Exec(t.Context(), "SELECT pg_advisory_xact_lock($1)", test.lock); err != nil {
+				t.Fatal(err)
+			}
+			unsettled, done := int64(0), make(chan error, 1)
+			go func() {
+				var err error
+				unsettled, err = s.exec(context.WithoutCancel(t.Context()), text, finishArgs([]storage.Result{r})...)
+				done <- err
+			}()
+			eventually(t, "the statement has its snapshot", func() bool { return waited(t, pool, tx) })
+			if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.deliveries SET urgency = 2`)); err != nil {
+				t.Fatal(err)
+			}
+			if err := tx.Rollback(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-done; err != nil || (unsettled == 1) != test.held {
+				t.Fatalf("%d results are to be given again (%v), want one: %v", unsettled, err, test.held)
+			}
+			if !test.held {
+				return
+			}
+			if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); err != nil || len(fenced) > 0 {
+				t.Errorf("the result is given again: fenced %v, error %v", fenced, err)
+			}
+			if n := count(t, pool, s, "attempts"); n != 1 {
+				t.Errorf("%d attempts are recorded, want 1", n)
+			}
+			if got := claimAll(t, s); len(got) != 1 {
+				t.Errorf("%d deliveries are claimed, want the one that was asked for", len(got))
+			}
+		})
 	}
 }

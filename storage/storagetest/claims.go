@@ -18,7 +18,7 @@ func claimCases() []Case {
 		{"pools", "Each pool is claimed for itself: deliveries of webhooks with a quick Standing, and those of all others.", claimPools},
 		{"per_webhook", "Webhooks bounds the deliveries of the webhooks in it, PerWebhook those of others that are good; one that is not good gets one.", claimPerWebhook},
 		{"per_host", "Hosts and PerHost bound the deliveries to each host name in a pool.", claimPerHost},
-		{"max_bytes", "MaxBytes bounds the bodies of a claim, and one delivery fits always.", claimMaxBytes},
+		{"max_bytes", "MaxBytes bounds the bodies that a claim brings for each pool, and one delivery of each fits always.", claimMaxBytes},
 		{"standing", "The Standing of the last result comes with the next delivery of the webhook.", claimStanding},
 		{"failing_for", "FailingFor counts from the first failure on and ends with a success.", claimFailingFor},
 		{"paused_for", "A delivery of a webhook that is or was paused carries the rest of the pause and its reason, until a success.", claimPausedFor},
@@ -263,6 +263,19 @@ func claimMaxBytes(b *bundle) {
 	for _, c := range []struct{ bytes, want int }{{2999, 2}, {1, 1}, {1000, 1}, {2000, 2}, {0, 1}} {
 		p.MaxBytes = c.bytes
 		same(b, len(b.claim(p)), c.want, "deliveries of 1000 bytes claimed with MaxBytes %d", c.bytes)
+	}
+	hooks := []storage.ID{b.ranked(quick, 0), b.ranked(storage.Standing{}, 0)}
+	for range 4 {
+		for _, w := range hooks {
+			e := newEvent()
+			e.Body = bytes.Repeat([]byte("x"), 1000)
+			b.ok(b.store.Enqueue(b.Context(), w, e), "Enqueue")
+		}
+	}
+	for _, c := range []struct{ bytes, want int }{{1, 1}, {2999, 2}} {
+		p := b.everything()
+		p.MaxBytes = c.bytes
+		same(b, b.claimedOf(p), map[storage.ID]int{hooks[0]: c.want, hooks[1]: c.want}, "deliveries of 1000 bytes of each pool with MaxBytes %d", c.bytes)
 	}
 }
 
