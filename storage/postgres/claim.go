@@ -55,8 +55,8 @@ const (
 const lane = `(CASE WHEN x.crowded THEN x.host ELSE '' END)`
 
 // dueNow reports whether a claim may find anything, and how large the tables are. It is all
-// that an idle process asks. Webhooks have a turn, or something is there that gives them
-// one. Who was set aside had a turn.
+// that an idle process asks. Either a webhook has a turn, or something is there that gives it
+// one. A webhook that was set aside has had its turn for some time.
 const dueNow = `
 SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) WHERE
 		(SELECT x.next_at FROM formsvc.destinations x WHERE x.quick = p.quick AND ` + lane + ` = '' AND x.next_at IS NOT NULL
@@ -177,7 +177,7 @@ const releaseFor = 5 * time.Second
 
 // ClaimDeliveries implements [storage.DeliveryStore]. Deliveries of one event share
 // one copy of its body. more is true when wakeAtOnce cut the claim, or the room that a
-// webhook shares with others.
+// webhook shares with others (see serve).
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.Delivery, more bool, err error) {
 	var due bool
 	var deliveries, attempts int64
@@ -222,15 +222,15 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 
 // turn is a webhook that has one.
 type turn struct {
-	storage.Delivery // but for its event and lease
-	crowded          bool
-	room             int // for so many deliveries by its own bound
-	part             int // by those of its pool and its host name too
+	storage.Delivery      // but for its event and lease
+	crowded          bool // it was set aside
+	room             int  // for so many deliveries by its own bound
+	part             int  // of that, by the room of its pool and its host name
 	found, leased    int
 }
 
-// next says what becomes of the turn: where left of the room of the pool is left, and where
-// others were passed over.
+// next says what becomes of the turn: left is what is left of the room of the pool, and passed
+// that others had nothing of it.
 func (t *turn) next(left int, passed bool) string {
 	switch {
 	case t.part > 0 && t.leased == t.found:
@@ -274,8 +274,8 @@ func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, quick bool
 }
 
 // serve leases deliveries of webhooks of a pool that have a turn, and adds them to leased. cut
-// says that another claim may bring more at once: somebody had less than its own bound
-// allows, and this one has changed something.
+// says that another claim may bring more at once: a webhook had less than its own bound
+// allows, and this claim has leased something or changed turns.
 func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, leased []storage.Delivery) (_ []storage.Delivery, cut bool, err error) {
 	turns, left, err := s.takeTurns(ctx, p, quick, pool, 0)
 	if err == nil && left > 0 && slices.ContainsFunc(turns, func(t turn) bool { return t.part == 0 && !t.crowded }) {

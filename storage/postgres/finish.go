@@ -40,7 +40,7 @@ WITH given AS MATERIALIZED (
 		FROM given g JOIN formsvc.deliveries d ON d.ctid = g.seen
 		FOR UPDATE OF d SKIP LOCKED
 	) h
-	WHERE CASE WHEN h.place = h.seen THEN true ELSE false END -- unchanged; CASE because servers before 2025 ask a TID only before they lock
+	WHERE ` + heldUnchanged + ` -- the steps below find the row where the snapshot has it
 ), changes AS MATERIALIZED (
 	SELECT x.webhook_id, x.generation, r.*, CASE WHEN r.failures > 0 THEN statement_timestamp() + NULLIF(r.pause, 0) * interval '1 microsecond' END AS until
 	FROM (
@@ -96,13 +96,18 @@ WITH given AS MATERIALIZED (
 )
 SELECT g.number, g.seen IS NOT NULL FROM given g WHERE g.number NOT IN (SELECT s.number FROM settled s)`
 
+// heldUnchanged is the condition that nobody has changed the row of h between the snapshot of
+// the statement and the lock. Servers before the updates of November 2025 do not ask a plain
+// condition on a ctid again when they have locked the row, and they do ask a CASE.
+const heldUnchanged = `CASE WHEN h.place = h.seen THEN true ELSE false END`
+
 // resultLease is the least that is left of the lease of a delivery whose result is to be
 // given again. A dispatcher gives it again within 5 s, and has 10 s for that. It is short,
 // because when the process is killed meanwhile the delivery waits for as long.
 const resultLease = 20 * time.Second
 
 // FinishDeliveries implements [storage.DeliveryStore]. A step is one round trip and
-// one transaction.
+// one transaction. Of results with the same lease the first one counts.
 func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fenced []storage.Lease, err error) {
 	var held []storage.Lease
 	seen := make(map[storage.Lease]bool, len(done))

@@ -48,7 +48,7 @@ WITH old AS MATERIALIZED (
 		FROM old o JOIN formsvc.attempts a ON a.ctid = o.place
 		FOR UPDATE OF a SKIP LOCKED
 	) h
-	WHERE h.place = h.seen -- not one that changed since: gone would not find it, and old servers lock it all the same
+	WHERE ` + heldUnchanged + ` -- gone finds the row where the snapshot has it
 ), bodies AS MATERIALIZED (
 	SELECT e.id, e.refs FROM formsvc.events e
 	WHERE e.id = ANY (ARRAY(SELECT h.event_id FROM held h WHERE h.refers))
