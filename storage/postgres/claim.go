@@ -54,15 +54,15 @@ const (
 // was set aside, and else in that of all.
 const lane = `(CASE WHEN x.crowded THEN x.host ELSE '' END)`
 
-// dueNow reports whether a claim may find anything, and how large the tables are. It is all
-// that an idle process asks. Either a webhook has a turn, or something is there that gives it
-// one. A webhook that was set aside has had its turn for some time.
+// dueNow reports whether webhooks have a turn, whether something is there that gives
+// them one, and how large the tables are. It is all that an idle process asks. A webhook that
+// was set aside has had its turn for some time.
 const dueNow = `
 SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) WHERE
 		(SELECT x.next_at FROM formsvc.destinations x WHERE x.quick = p.quick AND ` + lane + ` = '' AND x.next_at IS NOT NULL
 		ORDER BY x.next_at LIMIT 1) <= statement_timestamp()
-		OR (SELECT true FROM formsvc.destinations x WHERE x.quick = p.quick AND ` + lane + ` > '' AND x.next_at IS NOT NULL LIMIT 1))
-	OR COALESCE(LEAST(
+		OR (SELECT true FROM formsvc.destinations x WHERE x.quick = p.quick AND ` + lane + ` > '' AND x.next_at IS NOT NULL LIMIT 1)),
+	COALESCE(LEAST(
 		(SELECT a.at FROM formsvc.arrivals a ORDER BY a.at LIMIT 1),
 		(SELECT d.due_at FROM formsvc.deliveries d WHERE d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1)
 	) <= statement_timestamp(), false),
@@ -179,24 +179,26 @@ const releaseFor = 5 * time.Second
 // one copy of its body. more is true when wakeAtOnce cut the claim, or the room that a
 // webhook shares with others (see serve).
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.Delivery, more bool, err error) {
-	var due bool
+	var waiting, called bool
 	var deliveries, attempts int64
 	err = s.read(ctx, func(ctx context.Context) error {
 		return s.queryRow(ctx, dueNow, func(rows pgx.Rows) error {
-			return rows.Scan(scanBool(&due), &deliveries, &attempts)
+			return rows.Scan(scanBool(&waiting), scanBool(&called), &deliveries, &attempts)
 		})
 	})
 	if err != nil {
 		return nil, false, err
 	}
 	s.noteSizes(deliveries, attempts)
-	if !due {
+	if !waiting && !called {
 		return nil, false, nil
 	}
 	var leased []storage.Delivery
-	err = s.transaction(ctx, func(ctx context.Context, tx *Store) error {
+	err = s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
 		leased = nil
-		err := tx.queryRow(ctx, wake, func(rows pgx.Rows) error { return rows.Scan(scanBool(&more)) }, int64(wakeAtOnce))
+		if called {
+			err = tx.queryRow(ctx, wake, func(rows pgx.Rows) error { return rows.Scan(scanBool(&more)) }, int64(wakeAtOnce))
+		}
 		for quick, pool := range map[bool]storage.Pool{true: p.Quick, false: p.Others} {
 			if err == nil && pool.Room > 0 {
 				var cut bool
@@ -284,6 +286,7 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, po
 	if err != nil || len(turns) == 0 {
 		return leased, false, err
 	}
+	leased = slices.Grow(leased, min(pool.Room, leaseMost)-left)
 	ids := column(turns, func(t *turn) []byte { return t.Lease.WebhookID[:] })
 	_, err = collect(ctx, s, s.sized(lease, false), func(rows pgx.Rows) (none struct{}, err error) {
 		var number, token int64
@@ -324,19 +327,24 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, po
 
 // withBodies leaves out deliveries whose event is gone, and ends them.
 func (s *Store) withBodies(ctx context.Context, leased []storage.Delivery) (whole []storage.Delivery, err error) {
-	events := make(map[storage.ID]storage.Delivery, len(leased)) // of which only this is known
+	type event struct {
+		storage.Event
+		submission storage.ID
+	}
+	events := make(map[storage.ID]event, len(leased))
 	err = s.read(ctx, func(ctx context.Context) error {
 		_, err := collect(ctx, s, s.sized(bodiesOf, false), func(rows pgx.Rows) (none struct{}, err error) {
-			var e storage.Delivery
-			err = rows.Scan(scanID(&e.Lease.EventID), scanID(&e.SubmissionID), &e.EventType, &e.Body)
-			events[e.Lease.EventID] = e
+			var e event
+			err = rows.Scan(scanID(&e.ID), scanID(&e.submission), &e.Type, &e.Body)
+			events[e.ID] = e
 			return none, err
 		}, column(leased, func(d *storage.Delivery) []byte { return d.Lease.EventID[:] }))
 		return err
 	})
+	whole = make([]storage.Delivery, 0, len(leased))
 	for _, d := range leased {
 		if e, there := events[d.Lease.EventID]; there {
-			d.SubmissionID, d.EventType, d.Body = e.SubmissionID, e.EventType, e.Body
+			d.SubmissionID, d.EventType, d.Body = e.submission, e.Type, e.Body
 			whole = append(whole, d)
 		}
 	}

@@ -26,7 +26,7 @@ import (
 // ended it, and one that is tried again keeps it.
 const finish = `
 WITH given AS MATERIALIZED (
-	SELECT r.*, d.ctid AS seen
+	SELECT r.number, d.ctid AS seen, r.sent, r.success, r.retry
 	FROM (
 		SELECT * FROM unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::boolean[], $5::bytea[], $6::bytea[])
 			WITH ORDINALITY AS r (token, sent, retry, success, webhook_id, event_id, number)
@@ -36,7 +36,7 @@ WITH given AS MATERIALIZED (
 ), held AS MATERIALIZED (
 	SELECT h.*, CASE WHEN h.asked THEN 0 WHEN h.sent THEN NULLIF(h.retry, 0) ELSE h.retry END AS wait -- null: it ends
 	FROM (
-		SELECT g.*, d.ctid AS place, d.generation, d.urgency, g.sent AND NOT g.success AND d.urgency = 2 AS asked
+		SELECT g.*, d.ctid AS place, d.webhook_id, d.event_id, d.generation, d.urgency, g.sent AND NOT g.success AND d.urgency = 2 AS asked
 		FROM given g JOIN formsvc.deliveries d ON d.ctid = g.seen
 		FOR UPDATE OF d SKIP LOCKED
 	) h
@@ -148,7 +148,8 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 
 // finishArgs returns the arguments of finish: a column for each array.
 func finishArgs(results []storage.Result) []any {
-	attempts := column(results, func(r *storage.Result) storage.Attempt { return *cmp.Or(r.Attempt, new(storage.Attempt)) })
+	none := new(storage.Attempt)
+	attempts := column(results, func(r *storage.Result) storage.Attempt { return *cmp.Or(r.Attempt, none) })
 	return []any{
 		column(results, func(r *storage.Result) int64 { return r.Lease.Token }),
 		column(results, func(r *storage.Result) bool { return r.Attempt != nil }),
