@@ -71,7 +71,7 @@ SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) WHERE
 // wake gives a turn to the webhooks of $1 arrivals and of as many deliveries whose time
 // has come: at once, or after the pause unless somebody asked for it. The arrival of a
 // webhook whose row somebody holds comes again after all others. It reports whether there
-// may be more.
+// may be more, and for each pool whether it gave a turn there.
 const wake = `
 WITH arrived AS (
 	DELETE FROM formsvc.arrivals a WHERE a.ctid = ANY (ARRAY(
@@ -91,14 +91,15 @@ WITH arrived AS (
 	SET next_at = LEAST(x.next_at, CASE WHEN c.asked THEN c.at ELSE GREATEST(c.at, x.paused_until) END)
 	FROM calls c WHERE c.webhook_id = x.webhook_id AND x.ctid = ANY (ARRAY(
 		SELECT x.ctid FROM formsvc.destinations x WHERE x.webhook_id = ANY (ARRAY(SELECT c.webhook_id FROM calls c)) FOR NO KEY UPDATE SKIP LOCKED))
-	RETURNING x.webhook_id
+	RETURNING x.webhook_id, x.quick
 ), kept AS (
 	INSERT INTO formsvc.arrivals (webhook_id, asked)
 	SELECT c.webhook_id, c.asked
 	FROM calls c CROSS JOIN LATERAL (SELECT FROM formsvc.destinations x WHERE x.webhook_id = c.webhook_id LIMIT 1) x
 	WHERE c.webhook_id NOT IN (SELECT t.webhook_id FROM turned t)
 )
-SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), (SELECT count(*) FROM ripe)) >= $1::bigint`
+SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), (SELECT count(*) FROM ripe)) >= $1::bigint,
+	EXISTS (SELECT FROM turned t WHERE t.quick), EXISTS (SELECT FROM turned t WHERE NOT t.quick)`
 
 // dueTurns locks webhooks of a pool that have a turn, in the order of their turns: as many as
 // the pool has room for and $7, as many as a host name has room for of those that were set
@@ -196,11 +197,14 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	var leased []storage.Delivery
 	err = s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
 		leased = nil
+		woken := map[bool]*bool{true: new(bool), false: new(bool)} // by pool
 		if called {
-			err = tx.queryRow(ctx, wake, func(rows pgx.Rows) error { return rows.Scan(scanBool(&more)) }, int64(wakeAtOnce))
+			err = tx.queryRow(ctx, wake, func(rows pgx.Rows) error {
+				return rows.Scan(scanBool(&more), scanBool(woken[true]), scanBool(woken[false]))
+			}, int64(wakeAtOnce))
 		}
 		for quick, pool := range map[bool]storage.Pool{true: p.Quick, false: p.Others} {
-			if err == nil && pool.Room > 0 {
+			if err == nil && pool.Room > 0 && (waiting || *woken[quick]) {
 				var cut bool
 				leased, cut, err = tx.serve(ctx, p, quick, pool, leased)
 				more = more || cut
