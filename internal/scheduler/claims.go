@@ -28,7 +28,8 @@ const (
 type claims struct {
 	active  bool // a call is under way
 	began   time.Time
-	after   time.Time // none before: looking for room takes time for each webhook, too
+	after   time.Time // none before
+	look    time.Time // none before without room in the quick pool: looking takes time for each webhook
 	poll    time.Time // the next one though nobody called
 	faults  int       // in a row
 	sharing int       // webhooks that share what may wait
@@ -43,9 +44,11 @@ func (s *Scheduler) claim() {
 	if !s.now.Before(c.poll) {
 		s.want()
 	}
-	if !s.wantsClaim() || s.now.Before(c.after) {
+	room := s.quick.wanted && s.room(&s.quick) > 0
+	if !s.wantsClaim() || s.now.Before(c.after) || !room && s.now.Before(c.look) {
 		return
 	}
+	c.look = s.now.Add(s.n.Gather)
 	ask := storage.ClaimParams{Lease: s.n.Lease, Webhooks: map[ID]int{}, PerWebhook: s.n.PerWebhook, MaxBytes: s.n.ClaimBytes}
 	for id, w := range s.webhooks {
 		for len(w.waiting) > 0 && (s.hangs(w) || s.tooLate(w.waiting[0])) {
@@ -62,19 +65,13 @@ func (s *Scheduler) claim() {
 		ask.Webhooks[id] = s.roomFor(s.webhooks[id])
 	}
 	ask.Quick, ask.Others = s.ask(&s.quick), s.ask(&s.second)
-	// The store has as much work for each webhook that it serves as for several deliveries.
-	// So a claim waits until it can bring many for each.
-	if ask.Quick.Room < s.n.Ahead/2 {
-		ask.Quick.Room = 0
-	}
-	c.after = s.now.Add(s.n.Gather)
 	quick, second := s.quick.wanted && ask.Quick.Room > 0, s.second.wanted && ask.Others.Room > 0
 	if !quick && !second {
 		return // until something ends, or has waited for too long
 	}
 	// A pool that had no room is asked for as soon as it has some.
 	s.quick.wanted, s.second.wanted = s.quick.wanted && !quick, s.second.wanted && !second
-	c.active, c.began = true, s.now
+	c.active, c.began, c.after = true, s.now, c.look
 	s.out.Claim = &ask
 }
 
@@ -102,16 +99,19 @@ func (s *Scheduler) room(p *pool) int {
 			room = min(room, max(1, s.n.Second/8))
 		}
 	}
-	if p.full() || p.bytes >= s.n.PoolBytes || s.results.faults > 0 {
+	room -= p.waiting
+	// The store has as much work for each webhook that it serves as for several deliveries.
+	// So a claim for the quick pool waits until it can bring many for each.
+	if p == &s.quick && room < s.n.Ahead/2 || p.full() || p.bytes >= s.n.PoolBytes || s.results.faults > 0 {
 		return 0
 	}
-	return max(0, room-p.waiting)
+	return max(0, room)
 }
 
 // claimed takes in the end of a claim.
 func (s *Scheduler) claimed(e Claimed) {
 	c := &s.claims
-	c.active = false
+	c.active, c.look = false, s.now.Add(s.n.Gather)
 	c.poll = s.now.Add(s.spread(pollAtLeast, pollAtMost))
 	if e.Err != nil {
 		c.faults++

@@ -38,11 +38,11 @@ func (s *Scheduler) record(r *Request, attempt *storage.Attempt, retryIn time.Du
 	r.Delivery.Body = nil // is not held until then
 }
 
-// write has results written that have waited for others for long enough. After faults
-// there are fewer in a call, so that one which the store refuses is found.
+// write has results written when they have waited for others for long enough, or are many.
+// After faults there are fewer in a call, so that one which the store refuses is found.
 func (s *Scheduler) write() {
 	r := &s.results
-	if len(r.active) > 0 || len(r.pending) == 0 || s.now.Before(r.after) || s.now.Sub(r.since) < s.n.Gather && !s.stopped {
+	if len(r.active) > 0 || len(r.pending) == 0 || s.now.Before(r.after) || s.now.Sub(r.since) < s.n.Gather && len(r.pending) < s.n.Unrecorded/4 && !s.stopped {
 		return
 	}
 	n := max(1, min(len(r.pending), s.n.Rows)>>r.faults)

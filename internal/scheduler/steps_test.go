@@ -261,10 +261,32 @@ func TestAPoolIsAskedForWhenItHasRoom(t *testing.T) {
 		t.Fatalf("asked for %d and %d, want none for the quick pool and some for the other", p.Quick.Room, p.Others.Room)
 	}
 	c.step(Claimed{})
-	c.endOf(c.sent[0], true, 0)
 	c.pass(c.n.Gather)
+	c.endOf(c.sent[0], true, 0)
 	if p := c.claims[len(c.claims)-1]; p.Quick.Room != c.n.Ahead/2 {
-		t.Errorf("asked for %d, want %d", p.Quick.Room, c.n.Ahead/2)
+		t.Errorf("asked for %d at once, want %d", p.Quick.Room, c.n.Ahead/2)
+	}
+}
+
+// A quarter of the results that need not be recorded is written without waiting for more.
+func TestManyResultsAreWrittenAtOnce(t *testing.T) {
+	t.Parallel()
+	n := testNumbers
+	n.Unrecorded = 16
+	c := newSteps(t, n)
+	var all []storage.Delivery
+	for i := range 4 {
+		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
+	}
+	c.step(claimedFrom(all...))
+	for i, r := range c.sent {
+		if len(c.written) != 0 {
+			t.Fatalf("%d results are written at once, want 4", i)
+		}
+		c.endOf(r, true, 0)
+	}
+	if len(c.written) != 4 {
+		t.Errorf("%d results are written at once, want 4", len(c.written))
 	}
 }
 
