@@ -82,8 +82,8 @@ func Default(quick, second, perWebhook int, timeout time.Duration) Numbers {
 		// within its 10 s. With the usual bodies of a kilobyte the bounds in bytes never
 		// count; with the largest, of a megabyte, a process holds 128 MB of them.
 		Rows: 1000, ClaimBytes: 8 << 20, PoolBytes: 64 << 20,
-		// At most a hundred claims and a hundred writes a second until a stop, whatever
-		// a claim brought. With 16 clients that submit all the time, writes that begin at
+		// At most a hundred claims a second, whatever a claim brought, and until a stop a
+		// hundred writes that are not of many results. With 16 clients that submit all the time, writes that begin at
 		// once cost PostgreSQL 392 µs a response in place of 117, and 2,080 a second are
 		// taken in place of 5,605; with 25 or 50 ms it was slower, too.
 		Gather: 10 * time.Millisecond,
