@@ -83,9 +83,9 @@ func Default(quick, second, perWebhook int, timeout time.Duration) Numbers {
 		// count; with the largest, of a megabyte, a process holds 128 MB of them.
 		Rows: 1000, ClaimBytes: 8 << 20, PoolBytes: 64 << 20,
 		// At most a hundred claims a second, whatever a claim brought, and until a stop a
-		// hundred writes that are not of many results. With 16 clients that submit all the time, writes that begin at
-		// once cost PostgreSQL 392 µs a response in place of 117, and 2,080 a second are
-		// taken in place of 5,605; with 25 or 50 ms it was slower, too.
+		// hundred writes that are not of many results. With 16 clients that submit all the
+		// time, writes that begin at once cost PostgreSQL 392 µs a response in place of 117,
+		// and 2,080 a second are taken in place of 5,605; with 25 or 50 ms it was slower, too.
 		Gather: 10 * time.Millisecond,
 		// A request begins at most Lease/2 after its claim, which leaves its Timeout and
 		// 15 s in which its result can be written. A write has 10 s.
