@@ -89,15 +89,16 @@ func (s *Scheduler) ask(p *pool) storage.Pool {
 	return ask
 }
 
-// room is how many more deliveries may come in for p. It is 0 after writes failed: what
-// could be claimed may be what waits to be recorded.
+// room is how many more deliveries may come in for p. It is 0 while p has to wait for
+// writes or holds too many bytes, and for the quick pool while that has no room for half
+// of Ahead. It is also 0 after writes failed: what could be claimed may be what waits to be
+// recorded.
 func (s *Scheduler) room(p *pool) int {
 	room := s.n.Ahead
 	if p == &s.second { // what cannot begin soon waits in the store
-		room = p.places()
-		if s.doubtful >= s.n.doubtful() { // most of what comes can only be given back
-			room = min(room, max(1, s.n.Second/8))
-		}
+		// All that comes may be new or failing. Of those, what finds no place is given back
+		// and waits for a whole Timeout. An eighth is to find others that work.
+		room = min(p.places(), max(1, s.n.Second/8, s.n.doubtful()-s.doubtful))
 	}
 	room -= p.waiting
 	// The store has as much work for each webhook that it serves as for several deliveries.

@@ -119,3 +119,26 @@ func TestABacklogDoesNotWaitForThePoll(t *testing.T) {
 		}
 	}
 }
+
+// However many webhooks are new, and however few places there are, those that answer
+// promptly wait for each other and not for a time-out.
+func TestManyNewWebhooksThatAnswerDoNotWait(t *testing.T) {
+	t.Parallel()
+	for second, hooks := range map[int]int{1024: 1500, 64: 300, 8: 100, 2: 40, 1: 40} {
+		n := testNumbers
+		n.Second = second
+		w := newWorld(t, 1, n)
+		w.unchecked = true
+		for i := range hooks {
+			w.event(w.receiver(host(i), false, takes(time.Millisecond, 5*time.Millisecond)))
+		}
+		w.run(5 * time.Second)
+		for _, r := range w.receivers {
+			if len(r.pending) > 0 {
+				t.Errorf("%d places: the event of %s is not sent after 5 s", second, r.host)
+				break
+			}
+		}
+		w.stop()
+	}
+}
