@@ -50,8 +50,9 @@ func (h *HandOver) HandOver(leased []storage.Delivery, others bool) {
 	if len(h.reserved) > 0 {
 		h.run.handed.add(h.run, scheduler.Handed{Reserved: h.reserved, Deliveries: leased, At: h.at})
 	}
-	if others {
-		h.run.handed.add(h.run, scheduler.Woken{})
+	// h.run may have ended since the storing began, and another one may have begun.
+	if r := h.run.d.current.Load(); others && r != nil {
+		r.handed.add(r, scheduler.Woken{})
 	}
 }
 

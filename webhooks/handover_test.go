@@ -59,6 +59,30 @@ func TestAResponseIsHandedOver(t *testing.T) {
 	})
 }
 
+// A response whose storing began during an earlier run is sent at once by the present one.
+func TestAWakeUpThroughAnEarlierRunReachesThePresentOne(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { return reply(200), nil }))
+		b.d.spread = polls(time.Hour)
+		id := b.webhook(hook, nil)
+		stop := b.run()
+		time.Sleep(time.Second)
+		h := b.d.HandOver()
+		stop()
+		b.run()
+		time.Sleep(time.Second)
+		b.submit(id, "x", h)
+		if !h.Called() {
+			t.Fatal("the store does not call the HandOver")
+		}
+		time.Sleep(time.Second)
+		if n := len(b.attempts(id)); n != 1 {
+			t.Errorf("%d attempts a second after the response, want 1", n)
+		}
+	})
+}
+
 // Nothing is handed over to a webhook that hangs, fails or has never succeeded.
 func TestWhatIsNotQuickIsNotHandedOver(t *testing.T) {
 	t.Parallel()
