@@ -11,8 +11,8 @@ import (
 // Numbers that every store has in common.
 const (
 	// FinishMax is how many results FinishDeliveries settles in one step. It bounds how
-	// long a step holds its rows, which other results wait for, and how many results are
-	// to be given again when a step fails.
+	// long a step holds its rows, and how many results are to be given again when a step
+	// fails.
 	FinishMax = 500
 	// FailureGap ends a row of failures: a failure that comes later than this after
 	// the one before begins a new row. It is longer than the default
@@ -71,8 +71,8 @@ type Delivery struct {
 	FailingFor time.Duration
 	// PausedFor is the rest of the webhook's pause. 0: it is over, or there was none.
 	PausedFor time.Duration
-	// PauseReason is that of the last pause since a request succeeded, also when it is
-	// over. Empty: there was none.
+	// PauseReason is that of the last pause, also when it is over. Empty: there was none, or
+	// a result without a pause came after it.
 	PauseReason PauseReason
 }
 
@@ -99,8 +99,8 @@ type ClaimParams struct {
 	// PerWebhook bounds those of every other webhook with a good Standing. One that
 	// is not good gets one. Below 1: none.
 	PerWebhook int
-	// MaxBytes bounds the bodies of the deliveries of each pool together, but one of
-	// each fits always. Below 1: no bound.
+	// MaxBytes bounds the bodies of the deliveries of each pool together, but one
+	// delivery of each pool always fits. Below 1: no bound.
 	MaxBytes int
 }
 
@@ -131,7 +131,7 @@ type Result struct {
 	// destination fared says nothing about the new one.
 	Standing    Standing
 	PauseFor    time.Duration
-	PauseReason PauseReason
+	PauseReason PauseReason // empty: PauseFailures
 }
 
 // HeldError says that some results could not be settled yet, because somebody else
@@ -236,8 +236,8 @@ type DeliveryStore interface {
 	// come first, and then the oldest. What it costs depends on what it claims, and
 	// not on how many webhooks have something pending.
 	//
-	// more says that a bound of the store itself cut the claim short: another call
-	// may bring more at once.
+	// more says that another call may bring more at once: a bound of the store itself cut
+	// the claim short, or one that several webhooks share.
 	ClaimDeliveries(ctx context.Context, p ClaimParams) (claimed []Delivery, more bool, err error)
 
 	// FinishDeliveries settles claimed deliveries, FinishMax of them in one step: it

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -297,7 +298,7 @@ func (t *tx) fared(r storage.Result, clock time.Time) error {
 		}
 		failed = clock
 		if r.PauseFor > 0 {
-			until, reason = clock.Add(r.PauseFor), r.PauseReason
+			until, reason = clock.Add(r.PauseFor), cmp.Or(r.PauseReason, storage.PauseFailures)
 		}
 	}
 	_, err = t.exec(`UPDATE webhooks SET succeeded = ?, slow_for = ?, failures = ?, failing_since = ?, failed = ?,

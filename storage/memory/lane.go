@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"container/heap"
 	"time"
 
@@ -220,7 +221,7 @@ func (l *lane) fared(r storage.Result, clock time.Time) {
 	}
 	l.failedAt = clock
 	if r.PauseFor > 0 {
-		l.pausedUntil, l.pauseReason = clock.Add(r.PauseFor), r.PauseReason
+		l.pausedUntil, l.pauseReason = clock.Add(r.PauseFor), cmp.Or(r.PauseReason, storage.PauseFailures)
 	}
 }
 

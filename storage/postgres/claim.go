@@ -41,9 +41,10 @@ const (
 	// wakeAtOnce bounds the arrivals, and the deliveries whose time has come, of one
 	// claim. Each takes up to 20 µs, so that this many hold up the others for 10 ms.
 	wakeAtOnce = 500
-	// turnsAside bounds the turns of crowded host names that one claim sets aside, in each
-	// pool. A row is locked and written for each, once until its host name has room. Fewer
-	// would let one host name with many webhooks keep others waiting for more claims.
+	// turnsAside is how many turns a claim looks at beside those that a pool has room for,
+	// when it is to set some aside whose host names are crowded. A row is locked and written
+	// for each of those, once until its host name has room. Fewer would let one host name
+	// with many webhooks keep others waiting for more claims.
 	turnsAside = 200
 	// leaseMost bounds what one claim leases of a pool, whatever room there is: it is
 	// divided one by one. A dispatcher asks for a thousand or two.
@@ -159,7 +160,8 @@ UNION ALL
 SELECT f.number, NULL, NULL, count(*)::integer FROM found f GROUP BY f.number`
 
 // nextTurns gives webhooks their next turns. One that has nothing more to send now has its
-// turn when something waits again that is known of: at the end of a lease, or of the pause.
+// turn when something waits again that is known of: at the end of a lease, or of the pause, or
+// at once when somebody held what waits.
 const nextTurns = `
 UPDATE formsvc.destinations x SET
 	crowded = t.turn = 'aside' OR t.turn = 'last' AND x.crowded,
@@ -177,8 +179,8 @@ const bodiesOf = `SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.even
 const releaseFor = 5 * time.Second
 
 // ClaimDeliveries implements [storage.DeliveryStore]. Deliveries of one event share
-// one copy of its body. more is true when wakeAtOnce cut the claim, or the room that a
-// webhook shares with others (see serve).
+// one copy of its body. more is true when wakeAtOnce or leaseMost cut the claim, or the
+// room that a webhook shares with others (see serve).
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.Delivery, more bool, err error) {
 	var waiting, called bool
 	var deliveries, attempts int64
@@ -196,17 +198,17 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	}
 	var leased []storage.Delivery
 	err = s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
-		leased = nil
-		woken := map[bool]*bool{true: new(bool), false: new(bool)} // by pool
+		leased, more = nil, false
+		var woken [2]bool // of each pool
 		if called {
 			err = tx.queryRow(ctx, wake, func(rows pgx.Rows) error {
-				return rows.Scan(scanBool(&more), scanBool(woken[true]), scanBool(woken[false]))
+				return rows.Scan(scanBool(&more), scanBool(&woken[0]), scanBool(&woken[1]))
 			}, int64(wakeAtOnce))
 		}
-		for quick, pool := range map[bool]storage.Pool{true: p.Quick, false: p.Others} {
-			if err == nil && pool.Room > 0 && (waiting || *woken[quick]) {
+		for i, pool := range []storage.Pool{p.Quick, p.Others} {
+			if err == nil && pool.Room > 0 && (waiting || woken[i]) {
 				var cut bool
-				leased, cut, err = tx.serve(ctx, p, quick, pool, leased)
+				leased, cut, err = tx.serve(ctx, p, i == 0, pool, leased)
 				more = more || cut
 			}
 		}
@@ -280,8 +282,8 @@ func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, quick bool
 }
 
 // serve leases deliveries of webhooks of a pool that have a turn, and adds them to leased. cut
-// says that another claim may bring more at once: a webhook had less than its own bound
-// allows, and this claim has leased something or changed turns.
+// says that another claim may bring more at once: a webhook got nothing and the turns have
+// changed, or it got some, has more, and its own bound allows more.
 func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, leased []storage.Delivery) (_ []storage.Delivery, cut bool, err error) {
 	turns, left, err := s.takeTurns(ctx, p, quick, pool, 0)
 	if err == nil && left > 0 && slices.ContainsFunc(turns, func(t turn) bool { return t.part == 0 && !t.crowded }) {

@@ -7,7 +7,11 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/jackc/pgerrcode"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/formsvc/formsvc/internal/pgseed"
 	"github.com/formsvc/formsvc/storage"
@@ -83,6 +87,72 @@ func TestADeliveryWithoutItsEventEnds(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "deliveries=1") {
 		t.Errorf("the log says %q, want that one delivery was ended", log.String())
+	}
+}
+
+// faulty is a DB on which statements that have this part fail for so many times.
+type faulty struct {
+	DB
+	part string
+	left atomic.Int64
+}
+
+func (f *faulty) Exec(ctx context.Context, text string, args ...any) (pgconn.CommandTag, error) {
+	if strings.Contains(text, f.part) && f.left.Add(-1) >= 0 {
+		return pgconn.CommandTag{}, &pgconn.PgError{Code: pgerrcode.SerializationFailure}
+	}
+	return f.DB.Exec(ctx, text, args...)
+}
+
+// The statement that ends deliveries without their event fails in a way that passes: it is
+// tried again, and reported as such a fault when that does not help.
+func TestAPassingFaultWhileDeliveriesWithoutTheirEventEnd(t *testing.T) {
+	t.Parallel()
+	for faults, want := range map[int64]error{1: nil, 1000: storage.ErrUnavailable} {
+		s, pool := seeded(t)
+		for i := range 2 {
+			if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lost := pgseed.ID(pgseed.Event, 1)
+		if _, err := pool.Exec(t.Context(), s.sql(`DELETE FROM formsvc.events WHERE id = $1`), lost[:]); err != nil {
+			t.Fatal(err)
+		}
+		db := &faulty{DB: pool, part: "AS l (webhook_id, event_id)"}
+		db.left.Store(faults)
+		if _, _, err := s.On(db).ClaimDeliveries(t.Context(), everything()); !errors.Is(err, want) {
+			t.Errorf("%d faults: error %v, want %v", faults, err, want)
+		}
+	}
+}
+
+// The first try of a claim has more than it brings, and is lost at its end. Somebody else
+// claims everything before the second try, which has nothing.
+func TestAClaimThatIsTriedAgainForgetsTheFirstTry(t *testing.T) {
+	t.Parallel()
+	s, pool, p := backlogs(t, 2, 1)
+	p.Quick.Room, p.Others.Room = 0, 1
+	if _, err := pool.Exec(t.Context(), s.sql(`CREATE FUNCTION formsvc.fail() RETURNS boolean LANGUAGE plpgsql VOLATILE AS
+		'BEGIN RAISE EXCEPTION SQLSTATE ''40001''; END'`)); err != nil {
+		t.Fatal(err)
+	}
+	tries := 0
+	at := s.On(edited{pool, func(text string) string {
+		switch {
+		case strings.Contains(text, "WITH RECURSIVE lanes"):
+			if tries++; tries == 2 {
+				if others := len(claimAll(t, s)); others != 2 {
+					t.Errorf("somebody else claims %d deliveries, want both", others)
+				}
+			}
+		case tries == 1:
+			return strings.Replace(text, "t.turn <> ''", s.sql("formsvc.fail() AND t.turn <> ''"), 1)
+		}
+		return text
+	}})
+	if got, more, err := at.ClaimDeliveries(t.Context(), p); err != nil || len(got) > 0 || more || tries < 2 {
+		t.Errorf("%d deliveries, more %v, error %v after %d tries; want nothing after 2", len(got), more, err, tries)
 	}
 }
 

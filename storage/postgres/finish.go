@@ -102,7 +102,7 @@ SELECT g.number, g.seen IS NOT NULL FROM given g WHERE g.number NOT IN (SELECT s
 const heldUnchanged = `CASE WHEN h.place = h.seen THEN true ELSE false END`
 
 // resultLease is the least that is left of the lease of a delivery whose result is to be
-// given again. A dispatcher gives it again within 5 s, and has 10 s for that. It is short,
+// given again. A dispatcher gives it again within 5 s, in a write that has 10 s. It is short,
 // because when the process is killed meanwhile the delivery waits for as long.
 const resultLease = 20 * time.Second
 
@@ -141,6 +141,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		held, fenced = append(held, unsettled[true]...), append(fenced, unsettled[false]...)
 	}
 	if len(held) > 0 {
+		fenced = slices.DeleteFunc(fenced, func(l storage.Lease) bool { return slices.Contains(held, l) })
 		return fenced, &storage.HeldError{Leases: held}
 	}
 	return fenced, ctx.Err()

@@ -182,6 +182,30 @@ func TestADeliveryWhoseResultWaitsIsNotSentAgain(t *testing.T) {
 	}
 }
 
+// A result comes twice in a call while somebody holds its delivery: it is to be given again,
+// and not fenced.
+func TestARepeatedResultThatIsHeldIsNotFenced(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
+		t.Fatal(err)
+	}
+	r := ended(claimAll(t, s)[0], 1)
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := tx.Exec(t.Context(), s.sql(`SELECT FROM formsvc.deliveries FOR UPDATE`)); err != nil {
+		t.Fatal(err)
+	}
+	var held *storage.HeldError
+	fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r, r})
+	if !errors.As(err, &held) || len(held.Leases) != 1 || len(fenced) > 0 {
+		t.Errorf("fenced %v, error %v; want one held result and none fenced", fenced, err)
+	}
+}
+
 // The event of a delivery is purged while a request for it fails.
 func TestAResultSettlesWithoutItsEvent(t *testing.T) {
 	t.Parallel()

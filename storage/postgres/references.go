@@ -72,8 +72,12 @@ DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(
 // An event that is deleted takes its deliveries with it, so that only a fault or a
 // statement by hand can leave one. It would be claimed again and again.
 func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.Delivery) error {
-	n, err := s.exec(ctx, s.sized(endWithoutEvent, false), column(deliveries, func(d *storage.Delivery) []byte { return d.Lease.WebhookID[:] }),
-		column(deliveries, func(d *storage.Delivery) []byte { return d.Lease.EventID[:] }))
+	var n int64
+	err := s.write(ctx, func(ctx context.Context) (err error) {
+		n, err = s.exec(ctx, s.sized(endWithoutEvent, false), column(deliveries, func(d *storage.Delivery) []byte { return d.Lease.WebhookID[:] }),
+			column(deliveries, func(d *storage.Delivery) []byte { return d.Lease.EventID[:] }))
+		return err
+	})
 	if n > 0 {
 		s.log.ErrorContext(ctx, "formsvc: deliveries without their event were ended", "deliveries", n)
 	}

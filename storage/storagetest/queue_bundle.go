@@ -138,7 +138,7 @@ var (
 func paused(d storage.Delivery, when time.Time, pause time.Duration) storage.Result {
 	r := retried(d, when, atOnce)
 	r.Standing = storage.Standing{Failures: 10}
-	r.PauseFor, r.PauseReason = pause, storage.PauseFailures
+	r.PauseFor = pause // for PauseFailures, which is what no reason stands for
 	return r
 }
 
