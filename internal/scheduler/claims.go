@@ -44,8 +44,7 @@ func (s *Scheduler) claim() {
 	if !s.now.Before(c.poll) {
 		s.want()
 	}
-	room := s.quick.wanted && s.room(&s.quick) > 0
-	if !s.wantsClaim() || s.now.Before(c.after) || !room && s.now.Before(c.look) {
+	if !s.wantsClaim() || s.now.Before(c.after) || s.now.Before(c.look) && !(s.quick.wanted && s.room(&s.quick) > 0) {
 		return
 	}
 	c.look = s.now.Add(s.n.Gather)

@@ -11,10 +11,13 @@ import (
 // results is the part of a scheduler that has results written, one call at a time.
 type results struct {
 	pending []result
-	since   time.Time // when the first of them came
+	since   time.Time // when the first of them came, or the last write began if that was later
+	quick   int       // of the quick pool, that came since the last write began
 	active  []result  // of the call that is under way
-	faults  int       // in a row, and since then fewer with each success until only what is held is pending
 	after   time.Time // no call before
+	// faults is how many there were in a row. A success takes one off and leaves at least
+	// one, until nothing but what is held is pending: then there are none.
+	faults int
 }
 
 // result is what became of a request. Without an attempt nothing was sent, and its
@@ -30,6 +33,9 @@ func (s *Scheduler) record(r *Request, attempt *storage.Attempt, retryIn time.Du
 	if attempt != nil {
 		r.pool.unrecorded++
 		r.webhook.unsaved++
+		if r.pool == &s.quick {
+			s.results.quick++
+		}
 	}
 	if len(s.results.pending) == 0 {
 		s.results.since = s.now
@@ -38,15 +44,17 @@ func (s *Scheduler) record(r *Request, attempt *storage.Attempt, retryIn time.Du
 	r.Delivery.Body = nil // is not held until then
 }
 
-// write has results written when they have waited for others for long enough, or are many.
+// write has results written when they have waited for others for long enough, or when many
+// of the quick pool came. Those of the second pool leave it room enough, and what is held
+// has been tried before.
 // After faults there are fewer in a call, so that one which the store refuses is found.
 func (s *Scheduler) write() {
 	r := &s.results
-	if len(r.active) > 0 || len(r.pending) == 0 || s.now.Before(r.after) || s.now.Sub(r.since) < s.n.Gather && len(r.pending) < s.n.Unrecorded/4 && !s.stopped {
+	if len(r.active) > 0 || len(r.pending) == 0 || s.now.Before(r.after) || s.now.Sub(r.since) < s.n.Gather && r.quick < s.n.Unrecorded/4 && !s.stopped {
 		return
 	}
 	n := max(1, min(len(r.pending), s.n.Rows)>>r.faults)
-	r.active, r.pending, r.since = r.pending[:n:n], r.pending[n:], s.now
+	r.active, r.pending, r.since, r.quick = r.pending[:n:n], r.pending[n:], s.now, 0
 	// What belongs to one webhook stands together, so that the store's work for it is
 	// shared.
 	slices.SortStableFunc(r.active, func(a, b result) int {

@@ -148,8 +148,11 @@ func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 // next is when Step must be called again though nothing happens: soon while there is
 // something that grows old, and else for the next look into the queue.
 func (s *Scheduler) next() time.Time {
-	switch {
-	case len(s.young) > 0, len(s.results.pending) > 0 && len(s.results.active) == 0, s.wantsClaim():
+	results := len(s.results.pending) > 0 && len(s.results.active) == 0
+	switch due := s.results.since.Add(s.n.Gather); {
+	case results && due.After(s.now):
+		return due // no later than in the next case
+	case results, len(s.young) > 0, s.wantsClaim():
 		return s.now.Add(s.n.Gather)
 	case s.claims.active || s.stopped: // their ends are events
 		return time.Time{}
@@ -159,8 +162,7 @@ func (s *Scheduler) next() time.Time {
 
 // Done reports whether nothing is left to wait for after a Stop.
 func (s *Scheduler) Done() bool {
-	left := s.quick.used + s.second.used + s.quick.waiting + len(s.results.pending) + len(s.results.active)
-	return s.stopped && left == 0 && !s.claims.active
+	return s.stopped && !s.claims.active && s.quick.used+s.second.used+s.quick.waiting+len(s.results.pending)+len(s.results.active) == 0
 }
 
 // arrive takes in a delivery that was leased at that time.
@@ -273,9 +275,7 @@ func (s *Scheduler) ended(e Ended) {
 	if r.moved {
 		r.pool.guests--
 	}
-	if r.pool == &s.quick {
-		s.young = slices.DeleteFunc(s.young, is)
-	}
+	s.young = slices.DeleteFunc(s.young, is)
 	if r.doubtful {
 		s.doubtful--
 	}

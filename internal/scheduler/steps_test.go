@@ -268,6 +268,75 @@ func TestAPoolIsAskedForWhenItHasRoom(t *testing.T) {
 	}
 }
 
+// Results wait for others for Gather at most, also when a step is taken meanwhile.
+func TestAResultDoesNotWaitLongerThanGather(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, testNumbers)
+	c.step(claimedFrom(c.delivery(1, "a.example", goodStanding)))
+	c.end(true, 0)
+	came := c.now
+	for i := range 2 {
+		if waits := c.next.Sub(came); waits != c.n.Gather {
+			t.Errorf("after %d more steps the next one is %s after the result, want %s", i, waits, c.n.Gather)
+		}
+		c.pass(c.n.Gather - time.Millisecond)
+	}
+}
+
+// Only the results of requests in the quick pool have to be written sooner than Gather after
+// the last write began: what it has not recorded is bounded the most. What is held, given
+// back or of the second pool does not make writes follow at once.
+func TestOnlyNewResultsOfTheQuickPoolMakeWritesFollowAtOnce(t *testing.T) {
+	t.Parallel()
+	n := smallNumbers()
+	many := n.Unrecorded / 4
+	slow := storage.Standing{Succeeded: true, SlowFor: n.Successes}
+	for name, standing := range map[string]storage.Standing{"held": goodStanding, "the second pool": slow, "given back": goodStanding} {
+		c := newSteps(t, n)
+		c.step(Claimed{})
+		for i := range many {
+			if name != "given back" {
+				c.step(claimedFrom(c.delivery(i, fmt.Sprintf("h%d.example", i), standing)))
+				c.end(true, 0)
+				continue
+			}
+			c.step(claimedFrom(c.delivery(i, "h.example", standing)))
+			c.step(Ended{Request: c.sent[len(c.sent)-1]})
+		}
+		if name == "held" {
+			var held []storage.Lease
+			for _, r := range c.written {
+				held = append(held, r.Lease)
+			}
+			if len(held) != many {
+				t.Fatalf("%d results are written, want %d", len(held), many)
+			}
+			another := c.delivery(many, "another.example", goodStanding)
+			c.step(claimedFrom(another))
+			c.end(true, 0)
+			c.written, c.writes = nil, 0
+			c.step(Wrote{Held: held})
+			c.pass(backoffFirst)
+			if held = nil; len(c.written) != many+1 {
+				t.Fatalf("%d results are written, want %d", len(c.written), many+1)
+			}
+			for _, r := range c.written {
+				if r.Lease != another.Lease {
+					held = append(held, r.Lease)
+				}
+			}
+			c.written, c.writes = nil, 0
+			c.step(Wrote{Held: held})
+		}
+		if c.writes > 0 {
+			t.Errorf("%s: %d writes begin before Gather is over", name, c.writes)
+		}
+		if c.pass(c.n.Gather); c.writes != 1 {
+			t.Errorf("%s: %d writes after Gather, want 1", name, c.writes)
+		}
+	}
+}
+
 // A quarter of the results that need not be recorded is written without waiting for more.
 func TestManyResultsAreWrittenAtOnce(t *testing.T) {
 	t.Parallel()

@@ -153,8 +153,6 @@ func (s *Scheduler) stand(w *webhook, standing storage.Standing) {
 	}
 	if to != w.pool || !standing.Good() {
 		s.giveBackAll(w, 0)
-	}
-	if to != w.pool {
 		w.pool.leave(w)
 		w.pool = to
 	}
