@@ -62,6 +62,7 @@ func (s *Scheduler) claim() {
 	c.sharing = len(ask.Webhooks)
 	for id := range ask.Webhooks {
 		ask.Webhooks[id] = s.roomFor(s.webhooks[id])
+		s.webhooks[id].passed = ask.Webhooks[id] == 0
 	}
 	ask.Quick, ask.Others = s.ask(&s.quick), s.ask(&s.second)
 	quick, second := s.quick.wanted && ask.Quick.Room > 0, s.second.wanted && ask.Others.Room > 0

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -92,32 +93,62 @@ func TestABacklogDoesNotWaitForThePoll(t *testing.T) {
 			w := newWorld(t, 1, smallNumbers())
 			w.unchecked = true
 			w.writes = writes
-			left := 0
 			for i := range 20 {
 				r := w.receiver(host(i), quick, takes(time.Millisecond, 5*time.Millisecond))
 				for range 50 {
 					w.event(r)
-					left++
 				}
 			}
-			var stands, most time.Duration
-			for ; left > 0 && most < time.Second; w.run(time.Millisecond) {
-				stands += time.Millisecond
-				if w.s.quick.used+w.s.second.used > 0 || len(w.s.results.active) > 0 {
-					stands = 0
-				}
-				most = max(most, stands)
-				left = 0
-				for _, r := range w.receivers {
-					left += len(r.pending)
-				}
-			}
+			most := w.longestStandstill()
 			if want := 2 * w.n.Gather; most > want {
 				t.Errorf("writes of %s, quick %v: nothing happens for %s, want at most %s", w.writes, quick, most, want)
 			}
 			w.stop()
 		}
 	}
+}
+
+// The same is true of a burst that is handed over as far as there is room, whether a claim
+// finds room for the rest or passes its webhooks over.
+func TestABurstThatIsHandedOverInPartDoesNotWaitForThePoll(t *testing.T) {
+	t.Parallel()
+	for _, took := range []time.Duration{5 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond} {
+		for _, hooks := range []int{1, 20} {
+			w := newWorld(t, 1, testNumbers)
+			w.unchecked = true
+			w.handOver = true
+			for i := range hooks {
+				w.receiver(host(i), true, takes(took, took))
+			}
+			for _, events := range []int{1, 1, 50} { // by the third they are known, and how long they take
+				w.run(time.Second)
+				for _, r := range w.receivers {
+					for range events {
+						w.event(r)
+					}
+				}
+			}
+			if most, want := w.longestStandstill(), 2*w.n.Gather; most > want {
+				t.Errorf("%d webhooks of %s: nothing happens for %s, want at most %s", hooks, took, most, want)
+			}
+			w.stop()
+		}
+	}
+}
+
+// longestStandstill lets everything be sent and returns for how long at most nothing was
+// under way.
+func (w *world) longestStandstill() (most time.Duration) {
+	var stands time.Duration
+	for left := true; left && most < time.Second; w.run(time.Millisecond) {
+		stands += time.Millisecond
+		if w.s.quick.used+w.s.second.used > 0 || len(w.s.results.active) > 0 {
+			stands = 0
+		}
+		most = max(most, stands)
+		left = slices.ContainsFunc(w.receivers, func(r *receiver) bool { return len(r.pending) > 0 })
+	}
+	return most
 }
 
 // However many webhooks are new, and however few places there are, those that answer

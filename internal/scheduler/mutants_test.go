@@ -61,7 +61,8 @@ var mutants = []struct{ name, file, from, to string }{
 	{"no time is left to write a result", "scheduler.go", "> s.n.Lease/2", "> s.n.Lease"},
 	{"a held result is forgotten", "results.go", "r.pending = append(r.pending, of)\n\t\t\tcontinue", "continue"},
 	{"a quick pool without room waits for the poll", "claims.go", "= s.quick.wanted && !quick,", "= false,"},
-	{"what a result makes room for waits for the poll", "results.go", "if of.claimed && of.Attempt != nil || of.Attempt == nil && of.RetryIn == 0 {", "if of.Attempt == nil && of.RetryIn == 0 {"},
+	{"what a result makes room for waits for the poll", "results.go", "if (of.claimed || of.webhook.passed) && of.Attempt != nil || of.Attempt == nil && of.RetryIn == 0 {", "if of.Attempt == nil && of.RetryIn == 0 {"},
+	{"what was passed over waits for the poll", "results.go", "(of.claimed || of.webhook.passed) &&", "of.claimed &&"},
 	{"hand-overs leave no room for claims", "claims.go", "s.room(&s.quick) > s.n.Ahead/2 &&", "s.room(&s.quick) > 0 &&"},
 	{"a held result stops claims after a fault", "results.go", "func(of result) bool { return !of.held }", "func(result) bool { return true }"},
 }

@@ -94,7 +94,7 @@ func (s *Scheduler) wrote(e Wrote) {
 			of.webhook.unsaved--
 			of.webhook.saved = s.now
 		}
-		if of.claimed && of.Attempt != nil || of.Attempt == nil && of.RetryIn == 0 {
+		if (of.claimed || of.webhook.passed) && of.Attempt != nil || of.Attempt == nil && of.RetryIn == 0 {
 			of.webhook.pool.wanted = true // more may wait, and the store knows now how that fared
 		}
 	}

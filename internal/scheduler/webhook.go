@@ -27,6 +27,7 @@ type webhook struct {
 	waiting  []*Request
 	underWay []*Request // oldest first
 	granted  int        // deliveries that may still be handed over
+	passed   bool       // the last claim found no room for it
 
 	active time.Time // when something last happened
 }
