@@ -140,8 +140,9 @@ func New(p Params) (*Dispatcher, error) {
 // it is created.
 func (d *Dispatcher) Guard() *Guard { return d.guard }
 
-// Wake makes a running dispatcher look for due deliveries at once rather than at
-// its next poll, 100 to 250 ms later. It does not wait for that. Run begins with a
+// Wake makes a running dispatcher look for due deliveries soon rather than at its next
+// poll, 100 to 250 ms after the last look: at once when the last look ended 10 ms ago or
+// earlier and there is room for more deliveries. It does not wait for that. Run begins with a
 // look, so a call before Run is not lost.
 func (d *Dispatcher) Wake() {
 	if r := d.current.Load(); r != nil {

@@ -15,8 +15,8 @@ import (
 
 // run is one Run of a dispatcher: the shell of a scheduler. A goroutine that has
 // something to report takes a step: the scheduler decides, and the step begins what it
-// says. Claims, writes and requests happen in goroutines of their own, which report
-// their results.
+// says. Hand-overs collect in an inbox, and one step takes in all of them. Claims, writes
+// and requests happen in goroutines of their own, which report their results.
 type run struct {
 	d *Dispatcher
 	//nolint:containedctx // a run is one call of Run; this is its context without the end

@@ -20,16 +20,19 @@ const (
 	backoffLongest = 5 * time.Second
 
 	// knownFor is how long a webhook stays known that has nothing to do, so that what is
-	// new is handed over without a claim. Each claim looks at all that are known.
+	// new is handed over without a claim. Whenever a claim is due, all that are known are
+	// looked at, also when it turns out that there is no room.
 	knownFor = time.Minute
 )
 
-// claims is the part of a scheduler that asks for work, one call at a time.
+// claims is the part of a scheduler that asks for work, one call at a time. To find out
+// what there is room for takes time for each webhook that is known. So without room in the
+// quick pool that waits for Gather after the last time, and after the end of a claim.
 type claims struct {
 	active  bool // a call is under way
 	began   time.Time
 	after   time.Time // none before
-	look    time.Time // none before without room in the quick pool: looking takes time for each webhook
+	look    time.Time // none before, either, without room in the quick pool
 	poll    time.Time // the next one though nobody called
 	faults  int       // in a row
 	sharing int       // webhooks that share what may wait
@@ -44,7 +47,7 @@ func (s *Scheduler) claim() {
 	if !s.now.Before(c.poll) {
 		s.want()
 	}
-	if !s.wantsClaim() || s.now.Before(c.after) || s.now.Before(c.look) && !(s.quick.wanted && s.room(&s.quick) > 0) {
+	if !s.wantsClaim() || s.now.Before(c.after) || s.now.Before(c.look) && (!s.quick.wanted || s.room(&s.quick) == 0) {
 		return
 	}
 	c.look = s.now.Add(s.n.Gather)

@@ -13,29 +13,30 @@
 //   - There are two pools. A webhook is quick when its last request succeeded and none
 //     of its last eight successes took longer than a moment, half a second. Quick ones
 //     start in the quick pool of 64 places, all others in the second pool of 1,024.
-//   - Nobody keeps a quick place: after 50 ms a request moves over to the second pool.
-//     So the quick pool begins at least 64 requests in 50 ms, whoever hangs, until the
-//     second pool is full, or the host name that hangs has its half of it.
-//   - The second pool keeps a quarter of its places for those that move over, and a
-//     quarter for webhooks that are slow but work. New and failing ones have half.
+//   - Nobody keeps a quick place: at the first step after 50 ms a request moves over to
+//     the second pool. So the quick pool begins about 64 requests in 50 ms, whoever hangs,
+//     until the second pool is full, or the host name that hangs has its half of that.
+//   - The second pool keeps a quarter of its places for requests that move over, and a
+//     quarter for webhooks that are slow but work. New and failing webhooks have half.
 //   - A webhook has four requests under way, and one while it is new or fails. With
-//     another URL it is another webhook. A quick one hangs when a request lasts for 50 ms,
-//     and twice as long as they usually do there. It gets no further one until that has
-//     ended. What waits for it goes back to the store, and so
-//     does whatever has waited for a second.
+//     another URL it is another webhook. A quick webhook hangs when one of its requests
+//     lasts for 50 ms, and for twice as long as its requests usually do. It gets no further
+//     request until that one has ended. What waits for it goes back to the store, and so
+//     does a delivery that has waited for a second for any webhook.
 //   - A host name has a quarter of the quick places while another one waits, else three
 //     quarters, and half of the second pool.
-//   - Within a pool webhooks take turns. The store keeps these turns too: a claim
-//     brings those that were served longest ago, for each pool as much as it has room
-//     for, and for each webhook about as much as it sends before the next claim. One
-//     claim is under way at a time. The next one begins when somebody calls, when results
-//     of claimed deliveries are recorded, or after at most a quarter of a second, and for
-//     the quick pool when that has room for half of what may wait there.
+//   - Within a pool webhooks take turns. The store has turns of its own: a claim
+//     brings deliveries of the webhooks that were served longest ago, for each pool as
+//     much as it has room for, and for each webhook about as much as it sends before the
+//     next claim. One claim is under way at a time. The next one begins when somebody
+//     calls, when results of claimed deliveries are recorded, or of a webhook that the
+//     last claim had no room for, or after at most a quarter of a second. A claim for the
+//     quick pool waits until that has room for half of what may wait there.
 //   - A process that dies repeats what it sent and did not record. Each pool bounds that.
 //   - A webhook that fails ten times in a row over half a minute is paused and probed.
-//     The store keeps the pause and how it fared; a claim brings both.
-//   - After a write failed nothing is claimed until all results are written but those that
-//     somebody else holds up.
+//     The store keeps the pause and how the webhook fared; a claim brings both.
+//   - After a write failed nothing is claimed or handed over until all results are written
+//     but those that somebody else holds up.
 //
 // The scheduler is a state machine without a clock, a goroutine, a lock or I/O: the
 // same events at the same times lead to the same actions. Package webhooks is the shell

@@ -52,7 +52,7 @@ var mutants = []struct{ name, file, from, to string }{
 	{"an old URL's results say how the new one fared", "results.go", "of.Standing = w.standing", "of.Standing = s.webhooks[w.id].standing"},
 	{"an old URL's pause is told", "webhook.go", "w.pause != was && s.webhooks[w.id] == w", "w.pause != was"},
 	{"claims that bring nothing follow at once", "claims.go", "= true, s.now, c.look", "= true, s.now, s.now"},
-	{"a claim that has room waits", "claims.go", "s.now.Before(c.look) && !(s.quick.wanted && s.room(&s.quick) > 0)", "s.now.Before(c.look)"},
+	{"a claim that has room waits", "claims.go", "s.now.Before(c.look) && (!s.quick.wanted || s.room(&s.quick) == 0)", "s.now.Before(c.look)"},
 	{"a claim waits for no room", "claims.go", "p == &s.quick && room < s.n.Ahead/2 || p.full()", "p.full()"},
 	{"many results wait for others", "results.go", " && r.quick < s.n.Unrecorded/4", ""},
 	{"many results of the second pool are written at once", "results.go", "		if r.pool == &s.quick {\n\t\t\ts.results.quick++\n\t\t}", "\t\ts.results.quick++"},

@@ -33,8 +33,8 @@ type Numbers struct {
 	Rows, ClaimBytes int
 	// PoolBytes bounds the bodies that each of the pools holds.
 	PoolBytes int
-	// Gather is how long results wait for others at most, and the least time from claim to
-	// claim.
+	// Gather is how long results wait for others at most, unless a write is under way or has
+	// failed, and the least time from claim to claim.
 	Gather time.Duration
 	// Lease is how long a claim holds, Timeout how long a request takes at most.
 	Lease, Timeout time.Duration
@@ -63,12 +63,14 @@ func Default(quick, second, perWebhook int, timeout time.Duration) Numbers {
 		// half of the time, and one that alternates for all of it.
 		Successes: 8,
 		// What is promised: a process that is killed repeats at most 8 × InFlight. A write
-		// begins with a quarter of these results, so that requests go on while it lasts. Of
+		// begins when a quarter of these have come since the last one began, so that requests
+		// go on while it lasts. Of
 		// 20,000 deliveries to 100 webhooks, writes that begin every 10 ms leave no room for
 		// requests during a quarter of the time, and these during an eighth.
 		Unrecorded: 8 * quick,
-		// The quick pool sends as many in 16 × Stay, which is within Patience. A claim has room
-		// for half of this, so that each webhook's turn, which costs PostgreSQL about as
+		// The quick pool sends as many in 16 × Stay, which is within Patience, while requests
+		// that hang find a place in the second pool. A claim has room for at least half of
+		// this, so that each webhook's turn, which costs PostgreSQL about as
 		// much as a delivery, brings several. Of 20,000 deliveries to 100 webhooks it works
 		// 33 µs for each, and 40 with 8 × Quick and claims for whatever there is room for.
 		Ahead: 16 * quick,

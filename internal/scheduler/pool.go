@@ -27,7 +27,8 @@ type load struct{ waiting, used int }
 // newQuickPool makes the pool of those that are quick. With a quarter of the places four
 // host names are served side by side, and one that hangs leaves three quarters to the
 // others. A name that is alone has three quarters, so that a second name that comes
-// finds places at once, and also places to wait.
+// finds places at once. It may also have three quarters of Ahead, waiting or under way. What
+// comes for other names by a claim is then claimed when no more than half of Ahead waits.
 func newQuickPool(n Numbers) pool {
 	return pool{
 		starts: n.Quick, holds: n.Unrecorded, share: max(1, n.Quick/4), most: max(1, n.Quick*3/4), ahead: max(1, n.Ahead*3/4),
