@@ -222,9 +222,8 @@ type DeliveryStore interface {
 	// claimed even though the webhook is paused. When the event is still pending, it
 	// becomes due now and as young as a new one; when it is under a lease, that
 	// happens when the lease ends without success. A success under an earlier lease that
-	// still counts ends it. It MUST return ErrNotFound when
-	// the webhook has no such attempt or the event's body is gone, and ErrConflict
-	// when the webhook is disabled.
+	// still counts ends it. It MUST return ErrNotFound when the webhook has no such attempt
+	// or the event's body is gone, and ErrConflict when the webhook is disabled.
 	Redeliver(ctx context.Context, webhook, attempt ID) error
 
 	// ClaimDeliveries leases deliveries that are due, are not under a lease that

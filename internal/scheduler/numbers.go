@@ -64,15 +64,15 @@ func Default(quick, second, perWebhook int, timeout time.Duration) Numbers {
 		Successes: 8,
 		// What is promised: a process that is killed repeats at most 8 × InFlight. A write
 		// begins when a quarter of these have come since the last one began, so that requests
-		// go on while it lasts. Of
-		// 20,000 deliveries to 100 webhooks, writes that begin every 10 ms leave no room for
-		// requests during a quarter of the time, and these during an eighth.
+		// go on while it lasts. Of 20,000 deliveries to 100 webhooks, writes that begin every
+		// 10 ms leave no room for requests during a quarter of the time, and these during an
+		// eighth.
 		Unrecorded: 8 * quick,
 		// The quick pool sends as many in 16 × Stay, which is within Patience, while requests
 		// that hang find a place in the second pool. A claim has room for at least half of
-		// this, so that each webhook's turn, which costs PostgreSQL about as
-		// much as a delivery, brings several. Of 20,000 deliveries to 100 webhooks it works
-		// 33 µs for each, and 40 with 8 × Quick and claims for whatever there is room for.
+		// this, so that each webhook's turn, which costs PostgreSQL about as much as a
+		// delivery, brings several. Of 20,000 deliveries to 100 webhooks it works 33 µs for
+		// each, and 40 with 8 × Quick and claims for whatever there is room for.
 		Ahead: 16 * quick,
 		// A claim on PostgreSQL takes 10 to 40 ms. With less, honest receivers of 300 ms
 		// get 0.7 of what four requests at once can do.
