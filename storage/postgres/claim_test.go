@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/internal/pgseed"
 	"github.com/formsvc/formsvc/storage"
@@ -63,13 +64,10 @@ func TestAClaimThatCannotReadEveryBodyReleasesAll(t *testing.T) {
 	}
 }
 
-// Nothing of ours removes an event and leaves its delivery. One that is there all the same
-// ends with the claim that finds it; the others of the claim are delivered.
-func TestADeliveryWithoutItsEventEnds(t *testing.T) {
-	t.Parallel()
+// withALostEvent returns a store with three deliveries, one of which has lost its event.
+func withALostEvent(t *testing.T) (*Store, *pgxpool.Pool, storage.ID) {
+	t.Helper()
 	s, pool := seeded(t)
-	var log bytes.Buffer
-	s.log = slog.New(slog.NewTextHandler(&log, nil))
 	for i := range 3 {
 		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
 			t.Fatal(err)
@@ -79,6 +77,16 @@ func TestADeliveryWithoutItsEventEnds(t *testing.T) {
 	if _, err := pool.Exec(t.Context(), s.sql(`DELETE FROM formsvc.events WHERE id = $1`), lost[:]); err != nil {
 		t.Fatal(err)
 	}
+	return s, pool, lost
+}
+
+// Nothing of ours removes an event and leaves its delivery. One that is there all the same
+// ends with the claim that finds it; the others of the claim are delivered.
+func TestADeliveryWithoutItsEventEnds(t *testing.T) {
+	t.Parallel()
+	s, pool, lost := withALostEvent(t)
+	var log bytes.Buffer
+	s.log = slog.New(slog.NewTextHandler(&log, nil))
 	if got := claimAll(t, s); len(got) != 2 || got[0].Lease.EventID == lost || got[1].Lease.EventID == lost {
 		t.Errorf("claimed %d deliveries, want the two that have their events", len(got))
 	}
@@ -109,16 +117,7 @@ func (f *faulty) Exec(ctx context.Context, text string, args ...any) (pgconn.Com
 func TestAPassingFaultWhileDeliveriesWithoutTheirEventEnd(t *testing.T) {
 	t.Parallel()
 	for faults, want := range map[int64]error{1: nil, 1000: storage.ErrUnavailable} {
-		s, pool := seeded(t)
-		for i := range 2 {
-			if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		lost := pgseed.ID(pgseed.Event, 1)
-		if _, err := pool.Exec(t.Context(), s.sql(`DELETE FROM formsvc.events WHERE id = $1`), lost[:]); err != nil {
-			t.Fatal(err)
-		}
+		s, pool, _ := withALostEvent(t)
 		db := &faulty{DB: pool, part: "AS l (webhook_id, event_id)"}
 		db.left.Store(faults)
 		if _, _, err := s.On(db).ClaimDeliveries(t.Context(), everything()); !errors.Is(err, want) {

@@ -166,6 +166,9 @@ func TestADeliveryWhoseResultWaitsIsNotSentAgain(t *testing.T) {
 	if n := stranded(t, pool, s); n > 0 {
 		t.Error("nobody would look at it again")
 	}
+	if n := count(t, pool, s, "deliveries WHERE leased_until > now() + interval '20 seconds'"); n > 0 {
+		t.Error("when its process is killed now, it waits for longer than 20 s")
+	}
 	for _, text := range []string{ // the lease ends, and its webhook's turn comes
 		`UPDATE formsvc.destinations x SET next_at = now() FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id AND x.next_at <= d.leased_until`,
 		`UPDATE formsvc.deliveries SET leased_until = now()`,
