@@ -71,12 +71,15 @@ type Answers struct {
 //
 //   - short_text, long_text: a string, stored in NFC with line feeds for line ends and
 //     without white space at its ends, then of at most maxChars characters or, where
-//     that is not set, 10,000 and 100,000. short_text is one line. Control characters
-//     but tab and line feed are refused, and so are bidirectional embeddings and
-//     overrides (U+202A to U+202E). Other invisible characters stay.
+//     that is not set, 10,000 and 100,000. short_text is one line. FF, VT, U+2028 and
+//     U+2029 are line ends, in one line a space. Other control characters but tab and
+//     line feed are refused, and so are bidirectional overrides and embeddings that are
+//     not balanced (U+202A to U+202E); those that are balanced are dropped. Other
+//     invisible characters stay.
 //   - email: one address of at most 254 characters: the part before the @ as it was
 //     sent, the domain mapped by the lookup profile of IDNA and stored in Unicode and
-//     lower case.
+//     lower case. "Ann <ann@example.com>" and "mailto:ann@example.com" are read as their
+//     address, and a full-width @ as one.
 //   - phone: a number that is valid by the data of libphonenumber, stored in E.164. A
 //     national number only where the block's defaultCountry says whose. A number with
 //     an extension is refused, as E.164 would lose it.

@@ -239,7 +239,7 @@ func TestCheckText(t *testing.T) {
 	checkCases(t, schema.TypeLongText, "", common)
 	checkCases(t, schema.TypeShortText, "", []answerCase{
 		{in: `"a\nb"`, fault: "/answers/q BAD_FORMAT"},
-		{in: `"a\u2028b"`, fault: "/answers/q BAD_FORMAT"},
+		{in: `"a\u2028b"`, want: `"a b"`},
 		{in: `"` + strings.Repeat("é", 10_000) + `"`, want: `"` + strings.Repeat("é", 10_000) + `"`},
 		{in: `"` + strings.Repeat("é", 10_001) + `"`, fault: "/answers/q TOO_LONG"},
 	})
@@ -263,8 +263,8 @@ func TestCheckEmail(t *testing.T) {
 	bad := []string{
 		"ada", "@example.com", "ada@", "ada@example", "ada@@example.com", "a@b@example.com", "ada@example..com",
 		".ada@example.com", "ada.@example.com", "a..b@example.com", "ada@-example.com", "ada@example-.com",
-		"ada@[10.0.0.1]", "ada@10.0.0.1", "Ada <ada@example.com>", "ada@example.com, bob@example.com", `\"a b\"@example.com`,
-		`a@example.com\nBcc: b@example.com`, "ada@exa mple.com", "mailto:ada@example.com", `ada@example.com\u0007`,
+		"ada@[10.0.0.1]", "ada@10.0.0.1", "Ada <ada@example.com>, Bob <bob@example.com>", "ada@example.com, bob@example.com", `\"a b\"@example.com`,
+		`a@example.com\nBcc: b@example.com`, "ada@exa mple.com", "mailto:ada@example.com,bob@example.com", `ada@example.com\u0007`,
 		strings.Repeat("a", 65) + "@example.com", "ada@" + strings.Repeat("a", 64) + ".com", "ada@example.com.",
 	}
 	cases := append([]answerCase{

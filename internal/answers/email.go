@@ -6,6 +6,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/visible"
 )
 
 // Bounds of an address (RFC 5321, with the erratum on its length).
@@ -22,7 +23,7 @@ func (emailRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	if !ok {
 		return
 	}
-	if faults.LongerThan(text, maxEmail) {
+	if text = bareEmail(text); faults.LongerThan(text, maxEmail) {
 		r.add(n, tooLong(maxEmail))
 		return
 	}
@@ -39,6 +40,30 @@ func (emailRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 }
 
 func (emailRule) sample() string { return `"ada@example.com"` }
+
+// bareEmail returns the address of what mail programs and pages give when one is copied:
+// Ann <ann@example.com>, mailto:ann@example.com. A name that is itself an address, and
+// another one, stays: which of the two is meant, nobody knows.
+func bareEmail(text string) string {
+	text = strings.ReplaceAll(text, "＠", "@")
+	inner := text
+	if name, rest, ok := strings.Cut(text, "<"); ok && strings.HasSuffix(rest, ">") {
+		inner = bareLink(strings.TrimSuffix(rest, ">"))
+		if strings.Contains(name, "@") && bareLink(name) != inner {
+			return text
+		}
+	}
+	return bareLink(inner)
+}
+
+// bareLink returns what a mailto link leads to, without the subject and its like.
+func bareLink(text string) string {
+	text = visible.Trim(text)
+	if len(text) > 7 && strings.EqualFold(text[:7], "mailto:") {
+		text, _, _ = strings.Cut(text[7:], "?")
+	}
+	return text
+}
 
 // normalEmail returns a bare address (no name, no quotes, no comment): the local part
 // as it was typed, for only its own server knows what it means, and the domain as

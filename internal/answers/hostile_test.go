@@ -120,10 +120,11 @@ func TestCheckIsIdempotent(t *testing.T) {
 			`{"id":"1","name":"a.png","url":"https://a.example","mime_type":"IMAGE/png","size":1e2}`}),
 		rapid.Map(rapid.String(), quoted),
 		// Texts in which normal forms, line ends and invisible characters meet.
-		rapid.Map(rapid.SliceOf(rapid.SampledFrom([]rune("aAeé\u0301\u0323\u0345\u1100\u1161\u11a8\u0958\U0001d160\u212b\u200b\u200d\u2067\r\n\t \u3000\ufeff\u2028/.@:-0xß。"))),
+		rapid.Map(rapid.SliceOf(rapid.SampledFrom([]rune("aAeé\u0301\u0323\u0345\u1100\u1161\u11a8\u0958\U0001d160\u212b\u200b\u200d\u2067\r\n\t \u3000\ufeff\u2028\v\f\u202a\u202b\u202c/.@:-0xß。"))),
 			func(l []rune) string { return quoted(string(l)) }),
 		rapid.StringMatching(`"(tel:)?[+＋]?(1|7|31|39|44|49|52|54|55|61|64|225|800|881|979)[ .-]?[0-9٠-٩０-９]{1,5}[ ()/-]?[0-9]{2,9}"`),
 		rapid.StringMatching(`"[A-Za-z]{2,3}"`),
+		rapid.StringMatching(`"(A <|a@b\.co <)?(mailto:)?a[@＠?]b\.co(\?x)?>?"`),
 		rapid.StringMatching(`"(a@|https?://)?([a-zA-ZäÄßİσΣςｅ。\x{200d}\x{0301}]{1,6}|xn--[a-z0-9-]{1,10})(\.|。)([a-z]{2,4}|рф|中国)[/?#]?"`),
 		rapid.StringMatching(`"(https?://)?(\[[0-9a-f:.]{2,20}\]|[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3})(:[0-9]{0,5})?"`),
 		rapid.StringMatching(`"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9])[Tt][0-2][0-9]:[0-5][0-9]:(60|[0-5][0-9])(\.[0-9])?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"`),

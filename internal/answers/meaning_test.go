@@ -37,7 +37,8 @@ var meanings = []struct {
 		{`"\u2800\u3164"`, ``},
 		{`"a\nb"`, "!BAD_FORMAT"},
 		{`"a\r\nBcc: x"`, "!BAD_FORMAT"},
-		{`"a\u2028b"`, "!BAD_FORMAT"},
+		{`"a\u2028b"`, `"a b"`}, {`"a\u000b\u000cb\u2029"`, `"a  b"`}, // pasted line ends
+		{`"\u202aa\u202c \u202b\u202ab\u202c\u202c"`, `"a b"`}, {`"a\u202c"`, "!BAD_FORMAT"}, {`"\u202aa"`, "!BAD_FORMAT"}, {`"\u202ea\u202c"`, "!BAD_FORMAT"},
 		{`"a\u0085b"`, "!BAD_FORMAT"},
 		{`"a\u0007b"`, "!BAD_FORMAT"},
 		{`"a\u001b[31m"`, "!BAD_FORMAT"},
@@ -62,21 +63,24 @@ var meanings = []struct {
 		{`"one\r\ntwo\rthree\nfour"`, `"one\ntwo\nthree\nfour"`},
 		{`"\n\n one \n\n"`, `"one"`},
 		{`"a\tb"`, `"a\tb"`},
-		{`"a\u2028b"`, "\"a\u2028b\""},
+		{`"a\u2028b\u2029\u2029c"`, `"a\nb\n\nc"`},
 		{`"caf\u0065\u0301\r\n"`, `"café"`},
 		{`"a\u00adb"`, "\"a\u00adb\""},
 		{`"\u0928\u094d\u200d"`, "\"न्\u200d\""},
 		{`"  - item\n  - item"`, "\"- item\\n  - item\""},
 		{`"\u2066a\u2069"`, "\"\u2066a\u2069\""},
 		{`" \u200b\n\t"`, ``},
-		{`"a\u000bb"`, "!BAD_FORMAT"}, // Word's line break
-		{`"a\u000cb"`, "!BAD_FORMAT"},
+		{`"a\u000bb"`, `"a\nb"`}, // Word's line break
+		{`"a\u000cb"`, `"a\nb"`},
 		{`"a\u0085b"`, "!BAD_FORMAT"},
 		{`"a\u0008"`, "!BAD_FORMAT"},
 		{`"\u001b[2J"`, "!BAD_FORMAT"},
 		{`"a\u007fb"`, "!BAD_FORMAT"},
 		{`"a\u009bb"`, "!BAD_FORMAT"},
-		{`"\u202aa\u202c"`, "!BAD_FORMAT"},
+		{`"\u202aa\u202c\u2067b\u2069"`, "\"a\u2067b\u2069\""}, // isolates have their use
+		{`"\u202ba\u202a\r\nb\u202c\u202c\n\u202a\u202c"`, `"a\nb"`},
+		{`"a\u202cb\u202ac"`, "!BAD_FORMAT"},
+		{`"\u202aa\u202db\u202c\u202c"`, "!BAD_FORMAT"},
 		{`"a\u202bb"`, "!BAD_FORMAT"},
 		{`["one","two"]`, "!WRONG_TYPE"},
 		{`false`, "!WRONG_TYPE"},
@@ -112,8 +116,14 @@ var meanings = []struct {
 		{`"ada@\u05d0a.com"`, "!BAD_FORMAT"},  // against the rule of writing directions
 		{`"a@b.example;c@d.example"`, "!BAD_FORMAT"},
 		{`"a@b.example, c@d.example"`, "!BAD_FORMAT"},
-		{`"Ada <ada@example.com>"`, "!BAD_FORMAT"},
-		{`"mailto:ada@example.com"`, "!BAD_FORMAT"},
+		{`"Ada <ada@example.com>"`, `"ada@example.com"`},
+		{`"\u202aAda\u202c <mailto:ada@example.com> "`, `"ada@example.com"`},
+		{`"ada@example.com <ada@example.com>"`, `"ada@example.com"`},
+		{`"MailTo:ada@example.com?subject=x"`, `"ada@example.com"`},
+		{`"ada＠example。com"`, `"ada@example.com"`},
+		{`"bob@example.com <ada@example.com>"`, "!BAD_FORMAT"}, // which of the two
+		{`"Ada <ada@example.com>, Bob <bob@example.com>"`, "!BAD_FORMAT"},
+		{`"mailto:"`, "!BAD_FORMAT"},
 		{`"ada@example.com\r\nBcc: b@example.com"`, "!BAD_FORMAT"},
 		{`"a\u0000@example.com"`, "!BAD_FORMAT"},
 		{`"ada@` + strings.Repeat("\u00fc", 60) + `.com"`, "!BAD_FORMAT"}, // longer than a label once encoded
@@ -127,6 +137,7 @@ var meanings = []struct {
 		{`"+1.415.555.2671"`, `"+14155552671"`},
 		{`"tel:+14155552671"`, `"+14155552671"`},
 		{`"\u202a+49 30 1234567\u202c"`, `"+49301234567"`}, // out of a phone's contacts
+		{`"+49 30 \u202e1234567"`, "!BAD_FORMAT"},          // shown in another order
 		{`"+49\u00a030/1234567"`, `"+49301234567"`},
 		{`"+49 (0)30 1234567"`, `"+49301234567"`},
 		{`"\uff0b\uff14\uff19\uff13\uff10\uff11\uff12\uff13\uff14\uff15\uff16\uff17"`, `"+49301234567"`}, // an IME's digits
@@ -407,7 +418,7 @@ var contacts = []meaning{
 	{`{"company":"A & B <Ltd>"}`, `{"company":"A & B <Ltd>"}`},
 	{`{"city":"\u200b","zip":""}`, ``}, {`{}`, ``},
 	{`{"firstName":"\u0645\u06cc\u200c\u062e"}`, "{\"firstName\":\"می\u200cخ\"}"},
-	{`{"firstName":"Ada\r\nBcc: x@example.com"}`, "!BAD_FORMAT"}, {`{"lastName":"a\u2028b"}`, "!BAD_FORMAT"}, {`{"company":"a\u202eb"}`, "!BAD_FORMAT"}, {`{"city":"a\u0007"}`, "!BAD_FORMAT"},
+	{`{"firstName":"Ada\r\nBcc: x@example.com"}`, "!BAD_FORMAT"}, {`{"lastName":"a\u202ab"}`, "!BAD_FORMAT"}, {`{"company":"a\u202eb"}`, "!BAD_FORMAT"}, {`{"city":"a\u0007"}`, "!BAD_FORMAT"},
 	{`{"email":"ada"}`, "!BAD_FORMAT"}, {`{"email":"a@b.example\r\nTo: c@d.example"}`, "!BAD_FORMAT"}, {`{"phone":"030 1234567"}`, "!BAD_FORMAT"}, {`{"country":"Holland"}`, "!BAD_FORMAT"}, {`{"zip":3511}`, "!WRONG_TYPE"},
 	{`{"street":"x"}`, "!UNKNOWN_FIELD"}, {`{"FirstName":"x"}`, "!UNKNOWN_FIELD"}, {`"Utrecht"`, "!WRONG_TYPE"}, {`["Utrecht"]`, "!WRONG_TYPE"},
 	{`{"address":"` + strings.Repeat("x", 1001) + `"}`, "!TOO_LONG"},

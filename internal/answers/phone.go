@@ -8,6 +8,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/visible"
 )
 
 const maxPhone = 64 // characters, with everything that people write between the digits
@@ -51,19 +52,62 @@ func (t phoneRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 // typed is lost: neither an extension, which E.164 has no place for, nor a second
 // number.
 func (t phoneRule) normal(text string) (string, bool) {
-	if len(text) > 4 && strings.EqualFold(text[:4], "tel:") {
-		text = text[4:]
-	}
 	digits, ok := phoneDigits(text)
 	if !ok {
 		return "", false
 	}
-	number, err := phonenumbers.Parse(digits, t.country)
-	if err != nil || !phonenumbers.IsValidNumber(number) {
+	number, ok := t.number(digits)
+	if !ok {
 		return "", false
 	}
 	return phonenumbers.Format(number, phonenumbers.E164), true
 }
+
+// number reads the digits of a valid number.
+func (t phoneRule) number(digits string) (*phonenumbers.PhoneNumber, bool) {
+	number, err := phonenumbers.Parse(digits, t.country)
+	return number, err == nil && phonenumbers.IsValidNumber(number)
+}
+
+// Phone is how something typed is read as a phone number.
+type Phone struct {
+	Number string // as it is stored: E.164
+	Text   string // as people write it, with the country's code
+	// National: which number it is depends on the country that it was read for.
+	National bool
+	// Other is what the digits are when a plus was left out, written as Text is; "" when
+	// that is no number, or the same one.
+	Other string
+}
+
+// ReadPhone reads text as an answer to a phone block with that defaultCountry is read.
+func ReadPhone(text, country string) (Phone, bool) {
+	t := newPhoneRule(country)
+	text = visible.Trim(unembedded(text))
+	if faults.LongerThan(text, maxPhone) {
+		return Phone{}, false
+	}
+	stored, ok := t.normal(text)
+	if !ok {
+		return Phone{}, false
+	}
+	p := Phone{Number: stored}
+	number, _ := t.number(stored)
+	p.Text = phonenumbers.Format(number, phonenumbers.INTERNATIONAL)
+	digits, _ := phoneDigits(text)
+	if p.National = !strings.HasPrefix(digits, "+"); p.National {
+		if other, ok := t.number("+" + digits); ok {
+			if text := phonenumbers.Format(other, phonenumbers.INTERNATIONAL); text != p.Text {
+				p.Other = text
+			}
+		}
+	}
+	return p, true
+}
+
+// CallingCode returns the number that phone numbers of a country begin with after the
+// plus, 0 for a country that has none.
+func CallingCode(country string) int { return phonenumbers.GetCountryCodeForRegion(country) }
 
 // maxDigits is more than any number has with the prefix of an international call: the
 // library's cost grows with the length.
@@ -72,6 +116,9 @@ const maxDigits = 24
 // phoneDigits returns the digits of a phone number, in any script, and the plus before
 // them. A text with anything but these and what people set between them is none.
 func phoneDigits(text string) (string, bool) {
+	if len(text) > 4 && strings.EqualFold(text[:4], "tel:") {
+		text = text[4:]
+	}
 	var b strings.Builder
 	digits := 0
 	for _, c := range text {
@@ -84,6 +131,8 @@ func phoneDigits(text string) (string, bool) {
 				return "", false
 			}
 			b.WriteByte('+')
+		case c == '\u202d' || c == '\u202e': // digits that are shown in another order
+			return "", false
 		case strings.ContainsRune("-./()[]~（）［］．／～ー", c), unicode.Is(unicode.Pd, c), c == '\u2212', unicode.Is(unicode.Zs, c), unicode.Is(unicode.Cf, c):
 		default:
 			return "", false

@@ -45,16 +45,21 @@ func (t textRule) read(n jsontree.Node, r *report) (text string, ok bool) {
 	return text, true
 }
 
-// normal returns text in NFC, with line feeds for line ends and without white space
-// at its ends. Nothing else is removed: joiners, isolates and other invisible
-// characters have their use inside a text. Control characters and bidirectional
-// overrides, which make a text read as another one, are refused.
+// normal returns text in NFC, with line feeds for line ends, without white space at its
+// ends and without the embeddings that programs put around what is copied. Nothing else
+// is removed: joiners, isolates and other invisible characters have their use inside a
+// text. Control characters and bidirectional overrides, which make a text read as
+// another one, are refused.
 func (t textRule) normal(text string, r *report) (string, fault) {
 	text = strings.TrimSpace(text)
 	if !isPlainASCII(text) {
-		if strings.IndexByte(text, '\r') >= 0 {
+		text = unembedded(text)
+		if t.oneLine {
+			text = pastedBreaks.Replace(text)
+		} else {
 			text = lineEnds.Replace(text)
 		}
+		text = strings.TrimSpace(text)
 		switch at := strings.IndexFunc(text, isForbidden); {
 		case t.oneLine && strings.ContainsAny(text, lineBreaks):
 			return "", notOneLine()
@@ -81,7 +86,39 @@ func (t textRule) sample() string {
 // lineBreaks are the characters that Unicode says end a line.
 const lineBreaks = "\n\v\f\u0085\u2028\u2029"
 
-var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+// Word processors and PDFs end lines with more than line feeds.
+var (
+	lineEnds     = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u2028", "\n", "\u2029", "\n")
+	pastedBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", " ", "\f", " ", "\u2028", " ", "\u2029", " ")
+)
+
+// unembedded drops bidirectional embeddings (U+202A to U+202C) when each that begins ends
+// as well: phones, messengers and word processors put them around what is copied. A text
+// in which they are not balanced stays as it is.
+func unembedded(text string) string {
+	if !strings.Contains(text, "\u202c") {
+		return text
+	}
+	open := 0
+	for _, c := range text {
+		switch c {
+		case '\u202a', '\u202b':
+			open++
+		case '\u202c':
+			if open--; open < 0 {
+				return text
+			}
+		case '\u202d', '\u202e':
+			return text // what ends there may be the override
+		}
+	}
+	if open > 0 {
+		return text
+	}
+	return embeddings.Replace(text)
+}
+
+var embeddings = strings.NewReplacer("\u202a", "", "\u202b", "", "\u202c", "")
 
 // isPlainASCII reports whether a text is ASCII without control characters, as most
 // are: it is in its normal form.
@@ -127,11 +164,12 @@ func (r *report) mayMap(address string) bool {
 
 // trimmed returns the text of an answer that has a format of its own without white
 // space and invisible characters around it, which come with what is copied from
-// other programs. A value that is not a string is reported.
+// other programs, and without balanced embeddings. A value that is not a string is
+// reported.
 func trimmed(n jsontree.Node, r *report) (text string, ok bool) {
 	if n.Kind() != jsontree.String {
 		r.add(n, notText())
 		return "", false
 	}
-	return visible.Trim(n.Text()), true
+	return visible.Trim(unembedded(n.Text())), true
 }
