@@ -27,6 +27,9 @@ const (
 	WarnUnreachable = "UNREACHABLE"
 	// WarnNoEffect: a member changes nothing, such as a bound whose switch is off.
 	WarnNoEffect = "NO_EFFECT"
+	// WarnNoCountry: a phone number is asked for without a defaultCountry, so only a number
+	// with the code of its country is taken. The page of package formpage asks for the country.
+	WarnNoCountry = "NO_COUNTRY"
 	// WarnDuplicateField: settings.duplicateField names no block, or one whose answers are
 	// never compared.
 	WarnDuplicateField = "DUPLICATE_FIELD"

@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"cmp"
 	"encoding/json"
 	"iter"
 	"slices"
@@ -89,6 +90,7 @@ func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
 	}
 	w.switches(b, path+"/properties")
 	w.offered(b, path+"/properties")
+	w.country(b, path)
 	if c := &w.form.blocks[index]; b.Required && (c.rule == nil || c.dropped) {
 		why := "a block of this type takes no answer that could be required"
 		if c.dropped {
@@ -397,6 +399,27 @@ func (w *warner) offered(b *schema.Block, path string) {
 			w.add(path+"/defaultCountry", schema.WarnNoEffect, "there is no such country with phone numbers, so only international numbers are accepted")
 		}
 	}
+}
+
+// country is about phone numbers whose country nobody says.
+func (w *warner) country(b *schema.Block, path string) {
+	var parts schema.AddressFields
+	if p := b.Properties; p != nil {
+		if p.DefaultCountry != "" || p.Hide {
+			return
+		}
+		parts = *cmp.Or(p.AddressOrContact, &parts)
+	}
+	switch b.Type {
+	case schema.TypeContactInfo, schema.TypeAddress:
+		if parts.Phone != nil && parts.Phone.Hide {
+			return
+		}
+	case schema.TypePhone:
+	default:
+		return
+	}
+	w.add(path, schema.WarnNoCountry, "there is no defaultCountry, so only phone numbers with the code of their country are accepted")
 }
 
 // duplicateField is about the block whose answers must be new.

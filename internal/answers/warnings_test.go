@@ -77,7 +77,13 @@ func TestWarningsOfOneBlock(t *testing.T) {
 		`"type":"multiple_choice","properties":{"max":2,"maxVal":true,"limit":2},` + two:                                        "",
 		`"type":"payment","properties":{"amount":"free","currency":"EURO"}`:                                                     "/properties/amount NO_EFFECT, /properties/currency NO_EFFECT",
 		`"type":"payment","properties":{"amount":"10.00","currency":"eur"}`:                                                     "",
-		`"type":"contact_info","properties":{"addressOrContact":{"email":{"hide":true}}}`:                                       "",
+		`"type":"contact_info","properties":{"defaultCountry":"NL","addressOrContact":{"email":{"hide":true}}}`:                 "",
+		`"type":"contact_info","properties":{"addressOrContact":{"email":{"hide":true}}}`:                                       " NO_COUNTRY",
+		`"type":"contact_info"`: " NO_COUNTRY",
+		`"type":"address","properties":{"addressOrContact":{"phone":{"required":true}}}`: " NO_COUNTRY",
+		`"type":"address","properties":{"addressOrContact":{"phone":{"hide":true}}}`:     "",
+		`"type":"phone"`: " NO_COUNTRY",
+		`"type":"phone","properties":{"hide":true}`: "",
 		`"type":"address","properties":{"addressOrContact":{"firstName":{"hide":true},"lastName":{"hide":true},"email":{"hide":true},"phone":{"hide":true},"company":{"hide":true},"address":{"hide":true},"address2":{"hide":true},"city":{"hide":true},"state":{"hide":true},"zip":{"hide":true},"country":{"hide":true,"required":true}}}`: "/properties/addressOrContact UNANSWERABLE_BLOCK",
 	} {
 		for _, required := range []bool{false, true} {
@@ -211,7 +217,7 @@ func TestWarningsOfPaths(t *testing.T) {
 	}
 	for field, want := range map[string]string{"": "", "a": "", "m": "DUPLICATE_FIELD", "in": "", "nobody": "DUPLICATE_FIELD", "g": "DUPLICATE_FIELD"} {
 		got := warningsOf(t, Source{
-			Blocks:   json.RawMessage(`[{"id":"a","type":"email"},{"id":"m","type":"address"},{"id":"g","type":"group","children":[{"id":"in","type":"number"}]}]`),
+			Blocks:   json.RawMessage(`[{"id":"a","type":"email"},{"id":"m","type":"matrix","matrix_rows":[{"id":"r","label":"R"}],"matrix_columns":[{"id":"c","label":"C"}]},{"id":"g","type":"group","children":[{"id":"in","type":"number"}]}]`),
 			Settings: json.RawMessage(`{"duplicateField":"` + field + `"}`),
 		})
 		if want != "" {
