@@ -119,7 +119,7 @@ func Example_scoreWithTwoEndings() {
 func Example_showTheRestOfAnAddress() {
 	svc, form := branching(`[
 		{"id":"delivery","type":"dropdown","label":"How shall we send it?","required":true,"choices":[{"id":"mail","label":"By mail"},{"id":"pickup","label":"I pick it up"}]},
-		{"id":"address","type":"address","label":"Where to?","required":true,"properties":{"rule":{"show":{"==":[{"var":"answers.delivery"},"mail"]}}}},
+		{"id":"address","type":"address","label":"Where to?","required":true,"properties":{"addressOrContact":{"phone":{"hide":true}},"rule":{"show":{"==":[{"var":"answers.delivery"},"mail"]}}}},
 		{"id":"customs","type":"short_text","label":"Customs number","properties":{"rule":{
 			"show":{"!":{"in":[{"var":["answers.address.country","NL"]},["NL","BE","DE"]]}},
 			"require":true}}}]`, `{}`)

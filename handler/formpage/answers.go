@@ -40,8 +40,11 @@ type Unplaced struct{ Block, Text string }
 //	p.{part}.{block}    address, contact_info: one part, such as firstName
 //	y. m. d.{block}     a date in three inputs
 //	t. z.{block}        the time of a date, and its offset ("+02:00"; absent: UTC)
+//	c.{input}           the country of the phone number in an input, such as "FR" in
+//	                    c.a.{block} or c.p.phone.{block}; absent: the block's defaultCountry
 //	h.{name}            a hidden field
-//	lang                the language that numbers are written in: "1,5" is 1.5 in "de"
+//	lang                the language and region that numbers are written in, as a tag:
+//	                    "1,500" is 1.5 in "de" and "es-ES", 1500 in "en", "es-MX" and "de-CH"
 //
 // Row, choice and part are escaped as in a query, and their dots are %2E. Text that is
 // not what a block takes is passed on as it is, so that Submit says what is wrong with it.
@@ -58,6 +61,9 @@ type answerReader struct {
 	used   map[string]bool
 	zone   *time.Location // of times whose offset the browser did not send
 	given  Given
+
+	words    *words // of the page; nil: nobody asks for readings
+	readings map[string]reading
 }
 
 func (r *answerReader) read(form PublicForm) Given {
@@ -126,10 +132,12 @@ func (r *answerReader) answer(b *schema.Block) any {
 		if isButtonScale(b) && isNumber(text) {
 			return json.RawMessage(text) // the value of a button, written by this package
 		}
-		if number, ok := parseNumber(text, r.comma); ok {
-			return json.RawMessage(number)
+		number, other, ok := parseNumber(text, r.comma)
+		if !ok {
+			return text
 		}
-		return text
+		r.number(b.ID, nameAnswer+b.ID, number, other)
+		return json.RawMessage(number)
 	case schema.TypeFileUpload, schema.TypeSignature, schema.TypePayment:
 		r.used[nameFile+b.ID] = true
 		return nil
@@ -139,10 +147,16 @@ func (r *answerReader) answer(b *schema.Block) any {
 	if !takesAnswer(b.Type) {
 		return nil
 	}
-	if text := r.text(nameAnswer + b.ID); text != "" {
-		return text
+	text := r.text(nameAnswer + b.ID)
+	switch {
+	case text == "":
+		return nil
+	case b.Type == schema.TypePhone:
+		return r.phone(b, nameAnswer+b.ID, text)
+	case b.Type == schema.TypeEmail:
+		r.email(b.ID, nameAnswer+b.ID, text)
 	}
-	return nil
+	return text
 }
 
 // picks reads choices: a value that has no prefix was typed into another kind of field
@@ -240,7 +254,14 @@ func (r *answerReader) contact(b *schema.Block) any {
 		if contactPart(properties(b).AddressOrContact, part).Hide {
 			continue
 		}
-		if text := r.text(subName(namePart, part, b.ID)); strings.TrimSpace(text) != "" {
+		input := subName(namePart, part, b.ID)
+		if text := r.text(input); strings.TrimSpace(text) != "" {
+			switch part {
+			case "phone":
+				text = r.phone(b, input, text)
+			case "email":
+				r.email(b.ID, input, text)
+			}
 			parts[part] = text
 		}
 	}
@@ -254,7 +275,7 @@ func (r *answerReader) contact(b *schema.Block) any {
 // for the service to refuse.
 func (r *answerReader) date(b *schema.Block) any {
 	day := strings.TrimSpace(r.text(nameAnswer + b.ID))
-	y, m, d := r.number(nameYear+b.ID, 4), r.number(nameMonth+b.ID, 2), r.number(nameDay+b.ID, 2)
+	y, m, d := r.datePart(nameYear+b.ID, 4), r.datePart(nameMonth+b.ID, 2), r.datePart(nameDay+b.ID, 2)
 	if day == "" && y+m+d != "" {
 		day = y + "-" + m + "-" + d
 	}
@@ -277,8 +298,8 @@ func (r *answerReader) date(b *schema.Block) any {
 	return day + "T" + clock + zone
 }
 
-// number returns the digits of a part of a date, with zeros in front.
-func (r *answerReader) number(name string, width int) string {
+// datePart returns the digits of a part of a date, with zeros in front.
+func (r *answerReader) datePart(name string, width int) string {
 	text := strings.TrimSpace(asciiDigits(r.text(name)))
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 && len(text) < width && (width < 4 || len(text) == 0) {
 		text = strings.Repeat("0", width-len(text)) + text
@@ -290,8 +311,9 @@ func (r *answerReader) number(name string, width int) string {
 func (r *answerReader) unplaced() {
 	var names []string
 	for name := range r.values {
-		// The zone comes from the browser, and files are the host's.
-		if isAnswer(name) && !r.used[name] && !strings.HasPrefix(name, nameZone) && !strings.HasPrefix(name, nameFile) {
+		// The zone comes from the browser, a number's country from the page, and files are
+		// the host's.
+		if isAnswer(name) && !r.used[name] && !strings.HasPrefix(name, nameZone) && !strings.HasPrefix(name, nameWhose) && !strings.HasPrefix(name, nameFile) {
 			names = append(names, name)
 		}
 	}

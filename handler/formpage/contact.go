@@ -47,14 +47,15 @@ func (b *builder) contact(f *field, block *schema.Block, p *schema.Properties) {
 		}
 		switch name {
 		case "email":
-			part.Input = "email"
+			part.Input, part.Reads = "email", true
 		case "phone":
-			part.Input = "tel"
+			part.Input, part.Reads = "tel", true
+			part.Callers = b.callers(part.Name, p.DefaultCountry)
 		case "country":
 			part.Kind = "select"
 			part.Countries = b.countries(part.Name, p.DefaultCountry)
 		}
-		part.Value = b.value(part.Name)
+		part.Value, part.Reading = b.value(part.Name), b.c.readings[part.Name].text
 		f.Parts = append(f.Parts, part)
 	}
 }

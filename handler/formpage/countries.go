@@ -5,21 +5,40 @@ import (
 	"html"
 	"html/template"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
+
+	"github.com/formsvc/formsvc/internal/answers"
 )
 
 // countries are the options of a country field in the language's order, as HTML: 250 of
 // them through a template would cost more than the rest of a page.
 func (b *builder) countries(name, preset string) template.HTML {
+	return b.countryList(b.c.words.countries(), name, preset)
+}
+
+// callers are the same with the codes of phone numbers, for the country of the number in
+// the input with a name. There is an option for none where no country is preset.
+func (b *builder) callers(name, preset string) template.HTML {
+	if answers.CallingCode(strings.ToUpper(preset)) == 0 {
+		preset = b.c.words.region
+	}
+	list := b.c.words.callers()
+	if answers.CallingCode(preset) == 0 {
+		preset, list = "", `<option value="">+</option>`+list
+	}
+	return b.countryList(list, nameWhose+name, preset)
+}
+
+func (b *builder) countryList(list, name, preset string) template.HTML {
 	chosen := strings.ToUpper(strings.TrimSpace(b.value(name)))
 	if len(b.posted(name)) == 0 {
 		chosen = strings.ToUpper(preset)
 	}
-	list := b.c.words.countries()
 	if chosen == "" {
 		return template.HTML(list) //nolint:gosec // escaped below
 	}
@@ -32,8 +51,9 @@ func (b *builder) countries(name, preset string) template.HTML {
 	return template.HTML(list) //nolint:gosec // escaped here and below
 }
 
-// countryOptions names all countries in a language, in its order.
-func countryOptions(tag language.Tag) string {
+// countryOptions names all countries in a language, in its order, or those that have
+// phone numbers, with their codes.
+func countryOptions(tag language.Tag, calling bool) string {
 	namer, by := display.Regions(tag), collate.New(tag)
 	names := map[string]string{}
 	codes := countryCodes()
@@ -43,7 +63,15 @@ func countryOptions(tag language.Tag) string {
 	slices.SortFunc(codes, func(x, y string) int { return by.CompareString(names[x], names[y]) })
 	var b strings.Builder
 	for _, code := range codes {
-		b.WriteString(`<option value="` + code + `">` + html.EscapeString(names[code]) + "</option>")
+		name := names[code]
+		if calling {
+			number := answers.CallingCode(code)
+			if number == 0 {
+				continue
+			}
+			name += " \u2066+" + strconv.Itoa(number) + "\u2069"
+		}
+		b.WriteString(`<option value="` + code + `">` + html.EscapeString(name) + "</option>")
 	}
 	return b.String()
 }

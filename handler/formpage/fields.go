@@ -57,6 +57,9 @@ type field struct {
 	Video        string        // address of a video file
 	Zone         string        // name of the input for the browser's offset
 	Countries    template.HTML // the options of a country field
+	Callers      template.HTML // those of the country of a phone number
+	Reads        bool          // how its text is read is shown below it
+	Reading      string
 	Stored       []shownFile
 	Widget       *Widget
 	Accept       string
@@ -81,6 +84,9 @@ func (f field) Described() string {
 	}
 	if f.Fault != "" {
 		list = append(list, f.ID+"-e")
+	}
+	if f.Reads {
+		list = append(list, f.ID+"-s")
 	}
 	return strings.Join(list, " ")
 }
@@ -120,7 +126,7 @@ func (b *builder) field(block *schema.Block, level int) field {
 	b.draw(&f, block, p)
 	if takesAnswer(block.Type) {
 		if f.Remove == "" {
-			f.Value = b.value(f.Name)
+			f.Value, f.Reading = b.value(f.Name), b.c.readings[f.Name].text
 		}
 		b.fault(&f, block)
 	}
@@ -199,14 +205,15 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 	case schema.TypeLongText:
 		f.Kind, f.MaxChars = "textarea", positive(p.MaxChars)
 	case schema.TypeEmail:
-		f.Input, f.Complete, f.Mode = "email", "email", "email"
+		f.Input, f.Complete, f.Mode, f.Reads = "email", "email", "email", true
 	case schema.TypePhone:
-		f.Input, f.Complete, f.Mode = "tel", "tel", "tel"
+		f.Input, f.Complete, f.Mode, f.Reads = "tel", "tel", "tel", true
+		f.Callers = b.callers(f.Name, p.DefaultCountry)
 	case schema.TypeWebsite:
 		f.Complete, f.Mode = "url", "url"
 		f.Placeholder = cmp.Or(f.Placeholder, "https://")
 	case schema.TypeNumber:
-		f.Mode, f.Classes = "decimal", " short"
+		f.Mode, f.Classes, f.Reads = "decimal", " short", true
 		f.Help = b.numberHelp(p)
 	case schema.TypeCountry:
 		f.Kind, f.Complete = "select", "country"

@@ -20,6 +20,7 @@ const (
 	nameYear   = "y."
 	nameTime   = "t." // the time of a date
 	nameZone   = "z." // the offset of that time, as the browser knows it
+	nameWhose  = "c." // + name of an input with a phone number: the country of the number
 	nameUpload = "u." // a file that is being sent
 	nameFile   = "f." // a file that was stored: its record, signed
 	nameRemove = "x." // a stored file that is to go: its id
@@ -32,7 +33,8 @@ const (
 	ctrlState    = "state"     // signed: form, time of opening, idempotency key
 	ctrlAt       = "at"        // which page of the form was sent
 	ctrlGo       = "go"        // what is to be done: see the go constants
-	ctrlLanguage = "lang"      // the language that numbers are written in
+	ctrlLanguage = "lang"      // the language and region that numbers are written in
+	ctrlShown    = "shown"     // an input and how its text is read, which the page said
 	ctrlSeen     = "seen"      // blocks that were on the page
 	ctrlLost     = "lost"      // answers without a place were shown
 	ctrlViewed   = "viewed"    // the view was counted
@@ -58,7 +60,7 @@ const (
 
 // answerPrefixes are those of inputs that belong to a block.
 var answerPrefixes = []string{
-	nameAnswer, nameOther, nameRow, nameRank, namePart, nameDay, nameMonth, nameYear, nameTime, nameZone, nameFile,
+	nameAnswer, nameOther, nameRow, nameRank, namePart, nameDay, nameMonth, nameYear, nameTime, nameZone, nameWhose, nameFile,
 }
 
 // subName names an input for one row, choice or part of a block.

@@ -4,13 +4,15 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
 )
 
-// writesComma reports whether a language has a decimal comma.
+// writesComma reports whether a language has a decimal comma, in the region of the tag.
 func writesComma(t language.Tag) bool {
 	return strings.Contains(message.NewPrinter(t).Sprint(number.Decimal(1.5)), ",")
 }
@@ -23,31 +25,53 @@ func isNumber(text string) bool {
 // A number with its decimal sign as a point, and its groups' as a comma. Nobody begins a
 // group with a zero.
 var (
-	groupedNumber = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$`)
+	groupedNumber = regexp.MustCompile(`^[+-]?([1-9]\d{0,2}(,\d{3})+|[1-9]\d?(,\d{2})+,\d{3})(\.\d*)?$`)
 	plainDecimal  = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)$`)
+	quotedGroups  = regexp.MustCompile(`^[^']*\d('\d{3})+([.,]\d*)?$`)
+	openNumber    = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}[.,]\d{3}$`)
 )
 
-// parseNumber reads a number as people of a language write it and returns its JSON
-// literal. Spaces and apostrophes between groups of digits are dropped everywhere. Of
-// points and commas, the last one is the decimal sign where both are there; one alone is
-// what the language says, or the decimal sign where no group of three digits follows it.
-// What can be neither is not a number: better asked for again than stored as another one.
-// The page's rules.js reads numbers in the same way.
-func parseNumber(text string, comma bool) (literal string, ok bool) {
+// parseNumber reads a number as people of a language and region write it and returns its
+// JSON literal. Digits are of any script. Spaces between them are dropped, apostrophes only
+// before groups of three. Of points and commas, the last one is the decimal sign where both
+// are there, and the one that is there twice is not. One alone is what the region says, or
+// the decimal sign where no group of three digits follows it. other is what such a group
+// may mean as well: "1,500" is 1500 or 1.5. What can be neither is not a number: better
+// asked for again than stored as another one. The page's rules.js reads numbers in the
+// same way.
+func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	text = asciiDigits(strings.TrimSpace(text))
 	text = strings.Map(func(c rune) rune {
 		switch c {
-		case ' ', '\u00a0', '\u202f', '\u2009', '\'', '’', '٬':
+		case ' ', '\u00a0', '\u202f', '\u2009', '\u3000':
 			return -1
-		case '٫':
+		case '’', '٬', '＇':
+			return '\''
+		case '٫', '．':
 			return '.'
-		case '−':
+		case '，':
+			return ','
+		case '−', '－':
 			return '-'
+		case '＋':
+			return '+'
+		}
+		if unicode.Is(unicode.Cf, c) {
+			return -1 // marks of direction, which programs write before a sign
 		}
 		return c
 	}, text)
-	if point, sign := strings.LastIndexByte(text, '.'), strings.LastIndexByte(text, ','); point >= 0 && sign >= 0 {
-		comma = sign > point
+	if strings.Contains(text, "'") && !quotedGroups.MatchString(text) {
+		return "", "", false // feet and inches
+	}
+	text = strings.ReplaceAll(text, "'", "")
+	open := openNumber.MatchString(text)
+	points, commas := strings.Count(text, "."), strings.Count(text, ",")
+	switch {
+	case points > 0 && commas > 0:
+		comma = strings.LastIndexByte(text, ',') > strings.LastIndexByte(text, '.')
+	case points > 1 || commas > 1:
+		comma = points > 1
 	}
 	if comma {
 		text = strings.Map(func(c rune) rune {
@@ -60,6 +84,17 @@ func parseNumber(text string, comma bool) (literal string, ok bool) {
 			return c
 		}, text)
 	}
+	if open {
+		other = strings.TrimPrefix(strings.Map(func(c rune) rune {
+			switch c {
+			case '.':
+				return -1
+			case ',':
+				return '.'
+			}
+			return c
+		}, text), "+")
+	}
 	switch {
 	case groupedNumber.MatchString(text):
 		text = strings.ReplaceAll(text, ",", "")
@@ -67,7 +102,7 @@ func parseNumber(text string, comma bool) (literal string, ok bool) {
 		text = strings.Replace(text, ",", ".", 1) // a second point is refused below
 	}
 	if !plainDecimal.MatchString(text) {
-		return "", false
+		return "", "", false
 	}
 	sign := ""
 	if strings.HasPrefix(text, "-") {
@@ -80,20 +115,20 @@ func parseNumber(text string, comma bool) (literal string, ok bool) {
 	if fraction != "" {
 		whole += "." + fraction
 	}
-	return sign + whole, true
+	return sign + whole, other, true
 }
 
-// asciiDigits replaces the digits of Arabic, Persian and full-width writing.
+// asciiDigits replaces the digits of other scripts and of full-width writing. Unicode has
+// each script's ten digits in a row, from zero.
 func asciiDigits(text string) string {
 	return strings.Map(func(c rune) rune {
-		switch {
-		case c >= '٠' && c <= '٩':
-			return '0' + c - '٠'
-		case c >= '۰' && c <= '۹':
-			return '0' + c - '۰'
-		case c >= '０' && c <= '９':
-			return '0' + c - '０'
+		if c < utf8.RuneSelf || !unicode.Is(unicode.Nd, c) {
+			return c
 		}
-		return c
+		zero := c
+		for unicode.Is(unicode.Nd, zero-1) {
+			zero--
+		}
+		return '0' + (c-zero)%10
 	}, text)
 }

@@ -19,7 +19,7 @@ func TestNumbersThatProgramsWrote(t *testing.T) {
 		{"lang=de&n=1.234", "", "", "1.234", ""},
 		{"lang=de&n=-1.234&s=1.375", "", "", "-1.234", "1.375"},
 		{"lang=en&n=1.234", "", "", "1.234", ""},
-		{"lang=sv", "1,234", "", "1.234", ""},
+		{"lang=sv", "1,2345", "", "1.2345", ""},
 	} {
 		p := s.open(form, c.query)
 		if c.typed != "" {

@@ -15,7 +15,7 @@ const maxHidden = 10_000
 // name, answers by block id. A choice is named by its id or its label.
 func prefilled(form PublicForm, query url.Values, w *words) url.Values {
 	query = validText(query)
-	values := url.Values{ctrlLanguage: {w.tag}}
+	values := url.Values{ctrlLanguage: {w.locale.String()}}
 	for name, given := range query {
 		if utf8.RuneCountInString(given[0]) > maxHidden || strings.Contains(given[0], "\x00") {
 			continue // the service refuses such a hidden field, and nobody could correct it

@@ -37,6 +37,8 @@ type call struct {
 	notice string     // a sentence above the form
 	lost   []Unplaced // shown above the form, to be copied
 
+	readings map[string]reading // how what was typed is read, by input
+
 	refused []schema.Violation // files that were not taken
 	uploads int                // files that came with the request
 	brought map[string]bool    // the blocks that they are for
@@ -55,8 +57,10 @@ func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form PublicFor
 // given are the answers of the page as the service takes them.
 func (c *call) given() Given {
 	typed := c.h.words.byTag(c.values.Get(ctrlLanguage), c.words)
-	r := answerReader{values: c.values, comma: typed.comma, used: map[string]bool{}, zone: c.h.config.Location}
-	return r.read(c.form)
+	r := answerReader{values: c.values, comma: typed.comma, used: map[string]bool{}, zone: c.h.config.Location, words: typed}
+	given := r.read(c.form)
+	c.readings = r.readings
+	return given
 }
 
 // path asks the service which blocks are to be shown: the walk is the one that Submit
@@ -175,6 +179,11 @@ func (c *call) forward(given Given, path Path, steps []step, at int, known bool)
 	if missing := c.unseen(steps[at]); missing {
 		c.notice = c.words.get("more_questions")
 		c.showPath(http.StatusOK, path, at, nil)
+		return
+	}
+	if c.asks(steps[at]) {
+		c.notice = c.words.get("read.check")
+		c.showPath(http.StatusUnprocessableEntity, path, at, nil)
 		return
 	}
 	if at+1 < len(steps) {

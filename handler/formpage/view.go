@@ -218,7 +218,7 @@ func (c *call) hiddenInputs(page pathPage) []input {
 	list := []input{
 		{ctrlState, c.token()},
 		{ctrlAt, page.step},
-		{ctrlLanguage, c.words.tag},
+		{ctrlLanguage, c.words.locale.String()},
 		{ctrlViewed, c.values.Get(ctrlViewed)},
 		{ctrlStarted, c.values.Get(ctrlStarted)},
 		{ctrlTook, c.values.Get(ctrlTook)},
@@ -233,6 +233,11 @@ func (c *call) hiddenInputs(page pathPage) []input {
 	}
 	for _, id := range page.asks {
 		list = append(list, input{ctrlSeen, id})
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.readings)) {
+		if r := c.readings[name]; r.ask && page.shows[name] {
+			list = append(list, input{ctrlShown, r.shown(name)})
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.values)) {
 		if page.shows[name] || !isAnswer(name) && !strings.HasPrefix(name, nameHidden) && !strings.HasPrefix(name, nameUTM) {

@@ -24,18 +24,28 @@ var wordFiles embed.FS
 // words are the page's own texts in one language.
 type words struct {
 	tag       string
+	region    string       // of the visitor, "" when it is not known
+	locale    language.Tag // the tag with the region: how numbers are written
 	direction string
 	texts     map[string]string
 	english   map[string]string
 	printer   *message.Printer
 	comma     bool          // numbers have a decimal comma
 	countries func() string // made when it is first asked for
+	callers   func() string // the same: countries with the codes of their phone numbers
 }
 
 // catalogue has the words of all languages.
 type catalogue struct {
 	list    []*words // English first: the matcher's fallback
 	matcher language.Matcher
+	regions *sync.Map // *words by regional; there are only so many regions
+}
+
+// regional are words in one region.
+type regional struct {
+	words  *words
+	region string
 }
 
 // newCatalogue reads the languages of this package and what a host adds to them.
@@ -76,7 +86,7 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 		maps.Copy(merged, own)
 		texts[parsed.String()] = merged
 	}
-	c := catalogue{}
+	c := catalogue{regions: &sync.Map{}}
 	tags := slices.Sorted(maps.Keys(texts))
 	slices.SortStableFunc(tags, func(a, b string) int { return cmp.Compare(b2i(a != "en"), b2i(b != "en")) })
 	var parsed []language.Tag
@@ -84,8 +94,9 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 		t := language.Make(tag)
 		parsed = append(parsed, t)
 		c.list = append(c.list, &words{
-			tag: tag, direction: direction(t), texts: texts[tag], english: texts["en"], printer: message.NewPrinter(t), comma: writesComma(t),
-			countries: sync.OnceValue(func() string { return countryOptions(t) }),
+			tag: tag, locale: t, direction: direction(t), texts: texts[tag], english: texts["en"], printer: message.NewPrinter(t), comma: writesComma(t),
+			countries: sync.OnceValue(func() string { return countryOptions(t, false) }),
+			callers:   sync.OnceValue(func() string { return countryOptions(t, true) }),
 		})
 	}
 	c.matcher = language.NewMatcher(parsed)
@@ -127,10 +138,14 @@ func (h *Handler) language(r *http.Request, form PublicForm) *words {
 		wish = h.config.Language(r, form)
 	}
 	wish = cmp.Or(wish, r.URL.Query().Get(ctrlLanguage))
-	if wish != "" {
-		return h.words.byTag(wish, h.words.list[0])
-	}
 	tags := wishes(r.Header.Get("Accept-Language"))
+	if wish != "" {
+		w := h.words.byTag(wish, h.words.list[0])
+		if w.region == "" && len(tags) > 0 && sameLanguage(w.locale, tags[0]) {
+			return h.words.in(w, regionOf(tags[0])) // who chose a language is still where they are
+		}
+		return w
+	}
 	if len(tags) == 0 {
 		return h.words.list[0]
 	}
@@ -138,7 +153,46 @@ func (h *Handler) language(r *http.Request, form PublicForm) *words {
 	if confidence == language.No {
 		i = 0
 	}
-	return h.words.list[i]
+	return h.words.in(h.words.list[i], regionOf(tags[0]))
+}
+
+func sameLanguage(a, b language.Tag) bool {
+	x, _ := a.Base()
+	y, _ := b.Base()
+	return x == y
+}
+
+// regionOf returns the region that a tag names, "" when it names none.
+func regionOf(t language.Tag) string {
+	if override := t.TypeForKey("rg"); len(override) > 2 {
+		return strings.ToUpper(override[:2])
+	}
+	if region, confidence := t.Region(); confidence == language.Exact {
+		return region.String()
+	}
+	return ""
+}
+
+// in returns the words as they are in a region: a Swiss writes other numbers than a German.
+func (c catalogue) in(w *words, region string) *words {
+	parsed, err := language.ParseRegion(region)
+	if err != nil {
+		return w
+	}
+	key := regional{w, parsed.String()}
+	if there, ok := c.regions.Load(key); ok {
+		return there.(*words)
+	}
+	own := *w
+	own.region = key.region
+	if t, err := language.Compose(w.locale, parsed); err == nil {
+		own.locale = t
+	}
+	if comma := writesComma(own.locale); comma != w.comma {
+		own.comma, own.printer = comma, message.NewPrinter(own.locale)
+	}
+	there, _ := c.regions.LoadOrStore(key, &own)
+	return there.(*words)
 }
 
 // wishes are the languages of an Accept-Language, the dearest first. One that cannot be
@@ -161,7 +215,7 @@ func wishes(header string) []language.Tag {
 	return tags
 }
 
-// byTag returns the words of the language that is nearest to a tag.
+// byTag returns the words of the language that is nearest to a tag, in the tag's region.
 func (c catalogue) byTag(tag string, fallback *words) *words {
 	parsed, err := language.Parse(tag)
 	if err != nil {
@@ -171,7 +225,7 @@ func (c catalogue) byTag(tag string, fallback *words) *words {
 	if confidence == language.No {
 		return fallback
 	}
-	return c.list[i]
+	return c.in(c.list[i], regionOf(parsed))
 }
 
 // get returns a text, its {places} filled with the parameters: names and values in

@@ -142,7 +142,7 @@
   // Blocks that an answer calls for appear without a reload, and what is being typed is
   // left alone. Sending, or a later answer, does not wait for them; the next page shows them
   // where this fails.
-  const react = () => {
+  const react = how => {
     const f = form();
     if (!f || busy) return;
     const list = entries(f).concat([["go", "stay"]]);
@@ -150,13 +150,21 @@
     asking = new AbortController();
     post(new URLSearchParams(list), asking.signal)
       .then(r => r.ok ? r.text() : Promise.reject())
-      .then(text => merge(f, new DOMParser().parseFromString(text, "text/html")))
+      .then(text => how(f, new DOMParser().parseFromString(text, "text/html").querySelector(".fs-form")))
       .catch(() => {});
   };
   const held = f => all(":scope>[type=hidden]", f);
-  const merge = (f, next) => {
-    const fresh = next.querySelector(".fs-form");
-    if (!fresh || fresh.dataset.step !== f.dataset.step) return;
+  // How a number, a phone or an address is read is the service's to say.
+  const read = (f, fresh) => {
+    if (f !== form() || !fresh || fresh.dataset.step !== f.dataset.step) return false;
+    all(".fs-read", f).forEach(p => { p.textContent = fresh.querySelector("#" + p.id)?.textContent ?? ""; });
+    const shown = ":scope>[name=shown]";
+    all(shown, f).forEach(i => i.remove());
+    f.prepend(...all(shown, fresh));
+    return true;
+  };
+  const merge = (f, fresh) => {
+    if (!read(f, fresh)) return;
     const fields = f.querySelector(".fs-fields"), wanted = [...fresh.querySelector(".fs-fields").children];
     const id = e => e.dataset.b, keep = new Set(wanted.map(id));
     let at = fields.firstElementChild;
@@ -330,9 +338,10 @@
     if (!entered(e)) return;
     const told = rules && rules.update();
     save();
-    if (told || !("reactive" in form().dataset) || single()) return;
+    const reacts = !told && "reactive" in form().dataset && !single();
+    if (!reacts && !e.target.matches("[data-read]")) return;
     clearTimeout(timer);
-    timer = setTimeout(react, 150);
+    timer = setTimeout(react, 150, reacts ? merge : read);
   });
   on(document, "click", e => {
     const embed = e.target.closest(".fs-embed a"), share = e.target.closest("[data-share]");
@@ -394,7 +403,7 @@
       rules?.update();
       save();
       (at.isConnected ? at : document.getElementById(at.id))?.focus();
-      if (typed.size && "reactive" in to.dataset && !rules) timer = setTimeout(react, 150);
+      if (typed.size && "reactive" in to.dataset && !rules) timer = setTimeout(react, 150, merge);
       const button = all(".fs-actions button").find(b => b.value === go);
       if (button && to.dataset.step === f.dataset.step) setTimeout(() => to.requestSubmit(button));
     }).then(() => { early = null; });

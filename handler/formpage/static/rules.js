@@ -202,19 +202,36 @@ globalThis.formsvcRules = (() => {
   const space = "[\\t-\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]+";
   const ends = new RegExp(`^${space}|${space}$`, "g");
   const blank = s => /^[\s\p{Cc}\p{DI}\u2800]*$/u.test(s);
+  // Embeddings around what is copied are dropped when they are balanced.
+  const unembedded = s => {
+    let open = 0;
+    const marks = s.match(/[\u202a-\u202e]/g) ?? [];
+    const bad = marks.some(c => c > "\u202c" || (open += c < "\u202c" ? 1 : -1) < 0);
+    return bad || open ? s : s.replace(/[\u202a-\u202c]/g, "");
+  };
   const plain = (s, most, line) => {
-    s = s.replace(ends, "").replace(/\r\n?/g, "\n");
-    const bad = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]/.test(s) || line && /[\n\u2028\u2029]/.test(s);
+    s = unembedded(s.replace(ends, "")).replace(/\r\n?/g, "\n").replace(/[\v\f\u2028\u2029]/g, line ? " " : "\n").replace(ends, "");
+    const bad = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]/.test(s) || line && s.includes("\n");
     s = s.normalize();
     return bad || blank(s) || [...s].length > most ? undefined : s;
   };
-  const digits = s => s.replace(ends, "").replace(/[٠-٩۰-۹０-９]/g, c => c.charCodeAt(0) & 15);
+  // Unicode has each script's ten digits in a row, from zero.
+  const digits = s => s.replace(ends, "").replace(/(?![0-9])\p{Nd}/gu, c => {
+    const at = c.codePointAt(0);
+    let zero = at;
+    while (/\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--;
+    return (at - zero) % 10;
+  });
   const decimal = (s, comma) => {
-    s = digits(s).replace(/[ \xa0\u202f\u2009'’٬]/g, "").replace(/٫/g, ".").replace(/−/g, "-");
-    const point = s.lastIndexOf("."), sign = s.lastIndexOf(",");
-    if (point >= 0 && sign >= 0) comma = sign > point;
+    const as = { "’": "'", "٬": "'", "＇": "'", "٫": ".", "．": ".", "，": ",", "−": "-", "－": "-", "＋": "+" };
+    s = digits(s).replace(/[ \xa0\u202f\u2009\u3000\p{Cf}]/gu, "").replace(/[’٬＇٫．，−－＋]/g, c => as[c]);
+    if (s.includes("'") && !/^[^']*\d('\d{3})+([.,]\d*)?$/.test(s)) return NaN;
+    s = s.replaceAll("'", "");
+    const points = s.split(".").length - 1, commas = s.split(",").length - 1;
+    if (points && commas) comma = s.lastIndexOf(",") > s.lastIndexOf(".");
+    else if (points > 1 || commas > 1) comma = points > 1;
     if (comma) s = s.replace(/[.,]/g, c => c === "." ? "," : ".");
-    if (/^[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/.test(s)) s = s.replaceAll(",", "");
+    if (/^[+-]?([1-9]\d{0,2}(,\d{3})+|[1-9]\d?(,\d{2})+,\d{3})(\.\d*)?$/.test(s)) s = s.replaceAll(",", "");
     else if (s.split(",").length === 2) s = s.replace(",", ".");
     return /^[+-]?(\d+\.?\d*|\.\d+)$/.test(s) ? Number(s) : NaN;
   };

@@ -1,0 +1,122 @@
+package formpage
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// reading says how something typed is read, where the page tells that: below the field, as
+// soon as it is left, when there is a script.
+type reading struct {
+	block string
+	text  string
+	ask   bool // nothing goes on before the page has told it
+}
+
+// shown is what the page carries to say that it told the reading of an input.
+func (r reading) shown(input string) string { return input + "=" + r.text }
+
+// asks reports whether a step has something that can be read in two ways and whose reading
+// the page has not told yet. Without a script it comes back once with it.
+func (c *call) asks(s step) bool {
+	for input, r := range c.readings {
+		if r.ask && contains(s.blocks, r.block) && !slices.Contains(c.values[ctrlShown], r.shown(input)) {
+			return true
+		}
+	}
+	return false
+}
+
+// tell keeps the reading of an input. values are two: how it is read, and what else it may
+// mean, if anything.
+func (r *answerReader) tell(block, input string, ask bool, key string, values ...any) {
+	if r.words == nil {
+		return
+	}
+	if r.readings == nil {
+		r.readings = map[string]reading{}
+	}
+	r.readings[input] = reading{block, r.words.get(key, values...), ask}
+}
+
+// number tells how a number was read that is open without a word.
+func (r *answerReader) number(block, input, number, other string) {
+	if other == "" {
+		return
+	}
+	written := func(literal string) string {
+		whole, fraction, _ := strings.Cut(literal, ".")
+		if fraction = strings.TrimRight(fraction, "0"); fraction == "" {
+			return whole
+		}
+		return whole + map[bool]string{true: ",", false: "."}[r.comma] + fraction
+	}
+	r.tell(block, input, true, "read.not", "value", written(number), "other", written(other))
+}
+
+// phone returns the number that was typed into an input, of the country that stands beside
+// it. What is no number there is refused by the service, which may know another country.
+func (r *answerReader) phone(b *schema.Block, input, text string) string {
+	own := properties(b).DefaultCountry
+	country := r.text(nameWhose + input)
+	read, ok := answers.ReadPhone(text, cmp.Or(country, own))
+	if !ok {
+		if country != "" && strings.ContainsFunc(text, unicode.IsDigit) {
+			return text + " " + country // with letters, it is none anywhere
+		}
+		return text
+	}
+	number := func(text string) string { return "\u2066" + text + "\u2069" } // from left to right
+	switch {
+	case read.Other != "":
+		r.tell(b.ID, input, true, "read.not", "value", number(read.Text), "other", number(read.Other))
+	case r.words != nil:
+		// The form's country is not the visitor's, who may not have looked at it.
+		stranger := read.National && strings.EqualFold(country, own) && r.words.region != "" && r.words.region != country
+		r.tell(b.ID, input, stranger, "read.as", "value", number(read.Text))
+	}
+	return read.Number
+}
+
+// providers have the mail of most people.
+var providers = []string{
+	"gmail.com", "googlemail.com", "hotmail.com", "outlook.com", "live.com", "yahoo.com", "icloud.com", "aol.com", "protonmail.com",
+	"hotmail.co.uk", "yahoo.co.uk", "yahoo.co.in", "yahoo.co.jp", "yahoo.com.br", "hotmail.fr", "yahoo.fr", "orange.fr", "wanadoo.fr", "laposte.net",
+	"t-online.de", "web.de", "gmx.de", "gmx.net", "gmx.at", "bluewin.ch", "libero.it", "hotmail.it", "yahoo.es", "hotmail.es",
+	"yandex.ru", "mail.ru", "rediffmail.com", "naver.com", "uol.com.br", "comcast.net", "verizon.net",
+}
+
+// neighbours are other providers, one letter from one of these.
+var neighbours = []string{"mail.com", "email.com", "ymail.com", "gmx.ch", "gmx.it", "gmx.es", "wp.de", "yahoo.de", "yahoo.it", "hotmail.de", "live.de", "live.fr"}
+
+// email tells that an address is at a domain that is one slip from that of a provider.
+func (r *answerReader) email(block, input, text string) {
+	at := strings.LastIndexAny(text, "@＠")
+	if at < 0 || r.words == nil || len(text) > 1024 {
+		return
+	}
+	domain := strings.ToLower(strings.Trim(text[at:], "@＠> \t\r\n"))
+	if slices.Contains(providers, domain) || slices.Contains(neighbours, domain) {
+		return
+	}
+	if i := slices.IndexFunc(providers, func(p string) bool { return isSlip(domain, p) }); i >= 0 {
+		r.tell(block, input, true, "read.mean", "value", providers[i])
+	}
+}
+
+// isSlip reports whether a is b with a letter too many, too few or wrong, or with two that
+// changed places.
+func isSlip(a, b string) bool {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return len(a) <= 1 && len(b) <= 1 || len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
+}
