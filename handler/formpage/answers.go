@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/text/language"
 
+	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -300,7 +301,11 @@ func (r *answerReader) date(b *schema.Block) any {
 
 // datePart returns the digits of a part of a date, with zeros in front.
 func (r *answerReader) datePart(name string, width int) string {
-	text := strings.TrimSpace(asciiDigits(r.text(name)))
+	text := r.text(name)
+	if len(text) > maxNumber {
+		return text
+	}
+	text = strings.TrimSpace(answers.ASCIIDigits(text))
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 && len(text) < width && (width < 4 || len(text) == 0) {
 		text = strings.Repeat("0", width-len(text)) + text
 	}

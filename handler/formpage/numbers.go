@@ -5,11 +5,12 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
+
+	"github.com/formsvc/formsvc/internal/answers"
 )
 
 // writesComma reports whether a language has a decimal comma, in the region of the tag.
@@ -31,6 +32,10 @@ var (
 	openNumber    = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}[.,]\d{3}$`)
 )
 
+// maxNumber is how many bytes a number has at most as it is typed. The service takes 64
+// digits.
+const maxNumber = 256
+
 // parseNumber reads a number as people of a language and region write it and returns its
 // JSON literal. Digits are of any script. Spaces between them are dropped, apostrophes only
 // before groups of three. Of points and commas, the last one is the decimal sign where both
@@ -40,7 +45,10 @@ var (
 // asked for again than stored as another one. The page's rules.js reads numbers in the
 // same way.
 func parseNumber(text string, comma bool) (literal, other string, ok bool) {
-	text = asciiDigits(strings.TrimSpace(text))
+	if len(text) > maxNumber {
+		return "", "", false
+	}
+	text = answers.ASCIIDigits(strings.TrimSpace(text))
 	text = strings.Map(func(c rune) rune {
 		switch c {
 		case ' ', '\u00a0', '\u202f', '\u2009', '\u3000':
@@ -116,19 +124,4 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 		whole += "." + fraction
 	}
 	return sign + whole, other, true
-}
-
-// asciiDigits replaces the digits of other scripts and of full-width writing. Unicode has
-// each script's ten digits in a row, from zero.
-func asciiDigits(text string) string {
-	return strings.Map(func(c rune) rune {
-		if c < utf8.RuneSelf || !unicode.Is(unicode.Nd, c) {
-			return c
-		}
-		zero := c
-		for unicode.Is(unicode.Nd, zero-1) {
-			zero--
-		}
-		return '0' + (c-zero)%10
-	}, text)
 }

@@ -45,7 +45,12 @@ func (emailRule) sample() string { return `"ada@example.com"` }
 // Ann <ann@example.com>, mailto:ann@example.com. A name that is itself an address, and
 // another one, stays: which of the two is meant, nobody knows.
 func bareEmail(text string) string {
-	text = strings.ReplaceAll(text, "＠", "@")
+	text = strings.Map(func(c rune) rune {
+		if c >= '！' && c <= '～' { // as Japanese keyboards write ASCII
+			return c - '！' + '!'
+		}
+		return c
+	}, text)
 	inner := text
 	if name, rest, ok := strings.Cut(text, "<"); ok && strings.HasSuffix(rest, ">") {
 		inner = bareLink(strings.TrimSuffix(rest, ">"))

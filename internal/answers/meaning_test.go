@@ -121,6 +121,7 @@ var meanings = []struct {
 		{`"ada@example.com <ada@example.com>"`, `"ada@example.com"`},
 		{`"MailTo:ada@example.com?subject=x"`, `"ada@example.com"`},
 		{`"ada＠example。com"`, `"ada@example.com"`},
+		{`"ａｄａ＋１＠ｅｘａｍｐｌｅ．ｃｏｍ"`, `"ada+1@example.com"`},
 		{`"bob@example.com <ada@example.com>"`, "!BAD_FORMAT"}, // which of the two
 		{`"Ada <ada@example.com>, Bob <bob@example.com>"`, "!BAD_FORMAT"},
 		{`"mailto:"`, "!BAD_FORMAT"},
@@ -137,7 +138,8 @@ var meanings = []struct {
 		{`"+1.415.555.2671"`, `"+14155552671"`},
 		{`"tel:+14155552671"`, `"+14155552671"`},
 		{`"\u202a+49 30 1234567\u202c"`, `"+49301234567"`}, // out of a phone's contacts
-		{`"+49 30 \u202e1234567"`, "!BAD_FORMAT"},          // shown in another order
+		{`"+४९ ३० १२३४५६७"`, `"+49301234567"`},
+		{`"+49 30 \u202e1234567"`, "!BAD_FORMAT"}, // shown in another order
 		{`"+49\u00a030/1234567"`, `"+49301234567"`},
 		{`"+49 (0)30 1234567"`, `"+49301234567"`},
 		{`"\uff0b\uff14\uff19\uff13\uff10\uff11\uff12\uff13\uff14\uff15\uff16\uff17"`, `"+49301234567"`}, // an IME's digits

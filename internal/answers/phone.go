@@ -52,19 +52,18 @@ func (t phoneRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 // typed is lost: neither an extension, which E.164 has no place for, nor a second
 // number.
 func (t phoneRule) normal(text string) (string, bool) {
-	digits, ok := phoneDigits(text)
-	if !ok {
-		return "", false
-	}
-	number, ok := t.number(digits)
+	number, ok := t.number(phoneDigits(text))
 	if !ok {
 		return "", false
 	}
 	return phonenumbers.Format(number, phonenumbers.E164), true
 }
 
-// number reads the digits of a valid number.
+// number reads what phoneDigits returns, "" for none, as a valid number.
 func (t phoneRule) number(digits string) (*phonenumbers.PhoneNumber, bool) {
+	if digits == "" {
+		return nil, false
+	}
 	number, err := phonenumbers.Parse(digits, t.country)
 	return number, err == nil && phonenumbers.IsValidNumber(number)
 }
@@ -87,14 +86,12 @@ func ReadPhone(text, country string) (Phone, bool) {
 	if faults.LongerThan(text, maxPhone) {
 		return Phone{}, false
 	}
-	stored, ok := t.normal(text)
+	digits := phoneDigits(text)
+	number, ok := t.number(digits)
 	if !ok {
 		return Phone{}, false
 	}
-	p := Phone{Number: stored}
-	number, _ := t.number(stored)
-	p.Text = phonenumbers.Format(number, phonenumbers.INTERNATIONAL)
-	digits, _ := phoneDigits(text)
+	p := Phone{Number: phonenumbers.Format(number, phonenumbers.E164), Text: phonenumbers.Format(number, phonenumbers.INTERNATIONAL)}
 	if p.National = !strings.HasPrefix(digits, "+"); p.National {
 		if other, ok := t.number("+" + digits); ok {
 			if text := phonenumbers.Format(other, phonenumbers.INTERNATIONAL); text != p.Text {
@@ -114,8 +111,8 @@ func CallingCode(country string) int { return phonenumbers.GetCountryCodeForRegi
 const maxDigits = 24
 
 // phoneDigits returns the digits of a phone number, in any script, and the plus before
-// them. A text with anything but these and what people set between them is none.
-func phoneDigits(text string) (string, bool) {
+// them. A text with anything but these and what people set between them has none: "".
+func phoneDigits(text string) string {
 	if len(text) > 4 && strings.EqualFold(text[:4], "tel:") {
 		text = text[4:]
 	}
@@ -124,21 +121,24 @@ func phoneDigits(text string) (string, bool) {
 	for _, c := range text {
 		switch {
 		case unicode.Is(unicode.Nd, c):
-			b.WriteRune(c)
+			b.WriteString(ASCIIDigits(string(c)))
 			digits++
 		case c == '+' || c == '＋':
 			if b.Len() > 0 {
-				return "", false
+				return ""
 			}
 			b.WriteByte('+')
 		case c == '\u202d' || c == '\u202e': // digits that are shown in another order
-			return "", false
+			return ""
 		case strings.ContainsRune("-./()[]~（）［］．／～ー", c), unicode.Is(unicode.Pd, c), c == '\u2212', unicode.Is(unicode.Zs, c), unicode.Is(unicode.Cf, c):
 		default:
-			return "", false
+			return ""
 		}
 	}
-	return b.String(), digits > 0 && digits <= maxDigits
+	if digits == 0 || digits > maxDigits {
+		return ""
+	}
+	return b.String()
 }
 
 func (t phoneRule) sample() string { return `"+31201234567"` }

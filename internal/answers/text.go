@@ -162,6 +162,21 @@ func (r *report) mayMap(address string) bool {
 	return r.slow <= maxSlow
 }
 
+// ASCIIDigits replaces the digits of other scripts and of full-width writing. Unicode has
+// each script's ten digits in a row, from zero.
+func ASCIIDigits(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c < utf8.RuneSelf || !unicode.Is(unicode.Nd, c) {
+			return c
+		}
+		zero := c
+		for unicode.Is(unicode.Nd, zero-1) {
+			zero--
+		}
+		return '0' + (c-zero)%10
+	}, text)
+}
+
 // trimmed returns the text of an answer that has a format of its own without white
 // space and invisible characters around it, which come with what is copied from
 // other programs, and without balanced embeddings. A value that is not a string is
