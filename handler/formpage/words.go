@@ -24,6 +24,7 @@ var wordFiles embed.FS
 // words are the page's own texts in one language.
 type words struct {
 	tag       string
+	plain     *words       // those without a region, nil where these are
 	region    string       // of the visitor, "" when it is not known
 	locale    language.Tag // the tag with the region: how numbers are written
 	direction string
@@ -179,12 +180,13 @@ func (c catalogue) in(w *words, region string) *words {
 	if err != nil {
 		return w
 	}
+	w = cmp.Or(w.plain, w)
 	key := regional{w, parsed.String()}
 	if there, ok := c.regions.Load(key); ok {
 		return there.(*words)
 	}
 	own := *w
-	own.region = key.region
+	own.plain, own.region = w, key.region
 	if t, err := language.Compose(w.locale, parsed); err == nil {
 		own.locale = t
 	}
@@ -223,7 +225,7 @@ func (c catalogue) byTag(tag string, fallback *words) *words {
 	}
 	_, i, confidence := c.matcher.Match(parsed)
 	if confidence == language.No {
-		return fallback
+		return c.in(fallback, regionOf(parsed))
 	}
 	return c.in(c.list[i], regionOf(parsed))
 }

@@ -1,0 +1,129 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage"
+)
+
+// The script reads the numbers and texts of the page's table as the service stores them.
+func TestWhatPeopleTypeIsReadInTheBrowserToo(t *testing.T) {
+	file, err := os.Open("../../handler/formpage/testdata/typed.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	type line struct{ Kind, Text, Stored string }
+	byTag, tags := map[string][]line{}, []string{}
+	for s := bufio.NewScanner(file); s.Scan(); {
+		column := strings.Split(s.Text(), " | ")
+		if len(column) != 5 || column[2] != "number" && column[2] != "short_text" && column[2] != "long_text" {
+			continue
+		}
+		if byTag[column[1]] == nil {
+			tags = append(tags, column[1])
+		}
+		_, stored, _ := strings.Cut(column[4], "= ")
+		byTag[column[1]] = append(byTag[column[1]], line{column[2], column[3], stored})
+	}
+	s := newSite(t, formpage.Config{BrowserRules: true})
+	form := s.publish("Numbers", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"n","type":"number","label":"N"},
+		{"id":"s","type":"statement","label":"S","properties":{"rule":{"show":{"var":"answers.n"}}}}]`)})
+	b := newTab(t, 800, 800)
+	read := 0
+	for _, tag := range tags {
+		lines, err := json.Marshal(byTag[tag])
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.open(s.url(form, "?lang="+tag))
+		wrong := get(b, chromedp.Evaluate[string](`(() => {
+			const {comma} = JSON.parse(document.querySelector(".fs-rules").textContent), wrong = [];
+			for (const {Kind, Text, Stored} of `+string(lines)+`) {
+				const typed = Text.replace(/\\u([0-9a-f]{4})/g, (_, code) => String.fromCharCode(parseInt(code, 16)));
+				const q = Kind === "number" ? {kind: "number", id: "q"} : {kind: "text", id: "q", max: 1000, line: Kind === "short_text"};
+				const got = formsvcRules.read({comma}, () => [typed])(q, false), want = Stored === "" ? undefined : JSON.parse(Stored);
+				if (got !== want) wrong.push(Text + " is " + JSON.stringify(got) + ", want " + Stored);
+			}
+			return wrong.join("\n");
+		})()`))
+		if wrong != "" {
+			t.Errorf("%s: %s", tag, wrong)
+		}
+		read += len(byTag[tag])
+	}
+	if read < 100 {
+		t.Errorf("%d lines were read", read)
+	}
+}
+
+const readForm = `[{"id":"n","type":"number","label":"N"},{"id":"p","type":"phone","label":"P","properties":{"defaultCountry":"DE"}},{"id":"e","type":"email","label":"E"},
+	{"id":"c","type":"contact_info","label":"C","properties":{"defaultCountry":"DE"}},{"id":"s","type":"short_text","label":"S"},{"id":"l","type":"long_text","label":"L"}]`
+
+// What numbers, phones and addresses are read as is shown when they are left; without a
+// script the page comes back once with it. The country beside a number is the one it has.
+func TestReadingsAreShown(t *testing.T) {
+	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, formpage.Config{MinFillTime: -1})
+			b := newTab(t, 390, 800)
+			if !script {
+				b.noScript()
+			}
+			form := s.publish("Read", "MULTI", formsvc.Definition{Blocks: json.RawMessage(readForm)})
+			reads := func(input, text string) {
+				t.Helper()
+				b.until(`document.getElementById(document.querySelector(` + quote(field(input)) + `).id+"-s").textContent.includes(` + quote(text) + `)`)
+			}
+			b.open(s.url(form, "?lang=fr-FR"))
+			b.until(`document.querySelector("[name='c.a.p']").value==="DE" && document.querySelector("[name='c.p.phone.c']").selectedOptions[0].textContent.includes("+49")`)
+			b.set(field("a.p"), "06 12 34 56 78", field("a.n"), "1,500", field("a.e"), "ann@gmial.com", field("p.phone.c"), "49 151 23456789",
+				field("a.s"), "\u202aAnn\u202c\u2028Smith", field("a.l"), "one\u2029two\vthree", field("p.email.c"), "Ann <ann@example.com>")
+			if !script {
+				b.press("next")
+				b.until(`document.querySelector("#summary")`)
+			}
+			reads("a.p", "+49 6123 45678")
+			reads("a.n", "1,5")
+			reads("a.n", "1500")
+			reads("a.e", "gmail.com")
+			reads("p.phone.c", "+49 1512 3456789")
+			b.shot("readings-" + map[bool]string{true: "script", false: "plain"}[script])
+			if n := len(s.answers(form)); n != 0 {
+				t.Fatalf("%d responses are stored before they were shown", n)
+			}
+			// Who sees another country picks the right one.
+			b.set(field("c.a.p"), "FR", field("a.e"), "ann@gmail.com")
+			if script {
+				reads("a.p", "+33 6 12 34 56 78")
+				b.until(`document.getElementById(document.querySelector("[name='a.e']").id+"-s").textContent===""`)
+			}
+			b.press("next")
+			b.until(`location.pathname.endsWith("/done")`)
+			wantAnswers(t, s.answers(form), map[string]string{
+				"p": `"+33612345678"`, "n": "1.5", "e": `"ann@gmail.com"`, "c": `{"email":"ann@example.com","phone":"+494915123456789","country":"DE"}`, "s": `"Ann Smith"`, "l": `"one\ntwo\nthree"`,
+			})
+
+			// The same number is another one in another region, and one question at a time
+			// comes back once as well when a key sends it at once.
+			single := s.publish("One", "SINGLE", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"n","type":"number","label":"N"},{"id":"m","type":"number","label":"M"}]`)})
+			b.open(s.url(single, "?lang=es-MX"))
+			b.set(field("a.n"), "1,500")
+			b.press("next")
+			reads("a.n", "1500")
+			b.press("next")
+			b.until(`document.querySelector("[name='a.m']:not([type=hidden])")`)
+			b.set(field("a.m"), "12.5")
+			b.press("next")
+			b.until(`location.pathname.endsWith("/done")`)
+			wantAnswers(t, s.answers(single), map[string]string{"n": "1500", "m": "12.5"})
+		})
+	}
+}
