@@ -79,8 +79,10 @@ type Config struct {
 	// plain page. See the example.
 	Layout *template.Template
 
-	// Language chooses the language of a page. Nil, and "": the page's lang parameter,
-	// else the visitor's Accept-Language, else English.
+	// Language chooses the language of a page, as a tag. Nil, and "": the page's lang
+	// parameter, else the visitor's Accept-Language, else English. Numbers are read and
+	// written as in the tag's region, "es-MX" not as "es-ES"; a tag without one has that of
+	// the visitor's first language, if it is the same language.
 	Language func(r *http.Request, form PublicForm) string
 	// Words adds languages and changes words: by language tag, then by key. The keys
 	// are in the files of the directory words. What is missing is English.

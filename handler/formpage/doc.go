@@ -35,11 +35,23 @@
 // Sending the same answers of one visit again, by a double click or in a second tab, finds
 // the response that is stored. Other answers, sent after going back, are another response.
 //
+// # What people type
+//
+// Numbers are read as they are written in the visitor's language and region, in the digits
+// of any script. A select beside a phone number, also that of an address or contact, says
+// whose number it is: the block's defaultCountry, else the visitor's region; a number with
+// a + is what it says. As soon as a field is left, the script shows below it what will be
+// stored of a phone number, and how something is read that can be read in two ways: one sign
+// before three digits (1,500), a phone number that is another one with a +, a national
+// number of the form's country when the visitor's is another, an address at a domain that is
+// one slip from that of a large provider. Without a script the page comes back once with
+// it. Nothing is changed or refused by that, and the JSON routes take values as Submit does.
+//
 // # Rules in the browser
 //
 // Without more, rules stay with the service: the script asks for the blocks that an answer
 // calls for. [Config.BrowserRules] lets the pages contain the rules, and rules.js, a
-// script of 15 kB that only such pages load, walks through the form by them: blocks come
+// script of 16 kB that only such pages load, walks through the form by them: blocks come
 // and go, are required and numbered anew, and the button says whether it sends, all
 // without a request. Where one question is asked at a time, progress follows at once, and
 // the service brings the next question. What a respondent typed under a block that is gone

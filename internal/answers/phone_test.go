@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nyaruka/phonenumbers"
@@ -77,6 +78,64 @@ func TestCountriesAreThoseOfISO(t *testing.T) {
 				if alpha2, ok := normalCountry(region.ISO3()); !ok || alpha2 != code {
 					t.Errorf("%s becomes %q, %t, want %s", region.ISO3(), alpha2, ok, code)
 				}
+			}
+		}
+	}
+}
+
+// A page tells how a number is read before it is sent.
+func TestReadPhone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text, country string
+		want          Phone
+	}{
+		{"0151 23456789", "DE", Phone{"+4915123456789", "+49 1512 3456789", true, ""}},
+		{" tel:+33 6 12 34 56 78", "DE", Phone{"+33612345678", "+33 6 12 34 56 78", false, ""}},
+		{"06 12 34 56 78", "DE", Phone{"+49612345678", "+49 6123 45678", true, ""}},
+		{"06 12 34 56 78", "fr", Phone{"+33612345678", "+33 6 12 34 56 78", true, ""}},
+		{"49 151 23456789", "DE", Phone{"+494915123456789", "+49 491 5123456789", true, "+49 1512 3456789"}},
+		{"33612345678", "FR", Phone{"+33612345678", "+33 6 12 34 56 78", true, ""}}, // the library knows
+		{"0049 151 23456789", "DE", Phone{"+4915123456789", "+49 1512 3456789", true, ""}},
+		{"06 12 34 56 78", "", Phone{}},
+		{"nobody", "DE", Phone{}},
+		{"", "DE", Phone{}},
+		{strings.Repeat(" 1", maxPhone), "US", Phone{}},
+	} {
+		got, ok := ReadPhone(c.text, c.country)
+		if got != c.want || ok != (c.want != Phone{}) {
+			t.Errorf("%q in %s is %+v %v, want %+v", c.text, c.country, got, ok, c.want)
+		}
+		// It is what the service stores.
+		if stored, _ := newPhoneRule(c.country).normal(strings.TrimSpace(c.text)); stored != c.want.Number && len(c.text) < maxPhone {
+			t.Errorf("%q in %s is stored as %q", c.text, c.country, stored)
+		}
+	}
+	if CallingCode("DE") != 49 || CallingCode("AQ") != 0 || CallingCode("") != 0 {
+		t.Error("calling codes")
+	}
+}
+
+// Who pastes the same in another way is the same person to the duplicate check.
+func TestPastedAnswersAreDuplicates(t *testing.T) {
+	t.Parallel()
+	for typ, same := range map[string][]string{
+		"email":      {`"ann@example.com"`, `"Ann <ann@example.com>"`, `"MAILTO:ann@Example.com?subject=x"`, `"ann＠example.com"`, `"\u202aann@example.com\u202c"`},
+		"short_text": {`"Ann Smith"`, `"\u202aAnn\u202c Smith"`, `"Ann\u2028Smith"`, `"Ann\u000bSmith"`},
+		"phone":      {`"+49301234567"`, `"\u202a+49 30 1234567\u202c"`},
+	} {
+		f := compileTestForm(t, `[{"id":"q","type":"`+typ+`"}]`, `{"duplicateField":"q"}`, "")
+		var first Answers
+		for i, in := range same {
+			a, err := f.Check(inputOne(f, in))
+			if err != nil {
+				t.Fatalf("%s: %v", in, err)
+			}
+			if i == 0 {
+				first = a
+			}
+			if len(a.Unique) == 0 || string(a.Unique) != string(first.Unique) || string(a.ByField) != string(first.ByField) {
+				t.Errorf("%s is %s, and %s is %s", in, a.ByField, same[0], first.ByField)
 			}
 		}
 	}

@@ -214,7 +214,7 @@ func TestMistakesFirst(t *testing.T) {
 		b.open(s.url(every, ""))
 		b.set(field("a.email"), "nobody", field("a.number"), "2000", field("a.website"), "http://", field("a.phone"), "12")
 		wrong(every, 5, 5)
-		b.set(field("a.short"), "word", field("a.email"), "", field("a.number"), "", field("a.website"), "", field("a.phone"), "020 794 6000")
+		b.set(field("a.short"), "word", field("a.email"), "", field("a.number"), "", field("a.website"), "", field("a.phone"), "+31 20 794 6000")
 		b.press("next")
 		b.set(choice("a.multiple", "id:r"), "")
 		wrong(every, 1, 1)

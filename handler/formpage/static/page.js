@@ -341,7 +341,7 @@
     const reacts = !told && "reactive" in form().dataset && !single();
     if (!reacts && !e.target.matches("[data-read]")) return;
     clearTimeout(timer);
-    timer = setTimeout(react, 150, reacts ? merge : read);
+    timer = setTimeout(react, reacts ? 150 : 0, reacts ? merge : read);
   });
   on(document, "click", e => {
     const embed = e.target.closest(".fs-embed a"), share = e.target.closest("[data-share]");
