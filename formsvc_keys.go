@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"hash/maphash"
 	"log/slog"
@@ -46,17 +47,22 @@ type KeyRequest struct {
 }
 
 // IssuedKey is a new key. Secret is the whole key; it is shown here once and
-// cannot be had again. Printed or logged, an IssuedKey shows the key's prefix only.
+// cannot be had again. Printed or logged, an IssuedKey shows the key's prefix only, and
+// its JSON is without the Secret: a host that sends a key to its owner sends that member
+// by its name. Inside an unexported field of another struct, package fmt asks no method:
+// nothing hides the Secret there.
 type IssuedKey struct {
 	Key    Key
-	Secret string
+	Secret string `json:"-"`
 }
 
 // String names the key without its secret.
-func (k IssuedKey) String() string { return k.Key.Prefix + "…" }
+func (k IssuedKey) String() string { return k.Key.Prefix + secretMask }
 
-// GoString is String.
-func (k IssuedKey) GoString() string { return k.String() }
+// Format prints String, whatever the verb.
+func (k IssuedKey) Format(f fmt.State, verb rune) {
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), k.String())
+}
 
 // LogValue logs the key without its secret.
 func (k IssuedKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
