@@ -38,7 +38,8 @@ type KeyRequest struct {
 	// (at most 254) are what GET /me shows; they replace what an earlier key of the
 	// user brought, also when they are empty.
 	User User
-	// Name tells the user's keys apart. 1 to 120 characters.
+	// Name tells the user's keys apart. 1 to 120 characters, none of them a control
+	// character or one that turns the direction of text.
 	Name string
 	// Scopes are what the key may do. At least one.
 	Scopes []Scope
@@ -106,8 +107,12 @@ func (r KeyRequest) check(now time.Time) error {
 		checkText("/user/email", r.User.Email, 0, maxUserEmail),
 		checkText("/name", strings.TrimSpace(r.Name), 1, maxKeyName),
 	}
-	if visible.IsBlank(r.Name) && strings.TrimSpace(r.Name) != "" {
+	switch name := strings.TrimSpace(r.Name); {
+	case name == "" || strings.ContainsRune(name, 0): // checkText says so
+	case visible.IsBlank(name):
 		broken = append(broken, violation("/name", schema.CodeTooShort, "must have a character that can be seen"))
+	case visible.Misleads(name):
+		broken = append(broken, violation("/name", schema.CodeBadFormat, faults.MessageMisleads))
 	}
 	if r.User.ID.IsZero() {
 		broken = append(broken, violation("/user/id", schema.CodeRequired, "is required"))

@@ -228,6 +228,10 @@ func mutants() []mutant {
 			}
 			e.ask()
 		}},
+		{"a name of two lines", "bodies/names", func(e *exchange) {
+			e.body = bytes.ReplaceAll(e.body, []byte(`a\nb`), []byte(`ab`))
+			e.ask()
+		}},
 		{"any Content-Type", "bodies/content-type", func(e *exchange) {
 			if len(e.body) > 0 {
 				e.r.Header.Set("Content-Type", "application/json")
