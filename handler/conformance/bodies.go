@@ -161,7 +161,7 @@ func bodiesNulCharacter(s *session) {
 	w.put(form+"/blocks", []byte(`{"blocks":[{"id":"a","properties":{"rule":{"x":["\u0000"]}}}]}`)).invalid(violations{"/blocks/0/properties/rule/x/0": ""})
 	w.patch(form+"/blocks/b1", []byte(`{"block":{"label":"\u0000"}}`)).invalid(violations{"/block/label": ""})
 	w.patch(form, []byte(`{"definition":{"variables":{"\u0000":1}}}`)).refused("VALIDATION_FAILED")
-	w.post("/webhooks", []byte(`{"form_id":"`+w.formID+`","url":"`+publicURL+`","signing_secret":"0123456789abcdef\u0000"}`)).invalid(violations{"/signing_secret": ""})
+	w.post("/webhooks", []byte(`{"form_id":"`+w.formID+`","enabled":false,"url":"`+w.destination+`","signing_secret":"0123456789abcdef\u0000"}`)).invalid(violations{"/signing_secret": ""})
 }
 
 func bodiesNames(s *session) {
@@ -282,8 +282,8 @@ func unknownMembers(s *session) {
 		{"POST", form + "/blocks", `{"block":{"id":"n","choices":[{"id":"c","label":"C",%s}]}}`, "/block/choices/0"},
 		{"PUT", form + "/blocks", `{"blocks":[{"id":"n","children":[{"id":"m",%s}]}]}`, "/blocks/0/children/0"},
 		{"PATCH", form + "/blocks/b1", `{"block":{%s}}`, "/block"},
-		{"POST", "/webhooks", `{"form_id":"` + w.formID + `","url":"` + publicURL + `",%s}`, ""},
-		{"PATCH", "/webhooks/" + w.webhookID, `{"enabled":true,%s}`, ""},
+		{"POST", "/webhooks", `{"form_id":"` + w.formID + `","enabled":false,"url":"` + w.destination + `",%s}`, ""},
+		{"PATCH", "/webhooks/" + w.webhookID, `{"enabled":false,%s}`, ""},
 	} {
 		for name, token := range map[string]string{"nothing": "nothing", "a/b~c": "a~1b~0c"} {
 			body := fmt.Sprintf(m.body, string(raw(name))+`:1`)
@@ -327,7 +327,7 @@ func nullMembers(s *session) {
 		{"PUT", form + "/blocks", `{"blocks":[null]}`, "/blocks/0"},
 		{"PATCH", form + "/blocks/b1", `{"block":null}`, "/block"},
 		{"POST", "/webhooks", `{"form_id":"` + w.formID + `","url":null}`, "/url"},
-		{"POST", "/webhooks", `{"form_id":"` + w.formID + `","url":"` + publicURL + `","signing_secret":null}`, "/signing_secret"},
+		{"POST", "/webhooks", `{"form_id":"` + w.formID + `","enabled":false,"url":"` + w.destination + `","signing_secret":null}`, "/signing_secret"},
 		{"PATCH", "/webhooks/" + w.webhookID, `{"enabled":null}`, "/enabled"},
 		{"PATCH", "/webhooks/" + w.webhookID, `{"url":null}`, "/url"},
 	} {

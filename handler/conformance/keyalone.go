@@ -23,7 +23,7 @@ var keyAlone = map[string][]string{
 	"definitions": {"types", "integers", "enumerations", "ids", "colours", "times", "urls", "variables", "hidden-names", "accepted", "times-normalised", "calendar-days", "all-at-once", "limits"},
 	"blocks":      {"append", "read", "replace", "merge-patch", "patch-invalid", "delete", "exists", "ids", "type-kept", "type-inferred"},
 	"analytics":   {"empty"},
-	"webhooks":    {"create", "url-rejected", "url-unresolved", "url-accepted", "update", "limit", "deliveries", "secret"},
+	"webhooks":    {"create", "enabled", "url-rejected", "url-unresolved", "url-accepted", "update", "limit", "deliveries", "secret"},
 	"concurrency": {"if-match", "sections", "append", "same-block", "patch-blocks", "delete"},
 }
 
