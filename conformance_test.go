@@ -12,6 +12,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/conformance"
 	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
+	"github.com/formsvc/formsvc/internal/dialguard"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/webhooks"
@@ -30,6 +31,11 @@ func newConformingService(t *testing.T, store storage.Storage, opts ...formsvc.O
 		}
 	})
 	return svc
+}
+
+// noNames is the option of a service that asks no name server.
+func noNames() formsvc.Option {
+	return formsvc.WithWebhookConfig(webhooks.Config{Resolver: dialguard.Names{}})
 }
 
 // target serves a service by itself, so that it sees paths as they were sent.
@@ -71,7 +77,7 @@ func TestTheServiceKeepsThePromisesOfTheAPI(t *testing.T) {
 		conformance.Run(t, func(t *testing.T) conformance.Target {
 			store := newStore(t)
 			networks := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-			svc := newConformingService(t, store, formsvc.WithoutRateLimit(), formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: networks}))
+			svc := newConformingService(t, store, formsvc.WithoutRateLimit(), formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: networks, Resolver: dialguard.Names{}}))
 			runDispatcher(t, svc)
 			target := target(t, svc)
 			target.AllowedNetworks = networks
@@ -117,7 +123,7 @@ func TestTheServiceKeepsItsPromisesAsTimePasses(t *testing.T) {
 func TestTheServiceRefusesAddressesThatAreNotPublic(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.Target {
-		return target(t, newConformingService(t, memory.New(), formsvc.WithoutRateLimit()))
+		return target(t, newConformingService(t, memory.New(), formsvc.WithoutRateLimit(), noNames()))
 	}, conformance.Only("webhooks"))
 }
 
@@ -126,7 +132,7 @@ func TestTheServiceRefusesAddressesThatAreNotPublic(t *testing.T) {
 func TestACookieIsAsGoodAsAHeader(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.Target {
-		svc := newConformingService(t, memory.New(), formsvc.WithoutRateLimit(), formsvc.WithCredential(func(r *http.Request) string {
+		svc := newConformingService(t, memory.New(), formsvc.WithoutRateLimit(), noNames(), formsvc.WithCredential(func(r *http.Request) string {
 			c, err := r.Cookie("session")
 			if err != nil {
 				return ""
@@ -161,7 +167,7 @@ func TestTheServiceLimitsTheRateOfAKey(t *testing.T) {
 func TestEveryAuthenticatedAnswerTellsTheRateLimit(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(t *testing.T) conformance.Target {
-		target := target(t, newConformingService(t, memory.New(), formsvc.WithRateLimit(100_000, time.Minute)))
+		target := target(t, newConformingService(t, memory.New(), formsvc.WithRateLimit(100_000, time.Minute), noNames()))
 		target.RateLimit = 100_000
 		return target
 	}, conformance.Only("mounting", "me", "webhooks", "submissions"))

@@ -175,7 +175,7 @@ func condition(ifRevision int64) core.Precondition {
 
 // NewWorkspace is a workspace to make.
 type NewWorkspace struct {
-	Name string // 1 to 120 characters, without the white space around it
+	Name string // 1 to 120 characters without the white space around it, none of control or direction
 	// Owner is required for AsHost. For As it is the user; anybody else is ErrNotOwner.
 	Owner ID
 }

@@ -22,7 +22,7 @@ type FormQuery struct {
 // NewForm is a form to make. It begins as a draft.
 type NewForm struct {
 	Workspace ID     // required
-	Name      string // 1 to 200 characters, without the white space around it
+	Name      string // 1 to 200 characters without the white space around it, none of control or direction
 	Type      string // SINGLE (the default) or MULTI
 	// Definition has the sections as the API takes them. Sections that are nil are
 	// empty. Format is ignored.

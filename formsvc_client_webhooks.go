@@ -2,6 +2,8 @@ package formsvc
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"iter"
 	"time"
 
@@ -24,7 +26,8 @@ func webhookOf(w storage.Webhook) Webhook {
 	return Webhook{ID: w.ID, FormID: w.FormID, URL: w.URL, Enabled: w.Enabled, HasSecret: len(w.Secret) > 0, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt}
 }
 
-// NewWebhook is a webhook to make.
+// NewWebhook is a webhook to make. Printed, logged or as JSON it shows "…" for a signing
+// secret; see [IssuedKey] for what that does not cover.
 type NewWebhook struct {
 	Form     ID     // required
 	URL      string // required: http or https, to a public address (webhooks.Config.AllowedNetworks allows others)
@@ -33,13 +36,44 @@ type NewWebhook struct {
 	SigningSecret string
 }
 
+// secretMask stands for a secret where something is printed.
+const secretMask = "…"
+
+// shownWebhook is a NewWebhook as it is printed.
+type shownWebhook NewWebhook
+
+func (n NewWebhook) shown() shownWebhook {
+	if n.SigningSecret != "" {
+		n.SigningSecret = secretMask
+	}
+	return shownWebhook(n)
+}
+
+// Format prints n without its secret.
+func (n NewWebhook) Format(f fmt.State, verb rune) {
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), n.shown())
+}
+
+// MarshalJSON writes n without its secret.
+func (n NewWebhook) MarshalJSON() ([]byte, error) { return json.Marshal(n.shown()) }
+
 // WebhookUpdate says what to change of a webhook. What is nil stays; at least one member
-// must be set.
+// must be set. Printed, logged or as JSON it shows no signing secret, as [NewWebhook].
 type WebhookUpdate struct {
 	URL     *string // as of NewWebhook; what is pending goes to the new one
 	Enabled *bool   // false ends the pending deliveries
 	// SigningSecret replaces the secret; a pointer to "" removes it.
 	SigningSecret *string
+}
+
+// MarshalJSON writes u without its secret. Package fmt prints only where that stands.
+func (u WebhookUpdate) MarshalJSON() ([]byte, error) {
+	type shown WebhookUpdate
+	if u.SigningSecret != nil && *u.SigningSecret != "" {
+		mask := secretMask
+		u.SigningSecret = &mask
+	}
+	return json.Marshal(shown(u))
 }
 
 // Webhooks lists the webhooks of all accessible forms, newest first.

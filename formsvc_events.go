@@ -2,10 +2,13 @@ package formsvc
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // eventResponseCompleted is the one event type.
@@ -67,11 +70,29 @@ func writeText(w *jsontree.Writer, name, value string) {
 	}
 }
 
+// checkMetadata refuses control characters: metadata stands in lines of logs, files and
+// terminals.
+func checkMetadata(m Metadata) error {
+	var broken []error
+	check := func(path, text string) {
+		if strings.ContainsFunc(text, unicode.IsControl) {
+			broken = append(broken, violation("/metadata/"+path, schema.CodeBadFormat, "must not contain control characters", "format", "text"))
+		}
+	}
+	check("country", m.Country)
+	check("device", m.Device)
+	check("user_agent", m.UserAgent)
+	for _, name := range utmNames {
+		check("utm/"+name, m.UTM[name])
+	}
+	return faults.Join(broken...)
+}
+
 // headerText makes text that comes from request headers storable: they may hold
-// any bytes, and a response is not refused for them.
+// bytes of any encoding, and a response is not refused for them.
 func headerText(s string) string {
 	const most = 1000
-	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "")
+	s = strings.ToValidUTF8(s, "\ufffd")
 	if utf8.RuneCountInString(s) > most {
 		s = string([]rune(s)[:most])
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"hash/maphash"
 	"log/slog"
@@ -37,7 +38,8 @@ type KeyRequest struct {
 	// (at most 254) are what GET /me shows; they replace what an earlier key of the
 	// user brought, also when they are empty.
 	User User
-	// Name tells the user's keys apart. 1 to 120 characters.
+	// Name tells the user's keys apart. 1 to 120 characters, none of them a control
+	// character or one that turns the direction of text.
 	Name string
 	// Scopes are what the key may do. At least one.
 	Scopes []Scope
@@ -46,17 +48,22 @@ type KeyRequest struct {
 }
 
 // IssuedKey is a new key. Secret is the whole key; it is shown here once and
-// cannot be had again. Printed or logged, an IssuedKey shows the key's prefix only.
+// cannot be had again. Printed or logged, an IssuedKey shows the key's prefix only, and
+// its JSON is without the Secret: a host that sends a key to its owner sends that member
+// by its name. Inside an unexported field of another struct, package fmt asks no method:
+// nothing hides the Secret there.
 type IssuedKey struct {
 	Key    Key
-	Secret string
+	Secret string `json:"-"`
 }
 
 // String names the key without its secret.
-func (k IssuedKey) String() string { return k.Key.Prefix + "…" }
+func (k IssuedKey) String() string { return k.Key.Prefix + secretMask }
 
-// GoString is String.
-func (k IssuedKey) GoString() string { return k.String() }
+// Format prints String, whatever the verb.
+func (k IssuedKey) Format(f fmt.State, verb rune) {
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), k.String())
+}
 
 // LogValue logs the key without its secret.
 func (k IssuedKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
@@ -100,8 +107,12 @@ func (r KeyRequest) check(now time.Time) error {
 		checkText("/user/email", r.User.Email, 0, maxUserEmail),
 		checkText("/name", strings.TrimSpace(r.Name), 1, maxKeyName),
 	}
-	if visible.IsBlank(r.Name) && strings.TrimSpace(r.Name) != "" {
+	switch name := strings.TrimSpace(r.Name); {
+	case name == "" || strings.ContainsRune(name, 0): // checkText says so
+	case visible.IsBlank(name):
 		broken = append(broken, violation("/name", schema.CodeTooShort, "must have a character that can be seen"))
+	case visible.Misleads(name):
+		broken = append(broken, violation("/name", schema.CodeBadFormat, faults.MessageMisleads))
 	}
 	if r.User.ID.IsZero() {
 		broken = append(broken, violation("/user/id", schema.CodeRequired, "is required"))

@@ -122,7 +122,7 @@ func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubm
 	checked, err := form.answers.Check(answers.Input{
 		Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden,
 	})
-	if err := faults.Join(err, badTime, checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
+	if err := faults.Join(err, badTime, checkMetadata(r.Metadata), checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
 		return storage.NewSubmission{}, err
 	}
 	submission := Submission{

@@ -16,9 +16,9 @@ func checkUser(path string, id ID) error {
 }
 
 // CreateWorkspace makes a workspace for an owner. The name is trimmed and must
-// have 1 to 120 characters, else the error is a [*schema.Error]. It returns
-// [ErrLimitReached] when the owner has as many workspaces as are allowed
-// (Limits.Workspaces).
+// have 1 to 120 characters, none of them a control character or one that turns the
+// direction of text, else the error is a [*schema.Error]. It returns [ErrLimitReached]
+// when the owner has as many workspaces as are allowed (Limits.Workspaces).
 func (s *Service) CreateWorkspace(ctx context.Context, owner ID, name string) (Workspace, error) {
 	return s.AsHost().CreateWorkspace(ctx, NewWorkspace{Name: name, Owner: owner})
 }

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"syscall"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/publicaddr"
 )
 
 const (
@@ -33,7 +35,7 @@ type ClientConfig struct {
 	// DeniedNetworks may not be reached although they are public or allowed; see
 	// [Config.DeniedNetworks].
 	DeniedNetworks []netip.Prefix
-	// Resolver looks names up. Nil: as [net.DefaultResolver] does.
+	// Resolver looks names up. Nil: [net.DefaultResolver].
 	Resolver Resolver
 	// Timeout is all the time a request has, the answer's body included. Zero:
 	// 15 s.
@@ -179,6 +181,9 @@ func (g *Guard) control(network, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil || !g.permits(ap.Addr()) {
 		return &URLError{Reason: reasonAddress, cause: fmt.Errorf("address %s is not permitted", address)}
+	}
+	if publicaddr.BeforeDial != nil {
+		return publicaddr.BeforeDial(address)
 	}
 	return nil
 }

@@ -66,7 +66,7 @@ type Config struct {
 	// addresses, a provider's NAT64 prefix. They win over AllowedNetworks. None by
 	// default.
 	DeniedNetworks []netip.Prefix
-	// Resolver looks names up. Nil: as [net.DefaultResolver] does.
+	// Resolver looks names up. Nil: [net.DefaultResolver].
 	Resolver Resolver
 	// Transport wraps the transport of deliveries, for traces and metrics; it is
 	// called once, by New. What it returns must send requests through guarded, which
@@ -144,7 +144,7 @@ func (c Config) withDefaults() Config {
 		c.UserAgent = DefaultUserAgent
 	}
 	if c.Resolver == nil {
-		c.Resolver = &net.Resolver{}
+		c.Resolver = net.DefaultResolver
 	}
 	c.Retry = c.Retry.withDefaults()
 	return c

@@ -73,7 +73,7 @@ type GuardConfig struct {
 	// DeniedNetworks may not be reached although they are public or allowed; see
 	// [Config.DeniedNetworks].
 	DeniedNetworks []netip.Prefix
-	// Resolver looks names up. Nil: as [net.DefaultResolver] does.
+	// Resolver looks names up. Nil: [net.DefaultResolver].
 	Resolver Resolver
 }
 
@@ -87,7 +87,7 @@ type Guard struct {
 // NewGuard returns a Guard.
 func NewGuard(c GuardConfig) *Guard {
 	if c.Resolver == nil {
-		c.Resolver = &net.Resolver{}
+		c.Resolver = net.DefaultResolver
 	}
 	return &Guard{allowed: slices.Clone(c.AllowedNetworks), denied: slices.Clone(c.DeniedNetworks), resolver: c.Resolver}
 }

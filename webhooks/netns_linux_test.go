@@ -20,8 +20,6 @@ import (
 // accepted by a listener of the test, and nothing leaves the machine.
 
 const (
-	// insideVariable is set in a process that runs in a namespace of its own.
-	insideVariable = "FORMSVC_TEST_INSIDE"
 	// requireVariable makes a missing namespace a failure.
 	requireVariable = "FORMSVC_TEST_REQUIRE_NETNS"
 	// cannot begins the line with which a process says why it has no namespace.

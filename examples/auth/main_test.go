@@ -18,8 +18,10 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/conformance"
 	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
+	"github.com/formsvc/formsvc/internal/dialguard"
 	"github.com/formsvc/formsvc/internal/pgtest"
 	"github.com/formsvc/formsvc/storage/postgres"
+	"github.com/formsvc/formsvc/webhooks"
 )
 
 // product is the running example.
@@ -47,7 +49,8 @@ func start(t *testing.T) product {
 			t.Fatal(err)
 		}
 	}
-	h, err := newHost(accounts, postgres.New(pool, schema), slog.New(slog.DiscardHandler), formsvc.WithoutRateLimit())
+	h, err := newHost(accounts, postgres.New(pool, schema), slog.New(slog.DiscardHandler), formsvc.WithoutRateLimit(),
+		formsvc.WithWebhookConfig(webhooks.Config{Resolver: dialguard.Names{}}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,10 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -168,8 +170,28 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 	mux.Handle("/f/", forms)
 	mux.Handle("GET /files/", formpage.FileHandler(files)) // a real host asks who is there first
 	mux.Handle("GET /static/", http.FileServerFS(assets))
-	h.routes = mux
+	h.routes = ownHosts(mux)
 	return h, nil
+}
+
+// ownHosts refuses what is asked of this program under a name that is not its own. Its
+// pages show a key to whoever opens them: a stranger's page in the same browser, whose
+// name leads here all of a sudden (DNS rebinding), would read it. A host behind a domain
+// lists that.
+func ownHosts(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := (&url.URL{Host: r.Host}).Hostname() // without a port
+		addr, err := netip.ParseAddr(name)
+		own := strings.EqualFold(name, "localhost") || err == nil && addr.IsLoopback()
+		if at, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr); ok && err == nil {
+			own = own || at.AddrPort().Addr().Unmap() == addr
+		}
+		if !own {
+			http.Error(w, "this program answers to its own address only", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // serve runs until ctx ends, then shuts down in an orderly way.

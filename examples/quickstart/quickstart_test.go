@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/formsvc/formsvc/internal/dialguard"
 	"github.com/formsvc/formsvc/internal/pgtest"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -24,7 +25,7 @@ import (
 	"github.com/formsvc/formsvc/webhooks"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(dialguard.Guard(m)) }
 
 // quickstart is the running program as a test sees it.
 type quickstart struct {

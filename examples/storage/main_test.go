@@ -12,6 +12,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/conformance"
 	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
+	"github.com/formsvc/formsvc/internal/dialguard"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/storagetest"
 	"github.com/formsvc/formsvc/webhooks"
@@ -55,7 +56,7 @@ func TestService(t *testing.T) {
 	conformance.Run(t, func(t *testing.T) conformance.Target {
 		store := open(t, filepath.Join(t.TempDir(), "formsvc.sqlite"))
 		networks := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-		service := newService(t, store, formsvc.WithoutRateLimit(), formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: networks}))
+		service := newService(t, store, formsvc.WithoutRateLimit(), formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: networks, Resolver: dialguard.Names{}}))
 		dispatch(t, service)
 		target := serve(t, service)
 		target.AllowedNetworks = networks

@@ -23,6 +23,7 @@ func bodyCases() []testCase {
 		{"bodies/unknown-members", "A member that is not specified is refused with its pointer, in every body and at every depth.", nil, unknownMembers},
 		{"bodies/null", "null is 422 wherever a value is expected.", nil, nullMembers},
 		{"bodies/nul-character", "U+0000 is 422 in any string, and in a member's name.", nil, bodiesNulCharacter},
+		{"bodies/names", "A name of a workspace or form has no line break, no other control character and none that turns the direction of text.", nil, bodiesNames},
 		{"bodies/exact-case", "Member names match in exact case.", nil, bodiesExactCase},
 	}
 }
@@ -160,7 +161,24 @@ func bodiesNulCharacter(s *session) {
 	w.put(form+"/blocks", []byte(`{"blocks":[{"id":"a","properties":{"rule":{"x":["\u0000"]}}}]}`)).invalid(violations{"/blocks/0/properties/rule/x/0": ""})
 	w.patch(form+"/blocks/b1", []byte(`{"block":{"label":"\u0000"}}`)).invalid(violations{"/block/label": ""})
 	w.patch(form, []byte(`{"definition":{"variables":{"\u0000":1}}}`)).refused("VALIDATION_FAILED")
-	w.post("/webhooks", []byte(`{"form_id":"`+w.formID+`","url":"`+publicURL+`","signing_secret":"0123456789abcdef\u0000"}`)).invalid(violations{"/signing_secret": ""})
+	w.post("/webhooks", []byte(`{"form_id":"`+w.formID+`","enabled":false,"url":"`+w.destination+`","signing_secret":"0123456789abcdef\u0000"}`)).invalid(violations{"/signing_secret": ""})
+}
+
+func bodiesNames(s *session) {
+	w := s.newWorld()
+	before := w.snapshot()
+	for _, c := range "\t\n\r\x1b\x7f\u0085\u2028\u2029\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069" {
+		name := "a" + string(c) + "b"
+		for _, bad := range []*response{
+			w.post("/workspaces", object{"name": name}), w.patch("/workspaces/"+w.workspaceID, object{"name": name}),
+			w.post("/forms", object{"workspace_id": w.workspaceID, "name": name}), w.patch("/forms/"+w.formID, object{"name": name}),
+		} {
+			bad.invalid(violations{"/name": "BAD_FORMAT"})
+		}
+	}
+	w.unchanged(before)
+	r := w.patch("/forms/"+w.formID, object{"name": "\n می‌خواهم \t"}).want(http.StatusOK)
+	r.same("name", r.object()["name"], "می‌خواهم")
 }
 
 func bodiesExactCase(s *session) {
@@ -264,8 +282,8 @@ func unknownMembers(s *session) {
 		{"POST", form + "/blocks", `{"block":{"id":"n","choices":[{"id":"c","label":"C",%s}]}}`, "/block/choices/0"},
 		{"PUT", form + "/blocks", `{"blocks":[{"id":"n","children":[{"id":"m",%s}]}]}`, "/blocks/0/children/0"},
 		{"PATCH", form + "/blocks/b1", `{"block":{%s}}`, "/block"},
-		{"POST", "/webhooks", `{"form_id":"` + w.formID + `","url":"` + publicURL + `",%s}`, ""},
-		{"PATCH", "/webhooks/" + w.webhookID, `{"enabled":true,%s}`, ""},
+		{"POST", "/webhooks", `{"form_id":"` + w.formID + `","enabled":false,"url":"` + w.destination + `",%s}`, ""},
+		{"PATCH", "/webhooks/" + w.webhookID, `{"enabled":false,%s}`, ""},
 	} {
 		for name, token := range map[string]string{"nothing": "nothing", "a/b~c": "a~1b~0c"} {
 			body := fmt.Sprintf(m.body, string(raw(name))+`:1`)
@@ -309,7 +327,7 @@ func nullMembers(s *session) {
 		{"PUT", form + "/blocks", `{"blocks":[null]}`, "/blocks/0"},
 		{"PATCH", form + "/blocks/b1", `{"block":null}`, "/block"},
 		{"POST", "/webhooks", `{"form_id":"` + w.formID + `","url":null}`, "/url"},
-		{"POST", "/webhooks", `{"form_id":"` + w.formID + `","url":"` + publicURL + `","signing_secret":null}`, "/signing_secret"},
+		{"POST", "/webhooks", `{"form_id":"` + w.formID + `","enabled":false,"url":"` + w.destination + `","signing_secret":null}`, "/signing_secret"},
 		{"PATCH", "/webhooks/" + w.webhookID, `{"enabled":null}`, "/enabled"},
 		{"PATCH", "/webhooks/" + w.webhookID, `{"url":null}`, "/url"},
 	} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/conformance"
+	"github.com/formsvc/formsvc/internal/dialguard"
 	"github.com/formsvc/formsvc/webhooks"
 )
 
@@ -27,10 +28,11 @@ type carried struct {
 
 // newDeliveringTarget is newTarget with a dispatcher whose deliveries pass through
 // alter; nil leaves them as they are.
-func newDeliveringTarget(t *testing.T, serve func(*exchange), alter func(*carried)) conformance.Target {
+func newDeliveringTarget(t *testing.T, serve func(*exchange), alter func(*carried), opts ...formsvc.Option) conformance.Target {
 	t.Helper()
 	networks := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
-	target, svc := newTargetOf(t, serve, formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: networks}))
+	config := webhooks.Config{AllowedNetworks: networks, Resolver: dialguard.Names{}}
+	target, svc := newTargetOf(t, serve, append(opts, formsvc.WithWebhookConfig(config))...)
 	ctx, stop := context.WithCancel(context.Background()) // t.Context() ends before the cleanups
 	ended := make(chan error, 1)
 	go func() { ended <- svc.Dispatcher().Run(ctx) }()

@@ -29,6 +29,17 @@
 // ([Target].Advance) run alone. With a target that has no CreateKey, the cases that
 // can do with one user run as the user of its Key, and delete what they made.
 //
+// # What the service sends
+//
+// The suite makes the service send to nobody but itself. A webhook that is enabled leads
+// to a receiver of the suite, by [Target].ReceiverURL; a case that needs one is skipped
+// where that is nil. All other webhooks are made disabled, and nothing enables them; they
+// lead to a receiver as well, and where there is none to the literal address
+// 93.184.215.14, which belongs to others and is never called. The case
+// webhooks/url-accepted shows with such literals that a public address is accepted: its
+// webhooks are disabled too, and deleted in the case. The case webhooks/url-unresolved
+// makes the service ask its name server about a name below .invalid, which nobody has.
+//
 // # What is checked of every answer
 //
 // Whatever a case is about, each answer that the suite sees must carry a request

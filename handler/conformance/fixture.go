@@ -7,8 +7,8 @@ import (
 )
 
 // publicURL is a destination that every service accepts without a name server: a
-// public address as a literal. Nothing is ever sent there: either no dispatcher is
-// running, or the webhook is not enabled.
+// public address as a literal. It is not ours, so a webhook that leads there is made
+// disabled, and nothing enables it.
 const publicURL = "https://93.184.215.14/hook"
 
 // workspace makes a workspace and returns its id.
@@ -31,10 +31,19 @@ func (c *caller) publish(form string) {
 	c.patch("/forms/"+form, object{"status": "published"}).want(http.StatusOK)
 }
 
-// webhook makes a webhook of a form and returns its id.
+// newHook is the body of a webhook that is not enabled. Extra members come in pairs of
+// name and value.
+func (s *session) newHook(form string, extra ...any) object {
+	body := object{"form_id": form, "url": s.destination, "enabled": false}
+	for i := 0; i < len(extra); i += 2 {
+		body[extra[i].(string)] = extra[i+1]
+	}
+	return body
+}
+
+// webhook makes a webhook of a form, not enabled, and returns its id.
 func (c *caller) webhook(form string) string {
-	enabled := c.target.ReceiverURL == nil // else a dispatcher is running
-	return text(c.post("/webhooks", object{"form_id": form, "url": publicURL, "enabled": enabled}).want(http.StatusCreated).object(), "id")
+	return text(c.post("/webhooks", c.newHook(form)).want(http.StatusCreated).object(), "id")
 }
 
 // block is a short_text block.
@@ -140,7 +149,7 @@ func operations() []operation {
 		{"getMetrics", "GET", "/forms/{formId}/analytics/metrics", "analytics:read", 200, nil},
 		{"listWebhooks", "GET", "/webhooks", "webhooks:read", 200, nil},
 		{"createWebhook", "POST", "/webhooks", "webhooks:write", 201, func(w world) any {
-			return object{"form_id": w.formID, "url": publicURL}
+			return w.newHook(w.formID)
 		}},
 		{"getWebhook", "GET", "/webhooks/{webhookId}", "webhooks:read", 200, nil},
 		{"updateWebhook", "PATCH", "/webhooks/{webhookId}", "webhooks:write", 200, fixed(object{"enabled": false})},

@@ -14,7 +14,7 @@ var keyAlone = map[string][]string{
 	"request-id":  {"supplied", "replaced", "generated"},
 	"auth":        {"required", "same-answer", "bearer"},
 	"order":       {"route-before-key", "key-before-body", "body-before-resource", "body-before-precondition", "precondition-before-state"},
-	"bodies":      {"hostile", "hostile-name", "duplicate-members", "nesting", "nodes", "number-length", "name-length", "content-type", "missing", "not-an-object", "unknown-members", "null", "nul-character", "exact-case"},
+	"bodies":      {"hostile", "hostile-name", "duplicate-members", "nesting", "nodes", "number-length", "name-length", "content-type", "missing", "not-an-object", "unknown-members", "null", "nul-character", "names", "exact-case"},
 	"parameters":  {"limit", "workspace", "times", "period", "malformed-query", "all-at-once"},
 	"me":          {"fields"},
 	"workspaces":  {"create", "name", "same-name", "update"},
@@ -23,7 +23,7 @@ var keyAlone = map[string][]string{
 	"definitions": {"types", "integers", "enumerations", "ids", "colours", "times", "urls", "variables", "hidden-names", "accepted", "times-normalised", "calendar-days", "all-at-once", "limits"},
 	"blocks":      {"append", "read", "replace", "merge-patch", "patch-invalid", "delete", "exists", "ids", "type-kept", "type-inferred"},
 	"analytics":   {"empty"},
-	"webhooks":    {"create", "url-rejected", "url-unresolved", "url-accepted", "update", "limit", "deliveries", "secret"},
+	"webhooks":    {"create", "enabled", "url-rejected", "url-unresolved", "url-accepted", "update", "limit", "deliveries", "secret"},
 	"concurrency": {"if-match", "sections", "append", "same-block", "patch-blocks", "delete"},
 }
 

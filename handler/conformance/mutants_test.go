@@ -16,7 +16,9 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/conformance"
 	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
+	"github.com/formsvc/formsvc/internal/dialguard"
 	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/webhooks"
 )
 
 // exchange is one request on its way through a broken service. A mutant changes
@@ -228,6 +230,10 @@ func mutants() []mutant {
 			}
 			e.ask()
 		}},
+		{"a name of two lines", "bodies/names", func(e *exchange) {
+			e.body = bytes.ReplaceAll(e.body, []byte(`a\nb`), []byte(`ab`))
+			e.ask()
+		}},
 		{"any Content-Type", "bodies/content-type", func(e *exchange) {
 			if len(e.body) > 0 {
 				e.r.Header.Set("Content-Type", "application/json")
@@ -383,7 +389,10 @@ func newTarget(t *testing.T, serve func(*exchange)) conformance.Target {
 // newTargetOf is newTarget with options, and with its service.
 func newTargetOf(t *testing.T, serve func(*exchange), opts ...formsvc.Option) (conformance.Target, *formsvc.Service) {
 	t.Helper()
-	svc, err := formsvc.New(append([]formsvc.Option{formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit()}, opts...)...)
+	svc, err := formsvc.New(append([]formsvc.Option{
+		formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit(),
+		formsvc.WithWebhookConfig(webhooks.Config{Resolver: dialguard.Names{}}),
+	}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

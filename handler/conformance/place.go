@@ -35,6 +35,7 @@ var places = map[string]string{
 	"parameters/times":           "/components/parameters/Since",
 	"parameters/period":          "/components/parameters/InPeriod",
 	"me":                         operationAt("getMe"),
+	"bodies/names":               "/components/schemas/WorkspaceWrite/properties/name",
 	"workspaces":                 "/components/schemas/Workspace",
 	"workspaces/create":          operationAt("createWorkspace"),
 	"workspaces/name":            "/components/schemas/WorkspaceWrite",

@@ -117,7 +117,7 @@ func routingUpperCaseIDs(s *session) {
 	r.same("the list", r.ids(), []string{w.formID})
 	r = w.post("/forms", object{"workspace_id": upper.workspaceID, "name": "F"}).want(http.StatusCreated)
 	r.same("workspace_id", r.object()["workspace_id"], w.workspaceID)
-	r = w.post("/webhooks", object{"form_id": upper.formID, "url": publicURL}).want(http.StatusCreated)
+	r = w.post("/webhooks", w.newHook(upper.formID)).want(http.StatusCreated)
 	r.same("form_id", r.object()["form_id"], w.formID)
 }
 

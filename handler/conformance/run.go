@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -91,6 +92,9 @@ type runner struct {
 	responses *apidoc.Responses
 	choices   []choice
 	close     func()
+	// destination is the url of webhooks whose url is not what a case is about: a receiver
+	// of the suite, else publicURL.
+	destination string
 }
 
 func newRunner(target Target, opts []Option) (*runner, error) {
@@ -110,7 +114,16 @@ func newRunner(target Target, opts []Option) (*runner, error) {
 	if err != nil {
 		return nil, fmt.Errorf("conformance: %w", err)
 	}
-	return &runner{target, base, responses, choices, done}, nil
+	r := &runner{target: target, base: base, responses: responses, choices: choices, close: done, destination: publicURL}
+	if target.ReceiverURL != nil {
+		address, stop, err := listen(http.HandlerFunc(noContent))
+		if err != nil {
+			done()
+			return nil, fmt.Errorf("conformance: %w", err)
+		}
+		r.destination, r.close = target.ReceiverURL(address), func() { stop(); done() }
+	}
+	return r, nil
 }
 
 // run runs one case and returns its result.

@@ -80,8 +80,10 @@ type Target struct {
 	// ReceiverURL returns the URL of a webhook by which the service's dispatcher
 	// reaches a server that listens on the given address, such as
 	// "127.0.0.1:34567": "http://127.0.0.1:34567/" where the dispatcher runs on this
-	// machine and may send to loopback addresses. Nil: nothing is delivered, and the
-	// cases about deliveries are skipped.
+	// machine and may send to loopback addresses. Nil: nothing is delivered, whether a
+	// dispatcher is running or not, and the cases about deliveries and about enabled
+	// webhooks are skipped. The webhooks that the suite needs besides are disabled ones to
+	// a public address, which is never called.
 	ReceiverURL func(address string) string
 
 	// HeaderPrefix begins the names of the headers of deliveries, as in

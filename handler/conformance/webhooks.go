@@ -10,13 +10,14 @@ import (
 
 func webhookCases() []testCase {
 	return []testCase{
-		{"webhooks/create", "POST /webhooks answers 201 with the record and its Location; enabled by default, the secret never returned.", nil, webhooksCreate},
+		{"webhooks/create", "POST /webhooks answers 201 with the record and its Location, the secret never returned.", nil, webhooksCreate},
+		{"webhooks/enabled", "A webhook is enabled unless it is made otherwise, and PATCH switches it.", needs(NeedsReceiverURL), webhooksEnabled},
 		{"webhooks/create-invalid", "A faulty WebhookCreate is 422 with its pointers and makes nothing.", nil, webhooksCreateInvalid},
 		{"webhooks/url-rejected", "A destination that is not public, in any spelling, is 422 WEBHOOK_URL_REJECTED on create and on update.", nil, webhooksURLRejected},
 		{"webhooks/url-syntax-first", "A url's syntax is checked with the body, its name is resolved only after the access check.", nil, webhooksURLSyntaxFirst},
 		{"webhooks/url-unresolved", "A name that does not resolve is rejected.", nil, webhooksURLUnresolved},
 		{"webhooks/url-accepted", "A public destination is accepted and comes back as it was given.", nil, webhooksURLAccepted},
-		{"webhooks/update", "PATCH changes url, enabled and signing_secret; null removes the secret.", nil, webhooksUpdate},
+		{"webhooks/update", "PATCH changes url and signing_secret; null removes the secret.", nil, webhooksUpdate},
 		{"webhooks/list", "GET /webhooks lists the webhooks of all accessible forms in items alone, not paginated.", nil, webhooksList},
 		{"webhooks/delete", "DELETE answers 204 without a body, and 404 afterwards.", nil, webhooksDelete},
 		{"webhooks/limit", "A form has at most its limit of webhooks, also when several requests race for the last places.", nil, webhooksLimit},
@@ -28,26 +29,40 @@ func webhookCases() []testCase {
 func webhooksCreate(s *session) {
 	c := s.caller()
 	form := c.form(c.workspace())
-	for _, x := range []struct {
-		body               object
-		enabled, hasSecret bool
-	}{
-		{object{}, true, false},
-		{object{"enabled": false}, false, false},
-		{object{"enabled": true, "signing_secret": s.newSecret()}, true, true},
-	} {
-		x.body["form_id"], x.body["url"] = form, publicURL
-		r := c.post("/webhooks", x.body).want(http.StatusCreated)
+	for _, hasSecret := range []bool{false, true} {
+		body := c.newHook(form)
+		if hasSecret {
+			body["signing_secret"] = s.newSecret()
+		}
+		r := c.post("/webhooks", body).want(http.StatusCreated)
 		o := r.object()
 		r.checkWebhook(o)
 		r.same("form_id", o["form_id"], form)
-		r.same("url", o["url"], publicURL)
-		r.same("enabled", o["enabled"], x.enabled)
-		r.same("has_secret", o["has_secret"], x.hasSecret)
+		r.same("url", o["url"], s.destination)
+		r.same("enabled", o["enabled"], false)
+		r.same("has_secret", o["has_secret"], hasSecret)
 		r.same("updated_at", o["updated_at"], o["created_at"])
 		r.checkLocation("/webhooks/" + text(o, "id"))
 		got := c.get("/webhooks/" + text(o, "id")).want(http.StatusOK)
 		got.same("the webhook", got.object(), o)
+	}
+}
+
+func webhooksEnabled(s *session) {
+	c := s.caller()
+	form := c.form(c.workspace())
+	for _, body := range []object{{}, {"enabled": true}} {
+		body["form_id"], body["url"] = form, s.destination
+		r := c.post("/webhooks", body).want(http.StatusCreated)
+		path := "/webhooks/" + text(r.object(), "id")
+		r.checkWebhook(r.object())
+		r.same("enabled", r.object()["enabled"], true)
+		for _, enabled := range []bool{false, true} {
+			r = c.patch(path, object{"enabled": enabled}).want(http.StatusOK)
+			r.same("enabled", r.object()["enabled"], enabled)
+			got := c.get(path).want(http.StatusOK)
+			got.same("the webhook", got.object(), r.object())
+		}
 	}
 }
 
@@ -60,30 +75,30 @@ func webhooksCreateInvalid(s *session) {
 	}{
 		{object{}, violations{"/form_id": "REQUIRED", "/url": "REQUIRED"}},
 		{object{"form_id": form}, violations{"/url": "REQUIRED"}},
-		{object{"form_id": "x", "url": publicURL}, violations{"/form_id": ""}},
+		{s.newHook("x"), violations{"/form_id": ""}},
 		{object{"form_id": form, "url": 1}, violations{"/url": "WRONG_TYPE"}},
-		{object{"form_id": form, "url": publicURL, "enabled": "yes"}, violations{"/enabled": "WRONG_TYPE"}},
-		{object{"form_id": form, "url": publicURL, "signing_secret": "fifteen letters"}, violations{"/signing_secret": ""}},
-		{object{"form_id": form, "url": publicURL, "signing_secret": ""}, violations{"/signing_secret": ""}},
-		{object{"form_id": form, "url": publicURL, "signing_secret": strings.Repeat("é", 15)}, violations{"/signing_secret": ""}},
+		{s.newHook(form, "enabled", "yes"), violations{"/enabled": "WRONG_TYPE"}},
+		{s.newHook(form, "signing_secret", "fifteen letters"), violations{"/signing_secret": ""}},
+		{s.newHook(form, "signing_secret", ""), violations{"/signing_secret": ""}},
+		{s.newHook(form, "signing_secret", strings.Repeat("é", 15)), violations{"/signing_secret": ""}},
 	} {
 		c.post("/webhooks", bad.body).invalid(bad.want)
 	}
-	for _, url := range []string{"", publicURL + strings.Repeat("a", 2048)} {
+	for _, url := range []string{"", s.destination + strings.Repeat("a", 2048)} {
 		// A rule of the body as well as of destinations: either code will do.
-		c.post("/webhooks", object{"form_id": form, "url": url}).want(http.StatusUnprocessableEntity)
+		c.post("/webhooks", s.newHook(form, "url", url)).want(http.StatusUnprocessableEntity)
 	}
-	c.post("/webhooks", object{"form_id": newID(), "url": publicURL}).wantError("NOT_FOUND")
+	c.post("/webhooks", s.newHook(newID())).wantError("NOT_FOUND")
 	r := c.get("/webhooks").want(http.StatusOK)
 	r.same("the webhooks", len(r.items()), 0)
-	c.post("/webhooks", object{"form_id": form, "url": publicURL, "signing_secret": strings.Repeat("é", 16)}).want(http.StatusCreated)
+	c.post("/webhooks", s.newHook(form, "signing_secret", strings.Repeat("é", 16))).want(http.StatusCreated)
 }
 
 func webhooksURLRejected(s *session) {
 	w := s.newWorld()
 	before := w.snapshot()
 	for _, bad := range s.rejectedURLs() {
-		w.post("/webhooks", object{"form_id": w.formID, "url": bad}).refused("WEBHOOK_URL_REJECTED")
+		w.post("/webhooks", w.newHook(w.formID, "url", bad)).refused("WEBHOOK_URL_REJECTED")
 		w.patch("/webhooks/"+w.webhookID, object{"url": bad}).refused("WEBHOOK_URL_REJECTED")
 	}
 	w.unchanged(before)
@@ -91,22 +106,31 @@ func webhooksURLRejected(s *session) {
 
 func webhooksURLSyntaxFirst(s *session) {
 	w, stranger := s.newWorld(), s.caller()
-	stranger.post("/webhooks", object{"form_id": w.formID, "url": "ftp://example.com/"}).refused("WEBHOOK_URL_REJECTED")
+	stranger.post("/webhooks", w.newHook(w.formID, "url", "ftp://example.com/")).refused("WEBHOOK_URL_REJECTED")
 	stranger.patch("/webhooks/"+w.webhookID, object{"url": "http://user@93.184.215.14/"}).refused("WEBHOOK_URL_REJECTED")
-	stranger.post("/webhooks", object{"form_id": w.formID, "url": "https://name-that-nobody-has.invalid/"}).refused("NOT_FOUND")
+	stranger.post("/webhooks", w.newHook(w.formID, "url", "https://name-that-nobody-has.invalid/")).refused("NOT_FOUND")
 	stranger.patch("/webhooks/"+w.webhookID, object{"url": "https://name-that-nobody-has.invalid/"}).refused("NOT_FOUND")
 }
 
 func webhooksURLUnresolved(s *session) {
 	w := s.newWorld()
-	w.post("/webhooks", object{"form_id": w.formID, "url": "https://name-that-nobody-has.invalid/"}).wantError("WEBHOOK_URL_REJECTED")
+	w.post("/webhooks", w.newHook(w.formID, "url", "https://name-that-nobody-has.invalid/")).wantError("WEBHOOK_URL_REJECTED")
 }
 
 func webhooksURLAccepted(s *session) {
 	w := s.newWorld()
-	for _, good := range []string{"http://93.184.215.14", "https://93.184.215.14:8443/a%20b?c=d&e=%2F", "https://[2606:4700:4700::1111]/hook"} {
-		r := w.patch("/webhooks/"+w.webhookID, object{"url": good}).want(http.StatusOK)
-		r.same("url", r.object()["url"], good)
+	for _, good := range []string{publicURL, "http://93.184.215.14", "https://93.184.215.14:8443/a%20b?c=d&e=%2F", "https://[2606:4700:4700::1111]/hook"} {
+		// Nothing may be sent there: the webhook is never enabled, and is gone with the case.
+		hook := w.webhook(w.formID)
+		for _, r := range []*response{w.post("/webhooks", w.newHook(w.formID, "url", good)), w.patch("/webhooks/"+hook, object{"url": good})} {
+			if r.status/100 != 2 {
+				r.faultf("status is %d, want success", r.status)
+				continue
+			}
+			r.same("url", r.object()["url"], good)
+			r.same("enabled", r.object()["enabled"], false)
+			w.delete("/webhooks/" + text(r.object(), "id")).want(http.StatusNoContent)
+		}
 	}
 }
 
@@ -115,8 +139,8 @@ func webhooksUpdate(s *session) {
 	path := "/webhooks/" + w.webhookID
 	was := w.get(path).want(http.StatusOK).object()
 	for _, step := range []struct{ body, want object }{
-		{object{"enabled": false}, object{"enabled": false}},
-		{object{"enabled": true, "url": publicURL + "/2"}, object{"enabled": true, "url": publicURL + "/2"}},
+		{object{"url": s.destination + "2"}, object{"url": s.destination + "2"}},
+		{object{"enabled": false, "url": s.destination}, object{"enabled": false, "url": s.destination}},
 		{object{"signing_secret": s.newSecret()}, object{"has_secret": true}},
 		{object{"signing_secret": s.newSecret()}, object{"has_secret": true}},
 		{object{"signing_secret": nil}, object{"has_secret": false}},
@@ -134,7 +158,7 @@ func webhooksUpdate(s *session) {
 	w.patch(path, object{}).refused("VALIDATION_FAILED")
 	w.patch(path, object{"signing_secret": "too short"}).invalid(violations{"/signing_secret": ""})
 	w.patch(path, object{"signing_secret": ""}).invalid(violations{"/signing_secret": ""})
-	w.patch(path, object{"form_id": w.formID, "enabled": true}).invalid(violations{"/form_id": "UNKNOWN_FIELD"})
+	w.patch(path, object{"form_id": w.formID, "enabled": false}).invalid(violations{"/form_id": "UNKNOWN_FIELD"})
 }
 
 func webhooksList(s *session) {
@@ -166,7 +190,7 @@ func webhooksDelete(s *session) {
 	w.delete(path).want(http.StatusNoContent)
 	w.get(path).wantError("NOT_FOUND")
 	w.delete(path).wantError("NOT_FOUND")
-	w.patch(path, object{"enabled": true}).wantError("NOT_FOUND")
+	w.patch(path, object{"enabled": false}).wantError("NOT_FOUND")
 	w.get(path + "/deliveries").wantError("NOT_FOUND")
 	r := w.get("/webhooks").want(http.StatusOK)
 	r.same("the webhooks", len(r.items()), 0)
@@ -181,7 +205,7 @@ func webhooksLimit(s *session) {
 	}
 	var made atomic.Int32
 	s.parallel(8, func(int) {
-		switch r := c.post("/webhooks", object{"form_id": form, "url": publicURL}); r.status {
+		switch r := c.post("/webhooks", c.newHook(form)); r.status {
 		case http.StatusCreated:
 			made.Add(1)
 		default:
@@ -207,8 +231,8 @@ func webhooksSecret(s *session) {
 	w.patch("/webhooks/"+w.webhookID, object{"signing_secret": secret, "nothing": 1}).wantError("VALIDATION_FAILED")
 	w.patch("/webhooks/"+w.webhookID, object{"signing_secret": []any{secret}}).wantError("VALIDATION_FAILED")
 	w.patch("/webhooks/"+w.webhookID, []byte(`{"signing_secret":"`+secret+`"`)).wantError("MALFORMED_JSON")
-	w.post("/webhooks", object{"form_id": newID(), "url": publicURL, "signing_secret": secret}).wantError("NOT_FOUND")
-	w.post("/webhooks", object{"form_id": w.formID, "url": "ftp://93.184.215.14/", "signing_secret": secret}).wantError("WEBHOOK_URL_REJECTED")
+	w.post("/webhooks", w.newHook(newID(), "signing_secret", secret)).wantError("NOT_FOUND")
+	w.post("/webhooks", w.newHook(w.formID, "url", "ftp://93.184.215.14/", "signing_secret", secret)).wantError("WEBHOOK_URL_REJECTED")
 	w.patch("/webhooks/"+w.webhookID, object{"signing_secret": secret}).want(http.StatusOK)
 	w.get("/webhooks").want(http.StatusOK)
 	w.get("/webhooks/" + w.webhookID).want(http.StatusOK)
@@ -228,6 +252,9 @@ func (r *response) checkWebhook(o object) {
 // rejectedURLs are destinations that the service may not send to.
 func (s *session) rejectedURLs() []string {
 	out := malformedURLs()
+	if len(s.target.AllowedNetworks) == 0 { // else the service asks its name server about them
+		out = append(out, specialNames()...)
+	}
 	for _, group := range []struct {
 		urls    []string
 		address string // where the urls could be thought to lead
@@ -263,8 +290,15 @@ func malformedURLs() []string {
 		"http://user@93.184.215.14/", "http://user:pass@93.184.215.14/", "http://@93.184.215.14/", "https://93.184.215.14/#fragment",
 		"http://93.184.215.14:0/", "http://93.184.215.14:65536/", "http://93.184.215.14:22/", "http://93.184.215.14:x/",
 		"http://93.184.215.14/a b", "http://93.184.215.14\\@127.0.0.1/", "http://93.184.215.14/\n",
-		"http://intranet/", "http://host.local/", "http://db.internal/", "http://router.lan/", "http://x.home.arpa/", "http://api.svc/",
 		"http://[fe80::1%25eth0]/", "http://[::1/", "http://::1/",
+	}
+}
+
+// specialNames are no public ones by their form.
+func specialNames() []string {
+	return []string{
+		"http://intranet/", "http://host.local/", "http://db.internal/", "http://router.lan/", "http://x.home.arpa/", "http://api.svc/",
+		"http://a.localhost/",
 	}
 }
 
@@ -274,7 +308,7 @@ func loopbackURLs() []string {
 		"http://127.0.0.1/", "http://127.1/", "http://127.0.0.1./", "http://2130706433/", "http://0x7f000001/", "http://0x7f.0.0.1/", "http://0177.0.0.1/", "http://017700000001/", "http://0/", "http://0.0.0.0/",
 		"http://１２７.０.０.１/", "http://127。0。0。1/", "http://①②⑦.0.0.1/", "http://%31%32%37.0.0.1/",
 		"http://[::ffff:127.0.0.1]/", "http://[::ffff:7f00:1]/",
-		"http://localhost/", "http://LOCALHOST/", "http://localhost./", "http://ｌｏｃａｌｈｏｓｔ/", "http://a.localhost/",
+		"http://localhost/", "http://LOCALHOST/", "http://localhost./", "http://ｌｏｃａｌｈｏｓｔ/",
 	}
 }
 

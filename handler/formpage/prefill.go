@@ -3,6 +3,7 @@ package formpage
 import (
 	"net/url"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/schema"
@@ -11,18 +12,41 @@ import (
 // maxHidden is how many characters a hidden field has at most.
 const maxHidden = 10_000
 
+// cleaned is text that nobody typed as the service takes it: a line break or tab becomes
+// a space, and other control characters go. A respondent could not correct it.
+func cleaned(text string) string {
+	return strings.Map(func(c rune) rune {
+		switch {
+		case !unicode.IsControl(c):
+			return c
+		case unicode.IsSpace(c):
+			return ' '
+		}
+		return -1
+	}, text)
+}
+
+func cleanedHidden(hidden map[string]string) map[string]string {
+	out := make(map[string]string, len(hidden))
+	for name, text := range hidden {
+		out[name] = cleaned(text)
+	}
+	return out
+}
+
 // prefilled makes inputs of a link's query: hidden fields and campaign parameters by
 // name, answers by block id. A choice is named by its id or its label.
 func prefilled(form PublicForm, query url.Values, w *words) url.Values {
 	query = validText(query)
 	values := url.Values{ctrlLanguage: {w.locale.String()}}
 	for name, given := range query {
-		if utf8.RuneCountInString(given[0]) > maxHidden || strings.Contains(given[0], "\x00") {
+		if utf8.RuneCountInString(given[0]) > maxHidden {
 			continue // the service refuses such a hidden field, and nobody could correct it
 		}
-		values[nameHidden+name] = given[:1]
+		text := cleaned(given[0]) // already here: a browser makes U+FFFD of U+0000
+		values.Set(nameHidden+name, text)
 		if strings.HasPrefix(name, nameUTM) { // which may be a hidden field as well
-			values[name] = given[:1]
+			values.Set(name, text)
 		}
 	}
 	prefill(form.Blocks, query, values, w.comma)

@@ -77,7 +77,7 @@ func (c *call) path(given Given) (Path, error) {
 	all := maps.Clone(given.Answers)
 	dropHosts(c.form.Blocks, all, false)
 	maps.Copy(all, host)
-	return c.h.service.Path(c.r.Context(), c.form.ID, all, given.Hidden)
+	return c.h.service.Path(c.r.Context(), c.form.ID, all, cleanedHidden(given.Hidden))
 }
 
 // hostAnswers are the files of the page, and what the host answers. The host is asked once
@@ -347,14 +347,14 @@ func (c *call) failed(err error, path Path, at int) {
 // response is what is submitted.
 func (c *call) response(given Given) (Response, error) {
 	r := Response{
-		FormID: c.form.ID, Answers: given.Answers, Hidden: given.Hidden,
-		Metadata: Metadata{UserAgent: c.r.UserAgent(), Device: "desktop", UTM: map[string]string{}},
+		FormID: c.form.ID, Answers: given.Answers, Hidden: cleanedHidden(given.Hidden),
+		Metadata: Metadata{UserAgent: cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}},
 	}
 	if strings.Contains(c.r.UserAgent(), "Mobi") {
 		r.Metadata.Device = "mobile"
 	}
 	if c.h.config.Country != nil {
-		r.Metadata.Country = c.h.config.Country(c.r)
+		r.Metadata.Country = cleaned(c.h.config.Country(c.r))
 	}
 	r.CompletionTime = max(0, c.now.Sub(time.UnixMilli(c.visit.Opened)).Round(time.Second/10).Seconds())
 	if took, err := strconv.ParseFloat(c.values.Get(ctrlTook), 64); err == nil && took > 0 && took < r.CompletionTime {
@@ -364,7 +364,7 @@ func (c *call) response(given Given) (Response, error) {
 		for name, wanted := range map[string]bool{
 			"campaign": utm.Campaign, "content": utm.Content, "medium": utm.Medium, "source": utm.Source, "term": utm.Term,
 		} {
-			if text := c.values.Get(nameUTM + name); wanted && text != "" {
+			if text := cleaned(c.values.Get(nameUTM + name)); wanted && text != "" {
 				r.Metadata.UTM[name] = text
 			}
 		}

@@ -39,8 +39,8 @@ type Response struct {
 	// any block with properties.hide. Only the host may say these, or respondents forge
 	// them.
 	HostAnswers map[string]json.RawMessage
-	// Hidden are the hidden fields. Names that the form does not declare are
-	// dropped.
+	// Hidden are the hidden fields, of at most 10,000 characters each. Control characters
+	// are refused. Names that the form does not declare are dropped.
 	Hidden   map[string]string
 	Metadata Metadata
 	// CompletionTime is how long the respondent took, in seconds.
@@ -57,8 +57,8 @@ type Response struct {
 	Deliver bool
 }
 
-// Metadata is what is known about where a response came from. Values that are
-// longer than 1,000 characters are cut. Of UTM the keys campaign, content, medium,
+// Metadata is what is known about where a response came from. Control characters are
+// refused; values that are longer than 1,000 characters are cut. Of UTM the keys campaign, content, medium,
 // source and term are kept.
 type Metadata struct {
 	Country, Device, UserAgent string

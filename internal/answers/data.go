@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/internal/faults"
@@ -128,7 +129,7 @@ func (d hiddenData) Members() map[string]any {
 // badHidden is what is wrong with the value of a hidden field.
 func badHidden(text string) fault {
 	switch {
-	case !utf8.ValidString(text) || strings.IndexByte(text, 0) >= 0:
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
 		return notPlainText()
 	case faults.LongerThan(text, maxShortText):
 		return tooLong(maxShortText)

@@ -150,12 +150,16 @@ func (r *request) noNUL(n jsontree.Node, found *int) {
 }
 
 // name takes the white space off the member name, before its length is checked,
-// and refuses a name that cannot be seen.
+// and refuses a name that cannot be seen or reads as another one.
 func (r *request) name() {
 	name := r.root.Member("name")
 	name.TrimSpace()
-	if text := name.Text(); text != "" && !name.HasNUL() && visible.IsBlank(text) {
+	switch text := name.Text(); {
+	case text == "" || name.HasNUL():
+	case visible.IsBlank(text):
 		r.Add(name, schema.CodeTooShort, "must have a character that can be seen")
+	case visible.Misleads(text):
+		r.Add(name, schema.CodeBadFormat, faults.MessageMisleads)
 	}
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/dialguard"
 	"github.com/formsvc/formsvc/storage/memory"
 )
 
@@ -175,7 +176,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
+	code := dialguard.Guard(m).Run()
 	endBrowser()
 	os.Exit(code)
 }
@@ -232,6 +233,7 @@ func newTab(t testing.TB, width, height int64) *tab {
 			chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 			chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
 			chromedp.Flag("disable-dev-shm-usage", true), chromedp.Flag("lang", "en-US"), chromedp.Flag("accept-lang", "en-US"),
+			chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"), // it sends to nobody else
 		)
 		allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 		var cancel context.CancelFunc

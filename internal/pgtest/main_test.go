@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/formsvc/formsvc/internal/dialguard"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(dialguard.Guard(m)) }
 
 // A recorder is a test whose end and whose failures a test can look at.
 type recorder struct {

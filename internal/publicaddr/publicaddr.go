@@ -53,6 +53,10 @@ var special6 = prefixes(
 	"3fff::/20",         // documentation, RFC 9637
 )
 
+// BeforeDial, where a test has set it, is asked with the address of each socket of the
+// webhooks' client before it connects (package dialguard). Its error ends the attempt.
+var BeforeDial func(address string) error
+
 // Is reports whether addr is an address of the public internet. An IPv4
 // address mapped into IPv6 is judged as the IPv4 address that it stands for.
 func Is(addr netip.Addr) bool {

@@ -8,10 +8,13 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/formsvc/formsvc/internal/dialguard"
 )
 
 // TestMain also is the serving process: the test binary starts itself again.
 func TestMain(m *testing.M) {
+	guarded := dialguard.Guard(m)
 	if c, ok, err := serving(); ok {
 		wrap, known := mutants[c.Mutant]
 		if !known {
@@ -22,7 +25,7 @@ func TestMain(m *testing.M) {
 		}
 		exit(err)
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(guarded)
 }
 
 // logFile is a file for what serving processes log. Its end is shown when the

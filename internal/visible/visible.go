@@ -25,6 +25,15 @@ func Trim(s string) string {
 	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || invisible(c) && !unicode.IsControl(c) })
 }
 
+// Misleads reports whether s has a line break, another control character, or one that
+// turns the direction of text (Bidi_Control). In a name these have no use: they forge
+// lines of a log and a terminal, and make a name read as another one.
+func Misleads(s string) bool {
+	return strings.ContainsFunc(s, func(c rune) bool {
+		return unicode.IsControl(c) || c == '\u2028' || c == '\u2029' || unicode.Is(unicode.Bidi_Control, c)
+	})
+}
+
 // invisible follows Default_Ignorable_Code_Point of Unicode, which Go has no table
 // of: it is derived from these (UAX #44). Control characters and the blank Braille
 // pattern show nothing either.

@@ -6,7 +6,8 @@
 // The key needs all scopes. Cases that need more than that (other users,
 // stored responses, a clock) are skipped, and the report says so. What a case makes
 // is deleted when it ends; forms stay in the trash. The suite sends some 2,000
-// requests and waits where a rate limit asks it to.
+// requests and waits where a rate limit asks it to. It enables no webhook, so the server
+// sends to nobody because of it.
 //
 // The exit status is 0 when no case failed, 1 when the server breaks a promise, 2
 // when the suite could not be run or could not go on.

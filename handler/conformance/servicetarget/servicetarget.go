@@ -20,7 +20,7 @@ import (
 // replaces CreateKey and RevokeKey of the target. ExpiredKey is left out, because
 // a service makes no key that has expired already; see [ExpiredKeys]. The other
 // fields are the caller's to set. One whose service runs its Dispatcher sets
-// ReceiverURL, by which the suite also knows that webhooks are sent:
+// ReceiverURL, without which nothing is delivered:
 //
 //	target.ReceiverURL = func(address string) string { return "http://" + address + "/" }
 //	target.AllowedNetworks = config.AllowedNetworks // 127.0.0.0/8 is among them

@@ -1,0 +1,10 @@
+package formpage_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/formsvc/formsvc/internal/dialguard"
+)
+
+func TestMain(m *testing.M) { os.Exit(dialguard.Guard(m).Run()) }
