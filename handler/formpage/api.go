@@ -39,7 +39,7 @@ type jsonInput struct {
 	Answers map[string]json.RawMessage `json:"answers"` // as Service.Submit takes them
 	Hidden  map[string]string          `json:"hidden"`
 	UTM     map[string]string          `json:"utm"`
-	Captcha string                     `json:"captcha"` // the widget's token
+	Captcha string                     `json:"captcha"` // what a refusal returned, and the widget's token
 	Took    float64                    `json:"took"`    // seconds since the first input
 }
 
@@ -56,6 +56,8 @@ type jsonError struct {
 	Faults  []jsonFault `json:"faults,omitempty"`
 	// Captcha is sent the next time instead of the token, which is used up.
 	Captcha string `json:"captcha,omitempty"`
+	// State is sent from now on: the one before has stored its response.
+	State string `json:"state,omitempty"`
 }
 
 type jsonStep struct {
@@ -204,8 +206,11 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 		c.failJSON(err)
 		return
 	}
-	for _, v := range h.config.Verifiers {
-		c.values.Set(v.Widget().Input, in.Captcha)
+	proofs := strings.Fields(in.Captcha)
+	if n := len(proofs); n > 0 {
+		for _, v := range h.config.Verifiers {
+			c.values.Set(v.Widget().Input, proofs[n-1])
+		}
 	}
 	// A token is good once: what is wrong without it is said first.
 	blocks := onPath(&form, path)
@@ -215,7 +220,7 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 			return
 		}
 	}
-	c.values.Set(ctrlProof, in.Captcha)
+	c.values[ctrlProof] = proofs
 	unsolved, err := c.captcha(blocks)
 	switch {
 	case err != nil:
@@ -240,13 +245,17 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 	if in.Took > 0 && in.Took < response.CompletionTime {
 		response.CompletionTime = in.Took
 	}
-	_, err = h.service.Submit(r.Context(), response)
+	err = c.store(response)
 	var faults *schema.Error
 	switch {
 	case err == nil:
 		writeJSON(w, http.StatusCreated, map[string]string{"ending": path.Ending, "redirect_url": form.Settings.RedirectURL})
 	case errors.As(err, &faults):
 		c.refuseJSON(faults.Violations)
+	case errors.Is(err, respondent.ErrKeyUsed):
+		writeJSON(w, http.StatusConflict, jsonError{
+			Code: codeSpent, Message: c.words.get("fault." + codeSpent), Faults: c.jsonFaults(c.spent()), State: c.token(),
+		})
 	case errors.Is(err, storage.ErrDuplicate):
 		c.refuseJSON([]schema.Violation{{Field: form.Settings.DuplicateField, Code: codeKnown}})
 	case errors.Is(err, respondent.ErrClosed), errors.Is(err, storage.ErrNotFound):
@@ -262,17 +271,13 @@ func (c *call) refuseJSON(faults []schema.Violation) {
 	})
 }
 
-// proof says that the captcha of this visit is solved, "" when it is not.
+// proof says which captchas of this visit are solved, "" when none is.
 func (c *call) proof() string {
-	proofs := c.values[ctrlProof]
-	if len(proofs) == 0 {
-		return ""
-	}
 	var proof string
-	if last := proofs[len(proofs)-1]; c.h.signer.open(purposeProof, last, &proof) {
-		return last
-	}
-	return ""
+	proofs := c.values[ctrlProof]
+	return strings.Join(slices.DeleteFunc(slices.Clone(proofs[:min(len(proofs), maxProofs)]), func(token string) bool {
+		return !c.h.signer.open(purposeProof, token, &proof)
+	}), " ")
 }
 
 func (c *call) failJSON(err error) {

@@ -257,7 +257,7 @@ func (c *call) releaseFiles(attempt string, files []string) {
 // one it may be.
 func isRefused(err error) bool {
 	var faults *schema.Error
-	return errors.As(err, &faults) || errors.Is(err, storage.ErrDuplicate) || errors.Is(err, respondent.ErrClosed) || errors.Is(err, storage.ErrNotFound)
+	return errors.As(err, &faults) || errors.Is(err, storage.ErrDuplicate) || errors.Is(err, respondent.ErrClosed) || errors.Is(err, respondent.ErrKeyUsed) || errors.Is(err, storage.ErrNotFound)
 }
 
 // drawFiles draws a block that takes files.
