@@ -18,6 +18,7 @@ import (
 	"github.com/sethvargo/go-limiter"
 
 	"github.com/formsvc/formsvc/handler/respondent"
+	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -118,7 +119,9 @@ type Config struct {
 	// files, or ask a Verifier. Each takes one token, however many files it has; steps from
 	// page to page are free. Views and starts have a budget of the same size each, and are
 	// not counted beyond it. The handler never closes the limiter, and its keys are prefixed
-	// "formsvc:page:". One that fails lets visitors pass, and is logged.
+	// "formsvc:page:". One that fails, or has not answered within [ratelimit.Patience], lets
+	// visitors pass, and is logged. Without it a page with files or a captcha is listed by
+	// [Handler.Lacks].
 	Limiter limiter.Store
 
 	// Verifiers check the challenges of captcha blocks, by captchaType: "turnstile",
@@ -133,6 +136,12 @@ type Config struct {
 	// what the service's Limits say, when it has a method Limits as a *formsvc.Service
 	// does, else 10 MiB. For a block with maxFileSize the service's limit counts as well.
 	MaxFileSize int64
+	// MaxVisitFiles is how many bytes of files a visit may send before its response is
+	// stored; those that the visitor takes back count as well, and each file counts 4 KiB
+	// more. 0: 32 MiB, or MaxFileSize where that is more. Negative: no bound. Each process
+	// counts what it has taken: behind several, a visit may reach the bound at each. What
+	// all visits may send together is for Files to say, see [Dir.MaxUnsent].
+	MaxVisitFiles int64
 
 	// HostAnswers returns answers that only the host can give, such as a payment's. It is
 	// asked for every page that is opened or sent, but a preview's: rules may read these
@@ -219,6 +228,12 @@ func New(svc Service, config Config) (*Handler, error) {
 		h.serviceFile = s.Limits().FileSize
 	}
 	h.config.MaxFileSize = cmp.Or(h.config.MaxFileSize, h.serviceFile, 10<<20)
+	if h.config.MaxVisitFiles == 0 {
+		h.config.MaxVisitFiles = max(defaultVisitFiles, h.config.MaxFileSize+fileCost)
+	}
+	if config.Limiter != nil {
+		h.limiter = ratelimit.Over(config.Limiter)
+	}
 	if s, ok := svc.(interface{ TimeZone() *time.Location }); ok && h.config.Location == nil {
 		h.config.Location = s.TimeZone()
 	}

@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -29,6 +31,10 @@ type Handler struct {
 	blanks  cache[blankKey, blankPage]
 	warned  cache[string, bool] // form ids with what Lacks says of them, which was logged
 	counted cache[string, bool] // visits whose view or start was counted here
+
+	limiter  *ratelimit.Limiter // nil: no limit
+	unsentMu sync.Mutex
+	unsent   cache[string, *atomic.Int64] // bytes by visit, see visitFiles
 
 	ownSecret sync.Once // logs that there is no shared secret
 }

@@ -148,7 +148,7 @@ func (c *call) post() {
 		c.tooMany(path, firstStep(steps, c.refused, at), c.refused)
 	case len(c.refused) > 0:
 		status := http.StatusUnprocessableEntity
-		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == codeFileSize }) {
+		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == codeFileSize || v.Code == codeFileTotal }) {
 			status = http.StatusRequestEntityTooLarge
 		}
 		c.showPath(status, path, firstStep(steps, c.refused, at), c.refused)
@@ -249,6 +249,9 @@ func (c *call) submit(given Given, path Path, at int) {
 	var faults *schema.Error
 	switch {
 	case err == nil:
+		if len(kept) > 0 {
+			c.h.sentFiles(c.visit.Key)
+		}
 		c.finished(path)
 	case errors.Is(err, respondent.ErrKeyUsed):
 		spent := c.spent()
