@@ -71,6 +71,13 @@ type jsonPath struct {
 	Faults []jsonFault `json:"faults"`
 }
 
+// jsonDone answers a response that is stored.
+type jsonDone struct {
+	Ending      string       `json:"ending"` // the id of a block, "": none
+	Block       schema.Block `json:"block"`  // the ending, or one in the page's words
+	RedirectURL string       `json:"redirect_url"`
+}
+
 // shared answers a request of a page of another origin, where the host allows that.
 // Credentials are never part of it. It reports whether the request was a question about
 // that alone.
@@ -102,15 +109,15 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 
 // messageJSON is message for a front end of the host's own.
 func (h *Handler) messageJSON(w http.ResponseWriter, r *http.Request, form PublicForm, status int, title, _ string) {
-	code := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusMethodNotAllowed: "METHOD_NOT_ALLOWED"}[status]
+	code := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusMethodNotAllowed: "METHOD_NOT_ALLOWED", http.StatusForbidden: "FOREIGN_ORIGIN"}[status]
 	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: h.language(r, form).get(title)})
 }
 
 // formJSON serves {public id}/form.json.
 func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
 	rules := h.newCall(w, r, form).rulePlan() != nil
-	// The service alone goes by these.
-	form.Settings.ResponseLimit, form.Settings.DuplicateField = nil, ""
+	// The service alone goes by these, and who sends a response is told where it leads.
+	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
 		Language: h.language(r, form).tag, State: h.signer.sign(purposeVisit, newVisit(form, h.clock())),
@@ -122,18 +129,19 @@ func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicFo
 	writeJSON(w, http.StatusOK, public)
 }
 
-// withoutSecrets returns blocks without hidden ones, and without rules unless browsers may
-// have them.
+// withoutSecrets returns blocks without hidden ones, without what endings say, and without
+// rules unless browsers may have them.
 func withoutSecrets(blocks []schema.Block, rules bool) []schema.Block {
 	shown := []schema.Block{}
 	for _, b := range blocks {
 		if properties(&b).Hide {
 			continue
 		}
-		if b.Properties != nil && !rules {
-			p := *b.Properties
-			p.Rule = nil
-			b.Properties = &p
+		if b.Type == schema.TypeEnding { // what it says is for those who reach it
+			b = schema.Block{ID: b.ID, Type: b.Type, Properties: &schema.Properties{Rule: properties(&b).Rule}}
+		}
+		if !rules {
+			b = withoutRule(b)
 		}
 		if b.Children != nil {
 			b.Children = withoutSecrets(b.Children, rules)
@@ -141,6 +149,15 @@ func withoutSecrets(blocks []schema.Block, rules bool) []schema.Block {
 		shown = append(shown, b)
 	}
 	return shown
+}
+
+func withoutRule(b schema.Block) schema.Block {
+	if b.Properties != nil {
+		p := *b.Properties
+		p.Rule = nil
+		b.Properties = &p
+	}
+	return b
 }
 
 // readJSON reads what a front end sends, and answers when it cannot be taken.
@@ -249,7 +266,9 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 	var faults *schema.Error
 	switch {
 	case err == nil:
-		writeJSON(w, http.StatusCreated, map[string]string{"ending": path.Ending, "redirect_url": form.Settings.RedirectURL})
+		writeJSON(w, http.StatusCreated, jsonDone{
+			Ending: path.Ending, Block: withoutRule(c.ending(path.Ending)), RedirectURL: string(webLink(form.Settings.RedirectURL, "mailto", "tel")),
+		})
 	case errors.As(err, &faults):
 		c.refuseJSON(faults.Violations)
 	case errors.Is(err, respondent.ErrKeyUsed):

@@ -101,8 +101,14 @@ type Config struct {
 	FrameAncestors []string
 
 	// AllowedOrigins are the origins whose pages may use form.json, path and submit, such
-	// as "https://app.example", or "*" for all. Cookies are never part of it. Default:
-	// none but the handler's own.
+	// as "https://app.example", or "*" for all. Cookies are never part of it. Those that
+	// are named may also send the form's page itself, to which browsers may add cookies.
+	// Default: none but the handler's own.
+	//
+	// What else Sec-Fetch-Site or Origin says to come from another origin is refused, of the
+	// same site too; so is "null", the origin of frames with the attribute sandbox but
+	// without allow-same-origin. The handler's own is the host of the request: behind a
+	// proxy that changes the Host header, list the one that visitors see.
 	AllowedOrigins []string
 
 	// MinFillTime is how long a person takes at least between opening a page and

@@ -280,10 +280,7 @@ func (c *call) finished(path Path) {
 		c.leadTo(string(target))
 		return
 	}
-	query := url.Values{}
-	if path.Ending != "" {
-		query.Set("ending", path.Ending)
-	}
+	query := url.Values{ctrlSent: {c.h.signer.sign(purposeDone, sent{c.form.ID.String(), path.Ending, c.now.UnixMilli()})}}
 	if c.values.Has(ctrlEmbed) {
 		query.Set(ctrlEmbed, "1")
 	}
