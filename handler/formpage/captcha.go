@@ -41,7 +41,8 @@ type Widget struct {
 	Sources []string
 }
 
-// CaptchaKeys are what a captcha service gives the owner of a site.
+// CaptchaKeys are what a captcha service gives the owner of a site. They print without the
+// Secret, also in logs and as JSON.
 type CaptchaKeys struct {
 	SiteKey string // public
 	Secret  string

@@ -59,12 +59,12 @@ type Config struct {
 	// off, and each process makes a secret of its own, which is logged once when it
 	// matters: a page that another process made, or this one before it was started anew,
 	// comes back filled in and has to be sent again.
-	Secret []byte
+	Secret Secret
 	// FormerSecrets are other secrets whose signatures are accepted; nothing is signed with
 	// them. A secret is changed without a page that comes back in three steps: list the new
 	// one here in all processes; make it the Secret, and list the old one here; remove that
 	// after eight days, when no page can be sent any more, or later for links of previews.
-	FormerSecrets [][]byte
+	FormerSecrets Secrets
 
 	// BrowserRules lets browsers evaluate the rules of forms, so that blocks appear without
 	// waiting for the service. The pages and form.json contain the rules and the variables
