@@ -104,6 +104,9 @@ var (
 	ErrBlockExists = core.ErrBlockExists
 	// ErrClosed: the form takes no more responses.
 	ErrClosed = respondent.ErrClosed
+	// ErrKeyUsed: another response is stored with the idempotency key of one that asks for
+	// OneContent.
+	ErrKeyUsed = respondent.ErrKeyUsed
 	// ErrUnavailable: the storage cannot be reached or is not ready. Nothing was changed,
 	// and the call may be repeated.
 	ErrUnavailable = storage.ErrUnavailable

@@ -1,10 +1,12 @@
 package formsvc
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"math"
+	"reflect"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -36,7 +38,7 @@ type Metadata = respondent.Metadata
 // Errors: an [*AnswerError] that lists every fault; [ErrNotFound] when the form
 // does not exist, is a draft or is in the trash; [ErrClosed] when it takes no
 // more responses; [ErrDuplicate] when the answer to settings.duplicateField is
-// not new. After [ErrOutcomeUnknown] the response may or may not be
+// not new; [ErrKeyUsed], see Response.OneContent. After [ErrOutcomeUnknown] the response may or may not be
 // stored: repeat the call with the same IdempotencyKey.
 //
 // With SubmittedAt, the host imports a response from before: it is checked against the
@@ -67,10 +69,13 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 				if err == nil && !replayed && !s.borrowed && !n.Event.ID.IsZero() && !to.Called() {
 					s.dispatcher.Wake()
 				}
+				if replayed && r.OneContent && !sameContent(stored, n.Submission.Answers, n.Submission.Hidden) {
+					return Submission{}, ErrKeyUsed
+				}
 				return stored, submitError(err)
 			}
 		} else if fresh {
-			return s.replay(ctx, r, refused)
+			return s.replay(ctx, form, r, refused)
 		}
 		// The cached form may be stale: what it refuses, the current one may accept.
 		form, err = s.readForm(ctx, r.FormID)
@@ -87,7 +92,7 @@ func submitError(err error) error {
 }
 
 // replay returns the first result of an idempotency key, else the refusal.
-func (s *Service) replay(ctx context.Context, r Response, refused error) (Submission, error) {
+func (s *Service) replay(ctx context.Context, form *compiledForm, r Response, refused error) (Submission, error) {
 	if r.IdempotencyKey == "" || checkIdempotencyKey(r.IdempotencyKey) != nil {
 		return Submission{}, refused
 	}
@@ -95,7 +100,35 @@ func (s *Service) replay(ctx context.Context, r Response, refused error) (Submis
 	if errors.Is(err, storage.ErrNotFound) {
 		return Submission{}, refused
 	}
+	if err == nil && r.OneContent {
+		checked, faulty := form.answers.Check(input(r))
+		if faulty != nil || !sameContent(stored, checked.List, checked.Hidden) {
+			return Submission{}, refused
+		}
+	}
 	return stored, err
+}
+
+// sameContent reports whether a stored response has these answers and hidden fields. A
+// store may change white space and escapes, and nothing else.
+func sameContent(stored Submission, list, hidden json.RawMessage) bool {
+	same := func(a, b json.RawMessage) bool {
+		var values [2]any
+		for i, raw := range []json.RawMessage{a, b} {
+			d := json.NewDecoder(bytes.NewReader(raw))
+			d.UseNumber()
+			if d.Decode(&values[i]) != nil {
+				return false
+			}
+		}
+		return reflect.DeepEqual(values[0], values[1])
+	}
+	return same(stored.Answers, list) && same(stored.Hidden, hidden)
+}
+
+// input is what is checked of a response.
+func input(r Response) answers.Input {
+	return answers.Input{Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden}
 }
 
 // newSubmission checks a response against a form and makes the record of it.
@@ -119,9 +152,7 @@ func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubm
 	case form.gate.IsClosed(false, clock):
 		return storage.NewSubmission{}, ErrClosed
 	}
-	checked, err := form.answers.Check(answers.Input{
-		Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden,
-	})
+	checked, err := form.answers.Check(input(r))
 	if err := faults.Join(err, badTime, checkMetadata(r.Metadata), checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
 		return storage.NewSubmission{}, err
 	}

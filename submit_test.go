@@ -16,6 +16,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
 )
 
 func TestParallelSubmitsNeverExceedTheResponseLimit(t *testing.T) {
@@ -318,5 +319,115 @@ func TestACancelledSubmitStoresNothing(t *testing.T) {
 	}
 	if n := b.submissions(form); n != 0 {
 		t.Errorf("%d submissions, want 0", n)
+	}
+}
+
+// A key that stands for one content finds the first response by the same content only, on
+// both storages, whatever else has changed since.
+func TestAKeyThatStandsForOneContent(t *testing.T) {
+	t.Parallel()
+	for name, store := range map[string]func(t *testing.T) storage.Storage{
+		"memory":   func(*testing.T) storage.Storage { return memory.New() },
+		"postgres": func(t *testing.T) storage.Storage { return postgresStore(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := setupOn(t, store(t))
+			form := b.form(`[{"id":"name","type":"short_text"},{"id":"n","type":"number"},{"id":"f","type":"file_upload","label":"é"},{"id":"g","type":"group","children":[{"id":"in","type":"short_text"}]}]`, `{"responseLimit":2}`)
+			if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["ref"]`)}}); err != nil {
+				t.Fatal(err)
+			}
+			file := func(id string) map[string]json.RawMessage {
+				return answers("f", `[{"id":"`+id+`","name":"a.png","url":"https://files.example/`+id+`","mime_type":"image/png","size":1}]`)
+			}
+			first := formsvc.Response{
+				FormID: form, IdempotencyKey: "k", OneContent: true, HostAnswers: file("a"), Hidden: map[string]string{"ref": "<x>", "other": "1"},
+				Answers: answers("name", `" Ann\u00e9 "`, "n", `"1.50"`, "in", `"within"`),
+			}
+			stored, err := b.Submit(t.Context(), first)
+			if err != nil {
+				t.Fatal(err)
+			}
+			repeat := func(change func(*formsvc.Response)) (formsvc.Submission, error) {
+				r := first
+				change(&r)
+				return b.Submit(t.Context(), r)
+			}
+			same := map[string]func(*formsvc.Response){
+				"as it was": func(*formsvc.Response) {}, "a second later": func(r *formsvc.Response) { r.CompletionTime = 9; r.Metadata.Country = "NL" },
+				"in another spelling":        func(r *formsvc.Response) { r.Answers = answers("name", `"Anné"`, "n", `1.5`, "in", `"within"`) },
+				"an unknown hidden field":    func(r *formsvc.Response) { r.Hidden = map[string]string{"ref": "<x>"} },
+				"other words, any content":   func(r *formsvc.Response) { r.OneContent = false; r.Answers = answers("name", `"Bob"`) },
+				"faulty words, any content":  func(r *formsvc.Response) { r.OneContent = false; r.Answers = answers("n", `"x"`) },
+				"unknown fields any content": func(r *formsvc.Response) { r.OneContent = false; r.Answers = answers("nothing", `1`) },
+			}
+			other := map[string]func(*formsvc.Response){
+				"another answer":       func(r *formsvc.Response) { r.Answers = answers("name", `"Bob"`, "n", `1.5`, "in", `"within"`) },
+				"another within":       func(r *formsvc.Response) { r.Answers = answers("name", `"Anné"`, "n", `1.5`, "in", `"without"`) },
+				"one answer less":      func(r *formsvc.Response) { r.Answers = answers("name", `"Anné"`) },
+				"another file":         func(r *formsvc.Response) { r.HostAnswers = file("b") },
+				"another hidden field": func(r *formsvc.Response) { r.Hidden = map[string]string{"ref": "y"} },
+			}
+			check := func(when string, refusal error) {
+				for what, change := range same {
+					if got, err := repeat(change); err != nil || got.ID != stored.ID {
+						t.Errorf("%s, %s: %v, %v", when, what, got.ID, err)
+					}
+				}
+				for what, change := range other {
+					if got, err := repeat(change); !errors.Is(err, refusal) || !got.ID.IsZero() {
+						t.Errorf("%s, %s: %v, %v", when, what, got.ID, err)
+					}
+				}
+			}
+			check("at once", formsvc.ErrKeyUsed)
+			var faults *formsvc.AnswerError
+			if _, err := repeat(func(r *formsvc.Response) { r.Answers = answers("n", `"x"`) }); !errors.As(err, &faults) {
+				t.Errorf("faulty: %v", err)
+			}
+			if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form}); err != nil {
+				t.Fatal(err)
+			}
+			check("a full form", formsvc.ErrKeyUsed)
+			if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(`{"closed":true}`)}}); err != nil {
+				t.Fatal(err)
+			}
+			check("a closed form", formsvc.ErrClosed)
+			if b.submissions(form) != 2 {
+				t.Errorf("%d are stored, want 2", b.submissions(form))
+			}
+		})
+	}
+}
+
+// Of responses with one such key that come at once, one is stored, and the others are told.
+func TestOneContentAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, store := range map[string]func(t *testing.T) storage.Storage{
+		"memory":   func(*testing.T) storage.Storage { return memory.New() },
+		"postgres": func(t *testing.T) storage.Storage { return postgresStore(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := setupOn(t, store(t))
+			form := b.form(textBlock, `{}`)
+			var stored, used atomic.Int64
+			var wg sync.WaitGroup
+			for i := range 32 {
+				wg.Go(func() {
+					_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, IdempotencyKey: "k", OneContent: true, Answers: answers("name", fmt.Sprintf(`"%d"`, i))})
+					switch {
+					case err == nil:
+						stored.Add(1)
+					case errors.Is(err, formsvc.ErrKeyUsed):
+						used.Add(1)
+					default:
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			if stored.Load() != 1 || used.Load() != 31 || b.submissions(form) != 1 {
+				t.Errorf("%d stored, %d refused, %d there; want 1, 31 and 1", stored.Load(), used.Load(), b.submissions(form))
+			}
+		})
 	}
 }

@@ -88,6 +88,7 @@ func definitionCases() []testCase {
 			{`{"settings":{"redirectUrl":"/thanks"}}`, violations{"/settings/redirectUrl": ""}},
 			{`{"settings":{"redirectUrl":"//example.com"}}`, violations{"/settings/redirectUrl": ""}},
 			{`{"settings":{"redirectUrl":"https://"}}`, violations{"/settings/redirectUrl": ""}},
+			{`{"settings":{"redirectUrl":"https://known.example@example.com/"}}`, violations{"/settings/redirectUrl": ""}},
 			{`{"settings":{"cover":{"image":{"url":"data:image/png;base64,AA"}}}}`, violations{"/settings/cover/image/url": ""}},
 			{`{"theme":{"logo":{"url":"mailto:a@example.com"}}}`, violations{"/theme/logo/url": ""}},
 			{`{"theme":{"background":{"image":{"url":"file:///etc/passwd"}}}}`, violations{"/theme/background/image/url": ""}},

@@ -1,13 +1,6 @@
 package formpage
 
-import (
-	"context"
-	"net/http"
-	"time"
-)
-
-// limiterPatience is how long a limiter may take. One that hangs lets visitors pass.
-const limiterPatience = 250 * time.Millisecond
+import "net/http"
 
 // What an address is charged for, each with a budget of its own.
 const (
@@ -26,34 +19,19 @@ func (c *call) allowed() bool {
 
 // allowed charges the visitor's address.
 func (h *Handler) allowed(r *http.Request, kind string) bool {
-	if h.config.Limiter == nil {
+	if h.limiter == nil {
 		return true
 	}
 	address := h.config.Address(r)
 	if address == "" {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), limiterPatience)
-	defer cancel()
-	type verdict struct {
-		ok  bool
-		err error
-	}
-	// A store may not heed its context.
-	answer := make(chan verdict, 1)
-	go func() {
-		_, _, _, ok, err := h.config.Limiter.Take(ctx, "formsvc:page:"+kind+address)
-		answer <- verdict{ok, err}
-	}()
-	select {
-	case v := <-answer:
-		if v.err != nil {
-			h.logger.WarnContext(r.Context(), "the limiter of the pages failed", "error", v.err)
-			return true
+	result, err := h.limiter.Take(r.Context(), "page:"+kind+address)
+	if err != nil {
+		if r.Context().Err() == nil {
+			h.logger.WarnContext(r.Context(), "the limiter of the pages failed", "error", err)
 		}
-		return v.ok
-	case <-ctx.Done():
-		h.logger.WarnContext(r.Context(), "the limiter of the pages did not answer in time")
 		return true
 	}
+	return result.Allowed
 }

@@ -39,7 +39,7 @@ type jsonInput struct {
 	Answers map[string]json.RawMessage `json:"answers"` // as Service.Submit takes them
 	Hidden  map[string]string          `json:"hidden"`
 	UTM     map[string]string          `json:"utm"`
-	Captcha string                     `json:"captcha"` // the widget's token
+	Captcha string                     `json:"captcha"` // what a refusal returned, and the widget's token
 	Took    float64                    `json:"took"`    // seconds since the first input
 }
 
@@ -56,6 +56,8 @@ type jsonError struct {
 	Faults  []jsonFault `json:"faults,omitempty"`
 	// Captcha is sent the next time instead of the token, which is used up.
 	Captcha string `json:"captcha,omitempty"`
+	// State is sent from now on: the one before has stored its response.
+	State string `json:"state,omitempty"`
 }
 
 type jsonStep struct {
@@ -67,6 +69,13 @@ type jsonPath struct {
 	Blocks []jsonStep  `json:"blocks"`
 	Ending string      `json:"ending"`
 	Faults []jsonFault `json:"faults"`
+}
+
+// jsonDone answers a response that is stored.
+type jsonDone struct {
+	Ending      string       `json:"ending"` // the id of a block, "": none
+	Block       schema.Block `json:"block"`  // the ending, or one in the page's words
+	RedirectURL string       `json:"redirect_url"`
 }
 
 // shared answers a request of a page of another origin, where the host allows that.
@@ -100,15 +109,15 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 
 // messageJSON is message for a front end of the host's own.
 func (h *Handler) messageJSON(w http.ResponseWriter, r *http.Request, form PublicForm, status int, title, _ string) {
-	code := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusMethodNotAllowed: "METHOD_NOT_ALLOWED"}[status]
+	code := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusMethodNotAllowed: "METHOD_NOT_ALLOWED", http.StatusForbidden: "FOREIGN_ORIGIN"}[status]
 	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: h.language(r, form).get(title)})
 }
 
 // formJSON serves {public id}/form.json.
 func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
 	rules := h.newCall(w, r, form).rulePlan() != nil
-	// The service alone goes by these.
-	form.Settings.ResponseLimit, form.Settings.DuplicateField = nil, ""
+	// The service alone goes by these, and who sends a response is told where it leads.
+	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
 		Language: h.language(r, form).tag, State: h.signer.sign(purposeVisit, newVisit(form, h.clock())),
@@ -120,18 +129,19 @@ func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicFo
 	writeJSON(w, http.StatusOK, public)
 }
 
-// withoutSecrets returns blocks without hidden ones, and without rules unless browsers may
-// have them.
+// withoutSecrets returns blocks without hidden ones, without what endings say, and without
+// rules unless browsers may have them.
 func withoutSecrets(blocks []schema.Block, rules bool) []schema.Block {
 	shown := []schema.Block{}
 	for _, b := range blocks {
 		if properties(&b).Hide {
 			continue
 		}
-		if b.Properties != nil && !rules {
-			p := *b.Properties
-			p.Rule = nil
-			b.Properties = &p
+		if b.Type == schema.TypeEnding { // what it says is for those who reach it
+			b = schema.Block{ID: b.ID, Type: b.Type, Properties: &schema.Properties{Rule: properties(&b).Rule}}
+		}
+		if !rules {
+			b = withoutRule(b)
 		}
 		if b.Children != nil {
 			b.Children = withoutSecrets(b.Children, rules)
@@ -139,6 +149,15 @@ func withoutSecrets(blocks []schema.Block, rules bool) []schema.Block {
 		shown = append(shown, b)
 	}
 	return shown
+}
+
+func withoutRule(b schema.Block) schema.Block {
+	if b.Properties != nil {
+		p := *b.Properties
+		p.Rule = nil
+		b.Properties = &p
+	}
+	return b
 }
 
 // readJSON reads what a front end sends, and answers when it cannot be taken.
@@ -204,8 +223,11 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 		c.failJSON(err)
 		return
 	}
-	for _, v := range h.config.Verifiers {
-		c.values.Set(v.Widget().Input, in.Captcha)
+	proofs := strings.Fields(in.Captcha)
+	if n := len(proofs); n > 0 {
+		for _, v := range h.config.Verifiers {
+			c.values.Set(v.Widget().Input, proofs[n-1])
+		}
 	}
 	// A token is good once: what is wrong without it is said first.
 	blocks := onPath(&form, path)
@@ -215,7 +237,7 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 			return
 		}
 	}
-	c.values.Set(ctrlProof, in.Captcha)
+	c.values[ctrlProof] = proofs
 	unsolved, err := c.captcha(blocks)
 	switch {
 	case err != nil:
@@ -240,13 +262,19 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 	if in.Took > 0 && in.Took < response.CompletionTime {
 		response.CompletionTime = in.Took
 	}
-	_, err = h.service.Submit(r.Context(), response)
+	err = c.store(response)
 	var faults *schema.Error
 	switch {
 	case err == nil:
-		writeJSON(w, http.StatusCreated, map[string]string{"ending": path.Ending, "redirect_url": form.Settings.RedirectURL})
+		writeJSON(w, http.StatusCreated, jsonDone{
+			Ending: path.Ending, Block: withoutRule(c.ending(path.Ending)), RedirectURL: string(webLink(form.Settings.RedirectURL, "mailto", "tel")),
+		})
 	case errors.As(err, &faults):
 		c.refuseJSON(faults.Violations)
+	case errors.Is(err, respondent.ErrKeyUsed):
+		writeJSON(w, http.StatusConflict, jsonError{
+			Code: codeSpent, Message: c.words.get("fault." + codeSpent), Faults: c.jsonFaults(c.spent()), State: c.token(),
+		})
 	case errors.Is(err, storage.ErrDuplicate):
 		c.refuseJSON([]schema.Violation{{Field: form.Settings.DuplicateField, Code: codeKnown}})
 	case errors.Is(err, respondent.ErrClosed), errors.Is(err, storage.ErrNotFound):
@@ -262,17 +290,13 @@ func (c *call) refuseJSON(faults []schema.Violation) {
 	})
 }
 
-// proof says that the captcha of this visit is solved, "" when it is not.
+// proof says which captchas of this visit are solved, "" when none is.
 func (c *call) proof() string {
-	proofs := c.values[ctrlProof]
-	if len(proofs) == 0 {
-		return ""
-	}
 	var proof string
-	if last := proofs[len(proofs)-1]; c.h.signer.open(purposeProof, last, &proof) {
-		return last
-	}
-	return ""
+	proofs := c.values[ctrlProof]
+	return strings.Join(slices.DeleteFunc(slices.Clone(proofs[:min(len(proofs), maxProofs)]), func(token string) bool {
+		return !c.h.signer.open(purposeProof, token, &proof)
+	}), " ")
 }
 
 func (c *call) failJSON(err error) {

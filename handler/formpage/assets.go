@@ -2,10 +2,14 @@ package formpage
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"errors"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
 )
 
@@ -18,14 +22,34 @@ const assetDir = "-"
 
 type asset struct {
 	content []byte
+	packed  func() []byte // by gzip, with the first request for it
 	kind    string
+	tag     string
 }
 
 var assets = map[string]asset{
-	"page.css": {compact(readStatic("page.css"), ""), "text/css; charset=utf-8"},
-	"page.js":  {compact(readStatic("page.js"), "\n"), "text/javascript; charset=utf-8"},
-	"rules.js": {compact(readStatic("rules.js"), "\n"), "text/javascript; charset=utf-8"},
-	"embed.js": {compact(readStatic("embed.js"), "\n"), "text/javascript; charset=utf-8"},
+	"page.css": newAsset("page.css", "", "text/css; charset=utf-8"),
+	"page.js":  newAsset("page.js", "\n", "text/javascript; charset=utf-8"),
+	"rules.js": newAsset("rules.js", "\n", "text/javascript; charset=utf-8"),
+	"embed.js": newAsset("embed.js", "\n", "text/javascript; charset=utf-8"),
+}
+
+func newAsset(name, between, kind string) asset {
+	content := compact(readStatic(name), between)
+	sum := sha256.Sum256(content)
+	return asset{content, sync.OnceValue(func() []byte { return pack(content) }), kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
+}
+
+func pack(content []byte) []byte {
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err == nil {
+		_, err = w.Write(content)
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		panic(err) // into memory, at a level that there is
+	}
+	return packed.Bytes()
 }
 
 // assetVersion changes with the files, so that browsers may keep them for ever.
@@ -74,5 +98,24 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	if r.URL.Query().Get("v") == assetVersion {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(a.content))
+	content, tag := a.content, a.tag
+	w.Header().Add("Vary", "Accept-Encoding")
+	if takesGzip(r.Header.Get("Accept-Encoding")) {
+		content, tag = a.packed(), "W/"+tag
+		w.Header().Set("Content-Encoding", "gzip")
+	}
+	w.Header().Set("ETag", tag)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}
+
+// takesGzip reads an Accept-Encoding header.
+func takesGzip(accept string) bool {
+	for offer := range strings.SplitSeq(accept, ",") {
+		coding, quality, _ := strings.Cut(offer, ";")
+		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
+			_, q, _ := strings.Cut(quality, "=")
+			return strings.Trim(q, " 0.") != "" || strings.TrimSpace(q) == ""
+		}
+	}
+	return false
 }

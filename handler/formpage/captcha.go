@@ -2,15 +2,19 @@ package formpage
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/handler/respondent"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -37,7 +41,8 @@ type Widget struct {
 	Sources []string
 }
 
-// CaptchaKeys are what a captcha service gives the owner of a site.
+// CaptchaKeys are what a captcha service gives the owner of a site. They print without the
+// Secret, also in logs and as JSON.
 type CaptchaKeys struct {
 	SiteKey string // public
 	Secret  string
@@ -132,6 +137,7 @@ const (
 	purposeProof = "captcha"
 	ctrlProof    = "proof" // signed: this visit solved its captcha
 	codeCaptcha  = "CAPTCHA"
+	codeSpent    = "CAPTCHA_USED"
 )
 
 // verifier returns what checks a captcha block, nil when the host gave none.
@@ -160,6 +166,7 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 			continue
 		}
 		if c.solved(b) {
+			c.proofs[b.ID] = c.proofs[b.ID]
 			continue
 		}
 		ok := false
@@ -179,13 +186,54 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 			faults = append(faults, schema.Violation{Field: b.ID, Code: codeCaptcha})
 			continue
 		}
-		c.values.Add(ctrlProof, c.h.signer.sign(purposeProof, c.visit.Key+"/"+b.ID))
+		c.prove(b.ID)
 	}
 	return faults, nil
 }
 
+// prove puts it into the page that this visit has solved a captcha.
+func (c *call) prove(block string) {
+	c.proofs[block] = true
+	c.values.Add(ctrlProof, c.h.signer.sign(purposeProof, c.visit.Key+"/"+block))
+}
+
+// store submits a response. Proofs are good for one visit, and a visit with a captcha for
+// one response, because its idempotency key is the visit's. Who sends another one goes on
+// in a new visit, at once where this request has solved all captchas.
+func (c *call) store(r Response) error {
+	_, err := c.h.service.Submit(c.r.Context(), r)
+	if !errors.Is(err, respondent.ErrKeyUsed) {
+		return err
+	}
+	c.visit.Key = rand.Text()
+	c.values.Del(ctrlProof)
+	for _, now := range c.proofs {
+		if !now {
+			return err
+		}
+	}
+	for block := range c.proofs {
+		c.prove(block)
+	}
+	r.IdempotencyKey = c.visit.Key
+	_, err = c.h.service.Submit(c.r.Context(), r)
+	return err
+}
+
+// spent are the faults of captchas that were solved for a response which is stored.
+func (c *call) spent() (faults []schema.Violation) {
+	for _, block := range slices.Sorted(maps.Keys(c.proofs)) {
+		faults = append(faults, schema.Violation{Field: block, Code: codeSpent})
+	}
+	return faults
+}
+
+// maxProofs is how many proofs of a page are looked at.
+const maxProofs = 100
+
 func (c *call) solved(b *schema.Block) bool {
-	for _, token := range c.values[ctrlProof] {
+	proofs := c.values[ctrlProof]
+	for _, token := range proofs[:min(len(proofs), maxProofs)] {
 		var proof string
 		if c.h.signer.open(purposeProof, token, &proof) && proof == c.visit.Key+"/"+b.ID {
 			return true

@@ -18,6 +18,7 @@ import (
 	"github.com/sethvargo/go-limiter"
 
 	"github.com/formsvc/formsvc/handler/respondent"
+	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -58,12 +59,12 @@ type Config struct {
 	// off, and each process makes a secret of its own, which is logged once when it
 	// matters: a page that another process made, or this one before it was started anew,
 	// comes back filled in and has to be sent again.
-	Secret []byte
+	Secret Secret
 	// FormerSecrets are other secrets whose signatures are accepted; nothing is signed with
 	// them. A secret is changed without a page that comes back in three steps: list the new
 	// one here in all processes; make it the Secret, and list the old one here; remove that
 	// after eight days, when no page can be sent any more, or later for links of previews.
-	FormerSecrets [][]byte
+	FormerSecrets Secrets
 
 	// BrowserRules lets browsers evaluate the rules of forms, so that blocks appear without
 	// waiting for the service. The pages and form.json contain the rules and the variables
@@ -102,8 +103,14 @@ type Config struct {
 	FrameAncestors []string
 
 	// AllowedOrigins are the origins whose pages may use form.json, path and submit, such
-	// as "https://app.example", or "*" for all. Cookies are never part of it. Default:
-	// none but the handler's own.
+	// as "https://app.example", or "*" for all. Cookies are never part of it. Those that
+	// are named may also send the form's page itself, to which browsers may add cookies.
+	// Default: none but the handler's own.
+	//
+	// What else Sec-Fetch-Site or Origin says to come from another origin is refused, of the
+	// same site too; so is "null", the origin of frames with the attribute sandbox but
+	// without allow-same-origin. The handler's own is the host of the request: behind a
+	// proxy that changes the Host header, list the one that visitors see.
 	AllowedOrigins []string
 
 	// MinFillTime is how long a person takes at least between opening a page and
@@ -120,7 +127,9 @@ type Config struct {
 	// files, or ask a Verifier. Each takes one token, however many files it has; steps from
 	// page to page are free. Views and starts have a budget of the same size each, and are
 	// not counted beyond it. The handler never closes the limiter, and its keys are prefixed
-	// "formsvc:page:". One that fails lets visitors pass, and is logged.
+	// "formsvc:page:". One that fails, or has not answered within [ratelimit.Patience], lets
+	// visitors pass, and is logged. Without it a page with files or a captcha is listed by
+	// [Handler.Lacks].
 	Limiter limiter.Store
 
 	// Verifiers check the challenges of captcha blocks, by captchaType: "turnstile",
@@ -135,6 +144,12 @@ type Config struct {
 	// what the service's Limits say, when it has a method Limits as a *formsvc.Service
 	// does, else 10 MiB. For a block with maxFileSize the service's limit counts as well.
 	MaxFileSize int64
+	// MaxVisitFiles is how many bytes of files a visit may send before its response is
+	// stored; those that the visitor takes back count as well, and each file counts 4 KiB
+	// more. 0: 32 MiB, or MaxFileSize where that is more. Negative: no bound. Each process
+	// counts what it has taken: behind several, a visit may reach the bound at each. What
+	// all visits may send together is for Files to say, see [Dir.MaxUnsent].
+	MaxVisitFiles int64
 
 	// HostAnswers returns answers that only the host can give, such as a payment's. It is
 	// asked for every page that is opened or sent, but a preview's: rules may read these
@@ -221,6 +236,12 @@ func New(svc Service, config Config) (*Handler, error) {
 		h.serviceFile = s.Limits().FileSize
 	}
 	h.config.MaxFileSize = cmp.Or(h.config.MaxFileSize, h.serviceFile, 10<<20)
+	if h.config.MaxVisitFiles == 0 {
+		h.config.MaxVisitFiles = max(defaultVisitFiles, h.config.MaxFileSize+fileCost)
+	}
+	if config.Limiter != nil {
+		h.limiter = ratelimit.Over(config.Limiter)
+	}
 	if s, ok := svc.(interface{ TimeZone() *time.Location }); ok && h.config.Location == nil {
 		h.config.Location = s.TimeZone()
 	}

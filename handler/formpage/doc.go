@@ -5,8 +5,9 @@
 //	mux.Handle("/f/", pages)                           // /f/{public_id}
 //
 // The handler keeps nothing of a visitor between two requests. What a page must know of the
-// one before travels in it, signed: see [Config.Secret]. It sets no cookie, so there is
-// nothing that a request from another site could abuse. Pages on which nothing is filled in
+// one before travels in it, signed: see [Config.Secret]. It sets no cookie. What a page of
+// another origin sends is refused all the same, see [Config.AllowedOrigins]: it would come
+// with the cookies of the host, by which [Config.HostAnswers] may know its visitor. Pages on which nothing is filled in
 // are drawn once and kept, within 16 MiB for all forms: they are compared with the form that
 // the service returns, and a nonce and what belongs to one visit are put in when they are sent.
 //
@@ -21,8 +22,9 @@
 // filled in are legal, matrix, ranking, address, contact_info, payment and files, and a
 // hidden field of more than 10,000 characters.
 //
-// Endings are public: their addresses, …/done?ending={id}, are open to all. What only some
-// may read, such as a coupon, does not belong into one.
+// An ending, and the redirectUrl, are for those who sent a response: the address of an ending
+// has a signed token, which is good for a week and for whoever has it. Without it …/done says
+// thanks in the page's own words and leads nowhere.
 //
 // A view is counted when the page's script runs in a tab that can be seen, a start at the
 // first input, each once a visit. Without JavaScript both are counted with the first page
@@ -33,7 +35,8 @@
 // this link with this query. Another link begins with its own values.
 //
 // Sending the same answers of one visit again, by a double click or in a second tab, finds
-// the response that is stored. Other answers, sent after going back, are another response.
+// the response that is stored. Other answers, sent after going back, are another response;
+// with a captcha, which is good for one, they come back and it is solved anew.
 //
 // # What people type
 //
@@ -68,7 +71,7 @@
 // visitor's dark mode; without it the form is light. utm says which campaign parameters
 // are kept. showTitle shows the form's name. closedMessage, redirectUrl and submitLabel
 // are used as written; a redirectUrl that is not http or https is left to the ending's
-// button. Without the script, and where there is a captcha, the ending is shown for a moment
+// button, and one with a user name is not followed. Without the script, and where there is a captcha, the ending is shown for a moment
 // and leads to the redirectUrl, which may redirect to any place. cover is an image or a colour at the top.
 //
 // # Theme
@@ -128,7 +131,9 @@
 // called is refused where the type is a common one. Nothing looks further into it: a host
 // that needs that, such as a scan for viruses, does it in [Files].Save. A file is stored
 // while it arrives, before the form is sent, so the server's ReadTimeout has to be long
-// enough for the largest one: 10 MiB take 90 s at 1 Mbit/s. A file that is never sent with a response may
+// enough for the largest one: 10 MiB take 90 s at 1 Mbit/s. What a visit stores before its
+// response is bounded by [Config.MaxVisitFiles], and what all visits do by
+// [Dir.MaxUnsent], or by what the host's own Files returns as [ErrNoSpace]. A file that is never sent with a response may
 // be removed after a week: [Keeper] says how a host knows, and [Dir.Sweep] does it. See
 // [FileHandler] for handing files out.
 //
@@ -143,11 +148,14 @@
 // "formsvc:done" once.
 //
 // A front end of the host's own reads GET {public_id}/form.json: the blocks without hidden
-// ones and without rules (see [Config.BrowserRules]), and a state that it sends back. POST {public_id}/path with
+// ones, without rules (see [Config.BrowserRules]) and without what endings say, and a state that it sends back. POST {public_id}/path with
 // {"state","answers","hidden"} returns the blocks to show and the ending; POST
 // {public_id}/submit with also "utm", "captcha" and "took" stores the response: 201 with
-// {"ending","redirect_url"}, or 422 with {"code","message","faults"}. Where a refusal has a
-// "captcha", it is sent the next time instead of the token, which is good once. There is no
+// {"ending","block","redirect_url"}, where block is the ending, or 422 with
+// {"code","message","faults"}. Where a refusal has a
+// "captcha", it is sent the next time instead of the token, which is good once; the token of
+// a second captcha follows it after a space. 409 with a "state" says that the captcha was
+// used for another response: that state is sent from then on. There is no
 // route for files: forms that ask for them need the page. POST {public_id}/view
 // and /start with the state as a form's value count a view and a start. Origins other than
 // the handler's own are listed in [Config.AllowedOrigins].

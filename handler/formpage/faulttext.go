@@ -40,6 +40,8 @@ func (c *call) faultKind(v schema.Violation, f *field) (code, kind string, param
 			most = c.h.maxFile(f.P)
 		}
 		return v.Code, "", []any{"size", megabytes(most)}
+	case codeFileTotal:
+		return v.Code, "", []any{"size", megabytes(c.h.config.MaxVisitFiles)}
 	case schema.CodeRequired:
 		return v.Code, requiredKind(f), nil
 	case schema.CodeBadFormat:

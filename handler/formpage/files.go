@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/url"
 	"slices"
@@ -25,6 +26,8 @@ const (
 	codeFileType  = "FILE_TYPE"
 	codeFileCount = "FILE_COUNT"
 	codeFileLost  = "FILE_LOST"
+	codeFileTotal = "FILE_TOTAL" // of the visit
+	codeFileSpace = "FILE_SPACE" // of the host's place
 )
 
 // storedFile is a file as the page carries it: signed, for one form and block, and as long
@@ -42,7 +45,10 @@ const maxFilesHere = 20
 // maxUploads bounds how many files one request brings, for all blocks together.
 const maxUploads = 100
 
-var errTooLarge = errors.New("the file is too large")
+var (
+	errTooLarge  = errors.New("the file is too large")
+	errVisitFull = errors.New("the files of the visit are too large together")
+)
 
 // bounded reads at most so many bytes, and fails when there are more.
 type bounded struct {
@@ -80,7 +86,8 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 		refuse(codeFileLost)
 		return
 	}
-	if _, known := c.h.signer.openVisit(c.form, values.Get(ctrlState), c.now); !known || c.form.Closed || !c.allowed() {
+	visit, known := c.h.signer.openVisit(c.form, values.Get(ctrlState), c.now)
+	if !known || c.form.Closed || !c.allowed() {
 		refuse(codeFileLost)
 		return
 	}
@@ -103,17 +110,12 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 		refuse(codeFileType)
 		return
 	}
-	file, err := c.files().Save(c.r.Context(), Upload{
-		Form: c.form, Block: block, Name: name, MimeType: kind,
-		Body: &bounded{r: io.MultiReader(bytes.NewReader(head[:n]), body), left: c.h.maxFile(properties(b))},
-	})
-	switch {
-	case errors.Is(err, errTooLarge):
-		refuse(codeFileSize)
-		return
-	case err != nil:
-		c.h.logger.ErrorContext(c.r.Context(), "a file was not stored", "form", c.form.ID, "error", err)
-		refuse(codeFileLost)
+	content := meter(&bounded{r: io.MultiReader(bytes.NewReader(head[:n]), body), left: c.h.maxFile(properties(b))},
+		c.h.visitFiles(visit.Key), c.h.config.MaxVisitFiles, errVisitFull)
+	file, err := c.files().Save(c.r.Context(), Upload{Form: c.form, Block: block, Name: name, MimeType: kind, Body: content})
+	if err != nil {
+		content.giveBack()
+		refuse(c.notSaved(err, content.broke()))
 		return
 	}
 	file.Name, file.MimeType = cmp.Or(file.Name, name), cmp.Or(file.MimeType, kind)
@@ -121,6 +123,23 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 		values.Del(nameFile + block)
 	}
 	values.Add(nameFile+block, c.h.signer.sign(c.filePurpose(), storedFile{c.form.ID.String(), block, c.now.UnixMilli(), file}))
+}
+
+// notSaved logs why a file was not stored, and returns the code for the page.
+func (c *call) notSaved(err error, broke bool) string {
+	level, code := slog.LevelError, codeFileLost
+	switch {
+	case errors.Is(err, errTooLarge):
+		return codeFileSize
+	case errors.Is(err, errVisitFull):
+		return codeFileTotal
+	case errors.Is(err, ErrNoSpace):
+		level, code = slog.LevelWarn, codeFileSpace
+	case broke || c.r.Context().Err() != nil: // the visitor left
+		level = slog.LevelInfo
+	}
+	c.h.logger.Log(c.r.Context(), level, "a file was not stored", "form", c.form.ID, "error", err)
+	return code
 }
 
 // storedFiles are the files of a block that were sent before.
@@ -257,7 +276,7 @@ func (c *call) releaseFiles(attempt string, files []string) {
 // one it may be.
 func isRefused(err error) bool {
 	var faults *schema.Error
-	return errors.As(err, &faults) || errors.Is(err, storage.ErrDuplicate) || errors.Is(err, respondent.ErrClosed) || errors.Is(err, storage.ErrNotFound)
+	return errors.As(err, &faults) || errors.Is(err, storage.ErrDuplicate) || errors.Is(err, respondent.ErrClosed) || errors.Is(err, respondent.ErrKeyUsed) || errors.Is(err, storage.ErrNotFound)
 }
 
 // drawFiles draws a block that takes files.

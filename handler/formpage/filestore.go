@@ -1,6 +1,7 @@
 package formpage
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -11,8 +12,11 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,7 +25,8 @@ import (
 type Files interface {
 	// Save stores what the upload's Body holds and returns the file with its ID, URL and
 	// Size. An error of reading Body means that the file is not wanted, because it is too
-	// large or the visitor left: Save then keeps nothing of it and returns an error.
+	// large or the visitor left: Save then keeps nothing of it and returns that error,
+	// wrapped or not. Without room for the file the error is [ErrNoSpace].
 	Save(ctx context.Context, u Upload) (File, error)
 	// Open returns a stored file, or an error that is [fs.ErrNotExist].
 	Open(ctx context.Context, id string) (io.ReadCloser, File, error)
@@ -97,8 +102,23 @@ func FileHandler(files Files) http.Handler {
 // Dir keeps files in a directory, for small hosts and for trying things out. Ids cannot be
 // guessed. It is a [Keeper]: see [Dir.Sweep].
 type Dir struct {
+	// MaxUnsent is how many bytes the files may take that were sent with no response; each
+	// counts 4 KiB more. 0: 1 GiB. Negative: no bound. It is set before the first Save,
+	// which returns [ErrNoSpace] beyond it: until files are sent with a response, or swept.
+	//
+	// What there is, is read from the directory: with the first Save, and then once a
+	// minute at most, or every five seconds while it is full. Between that a process knows
+	// of its own files only, so n processes that save at once may store n times as much.
+	MaxUnsent int64
+
 	root *os.Root
 	url  string
+
+	mu      sync.Mutex
+	used    atomic.Int64 // bytes of files that no attempt keeps
+	counted time.Time    // when they were counted in the directory
+	took    time.Duration
+	full    atomic.Bool // a file was refused since
 }
 
 // NewDir returns a store in a directory that exists. The files' addresses are url, such as
@@ -127,16 +147,23 @@ const (
 func (d *Dir) Save(_ context.Context, u Upload) (_ File, err error) {
 	file := File{ID: strings.ToLower(rand.Text()), Name: u.Name, MimeType: u.MimeType}
 	file.URL = d.url + file.ID
+	most := cmp.Or(d.MaxUnsent, defaultUnsent)
+	if err := d.count(most); err != nil {
+		return File{}, err
+	}
+	body := meter(u.Body, &d.used, most, ErrNoSpace)
 	defer func() {
 		if err != nil {
 			_ = d.remove(file.ID)
+			body.giveBack()
+			d.full.CompareAndSwap(false, errors.Is(err, ErrNoSpace))
 		}
 	}()
 	content, err := d.root.OpenFile(file.ID, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return File{}, err
 	}
-	file.Size, err = io.Copy(content, u.Body)
+	file.Size, err = io.Copy(content, body)
 	if err := errors.Join(err, content.Close()); err != nil {
 		return File{}, err
 	}
@@ -145,6 +172,51 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ File, err error) {
 		return File{}, err
 	}
 	return file, d.root.WriteFile(file.ID+recordEnd, record, 0o600)
+}
+
+// count reads how much the files take that no attempt keeps, where that is due. A file that
+// is being written counts as far as it is there, and goes on counting as it is read.
+func (d *Dir) count(most int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	began := time.Now()
+	age, pause := began.Sub(d.counted), 20*d.took // a large directory is not read all the time
+	if most < 0 || age < max(time.Minute, pause) && (!d.full.Load() || age < max(5*time.Second, pause)) {
+		return nil
+	}
+	unsent, err := d.unsent()
+	if err != nil {
+		return err
+	}
+	var used int64
+	for _, entry := range unsent {
+		switch info, err := entry.Info(); {
+		case err == nil:
+			used += info.Size() + fileCost
+		case !errors.Is(err, fs.ErrNotExist):
+			return err
+		}
+	}
+	d.used.Store(used)
+	d.full.Store(false)
+	d.counted, d.took = time.Now(), time.Since(began)
+	return nil
+}
+
+// unsent are the files that no attempt keeps, without their records.
+func (d *Dir) unsent() ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(d.root.FS(), ".")
+	if err != nil {
+		return nil, err
+	}
+	kept := map[string]bool{}
+	for _, entry := range entries {
+		if id, _, marked := strings.Cut(entry.Name(), keptEnd); marked {
+			kept[id] = true
+		}
+	}
+	// A process that ended within Save left the content alone.
+	return slices.DeleteFunc(entries, func(entry fs.DirEntry) bool { return !isFileID(entry.Name()) || kept[entry.Name()] }), nil
 }
 
 // Keep implements [Keeper].
@@ -181,22 +253,11 @@ func (d *Dir) Release(_ context.Context, attempt string, ids []string) error {
 // and returns how many there were. A host calls it now and then, for what is older than
 // eight days: before that, a page may still be sent with them.
 func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
-	entries, err := fs.ReadDir(d.root.FS(), ".")
+	entries, err := d.unsent()
 	if err != nil {
 		return 0, err
 	}
-	kept := map[string]bool{}
 	for _, entry := range entries {
-		if id, _, marked := strings.Cut(entry.Name(), keptEnd); marked {
-			kept[id] = true
-		}
-	}
-	for _, entry := range entries {
-		// A process that ended within Save left the content alone.
-		id := entry.Name()
-		if !isFileID(id) || kept[id] {
-			continue
-		}
 		if err := ctx.Err(); err != nil {
 			return removed, err
 		}
@@ -205,13 +266,16 @@ func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err err
 			continue
 		}
 		if err == nil {
-			err = d.remove(id)
+			err = d.remove(entry.Name())
 		}
 		if err != nil {
 			return removed, err
 		}
 		removed++
 	}
+	d.mu.Lock()
+	d.counted = time.Time{}
+	d.mu.Unlock()
 	return removed, nil
 }
 

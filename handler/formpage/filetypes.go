@@ -18,7 +18,7 @@ func fileName(name string) string {
 		name = name[i+1:]
 	}
 	name = strings.TrimSpace(strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f || c >= 0x202a && c <= 0x202e || c == '\ufffd' {
+		if c < ' ' || c == 0x7f || c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069 || c == '\ufffd' {
 			return -1
 		}
 		return c

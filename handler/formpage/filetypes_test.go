@@ -104,3 +104,15 @@ func TestFilesAreWhatTheyAreAndWhatTheyAreCalled(t *testing.T) {
 		}
 	}
 }
+
+func TestFileNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"a.png": "a.png", `C:\x\a.png`: "a.png", "../../a": "a", "\x00\u202egpj.exe": "gpj.exe", "\u202a\u202b\u202c\u202d": "file",
+		"pay\u2067fdp.\u2069exe": "payfdp.exe", "\u2066a\u2068.png": "a.png", "שלום.png": "שלום.png", "a\u200db": "a\u200db", "..": "file",
+	} {
+		if got := fileName(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}

@@ -3,12 +3,15 @@ package formpage
 import (
 	"cmp"
 	"errors"
+	"html/template"
 	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -29,6 +32,10 @@ type Handler struct {
 	blanks  cache[blankKey, blankPage]
 	warned  cache[string, bool] // form ids with what Lacks says of them, which was logged
 	counted cache[string, bool] // visits whose view or start was counted here
+
+	limiter  *ratelimit.Limiter // nil: no limit
+	unsentMu sync.Mutex
+	unsent   cache[string, *atomic.Int64] // bytes by visit, see visitFiles
 
 	ownSecret sync.Once // logs that there is no shared secret
 }
@@ -72,6 +79,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		message(w, r, PublicForm{}, http.StatusMethodNotAllowed, "broken.title", "unreadable.text")
 		return
 	case answersMethod(w, r, methods):
+		return
+	case rest != "" && h.foreign(r, true):
+		message(w, r, PublicForm{}, http.StatusForbidden, "foreign.text", "foreign.text")
 		return
 	}
 	form, err := h.service.PublicForm(r.Context(), publicID)
@@ -149,6 +159,8 @@ func allows(methods, method string) bool {
 func (h *Handler) page(w http.ResponseWriter, r *http.Request, form PublicForm) {
 	c := h.newCall(w, r, form)
 	switch {
+	case h.foreign(r, false):
+		c.refuseForeign()
 	case r.Method == http.MethodPost:
 		c.post()
 	case form.Closed:
@@ -209,15 +221,23 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, form PublicFor
 	c.showMessage(status, c.words.get(title), c.words.get(text))
 }
 
-// done shows the ending that a response reached.
+// done shows the ending that a response reached, and leads on from it. Without a token of
+// a response, or with an old one, it shows the page's own thanks alone.
 func (h *Handler) done(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	h.newCall(w, r, form).done()
+	c := h.newCall(w, r, form)
+	e, stored := h.signer.openSent(form, r.URL.Query().Get(ctrlSent), c.now)
+	var target template.URL
+	if stored {
+		target = c.redirect()
+	}
+	c.showEnding(c.ending(e.Ending), target)
 }
 
-func (c *call) done() {
+// ending is the ending with an id, or one in the page's words.
+func (c *call) ending(id string) schema.Block {
 	ending := schema.Block{Type: schema.TypeEnding}
 	for _, b := range c.form.Blocks {
-		if b.Type == schema.TypeEnding && b.ID == c.r.URL.Query().Get("ending") && !properties(&b).Hide {
+		if b.Type == schema.TypeEnding && b.ID == id && !properties(&b).Hide {
 			ending = b
 		}
 	}
@@ -227,7 +247,7 @@ func (c *call) done() {
 			ending.Description = c.words.get("done.text")
 		}
 	}
-	c.showEnding(ending)
+	return ending
 }
 
 // warnSecret logs once that there is no secret that all processes share.

@@ -43,10 +43,11 @@ func (p *policy) header(nonce string, ancestors []string) string {
 }
 
 // originOf returns the origin of an absolute http or https URL as a source of a
-// policy, "" for everything else.
+// policy, "" for everything else, and for a URL with a user name, which makes a foreign
+// host look like a known one.
 func originOf(raw string) string {
 	u, err := url.Parse(raw)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return ""
 	}
 	if strings.ContainsFunc(u.Host, func(c rune) bool { return c > '~' }) {

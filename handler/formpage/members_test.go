@@ -68,7 +68,7 @@ func shownWith(t *testing.T, settings, theme map[string]any) string {
 	}
 	f.form.ClosedMessage = f.form.Settings.ClosedMessage
 	now := time.Date(2026, 8, 3, 10, 0, 0, 0, time.UTC)
-	pages, err := formpage.New(f, formpage.Config{Clock: func() time.Time { return now }, Brand: formpage.Link{Text: "Made here"}})
+	pages, err := formpage.New(f, formpage.Config{Secret: secret, Clock: func() time.Time { return now }, Brand: formpage.Link{Text: "Made here"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,10 +90,10 @@ func shownWith(t *testing.T, settings, theme map[string]any) string {
 	campaign.Set("state", state)
 	ask(nil, campaign)
 	campaign.Set("at", "p")
-	ask(nil, campaign)
+	token := regexp.MustCompile(`sent=[\w.-]+`).FindString(ask(nil, campaign))
 	fmt.Fprintf(&all, "%+v", f.sent)
 	w = httptest.NewRecorder()
-	pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/form/done?ending=e", nil))
+	pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/form/done?"+token, nil))
 	all.WriteString(w.Body.String())
 	f.form.Closed = true
 	ask(nil, nil)

@@ -42,6 +42,7 @@ const (
 	ctrlTook     = "took"      // seconds since the first input, as the browser counts
 	ctrlTrap     = "more_info" // nobody sees it; who fills it in is a program
 	ctrlEmbed    = "embed"     // the page is shown in a frame
+	ctrlSent     = "sent"      // of an ending's address: signed, a response is stored
 )
 
 // What the button that was pressed asks for.

@@ -115,9 +115,11 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	c.preview = &preview{token: token, Text: "preview.text", Notes: c.previewNotes(), Warnings: append(labelled(form.Blocks, warnings), c.lacks()...)}
 	c.form.Closed = false // the author sees the form, and the note
 	switch {
+	case h.foreign(r, false):
+		c.refuseForeign()
 	case rest == "done":
 		c.preview.Text = "preview.sent"
-		c.done()
+		c.showEnding(c.ending(r.URL.Query().Get("ending")), "")
 	case r.Method == http.MethodPost:
 		c.post()
 	default:

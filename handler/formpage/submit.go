@@ -46,12 +46,14 @@ type call struct {
 
 	charged, limited bool // see allowed
 
+	proofs map[string]bool // the captchas that are solved, and whether by this request
+
 	hosts      map[string]json.RawMessage // what Config.HostAnswers returned
 	askedHosts bool
 }
 
 func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form PublicForm) *call {
-	return &call{h: h, w: w, r: r, form: form, words: h.language(r, form), now: h.clock(), values: url.Values{}, brought: map[string]bool{}, spared: maxSpared}
+	return &call{h: h, w: w, r: r, form: form, words: h.language(r, form), now: h.clock(), values: url.Values{}, brought: map[string]bool{}, proofs: map[string]bool{}, spared: maxSpared}
 }
 
 // given are the answers of the page as the service takes them.
@@ -150,7 +152,7 @@ func (c *call) post() {
 		c.tooMany(path, firstStep(steps, c.refused, at), c.refused)
 	case len(c.refused) > 0:
 		status := http.StatusUnprocessableEntity
-		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == codeFileSize }) {
+		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == codeFileSize || v.Code == codeFileTotal }) {
 			status = http.StatusRequestEntityTooLarge
 		}
 		c.showPath(status, path, firstStep(steps, c.refused, at), c.refused)
@@ -249,14 +251,20 @@ func (c *call) submit(given Given, path Path, at int) {
 		c.failed(err, path, at)
 		return
 	}
-	_, err = c.h.service.Submit(c.r.Context(), response)
+	err = c.store(response)
 	if isRefused(err) {
 		c.releaseFiles(attempt, kept)
 	}
 	var faults *schema.Error
 	switch {
 	case err == nil:
+		if len(kept) > 0 {
+			c.h.sentFiles(c.visit.Key)
+		}
 		c.finished(path)
+	case errors.Is(err, respondent.ErrKeyUsed):
+		spent := c.spent()
+		c.showPath(http.StatusConflict, path, firstStep(steps, spent, at), spent)
 	case errors.As(err, &faults):
 		c.showPath(http.StatusUnprocessableEntity, path, firstStep(steps, faults.Violations, at), faults.Violations)
 	case errors.Is(err, storage.ErrDuplicate):
@@ -281,10 +289,7 @@ func (c *call) finished(path Path) {
 		c.leadTo(string(target))
 		return
 	}
-	query := url.Values{}
-	if path.Ending != "" {
-		query.Set("ending", path.Ending)
-	}
+	query := url.Values{ctrlSent: {c.h.signer.sign(purposeDone, sent{c.form.ID.String(), path.Ending, c.now.UnixMilli()})}}
 	if c.values.Has(ctrlEmbed) {
 		query.Set(ctrlEmbed, "1")
 	}
@@ -370,6 +375,7 @@ func (c *call) response(given Given) (Response, error) {
 		}
 	}
 	r.IdempotencyKey = c.idempotencyKey(given)
+	r.OneContent = len(c.proofs) > 0
 	var err error
 	r.HostAnswers, err = c.hostAnswers()
 	return r, err
@@ -377,8 +383,11 @@ func (c *call) response(given Given) (Response, error) {
 
 // idempotencyKey is the same for the same answers of one visit. A second click finds the
 // first response; who goes back and sends something else is not told that it is stored
-// while the first one is.
+// while the first one is. With a captcha the visit is good for one response, see store.
 func (c *call) idempotencyKey(given Given) string {
+	if len(c.proofs) > 0 {
+		return c.visit.Key
+	}
 	files := map[string]json.RawMessage{}
 	c.fileAnswers(c.form.Blocks, files)
 	raw, err := json.Marshal([]any{given.Answers, files, given.Hidden})

@@ -256,11 +256,12 @@ func (c *call) showMessage(status int, title, text string) {
 	c.render(status, view, newPolicy())
 }
 
-func (c *call) showEnding(ending schema.Block) {
+// showEnding shows an ending, which leads on to a target, "" for nowhere.
+func (c *call) showEnding(ending schema.Block, target template.URL) {
 	view := c.view("ending")
 	b := c.newBuilder(view, Path{}, nil)
 	f := b.field(&ending, 1)
-	view.Ending, view.LeadsTo = &f, c.redirect()
+	view.Ending, view.LeadsTo = &f, target
 	if properties(&ending).ShareButtons && c.preview == nil {
 		view.Share = c.form.PublicID
 	}

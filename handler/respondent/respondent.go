@@ -15,6 +15,9 @@ import (
 // ErrClosed says that a form takes no more responses.
 var ErrClosed = errors.New("formsvc: the form is closed")
 
+// ErrKeyUsed says that another response is stored with the idempotency key.
+var ErrKeyUsed = errors.New("formsvc: another response has this idempotency key")
+
 // PublicForm is a published form as a page for respondents needs it, both as it
 // is stored and decoded. Slices and maps in it are shared: they are only read.
 type PublicForm struct {
@@ -48,6 +51,9 @@ type Response struct {
 	// IdempotencyKey names this attempt within the form: a repeated Submit returns
 	// the first result, whatever its content. Empty: none. At most 255 bytes.
 	IdempotencyKey string
+	// OneContent says that the IdempotencyKey stands for this content: a repeated Submit
+	// whose answers or hidden fields would be stored as others is [ErrKeyUsed].
+	OneContent bool
 	// SubmittedAt says when a response was submitted that the host imports from
 	// elsewhere, in whole seconds. A time to come is refused. Zero: it is submitted now.
 	SubmittedAt time.Time

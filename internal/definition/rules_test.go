@@ -14,7 +14,7 @@ import (
 func TestIsAddress(t *testing.T) {
 	t.Parallel()
 
-	for _, s := range []string{"", "http://example.com", "HTTPS://example.com/a?b#c", "https://user@example.com:8080/é", "https://[2001:db8::1]/"} {
+	for _, s := range []string{"", "http://example.com", "HTTPS://example.com/a?b#c", "https://example.com:8080/é@", "https://[2001:db8::1]/"} {
 		if !isAddress(s, webOnly) {
 			t.Errorf("%q is refused", s)
 		}
@@ -31,7 +31,7 @@ func TestIsAddress(t *testing.T) {
 		"//example.com", "/path", "example.com", "https:", "https://", "https:example.com", "https:///path", "https://:80",
 		"https:\\\\example.com", "https://example.com\\@evil.example", "https://exa mple.com", "https://example.com\x7f",
 		"https://example.com/\r\nSet-Cookie:a", "mailto:", "tel:", "mailto://", "http://%zz/", "blob:https://example.com/a", "https://[::1",
-		"https://example.com:0", "https://example.com:65536", "https://example.com/\"><script>", "https://example.com/\u2028", "https://example.com/\u0085",
+		"https://user@example.com/", "https://known.example:x@evil.example/", "https://@example.com/", "https://example.com:0", "https://example.com:65536", "https://example.com/\"><script>", "https://example.com/\u2028", "https://example.com/\u0085",
 	} {
 		if isAddress(s, webOrContact) {
 			t.Errorf("%q is accepted", s)

@@ -22,9 +22,9 @@ func checkURL(c *jsonshape.Check, object jsontree.Node, name string, allowed sch
 	if n.Kind() != jsontree.String || isAddress(n.Text(), allowed) {
 		return
 	}
-	message := "must be an absolute http or https URL"
+	message := "must be an absolute http or https URL without a user name"
 	if allowed == webOrContact {
-		message = "must be an absolute http, https, mailto or tel URL"
+		message = "must be an absolute http or https URL without a user name, or a mailto or tel URL"
 	}
 	c.Add(n, schema.CodeBadFormat, message)
 }
@@ -35,5 +35,5 @@ func isAddress(s string, allowed schemes) bool {
 		return true
 	}
 	u, ok := weburl.Parse(s)
-	return ok && (weburl.IsWeb(u) || allowed == webOrContact)
+	return ok && (weburl.IsPlain(s) || allowed == webOrContact && !weburl.IsWeb(u))
 }
