@@ -14,7 +14,8 @@
 //
 // A form of the type SINGLE is shown one question at a time, a MULTI form divided at its
 // page breaks. Branches are walked by the service whenever a page is sent. A fault leads
-// back to the page with the question, with everything filled in. The address of a form
+// back to the page with the question, with everything filled in. A page goes on by its
+// buttons alone: a choice does not send it. The address of a form
 // takes answers by block id, hidden fields and campaign parameters by name, and lang:
 // /f/{public_id}?color=red&ref=mail&utm_source=news&lang=de. A choice is its id or label,
 // a number has a decimal point in every language, and a date has no offset from UTC. Not
@@ -71,8 +72,10 @@
 // logoPlacement.align is "left", "center" or "right", vertical "top" or "bottom".
 //
 // customCss is parsed and written anew from a list of properties and functions: no
-// address of any kind, no at-rule but @media, every selector below the form's element. The
-// form's element clips what it holds.
+// address of any kind, no at-rule but @media, every selector is .fs, the form, or below it.
+// The form stands in an element of the page's own, which no selector can name and which
+// clips it: nothing in a sheet covers what a [Config.Layout] has around the form, or the bar
+// of a preview. What a layout keeps in sight while the form scrolls needs a z-index above 0.
 //
 // # Block properties
 //
