@@ -132,7 +132,7 @@
 
   // The offset that the visitor's clock has at the time that was typed.
   const zone = input => {
-    const box = input.parentElement, day = all("input", box).map(i => i.value);
+    const box = input.parentElement, day = all("select,input:checked,input:not([type=radio])", box).map(i => i.value);
     const at = new Date(day.length > 3 ? "" : day.slice(0, 2).join("T"));
     const minutes = -(isNaN(at) ? new Date() : at).getTimezoneOffset();
     const two = n => String(Math.floor(Math.abs(n))).padStart(2, "0");
@@ -184,7 +184,7 @@
     }
     p.hidden = left > Math.max(20, most / 5);
     p.classList.toggle("over", left < 0);
-    p.textContent = (left < 0 ? root.dataset.over : root.dataset.left).replace("{n}", Math.abs(left).toLocaleString(root.lang));
+    p.textContent = (left < 0 ? root.dataset.over : root.dataset.left).replace("{n}", Math.abs(left).toLocaleString(root.lang + "-u-nu-latn"));
   };
 
   // A ranking is put in order with two buttons an item, by hand or by keyboard, or by
@@ -336,11 +336,8 @@
   });
   // A press is for the page that it began on, and a double click for the one of its first
   // press: the next page, which nobody has seen, takes neither, nor a key that is held.
-  let first = null, aimed = null;
-  document.addEventListener("mousedown", e => {
-    if (e.detail < 2) first = root;
-    aimed = first;
-  }, true);
+  let first, aimed;
+  document.addEventListener("mousedown", e => { aimed = e.detail < 2 ? first = root : first; }, true);
   document.addEventListener("click", e => {
     if (aimed && aimed !== root && root.contains(e.target)) {
       e.preventDefault();
