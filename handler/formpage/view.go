@@ -58,6 +58,7 @@ type pageView struct {
 	Inputs      template.HTML // the hidden inputs
 	Notice      string
 	Lost        []Unplaced
+	LostFiles   string // their names
 	Problems    []problem
 	Fields      []field
 	Next, Back  string
