@@ -36,6 +36,11 @@
 // Sending the same answers of one visit again, by a double click or in a second tab, finds
 // the response that is stored. Other answers, sent after going back, are another response.
 //
+// A page that comes back to a form which was closed meanwhile, made a draft or put into the
+// trash is answered with 410 and what was typed, to be copied. Its token has to be one that
+// was signed here: to everybody else, and in JSON, a draft is 404, as is an address
+// without a form.
+//
 // # Rules in the browser
 //
 // Without more, rules stay with the service: the script asks for the blocks that an answer
@@ -84,8 +89,10 @@
 // and phones show no papers in them. Videos of YouTube and Vimeo and embeds are loaded by a
 // click, video files by the browser's player.
 // dateFormat asks for a date in three fields in that order, unless showDatePicker asks for
-// the browser's own. randomize mixes choices in one way for one visit. A payment is shown
-// and not taken, see [Config.HostAnswers]. numberFormat, showActions, showFields, part_of
+// the browser's own. Of specificDates up to ten are buttons, up to fifty a list to choose
+// from; more, and disabledDays, are explained below the question. randomize mixes choices in one way for one visit. A payment is shown
+// and not taken, see [Config.HostAnswers]. Where a required one, or a required file, can be
+// given by nobody, the first page says that the form cannot be sent, and so does [Handler.Lacks]. numberFormat, showActions, showFields, part_of
 // and row_id are left to other renderers.
 //
 // # Members that do nothing here

@@ -41,7 +41,7 @@ func (c *call) faultKind(v schema.Violation, f *field) (code, kind string, param
 		}
 		return v.Code, "", []any{"size", megabytes(most)}
 	case schema.CodeRequired:
-		return v.Code, requiredKind(f), nil
+		return v.Code, c.requiredKind(f), nil
 	case schema.CodeBadFormat:
 		format, _ := v.Params["format"].(string)
 		return v.Code, formatWords[format], nil
@@ -69,6 +69,9 @@ func (c *call) faultKind(v schema.Violation, f *field) (code, kind string, param
 	case schema.CodeNotAllowed:
 		switch v.Params["reason"] {
 		case "weekday", "date":
+			if days := c.allowedDays(v); days != "" {
+				return v.Code, "of", []any{"days", days}
+			}
 			return v.Code, "date", nil
 		case "file_type", "picture":
 			return codeFileType, "", nil
@@ -78,10 +81,14 @@ func (c *call) faultKind(v schema.Violation, f *field) (code, kind string, param
 }
 
 // requiredKind says what kind of answer is missing.
-func requiredKind(f *field) string {
+func (c *call) requiredKind(f *field) string {
 	switch {
 	case f == nil:
 		return ""
+	case c.h.cannotGive(f.Type):
+		return "unavailable"
+	case f.Type == schema.TypePayment:
+		return "payment"
 	case f.Type == "":
 		return "part" // of a contact
 	case f.Type == schema.TypeLegal:
@@ -94,6 +101,22 @@ func requiredKind(f *field) string {
 		return "matrix"
 	case "files", "signature":
 		return "file"
+	}
+	return ""
+}
+
+// allowedDays names the days, or days of the week, that a fault says can be chosen, "" where
+// it has no list.
+func (c *call) allowedDays(v schema.Violation) string {
+	switch days := v.Params["allowed"].(type) {
+	case []int:
+		return c.words.weekdays(days)
+	case []string:
+		var list []string
+		for _, day := range days {
+			list = append(list, c.words.date(day))
+		}
+		return c.words.list(list)
 	}
 	return ""
 }

@@ -115,7 +115,10 @@ func (b *builder) field(block *schema.Block, level int) field {
 	if f.Image != nil {
 		f.ImageAlign = cmp.Or(p.ImageAlign, "inline")
 	}
-	f.MayRequire = b.view.Rules != nil && takesAnswer(block.Type) && bytes.Contains(p.Rule, []byte(`"require"`))
+	if b.c.h.cannotGive(block.Type) { // the page demands nothing that it cannot take
+		f.Required = false
+	}
+	f.MayRequire = b.view.Rules != nil && takesAnswer(block.Type) && !b.c.h.cannotGive(block.Type) && bytes.Contains(p.Rule, []byte(`"require"`))
 	b.used["#"+block.ID] = true
 	b.draw(&f, block, p)
 	if takesAnswer(block.Type) {
@@ -281,8 +284,17 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		}
 		f.Kind = "unavailable"
 		f.Help = b.c.words.get("help.no_files")
+		if block.Required {
+			f.Help += " " + b.c.words.get("fault.REQUIRED.unavailable")
+		}
 	case schema.TypePayment:
-		f.Kind = "payment"
+		f.Kind, f.Help = "payment", b.c.words.get("payment.note")
+		switch {
+		case block.Required && b.c.h.cannotGive(block.Type):
+			f.Help += " " + b.c.words.get("fault.REQUIRED.unavailable")
+		case block.Required:
+			f.Help += " " + b.c.words.get("payment.first")
+		}
 		f.Amount = strings.TrimSpace(p.Amount + " " + p.Currency)
 	case schema.TypeGroup:
 		f.Kind, f.Set = "group", true

@@ -2,6 +2,7 @@ package formpage
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/formsvc/formsvc/schema"
@@ -18,6 +19,26 @@ func (h *Handler) Lacks(form PublicForm) []string {
 		list = append(list, l.text)
 	}
 	return list
+}
+
+// cannotGive reports whether there is nobody to give the answers of a type of block: files
+// without a place for them, payments that no host knows of.
+func (h *Handler) cannotGive(kind string) bool {
+	switch kind {
+	case schema.TypeFileUpload, schema.TypeSignature:
+		return h.config.Files == nil
+	case schema.TypePayment:
+		return h.config.HostAnswers == nil
+	}
+	return false
+}
+
+// inVain reports whether a form with these blocks on the path cannot be sent: one of them is
+// required and cannot be given.
+func (h *Handler) inVain(blocks []schema.Block) bool {
+	return slices.ContainsFunc(blocks, func(b schema.Block) bool {
+		return !properties(&b).Hide && (b.Required && h.cannotGive(b.Type) || h.inVain(b.Children))
+	})
 }
 
 type lack struct {
@@ -40,11 +61,15 @@ func (h *Handler) lacks(blocks []schema.Block) []lack {
 				list = append(list, lack{block + " is a captcha that nothing checks: Config.Verifiers has none of the type " + strconv.Quote(p.CaptchaType), true})
 			}
 		case schema.TypeFileUpload, schema.TypeSignature:
-			if h.config.Files == nil {
-				list = append(list, lack{text: block + " asks for files: there is no Config.Files"})
+			if h.cannotGive(b.Type) {
+				text := block + " asks for files: there is no Config.Files"
+				if b.Required {
+					text += ", so no response can be stored"
+				}
+				list = append(list, lack{text: text})
 			}
 		case schema.TypePayment:
-			if b.Required && h.config.HostAnswers == nil {
+			if b.Required && h.cannotGive(b.Type) {
 				list = append(list, lack{text: block + " requires a payment: there is no Config.HostAnswers, so no response can be stored"})
 			}
 		}
