@@ -69,7 +69,7 @@ func (c *call) faultKind(v schema.Violation, f *field) (code, kind string, param
 	case schema.CodeNotAllowed:
 		switch v.Params["reason"] {
 		case "weekday", "date":
-			if days := c.allowedDays(v); days != "" {
+			if days := c.allowedDays(v.Params["allowed"]); days != "" {
 				return v.Code, "of", []any{"days", days}
 			}
 			return v.Code, "date", nil
@@ -85,7 +85,7 @@ func (c *call) requiredKind(f *field) string {
 	switch {
 	case f == nil:
 		return ""
-	case c.h.cannotGive(f.Type):
+	case c.h.cannotGive(&schema.Block{Type: f.Type, Required: true}):
 		return "unavailable"
 	case f.Type == schema.TypePayment:
 		return "payment"
@@ -105,20 +105,18 @@ func (c *call) requiredKind(f *field) string {
 	return ""
 }
 
-// allowedDays names the days, or days of the week, that a fault says can be chosen, "" where
-// it has no list.
-func (c *call) allowedDays(v schema.Violation) string {
-	switch days := v.Params["allowed"].(type) {
+// allowedDays names the days that a fault says can be chosen, or the days of the week.
+func (c *call) allowedDays(allowed any) string {
+	var names []string
+	switch days := allowed.(type) {
 	case []int:
 		return c.words.weekdays(days)
 	case []string:
-		var list []string
 		for _, day := range days {
-			list = append(list, c.words.date(day))
+			names = append(names, c.words.date(day))
 		}
-		return c.words.list(list)
 	}
-	return ""
+	return c.words.list(names)
 }
 
 // rangeKind is faultKind for bounds of numbers and of days.

@@ -115,12 +115,13 @@ func (b *builder) field(block *schema.Block, level int) field {
 	if f.Image != nil {
 		f.ImageAlign = cmp.Or(p.ImageAlign, "inline")
 	}
-	if b.c.h.cannotGive(block.Type) { // the page demands nothing that it cannot take
-		f.Required = false
-	}
-	f.MayRequire = b.view.Rules != nil && takesAnswer(block.Type) && !b.c.h.cannotGive(block.Type) && bytes.Contains(p.Rule, []byte(`"require"`))
+	f.MayRequire = b.view.Rules != nil && takesAnswer(block.Type) && bytes.Contains(p.Rule, []byte(`"require"`))
 	b.used["#"+block.ID] = true
 	b.draw(&f, block, p)
+	if b.c.h.cannotGive(block) { // the page demands nothing that it cannot take
+		f.Required, f.MayRequire = false, false
+		f.Help += " " + b.c.words.get("fault.REQUIRED.unavailable")
+	}
 	if takesAnswer(block.Type) {
 		if f.Remove == "" {
 			f.Value = b.value(f.Name)
@@ -284,15 +285,9 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		}
 		f.Kind = "unavailable"
 		f.Help = b.c.words.get("help.no_files")
-		if block.Required {
-			f.Help += " " + b.c.words.get("fault.REQUIRED.unavailable")
-		}
 	case schema.TypePayment:
 		f.Kind, f.Help = "payment", b.c.words.get("payment.note")
-		switch {
-		case block.Required && b.c.h.cannotGive(block.Type):
-			f.Help += " " + b.c.words.get("fault.REQUIRED.unavailable")
-		case block.Required:
+		if block.Required && b.c.h.config.HostAnswers != nil {
 			f.Help += " " + b.c.words.get("payment.first")
 		}
 		f.Amount = strings.TrimSpace(p.Amount + " " + p.Currency)

@@ -1,7 +1,6 @@
 package formpage
 
 import (
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,34 +19,25 @@ func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) 
 	if err != nil || !h.signer.open(purposeVisit, values.Get(ctrlState), &v) {
 		return false
 	}
-	id, err := storage.ParseID(v.Form)
-	if err != nil {
-		return false
-	}
+	id, _ := storage.ParseID(v.Form) // was signed here
 	c.values, c.form.ID = values, id
 	if lang := values.Get(ctrlLanguage); lang != "" && (h.config.Language == nil || h.config.Language(r, c.form) == "") {
 		c.words = h.words.byTag(lang, c.words)
 	}
-	// The form is what respondents saw here last. What it holds by now is not public; where
-	// this is not remembered, blocks have their ids for labels.
+	// The labels are those that respondents saw here last. What the form holds by now is not
+	// public; where they are not remembered, blocks have their ids.
 	if s, ok := h.sources.get(id); ok && s.shown && s.publicID == publicID {
-		f, d := &c.form, s.definition
-		f.PublicID, f.Name, f.Type, f.Definition = s.publicID, s.name, s.kind, d
-		f.Blocks, _ = schema.DecodeBlocks(d.Blocks) // all were read before
-		f.Settings, _ = schema.DecodeSettings(d.Settings)
-		f.Theme, _ = schema.DecodeTheme(d.Theme)
+		c.form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // they were read before
 	}
 	c.closed()
 	return true
 }
 
 // lostFiles are the names of the files that the page brought, or had brought before.
-func (c *call) lostFiles() []string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(c.values)) {
-		block, ok := strings.CutPrefix(name, nameFile)
-		for _, token := range c.values[name] {
-			if s, known := c.openFile(block, token); ok && known {
+func (c *call) lostFiles() (list []string) {
+	for name, tokens := range c.values {
+		for _, token := range tokens {
+			if s, ok := c.openFile(strings.TrimPrefix(name, nameFile), token); ok {
 				list = append(list, s.File.Name)
 			}
 		}
@@ -57,5 +47,6 @@ func (c *call) lostFiles() []string {
 			list = append(list, name)
 		}
 	}
+	slices.Sort(list)
 	return list
 }

@@ -21,23 +21,17 @@ func (h *Handler) Lacks(form PublicForm) []string {
 	return list
 }
 
-// cannotGive reports whether there is nobody to give the answers of a type of block: files
-// without a place for them, payments that no host knows of.
-func (h *Handler) cannotGive(kind string) bool {
-	switch kind {
-	case schema.TypeFileUpload, schema.TypeSignature:
-		return h.config.Files == nil
-	case schema.TypePayment:
-		return h.config.HostAnswers == nil
-	}
-	return false
+// cannotGive reports whether a block is required and nobody can answer it: a file without a
+// place for it, a payment that no host knows of.
+func (h *Handler) cannotGive(b *schema.Block) bool {
+	file := b.Type == schema.TypeFileUpload || b.Type == schema.TypeSignature
+	return b.Required && (file && h.config.Files == nil || b.Type == schema.TypePayment && h.config.HostAnswers == nil)
 }
 
-// inVain reports whether a form with these blocks on the path cannot be sent: one of them is
-// required and cannot be given.
+// inVain reports whether a form with these blocks on the path cannot be sent.
 func (h *Handler) inVain(blocks []schema.Block) bool {
 	return slices.ContainsFunc(blocks, func(b schema.Block) bool {
-		return !properties(&b).Hide && (b.Required && h.cannotGive(b.Type) || h.inVain(b.Children))
+		return !properties(&b).Hide && (h.cannotGive(&b) || h.inVain(b.Children))
 	})
 }
 
@@ -61,15 +55,14 @@ func (h *Handler) lacks(blocks []schema.Block) []lack {
 				list = append(list, lack{block + " is a captcha that nothing checks: Config.Verifiers has none of the type " + strconv.Quote(p.CaptchaType), true})
 			}
 		case schema.TypeFileUpload, schema.TypeSignature:
-			if h.cannotGive(b.Type) {
-				text := block + " asks for files: there is no Config.Files"
-				if b.Required {
-					text += ", so no response can be stored"
-				}
-				list = append(list, lack{text: text})
+			switch {
+			case h.cannotGive(b):
+				list = append(list, lack{text: block + " requires a file: there is no Config.Files, so no response can be stored"})
+			case h.config.Files == nil:
+				list = append(list, lack{text: block + " asks for files: there is no Config.Files"})
 			}
 		case schema.TypePayment:
-			if b.Required && h.cannotGive(b.Type) {
+			if h.cannotGive(b) {
 				list = append(list, lack{text: block + " requires a payment: there is no Config.HostAnswers, so no response can be stored"})
 			}
 		}

@@ -84,10 +84,7 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 		t := language.Make(tag)
 		parsed = append(parsed, t)
 		// One kind of digits on a page: those of dates, of phone numbers and of the script.
-		numbers, err := t.SetTypeForKey("nu", "latn")
-		if err != nil {
-			return catalogue{}, err
-		}
+		numbers, _ := t.SetTypeForKey("nu", "latn") // the key and the type exist
 		c.list = append(c.list, &words{
 			tag: tag, direction: direction(t), texts: texts[tag], english: texts["en"], printer: message.NewPrinter(numbers), comma: writesComma(t),
 			countries: sync.OnceValue(func() string { return countryOptions(t) }),
@@ -199,13 +196,11 @@ func (w *words) has(key string) bool {
 	return ok
 }
 
-// weekdays names days of the week from Monday on, 0 is Sunday.
+// weekdays names days of the week, 0 is Sunday.
 func (w *words) weekdays(days []int) string {
 	var names []string
-	for _, day := range []int{1, 2, 3, 4, 5, 6, 0} {
-		if slices.Contains(days, day) {
-			names = append(names, w.get("weekday."+strconv.Itoa(day)))
-		}
+	for _, day := range days {
+		names = append(names, w.get("weekday."+strconv.Itoa(day)))
 	}
 	return w.list(names)
 }
