@@ -21,13 +21,14 @@ type source struct {
 
 	css     string // what is written of the theme's customCss
 	uniform bool   // blocks look the same in every visit
+	shown   bool   // to respondents: a preview may have another definition
 }
 
 // source returns the source of the form of this call, and compares it with the form: it is
 // never out of date.
 func (c *call) source() *source {
 	f := &c.form
-	if s, ok := c.h.sources.get(f.ID); ok && s.is(f) {
+	if s, ok := c.h.sources.get(f.ID); ok && s.is(f) && (s.shown || c.preview != nil) {
 		return s
 	}
 	d := &f.Definition
@@ -38,9 +39,11 @@ func (c *call) source() *source {
 			Blocks: bytes.Clone(d.Blocks), Settings: bytes.Clone(d.Settings), Theme: bytes.Clone(d.Theme),
 			Variables: bytes.Clone(d.Variables), HiddenFields: bytes.Clone(d.HiddenFields),
 		},
-		css: customCSS(f.Theme.CustomCSS), uniform: c.h.uniform(f.Blocks),
+		css: customCSS(f.Theme.CustomCSS), uniform: c.h.uniform(f.Blocks), shown: c.preview == nil,
 	}
-	c.h.sources.put(f.ID, s, s.size())
+	if f.PublicID != "" { // a page without its form says nothing of it
+		c.h.sources.put(f.ID, s, s.size())
+	}
 	c.h.warnLacks(c.r.Context(), f)
 	return s
 }

@@ -1,7 +1,11 @@
 package formpage
 
 import (
+	"slices"
 	"strconv"
+	"strings"
+
+	"golang.org/x/text/language"
 
 	"github.com/formsvc/formsvc/schema"
 )
@@ -35,7 +39,11 @@ var partCompletes = map[string]string{
 }
 
 func (b *builder) contact(f *field, block *schema.Block, p *schema.Properties) {
-	for i, name := range contactParts {
+	parts := slices.Clone(contactParts)
+	if base, _ := language.Make(b.c.words.tag).Base(); strings.Contains(" hu ja ko vi zh ", " "+base.String()+" ") {
+		parts[0], parts[1] = parts[1], parts[0] // the name of the family comes first
+	}
+	for i, name := range parts {
 		set := contactPart(p.AddressOrContact, name)
 		if set.Hide {
 			continue

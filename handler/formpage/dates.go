@@ -1,11 +1,20 @@
 package formpage
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/schema"
+)
+
+// The inputs of a date in three, in the order that a form asks for, and their labels.
+var (
+	dateOrders = map[string][]string{
+		"DDMMYYYY": {nameDay, nameMonth, nameYear}, "MMDDYYYY": {nameMonth, nameDay, nameYear}, "YYYYMMDD": {nameYear, nameMonth, nameDay},
+	}
+	dateWords = map[string]string{nameDay: "date.day", nameMonth: "date.month", nameYear: "date.year"}
 )
 
 // drawDate draws a date as one input, which browsers show in the visitor's way with a
@@ -19,12 +28,12 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 	if p.BeforeDate != nil {
 		f.Max = p.BeforeDate.In(location).Format(time.DateOnly)
 	}
-	f.Help = b.dateHelp(f.Min, f.Max)
-	order, split := map[string]string{"DDMMYYYY": "dmy", "MMDDYYYY": "mdy", "YYYYMMDD": "ymd"}[p.DateFormat]
-	split = split && !p.ShowDatePicker
-	if split || p.ShowTimePicker {
-		f.Set = true
-	}
+	f.Help = b.dateHelp(f.Min, f.Max, weekdays(p))
+	order, split := dateOrders[p.DateFormat]
+	days := possibleDays(p, location, f.Min, f.Max)
+	listed := len(days) > 0 && len(days) <= mostDays
+	split = split && !p.ShowDatePicker && !listed
+	f.Set = split || p.ShowTimePicker
 	part := func(prefix, word, kind string) field {
 		name := prefix + block.ID
 		return field{
@@ -32,20 +41,16 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 			Required: block.Required, Value: b.value(name),
 		}
 	}
-	if split {
-		for _, c := range order {
-			switch c {
-			case 'd':
-				f.Parts = append(f.Parts, part(nameDay, "date.day", "text"))
-			case 'm':
-				f.Parts = append(f.Parts, part(nameMonth, "date.month", "text"))
-			case 'y':
-				f.Parts = append(f.Parts, part(nameYear, "date.year", "text"))
-			}
+	switch {
+	case listed:
+		b.listDays(f, days)
+	case split:
+		for _, name := range order {
+			f.Parts = append(f.Parts, part(name, dateWords[name], "text"))
 		}
 		b.splitDate(f, block)
 		f.Sep = strings.TrimSpace(p.DateSeparator)
-	} else if f.Set {
+	case f.Set:
 		f.Parts = append(f.Parts, part(nameAnswer, "date.date", "date"))
 		f.Parts[0].Min, f.Parts[0].Max = f.Min, f.Max
 	}
@@ -54,9 +59,62 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 		f.Zone = nameZone + block.ID
 		b.used[f.Zone] = true
 	}
-	if f.Set {
+	if f.Set && !listed {
 		f.Kind = "dateparts"
 	}
+	if len(days) > mostDays {
+		f.Help = b.c.words.get("help.dates", "min", b.c.words.date(days[0]), "max", b.c.words.date(days[len(days)-1]))
+	}
+}
+
+// Of the days that a block names, so many are drawn as buttons, and so many as a list to
+// choose from. More are explained, and of so many nothing is said.
+const (
+	mostDayButtons = 10
+	mostDays       = 50
+	mostNamedDays  = 10_000
+)
+
+// possibleDays are the days that specificDates names and the other rules leave, as
+// YYYY-MM-DD in their order.
+func possibleDays(p *schema.Properties, zone *time.Location, low, high string) (days []string) {
+	if len(p.SpecificDates) > mostNamedDays {
+		return nil
+	}
+	on := weekdays(p)
+	for _, t := range p.SpecificDates {
+		at := t.In(zone)
+		if day := at.Format(time.DateOnly); day >= low && (high == "" || day <= high) && slices.Contains(on, int(at.Weekday())) {
+			days = append(days, day)
+		}
+	}
+	slices.Sort(days)
+	return slices.Compact(days)
+}
+
+// weekdays are the days of the week that a block takes, 0 is Sunday.
+func weekdays(p *schema.Properties) (list []int) {
+	for _, day := range []int{1, 2, 3, 4, 5, 6, 0} {
+		if p.DisabledDays == nil || *p.DisabledDays>>day&1 == 0 {
+			list = append(list, day)
+		}
+	}
+	return list
+}
+
+// listDays draws the days that can be chosen.
+func (b *builder) listDays(f *field, days []string) {
+	f.Kind, f.Set, f.Classes, f.Help = "select", false, "", ""
+	if len(days) <= mostDayButtons {
+		f.Kind, f.Set, f.Input = "choices", true, "radio"
+	}
+	var pairs []string
+	for _, day := range days {
+		at, _ := time.Parse(time.DateOnly, day) // was formatted so
+		name := b.c.words.weekdays([]int{int(at.Weekday())})
+		pairs = append(pairs, day, b.c.words.list([]string{name, b.c.words.date(day)}))
+	}
+	f.Options = b.fixed(f.Name, pairs...)
 }
 
 // splitDate fills the three inputs from a date in one, as a link prefills it.
@@ -65,31 +123,27 @@ func (b *builder) splitDate(f *field, block *schema.Block) {
 	if err != nil {
 		return
 	}
+	numbers := map[string]int{nameDay: day.Day(), nameMonth: int(day.Month()), nameYear: day.Year()}
 	for i := range f.Parts {
-		part := &f.Parts[i]
-		if part.Value != "" {
-			continue
-		}
-		switch {
-		case strings.HasPrefix(part.Name, nameDay):
-			part.Value = strconv.Itoa(day.Day())
-		case strings.HasPrefix(part.Name, nameMonth):
-			part.Value = strconv.Itoa(int(day.Month()))
-		case strings.HasPrefix(part.Name, nameYear):
-			part.Value = strconv.Itoa(day.Year())
+		if part := &f.Parts[i]; part.Value == "" {
+			part.Value = strconv.Itoa(numbers[part.Name[:len(nameDay)]])
 		}
 	}
 }
 
-func (b *builder) dateHelp(low, high string) string {
+// dateHelp says which days can be chosen, on is the days of the week.
+func (b *builder) dateHelp(low, high string, on []int) (help string) {
 	low, high = b.c.words.date(low), b.c.words.date(high)
 	switch {
 	case low != "" && high != "":
-		return b.c.words.get("help.date_between", "min", low, "max", high)
+		help = b.c.words.get("help.date_between", "min", low, "max", high)
 	case low != "":
-		return b.c.words.get("help.date_min", "min", low)
+		help = b.c.words.get("help.date_min", "min", low)
 	case high != "":
-		return b.c.words.get("help.date_max", "max", high)
+		help = b.c.words.get("help.date_max", "max", high)
 	}
-	return ""
+	if n := len(on); n > 0 && n < 7 {
+		help += " " + b.c.words.get("help.weekdays", "days", b.c.words.weekdays(on))
+	}
+	return strings.TrimSpace(help)
 }

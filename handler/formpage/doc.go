@@ -15,7 +15,8 @@
 //
 // A form of the type SINGLE is shown one question at a time, a MULTI form divided at its
 // page breaks. Branches are walked by the service whenever a page is sent. A fault leads
-// back to the page with the question, with everything filled in. The address of a form
+// back to the page with the question, with everything filled in. A page goes on by its
+// buttons alone: a choice does not send it. The address of a form
 // takes answers by block id, hidden fields and campaign parameters by name, and lang:
 // /f/{public_id}?color=red&ref=mail&utm_source=news&lang=de. A choice is its id or label,
 // a number has a decimal point in every language, and a date has no offset from UTC. Not
@@ -49,6 +50,11 @@
 // number of the form's country when the visitor's is another, an address at a domain that is
 // one slip from that of a large provider. Without a script the page comes back once with
 // it. Nothing is changed or refused by that, and the JSON routes take values as Submit does.
+//
+// A page that comes back to a form which was closed meanwhile, made a draft or put into the
+// trash is answered with 410 and what was typed, to be copied. Its token has to be one that
+// was signed here: to everybody else, and in JSON, a draft is 404, as is an address
+// without a form.
 //
 // # Rules in the browser
 //
@@ -86,8 +92,10 @@
 // logoPlacement.align is "left", "center" or "right", vertical "top" or "bottom".
 //
 // customCss is parsed and written anew from a list of properties and functions: no
-// address of any kind, no at-rule but @media, every selector below the form's element. The
-// form's element clips what it holds.
+// address of any kind, no at-rule but @media, every selector is .fs, the form, or below it.
+// The form stands in an element of the page's own, which no selector can name and which
+// clips it: nothing in a sheet covers what a [Config.Layout] has around the form, or the bar
+// of a preview. What a layout keeps in sight while the form scrolls needs a z-index above 0.
 //
 // # Block properties
 //
@@ -96,8 +104,10 @@
 // and phones show no papers in them. Videos of YouTube and Vimeo and embeds are loaded by a
 // click, video files by the browser's player.
 // dateFormat asks for a date in three fields in that order, unless showDatePicker asks for
-// the browser's own. randomize mixes choices in one way for one visit. A payment is shown
-// and not taken, see [Config.HostAnswers]. numberFormat, showActions, showFields, part_of
+// the browser's own. Of specificDates up to ten are buttons, up to fifty a list to choose
+// from; more, and disabledDays, are explained below the question. randomize mixes choices in one way for one visit. A payment is shown
+// and not taken, see [Config.HostAnswers]. Where a required one, or a required file, can be
+// given by nobody, the first page says that the form cannot be sent, and so does [Handler.Lacks]. numberFormat, showActions, showFields, part_of
 // and row_id are left to other renderers.
 //
 // # Members that do nothing here

@@ -43,7 +43,7 @@ func (c *call) faultKind(v schema.Violation, f *field) (code, kind string, param
 	case codeFileTotal:
 		return v.Code, "", []any{"size", megabytes(c.h.config.MaxVisitFiles)}
 	case schema.CodeRequired:
-		return v.Code, requiredKind(f), nil
+		return v.Code, c.requiredKind(f), nil
 	case schema.CodeBadFormat:
 		format, _ := v.Params["format"].(string)
 		return v.Code, formatWords[format], nil
@@ -71,6 +71,9 @@ func (c *call) faultKind(v schema.Violation, f *field) (code, kind string, param
 	case schema.CodeNotAllowed:
 		switch v.Params["reason"] {
 		case "weekday", "date":
+			if days := c.allowedDays(v.Params["allowed"]); days != "" {
+				return v.Code, "of", []any{"days", days}
+			}
 			return v.Code, "date", nil
 		case "file_type", "picture":
 			return codeFileType, "", nil
@@ -80,10 +83,14 @@ func (c *call) faultKind(v schema.Violation, f *field) (code, kind string, param
 }
 
 // requiredKind says what kind of answer is missing.
-func requiredKind(f *field) string {
+func (c *call) requiredKind(f *field) string {
 	switch {
 	case f == nil:
 		return ""
+	case c.h.cannotGive(&schema.Block{Type: f.Type, Required: true}):
+		return "unavailable"
+	case f.Type == schema.TypePayment:
+		return "payment"
 	case f.Type == "":
 		return "part" // of a contact
 	case f.Type == schema.TypeLegal:
@@ -98,6 +105,20 @@ func requiredKind(f *field) string {
 		return "file"
 	}
 	return ""
+}
+
+// allowedDays names the days that a fault says can be chosen, or the days of the week.
+func (c *call) allowedDays(allowed any) string {
+	var names []string
+	switch days := allowed.(type) {
+	case []int:
+		return c.words.weekdays(days)
+	case []string:
+		for _, day := range days {
+			names = append(names, c.words.date(day))
+		}
+	}
+	return c.words.list(names)
 }
 
 // rangeKind is faultKind for bounds of numbers and of days.

@@ -124,6 +124,10 @@ func (b *builder) field(block *schema.Block, level int) field {
 	f.MayRequire = b.view.Rules != nil && takesAnswer(block.Type) && bytes.Contains(p.Rule, []byte(`"require"`))
 	b.used["#"+block.ID] = true
 	b.draw(&f, block, p)
+	if b.c.h.cannotGive(block) { // the page demands nothing that it cannot take
+		f.Required, f.MayRequire = false, false
+		f.Help += " " + b.c.words.get("fault.REQUIRED.unavailable")
+	}
 	if takesAnswer(block.Type) {
 		if f.Remove == "" {
 			f.Value, f.Reading = b.value(f.Name), b.c.readings[f.Name].text
@@ -289,7 +293,10 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		f.Kind = "unavailable"
 		f.Help = b.c.words.get("help.no_files")
 	case schema.TypePayment:
-		f.Kind = "payment"
+		f.Kind, f.Help = "payment", b.c.words.get("payment.note")
+		if block.Required && b.c.h.config.HostAnswers != nil {
+			f.Help += " " + b.c.words.get("payment.first")
+		}
 		f.Amount = strings.TrimSpace(p.Amount + " " + p.Currency)
 	case schema.TypeGroup:
 		f.Kind, f.Set = "group", true

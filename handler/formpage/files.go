@@ -77,7 +77,7 @@ const maxSpared = 32 << 20
 // takeFile stores one file and puts its record among the values.
 func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 	refuse := func(code string) {
-		c.refused = append(c.refused, schema.Violation{Field: block, Code: code})
+		c.refused = append(c.refused, schema.Violation{Field: block, Code: code, Params: map[string]any{"name": fileName(name)}})
 		n, _ := io.CopyN(io.Discard, body, c.spared)
 		c.spared -= n
 	}

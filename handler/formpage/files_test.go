@@ -106,12 +106,12 @@ func TestFilesThatAreNotTaken(t *testing.T) {
 		want string
 	}{
 		"too large":             {[3]string{"u.f", "a.pdf", pdfBytes + strings.Repeat("x", 1001)}, "too large"},
-		"another type":          {[3]string{"u.f", "a.exe", "MZ"}, "cannot be taken"},
-		"a page named png":      {[3]string{"u.f", "a.png", "<html><script>alert(1)</script>"}, "cannot be taken"},
-		"a signature of text":   {[3]string{"u.s", "a.png", "text"}, "cannot be taken"},
+		"another type":          {[3]string{"u.f", "a.exe", "MZ"}, "cannot take this type"},
+		"a page named png":      {[3]string{"u.f", "a.png", "<html><script>alert(1)</script>"}, "cannot take this type"},
+		"a signature of text":   {[3]string{"u.s", "a.png", "text"}, "cannot take this type"},
 		"no such block":         {[3]string{"u.n", "a.pdf", pdfBytes}, ""},
 		"a block that is gone":  {[3]string{"u.gone", "a.pdf", pdfBytes}, ""},
-		"a page without a sign": {[3]string{"u.f", "a.pdf", pdfBytes}, "could not be stored"},
+		"a page without a sign": {[3]string{"u.f", "a.pdf", pdfBytes}, "could not save the file"},
 	} {
 		p := s.open(form, "").fill("a.n", name)
 		if strings.HasPrefix(name, "a page without") {
@@ -323,7 +323,7 @@ func TestThePageKnowsTheServicesLimit(t *testing.T) {
 		if p.status != http.StatusRequestEntityTooLarge || p.values.Get("f.f") != "" || (p.values.Get("f.g") != "") != (c.config == 3<<20) {
 			t.Errorf("%d: status %d, %s", c.config, p.status, p.text("summary"))
 		}
-		if !strings.Contains(p.text("summary"), "Most megabytes allowed: "+map[string]string{"2097152": "2", "1048576": "1"}[c.bounded]) {
+		if !strings.Contains(p.text("summary"), "Please choose one of up to "+map[string]string{"2097152": "2", "1048576": "1"}[c.bounded]) {
 			t.Errorf("%d: %s", c.config, p.text("summary"))
 		}
 	}

@@ -71,7 +71,7 @@ func TestEveryBlockTypeIsFilledInAndStored(t *testing.T) {
 	if p.status != http.StatusOK {
 		t.Fatalf("status %d", p.status)
 	}
-	for _, want := range []string{"Some prose", "Every block", "A tree", "Open the PDF", "Show content from maps.example", "Play the video", "9.50 EUR", "This page cannot take files."} {
+	for _, want := range []string{"Some prose", "Every block", "A tree", "Open the PDF", "Show content from maps.example", "Play the video", "9.50 EUR", "You cannot upload files on this page."} {
 		if !strings.Contains(p.raw, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -149,9 +149,9 @@ func TestMistakesComeBackWithEverythingFilledIn(t *testing.T) {
 	summary := again.text("summary")
 	for _, want := range []string{
 		"Short Please answer this question.", "Email Please enter an email address such as name@example.com.",
-		"Number Please enter a number from 1 to 9,999.", "Legal Please accept this to go on.",
-		"Many These are too many. Please choose at most 2.", "Rank Please give every item a place of its own.",
-		"Parts Please enter a full date that exists.", "Time Please enter a time such as 14:30.", "Address: City Please fill this in.",
+		"Number Please enter a number from 1 to 9,999.", "Legal Please accept this to continue.",
+		"Many Please choose no more than 2.", "Rank Please give each item a different place.",
+		"Parts Please enter a real date with a day, month and year.", "Time Please enter a time such as 14:30.", "Address: City Please fill this in.",
 	} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary lacks %q", want)
@@ -395,7 +395,7 @@ func TestWhatWasTypedIsShownWhenItHasNoPlace(t *testing.T) {
 	change(form, formsvc.Definition{Settings: json.RawMessage(`{"closed":true,"closedMessage":"Sorry"}`)})
 	for _, got := range []*page{p.press("next"), last.press("next")} {
 		text := got.text("fs-main")
-		if got.status != http.StatusGone || !strings.Contains(text, "Sorry") || !strings.Contains(text, "Story") || !strings.Contains(text, "a <long> text") || strings.Contains(text, "true") || !strings.Contains(text, "Das hatten Sie eingegeben") {
+		if got.status != http.StatusGone || !strings.Contains(text, "Sorry") || !strings.Contains(text, "Story") || !strings.Contains(text, "a <long> text") || strings.Contains(text, "true") || !strings.Contains(text, "Was Sie eingegeben haben") {
 			t.Errorf("%d %s", got.status, text)
 		}
 	}

@@ -86,6 +86,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	form, err := h.service.PublicForm(r.Context(), publicID)
 	switch {
+	case errors.Is(err, storage.ErrNotFound) && rest == "" && r.Method == http.MethodPost && h.gone(w, r, publicID):
 	case errors.Is(err, storage.ErrNotFound):
 		message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
 	case err != nil:
@@ -194,6 +195,7 @@ func (c *call) closed() {
 	}
 	view := c.view("message")
 	view.Title, view.Text, view.Lost = c.words.get("closed.title"), text, c.typed()
+	view.LostFiles = c.words.list(c.lostFiles())
 	c.render(http.StatusGone, view, newPolicy())
 }
 

@@ -21,6 +21,20 @@ func (h *Handler) Lacks(form PublicForm) []string {
 	return list
 }
 
+// cannotGive reports whether a block is required and nobody can answer it: a file without a
+// place for it, a payment that no host knows of.
+func (h *Handler) cannotGive(b *schema.Block) bool {
+	file := b.Type == schema.TypeFileUpload || b.Type == schema.TypeSignature
+	return b.Required && (file && h.config.Files == nil || b.Type == schema.TypePayment && h.config.HostAnswers == nil)
+}
+
+// inVain reports whether a form with these blocks on the path cannot be sent.
+func (h *Handler) inVain(blocks []schema.Block) bool {
+	return slices.ContainsFunc(blocks, func(b schema.Block) bool {
+		return !properties(&b).Hide && (h.cannotGive(&b) || h.inVain(b.Children))
+	})
+}
+
 type lack struct {
 	text    string
 	captcha bool
@@ -60,11 +74,14 @@ func (h *Handler) lacks(blocks []schema.Block) []lack {
 				list = append(list, lack{block + " is a captcha that nothing checks: Config.Verifiers has none of the type " + strconv.Quote(p.CaptchaType), true})
 			}
 		case schema.TypeFileUpload, schema.TypeSignature:
-			if h.config.Files == nil {
+			switch {
+			case h.cannotGive(b):
+				list = append(list, lack{text: block + " requires a file: there is no Config.Files, so no response can be stored"})
+			case h.config.Files == nil:
 				list = append(list, lack{text: block + " asks for files: there is no Config.Files"})
 			}
 		case schema.TypePayment:
-			if b.Required && h.config.HostAnswers == nil {
+			if h.cannotGive(b) {
 				list = append(list, lack{text: block + " requires a payment: there is no Config.HostAnswers, so no response can be stored"})
 			}
 		}

@@ -58,6 +58,7 @@ type pageView struct {
 	Inputs      template.HTML // the hidden inputs
 	Notice      string
 	Lost        []Unplaced
+	LostFiles   string // their names
 	Problems    []problem
 	Fields      []field
 	Next, Back  string
@@ -147,6 +148,9 @@ func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violati
 	view.Problems = b.problems
 	view.Problems = append(view.Problems, b.elsewhere(steps)...)
 	view.Notice, view.Lost = c.notice, c.lost
+	if view.First && view.Notice == "" && c.h.inVain(onPath(&c.form, path)) { // said before somebody fills in the rest
+		view.Notice = c.words.get("fault.REQUIRED.unavailable")
+	}
 	view.Multipart = b.multipart
 	view.ShowHeading = c.form.Settings.ShowTitle
 	view.Next = c.nextLabel(view, current)

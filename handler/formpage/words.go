@@ -94,8 +94,10 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 	for _, tag := range tags {
 		t := language.Make(tag)
 		parsed = append(parsed, t)
+		// One kind of digits on a page: those of dates, of phone numbers and of the script.
+		numbers, _ := t.SetTypeForKey("nu", "latn") // the key and the type exist
 		c.list = append(c.list, &words{
-			tag: tag, locale: t, direction: direction(t), texts: texts[tag], english: texts["en"], printer: message.NewPrinter(t), comma: writesComma(t),
+			tag: tag, locale: t, direction: direction(t), texts: texts[tag], english: texts["en"], printer: message.NewPrinter(numbers), comma: writesComma(t),
 			countries: sync.OnceValue(func() string { return countryOptions(t, false) }),
 			callers:   sync.OnceValue(func() string { return countryOptions(t, true) }),
 		})
@@ -248,6 +250,21 @@ func (w *words) get(key string, params ...any) string {
 func (w *words) has(key string) bool {
 	_, ok := w.english[key]
 	return ok
+}
+
+// weekdays names days of the week, 0 is Sunday.
+func (w *words) weekdays(days []int) string {
+	var names []string
+	for _, day := range days {
+		names = append(names, w.get("weekday."+strconv.Itoa(day)))
+	}
+	return w.list(names)
+}
+
+// list joins names or days as the language does.
+func (w *words) list(items []string) string {
+	between := strings.TrimSuffix(strings.TrimPrefix(w.get("list"), "{a}"), "{b}")
+	return strings.Join(items, between)
 }
 
 func (w *words) value(v any) string {

@@ -142,3 +142,67 @@ func TestLanguagesThatAreWishedFor(t *testing.T) {
 		t.Errorf("the page came back in %s", p.values.Get("lang"))
 	}
 }
+
+// A fault says what to do. Of two there is nothing to be done.
+func TestFaultsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	for tag, please := range map[string]string{"en": "Please ", "de": "Bitte "} {
+		for key, text := range readWords(t, tag) {
+			if strings.HasPrefix(key, "fault.") && key != "fault.KNOWN" && key != "fault.UNKNOWN_FIELD" &&
+				!strings.Contains(text, please) && !strings.Contains(text, strings.ToLower(please)) {
+				t.Errorf("%s %s does not say what to do: %s", tag, key, text)
+			}
+		}
+	}
+}
+
+// All digits on a page are of one kind: of questions, helps, faults, dates, sizes and
+// progress.
+func TestDigitsAreOfOneKind(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("MULTI", strings.Replace(every, `"label":"Date"}`, `"label":"Date","properties":{"afterDate":"2026-01-02T00:00:00Z","disabledDays":3}}`, 1),
+		`{"numberedQuestions":true,"navigation":true,"progressBar":true}`, "")
+	p := s.open(form, "lang=ar")
+	faults := p.fill("a.number", "123456", "a.date", "2025-01-01", "a.long", strings.Repeat("x", 101)).press("next")
+	if faults.status != http.StatusUnprocessableEntity {
+		t.Fatalf("%d", faults.status)
+	}
+	digits := regexp.MustCompile(`\p{Nd}`)
+	for name, page := range map[string]*page{"plain": p, "with faults": faults, "the last": s.open(form, "lang=ar").fill("a.short", "x", "a.legal", "true").press("next")} {
+		kinds := map[rune]string{}
+		text := page.text("fs-main")
+		for _, d := range digits.FindAllString(text, -1) {
+			kinds[[]rune(d)[0]&^15] += d
+		}
+		if len(kinds) != 1 || !strings.Contains(text, "2") {
+			t.Errorf("%s: digits %q of %s", name, kinds, text)
+		}
+	}
+}
+
+// Where the name of the family comes first, it is asked for first.
+func TestNamesAreInTheOrderOfTheLanguage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{MinFillTime: -1, Words: map[string]map[string]string{"hu": {"part.lastName": "Vezetéknév"}}})
+	form := s.form("MULTI", `[{"id":"c","type":"contact_info","properties":{"addressOrContact":{"lastName":{"required":true}}}}]`, "", "")
+	for tag, want := range map[string]string{"en": "given-name family-name email", "ja": "family-name given-name email", "hu": "family-name given-name email"} {
+		p := s.open(form, "lang="+tag)
+		var order []string
+		p.each(func(n *html.Node) {
+			if complete := attr(n, "autocomplete"); n.Data == "input" && strings.HasPrefix(attr(n, "name"), "p.") && len(order) < 3 {
+				order = append(order, complete)
+			}
+		})
+		if got := strings.Join(order, " "); got != want {
+			t.Errorf("%s: %s, want %s", tag, got, want)
+		}
+	}
+	p := s.open(form, "lang=ja").fill("p.firstName.c", "花子")
+	if again := p.press("next"); !strings.Contains(again.text("summary"), "姓 入力してください") {
+		t.Errorf("the fault stands at another part: %s", again.text("summary"))
+	}
+	if end := p.fill("p.lastName.c", "山田").press("next"); end.status != http.StatusOK || s.answers(form)[0]["c"] != `{"firstName":"花子","lastName":"山田"}` {
+		t.Errorf("%d, stored is %v", end.status, s.answers(form))
+	}
+}

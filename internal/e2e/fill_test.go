@@ -252,6 +252,10 @@ func TestFromRightToLeft(t *testing.T) {
 	b.until(`(() => { const l=[...document.querySelectorAll("[name='a.delivery']")].map(e => e.getBoundingClientRect().left); return l[0] > l[6] })()`)
 	b.set(feedbackAnswers...)
 	b.set(field("a.orders"), "١٢")
+	// What is written on the page, by the service or by the script, has one kind of digits.
+	b.do(`const e=document.querySelector("textarea[data-max]"); e.value="x".repeat(e.dataset.max - 1); e.dispatchEvent(new Event("input",{bubbles:true}))`)
+	b.until(`!document.querySelector(".fs-count").hidden && /[0-9]/.test(document.querySelector(".fs-count").textContent) && !/[٠-٩]/.test(document.querySelector(".fs").innerText)`)
+	b.do(`const e=document.querySelector("textarea[data-max]"); e.value="x"; e.dispatchEvent(new Event("input",{bubbles:true}))`)
 	b.press("next")
 	b.until(`location.pathname.endsWith("/done")`)
 	wantAnswers(t, s.answers(form), map[string]string{"orders": "12", "ordered_on": `"2026-11-02"`, "name": `"Grace"`})

@@ -132,7 +132,7 @@
 
   // The offset that the visitor's clock has at the time that was typed.
   const zone = input => {
-    const box = input.parentElement, day = all("input", box).map(i => i.value);
+    const box = input.parentElement, day = all("select,input:checked,input:not([type=radio])", box).map(i => i.value);
     const at = new Date(day.length > 3 ? "" : day.slice(0, 2).join("T"));
     const minutes = -(isNaN(at) ? new Date() : at).getTimezoneOffset();
     const two = n => String(Math.floor(Math.abs(n))).padStart(2, "0");
@@ -192,7 +192,7 @@
     }
     p.hidden = left > Math.max(20, most / 5);
     p.classList.toggle("over", left < 0);
-    p.textContent = (left < 0 ? root.dataset.over : root.dataset.left).replace("{n}", Math.abs(left).toLocaleString(root.lang));
+    p.textContent = (left < 0 ? root.dataset.over : root.dataset.left).replace("{n}", Math.abs(left).toLocaleString(root.lang + "-u-nu-latn"));
   };
 
   // A ranking is put in order with two buttons an item, by hand or by keyboard, or by
@@ -343,6 +343,17 @@
     clearTimeout(timer);
     timer = setTimeout(react, reacts ? 150 : 0, reacts ? merge : read);
   });
+  // A press is for the page that it began on, and a double click for the one of its first
+  // press: the next page, which nobody has seen, takes neither, nor a key that is held.
+  let first, aimed;
+  document.addEventListener("mousedown", e => { aimed = e.detail < 2 ? first = root : first; }, true);
+  document.addEventListener("click", e => {
+    if (aimed && aimed !== root && root.contains(e.target)) {
+      e.preventDefault();
+      e.stopPropagation();
+    }
+    aimed = null;
+  }, true);
   on(document, "click", e => {
     const embed = e.target.closest(".fs-embed a"), share = e.target.closest("[data-share]");
     if (embed) {
@@ -354,23 +365,19 @@
     } else if (share && navigator.share) {
       e.preventDefault();
       navigator.share({ url: share.href, title: document.title }).catch(() => {});
-    } else if (e.detail && single() && e.target.matches("[type=radio]")) {
-      // A pointer's choice is an answer; by keyboard, moving through the choices is not.
-      const f = form(), questions = all(".q", f);
-      const button = f.querySelector(".fs-actions button");
-      if (questions.length === 1 && !questions[0].querySelector(".other-text,.m-row") && button) setTimeout(() => { if (e.target.checked && e.target.isConnected) f.requestSubmit(button); }, 260);
     }
   });
   on(document, "keydown", e => {
     const f = form();
     if (!f || e.altKey || e.isComposing) return;
-    if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && e.target.matches("textarea")) {
+    const command = e.ctrlKey || e.metaKey, long = e.target.matches("textarea");
+    if (e.key === "Enter" && (long ? command : e.repeat)) {
       e.preventDefault();
-      f.requestSubmit(f.querySelector(".fs-actions button"));
+      if (!e.repeat) f.requestSubmit(f.querySelector(".fs-actions button"));
       return;
     }
     // Letters and digits choose what carries them.
-    if (!single() || e.ctrlKey || e.metaKey || e.target.matches("input:not([type=radio],[type=checkbox]),textarea,select")) return;
+    if (!single() || command || e.target.matches("input:not([type=radio],[type=checkbox]),textarea,select")) return;
     const option = all(".opt .badge", f).find(b => b.textContent.toUpperCase() === e.key.toUpperCase());
     const step = all(".scale input,.icons input", f).find(i => i.value === e.key);
     const target = option ? option.closest(".opt").querySelector("input") : step;

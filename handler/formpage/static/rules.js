@@ -359,7 +359,7 @@ globalThis.formsvcRules = (() => {
         form.prepend(seen);
       }
       form.querySelector(".fs-actions [value=next]").textContent = at + 1 < steps.length ? form.dataset.more : form.dataset.send;
-      const written = n => n.toLocaleString(root.lang), bar = root.querySelector(".fs-progress"), count = root.querySelector(".fs-nav span");
+      const written = n => n.toLocaleString(root.lang + "-u-nu-latn"), bar = root.querySelector(".fs-progress"), count = root.querySelector(".fs-nav span");
       const label = form.dataset.progress.replace("{step}", written(at + 1)).replace("{steps}", written(steps.length));
       if (bar) { bar.max = steps.length; bar.setAttribute("aria-label", label); }
       if (count) count.textContent = label;

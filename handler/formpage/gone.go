@@ -1,0 +1,52 @@
+package formpage
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// gone answers a page that was sent to a form that is not public any more, a draft or in the
+// trash, with what was typed, as a closed form does. It reports whether it did: the page has
+// to be one that was made here for a visit. To everybody else there is no form.
+func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) bool {
+	c := h.newCall(w, r, PublicForm{Closed: true})
+	values, _, err := c.read()
+	var v visit
+	if err != nil || !h.signer.open(purposeVisit, values.Get(ctrlState), &v) {
+		return false
+	}
+	id, _ := storage.ParseID(v.Form) // was signed here
+	c.values, c.form.ID = values, id
+	if lang := values.Get(ctrlLanguage); lang != "" && (h.config.Language == nil || h.config.Language(r, c.form) == "") {
+		c.words = h.words.byTag(lang, c.words)
+	}
+	// The labels are those that respondents saw here last. What the form holds by now is not
+	// public; where they are not remembered, blocks have their ids.
+	if s, ok := h.sources.get(id); ok && s.shown && s.publicID == publicID {
+		c.form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // they were read before
+	}
+	c.closed()
+	return true
+}
+
+// lostFiles are the names of the files that the page brought, or had brought before.
+func (c *call) lostFiles() (list []string) {
+	for name, tokens := range c.values {
+		for _, token := range tokens {
+			if s, ok := c.openFile(strings.TrimPrefix(name, nameFile), token); ok {
+				list = append(list, s.File.Name)
+			}
+		}
+	}
+	for _, v := range c.refused {
+		if name, ok := v.Params["name"].(string); ok {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
