@@ -37,14 +37,13 @@ func (b *builder) countries(list, name, preset string) template.HTML {
 // callers are the same with the codes of phone numbers, for the country of the number in
 // the input with a name. There is an option for none where no country is preset.
 func (b *builder) callers(name, preset string) template.HTML {
-	if answers.CallingCode(strings.ToUpper(preset)) == 0 {
-		preset = b.c.words.region
-	}
+	own, _ := answers.PhoneCountry(preset)
+	here, _ := answers.PhoneCountry(b.c.words.region)
 	list := b.c.words.callers()
-	if answers.CallingCode(preset) == 0 {
-		preset, list = "", `<option value="">+</option>`+list
+	if own = cmp.Or(own, here); own == "" {
+		list = `<option value="">+</option>` + list
 	}
-	return b.countries(list, nameWhose+name, preset)
+	return b.countries(list, nameWhose+name, own)
 }
 
 // countryOptions names all countries in a language, in its order, or those that have
@@ -61,7 +60,7 @@ func countryOptions(tag language.Tag, calling bool) string {
 	for _, code := range codes {
 		name := names[code]
 		if calling {
-			number := answers.CallingCode(code)
+			_, number := answers.PhoneCountry(code)
 			if number == 0 {
 				continue
 			}

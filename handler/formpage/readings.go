@@ -60,7 +60,7 @@ func (r *answerReader) number(block, input, number, other string) {
 // phone returns the number that was typed into an input, of the country that stands beside
 // it. What is no number there is refused by the service, which may know another country.
 func (r *answerReader) phone(b *schema.Block, input, text string) string {
-	own := properties(b).DefaultCountry
+	own, _ := answers.PhoneCountry(properties(b).DefaultCountry)
 	country := r.text(nameWhose + input)
 	read, ok := answers.ReadPhone(text, cmp.Or(country, own))
 	if !ok {
@@ -75,7 +75,7 @@ func (r *answerReader) phone(b *schema.Block, input, text string) string {
 		r.tell(b.ID, input, true, "read.not", "value", number(read.Text), "other", number(read.Other))
 	case r.words != nil:
 		// The form's country is not the visitor's, who may not have looked at it.
-		stranger := read.National && strings.EqualFold(country, own) && r.words.region != "" && r.words.region != country
+		stranger := read.National && country == own && r.words.region != "" && r.words.region != country
 		r.tell(b.ID, input, stranger, "read.as", "value", number(read.Text))
 	}
 	return read.Number
