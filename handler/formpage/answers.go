@@ -68,7 +68,7 @@ type answerReader struct {
 }
 
 func (r *answerReader) read(form PublicForm) Given {
-	r.given = Given{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}}
+	r.given, r.readings = Given{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}}, map[string]reading{}
 	if slices.ContainsFunc(slices.Collect(maps.Keys(r.values)), isAnswer) {
 		r.blocks(form.Blocks) // nothing is read of a block whose inputs are all absent
 	}

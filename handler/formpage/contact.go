@@ -61,7 +61,7 @@ func (b *builder) contact(f *field, block *schema.Block, p *schema.Properties) {
 			part.Callers = b.callers(part.Name, p.DefaultCountry)
 		case "country":
 			part.Kind = "select"
-			part.Countries = b.countries(part.Name, p.DefaultCountry)
+			part.Countries = b.countries(b.c.words.countries(), part.Name, p.DefaultCountry)
 		}
 		part.Value, part.Reading = b.value(part.Name), b.c.readings[part.Name].text
 		f.Parts = append(f.Parts, part)

@@ -17,24 +17,7 @@ import (
 
 // countries are the options of a country field in the language's order, as HTML: 250 of
 // them through a template would cost more than the rest of a page.
-func (b *builder) countries(name, preset string) template.HTML {
-	return b.countryList(b.c.words.countries(), name, preset)
-}
-
-// callers are the same with the codes of phone numbers, for the country of the number in
-// the input with a name. There is an option for none where no country is preset.
-func (b *builder) callers(name, preset string) template.HTML {
-	if answers.CallingCode(strings.ToUpper(preset)) == 0 {
-		preset = b.c.words.region
-	}
-	list := b.c.words.callers()
-	if answers.CallingCode(preset) == 0 {
-		preset, list = "", `<option value="">+</option>`+list
-	}
-	return b.countryList(list, nameWhose+name, preset)
-}
-
-func (b *builder) countryList(list, name, preset string) template.HTML {
+func (b *builder) countries(list, name, preset string) template.HTML {
 	chosen := strings.ToUpper(strings.TrimSpace(b.value(name)))
 	if len(b.posted(name)) == 0 {
 		chosen = strings.ToUpper(preset)
@@ -51,6 +34,18 @@ func (b *builder) countryList(list, name, preset string) template.HTML {
 	return template.HTML(list) //nolint:gosec // escaped here and below
 }
 
+// callers are the same with the codes of phone numbers, for the country of the number in
+// the input with a name. There is an option for none where no country is preset.
+func (b *builder) callers(name, preset string) template.HTML {
+	own, _ := answers.PhoneCountry(preset)
+	here, _ := answers.PhoneCountry(b.c.words.region)
+	list := b.c.words.callers()
+	if own = cmp.Or(own, here); own == "" {
+		list = `<option value="">+</option>` + list
+	}
+	return b.countries(list, nameWhose+name, own)
+}
+
 // countryOptions names all countries in a language, in its order, or those that have
 // phone numbers, with their codes.
 func countryOptions(tag language.Tag, calling bool) string {
@@ -65,7 +60,7 @@ func countryOptions(tag language.Tag, calling bool) string {
 	for _, code := range codes {
 		name := names[code]
 		if calling {
-			number := answers.CallingCode(code)
+			_, number := answers.PhoneCountry(code)
 			if number == 0 {
 				continue
 			}

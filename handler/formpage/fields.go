@@ -221,7 +221,7 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		f.Help = b.numberHelp(p)
 	case schema.TypeCountry:
 		f.Kind, f.Complete = "select", "country"
-		f.Countries = b.countries(nameAnswer+block.ID, p.DefaultCountry)
+		f.Countries = b.countries(b.c.words.countries(), nameAnswer+block.ID, p.DefaultCountry)
 	case schema.TypeTime:
 		f.Input, f.Classes = "time", " short"
 		if p.ShowSeconds {

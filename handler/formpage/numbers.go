@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -32,6 +31,15 @@ var (
 	openNumber    = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}[.,]\d{3}$`)
 )
 
+// plainSigns leaves the signs of ASCII, apostrophes for what is only ever between groups, and
+// no spaces and marks of direction, which programs write before a minus.
+var (
+	plainSigns = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "\u2009", "", "\u3000", "",
+		"\u061c", "", "\u200e", "", "\u200f", "", "\u202a", "", "\u202b", "", "\u202c", "", "\u2066", "", "\u2067", "", "\u2068", "", "\u2069", "",
+		"’", "'", "٬", "'", "＇", "'", "٫", ".", "．", ".", "，", ",", "−", "-", "－", "-", "＋", "+")
+	otherSigns = strings.NewReplacer(".", ",", ",", ".")
+)
+
 // maxNumber is how many bytes a number has at most as it is typed. The service takes 64
 // digits.
 const maxNumber = 256
@@ -48,33 +56,12 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	if len(text) > maxNumber {
 		return "", "", false
 	}
-	text = answers.ASCIIDigits(strings.TrimSpace(text))
-	text = strings.Map(func(c rune) rune {
-		switch c {
-		case ' ', '\u00a0', '\u202f', '\u2009', '\u3000':
-			return -1
-		case '’', '٬', '＇':
-			return '\''
-		case '٫', '．':
-			return '.'
-		case '，':
-			return ','
-		case '−', '－':
-			return '-'
-		case '＋':
-			return '+'
-		}
-		if unicode.Is(unicode.Cf, c) {
-			return -1 // marks of direction, which programs write before a sign
-		}
-		return c
-	}, text)
+	text = plainSigns.Replace(answers.ASCIIDigits(strings.TrimSpace(text)))
 	if strings.Contains(text, "'") && !quotedGroups.MatchString(text) {
 		return "", "", false // feet and inches
 	}
 	text = strings.ReplaceAll(text, "'", "")
-	open := openNumber.MatchString(text)
-	points, commas := strings.Count(text, "."), strings.Count(text, ",")
+	open, points, commas := openNumber.MatchString(text), strings.Count(text, "."), strings.Count(text, ",")
 	switch {
 	case points > 0 && commas > 0:
 		comma = strings.LastIndexByte(text, ',') > strings.LastIndexByte(text, '.')
@@ -82,26 +69,10 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 		comma = points > 1
 	}
 	if comma {
-		text = strings.Map(func(c rune) rune {
-			switch c {
-			case '.':
-				return ','
-			case ',':
-				return '.'
-			}
-			return c
-		}, text)
+		text = otherSigns.Replace(text)
 	}
 	if open {
-		other = strings.TrimPrefix(strings.Map(func(c rune) rune {
-			switch c {
-			case '.':
-				return -1
-			case ',':
-				return '.'
-			}
-			return c
-		}, text), "+")
+		other = strings.TrimPrefix(strings.ReplaceAll(otherSigns.Replace(text), ",", ""), "+")
 	}
 	switch {
 	case groupedNumber.MatchString(text):

@@ -35,13 +35,9 @@ func (c *call) asks(s step) bool {
 // tell keeps the reading of an input. values are two: how it is read, and what else it may
 // mean, if anything.
 func (r *answerReader) tell(block, input string, ask bool, key string, values ...any) {
-	if r.words == nil {
-		return
+	if r.words != nil {
+		r.readings[input] = reading{block, r.words.get(key, values...), ask}
 	}
-	if r.readings == nil {
-		r.readings = map[string]reading{}
-	}
-	r.readings[input] = reading{block, r.words.get(key, values...), ask}
 }
 
 // number tells how a number was read that is open without a word.
@@ -50,11 +46,13 @@ func (r *answerReader) number(block, input, number, other string) {
 		return
 	}
 	written := func(literal string) string {
-		whole, fraction, _ := strings.Cut(literal, ".")
-		if fraction = strings.TrimRight(fraction, "0"); fraction == "" {
-			return whole
+		if strings.Contains(literal, ".") {
+			literal = strings.TrimRight(strings.TrimRight(literal, "0"), ".")
 		}
-		return whole + map[bool]string{true: ",", false: "."}[r.comma] + fraction
+		if r.comma {
+			literal = otherSigns.Replace(literal)
+		}
+		return literal
 	}
 	r.tell(block, input, true, "read.not", "value", written(number), "other", written(other))
 }
@@ -62,7 +60,7 @@ func (r *answerReader) number(block, input, number, other string) {
 // phone returns the number that was typed into an input, of the country that stands beside
 // it. What is no number there is refused by the service, which may know another country.
 func (r *answerReader) phone(b *schema.Block, input, text string) string {
-	own := properties(b).DefaultCountry
+	own, _ := answers.PhoneCountry(properties(b).DefaultCountry)
 	country := r.text(nameWhose + input)
 	read, ok := answers.ReadPhone(text, cmp.Or(country, own))
 	if !ok {
@@ -77,7 +75,7 @@ func (r *answerReader) phone(b *schema.Block, input, text string) string {
 		r.tell(b.ID, input, true, "read.not", "value", number(read.Text), "other", number(read.Other))
 	case r.words != nil:
 		// The form's country is not the visitor's, who may not have looked at it.
-		stranger := read.National && strings.EqualFold(country, own) && r.words.region != "" && r.words.region != country
+		stranger := read.National && country == own && r.words.region != "" && r.words.region != country
 		r.tell(b.ID, input, stranger, "read.as", "value", number(read.Text))
 	}
 	return read.Number
@@ -97,11 +95,8 @@ var neighbours = []string{"mail.com", "email.com", "ymail.com", "gmx.ch", "gmx.i
 // email tells that an address is at a domain that is one slip from that of a provider.
 func (r *answerReader) email(block, input, text string) {
 	at := strings.LastIndexAny(text, "@＠")
-	if at < 0 || r.words == nil || len(text) > 1024 {
-		return
-	}
-	domain := strings.ToLower(strings.Trim(text[at:], "@＠> \t\r\n"))
-	if slices.Contains(providers, domain) || slices.Contains(neighbours, domain) {
+	domain := strings.ToLower(strings.Trim(text[max(0, at):], "@＠> \t\r\n"))
+	if at < 0 || slices.Contains(providers, domain) || slices.Contains(neighbours, domain) {
 		return
 	}
 	if i := slices.IndexFunc(providers, func(p string) bool { return isSlip(domain, p) }); i >= 0 {

@@ -34,6 +34,7 @@ func TestNumbersAreReadByTheRegionOfTheirPage(t *testing.T) {
 		{"", "lang=de-u-rg-chzzzz", "", "de-CH", "9’999.5", "CH", "1500 gelesen"},
 		{"", "lang=sv-SE", "", "en-SE", "9 999,5", "SE", "1,5, not"},
 		{"de-AT", "lang=es-MX", "fr-FR", "de-AT", "", "AT", "1,5 gelesen"},
+		{"", "lang=de-AQ", "", "de-AQ", "9.999,5", "", "1,5 gelesen"}, // nobody phones from there
 		{"", "lang=xx-yy-zz", "", "en", "9,999.5", "", "1500, not"},
 	} {
 		host = c.host

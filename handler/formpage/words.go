@@ -24,7 +24,6 @@ var wordFiles embed.FS
 // words are the page's own texts in one language.
 type words struct {
 	tag       string
-	plain     *words       // those without a region, nil where these are
 	region    string       // of the visitor, "" when it is not known
 	locale    language.Tag // the tag with the region: how numbers are written
 	direction string
@@ -40,13 +39,7 @@ type words struct {
 type catalogue struct {
 	list    []*words // English first: the matcher's fallback
 	matcher language.Matcher
-	regions *sync.Map // *words by regional; there are only so many regions
-}
-
-// regional are words in one region.
-type regional struct {
-	words  *words
-	region string
+	regions *sync.Map // *words by tag and region; there are only so many
 }
 
 // newCatalogue reads the languages of this package and what a host adds to them.
@@ -144,8 +137,11 @@ func (h *Handler) language(r *http.Request, form PublicForm) *words {
 	tags := wishes(r.Header.Get("Accept-Language"))
 	if wish != "" {
 		w := h.words.byTag(wish, h.words.list[0])
-		if w.region == "" && len(tags) > 0 && sameLanguage(w.locale, tags[0]) {
-			return h.words.in(w, regionOf(tags[0])) // who chose a language is still where they are
+		if w.region == "" && len(tags) > 0 {
+			own, _ := w.locale.Base()
+			if theirs, _ := tags[0].Base(); own == theirs { // who chose a language is still where they are
+				return h.words.in(w, regionOf(tags[0]))
+			}
 		}
 		return w
 	}
@@ -157,12 +153,6 @@ func (h *Handler) language(r *http.Request, form PublicForm) *words {
 		i = 0
 	}
 	return h.words.in(h.words.list[i], regionOf(tags[0]))
-}
-
-func sameLanguage(a, b language.Tag) bool {
-	x, _ := a.Base()
-	y, _ := b.Base()
-	return x == y
 }
 
 // regionOf returns the region that a tag names, "" when it names none.
@@ -182,16 +172,13 @@ func (c catalogue) in(w *words, region string) *words {
 	if err != nil {
 		return w
 	}
-	w = cmp.Or(w.plain, w)
-	key := regional{w, parsed.String()}
+	key := [2]string{w.tag, parsed.String()}
 	if there, ok := c.regions.Load(key); ok {
 		return there.(*words)
 	}
 	own := *w
-	own.plain, own.region = w, key.region
-	if t, err := language.Compose(w.locale, parsed); err == nil {
-		own.locale = t
-	}
+	own.region = parsed.String()
+	own.locale, _ = language.Compose(w.locale, parsed) // both are tags already
 	if comma := writesComma(own.locale); comma != w.comma {
 		own.comma, own.printer = comma, message.NewPrinter(own.locale)
 	}

@@ -20,10 +20,7 @@ type phoneRule struct {
 
 // newPhoneRule takes the block's default country. One that has no numbers is none.
 func newPhoneRule(defaultCountry string) phoneRule {
-	country, _ := normalCountry(defaultCountry)
-	if phonenumbers.GetCountryCodeForRegion(country) == 0 {
-		country = ""
-	}
+	country, _ := PhoneCountry(defaultCountry)
 	return phoneRule{country}
 }
 
@@ -102,9 +99,15 @@ func ReadPhone(text, country string) (Phone, bool) {
 	return p, true
 }
 
-// CallingCode returns the number that phone numbers of a country begin with after the
-// plus, 0 for a country that has none.
-func CallingCode(country string) int { return phonenumbers.GetCountryCodeForRegion(country) }
+// PhoneCountry returns the code of a country in two letters and what its phone numbers
+// begin with after the plus; "" and 0 for one that has none.
+func PhoneCountry(country string) (code string, calling int) {
+	code, _ = normalCountry(country)
+	if calling = phonenumbers.GetCountryCodeForRegion(code); calling == 0 {
+		code = ""
+	}
+	return code, calling
+}
 
 // maxDigits is more than any number has with the prefix of an international call: the
 // library's cost grows with the length.

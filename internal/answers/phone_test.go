@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -111,8 +112,10 @@ func TestReadPhone(t *testing.T) {
 			t.Errorf("%q in %s is stored as %q", c.text, c.country, stored)
 		}
 	}
-	if CallingCode("DE") != 49 || CallingCode("AQ") != 0 || CallingCode("") != 0 {
-		t.Error("calling codes")
+	for country, want := range map[string]string{"DE": "DE 49", "deu": "DE 49", "UK": "GB 44", "AQ": " 0", "": " 0", "419": " 0"} {
+		if code, calling := PhoneCountry(country); fmt.Sprint(code, " ", calling) != want {
+			t.Errorf("%s: %s %d, want %s", country, code, calling, want)
+		}
 	}
 }
 

@@ -53,13 +53,11 @@ func (t textRule) read(n jsontree.Node, r *report) (text string, ok bool) {
 func (t textRule) normal(text string, r *report) (string, fault) {
 	text = strings.TrimSpace(text)
 	if !isPlainASCII(text) {
-		text = unembedded(text)
+		ends := lineEnds
 		if t.oneLine {
-			text = pastedBreaks.Replace(text)
-		} else {
-			text = lineEnds.Replace(text)
+			ends = pastedBreaks
 		}
-		text = strings.TrimSpace(text)
+		text = strings.TrimSpace(ends.Replace(unembedded(text)))
 		switch at := strings.IndexFunc(text, isForbidden); {
 		case t.oneLine && strings.ContainsAny(text, lineBreaks):
 			return "", notOneLine()
@@ -96,23 +94,21 @@ var (
 // as well: phones, messengers and word processors put them around what is copied. A text
 // in which they are not balanced stays as it is.
 func unembedded(text string) string {
-	if !strings.Contains(text, "\u202c") {
-		return text
-	}
 	open := 0
 	for _, c := range text {
 		switch c {
 		case '\u202a', '\u202b':
 			open++
 		case '\u202c':
-			if open--; open < 0 {
-				return text
-			}
+			open--
 		case '\u202d', '\u202e':
-			return text // what ends there may be the override
+			return text // what ends may be the override
+		}
+		if open < 0 {
+			break
 		}
 	}
-	if open > 0 {
+	if open != 0 {
 		return text
 	}
 	return embeddings.Replace(text)

@@ -403,23 +403,12 @@ func (w *warner) offered(b *schema.Block, path string) {
 
 // country is about phone numbers whose country nobody says.
 func (w *warner) country(b *schema.Block, path string) {
-	var parts schema.AddressFields
-	if p := b.Properties; p != nil {
-		if p.DefaultCountry != "" || p.Hide {
-			return
-		}
-		parts = *cmp.Or(p.AddressOrContact, &parts)
+	p := cmp.Or(b.Properties, new(schema.Properties))
+	part := cmp.Or(cmp.Or(p.AddressOrContact, new(schema.AddressFields)).Phone, new(schema.AddressField))
+	asks := b.Type == schema.TypePhone || (b.Type == schema.TypeContactInfo || b.Type == schema.TypeAddress) && !part.Hide
+	if asks && p.DefaultCountry == "" && !p.Hide {
+		w.add(path, schema.WarnNoCountry, "there is no defaultCountry, so only phone numbers with the code of their country are accepted")
 	}
-	switch b.Type {
-	case schema.TypeContactInfo, schema.TypeAddress:
-		if parts.Phone != nil && parts.Phone.Hide {
-			return
-		}
-	case schema.TypePhone:
-	default:
-		return
-	}
-	w.add(path, schema.WarnNoCountry, "there is no defaultCountry, so only phone numbers with the code of their country are accepted")
 }
 
 // duplicateField is about the block whose answers must be new.

@@ -224,7 +224,7 @@ globalThis.formsvcRules = (() => {
   });
   const decimal = (s, comma) => {
     const as = { "’": "'", "٬": "'", "＇": "'", "٫": ".", "．": ".", "，": ",", "−": "-", "－": "-", "＋": "+" };
-    s = digits(s).replace(/[ \xa0\u202f\u2009\u3000\p{Cf}]/gu, "").replace(/[’٬＇٫．，−－＋]/g, c => as[c]);
+    s = digits(s).replace(/[ \xa0\u202f\u2009\u3000\u061c\u200e\u200f\u202a-\u202c\u2066-\u2069]/g, "").replace(/[’٬＇٫．，−－＋]/g, c => as[c]);
     if (s.includes("'") && !/^[^']*\d('\d{3})+([.,]\d*)?$/.test(s)) return NaN;
     s = s.replaceAll("'", "");
     const points = s.split(".").length - 1, commas = s.split(",").length - 1;
