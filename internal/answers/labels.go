@@ -3,6 +3,7 @@ package answers
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
@@ -40,27 +41,23 @@ func answerOf(n jsontree.Node) string {
 	if name.Kind() == jsontree.Array {
 		name = name.First()
 	}
-	const answers = "answers."
-	if text := name.Text(); len(text) > len(answers) && text[:len(answers)] == answers {
-		return text[len(answers):]
+	if block, ok := strings.CutPrefix(name.Text(), "answers."); ok {
+		return block
 	}
 	return ""
 }
 
-// findLabels learns the labels of all choices, and what rules name by one.
+// findLabels learns the labels of all choices.
 func (w *warner) findLabels(list []schema.Block) {
 	for i := range list {
-		b := &list[i]
-		ids := make(map[string]bool, len(b.Choices))
+		b, labels := &list[i], make(map[string]string)
 		for _, c := range b.Choices {
-			ids[c.ID] = true
+			labels[c.Label] = c.ID
 		}
-		labels := make(map[string]string, len(b.Choices))
 		for _, c := range b.Choices {
-			if c.Label != "" && !ids[c.Label] {
-				labels[c.Label] = c.ID
-			}
+			delete(labels, c.ID)
 		}
+		delete(labels, "")
 		w.labels[b.ID] = labels
 		w.findLabels(b.Children)
 	}
