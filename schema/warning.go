@@ -23,7 +23,8 @@ const (
 	WarnUnanswerableForm = "UNANSWERABLE_FORM"
 	// WarnUnanswerableBlock: no answer to the block is ever accepted.
 	WarnUnanswerableBlock = "UNANSWERABLE_BLOCK"
-	// WarnUnreachable: no respondent ever comes to the block, though it is not hidden.
+	// WarnUnreachable: no respondent ever comes to the block, though it is not hidden. The
+	// message says why.
 	WarnUnreachable = "UNREACHABLE"
 	// WarnNoEffect: a member changes nothing, such as a bound whose switch is off.
 	WarnNoEffect = "NO_EFFECT"
@@ -34,7 +35,8 @@ const (
 	// never compared.
 	WarnDuplicateField = "DUPLICATE_FIELD"
 
-	// WarnMalformedRule: a part of a rule is not what it must be and is ignored.
+	// WarnMalformedRule: a part of a rule is not what it must be and is ignored. The rule may
+	// be written in another shape ("conditions"), or have no member that counts.
 	WarnMalformedRule = "MALFORMED_RULE"
 	// WarnUnreadableLogic: logic has an operator that does not exist and is ignored.
 	WarnUnreadableLogic = "UNREADABLE_LOGIC"
@@ -43,7 +45,8 @@ const (
 	WarnUnknownTarget = "UNKNOWN_TARGET"
 	// WarnBackwardJump: a jump leads to a block that is not a later one, and is ignored.
 	WarnBackwardJump = "BACKWARD_JUMP"
-	// WarnUnknownName: a rule reads or sets something that the form does not have.
+	// WarnUnknownName: a rule reads or sets something that the form does not have, or
+	// compares an answer with the label of a choice, where its id counts.
 	WarnUnknownName = "UNKNOWN_NAME"
 	// WarnNotYetKnown: a rule reads an answer that is given only after it runs.
 	WarnNotYetKnown = "NOT_YET_KNOWN"

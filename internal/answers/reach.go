@@ -73,7 +73,7 @@ func (w *warner) showing(i int) (may, must bool) {
 		return true, true
 	}
 	holds, constant := w.constantly(s.rule.show)
-	return holds || !constant, holds && constant
+	return (holds || !constant) && !w.never[place{i, ofShow}], holds && constant
 }
 
 // leads returns the targets of the jumps that may be made from a step, and whether there
@@ -85,7 +85,7 @@ func (w *warner) leads(i int) (to []int, through bool) {
 	}
 	for _, j := range s.rule.next {
 		holds, constant := w.constantly(j.when)
-		if constant && !holds {
+		if constant && !holds || w.never[place{i, j.place}] {
 			continue
 		}
 		to = append(to, j.to)

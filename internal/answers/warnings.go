@@ -46,6 +46,9 @@ func Warnings(from Source) (schema.Warnings, error) {
 		w.contradictions[i] = f.contradiction(i)
 	}
 	w.lastToEnd = f.lastToEnd()
+	w.labels = make(map[string]map[string]string)
+	w.findLabels(list)
+	w.findMisnamed()
 	w.reach()
 	for i := range list {
 		w.block(&list[i], jsontree.Pointer("/blocks", strconv.Itoa(i)), i, false)
@@ -73,6 +76,10 @@ type warner struct {
 	spent          int             // steps of walks
 	constants      int             // steps of logic that reads nothing
 	lastToEnd      int             // the last step with a jump to the end, -1: none
+
+	labels   map[string]map[string]string // of choices that no choice has as id: by block, to the id
+	misnamed map[int]string               // steps that a condition with a label leads to, and why it does not
+	never    map[place]bool               // conditions that never hold, because of a label
 }
 
 func (w *warner) add(path, code, message string) {
@@ -112,24 +119,16 @@ func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
 
 // inGroup is about what has a meaning at the top level only.
 func (w *warner) inGroup(b *schema.Block, path string) {
-	if saysSomething(ruleOf(b)) {
-		w.add(path+"/properties/rule", schema.WarnNoEffect, "only the rules of top-level blocks count")
+	if tree, err := jsontree.Parse(ruleOf(b), answerBounds); err == nil {
+		w.shape(tree.Root(), path+"/properties/rule")
+		if slices.ContainsFunc(ruleMembers, func(name string) bool { return tree.Root().Member(name).Kind() != jsontree.Null }) {
+			w.add(path+"/properties/rule", schema.WarnNoEffect, "only the rules of top-level blocks count")
+		}
+		tree.Release()
 	}
 	if b.Type == schema.TypeEnding {
 		w.add(path, schema.WarnNoEffect, "an ending inside a group ends nothing")
 	}
-}
-
-// saysSomething reports whether a rule has one of the members that count at the top level.
-func saysSomething(raw json.RawMessage) bool {
-	tree, err := jsontree.Parse(raw, answerBounds)
-	if len(raw) == 0 || err != nil {
-		return false
-	}
-	defer tree.Release()
-	return slices.ContainsFunc([]string{"show", "require", "set", "next"}, func(name string) bool {
-		return tree.Root().Member(name).Kind() != jsontree.Null
-	})
 }
 
 // step is about a top-level block on its path.
@@ -139,7 +138,7 @@ func (w *warner) step(b *schema.Block, path string, at int) {
 	}
 	hidden := w.form.blocks[w.form.steps[at].from].hide
 	if !w.reached[at] && !hidden {
-		w.add(path, schema.WarnUnreachable, "no respondent ever comes to this block")
+		w.add(path, schema.WarnUnreachable, "no respondent ever comes to this block: "+w.whyUnreached(at))
 	}
 	if raw := ruleOf(b); len(raw) > 0 {
 		w.rule(b, raw, path+"/properties/rule", at, hidden)
@@ -149,7 +148,13 @@ func (w *warner) step(b *schema.Block, path string, at int) {
 // rule is about what a rule says that has no effect.
 func (w *warner) rule(b *schema.Block, raw json.RawMessage, path string, at int, hidden bool) {
 	w.reading.ignored = func(n jsontree.Node, code, message string) { w.add(n.Pointer(path), code, message) }
-	w.reading.compiled = func(n jsontree.Node, l *logic.Logic, after bool) { w.reads(n.Pointer(path), l, at, after) }
+	w.reading.compiled = func(n jsontree.Node, l *logic.Logic, after bool) {
+		w.reads(n.Pointer(path), l, at, after)
+		if at, why := w.label(n); why != "" {
+			w.add(at.Pointer(path), schema.WarnUnknownName, why)
+		}
+	}
+	w.reading.whole = func(rule jsontree.Node) { w.shape(rule, path) }
 	rule := w.reading.read(raw, at)
 	if rule == nil {
 		return

@@ -130,7 +130,7 @@ func TestWarningsOfRules(t *testing.T) {
 		after  = `,{"id":"c","type":"short_text"},{"id":"g","type":"group","children":[{"id":"in","type":"number"}]},{"id":"z","type":"ending"}`
 	)
 	for rule, want := range map[string]string{
-		`{}`: "", `{"free":{"nope":1},"show":null}`: "",
+		`{}`: "", `{"free":{"nope":1},"show":null}`: " MALFORMED_RULE", `{"free":1,"show":{"var":"answers.a"}}`: "", `{"show":null}`: "",
 		`{"show":{"var":"answers.a"}}`:                                    "",
 		`{"show":true}`:                                                   "/show NO_EFFECT",
 		`{"show":{"==":[1,1]}}`:                                           "/show NO_EFFECT",
@@ -193,7 +193,7 @@ func TestWarningsOfPaths(t *testing.T) {
 		`{"id":"a","type":"statement","properties":{"rule":{"require":true}}}`:                                                              "/blocks/0/properties/rule/require NO_EFFECT",
 		`{"id":"a","type":"ending","properties":{"rule":{"next":[{"to":"end"}]}}}`:                                                          "/blocks/0/properties/rule/next NO_EFFECT",
 		`{"id":"g","type":"group","children":[{"id":"a","type":"number","properties":{"rule":{"show":false}}},{"id":"z","type":"ending"}]}`: "/blocks/0/children/0/properties/rule NO_EFFECT, /blocks/0/children/1 NO_EFFECT",
-		`{"id":"g","type":"group","children":[{"id":"a","type":"number","properties":{"rule":{"free":1,"show":null}}}]}`:                    "",
+		`{"id":"g","type":"group","children":[{"id":"a","type":"number","properties":{"rule":{"free":1,"show":null}}}]}`:                    "/blocks/0/children/0/properties/rule MALFORMED_RULE",
 		`{"id":"g","type":"group","required":true},{"id":"c","type":"captcha","required":true}`:                                             "/blocks/0/required NO_EFFECT, /blocks/1/required NO_EFFECT",
 		// An ending that a later jump to the end comes to.
 		`{"id":"e1","type":"ending","properties":{"rule":{"show":{"var":"answers.c"}}}},{"id":"c","type":"yes_no","properties":{"rule":{"next":[{"to":"end"}]}}},{"id":"s","type":"statement"},{"id":"e2","type":"ending"}`: "/blocks/2 UNREACHABLE",
@@ -225,6 +225,90 @@ func TestWarningsOfPaths(t *testing.T) {
 		}
 		if strings.Join(got, ", ") != want {
 			t.Errorf("%q: %v, want %s", field, got, want)
+		}
+	}
+}
+
+// A rule that is written as elsewhere is said to be ignored.
+func TestWarningsOfRulesInAnotherShape(t *testing.T) {
+	t.Parallel()
+	for rule, want := range map[string]string{
+		`{"conditions":[{"field":"a","is":"yes"}],"action":"hide"}`: "/action MALFORMED_RULE, /conditions MALFORMED_RULE",
+		`{"hideIf":{"var":"answers.a"}}`:                            "/hideIf MALFORMED_RULE",
+		`{"show":{"var":"answers.a"},"hideIf":{"var":"answers.a"}}`: "/hideIf MALFORMED_RULE",
+		`{"visible":false}`:                                 " MALFORMED_RULE",
+		`{"Show":{"var":"answers.a"},"x":1}`:                " MALFORMED_RULE",
+		`{"note":"of the host","show":{"var":"answers.a"}}`: "",
+		`{}`: "", `{"next":[]}`: "", `{"show":null,"set":null}`: "",
+	} {
+		for place, blocks := range map[string]string{
+			"/blocks/1":            `[{"id":"a","type":"yes_no"},{"id":"b","type":"number","properties":{"rule":%s}}]`,
+			"/blocks/1/children/0": `[{"id":"a","type":"yes_no"},{"id":"g","type":"group","children":[{"id":"b","type":"number","properties":{"rule":%s}}]}]`,
+		} {
+			got := warningsOf(t, Source{Blocks: json.RawMessage(fmt.Sprintf(blocks, rule))})
+			slices.Sort(got)
+			// In a group no rule counts, and that is said beside it.
+			got = slices.DeleteFunc(got, func(w string) bool { return w == place+"/properties/rule NO_EFFECT" })
+			var wanted []string
+			for w := range strings.SplitSeq(want, ", ") {
+				if w != "" {
+					wanted = append(wanted, place+"/properties/rule"+w)
+				}
+			}
+			if fmt.Sprint(got) != fmt.Sprint(wanted) {
+				t.Errorf("%s at %s: %v, want %v", rule, place, got, wanted)
+			}
+		}
+	}
+}
+
+// A choice that is named by its label is found, and a block that is never reached says why.
+func TestWarningsSayWhy(t *testing.T) {
+	t.Parallel()
+	const (
+		choices = `{"id":"q","type":"single_choice","choices":[{"id":"a","label":"Yes, please"},{"id":"b","label":"b"},{"id":"Maybe"}]},`
+		several = `{"id":"m","type":"multiple_choice","choices":[{"id":"x","label":"One"},{"id":"y","label":"Two"}]},`
+		label   = `is compared with "Yes, please", the label of a choice whose id is "a"`
+	)
+	blocks := func(rule string) string {
+		return choices + several + `{"id":"s","type":"statement","properties":{"rule":` + rule + `}}`
+	}
+	for definition, want := range map[string][]string{
+		blocks(`{"show":{"==":[{"var":"answers.q"},"Yes, please"]}}`):                                                                        {"/blocks/2 UNREACHABLE: " + label, "/blocks/2/properties/rule/show/==/1 UNKNOWN_NAME: " + label},
+		blocks(`{"show":{"or":[{"var":"answers.m"},{"===":["Yes, please",{"var":["answers.q",1]}]}]}}`):                                      {"/blocks/2/properties/rule/show/or/1/===/0 UNKNOWN_NAME: " + label},
+		blocks(`{"show":{"!=":[{"var":"answers.q"},"Yes, please"]}}`):                                                                        {"/blocks/2/properties/rule/show/!=/1 UNKNOWN_NAME: " + label},
+		blocks(`{"show":{"in":[{"var":"answers.q"},["Maybe","Yes, please"]]}}`):                                                              {"/blocks/2/properties/rule/show/in/1/1 UNKNOWN_NAME: " + label},
+		blocks(`{"show":{"or":[{"var":"answers.q"},{"in":["Two",{"var":"answers.m"}]}]}}`):                                                   {"/blocks/2/properties/rule/show/or/1/in/0 UNKNOWN_NAME: label"},
+		blocks(`{"require":{"==":[{"var":"answers.q"},"b"]}}`):                                                                               {"/blocks/2/properties/rule/require NO_EFFECT: "},
+		blocks(`{"show":{"or":[{"var":"answers.m"},{"==":[{"var":"answers.q.other"},"Yes, please"]}]}}`):                                     nil,
+		blocks(`{"show":{"==":[{"var":"answers.q"},"a"]}}`):                                                                                  nil,
+		blocks(`{"show":{"==":[{"var":"answers.q"},"Maybe"]}}`):                                                                              nil,
+		choices + `{"id":"s","type":"statement","properties":{"rule":{"show":false}}}`:                                                       {"/blocks/1 UNREACHABLE: its show never holds"},
+		`{"id":"z","type":"ending"},{"id":"s","type":"statement"}`:                                                                           {"/blocks/1 UNREACHABLE: each path ends before it or jumps over it"},
+		`{"id":"p","type":"statement","properties":{"rule":{"next":[{"to":"z"}]}}},{"id":"s","type":"statement"},{"id":"z","type":"ending"}`: {"/blocks/1 UNREACHABLE: each path ends before it or jumps over it"},
+		choices + `{"id":"p","type":"statement","properties":{"rule":{"next":[{"if":{"==":[{"var":"answers.q"},"Yes, please"]},"to":"s"},{"to":"z"}]}}},{"id":"s","type":"statement"},{"id":"z","type":"ending"}`: {
+			"/blocks/1/properties/rule/next/0/if/==/1 UNKNOWN_NAME: " + label, "/blocks/2 UNREACHABLE: " + label,
+		},
+	} {
+		found, err := Warnings(Source{Blocks: json.RawMessage("[" + definition + "]")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, w := range found {
+			got = append(got, w.Path+" "+w.Code+": "+w.Message)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if len(got) != len(want) {
+			t.Errorf("%s:\n%s, want\n%s", definition, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			continue
+		}
+		for i := range got {
+			start, why, _ := strings.Cut(want[i], ": ")
+			if !strings.HasPrefix(got[i], start+": ") || !strings.Contains(got[i], why) {
+				t.Errorf("%s:\n%s, want\n%s", definition, got[i], want[i])
+			}
 		}
 	}
 }

@@ -1,0 +1,144 @@
+package answers
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"runtime/metrics"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// heapAllocated returns how many bytes this process has allocated on the heap so far.
+func heapAllocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// fuzzedForm has two rules as they are given, on blocks of the types that rules are about.
+func fuzzedForm(rule, other string) Source {
+	return Source{
+		Blocks: json.RawMessage(`[
+			{"id":"one","type":"single_choice","choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}],"properties":{"otherOption":true,"rule":` + rule + `}},
+			{"id":"many","type":"multiple_choice","required":true,"choices":[{"id":"x","label":"X"},{"id":"y","label":"x"}]},
+			{"id":"text","type":"long_text","properties":{"rule":` + other + `}},
+			{"id":"g","type":"group","children":[{"id":"n","type":"number","required":true},{"id":"m","type":"matrix","matrix_rows":[{"id":"r"}],"matrix_columns":[{"id":"c"}]}]},
+			{"id":"day","type":"date","properties":{"showTimePicker":true,"rule":` + rule + `}},
+			{"id":"e1","type":"ending","properties":{"rule":` + other + `}},
+			{"id":"yes","type":"yes_no","required":true},
+			{"id":"e2","type":"ending"}]`),
+		Variables:    json.RawMessage(`{"v":1,"w":"text"}`),
+		HiddenFields: json.RawMessage(`["p","q"]`),
+		Settings:     json.RawMessage(`{"duplicateField":"text"}`),
+	}
+}
+
+// storable reports whether a write could store a text as a rule.
+func storable(rule string) bool {
+	const mostRule = 16 << 10
+	if len(rule) > mostRule || !json.Valid([]byte(rule)) {
+		return false
+	}
+	tree, err := jsontree.Parse([]byte(rule), jsontree.BodyBounds)
+	if err != nil {
+		return false
+	}
+	defer tree.Release()
+	return tree.Root().Kind() == jsontree.Object && !tree.Root().HasNUL()
+}
+
+// Any rules with any answers: nothing panics, steps and memory have their bounds, the path
+// and what is stored agree, and the naive implementation agrees on a random form of the
+// same run.
+func FuzzRulesWithAnswers(f *testing.F) {
+	for _, seed := range [][4]string{
+		{`{}`, `{}`, `{}`, ""},
+		{`{"show":{"==":[{"var":"answers.one"},"A"]},"next":[{"if":{"in":["x",{"var":"answers.many"}]},"to":"e1"},{"to":"end"}]}`, `{"set":{"v":{"+":[{"var":"variables.v"},1]}}}`, `{"one":"a","many":["x","y"],"n":5,"yes":true}`, "mail"},
+		{`{"conditions":[{"field":"one"}],"hideIf":{"var":"hidden.p"}}`, `{"require":{"missing":["answers.text"]}}`, `{"one":{"other":"stop"},"many":"x","text":"e\u0301","n":"1,5"}`, "\x00"},
+		{`{"show":{"some":[{"var":"answers.many"},{"===":[{"var":""},"x"]}]}}`, `{"set":{"w":{"cat":[{"var":"answers.text"},{"substr":[{"var":"hidden.p"},-2]}]}},"next":[{"to":"yes"}]}`, `{"many":["y"],"m":{"r":"c"},"day":"2026-01-01T10:00:00+02:00","unknown":1}`, "日本"},
+		{`{"x":[{"==":[{"var":"answers.one"},"A"]}],"show":[{"==":["A",{"var":"answers.one"}]}],"next":{}}`, `{"next":[5,{"to":"e2","if":"A"},{"to":"one"}]}`, `[]`, ""},
+		{`{"show":{"reduce":[1]},"require":{"merge":[[1],[2]]}}`, `{"set":{"v":{"var":"answers"},"p":1}}`, `{"many":[[[[1]]]],"yes":"maybe"}`, "x"},
+	} {
+		f.Add(seed[0], seed[1], seed[2], seed[3], uint64(len(seed[0])))
+	}
+	f.Fuzz(func(t *testing.T, rule, other, answers, hidden string, seed uint64) {
+		if storable(rule) && storable(other) {
+			fuzzRules(t, fuzzedForm(rule, other), answers, hidden)
+		}
+		r := random{rand.New(rand.NewPCG(seed, 22))}
+		blocks, ids := r.form(4, true)
+		in := Input{Answers: r.answers(ids, blocks), Hidden: map[string]string{"p": r.of("", "x", "1"), "q": r.of("", "y")}}
+		want := newNaiveForm(blocks, randomVariables, randomHidden).run(in.Answers, nil, in.Hidden)
+		if diff := disagreement(t, compileRuled(t, blocks, randomVariables, randomHidden), in, want); diff != "" {
+			t.Fatalf("seed %d: %s\nanswers %s, hidden %v\n%s", seed, blocks, in.Answers, in.Hidden, diff)
+		}
+	})
+}
+
+func fuzzRules(t *testing.T, from Source, answers, hidden string) {
+	t.Helper()
+	var in Input
+	if json.Unmarshal([]byte(answers), &in.Answers) != nil {
+		in.Answers = map[string]json.RawMessage{"one": json.RawMessage(answers), "text": json.RawMessage(answers)}
+	}
+	in.Hidden = map[string]string{"p": hidden}
+	// What is given is read several times, and rules may take all their steps.
+	most := uint64(16<<20 + 400*(len(from.Blocks)+len(answers)+len(hidden)))
+	before := heapAllocated()
+	form, err := Compile(from)
+	if err != nil {
+		t.Fatalf("what a write stores is not compiled: %v", err)
+	}
+	found, err := Warnings(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, pathErr := form.Path(in.Answers, in.Hidden)
+	stored, checkErr := form.Check(in)
+	if took := heapAllocated() - before; took > most {
+		t.Errorf("%d bytes allocated, at most %d are expected", took, most)
+	}
+	for _, w := range found {
+		if !strings.HasPrefix(w.Path, "/blocks") && !strings.HasPrefix(w.Path, "/settings") || w.Code == "" || w.Message == "" {
+			t.Errorf("the warning %+v", w)
+		}
+	}
+	k := form.newWalk(in)
+	k.run()
+	if left := k.data.budget.Left(); left < -ruleSteps {
+		t.Errorf("rules took %d steps, and may take %d", ruleSteps-left, ruleSteps)
+	}
+	if (pathErr != nil) != k.tooMuch() {
+		t.Errorf("Path: %v, and the rules took %d steps", pathErr, ruleSteps-k.data.budget.Left())
+	}
+	checkOutcome(t, stored, checkErr)
+	if pathErr != nil {
+		answerFaultsOf(t, pathErr)
+		return
+	}
+	last := -1
+	for _, b := range path.Blocks {
+		at := slices.IndexFunc(form.steps, func(s step) bool { return form.blocks[s.from].id == b.ID })
+		if at <= last && !form.steps[max(at, 0)].ending || at < 0 {
+			t.Errorf("%q stands at %d of the form, after %d", b.ID, at, last)
+		}
+		last = at
+	}
+	if n := slices.IndexFunc(path.Blocks, func(b schema.PathBlock) bool { return b.ID == path.Ending }); path.Ending != "" && n != len(path.Blocks)-1 {
+		t.Errorf("the path goes on after its ending %q: %v", path.Ending, path.Blocks)
+	}
+	if checkErr == nil && len(path.Faults) > 0 {
+		t.Errorf("a response is accepted whose answers are faulty: %v", path.Faults)
+	}
+	if checkErr == nil {
+		for _, b := range path.Blocks {
+			if b.Required && !strings.Contains(string(stored.ByField), `"`+b.ID+`":`) {
+				t.Errorf("%q is required and has no answer in %s", b.ID, stored.ByField)
+			}
+		}
+	}
+}
