@@ -6,9 +6,8 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"errors"
 	"net/http"
-	"strings"
+	"regexp"
 	"sync"
 	"time"
 )
@@ -42,13 +41,9 @@ func newAsset(name, between, kind string) asset {
 
 func pack(content []byte) []byte {
 	var packed bytes.Buffer
-	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
-	if err == nil {
-		_, err = w.Write(content)
-	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		panic(err) // into memory, at a level that there is
-	}
+	w := gzip.NewWriter(&packed)
+	_, _ = w.Write(content) // a buffer takes all
+	_ = w.Close()
 	return packed.Bytes()
 }
 
@@ -86,6 +81,9 @@ func compact(content []byte, between string) []byte {
 	return bytes.Join(kept, []byte(between))
 }
 
+// takesGzip matches an Accept-Encoding header with gzip, of a quality that is not 0.
+var takesGzip = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(;\s*q=[0.]*[1-9][\d.]*\s*)?(,|$)`)
+
 func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	a, ok := assets[name]
 	if !ok {
@@ -100,22 +98,10 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	content, tag := a.content, a.tag
 	w.Header().Add("Vary", "Accept-Encoding")
-	if takesGzip(r.Header.Get("Accept-Encoding")) {
+	if takesGzip.MatchString(r.Header.Get("Accept-Encoding")) {
 		content, tag = a.packed(), "W/"+tag
 		w.Header().Set("Content-Encoding", "gzip")
 	}
 	w.Header().Set("ETag", tag)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
-}
-
-// takesGzip reads an Accept-Encoding header.
-func takesGzip(accept string) bool {
-	for offer := range strings.SplitSeq(accept, ",") {
-		coding, quality, _ := strings.Cut(offer, ";")
-		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
-			_, q, _ := strings.Cut(quality, "=")
-			return strings.Trim(q, " 0.") != "" || strings.TrimSpace(q) == ""
-		}
-	}
-	return false
 }

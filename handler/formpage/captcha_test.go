@@ -122,7 +122,7 @@ func TestAHostIsToldWhatAFormLacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := s.pages.Lacks(public)
-	if len(got) != 4 || !strings.Contains(got[3], "there is no Config.Limiter") || !strings.Contains(got[0], `"c" is a captcha`) || !strings.Contains(got[1], `"f" asks for files`) || !strings.Contains(got[2], `"p" requires a payment`) {
+	if len(got) != 4 || !strings.Contains(got[1], `"t" is a captcha: there is no Config.Limiter`) || !strings.Contains(got[0], `"c" is a captcha`) || !strings.Contains(got[2], `"f" asks for files`) || !strings.Contains(got[3], `"p" requires a payment`) {
 		t.Errorf("%q", got)
 	}
 	if len(log.list) > 0 {

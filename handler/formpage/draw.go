@@ -72,7 +72,7 @@ func (d *drawn) size() int {
 func (c *call) send(status int, page drawn, inputs []input) {
 	nonce := newNonce()
 	var document bytes.Buffer
-	document.Grow(page.size() + 4096)
+	document.Grow(page.size() + len(assets["page.css"].content) + 4096)
 	if c.h.config.Layout == nil {
 		c.plainLayout(&document, page, nonce, inputs)
 	} else {
@@ -80,8 +80,8 @@ func (c *call) send(status int, page drawn, inputs []input) {
 		page.writeBody(&body, inputs)
 		err := c.h.config.Layout.Execute(&document, Document{
 			Language: c.words.tag, Direction: c.words.direction, Title: page.title, Nonce: nonce, Form: c.form,
-			Head: template.HTML(strings.Join(page.head, nonce)), //nolint:gosec // made by our templates
-			Body: template.HTML(body.String()),                  //nolint:gosec // made by our templates, inputs are escaped
+			Head: template.HTML(c.sheet(nonce) + strings.Join(page.head, nonce)), //nolint:gosec // made by our templates
+			Body: template.HTML(body.String()),                                   //nolint:gosec // made by our templates, inputs are escaped
 		})
 		if err != nil {
 			c.notRendered(err)
@@ -92,13 +92,23 @@ func (c *call) send(status int, page drawn, inputs []input) {
 	write(c.w, status, &document)
 }
 
+// sheet is the pages' style. What is opened has it within, so that it is painted without
+// another request, which takes seconds where the network is slow. What answers a POST leads
+// to the file: the script does not look there, and without it the browser keeps it.
+func (c *call) sheet(nonce string) string {
+	if c.r.Method == http.MethodPost {
+		return `<link rel="stylesheet" href="` + c.up() + assetDir + "/page.css?v=" + assetVersion + "\">\n"
+	}
+	return `<style nonce="` + nonce + `">` + string(assets["page.css"].content) + "</style>\n"
+}
+
 // plainLayout is the layout of a host that gives none. It is written without a template:
 // that would copy the page three times.
 func (c *call) plainLayout(out *bytes.Buffer, page drawn, nonce string, inputs []input) {
 	for _, text := range []string{
 		"<!doctype html>\n<html lang=\"", template.HTMLEscapeString(c.words.tag), "\" dir=\"", c.words.direction, "\">\n<head>\n",
 		"<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
-		template.HTMLEscapeString(page.title), "</title>\n",
+		template.HTMLEscapeString(page.title), "</title>\n", c.sheet(nonce),
 	} {
 		out.WriteString(text)
 	}

@@ -12,7 +12,6 @@ import (
 	"mime"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -117,8 +116,7 @@ type Dir struct {
 	mu      sync.Mutex
 	used    atomic.Int64 // bytes of files that no attempt keeps
 	counted time.Time    // when they were counted in the directory
-	took    time.Duration
-	full    atomic.Bool // a file was refused since
+	full    atomic.Bool  // a file was refused since
 }
 
 // NewDir returns a store in a directory that exists. The files' addresses are url, such as
@@ -147,11 +145,10 @@ const (
 func (d *Dir) Save(_ context.Context, u Upload) (_ File, err error) {
 	file := File{ID: strings.ToLower(rand.Text()), Name: u.Name, MimeType: u.MimeType}
 	file.URL = d.url + file.ID
-	most := cmp.Or(d.MaxUnsent, defaultUnsent)
-	if err := d.count(most); err != nil {
+	if err := d.count(); err != nil {
 		return File{}, err
 	}
-	body := meter(u.Body, &d.used, most, ErrNoSpace)
+	body := meter(u.Body, &d.used, cmp.Or(d.MaxUnsent, defaultUnsent), ErrNoSpace)
 	defer func() {
 		if err != nil {
 			_ = d.remove(file.ID)
@@ -176,12 +173,10 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ File, err error) {
 
 // count reads how much the files take that no attempt keeps, where that is due. A file that
 // is being written counts as far as it is there, and goes on counting as it is read.
-func (d *Dir) count(most int64) error {
+func (d *Dir) count() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	began := time.Now()
-	age, pause := began.Sub(d.counted), 20*d.took // a large directory is not read all the time
-	if most < 0 || age < max(time.Minute, pause) && (!d.full.Load() || age < max(5*time.Second, pause)) {
+	if age := time.Since(d.counted); age < 5*time.Second || age < time.Minute && !d.full.Load() {
 		return nil
 	}
 	unsent, err := d.unsent()
@@ -189,22 +184,17 @@ func (d *Dir) count(most int64) error {
 		return err
 	}
 	var used int64
-	for _, entry := range unsent {
-		switch info, err := entry.Info(); {
-		case err == nil:
-			used += info.Size() + fileCost
-		case !errors.Is(err, fs.ErrNotExist):
-			return err
-		}
+	for _, file := range unsent {
+		used += file.Size() + fileCost
 	}
 	d.used.Store(used)
 	d.full.Store(false)
-	d.counted, d.took = time.Now(), time.Since(began)
+	d.counted = time.Now()
 	return nil
 }
 
 // unsent are the files that no attempt keeps, without their records.
-func (d *Dir) unsent() ([]fs.DirEntry, error) {
+func (d *Dir) unsent() (list []fs.FileInfo, err error) {
 	entries, err := fs.ReadDir(d.root.FS(), ".")
 	if err != nil {
 		return nil, err
@@ -215,8 +205,20 @@ func (d *Dir) unsent() ([]fs.DirEntry, error) {
 			kept[id] = true
 		}
 	}
-	// A process that ended within Save left the content alone.
-	return slices.DeleteFunc(entries, func(entry fs.DirEntry) bool { return !isFileID(entry.Name()) || kept[entry.Name()] }), nil
+	for _, entry := range entries {
+		// A process that ended within Save left the content alone.
+		if id := entry.Name(); !isFileID(id) || kept[id] {
+			continue
+		}
+		info, err := entry.Info()
+		switch {
+		case err == nil:
+			list = append(list, info)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // Keep implements [Keeper].
@@ -253,22 +255,18 @@ func (d *Dir) Release(_ context.Context, attempt string, ids []string) error {
 // and returns how many there were. A host calls it now and then, for what is older than
 // eight days: before that, a page may still be sent with them.
 func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
-	entries, err := d.unsent()
+	unsent, err := d.unsent()
 	if err != nil {
 		return 0, err
 	}
-	for _, entry := range entries {
+	for _, file := range unsent {
 		if err := ctx.Err(); err != nil {
 			return removed, err
 		}
-		info, err := entry.Info()
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !info.ModTime().Before(before) {
+		if !file.ModTime().Before(before) {
 			continue
 		}
-		if err == nil {
-			err = d.remove(entry.Name())
-		}
-		if err != nil {
+		if err := d.remove(file.Name()); err != nil {
 			return removed, err
 		}
 		removed++

@@ -3,7 +3,6 @@ package formpage
 import (
 	"cmp"
 	"errors"
-	"html/template"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -227,12 +226,11 @@ func (h *Handler) message(w http.ResponseWriter, r *http.Request, form PublicFor
 // a response, or with an old one, it shows the page's own thanks alone.
 func (h *Handler) done(w http.ResponseWriter, r *http.Request, form PublicForm) {
 	c := h.newCall(w, r, form)
-	e, stored := h.signer.openSent(form, r.URL.Query().Get(ctrlSent), c.now)
-	var target template.URL
-	if stored {
-		target = c.redirect()
+	if sent, ok := h.signer.openDated(purposeDone, form, r.URL.Query().Get(ctrlSent), c.now); ok {
+		c.showEnding(c.ending(sent.Key), c.redirect())
+		return
 	}
-	c.showEnding(c.ending(e.Ending), target)
+	c.showEnding(c.ending(""), "")
 }
 
 // ending is the ending with an id, or one in the page's words.

@@ -168,12 +168,12 @@ func (c *call) unverified(blocks []schema.Block) []string {
 	return notes
 }
 
-// lacks is what [Handler.Lacks] says, but for captchas: those have a note in the author's
-// language.
+// lacks is what [Handler.Lacks] says, but for captchas, which have a note in the author's
+// language, and for what makes no difference to respondents.
 func (c *call) lacks() []previewWarning {
 	var list []previewWarning
 	for _, l := range c.h.lacks(c.form.Blocks) {
-		if !l.captcha {
+		if !l.quiet {
 			list = append(list, previewWarning{Message: l.text})
 		}
 	}

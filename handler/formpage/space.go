@@ -60,10 +60,3 @@ func (h *Handler) visitFiles(visit string) *atomic.Int64 {
 	}
 	return used
 }
-
-// sentFiles forgets the files of a visit: a response has them.
-func (h *Handler) sentFiles(visit string) {
-	h.unsentMu.Lock()
-	defer h.unsentMu.Unlock()
-	h.unsent.put(visit, new(atomic.Int64), len(visit))
-}

@@ -49,7 +49,7 @@ func (s signer) open(purpose, token string, v any) bool {
 const (
 	purposeVisit       = "visit"
 	purposeFile        = "file"
-	purposeDone        = "done"
+	purposeDone        = "done" // a response is stored: a visit whose Key is the ending
 	purposePreview     = "preview"
 	purposePreviewFile = "preview file"
 )
@@ -66,35 +66,20 @@ func newVisit(form PublicForm, now time.Time) visit {
 	return visit{Form: form.ID.String(), Opened: now.UnixMilli(), Key: rand.Text()}
 }
 
-// sent says that a response is stored, and which ending it reached. It travels in the
-// ending's address.
-type sent struct {
-	Form   string `json:"f"`
-	Ending string `json:"e"`
-	At     int64  `json:"t"` // Unix milliseconds
-}
-
 // maxVisit is how long an opened page can be sent. Who takes longer has to press the
 // button again.
 const maxVisit = 7 * 24 * time.Hour
 
 // openVisit reads the visit of a posted page.
 func (s signer) openVisit(form PublicForm, token string, now time.Time) (v visit, ok bool) {
-	if !s.open(purposeVisit, token, &v) || v.Form != form.ID.String() {
+	return s.openDated(purposeVisit, form, token, now)
+}
+
+// openDated reads a visit that was signed for a purpose. One of another form is empty.
+func (s signer) openDated(purpose string, form PublicForm, token string, now time.Time) (v visit, ok bool) {
+	if !s.open(purpose, token, &v) || v.Form != form.ID.String() {
 		return visit{}, false
 	}
-	return v, isFresh(v.Opened, now)
-}
-
-func isFresh(milli int64, now time.Time) bool {
-	age := now.Sub(time.UnixMilli(milli))
-	return age < maxVisit && age > -time.Minute // clocks of several processes differ a little
-}
-
-// openSent reads the address of an ending.
-func (s signer) openSent(form PublicForm, token string, now time.Time) (e sent, ok bool) {
-	if !s.open(purposeDone, token, &e) || e.Form != form.ID.String() || !isFresh(e.At, now) {
-		return sent{}, false
-	}
-	return e, true
+	age := now.Sub(time.UnixMilli(v.Opened))
+	return v, age < maxVisit && age > -time.Minute // clocks of several processes differ a little
 }

@@ -252,15 +252,15 @@ func (c *call) submit(given Given, path Path, at int) {
 		return
 	}
 	err = c.store(response)
-	if isRefused(err) {
+	switch {
+	case isRefused(err):
 		c.releaseFiles(attempt, kept)
+	case err == nil && len(kept) > 0: // the response has them
+		c.h.visitFiles(c.visit.Key).Store(0)
 	}
 	var faults *schema.Error
 	switch {
 	case err == nil:
-		if len(kept) > 0 {
-			c.h.sentFiles(c.visit.Key)
-		}
 		c.finished(path)
 	case errors.Is(err, respondent.ErrKeyUsed):
 		spent := c.spent()
@@ -289,7 +289,7 @@ func (c *call) finished(path Path) {
 		c.leadTo(string(target))
 		return
 	}
-	query := url.Values{ctrlSent: {c.h.signer.sign(purposeDone, sent{c.form.ID.String(), path.Ending, c.now.UnixMilli()})}}
+	query := url.Values{ctrlSent: {c.h.signer.sign(purposeDone, visit{c.form.ID.String(), c.now.UnixMilli(), path.Ending})}}
 	if c.values.Has(ctrlEmbed) {
 		query.Set(ctrlEmbed, "1")
 	}

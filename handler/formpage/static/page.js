@@ -99,7 +99,7 @@
   const swap = (next, back) => {
     const fresh = next.querySelector(".fs[data-kind]");
     if (!fresh) throw new Error("not a page of a form");
-    const style = document.querySelector("style[nonce]"), other = next.querySelector("style[nonce]");
+    const style = document.querySelector("style[data-theme]"), other = next.querySelector("style[data-theme]");
     if (style && other) style.textContent = other.textContent;
     document.title = next.title;
     root.replaceWith(fresh);
