@@ -3,7 +3,6 @@ package formpage
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/text/language"
 
@@ -40,7 +39,7 @@ var partCompletes = map[string]string{
 
 func (b *builder) contact(f *field, block *schema.Block, p *schema.Properties) {
 	parts := slices.Clone(contactParts)
-	if base, _ := language.Make(b.c.words.tag).Base(); strings.Contains(" hu ja ko vi zh ", " "+base.String()+" ") {
+	if base, _ := language.Make(b.c.words.tag).Base(); slices.Contains([]string{"hu", "ja", "ko", "vi", "zh"}, base.String()) {
 		parts[0], parts[1] = parts[1], parts[0] // the name of the family comes first
 	}
 	for i, name := range parts {
