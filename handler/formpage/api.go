@@ -289,14 +289,10 @@ func (c *call) failJSON(err error) {
 // jsonFaults words faults in the language of the request, as the page does.
 func (c *call) jsonFaults(faults []schema.Violation) []jsonFault {
 	list := []jsonFault{}
-	b := c.newBuilder(c.view("form"), Path{}, nil)
 	for _, v := range faults {
-		var f *field
-		if block := find(c.form.Blocks, v.Field); block != nil {
-			drawn := b.field(block, 2)
-			f = &drawn
-		}
-		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.faultText(v, f)})
+		b := c.block(v.Field)
+		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && lastPart(v.Path) != ""
+		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.faultText(v, b, part)})
 	}
 	return list
 }

@@ -181,7 +181,7 @@ func (c *call) closed() {
 		text = c.words.get("closed.text")
 	}
 	view := c.view("message")
-	view.Title, view.Text, view.Lost = c.words.get("closed.title"), text, c.typed()
+	view.Title, view.Text, view.Lost = c.words.get("closed.title"), text, view.lost(c.typed())
 	c.render(http.StatusGone, view, newPolicy())
 }
 
@@ -191,7 +191,7 @@ func (c *call) typed() []Unplaced {
 	r.unplaced()
 	var list []Unplaced
 	for _, u := range r.given.Unplaced {
-		if b := find(c.form.Blocks, u.Block); b != nil {
+		if b := c.block(u.Block); b != nil {
 			switch b.Type {
 			case schema.TypeYesNo, schema.TypeLegal, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS, schema.TypeCountry:
 				continue // was chosen

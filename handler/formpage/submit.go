@@ -44,6 +44,8 @@ type call struct {
 
 	charged, limited bool // see allowed
 
+	byID map[string]*schema.Block // see block
+
 	hosts      map[string]json.RawMessage // what Config.HostAnswers returned
 	askedHosts bool
 }

@@ -4,8 +4,11 @@ import (
 	"embed"
 	"html/template"
 	"maps"
+	"math"
+	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/schema"
 )
@@ -57,20 +60,23 @@ type pageView struct {
 	Reactive    bool          // the form has rules: other blocks may be called for while typing
 	Inputs      template.HTML // the hidden inputs
 	Notice      string
-	Lost        []Unplaced
-	Problems    []problem
-	Fields      []field
+	Lost        template.HTML // see insert; so are the next two
+	Problems    template.HTML
+	Fields      template.HTML
+	Cut         string // what is missing of the fields
 	Next, Back  string
 	Multipart   bool
 	Native      bool // the script leaves sending to the browser: a foreign script runs in the page
 
 	// For rules in the browser; Rules is nil where the service walks alone.
 	Rules       *rulePlan
-	Kept        []field // off the way now
-	FirstNumber int     // of the first question on the page, where they are numbered
-	More, Send  string  // Next when a page follows, and when none does
+	Kept        template.HTML // fields that are off the way now
+	FirstNumber int           // of the first question on the page, where they are numbered
+	More, Send  string        // Next when a page follows, and when none does
 
 	Preview *preview // the bar that says so
+
+	inserts map[string][][]byte
 
 	Ending  *field
 	LeadsTo template.URL // where the ending leads on to, by itself
@@ -143,10 +149,20 @@ func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violati
 	view.Progress = c.form.Settings.ProgressBar && len(steps) > 1
 	view.Navigation = c.form.Settings.Navigation && len(steps) > 1
 	view.Rules = c.rulePlan()
-	view.Fields = b.fields(current.blocks, 2)
-	view.Problems = b.problems
-	view.Problems = append(view.Problems, b.elsewhere(steps)...)
-	view.Notice, view.Lost = c.notice, c.lost
+	b.focus = at > 0 && len(faults) == 0 && c.notice == ""
+	b.fields(current.blocks, 2)
+	view.Fields = view.insert(b.pen.end())
+	b.problems = append(b.problems, b.elsewhere(steps)...)
+	if len(b.problems) > 0 {
+		p := &pen{words: c.words, room: maxProblems}
+		for i := range b.problems {
+			if p.more() {
+				problemStencil.on(p, reflect.ValueOf(&b.problems[i]).Elem())
+			}
+		}
+		view.Problems = view.insert(p.end())
+	}
+	view.Notice, view.Lost = c.notice, view.lost(c.lost)
 	view.Multipart = b.multipart
 	view.ShowHeading = c.form.Settings.ShowTitle
 	view.Next = c.nextLabel(view, current)
@@ -166,25 +182,26 @@ func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violati
 		view.Last = last
 		view.Multipart = b.multipart
 	}
-	if at > 0 && len(view.Problems) == 0 && view.Notice == "" {
-		focusFirst(view.Fields)
+	if b.cut > 0 {
+		label := b.cutAt
+		if utf8.RuneCountInString(label) > 100 {
+			label = string([]rune(label)[:100]) + "…"
+		}
+		view.Cut = c.words.get("cut", "n", b.cut, "label", label)
 	}
 	return view, b
 }
 
-// focusFirst gives the focus to the first question of a page, unless something to read
-// stands before it. On the first page nothing has it: what the form says of itself would be
-// passed over.
-func focusFirst(fields []field) {
-	if len(fields) == 0 {
-		return
+// lost draws what was typed and has no place.
+func (v *pageView) lost(list []Unplaced) template.HTML {
+	if len(list) == 0 {
+		return ""
 	}
-	switch f := &fields[0]; {
-	case f.Kind == "group" && f.Description == "" && f.Image == nil:
-		focusFirst(f.Children)
-	case takesAnswer(f.Type) && f.Kind != "payment" && f.Kind != "unavailable":
-		f.Focus = true
+	p := &pen{words: v.words, room: math.MaxInt}
+	for i := range list {
+		lostStencil.on(p, reflect.ValueOf(&list[i]).Elem())
 	}
+	return v.insert(p.end())
 }
 
 // nextLabel is the text of the button that goes on.
