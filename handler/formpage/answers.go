@@ -2,7 +2,6 @@ package formpage
 
 import (
 	"encoding/json"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -62,8 +61,11 @@ type answerReader struct {
 
 func (r *answerReader) read(form PublicForm) Given {
 	r.given = Given{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}}
-	if slices.ContainsFunc(slices.Collect(maps.Keys(r.values)), isAnswer) {
-		r.blocks(form.Blocks) // nothing is read of a block whose inputs are all absent
+	for name := range r.values {
+		if isAnswer(name) {
+			r.blocks(form.Blocks) // nothing is read of a block whose inputs are all absent
+			break
+		}
 	}
 	for name, values := range r.values {
 		if key, ok := strings.CutPrefix(name, nameHidden); ok && len(values) > 0 {
@@ -92,8 +94,11 @@ func (r *answerReader) blocks(blocks []schema.Block) {
 
 // take returns the values of an input, and marks it as read.
 func (r *answerReader) take(name string) []string {
-	r.used[name] = true
-	return r.values[name]
+	values, ok := r.values[name]
+	if ok {
+		r.used[name] = true
+	}
+	return values
 }
 
 // text returns the one value of an input, its line breaks as people count them.
@@ -190,7 +195,7 @@ func (r *answerReader) choices(b *schema.Block) any {
 func (r *answerReader) ranking(b *schema.Block) any {
 	at := map[int][]string{}
 	for _, c := range b.Choices {
-		text := strings.TrimSpace(r.text(subName(nameRank, c.ID, b.ID)))
+		text := strings.TrimSpace(asciiDigits(r.text(subName(nameRank, c.ID, b.ID))))
 		if n, err := strconv.Atoi(text); err == nil {
 			at[n] = append(at[n], c.ID)
 		}

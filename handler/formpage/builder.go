@@ -23,8 +23,9 @@ type builder struct {
 	pen      *pen
 
 	multipart bool
-	focus     bool     // the next field may have the focus
-	options   []option // of the field that was drawn last: their memory is used again
+	pictures  map[*byte]*picture // by where their JSON stands
+	focus     bool               // the next field may have the focus
+	options   []option           // of the field that was drawn last: their memory is used again
 	parts     []field
 
 	digits map[string]string // numbers in the page's language, by the plain ones
@@ -35,7 +36,7 @@ type builder struct {
 func (c *call) newBuilder(view *pageView, path Path, faults []schema.Violation) *builder {
 	b := &builder{
 		c: c, view: view, faults: map[string][]schema.Violation{}, numbers: map[string]int{}, index: map[string]int{},
-		used: map[string]bool{}, policy: newPolicy(), pen: &pen{words: c.words, room: maxFields}, digits: map[string]string{},
+		used: map[string]bool{}, policy: newPolicy(), pictures: map[*byte]*picture{}, pen: &pen{words: c.words, room: maxFields}, digits: map[string]string{},
 	}
 	for _, v := range faults {
 		b.faults[v.Field] = append(b.faults[v.Field], v)

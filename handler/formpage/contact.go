@@ -1,6 +1,7 @@
 package formpage
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/formsvc/formsvc/schema"
@@ -17,10 +18,8 @@ func contactPart(f *schema.AddressFields, part string) (field schema.AddressFiel
 	if f == nil {
 		return field
 	}
-	set := map[string]*schema.AddressField{
-		"firstName": f.FirstName, "lastName": f.LastName, "email": f.Email, "phone": f.Phone, "company": f.Company,
-		"address": f.Address, "address2": f.Address2, "zip": f.Zip, "city": f.City, "state": f.State, "country": f.Country,
-	}[part]
+	// In the order of contactParts.
+	set := [...]*schema.AddressField{f.FirstName, f.LastName, f.Email, f.Phone, f.Company, f.Address, f.Address2, f.Zip, f.City, f.State, f.Country}[slices.Index(contactParts, part)]
 	if set != nil {
 		field = *set
 	}

@@ -1,8 +1,29 @@
 package formpage
 
+import "net/http"
+
 // Uncached returns a handler that does the same and has drawn nothing yet.
 func (h *Handler) Uncached() *Handler {
 	return &Handler{service: h.service, config: h.config, signer: h.signer, words: h.words, logger: h.logger, clock: h.clock, serviceFile: h.serviceFile}
+}
+
+// Redraw forgets what was drawn.
+func (h *Handler) Redraw() *Handler {
+	h.blanks.mu.Lock()
+	defer h.blanks.mu.Unlock()
+	h.blanks.entries, h.blanks.size = nil, 0
+	return h
+}
+
+// Read returns what is kept of the body of a request.
+func (h *Handler) Read(w http.ResponseWriter, r *http.Request, form PublicForm) any {
+	c := h.newCall(w, r, form)
+	if r.Header.Get("Content-Type") == "application/json" {
+		in, _ := c.readJSON()
+		return in
+	}
+	values, _, _ := c.read(h.config.MaxBody)
+	return values
 }
 
 // BlankPages is how many drawn pages the handler keeps.

@@ -88,13 +88,14 @@ func (f *field) Described() string {
 // fields draws blocks, as many as there is room for. The view of one is gone when the next
 // one is drawn: all of them would take more memory than the page.
 func (b *builder) fields(blocks []schema.Block, level int) {
+	var f field // one for all: it is a kilobyte
 	for i := range blocks {
 		block := &blocks[i]
 		if properties(block).Hide || block.Type == schema.TypeEnding || block.Type == schema.TypePageBreak {
 			continue
 		}
 		if b.pen.more() {
-			f := b.field(block, level)
+			f = b.field(block, level)
 			f.Focus = b.focus && takesAnswer(f.Type) && f.Kind != "payment" && f.Kind != "unavailable"
 			b.focus = b.focus && f.Kind == "group" && f.Description == "" && f.Image == nil
 			fieldStencil.on(b.pen, reflect.ValueOf(&f).Elem())

@@ -161,7 +161,7 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, form PublicForm) 
 // open shows the first page.
 func (c *call) open() {
 	c.visit = newVisit(c.form, c.now)
-	c.values = prefilled(c.form, c.r.URL.Query(), c.words)
+	c.values = prefilled(c.form, c.query(), c.words)
 	if c.preview != nil {
 		c.countSent(false)
 	}

@@ -16,6 +16,9 @@ type pen struct {
 	room   int  // bytes that may still be drawn of the form
 	full   bool // something was left out for want of room
 
+	frames []*frame // of the stencils that draw, to be used again
+	depth  int
+
 	inserts map[string][][]byte // by what stands for them in the output of a template
 	inputs  string              // stands for the hidden inputs
 	before  int                 // how many pieces there are before those

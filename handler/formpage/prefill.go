@@ -14,7 +14,6 @@ const maxHidden = 10_000
 // prefilled makes inputs of a link's query: hidden fields and campaign parameters by
 // name, answers by block id. A choice is named by its id or its label.
 func prefilled(form PublicForm, query url.Values, w *words) url.Values {
-	query = validText(query)
 	values := url.Values{ctrlLanguage: {w.tag}}
 	for name, given := range query {
 		if utf8.RuneCountInString(given[0]) > maxHidden || strings.Contains(given[0], "\x00") {

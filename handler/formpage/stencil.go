@@ -123,9 +123,14 @@ func (s scope) node(n parse.Node) op {
 }
 
 func (st *stencil) on(p *pen, dot reflect.Value) {
-	f := frame{dot: dot}
-	f.vars[0] = dot
-	st.draw(p, &f)
+	if p.depth == len(p.frames) {
+		p.frames = append(p.frames, new(frame))
+	}
+	f := p.frames[p.depth]
+	f.dot, f.vars[0] = dot, dot
+	p.depth++
+	st.draw(p, f)
+	p.depth--
 }
 
 // loop ends when there is no more room on the page.

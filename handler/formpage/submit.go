@@ -111,7 +111,7 @@ func dropHosts(blocks []schema.Block, answers map[string]json.RawMessage, hide b
 // stored.
 func (c *call) post() {
 	h, r, form := c.h, c.r, c.form
-	values, complete, err := c.read()
+	values, complete, err := c.read(h.config.MaxBody)
 	if err != nil {
 		h.logger.InfoContext(r.Context(), "a page was not read", "error", err)
 		c.showMessage(http.StatusBadRequest, c.words.get("broken.title"), c.words.get("unreadable.text"))

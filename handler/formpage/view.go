@@ -301,5 +301,5 @@ func (c *call) up() string {
 
 // embedded reports whether the page is shown in a frame.
 func (c *call) embedded() bool {
-	return c.values.Has(ctrlEmbed) || c.r.URL.RawQuery != "" && c.r.URL.Query().Has(ctrlEmbed)
+	return c.values.Has(ctrlEmbed) || c.r.URL.RawQuery != "" && c.query().Has(ctrlEmbed)
 }
