@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/text/language"
 
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -84,12 +85,31 @@ func (r *answerReader) blocks(blocks []schema.Block) {
 		}
 		r.blocks(b.Children)
 		if value := r.answer(b); value != nil {
-			raw, err := json.Marshal(value)
+			raw, err := marshal(value)
 			if err == nil { // strings, numbers and maps of them
 				r.given.Answers[b.ID] = raw
 			}
 		}
 	}
+}
+
+// marshal is json.Marshal, but a long text costs no more than itself: that makes six bytes of
+// a "<", in a buffer that grows.
+func marshal(value any) (json.RawMessage, error) {
+	text, ok := value.(string)
+	if !ok {
+		return json.Marshal(value)
+	}
+	size := len(text) + 2
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ':
+			size += 5
+		case c == '"' || c == '\\':
+			size++
+		}
+	}
+	return jsontree.AppendString(make([]byte, 0, size), text), nil
 }
 
 // take returns the values of an input, and marks it as read.

@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/schema"
 )
@@ -69,8 +70,24 @@ func pairs(raw string, most int) (values url.Values, complete bool) {
 	return values, true
 }
 
-// valid replaces what is not UTF-8.
-func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }
+// valid replaces what is not UTF-8. strings.ToValidUTF8 takes five times the text for that,
+// where there is much of it.
+func valid(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(2*len(text) + 3)
+	broken := false
+	for i, r := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		was := broken
+		if broken = r == utf8.RuneError && size == 1; !broken || !was {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
 
 // query is what the address of the page brings.
 func (c *call) query() url.Values {

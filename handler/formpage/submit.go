@@ -374,10 +374,11 @@ func (c *call) response(given Given) (Response, error) {
 func (c *call) idempotencyKey(given Given) string {
 	files := map[string]json.RawMessage{}
 	c.fileAnswers(c.form.Blocks, files)
-	raw, err := json.Marshal([]any{given.Answers, files, given.Hidden})
-	if err != nil {
+	sum := sha256.New()
+	encoder := json.NewEncoder(sum)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode([]any{given.Answers, files, given.Hidden}) != nil {
 		return c.visit.Key // the answers are JSON that was written or read here
 	}
-	sum := sha256.Sum256(raw)
-	return c.visit.Key + "." + base64.RawURLEncoding.EncodeToString(sum[:])
+	return c.visit.Key + "." + base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
 }

@@ -3,7 +3,6 @@ package formpage
 import (
 	"embed"
 	"html/template"
-	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -251,10 +250,14 @@ func (c *call) hiddenInputs(page pathPage) []input {
 	for _, id := range page.asks {
 		list = append(list, input{ctrlSeen, id})
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.values)) {
-		if page.shows[name] || !isAnswer(name) && !strings.HasPrefix(name, nameHidden) && !strings.HasPrefix(name, nameUTM) {
-			continue
+	var names []string
+	for name := range c.values {
+		if !page.shows[name] && (isAnswer(name) || strings.HasPrefix(name, nameHidden) || strings.HasPrefix(name, nameUTM)) {
+			names = append(names, name)
 		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
 		for _, text := range c.values[name] {
 			list = append(list, input{name, text})
 		}
