@@ -29,16 +29,18 @@ type costs struct {
 	svc   *formsvc.Service
 	place formsvc.ID
 	pages *formpage.Handler
+	store *memory.Store
+	files *formpage.Dir
 	now   time.Time
 }
 
 func newCosts(tb testing.TB) *costs {
 	tb.Helper()
-	c := &costs{tb: tb, now: time.Date(2026, 8, 3, 10, 0, 0, 0, time.UTC)}
+	c := &costs{tb: tb, store: memory.New(), now: time.Date(2026, 8, 3, 10, 0, 0, 0, time.UTC)}
 	clock := func() time.Time { return c.now }
 	var err error
 	// A form grows to its largest size by several writes; here it takes one.
-	if c.svc, err = formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithClock(clock), formsvc.WithLimits(formsvc.Limits{Body: 8 << 20})); err != nil {
+	if c.svc, err = formsvc.New(formsvc.WithStorage(c.store), formsvc.WithClock(clock), formsvc.WithLimits(formsvc.Limits{Body: 8 << 20})); err != nil {
 		tb.Fatal(err)
 	}
 	workspace, err := c.svc.CreateWorkspace(tb.Context(), formsvc.UserIDFrom("owner"), "Costs")
@@ -50,6 +52,7 @@ func newCosts(tb testing.TB) *costs {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	c.files = files
 	c.pages, err = formpage.New(c.svc, formpage.Config{Secret: secret, Files: files, Clock: clock, MinFillTime: -1})
 	if err != nil {
 		tb.Fatal(err)
@@ -57,9 +60,15 @@ func newCosts(tb testing.TB) *costs {
 	return c
 }
 
+func newForm(place formsvc.ID) formsvc.NewForm {
+	return formsvc.NewForm{Workspace: place, Name: "Costs", Type: "MULTI"}
+}
+
 func (c *costs) form(blocks string) formsvc.PublicForm {
 	c.tb.Helper()
-	form, err := c.svc.AsHost().CreateForm(c.tb.Context(), formsvc.NewForm{Workspace: c.place, Name: "Costs", Type: "MULTI", Definition: formsvc.Definition{Blocks: json.RawMessage(blocks)}})
+	wanted := newForm(c.place)
+	wanted.Definition.Blocks = json.RawMessage(blocks)
+	form, err := c.svc.AsHost().CreateForm(c.tb.Context(), wanted)
 	if err == nil {
 		form, err = c.svc.AsHost().PublishForm(c.tb.Context(), form.ID)
 	}

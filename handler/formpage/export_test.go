@@ -1,6 +1,39 @@
 package formpage
 
-import "net/http"
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"reflect"
+	"strings"
+
+	"github.com/formsvc/formsvc/schema"
+)
+
+// DrawBoth draws the fields of a form by stencils and by html/template.
+func (h *Handler) DrawBoth(form PublicForm, values url.Values, faults []schema.Violation) (stencils, template string, err error) {
+	c := h.newCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/f/x", nil), form)
+	c.values = values
+	b := c.newBuilder(c.view("form"), Path{}, faults)
+	var theirs strings.Builder
+	var draw func(blocks []schema.Block)
+	draw = func(blocks []schema.Block) {
+		for i := range blocks {
+			f := b.field(&blocks[i], 2)
+			fieldStencil.on(b.pen, reflect.ValueOf(&f).Elem())
+			if failed := templates.ExecuteTemplate(&theirs, "field", &f); failed != nil {
+				err = failed
+			}
+			draw(blocks[i].Children)
+		}
+	}
+	draw(form.Blocks)
+	var ours strings.Builder
+	for _, piece := range b.pen.end() {
+		ours.Write(piece)
+	}
+	return ours.String(), theirs.String(), err
+}
 
 // Uncached returns a handler that does the same and has drawn nothing yet.
 func (h *Handler) Uncached() *Handler {
