@@ -17,6 +17,11 @@ type Limits struct {
 	Blocks    int // top-level blocks of a form; default 500
 	AllBlocks int // blocks of a form at all levels; default 2,000
 	Nesting   int // levels of blocks, the top level included; default 8
+	// Cells are the options that a page draws: rows times columns of a matrix, choices
+	// times places of a ranking of up to 40 choices, choices of any other block, buttons of
+	// a scale, and 250 for a list of countries.
+	Cells     int // of a block; default 2,000
+	AllCells  int // of a form; default 10,000
 	Choices   int // each of choices, matrix_rows and matrix_columns of a block; default 500
 	CustomCSS int // bytes of theme.customCss; default 100,000
 	Text      int // characters of a label and of a description, each; default 5,000
@@ -40,7 +45,7 @@ type Limits struct {
 func (l Limits) Validate() error {
 	for _, n := range []int64{
 		l.Body, int64(l.Workspaces), int64(l.Webhooks), int64(l.Blocks), int64(l.AllBlocks),
-		int64(l.Nesting), int64(l.Choices), int64(l.CustomCSS), int64(l.Text), int64(l.Rule),
+		int64(l.Nesting), int64(l.Cells), int64(l.AllCells), int64(l.Choices), int64(l.CustomCSS), int64(l.Text), int64(l.Rule),
 		int64(l.Definition), int64(l.Response), l.FileSize,
 	} {
 		if n < 0 {
@@ -59,6 +64,8 @@ func (l Limits) WithDefaults() Limits {
 	l.Blocks = cmp.Or(l.Blocks, 500)
 	l.AllBlocks = cmp.Or(l.AllBlocks, 2000)
 	l.Nesting = cmp.Or(l.Nesting, 8)
+	l.Cells = cmp.Or(l.Cells, 2000)
+	l.AllCells = cmp.Or(l.AllCells, 10_000)
 	l.Choices = cmp.Or(l.Choices, 500)
 	l.CustomCSS = cmp.Or(l.CustomCSS, 100_000)
 	l.Text = cmp.Or(l.Text, 5000)

@@ -285,6 +285,35 @@ func definitionLimits(s *session) {
 	})
 	patch(object{"theme": object{"customCss": strings.Repeat("a", l.CustomCSS)}}).want(http.StatusOK)
 	patch(object{"theme": object{"customCss": strings.Repeat("a", l.CustomCSS+1)}}).invalid(violations{"/definition/theme/customCss": "TOO_LONG"})
+	// A dropdown has a cell a choice, a matrix one for each row in each column.
+	cells := func(n int) []any {
+		var out []any
+		for ; n > 0; n -= min(n, l.Cells, 500) {
+			choices := make([]any, min(n, l.Cells, 500))
+			for i := range choices {
+				choices[i] = object{"id": fmt.Sprint("c", i)}
+			}
+			out = append(out, object{"id": fmt.Sprint("b", len(out)), "type": "dropdown", "choices": choices})
+		}
+		return out
+	}
+	grid := func(rows, columns int) object {
+		lines := func(n int) []any {
+			out := make([]any, n)
+			for i := range out {
+				out[i] = object{"id": fmt.Sprint(i)}
+			}
+			return out
+		}
+		return object{"id": "grid", "type": "matrix", "matrix_rows": lines(rows), "matrix_columns": lines(columns)}
+	}
+	rows := l.Cells/500 + 1 // a list has at most 500 items
+	patch(object{"blocks": []any{grid(rows, l.Cells/rows)}}).want(http.StatusOK)
+	patch(object{"blocks": []any{grid(rows, l.Cells/rows+1)}}).invalid(violations{"/definition/blocks/0": "TOO_MANY"})
+	c.put(form+"/blocks", object{"blocks": []any{grid(rows, l.Cells/rows+1)}}).invalid(violations{"/blocks/0": "TOO_MANY"})
+	patch(object{"blocks": cells(l.AllCells + 1)}).invalid(violations{"/definition/blocks": "TOO_MANY"})
+	patch(object{"blocks": cells(l.AllCells)}).want(http.StatusOK)
+	c.post(form+"/blocks", object{"block": grid(1, 1)}).invalid(violations{"/block": "TOO_MANY"})
 	patch(object{"blocks": many(l.Blocks + 1)}).invalid(violations{"/definition/blocks": ""})
 	patch(object{"blocks": many(l.Blocks)}).want(http.StatusOK)
 	c.post(form+"/blocks", object{"block": block("one more")}).refused("VALIDATION_FAILED")

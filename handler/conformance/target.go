@@ -130,6 +130,8 @@ type Limits struct {
 	Body       int // bytes of a request body
 	Blocks     int // top-level blocks a form
 	Nesting    int // levels of blocks
+	Cells      int // options that a page draws for a block
+	AllCells   int // options that a page draws for a form
 	Text       int // characters of a label or description
 	CustomCSS  int // bytes of customCss
 }
@@ -142,6 +144,8 @@ func (l Limits) withDefaults() Limits {
 		Body:       cmp.Or(l.Body, int(d.Body)),
 		Blocks:     cmp.Or(l.Blocks, d.Blocks),
 		Nesting:    cmp.Or(l.Nesting, d.Nesting),
+		Cells:      cmp.Or(l.Cells, d.Cells),
+		AllCells:   cmp.Or(l.AllCells, d.AllCells),
 		Text:       cmp.Or(l.Text, d.Text),
 		CustomCSS:  cmp.Or(l.CustomCSS, d.CustomCSS),
 	}

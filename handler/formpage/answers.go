@@ -2,7 +2,6 @@ package formpage
 
 import (
 	"encoding/json"
-	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -69,8 +69,11 @@ type answerReader struct {
 
 func (r *answerReader) read(form PublicForm) Given {
 	r.given, r.readings = Given{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}}, map[string]reading{}
-	if slices.ContainsFunc(slices.Collect(maps.Keys(r.values)), isAnswer) {
-		r.blocks(form.Blocks) // nothing is read of a block whose inputs are all absent
+	for name := range r.values {
+		if isAnswer(name) {
+			r.blocks(form.Blocks) // nothing is read of a block whose inputs are all absent
+			break
+		}
 	}
 	for name, values := range r.values {
 		if key, ok := strings.CutPrefix(name, nameHidden); ok && len(values) > 0 {
@@ -89,7 +92,7 @@ func (r *answerReader) blocks(blocks []schema.Block) {
 		}
 		r.blocks(b.Children)
 		if value := r.answer(b); value != nil {
-			raw, err := json.Marshal(value)
+			raw, err := marshal(value)
 			if err == nil { // strings, numbers and maps of them
 				r.given.Answers[b.ID] = raw
 			}
@@ -97,10 +100,32 @@ func (r *answerReader) blocks(blocks []schema.Block) {
 	}
 }
 
+// marshal is json.Marshal, but a long text costs no more than itself: that makes six bytes of
+// a "<", in a buffer that grows.
+func marshal(value any) (json.RawMessage, error) {
+	text, ok := value.(string)
+	if !ok {
+		return json.Marshal(value)
+	}
+	size := len(text) + 2
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c < ' ':
+			size += 5
+		case c == '"' || c == '\\':
+			size++
+		}
+	}
+	return jsontree.AppendString(make([]byte, 0, size), text), nil
+}
+
 // take returns the values of an input, and marks it as read.
 func (r *answerReader) take(name string) []string {
-	r.used[name] = true
-	return r.values[name]
+	values, ok := r.values[name]
+	if ok {
+		r.used[name] = true
+	}
+	return values
 }
 
 // text returns the one value of an input, its line breaks as people count them.
@@ -205,7 +230,7 @@ func (r *answerReader) choices(b *schema.Block) any {
 func (r *answerReader) ranking(b *schema.Block) any {
 	at := map[int][]string{}
 	for _, c := range b.Choices {
-		text := strings.TrimSpace(r.text(subName(nameRank, c.ID, b.ID)))
+		text := strings.TrimSpace(answers.ASCIIDigits(r.text(subName(nameRank, c.ID, b.ID))))
 		if n, err := strconv.Atoi(text); err == nil {
 			at[n] = append(at[n], c.ID)
 		}

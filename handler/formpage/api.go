@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/handler/respondent"
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -35,12 +36,12 @@ type jsonForm struct {
 
 // jsonInput is what a front end sends.
 type jsonInput struct {
-	State   string                     `json:"state"`
-	Answers map[string]json.RawMessage `json:"answers"` // as Service.Submit takes them
-	Hidden  map[string]string          `json:"hidden"`
-	UTM     map[string]string          `json:"utm"`
-	Captcha string                     `json:"captcha"` // what a refusal returned, and the widget's token
-	Took    float64                    `json:"took"`    // seconds since the first input
+	State   string
+	Answers map[string]json.RawMessage // as Service.Submit takes them
+	Hidden  map[string]string
+	UTM     map[string]string
+	Captcha string  // what a refusal returned, and the widget's token
+	Took    float64 // seconds since the first input
 }
 
 type jsonFault struct {
@@ -160,7 +161,8 @@ func withoutRule(b schema.Block) schema.Block {
 	return b
 }
 
-// readJSON reads what a front end sends, and answers when it cannot be taken.
+// readJSON reads what a front end sends, as strictly as the API does, and answers when it
+// cannot be taken.
 func (c *call) readJSON() (in jsonInput, ok bool) {
 	refuse := func(status int, code, word string) (jsonInput, bool) {
 		writeJSON(c.w, status, jsonError{Code: code, Message: c.words.get(word)})
@@ -169,22 +171,78 @@ func (c *call) readJSON() (in jsonInput, ok bool) {
 	if kind := c.r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
 		return refuse(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "unreadable.text")
 	}
-	raw, err := io.ReadAll(io.LimitReader(c.r.Body, c.h.config.MaxBody+1))
-	switch {
-	case int64(len(raw)) > c.h.config.MaxBody:
-		drain(c.r.Body)
+	raw, complete, err := c.readAll(c.h.config.MaxBody)
+	if !complete {
 		return refuse(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "too_large")
-	case err != nil || json.Unmarshal(raw, &in) != nil:
+	}
+	tree, malformed := jsontree.Parse(raw, jsontree.BodyBounds)
+	if err != nil || malformed != nil {
 		return refuse(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
+	}
+	defer tree.Release()
+	var wrong faults.List
+	if !in.take(tree.Root(), mostInputs(&c.form), &wrong) {
+		return refuse(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
+	}
+	var found *schema.Error
+	if errors.As(wrong.Err(), &found) {
+		c.refuseJSON(found.Violations)
+		return in, false
 	}
 	var known bool
 	if c.visit, known = c.h.signer.openVisit(c.form, in.State, c.now); !known {
 		return refuse(http.StatusForbidden, "STATE", "send_again")
 	}
-	if in.Answers == nil {
-		in.Answers = map[string]json.RawMessage{}
-	}
 	return in, true
+}
+
+var inputKinds = map[string]jsontree.Kind{
+	"state": jsontree.String, "captcha": jsontree.String, "took": jsontree.Number,
+	"answers": jsontree.Object, "hidden": jsontree.Object, "utm": jsontree.Object,
+}
+
+// take reads the members of a body, and reports whether they are of the right kinds. null is
+// as good as none. What may not be there is put into wrong: members of other names, and more
+// answers or texts than the form has inputs.
+func (in *jsonInput) take(body jsontree.Node, most int, wrong *faults.List) bool {
+	in.Answers, in.Hidden, in.UTM = map[string]json.RawMessage{}, map[string]string{}, map[string]string{}
+	for _, member := range body.All() {
+		name, kind := member.Name(), member.Kind()
+		switch wanted, known := inputKinds[name]; {
+		case !known:
+			wrong.Add(member.Pointer(""), schema.CodeUnknownField, "is not a known member")
+			continue
+		case kind == jsontree.Null:
+			continue
+		case kind != wanted:
+			return false
+		case member.Len() > most:
+			wrong.Add(member.Pointer(""), schema.CodeTooMany, "must have at most "+faults.Count(most, "member"))
+			continue
+		}
+		switch name {
+		case "state":
+			in.State = strings.Clone(member.Text())
+		case "captcha":
+			in.Captcha = strings.Clone(member.Text())
+		case "took":
+			in.Took = member.Float()
+		}
+		for _, inner := range member.All() {
+			key := strings.Clone(inner.Name())
+			switch text := inner.Kind() == jsontree.String || inner.Kind() == jsontree.Null; {
+			case name == "answers":
+				in.Answers[key] = json.RawMessage(inner.Raw())
+			case !text:
+				return false
+			case name == "hidden":
+				in.Hidden[key] = strings.Clone(inner.Text())
+			default:
+				in.UTM[key] = strings.Clone(inner.Text())
+			}
+		}
+	}
+	return body.Kind() == jsontree.Object
 }
 
 // pathJSON serves {public id}/path: which blocks to show for the answers so far.
@@ -313,14 +371,10 @@ func (c *call) failJSON(err error) {
 // jsonFaults words faults in the language of the request, as the page does.
 func (c *call) jsonFaults(faults []schema.Violation) []jsonFault {
 	list := []jsonFault{}
-	b := c.newBuilder(c.view("form"), Path{}, nil)
 	for _, v := range faults {
-		var f *field
-		if block := find(c.form.Blocks, v.Field); block != nil {
-			drawn := b.field(block, 2)
-			f = &drawn
-		}
-		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.faultText(v, f)})
+		b := c.block(v.Field)
+		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && lastPart(v.Path) != ""
+		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.faultText(v, b, part)})
 	}
 	return list
 }

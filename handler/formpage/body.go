@@ -5,96 +5,201 @@ import (
 	"errors"
 	"io"
 	"mime"
+	"mime/multipart"
 	"net/url"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/schema"
 )
 
-// read reads the inputs that were posted. A body that is too large is read as far as is
-// allowed: complete is false then.
-func (c *call) read() (values url.Values, complete bool, err error) {
-	kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+// spareInputs is how many values more than the form asks for are read: of a page that was
+// made from another revision of the form, and of a link with parameters of others.
+const spareInputs = 1000
+
+// mostInputs is how many values a page of the form, or a link to it, can bring.
+func mostInputs(form *PublicForm) int {
+	most := spareInputs + bytes.Count(form.Definition.HiddenFields, []byte{','})
+	var count func(blocks []schema.Block)
+	count = func(blocks []schema.Block) {
+		for i := range blocks {
+			b := &blocks[i]
+			most += 2 + len(b.Choices) // its answer, and that it was seen
+			switch b.Type {
+			case schema.TypeDate:
+				most += 5
+			case schema.TypeAddress, schema.TypeContactInfo:
+				most += len(contactParts)
+			case schema.TypeFileUpload:
+				most += 2 * maxFilesHere
+			case schema.TypeMatrix:
+				most += len(b.MatrixRows)
+				if properties(b).MultiSelection {
+					most += len(b.MatrixRows) * len(b.MatrixColumns)
+				}
+			}
+			count(b.Children)
+		}
+	}
+	count(form.Blocks)
+	return most
+}
+
+// pairs reads what is written as in a query: so many values at most, those of the names that
+// come first. An escape that is broken drops its value.
+func pairs(raw string, most int) (values url.Values, complete bool) {
+	values = url.Values{}
+	for n := 0; raw != ""; {
+		var pair string
+		pair, raw, _ = strings.Cut(raw, "&")
+		if pair == "" || strings.Contains(pair, ";") {
+			continue
+		}
+		if n++; n > most {
+			return values, false
+		}
+		name, text, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(name)
+		if err != nil {
+			continue
+		}
+		if text, err = url.QueryUnescape(text); err == nil {
+			values.Add(valid(name), valid(text))
+		}
+	}
+	return values, true
+}
+
+// valid replaces what is not UTF-8. strings.ToValidUTF8 takes five times the text for that,
+// where there is much of it.
+func valid(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(2*len(text) + 3)
+	broken := false
+	for i, r := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		was := broken
+		if broken = r == utf8.RuneError && size == 1; !broken || !was {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// query is what the address of the page brings.
+func (c *call) query() url.Values {
+	values, _ := pairs(c.r.URL.RawQuery, mostInputs(&c.form))
+	return values
+}
+
+// read reads the inputs that were posted, and at most so many bytes of text. Of a body that
+// is too large it reads as far as is allowed: complete is false then.
+func (c *call) read(most int64) (values url.Values, complete bool, err error) {
+	kind, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if err != nil {
 		return nil, false, err
 	}
 	if kind == "multipart/form-data" && c.files() != nil {
-		return c.readParts()
+		return c.readParts(params["boundary"], most)
 	}
 	if kind != "application/x-www-form-urlencoded" {
 		return nil, false, errors.New("unexpected content type " + kind)
 	}
-	raw, err := io.ReadAll(io.LimitReader(c.r.Body, c.h.config.MaxBody+1))
+	raw, complete, err := c.readAll(most)
 	if err != nil {
 		return nil, false, err
 	}
-	complete = int64(len(raw)) <= c.h.config.MaxBody
 	if !complete {
-		raw = raw[:c.h.config.MaxBody]
 		if i := bytes.LastIndexByte(raw, '%'); i > len(raw)-3 {
 			raw = raw[:i] // an escape that was cut
 		}
+	}
+	values, all := pairs(string(raw), mostInputs(&c.form))
+	if len(values) == 0 && len(raw) > 0 {
+		return nil, false, errors.New("nothing in the body is a value")
+	}
+	return values, complete && all, nil
+}
+
+// readAll reads a body as far as is allowed.
+func (c *call) readAll(most int64) (raw []byte, complete bool, err error) {
+	raw, err = io.ReadAll(io.LimitReader(c.r.Body, most+1))
+	if complete = int64(len(raw)) <= most; !complete {
+		raw = raw[:most]
 		drain(c.r.Body)
 	}
-	values, err = url.ParseQuery(string(raw))
-	if err != nil && len(values) == 0 {
-		return nil, false, err
-	}
-	return validText(values), complete, nil
+	return raw, complete, err
 }
 
-// validText replaces what is not UTF-8, in names as well.
-func validText(values url.Values) url.Values {
-	valid := make(url.Values, len(values))
-	for name, list := range values {
-		name = strings.ToValidUTF8(name, "\ufffd")
-		for _, text := range list {
-			valid[name] = append(valid[name], strings.ToValidUTF8(text, "\ufffd"))
-		}
-	}
-	return valid
+// textMeter bounds what is read of a body beside the content of files, which have bounds of
+// their own.
+type textMeter struct {
+	r    io.Reader
+	left int64
+	free bool // what is read now is a file
 }
 
-// partCost is what a part of a page counts beside its name and text: memory, and lines
-// that were read.
-const partCost = 64
+func (m *textMeter) Read(p []byte) (int, error) {
+	if m.left < 0 {
+		return 0, errTooLarge
+	}
+	n, err := m.r.Read(p)
+	if !m.free {
+		m.left -= int64(n)
+	}
+	return n, err
+}
+
+// partCost is what a part of a page counts beside its name and text: a browser writes that
+// much of it, and reading it takes ten times as much memory.
+const partCost = 100
 
 // readParts reads a page with files. The inputs come before the files, so a file is
 // only taken from a page of ours.
-func (c *call) readParts() (values url.Values, complete bool, err error) {
-	reader, err := c.r.MultipartReader()
-	if err != nil {
-		return nil, false, err
+func (c *call) readParts(boundary string, most int64) (values url.Values, complete bool, err error) {
+	if boundary == "" {
+		return nil, false, errors.New("a multipart body without a boundary")
 	}
-	values, left := url.Values{}, c.h.config.MaxBody
-	for {
+	body := &textMeter{r: c.r.Body, left: max(most, 2*most)}
+	reader := multipart.NewReader(body, boundary)
+	values = url.Values{}
+	var text bytes.Buffer
+	for inputs := mostInputs(&c.form); ; {
 		part, err := reader.NextPart()
-		if errors.Is(err, io.EOF) {
+		switch {
+		case errors.Is(err, io.EOF):
 			return values, true, nil
-		}
-		if err != nil {
+		case errors.Is(err, errTooLarge):
+			drain(c.r.Body)
+			return values, false, nil
+		case err != nil:
 			return values, false, err
 		}
-		name := strings.ToValidUTF8(part.FormName(), "\ufffd")
-		if block, ok := strings.CutPrefix(name, nameUpload); ok {
-			if left -= int64(len(name)) + partCost; left < 0 {
-				drain(c.r.Body)
-				return values, false, nil
+		name := valid(part.FormName())
+		most -= int64(len(name)) + partCost
+		block, isFile := strings.CutPrefix(name, nameUpload)
+		if !isFile && most >= 0 {
+			text.Reset()
+			_, err = text.ReadFrom(io.LimitReader(part, most+1))
+			if most -= int64(text.Len()); err != nil && !errors.Is(err, errTooLarge) {
+				return values, false, err
 			}
-			if part.FileName() != "" {
-				c.takeFile(block, part.FileName(), part, values)
-			}
+			values.Add(name, valid(text.String()))
+		}
+		if inputs--; most < 0 || inputs < 0 {
+			drain(c.r.Body)
+			return values, false, nil
+		}
+		if isFile && part.FileName() != "" {
+			body.free = true
+			c.takeFile(block, part.FileName(), part, values)
+			body.free = false
 			if c.spared <= 0 { // the rest of the body may have no end; the page says what was refused
 				return values, true, nil
 			}
-			continue
-		}
-		text, err := io.ReadAll(io.LimitReader(part, left+1))
-		if err != nil {
-			return values, false, err
-		}
-		values.Add(name, strings.ToValidUTF8(string(text), "\ufffd"))
-		if left -= int64(len(text)) + int64(len(name)) + partCost; left < 0 {
-			drain(c.r.Body)
-			return values, false, nil
 		}
 	}
 }

@@ -20,14 +20,23 @@ type builder struct {
 	held     map[string]bool               // and of those that the script holds ready
 	problems []problem
 	policy   *policy
+	pen      *pen
 
 	multipart bool
+	pictures  map[*byte]*picture // by where their JSON stands
+	focus     bool               // the next field may have the focus
+	options   []option           // of the field that was drawn last: their memory is used again
+	parts     []field
+
+	digits map[string]string // numbers in the page's language, by the plain ones
+	cut    int               // blocks that are missing, or not whole, for want of room
+	cutAt  string            // label of the first one
 }
 
 func (c *call) newBuilder(view *pageView, path Path, faults []schema.Violation) *builder {
 	b := &builder{
 		c: c, view: view, faults: map[string][]schema.Violation{}, numbers: map[string]int{}, index: map[string]int{},
-		used: map[string]bool{}, policy: newPolicy(),
+		used: map[string]bool{}, policy: newPolicy(), pictures: map[*byte]*picture{}, pen: &pen{words: c.words, room: maxFields}, digits: map[string]string{},
 	}
 	for _, v := range faults {
 		b.faults[v.Field] = append(b.faults[v.Field], v)
@@ -66,30 +75,44 @@ func (b *builder) elsewhere(steps []step) []problem {
 			continue
 		}
 		label := id
-		if block := find(b.c.form.Blocks, id); block != nil {
+		block := b.c.block(id)
+		if block != nil {
 			label = block.Label
 			if stepOf(steps, id) >= 0 {
 				continue // its page is shown after this one
 			}
 		}
-		list = append(list, problem{Label: label, Text: b.c.faultText(b.faults[id][0], nil)})
+		list = append(list, problem{Label: label, Text: b.c.faultText(b.faults[id][0], block, false)})
 	}
 	return list
 }
 
 func (b *builder) shown(id string) bool { return b.used["#"+id] }
 
-// find returns a block of the form at any level.
-func find(blocks []schema.Block, id string) *schema.Block {
-	for i := range blocks {
-		if blocks[i].ID == id {
-			return &blocks[i]
-		}
-		if inner := find(blocks[i].Children, id); inner != nil {
-			return inner
-		}
+// block returns a block of the form at any level, nil when there is none.
+func (c *call) block(id string) *schema.Block {
+	if c.byID == nil {
+		c.byID = map[string]*schema.Block{}
+		c.index(c.form.Blocks)
 	}
-	return nil
+	return c.byID[id]
+}
+
+func (c *call) index(blocks []schema.Block) {
+	for i := range blocks {
+		c.byID[blocks[i].ID] = &blocks[i]
+		c.index(blocks[i].Children)
+	}
+}
+
+// inWords writes a plain number as the page's language does.
+func (b *builder) inWords(plain string) string {
+	text, known := b.digits[plain]
+	if !known {
+		text = b.c.words.number(plain)
+		b.digits[plain] = text
+	}
+	return text
 }
 
 // element is the id of a block's element.

@@ -69,10 +69,9 @@ func (c *call) unseen(s step) bool {
 	if !ok {
 		return false
 	}
-	for _, id := range ids(s.blocks) {
-		if !slices.Contains(seen, id) {
-			return true
-		}
+	known := make(map[string]bool, len(seen))
+	for _, id := range seen {
+		known[id] = true
 	}
-	return false
+	return slices.ContainsFunc(ids(s.blocks), func(id string) bool { return !known[id] })
 }

@@ -39,7 +39,7 @@ type row struct {
 // fixed makes options of values and labels in turn.
 func (b *builder) fixed(name string, pairs ...string) []option {
 	chosen := b.value(name)
-	var list []option
+	list := b.options[:0]
 	for pair := range slices.Chunk(pairs, 2) {
 		value, label := pair[0], pair[len(pair)-1]
 		list = append(list, option{Name: name, Value: value, Label: label, Chosen: chosen == value})
@@ -109,7 +109,7 @@ func (b *builder) scale(f *field) {
 	chosen := b.value(f.Name)
 	for i := range n {
 		value := plainNumber(from + float64(i)*step)
-		label := b.c.words.number(value)
+		label := b.inWords(value)
 		f.Options = append(f.Options, option{Name: f.Name, Value: value, Label: label, Chosen: chosen == value})
 	}
 }
@@ -124,7 +124,7 @@ func (b *builder) choices(f *field, block *schema.Block, p *schema.Properties) {
 	posted := b.posted(f.Name)
 	for i, c := range b.ordered(block, p) {
 		o := option{
-			ID: f.ID + "-" + strconv.Itoa(i), Name: f.Name, Value: pickedPrefix + c.ID, Label: c.Label,
+			Name: f.Name, Value: pickedPrefix + c.ID, Label: c.Label,
 			Chosen: slices.Contains(posted, pickedPrefix+c.ID),
 		}
 		if block.Type == schema.TypePictureChoice || len(c.Image) > 0 {
@@ -187,14 +187,21 @@ func (b *builder) ordered(block *schema.Block, p *schema.Properties) []schema.Ch
 	return list
 }
 
+// maxPlaces is how many choices of a ranking have a list of all places. Where there are
+// more, a place is a number to type. The definition's limit of cells knows it as well.
+const maxPlaces = 40
+
 func (b *builder) ranking(f *field, block *schema.Block, p *schema.Properties) {
 	choices := b.ordered(block, p)
 	for i, c := range choices {
 		name := subName(nameRank, c.ID, block.ID)
 		o := option{ID: f.ID + "-" + strconv.Itoa(i), Name: name, Label: cmp.Or(c.Label, c.ID), Value: b.value(name)}
-		for n := range choices {
+		if len(choices) <= maxPlaces {
+			o.Places = make([]option, 0, len(choices))
+		}
+		for n := range cap(o.Places) {
 			place := strconv.Itoa(n + 1)
-			o.Places = append(o.Places, option{Value: place, Label: b.c.words.number(place), Chosen: o.Value == place})
+			o.Places = append(o.Places, option{Value: place, Label: b.inWords(place), Chosen: o.Value == place})
 		}
 		f.Options = append(f.Options, o)
 	}
@@ -209,6 +216,9 @@ func place(text string) int {
 	return math.MaxInt
 }
 
+// minCell is the fewest bytes that a cell of a matrix takes.
+const minCell = 64
+
 func (b *builder) matrix(f *field, block *schema.Block) {
 	for _, c := range block.MatrixColumns {
 		f.Columns = append(f.Columns, option{Label: cmp.Or(c.Label, c.ID)})
@@ -220,9 +230,12 @@ func (b *builder) matrix(f *field, block *schema.Block) {
 		f.Classes += " brief"
 	}
 	for i, r := range block.MatrixRows {
+		if i*len(f.Columns)*minCell > b.pen.room {
+			break // forms that were stored before there was a limit
+		}
 		name := subName(nameRow, r.ID, block.ID)
 		posted := b.posted(name)
-		line := row{ID: f.ID + "-r" + strconv.Itoa(i), Label: cmp.Or(r.Label, r.ID)}
+		line := row{ID: f.ID + "-r" + strconv.Itoa(i), Label: cmp.Or(r.Label, r.ID), Options: make([]option, 0, len(block.MatrixColumns))}
 		for _, c := range block.MatrixColumns {
 			line.Options = append(line.Options, option{
 				Name: name, Value: pickedPrefix + c.ID, Label: cmp.Or(c.Label, c.ID),

@@ -20,10 +20,8 @@ func contactPart(f *schema.AddressFields, part string) (field schema.AddressFiel
 	if f == nil {
 		return field
 	}
-	set := map[string]*schema.AddressField{
-		"firstName": f.FirstName, "lastName": f.LastName, "email": f.Email, "phone": f.Phone, "company": f.Company,
-		"address": f.Address, "address2": f.Address2, "zip": f.Zip, "city": f.City, "state": f.State, "country": f.Country,
-	}[part]
+	// In the order of contactParts.
+	set := [...]*schema.AddressField{f.FirstName, f.LastName, f.Email, f.Phone, f.Company, f.Address, f.Address2, f.Zip, f.City, f.State, f.Country}[slices.Index(contactParts, part)]
 	if set != nil {
 		field = *set
 	}
@@ -50,7 +48,7 @@ func (b *builder) contact(f *field, block *schema.Block, p *schema.Properties) {
 		part := field{
 			page: b.view, Kind: "text", Input: "text", ID: f.ID + "-p" + strconv.Itoa(i), Block: name,
 			Label: b.c.words.get("part." + name), Required: set.Required,
-			Name: subName(namePart, name, block.ID), Complete: partCompletes[name], Classes: " part " + name,
+			Name: subName(namePart, name, block.ID), Complete: partCompletes[name],
 		}
 		switch name {
 		case "email":

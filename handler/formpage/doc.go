@@ -68,6 +68,16 @@
 // opens a form can read its rules then: the right answers of a quiz and the limits of a
 // quota are public.
 //
+// # Bounds
+//
+// A page draws at most 4 MiB of its form, beside what was typed, and says what is missing:
+// only a form that has more text than that, or was stored before there was a limit of cells
+// ([schema.Limits]), has no room. A ranking of more than 40 choices asks for a number a
+// choice. A page that is sent brings at most [Config.MaxBody] of text, and as many values as
+// the form has inputs and 1,000 more: beyond that it comes back, filled in as far as it was
+// read. JSON is read as the API reads it: within its bounds, without duplicate or unknown
+// members.
+//
 // # Settings
 //
 // branding shows [Config.Brand]. navigation adds the page's number and two arrows,

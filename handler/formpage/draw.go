@@ -23,9 +23,10 @@ func (c *call) render(status int, view *pageView, policy *policy) {
 // something of one visit belongs.
 type drawn struct {
 	title  string
-	head   []string  // what stands between the nonces
-	policy []string  // the same of the Content-Security-Policy
-	body   [2]string // before and after the hidden inputs
+	head   []string // what stands between the nonces
+	policy []string // the same of the Content-Security-Policy
+	body   [][]byte // in pieces
+	before int      // how many of the pieces stand before the hidden inputs
 }
 
 // draw runs the templates.
@@ -38,16 +39,17 @@ func (c *call) draw(view *pageView, policy *policy) (drawn, error) {
 		if view.Heading != "" {
 			title += " – " + view.Heading
 		}
-	case len(view.Problems) > 0:
+	case view.Problems != "":
 		title = c.words.get("title_problem", "title", title)
 	}
 	// Where to cut is marked with what nobody can guess, so nothing else of the page is
 	// equal to it.
-	view.Nonce, view.Inputs = newNonce(), template.HTML(rand.Text()) //nolint:gosec // letters and digits
-	var head, body strings.Builder
+	view.Nonce, view.Inputs = newNonce(), view.insert(nil)
+	var head strings.Builder
 	if err := templates.ExecuteTemplate(&head, "head.html", view); err != nil {
 		return drawn{}, err
 	}
+	body := pen{inserts: view.inserts, inputs: string(view.Inputs)}
 	if err := templates.ExecuteTemplate(&body, "body.html", view); err != nil {
 		return drawn{}, err
 	}
@@ -55,13 +57,16 @@ func (c *call) draw(view *pageView, policy *policy) (drawn, error) {
 		title: title, head: strings.Split(head.String(), view.Nonce),
 		policy: strings.Split(policy.header(view.Nonce, c.h.config.FrameAncestors), view.Nonce),
 	}
-	page.body[0], page.body[1], _ = strings.Cut(body.String(), string(view.Inputs))
+	page.body, page.before = body.end(), body.before
 	return page, nil
 }
 
 // size is how many bytes a page takes.
 func (d *drawn) size() int {
-	n := len(d.title) + len(d.body[0]) + len(d.body[1])
+	n := len(d.title)
+	for _, piece := range d.body {
+		n += len(piece)
+	}
 	for _, part := range slices.Concat(d.head, d.policy) {
 		n += len(part)
 	}
@@ -71,25 +76,40 @@ func (d *drawn) size() int {
 // send completes a page for one visit, puts the layout around it and sends it.
 func (c *call) send(status int, page drawn, inputs []input) {
 	nonce := newNonce()
-	var document bytes.Buffer
-	document.Grow(page.size() + len(assets["page.css"].content) + 4096)
 	if c.h.config.Layout == nil {
-		c.plainLayout(&document, page, nonce, inputs)
-	} else {
-		var body bytes.Buffer
-		page.writeBody(&body, inputs)
-		err := c.h.config.Layout.Execute(&document, Document{
-			Language: c.words.tag, Direction: c.words.direction, Title: page.title, Nonce: nonce, Form: c.form,
-			Head: template.HTML(c.sheet(nonce) + strings.Join(page.head, nonce)), //nolint:gosec // made by our templates
-			Body: template.HTML(body.String()),                                   //nolint:gosec // made by our templates, inputs are escaped
-		})
-		if err != nil {
-			c.notRendered(err)
-			return
-		}
+		c.begin(status, page, nonce)
+		out := &pen{out: c.w}
+		c.plainLayout(out, page, nonce, inputs)
+		out.flush()
+		return
 	}
-	c.w.Header().Set("Content-Security-Policy", strings.Join(page.policy, nonce))
-	write(c.w, status, &document)
+	var document, body bytes.Buffer
+	out := &pen{out: &body}
+	page.writeBody(out, inputs)
+	out.flush()
+	err := c.h.config.Layout.Execute(&document, Document{
+		Language: c.words.tag, Direction: c.words.direction, Title: page.title, Nonce: nonce, Form: c.form,
+		Head: template.HTML(c.sheet(nonce) + strings.Join(page.head, nonce)), //nolint:gosec // made by our templates
+		Body: template.HTML(body.String()),                                   //nolint:gosec // made by our templates, inputs are escaped
+	})
+	if err != nil {
+		c.notRendered(err)
+		return
+	}
+	c.begin(status, page, nonce)
+	_, _ = c.w.Write(document.Bytes()) // the visitor may be gone
+}
+
+// begin sends the head of the response. The templates have run already: a fault in the
+// middle of one must not leave half a page with status 200.
+func (c *call) begin(status int, page drawn, nonce string) {
+	h := c.w.Header()
+	h.Set("Content-Security-Policy", strings.Join(page.policy, nonce))
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "strict-origin-when-cross-origin")
+	c.w.WriteHeader(status)
 }
 
 // sheet is the pages' style. What is opened has it within, so that it is painted without
@@ -104,36 +124,37 @@ func (c *call) sheet(nonce string) string {
 
 // plainLayout is the layout of a host that gives none. It is written without a template:
 // that would copy the page three times.
-func (c *call) plainLayout(out *bytes.Buffer, page drawn, nonce string, inputs []input) {
-	for _, text := range []string{
-		"<!doctype html>\n<html lang=\"", template.HTMLEscapeString(c.words.tag), "\" dir=\"", c.words.direction, "\">\n<head>\n",
-		"<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
-		template.HTMLEscapeString(page.title), "</title>\n", c.sheet(nonce),
-	} {
-		out.WriteString(text)
-	}
+func (c *call) plainLayout(out *pen, page drawn, nonce string, inputs []input) {
+	out.raw("<!doctype html>\n<html lang=\"" + template.HTMLEscapeString(c.words.tag) + "\" dir=\"" + c.words.direction + "\">\n<head>\n" +
+		"<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>")
+	out.typed(page.title)
+	out.raw("</title>\n" + c.sheet(nonce))
 	for i, part := range page.head {
 		if i > 0 {
-			out.WriteString(nonce)
+			out.raw(nonce)
 		}
-		out.WriteString(part)
+		out.raw(part)
 	}
-	out.WriteString("\n</head>\n<body>\n")
+	out.raw("\n</head>\n<body>\n")
 	page.writeBody(out, inputs)
-	out.WriteString("\n</body>\n</html>\n")
+	out.raw("\n</body>\n</html>\n")
 }
 
 // writeBody writes the body with the hidden inputs of one visit.
-func (d *drawn) writeBody(out *bytes.Buffer, inputs []input) {
-	out.WriteString(d.body[0])
-	for _, in := range inputs {
-		out.WriteString(`<input type="hidden" name="`)
-		out.WriteString(template.HTMLEscapeString(in.Name))
-		out.WriteString(`" value="`)
-		out.WriteString(template.HTMLEscapeString(in.Value))
-		out.WriteString(`">`)
+func (d *drawn) writeBody(out *pen, inputs []input) {
+	for _, piece := range d.body[:d.before] {
+		out.piece(piece)
 	}
-	out.WriteString(d.body[1])
+	for _, in := range inputs {
+		out.raw(`<input type="hidden" name="`)
+		out.typed(in.Name)
+		out.raw(`" value="`)
+		out.typed(in.Value)
+		out.raw(`">`)
+	}
+	for _, piece := range d.body[d.before:] {
+		out.piece(piece)
+	}
 }
 
 // newNonce is what one page allows its own elements by.
@@ -142,17 +163,6 @@ func newNonce() string { return rand.Text() }
 func (c *call) notRendered(err error) {
 	c.h.logger.ErrorContext(c.r.Context(), "a page was not rendered", "form", c.form.ID, "error", err)
 	http500(c.w)
-}
-
-// write sends a page. The template has run already: a fault in the middle of it must
-// not leave half a page with status 200.
-func write(w http.ResponseWriter, status int, page *bytes.Buffer) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	w.Header().Set("Referrer-Policy", "strict-origin-when-cross-origin")
-	w.WriteHeader(status)
-	_, _ = w.Write(page.Bytes()) // the visitor may be gone
 }
 
 func http500(w http.ResponseWriter) {

@@ -10,9 +10,10 @@ import (
 const codeKnown = "KNOWN"
 
 // faultText words a fault for the person who typed. The library's own sentence is
-// English, so it is only used for a code that the catalogue does not know.
-func (c *call) faultText(v schema.Violation, f *field) string {
-	code, kind, params := c.faultKind(v, f)
+// English, so it is only used for a code that the catalogue does not know. The block is nil
+// when the form has none; part says that the fault is one of a part of it.
+func (c *call) faultText(v schema.Violation, b *schema.Block, part bool) string {
+	code, kind, params := c.faultKind(v, b, part)
 	for _, key := range []string{"fault." + code + "." + kind, "fault." + code} {
 		if c.words.has(key) {
 			return c.words.get(key, params...)
@@ -28,22 +29,22 @@ var formatWords = map[string]string{
 }
 
 // faultKind says which of the catalogue's texts fits a fault, and its parameters. They are
-// those of the violation. f is the field of the fault, nil when the page has none.
-func (c *call) faultKind(v schema.Violation, f *field) (code, kind string, params []any) {
-	if f != nil && f.Type == schema.TypeRanking && v.Code != schema.CodeRequired {
+// those of the violation.
+func (c *call) faultKind(v schema.Violation, b *schema.Block, part bool) (code, kind string, params []any) {
+	if b != nil && b.Type == schema.TypeRanking && v.Code != schema.CodeRequired {
 		return v.Code, "ranking", nil
 	}
 	switch v.Code {
 	case codeFileSize:
 		most := c.h.config.MaxFileSize
-		if f != nil {
-			most = c.h.maxFile(f.P)
+		if b != nil {
+			most = c.h.maxFile(properties(b))
 		}
 		return v.Code, "", []any{"size", megabytes(most)}
 	case codeFileTotal:
 		return v.Code, "", []any{"size", megabytes(c.h.config.MaxVisitFiles)}
 	case schema.CodeRequired:
-		return v.Code, c.requiredKind(f), nil
+		return v.Code, c.requiredKind(b, part), nil
 	case schema.CodeBadFormat:
 		format, _ := v.Params["format"].(string)
 		return v.Code, formatWords[format], nil
@@ -83,26 +84,32 @@ func (c *call) faultKind(v schema.Violation, f *field) (code, kind string, param
 }
 
 // requiredKind says what kind of answer is missing.
-func (c *call) requiredKind(f *field) string {
+func (c *call) requiredKind(b *schema.Block, part bool) string {
 	switch {
-	case f == nil:
+	case b == nil:
 		return ""
-	case c.h.cannotGive(&schema.Block{Type: f.Type, Required: true}):
+	case c.h.cannotGive(&schema.Block{Type: b.Type, Required: true}):
 		return "unavailable"
-	case f.Type == schema.TypePayment:
-		return "payment"
-	case f.Type == "":
-		return "part" // of a contact
-	case f.Type == schema.TypeLegal:
-		return "legal"
+	case part:
+		return "part"
 	}
-	switch f.Kind {
-	case "choices", "select", "scale", "icons":
+	switch b.Type {
+	case schema.TypeLegal, schema.TypeMatrix, schema.TypePayment:
+		return b.Type
+	case schema.TypeYesNo, schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice, schema.TypeDropdown, schema.TypeCountry:
 		return "choice"
-	case "matrix":
-		return "matrix"
-	case "files", "signature":
-		return "file"
+	case schema.TypeDate:
+		if n := len(properties(b).SpecificDates); n > 0 && n <= mostDays {
+			return "choice"
+		}
+	case schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
+		if isButtonScale(b) {
+			return "choice"
+		}
+	case schema.TypeFileUpload, schema.TypeSignature:
+		if c.files() != nil {
+			return "file"
+		}
 	}
 	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"html/template"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,7 +47,6 @@ type field struct {
 	Rows         []row
 	Columns      []option
 	Parts        []field
-	Children     []field
 	Low, Mid, Hi string // labels of a scale
 	Icon         string
 	PerRow       int
@@ -71,10 +71,10 @@ type field struct {
 }
 
 // T returns a text in the page's language.
-func (f field) T(key string, params ...any) string { return f.page.T(key, params...) }
+func (f *field) T(key string, params ...any) string { return f.page.T(key, params...) }
 
 // Described lists the ids of what describes the field's control.
-func (f field) Described() string {
+func (f *field) Described() string {
 	var list []string
 	if f.Description != "" {
 		list = append(list, f.ID+"-d")
@@ -91,16 +91,33 @@ func (f field) Described() string {
 	return strings.Join(list, " ")
 }
 
-func (b *builder) fields(blocks []schema.Block, level int) []field {
-	var list []field
+// fields draws blocks, as many as there is room for. The view of one is gone when the next
+// one is drawn: all of them would take more memory than the page.
+func (b *builder) fields(blocks []schema.Block, level int) {
+	var f field // one for all: it is a kilobyte
 	for i := range blocks {
 		block := &blocks[i]
 		if properties(block).Hide || block.Type == schema.TypeEnding || block.Type == schema.TypePageBreak {
 			continue
 		}
-		list = append(list, b.field(block, level))
+		if b.pen.more() {
+			f = b.field(block, level)
+			f.Focus = b.focus && takesAnswer(f.Type) && f.Kind != "payment" && f.Kind != "unavailable"
+			b.focus = b.focus && f.Kind == "group" && f.Description == "" && f.Image == nil
+			fieldStencil.on(b.pen, reflect.ValueOf(&f).Elem())
+			b.options, b.parts = f.Options, f.Parts
+			if f.Kind == "group" {
+				b.fields(block.Children, level+1)
+				b.pen.markup("</fieldset>\n")
+			}
+			b.focus = false
+		}
+		if b.pen.full && block.Type != schema.TypeGroup {
+			if b.cut++; b.cut == 1 {
+				b.cutAt = cmp.Or(block.Label, block.ID)
+			}
+		}
 	}
-	return list
 }
 
 // field makes the view of one block.
@@ -109,7 +126,7 @@ func (b *builder) field(block *schema.Block, level int) field {
 	f := field{
 		page: b.view, Type: block.Type, ID: b.element(block.ID), Block: block.ID, Level: level, P: p,
 		Label: block.Label, Description: block.Description, Required: block.Required, Number: b.numbers[block.ID],
-		Name: nameAnswer + block.ID, Placeholder: p.PlaceholderText, Input: "text",
+		Name: nameAnswer + block.ID, Placeholder: p.PlaceholderText, Input: "text", Options: b.options[:0], Parts: b.parts[:0],
 	}
 	if block.Label == "" && takesAnswer(block.Type) {
 		f.Label = b.c.words.get("type." + block.Type)
@@ -168,7 +185,7 @@ func (b *builder) fault(f *field, block *schema.Block) {
 		if i := slices.IndexFunc(f.Parts, func(p field) bool { return p.Block == sub }); i >= 0 && f.Kind == "contact" {
 			part := &f.Parts[i]
 			if part.Fault == "" {
-				part.Fault = b.c.faultText(v, part)
+				part.Fault = b.c.faultText(v, block, true)
 				b.problems = append(b.problems, problem{part.ID, f.Label + ": " + part.Label, part.Fault})
 			}
 			continue
@@ -177,14 +194,14 @@ func (b *builder) fault(f *field, block *schema.Block) {
 			continue
 		}
 		if text == "" {
-			text = b.c.faultText(v, f)
+			text = b.c.faultText(v, block, false)
 		}
 	}
 	if text == "" && f.Kind == "contact" {
 		return
 	}
 	if text == "" {
-		text = b.c.faultText(faults[0], f)
+		text = b.c.faultText(faults[0], block, false)
 	}
 	f.Fault = text
 	b.problems = append(b.problems, problem{target, f.Label, text})
@@ -300,7 +317,6 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		f.Amount = strings.TrimSpace(p.Amount + " " + p.Currency)
 	case schema.TypeGroup:
 		f.Kind, f.Set = "group", true
-		f.Children = b.fields(block.Children, f.Level+1)
 	case schema.TypeCaptcha:
 		b.drawCaptcha(f, block)
 	case schema.TypeWelcome, schema.TypeEnding:

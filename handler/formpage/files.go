@@ -81,7 +81,7 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 		n, _ := io.CopyN(io.Discard, body, c.spared)
 		c.spared -= n
 	}
-	b := find(c.form.Blocks, block)
+	b := c.block(block)
 	if !c.takesFiles(b) {
 		refuse(codeFileLost)
 		return
@@ -190,7 +190,7 @@ func (c *call) unplacedFiles() []Unplaced {
 	var list []Unplaced
 	for _, name := range slices.Sorted(maps.Keys(c.values)) {
 		block, ok := strings.CutPrefix(name, nameFile)
-		if b := find(c.form.Blocks, block); !ok || c.takesFiles(b) {
+		if !ok || c.takesFiles(c.block(block)) {
 			continue
 		}
 		for _, token := range c.values[name] {

@@ -36,8 +36,8 @@ func (h *Handler) started(w http.ResponseWriter, r *http.Request, form PublicFor
 }
 
 func (h *Handler) beacon(w http.ResponseWriter, r *http.Request, form PublicForm, e event) {
-	r.Body = http.MaxBytesReader(w, r.Body, 4096)
-	v, ok := h.signer.openVisit(form, r.FormValue(ctrlState), h.clock())
+	values, _, _ := h.newCall(w, r, form).read(4096) // what is not read has no state
+	v, ok := h.signer.openVisit(form, values.Get(ctrlState), h.clock())
 	if !ok || form.Closed {
 		http.Error(w, "not a page of this form", http.StatusForbidden)
 		return

@@ -14,7 +14,7 @@ import (
 // to be one that was made here for a visit. To everybody else there is no form.
 func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) bool {
 	c := h.newCall(w, r, PublicForm{Closed: true})
-	values, _, err := c.read()
+	values, _, err := c.read(h.config.MaxBody)
 	var v visit
 	if err != nil || !h.signer.open(purposeVisit, values.Get(ctrlState), &v) {
 		return false
@@ -28,6 +28,7 @@ func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) 
 	// public; where they are not remembered, blocks have their ids.
 	if s, ok := h.sources.get(id); ok && s.shown && s.publicID == publicID {
 		c.form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // they were read before
+		c.byID = nil
 	}
 	c.closed()
 	return true

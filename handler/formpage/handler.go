@@ -173,7 +173,7 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, form PublicForm) 
 // open shows the first page.
 func (c *call) open() {
 	c.visit = newVisit(c.form, c.now)
-	c.values = prefilled(c.form, c.r.URL.Query(), c.words)
+	c.values = prefilled(c.form, c.query(), c.words)
 	if c.preview != nil {
 		c.countSent(false)
 	}
@@ -193,7 +193,7 @@ func (c *call) closed() {
 		text = c.words.get("closed.text")
 	}
 	view := c.view("message")
-	view.Title, view.Text, view.Lost = c.words.get("closed.title"), text, c.typed()
+	view.Title, view.Text, view.Lost = c.words.get("closed.title"), text, view.lost(c.typed())
 	view.LostFiles = c.words.list(c.lostFiles())
 	c.render(http.StatusGone, view, newPolicy())
 }
@@ -204,7 +204,7 @@ func (c *call) typed() []Unplaced {
 	r.unplaced()
 	var list []Unplaced
 	for _, u := range r.given.Unplaced {
-		if b := find(c.form.Blocks, u.Block); b != nil {
+		if b := c.block(u.Block); b != nil {
 			switch b.Type {
 			case schema.TypeYesNo, schema.TypeLegal, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS, schema.TypeCountry:
 				continue // was chosen

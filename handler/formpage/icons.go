@@ -11,7 +11,7 @@ func rateIcon(name string) string {
 }
 
 // Drawing is the path of the field's icon.
-func (f field) Drawing() template.HTMLAttr {
+func (f *field) Drawing() template.HTMLAttr {
 	return template.HTMLAttr(`d="` + icons[f.Icon] + `"`) //nolint:gosec // of the list below
 }
 

@@ -178,9 +178,19 @@ func (b *builder) picture(raw json.RawMessage, alt string) *picture {
 	if len(raw) == 0 {
 		return nil
 	}
-	var image schema.Image
-	if json.Unmarshal(raw, &image.URL) != nil && json.Unmarshal(raw, &image) != nil {
+	known, ok := b.pictures[&raw[0]]
+	if !ok {
+		var image schema.Image
+		if json.Unmarshal(raw, &image.URL) == nil || json.Unmarshal(raw, &image) == nil {
+			known = b.policy.picture(&image, "")
+		}
+		b.pictures[&raw[0]] = known
+	}
+	if known == nil || len(known.URL) > b.pen.room {
+		b.pen.full = b.pen.full || known != nil
 		return nil
 	}
-	return b.policy.picture(&image, alt)
+	pic := *known
+	pic.Alt = alt
+	return &pic
 }

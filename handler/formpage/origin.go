@@ -25,10 +25,10 @@ func (h *Handler) foreign(r *http.Request, open bool) bool {
 // makes all pages foreign. Nothing is stored, and the host is asked for no answers.
 func (c *call) refuseForeign() {
 	c.form.Closed = true // no file is taken
-	if values, _, err := c.read(); err == nil {
+	if values, _, err := c.read(c.h.config.MaxBody); err == nil {
 		c.values = values
 	}
 	view := c.view("message")
-	view.Title, view.Text, view.Lost = c.words.get("broken.title"), c.words.get("foreign.text"), c.typed()
+	view.Title, view.Text, view.Lost = c.words.get("broken.title"), c.words.get("foreign.text"), view.lost(c.typed())
 	c.render(http.StatusForbidden, view, newPolicy())
 }

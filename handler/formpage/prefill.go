@@ -37,7 +37,6 @@ func cleanedHidden(hidden map[string]string) map[string]string {
 // prefilled makes inputs of a link's query: hidden fields and campaign parameters by
 // name, answers by block id. A choice is named by its id or its label.
 func prefilled(form PublicForm, query url.Values, w *words) url.Values {
-	query = validText(query)
 	values := url.Values{ctrlLanguage: {w.locale.String()}}
 	for name, given := range query {
 		if utf8.RuneCountInString(given[0]) > maxHidden {

@@ -305,7 +305,7 @@ func (c *call) keepOff(view *pageView, b *builder, steps []step, at int) {
 		to = begins(steps[at+1])
 	}
 	used := b.used
-	b.used = map[string]bool{}
+	b.used, b.pen.pieces = map[string]bool{}, nil
 	for i := from; i < to; i++ {
 		block := c.form.Blocks[i : i+1]
 		if contains(current.blocks, block[0].ID) {
@@ -314,7 +314,8 @@ func (c *call) keepOff(view *pageView, b *builder, steps []step, at int) {
 		if c.form.Settings.NumberedQuestions {
 			b.count(block) // the script numbers anew
 		}
-		view.Kept = append(view.Kept, b.fields(block, 2)...)
+		b.fields(block, 2)
 	}
+	view.Kept = view.insert(b.pen.end())
 	b.used, b.held = used, b.used
 }

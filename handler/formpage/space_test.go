@@ -79,7 +79,7 @@ func TestTheFilesOfAVisitAreBounded(t *testing.T) {
 	}
 	for range 3 { // without the records of the files
 		again := p.attach("upload", list[0])
-		if again.status != http.StatusRequestEntityTooLarge || again.values.Get("a.n") != "kept" || !strings.Contains(again.text("fs-fault"), "can be sent with this form: 32.") {
+		if again.status != http.StatusRequestEntityTooLarge || again.values.Get("a.n") != "kept" || !strings.Contains(again.text("fs-fault"), "32 MB can be sent with this form") {
 			t.Errorf("one more: %d %s", again.status, again.text("fs-main"))
 		}
 	}

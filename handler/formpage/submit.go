@@ -46,7 +46,8 @@ type call struct {
 
 	charged, limited bool // see allowed
 
-	proofs map[string]bool // the captchas that are solved, and whether by this request
+	proofs map[string]bool          // the captchas that are solved, and whether by this request
+	byID   map[string]*schema.Block // see block
 
 	hosts      map[string]json.RawMessage // what Config.HostAnswers returned
 	askedHosts bool
@@ -115,7 +116,7 @@ func dropHosts(blocks []schema.Block, answers map[string]json.RawMessage, hide b
 // stored.
 func (c *call) post() {
 	h, r, form := c.h, c.r, c.form
-	values, complete, err := c.read()
+	values, complete, err := c.read(h.config.MaxBody)
 	if err != nil {
 		h.logger.InfoContext(r.Context(), "a page was not read", "error", err)
 		c.showMessage(http.StatusBadRequest, c.words.get("broken.title"), c.words.get("unreadable.text"))
@@ -390,10 +391,11 @@ func (c *call) idempotencyKey(given Given) string {
 	}
 	files := map[string]json.RawMessage{}
 	c.fileAnswers(c.form.Blocks, files)
-	raw, err := json.Marshal([]any{given.Answers, files, given.Hidden})
-	if err != nil {
+	sum := sha256.New()
+	encoder := json.NewEncoder(sum)
+	encoder.SetEscapeHTML(false)
+	if encoder.Encode([]any{given.Answers, files, given.Hidden}) != nil {
 		return c.visit.Key // the answers are JSON that was written or read here
 	}
-	sum := sha256.Sum256(raw)
-	return c.visit.Key + "." + base64.RawURLEncoding.EncodeToString(sum[:])
+	return c.visit.Key + "." + base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
 }

@@ -4,8 +4,11 @@ import (
 	"embed"
 	"html/template"
 	"maps"
+	"math"
+	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/schema"
 )
@@ -57,21 +60,24 @@ type pageView struct {
 	Reactive    bool          // the form has rules: other blocks may be called for while typing
 	Inputs      template.HTML // the hidden inputs
 	Notice      string
-	Lost        []Unplaced
-	LostFiles   string // their names
-	Problems    []problem
-	Fields      []field
+	Lost        template.HTML // see insert; so are Problems and Fields
+	LostFiles   string        // their names
+	Problems    template.HTML
+	Fields      template.HTML
+	Cut         string // what is missing of the fields
 	Next, Back  string
 	Multipart   bool
 	Native      bool // the script leaves sending to the browser: a foreign script runs in the page
 
 	// For rules in the browser; Rules is nil where the service walks alone.
 	Rules       *rulePlan
-	Kept        []field // off the way now
-	FirstNumber int     // of the first question on the page, where they are numbered
-	More, Send  string  // Next when a page follows, and when none does
+	Kept        template.HTML // fields that are off the way now
+	FirstNumber int           // of the first question on the page, where they are numbered
+	More, Send  string        // Next when a page follows, and when none does
 
 	Preview *preview // the bar that says so
+
+	inserts map[string][][]byte
 
 	Ending  *field
 	LeadsTo template.URL // where the ending leads on to, by itself
@@ -144,10 +150,20 @@ func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violati
 	view.Progress = c.form.Settings.ProgressBar && len(steps) > 1
 	view.Navigation = c.form.Settings.Navigation && len(steps) > 1
 	view.Rules = c.rulePlan()
-	view.Fields = b.fields(current.blocks, 2)
-	view.Problems = b.problems
-	view.Problems = append(view.Problems, b.elsewhere(steps)...)
-	view.Notice, view.Lost = c.notice, c.lost
+	b.focus = at > 0 && len(faults) == 0 && c.notice == ""
+	b.fields(current.blocks, 2)
+	view.Fields = view.insert(b.pen.end())
+	b.problems = append(b.problems, b.elsewhere(steps)...)
+	if len(b.problems) > 0 {
+		p := &pen{words: c.words, room: maxProblems}
+		for i := range b.problems {
+			if p.more() {
+				problemStencil.on(p, reflect.ValueOf(&b.problems[i]).Elem())
+			}
+		}
+		view.Problems = view.insert(p.end())
+	}
+	view.Notice, view.Lost = c.notice, view.lost(c.lost)
 	if view.First && view.Notice == "" && c.h.inVain(onPath(&c.form, path)) { // said before somebody fills in the rest
 		view.Notice = c.words.get("fault.REQUIRED.unavailable")
 	}
@@ -170,25 +186,26 @@ func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violati
 		view.Last = last
 		view.Multipart = b.multipart
 	}
-	if at > 0 && len(view.Problems) == 0 && view.Notice == "" {
-		focusFirst(view.Fields)
+	if b.cut > 0 {
+		label := b.cutAt
+		if utf8.RuneCountInString(label) > 100 {
+			label = string([]rune(label)[:100]) + "…"
+		}
+		view.Cut = c.words.get("cut", "n", b.cut, "label", label)
 	}
 	return view, b
 }
 
-// focusFirst gives the focus to the first question of a page, unless something to read
-// stands before it. On the first page nothing has it: what the form says of itself would be
-// passed over.
-func focusFirst(fields []field) {
-	if len(fields) == 0 {
-		return
+// lost draws what was typed and has no place.
+func (v *pageView) lost(list []Unplaced) template.HTML {
+	if len(list) == 0 {
+		return ""
 	}
-	switch f := &fields[0]; {
-	case f.Kind == "group" && f.Description == "" && f.Image == nil:
-		focusFirst(f.Children)
-	case takesAnswer(f.Type) && f.Kind != "payment" && f.Kind != "unavailable":
-		f.Focus = true
+	p := &pen{words: v.words, room: math.MaxInt}
+	for i := range list {
+		lostStencil.on(p, reflect.ValueOf(&list[i]).Elem())
 	}
+	return v.insert(p.end())
 }
 
 // nextLabel is the text of the button that goes on.
@@ -243,10 +260,14 @@ func (c *call) hiddenInputs(page pathPage) []input {
 			list = append(list, input{ctrlShown, r.shown(name)})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.values)) {
-		if page.shows[name] || !isAnswer(name) && !strings.HasPrefix(name, nameHidden) && !strings.HasPrefix(name, nameUTM) {
-			continue
+	var names []string
+	for name := range c.values {
+		if !page.shows[name] && (isAnswer(name) || strings.HasPrefix(name, nameHidden) || strings.HasPrefix(name, nameUTM)) {
+			names = append(names, name)
 		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
 		for _, text := range c.values[name] {
 			list = append(list, input{name, text})
 		}
@@ -294,5 +315,5 @@ func (c *call) up() string {
 
 // embedded reports whether the page is shown in a frame.
 func (c *call) embedded() bool {
-	return c.values.Has(ctrlEmbed) || c.r.URL.RawQuery != "" && c.r.URL.Query().Has(ctrlEmbed)
+	return c.values.Has(ctrlEmbed) || c.r.URL.RawQuery != "" && c.query().Has(ctrlEmbed)
 }

@@ -133,7 +133,8 @@ func (h *Handler) language(r *http.Request, form PublicForm) *words {
 	if h.config.Language != nil {
 		wish = h.config.Language(r, form)
 	}
-	wish = cmp.Or(wish, r.URL.Query().Get(ctrlLanguage))
+	query, _ := pairs(r.URL.RawQuery, spareInputs)
+	wish = cmp.Or(wish, query.Get(ctrlLanguage))
 	tags := wishes(r.Header.Get("Accept-Language"))
 	if wish != "" {
 		w := h.words.byTag(wish, h.words.list[0])

@@ -57,7 +57,9 @@ func (t textRule) normal(text string, r *report) (string, fault) {
 		if t.oneLine {
 			ends = pastedBreaks
 		}
-		text = strings.TrimSpace(ends.Replace(unembedded(text)))
+		if strings.ContainsAny(text, pasted) {
+			text = strings.TrimSpace(ends.Replace(unembedded(text)))
+		}
 		switch at := strings.IndexFunc(text, isForbidden); {
 		case t.oneLine && strings.ContainsAny(text, lineBreaks):
 			return "", notOneLine()
@@ -83,6 +85,10 @@ func (t textRule) sample() string {
 
 // lineBreaks are the characters that Unicode says end a line.
 const lineBreaks = "\n\v\f\u0085\u2028\u2029"
+
+// pasted are the characters that a text loses, or has others in place of. To look for them
+// first spares most texts two copies.
+const pasted = "\r\v\f\u2028\u2029\u202a\u202b\u202c"
 
 // Word processors and PDFs end lines with more than line feeds.
 var (

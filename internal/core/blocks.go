@@ -63,7 +63,11 @@ func (c *Core) ReplaceBlocks(ctx context.Context, who storage.Actor, t Target, b
 		return storage.Form{}, err
 	}
 	return c.changeStoredBlocks(ctx, who, t, condition, "/blocks", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
-		return blocks.WithTypesFrom(stored).Raw(), blocks.CheckHiddenNames(hidden)
+		typed, err := c.Writes.TypedFrom(blocks, stored)
+		if err != nil {
+			return nil, err
+		}
+		return typed.Raw(), blocks.CheckHiddenNames(hidden)
 	})
 }
 

@@ -105,6 +105,8 @@ func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks,
 		c.AddMember(merged, "id", schema.CodeNotAllowed, "cannot be changed")
 	}
 	rules := newBlockRules(&c, w)
+	rules.stored = stored.ids()
+	eachBlock(slices.Values(top[i:i+1]), func(block jsontree.Node) { rules.before += cells(block, rules.kind(block)) })
 	rules.others(slices.Values(top[:i]))
 	rules.others(slices.Values(top[i+1:]))
 	rules.one(merged, len(top))

@@ -206,7 +206,7 @@ func costlyBodies() map[string]string {
 		"60 levels":                   image(strings.Repeat(`{"x":[`, 28) + strings.Repeat("[],", 33_000) + "0" + strings.Repeat("]}", 28)),
 		"1,700 arrays of 57 levels":   image(`{"x":[` + strings.Repeat(strings.Repeat("[", 57)+strings.Repeat("]", 57)+",", 1_700) + `0]}`),
 		"45,000 times":                blocks(`{"id":"a","properties":{"specificDates":` + many(`"2026-01-01t00:00:00z"`, mib-200) + `}}`),
-		"500 blocks of 60 choices":    blocks(strings.ReplaceAll(numbered(`{"id":"#",CHOICES}`, 500), "CHOICES", choices)),
+		"500 blocks of 60 choices":    blocks(strings.ReplaceAll(numbered(`{"id":"#","type":"text",CHOICES}`, 500), "CHOICES", choices)),
 		"2,000 blocks":                blocks(numbered(`{"id":"#","label":"`+strings.Repeat("l", 400)+`","children":[{"id":"a#"},{"id":"b#"},{"id":"c#"}]}`, 500)),
 		"65,000 variables":            `{"definition":{"variables":{` + numbered(`"#":1`, 80_000) + `}}}`,
 		"99,000 hidden fields":        `{"definition":{"hidden_fields":[` + numbered(`"#"`, 99_000) + `]}}`,

@@ -20,6 +20,9 @@ type blockRules struct {
 	zone   *time.Location      // of calendar days
 	ids    map[string]struct{} // the ids of the form's blocks so far, at every level
 	total  int
+	cells  int
+	before int                      // the cells that the written block had
+	stored map[string]jsontree.Node // give types to blocks without one
 
 	setElsewhere map[string]struct{} // names that rules of the other blocks set
 	setHere      []jsontree.Node     // the members of set in the rules that are checked
@@ -42,6 +45,7 @@ func (r *blockRules) others(blocks iter.Seq[jsontree.Node]) {
 	}
 	eachBlock(blocks, func(block jsontree.Node) {
 		r.total++
+		r.cells += cells(block, r.kind(block))
 		if id := block.Member("id"); id.Exists() {
 			r.ids[id.Text()] = struct{}{}
 		}
@@ -55,13 +59,16 @@ func (r *blockRules) top(list jsontree.Node) {
 	}
 	r.list(list, 1)
 	r.counts(list.Len(), list)
+	r.formCells(r.cells, list)
 	r.variables()
 }
 
 // one checks a top-level block that is added or changed. top is the number of all.
 func (r *blockRules) one(block jsontree.Node, top int) {
+	others := r.cells
 	r.block(block, 1)
 	r.counts(top, block)
+	r.formCells(r.cells-others, block)
 	r.variables()
 }
 
@@ -116,6 +123,7 @@ func (r *blockRules) block(block jsontree.Node, level int) {
 	if block.Kind() != jsontree.Object {
 		return
 	}
+	r.countCells(block)
 	if level == 1 {
 		for _, variable := range setBy(block).All() {
 			r.setHere = append(r.setHere, variable)

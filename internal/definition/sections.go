@@ -47,7 +47,9 @@ func (w *Writes) ChangeDefinition(f FormWrite, stored storage.Definition) (stora
 			return d, err
 		}
 		if f.Blocks != nil {
-			blocks = f.Blocks.WithTypesFrom(blocks)
+			if blocks, err = w.TypedFrom(f.Blocks, blocks); err != nil {
+				return d, err
+			}
 			d.Blocks = blocks.Raw()
 		}
 		if f.HiddenFields != nil {

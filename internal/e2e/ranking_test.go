@@ -1,7 +1,10 @@
 package e2e
 
 import (
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -80,5 +83,84 @@ func TestARankingIsDragged(t *testing.T) {
 		b.press("next")
 		b.shows("Thank you!")
 		wantAnswers(t, s.answers(form), map[string]string{"r": `[{"id":"b","label":"B"},{"id":"a","label":"A"},{"id":"c","label":"C"}]`})
+	}
+}
+
+// A ranking is empty until it is given an order: what it shows is what is sent. Up to 40
+// choices have a list of places without a script, more have a number each.
+func TestARankingIsEmptyUntilItIsSet(t *testing.T) {
+	s := newSite(t, formpage.Config{})
+	for _, choices := range []int{3, 41} {
+		var list []string
+		for i := range choices {
+			list = append(list, fmt.Sprintf(`{"id":"c%02d","label":"L%02d"}`, i, i))
+		}
+		form := s.publish("Rank", "MULTI", formsvc.Definition{Blocks: []byte(`[{"id":"r","type":"ranking","label":"Order","required":true,"choices":[` + strings.Join(list, ",") + `]}]`)})
+		order := func(first ...int) string {
+			var want []string
+			for i := range choices {
+				if !slices.Contains(first, i) {
+					first = append(first, i)
+				}
+			}
+			for _, i := range first {
+				want = append(want, fmt.Sprintf(`{"id":"c%02d","label":"L%02d"}`, i, i))
+			}
+			return "[" + strings.Join(want, ",") + "]"
+		}
+		shown := func(b *tab, want string) {
+			t.Helper()
+			b.until(`[...document.querySelectorAll(".ranking li")].every((li, i) => getComputedStyle(li, "::before").content === ` + want + `)`)
+		}
+		sent := 0
+		send := func(b *tab, want string) {
+			t.Helper()
+			b.press("next")
+			b.shows("Thank you!")
+			sent++
+			all := s.answers(form)
+			if len(all) != sent {
+				t.Fatalf("%d responses, want %d", len(all), sent)
+			}
+			if !slices.ContainsFunc(all, func(a map[string]string) bool { return a["r"] == want }) {
+				t.Errorf("stored is %v, want %s among it", all, want)
+			}
+		}
+
+		b := newTab(t, 390, 800)
+		b.open(s.url(form, ""))
+		b.until(`document.querySelector(".ranking.live")`)
+		shown(b, `'"–"'`)
+		b.press("next")
+		b.shows("Please answer this question.")
+		b.until(`document.querySelector(".ranking.live")`)
+		shown(b, `'"–"'`)
+		b.do(`document.querySelector("[data-ranked]").click()`)
+		shown(b, `"counter(r)"`)
+		b.until(`document.querySelector("[data-ranked]").hidden && document.activeElement.matches("[data-move]")`)
+		send(b, order())
+
+		b.open(s.url(form, ""))
+		b.until(`document.querySelector(".ranking.live")`)
+		b.do(`document.querySelectorAll("[data-move='-1']")[1].click()`)
+		shown(b, `"counter(r)"`)
+		send(b, order(1, 0))
+
+		b = newTab(t, 390, 800)
+		b.noScript()
+		b.open(s.url(form, ""))
+		b.press("next")
+		b.shows("Please answer this question.")
+		b.until(`[...document.querySelectorAll(".ranking li :is(select,input)")].every(e => e.value === "" && e.getBoundingClientRect().width > 40) && !document.querySelector("[data-ranked]").checkVisibility()`)
+		var pairs []string
+		for i := range choices {
+			pairs = append(pairs, field(fmt.Sprintf("k.c%02d.r", i)), fmt.Sprint(choices-i))
+		}
+		b.set(pairs...)
+		var reversed []int
+		for i := range choices {
+			reversed = append(reversed, choices-1-i)
+		}
+		send(b, order(reversed...))
 	}
 }

@@ -198,21 +198,23 @@
   // A ranking is put in order with two buttons an item, by hand or by keyboard, or by
   // dragging: by the grip where a finger scrolls, anywhere with a mouse.
   const rank = list => {
-    const items = () => all(":scope>li", list), places = () => all("select", list);
+    const items = () => all(":scope>li", list), place = li => li.querySelector("select,input"), right = list.nextElementSibling;
     const show = () => items().forEach((li, i, every) => all("[data-move]", li).forEach(b => {
       b.setAttribute("aria-disabled", String(i + +b.dataset.move < 0 || i + +b.dataset.move >= every.length));
     }));
-    const number = () => { items().forEach((li, i) => { li.querySelector("select").value = i + 1; }); list.classList.add("set"); show(); };
+    // Places are empty until something is moved, or the order is said to be right.
+    const set = yes => { list.classList.toggle("set", yes); right.hidden = yes; show(); };
     list.classList.add("live");
-    places().forEach(s => { s.tabIndex = -1; s.setAttribute("aria-hidden", "true"); });
+    items().forEach(li => { place(li).tabIndex = -1; place(li).setAttribute("aria-hidden", "true"); });
     all(".moves", list).forEach(m => { m.hidden = false; });
-    list.classList.toggle("set", places().every(s => s.value));
-    show();
+    set(items().every((li, i) => +place(li).value === i + 1));
     const placed = li => {
-      number();
-      say(`${li.dataset.label}: ${items().indexOf(li) + 1}`);
+      items().forEach((li, i) => { place(li).value = i + 1; });
+      set(true);
+      say(li ? `${li.dataset.label}: ${items().indexOf(li) + 1}` : right.textContent);
       list.dispatchEvent(new Event("change", { bubbles: true }));
     };
+    on(right, "click", () => { placed(); items()[0].querySelector("button").focus(); });
     let held = null, from = 0;
     on(list, "pointerdown", e => {
       const li = e.target.closest("li");

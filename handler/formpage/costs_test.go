@@ -1,0 +1,286 @@
+package formpage_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage/memory"
+)
+
+// mostAllocated is what one request of a visitor may allocate; in a benchmark it takes at
+// most 50 ms of CPU.
+const mostAllocated = 16_000_000
+
+// costs serves forms to visitors that cost as much as they can. It is not for tests that run
+// in parallel: what others allocate would count.
+type costs struct {
+	tb    testing.TB
+	svc   *formsvc.Service
+	place formsvc.ID
+	pages *formpage.Handler
+	store *memory.Store
+	files *formpage.Dir
+	now   time.Time
+}
+
+func newCosts(tb testing.TB) *costs {
+	tb.Helper()
+	c := &costs{tb: tb, store: memory.New(), now: time.Date(2026, 8, 3, 10, 0, 0, 0, time.UTC)}
+	clock := func() time.Time { return c.now }
+	var err error
+	// A form grows to its largest size by several writes; here it takes one.
+	if c.svc, err = formsvc.New(formsvc.WithStorage(c.store), formsvc.WithClock(clock), formsvc.WithLimits(formsvc.Limits{Body: 8 << 20})); err != nil {
+		tb.Fatal(err)
+	}
+	workspace, err := c.svc.CreateWorkspace(tb.Context(), formsvc.UserIDFrom("owner"), "Costs")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c.place = workspace.ID
+	files, err := formpage.NewDir(tb.TempDir(), "https://files.example/")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c.files = files
+	c.pages, err = formpage.New(c.svc, formpage.Config{Secret: secret, Files: files, Clock: clock, MinFillTime: -1})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+func newForm(place formsvc.ID) formsvc.NewForm {
+	return formsvc.NewForm{Workspace: place, Name: "Costs", Type: "MULTI"}
+}
+
+func (c *costs) form(blocks string) formsvc.PublicForm {
+	c.tb.Helper()
+	wanted := newForm(c.place)
+	wanted.Definition.Blocks = json.RawMessage(blocks)
+	form, err := c.svc.AsHost().CreateForm(c.tb.Context(), wanted)
+	if err == nil {
+		form, err = c.svc.AsHost().PublishForm(c.tb.Context(), form.ID)
+	}
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	public, err := c.svc.PublicForm(c.tb.Context(), form.PublicID)
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	return public
+}
+
+// sink is a response that nobody keeps.
+type sink struct {
+	header http.Header
+	status int
+	size   int
+}
+
+func (s *sink) Header() http.Header         { return s.header }
+func (s *sink) WriteHeader(status int)      { s.status = status }
+func (s *sink) Write(p []byte) (int, error) { s.size += len(p); return len(p), nil }
+
+// sent is a request that can be sent time and again.
+type sent struct{ method, path, kind, body string }
+
+func (c *costs) serve(form formsvc.PublicForm, r sent) *sink {
+	request := httptest.NewRequest(r.method, "/f/"+form.PublicID+r.path, strings.NewReader(r.body))
+	request.Header.Set("Content-Type", r.kind)
+	w := &sink{header: http.Header{}, status: http.StatusOK}
+	c.pages.Redraw().ServeHTTP(w, request)
+	return w
+}
+
+// state is that of a page of a form.
+func (c *costs) state(form formsvc.PublicForm) string {
+	c.tb.Helper()
+	w := httptest.NewRecorder()
+	c.pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/"+form.PublicID, nil))
+	found := inState.FindStringSubmatch(w.Body.String())
+	if found == nil {
+		c.tb.Fatalf("no page: %d", w.Code)
+	}
+	return found[1]
+}
+
+// allocated is how many bytes a call allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// costly are forms that the API takes and whose pages cost most, by type and what there is
+// most of.
+func costly() map[string]string {
+	list := map[string]string{}
+	choices := func(n int, label string) string {
+		var all []string
+		for i := range n {
+			all = append(all, fmt.Sprintf(`{"id":"%d","label":"%s"}`, i, label))
+		}
+		return "[" + strings.Join(all, ",") + "]"
+	}
+	// blocks makes n blocks, in groups where there are more than may be at the top.
+	blocks := func(n int, kind, members string) string {
+		var all, group []string
+		for i := range n {
+			group = append(group, fmt.Sprintf(`{"id":"b%d","type":%q,"required":true%s}`, i, kind, members))
+			if n <= 500 {
+				all, group = append(all, group...), nil
+			} else if len(group) == 39 || i == n-1 {
+				all = append(all, fmt.Sprintf(`{"id":"g%d","type":"group","children":[%s]}`, i, strings.Join(group, ",")))
+				group = nil
+			}
+		}
+		return "[" + strings.Join(all, ",") + "]"
+	}
+	const mark = `'`
+	label := strings.Repeat(mark, 5000)
+	texts := `,"label":"` + label + `","description":"` + label + `"`
+	everything := `,"description":"x","properties":{"placeholderText":"x","image":{"url":"https://a.example/x.png"},"imageAlt":"x","imageWidth":10,"maxChars":9,
+		"min":1,"minVal":true,"max":9,"maxVal":true,"dateFormat":"DDMMYYYY","dateSeparator":".","showTimePicker":true,"buttonText":"x","quotationMarks":true,
+		"leftLabel":true,"firstLabel":"x","centerLabel":true,"secondLabel":"x","rightLabel":true,"thirdLabel":"x","otherOption":true,"badgeType":"letter","legalText":"x",
+		"videoLink":"https://www.youtube.com/watch?v=abc","pdfLink":"https://a.example/x","embedLink":"https://a.example/x","amount":"1","currency":"EUR",
+		"multipleFiles":true,"allowedFiles":["image"],"addressOrContact":{"country":{"hide":true},"firstName":{"required":true}}}`
+	for _, kind := range kinds() {
+		most := map[string]int{schema.TypeNPS: 909, schema.TypeRating: 500, schema.TypeOpinionScale: 99, schema.TypeCountry: 40, schema.TypeYesNo: 1900, schema.TypeLegal: 1900}[kind]
+		if most == 0 {
+			most = 1940
+		}
+		members := ""
+		switch kind {
+		case schema.TypeRating:
+			members = `,"properties":{"to":20}`
+		case schema.TypeOpinionScale:
+			members = `,"properties":{"from":0,"to":100}`
+		case schema.TypeAddress, schema.TypeContactInfo:
+			list[kind+", many countries"] = blocks(40, kind, "")
+			members = `,"properties":{"addressOrContact":{"country":{"hide":true}}}`
+		}
+		list[kind+", many"] = blocks(most, kind, members)
+		list[kind+", many with everything"] = blocks(min(most, 1500), kind, everything)
+		if slices.Contains([]string{schema.TypeLongText, schema.TypeAddress, schema.TypeRating, schema.TypeStatement, schema.TypeFileUpload, schema.TypeLegal, schema.TypeDate, schema.TypeGroup}, kind) {
+			list[kind+", long"] = blocks(min(most, 400), kind, texts+members) // others are drawn as one of these
+		}
+		switch kind {
+		case schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice, schema.TypeDropdown:
+			list[kind+", options"] = blocks(20, kind, `,"choices":`+choices(500, "x"))
+			list[kind+", options with everything"] = blocks(20, kind, `,"choices":`+choices(500, `x","color":"#123456","image":"https://a.example/x.png`)+`,"properties":{"colorOption":true,"badgeType":"letter","showLabels":true,"otherOption":true,"multiSelection":true}`)
+			list[kind+", long options"] = blocks(1, kind, `,"choices":`+choices(500, label))
+		case schema.TypeRanking:
+			list[kind+", places"] = blocks(6, kind, `,"choices":`+choices(40, "x"))
+			list[kind+", numbers"] = blocks(20, kind, `,"choices":`+choices(500, "x"))
+			list[kind+", long options"] = blocks(1, kind, `,"choices":`+choices(500, label))
+		case schema.TypeMatrix:
+			for name, side := range map[string]string{"cells": "x", "long cells": label} {
+				list[kind+", "+name] = blocks(5, kind, `,"matrix_rows":`+choices(44, side)+`,"matrix_columns":`+choices(45, side))
+			}
+			list[kind+", several"] = blocks(5, kind, `,"matrix_rows":`+choices(44, "x")+`,"matrix_columns":`+choices(45, "x")+`,"properties":{"multiSelection":true}`)
+		}
+	}
+	return list
+}
+
+// kinds are the types of blocks.
+func kinds() []string {
+	var blocks []struct{ Type string }
+	if err := json.Unmarshal([]byte(every), &blocks); err != nil {
+		panic(err)
+	}
+	found := map[string]bool{}
+	for _, b := range blocks {
+		found[b.Type] = true
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+// visits are the requests of a visitor to a form: of a page, filled in with nothing, with
+// something wrong everywhere, and by a front end of the host's own.
+func (c *costs) visits(form formsvc.PublicForm) map[string]sent {
+	state := c.state(form)
+	var typed strings.Builder
+	wrong := map[string]any{}
+	var fill func(blocks []schema.Block)
+	fill = func(blocks []schema.Block) {
+		for _, b := range blocks {
+			fmt.Fprintf(&typed, "&seen=%s&a.%s=%%22x", b.ID, b.ID)
+			if b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo {
+				fmt.Fprintf(&typed, "&p.firstName.%s=x", b.ID)
+			}
+			if len(b.Choices) > 0 {
+				fmt.Fprintf(&typed, "&o.%s=x&a.%s=id:1&k.1.%s=1", b.ID, b.ID, b.ID)
+			}
+			for _, r := range b.MatrixRows {
+				fmt.Fprintf(&typed, "&r.%s.%s=id:1", r.ID, b.ID)
+			}
+			wrong[b.ID] = []int{1}
+			fill(b.Children)
+		}
+	}
+	fill(form.Blocks)
+	answers, _ := json.Marshal(map[string]any{"state": state, "answers": wrong})
+	const urlencoded = "application/x-www-form-urlencoded"
+	return map[string]sent{
+		"GET":       {method: http.MethodGet},
+		"empty":     {http.MethodPost, "", urlencoded, "state=" + state},
+		"wrong":     {http.MethodPost, "", urlencoded, "state=" + state + typed.String()},
+		"form.json": {method: http.MethodGet, path: "/form.json"},
+		"path":      {http.MethodPost, "/path", "application/json", string(answers)},
+		"submit":    {http.MethodPost, "/submit", "application/json", string(answers)},
+	}
+}
+
+// No request of a visitor allocates more than 16 MB, whatever form the API took, and no page
+// has more than 4 MiB and what was typed.
+func TestWhatAPageCosts(t *testing.T) {
+	c := newCosts(t)
+	forms := costly()
+	for _, name := range slices.Sorted(maps.Keys(forms)) {
+		form := c.form(forms[name])
+		visits := c.visits(form)
+		c.serve(form, visits["wrong"]) // now the form is decoded and compiled
+		for _, kind := range slices.Sorted(maps.Keys(visits)) {
+			var w *sink
+			bytes := allocated(func() { w = c.serve(form, visits[kind]) })
+			if testing.Verbose() {
+				t.Logf("%s: %s: %d, %d bytes, %.1f MB", name, kind, w.status, w.size, float64(bytes)/1e6)
+			}
+			if bytes > mostAllocated || w.size > 4<<20+2*len(visits[kind].body) {
+				t.Errorf("%s: %s: status %d, %d bytes sent, %d allocated", name, kind, w.status, w.size, bytes)
+			}
+		}
+	}
+}
+
+func BenchmarkPageCosts(b *testing.B) {
+	c := newCosts(b)
+	forms := costly()
+	for _, name := range slices.Sorted(maps.Keys(forms)) {
+		form := c.form(forms[name])
+		visits := c.visits(form)
+		for _, kind := range slices.Sorted(maps.Keys(visits)) {
+			b.Run(name+"/"+kind, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					c.serve(form, visits[kind])
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package formpage
+
+import (
+	"html/template"
+	"io"
+	"unicode/utf8"
+)
+
+// pen writes HTML in pieces, within bounds: text that grows in one piece is copied time and
+// again.
+type pen struct {
+	words  *words
+	out    io.Writer // where the pieces go; nil: they are kept
+	pieces [][]byte
+	buf    []byte
+	room   int  // bytes that may still be drawn of the form
+	full   bool // something was left out for want of room
+
+	frames []*frame // of the stencils that draw, to be used again
+	depth  int
+
+	inserts map[string][][]byte // by what stands for them in the output of a template
+	inputs  string              // stands for the hidden inputs
+	before  int                 // how many pieces there are before those
+}
+
+const pieceSize = 32 << 10
+
+// What a page draws of its form, in bytes. With what stands around it, a page has at most
+// 4 MiB and what was typed.
+const (
+	maxFields   = 7 << 19
+	maxProblems = 1 << 18
+)
+
+func (p *pen) raw(s string) {
+	for len(p.buf)+len(s) > pieceSize {
+		n := pieceSize - len(p.buf)
+		p.buf = append(p.buf, s[:n]...)
+		s = s[n:]
+		p.flush()
+		p.buf = make([]byte, 0, pieceSize)
+	}
+	p.buf = append(p.buf, s...)
+}
+
+func (p *pen) flush() {
+	switch {
+	case len(p.buf) == 0:
+	case p.out != nil:
+		_, _ = p.out.Write(p.buf) // the visitor may be gone
+	default:
+		p.pieces = append(p.pieces, p.buf)
+	}
+	p.buf = nil
+}
+
+// piece writes what another pen wrote.
+func (p *pen) piece(b []byte) {
+	p.flush()
+	p.buf = b
+	p.flush()
+}
+
+// entities stand for the bytes that mean something in text or in an attribute in double
+// quotes.
+var entities = [256]string{0: "\uFFFD", '"': "&#34;", '\'': "&#39;", '&': "&amp;", '<': "&lt;", '>': "&gt;"}
+
+// typed writes what a visitor typed. There is always room for it.
+func (p *pen) typed(s string) {
+	last := 0
+	for i := range len(s) {
+		if e := entities[s[i]]; e != "" {
+			p.raw(s[last:i])
+			p.raw(e)
+			last = i + 1
+		}
+	}
+	p.raw(s[last:])
+}
+
+// markup writes HTML.
+func (p *pen) markup(s string) {
+	p.room -= len(s)
+	p.raw(s)
+}
+
+// whole writes what would mean something else if it were cut.
+func (p *pen) whole(s string) {
+	p.room -= len(s)
+	p.typed(s)
+}
+
+// text writes text of the form as far as there is room.
+func (p *pen) text(s string) {
+	for i := range len(s) {
+		if p.room -= max(1, len(entities[s[i]])); p.room < 0 && utf8.RuneStart(s[i]) {
+			s, p.full = s[:i], true
+			break
+		}
+	}
+	p.typed(s)
+}
+
+// more reports whether there is room for one thing more.
+func (p *pen) more() bool {
+	p.full = p.full || p.room <= 0
+	return !p.full
+}
+
+// end returns what was written.
+func (p *pen) end() [][]byte {
+	p.flush()
+	return p.pieces
+}
+
+// Write takes what a template writes, which is each value at once.
+func (p *pen) Write(b []byte) (int, error) {
+	if pieces, ok := p.inserts[string(b)]; ok {
+		p.flush()
+		if string(b) == p.inputs {
+			p.before = len(p.pieces)
+		}
+		p.pieces = append(p.pieces, pieces...)
+	} else {
+		p.raw(string(b))
+	}
+	return len(b), nil
+}
+
+// insert returns what stands in a template for what another pen wrote: nobody can guess it.
+func (v *pageView) insert(pieces [][]byte) template.HTML {
+	if v.inserts == nil {
+		v.inserts = map[string][][]byte{}
+	}
+	mark := newNonce()
+	v.inserts[mark] = pieces
+	return template.HTML(mark) //nolint:gosec // letters and digits
+}

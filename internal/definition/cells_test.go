@@ -1,0 +1,133 @@
+package definition
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// items makes a list of n choices.
+func items(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, fmt.Sprintf(`{"id":"%d"}`, i))
+	}
+	return "[" + strings.Join(list, ",") + "]"
+}
+
+// Every option that a page draws is a cell.
+func TestCells(t *testing.T) {
+	t.Parallel()
+	w, err := NewWrites(schema.Limits{Cells: 299, AllCells: 600}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	choice := func(kind string, n int) string {
+		return fmt.Sprintf(`{"id":"%s%d","type":%q,"choices":%s}`, kind, n, kind, items(n))
+	}
+	grid := func(rows, columns int) string {
+		return fmt.Sprintf(`{"id":"m","type":"matrix","matrix_rows":%s,"matrix_columns":%s}`, items(rows), items(columns))
+	}
+	country := `{"id":"c%d","type":"country"},{"id":"a%d","type":"address"}`
+	for name, test := range map[string]struct {
+		blocks string
+		want   []string
+	}{
+		"a matrix within":               {grid(13, 23), nil},
+		"a matrix":                      {grid(15, 20), []string{"/blocks/0 TOO_MANY"}},
+		"a matrix without a type":       {strings.Replace(grid(15, 20), `"type":"matrix",`, "", 1), []string{"/blocks/0 TOO_MANY"}},
+		"a matrix that is not one":      {strings.Replace(grid(15, 20), `matrix"`, `text"`, 1), nil},
+		"a ranking within":              {choice("ranking", 17), nil},
+		"a ranking":                     {choice("ranking", 18), []string{"/blocks/0 TOO_MANY"}},
+		"a ranking of 40":               {choice("ranking", 40), []string{"/blocks TOO_MANY", "/blocks/0 TOO_MANY"}},
+		"a ranking of 41":               {choice("ranking", 41), nil},
+		"choices within":                {choice("multiple_choice", 299), nil},
+		"choices":                       {choice("dropdown", 300), []string{"/blocks/0 TOO_MANY"}},
+		"inside a group":                {`{"id":"g","type":"group","children":[{"id":"h"},` + choice("single_choice", 300) + `]}`, []string{"/blocks/0/children/1 TOO_MANY"}},
+		"a form within":                 {choice("dropdown", 299) + "," + choice("picture_choice", 298) + `,{"id":"y","type":"yes_no"},{"id":"t"}`, nil},
+		"a form":                        {choice("dropdown", 299) + "," + choice("picture_choice", 298) + `,{"id":"y","type":"yes_no"},{"id":"r","type":"rating"}`, []string{"/blocks TOO_MANY"}},
+		"two lists of countries":        {fmt.Sprintf(country, 1, 1), nil},
+		"three lists of countries":      {fmt.Sprintf(country, 1, 1) + `,{"id":"i","type":"contact_info"}`, []string{"/blocks TOO_MANY"}},
+		"an address without a country":  {fmt.Sprintf(country, 1, 1) + `,{"id":"i","type":"contact_info","properties":{"addressOrContact":{"country":{"hide":true}}}}`, nil},
+		"scales within":                 {choice("dropdown", 290) + "," + choice("ranking", 14) + `,{"id":"n","type":"nps"},{"id":"o","type":"opinion_scale","properties":{"from":0,"to":20,"scaleStep":0.2}},{"id":"l","type":"legal"},{"id":"big","type":"rating","properties":{"to":21}}`, nil},
+		"scales":                        {choice("dropdown", 290) + "," + choice("ranking", 14) + `,{"id":"n","type":"nps"},{"id":"o","type":"opinion_scale","properties":{"from":0,"to":20,"scaleStep":0.2}},{"id":"l","type":"legal"},{"id":"r","type":"rating","properties":{"to":1}}`, []string{"/blocks TOO_MANY"}},
+		"a scale that is a number":      {choice("dropdown", 290) + "," + choice("ranking", 14) + `,{"id":"o","type":"opinion_scale","properties":{"from":0,"to":1e9,"scaleStep":-1}}`, nil},
+		"a type that is none, at least": {`{"id":"a","type":"dropdowns","choices":` + items(300) + `}`, []string{"/blocks/0/type NOT_ALLOWED"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := w.Blocks([]byte(`{"blocks":[` + test.blocks + `]}`))
+			wantFaults(t, err, test.want...)
+		})
+	}
+}
+
+// A block that names no type has the cells of the one that is stored, and a form that was
+// stored before there was a limit may be changed as long as it has no more cells.
+func TestCellsOfStoredBlocks(t *testing.T) {
+	t.Parallel()
+	w, err := NewWrites(schema.Limits{Cells: 100, AllCells: 121}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranking := func(id string, n int) string {
+		return fmt.Sprintf(`{"id":%q,"type":"ranking","choices":%s}`, id, items(n))
+	}
+	within, err := StoredBlocks([]byte("[" + ranking("a", 10) + `,{"id":"b"}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for blocks, want := range map[string][]string{
+		`{"id":"a","choices":` + items(10) + `}`:                                           nil,
+		`{"id":"a","choices":` + items(11) + `}`:                                           {"/blocks/0 TOO_MANY"},
+		`{"id":"a","choices":` + items(10) + `},{"id":"c","choices":` + items(21) + `}`:    nil,
+		`{"id":"a","choices":` + items(10) + `},{"id":"c","choices":` + items(22) + `}`:    {"/blocks TOO_MANY"},
+		`{"id":"a","type":"dropdown","choices":` + items(50) + `},{"id":"b","label":"\n"}`: nil,
+	} {
+		parsed, err := w.Blocks([]byte(`{"blocks":[` + blocks + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.TypedFrom(parsed, within)
+		wantFaults(t, err, want...)
+		f, err := w.FormUpdate([]byte(`{"definition":{"blocks":[` + blocks + `]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.ChangeDefinition(f, storage.Definition{Blocks: within.Raw()})
+		for i := range want {
+			want[i] = "/definition" + want[i]
+		}
+		wantFaults(t, err, want...)
+	}
+
+	beyond, err := StoredBlocks([]byte("[" + ranking("a", 12) + "," + ranking("b", 3) + `]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for patch, want := range map[string][]string{
+		`{"label":"x"}`: nil,
+		`{"label":"x","choices":` + items(3) + `}`:       nil,
+		`{"label":"x","choices":` + items(4) + `}`:       {"/block TOO_MANY"},
+		`{"type":null,"choices":` + items(4) + `}`:       {"/block TOO_MANY"},
+		`{"type":"dropdown","choices":` + items(9) + `}`: nil,
+	} {
+		p, err := w.BlockPatch([]byte(`{"block":` + patch + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, _, err = w.Apply(beyond, "b", p)
+		wantFaults(t, err, want...)
+	}
+	for block, want := range map[string][]string{`{"id":"c","type":"nps"}`: {"/block TOO_MANY"}, `{"id":"c","type":"email"}`: nil} {
+		added, err := w.Block([]byte(`{"block":` + block + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Append(beyond, added)
+		wantFaults(t, err, want...)
+	}
+}
