@@ -53,7 +53,7 @@ var special6 = prefixes(
 	"3fff::/20",         // documentation, RFC 9637
 )
 
-// BeforeDial, where a test has set it, is asked with the address of each socket of the
+// BeforeDial is, where a test has set it, asked with the address of each socket of the
 // webhooks' client before it connects (package dialguard). Its error ends the attempt.
 var BeforeDial func(address string) error
 
