@@ -125,7 +125,7 @@ func (c *decodedForms) of(f Form) (*decodedForm, error) {
 
 // put keeps a form. Any other ones make room for it.
 func (c *decodedForms) put(id ID, d *decodedForm) {
-	if d.size() > maxCachedBytes/8 {
+	if d.size() > maxCachedBytes/2 {
 		return
 	}
 	c.mu.Lock()

@@ -110,10 +110,10 @@ func marshal(value any) (json.RawMessage, error) {
 	size := len(text) + 2
 	for i := range len(text) {
 		switch c := text[i]; {
+		case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t':
+			size++
 		case c < ' ':
 			size += 5
-		case c == '"' || c == '\\':
-			size++
 		}
 	}
 	return jsontree.AppendString(make([]byte, 0, size), text), nil

@@ -25,8 +25,8 @@ type drawn struct {
 	title  string
 	head   []string // what stands between the nonces
 	policy []string // the same of the Content-Security-Policy
-	body   [][]byte // in pieces
-	before int      // how many of the pieces stand before the hidden inputs
+	body   []piece
+	before int // how many of the pieces stand before the hidden inputs
 }
 
 // draw runs the templates.
@@ -65,7 +65,7 @@ func (c *call) draw(view *pageView, policy *policy) (drawn, error) {
 func (d *drawn) size() int {
 	n := len(d.title)
 	for _, piece := range d.body {
-		n += len(piece)
+		n += len(piece.html)
 	}
 	for _, part := range slices.Concat(d.head, d.policy) {
 		n += len(part)

@@ -30,7 +30,7 @@ func (h *Handler) DrawBoth(form PublicForm, values url.Values, faults []schema.V
 	draw(form.Blocks)
 	var ours strings.Builder
 	for _, piece := range b.pen.end() {
-		ours.Write(piece)
+		ours.Write(piece.html)
 	}
 	return ours.String(), theirs.String(), err
 }

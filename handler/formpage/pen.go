@@ -11,7 +11,7 @@ import (
 type pen struct {
 	words  *words
 	out    io.Writer // where the pieces go; nil: they are kept
-	pieces [][]byte
+	pieces []piece
 	buf    []byte
 	room   int  // bytes that may still be drawn of the form
 	full   bool // something was left out for want of room
@@ -19,12 +19,18 @@ type pen struct {
 	frames []*frame // of the stencils that draw, to be used again
 	depth  int
 
-	inserts map[string][][]byte // by what stands for them in the output of a template
+	inserts map[string][]piece // by what stands for them in the output of a template
 	inputs  string              // stands for the hidden inputs
 	before  int                 // how many pieces there are before those
 }
 
 const pieceSize = 32 << 10
+
+// piece is HTML, or a long text that a visitor typed: that is escaped when it is sent.
+type piece struct {
+	html  []byte
+	typed string
+}
 
 // What a page draws of its form, in bytes. With what stands around it, a page has at most
 // 4 MiB and what was typed.
@@ -39,27 +45,28 @@ func (p *pen) raw(s string) {
 		p.buf = append(p.buf, s[:n]...)
 		s = s[n:]
 		p.flush()
-		p.buf = make([]byte, 0, pieceSize)
+		if p.buf == nil {
+			p.buf = make([]byte, 0, pieceSize)
+		}
 	}
 	p.buf = append(p.buf, s...)
 }
 
 func (p *pen) flush() {
-	switch {
-	case len(p.buf) == 0:
-	case p.out != nil:
+	if p.out != nil {
 		_, _ = p.out.Write(p.buf) // the visitor may be gone
-	default:
-		p.pieces = append(p.pieces, p.buf)
+		p.buf = p.buf[:0]
+	} else if len(p.buf) > 0 {
+		p.pieces = append(p.pieces, piece{html: p.buf})
+		p.buf = nil
 	}
-	p.buf = nil
 }
 
 // piece writes what another pen wrote.
-func (p *pen) piece(b []byte) {
+func (p *pen) piece(one piece) {
 	p.flush()
-	p.buf = b
-	p.flush()
+	_, _ = p.out.Write(one.html)
+	p.typed(one.typed)
 }
 
 // entities stand for the bytes that mean something in text or in an attribute in double
@@ -68,6 +75,11 @@ var entities = [256]string{0: "\uFFFD", '"': "&#34;", '\'': "&#39;", '&': "&amp;
 
 // typed writes what a visitor typed. There is always room for it.
 func (p *pen) typed(s string) {
+	if p.out == nil && len(s) > pieceSize {
+		p.flush()
+		p.pieces = append(p.pieces, piece{typed: s})
+		return
+	}
 	last := 0
 	for i := range len(s) {
 		if e := entities[s[i]]; e != "" {
@@ -109,7 +121,7 @@ func (p *pen) more() bool {
 }
 
 // end returns what was written.
-func (p *pen) end() [][]byte {
+func (p *pen) end() []piece {
 	p.flush()
 	return p.pieces
 }
@@ -129,9 +141,9 @@ func (p *pen) Write(b []byte) (int, error) {
 }
 
 // insert returns what stands in a template for what another pen wrote: nobody can guess it.
-func (v *pageView) insert(pieces [][]byte) template.HTML {
+func (v *pageView) insert(pieces []piece) template.HTML {
 	if v.inserts == nil {
-		v.inserts = map[string][][]byte{}
+		v.inserts = map[string][]piece{}
 	}
 	mark := newNonce()
 	v.inserts[mark] = pieces

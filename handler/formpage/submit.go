@@ -394,7 +394,7 @@ func (c *call) idempotencyKey(given Given) string {
 	sum := sha256.New()
 	encoder := json.NewEncoder(sum)
 	encoder.SetEscapeHTML(false)
-	if encoder.Encode([]any{given.Answers, files, given.Hidden}) != nil {
+	if err := encoder.Encode([]any{given.Answers, files, given.Hidden}); err != nil {
 		return c.visit.Key // the answers are JSON that was written or read here
 	}
 	return c.visit.Key + "." + base64.RawURLEncoding.EncodeToString(sum.Sum(nil))

@@ -77,7 +77,7 @@ type pageView struct {
 
 	Preview *preview // the bar that says so
 
-	inserts map[string][][]byte
+	inserts map[string][]piece
 
 	Ending  *field
 	LeadsTo template.URL // where the ending leads on to, by itself

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math"
+	"slices"
 	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -502,6 +503,9 @@ func (p *parser) escapedString(from int) (text token, ok bool) {
 	text = token{from: uint32(len(p.unescaped)), escaped: true}
 	p.unescaped = append(p.unescaped, p.raw[from:p.pos]...)
 	for p.pos < len(p.raw) {
+		if len(p.unescaped)+utf8.UTFMax > cap(p.unescaped) { // append would copy a long text five times
+			p.unescaped = slices.Grow(p.unescaped, min(len(p.unescaped), len(p.raw)-p.pos)+utf8.UTFMax)
+		}
 		switch c := p.raw[p.pos]; {
 		case c == '"':
 			p.pos++
