@@ -166,7 +166,9 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 			continue
 		}
 		if c.solved(b) {
-			c.proofs[b.ID] = c.proofs[b.ID]
+			if !c.proofs[b.ID] {
+				c.proofs[b.ID] = false // by an earlier request
+			}
 			continue
 		}
 		ok := false

@@ -47,7 +47,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 			}
 		}
 	}
-	if got := fmt.Sprint(config.Secret, keys); got != "[secret] {site [secret]}" {
+	if got := fmt.Sprintf("%v %v", keys, config.FormerSecrets); got != "{site [secret]} [secret]" {
 		t.Errorf("printed is %s", got)
 	}
 }

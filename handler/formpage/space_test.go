@@ -252,7 +252,7 @@ func TestUploadsThatBreakOffAreNoErrors(t *testing.T) {
 		_ = w.WriteField("state", p.values.Get("state"))
 		part, _ := w.CreateFormFile("u.f", "a.txt")
 		_, _ = part.Write(bytes.Repeat([]byte("x"), 5000))
-		var end io.Reader = iotest.ErrReader(io.ErrUnexpectedEOF)
+		end := iotest.ErrReader(io.ErrUnexpectedEOF)
 		if fail != nil {
 			end = strings.NewReader("\r\n--" + w.Boundary() + "--\r\n")
 		}
