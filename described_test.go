@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/formsvc/formsvc/internal/apidoc"
+	"github.com/formsvc/formsvc/internal/described"
 )
 
 // Every answer that a test of this package sees is held against the description:
@@ -51,7 +51,7 @@ func (t *tee) Write(b []byte) (int, error) {
 	return t.ResponseWriter.Write(b)
 }
 
-var describedResponses = sync.OnceValues(apidoc.NewResponses)
+var describedResponses = sync.OnceValues(described.NewResponses)
 
 var requestIDRule = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
@@ -106,7 +106,7 @@ func asDescribed(r *http.Request, status int, header http.Header, body []byte) e
 
 // describedPath is the request's path as the description writes it, below the base
 // path. A path that is not clean is one that the description does not have.
-func describedPath(responses *apidoc.Responses, r *http.Request) string {
+func describedPath(responses *described.Responses, r *http.Request) string {
 	path := r.URL.EscapedPath()
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "." || segment == ".." {

@@ -44,7 +44,7 @@ var allowed = map[string][]string{
 		"handler/respondent", "internal/answers", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
 		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/net/idna", "golang.org/x/text",
 	},
-	"handler/conformance":               {"schema", "internal/apidoc"},
+	"handler/conformance":               {"schema", "internal/described"},
 	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},
 
 	// JSON, then schemas, then forms: each knows only the ones before it.
@@ -56,8 +56,10 @@ var allowed = map[string][]string{
 	"internal/dialguard":  {"internal/publicaddr"}, // for tests
 	"internal/calendar":   {},
 	"internal/faults":     {"schema"},
-	"internal/jsonshape":  {"internal/faults", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
+	"internal/jsonshape":  {"internal/faults", "internal/jsontree", "schema"},
 	"internal/apidoc":     {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
+	// The judge of answers, for the suite and for tests.
+	"internal/described": {"internal/apidoc", "internal/jsonshape", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 	"internal/definition": {
 		"internal/calendar", "internal/faults", "internal/jsonshape", "internal/jsontree", "internal/visible", "internal/weburl", "schema", "storage",
 	},
@@ -186,9 +188,9 @@ func TestAHostLinksNoTestDependency(t *testing.T) {
 			t.Errorf("%s depends on what only tests need", p.ImportPath)
 		}
 	}
-	for _, p := range list(t, ".", "./storage/memory") {
+	for _, p := range list(t, ".", "./handler", "./handler/docs", "./handler/formpage", "./storage/memory") {
 		for _, path := range p.Deps {
-			for _, unwanted := range []string{"testing", "pgregory.net/", "go.uber.org/goleak", "github.com/google/go-cmp", "github.com/jackc/", "github.com/Masterminds/", "github.com/golang-migrate/"} {
+			for _, unwanted := range []string{"testing", "pgregory.net/", "go.uber.org/goleak", "github.com/google/go-cmp", "github.com/jackc/", "github.com/Masterminds/", "github.com/golang-migrate/", "github.com/santhosh-tekuri/"} {
 				if path == unwanted || strings.HasSuffix(unwanted, "/") && strings.HasPrefix(path, unwanted) || strings.HasPrefix(path, unwanted+"/") {
 					t.Errorf("%s depends on %s", p.ImportPath, path)
 				}
@@ -197,8 +199,18 @@ func TestAHostLinksNoTestDependency(t *testing.T) {
 	}
 }
 
+// A host on PostgreSQL links no judge either.
+func TestNoHostLinksTheJudgeOfAnswers(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t, "./storage/postgres") {
+		if slices.Contains(p.Deps, "github.com/santhosh-tekuri/jsonschema/v5") {
+			t.Errorf("%s depends on jsonschema", p.ImportPath)
+		}
+	}
+}
+
 // The suite is linked into hosts' tests: it brings them nothing but itself and the
-// library that the description's schemas are compiled with.
+// library that that judges answers.
 func TestTheSuiteLinksNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "./handler/conformance") {

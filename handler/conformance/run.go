@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/apidoc"
+	"github.com/formsvc/formsvc/internal/described"
 )
 
 // caseTimeout bounds one case. It is far more than any case needs, also one that
@@ -89,7 +89,7 @@ func choose(opts []Option) ([]choice, error) {
 type runner struct {
 	target    Target
 	base      *url.URL
-	responses *apidoc.Responses
+	responses *described.Responses
 	choices   []choice
 	close     func()
 	// destination is the url of webhooks whose url is not what a case is about: a receiver
@@ -110,7 +110,7 @@ func newRunner(target Target, opts []Option) (*runner, error) {
 	if err != nil || base.Host == "" || strings.HasSuffix(base.Path, "/") {
 		return nil, fmt.Errorf("conformance: Target.URL %q is not an absolute URL without a trailing slash", target.URL)
 	}
-	responses, err := apidoc.NewResponses()
+	responses, err := described.NewResponses()
 	if err != nil {
 		return nil, fmt.Errorf("conformance: %w", err)
 	}

@@ -1,3 +1,2 @@
-// Package apidoc fills in the API description for one service, and holds responses
-// against what it promises.
+// Package apidoc fills in the API description for one service.
 package apidoc

@@ -20,7 +20,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/conformance"
 	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
-	"github.com/formsvc/formsvc/internal/apidoc"
+	"github.com/formsvc/formsvc/internal/described"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -88,7 +88,7 @@ func (f *failing) fail(err error) {
 
 // observed is what went through the proxy.
 type observed struct {
-	responses *apidoc.Responses
+	responses *described.Responses
 
 	mu         sync.Mutex
 	requests   int
@@ -99,7 +99,7 @@ type observed struct {
 
 func newObserved(t *testing.T) *observed {
 	t.Helper()
-	responses, err := apidoc.NewResponses()
+	responses, err := described.NewResponses()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,6 @@
 // parsed trees against them in one walk that reports every fault with its JSON
 // pointer and code, and plans the edits that normalise a value.
 //
-// It knows JSON Schema and nothing of forms, and it is the only package that sees
-// the jsonschema library.
+// It knows JSON Schema and nothing of forms. A test holds the walk to the jsonschema
+// library, which package described runs.
 package jsonshape

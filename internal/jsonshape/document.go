@@ -3,11 +3,8 @@ package jsonshape
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
-
-	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
@@ -16,14 +13,9 @@ import (
 // Document is an OpenAPI 3.1 document whose schemas are compiled by JSON pointer.
 // It is not safe for concurrent use; the shapes are.
 type Document struct {
-	root     jsontree.Node
-	shapes   compiler
-	compiler *jsonschema.Compiler // nil until a schema has a keyword that the walk does not know
+	root   jsontree.Node
+	shapes compiler
 }
-
-// documentURL is the name of the document inside the library. Nothing is ever
-// loaded from it, nor from anywhere else.
-const documentURL = "mem:///openapi.json"
 
 // description is the description of the API. It is the same for every service of a
 // process, and parsing it is a third of making the first one.
@@ -94,34 +86,4 @@ func (d *Document) find(pointer string) (jsontree.Node, bool) {
 		n = n.Member(strings.NewReplacer("~1", "/", "~0", "~").Replace(token))
 	}
 	return n, n.Exists()
-}
-
-// compiledByLibrary compiles the schema at a JSON pointer with the library, which holds it
-// against the meta-schema of JSON Schema 2020-12.
-func (d *Document) compiledByLibrary(pointer string) (*jsonschema.Schema, error) {
-	if d.compiler == nil {
-		c := jsonschema.NewCompiler()
-		c.Draft = jsonschema.Draft2020
-		c.AssertFormat = true
-		c.Formats = map[string]func(any) bool{"date-time": isTime}
-		c.LoadURL = func(url string) (io.ReadCloser, error) {
-			return nil, fmt.Errorf("the description refers to %s: nothing outside of it is loaded", url)
-		}
-		if err := c.AddResource(documentURL, strings.NewReader(d.root.Raw())); err != nil {
-			return nil, fmt.Errorf("reading the description: %w", err)
-		}
-		d.compiler = c
-	}
-	return d.compiler.Compile(documentURL + "#" + pointer)
-}
-
-// isTime is the format date-time for the library: it does not concern values that
-// are not strings.
-func isTime(v any) bool {
-	s, ok := v.(string)
-	if !ok {
-		return true
-	}
-	_, ok = jsontree.ParseTime(s)
-	return ok
 }

@@ -63,11 +63,6 @@ func (c *Check) Walk(n jsontree.Node, s *Shape) {
 	}
 	kind := n.Kind()
 	switch {
-	case s.other != nil:
-		if s.other.Validate(n.Value()) != nil {
-			c.Add(n, schema.CodeBadFormat, "does not have the described form")
-		}
-		return
 	case s.never:
 		c.Add(n, schema.CodeUnknownField, "is not a known member")
 		return
@@ -80,7 +75,7 @@ func (c *Check) Walk(n jsontree.Node, s *Shape) {
 	}
 	switch kind {
 	case jsontree.String:
-		c.text(n, n.Text(), s)
+		c.text(n, s)
 	case jsontree.Number:
 		c.number(n, s)
 	case jsontree.Array:
@@ -91,32 +86,6 @@ func (c *Check) Walk(n jsontree.Node, s *Shape) {
 	for _, part := range s.union {
 		if part.types.has(kind) {
 			c.Walk(n, part)
-		}
-	}
-	for _, part := range s.also {
-		c.Walk(n, part)
-	}
-}
-
-// name holds the name of a member against a shape.
-func (c *Check) name(member jsontree.Node, s *Shape) {
-	name := member.Name()
-	_, allowed := s.allowed[name]
-	switch {
-	case s.other != nil:
-		if s.other.Validate(name) != nil {
-			c.Add(member, schema.CodeBadFormat, "does not have the described form")
-		}
-	case s.never:
-		c.Add(member, schema.CodeUnknownField, "is not a known member")
-	case s.types != 0 && !s.types.has(jsontree.String):
-		c.Add(member, schema.CodeWrongType, "must be "+s.types.String())
-	case s.allowed != nil && !allowed:
-		c.Add(member, schema.CodeNotAllowed, "must be one of: "+s.allowedList)
-	default:
-		c.text(member, name, s)
-		for _, part := range s.also {
-			c.name(member, part)
 		}
 	}
 }
@@ -136,8 +105,8 @@ func (s *Shape) allows(n jsontree.Node) bool {
 	return ok
 }
 
-// text checks the text of a string, or a name.
-func (c *Check) text(n jsontree.Node, text string, s *Shape) {
+func (c *Check) text(n jsontree.Node, s *Shape) {
+	text := n.Text()
 	if s.minLength > 0 && utf8.RuneCountInString(text) < s.minLength {
 		c.Add(n, schema.CodeTooShort, "must have at least "+faults.Count(s.minLength, "character"))
 	}
@@ -162,7 +131,7 @@ func (c *Check) time(n jsontree.Node, text string) {
 	if _, replaced := c.replaced[n]; replaced {
 		return
 	}
-	if normal := jsontree.FormatTime(t); normal != text && n.Kind() == jsontree.String {
+	if normal := jsontree.FormatTime(t); normal != text {
 		c.edit(n, `"`+normal+`"`)
 	}
 }
@@ -178,10 +147,6 @@ func (c *Check) number(n jsontree.Node, s *Shape) {
 		c.Add(n, schema.CodeOutOfRange, "must be at least "+decimal(*s.minimum))
 	case s.maximum != nil && value > *s.maximum:
 		c.Add(n, schema.CodeOutOfRange, "must be at most "+decimal(*s.maximum))
-	case s.exclusiveMinimum != nil && value <= *s.exclusiveMinimum:
-		c.Add(n, schema.CodeOutOfRange, "must be more than "+decimal(*s.exclusiveMinimum))
-	case s.exclusiveMaximum != nil && value >= *s.exclusiveMaximum:
-		c.Add(n, schema.CodeOutOfRange, "must be less than "+decimal(*s.exclusiveMaximum))
 	}
 }
 
@@ -216,33 +181,11 @@ func (c *Check) edit(n jsontree.Node, text string) {
 }
 
 func (c *Check) array(n jsontree.Node, s *Shape) {
-	if _, skipped := c.skip[n]; skipped {
+	if _, skipped := c.skip[n]; skipped || s.items == nil {
 		return
-	}
-	if s.minItems > n.Len() {
-		c.Add(n, schema.CodeTooFew, "must have at least "+faults.Count(s.minItems, "item"))
-	}
-	if s.maxItems >= 0 && n.Len() > s.maxItems {
-		c.Add(n, schema.CodeTooMany, "must have at most "+faults.Count(s.maxItems, "item"))
-	}
-	if s.items == nil && !s.uniqueItems {
-		return
-	}
-	var seen map[any]struct{}
-	if s.uniqueItems {
-		seen = make(map[any]struct{}, n.Len())
 	}
 	for _, item := range n.All() {
-		if s.items != nil {
-			c.Walk(item, s.items)
-		}
-		if s.uniqueItems && item.Kind() <= jsontree.String {
-			value := item.Value()
-			if _, twice := seen[value]; twice {
-				c.Add(item, schema.CodeDuplicate, "must not be there twice")
-			}
-			seen[value] = struct{}{}
-		}
+		c.Walk(item, s.items)
 	}
 }
 
@@ -250,21 +193,15 @@ func (c *Check) object(n jsontree.Node, s *Shape) {
 	if s.minMembers > n.Len() {
 		c.Add(n, schema.CodeTooFew, "must have at least "+faults.Count(s.minMembers, "member"))
 	}
-	if s.maxMembers >= 0 && n.Len() > s.maxMembers {
-		c.Add(n, schema.CodeTooMany, "must have at most "+faults.Count(s.maxMembers, "member"))
-	}
 	for _, name := range s.required {
 		if !n.Member(name).Exists() {
 			c.AddMember(n, name, schema.CodeRequired, "is required")
 		}
 	}
-	if s.members == nil && s.rest == nil && s.memberNames == nil && !s.closed {
+	if s.members == nil && s.rest == nil && !s.closed {
 		return // free
 	}
 	for _, member := range n.All() {
-		if s.memberNames != nil {
-			c.name(member, s.memberNames)
-		}
 		switch inner, known := s.members[member.Name()]; {
 		case known:
 			c.Walk(member, inner)

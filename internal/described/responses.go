@@ -1,4 +1,4 @@
-package apidoc
+package described
 
 import (
 	"errors"
@@ -15,8 +15,7 @@ import (
 )
 
 // Responses holds what the API description ([schema.OpenAPI]) promises of every answer
-// and compares answers with it. It is made for tests: the service itself never
-// checks what it sends. Safe for concurrent use.
+// and compares answers with it. It is safe for concurrent use.
 type Responses struct {
 	operations []describedOperation
 	unrouted   describedResponse // to a request that no operation serves
@@ -35,7 +34,7 @@ type describedResponse struct {
 	headers []string // those that must be present
 	failure bool     // the body is an Error
 	codes   []string // those of the errors; nil: any
-	body    *jsonshape.Shape
+	body    *Schema
 	words   *words
 }
 
@@ -61,11 +60,15 @@ func newResponses(document []byte) (*Responses, error) {
 	if err != nil {
 		return nil, err
 	}
-	problem, err := d.Component("Error")
+	c, err := NewCompiler(d.Root().Source())
 	if err != nil {
 		return nil, err
 	}
-	w, err := readWords(d)
+	problem, err := c.component("Error")
+	if err != nil {
+		return nil, err
+	}
+	w, err := readWords(d, c)
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +80,11 @@ func newResponses(document []byte) (*Responses, error) {
 			}
 			o := describedOperation{
 				method:    strings.ToUpper(operation.Name()),
-				segments:  segments(strings.TrimPrefix(path.Name(), documentPrefix)),
+				segments:  segments(strings.TrimPrefix(path.Name(), "/v1")),
 				responses: make(map[string]describedResponse),
 			}
 			for _, response := range operation.Member("responses").All() {
-				described, err := readResponse(d, response)
+				described, err := readResponse(d, c, response)
 				if err != nil {
 					return nil, fmt.Errorf("%s %s, response %s: %w", o.method, path.Name(), response.Name(), err)
 				}
@@ -188,9 +191,7 @@ func (a describedResponse) check(method string, header http.Header, body []byte)
 		return fmt.Errorf("the body: %w", err)
 	}
 	defer tree.Release()
-	var check jsonshape.Check
-	check.Walk(tree.Root(), a.body)
-	if err := check.Faults.Err(); err != nil {
+	if err := a.body.Check(tree.Root()); err != nil {
 		return fmt.Errorf("the body differs from its schema: %w", err)
 	}
 	if a.failure {
@@ -223,7 +224,7 @@ func matches(template, path []string) bool {
 }
 
 // readResponse reads a response object.
-func readResponse(d *jsonshape.Document, response jsontree.Node) (describedResponse, error) {
+func readResponse(d *jsonshape.Document, c *Compiler, response jsontree.Node) (describedResponse, error) {
 	var out describedResponse
 	response, err := d.Follow(response.Pointer(""))
 	if err != nil {
@@ -251,6 +252,6 @@ func readResponse(d *jsonshape.Document, response jsontree.Node) (describedRespo
 	if !media.Exists() {
 		return out, errors.New("its content is not application/json")
 	}
-	out.body, err = d.Compile(media.Pointer("") + "/schema")
+	out.body, err = c.Compile(media.Pointer("") + "/schema")
 	return out, err
 }

@@ -1,4 +1,4 @@
-package apidoc
+package described
 
 import (
 	"encoding/json"

@@ -1,10 +1,11 @@
-package apidoc
+package described
 
 import (
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
@@ -18,7 +19,7 @@ type words struct {
 
 // answerShapes are the shapes that the answers of one type have. A picture_choice
 // has one for an array and one for a single choice.
-type answerShapes struct{ one, list *jsonshape.Shape }
+type answerShapes struct{ one, list *Schema }
 
 // answerComponents are the components for the types of answers.
 var answerComponents = map[string]string{
@@ -32,19 +33,19 @@ var answerComponents = map[string]string{
 	"address": "AddressAnswer", "contact_info": "AddressAnswer", "payment": "PaymentAnswer", "variable": "VariableValue",
 }
 
-func readWords(d *jsonshape.Document) (*words, error) {
+func readWords(d *jsonshape.Document, c *Compiler) (*words, error) {
 	w := &words{codes: make(map[string]int), answers: make(map[string]answerShapes)}
 	for _, code := range d.Root().Member("x-error-codes").All() {
 		w.codes[code.Name()] = int(code.Float())
 	}
 	for kind, component := range answerComponents {
-		one, err := d.Component(component)
+		one, err := c.component(component)
 		if err != nil {
 			return nil, err
 		}
 		w.answers[kind] = answerShapes{one, one}
 	}
-	list, err := d.Component("ChoicesAnswer")
+	list, err := c.component("ChoicesAnswer")
 	if err != nil {
 		return nil, err
 	}
@@ -87,9 +88,7 @@ func (w *words) answer(n jsontree.Node) error {
 	if value.Kind() == jsontree.Array {
 		shape = shapes.list
 	}
-	var check jsonshape.Check
-	check.Walk(value, shape)
-	if err := check.Faults.Err(); err != nil {
+	if err := shape.Check(value); err != nil {
 		return fmt.Errorf("the answer of type %s: %w", kind, err)
 	}
 	if kind == "date" && !isDate(value.Text()) {
@@ -111,22 +110,12 @@ func (w *words) failure(n jsontree.Node, codes []string) error {
 	switch {
 	case w.codes[code] != status:
 		return fmt.Errorf("the code %s belongs to status %d, not to %d", code, w.codes[code], status)
-	case kind != errorTypes[status]:
-		return fmt.Errorf("type is %s, with status %d it is %s", kind, status, errorTypes[status])
+	case kind != apidoc.ErrorType(status):
+		return fmt.Errorf("type is %s, with status %d it is %s", kind, status, apidoc.ErrorType(status))
 	case n.Member("details").Exists() && kind != "validation_error":
 		return fmt.Errorf("details with type %s: only validation errors have them", kind)
 	case codes != nil && !slices.Contains(codes, code):
 		return fmt.Errorf("the code %s is not one of this response: %v", code, codes)
 	}
 	return nil
-}
-
-// ErrorType is the category of the errors with a status, "" when there are none.
-func ErrorType(status int) string { return errorTypes[status] }
-
-// errorTypes are the categories of errors by status.
-var errorTypes = map[int]string{
-	400: "request_error", 405: "request_error", 413: "request_error", 415: "request_error",
-	401: "authentication_error", 403: "permission_error", 404: "not_found_error", 409: "conflict_error",
-	412: "precondition_error", 422: "validation_error", 429: "rate_limit_error", 500: "server_error", 503: "server_error", 505: "server_error",
 }
