@@ -2,7 +2,6 @@ package formsvc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"time"
@@ -177,12 +176,10 @@ func checkConditions(wanted map[string]string) error {
 // and returns how many: those to one form, which may be in the trash. Idempotency keys,
 // pending deliveries and the bodies of events go with them.
 //
-// Unlike a response that is deleted or erased, one that is purged for its age keeps its
-// place against settings.responseLimit, and its answer to settings.duplicateField stays
-// taken: of that a digest is kept, until the form is purged or [Service.EraseRespondent]
-// is called with that answer. A field that is set later knows nothing of it. The metrics
-// stay. Nothing is purged unless the host calls it; the zero time and the zero ID are
-// errors.
+// Its answer to settings.duplicateField is free again. Unlike a response that is deleted or
+// erased, one that is purged for its age keeps its place against settings.responseLimit.
+// The metrics stay. Nothing is purged unless the host calls it; the zero time and the zero
+// ID are errors.
 //
 // It works in pieces, so that nobody waits for it. After an error, a cancelled context or
 // the end of the process, repeat the call. What a dispatcher has claimed already may
@@ -230,10 +227,7 @@ func (s *Service) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) 
 func (s *Service) purgeSubmissions(ctx context.Context, olderThan time.Time, forms []ID) (int, error) {
 	purged := 0
 	for {
-		got, err := s.storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{
-			Forms: forms, Before: olderThan, Max: sweepRows, MaxBytes: enterBytes, Rules: answers.IdentityRules,
-			Digest: func(block string, list json.RawMessage) []byte { return answers.StoredUnique(list, block) },
-		})
+		got, err := s.storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{Forms: forms, Before: olderThan, Max: sweepRows})
 		purged += got.Submissions
 		if err != nil || !got.More {
 			return purged, err

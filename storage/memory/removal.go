@@ -93,13 +93,8 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 			continue
 		}
 		old := f.submissions.older(storage.Position{Time: p.Before})
-		field := storage.UniqueField{Block: f.rec.Gate.Unique.Block, Rules: p.Rules}
 		for _, sub := range slices.Clone(f.submissions.items[:min(old, p.Max-n)]) {
-			if p.Digest != nil && field.Block != "" && !f.answers.entered(field, sub.rec.ID) {
-				if digest := p.Digest(field.Block, sub.rec.Answers); digest != nil {
-					f.answers.enter(field, digest, sub.rec.ID)
-				}
-			}
+			f.answers.forget(sub.rec.ID)
 			f.remove(sub)
 			f.kept++
 			n++
