@@ -7,7 +7,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/schema"
@@ -63,9 +62,7 @@ func (s *Service) sweepRemoved(ctx context.Context) error {
 // given answers stands, and returns how many: with their idempotency keys, their pending
 // deliveries, the bodies of their events and the digests of their answers. Their places
 // against settings.responseLimit and their answers to settings.duplicateField are free
-// again; the metrics stay. Of responses that [Service.PurgeSubmissions] has removed, only
-// the digest of one answer is left: it is removed too when it is that of a given answer,
-// and that is not counted.
+// again; the metrics stay.
 //
 // Answers are named by block id, by the name of a hidden field, or as "block/part" for a
 // part of an address or contact ("contact/email"). They are compared by meaning, as
@@ -119,36 +116,11 @@ func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[str
 		last := &page.Submissions[len(page.Submissions)-1]
 		q.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
 	}
-	return erased, s.freeAnswers(ctx, formID, conditions)
-}
-
-// freeAnswers removes what retention has kept of the wanted answers, unless a condition
-// could not be met. A single one may name a block that only those know.
-func (s *Service) freeAnswers(ctx context.Context, formID ID, conditions *answers.Conditions) error {
-	broken, digests := conditions.Faults(), conditions.Digests()
-	if len(broken) > 0 && (len(digests) > 1 || !broken[0].Unknown) {
-		return conditionFaults(broken)
+	var broken []error
+	for _, f := range conditions.Faults() {
+		broken = append(broken, violation(conditionPath(f.Name), f.Code, f.Message))
 	}
-	freed := 0
-	for _, d := range digests {
-		n, err := s.storage.FreeAnswers(ctx, formID, d.Block, d.Digests)
-		if err != nil {
-			return err
-		}
-		freed += n
-	}
-	if freed > 0 {
-		return nil
-	}
-	return conditionFaults(broken)
-}
-
-func conditionFaults(broken []answers.ConditionFault) error {
-	var all []error
-	for _, f := range broken {
-		all = append(all, violation(conditionPath(f.Name), f.Code, f.Message))
-	}
-	return faults.Join(all...)
+	return erased, faults.Join(broken...)
 }
 
 func conditionPath(name string) string {

@@ -31,11 +31,6 @@ type RemovalStore interface {
 	// today and every later one. It does one bounded piece, and the caller repeats it while
 	// More holds.
 	PurgeSubmissions(ctx context.Context, p PurgeSubmissionsParams) (PurgedSubmissions, error)
-
-	// FreeAnswers removes the entries that purged submissions of a form have left: those
-	// for a block, by whatever rules, with one of the given digests. It returns how many.
-	// Entries of submissions that are there stay.
-	FreeAnswers(ctx context.Context, form ID, block string, digests [][]byte) (int, error)
 }
 
 // PurgeSubmissionsParams says what to remove.

@@ -120,24 +120,3 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	}
 	return out, nil
 }
-
-// FreeAnswers implements [storage.RemovalStore].
-func (s *Store) FreeAnswers(ctx context.Context, form storage.ID, block string, digests [][]byte) (n int, err error) {
-	err = s.write(ctx, func(tx *tx) error {
-		n = 0
-		for _, digest := range digests {
-			freed, err := tx.exec(`DELETE FROM unique_answers WHERE form = ?1 AND block = ?2 AND digest = ?3
-				AND NOT EXISTS (SELECT 1 FROM submissions s WHERE s.form = ?1 AND s.id = unique_answers.submission)`,
-				form, block, bytesOf(digest))
-			if err != nil {
-				return err
-			}
-			n += freed
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
-}

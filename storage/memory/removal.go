@@ -105,23 +105,3 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	}
 	return storage.PurgedSubmissions{Submissions: n}, nil
 }
-
-// FreeAnswers implements [storage.RemovalStore].
-func (s *Store) FreeAnswers(ctx context.Context, form storage.ID, block string, digests [][]byte) (int, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.forms[form]
-	if f == nil {
-		return 0, nil
-	}
-	n := 0
-	for id := range f.answers.of {
-		if f.byID[id] == nil {
-			n += f.answers.free(id, block, digests)
-		}
-	}
-	return n, nil
-}

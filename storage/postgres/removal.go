@@ -192,31 +192,3 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	}
 	return storage.PurgedSubmissions{Submissions: gone, More: true}, nil
 }
-
-// freeAnswers removes what purged submissions have left: each entry whose submission is
-// not there. Both come and go in one transaction.
-const freeAnswers = `
-WITH gone AS (
-	DELETE FROM formsvc.unique_answers u
-	WHERE u.form_id = $1::bytea AND u.digest = ANY ($3::bytea[]) AND u.block_id = $2::text
-		AND (SELECT s.id FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = u.submission_id) IS NULL
-	RETURNING 1
-)
-SELECT count(*) FROM gone`
-
-// FreeAnswers implements [storage.RemovalStore].
-func (s *Store) FreeAnswers(ctx context.Context, form storage.ID, block string, digests [][]byte) (n int, err error) {
-	if len(digests) == 0 {
-		return 0, ctx.Err()
-	}
-	err = s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lockFormShared(b, form)
-		s.queue(b, freeAnswers, form[:], block, digests)
-		return s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&n) })
-	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
-}
