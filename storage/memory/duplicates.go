@@ -8,13 +8,17 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// uniqueAnswers are the answers of a form that are taken. The zero value has none.
+// uniqueAnswers are the answers of a form that are taken.
 type uniqueAnswers struct {
 	counts map[uniqueAnswer]int // how many submissions have the answer
 	of     map[storage.ID][]uniqueAnswer
-	// progress is how far they are entered for the gate's field; nil: all are.
-	progress *progress
-	rounds   int64
+
+	// round counts how often entering for the gate's field began. todo are the
+	// submissions that were there then and are still to be entered, in the order of ids,
+	// with those that were deleted meanwhile.
+	round int64
+	todo  []storage.ID
+	turn  int64 // of forms with something to do, the one with the lowest is next
 }
 
 type uniqueAnswer struct {
@@ -22,12 +26,8 @@ type uniqueAnswer struct {
 	digest string
 }
 
-type progress struct {
-	round int64
-	turn  int64 // of forms with progress, the one with the lowest is next
-	// todo are the submissions that were there when the round began, in the order of
-	// ids. Those that are deleted meanwhile stay.
-	todo []storage.ID
+func newUniqueAnswers() uniqueAnswers {
+	return uniqueAnswers{counts: make(map[uniqueAnswer]int), of: make(map[storage.ID][]uniqueAnswer)}
 }
 
 func (a *uniqueAnswers) taken(field storage.UniqueField, digest []byte) bool {
@@ -36,15 +36,11 @@ func (a *uniqueAnswers) taken(field storage.UniqueField, digest []byte) bool {
 
 // enter makes the entry of a submission. It keeps one that is there for the field.
 func (a *uniqueAnswers) enter(field storage.UniqueField, digest []byte, id storage.ID) {
-	if a.entered(field, id) {
-		return
+	if !a.entered(field, id) {
+		answer := uniqueAnswer{field, string(digest)}
+		a.counts[answer]++
+		a.of[id] = append(a.of[id], answer)
 	}
-	if a.counts == nil {
-		a.counts, a.of = make(map[uniqueAnswer]int), make(map[storage.ID][]uniqueAnswer)
-	}
-	answer := uniqueAnswer{field, string(digest)}
-	a.counts[answer]++
-	a.of[id] = append(a.of[id], answer)
 }
 
 func (a *uniqueAnswers) entered(field storage.UniqueField, id storage.ID) bool {
@@ -53,78 +49,66 @@ func (a *uniqueAnswers) entered(field storage.UniqueField, id storage.ID) bool {
 
 // forget removes the entries of a submission.
 func (a *uniqueAnswers) forget(id storage.ID) {
+	a.free(id, func(uniqueAnswer) bool { return true })
+}
+
+// free removes the entries of a submission that match, and returns how many.
+func (a *uniqueAnswers) free(id storage.ID, match func(uniqueAnswer) bool) int {
+	var left []uniqueAnswer
+	before := len(a.of[id])
 	for _, answer := range a.of[id] {
-		if a.counts[answer]--; a.counts[answer] == 0 {
+		if !match(answer) {
+			left = append(left, answer)
+		} else if a.counts[answer]--; a.counts[answer] == 0 {
 			delete(a.counts, answer)
 		}
 	}
-	delete(a.of, id)
-}
-
-// free removes the entries of a submission for a block that have one of the digests.
-func (a *uniqueAnswers) free(id storage.ID, block string, digests [][]byte) int {
-	before := len(a.of[id])
-	left := slices.DeleteFunc(a.of[id], func(answer uniqueAnswer) bool {
-		gone := answer.field.Block == block && slices.ContainsFunc(digests, func(d []byte) bool { return string(d) == answer.digest })
-		if gone {
-			if a.counts[answer]--; a.counts[answer] == 0 {
-				delete(a.counts, answer)
-			}
-		}
-		return gone
-	})
-	if a.of[id] = left; len(left) == 0 {
+	if a.of[id] = left; left == nil {
 		delete(a.of, id)
 	}
 	return before - len(left)
 }
 
 func (f *form) covered() bool {
-	return f.rec.Gate.Unique.Block != "" && f.answers.progress == nil
+	return f.rec.Gate.Unique.Block != "" && len(f.answers.todo) == 0
 }
 
 // enterAnew begins entering for the gate's field.
 func (f *form) enterAnew() {
-	f.answers.progress = nil
-	if f.rec.Gate.Unique.Block == "" || len(f.submissions.items) == 0 {
-		return
+	a := &f.answers
+	a.round++
+	a.todo, a.turn = nil, 0
+	if f.rec.Gate.Unique.Block != "" {
+		a.todo = slices.SortedFunc(maps.Keys(f.byID), compareIDs)
 	}
-	todo := slices.Collect(maps.Keys(f.byID))
-	slices.SortFunc(todo, compareIDs)
-	f.answers.rounds++
-	f.answers.progress = &progress{round: f.answers.rounds, todo: todo}
 }
 
 // compareBy begins entering anew, by the newer rules, when answers to the gate's field
 // are compared by others than the gate's.
 func (f *form) compareBy(field storage.UniqueField) {
-	old := f.rec.Gate.Unique
-	if old.Block == "" || old.Block != field.Block || old.Rules == field.Rules {
-		return
+	gate := &f.rec.Gate.Unique
+	if gate.Block != "" && gate.Block == field.Block && gate.Rules != field.Rules {
+		gate.Rules = max(gate.Rules, field.Rules)
+		f.enterAnew()
 	}
-	rec := *f.rec
-	rec.Gate.Unique.Rules = max(old.Rules, field.Rules)
-	f.rec = &rec
-	f.enterAnew()
 }
 
 // NotEntered implements [storage.DuplicateStore]. It looks at all forms.
 func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (storage.NotEntered, error) {
-	if err := ctx.Err(); err != nil || p.Max < 1 {
+	if err := s.lock(ctx); err != nil {
 		return storage.NotEntered{}, err
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
 	var next *form
 	for _, f := range s.forms {
-		if f.trashed() {
+		if f.trashed() || p.Max < 1 {
 			continue
 		}
-		if field := f.rec.Gate.Unique; field.Block != "" && field.Rules < p.Rules {
+		if field := f.rec.Gate.Unique; field.Rules < p.Rules {
 			f.compareBy(storage.UniqueField{Block: field.Block, Rules: p.Rules})
 		}
-		if f.rec.Gate.Unique.Rules == p.Rules && f.answers.progress != nil &&
-			(next == nil || f.answers.progress.turn < next.answers.progress.turn) {
+		if f.rec.Gate.Unique.Rules == p.Rules && len(f.answers.todo) > 0 &&
+			(next == nil || f.answers.turn < next.answers.turn) {
 			next = f
 		}
 	}
@@ -135,17 +119,16 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 }
 
 func (f *form) notEntered(p storage.NotEnteredParams) storage.NotEntered {
-	field, at := f.rec.Gate.Unique, f.answers.progress
-	out := storage.NotEntered{Place: storage.EntryPlace{Form: f.rec.ID, Field: field, Round: at.round}}
-	out.Place.From = at.todo[0]
-	size, n := 0, 0
-	for _, id := range at.todo {
+	a, field := &f.answers, f.rec.Gate.Unique
+	out := storage.NotEntered{Place: storage.EntryPlace{Form: f.rec.ID, Field: field, Round: a.round, From: a.todo[0]}}
+	size := 0
+	for _, id := range a.todo {
 		sub := f.byID[id]
-		if sub == nil || f.answers.entered(field, id) {
+		if sub == nil || a.entered(field, id) {
 			continue
 		}
 		size += len(sub.rec.Answers)
-		if n++; n > p.Max || n > 1 && p.MaxBytes > 0 && size > p.MaxBytes {
+		if n := len(out.Submissions); n == p.Max || n > 0 && p.MaxBytes > 0 && size > p.MaxBytes {
 			out.Place.To = id // where the next piece begins
 			break
 		}
@@ -156,17 +139,12 @@ func (f *form) notEntered(p storage.NotEnteredParams) storage.NotEntered {
 
 // EnterAnswers implements [storage.DuplicateStore].
 func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
-	if err := ctx.Err(); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return err
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.live(at.Form)
-	if f == nil || f.answers.progress == nil || f.answers.progress.round != at.Round {
-		return nil
-	}
-	p := f.answers.progress
-	if p.todo[0] != at.From {
+	if f == nil || f.answers.round != at.Round || len(f.answers.todo) == 0 || f.answers.todo[0] != at.From {
 		return nil
 	}
 	for _, e := range entered {
@@ -174,14 +152,12 @@ func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered
 			f.answers.enter(at.Field, e.Digest, e.Submission)
 		}
 	}
-	end := len(p.todo)
-	if !at.To.IsZero() {
-		end = slices.Index(p.todo, at.To)
-	}
 	s.entries++
-	p.turn = s.entries
-	if p.todo = p.todo[end:]; len(p.todo) == 0 {
-		f.answers.progress = nil
+	f.answers.turn = s.entries
+	end := slices.Index(f.answers.todo, at.To)
+	if end < 0 { // it was the last piece
+		end = len(f.answers.todo)
 	}
+	f.answers.todo = f.answers.todo[end:]
 	return nil
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -20,6 +21,9 @@ func check(values ...any) error {
 	return nil
 }
 
+// mark is a time that says by being set that something happened.
+type mark time.Time
+
 func valid(value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -29,18 +33,28 @@ func valid(value any) bool {
 	case json.RawMessage:
 		return bytes.IndexByte(v, 0) < 0 && utf8.Valid(v)
 	case []storage.Scope:
-		for _, scope := range v {
-			if !storage.ValidText(string(scope)) {
+		return !slices.ContainsFunc(v, func(scope storage.Scope) bool { return !storage.ValidText(string(scope)) })
+	case time.Time:
+		return storage.ValidTime(v)
+	case map[storage.ID]time.Time:
+		for _, t := range v {
+			if !storage.ValidTime(t) {
 				return false
 			}
 		}
 		return true
-	case time.Time:
-		return storage.ValidTime(v)
+	case mark:
+		return !time.Time(v).IsZero() && storage.ValidTime(time.Time(v))
 	case storage.Page:
 		return v.After == nil || storage.ValidTime(v.After.Time)
+	case *storage.Gate:
+		return v == nil || check(v.CloseAt, v.Unique.Block) == nil
 	case storage.Definition:
 		return check(v.Blocks, v.Settings, v.Theme, v.Variables, v.HiddenFields) == nil
 	}
 	panic("memory: a value of a type that nobody checks")
 }
+
+// utc returns t as the store keeps it: in UTC and without a reading of the
+// monotonic clock, so that equal times compare equal with ==.
+func utc(t time.Time) time.Time { return t.Round(0).UTC() }

@@ -1,0 +1,87 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"iter"
+	"slices"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// placed is a record with a place in a list that never changes.
+type placed interface{ place() storage.Position }
+
+// comparePositions orders oldest first.
+func comparePositions(a, b storage.Position) int {
+	return cmp.Or(a.Time.Compare(b.Time), compareIDs(a.ID, b.ID))
+}
+
+func compareIDs(a, b storage.ID) int { return bytes.Compare(a[:], b[:]) }
+
+// pageOf returns a page of the records that are shown, newest first, as the caller's own.
+func pageOf[T interface {
+	placed
+	copy() Own
+}, Own any](records iter.Seq[T], page storage.Page, shown func(T) bool) []Own {
+	var found []T
+	for r := range records {
+		if shown(r) && (page.After == nil || comparePositions(r.place(), *page.After) < 0) {
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, func(a, b T) int { return comparePositions(b.place(), a.place()) })
+	var out []Own
+	for _, r := range found[:max(0, min(page.Limit, len(found)))] {
+		out = append(out, r.copy())
+	}
+	return out
+}
+
+// index keeps records in the order of their places, in a sorted slice: the
+// oldest first, because new records then are appended. The zero index is empty.
+type index[T placed] struct{ items []T }
+
+// find returns how many records come before p, and whether one has that place.
+func (x *index[T]) find(p storage.Position) (int, bool) {
+	return slices.BinarySearchFunc(x.items, p, func(e T, p storage.Position) int { return comparePositions(e.place(), p) })
+}
+
+// before returns how many records are from before t.
+func (x *index[T]) before(t time.Time) int {
+	n, _ := x.find(storage.Position{Time: t})
+	return n
+}
+
+// add puts e at its place, or does nothing when the place is taken.
+func (x *index[T]) add(e T) {
+	n := len(x.items)
+	if n == 0 || comparePositions(x.items[n-1].place(), e.place()) < 0 { // most are the newest
+		x.items = append(x.items, e)
+		return
+	}
+	if i, taken := x.find(e.place()); !taken {
+		x.items = slices.Insert(x.items, i, e)
+	}
+}
+
+// remove takes out the record with the place of e, if there is one. It moves those on
+// the shorter side, because most that go are among the oldest.
+func (x *index[T]) remove(e T) {
+	i, found := x.find(e.place())
+	switch {
+	case !found:
+	case i < len(x.items)/2:
+		copy(x.items[1:], x.items[:i])
+		clear(x.items[:1])
+		x.items = x.items[1:]
+	default:
+		x.items = slices.Delete(x.items, i, i+1)
+	}
+}
+
+// keepNewest removes all but the newest n records.
+func (x *index[T]) keepNewest(n int) {
+	x.items = slices.Delete(x.items, 0, max(0, len(x.items)-n))
+}
