@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -56,7 +57,8 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 		return nil, false, err
 	}
 	defer s.mu.Unlock()
-	return s.claim(p, s.now()), false, nil
+	clock := s.now()
+	return append(s.claim(p, p.Quick, true, clock), s.claim(p, p.Others, false, clock)...), false, nil
 }
 
 // FinishDeliveries implements [storage.DeliveryStore]. It is one step, however many
@@ -86,35 +88,29 @@ func (s *Store) finish(r storage.Result, clock time.Time) bool {
 	if d == nil || d.token == 0 || d.token != r.Lease.Token {
 		return false
 	}
-	due := clock.Add(r.RetryIn)
-	if r.Attempt == nil {
-		d.token, d.again = 0, false
-		w.queue.wait(d, due)
-		return true
-	}
-	a := *r.Attempt
-	a.CreatedAt, a.NextAttemptAt = utc(a.CreatedAt), time.Time{}
-	again := d.again && !a.Success
-	switch {
-	case again:
-		a.NextAttemptAt, due = utc(clock), clock
-	case r.RetryIn > 0:
-		a.NextAttemptAt = utc(due)
-	}
-	w.history.add(&attempt{rec: a, event: d.event})
-	w.history.keepNewest(storage.HistoryKept)
-	w.fared(r, clock)
-
 	w.queue.remove(d)
-	if a.NextAttemptAt.IsZero() {
-		return true
+	due := clock.Add(r.RetryIn)
+	if r.Attempt != nil {
+		a, again := *r.Attempt, d.again && !r.Attempt.Success
+		if again {
+			due = clock
+		}
+		a.CreatedAt, a.NextAttemptAt = utc(a.CreatedAt), time.Time{}
+		if again || r.RetryIn > 0 {
+			a.NextAttemptAt = utc(due)
+		}
+		w.history.addToNewest(storage.HistoryKept, &attempt{rec: a, event: d.event})
+		w.fared(r, clock)
+		if a.NextAttemptAt.IsZero() {
+			return true
+		}
+		d.attempt++
+		if again && r.RetryIn <= 0 {
+			d.attempt = 1
+		}
+		d.asked = d.again
 	}
-	d.attempt++
-	if again && r.RetryIn <= 0 {
-		d.attempt = 1
-	}
-	d.asked, d.token, d.due = d.again, 0, due
-	d.again = false
+	d.token, d.again, d.due = 0, false, due
 	w.queue.add(d)
 	return true
 }
@@ -128,16 +124,12 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 	defer s.mu.Unlock()
 	clock := s.now()
 	then := clock.Add(-p.MaxAge)
-	var failing []*webhook
-	for id, w := range s.webhooks {
-		if compareIDs(id, p.From) >= 0 && w.standing.Failures > 0 &&
-			!w.failingSince.After(then) && clock.Sub(w.failedAt) < storage.FailureGap {
-			failing = append(failing, w)
-		}
-	}
-	slices.SortFunc(failing, func(a, b *webhook) int { return compareIDs(a.rec.ID, b.rec.ID) })
 	var done storage.Expired
-	for _, w := range failing {
+	for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {
+		w := s.webhooks[id]
+		if compareIDs(id, p.From) < 0 || w.standing.Failures == 0 || w.failingSince.After(then) || clock.Sub(w.failedAt) >= storage.FailureGap {
+			continue
+		}
 		ended, all := w.expire(then, clock, p.Max-done.Deliveries)
 		done.Deliveries += len(ended)
 		if len(ended) > 0 && clock.Sub(w.expiredAt) >= storage.ExpiredQuiet {
@@ -145,7 +137,7 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 			done.Summaries = append(done.Summaries, w.summarize(ended[0], p))
 		}
 		if !all {
-			done.Next = w.rec.ID
+			done.Next = id
 			break
 		}
 	}
@@ -174,8 +166,7 @@ func (w *webhook) summarize(oldest *delivery, p storage.ExpireParams) storage.At
 		ID: p.NewID(), WebhookID: w.rec.ID, EventID: oldest.event.id, EventType: oldest.event.kind,
 		SubmissionID: oldest.event.submission, Attempt: oldest.attempt, Error: storage.AttemptExpired, CreatedAt: utc(p.At),
 	}
-	w.expired.add(&attempt{rec: a, event: oldest.event})
-	w.expired.keepNewest(storage.ExpiredKept)
+	w.expired.addToNewest(storage.ExpiredKept, &attempt{rec: a, event: oldest.event})
 	return a
 }
 
@@ -185,27 +176,16 @@ func (s *Store) PausedWebhooks(ctx context.Context, who storage.Actor, page stor
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	var all []pausable
-	for _, w := range s.webhooks {
-		all = append(all, pausable{w})
-	}
-	return pageOf(slices.Values(all), page, func(w pausable) bool {
+	return pageOf(maps.Values(s.webhooks), page, func(w *webhook) storage.Position {
+		return storage.Position{Time: utc(w.failingSince), ID: w.rec.ID}
+	}, func(w *webhook) storage.PausedWebhook {
+		return storage.PausedWebhook{
+			WebhookID: w.rec.ID, FormID: w.rec.FormID, URL: w.rec.URL, Failures: w.standing.Failures,
+			FailingSince: utc(w.failingSince), PausedUntil: utc(w.pausedUntil), Reason: w.pauseReason,
+		}
+	}, func(w *webhook) bool {
 		return !w.pausedUntil.IsZero() && s.visible(who, w.rec.FormID) != nil
 	}), nil
-}
-
-// pausable is a webhook in the list of those that are paused.
-type pausable struct{ *webhook }
-
-func (w pausable) place() storage.Position {
-	return storage.Position{Time: utc(w.failingSince), ID: w.rec.ID}
-}
-
-func (w pausable) copy() storage.PausedWebhook {
-	return storage.PausedWebhook{
-		WebhookID: w.rec.ID, FormID: w.rec.FormID, URL: w.rec.URL, Failures: w.standing.Failures,
-		FailingSince: utc(w.failingSince), PausedUntil: utc(w.pausedUntil), Reason: w.pauseReason,
-	}
 }
 
 // QueueStats implements [storage.DeliveryStore].

@@ -13,21 +13,17 @@ type uniqueAnswers struct {
 	counts map[uniqueAnswer]int // how many submissions have the answer
 	of     map[storage.ID][]uniqueAnswer
 
-	// round counts how often entering for the gate's field began. todo are the
-	// submissions that were there then and are still to be entered, in the order of ids,
-	// with those that were deleted meanwhile.
-	round int64
+	// todo are the submissions that were there when entering for the gate's field began
+	// and are still to be entered, in the order of ids, with those that were deleted
+	// meanwhile. Each piece that is entered begins another round. Of forms with something
+	// to do, the one with the lowest is next.
 	todo  []storage.ID
-	turn  int64 // of forms with something to do, the one with the lowest is next
+	round int64
 }
 
 type uniqueAnswer struct {
 	field  storage.UniqueField
 	digest string
-}
-
-func newUniqueAnswers() uniqueAnswers {
-	return uniqueAnswers{counts: make(map[uniqueAnswer]int), of: make(map[storage.ID][]uniqueAnswer)}
 }
 
 func (a *uniqueAnswers) taken(field storage.UniqueField, digest []byte) bool {
@@ -47,11 +43,6 @@ func (a *uniqueAnswers) entered(field storage.UniqueField, id storage.ID) bool {
 	return slices.ContainsFunc(a.of[id], func(answer uniqueAnswer) bool { return answer.field == field })
 }
 
-// forget removes the entries of a submission.
-func (a *uniqueAnswers) forget(id storage.ID) {
-	a.free(id, func(uniqueAnswer) bool { return true })
-}
-
 // free removes the entries of a submission that match, and returns how many.
 func (a *uniqueAnswers) free(id storage.ID, match func(uniqueAnswer) bool) int {
 	var left []uniqueAnswer
@@ -69,27 +60,25 @@ func (a *uniqueAnswers) free(id storage.ID, match func(uniqueAnswer) bool) int {
 	return before - len(left)
 }
 
-func (f *form) covered() bool {
-	return f.rec.Gate.Unique.Block != "" && len(f.answers.todo) == 0
-}
+func (f *form) covered() bool { return f.rec.Gate.Unique.Block != "" && len(f.answers.todo) == 0 }
 
 // enterAnew begins entering for the gate's field.
-func (f *form) enterAnew() {
-	a := &f.answers
-	a.round++
-	a.todo, a.turn = nil, 0
+func (s *Store) enterAnew(f *form) {
+	f.answers.todo = nil
 	if f.rec.Gate.Unique.Block != "" {
-		a.todo = slices.SortedFunc(maps.Keys(f.byID), compareIDs)
+		f.answers.todo = slices.SortedFunc(maps.Keys(f.byID), compareIDs)
 	}
+	s.rounds++
+	f.answers.round = s.rounds
 }
 
 // compareBy begins entering anew, by the newer rules, when answers to the gate's field
 // are compared by others than the gate's.
-func (f *form) compareBy(field storage.UniqueField) {
+func (s *Store) compareBy(f *form, field storage.UniqueField) {
 	gate := &f.rec.Gate.Unique
 	if gate.Block != "" && gate.Block == field.Block && gate.Rules != field.Rules {
 		gate.Rules = max(gate.Rules, field.Rules)
-		f.enterAnew()
+		s.enterAnew(f)
 	}
 }
 
@@ -105,10 +94,10 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 			continue
 		}
 		if field := f.rec.Gate.Unique; field.Rules < p.Rules {
-			f.compareBy(storage.UniqueField{Block: field.Block, Rules: p.Rules})
+			s.compareBy(f, storage.UniqueField{Block: field.Block, Rules: p.Rules})
 		}
 		if f.rec.Gate.Unique.Rules == p.Rules && len(f.answers.todo) > 0 &&
-			(next == nil || f.answers.turn < next.answers.turn) {
+			(next == nil || f.answers.round < next.answers.round) {
 			next = f
 		}
 	}
@@ -120,7 +109,7 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 
 func (f *form) notEntered(p storage.NotEnteredParams) storage.NotEntered {
 	a, field := &f.answers, f.rec.Gate.Unique
-	out := storage.NotEntered{Place: storage.EntryPlace{Form: f.rec.ID, Field: field, Round: a.round, From: a.todo[0]}}
+	out := storage.NotEntered{Place: storage.EntryPlace{Form: f.rec.ID, Field: field, Round: a.round}}
 	size := 0
 	for _, id := range a.todo {
 		sub := f.byID[id]
@@ -143,8 +132,8 @@ func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered
 		return err
 	}
 	defer s.mu.Unlock()
-	f := s.live(at.Form)
-	if f == nil || f.answers.round != at.Round || len(f.answers.todo) == 0 || f.answers.todo[0] != at.From {
+	f := s.visible(storage.AsHost(), at.Form)
+	if f == nil || f.answers.round != at.Round {
 		return nil
 	}
 	for _, e := range entered {
@@ -152,8 +141,8 @@ func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered
 			f.answers.enter(at.Field, e.Digest, e.Submission)
 		}
 	}
-	s.entries++
-	f.answers.turn = s.entries
+	s.rounds++
+	f.answers.round = s.rounds
 	end := slices.Index(f.answers.todo, at.To)
 	if end < 0 { // it was the last piece
 		end = len(f.answers.todo)

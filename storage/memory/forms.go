@@ -31,9 +31,7 @@ type form struct {
 	webhooks []*webhook
 }
 
-func (f *form) place() storage.Position {
-	return storage.Position{Time: f.rec.CreatedAt, ID: f.rec.ID}
-}
+func (f *form) place() storage.Position { return storage.Position{Time: f.rec.CreatedAt, ID: f.rec.ID} }
 
 func (f *form) trashed() bool { return !f.rec.TrashedAt.IsZero() }
 
@@ -62,20 +60,11 @@ func copyDefinition(d storage.Definition) storage.Definition {
 	return d
 }
 
-// live returns a form that is not in the trash, or nil.
-func (s *Store) live(id storage.ID) *form {
-	f := s.forms[id]
-	if f == nil || f.trashed() {
-		return nil
-	}
-	return f
-}
-
-// visible returns a form that the actor may see, or nil. The workspace of a form
-// outside the trash always exists.
+// visible returns a form that the actor may see, or nil. The host sees all that are not
+// in the trash: the workspace of such a form exists.
 func (s *Store) visible(who storage.Actor, id storage.ID) *form {
-	f := s.live(id)
-	if f == nil || !sees(who, s.workspaces[f.rec.WorkspaceID]) {
+	f := s.forms[id]
+	if f == nil || f.trashed() || !sees(who, s.workspaces[f.rec.WorkspaceID]) {
 		return nil
 	}
 	return f
@@ -114,7 +103,7 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 		rec:     f,
 		byID:    make(map[storage.ID]*submission),
 		byKey:   make(map[string]*submission),
-		answers: newUniqueAnswers(),
+		answers: uniqueAnswers{counts: make(map[uniqueAnswer]int), of: make(map[storage.ID][]uniqueAnswer)},
 	}
 	s.forms[f.ID] = rec
 	s.publicForms[f.PublicID] = rec
@@ -153,7 +142,7 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormQuer
 	if one && !who.Host() && !sees(who, s.workspaces[q.WorkspaceID]) {
 		return nil, storage.ErrNotFound
 	}
-	out := pageOf(maps.Values(s.forms), q.Page, func(f *form) bool {
+	out := pageOf(maps.Values(s.forms), q.Page, (*form).place, (*form).copy, func(f *form) bool {
 		return f.trashed() == q.Trashed && (!one || f.rec.WorkspaceID == q.WorkspaceID) &&
 			(who.Host() || sees(who, s.workspaces[f.rec.WorkspaceID]))
 	})
@@ -174,8 +163,8 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 		if !sees(who, s.workspaces[*to]) {
 			return storage.Form{}, storage.ErrNotFound
 		}
-		if _, err := s.owned(who, f.rec.WorkspaceID); err != nil && *to != f.rec.WorkspaceID {
-			return storage.Form{}, err
+		if from := f.rec.WorkspaceID; *to != from && !owns(who, s.workspaces[from]) {
+			return storage.Form{}, storage.ErrNotOwner
 		}
 	}
 	if err := f.at(c.IfRevision); err != nil {
@@ -187,7 +176,7 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 		anotherField := rec.Gate.Unique.Block != f.rec.Gate.Unique.Block
 		f.rec = rec
 		if anotherField {
-			f.enterAnew()
+			s.enterAnew(f)
 		}
 	}
 	return f.copy(), nil
@@ -203,15 +192,9 @@ func (f *form) at(revisions []int64) error {
 
 // changed returns a changed record, at the old revision.
 func changed(rec storage.Form, c storage.FormChange) storage.Form {
-	if c.Name != nil {
-		rec.Name = *c.Name
-	}
-	if c.Status != nil {
-		rec.Status = *c.Status
-	}
-	if c.WorkspaceID != nil {
-		rec.WorkspaceID = *c.WorkspaceID
-	}
+	set(&rec.Name, c.Name)
+	set(&rec.Status, c.Status)
+	set(&rec.WorkspaceID, c.WorkspaceID)
 	if c.Gate != nil {
 		old := rec.Gate.Unique
 		rec.Gate = *c.Gate

@@ -21,20 +21,17 @@ func comparePositions(a, b storage.Position) int {
 func compareIDs(a, b storage.ID) int { return bytes.Compare(a[:], b[:]) }
 
 // pageOf returns a page of the records that are shown, newest first, as the caller's own.
-func pageOf[T interface {
-	placed
-	copy() Own
-}, Own any](records iter.Seq[T], page storage.Page, shown func(T) bool) []Own {
+func pageOf[T, Own any](records iter.Seq[T], page storage.Page, place func(T) storage.Position, own func(T) Own, shown func(T) bool) []Own {
 	var found []T
 	for r := range records {
-		if shown(r) && (page.After == nil || comparePositions(r.place(), *page.After) < 0) {
+		if shown(r) && (page.After == nil || comparePositions(place(r), *page.After) < 0) {
 			found = append(found, r)
 		}
 	}
-	slices.SortFunc(found, func(a, b T) int { return comparePositions(b.place(), a.place()) })
+	slices.SortFunc(found, func(a, b T) int { return comparePositions(place(b), place(a)) })
 	var out []Own
 	for _, r := range found[:max(0, min(page.Limit, len(found)))] {
-		out = append(out, r.copy())
+		out = append(out, own(r))
 	}
 	return out
 }
@@ -56,11 +53,6 @@ func (x *index[T]) before(t time.Time) int {
 
 // add puts e at its place, or does nothing when the place is taken.
 func (x *index[T]) add(e T) {
-	n := len(x.items)
-	if n == 0 || comparePositions(x.items[n-1].place(), e.place()) < 0 { // most are the newest
-		x.items = append(x.items, e)
-		return
-	}
 	if i, taken := x.find(e.place()); !taken {
 		x.items = slices.Insert(x.items, i, e)
 	}
@@ -81,7 +73,8 @@ func (x *index[T]) remove(e T) {
 	}
 }
 
-// keepNewest removes all but the newest n records.
-func (x *index[T]) keepNewest(n int) {
+// addToNewest adds e, and removes all but the newest n records.
+func (x *index[T]) addToNewest(n int, e T) {
+	x.add(e)
 	x.items = slices.Delete(x.items, 0, max(0, len(x.items)-n))
 }

@@ -15,7 +15,6 @@ import (
 type entry storage.Position
 
 func (e *entry) place() storage.Position { return storage.Position(*e) }
-func (e *entry) copy() storage.Position  { return storage.Position(*e) }
 
 // anyEntry draws from few times and few ids, so that equal times, taken places
 // and positions that name no record all come up.
@@ -76,9 +75,12 @@ func TestIndex(t *testing.T) {
 					model = slices.Delete(model, i, i+1)
 				}
 			},
-			"keep newest": func(t *rapid.T) {
-				n := rapid.IntRange(0, 40).Draw(t, "n")
-				x.keepNewest(n)
+			"add to newest": func(t *rapid.T) {
+				n, e := rapid.IntRange(1, 40).Draw(t, "n"), anyEntry().Draw(t, "entry")
+				x.addToNewest(n, e)
+				if position(e) < 0 {
+					model = append(model, e)
+				}
 				model = naivePage(model, storage.Page{Limit: n})
 			},
 			"": func(t *rapid.T) {
@@ -115,9 +117,9 @@ func TestPageOf(t *testing.T) {
 		var want []storage.Position
 		p := anyPage(t)
 		for _, e := range naivePage(slices.DeleteFunc(slices.Clone(all), func(e *entry) bool { return !odd(e) }), p) {
-			want = append(want, e.copy())
+			want = append(want, e.place())
 		}
-		if diff := cmp.Diff(want, pageOf(slices.Values(all), p, odd)); diff != "" {
+		if diff := cmp.Diff(want, pageOf(slices.Values(all), p, (*entry).place, (*entry).place, odd)); diff != "" {
 			t.Fatalf("page (-want +got):\n%s", diff)
 		}
 	})

@@ -12,9 +12,7 @@ import (
 
 type key struct{ rec storage.Key }
 
-func (k *key) place() storage.Position {
-	return storage.Position{Time: k.rec.CreatedAt, ID: k.rec.ID}
-}
+func (k *key) place() storage.Position { return storage.Position{Time: k.rec.CreatedAt, ID: k.rec.ID} }
 
 func (k *key) copy() storage.Key {
 	rec := k.rec
@@ -67,13 +65,14 @@ func (s *Store) CreateKey(ctx context.Context, n storage.NewKey) error {
 // forKey returns a key with its user and, when the key can be used for it, the form.
 func (s *Store) forKey(hash [32]byte, form storage.ID, scope storage.Scope, at time.Time) (storage.Key, storage.User, *form, error) {
 	k := s.keys[hash]
-	switch {
-	case k == nil:
+	if k == nil {
 		return storage.Key{}, storage.User{}, nil, storage.ErrNotFound
-	case !k.activeAt(at), scope != "" && !slices.Contains(k.rec.Scopes, scope):
-		form = storage.ID{}
 	}
-	return k.copy(), s.users[k.rec.UserID], s.visible(storage.As(k.rec.UserID), form), nil
+	var who storage.Actor
+	if k.activeAt(at) && (scope == "" || slices.Contains(k.rec.Scopes, scope)) {
+		who = storage.As(k.rec.UserID)
+	}
+	return k.copy(), s.users[k.rec.UserID], s.visible(who, form), nil
 }
 
 // KeyByHash implements [storage.KeyStore].
@@ -92,7 +91,8 @@ func (s *Store) Keys(ctx context.Context, user storage.ID) ([]storage.Key, error
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	return pageOf(maps.Values(s.keys), storage.Page{Limit: len(s.keys)}, func(k *key) bool { return k.rec.UserID == user }), nil
+	return pageOf(maps.Values(s.keys), storage.Page{Limit: len(s.keys)}, (*key).place, (*key).copy,
+		func(k *key) bool { return k.rec.UserID == user }), nil
 }
 
 // RevokeKey implements [storage.KeyStore].
@@ -143,7 +143,7 @@ func (s *Store) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForK
 
 // TouchKeys implements [storage.KeyStore].
 func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) error {
-	if err := s.lock(ctx, used); err != nil {
+	if err := s.lock(ctx, slices.Collect(maps.Values(used))); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()

@@ -18,10 +18,14 @@
 package memory
 
 import (
+	"bytes"
 	"container/list"
 	"context"
+	"encoding/json"
+	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/storage"
 )
@@ -41,7 +45,7 @@ type Store struct {
 	webhooks    map[storage.ID]*webhook
 	turns       list.List // of all webhooks, the least recently served first
 	token       int64     // of the last lease
-	entries     int64     // calls of EnterAnswers that had an effect
+	rounds      int64     // of entering answers
 	users       map[storage.ID]storage.User
 	keys        map[[32]byte]*key // by hash
 }
@@ -81,14 +85,64 @@ func New(opts ...Option) *Store {
 }
 
 // lock begins a method: it locks the store, which the caller unlocks. It returns an
-// error, and locks nothing, when ctx is cancelled or one of the values is invalid.
+// error, and locks nothing, when ctx is cancelled or one of the values is not valid.
 func (s *Store) lock(ctx context.Context, values ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := check(values...); err != nil {
-		return err
+	if !valid(values...) {
+		return storage.ErrInvalidValue
 	}
 	s.mu.Lock()
 	return nil
+}
+
+// mark is a time that says by being set that something happened.
+type mark time.Time
+
+// valid reports whether all values are text and times that the contract allows. It knows
+// the types that the methods pass to it.
+func valid(values ...any) bool {
+	for _, value := range values {
+		ok := false
+		switch v := value.(type) {
+		case string:
+			ok = storage.ValidText(v)
+		case *string:
+			ok = v == nil || storage.ValidText(*v)
+		case json.RawMessage:
+			ok = bytes.IndexByte(v, 0) < 0 && utf8.Valid(v)
+		case []storage.Scope:
+			ok = !slices.ContainsFunc(v, func(scope storage.Scope) bool { return !storage.ValidText(string(scope)) })
+		case time.Time:
+			ok = storage.ValidTime(v)
+		case []time.Time:
+			ok = !slices.ContainsFunc(v, func(t time.Time) bool { return !storage.ValidTime(t) })
+		case mark:
+			ok = !time.Time(v).IsZero() && storage.ValidTime(time.Time(v))
+		case storage.Page:
+			ok = v.After == nil || storage.ValidTime(v.After.Time)
+		case *storage.Gate:
+			ok = v == nil || valid(v.CloseAt, v.Unique.Block)
+		case storage.Definition:
+			ok = valid(v.Blocks, v.Settings, v.Theme, v.Variables, v.HiddenFields)
+		default:
+			panic("memory: a value of a type that nobody checks")
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// utc returns t as the store keeps it: in UTC and without a reading of the
+// monotonic clock, so that equal times compare equal with ==.
+func utc(t time.Time) time.Time { return t.Round(0).UTC() }
+
+// set replaces a value by another one, if there is one.
+func set[T any](value, by *T) {
+	if by != nil {
+		*value = *by
+	}
 }

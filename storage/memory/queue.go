@@ -32,9 +32,7 @@ type delivery struct {
 	again   bool      // somebody did while the result of a lease may still come
 }
 
-func (d *delivery) place() storage.Position {
-	return storage.Position{Time: d.queued, ID: d.event.id}
-}
+func (d *delivery) place() storage.Position { return storage.Position{Time: d.queued, ID: d.event.id} }
 
 // leased reports whether a lease on d holds.
 func (d *delivery) leased(clock time.Time) bool { return d.token != 0 && d.due.After(clock) }
@@ -203,54 +201,28 @@ func (s *Store) lease(w *webhook, d *delivery, lease time.Duration, clock time.T
 	return out
 }
 
-// room is what a claim may still take of one pool.
-type room struct {
-	storage.Pool
-	maxBytes int
-	bytes    int            // taken
-	hosts    map[string]int // taken
-}
-
-func newRoom(p storage.Pool, maxBytes int) *room {
-	return &room{Pool: p, maxBytes: maxBytes, hosts: make(map[string]int)}
-}
-
-// take makes room for a delivery, or reports that there is none. When its body does not
-// fit, nothing else does, so that it comes next.
-func (r *room) take(host string, size int) bool {
-	most, named := r.Hosts[host]
-	if !named {
-		most = r.PerHost
-	}
-	if (named || most > 0) && r.hosts[host] >= most {
-		return false
-	}
-	if r.maxBytes > 0 && r.bytes > 0 && r.bytes+size > r.maxBytes {
-		r.Room = 0
-		return false
-	}
-	r.bytes += size
-	r.Room--
-	r.hosts[host]++
-	return true
-}
-
-// claim leases deliveries as [storage.DeliveryStore] says.
-func (s *Store) claim(p storage.ClaimParams, clock time.Time) []storage.Delivery {
-	quick, others := newRoom(p.Quick, p.MaxBytes), newRoom(p.Others, p.MaxBytes)
-	var out []storage.Delivery
+// claim leases deliveries of the webhooks in one pool, as [storage.DeliveryStore] says.
+func (s *Store) claim(p storage.ClaimParams, pool storage.Pool, quick bool, clock time.Time) (out []storage.Delivery) {
+	size, hosts := 0, make(map[string]int)
 	turn := s.turns.Front()
-	for n := s.turns.Len(); n > 0 && (quick.Room > 0 || others.Room > 0); n-- {
+	for n := s.turns.Len(); n > 0 && len(out) < pool.Room; n-- {
 		w := turn.Value.(*webhook)
 		turn = turn.Next() // before w has the last one
-		r := others
-		if w.standing.Quick() {
-			r = quick
+		if w.standing.Quick() != quick {
+			continue
 		}
-		for _, d := range w.due(clock, min(mostOf(w, p), r.Room)) {
-			if !r.take(w.host, len(d.event.body)) {
-				break
+		most := min(mostOf(w, p), pool.Room-len(out))
+		if limit, named := pool.Hosts[w.host]; named {
+			most = min(most, limit-hosts[w.host])
+		} else if pool.PerHost > 0 {
+			most = min(most, pool.PerHost-hosts[w.host])
+		}
+		for _, d := range w.due(clock, most) {
+			size += len(d.event.body)
+			if p.MaxBytes > 0 && size > p.MaxBytes && len(out) > 0 {
+				return out // and what did not fit comes next
 			}
+			hosts[w.host]++
 			out = append(out, s.lease(w, d, p.Lease, clock))
 		}
 	}

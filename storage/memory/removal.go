@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,11 +16,7 @@ func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) e
 	}
 	defer s.mu.Unlock()
 	delete(s.users, user)
-	for hash, k := range s.keys {
-		if k.rec.UserID == user {
-			delete(s.keys, hash)
-		}
-	}
+	maps.DeleteFunc(s.keys, func(_ [32]byte, k *key) bool { return k.rec.UserID == user })
 	for _, w := range s.workspaces {
 		delete(w.members, user)
 		if w.rec.OwnerID == user {

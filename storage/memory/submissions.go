@@ -20,11 +20,6 @@ func (sub *submission) place() storage.Position {
 	return storage.Position{Time: sub.rec.SubmittedAt, ID: sub.rec.ID}
 }
 
-// size is how many bytes the three sections have.
-func (sub *submission) size() int {
-	return len(sub.rec.Answers) + len(sub.rec.Metadata) + len(sub.rec.Hidden)
-}
-
 func copySubmission(rec storage.Submission) storage.Submission {
 	rec.Answers, rec.Metadata, rec.Hidden = bytes.Clone(rec.Answers), bytes.Clone(rec.Metadata), bytes.Clone(rec.Hidden)
 	return rec
@@ -41,7 +36,7 @@ func (sub *submission) read() (storage.Submission, error) {
 // Submit implements [storage.SubmissionStore]. Beyond the contract it returns
 // ErrConflict when the form has a submission with the same id, or a pending
 // delivery with the same event id.
-func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (_ storage.Submission, replayed bool, err error) {
+func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storage.Submission, replayed bool, err error) {
 	var granted []storage.ID
 	var lease time.Duration
 	var leased []storage.Delivery
@@ -53,46 +48,33 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (_ storage.
 	f, err := s.lockForm(ctx, storage.AsHost(), n.Submission.FormID, n.Submission.Answers, n.Submission.Metadata,
 		n.Submission.Hidden, n.UniqueField.Block, n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt)
 	if err != nil {
-		return storage.Submission{}, false, err
+		return rec, false, err
 	}
 	defer s.mu.Unlock()
-	if earlier := f.byKey[n.IdempotencyKey]; earlier != nil {
+	switch earlier := f.byKey[n.IdempotencyKey]; {
+	case earlier != nil:
 		return copySubmission(earlier.rec), true, nil
-	}
-	if err := f.refuses(n); err != nil {
-		return storage.Submission{}, false, err
+	case n.FormRevision != f.rec.Revision:
+		return rec, false, &storage.RevisionError{Current: f.rec.Revision}
+	case f.rec.Status != storage.StatusPublished:
+		return rec, false, storage.ErrNotFound
+	case f.full():
+		return rec, false, storage.ErrLimitReached
+	case n.UniqueAnswer != nil && f.answers.taken(n.UniqueField, n.UniqueAnswer):
+		return rec, false, storage.ErrDuplicate
+	case f.byID[n.Submission.ID] != nil,
+		slices.ContainsFunc(f.webhooks, func(w *webhook) bool { return w.queue.byEvent[n.Event.ID] != nil }):
+		return rec, false, storage.ErrConflict
 	}
 	clock := s.now()
-	sub := f.store(n)
+	sub := s.store(f, n)
 	f.funnel.add(sub.rec.SubmittedAt, clock, storage.Counts{Submissions: 1})
 	leased, others = s.enqueue(f, sub, n.Event, granted, lease, clock)
 	return copySubmission(sub.rec), false, nil
 }
 
-// refuses returns the error of a submission that cannot be stored now.
-func (f *form) refuses(n storage.NewSubmission) error {
-	switch {
-	case n.FormRevision != f.rec.Revision:
-		return &storage.RevisionError{Current: f.rec.Revision}
-	case f.rec.Status != storage.StatusPublished:
-		return storage.ErrNotFound
-	case f.full():
-		return storage.ErrLimitReached
-	case n.UniqueAnswer != nil && f.answers.taken(n.UniqueField, n.UniqueAnswer):
-		return storage.ErrDuplicate
-	case f.byID[n.Submission.ID] != nil:
-		return storage.ErrConflict
-	}
-	for _, w := range f.webhooks {
-		if w.queue.byEvent[n.Event.ID] != nil {
-			return storage.ErrConflict
-		}
-	}
-	return nil
-}
-
 // store makes the records of a submission.
-func (f *form) store(n storage.NewSubmission) *submission {
+func (s *Store) store(f *form, n storage.NewSubmission) *submission {
 	sub := &submission{rec: copySubmission(n.Submission), key: n.IdempotencyKey, eventID: n.Event.ID}
 	sub.rec.FormRevision = n.FormRevision
 	sub.rec.SubmittedAt = utc(sub.rec.SubmittedAt)
@@ -103,7 +85,7 @@ func (f *form) store(n storage.NewSubmission) *submission {
 	}
 	if n.UniqueAnswer != nil {
 		f.answers.enter(n.UniqueField, n.UniqueAnswer, sub.rec.ID)
-		f.compareBy(n.UniqueField)
+		s.compareBy(f, n.UniqueField)
 	}
 	return sub
 }
@@ -188,7 +170,7 @@ func (f *form) page(q storage.SubmissionQuery) (found []*submission, more bool) 
 	size, at := 0, to
 	for ; at > from && to-at < q.Page.Limit; at-- {
 		sub := f.submissions.items[at-1]
-		size += sub.size()
+		size += len(sub.rec.Answers) + len(sub.rec.Metadata) + len(sub.rec.Hidden)
 		if q.MaxBytes > 0 && size > q.MaxBytes && at < to {
 			break
 		}
@@ -213,7 +195,7 @@ func (f *form) erase(id storage.ID) error {
 	if sub == nil {
 		return storage.ErrNotFound
 	}
-	f.answers.forget(id)
+	f.answers.free(id, func(uniqueAnswer) bool { return true })
 	f.remove(sub)
 	return nil
 }

@@ -37,12 +37,7 @@ func (w *webhook) copy() storage.Webhook {
 }
 
 // secret returns a copy of a secret. An empty one is none.
-func secret(b []byte) []byte {
-	if len(b) == 0 {
-		return nil
-	}
-	return bytes.Clone(b)
-}
+func secret(b []byte) []byte { return append([]byte(nil), b...) }
 
 // attempt is an entry of a webhook's history.
 type attempt struct {
@@ -128,7 +123,8 @@ func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Pa
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	return pageOf(maps.Values(s.webhooks), page, func(w *webhook) bool { return s.visible(who, w.rec.FormID) != nil }), nil
+	return pageOf(maps.Values(s.webhooks), page, (*webhook).place, (*webhook).copy,
+		func(w *webhook) bool { return s.visible(who, w.rec.FormID) != nil }), nil
 }
 
 // UpdateWebhook implements [storage.WebhookStore].
@@ -228,5 +224,6 @@ func (s *Store) Attempts(ctx context.Context, who storage.Actor, webhook storage
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	return pageOf(slices.Values(w.attempts()), storage.Page{Limit: limit}, func(*attempt) bool { return true }), nil
+	return pageOf(slices.Values(w.attempts()), storage.Page{Limit: limit}, (*attempt).place, (*attempt).copy,
+		func(*attempt) bool { return true }), nil
 }

@@ -22,25 +22,28 @@ func (w *workspace) copy() storage.Workspace { return w.rec }
 
 // sees reports whether the workspace is accessible. A nil one is not.
 func sees(who storage.Actor, w *workspace) bool {
-	if w == nil || who.Host() {
-		return w != nil
+	if w == nil {
+		return false
 	}
 	user, ok := who.User()
-	if ok && user != w.rec.OwnerID {
-		_, ok = w.members[user]
-	}
-	return ok
+	_, member := w.members[user]
+	return who.Host() || ok && (member || user == w.rec.OwnerID)
 }
 
-// owned returns a workspace that the actor may change, with the errors of
-// UpdateWorkspace.
-func (s *Store) owned(who storage.Actor, id storage.ID) (*workspace, error) {
+// owns reports whether an actor who sees the workspace may change it.
+func owns(who storage.Actor, w *workspace) bool {
+	return who.Host() || who == storage.As(w.rec.OwnerID)
+}
+
+// lockWorkspace begins a method about a workspace that the actor sees; see lock.
+func (s *Store) lockWorkspace(ctx context.Context, who storage.Actor, id storage.ID, values ...any) (*workspace, error) {
+	if err := s.lock(ctx, values...); err != nil {
+		return nil, err
+	}
 	w := s.workspaces[id]
 	if !sees(who, w) {
+		s.mu.Unlock()
 		return nil, storage.ErrNotFound
-	}
-	if user, _ := who.User(); !who.Host() && user != w.rec.OwnerID {
-		return nil, storage.ErrNotOwner
 	}
 	return w, nil
 }
@@ -71,14 +74,11 @@ func (s *Store) CreateWorkspace(ctx context.Context, w storage.Workspace, limit 
 
 // Workspace implements [storage.WorkspaceStore].
 func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
-	if err := s.lock(ctx); err != nil {
+	w, err := s.lockWorkspace(ctx, who, id)
+	if err != nil {
 		return storage.Workspace{}, err
 	}
 	defer s.mu.Unlock()
-	w := s.workspaces[id]
-	if !sees(who, w) {
-		return storage.Workspace{}, storage.ErrNotFound
-	}
 	return w.rec, nil
 }
 
@@ -88,22 +88,21 @@ func (s *Store) Workspaces(ctx context.Context, who storage.Actor, page storage.
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	return pageOf(maps.Values(s.workspaces), page, func(w *workspace) bool { return sees(who, w) }), nil
+	return pageOf(maps.Values(s.workspaces), page, (*workspace).place, (*workspace).copy,
+		func(w *workspace) bool { return sees(who, w) }), nil
 }
 
 // UpdateWorkspace implements [storage.WorkspaceStore].
 func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
-	if err := s.lock(ctx, c.Name, c.At); err != nil {
-		return storage.Workspace{}, err
-	}
-	defer s.mu.Unlock()
-	w, err := s.owned(who, id)
+	w, err := s.lockWorkspace(ctx, who, id, c.Name, c.At)
 	if err != nil {
 		return storage.Workspace{}, err
 	}
-	if c.Name != nil {
-		w.rec.Name = *c.Name
+	defer s.mu.Unlock()
+	if !owns(who, w) {
+		return storage.Workspace{}, storage.ErrNotOwner
 	}
+	set(&w.rec.Name, c.Name)
 	if c.Owner != nil {
 		w.members[w.rec.OwnerID] = struct{}{}
 		delete(w.members, *c.Owner)
@@ -116,13 +115,13 @@ func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id stora
 // DeleteWorkspace implements [storage.WorkspaceStore]. A zero time is
 // ErrInvalidValue, as for TrashForm.
 func (s *Store) DeleteWorkspace(ctx context.Context, who storage.Actor, id storage.ID, at time.Time) error {
-	if err := s.lock(ctx, mark(at)); err != nil {
+	w, err := s.lockWorkspace(ctx, who, id, mark(at))
+	if err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
-	w, err := s.owned(who, id)
-	if err != nil {
-		return err
+	if !owns(who, w) {
+		return storage.ErrNotOwner
 	}
 	s.deleteWorkspace(w, at)
 	return nil
@@ -141,14 +140,12 @@ func (s *Store) deleteWorkspace(w *workspace, at time.Time) {
 
 // SetMember implements [storage.WorkspaceStore].
 func (s *Store) SetMember(ctx context.Context, workspace, user storage.ID, member bool) error {
-	if err := s.lock(ctx); err != nil {
+	w, err := s.lockWorkspace(ctx, storage.AsHost(), workspace)
+	if err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
-	w := s.workspaces[workspace]
 	switch {
-	case w == nil:
-		return storage.ErrNotFound
 	case !member && user == w.rec.OwnerID:
 		return storage.ErrConflict
 	case !member:
@@ -161,13 +158,10 @@ func (s *Store) SetMember(ctx context.Context, workspace, user storage.ID, membe
 
 // Members implements [storage.WorkspaceStore].
 func (s *Store) Members(ctx context.Context, workspace storage.ID) ([]storage.ID, error) {
-	if err := s.lock(ctx); err != nil {
+	w, err := s.lockWorkspace(ctx, storage.AsHost(), workspace)
+	if err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	w := s.workspaces[workspace]
-	if w == nil {
-		return nil, storage.ErrNotFound
-	}
 	return slices.SortedFunc(maps.Keys(w.members), compareIDs), nil
 }
