@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -130,11 +131,15 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 		if compareIDs(id, p.From) < 0 || w.standing.Failures == 0 || w.failingSince.After(then) || clock.Sub(w.failedAt) >= storage.FailureGap {
 			continue
 		}
-		ended, all := w.expire(then, clock, p.Max-done.Deliveries)
-		done.Deliveries += len(ended)
-		if len(ended) > 0 && clock.Sub(w.expiredAt) >= storage.ExpiredQuiet {
+		oldest, all := w.expire(then, clock, p.Max, &done.Deliveries)
+		if oldest != nil && clock.Sub(w.expiredAt) >= storage.ExpiredQuiet {
 			w.expiredAt = clock
-			done.Summaries = append(done.Summaries, w.summarize(ended[0], p))
+			a := storage.Attempt{
+				ID: p.NewID(), WebhookID: id, EventID: oldest.event.id, EventType: oldest.event.kind, SubmissionID: oldest.event.submission,
+				Attempt: oldest.attempt, Error: storage.AttemptExpired, CreatedAt: utc(p.At),
+			}
+			w.expired.addToNewest(storage.ExpiredKept, &attempt{rec: a, event: oldest.event})
+			done.Summaries = append(done.Summaries, a)
 		}
 		if !all {
 			done.Next = id
@@ -144,30 +149,22 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 	return done, nil
 }
 
-// expire ends at most limit of the deliveries of w that wait since then or longer, and
-// returns them, the oldest first. It reports false when more of them are left.
-func (w *webhook) expire(then, clock time.Time, limit int) (ended []*delivery, all bool) {
-	for _, d := range w.queue.others.items[:w.queue.others.before(then.Add(1))] {
-		if !d.due.After(clock) {
-			ended = append(ended, d)
+// expire ends those deliveries of w that wait since then or longer, counts them, and
+// returns the oldest. It reports false when there are more than the count may reach.
+func (w *webhook) expire(then, clock time.Time, most int, count *int) (oldest *delivery, all bool) {
+	old := w.queue.others.before(then.Add(1))
+	for _, d := range slices.Clone(w.queue.others.items[:old]) {
+		switch {
+		case d.due.After(clock):
+			continue
+		case *count >= most:
+			return oldest, false
 		}
-	}
-	all = len(ended) <= limit
-	ended = ended[:max(0, min(limit, len(ended)))]
-	for _, d := range ended {
+		oldest = cmp.Or(oldest, d)
 		w.queue.remove(d)
+		*count++
 	}
-	return ended, all
-}
-
-// summarize adds the summary of what expired to the history.
-func (w *webhook) summarize(oldest *delivery, p storage.ExpireParams) storage.Attempt {
-	a := storage.Attempt{
-		ID: p.NewID(), WebhookID: w.rec.ID, EventID: oldest.event.id, EventType: oldest.event.kind,
-		SubmissionID: oldest.event.submission, Attempt: oldest.attempt, Error: storage.AttemptExpired, CreatedAt: utc(p.At),
-	}
-	w.expired.addToNewest(storage.ExpiredKept, &attempt{rec: a, event: oldest.event})
-	return a
+	return oldest, true
 }
 
 // PausedWebhooks implements [storage.DeliveryStore].
@@ -183,9 +180,7 @@ func (s *Store) PausedWebhooks(ctx context.Context, who storage.Actor, page stor
 			WebhookID: w.rec.ID, FormID: w.rec.FormID, URL: w.rec.URL, Failures: w.standing.Failures,
 			FailingSince: utc(w.failingSince), PausedUntil: utc(w.pausedUntil), Reason: w.pauseReason,
 		}
-	}, func(w *webhook) bool {
-		return !w.pausedUntil.IsZero() && s.visible(who, w.rec.FormID) != nil
-	}), nil
+	}, func(w *webhook) bool { return !w.pausedUntil.IsZero() && s.visible(who, w.rec.FormID) != nil }), nil
 }
 
 // QueueStats implements [storage.DeliveryStore].

@@ -104,16 +104,11 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 	if next == nil {
 		return storage.NotEntered{}, nil
 	}
-	return next.notEntered(p), nil
-}
-
-func (f *form) notEntered(p storage.NotEnteredParams) storage.NotEntered {
-	a, field := &f.answers, f.rec.Gate.Unique
-	out := storage.NotEntered{Place: storage.EntryPlace{Form: f.rec.ID, Field: field, Round: a.round}}
+	out := storage.NotEntered{Place: storage.EntryPlace{Form: next.rec.ID, Field: next.rec.Gate.Unique, Round: next.answers.round}}
 	size := 0
-	for _, id := range a.todo {
-		sub := f.byID[id]
-		if sub == nil || a.entered(field, id) {
+	for _, id := range next.answers.todo {
+		sub := next.byID[id]
+		if sub == nil || next.answers.entered(out.Place.Field, id) {
 			continue
 		}
 		size += len(sub.rec.Answers)
@@ -123,7 +118,7 @@ func (f *form) notEntered(p storage.NotEnteredParams) storage.NotEntered {
 		}
 		out.Submissions = append(out.Submissions, storage.SubmissionAnswers{ID: id, Answers: slices.Clone(sub.rec.Answers)})
 	}
-	return out
+	return out, nil
 }
 
 // EnterAnswers implements [storage.DuplicateStore].

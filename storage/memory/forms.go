@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -53,13 +54,6 @@ func sections(d *storage.Definition) [5]*json.RawMessage {
 	return [...]*json.RawMessage{&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields}
 }
 
-func copyDefinition(d storage.Definition) storage.Definition {
-	for _, section := range sections(&d) {
-		*section = bytes.Clone(*section)
-	}
-	return d
-}
-
 // visible returns a form that the actor may see, or nil. The host sees all that are not
 // in the trash: the workspace of such a form exists.
 func (s *Store) visible(who storage.Actor, id storage.ID) *form {
@@ -96,13 +90,15 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 		return storage.ErrConflict
 	}
 	f.Revision, f.Full, f.DuplicatesCovered, f.TrashedAt = 1, false, false, time.Time{}
-	f.CreatedAt, f.UpdatedAt = utc(f.CreatedAt), utc(f.UpdatedAt)
-	f.Gate.CloseAt = utc(f.Gate.CloseAt)
-	f.Definition = copyDefinition(f.Definition)
+	f.CreatedAt, f.UpdatedAt, f.Gate.CloseAt = utc(f.CreatedAt), utc(f.UpdatedAt), utc(f.Gate.CloseAt)
+	for _, section := range sections(&f.Definition) {
+		*section = bytes.Clone(*section)
+	}
 	rec := &form{
 		rec:     f,
 		byID:    make(map[storage.ID]*submission),
 		byKey:   make(map[string]*submission),
+		funnel:  funnel{counts: make(map[int64]storage.Counts)},
 		answers: uniqueAnswers{counts: make(map[uniqueAnswer]int), of: make(map[storage.ID][]uniqueAnswer)},
 	}
 	s.forms[f.ID] = rec
@@ -159,13 +155,12 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 		return storage.Form{}, err
 	}
 	defer s.mu.Unlock()
-	if to := c.WorkspaceID; to != nil {
-		if !sees(who, s.workspaces[*to]) {
-			return storage.Form{}, storage.ErrNotFound
-		}
-		if from := f.rec.WorkspaceID; *to != from && !owns(who, s.workspaces[from]) {
-			return storage.Form{}, storage.ErrNotOwner
-		}
+	switch from, to := f.rec.WorkspaceID, c.WorkspaceID; {
+	case to == nil:
+	case !sees(who, s.workspaces[*to]):
+		return storage.Form{}, storage.ErrNotFound
+	case *to != from && !owns(who, s.workspaces[from]):
+		return storage.Form{}, storage.ErrNotOwner
 	}
 	if err := f.at(c.IfRevision); err != nil {
 		return storage.Form{}, err
@@ -173,9 +168,8 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 	if rec := changed(f.rec, c); !reflect.DeepEqual(rec, f.rec) {
 		rec.Revision++
 		rec.UpdatedAt = utc(c.At)
-		anotherField := rec.Gate.Unique.Block != f.rec.Gate.Unique.Block
-		f.rec = rec
-		if anotherField {
+		old := f.rec.Gate.Unique.Block
+		if f.rec = rec; rec.Gate.Unique.Block != old {
 			s.enterAnew(f)
 		}
 	}
@@ -204,10 +198,9 @@ func changed(rec storage.Form, c storage.FormChange) storage.Form {
 		}
 	}
 	to := sections(&rec.Definition)
-	c.Definition = copyDefinition(c.Definition)
 	for i, section := range sections(&c.Definition) {
 		if *section != nil {
-			*to[i], rec.Definition.Format = *section, c.Definition.Format
+			*to[i], rec.Definition.Format = bytes.Clone(*section), c.Definition.Format
 		}
 	}
 	return rec
@@ -249,9 +242,7 @@ func (s *Store) RestoreForm(ctx context.Context, id, workspace storage.ID, at ti
 	if f == nil || !f.trashed() {
 		return storage.ErrNotFound
 	}
-	if workspace.IsZero() {
-		workspace = f.rec.WorkspaceID
-	}
+	workspace = cmp.Or(workspace, f.rec.WorkspaceID)
 	if s.workspaces[workspace] == nil {
 		return storage.ErrConflict
 	}

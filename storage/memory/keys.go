@@ -77,12 +77,8 @@ func (s *Store) forKey(hash [32]byte, form storage.ID, scope storage.Scope, at t
 
 // KeyByHash implements [storage.KeyStore].
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, storage.User, error) {
-	if err := s.lock(ctx); err != nil {
-		return storage.Key{}, storage.User{}, err
-	}
-	defer s.mu.Unlock()
-	k, u, _, err := s.forKey(hash, storage.ID{}, "", time.Time{})
-	return k, u, err
+	found, err := s.FormForKey(ctx, storage.FormForKeyParams{Hash: hash})
+	return found.Key, found.User, err
 }
 
 // Keys implements [storage.KeyStore].
@@ -91,8 +87,7 @@ func (s *Store) Keys(ctx context.Context, user storage.ID) ([]storage.Key, error
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	return pageOf(maps.Values(s.keys), storage.Page{Limit: len(s.keys)}, (*key).place, (*key).copy,
-		func(k *key) bool { return k.rec.UserID == user }), nil
+	return pageOf(maps.Values(s.keys), storage.Page{Limit: len(s.keys)}, (*key).place, (*key).copy, func(k *key) bool { return k.rec.UserID == user }), nil
 }
 
 // RevokeKey implements [storage.KeyStore].
@@ -103,9 +98,7 @@ func (s *Store) RevokeKey(ctx context.Context, user, id storage.ID, at time.Time
 	defer s.mu.Unlock()
 	for _, k := range s.keys {
 		if k.rec.ID == id && k.rec.UserID == user {
-			if k.rec.RevokedAt.IsZero() {
-				k.rec.RevokedAt = utc(at)
-			}
+			k.rec.RevokedAt = cmp.Or(k.rec.RevokedAt, utc(at))
 			return nil
 		}
 	}

@@ -15,8 +15,7 @@ const (
 	minutesKept = 2 * day
 )
 
-// funnel counts by the minute, and by the day what is too old for that. The zero funnel
-// has no counts.
+// funnel counts by the minute, and by the day what is too old for that.
 type funnel struct {
 	counts map[int64]storage.Counts // by the first second of the minute or day, since 1970
 	folded int64                    // the day of the newest count when old minutes were last added up
@@ -25,10 +24,8 @@ type funnel struct {
 // add counts at a time. Once a day it adds up the minutes of each day that are too old. A
 // count from later than the clock says makes none old.
 func (f *funnel) add(at, clock time.Time, c storage.Counts) {
-	if f.counts == nil {
-		f.counts = make(map[int64]storage.Counts)
-	}
-	f.count(floor(at.Unix(), minute), c)
+	first := floor(at.Unix(), minute)
+	f.counts[first] = sum(f.counts[first], c)
 	newest := min(at.Unix(), clock.Unix())
 	if floor(newest, day) <= f.folded {
 		return
@@ -37,12 +34,10 @@ func (f *funnel) add(at, clock time.Time, c storage.Counts) {
 	for at, old := range f.counts {
 		if first := floor(at, day); at < newest-minutesKept && at != first {
 			delete(f.counts, at)
-			f.count(first, old)
+			f.counts[first] = sum(f.counts[first], old)
 		}
 	}
 }
-
-func (f *funnel) count(at int64, c storage.Counts) { f.counts[at] = sum(f.counts[at], c) }
 
 // window sums from <= t < to; a zero bound is none.
 func (f *funnel) window(from, to time.Time) (total storage.Counts) {

@@ -21,7 +21,7 @@ func TestFunnel(t *testing.T) {
 			// Around 1970, so that both signs are met.
 			second := rapid.Int64Range(-3*day, 3*day)
 			times := rapid.SliceOfN(second, 1, 40).Draw(t, "times")
-			var f funnel
+			f := funnel{counts: map[int64]storage.Counts{}}
 			newest := times[0]
 			for _, at := range times {
 				f.add(time.Unix(at, 0), farFuture, storage.Counts{Views: 1, Starts: 2, Submissions: 3})
@@ -60,7 +60,7 @@ func TestFunnel(t *testing.T) {
 
 	t.Run("Tells minutes apart as far as two days back, also for a count that comes late", func(t *testing.T) {
 		t.Parallel()
-		var f funnel
+		f := funnel{counts: map[int64]storage.Counts{}}
 		border := start.Add(-48 * time.Hour)
 		f.add(border, farFuture, storage.Counts{Views: 1})
 		f.add(start, farFuture, storage.Counts{Views: 1})
@@ -72,7 +72,7 @@ func TestFunnel(t *testing.T) {
 
 	t.Run("Keeps a bounded number of minutes", func(t *testing.T) {
 		t.Parallel()
-		var f funnel
+		f := funnel{counts: map[int64]storage.Counts{}}
 		const days, minutes = 10, 10 * day / minute
 		for i := range minutes {
 			f.add(start.Add(time.Duration(i)*time.Minute), farFuture, storage.Counts{Views: 1})

@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -91,12 +92,10 @@ func (q *queue) hasten(d *delivery, queued, clock time.Time) {
 // hastenOne makes the oldest delivery that is not under a lease due now, of those that
 // nobody asked for if there is one.
 func (q *queue) hastenOne(clock time.Time) {
-	for _, part := range [][]*delivery{q.others.items, q.asked.items} {
-		for _, d := range part {
-			if !d.leased(clock) {
-				q.hasten(d, d.queued, clock)
-				return
-			}
+	for _, d := range slices.Concat(q.others.items, q.asked.items) {
+		if !d.leased(clock) {
+			q.hasten(d, d.queued, clock)
+			return
 		}
 	}
 }
@@ -211,7 +210,14 @@ func (s *Store) claim(p storage.ClaimParams, pool storage.Pool, quick bool, cloc
 		if w.standing.Quick() != quick {
 			continue
 		}
-		most := min(mostOf(w, p), pool.Room-len(out))
+		most, named := p.Webhooks[w.rec.ID]
+		if !named {
+			most = p.PerWebhook
+			if !w.standing.Good() {
+				most = min(most, 1)
+			}
+		}
+		most = min(most, pool.Room-len(out))
 		if limit, named := pool.Hosts[w.host]; named {
 			most = min(most, limit-hosts[w.host])
 		} else if pool.PerHost > 0 {
@@ -227,15 +233,4 @@ func (s *Store) claim(p storage.ClaimParams, pool storage.Pool, quick bool, cloc
 		}
 	}
 	return out
-}
-
-// mostOf returns how many deliveries of w may be claimed.
-func mostOf(w *webhook, p storage.ClaimParams) int {
-	if n, ok := p.Webhooks[w.rec.ID]; ok {
-		return n
-	}
-	if w.standing.Good() {
-		return p.PerWebhook
-	}
-	return min(p.PerWebhook, 1)
 }

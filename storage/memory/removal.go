@@ -81,9 +81,16 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 		if f == nil || p.Max < 1 {
 			continue
 		}
-		old := f.submissions.before(p.Before)
-		for _, sub := range slices.Clone(f.submissions.items[:min(old, p.Max-out.Submissions)]) {
-			f.purge(sub, p)
+		field := storage.UniqueField{Block: f.rec.Gate.Unique.Block, Rules: p.Rules}
+		old := min(f.submissions.before(p.Before), p.Max-out.Submissions)
+		for _, sub := range slices.Clone(f.submissions.items[:old]) {
+			if p.Digest != nil && field.Block != "" && !f.answers.entered(field, sub.rec.ID) {
+				if digest := p.Digest(field.Block, sub.rec.Answers); digest != nil {
+					f.answers.enter(field, digest, sub.rec.ID)
+				}
+			}
+			f.remove(sub)
+			f.kept++
 			out.Submissions++
 		}
 		if out.More = out.Submissions == p.Max; out.More {
@@ -91,18 +98,6 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 		}
 	}
 	return out, nil
-}
-
-// purge removes a submission, but keeps its place and its entered answers.
-func (f *form) purge(sub *submission, p storage.PurgeSubmissionsParams) {
-	field := storage.UniqueField{Block: f.rec.Gate.Unique.Block, Rules: p.Rules}
-	if p.Digest != nil && field.Block != "" && !f.answers.entered(field, sub.rec.ID) {
-		if digest := p.Digest(field.Block, sub.rec.Answers); digest != nil {
-			f.answers.enter(field, digest, sub.rec.ID)
-		}
-	}
-	f.remove(sub)
-	f.kept++
 }
 
 // FreeAnswers implements [storage.RemovalStore].

@@ -145,8 +145,9 @@ func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage
 }
 
 func lend(found []*submission, each func(*storage.Submission) error) error {
+	var rec storage.Submission
 	for _, sub := range found {
-		rec := sub.rec
+		rec = sub.rec
 		if err := each(&rec); err != nil {
 			return err
 		}
@@ -156,10 +157,7 @@ func lend(found []*submission, each func(*storage.Submission) error) error {
 
 // page returns the records of a page, newest first, and whether the list goes on.
 func (f *form) page(q storage.SubmissionQuery) (found []*submission, more bool) {
-	from, to := 0, len(f.submissions.items)
-	if !q.Since.IsZero() {
-		from = f.submissions.before(q.Since)
-	}
+	from, to := f.submissions.before(q.Since), len(f.submissions.items)
 	if !q.Until.IsZero() {
 		to = f.submissions.before(q.Until.Add(1))
 	}

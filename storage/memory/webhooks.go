@@ -52,9 +52,7 @@ func (a *attempt) place() storage.Position {
 func (a *attempt) copy() storage.Attempt { return a.rec }
 
 // attempts returns all entries, in a slice of the caller's own.
-func (w *webhook) attempts() []*attempt {
-	return slices.Concat(w.history.items, w.expired.items)
-}
+func (w *webhook) attempts() []*attempt { return slices.Concat(w.history.items, w.expired.items) }
 
 // forget ends the pending delivery of a submission and drops the body of its
 // event, which its attempts then no longer have.
@@ -123,8 +121,7 @@ func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Pa
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	return pageOf(maps.Values(s.webhooks), page, (*webhook).place, (*webhook).copy,
-		func(w *webhook) bool { return s.visible(who, w.rec.FormID) != nil }), nil
+	return pageOf(maps.Values(s.webhooks), page, (*webhook).place, (*webhook).copy, func(w *webhook) bool { return s.visible(who, w.rec.FormID) != nil }), nil
 }
 
 // UpdateWebhook implements [storage.WebhookStore].
@@ -142,13 +139,12 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 	if c.URL != nil || c.Enabled != nil {
 		w.queue.hastenOne(s.now())
 	}
-	if c.Enabled != nil {
-		if !*c.Enabled {
-			w.queue = queue{}
-		} else if !w.rec.Enabled {
-			w.endPause()
-		}
-		w.rec.Enabled = *c.Enabled
+	was := w.rec.Enabled
+	set(&w.rec.Enabled, c.Enabled)
+	if !w.rec.Enabled {
+		w.queue = queue{}
+	} else if !was {
+		w.endPause()
 	}
 	if c.Secret != nil && (len(*c.Secret) == 0 || !bytes.Equal(*c.Secret, w.rec.Secret)) {
 		w.oldSecret = nil
@@ -224,6 +220,5 @@ func (s *Store) Attempts(ctx context.Context, who storage.Actor, webhook storage
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	return pageOf(slices.Values(w.attempts()), storage.Page{Limit: limit}, (*attempt).place, (*attempt).copy,
-		func(*attempt) bool { return true }), nil
+	return pageOf(slices.Values(w.attempts()), storage.Page{Limit: limit}, (*attempt).place, (*attempt).copy, func(*attempt) bool { return true }), nil
 }

@@ -88,8 +88,7 @@ func (s *Store) Workspaces(ctx context.Context, who storage.Actor, page storage.
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	return pageOf(maps.Values(s.workspaces), page, (*workspace).place, (*workspace).copy,
-		func(w *workspace) bool { return sees(who, w) }), nil
+	return pageOf(maps.Values(s.workspaces), page, (*workspace).place, (*workspace).copy, func(w *workspace) bool { return sees(who, w) }), nil
 }
 
 // UpdateWorkspace implements [storage.WorkspaceStore].
