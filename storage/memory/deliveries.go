@@ -152,7 +152,7 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 // expire ends those deliveries of w that wait since then or longer, counts them, and
 // returns the oldest. It reports false when there are more than the count may reach.
 func (w *webhook) expire(then, clock time.Time, most int, count *int) (oldest *delivery, all bool) {
-	old := w.queue.others.before(then.Add(1))
+	old := w.queue.others.before(storage.Position{Time: then.Add(1)})
 	for _, d := range slices.Clone(w.queue.others.items[:old]) {
 		switch {
 		case d.due.After(clock):

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/formsvc/formsvc/storage"
 )
@@ -40,14 +39,14 @@ func pageOf[T, Own any](records iter.Seq[T], page storage.Page, place func(T) st
 // oldest first, because new records then are appended. The zero index is empty.
 type index[T placed] struct{ items []T }
 
-// find returns how many records come before p, and whether one has that place.
+// find returns the number of records that come before p, and whether one is there.
 func (x *index[T]) find(p storage.Position) (int, bool) {
 	return slices.BinarySearchFunc(x.items, p, func(e T, p storage.Position) int { return comparePositions(e.place(), p) })
 }
 
-// before returns how many records are from before t.
-func (x *index[T]) before(t time.Time) int {
-	n, _ := x.find(storage.Position{Time: t})
+// before returns how many records come before p: for a time alone, those that are older.
+func (x *index[T]) before(p storage.Position) int {
+	n, _ := x.find(p)
 	return n
 }
 

@@ -101,7 +101,7 @@ func TestIndex(t *testing.T) {
 				if got, found := x.find(bound.place()); got != older || found != (position(bound) >= 0) {
 					t.Fatalf("find = %d, %t, want %d", got, found, older)
 				}
-				if got := x.before(bound.Time); got != before {
+				if got := x.before(storage.Position{Time: bound.Time}); got != before {
 					t.Fatalf("before = %d, want %d", got, before)
 				}
 			},

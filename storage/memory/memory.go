@@ -104,7 +104,7 @@ type mark time.Time
 // the types that the methods pass to it.
 func valid(values ...any) bool {
 	for _, value := range values {
-		ok := false
+		var ok bool
 		switch v := value.(type) {
 		case string:
 			ok = storage.ValidText(v)

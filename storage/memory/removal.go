@@ -82,7 +82,7 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 			continue
 		}
 		field := storage.UniqueField{Block: f.rec.Gate.Unique.Block, Rules: p.Rules}
-		old := min(f.submissions.before(p.Before), p.Max-out.Submissions)
+		old := min(f.submissions.before(storage.Position{Time: p.Before}), p.Max-out.Submissions)
 		for _, sub := range slices.Clone(f.submissions.items[:old]) {
 			if p.Digest != nil && field.Block != "" && !f.answers.entered(field, sub.rec.ID) {
 				if digest := p.Digest(field.Block, sub.rec.Answers); digest != nil {

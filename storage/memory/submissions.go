@@ -157,14 +157,14 @@ func lend(found []*submission, each func(*storage.Submission) error) error {
 
 // page returns the records of a page, newest first, and whether the list goes on.
 func (f *form) page(q storage.SubmissionQuery) (found []*submission, more bool) {
-	from, to := f.submissions.before(q.Since), len(f.submissions.items)
+	from, to := f.submissions.before(storage.Position{Time: q.Since}), len(f.submissions.items)
 	if !q.Until.IsZero() {
-		to = f.submissions.before(q.Until.Add(1))
+		to = f.submissions.before(storage.Position{Time: q.Until.Add(1)})
 	}
 	if q.Page.After != nil {
-		after, _ := f.submissions.find(*q.Page.After)
-		to = min(to, after)
+		to = min(to, f.submissions.before(*q.Page.After))
 	}
+	found = make([]*submission, 0, max(0, min(q.Page.Limit, to-from)))
 	size, at := 0, to
 	for ; at > from && to-at < q.Page.Limit; at-- {
 		sub := f.submissions.items[at-1]

@@ -11,7 +11,7 @@ import (
 
 type workspace struct {
 	rec     storage.Workspace
-	members map[storage.ID]struct{} // without the owner
+	members map[storage.ID]bool // without the owner
 }
 
 func (w *workspace) place() storage.Position {
@@ -26,8 +26,7 @@ func sees(who storage.Actor, w *workspace) bool {
 		return false
 	}
 	user, ok := who.User()
-	_, member := w.members[user]
-	return who.Host() || ok && (member || user == w.rec.OwnerID)
+	return who.Host() || ok && (user == w.rec.OwnerID || w.members[user])
 }
 
 // owns reports whether an actor who sees the workspace may change it.
@@ -68,7 +67,7 @@ func (s *Store) CreateWorkspace(ctx context.Context, w storage.Workspace, limit 
 		return storage.ErrConflict
 	}
 	w.CreatedAt, w.UpdatedAt = utc(w.CreatedAt), utc(w.UpdatedAt)
-	s.workspaces[w.ID] = &workspace{rec: w, members: make(map[storage.ID]struct{})}
+	s.workspaces[w.ID] = &workspace{rec: w, members: make(map[storage.ID]bool)}
 	return nil
 }
 
@@ -103,7 +102,7 @@ func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id stora
 	}
 	set(&w.rec.Name, c.Name)
 	if c.Owner != nil {
-		w.members[w.rec.OwnerID] = struct{}{}
+		w.members[w.rec.OwnerID] = true
 		delete(w.members, *c.Owner)
 		w.rec.OwnerID = *c.Owner
 	}
@@ -150,7 +149,7 @@ func (s *Store) SetMember(ctx context.Context, workspace, user storage.ID, membe
 	case !member:
 		delete(w.members, user)
 	case user != w.rec.OwnerID:
-		w.members[user] = struct{}{}
+		w.members[user] = true
 	}
 	return nil
 }
