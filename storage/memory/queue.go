@@ -43,8 +43,8 @@ type queue struct {
 	byEvent map[storage.ID]*delivery
 	asked   index[*delivery] // those that somebody asked for, by age
 	others  index[*delivery] // by age
-	// idleUntil is before or when something can be claimed. A claim sets it where it
-	// finds nothing, so that the next one need not look.
+	// Nothing can be claimed before idleUntil. A claim that finds nothing sets it, so that
+	// the next one need not look.
 	idleUntil time.Time
 }
 

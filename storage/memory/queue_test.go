@@ -165,3 +165,24 @@ func BenchmarkClaim(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkClaimOfMany claims a batch while 10,000 webhooks wait for their turns.
+func BenchmarkClaimOfMany(b *testing.B) {
+	const n = 10_000
+	for name, pool := range map[string]storage.Pool{
+		"64 deliveries":       {Room: 64},
+		"a host without room": {Room: 64, Hosts: map[string]int{"example.com": 0}},
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := setup(b, WithClock(func() time.Time { return start }))
+			for i := range n {
+				must(b, s.store.Enqueue(b.Context(), s.addWebhook(b, i), storage.Event{ID: id('e', i), Type: "form.test", Body: []byte("{}")}))
+			}
+			for b.Loop() {
+				// The lease has no length, so what is claimed waits again.
+				_, _, err := s.store.ClaimDeliveries(b.Context(), storage.ClaimParams{Others: pool, PerWebhook: 4})
+				must(b, err)
+			}
+		})
+	}
+}
