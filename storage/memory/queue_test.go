@@ -19,7 +19,7 @@ func TestAClaimMissesNothing(t *testing.T) {
 		b := setup(t, WithClock(func() time.Time { return clock }))
 		random := rand.New(rand.NewPCG(seed, 1)) // #nosec G404 -- a repeatable test
 		var hooks []storage.ID
-		for n := range 12 {
+		for n := range 3 {
 			hooks = append(hooks, b.addWebhook(t, n))
 		}
 		var flying []storage.Delivery
@@ -94,7 +94,7 @@ func randomResult(random *rand.Rand, d storage.Delivery) storage.Result {
 	case 1:
 		r.RetryIn, r.Standing.Failures = time.Duration(random.IntN(100))*time.Second, 1
 	case 2:
-		r.Standing.Failures, r.PauseFor = 10, time.Minute
+		r.Standing.Failures, r.PauseFor = 10, 5*time.Minute
 	default:
 		r.Attempt.Success, r.Standing.Succeeded = true, true
 	}
@@ -120,6 +120,36 @@ func TestClaimsPassOverWhatIsNotDue(t *testing.T) {
 	}
 	if idle != 1001 {
 		t.Errorf("%d webhooks are passed over, want 1001", idle)
+	}
+}
+
+// A success that ends a pause lets the next claim look again.
+func TestTheEndOfAPauseEndsIdleness(t *testing.T) {
+	t.Parallel()
+	b := setup(t, WithClock(func() time.Time { return start }))
+	hook := b.addWebhook(t, 1)
+	claim := func() []storage.Delivery {
+		p := storage.Pool{Room: 9}
+		got, _, err := b.store.ClaimDeliveries(t.Context(), storage.ClaimParams{Lease: time.Hour, Quick: p, Others: p, PerWebhook: 1})
+		must(t, err)
+		return got
+	}
+	finish := func(d storage.Delivery, r storage.Result) {
+		r.Lease, r.Attempt = d.Lease, &storage.Attempt{ID: id('a', d.Attempt), Success: r.Standing.Succeeded, CreatedAt: start}
+		_, err := b.store.FinishDeliveries(t.Context(), []storage.Result{r})
+		must(t, err)
+	}
+	b.submit(t, 1)
+	b.submit(t, 2)
+	finish(claim()[0], storage.Result{RetryIn: time.Minute, Standing: storage.Standing{Failures: 10}, PauseFor: 2 * time.Hour})
+	must(t, b.store.Enqueue(t.Context(), hook, storage.Event{ID: id('x', 1), Type: "form.test", Body: []byte("{}")}))
+	probe := claim()
+	if len(probe) != 1 || len(claim()) != 0 {
+		t.Fatal("want the probe alone")
+	}
+	finish(probe[0], storage.Result{Standing: storage.Standing{Succeeded: true}})
+	if got := claim(); len(got) != 1 || got[0].Lease.EventID != id('e', 2) {
+		t.Errorf("claimed %d deliveries after the pause, want the one that waited", len(got))
 	}
 }
 
