@@ -72,7 +72,12 @@ const ofShow = -1
 // comparison of the one choice that is made with a label never holds.
 func (w *warner) findMisnamed() {
 	w.misnamed, w.never = make(map[int]string), make(map[place]bool)
-	for i := range min(len(w.list), len(w.form.steps)) {
+	steps := min(len(w.list), len(w.form.steps))
+	stepOf := make(map[string]int, steps)
+	for i := range steps {
+		stepOf[w.list[i].ID] = i
+	}
+	for i := range steps {
 		tree, err := jsontree.Parse(ruleOf(&w.list[i]), answerBounds)
 		if err != nil {
 			continue
@@ -93,7 +98,7 @@ func (w *warner) findMisnamed() {
 			}
 		}
 		for j, item := range tree.Root().Member("next").All() {
-			if to, ok := w.stepOf[item.Member("to").Text()]; ok {
+			if to, ok := stepOf[item.Member("to").Text()]; ok {
 				look(to, j, item.Member("if"))
 			}
 		}

@@ -133,41 +133,6 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-func TestArena(t *testing.T) {
-	t.Parallel()
-
-	t.Run("Appending to a copy does not reach the next one", func(t *testing.T) {
-		t.Parallel()
-		a := make(arena, 0, 8)
-		first, second := a.copy([]byte("one")), a.copy([]byte("two"))
-		_ = append(first, 'x')
-		if string(second) != "two" {
-			t.Errorf("second = %q", second)
-		}
-	})
-
-	t.Run("Outgrowing the allocation leaves earlier copies alone", func(t *testing.T) {
-		t.Parallel()
-		a := make(arena, 0, 4)
-		first, second := a.copy([]byte("one")), a.copy([]byte("a longer one"))
-		second[0] = '!'
-		if string(first) != "one" || string(second) != "! longer one" {
-			t.Errorf("got %q and %q", first, second)
-		}
-	})
-
-	t.Run("Nil and empty stay what they are", func(t *testing.T) {
-		t.Parallel()
-		a := make(arena, 0)
-		if got := a.copy(nil); got != nil {
-			t.Errorf("copy of nil = %v", got)
-		}
-		if got := a.copy([]byte{}); got == nil || len(got) != 0 {
-			t.Errorf("copy of an empty slice = %v", got)
-		}
-	})
-}
-
 func TestUTC(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

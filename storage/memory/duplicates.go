@@ -8,26 +8,22 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// uniqueAnswers are the answers of a form that are taken. The zero value has none.
+// uniqueAnswers are the answers of a form that are taken.
 type uniqueAnswers struct {
 	counts map[uniqueAnswer]int // how many submissions have the answer
 	of     map[storage.ID][]uniqueAnswer
-	// progress is how far they are entered for the gate's field; nil: all are.
-	progress *progress
-	rounds   int64
+
+	// todo are the submissions that were there when entering for the gate's field began
+	// and are still to be entered, in the order of ids, with those that were deleted
+	// meanwhile. Each piece that is entered begins another round. Of forms with something
+	// to do, the one with the lowest is next.
+	todo  []storage.ID
+	round int64
 }
 
 type uniqueAnswer struct {
 	field  storage.UniqueField
 	digest string
-}
-
-type progress struct {
-	round int64
-	turn  int64 // of forms with progress, the one with the lowest is next
-	// todo are the submissions that were there when the round began, in the order of
-	// ids. Those that are deleted meanwhile stay.
-	todo []storage.ID
 }
 
 func (a *uniqueAnswers) taken(field storage.UniqueField, digest []byte) bool {
@@ -36,23 +32,19 @@ func (a *uniqueAnswers) taken(field storage.UniqueField, digest []byte) bool {
 
 // enter makes the entry of a submission. It keeps one that is there for the field.
 func (a *uniqueAnswers) enter(field storage.UniqueField, digest []byte, id storage.ID) {
-	if a.entered(field, id) {
-		return
+	if !a.entered(field, id) {
+		answer := uniqueAnswer{field, string(digest)}
+		a.counts[answer]++
+		a.of[id] = append(a.of[id], answer)
 	}
-	if a.counts == nil {
-		a.counts, a.of = make(map[uniqueAnswer]int), make(map[storage.ID][]uniqueAnswer)
-	}
-	answer := uniqueAnswer{field, string(digest)}
-	a.counts[answer]++
-	a.of[id] = append(a.of[id], answer)
 }
 
 func (a *uniqueAnswers) entered(field storage.UniqueField, id storage.ID) bool {
 	return slices.ContainsFunc(a.of[id], func(answer uniqueAnswer) bool { return answer.field == field })
 }
 
-// forget removes the entries of a submission.
-func (a *uniqueAnswers) forget(id storage.ID) {
+// free removes the entries of a submission.
+func (a *uniqueAnswers) free(id storage.ID) {
 	for _, answer := range a.of[id] {
 		if a.counts[answer]--; a.counts[answer] == 0 {
 			delete(a.counts, answer)
@@ -61,94 +53,75 @@ func (a *uniqueAnswers) forget(id storage.ID) {
 	delete(a.of, id)
 }
 
-func (f *form) covered() bool {
-	return f.rec.Gate.Unique.Block != "" && f.answers.progress == nil
-}
+func (f *form) covered() bool { return f.rec.Gate.Unique.Block != "" && len(f.answers.todo) == 0 }
 
 // enterAnew begins entering for the gate's field.
-func (f *form) enterAnew() {
-	f.answers.progress = nil
-	if f.rec.Gate.Unique.Block == "" || len(f.submissions.items) == 0 {
-		return
+func (s *Store) enterAnew(f *form) {
+	f.answers.todo = nil
+	if f.rec.Gate.Unique.Block != "" {
+		f.answers.todo = slices.SortedFunc(maps.Keys(f.byID), compareIDs)
 	}
-	todo := slices.Collect(maps.Keys(f.byID))
-	slices.SortFunc(todo, compareIDs)
-	f.answers.rounds++
-	f.answers.progress = &progress{round: f.answers.rounds, todo: todo}
+	s.rounds++
+	f.answers.round = s.rounds
 }
 
 // compareBy begins entering anew, by the newer rules, when answers to the gate's field
 // are compared by others than the gate's.
-func (f *form) compareBy(field storage.UniqueField) {
-	old := f.rec.Gate.Unique
-	if old.Block == "" || old.Block != field.Block || old.Rules == field.Rules {
-		return
+func (s *Store) compareBy(f *form, field storage.UniqueField) {
+	gate := &f.rec.Gate.Unique
+	if gate.Block != "" && gate.Block == field.Block && gate.Rules != field.Rules {
+		gate.Rules = max(gate.Rules, field.Rules)
+		s.enterAnew(f)
 	}
-	rec := *f.rec
-	rec.Gate.Unique.Rules = max(old.Rules, field.Rules)
-	f.rec = &rec
-	f.enterAnew()
 }
 
 // NotEntered implements [storage.DuplicateStore]. It looks at all forms.
 func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (storage.NotEntered, error) {
-	if err := ctx.Err(); err != nil || p.Max < 1 {
+	if err := s.lock(ctx); err != nil {
 		return storage.NotEntered{}, err
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
 	var next *form
 	for _, f := range s.forms {
-		if f.trashed() {
+		if f.trashed() || p.Max < 1 {
 			continue
 		}
-		if field := f.rec.Gate.Unique; field.Block != "" && field.Rules < p.Rules {
-			f.compareBy(storage.UniqueField{Block: field.Block, Rules: p.Rules})
+		if field := f.rec.Gate.Unique; field.Rules < p.Rules {
+			s.compareBy(f, storage.UniqueField{Block: field.Block, Rules: p.Rules})
 		}
-		if f.rec.Gate.Unique.Rules == p.Rules && f.answers.progress != nil &&
-			(next == nil || f.answers.progress.turn < next.answers.progress.turn) {
+		if f.rec.Gate.Unique.Rules == p.Rules && len(f.answers.todo) > 0 &&
+			(next == nil || f.answers.round < next.answers.round) {
 			next = f
 		}
 	}
 	if next == nil {
 		return storage.NotEntered{}, nil
 	}
-	return next.notEntered(p), nil
-}
-
-func (f *form) notEntered(p storage.NotEnteredParams) storage.NotEntered {
-	field, at := f.rec.Gate.Unique, f.answers.progress
-	out := storage.NotEntered{Place: storage.EntryPlace{Form: f.rec.ID, Field: field, Round: at.round}}
-	out.Place.From = at.todo[0]
-	size, n := 0, 0
-	for _, id := range at.todo {
-		sub := f.byID[id]
-		if sub == nil || f.answers.entered(field, id) {
+	out := storage.NotEntered{Place: storage.EntryPlace{Form: next.rec.ID, Field: next.rec.Gate.Unique, Round: next.answers.round}}
+	size := 0
+	for _, id := range next.answers.todo {
+		sub := next.byID[id]
+		if sub == nil || next.answers.entered(out.Place.Field, id) {
 			continue
 		}
 		size += len(sub.rec.Answers)
-		if n++; n > p.Max || n > 1 && p.MaxBytes > 0 && size > p.MaxBytes {
+		if n := len(out.Submissions); n == p.Max || n > 0 && p.MaxBytes > 0 && size > p.MaxBytes {
 			out.Place.To = id // where the next piece begins
 			break
 		}
 		out.Submissions = append(out.Submissions, storage.SubmissionAnswers{ID: id, Answers: slices.Clone(sub.rec.Answers)})
 	}
-	return out
+	return out, nil
 }
 
 // EnterAnswers implements [storage.DuplicateStore].
 func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
-	if err := ctx.Err(); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return err
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.live(at.Form)
-	if f == nil || f.answers.progress == nil || f.answers.progress.round != at.Round {
-		return nil
-	}
-	p := f.answers.progress
-	if p.todo[0] != at.From {
+	f := s.visible(storage.AsHost(), at.Form)
+	if f == nil || f.answers.round != at.Round {
 		return nil
 	}
 	for _, e := range entered {
@@ -156,14 +129,12 @@ func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered
 			f.answers.enter(at.Field, e.Digest, e.Submission)
 		}
 	}
-	end := len(p.todo)
-	if !at.To.IsZero() {
-		end = slices.Index(p.todo, at.To)
+	s.rounds++
+	f.answers.round = s.rounds
+	end := slices.Index(f.answers.todo, at.To)
+	if end < 0 { // it was the last piece
+		end = len(f.answers.todo)
 	}
-	s.entries++
-	p.turn = s.entries
-	if p.todo = p.todo[end:]; len(p.todo) == 0 {
-		f.answers.progress = nil
-	}
+	f.answers.todo = f.answers.todo[end:]
 	return nil
 }

@@ -2,7 +2,11 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
+	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -10,10 +14,11 @@ import (
 )
 
 type form struct {
-	pos storage.Position
-	// rec is never changed, only replaced. Its Full and its DuplicatesCovered are not
-	// kept; see full and covered.
-	rec *storage.Form
+	// rec has neither Full nor DuplicatesCovered; see copy. The bytes of its definition
+	// are replaced, never changed.
+	rec storage.Form
+	// lastOwner is who owned the form's workspace when it was deleted.
+	lastOwner storage.ID
 
 	submissions index[*submission]
 	byID        map[storage.ID]*submission
@@ -24,69 +29,59 @@ type form struct {
 	funnel   funnel
 	lifetime storage.Counters // zero: not set
 
-	webhooks index[*webhook]
+	webhooks []*webhook
 }
 
-func (f *form) place() storage.Position { return f.pos }
+func (f *form) place() storage.Position { return storage.Position{Time: f.rec.CreatedAt, ID: f.rec.ID} }
 
 func (f *form) trashed() bool { return !f.rec.TrashedAt.IsZero() }
 
 func (f *form) full() bool {
 	limit := f.rec.Gate.ResponseLimit
-	return limit > 0 && int64(len(f.submissions.items))+f.kept >= limit
+	return limit > 0 && int64(len(f.byID))+f.kept >= limit
 }
 
-// record returns the form as callers see it. Its sections are those that are stored:
+// copy returns the form as callers see it. Its sections are those that are stored:
 // they never change, and callers only read them.
-func (f *form) record() storage.Form {
-	out := *f.rec
+func (f *form) copy() storage.Form {
+	out := f.rec
 	out.Full, out.DuplicatesCovered = f.full(), f.covered()
 	return out
 }
 
-func copyDefinition(d storage.Definition) storage.Definition {
-	buf := make(arena, 0, len(d.Blocks)+len(d.Settings)+len(d.Theme)+len(d.Variables)+len(d.HiddenFields))
-	d.Blocks = buf.copy(d.Blocks)
-	d.Settings = buf.copy(d.Settings)
-	d.Theme = buf.copy(d.Theme)
-	d.Variables = buf.copy(d.Variables)
-	d.HiddenFields = buf.copy(d.HiddenFields)
-	return d
+// sections are the five values of a definition.
+func sections(d *storage.Definition) [5]*json.RawMessage {
+	return [...]*json.RawMessage{&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields}
 }
 
-// live returns a form that is not in the trash, or nil.
-func (s *Store) live(id storage.ID) *form {
-	f := s.forms[id]
-	if f == nil || f.trashed() {
-		return nil
-	}
-	return f
-}
-
-// visible returns a form that the actor may see, or nil. The workspace of a form
-// outside the trash always exists.
+// visible returns a form that the actor may see, or nil. The host sees all that are not
+// in the trash: the workspace of such a form exists.
 func (s *Store) visible(who storage.Actor, id storage.ID) *form {
-	f := s.live(id)
-	if f == nil || !sees(who, s.workspaces[f.rec.WorkspaceID]) {
+	f := s.forms[id]
+	if f == nil || f.trashed() || !sees(who, s.workspaces[f.rec.WorkspaceID]) {
 		return nil
 	}
 	return f
+}
+
+// lockForm begins a method about a form that the actor may see; see lock.
+func (s *Store) lockForm(ctx context.Context, who storage.Actor, id storage.ID, values ...any) (*form, error) {
+	if err := s.lock(ctx, values...); err != nil {
+		return nil, err
+	}
+	f := s.visible(who, id)
+	if f == nil {
+		s.mu.Unlock()
+		return nil, storage.ErrNotFound
+	}
+	return f, nil
 }
 
 // CreateForm implements [storage.FormStore].
 func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
-	if err := ctx.Err(); err != nil {
+	if err := s.lock(ctx, f.PublicID, f.Name, f.Type, f.Status, &f.Gate, f.CreatedAt, f.UpdatedAt, f.Definition); err != nil {
 		return err
 	}
-	if err := check(f.Gate.Unique.Block, f.PublicID, f.Name, f.Type, f.Status, f.Gate.CloseAt, f.CreatedAt, f.UpdatedAt, f.Definition); err != nil {
-		return err
-	}
-	f.Revision, f.Full, f.DuplicatesCovered, f.TrashedAt = 1, false, false, time.Time{}
-	f.CreatedAt, f.UpdatedAt = utc(f.CreatedAt), utc(f.UpdatedAt)
-	f.Gate.CloseAt = utc(f.Gate.CloseAt)
-	f.Definition = copyDefinition(f.Definition)
-
-	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !sees(who, s.workspaces[f.WorkspaceID]) {
 		return storage.ErrNotFound
@@ -94,76 +89,60 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 	if s.forms[f.ID] != nil || s.publicForms[f.PublicID] != nil {
 		return storage.ErrConflict
 	}
-	rec := &form{
-		pos:   storage.Position{Time: f.CreatedAt, ID: f.ID},
-		rec:   &f,
-		byID:  make(map[storage.ID]*submission),
-		byKey: make(map[string]*submission),
+	f.Revision, f.Full, f.DuplicatesCovered, f.TrashedAt = 1, false, false, time.Time{}
+	f.CreatedAt, f.UpdatedAt, f.Gate.CloseAt = utc(f.CreatedAt), utc(f.UpdatedAt), utc(f.Gate.CloseAt)
+	for _, section := range sections(&f.Definition) {
+		*section = bytes.Clone(*section)
 	}
-	rec.enterAnew()
+	rec := &form{
+		rec:     f,
+		byID:    make(map[storage.ID]*submission),
+		byKey:   make(map[string]*submission),
+		funnel:  funnel{counts: make(map[int64]storage.Counts)},
+		answers: uniqueAnswers{counts: make(map[uniqueAnswer]int), of: make(map[storage.ID][]uniqueAnswer)},
+	}
 	s.forms[f.ID] = rec
 	s.publicForms[f.PublicID] = rec
-	s.list(rec)
 	return nil
 }
 
 // Form implements [storage.FormStore].
 func (s *Store) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
-	if err := ctx.Err(); err != nil {
+	f, err := s.lockForm(ctx, who, id)
+	if err != nil {
 		return storage.Form{}, err
 	}
-	s.mu.RLock()
-	f := s.visible(who, id)
-	if f == nil {
-		s.mu.RUnlock()
-		return storage.Form{}, storage.ErrNotFound
-	}
-	out := f.record()
-	s.mu.RUnlock()
-	return out, nil
+	defer s.mu.Unlock()
+	return f.copy(), nil
 }
 
 // FormByPublicID implements [storage.FormStore].
 func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
-	if err := ctx.Err(); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return storage.Form{}, err
 	}
-	s.mu.RLock()
-	f := s.publicForms[publicID]
-	if f == nil || f.trashed() {
-		s.mu.RUnlock()
-		return storage.Form{}, storage.ErrNotFound
+	defer s.mu.Unlock()
+	if f := s.publicForms[publicID]; f != nil && !f.trashed() {
+		return f.copy(), nil
 	}
-	out := f.record()
-	s.mu.RUnlock()
-	return out, nil
+	return storage.Form{}, storage.ErrNotFound
 }
 
 // Forms implements [storage.FormStore].
 func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormQuery) ([]storage.Form, error) {
-	if err := ctx.Err(); err != nil {
+	if err := s.lock(ctx, q.Page); err != nil {
 		return nil, err
 	}
-	if err := check(q.Page); err != nil {
-		return nil, err
+	defer s.mu.Unlock()
+	one := !q.WorkspaceID.IsZero()
+	if one && !who.Host() && !sees(who, s.workspaces[q.WorkspaceID]) {
+		return nil, storage.ErrNotFound
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	shelves, err := s.shelvesFor(who, q.WorkspaceID)
-	if err != nil {
-		return nil, err
-	}
-	lists := make([]*index[*form], len(shelves))
-	for i, sh := range shelves {
-		lists[i] = &sh.forms
-		if q.Trashed {
-			lists[i] = &sh.trash
-		}
-	}
-	found := merge(lists, q.Page)
-	out := make([]storage.Form, len(found))
-	for i, f := range found {
-		out[i] = f.record()
+	out := pageOf(maps.Values(s.forms), q.Page, (*form).place, (*form).copy, func(f *form) bool {
+		return f.trashed() == q.Trashed && (!one || f.rec.WorkspaceID == q.WorkspaceID) &&
+			(who.Host() || sees(who, s.workspaces[f.rec.WorkspaceID]))
+	})
+	for i := range out {
 		out[i].Definition = storage.Definition{}
 	}
 	return out, nil
@@ -171,58 +150,30 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormQuer
 
 // UpdateForm implements [storage.FormStore].
 func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
-	if err := ctx.Err(); err != nil {
-		return storage.Form{}, err
-	}
-	if err := check(c.Name, c.Status, c.Definition, c.At); err != nil {
-		return storage.Form{}, err
-	}
-	if c.Gate != nil {
-		if err := check(c.Gate.CloseAt, c.Gate.Unique.Block); err != nil {
-			return storage.Form{}, err
-		}
-	}
-	c.Definition = copyDefinition(c.Definition)
-
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f, err := s.updateForm(who, id, c)
+	f, err := s.lockForm(ctx, who, id, c.Name, c.Status, c.Definition, c.Gate, c.At)
 	if err != nil {
 		return storage.Form{}, err
 	}
-	return f.record(), nil
-}
-
-// updateForm makes the change. Every check comes before it, in the order of the
-// contract.
-func (s *Store) updateForm(who storage.Actor, id storage.ID, c storage.FormChange) (*form, error) {
-	f := s.visible(who, id)
-	if f == nil {
-		return nil, storage.ErrNotFound
-	}
-	if c.WorkspaceID != nil {
-		if !sees(who, s.workspaces[*c.WorkspaceID]) {
-			return nil, storage.ErrNotFound
-		}
-		if *c.WorkspaceID != f.rec.WorkspaceID {
-			if _, err := s.owned(who, f.rec.WorkspaceID); err != nil {
-				return nil, err
-			}
-		}
+	defer s.mu.Unlock()
+	switch from, to := f.rec.WorkspaceID, c.WorkspaceID; {
+	case to == nil:
+	case !sees(who, s.workspaces[*to]):
+		return storage.Form{}, storage.ErrNotFound
+	case *to != from && !owns(who, s.workspaces[from]):
+		return storage.Form{}, storage.ErrNotOwner
 	}
 	if err := f.at(c.IfRevision); err != nil {
-		return nil, err
+		return storage.Form{}, err
 	}
-	if rec := changed(f.rec, c); !same(rec, f.rec) {
+	if rec := changed(f.rec, c); !reflect.DeepEqual(rec, f.rec) {
 		rec.Revision++
 		rec.UpdatedAt = utc(c.At)
-		anotherField := rec.Gate.Unique.Block != f.rec.Gate.Unique.Block
-		s.replace(f, rec)
-		if anotherField {
-			f.enterAnew()
+		old := f.rec.Gate.Unique.Block
+		if f.rec = rec; rec.Gate.Unique.Block != old {
+			s.enterAnew(f)
 		}
 	}
-	return f, nil
+	return f.copy(), nil
 }
 
 // at returns nil when the form is at one of the revisions, or there are none.
@@ -233,56 +184,73 @@ func (f *form) at(revisions []int64) error {
 	return nil
 }
 
-// same reports whether two records of a form differ in nothing that a change can
-// set.
-func same(a, b *storage.Form) bool {
-	return a.Name == b.Name && a.Status == b.Status && a.WorkspaceID == b.WorkspaceID && a.Gate == b.Gate &&
-		a.Definition.Format == b.Definition.Format &&
-		bytes.Equal(a.Definition.Blocks, b.Definition.Blocks) &&
-		bytes.Equal(a.Definition.Settings, b.Definition.Settings) &&
-		bytes.Equal(a.Definition.Theme, b.Definition.Theme) &&
-		bytes.Equal(a.Definition.Variables, b.Definition.Variables) &&
-		bytes.Equal(a.Definition.HiddenFields, b.Definition.HiddenFields)
-}
-
-// changed returns a new record, at the old revision. It shares the sections that stay with the old
-// one, and those that change with c.
-func changed(old *storage.Form, c storage.FormChange) *storage.Form {
-	rec := *old
-	if c.Name != nil {
-		rec.Name = *c.Name
-	}
-	if c.Status != nil {
-		rec.Status = *c.Status
-	}
-	if c.WorkspaceID != nil {
-		rec.WorkspaceID = *c.WorkspaceID
-	}
+// changed returns a changed record, at the old revision.
+func changed(rec storage.Form, c storage.FormChange) storage.Form {
+	set(&rec.Name, c.Name)
+	set(&rec.Status, c.Status)
+	set(&rec.WorkspaceID, c.WorkspaceID)
 	if c.Gate != nil {
+		old := rec.Gate.Unique
 		rec.Gate = *c.Gate
 		rec.Gate.CloseAt = utc(rec.Gate.CloseAt)
-		if rec.Gate.Unique.Block == old.Gate.Unique.Block {
-			rec.Gate.Unique.Rules = old.Gate.Unique.Rules
+		if rec.Gate.Unique.Block == old.Block {
+			rec.Gate.Unique.Rules = old.Rules
 		}
 	}
-	d := c.Definition
-	if d.Blocks != nil {
-		rec.Definition.Blocks = d.Blocks
+	to := sections(&rec.Definition)
+	for i, section := range sections(&c.Definition) {
+		if *section != nil {
+			*to[i], rec.Definition.Format = bytes.Clone(*section), c.Definition.Format
+		}
 	}
-	if d.Settings != nil {
-		rec.Definition.Settings = d.Settings
+	return rec
+}
+
+// TrashForm implements [storage.FormStore].
+func (s *Store) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
+	f, err := s.lockForm(ctx, who, id, mark(p.At))
+	if err != nil {
+		return err
 	}
-	if d.Theme != nil {
-		rec.Definition.Theme = d.Theme
+	defer s.mu.Unlock()
+	if err := f.at(p.IfRevision); err != nil {
+		return err
 	}
-	if d.Variables != nil {
-		rec.Definition.Variables = d.Variables
+	f.trash(p.At)
+	return nil
+}
+
+// trash moves f to the trash, if it is not there, and ends its pending deliveries.
+func (f *form) trash(at time.Time) {
+	if f.trashed() {
+		return
 	}
-	if d.HiddenFields != nil {
-		rec.Definition.HiddenFields = d.HiddenFields
+	f.rec.TrashedAt = utc(at)
+	for _, w := range f.webhooks {
+		w.queue = queue{}
 	}
-	if d.Blocks != nil || d.Settings != nil || d.Theme != nil || d.Variables != nil || d.HiddenFields != nil {
-		rec.Definition.Format = d.Format
+}
+
+// RestoreForm implements [storage.FormStore]. UpdatedAt becomes at when the form
+// changes its workspace, as with every other change of its revision.
+func (s *Store) RestoreForm(ctx context.Context, id, workspace storage.ID, at time.Time) error {
+	if err := s.lock(ctx, at); err != nil {
+		return err
 	}
-	return &rec
+	defer s.mu.Unlock()
+	f := s.forms[id]
+	if f == nil || !f.trashed() {
+		return storage.ErrNotFound
+	}
+	workspace = cmp.Or(workspace, f.rec.WorkspaceID)
+	if s.workspaces[workspace] == nil {
+		return storage.ErrConflict
+	}
+	f.rec.TrashedAt = time.Time{}
+	if workspace != f.rec.WorkspaceID {
+		f.rec.WorkspaceID = workspace
+		f.rec.Revision++
+		f.rec.UpdatedAt = utc(at)
+	}
+	return nil
 }

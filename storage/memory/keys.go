@@ -1,32 +1,28 @@
 package memory
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
 )
 
-type key struct {
-	// rec.Scopes is never changed.
-	rec  storage.Key
-	hash [32]byte
-	user *user
-}
+type key struct{ rec storage.Key }
 
-func (k *key) place() storage.Position {
-	return storage.Position{Time: k.rec.CreatedAt, ID: k.rec.ID}
+func (k *key) place() storage.Position { return storage.Position{Time: k.rec.CreatedAt, ID: k.rec.ID} }
+
+func (k *key) copy() storage.Key {
+	rec := k.rec
+	rec.Scopes = slices.Clone(rec.Scopes)
+	return rec
 }
 
 // activeAt reports whether the key is neither revoked nor expired at t.
 func (k *key) activeAt(t time.Time) bool {
 	return k.rec.RevokedAt.IsZero() && (k.rec.ExpiresAt.IsZero() || k.rec.ExpiresAt.After(t))
-}
-
-// has reports whether the key has the scope. The empty one is no demand.
-func (k *key) has(scope storage.Scope) bool {
-	return scope == "" || slices.Contains(k.rec.Scopes, scope)
 }
 
 // endedBefore reports whether the key was revoked or expired before t.
@@ -35,185 +31,119 @@ func (k *key) endedBefore(t time.Time) bool {
 	return before(k.rec.RevokedAt) || before(k.rec.ExpiresAt)
 }
 
-func copyKey(rec storage.Key) storage.Key {
-	rec.Scopes = slices.Clone(rec.Scopes)
-	return rec
-}
-
 // CreateKey implements [storage.KeyStore].
 func (s *Store) CreateKey(ctx context.Context, n storage.NewKey) error {
-	if err := ctx.Err(); err != nil {
+	u, k := n.User, &key{n.Key}
+	if err := s.lock(ctx, u.Name, u.Email, k.rec.Name, k.rec.Prefix, k.rec.Scopes,
+		k.rec.CreatedAt, k.rec.ExpiresAt, k.rec.RevokedAt, k.rec.LastUsedAt); err != nil {
 		return err
 	}
-	u, k, hash, limit := n.User, copyKey(n.Key), n.Hash, n.Max
-	if err := check(u.Name, u.Email, k.Name, k.Prefix, k.Scopes, k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.LastUsedAt); err != nil {
-		return err
-	}
-	if k.UserID != u.ID {
-		return storage.ErrInvalidValue
-	}
-	k.CreatedAt, k.ExpiresAt = utc(k.CreatedAt), utc(k.ExpiresAt)
-	k.RevokedAt, k.LastUsedAt = utc(k.RevokedAt), utc(k.LastUsedAt)
-
-	s.mu.Lock()
 	defer s.mu.Unlock()
-	if limit > 0 && s.activeKeys(u.ID, k.CreatedAt) >= limit {
-		return storage.ErrLimitReached
+	active, taken := 0, s.keys[n.Hash] != nil
+	for _, other := range s.keys {
+		if other.rec.UserID == u.ID && other.activeAt(k.rec.CreatedAt) {
+			active++
+		}
+		taken = taken || other.rec.ID == k.rec.ID
 	}
-	if s.keys[k.ID] != nil || s.keysByHash[hash] != nil {
+	switch {
+	case k.rec.UserID != u.ID:
+		return storage.ErrInvalidValue
+	case n.Max > 0 && active >= n.Max:
+		return storage.ErrLimitReached
+	case taken:
 		return storage.ErrConflict
 	}
-	owner := s.user(u.ID)
-	owner.account = u
-	rec := &key{rec: k, hash: hash, user: owner}
-	s.keys[k.ID] = rec
-	s.keysByHash[hash] = rec
-	owner.keys.add(rec)
+	k.rec = k.copy()
+	k.rec.CreatedAt, k.rec.ExpiresAt = utc(k.rec.CreatedAt), utc(k.rec.ExpiresAt)
+	k.rec.RevokedAt, k.rec.LastUsedAt = utc(k.rec.RevokedAt), utc(k.rec.LastUsedAt)
+	s.keys[n.Hash] = k
+	s.users[u.ID] = u
 	return nil
 }
 
-func (s *Store) activeKeys(user storage.ID, at time.Time) int {
-	u := s.users[user]
-	if u == nil {
-		return 0
+// forKey returns a key with its user and, when the key can be used for it, the form.
+func (s *Store) forKey(hash [32]byte, form storage.ID, scope storage.Scope, at time.Time) (storage.Key, storage.User, *form, error) {
+	k := s.keys[hash]
+	if k == nil {
+		return storage.Key{}, storage.User{}, nil, storage.ErrNotFound
 	}
-	n := 0
-	for _, k := range u.keys.items {
-		if k.activeAt(at) {
-			n++
-		}
+	var who storage.Actor
+	if k.activeAt(at) && (scope == "" || slices.Contains(k.rec.Scopes, scope)) {
+		who = storage.As(k.rec.UserID)
 	}
-	return n
+	return k.copy(), s.users[k.rec.UserID], s.visible(who, form), nil
 }
 
 // KeyByHash implements [storage.KeyStore].
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, storage.User, error) {
-	if err := ctx.Err(); err != nil {
-		return storage.Key{}, storage.User{}, err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	k := s.keysByHash[hash]
-	if k == nil {
-		return storage.Key{}, storage.User{}, storage.ErrNotFound
-	}
-	return copyKey(k.rec), k.user.account, nil
-}
-
-// FormForKey implements [storage.KeyStore].
-func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
-	if err := ctx.Err(); err != nil {
-		return storage.FormForKey{}, err
-	}
-	s.mu.RLock()
-	k := s.keysByHash[p.Hash]
-	if k == nil {
-		s.mu.RUnlock()
-		return storage.FormForKey{}, storage.ErrNotFound
-	}
-	out := storage.FormForKey{Key: k.rec, User: k.user.account}
-	if k.activeAt(p.At) && k.has(p.Scope) {
-		if f := s.visible(storage.As(out.User.ID), p.Form); f != nil {
-			form := f.record()
-			out.Form = &form
-		}
-	}
-	s.mu.RUnlock()
-
-	out.Key = copyKey(out.Key)
-	return out, nil
-}
-
-// SubmissionsForKey implements [storage.KeyStore].
-func (s *Store) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
-	if err := ctx.Err(); err != nil {
-		return storage.SubmissionsForKey{}, err
-	}
-	if err := check(p.Query.Since, p.Query.Until, p.Query.Page); err != nil {
-		return storage.SubmissionsForKey{}, err
-	}
-	s.mu.RLock()
-	k := s.keysByHash[p.Hash]
-	if k == nil {
-		s.mu.RUnlock()
-		return storage.SubmissionsForKey{}, storage.ErrNotFound
-	}
-	out := storage.SubmissionsForKey{Key: k.rec, User: k.user.account}
-	var found []*submission
-	if k.activeAt(p.At) && k.has(p.Scope) {
-		if f := s.visible(storage.As(out.User.ID), p.Form); f != nil {
-			out.Found = true
-			found, out.More = f.page(p.Query)
-		}
-	}
-	s.mu.RUnlock()
-
-	out.Key = copyKey(out.Key)
-	return out, lend(found, each)
+	found, err := s.FormForKey(ctx, storage.FormForKeyParams{Hash: hash})
+	return found.Key, found.User, err
 }
 
 // Keys implements [storage.KeyStore].
 func (s *Store) Keys(ctx context.Context, user storage.ID) ([]storage.Key, error) {
-	if err := ctx.Err(); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return nil, err
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	u := s.users[user]
-	if u == nil {
-		return nil, nil
-	}
-	found := newest(u.keys.items, len(u.keys.items))
-	out := make([]storage.Key, len(found))
-	for i, k := range found {
-		out[i] = copyKey(k.rec)
-	}
-	return out, nil
+	defer s.mu.Unlock()
+	return pageOf(maps.Values(s.keys), storage.Page{Limit: len(s.keys)}, (*key).place, (*key).copy, func(k *key) bool { return k.rec.UserID == user }), nil
 }
 
 // RevokeKey implements [storage.KeyStore].
 func (s *Store) RevokeKey(ctx context.Context, user, id storage.ID, at time.Time) error {
-	if err := ctx.Err(); err != nil {
+	if err := s.lock(ctx, at); err != nil {
 		return err
 	}
-	if err := check(at); err != nil {
-		return err
-	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
-	k := s.keys[id]
-	if k == nil || k.rec.UserID != user {
-		return storage.ErrNotFound
+	for _, k := range s.keys {
+		if k.rec.ID == id && k.rec.UserID == user {
+			k.rec.RevokedAt = cmp.Or(k.rec.RevokedAt, utc(at))
+			return nil
+		}
 	}
-	if k.rec.RevokedAt.IsZero() {
-		k.rec.RevokedAt = utc(at)
+	return storage.ErrNotFound
+}
+
+// FormForKey implements [storage.KeyStore].
+func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (out storage.FormForKey, err error) {
+	if err := s.lock(ctx); err != nil {
+		return out, err
 	}
-	return nil
+	defer s.mu.Unlock()
+	var f *form
+	if out.Key, out.User, f, err = s.forKey(p.Hash, p.Form, p.Scope, p.At); f != nil {
+		form := f.copy()
+		out.Form = &form
+	}
+	return out, err
+}
+
+// SubmissionsForKey implements [storage.KeyStore].
+func (s *Store) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (out storage.SubmissionsForKey, err error) {
+	if err := s.lock(ctx, p.Query.Since, p.Query.Until, p.Query.Page); err != nil {
+		return out, err
+	}
+	var f *form
+	var found []*submission
+	if out.Key, out.User, f, err = s.forKey(p.Hash, p.Form, p.Scope, p.At); f != nil {
+		out.Found = true
+		found, out.More = f.page(p.Query)
+	}
+	s.mu.Unlock()
+	return out, cmp.Or(err, lend(found, each))
 }
 
 // TouchKeys implements [storage.KeyStore].
 func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) error {
-	if err := ctx.Err(); err != nil {
+	if err := s.lock(ctx, slices.Collect(maps.Values(used))); err != nil {
 		return err
 	}
-	for _, at := range used {
-		if err := check(at); err != nil {
-			return err
-		}
-	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id, at := range used {
-		if k := s.keys[id]; k != nil && at.After(k.rec.LastUsedAt) {
+	for _, k := range s.keys {
+		if at := used[k.rec.ID]; at.After(k.rec.LastUsedAt) {
 			k.rec.LastUsedAt = utc(at)
 		}
 	}
 	return nil
-}
-
-// removeKey forgets a key.
-func (s *Store) removeKey(k *key) {
-	delete(s.keys, k.rec.ID)
-	delete(s.keysByHash, k.hash)
-	k.user.keys.remove(k)
 }

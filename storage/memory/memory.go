@@ -4,22 +4,28 @@
 //
 // # How it is built
 //
-// One lock guards the store; readers share it. Records are snapshots: a write
-// replaces a record as a whole and never changes the bytes that the old one
-// refers to. Reads of submissions and deliveries therefore hold the lock only to
-// find their records, and copy them for the caller after giving it back; of a form
-// they hand out the bytes of its definition as they are.
+// Records are in maps by their ids, behind one mutex. A method copies what it is
+// given, looks through the maps for what it needs, makes its change when nothing
+// speaks against it, and copies what it returns. So each method is one atomic effect.
 //
-// Every list has an index in list order (order.go), so that a page costs the
-// same at any depth. Deliveries wait in a lane for each webhook (lane.go), and the
-// lanes stand in one queue (queue.go).
+// Lists are looked for among all records of their kind. Only what there are
+// many of is kept in order (index.go): the submissions of a form, and the deliveries
+// that wait for a webhook. A claim looks at each webhook, and at deliveries only where
+// one may be due (queue.go).
+//
 // The body of an event is referred to by the deliveries and the attempts that
 // need it and by nothing else, so it goes when the last of them does.
 package memory
 
 import (
+	"bytes"
+	"container/list"
+	"context"
+	"encoding/json"
+	"slices"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/storage"
 )
@@ -32,26 +38,16 @@ type Store struct {
 
 	now func() time.Time // the clock of deliveries
 
-	mu               sync.RWMutex
-	users            map[storage.ID]*user
-	workspaces       map[storage.ID]*workspace
-	publicWorkspaces map[string]struct{}
-	forms            map[storage.ID]*form
-	publicForms      map[string]*form
-	webhooks         map[storage.ID]*webhook
-	keys             map[storage.ID]*key
-	keysByHash       map[[32]byte]*key
-
-	// What the host lists: all workspaces, and a shelf that holds everything.
-	allWorkspaces index[*workspace]
-	everything    shelf
-	// What users list: a shelf for each workspace, also for one that is gone while
-	// the trash holds forms of it.
-	shelves map[storage.ID]*shelf
-
-	entries int64 // calls of EnterAnswers that had an effect
-
-	queue queue
+	mu          sync.Mutex
+	workspaces  map[storage.ID]*workspace
+	forms       map[storage.ID]*form
+	publicForms map[string]*form
+	webhooks    map[storage.ID]*webhook
+	turns       list.List // of all webhooks, the least recently served first
+	token       int64     // of the last lease
+	rounds      int64     // of entering answers
+	users       map[storage.ID]storage.User
+	keys        map[[32]byte]*key // by hash
 }
 
 var _ storage.Storage = (*Store)(nil)
@@ -61,8 +57,8 @@ type Option func(*Store)
 
 // WithClock sets the clock of deliveries: when they are due, for how long they are
 // leased, paused and kept. The default, also for nil, is [time.Now]. No other time
-// is read from it: the times of records come from callers. It may be called from
-// several goroutines at once.
+// is read from it: the times of records come from callers. It is called while the
+// store is locked, so it must not call the store.
 func WithClock(now func() time.Time) Option {
 	return func(s *Store) {
 		if now != nil {
@@ -74,16 +70,13 @@ func WithClock(now func() time.Time) Option {
 // New returns an empty store.
 func New(opts ...Option) *Store {
 	s := &Store{
-		now:              time.Now,
-		users:            make(map[storage.ID]*user),
-		workspaces:       make(map[storage.ID]*workspace),
-		publicWorkspaces: make(map[string]struct{}),
-		forms:            make(map[storage.ID]*form),
-		publicForms:      make(map[string]*form),
-		webhooks:         make(map[storage.ID]*webhook),
-		keys:             make(map[storage.ID]*key),
-		keysByHash:       make(map[[32]byte]*key),
-		shelves:          make(map[storage.ID]*shelf),
+		now:         time.Now,
+		workspaces:  make(map[storage.ID]*workspace),
+		forms:       make(map[storage.ID]*form),
+		publicForms: make(map[string]*form),
+		webhooks:    make(map[storage.ID]*webhook),
+		users:       make(map[storage.ID]storage.User),
+		keys:        make(map[[32]byte]*key),
 	}
 	for _, opt := range opts {
 		opt(s)
@@ -91,22 +84,65 @@ func New(opts ...Option) *Store {
 	return s
 }
 
-// user is what the store knows about one user. Being mentioned as an owner or a
-// member is enough to have one; account is set by the first key.
-type user struct {
-	account    storage.User
-	workspaces index[*workspace] // owned or member of
-	owned      int
-	keys       index[*key]
+// lock begins a method: it locks the store, which the caller unlocks. It returns an
+// error, and locks nothing, when ctx is cancelled or one of the values is not valid.
+func (s *Store) lock(ctx context.Context, values ...any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !valid(values...) {
+		return storage.ErrInvalidValue
+	}
+	s.mu.Lock()
+	return nil
 }
 
-// user returns the user, making it when it is new. The caller holds the write
-// lock.
-func (s *Store) user(id storage.ID) *user {
-	u := s.users[id]
-	if u == nil {
-		u = new(user)
-		s.users[id] = u
+// mark is a time that says by being set that something happened.
+type mark time.Time
+
+// valid reports whether all values are text and times that the contract allows. It knows
+// the types that the methods pass to it.
+func valid(values ...any) bool {
+	for _, value := range values {
+		var ok bool
+		switch v := value.(type) {
+		case string:
+			ok = storage.ValidText(v)
+		case *string:
+			ok = v == nil || storage.ValidText(*v)
+		case json.RawMessage:
+			ok = bytes.IndexByte(v, 0) < 0 && utf8.Valid(v)
+		case []storage.Scope:
+			ok = !slices.ContainsFunc(v, func(scope storage.Scope) bool { return !storage.ValidText(string(scope)) })
+		case time.Time:
+			ok = storage.ValidTime(v)
+		case []time.Time:
+			ok = !slices.ContainsFunc(v, func(t time.Time) bool { return !storage.ValidTime(t) })
+		case mark:
+			ok = !time.Time(v).IsZero() && storage.ValidTime(time.Time(v))
+		case storage.Page:
+			ok = v.After == nil || storage.ValidTime(v.After.Time)
+		case *storage.Gate:
+			ok = v == nil || valid(v.CloseAt, v.Unique.Block)
+		case storage.Definition:
+			ok = valid(v.Blocks, v.Settings, v.Theme, v.Variables, v.HiddenFields)
+		default:
+			panic("memory: a value of a type that nobody checks")
+		}
+		if !ok {
+			return false
+		}
 	}
-	return u
+	return true
+}
+
+// utc returns t as the store keeps it: in UTC and without a reading of the
+// monotonic clock, so that equal times compare equal with ==.
+func utc(t time.Time) time.Time { return t.Round(0).UTC() }
+
+// set replaces a value by another one, if there is one.
+func set[T any](value, by *T) {
+	if by != nil {
+		*value = *by
+	}
 }

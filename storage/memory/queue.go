@@ -1,284 +1,236 @@
 package memory
 
 import (
-	"container/heap"
+	"bytes"
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
 )
 
-// queue knows which webhooks have something pending. Those with something due
-// stand in turns, least recently served first, those of each pool by themselves; the
-// others wait in sleeping until the time at which they have.
+// event never changes. The pending deliveries and the kept attempts that refer
+// to it keep it, and its body, in memory.
+type event struct {
+	id         storage.ID
+	kind       string
+	submission storage.ID // zero: a test event
+	body       []byte
+}
+
+func newEvent(e storage.Event, submission storage.ID) *event {
+	return &event{id: e.ID, kind: e.Type, submission: submission, body: bytes.Clone(e.Body)}
+}
+
+// delivery is one event on its way to one webhook.
+type delivery struct {
+	event   *event
+	queued  time.Time // or redelivered
+	attempt int       // the number of the next or running attempt
+	due     time.Time // or when the lease ends
+	token   int64     // of the last lease; 0: it was settled, or there was none
+	asked   bool      // somebody asked for it: a pause does not hold it back
+	again   bool      // somebody did while the result of a lease may still come
+}
+
+func (d *delivery) place() storage.Position { return storage.Position{Time: d.queued, ID: d.event.id} }
+
+// leased reports whether a lease on d holds.
+func (d *delivery) leased(clock time.Time) bool { return d.token != 0 && d.due.After(clock) }
+
+// queue has the pending deliveries of one webhook. The zero queue has none.
 type queue struct {
-	turns    [2][]*webhook // by turnsOf
-	sleeping sleepers
-	token    int64
+	byEvent map[storage.ID]*delivery
+	asked   index[*delivery] // those that somebody asked for, by age
+	others  index[*delivery] // by age
+	// Nothing can be claimed before idleUntil. A claim that finds nothing sets it, so that
+	// the next one need not look.
+	idleUntil time.Time
 }
 
-// place is where a webhook stands in the queue: in turns, in sleeping, or nowhere.
-type place struct {
-	turn bool
-	pos  int       // in sleeping, from 1; 0: it is not there
-	at   time.Time // until when it sleeps
-}
-
-// sleepers is a heap of webhooks, the one that wakes first on top.
-type sleepers []*webhook
-
-func (h *sleepers) Len() int           { return len(*h) }
-func (h *sleepers) Less(i, j int) bool { return (*h)[i].lane.place.at.Before((*h)[j].lane.place.at) }
-
-func (h *sleepers) Swap(i, j int) {
-	w := *h
-	w[i], w[j] = w[j], w[i]
-	w[i].lane.place.pos, w[j].lane.place.pos = i+1, j+1
-}
-
-func (h *sleepers) Push(x any) {
-	w := x.(*webhook)
-	*h = append(*h, w)
-	w.lane.place.pos = len(*h)
-}
-
-func (h *sleepers) Pop() any {
-	last := len(*h) - 1
-	w := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	w.lane.place.pos = 0
-	return w
-}
-
-// turnsOf is the index of the turns for the pool of w.
-func turnsOf(w *webhook) int {
-	if w.lane.standing.Quick() {
-		return 0
+// of returns the part that d is in.
+func (q *queue) of(d *delivery) *index[*delivery] {
+	if d.asked {
+		return &q.asked
 	}
-	return 1
+	return &q.others
 }
 
-// place puts w where it belongs. It is called after every change of its lane, but
-// for a webhook with a turn: that is looked at when its turn comes.
-func (q *queue) place(w *webhook, clock time.Time) {
-	l := &w.lane
-	if l.place.turn {
+// add makes d pending. There must be nothing pending of its event.
+func (q *queue) add(d *delivery) {
+	if q.byEvent == nil {
+		q.byEvent = make(map[storage.ID]*delivery)
+	}
+	q.byEvent[d.event.id] = d
+	q.of(d).add(d)
+	q.wait(d, d.due)
+}
+
+func (q *queue) remove(d *delivery) {
+	delete(q.byEvent, d.event.id)
+	q.of(d).remove(d)
+}
+
+// wait lets d wait until due.
+func (q *queue) wait(d *delivery, due time.Time) {
+	d.due = due
+	if due.Before(q.idleUntil) {
+		q.idleUntil = due
+	}
+}
+
+// hasten makes d due now despite a pause, or once its lease ends.
+func (q *queue) hasten(d *delivery, queued, clock time.Time) {
+	q.remove(d)
+	d.queued, d.asked, d.again = queued, true, d.token != 0
+	if !d.leased(clock) {
+		d.due = time.Time{}
+	}
+	q.add(d)
+}
+
+// hastenOne makes the oldest delivery that is not under a lease due now, of those that
+// nobody asked for if there is one.
+func (q *queue) hastenOne(clock time.Time) {
+	for _, d := range slices.Concat(q.others.items, q.asked.items) {
+		if !d.leased(clock) {
+			q.hasten(d, d.queued, clock)
+			return
+		}
+	}
+}
+
+// fate is what is known of a webhook's destination. The zero fate is that of a new one.
+type fate struct {
+	standing     storage.Standing
+	failingSince time.Time
+	failedAt     time.Time // the last failure
+	pausedUntil  time.Time
+	pauseReason  storage.PauseReason
+	oldestToken  int64     // that a result may have: the URL was another one before
+	expiredAt    time.Time // when the last summary of expired deliveries was added
+}
+
+func (w *webhook) paused(clock time.Time) bool { return clock.Before(w.pausedUntil) }
+
+func (w *webhook) endPause() {
+	w.pausedUntil, w.pauseReason = time.Time{}, ""
+	w.queue.idleUntil = time.Time{}
+}
+
+// fared notes how the destination fared.
+func (w *webhook) fared(r storage.Result, clock time.Time) {
+	if r.Lease.Token <= w.oldestToken {
 		return
 	}
-	if l.place.pos > 0 {
-		heap.Remove(&q.sleeping, l.place.pos-1)
+	w.standing = r.Standing
+	w.endPause()
+	if r.Standing.Failures == 0 {
+		w.failingSince, w.failedAt = time.Time{}, time.Time{}
+		return
 	}
-	at, pending := l.due(clock)
-	switch {
-	case !pending:
-	case at.After(clock):
-		l.place.at = at
-		heap.Push(&q.sleeping, w)
-	default:
-		l.place.turn = true
-		q.turns[turnsOf(w)] = append(q.turns[turnsOf(w)], w)
+	if w.failingSince.IsZero() || clock.Sub(w.failedAt) > storage.FailureGap {
+		w.failingSince = clock
+	}
+	w.failedAt = clock
+	if r.PauseFor > 0 {
+		w.pausedUntil, w.pauseReason = clock.Add(r.PauseFor), cmp.Or(r.PauseReason, storage.PauseFailures)
 	}
 }
 
-// remove takes w out of the queue, so that nothing of it is kept.
-func (q *queue) remove(w *webhook) {
-	l := &w.lane
-	if l.place.pos > 0 {
-		heap.Remove(&q.sleeping, l.place.pos-1)
+// due returns the deliveries to claim next, at most n: those that somebody asked for,
+// and then, without a pause, the others, each the oldest first.
+func (w *webhook) due(clock time.Time, n int) []*delivery {
+	q := &w.queue
+	if n < 1 || clock.Before(q.idleUntil) {
+		return nil
 	}
-	if l.place.turn {
-		for pool := range q.turns {
-			q.turns[pool] = slices.DeleteFunc(q.turns[pool], func(other *webhook) bool { return other == w })
+	parts := [][]*delivery{q.asked.items, q.others.items}
+	idle := clock.Add(time.Hour) // or until something changes
+	if w.paused(clock) {
+		parts, idle = parts[:1], w.pausedUntil
+	}
+	var found []*delivery
+	for _, part := range parts {
+		for _, d := range part {
+			switch {
+			case !d.due.After(clock):
+				found = append(found, d)
+			case d.due.Before(idle):
+				idle = d.due
+			}
+			if len(found) == n {
+				return found
+			}
 		}
-		l.place.turn = false
 	}
-}
-
-// wake gives turns to those that have something due by now.
-func (q *queue) wake(clock time.Time) {
-	for len(q.sleeping) > 0 && !q.sleeping[0].lane.place.at.After(clock) {
-		q.place(q.sleeping[0], clock)
+	if len(found) == 0 {
+		q.idleUntil = idle
 	}
+	return found
 }
 
-// claim is a delivery that was leased. It has no body yet, and its secrets are
-// still the store's own.
-type claim struct {
-	delivery storage.Delivery
-	event    *event
-}
-
-// lease leases d.
-func (q *queue) lease(w *webhook, d *delivery, lease time.Duration, clock time.Time) claim {
-	l := &w.lane
-	q.token++
-	d.token, d.urgency = q.token, min(d.urgency, probe)
-	l.move(d, &l.later, clock.Add(lease))
-	c := claim{event: d.event, delivery: storage.Delivery{
+// lease leases d, and gives its webhook the last turn.
+func (s *Store) lease(w *webhook, d *delivery, lease time.Duration, clock time.Time) storage.Delivery {
+	s.token++
+	s.turns.MoveToBack(w.turn)
+	d.token, d.again = s.token, false
+	w.queue.wait(d, clock.Add(lease))
+	out := storage.Delivery{
 		Lease:        storage.Lease{WebhookID: w.rec.ID, EventID: d.event.id, Token: d.token},
 		FormID:       w.rec.FormID,
 		SubmissionID: d.event.submission,
 		EventType:    d.event.kind,
+		Body:         bytes.Clone(d.event.body),
 		URL:          w.rec.URL,
-		Generation:   l.oldestToken,
+		Generation:   w.oldestToken,
 		Host:         w.host,
-		Secret:       w.rec.Secret,
+		Secret:       secret(w.rec.Secret),
 		Attempt:      d.attempt,
-		Standing:     l.standing,
-		PauseReason:  l.pauseReason,
-	}}
-	if l.standing.Failures > 0 {
-		c.delivery.FailingFor = max(1, clock.Sub(l.failingSince))
+		Standing:     w.standing,
+		PausedFor:    max(0, w.pausedUntil.Sub(clock)),
+		PauseReason:  w.pauseReason,
 	}
-	c.delivery.PausedFor = max(0, l.pausedUntil.Sub(clock))
+	if w.standing.Failures > 0 {
+		out.FailingFor = max(1, clock.Sub(w.failingSince))
+	}
 	if clock.Before(w.oldSecretUntil) {
-		c.delivery.OldSecret = w.oldSecret
-	}
-	return c
-}
-
-// claim leases deliveries as [storage.DeliveryStore] says. It passes over the
-// webhooks with something due that have no room, and looks at none of a pool without.
-func (q *queue) claim(p storage.ClaimParams, clock time.Time) []claim {
-	q.wake(clock)
-	room := newRoom(p)
-	var out []claim
-	for pool := range q.turns {
-		out = q.claimOf(pool, out, room, p.Lease, clock)
+		out.OldSecret = secret(w.oldSecret)
 	}
 	return out
 }
 
-// claimOf appends what there is room for of one pool.
-func (q *queue) claimOf(pool int, out []claim, room *room, lease time.Duration, clock time.Time) []claim {
-	turns := q.turns[pool]
-	var served []*webhook
-	// The passed part of turns is compacted while it is read.
-	kept, i := 0, 0
-	for ; i < len(turns) && !room.full(pool); i++ {
-		w := turns[i]
-		before := len(out)
-		if turnsOf(w) == pool { // else it has come into the other one
-			out = q.serve(out, w, room, lease, clock)
-			if len(out) == before && w.lane.next(clock) != nil {
-				turns[kept] = w
-				kept++
-				continue
+// claim leases deliveries of the webhooks in one pool, as [storage.DeliveryStore] says.
+func (s *Store) claim(p storage.ClaimParams, pool storage.Pool, quick bool, clock time.Time) (out []storage.Delivery) {
+	size, hosts := 0, make(map[string]int)
+	turn := s.turns.Front()
+	for n := s.turns.Len(); n > 0 && len(out) < pool.Room; n-- {
+		w := turn.Value.(*webhook)
+		turn = turn.Next() // before w has the last one
+		if w.standing.Quick() != quick {
+			continue
+		}
+		most, named := p.Webhooks[w.rec.ID]
+		if !named {
+			most = p.PerWebhook
+			if !w.standing.Good() {
+				most = min(most, 1)
 			}
 		}
-		w.lane.place.turn = false
-		served = append(served, w)
-	}
-	n := copy(turns[kept:], turns[i:])
-	clear(turns[kept+n:])
-	q.turns[pool] = turns[:kept+n]
-	for _, w := range served { // to the end of the turns
-		q.place(w, clock)
+		most = min(most, pool.Room-len(out))
+		if limit, named := pool.Hosts[w.host]; named {
+			most = min(most, limit-hosts[w.host])
+		} else if pool.PerHost > 0 {
+			most = min(most, pool.PerHost-hosts[w.host])
+		}
+		for _, d := range w.due(clock, most) {
+			size += len(d.event.body)
+			if p.MaxBytes > 0 && size > p.MaxBytes && len(out) > 0 {
+				return out // and what did not fit comes next
+			}
+			hosts[w.host]++
+			out = append(out, s.lease(w, d, p.Lease, clock))
+		}
 	}
 	return out
-}
-
-// serve appends what there is room for of w.
-func (q *queue) serve(out []claim, w *webhook, room *room, lease time.Duration, clock time.Time) []claim {
-	l := &w.lane
-	l.ripen(clock)
-	for n := room.webhook(w); n > 0; n-- {
-		d := l.next(clock)
-		if d == nil || !room.take(w, len(d.event.body)) {
-			break
-		}
-		out = append(out, q.lease(w, d, lease, clock))
-	}
-	return out
-}
-
-// room is what a claim may still take.
-type room struct {
-	p             storage.ClaimParams
-	quick, others poolRoom
-}
-
-type poolRoom struct {
-	storage.Pool
-	hosts map[string]int // taken
-	bytes int
-	cut   bool // the next body did not fit
-}
-
-func newRoom(p storage.ClaimParams) *room {
-	return &room{
-		p:      p,
-		quick:  poolRoom{Pool: p.Quick, hosts: map[string]int{}, bytes: p.MaxBytes},
-		others: poolRoom{Pool: p.Others, hosts: map[string]int{}, bytes: p.MaxBytes},
-	}
-}
-
-// full reports whether nothing else of a pool fits, as turnsOf counts them.
-func (r *room) full(pool int) bool {
-	p := &r.others
-	if pool == 0 {
-		p = &r.quick
-	}
-	return p.cut || p.Room < 1
-}
-
-// webhook returns how many deliveries of w may be claimed.
-func (r *room) webhook(w *webhook) int {
-	if n, ok := r.p.Webhooks[w.rec.ID]; ok {
-		return n
-	}
-	if w.lane.standing.Good() {
-		return r.p.PerWebhook
-	}
-	return min(r.p.PerWebhook, 1)
-}
-
-// take makes room for one delivery of w, or reports that there is none.
-func (r *room) take(w *webhook, size int) bool {
-	p := &r.others
-	if w.lane.standing.Quick() {
-		p = &r.quick
-	}
-	most, named := p.Hosts[w.host]
-	if !named {
-		most = p.PerHost
-	}
-	if p.Room < 1 || (named || most > 0) && p.hosts[w.host] >= most {
-		return false
-	}
-	if r.p.MaxBytes > 0 && size > p.bytes && p.bytes < r.p.MaxBytes {
-		p.cut = true
-		return false
-	}
-	p.bytes -= size
-	p.Room--
-	p.hosts[w.host]++
-	return true
-}
-
-// stats counts the deliveries of the webhooks that have a place in the queue.
-func (q *queue) stats(clock time.Time) storage.QueueStats {
-	var st storage.QueueStats
-	count := func(w *webhook) {
-		l := &w.lane
-		for _, d := range l.pending {
-			due := d.in != &l.later || d.leased(clock) || !d.at.After(clock)
-			if !due || l.paused(clock) && d.urgency == ordinary {
-				st.Waiting++
-				continue
-			}
-			st.Due++
-			if st.OldestDue.IsZero() || d.queued.Before(st.OldestDue) {
-				st.OldestDue = d.queued
-			}
-		}
-	}
-	for _, w := range slices.Concat(q.turns[:]...) {
-		count(w)
-	}
-	for _, w := range q.sleeping {
-		count(w)
-	}
-	return st
 }

@@ -2,35 +2,35 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Whatever happens, each webhook with something pending stands in the turns once, or
-// sleeps until something of it can be claimed.
-func TestEveryWebhookHasItsPlaceInTheQueue(t *testing.T) {
+// Whatever happens, a claim passes over no webhook that has something to claim.
+func TestAClaimMissesNothing(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		clock := start
 		b := setup(t, WithClock(func() time.Time { return clock }))
 		random := rand.New(rand.NewPCG(seed, 1)) // #nosec G404 -- a repeatable test
 		var hooks []storage.ID
-		for n := range 12 {
+		for n := range 3 {
 			hooks = append(hooks, b.addWebhook(t, n))
 		}
 		var flying []storage.Delivery
+		var tried []storage.Attempt
 		events := 0
 		for range 400 {
-			switch random.IntN(8) {
+			hook := hooks[random.IntN(len(hooks))]
+			switch random.IntN(11) {
 			case 0, 1:
 				events++
-				e := storage.Event{ID: id('e', events), Type: "form.test", Body: []byte("{}")}
-				must(t, b.store.Enqueue(t.Context(), hooks[random.IntN(len(hooks))], e))
+				must(t, b.store.Enqueue(t.Context(), hook, storage.Event{ID: id('e', events), Type: "form.test", Body: []byte("{}")}))
 			case 2:
 				events++
 				b.submit(t, 1000+events)
@@ -42,16 +42,43 @@ func TestEveryWebhookHasItsPlaceInTheQueue(t *testing.T) {
 				flying = append(flying, got...)
 			case 5, 6:
 				if len(flying) > 0 {
-					_, err := b.store.FinishDeliveries(t.Context(), []storage.Result{randomResult(random, flying[0])})
+					r := randomResult(random, flying[0])
+					_, err := b.store.FinishDeliveries(t.Context(), []storage.Result{r})
 					must(t, err)
 					flying = flying[1:]
+					if r.Attempt != nil {
+						tried = append(tried, *r.Attempt)
+					}
+				}
+			case 7:
+				url := fmt.Sprint("https://example.com/", random.IntN(3))
+				_, err := b.store.UpdateWebhook(t.Context(), b.owner, hook, storage.WebhookChange{URL: &url, At: start})
+				must(t, err)
+			case 8:
+				if len(tried) > 0 {
+					a := tried[random.IntN(len(tried))]
+					if err := b.store.Redeliver(t.Context(), a.WebhookID, a.ID); !errors.Is(err, storage.ErrNotFound) { // pushed out
+						must(t, err)
+					}
 				}
 			default:
 				clock = clock.Add(time.Duration(random.IntN(90)) * time.Second)
 			}
-			checkPlaces(t, b.store, clock)
+			checkIdle(t, b.store, clock)
 			if t.Failed() {
 				t.Fatalf("seed %d", seed)
+			}
+		}
+	}
+}
+
+// checkIdle holds what claims pass over against everything that is pending.
+func checkIdle(t *testing.T, s *Store, clock time.Time) {
+	t.Helper()
+	for _, w := range s.webhooks {
+		for _, d := range w.queue.byEvent {
+			if !d.due.After(clock) && (d.asked || !w.paused(clock)) && clock.Before(w.queue.idleUntil) {
+				t.Errorf("a delivery is due, but claims pass over its webhook until %s", w.queue.idleUntil)
 			}
 		}
 	}
@@ -67,46 +94,62 @@ func randomResult(random *rand.Rand, d storage.Delivery) storage.Result {
 	case 1:
 		r.RetryIn, r.Standing.Failures = time.Duration(random.IntN(100))*time.Second, 1
 	case 2:
-		r.Standing.Failures, r.PauseFor = 10, time.Minute
+		r.Standing.Failures, r.PauseFor = 10, 5*time.Minute
 	default:
 		r.Attempt.Success, r.Standing.Succeeded = true, true
 	}
 	return r
 }
 
-func checkPlaces(t *testing.T, s *Store, clock time.Time) {
-	t.Helper()
-	q := &s.queue
-	stands := map[*webhook]int{}
-	for _, w := range slices.Concat(q.turns[:]...) {
-		stands[w]++
-	}
-	for _, w := range s.webhooks {
-		p, n := w.lane.place, stands[w]
-		sleeps := p.pos > 0 && q.sleeping[p.pos-1] == w
-		at, pending := w.lane.due(clock)
-		switch {
-		case n == 1 && !slices.Contains(q.turns[turnsOf(w)], w):
-			t.Error("a turn of the other pool")
-		case n > 1 || (n == 1) != p.turn || n == 1 && sleeps:
-			t.Errorf("%d places in the turns, asleep %t, place %+v", n, sleeps, p)
-		case pending && n == 0 && (!sleeps || p.at.After(at) && p.at.After(clock)):
-			t.Errorf("something can be claimed at %s, but the place is %+v, asleep %t", at, p, sleeps)
+// A claim that finds nothing due of a webhook notes until when, so that the next one looks
+// at none of its deliveries.
+func TestClaimsPassOverWhatIsNotDue(t *testing.T) {
+	t.Parallel()
+	b, _ := crowded(t, 1000)
+	for range 2 {
+		got, _, err := b.store.ClaimDeliveries(t.Context(), storage.ClaimParams{Others: storage.Pool{Room: 1}, PerWebhook: 1})
+		if err != nil || len(got) != 0 {
+			t.Fatal(len(got), err)
 		}
+	}
+	idle := 0
+	for _, w := range b.store.webhooks {
+		if w.queue.idleUntil.After(start) {
+			idle++
+		}
+	}
+	if idle != 1001 {
+		t.Errorf("%d webhooks are passed over, want 1001", idle)
 	}
 }
 
-// Webhooks with something that is due later have no turn, so that a claim looks at none
-// of them.
-func TestWebhooksWithNothingDueHaveNoTurn(t *testing.T) {
+// A success that ends a pause lets the next claim look again.
+func TestTheEndOfAPauseEndsIdleness(t *testing.T) {
 	t.Parallel()
-	b, _ := crowded(t, 1000)
-	q := &b.store.queue
-	if n := len(q.turns[0]) + len(q.turns[1]); n != 0 {
-		t.Errorf("%d webhooks have a turn though nothing is due", n)
+	b := setup(t, WithClock(func() time.Time { return start }))
+	hook := b.addWebhook(t, 1)
+	claim := func() []storage.Delivery {
+		p := storage.Pool{Room: 9}
+		got, _, err := b.store.ClaimDeliveries(t.Context(), storage.ClaimParams{Lease: time.Hour, Quick: p, Others: p, PerWebhook: 1})
+		must(t, err)
+		return got
 	}
-	if n := len(q.sleeping); n != 1000 {
-		t.Errorf("%d webhooks wait, want 1000", n)
+	finish := func(d storage.Delivery, r storage.Result) {
+		r.Lease, r.Attempt = d.Lease, &storage.Attempt{ID: id('a', d.Attempt), Success: r.Standing.Succeeded, CreatedAt: start}
+		_, err := b.store.FinishDeliveries(t.Context(), []storage.Result{r})
+		must(t, err)
+	}
+	b.submit(t, 1)
+	b.submit(t, 2)
+	finish(claim()[0], storage.Result{RetryIn: time.Minute, Standing: storage.Standing{Failures: 10}, PauseFor: 2 * time.Hour})
+	must(t, b.store.Enqueue(t.Context(), hook, storage.Event{ID: id('x', 1), Type: "form.test", Body: []byte("{}")}))
+	probe := claim()
+	if len(probe) != 1 || len(claim()) != 0 {
+		t.Fatal("want the probe alone")
+	}
+	finish(probe[0], storage.Result{Standing: storage.Standing{Succeeded: true}})
+	if got := claim(); len(got) != 1 || got[0].Lease.EventID != id('e', 2) {
+		t.Errorf("claimed %d deliveries after the pause, want the one that waited", len(got))
 	}
 }
 
@@ -135,7 +178,7 @@ func crowded(tb testing.TB, n int) (*bundle, storage.ID) {
 // BenchmarkClaim claims and settles one delivery beside webhooks that all have something
 // which is due later.
 func BenchmarkClaim(b *testing.B) {
-	for _, n := range []int{0, 100, 50_000} {
+	for _, n := range []int{0, 100, 10_000, 50_000} {
 		b.Run(fmt.Sprintf("beside %d webhooks", n), func(b *testing.B) {
 			s, hook := crowded(b, n)
 			p := storage.ClaimParams{Lease: time.Hour, Others: storage.Pool{Room: 64}, PerWebhook: 4}
@@ -147,6 +190,27 @@ func BenchmarkClaim(b *testing.B) {
 				}
 				a := &storage.Attempt{ID: id('a', 1), WebhookID: hook, EventID: got[0].Lease.EventID, Success: true, CreatedAt: start}
 				_, err = s.store.FinishDeliveries(b.Context(), []storage.Result{{Lease: got[0].Lease, Attempt: a}})
+				must(b, err)
+			}
+		})
+	}
+}
+
+// BenchmarkClaimOfMany claims a batch while 10,000 webhooks wait for their turns.
+func BenchmarkClaimOfMany(b *testing.B) {
+	const n = 10_000
+	for name, pool := range map[string]storage.Pool{
+		"64 deliveries":       {Room: 64},
+		"a host without room": {Room: 64, Hosts: map[string]int{"example.com": 0}},
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := setup(b, WithClock(func() time.Time { return start }))
+			for i := range n {
+				must(b, s.store.Enqueue(b.Context(), s.addWebhook(b, i), storage.Event{ID: id('e', i), Type: "form.test", Body: []byte("{}")}))
+			}
+			for b.Loop() {
+				// The lease has no length, so what is claimed waits again.
+				_, _, err := s.store.ClaimDeliveries(b.Context(), storage.ClaimParams{Others: pool, PerWebhook: 4})
 				must(b, err)
 			}
 		})

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -10,45 +11,31 @@ import (
 
 // DeleteUser implements [storage.RemovalStore]. Nothing is left for Sweep.
 func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
-	if err := ctx.Err(); err != nil {
+	if err := s.lock(ctx, mark(at)); err != nil {
 		return err
 	}
-	if at.IsZero() || !storage.ValidTime(at) {
-		return storage.ErrInvalidValue
-	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
-	u := s.users[user]
-	if u == nil {
-		return nil
-	}
-	for _, k := range slices.Clone(u.keys.items) {
-		s.removeKey(k)
-	}
-	for _, w := range slices.Clone(u.workspaces.items) {
+	delete(s.users, user)
+	maps.DeleteFunc(s.keys, func(_ [32]byte, k *key) bool { return k.rec.UserID == user })
+	for _, w := range s.workspaces {
+		delete(w.members, user)
 		if w.rec.OwnerID == user {
 			s.deleteWorkspace(w, at)
-		} else {
-			delete(w.members, user)
 		}
 	}
-	for _, sh := range s.shelves {
-		if sh.owner == user {
-			for _, f := range newest(sh.trash.items, len(sh.trash.items)) {
-				s.purge(f)
-			}
+	for _, f := range s.forms {
+		if s.workspaces[f.rec.WorkspaceID] == nil && f.lastOwner == user {
+			s.purge(f)
 		}
 	}
-	delete(s.users, user)
 	return nil
 }
 
 // PurgeForm implements [storage.RemovalStore].
 func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
-	if err := ctx.Err(); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return err
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.forms[id]
 	if f == nil || !f.trashed() {
@@ -58,18 +45,24 @@ func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
 	return nil
 }
 
+// purge removes a form in the trash and everything of it.
+func (s *Store) purge(f *form) {
+	delete(s.forms, f.rec.ID)
+	delete(s.publicForms, f.rec.PublicID)
+	for _, w := range f.webhooks {
+		s.removeWebhook(w)
+	}
+}
+
 // EraseSubmissions implements [storage.RemovalStore].
 func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []storage.ID) (int, error) {
-	if err := ctx.Err(); err != nil {
+	if err := s.lock(ctx); err != nil {
 		return 0, err
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
 	f, n := s.forms[form], 0
 	for _, id := range ids {
-		if f != nil && f.byID[id] != nil {
-			f.answers.forget(id)
-			f.remove(f.byID[id])
+		if f != nil && f.erase(id) == nil {
 			n++
 		}
 	}
@@ -78,30 +71,56 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 
 // PurgeSubmissions implements [storage.RemovalStore].
 func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
-	if err := ctx.Err(); err != nil {
+	if err := s.lock(ctx, p.Before); err != nil {
 		return storage.PurgedSubmissions{}, err
 	}
-	if err := check(p.Before); err != nil {
-		return storage.PurgedSubmissions{}, err
-	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := 0
+	var out storage.PurgedSubmissions
 	for _, id := range p.Forms {
 		f := s.forms[id]
 		if f == nil || p.Max < 1 {
 			continue
 		}
-		old := f.submissions.older(storage.Position{Time: p.Before})
-		for _, sub := range slices.Clone(f.submissions.items[:min(old, p.Max-n)]) {
-			f.answers.forget(sub.rec.ID)
+		old := min(f.submissions.before(storage.Position{Time: p.Before}), p.Max-out.Submissions)
+		for _, sub := range slices.Clone(f.submissions.items[:old]) {
+			f.answers.free(sub.rec.ID)
 			f.remove(sub)
 			f.kept++
-			n++
+			out.Submissions++
 		}
-		if n == p.Max {
-			return storage.PurgedSubmissions{Submissions: n, More: true}, nil
+		if out.More = out.Submissions == p.Max; out.More {
+			break
 		}
 	}
-	return storage.PurgedSubmissions{Submissions: n}, nil
+	return out, nil
+}
+
+// Sweep implements [storage.Storage]. It never counts an event: here their bodies go
+// as soon as nothing refers to them. A form goes with everything of its own at once.
+func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+	if err := s.lock(ctx, p.Now, p.TrashBefore, p.KeysBefore); err != nil {
+		return storage.Swept{}, err
+	}
+	defer s.mu.Unlock()
+	var out storage.Swept
+	for _, f := range s.forms {
+		if f.trashed() && f.rec.TrashedAt.Before(p.TrashBefore) && out.Forms < p.Max {
+			s.purge(f)
+			out.Forms++
+		}
+	}
+	for hash, k := range s.keys {
+		if k.endedBefore(p.KeysBefore) && out.Keys < p.Max && !p.Removals {
+			delete(s.keys, hash)
+			out.Keys++
+		}
+	}
+	for _, w := range s.webhooks {
+		if len(w.oldSecret) > 0 && !w.oldSecretUntil.After(p.Now) && out.Secrets < p.Max && !p.Removals {
+			w.oldSecret = nil
+			out.Secrets++
+		}
+	}
+	out.More = p.Max > 0 && p.Max == max(out.Forms, out.Keys, out.Secrets)
+	return out, nil
 }

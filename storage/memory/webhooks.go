@@ -2,7 +2,9 @@ package memory
 
 import (
 	"bytes"
+	"container/list"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -10,20 +12,32 @@ import (
 )
 
 type webhook struct {
-	// rec.Secret is replaced, never changed.
+	// Secrets are replaced, never changed. The old one is known until oldSecretUntil.
 	rec            storage.Webhook
-	host           string // of its URL
-	oldSecret      []byte // replaced, never changed, and known until oldSecretUntil
+	oldSecret      []byte
 	oldSecretUntil time.Time
-	form           *form
-	lane           lane
-	history        index[*attempt]
-	expired        index[*attempt] // summaries of expired deliveries
+
+	host    string // of its URL
+	form    *form
+	history index[*attempt]
+	expired index[*attempt] // summaries of expired deliveries
+	queue   queue
+	turn    *list.Element // in Store.turns
+	fate
 }
 
 func (w *webhook) place() storage.Position {
 	return storage.Position{Time: w.rec.CreatedAt, ID: w.rec.ID}
 }
+
+func (w *webhook) copy() storage.Webhook {
+	rec := w.rec
+	rec.Secret = secret(rec.Secret)
+	return rec
+}
+
+// secret returns a copy of a secret. An empty one is none.
+func secret(b []byte) []byte { return append([]byte(nil), b...) }
 
 // attempt is an entry of a webhook's history.
 type attempt struct {
@@ -35,218 +49,176 @@ func (a *attempt) place() storage.Position {
 	return storage.Position{Time: a.rec.CreatedAt, ID: a.rec.ID}
 }
 
-// record adds an attempt, once if it is there already, and cuts the history.
-func (w *webhook) record(a storage.Attempt, e *event) {
-	a.CreatedAt = utc(a.CreatedAt)
-	w.history.add(&attempt{rec: a, event: e})
-	w.history.keepNewest(storage.HistoryKept)
-}
+func (a *attempt) copy() storage.Attempt { return a.rec }
 
-// attempt returns an entry of the history, or nil.
-func (w *webhook) attempt(id storage.ID) *attempt {
-	for _, a := range slices.Concat(w.history.items, w.expired.items) {
-		if a.rec.ID == id {
-			return a
-		}
-	}
-	return nil
-}
+// attempts returns all entries, in a slice of the caller's own.
+func (w *webhook) attempts() []*attempt { return slices.Concat(w.history.items, w.expired.items) }
 
 // forget ends the pending delivery of a submission and drops the body of its
 // event, which its attempts then no longer have.
 func (w *webhook) forget(sub *submission) {
-	if d := w.lane.pending[sub.eventID]; d != nil && d.event.submission == sub.rec.ID {
-		w.lane.remove(d)
+	if d := w.queue.byEvent[sub.eventID]; d != nil && d.event.submission == sub.rec.ID {
+		w.queue.remove(d)
 	}
-	for _, a := range slices.Concat(w.history.items, w.expired.items) {
+	for _, a := range w.attempts() {
 		if a.event != nil && a.event.submission == sub.rec.ID {
 			a.event = nil
 		}
 	}
 }
 
-// close ends what is pending and drops the history.
-func (w *webhook) close() {
-	w.lane.clear()
-	w.history, w.expired = index[*attempt]{}, index[*attempt]{}
-}
-
-// secret returns the store's own copy of a secret. An empty one is none.
-func secret(b []byte) []byte {
-	if len(b) == 0 {
-		return nil
+// lockWebhook begins a method about a webhook of a form that the actor may see; see lock.
+func (s *Store) lockWebhook(ctx context.Context, who storage.Actor, id storage.ID, values ...any) (*webhook, error) {
+	if err := s.lock(ctx, values...); err != nil {
+		return nil, err
 	}
-	return bytes.Clone(b)
-}
-
-func copyWebhook(rec storage.Webhook) storage.Webhook {
-	rec.Secret = secret(rec.Secret)
-	return rec
-}
-
-// visibleWebhook returns a webhook of a form that the actor may see, or nil.
-func (s *Store) visibleWebhook(who storage.Actor, id storage.ID) *webhook {
 	w := s.webhooks[id]
 	if w == nil || s.visible(who, w.rec.FormID) == nil {
-		return nil
+		s.mu.Unlock()
+		return nil, storage.ErrNotFound
 	}
-	return w
+	return w, nil
 }
 
-// CreateWebhook implements [storage.WebhookStore].
-func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
-	if err := ctx.Err(); err != nil {
+// CreateWebhook implements [storage.WebhookStore]. Its first turn comes before those of
+// webhooks that were served.
+func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, rec storage.Webhook, limit int) error {
+	if err := s.lock(ctx, rec.URL, rec.CreatedAt, rec.UpdatedAt); err != nil {
 		return err
 	}
-	if err := check(w.URL, w.CreatedAt, w.UpdatedAt); err != nil {
-		return err
-	}
-	w = copyWebhook(w)
-	w.CreatedAt, w.UpdatedAt = utc(w.CreatedAt), utc(w.UpdatedAt)
-
-	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.visible(who, w.FormID)
+	f := s.visible(who, rec.FormID)
 	switch {
 	case f == nil:
 		return storage.ErrNotFound
-	case limit > 0 && len(f.webhooks.items) >= limit:
+	case limit > 0 && len(f.webhooks) >= limit:
 		return storage.ErrLimitReached
-	case s.webhooks[w.ID] != nil:
+	case s.webhooks[rec.ID] != nil:
 		return storage.ErrConflict
 	}
-	rec := &webhook{rec: w, host: storage.HostName(w.URL), form: f}
-	s.webhooks[w.ID] = rec
-	f.webhooks.add(rec)
-	s.everything.webhooks.add(rec)
-	s.shelves[f.rec.WorkspaceID].webhooks.add(rec)
+	rec.Secret = secret(rec.Secret)
+	rec.CreatedAt, rec.UpdatedAt = utc(rec.CreatedAt), utc(rec.UpdatedAt)
+	w := &webhook{rec: rec, host: storage.HostName(rec.URL), form: f}
+	w.turn = s.turns.PushFront(w)
+	s.webhooks[rec.ID] = w
+	f.webhooks = append(f.webhooks, w)
 	return nil
 }
 
 // Webhook implements [storage.WebhookStore].
 func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {
-	if err := ctx.Err(); err != nil {
+	w, err := s.lockWebhook(ctx, who, id)
+	if err != nil {
 		return storage.Webhook{}, err
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	w := s.visibleWebhook(who, id)
-	if w == nil {
-		return storage.Webhook{}, storage.ErrNotFound
-	}
-	return copyWebhook(w.rec), nil
+	defer s.mu.Unlock()
+	return w.copy(), nil
 }
 
 // Webhooks implements [storage.WebhookStore].
 func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
-	if err := ctx.Err(); err != nil {
+	if err := s.lock(ctx, page); err != nil {
 		return nil, err
 	}
-	if err := check(page); err != nil {
-		return nil, err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	shelves := s.shelvesOf(who)
-	lists := make([]*index[*webhook], len(shelves))
-	for i, sh := range shelves {
-		lists[i] = &sh.webhooks
-	}
-	found := merge(lists, page)
-	out := make([]storage.Webhook, len(found))
-	for i, w := range found {
-		out[i] = copyWebhook(w.rec)
-	}
-	return out, nil
+	defer s.mu.Unlock()
+	return pageOf(maps.Values(s.webhooks), page, (*webhook).place, (*webhook).copy, func(w *webhook) bool { return s.visible(who, w.rec.FormID) != nil }), nil
 }
 
 // UpdateWebhook implements [storage.WebhookStore].
 func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
-	if err := ctx.Err(); err != nil {
+	w, err := s.lockWebhook(ctx, who, id, c.URL, c.At)
+	if err != nil {
 		return storage.Webhook{}, err
 	}
-	if err := check(c.URL, c.At); err != nil {
-		return storage.Webhook{}, err
-	}
-	clock := s.now()
-	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := s.visibleWebhook(who, id)
-	if w == nil {
-		return storage.Webhook{}, storage.ErrNotFound
-	}
 	if c.URL != nil && *c.URL != w.rec.URL {
 		w.rec.URL, w.host = *c.URL, storage.HostName(*c.URL)
-		w.lane.renew(s.queue.token)
+		w.fate = fate{oldestToken: s.token, expiredAt: w.expiredAt}
+		w.queue.idleUntil = time.Time{}
 	}
 	if c.URL != nil || c.Enabled != nil {
-		w.lane.hastenOne(clock)
+		w.queue.hastenOne(s.now())
 	}
-	if c.Enabled != nil {
-		switch {
-		case !*c.Enabled:
-			w.lane.clear()
-		case !w.rec.Enabled:
-			w.lane.endPause()
+	was := w.rec.Enabled
+	set(&w.rec.Enabled, c.Enabled)
+	if !w.rec.Enabled {
+		w.queue = queue{}
+	} else if !was {
+		w.endPause()
+	}
+	if c.Secret != nil && (len(*c.Secret) == 0 || !bytes.Equal(*c.Secret, w.rec.Secret)) {
+		w.oldSecret = nil
+		if len(*c.Secret) > 0 { // with a secret that is removed nothing is signed any more
+			w.oldSecret, w.oldSecretUntil = w.rec.Secret, c.At.Add(storage.OldSecretKept)
 		}
-		w.rec.Enabled = *c.Enabled
-	}
-	if c.Secret != nil {
-		w.changeSecret(secret(*c.Secret), c.At)
+		w.rec.Secret = secret(*c.Secret)
 	}
 	w.rec.UpdatedAt = utc(c.At)
-	s.queue.place(w, clock)
-	return copyWebhook(w.rec), nil
-}
-
-// changeSecret keeps the secret that a different one replaces. One that is removed is
-// forgotten: nothing is signed any more.
-func (w *webhook) changeSecret(to []byte, at time.Time) {
-	if len(to) > 0 && bytes.Equal(to, w.rec.Secret) {
-		return
-	}
-	w.oldSecret = nil
-	if len(to) > 0 {
-		w.oldSecret, w.oldSecretUntil = w.rec.Secret, at.Add(storage.OldSecretKept)
-	}
-	w.rec.Secret = to
+	return w.copy(), nil
 }
 
 // DeleteWebhook implements [storage.WebhookStore].
 func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage.ID) error {
-	if err := ctx.Err(); err != nil {
+	w, err := s.lockWebhook(ctx, who, id)
+	if err != nil {
 		return err
 	}
-	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := s.visibleWebhook(who, id)
-	if w == nil {
-		return storage.ErrNotFound
-	}
-	delete(s.webhooks, id)
-	w.form.webhooks.remove(w)
-	s.everything.webhooks.remove(w)
-	s.shelves[w.form.rec.WorkspaceID].webhooks.remove(w)
-	w.close()
-	s.queue.remove(w)
+	w.form.webhooks = slices.DeleteFunc(w.form.webhooks, func(other *webhook) bool { return other == w })
+	s.removeWebhook(w)
 	return nil
+}
+
+// removeWebhook forgets a webhook with its deliveries. Its form does not.
+func (s *Store) removeWebhook(w *webhook) {
+	delete(s.webhooks, w.rec.ID)
+	s.turns.Remove(w.turn)
+}
+
+// Secrets implements [storage.WebhookStore].
+func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	var out []storage.StoredSecret
+	for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {
+		w := s.webhooks[id]
+		if len(w.rec.Secret) > 0 && compareIDs(id, after) > 0 && len(out) < limit {
+			out = append(out, storage.StoredSecret{WebhookID: id, Secret: secret(w.rec.Secret), OldSecret: secret(w.oldSecret)})
+		}
+	}
+	return out, nil
+}
+
+// ReplaceSecrets implements [storage.WebhookStore].
+func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.SecretReplacement) (int, error) {
+	if err := s.lock(ctx); err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	replaced := 0
+	for _, r := range replacements {
+		w := s.webhooks[r.WebhookID]
+		switch {
+		case w == nil || len(r.From) == 0:
+		case bytes.Equal(w.rec.Secret, r.From):
+			w.rec.Secret = secret(r.To)
+			replaced++
+		case bytes.Equal(w.oldSecret, r.From):
+			w.oldSecret = secret(r.To)
+			replaced++
+		}
+	}
+	return replaced, nil
 }
 
 // Attempts implements [storage.WebhookStore].
 func (s *Store) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Attempt, error) {
-	if err := ctx.Err(); err != nil {
+	w, err := s.lockWebhook(ctx, who, webhook)
+	if err != nil {
 		return nil, err
 	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	w := s.visibleWebhook(who, webhook)
-	if w == nil {
-		return nil, storage.ErrNotFound
-	}
-	found := merge([]*index[*attempt]{&w.history, &w.expired}, storage.Page{Limit: limit})
-	out := make([]storage.Attempt, len(found))
-	for i, a := range found {
-		out[i] = a.rec
-	}
-	return out, nil
+	defer s.mu.Unlock()
+	return pageOf(slices.Values(w.attempts()), storage.Page{Limit: limit}, (*attempt).place, (*attempt).copy, func(*attempt) bool { return true }), nil
 }

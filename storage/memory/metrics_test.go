@@ -17,12 +17,11 @@ func TestFunnel(t *testing.T) {
 
 	t.Run("Sums every window that must be exact as a list of single counts does", func(t *testing.T) {
 		t.Parallel()
-		const day = int64(24 * 60 * 60)
 		rapid.Check(t, func(t *rapid.T) {
 			// Around 1970, so that both signs are met.
 			second := rapid.Int64Range(-3*day, 3*day)
 			times := rapid.SliceOfN(second, 1, 40).Draw(t, "times")
-			var f funnel
+			f := funnel{counts: map[int64]storage.Counts{}}
 			newest := times[0]
 			for _, at := range times {
 				f.add(time.Unix(at, 0), farFuture, storage.Counts{Views: 1, Starts: 2, Submissions: 3})
@@ -33,9 +32,9 @@ func TestFunnel(t *testing.T) {
 			case "minutes":
 				// Counts are told apart by the minute as far as two days back from the
 				// newest. A count that came late, after a newer one, is among them.
-				first := rapid.Int64Range(ceilDiv(newest-2*day, 60), newest/60+5).Draw(t, "from")
-				from = time.Unix(60*first, 0)
-				to = time.Unix(60*rapid.Int64Range(first, first+3*minutesPerDay).Draw(t, "to"), 0)
+				first := rapid.Int64Range(-floor(2*day-newest, minute)/minute, newest/minute+5).Draw(t, "from")
+				from = time.Unix(minute*first, 0)
+				to = time.Unix(minute*rapid.Int64Range(first, first+3*day/minute).Draw(t, "to"), 0)
 			case "days":
 				first := rapid.Int64Range(-4, 4).Draw(t, "from")
 				from = time.Unix(day*first, 0)
@@ -61,7 +60,7 @@ func TestFunnel(t *testing.T) {
 
 	t.Run("Tells minutes apart as far as two days back, also for a count that comes late", func(t *testing.T) {
 		t.Parallel()
-		var f funnel
+		f := funnel{counts: map[int64]storage.Counts{}}
 		border := start.Add(-48 * time.Hour)
 		f.add(border, farFuture, storage.Counts{Views: 1})
 		f.add(start, farFuture, storage.Counts{Views: 1})
@@ -73,15 +72,16 @@ func TestFunnel(t *testing.T) {
 
 	t.Run("Keeps a bounded number of minutes", func(t *testing.T) {
 		t.Parallel()
-		var f funnel
-		for i := range 10 * minutesPerDay {
+		f := funnel{counts: map[int64]storage.Counts{}}
+		const days, minutes = 10, 10 * day / minute
+		for i := range minutes {
 			f.add(start.Add(time.Duration(i)*time.Minute), farFuture, storage.Counts{Views: 1})
 		}
-		if n := len(f.minutes); n != minutesKept+1 {
-			t.Errorf("%d minutes, want %d", n, minutesKept+1)
+		if n, most := len(f.counts), 3*day/minute+days; n > most {
+			t.Errorf("%d minutes and days, want at most %d", n, most)
 		}
-		if got := f.window(time.Time{}, time.Time{}).Views; got != 10*minutesPerDay {
-			t.Errorf("all = %d, want %d", got, 10*minutesPerDay)
+		if got := f.window(time.Time{}, time.Time{}).Views; got != minutes {
+			t.Errorf("all = %d, want %d", got, minutes)
 		}
 	})
 }

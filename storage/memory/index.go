@@ -1,0 +1,79 @@
+package memory
+
+import (
+	"bytes"
+	"cmp"
+	"iter"
+	"slices"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// placed is a record with a place in a list that never changes.
+type placed interface{ place() storage.Position }
+
+// comparePositions orders oldest first.
+func comparePositions(a, b storage.Position) int {
+	return cmp.Or(a.Time.Compare(b.Time), compareIDs(a.ID, b.ID))
+}
+
+func compareIDs(a, b storage.ID) int { return bytes.Compare(a[:], b[:]) }
+
+// pageOf returns a page of the records that are shown, newest first, as the caller's own.
+func pageOf[T, Own any](records iter.Seq[T], page storage.Page, place func(T) storage.Position, own func(T) Own, shown func(T) bool) []Own {
+	var found []T
+	for r := range records {
+		if shown(r) && (page.After == nil || comparePositions(place(r), *page.After) < 0) {
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, func(a, b T) int { return comparePositions(place(b), place(a)) })
+	var out []Own
+	for _, r := range found[:max(0, min(page.Limit, len(found)))] {
+		out = append(out, own(r))
+	}
+	return out
+}
+
+// index keeps records in the order of their places, in a sorted slice: the
+// oldest first, because new records then are appended. The zero index is empty.
+type index[T placed] struct{ items []T }
+
+// find returns the number of records that come before p, and whether one is there.
+func (x *index[T]) find(p storage.Position) (int, bool) {
+	return slices.BinarySearchFunc(x.items, p, func(e T, p storage.Position) int { return comparePositions(e.place(), p) })
+}
+
+// before returns how many records come before p: for a time alone, those that are older.
+func (x *index[T]) before(p storage.Position) int {
+	n, _ := x.find(p)
+	return n
+}
+
+// add puts e at its place, or does nothing when the place is taken.
+func (x *index[T]) add(e T) {
+	if i, taken := x.find(e.place()); !taken {
+		x.items = slices.Insert(x.items, i, e)
+	}
+}
+
+// remove takes out the record with the place of e, if there is one. It moves those on
+// the shorter side, because most that go are among the oldest.
+func (x *index[T]) remove(e T) {
+	i, found := x.find(e.place())
+	switch {
+	case !found:
+	case i < len(x.items)/2:
+		copy(x.items[1:], x.items[:i])
+		clear(x.items[:1])
+		x.items = x.items[1:]
+	default:
+		x.items = slices.Delete(x.items, i, i+1)
+	}
+}
+
+// addToNewest adds e, and removes all but the newest n records.
+func (x *index[T]) addToNewest(n int, e T) {
+	x.add(e)
+	x.items = slices.Delete(x.items, 0, max(0, len(x.items)-n))
+}

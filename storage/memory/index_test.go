@@ -1,0 +1,126 @@
+package memory
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+type entry storage.Position
+
+func (e *entry) place() storage.Position { return storage.Position(*e) }
+
+// anyEntry draws from few times and few ids, so that equal times, taken places
+// and positions that name no record all come up.
+func anyEntry() *rapid.Generator[*entry] {
+	return rapid.Custom(func(t *rapid.T) *entry {
+		return &entry{
+			Time: time.Unix(rapid.Int64Range(0, 6).Draw(t, "time"), 0).UTC(),
+			ID:   storage.ID{11: rapid.ByteRange(0, 6).Draw(t, "id")},
+		}
+	})
+}
+
+// naivePage is what a list should show, by sorting everything.
+func naivePage(all []*entry, p storage.Page) []*entry {
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b *entry) int { return comparePositions(b.place(), a.place()) })
+	var out []*entry
+	for _, e := range all {
+		if p.After != nil && comparePositions(e.place(), *p.After) >= 0 {
+			continue
+		}
+		if len(out) < p.Limit {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func anyPage(t *rapid.T) storage.Page {
+	p := storage.Page{Limit: rapid.IntRange(-1, 8).Draw(t, "limit")}
+	if rapid.Bool().Draw(t, "has position") {
+		after := anyEntry().Draw(t, "after").place()
+		p.After = &after
+	}
+	return p
+}
+
+func TestIndex(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var x index[*entry]
+		var model []*entry
+		position := func(e *entry) int {
+			return slices.IndexFunc(model, func(m *entry) bool { return *m == *e })
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"add": func(t *rapid.T) {
+				e := anyEntry().Draw(t, "entry")
+				x.add(e)
+				if position(e) < 0 {
+					model = append(model, e)
+				}
+			},
+			"remove": func(t *rapid.T) {
+				e := anyEntry().Draw(t, "entry")
+				x.remove(e)
+				if i := position(e); i >= 0 {
+					model = slices.Delete(model, i, i+1)
+				}
+			},
+			"add to newest": func(t *rapid.T) {
+				n, e := rapid.IntRange(1, 40).Draw(t, "n"), anyEntry().Draw(t, "entry")
+				x.addToNewest(n, e)
+				if position(e) < 0 {
+					model = append(model, e)
+				}
+				model = naivePage(model, storage.Page{Limit: n})
+			},
+			"": func(t *rapid.T) {
+				slices.SortFunc(model, func(a, b *entry) int { return comparePositions(a.place(), b.place()) })
+				if diff := cmp.Diff(model, x.items, cmpopts.EquateEmpty()); diff != "" {
+					t.Fatalf("records (-want +got):\n%s", diff)
+				}
+				bound := anyEntry().Draw(t, "bound")
+				older, before := 0, 0
+				for _, e := range model {
+					if comparePositions(e.place(), bound.place()) < 0 {
+						older++
+					}
+					if e.Time.Before(bound.Time) {
+						before++
+					}
+				}
+				if got, found := x.find(bound.place()); got != older || found != (position(bound) >= 0) {
+					t.Fatalf("find = %d, %t, want %d", got, found, older)
+				}
+				if got := x.before(storage.Position{Time: bound.Time}); got != before {
+					t.Fatalf("before = %d, want %d", got, before)
+				}
+			},
+		})
+	})
+}
+
+func TestPageOf(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		all := rapid.SliceOfNDistinct(anyEntry(), 0, 30, func(e *entry) entry { return *e }).Draw(t, "entries")
+		odd := func(e *entry) bool { return e.ID[11]%2 == 1 }
+		var want []storage.Position
+		p := anyPage(t)
+		for _, e := range naivePage(slices.DeleteFunc(slices.Clone(all), func(e *entry) bool { return !odd(e) }), p) {
+			want = append(want, e.place())
+		}
+		if diff := cmp.Diff(want, pageOf(slices.Values(all), p, (*entry).place, (*entry).place, odd)); diff != "" {
+			t.Fatalf("page (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// In seconds.
+const (
+	minute = 60
+	day    = 24 * 60 * minute
+	// minutesKept is how far behind the newest count minutes are told apart.
+	minutesKept = 2 * day
+)
+
+// funnel counts by the minute, and by the day what is too old for that.
+type funnel struct {
+	counts map[int64]storage.Counts // by the first second of the minute or day, since 1970
+	folded int64                    // the day of the newest count when old minutes were last added up
+}
+
+// add counts at a time. Once a day it adds up the minutes of each day that are too old. A
+// count from later than the clock says makes none old.
+func (f *funnel) add(at, clock time.Time, c storage.Counts) {
+	first := floor(at.Unix(), minute)
+	f.counts[first] = sum(f.counts[first], c)
+	newest := min(at.Unix(), clock.Unix())
+	if floor(newest, day) <= f.folded {
+		return
+	}
+	f.folded = floor(newest, day)
+	for at, old := range f.counts {
+		if first := floor(at, day); at < newest-minutesKept && at != first {
+			delete(f.counts, at)
+			f.counts[first] = sum(f.counts[first], old)
+		}
+	}
+}
+
+// window sums from <= t < to; a zero bound is none.
+func (f *funnel) window(from, to time.Time) (total storage.Counts) {
+	for at, c := range f.counts {
+		if (from.IsZero() || at >= from.Unix()) && (to.IsZero() || at < to.Unix()) {
+			total = sum(total, c)
+		}
+	}
+	return total
+}
+
+func sum(a, b storage.Counts) storage.Counts {
+	return storage.Counts{Views: a.Views + b.Views, Starts: a.Starts + b.Starts, Submissions: a.Submissions + b.Submissions}
+}
+
+// floor rounds down to a multiple of unit, also before 1970.
+func floor(t, unit int64) int64 { return t - (t%unit+unit)%unit }
+
+// CountFunnel implements [storage.MetricsStore].
+func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counts) error {
+	f, err := s.lockForm(ctx, storage.AsHost(), form, at)
+	if err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	f.funnel.add(at, s.now(), c)
+	return nil
+}
+
+// Funnel implements [storage.MetricsStore].
+func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	f, err := s.lockForm(ctx, who, form, w.From, w.To)
+	if err != nil {
+		return storage.Funnel{}, err
+	}
+	defer s.mu.Unlock()
+	out := storage.Funnel{Counts: f.funnel.window(w.From, w.To)}
+	if lifetime := f.lifetime; lifetime != (storage.Counters{}) {
+		out.Lifetime = &lifetime
+	}
+	return out, nil
+}
+
+// SetLifetimeCounters implements [storage.MetricsStore].
+func (s *Store) SetLifetimeCounters(ctx context.Context, form storage.ID, c storage.Counters) error {
+	if err := s.lock(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	f := s.forms[form]
+	if f == nil {
+		return storage.ErrNotFound
+	}
+	f.lifetime = c
+	return nil
+}
