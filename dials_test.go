@@ -18,7 +18,7 @@ import (
 // themselves, or make something that does. What is not here goes through
 // http.DefaultTransport.
 var dialers = map[string]string{
-	"webhooks/client.go":               "net.Dialer", // asks publicaddr.BeforeDial
+	"webhooks/client.go":               "http.Transport net.Dialer", // asks publicaddr.BeforeDial
 	"internal/dialguard/dialguard.go":  "net.Dialer net.Resolver",
 	"internal/pgtest/pgrun/bouncer.go": "net.Dialer", // a unix socket
 	"internal/bench/hotpaths/load.go":  "net.Dialer", // the rest are programs, and dial their own processes

@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"handler/docs":       {},
 	"handler/respondent": {"schema", "storage"},
 	"handler/formpage": {
-		"handler/respondent", "internal/answers", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
+		"handler/respondent", "internal/answers", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
 		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/net/idna", "golang.org/x/text",
 	},
 	"handler/conformance":               {"schema", "internal/described"},

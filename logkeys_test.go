@@ -18,7 +18,7 @@ import (
 // logKeys are all keys that log lines have, so that one thing has one name in all
 // packages and a host can search for it.
 var logKeys = map[string]string{
-	"error": "what failed", "panic": "the value of a panic", "stack": "where it was",
+	"error": "what failed", "origin": "of a page that sends a form", "host": "that it was sent to", "panic": "the value of a panic", "stack": "where it was",
 	"request_id": "of the API, as the caller sees it", "method": "", "operation": "the API's operationId",
 	"form": "an id", "lacks": "what the form's page has no part for", "webhook": "an id", "event": "an id", "delivery": "an id",
 	"attempt": "its number", "class": "of a failed attempt", "duration": "", "retry_in": "",

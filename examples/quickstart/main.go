@@ -30,6 +30,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/sethvargo/go-limiter"
+	"github.com/sethvargo/go-limiter/memorystore"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/docs"
@@ -96,6 +98,7 @@ type host struct {
 	preview  string // address of the feedback form's preview
 	receiver *receiver
 	uploads  string // directory
+	limit    limiter.Store
 	routes   http.Handler
 	logger   *slog.Logger
 }
@@ -143,10 +146,16 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 	if err != nil {
 		return nil, err
 	}
+	if h.limit, err = memorystore.New(&memorystore.Config{Tokens: 60, Interval: time.Minute}); err != nil {
+		return nil, err
+	}
 	forms, err := formpage.New(h.service, formpage.Config{
-		Files:  files,
-		Logger: logger,
-		Brand:  formpage.Link{Text: "Made with formsvc", URL: "https://github.com/formsvc/formsvc"},
+		Files: files,
+		// Files are stored before anybody knows who sends them: an address has a limit.
+		Limiter: h.limit,
+		Address: func(r *http.Request) string { return netip.MustParseAddrPort(r.RemoteAddr).Addr().String() },
+		Logger:  logger,
+		Brand:   formpage.Link{Text: "Made with formsvc", URL: "https://github.com/formsvc/formsvc"},
 		// A host keeps its secret, and all of its processes have the same one. With one
 		// that is new at each start, pages that were opened before have to be sent twice,
 		// and links of previews end.
@@ -224,7 +233,7 @@ func (h *host) serve(ctx context.Context) error {
 	failed = errors.Join(failed, <-dispatched)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return errors.Join(failed, server.Shutdown(grace), h.service.Close(grace), os.RemoveAll(h.uploads))
+	return errors.Join(failed, server.Shutdown(grace), h.service.Close(grace), h.limit.Close(grace), os.RemoveAll(h.uploads))
 }
 
 func (h *host) print(w io.Writer) {

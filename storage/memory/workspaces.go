@@ -161,5 +161,7 @@ func (s *Store) Members(ctx context.Context, workspace storage.ID) ([]storage.ID
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Keys(w.members), compareIDs), nil
+	members := slices.AppendSeq([]storage.ID{}, maps.Keys(w.members))
+	slices.SortFunc(members, compareIDs)
+	return members, nil
 }
