@@ -176,7 +176,11 @@ func TestBodiesThatAreRefused(t *testing.T) {
 	}
 	endless := &endlessBody{head: "--" + boundary + "\r\nContent-Disposition: form-data; name=\"\"; filename=\"x\"\r\n\r\n"}
 	headers := &endlessBody{head: "--" + boundary + "\r\n\r\n\r\n", again: true}
-	for name, body := range map[string]*endlessBody{"a nameless file": endless, "parts without names": headers} {
+	unnamed := &endlessBody{head: "--" + boundary + "\r\nContent-Disposition: form-data; name=\"u.file\"; filename=\"\"\r\n\r\n"}
+	large := &endlessBody{head: "--" + boundary + "\r\nContent-Disposition: form-data; name=a\r\nX: " + strings.Repeat("y", 100_000) + "\r\n\r\n\r\n", again: true}
+	for name, body := range map[string]*endlessBody{
+		"a nameless file": endless, "a file without a file name": unnamed, "parts without names": headers, "large part headers": large,
+	} {
 		r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID, body)
 		r.Header.Set("Content-Type", "multipart/form-data; boundary="+boundary)
 		w := &sink{header: http.Header{}}
