@@ -1,16 +1,18 @@
 package formpage
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/handler/respondent"
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -101,11 +103,15 @@ func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string)
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
+	setJSON(w, status)
+	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // strings, and JSON that was read; the reader may be gone
+}
+
+func setJSON(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // strings, and JSON that was read; the reader may be gone
 }
 
 // messageJSON is message for a front end of the host's own.
@@ -127,7 +133,26 @@ func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicFo
 	if rules {
 		public.Variables, public.HiddenFields = form.Definition.Variables, form.Definition.HiddenFields
 	}
-	writeJSON(w, http.StatusOK, public)
+	blocks := public.Blocks
+	public.Blocks = []schema.Block{}
+	raw, err := json.Marshal(public)
+	if err != nil {
+		h.messageJSON(w, r, form, http.StatusInternalServerError, "broken.title", "broken.text")
+		return
+	}
+	// The blocks are written one by one: the whole would be copied time and again.
+	const list = `"blocks":[`
+	at := bytes.Index(raw, []byte(list)) + len(list)
+	setJSON(w, http.StatusOK)
+	_, _ = w.Write(raw[:at]) // the reader may be gone, here and below
+	encoder := json.NewEncoder(w)
+	for i := range blocks {
+		if i > 0 {
+			_, _ = io.WriteString(w, ",")
+		}
+		_ = encoder.Encode(&blocks[i]) //nolint:errchkjson // JSON that was read
+	}
+	_, _ = w.Write(raw[at:])
 }
 
 // withoutSecrets returns blocks without hidden ones, without what endings say, and without
@@ -180,13 +205,12 @@ func (c *call) readJSON() (in jsonInput, ok bool) {
 		return refuse(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
 	}
 	defer tree.Release()
-	var wrong faults.List
-	if !in.take(tree.Root(), mostInputs(&c.form), &wrong) {
+	wrong, right := in.take(tree.Root(), mostInputs(&c.form))
+	if !right {
 		return refuse(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
 	}
-	var found *schema.Error
-	if errors.As(wrong.Err(), &found) {
-		c.refuseJSON(found.Violations)
+	if len(wrong) > 0 {
+		c.refuseJSON(wrong)
 		return in, false
 	}
 	var known bool
@@ -202,22 +226,27 @@ var inputKinds = map[string]jsontree.Kind{
 }
 
 // take reads the members of a body, and reports whether they are of the right kinds. null is
-// as good as none. What may not be there is put into wrong: members of other names, and more
-// answers or texts than the form has inputs.
-func (in *jsonInput) take(body jsontree.Node, most int, wrong *faults.List) bool {
+// as good as none. What may not be there is wrong: members of other names, and more answers
+// or texts than the form has inputs.
+func (in *jsonInput) take(body jsontree.Node, most int) (wrong []schema.Violation, right bool) {
+	fault := func(n jsontree.Node, code, message string) {
+		if len(wrong) < schema.MaxViolations {
+			wrong = append(wrong, schema.Violation{Path: n.Pointer(""), Code: code, Message: message})
+		}
+	}
 	in.Answers, in.Hidden, in.UTM = map[string]json.RawMessage{}, map[string]string{}, map[string]string{}
 	for _, member := range body.All() {
 		name, kind := member.Name(), member.Kind()
 		switch wanted, known := inputKinds[name]; {
 		case !known:
-			wrong.Add(member.Pointer(""), schema.CodeUnknownField, "is not a known member")
+			fault(member, schema.CodeUnknownField, "is not a known member")
 			continue
 		case kind == jsontree.Null:
 			continue
 		case kind != wanted:
-			return false
+			return nil, false
 		case member.Len() > most:
-			wrong.Add(member.Pointer(""), schema.CodeTooMany, "must have at most "+faults.Count(most, "member"))
+			fault(member, schema.CodeTooMany, "must have at most "+strconv.Itoa(most)+" members")
 			continue
 		}
 		switch name {
@@ -234,7 +263,7 @@ func (in *jsonInput) take(body jsontree.Node, most int, wrong *faults.List) bool
 			case name == "answers":
 				in.Answers[key] = json.RawMessage(inner.Raw())
 			case !text:
-				return false
+				return nil, false
 			case name == "hidden":
 				in.Hidden[key] = strings.Clone(inner.Text())
 			default:
@@ -242,7 +271,7 @@ func (in *jsonInput) take(body jsontree.Node, most int, wrong *faults.List) bool
 			}
 		}
 	}
-	return body.Kind() == jsontree.Object
+	return wrong, body.Kind() == jsontree.Object
 }
 
 // pathJSON serves {public id}/path: which blocks to show for the answers so far.

@@ -117,7 +117,7 @@ func TestCostlyBodies(t *testing.T) {
 		held := retained(func() { kept = c.pages.Read(httptest.NewRecorder(), request(), form) })
 		runtime.KeepAlive(kept)
 		t.Logf("%s: %d, %d kB sent, %d kB allocated, %d kB kept", name, w.status, w.size>>10, bytes>>10, held>>10)
-		if bytes > mostAllocated || held > 4<<20 || w.status >= http.StatusInternalServerError {
+		if bytes > mostAllocated && !raceDetector || held > 4<<20 || w.status >= http.StatusInternalServerError {
 			t.Errorf("%s: status %d, %d bytes allocated, %d kept", name, w.status, bytes, held)
 		}
 	}
@@ -176,7 +176,11 @@ func TestBodiesThatAreRefused(t *testing.T) {
 	}
 	endless := &endlessBody{head: "--" + boundary + "\r\nContent-Disposition: form-data; name=\"\"; filename=\"x\"\r\n\r\n"}
 	headers := &endlessBody{head: "--" + boundary + "\r\n\r\n\r\n", again: true}
-	for name, body := range map[string]*endlessBody{"a nameless file": endless, "parts without names": headers} {
+	unnamed := &endlessBody{head: "--" + boundary + "\r\nContent-Disposition: form-data; name=\"u.file\"; filename=\"\"\r\n\r\n"}
+	large := &endlessBody{head: "--" + boundary + "\r\nContent-Disposition: form-data; name=a\r\nX: " + strings.Repeat("y", 100_000) + "\r\n\r\n\r\n", again: true}
+	for name, body := range map[string]*endlessBody{
+		"a nameless file": endless, "a file without a file name": unnamed, "parts without names": headers, "large part headers": large,
+	} {
 		r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID, body)
 		r.Header.Set("Content-Type", "multipart/form-data; boundary="+boundary)
 		w := &sink{header: http.Header{}}

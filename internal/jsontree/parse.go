@@ -502,10 +502,15 @@ func (p *parser) string() (text token, ok bool) {
 func (p *parser) escapedString(from int) (text token, ok bool) {
 	text = token{from: uint32(len(p.unescaped)), escaped: true}
 	p.unescaped = append(p.unescaped, p.raw[from:p.pos]...)
-	for p.pos < len(p.raw) {
-		if len(p.unescaped)+utf8.UTFMax > cap(p.unescaped) { // append would copy a long text five times
-			p.unescaped = slices.Grow(p.unescaped, min(len(p.unescaped), len(p.raw)-p.pos)+utf8.UTFMax)
+	// There is room for the rest from the beginning: growing would copy a long text five times.
+	end := p.pos
+	for ; end < len(p.raw) && p.raw[end] != '"'; end++ {
+		if p.raw[end] == '\\' {
+			end++
 		}
+	}
+	p.unescaped = slices.Grow(p.unescaped, end-p.pos)
+	for p.pos < len(p.raw) {
 		switch c := p.raw[p.pos]; {
 		case c == '"':
 			p.pos++

@@ -1,0 +1,5 @@
+//go:build !race
+
+package formpage_test
+
+const raceDetector = false
