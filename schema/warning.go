@@ -45,8 +45,7 @@ const (
 	WarnUnknownTarget = "UNKNOWN_TARGET"
 	// WarnBackwardJump: a jump leads to a block that is not a later one, and is ignored.
 	WarnBackwardJump = "BACKWARD_JUMP"
-	// WarnUnknownName: a rule reads or sets something that the form does not have, or
-	// compares an answer with the label of a choice, where its id counts.
+	// WarnUnknownName: a rule reads or sets something that the form does not have.
 	WarnUnknownName = "UNKNOWN_NAME"
 	// WarnNotYetKnown: a rule reads an answer that is given only after it runs.
 	WarnNotYetKnown = "NOT_YET_KNOWN"

@@ -45,10 +45,8 @@ const ruleSteps = 100_000
 type branches struct {
 	steps     map[string]int // top-level blocks, by id
 	variables map[string]int // those that a rule may set
-	// For warnings: whole is called for a rule, ignored for what has no effect, and compiled
-	// for the logic that was made of n; after: it runs when the answer of its own block is
-	// taken.
-	whole    func(rule jsontree.Node)
+	// For warnings: ignored is called for what has no effect, and compiled for the logic
+	// that was made of n; after: it runs when the answer of its own block is taken.
 	ignored  func(n jsontree.Node, code, message string)
 	compiled func(n jsontree.Node, l *logic.Logic, after bool)
 }
@@ -62,9 +60,6 @@ func (c *branches) read(raw json.RawMessage, at int) *branch {
 	}
 	defer tree.Release()
 	rule := tree.Root()
-	if c.whole != nil {
-		c.whole(rule)
-	}
 	b := &branch{
 		show:    c.logic(rule.Member("show"), false),
 		require: c.logic(rule.Member("require"), false),

@@ -131,7 +131,7 @@ func Compile(from Source) (*Form, error) {
 			key:  answerKey(name),
 		})
 	}
-	f.addRules(list)
+	f.addRules(list, f.newBranches(list))
 	if set.DuplicateField != "" {
 		f.unique = slices.IndexFunc(f.blocks, func(b compiledBlock) bool { return b.id == set.DuplicateField })
 	}
@@ -164,10 +164,9 @@ func (f *Form) addVariables(raw json.RawMessage) error {
 	return nil
 }
 
-// addRules compiles the rules of the top-level blocks. It needs everything else of the
-// form.
-func (f *Form) addRules(list []schema.Block) {
-	c := f.newBranches(list)
+// addRules compiles the rules of the top-level blocks by c. It needs everything else of
+// the form.
+func (f *Form) addRules(list []schema.Block, c *branches) {
 	if c == nil {
 		return
 	}

@@ -1,26 +1,26 @@
 package answers
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // reach finds the steps that no respondent comes to, and whether a response may be
 // accepted at all, as far as that can be said without trying answers.
 func (w *warner) reach() {
-	w.reached = w.graph(func(int) bool { return false }, nil)
-	ended := false
-	w.graph(w.stops, &ended)
+	w.reached, _ = w.graph(func(int) bool { return false })
+	_, ended := w.graph(w.stops)
 	w.unanswerable = !ended
 }
 
 // graph walks all paths at once. It returns the steps that may be on one. A path ends
-// unfinished at a step that stops it; ended becomes true when one is finished.
-func (w *warner) graph(stops func(step int) bool, ended *bool) []bool {
+// unfinished at a step that stops it; ended: one is finished.
+func (w *warner) graph(stops func(step int) bool) (on []bool, ended bool) {
 	f := w.form
-	on := make([]bool, len(f.steps))
-	arrives := make([]bool, len(f.steps)+1)
+	last := len(f.steps)
+	on = make([]bool, last)
+	arrives := make([]bool, last+1)
 	arrives[0] = true
-	finish := func() {
-		arrives[len(f.steps)] = true
-	}
 	for i := range f.steps {
 		if !arrives[i] {
 			continue
@@ -34,14 +34,14 @@ func (w *warner) graph(stops func(step int) bool, ended *bool) []bool {
 		}
 		on[i] = true
 		if f.steps[i].ending {
-			finish()
+			arrives[last] = true
 			continue
 		}
 		to, through := w.leads(i)
 		for _, next := range to {
 			if next == toEnd {
 				w.markEndings(on)
-				finish()
+				arrives[last] = true
 			} else {
 				arrives[next] = true
 			}
@@ -50,10 +50,7 @@ func (w *warner) graph(stops func(step int) bool, ended *bool) []bool {
 			arrives[i+1] = true
 		}
 	}
-	if ended != nil {
-		*ended = arrives[len(f.steps)]
-	}
-	return on
+	return on, arrives[last]
 }
 
 // showing reports whether a step may be on a path, and whether it must be on each that
@@ -67,7 +64,7 @@ func (w *warner) showing(i int) (may, must bool) {
 		return true, true
 	}
 	holds, constant := w.constantly(s.rule.show)
-	return (holds || !constant) && !w.never[place{i, ofShow}], holds && constant
+	return holds || !constant, holds && constant
 }
 
 // leads returns the targets of the jumps that may be made from a step, and whether there
@@ -79,7 +76,8 @@ func (w *warner) leads(i int) (to []int, through bool) {
 	}
 	for _, j := range s.rule.next {
 		holds, constant := w.constantly(j.when)
-		if constant && !holds || w.never[place{i, j.place}] {
+		if constant && !holds {
+			w.misled[j.to] = cmp.Or(w.misled[j.to], w.never[j.when])
 			continue
 		}
 		to = append(to, j.to)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"runtime/metrics"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,6 +19,9 @@ func heapAllocated() uint64 {
 	metrics.Read(sample)
 	return sample[0].Value.Uint64()
 }
+
+// fuzzedIDs are the top-level blocks of fuzzedForm.
+var fuzzedIDs = []string{"one", "many", "text", "g", "day", "e1", "yes", "e2"}
 
 // fuzzedForm has two rules as they are given, on blocks of the types that rules are about.
 func fuzzedForm(rule, other string) Source {
@@ -61,6 +65,7 @@ func FuzzRulesWithAnswers(f *testing.F) {
 		{`{"conditions":[{"field":"one"}],"hideIf":{"var":"hidden.p"}}`, `{"require":{"missing":["answers.text"]}}`, `{"one":{"other":"stop"},"many":"x","text":"e\u0301","n":"1,5"}`, "\x00"},
 		{`{"show":{"some":[{"var":"answers.many"},{"===":[{"var":""},"x"]}]}}`, `{"set":{"w":{"cat":[{"var":"answers.text"},{"substr":[{"var":"hidden.p"},-2]}]}},"next":[{"to":"yes"}]}`, `{"many":["y"],"m":{"r":"c"},"day":"2026-01-01T10:00:00+02:00","unknown":1}`, "日本"},
 		{`{"x":[{"==":[{"var":"answers.one"},"A"]}],"show":[{"==":["A",{"var":"answers.one"}]}],"next":{}}`, `{"next":[5,{"to":"e2","if":"A"},{"to":"one"}]}`, `[]`, ""},
+		{`{"show":{"and":[{"===":["A",{"var":"answers.one"}]}]},"x":1}`, `{"show":{"==":[{"var":["answers.one","B"]},"B"]},"next":[{"if":{"==":[{"var":"answers.one"},"B"]},"to":"e2"}]}`, `{"one":"b","many":["x"],"n":5,"yes":true}`, ""},
 		{`{"show":{"reduce":[1]},"require":{"merge":[[1],[2]]}}`, `{"set":{"v":{"var":"answers"},"p":1}}`, `{"many":[[[[1]]]],"yes":"maybe"}`, "x"},
 	} {
 		f.Add(seed[0], seed[1], seed[2], seed[3], uint64(len(seed[0])))
@@ -130,6 +135,12 @@ func fuzzRules(t *testing.T, from Source, answers, hidden string) {
 	}
 	if n := slices.IndexFunc(path.Blocks, func(b schema.PathBlock) bool { return b.ID == path.Ending }); path.Ending != "" && n != len(path.Blocks)-1 {
 		t.Errorf("the path goes on after its ending %q: %v", path.Ending, path.Blocks)
+	}
+	for _, w := range found {
+		on := func(b schema.PathBlock) bool { return w.Path == "/blocks/"+strconv.Itoa(slices.Index(fuzzedIDs, b.ID)) }
+		if w.Code == schema.WarnUnreachable && slices.ContainsFunc(path.Blocks, on) || w.Code == schema.WarnUnanswerableForm && checkErr == nil {
+			t.Errorf("%v, and %s is answered by the path %v", w, from.Blocks, path.Blocks)
+		}
 	}
 	if checkErr == nil && len(path.Faults) > 0 {
 		t.Errorf("a response is accepted whose answers are faulty: %v", path.Faults)

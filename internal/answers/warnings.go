@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"iter"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -33,6 +32,7 @@ func Warnings(from Source) (schema.Warnings, error) {
 		return nil, err
 	}
 	w := warner{form: f, list: list, reading: f.newBranches(list), index: make(map[string]int, len(f.blocks))}
+	w.never, w.misled = make(map[*logic.Logic]string), make(map[int]string)
 	for i := range f.blocks {
 		w.index[f.blocks[i].id] = i
 	}
@@ -41,9 +41,10 @@ func Warnings(from Source) (schema.Warnings, error) {
 		w.contradictions[i] = f.contradiction(i)
 	}
 	w.lastToEnd = f.lastToEnd()
-	w.labels = make(map[string]map[string]string)
-	w.findLabels(list)
-	w.findMisnamed()
+	if w.reading != nil { // the rules once more, for labels
+		w.reading.compiled = func(n jsontree.Node, l *logic.Logic, _ bool) { w.never[l] = w.mislabelled(n) }
+		f.addRules(list, w.reading)
+	}
 	w.reach()
 	for i := range list {
 		w.block(&list[i], jsontree.Pointer("/blocks", strconv.Itoa(i)), i, false)
@@ -70,9 +71,8 @@ type warner struct {
 	constants      int             // steps of logic that reads nothing
 	lastToEnd      int             // the last step with a jump to the end, -1: none
 
-	labels   map[string]map[string]string // of choices that no choice has as id: by block, to the id
-	misnamed map[int]string               // steps that a condition with a label leads to, and why it does not
-	never    map[place]bool               // conditions that never hold, because of a label
+	never  map[*logic.Logic]string // why logic never holds, where that is because of a label
+	misled map[int]string          // the same of a jump to a step
 }
 
 func (w *warner) add(path, code, message string) {
@@ -98,8 +98,9 @@ func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
 		}
 		w.add(path+"/required", schema.WarnNoEffect, why)
 	}
+	ruled := w.shape(b, path+"/properties/rule")
 	if inGroup {
-		w.inGroup(b, path)
+		w.inGroup(b, path, ruled)
 	} else {
 		w.step(b, path, at)
 	}
@@ -111,13 +112,9 @@ func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
 }
 
 // inGroup is about what has a meaning at the top level only.
-func (w *warner) inGroup(b *schema.Block, path string) {
-	if tree, err := jsontree.Parse(ruleOf(b), answerBounds); err == nil {
-		w.shape(tree.Root(), path+"/properties/rule")
-		if slices.ContainsFunc(ruleMembers, func(name string) bool { return tree.Root().Member(name).Kind() != jsontree.Null }) {
-			w.add(path+"/properties/rule", schema.WarnNoEffect, "only the rules of top-level blocks count")
-		}
-		tree.Release()
+func (w *warner) inGroup(b *schema.Block, path string, ruled bool) {
+	if ruled {
+		w.add(path+"/properties/rule", schema.WarnNoEffect, "only the rules of top-level blocks count")
 	}
 	if b.Type == schema.TypeEnding {
 		w.add(path, schema.WarnNoEffect, "an ending inside a group ends nothing")
@@ -143,11 +140,8 @@ func (w *warner) rule(b *schema.Block, raw json.RawMessage, path string, at int,
 	w.reading.ignored = func(n jsontree.Node, code, message string) { w.add(n.Pointer(path), code, message) }
 	w.reading.compiled = func(n jsontree.Node, l *logic.Logic, after bool) {
 		w.reads(n.Pointer(path), l, at, after)
-		if at, why := w.label(n); why != "" {
-			w.add(at.Pointer(path), schema.WarnUnknownName, why)
-		}
+		w.never[l] = w.mislabelled(n)
 	}
-	w.reading.whole = func(rule jsontree.Node) { w.shape(rule, path) }
 	rule := w.reading.read(raw, at)
 	if rule == nil {
 		return
@@ -197,7 +191,7 @@ func (w *warner) jumps(rule *branch, path string, step int) {
 		case always:
 			w.add(at, schema.WarnNoEffect, "a jump before this one is always made")
 		case constant && !holds:
-			w.add(at+"/if", schema.WarnNoEffect, "this never holds")
+			w.add(at+"/if", schema.WarnNoEffect, cmp.Or(w.never[j.when], "this never holds"))
 		case i >= counting:
 			w.add(at, schema.WarnNoEffect, "the block after this one follows without the jump too")
 		}
@@ -214,6 +208,9 @@ const constantSteps = 2_000_000
 func (w *warner) constantly(l *logic.Logic) (holds, constant bool) {
 	if l == nil {
 		return true, true
+	}
+	if w.never[l] != "" {
+		return false, true
 	}
 	constant = w.constant(l, func(b *logic.Budget) { holds = l.Holds(nil, b) })
 	return holds && constant, constant

@@ -268,22 +268,32 @@ func TestWarningsSayWhy(t *testing.T) {
 	blocks := func(rule string) string {
 		return choices + several + `{"id":"s","type":"statement","properties":{"rule":` + rule + `}}`
 	}
+	over := func(jump string) string {
+		return choices + `{"id":"p","type":"statement","properties":{"rule":{"next":[` + jump + `,{"to":"z"}]}}},{"id":"s","type":"statement"},{"id":"z","type":"ending"}`
+	}
 	for definition, want := range map[string][]string{
-		blocks(`{"show":{"==":[{"var":"answers.q"},"Yes, please"]}}`):                                                                        {"/blocks/2 UNREACHABLE: " + label, "/blocks/2/properties/rule/show/==/1 UNKNOWN_NAME: " + label},
-		blocks(`{"show":{"or":[{"var":"answers.m"},{"===":["Yes, please",{"var":["answers.q",1]}]}]}}`):                                      {"/blocks/2/properties/rule/show/or/1/===/0 UNKNOWN_NAME: " + label},
-		blocks(`{"show":{"!=":[{"var":"answers.q"},"Yes, please"]}}`):                                                                        {"/blocks/2/properties/rule/show/!=/1 UNKNOWN_NAME: " + label},
-		blocks(`{"show":{"in":[{"var":"answers.q"},["Maybe","Yes, please"]]}}`):                                                              {"/blocks/2/properties/rule/show/in/1/1 UNKNOWN_NAME: " + label},
-		blocks(`{"show":{"or":[{"var":"answers.q"},{"in":["Two",{"var":"answers.m"}]}]}}`):                                                   {"/blocks/2/properties/rule/show/or/1/in/0 UNKNOWN_NAME: label"},
-		blocks(`{"require":{"==":[{"var":"answers.q"},"b"]}}`):                                                                               {"/blocks/2/properties/rule/require NO_EFFECT: "},
-		blocks(`{"show":{"or":[{"var":"answers.m"},{"==":[{"var":"answers.q.other"},"Yes, please"]}]}}`):                                     nil,
-		blocks(`{"show":{"==":[{"var":"answers.q"},"a"]}}`):                                                                                  nil,
-		blocks(`{"show":{"==":[{"var":"answers.q"},"Maybe"]}}`):                                                                              nil,
-		choices + `{"id":"s","type":"statement","properties":{"rule":{"show":false}}}`:                                                       {"/blocks/1 UNREACHABLE: its show never holds"},
-		`{"id":"z","type":"ending"},{"id":"s","type":"statement"}`:                                                                           {"/blocks/1 UNREACHABLE: each path ends before it or jumps over it"},
-		`{"id":"p","type":"statement","properties":{"rule":{"next":[{"to":"z"}]}}},{"id":"s","type":"statement"},{"id":"z","type":"ending"}`: {"/blocks/1 UNREACHABLE: each path ends before it or jumps over it"},
-		choices + `{"id":"p","type":"statement","properties":{"rule":{"next":[{"if":{"==":[{"var":"answers.q"},"Yes, please"]},"to":"s"},{"to":"z"}]}}},{"id":"s","type":"statement"},{"id":"z","type":"ending"}`: {
-			"/blocks/1/properties/rule/next/0/if/==/1 UNKNOWN_NAME: " + label, "/blocks/2 UNREACHABLE: " + label,
-		},
+		blocks(`{"show":{"==":[{"var":"answers.q"},"Yes, please"]}}`):                                {"/blocks/2 UNREACHABLE: " + label},
+		blocks(`{"show":{"and":[{"var":"answers.m"},{"===":["Yes, please",{"var":"answers.q"}]}]}}`): {"/blocks/2 UNREACHABLE: " + label},
+		blocks(`{"show":false}`): {"/blocks/2 UNREACHABLE: its show never holds"},
+		over(`{"if":{"==":[{"var":"answers.q"},"Yes, please"]},"to":"s"}`): {"/blocks/1/properties/rule/next/0/if NO_EFFECT: " + label, "/blocks/2 UNREACHABLE: " + label},
+		over(`{"if":false,"to":"s"}`):                                      {"/blocks/1/properties/rule/next/0/if NO_EFFECT: this never holds", "/blocks/2 UNREACHABLE: each path ends before it or jumps over it"},
+		`{"id":"z","type":"ending"},{"id":"s","type":"statement"}`:         {"/blocks/1 UNREACHABLE: each path ends before it or jumps over it"},
+		// These may hold.
+		blocks(`{"show":{"or":[{"var":"answers.m"},{"==":[{"var":"answers.q"},"Yes, please"]}]}}`): nil,
+		blocks(`{"show":{"!=":[{"var":"answers.q"},"Yes, please"]}}`):                              nil,
+		blocks(`{"show":{"==":[{"var":"answers.q"},"Yes, please"],"x":1}}`):                        {"/blocks/2/properties/rule/show NO_EFFECT: this always holds"}, // no operation
+		blocks(`{"show":{"==":[{"var":["answers.q","Yes, please"]},"Yes, please"]}}`):              nil,                                                             // when nothing is chosen
+		blocks(`{"show":{"==":[{"var":"answers.m"},"One"]}}`):                                      nil,                                                             // a list is compared as its text
+		blocks(`{"show":{"==":[{"var":"answers.q.other"},"Yes, please"]}}`):                        nil,
+		blocks(`{"show":{"==":[{"var":"q"},"Yes, please"]}}`):                                      {"/blocks/2/properties/rule/show UNKNOWN_NAME: "},
+		blocks(`{"show":{"==":[{"var":"answers.q"},"a"]}}`):                                        nil,
+		blocks(`{"show":{"==":[{"var":"answers.q"},"b"]}}`):                                        nil,
+		blocks(`{"show":{"==":[{"var":"answers.q"},"Maybe"]}}`):                                    nil,
+		blocks(`{"show":{"==":[{"var":"answers.q"}]}}`):                                            nil,
+		blocks(`{"show":{"!":[{"and":[]}]}}`):                                                      {"/blocks/2/properties/rule/show NO_EFFECT: this always holds"},
+		// Choices of a text are left from another type, and a ranking is compared as "a,b".
+		`{"id":"t","type":"short_text","choices":[{"id":"a","label":"Yes"}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.t"},"Yes"]}}}}`:         nil,
+		`{"id":"r","type":"ranking","choices":[{"id":"a","label":"a,b"},{"id":"b"}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.r"},"a,b"]}}}}`: nil,
 	} {
 		found, err := Warnings(Source{Blocks: json.RawMessage("[" + definition + "]")})
 		if err != nil {
