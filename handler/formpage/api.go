@@ -27,11 +27,11 @@ type jsonForm struct {
 	ClosedMessage string          `json:"closed_message,omitempty"`
 	Language      string          `json:"language"`
 	State         string          `json:"state"` // to be sent with everything else
-	Blocks        []schema.Block  `json:"blocks"`
 	Variables     json.RawMessage `json:"variables,omitempty"`
 	HiddenFields  json.RawMessage `json:"hidden_fields,omitempty"`
 	Settings      schema.Settings `json:"settings"`
 	Theme         schema.Theme    `json:"theme"`
+	// and "blocks": a list of schema.Block
 }
 
 // jsonInput is what a front end sends.
@@ -100,11 +100,15 @@ func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string)
 	return true
 }
 
-func writeJSON(w http.ResponseWriter, status int, v any) {
+func beginJSON(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	beginJSON(w, status)
 	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // strings, and JSON that was read; the reader may be gone
 }
 
@@ -122,12 +126,23 @@ func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicFo
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
 		Language: h.language(r, form).tag, State: h.signer.sign(purposeVisit, newVisit(form, h.clock())),
-		Blocks: withoutSecrets(form.Blocks, rules), Settings: form.Settings, Theme: form.Theme,
+		Settings: form.Settings, Theme: form.Theme,
 	}
 	if rules {
 		public.Variables, public.HiddenFields = form.Definition.Variables, form.Definition.HiddenFields
 	}
-	writeJSON(w, http.StatusOK, public)
+	raw, _ := json.Marshal(public) //nolint:errchkjson // strings, and JSON that was read
+	beginJSON(w, http.StatusOK)
+	// One block at a time: all at once are megabytes, copied several times.
+	_, _ = w.Write(append(raw[:len(raw)-1], `,"blocks":[`...))
+	out := json.NewEncoder(w)
+	for i, b := range withoutSecrets(form.Blocks, rules) {
+		if i > 0 {
+			_, _ = w.Write([]byte(","))
+		}
+		_ = out.Encode(b) //nolint:errchkjson // as above
+	}
+	_, _ = w.Write([]byte("]}\n")) // the reader may be gone
 }
 
 // withoutSecrets returns blocks without hidden ones, without what endings say, and without

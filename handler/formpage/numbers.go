@@ -57,6 +57,9 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 		return "", "", false
 	}
 	text = plainSigns.Replace(answers.ASCIIDigits(strings.TrimSpace(text)))
+	if strings.Trim(text, "0123456789+-.,'") != "" {
+		return "", "", false // most of what is none, without the patterns below
+	}
 	if strings.Contains(text, "'") && !quotedGroups.MatchString(text) {
 		return "", "", false // feet and inches
 	}

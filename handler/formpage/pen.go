@@ -20,8 +20,8 @@ type pen struct {
 	depth  int
 
 	inserts map[string][]piece // by what stands for them in the output of a template
-	inputs  string              // stands for the hidden inputs
-	before  int                 // how many pieces there are before those
+	inputs  string             // stands for the hidden inputs
+	before  int                // how many pieces there are before those
 }
 
 const pieceSize = 32 << 10
