@@ -16,9 +16,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// jsonForm is a form for a front end of the host's own. It has no hidden blocks, and no
-// variables and rules where the page has none either, see Config.BrowserRules: quiz keys
-// and quotas stay here.
+// jsonForm is a form for a front end of the host's own. It has no hidden blocks, variables
+// and rules: quiz keys and quotas stay here.
 type jsonForm struct {
 	PublicID      string          `json:"public_id"`
 	Name          string          `json:"name"`
@@ -27,8 +26,6 @@ type jsonForm struct {
 	ClosedMessage string          `json:"closed_message,omitempty"`
 	Language      string          `json:"language"`
 	State         string          `json:"state"` // to be sent with everything else
-	Variables     json.RawMessage `json:"variables,omitempty"`
-	HiddenFields  json.RawMessage `json:"hidden_fields,omitempty"`
 	Settings      schema.Settings `json:"settings"`
 	Theme         schema.Theme    `json:"theme"`
 	// and "blocks": a list of schema.Block
@@ -120,7 +117,6 @@ func (h *Handler) messageJSON(w http.ResponseWriter, r *http.Request, form Publi
 
 // formJSON serves {public id}/form.json.
 func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	rules := h.newCall(w, r, form).rulePlan() != nil
 	// The service alone goes by these, and who sends a response is told where it leads.
 	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
 	public := jsonForm{
@@ -128,15 +124,12 @@ func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicFo
 		Language: h.language(r, form).tag, State: h.signer.sign(purposeVisit, newVisit(form, h.clock())),
 		Settings: form.Settings, Theme: form.Theme,
 	}
-	if rules {
-		public.Variables, public.HiddenFields = form.Definition.Variables, form.Definition.HiddenFields
-	}
 	raw, _ := json.Marshal(public) //nolint:errchkjson // strings, and JSON that was read
 	beginJSON(w, http.StatusOK)
 	// One block at a time: all at once are megabytes, copied several times.
 	_, _ = w.Write(append(raw[:len(raw)-1], `,"blocks":[`...))
 	out := json.NewEncoder(w)
-	for i, b := range withoutSecrets(form.Blocks, rules) {
+	for i, b := range withoutSecrets(form.Blocks) {
 		if i > 0 {
 			_, _ = w.Write([]byte(","))
 		}
@@ -146,21 +139,19 @@ func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicFo
 }
 
 // withoutSecrets returns blocks without hidden ones, without what endings say, and without
-// rules unless browsers may have them.
-func withoutSecrets(blocks []schema.Block, rules bool) []schema.Block {
+// rules.
+func withoutSecrets(blocks []schema.Block) []schema.Block {
 	shown := []schema.Block{}
 	for _, b := range blocks {
 		if properties(&b).Hide {
 			continue
 		}
 		if b.Type == schema.TypeEnding { // what it says is for those who reach it
-			b = schema.Block{ID: b.ID, Type: b.Type, Properties: &schema.Properties{Rule: properties(&b).Rule}}
+			b = schema.Block{ID: b.ID, Type: b.Type}
 		}
-		if !rules {
-			b = withoutRule(b)
-		}
+		b = withoutRule(b)
 		if b.Children != nil {
-			b.Children = withoutSecrets(b.Children, rules)
+			b.Children = withoutSecrets(b.Children)
 		}
 		shown = append(shown, b)
 	}

@@ -50,8 +50,7 @@ const maxNumber = 256
 // are there, and the one that is there twice is not. One alone is what the region says, or
 // the decimal sign where no group of three digits follows it. other is what such a group
 // may mean as well: "1,500" is 1500 or 1.5. What can be neither is not a number: better
-// asked for again than stored as another one. The page's rules.js reads numbers in the
-// same way.
+// asked for again than stored as another one.
 func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	if len(text) > maxNumber {
 		return "", "", false
