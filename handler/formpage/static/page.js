@@ -163,6 +163,12 @@
     f.prepend(...all(shown, fresh));
     return true;
   };
+  // A block that stays gets its number, and whether it is required, from the new page.
+  const alike = (block, fresh) => {
+    const pairs = (selector, run) => { const to = all(selector, block); all(selector, fresh).forEach((e, i) => to[i] && run(to[i], e)); };
+    pairs(".fs-label,legend", (old, e) => { if (old.innerHTML !== e.innerHTML) old.replaceChildren(...e.childNodes); });
+    pairs("[name]", (old, e) => { old.required = e.required; });
+  };
   const merge = (f, fresh) => {
     if (!read(f, fresh)) return;
     const fields = f.querySelector(".fs-fields"), wanted = [...fresh.querySelector(".fs-fields").children];
@@ -171,8 +177,10 @@
     const pass = () => { while (at && !keep.has(id(at))) { const gone = at; at = at.nextElementSibling; gone.remove(); } };
     for (const e of wanted) {
       pass();
-      if (at && id(at) === id(e)) at = at.nextElementSibling;
-      else { fields.insertBefore(e, at); enhance(e); }
+      if (at && id(at) === id(e)) {
+        alike(at, e);
+        at = at.nextElementSibling;
+      } else { fields.insertBefore(e, at); enhance(e); }
     }
     pass();
     held(f).forEach(i => i.remove());
