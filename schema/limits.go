@@ -19,7 +19,9 @@ type Limits struct {
 	Nesting   int // levels of blocks, the top level included; default 8
 	// Cells are the options that a page draws: rows times columns of a matrix, choices
 	// times places of a ranking of up to 40 choices, choices of any other block, buttons of
-	// a scale, and 250 for a list of countries.
+	// a scale, and up to 50 of specificDates. A list of countries, also the one beside a
+	// phone number, counts 40: it is a copy of a text that was made before, and takes a page
+	// as much as 40 choices do. So a form may have 250 of them.
 	Cells     int // of a block; default 2,000
 	AllCells  int // of a form; default 10,000
 	Choices   int // each of choices, matrix_rows and matrix_columns of a block; default 500

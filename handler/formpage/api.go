@@ -1,11 +1,9 @@
 package formpage
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,9 +16,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// jsonForm is a form for a front end of the host's own. It has no hidden blocks, and no
-// variables and rules where the page has none either, see Config.BrowserRules: quiz keys
-// and quotas stay here.
+// jsonForm is a form for a front end of the host's own. It has no hidden blocks, variables
+// and rules: quiz keys and quotas stay here.
 type jsonForm struct {
 	PublicID      string          `json:"public_id"`
 	Name          string          `json:"name"`
@@ -29,11 +26,9 @@ type jsonForm struct {
 	ClosedMessage string          `json:"closed_message,omitempty"`
 	Language      string          `json:"language"`
 	State         string          `json:"state"` // to be sent with everything else
-	Blocks        []schema.Block  `json:"blocks"`
-	Variables     json.RawMessage `json:"variables,omitempty"`
-	HiddenFields  json.RawMessage `json:"hidden_fields,omitempty"`
 	Settings      schema.Settings `json:"settings"`
 	Theme         schema.Theme    `json:"theme"`
+	// and "blocks": a list of schema.Block
 }
 
 // jsonInput is what a front end sends.
@@ -102,16 +97,16 @@ func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string)
 	return true
 }
 
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	setJSON(w, status)
-	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // strings, and JSON that was read; the reader may be gone
-}
-
-func setJSON(w http.ResponseWriter, status int) {
+func beginJSON(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	beginJSON(w, status)
+	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // strings, and JSON that was read; the reader may be gone
 }
 
 // messageJSON is message for a front end of the host's own.
@@ -122,55 +117,41 @@ func (h *Handler) messageJSON(w http.ResponseWriter, r *http.Request, form Publi
 
 // formJSON serves {public id}/form.json.
 func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	rules := h.newCall(w, r, form).rulePlan() != nil
 	// The service alone goes by these, and who sends a response is told where it leads.
 	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
 		Language: h.language(r, form).tag, State: h.signer.sign(purposeVisit, newVisit(form, h.clock())),
-		Blocks: withoutSecrets(form.Blocks, rules), Settings: form.Settings, Theme: form.Theme,
+		Settings: form.Settings, Theme: form.Theme,
 	}
-	if rules {
-		public.Variables, public.HiddenFields = form.Definition.Variables, form.Definition.HiddenFields
-	}
-	blocks := public.Blocks
-	public.Blocks = []schema.Block{}
-	raw, err := json.Marshal(public)
-	if err != nil {
-		h.messageJSON(w, r, form, http.StatusInternalServerError, "broken.title", "broken.text")
-		return
-	}
-	// The blocks are written one by one: the whole would be copied time and again.
-	const list = `"blocks":[`
-	at := bytes.Index(raw, []byte(list)) + len(list)
-	setJSON(w, http.StatusOK)
-	_, _ = w.Write(raw[:at]) // the reader may be gone, here and below
-	encoder := json.NewEncoder(w)
-	for i := range blocks {
+	raw, _ := json.Marshal(public) //nolint:errchkjson // strings, and JSON that was read
+	beginJSON(w, http.StatusOK)
+	// One block at a time: all at once are megabytes, copied several times.
+	_, _ = w.Write(append(raw[:len(raw)-1], `,"blocks":[`...))
+	out := json.NewEncoder(w)
+	for i, b := range withoutSecrets(form.Blocks) {
 		if i > 0 {
-			_, _ = io.WriteString(w, ",")
+			_, _ = w.Write([]byte(","))
 		}
-		_ = encoder.Encode(&blocks[i]) //nolint:errchkjson // JSON that was read
+		_ = out.Encode(b) //nolint:errchkjson // as above
 	}
-	_, _ = w.Write(raw[at:])
+	_, _ = w.Write([]byte("]}\n")) // the reader may be gone
 }
 
 // withoutSecrets returns blocks without hidden ones, without what endings say, and without
-// rules unless browsers may have them.
-func withoutSecrets(blocks []schema.Block, rules bool) []schema.Block {
+// rules.
+func withoutSecrets(blocks []schema.Block) []schema.Block {
 	shown := []schema.Block{}
 	for _, b := range blocks {
 		if properties(&b).Hide {
 			continue
 		}
 		if b.Type == schema.TypeEnding { // what it says is for those who reach it
-			b = schema.Block{ID: b.ID, Type: b.Type, Properties: &schema.Properties{Rule: properties(&b).Rule}}
+			b = schema.Block{ID: b.ID, Type: b.Type}
 		}
-		if !rules {
-			b = withoutRule(b)
-		}
+		b = withoutRule(b)
 		if b.Children != nil {
-			b.Children = withoutSecrets(b.Children, rules)
+			b.Children = withoutSecrets(b.Children)
 		}
 		shown = append(shown, b)
 	}

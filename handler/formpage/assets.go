@@ -29,7 +29,6 @@ type asset struct {
 var assets = map[string]asset{
 	"page.css": newAsset("page.css", "", "text/css; charset=utf-8"),
 	"page.js":  newAsset("page.js", "\n", "text/javascript; charset=utf-8"),
-	"rules.js": newAsset("rules.js", "\n", "text/javascript; charset=utf-8"),
 	"embed.js": newAsset("embed.js", "\n", "text/javascript; charset=utf-8"),
 }
 
@@ -50,7 +49,7 @@ func pack(content []byte) []byte {
 // assetVersion changes with the files, so that browsers may keep them for ever.
 var assetVersion = func() string {
 	sum := sha256.New()
-	for _, name := range []string{"page.css", "page.js", "rules.js"} {
+	for _, name := range []string{"page.css", "page.js"} {
 		sum.Write(assets[name].content)
 	}
 	return hex.EncodeToString(sum.Sum(nil))[:10]

@@ -100,10 +100,8 @@ func (c *call) keepBlank(key blankKey, path Path, page pathPage) {
 	}
 	// The source is counted with each page: it may have left its own cache.
 	size := page.size() + key.source.size()
-	for _, names := range []map[string]bool{page.shows, page.holds} {
-		for name := range names {
-			size += len(name) + 64
-		}
+	for name := range page.shows {
+		size += len(name) + 64
 	}
 	for _, b := range path.Blocks {
 		size += len(b.ID) + 32
@@ -114,7 +112,7 @@ func (c *call) keepBlank(key blankKey, path Path, page pathPage) {
 // fillsInNone reports whether none of the inputs of a page has a value.
 func (c *call) fillsInNone(page pathPage) bool {
 	for name := range c.values {
-		if page.shows[name] || page.holds[name] {
+		if page.shows[name] {
 			return false
 		}
 	}

@@ -33,7 +33,7 @@ type tenants struct {
 	blocks [][]schema.Block
 }
 
-func newTenants(t *testing.T, browserRules bool) *tenants {
+func newTenants(t *testing.T) *tenants {
 	t.Helper()
 	files, err := formpage.NewDir(t.TempDir(), "https://files.example/")
 	if err != nil {
@@ -41,7 +41,7 @@ func newTenants(t *testing.T, browserRules bool) *tenants {
 	}
 	t.Cleanup(func() { _ = files.Close() })
 	s := &tenants{site: newSite(t, formpage.Config{
-		Secret: secret, Files: files, Brand: formpage.Link{Text: "Made here"}, BrowserRules: browserRules,
+		Secret: secret, Files: files, Brand: formpage.Link{Text: "Made here"},
 	})}
 	for _, owner := range []string{"owner", "another"} {
 		client := s.service.As(formsvc.UserIDFrom(owner))
@@ -189,8 +189,7 @@ func (s *tenants) change(t *rapid.T) {
 
 func TestAPageFromTheCacheIsThePageThatWouldBeDrawn(t *testing.T) {
 	t.Parallel()
-	t.Run("rules in the service", func(t *testing.T) { t.Parallel(); cachedIsDrawn(t, newTenants(t, false)) })
-	t.Run("rules in the browser", func(t *testing.T) { t.Parallel(); cachedIsDrawn(t, newTenants(t, true)) })
+	cachedIsDrawn(t, newTenants(t))
 }
 
 func cachedIsDrawn(t *testing.T, s *tenants) {
@@ -320,7 +319,7 @@ func (s *tenants) previewLink(until time.Duration) string {
 
 func TestNothingOfAVisitorGetsIntoThePageOfAnother(t *testing.T) {
 	t.Parallel()
-	s := newTenants(t, true)
+	s := newTenants(t)
 	for _, fault := range s.strangers(s.pages, s.previewLink) {
 		t.Error(fault)
 	}
@@ -329,7 +328,7 @@ func TestNothingOfAVisitorGetsIntoThePageOfAnother(t *testing.T) {
 // What the two tests above look for is found in handlers that have the fault.
 func TestFaultyCachesAreFound(t *testing.T) {
 	t.Parallel()
-	s := newTenants(t, true)
+	s := newTenants(t)
 	replay := func(key func(r *http.Request) string, change func(body, policy string) (string, string)) http.Handler {
 		var mu sync.Mutex
 		kept := map[string]*httptest.ResponseRecorder{}

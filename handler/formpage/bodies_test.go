@@ -48,7 +48,7 @@ func costlyBodies(state string) map[string]sent {
 	put("deep", "&a.long="+long("[")+long("]")[:0])
 	put("unknown members", megabyte(func(i int) string { return fmt.Sprintf("&unknown%d=x", i) }))
 	put("bytes that are not UTF-8", "&a.long="+long("\xffa"))
-	for _, mark := range []string{`"`, "<", "'", "\n", "é"} {
+	for _, mark := range []string{`"`, "<", "'", "\n", "é", "\u2028", "\u202a\u202c"} {
 		put("shown back "+mark, "&go=next&a.email=x&a.long="+url.QueryEscape("x")+long(mark))
 		put("shown back hidden "+mark, "&go=next&a.email=x&h.ref="+long(mark))
 		put("shown back as lost "+mark, "&go=next&a.gone="+long(mark))

@@ -17,7 +17,6 @@ type builder struct {
 	numbers  map[string]int                // of questions, when they are numbered
 	index    map[string]int                // of all blocks, for ids of elements
 	used     map[string]bool               // names of the inputs on the page
-	held     map[string]bool               // and of those that the script holds ready
 	problems []problem
 	policy   *policy
 	pen      *pen

@@ -66,16 +66,6 @@ type Config struct {
 	// after eight days, when no page can be sent any more, or later for links of previews.
 	FormerSecrets Secrets
 
-	// BrowserRules lets browsers evaluate the rules of forms, so that blocks appear without
-	// waiting for the service. The pages and form.json contain the rules and the variables
-	// then: what they know of the right answers of a quiz, or of quotas, is public. What
-	// is sent is walked by the service all the same. Without it no rule leaves the service,
-	// which walks at every step; nor does one of a form whose rules read an answer that
-	// only the service knows as it is stored: phone, email, website, address,
-	// contact_info, files, payments, dates with a time or bounds, and hidden blocks that
-	// HostAnswers may answer.
-	BrowserRules bool
-
 	// Layout is the document around a form, executed with a [Document]. Default: a
 	// plain page. See the example.
 	Layout *template.Template

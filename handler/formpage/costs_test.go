@@ -159,7 +159,7 @@ func costly() map[string]string {
 		"videoLink":"https://www.youtube.com/watch?v=abc","pdfLink":"https://a.example/x","embedLink":"https://a.example/x","amount":"1","currency":"EUR",
 		"multipleFiles":true,"allowedFiles":["image"],"addressOrContact":{"country":{"hide":true},"firstName":{"required":true}}}`
 	for _, kind := range kinds() {
-		most := map[string]int{schema.TypeNPS: 909, schema.TypeRating: 500, schema.TypeOpinionScale: 99, schema.TypeCountry: 40, schema.TypeYesNo: 1900, schema.TypeLegal: 1900}[kind]
+		most := map[string]int{schema.TypeNPS: 909, schema.TypeRating: 500, schema.TypeOpinionScale: 99, schema.TypeCountry: 250, schema.TypePhone: 250, schema.TypeYesNo: 1900, schema.TypeLegal: 1900}[kind]
 		if most == 0 {
 			most = 1940
 		}
@@ -169,8 +169,15 @@ func costly() map[string]string {
 			members = `,"properties":{"to":20}`
 		case schema.TypeOpinionScale:
 			members = `,"properties":{"from":0,"to":100}`
+		case schema.TypeDate:
+			var days []string
+			for i := range 50 {
+				days = append(days, fmt.Sprintf(`"2026-%02d-%02dT00:00:00Z"`, 1+i/25, 1+i%25))
+			}
+			list[kind+", days"] = blocks(200, kind, `,"properties":{"specificDates":[`+strings.Join(days, ",")+`]}`)
 		case schema.TypeAddress, schema.TypeContactInfo:
-			list[kind+", many countries"] = blocks(40, kind, "")
+			list[kind+", many countries"] = blocks(125, kind, "")
+			most = 250
 			members = `,"properties":{"addressOrContact":{"country":{"hide":true}}}`
 		}
 		list[kind+", many"] = blocks(most, kind, members)

@@ -14,7 +14,8 @@
 // # How a form is shown
 //
 // A form of the type SINGLE is shown one question at a time, a MULTI form divided at its
-// page breaks. Branches are walked by the service whenever a page is sent. A fault leads
+// page breaks. Rules stay with the service: it walks through the form whenever a page is
+// sent, and the script asks it for the blocks that an answer calls for. A fault leads
 // back to the page with the question, with everything filled in. A page goes on by its
 // buttons alone: a choice does not send it. The address of a form
 // takes answers by block id, hidden fields and campaign parameters by name, and lang:
@@ -55,18 +56,6 @@
 // trash is answered with 410 and what was typed, to be copied. Its token has to be one that
 // was signed here: to everybody else, and in JSON, a draft is 404, as is an address
 // without a form.
-//
-// # Rules in the browser
-//
-// Without more, rules stay with the service: the script asks for the blocks that an answer
-// calls for. [Config.BrowserRules] lets the pages contain the rules, and rules.js, a
-// script of 16 kB that only such pages load, walks through the form by them: blocks come
-// and go, are required and numbered anew, and the button says whether it sends, all
-// without a request. Where one question is asked at a time, progress follows at once, and
-// the service brings the next question. What a respondent typed under a block that is gone
-// stays on the page and is not sent. What is sent is walked by the service again. Who
-// opens a form can read its rules then: the right answers of a quiz and the limits of a
-// quota are public.
 //
 // # Bounds
 //
@@ -168,7 +157,7 @@
 // "formsvc:done" once.
 //
 // A front end of the host's own reads GET {public_id}/form.json: the blocks without hidden
-// ones, without rules (see [Config.BrowserRules]) and without what endings say, and a state that it sends back. POST {public_id}/path with
+// ones, without rules and without what endings say, and a state that it sends back. POST {public_id}/path with
 // {"state","answers","hidden"} returns the blocks to show and the ending; POST
 // {public_id}/submit with also "utm", "captcha" and "took" stores the response: 201 with
 // {"ending","block","redirect_url"}, where block is the ending, or 422 with

@@ -1,7 +1,6 @@
 package formpage
 
 import (
-	"bytes"
 	"cmp"
 	"html/template"
 	"math"
@@ -27,7 +26,6 @@ type field struct {
 	Label, Description string
 	Number             int // zero: not numbered
 	Required           bool
-	MayRequire         bool // a rule of the browser's says whether it is required
 	Fault              string
 	Focus              bool   // it has the focus when the page is shown
 	Help               string // a sentence on what is expected
@@ -138,11 +136,10 @@ func (b *builder) field(block *schema.Block, level int) field {
 	if f.Image != nil {
 		f.ImageAlign = cmp.Or(p.ImageAlign, "inline")
 	}
-	f.MayRequire = b.view.Rules != nil && takesAnswer(block.Type) && bytes.Contains(p.Rule, []byte(`"require"`))
 	b.used["#"+block.ID] = true
 	b.draw(&f, block, p)
 	if b.c.h.cannotGive(block) { // the page demands nothing that it cannot take
-		f.Required, f.MayRequire = false, false
+		f.Required = false
 		f.Help += " " + b.c.words.get("fault.REQUIRED.unavailable")
 	}
 	if takesAnswer(block.Type) {

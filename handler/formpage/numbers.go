@@ -50,13 +50,15 @@ const maxNumber = 256
 // are there, and the one that is there twice is not. One alone is what the region says, or
 // the decimal sign where no group of three digits follows it. other is what such a group
 // may mean as well: "1,500" is 1500 or 1.5. What can be neither is not a number: better
-// asked for again than stored as another one. The page's rules.js reads numbers in the
-// same way.
+// asked for again than stored as another one.
 func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	if len(text) > maxNumber {
 		return "", "", false
 	}
 	text = plainSigns.Replace(answers.ASCIIDigits(strings.TrimSpace(text)))
+	if strings.Trim(text, "0123456789+-.,'") != "" {
+		return "", "", false // most of what is none, without the patterns below
+	}
 	if strings.Contains(text, "'") && !quotedGroups.MatchString(text) {
 		return "", "", false // feet and inches
 	}

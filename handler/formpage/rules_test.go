@@ -10,64 +10,34 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage"
 )
 
-// Rules and variables leave the service where the host says so, and what is hidden never.
-func TestRulesLeaveOnlyWhereTheHostSaysSo(t *testing.T) {
+// Neither a rule nor a variable leaves the service, nor what is hidden.
+func TestRulesStayWithTheService(t *testing.T) {
 	t.Parallel()
 	const blocks = `[{"id":"q","type":"yes_no","label":"Q","properties":{"rule":{"set":{"score":{"+":[{"var":"variables.score"},4711]}}}}},
 		{"id":"secret","type":"short_text","label":"Secret","properties":{"hide":true,"rule":{"set":{"score":815}}}},
 		{"id":"box","type":"group","label":"Box","children":[{"id":"inner","type":"short_text","label":"Inner","properties":{"hide":true}}]},
-		{"id":"more","type":"short_text","label":"More","properties":{"rule":{"show":{"==":[{"var":"answers.q"},true]}}}}]`
-	for _, allowed := range []bool{true, false} {
-		s := newSite(t, formpage.Config{BrowserRules: allowed})
-		form := s.publishWith(blocks, `{"score":42}`)
-		page := s.open(form, "").raw
-		var public map[string]any
-		s.ask(http.MethodGet, s.server.URL+"/f/"+form.PublicID+"/form.json", "", nil, &public)
-		for where, text := range map[string]string{"the page": page, "form.json": fmt.Sprint(public)} {
-			if strings.Contains(text, "4711") != allowed {
-				t.Errorf("allowed %v: %s has the rule: %v", allowed, where, !allowed)
+		{"id":"more","type":"short_text","label":"More","properties":{"rule":{"show":{"==":[{"var":"answers.q"},true]}}}},
+		{"id":"end","type":"ending","label":"Well done","properties":{"rule":{"show":{">":[{"var":"variables.score"},4711]}}}}]`
+	s := newSite(t, formpage.Config{})
+	form := s.publishWith(blocks, `{"score":42}`)
+	var public map[string]any
+	s.ask(http.MethodGet, s.server.URL+"/f/"+form.PublicID+"/form.json", "", nil, &public)
+	for where, text := range map[string]string{"the page": s.open(form, "").raw, "form.json": fmt.Sprint(public)} {
+		for _, never := range []string{"4711", "Secret", "815", "Inner", "answers.q", "Well done"} {
+			if strings.Contains(text, never) {
+				t.Errorf("%s has %s", where, never)
 			}
-			for _, never := range []string{"Secret", "815", "Inner"} {
-				if strings.Contains(text, never) {
-					t.Errorf("allowed %v: %s has %s", allowed, where, never)
-				}
-			}
-		}
-		if _, there := public["variables"]; there != allowed {
-			t.Errorf("allowed %v: form.json has variables: %v", allowed, there)
-		}
-		if strings.Contains(page, "rules.js") != allowed || strings.Contains(page, "<template") != allowed {
-			t.Errorf("allowed %v: script or template: %s", allowed, page)
 		}
 	}
-}
-
-// A browser does not walk by an answer that only the service knows as it is stored.
-func TestRulesThatOnlyTheServiceCanRun(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, formpage.Config{BrowserRules: true})
-	for question, here := range map[string]bool{
-		`"type":"short_text"`: true, `"type":"number"`: true, `"type":"date"`: true, `"type":"rating","properties":{"to":20}`: true,
-		`"type":"phone"`: false, `"type":"email"`: false, `"type":"website"`: false, `"type":"address"`: false, `"type":"contact_info"`: false,
-		`"type":"payment"`: false, `"type":"file_upload"`: false, `"type":"date","properties":{"showTimePicker":true}`: false,
-		`"type":"date","properties":{"afterDate":"2026-01-01T00:00:00Z"}`: false, `"type":"rating","properties":{"to":21}`: false,
-	} {
-		for read, plan := range map[string]bool{
-			`{"var":"answers.q.city"}`: here, `{"missing":["answers.q"]}`: here, `{"var":"answers"}`: here, `{"var":{"cat":["answers.","q"]}}`: here,
-			`{"var":"answers.other"}`: true, `{"var":"answers.qq"}`: true, `{"nope":{"var":"answers.q"}}`: true,
-		} {
-			form := s.publishWith(`[{"id":"q","label":"Q",`+question+`},{"id":"qq","type":"short_text","label":"QQ"},{"id":"s","type":"statement","label":"S","properties":{"rule":{"show":`+read+`}}}]`, `{}`)
-			if got := strings.Contains(s.open(form, "").raw, "fs-rules"); got != plan {
-				t.Errorf("%s read by %s: the page has the rules: %v", question, read, got)
-			}
-		}
+	if blocks, _ := public["blocks"].([]any); len(blocks) != 4 || public["variables"] != nil {
+		t.Errorf("form.json has the variables %v, the blocks %v", public["variables"], blocks)
 	}
 }
 
 // The JSON of a form lets out what its page does, and nothing that the service alone goes by.
 func TestTheJSONOfAFormKeepsWhatItsPageKeeps(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, formpage.Config{BrowserRules: true})
+	s := newSite(t, formpage.Config{})
 	form := s.form("MULTI", `[{"id":"ph","type":"phone"},{"id":"b","type":"short_text","properties":{"rule":{"show":{"==":[{"var":"answers.ph"},"+31201234567"]}}}}]`,
 		`{"responseLimit":4711,"duplicateField":"ph","submitLabel":"Off it goes"}`, "")
 	var public map[string]any

@@ -69,12 +69,6 @@ type pageView struct {
 	Multipart   bool
 	Native      bool // the script leaves sending to the browser: a foreign script runs in the page
 
-	// For rules in the browser; Rules is nil where the service walks alone.
-	Rules       *rulePlan
-	Kept        template.HTML // fields that are off the way now
-	FirstNumber int           // of the first question on the page, where they are numbered
-	More, Send  string        // Next when a page follows, and when none does
-
 	Preview *preview // the bar that says so
 
 	inserts map[string][]piece
@@ -114,7 +108,6 @@ type pathPage struct {
 	step  string          // its id
 	asks  []string        // the blocks that are answered on it
 	shows map[string]bool // the inputs whose values it shows
-	holds map[string]bool // those of blocks that the script holds ready
 }
 
 // drawPath draws one page of the form, or takes a blank one that was drawn before.
@@ -130,7 +123,7 @@ func (c *call) drawPath(path Path, at int, faults []schema.Violation) (pathPage,
 	at = min(at, len(steps)-1)
 	view, b := c.pathView(path, steps, at, faults)
 	drawn, err := c.draw(view, b.policy)
-	page := pathPage{drawn, steps[at].id, ids(steps[at].blocks), b.used, b.held}
+	page := pathPage{drawn, steps[at].id, ids(steps[at].blocks), b.used}
 	if err == nil && plain {
 		c.keepBlank(key, path, page)
 	}
@@ -149,7 +142,6 @@ func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violati
 	view.At = current.id
 	view.Progress = c.form.Settings.ProgressBar && len(steps) > 1
 	view.Navigation = c.form.Settings.Navigation && len(steps) > 1
-	view.Rules = c.rulePlan()
 	b.focus = at > 0 && len(faults) == 0 && c.notice == ""
 	b.fields(current.blocks, 2)
 	view.Fields = view.insert(b.pen.end())
@@ -175,16 +167,6 @@ func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violati
 	}
 	if n := len(current.blocks); n == 1 && current.blocks[0].Type == schema.TypeWelcome {
 		view.Welcome = true
-	}
-	if view.Rules != nil {
-		c.keepOff(view, b, steps, at)
-		last := view.Last
-		view.Last = false
-		view.More = c.nextLabel(view, current)
-		view.Last = true
-		view.Send = c.nextLabel(view, current)
-		view.Last = last
-		view.Multipart = b.multipart
 	}
 	if b.cut > 0 {
 		label := b.cutAt

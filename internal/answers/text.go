@@ -58,6 +58,9 @@ func (t textRule) normal(text string, r *report) (string, fault) {
 			ends = pastedBreaks
 		}
 		if strings.ContainsAny(text, pasted) {
+			if t.isBeyond(text) {
+				return "", tooLong(t.max)
+			}
 			text = strings.TrimSpace(ends.Replace(unembedded(text)))
 		}
 		switch at := strings.IndexFunc(text, isForbidden); {
@@ -76,6 +79,18 @@ func (t textRule) normal(text string, r *report) (string, fault) {
 		return "", tooLong(t.max)
 	}
 	return text, fault{}
+}
+
+// isBeyond reports whether a text stays too long whatever is removed from it: to clean it
+// would cost several copies.
+func (t textRule) isBeyond(text string) bool {
+	n := -maxSlow / 2 // so many characters become part of others in NFC, at most
+	for _, c := range text {
+		if c != '\r' && (c < '\u202a' || c > '\u202c') {
+			n++
+		}
+	}
+	return n > t.max
 }
 
 func (t textRule) sample() string {
@@ -100,11 +115,11 @@ var (
 // as well: phones, messengers and word processors put them around what is copied. A text
 // in which they are not balanced stays as it is.
 func unembedded(text string) string {
-	open := 0
+	open, there := 0, false
 	for _, c := range text {
 		switch c {
 		case '\u202a', '\u202b':
-			open++
+			open, there = open+1, true
 		case '\u202c':
 			open--
 		case '\u202d', '\u202e':
@@ -114,7 +129,7 @@ func unembedded(text string) string {
 			break
 		}
 	}
-	if open != 0 {
+	if open != 0 || !there {
 		return text
 	}
 	return embeddings.Replace(text)

@@ -11,13 +11,15 @@ import (
 )
 
 // Cells of a list of countries, and the sizes up to which a page draws the places of a
-// ranking, the icons of a rating and the steps of a scale as options. What is larger is a
-// number to type. formpage knows these as well; a test of its own holds the two together.
+// ranking, the icons of a rating, the steps of a scale and the days of a date as options.
+// What is larger is a number or a date to type. formpage knows these as well; a test of its
+// own holds the two together.
 const (
-	countryCells = 250
+	countryCells = 40 // the page copies a list that it has made before: see schema.Limits
 	maxPlaces    = 40
 	maxIcons     = 20
 	maxSteps     = 101
+	maxDays      = 50
 )
 
 // cells returns how many options a page draws for a block of a kind, those of blocks inside
@@ -46,12 +48,18 @@ func cells(block jsontree.Node, kind string) int {
 		return choices
 	case schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice, schema.TypeDropdown:
 		return choices
-	case schema.TypeCountry:
+	case schema.TypeCountry, schema.TypePhone: // beside a number is its country
 		return countryCells
 	case schema.TypeAddress, schema.TypeContactInfo:
-		if !p.Member("addressOrContact").Member("country").Member("hide").Bool() {
-			return countryCells
+		n, parts := 0, p.Member("addressOrContact")
+		for _, part := range []string{"phone", "country"} {
+			if !parts.Member(part).Member("hide").Bool() {
+				n += countryCells
+			}
 		}
+		return n
+	case schema.TypeDate:
+		return min(p.Member("specificDates").Len(), maxDays)
 	case schema.TypeNPS:
 		return 11
 	case schema.TypeRating:

@@ -31,7 +31,10 @@ func TestCells(t *testing.T) {
 	grid := func(rows, columns int) string {
 		return fmt.Sprintf(`{"id":"m","type":"matrix","matrix_rows":%s,"matrix_columns":%s}`, items(rows), items(columns))
 	}
-	country := `{"id":"c%d","type":"country"},{"id":"a%d","type":"address"}`
+	country := `{"id":"d","type":"dropdown","choices":` + items(299) + `},{"id":"e","type":"dropdown","choices":` + items(141) + `},{"id":"c","type":"country"},{"id":"a","type":"address"},{"id":"p","type":"phone"}`
+	days := func(n int) string {
+		return `{"id":"t","type":"date","properties":{"specificDates":[` + strings.TrimSuffix(strings.Repeat(`"2026-05-01T00:00:00Z",`, n), ",") + `]}}`
+	}
 	for name, test := range map[string]struct {
 		blocks string
 		want   []string
@@ -49,9 +52,13 @@ func TestCells(t *testing.T) {
 		"inside a group":                {`{"id":"g","type":"group","children":[{"id":"h"},` + choice("single_choice", 300) + `]}`, []string{"/blocks/0/children/1 TOO_MANY"}},
 		"a form within":                 {choice("dropdown", 299) + "," + choice("picture_choice", 298) + `,{"id":"y","type":"yes_no"},{"id":"t"}`, nil},
 		"a form":                        {choice("dropdown", 299) + "," + choice("picture_choice", 298) + `,{"id":"y","type":"yes_no"},{"id":"r","type":"rating"}`, []string{"/blocks TOO_MANY"}},
-		"two lists of countries":        {fmt.Sprintf(country, 1, 1), nil},
-		"three lists of countries":      {fmt.Sprintf(country, 1, 1) + `,{"id":"i","type":"contact_info"}`, []string{"/blocks TOO_MANY"}},
-		"an address without a country":  {fmt.Sprintf(country, 1, 1) + `,{"id":"i","type":"contact_info","properties":{"addressOrContact":{"country":{"hide":true}}}}`, nil},
+		"four lists of countries":       {country, nil},
+		"five lists of countries":       {country + `,{"id":"i","type":"phone"}`, []string{"/blocks TOO_MANY"}},
+		"a contact without lists":       {country + `,{"id":"i","type":"contact_info","properties":{"addressOrContact":{"country":{"hide":true},"phone":{"hide":true}}}},{"id":"n","type":"date"}`, nil},
+		"a contact with one list":       {country + `,{"id":"i","type":"contact_info","properties":{"addressOrContact":{"country":{"hide":true}}}}`, []string{"/blocks TOO_MANY"}},
+		"days within":                   {choice("dropdown", 299) + "," + choice("picture_choice", 251) + "," + days(50), nil},
+		"days that are explained":       {choice("dropdown", 299) + "," + choice("picture_choice", 251) + "," + days(300), nil},
+		"days":                          {choice("dropdown", 299) + "," + choice("picture_choice", 252) + "," + days(50), []string{"/blocks TOO_MANY"}},
 		"scales within":                 {choice("dropdown", 290) + "," + choice("ranking", 14) + `,{"id":"n","type":"nps"},{"id":"o","type":"opinion_scale","properties":{"from":0,"to":20,"scaleStep":0.2}},{"id":"l","type":"legal"},{"id":"big","type":"rating","properties":{"to":21}}`, nil},
 		"scales":                        {choice("dropdown", 290) + "," + choice("ranking", 14) + `,{"id":"n","type":"nps"},{"id":"o","type":"opinion_scale","properties":{"from":0,"to":20,"scaleStep":0.2}},{"id":"l","type":"legal"},{"id":"r","type":"rating","properties":{"to":1}}`, []string{"/blocks TOO_MANY"}},
 		"a scale that is a number":      {choice("dropdown", 290) + "," + choice("ranking", 14) + `,{"id":"o","type":"opinion_scale","properties":{"from":0,"to":1e9,"scaleStep":-1}}`, nil},

@@ -386,7 +386,7 @@ func TestNothingIsWiderThanTheScreen(t *testing.T) {
 // No request leaves the page's origin before somebody clicks what is of another one, and
 // the policy lists exactly these.
 func TestRequestsStayAtHome(t *testing.T) {
-	s := newSite(t, formpage.Config{BrowserRules: true})
+	s := newSite(t, formpage.Config{})
 	away := func(b *tab) (list []string) {
 		urls, problems := b.requests.list()
 		if len(urls) < 4 || len(problems) > 0 {

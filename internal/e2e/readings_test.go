@@ -1,68 +1,12 @@
 package e2e
 
 import (
-	"bufio"
 	"encoding/json"
-	"os"
-	"strings"
 	"testing"
-
-	"github.com/chromedp/chromedp"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 )
-
-// The script reads the numbers and texts of the page's table as the service stores them.
-func TestWhatPeopleTypeIsReadInTheBrowserToo(t *testing.T) {
-	file, err := os.Open("../../handler/formpage/testdata/typed.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	type line struct{ Kind, Text, Stored string }
-	byTag, tags := map[string][]line{}, []string{}
-	for s := bufio.NewScanner(file); s.Scan(); {
-		column := strings.Split(s.Text(), " | ")
-		if len(column) != 5 || column[2] != "number" && column[2] != "short_text" && column[2] != "long_text" {
-			continue
-		}
-		if byTag[column[1]] == nil {
-			tags = append(tags, column[1])
-		}
-		_, stored, _ := strings.Cut(column[4], "= ")
-		byTag[column[1]] = append(byTag[column[1]], line{column[2], column[3], stored})
-	}
-	s := newSite(t, formpage.Config{BrowserRules: true})
-	form := s.publish("Numbers", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"n","type":"number","label":"N"},
-		{"id":"s","type":"statement","label":"S","properties":{"rule":{"show":{"var":"answers.n"}}}}]`)})
-	b := newTab(t, 800, 800)
-	read := 0
-	for _, tag := range tags {
-		lines, err := json.Marshal(byTag[tag])
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.open(s.url(form, "?lang="+tag))
-		wrong := get(b, chromedp.Evaluate[string](`(() => {
-			const {comma} = JSON.parse(document.querySelector(".fs-rules").textContent), wrong = [];
-			for (const {Kind, Text, Stored} of `+string(lines)+`) {
-				const typed = Text.replace(/\\u([0-9a-f]{4})/g, (_, code) => String.fromCharCode(parseInt(code, 16)));
-				const q = Kind === "number" ? {kind: "number", id: "q"} : {kind: "text", id: "q", max: 1000, line: Kind === "short_text"};
-				const got = formsvcRules.read({comma}, () => [typed])(q, false), want = Stored === "" ? undefined : JSON.parse(Stored);
-				if (got !== want) wrong.push(Text + " is " + JSON.stringify(got) + ", want " + Stored);
-			}
-			return wrong.join("\n");
-		})()`))
-		if wrong != "" {
-			t.Errorf("%s: %s", tag, wrong)
-		}
-		read += len(byTag[tag])
-	}
-	if read < 100 {
-		t.Errorf("%d lines were read", read)
-	}
-}
 
 const readForm = `[{"id":"n","type":"number","label":"N"},{"id":"p","type":"phone","label":"P","properties":{"defaultCountry":"DE"}},{"id":"e","type":"email","label":"E"},
 	{"id":"c","type":"contact_info","label":"C","properties":{"defaultCountry":"DE"}},{"id":"s","type":"short_text","label":"S"},{"id":"l","type":"long_text","label":"L"}]`

@@ -89,6 +89,7 @@ func (p *parser) document() bool {
 	if p.pos != len(p.raw) {
 		return p.fail(p.pos, "something follows the value")
 	}
+	p.plain = string(p.unescaped)
 	return true
 }
 

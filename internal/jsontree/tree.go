@@ -28,6 +28,7 @@ type Tree struct {
 	// unescaped has the strings and names that are written with escapes, as they
 	// read without them, one after the other.
 	unescaped []byte
+	plain     string // the same, once all is read
 	nodes     []node // depth first
 	seed      maphash.Seed
 }
@@ -131,7 +132,7 @@ func (n Node) Text() string {
 // slice returns bytes of the text, or of what was unescaped.
 func (t *Tree) slice(from, to uint32, escaped bool) string {
 	if escaped {
-		return string(t.unescaped[from:to])
+		return t.plain[from:to]
 	}
 	return t.text[from:to]
 }
@@ -166,13 +167,7 @@ func (n Node) Name() string {
 func (n Node) NameStart() int { return int(n.node().nameAt) }
 
 // isNamed reports whether a member has that name.
-func (n Node) isNamed(name string) bool {
-	d := n.node()
-	if d.flags&nameEscaped != 0 {
-		return string(n.tree.unescaped[d.name[0]:d.name[1]]) == name
-	}
-	return n.tree.text[d.name[0]:d.name[1]] == name
-}
+func (n Node) isNamed(name string) bool { return n.Name() == name }
 
 // Len returns the number of items or members.
 func (n Node) Len() int {
@@ -282,6 +277,6 @@ func (t *Tree) Release() {
 	if cap(t.nodes) > maxPooledNodes || cap(t.unescaped) > maxPooledBytes {
 		return
 	}
-	t.text, t.nodes, t.unescaped = "", t.nodes[:0], t.unescaped[:0]
+	t.text, t.plain, t.nodes, t.unescaped = "", "", t.nodes[:0], t.unescaped[:0]
 	pool.Put(t)
 }

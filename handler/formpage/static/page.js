@@ -9,7 +9,7 @@
   // What was kept of one link is not for another one.
   const every = `formsvc:${page}?`, key = every + location.search;
   const coarse = matchMedia("(pointer:coarse)").matches;
-  let busy = false, timer = 0, asking = null, began = 0, rules = null;
+  let busy = false, timer = 0, asking = null, began = 0;
   // What is done before the kept answers are back.
   let early = null;
 
@@ -64,7 +64,7 @@
     const data = button ? new FormData(f, button) : new FormData(f);
     return [...data].filter(([, v]) => typeof v === "string");
   };
-  const save = () => { if (form() && began && !early) memory.set("", rules ? [...entries(form()), ...entries(rules.kept)] : entries(form())); };
+  const save = () => { if (form() && began && !early) memory.set("", entries(form())); };
 
   const post = (body, signal) => fetch(location.href, { method: "POST", body, headers: { "Formpage-Script": "1" }, signal });
   const send = async (body, after) => {
@@ -163,6 +163,12 @@
     f.prepend(...all(shown, fresh));
     return true;
   };
+  // A block that stays gets its number, and whether it is required, from the new page.
+  const alike = (block, fresh) => {
+    const pairs = (selector, run) => { const to = all(selector, block); all(selector, fresh).forEach((e, i) => to[i] && run(to[i], e)); };
+    pairs(".fs-label,legend", (old, e) => { if (old.innerHTML !== e.innerHTML) old.replaceChildren(...e.childNodes); });
+    pairs("[name]", (old, e) => { old.required = e.required; });
+  };
   const merge = (f, fresh) => {
     if (!read(f, fresh)) return;
     const fields = f.querySelector(".fs-fields"), wanted = [...fresh.querySelector(".fs-fields").children];
@@ -171,8 +177,10 @@
     const pass = () => { while (at && !keep.has(id(at))) { const gone = at; at = at.nextElementSibling; gone.remove(); } };
     for (const e of wanted) {
       pass();
-      if (at && id(at) === id(e)) at = at.nextElementSibling;
-      else { fields.insertBefore(e, at); enhance(e); }
+      if (at && id(at) === id(e)) {
+        alike(at, e);
+        at = at.nextElementSibling;
+      } else { fields.insertBefore(e, at); enhance(e); }
     }
     pass();
     held(f).forEach(i => i.remove());
@@ -301,7 +309,6 @@
       tell({ done: true });
     }
     enhance(root);
-    rules = window.formsvcRules?.page(root, rules, enhance);
     if (!document.prerendering && document.visibilityState === "visible") viewed();
     if (framed) measure();
   };
@@ -333,14 +340,12 @@
     const other = e.target.closest(".opt-other");
     if (other && e.target.matches(".other-text") && e.target.value) other.querySelector("[value=other]").checked = true;
     if (e.target.matches("select+.other-text") && e.target.value) e.target.previousElementSibling.value = "other";
-    rules?.update();
     save();
   });
   on(document, "change", e => {
     if (!entered(e)) return;
-    const told = rules && rules.update();
     save();
-    const reacts = !told && "reactive" in form().dataset && !single();
+    const reacts = "reactive" in form().dataset && !single();
     if (!reacts && !e.target.matches("[data-read]")) return;
     clearTimeout(timer);
     timer = setTimeout(react, reacts ? 150 : 0, reacts ? merge : read);
@@ -396,7 +401,7 @@
     early = { typed };
     send(new URLSearchParams(list), next => {
       const { go } = early, at = document.activeElement;
-      rules = early = null;
+      early = null;
       swap(next);
       const to = form();
       if (!to) return;
@@ -409,10 +414,9 @@
           to.prepend(e);
         }
       }
-      rules?.update();
       save();
       (at.isConnected ? at : document.getElementById(at.id))?.focus();
-      if (typed.size && "reactive" in to.dataset && !rules) timer = setTimeout(react, 150, merge);
+      if (typed.size && "reactive" in to.dataset) timer = setTimeout(react, 150, merge);
       const button = all(".fs-actions button").find(b => b.value === go);
       if (button && to.dataset.step === f.dataset.step) setTimeout(() => to.requestSubmit(button));
     }).then(() => { early = null; });
