@@ -236,7 +236,7 @@ func (in *jsonInput) take(body jsontree.Node, most int, wrong *faults.List) bool
 			case !text:
 				return false
 			case name == "hidden":
-				in.Hidden[key] = strings.Clone(inner.Text())
+				in.Hidden[key] = strings.Clone(cleaned(inner.Text()))
 			default:
 				in.UTM[key] = strings.Clone(inner.Text())
 			}
