@@ -50,8 +50,8 @@ type KeyRequest struct {
 // IssuedKey is a new key. Secret is the whole key; it is shown here once and
 // cannot be had again. Printed or logged, an IssuedKey shows the key's prefix only, and
 // its JSON is without the Secret: a host that sends a key to its owner sends that member
-// by its name. Inside an unexported field of another struct, package fmt asks no method:
-// nothing hides the Secret there.
+// by its name. Inside an unexported field of another struct, and for the verbs %p and %w
+// (go vet reports those), package fmt asks no method: nothing hides the Secret there.
 type IssuedKey struct {
 	Key    Key
 	Secret string `json:"-"`

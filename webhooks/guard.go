@@ -319,6 +319,9 @@ func (g *Guard) resolve(ctx context.Context, h host) ([]netip.Addr, error) {
 	if h.addr.IsValid() {
 		return []netip.Addr{h.addr}, nil
 	}
+	if strings.HasSuffix(h.name, ".invalid") { // RFC 6761 promises that, so nobody is asked
+		return nil, &URLError{Reason: reasonResolve, cause: errors.New("no such host")}
+	}
 	lookup, cancel := context.WithTimeout(ctx, resolveTimeout)
 	defer cancel()
 	name := h.name

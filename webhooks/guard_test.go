@@ -263,6 +263,21 @@ func TestCheckHostTellsAnEndedContextFromARefusal(t *testing.T) {
 	}
 }
 
+// A name below .invalid is nobody's: it is refused without a question to a name server.
+func TestCheckHostAsksNobodyAboutInvalid(t *testing.T) {
+	t.Parallel()
+	asked := false
+	guard := NewGuard(GuardConfig{Resolver: resolverFunc(func(context.Context) error { asked = true; return errors.New("asked") })})
+	for raw, want := range map[string]bool{"https://a.invalid/": false, "https://b.a.INVALID./": false, "https://invalid.example/": true, "https://a.notinvalid/": true} {
+		asked = false
+		err := guard.CheckHost(t.Context(), raw)
+		var refused *URLError
+		if !errors.As(err, &refused) || refused.Reason != reasonResolve || asked != want {
+			t.Errorf("%s: %v, asked: %v", raw, err, asked)
+		}
+	}
+}
+
 type silentResolver struct{}
 
 func (silentResolver) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Addr, error) {

@@ -38,7 +38,8 @@
 // 93.184.215.14, which belongs to others and is never called. The case
 // webhooks/url-accepted shows with such literals that a public address is accepted: its
 // webhooks are disabled too, and deleted in the case. The case webhooks/url-unresolved
-// makes the service ask its name server about a name below .invalid, which nobody has.
+// names a host below .invalid, which nobody has (RFC 6761). Package webhooks refuses it
+// without asking; another service may ask its name server.
 //
 // # What is checked of every answer
 //

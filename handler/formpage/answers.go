@@ -77,7 +77,7 @@ func (r *answerReader) read(form PublicForm) Given {
 	}
 	for name, values := range r.values {
 		if key, ok := strings.CutPrefix(name, nameHidden); ok && len(values) > 0 {
-			r.given.Hidden[key] = values[0]
+			r.given.Hidden[key] = cleaned(values[0])
 		}
 	}
 	r.unplaced()

@@ -246,7 +246,7 @@ func (in *jsonInput) take(body jsontree.Node, most int) (wrong []schema.Violatio
 			case !text:
 				return nil, false
 			case name == "hidden":
-				in.Hidden[key] = strings.Clone(inner.Text())
+				in.Hidden[key] = strings.Clone(cleaned(inner.Text()))
 			default:
 				in.UTM[key] = strings.Clone(inner.Text())
 			}

@@ -26,14 +26,6 @@ func cleaned(text string) string {
 	}, text)
 }
 
-func cleanedHidden(hidden map[string]string) map[string]string {
-	out := make(map[string]string, len(hidden))
-	for name, text := range hidden {
-		out[name] = cleaned(text)
-	}
-	return out
-}
-
 // prefilled makes inputs of a link's query: hidden fields and campaign parameters by
 // name, answers by block id. A choice is named by its id or its label.
 func prefilled(form PublicForm, query url.Values, w *words) url.Values {

@@ -80,7 +80,7 @@ func (c *call) path(given Given) (Path, error) {
 	all := maps.Clone(given.Answers)
 	dropHosts(c.form.Blocks, all, false)
 	maps.Copy(all, host)
-	return c.h.service.Path(c.r.Context(), c.form.ID, all, cleanedHidden(given.Hidden))
+	return c.h.service.Path(c.r.Context(), c.form.ID, all, given.Hidden)
 }
 
 // hostAnswers are the files of the page, and what the host answers. The host is asked once
@@ -353,7 +353,7 @@ func (c *call) failed(err error, path Path, at int) {
 // response is what is submitted.
 func (c *call) response(given Given) (Response, error) {
 	r := Response{
-		FormID: c.form.ID, Answers: given.Answers, Hidden: cleanedHidden(given.Hidden),
+		FormID: c.form.ID, Answers: given.Answers, Hidden: given.Hidden,
 		Metadata: Metadata{UserAgent: cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}},
 	}
 	if strings.Contains(c.r.UserAgent(), "Mobi") {

@@ -31,16 +31,23 @@ func (w *warner) mislabelled(n jsontree.Node) string {
 		}
 		path, label := answer.Member("var").Text(), text.Text()
 		block, ok := w.index[strings.TrimPrefix(path, "answers.")]
-		if !ok || !strings.HasPrefix(path, "answers.") || text.Kind() != jsontree.String {
+		if !ok || !strings.HasPrefix(path, "answers.") || text.Kind() != jsontree.String || label == "" {
 			return ""
 		}
 		c, ok := w.form.blocks[block].rule.(choiceRule)
-		if !ok || slices.Contains(c.ids, label) {
+		if !ok {
 			return ""
 		}
-		end := concat(`,"label":`, quotedText(label), "}")
-		if at := slices.IndexFunc(c.values, func(v []byte) bool { return bytes.HasSuffix(v, end) }); at >= 0 {
-			return "the answer to " + quoted(w.form.blocks[block].id) + " is compared with " + quoted(label) + ", the label of a choice whose id is " + quoted(c.ids[at])
+		if w.labels[block] == nil {
+			w.labels[block] = make(map[string]string)
+			for i, value := range c.values {
+				_, label, _ := bytes.Cut(value, []byte(`,"label":`)) // in a text its quotes are escaped
+				w.labels[block][string(label)] = c.ids[i]
+			}
+		}
+		id, there := w.labels[block][string(quotedText(label))+"}"]
+		if _, isID := c.index[label]; there && !isID {
+			return "the answer to " + quoted(w.form.blocks[block].id) + " is compared with " + quoted(label) + ", the label of a choice whose id is " + quoted(id)
 		}
 	}
 	return ""

@@ -32,7 +32,7 @@ func Warnings(from Source) (schema.Warnings, error) {
 		return nil, err
 	}
 	w := warner{form: f, list: list, reading: f.newBranches(list), index: make(map[string]int, len(f.blocks))}
-	w.never, w.misled = make(map[*logic.Logic]string), make(map[int]string)
+	w.never, w.misled, w.labels = make(map[*logic.Logic]string), make(map[int]string), make(map[int]map[string]string)
 	for i := range f.blocks {
 		w.index[f.blocks[i].id] = i
 	}
@@ -71,8 +71,9 @@ type warner struct {
 	constants      int             // steps of logic that reads nothing
 	lastToEnd      int             // the last step with a jump to the end, -1: none
 
-	never  map[*logic.Logic]string // why logic never holds, where that is because of a label
-	misled map[int]string          // the same of a jump to a step
+	never  map[*logic.Logic]string   // why logic never holds, where that is because of a label
+	misled map[int]string            // the same of a jump to a step
+	labels map[int]map[string]string // of a block's choices as they are stored, to their ids
 }
 
 func (w *warner) add(path, code, message string) {

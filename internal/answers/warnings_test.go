@@ -278,7 +278,8 @@ func TestWarningsSayWhy(t *testing.T) {
 		over(`{"if":{"==":[{"var":"answers.q"},"Yes, please"]},"to":"s"}`): {"/blocks/1/properties/rule/next/0/if NO_EFFECT: " + label, "/blocks/2 UNREACHABLE: " + label},
 		over(`{"if":false,"to":"s"}`):                                      {"/blocks/1/properties/rule/next/0/if NO_EFFECT: this never holds", "/blocks/2 UNREACHABLE: each path ends before it or jumps over it"},
 		`{"id":"z","type":"ending"},{"id":"s","type":"statement"}`:         {"/blocks/1 UNREACHABLE: each path ends before it or jumps over it"},
-		// These may hold.
+		// These may hold, or never for another reason.
+		blocks(`{"show":{"==":[{"var":"answers.q"},""]}}`):                                         nil, // the label of a choice without one
 		blocks(`{"show":{"or":[{"var":"answers.m"},{"==":[{"var":"answers.q"},"Yes, please"]}]}}`): nil,
 		blocks(`{"show":{"!=":[{"var":"answers.q"},"Yes, please"]}}`):                              nil,
 		blocks(`{"show":{"==":[{"var":"answers.q"},"Yes, please"],"x":1}}`):                        {"/blocks/2/properties/rule/show NO_EFFECT: this always holds"}, // no operation
@@ -291,6 +292,7 @@ func TestWarningsSayWhy(t *testing.T) {
 		blocks(`{"show":{"==":[{"var":"answers.q"},"Maybe"]}}`):                                    nil,
 		blocks(`{"show":{"==":[{"var":"answers.q"}]}}`):                                            nil,
 		blocks(`{"show":{"!":[{"and":[]}]}}`):                                                      {"/blocks/2/properties/rule/show NO_EFFECT: this always holds"},
+		`{"id":"n","type":"dropdown","choices":[{"id":"01","label":"1"}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.n"},1]}}}}`: nil, // as numbers
 		// Choices of a text are left from another type, and a ranking is compared as "a,b".
 		`{"id":"t","type":"short_text","choices":[{"id":"a","label":"Yes"}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.t"},"Yes"]}}}}`:         nil,
 		`{"id":"r","type":"ranking","choices":[{"id":"a","label":"a,b"},{"id":"b"}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.r"},"a,b"]}}}}`: nil,
