@@ -19,7 +19,10 @@ import (
 const (
 	maxResponseHeader = 64 << 10
 	maxResponseBody   = 64 << 10
-	dialAtLeast       = 2 * time.Second
+	// readBuffer bounds what net/http writes to the standard logger, quoted, when a receiver
+	// sends more than an answer. Longer headers are read in parts; longer trailers are refused.
+	readBuffer  = 1 << 10
+	dialAtLeast = 2 * time.Second
 	// idleTimeout is how long a connection is kept without a request. Many receivers close
 	// theirs after a minute or later.
 	idleTimeout = 30 * time.Second
@@ -135,6 +138,7 @@ func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Con
 		DialTLSContext:         t.dialTLS,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxResponseHeader,
+		ReadBufferSize:         readBuffer,
 		MaxIdleConns:           idleMost,
 		MaxIdleConnsPerHost:    min(idle, idleMost),
 		IdleConnTimeout:        idleTimeout,
