@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
 	"sync/atomic"
 	"syscall"
@@ -18,7 +19,10 @@ import (
 const (
 	maxResponseHeader = 64 << 10
 	maxResponseBody   = 64 << 10
-	dialAtLeast       = 2 * time.Second
+	// readBuffer bounds what net/http writes to the standard logger, quoted, when a receiver
+	// sends more than an answer. Longer headers are read in parts; longer trailers are refused.
+	readBuffer  = 1 << 10
+	dialAtLeast = 2 * time.Second
 	// idleTimeout is how long a connection is kept without a request. Many receivers close
 	// theirs after a minute or later.
 	idleTimeout = 30 * time.Second
@@ -31,8 +35,9 @@ const (
 	// spareDials bounds the dials whose requests are over; see transport.dialling. They
 	// serve when a host gets more requests at one time than before.
 	spareDials = 64
-	// lastRecord is how long the end of TLS may wait for a receiver that does not read.
-	lastRecord = time.Millisecond
+	// lastRecord is how long the end of TLS may wait for a receiver that does not read. The
+	// buffer of a socket usually takes the record at once.
+	lastRecord = 100 * time.Millisecond
 )
 
 // ClientConfig configures [NewClient]. The zero value reaches public addresses
@@ -66,7 +71,7 @@ type ClientConfig struct {
 // reading more than 64 kB of body is an *[http.MaxBytesError]. A 101 answer has
 // no body. Idle connections are kept for 30 s, and while requests are made all are
 // closed every 5 minutes, so that changes of DNS are seen; CloseIdleConnections ends
-// them. Of package httptrace the hooks of TLS are called when the handshake is over.
+// them.
 //
 // It is safe for concurrent use.
 func NewClient(c ClientConfig) *http.Client {
@@ -133,6 +138,7 @@ func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Con
 		DialTLSContext:         t.dialTLS,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxResponseHeader,
+		ReadBufferSize:         readBuffer,
 		MaxIdleConns:           idleMost,
 		MaxIdleConnsPerHost:    min(idle, idleMost),
 		IdleConnTimeout:        idleTimeout,
@@ -150,10 +156,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		go t.CloseIdleConnections()
 	}
 	ctx := req.Context()
-	resp, err := t.http.RoundTrip(req.WithContext(context.WithValue(ctx, pending{}, ctx)))
+	var over secured // not TLS: zero
+	ctx = httptrace.WithClientTrace(context.WithValue(ctx, pending{}, ctx), &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) { over, _ = got.Conn.(secured) },
+	})
+	resp, err := t.http.RoundTrip(req.WithContext(ctx))
 	if err != nil {
 		return nil, err
 	}
+	resp.TLS = over.state // net/http knows no type but its own
 	switch {
 	case resp.StatusCode == http.StatusSwitchingProtocols:
 		_ = resp.Body.Close() // it is the connection
@@ -206,24 +217,38 @@ func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, e
 	}
 	config := t.tls.Clone()
 	config.ServerName, _, _ = net.SplitHostPort(address) // reach has split it
-	secured := tls.Client(socket{conn}, config)
-	if err := secured.HandshakeContext(ctx); err != nil {
+	client := tls.Client(conn, config)
+	trace := httptrace.ContextClientTrace(ctx)
+	if trace != nil && trace.TLSHandshakeStart != nil {
+		trace.TLSHandshakeStart()
+	}
+	err = protect(func() error { return client.HandshakeContext(ctx) }) // it asks for the host's certificate
+	state := client.ConnectionState()
+	if trace != nil && trace.TLSHandshakeDone != nil {
+		trace.TLSHandshakeDone(state, err)
+	}
+	if err != nil {
 		_ = conn.Close()
 		return nil, err
 	}
-	return secured, nil
+	return secured{client, &state}, nil
 }
 
-// socket is what is below TLS. crypto/tls is the only one to set a deadline for writing: 5 s
-// for its last record, in which net/http holds the lock of all connections.
-type socket struct{ net.Conn }
+// secured is a connection with TLS. net/http closes connections while it holds the lock of
+// all of them, and crypto/tls may wait: 5 s for its last record, and without end for an alert
+// or a key update that a receiver does not read.
+type secured struct {
+	*tls.Conn
+	state *tls.ConnectionState
+}
 
-// SetWriteDeadline implements [net.Conn].
-func (s socket) SetWriteDeadline(at time.Time) error {
-	if soon := time.Now().Add(lastRecord); at.After(soon) {
-		at = soon
-	}
-	return s.Conn.SetWriteDeadline(at)
+// Close implements [net.Conn]. It does not wait.
+func (s secured) Close() error {
+	go func() {
+		defer time.AfterFunc(lastRecord, func() { _ = s.NetConn().Close() }).Stop()
+		_ = s.Conn.Close()
+	}()
+	return nil
 }
 
 // reach connects to one of the permitted addresses of a host, in the resolver's
@@ -238,7 +263,8 @@ func (t *transport) reach(ctx context.Context, address string) (net.Conn, error)
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := t.guard.resolve(ctx, h)
+	var addrs []netip.Addr
+	err = protect(func() error { addrs, err = t.guard.resolve(ctx, h); return err }) // a host's resolver
 	if err != nil {
 		return nil, err
 	}

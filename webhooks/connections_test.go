@@ -252,6 +252,37 @@ func TestARequestIsSentAgainWhenItsKeptConnectionEnds(t *testing.T) {
 	})
 }
 
+// A receiver that ends connections instead of answering one request gets no copy of it on
+// each connection that was kept.
+func TestARequestIsNotSentOnEachKeptConnection(t *testing.T) {
+	t.Parallel()
+	const kept = 3 * resentMost
+	var arrived, copies atomic.Int32
+	all := make(chan struct{})
+	s := server(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if r.URL.Path == "/breaks" {
+			copies.Add(1)
+			panic(http.ErrAbortHandler)
+		}
+		if arrived.Add(1) == kept {
+			close(all)
+		}
+		<-all // each has a connection of its own
+	})
+	d, text := hostileDispatcher(t, 10*time.Second)
+	var sending sync.WaitGroup
+	for range kept {
+		sending.Go(func() { _, _ = attemptAt(d, s.URL, []byte("{}")) })
+	}
+	sending.Wait()
+	a, _ := attemptAt(d, s.URL+"/breaks", []byte("{}"))
+	checkAttempt(t, a, text.String(), 0, ClassNetwork)
+	if got := copies.Load(); got != 1+resentMost {
+		t.Errorf("%d copies, want %d", got, 1+resentMost)
+	}
+}
+
 // A receiver that closes its idle connections at the wrong moments loses no event and gets
 // none twice.
 func TestAFickleReceiverGetsEachEventOnce(t *testing.T) {

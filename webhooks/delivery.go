@@ -47,6 +47,13 @@ var errStopped = errors.New("webhooks: dispatcher stopped")
 // backlog that is claimed and given back once a minute costs little until then.
 const hostFaultWait = time.Minute
 
+// resentMost bounds how often an attempt sends its request again because a kept connection
+// ended: net/http goes on while it has kept ones, and each copy may have been received. With
+// a quarter of them dead one attempt in 250,000 fails of it.
+const resentMost = 8
+
+var errResent = errors.New("webhooks: kept connections end without an answer")
+
 // sealedKept bounds the webhooks that are remembered because their secret could not be
 // opened. Those that were deleted would stay for ever.
 const sealedKept = 1024
@@ -147,6 +154,13 @@ func (d *Dispatcher) post(posts context.Context, del *storage.Delivery, now time
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(del.Body))
 	if err != nil {
 		return 0, nil, err
+	}
+	resent, body := 0, req.GetBody
+	req.GetBody = func() (io.ReadCloser, error) {
+		if resent++; resent > resentMost {
+			return nil, errResent
+		}
+		return body()
 	}
 	req.URL, req.Host = to.url, to.url.Host
 	req.Header = maps.Clone(d.header) // a shallow copy is enough: values are never changed in place

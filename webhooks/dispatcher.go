@@ -45,7 +45,8 @@ type Params struct {
 	Config Config
 	// Secrets opens signing secrets. Nil: they are stored as they are.
 	Secrets *Secrets
-	// Logger gets failed attempts and faults. Nil: discards.
+	// Logger gets failed attempts and faults. Nil: discards. The standard logger of package
+	// log gets a line of up to 5 kB from net/http when a receiver sends more than an answer.
 	Logger *slog.Logger
 	// Now is the clock of the times that receivers and owners see. Nil: [time.Now].
 	// What is due is judged by the store's clock; time-outs use neither.

@@ -259,6 +259,20 @@ func TestHostileReceivers(t *testing.T) {
 	}
 }
 
+// Not parallel: the standard logger is the whole process's.
+func TestWhatNobodyAskedForMakesAShortLine(t *testing.T) {
+	text := &logBuffer{}
+	previous := log.Writer()
+	log.SetOutput(text)
+	defer log.SetOutput(previous)
+	d, _ := hostileDispatcher(t, slack)
+	_, _ = attemptAt(d, listen(t, writes("HTTP/1.1 204 No Content\r\n\r\n"+strings.Repeat("\x00", 16<<10))), []byte("{}"))
+	waits(t, "net/http logs it", func() bool { return text.String() != "" })
+	if got := len(text.String()); got > 5<<10 {
+		t.Errorf("%d bytes", got)
+	}
+}
+
 // Not parallel, as above.
 func TestMemoryStaysFlatUnderHostileReceivers(t *testing.T) {
 	d, _ := hostileDispatcher(t, hostileTimeout)

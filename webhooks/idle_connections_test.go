@@ -6,9 +6,12 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -200,39 +203,131 @@ func TestDialsThatHangAreBounded(t *testing.T) {
 	waits(t, "all dials end", func() bool { return hanging.Load() == 0 && tr.spare.Load() == 0 })
 }
 
-// The end of TLS waits for no receiver that does not read.
+// The end of TLS waits for no receiver that does not read, whatever is to be written to it:
+// net/http holds the lock of all connections meanwhile.
 func TestTheEndOfTLSWaitsForNobody(t *testing.T) {
 	t.Parallel()
-	certificates := newAuthority(t).issue(t, "h.example", time.Hour)
-	inBubble(t, func(t *testing.T) {
-		one, other := net.Pipe() // a write waits until it is read
-		defer func() { _ = other.Close() }()
-		c := tls.Client(socket{one}, &tls.Config{InsecureSkipVerify: true}) // #nosec G402 -- this test's own receiver
-		go func() {
-			_ = tls.Server(other, &tls.Config{Certificates: certificates, MaxVersion: tls.VersionTLS12}).Handshake()
-		}()
-		must(t, c.Handshake())
-		began := time.Now()
-		_ = c.Close()
-		if took := time.Since(began); took > lastRecord {
-			t.Errorf("it waited for %s", took)
-		}
-	})
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	must(t, err)
-	defer func() { _ = l.Close() }()
-	go func() {
-		if conn, err := l.Accept(); err == nil {
-			_ = tls.Server(conn, &tls.Config{Certificates: certificates}).Handshake()
-			_ = conn.Close()
-		}
-	}()
+	authority := newAuthority(t)
+	certificates := authority.issue(t, "h.example", time.Hour)
+	for name, broken := range map[string]string{
+		"the last record": "",
+		"an alert":        "\x17\x03\x03\x00\x20" + strings.Repeat("x", 32),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			one, other := net.Pipe() // a write waits until it is read
+			defer func() { _ = other.Close() }()
+			tr := loopbackTransport(t)
+			tr.http.DialTLSContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+				c := tls.Client(one, &tls.Config{RootCAs: authority.pool, ServerName: "h.example"})
+				return secured{Conn: c}, c.HandshakeContext(ctx)
+			}
+			answered := make(chan struct{})
+			go func() {
+				defer close(answered)
+				s := tls.Server(other, &tls.Config{Certificates: certificates})
+				r, err := http.ReadRequest(bufio.NewReader(s))
+				if err != nil {
+					return
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+				_, _ = io.WriteString(s, "HTTP/1.1 204 No Content\r\n\r\n")
+				if broken != "" {
+					_, _ = io.WriteString(other, broken)
+					_, _ = other.Read(make([]byte, 1)) // the alert has begun
+				}
+			}()
+			_, err := exchanged(t.Context(), tr, "https://h.example/", "{}")
+			must(t, err)
+			<-answered
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				tr.CloseIdleConnections()
+				for err := error(nil); err == nil; {
+					_, err = other.Write([]byte("x"))
+				}
+			}()
+			select {
+			case <-ended:
+			case <-time.After(slack):
+				t.Error("a receiver that does not read holds it up")
+				_ = other.Close()
+				<-ended
+			}
+		})
+	}
+}
+
+// Answers say what TLS they came over, and traces see each handshake.
+func TestTLSIsTold(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
 	tr := loopbackTransport(t)
-	tr.tls.InsecureSkipVerify = true
-	conn, err := tr.dialTLS(t.Context(), "tcp", l.Addr().String())
-	must(t, err)
-	defer func() { _ = conn.Close() }()
-	if below, ok := conn.(*tls.Conn).NetConn().(socket); !ok {
-		t.Errorf("a connection is dialled with a %T below TLS", below)
+	var begun, done, reused int
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+		TLSHandshakeStart: func() { begun++ },
+		TLSHandshakeDone:  func(tls.ConnectionState, error) { done++ },
+		GotConn: func(got httptrace.GotConnInfo) {
+			if got.Reused {
+				reused++
+			}
+		},
+	})
+	for i := range 3 {
+		if i == 1 { // the first one is refused
+			tr.tls.RootCAs = s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
+		must(t, err)
+		resp, err := tr.RoundTrip(req)
+		if i == 0 {
+			if err == nil {
+				t.Error("a certificate of nobody is accepted")
+			}
+			continue
+		}
+		must(t, err)
+		_ = resp.Body.Close()
+		if resp.TLS == nil || !resp.TLS.HandshakeComplete {
+			t.Errorf("answer %d came over %+v", i, resp.TLS)
+		}
+	}
+	if begun != 2 || done != 2 || reused != 1 {
+		t.Errorf("%d handshakes began, %d ended, %d connections were used again; want 2, 2 and 1", begun, done, reused)
+	}
+}
+
+// What a host's own code does wrong while net/http dials ends an attempt, not the process.
+func TestAPanicWhileDiallingIsAFailedAttempt(t *testing.T) {
+	t.Parallel()
+	authority := newAuthority(t)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.TLS = &tls.Config{Certificates: authority.issue(t, "h.example", time.Hour), ClientAuth: tls.RequestClientCert}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	for name, breaks := range map[string]func(*Dispatcher){
+		"in the resolver": func(d *Dispatcher) { d.guard.resolver = resolverFunc(func(context.Context) error { panic("boom") }) },
+		"for want of a certificate": func(d *Dispatcher) {
+			d.guarded.tls.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return nil, nil }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, text := hostileDispatcher(t, 10*time.Second)
+			d.guarded.tls.RootCAs = authority.pool
+			breaks(d)
+			_, port, err := net.SplitHostPort(s.Listener.Addr().String())
+			must(t, err)
+			a, _ := attemptAt(d, "https://h.example:"+port+"/", nil)
+			checkAttempt(t, a, text.String(), 0, ClassNetwork)
+			if !strings.Contains(text.String(), "panic") {
+				t.Errorf("the log says %s", text)
+			}
+		})
 	}
 }
