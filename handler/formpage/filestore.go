@@ -176,7 +176,7 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ File, err error) {
 func (d *Dir) count() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if age := time.Since(d.counted); age < 5*time.Second || age < time.Minute && !d.full.Load() {
+	if age := time.Since(d.counted); d.MaxUnsent < 0 || age < 5*time.Second || age < time.Minute && !d.full.Load() {
 		return nil
 	}
 	used := -d.used.Load() // what others add meanwhile stays
