@@ -38,8 +38,8 @@ type Metadata = respondent.Metadata
 // Errors: an [*AnswerError] that lists every fault; [ErrNotFound] when the form
 // does not exist, is a draft or is in the trash; [ErrClosed] when it takes no
 // more responses; [ErrDuplicate] when the answer to settings.duplicateField is
-// not new; [ErrKeyUsed], see Response.OneContent. After [ErrOutcomeUnknown] the response may or may not be
-// stored: repeat the call with the same IdempotencyKey.
+// not new; [ErrKeyUsed], see Response.OneContent. After [ErrOutcomeUnknown] the
+// response may or may not be stored: repeat the call with the same IdempotencyKey.
 //
 // With SubmittedAt, the host imports a response from before: it is checked against the
 // form as it is now, takes its place in lists, in the metrics of its time, against the

@@ -341,7 +341,7 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 		c.refuseJSON(faults.Violations)
 	case errors.Is(err, respondent.ErrKeyUsed):
 		writeJSON(w, http.StatusConflict, jsonError{
-			Code: codeSpent, Message: c.words.get("fault." + codeSpent), Faults: c.jsonFaults(c.spent()), State: c.token(),
+			Code: codeSpent, Message: c.words.get("fault." + codeSpent), Faults: c.jsonFaults(c.spent()), State: c.values.Get(ctrlState),
 		})
 	case errors.Is(err, storage.ErrDuplicate):
 		c.refuseJSON([]schema.Violation{{Field: form.Settings.DuplicateField, Code: codeKnown}})
@@ -354,28 +354,22 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 
 func (c *call) refuseJSON(faults []schema.Violation) {
 	writeJSON(c.w, http.StatusUnprocessableEntity, jsonError{
-		Code: "VALIDATION_FAILED", Message: c.words.get("problems.title"), Faults: c.jsonFaults(faults), Captcha: c.proof(),
+		Code: "VALIDATION_FAILED", Message: c.words.get("problems.title"), Faults: c.jsonFaults(faults), Captcha: c.proof(), State: c.values.Get(ctrlState),
 	})
 }
 
 // proof says which captchas of this visit are solved, "" when none is.
-func (c *call) proof() string {
-	var proof string
-	proofs := c.values[ctrlProof]
-	return strings.Join(slices.DeleteFunc(slices.Clone(proofs[:min(len(proofs), maxProofs)]), func(token string) bool {
-		return !c.h.signer.open(purposeProof, token, &proof)
-	}), " ")
-}
+func (c *call) proof() string { return strings.Join(c.values[ctrlProof], " ") }
 
 func (c *call) failJSON(err error) {
 	if errors.Is(err, errLimited) {
 		c.w.Header().Set("Retry-After", "60")
-		writeJSON(c.w, http.StatusTooManyRequests, jsonError{Code: "RATE_LIMITED", Message: c.words.get("too_many_requests"), Captcha: c.proof()})
+		writeJSON(c.w, http.StatusTooManyRequests, jsonError{Code: "RATE_LIMITED", Message: c.words.get("too_many_requests"), Captcha: c.proof(), State: c.values.Get(ctrlState)})
 		return
 	}
 	c.h.logger.ErrorContext(c.r.Context(), "a response was not taken", "form", c.form.ID, "error", err)
 	c.w.Header().Set("Retry-After", "1")
-	writeJSON(c.w, http.StatusServiceUnavailable, jsonError{Code: "UNAVAILABLE", Message: c.words.get("not_stored"), Captcha: c.proof()})
+	writeJSON(c.w, http.StatusServiceUnavailable, jsonError{Code: "UNAVAILABLE", Message: c.words.get("not_stored"), Captcha: c.proof(), State: c.values.Get(ctrlState)})
 }
 
 // jsonFaults words faults in the language of the request, as the page does.

@@ -171,8 +171,9 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 			}
 			continue
 		}
-		ok := false
-		if token := c.values.Get(v.Widget().Input); token != "" && len(token) <= 8192 {
+		ok, input := false, v.Widget().Input
+		if token := c.values.Get(input); token != "" && len(token) <= 8192 {
+			c.values[input] = c.values[input][1:] // the next one is of the next captcha
 			if !c.allowed() {
 				return nil, errLimited
 			}
@@ -185,6 +186,7 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 			}
 		}
 		if !ok {
+			c.values.Del(input) // however many captchas there are, one wrong token is asked about
 			faults = append(faults, schema.Violation{Field: b.ID, Code: codeCaptcha})
 			continue
 		}
@@ -195,8 +197,9 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 
 // prove puts it into the page that this visit has solved a captcha.
 func (c *call) prove(block string) {
-	c.proofs[block] = true
-	c.values.Add(ctrlProof, c.h.signer.sign(purposeProof, c.visit.Key+"/"+block))
+	proof := c.visit.Key + "/" + block
+	c.proofs[block], c.proven[proof] = true, true
+	c.values.Add(ctrlProof, c.h.signer.sign(purposeProof, proof))
 }
 
 // store submits a response. Proofs are good for one visit, and a visit with a captcha for
@@ -208,6 +211,7 @@ func (c *call) store(r Response) error {
 		return err
 	}
 	c.visit.Key = rand.Text()
+	c.values.Set(ctrlState, c.token())
 	c.values.Del(ctrlProof)
 	for _, now := range c.proofs {
 		if !now {
@@ -233,15 +237,20 @@ func (c *call) spent() (faults []schema.Violation) {
 // maxProofs is how many proofs of a page are looked at.
 const maxProofs = 100
 
+// solved reports whether the visit has a proof for a captcha. The proofs of a page are opened
+// once, however many captchas there are, and those that are none are dropped.
 func (c *call) solved(b *schema.Block) bool {
-	proofs := c.values[ctrlProof]
-	for _, token := range proofs[:min(len(proofs), maxProofs)] {
-		var proof string
-		if c.h.signer.open(purposeProof, token, &proof) && proof == c.visit.Key+"/"+b.ID {
-			return true
-		}
+	if c.proven == nil {
+		c.proven = map[string]bool{}
+		proofs := c.values[ctrlProof]
+		c.values[ctrlProof] = slices.DeleteFunc(proofs[:min(len(proofs), maxProofs)], func(token string) bool {
+			var proof string
+			good := c.h.signer.open(purposeProof, token, &proof)
+			c.proven[proof] = good
+			return !good
+		})
 	}
-	return false
+	return c.proven[c.visit.Key+"/"+b.ID]
 }
 
 // drawCaptcha shows the challenge of a block, or nothing when it is solved or the host

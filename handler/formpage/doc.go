@@ -163,8 +163,8 @@
 // {"ending","block","redirect_url"}, where block is the ending, or 422 with
 // {"code","message","faults"}. Where a refusal has a
 // "captcha", it is sent the next time instead of the token, which is good once; the token of
-// a second captcha follows it after a space. 409 with a "state" says that the captcha was
-// used for another response: that state is sent from then on. There is no
+// a second captcha follows it after a space. 409 says that the captcha was used for another
+// response. Where a refusal has a "state", that is sent from then on. There is no
 // route for files: forms that ask for them need the page. POST {public_id}/view
 // and /start with the state as a form's value count a view and a start. Origins other than
 // the handler's own are listed in [Config.AllowedOrigins].

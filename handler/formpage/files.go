@@ -142,11 +142,15 @@ func (c *call) notSaved(err error, broke bool) string {
 	return code
 }
 
-// storedFiles are the files of a block that were sent before.
+// storedFiles are the files of a block that were sent before: as many as a response has.
 func (c *call) storedFiles(block string) []File {
 	var list []File
+	most := maxFilesHere
+	if b := c.block(block); b != nil && b.Type == schema.TypeSignature {
+		most = 1
+	}
 	for _, token := range c.values[nameFile+block] {
-		if s, ok := c.openFile(block, token); ok && len(list) < maxFilesHere {
+		if s, ok := c.openFile(block, token); ok && len(list) < most {
 			list = append(list, s.File)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -326,5 +327,29 @@ func TestThePageKnowsTheServicesLimit(t *testing.T) {
 		if !strings.Contains(p.text("summary"), "Please choose one of up to "+map[string]string{"2097152": "2", "1048576": "1"}[c.bounded]) {
 			t.Errorf("%d: %s", c.config, p.text("summary"))
 		}
+	}
+}
+
+// A response keeps the files that it has, whatever else is sent with it.
+func TestAResponseKeepsNoOtherFiles(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	dir, err := formpage.NewDir(path, "https://host.example/files/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dir.Close() })
+	s := newSite(t, formpage.Config{MinFillTime: -1, Files: dir})
+	form := s.form("MULTI", `[{"id":"f","type":"signature"}]`, "", "")
+	p := s.open(form, "")
+	values := url.Values{"state": p.values["state"], "go": {"next"}}
+	for range 3 {
+		values.Add("f.f", p.attach("upload", [3]string{"u.f", "a.png", pngBytes}).values.Get("f.f"))
+	}
+	if end := p.post(values); !strings.Contains(end.url, "/done") || len(s.answers(form)) != 1 {
+		t.Fatalf("%d %s", end.status, end.text("fs-main"))
+	}
+	if n, err := dir.Sweep(t.Context(), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)); n != 2 || err != nil {
+		t.Errorf("%d files are in no response, %v, want 2", n, err)
 	}
 }

@@ -151,8 +151,8 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ File, err error) {
 	body := meter(u.Body, &d.used, cmp.Or(d.MaxUnsent, defaultUnsent), ErrNoSpace)
 	defer func() {
 		if err != nil {
+			body.giveBack() // first: a file that is counted in between counts too much, not too little
 			_ = d.remove(file.ID)
-			body.giveBack()
 			d.full.CompareAndSwap(false, errors.Is(err, ErrNoSpace))
 		}
 	}()
@@ -176,18 +176,18 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ File, err error) {
 func (d *Dir) count() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if age := time.Since(d.counted); age < 5*time.Second || age < time.Minute && !d.full.Load() {
+	if age := time.Since(d.counted); d.MaxUnsent < 0 || age < 5*time.Second || age < time.Minute && !d.full.Load() {
 		return nil
 	}
+	used := -d.used.Load() // what others add meanwhile stays
 	unsent, err := d.unsent()
 	if err != nil {
 		return err
 	}
-	var used int64
 	for _, file := range unsent {
 		used += file.Size() + fileCost
 	}
-	d.used.Store(used)
+	d.used.Add(used)
 	d.full.Store(false)
 	d.counted = time.Now()
 	return nil

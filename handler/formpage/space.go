@@ -60,3 +60,7 @@ func (h *Handler) visitFiles(visit string) *atomic.Int64 {
 	}
 	return used
 }
+
+// filesSent begins to count anew. A file that is still being read gives its space back to the
+// count before.
+func (h *Handler) filesSent(visit string) { h.unsent.put(visit, new(atomic.Int64), len(visit)) }

@@ -47,6 +47,7 @@ type call struct {
 	charged, limited bool // see allowed
 
 	proofs map[string]bool          // the captchas that are solved, and whether by this request
+	proven map[string]bool          // see solved
 	byID   map[string]*schema.Block // see block
 
 	hosts      map[string]json.RawMessage // what Config.HostAnswers returned
@@ -252,12 +253,13 @@ func (c *call) submit(given Given, path Path, at int) {
 		c.failed(err, path, at)
 		return
 	}
+	visit := c.visit.Key // that of the files, though store goes on in another one
 	err = c.store(response)
 	switch {
 	case isRefused(err):
 		c.releaseFiles(attempt, kept)
 	case err == nil && len(kept) > 0: // the response has them
-		c.h.visitFiles(c.visit.Key).Store(0)
+		c.h.filesSent(visit)
 	}
 	var faults *schema.Error
 	switch {
