@@ -223,16 +223,16 @@ globalThis.formsvcRules = (() => {
     return (at - zero) % 10;
   });
   const decimal = (s, comma) => {
-    const as = { "’": "'", "٬": "'", "＇": "'", "٫": ".", "．": ".", "，": ",", "−": "-", "－": "-", "＋": "+" };
-    s = digits(s).replace(/[ \xa0\u202f\u2009\u3000\u061c\u200e\u200f\u202a-\u202c\u2066-\u2069]/g, "").replace(/[’٬＇٫．，−－＋]/g, c => as[c]);
+    const as = { "’": "'", "٬": "'", "＇": "'", "٫": ".", "．": ".", "，": ",", "−": "-", "－": "-", "‐": "-", "‑": "-", "–": "-", "＋": "+" };
+    s = digits(s).replace(/(?![\u202d\u202e])[\p{Zs}\p{Cf}]/gu, "").replace(/./g, c => as[c] ?? c);
     if (s.includes("'") && !/^[^']*\d('\d{3})+([.,]\d*)?$/.test(s)) return NaN;
     s = s.replaceAll("'", "");
-    const points = s.split(".").length - 1, commas = s.split(",").length - 1;
-    if (points && commas) comma = s.lastIndexOf(",") > s.lastIndexOf(".");
-    else if (points > 1 || commas > 1) comma = points > 1;
+    const points = s.split(".").length, commas = s.split(",").length;
+    if (points > 1 && commas > 1) comma = s.lastIndexOf(",") > s.lastIndexOf(".");
+    else if (points > 2 || commas > 2) comma = points > 2;
     if (comma) s = s.replace(/[.,]/g, c => c === "." ? "," : ".");
     if (/^[+-]?([1-9]\d{0,2}(,\d{3})+|[1-9]\d?(,\d{2})+,\d{3})(\.\d*)?$/.test(s)) s = s.replaceAll(",", "");
-    else if (s.split(",").length === 2) s = s.replace(",", ".");
+    else if (s.split(",").length < 3) s = s.replace(",", ".");
     return /^[+-]?(\d+\.?\d*|\.\d+)$/.test(s) ? Number(s) : NaN;
   };
   const picks = (q, all, own) => {
