@@ -275,11 +275,12 @@ func (r *answerReader) matrix(b *schema.Block) any {
 }
 
 func (r *answerReader) contact(b *schema.Block) any {
-	parts := map[string]string{}
+	parts, asked := map[string]string{}, 0
 	for _, part := range contactParts {
 		if contactPart(properties(b).AddressOrContact, part).Hide {
 			continue
 		}
+		asked++
 		input := subName(namePart, part, b.ID)
 		if text := r.text(input); strings.TrimSpace(text) != "" {
 			switch part {
@@ -291,7 +292,9 @@ func (r *answerReader) contact(b *schema.Block) any {
 			parts[part] = text
 		}
 	}
-	if len(parts) == 0 {
+	// The country that the form has chosen is no answer to a question that may be left out.
+	preset := asked > 1 && len(parts) == 1 && !b.Required && parts["country"] != "" && strings.EqualFold(parts["country"], properties(b).DefaultCountry)
+	if len(parts) == 0 || preset {
 		return nil
 	}
 	return parts
@@ -301,7 +304,7 @@ func (r *answerReader) contact(b *schema.Block) any {
 // for the service to refuse.
 func (r *answerReader) date(b *schema.Block) any {
 	day := strings.TrimSpace(r.text(nameAnswer + b.ID))
-	y, m, d := r.datePart(nameYear+b.ID, 4), r.datePart(nameMonth+b.ID, 2), r.datePart(nameDay+b.ID, 2)
+	y, m, d := r.datePart(nameYear+b.ID, false), r.datePart(nameMonth+b.ID, true), r.datePart(nameDay+b.ID, true)
 	if day == "" && y+m+d != "" {
 		day = y + "-" + m + "-" + d
 	}
@@ -324,15 +327,15 @@ func (r *answerReader) date(b *schema.Block) any {
 	return day + "T" + clock + zone
 }
 
-// datePart returns the digits of a part of a date, with zeros in front.
-func (r *answerReader) datePart(name string, width int) string {
+// datePart returns the digits of a part of a date, of a day and a month two.
+func (r *answerReader) datePart(name string, isDay bool) string {
 	text := r.text(name)
 	if len(text) > maxNumber {
 		return text
 	}
 	text = strings.TrimSpace(answers.ASCIIDigits(text))
-	if n, err := strconv.Atoi(text); err == nil && n >= 0 && len(text) < width && (width < 4 || len(text) == 0) {
-		text = strings.Repeat("0", width-len(text)) + text
+	if isDay && len(text) == 1 {
+		text = "0" + text
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -29,14 +30,13 @@ var (
 	plainDecimal  = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)$`)
 	quotedGroups  = regexp.MustCompile(`^[^']*\d('\d{3})+([.,]\d*)?$`)
 	openNumber    = regexp.MustCompile(`^[+-]?[1-9]\d{0,2}[.,]\d{3}$`)
+	spacedNumber  = regexp.MustCompile(`\d\p{Zs}+(\d{1,2}|\d{4,})(\D|$)`)
 )
 
-// plainSigns leaves the signs of ASCII, apostrophes for what is only ever between groups, and
-// no spaces and marks of direction, which programs write before a minus.
+// plainSigns leaves the signs of ASCII, and apostrophes for what is only ever between groups.
 var (
-	plainSigns = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", "\u2009", "", "\u3000", "",
-		"\u061c", "", "\u200e", "", "\u200f", "", "\u202a", "", "\u202b", "", "\u202c", "", "\u2066", "", "\u2067", "", "\u2068", "", "\u2069", "",
-		"’", "'", "٬", "'", "＇", "'", "٫", ".", "．", ".", "，", ",", "−", "-", "－", "-", "＋", "+")
+	plainSigns = strings.NewReplacer("’", "'", "٬", "'", "＇", "'", "٫", ".", "．", ".", "，", ",",
+		"−", "-", "－", "-", "‐", "-", "‑", "-", "–", "-", "＋", "+")
 	otherSigns = strings.NewReplacer(".", ",", ",", ".")
 )
 
@@ -44,18 +44,30 @@ var (
 // digits.
 const maxNumber = 256
 
+// dropSpaces drops spaces and what is not seen, such as the marks of direction that programs
+// write before a minus. Overrides show digits in another order.
+func dropSpaces(c rune) rune {
+	if c != '\u202d' && c != '\u202e' && unicode.In(c, unicode.Zs, unicode.Cf) {
+		return -1
+	}
+	return c
+}
+
 // parseNumber reads a number as people of a language and region write it and returns its
 // JSON literal. Digits are of any script. Spaces between them are dropped, apostrophes only
 // before groups of three. Of points and commas, the last one is the decimal sign where both
 // are there, and the one that is there twice is not. One alone is what the region says, or
 // the decimal sign where no group of three digits follows it. other is what such a group
-// may mean as well: "1,500" is 1500 or 1.5. What can be neither is not a number: better
-// asked for again than stored as another one.
+// may mean as well: "1,500" is 1500 or 1.5. It is the literal itself where spaces are
+// between other groups: "5 10" is 510, or two numbers. What can be neither is not a
+// number: better asked for again than stored as another one.
 func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	if len(text) > maxNumber {
 		return "", "", false
 	}
-	text = plainSigns.Replace(answers.ASCIIDigits(strings.TrimSpace(text)))
+	text = answers.ASCIIDigits(strings.TrimSpace(text))
+	spaced := spacedNumber.MatchString(text)
+	text = plainSigns.Replace(strings.Map(dropSpaces, text))
 	if strings.Trim(text, "0123456789+-.,'") != "" {
 		return "", "", false // most of what is none, without the patterns below
 	}
@@ -95,6 +107,9 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	}
 	if fraction != "" {
 		whole += "." + fraction
+	}
+	if spaced {
+		other = sign + whole
 	}
 	return sign + whole, other, true
 }

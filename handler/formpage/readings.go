@@ -32,15 +32,15 @@ func (c *call) asks(s step) bool {
 	return false
 }
 
-// tell keeps the reading of an input. values are two: how it is read, and what else it may
-// mean, if anything.
-func (r *answerReader) tell(block, input string, ask bool, key string, values ...any) {
+// tell keeps the reading of an input: how it is read, and what else it may mean, if
+// anything. Both are written from left to right.
+func (r *answerReader) tell(block, input string, ask bool, key, value, other string) {
 	if r.words != nil {
-		r.readings[input] = reading{block, r.words.get(key, values...), ask}
+		r.readings[input] = reading{block, r.words.get(key, "value", "\u2066"+value+"\u2069", "other", "\u2066"+other+"\u2069"), ask}
 	}
 }
 
-// number tells how a number was read that is open without a word.
+// number tells how a number was read that may be meant otherwise.
 func (r *answerReader) number(block, input, number, other string) {
 	if other == "" {
 		return
@@ -54,7 +54,11 @@ func (r *answerReader) number(block, input, number, other string) {
 		}
 		return literal
 	}
-	r.tell(block, input, true, "read.not", "value", written(number), "other", written(other))
+	key := "read.not"
+	if other == number {
+		key = "read.as"
+	}
+	r.tell(block, input, true, key, written(number), written(other))
 }
 
 // phone returns the number that was typed into an input, of the country that stands beside
@@ -69,14 +73,13 @@ func (r *answerReader) phone(b *schema.Block, input, text string) string {
 		}
 		return text
 	}
-	number := func(text string) string { return "\u2066" + text + "\u2069" } // from left to right
 	switch {
 	case read.Other != "":
-		r.tell(b.ID, input, true, "read.not", "value", number(read.Text), "other", number(read.Other))
+		r.tell(b.ID, input, true, "read.not", read.Text, read.Other)
 	case r.words != nil:
 		// The form's country is not the visitor's, who may not have looked at it.
 		stranger := read.National && country == own && r.words.region != "" && r.words.region != country
-		r.tell(b.ID, input, stranger, "read.as", "value", number(read.Text))
+		r.tell(b.ID, input, stranger, "read.as", read.Text, "")
 	}
 	return read.Number
 }
@@ -90,7 +93,7 @@ var providers = []string{
 }
 
 // neighbours are other providers, one letter from one of these.
-var neighbours = []string{"mail.com", "email.com", "ymail.com", "gmx.ch", "gmx.it", "gmx.es", "wp.de", "yahoo.de", "yahoo.it", "hotmail.de", "live.de", "live.fr"}
+var neighbours = []string{"mail.com", "email.com", "ymail.com", "bol.com.br"}
 
 // email tells that an address is at a domain that is one slip from that of a provider.
 func (r *answerReader) email(block, input, text string) {
@@ -99,9 +102,16 @@ func (r *answerReader) email(block, input, text string) {
 	if at < 0 || slices.Contains(providers, domain) || slices.Contains(neighbours, domain) {
 		return
 	}
-	if i := slices.IndexFunc(providers, func(p string) bool { return isSlip(domain, p) }); i >= 0 {
-		r.tell(block, input, true, "read.mean", "value", providers[i])
+	if i := slices.IndexFunc(providers, func(p string) bool { return isSlip(domain, p) && !isAbroad(domain, p) }); i >= 0 {
+		r.tell(block, input, true, "read.mean", providers[i], "")
 	}
+}
+
+// isAbroad reports whether two domains are of two countries, as those of one provider are.
+func isAbroad(a, b string) bool {
+	a, b = a[strings.LastIndexByte(a, '.')+1:], b[strings.LastIndexByte(b, '.')+1:]
+	_, calling := answers.PhoneCountry(a)
+	return a != b && len(a) == 2 && len(b) == 2 && calling != 0
 }
 
 // isSlip reports whether a is b with a letter too many, too few or wrong, or with two that

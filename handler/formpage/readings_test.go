@@ -162,3 +162,21 @@ func BenchmarkPhones(b *testing.B) {
 		formpage.Answers(formpage.PublicForm{Blocks: blocks}, values)
 	}
 }
+
+// A country that the form has chosen does not make an answer of a contact that may be left
+// out, whose other parts would be asked for then.
+func TestAPresetCountryIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	for properties, want := range map[string]string{
+		`"addressOrContact":{"firstName":{"required":true}}`: "",
+		`"addressOrContact":{"firstName":{"hide":true},"lastName":{"hide":true},"email":{"hide":true},"phone":{"hide":true},"company":{"hide":true},
+			"address":{"hide":true},"address2":{"hide":true},"zip":{"hide":true},"city":{"hide":true},"state":{"hide":true}}`: `{"country":"DE"}`,
+	} {
+		s := newSite(t, formpage.Config{MinFillTime: -1})
+		form := s.form("MULTI", `[{"id":"c","type":"contact_info","label":"C","properties":{"defaultCountry":"DE",`+properties+`}}]`, "", "")
+		sent := s.open(form, "").press("next")
+		if stored := s.answers(form); len(stored) != 1 || stored[0]["c"] != want {
+			t.Errorf("%s: %d %s, stored is %v", properties, sent.status, sent.text("summary"), stored)
+		}
+	}
+}

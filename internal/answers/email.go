@@ -97,10 +97,11 @@ func isDotted(s string, allowed func(rune) bool) bool {
 	return true
 }
 
-// isLocalRune allows the atoms of RFC 5322 and the characters that RFC 6532 adds.
+// isLocalRune allows the atoms of RFC 5322 and the characters that RFC 6532 adds, but not
+// the ligatures that a PDF makes of "fi" and its like.
 func isLocalRune(c rune) bool {
 	if c < 0x80 {
 		return isAlphanumeric(c) || strings.ContainsRune("!#$%&'*+-/=?^_`{|}~", c)
 	}
-	return unicode.IsLetter(c) || unicode.IsMark(c) || unicode.IsNumber(c)
+	return (c < 'ﬀ' || c > 'ﬆ') && (unicode.IsLetter(c) || unicode.IsMark(c) || unicode.IsNumber(c))
 }

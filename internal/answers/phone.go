@@ -133,7 +133,7 @@ func phoneDigits(text string) string {
 			b.WriteByte('+')
 		case c == '\u202d' || c == '\u202e': // digits that are shown in another order
 			return ""
-		case strings.ContainsRune("-./()[]~（）［］．／～ー", c), unicode.Is(unicode.Pd, c), c == '\u2212', unicode.Is(unicode.Zs, c), unicode.Is(unicode.Cf, c):
+		case strings.ContainsRune("-./()[]（）［］．／ー", c), unicode.Is(unicode.Pd, c), c == '\u2212', unicode.Is(unicode.Zs, c), unicode.Is(unicode.Cf, c):
 		default:
 			return ""
 		}
