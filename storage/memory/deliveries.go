@@ -128,7 +128,7 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 	var done storage.Expired
 	for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {
 		w := s.webhooks[id]
-		if compareIDs(id, p.From) < 0 || w.standing.Failures == 0 || w.failingSince.After(then) || clock.Sub(w.failedAt) >= storage.FailureGap {
+		if p.Max < 1 || compareIDs(id, p.From) < 0 || w.standing.Failures == 0 || w.failingSince.After(then) || clock.Sub(w.failedAt) >= storage.FailureGap {
 			continue
 		}
 		oldest, all := w.expire(then, clock, p.Max, &done.Deliveries)
@@ -152,6 +152,8 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 // expire ends those deliveries of w that wait since then or longer, counts them, and
 // returns the oldest. It reports false when there are more than the count may reach.
 func (w *webhook) expire(then, clock time.Time, most int, count *int) (oldest *delivery, all bool) {
+	ended := make(map[storage.ID]*delivery)
+	defer w.noneFollows(ended)
 	old := w.queue.others.before(storage.Position{Time: then.Add(1)})
 	for _, d := range slices.Clone(w.queue.others.items[:old]) {
 		switch {
@@ -162,6 +164,7 @@ func (w *webhook) expire(then, clock time.Time, most int, count *int) (oldest *d
 		}
 		oldest = cmp.Or(oldest, d)
 		w.queue.remove(d)
+		ended[d.event.id] = d
 		*count++
 	}
 	return oldest, true

@@ -83,13 +83,13 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 	defer s.mu.Unlock()
 	var next *form
 	for _, f := range s.forms {
-		if f.trashed() || p.Max < 1 {
-			continue
+		if p.Max < 1 {
+			break
 		}
 		if field := f.rec.Gate.Unique; field.Rules < p.Rules {
 			s.compareBy(f, storage.UniqueField{Block: field.Block, Rules: p.Rules})
 		}
-		if f.rec.Gate.Unique.Rules == p.Rules && len(f.answers.todo) > 0 &&
+		if !f.trashed() && f.rec.Gate.Unique.Rules == p.Rules && len(f.answers.todo) > 0 &&
 			(next == nil || f.answers.round < next.answers.round) {
 			next = f
 		}

@@ -227,7 +227,7 @@ func (f *form) trash(at time.Time) {
 	}
 	f.rec.TrashedAt = utc(at)
 	for _, w := range f.webhooks {
-		w.queue = queue{}
+		w.endPending()
 	}
 }
 

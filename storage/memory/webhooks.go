@@ -67,6 +67,22 @@ func (w *webhook) forget(sub *submission) {
 	}
 }
 
+// noneFollows notes in the newest attempt of each event whose delivery ended without one
+// that it is tried no more. It uses up the map.
+func (w *webhook) noneFollows(ended map[storage.ID]*delivery) {
+	for _, a := range slices.Backward(w.history.items) {
+		if ended[a.rec.EventID] != nil {
+			a.rec.NextAttemptAt = time.Time{}
+			delete(ended, a.rec.EventID)
+		}
+	}
+}
+
+func (w *webhook) endPending() {
+	w.noneFollows(w.queue.byEvent)
+	w.queue = queue{}
+}
+
 // lockWebhook begins a method about a webhook of a form that the actor may see; see lock.
 func (s *Store) lockWebhook(ctx context.Context, who storage.Actor, id storage.ID, values ...any) (*webhook, error) {
 	if err := s.lock(ctx, values...); err != nil {
@@ -142,7 +158,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 	was := w.rec.Enabled
 	set(&w.rec.Enabled, c.Enabled)
 	if !w.rec.Enabled {
-		w.queue = queue{}
+		w.endPending()
 	} else if !was {
 		w.endPause()
 	}

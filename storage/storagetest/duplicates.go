@@ -357,6 +357,11 @@ func entersNoTrash(b *bundle) {
 	b.enterAll(1)
 	b.covered(f.ID, true, "after all are entered")
 	b.taken(f.ID, fieldOne, "a", true, "when all are entered")
+
+	b.trashForm(f.ID)
+	same(b, notEntered(b, b.store, storage.NotEnteredParams{Rules: 2, Max: 10}), storage.NotEntered{}, "NotEntered by newer rules")
+	b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
+	b.covered(f.ID, false, "that was in the trash when the rules became newer")
 }
 
 func entriesArePurged(b *bundle) {
