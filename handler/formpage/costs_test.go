@@ -324,8 +324,8 @@ func TestCellsAreTheOptionsThatAreDrawn(t *testing.T) {
 		`"type":"opinion_scale","properties":{"from":0,"to":100}`:                0,
 		`"type":"opinion_scale","properties":{"from":0,"to":101}`:                0,
 		`"type":"opinion_scale","properties":{"from":5,"to":1}`:                  0,
-		`"type":"yes_no"`:  0,
-		`"type":"legal"`:   0,
+		`"type":"yes_no"`: 0,
+		`"type":"legal"`:  0,
 		// A list of countries counts 40, whatever it has.
 		`"type":"country"`: -40,
 		`"type":"phone"`:   -40,
