@@ -90,7 +90,7 @@ func TestDaysThatCanBeChosen(t *testing.T) {
 		sent(form, p.fill("a.d", "2026-10-21", "t.d", "09:30"), `"2026-10-21T09:30:00+14:00"`)
 
 		p, _ = ask(`"specificDates":[` + namedDays(51) + `]`)
-		if days, _ := p.offered(); len(days) != 0 || !strings.Contains(p.text("fs-help"), "Nur bestimmte Tage sind möglich, der erste ist der 02.09.2026, der letzte der 22.10.2026.") {
+		if days, _ := p.offered(); len(days) != 0 || !strings.Contains(p.text("fs-help"), "Nur bestimmte Tage sind möglich. Der erste ist der 02.09.2026, der letzte der 22.10.2026.") {
 			t.Errorf("%s: %d days, %s", kind, len(days), p.text("fs-help"))
 		}
 		if again := p.fill("a.d", "2026-12-24").press("next"); !strings.Contains(again.text("summary"), "Dieser Tag ist nicht möglich. Bitte wählen Sie einen anderen.") {

@@ -151,7 +151,7 @@ func TestMistakesComeBackWithEverythingFilledIn(t *testing.T) {
 		"Short Please answer this question.", "Email Please enter an email address such as name@example.com.",
 		"Number Please enter a number from 1 to 9,999.", "Legal Please accept this to continue.",
 		"Many Please choose no more than 2.", "Rank Please give each item a different place.",
-		"Parts Please enter a real date with a day, month and year.", "Time Please enter a time such as 14:30.", "Address: City Please fill this in.",
+		"Parts Please enter a real date with a day, month and four-digit year.", "Time Please enter a time such as 14:30.", "Address: City Please fill this in.",
 	} {
 		if !strings.Contains(summary, want) {
 			t.Errorf("the summary lacks %q", want)

@@ -76,7 +76,7 @@ func TestAFormThatIsTooLargeIsDrawnAsFarAsThereIsRoom(t *testing.T) {
 	if page.Code != http.StatusOK || len(body) > 4<<20 || len(body) < 3<<20 || !strings.Contains(body, "Line 499") {
 		t.Errorf("%d, %d bytes", page.Code, len(body))
 	}
-	note := "from “The &lt;grid&gt; a” on, 3 questions or texts are missing or not shown whole."
+	note := "from “The &lt;grid&gt; a” on, 3 questions or texts are missing or not shown in full."
 	if !strings.Contains(body, note) || !strings.Contains(body, "First") || strings.Contains(body, "Last") || !strings.HasSuffix(body, "</body>\n</html>\n") {
 		t.Errorf("the page lacks %q, or ends with %q", note, body[len(body)-300:])
 	}
