@@ -48,11 +48,10 @@ func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.R
 // nowhere, logic that cannot be read. A write refuses none of that. Sections that are
 // nil are empty. Days are those of [WithTimeZone].
 //
-// Whether a question can be answered is exact. Whether a block is ever reached, and
-// whether any response is accepted, is exact too when the rules read only answers that
-// have few values, such as choices, and there are few combinations of those, which fit
-// into a response and whose rules take few steps; otherwise every condition that reads
-// something counts as one that may hold or not.
+// Whether a question can be answered follows from its own bounds. Whether a block is ever
+// reached, and whether any response is accepted, follows from the order of the blocks and
+// their jumps: a condition that reads something counts as one that may hold or not. So no
+// warning is wrong, and a form whose conditions exclude each other has none for that.
 //
 // An error means that a section is not what the API accepts.
 func (s *Service) Warnings(d Definition) (schema.Warnings, error) {

@@ -2,13 +2,11 @@ package formsvc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/schema"
@@ -64,9 +62,7 @@ func (s *Service) sweepRemoved(ctx context.Context) error {
 // given answers stands, and returns how many: with their idempotency keys, their pending
 // deliveries, the bodies of their events and the digests of their answers. Their places
 // against settings.responseLimit and their answers to settings.duplicateField are free
-// again; the metrics stay. Of responses that [Service.PurgeSubmissions] has removed, only
-// the digest of one answer is left: it is removed too when it is that of a given answer,
-// and that is not counted.
+// again; the metrics stay.
 //
 // Answers are named by block id, by the name of a hidden field, or as "block/part" for a
 // part of an address or contact ("contact/email"). They are compared by meaning, as
@@ -120,36 +116,11 @@ func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[str
 		last := &page.Submissions[len(page.Submissions)-1]
 		q.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
 	}
-	return erased, s.freeAnswers(ctx, formID, conditions)
-}
-
-// freeAnswers removes what retention has kept of the wanted answers, unless a condition
-// could not be met. A single one may name a block that only those know.
-func (s *Service) freeAnswers(ctx context.Context, formID ID, conditions *answers.Conditions) error {
-	broken, digests := conditions.Faults(), conditions.Digests()
-	if len(broken) > 0 && (len(digests) > 1 || !broken[0].Unknown) {
-		return conditionFaults(broken)
+	var broken []error
+	for _, f := range conditions.Faults() {
+		broken = append(broken, violation(conditionPath(f.Name), f.Code, f.Message))
 	}
-	freed := 0
-	for _, d := range digests {
-		n, err := s.storage.FreeAnswers(ctx, formID, d.Block, d.Digests)
-		if err != nil {
-			return err
-		}
-		freed += n
-	}
-	if freed > 0 {
-		return nil
-	}
-	return conditionFaults(broken)
-}
-
-func conditionFaults(broken []answers.ConditionFault) error {
-	var all []error
-	for _, f := range broken {
-		all = append(all, violation(conditionPath(f.Name), f.Code, f.Message))
-	}
-	return faults.Join(all...)
+	return erased, faults.Join(broken...)
 }
 
 func conditionPath(name string) string {
@@ -177,12 +148,10 @@ func checkConditions(wanted map[string]string) error {
 // and returns how many: those to one form, which may be in the trash. Idempotency keys,
 // pending deliveries and the bodies of events go with them.
 //
-// Unlike a response that is deleted or erased, one that is purged for its age keeps its
-// place against settings.responseLimit, and its answer to settings.duplicateField stays
-// taken: of that a digest is kept, until the form is purged or [Service.EraseRespondent]
-// is called with that answer. A field that is set later knows nothing of it. The metrics
-// stay. Nothing is purged unless the host calls it; the zero time and the zero ID are
-// errors.
+// Its answer to settings.duplicateField is free again. Unlike a response that is deleted or
+// erased, one that is purged for its age keeps its place against settings.responseLimit.
+// The metrics stay. Nothing is purged unless the host calls it; the zero time and the zero
+// ID are errors.
 //
 // It works in pieces, so that nobody waits for it. After an error, a cancelled context or
 // the end of the process, repeat the call. What a dispatcher has claimed already may
@@ -230,10 +199,7 @@ func (s *Service) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) 
 func (s *Service) purgeSubmissions(ctx context.Context, olderThan time.Time, forms []ID) (int, error) {
 	purged := 0
 	for {
-		got, err := s.storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{
-			Forms: forms, Before: olderThan, Max: sweepRows, MaxBytes: enterBytes, Rules: answers.IdentityRules,
-			Digest: func(block string, list json.RawMessage) []byte { return answers.StoredUnique(list, block) },
-		})
+		got, err := s.storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{Forms: forms, Before: olderThan, Max: sweepRows})
 		purged += got.Submissions
 		if err != nil || !got.More {
 			return purged, err

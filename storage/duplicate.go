@@ -9,7 +9,7 @@ import (
 //
 // Each submission has an entry of its own for each [UniqueField] that it was entered
 // for: the digest of its answer. An answer is taken while any entry has its digest, so
-// of several submissions with the same old answer each has to be deleted before it is
+// of several submissions with the same old answer each has to be removed before it is
 // free. Submit makes the entry of what it stores. Submissions from before the field
 // was set have none at first. Callers enter them piece by piece: NotEntered hands out
 // what they have to read, because the store knows neither types of answers nor how to

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 )
 
@@ -28,17 +27,10 @@ type RemovalStore interface {
 	EraseSubmissions(ctx context.Context, form ID, ids []ID) (int, error)
 
 	// PurgeSubmissions removes old submissions, of forms in the trash too, as
-	// DeleteSubmission does but for two things: each keeps its place against the
-	// response limit, that of today and every later one, and its entered answers stay
-	// taken. One that has no entry yet for its form's unique field, by the rules of
-	// the caller, gets it in the same step. It does one bounded piece, and the caller
-	// repeats it while More holds.
+	// DeleteSubmission does, but each keeps its place against the response limit, that of
+	// today and every later one. It does one bounded piece, and the caller repeats it while
+	// More holds.
 	PurgeSubmissions(ctx context.Context, p PurgeSubmissionsParams) (PurgedSubmissions, error)
-
-	// FreeAnswers removes the entries that purged submissions of a form have left: those
-	// for a block, by whatever rules, with one of the given digests. It returns how many.
-	// Entries of submissions that are there stay.
-	FreeAnswers(ctx context.Context, form ID, block string, digests [][]byte) (int, error)
 }
 
 // PurgeSubmissionsParams says what to remove.
@@ -46,15 +38,6 @@ type PurgeSubmissionsParams struct {
 	Forms  []ID
 	Before time.Time // submissions with an earlier SubmittedAt
 	Max    int       // of submissions. Below 1: nothing is done
-	// Digest returns the digest of the answer to a block in the answers of a submission,
-	// nil when there is none, by the rules of version Rules. It is called for
-	// submissions that may have no entry for their form's unique field; it calls
-	// nothing of the store. Nil: nothing is entered.
-	Digest func(block string, answers json.RawMessage) []byte
-	Rules  int
-	// MaxBytes bounds the bytes of the answers that are read for Digest: one submission
-	// is purged whatever its size. Below 1: no bound.
-	MaxBytes int
 }
 
 // PurgedSubmissions reports what one call removed.

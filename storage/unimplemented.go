@@ -138,11 +138,6 @@ func (Unimplemented) PurgeSubmissions(context.Context, PurgeSubmissionsParams) (
 	return PurgedSubmissions{}, ErrUnimplemented
 }
 
-// FreeAnswers returns [ErrUnimplemented].
-func (Unimplemented) FreeAnswers(context.Context, ID, string, [][]byte) (int, error) {
-	return 0, ErrUnimplemented
-}
-
 // CountFunnel returns [ErrUnimplemented].
 func (Unimplemented) CountFunnel(context.Context, ID, time.Time, Counts) error {
 	return ErrUnimplemented

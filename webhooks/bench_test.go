@@ -139,7 +139,7 @@ func BenchmarkDelivery(b *testing.B) {
 	measure("an attempt", func(b *testing.B) func() {
 		d, err := New(Params{Store: storage.Unimplemented{}, Config: Config{AllowedNetworks: loopback}})
 		must(b, err)
-		b.Cleanup(d.transport.(*transport).CloseIdleConnections)
+		b.Cleanup(d.guarded.CloseIdleConnections)
 		sealed, err := d.secrets.Seal(storage.ID{}, secret)
 		must(b, err)
 		del := &storage.Delivery{URL: url, Body: body, Attempt: 1, Secret: sealed}

@@ -8,7 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -16,12 +16,21 @@ import (
 const (
 	maxResponseHeader = 64 << 10
 	maxResponseBody   = 64 << 10
-	idleTimeout       = 30 * time.Second
-	// connectionAge is how long a connection is used for further requests: a name that
-	// has moved is looked up again.
-	connectionAge = 2 * time.Minute
-	dialAtLeast   = 2 * time.Second
-	handshakeMost = 10 * time.Second
+	dialAtLeast       = 2 * time.Second
+	// idleTimeout is how long a connection is kept without a request. Many receivers close
+	// theirs after a minute or later.
+	idleTimeout = 30 * time.Second
+	// idleMost bounds the connections that are kept. It is more than the destinations that
+	// a process sends to in half a minute: at 1,000 destinations, 512 were half as fast.
+	idleMost = 4096
+	// renewAfter is how often all idle connections are closed, so that a name which has
+	// moved is looked up again.
+	renewAfter = 5 * time.Minute
+	// spareDials bounds the dials whose requests are over; see transport.dialling. They
+	// serve when a host gets more requests at one time than before.
+	spareDials = 64
+	// lastRecord is how long the end of TLS may wait for a receiver that does not read.
+	lastRecord = time.Millisecond
 )
 
 // ClientConfig configures [NewClient]. The zero value reaches public addresses
@@ -53,10 +62,9 @@ type ClientConfig struct {
 // itself), keeps no cookies, asks for no compression, speaks HTTP/1.1 and TLS 1.2
 // or later with verified certificates. Answers may have 64 kB of headers;
 // reading more than 64 kB of body is an *[http.MaxBytesError]. A 101 answer has
-// no body. Idle connections are kept for 30 s; CloseIdleConnections ends them. A
-// connection is used for at most 2 minutes, so that changes of DNS are seen. Of package
-// httptrace the hooks of resolving, of dialling and of writing a request are called, not
-// those of connections, TLS and answers. Expect is not waited for.
+// no body. Idle connections are kept for 30 s, and while requests are made all are
+// closed every 5 minutes, so that changes of DNS are seen; CloseIdleConnections ends
+// them. Of package httptrace the hooks of TLS are called when the handshake is over.
 //
 // It is safe for concurrent use.
 func NewClient(c ClientConfig) *http.Client {
@@ -65,7 +73,7 @@ func NewClient(c ClientConfig) *http.Client {
 	}
 	guard := NewGuard(GuardConfig{AllowedNetworks: c.AllowedNetworks, DeniedNetworks: c.DeniedNetworks, Resolver: c.Resolver})
 	return &http.Client{
-		Transport:     judging{guard, newTransport(guard, c.Timeout, DefaultInFlight)},
+		Transport:     judging{guard, newTransport(guard, c.Timeout, DefaultInFlight, &tls.Config{})},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Timeout:       c.Timeout,
 	}
@@ -103,39 +111,134 @@ func (j judging) CloseIdleConnections() { j.next.CloseIdleConnections() }
 // that its guard permits, whatever the URL is.
 type transport struct {
 	guard   *Guard
-	timeout time.Duration // of connecting, resolving included
+	timeout time.Duration // of connecting, resolving and TLS included
 	tls     *tls.Config
-	kept    pool
+	http    *http.Transport
+	began   time.Time
+	renewed atomic.Int64 // when idle connections were closed: time since began
+	spare   atomic.Int64 // dials whose requests are over
 }
 
-// newTransport returns a transport that keeps up to idle connections open for
-// one host, and eight times as many in all.
-func newTransport(guard *Guard, timeout time.Duration, idle int) *transport {
-	return &transport{
-		guard:   guard,
-		timeout: timeout,
-		tls:     &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}},
-		kept:    pool{perHost: idle, most: 8 * idle, idle: map[origin][]*connection{}},
+// newTransport returns a transport that keeps up to idle connections open for one host.
+func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Config) *transport {
+	t := &transport{guard: guard, timeout: timeout, tls: config, began: time.Now()}
+	config.MinVersion, config.NextProtos = tls.VersionTLS12, []string{"http/1.1"}
+	// Proxy is nil: the environment's is not asked. HTTP/2 is off, as with any DialTLSContext
+	// that does not ask for it: net/http answers and logs each frame that a receiver sends,
+	// and dials as often as it says.
+	t.http = &http.Transport{
+		DialContext:            t.dial,
+		DialTLSContext:         t.dialTLS,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxResponseHeader,
+		MaxIdleConns:           idleMost,
+		MaxIdleConnsPerHost:    min(idle, idleMost),
+		IdleConnTimeout:        idleTimeout,
 	}
+	return t
 }
 
-// dial connects to one of the permitted addresses of a host, in the resolver's
-// order. Each address gets its share of the time that is left, so that one
-// which does not answer leaves some for the next.
-func (t *transport) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
-	h, err := t.guard.parseDialled(u.Hostname())
+// pending is the key of a request's own context in that of its dial.
+type pending struct{}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	now, last := int64(time.Since(t.began)), t.renewed.Load()
+	if now-last >= int64(renewAfter) && t.renewed.CompareAndSwap(last, now) {
+		go t.CloseIdleConnections()
+	}
+	ctx := req.Context()
+	resp, err := t.http.RoundTrip(req.WithContext(context.WithValue(ctx, pending{}, ctx)))
 	if err != nil {
 		return nil, err
 	}
+	switch {
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		_ = resp.Body.Close() // it is the connection
+		resp.Body = http.NoBody
+	case resp.Body != http.NoBody:
+		resp.Body = http.MaxBytesReader(nil, resp.Body, maxResponseBody)
+	}
+	return resp, nil
+}
+
+// CloseIdleConnections closes the connections that nothing uses, and ends the dials that
+// no request waits for.
+func (t *transport) CloseIdleConnections() { t.http.CloseIdleConnections() }
+
+// dialling returns the context of a dial, and what to call when it is over. A dial has the
+// time of a request. When its request gets a connection that another one gives back,
+// net/http dials on for those to come. Only spareDials may: a receiver that serves one
+// connection quickly, and lets all others hang, would have a dial for each request.
+func (t *transport) dialling(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
-	defer cancel()
+	request, ok := ctx.Value(pending{}).(context.Context)
+	if !ok {
+		return ctx, cancel
+	}
+	stop := context.AfterFunc(request, func() {
+		if t.spare.Add(1) > spareDials {
+			cancel()
+		}
+		<-ctx.Done()
+		t.spare.Add(-1)
+	})
+	return ctx, func() { stop(); cancel() }
+}
+
+// dial connects to a host and port.
+func (t *transport) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	ctx, over := t.dialling(ctx)
+	defer over()
+	return t.reach(ctx, address)
+}
+
+// dialTLS connects to a host and port and begins TLS, all within the time of one dial:
+// net/http gives the two a time-out each.
+func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, error) {
+	ctx, over := t.dialling(ctx)
+	defer over()
+	conn, err := t.reach(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	config := t.tls.Clone()
+	config.ServerName, _, _ = net.SplitHostPort(address) // reach has split it
+	secured := tls.Client(socket{conn}, config)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return secured, nil
+}
+
+// socket is what is below TLS. crypto/tls is the only one to set a deadline for writing: 5 s
+// for its last record, in which net/http holds the lock of all connections.
+type socket struct{ net.Conn }
+
+// SetWriteDeadline implements [net.Conn].
+func (s socket) SetWriteDeadline(at time.Time) error {
+	if soon := time.Now().Add(lastRecord); at.After(soon) {
+		at = soon
+	}
+	return s.Conn.SetWriteDeadline(at)
+}
+
+// reach connects to one of the permitted addresses of a host, in the resolver's
+// order. Each address gets its share of the time that is left, so that one
+// which does not answer leaves some for the next.
+func (t *transport) reach(ctx context.Context, address string) (net.Conn, error) {
+	name, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	h, err := t.guard.parseDialled(name)
+	if err != nil {
+		return nil, err
+	}
 	addrs, err := t.guard.resolve(ctx, h)
 	if err != nil {
 		return nil, err
-	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	}
 	return t.connect(ctx, addrs, port)
 }

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -117,7 +118,7 @@ func TestSocketIsCheckedAgain(t *testing.T) {
 	must(t, err)
 	inside := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
 	// As if resolving had let the address through.
-	conn, err := newTransport(NewGuard(GuardConfig{}), time.Second, 1).connect(t.Context(), inside, port)
+	conn, err := newTransport(NewGuard(GuardConfig{}), time.Second, 1, &tls.Config{}).connect(t.Context(), inside, port)
 	var refused *URLError
 	if !errors.As(err, &refused) {
 		t.Errorf("error is %v, want a URLError", err)
@@ -125,7 +126,7 @@ func TestSocketIsCheckedAgain(t *testing.T) {
 	if conn != nil {
 		_ = conn.Close()
 	}
-	conn, err = newTransport(NewGuard(GuardConfig{AllowedNetworks: loopback}), time.Second, 1).connect(t.Context(), inside, port)
+	conn, err = newTransport(NewGuard(GuardConfig{AllowedNetworks: loopback}), time.Second, 1, &tls.Config{}).connect(t.Context(), inside, port)
 	must(t, err)
 	_ = conn.Close()
 	for _, network := range []string{"udp4", "unix", "tcp", "ip4"} {

@@ -1,6 +1,8 @@
 package webhooks
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -8,6 +10,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // Defaults of a Config.
@@ -68,6 +72,14 @@ type Config struct {
 	DeniedNetworks []netip.Prefix
 	// Resolver looks names up. Nil: as [net.DefaultResolver] does.
 	Resolver Resolver
+	// RootCAs are the authorities whose certificates receivers may have, in place of the
+	// system's: for receivers with an authority of your own. Nil: the system's.
+	RootCAs *x509.CertPool
+	// ClientCertificate returns the certificate to show to a receiver that asks for one,
+	// as GetClientCertificate of [tls.Config] does, at each TLS handshake; it must be safe
+	// for concurrent use. Whoever chooses a URL chooses who sees the certificate. Nil:
+	// none is shown.
+	ClientCertificate func(*tls.CertificateRequestInfo) (*tls.Certificate, error)
 	// Transport wraps the transport of deliveries, for traces and metrics; it is
 	// called once, by New. What it returns must send requests through guarded, which
 	// alone keeps them to permitted addresses, and must not follow redirects. Nil:
@@ -105,7 +117,7 @@ func (c Config) Validate() error {
 	if c.InFlightWebhook < 0 {
 		refuse("InFlightWebhook is %d, want 0 or more", c.InFlightWebhook)
 	}
-	if c.HeaderPrefix != "" && !isToken(c.HeaderPrefix) {
+	if c.HeaderPrefix != "" && !httpguts.ValidHeaderFieldName(c.HeaderPrefix) {
 		refuse("HeaderPrefix %q cannot begin the name of a header", c.HeaderPrefix)
 	}
 	if c.StandardWebhooks && strings.EqualFold(c.HeaderPrefix, "Webhook") {
@@ -159,21 +171,6 @@ func validateNetworks(field string, networks []netip.Prefix) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// isToken reports whether s is a token of RFC 9110, section 5.6.2.
-func isToken(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case '0' <= c && c <= '9', 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
-		case c == '!', c == '#', c == '$', c == '%', c == '&', c == '\'', c == '*',
-			c == '+', c == '-', c == '.', c == '^', c == '_', c == '`', c == '|', c == '~':
-		default:
-			return false
-		}
-	}
-	return s != ""
 }
 
 // isFieldValue reports whether s is visible ASCII and inner spaces.

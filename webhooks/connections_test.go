@@ -1,11 +1,13 @@
 package webhooks
 
 import (
+	"bufio"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -30,7 +32,7 @@ func counted(h http.HandlerFunc) (*httptest.Server, *atomic.Int32) {
 
 func loopbackTransport(t *testing.T) *transport {
 	t.Helper()
-	tr := newTransport(NewGuard(GuardConfig{AllowedNetworks: loopback}), DefaultTimeout, 4)
+	tr := newTransport(NewGuard(GuardConfig{AllowedNetworks: loopback, Resolver: resolver{"h.example": {"127.0.0.1"}}}), DefaultTimeout, 4, &tls.Config{})
 	t.Cleanup(tr.CloseIdleConnections)
 	return tr
 }
@@ -47,6 +49,16 @@ func exchanged(ctx context.Context, tr *transport, url, body string) (string, er
 	}
 	text, err := io.ReadAll(resp.Body)
 	return string(text), errors.Join(err, resp.Body.Close())
+}
+
+// waits fails the test unless what is polled becomes true.
+func waits(t *testing.T, what string, ready func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !ready(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within 10 s: %s", what)
+		}
+	}
 }
 
 // A connection is used again after every kind of answer that says where it ends, and
@@ -94,137 +106,191 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 }
 
-// What the other side did with an idle connection concerns no request: it was closed, or
-// has an answer that nobody asked for.
-func TestAnIdleConnectionThatIsNotSilentIsNotUsed(t *testing.T) {
+// A receiver that offers HTTP/2 is spoken to in HTTP/1.1: over HTTP/2 it could have every
+// frame that it sends answered and logged, and as many connections dialled as it likes.
+func TestHTTP2IsNotSpoken(t *testing.T) {
 	t.Parallel()
-	for name, after := range map[string]func(net.Conn){
-		"closed": func(c net.Conn) { _ = c.Close() },
-		"an unasked answer": func(c net.Conn) {
-			_, _ = io.WriteString(c, "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n")
-		},
-		"half of a next line": func(c net.Conn) { _, _ = io.WriteString(c, "H") },
-	} {
-		t.Run(name, func(t *testing.T) {
+	for _, through := range []string{"a delivery", "a client"} {
+		t.Run(through, func(t *testing.T) {
 			t.Parallel()
-			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-			must(t, err)
-			defer func() { _ = l.Close() }()
-			accepted := make(chan net.Conn, 10)
-			go func() {
-				for {
-					c, err := l.Accept()
-					if err != nil {
-						return
-					}
-					_, _ = c.Read(make([]byte, 4096))
-					_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-					accepted <- c
-				}
-			}()
-			tr := loopbackTransport(t)
-			for range 3 {
-				got, err := exchanged(t.Context(), tr, "http://"+l.Addr().String(), "{}")
-				if err != nil || got != "ok" {
-					t.Fatalf("answer %q, %v", got, err)
-				}
-				c := <-accepted
-				defer func() { _ = c.Close() }()
-				after(c)
-				var idle *connection
-				for _, all := range tr.kept.idle {
-					idle = all[0]
-				}
-				if idle == nil {
-					t.Fatal("the connection was not kept, so this test shows nothing")
-				}
-				for deadline := time.Now().Add(10 * time.Second); silent(idle.socket); {
-					if time.Now().After(deadline) {
-						t.Fatal("nothing came in")
-					}
-				}
+			authority, spoken := newAuthority(t), make(chan string, 1)
+			s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { spoken <- r.Proto }))
+			s.EnableHTTP2 = true
+			s.TLS = &tls.Config{Certificates: authority.issue(t, "h.example", time.Hour)}
+			s.StartTLS()
+			defer s.Close()
+			_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
+			url := "https://h.example:" + port + "/"
+			if through == "a delivery" {
+				d, text := hostileDispatcher(t, 10*time.Second)
+				d.guarded.tls.RootCAs = authority.pool
+				a, _ := attemptAt(d, url, []byte("{}"))
+				checkAttempt(t, a, text.String(), http.StatusOK, "")
+			} else {
+				c := client(t, ClientConfig{AllowedNetworks: loopback, Resolver: resolver{"h.example": {"127.0.0.1"}}})
+				c.Transport.(judging).next.tls.RootCAs = authority.pool
+				resp, err := c.Get(url)
+				must(t, err)
+				_ = resp.Body.Close()
+			}
+			if got := <-spoken; got != "HTTP/1.1" {
+				t.Errorf("%s was spoken", got)
 			}
 		})
 	}
 }
 
-// gathers is a connection whose writes leave together.
-type gathers struct {
-	net.Conn
-	gather bool
-	held   []byte
+// fickle is a receiver that closes connections which it answered on: at once, or, as far as
+// the sender can see, just before the next request arrives. Requests are bodies of one line.
+type fickle struct {
+	url      string
+	heard    atomic.Int32 // requests that got no answer
+	mu       sync.Mutex
+	sent     strings.Builder // all that arrived
+	answered map[string]int  // by body
 }
 
-func (g *gathers) Write(p []byte) (int, error) {
-	if g.gather {
-		g.held = append(g.held, p...)
-		return len(p), nil
-	}
-	return g.Conn.Write(p)
-}
-
-// What comes along with an answer over TLS cannot be seen in the socket any more.
-func TestATLSConnectionThatReadMoreThanItsAnswerIsNotUsed(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		extra func(*tls.Conn)
-		want  int32
-	}{
-		"nothing":            {func(*tls.Conn) {}, 1},
-		"the end":            {func(s *tls.Conn) { _ = s.CloseWrite() }, 3},
-		"an unasked answer":  {func(s *tls.Conn) { _, _ = io.WriteString(s, "HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\nstale") }, 3},
-		"half a status line": {func(s *tls.Conn) { _, _ = io.WriteString(s, "HTTP") }, 3},
-	} {
-		for version, most := range map[string]uint16{"TLS 1.2": tls.VersionTLS12, "TLS 1.3": tls.VersionTLS13} {
-			t.Run(version+", "+name, func(t *testing.T) {
-				t.Parallel()
-				l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-				must(t, err)
-				defer func() { _ = l.Close() }()
-				tr := loopbackTransport(t)
-				_, url := secured(t, tr, l, most)
-				config := &tls.Config{Certificates: newAuthority(t).issue(t, "h.example", time.Hour), MaxVersion: most}
-				tr.tls.InsecureSkipVerify = true // its authority is not the one that the transport knows
-				var connections atomic.Int32
-				go func() {
-					for {
-						conn, err := l.Accept()
-						if err != nil {
-							return
-						}
-						connections.Add(1)
-						go func() {
-							defer func() { _ = conn.Close() }()
-							g := &gathers{Conn: conn}
-							s := tls.Server(g, config)
-							for buf := make([]byte, 4096); ; {
-								if _, err := s.Read(buf); err != nil {
-									return
-								}
-								g.gather, g.held = true, nil
-								_, _ = io.WriteString(s, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-								c.extra(s)
-								g.gather = false
-								_ = conn.SetDeadline(time.Time{}) // CloseWrite sets one
-								_, _ = conn.Write(g.held)
-							}
-						}()
+// newFickle starts a receiver. closes says what becomes of a connection that was answered on.
+func newFickle(t *testing.T, closes func() (atOnce, later bool)) *fickle {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	must(t, err)
+	f := &fickle{url: "http://" + l.Addr().String() + "/", answered: map[string]int{}}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() {
+				defer func() { _ = conn.Close() }()
+				for in := bufio.NewReader(io.TeeReader(conn, f)); ; {
+					r, err := http.ReadRequest(in)
+					if err != nil {
+						return
 					}
-				}()
-				for range 3 {
-					if got, err := exchanged(t.Context(), tr, url, "{}"); err != nil || got != "ok" {
-						t.Fatalf("answer %q, %v", got, err)
+					body, _ := io.ReadAll(r.Body)
+					f.mu.Lock()
+					f.answered[string(body)]++
+					f.mu.Unlock()
+					if _, err := io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n"); err != nil {
+						return
+					}
+					if atOnce, later := closes(); atOnce {
+						return
+					} else if later {
+						if _, err := in.Peek(1); err == nil {
+							f.heard.Add(1)
+						}
+						return // what was not read makes it a reset
 					}
 				}
-				if connections.Load() != c.want {
-					t.Errorf("%d connections for 3 requests, want %d", connections.Load(), c.want)
+			})
+		}
+	})
+	t.Cleanup(func() { _ = l.Close(); serving.Wait() })
+	return f
+}
+
+func (f *fickle) Write(p []byte) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.sent.Write(p)
+}
+
+// A delivery whose connection was kept, and ends before a byte of the answer, is sent once
+// more; a request of a host that may not be repeated is not. What allows that is not sent.
+func TestARequestIsSentAgainWhenItsKeptConnectionEnds(t *testing.T) {
+	t.Parallel()
+	always := func() (bool, bool) { return false, true }
+	for name, wrap := range map[string]func(http.RoundTripper) http.RoundTripper{
+		"directly": func(tr http.RoundTripper) http.RoundTripper { return tr },
+		"through a host's transport": func(tr http.RoundTripper) http.RoundTripper {
+			return roundTrip(func(r *http.Request) (*http.Response, error) { return tr.RoundTrip(r.Clone(r.Context())) })
+		},
+	} {
+		for what, body := range map[string]string{"a small body": "{}", "no body": "", "a body of many writes": strings.Repeat("x", 100_000)} {
+			t.Run(name+", "+what, func(t *testing.T) {
+				t.Parallel()
+				f := newFickle(t, always)
+				d, text := hostileDispatcher(t, 10*time.Second)
+				d.transport = wrap(d.transport)
+				for range 2 {
+					a, _ := attemptAt(d, f.url, []byte(body))
+					checkAttempt(t, a, text.String(), http.StatusNoContent, "")
+				}
+				d.guarded.CloseIdleConnections() // the receiver waits for another one
+				if heard := f.heard.Load(); heard != 1 || f.answered[body] != 2 {
+					t.Errorf("%d requests got no answer and %d did, want 1 and 2", heard, f.answered[body])
+				}
+				if sent := strings.ToLower(f.sent.String()); strings.Contains(sent, "idempotency") || strings.Count(sent, "content-type: application/json\r\n") < 2 {
+					t.Errorf("sent: %.1000s", sent)
 				}
 			})
 		}
 	}
+	t.Run("a host's own request", func(t *testing.T) {
+		t.Parallel()
+		f := newFickle(t, always)
+		c := client(t, ClientConfig{AllowedNetworks: loopback})
+		for i := range 2 {
+			resp, err := c.Post(f.url, "text/plain", strings.NewReader("x"))
+			if (err == nil) != (i == 0) {
+				t.Errorf("request %d: %v", i+1, err)
+			}
+			if err == nil {
+				_ = resp.Body.Close()
+			}
+		}
+		if f.heard.Load() != 1 || f.answered["x"] != 1 {
+			t.Errorf("%d requests got no answer and %d did, want 1 each", f.heard.Load(), f.answered["x"])
+		}
+	})
 }
 
-// Answers of every form, one after the other, each to its own request.
+// A receiver that closes its idle connections at the wrong moments loses no event and gets
+// none twice.
+func TestAFickleReceiverGetsEachEventOnce(t *testing.T) {
+	t.Parallel()
+	const senders, each = 8, 250
+	var mu sync.Mutex
+	random := rand.New(rand.NewPCG(1, 2)) // #nosec G404 -- the same each time
+	f := newFickle(t, func() (bool, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		n := random.IntN(100)
+		return n < 5, n < 30
+	})
+	d, text := hostileDispatcher(t, 10*time.Second)
+	var lost atomic.Int32
+	var sending sync.WaitGroup
+	for s := range senders {
+		sending.Go(func() {
+			for i := range each {
+				if a, _ := attemptAt(d, f.url, fmt.Appendf(nil, "%d-%d", s, i)); !a.Success {
+					lost.Add(1)
+				}
+			}
+		})
+	}
+	sending.Wait()
+	d.guarded.CloseIdleConnections()
+	twice := 0
+	for _, n := range f.answered {
+		twice += n - 1
+	}
+	t.Logf("%d connections ended before an answer", f.heard.Load())
+	if lost.Load() != 0 || twice != 0 || len(f.answered) != senders*each {
+		t.Errorf("%d of %d were lost and %d answered twice; log: %.1000s", lost.Load(), senders*each, twice, text)
+	}
+	if f.heard.Load() < senders*each/20 {
+		t.Errorf("%d connections ended before an answer: too few to show anything", f.heard.Load())
+	}
+}
+
+// Answers of every form, each with its own status and body. A connection is used again after
+// those that end where they say.
 func TestAnswersOfEveryFormEndWhereTheyEnd(t *testing.T) {
 	t.Parallel()
 	const last = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlast"
@@ -234,21 +300,15 @@ func TestAnswersOfEveryFormEndWhereTheyEnd(t *testing.T) {
 		body   string
 		kept   bool
 	}{
-		"a length of a 204":          {"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", 204, "", true},
-		"a body of a 204":            {"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nstale", 204, "", false},
-		"chunks of a 204":            {"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nstale\r\n0\r\n\r\n", 204, "", false},
-		"a length of a 304":          {"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", 304, "", true},
-		"a body of a 304":            {"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nstale", 304, "", false},
-		"a 101":                      {"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", 101, "", false},
-		"hints first":                {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 100) + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", true},
-		"a hint after":               {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 103 Early Hints\r\n\r\n", 200, "ok", false},
-		"a trailer":                  {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n2\r\nok\r\n0\r\nX: y\r\n\r\n", 200, "ok", true},
-		"extensions of chunks":       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nok\r\n0;c\r\n\r\n", 200, "ok", true},
-		"a line after the last":      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n\r\n", 200, "ok", false},
-		"HTTP/1.0":                   {"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", false},
-		"HTTP/1.0 that is kept":      {"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok", 200, "ok", true},
-		"more than its length":       {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokay", 200, "ok", false},
-		"an unasked answer after it": {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\nstale", 200, "ok", false},
+		"a length of a 204":     {"HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", 204, "", true},
+		"a length of a 304":     {"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", 304, "", true},
+		"a 101":                 {"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nmore", 101, "", false},
+		"a 101 to nothing":      {"HTTP/1.1 101 Switching Protocols\r\n\r\n", 101, "", false},
+		"hints first":           {strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 100) + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", true},
+		"a trailer":             {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X\r\n\r\n2\r\nok\r\n0\r\nX: y\r\n\r\n", 200, "ok", true},
+		"extensions of chunks":  {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\nok\r\n0;c\r\n\r\n", 200, "ok", true},
+		"HTTP/1.0":              {"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", false},
+		"HTTP/1.0 that is kept": {"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\nok", 200, "ok", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -280,6 +340,9 @@ func TestAnswersOfEveryFormEndWhereTheyEnd(t *testing.T) {
 			must(t, err)
 			text, err := io.ReadAll(resp.Body)
 			must(t, err)
+			if _, writable := resp.Body.(io.Writer); writable {
+				t.Errorf("the body is a %T", resp.Body)
+			}
 			_ = resp.Body.Close()
 			if resp.StatusCode != c.status || string(text) != c.body {
 				t.Errorf("answer %d %q, want %d %q", resp.StatusCode, text, c.status, c.body)
@@ -291,45 +354,6 @@ func TestAnswersOfEveryFormEndWhereTheyEnd(t *testing.T) {
 				t.Errorf("the connection was used again: %v, want %v", kept, c.kept)
 			}
 		})
-	}
-}
-
-// A request that says that it is the last is, whatever its receiver answers.
-func TestARequestMayBeTheLast(t *testing.T) {
-	t.Parallel()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	must(t, err)
-	defer func() { _ = l.Close() }()
-	var connections atomic.Int32
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			connections.Add(1)
-			go func() {
-				defer func() { _ = conn.Close() }()
-				for buf := make([]byte, 4096); ; {
-					if _, err := conn.Read(buf); err != nil {
-						return
-					}
-					_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n")
-				}
-			}()
-		}
-	}()
-	tr := loopbackTransport(t)
-	for range 3 {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String(), nil)
-		must(t, err)
-		req.Header.Set("Connection", "Close")
-		resp, err := tr.RoundTrip(req)
-		must(t, err)
-		_ = resp.Body.Close()
-	}
-	if connections.Load() != 3 {
-		t.Errorf("%d connections for 3 requests", connections.Load())
 	}
 }
 
@@ -376,9 +400,6 @@ func TestAnswersBelongToTheirRequests(t *testing.T) {
 	if answered.Load() == 0 || gaveUp.Load() == 0 {
 		t.Errorf("%d were answered and %d gave up, want some of both", answered.Load(), gaveUp.Load())
 	}
-	if n := len(tr.kept.idle); n != 1 || tr.kept.count > tr.kept.perHost {
-		t.Errorf("%d connections to %d hosts are kept, want at most %d to one", tr.kept.count, n, tr.kept.perHost)
-	}
 }
 
 // A caller that gives up while it reads an answer gets the reason.
@@ -397,125 +418,4 @@ func TestReadingAnAnswerEndsWithItsContext(t *testing.T) {
 		t.Errorf("reading ends with %v, want %v", err, reason)
 	}
 	_ = resp.Body.Close()
-	if tr.kept.count != 0 {
-		t.Error("the connection is kept")
-	}
-}
-
-// A receiver that refuses a large body without reading it, and hangs up, is heard.
-func TestAnAnswerBeforeTheEndOfTheRequestCounts(t *testing.T) {
-	t.Parallel()
-	url := listen(t, writes("HTTP/1.1 413 Content Too Large\r\nConnection: close\r\n\r\n"))
-	d, text := hostileDispatcher(t, 10*time.Second)
-	for range 5 {
-		a, _ := attemptAt(d, url, make([]byte, 16<<20))
-		if a.Status != http.StatusRequestEntityTooLarge {
-			t.Fatalf("status %d: %s", a.Status, text)
-		}
-	}
-}
-
-// Idle connections are bounded in number, for one host and in all, and in time.
-func TestIdleConnectionsAreBounded(t *testing.T) {
-	t.Parallel()
-	p := &pool{perHost: 2, most: 8, idle: map[origin][]*connection{}}
-	open := map[net.Conn]bool{}
-	put := func(host int) {
-		one, _ := net.Pipe()
-		p.put(&connection{conn: closing{one, open}, to: origin{"http", fmt.Sprint(host)}, began: time.Now()})
-	}
-	for host := range 10 {
-		for range 3 {
-			put(host)
-		}
-	}
-	if p.count != p.most || len(open) != 30-p.most {
-		t.Errorf("%d are kept and %d closed, want %d and %d", p.count, len(open), p.most, 30-p.most)
-	}
-	if len(p.idle[origin{"http", "9"}]) != 2 {
-		t.Error("the host that was used last has not its two")
-	}
-	for _, all := range p.idle {
-		for _, c := range all {
-			c.since = time.Now().Add(-idleTimeout)
-		}
-	}
-	put(100)
-	p.sweep(idleTimeout)
-	if p.count != 1 || p.timer == nil {
-		t.Errorf("%d are kept after their time, want the new one", p.count)
-	}
-	p.sweep(0)
-	if p.count != 0 || len(p.idle) != 0 || p.timer != nil || len(open) != 31 {
-		t.Errorf("%d are kept at the end, %d of 31 were closed", p.count, len(open))
-	}
-}
-
-// stuck is a connection that takes its time to close.
-type stuck struct {
-	net.Conn
-	until chan struct{}
-}
-
-func (s stuck) Close() error { <-s.until; return s.Conn.Close() }
-
-// A receiver that does not read holds up the end of its TLS connection, and no request to
-// another.
-func TestClosingHoldsUpNobody(t *testing.T) {
-	t.Parallel()
-	until := make(chan struct{})
-	defer close(until)
-	p := &pool{perHost: 2, most: 2, idle: map[origin][]*connection{}}
-	put := func(host string) {
-		one, _ := net.Pipe()
-		p.put(&connection{conn: stuck{one, until}, tls: &tls.ConnectionState{}, to: origin{"https", host}, began: time.Now()})
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for range 3 { // one more than a host may have
-			put("a")
-		}
-		put("b") // in place of one
-		p.sweep(0)
-	}()
-	select {
-	case <-done:
-	case <-time.After(10 * time.Second):
-		t.Error("the pool waits for connections that are closed")
-	}
-}
-
-// A connection lives for idleTimeout, whenever the one before it was put.
-func TestIdleConnectionsEndInTime(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T) {
-		p := &pool{perHost: 2, most: 2, idle: map[origin][]*connection{}}
-		for range 2 {
-			one, other := net.Pipe()
-			p.put(&connection{conn: one, to: origin{"http", "a"}, began: time.Now()})
-			ended := make(chan time.Duration)
-			started := time.Now()
-			go func() {
-				_, _ = other.Read(make([]byte, 1))
-				if lived := time.Since(started); lived != idleTimeout {
-					t.Errorf("it lived for %s, want %s", lived, idleTimeout)
-				}
-				close(ended)
-			}()
-			defer func() { <-ended }()
-			time.Sleep(idleTimeout - time.Second)
-		}
-	})
-}
-
-// closing notes that it was closed.
-type closing struct {
-	net.Conn
-	closed map[net.Conn]bool
-}
-
-func (c closing) Close() error {
-	c.closed[c.Conn] = true
-	return c.Conn.Close()
 }

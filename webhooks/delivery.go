@@ -14,7 +14,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/scheduler"
@@ -47,10 +46,6 @@ var errStopped = errors.New("webhooks: dispatcher stopped")
 // from being sent. Somebody has to change the configuration, which takes minutes, and a
 // backlog that is claimed and given back once a minute costs little until then.
 const hostFaultWait = time.Minute
-
-// targetsKept is how many URLs are remembered with their judgement: as many as requests
-// go to at one time by default. At a few hundred bytes each they take less than a megabyte.
-const targetsKept = 1024
 
 // sealedKept bounds the webhooks that are remembered because their secret could not be
 // opened. Those that were deleted would stay for ever.
@@ -143,43 +138,20 @@ func (d *Dispatcher) ended(a *storage.Attempt, asked time.Duration) scheduler.En
 
 // post sends the event, reads the answer, and returns its status and headers.
 func (d *Dispatcher) post(posts context.Context, del *storage.Delivery, now time.Time) (int, http.Header, error) {
-	deadline := time.Now().Add(d.config.Timeout)
-	to, err := d.target(del.URL)
-	if err != nil {
-		return 0, nil, err
-	}
-	var room [4]field
-	signed, err := d.sign(room[:0], del, now)
-	if err != nil {
-		return 0, nil, err
-	}
-	t, ok := d.transport.(*transport)
-	if !ok || len(del.Body) > sendBuffer {
-		return d.roundTrip(posts, to.url, signed, del.Body, deadline)
-	}
-	buffer := requests.Get().(*[]byte)
-	defer requests.Put(buffer)
-	*buffer = appendRequest((*buffer)[:0], to.head, signed, del.Body)
-	status, header, err := t.post(posts, to.url, *buffer, deadline)
-	if err != nil && !time.Now().Before(deadline) {
-		err = context.DeadlineExceeded // the reason, whatever failed because of it
-	}
-	return status, header, err
-}
-
-// roundTrip is post through a transport of the host, or with a large body.
-func (d *Dispatcher) roundTrip(posts context.Context, u *url.URL, signed []field, body []byte, deadline time.Time) (int, http.Header, error) {
-	ctx, cancel := context.WithDeadline(posts, deadline)
+	ctx, cancel := context.WithTimeout(posts, d.config.Timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(body))
+	to, err := d.guard.parse(del.URL)
 	if err != nil {
 		return 0, nil, err
 	}
-	own := *u // a Transport of the host may change it
-	req.URL, req.Host = &own, u.Host
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "", bytes.NewReader(del.Body))
+	if err != nil {
+		return 0, nil, err
+	}
+	req.URL, req.Host = to.url, to.url.Host
 	req.Header = maps.Clone(d.header) // a shallow copy is enough: values are never changed in place
-	for _, f := range signed {
-		req.Header[f.name] = []string{f.value}
+	if err := d.sign(req.Header, del, now); err != nil {
+		return 0, nil, err
 	}
 	// Not through an http.Client: it reads the Location of a redirect and fails
 	// when it is malformed.
@@ -194,81 +166,30 @@ func (d *Dispatcher) roundTrip(posts context.Context, u *url.URL, signed []field
 	return resp.StatusCode, resp.Header, nil
 }
 
-// requests are the buffers that requests are written to.
-var requests = sync.Pool{New: func() any { return new([]byte) }}
-
-// head returns what every request to u begins with: all but the headers of one delivery.
-// Nothing in it can end a line early: the guard judged the URL and mapped its host, and
-// [Config.Validate] accepted the headers.
-func (d *Dispatcher) head(u *url.URL) []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "POST %s HTTP/1.1\r\nHost: %s\r\n", u.RequestURI(), u.Host)
-	_ = d.header.Write(&b) // of a buffer
-	return b.Bytes()
-}
-
-// appendRequest adds a whole request to b.
-func appendRequest(b, head []byte, signed []field, body []byte) []byte {
-	b = append(b, head...)
-	for _, f := range signed {
-		b = append(append(append(append(b, f.name...), ": "...), f.value...), "\r\n"...)
-	}
-	b = strconv.AppendInt(append(b, "Content-Length: "...), int64(len(body)), 10)
-	return append(append(b, "\r\n\r\n"...), body...)
-}
-
-// destination is a URL that the guard accepted, and the head of requests to it.
-type destination struct {
-	url  *url.URL
-	head []byte
-}
-
-// target judges the URL of a delivery and writes the head of its requests. It remembers
-// both, which never change: judging alone takes 1.5 µs, and an attempt 12.
-func (d *Dispatcher) target(raw string) (destination, error) {
-	d.judged.mu.Lock()
-	defer d.judged.mu.Unlock()
-	if to, ok := d.judged.targets[raw]; ok {
-		return to, nil
-	}
-	judged, err := d.guard.parse(raw)
-	if err != nil {
-		return destination{}, err
-	}
-	if len(d.judged.targets) == targetsKept {
-		clear(d.judged.targets)
-	}
-	to := destination{judged.url, d.head(judged.url)}
-	d.judged.targets[raw] = to
-	return to, nil
-}
-
-// field is a header of a request.
-type field struct{ name, value string }
-
 // sign adds the headers that prove where a delivery comes from.
-func (d *Dispatcher) sign(fields []field, del *storage.Delivery, now time.Time) ([]field, error) {
+func (d *Dispatcher) sign(header http.Header, del *storage.Delivery, now time.Time) error {
 	secret, err := d.secrets.Open(del.Lease.WebhookID, del.Secret)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if secret != "" {
-		fields = append(fields, field{d.signatureHeader, Sign(secret, del.Body)})
+		header[d.signatureHeader] = []string{Sign(secret, del.Body)}
 	}
 	if !d.config.StandardWebhooks {
-		return fields, nil
+		return nil
 	}
 	id, at := del.Lease.EventID.String(), strconv.FormatInt(now.Unix(), 10)
-	fields = append(fields, field{"Webhook-Id", id}, field{"Webhook-Timestamp", at})
+	header["Webhook-Id"], header["Webhook-Timestamp"] = []string{id}, []string{at}
 	if secret == "" {
-		return fields, nil
+		return nil
 	}
 	signatures := signStandard(secret, id, at, del.Body)
 	// The old secret is a courtesy: when it cannot be opened, the new one does.
 	if old, err := d.secrets.Open(del.Lease.WebhookID, del.OldSecret); err == nil && old != "" {
 		signatures += " " + signStandard(old, id, at, del.Body)
 	}
-	return append(fields, field{"Webhook-Signature", signatures}), nil
+	header["Webhook-Signature"] = []string{signatures}
+	return nil
 }
 
 // judge says what a status means.

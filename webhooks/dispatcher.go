@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"math/rand/v2"
@@ -68,17 +69,14 @@ type Dispatcher struct {
 	sweep     func(ctx context.Context, now time.Time) error
 	ids       *objectid.Source
 	guard     *Guard
-	transport http.RoundTripper
+	guarded   *transport
+	transport http.RoundTripper // guarded, or what the host made of it
 	grace     time.Duration
 	spread    func(least, most time.Duration) time.Duration
 
 	signatureHeader string      // in canonical form
 	header          http.Header // of every request
 
-	judged struct {
-		mu      sync.Mutex
-		targets map[string]destination // by URL
-	}
 	sealed struct {
 		mu       sync.Mutex
 		webhooks map[storage.ID]bool // whose secret could not be opened, at most sealedKept
@@ -105,7 +103,8 @@ func New(p Params) (*Dispatcher, error) {
 	}
 	c := p.Config.withDefaults()
 	guard := NewGuard(GuardConfig{AllowedNetworks: c.AllowedNetworks, DeniedNetworks: c.DeniedNetworks, Resolver: c.Resolver})
-	var transport http.RoundTripper = newTransport(guard, c.Timeout, c.InFlight)
+	guarded := newTransport(guard, c.Timeout, c.InFlight+c.InFlightSlow, &tls.Config{RootCAs: c.RootCAs, GetClientCertificate: c.ClientCertificate})
+	var transport http.RoundTripper = guarded
 	if c.Transport != nil {
 		if transport = c.Transport(transport); transport == nil {
 			return nil, errors.New("webhooks: Config.Transport returned nil")
@@ -119,6 +118,7 @@ func New(p Params) (*Dispatcher, error) {
 		now:       p.Now,
 		ids:       objectid.NewSource(),
 		guard:     guard,
+		guarded:   guarded,
 		transport: transport,
 		grace:     graceful,
 		spread:    between,
@@ -129,10 +129,12 @@ func New(p Params) (*Dispatcher, error) {
 			"Content-Type": {"application/json"},
 			"User-Agent":   {c.UserAgent},
 			http.CanonicalHeaderKey(c.HeaderPrefix + "-Version"): {payloadVersion},
+			// Without a value it is not sent. It tells net/http that a request may be sent
+			// again when a connection that was kept ends before the answer begins.
+			"Idempotency-Key": {},
 		},
 	}
 	d.sealed.webhooks = map[storage.ID]bool{}
-	d.judged.targets = map[string]destination{}
 	return d, nil
 }
 
@@ -170,9 +172,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		return ErrRunning
 	}
 	defer d.running.Store(false)
-	if t, ok := d.transport.(interface{ CloseIdleConnections() }); ok {
-		defer t.CloseIdleConnections()
-	}
+	defer d.guarded.CloseIdleConnections()
 	r := newRun(ctx, d)
 	defer r.end()
 	r.beside(ctx)

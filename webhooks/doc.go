@@ -17,14 +17,14 @@
 // scheduler what happened and begins what that says. Claims, requests and writes happen
 // in goroutines of their own, which only report their results. Quick destinations and all
 // others have separate pools of requests, so a destination that does not answer delays no
-// quick one. Connections are kept by connections.go.
+// quick one. Connections are those of [net/http.Transport] behind the guard (client.go).
 //
 // # Where a request may go
 //
 // The URL comes from a stranger, and the host's network is behind us. [Guard]
 // holds the rules, [NewClient] makes an HTTP client that obeys them: only public
 // addresses are dialled, checked once more on the socket, with no proxy from the
-// environment and no redirects. [Config.AllowedNetworks] is the only way round.
+// environment, no redirects and no HTTP/2. [Config.AllowedNetworks] is the only way round.
 // A host that wants defence in depth adds an egress proxy or a network policy.
 //
 // # What receivers do

@@ -63,7 +63,7 @@ func FuzzClient(f *testing.F) {
 		d, err := New(Params{Store: storage.Unimplemented{}, Config: Config{Resolver: addressBytes(answer), Timeout: time.Second}})
 		must(t, err)
 		_ = attemptError(d, url)
-		d.transport.(*transport).CloseIdleConnections()
+		d.guarded.CloseIdleConnections()
 	})
 }
 

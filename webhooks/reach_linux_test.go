@@ -107,14 +107,6 @@ func fetch(t *testing.T, c *http.Client, url string) error {
 	return err
 }
 
-func newDispatcher(t testing.TB, c Config) *Dispatcher {
-	t.Helper()
-	d, err := New(Params{Store: storage.Unimplemented{}, Config: c})
-	must(t, err)
-	t.Cleanup(func() { d.transport.(*transport).CloseIdleConnections() })
-	return d
-}
-
 // attemptError delivers an event and returns an error unless it was accepted.
 func attemptError(d *Dispatcher, url string) error {
 	a := d.deliver(context.Background(), &storage.Delivery{URL: url, Body: []byte("{}"), Attempt: 1}).Attempt
@@ -171,7 +163,7 @@ func TestRebindingReachesNothingInside(t *testing.T) {
 		reached(t, netip.AddrPortFrom(google, 80))
 		must(t, attemptError(d, "http://kept-alive.example/")) // on the same connection, to the address that was checked
 		reached(t)
-		d.transport.(*transport).CloseIdleConnections()
+		d.guarded.CloseIdleConnections()
 		if err := attemptError(d, "http://kept-alive.example/"); err == nil || err.Error() != ClassNetwork {
 			t.Errorf("after it ended: %v", err)
 		}

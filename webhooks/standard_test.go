@@ -1,10 +1,7 @@
 package webhooks
 
 import (
-	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -141,44 +138,5 @@ func TestAHostWrapsTheTransport(t *testing.T) {
 	}
 	if _, err := New(Params{Store: b.store, Config: Config{Transport: func(http.RoundTripper) http.RoundTripper { return nil }}}); err == nil {
 		t.Error("no transport is accepted")
-	}
-}
-
-// A connection is not used for ever, so that a name which has moved is looked up again.
-func TestConnectionsHaveAMaximumAge(t *testing.T) {
-	t.Parallel()
-	var connections atomic.Int32
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			connections.Add(1)
-		}
-	}
-	s.Start()
-	defer s.Close()
-	tr := newTransport(NewGuard(GuardConfig{AllowedNetworks: loopback}), DefaultTimeout, 4)
-	defer tr.CloseIdleConnections()
-	get := func() {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
-		must(t, err)
-		resp, err := tr.RoundTrip(req)
-		must(t, err)
-		_, _ = io.Copy(io.Discard, resp.Body)
-		must(t, resp.Body.Close())
-	}
-	for range 3 {
-		get()
-	}
-	if got := connections.Load(); got != 1 {
-		t.Errorf("%d connections for requests in a row", got)
-	}
-	for _, all := range tr.kept.idle {
-		all[0].began = time.Now().Add(-connectionAge)
-	}
-	for range 3 {
-		get()
-	}
-	if got := connections.Load(); got != 2 {
-		t.Errorf("%d connections after that, want one more", got)
 	}
 }

@@ -7,22 +7,23 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// remove removes a submission, and its events with their deliveries.
+// remove removes a submission with its answers that are taken, and its events with their
+// deliveries.
 func (t *tx) remove(form, id storage.ID) (there bool, err error) {
 	n, err := t.exec(`DELETE FROM submissions WHERE form = ? AND id = ?`, form, id)
 	if err != nil || n == 0 {
+		return false, err
+	}
+	if _, err := t.exec(`DELETE FROM unique_answers WHERE form = ? AND submission = ?`, form, id); err != nil {
 		return false, err
 	}
 	_, err = t.exec(`DELETE FROM events WHERE form = ? AND submission = ?`, form, id)
 	return true, err
 }
 
-// free frees the place and the answers of a submission that was removed.
-func (t *tx) free(form, id storage.ID) error {
-	if _, err := t.exec(`UPDATE forms SET responses = responses - 1 WHERE id = ?`, form); err != nil {
-		return err
-	}
-	_, err := t.exec(`DELETE FROM unique_answers WHERE form = ? AND submission = ?`, form, id)
+// free frees the place of a submission that was removed.
+func (t *tx) free(form storage.ID) error {
+	_, err := t.exec(`UPDATE forms SET responses = responses - 1 WHERE id = ?`, form)
 	return err
 }
 
@@ -74,7 +75,7 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 			there, err := tx.remove(form, id)
 			if err == nil && there {
 				n++
-				err = tx.free(form, id)
+				err = tx.free(form)
 			}
 			if err != nil {
 				return err
@@ -102,9 +103,6 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 				return err
 			}
 			for _, id := range old {
-				if err := tx.enterBeforePurge(form, id, p); err != nil {
-					return err
-				}
 				if _, err := tx.remove(form, id); err != nil {
 					return err
 				}
@@ -121,53 +119,4 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 		return storage.PurgedSubmissions{}, err
 	}
 	return out, nil
-}
-
-// enterBeforePurge enters the answer of a submission that is about to be purged. It reads
-// one submission at a time, so it needs no bound of bytes.
-func (t *tx) enterBeforePurge(form, id storage.ID, p storage.PurgeSubmissionsParams) error {
-	if p.Digest == nil {
-		return nil
-	}
-	type answer struct {
-		block   string
-		answers []byte
-	}
-	found, err := all(t, func(row scanner) (a answer, err error) {
-		err = row.Scan(&a.block, &a.answers)
-		return a, err
-	}, `SELECT f.unique_block, s.answers FROM forms f JOIN submissions s ON s.form = f.id AND s.id = ?2
-		WHERE f.id = ?1 AND f.unique_block <> '' AND NOT EXISTS (
-			SELECT 1 FROM unique_answers u WHERE u.form = f.id AND u.submission = s.id AND u.block = f.unique_block AND u.rules = ?3)`,
-		form, id, p.Rules)
-	if err != nil || len(found) == 0 {
-		return err
-	}
-	digest := p.Digest(found[0].block, found[0].answers)
-	if digest == nil {
-		return nil
-	}
-	field := storage.UniqueField{Block: found[0].block, Rules: p.Rules}
-	return t.enter(form, field, storage.EnteredAnswer{Submission: id, Digest: digest})
-}
-
-// FreeAnswers implements [storage.RemovalStore].
-func (s *Store) FreeAnswers(ctx context.Context, form storage.ID, block string, digests [][]byte) (n int, err error) {
-	err = s.write(ctx, func(tx *tx) error {
-		n = 0
-		for _, digest := range digests {
-			freed, err := tx.exec(`DELETE FROM unique_answers WHERE form = ?1 AND block = ?2 AND digest = ?3
-				AND NOT EXISTS (SELECT 1 FROM submissions s WHERE s.form = ?1 AND s.id = unique_answers.submission)`,
-				form, block, bytesOf(digest))
-			if err != nil {
-				return err
-			}
-			n += freed
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
 }

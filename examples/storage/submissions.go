@@ -223,6 +223,6 @@ func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, i
 		if err != nil {
 			return err
 		}
-		return tx.free(form, id)
+		return tx.free(form)
 	})
 }

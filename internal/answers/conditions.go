@@ -185,33 +185,8 @@ func (c *condition) identities(typ string) (all [][]byte) {
 	return all
 }
 
-// Digest is what is stored of the answers that a condition may mean, beside them.
-type Digest struct {
-	Block   string
-	Digests [][]byte
-}
-
-// Digests returns those of what [StoredUnique] makes of answers that meet a condition.
-func (all *Conditions) Digests() (list []Digest) {
-	for _, c := range all.all {
-		d := Digest{Block: c.name}
-		for _, typ := range []string{
-			schema.TypeEmail, schema.TypePhone, schema.TypeWebsite, schema.TypeShortText, schema.TypeDate, schema.TypeNumber, schema.TypeSingleChoice,
-		} { // of each kind one
-			for _, identity := range c.identities(typ) {
-				d.Digests = append(d.Digests, digest(identity))
-			}
-		}
-		list = append(list, d)
-	}
-	return list
-}
-
 // ConditionFault is why a condition could not be met.
-type ConditionFault struct {
-	Name, Code, Message string
-	Unknown             bool // nothing is known of the name
-}
+type ConditionFault struct{ Name, Code, Message string }
 
 // Faults returns the conditions that no response could meet, whatever was answered: those
 // whose name neither the form nor a response that was seen has, those that name an answer
@@ -232,7 +207,7 @@ func (all *Conditions) Faults() (faults []ConditionFault) {
 			f.Code = schema.CodeNotAllowed
 			f.Message = "names an answer of type " + c.other + ", and those are never compared"
 		default:
-			f.Code, f.Unknown = schema.CodeUnknownField, true
+			f.Code = schema.CodeUnknownField
 			f.Message = "names nothing that this form or any response to it has"
 		}
 		faults = append(faults, f)

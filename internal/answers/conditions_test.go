@@ -2,7 +2,6 @@ package answers
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"testing"
 )
@@ -81,7 +80,7 @@ func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 		var got string
 		for _, fault := range conditions.Faults() {
 			got += fault.Code
-			if fault.Name != name || fault.Message == "" || fault.Unknown != (want == "UNKNOWN_FIELD") {
+			if fault.Name != name || fault.Message == "" {
 				t.Errorf("%s: %+v", name, fault)
 			}
 		}
@@ -109,37 +108,5 @@ func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 	two := form.Conditions(map[string]string{"mail": "a@example.com", "mial": "a@example.com"})
 	if faults := two.Faults(); len(faults) != 1 || faults[0].Name != "mial" {
 		t.Errorf("one of two names is unknown: %+v", faults)
-	}
-}
-
-// Whatever type an answer has, its digest is among those of the condition that it meets.
-func TestDigestsOfConditions(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ typ, stored, text string }{
-		{"email", `"Ann@Example.com"`, " ann@example.COM"}, {"short_text", `"Ann  B"`, "ann b"}, {"long_text", `"ﬁne"`, "FINE"},
-		{"phone", `"+31201234567"`, "020-1234567"}, {"website", `"https://Example.com/"`, "example.com"},
-		{"date", `"2026-01-31"`, "2026-01-31"}, {"time", `"10:00"`, "10:00"}, {"number", `7.50`, "7.5"}, {"nps", `7`, "7"},
-		{"single_choice", `{"id":"a","label":"A"}`, "a"}, {"dropdown", `{"other":"Green"}`, "green"},
-		{"multiple_choice", `[{"id":"a","label":"A"}]`, "a"}, {"ranking", `[{"id":"a","label":"A"}]`, "a"},
-	} {
-		form, err := Compile(Source{Blocks: json.RawMessage(`[{"id":"q","type":"phone","properties":{"defaultCountry":"NL"}}]`)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		stored := StoredUnique(json.RawMessage(fmt.Sprintf(`[{"field":{"id":"q","type":%q},"value":%s}]`, test.typ, test.stored)), "q")
-		if stored == nil {
-			t.Fatalf("%s %s has no digest", test.typ, test.stored)
-		}
-		has := func(text string) bool {
-			digests := form.Conditions(map[string]string{"q": text}).Digests()
-			return len(digests) == 1 && digests[0].Block == "q" &&
-				slices.ContainsFunc(digests[0].Digests, func(d []byte) bool { return string(d) == string(stored) })
-		}
-		if !has(test.text) {
-			t.Errorf("%s %s is not among the digests of %q", test.typ, test.stored, test.text)
-		}
-		if has("something else") {
-			t.Errorf("%s %s is among the digests of something else", test.typ, test.stored)
-		}
 	}
 }

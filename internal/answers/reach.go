@@ -2,15 +2,9 @@ package answers
 
 import "slices"
 
-// reach finds which steps a respondent may come to, and whether a response may be
-// accepted at all.
+// reach finds the steps that no respondent comes to, and whether a response may be
+// accepted at all, as far as that can be said without trying answers.
 func (w *warner) reach() {
-	if w.form.ruled {
-		if reached, accepted, known := w.possibilities(); known {
-			w.reached, w.unanswerable = reached, !accepted
-			return
-		}
-	}
 	w.reached = w.graph(func(int) bool { return false }, nil)
 	ended := false
 	w.graph(w.stops, &ended)

@@ -168,8 +168,6 @@ func TestWarningsOfRules(t *testing.T) {
 				wanted = append(wanted, "/blocks/2/properties/rule"+w)
 			}
 		}
-		// What reads nothing that exists never holds, and then a shown block is not reached.
-		got = slices.DeleteFunc(got, func(w string) bool { return w == "/blocks/2 UNREACHABLE" })
 		if fmt.Sprint(got) != fmt.Sprint(wanted) {
 			t.Errorf("%s: %v, want %v", rule, got, wanted)
 		}
@@ -191,7 +189,7 @@ func TestWarningsOfPaths(t *testing.T) {
 		`{"id":"g","type":"group","required":true},{"id":"c","type":"captcha","required":true}`:                                             "/blocks/0/required NO_EFFECT, /blocks/1/required NO_EFFECT",
 		// An ending that a later jump to the end comes to.
 		`{"id":"e1","type":"ending","properties":{"rule":{"show":{"var":"answers.c"}}}},{"id":"c","type":"yes_no","properties":{"rule":{"next":[{"to":"end"}]}}},{"id":"s","type":"statement"},{"id":"e2","type":"ending"}`: "/blocks/2 UNREACHABLE",
-		`{"id":"e1","type":"ending","properties":{"rule":{"show":{"var":"answers.c"}}}},{"id":"c","type":"yes_no"}`:                                                                                                         "/blocks/0 UNREACHABLE, /blocks/0/properties/rule/show NOT_YET_KNOWN",
+		`{"id":"e1","type":"ending","properties":{"rule":{"show":{"var":"answers.c"}}}},{"id":"c","type":"yes_no"}`:                                                                                                         "/blocks/0/properties/rule/show NOT_YET_KNOWN",
 		// A choice whose id is blank is chosen by an object.
 		`{"id":"q","type":"single_choice","choices":[{"id":"a"},{"id":" "}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.q"}," "]}}}}`: "",
 		// A required block that cannot be answered, with and without a way around it.
@@ -200,9 +198,6 @@ func TestWarningsOfPaths(t *testing.T) {
 		`{"id":"q","type":"ranking","required":true,"properties":{"hide":true}}`:                                                                                                    "/blocks/0/choices UNANSWERABLE_BLOCK",
 		`{"id":"q","type":"ranking","properties":{"rule":{"require":true}}}`:                                                                                                        "/blocks/0/choices UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM",
 		`{"id":"g","type":"group","children":[{"id":"q","type":"ranking","required":true}]}`:                                                                                        "/blocks/0/children/0/choices UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM",
-		// Conditions that depend on each other.
-		`{"id":"t","type":"yes_no"},{"id":"q","type":"ranking","required":true,"properties":{"rule":{"show":{"var":"answers.t"}}}},{"id":"r","type":"matrix","required":true,"properties":{"rule":{"show":{"!":{"var":"answers.t"}}}}}`: "/blocks/1/choices UNANSWERABLE_BLOCK, /blocks/2/matrix_rows UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM",
-		`{"id":"t","type":"yes_no","properties":{"rule":{"next":[{"if":{"var":"answers.t"},"to":"z"}]}}},{"id":"b","type":"number","properties":{"rule":{"show":{"var":"answers.t"}}}},{"id":"z","type":"ending"}`:                      "/blocks/1 UNREACHABLE",
 	} {
 		got := warningsOf(t, Source{Blocks: json.RawMessage("[" + blocks + "]")})
 		if strings.Join(got, ", ") != want {
@@ -242,53 +237,41 @@ func TestWarningOfCostlyRules(t *testing.T) {
 	}
 }
 
-// Heavy rules use up the steps of all combinations together, so that only the graph is
-// known.
+// Logic that reads nothing is evaluated within a bound, however much of it there is.
 func TestWarningsTakeBoundedSteps(t *testing.T) {
 	t.Parallel()
-	warnerOf := func(blocks string) *warner {
-		f := compileTestForm(t, blocks, "", "")
-		w := &warner{form: f, index: f.index, stepOf: make(map[string]int), contradictions: make([]contradiction, len(f.blocks))}
-		for i := range f.steps {
-			w.stepOf[f.blocks[f.steps[i].from].id] = i
-		}
-		return w
-	}
-	questions, nested := "", `{"var":"answers.q0"}`
-	for i := range 6 {
-		questions += fmt.Sprintf(`{"id":"q%d","type":"yes_no"},`, i)
-		nested += fmt.Sprintf(`,{"var":"answers.q%d"}`, i)
-	}
 	heavy := `["a","b","c","d","e","f","g","h","i","j"]`
 	heavy = `{"all":[` + heavy + `,{"all":[` + heavy + `,{"all":[` + heavy + `,{"all":[` + heavy + `,true]}]}]}]}`
-	for show, want := range map[string]bool{
-		`{"missing":["answers.q0","answers.q1","answers.q2"]}`:               true,
-		`{"and":[{"or":[{"!":[{"var":"answers.q0"}]},true]},` + heavy + `]}`: true, // two to three answers
-		`{"and":[{"or":[[` + nested + `],true]},` + heavy + `]}`:             false,
-	} {
-		w := warnerOf(`[` + questions + `{"id":"s","type":"statement","properties":{"rule":{"show":` + show + `}}}]`)
-		_, _, known := w.possibilities()
-		if known != want {
-			t.Errorf("%s: known: %v after %d steps", show, known, w.spent)
-		}
-		if w.spent > possibleSteps == want || w.spent > possibleSteps+2*ruleSteps {
-			t.Errorf("%s: %d steps", show, w.spent)
-		}
-	}
-	// Logic that reads nothing has such a bound too.
 	var blocks []string
 	for i := range 1000 {
 		blocks = append(blocks, fmt.Sprintf(`{"id":"b%d","type":"statement","properties":{"rule":{"show":%s}}}`, i, heavy))
 	}
-	w := warnerOf("[" + strings.Join(blocks, ",") + "]")
+	f := compileTestForm(t, "["+strings.Join(blocks, ",")+"]", "", "")
+	w := &warner{form: f, contradictions: make([]contradiction, len(f.blocks))}
 	w.reach()
 	if w.constants == 0 || w.constants > constantSteps+ruleSteps {
 		t.Errorf("%d steps of logic that reads nothing", w.constants)
 	}
 }
 
-// What a response may take counts: an answer that cannot fit is never accepted, and
-// samples of optional blocks that do not fit together say nothing.
+// However many answers rules read, no answers are tried: warnings take a few times what
+// reading the form takes.
+func TestWarningsTryNoAnswers(t *testing.T) {
+	questions, read := "", `{"var":"answers.q0"}`
+	for i := range 8 {
+		questions += fmt.Sprintf(`{"id":"q%d","type":"yes_no"},`, i)
+		read += fmt.Sprintf(`,{"var":"answers.q%d"}`, i)
+	}
+	from := Source{Blocks: json.RawMessage(`[` + questions + `{"id":"s","type":"statement","properties":{"rule":{"show":{"and":[` + read + `]}}}}]`)}
+	var found []string
+	form := allocated(func() { _, _ = Compile(from) })
+	warnings := allocated(func() { found = warningsOf(t, from) })
+	if len(found) != 0 || warnings > 10*form {
+		t.Errorf("%v; %d bytes, and the form takes %d", found, warnings, form)
+	}
+}
+
+// What a response may take counts: an answer that cannot fit is never accepted.
 func TestWarningsKnowTheRoomForAnswers(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("l", 5000)
@@ -301,7 +284,7 @@ func TestWarningsKnowTheRoomForAnswers(t *testing.T) {
 	}
 	choices := strings.ReplaceAll(strings.Join(rows, ","), `"}`, `","label":"`+long+`"}`)
 	for name, c := range map[string]struct{ blocks, want string }{
-		"an optional matrix": {`{"id":"a","type":"yes_no","properties":{"rule":{"set":{"v":{"if":[{"var":"answers.a"},1,2]}}}}},` + fmt.Sprintf(matrix("m"), false), ""},
+		"an optional matrix": {fmt.Sprintf(matrix("m"), false), ""},
 		"a required matrix":  {fmt.Sprintf(matrix("m"), true), "/blocks/0 UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM"},
 		"a matrix that a rule requires": {strings.Replace(fmt.Sprintf(matrix("m"), false), `"required"`, `"properties":{"rule":{"require":true}},"required"`, 1),
 			"/blocks/0 UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM"},
@@ -356,9 +339,8 @@ func TestShortestAnswers(t *testing.T) {
 	}
 }
 
-// Small forms, brute force over all answers by the naive implementation: there is a warning
-// that a form cannot be answered exactly when it cannot, and that a block is never reached
-// exactly when it never is.
+// Small forms, brute force over all answers by the naive implementation: what a warning says
+// cannot be answered never is, and what it says is never reached never is.
 func TestWarningsAgainstBruteForce(t *testing.T) {
 	t.Parallel()
 	forms, unanswerable, unreachable := 0, 0, 0
@@ -376,22 +358,22 @@ func TestWarningsAgainstBruteForce(t *testing.T) {
 		for _, w := range got {
 			warned[w] = true
 		}
-		if warned["/blocks UNANSWERABLE_FORM"] == answerable {
-			t.Fatalf("seed %d: %s\nanswerable: %v, warnings %v", seed, blocks, answerable, got)
+		if warned["/blocks UNANSWERABLE_FORM"] {
+			unanswerable++
+			if answerable {
+				t.Fatalf("seed %d: %s\nit can be answered, warnings %v", seed, blocks, got)
+			}
 		}
 		for i, id := range all {
-			if warned[fmt.Sprintf("/blocks/%d UNREACHABLE", i)] == reached[id] {
-				t.Fatalf("seed %d: %s\n%s is reached: %v, warnings %v", seed, blocks, id, reached[id], got)
-			}
-			if !reached[id] {
+			if warned[fmt.Sprintf("/blocks/%d UNREACHABLE", i)] {
 				unreachable++
+				if reached[id] {
+					t.Fatalf("seed %d: %s\n%s is reached, warnings %v", seed, blocks, id, got)
+				}
 			}
-		}
-		if !answerable {
-			unanswerable++
 		}
 	}
-	t.Logf("of %d forms, %d cannot be answered; %d blocks are never reached", forms, unanswerable, unreachable)
+	t.Logf("of %d forms, there are %d warnings that one cannot be answered and %d that a block is never reached", forms, unanswerable, unreachable)
 	if *randomForms >= 1000 && (unanswerable < 10 || unreachable < 10) {
 		t.Error("the test shows little")
 	}

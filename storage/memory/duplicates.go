@@ -61,24 +61,6 @@ func (a *uniqueAnswers) forget(id storage.ID) {
 	delete(a.of, id)
 }
 
-// free removes the entries of a submission for a block that have one of the digests.
-func (a *uniqueAnswers) free(id storage.ID, block string, digests [][]byte) int {
-	before := len(a.of[id])
-	left := slices.DeleteFunc(a.of[id], func(answer uniqueAnswer) bool {
-		gone := answer.field.Block == block && slices.ContainsFunc(digests, func(d []byte) bool { return string(d) == answer.digest })
-		if gone {
-			if a.counts[answer]--; a.counts[answer] == 0 {
-				delete(a.counts, answer)
-			}
-		}
-		return gone
-	})
-	if a.of[id] = left; len(left) == 0 {
-		delete(a.of, id)
-	}
-	return before - len(left)
-}
-
 func (f *form) covered() bool {
 	return f.rec.Gate.Unique.Block != "" && f.answers.progress == nil
 }

@@ -93,13 +93,8 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 			continue
 		}
 		old := f.submissions.older(storage.Position{Time: p.Before})
-		field := storage.UniqueField{Block: f.rec.Gate.Unique.Block, Rules: p.Rules}
 		for _, sub := range slices.Clone(f.submissions.items[:min(old, p.Max-n)]) {
-			if p.Digest != nil && field.Block != "" && !f.answers.entered(field, sub.rec.ID) {
-				if digest := p.Digest(field.Block, sub.rec.Answers); digest != nil {
-					f.answers.enter(field, digest, sub.rec.ID)
-				}
-			}
+			f.answers.forget(sub.rec.ID)
 			f.remove(sub)
 			f.kept++
 			n++
@@ -109,24 +104,4 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 		}
 	}
 	return storage.PurgedSubmissions{Submissions: n}, nil
-}
-
-// FreeAnswers implements [storage.RemovalStore].
-func (s *Store) FreeAnswers(ctx context.Context, form storage.ID, block string, digests [][]byte) (int, error) {
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f := s.forms[form]
-	if f == nil {
-		return 0, nil
-	}
-	n := 0
-	for id := range f.answers.of {
-		if f.byID[id] == nil {
-			n += f.answers.free(id, block, digests)
-		}
-	}
-	return n, nil
 }

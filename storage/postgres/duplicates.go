@@ -139,13 +139,18 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 	return out, nil
 }
 
-// entries is a part of a WITH list that makes the entries of the submissions in $2 with
-// the digests in $3, for the block $4 and the rules $5, unless they have one. It follows
-// the row of place. The statement has the form's lock. An answer that others have already
-// gets the next copy: 0 only when it is the first, so that a response that is stored
-// later finds it. Each look-up is one of an index: as a join it would be planned for a
-// table that is still empty, and be a comparison of all with all.
-const entries = `given AS MATERIALIZED (
+// enterAnswers makes the entries of the submissions in $2 with the digests in $3, for the
+// block $4 and the rules $5, unless they have one, and moves on to the next piece. It has
+// the form's lock. An answer that others have already gets the next copy: 0 only when it is
+// the first, so that a response that is stored later finds it. Each look-up is one of an
+// index: as a join it would be planned for a table that is still empty, and be a comparison
+// of all with all.
+const enterAnswers = `
+WITH place AS MATERIALIZED (
+	SELECT p.form_id
+	FROM formsvc.unique_progress p JOIN formsvc.forms f ON f.id = p.form_id
+	WHERE p.form_id = $1::bytea AND p.round = $6::bigint AND p.entered_to = $7::bytea AND ` + formThere + `
+), given AS MATERIALIZED (
 	SELECT g.id, g.digest, row_number() OVER (PARTITION BY g.digest ORDER BY g.id) AS number
 	FROM place, unnest($2::bytea[], $3::bytea[]) AS g (id, digest)
 	WHERE (SELECT true FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = g.id LIMIT 1)
@@ -159,14 +164,7 @@ const entries = `given AS MATERIALIZED (
 			WHERE u.form_id = $1::bytea AND u.digest = g.digest AND u.block_id = $4::text AND u.rules = $5::bigint
 			ORDER BY u.copy DESC LIMIT 1), -1), g.id
 	FROM given g
-)`
-
-const enterAnswers = `
-WITH place AS MATERIALIZED (
-	SELECT p.form_id
-	FROM formsvc.unique_progress p JOIN formsvc.forms f ON f.id = p.form_id
-	WHERE p.form_id = $1::bytea AND p.round = $6::bigint AND p.entered_to = $7::bytea AND ` + formThere + `
-), ` + entries + `, moved AS (
+), moved AS (
 	UPDATE formsvc.unique_progress p SET entered_to = $8::bytea, piece_at = clock_timestamp()
 	FROM place
 	WHERE p.form_id = place.form_id AND $8::bytea IS NOT NULL
@@ -180,7 +178,10 @@ WHERE f.id = place.form_id AND $8::bytea IS NULL`
 
 // EnterAnswers implements [storage.DuplicateStore].
 func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
-	ids, digests := entryArgs(entered)
+	ids, digests := make([][]byte, len(entered)), make([][]byte, len(entered))
+	for i := range entered {
+		ids[i], digests[i] = entered[i].Submission[:], bytesArg(entered[i].Digest)
+	}
 	from := at.From[:]
 	if at.From.IsZero() {
 		from = []byte{}
@@ -191,12 +192,4 @@ func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered
 		s.queue(b, enterAnswers, at.Form[:], ids, digests, at.Field.Block, int64(at.Field.Rules), at.Round, from, idArg(at.To))
 		return s.sendEach(ctx, b, nil, nil)
 	})
-}
-
-func entryArgs(entered []storage.EnteredAnswer) (ids, digests [][]byte) {
-	ids, digests = make([][]byte, len(entered)), make([][]byte, len(entered))
-	for i := range entered {
-		ids[i], digests[i] = entered[i].Submission[:], bytesArg(entered[i].Digest)
-	}
-	return ids, digests
 }

@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -86,20 +84,19 @@ WHERE (SELECT count(*) FROM pending) >= 0
 ORDER BY e.id
 FOR UPDATE OF e`
 
-// removeSubmissions runs after lockSubmissions. With $3 each keeps its place and its
-// entered answers: the count of a limit, which may be under way, then covers it as if it
-// were there. With $4 nothing is removed unless that is the form's unique block.
+// removeSubmissions runs after lockSubmissions. With $3 each keeps its place: the count of
+// a limit, which may be under way, then covers it as if it were there.
 const removeSubmissions = `
 WITH form AS (
 	SELECT f.id FROM formsvc.forms f
-	WHERE f.id = $1::bytea AND ` + notPurged + ` AND ($4::text IS NULL OR f.unique_block = $4::text)
+	WHERE f.id = $1::bytea AND ` + notPurged + `
 ), gone AS (
 	DELETE FROM formsvc.submissions s USING form
 	WHERE s.form_id = form.id AND s.id = ANY ($2::bytea[])
 	RETURNING s.id, s.event_id
 ), freed AS (
 	DELETE FROM formsvc.unique_answers u USING gone
-	WHERE NOT $3::boolean AND u.form_id = $1::bytea AND u.submission_id = gone.id
+	WHERE u.form_id = $1::bytea AND u.submission_id = gone.id
 ), ended AS (
 	DELETE FROM formsvc.deliveries d USING gone, formsvc.webhooks w
 	WHERE w.form_id = $1::bytea AND d.webhook_id = w.id AND d.event_id = gone.event_id
@@ -118,14 +115,14 @@ WITH form AS (
 )
 SELECT count(*) FROM gone`
 
-// removeSubmissions removes submissions of a form. Like a response it takes the form's
-// lock shared.
-func (s *Store) removeSubmissions(ctx context.Context, form storage.ID, ids [][]byte) (gone int, err error) {
+// removeSubmissions removes submissions of a form, which keep their places or do not. Like
+// a response it takes the form's lock shared.
+func (s *Store) removeSubmissions(ctx context.Context, form storage.ID, ids [][]byte, places bool) (gone int, err error) {
 	err = s.write(ctx, func(ctx context.Context) error {
 		b := &pgx.Batch{}
 		s.lockFormShared(b, form)
 		s.queue(b, lockSubmissions, form[:], ids)
-		s.queue(b, removeSubmissions, form[:], ids, false, nil)
+		s.queue(b, removeSubmissions, form[:], ids, places)
 		return s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&gone) })
 	})
 	if err != nil {
@@ -143,87 +140,28 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 	for i := range ids {
 		all[i] = ids[i][:]
 	}
-	return s.removeSubmissions(ctx, form, all)
+	return s.removeSubmissions(ctx, form, all, false)
 }
 
-// oldSubmissions are those of the first form that has any. Answers come where they may
-// have to be entered by the rules $4, up to $5 bytes of them.
+// oldSubmissions are those of the first form that has any.
 const oldSubmissions = `
 WITH form AS MATERIALIZED (
-	SELECT f.id, f.unique_block, $6::boolean AND f.unique_block <> '' AND NOT (f.duplicates_covered AND f.unique_rules = $4::bigint) AS to_enter
+	SELECT f.id
 	FROM unnest($1::bytea[]) WITH ORDINALITY AS g (id, place) JOIN formsvc.forms f ON f.id = g.id
 	WHERE (SELECT s.id FROM formsvc.submissions s WHERE s.form_id = f.id AND s.submitted_at < $2::timestamptz LIMIT 1) IS NOT NULL
 		AND ` + notPurged + `
 	ORDER BY g.place
 	LIMIT 1
-), old AS MATERIALIZED (
-	SELECT s.id, row_number() OVER oldest AS number, sum(s.bytes) OVER oldest AS bytes
-	FROM form CROSS JOIN LATERAL (
-		SELECT s.id, s.submitted_at, CASE WHEN form.to_enter THEN s.json_bytes ELSE 0 END AS bytes
-		FROM formsvc.submissions s
-		WHERE s.form_id = form.id AND s.submitted_at < $2::timestamptz
-		ORDER BY s.submitted_at, s.id
-		LIMIT (SELECT $3::bigint)
-	) s
-	WINDOW oldest AS (ORDER BY s.submitted_at, s.id ROWS UNBOUNDED PRECEDING)
 )
-SELECT form.id, form.unique_block, old.id, CASE WHEN form.to_enter AND (
-		SELECT true FROM formsvc.unique_answers u
-		WHERE u.form_id = form.id AND u.submission_id = old.id AND u.block_id = form.unique_block AND u.rules = $4::bigint LIMIT 1
-	) IS NULL THEN (SELECT s.answers FROM formsvc.submissions s WHERE s.form_id = form.id AND s.id = old.id) END
-FROM form, old
-WHERE old.number = 1 OR old.bytes <= $5::bigint
-ORDER BY old.number`
+SELECT form.id, old.id
+FROM form CROSS JOIN LATERAL (
+	SELECT s.id FROM formsvc.submissions s
+	WHERE s.form_id = form.id AND s.submitted_at < $2::timestamptz
+	ORDER BY s.submitted_at, s.id
+	LIMIT (SELECT $3::bigint)
+) old`
 
-// enterPurged has the form's lock.
-const enterPurged = `
-WITH place AS MATERIALIZED (
-	SELECT f.id FROM formsvc.forms f
-	WHERE f.id = $1::bytea AND f.unique_block = $4::text AND ` + notPurged + `
-), ` + entries + `
-SELECT 1 FROM place`
-
-// oldPiece is what one call of PurgeSubmissions removes.
-type oldPiece struct {
-	form    storage.ID
-	block   string // of the answers to enter
-	ids     [][]byte
-	entered []storage.EnteredAnswer
-}
-
-func (s *Store) oldPiece(ctx context.Context, p storage.PurgeSubmissionsParams) (old oldPiece, err error) {
-	forms := make([][]byte, len(p.Forms))
-	for i := range p.Forms {
-		forms[i] = p.Forms[i][:]
-	}
-	most := int64(1) << 62
-	if p.MaxBytes > 0 {
-		most = int64(p.MaxBytes)
-	}
-	err = s.read(ctx, func(ctx context.Context) error {
-		old = oldPiece{}
-		_, err := collect(ctx, s, oldSubmissions, func(rows pgx.Rows) (none struct{}, err error) {
-			var id storage.ID
-			var answers json.RawMessage
-			if err := scanRow(rows, scanID(&old.form), scanText(&old.block), scanID(&id), scanBorrowed(&answers)); err != nil {
-				return none, err
-			}
-			old.ids = append(old.ids, id[:])
-			if answers != nil {
-				if digest := p.Digest(old.block, answers); digest != nil {
-					old.entered = append(old.entered, storage.EnteredAnswer{Submission: id, Digest: slices.Clone(digest)})
-				}
-			}
-			return none, nil
-		}, forms, p.Before.UTC(), int64(p.Max), int64(p.Rules), most, p.Digest != nil)
-		return err
-	})
-	return old, err
-}
-
-// PurgeSubmissions implements [storage.RemovalStore]. One call deals with one form. When
-// the form's unique field changes between reading and removing, it removes nothing, and
-// the next call reads anew.
+// PurgeSubmissions implements [storage.RemovalStore]. One call deals with one form.
 func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
 	if err := ctx.Err(); err != nil {
 		return storage.PurgedSubmissions{}, err
@@ -231,59 +169,26 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	if err := checkArgs([]any{p.Before}); err != nil || p.Max < 1 {
 		return storage.PurgedSubmissions{}, err
 	}
-	old, err := s.oldPiece(ctx, p)
-	if err != nil || len(old.ids) == 0 {
+	forms := make([][]byte, len(p.Forms))
+	for i := range p.Forms {
+		forms[i] = p.Forms[i][:]
+	}
+	var form storage.ID
+	var old [][]byte
+	err := s.read(ctx, func(ctx context.Context) (err error) {
+		old, err = collect(ctx, s, oldSubmissions, func(rows pgx.Rows) ([]byte, error) {
+			var id storage.ID
+			err := scanRow(rows, scanID(&form), scanID(&id))
+			return id[:], err
+		}, forms, p.Before.UTC(), int64(p.Max))
+		return err
+	})
+	if err != nil || len(old) == 0 {
 		return storage.PurgedSubmissions{}, err
 	}
-	var gone int
-	err = s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		var block any // null: whatever it is
-		if p.Digest != nil {
-			block = old.block
-		}
-		if len(old.entered) > 0 {
-			ids, digests := entryArgs(old.entered)
-			s.lockForm(b, old.form)
-			s.queue(b, lockSubmissions, old.form[:], old.ids)
-			s.queue(b, enterPurged, old.form[:], ids, digests, old.block, int64(p.Rules))
-		} else {
-			s.lockFormShared(b, old.form)
-			s.queue(b, lockSubmissions, old.form[:], old.ids)
-		}
-		s.queue(b, removeSubmissions, old.form[:], old.ids, true, block)
-		return s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&gone) })
-	})
+	gone, err := s.removeSubmissions(ctx, form, old, true)
 	if err != nil {
 		return storage.PurgedSubmissions{}, err
 	}
 	return storage.PurgedSubmissions{Submissions: gone, More: true}, nil
-}
-
-// freeAnswers removes what purged submissions have left: each entry whose submission is
-// not there. Both come and go in one transaction.
-const freeAnswers = `
-WITH gone AS (
-	DELETE FROM formsvc.unique_answers u
-	WHERE u.form_id = $1::bytea AND u.digest = ANY ($3::bytea[]) AND u.block_id = $2::text
-		AND (SELECT s.id FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = u.submission_id) IS NULL
-	RETURNING 1
-)
-SELECT count(*) FROM gone`
-
-// FreeAnswers implements [storage.RemovalStore].
-func (s *Store) FreeAnswers(ctx context.Context, form storage.ID, block string, digests [][]byte) (n int, err error) {
-	if len(digests) == 0 {
-		return 0, ctx.Err()
-	}
-	err = s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lockFormShared(b, form)
-		s.queue(b, freeAnswers, form[:], block, digests)
-		return s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&n) })
-	})
-	if err != nil {
-		return 0, err
-	}
-	return n, nil
 }

@@ -76,7 +76,6 @@ func (*hollow) EraseSubmissions(context.Context, storage.ID, []storage.ID) (int,
 func (*hollow) PurgeSubmissions(context.Context, storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
 	return storage.PurgedSubmissions{}, nil
 }
-func (*hollow) FreeAnswers(context.Context, storage.ID, string, [][]byte) (int, error)   { return 0, nil }
 func (*hollow) CountFunnel(context.Context, storage.ID, time.Time, storage.Counts) error { return nil }
 func (*hollow) Funnel(context.Context, storage.Actor, storage.ID, storage.Window) (storage.Funnel, error) {
 	return storage.Funnel{}, nil

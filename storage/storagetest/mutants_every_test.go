@@ -193,10 +193,6 @@ func (m detached) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissio
 	return m.Storage.PurgeSubmissions(context.WithoutCancel(ctx), p)
 }
 
-func (m detached) FreeAnswers(ctx context.Context, form storage.ID, block string, digests [][]byte) (int, error) {
-	return m.Storage.FreeAnswers(context.WithoutCancel(ctx), form, block, digests)
-}
-
 func (m detached) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counts) error {
 	return m.Storage.CountFunnel(context.WithoutCancel(ctx), form, at, c)
 }

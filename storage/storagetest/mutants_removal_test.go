@@ -2,7 +2,6 @@ package storagetest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -36,34 +35,10 @@ func removalMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return sweepsEverything{s} }},
 		{"leaves the rows of what is gone", []string{"concurrency/removals"},
 			func(s storage.Storage) storage.Storage { return keepsRows{s, &sync.Map{}} }},
-		{"purges submissions that are not entered", []string{"removal/purge_enters"},
-			func(s storage.Storage) storage.Storage {
-				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Digest = nil }}
-			}},
-		{"enters what is purged by older rules", []string{"removal/purge_enters"},
-			func(s storage.Storage) storage.Storage {
-				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Rules-- }}
-			}},
-		{"enters the whole list of answers of what is purged", []string{"removal/purge_enters"},
-			func(s storage.Storage) storage.Storage {
-				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) {
-					p.Digest = func(_ string, answers json.RawMessage) []byte { return answers }
-				}}
-			}},
-		{"asks for the answers of every form", []string{"removal/purge_enters_nothing"},
-			func(s storage.Storage) storage.Storage {
-				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) {
-					if p.Digest != nil {
-						p.Digest(fieldOne.Block, nil)
-					}
-				}}
-			}},
-		{"frees no answers", []string{"removal/free_answers"},
-			func(s storage.Storage) storage.Storage { return leavesAnswers{s} }},
-		{"frees the answers of every form", []string{"removal/free_answers"},
-			func(s storage.Storage) storage.Storage { return freesOfAll{s} }},
-		{"frees answers to every block", []string{"removal/free_answers"},
-			func(s storage.Storage) storage.Storage { return freesOfBlocks{s} }},
+		{"keeps the answers of purged submissions", []string{"removal/purge_frees_answers"},
+			func(s storage.Storage) storage.Storage { return remembersPurged{s, &sync.Map{}, true} }},
+		{"frees the answers of purged submissions that others have", []string{"removal/purge_frees_answers"},
+			func(s storage.Storage) storage.Storage { return remembersPurged{s, &sync.Map{}, false} }},
 		{"purges more submissions than Max", []string{"removal/purge_in_pieces"},
 			func(s storage.Storage) storage.Storage {
 				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Max = everyRecord }}
@@ -154,37 +129,40 @@ func (m keepsRows) CreateForm(ctx context.Context, who storage.Actor, f storage.
 	return m.Storage.CreateForm(ctx, who, f)
 }
 
-type leavesAnswers struct{ storage.Storage }
-
-func (m leavesAnswers) FreeAnswers(context.Context, storage.ID, string, [][]byte) (int, error) {
-	return 0, nil
+// remembersPurged refuses answers that a purged submission of the form had, or stores them
+// whoever has them.
+type remembersPurged struct {
+	storage.Storage
+	purged *sync.Map
+	refuse bool
 }
 
-type freesOfAll struct{ storage.Storage }
-
-func (m freesOfAll) FreeAnswers(ctx context.Context, form storage.ID, block string, digests [][]byte) (int, error) {
-	forms, err := m.Forms(ctx, storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: everyRecord}})
-	for _, f := range forms {
-		if f.ID != form && err == nil {
-			_, err = m.Storage.FreeAnswers(ctx, f.ID, block, digests)
-		}
-	}
-	if err != nil {
-		return 0, err
-	}
-	return m.Storage.FreeAnswers(ctx, form, block, digests)
+type purgedAnswer struct {
+	form   storage.ID
+	answer string
 }
 
-type freesOfBlocks struct{ storage.Storage }
-
-func (m freesOfBlocks) FreeAnswers(ctx context.Context, form storage.ID, _ string, digests [][]byte) (n int, err error) {
-	for _, field := range []storage.UniqueField{fieldOne, fieldTwo} {
-		freed, err := m.Storage.FreeAnswers(ctx, form, field.Block, digests)
-		if n += freed; err != nil {
-			return n, err
-		}
+func (m remembersPurged) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
+	page, err := storage.ListSubmissions(ctx, m, storage.AsHost(), p.Forms[0], storage.SubmissionQuery{
+		Until: p.Before.Add(-time.Microsecond), Page: storage.Page{Limit: everyRecord},
+	})
+	if err != nil && !errors.Is(err, storage.ErrNotFound) { // it is in the trash
+		return storage.PurgedSubmissions{}, err
 	}
-	return n, nil
+	for _, s := range page.Submissions {
+		m.purged.Store(purgedAnswer{p.Forms[0], answerIn(s.Answers)}, true)
+	}
+	return m.Storage.PurgeSubmissions(ctx, p)
+}
+
+func (m remembersPurged) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	if _, purged := m.purged.Load(purgedAnswer{n.Submission.FormID, string(n.UniqueAnswer)}); purged && n.UniqueAnswer != nil {
+		if m.refuse {
+			return storage.Submission{}, false, storage.ErrDuplicate
+		}
+		n.UniqueAnswer = nil
+	}
+	return m.Storage.Submit(ctx, n)
 }
 
 type sweepsEverything struct{ storage.Storage }

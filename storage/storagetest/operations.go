@@ -177,10 +177,6 @@ func hostOperations() []operation {
 			}
 			return err
 		}},
-		{"FreeAnswers", "free_answers", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-			_, err := s.FreeAnswers(ctx, w.form.ID, fieldOne.Block, [][]byte{{1}})
-			return err
-		}},
 		{"CountFunnel", "count_funnel", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			return s.CountFunnel(ctx, w.form.ID, at(0), storage.Counts{Views: 1})
 		}},

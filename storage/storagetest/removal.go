@@ -1,7 +1,6 @@
 package storagetest
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -17,10 +16,8 @@ func removalCases() []Case {
 		{"erase", "EraseSubmissions frees the place, the key and the answer of each submission, ends its deliveries, and touches no other.", erasesSubmissions},
 		{"erase_in_trash", "EraseSubmissions works on a form in the trash, and passes over submissions that are not the form's.", erasesInTrash},
 		{"purge_submissions", "PurgeSubmissions removes what is older than Before of the given forms, and ends its deliveries.", purgesSubmissions},
-		{"purge_keeps_place", "A purged submission keeps its place against the response limit and its entered answers.", purgeKeepsPlaces},
-		{"purge_enters", "A submission that is purged before it has an entry for its form's unique field gets one, by the rules of the caller.", purgeEnters},
-		{"purge_enters_nothing", "PurgeSubmissions enters nothing without Digest, for a form without a unique field, or for a submission without an answer; one that has an entry keeps that.", purgeEntersNothing},
-		{"free_answers", "FreeAnswers removes the entries with those digests that purged submissions of the form have left, for that block only.", freesAnswers},
+		{"purge_keeps_place", "A purged submission keeps its place against the response limit.", purgeKeepsPlaces},
+		{"purge_frees_answers", "The answers of a purged submission are free, to fields of the past too, but for those that another submission has.", purgeFreesAnswers},
 		{"purge_in_pieces", "PurgeSubmissions removes at most Max submissions a call, and More holds while there may be others.", purgesInPieces},
 	}
 }
@@ -246,11 +243,10 @@ func purgesSubmissions(b *bundle) {
 }
 
 func purgeKeepsPlaces(b *bundle) {
-	f := b.anyForm(withLimit(3), withUnique(fieldOne))
-	b.submit(f, longAgo, withAnswer("old"))
+	f := b.anyForm(withLimit(3))
+	b.submit(f, longAgo)
 	b.submit(f, longAgo)
 	b.purge(at(-time.Hour), 1, f.ID)
-	b.taken(f.ID, fieldOne, "old", true, "whose submission is purged")
 	n := b.submit(f)
 	b.full(f, true, "after 2 of 3 are purged and one is stored")
 	b.refuse(b.newSubmission(f), storage.ErrLimitReached, "the purged ones keep their places")
@@ -283,125 +279,39 @@ func purgesInPieces(b *bundle) {
 	}
 }
 
-// quoted is the digest of the answer in a submission made by answered.
-func quoted(calls *int) func(string, json.RawMessage) []byte {
-	return func(_ string, answers json.RawMessage) []byte {
-		*calls++
-		var list []struct{ Value string }
-		if json.Unmarshal(answers, &list) != nil || len(list) == 0 || list[0].Value == "none" {
-			return nil
-		}
-		return []byte(list[0].Value)
-	}
-}
-
-func (b *bundle) purgeEntering(calls *int, rules, maxBytes int, forms ...storage.ID) (purged int) {
-	b.Helper()
-	for range 100 {
-		got, err := b.store.PurgeSubmissions(b.Context(), storage.PurgeSubmissionsParams{
-			Forms: forms, Before: at(-time.Hour), Max: 2, Digest: quoted(calls), Rules: rules, MaxBytes: maxBytes,
-		})
-		b.ok(err, "PurgeSubmissions")
-		purged += got.Submissions
-		if !got.More {
-			return purged
-		}
-	}
-	b.Fatalf("PurgeSubmissions: More does not end")
-	return 0
-}
-
-func purgeEnters(b *bundle) {
-	for _, maxBytes := range []int{0, 1} {
-		f, trashed := b.anyForm(), b.anyForm()
-		for _, answer := range []string{"a", "b", "a", "c", "none"} {
-			b.submit(f, longAgo, answered(answer))
-			b.submit(trashed, longAgo, answered(answer))
-		}
-		kept := b.submit(f, answered("kept"))
-		for _, id := range []storage.ID{f.ID, trashed.ID} {
-			b.setField(id, fieldOne)
-			b.covered(id, false, "before anything is entered")
-		}
-		b.trashForm(trashed.ID)
-		calls := 0
-		same(b, b.purgeEntering(&calls, fieldOne.Rules, maxBytes, f.ID, trashed.ID), 10, "submissions that were purged")
-		b.ok(b.store.RestoreForm(b.Context(), trashed.ID, storage.ID{}, b.tick()), "RestoreForm")
-		for _, id := range []storage.ID{f.ID, trashed.ID} {
-			for _, answer := range []string{"a", "b", "c"} {
-				b.taken(id, fieldOne, answer, true, "whose submission was purged before it was entered")
-			}
-			b.taken(id, fieldOne, "none", false, "which no submission is entered with")
-		}
-		b.taken(f.ID, fieldOne, "kept", false, "which is not entered yet")
-		for range 10 {
-			piece := notEntered(b, b.store, storage.NotEnteredParams{Rules: fieldOne.Rules, Max: 100})
-			if piece.Place.Form.IsZero() {
-				break
-			}
-			enter(b, b.store, piece)
-		}
-		b.taken(f.ID, fieldOne, "kept", true, "after all is entered")
-		b.covered(f.ID, true, "after all is entered")
-		b.covered(trashed.ID, true, "after all is entered")
-		b.deleteSubmission(kept)
-		b.taken(f.ID, fieldOne, "kept", false, "after its submission is deleted")
-		b.taken(f.ID, fieldOne, "a", true, "which was purged before the field was covered")
-	}
-}
-
-func purgeEntersNothing(b *bundle) {
-	calls := 0
-	none := b.anyForm()
-	b.submit(none, longAgo, answered("a"))
-	same(b, b.purgeEntering(&calls, 1, 0, none.ID), 1, "submissions that were purged")
-	same(b, calls, 0, "calls of Digest for a form without a unique field")
-	b.setField(none.ID, fieldOne)
-	b.taken(none.ID, fieldOne, "a", false, "whose submission was purged before there was a unique field")
-
+func purgeFreesAnswers(b *bundle) {
 	f := b.anyForm()
 	b.submit(f, longAgo, answered("a"))
-	b.setField(f.ID, fieldOne)
+	b.submit(f, longAgo, answered("b"))
+	other := b.submit(f, answered("a"))
+	f = b.setField(f.ID, fieldOne)
+	b.enterAll(1)
+	b.submit(f, longAgo, unique(fieldOne, "c"))
 	b.purge(at(-time.Hour), 1, f.ID)
-	b.taken(f.ID, fieldOne, "a", false, "whose submission was purged without Digest")
+	b.taken(f.ID, fieldOne, "a", true, "which a submission has that is not purged")
+	b.taken(f.ID, fieldOne, "b", false, "whose submission is purged")
+	b.taken(f.ID, fieldOne, "c", false, "whose submission is purged")
+	b.deleteSubmission(other)
+	b.taken(f.ID, fieldOne, "a", false, "whose submissions are purged and deleted")
 
-	g := b.anyForm(withUnique(fieldOne))
-	b.submit(g, longAgo, unique(fieldOne, "a"), answered("b"))
-	same(b, b.purgeEntering(&calls, 1, 0, g.ID), 1, "submissions that were purged")
-	b.taken(g.ID, fieldOne, "a", true, "which was entered when its submission was stored")
-	b.taken(g.ID, fieldOne, "b", false, "which Digest would have given")
-}
+	f = b.anyForm()
+	b.submit(f, longAgo, answered("a"))
+	b.submit(f, answered("b"))
+	b.setField(f.ID, fieldOne)
+	piece := notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 10})
+	same(b, len(piece.Submissions), 2, "submissions to enter")
+	b.purge(at(-time.Hour), 10, f.ID)
+	enter(b, b.store, piece)
+	b.covered(f.ID, true, "after the piece")
+	b.taken(f.ID, fieldOne, "a", false, "whose submission was purged before it was entered")
+	b.taken(f.ID, fieldOne, "b", true, "whose submission is there")
 
-func freesAnswers(b *bundle) {
-	f, other := b.anyForm(withUnique(fieldOne)), b.anyForm(withUnique(fieldOne))
-	second := b.anyForm(withUnique(fieldTwo))
-	for _, answer := range []string{"a", "b"} {
-		b.submit(f, longAgo, unique(fieldOne, answer))
-		b.submit(other, longAgo, unique(fieldOne, answer))
-		b.submit(second, longAgo, unique(fieldTwo, answer))
-	}
-	b.submit(f, unique(fieldOne, "c"))
-	b.purge(at(-time.Hour), 10, f.ID, other.ID, second.ID)
-	free := func(form storage.ID, block string, want int, answers ...string) {
-		b.Helper()
-		var digests [][]byte
-		for _, answer := range answers {
-			digests = append(digests, []byte(answer))
-		}
-		n, err := b.store.FreeAnswers(b.Context(), form, block, digests)
-		b.ok(err, "FreeAnswers")
-		same(b, n, want, "entries that FreeAnswers removed")
-	}
-	free(f.ID, fieldOne.Block, 0)
-	free(f.ID, fieldTwo.Block, 0, "a")
-	free(newID(), fieldOne.Block, 0, "a")
-	free(f.ID, fieldOne.Block, 1, "a", "c", "nobody's")
-	free(f.ID, fieldOne.Block, 0, "a")
-	b.taken(f.ID, fieldOne, "a", false, "which FreeAnswers freed")
-	b.taken(f.ID, fieldOne, "b", true, "which FreeAnswers was not given")
-	b.taken(f.ID, fieldOne, "c", true, "which a submission has that is there")
-	b.taken(other.ID, fieldOne, "a", true, "of another form")
-	free(second.ID, fieldTwo.Block, 1, "a")
-	b.taken(second.ID, fieldTwo, "a", false, "which FreeAnswers freed")
-	b.taken(second.ID, fieldTwo, "b", true, "which FreeAnswers was not given")
+	f = b.anyForm(withUnique(fieldTwo))
+	b.submit(f, longAgo, unique(fieldTwo, "a"))
+	b.setField(f.ID, fieldOne)
+	b.trashForm(f.ID)
+	b.purge(at(-time.Hour), 10, f.ID)
+	b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
+	b.setField(f.ID, fieldTwo)
+	b.taken(f.ID, fieldTwo, "a", false, "whose submission was purged in the trash while another field was set")
 }

@@ -79,7 +79,7 @@ type options struct {
 func main() {
 	o := options{bad: kinds()}
 	flag.IntVar(&o.deliveries, "deliveries", 20_000, "how many are pending at the start")
-	flag.IntVar(&o.destinations, "destinations", 100, "how many webhooks they are spread over, at most 200")
+	flag.IntVar(&o.destinations, "destinations", 100, "how many webhooks they are spread over, at most 1,000")
 	flag.IntVar(&o.inFlight, "inflight", 0, "requests at one time; 0: the default of package webhooks")
 	flag.IntVar(&o.connections, "connections", 10, "connections to PostgreSQL")
 	flag.StringVar(&o.port, "port", "", "the port of a receiver that runs already; not with -isolation or -submits")
@@ -118,8 +118,8 @@ func main() {
 
 // run picks what is measured.
 func run(ctx context.Context, o options) error {
-	if o.destinations < 1 || o.destinations > 200 {
-		return errors.New("-destinations is not 1 to 200")
+	if o.destinations < 1 || o.destinations > 1000 {
+		return errors.New("-destinations is not 1 to 1,000")
 	}
 	if o.rate < 1 || o.each < 1 || o.report <= 0 {
 		return errors.New("-rate, -each or -report is not positive")

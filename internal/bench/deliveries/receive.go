@@ -25,7 +25,7 @@ const (
 // receive answers requests on all addresses of the machine's loopback network
 // until in ends. It writes its port to out, and at its end what came in.
 func receive(in io.Reader, out io.Writer, delay time.Duration) error {
-	listener, err := net.Listen("tcp", "0.0.0.0:0") //nolint:gosec,noctx // 127.0.0.1 to 127.0.0.200 are the destinations
+	listener, err := net.Listen("tcp", "0.0.0.0:0") //nolint:gosec,noctx // 127.0.0.1 to 127.0.4.200 are the destinations
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,8 @@ func portOf(o options) (port string, end func() error, err error) {
 func urls(first, count int, port string, paths ...string) []string {
 	all := make([]string, count)
 	for i := range all {
-		all[i] = fmt.Sprintf("http://127.0.0.%d:%s/%s", first+i, port, paths[i%len(paths)])
+		n := first + i - 1
+		all[i] = fmt.Sprintf("http://127.0.%d.%d:%s/%s", n/200, 1+n%200, port, paths[i%len(paths)])
 	}
 	return all
 }

@@ -5,11 +5,13 @@
 //	go run ./internal/pgtest/with -fsync -- go run -C internal/bench ./river
 //
 // It is run in the folder of the module, where it builds the command deliveries for
-// the other side. River runs with the settings of its own benchmark, a fetch
-// cool-down of 2 ms, polls every 20 ms and 2,000 workers, and with fewer workers,
-// which suit requests better; the dispatcher with its own number of requests in
-// flight and with as many as River has workers then. Each job has the event in its
-// arguments, is signed when it is sent, and counts when River recorded its end.
+// the other side. Deliveries go to 1, 20, 100 and 1,000 destinations. River runs with
+// the settings of its own benchmark, a fetch cool-down of 2 ms, polls every 20 ms and
+// 2,000 workers, and with fewer workers, which suit requests better; the dispatcher
+// with its own number of requests in flight and with as many as River has workers
+// then. Each job has the event in its arguments, is signed when it is sent, and counts
+// when River recorded its end. River's worker keeps as many idle connections as the
+// dispatcher; with -kept 400 it dials anew for most requests to 1,000 destinations.
 package main
 
 import (
@@ -50,10 +52,11 @@ const (
 // options are what the command line says.
 type options struct {
 	deliveries   int
-	destinations int
+	destinations numbers
 	workers      numbers
 	inFlight     numbers
 	connections  int
+	kept         int
 	rounds       int
 	delay        time.Duration
 }
@@ -78,12 +81,13 @@ func (n *numbers) Set(text string) error {
 }
 
 func main() {
-	o := options{workers: numbers{2000, 200}, inFlight: numbers{0, 200}}
+	o := options{destinations: numbers{1, 20, 100, 1000}, workers: numbers{2000, 200}, inFlight: numbers{0, 200}}
 	flag.IntVar(&o.deliveries, "deliveries", 20_000, "how many are pending at the start")
-	flag.IntVar(&o.destinations, "destinations", 100, "how many destinations they are spread over, at most 200")
+	flag.Var(&o.destinations, "destinations", "how many destinations they are spread over, at most 1,000: `numbers` with commas between them")
 	flag.Var(&o.workers, "workers", "River's MaxWorkers: `numbers` with commas between them")
 	flag.Var(&o.inFlight, "inflight", "the dispatcher's InFlight: `numbers` with commas between them, 0 for its default")
 	flag.IntVar(&o.connections, "connections", 10, "connections to PostgreSQL, for each side")
+	flag.IntVar(&o.kept, "kept", 4096, "idle connections to destinations that River's worker keeps")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often both are measured, in turns")
 	flag.DurationVar(&o.delay, "delay", 0, "how long the receiver takes to answer")
 	flag.Parse()
@@ -111,18 +115,21 @@ func compare(ctx context.Context, o options) error {
 		return err
 	}
 	defer end()
-	for range o.rounds {
-		for _, inFlight := range o.inFlight {
-			other := exec.CommandContext(ctx, program, "-port", port, "-deliveries", strconv.Itoa(o.deliveries),
-				"-destinations", strconv.Itoa(o.destinations), "-connections", strconv.Itoa(o.connections), "-inflight", strconv.Itoa(inFlight))
-			other.Stdout, other.Stderr = os.Stdout, os.Stderr
-			if err := other.Run(); err != nil {
-				return fmt.Errorf("deliveries: %w", err)
+	for _, destinations := range o.destinations {
+		fmt.Printf("%d destinations\n", destinations)
+		for range o.rounds {
+			for _, inFlight := range o.inFlight {
+				other := exec.CommandContext(ctx, program, "-port", port, "-deliveries", strconv.Itoa(o.deliveries),
+					"-destinations", strconv.Itoa(destinations), "-connections", strconv.Itoa(o.connections), "-inflight", strconv.Itoa(inFlight))
+				other.Stdout, other.Stderr = os.Stdout, os.Stderr
+				if err := other.Run(); err != nil {
+					return fmt.Errorf("deliveries: %w", err)
+				}
 			}
-		}
-		for _, workers := range o.workers {
-			if err := measure(ctx, o, workers, port); err != nil {
-				return fmt.Errorf("river: %w", err)
+			for _, workers := range o.workers {
+				if err := measure(ctx, o, destinations, workers, port); err != nil {
+					return fmt.Errorf("river: %w", err)
+				}
 			}
 		}
 	}
@@ -176,7 +183,7 @@ func (w *worker) Work(ctx context.Context, job *river.Job[delivery]) error {
 
 // measure has River send the deliveries and prints what that cost, the recording
 // of the last ones included.
-func measure(ctx context.Context, o options, maxWorkers int, port string) (err error) {
+func measure(ctx context.Context, o options, destinations, maxWorkers int, port string) (err error) {
 	config, err := pgxpool.ParseConfig(os.Getenv(databaseURL))
 	if err != nil {
 		return fmt.Errorf("%s: %w", databaseURL, err)
@@ -208,7 +215,7 @@ func measure(ctx context.Context, o options, maxWorkers int, port string) (err e
 	}
 	w := &worker{want: int64(o.deliveries), all: make(chan struct{}), client: &http.Client{
 		Timeout:   15 * time.Second,
-		Transport: &http.Transport{MaxIdleConns: 2 * maxWorkers, MaxIdleConnsPerHost: 64, DisableCompression: true},
+		Transport: &http.Transport{MaxIdleConns: o.kept, MaxIdleConnsPerHost: max(64, maxWorkers), DisableCompression: true},
 	}}
 	defer w.client.CloseIdleConnections()
 	workers := river.NewWorkers()
@@ -224,7 +231,7 @@ func measure(ctx context.Context, o options, maxWorkers int, port string) (err e
 	if err != nil {
 		return err
 	}
-	if err := insert(ctx, client, o, port); err != nil {
+	if err := insert(ctx, client, o.deliveries, destinations, port); err != nil {
 		return err
 	}
 	if _, err := pool.Exec(ctx, "VACUUM ANALYZE "+name+".river_job"); err != nil {
@@ -262,11 +269,12 @@ func measure(ctx context.Context, o options, maxWorkers int, port string) (err e
 }
 
 // insert queues the jobs.
-func insert(ctx context.Context, client *river.Client[pgx.Tx], o options, port string) error {
+func insert(ctx context.Context, client *river.Client[pgx.Tx], deliveries, destinations int, port string) error {
 	body := strings.Repeat(`{"a":"an answer"},`, 1100/18)
-	jobs := make([]river.InsertManyParams, o.deliveries)
+	jobs := make([]river.InsertManyParams, deliveries)
 	for i := range jobs {
-		url := fmt.Sprintf("http://127.0.0.%d:%s/hook", i%o.destinations+1, port)
+		n := i % destinations
+		url := fmt.Sprintf("http://127.0.%d.%d:%s/hook", n/200, 1+n%200, port)
 		jobs[i] = river.InsertManyParams{Args: delivery{URL: url, Body: body}}
 	}
 	_, err := client.InsertManyFast(ctx, jobs)
