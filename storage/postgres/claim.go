@@ -74,15 +74,17 @@ SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) WHERE
 // webhook whose row somebody holds comes again after all others. It reports whether there
 // may be more, and for each pool whether it gave a turn there.
 const wake = `
-WITH arrived AS (
-	DELETE FROM formsvc.arrivals a WHERE a.ctid = ANY (ARRAY(
-		SELECT a.ctid FROM formsvc.arrivals a WHERE a.at <= statement_timestamp()
-		ORDER BY a.at, a.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED))
+WITH come AS MATERIALIZED (
+	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE a.at <= statement_timestamp()
+	ORDER BY a.at, a.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED
+), arrived AS (
+	DELETE FROM formsvc.arrivals a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM come l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM come l)
 	RETURNING a.webhook_id, a.at, a.asked
+), due AS MATERIALIZED (
+	SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE d.due_at <= statement_timestamp()
+	ORDER BY d.due_at LIMIT $1::bigint FOR UPDATE SKIP LOCKED
 ), ripe AS (
-	UPDATE formsvc.deliveries d SET due_at = NULL WHERE d.ctid = ANY (ARRAY(
-		SELECT d.ctid FROM formsvc.deliveries d WHERE d.due_at <= statement_timestamp()
-		ORDER BY d.due_at LIMIT $1::bigint FOR UPDATE SKIP LOCKED))
+	UPDATE formsvc.deliveries d SET due_at = NULL WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM due l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM due l)
 	RETURNING d.webhook_id, statement_timestamp() AS at, d.urgency > 0 AS asked
 ), calls AS MATERIALIZED (
 	SELECT c.webhook_id, min(c.at) AS at, bool_or(c.asked) AS asked
@@ -90,8 +92,8 @@ WITH arrived AS (
 ), turned AS (
 	UPDATE formsvc.destinations x
 	SET next_at = LEAST(x.next_at, CASE WHEN c.asked THEN c.at ELSE GREATEST(c.at, x.paused_until) END)
-	FROM calls c WHERE c.webhook_id = x.webhook_id AND x.ctid = ANY (ARRAY(
-		SELECT x.ctid FROM formsvc.destinations x WHERE x.webhook_id = ANY (ARRAY(SELECT c.webhook_id FROM calls c)) FOR NO KEY UPDATE SKIP LOCKED))
+	FROM calls c WHERE c.webhook_id = x.webhook_id AND x.webhook_id = ANY (ARRAY(
+		SELECT x.webhook_id FROM formsvc.destinations x WHERE x.webhook_id = ANY (ARRAY(SELECT c.webhook_id FROM calls c)) FOR NO KEY UPDATE SKIP LOCKED))
 	RETURNING x.webhook_id, x.quick
 ), kept AS (
 	INSERT INTO formsvc.arrivals (webhook_id, asked)
@@ -143,7 +145,7 @@ WITH found AS MATERIALIZED (
 	FROM unnest($1::bytea[], $2::bigint[], $3::boolean[], $4::text[], $5::bigint[]) WITH ORDINALITY AS t (webhook_id, generation, paused, url, part, number)
 	CROSS JOIN LATERAL (SELECT FROM formsvc.webhooks w WHERE w.id = t.webhook_id AND w.url = t.url AND w.enabled AND ` + webhookThere + ` LIMIT 1) w
 	CROSS JOIN LATERAL (SELECT d.*, row_number() OVER () AS n FROM (
-		SELECT d.ctid AS place, d.size FROM formsvc.deliveries d
+		SELECT d.tableoid AS rel, d.ctid AS place, d.size FROM formsvc.deliveries d
 		WHERE d.webhook_id = t.webhook_id AND d.due_at IS NULL AND d.urgency >= CASE WHEN t.paused THEN 1 ELSE 0 END AND t.part > 0
 			AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
 		ORDER BY d.urgency DESC, d.queued_at, d.event_id LIMIT t.part + 1 FOR UPDATE SKIP LOCKED
@@ -152,7 +154,7 @@ WITH found AS MATERIALIZED (
 	UPDATE formsvc.deliveries d
 	SET token = DEFAULT, generation = f.generation, urgency = LEAST(d.urgency, 1), leased_until = statement_timestamp() + $7::bigint * interval '1 microsecond'
 	FROM (SELECT f.*, sum(f.size) OVER (ORDER BY f.n, f.number) AS bytes FROM found f WHERE f.n <= f.part) f
-	WHERE d.ctid = f.place AND (f.bytes <= $6::bigint OR f.bytes = f.size OR $6::bigint < 1)
+	WHERE d.ctid = f.place AND d.tableoid = f.rel AND (f.bytes <= $6::bigint OR f.bytes = f.size OR $6::bigint < 1)
 	RETURNING f.number, d.event_id, d.token, d.attempt
 )
 SELECT l.number, l.event_id, l.token, l.attempt FROM leased l

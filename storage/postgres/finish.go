@@ -26,7 +26,7 @@ import (
 // ended it, and one that is tried again keeps it.
 const finish = `
 WITH given AS MATERIALIZED (
-	SELECT r.number, d.ctid AS seen, r.sent, r.success, r.retry
+	SELECT r.number, d.tableoid AS rel, d.ctid AS seen, r.sent, r.success, r.retry
 	FROM (
 		SELECT * FROM unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::boolean[], $5::bytea[], $6::bytea[])
 			WITH ORDINALITY AS r (token, sent, retry, success, webhook_id, event_id, number)
@@ -37,7 +37,7 @@ WITH given AS MATERIALIZED (
 	SELECT h.*, CASE WHEN h.asked THEN 0 WHEN h.sent THEN NULLIF(h.retry, 0) ELSE h.retry END AS wait -- null: it ends
 	FROM (
 		SELECT g.*, d.ctid AS place, d.webhook_id, d.event_id, d.generation, d.urgency, g.sent AND NOT g.success AND d.urgency = 2 AS asked
-		FROM given g JOIN formsvc.deliveries d ON d.ctid = g.seen
+		FROM given g JOIN formsvc.deliveries d ON d.ctid = g.seen AND d.tableoid = g.rel
 		FOR UPDATE OF d SKIP LOCKED
 	) h
 	WHERE ` + heldUnchanged + ` -- the steps below find the row where the snapshot has it
@@ -60,17 +60,19 @@ WITH given AS MATERIALIZED (
 	SELECT h.* FROM held h
 	WHERE NOT h.sent OR h.webhook_id NOT IN (SELECT c.webhook_id FROM changes c EXCEPT SELECT j.webhook_id FROM judging j)
 ), ended AS (
-	DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT s.place FROM settled s WHERE s.wait IS NULL))
+	DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT s.place FROM settled s))
+		AND (d.tableoid, d.ctid) IN (SELECT s.rel, s.place FROM settled s WHERE s.wait IS NULL)
 ), waiting AS (
 	UPDATE formsvc.deliveries d SET
 		token = 0, leased_until = NULL, due_at = statement_timestamp() + NULLIF(s.wait, 0) * interval '1 microsecond',
 		attempt = CASE WHEN NOT s.sent THEN d.attempt WHEN s.retry = 0 THEN 1 ELSE d.attempt + 1 END,
 		urgency = CASE WHEN NOT s.sent THEN LEAST(d.urgency, 1) WHEN s.asked THEN 1 ELSE 0 END
 	FROM settled s
-	WHERE s.wait IS NOT NULL AND d.ctid = s.place
+	WHERE s.wait IS NOT NULL AND d.ctid = s.place AND d.tableoid = s.rel
 ), leased AS (
 	UPDATE formsvc.deliveries d SET leased_until = GREATEST(d.leased_until, statement_timestamp() + $20::bigint * interval '1 microsecond')
-	WHERE d.ctid = ANY (ARRAY(SELECT h.place FROM held h WHERE h.number NOT IN (SELECT s.number FROM settled s)))
+	WHERE d.ctid = ANY (ARRAY(SELECT h.place FROM held h))
+		AND (d.tableoid, d.ctid) IN (SELECT h.rel, h.place FROM held h WHERE h.number NOT IN (SELECT s.number FROM settled s))
 ), arrived AS (
 	INSERT INTO formsvc.arrivals (webhook_id, asked)
 	SELECT s.webhook_id, bool_or(s.urgency > 0) FROM settled s WHERE s.wait = 0 GROUP BY s.webhook_id

@@ -34,18 +34,18 @@ const cutMost = 5 * storage.HistoryKept
 // somebody holds, is for a later call.
 const cutHistories = `
 WITH old AS MATERIALIZED (
-	SELECT a.place
+	SELECT a.rel, a.place
 	FROM (SELECT * FROM unnest($1::bytea[]) AS w (id) LIMIT (SELECT cardinality($1::bytea[]))) w -- so that no plan is for its length
 	CROSS JOIN LATERAL (
-		SELECT a.ctid AS place FROM formsvc.attempts a
+		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
 		WHERE a.webhook_id = w.id AND a.error <> '` + storage.AttemptExpired + `'
 		ORDER BY a.created_at DESC, a.id DESC
 		LIMIT $2::bigint OFFSET $3::bigint
 	) a
 ), held AS MATERIALIZED (
 	SELECT h.* FROM (
-		SELECT a.ctid AS place, o.place AS seen, a.event_id, ` + attemptRefers + ` AS refers
-		FROM old o JOIN formsvc.attempts a ON a.ctid = o.place
+		SELECT o.rel, a.ctid AS place, o.place AS seen, a.event_id, ` + attemptRefers + ` AS refers
+		FROM old o JOIN formsvc.attempts a ON a.ctid = o.place AND a.tableoid = o.rel
 		FOR UPDATE OF a SKIP LOCKED
 	) h
 	WHERE ` + heldUnchanged + ` -- gone finds the row where the snapshot has it
@@ -58,7 +58,7 @@ WITH old AS MATERIALIZED (
 	WHERE NOT h.refers OR h.event_id IN (SELECT b.id FROM bodies b)
 		OR (SELECT e.id FROM formsvc.events e WHERE e.id = h.event_id LIMIT 1) IS NULL
 ), gone AS (
-	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT g.place FROM going g))
+	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM going l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM going l)
 ), totals AS MATERIALIZED (
 	SELECT b.id, b.refs - count(*) AS refs
 	FROM bodies b JOIN going g ON g.event_id = b.id AND g.refers

@@ -201,32 +201,32 @@ const somePurged = `
 // attempts that somebody else holds are left to the next sweep. Events come after them, in
 // the order of ids, as everywhere, and before submissions, as when one is deleted. Counts
 // of the funnel come last, under the lock of the funnels: what was being folded is there.
-const removeRows = `
+var removeRows = `
 WITH purged AS MATERIALIZED (` + somePurged + `
 ), hooks AS MATERIALIZED (
 	SELECT h.id
 	FROM purged p
 	CROSS JOIN LATERAL (SELECT h.id FROM formsvc.webhooks h WHERE h.form_id = p.id) h
+), pending AS MATERIALIZED (
+	SELECT d.rel, d.place FROM hooks h
+	CROSS JOIN LATERAL (
+		SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED) d
+	LIMIT $1::bigint
 ), ended AS (
-	DELETE FROM formsvc.deliveries d
-	WHERE d.ctid = ANY (ARRAY(
-		SELECT d.place FROM hooks h
-		CROSS JOIN LATERAL (
-			SELECT d.ctid AS place FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED) d
-		LIMIT $1::bigint))
+	DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM pending l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM pending l)
 	RETURNING d.event_id
+), recorded AS MATERIALIZED (
+	SELECT a.rel, a.place FROM hooks h
+	CROSS JOIN LATERAL (
+		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED) a
+	WHERE (SELECT count(*) FROM ended) >= 0
+	LIMIT $1::bigint
 ), told AS (
-	DELETE FROM formsvc.attempts a
-	WHERE a.ctid = ANY (ARRAY(
-		SELECT a.place FROM hooks h
-		CROSS JOIN LATERAL (
-			SELECT a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED) a
-		WHERE (SELECT count(*) FROM ended) >= 0
-		LIMIT $1::bigint))
+	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM recorded l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM recorded l)
 	RETURNING a.event_id
 ), stored AS MATERIALIZED (
-	SELECT s.place, s.event_id FROM purged p
-	CROSS JOIN LATERAL (SELECT s.ctid AS place, s.event_id FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT $1::bigint) s
+	SELECT s.rel, s.place, s.event_id FROM purged p
+	CROSS JOIN LATERAL (SELECT s.tableoid AS rel, s.ctid AS place, s.event_id FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT $1::bigint) s
 	LIMIT $1::bigint
 ), bodies AS MATERIALIZED (
 	SELECT e.id FROM formsvc.events e
@@ -238,39 +238,25 @@ WITH purged AS MATERIALIZED (` + somePurged + `
 	DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(SELECT b.id FROM bodies b))
 ), responses AS (
 	DELETE FROM formsvc.submissions s
-	WHERE s.ctid = ANY (ARRAY(SELECT s.place FROM stored s WHERE (SELECT count(*) FROM bodies) >= 0))
+	WHERE s.ctid = ANY (ARRAY(SELECT l.place FROM stored l WHERE (SELECT count(*) FROM bodies) >= 0))
+		AND (s.tableoid, s.ctid) IN (SELECT l.rel, l.place FROM stored l)
 	RETURNING 1
-), taken AS (
-	DELETE FROM formsvc.unique_answers u
-	WHERE u.ctid = ANY (ARRAY(
-		SELECT u.place FROM purged p
-		CROSS JOIN LATERAL (SELECT u.ctid AS place FROM formsvc.unique_answers u WHERE u.form_id = p.id LIMIT $1::bigint) u
-		LIMIT $1::bigint))
+), ` + removeMost("unique_answers") + `, ` + removeMost("funnel_log") + `, ` + removeMost("funnel_days") + `, ` + removeMost("funnel_minutes") + `
+SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM unique_answers) +
+	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes)`
+
+// removeMost is a part of a WITH list: it removes rows of the purged forms from a table, and
+// is named like that.
+func removeMost(table string) string {
+	return `most_` + table + ` AS MATERIALIZED (
+	SELECT t.rel, t.place FROM purged p
+	CROSS JOIN LATERAL (SELECT t.tableoid AS rel, t.ctid AS place FROM formsvc.` + table + ` t WHERE t.form_id = p.id LIMIT $1::bigint) t
+	LIMIT $1::bigint
+), ` + table + ` AS (
+	DELETE FROM formsvc.` + table + ` t WHERE t.ctid = ANY (ARRAY(SELECT l.place FROM most_` + table + ` l)) AND (t.tableoid, t.ctid) IN (SELECT l.rel, l.place FROM most_` + table + ` l)
 	RETURNING 1
-), log AS (
-	DELETE FROM formsvc.funnel_log g
-	WHERE g.ctid = ANY (ARRAY(
-		SELECT g.place FROM purged p
-		CROSS JOIN LATERAL (SELECT g.ctid AS place FROM formsvc.funnel_log g WHERE g.form_id = p.id LIMIT $1::bigint) g
-		LIMIT $1::bigint))
-	RETURNING 1
-), days AS (
-	DELETE FROM formsvc.funnel_days d
-	WHERE d.ctid = ANY (ARRAY(
-		SELECT d.place FROM purged p
-		CROSS JOIN LATERAL (SELECT d.ctid AS place FROM formsvc.funnel_days d WHERE d.form_id = p.id LIMIT $1::bigint) d
-		LIMIT $1::bigint))
-	RETURNING 1
-), minutes AS (
-	DELETE FROM formsvc.funnel_minutes m
-	WHERE m.ctid = ANY (ARRAY(
-		SELECT m.place FROM purged p
-		CROSS JOIN LATERAL (SELECT m.ctid AS place FROM formsvc.funnel_minutes m WHERE m.form_id = p.id LIMIT $1::bigint) m
-		LIMIT $1::bigint))
-	RETURNING 1
-)
-SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM taken) +
-	(SELECT count(*) FROM log) + (SELECT count(*) FROM days) + (SELECT count(*) FROM minutes)`
+)`
+}
 
 // removeForms removes the purged forms of which nothing else is left. What is tied to
 // them by a foreign key goes with them: webhooks, the limit, the progress of entering, the

@@ -149,14 +149,14 @@ func (s *Store) wipeSecrets(ctx context.Context, p storage.SweepParams, swept *s
 // change by hand leaves one: a statement that removes the last reference removes the body.
 const purgeEvents = `
 WITH unused AS (
-	SELECT e.ctid AS place FROM formsvc.events e
+	SELECT e.id FROM formsvc.events e
 	WHERE e.refs <= 0
 	ORDER BY e.id
 	LIMIT $1::bigint
 	FOR UPDATE SKIP LOCKED
 ), gone AS (
 	DELETE FROM formsvc.events e
-	WHERE e.ctid = ANY (ARRAY(SELECT u.place FROM unused u))
+	WHERE e.id = ANY (ARRAY(SELECT u.id FROM unused u))
 	RETURNING 1
 )
 SELECT count(*) FROM gone`
