@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -58,7 +59,7 @@ const lane = `(CASE WHEN x.crowded THEN x.host ELSE '' END)`
 // dueNow reports whether webhooks have a turn, whether something is there that gives
 // them one, and how large the tables are. It is all that an idle process asks. A webhook that
 // was set aside has had its turn for some time.
-const dueNow = `
+var dueNow = `
 SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) WHERE
 		(SELECT x.next_at FROM formsvc.destinations x WHERE x.quick = p.quick AND ` + lane + ` = '' AND x.next_at IS NOT NULL
 		ORDER BY x.next_at LIMIT 1) <= statement_timestamp()
@@ -67,7 +68,10 @@ SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) WHERE
 		(SELECT a.at FROM formsvc.arrivals a ORDER BY a.at LIMIT 1),
 		(SELECT d.due_at FROM formsvc.deliveries d WHERE d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1)
 	) <= statement_timestamp(), false),
-	pg_relation_size('formsvc.deliveries'), pg_relation_size('formsvc.attempts')`
+	` + fmt.Sprintf(tableSize, "deliveries") + `, ` + fmt.Sprintf(tableSize, "attempts")
+
+// tableSize is the size of a table and of its partitions.
+const tableSize = `pg_relation_size('formsvc.%[1]s') + (SELECT COALESCE(sum(pg_relation_size(p.relid)), 0)::bigint FROM pg_partition_tree('formsvc.%[1]s') p)`
 
 // wake gives a turn to the webhooks of $1 arrivals and of as many deliveries whose time
 // has come: at once, or after the pause unless somebody asked for it. The arrival of a
@@ -139,7 +143,7 @@ const webhookRoom = `COALESCE(($1::jsonb -> encode(x.webhook_id, 'hex'))::bigint
 // each come before the second of any. It also returns how many it has found of each webhook,
 // one more than its part if there are so many. It finds none when the webhook is disabled,
 // or has got another URL since dueTurns read it.
-const lease = `
+var lease = forSizes(`
 WITH found AS MATERIALIZED (
 	SELECT t.number, t.generation, t.part, d.*
 	FROM unnest($1::bytea[], $2::bigint[], $3::boolean[], $4::text[], $5::bigint[]) WITH ORDINALITY AS t (webhook_id, generation, paused, url, part, number)
@@ -159,7 +163,7 @@ WITH found AS MATERIALIZED (
 )
 SELECT l.number, l.event_id, l.token, l.attempt FROM leased l
 UNION ALL
-SELECT f.number, NULL, NULL, count(*)::integer FROM found f GROUP BY f.number`
+SELECT f.number, NULL, NULL, count(*)::integer FROM found f GROUP BY f.number`)
 
 // nextTurns gives webhooks their next turns. One that has nothing more to send now has its
 // turn when something waits again that is known of: at the end of a lease, or of the pause, or
@@ -174,7 +178,7 @@ UPDATE formsvc.destinations x SET
 		FROM formsvc.webhooks w WHERE w.id = x.webhook_id AND w.enabled AND ` + webhookThere + `) END
 FROM unnest($1::bytea[], $2::text[]) AS t (webhook_id, turn) WHERE t.turn <> '' AND x.webhook_id = t.webhook_id`
 
-const bodiesOf = `SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ($1::bytea[])`
+var bodiesOf = forSizes(`SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ($1::bytea[])`)
 
 // releaseFor bounds what a caller whose context may have ended waits for a release. One
 // takes milliseconds, but needs a connection of the pool.
@@ -296,7 +300,7 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, po
 	}
 	leased = slices.Grow(leased, min(pool.Room, leaseMost)-left)
 	ids := column(turns, func(t *turn) []byte { return t.Lease.WebhookID[:] })
-	_, err = collect(ctx, s, s.sized(lease, false), func(rows pgx.Rows) (none struct{}, err error) {
+	_, err = collect(ctx, s, lease.now(s), func(rows pgx.Rows) (none struct{}, err error) {
 		var number, token int64
 		var event storage.ID
 		var n int
@@ -341,7 +345,7 @@ func (s *Store) withBodies(ctx context.Context, leased []storage.Delivery) (whol
 	}
 	events := make(map[storage.ID]event, len(leased))
 	err = s.read(ctx, func(ctx context.Context) error {
-		_, err := collect(ctx, s, s.sized(bodiesOf, false), func(rows pgx.Rows) (none struct{}, err error) {
+		_, err := collect(ctx, s, bodiesOf.now(s), func(rows pgx.Rows) (none struct{}, err error) {
 			var e event
 			err = rows.Scan(scanID(&e.ID), scanID(&e.submission), &e.Type, &e.Body)
 			events[e.ID] = e

@@ -24,7 +24,7 @@ import (
 //
 // Events are not touched: a delivery that ends leaves its reference to the attempt that
 // ended it, and one that is tried again keeps it.
-const finish = `
+var finish = forSizes(`
 WITH given AS MATERIALIZED (
 	SELECT r.number, d.tableoid AS rel, d.ctid AS seen, r.sent, r.success, r.retry
 	FROM (
@@ -96,7 +96,7 @@ WITH given AS MATERIALIZED (
 	FROM judging j
 	WHERE x.webhook_id = j.webhook_id
 )
-SELECT g.number, g.seen IS NOT NULL FROM given g WHERE g.number NOT IN (SELECT s.number FROM settled s)`
+SELECT g.number, g.seen IS NOT NULL FROM given g WHERE g.number NOT IN (SELECT s.number FROM settled s)`)
 
 // heldUnchanged is the condition that nobody has changed the row of h between the snapshot of
 // the statement and the lock. Servers before the updates of November 2025 do not ask a plain
@@ -124,7 +124,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		unsettled := map[bool][]storage.Lease{} // by whether they still have their lease
 		err := s.write(ctx, func(ctx context.Context) error {
 			clear(unsettled)
-			_, err := collect(ctx, s, s.sized(finish, false), func(rows pgx.Rows) (none struct{}, err error) {
+			_, err := collect(ctx, s, finish.now(s), func(rows pgx.Rows) (none struct{}, err error) {
 				var number int64
 				var leased bool
 				if err = scanRow(rows, scanInt(&number), scanBool(&leased)); err == nil {

@@ -32,7 +32,7 @@ const cutMost = 5 * storage.HistoryKept
 // cutHistories deletes the attempts of some webhooks that are not shown, with the events
 // that nothing else refers to. It waits for no row: what somebody holds, or whose event
 // somebody holds, is for a later call.
-const cutHistories = `
+var cutHistories = forSizes(`
 WITH old AS MATERIALIZED (
 	SELECT a.rel, a.place
 	FROM (SELECT * FROM unnest($1::bytea[]) AS w (id) LIMIT (SELECT cardinality($1::bytea[]))) w -- so that no plan is for its length
@@ -66,7 +66,7 @@ WITH old AS MATERIALIZED (
 ), unused AS (
 	DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(SELECT t.id FROM totals t WHERE t.refs <= 0))
 )
-UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.id = t.id AND t.refs > 0`
+UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.id = t.id AND t.refs > 0`)
 
 // cutSome cuts the histories of some of the webhooks whose results were recorded.
 func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
@@ -90,7 +90,7 @@ func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
 
 func (s *Store) cutHistories(ctx context.Context, webhooks ...storage.ID) error {
 	return s.write(ctx, func(ctx context.Context) error {
-		_, err := s.exec(ctx, s.sized(cutHistories, true), column(webhooks, func(w *storage.ID) []byte { return w[:] }),
+		_, err := s.exec(ctx, cutHistories.now(s), column(webhooks, func(w *storage.ID) []byte { return w[:] }),
 			int64(cutMost), int64(storage.HistoryKept))
 		return err
 	})

@@ -265,3 +265,14 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 		})
 	}
 }
+
+// The plans of claims and results are made for the size of the queue, which is that of its
+// partitions.
+func TestTheSizeOfPartitionsIsKnown(t *testing.T) {
+	t.Parallel()
+	s, _ := inPartitions(t)
+	claimAll(t, s)
+	if lease.now(s) == lease[0] {
+		t.Error("the plans are those of an empty queue")
+	}
+}

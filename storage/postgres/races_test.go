@@ -76,7 +76,7 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 			}
 
 			if test.waits {
-				mutant := strings.ReplaceAll(finish, " SKIP LOCKED", "")
+				mutant := strings.ReplaceAll(finish[0], " SKIP LOCKED", "")
 				ctx, cancel := context.WithCancel(t.Context())
 				waits := make(chan error, 1)
 				go func() {
@@ -296,9 +296,9 @@ func TestADeliveryThatChangesWhileItsResultIsRecorded(t *testing.T) {
 			}
 			r := ended(claimAll(t, s)[0], 1)
 			r.Attempt.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
-			text := strings.Replace(test.edit(finish), "d.token <> 0",
+			text := strings.Replace(test.edit(finish[0]), "d.token <> 0",
 				fmt.Sprintf("d.token <> 0 AND (SELECT pg_advisory_xact_lock_shared(%d)) IS NOT NULL", test.lock), 1)
-			if text == test.edit(finish) || test.held == (test.edit(finish) != finish) {
+			if text == test.edit(finish[0]) || test.held == (test.edit(finish[0]) != finish[0]) {
 				t.Fatal("the statement has changed, and this test did not")
 			}
 			tx, err := pool.Begin(t.Context())

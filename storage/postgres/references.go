@@ -81,7 +81,7 @@ DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM l
 func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.Delivery) error {
 	var n int64
 	err := s.write(ctx, func(ctx context.Context) (err error) {
-		n, err = s.exec(ctx, s.sized(endWithoutEvent, false), column(deliveries, func(d *storage.Delivery) []byte { return d.Lease.WebhookID[:] }),
+		n, err = s.exec(ctx, endWithoutEvent, column(deliveries, func(d *storage.Delivery) []byte { return d.Lease.WebhookID[:] }),
 			column(deliveries, func(d *storage.Delivery) []byte { return d.Lease.EventID[:] }))
 		return err
 	})
