@@ -68,6 +68,11 @@ WITH old AS MATERIALIZED (
 )
 UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.id = t.id AND t.refs > 0`)
 
+// heldUnchanged is the condition that nobody has changed the row of h between the snapshot of
+// the statement and the lock. Servers before the updates of November 2025 do not ask a plain
+// condition on a ctid again when they have locked the row, and they do ask a CASE.
+const heldUnchanged = `CASE WHEN h.place = h.seen THEN true ELSE false END`
+
 // cutSome cuts the histories of some of the webhooks whose results were recorded.
 func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
 	var webhooks []storage.ID
