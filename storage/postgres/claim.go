@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -58,7 +59,7 @@ const lane = `(CASE WHEN x.crowded THEN x.host ELSE '' END)`
 // dueNow reports whether webhooks have a turn, whether something is there that gives
 // them one, and how large the tables are. It is all that an idle process asks. A webhook that
 // was set aside has had its turn for some time.
-const dueNow = `
+var dueNow = `
 SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) WHERE
 		(SELECT x.next_at FROM formsvc.destinations x WHERE x.quick = p.quick AND ` + lane + ` = '' AND x.next_at IS NOT NULL
 		ORDER BY x.next_at LIMIT 1) <= statement_timestamp()
@@ -67,22 +68,27 @@ SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) WHERE
 		(SELECT a.at FROM formsvc.arrivals a ORDER BY a.at LIMIT 1),
 		(SELECT d.due_at FROM formsvc.deliveries d WHERE d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1)
 	) <= statement_timestamp(), false),
-	pg_relation_size('formsvc.deliveries'), pg_relation_size('formsvc.attempts')`
+	` + fmt.Sprintf(tableSize, "deliveries") + `, ` + fmt.Sprintf(tableSize, "attempts")
+
+// tableSize is the size of a table and of its partitions.
+const tableSize = `pg_relation_size('formsvc.%[1]s') + (SELECT COALESCE(sum(pg_relation_size(p.relid)), 0)::bigint FROM pg_partition_tree('formsvc.%[1]s') p)`
 
 // wake gives a turn to the webhooks of $1 arrivals and of as many deliveries whose time
 // has come: at once, or after the pause unless somebody asked for it. The arrival of a
 // webhook whose row somebody holds comes again after all others. It reports whether there
 // may be more, and for each pool whether it gave a turn there.
 const wake = `
-WITH arrived AS (
-	DELETE FROM formsvc.arrivals a WHERE a.ctid = ANY (ARRAY(
-		SELECT a.ctid FROM formsvc.arrivals a WHERE a.at <= statement_timestamp()
-		ORDER BY a.at, a.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED))
+WITH come AS MATERIALIZED (
+	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE a.at <= statement_timestamp()
+	ORDER BY a.at, a.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED
+), arrived AS (
+	DELETE FROM formsvc.arrivals a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM come l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM come l)
 	RETURNING a.webhook_id, a.at, a.asked
+), due AS MATERIALIZED (
+	SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE d.due_at <= statement_timestamp()
+	ORDER BY d.due_at LIMIT $1::bigint FOR UPDATE SKIP LOCKED
 ), ripe AS (
-	UPDATE formsvc.deliveries d SET due_at = NULL WHERE d.ctid = ANY (ARRAY(
-		SELECT d.ctid FROM formsvc.deliveries d WHERE d.due_at <= statement_timestamp()
-		ORDER BY d.due_at LIMIT $1::bigint FOR UPDATE SKIP LOCKED))
+	UPDATE formsvc.deliveries d SET due_at = NULL WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM due l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM due l)
 	RETURNING d.webhook_id, statement_timestamp() AS at, d.urgency > 0 AS asked
 ), calls AS MATERIALIZED (
 	SELECT c.webhook_id, min(c.at) AS at, bool_or(c.asked) AS asked
@@ -90,8 +96,8 @@ WITH arrived AS (
 ), turned AS (
 	UPDATE formsvc.destinations x
 	SET next_at = LEAST(x.next_at, CASE WHEN c.asked THEN c.at ELSE GREATEST(c.at, x.paused_until) END)
-	FROM calls c WHERE c.webhook_id = x.webhook_id AND x.ctid = ANY (ARRAY(
-		SELECT x.ctid FROM formsvc.destinations x WHERE x.webhook_id = ANY (ARRAY(SELECT c.webhook_id FROM calls c)) FOR NO KEY UPDATE SKIP LOCKED))
+	FROM calls c WHERE c.webhook_id = x.webhook_id AND x.webhook_id = ANY (ARRAY(
+		SELECT x.webhook_id FROM formsvc.destinations x WHERE x.webhook_id = ANY (ARRAY(SELECT c.webhook_id FROM calls c)) FOR NO KEY UPDATE SKIP LOCKED))
 	RETURNING x.webhook_id, x.quick
 ), kept AS (
 	INSERT INTO formsvc.arrivals (webhook_id, asked)
@@ -137,13 +143,13 @@ const webhookRoom = `COALESCE(($1::jsonb -> encode(x.webhook_id, 'hex'))::bigint
 // each come before the second of any. It also returns how many it has found of each webhook,
 // one more than its part if there are so many. It finds none when the webhook is disabled,
 // or has got another URL since dueTurns read it.
-const lease = `
+var lease = forSizes(`
 WITH found AS MATERIALIZED (
 	SELECT t.number, t.generation, t.part, d.*
 	FROM unnest($1::bytea[], $2::bigint[], $3::boolean[], $4::text[], $5::bigint[]) WITH ORDINALITY AS t (webhook_id, generation, paused, url, part, number)
 	CROSS JOIN LATERAL (SELECT FROM formsvc.webhooks w WHERE w.id = t.webhook_id AND w.url = t.url AND w.enabled AND ` + webhookThere + ` LIMIT 1) w
 	CROSS JOIN LATERAL (SELECT d.*, row_number() OVER () AS n FROM (
-		SELECT d.ctid AS place, d.size FROM formsvc.deliveries d
+		SELECT d.tableoid AS rel, d.ctid AS place, d.size FROM formsvc.deliveries d
 		WHERE d.webhook_id = t.webhook_id AND d.due_at IS NULL AND d.urgency >= CASE WHEN t.paused THEN 1 ELSE 0 END AND t.part > 0
 			AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
 		ORDER BY d.urgency DESC, d.queued_at, d.event_id LIMIT t.part + 1 FOR UPDATE SKIP LOCKED
@@ -152,12 +158,12 @@ WITH found AS MATERIALIZED (
 	UPDATE formsvc.deliveries d
 	SET token = DEFAULT, generation = f.generation, urgency = LEAST(d.urgency, 1), leased_until = statement_timestamp() + $7::bigint * interval '1 microsecond'
 	FROM (SELECT f.*, sum(f.size) OVER (ORDER BY f.n, f.number) AS bytes FROM found f WHERE f.n <= f.part) f
-	WHERE d.ctid = f.place AND (f.bytes <= $6::bigint OR f.bytes = f.size OR $6::bigint < 1)
+	WHERE d.ctid = f.place AND d.tableoid = f.rel AND (f.bytes <= $6::bigint OR f.bytes = f.size OR $6::bigint < 1)
 	RETURNING f.number, d.event_id, d.token, d.attempt
 )
 SELECT l.number, l.event_id, l.token, l.attempt FROM leased l
 UNION ALL
-SELECT f.number, NULL, NULL, count(*)::integer FROM found f GROUP BY f.number`
+SELECT f.number, NULL, NULL, count(*)::integer FROM found f GROUP BY f.number`)
 
 // nextTurns gives webhooks their next turns. One that has nothing more to send now has its
 // turn when something waits again that is known of: at the end of a lease, or of the pause, or
@@ -172,7 +178,7 @@ UPDATE formsvc.destinations x SET
 		FROM formsvc.webhooks w WHERE w.id = x.webhook_id AND w.enabled AND ` + webhookThere + `) END
 FROM unnest($1::bytea[], $2::text[]) AS t (webhook_id, turn) WHERE t.turn <> '' AND x.webhook_id = t.webhook_id`
 
-const bodiesOf = `SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ($1::bytea[])`
+var bodiesOf = forSizes(`SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ($1::bytea[])`)
 
 // releaseFor bounds what a caller whose context may have ended waits for a release. One
 // takes milliseconds, but needs a connection of the pool.
@@ -294,7 +300,7 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, po
 	}
 	leased = slices.Grow(leased, min(pool.Room, leaseMost)-left)
 	ids := column(turns, func(t *turn) []byte { return t.Lease.WebhookID[:] })
-	_, err = collect(ctx, s, s.sized(lease, false), func(rows pgx.Rows) (none struct{}, err error) {
+	_, err = collect(ctx, s, lease.now(s), func(rows pgx.Rows) (none struct{}, err error) {
 		var number, token int64
 		var event storage.ID
 		var n int
@@ -339,7 +345,7 @@ func (s *Store) withBodies(ctx context.Context, leased []storage.Delivery) (whol
 	}
 	events := make(map[storage.ID]event, len(leased))
 	err = s.read(ctx, func(ctx context.Context) error {
-		_, err := collect(ctx, s, s.sized(bodiesOf, false), func(rows pgx.Rows) (none struct{}, err error) {
+		_, err := collect(ctx, s, bodiesOf.now(s), func(rows pgx.Rows) (none struct{}, err error) {
 			var e event
 			err = rows.Scan(scanID(&e.ID), scanID(&e.submission), &e.Type, &e.Body)
 			events[e.ID] = e

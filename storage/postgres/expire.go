@@ -80,15 +80,15 @@ WITH failing AS MATERIALIZED (
 	JOIN formsvc.events e ON e.id = o.event_id
 	WHERE m.quiet
 	RETURNING a.*
+), past AS MATERIALIZED (
+	SELECT a.rel, a.place FROM told t CROSS JOIN LATERAL (
+		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
+		WHERE a.webhook_id = t.webhook_id AND a.error = '` + storage.AttemptExpired + `'
+		ORDER BY a.created_at DESC, a.id DESC
+		OFFSET $9::bigint - 1
+	) a
 ), cut AS (
-	DELETE FROM formsvc.attempts a
-	WHERE a.ctid = ANY (ARRAY(
-		SELECT a.place FROM told t CROSS JOIN LATERAL (
-			SELECT a.ctid AS place FROM formsvc.attempts a
-			WHERE a.webhook_id = t.webhook_id AND a.error = '` + storage.AttemptExpired + `'
-			ORDER BY a.created_at DESC, a.id DESC
-			OFFSET $9::bigint - 1
-		) a))
+	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM past l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM past l)
 	RETURNING a.event_id
 ), quieted AS (
 	UPDATE formsvc.destinations x SET expired_at = statement_timestamp()

@@ -11,8 +11,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// finish settles results in one statement and returns those that it could not settle,
-// with whether they still have their lease. It waits for no row. A result is passed over,
+// Results are settled by two statements of one transaction: lockResults says what can be
+// settled, and writeResults writes it. They wait for no row. A result is passed over,
 // to be given again, when somebody else holds its delivery, or the row of its webhook in
 // destinations and the result changes that. So no result waits for what another one needs.
 //
@@ -24,90 +24,108 @@ import (
 //
 // Events are not touched: a delivery that ends leaves its reference to the attempt that
 // ended it, and one that is tried again keeps it.
-const finish = `
+
+// lockResults returns what becomes of each result, and how its delivery was asked for. Of
+// the results of a webhook the last one for the newest url says how it fares.
+var lockResults = forSizes(`
 WITH given AS MATERIALIZED (
-	SELECT r.number, d.ctid AS seen, r.sent, r.success, r.retry
-	FROM (
-		SELECT * FROM unnest($1::bigint[], $2::boolean[], $3::bigint[], $4::boolean[], $5::bytea[], $6::bytea[])
-			WITH ORDINALITY AS r (token, sent, retry, success, webhook_id, event_id, number)
-		LIMIT (SELECT cardinality($1::bigint[])) -- the planner expects a tenth, and looks rows up one by one
-	) r
-	LEFT JOIN formsvc.deliveries d ON d.webhook_id = r.webhook_id AND d.event_id = r.event_id AND d.token = r.token AND d.token <> 0
+	SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::boolean[], $5::boolean[], $6::integer[], $7::integer[])
+		WITH ORDINALITY AS r (token, webhook_id, event_id, sent, succeeded, slow_for, failures, number)
+	LIMIT (SELECT cardinality($1::bigint[])) -- the planner expects a tenth, and looks rows up one by one
 ), held AS MATERIALIZED (
-	SELECT h.*, CASE WHEN h.asked THEN 0 WHEN h.sent THEN NULLIF(h.retry, 0) ELSE h.retry END AS wait -- null: it ends
-	FROM (
-		SELECT g.*, d.ctid AS place, d.webhook_id, d.event_id, d.generation, d.urgency, g.sent AND NOT g.success AND d.urgency = 2 AS asked
-		FROM given g JOIN formsvc.deliveries d ON d.ctid = g.seen
-		FOR UPDATE OF d SKIP LOCKED
-	) h
-	WHERE ` + heldUnchanged + ` -- the steps below find the row where the snapshot has it
-), changes AS MATERIALIZED (
-	SELECT x.webhook_id, x.generation, r.*, CASE WHEN r.failures > 0 THEN statement_timestamp() + NULLIF(r.pause, 0) * interval '1 microsecond' END AS until
-	FROM (
-		SELECT h.webhook_id, max(h.generation::bigint << 16 | h.number) AS result FROM held h WHERE h.sent GROUP BY h.webhook_id -- of the newest url
-	) last
-	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = last.webhook_id LIMIT 1) x
-	CROSS JOIN LATERAL (
-		SELECT ($7::boolean[])[n] AS succeeded, ($8::integer[])[n] AS slow_for, ($9::integer[])[n] AS failures, ($10::bigint[])[n] AS pause, ($11::text[])[n] AS reason
-		FROM (SELECT last.result & 65535 AS n) number
-	) r
-	WHERE x.generation = last.result >> 16 AND (r.failures > 0
-		OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (r.succeeded, r.slow_for, 0, NULL::timestamptz))
-), judging AS MATERIALIZED (
-	SELECT c.* FROM changes c JOIN formsvc.destinations x ON x.webhook_id = c.webhook_id AND x.generation = c.generation -- by now
+	SELECT g.*, d.generation, d.urgency
+	FROM given g JOIN formsvc.deliveries d ON d.webhook_id = g.webhook_id AND d.event_id = g.event_id AND d.token = g.token
+	WHERE d.token <> 0
+	FOR UPDATE OF d SKIP LOCKED
+), news AS MATERIALIZED (
+	SELECT h.*
+	FROM (SELECT DISTINCT ON (h.webhook_id) * FROM held h WHERE h.sent ORDER BY h.webhook_id, h.generation DESC, h.number DESC) h
+	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = h.webhook_id LIMIT 1) x
+	WHERE x.generation = h.generation AND (h.failures > 0
+		OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (h.succeeded, h.slow_for, 0, NULL::timestamptz))
+), judged AS MATERIALIZED (
+	SELECT n.number FROM news n JOIN formsvc.destinations x ON x.webhook_id = n.webhook_id AND x.generation = n.generation -- by now
 	FOR NO KEY UPDATE OF x SKIP LOCKED
-), settled AS MATERIALIZED (
-	SELECT h.* FROM held h
-	WHERE NOT h.sent OR h.webhook_id NOT IN (SELECT c.webhook_id FROM changes c EXCEPT SELECT j.webhook_id FROM judging j)
+)
+SELECT h.number, h.urgency, CASE
+	WHEN h.number IN (SELECT j.number FROM judged j) THEN '` + resultJudged + `'
+	WHEN h.sent AND h.webhook_id IN (SELECT n.webhook_id FROM news n WHERE n.number NOT IN (SELECT j.number FROM judged j)) THEN '` + resultBlocked + `'
+	ELSE '` + resultSettled + `' END
+FROM held h
+UNION ALL
+SELECT g.number, 0, CASE WHEN (SELECT true FROM formsvc.deliveries d
+	WHERE d.webhook_id = g.webhook_id AND d.event_id = g.event_id AND d.token = g.token AND d.token <> 0 LIMIT 1) THEN '` + resultHeld + `'
+	ELSE '` + resultFenced + `' END
+FROM given g WHERE g.number NOT IN (SELECT h.number FROM held h)`)
+
+// What becomes of a result.
+const (
+	resultFenced  = "fenced"
+	resultHeld    = "held"    // somebody else has its delivery
+	resultBlocked = "blocked" // or the row of its webhook
+	resultSettled = "settled"
+	resultJudged  = "judged" // and it changes how its webhook fares
+)
+
+// writeResults writes to deliveries and destinations that the transaction has locked.
+var writeResults = forSizes(`
+WITH settled AS MATERIALIZED (
+	SELECT s.*, CASE WHEN s.asked THEN 0 WHEN s.sent THEN NULLIF(s.retry, 0) ELSE s.retry END AS wait -- null: it ends
+	FROM (
+		SELECT s.*, s.sent AND NOT s.success AND s.urgency = 2 AS asked
+		FROM unnest($1::bytea[], $2::bytea[], $3::integer[], $4::boolean[], $5::bigint[], $6::bytea[], $7::text[], $8::bytea[],
+			$9::integer[], $10::integer[], $11::boolean[], $12::text[], $13::bigint[], $14::timestamptz[])
+			AS s (webhook_id, event_id, urgency, sent, retry, id, event_type, submission_id, attempt, status, success, error, duration, created_at)
+		LIMIT (SELECT cardinality($1::bytea[]))
+	) s
 ), ended AS (
-	DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT s.place FROM settled s WHERE s.wait IS NULL))
+	DELETE FROM formsvc.deliveries d USING settled s
+	WHERE d.webhook_id = s.webhook_id AND d.event_id = s.event_id AND s.wait IS NULL
 ), waiting AS (
 	UPDATE formsvc.deliveries d SET
 		token = 0, leased_until = NULL, due_at = statement_timestamp() + NULLIF(s.wait, 0) * interval '1 microsecond',
 		attempt = CASE WHEN NOT s.sent THEN d.attempt WHEN s.retry = 0 THEN 1 ELSE d.attempt + 1 END,
 		urgency = CASE WHEN NOT s.sent THEN LEAST(d.urgency, 1) WHEN s.asked THEN 1 ELSE 0 END
 	FROM settled s
-	WHERE s.wait IS NOT NULL AND d.ctid = s.place
+	WHERE d.webhook_id = s.webhook_id AND d.event_id = s.event_id AND s.wait IS NOT NULL
 ), leased AS (
-	UPDATE formsvc.deliveries d SET leased_until = GREATEST(d.leased_until, statement_timestamp() + $20::bigint * interval '1 microsecond')
-	WHERE d.ctid = ANY (ARRAY(SELECT h.place FROM held h WHERE h.number NOT IN (SELECT s.number FROM settled s)))
+	UPDATE formsvc.deliveries d SET leased_until = GREATEST(d.leased_until, statement_timestamp() + $22::bigint * interval '1 microsecond')
+	FROM (SELECT * FROM unnest($23::bytea[], $24::bytea[]) AS b (webhook_id, event_id) LIMIT (SELECT cardinality($23::bytea[]))) b
+	WHERE d.webhook_id = b.webhook_id AND d.event_id = b.event_id
 ), arrived AS (
 	INSERT INTO formsvc.arrivals (webhook_id, asked)
 	SELECT s.webhook_id, bool_or(s.urgency > 0) FROM settled s WHERE s.wait = 0 GROUP BY s.webhook_id
 ), recorded AS (
 	INSERT INTO formsvc.attempts (webhook_id, event_id, id, event_type, submission_id, attempt,
 		http_status, success, error, duration_us, created_at, next_attempt_at)
-	SELECT s.webhook_id, s.event_id, a.id, a.event_type, a.submission_id, a.attempt,
-		a.status, s.success, a.error, a.duration, a.created_at, statement_timestamp() + s.wait * interval '1 microsecond'
-	FROM settled s JOIN unnest($12::bytea[], $13::text[], $14::bytea[], $15::integer[], $16::integer[], $17::text[], $18::bigint[], $19::timestamptz[])
-		WITH ORDINALITY AS a (id, event_type, submission_id, attempt, status, error, duration, created_at, number) ON a.number = s.number
+	SELECT s.webhook_id, s.event_id, s.id, s.event_type, s.submission_id, s.attempt,
+		s.status, s.success, s.error, s.duration, s.created_at, statement_timestamp() + s.wait * interval '1 microsecond'
+	FROM settled s
 	WHERE s.sent
-), judged AS (
-	UPDATE formsvc.destinations x SET
-		succeeded = j.succeeded, slow_for = j.slow_for, failures = j.failures,
-		failing_since = CASE WHEN j.failures = 0 THEN NULL
-			WHEN x.failed_at > statement_timestamp() - $21::bigint * interval '1 microsecond' THEN x.failing_since ELSE statement_timestamp() END,
-		failed_at = CASE WHEN j.failures > 0 THEN statement_timestamp() END,
-		paused_until = j.until, pause_reason = CASE WHEN j.until IS NOT NULL THEN j.reason END,
-		next_at = CASE WHEN x.next_at IS NULL OR x.paused_until IS NULL THEN x.next_at
-			ELSE LEAST(x.next_at, COALESCE(j.until, statement_timestamp())) END
-	FROM judging j
-	WHERE x.webhook_id = j.webhook_id
 )
-SELECT g.number, g.seen IS NOT NULL FROM given g WHERE g.number NOT IN (SELECT s.number FROM settled s)`
-
-// heldUnchanged is the condition that nobody has changed the row of h between the snapshot of
-// the statement and the lock. Servers before the updates of November 2025 do not ask a plain
-// condition on a ctid again when they have locked the row, and they do ask a CASE.
-const heldUnchanged = `CASE WHEN h.place = h.seen THEN true ELSE false END`
+UPDATE formsvc.destinations x SET
+	succeeded = j.succeeded, slow_for = j.slow_for, failures = j.failures,
+	failing_since = CASE WHEN j.failures = 0 THEN NULL
+		WHEN x.failed_at > statement_timestamp() - $21::bigint * interval '1 microsecond' THEN x.failing_since ELSE statement_timestamp() END,
+	failed_at = CASE WHEN j.failures > 0 THEN statement_timestamp() END,
+	paused_until = j.until, pause_reason = CASE WHEN j.until IS NOT NULL THEN j.reason END,
+	next_at = CASE WHEN x.next_at IS NULL OR x.paused_until IS NULL THEN x.next_at
+		ELSE LEAST(x.next_at, COALESCE(j.until, statement_timestamp())) END
+FROM (
+	SELECT j.*, CASE WHEN j.failures > 0 THEN statement_timestamp() + NULLIF(j.pause, 0) * interval '1 microsecond' END AS until
+	FROM unnest($15::bytea[], $16::boolean[], $17::integer[], $18::integer[], $19::bigint[], $20::text[])
+		AS j (webhook_id, succeeded, slow_for, failures, pause, reason)
+	LIMIT (SELECT cardinality($15::bytea[]))
+) j
+WHERE x.webhook_id = j.webhook_id`)
 
 // resultLease is the least that is left of the lease of a delivery whose result is to be
 // given again. A dispatcher gives it again within 5 s, in a write that has 10 s. It is short,
 // because when the process is killed meanwhile the delivery waits for as long.
 const resultLease = 20 * time.Second
 
-// FinishDeliveries implements [storage.DeliveryStore]. A step is one round trip and
-// one transaction. Of results with the same lease the first one counts.
+// FinishDeliveries implements [storage.DeliveryStore]. A step is one transaction. Of
+// results with the same lease the first one counts.
 func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fenced []storage.Lease, err error) {
 	var held []storage.Lease
 	seen := make(map[storage.Lease]bool, len(done))
@@ -119,17 +137,9 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		return again
 	})
 	for step := range slices.Chunk(done, storage.FinishMax) {
-		unsettled := map[bool][]storage.Lease{} // by whether they still have their lease
-		err := s.write(ctx, func(ctx context.Context) error {
-			clear(unsettled)
-			_, err := collect(ctx, s, s.sized(finish, false), func(rows pgx.Rows) (none struct{}, err error) {
-				var number int64
-				var leased bool
-				if err = scanRow(rows, scanInt(&number), scanBool(&leased)); err == nil {
-					unsettled[leased] = append(unsettled[leased], step[number-1].Lease)
-				}
-				return none, err
-			}, finishArgs(step)...)
+		var to map[string][]settling
+		err := s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
+			to, err = tx.settle(ctx, step)
 			return err
 		})
 		if err == nil {
@@ -138,7 +148,8 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		if err != nil {
 			return nil, err
 		}
-		held, fenced = append(held, unsettled[true]...), append(fenced, unsettled[false]...)
+		held = append(held, column(slices.Concat(to[resultHeld], to[resultBlocked]), (*settling).lease)...)
+		fenced = append(fenced, column(to[resultFenced], (*settling).lease)...)
 	}
 	if len(held) > 0 {
 		fenced = slices.DeleteFunc(fenced, func(l storage.Lease) bool { return slices.Contains(held, l) })
@@ -147,30 +158,58 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 	return fenced, ctx.Err()
 }
 
-// finishArgs returns the arguments of finish: a column for each array.
-func finishArgs(results []storage.Result) []any {
+// settling is a result with the urgency of its delivery.
+type settling struct {
+	storage.Result
+	urgency int
+}
+
+func (r *settling) lease() storage.Lease { return r.Lease }
+func (r *settling) webhook() []byte      { return r.Lease.WebhookID[:] }
+func (r *settling) event() []byte        { return r.Lease.EventID[:] }
+func (r *settling) sent() bool           { return r.Attempt != nil }
+
+// settle settles what can be settled, and returns the results by what becomes of them.
+func (s *Store) settle(ctx context.Context, step []storage.Result) (map[string][]settling, error) {
+	all := column(step, func(r *storage.Result) settling { return settling{Result: *r} })
+	to := map[string][]settling{}
+	_, err := collect(ctx, s, lockResults.now(s), func(rows pgx.Rows) (none struct{}, err error) {
+		var number, urgency int
+		var what string
+		if err = scanRow(rows, scanSize(&number), scanSize(&urgency), scanText(&what)); err == nil {
+			all[number-1].urgency = urgency
+			to[what] = append(to[what], all[number-1])
+		}
+		return none, err
+	}, column(all, func(r *settling) int64 { return r.Lease.Token }), column(all, (*settling).webhook), column(all, (*settling).event), column(all, (*settling).sent),
+		column(all, func(r *settling) bool { return r.Standing.Succeeded }),
+		column(all, func(r *settling) int { return r.Standing.SlowFor }),
+		column(all, func(r *settling) int { return r.Standing.Failures }))
+	settled, judged, blocked := slices.Concat(to[resultSettled], to[resultJudged]), to[resultJudged], to[resultBlocked]
+	if err != nil || len(settled)+len(blocked) == 0 {
+		return to, err
+	}
 	none := new(storage.Attempt)
-	attempts := column(results, func(r *storage.Result) storage.Attempt { return *cmp.Or(r.Attempt, none) })
-	return []any{
-		column(results, func(r *storage.Result) int64 { return r.Lease.Token }),
-		column(results, func(r *storage.Result) bool { return r.Attempt != nil }),
-		column(results, func(r *storage.Result) int64 { return microsArg(r.RetryIn) }),
-		column(attempts, func(a *storage.Attempt) bool { return a.Success }),
-		column(results, func(r *storage.Result) []byte { return r.Lease.WebhookID[:] }),
-		column(results, func(r *storage.Result) []byte { return r.Lease.EventID[:] }),
-		column(results, func(r *storage.Result) bool { return r.Standing.Succeeded }),
-		column(results, func(r *storage.Result) int { return r.Standing.SlowFor }),
-		column(results, func(r *storage.Result) int { return r.Standing.Failures }),
-		column(results, func(r *storage.Result) int64 { return microsArg(r.PauseFor) }),
-		column(results, func(r *storage.Result) string { return string(cmp.Or(r.PauseReason, storage.PauseFailures)) }),
+	attempts := column(settled, func(r *settling) storage.Attempt { return *cmp.Or(r.Attempt, none) })
+	_, err = s.exec(ctx, writeResults.now(s),
+		column(settled, (*settling).webhook), column(settled, (*settling).event), column(settled, func(r *settling) int { return r.urgency }),
+		column(settled, (*settling).sent), column(settled, func(r *settling) int64 { return microsArg(r.RetryIn) }),
 		column(attempts, func(a *storage.Attempt) []byte { return a.ID[:] }),
 		column(attempts, func(a *storage.Attempt) string { return a.EventType }),
 		column(attempts, func(a *storage.Attempt) []byte { return idArg(a.SubmissionID) }),
 		column(attempts, func(a *storage.Attempt) int { return a.Attempt }),
 		column(attempts, func(a *storage.Attempt) int { return a.Status }),
+		column(attempts, func(a *storage.Attempt) bool { return a.Success }),
 		column(attempts, func(a *storage.Attempt) string { return a.Error }),
 		column(attempts, func(a *storage.Attempt) int64 { return a.Duration.Microseconds() }),
 		column(attempts, func(a *storage.Attempt) time.Time { return a.CreatedAt.UTC() }),
-		resultLease.Microseconds(), storage.FailureGap.Microseconds(),
-	}
+		column(judged, (*settling).webhook),
+		column(judged, func(r *settling) bool { return r.Standing.Succeeded }),
+		column(judged, func(r *settling) int { return r.Standing.SlowFor }),
+		column(judged, func(r *settling) int { return r.Standing.Failures }),
+		column(judged, func(r *settling) int64 { return microsArg(r.PauseFor) }),
+		column(judged, func(r *settling) string { return string(cmp.Or(r.PauseReason, storage.PauseFailures)) }),
+		storage.FailureGap.Microseconds(), resultLease.Microseconds(),
+		column(blocked, (*settling).webhook), column(blocked, (*settling).event))
+	return to, err
 }

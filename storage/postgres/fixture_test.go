@@ -25,12 +25,22 @@ func testStore(t *testing.T, options ...pgtest.Option) (*Store, *pgxpool.Pool) {
 // createTables does what Migrate does, in one round trip and without its state.
 func createTables(t testing.TB, pool *pgxpool.Pool, schema string) {
 	t.Helper()
+	createTablesFrom(t, pool, schema, firstMigration(t))
+}
+
+func firstMigration(t testing.TB) string {
+	t.Helper()
 	up, err := embedded.ReadFile(fmt.Sprintf("migrations/%04d_tables.up.sql", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(up)
+}
+
+func createTablesFrom(t testing.TB, pool *pgxpool.Pool, schema, up string) {
+	t.Helper()
 	name := pgx.Identifier{schema}.Sanitize()
-	text := "CREATE SCHEMA " + name + "; SET LOCAL search_path = " + name + ";" + string(up)
+	text := "CREATE SCHEMA " + name + "; SET LOCAL search_path = " + name + ";" + up
 	if _, err := pool.Exec(t.Context(), text, pgx.QueryExecModeSimpleProtocol); err != nil {
 		t.Fatalf("create the tables of %s: %v", schema, err)
 	}
@@ -41,6 +51,7 @@ func createTables(t testing.TB, pool *pgxpool.Pool, schema string) {
 type schemas struct {
 	owner *testing.T // of all of them
 	pool  *pgxpool.Pool
+	up    string // the migration
 
 	mu   sync.Mutex
 	free []string
@@ -49,9 +60,14 @@ type schemas struct {
 
 func newSchemas(t *testing.T) *schemas {
 	t.Helper()
+	return schemasFrom(t, firstMigration(t))
+}
+
+func schemasFrom(t *testing.T, up string) *schemas {
+	t.Helper()
 	pool := pgtest.Pool(t)
 	schema := pgtest.Schema(t)
-	createTables(t, pool, schema)
+	createTablesFrom(t, pool, schema, up)
 	rows, err := pool.Query(t.Context(), `
 		SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> 'formsvc_version'
@@ -67,7 +83,7 @@ func newSchemas(t *testing.T) *schemas {
 	for _, table := range tables {
 		wipe += "DELETE FROM formsvc." + table + ";"
 	}
-	return &schemas{owner: t, pool: pool, free: []string{schema}, wipe: wipe}
+	return &schemas{owner: t, pool: pool, up: up, free: []string{schema}, wipe: wipe}
 }
 
 // lend returns an empty schema until the test ends.
@@ -79,7 +95,7 @@ func (s *schemas) lend(t *testing.T) string {
 		schema, s.free = s.free[n-1], s.free[:n-1]
 	} else {
 		schema = pgtest.Schema(s.owner)
-		createTables(t, s.pool, schema)
+		createTablesFrom(t, s.pool, schema, s.up)
 	}
 	s.mu.Unlock()
 	t.Cleanup(func() {

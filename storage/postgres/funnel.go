@@ -141,7 +141,7 @@ func startOfDay(t time.Time) time.Time {
 // old. Days come before minutes, as in a purge.
 const foldRows = `, moved AS (
 	DELETE FROM formsvc.funnel_log g
-	WHERE g.ctid = ANY (ARRAY(SELECT p.place FROM picked p))
+	WHERE g.ctid = ANY (ARRAY(SELECT l.place FROM picked l)) AND (g.tableoid, g.ctid) IN (SELECT l.rel, l.place FROM picked l)
 	RETURNING g.form_id, g.at, g.views, g.starts, g.submissions
 ), minutes AS MATERIALIZED (
 	SELECT m.form_id, date_trunc('minute', m.at, 'UTC') AS minute,
@@ -169,13 +169,14 @@ const foldRows = `, moved AS (
 	WHERE m.minute >= k.since AND (SELECT count(*) FROM to_days) >= 0
 	ON CONFLICT (form_id, minute) DO UPDATE SET
 		views = b.views + EXCLUDED.views, starts = b.starts + EXCLUDED.starts, submissions = b.submissions + EXCLUDED.submissions
+), past AS MATERIALIZED (
+	SELECT b.rel, b.place FROM kept k
+	CROSS JOIN LATERAL (
+		SELECT b.tableoid AS rel, b.ctid AS place FROM formsvc.funnel_minutes b WHERE b.form_id = k.form_id AND b.minute < k.since
+	) b
 ), dropped AS (
 	DELETE FROM formsvc.funnel_minutes b
-	WHERE b.ctid = ANY (ARRAY(
-		SELECT o.place FROM kept k
-		CROSS JOIN LATERAL (
-			SELECT b.ctid AS place FROM formsvc.funnel_minutes b WHERE b.form_id = k.form_id AND b.minute < k.since
-		) o))
+	WHERE b.ctid = ANY (ARRAY(SELECT l.place FROM past l)) AND (b.tableoid, b.ctid) IN (SELECT l.rel, l.place FROM past l)
 )
 SELECT count(*), (SELECT p.form_id FROM picked p ORDER BY p.form_id DESC LIMIT 1) FROM moved`
 
@@ -183,7 +184,7 @@ SELECT count(*), (SELECT p.form_id FROM picked p ORDER BY p.form_id DESC LIMIT 1
 const (
 	foldLog = `
 WITH picked AS MATERIALIZED (
-	SELECT o.ctid AS place, o.form_id FROM formsvc.funnel_log o
+	SELECT o.tableoid AS rel, o.ctid AS place, o.form_id FROM formsvc.funnel_log o
 	WHERE o.form_id > $1::bytea AND (SELECT pg_try_advisory_xact_lock($2::bigint))
 	ORDER BY o.form_id, o.at, o.id
 	LIMIT $3::bigint
@@ -191,7 +192,7 @@ WITH picked AS MATERIALIZED (
 )` + foldRows
 	foldFormLog = `
 WITH picked AS MATERIALIZED (
-	SELECT o.ctid AS place, o.form_id FROM formsvc.funnel_log o
+	SELECT o.tableoid AS rel, o.ctid AS place, o.form_id FROM formsvc.funnel_log o
 	WHERE o.form_id = $1::bytea AND (SELECT pg_try_advisory_xact_lock($2::bigint))
 	ORDER BY o.at, o.id
 	LIMIT $3::bigint

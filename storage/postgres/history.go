@@ -32,20 +32,20 @@ const cutMost = 5 * storage.HistoryKept
 // cutHistories deletes the attempts of some webhooks that are not shown, with the events
 // that nothing else refers to. It waits for no row: what somebody holds, or whose event
 // somebody holds, is for a later call.
-const cutHistories = `
+var cutHistories = forSizes(`
 WITH old AS MATERIALIZED (
-	SELECT a.place
+	SELECT a.rel, a.place
 	FROM (SELECT * FROM unnest($1::bytea[]) AS w (id) LIMIT (SELECT cardinality($1::bytea[]))) w -- so that no plan is for its length
 	CROSS JOIN LATERAL (
-		SELECT a.ctid AS place FROM formsvc.attempts a
+		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
 		WHERE a.webhook_id = w.id AND a.error <> '` + storage.AttemptExpired + `'
 		ORDER BY a.created_at DESC, a.id DESC
 		LIMIT $2::bigint OFFSET $3::bigint
 	) a
 ), held AS MATERIALIZED (
 	SELECT h.* FROM (
-		SELECT a.ctid AS place, o.place AS seen, a.event_id, ` + attemptRefers + ` AS refers
-		FROM old o JOIN formsvc.attempts a ON a.ctid = o.place
+		SELECT o.rel, a.ctid AS place, o.place AS seen, a.event_id, ` + attemptRefers + ` AS refers
+		FROM old o JOIN formsvc.attempts a ON a.ctid = o.place AND a.tableoid = o.rel
 		FOR UPDATE OF a SKIP LOCKED
 	) h
 	WHERE ` + heldUnchanged + ` -- gone finds the row where the snapshot has it
@@ -58,7 +58,7 @@ WITH old AS MATERIALIZED (
 	WHERE NOT h.refers OR h.event_id IN (SELECT b.id FROM bodies b)
 		OR (SELECT e.id FROM formsvc.events e WHERE e.id = h.event_id LIMIT 1) IS NULL
 ), gone AS (
-	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT g.place FROM going g))
+	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM going l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM going l)
 ), totals AS MATERIALIZED (
 	SELECT b.id, b.refs - count(*) AS refs
 	FROM bodies b JOIN going g ON g.event_id = b.id AND g.refers
@@ -66,7 +66,12 @@ WITH old AS MATERIALIZED (
 ), unused AS (
 	DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(SELECT t.id FROM totals t WHERE t.refs <= 0))
 )
-UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.id = t.id AND t.refs > 0`
+UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.id = t.id AND t.refs > 0`)
+
+// heldUnchanged is the condition that nobody has changed the row of h between the snapshot of
+// the statement and the lock. Servers before the updates of November 2025 do not ask a plain
+// condition on a ctid again when they have locked the row, and they do ask a CASE.
+const heldUnchanged = `CASE WHEN h.place = h.seen THEN true ELSE false END`
 
 // cutSome cuts the histories of some of the webhooks whose results were recorded.
 func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
@@ -90,7 +95,7 @@ func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
 
 func (s *Store) cutHistories(ctx context.Context, webhooks ...storage.ID) error {
 	return s.write(ctx, func(ctx context.Context) error {
-		_, err := s.exec(ctx, s.sized(cutHistories, true), column(webhooks, func(w *storage.ID) []byte { return w[:] }),
+		_, err := s.exec(ctx, cutHistories.now(s), column(webhooks, func(w *storage.ID) []byte { return w[:] }),
 			int64(cutMost), int64(storage.HistoryKept))
 		return err
 	})

@@ -41,7 +41,7 @@ type Store struct {
 	cache   *formCache // likewise: what a transaction reads may never be committed
 	log     *slog.Logger
 	turns   *sweepTurns
-	sizes   *atomic.Int64 // of tables; see sized
+	size    *atomic.Int64 // of the queue; see noteSizes
 
 	countedMost int64 // see the constant
 }
@@ -106,7 +106,7 @@ func (c config) check() error {
 // database has tables of this library in any other schema than [DefaultSchema].
 func New(db DB, opts ...Option) *Store {
 	c := newConfig(opts)
-	s := &Store{schema: c.schema, fault: c.check(), log: c.log, turns: &sweepTurns{}, sizes: new(atomic.Int64), countedMost: countedMost}
+	s := &Store{schema: c.schema, fault: c.check(), log: c.log, turns: &sweepTurns{}, size: new(atomic.Int64), countedMost: countedMost}
 	if c.schema != DefaultSchema {
 		s.texts = &texts{prefix: pgx.Identifier{c.schema}.Sanitize() + "."}
 	}

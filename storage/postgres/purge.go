@@ -65,7 +65,8 @@ SELECT count(*) FROM trashed`
 
 // closeDeleted looks at deleted workspaces that have no form outside the trash: one
 // that no form at all refers to is removed, of the others there is nothing to do.
-const closeDeleted = `
+var closeDeleted = forRemovals(func(others string) string {
+	return `
 WITH empty AS MATERIALIZED (
 	SELECT o.id, (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL AS unused
 	FROM (
@@ -73,7 +74,7 @@ WITH empty AS MATERIALIZED (
 		WHERE o.deleted_at IS NOT NULL AND NOT o.tidied
 		ORDER BY o.deleted_at, o.id
 		LIMIT $1::bigint
-		FOR UPDATE SKIP LOCKED
+		FOR UPDATE ` + others + `
 	) o
 	WHERE (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id AND f.trashed_at IS NULL LIMIT 1) IS NULL
 ), tidied AS (
@@ -86,23 +87,26 @@ WITH empty AS MATERIALIZED (
 	RETURNING 1
 )
 SELECT (SELECT count(*) FROM tidied) + (SELECT count(*) FROM gone)`
+})
 
 // closePurged removes the workspaces of deleted users whose last form is removed. It asks
 // nobody whether they are tidied: when two sweeps work at once, one may say so of a
 // workspace whose last form the other is just removing.
-const closePurged = `
+var closePurged = forRemovals(func(others string) string {
+	return `
 WITH empty AS MATERIALIZED (
 	SELECT o.id FROM formsvc.workspaces o
 	WHERE o.purged AND (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL
 	ORDER BY o.id
 	LIMIT $1::bigint
-	FOR UPDATE SKIP LOCKED
+	FOR UPDATE ` + others + `
 ), gone AS (
 	DELETE FROM formsvc.workspaces o
 	WHERE o.id = ANY (ARRAY(SELECT e.id FROM empty e))
 	RETURNING 1
 )
 SELECT count(*) FROM gone`
+})
 
 // busyForm is a form of a deleted workspace that is not in the trash by its own row.
 const busyForm = `SELECT b.id FROM (` + formsOfDeleted + `) b`
@@ -136,33 +140,35 @@ func (s *Store) tidy(ctx context.Context, p storage.SweepParams, form storage.ID
 		}
 		s.queue(b, endDeliveriesOfDeleted, int64(p.Max))
 		s.queue(b, trashOfDeleted, int64(p.Max), s.lockSalt(lockForms))
-		s.queue(b, waiting(p, closeDeleted), int64(p.Max))
-		s.queue(b, waiting(p, closePurged), int64(p.Max))
+		s.queue(b, closeDeleted[p.Removals], int64(p.Max))
+		s.queue(b, closePurged[p.Removals], int64(p.Max))
 		return s.sendEach(ctx, b, append(read, scanCount(&ended), scanCount(&trashed), scanCount(&closed), scanCount(&gone))...)
 	})
 	return ended+trashed+closed+gone > 0, err
 }
 
 // markPurged is the whole of a purge for everybody who looks: the forms are gone.
-const markPurged = `
+var markPurged = forRemovals(func(others string) string {
+	return `
 WITH old AS MATERIALIZED (
 	SELECT f.id FROM formsvc.forms f
 	WHERE f.trashed_at < $1::timestamptz AND f.purged_at IS NULL
 	ORDER BY f.trashed_at
 	LIMIT $2::bigint
-	FOR UPDATE SKIP LOCKED
+	FOR UPDATE ` + others + `
 ), purged AS (
 	UPDATE formsvc.forms f SET purged_at = clock_timestamp()
 	WHERE f.id = ANY (ARRAY(SELECT o.id FROM old o))
 	RETURNING 1
 )
 SELECT count(*) FROM purged`
+})
 
 func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (bool, error) {
 	if p.TrashBefore.IsZero() {
 		return false, nil
 	}
-	return false, s.sweepOne(ctx, &swept.Forms, waiting(p, markPurged), p.TrashBefore.UTC(), int64(p.Max))
+	return false, s.sweepOne(ctx, &swept.Forms, markPurged[p.Removals], p.TrashBefore.UTC(), int64(p.Max))
 }
 
 // purgeOfDeleted marks the forms of workspaces that were purged with their owner. They
@@ -195,38 +201,39 @@ const somePurged = `
 	WHERE f.purged_at IS NOT NULL
 	ORDER BY f.purged_at, f.id
 	LIMIT $1::bigint
-	FOR UPDATE SKIP LOCKED`
+	FOR UPDATE`
 
 // removeRows removes rows of purged forms, $1 at most of each table. Deliveries and
 // attempts that somebody else holds are left to the next sweep. Events come after them, in
 // the order of ids, as everywhere, and before submissions, as when one is deleted. Counts
 // of the funnel come last, under the lock of the funnels: what was being folded is there.
-const removeRows = `
-WITH purged AS MATERIALIZED (` + somePurged + `
+var removeRows = forRemovals(func(others string) string {
+	return `
+WITH purged AS MATERIALIZED (` + somePurged + ` ` + others + `
 ), hooks AS MATERIALIZED (
 	SELECT h.id
 	FROM purged p
 	CROSS JOIN LATERAL (SELECT h.id FROM formsvc.webhooks h WHERE h.form_id = p.id) h
+), pending AS MATERIALIZED (
+	SELECT d.rel, d.place FROM hooks h
+	CROSS JOIN LATERAL (
+		SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT $1::bigint FOR UPDATE ` + others + `) d
+	LIMIT $1::bigint
 ), ended AS (
-	DELETE FROM formsvc.deliveries d
-	WHERE d.ctid = ANY (ARRAY(
-		SELECT d.place FROM hooks h
-		CROSS JOIN LATERAL (
-			SELECT d.ctid AS place FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED) d
-		LIMIT $1::bigint))
+	DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM pending l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM pending l)
 	RETURNING d.event_id
+), recorded AS MATERIALIZED (
+	SELECT a.rel, a.place FROM hooks h
+	CROSS JOIN LATERAL (
+		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT $1::bigint FOR UPDATE ` + others + `) a
+	WHERE (SELECT count(*) FROM ended) >= 0
+	LIMIT $1::bigint
 ), told AS (
-	DELETE FROM formsvc.attempts a
-	WHERE a.ctid = ANY (ARRAY(
-		SELECT a.place FROM hooks h
-		CROSS JOIN LATERAL (
-			SELECT a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED) a
-		WHERE (SELECT count(*) FROM ended) >= 0
-		LIMIT $1::bigint))
+	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM recorded l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM recorded l)
 	RETURNING a.event_id
 ), stored AS MATERIALIZED (
-	SELECT s.place, s.event_id FROM purged p
-	CROSS JOIN LATERAL (SELECT s.ctid AS place, s.event_id FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT $1::bigint) s
+	SELECT s.rel, s.place, s.event_id FROM purged p
+	CROSS JOIN LATERAL (SELECT s.tableoid AS rel, s.ctid AS place, s.event_id FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT $1::bigint) s
 	LIMIT $1::bigint
 ), bodies AS MATERIALIZED (
 	SELECT e.id FROM formsvc.events e
@@ -238,47 +245,35 @@ WITH purged AS MATERIALIZED (` + somePurged + `
 	DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(SELECT b.id FROM bodies b))
 ), responses AS (
 	DELETE FROM formsvc.submissions s
-	WHERE s.ctid = ANY (ARRAY(SELECT s.place FROM stored s WHERE (SELECT count(*) FROM bodies) >= 0))
+	WHERE s.ctid = ANY (ARRAY(SELECT l.place FROM stored l WHERE (SELECT count(*) FROM bodies) >= 0))
+		AND (s.tableoid, s.ctid) IN (SELECT l.rel, l.place FROM stored l)
 	RETURNING 1
-), taken AS (
-	DELETE FROM formsvc.unique_answers u
-	WHERE u.ctid = ANY (ARRAY(
-		SELECT u.place FROM purged p
-		CROSS JOIN LATERAL (SELECT u.ctid AS place FROM formsvc.unique_answers u WHERE u.form_id = p.id LIMIT $1::bigint) u
-		LIMIT $1::bigint))
+), ` + removeMost("unique_answers") + `, ` + removeMost("funnel_log") + `, ` + removeMost("funnel_days") + `, ` + removeMost("funnel_minutes") + `
+SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM unique_answers) +
+	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes)`
+})
+
+// removeMost is a part of a WITH list: it removes rows of the purged forms from a table, and
+// is named like that.
+func removeMost(table string) string {
+	return `most_` + table + ` AS MATERIALIZED (
+	SELECT t.rel, t.place FROM purged p
+	CROSS JOIN LATERAL (SELECT t.tableoid AS rel, t.ctid AS place FROM formsvc.` + table + ` t WHERE t.form_id = p.id LIMIT $1::bigint) t
+	LIMIT $1::bigint
+), ` + table + ` AS (
+	DELETE FROM formsvc.` + table + ` t WHERE t.ctid = ANY (ARRAY(SELECT l.place FROM most_` + table + ` l)) AND (t.tableoid, t.ctid) IN (SELECT l.rel, l.place FROM most_` + table + ` l)
 	RETURNING 1
-), log AS (
-	DELETE FROM formsvc.funnel_log g
-	WHERE g.ctid = ANY (ARRAY(
-		SELECT g.place FROM purged p
-		CROSS JOIN LATERAL (SELECT g.ctid AS place FROM formsvc.funnel_log g WHERE g.form_id = p.id LIMIT $1::bigint) g
-		LIMIT $1::bigint))
-	RETURNING 1
-), days AS (
-	DELETE FROM formsvc.funnel_days d
-	WHERE d.ctid = ANY (ARRAY(
-		SELECT d.place FROM purged p
-		CROSS JOIN LATERAL (SELECT d.ctid AS place FROM formsvc.funnel_days d WHERE d.form_id = p.id LIMIT $1::bigint) d
-		LIMIT $1::bigint))
-	RETURNING 1
-), minutes AS (
-	DELETE FROM formsvc.funnel_minutes m
-	WHERE m.ctid = ANY (ARRAY(
-		SELECT m.place FROM purged p
-		CROSS JOIN LATERAL (SELECT m.ctid AS place FROM formsvc.funnel_minutes m WHERE m.form_id = p.id LIMIT $1::bigint) m
-		LIMIT $1::bigint))
-	RETURNING 1
-)
-SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM taken) +
-	(SELECT count(*) FROM log) + (SELECT count(*) FROM days) + (SELECT count(*) FROM minutes)`
+)`
+}
 
 // removeForms removes the purged forms of which nothing else is left. What is tied to
 // them by a foreign key goes with them: webhooks, the limit, the progress of entering, the
 // lifetime counters. A deleted workspace that may have lost its last form is for
 // tidyWorkspaces.
-const removeForms = `
+var removeForms = forRemovals(func(others string) string {
+	return `
 WITH empty AS MATERIALIZED (
-	SELECT f.id FROM (` + somePurged + `
+	SELECT f.id FROM (` + somePurged + ` ` + others + `
 	) f
 	WHERE NOT EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.unique_answers u WHERE u.form_id = f.id)
@@ -304,6 +299,7 @@ WITH empty AS MATERIALIZED (
 	WHERE o.id = ANY (ARRAY(SELECT g.workspace_id FROM gone g)) AND o.tidied
 )
 SELECT count(*) FROM gone`
+})
 
 // removePurged removes what is left of purged forms.
 func (s *Store) removePurged(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
@@ -311,8 +307,8 @@ func (s *Store) removePurged(ctx context.Context, p storage.SweepParams, _ *stor
 	err = s.write(ctx, func(ctx context.Context) error {
 		b := &pgx.Batch{}
 		s.lock(b, lockFunnels, storage.ID{})
-		s.queue(b, waiting(p, removeRows), int64(p.Max))
-		s.queue(b, waiting(p, removeForms), int64(p.Max))
+		s.queue(b, removeRows[p.Removals], int64(p.Max))
+		s.queue(b, removeForms[p.Removals], int64(p.Max))
 		return s.sendEach(ctx, b, nil, scanCount(&rows), scanCount(&forms))
 	})
 	return rows+forms > 0, err

@@ -6,6 +6,11 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
+// A statement names the rows that it has found by their key, or by their table and their
+// place in it: (tableoid, ctid). With partitions a ctid alone may be that of another row. The
+// list of places comes first, for it is what the rows are looked up by, whatever the planner
+// takes the size of a table for.
+
 // An event counts its references: its pending deliveries, and the attempts after which no
 // other one follows (attemptRefers). A delivery that ends leaves its reference to the
 // attempt that ended it. So results write no event. A delivery that ends otherwise leaves
@@ -18,14 +23,14 @@ const attemptRefers = `a.next_attempt_at IS NULL`
 const leaveReferences = `heirs AS (
 	UPDATE formsvc.attempts a SET next_attempt_at = NULL
 	FROM (
-		SELECT DISTINCT ON (a.webhook_id, a.event_id) a.place, a.next_attempt_at
+		SELECT DISTINCT ON (a.webhook_id, a.event_id) a.rel, a.place, a.next_attempt_at
 		FROM (SELECT DISTINCT d.webhook_id FROM ended d) d CROSS JOIN LATERAL (
-			SELECT a.*, a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = d.webhook_id OFFSET 0
+			SELECT a.*, a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = d.webhook_id OFFSET 0
 		) a
 		WHERE (a.webhook_id, a.event_id) IN (SELECT d.webhook_id, d.event_id FROM ended d)
 		ORDER BY a.webhook_id, a.event_id, a.created_at DESC, a.id DESC
 	) last
-	WHERE a.ctid = last.place AND last.next_attempt_at IS NOT NULL
+	WHERE a.ctid = last.place AND a.tableoid = last.rel AND last.next_attempt_at IS NOT NULL
 	RETURNING a.event_id
 ), left_over AS (
 	SELECT d.event_id, -1 AS refs FROM ended d
@@ -59,14 +64,16 @@ const countReferences = `changed AS MATERIALIZED (
 
 // endWithoutEvent ends deliveries whose event is gone. It waits for no row.
 const endWithoutEvent = `
-DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(
-	SELECT d.place FROM unnest($1::bytea[], $2::bytea[]) AS l (webhook_id, event_id)
+WITH lost AS MATERIALIZED (
+	SELECT d.rel, d.place FROM unnest($1::bytea[], $2::bytea[]) AS l (webhook_id, event_id)
 	CROSS JOIN LATERAL (
-		SELECT d.ctid AS place FROM formsvc.deliveries d
+		SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d
 		WHERE d.webhook_id = l.webhook_id AND d.event_id = l.event_id
 			AND (SELECT e.id FROM formsvc.events e WHERE e.id = d.event_id LIMIT 1) IS NULL
 		LIMIT 1 FOR UPDATE SKIP LOCKED
-	) d))`
+	) d
+)
+DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM lost l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM lost l)`
 
 // endWithoutEvent ends those of the deliveries that are still there without their event.
 // An event that is deleted takes its deliveries with it, so that only a fault or a
@@ -74,7 +81,7 @@ DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(
 func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.Delivery) error {
 	var n int64
 	err := s.write(ctx, func(ctx context.Context) (err error) {
-		n, err = s.exec(ctx, s.sized(endWithoutEvent, false), column(deliveries, func(d *storage.Delivery) []byte { return d.Lease.WebhookID[:] }),
+		n, err = s.exec(ctx, endWithoutEvent, column(deliveries, func(d *storage.Delivery) []byte { return d.Lease.WebhookID[:] }),
 			column(deliveries, func(d *storage.Delivery) []byte { return d.Lease.EventID[:] }))
 		return err
 	})

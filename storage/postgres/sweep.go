@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"strings"
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
@@ -95,13 +94,10 @@ SELECT (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL LIMIT 1) 
 	OR (SELECT o.id FROM formsvc.workspaces o WHERE o.purged LIMIT 1) IS NOT NULL
 	OR (SELECT o.id FROM formsvc.workspaces o WHERE o.deleted_at IS NOT NULL AND NOT o.tidied LIMIT 1) IS NOT NULL`
 
-// waiting makes a statement of removals wait for rows that somebody else has locked.
-// Other sweeps pass them over.
-func waiting(p storage.SweepParams, text string) string {
-	if p.Removals {
-		return strings.ReplaceAll(text, " SKIP LOCKED", "")
-	}
-	return text
+// forRemovals is a statement of removals, which waits for rows that somebody else has
+// locked (true), and of sweeps, which pass them over (false).
+func forRemovals(text func(others string) string) map[bool]string {
+	return map[bool]string{true: text(""), false: text("SKIP LOCKED")}
 }
 
 const purgeKeys = `
@@ -149,14 +145,14 @@ func (s *Store) wipeSecrets(ctx context.Context, p storage.SweepParams, swept *s
 // change by hand leaves one: a statement that removes the last reference removes the body.
 const purgeEvents = `
 WITH unused AS (
-	SELECT e.ctid AS place FROM formsvc.events e
+	SELECT e.id FROM formsvc.events e
 	WHERE e.refs <= 0
 	ORDER BY e.id
 	LIMIT $1::bigint
 	FOR UPDATE SKIP LOCKED
 ), gone AS (
 	DELETE FROM formsvc.events e
-	WHERE e.ctid = ANY (ARRAY(SELECT u.place FROM unused u))
+	WHERE e.id = ANY (ARRAY(SELECT u.id FROM unused u))
 	RETURNING 1
 )
 SELECT count(*) FROM gone`

@@ -287,7 +287,7 @@ func TestACrowdedHostNameIsPassedOverOnce(t *testing.T) {
 func TestAClaimThatIsCancelledLeasesNothing(t *testing.T) {
 	t.Parallel()
 	for name, part := range map[string]string{
-		"before it takes arrivals":    "WITH arrived AS",
+		"before it takes arrivals":    "WITH come AS",
 		"before it locks webhooks":    "WITH RECURSIVE lanes",
 		"before it leases deliveries": "WITH found AS",
 		"before it gives new turns":   ".destinations x SET\n\tcrowded",
