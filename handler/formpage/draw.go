@@ -21,11 +21,13 @@ func (c *call) render(status int, view *pageView, policy *policy) {
 		err = templates.ExecuteTemplate(&p, "body.html", view)
 	}
 	body := p.end()
-	out := pen{out: c.w, buf: make([]byte, 0, pieceSize)}
+	out := outs.Get().(*pen)
+	defer outs.Put(out)
+	out.out = c.w
 	if layout := c.h.config.Layout; layout != nil && err == nil {
 		var content, document bytes.Buffer
 		out.out = &content
-		c.sheet(&out, view.Nonce)
+		c.sheet(out, view.Nonce)
 		out.raw(head.String())
 		out.flush()
 		d := Document{
@@ -54,7 +56,7 @@ func (c *call) render(status int, view *pageView, policy *policy) {
 		"<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>")
 	out.typed(view.title())
 	out.raw("</title>\n")
-	c.sheet(&out, view.Nonce)
+	c.sheet(out, view.Nonce)
 	out.raw(head.String())
 	out.raw("\n</head>\n<body>\n")
 	out.pieces(body)

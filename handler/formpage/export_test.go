@@ -19,7 +19,8 @@ func (h *Handler) DrawBoth(form PublicForm, values url.Values, faults []schema.V
 	var draw func(blocks []schema.Block)
 	draw = func(blocks []schema.Block) {
 		for i := range blocks {
-			f := b.field(&blocks[i], 2)
+			var f field
+			b.field(&f, &blocks[i], 2)
 			fieldStencil.on(b.pen, reflect.ValueOf(&f).Elem())
 			if failed := templates.ExecuteTemplate(&theirs, "field", &f); failed != nil {
 				err = failed

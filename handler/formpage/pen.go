@@ -3,6 +3,7 @@ package formpage
 import (
 	"html/template"
 	"io"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -38,8 +39,8 @@ const (
 )
 
 func (p *pen) raw(s string) {
-	for len(p.buf)+len(s) > pieceSize {
-		n := pieceSize - len(p.buf)
+	for len(p.buf)+len(s) > max(pieceSize, cap(p.buf)) {
+		n := max(pieceSize, cap(p.buf)) - len(p.buf)
 		p.buf = append(p.buf, s[:n]...)
 		s = s[n:]
 		p.flush()
@@ -60,14 +61,17 @@ func (p *pen) flush() {
 	}
 }
 
-// pieces writes what another pen wrote.
+// outs are pens that send a page, which mostly is one write.
+var outs = sync.Pool{New: func() any { return &pen{buf: make([]byte, 0, 2*pieceSize)} }}
+
+// pieces sends what another pen wrote.
 func (p *pen) pieces(list []piece) {
 	for _, one := range list {
-		if len(one.html) > pieceSize/4 {
+		if len(p.buf)+len(one.html) <= cap(p.buf) {
+			p.buf = append(p.buf, one.html...)
+		} else {
 			p.flush()
 			_, _ = p.out.Write(one.html)
-		} else {
-			p.raw(string(one.html))
 		}
 		p.typed(one.typed)
 	}

@@ -244,8 +244,8 @@ func (c *call) showMessage(status int, title, text string) {
 func (c *call) showEnding(ending schema.Block, target template.URL) {
 	view := c.view("ending")
 	b := c.newBuilder(view, Path{}, nil)
-	f := b.field(&ending, 1)
-	view.Ending, view.LeadsTo = &f, target
+	view.Ending, view.LeadsTo = new(field), target
+	b.field(view.Ending, &ending, 1)
 	if properties(&ending).ShareButtons && c.preview == nil {
 		view.Share = c.form.PublicID
 	}
@@ -256,7 +256,7 @@ func (c *call) showEnding(ending schema.Block, target template.URL) {
 func (c *call) view(kind string) *pageView {
 	v := &pageView{
 		words: c.words, Form: c.form, Kind: kind, Version: assetVersion,
-		Heading: c.form.Name, Theme: newThemeView(&c.form, c.source().css), Preview: c.preview, Embedded: c.embedded(),
+		Heading: c.form.Name, Theme: c.source().looks, Preview: c.preview, Embedded: c.embedded(),
 	}
 	if c.form.Settings.Branding {
 		v.Brand = c.h.config.Brand
