@@ -2,8 +2,7 @@ package formpage
 
 import "sync"
 
-// maxCacheBytes bounds each of a handler's caches: blank pages of some hundred forms, and
-// the sources of more forms than that.
+// maxCacheBytes bounds each of a handler's caches: the sources of some hundred forms.
 const maxCacheBytes = 8 << 20
 
 // cache keeps values within maxCacheBytes. It is safe for concurrent use; its values are

@@ -100,7 +100,7 @@ func (c *costs) serve(form formsvc.PublicForm, r sent) *sink {
 	request := httptest.NewRequest(r.method, "/f/"+form.PublicID+r.path, strings.NewReader(r.body))
 	request.Header.Set("Content-Type", r.kind)
 	w := &sink{header: http.Header{}, status: http.StatusOK}
-	c.pages.Redraw().ServeHTTP(w, request)
+	c.pages.ServeHTTP(w, request)
 	return w
 }
 

@@ -19,7 +19,8 @@ func (h *Handler) DrawBoth(form PublicForm, values url.Values, faults []schema.V
 	var draw func(blocks []schema.Block)
 	draw = func(blocks []schema.Block) {
 		for i := range blocks {
-			f := b.field(&blocks[i], 2)
+			var f field
+			b.field(&f, &blocks[i], 2)
 			fieldStencil.on(b.pen, reflect.ValueOf(&f).Elem())
 			if failed := templates.ExecuteTemplate(&theirs, "field", &f); failed != nil {
 				err = failed
@@ -35,17 +36,9 @@ func (h *Handler) DrawBoth(form PublicForm, values url.Values, faults []schema.V
 	return ours.String(), theirs.String(), err
 }
 
-// Uncached returns a handler that does the same and has drawn nothing yet.
+// Uncached returns a handler that does the same and remembers no form.
 func (h *Handler) Uncached() *Handler {
 	return &Handler{service: h.service, config: h.config, signer: h.signer, words: h.words, logger: h.logger, clock: h.clock, serviceFile: h.serviceFile}
-}
-
-// Redraw forgets what was drawn.
-func (h *Handler) Redraw() *Handler {
-	h.blanks.mu.Lock()
-	defer h.blanks.mu.Unlock()
-	h.blanks.entries, h.blanks.size = nil, 0
-	return h
 }
 
 // Read returns what is kept of the body of a request.
@@ -57,11 +50,4 @@ func (h *Handler) Read(w http.ResponseWriter, r *http.Request, form PublicForm) 
 	}
 	values, _, _ := c.read(h.config.MaxBody)
 	return values
-}
-
-// BlankPages is how many drawn pages the handler keeps.
-func (h *Handler) BlankPages() int {
-	h.blanks.mu.RLock()
-	defer h.blanks.mu.RUnlock()
-	return len(h.blanks.entries)
 }

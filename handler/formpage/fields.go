@@ -99,7 +99,7 @@ func (b *builder) fields(blocks []schema.Block, level int) {
 			continue
 		}
 		if b.pen.more() {
-			f = b.field(block, level)
+			b.field(&f, block, level)
 			f.Focus = b.focus && takesAnswer(f.Type) && f.Kind != "payment" && f.Kind != "unavailable"
 			b.focus = b.focus && f.Kind == "group" && f.Description == "" && f.Image == nil
 			fieldStencil.on(b.pen, reflect.ValueOf(&f).Elem())
@@ -118,10 +118,10 @@ func (b *builder) fields(blocks []schema.Block, level int) {
 	}
 }
 
-// field makes the view of one block.
-func (b *builder) field(block *schema.Block, level int) field {
+// field makes f the view of one block.
+func (b *builder) field(f *field, block *schema.Block, level int) {
 	p := properties(block)
-	f := field{
+	*f = field{
 		page: b.view, Type: block.Type, ID: b.element(block.ID), Block: block.ID, Level: level, P: p,
 		Label: block.Label, Description: block.Description, Required: block.Required, Number: b.numbers[block.ID],
 		Name: nameAnswer + block.ID, Placeholder: p.PlaceholderText, Input: "text", Options: b.options[:0], Parts: b.parts[:0],
@@ -137,7 +137,7 @@ func (b *builder) field(block *schema.Block, level int) field {
 		f.ImageAlign = cmp.Or(p.ImageAlign, "inline")
 	}
 	b.used["#"+block.ID] = true
-	b.draw(&f, block, p)
+	b.draw(f, block, p)
 	if b.c.h.cannotGive(block) { // the page demands nothing that it cannot take
 		f.Required = false
 		f.Help += " " + b.c.words.get("fault.REQUIRED.unavailable")
@@ -146,12 +146,11 @@ func (b *builder) field(block *schema.Block, level int) field {
 		if f.Remove == "" {
 			f.Value, f.Reading = b.value(f.Name), b.c.readings[f.Name].text
 		}
-		b.fault(&f, block)
+		b.fault(f, block)
 	}
 	if b.c.form.Settings.InlineFields && !b.view.Single {
 		f.Classes += " inline"
 	}
-	return f
 }
 
 // posted returns the values of an input, and marks the input as shown. Nothing that is

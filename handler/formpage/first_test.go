@@ -13,8 +13,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage"
 )
 
-// Pages that are the same for everybody are drawn once; what belongs to one visit is not
-// shared.
+// What belongs to one visit is in no other page.
 func TestFirstPagesShareNoVisit(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{})

@@ -28,7 +28,6 @@ type Handler struct {
 	serviceFile int64 // how large a file the service takes, 0: it does not say
 
 	sources cache[storage.ID, *source]
-	blanks  cache[blankKey, blankPage]
 	warned  cache[string, bool] // form ids with what Lacks says of them, which was logged
 	counted cache[string, bool] // visits whose view or start was counted here
 

@@ -3,25 +3,24 @@ package formpage
 import (
 	"html/template"
 	"io"
+	"sync"
 	"unicode/utf8"
 )
 
 // pen writes HTML in pieces, within bounds: text that grows in one piece is copied time and
 // again.
 type pen struct {
-	words  *words
-	out    io.Writer // where the pieces go; nil: they are kept
-	pieces []piece
-	buf    []byte
-	room   int  // bytes that may still be drawn of the form
-	full   bool // something was left out for want of room
+	words *words
+	out   io.Writer // where the pieces go; nil: they are kept
+	kept  []piece
+	buf   []byte
+	room  int  // bytes that may still be drawn of the form
+	full  bool // something was left out for want of room
 
 	frames []*frame // of the stencils that draw, to be used again
 	depth  int
 
 	inserts map[string][]piece // by what stands for them in the output of a template
-	inputs  string             // stands for the hidden inputs
-	before  int                // how many pieces there are before those
 }
 
 const pieceSize = 32 << 10
@@ -40,8 +39,8 @@ const (
 )
 
 func (p *pen) raw(s string) {
-	for len(p.buf)+len(s) > pieceSize {
-		n := pieceSize - len(p.buf)
+	for len(p.buf)+len(s) > max(pieceSize, cap(p.buf)) {
+		n := max(pieceSize, cap(p.buf)) - len(p.buf)
 		p.buf = append(p.buf, s[:n]...)
 		s = s[n:]
 		p.flush()
@@ -57,16 +56,25 @@ func (p *pen) flush() {
 		_, _ = p.out.Write(p.buf) // the visitor may be gone
 		p.buf = p.buf[:0]
 	} else if len(p.buf) > 0 {
-		p.pieces = append(p.pieces, piece{html: p.buf})
+		p.kept = append(p.kept, piece{html: p.buf})
 		p.buf = nil
 	}
 }
 
-// piece writes what another pen wrote.
-func (p *pen) piece(one piece) {
-	p.flush()
-	_, _ = p.out.Write(one.html)
-	p.typed(one.typed)
+// outs are pens that send a page, which mostly is one write.
+var outs = sync.Pool{New: func() any { return &pen{buf: make([]byte, 0, 2*pieceSize)} }}
+
+// pieces sends what another pen wrote.
+func (p *pen) pieces(list []piece) {
+	for _, one := range list {
+		if len(p.buf)+len(one.html) <= cap(p.buf) {
+			p.buf = append(p.buf, one.html...)
+		} else {
+			p.flush()
+			_, _ = p.out.Write(one.html)
+		}
+		p.typed(one.typed)
+	}
 }
 
 // entities stand for the bytes that mean something in text or in an attribute in double
@@ -77,7 +85,7 @@ var entities = [256]string{0: "\uFFFD", '"': "&#34;", '\'': "&#39;", '&': "&amp;
 func (p *pen) typed(s string) {
 	if p.out == nil && len(s) > pieceSize {
 		p.flush()
-		p.pieces = append(p.pieces, piece{typed: s})
+		p.kept = append(p.kept, piece{typed: s})
 		return
 	}
 	last := 0
@@ -123,17 +131,14 @@ func (p *pen) more() bool {
 // end returns what was written.
 func (p *pen) end() []piece {
 	p.flush()
-	return p.pieces
+	return p.kept
 }
 
 // Write takes what a template writes, which is each value at once.
 func (p *pen) Write(b []byte) (int, error) {
 	if pieces, ok := p.inserts[string(b)]; ok {
 		p.flush()
-		if string(b) == p.inputs {
-			p.before = len(p.pieces)
-		}
-		p.pieces = append(p.pieces, pieces...)
+		p.kept = append(p.kept, pieces...)
 	} else {
 		p.raw(string(b))
 	}

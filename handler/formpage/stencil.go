@@ -90,10 +90,10 @@ func (s scope) node(n parse.Node) op {
 	case *parse.ActionNode:
 		return s.action(n.Pipe)
 	case *parse.IfNode:
-		is, _ := s.pipe(n.Pipe)
+		is := s.test(n.Pipe.Cmds[0].Args)
 		then, not := s.list(n.List), s.list(n.ElseList)
 		return func(p *pen, f *frame) {
-			if truth(is(p, f)) {
+			if is(p, f) {
 				then(p, f)
 			} else {
 				not(p, f)
@@ -165,6 +165,10 @@ func (s scope) action(pipe *parse.PipeNode) op {
 	if cmd := pipe.Cmds[0]; len(cmd.Args) == 4 && strings.HasSuffix(cmd.Args[0].String(), ".T") {
 		return s.word(cmd.Args)
 	}
+	if args := pipe.Cmds[0].Args; len(args) == 2 && len(pipe.Decl) == 0 && strings.HasSuffix(args[0].String(), ".T") {
+		key := args[1].(*parse.StringNode).Text
+		return func(p *pen, _ *frame) { p.text(p.words.get(key)) }
+	}
 	value, t := s.pipe(pipe)
 	if len(pipe.Decl) > 0 {
 		slot := s.declare(pipe.Decl[0], t)
@@ -202,44 +206,66 @@ func (s scope) word(args []parse.Node) op {
 	}
 }
 
+// pipe compiles what has a value. Of functions that are "or" and len.
 func (s scope) pipe(pipe *parse.PipeNode) (getter, reflect.Type) {
 	args := pipe.Cmds[0].Args
-	name, isCall := args[0].(*parse.IdentifierNode)
-	if !isCall {
-		if len(args) > 1 {
-			return s.text(args)
-		}
-		return s.value(args[0])
-	}
-	var of []getter
-	var t reflect.Type
-	for _, arg := range args[1:] {
-		value, its := s.value(arg)
-		of, t = append(of, value), its
-	}
-	boolean := reflect.TypeFor[bool]()
-	switch name.Ident {
-	case "eq", "ne":
+	switch args[0].String() {
+	case "or":
+		first, t := s.value(args[1])
+		other, _ := s.value(args[2])
 		return func(p *pen, f *frame) reflect.Value {
-			equal, first := false, of[0](p, f).String()
-			for _, other := range of[1:] {
-				equal = equal || other(p, f).String() == first
+			if v := first(p, f); truth(v) {
+				return v
 			}
-			return reflect.ValueOf(equal == (name.Ident == "eq"))
-		}, boolean
-	case "not":
-		return func(p *pen, f *frame) reflect.Value { return reflect.ValueOf(!truth(of[0](p, f))) }, boolean
+			return other(p, f)
+		}, t
 	case "len":
-		return func(p *pen, f *frame) reflect.Value { return reflect.ValueOf(of[0](p, f).Len()) }, reflect.TypeFor[int]()
+		list, _ := s.value(args[1])
+		return func(p *pen, f *frame) reflect.Value { return reflect.ValueOf(list(p, f).Len()) }, reflect.TypeFor[int]()
+	}
+	if len(args) > 1 {
+		return s.text(args)
+	}
+	return s.value(args[0])
+}
+
+// test compiles what is true or not.
+func (s scope) test(args []parse.Node) func(p *pen, f *frame) bool {
+	if inner, ok := args[0].(*parse.PipeNode); ok && len(args) == 1 {
+		return s.test(inner.Cmds[0].Args)
+	}
+	name, isCall := args[0].(*parse.IdentifierNode)
+	if !isCall || name.Ident == "len" {
+		value, _ := s.pipe(&parse.PipeNode{Cmds: []*parse.CommandNode{{Args: args}}})
+		return func(p *pen, f *frame) bool { return truth(value(p, f)) }
+	}
+	switch name.Ident {
+	case "eq", "ne": // a text, and constants
+		value, _ := s.value(args[1])
+		var others []string
+		for _, arg := range args[2:] {
+			others = append(others, arg.(*parse.StringNode).Text)
+		}
+		return func(p *pen, f *frame) bool {
+			return slices.Contains(others, value(p, f).String()) == (name.Ident == "eq")
+		}
+	}
+	var of []func(*pen, *frame) bool
+	for _, arg := range args[1:] {
+		of = append(of, s.test([]parse.Node{arg}))
+	}
+	switch name.Ident {
+	case "not":
+		return func(p *pen, f *frame) bool { return !of[0](p, f) }
 	case "and", "or":
-		return func(p *pen, f *frame) (v reflect.Value) {
+		return func(p *pen, f *frame) bool {
 			for _, one := range of {
-				if v = one(p, f); truth(v) == (name.Ident == "or") {
-					break
+				if one(p, f) == (name.Ident == "or") {
+					return name.Ident == "or"
 				}
 			}
-			return v
-		}, t
+			return name.Ident == "and"
+		}
 	}
 	panic("fields.html: the function " + name.Ident + " is not compiled")
 }

@@ -64,19 +64,17 @@ func onPath(form *PublicForm, path Path) []schema.Block {
 // brokenSteps begins a page at every page break.
 func brokenSteps(blocks []schema.Block) []step {
 	var steps []step
-	current := step{}
-	for _, b := range blocks {
-		if b.Type == schema.TypePageBreak {
-			if len(current.blocks) > 0 {
-				steps = append(steps, current)
-			}
-			current = step{id: b.ID}
+	current, from := step{}, 0
+	for i := range len(blocks) + 1 {
+		if i < len(blocks) && blocks[i].Type != schema.TypePageBreak {
 			continue
 		}
-		current.blocks = append(current.blocks, b)
-	}
-	if len(current.blocks) > 0 {
-		steps = append(steps, current)
+		if current.blocks = blocks[from:i:i]; from < i {
+			steps = append(steps, current)
+		}
+		if i < len(blocks) {
+			current, from = step{id: blocks[i].ID}, i+1
+		}
 	}
 	return steps
 }

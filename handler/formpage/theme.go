@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,10 +52,8 @@ func (t *themeView) allow(p *policy) {
 	}
 }
 
-// newThemeView reads the theme and the settings that are about looks. custom is what
-// customCSS writes of the theme's style sheet.
-func newThemeView(form *PublicForm, custom string) themeView {
-	theme, settings := &form.Theme, &form.Settings
+// newThemeView reads the theme and the settings that are about looks.
+func newThemeView(theme *schema.Theme, settings *schema.Settings) themeView {
 	t := themeView{logo: theme.Logo, Name: className(theme.Theme)}
 	t.colors(theme.Colors, settings.DarkMode)
 	t.shape(theme, settings)
@@ -89,7 +88,7 @@ func newThemeView(form *PublicForm, custom string) themeView {
 			t.addRule(".fs-back", "filter:brightness("+plainNumber(math.Max(0, math.Min(n, 3)))+")")
 		}
 	}
-	t.custom = custom
+	t.custom, t.rules = customCSS(theme.CustomCSS), slices.Clip(t.rules) // pages add to them
 	return t
 }
 

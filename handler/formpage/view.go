@@ -93,41 +93,9 @@ func (v *pageView) T(key string, params ...any) string { return v.words.get(key,
 
 // showPath shows one page of the form with what was typed and what is wrong.
 func (c *call) showPath(status int, path Path, at int, faults []schema.Violation) {
-	page, err := c.drawPath(path, at, faults)
-	if err != nil {
-		c.notRendered(err)
-		return
-	}
-	c.send(status, page.drawn, c.hiddenInputs(page))
-}
-
-// pathPage is one page of the form, as it was drawn.
-type pathPage struct {
-	drawn
-
-	step  string          // its id
-	asks  []string        // the blocks that are answered on it
-	shows map[string]bool // the inputs whose values it shows
-}
-
-// drawPath draws one page of the form, or takes a blank one that was drawn before.
-func (c *call) drawPath(path Path, at int, faults []schema.Violation) (pathPage, error) {
-	plain := len(faults) == 0 && c.notice == "" && len(c.lost) == 0 && c.preview == nil && c.source().uniform
-	key := blankKey{c.source(), c.words, at, c.up(), c.embedded()}
-	if plain {
-		if page, ok := c.blank(key, path); ok {
-			return page, nil
-		}
-	}
 	steps := stepsOf(&c.form, path)
-	at = min(at, len(steps)-1)
-	view, b := c.pathView(path, steps, at, faults)
-	drawn, err := c.draw(view, b.policy)
-	page := pathPage{drawn, steps[at].id, ids(steps[at].blocks), b.used}
-	if err == nil && plain {
-		c.keepBlank(key, path, page)
-	}
-	return page, err
+	view, b := c.pathView(path, steps, min(at, len(steps)-1), faults)
+	c.render(status, view, b.policy)
 }
 
 // pathView makes the view of one page of the form.
@@ -155,8 +123,17 @@ func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violati
 		}
 		view.Problems = view.insert(p.end())
 	}
+	inputs := &pen{words: c.words}
+	for _, in := range c.hiddenInputs(current, b.used) {
+		inputs.raw(`<input type="hidden" name="`)
+		inputs.typed(in.Name)
+		inputs.raw(`" value="`)
+		inputs.typed(in.Value)
+		inputs.raw(`">`)
+	}
+	view.Inputs = view.insert(inputs.end())
 	view.Notice, view.Lost = c.notice, view.lost(c.lost)
-	if view.First && view.Notice == "" && c.h.inVain(onPath(&c.form, path)) { // said before somebody fills in the rest
+	if view.First && view.Notice == "" && slices.ContainsFunc(steps, func(s step) bool { return c.h.inVain(s.blocks) }) { // said before somebody fills in the rest
 		view.Notice = c.words.get("fault.REQUIRED.unavailable")
 	}
 	view.Multipart = b.multipart
@@ -217,10 +194,10 @@ func (c *call) nextLabel(view *pageView, s step) string {
 func (c *call) token() string { return c.h.signer.sign(purposeVisit, c.visit) }
 
 // hiddenInputs carry the visit, and the answers of the inputs that are not shown.
-func (c *call) hiddenInputs(page pathPage) []input {
+func (c *call) hiddenInputs(on step, shown map[string]bool) []input {
 	list := []input{
 		{ctrlState, c.token()},
-		{ctrlAt, page.step},
+		{ctrlAt, on.id},
 		{ctrlLanguage, c.words.locale.String()},
 		{ctrlViewed, c.values.Get(ctrlViewed)},
 		{ctrlStarted, c.values.Get(ctrlStarted)},
@@ -234,17 +211,17 @@ func (c *call) hiddenInputs(page pathPage) []input {
 			list = append(list, input{name, c.values.Get(name)})
 		}
 	}
-	for _, id := range page.asks {
+	for _, id := range ids(on.blocks) {
 		list = append(list, input{ctrlSeen, id})
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.readings)) {
-		if r := c.readings[name]; r.ask && page.shows[name] {
+		if r := c.readings[name]; r.ask && shown[name] {
 			list = append(list, input{ctrlShown, r.shown(name)})
 		}
 	}
 	var names []string
 	for name := range c.values {
-		if !page.shows[name] && (isAnswer(name) || strings.HasPrefix(name, nameHidden) || strings.HasPrefix(name, nameUTM)) {
+		if !shown[name] && (isAnswer(name) || strings.HasPrefix(name, nameHidden) || strings.HasPrefix(name, nameUTM)) {
 			names = append(names, name)
 		}
 	}
@@ -267,8 +244,8 @@ func (c *call) showMessage(status int, title, text string) {
 func (c *call) showEnding(ending schema.Block, target template.URL) {
 	view := c.view("ending")
 	b := c.newBuilder(view, Path{}, nil)
-	f := b.field(&ending, 1)
-	view.Ending, view.LeadsTo = &f, target
+	view.Ending, view.LeadsTo = new(field), target
+	b.field(view.Ending, &ending, 1)
 	if properties(&ending).ShareButtons && c.preview == nil {
 		view.Share = c.form.PublicID
 	}
@@ -279,7 +256,7 @@ func (c *call) showEnding(ending schema.Block, target template.URL) {
 func (c *call) view(kind string) *pageView {
 	v := &pageView{
 		words: c.words, Form: c.form, Kind: kind, Version: assetVersion,
-		Heading: c.form.Name, Theme: newThemeView(&c.form, c.source().css), Preview: c.preview, Embedded: c.embedded(),
+		Heading: c.form.Name, Theme: c.source().looks, Preview: c.preview, Embedded: c.embedded(),
 	}
 	if c.form.Settings.Branding {
 		v.Brand = c.h.config.Brand

@@ -269,8 +269,12 @@ func (w *words) value(v any) string {
 	return fmt.Sprint(v)
 }
 
-// number writes a plain decimal number as the language does.
+// number writes a plain decimal number as the language does. One of three digits is the same
+// in all of them.
 func (w *words) number(plain string) string {
+	if len(plain) <= 3 && strings.Trim(plain, "0123456789") == "" && (len(plain) == 1 || !strings.HasPrefix(plain, "0")) {
+		return plain
+	}
 	n, err := strconv.ParseFloat(plain, 64)
 	if err != nil {
 		return plain
