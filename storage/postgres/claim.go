@@ -280,7 +280,7 @@ func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, quick bool
 	room, names := min(pool.Room, leaseMost), map[string]int{}
 	turns, err = collect(ctx, s, dueTurns, func(rows pgx.Rows) (t turn, err error) {
 		var ofName int
-		err = scanRow(rows, append(knownTargets(&t.Delivery), scanBool(&t.crowded), scanSize(&t.room), scanSize(&ofName))...)
+		err = rows.Scan(append(knownTargets(&t.Delivery), scanBool(&t.crowded), scanSize(&t.room), scanSize(&ofName))...)
 		names[t.Host] = ofName
 		return t, err
 	}, objectArg(p.Webhooks), int64(p.PerWebhook), quick, int64(room), objectArg(pool.Hosts), int64(max(pool.PerHost, 0)), others)
@@ -304,7 +304,7 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, po
 		var number, token int64
 		var event storage.ID
 		var n int
-		if err = scanRow(rows, scanInt(&number), scanID(&event), scanInt(&token), scanSize(&n)); err != nil {
+		if err = rows.Scan(scanInt(&number), scanID(&event), scanInt(&token), scanSize(&n)); err != nil {
 			return none, err
 		}
 		t := &turns[number-1]

@@ -119,7 +119,7 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 		var values arena
 		_, err := collect(ctx, s, notEntered, func(rows pgx.Rows) (none struct{}, err error) {
 			var sub storage.SubmissionAnswers
-			err = scanRow(rows, scanID(&at.Form), scanInt(&at.Round), scanID(&at.From), scanText(&at.Field.Block), scanSize(&at.Field.Rules),
+			err = rows.Scan(scanID(&at.Form), scanInt(&at.Round), scanID(&at.From), scanText(&at.Field.Block), scanSize(&at.Field.Rules),
 				scanBool(&more), scanID(&sub.ID), scanBorrowed(&sub.Answers))
 			last = sub.ID
 			if sub.Answers != nil {

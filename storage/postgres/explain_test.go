@@ -96,8 +96,13 @@ func everyStatement(t *testing.T) map[string][][]any {
 // filled returns a schema with many records.
 func filled(t testing.TB, pool *pgxpool.Pool, size pgseed.Size) string {
 	t.Helper()
+	return filledFrom(t, pool, firstMigration(t), size)
+}
+
+func filledFrom(t testing.TB, pool *pgxpool.Pool, up string, size pgseed.Size) string {
+	t.Helper()
 	schema := pgtest.Schema(t)
-	createTables(t, pool, schema)
+	createTablesFrom(t, pool, schema, up)
 	if err := pgseed.Fill(t.Context(), pool, schema, size); err != nil {
 		t.Fatal(err)
 	}
@@ -187,9 +192,18 @@ func TestNoStatementScansATable(t *testing.T) {
 		t.Fatalf("%d statements were recorded", len(statements))
 	}
 	pool := pgtest.Pool(t)
-	schema := filled(t, pool, pgseed.Size{
+	size := pgseed.Size{
 		Forms: 5000, Submissions: 50_000, AnswerBytes: 100, Webhooks: 2000, Deliveries: 20_000, Attempts: 20_000, Others: 5000, Minutes: 5000,
+	}
+	t.Run("tables", func(t *testing.T) { noneScansATable(t, pool, filled(t, pool, size), statements) })
+	t.Run("partitions", func(t *testing.T) { // each about as large as a table above
+		size.Webhooks, size.Deliveries, size.Attempts = 4*size.Webhooks, 4*size.Deliveries, 4*size.Attempts
+		size.Others, size.Minutes = 4*size.Others, 4*size.Minutes
+		noneScansATable(t, pool, filledFrom(t, pool, partitioned(t, firstMigration(t)), size), statements)
 	})
+}
+
+func noneScansATable(t *testing.T, pool *pgxpool.Pool, schema string, statements map[string][][]any) {
 	for text, runs := range statements {
 		t.Run(firstWords(text), func(t *testing.T) {
 			if text == queueStats {

@@ -176,7 +176,7 @@ func (s *Store) settle(ctx context.Context, step []storage.Result) (map[string][
 	_, err := collect(ctx, s, lockResults.now(s), func(rows pgx.Rows) (none struct{}, err error) {
 		var number, urgency int
 		var what string
-		if err = scanRow(rows, scanSize(&number), scanSize(&urgency), scanText(&what)); err == nil {
+		if err = rows.Scan(scanSize(&number), scanSize(&urgency), scanText(&what)); err == nil {
 			all[number-1].urgency = urgency
 			to[what] = append(to[what], all[number-1])
 		}

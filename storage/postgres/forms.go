@@ -38,7 +38,7 @@ func (s *Store) fillIn(ctx context.Context, f *storage.Form) error {
 		return nil
 	}
 	err := s.queryRow(ctx, fullByID, func(rows pgx.Rows) error {
-		return scanRow(rows, scanBool(&f.Full))
+		return rows.Scan(scanBool(&f.Full))
 	}, f.ID[:], f.Gate.ResponseLimit)
 	return noRow(err, nil) // the limit is gone in the meantime
 }
@@ -65,7 +65,7 @@ func ownDefinition(d *storage.Definition) {
 }
 
 func scanForm(rows pgx.Rows) (f storage.Form, err error) {
-	if err := scanRow(rows, appendForm(make([]any, 0, 23), &f)...); err != nil {
+	if err := rows.Scan(appendForm(make([]any, 0, 23), &f)...); err != nil {
 		return storage.Form{}, err
 	}
 	ownDefinition(&f.Definition)
@@ -220,7 +220,7 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormQuer
 }
 
 func scanHead(rows pgx.Rows) (f storage.Form, err error) {
-	err = scanRow(rows, appendHead(make([]any, 0, 17), &f)...)
+	err = rows.Scan(appendHead(make([]any, 0, 17), &f)...)
 	return f, err
 }
 
@@ -379,7 +379,7 @@ func (s *Store) updateForm(ctx context.Context, who storage.Actor, id storage.ID
 		}
 		s.queue(b, updateForm, args...)
 		err := s.sendRow(ctx, b, func(rows pgx.Rows) error {
-			err := scanRow(rows, targets...)
+			err := rows.Scan(targets...)
 			ownDefinition(&f.Definition)
 			return err
 		})

@@ -26,7 +26,7 @@ func appendKey(to []any, k *storage.Key) []any {
 }
 
 func scanKey(rows pgx.Rows) (k storage.Key, err error) {
-	err = scanRow(rows, appendKey(nil, &k)...)
+	err = rows.Scan(appendKey(nil, &k)...)
 	return k, err
 }
 
@@ -98,7 +98,7 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 }
 
 func scanKeyAndUser(rows pgx.Rows, k *storage.Key, u *storage.User) error {
-	err := scanRow(rows, append(appendKey(make([]any, 0, 11), k), scanText(&u.Name), scanText(&u.Email))...)
+	err := rows.Scan(append(appendKey(make([]any, 0, 11), k), scanText(&u.Name), scanText(&u.Email))...)
 	u.ID = k.UserID
 	return err
 }
@@ -172,7 +172,7 @@ func (s *Store) cachedFormForKey(ctx context.Context, p storage.FormForKeyParams
 	var ofKey, ofForm rowVersion
 	var updatedAt time.Time
 	err = s.queryRow(ctx, versionsForKey, func(rows pgx.Rows) error {
-		return scanRow(rows, &ofKey, &ofForm, scanTime(&updatedAt))
+		return rows.Scan(&ofKey, &ofForm, scanTime(&updatedAt))
 	}, p.Hash[:], p.Form[:], form.form.WorkspaceID[:], key.key.UserID[:])
 	if err != nil || ofKey != key.version || !form.is(ofForm, updatedAt) {
 		return false, noRow(err, nil)
@@ -188,7 +188,7 @@ func (s *Store) wholeFormForKey(ctx context.Context, p storage.FormForKeyParams,
 	*out = storage.FormForKey{}
 	err := s.queryRow(ctx, formForKey, func(rows pgx.Rows) error {
 		targets := append(appendKey(make([]any, 0, 40), &out.Key), scanText(&out.User.Name), scanText(&out.User.Email), &ofKey, &ofForm)
-		err := scanRow(rows, appendForm(targets, &f)...)
+		err := rows.Scan(appendForm(targets, &f)...)
 		ownDefinition(&f.Definition)
 		return err
 	}, p.Hash[:], p.Form[:], string(p.Scope), p.At.UTC())

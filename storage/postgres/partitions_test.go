@@ -86,7 +86,6 @@ func inPartitions(t *testing.T) (*Store, *pgxpool.Pool) {
 			SELECT f.id, current_date - i, 1, 1, 1 FROM generate_series(0, 39) i, formsvc.forms f ORDER BY i, f.id`,
 		`INSERT INTO formsvc.events (id, form_id, type, body, refs)
 			SELECT a.event_id, w.form_id, a.event_type, '{}', 1 FROM formsvc.attempts a JOIN formsvc.webhooks w ON w.id = a.webhook_id ORDER BY a.created_at`,
-		`ANALYZE`,
 	} {
 		if _, err := pool.Exec(t.Context(), s.sql(text), pgx.QueryExecModeExec); err != nil {
 			t.Fatal(text, err)
@@ -183,9 +182,10 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 			results := make([]storage.Result, 0, len(got))
 			for i, d := range got {
 				r := ended(d, 10_000+i)
-				if i%3 == 1 {
+				switch i % 3 {
+				case 1:
 					r.Attempt.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
-				} else if i%3 == 2 {
+				case 2:
 					r = storage.Result{Lease: d.Lease}
 				}
 				results = append(results, r)

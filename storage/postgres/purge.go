@@ -120,7 +120,7 @@ func (s *Store) tidyWorkspaces(ctx context.Context, p storage.SweepParams, _ *st
 	}
 	var busy storage.ID
 	err = s.read(ctx, func(ctx context.Context) error {
-		err := s.queryRow(ctx, busyForm, func(rows pgx.Rows) error { return scanRow(rows, scanID(&busy)) }, int64(1))
+		err := s.queryRow(ctx, busyForm, func(rows pgx.Rows) error { return rows.Scan(scanID(&busy)) }, int64(1))
 		return noRow(err, nil)
 	})
 	if err != nil || busy.IsZero() {

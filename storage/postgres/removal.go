@@ -178,7 +178,7 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	err := s.read(ctx, func(ctx context.Context) (err error) {
 		old, err = collect(ctx, s, oldSubmissions, func(rows pgx.Rows) ([]byte, error) {
 			var id storage.ID
-			err := scanRow(rows, scanID(&form), scanID(&id))
+			err := rows.Scan(scanID(&form), scanID(&id))
 			return id[:], err
 		}, forms, p.Before.UTC(), int64(p.Max))
 		return err

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -36,32 +35,6 @@ func (c *scopesColumn) ScanIndex(i int) any { return (*scopeElement)(&(*c)[i]) }
 
 // ScanIndexType implements [pgtype.ArraySetter].
 func (c *scopesColumn) ScanIndexType() any { return new(scopeElement) }
-
-// scanBinary reads the array as the server sends it in binary: the number of
-// dimensions, whether there are nulls, the type of the elements, the length and
-// the lower bound of the one dimension, then each element, preceded by its length.
-func (c *scopesColumn) scanBinary(src []byte) bool {
-	const header = 5 * 4
-	if len(src) < header || binary.BigEndian.Uint32(src) != 1 {
-		return false // empty arrays have no dimension
-	}
-	length := binary.BigEndian.Uint32(src[12:])
-	src = src[header:]
-	if uint64(length) > uint64(len(src)) {
-		return false
-	}
-	out := make(scopesColumn, length)
-	for i := range out {
-		if len(src) < 4 || uint64(binary.BigEndian.Uint32(src)) > uint64(len(src)-4) {
-			return false // a null, among others
-		}
-		end := 4 + binary.BigEndian.Uint32(src)
-		_ = (*scopeElement)(&out[i]).ScanBytes(src[4:end]) // never fails
-		src = src[end:]
-	}
-	*c = out
-	return true
-}
 
 type scopeElement storage.Scope
 

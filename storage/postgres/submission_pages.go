@@ -218,7 +218,7 @@ func (p *pageRead) lendRows(rows pgx.Rows) error {
 			continue
 		}
 		p.sub = storage.Submission{FormID: p.form}
-		if err := scanRow(rows, p.targets[:len(rows.FieldDescriptions())]...); err != nil {
+		if err := rows.Scan(p.targets[:len(rows.FieldDescriptions())]...); err != nil {
 			return err
 		}
 		if p.cut = p.sub.Answers == nil; p.cut {

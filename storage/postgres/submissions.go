@@ -15,7 +15,7 @@ const submissionColumns = `s.id, s.form_revision, s.submitted_at, s.completion_t
 // three JSON values are passed on as they are stored.
 func scanSubmission(rows pgx.Rows, form storage.ID) (storage.Submission, error) {
 	sub := storage.Submission{FormID: form}
-	err := scanRow(rows, submissionTargets(&sub)...)
+	err := rows.Scan(submissionTargets(&sub)...)
 	own(&sub.Answers, &sub.Metadata, &sub.Hidden)
 	return sub, err
 }

@@ -208,7 +208,7 @@ func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submit
 	var got submitResult
 	err := s.sendRow(ctx, b, func(rows pgx.Rows) error {
 		e := &got.earlier
-		err := scanRow(rows, scanSize(&got.code), scanInt(&got.revision), scanBool(&got.counted), scanBool(&got.stored),
+		err := rows.Scan(scanSize(&got.code), scanInt(&got.revision), scanBool(&got.counted), scanBool(&got.stored),
 			scanID(&e.ID), scanInt(&e.FormRevision), scanTime(&e.SubmittedAt), scanFloat(&e.CompletionTime),
 			scanBorrowed(&e.Answers), scanBorrowed(&e.Metadata), scanBorrowed(&e.Hidden))
 		own(&e.Answers, &e.Metadata, &e.Hidden)

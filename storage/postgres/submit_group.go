@@ -181,7 +181,7 @@ func scanStored(rows pgx.Rows, places map[storage.ID]int, out []submitted, hands
 	var id storage.ID
 	targets := []any{scanID(&id), scanBool(&hands.others)}
 	for rows.Next() {
-		if err := scanRow(rows, targets...); err != nil {
+		if err := rows.Scan(targets...); err != nil {
 			return err
 		}
 		out[places[id]].stored = true
@@ -203,7 +203,7 @@ func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSub
 		var others bool
 		var d storage.Delivery
 		targets := []any{scanID(&id), scanBool(&others), scanID(&d.Lease.EventID), scanInt(&d.Lease.Token), scanSize(&d.Attempt)}
-		err = scanRow(rows, append(targets, knownTargets(&d)...)...)
+		err = rows.Scan(append(targets, knownTargets(&d)...)...)
 		switch {
 		case err != nil:
 		case !id.IsZero():

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -167,10 +166,12 @@ func (s *Store) settingFaults(ctx context.Context) (faults []string, err error) 
 		if err := rows.Scan(nil, nil, &output, &style, &isolation); err != nil {
 			return err
 		}
-		var raw json.RawMessage
-		var epoch time.Time
-		if err := scanRow(rows, scanBorrowed(&raw), &epoch, new(string), new(string), new(string)); err != nil {
-			faults = append(faults, fmt.Sprintf("the pool's mode cannot read values with bytea_output = %s and DateStyle = %s: the role needs hex and ISO", output, style))
+		fields, values := rows.FieldDescriptions(), rows.RawValues()
+		for i, target := range []any{new([]byte), new(time.Time)} { // rows.Scan would end the rows with its error
+			if rows.Conn().TypeMap().Scan(fields[i].DataTypeOID, fields[i].Format, values[i], target) != nil {
+				faults = append(faults, fmt.Sprintf("the pool's mode cannot read values with bytea_output = %s and DateStyle = %s: the role needs hex and ISO", output, style))
+				break
+			}
 		}
 		if isolation != "read committed" {
 			faults = append(faults, fmt.Sprintf("the isolation level is %s, and has to be read committed", isolation))

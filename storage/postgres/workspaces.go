@@ -18,7 +18,7 @@ func workspaceTargets(w *storage.Workspace) []any {
 }
 
 func scanWorkspace(rows pgx.Rows) (w storage.Workspace, err error) {
-	err = scanRow(rows, workspaceTargets(&w)...)
+	err = rows.Scan(workspaceTargets(&w)...)
 	return w, err
 }
 
@@ -75,7 +75,7 @@ func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID)
 	var w storage.Workspace
 	err := s.read(ctx, func(ctx context.Context) error {
 		err := s.queryRow(ctx, workspaceByID, func(rows pgx.Rows) error {
-			return scanRow(rows, workspaceTargets(&w)...)
+			return rows.Scan(workspaceTargets(&w)...)
 		}, id[:], userArg(who))
 		return noRow(err, storage.ErrNotFound)
 	})
@@ -151,7 +151,7 @@ func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id stora
 		s.queue(b, updateWorkspace, id[:], userArg(who), c.Name, idArgOf(c.Owner), c.At.UTC())
 		var allowed bool
 		err := s.sendRow(ctx, b, func(rows pgx.Rows) error {
-			return scanRow(rows, append([]any{scanBool(&allowed)}, workspaceTargets(&w)...)...)
+			return rows.Scan(append([]any{scanBool(&allowed)}, workspaceTargets(&w)...)...)
 		})
 		if err == nil && !allowed {
 			return storage.ErrNotOwner
