@@ -34,8 +34,8 @@ type builder struct {
 
 func (c *call) newBuilder(view *pageView, path Path, faults []schema.Violation) *builder {
 	b := &builder{
-		c: c, view: view, faults: map[string][]schema.Violation{}, numbers: map[string]int{}, index: map[string]int{},
-		used: map[string]bool{}, policy: newPolicy(), pictures: map[*byte]*picture{}, pen: &pen{words: c.words, room: maxFields, buf: make([]byte, 0, pieceSize)}, digits: map[string]string{},
+		c: c, view: view, faults: map[string][]schema.Violation{}, numbers: map[string]int{}, index: make(map[string]int, len(c.form.Blocks)),
+		used: make(map[string]bool, 2*len(c.form.Blocks)), policy: newPolicy(), pictures: map[*byte]*picture{}, pen: &pen{words: c.words, room: maxFields, buf: newPiece()}, digits: map[string]string{},
 	}
 	for _, v := range faults {
 		b.faults[v.Field] = append(b.faults[v.Field], v)

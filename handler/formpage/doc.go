@@ -7,9 +7,9 @@
 // The handler keeps nothing of a visitor between two requests. What a page must know of the
 // one before travels in it, signed: see [Config.Secret]. It sets no cookie. What a page of
 // another origin sends is refused all the same, see [Config.AllowedOrigins]: it would come
-// with the cookies of the host, by which [Config.HostAnswers] may know its visitor. Pages on which nothing is filled in
-// are drawn once and kept, within 16 MiB for all forms: they are compared with the form that
-// the service returns, and a nonce and what belongs to one visit are put in when they are sent.
+// with the cookies of the host, by which [Config.HostAnswers] may know its visitor. Of a form
+// it remembers the definition that respondents saw last and the style made of its theme,
+// within 8 MiB for all forms.
 //
 // # How a form is shown
 //

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"html/template"
 	"net/http"
-	"strings"
 )
 
 // render runs the templates, puts the layout around what they write and sends the page. All
@@ -14,12 +13,8 @@ import (
 func (c *call) render(status int, view *pageView, policy *policy) {
 	view.Theme.allow(policy)
 	view.Nonce = newNonce()
-	var head strings.Builder
-	err := templates.ExecuteTemplate(&head, "head.html", view)
 	p := pen{inserts: view.inserts}
-	if err == nil {
-		err = templates.ExecuteTemplate(&p, "body.html", view)
-	}
+	err := templates.ExecuteTemplate(&p, "body.html", view)
 	body := p.end()
 	out := outs.Get().(*pen)
 	defer outs.Put(out)
@@ -27,8 +22,7 @@ func (c *call) render(status int, view *pageView, policy *policy) {
 	if layout := c.h.config.Layout; layout != nil && err == nil {
 		var content, document bytes.Buffer
 		out.out = &content
-		c.sheet(out, view.Nonce)
-		out.raw(head.String())
+		c.head(out, view)
 		out.flush()
 		d := Document{
 			Language: c.words.tag, Direction: c.words.direction, Title: view.title(), Nonce: view.Nonce, Form: c.form,
@@ -56,12 +50,12 @@ func (c *call) render(status int, view *pageView, policy *policy) {
 		"<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>")
 	out.typed(view.title())
 	out.raw("</title>\n")
-	c.sheet(out, view.Nonce)
-	out.raw(head.String())
+	c.head(out, view)
 	out.raw("\n</head>\n<body>\n")
 	out.pieces(body)
 	out.raw("\n</body>\n</html>\n")
 	out.flush()
+	release(body)
 }
 
 // title is what the browser shows as the page's name.
@@ -87,17 +81,34 @@ func (c *call) begin(status int, view *pageView, policy *policy) {
 	c.w.WriteHeader(status)
 }
 
-// sheet is the pages' style. What is opened has it within, so that it is painted without
-// another request, which takes seconds where the network is slow. What answers a POST leads
-// to the file: the script does not look there, and without it the browser keeps it.
-func (c *call) sheet(out *pen, nonce string) {
+// head writes what the page has in its head. What is opened has the style within, so that it
+// is painted without another request, which takes seconds where the network is slow. What
+// answers a POST leads to the file: the script does not look there, and without it the
+// browser keeps it.
+func (c *call) head(out *pen, view *pageView) {
+	files := c.up() + assetDir
 	if c.r.Method == http.MethodPost {
-		out.raw(`<link rel="stylesheet" href="` + c.up() + assetDir + "/page.css?v=" + assetVersion + "\">\n")
-		return
+		out.raw(`<link rel="stylesheet" href="` + files + "/page.css?v=" + assetVersion + "\">\n")
+	} else {
+		out.raw(`<style nonce="` + view.Nonce + `">`)
+		out.raw(pageStyle)
+		out.raw("</style>\n")
 	}
-	out.raw(`<style nonce="` + nonce + `">`)
-	out.raw(pageStyle)
+	out.raw(`<meta name="robots" content="noindex">`)
+	if view.Theme.Dark {
+		out.raw(`<meta name="color-scheme" content="light dark">`)
+	}
+	if view.LeadsTo != "" {
+		out.raw("\n<meta http-equiv=\"refresh\" content=\"0;url=")
+		out.typed(string(view.LeadsTo))
+		out.raw(`">`)
+	}
+	out.raw("\n<style nonce=\"" + view.Nonce + `" data-theme>`)
+	view.Theme.style(out)
 	out.raw("</style>\n")
+	if view.Kind != "message" {
+		out.raw(`<script src="` + files + "/page.js?v=" + assetVersion + "\" defer></script>")
+	}
 }
 
 var pageStyle = string(assets["page.css"].content)

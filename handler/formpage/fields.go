@@ -46,7 +46,7 @@ type field struct {
 	Columns      []option
 	Parts        []field
 	Low, Mid, Hi string // labels of a scale
-	Icon         string
+	Icon         string // its drawing
 	PerRow       int
 	Link         template.URL
 	Host         string        // of the embed
@@ -70,24 +70,6 @@ type field struct {
 
 // T returns a text in the page's language.
 func (f *field) T(key string, params ...any) string { return f.page.T(key, params...) }
-
-// Described lists the ids of what describes the field's control.
-func (f *field) Described() string {
-	var list []string
-	if f.Description != "" {
-		list = append(list, f.ID+"-d")
-	}
-	if f.Help != "" {
-		list = append(list, f.ID+"-h")
-	}
-	if f.Fault != "" {
-		list = append(list, f.ID+"-e")
-	}
-	if f.Reads {
-		list = append(list, f.ID+"-s")
-	}
-	return strings.Join(list, " ")
-}
 
 // fields draws blocks, as many as there is room for. The view of one is gone when the next
 // one is drawn: all of them would take more memory than the page.

@@ -1,19 +1,9 @@
 package formpage
 
-import "html/template"
+import "cmp"
 
-// rateIcon returns the name of an icon that there is a drawing of.
-func rateIcon(name string) string {
-	if _, ok := icons[name]; ok {
-		return name
-	}
-	return "star"
-}
-
-// Drawing is the path of the field's icon.
-func (f *field) Drawing() template.HTMLAttr {
-	return template.HTMLAttr(`d="` + icons[f.Icon] + `"`) //nolint:gosec // of the list below
-}
+// rateIcon returns the drawing of an icon, a star where there is none with that name.
+func rateIcon(name string) string { return cmp.Or(icons[name], icons["star"]) }
 
 // icons are drawn on 24 by 24 units.
 var icons = map[string]string{

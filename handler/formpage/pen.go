@@ -31,6 +31,20 @@ type piece struct {
 	typed string
 }
 
+// room for pieces, to be used again.
+var room = sync.Pool{New: func() any { return new([pieceSize]byte) }}
+
+func newPiece() []byte { return room.Get().(*[pieceSize]byte)[:0] }
+
+// release gives back the room of pieces that were sent.
+func release(list []piece) {
+	for _, one := range list {
+		if cap(one.html) == pieceSize {
+			room.Put((*[pieceSize]byte)(one.html[:pieceSize]))
+		}
+	}
+}
+
 // What a page draws of its form, in bytes. With what stands around it, a page has at most
 // 4 MiB and what was typed.
 const (
@@ -45,7 +59,7 @@ func (p *pen) raw(s string) {
 		s = s[n:]
 		p.flush()
 		if p.buf == nil {
-			p.buf = make([]byte, 0, pieceSize)
+			p.buf = newPiece()
 		}
 	}
 	p.buf = append(p.buf, s...)

@@ -1,7 +1,6 @@
 package formpage
 
 import (
-	"fmt"
 	"html/template"
 	"reflect"
 	"slices"
@@ -13,7 +12,9 @@ import (
 // A stencil is a template of fields.html, compiled for one type of data: html/template
 // takes ten times as long to draw a field, and as much memory. It knows no contexts: a value
 // stands in text or in an attribute in double quotes, and an address was checked before
-// (webLink, policy.picture). A test holds its output against html/template.
+// (webLink, policy.picture). What it does not know of templates ends the program when it
+// starts; tests hold its output against that of html/template, with hostile values in every
+// place.
 type stencil struct{ draw op }
 
 type (
@@ -64,6 +65,9 @@ func (s scope) declare(v *parse.VariableNode, t reflect.Type) int {
 	if !ok {
 		known.slot = len(s.vars)
 	}
+	if ok && known.of != t || known.slot >= len(frame{}.vars) {
+		panic("fields.html: " + v.String() + " is a variable of another type, or one too many")
+	}
 	s.vars[v.Ident[0]] = variable{known.slot, t}
 	return known.slot
 }
@@ -90,6 +94,7 @@ func (s scope) node(n parse.Node) op {
 	case *parse.ActionNode:
 		return s.action(n.Pipe)
 	case *parse.IfNode:
+		plain(len(n.Pipe.Cmds) == 1 && len(n.Pipe.Decl) == 0, n)
 		is := s.test(n.Pipe.Cmds[0].Args)
 		then, not := s.list(n.List), s.list(n.ElseList)
 		return func(p *pen, f *frame) {
@@ -104,6 +109,7 @@ func (s scope) node(n parse.Node) op {
 		inner := s
 		inner.dot = t
 		then := inner.list(n.List)
+		plain(n.ElseList == nil && len(n.Pipe.Decl) == 0, n)
 		return func(p *pen, f *frame) {
 			if v := value(p, f); truth(v) {
 				outer := f.dot
@@ -119,7 +125,8 @@ func (s scope) node(n parse.Node) op {
 		called := s.of(n.Name, t)
 		return func(p *pen, f *frame) { called.on(p, value(p, f)) }
 	}
-	panic(fmt.Sprintf("fields.html: %T is not compiled", n))
+	plain(false, n)
+	return nil
 }
 
 func (st *stencil) on(p *pen, dot reflect.Value) {
@@ -135,7 +142,8 @@ func (st *stencil) on(p *pen, dot reflect.Value) {
 
 // loop ends when there is no more room on the page.
 func (s scope) loop(n *parse.RangeNode) op {
-	list, t := s.pipe(&parse.PipeNode{NodeType: parse.NodePipe, Cmds: n.Pipe.Cmds})
+	plain(n.ElseList == nil, n)
+	list, t := s.pipe(n.Pipe)
 	inner, index, item := s, -1, -1
 	inner.dot = t.Elem()
 	if d := n.Pipe.Decl; len(d) > 0 {
@@ -174,14 +182,15 @@ func (s scope) action(pipe *parse.PipeNode) op {
 		slot := s.declare(pipe.Decl[0], t)
 		return func(p *pen, f *frame) { f.vars[slot] = value(p, f) }
 	}
+	plain(t.Kind() == reflect.String || reflect.Zero(t).CanInt(), pipe)
 	write := (*pen).text
 	name := pipe.String()
 	switch name = name[strings.LastIndexByte(name, '.')+1:]; {
-	case t.PkgPath() == "html/template" && t != reflect.TypeFor[template.URL]():
+	case t == reflect.TypeFor[template.HTML]():
 		write = (*pen).markup
 	case name == "Value" || name == "Text" || name == "Token":
 		write = (*pen).typed
-	case slices.Contains([]string{"ID", "Name", "Block", "Remove", "Zone", "Input", "Color", "URL", "Link", "Frame", "Video"}, name):
+	case slices.Contains([]string{"ID", "Name", "Block", "Remove", "Zone", "Input", "Color", "Icon", "URL", "Link", "Frame", "Video"}, name):
 		write = (*pen).whole
 	}
 	return func(p *pen, f *frame) {
@@ -197,7 +206,8 @@ func (s scope) action(pipe *parse.PipeNode) op {
 // word writes one of the page's texts with a value in it, which may be long.
 func (s scope) word(args []parse.Node) op {
 	key, place := args[1].(*parse.StringNode).Text, "{"+args[2].(*parse.StringNode).Text+"}"
-	value, _ := s.value(args[3])
+	value, t := s.value(args[3])
+	plain(t.Kind() == reflect.String, args[3])
 	return func(p *pen, f *frame) {
 		before, after, _ := strings.Cut(p.words.get(key), place)
 		p.whole(before)
@@ -209,8 +219,10 @@ func (s scope) word(args []parse.Node) op {
 // pipe compiles what has a value. Of functions that are "or" and len.
 func (s scope) pipe(pipe *parse.PipeNode) (getter, reflect.Type) {
 	args := pipe.Cmds[0].Args
+	plain(len(pipe.Cmds) == 1, pipe)
 	switch args[0].String() {
 	case "or":
+		plain(len(args) == 3, pipe)
 		first, t := s.value(args[1])
 		other, _ := s.value(args[2])
 		return func(p *pen, f *frame) reflect.Value {
@@ -224,6 +236,7 @@ func (s scope) pipe(pipe *parse.PipeNode) (getter, reflect.Type) {
 		return func(p *pen, f *frame) reflect.Value { return reflect.ValueOf(list(p, f).Len()) }, reflect.TypeFor[int]()
 	}
 	if len(args) > 1 {
+		plain(strings.HasSuffix(args[0].String(), ".T"), pipe)
 		return s.text(args)
 	}
 	return s.value(args[0])
@@ -241,10 +254,13 @@ func (s scope) test(args []parse.Node) func(p *pen, f *frame) bool {
 	}
 	switch name.Ident {
 	case "eq", "ne": // a text, and constants
-		value, _ := s.value(args[1])
+		value, t := s.value(args[1])
+		plain(t.Kind() == reflect.String, args[1])
 		var others []string
-		for _, arg := range args[2:] {
-			others = append(others, arg.(*parse.StringNode).Text)
+		for i, arg := range args {
+			if i > 1 {
+				others = append(others, arg.(*parse.StringNode).Text)
+			}
 		}
 		return func(p *pen, f *frame) bool {
 			return slices.Contains(others, value(p, f).String()) == (name.Ident == "eq")
@@ -267,7 +283,15 @@ func (s scope) test(args []parse.Node) func(p *pen, f *frame) bool {
 			return name.Ident == "and"
 		}
 	}
-	panic("fields.html: the function " + name.Ident + " is not compiled")
+	plain(false, name)
+	return nil
+}
+
+// plain ends the program where a template has what a stencil does not know.
+func plain(known bool, n parse.Node) {
+	if !known {
+		panic("fields.html: " + n.String() + " is not compiled")
+	}
 }
 
 // text is one of the page's texts.
@@ -302,25 +326,14 @@ func (s scope) value(n parse.Node) (getter, reflect.Type) {
 		v := s.vars[n.Ident[0]]
 		return members(func(_ *pen, f *frame) reflect.Value { return f.vars[v.slot] }, v.of, n.Ident[1:])
 	}
-	panic("fields.html: " + n.String() + " is not compiled")
+	plain(false, n)
+	return nil, nil
 }
 
 // members are the members, one in the other, of a value.
 func members(of getter, t reflect.Type, names []string) (getter, reflect.Type) {
 	for _, name := range names {
 		outer := of
-		switch name {
-		case "T": // see text
-			return of, reflect.TypeFor[string]()
-		case "Described":
-			return func(p *pen, f *frame) reflect.Value {
-				return reflect.ValueOf(outer(p, f).Addr().Interface().(*field).Described())
-			}, reflect.TypeFor[string]()
-		case "Drawing":
-			return func(p *pen, f *frame) reflect.Value {
-				return reflect.ValueOf(outer(p, f).Addr().Interface().(*field).Drawing())
-			}, reflect.TypeFor[template.HTMLAttr]()
-		}
 		if t.Kind() == reflect.Pointer {
 			t = t.Elem()
 			of = func(p *pen, f *frame) reflect.Value { return outer(p, f).Elem() }

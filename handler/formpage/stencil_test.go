@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -49,6 +51,56 @@ func TestStencilsWriteWhatTemplatesWrite(t *testing.T) {
 				t.Errorf("%v at %d:\n%.200s\nby html/template:\n%.200s", err, at, ours[max(0, at-50):], theirs[max(0, at-50):])
 			}
 		}
+	}
+}
+
+// Every value that a field can have is escaped as html/template escapes it.
+func TestStencilsEscapeEveryValue(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("templates/fields.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]bool{}
+	for _, condition := range regexp.MustCompile(`eq \.Kind((?: "\w+")+)`).FindAllStringSubmatch(string(raw), -1) {
+		for _, kind := range strings.Fields(condition[1]) {
+			kinds[strings.Trim(kind, `"`)] = true
+		}
+	}
+	if len(kinds) < 25 {
+		t.Errorf("only %d kinds: %v", len(kinds), kinds)
+	}
+	for kind := range kinds {
+		for _, text := range []string{"", "plain", `"><script>alert(1)</script>`, `' onload='x' & &lt; "`, "`{}=/\\;\x00\n\u2028", "javascript:alert(1)", "{{.}} ]]> --> <!--"} {
+			for _, on := range []bool{true, false} {
+				ours, theirs, err := formpage.DrawFilled(kind, on, text)
+				if theirs = strings.ReplaceAll(theirs, "&#43;", "+"); err != nil || ours != theirs {
+					at := 0
+					for at < min(len(ours), len(theirs)) && ours[at] == theirs[at] {
+						at++
+					}
+					t.Errorf("%s with %q: %v at %d:\n%.200s\nby html/template:\n%.200s", kind, text, err, at, ours[max(0, at-90):], theirs[max(0, at-90):])
+				}
+			}
+		}
+	}
+}
+
+// What a stencil does not know of templates ends the program when it starts.
+func TestStencilsRefuseWhatTheyDoNotKnow(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`{{.Label | printf "%q"}}`, `{{printf .Label}}`, `{{.Required}}`, `{{.Options}}`, `{{.Nobody}}`, `{{print .Number}}`, `{{1}}`, `{{true}}`,
+		`{{with .Label}}{{.}}{{else}}x{{end}}`, `{{range .Options}}{{else}}x{{end}}`, `{{range .Options}}{{break}}{{end}}`, `{{with $x := .Label}}{{$x}}{{end}}`,
+		`{{if $x := .Label}}{{$x}}{{end}}`, `{{if eq .Number 1}}{{end}}`, `{{if lt .Number 1}}{{end}}`, `{{if .Label | len}}{{end}}`, `{{or .Label .Help .Fault}}`,
+		`{{$x := .Label}}{{$x := .Number}}`, `{{$a := .Label}}{{$b := .Label}}{{$c := .Label}}{{$d := .Label}}{{$e := .Label}}{{$f := .Label}}`, `{{.Help.T "yes"}}{{slice .Label 1}}`,
+	} {
+		if formpage.CompileStencil(text) == nil {
+			t.Errorf("%s is compiled", text)
+		}
+	}
+	if unknown := formpage.CompileStencil(`{{$x := .Label}}{{range $i, $o := .Options}}{{if and $i (ne .Value "x")}}{{$x}}{{.Label}}{{end}}{{end}}{{or .Help (.T "yes")}}{{len .Options}}{{.T "required"}}`); unknown != nil {
+		t.Error(unknown)
 	}
 }
 

@@ -3,7 +3,6 @@ package formpage
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strconv"
@@ -33,9 +32,13 @@ func (t *themeView) addRule(selector, declarations string) {
 	t.rules = append(t.rules, selector+"{"+declarations+"}")
 }
 
-// Style is the content of the page's style element.
-func (t *themeView) Style() template.CSS {
-	return template.CSS(strings.Join(t.rules, "\n") + "\n" + t.custom) //nolint:gosec // written by this package
+// style writes the content of the page's style element.
+func (t *themeView) style(out *pen) {
+	for _, rule := range t.rules {
+		out.raw(rule)
+		out.raw("\n")
+	}
+	out.raw(t.custom)
 }
 
 // allow lets the page load the theme's images.

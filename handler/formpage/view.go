@@ -37,10 +37,11 @@ type Document struct {
 type pageView struct {
 	words *words
 
+	Language, Direction string            // of the page's own words
+	W                   map[string]string // these
+
 	Form     PublicForm
 	Kind     string // form, message or ending
-	Up       string // from the page's address to the directory of the handler
-	Version  string // of the assets
 	Nonce    string
 	Theme    themeView
 	Embedded bool
@@ -83,10 +84,6 @@ type input struct{ Name, Value string }
 // problem is a line of the summary above the form. ID is empty when the page has no
 // field for it.
 type problem struct{ ID, Label, Text string }
-
-// Language and Direction are those of the page's own words.
-func (v *pageView) Language() string  { return v.words.tag }
-func (v *pageView) Direction() string { return v.words.direction }
 
 // T returns a text in the page's language.
 func (v *pageView) T(key string, params ...any) string { return v.words.get(key, params...) }
@@ -255,13 +252,12 @@ func (c *call) showEnding(ending schema.Block, target template.URL) {
 // view is a page as far as it does not depend on the blocks.
 func (c *call) view(kind string) *pageView {
 	v := &pageView{
-		words: c.words, Form: c.form, Kind: kind, Version: assetVersion,
+		words: c.words, Language: c.words.tag, Direction: c.words.direction, W: c.words.texts, Form: c.form, Kind: kind,
 		Heading: c.form.Name, Theme: c.source().looks, Preview: c.preview, Embedded: c.embedded(),
 	}
 	if c.form.Settings.Branding {
 		v.Brand = c.h.config.Brand
 	}
-	v.Up = c.up()
 	return v
 }
 

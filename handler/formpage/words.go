@@ -28,7 +28,6 @@ type words struct {
 	locale    language.Tag // the tag with the region: how numbers are written
 	direction string
 	texts     map[string]string
-	english   map[string]string
 	printer   *message.Printer
 	comma     bool          // numbers have a decimal comma
 	countries func() string // made when it is first asked for
@@ -89,8 +88,10 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 		parsed = append(parsed, t)
 		// One kind of digits on a page: those of dates, of phone numbers and of the script.
 		numbers, _ := t.SetTypeForKey("nu", "latn") // the key and the type exist
+		own := maps.Clone(texts["en"])              // for what a host's language lacks
+		maps.Copy(own, texts[tag])
 		c.list = append(c.list, &words{
-			tag: tag, locale: t, direction: direction(t), texts: texts[tag], english: texts["en"], printer: message.NewPrinter(numbers), comma: writesComma(t),
+			tag: tag, locale: t, direction: direction(t), texts: own, printer: message.NewPrinter(numbers), comma: writesComma(t),
 			countries: sync.OnceValue(func() string { return countryOptions(t, false) }),
 			callers:   sync.OnceValue(func() string { return countryOptions(t, true) }),
 		})
@@ -223,10 +224,7 @@ func (c catalogue) byTag(tag string, fallback *words) *words {
 // get returns a text, its {places} filled with the parameters: names and values in
 // turn. Numbers are written as the language does.
 func (w *words) get(key string, params ...any) string {
-	text, ok := w.texts[key]
-	if !ok {
-		text = w.english[key]
-	}
+	text := w.texts[key]
 	for i := 0; i+1 < len(params); i += 2 {
 		name, _ := params[i].(string)
 		text = strings.ReplaceAll(text, "{"+name+"}", w.value(params[i+1]))
@@ -236,7 +234,7 @@ func (w *words) get(key string, params ...any) string {
 
 // has reports whether there is a text for a key.
 func (w *words) has(key string) bool {
-	_, ok := w.english[key]
+	_, ok := w.texts[key]
 	return ok
 }
 
