@@ -28,7 +28,7 @@ func populated(t *testing.T, target conformance.Target) (key string) {
 	for range 25 {
 		workspace := post(t, target.URL+"/workspaces", key, `{"name":"Of the user"}`)
 		form := post(t, target.URL+"/forms", key, `{"workspace_id":"`+workspace+`","name":"Of the user"}`)
-		post(t, target.URL+"/webhooks", key, `{"form_id":"`+form+`","url":"https://93.184.215.14/"}`)
+		post(t, target.URL+"/webhooks", key, `{"form_id":"`+form+`","url":"https://93.184.215.14/","enabled":false}`)
 	}
 	return key
 }

@@ -17,7 +17,7 @@ const documentURL = "mem:///openapi.json"
 
 // Compiler compiles schemas of one OpenAPI document. It is not safe for concurrent use;
 // what it compiles is.
-type Compiler struct{ library *jsonschema.Compiler }
+type Compiler struct{ jsonschema *jsonschema.Compiler }
 
 // NewCompiler reads a document. Nothing is ever loaded from outside of it.
 func NewCompiler(document string) (*Compiler, error) {
@@ -37,7 +37,7 @@ func NewCompiler(document string) (*Compiler, error) {
 // Compile compiles the schema at a JSON pointer, and holds it against the meta-schema of
 // JSON Schema 2020-12.
 func (c *Compiler) Compile(pointer string) (*Schema, error) {
-	s, err := c.library.Compile(documentURL + "#" + pointer)
+	s, err := c.jsonschema.Compile(documentURL + "#" + pointer)
 	if err != nil {
 		return nil, err
 	}
@@ -54,11 +54,11 @@ func (c *Compiler) component(name string) (*Schema, error) {
 }
 
 // Schema is a compiled schema. It is safe for concurrent use.
-type Schema struct{ library *jsonschema.Schema }
+type Schema struct{ jsonschema *jsonschema.Schema }
 
 // Check returns how a value differs from the schema, nil when it fits.
 func (s *Schema) Check(n jsontree.Node) error {
-	err := s.library.Validate(n.Value())
+	err := s.jsonschema.Validate(n.Value())
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {
 		return err
