@@ -95,8 +95,8 @@ func TestOneHostKeepsAConnectionForEachRequestInFlight(t *testing.T) {
 				close(hold)
 			}
 			sending.Wait()
+			synctest.Wait() // until all connections are idle again
 		}
-		synctest.Wait()
 		if got := dials.Load(); got != 210 {
 			t.Errorf("%d connections, want one for each of 210 requests at one time", got)
 		}
