@@ -40,7 +40,7 @@ func (s *Service) As(user ID) Client { return Client{s, storage.As(user)} }
 // AsHost returns a client that sees and may change everything.
 func (s *Service) AsHost() Client { return Client{s, storage.AsHost()} }
 
-func (c Client) core() *core.Core { return c.s.handler.Core() }
+func (c Client) core() *core.Core { return c.s.core }
 
 // Query selects records of a list. The zero value selects all.
 type Query struct {

@@ -113,7 +113,7 @@ func (c *call) export() error {
 	if err != nil {
 		return errNotFound
 	}
-	form, err := c.h.storage.Form(c.ctx(), c.actor(), id)
+	form, err := c.h.core.Storage.Form(c.ctx(), c.actor(), id)
 	if err != nil {
 		return err
 	}
