@@ -157,7 +157,6 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 		{module + "/storage/postgres", module + "/schema"},
 		{module + "/handler", module + "/webhooks"},
 		{module + "/handler", module},
-		{module + "/handler/formpage", module},
 		{module + "/handler/formpage", module + "/handler"},
 		{module + "/handler/formpage", "github.com/go-chi/chi/v5"},
 		{module, module + "/storage/memory"},

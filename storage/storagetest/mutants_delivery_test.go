@@ -122,7 +122,7 @@ func deliveryMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return &handsTwice{Storage: s} }},
 		{"reserves and never hands over", []string{"deliveries/hand_over_refused"},
 			func(s storage.Storage) storage.Storage { return reservesOnly{s} }},
-		{"lists attempts oldest first", []string{"webhooks/attempts", "deliveries/reschedule", "deliveries/history_cut"},
+		{"lists attempts oldest first", []string{"webhooks/deliveries", "deliveries/reschedule", "deliveries/history_cut"},
 			func(s storage.Storage) storage.Storage { return oldestFirst{s} }},
 		{"writes event bodies anew", []string{"deliveries/same_body"},
 			func(s storage.Storage) storage.Storage { return compacts{s} }},
