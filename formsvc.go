@@ -23,37 +23,140 @@ type (
 	// ID names a record: 24 hexadecimal digits on the wire.
 	ID = storage.ID
 	// User is the owner of API keys.
+	//
+	//	ID    ID
+	//	Name  string
+	//	Email string
 	User = storage.User
 	// Key is what is kept of an API key: everything but the key itself.
+	//
+	//	ID         ID
+	//	UserID     ID
+	//	Name       string
+	//	Prefix     string
+	//	Scopes     []Scope
+	//	CreatedAt  time.Time
+	//	ExpiresAt  time.Time
+	//	RevokedAt  time.Time
+	//	LastUsedAt time.Time
 	Key = storage.Key
 	// Workspace is a set of forms with an owner and members.
+	//
+	//	ID        ID
+	//	PublicID  string
+	//	OwnerID   ID
+	//	Name      string
+	//	CreatedAt time.Time
+	//	UpdatedAt time.Time
 	Workspace = storage.Workspace
 	// Form is a form as it is stored.
+	//
+	//	ID                ID
+	//	PublicID          string
+	//	WorkspaceID       ID
+	//	Name              string
+	//	Type              string
+	//	Status            string
+	//	Revision          int64
+	//	Gate              storage.Gate
+	//	Full              bool
+	//	DuplicatesCovered bool
+	//	CreatedAt         time.Time
+	//	UpdatedAt         time.Time
+	//	TrashedAt         time.Time
+	//	Definition        Definition
 	Form = storage.Form
 	// Submission is a stored response.
+	//
+	//	ID             ID
+	//	FormID         ID
+	//	FormRevision   int64
+	//	SubmittedAt    time.Time
+	//	CompletionTime float64
+	//	Answers        json.RawMessage
+	//	Metadata       json.RawMessage
+	//	Hidden         json.RawMessage
 	Submission = storage.Submission
 	// Definition is what a form consists of, as five JSON values.
+	//
+	//	Blocks       json.RawMessage
+	//	Settings     json.RawMessage
+	//	Theme        json.RawMessage
+	//	Variables    json.RawMessage
+	//	HiddenFields json.RawMessage
+	//	Format       int
 	Definition = storage.Definition
 	// Webhook is where the responses of a form are sent. The signing secret is not part of
 	// it.
+	//
+	//	ID        ID
+	//	FormID    ID
+	//	URL       string
+	//	Enabled   bool
+	//	HasSecret bool
+	//	CreatedAt time.Time
+	//	UpdatedAt time.Time
 	Webhook = storage.Webhook
 	// Delivery is one try to deliver an event to a webhook.
+	//
+	//	ID            ID
+	//	WebhookID     ID
+	//	EventID       ID
+	//	EventType     string
+	//	SubmissionID  ID
+	//	Attempt       int
+	//	Status        int
+	//	Success       bool
+	//	Error         string
+	//	Duration      time.Duration
+	//	CreatedAt     time.Time
+	//	NextAttemptAt time.Time
 	Delivery = storage.Delivery
 	// RevisionError says that a form is not at the expected revision, and at which.
+	//
+	//	Current int64
 	RevisionError = storage.RevisionError
 	// RejectedURLError says why nothing may be sent to a URL.
+	//
+	//	Reason string
 	RejectedURLError = core.RejectedURLError
 	// Counters count the steps of a form's funnel.
+	//
+	//	Views, Starts, Submissions int64
 	Counters = storage.Counters
 	// Scope is one permission of an API key. [Scopes] lists them.
 	Scope = storage.Scope
 	// Principal is who an API key belongs to.
+	//
+	//	KeyID  string
+	//	UserID ID
+	//	Name   string
+	//	Email  string
+	//	Scopes []Scope
 	Principal = handler.Principal
 	// KeyResolver finds out whose key a request carries.
 	KeyResolver = handler.KeyResolver
 	// Limits are the sizes that a host may change.
-	Limits = handler.Limits
+	//
+	//	Body       int64
+	//	Workspaces int
+	//	Webhooks   int
+	//	Blocks     int
+	//	AllBlocks  int
+	//	Nesting    int
+	//	Cells      int
+	//	AllCells   int
+	//	Choices    int
+	//	CustomCSS  int
+	//	Text       int
+	//	Rule       int
+	//	Definition int
+	//	Response   int
+	//	FileSize   int64
+	Limits = schema.Limits
 	// Error lists everything that is wrong with a response.
+	//
+	//	Violations []schema.Violation
 	Error = schema.Error
 )
 

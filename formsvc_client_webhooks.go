@@ -71,6 +71,14 @@ func (c Client) Webhooks(ctx context.Context, q Query) iter.Seq2[Webhook, error]
 // PausedWebhook is a webhook whose deliveries wait, because its destination fails or asked
 // for it: since FailingSince, after so many Failures in a row, until PausedUntil, when one
 // of them is tried. Reason is [PauseFailures] or [PauseRetryAfter].
+//
+//	WebhookID    ID
+//	FormID       ID
+//	URL          string
+//	Failures     int
+//	FailingSince time.Time
+//	PausedUntil  time.Time
+//	Reason       PauseReason
 type PausedWebhook = storage.PausedWebhook
 
 // PauseReason says why the deliveries of a webhook wait.

@@ -12,8 +12,16 @@ import (
 type (
 	// Path is the way that a respondent takes through a form, as far as the answers
 	// that were given say.
+	//
+	//	Blocks    []PathBlock
+	//	Ending    string
+	//	Variables map[string]any
+	//	Faults    []schema.Violation
 	Path = schema.Path
 	// PathBlock is one block on a path.
+	//
+	//	ID       string
+	//	Required bool
 	PathBlock = schema.PathBlock
 )
 

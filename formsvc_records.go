@@ -10,6 +10,12 @@ import (
 
 // Answer is one answer of a stored response as a Go value. Package schema has the kinds
 // of values, for a type switch.
+//
+//	ID    string
+//	Type  string
+//	Label string
+//	JSON  json.RawMessage
+//	Value schema.Value
 type Answer = schema.Answer
 
 // DecodeAnswers returns the answers of a stored response in the order of the form, hidden

@@ -1,152 +1,263 @@
 package formsvc_test
 
 import (
-	"context"
-	"crypto/cipher"
-	"encoding/json"
-	"io"
-	"iter"
-	"log/slog"
-	"net/http"
-	"net/netip"
-	"time"
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/printer"
+	gotoken "go/token"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"text/tabwriter"
 
-	"github.com/sethvargo/go-limiter"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler"
-	"github.com/formsvc/formsvc/schema"
-	"github.com/formsvc/formsvc/storage"
-	"github.com/formsvc/formsvc/webhooks"
 )
 
-// Hosts compile against these. A change here breaks them.
-var (
-	_ func(...formsvc.Option) (*formsvc.Service, error) = formsvc.New
-	_ http.Handler                                      = (*formsvc.Service)(nil)
+var update = flag.Bool("update", false, "write testdata/surface.txt anew")
 
-	_ interface {
-		Dispatcher() *webhooks.Dispatcher
-		Using(storage.Storage) *formsvc.Service
-		Close(context.Context) error
+// public are the packages that hosts import.
+var public = []string{
+	".", "handler", "handler/conformance", "handler/conformance/servicetarget", "handler/docs", "handler/formpage",
+	"ratelimit", "schema", "storage", "storage/memory", "storage/postgres", "storage/storagetest", "webhooks",
+}
 
-		CreateKey(context.Context, formsvc.KeyRequest) (formsvc.IssuedKey, error)
-		Keys(context.Context, formsvc.ID) ([]formsvc.Key, error)
-		RevokeKey(ctx context.Context, userID, keyID formsvc.ID) error
-		CreateWorkspace(ctx context.Context, owner formsvc.ID, name string) (formsvc.Workspace, error)
-		AddMember(ctx context.Context, workspaceID, userID formsvc.ID) error
-		RemoveMember(ctx context.Context, workspaceID, userID formsvc.ID) error
-		Members(ctx context.Context, workspaceID formsvc.ID) ([]formsvc.ID, error)
-		TransferWorkspace(ctx context.Context, workspaceID, newOwner formsvc.ID) error
-		PublicForm(ctx context.Context, publicID string) (formsvc.PublicForm, error)
-		RecordView(ctx context.Context, formID formsvc.ID) error
-		RecordStart(ctx context.Context, formID formsvc.ID) error
-		Submit(context.Context, formsvc.Response) (formsvc.Submission, error)
-		SetLifetimeCounters(ctx context.Context, formID formsvc.ID, c formsvc.Counters) error
-		TrashedForms(ctx context.Context, workspaceID formsvc.ID) ([]formsvc.Form, error)
-		RestoreForm(ctx context.Context, formID, into formsvc.ID) error
-		PurgeTrash(ctx context.Context, olderThan time.Time) (int, error)
-		PurgeForm(ctx context.Context, id formsvc.ID) error
-		DeleteUser(ctx context.Context, user formsvc.ID) error
-		EraseRespondent(ctx context.Context, form formsvc.ID, answers map[string]string) (int, error)
-		PurgeSubmissions(ctx context.Context, olderThan time.Time, form formsvc.ID) (int, error)
-		Redeliver(ctx context.Context, webhookID, deliveryID formsvc.ID) error
-		SendTestEvent(ctx context.Context, webhookID formsvc.ID) error
-		ResealSecrets(context.Context) (int, error)
-		ResolveKey(ctx context.Context, key string) (formsvc.Principal, error)
-		As(user formsvc.ID) formsvc.Client
-		AsHost() formsvc.Client
-		ExportHandler() http.Handler
-	} = (*formsvc.Service)(nil)
-
-	_ interface {
-		Workspaces(context.Context, formsvc.Query) iter.Seq2[formsvc.Workspace, error]
-		Workspace(context.Context, formsvc.ID) (formsvc.Workspace, error)
-		CreateWorkspace(context.Context, formsvc.WorkspaceCreate) (formsvc.Workspace, error)
-		RenameWorkspace(ctx context.Context, id formsvc.ID, name string) (formsvc.Workspace, error)
-		DeleteWorkspace(context.Context, formsvc.ID) error
-
-		Forms(context.Context, formsvc.FormQuery) iter.Seq2[formsvc.Form, error]
-		Form(context.Context, formsvc.ID) (formsvc.Form, error)
-		CreateForm(context.Context, formsvc.FormCreate) (formsvc.Form, error)
-		UpdateForm(context.Context, formsvc.ID, formsvc.FormUpdate) (formsvc.Form, error)
-		PublishForm(context.Context, formsvc.ID) (formsvc.Form, error)
-		TrashForm(ctx context.Context, id formsvc.ID, conditions ...formsvc.Condition) error
-
-		Blocks(context.Context, formsvc.ID) (formsvc.StoredBlocks, error)
-		Block(ctx context.Context, form formsvc.ID, id string) (formsvc.StoredBlock, error)
-		CreateBlock(ctx context.Context, form formsvc.ID, block json.RawMessage, conditions ...formsvc.Condition) (formsvc.StoredBlock, error)
-		ReplaceBlocks(ctx context.Context, form formsvc.ID, blocks json.RawMessage, conditions ...formsvc.Condition) (formsvc.StoredBlocks, error)
-		UpdateBlock(ctx context.Context, form formsvc.ID, id string, patch json.RawMessage, conditions ...formsvc.Condition) (formsvc.StoredBlock, error)
-		DeleteBlock(ctx context.Context, form formsvc.ID, id string, conditions ...formsvc.Condition) (revision int64, err error)
-
-		Submissions(context.Context, formsvc.ID, formsvc.SubmissionQuery) iter.Seq2[formsvc.Submission, error]
-		Submission(ctx context.Context, form, id formsvc.ID) (formsvc.Submission, error)
-		DeleteSubmission(ctx context.Context, form, id formsvc.ID) error
-		Metrics(ctx context.Context, form formsvc.ID, period formsvc.Period) (formsvc.Metrics, error)
-		Export(ctx context.Context, w io.Writer, form formsvc.ID, e formsvc.Export) error
-		Summary(context.Context, formsvc.ID, formsvc.SubmissionQuery) (formsvc.Summary, error)
-
-		Webhooks(context.Context, formsvc.Query) iter.Seq2[formsvc.Webhook, error]
-		Webhook(context.Context, formsvc.ID) (formsvc.Webhook, error)
-		CreateWebhook(context.Context, formsvc.WebhookCreate) (formsvc.Webhook, error)
-		UpdateWebhook(context.Context, formsvc.ID, formsvc.WebhookUpdate) (formsvc.Webhook, error)
-		DeleteWebhook(context.Context, formsvc.ID) error
-		Deliveries(context.Context, formsvc.ID) ([]formsvc.Delivery, error)
-	} = formsvc.Client{}
-
-	_ = formsvc.KeyRequest{User: formsvc.User{}, Name: "", Scopes: []formsvc.Scope{}, ExpiresAt: (*time.Time)(nil)}
-	_ = formsvc.IssuedKey{Key: formsvc.Key{}, Secret: ""}
-	_ = formsvc.Response{
-		FormID: formsvc.ID{}, Answers: map[string]json.RawMessage{}, HostAnswers: map[string]json.RawMessage{},
-		Hidden: map[string]string{}, Metadata: formsvc.Metadata{Country: "", Device: "", UserAgent: "", UTM: map[string]string{}},
-		CompletionTime: float64(0), IdempotencyKey: "",
+// Hosts compile against what is exported. The text has all of it, without comments: a
+// change of it is a change of testdata/surface.txt, made by
+//
+//	go test -run TestSurface . -update
+func TestSurface(t *testing.T) {
+	t.Parallel()
+	var text strings.Builder
+	for _, dir := range public {
+		fmt.Fprintf(&text, "# %s\n\n", path.Join(module, dir))
+		for _, decl := range surface(t, dir) {
+			fmt.Fprintln(&text, decl)
+		}
+		fmt.Fprintln(&text)
 	}
-	_ = formsvc.PublicForm{
-		ID: formsvc.ID{}, PublicID: "", Name: "", Type: "", Closed: false, ClosedMessage: "",
-		Definition: storage.Definition{}, Blocks: []schema.Block{}, Settings: schema.Settings{}, Theme: schema.Theme{},
+	const golden = "testdata/surface.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-
-	_ func(string) formsvc.ID = formsvc.UserIDFrom
-
-	_ func(formsvc.Submission) ([]formsvc.Answer, error) = formsvc.DecodeAnswers
-	_ func(formsvc.Form) (formsvc.FormContent, error)    = formsvc.DecodeForm
-
-	_ = []error{formsvc.ErrInvalidKey, formsvc.ErrNotFound, formsvc.ErrConflict, formsvc.ErrDuplicate, formsvc.ErrLimitReached, formsvc.ErrClosed, formsvc.ErrUnavailable, formsvc.ErrOutcomeUnknown}
-
-	_ func(string) (formsvc.ID, error) = formsvc.ParseID
-	_                                  = []formsvc.Scope{formsvc.ScopeFormsRead, formsvc.ScopeSubmissionsRead}
-	_                                  = []string{formsvc.StatusDraft, formsvc.StatusPublished}
-
-	_ func(storage.Storage) formsvc.Option                     = formsvc.WithStorage
-	_ func(context.Context, string) (formsvc.Principal, error) = (*formsvc.Service)(nil).ResolveKey
-
-	_ func(formsvc.KeyResolver) formsvc.Option         = formsvc.WithKeyResolver
-	_ func(func(*http.Request) string) formsvc.Option  = formsvc.WithCredential
-	_ func(string) formsvc.Option                      = formsvc.WithBasePath
-	_ func(string) formsvc.Option                      = formsvc.WithBaseURL
-	_ func(func(*http.Request) string) formsvc.Option  = formsvc.WithBaseURLFunc
-	_ func(string) formsvc.Option                      = formsvc.WithKeyPrefix
-	_ func(uint64, time.Duration) formsvc.Option       = formsvc.WithRateLimit
-	_ func(limiter.Store) formsvc.Option               = formsvc.WithLimiter
-	_ func() formsvc.Option                            = formsvc.WithoutRateLimit
-	_ func(webhooks.Config) formsvc.Option             = formsvc.WithWebhookConfig
-	_ func(cipher.AEAD, ...cipher.AEAD) formsvc.Option = formsvc.WithSecretCipher
-	_ func(formsvc.Limits) formsvc.Option              = formsvc.WithLimits
-	_ func(*time.Location) formsvc.Option              = formsvc.WithTimeZone
-	_ func(*slog.Logger) formsvc.Option                = formsvc.WithLogger
-	_ func(func() time.Time) formsvc.Option            = formsvc.WithClock
-
-	_ = formsvc.Principal{KeyID: "", UserID: storage.ID{}, Name: "", Email: "", Scopes: []formsvc.Scope{}}
-	_ = handler.Limits{FileSize: int64(0)}
-	_ = webhooks.Config{
-		Timeout: time.Duration(0), Retry: webhooks.RetryPolicy{}, InFlight: 0, InFlightWebhook: 0, HeaderPrefix: "", UserAgent: "",
-		AllowedNetworks: []netip.Prefix{}, Resolver: webhooks.Resolver(nil), Observer: webhooks.Observer(nil),
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
 	}
-	_ func(context.Context) error                        = (*webhooks.Dispatcher)(nil).Run
-	_ func()                                             = (*webhooks.Dispatcher)(nil).Wake
-	_ func(secret string, body []byte) string            = webhooks.Sign
-	_ func(secret string, body []byte, sig string) error = webhooks.Verify
-	_                                                    = schema.Error{Violations: []schema.Violation{{Path: "", Field: "", Code: "", Message: "", Params: map[string]any{}}}}
-	_ error                                              = (*formsvc.Error)(nil)
-)
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text.String(), "\n")); diff != "" {
+		t.Errorf("what is exported differs from %s; if that is meant, write it with -update (-file +code):\n%s", golden, diff)
+	}
+}
+
+// What New returns and what it takes is in the packages that are listed.
+func TestSurfaceListsEveryPublicPackage(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t, "./...") {
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		if name == "" {
+			name = "."
+		}
+		hidden := strings.Contains("/"+name, "/internal/") || strings.HasPrefix(name, "examples/") || p.Name == "main"
+		if !hidden && !slices.Contains(public, name) {
+			t.Errorf("%s is missing", name)
+		}
+	}
+}
+
+// parsed returns the files of a package without its tests.
+func parsed(t *testing.T, dir string) (*gotoken.FileSet, []*ast.File) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset := gotoken.NewFileSet()
+	var files []*ast.File
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	return fset, files
+}
+
+// surface prints the exported declarations of a package, one by one and in order.
+func surface(t *testing.T, dir string) []string {
+	t.Helper()
+	fset, files := parsed(t, dir)
+	var decls []string
+	show := func(node any) {
+		var b bytes.Buffer
+		if err := printer.Fprint(&b, fset, node); err != nil {
+			t.Fatal(err)
+		}
+		decls = append(decls, b.String())
+	}
+	for _, file := range files {
+		if !ast.FileExports(file) {
+			continue
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Field:
+				n.Doc, n.Comment = nil, nil
+			case *ast.TypeSpec:
+				n.Doc, n.Comment = nil, nil
+			case *ast.ValueSpec:
+				n.Doc, n.Comment = nil, nil
+			}
+			return true
+		})
+		for _, decl := range file.Decls {
+			switch decl := decl.(type) {
+			case *ast.FuncDecl:
+				decl.Doc, decl.Body = nil, nil
+				show(decl)
+			case *ast.GenDecl:
+				for _, spec := range decl.Specs {
+					if decl.Tok != gotoken.IMPORT {
+						show(&ast.GenDecl{Tok: decl.Tok, Specs: []ast.Spec{spec}})
+					}
+				}
+			}
+		}
+	}
+	slices.Sort(decls)
+	return decls
+}
+
+// sources are the packages whose structs the root has under names of its own.
+var sources = map[string]string{"storage": "storage", "schema": "schema", "handler": "handler", "core": "internal/core"}
+
+// An alias of a struct says in its comment which fields it has: on the page of the root's
+// documentation nothing else does.
+func TestAliasesShowTheirFields(t *testing.T) {
+	t.Parallel()
+	_, root := parsed(t, ".")
+	structs := map[string]*ast.StructType{}
+	aliases := map[string]string{} // by what they stand for
+	for name, dir := range sources {
+		_, files := parsed(t, dir)
+		eachType(files, func(spec *ast.TypeSpec, _ string) {
+			if s, ok := spec.Type.(*ast.StructType); ok {
+				structs[name+"."+spec.Name.Name] = s
+			}
+		})
+	}
+	eachType(root, func(spec *ast.TypeSpec, _ string) {
+		if spec.Assign.IsValid() {
+			aliases[expr(spec.Type)] = spec.Name.Name
+		}
+	})
+	shown := 0
+	eachType(root, func(spec *ast.TypeSpec, doc string) {
+		of := expr(spec.Type)
+		s := structs[of]
+		if !spec.Assign.IsValid() || s == nil {
+			return
+		}
+		shown++
+		from, _, _ := strings.Cut(of, ".")
+		if want := fields(s, from, aliases); !strings.Contains(doc, want) {
+			t.Errorf("the comment of %s lacks its fields:\n%s", spec.Name.Name, want)
+		}
+	})
+	if shown < 15 {
+		t.Errorf("%d aliases of structs were found", shown)
+	}
+}
+
+// The text is taken from the source; this holds the way it is read to the type itself.
+func TestFieldsOfAnAliasAreThoseOfTheType(t *testing.T) {
+	t.Parallel()
+	_, files := parsed(t, "storage")
+	eachType(files, func(spec *ast.TypeSpec, _ string) {
+		if spec.Name.Name != "Workspace" {
+			return
+		}
+		text := fields(spec.Type.(*ast.StructType), "storage", nil)
+		of := reflect.TypeFor[formsvc.Workspace]()
+		if lines := strings.Count(text, "\n"); lines != of.NumField() {
+			t.Errorf("%d lines, %d fields", lines, of.NumField())
+		}
+		for i := range of.NumField() {
+			if !strings.Contains(text, "\t"+of.Field(i).Name+" ") {
+				t.Errorf("%s is missing in\n%s", of.Field(i).Name, text)
+			}
+		}
+	})
+}
+
+// eachType calls f for every type that files declare, with its comment.
+func eachType(files []*ast.File, f func(spec *ast.TypeSpec, doc string)) {
+	for _, file := range files {
+		for _, decl := range file.Decls {
+			group, ok := decl.(*ast.GenDecl)
+			if !ok || group.Tok != gotoken.TYPE {
+				continue
+			}
+			for _, spec := range group.Specs {
+				spec := spec.(*ast.TypeSpec)
+				doc := spec.Doc.Text()
+				if doc == "" {
+					doc = group.Doc.Text()
+				}
+				f(spec, doc)
+			}
+		}
+	}
+}
+
+// fields lists the fields of a struct of package from, one a line, as a comment has
+// them. Types have the names that aliases gives them, else those of their package.
+func fields(s *ast.StructType, from string, aliases map[string]string) string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 8, 1, ' ', 0)
+	for _, field := range s.Fields.List {
+		var names []string
+		for _, name := range field.Names {
+			if name.IsExported() {
+				names = append(names, name.Name)
+			}
+		}
+		if names != nil {
+			fmt.Fprintf(w, "%s\t%s\n", strings.Join(names, ", "), named(expr(field.Type), from, aliases))
+		}
+	}
+	w.Flush()
+	return "\t" + strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\n", "\n\t") + "\n"
+}
+
+// named returns the text of a type as the root writes it.
+func named(text, from string, aliases map[string]string) string {
+	at := strings.LastIndexAny(text, "]*") + 1
+	prefix, name := text[:at], text[at:]
+	if gotoken.IsExported(name) {
+		name = from + "." + name
+	}
+	if alias, ok := aliases[name]; ok {
+		name = alias
+	}
+	return prefix + name
+}
+
+func expr(e ast.Expr) string {
+	var b bytes.Buffer
+	_ = printer.Fprint(&b, gotoken.NewFileSet(), e)
+	return b.String()
+}
