@@ -213,6 +213,8 @@ var (
 	// ErrKeyUsed: another response is stored with the idempotency key of one that asks for
 	// OneContent.
 	ErrKeyUsed = errors.New("formsvc: another response has this idempotency key")
+	// ErrSecret: a signing secret cannot be opened with the ciphers of WithSecretCipher.
+	ErrSecret = secrets.ErrSecret
 	// ErrUnavailable: the storage cannot be reached or is not ready. Nothing was changed,
 	// and the call may be repeated.
 	ErrUnavailable = storage.ErrUnavailable
@@ -236,7 +238,6 @@ type Service struct {
 	ownKeys    bool       // keys are resolved by keys, not by the host
 	forms      *formCache // shared with the copies that Using makes
 	decoded    *decodedForms
-	limits     Limits
 	timeZone   *time.Location
 	logger     *slog.Logger
 	clock      func() time.Time
@@ -267,7 +268,6 @@ func New(opts ...Option) (*Service, error) {
 		forms:    newFormCache(),
 		decoded:  new(decodedForms),
 		ownKeys:  o.resolver == nil,
-		limits:   o.limits,
 		timeZone: o.timeZone,
 		logger:   o.logger,
 		clock:    o.clock,
@@ -314,7 +314,7 @@ func New(opts ...Option) (*Service, error) {
 func (s *Service) TimeZone() *time.Location { return s.timeZone }
 
 // Limits returns the sizes of [WithLimits], with the defaults where it names none.
-func (s *Service) Limits() Limits { return s.limits.WithDefaults() }
+func (s *Service) Limits() Limits { return s.core.Limits }
 
 // ServeHTTP serves the HTTP API. Mount the service at its base path, with or
 // without a prefix stripped, or at the root of a server.

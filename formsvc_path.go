@@ -79,6 +79,6 @@ func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) 
 func (s *Service) source(d Definition) answers.Source {
 	return answers.Source{
 		Blocks: d.Blocks, Settings: d.Settings, Variables: d.Variables, HiddenFields: d.HiddenFields,
-		Limits: s.limits, TimeZone: s.timeZone,
+		Limits: s.core.Limits, TimeZone: s.timeZone,
 	}
 }

@@ -15,8 +15,8 @@ import (
 //
 // It works in pieces of 500 webhooks and may be called again after an error or a
 // cancelled context, from any process and while webhooks are changed and sent. A secret
-// that cannot be opened stays as it is: the error names its webhook, and the other
-// secrets are sealed all the same.
+// that cannot be opened stays as it is: the error is [ErrSecret] and names its webhook, and
+// the other secrets are sealed all the same.
 func (s *Service) ResealSecrets(ctx context.Context) (int, error) {
 	var (
 		resealed int

@@ -118,7 +118,7 @@ func TestAnOldCipherCanBeRetired(t *testing.T) {
 		// Without the cipher that sealed them, nothing is lost and the error says so.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		stranger := newConformingService(t, store, formsvc.WithSecretCipher(aead(t, 's')))
-		if n, err := stranger.ResealSecrets(ctx); n != 0 || !errors.Is(err, secrets.ErrSecret) {
+		if n, err := stranger.ResealSecrets(ctx); n != 0 || !errors.Is(err, formsvc.ErrSecret) {
 			t.Errorf("%s: %d, %v; want ErrSecret", name, n, err)
 		}
 		cancel()

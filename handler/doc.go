@@ -1,6 +1,6 @@
 // Package handler is the HTTP API of formsvc.
 //
-// Hosts use it through the root package, which wires it up; New and Config are
+// Hosts use it through the root package, which wires it up; New, Config and Handler are
 // the wiring and carry no promise before v1. What hosts see of it are
 // [KeyResolver], [Principal] and [Limits], which the root re-exports.
 //

@@ -74,8 +74,9 @@ type SubmissionsForKey struct {
 	More bool
 }
 
-// KeyStore keeps the built-in API keys. A host that brings its own KeyResolver
-// never calls it.
+// KeyStore keeps the built-in API keys. Requests ask it unless the host has a KeyResolver
+// of its own; that one may still pass keys on to the service's ResolveKey, and the
+// service's CreateKey, Keys and RevokeKey use it in any case.
 type KeyStore interface {
 	// CreateKey adds k.Key, and adds or updates its user. Of several errors it MUST
 	// return the first:
