@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	},
 	"storage/storagetest": {"storage"},
 
-	"schema":    {},
+	"schema":    {"internal/jsontree"},
 	"ratelimit": {"github.com/sethvargo/go-limiter"},
 	"webhooks":  {"storage", "internal/objectid", "internal/publicaddr", "internal/scheduler", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
 
