@@ -164,7 +164,7 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 		{module + "/webhooks", "testing"},
 		{module + "/handler/conformance", "github.com/google/go-cmp/cmp"},
 		{module + "/handler/conformance", module + "/internal/definition"},
-		{module + "/schema", module + "/internal/jsontree"},
+		{module + "/schema", module + "/internal/faults"},
 		{module + "/schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 		{module + "/internal/jsontree", module + "/schema"},
 		{module + "/internal/jsontree", module + "/storage"},
