@@ -93,24 +93,34 @@ type Source struct {
 // A form takes about ten times the bytes of its sections, rules included. The bounds of a
 // definition, 100,000 values in its blocks and 4 MiB in all, keep it below 24 MB.
 func Compile(from Source) (*Form, error) {
-	list, err := schema.DecodeBlocks(from.Blocks)
+	f, list, _, err := newForm(from)
 	if err != nil {
 		return nil, err
 	}
-	set, err := schema.DecodeSettings(from.Settings)
-	if err != nil {
-		return nil, err
+	f.addRules(list, f.newBranches(list))
+	return f, nil
+}
+
+// newForm compiles everything but the rules.
+func newForm(from Source) (f *Form, list []schema.Block, set schema.Settings, err error) {
+	if list, err = schema.DecodeBlocks(from.Blocks); err != nil {
+		return nil, nil, set, err
+	}
+	if set, err = schema.DecodeSettings(from.Settings); err != nil {
+		return nil, nil, set, err
 	}
 	var names []string
-	if err := decode(from.HiddenFields, &names, "hidden fields"); err != nil {
-		return nil, err
+	if len(from.HiddenFields) > 0 {
+		if err := json.Unmarshal(from.HiddenFields, &names); err != nil {
+			return nil, nil, set, fmt.Errorf("decode stored hidden fields: %w", err)
+		}
 	}
 	from.Limits = from.Limits.WithDefaults()
 	from.TimeZone = cmp.Or(from.TimeZone, time.UTC)
 
-	f := &Form{unique: -1, limit: from.Limits.Response}
+	f = &Form{unique: -1, limit: from.Limits.Response}
 	if err := f.addVariables(from.Variables); err != nil {
-		return nil, err
+		return nil, nil, set, err
 	}
 	seen := make(map[string]bool)
 	for i := range list {
@@ -131,7 +141,6 @@ func Compile(from Source) (*Form, error) {
 			key:  answerKey(name),
 		})
 	}
-	f.addRules(list, f.newBranches(list))
 	if set.DuplicateField != "" {
 		f.unique = slices.IndexFunc(f.blocks, func(b compiledBlock) bool { return b.id == set.DuplicateField })
 	}
@@ -139,7 +148,7 @@ func Compile(from Source) (*Form, error) {
 		f.headSize += len(f.blocks[i].head)
 	}
 	f.headSize /= max(1, len(f.blocks))
-	return f, nil
+	return f, list, set, nil
 }
 
 // addVariables adds the variables in the order of the definition.
@@ -229,17 +238,6 @@ func ruleOf(b *schema.Block) json.RawMessage {
 		return nil
 	}
 	return b.Properties.Rule
-}
-
-// decode reads a stored section that package schema has no view of.
-func decode(raw json.RawMessage, into any, name string) error {
-	if len(raw) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("decode stored %s: %w", name, err)
-	}
-	return nil
 }
 
 // addBlocks adds blocks and what is inside of groups; hide is that of a group around
