@@ -57,7 +57,7 @@ type warner struct {
 
 	never  map[*logic.Logic]string   // why logic never holds, where that is because of a label
 	misled map[int]string            // the same of a jump to a step
-	labels map[int]map[string]string // of a block's choices as they are stored, to their ids
+	labels map[int]map[string]string // of a block's choices, to their ids
 }
 
 func (w *warner) add(path, code, message string) {
