@@ -114,6 +114,17 @@ func (c *choices) first(n int) string {
 // picture_choice.
 type choiceRule struct{ *choices }
 
+func newChoice(b *schema.Block, _ *Source) rule {
+	return choiceRule{newChoices(b.Choices, b.Properties.OtherOption)}
+}
+
+func newPictures(b *schema.Block, from *Source) rule {
+	if b.Properties.MultiSelection {
+		return newMultiple(b, from)
+	}
+	return newChoice(b, from)
+}
+
 func (t choiceRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	p, wrong := t.pick(n, r)
 	switch {

@@ -82,18 +82,13 @@ func (c *condition) see(id, typ string) {
 	}
 }
 
-var contactParts = newContactRule(&schema.Properties{}).parts
+var contactParts = newContactRule(&noProperties).parts
 
 func isContact(typ string) bool { return typ == schema.TypeContactInfo || typ == schema.TypeAddress }
 
 // canName reports whether a text can name an answer of a type.
 func canName(typ string) bool {
-	return IsCompared(typ) || typ == schema.TypeHidden || isPlain(typ)
-}
-
-// isPlain are the types that are never compared as duplicates, but are one word.
-func isPlain(typ string) bool {
-	return typ == schema.TypeCountry || typ == schema.TypeYesNo || typ == schema.TypeLegal
+	return IsCompared(typ) || typ == schema.TypeHidden || kinds[typ].word
 }
 
 // Hold reports whether all conditions hold for a stored list of answers. No conditions
@@ -148,7 +143,7 @@ func (c *condition) means(typ string, stored jsontree.Node) bool {
 	switch {
 	case typ == schema.TypeHidden: // often an id of the host's, whose case counts
 		return strings.TrimSpace(stored.Text()) == c.value
-	case isPlain(typ):
+	case kinds[typ].word:
 		return strings.EqualFold(c.value, scalar(stored))
 	}
 	want, ok := identityOf(typ, stored)

@@ -21,6 +21,8 @@ type contactPart struct {
 	hide, required bool
 }
 
+func newContact(b *schema.Block, _ *Source) rule { return newContactRule(b.Properties) }
+
 func newContactRule(p *schema.Properties) contactRule {
 	f := p.AddressOrContact
 	if f == nil {

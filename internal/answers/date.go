@@ -19,8 +19,9 @@ type dateRule struct {
 	example     time.Time       // where a search for an allowed day begins
 }
 
-// newDateRule takes the days that the bounds of a block have in a zone.
-func newDateRule(p *schema.Properties, zone *time.Location) dateRule {
+// newDate takes the days that the bounds of a block have in the zone.
+func newDate(b *schema.Block, from *Source) rule {
+	p, zone := b.Properties, from.TimeZone
 	rule := dateRule{clock: p.ShowTimePicker, example: time.Date(2026, 8, 3, 0, 0, 0, 0, time.UTC)}
 	if p.DisabledDays != nil {
 		rule.disabled = *p.DisabledDays

@@ -150,9 +150,9 @@ type filesRule struct {
 	most int
 }
 
-func newFilesRule(p *schema.Properties, l schema.Limits) filesRule {
-	rule := filesRule{file: newFileRule(p, l), most: 1}
-	if p.MultipleFiles {
+func newFiles(b *schema.Block, from *Source) rule {
+	rule := filesRule{file: newFileRule(b.Properties, from.Limits), most: 1}
+	if b.Properties.MultipleFiles {
 		rule.most = maxFiles
 	}
 	return rule
@@ -178,8 +178,8 @@ func (t filesRule) sample() string { return t.file.sample() }
 // signatureRule checks signature: one file, which is a picture.
 type signatureRule struct{ fileRule }
 
-func newSignatureRule(p *schema.Properties, l schema.Limits) signatureRule {
-	rule := signatureRule{newFileRule(p, l)}
+func newSignature(b *schema.Block, from *Source) rule {
+	rule := signatureRule{newFileRule(b.Properties, from.Limits)}
 	rule.picture = true
 	return rule
 }

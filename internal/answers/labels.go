@@ -77,7 +77,7 @@ var (
 
 // shape is about a rule that is written in another way than ours. counts: a member is ours.
 func (w *warner) shape(b *schema.Block, path string) (counts bool) {
-	tree, err := jsontree.Parse(ruleOf(b), answerBounds)
+	tree, err := jsontree.Parse(b.Properties.Rule, answerBounds)
 	if err != nil {
 		return false // there is none
 	}

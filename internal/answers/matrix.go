@@ -11,11 +11,11 @@ type matrixRule struct {
 	multiple      bool
 }
 
-func newMatrixRule(b *schema.Block, p *schema.Properties) matrixRule {
+func newMatrix(b *schema.Block, _ *Source) rule {
 	return matrixRule{
 		rows:     newChoices(b.MatrixRows, false),
 		columns:  newChoices(b.MatrixColumns, false),
-		multiple: p.MultiSelection,
+		multiple: b.Properties.MultiSelection,
 	}
 }
 

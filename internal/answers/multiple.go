@@ -67,7 +67,8 @@ type multipleRule struct {
 	least, most int
 }
 
-func newMultipleRule(b *schema.Block, p *schema.Properties) multipleRule {
+func newMultiple(b *schema.Block, _ *Source) rule {
+	p := b.Properties
 	rule := multipleRule{choices: newChoices(b.Choices, p.OtherOption), most: math.MaxInt32}
 	if p.Limit != nil && *p.Limit > 0 {
 		rule.most = wholeCount(float64(*p.Limit))

@@ -11,7 +11,8 @@ import (
 // paymentRule checks payment. What the block does not name, or not in its form, is "".
 type paymentRule struct{ amount, currency, gateway string }
 
-func newPaymentRule(p *schema.Properties) paymentRule {
+func newPayment(b *schema.Block, _ *Source) rule {
+	p := b.Properties
 	rule := paymentRule{gateway: p.PaymentGateway}
 	if isDecimal(p.Amount) {
 		rule.amount = p.Amount

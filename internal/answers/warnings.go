@@ -306,9 +306,6 @@ func nameOrPrefix(path string, known func(name string) bool) bool {
 // without a bound.
 func (w *warner) switches(b *schema.Block, path string) {
 	p := b.Properties
-	if p == nil {
-		return
-	}
 	off := func(name, why string) { w.add(path+"/"+name, schema.WarnNoEffect, why) }
 	switch b.Type {
 	case schema.TypePictureChoice:
@@ -358,9 +355,6 @@ func (w *warner) switches(b *schema.Block, path string) {
 // about countries that there are not.
 func (w *warner) offered(b *schema.Block, path string) {
 	p := b.Properties
-	if p == nil {
-		return
-	}
 	switch t := w.form.blocks[w.index[b.ID]].rule.(type) {
 	case multipleRule:
 		all := t.offered()
@@ -380,7 +374,7 @@ func (w *warner) offered(b *schema.Block, path string) {
 
 // country is about phone numbers whose country nobody says.
 func (w *warner) country(b *schema.Block, path string) {
-	p := cmp.Or(b.Properties, new(schema.Properties))
+	p := b.Properties
 	part := cmp.Or(cmp.Or(p.AddressOrContact, new(schema.AddressFields)).Phone, new(schema.AddressField))
 	asks := b.Type == schema.TypePhone || (b.Type == schema.TypeContactInfo || b.Type == schema.TypeAddress) && !part.Hide
 	if asks && p.DefaultCountry == "" && !p.Hide {
