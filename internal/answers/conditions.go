@@ -153,22 +153,19 @@ func (c *condition) means(typ string, stored jsontree.Node) bool {
 // identities are those that a value of a type has which the condition means: of choices
 // the one with this id, or with this text of other.
 func (c *condition) identities(typ string) (all [][]byte) {
-	given := [][]byte{quotedText(c.value)}
+	given := []string{quoted(c.value)}
 	switch typ {
 	case schema.TypePhone:
 		if number, ok := c.phone.normal(c.value); ok {
-			given = [][]byte{quotedText(number)}
+			given = []string{quoted(number)}
 		}
 	case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
-		given = [][]byte{[]byte(c.value)}
+		given = []string{c.value}
 	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypePictureChoice, schema.TypeMultipleChoice, schema.TypeRanking:
-		given = given[:0]
-		for _, member := range []string{"id", "other"} {
-			given = append(given, concat(`{"`+member+`":`, quotedText(c.value), `}`))
-		}
+		given = []string{encoded(map[string]string{"id": c.value}), encoded(map[string]string{"other": c.value})}
 	}
 	for _, value := range given {
-		tree, err := jsontree.Parse(value, storedBounds)
+		tree, err := jsontree.Parse([]byte(value), storedBounds)
 		if err != nil {
 			continue
 		}
@@ -213,12 +210,6 @@ func (all *Conditions) Faults() (faults []ConditionFault) {
 func (c *condition) isNumber() bool {
 	_, ok := c.phone.normal(c.value)
 	return ok
-}
-
-func quotedText(text string) []byte { return jsontree.AppendString(nil, text) }
-
-func concat(before string, text []byte, end string) []byte {
-	return slices.Concat([]byte(before), text, []byte(end))
 }
 
 func scalar(n jsontree.Node) string {

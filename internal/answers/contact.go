@@ -112,13 +112,11 @@ func (t contactRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 }
 
 func (t contactRule) sample() string {
-	var w jsontree.Writer
-	w.Object()
+	parts := make(map[string]string)
 	for _, p := range t.parts {
 		if !p.hide {
-			w.Name(p.name).String(p.example)
+			parts[p.name] = p.example
 		}
 	}
-	w.EndObject()
-	return string(w.Bytes())
+	return encoded(parts)
 }

@@ -204,13 +204,5 @@ func (t fileRule) sample() string {
 	if t.max > 0 {
 		size = min(size, t.max)
 	}
-	var w jsontree.Writer
-	w.Object()
-	w.Name("id").String("sample")
-	w.Name("name").String(name)
-	w.Name("url").String("https://example.com/sample")
-	w.Name("mime_type").String(mediaType)
-	w.Name("size").Int(size)
-	w.EndObject()
-	return string(w.Bytes())
+	return encoded(schema.File{ID: "sample", Name: name, URL: "https://example.com/sample", MIMEType: mediaType, Size: size})
 }

@@ -77,15 +77,9 @@ func (o hostObject) amount() string {
 }
 
 func (t paymentRule) sample() string {
-	var w jsontree.Writer
-	w.Object()
-	w.Name("amount").String(cmp.Or(t.amount, "10.00"))
-	w.Name("currency").String(cmp.Or(t.currency, "EUR"))
-	w.Name("status").String(paid)
-	w.Name("gateway").String(cmp.Or(t.gateway, "sample"))
-	w.Name("reference").String("sample")
-	w.EndObject()
-	return string(w.Bytes())
+	return encoded(schema.Payment{
+		Amount: cmp.Or(t.amount, "10.00"), Currency: cmp.Or(t.currency, "EUR"), Status: paid, Gateway: cmp.Or(t.gateway, "sample"), Reference: "sample",
+	})
 }
 
 const maxDecimal = 64 // characters

@@ -42,4 +42,4 @@ func (t rankingRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	w.EndArray()
 }
 
-func (t rankingRule) sample() string { return t.first(len(t.ids)) }
+func (t rankingRule) sample() string { return encoded(t.ids) }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/formsvc/formsvc/internal/faults"
 )
@@ -122,42 +121,9 @@ func (t fileRule) matches(allowed string) bool {
 	return ok && bare == mediaType && (!t.picture || strings.HasPrefix(bare, "image/"))
 }
 
-// The first and the last day that can be written.
-var (
-	firstDay = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
-	lastDay  = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
-)
-
 func (t dateRule) contradiction() (member, why string) {
-	if t.leavesADay() {
+	if _, ok := t.allowedDay(); ok {
 		return "", ""
 	}
 	return "/properties", "no day is left between the bounds, specific dates and disabled weekdays"
-}
-
-func (t dateRule) leavesADay() bool {
-	allowed := func(day time.Time) bool {
-		ok := !day.Before(firstDay) && !day.After(lastDay)
-		t.bounds(day, func(fault) { ok = false })
-		return ok
-	}
-	if t.only != nil {
-		for date := range t.only {
-			if day, err := time.Parse(time.DateOnly, date); err == nil && allowed(day) {
-				return true
-			}
-		}
-		return false
-	}
-	// Whatever days of the week are taken away, seven days in a row show all of them.
-	from := firstDay
-	if t.first.After(from) {
-		from = t.first
-	}
-	for days := range 7 {
-		if allowed(from.AddDate(0, 0, days)) {
-			return true
-		}
-	}
-	return false
 }
