@@ -101,15 +101,10 @@ func websiteIdentity(text string) string {
 	if !ok {
 		scheme, rest = "https", text
 	}
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
-	}
-	host, port := splitPort(rest[:end])
+	host, port, path := splitHost(rest)
 	if strings.EqualFold(scheme, "https") && port == ":443" || strings.EqualFold(scheme, "http") && port == ":80" {
 		port = ""
 	}
-	path := rest[end:]
 	more := strings.IndexAny(path, "?#")
 	if more < 0 {
 		more = len(path)
