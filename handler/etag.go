@@ -16,7 +16,7 @@ func etag(revision int64) string {
 }
 
 func (c *call) setETag(revision int64) {
-	c.w.Header()["Etag"] = c.value(etag(revision))
+	c.w.Header()["Etag"] = []string{etag(revision)}
 }
 
 // ifMatch reads the If-Match header. Tags that are weak or foreign match nothing,
