@@ -61,12 +61,7 @@ func isTag(s string) bool {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
 		return false
 	}
-	for _, c := range []byte(s[1 : len(s)-1]) {
-		if c == '"' || c <= ' ' || c == 0x7f {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s[1:len(s)-1], func(c rune) bool { return c == '"' || c <= ' ' || c == 0x7f })
 }
 
 // nextTag cuts the first element off a list. Commas inside quotes belong to the

@@ -3,6 +3,7 @@ package handler
 import (
 	"math/rand/v2"
 	"net/http"
+	"strings"
 )
 
 const requestIDAlphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-"
@@ -27,16 +28,5 @@ func requestID(r *http.Request) string {
 }
 
 func validRequestID(s string) bool {
-	if len(s) < 1 || len(s) > 100 {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
+	return s != "" && len(s) <= 100 && strings.Trim(s, requestIDAlphabet+".") == ""
 }

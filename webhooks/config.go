@@ -158,12 +158,5 @@ func validateNetworks(field string, networks []netip.Prefix) error {
 
 // isFieldValue reports whether s is visible ASCII and inner spaces.
 func isFieldValue(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		edge := i == 0 || i == len(s)-1
-		if c < ' ' || c > '~' || c == ' ' && edge {
-			return false
-		}
-	}
-	return true
+	return strings.Trim(s, " ") == s && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' })
 }

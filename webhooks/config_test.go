@@ -1,8 +1,8 @@
 package webhooks
 
 import (
-	"net"
 	"math"
+	"net"
 	"net/netip"
 	"strings"
 	"testing"

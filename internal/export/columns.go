@@ -43,7 +43,6 @@ type columns struct {
 	o      Options
 	fields []*field
 	byID   map[string]*field
-	count  int // of the columns
 
 	index map[place]int // of the columns that are known: where each is, once all are
 	cells []cell        // of the row that is made
@@ -56,7 +55,7 @@ type field struct {
 }
 
 func newColumns(d storage.Definition, o Options) (*columns, error) {
-	c := &columns{o: o, byID: map[string]*field{}, count: len(leading) + len(trailing), index: map[place]int{}}
+	c := &columns{o: o, byID: map[string]*field{}, index: map[place]int{}}
 	blocks, err := schema.DecodeBlocks(d.Blocks)
 	if err != nil {
 		return nil, err
@@ -83,6 +82,8 @@ func newColumns(d storage.Definition, o Options) (*columns, error) {
 	}
 	return c, nil
 }
+
+func (c *columns) count() int { return len(leading) + len(c.index) + len(trailing) }
 
 // addBlocks adds the columns of all blocks that answer.
 func (c *columns) addBlocks(blocks []schema.Block) error {
@@ -117,7 +118,7 @@ func (c *columns) add(f *field, p part) error {
 	if _, known := c.index[place{f.id, p.name}]; known {
 		return nil
 	}
-	if c.count++; c.count > MaxColumns {
+	if c.count() == MaxColumns {
 		return &schema.Error{Violations: []schema.Violation{{
 			Path: "/format", Code: schema.CodeTooMany,
 			Message: "the responses need more than " + strconv.Itoa(MaxColumns) + " columns, which is what spreadsheet programs open; NDJSON has no such limit",
@@ -164,11 +165,11 @@ func (c *columns) header() []cell {
 			shared[c.nameOf(col)]++
 		}
 	}
-	taken := make(map[string]bool, c.count)
+	taken := make(map[string]bool, c.count())
 	for _, name := range slices.Concat(leading, trailing) {
 		taken[name] = true
 	}
-	cells := make([]cell, 0, c.count)
+	cells := make([]cell, 0, c.count())
 	for _, name := range leading {
 		cells = append(cells, cell{name, true})
 	}
