@@ -72,7 +72,7 @@ func listSubmissions(c *call) error {
 }
 
 func getSubmission(c *call) error {
-	s, err := c.h.storage.Submission(c.ctx(), c.actor(), c.namedID("formId"), c.namedID("submissionId"))
+	s, err := c.h.core.Storage.Submission(c.ctx(), c.actor(), c.namedID("formId"), c.namedID("submissionId"))
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func getSubmission(c *call) error {
 }
 
 func deleteSubmission(c *call) error {
-	if err := c.h.storage.DeleteSubmission(c.ctx(), c.actor(), c.namedID("formId"), c.namedID("submissionId")); err != nil {
+	if err := c.h.core.Storage.DeleteSubmission(c.ctx(), c.actor(), c.namedID("formId"), c.namedID("submissionId")); err != nil {
 		return err
 	}
 	c.noContent()

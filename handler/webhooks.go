@@ -19,7 +19,7 @@ const webhookBatch = 100
 // never looks whole.
 func listWebhooks(c *call) error {
 	page := storage.Page{Limit: webhookBatch}
-	found, err := c.h.storage.Webhooks(c.ctx(), c.actor(), page)
+	found, err := c.h.core.Storage.Webhooks(c.ctx(), c.actor(), page)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func listWebhooks(c *call) error {
 		}
 		end := found[len(found)-1]
 		page.After = &storage.Position{Time: end.CreatedAt, ID: end.ID}
-		if found, err = c.h.storage.Webhooks(c.ctx(), c.actor(), page); err != nil {
+		if found, err = c.h.core.Storage.Webhooks(c.ctx(), c.actor(), page); err != nil {
 			c.log(slog.LevelError, "a list was cut: the storage failed in the middle", err)
 			panic(http.ErrAbortHandler)
 		}
@@ -80,7 +80,7 @@ func createWebhook(c *call, body []byte) error {
 }
 
 func getWebhook(c *call) error {
-	w, err := c.h.storage.Webhook(c.ctx(), c.actor(), c.namedID("webhookId"))
+	w, err := c.h.core.Storage.Webhook(c.ctx(), c.actor(), c.namedID("webhookId"))
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func updateWebhook(c *call, body []byte) error {
 }
 
 func deleteWebhook(c *call) error {
-	if err := c.h.storage.DeleteWebhook(c.ctx(), c.actor(), c.namedID("webhookId")); err != nil {
+	if err := c.h.core.Storage.DeleteWebhook(c.ctx(), c.actor(), c.namedID("webhookId")); err != nil {
 		return err
 	}
 	c.noContent()
@@ -114,7 +114,7 @@ func writeWebhook(w *jsontree.Writer, webhook *storage.Webhook) {
 	w.Name("form_id").Hex(webhook.FormID[:])
 	w.Name("url").String(webhook.URL)
 	w.Name("enabled").Bool(webhook.Enabled)
-	w.Name("has_secret").Bool(len(webhook.Secret) > 0)
+	w.Name("has_secret").Bool(webhook.HasSecret)
 	w.Name("created_at").Time(webhook.CreatedAt)
 	w.Name("updated_at").Time(webhook.UpdatedAt)
 	w.EndObject()
@@ -122,7 +122,7 @@ func writeWebhook(w *jsontree.Writer, webhook *storage.Webhook) {
 
 func listDeliveries(c *call) error {
 	id := c.namedID("webhookId")
-	attempts, err := c.h.storage.Deliveries(c.ctx(), c.actor(), id, core.ShownDeliveries)
+	attempts, err := c.h.core.Storage.Deliveries(c.ctx(), c.actor(), id, core.ShownDeliveries)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func listWorkspaces(c *call) error {
 	if err != nil {
 		return err
 	}
-	found, err := c.h.storage.Workspaces(c.ctx(), c.actor(), oneMore(page))
+	found, err := c.h.core.Storage.Workspaces(c.ctx(), c.actor(), oneMore(page))
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func createWorkspace(c *call, body []byte) error {
 }
 
 func getWorkspace(c *call) error {
-	w, err := c.h.storage.Workspace(c.ctx(), c.actor(), c.namedID("workspaceId"))
+	w, err := c.h.core.Storage.Workspace(c.ctx(), c.actor(), c.namedID("workspaceId"))
 	if err != nil {
 		return err
 	}
