@@ -71,8 +71,8 @@ func (r *answerReader) read(form PublicForm) Given {
 	r.given, r.readings = Given{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}}, map[string]reading{}
 	for name := range r.values {
 		if isAnswer(name) {
-			r.blocks(form.Blocks) // nothing is read of a block whose inputs are all absent
-			break
+			r.blocks(form.Blocks)
+			break // nothing is read of a block whose inputs are all absent
 		}
 	}
 	for name, values := range r.values {
@@ -85,12 +85,10 @@ func (r *answerReader) read(form PublicForm) Given {
 }
 
 func (r *answerReader) blocks(blocks []schema.Block) {
-	for i := range blocks {
-		b := &blocks[i]
-		if properties(b).Hide {
+	for b, hidden := range walk(blocks) {
+		if hidden {
 			continue // what was typed before it was hidden has no place now
 		}
-		r.blocks(b.Children)
 		if value := r.answer(b); value != nil {
 			raw, err := marshal(value)
 			if err == nil { // strings, numbers and maps of them

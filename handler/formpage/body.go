@@ -20,28 +20,22 @@ const spareInputs = 1000
 // mostInputs is how many values a page of the form, or a link to it, can bring.
 func mostInputs(form *PublicForm) int {
 	most := spareInputs + bytes.Count(form.Definition.HiddenFields, []byte{','})
-	var count func(blocks []schema.Block)
-	count = func(blocks []schema.Block) {
-		for i := range blocks {
-			b := &blocks[i]
-			most += 2 + len(b.Choices) // its answer, and that it was seen
-			switch b.Type {
-			case schema.TypeDate:
-				most += 5
-			case schema.TypeAddress, schema.TypeContactInfo:
-				most += len(contactParts)
-			case schema.TypeFileUpload:
-				most += 2 * maxFilesHere
-			case schema.TypeMatrix:
-				most += len(b.MatrixRows)
-				if properties(b).MultiSelection {
-					most += len(b.MatrixRows) * len(b.MatrixColumns)
-				}
+	for b := range walk(form.Blocks) {
+		most += 2 + len(b.Choices) // its answer, and that it was seen
+		switch b.Type {
+		case schema.TypeDate:
+			most += 5
+		case schema.TypeAddress, schema.TypeContactInfo:
+			most += len(contactParts)
+		case schema.TypeFileUpload:
+			most += 2 * maxFilesHere
+		case schema.TypeMatrix:
+			most += len(b.MatrixRows)
+			if properties(b).MultiSelection {
+				most += len(b.MatrixRows) * len(b.MatrixColumns)
 			}
-			count(b.Children)
 		}
 	}
-	count(form.Blocks)
 	return most
 }
 

@@ -92,16 +92,11 @@ func (b *builder) shown(id string) bool { return b.used["#"+id] }
 func (c *call) block(id string) *schema.Block {
 	if c.byID == nil {
 		c.byID = map[string]*schema.Block{}
-		c.index(c.form.Blocks)
+		for b := range walk(c.form.Blocks) {
+			c.byID[b.ID] = b
+		}
 	}
 	return c.byID[id]
-}
-
-func (c *call) index(blocks []schema.Block) {
-	for i := range blocks {
-		c.byID[blocks[i].ID] = &blocks[i]
-		c.index(blocks[i].Children)
-	}
 }
 
 // inWords writes a plain number as the page's language does.

@@ -154,15 +154,9 @@ var errLimited = errors.New("the limit of the address is reached")
 // captcha checks the captchas among blocks. One that was solved stays solved for the
 // visit, because its token is good for one question to the service only.
 func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err error) {
-	for i := range blocks {
-		b := &blocks[i]
+	for b, hidden := range walk(blocks) {
 		v := c.h.verifier(b)
-		if v == nil {
-			inner, err := c.captcha(b.Children)
-			if err != nil {
-				return nil, err
-			}
-			faults = append(faults, inner...)
+		if v == nil || hidden {
 			continue
 		}
 		if c.solved(b) {

@@ -28,13 +28,8 @@ func (c *call) stepFaults(given Given, path Path, s step) []schema.Violation {
 // missing are the required blocks without an answer. The host's are its own affair.
 func missing(blocks []schema.Block, answers map[string]json.RawMessage) []schema.Violation {
 	var faults []schema.Violation
-	for i := range blocks {
-		b := &blocks[i]
-		if properties(b).Hide {
-			continue
-		}
-		faults = append(faults, missing(b.Children, answers)...)
-		if !b.Required || !takesAnswer(b.Type) || b.Type == schema.TypePayment {
+	for b, hidden := range walk(blocks) {
+		if hidden || !b.Required || !b.TakesAnswer() || b.Type == schema.TypePayment {
 			continue
 		}
 		var text string

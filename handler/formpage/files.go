@@ -208,7 +208,7 @@ func (c *call) unplacedFiles() []Unplaced {
 
 // takesFiles reports whether there is a block, and a place for its files.
 func (c *call) takesFiles(b *schema.Block) bool {
-	return c.files() != nil && b != nil && !properties(b).Hide && (b.Type == schema.TypeFileUpload || b.Type == schema.TypeSignature)
+	return c.files() != nil && b != nil && !properties(b).Hide && takesFile(b)
 }
 
 // openFile reads the record of a file that was stored for a block of this form.
@@ -218,14 +218,13 @@ func (c *call) openFile(block, token string) (s storedFile, ok bool) {
 }
 
 // fileAnswers are the answers of the form's blocks for files.
-func (c *call) fileAnswers(blocks []schema.Block, into map[string]json.RawMessage) {
+func (c *call) fileAnswers() map[string]json.RawMessage {
+	answers := map[string]json.RawMessage{}
 	if c.files() == nil {
-		return
+		return answers
 	}
-	for i := range blocks {
-		b := &blocks[i]
-		c.fileAnswers(b.Children, into)
-		if b.Type != schema.TypeFileUpload && b.Type != schema.TypeSignature {
+	for b := range walk(c.form.Blocks) {
+		if !takesFile(b) {
 			continue
 		}
 		files := c.storedFiles(b.ID)
@@ -237,9 +236,10 @@ func (c *call) fileAnswers(blocks []schema.Block, into map[string]json.RawMessag
 			value = files[0]
 		}
 		if raw, err := json.Marshal(value); err == nil { // strings and a number
-			into[b.ID] = raw
+			answers[b.ID] = raw
 		}
 	}
+	return answers
 }
 
 // filesOf are the ids of the files that were sent for blocks.

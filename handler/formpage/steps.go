@@ -150,11 +150,10 @@ func contains(blocks []schema.Block, id string) bool {
 // ids lists the blocks that are answered on a page.
 func ids(blocks []schema.Block) []string {
 	var list []string
-	for _, b := range blocks {
-		if takesAnswer(b.Type) {
+	for b := range walk(blocks) {
+		if b.TakesAnswer() {
 			list = append(list, b.ID)
 		}
-		list = append(list, ids(b.Children)...)
 	}
 	return list
 }

@@ -78,8 +78,9 @@ func (c *call) path(given Given) (Path, error) {
 	if err != nil {
 		return Path{}, err
 	}
-	all := maps.Clone(given.Answers)
-	dropHosts(c.form.Blocks, all, false)
+	all := map[string]json.RawMessage{}
+	maps.Copy(all, given.Answers)
+	dropHosts(c.form.Blocks, all)
 	maps.Copy(all, host)
 	return c.h.service.Path(c.r.Context(), c.form.ID, all, given.Hidden)
 }
@@ -95,21 +96,17 @@ func (c *call) hostAnswers() (map[string]json.RawMessage, error) {
 		c.hosts = answers
 	}
 	c.askedHosts = true
-	all := map[string]json.RawMessage{}
-	c.fileAnswers(c.form.Blocks, all)
+	all := c.fileAnswers()
 	maps.Copy(all, c.hosts)
 	return all, nil
 }
 
 // dropHosts removes the answers that only the host can give.
-func dropHosts(blocks []schema.Block, answers map[string]json.RawMessage, hide bool) {
-	for i := range blocks {
-		b := &blocks[i]
-		hidden := hide || properties(b).Hide
-		if hidden || b.Type == schema.TypePayment || b.Type == schema.TypeFileUpload || b.Type == schema.TypeSignature {
+func dropHosts(blocks []schema.Block, answers map[string]json.RawMessage) {
+	for b, hidden := range walk(blocks) {
+		if hidden || takesFile(b) || b.Type == schema.TypePayment {
 			delete(answers, b.ID)
 		}
-		dropHosts(b.Children, answers, hidden)
 	}
 }
 
@@ -391,12 +388,10 @@ func (c *call) idempotencyKey(given Given) string {
 	if len(c.proofs) > 0 {
 		return c.visit.Key
 	}
-	files := map[string]json.RawMessage{}
-	c.fileAnswers(c.form.Blocks, files)
 	sum := sha256.New()
 	encoder := json.NewEncoder(sum)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode([]any{given.Answers, files, given.Hidden}); err != nil {
+	if err := encoder.Encode([]any{given.Answers, c.fileAnswers(), given.Hidden}); err != nil {
 		return c.visit.Key // the answers are JSON that was written or read here
 	}
 	return c.visit.Key + "." + base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
