@@ -13,7 +13,6 @@ import (
 	"github.com/formsvc/formsvc/handler/respondent"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
-	"github.com/formsvc/formsvc/storage"
 )
 
 // jsonForm is a form for a front end of the host's own. It has no hidden blocks, variables
@@ -33,12 +32,12 @@ type jsonForm struct {
 
 // jsonInput is what a front end sends.
 type jsonInput struct {
-	State   string
-	Answers map[string]json.RawMessage // as Service.Submit takes them
-	Hidden  map[string]string
-	UTM     map[string]string
-	Captcha string  // what a refusal returned, and the widget's token
-	Took    float64 // seconds since the first input
+	State   string                     `json:"state"`
+	Answers map[string]json.RawMessage `json:"answers"` // as Service.Submit takes them
+	Hidden  map[string]string          `json:"hidden"`
+	UTM     map[string]string          `json:"utm"`
+	Captcha string                     `json:"captcha"` // what a refusal returned, and the widget's token
+	Took    float64                    `json:"took"`    // seconds since the first input
 }
 
 type jsonFault struct {
@@ -170,89 +169,75 @@ func withoutRule(b schema.Block) schema.Block {
 // readJSON reads what a front end sends, as strictly as the API does, and answers when it
 // cannot be taken.
 func (c *call) readJSON() (in jsonInput, ok bool) {
-	refuse := func(status int, code, word string) (jsonInput, bool) {
-		writeJSON(c.w, status, jsonError{Code: code, Message: c.words.get(word)})
-		return in, false
-	}
 	if kind := c.r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
-		return refuse(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "unreadable.text")
+		c.refuse(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "unreadable.text")
+		return in, false
 	}
 	raw, complete, err := c.readAll(c.h.config.MaxBody)
 	if !complete {
-		return refuse(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "too_large")
-	}
-	tree, malformed := jsontree.Parse(raw, jsontree.BodyBounds)
-	if err != nil || malformed != nil {
-		return refuse(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
-	}
-	defer tree.Release()
-	wrong, right := in.take(tree.Root(), mostInputs(&c.form))
-	if !right {
-		return refuse(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
-	}
-	if len(wrong) > 0 {
-		c.refuseJSON(wrong)
+		c.refuse(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "too_large")
 		return in, false
 	}
-	var known bool
-	if c.visit, known = c.h.signer.openVisit(c.form, in.State, c.now); !known {
-		return refuse(http.StatusForbidden, "STATE", "send_again")
+	var wrong []schema.Violation
+	if err == nil {
+		wrong, err = in.read(raw, mostInputs(&c.form))
 	}
-	return in, true
+	switch {
+	case err != nil:
+		c.refuse(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
+		return in, false
+	case len(wrong) > 0:
+		c.refuseFaults(wrong)
+		return in, false
+	}
+	if c.visit, ok = c.h.signer.openVisit(c.form, in.State, c.now); !ok {
+		c.refuse(http.StatusForbidden, "STATE", "send_again")
+	}
+	return in, ok
 }
 
-var inputKinds = map[string]jsontree.Kind{
-	"state": jsontree.String, "captcha": jsontree.String, "took": jsontree.Number,
-	"answers": jsontree.Object, "hidden": jsontree.Object, "utm": jsontree.Object,
-}
+// inputNames are the members of a [jsonInput].
+var inputNames = []string{"state", "answers", "hidden", "utm", "captcha", "took"}
 
-// take reads the members of a body, and reports whether they are of the right kinds. null is
-// as good as none. What may not be there is wrong: members of other names, and more answers
-// or texts than the form has inputs.
-func (in *jsonInput) take(body jsontree.Node, most int) (wrong []schema.Violation, right bool) {
-	fault := func(n jsontree.Node, code, message string) {
-		if len(wrong) < schema.MaxViolations {
-			wrong = append(wrong, schema.Violation{Path: n.Pointer(""), Code: code, Message: message})
-		}
+// read reads a body, whose members must be of the right kinds; null is as good as none. What
+// may not be there is wrong: members of other names, and more answers or texts than the form
+// has inputs.
+func (in *jsonInput) read(raw []byte, most int) (wrong []schema.Violation, err error) {
+	tree, err := jsontree.Parse(raw, jsontree.BodyBounds)
+	if err != nil {
+		return nil, err
 	}
-	in.Answers, in.Hidden, in.UTM = map[string]json.RawMessage{}, map[string]string{}, map[string]string{}
-	for _, member := range body.All() {
-		name, kind := member.Name(), member.Kind()
-		switch wanted, known := inputKinds[name]; {
-		case !known:
-			fault(member, schema.CodeUnknownField, "is not a known member")
-			continue
-		case kind == jsontree.Null:
-			continue
-		case kind != wanted:
-			return nil, false
+	defer tree.Release()
+	if tree.Root().Kind() != jsontree.Object {
+		return nil, errors.New("the body is no object")
+	}
+	for _, member := range tree.Root().All() {
+		var fault schema.Violation
+		switch {
+		case !slices.Contains(inputNames, member.Name()):
+			fault = schema.Violation{Code: schema.CodeUnknownField, Message: "is not a known member"}
 		case member.Len() > most:
-			fault(member, schema.CodeTooMany, "must have at most "+strconv.Itoa(most)+" members")
+			fault = schema.Violation{Code: schema.CodeTooMany, Message: "must have at most " + strconv.Itoa(most) + " members"}
+		default:
 			continue
 		}
-		switch name {
-		case "state":
-			in.State = strings.Clone(member.Text())
-		case "captcha":
-			in.Captcha = strings.Clone(member.Text())
-		case "took":
-			in.Took = member.Float()
-		}
-		for _, inner := range member.All() {
-			key := strings.Clone(inner.Name())
-			switch text := inner.Kind() == jsontree.String || inner.Kind() == jsontree.Null; {
-			case name == "answers":
-				in.Answers[key] = json.RawMessage(inner.Raw())
-			case !text:
-				return nil, false
-			case name == "hidden":
-				in.Hidden[key] = strings.Clone(cleaned(inner.Text()))
-			default:
-				in.UTM[key] = strings.Clone(inner.Text())
-			}
+		if fault.Path = member.Pointer(""); len(wrong) < schema.MaxViolations {
+			wrong = append(wrong, fault)
 		}
 	}
-	return wrong, body.Kind() == jsontree.Object
+	if len(wrong) > 0 {
+		return wrong, nil
+	}
+	if err := json.Unmarshal(raw, in); err != nil {
+		return nil, err
+	}
+	if in.Answers == nil {
+		in.Answers = map[string]json.RawMessage{}
+	}
+	for name, text := range in.Hidden {
+		in.Hidden[name] = cleaned(text)
+	}
+	return nil, nil
 }
 
 // pathJSON serves {public id}/path: which blocks to show for the answers so far.
@@ -282,7 +267,7 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 		return
 	}
 	if c.now.Sub(time.UnixMilli(c.visit.Opened)) < h.config.MinFillTime {
-		writeJSON(w, http.StatusUnprocessableEntity, jsonError{Code: "TOO_FAST", Message: c.words.get("too_fast")})
+		c.refuse(http.StatusUnprocessableEntity, "TOO_FAST", "too_fast")
 		return
 	}
 	given := Given{Answers: in.Answers, Hidden: in.Hidden}
@@ -301,75 +286,58 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 	blocks := onPath(&form, path)
 	if len(h.config.Verifiers) > 0 {
 		if faults := c.stepFaults(given, path, step{blocks: blocks}); len(faults) > 0 {
-			c.refuseJSON(faults)
+			c.refuseFaults(faults)
 			return
 		}
 	}
 	c.values[ctrlProof] = proofs
-	unsolved, err := c.captcha(blocks)
-	switch {
-	case err != nil:
-		c.failJSON(err)
-		return
-	case len(unsolved) > 0:
-		c.refuseJSON(unsolved)
-		return
-	}
-	if !c.allowed() {
-		c.failJSON(errLimited)
-		return
-	}
 	for name, text := range in.UTM {
 		c.values.Set(nameUTM+name, text)
 	}
-	response, err := c.response(given)
-	if err != nil {
-		c.failJSON(err)
-		return
-	}
-	if in.Took > 0 && in.Took < response.CompletionTime {
-		response.CompletionTime = in.Took
-	}
-	err = c.store(response)
-	var faults *schema.Error
+	c.values.Set(ctrlTook, strconv.FormatFloat(in.Took, 'g', -1, 64))
+	err = c.send(given, path)
+	faults := c.faultsOf(err)
 	switch {
 	case err == nil:
 		writeJSON(w, http.StatusCreated, jsonDone{
 			Ending: path.Ending, Block: withoutRule(c.ending(path.Ending)), RedirectURL: string(webLink(form.Settings.RedirectURL, "mailto", "tel")),
 		})
-	case errors.As(err, &faults):
-		c.refuseJSON(faults.Violations)
-	case errors.Is(err, respondent.ErrKeyUsed):
-		writeJSON(w, http.StatusConflict, jsonError{
-			Code: codeSpent, Message: c.words.get("fault." + codeSpent), Faults: c.jsonFaults(c.spent()), State: c.values.Get(ctrlState),
-		})
-	case errors.Is(err, storage.ErrDuplicate):
-		c.refuseJSON([]schema.Violation{{Field: form.Settings.DuplicateField, Code: codeKnown}})
-	case errors.Is(err, respondent.ErrClosed), errors.Is(err, storage.ErrNotFound):
+	case isClosed(err):
 		writeJSON(w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(form.ClosedMessage), c.words.get("closed.text"))})
+	case errors.Is(err, respondent.ErrKeyUsed):
+		c.refuse(http.StatusConflict, codeSpent, "fault."+codeSpent, faults...)
+	case len(faults) > 0:
+		c.refuseFaults(faults)
 	default:
 		c.failJSON(err)
 	}
 }
 
-func (c *call) refuseJSON(faults []schema.Violation) {
-	writeJSON(c.w, http.StatusUnprocessableEntity, jsonError{
-		Code: "VALIDATION_FAILED", Message: c.words.get("problems.title"), Faults: c.jsonFaults(faults), Captcha: c.proof(), State: c.values.Get(ctrlState),
-	})
-}
-
 // proof says which captchas of this visit are solved, "" when none is.
 func (c *call) proof() string { return strings.Join(c.values[ctrlProof], " ") }
 
+// failJSON says that something was not done.
 func (c *call) failJSON(err error) {
 	if errors.Is(err, errLimited) {
 		c.w.Header().Set("Retry-After", "60")
-		writeJSON(c.w, http.StatusTooManyRequests, jsonError{Code: "RATE_LIMITED", Message: c.words.get("too_many_requests"), Captcha: c.proof(), State: c.values.Get(ctrlState)})
+		c.refuse(http.StatusTooManyRequests, "RATE_LIMITED", "too_many_requests")
 		return
 	}
 	c.h.logger.ErrorContext(c.r.Context(), "a response was not taken", "form", c.form.ID, "error", err)
 	c.w.Header().Set("Retry-After", "1")
-	writeJSON(c.w, http.StatusServiceUnavailable, jsonError{Code: "UNAVAILABLE", Message: c.words.get("not_stored"), Captcha: c.proof(), State: c.values.Get(ctrlState)})
+	c.refuse(http.StatusServiceUnavailable, "UNAVAILABLE", "not_stored")
+}
+
+// refuse answers with a code, a text of the catalogue, and what is wrong.
+func (c *call) refuse(status int, code, word string, faults ...schema.Violation) {
+	writeJSON(c.w, status, jsonError{
+		Code: code, Message: c.words.get(word), Faults: c.jsonFaults(faults), Captcha: c.proof(), State: c.values.Get(ctrlState),
+	})
+}
+
+// refuseFaults answers that something sent breaks rules.
+func (c *call) refuseFaults(faults []schema.Violation) {
+	c.refuse(http.StatusUnprocessableEntity, "VALIDATION_FAILED", "problems.title", faults...)
 }
 
 // jsonFaults words faults in the language of the request, as the page does.

@@ -15,9 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/formsvc/formsvc/handler/respondent"
 	"github.com/formsvc/formsvc/schema"
-	"github.com/formsvc/formsvc/storage"
 )
 
 // The page's own codes for files.
@@ -274,13 +272,6 @@ func (c *call) releaseFiles(attempt string, files []string) {
 	if err := keeper.Release(context.WithoutCancel(c.r.Context()), attempt, files); err != nil {
 		c.h.logger.WarnContext(c.r.Context(), "files of a response that was refused stay", "form", c.form.ID, "error", err)
 	}
-}
-
-// isRefused reports whether an error of Submit says that nothing is stored. After any other
-// one it may be.
-func isRefused(err error) bool {
-	var faults *schema.Error
-	return errors.As(err, &faults) || errors.Is(err, storage.ErrDuplicate) || errors.Is(err, respondent.ErrClosed) || errors.Is(err, respondent.ErrKeyUsed) || errors.Is(err, storage.ErrNotFound)
 }
 
 // drawFiles draws a block that takes files.

@@ -78,8 +78,7 @@ func (c *call) path(given Given) (Path, error) {
 	if err != nil {
 		return Path{}, err
 	}
-	all := map[string]json.RawMessage{}
-	maps.Copy(all, given.Answers)
+	all := maps.Clone(given.Answers)
 	dropHosts(c.form.Blocks, all)
 	maps.Copy(all, host)
 	return c.h.service.Path(c.r.Context(), c.form.ID, all, given.Hidden)
@@ -211,9 +210,6 @@ func (c *call) forward(given Given, path Path, steps []step, at int, known bool)
 		c.values.Set(ctrlLost, "1")
 		c.showPath(http.StatusConflict, path, at, nil)
 		return
-	case !c.allowed():
-		c.tooMany(path, at, nil)
-		return
 	default:
 		c.submit(given, path, at)
 		return
@@ -228,55 +224,76 @@ func (c *call) tooMany(path Path, at int, faults []schema.Violation) {
 	c.showPath(http.StatusTooManyRequests, path, at, faults)
 }
 
-// submit stores the response.
+// submit takes the last page.
 func (c *call) submit(given Given, path Path, at int) {
-	// Who posts the last page alone has not solved those before it.
-	steps := stepsOf(&c.form, path)
-	unsolved, err := c.captcha(onPath(&c.form, path))
-	if err != nil {
+	err := c.send(given, path)
+	faults := c.faultsOf(err)
+	switch {
+	case err == nil:
+		c.finished(path)
+	case isClosed(err):
+		c.form.Closed = true
+		c.closed()
+	case len(faults) == 0:
 		c.failed(err, path, at)
-		return
+	default:
+		status := http.StatusUnprocessableEntity
+		if errors.Is(err, respondent.ErrKeyUsed) || errors.Is(err, storage.ErrDuplicate) {
+			status = http.StatusConflict
+		}
+		c.showPath(status, path, firstStep(stepsOf(&c.form, path), faults, at), faults)
 	}
-	if len(unsolved) > 0 {
-		c.showPath(http.StatusUnprocessableEntity, path, firstStep(steps, unsolved, at), unsolved)
-		return
+}
+
+// send stores the response, once all captchas on the path are solved: who posts the last
+// page alone has not solved those before it.
+func (c *call) send(given Given, path Path) error {
+	blocks := onPath(&c.form, path)
+	unsolved, err := c.captcha(blocks)
+	switch {
+	case err != nil:
+		return err
+	case len(unsolved) > 0:
+		return &schema.Error{Violations: unsolved}
+	case !c.allowed():
+		return errLimited
 	}
 	response, err := c.response(given)
-	attempt, kept := rand.Text(), c.filesOf(onPath(&c.form, path))
-	if err == nil {
-		err = c.keepFiles(attempt, kept)
-	}
 	if err != nil {
-		c.failed(err, path, at)
-		return
+		return err
+	}
+	attempt, kept := rand.Text(), c.filesOf(blocks)
+	if err := c.keepFiles(attempt, kept); err != nil {
+		return err
 	}
 	visit := c.visit.Key // that of the files, though store goes on in another one
 	err = c.store(response)
 	switch {
-	case isRefused(err):
+	case isClosed(err) || len(c.faultsOf(err)) > 0: // after any other error it may be stored
 		c.releaseFiles(attempt, kept)
 	case err == nil && len(kept) > 0: // the response has them
 		c.h.filesSent(visit)
 	}
-	var faults *schema.Error
+	return err
+}
+
+// faultsOf are what send refuses in a response.
+func (c *call) faultsOf(err error) []schema.Violation {
+	var refused *schema.Error
 	switch {
-	case err == nil:
-		c.finished(path)
+	case errors.As(err, &refused):
+		return refused.Violations
 	case errors.Is(err, respondent.ErrKeyUsed):
-		spent := c.spent()
-		c.showPath(http.StatusConflict, path, firstStep(steps, spent, at), spent)
-	case errors.As(err, &faults):
-		c.showPath(http.StatusUnprocessableEntity, path, firstStep(steps, faults.Violations, at), faults.Violations)
+		return c.spent()
 	case errors.Is(err, storage.ErrDuplicate):
-		field := c.form.Settings.DuplicateField
-		fault := schema.Violation{Field: field, Code: codeKnown}
-		c.showPath(http.StatusConflict, path, firstStep(steps, []schema.Violation{fault}, at), []schema.Violation{fault})
-	case errors.Is(err, respondent.ErrClosed), errors.Is(err, storage.ErrNotFound):
-		c.form.Closed = true
-		c.closed()
-	default:
-		c.failed(err, path, at)
+		return []schema.Violation{{Field: c.form.Settings.DuplicateField, Code: codeKnown}}
 	}
+	return nil
+}
+
+// isClosed reports whether the form takes no response any more.
+func isClosed(err error) bool {
+	return errors.Is(err, respondent.ErrClosed) || errors.Is(err, storage.ErrNotFound)
 }
 
 // scriptHeader marks a page that the page's script sent.
