@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -281,7 +282,7 @@ func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties)
 	f.Remove = nameRemove + block.ID
 	f.Several = p.MultipleFiles && block.Type == schema.TypeFileUpload
 	f.MaxBytes = b.c.h.maxFile(p)
-	size, types := megabytes(f.MaxBytes), fileTypes(p)
+	size, types := megabytes(f.MaxBytes), answers.FileTypesOf(p)
 	switch {
 	case block.Type == schema.TypeSignature:
 		f.Kind, f.Accept = "signature", strings.Join(signatureTypes, ",")
