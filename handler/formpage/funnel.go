@@ -17,35 +17,28 @@ import (
 // event is one of the two things that are counted.
 type event struct {
 	input  string // says in the page that it was counted
-	record func(ctx context.Context, form storage.ID) error
+	record func(s Service, ctx context.Context, form storage.ID) error
 }
 
-func (h *Handler) events() (view, start event) {
-	return event{ctrlViewed, h.service.RecordView}, event{ctrlStarted, h.service.RecordStart}
-}
+var (
+	viewed  = event{ctrlViewed, Service.RecordView}
+	started = event{ctrlStarted, Service.RecordStart}
+)
 
-// viewed and started take what the script of a page sends.
-func (h *Handler) viewed(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	view, _ := h.events()
-	h.beacon(w, r, form, view)
-}
-
-func (h *Handler) started(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	_, start := h.events()
-	h.beacon(w, r, form, start)
-}
-
-func (h *Handler) beacon(w http.ResponseWriter, r *http.Request, form PublicForm, e event) {
-	values, _, _ := h.newCall(w, r, form).read(4096) // what is not read has no state
-	v, ok := h.signer.openVisit(form, values.Get(ctrlState), h.clock())
-	if !ok || form.Closed {
-		http.Error(w, "not a page of this form", http.StatusForbidden)
-		return
+// beacon takes what the script of a page sends.
+func beacon(e event) func(h *Handler, w http.ResponseWriter, r *http.Request, form PublicForm) {
+	return func(h *Handler, w http.ResponseWriter, r *http.Request, form PublicForm) {
+		values, _, _ := h.newCall(w, r, form).read(4096) // what is not read has no state
+		v, ok := h.signer.openVisit(form, values.Get(ctrlState), h.clock())
+		if !ok || form.Closed {
+			http.Error(w, "not a page of this form", http.StatusForbidden)
+			return
+		}
+		if !nobody(r) {
+			h.count(r, form, v, e)
+		}
+		w.WriteHeader(http.StatusNoContent)
 	}
-	if !nobody(r) {
-		h.count(r, form, v, e)
-	}
-	w.WriteHeader(http.StatusNoContent)
 }
 
 // count records an event of a visit, once. An address has a budget for each kind of event,
@@ -54,7 +47,7 @@ func (h *Handler) count(r *http.Request, form PublicForm, v visit, e event) {
 	if !h.counted.put(e.input+v.Key, true, len(v.Key)) || !h.allowed(r, e.input+":") {
 		return
 	}
-	if err := e.record(r.Context(), form.ID); err != nil {
+	if err := e.record(h.service, r.Context(), form.ID); err != nil {
 		h.logger.WarnContext(r.Context(), "a visit was not counted", "form", form.ID, "error", err)
 	}
 }
@@ -66,8 +59,7 @@ func (c *call) countSent(known bool) {
 	if c.form.Closed || !known && c.preview == nil {
 		return
 	}
-	view, start := c.h.events()
-	for _, e := range []event{view, start} {
+	for _, e := range []event{viewed, started} {
 		if c.preview == nil && c.values.Get(e.input) == "" && !nobody(c.r) {
 			c.h.count(c.r, c.form, c.visit, e)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,6 +48,24 @@ func (h *Handler) below(path string) string {
 	return strings.TrimPrefix(path, "/")
 }
 
+// route is what serves the rest of a path below a form.
+type route struct {
+	serve   func(h *Handler, w http.ResponseWriter, r *http.Request, form PublicForm)
+	methods string
+	json    bool // its refusals are JSON
+	shared  bool // other origins may use it, where the host allows them
+}
+
+var routes = map[string]route{
+	"":          {(*Handler).page, "GET, HEAD, POST, OPTIONS", false, false},
+	"done":      {(*Handler).done, "GET, HEAD, OPTIONS", false, false},
+	"view":      {beacon(viewed), "POST, OPTIONS", false, true},
+	"start":     {beacon(started), "POST, OPTIONS", false, true},
+	"form.json": {(*Handler).formJSON, "GET, HEAD, OPTIONS", true, true},
+	"path":      {(*Handler).pathJSON, "POST, OPTIONS", true, true},
+	"submit":    {(*Handler).submitJSON, "POST, OPTIONS", true, true},
+}
+
 // ServeHTTP serves {base}/{public id} and what belongs to it.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	publicID, rest, _ := strings.Cut(h.below(r.URL.Path), "/")
@@ -60,23 +79,23 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	handle, methods := h.route(rest)
-	if isShared(rest) && h.shared(w, r, methods) {
+	route, known := routes[rest]
+	if route.shared && h.shared(w, r, route.methods) {
 		return
 	}
 	message := h.message
-	if isJSON(rest) {
+	if route.json {
 		message = h.messageJSON
 	}
 	switch {
-	case handle == nil:
+	case !known:
 		message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
 		return
-	case !allows(methods, r.Method) && r.Method != http.MethodOptions && isJSON(rest):
-		w.Header().Set("Allow", methods)
+	case route.json && r.Method != http.MethodOptions && !allows(route.methods, r.Method):
+		w.Header().Set("Allow", route.methods)
 		message(w, r, PublicForm{}, http.StatusMethodNotAllowed, "broken.title", "unreadable.text")
 		return
-	case answersMethod(w, r, methods):
+	case answersMethod(w, r, route.methods):
 		return
 	case rest != "" && h.foreign(r, true):
 		message(w, r, PublicForm{}, http.StatusForbidden, "foreign.text", "foreign.text")
@@ -84,75 +103,43 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	form, err := h.service.PublicForm(r.Context(), publicID)
 	switch {
+	case err == nil:
+		route.serve(h, w, r, form)
 	case errors.Is(err, storage.ErrNotFound) && rest == "" && r.Method == http.MethodPost && h.gone(w, r, publicID):
-	case errors.Is(err, storage.ErrNotFound):
-		message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
-	case err != nil:
-		h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
-		w.Header().Set("Retry-After", "1")
-		message(w, r, PublicForm{}, http.StatusServiceUnavailable, "broken.title", "broken.text")
 	default:
-		handle(w, r, form)
+		h.unread(w, r, err, message)
 	}
 }
 
-type formHandler func(w http.ResponseWriter, r *http.Request, form PublicForm)
-
-// route returns what serves the rest of a path below a form, and the methods it takes.
-func (h *Handler) route(rest string) (formHandler, string) {
-	switch rest {
-	case "":
-		return h.page, "GET, HEAD, POST, OPTIONS"
-	case "done":
-		return h.done, "GET, HEAD, OPTIONS"
-	case "view":
-		return h.viewed, "POST, OPTIONS"
-	case "start":
-		return h.started, "POST, OPTIONS"
-	case "form.json":
-		return h.formJSON, "GET, HEAD, OPTIONS"
-	case "path":
-		return h.pathJSON, "POST, OPTIONS"
-	case "submit":
-		return h.submitJSON, "POST, OPTIONS"
+// unread answers that there is no form, or that it could not be read.
+func (h *Handler) unread(w http.ResponseWriter, r *http.Request, err error, message messenger) {
+	if errors.Is(err, storage.ErrNotFound) {
+		message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
+		return
 	}
-	return nil, ""
+	h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
+	w.Header().Set("Retry-After", "1")
+	message(w, r, PublicForm{}, http.StatusServiceUnavailable, "broken.title", "broken.text")
 }
-
-// isShared reports whether other origins may use a route, where the host allows them.
-func isShared(rest string) bool {
-	switch rest {
-	case "form.json", "path", "submit", "view", "start":
-		return true
-	}
-	return false
-}
-
-// isJSON reports whether a route answers in JSON.
-func isJSON(rest string) bool { return rest == "form.json" || rest == "path" || rest == "submit" }
 
 // answersMethod answers OPTIONS, and a method that is not among methods. It reports whether
 // it did.
 func answersMethod(w http.ResponseWriter, r *http.Request, methods string) bool {
-	if r.Method != http.MethodOptions && allows(methods, r.Method) {
+	switch {
+	case r.Method == http.MethodOptions:
+		w.Header().Set("Allow", methods)
+		w.WriteHeader(http.StatusNoContent)
+	case allows(methods, r.Method):
 		return false
-	}
-	w.Header().Set("Allow", methods)
-	if r.Method != http.MethodOptions {
+	default:
+		w.Header().Set("Allow", methods)
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
-		return true
 	}
-	w.WriteHeader(http.StatusNoContent)
 	return true
 }
 
 func allows(methods, method string) bool {
-	for m := range strings.SplitSeq(methods, ", ") {
-		if m == method {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Split(methods, ", "), method)
 }
 
 func (h *Handler) page(w http.ResponseWriter, r *http.Request, form PublicForm) {
@@ -214,6 +201,9 @@ func (c *call) typed() []Unplaced {
 	}
 	return list
 }
+
+// messenger answers with the handler's own words.
+type messenger func(w http.ResponseWriter, r *http.Request, form PublicForm, status int, title, text string)
 
 // message shows a page of the handler's own words.
 func (h *Handler) message(w http.ResponseWriter, r *http.Request, form PublicForm, status int, title, text string) {

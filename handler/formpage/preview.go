@@ -89,26 +89,17 @@ type previewWarning struct{ Label, Path, Message string }
 
 // servePreview serves the page of a link, and its ending.
 func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest string) {
-	const methods = "GET, HEAD, POST, OPTIONS"
 	w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 	token, rest, _ := strings.Cut(rest, "/")
 	form, warnings, err := h.openPreview(r, token)
+	if err == nil && rest != "" && rest != "done" {
+		err = storage.ErrNotFound
+	}
 	switch {
-	case errors.Is(err, storage.ErrNotFound) || err == nil && rest != "" && rest != "done":
-		h.message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
-		return
 	case err != nil:
-		h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
-		w.Header().Set("Retry-After", "1")
-		h.message(w, r, PublicForm{}, http.StatusServiceUnavailable, "broken.title", "broken.text")
+		h.unread(w, r, err, h.message)
 		return
-	case r.Method == http.MethodOptions || !allows(methods, r.Method) || rest == "done" && r.Method == http.MethodPost:
-		w.Header().Set("Allow", methods)
-		if r.Method != http.MethodOptions {
-			http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
+	case answersMethod(w, r, routes[rest].methods):
 		return
 	}
 	c := h.newCall(w, r, form)
