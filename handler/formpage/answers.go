@@ -98,23 +98,13 @@ func (r *answerReader) blocks(blocks []schema.Block) {
 	}
 }
 
-// marshal is json.Marshal, but a long text costs no more than itself: that makes six bytes of
-// a "<", in a buffer that grows.
+// marshal is json.Marshal, but a long text costs little more than itself: that makes six bytes
+// of a "<", in a buffer that grows.
 func marshal(value any) (json.RawMessage, error) {
-	text, ok := value.(string)
-	if !ok {
-		return json.Marshal(value)
+	if text, ok := value.(string); ok {
+		return jsontree.AppendString(make([]byte, 0, 2*len(text)+2), text), nil
 	}
-	size := len(text) + 2
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t':
-			size++
-		case c < ' ':
-			size += 5
-		}
-	}
-	return jsontree.AppendString(make([]byte, 0, size), text), nil
+	return json.Marshal(value)
 }
 
 // take returns the values of an input, and marks it as read.

@@ -44,30 +44,7 @@ const maxFilesHere = 20
 // maxUploads bounds how many files one request brings, for all blocks together.
 const maxUploads = 100
 
-var (
-	errTooLarge  = errors.New("the file is too large")
-	errVisitFull = errors.New("the files of the visit are too large together")
-)
-
-// bounded reads at most so many bytes, and fails when there are more.
-type bounded struct {
-	r    io.Reader
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return 0, errTooLarge
-	}
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
-	}
-	n, err := b.r.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, errTooLarge
-	}
-	return n, err
-}
+var errVisitFull = errors.New("the files of the visit are too large together")
 
 // maxSpared is how much of refused files one request is read over, so that a browser sees
 // the answer.
