@@ -27,7 +27,7 @@ type jsonForm struct {
 	State         string          `json:"state"` // to be sent with everything else
 	Settings      schema.Settings `json:"settings"`
 	Theme         schema.Theme    `json:"theme"`
-	// and "blocks": a list of schema.Block
+	Blocks        []schema.Block  `json:"blocks"`
 }
 
 // jsonInput is what a front end sends.
@@ -121,20 +121,9 @@ func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicFo
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
 		Language: h.language(r, form).tag, State: h.signer.sign(purposeVisit, newVisit(form, h.clock())),
-		Settings: form.Settings, Theme: form.Theme,
+		Settings: form.Settings, Theme: form.Theme, Blocks: withoutSecrets(form.Blocks),
 	}
-	raw, _ := json.Marshal(public) //nolint:errchkjson // strings, and JSON that was read
-	beginJSON(w, http.StatusOK)
-	// One block at a time: all at once are megabytes, copied several times.
-	_, _ = w.Write(append(raw[:len(raw)-1], `,"blocks":[`...))
-	out := json.NewEncoder(w)
-	for i, b := range withoutSecrets(form.Blocks) {
-		if i > 0 {
-			_, _ = w.Write([]byte(","))
-		}
-		_ = out.Encode(b) //nolint:errchkjson // as above
-	}
-	_, _ = w.Write([]byte("]}\n")) // the reader may be gone
+	writeJSON(w, http.StatusOK, public)
 }
 
 // withoutSecrets returns blocks without hidden ones, without what endings say, and without
