@@ -2,6 +2,7 @@ package formpage
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -226,20 +227,16 @@ func (r *answerReader) ranking(b *schema.Block) any {
 	if len(at) == 0 {
 		return nil
 	}
-	order := []string{}
-	places := make([]int, 0, len(at))
-	for n := range at {
-		places = append(places, n)
-	}
-	slices.Sort(places)
-	for _, n := range places {
-		if len(at[n]) == 1 {
-			order = append(order, at[n][0])
+	order, shared := []string{}, []string{}
+	for _, n := range slices.Sorted(maps.Keys(at)) {
+		if ids := at[n]; len(ids) == 1 {
+			order = append(order, ids[0])
+		} else {
+			shared = ids
 		}
 	}
 	if len(order) == 0 {
-		order = at[places[0]] // all in one place: the service sees that it is no order
-		order = append(slices.Clone(order), order[0])
+		return append(shared, shared[0]) // the service sees that it is no order
 	}
 	return order
 }

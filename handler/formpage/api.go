@@ -96,15 +96,11 @@ func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string)
 	return true
 }
 
-func beginJSON(w http.ResponseWriter, status int) {
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	beginJSON(w, status)
 	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // strings, and JSON that was read; the reader may be gone
 }
 
@@ -137,11 +133,10 @@ func withoutSecrets(blocks []schema.Block) []schema.Block {
 		if b.Type == schema.TypeEnding { // what it says is for those who reach it
 			b = schema.Block{ID: b.ID, Type: b.Type}
 		}
-		b = withoutRule(b)
 		if b.Children != nil {
 			b.Children = withoutSecrets(b.Children)
 		}
-		shown = append(shown, b)
+		shown = append(shown, withoutRule(b))
 	}
 	return shown
 }

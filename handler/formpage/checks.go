@@ -45,12 +45,9 @@ func missing(blocks []schema.Block, answers map[string]json.RawMessage) []schema
 
 // firstStep is the first page with one of the faults, or the one that was sent.
 func firstStep(steps []step, faults []schema.Violation, at int) int {
-	first := -1
-	for _, v := range faults {
-		if s := stepOf(steps, v.Field); s >= 0 && (first < 0 || s < first) {
-			first = s
-		}
-	}
+	first := slices.IndexFunc(steps, func(s step) bool {
+		return slices.ContainsFunc(faults, func(v schema.Violation) bool { return contains(s.blocks, v.Field) })
+	})
 	if first < 0 {
 		return at
 	}

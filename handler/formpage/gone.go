@@ -21,9 +21,7 @@ func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) 
 	}
 	id, _ := storage.ParseID(v.Form) // was signed here
 	c.values, c.form.ID = values, id
-	if lang := values.Get(ctrlLanguage); lang != "" && (h.config.Language == nil || h.config.Language(r, c.form) == "") {
-		c.words = h.words.byTag(lang, c.words)
-	}
+	c.goOnIn(values.Get(ctrlLanguage))
 	// The labels are those that respondents saw here last. What the form holds by now is not
 	// public; where they are not remembered, blocks have their ids.
 	if s, ok := h.sources.get(id); ok && s.publicID == publicID {

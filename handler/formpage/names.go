@@ -43,6 +43,7 @@ const (
 	ctrlTook     = "took"      // seconds since the first input, as the browser counts
 	ctrlTrap     = "more_info" // nobody sees it; who fills it in is a program
 	ctrlEmbed    = "embed"     // the page is shown in a frame
+	ctrlEnding   = "ending"    // of the address of a preview's ending: its block
 	ctrlSent     = "sent"      // of an ending's address: signed, a response is stored
 )
 

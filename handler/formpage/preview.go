@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -110,7 +109,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 		c.refuseForeign()
 	case rest == "done":
 		c.preview.Text = "preview.sent"
-		c.showEnding(c.ending(r.URL.Query().Get("ending")), "")
+		c.showEnding(c.ending(r.URL.Query().Get(ctrlEnding)), "")
 	case r.Method == http.MethodPost:
 		c.post()
 	default:
@@ -185,29 +184,6 @@ func labelled(blocks []schema.Block, warnings schema.Warnings) []previewWarning 
 		list = append(list, shown)
 	}
 	return list
-}
-
-// tryOut takes the last page of a preview: it checks all answers and stores nothing.
-func (c *call) tryOut(given Given, path Path, at int) {
-	blocks := onPath(&c.form, path)
-	faults := c.stepFaults(given, path, step{blocks: blocks})
-	unsolved, err := c.captcha(blocks)
-	if err != nil {
-		c.failed(err, path, at)
-		return
-	}
-	if faults = append(faults, unsolved...); len(faults) > 0 {
-		c.showPath(http.StatusUnprocessableEntity, path, firstStep(stepsOf(&c.form, path), faults, at), faults)
-		return
-	}
-	query := url.Values{ctrlLanguage: {c.words.tag}}
-	if path.Ending != "" {
-		query.Set("ending", path.Ending)
-	}
-	if c.values.Has(ctrlEmbed) {
-		query.Set(ctrlEmbed, "1")
-	}
-	c.leadTo(c.up() + assetDir + "/" + previewDir + c.preview.token + "/done?" + query.Encode())
 }
 
 // files is the place for files, nil when there is none. A preview keeps none.

@@ -120,9 +120,7 @@ func (c *call) post() {
 		return
 	}
 	c.values = values
-	if lang := values.Get(ctrlLanguage); lang != "" && (h.config.Language == nil || h.config.Language(r, form) == "") {
-		c.words = h.words.byTag(lang, c.words)
-	}
+	c.goOnIn(values.Get(ctrlLanguage))
 	var known bool
 	if c.visit, known = h.signer.openVisit(form, values.Get(ctrlState), c.now); !known {
 		// The page was made by another process, or long ago. A new page is as good.
@@ -163,6 +161,13 @@ func (c *call) post() {
 	}
 }
 
+// goOnIn chooses the language of the page that was sent, where the host chooses none.
+func (c *call) goOnIn(tag string) {
+	if tag != "" && (c.h.config.Language == nil || c.h.config.Language(c.r, c.form) == "") {
+		c.words = c.h.words.byTag(tag, c.words)
+	}
+}
+
 // forward goes on to the next page, or submits after the last one.
 func (c *call) forward(given Given, path Path, steps []step, at int, known bool) {
 	faults := c.stepFaults(given, path, steps[at])
@@ -175,46 +180,36 @@ func (c *call) forward(given Given, path Path, steps []step, at int, known bool)
 		c.showPath(http.StatusUnprocessableEntity, path, at, faults)
 		return
 	}
-	// The answers of this page called for blocks that were not on it.
-	if missing := c.unseen(steps[at]); missing {
-		c.notice = c.words.get("more_questions")
-		c.showPath(http.StatusOK, path, at, nil)
-		return
+	// again shows the page with a sentence above it.
+	again := func(status int, word string) {
+		c.notice = c.words.get(word)
+		c.showPath(status, path, at, nil)
 	}
-	if c.asks(steps[at]) {
-		c.notice = c.words.get("read.check")
-		c.showPath(http.StatusUnprocessableEntity, path, at, nil)
-		return
-	}
-	if at+1 < len(steps) {
-		if c.form.Closed && c.preview == nil { // nobody fills in the rest in vain
-			c.closed()
-			return
-		}
+	switch last := at+1 == len(steps); {
+	case c.unseen(steps[at]): // the answers of this page called for blocks that were not on it
+		again(http.StatusOK, "more_questions")
+	case c.asks(steps[at]):
+		again(http.StatusUnprocessableEntity, "read.check")
+	case !last && c.form.Closed: // nobody fills in the rest in vain
+		c.closed()
+	case !last:
 		c.showPath(http.StatusOK, path, at+1, nil)
-		return
-	}
-	switch {
 	case !known:
-		c.notice = c.words.get("send_again")
+		again(http.StatusUnprocessableEntity, "send_again")
 	case c.preview != nil: // what holds programs up would only be in the author's way
-		c.tryOut(given, path, at)
-		return
+		c.submit(given, path, at)
 	case c.values.Get(ctrlTrap) != "":
 		c.values.Del(ctrlTrap)
-		c.notice = c.words.get("send_again")
+		again(http.StatusUnprocessableEntity, "send_again")
 	case c.now.Sub(time.UnixMilli(c.visit.Opened)) < c.h.config.MinFillTime:
-		c.notice = c.words.get("too_fast")
+		again(http.StatusUnprocessableEntity, "too_fast")
 	case len(given.Unplaced) > 0 && c.values.Get(ctrlLost) == "":
-		c.notice, c.lost = c.words.get("lost"), given.Unplaced
+		c.lost = given.Unplaced
 		c.values.Set(ctrlLost, "1")
-		c.showPath(http.StatusConflict, path, at, nil)
-		return
+		again(http.StatusConflict, "lost")
 	default:
 		c.submit(given, path, at)
-		return
 	}
-	c.showPath(http.StatusUnprocessableEntity, path, at, nil)
 }
 
 // tooMany shows the page again when the address has sent too much.
@@ -246,15 +241,20 @@ func (c *call) submit(given Given, path Path, at int) {
 }
 
 // send stores the response, once all captchas on the path are solved: who posts the last
-// page alone has not solved those before it.
+// page alone has not solved those before it. A preview checks all answers and stores nothing.
 func (c *call) send(given Given, path Path) error {
 	blocks := onPath(&c.form, path)
-	unsolved, err := c.captcha(blocks)
+	faults, err := c.captcha(blocks)
+	if c.preview != nil {
+		faults = append(c.stepFaults(given, path, step{blocks: blocks}), faults...)
+	}
 	switch {
 	case err != nil:
 		return err
-	case len(unsolved) > 0:
-		return &schema.Error{Violations: unsolved}
+	case len(faults) > 0:
+		return &schema.Error{Violations: faults}
+	case c.preview != nil:
+		return nil
 	case !c.allowed():
 		return errLimited
 	}
@@ -306,12 +306,17 @@ func (c *call) finished(path Path) {
 		c.leadTo(string(target))
 		return
 	}
-	query := url.Values{ctrlSent: {c.h.signer.sign(purposeDone, visit{c.form.ID.String(), c.now.UnixMilli(), path.Ending})}}
+	page, query := c.form.PublicID, url.Values{ctrlLanguage: {c.words.tag}}
+	if c.preview != nil {
+		page = assetDir + "/" + previewDir + c.preview.token
+		query.Set(ctrlEnding, path.Ending)
+	} else {
+		query.Set(ctrlSent, c.h.signer.sign(purposeDone, visit{c.form.ID.String(), c.now.UnixMilli(), path.Ending}))
+	}
 	if c.values.Has(ctrlEmbed) {
 		query.Set(ctrlEmbed, "1")
 	}
-	query.Set(ctrlLanguage, c.words.tag)
-	c.leadTo(c.up() + c.form.PublicID + "/done?" + query.Encode())
+	c.leadTo(c.up() + page + "/done?" + query.Encode())
 }
 
 // redirect is where the form leads after it was sent, "" for nowhere: its ending stays. No
