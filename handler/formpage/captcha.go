@@ -176,7 +176,7 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 				address = c.h.config.Address(c.r)
 			}
 			if ok, err = v.Verify(c.r.Context(), token, address); err != nil {
-				return nil, fmt.Errorf("captcha: %w", err)
+				return nil, errors.New("captcha: " + err.Error()) // it says nothing of the response, whatever it is
 			}
 		}
 		if !ok {

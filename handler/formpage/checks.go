@@ -19,9 +19,7 @@ func (c *call) stepFaults(given Given, path Path, s step) []schema.Violation {
 		}
 	}
 	answers := maps.Clone(given.Answers)
-	if host, err := c.hostAnswers(); err == nil { // it is known: path asked for it
-		maps.Copy(answers, host)
-	}
+	maps.Copy(answers, c.hostAnswers())
 	return append(faults, missing(s.blocks, answers)...)
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -236,7 +235,7 @@ func (c *call) keepFiles(attempt string, files []string) error {
 		return nil
 	}
 	if err := keeper.Keep(c.r.Context(), attempt, files); err != nil {
-		return fmt.Errorf("keeping files: %w", err)
+		return errors.New("keeping files: " + err.Error()) // it says nothing of the response, whatever it is
 	}
 	return nil
 }

@@ -172,16 +172,22 @@ func (c *call) open() {
 }
 
 // closed says that a form takes no more responses, in the author's words where there
-// are some. What was typed is shown, to be copied: it is nowhere else.
+// are some.
 func (c *call) closed() {
 	text := c.form.ClosedMessage
 	if strings.TrimSpace(text) == "" {
 		text = c.words.get("closed.text")
 	}
+	c.giveBack(http.StatusGone, "closed.title", text, c.lostFiles())
+}
+
+// giveBack shows a message, and what was typed and the names of files, to be copied: they are
+// nowhere else.
+func (c *call) giveBack(status int, title, text string, files []string) {
 	view := c.view("message")
-	view.Title, view.Text, view.Lost = c.words.get("closed.title"), text, view.lost(c.typed())
-	view.LostFiles = c.words.list(c.lostFiles())
-	c.render(http.StatusGone, view, newPolicy())
+	view.Title, view.Text = c.words.get(title), text
+	view.Lost, view.LostFiles = view.lost(c.typed()), c.words.list(files)
+	c.render(status, view, newPolicy())
 }
 
 // typed is the text that the page brought, with the labels of its blocks.

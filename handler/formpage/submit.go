@@ -50,8 +50,7 @@ type call struct {
 	proven map[string]bool          // see solved
 	byID   map[string]*schema.Block // see block
 
-	hosts      map[string]json.RawMessage // what Config.HostAnswers returned
-	askedHosts bool
+	hosts map[string]json.RawMessage // what Config.HostAnswers returned, see path
 }
 
 func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form PublicForm) *call {
@@ -69,35 +68,30 @@ func (c *call) given() Given {
 
 // path asks the service which blocks are to be shown: the walk is the one that Submit
 // makes. Without an answer of the service there is no page: the caller shows that it is out
-// of order.
+// of order. The host is asked for its answers first, but not for a preview: an author is not
+// a respondent.
 //
 // The service takes every answer that only the host can give for the host's, so such
 // answers of a respondent are left out.
 func (c *call) path(given Given) (Path, error) {
-	host, err := c.hostAnswers()
-	if err != nil {
-		return Path{}, err
-	}
-	all := maps.Clone(given.Answers)
-	dropHosts(c.form.Blocks, all)
-	maps.Copy(all, host)
-	return c.h.service.Path(c.r.Context(), c.form.ID, all, given.Hidden)
-}
-
-// hostAnswers are the files of the page, and what the host answers. The host is asked once
-// in a request, and not for a preview: an author is not a respondent.
-func (c *call) hostAnswers() (map[string]json.RawMessage, error) {
-	if !c.askedHosts && c.h.config.HostAnswers != nil && c.preview == nil {
+	if c.h.config.HostAnswers != nil && c.preview == nil {
 		answers, err := c.h.config.HostAnswers(c.r, c.form)
 		if err != nil {
-			return nil, fmt.Errorf("HostAnswers: %w", err)
+			return Path{}, fmt.Errorf("HostAnswers: %w", err)
 		}
 		c.hosts = answers
 	}
-	c.askedHosts = true
+	all := maps.Clone(given.Answers)
+	dropHosts(c.form.Blocks, all)
+	maps.Copy(all, c.hostAnswers())
+	return c.h.service.Path(c.r.Context(), c.form.ID, all, given.Hidden)
+}
+
+// hostAnswers are the files of the page, and what the host answered.
+func (c *call) hostAnswers() map[string]json.RawMessage {
 	all := c.fileAnswers()
 	maps.Copy(all, c.hosts)
-	return all, nil
+	return all
 }
 
 // dropHosts removes the answers that only the host can give.
@@ -258,16 +252,12 @@ func (c *call) send(given Given, path Path) error {
 	case !c.allowed():
 		return errLimited
 	}
-	response, err := c.response(given)
-	if err != nil {
-		return err
-	}
 	attempt, kept := rand.Text(), c.filesOf(blocks)
 	if err := c.keepFiles(attempt, kept); err != nil {
 		return err
 	}
 	visit := c.visit.Key // that of the files, though store goes on in another one
-	err = c.store(response)
+	err = c.store(c.response(given))
 	switch {
 	case isClosed(err) || len(c.faultsOf(err)) > 0: // after any other error it may be stored
 		c.releaseFiles(attempt, kept)
@@ -372,9 +362,10 @@ func (c *call) failed(err error, path Path, at int) {
 }
 
 // response is what is submitted.
-func (c *call) response(given Given) (Response, error) {
+func (c *call) response(given Given) Response {
 	r := Response{
-		FormID: c.form.ID, Answers: given.Answers, Hidden: given.Hidden,
+		FormID: c.form.ID, Answers: given.Answers, HostAnswers: c.hostAnswers(), Hidden: given.Hidden,
+		IdempotencyKey: c.idempotencyKey(given), OneContent: len(c.proofs) > 0,
 		Metadata: Metadata{UserAgent: cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}},
 	}
 	if strings.Contains(c.r.UserAgent(), "Mobi") {
@@ -396,11 +387,7 @@ func (c *call) response(given Given) (Response, error) {
 			}
 		}
 	}
-	r.IdempotencyKey = c.idempotencyKey(given)
-	r.OneContent = len(c.proofs) > 0
-	var err error
-	r.HostAnswers, err = c.hostAnswers()
-	return r, err
+	return r
 }
 
 // idempotencyKey is the same for the same answers of one visit. A second click finds the
