@@ -174,6 +174,7 @@ func (c *call) readJSON() (in jsonInput, ok bool) {
 		c.refuseFaults(wrong)
 		return in, false
 	}
+	c.given = Given{Answers: in.Answers, Hidden: in.Hidden}
 	if c.visit, ok = c.h.signer.openVisit(c.form, in.State, c.now); !ok {
 		c.refuse(http.StatusForbidden, "STATE", "send_again")
 	}
@@ -227,17 +228,15 @@ func (in *jsonInput) read(raw []byte, most int) (wrong []schema.Violation, err e
 // pathJSON serves {public id}/path: which blocks to show for the answers so far.
 func (h *Handler) pathJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
 	c := h.newCall(w, r, form)
-	in, ok := c.readJSON()
-	if !ok {
+	if _, ok := c.readJSON(); !ok {
 		return
 	}
-	path, err := c.path(Given{Answers: in.Answers, Hidden: in.Hidden})
-	if err != nil {
+	if err := c.findPath(); err != nil {
 		c.failJSON(err)
 		return
 	}
-	out := jsonPath{Blocks: []jsonStep{}, Ending: path.Ending, Faults: c.jsonFaults(path.Faults)}
-	for _, b := range path.Blocks {
+	out := jsonPath{Blocks: []jsonStep{}, Ending: c.path.Ending, Faults: c.jsonFaults(c.path.Faults)}
+	for _, b := range c.path.Blocks {
 		out.Blocks = append(out.Blocks, jsonStep{b.ID, b.Required})
 	}
 	writeJSON(w, http.StatusOK, out)
@@ -254,9 +253,7 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 		c.refuse(http.StatusUnprocessableEntity, "TOO_FAST", "too_fast")
 		return
 	}
-	given := Given{Answers: in.Answers, Hidden: in.Hidden}
-	path, err := c.path(given)
-	if err != nil {
+	if err := c.findPath(); err != nil {
 		c.failJSON(err)
 		return
 	}
@@ -267,9 +264,8 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 		}
 	}
 	// A token is good once: what is wrong without it is said first.
-	blocks := onPath(&form, path)
 	if len(h.config.Verifiers) > 0 {
-		if faults := c.stepFaults(given, path, step{blocks: blocks}); len(faults) > 0 {
+		if faults := c.stepFaults(onPath(&form, c.path)); len(faults) > 0 {
 			c.refuseFaults(faults)
 			return
 		}
@@ -279,12 +275,12 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 		c.values.Set(nameUTM+name, text)
 	}
 	c.values.Set(ctrlTook, strconv.FormatFloat(in.Took, 'g', -1, 64))
-	err = c.send(given, path)
+	err := c.send()
 	faults := c.faultsOf(err)
 	switch {
 	case err == nil:
 		writeJSON(w, http.StatusCreated, jsonDone{
-			Ending: path.Ending, Block: withoutRule(c.ending(path.Ending)), RedirectURL: string(webLink(form.Settings.RedirectURL, "mailto", "tel")),
+			Ending: c.path.Ending, Block: withoutRule(c.ending(c.path.Ending)), RedirectURL: string(webLink(form.Settings.RedirectURL, "mailto", "tel")),
 		})
 	case isClosed(err):
 		writeJSON(w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(form.ClosedMessage), c.words.get("closed.text"))})

@@ -9,18 +9,18 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// stepFaults are what is wrong with the answers of one page.
-func (c *call) stepFaults(given Given, path Path, s step) []schema.Violation {
+// stepFaults are what is wrong with the answers to blocks of the path.
+func (c *call) stepFaults(blocks []schema.Block) []schema.Violation {
 	var faults []schema.Violation
-	on := ids(s.blocks)
-	for _, v := range path.Faults {
+	on := ids(blocks)
+	for _, v := range c.path.Faults {
 		if slices.Contains(on, v.Field) {
 			faults = append(faults, v)
 		}
 	}
-	answers := maps.Clone(given.Answers)
+	answers := maps.Clone(c.given.Answers)
 	maps.Copy(answers, c.hostAnswers())
-	return append(faults, missing(s.blocks, answers)...)
+	return append(faults, missing(blocks, answers)...)
 }
 
 // missing are the required blocks without an answer. The host's are its own affair.
@@ -41,20 +41,20 @@ func missing(blocks []schema.Block, answers map[string]json.RawMessage) []schema
 	return faults
 }
 
-// firstStep is the first page with one of the faults, or the one that was sent.
-func firstStep(steps []step, faults []schema.Violation, at int) int {
-	first := slices.IndexFunc(steps, func(s step) bool {
+// showFirst shows the first page with one of the faults, or the one that was sent.
+func (c *call) showFirst(status int, faults []schema.Violation) {
+	at := slices.IndexFunc(c.steps, func(s step) bool {
 		return slices.ContainsFunc(faults, func(v schema.Violation) bool { return contains(s.blocks, v.Field) })
 	})
-	if first < 0 {
-		return at
+	if at < 0 {
+		at = c.at
 	}
-	return first
+	c.showStep(status, at, faults)
 }
 
 // unseen reports whether a page has blocks to answer that the page that was sent had
 // not. A page that was not made here says nothing of what it showed.
-func (c *call) unseen(s step) bool {
+func (c *call) unseen(on []schema.Block) bool {
 	seen, ok := c.values[ctrlSeen]
 	if !ok {
 		return false
@@ -63,5 +63,5 @@ func (c *call) unseen(s step) bool {
 	for _, id := range seen {
 		known[id] = true
 	}
-	return slices.ContainsFunc(ids(s.blocks), func(id string) bool { return !known[id] })
+	return slices.ContainsFunc(ids(on), func(id string) bool { return !known[id] })
 }

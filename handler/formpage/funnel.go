@@ -55,8 +55,8 @@ func (h *Handler) count(r *http.Request, form PublicForm, v visit, e event) {
 // countSent counts for a page that was sent: who sends has seen and started. A page that
 // is not known to be one of ours counts when it comes back. A preview is never counted: its
 // pages say that they were, so that the script sends nothing either.
-func (c *call) countSent(known bool) {
-	if c.form.Closed || !known && c.preview == nil {
+func (c *call) countSent() {
+	if c.form.Closed || !c.known && c.preview == nil {
 		return
 	}
 	for _, e := range []event{viewed, started} {

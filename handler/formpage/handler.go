@@ -161,14 +161,14 @@ func (c *call) open() {
 	c.visit = newVisit(c.form, c.now)
 	c.values = prefilled(c.form, c.query(), c.words)
 	if c.preview != nil {
-		c.countSent(false)
+		c.countSent()
 	}
-	path, err := c.path(c.given())
-	if err != nil {
-		c.failed(err, Path{}, 0)
+	c.readAnswers()
+	if err := c.findPath(); err != nil {
+		c.failed(err)
 		return
 	}
-	c.showPath(http.StatusOK, path, 0, nil)
+	c.showStep(http.StatusOK, 0, nil)
 }
 
 // closed says that a form takes no more responses, in the author's words where there

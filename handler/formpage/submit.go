@@ -39,6 +39,12 @@ type call struct {
 
 	readings map[string]reading // how what was typed is read, by input
 
+	known bool   // the page was made here, for this visit
+	given Given  // the answers of the page as the service takes them
+	path  Path   // the blocks that are shown with them
+	steps []step // the pages that these make
+	at    int    // which one was sent
+
 	refused []schema.Violation // files that were not taken
 	uploads int                // files that came with the request
 	brought map[string]bool    // the blocks that they are for
@@ -57,34 +63,43 @@ func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form PublicFor
 	return &call{h: h, w: w, r: r, form: form, words: h.language(r, form), now: h.clock(), values: url.Values{}, brought: map[string]bool{}, proofs: map[string]bool{}, spared: maxSpared}
 }
 
-// given are the answers of the page as the service takes them.
-func (c *call) given() Given {
+// readAnswers reads the inputs of the page.
+func (c *call) readAnswers() {
 	typed := c.h.words.byTag(c.values.Get(ctrlLanguage), c.words)
 	r := answerReader{values: c.values, comma: typed.comma, used: map[string]bool{}, zone: c.h.config.Location, words: typed}
-	given := r.read(c.form)
+	c.given = r.read(c.form)
 	c.readings = r.readings
-	return given
 }
 
-// path asks the service which blocks are to be shown: the walk is the one that Submit
+// findPath asks the service which blocks are to be shown: the walk is the one that Submit
 // makes. Without an answer of the service there is no page: the caller shows that it is out
 // of order. The host is asked for its answers first, but not for a preview: an author is not
 // a respondent.
 //
 // The service takes every answer that only the host can give for the host's, so such
 // answers of a respondent are left out.
-func (c *call) path(given Given) (Path, error) {
+func (c *call) findPath() error {
 	if c.h.config.HostAnswers != nil && c.preview == nil {
 		answers, err := c.h.config.HostAnswers(c.r, c.form)
 		if err != nil {
-			return Path{}, fmt.Errorf("HostAnswers: %w", err)
+			return fmt.Errorf("HostAnswers: %w", err)
 		}
 		c.hosts = answers
 	}
-	all := maps.Clone(given.Answers)
+	all := maps.Clone(c.given.Answers)
 	dropHosts(c.form.Blocks, all)
 	maps.Copy(all, c.hostAnswers())
-	return c.h.service.Path(c.r.Context(), c.form.ID, all, given.Hidden)
+	path, err := c.h.service.Path(c.r.Context(), c.form.ID, all, c.given.Hidden)
+	if err == nil {
+		c.follow(path)
+	}
+	return err
+}
+
+// follow divides a path into pages.
+func (c *call) follow(path Path) {
+	c.path, c.steps = path, stepsOf(&c.form, path)
+	c.at = stepAt(&c.form, c.steps, c.values.Get(ctrlAt))
 }
 
 // hostAnswers are the files of the page, and what the host answered.
@@ -115,43 +130,38 @@ func (c *call) post() {
 	}
 	c.values = values
 	c.goOnIn(values.Get(ctrlLanguage))
-	var known bool
-	if c.visit, known = h.signer.openVisit(form, values.Get(ctrlState), c.now); !known {
+	if c.visit, c.known = h.signer.openVisit(form, values.Get(ctrlState), c.now); !c.known {
 		// The page was made by another process, or long ago. A new page is as good.
 		c.visit = newVisit(form, c.now)
 		h.warnSecret()
 	}
 	removed := c.dropRemoved()
-	given := c.given()
-	given.Unplaced = append(given.Unplaced, c.unplacedFiles()...)
-	path, err := c.path(given)
-	if err != nil {
-		c.failed(err, Path{}, 0)
+	c.readAnswers()
+	c.given.Unplaced = append(c.given.Unplaced, c.unplacedFiles()...)
+	if err := c.findPath(); err != nil {
+		c.failed(err)
 		return
 	}
-	steps := stepsOf(&c.form, path)
-	at := stepAt(&c.form, steps, values.Get(ctrlAt))
-
-	c.countSent(known)
+	c.countSent()
 
 	switch action := values.Get(ctrlGo); {
 	case !complete:
 		c.notice = c.words.get("too_large")
-		c.showPath(http.StatusRequestEntityTooLarge, path, at, nil)
+		c.showStep(http.StatusRequestEntityTooLarge, c.at, nil)
 	case c.limited: // its files were not stored
-		c.tooMany(path, firstStep(steps, c.refused, at), c.refused)
+		c.tooMany(c.refused)
 	case len(c.refused) > 0:
 		status := http.StatusUnprocessableEntity
 		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == codeFileSize || v.Code == codeFileTotal }) {
 			status = http.StatusRequestEntityTooLarge
 		}
-		c.showPath(status, path, firstStep(steps, c.refused, at), c.refused)
+		c.showFirst(status, c.refused)
 	case action == goBack:
-		c.showPath(http.StatusOK, path, max(0, at-1), nil)
+		c.showStep(http.StatusOK, max(0, c.at-1), nil)
 	case action == goStay || action == goUpload || removed && action == "":
-		c.showPath(http.StatusOK, path, at, nil)
+		c.showStep(http.StatusOK, c.at, nil)
 	default:
-		c.forward(given, path, steps, at, known)
+		c.forward()
 	}
 }
 
@@ -163,84 +173,85 @@ func (c *call) goOnIn(tag string) {
 }
 
 // forward goes on to the next page, or submits after the last one.
-func (c *call) forward(given Given, path Path, steps []step, at int, known bool) {
-	faults := c.stepFaults(given, path, steps[at])
-	unsolved, err := c.captcha(steps[at].blocks)
+func (c *call) forward() {
+	on := c.steps[c.at].blocks
+	faults := c.stepFaults(on)
+	unsolved, err := c.captcha(on)
 	if err != nil {
-		c.failed(err, path, at)
+		c.failed(err)
 		return
 	}
 	if faults = append(faults, unsolved...); len(faults) > 0 {
-		c.showPath(http.StatusUnprocessableEntity, path, at, faults)
+		c.showStep(http.StatusUnprocessableEntity, c.at, faults)
 		return
 	}
 	// again shows the page with a sentence above it.
 	again := func(status int, word string) {
 		c.notice = c.words.get(word)
-		c.showPath(status, path, at, nil)
+		c.showStep(status, c.at, nil)
 	}
-	switch last := at+1 == len(steps); {
-	case c.unseen(steps[at]): // the answers of this page called for blocks that were not on it
+	switch last := c.at+1 == len(c.steps); {
+	case c.unseen(on): // the answers of this page called for blocks that were not on it
 		again(http.StatusOK, "more_questions")
-	case c.asks(steps[at]):
+	case c.asks(on):
 		again(http.StatusUnprocessableEntity, "read.check")
 	case !last && c.form.Closed: // nobody fills in the rest in vain
 		c.closed()
 	case !last:
-		c.showPath(http.StatusOK, path, at+1, nil)
-	case !known:
+		c.showStep(http.StatusOK, c.at+1, nil)
+	case !c.known:
 		again(http.StatusUnprocessableEntity, "send_again")
 	case c.preview != nil: // what holds programs up would only be in the author's way
-		c.submit(given, path, at)
+		c.submit()
 	case c.values.Get(ctrlTrap) != "":
 		c.values.Del(ctrlTrap)
 		again(http.StatusUnprocessableEntity, "send_again")
 	case c.now.Sub(time.UnixMilli(c.visit.Opened)) < c.h.config.MinFillTime:
 		again(http.StatusUnprocessableEntity, "too_fast")
-	case len(given.Unplaced) > 0 && c.values.Get(ctrlLost) == "":
-		c.lost = given.Unplaced
+	case len(c.given.Unplaced) > 0 && c.values.Get(ctrlLost) == "":
+		c.lost = c.given.Unplaced
 		c.values.Set(ctrlLost, "1")
 		again(http.StatusConflict, "lost")
 	default:
-		c.submit(given, path, at)
+		c.submit()
 	}
 }
 
 // tooMany shows the page again when the address has sent too much.
-func (c *call) tooMany(path Path, at int, faults []schema.Violation) {
+func (c *call) tooMany(faults []schema.Violation) {
 	c.notice = c.words.get("too_many_requests")
 	c.w.Header().Set("Retry-After", "60")
-	c.showPath(http.StatusTooManyRequests, path, at, faults)
+	c.showFirst(http.StatusTooManyRequests, faults)
 }
 
 // submit takes the last page.
-func (c *call) submit(given Given, path Path, at int) {
-	err := c.send(given, path)
+func (c *call) submit() {
+	err := c.send()
 	faults := c.faultsOf(err)
 	switch {
 	case err == nil:
-		c.finished(path)
+		c.finished()
 	case isClosed(err):
 		c.form.Closed = true
 		c.closed()
 	case len(faults) == 0:
-		c.failed(err, path, at)
+		c.failed(err)
 	default:
 		status := http.StatusUnprocessableEntity
 		if errors.Is(err, respondent.ErrKeyUsed) || errors.Is(err, storage.ErrDuplicate) {
 			status = http.StatusConflict
 		}
-		c.showPath(status, path, firstStep(stepsOf(&c.form, path), faults, at), faults)
+		c.showFirst(status, faults)
 	}
 }
 
 // send stores the response, once all captchas on the path are solved: who posts the last
 // page alone has not solved those before it. A preview checks all answers and stores nothing.
-func (c *call) send(given Given, path Path) error {
-	blocks := onPath(&c.form, path)
+func (c *call) send() error {
+	blocks := onPath(&c.form, c.path)
 	faults, err := c.captcha(blocks)
 	if c.preview != nil {
-		faults = append(c.stepFaults(given, path, step{blocks: blocks}), faults...)
+		faults = append(c.stepFaults(blocks), faults...)
 	}
 	switch {
 	case err != nil:
@@ -257,7 +268,7 @@ func (c *call) send(given Given, path Path) error {
 		return err
 	}
 	visit := c.visit.Key // that of the files, though store goes on in another one
-	err = c.store(c.response(given))
+	err = c.store(c.response())
 	switch {
 	case isClosed(err) || len(c.faultsOf(err)) > 0: // after any other error it may be stored
 		c.releaseFiles(attempt, kept)
@@ -291,7 +302,7 @@ const scriptHeader = "Formpage-Script"
 
 // finished leads to the ending, or where the form says. Going elsewhere after a POST
 // means that a reload sends nothing again.
-func (c *call) finished(path Path) {
+func (c *call) finished() {
 	if target := c.redirect(); target != "" && c.r.Header.Get(scriptHeader) != "" {
 		c.leadTo(string(target))
 		return
@@ -299,9 +310,9 @@ func (c *call) finished(path Path) {
 	page, query := c.form.PublicID, url.Values{ctrlLanguage: {c.words.tag}}
 	if c.preview != nil {
 		page = assetDir + "/" + previewDir + c.preview.token
-		query.Set(ctrlEnding, path.Ending)
+		query.Set(ctrlEnding, c.path.Ending)
 	} else {
-		query.Set(ctrlSent, c.h.signer.sign(purposeDone, visit{c.form.ID.String(), c.now.UnixMilli(), path.Ending}))
+		query.Set(ctrlSent, c.h.signer.sign(purposeDone, visit{c.form.ID.String(), c.now.UnixMilli(), c.path.Ending}))
 	}
 	if c.values.Has(ctrlEmbed) {
 		query.Set(ctrlEmbed, "1")
@@ -339,33 +350,34 @@ func (c *call) leadTo(target string) {
 
 // failed shows the page again when the service did not answer. Trying again is safe: the
 // idempotency key stays.
-func (c *call) failed(err error, path Path, at int) {
+func (c *call) failed(err error) {
 	if errors.Is(err, errLimited) {
-		c.tooMany(path, at, nil)
+		c.tooMany(nil)
 		return
 	}
 	c.h.logger.ErrorContext(c.r.Context(), "a page was not taken", "form", c.form.ID, "error", err)
 	c.notice = c.words.get("not_stored")
 	c.w.Header().Set("Retry-After", "1")
-	if len(path.Blocks) == 0 { // the rules could not be run: all that can be answered is shown
+	if len(c.steps) == 0 { // the rules could not be run: all that can be answered is shown
+		var path Path
 		for _, b := range c.form.Blocks {
 			if !properties(&b).Hide {
 				path.Blocks = append(path.Blocks, PathBlock{ID: b.ID, Required: b.Required})
 			}
 		}
-		at = stepAt(&c.form, stepsOf(&c.form, path), c.values.Get(ctrlAt))
+		c.follow(path)
 	}
 	if c.visit.Key == "" {
 		c.visit = newVisit(c.form, c.now)
 	}
-	c.showPath(http.StatusServiceUnavailable, path, at, nil)
+	c.showStep(http.StatusServiceUnavailable, c.at, nil)
 }
 
 // response is what is submitted.
-func (c *call) response(given Given) Response {
+func (c *call) response() Response {
 	r := Response{
-		FormID: c.form.ID, Answers: given.Answers, HostAnswers: c.hostAnswers(), Hidden: given.Hidden,
-		IdempotencyKey: c.idempotencyKey(given), OneContent: len(c.proofs) > 0,
+		FormID: c.form.ID, Answers: c.given.Answers, HostAnswers: c.hostAnswers(), Hidden: c.given.Hidden,
+		IdempotencyKey: c.idempotencyKey(), OneContent: len(c.proofs) > 0,
 		Metadata: Metadata{UserAgent: cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}},
 	}
 	if strings.Contains(c.r.UserAgent(), "Mobi") {
@@ -393,14 +405,14 @@ func (c *call) response(given Given) Response {
 // idempotencyKey is the same for the same answers of one visit. A second click finds the
 // first response; who goes back and sends something else is not told that it is stored
 // while the first one is. With a captcha the visit is good for one response, see store.
-func (c *call) idempotencyKey(given Given) string {
+func (c *call) idempotencyKey() string {
 	if len(c.proofs) > 0 {
 		return c.visit.Key
 	}
 	sum := sha256.New()
 	encoder := json.NewEncoder(sum)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode([]any{given.Answers, c.fileAnswers(), given.Hidden}); err != nil {
+	if err := encoder.Encode([]any{c.given.Answers, c.fileAnswers(), c.given.Hidden}); err != nil {
 		return c.visit.Key // the answers are JSON that was written or read here
 	}
 	return c.visit.Key + "." + base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
