@@ -147,13 +147,11 @@ func (c *call) previewNotes() []string {
 // unverified names the captchas that nothing checks.
 func (c *call) unverified(blocks []schema.Block) []string {
 	var notes []string
-	for i := range blocks {
-		b := &blocks[i]
-		p := properties(b)
-		if b.Type == schema.TypeCaptcha && !p.Hide && p.CaptchaType != "none" && c.h.verifier(b) == nil {
-			notes = append(notes, c.words.get("preview.captcha", "type", cmp.Or(p.CaptchaType, "–")))
+	for b, hidden := range walk(blocks) {
+		kind := properties(b).CaptchaType
+		if b.Type == schema.TypeCaptcha && !hidden && kind != "none" && c.h.verifier(b) == nil {
+			notes = append(notes, c.words.get("preview.captcha", "type", cmp.Or(kind, "–")))
 		}
-		notes = append(notes, c.unverified(b.Children)...)
 	}
 	return notes
 }
