@@ -1,6 +1,7 @@
 package formpage
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -88,12 +89,8 @@ type siteVerifier struct {
 
 func newSiteVerifier(keys CaptchaKeys, endpoint string, w Widget) Verifier {
 	w.SiteKey = keys.SiteKey
-	if keys.Endpoint == "" {
-		keys.Endpoint = endpoint
-	}
-	if keys.Client == nil {
-		keys.Client = &http.Client{Timeout: 5 * time.Second}
-	}
+	keys.Endpoint = cmp.Or(keys.Endpoint, endpoint)
+	keys.Client = cmp.Or(keys.Client, &http.Client{Timeout: 5 * time.Second})
 	return siteVerifier{keys, w}
 }
 
@@ -171,11 +168,7 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 			if !c.allowed() {
 				return nil, errLimited
 			}
-			address := ""
-			if c.h.config.Address != nil {
-				address = c.h.config.Address(c.r)
-			}
-			if ok, err = v.Verify(c.r.Context(), token, address); err != nil {
+			if ok, err = v.Verify(c.r.Context(), token, c.h.address(c.r)); err != nil {
 				return nil, errors.New("captcha: " + err.Error()) // it says nothing of the response, whatever it is
 			}
 		}

@@ -178,12 +178,12 @@ func (c *call) closed() {
 	if strings.TrimSpace(text) == "" {
 		text = c.words.get("closed.text")
 	}
-	c.giveBack(http.StatusGone, "closed.title", text, c.lostFiles())
+	c.handBack(http.StatusGone, "closed.title", text, c.lostFiles())
 }
 
-// giveBack shows a message, and what was typed and the names of files, to be copied: they are
+// handBack shows a message, and what was typed and the names of files, to be copied: they are
 // nowhere else.
-func (c *call) giveBack(status int, title, text string, files []string) {
+func (c *call) handBack(status int, title, text string, files []string) {
 	view := c.view("message")
 	view.Title, view.Text = c.words.get(title), text
 	view.Lost, view.LostFiles = view.lost(c.typed()), c.words.list(files)
