@@ -117,65 +117,63 @@ func (c *call) notSaved(err error, broke bool) string {
 	return code
 }
 
-// storedFiles are the files of a block that were sent before: as many as a response has.
-func (c *call) storedFiles(block string) []File {
-	var list []File
-	most := maxFilesHere
-	if b := c.block(block); b != nil && b.Type == schema.TypeSignature {
-		most = 1
-	}
-	for _, token := range c.values[nameFile+block] {
-		if s, ok := c.openFile(block, token); ok && len(list) < most {
-			list = append(list, s.File)
-		}
-	}
-	return list
-}
-
-// dropRemoved forgets the files that the visitor took back, and reports whether there
-// were any. Files that are older than a page may be, or that another process signed with a
-// secret of its own, are refused: the visitor is asked for them again.
-func (c *call) dropRemoved() (any bool) {
+// openFiles reads the records of the files that the page carries. It forgets those that the
+// visitor took back, and reports whether there were any. Files that are older than a page may
+// be, or that another process signed with a secret of its own, are refused: the visitor is
+// asked for them again.
+func (c *call) openFiles() (takenBack bool) {
+	c.stored = map[string][]shownFile{}
 	for name, tokens := range c.values {
 		block, ok := strings.CutPrefix(name, nameFile)
 		if !ok {
 			continue
 		}
-		back := c.values[nameRemove+block]
 		var kept []string
 		for _, token := range tokens {
-			s, ok := c.openFile(block, token)
+			var s storedFile
+			good := c.h.signer.open(c.filePurpose(), token, &s) && s.Form == c.form.ID.String() && s.Block == block
 			switch {
-			case ok && slices.Contains(back, s.File.ID):
-			case !ok || c.now.Sub(time.UnixMilli(s.Stored)) >= maxVisit:
+			case !good:
 				c.refused = append(c.refused, schema.Violation{Field: block, Code: codeFileLost})
+			case slices.Contains(c.values[nameRemove+block], s.File.ID):
+			case c.now.Sub(time.UnixMilli(s.Stored)) >= maxVisit:
+				c.refused = append(c.refused, schema.Violation{Field: block, Code: codeFileLost, Params: map[string]any{"name": s.File.Name}})
 			default:
 				kept = append(kept, token)
+				c.stored[block] = append(c.stored[block], shownFile{Token: token, Input: name, File: s.File})
 			}
 		}
 		c.values[name] = kept
 	}
 	for name := range c.values {
 		if strings.HasPrefix(name, nameRemove) {
-			any = true
+			takenBack = true
 			delete(c.values, name)
 		}
 	}
-	return any
+	return takenBack
+}
+
+// filesOf are the files that were sent for a block: as many as a response has.
+func (c *call) filesOf(block string) (list []File) {
+	most := maxFilesHere
+	if b := c.block(block); b != nil && b.Type == schema.TypeSignature {
+		most = 1
+	}
+	for _, s := range c.stored[block] {
+		list = append(list, s.File)
+	}
+	return list[:min(len(list), most)]
 }
 
 // unplacedFiles are the files that were sent for blocks that take none any more.
-func (c *call) unplacedFiles() []Unplaced {
-	var list []Unplaced
-	for _, name := range slices.Sorted(maps.Keys(c.values)) {
-		block, ok := strings.CutPrefix(name, nameFile)
-		if !ok || c.takesFiles(c.block(block)) {
+func (c *call) unplacedFiles() (list []Unplaced) {
+	for _, block := range slices.Sorted(maps.Keys(c.stored)) {
+		if c.takesFiles(c.block(block)) {
 			continue
 		}
-		for _, token := range c.values[name] {
-			if s, ok := c.openFile(block, token); ok {
-				list = append(list, Unplaced{Block: block, Text: s.File.Name})
-			}
+		for _, s := range c.stored[block] {
+			list = append(list, Unplaced{Block: block, Text: s.Name})
 		}
 	}
 	return list
@@ -186,24 +184,12 @@ func (c *call) takesFiles(b *schema.Block) bool {
 	return c.files() != nil && b != nil && !properties(b).Hide && takesFile(b)
 }
 
-// openFile reads the record of a file that was stored for a block of this form.
-func (c *call) openFile(block, token string) (s storedFile, ok bool) {
-	ok = c.h.signer.open(c.filePurpose(), token, &s) && s.Form == c.form.ID.String() && s.Block == block
-	return s, ok
-}
-
 // fileAnswers are the answers of the form's blocks for files.
 func (c *call) fileAnswers() map[string]json.RawMessage {
 	answers := map[string]json.RawMessage{}
-	if c.files() == nil {
-		return answers
-	}
-	for b := range walk(c.form.Blocks) {
-		if !takesFile(b) {
-			continue
-		}
-		files := c.storedFiles(b.ID)
-		if len(files) == 0 {
+	for block := range c.stored {
+		b, files := c.block(block), c.filesOf(block)
+		if c.files() == nil || b == nil || !takesFile(b) {
 			continue
 		}
 		var value any = files
@@ -211,21 +197,10 @@ func (c *call) fileAnswers() map[string]json.RawMessage {
 			value = files[0]
 		}
 		if raw, err := json.Marshal(value); err == nil { // strings and a number
-			answers[b.ID] = raw
+			answers[block] = raw
 		}
 	}
 	return answers
-}
-
-// filesOf are the ids of the files that were sent for blocks.
-func (c *call) filesOf(blocks []schema.Block) []string {
-	var list []string
-	for _, id := range ids(blocks) {
-		for _, file := range c.storedFiles(id) {
-			list = append(list, file.ID)
-		}
-	}
-	return list
 }
 
 // keepFiles says to the host's place which files are about to be sent.
@@ -269,11 +244,8 @@ func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties)
 	default:
 		f.Help = b.c.words.get("help.files", "size", size)
 	}
-	for _, token := range b.posted(nameFile + block.ID) {
-		if s, ok := b.c.openFile(block.ID, token); ok {
-			f.Stored = append(f.Stored, shownFile{Token: token, Input: nameFile + block.ID, File: s.File})
-		}
-	}
+	b.used[nameFile+block.ID] = true
+	f.Stored = b.c.stored[block.ID]
 }
 
 // shownFile is a stored file as the page carries and shows it.

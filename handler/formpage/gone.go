@@ -3,7 +3,6 @@ package formpage
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -28,17 +27,16 @@ func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) 
 		c.form.Blocks, _ = schema.DecodeBlocks(s.blocks) // they were read before
 		c.byID = nil
 	}
+	c.openFiles()
 	c.closed()
 	return true
 }
 
 // lostFiles are the names of the files that the page brought, or had brought before.
 func (c *call) lostFiles() (list []string) {
-	for name, tokens := range c.values {
-		for _, token := range tokens {
-			if s, ok := c.openFile(strings.TrimPrefix(name, nameFile), token); ok {
-				list = append(list, s.File.Name)
-			}
+	for _, files := range c.stored {
+		for _, s := range files {
+			list = append(list, s.Name)
 		}
 	}
 	for _, v := range c.refused {

@@ -45,10 +45,11 @@ type call struct {
 	steps []step // the pages that these make
 	at    int    // which one was sent
 
-	refused []schema.Violation // files that were not taken
-	uploads int                // files that came with the request
-	brought map[string]bool    // the blocks that they are for
-	spared  int64              // bytes of refused files that may still be read over
+	stored  map[string][]shownFile // the files that the page carries, by block
+	refused []schema.Violation     // files that were not taken
+	uploads int                    // files that came with the request
+	brought map[string]bool        // the blocks that they are for
+	spared  int64                  // bytes of refused files that may still be read over
 
 	charged, limited bool // see allowed
 
@@ -135,7 +136,7 @@ func (c *call) post() {
 		c.visit = newVisit(form, c.now)
 		h.warnSecret()
 	}
-	removed := c.dropRemoved()
+	removed := c.openFiles()
 	c.readAnswers()
 	c.given.Unplaced = append(c.given.Unplaced, c.unplacedFiles()...)
 	if err := c.findPath(); err != nil {
@@ -263,7 +264,12 @@ func (c *call) send() error {
 	case !c.allowed():
 		return errLimited
 	}
-	attempt, kept := rand.Text(), c.filesOf(blocks)
+	attempt, kept := rand.Text(), []string(nil)
+	for _, id := range ids(blocks) {
+		for _, file := range c.filesOf(id) {
+			kept = append(kept, file.ID)
+		}
+	}
 	if err := c.keepFiles(attempt, kept); err != nil {
 		return err
 	}
