@@ -104,22 +104,17 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // strings, and JSON that was read; the reader may be gone
 }
 
-// messageJSON is message for a front end of the host's own.
-func (h *Handler) messageJSON(w http.ResponseWriter, r *http.Request, form PublicForm, status int, title, _ string) {
-	code := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusMethodNotAllowed: "METHOD_NOT_ALLOWED", http.StatusForbidden: "FOREIGN_ORIGIN"}[status]
-	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: h.language(r, form).get(title)})
-}
-
 // formJSON serves {public id}/form.json.
-func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
+func (c *call) formJSON() {
+	form := c.form
 	// The service alone goes by these, and who sends a response is told where it leads.
 	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
-		Language: h.language(r, form).tag, State: h.signer.sign(purposeVisit, newVisit(form, h.clock())),
+		Language: c.words.tag, State: c.h.signer.sign(purposeVisit, newVisit(form, c.now)),
 		Settings: form.Settings, Theme: form.Theme, Blocks: withoutSecrets(form.Blocks),
 	}
-	writeJSON(w, http.StatusOK, public)
+	writeJSON(c.w, http.StatusOK, public)
 }
 
 // withoutSecrets returns blocks without hidden ones, without what endings say, and without
@@ -226,8 +221,7 @@ func (in *jsonInput) read(raw []byte, most int) (wrong []schema.Violation, err e
 }
 
 // pathJSON serves {public id}/path: which blocks to show for the answers so far.
-func (h *Handler) pathJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	c := h.newCall(w, r, form)
+func (c *call) pathJSON() {
 	if _, ok := c.readJSON(); !ok {
 		return
 	}
@@ -239,17 +233,16 @@ func (h *Handler) pathJSON(w http.ResponseWriter, r *http.Request, form PublicFo
 	for _, b := range c.path.Blocks {
 		out.Blocks = append(out.Blocks, jsonStep{b.ID, b.Required})
 	}
-	writeJSON(w, http.StatusOK, out)
+	writeJSON(c.w, http.StatusOK, out)
 }
 
 // submitJSON serves {public id}/submit.
-func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	c := h.newCall(w, r, form)
+func (c *call) submitJSON() {
 	in, ok := c.readJSON()
 	if !ok {
 		return
 	}
-	if c.now.Sub(time.UnixMilli(c.visit.Opened)) < h.config.MinFillTime {
+	if c.now.Sub(time.UnixMilli(c.visit.Opened)) < c.h.config.MinFillTime {
 		c.refuse(http.StatusUnprocessableEntity, "TOO_FAST", "too_fast")
 		return
 	}
@@ -259,13 +252,13 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 	}
 	proofs := strings.Fields(in.Captcha)
 	if n := len(proofs); n > 0 {
-		for _, v := range h.config.Verifiers {
+		for _, v := range c.h.config.Verifiers {
 			c.values.Set(v.Widget().Input, proofs[n-1])
 		}
 	}
 	// A token is good once: what is wrong without it is said first.
-	if len(h.config.Verifiers) > 0 {
-		if faults := c.stepFaults(onPath(&form, c.path)); len(faults) > 0 {
+	if len(c.h.config.Verifiers) > 0 {
+		if faults := c.stepFaults(onPath(&c.form, c.path)); len(faults) > 0 {
 			c.refuseFaults(faults)
 			return
 		}
@@ -279,11 +272,11 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 	faults := c.faultsOf(err)
 	switch {
 	case err == nil:
-		writeJSON(w, http.StatusCreated, jsonDone{
-			Ending: c.path.Ending, Block: withoutRule(c.ending(c.path.Ending)), RedirectURL: string(webLink(form.Settings.RedirectURL, "mailto", "tel")),
+		writeJSON(c.w, http.StatusCreated, jsonDone{
+			Ending: c.path.Ending, Block: withoutRule(c.ending(c.path.Ending)), RedirectURL: string(webLink(c.form.Settings.RedirectURL, "mailto", "tel")),
 		})
 	case isClosed(err):
-		writeJSON(w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(form.ClosedMessage), c.words.get("closed.text"))})
+		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.form.ClosedMessage), c.words.get("closed.text"))})
 	case errors.Is(err, respondent.ErrKeyUsed):
 		c.refuse(http.StatusConflict, codeSpent, "fault."+codeSpent, faults...)
 	case len(faults) > 0:

@@ -26,29 +26,26 @@ var (
 )
 
 // beacon takes what the script of a page sends.
-func beacon(e event) func(h *Handler, w http.ResponseWriter, r *http.Request, form PublicForm) {
-	return func(h *Handler, w http.ResponseWriter, r *http.Request, form PublicForm) {
-		values, _, _ := h.newCall(w, r, form).read(4096) // what is not read has no state
-		v, ok := h.signer.openVisit(form, values.Get(ctrlState), h.clock())
-		if !ok || form.Closed {
-			http.Error(w, "not a page of this form", http.StatusForbidden)
-			return
-		}
-		if !nobody(r) {
-			h.count(r, form, v, e)
-		}
-		w.WriteHeader(http.StatusNoContent)
+func (c *call) beacon(e event) {
+	values, _, _ := c.read(4096) // what is not read has no state
+	v, ok := c.h.signer.openVisit(c.form, values.Get(ctrlState), c.now)
+	if !ok || c.form.Closed {
+		http.Error(c.w, "not a page of this form", http.StatusForbidden)
+		return
 	}
+	c.visit = v
+	c.count(e)
+	c.w.WriteHeader(http.StatusNoContent)
 }
 
 // count records an event of a visit, once. An address has a budget for each kind of event,
 // beside the one for what is stored: anybody may open pages without end.
-func (h *Handler) count(r *http.Request, form PublicForm, v visit, e event) {
-	if !h.counted.put(e.input+v.Key, true, len(v.Key)) || !h.allowed(r, e.input+":") {
+func (c *call) count(e event) {
+	if nobody(c.r) || !c.h.counted.put(e.input+c.visit.Key, true, len(c.visit.Key)) || !c.h.allowed(c.r, e.input+":") {
 		return
 	}
-	if err := e.record(h.service, r.Context(), form.ID); err != nil {
-		h.logger.WarnContext(r.Context(), "a visit was not counted", "form", form.ID, "error", err)
+	if err := e.record(c.h.service, c.r.Context(), c.form.ID); err != nil {
+		c.h.logger.WarnContext(c.r.Context(), "a visit was not counted", "form", c.form.ID, "error", err)
 	}
 }
 
@@ -60,8 +57,8 @@ func (c *call) countSent() {
 		return
 	}
 	for _, e := range []event{viewed, started} {
-		if c.preview == nil && c.values.Get(e.input) == "" && !nobody(c.r) {
-			c.h.count(c.r, c.form, c.visit, e)
+		if c.preview == nil && c.values.Get(e.input) == "" {
+			c.count(e)
 		}
 		c.values.Set(e.input, "1")
 	}

@@ -50,20 +50,20 @@ func (h *Handler) below(path string) string {
 
 // route is what serves the rest of a path below a form.
 type route struct {
-	serve   func(h *Handler, w http.ResponseWriter, r *http.Request, form PublicForm)
+	serve   func(c *call)
 	methods string
 	json    bool // its refusals are JSON
 	shared  bool // other origins may use it, where the host allows them
 }
 
 var routes = map[string]route{
-	"":          {(*Handler).page, "GET, HEAD, POST, OPTIONS", false, false},
-	"done":      {(*Handler).done, "GET, HEAD, OPTIONS", false, false},
-	"view":      {beacon(viewed), "POST, OPTIONS", false, true},
-	"start":     {beacon(started), "POST, OPTIONS", false, true},
-	"form.json": {(*Handler).formJSON, "GET, HEAD, OPTIONS", true, true},
-	"path":      {(*Handler).pathJSON, "POST, OPTIONS", true, true},
-	"submit":    {(*Handler).submitJSON, "POST, OPTIONS", true, true},
+	"":          {(*call).page, "GET, HEAD, POST, OPTIONS", false, false},
+	"done":      {(*call).done, "GET, HEAD, OPTIONS", false, false},
+	"view":      {func(c *call) { c.beacon(viewed) }, "POST, OPTIONS", false, true},
+	"start":     {func(c *call) { c.beacon(started) }, "POST, OPTIONS", false, true},
+	"form.json": {(*call).formJSON, "GET, HEAD, OPTIONS", true, true},
+	"path":      {(*call).pathJSON, "POST, OPTIONS", true, true},
+	"submit":    {(*call).submitJSON, "POST, OPTIONS", true, true},
 }
 
 // ServeHTTP serves {base}/{public id} and what belongs to it.
@@ -83,43 +83,39 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if route.shared && h.shared(w, r, route.methods) {
 		return
 	}
-	message := h.message
-	if route.json {
-		message = h.messageJSON
-	}
 	switch {
 	case !known:
-		message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
+		h.say(w, r, false, http.StatusNotFound, "missing.title", "missing.text")
 		return
 	case route.json && r.Method != http.MethodOptions && !allows(route.methods, r.Method):
 		w.Header().Set("Allow", route.methods)
-		message(w, r, PublicForm{}, http.StatusMethodNotAllowed, "broken.title", "unreadable.text")
+		h.say(w, r, true, http.StatusMethodNotAllowed, "broken.title", "unreadable.text")
 		return
 	case answersMethod(w, r, route.methods):
 		return
 	case rest != "" && h.foreign(r, true):
-		message(w, r, PublicForm{}, http.StatusForbidden, "foreign.text", "foreign.text")
+		h.say(w, r, route.json, http.StatusForbidden, "foreign.text", "foreign.text")
 		return
 	}
 	form, err := h.service.PublicForm(r.Context(), publicID)
 	switch {
 	case err == nil:
-		route.serve(h, w, r, form)
+		route.serve(h.newCall(w, r, form))
 	case errors.Is(err, storage.ErrNotFound) && rest == "" && r.Method == http.MethodPost && h.gone(w, r, publicID):
 	default:
-		h.unread(w, r, err, message)
+		h.unread(w, r, route.json, err)
 	}
 }
 
 // unread answers that there is no form, or that it could not be read.
-func (h *Handler) unread(w http.ResponseWriter, r *http.Request, err error, message messenger) {
+func (h *Handler) unread(w http.ResponseWriter, r *http.Request, inJSON bool, err error) {
 	if errors.Is(err, storage.ErrNotFound) {
-		message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
+		h.say(w, r, inJSON, http.StatusNotFound, "missing.title", "missing.text")
 		return
 	}
 	h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
 	w.Header().Set("Retry-After", "1")
-	message(w, r, PublicForm{}, http.StatusServiceUnavailable, "broken.title", "broken.text")
+	h.say(w, r, inJSON, http.StatusServiceUnavailable, "broken.title", "broken.text")
 }
 
 // answersMethod answers OPTIONS, and a method that is not among methods. It reports whether
@@ -142,14 +138,14 @@ func allows(methods, method string) bool {
 	return slices.Contains(strings.Split(methods, ", "), method)
 }
 
-func (h *Handler) page(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	c := h.newCall(w, r, form)
+// page serves the form itself.
+func (c *call) page() {
 	switch {
-	case h.foreign(r, false):
+	case c.h.foreign(c.r, false):
 		c.refuseForeign()
-	case r.Method == http.MethodPost:
+	case c.r.Method == http.MethodPost:
 		c.post()
-	case form.Closed:
+	case c.form.Closed:
 		c.closed()
 	default:
 		c.open()
@@ -208,20 +204,21 @@ func (c *call) typed() []Unplaced {
 	return list
 }
 
-// messenger answers with the handler's own words.
-type messenger func(w http.ResponseWriter, r *http.Request, form PublicForm, status int, title, text string)
-
-// message shows a page of the handler's own words.
-func (h *Handler) message(w http.ResponseWriter, r *http.Request, form PublicForm, status int, title, text string) {
-	c := h.newCall(w, r, form)
-	c.showMessage(status, c.words.get(title), c.words.get(text))
+// say answers with the handler's own words, where there is no form.
+func (h *Handler) say(w http.ResponseWriter, r *http.Request, inJSON bool, status int, title, text string) {
+	c := h.newCall(w, r, PublicForm{})
+	if !inJSON {
+		c.showMessage(status, c.words.get(title), c.words.get(text))
+		return
+	}
+	code := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusMethodNotAllowed: "METHOD_NOT_ALLOWED", http.StatusForbidden: "FOREIGN_ORIGIN"}[status]
+	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: c.words.get(title)})
 }
 
 // done shows the ending that a response reached, and leads on from it. Without a token of
 // a response, or with an old one, it shows the page's own thanks alone.
-func (h *Handler) done(w http.ResponseWriter, r *http.Request, form PublicForm) {
-	c := h.newCall(w, r, form)
-	if sent, ok := h.signer.openDated(purposeDone, form, r.URL.Query().Get(ctrlSent), c.now); ok {
+func (c *call) done() {
+	if sent, ok := c.h.signer.openDated(purposeDone, c.form, c.r.URL.Query().Get(ctrlSent), c.now); ok {
 		c.showEnding(c.ending(sent.Key), c.redirect())
 		return
 	}

@@ -96,7 +96,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	}
 	switch {
 	case err != nil:
-		h.unread(w, r, err, h.message)
+		h.unread(w, r, false, err)
 		return
 	case answersMethod(w, r, routes[rest].methods):
 		return
@@ -104,17 +104,12 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	c := h.newCall(w, r, form)
 	c.preview = &preview{token: token, Text: "preview.text", Notes: c.previewNotes(), Warnings: append(labelled(form.Blocks, warnings), c.lacks()...)}
 	c.form.Closed = false // the author sees the form, and the note
-	switch {
-	case h.foreign(r, false):
-		c.refuseForeign()
-	case rest == "done":
+	if rest == "done" {
 		c.preview.Text = "preview.sent"
 		c.showEnding(c.ending(r.URL.Query().Get(ctrlEnding)), "")
-	case r.Method == http.MethodPost:
-		c.post()
-	default:
-		c.open()
+		return
 	}
+	c.page()
 }
 
 // openPreview reads the form that a link leads to. Every link that is not good now is one
