@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/formsvc/formsvc/handler/respondent"
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -277,7 +277,7 @@ func (c *call) submitJSON() {
 		})
 	case isClosed(err):
 		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.form.ClosedMessage), c.words.get("closed.text"))})
-	case errors.Is(err, respondent.ErrKeyUsed):
+	case errors.Is(err, formsvc.ErrKeyUsed):
 		c.refuse(http.StatusConflict, codeSpent, "fault."+codeSpent, faults...)
 	case len(faults) > 0:
 		c.refuseFaults(faults)

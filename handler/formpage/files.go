@@ -31,10 +31,10 @@ const (
 // storedFile is a file as the page carries it: signed, for one form and block, and as long
 // as a page can be sent. Whoever removes files that nobody sent knows by that which ones.
 type storedFile struct {
-	Form   string `json:"o"`
-	Block  string `json:"b"`
-	Stored int64  `json:"t"` // Unix milliseconds
-	File   File   `json:"f"`
+	Form   string      `json:"o"`
+	Block  string      `json:"b"`
+	Stored int64       `json:"t"` // Unix milliseconds
+	File   schema.File `json:"f"`
 }
 
 // maxFilesHere bounds how many files one block takes.
@@ -155,7 +155,7 @@ func (c *call) openFiles() (takenBack bool) {
 }
 
 // filesOf are the files that were sent for a block: as many as a response has.
-func (c *call) filesOf(block string) (list []File) {
+func (c *call) filesOf(block string) (list []schema.File) {
 	most := maxFilesHere
 	if b := c.block(block); b != nil && b.Type == schema.TypeSignature {
 		most = 1
@@ -251,5 +251,5 @@ func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties)
 // shownFile is a stored file as the page carries and shows it.
 type shownFile struct {
 	Token, Input string
-	File
+	schema.File
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -206,7 +207,7 @@ func (c *call) typed() []Unplaced {
 
 // say answers with the handler's own words, where there is no form.
 func (h *Handler) say(w http.ResponseWriter, r *http.Request, inJSON bool, status int, title, text string) {
-	c := h.newCall(w, r, PublicForm{})
+	c := h.newCall(w, r, formsvc.PublicForm{})
 	if !inJSON {
 		c.showMessage(status, c.words.get(title), c.words.get(text))
 		return

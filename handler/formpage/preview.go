@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -22,7 +23,7 @@ import (
 type Previewer interface {
 	// PreviewForm returns a form by its id as it is stored now, draft or published, with
 	// its warnings.
-	PreviewForm(ctx context.Context, form storage.ID) (PublicForm, schema.Warnings, error)
+	PreviewForm(ctx context.Context, form storage.ID) (formsvc.PublicForm, schema.Warnings, error)
 }
 
 // ErrNoPreview is returned by [Handler.PreviewPath] when previews are off: there is no
@@ -114,15 +115,15 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 
 // openPreview reads the form that a link leads to. Every link that is not good now is one
 // that leads to nothing.
-func (h *Handler) openPreview(r *http.Request, token string) (PublicForm, schema.Warnings, error) {
+func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm, schema.Warnings, error) {
 	service := h.previewer()
 	var link previewLink
 	if service == nil || !h.signer.open(purposePreview, token, &link) || h.clock().UnixMilli() >= link.Until {
-		return PublicForm{}, nil, storage.ErrNotFound
+		return formsvc.PublicForm{}, nil, storage.ErrNotFound
 	}
 	id, err := storage.ParseID(link.Form)
 	if err != nil {
-		return PublicForm{}, nil, storage.ErrNotFound
+		return formsvc.PublicForm{}, nil, storage.ErrNotFound
 	}
 	return service.PreviewForm(r.Context(), id)
 }
@@ -199,14 +200,14 @@ func (c *call) filePurpose() string {
 // noFiles takes files as a real place does, and keeps nothing of them.
 type noFiles struct{}
 
-func (noFiles) Save(_ context.Context, u Upload) (File, error) {
+func (noFiles) Save(_ context.Context, u Upload) (schema.File, error) {
 	size, err := io.Copy(io.Discard, u.Body)
 	if err != nil {
-		return File{}, err
+		return schema.File{}, err
 	}
-	return File{ID: "preview-" + rand.Text(), Name: u.Name, URL: "https://preview.invalid/", MIMEType: u.MIMEType, Size: size}, nil
+	return schema.File{ID: "preview-" + rand.Text(), Name: u.Name, URL: "https://preview.invalid/", MIMEType: u.MIMEType, Size: size}, nil
 }
 
-func (noFiles) Open(context.Context, string) (io.ReadCloser, File, error) {
-	return nil, File{}, fs.ErrNotExist
+func (noFiles) Open(context.Context, string) (io.ReadCloser, schema.File, error) {
+	return nil, schema.File{}, fs.ErrNotExist
 }

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/formsvc/formsvc/handler/respondent"
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -26,7 +26,7 @@ type call struct {
 	h     *Handler
 	w     http.ResponseWriter
 	r     *http.Request
-	form  PublicForm
+	form  formsvc.PublicForm
 	words *words
 	now   time.Time
 
@@ -39,11 +39,11 @@ type call struct {
 
 	readings map[string]reading // how what was typed is read, by input
 
-	known bool   // the page was made here, for this visit
-	given Given  // the answers of the page as the service takes them
-	path  Path   // the blocks that are shown with them
-	steps []step // the pages that these make
-	at    int    // which one was sent
+	known bool        // the page was made here, for this visit
+	given Given       // the answers of the page as the service takes them
+	path  schema.Path // the blocks that are shown with them
+	steps []step      // the pages that these make
+	at    int         // which one was sent
 
 	stored  map[string][]shownFile // the files that the page carries, by block
 	refused []schema.Violation     // files that were not taken
@@ -60,7 +60,7 @@ type call struct {
 	hosts map[string]json.RawMessage // what Config.HostAnswers returned, see path
 }
 
-func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form PublicForm) *call {
+func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) *call {
 	return &call{h: h, w: w, r: r, form: form, words: h.language(r, form), now: h.clock(), values: url.Values{}, brought: map[string]bool{}, proofs: map[string]bool{}, spared: maxSpared}
 }
 
@@ -98,7 +98,7 @@ func (c *call) findPath() error {
 }
 
 // follow divides a path into pages.
-func (c *call) follow(path Path) {
+func (c *call) follow(path schema.Path) {
 	c.path, c.steps = path, stepsOf(&c.form, path)
 	c.at = stepAt(&c.form, c.steps, c.values.Get(ctrlAt))
 }
@@ -239,7 +239,7 @@ func (c *call) submit() {
 		c.failed(err)
 	default:
 		status := http.StatusUnprocessableEntity
-		if errors.Is(err, respondent.ErrKeyUsed) || errors.Is(err, storage.ErrDuplicate) {
+		if errors.Is(err, formsvc.ErrKeyUsed) || errors.Is(err, storage.ErrDuplicate) {
 			status = http.StatusConflict
 		}
 		c.showFirst(status, faults)
@@ -290,7 +290,7 @@ func (c *call) faultsOf(err error) []schema.Violation {
 	switch {
 	case errors.As(err, &refused):
 		return refused.Violations
-	case errors.Is(err, respondent.ErrKeyUsed):
+	case errors.Is(err, formsvc.ErrKeyUsed):
 		return c.spent()
 	case errors.Is(err, storage.ErrDuplicate):
 		return []schema.Violation{{Field: c.form.Settings.DuplicateField, Code: codeKnown}}
@@ -300,7 +300,7 @@ func (c *call) faultsOf(err error) []schema.Violation {
 
 // isClosed reports whether the form takes no response any more.
 func isClosed(err error) bool {
-	return errors.Is(err, respondent.ErrClosed) || errors.Is(err, storage.ErrNotFound)
+	return errors.Is(err, formsvc.ErrClosed) || errors.Is(err, storage.ErrNotFound)
 }
 
 // scriptHeader marks a page that the page's script sent.
@@ -365,10 +365,10 @@ func (c *call) failed(err error) {
 	c.notice = c.words.get("not_stored")
 	c.w.Header().Set("Retry-After", "1")
 	if len(c.steps) == 0 { // the rules could not be run: all that can be answered is shown
-		var path Path
+		var path schema.Path
 		for _, b := range c.form.Blocks {
 			if !properties(&b).Hide {
-				path.Blocks = append(path.Blocks, PathBlock{ID: b.ID, Required: b.Required})
+				path.Blocks = append(path.Blocks, schema.PathBlock{ID: b.ID, Required: b.Required})
 			}
 		}
 		c.follow(path)
@@ -380,11 +380,11 @@ func (c *call) failed(err error) {
 }
 
 // response is what is submitted.
-func (c *call) response() Response {
-	r := Response{
+func (c *call) response() formsvc.Response {
+	r := formsvc.Response{
 		FormID: c.form.ID, Answers: c.given.Answers, HostAnswers: c.hostAnswers(), Hidden: c.given.Hidden,
 		IdempotencyKey: c.idempotencyKey(), OneContent: len(c.proofs) > 0,
-		Metadata: Metadata{UserAgent: cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}},
+		Metadata: formsvc.Metadata{UserAgent: cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}},
 	}
 	if strings.Contains(c.r.UserAgent(), "Mobi") {
 		r.Metadata.Device = "mobile"

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -30,7 +31,7 @@ type Document struct {
 	// Nonce is the one that the Content-Security-Policy of the response allows for
 	// elements style and script. A layout's own files from the page's origin need none.
 	Nonce string
-	Form  PublicForm // zero when there is no form at the address
+	Form  formsvc.PublicForm // zero when there is no form at the address
 }
 
 // pageView is what the templates draw.
@@ -40,7 +41,7 @@ type pageView struct {
 	Language, Direction string            // of the page's own words
 	W                   map[string]string // these
 
-	Form     PublicForm
+	Form     formsvc.PublicForm
 	Kind     string // form, message or ending
 	Nonce    string
 	Theme    themeView
@@ -239,7 +240,7 @@ func (c *call) showMessage(status int, title, text string) {
 // showEnding shows an ending, which leads on to a target, "" for nowhere.
 func (c *call) showEnding(ending schema.Block, target template.URL) {
 	view := c.view("ending")
-	b := c.newBuilder(view, Path{}, nil)
+	b := c.newBuilder(view, schema.Path{}, nil)
 	view.Ending, view.LeadsTo = new(field), target
 	b.field(view.Ending, &ending, 1)
 	if properties(&ending).ShareButtons && c.preview == nil {
