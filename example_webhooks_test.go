@@ -24,15 +24,15 @@ func exampleWebhook(url string, config webhooks.Config) (*formsvc.Service, forms
 		log.Fatal(err)
 	}
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	workspace, err := ann.CreateWorkspace(ctx, formsvc.NewWorkspace{Name: "Customers"})
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	form, err := ann.CreateForm(ctx, formsvc.NewForm{Workspace: workspace.ID, Name: "Feedback"})
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	webhook, err := ann.CreateWebhook(ctx, formsvc.NewWebhook{Form: form.ID, URL: url, SigningSecret: "a secret of the receiver"})
+	webhook, err := ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: url, SigningSecret: "a secret of the receiver"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -72,10 +72,10 @@ func ExampleClient_UpdateWebhook() {
 // finished tells of each attempt that is over.
 type finished struct {
 	webhooks.NoObserver
-	attempts chan storage.Attempt
+	attempts chan storage.Delivery
 }
 
-func (f finished) AttemptFinished(_ context.Context, a storage.Attempt) { f.attempts <- a }
+func (f finished) AttemptFinished(_ context.Context, a storage.Delivery) { f.attempts <- a }
 
 // The owner's page shows why a delivery failed, and sends it again when the receiver is
 // repaired.
@@ -87,7 +87,7 @@ func ExampleService_Redeliver() {
 		}
 	}))
 	defer receiver.Close()
-	done := finished{attempts: make(chan storage.Attempt)}
+	done := finished{attempts: make(chan storage.Delivery)}
 	svc, webhook := exampleWebhook(receiver.URL, webhooks.Config{
 		Retry:    webhooks.RetryPolicy{Delays: []time.Duration{}}, // one attempt
 		Observer: done,

@@ -18,7 +18,7 @@ func ExampleClient_Workspaces() {
 	}
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
 	for _, name := range []string{"Customers", "Staff"} {
-		if _, err := ann.CreateWorkspace(ctx, formsvc.NewWorkspace{Name: name}); err != nil {
+		if _, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: name}); err != nil {
 			log.Fatal(err)
 		}
 	}

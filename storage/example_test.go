@@ -54,7 +54,7 @@ func ExampleListSubmissions() {
 			fmt.Println(err)
 		}
 	}
-	query := storage.SubmissionQuery{Page: storage.Page{Limit: 2}}
+	query := storage.SubmissionsParams{Page: storage.Page{Limit: 2}}
 	for {
 		page, err := storage.ListSubmissions(ctx, store, storage.AsHost(), form.ID, query)
 		if err != nil {
