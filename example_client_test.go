@@ -134,7 +134,7 @@ func ExampleClient_ReplaceBlocks() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	stored, err := ann.ReplaceBlocks(ctx, form, order, score.Revision)
+	stored, err := ann.ReplaceBlocks(ctx, form, order, formsvc.IfRevision(score.Revision))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -115,7 +115,7 @@ func ExampleService_PurgeTrash() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(svc.As(owner).TrashForm(ctx, form, 0))
+	fmt.Println(svc.As(owner).TrashForm(ctx, form))
 	trashed, err := svc.TrashedForms(ctx, stored.WorkspaceID)
 	fmt.Println(len(trashed), err)
 

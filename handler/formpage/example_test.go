@@ -46,7 +46,7 @@ type notified struct {
 	notify func(formsvc.Submission)
 }
 
-func (n notified) Submit(ctx context.Context, r formpage.Response) (formsvc.Submission, error) {
+func (n notified) Submit(ctx context.Context, r formsvc.Response) (formsvc.Submission, error) {
 	submission, err := n.Service.Submit(ctx, r)
 	if err == nil {
 		n.notify(submission)
@@ -242,7 +242,7 @@ func ExampleKeeper() {
 // A page of the host's own, whose inputs have the names that the package's pages have,
 // stores what it is sent.
 func ExampleAnswers() {
-	form := formpage.PublicForm{Blocks: []schema.Block{{ID: "name", Type: schema.TypeShortText}, {ID: "age", Type: schema.TypeNumber}}}
+	form := formsvc.PublicForm{Blocks: []schema.Block{{ID: "name", Type: schema.TypeShortText}, {ID: "age", Type: schema.TypeNumber}}}
 	given := formpage.Answers(form, url.Values{"a.name": {"Ann"}, "a.age": {"41"}, "h.ref": {"newsletter"}, "a.gone": {"text for a block that was removed"}})
 	fmt.Println(string(given.Answers["name"]), string(given.Answers["age"]), given.Hidden["ref"]) // for Service.Submit
 	for _, u := range given.Unplaced {
