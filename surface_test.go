@@ -39,7 +39,7 @@ func TestSurface(t *testing.T) {
 	var text strings.Builder
 	for _, dir := range public {
 		fmt.Fprintf(&text, "# %s\n\n", path.Join(module, dir))
-		for _, decl := range surface(t, dir) {
+		for _, decl := range exported(t, dir) {
 			fmt.Fprintln(&text, decl)
 		}
 		fmt.Fprintln(&text)
@@ -96,8 +96,8 @@ func parsed(t *testing.T, dir string) (*gotoken.FileSet, []*ast.File) {
 	return fset, files
 }
 
-// surface prints the exported declarations of a package, one by one and in order.
-func surface(t *testing.T, dir string) []string {
+// exported prints the exported declarations of a package, one by one and in order.
+func exported(t *testing.T, dir string) []string {
 	t.Helper()
 	fset, files := parsed(t, dir)
 	var decls []string
@@ -126,6 +126,9 @@ func surface(t *testing.T, dir string) []string {
 		for _, decl := range file.Decls {
 			switch decl := decl.(type) {
 			case *ast.FuncDecl:
+				if decl.Recv != nil && !gotoken.IsExported(strings.TrimPrefix(expr(decl.Recv.List[0].Type), "*")) {
+					continue
+				}
 				decl.Doc, decl.Body = nil, nil
 				show(decl)
 			case *ast.GenDecl:
