@@ -154,9 +154,9 @@ type filesRule struct {
 	most int
 }
 
-func newFilesRule(p *schema.Properties, l schema.Limits) filesRule {
-	rule := filesRule{file: newFileRule(p, l), most: 1}
-	if p.MultipleFiles {
+func newFiles(b *schema.Block, from *Source) rule {
+	rule := filesRule{file: newFileRule(b.Properties, from.Limits), most: 1}
+	if b.Properties.MultipleFiles {
 		rule.most = maxFiles
 	}
 	return rule
@@ -182,8 +182,8 @@ func (t filesRule) sample() string { return t.file.sample() }
 // signatureRule checks signature: one file, which is a picture.
 type signatureRule struct{ fileRule }
 
-func newSignatureRule(p *schema.Properties, l schema.Limits) signatureRule {
-	rule := signatureRule{newFileRule(p, l)}
+func newSignature(b *schema.Block, from *Source) rule {
+	rule := signatureRule{newFileRule(b.Properties, from.Limits)}
 	rule.picture = true
 	return rule
 }
@@ -208,13 +208,5 @@ func (t fileRule) sample() string {
 	if t.max > 0 {
 		size = min(size, t.max)
 	}
-	var w jsontree.Writer
-	w.Object()
-	w.Name("id").String("sample")
-	w.Name("name").String(name)
-	w.Name("url").String("https://example.com/sample")
-	w.Name("mime_type").String(mediaType)
-	w.Name("size").Int(size)
-	w.EndObject()
-	return string(w.Bytes())
+	return encoded(schema.File{ID: "sample", Name: name, URL: "https://example.com/sample", MIMEType: mediaType, Size: size})
 }
