@@ -64,16 +64,20 @@ func onPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 
 // brokenSteps begins a page at every page break.
 func brokenSteps(blocks []schema.Block) []step {
-	steps := []step{{}}
-	for _, b := range blocks {
-		if b.Type == schema.TypePageBreak {
-			steps = append(steps, step{id: b.ID})
+	var steps []step
+	current, from := step{}, 0
+	for i := range len(blocks) + 1 {
+		if i < len(blocks) && blocks[i].Type != schema.TypePageBreak {
 			continue
 		}
-		last := &steps[len(steps)-1]
-		last.blocks = append(last.blocks, b)
+		if current.blocks = blocks[from:i:i]; from < i {
+			steps = append(steps, current)
+		}
+		if i < len(blocks) {
+			current, from = step{id: blocks[i].ID}, i+1
+		}
 	}
-	return slices.DeleteFunc(steps, func(s step) bool { return len(s.blocks) == 0 })
+	return steps
 }
 
 // singleSteps gives each question, welcome and statement a page. Other content is
