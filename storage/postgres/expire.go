@@ -17,7 +17,7 @@ const expiredLooked = 200
 // nobody asked for, and that was queued long enough ago. A given-up webhook is a row x of
 // destinations that has failed for that long, and failed a short while ago.
 const (
-	expiredDelivery = `d.due_at IS NULL AND d.urgency = 0
+	expiredDelivery = `d.due_at IS NULL AND ` + askedFor + ` = 0
 	AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
 	AND d.queued_at <= statement_timestamp() - $2::bigint * interval '1 microsecond'`
 	givenUpWebhook = `x.failing_since <= statement_timestamp() - $2::bigint * interval '1 microsecond'
