@@ -64,9 +64,9 @@ func (s *Store) change(ctx context.Context, batch ...statement) error {
 
 // create is change for a record that is made under a lock, unless there are too many of them
 // or one with its id: the row of the second statement says of both that it is not so.
-func (s *Store) create(ctx context.Context, lock, make statement) error {
+func (s *Store) create(ctx context.Context, lock, insert statement) error {
 	var room, made bool
-	err := s.change(ctx, lock, make.into(&room, &made))
+	err := s.change(ctx, lock, insert.into(&room, &made))
 	switch {
 	case err != nil:
 		return err
