@@ -232,8 +232,8 @@ type DeliveryStore interface {
 	// UpdateWebhook. No delivery is claimed by two callers at once. Within each pool
 	// webhooks are served least recently served first, so that a backlog of one does
 	// not hold back another. Within a webhook, deliveries that somebody asked for
-	// come first, and then the oldest. What it costs depends on what it claims, and
-	// not on how many webhooks have something pending.
+	// come first, and of those and of the others the oldest. What it costs depends on
+	// what it claims, and not on how many webhooks have something pending.
 	//
 	// more says that another call may bring more at once: a bound of the store itself cut
 	// the claim short, or one that several webhooks share.

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
 )
 
 // silentFor bounds how long the locks of a transaction outlive a process that is cut off
@@ -26,66 +28,70 @@ func (s *Store) transaction(ctx context.Context, do func(context.Context, *Store
 	})
 }
 
-// queue adds a statement to a batch.
-func (s *Store) queue(b *pgx.Batch, text string, args ...any) {
-	b.Queue(s.sql(text), args...)
+// statement is one of a batch.
+type statement struct {
+	text string
+	args []any
+	read func(pgx.Rows) error // nil: its rows do not matter
 }
 
-// send runs a batch in one round trip and hands the rows of its last statement to
-// read. Outside a host's transaction the batch is one transaction; each statement
-// in it sees what was committed before that statement began, so a statement that
-// follows a lock sees what the lock has waited for.
-func (s *Store) send(ctx context.Context, b *pgx.Batch, read func(pgx.Rows) error) error {
-	results, err := s.sendBatch(ctx, b)
-	if err != nil {
+func run(text string, args ...any) statement { return statement{text: text, args: args} }
+
+// each hands the rows of the statement to read.
+func (q statement) each(read func(pgx.Rows) error) statement {
+	q.read = read
+	return q
+}
+
+// row hands the first row of the statement to scan. Without a row the batch returns
+// [pgx.ErrNoRows].
+func (q statement) row(scan func(pgx.Rows) error) statement {
+	return q.each(func(rows pgx.Rows) error { return firstRow(rows, scan) })
+}
+
+// into scans the first row of the statement.
+func (q statement) into(targets ...any) statement {
+	return q.row(func(rows pgx.Rows) error { return rows.Scan(targets...) })
+}
+
+// change sends a batch, as write does. Without a row that a statement asks for it returns
+// ErrNotFound.
+func (s *Store) change(ctx context.Context, batch ...statement) error {
+	return s.write(ctx, func(ctx context.Context) error {
+		return noRow(s.send(ctx, batch...), storage.ErrNotFound)
+	})
+}
+
+// create is change for a record that is made under a lock, unless there are too many of them
+// or one with its id: the row of the second statement says of both that it is not so.
+func (s *Store) create(ctx context.Context, lock, insert statement) error {
+	var room, made bool
+	err := s.change(ctx, lock, insert.into(&room, &made))
+	switch {
+	case err != nil:
 		return err
+	case !room:
+		return storage.ErrLimitReached
+	case !made:
+		return storage.ErrConflict
 	}
-	err = readLast(results, b.Len(), read)
-	// The transaction is committed when Close says so.
-	if closed := results.Close(); err == nil || closed != nil && isResult(err) {
-		err = closed
-	}
-	return err
+	return nil
 }
 
-// sendBatch sends what was queued. Whoever calls it closes the results, and takes
-// the batch for committed when that returns nil.
-func (s *Store) sendBatch(ctx context.Context, b *pgx.Batch) (pgx.BatchResults, error) {
-	for _, q := range b.QueuedQueries {
-		if err := checkArgs(q.Arguments); err != nil {
-			return nil, err
-		}
-	}
-	return s.db.SendBatch(ctx, b), nil
-}
-
-func readLast(results pgx.BatchResults, n int, read func(pgx.Rows) error) error {
-	for range n - 1 {
-		if _, err := results.Exec(); err != nil {
+// send runs a batch in one round trip. Outside a host's transaction the batch is one
+// transaction; each statement in it sees what was committed before that statement began,
+// so a statement that follows a lock sees what the lock has waited for.
+func (s *Store) send(ctx context.Context, batch ...statement) error {
+	b := &pgx.Batch{}
+	for _, q := range batch {
+		if err := checkArgs(q.args); err != nil {
 			return err
 		}
+		b.Queue(s.sql(q.text), q.args...)
 	}
-	rows, err := results.Query()
-	if err != nil {
-		return err
-	}
-	return read(rows)
-}
-
-// sendRow is send for a last statement of one row.
-func (s *Store) sendRow(ctx context.Context, b *pgx.Batch, scan func(pgx.Rows) error) error {
-	return s.send(ctx, b, func(rows pgx.Rows) error { return firstRow(rows, scan) })
-}
-
-// sendEach is send for a batch in which several statements return rows: there is one
-// read for each statement, nil for those whose rows do not matter.
-func (s *Store) sendEach(ctx context.Context, b *pgx.Batch, read ...func(pgx.Rows) error) error {
-	results, err := s.sendBatch(ctx, b)
-	if err != nil {
-		return err
-	}
+	results := s.db.SendBatch(ctx, b)
 	defer func() { _ = results.Close() }() // when a read panics
-	err = readEach(results, read)
+	err := readResults(results, batch)
 	// The transaction is committed when Close says so.
 	if closed := results.Close(); err == nil || closed != nil && isResult(err) {
 		err = closed
@@ -93,9 +99,9 @@ func (s *Store) sendEach(ctx context.Context, b *pgx.Batch, read ...func(pgx.Row
 	return err
 }
 
-func readEach(results pgx.BatchResults, read []func(pgx.Rows) error) error {
-	for _, f := range read {
-		if f == nil {
+func readResults(results pgx.BatchResults, batch []statement) error {
+	for _, q := range batch {
+		if q.read == nil {
 			if _, err := results.Exec(); err != nil {
 				return err
 			}
@@ -105,7 +111,7 @@ func readEach(results pgx.BatchResults, read []func(pgx.Rows) error) error {
 		if err != nil {
 			return err
 		}
-		if err := f(rows); err != nil {
+		if err := q.read(rows); err != nil {
 			return err
 		}
 	}

@@ -56,6 +56,10 @@ const (
 // was set aside, and else in that of all.
 const lane = `(CASE WHEN x.crowded THEN x.host ELSE '' END)`
 
+// askedFor is 1 when somebody asked for the delivery d, and else 0: so it is in the index of
+// what waits.
+const askedFor = `LEAST(d.urgency, 1)`
+
 // dueNow reports whether webhooks have a turn, whether something is there that gives
 // them one, and how large the tables are. It is all that an idle process asks. A webhook that
 // was set aside has had its turn for some time.
@@ -150,9 +154,9 @@ WITH found AS MATERIALIZED (
 	CROSS JOIN LATERAL (SELECT FROM formsvc.webhooks w WHERE w.id = t.webhook_id AND w.url = t.url AND w.enabled AND ` + webhookThere + ` LIMIT 1) w
 	CROSS JOIN LATERAL (SELECT d.*, row_number() OVER () AS n FROM (
 		SELECT d.tableoid AS rel, d.ctid AS place, d.size FROM formsvc.deliveries d
-		WHERE d.webhook_id = t.webhook_id AND d.due_at IS NULL AND d.urgency >= CASE WHEN t.paused THEN 1 ELSE 0 END AND t.part > 0
+		WHERE d.webhook_id = t.webhook_id AND d.due_at IS NULL AND ` + askedFor + ` >= CASE WHEN t.paused THEN 1 ELSE 0 END AND t.part > 0
 			AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
-		ORDER BY d.urgency DESC, d.queued_at, d.event_id LIMIT t.part + 1 FOR UPDATE SKIP LOCKED
+		ORDER BY ` + askedFor + ` DESC, d.queued_at, d.event_id LIMIT t.part + 1 FOR UPDATE SKIP LOCKED
 	) d) d
 ), leased AS (
 	UPDATE formsvc.deliveries d
@@ -174,7 +178,7 @@ UPDATE formsvc.destinations x SET
 	next_at = CASE t.turn WHEN 'aside' THEN x.next_at WHEN 'last' THEN statement_timestamp() ELSE (
 		SELECT LEAST(CASE WHEN x.paused_until > statement_timestamp() THEN x.paused_until END, (
 			SELECT min(GREATEST(d.leased_until, statement_timestamp())) FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id AND d.due_at IS NULL
-				AND d.urgency >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END))
+				AND ` + askedFor + ` >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END))
 		FROM formsvc.webhooks w WHERE w.id = x.webhook_id AND w.enabled AND ` + webhookThere + `) END
 FROM unnest($1::bytea[], $2::text[]) AS t (webhook_id, turn) WHERE t.turn <> '' AND x.webhook_id = t.webhook_id`
 

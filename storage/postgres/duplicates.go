@@ -186,10 +186,6 @@ func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered
 	if at.From.IsZero() {
 		from = []byte{}
 	}
-	return s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lockForm(b, at.Form)
-		s.queue(b, enterAnswers, at.Form[:], ids, digests, at.Field.Block, int64(at.Field.Rules), at.Round, from, idArg(at.To))
-		return s.sendEach(ctx, b, nil, nil)
-	})
+	return s.change(ctx, s.lockForm(at.Form),
+		run(enterAnswers, at.Form[:], ids, digests, at.Field.Block, int64(at.Field.Rules), at.Round, from, idArg(at.To)))
 }

@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -15,9 +13,6 @@ const liveWebhook = `hook AS (
 	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
 	WHERE w.id = $1::bytea AND ` + formThere + `
 )`
-
-// lockRequests lets calls of Enqueue and Redeliver for one webhook follow each other.
-func (s *Store) lockRequests(b *pgx.Batch, webhook storage.ID) { s.lock(b, lockProbes, webhook) }
 
 // enqueue has no row when there is no such webhook.
 const enqueue = `
@@ -38,18 +33,13 @@ SELECT hook.enabled FROM hook`
 // Enqueue implements [storage.DeliveryStore]. When the event is already pending
 // for the webhook, nothing changes.
 func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.queue(b, lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms))
-		s.lockRequests(b, webhook)
-		s.queue(b, enqueue, webhook[:], e.ID[:], e.Type, bytesArg(e.Body))
-		var enabled bool
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&enabled) })
-		if err == nil && !enabled {
-			return storage.ErrConflict
-		}
-		return noRow(err, storage.ErrNotFound)
-	})
+	var enabled bool
+	err := s.change(ctx, run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockProbes, webhook),
+		run(enqueue, webhook[:], e.ID[:], e.Type, bytesArg(e.Body)).into(&enabled))
+	if err == nil && !enabled {
+		return storage.ErrConflict
+	}
+	return err
 }
 
 // redeliver has no row when there is no such webhook. It locks the delivery that is
@@ -91,21 +81,16 @@ SELECT hook.enabled, EXISTS (SELECT FROM pending) OR EXISTS (SELECT FROM body) F
 
 // Redeliver implements [storage.DeliveryStore].
 func (s *Store) Redeliver(ctx context.Context, webhook, attempt storage.ID) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.queue(b, lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms))
-		s.lockRequests(b, webhook)
-		s.queue(b, redeliver, webhook[:], attempt[:], int64(storage.HistoryKept))
-		var enabled, found bool
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&enabled, &found) })
-		switch {
-		case err != nil:
-			return noRow(err, storage.ErrNotFound)
-		case !found:
-			return storage.ErrNotFound
-		case !enabled:
-			return storage.ErrConflict
-		}
-		return nil
-	})
+	var enabled, found bool
+	err := s.change(ctx, run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockProbes, webhook),
+		run(redeliver, webhook[:], attempt[:], int64(storage.HistoryKept)).into(&enabled, &found))
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return storage.ErrNotFound
+	case !enabled:
+		return storage.ErrConflict
+	}
+	return nil
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,7 +17,7 @@ const expiredLooked = 200
 // nobody asked for, and that was queued long enough ago. A given-up webhook is a row x of
 // destinations that has failed for that long, and failed a short while ago.
 const (
-	expiredDelivery = `d.due_at IS NULL AND d.urgency = 0
+	expiredDelivery = `d.due_at IS NULL AND ` + askedFor + ` = 0
 	AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
 	AND d.queued_at <= statement_timestamp() - $2::bigint * interval '1 microsecond'`
 	givenUpWebhook = `x.failing_since <= statement_timestamp() - $2::bigint * interval '1 microsecond'
@@ -153,19 +152,10 @@ LIMIT $3::bigint`
 
 // PausedWebhooks implements [storage.DeliveryStore].
 func (s *Store) PausedWebhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
-	var found []storage.PausedWebhook
-	err := s.read(ctx, func(ctx context.Context) (err error) {
-		before, id := time.Time{}, lastID
-		if page.After != nil {
-			before, id = page.After.Time, page.After.ID[:]
-		}
-		found, err = collect(ctx, s, pausedWebhooks, func(rows pgx.Rows) (p storage.PausedWebhook, err error) {
-			err = rows.Scan(scanID(&p.WebhookID), scanID(&p.FormID), &p.URL, &p.Failures, scanTime(&p.FailingSince), scanTime(&p.PausedUntil), &p.Reason)
-			return p, err
-		}, timeArg(before), id, limitArg(page), userArg(who))
-		return err
-	})
-	return found, err
+	return readAll(ctx, s, func(rows pgx.Rows) (p storage.PausedWebhook, err error) {
+		err = rows.Scan(scanID(&p.WebhookID), scanID(&p.FormID), &p.URL, &p.Failures, scanTime(&p.FailingSince), scanTime(&p.PausedUntil), &p.Reason)
+		return p, err
+	}, pausedWebhooks, append(pageArgs(page), userArg(who))...)
 }
 
 const queueStats = `
@@ -185,11 +175,8 @@ FROM (
 
 // QueueStats implements [storage.DeliveryStore]. It reads every pending delivery.
 func (s *Store) QueueStats(ctx context.Context) (storage.QueueStats, error) {
-	var st storage.QueueStats
-	err := s.read(ctx, func(ctx context.Context) error {
-		return s.queryRow(ctx, queueStats, func(rows pgx.Rows) error {
-			return rows.Scan(&st.Due, &st.Waiting, scanTime(&st.OldestDue))
-		})
-	})
-	return st, err
+	return readOne(ctx, s, func(rows pgx.Rows) (st storage.QueueStats, err error) {
+		err = rows.Scan(&st.Due, &st.Waiting, scanTime(&st.OldestDue))
+		return st, err
+	}, queueStats)
 }

@@ -96,19 +96,16 @@ SELECT EXISTS (SELECT 1 FROM made) FROM target`
 
 // CreateForm implements [storage.FormStore].
 func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		var made bool
-		d := f.Definition
-		err := s.queryRow(ctx, createForm, func(rows pgx.Rows) error { return rows.Scan(&made) },
-			f.WorkspaceID[:], userArg(who), f.ID[:], f.PublicID, f.Name, f.Type, f.Status,
-			f.Gate.Closed, timeArg(f.Gate.CloseAt), f.Gate.ResponseLimit, f.CreatedAt.UTC(), f.UpdatedAt.UTC(),
-			int64(d.Format), jsonArg(d.Blocks), jsonArg(d.Settings), jsonArg(d.Theme), jsonArg(d.Variables), jsonArg(d.HiddenFields),
-			f.Gate.Unique.Block, int64(f.Gate.Unique.Rules))
-		if err == nil && !made {
-			return storage.ErrConflict
-		}
-		return noRow(err, storage.ErrNotFound)
-	})
+	var made bool
+	d := f.Definition
+	err := s.change(ctx, run(createForm, f.WorkspaceID[:], userArg(who), f.ID[:], f.PublicID, f.Name, f.Type, f.Status,
+		f.Gate.Closed, timeArg(f.Gate.CloseAt), f.Gate.ResponseLimit, f.CreatedAt.UTC(), f.UpdatedAt.UTC(),
+		int64(d.Format), jsonArg(d.Blocks), jsonArg(d.Settings), jsonArg(d.Theme), jsonArg(d.Variables), jsonArg(d.HiddenFields),
+		f.Gate.Unique.Block, int64(f.Gate.Unique.Rules)).into(&made))
+	if err == nil && !made {
+		return storage.ErrConflict
+	}
+	return err
 }
 
 const formByID = `
@@ -361,42 +358,31 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 }
 
 func (s *Store) updateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (f storage.Form, code int, err error) {
-	err = s.write(ctx, func(ctx context.Context) error {
-		args := updateFormArgs(who, id, c)
-		var current int64
-		code, f = 0, storage.Form{}
-		targets := appendForm([]any{scanSize(&code), scanInt(&current)}, &f)
-
-		b := &pgx.Batch{}
-		if c.WorkspaceID != nil {
-			s.queue(b, lockTarget, idArgOf(c.WorkspaceID))
-		}
-		if c.Gate != nil {
-			s.lockForm(b, id)
-		}
-		if c.WorkspaceID != nil {
-			s.queue(b, lockWebhooksOfForm, id[:])
-		}
-		s.queue(b, updateForm, args...)
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error {
-			err := rows.Scan(targets...)
-			ownDefinition(&f.Definition)
-			return err
-		})
-		switch {
-		case err != nil:
-			return noRow(err, storage.ErrNotFound)
-		case code == updateNoTarget:
-			return storage.ErrNotFound
-		case code == updateNotOwner:
-			return storage.ErrNotOwner
-		case code == updateRevision:
-			return &storage.RevisionError{Current: current}
-		}
-		return nil
-	})
-	if err != nil {
+	var batch []statement
+	if c.WorkspaceID != nil {
+		batch = append(batch, run(lockTarget, idArgOf(c.WorkspaceID)))
+	}
+	if c.Gate != nil {
+		batch = append(batch, s.lockForm(id))
+	}
+	if c.WorkspaceID != nil {
+		batch = append(batch, run(lockWebhooksOfForm, id[:]))
+	}
+	var current int64
+	err = s.change(ctx, append(batch, run(updateForm, updateFormArgs(who, id, c)...).row(func(rows pgx.Rows) error {
+		err := rows.Scan(appendForm([]any{scanSize(&code), scanInt(&current)}, &f)...)
+		ownDefinition(&f.Definition)
+		return err
+	}))...)
+	switch {
+	case err != nil:
 		return storage.Form{}, 0, err
+	case code == updateNoTarget:
+		return storage.Form{}, 0, storage.ErrNotFound
+	case code == updateNotOwner:
+		return storage.Form{}, 0, storage.ErrNotOwner
+	case code == updateRevision:
+		return storage.Form{}, 0, &storage.RevisionError{Current: current}
 	}
 	return f, code, nil
 }

@@ -23,13 +23,7 @@ WHERE f.id = $1::bytea AND ` + formThere
 // CountFunnel implements [storage.MetricsStore]. It appends a row to a log, which
 // sweeps fold into buckets; counts never wait for each other.
 func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counters) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		n, err := s.exec(ctx, countFunnel, form[:], at.UTC(), c.Views, c.Starts, c.Submissions)
-		if err == nil && n == 0 {
-			return storage.ErrNotFound
-		}
-		return err
-	})
+	return s.changeRow(ctx, countFunnel, form[:], at.UTC(), c.Views, c.Starts, c.Submissions)
 }
 
 // readFunnel sums what is in the log, in the days of the window and in the
@@ -253,8 +247,5 @@ SELECT 1 FROM form`
 
 // SetLifetimeCounters implements [storage.MetricsStore].
 func (s *Store) SetLifetimeCounters(ctx context.Context, form storage.ID, c storage.Counters) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		err := s.queryRow(ctx, setLifetime, func(pgx.Rows) error { return nil }, form[:], c.Views, c.Starts, c.Submissions)
-		return noRow(err, storage.ErrNotFound)
-	})
+	return s.change(ctx, run(setLifetime, form[:], c.Views, c.Starts, c.Submissions).row(func(pgx.Rows) error { return nil }))
 }

@@ -94,9 +94,6 @@ func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
 }
 
 func (s *Store) cutHistories(ctx context.Context, webhooks ...storage.ID) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		_, err := s.exec(ctx, cutHistories.now(s), column(webhooks, func(w *storage.ID) []byte { return w[:] }),
-			int64(cutMost), int64(storage.HistoryKept))
-		return err
-	})
+	_, err := s.changeRows(ctx, cutHistories.now(s), idsArg(webhooks), int64(cutMost), int64(storage.HistoryKept))
+	return err
 }

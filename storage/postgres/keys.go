@@ -58,24 +58,9 @@ func (s *Store) CreateKey(ctx context.Context, n storage.NewKey) error {
 	if k.UserID != u.ID {
 		return storage.ErrInvalidValue
 	}
-	return s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lock(b, lockKeys, u.ID)
-		s.queue(b, createKey, u.ID[:], u.Name, u.Email,
-			k.ID[:], k.Name, k.Prefix, scopesArg(k.Scopes), n.Hash[:],
-			k.CreatedAt.UTC(), timeArg(k.ExpiresAt), timeArg(k.RevokedAt), timeArg(k.LastUsedAt), int64(max(n.Max, 0)))
-		var room, made bool
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&room, &made) })
-		switch {
-		case err != nil:
-			return err
-		case !room:
-			return storage.ErrLimitReached
-		case !made:
-			return storage.ErrConflict
-		}
-		return nil
-	})
+	return s.create(ctx, s.lock(lockKeys, u.ID), run(createKey, u.ID[:], u.Name, u.Email,
+		k.ID[:], k.Name, k.Prefix, scopesArg(k.Scopes), n.Hash[:],
+		k.CreatedAt.UTC(), timeArg(k.ExpiresAt), timeArg(k.RevokedAt), timeArg(k.LastUsedAt), int64(max(n.Max, 0))))
 }
 
 const keyByHash = `
@@ -214,12 +199,7 @@ ORDER BY k.created_at DESC, k.id DESC`
 
 // Keys implements [storage.KeyStore].
 func (s *Store) Keys(ctx context.Context, user storage.ID) ([]storage.Key, error) {
-	var out []storage.Key
-	err := s.read(ctx, func(ctx context.Context) (err error) {
-		out, err = collect(ctx, s, keysOfUser, scanKey, user[:])
-		return err
-	})
-	return out, err
+	return readAll(ctx, s, scanKey, keysOfUser, user[:])
 }
 
 const revokeKey = `
@@ -228,13 +208,7 @@ WHERE k.id = $1::bytea AND k.user_id = $2::bytea`
 
 // RevokeKey implements [storage.KeyStore].
 func (s *Store) RevokeKey(ctx context.Context, user, key storage.ID, at time.Time) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		n, err := s.exec(ctx, revokeKey, key[:], user[:], timeArg(at))
-		if err == nil && n == 0 {
-			return storage.ErrNotFound
-		}
-		return err
-	})
+	return s.changeRow(ctx, revokeKey, key[:], user[:], timeArg(at))
 }
 
 // Rows are locked in the order of their ids, so that two calls never wait for
@@ -261,8 +235,6 @@ func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) er
 	for i := range sorted {
 		ids[i], times[i] = sorted[i][:], used[sorted[i]].UTC()
 	}
-	return s.write(ctx, func(ctx context.Context) error {
-		_, err := s.exec(ctx, touchKeys, ids, times)
-		return err
-	})
+	_, err := s.changeRows(ctx, touchKeys, ids, times)
+	return err
 }

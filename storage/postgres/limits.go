@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -67,12 +65,7 @@ RETURNING l.counted_to IS NOT NULL`
 
 // count counts the submissions of a form.
 func (s *Store) count(ctx context.Context, form storage.ID) error {
-	err := s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lockForm(b, form)
-		s.queue(b, beginCount, form[:])
-		return s.sendEach(ctx, b, nil, nil)
-	})
+	err := s.change(ctx, s.lockForm(form), run(beginCount, form[:]))
 	for more := true; more && err == nil; {
 		more, err = s.countPiece(ctx, form)
 	}
@@ -82,11 +75,7 @@ func (s *Store) count(ctx context.Context, form storage.ID) error {
 func (s *Store) countPiece(ctx context.Context, form storage.ID) (more bool, err error) {
 	err = s.write(ctx, func(ctx context.Context) error {
 		more = false
-		b := &pgx.Batch{}
-		s.lockForm(b, form)
-		s.queue(b, countPiece, form[:], s.countedMost)
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&more) })
-		return noRow(err, nil)
+		return noRow(s.send(ctx, s.lockForm(form), run(countPiece, form[:], s.countedMost).into(&more)), nil)
 	})
 	return more, err
 }
@@ -115,11 +104,7 @@ WHERE f.id = ANY (ARRAY(SELECT g.form_id FROM gone g))`
 const dropMost = 100
 
 func (s *Store) dropCounts(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
-	most := min(int64(p.Max), dropMost)
-	err = s.write(ctx, func(ctx context.Context) error {
-		n, err := s.exec(ctx, dropCounts, most, s.lockSalt(lockForms))
-		more = n == most
-		return err
-	})
-	return more, err
+	most := min(p.Max, dropMost)
+	n, err := s.changeRows(ctx, dropCounts, int64(most), s.lockSalt(lockForms))
+	return n == most, err
 }

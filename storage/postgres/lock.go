@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -37,19 +35,19 @@ const (
 	lockShared    = `SELECT pg_advisory_xact_lock_shared($1::bigint)`
 )
 
-// lock queues an exclusive lock; it ends with the transaction. No transaction of
+// lock takes an exclusive lock; it ends with the transaction. No transaction of
 // this package waits for the locks of two forms. The lock of a form is taken after
 // the rows of workspaces and before all other rows.
-func (s *Store) lock(b *pgx.Batch, kind lockKind, id storage.ID) {
-	b.Queue(lockExclusive, s.lockKey(kind, id))
+func (s *Store) lock(kind lockKind, id storage.ID) statement {
+	return run(lockExclusive, s.lockKey(kind, id))
 }
 
-// lockForm queues the exclusive lock of a form.
-func (s *Store) lockForm(b *pgx.Batch, id storage.ID) { s.lock(b, lockForms, id) }
+// lockForm takes the exclusive lock of a form.
+func (s *Store) lockForm(id storage.ID) statement { return s.lock(lockForms, id) }
 
-// lockFormShared queues the lock of a form that responses take.
-func (s *Store) lockFormShared(b *pgx.Batch, id storage.ID) {
-	b.Queue(lockShared, s.lockKey(lockForms, id))
+// lockFormShared takes the lock of a form that responses take.
+func (s *Store) lockFormShared(id storage.ID) statement {
+	return run(lockShared, s.lockKey(lockForms, id))
 }
 
 // lockKey is the last eight bytes of the id, which differ between ids, made unlike

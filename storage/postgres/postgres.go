@@ -219,6 +219,50 @@ func firstRow(rows pgx.Rows, scan func(pgx.Rows) error) error {
 	return rows.Err()
 }
 
+// readOne reads what scan makes of the row of a statement. Without a row it returns ErrNotFound.
+func readOne[T any](ctx context.Context, s *Store, scan func(pgx.Rows) (T, error), text string, args ...any) (found T, err error) {
+	err = s.read(ctx, func(ctx context.Context) error {
+		err := s.queryRow(ctx, text, func(rows pgx.Rows) (err error) {
+			found, err = scan(rows)
+			return err
+		}, args...)
+		return noRow(err, storage.ErrNotFound)
+	})
+	if err != nil {
+		found = *new(T)
+	}
+	return found, err
+}
+
+// readAll reads what scan makes of each row of a statement.
+func readAll[T any](ctx context.Context, s *Store, scan func(pgx.Rows) (T, error), text string, args ...any) (found []T, err error) {
+	err = s.read(ctx, func(ctx context.Context) (err error) {
+		found, err = collect(ctx, s, text, scan, args...)
+		return err
+	})
+	return found, err
+}
+
+// changeRows runs one statement as write does and returns how many rows it changed.
+func (s *Store) changeRows(ctx context.Context, text string, args ...any) (n int, err error) {
+	err = s.write(ctx, func(ctx context.Context) error {
+		rows, err := s.exec(ctx, text, args...)
+		n = int(rows)
+		return err
+	})
+	return n, err
+}
+
+// changeRow is changeRows for a statement that changes a row if there is one. Without one it
+// returns ErrNotFound.
+func (s *Store) changeRow(ctx context.Context, text string, args ...any) error {
+	n, err := s.changeRows(ctx, text, args...)
+	if err == nil && n == 0 {
+		return storage.ErrNotFound
+	}
+	return err
+}
+
 // collect runs one statement and returns what scan makes of each row.
 func collect[T any](ctx context.Context, s *Store, text string, scan func(pgx.Rows) (T, error), args ...any) ([]T, error) {
 	rows, err := s.query(ctx, text, args)

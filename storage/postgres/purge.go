@@ -132,43 +132,35 @@ func (s *Store) tidyWorkspaces(ctx context.Context, p storage.SweepParams, _ *st
 // tidy waits for the lock of one form first, unless that is zero.
 func (s *Store) tidy(ctx context.Context, p storage.SweepParams, form storage.ID) (more bool, err error) {
 	var ended, trashed, closed, gone int64
-	err = s.write(ctx, func(ctx context.Context) error {
-		b, read := &pgx.Batch{}, []func(pgx.Rows) error(nil)
-		if !form.IsZero() {
-			s.lockForm(b, form)
-			read = append(read, nil)
-		}
-		s.queue(b, endDeliveriesOfDeleted, int64(p.Max))
-		s.queue(b, trashOfDeleted, int64(p.Max), s.lockSalt(lockForms))
-		s.queue(b, closeDeleted[p.Removals], int64(p.Max))
-		s.queue(b, closePurged[p.Removals], int64(p.Max))
-		return s.sendEach(ctx, b, append(read, scanCount(&ended), scanCount(&trashed), scanCount(&closed), scanCount(&gone))...)
-	})
+	var batch []statement
+	if !form.IsZero() {
+		batch = append(batch, s.lockForm(form))
+	}
+	err = s.change(ctx, append(batch,
+		run(endDeliveriesOfDeleted, int64(p.Max)).into(&ended),
+		run(trashOfDeleted, int64(p.Max), s.lockSalt(lockForms)).into(&trashed),
+		run(closeDeleted[p.Removals], int64(p.Max)).into(&closed),
+		run(closePurged[p.Removals], int64(p.Max)).into(&gone))...)
 	return ended+trashed+closed+gone > 0, err
 }
 
 // markPurged is the whole of a purge for everybody who looks: the forms are gone.
 var markPurged = forRemovals(func(others string) string {
 	return `
-WITH old AS MATERIALIZED (
-	SELECT f.id FROM formsvc.forms f
-	WHERE f.trashed_at < $1::timestamptz AND f.purged_at IS NULL
-	ORDER BY f.trashed_at
+UPDATE formsvc.forms f SET purged_at = clock_timestamp()
+WHERE f.id = ANY (ARRAY(
+	SELECT o.id FROM formsvc.forms o
+	WHERE o.trashed_at < $1::timestamptz AND o.purged_at IS NULL
+	ORDER BY o.trashed_at
 	LIMIT $2::bigint
-	FOR UPDATE ` + others + `
-), purged AS (
-	UPDATE formsvc.forms f SET purged_at = clock_timestamp()
-	WHERE f.id = ANY (ARRAY(SELECT o.id FROM old o))
-	RETURNING 1
-)
-SELECT count(*) FROM purged`
+	FOR UPDATE ` + others + `))`
 })
 
-func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (bool, error) {
-	if p.TrashBefore.IsZero() {
-		return false, nil
+func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
+	if !p.TrashBefore.IsZero() {
+		swept.Forms, err = s.changeRows(ctx, markPurged[p.Removals], p.TrashBefore.UTC(), int64(p.Max))
 	}
-	return false, s.sweepOne(ctx, &swept.Forms, markPurged[p.Removals], p.TrashBefore.UTC(), int64(p.Max))
+	return false, err
 }
 
 // purgeOfDeleted marks the forms of workspaces that were purged with their owner. They
@@ -181,17 +173,13 @@ WITH left_over AS MATERIALIZED (
 		SELECT f.id FROM formsvc.forms f
 		WHERE f.workspace_id = o.id AND f.trashed_at IS NOT NULL AND f.purged_at IS NULL LIMIT $1::bigint) f
 	LIMIT $1::bigint
-), purged AS (
-	UPDATE formsvc.forms f SET purged_at = clock_timestamp()
-	FROM left_over l
-	WHERE f.id = l.id AND f.purged_at IS NULL
-	RETURNING 1
 )
-SELECT count(*) FROM purged`
+UPDATE formsvc.forms f SET purged_at = clock_timestamp()
+FROM left_over l
+WHERE f.id = l.id AND f.purged_at IS NULL`
 
 func (s *Store) purgeOfDeleted(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (bool, error) {
-	var n int
-	err := s.sweepOne(ctx, &n, purgeOfDeleted, int64(p.Max))
+	n, err := s.changeRows(ctx, purgeOfDeleted, int64(p.Max))
 	return n > 0, err
 }
 
@@ -304,19 +292,7 @@ SELECT count(*) FROM gone`
 // removePurged removes what is left of purged forms.
 func (s *Store) removePurged(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
 	var rows, forms int64
-	err = s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lock(b, lockFunnels, storage.ID{})
-		s.queue(b, removeRows[p.Removals], int64(p.Max))
-		s.queue(b, removeForms[p.Removals], int64(p.Max))
-		return s.sendEach(ctx, b, nil, scanCount(&rows), scanCount(&forms))
-	})
+	err = s.change(ctx, s.lock(lockFunnels, storage.ID{}),
+		run(removeRows[p.Removals], int64(p.Max)).into(&rows), run(removeForms[p.Removals], int64(p.Max)).into(&forms))
 	return rows+forms > 0, err
-}
-
-// scanCount reads a row of one number.
-func scanCount(n *int64) func(pgx.Rows) error {
-	return func(rows pgx.Rows) error {
-		return firstRow(rows, func(rows pgx.Rows) error { return rows.Scan(n) })
-	}
 }

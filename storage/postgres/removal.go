@@ -37,14 +37,8 @@ func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) e
 	if at.IsZero() {
 		return storage.ErrInvalidValue
 	}
-	return s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lock(b, lockOwners, user)
-		s.lock(b, lockKeys, user)
-		s.queue(b, lockWorkspacesOfUser, user[:])
-		s.queue(b, deleteUser, user[:], at.UTC())
-		return s.sendEach(ctx, b, nil, nil, nil, nil)
-	})
+	return s.change(ctx, s.lock(lockOwners, user), s.lock(lockKeys, user),
+		run(lockWorkspacesOfUser, user[:]), run(deleteUser, user[:], at.UTC()))
 }
 
 // purgeForm gives the form's row what a sweep would have given it, when it was trashed
@@ -57,19 +51,31 @@ RETURNING 1`
 
 // PurgeForm implements [storage.RemovalStore].
 func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lockForm(b, id)
-		s.queue(b, purgeForm, id[:])
-		return noRow(s.sendRow(ctx, b, func(pgx.Rows) error { return nil }), storage.ErrNotFound)
-	})
+	return s.change(ctx, s.lockForm(id), run(purgeForm, id[:]).row(func(pgx.Rows) error { return nil }))
 }
 
-// lockSubmissions is lockSubmission for several.
-const lockSubmissions = `
+// removal are the statements that remove submissions of a form to which somebody has
+// access.
+//
+// lock locks what is pending of their events, and then the events: after it no redelivery can
+// add to that. Every statement locks deliveries before their event. One that a redelivery
+// added meanwhile is for the next statement.
+//
+// remove follows it. With $4 each keeps its place: the count of a limit, which may be under
+// way, then covers it as if it were there.
+type removal struct{ lock, remove string }
+
+var (
+	removalByActor = removalWith(formAccess)
+	removalByHost  = removalWith(notPurged + ` AND $2::bytea IS NULL`)
+)
+
+func removalWith(access string) removal {
+	return removal{`
 WITH responses AS MATERIALIZED (
-	SELECT s.event_id FROM formsvc.submissions s
-	WHERE s.form_id = $1::bytea AND s.id = ANY ($2::bytea[]) AND s.event_id IS NOT NULL
+	SELECT s.event_id
+	FROM formsvc.submissions s JOIN formsvc.forms f ON f.id = s.form_id
+	WHERE s.form_id = $1::bytea AND s.id = ANY ($3::bytea[]) AND s.event_id IS NOT NULL AND ` + access + `
 ), pending AS MATERIALIZED (
 	SELECT d.webhook_id
 	FROM responses r
@@ -82,17 +88,11 @@ SELECT e.id
 FROM responses r JOIN formsvc.events e ON e.id = r.event_id
 WHERE (SELECT count(*) FROM pending) >= 0
 ORDER BY e.id
-FOR UPDATE OF e`
-
-// removeSubmissions runs after lockSubmissions. With $3 each keeps its place: the count of
-// a limit, which may be under way, then covers it as if it were there.
-const removeSubmissions = `
-WITH form AS (
-	SELECT f.id FROM formsvc.forms f
-	WHERE f.id = $1::bytea AND ` + notPurged + `
-), gone AS (
-	DELETE FROM formsvc.submissions s USING form
-	WHERE s.form_id = form.id AND s.id = ANY ($2::bytea[])
+FOR UPDATE OF e`, `
+WITH gone AS (
+	DELETE FROM formsvc.submissions s USING formsvc.forms f
+	WHERE s.form_id = $1::bytea AND s.id = ANY ($3::bytea[])
+		AND f.id = $1::bytea AND ` + access + `
 	RETURNING s.id, s.event_id
 ), freed AS (
 	DELETE FROM formsvc.unique_answers u USING gone
@@ -106,25 +106,20 @@ WITH form AS (
 	WHERE e.id = gone.event_id AND e.form_id = $1::bytea AND (SELECT count(*) FROM ended) >= 0
 ), room AS (
 	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (
-		SELECT CASE WHEN $3::boolean THEN count(*) FILTER (WHERE NOT ` + isCounted + `) ELSE -count(*) FILTER (WHERE ` + isCounted + `) END
+		SELECT CASE WHEN $4::boolean THEN count(*) FILTER (WHERE NOT ` + isCounted + `) ELSE -count(*) FILTER (WHERE ` + isCounted + `) END
 		FROM gone response)
-	WHERE l.form_id = $1::bytea
+	WHERE l.form_id = $1::bytea AND EXISTS (SELECT FROM gone)
 ), places AS (
 	UPDATE formsvc.forms f SET places_kept = f.places_kept + (SELECT count(*) FROM gone)
-	WHERE f.id = $1::bytea AND $3::boolean
+	WHERE f.id = $1::bytea AND $4::boolean AND EXISTS (SELECT FROM gone)
 )
-SELECT count(*) FROM gone`
+SELECT count(*) FROM gone`}
+}
 
 // removeSubmissions removes submissions of a form, which keep their places or do not. Like
 // a response it takes the form's lock shared.
-func (s *Store) removeSubmissions(ctx context.Context, form storage.ID, ids [][]byte, places bool) (gone int, err error) {
-	err = s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lockFormShared(b, form)
-		s.queue(b, lockSubmissions, form[:], ids)
-		s.queue(b, removeSubmissions, form[:], ids, places)
-		return s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&gone) })
-	})
+func (s *Store) removeSubmissions(ctx context.Context, by removal, form storage.ID, user []byte, ids [][]byte, places bool) (gone int, err error) {
+	err = s.change(ctx, s.lockFormShared(form), run(by.lock, form[:], user, ids), run(by.remove, form[:], user, ids, places).into(&gone))
 	if err != nil {
 		return 0, err
 	}
@@ -136,11 +131,7 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 	if len(ids) == 0 {
 		return 0, ctx.Err()
 	}
-	all := make([][]byte, len(ids))
-	for i := range ids {
-		all[i] = ids[i][:]
-	}
-	return s.removeSubmissions(ctx, form, all, false)
+	return s.removeSubmissions(ctx, removalByHost, form, nil, idsArg(ids), false)
 }
 
 // oldSubmissions are those of the first form that has any.
@@ -169,24 +160,16 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	if err := checkArgs([]any{p.Before}); err != nil || p.Max < 1 {
 		return storage.PurgedSubmissions{}, err
 	}
-	forms := make([][]byte, len(p.Forms))
-	for i := range p.Forms {
-		forms[i] = p.Forms[i][:]
-	}
 	var form storage.ID
-	var old [][]byte
-	err := s.read(ctx, func(ctx context.Context) (err error) {
-		old, err = collect(ctx, s, oldSubmissions, func(rows pgx.Rows) ([]byte, error) {
-			var id storage.ID
-			err := rows.Scan(scanID(&form), scanID(&id))
-			return id[:], err
-		}, forms, p.Before.UTC(), int64(p.Max))
-		return err
-	})
+	old, err := readAll(ctx, s, func(rows pgx.Rows) ([]byte, error) {
+		var id storage.ID
+		err := rows.Scan(scanID(&form), scanID(&id))
+		return id[:], err
+	}, oldSubmissions, idsArg(p.Forms), p.Before.UTC(), int64(p.Max))
 	if err != nil || len(old) == 0 {
 		return storage.PurgedSubmissions{}, err
 	}
-	gone, err := s.removeSubmissions(ctx, form, old, true)
+	gone, err := s.removeSubmissions(ctx, removalByHost, form, nil, old, true)
 	if err != nil {
 		return storage.PurgedSubmissions{}, err
 	}

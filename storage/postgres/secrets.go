@@ -16,20 +16,10 @@ ORDER BY w.id LIMIT $2`
 
 // Secrets implements [storage.WebhookStore].
 func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
-	var found []storage.StoredSecret
-	err := s.read(ctx, func(ctx context.Context) error {
-		rows, err := s.query(ctx, secretsAfter, []any{after[:], int64(max(limit, 0))})
-		if err != nil {
-			return err
-		}
-		found, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (storage.StoredSecret, error) {
-			var stored storage.StoredSecret
-			err := row.Scan(scanID(&stored.WebhookID), &stored.Secret, &stored.OldSecret)
-			return stored, err
-		})
-		return err
-	})
-	return found, err
+	return readAll(ctx, s, func(rows pgx.Rows) (stored storage.StoredSecret, err error) {
+		err = rows.Scan(scanID(&stored.WebhookID), &stored.Secret, &stored.OldSecret)
+		return stored, err
+	}, secretsAfter, after[:], int64(max(limit, 0)))
 }
 
 // Rows are locked in the order of their ids, so that two calls never wait for each
@@ -62,8 +52,6 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 		ids[i], from[i], to[i] = replacements[i].WebhookID[:], replacements[i].From, replacements[i].To
 	}
 	var replaced int
-	err := s.write(ctx, func(ctx context.Context) error {
-		return s.queryRow(ctx, replaceSecrets, func(rows pgx.Rows) error { return rows.Scan(&replaced) }, ids, from, to)
-	})
+	err := s.change(ctx, run(replaceSecrets, ids, from, to).into(&replaced))
 	return replaced, err
 }

@@ -83,12 +83,9 @@ func (s *Store) SubmissionsForKey(ctx context.Context, params storage.Submission
 	p := newPageRead(params.Form, params.Query, each)
 	err := s.readPage(ctx, p, func(ctx context.Context) error {
 		out = storage.SubmissionsForKey{}
-		b := &pgx.Batch{}
-		s.queue(b, p.page.forKey, append(p.args(params.Hash[:]), string(params.Scope), params.At.UTC())...)
-		s.queue(b, keyByHash, params.Hash[:])
-		err := s.sendEach(ctx, b, p.lendRows, func(rows pgx.Rows) error {
-			return firstRow(rows, func(rows pgx.Rows) error { return scanKeyAndUser(rows, &out.Key, &out.User) })
-		})
+		err := s.send(ctx,
+			run(p.page.forKey, append(p.args(params.Hash[:]), string(params.Scope), params.At.UTC())...).each(p.lendRows),
+			run(keyByHash, params.Hash[:]).row(func(rows pgx.Rows) error { return scanKeyAndUser(rows, &out.Key, &out.User) }))
 		if err != nil || !opens(&out.Key, params.Scope, params.At) {
 			return noRow(err, storage.ErrNotFound)
 		}

@@ -51,79 +51,16 @@ func (s *Store) Submission(ctx context.Context, who storage.Actor, form, id stor
 }
 
 func (s *Store) oneSubmission(ctx context.Context, form storage.ID, text string, args ...any) (storage.Submission, error) {
-	var sub storage.Submission
-	err := s.read(ctx, func(ctx context.Context) error {
-		err := s.queryRow(ctx, text, func(rows pgx.Rows) (err error) {
-			sub, err = scanSubmission(rows, form)
-			return err
-		}, args...)
-		return noRow(err, storage.ErrNotFound)
-	})
-	if err != nil {
-		return storage.Submission{}, err
-	}
-	return sub, nil
+	return readOne(ctx, s, func(rows pgx.Rows) (storage.Submission, error) { return scanSubmission(rows, form) }, text, args...)
 }
-
-// lockSubmission locks what is pending of a submission's event, and then the event:
-// after it no redelivery can add to that. Every statement locks deliveries before
-// their event. One that a redelivery added meanwhile is for the next statement.
-const lockSubmission = `
-WITH response AS MATERIALIZED (
-	SELECT s.event_id
-	FROM formsvc.submissions s JOIN formsvc.forms f ON f.id = s.form_id
-	WHERE s.form_id = $1::bytea AND s.id = $3::bytea AND ` + formAccess + `
-), pending AS MATERIALIZED (
-	SELECT d.webhook_id
-	FROM response r
-	JOIN formsvc.webhooks w ON w.form_id = $1::bytea
-	JOIN formsvc.deliveries d ON d.webhook_id = w.id AND d.event_id = r.event_id
-	ORDER BY d.webhook_id
-	FOR UPDATE OF d
-)
-SELECT e.id
-FROM response r JOIN formsvc.events e ON e.id = r.event_id
-WHERE (SELECT count(*) FROM pending) >= 0
-FOR UPDATE OF e`
-
-// deleteSubmission runs after lockSubmission.
-const deleteSubmission = `
-WITH gone AS (
-	DELETE FROM formsvc.submissions s USING formsvc.forms f
-	WHERE s.form_id = $1::bytea AND s.id = $3::bytea
-		AND f.id = $1::bytea AND ` + formAccess + `
-	RETURNING s.id, s.event_id
-), freed AS (
-	DELETE FROM formsvc.unique_answers u USING gone
-	WHERE u.form_id = $1::bytea AND u.submission_id = gone.id
-), ended AS (
-	DELETE FROM formsvc.deliveries d USING gone, formsvc.webhooks w
-	WHERE w.form_id = $1::bytea AND d.webhook_id = w.id AND d.event_id = gone.event_id
-	RETURNING 1
-), forgotten AS (
-	DELETE FROM formsvc.events e USING gone
-	WHERE e.id = gone.event_id AND e.form_id = $1::bytea AND (SELECT count(*) FROM ended) >= 0
-), room AS (
-	UPDATE formsvc.form_limits l SET submission_count = l.submission_count - ` + oneIfCounted + `
-	FROM gone response
-	WHERE l.form_id = $1::bytea
-)
-SELECT count(*) FROM gone`
 
 // DeleteSubmission implements [storage.SubmissionStore]. Like a response it takes the
 // form's lock shared, so that it is either counted for a new limit or not there any
 // more.
 func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, id storage.ID) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lockFormShared(b, form)
-		s.queue(b, lockSubmission, form[:], userArg(who), id[:])
-		s.queue(b, deleteSubmission, form[:], userArg(who), id[:])
-		var gone int64
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&gone) })
-		if err == nil && gone == 0 {
-			return storage.ErrNotFound
-		}
-		return err
-	})
+	gone, err := s.removeSubmissions(ctx, removalByActor, form, userArg(who), [][]byte{id[:]}, false)
+	if err == nil && gone == 0 {
+		return storage.ErrNotFound
+	}
+	return err
 }

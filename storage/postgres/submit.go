@@ -195,10 +195,8 @@ func (r *submitResult) outcome(n storage.NewSubmission) submitted {
 
 func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submitResult, error) {
 	sub := &n.Submission
-	b := &pgx.Batch{}
-	s.queue(b, lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))
-	s.queueValueLocks(b, n)
-	s.queue(b, submit,
+	batch := append([]statement{run(lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))}, s.lockValuesOf(n)...)
+	store := run(submit,
 		sub.FormID[:], sub.ID[:], sub.SubmittedAt.UTC(), sub.CompletionTime,
 		jsonArg(sub.Answers), jsonArg(sub.Metadata), jsonArg(sub.Hidden),
 		textArg(n.IdempotencyKey), n.UniqueAnswer, n.FormRevision,
@@ -206,14 +204,14 @@ func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submit
 		jsonBytes(sub), n.UniqueField.Block, int64(n.UniqueField.Rules))
 
 	var got submitResult
-	err := s.sendRow(ctx, b, func(rows pgx.Rows) error {
+	err := s.send(ctx, append(batch, store.row(func(rows pgx.Rows) error {
 		e := &got.earlier
 		err := rows.Scan(scanSize(&got.code), scanInt(&got.revision), scanBool(&got.counted), scanBool(&got.stored),
 			scanID(&e.ID), scanInt(&e.FormRevision), scanTime(&e.SubmittedAt), scanFloat(&e.CompletionTime),
 			scanBorrowed(&e.Answers), scanBorrowed(&e.Metadata), scanBorrowed(&e.Hidden))
 		own(&e.Answers, &e.Metadata, &e.Hidden)
 		return err
-	})
+	}))...)
 	if sqlState(err) == uniqueViolation {
 		return submitResult{}, fmt.Errorf("%w: %w", storage.ErrConflict, err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -152,25 +151,21 @@ func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []stor
 	defer func() { hands.handOver(taken, committed) }() // whatever becomes of the statement
 	how := storing{one: len(rows) == 1, checked: checked || counted, leased: len(hands.webhooks) > 0}
 
-	b := &pgx.Batch{}
+	lock := s.lockFormShared(form)
 	if how.checked {
-		s.queue(b, lockForSubmit, form[:], s.lockKey(lockForms, form))
-	} else {
-		s.lockFormShared(b, form)
+		lock = run(lockForSubmit, form[:], s.lockKey(lockForms, form))
 	}
 	args := append([]any{form[:]}, how.args(rows)...)
 	if how.leased {
 		args = append(args, hands.webhooks, hands.events, hands.leases)
 	}
-	s.queue(b, how.text(), args...)
-
 	out := make([]submitted, len(taken))
-	err := s.send(ctx, b, func(rows pgx.Rows) error {
+	err := s.send(ctx, lock, run(how.text(), args...).each(func(rows pgx.Rows) error {
 		if !how.leased {
 			return scanStored(rows, places, out, hands)
 		}
 		return scanLeased(rows, places, taken, out, hands)
-	})
+	}))
 	committed = err == nil
 	return out, err
 }
@@ -304,14 +299,14 @@ func checkResponse(n storage.NewSubmission) error {
 const lockValuesOfResponse = `
 SELECT pg_advisory_xact_lock(v.lock) FROM unnest($1::bigint[]) AS v (lock) WHERE v.lock <> 0 ORDER BY v.lock`
 
-// queueValueLocks queues the locks that keep responses with the same idempotency
-// key or unique answer apart. storing takes them too, but does not wait.
-func (s *Store) queueValueLocks(b *pgx.Batch, n storage.NewSubmission) {
-	form := n.Submission.FormID
-	locks := []int64{s.lockOfKey(form, n.IdempotencyKey), s.lockOfAnswer(form, n.UniqueAnswer)}
-	if slices.Sort(locks); locks[1] != 0 || locks[0] != 0 {
-		s.queue(b, lockValuesOfResponse, locks)
+// lockValuesOf takes the locks, if there are any, that keep responses with the same
+// idempotency key or unique answer apart. storing takes them too, but does not wait.
+func (s *Store) lockValuesOf(n storage.NewSubmission) []statement {
+	key, answer := s.lockOfKey(n.Submission.FormID, n.IdempotencyKey), s.lockOfAnswer(n.Submission.FormID, n.UniqueAnswer)
+	if key == 0 && answer == 0 {
+		return nil
 	}
+	return []statement{run(lockValuesOfResponse, []int64{key, answer})}
 }
 
 // lockOfKey is the lock of an idempotency key of a form; 0: there is none.

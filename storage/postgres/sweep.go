@@ -59,13 +59,10 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 			return swept, err
 		}
 		// What is left now is what other sweeps are about, and the next call waits for it.
-		err = s.read(ctx, func(ctx context.Context) error {
-			return s.queryRow(ctx, removalsLeft, func(rows pgx.Rows) error { return rows.Scan(&swept.More) })
-		})
-		if err != nil {
-			return storage.Swept{}, err
-		}
-		return swept, nil
+		return readOne(ctx, s, func(rows pgx.Rows) (left storage.Swept, err error) {
+			err = rows.Scan(&left.More)
+			return left, err
+		}, removalsLeft)
 	}
 	return s.firstStep(ctx, p, sweepSteps[:], func(int) int { return int(s.turns.step.Add(1)-1) % len(sweepSteps) })
 }
@@ -101,69 +98,47 @@ func forRemovals(text func(others string) string) map[bool]string {
 }
 
 const purgeKeys = `
-WITH ended AS (
-	SELECT k.id FROM formsvc.api_keys k
-	WHERE LEAST(k.revoked_at, k.expires_at) < $1::timestamptz
-	ORDER BY LEAST(k.revoked_at, k.expires_at)
+DELETE FROM formsvc.api_keys k WHERE k.id = ANY (ARRAY(
+	SELECT e.id FROM formsvc.api_keys e
+	WHERE LEAST(e.revoked_at, e.expires_at) < $1::timestamptz
+	ORDER BY LEAST(e.revoked_at, e.expires_at)
 	LIMIT $2::bigint
-	FOR UPDATE SKIP LOCKED
-), gone AS (
-	DELETE FROM formsvc.api_keys k
-	WHERE k.id = ANY (ARRAY(SELECT e.id FROM ended e))
-	RETURNING 1
-)
-SELECT count(*) FROM gone`
+	FOR UPDATE SKIP LOCKED))`
 
-func (s *Store) purgeKeys(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (bool, error) {
-	if p.KeysBefore.IsZero() {
-		return false, nil
+func (s *Store) purgeKeys(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
+	if !p.KeysBefore.IsZero() {
+		swept.Keys, err = s.changeRows(ctx, purgeKeys, p.KeysBefore.UTC(), int64(p.Max))
 	}
-	return false, s.sweepOne(ctx, &swept.Keys, purgeKeys, p.KeysBefore.UTC(), int64(p.Max))
+	return false, err
 }
 
 //nolint:gosec // a statement, not a credential
 const wipeSecrets = `
-WITH over AS (
-	SELECT w.id FROM formsvc.webhooks w
-	WHERE w.old_secret_until <= $1::timestamptz
-	ORDER BY w.old_secret_until
+UPDATE formsvc.webhooks w SET old_secret = NULL, old_secret_until = NULL
+WHERE w.id = ANY (ARRAY(
+	SELECT o.id FROM formsvc.webhooks o
+	WHERE o.old_secret_until <= $1::timestamptz
+	ORDER BY o.old_secret_until
 	LIMIT $2::bigint
-	FOR NO KEY UPDATE SKIP LOCKED
-), wiped AS (
-	UPDATE formsvc.webhooks w SET old_secret = NULL, old_secret_until = NULL
-	WHERE w.id = ANY (ARRAY(SELECT o.id FROM over o))
-	RETURNING 1
-)
-SELECT count(*) FROM wiped`
+	FOR NO KEY UPDATE SKIP LOCKED))`
 
 // wipeSecrets forgets secrets that others replaced a day ago.
-func (s *Store) wipeSecrets(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (bool, error) {
-	return false, s.sweepOne(ctx, &swept.Secrets, wipeSecrets, p.Now.UTC(), int64(p.Max))
+func (s *Store) wipeSecrets(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
+	swept.Secrets, err = s.changeRows(ctx, wipeSecrets, p.Now.UTC(), int64(p.Max))
+	return false, err
 }
 
 // purgeEvents removes the bodies that nothing refers to. Only a fault or a
 // change by hand leaves one: a statement that removes the last reference removes the body.
 const purgeEvents = `
-WITH unused AS (
-	SELECT e.id FROM formsvc.events e
-	WHERE e.refs <= 0
-	ORDER BY e.id
+DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(
+	SELECT u.id FROM formsvc.events u
+	WHERE u.refs <= 0
+	ORDER BY u.id
 	LIMIT $1::bigint
-	FOR UPDATE SKIP LOCKED
-), gone AS (
-	DELETE FROM formsvc.events e
-	WHERE e.id = ANY (ARRAY(SELECT u.id FROM unused u))
-	RETURNING 1
-)
-SELECT count(*) FROM gone`
+	FOR UPDATE SKIP LOCKED))`
 
-func (s *Store) purgeEvents(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (bool, error) {
-	return false, s.sweepOne(ctx, &swept.Events, purgeEvents, int64(p.Max))
-}
-
-// sweepOne runs a step that is one statement, whose row is how much it did.
-func (s *Store) sweepOne(ctx context.Context, n *int, text string, args ...any) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		return s.queryRow(ctx, text, func(rows pgx.Rows) error { return rows.Scan(n) }, args...)
-	})
+func (s *Store) purgeEvents(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
+	swept.Events, err = s.changeRows(ctx, purgeEvents, int64(p.Max))
+	return false, err
 }

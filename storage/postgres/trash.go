@@ -5,8 +5,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -74,19 +72,14 @@ func (s *Store) TrashForm(ctx context.Context, who storage.Actor, id storage.ID,
 	if p.At.IsZero() {
 		return storage.ErrInvalidValue
 	}
-	return s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lockForm(b, id)
-		s.queue(b, lockPending, id[:], userArg(who))
-		s.queue(b, trashForm, id[:], userArg(who), p.At.UTC(), revisionsArg(p.IfRevision), int64(math.MaxInt64))
-		var holds bool
-		var current int64
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&holds, &current) })
-		if err == nil && !holds {
-			return &storage.RevisionError{Current: current}
-		}
-		return noRow(err, storage.ErrNotFound)
-	})
+	var holds bool
+	var current int64
+	err := s.change(ctx, s.lockForm(id), run(lockPending, id[:], userArg(who)),
+		run(trashForm, id[:], userArg(who), p.At.UTC(), revisionsArg(p.IfRevision), int64(math.MaxInt64)).into(&holds, &current))
+	if err == nil && !holds {
+		return &storage.RevisionError{Current: current}
+	}
+	return err
 }
 
 // revisionsArg is the argument for revisions where nil and empty mean the same.
@@ -138,7 +131,7 @@ WITH seen AS MATERIALIZED (
 	FROM seen, restored
 	WHERE o.id = seen.workspace_id AND o.tidied
 )
-SELECT EXISTS (SELECT 1 FROM restored), EXISTS (
+SELECT EXISTS (
 	SELECT FROM formsvc.workspaces w WHERE w.id = seen.target AND w.deleted_at IS NULL), pending.left_over
 FROM seen, pending`
 
@@ -158,30 +151,18 @@ const endedMost = 5000
 // changes its workspace, as with every other change of its revision.
 func (s *Store) RestoreForm(ctx context.Context, id, workspace storage.ID, at time.Time) error {
 	for {
-		var pending bool
-		err := s.write(ctx, func(ctx context.Context) error {
-			b := &pgx.Batch{}
-			s.queue(b, lockRestoreTarget, id[:], idArg(workspace))
-			s.lockForm(b, id)
-			s.queue(b, lockWebhooksOfForm, id[:])
-			s.queue(b, restoreForm, id[:], idArg(workspace), at.UTC())
-			var restored, possible bool
-			err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&restored, &possible, &pending) })
-			if err == nil && !possible {
-				return storage.ErrConflict
-			}
-			return noRow(err, storage.ErrNotFound)
-		})
-		if err != nil || !pending {
+		var possible, pending bool
+		err := s.change(ctx, run(lockRestoreTarget, id[:], idArg(workspace)), s.lockForm(id), run(lockWebhooksOfForm, id[:]),
+			run(restoreForm, id[:], idArg(workspace), at.UTC()).into(&possible, &pending))
+		switch {
+		case err != nil:
 			return err
+		case !possible:
+			return storage.ErrConflict
+		case !pending:
+			return nil
 		}
-		err = s.write(ctx, func(ctx context.Context) error {
-			b := &pgx.Batch{}
-			s.lockForm(b, id)
-			s.queue(b, endDeliveriesOfTrashed, id[:], int64(endedMost))
-			return s.sendEach(ctx, b, nil, nil)
-		})
-		if err != nil {
+		if err := s.change(ctx, s.lockForm(id), run(endDeliveriesOfTrashed, id[:], int64(endedMost))); err != nil {
 			return err
 		}
 	}

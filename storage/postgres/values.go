@@ -121,6 +121,11 @@ func idArg(id storage.ID) []byte {
 	return id[:]
 }
 
+// idsArg is the argument for ids.
+func idsArg(ids []storage.ID) [][]byte {
+	return column(ids, func(id *storage.ID) []byte { return id[:] })
+}
+
 // idArgOf is the argument for an id that may be nil, which is null.
 func idArgOf(id *storage.ID) []byte {
 	if id == nil {

@@ -49,23 +49,8 @@ SELECT room.there, EXISTS (SELECT FROM created) FROM form, room`
 // CreateWebhook implements [storage.WebhookStore].
 func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
 	w := n.Webhook
-	return s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lockForm(b, w.FormID)
-		s.queue(b, createWebhook, w.FormID[:], userArg(who), w.ID[:], w.URL, w.Enabled, bytesArg(n.Secret),
-			w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(n.Max), storage.HostName(w.URL))
-		var room, created bool
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&room, &created) })
-		switch {
-		case err != nil:
-			return noRow(err, storage.ErrNotFound)
-		case !room:
-			return storage.ErrLimitReached
-		case !created:
-			return storage.ErrConflict
-		}
-		return nil
-	})
+	return s.create(ctx, s.lockForm(w.FormID), run(createWebhook, w.FormID[:], userArg(who), w.ID[:], w.URL, w.Enabled, bytesArg(n.Secret),
+		w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(n.Max), storage.HostName(w.URL)))
 }
 
 const webhookByID = `
@@ -75,18 +60,7 @@ WHERE w.id = $1::bytea AND ` + formAccess
 
 // Webhook implements [storage.WebhookStore].
 func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {
-	var w storage.Webhook
-	err := s.read(ctx, func(ctx context.Context) error {
-		err := s.queryRow(ctx, webhookByID, func(rows pgx.Rows) (err error) {
-			w, err = scanWebhook(rows)
-			return err
-		}, id[:], userArg(who))
-		return noRow(err, storage.ErrNotFound)
-	})
-	if err != nil {
-		return storage.Webhook{}, err
-	}
-	return w, nil
+	return readOne(ctx, s, scanWebhook, webhookByID, id[:], userArg(who))
 }
 
 // Webhooks of forms in the trash are passed over. LIMIT leaves the planner the look-up
@@ -108,12 +82,7 @@ func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Pa
 	if !who.Host() {
 		text, args = webhooksOfUser(), append(args, userArg(who))
 	}
-	var found []storage.Webhook
-	err := s.read(ctx, func(ctx context.Context) (err error) {
-		found, err = collect(ctx, s, text, scanWebhook, args...)
-		return err
-	})
-	return found, err
+	return readAll(ctx, s, scanWebhook, text, args...)
 }
 
 // pendingOfWebhook is a part of a WITH list: what is pending for a webhook, locked.
@@ -205,27 +174,23 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 	if c.Secret != nil {
 		secret = bytesArg(*c.Secret)
 	}
+	host := ""
+	if c.URL != nil {
+		host = storage.HostName(*c.URL)
+	}
+	var batch []statement
+	if c.URL != nil || c.Enabled != nil {
+		batch = append(batch, run(lockFormOfWebhook, id[:], s.lockSalt(lockForms)))
+	}
+	if c.Enabled != nil && !*c.Enabled {
+		batch = append(batch, run(lockDeliveries, id[:], userArg(who)), run(endDeliveries, id[:], userArg(who)))
+	}
 	var w storage.Webhook
-	err := s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		if c.URL != nil || c.Enabled != nil {
-			s.queue(b, lockFormOfWebhook, id[:], s.lockSalt(lockForms))
-		}
-		if c.Enabled != nil && !*c.Enabled {
-			s.queue(b, lockDeliveries, id[:], userArg(who))
-			s.queue(b, endDeliveries, id[:], userArg(who))
-		}
-		host := ""
-		if c.URL != nil {
-			host = storage.HostName(*c.URL)
-		}
-		s.queue(b, updateWebhook, id[:], userArg(who), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretKept.Microseconds())
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) (err error) {
-			w, err = scanWebhook(rows)
-			return err
-		})
-		return noRow(err, storage.ErrNotFound)
-	})
+	update := run(updateWebhook, id[:], userArg(who), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretKept.Microseconds())
+	err := s.change(ctx, append(batch, update.row(func(rows pgx.Rows) (err error) {
+		w, err = scanWebhook(rows)
+		return err
+	}))...)
 	if err != nil {
 		return storage.Webhook{}, err
 	}
@@ -259,22 +224,12 @@ WITH gone AS (
 	UNION ALL
 	SELECT ended.event_id, -1 FROM ended
 ), ` + countReferences + `
-SELECT count(*) FROM gone`
+SELECT 1 FROM gone`
 
 // DeleteWebhook implements [storage.WebhookStore].
 func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage.ID) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.queue(b, lockFormOfWebhook, id[:], s.lockSalt(lockForms))
-		s.queue(b, lockDeliveries, id[:], userArg(who))
-		s.queue(b, deleteWebhook, id[:], userArg(who))
-		var gone int64
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&gone) })
-		if err == nil && gone == 0 {
-			return storage.ErrNotFound
-		}
-		return err
-	})
+	return s.change(ctx, run(lockFormOfWebhook, id[:], s.lockSalt(lockForms)), run(lockDeliveries, id[:], userArg(who)),
+		run(deleteWebhook, id[:], userArg(who)).row(func(pgx.Rows) error { return nil }))
 }
 
 // attemptsOf has one row of nulls when the webhook is there and has no attempt.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -47,22 +48,8 @@ SELECT room.ok, EXISTS (SELECT 1 FROM made) FROM room`
 // CreateWorkspace implements [storage.WorkspaceStore]. The id of a workspace that
 // was deleted stays taken while forms in the trash refer to it.
 func (s *Store) CreateWorkspace(ctx context.Context, w storage.Workspace, limit int) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.lock(b, lockOwners, w.OwnerID)
-		s.queue(b, createWorkspace, w.ID[:], w.PublicID, w.OwnerID[:], w.Name, w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(max(limit, 0)))
-		var room, made bool
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&room, &made) })
-		switch {
-		case err != nil:
-			return err
-		case !room:
-			return storage.ErrLimitReached
-		case !made:
-			return storage.ErrConflict
-		}
-		return nil
-	})
+	return s.create(ctx, s.lock(lockOwners, w.OwnerID),
+		run(createWorkspace, w.ID[:], w.PublicID, w.OwnerID[:], w.Name, w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(max(limit, 0))))
 }
 
 const workspaceByID = `
@@ -72,17 +59,7 @@ WHERE w.id = $1::bytea AND ` + workspaceAccess
 
 // Workspace implements [storage.WorkspaceStore].
 func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
-	var w storage.Workspace
-	err := s.read(ctx, func(ctx context.Context) error {
-		err := s.queryRow(ctx, workspaceByID, func(rows pgx.Rows) error {
-			return rows.Scan(workspaceTargets(&w)...)
-		}, id[:], userArg(who))
-		return noRow(err, storage.ErrNotFound)
-	})
-	if err != nil {
-		return storage.Workspace{}, err
-	}
-	return w, nil
+	return readOne(ctx, s, scanWorkspace, workspaceByID, id[:], userArg(who))
 }
 
 // workspaceIsThere tells an empty list of a workspace from one that is not there.
@@ -110,12 +87,7 @@ func (s *Store) Workspaces(ctx context.Context, who storage.Actor, page storage.
 	if !who.Host() {
 		text, args = workspacesOfUser, append(args, userArg(who))
 	}
-	var out []storage.Workspace
-	err := s.read(ctx, func(ctx context.Context) (err error) {
-		out, err = collect(ctx, s, text, scanWorkspace, args...)
-		return err
-	})
-	return out, err
+	return readAll(ctx, s, scanWorkspace, text, args...)
 }
 
 // The statement reads the workspace as its lock found it.
@@ -145,21 +117,15 @@ FROM seen LEFT JOIN changed w ON true`
 // UpdateWorkspace implements [storage.WorkspaceStore].
 func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
 	var w storage.Workspace
-	err := s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.queue(b, lockWorkspaceRow, id[:])
-		s.queue(b, updateWorkspace, id[:], userArg(who), c.Name, idArgOf(c.Owner), c.At.UTC())
-		var allowed bool
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error {
-			return rows.Scan(append([]any{scanBool(&allowed)}, workspaceTargets(&w)...)...)
-		})
-		if err == nil && !allowed {
-			return storage.ErrNotOwner
-		}
-		return noRow(err, storage.ErrNotFound)
-	})
-	if err != nil {
+	var allowed bool
+	err := s.change(ctx, run(lockWorkspaceRow, id[:]),
+		run(updateWorkspace, id[:], userArg(who), c.Name, idArgOf(c.Owner), c.At.UTC()).
+			into(append([]any{scanBool(&allowed)}, workspaceTargets(&w)...)...))
+	switch {
+	case err != nil:
 		return storage.Workspace{}, err
+	case !allowed:
+		return storage.Workspace{}, storage.ErrNotOwner
 	}
 	return w, nil
 }
@@ -189,21 +155,14 @@ func (s *Store) DeleteWorkspace(ctx context.Context, who storage.Actor, id stora
 	if at.IsZero() {
 		return storage.ErrInvalidValue
 	}
-	return s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.queue(b, lockWorkspaceRow, id[:])
-		s.queue(b, workspaceVerdict, id[:], userArg(who))
-		s.queue(b, closeWorkspace, id[:], userArg(who), at.UTC())
-		var allowed bool
-		verdict := func(rows pgx.Rows) error {
-			return firstRow(rows, func(rows pgx.Rows) error { return rows.Scan(&allowed) })
-		}
-		err := s.sendEach(ctx, b, nil, verdict, nil)
-		if err == nil && !allowed {
-			return storage.ErrNotOwner
-		}
-		return noRow(err, storage.ErrNotFound)
-	})
+	var allowed bool
+	err := s.change(ctx, run(lockWorkspaceRow, id[:]),
+		run(workspaceVerdict, id[:], userArg(who)).into(&allowed),
+		run(closeWorkspace, id[:], userArg(who), at.UTC()))
+	if err == nil && !allowed {
+		return storage.ErrNotOwner
+	}
+	return err
 }
 
 const setMember = `
@@ -221,17 +180,12 @@ SELECT seen.owner_id = $2::bytea FROM seen`
 
 // SetMember implements [storage.WorkspaceStore].
 func (s *Store) SetMember(ctx context.Context, workspace, user storage.ID, member bool) error {
-	return s.write(ctx, func(ctx context.Context) error {
-		b := &pgx.Batch{}
-		s.queue(b, lockWorkspaceRow, workspace[:])
-		s.queue(b, setMember, workspace[:], user[:], member)
-		var owner bool
-		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&owner) })
-		if err == nil && owner && !member {
-			return storage.ErrConflict
-		}
-		return noRow(err, storage.ErrNotFound)
-	})
+	var owner bool
+	err := s.change(ctx, run(lockWorkspaceRow, workspace[:]), run(setMember, workspace[:], user[:], member).into(&owner))
+	if err == nil && owner && !member {
+		return storage.ErrConflict
+	}
+	return err
 }
 
 // A workspace without members is one row of null.
@@ -244,31 +198,15 @@ ORDER BY a.user_id`
 
 // Members implements [storage.WorkspaceStore].
 func (s *Store) Members(ctx context.Context, workspace storage.ID) ([]storage.ID, error) {
-	var found []*storage.ID
-	err := s.read(ctx, func(ctx context.Context) (err error) {
-		found, err = collect(ctx, s, members, scanMember, workspace[:])
-		return err
-	})
-	if err != nil {
+	found, err := readAll(ctx, s, func(rows pgx.Rows) (id storage.ID, err error) {
+		err = rows.Scan(scanID(&id))
+		return id, err
+	}, members, workspace[:])
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if len(found) == 0 {
+	case len(found) == 0:
 		return nil, storage.ErrNotFound
 	}
-	out := make([]storage.ID, 0, len(found))
-	for _, id := range found {
-		if id != nil {
-			out = append(out, *id)
-		}
-	}
-	return out, nil
-}
-
-func scanMember(rows pgx.Rows) (*storage.ID, error) {
-	var raw []byte
-	if err := rows.Scan(&raw); err != nil || raw == nil {
-		return nil, err
-	}
-	var id storage.ID
-	return &id, scanID(&id).ScanBytes(raw)
+	return slices.DeleteFunc(found, storage.ID.IsZero), nil
 }

@@ -13,6 +13,7 @@ func queueCases() []Case {
 		{"enqueue_pending", "Enqueue of an event that is pending for the webhook changes nothing.", enqueuePending},
 		{"redeliver", "Redeliver queues the event of an earlier attempt again, from attempt 1, with the same body.", redeliver},
 		{"redeliver_pending", "Redeliver of an event that is still pending makes it due now instead.", redeliverPending},
+		{"redeliver_order", "Of the deliveries of a webhook that somebody asked for the oldest is claimed first, also before one whose earlier lease may still have a result.", redeliverOrder},
 		{"redeliver_test_event", "An event of no submission can be redelivered too.", redeliverTestEvent},
 		{"redeliver_unknown", "Redeliver returns ErrNotFound when the webhook has no such attempt.", redeliverUnknown},
 		{"redeliver_disabled", "Redeliver returns ErrConflict when the webhook is disabled.", redeliverDisabled},
@@ -92,6 +93,21 @@ func redeliverPending(b *bundle) {
 	same(b, d.Attempt, 2, "Attempt: only the due time changed")
 	b.finish(ended(d, b.tick()))
 	b.nothingPending("there is one delivery for each webhook and event")
+}
+
+func redeliverOrder(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	b.submit(f)
+	r := retried(b.claimOne(), b.tick(), atOnce)
+	b.finish(r)
+	p := b.everything()
+	p.Lease = atOnce
+	b.claimEventually(p)
+	older := b.enqueue(w.ID)
+	b.ok(b.store.Redeliver(b.Context(), w.ID, r.Delivery.ID), "Redeliver of an event whose lease ran out")
+	p.Webhooks[w.ID] = 1
+	same(b, b.claimEventually(p)[0].Lease.EventID, older.ID, "EventID of the delivery that is claimed first")
 }
 
 func redeliverTestEvent(b *bundle) {

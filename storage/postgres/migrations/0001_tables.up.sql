@@ -305,7 +305,7 @@ CREATE TABLE deliveries (
     PRIMARY KEY (webhook_id, event_id)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX deliveries_waiting ON deliveries (webhook_id, urgency DESC, queued_at, event_id) WHERE due_at IS NULL;
+CREATE INDEX deliveries_waiting ON deliveries (webhook_id, LEAST(urgency, 1) DESC, queued_at, event_id) WHERE due_at IS NULL;
 
 -- Webhooks for which something was queued that no claim knows of yet. Responses write
 -- here, and not to the rows of destinations that others write too.
