@@ -12,34 +12,53 @@ import (
 
 const maxFiles = 100
 
-// fileRule checks one stored file.
-type fileRule struct {
-	allowed []string // extensions with a dot, media types, or image/* and the like; none: all
-	max     int64    // bytes, 0: no bound
-	picture bool     // no other type of file
-}
+// FileTypes are the types of files that a block takes: extensions with a dot, media types,
+// or image/* and the like, in lower case. None: all.
+type FileTypes []string
 
-func newFileRule(p *schema.Properties, l schema.Limits) fileRule {
-	var rule fileRule
-	if p.MaxFileSize {
-		rule.max = l.FileSize
-	}
+// FileTypesOf reads properties.allowedFiles.
+func FileTypesOf(p *schema.Properties) (types FileTypes) {
 	for _, a := range p.AllowedFiles {
-		a = strings.ToLower(strings.TrimSpace(a))
-		if strings.HasPrefix(a, "*.") {
+		if a = strings.ToLower(strings.TrimSpace(a)); strings.HasPrefix(a, "*.") {
 			a = a[1:]
 		}
 		switch a {
 		case "":
 			continue
 		case "*", ".*", "*/*":
-			rule.allowed = nil
-			return rule
+			return nil
 		}
 		if !strings.Contains(a, "/") && !strings.HasPrefix(a, ".") {
 			a = "." + a
 		}
-		rule.allowed = append(rule.allowed, a)
+		types = append(types, a)
+	}
+	return types
+}
+
+// Allow compares with the end of a file's name and with its bare media type.
+func (t FileTypes) Allow(name, mediaType string) bool {
+	name = strings.ToLower(name)
+	family, _, _ := strings.Cut(mediaType, "/")
+	return len(t) == 0 || slices.ContainsFunc(t, func(a string) bool {
+		if strings.HasPrefix(a, ".") {
+			return strings.HasSuffix(name, a)
+		}
+		return a == mediaType || a == family+"/*"
+	})
+}
+
+// fileRule checks one stored file.
+type fileRule struct {
+	allowed FileTypes
+	max     int64 // bytes, 0: no bound
+	picture bool  // no other type of file
+}
+
+func newFileRule(p *schema.Properties, l schema.Limits) fileRule {
+	rule := fileRule{allowed: FileTypesOf(p)}
+	if p.MaxFileSize {
+		rule.max = l.FileSize
 	}
 	return rule
 }
@@ -118,7 +137,7 @@ func bareMediaType(text string) (string, bool) {
 // checkType holds a file's type against the block.
 func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *report) {
 	switch {
-	case !t.allows(name, mediaType):
+	case !t.allowed.Allow(name, mediaType):
 		message := "must be one of the types of file that can be given"
 		if len(t.allowed) <= mostAllowed {
 			message = "must be one of these types of file: " + strings.Join(t.allowed, ", ")
@@ -127,21 +146,6 @@ func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *report)
 	case t.picture && !strings.HasPrefix(mediaType, "image/"):
 		r.add(at, notAllowed("picture", "must be a picture"))
 	}
-}
-
-// allows compares with the end of the name and with the bare media type.
-func (t fileRule) allows(name, mediaType string) bool {
-	if len(t.allowed) == 0 {
-		return true
-	}
-	name = strings.ToLower(name)
-	family, _, _ := strings.Cut(mediaType, "/")
-	return slices.ContainsFunc(t.allowed, func(a string) bool {
-		if strings.HasPrefix(a, ".") {
-			return strings.HasSuffix(name, a)
-		}
-		return a == mediaType || a == family+"/*" || a == "*/*"
-	})
 }
 
 // filesRule checks file_upload.
@@ -190,7 +194,7 @@ func (t fileRule) sample() string {
 	if t.picture {
 		name, mediaType = "sample.png", "image/png"
 	}
-	if !t.allows(name, mediaType) {
+	if !t.allowed.Allow(name, mediaType) {
 		switch first := t.allowed[0]; {
 		case !strings.HasPrefix(first, "."):
 			name, mediaType = "sample", strings.Replace(first, "/*", "/sample", 1)

@@ -105,7 +105,7 @@ func ReadPhone(text, country string) (Phone, bool) {
 // PhoneCountry returns the code of a country in two letters and what its phone numbers
 // begin with after the plus; "" and 0 for one that has none.
 func PhoneCountry(country string) (code string, calling int) {
-	code, _ = normalCountry(country)
+	code, _ = CountryCode(country)
 	if calling = phonenumbers.GetCountryCodeForRegion(code); calling == 0 {
 		code = ""
 	}
