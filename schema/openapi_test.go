@@ -610,7 +610,7 @@ func TestVocabulary(t *testing.T) {
 		"LegalType/enum":                    "0 1",
 		"ErrorDetail/properties/code/enum":  strings.Join(constants(t, "error.go", "Code"), " "),
 		"DeliveryError/enum": strings.Join(append(
-			constants(t, "../webhooks/delivery.go", "Class"), constants(t, "../storage/webhook.go", "AttemptExpired")...), " "),
+			constants(t, "../webhooks/delivery.go", "Class"), constants(t, "../storage/webhook.go", "DeliveryExpired")...), " "),
 	} {
 		if got := slices.Sorted(slices.Values(d.strings(schemas + pointer))); !slices.Equal(got, sorted(want)) {
 			t.Errorf("%s: %v, want %v", pointer, got, sorted(want))

@@ -24,41 +24,58 @@ func FormatTime(t time.Time) string {
 // other text. A leap second becomes the second after it. The result lies in the
 // years 1 to 9999 and is not the zero time, which stands for "not given".
 func ParseTime(s string) (time.Time, bool) {
-	t, ok := ParseWrittenTime(s)
-	return t.UTC(), ok
+	t, _, ok := parseTime(s)
+	return t, ok
 }
 
 // ParseWrittenTime is [ParseTime] for a reader that needs the day and the clock with
 // which a time was written: its location is the offset that was sent.
 func ParseWrittenTime(s string) (time.Time, bool) {
+	t, offset, ok := parseTime(s)
+	if !ok {
+		return t, false
+	}
+	return t.In(time.FixedZone("", offset)), true
+}
+
+// parseTime returns a time in UTC and the offset in seconds that it was written with.
+func parseTime(s string) (t time.Time, offset int, ok bool) {
 	// time.Parse takes less (no lower-case t and z, no leap second) and more (hours of one
 	// digit, a comma before the fraction, offsets of 24 hours).
 	const clock = len("2006-01-02T15:04:05")
-	s = strings.ToUpper(s)
 	if len(s) <= clock || s[13] != ':' || s[16] != ':' || s[clock] == ',' {
-		return time.Time{}, false
+		return time.Time{}, 0, false
 	}
-	if zone := s[len(s)-len("+00:00"):]; !strings.HasSuffix(s, "Z") && (zone[1:3] > "23" || zone[4:] > "59") {
-		return time.Time{}, false
+	if zone := s[len(s)-len("+00:00"):]; !strings.HasSuffix(s, "Z") && !strings.HasSuffix(s, "z") && (zone[1:3] > "23" || zone[4:] > "59") {
+		return time.Time{}, 0, false
+	}
+	layout := time.RFC3339
+	switch lower := strings.HasSuffix(s, "z"); {
+	case lower && s[10] == 't':
+		layout = "2006-01-02t15:04:05z"
+	case lower:
+		layout = "2006-01-02T15:04:05z"
+	case s[10] == 't':
+		layout = "2006-01-02t15:04:05Z07:00"
 	}
 	leap := s[17:clock] == "60"
 	if leap {
 		s = s[:17] + "59" + s[clock:]
 	}
-	t, err := time.Parse(time.RFC3339, s)
+	t, err := time.Parse(layout, s)
 	if err != nil {
-		return time.Time{}, false
+		return time.Time{}, 0, false
 	}
-	_, offset := t.Zone()
+	_, offset = t.Zone()
 	t = t.Truncate(time.Second).UTC()
 	if leap {
 		if t.Hour() != 23 || t.Minute() != 59 {
-			return time.Time{}, false
+			return time.Time{}, 0, false
 		}
 		t = t.Add(time.Second)
 	}
 	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
-		return time.Time{}, false
+		return time.Time{}, 0, false
 	}
-	return t.In(time.FixedZone("", offset)), true
+	return t, offset, true
 }
