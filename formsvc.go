@@ -10,6 +10,7 @@ import (
 
 	"github.com/formsvc/formsvc/handler"
 	"github.com/formsvc/formsvc/handler/respondent"
+	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/ratelimit"
@@ -124,9 +125,8 @@ type Service struct {
 	dispatcher *webhooks.Dispatcher
 	limiter    *ratelimit.Limiter
 	keys       *keyring
-	ownKeys    bool       // keys are resolved by keys, not by the host
-	forms      *formCache // shared with the copies that Using makes
-	decoded    *decodedForms
+	ownKeys    bool                         // keys are resolved by keys, not by the host
+	forms      *cache.Cache[ID, *knownForm] // shared with the copies that Using makes
 	limits     Limits
 	timeZone   *time.Location
 	logger     *slog.Logger
@@ -155,8 +155,7 @@ func New(opts ...Option) (*Service, error) {
 	s := &Service{
 		storage:  o.storage,
 		limiter:  o.limiter,
-		forms:    newFormCache(),
-		decoded:  new(decodedForms),
+		forms:    new(cache.Cache[ID, *knownForm]),
 		ownKeys:  o.resolver == nil,
 		limits:   o.limits,
 		timeZone: o.timeZone,
@@ -220,7 +219,7 @@ func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 //
 //	svc.Using(store.On(tx)).Submit(ctx, response)
 //
-// The copy shares the dispatcher, the rate limiter, the compiled forms and the
+// The copy shares the dispatcher, the rate limiter, the known forms and the
 // rest; closing it does nothing. st must not be nil. What the copy queues is sent
 // after the host's commit: call Dispatcher().Wake() then, or wait for the next poll.
 func (s *Service) Using(st storage.Storage) *Service {

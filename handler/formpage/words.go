@@ -16,6 +16,8 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
+
+	"github.com/formsvc/formsvc/internal/cache"
 )
 
 //go:embed words/*.json
@@ -38,7 +40,7 @@ type words struct {
 type catalogue struct {
 	list    []*words // English first: the matcher's fallback
 	matcher language.Matcher
-	regions *sync.Map // *words by tag and region; there are only so many
+	regions *cache.Cache[[2]string, *words] // by tag and region
 }
 
 // newCatalogue reads the languages of this package and what a host adds to them.
@@ -79,7 +81,7 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 		maps.Copy(merged, own)
 		texts[parsed.String()] = merged
 	}
-	c := catalogue{regions: &sync.Map{}}
+	c := catalogue{regions: new(cache.Cache[[2]string, *words])}
 	tags := slices.Sorted(maps.Keys(texts))
 	slices.SortStableFunc(tags, func(a, b string) int { return cmp.Compare(b2i(a != "en"), b2i(b != "en")) })
 	var parsed []language.Tag
@@ -175,8 +177,8 @@ func (c catalogue) in(w *words, region string) *words {
 		return w
 	}
 	key := [2]string{w.tag, parsed.String()}
-	if there, ok := c.regions.Load(key); ok {
-		return there.(*words)
+	if there, ok := c.regions.Get(key); ok {
+		return there
 	}
 	own := *w
 	own.region = parsed.String()
@@ -184,8 +186,8 @@ func (c catalogue) in(w *words, region string) *words {
 	if comma := writesComma(own.locale); comma != w.comma {
 		own.comma, own.printer = comma, message.NewPrinter(own.locale)
 	}
-	there, _ := c.regions.LoadOrStore(key, &own)
-	return there.(*words)
+	c.regions.Put(key, &own, 0)
+	return &own
 }
 
 // wishes are the languages of an Accept-Language, the dearest first. One that cannot be
