@@ -185,6 +185,7 @@ func TestADefinitionIsKeptOnce(t *testing.T) {
 		return all
 	}
 	name := "another name"
+	var last []*byte
 	for step, change := range []storage.FormChange{
 		{Definition: storage.Definition{Blocks: json.RawMessage(`[{"id":"a"}]`), Format: 2}},
 		{Definition: storage.Definition{Blocks: json.RawMessage(`[{"id":"b"}]`), Format: 2}},
@@ -195,7 +196,10 @@ func TestADefinitionIsKeptOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var first []*byte
+		first := last
+		if change.Name == nil {
+			first = nil
+		}
 		for round := range 2 {
 			for i := range reads {
 				got, err := reads[(step+i)%len(reads)]() // each of them is the first once
@@ -210,5 +214,6 @@ func TestADefinitionIsKeptOnce(t *testing.T) {
 				}
 			}
 		}
+		last = first
 	}
 }
