@@ -32,7 +32,7 @@ var allowed = map[string][]string{
 
 	"schema":    {},
 	"ratelimit": {"github.com/sethvargo/go-limiter"},
-	"webhooks":  {"storage", "internal/objectid", "internal/publicaddr", "internal/scheduler", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
+	"webhooks":  {"storage", "internal/cache", "internal/objectid", "internal/publicaddr", "internal/scheduler", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",

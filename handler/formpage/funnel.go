@@ -51,7 +51,7 @@ func (h *Handler) beacon(w http.ResponseWriter, r *http.Request, form PublicForm
 // count records an event of a visit, once. An address has a budget for each kind of event,
 // beside the one for what is stored: anybody may open pages without end.
 func (h *Handler) count(r *http.Request, form PublicForm, v visit, e event) {
-	if !h.counted.Put(e.input+v.Key, struct{}{}, len(v.Key)) || !h.allowed(r, e.input+":") {
+	if _, counted := h.counted.Put(e.input+v.Key, struct{}{}, len(v.Key)); counted || !h.allowed(r, e.input+":") {
 		return
 	}
 	if err := e.record(r.Context(), form.ID); err != nil {

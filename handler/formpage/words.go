@@ -16,8 +16,6 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
-
-	"github.com/formsvc/formsvc/internal/cache"
 )
 
 //go:embed words/*.json
@@ -40,7 +38,6 @@ type words struct {
 type catalogue struct {
 	list    []*words // English first: the matcher's fallback
 	matcher language.Matcher
-	regions *cache.Cache[[2]string, *words] // by tag and region
 }
 
 // newCatalogue reads the languages of this package and what a host adds to them.
@@ -81,7 +78,7 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 		maps.Copy(merged, own)
 		texts[parsed.String()] = merged
 	}
-	c := catalogue{regions: new(cache.Cache[[2]string, *words])}
+	var c catalogue
 	tags := slices.Sorted(maps.Keys(texts))
 	slices.SortStableFunc(tags, func(a, b string) int { return cmp.Compare(b2i(a != "en"), b2i(b != "en")) })
 	var parsed []language.Tag
@@ -144,7 +141,7 @@ func (h *Handler) language(r *http.Request, form PublicForm) *words {
 		if w.region == "" && len(tags) > 0 {
 			own, _ := w.locale.Base()
 			if theirs, _ := tags[0].Base(); own == theirs { // who chose a language is still where they are
-				return h.words.in(w, regionOf(tags[0]))
+				return w.in(regionOf(tags[0]))
 			}
 		}
 		return w
@@ -156,7 +153,7 @@ func (h *Handler) language(r *http.Request, form PublicForm) *words {
 	if confidence == language.No {
 		i = 0
 	}
-	return h.words.in(h.words.list[i], regionOf(tags[0]))
+	return h.words.list[i].in(regionOf(tags[0]))
 }
 
 // regionOf returns the region that a tag names, "" when it names none.
@@ -171,14 +168,10 @@ func regionOf(t language.Tag) string {
 }
 
 // in returns the words as they are in a region: a Swiss writes other numbers than a German.
-func (c catalogue) in(w *words, region string) *words {
+func (w *words) in(region string) *words {
 	parsed, err := language.ParseRegion(region)
 	if err != nil {
 		return w
-	}
-	key := [2]string{w.tag, parsed.String()}
-	if there, ok := c.regions.Get(key); ok {
-		return there
 	}
 	own := *w
 	own.region = parsed.String()
@@ -186,7 +179,6 @@ func (c catalogue) in(w *words, region string) *words {
 	if comma := writesComma(own.locale); comma != w.comma {
 		own.comma, own.printer = comma, message.NewPrinter(own.locale)
 	}
-	c.regions.Put(key, &own, 0)
 	return &own
 }
 
@@ -218,9 +210,9 @@ func (c catalogue) byTag(tag string, fallback *words) *words {
 	}
 	_, i, confidence := c.matcher.Match(parsed)
 	if confidence == language.No {
-		return c.in(fallback, regionOf(parsed))
+		return fallback.in(regionOf(parsed))
 	}
-	return c.in(c.list[i], regionOf(parsed))
+	return c.list[i].in(regionOf(parsed))
 }
 
 // get returns a text, its {places} filled with the parameters: names and values in

@@ -37,16 +37,16 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 	return e.value, ok
 }
 
-// Put keeps a value of size bytes in place of what the key had before. It reports whether
-// the key had nothing. What is larger than the whole cache is not kept.
-func (c *Cache[K, V]) Put(key K, value V, size int) (added bool) {
+// Put keeps a value of size bytes, and returns what the key had before, if anything. What
+// is larger than the whole cache is not kept.
+func (c *Cache[K, V]) Put(key K, value V, size int) (was V, there bool) {
 	size += entryBytes
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, there := c.entries[key]
+	old, there := c.entries[key]
 	c.drop(key)
 	if size > Bytes {
-		return !there
+		return old.value, there
 	}
 	for other := range c.entries { // the order of a map is random enough
 		if c.size+size <= Bytes {
@@ -59,7 +59,7 @@ func (c *Cache[K, V]) Put(key K, value V, size int) (added bool) {
 	}
 	c.entries[key] = entry[V]{value, size}
 	c.size += size
-	return !there
+	return old.value, there
 }
 
 func (c *Cache[K, V]) drop(key K) {

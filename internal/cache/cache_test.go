@@ -15,8 +15,8 @@ func TestACacheIsBounded(t *testing.T) {
 	const each = Bytes / 4
 	for i := range 50 {
 		for n := range 2 { // what replaces an entry counts once
-			if added := c.Put(i, "x", each-entryBytes); added != (n == 0) {
-				t.Fatalf("entry %d, put %d: added = %v", i, n, added)
+			if was, there := c.Put(i, "x", each-entryBytes); there != (n == 1) || there != (was == "x") {
+				t.Fatalf("entry %d, put %d: there was %q, %v", i, n, was, there)
 			}
 		}
 		if v, ok := c.Get(i); !ok || v != "x" {
@@ -39,8 +39,8 @@ func TestWhatIsLargerThanTheCacheIsNotKept(t *testing.T) {
 	var c Cache[int, string]
 	c.Put(1, "one", 1)
 	c.Put(2, "two", 2)
-	if added := c.Put(2, "too large", Bytes); added {
-		t.Error("key 2 is called new")
+	if was, there := c.Put(2, "too large", Bytes); !there || was != "two" {
+		t.Errorf("key 2 had %q, %v", was, there)
 	}
 	if v, ok := c.Get(2); ok {
 		t.Errorf("key 2 has %q, want nothing: what it had before is out of date", v)
@@ -48,8 +48,8 @@ func TestWhatIsLargerThanTheCacheIsNotKept(t *testing.T) {
 	if v, ok := c.Get(1); !ok || v != "one" || c.size != 1+entryBytes {
 		t.Errorf("key 1 has %q, %v; %d bytes are counted", v, ok, c.size)
 	}
-	if added := c.Put(3, "too large", Bytes); !added {
-		t.Error("key 3 is not called new")
+	if was, there := c.Put(3, "too large", Bytes); there {
+		t.Errorf("key 3 had %q", was)
 	}
 }
 
