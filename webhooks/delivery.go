@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/scheduler"
+	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -105,7 +106,7 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 // line is logged when that begins for a webhook and when it ends. Of very many such webhooks
 // some are forgotten, and logged once more.
 func (d *Dispatcher) unopenable(a *storage.Delivery, err error) bool {
-	is := errors.Is(err, ErrSecret)
+	is := errors.Is(err, secrets.ErrSecret)
 	if was, _ := d.sealed.Get(a.WebhookID); was == is {
 		return is
 	}

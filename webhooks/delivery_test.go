@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -133,10 +134,10 @@ func TestADeliverySendsWhatIsDocumented(t *testing.T) {
 	s.Start()
 	defer s.Close()
 	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
-	sealed := func(secret string) []byte { return append([]byte{secretPlain}, secret...) }
+	sealed := func(secret string) []byte { return append([]byte{0}, secret...) }
 	for _, config := range []Config{{}, {StandardWebhooks: true, UserAgent: "a  b/1 (c: d)", HeaderPrefix: "x-y"}} {
 		config.AllowedNetworks, config.Resolver = loopback, resolver{"h.example": {"127.0.0.1"}, "xn--bcher-kva.example": {"127.0.0.1"}}
-		d, err := New(Params{Store: storage.Unimplemented{}, Config: config})
+		d, _, err := New(Params{Store: storage.Unimplemented{}, Config: config})
 		must(t, err)
 		defer d.guarded.CloseIdleConnections()
 		now := time.Unix(1_800_000_000, 0)
@@ -203,7 +204,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		var wire bytes.Buffer
 		d.transport = roundTrip(func(r *http.Request) (*http.Response, error) { return reply(200), r.Write(&wire) })
-		_, _, err = d.post(t.Context(), &storage.ClaimedDelivery{URL: url, Body: body, Secret: []byte{secretPlain, 's'}}, time.Now())
+		_, _, err = d.post(t.Context(), &storage.ClaimedDelivery{URL: url, Body: body, Secret: []byte{0, 's'}}, time.Now())
 		must(t, err)
 		sent := bufio.NewReader(&wire)
 		r, err := http.ReadRequest(sent)
@@ -262,7 +263,7 @@ func newTestDispatcher(t testing.TB) *Dispatcher {
 
 func newDispatcher(t testing.TB, c Config) *Dispatcher {
 	t.Helper()
-	d, err := New(Params{Store: storage.Unimplemented{}, Config: c})
+	d, _, err := New(Params{Store: storage.Unimplemented{}, Config: c})
 	must(t, err)
 	t.Cleanup(d.guarded.CloseIdleConnections)
 	return d
@@ -273,11 +274,11 @@ func newDispatcher(t testing.TB, c Config) *Dispatcher {
 func TestASecretThatCannotBeOpenedIsLoggedOnce(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer // a handler writes one line at a time
-	d, err := New(Params{Store: storage.Unimplemented{}, Logger: slog.New(slog.NewTextHandler(&lines, nil))})
+	d, _, err := New(Params{Store: storage.Unimplemented{}, Logger: slog.New(slog.NewTextHandler(&lines, nil))})
 	must(t, err)
 	t.Cleanup(d.guarded.CloseIdleConnections)
 	for round := range 3 {
-		for _, fault := range []error{nil, ErrSecret} {
+		for _, fault := range []error{nil, secrets.ErrSecret} {
 			var all sync.WaitGroup
 			for webhook := range 3 {
 				for range 8 {

@@ -8,15 +8,16 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
 // DrawBoth draws the fields of a form by stencils and by html/template.
-func (h *Handler) DrawBoth(form PublicForm, values url.Values, faults []schema.Violation) (stencils, byTemplate string, err error) {
+func (h *Handler) DrawBoth(form formsvc.PublicForm, values url.Values, faults []schema.Violation) (stencils, byTemplate string, err error) {
 	c := h.newCall(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/f/x", nil), form)
 	c.values = values
-	b := c.newBuilder(c.view("form"), Path{}, faults)
+	b := c.newBuilder(c.view("form"), schema.Path{}, faults)
 	var theirs strings.Builder
 	var draw func(blocks []schema.Block)
 	draw = func(blocks []schema.Block) {
@@ -117,7 +118,7 @@ func (h *Handler) Uncached() *Handler {
 }
 
 // Read returns what is kept of the body of a request.
-func (h *Handler) Read(w http.ResponseWriter, r *http.Request, form PublicForm) any {
+func (h *Handler) Read(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) any {
 	c := h.newCall(w, r, form)
 	if r.Header.Get("Content-Type") == "application/json" {
 		in, _ := c.readJSON()
