@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -121,30 +120,6 @@ func describedPath(responses *described.Responses, r *http.Request) string {
 		}
 	}
 	return path
-}
-
-// A test that calls a service past the check is found.
-func TestNoTestCallsAServicePastTheDescription(t *testing.T) {
-	t.Parallel()
-	files, err := os.ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The lines that may: the check itself, what calls it, benchmarks, examples, a
-	// middleware, and exports, which the description does not have.
-	allowed := []string{"described_test.go", "fuzz_test.go", "bench_test.go", "mount_test.go", "exports_http_test.go"}
-	for _, file := range files {
-		if !strings.HasSuffix(file.Name(), "_test.go") || strings.HasPrefix(file.Name(), "example_") || slices.Contains(allowed, file.Name()) {
-			continue
-		}
-		text, err := os.ReadFile(file.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.Contains(string(text), ".ServeHTTP(") {
-			t.Errorf("%s calls ServeHTTP itself, not by serve", file.Name())
-		}
-	}
 }
 
 func TestAnAnswerThatIsNotDescribedIsSeen(t *testing.T) {

@@ -118,6 +118,46 @@ func ExampleClient_CreateBlock() {
 	// email email true
 }
 
+// An editor puts the blocks in another order, at the revision that it has shown.
+func ExampleClient_ReplaceBlocks() {
+	svc, form := exampleForm()
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	why, err := ann.Block(ctx, form, "why")
+	if err != nil {
+		log.Fatal(err)
+	}
+	score, err := ann.Block(ctx, form, "score")
+	if err != nil {
+		log.Fatal(err)
+	}
+	order, err := json.Marshal([]json.RawMessage{why.JSON, score.JSON})
+	if err != nil {
+		log.Fatal(err)
+	}
+	stored, err := ann.ReplaceBlocks(ctx, form, order, formsvc.IfRevision(score.Revision))
+	if err != nil {
+		log.Fatal(err)
+	}
+	blocks, err := stored.Decode()
+	fmt.Println(blocks[0].ID, blocks[1].ID, stored.Revision-score.Revision, err)
+	// Output: why score 1 <nil>
+}
+
+// An editor shows what would make a form unanswerable before it is stored.
+func ExampleService_Warnings() {
+	svc, _ := exampleForm()
+	warnings, err := svc.Warnings(formsvc.Definition{Blocks: json.RawMessage(`[{"id":"found","type":"single_choice","label":"How did you find us?","required":true}]`)})
+	if err != nil {
+		log.Fatal(err) // a *schema.Error: it could not be stored
+	}
+	for _, w := range warnings {
+		fmt.Println(w.Path, w.Code)
+	}
+	// Output:
+	// /blocks/0/choices UNANSWERABLE_BLOCK
+	// /blocks UNANSWERABLE_FORM
+}
+
 func ExampleDecodeForm() {
 	svc, id := exampleForm()
 	form, err := svc.AsHost().Form(context.Background(), id)

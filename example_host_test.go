@@ -226,3 +226,15 @@ func ExampleClient_CreateWebhook() {
 	fmt.Println(errors.As(err, &refused))
 	// Output: true
 }
+
+// A handler of the host's own answers a refused URL as the API does.
+func ExampleRejectedURLError() {
+	svc, form := exampleForm()
+	_, err := svc.AsHost().CreateWebhook(context.Background(), formsvc.WebhookCreate{Form: form, URL: "ftp://example.com/"})
+	var refused *formsvc.RejectedURLError
+	if errors.As(err, &refused) {
+		v := refused.Violation()
+		fmt.Println(v.Path, v.Code, v.Message)
+	}
+	// Output: /url NOT_ALLOWED its scheme must be http or https
+}

@@ -100,3 +100,32 @@ func ExampleService_PurgeForm() {
 	// storage: not found
 	// <nil> <nil>
 }
+
+// Once a day the host empties the trash of what is in it for 30 days, and removes responses
+// that are older than it may keep any.
+func ExampleService_PurgeTrash() {
+	ctx := context.Background()
+	svc, owner, form, err := contactForm(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	stored, err := svc.As(owner).Form(ctx, form)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(svc.As(owner).TrashForm(ctx, form))
+	trashed, err := svc.TrashedForms(ctx, stored.WorkspaceID)
+	fmt.Println(len(trashed), err)
+
+	forms, err := svc.PurgeTrash(ctx, time.Now().AddDate(0, 0, -30))
+	fmt.Println(forms, err) // it went there just now
+	responses, err := svc.PurgeAllSubmissions(ctx, time.Now().AddDate(-10, 0, 0))
+	fmt.Println(responses, err)
+	// Output:
+	// <nil>
+	// 1 <nil>
+	// 0 <nil>
+	// 0 <nil>
+}

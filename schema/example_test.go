@@ -2,8 +2,11 @@ package schema_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
+	"strings"
+	"time"
 
 	"github.com/formsvc/formsvc/schema"
 )
@@ -40,4 +43,202 @@ func ExampleDecodeAnswers() {
 	// when Friday
 	// what 2 a
 	// ref newsletter
+}
+
+// Every kind of value, as a host's own export tells them apart.
+func ExampleValue() {
+	answers, err := schema.DecodeAnswers(json.RawMessage(`[
+		{"field":{"id":"name","type":"short_text","label":"Name"},"value":"Ann"},
+		{"field":{"id":"score","type":"nps","label":"Score"},"value":9},
+		{"field":{"id":"terms","type":"legal","label":"Terms"},"value":true},
+		{"field":{"id":"day","type":"date","label":"Day"},"value":"2026-11-20"},
+		{"field":{"id":"meals","type":"multiple_choice","label":"Meals"},"value":[{"id":"a","label":"Lunch"},{"other":"Tea"}]},
+		{"field":{"id":"grid","type":"matrix","label":"Grid"},"value":{"speed":[{"id":"good","label":"Good"}]}},
+		{"field":{"id":"who","type":"contact_info","label":"Who"},"value":{"firstName":"Ann","email":"ann@example.com"}},
+		{"field":{"id":"cv","type":"file_upload","label":"CV"},"value":[{"id":"f1","name":"cv.pdf","url":"https://files.example.com/f1","mime_type":"application/pdf","size":1024}]},
+		{"field":{"id":"pay","type":"payment","label":"Fee"},"value":{"amount":"10.00","currency":"EUR","status":"paid","gateway":"bank","reference":"r1"}},
+		{"field":{"id":"new","type":"of_a_newer_release","label":"New"},"value":{"x":1}}]`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, a := range answers {
+		switch v := a.Value.(type) {
+		case schema.Text:
+			fmt.Println("text:", v)
+		case schema.Number:
+			fmt.Println("number:", float64(v)+1)
+		case schema.Bool:
+			fmt.Println("yes or no:", bool(v))
+		case schema.Date:
+			fmt.Println("day:", v.Time.Weekday(), v.HasTime)
+		case schema.Picks:
+			for _, p := range v {
+				if p.Other != "" {
+					fmt.Println("choice: of their own:", p.Other)
+				} else {
+					fmt.Println("choice:", p.ID, p.Label)
+				}
+			}
+		case schema.Matrix:
+			for _, row := range v {
+				fmt.Println("row:", row.ID, row.Picks)
+			}
+		case schema.Contact:
+			for _, part := range v.Parts() {
+				if part.Text != "" {
+					fmt.Println("part:", part.Name, part.Text)
+				}
+			}
+		case schema.Files:
+			for _, f := range v {
+				fmt.Println("file:", f.Name, f.MIMEType, f.Size)
+			}
+		case schema.Payment:
+			fmt.Println("payment:", v.Amount, v.Currency, v.Status)
+		case schema.Other:
+			fmt.Println("as JSON:", v)
+		}
+	}
+	// Output:
+	// text: Ann
+	// number: 10
+	// yes or no: true
+	// day: Friday false
+	// choice: a Lunch
+	// choice: of their own: Tea
+	// row: speed Good
+	// part: firstName Ann
+	// part: email ann@example.com
+	// file: cv.pdf application/pdf 1024
+	// payment: 10.00 EUR paid
+	// as JSON: {"x":1}
+}
+
+// A builder writes a block with its properties.
+func ExampleBlock() {
+	most := schema.Integer(120)
+	for _, block := range []schema.Block{
+		{ID: "name", Type: schema.TypeShortText, Required: true, Properties: &schema.Properties{MaxChars: &most}},
+		{ID: "home", Type: schema.TypeAddress, Properties: &schema.Properties{AddressOrContact: &schema.AddressFields{
+			City: &schema.AddressField{Required: true}, State: &schema.AddressField{Hide: true},
+		}}},
+	} {
+		text, err := json.Marshal(block) // for Client.CreateBlock
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(string(text))
+	}
+	// Output:
+	// {"id":"name","type":"short_text","required":true,"properties":{"maxChars":120}}
+	// {"id":"home","type":"address","properties":{"addressOrContact":{"city":{"required":true},"state":{"hide":true}}}}
+}
+
+// A form that closes by itself, with a picture at its top.
+func ExampleSettings() {
+	most, end := schema.Integer(500), time.Date(2026, 12, 31, 23, 0, 0, 0, time.UTC)
+	settings, err := json.Marshal(schema.Settings{
+		ResponseLimit: &most, CloseAt: &end, ClosedMessage: "Thank you, we have enough answers.", DuplicateField: "email",
+		UTM:   &schema.UTMFlags{Source: true, Campaign: true},
+		Cover: &schema.Cover{Image: &schema.Image{URL: "https://example.com/cover.jpg"}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	read, err := schema.DecodeSettings(settings) // as out of a stored form
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(*read.ResponseLimit, read.CloseAt.Year(), read.Closed)
+	// Output: 500 2026 false
+}
+
+// A brand's look, with other colours in dark mode.
+func ExampleTheme() {
+	radius := 12.0
+	theme, err := json.Marshal(schema.Theme{
+		Font: "Inter",
+		Colors: &schema.Colors{
+			Palette: schema.Palette{Background: "#ffffff", Primary: "#0a7d55"},
+			Dark:    &schema.Palette{Background: "#101418", Primary: "#35c48f"},
+		},
+		Logo:          &schema.Image{URL: "https://example.com/logo.svg"},
+		LogoPlacement: &schema.LogoPlacement{Align: "left"},
+		Layout:        &schema.Layout{PageWidth: "640px"},
+		Buttons:       &schema.ButtonStyle{Radius: &radius},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	read, err := schema.DecodeTheme(theme) // as out of a stored form
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(read.Colors.Primary, read.Colors.Dark.Primary)
+	// Output: #0a7d55 #35c48f
+}
+
+// Messages in another language, from the parameters of the faults.
+func ExampleError() {
+	german := map[string]string{
+		schema.CodeRequired:   "Bitte ausfüllen.",
+		schema.CodeTooLong:    "Höchstens {limit} Zeichen.",
+		schema.CodeOutOfRange: "Zwischen {min} und {max}.",
+	}
+	var err error = &schema.Error{Violations: []schema.Violation{ // as Submit returns it
+		{Path: "/answers/score", Field: "score", Code: schema.CodeOutOfRange, Message: "must be from 0 to 10", Params: map[string]any{"min": json.Number("0"), "max": json.Number("10")}},
+		{Path: "/answers/name", Field: "name", Code: schema.CodeRequired, Message: "is required"},
+	}}
+	var faults *schema.Error
+	if !errors.As(err, &faults) {
+		return
+	}
+	for _, v := range faults.Violations {
+		text := german[v.Code]
+		for name, value := range v.Params {
+			text = strings.ReplaceAll(text, "{"+name+"}", fmt.Sprint(value))
+		}
+		fmt.Println(v.Field+":", text)
+	}
+	// Output:
+	// score: Zwischen 0 und 10.
+	// name: Bitte ausfüllen.
+}
+
+// What a translator may rely on in the sentence of a code, and what may be missing.
+func ExampleCodeParams() {
+	for _, code := range []string{schema.CodeTooLong, schema.CodeOutOfRange} {
+		always, optional := schema.CodeParams(code)
+		fmt.Println(code, always, optional)
+	}
+	// Output:
+	// TOO_LONG [limit unit] []
+	// OUT_OF_RANGE [] [max min step unit]
+}
+
+// The description as a file, for a generator of clients.
+func ExampleOpenAPI() {
+	var description struct {
+		OpenAPI string
+		Paths   map[string]struct{ Post struct{ OperationID string } }
+	}
+	if err := json.Unmarshal(schema.OpenAPI(), &description); err != nil { // or os.WriteFile
+		log.Fatal(err)
+	}
+	fmt.Println(description.OpenAPI, description.Paths["/v1/forms"].Post.OperationID)
+	// Output: 3.1.0 createForm
+}
+
+// Limits out of a host's configuration.
+func ExampleLimits() {
+	var limits schema.Limits // for formsvc.WithLimits
+	if err := json.Unmarshal([]byte(`{"Blocks":50,"Choices":-1}`), &limits); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(limits.Validate())
+	limits.Choices = 0
+	fmt.Println(limits.WithDefaults().Blocks, limits.WithDefaults().Choices)
+	// Output:
+	// a limit is negative
+	// 50 500
 }

@@ -35,3 +35,60 @@ func Example_decorator() {
 	// delete 010000000000000000000000: <nil>
 	// delete 010000000000000000000000: storage: not found
 }
+
+// A report of the host's own reads a form's responses page by page.
+func ExampleListSubmissions() {
+	ctx, store, now := context.Background(), memory.New(), time.Now()
+	form := storage.Form{ID: storage.ID{3}, PublicID: "f", WorkspaceID: storage.ID{1}, Name: "Feedback", Status: storage.StatusPublished, Revision: 1, CreatedAt: now, UpdatedAt: now}
+	if err := store.CreateWorkspace(ctx, storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}, Name: "Research", CreatedAt: now, UpdatedAt: now}, 0); err != nil {
+		fmt.Println(err)
+	}
+	if err := store.CreateForm(ctx, storage.AsHost(), form); err != nil {
+		fmt.Println(err)
+	}
+	for i := range 5 {
+		_, _, err := store.Submit(ctx, storage.NewSubmission{FormRevision: 1, Submission: storage.Submission{
+			ID: storage.ID{4, byte(i)}, FormID: form.ID, SubmittedAt: now, Answers: []byte(`[]`),
+		}})
+		if err != nil {
+			fmt.Println(err)
+		}
+	}
+	query := storage.SubmissionsParams{Page: storage.Page{Limit: 2}}
+	for {
+		page, err := storage.ListSubmissions(ctx, store, storage.AsHost(), form.ID, query)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(len(page.Submissions), "responses")
+		if !page.More {
+			break
+		}
+		last := page.Submissions[len(page.Submissions)-1]
+		query.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
+	}
+	// Output:
+	// 2 responses
+	// 2 responses
+	// 1 responses
+}
+
+// What a storage of one's own asks before it stores a response.
+func ExampleGate_IsClosed() {
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	gate := storage.Gate{CloseAt: noon, ResponseLimit: 100}
+	stored := int64(100)
+	fmt.Println(gate.IsClosed(false, noon.Add(-time.Second)), gate.IsClosed(stored >= gate.ResponseLimit, noon.Add(-time.Second)), gate.IsClosed(false, noon))
+	// Output: false true true
+}
+
+// Scopes out of a host's configuration.
+func ExampleScope_Valid() {
+	for _, name := range []string{"forms:read", "forms:delete"} {
+		if scope := storage.Scope(name); !scope.Valid() {
+			fmt.Println(scope, "is none of", storage.Scopes()[:3], "…")
+		}
+	}
+	// Output: forms:delete is none of [analytics:read forms:read forms:write] …
+}

@@ -79,3 +79,34 @@ func ExampleObserver() {
 	// [1 1 1]
 	// 2 5s
 }
+
+// mails tells operators which webhooks are paused.
+type mails struct {
+	webhooks.NoObserver
+	send func(subject string)
+}
+
+// WebhookPaused implements [webhooks.Observer]. It comes again with each probe that fails.
+func (m mails) WebhookPaused(_ context.Context, p webhooks.Pause) {
+	m.send(fmt.Sprintf("webhook %s waits until %s (%s)", p.WebhookID, p.Until.Format(time.TimeOnly), p.Reason))
+}
+
+// WebhookResumed implements [webhooks.Observer].
+func (m mails) WebhookResumed(_ context.Context, webhook storage.ID) {
+	m.send(fmt.Sprintf("webhook %s gets deliveries again", webhook))
+}
+
+// Pauses, for an alarm.
+func ExampleObserver_pauses() {
+	var alarm webhooks.Observer = mails{send: func(subject string) { fmt.Println(subject) }}
+	_ = webhooks.Config{Observer: alarm} // for formsvc.WithWebhookConfig
+
+	// What a dispatcher calls:
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	ctx, webhook := context.Background(), storage.ID{1}
+	alarm.WebhookPaused(ctx, webhooks.Pause{WebhookID: webhook, Reason: storage.PauseFailures, Failures: 10, Since: noon.Add(-time.Hour), Until: noon.Add(time.Minute)})
+	alarm.WebhookResumed(ctx, webhook)
+	// Output:
+	// webhook 010000000000000000000000 waits until 12:01:00 (failures)
+	// webhook 010000000000000000000000 gets deliveries again
+}

@@ -1,14 +1,18 @@
 package webhooks_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/webhooks"
 )
 
@@ -59,4 +63,57 @@ func ExampleNewClient() {
 	fmt.Println(resp.StatusCode)
 	// Output:
 	// refused: its host is not a public address
+}
+
+// A host checks a URL before it keeps it for something of its own, such as an address for
+// exports. What is sent there goes through a client of [webhooks.NewClient].
+func ExampleGuard() {
+	guard := webhooks.NewGuard(webhooks.GuardConfig{
+		AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("10.20.0.0/16")}, // receivers on the premises
+	})
+	ctx := context.Background()
+	for _, url := range []string{"https://10.20.0.7/in", "https://10.30.0.7/in", "https://192.0.2.1:22/", "ftp://example.com/"} {
+		var refused *webhooks.URLError
+		switch err := guard.CheckHost(ctx, url); {
+		case errors.As(err, &refused):
+			fmt.Println(url, "refused:", refused.Reason)
+		case err != nil:
+			fmt.Println(url, "cannot be checked now")
+		default:
+			fmt.Println(url, "is fine")
+		}
+	}
+	// Output:
+	// https://10.20.0.7/in is fine
+	// https://10.30.0.7/in refused: its host is not a public address
+	// https://192.0.2.1:22/ refused: its port is not allowed
+	// ftp://example.com/ refused: its scheme must be http or https
+}
+
+// The URL field of a settings page is checked by the rules of the service's deliveries,
+// without asking the network.
+func ExampleDispatcher_Guard() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(svc.Dispatcher().Guard().CheckURL("https://user:password@example.com/hook"))
+	// Output: webhooks: url refused: it must not contain credentials
+}
+
+// Deliveries as a host's configuration wants them.
+func ExampleConfig_Validate() {
+	config := webhooks.Config{
+		Timeout:      5 * time.Second,
+		Retry:        webhooks.RetryPolicy{Delays: []time.Duration{time.Minute, time.Hour}, Jitter: 0.1},
+		HeaderPrefix: "Acme", // Acme-Signature
+		UserAgent:    "acme-forms/1.0",
+	}
+	fmt.Println(config.Validate()) // for formsvc.WithWebhookConfig
+	config.Timeout = 2 * time.Hour
+	fmt.Println(config.Validate() != nil)
+	// Output:
+	// <nil>
+	// true
 }

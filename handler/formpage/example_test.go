@@ -7,8 +7,10 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/formsvc/formsvc"
@@ -35,6 +37,33 @@ func Example() {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/f/", pages) // /f/{public_id}
+}
+
+// notified tells the host of each response. It embeds the service, so that it still has what
+// pages use beside Submit: it is a Previewer, and knows the service's limits and time zone.
+type notified struct {
+	*formsvc.Service
+	notify func(formsvc.Submission)
+}
+
+func (n notified) Submit(ctx context.Context, r formsvc.Response) (formsvc.Submission, error) {
+	submission, err := n.Service.Submit(ctx, r)
+	if err == nil {
+		n.notify(submission)
+	}
+	return submission, err
+}
+
+// Pages over a service that a host has wrapped.
+func ExampleService() {
+	var svc formpage.Service = notified{newService(), func(s formsvc.Submission) { log.Println("a response:", s.ID) }}
+	if _, ok := svc.(formpage.Previewer); !ok {
+		log.Fatal("previews would be off")
+	}
+	_, err := formpage.New(svc, formpage.Config{Secret: []byte("one secret for all processes")})
+	if err != nil {
+		log.Fatal(err)
+	}
 }
 
 // A form's editor gets a link that shows the draft for an hour. The host has asked
@@ -79,6 +108,16 @@ func ExampleConfig_layout() {
 	}
 }
 
+// A test of a layout draws it with a document of its own.
+func ExampleDocument() {
+	layout := template.Must(template.New("layout").Parse(`<html lang="{{.Language}}"><head>{{.Head}}<style nonce="{{.Nonce}}"></style></head><body>{{.Body}}</body></html>`))
+	err := layout.Execute(os.Stdout, formpage.Document{Language: "en", Direction: "ltr", Title: "Feedback", Head: "<meta name=robots>", Body: "<form></form>", Nonce: "n0nce"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: <html lang="en"><head><meta name=robots><style nonce="n0nce"></style></head><body><form></form></body></html>
+}
+
 // Other words, and a language that the package does not have. What is missing is that of
 // the nearest language, else English.
 func ExampleConfig_words() {
@@ -121,6 +160,20 @@ func ExampleVerifier() {
 	}
 }
 
+// The three services that the package knows. A form's captcha block says which one it wants.
+func ExampleHCaptcha() {
+	_, err := formpage.New(newService(), formpage.Config{
+		Verifiers: map[string]formpage.Verifier{
+			"turnstile": formpage.Turnstile(formpage.CaptchaKeys{SiteKey: "…", Secret: os.Getenv("TURNSTILE_SECRET")}),
+			"hcaptcha":  formpage.HCaptcha(formpage.CaptchaKeys{SiteKey: "…", Secret: os.Getenv("HCAPTCHA_SECRET")}),
+			"recaptcha": formpage.ReCAPTCHA(formpage.CaptchaKeys{SiteKey: "…", Secret: os.Getenv("RECAPTCHA_SECRET")}),
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
 // bucket is the host's object store.
 type bucket interface {
 	Put(ctx context.Context, key, mediaType string, body io.Reader) (size int64, err error)
@@ -152,6 +205,66 @@ func ExampleFiles() {
 	mux := http.NewServeMux()
 	mux.Handle("/f/", pages)
 	mux.Handle("GET /files/", formpage.FileHandler(files)) // behind the host's own sign-in
+}
+
+// kept is what removes the uploads of visitors who never sent their response: it knows the
+// files that an attempt to store one needs.
+type kept struct {
+	uploads
+	mu       sync.Mutex
+	attempts map[string][]string // file ids by attempt
+}
+
+func (k *kept) Keep(_ context.Context, attempt string, ids []string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.attempts[attempt] = append(k.attempts[attempt], ids...)
+	return nil
+}
+
+func (k *kept) Release(_ context.Context, attempt string, _ []string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.attempts, attempt)
+	return nil
+}
+
+// A store of files that is a Keeper as well may remove what is older than a week and no
+// attempt keeps.
+func ExampleKeeper() {
+	files := &kept{attempts: map[string][]string{}} // a host keeps this with the files
+	var _ formpage.Keeper = files
+	if _, err := formpage.New(newService(), formpage.Config{Files: files}); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A page of the host's own, whose inputs have the names that the package's pages have,
+// stores what it is sent.
+func ExampleAnswers() {
+	form := formsvc.PublicForm{Blocks: []schema.Block{{ID: "name", Type: schema.TypeShortText}, {ID: "age", Type: schema.TypeNumber}}}
+	given := formpage.Answers(form, url.Values{"a.name": {"Ann"}, "a.age": {"41"}, "h.ref": {"newsletter"}, "a.gone": {"text for a block that was removed"}})
+	fmt.Println(string(given.Answers["name"]), string(given.Answers["age"]), given.Hidden["ref"]) // for Service.Submit
+	for _, u := range given.Unplaced {
+		fmt.Println("without a place:", u.Text) // shown, so that nothing is lost unseen
+	}
+	// Output:
+	// "Ann" 41 newsletter
+	// without a place: text for a block that was removed
+}
+
+// A choice of languages beside the form.
+func ExampleHandler_Languages() {
+	pages, err := formpage.New(newService(), formpage.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, tag := range pages.Languages()[:2] {
+		fmt.Println("?lang=" + tag)
+	}
+	// Output:
+	// ?lang=en
+	// ?lang=ar
 }
 
 // Files of a directory that nobody sent with a response go once a day.

@@ -123,36 +123,6 @@ func TestClaimsPassOverWhatIsNotDue(t *testing.T) {
 	}
 }
 
-// A success that ends a pause lets the next claim look again.
-func TestTheEndOfAPauseEndsIdleness(t *testing.T) {
-	t.Parallel()
-	b := setup(t, WithClock(func() time.Time { return start }))
-	hook := b.addWebhook(t, 1)
-	claim := func() []storage.ClaimedDelivery {
-		p := storage.Pool{Room: 9}
-		got, _, err := b.store.ClaimDeliveries(t.Context(), storage.ClaimParams{Lease: time.Hour, Quick: p, Others: p, PerWebhook: 1})
-		must(t, err)
-		return got
-	}
-	finish := func(d storage.ClaimedDelivery, r storage.Result) {
-		r.Lease, r.Delivery = d.Lease, &storage.Delivery{ID: id('a', d.Attempt), Success: r.Standing.Succeeded, CreatedAt: start}
-		_, err := b.store.FinishDeliveries(t.Context(), []storage.Result{r})
-		must(t, err)
-	}
-	b.submit(t, 1)
-	b.submit(t, 2)
-	finish(claim()[0], storage.Result{RetryIn: time.Minute, Standing: storage.Standing{Failures: 10}, PauseFor: 2 * time.Hour})
-	must(t, b.store.Enqueue(t.Context(), hook, storage.Event{ID: id('x', 1), Type: "form.test", Body: []byte("{}")}))
-	probe := claim()
-	if len(probe) != 1 || len(claim()) != 0 {
-		t.Fatal("want the probe alone")
-	}
-	finish(probe[0], storage.Result{Standing: storage.Standing{Succeeded: true}})
-	if got := claim(); len(got) != 1 || got[0].Lease.EventID != id('e', 2) {
-		t.Errorf("claimed %d deliveries after the pause, want the one that waited", len(got))
-	}
-}
-
 // crowded returns a store in which each of n webhooks has something that is due later,
 // and one more webhook.
 func crowded(tb testing.TB, n int) (*bundle, storage.ID) {

@@ -3,12 +3,17 @@ package postgres_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log"
+	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc"
@@ -49,6 +54,90 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	defer svc.Close(ctx)
+}
+
+// The tables are in a schema that the host names, and the service's faults beside a call
+// are in the host's log.
+func ExampleWithSchema() {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, databaseURL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	schema, logger := postgres.WithSchema("customer_forms"), postgres.WithLogger(slog.Default())
+	if err := postgres.Migrate(ctx, pool, schema, logger); err != nil {
+		log.Fatal(err)
+	}
+	svc, err := formsvc.New(formsvc.WithStorage(postgres.New(pool, schema, logger)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(ctx)
+}
+
+// A program that does not migrate tells at its start who has to do what.
+func ExampleStore_CheckVersion() {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, databaseURL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	err = postgres.New(pool).CheckVersion(ctx)
+	var version *postgres.VersionError
+	var setup *postgres.SetupError
+	switch {
+	case errors.As(err, &version) && version.Oldest > version.Want:
+		log.Fatal("deploy a newer program: ", err)
+	case errors.As(err, &version):
+		log.Fatal("run the migrations: ", err)
+	case errors.As(err, &setup):
+		for _, fault := range setup.Faults {
+			log.Println("missing:", fault)
+		}
+		log.Fatal(err)
+	case err != nil:
+		log.Fatal("the database cannot be reached: ", err)
+	}
+}
+
+// The program that deploys tells which migration failed, and why.
+func ExampleMigrationError() {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, databaseURL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	err = postgres.Migrate(ctx, pool)
+	var failed *postgres.MigrationError
+	var cause *pgconn.PgError
+	if errors.As(err, &failed) && errors.As(err, &cause) {
+		log.Fatalf("migration %d of schema %s: %s (%s)", failed.Version, failed.Schema, cause.Message, cause.Code)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// A host with a tool of its own for migrations copies the files to where the tool looks for
+// them.
+func ExampleMigrations() {
+	dir, err := os.MkdirTemp("", "migrations") // the tool's directory
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := os.CopyFS(dir, postgres.Migrations()); err != nil {
+		log.Fatal(err)
+	}
+	up, err := filepath.Glob(filepath.Join(dir, "*.up.sql"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(filepath.Base(up[0]))
+	// Output: 0001_tables.up.sql
 }
 
 // A workspace is made in the host's own transaction, with the host's own row.
@@ -143,7 +232,10 @@ func TestTheExamplesRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	ExampleMigrate()
+	ExampleMigrationError()
 	ExampleNew()
+	ExampleStore_CheckVersion()
+	ExampleWithSchema()
 	ExampleStore_On()
 	ExampleStore_InSQLTx()
 	var teams int

@@ -62,27 +62,6 @@ func TestValuesThatPostgresDoesNotHave(t *testing.T) {
 	}
 }
 
-// Not parallel: it counts allocations.
-func TestOwnedValuesAreCutFromOneAllocation(t *testing.T) {
-	driver := []byte(`[1]{"a":2}`)
-	a, b, c := json.RawMessage(driver[:3]), json.RawMessage(nil), json.RawMessage(driver[3:])
-	if n := testing.AllocsPerRun(10, func() {
-		x, y, z := a, b, c
-		own(&x, &y, &z)
-	}); n > 1 {
-		t.Errorf("%v allocations", n)
-	}
-	own(&a, &b, &c)
-	clear(driver)
-	if string(a) != "[1]" || b != nil || string(c) != `{"a":2}` {
-		t.Errorf("owned: %q, %q, %q", a, b, c)
-	}
-	_ = append(a, "!!!"...)
-	if string(c) != `{"a":2}` {
-		t.Errorf("an append to one grew into the next: %q", c)
-	}
-}
-
 // The records of a page share blocks, and still have nothing to do with each other.
 func TestValuesInAnArenaAreApart(t *testing.T) {
 	t.Parallel()

@@ -36,3 +36,15 @@ func ExampleRun() {
 	fmt.Println(groups["submissions"], groups["deliveries"], groups["concurrency"])
 	// Output: true true true
 }
+
+// A storage that several processes share is tested with a second handle, as another process
+// would open it.
+func ExampleSecondHandle() {
+	open := func(string) storage.Storage { return memory.New() } // the host's own, at an address
+	testStorage := func(t *testing.T) {
+		address := "of this test's server"
+		storagetest.Run(t, func(*testing.T) storage.Storage { return open(address) },
+			storagetest.SecondHandle(func(*testing.T, storage.Storage) storage.Storage { return open(address) }))
+	}
+	_ = testStorage // func TestStorage(t *testing.T)
+}
