@@ -15,13 +15,14 @@ import (
 	"github.com/formsvc/formsvc/internal/dialguard"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/storagetest"
 	"github.com/formsvc/formsvc/webhooks"
 )
 
 // newConformingService makes a service that is closed with the test.
 func newConformingService(t *testing.T, store storage.Storage, opts ...formsvc.Option) *formsvc.Service {
 	t.Helper()
-	svc, err := formsvc.New(append([]formsvc.Option{formsvc.WithStorage(store)}, opts...)...)
+	svc, err := formsvc.New(append([]formsvc.Option{formsvc.WithStorage(storagetest.ReadOnly(t, store))}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

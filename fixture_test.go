@@ -13,6 +13,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/storagetest"
 )
 
 // bundle is a service with one user, their key and their workspace.
@@ -34,7 +35,10 @@ func setup(t testing.TB, opts ...formsvc.Option) *bundle {
 func setupOn(t testing.TB, store storage.Storage, opts ...formsvc.Option) *bundle {
 	t.Helper()
 	b := &bundle{t: t, store: store, user: formsvc.User{ID: formsvc.UserIDFrom("ann"), Name: "Ann", Email: "ann@example.com"}}
-	svc, err := formsvc.New(append([]formsvc.Option{formsvc.WithStorage(b.store)}, opts...)...)
+	if _, measures := t.(*testing.B); !measures {
+		store = storagetest.ReadOnly(t, store)
+	}
+	svc, err := formsvc.New(append([]formsvc.Option{formsvc.WithStorage(store)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/handler"
+	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/internal/secrets"
@@ -235,9 +236,8 @@ type Service struct {
 	handOver   func() (to storage.HandOver, stored func())
 	limiter    *ratelimit.Limiter
 	keys       *keyring
-	ownKeys    bool       // keys are resolved by keys, not by the host
-	forms      *formCache // shared with the copies that Using makes
-	decoded    *decodedForms
+	ownKeys    bool                         // keys are resolved by keys, not by the host
+	forms      *cache.Cache[ID, *knownForm] // shared with the copies that Using makes
 	timeZone   *time.Location
 	logger     *slog.Logger
 	clock      func() time.Time
@@ -265,8 +265,7 @@ func New(opts ...Option) (*Service, error) {
 	s := &Service{
 		storage:  o.storage,
 		limiter:  o.limiter,
-		forms:    newFormCache(),
-		decoded:  new(decodedForms),
+		forms:    new(cache.Cache[ID, *knownForm]),
 		ownKeys:  o.resolver == nil,
 		timeZone: o.timeZone,
 		logger:   o.logger,
@@ -329,7 +328,7 @@ func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 //
 //	svc.Using(store.On(tx)).Submit(ctx, response)
 //
-// The copy shares the dispatcher, the rate limiter, the compiled forms and the
+// The copy shares the dispatcher, the rate limiter, the known forms and the
 // rest; closing it does nothing. st must not be nil. What the copy queues is sent
 // after the host's commit: call Dispatcher().Wake() then, or wait for the next poll.
 func (s *Service) Using(st storage.Storage) *Service {

@@ -1,12 +1,12 @@
 package formsvc
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
-	"sync"
 
 	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -42,7 +42,7 @@ func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, 
 	if f.Status != storage.StatusPublished {
 		return PublicForm{}, ErrNotFound
 	}
-	return s.decodeForm(f)
+	return s.publicForm(f)
 }
 
 // PreviewForm returns a form by its id as it is stored now, draft or published, with its
@@ -53,7 +53,7 @@ func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Wa
 	if err != nil {
 		return PublicForm{}, nil, err
 	}
-	p, err := s.decodeForm(f)
+	p, err := s.publicForm(f)
 	if err != nil {
 		return PublicForm{}, nil, err
 	}
@@ -64,134 +64,46 @@ func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Wa
 	return p, warnings, nil
 }
 
-// decodeForm returns what a page needs of a stored form.
-func (s *Service) decodeForm(f Form) (p PublicForm, err error) {
-	d, err := s.decoded.of(f)
+// publicForm returns what a page needs of a stored form.
+func (s *Service) publicForm(f Form) (PublicForm, error) {
+	known, err := s.know(f)
 	if err != nil {
-		return PublicForm{}, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+		return PublicForm{}, err
 	}
 	return PublicForm{
 		ID: f.ID, PublicID: f.PublicID, Name: f.Name, Type: f.Type,
 		Closed:        f.IsClosed(s.clock()),
-		ClosedMessage: d.settings.ClosedMessage,
-		Definition:    d.definition,
-		Blocks:        d.blocks, Settings: d.settings, Theme: d.theme,
+		ClosedMessage: known.settings.ClosedMessage,
+		Definition:    known.Definition,
+		Blocks:        known.blocks, Settings: known.settings, Theme: known.theme,
 	}, nil
 }
 
-// decodedForm is a definition beside what it says. Nothing of it is changed.
-type decodedForm struct {
-	definition storage.Definition
-	blocks     []schema.Block
-	settings   schema.Settings
-	theme      schema.Theme
-}
-
-func (d *decodedForm) size() int {
-	raw := &d.definition
-	return len(raw.Blocks) + len(raw.Settings) + len(raw.Theme) + len(raw.Variables) + len(raw.HiddenFields)
-}
-
-// is compares bytes, not revisions: a transaction that is rolled back makes another form
-// of the same revision.
-func (d *decodedForm) is(f storage.Definition) bool {
-	raw := &d.definition
-	return raw.Format == f.Format && bytes.Equal(raw.Blocks, f.Blocks) && bytes.Equal(raw.Settings, f.Settings) &&
-		bytes.Equal(raw.Theme, f.Theme) && bytes.Equal(raw.Variables, f.Variables) && bytes.Equal(raw.HiddenFields, f.HiddenFields)
-}
-
-// decodedForms keeps decoded forms by id, within the bounds of formCache. A service and
-// its copies on transactions share one.
-type decodedForms struct {
-	mu    sync.RWMutex
-	forms map[ID]*decodedForm
-	size  int
-}
-
-// of returns what a form's definition says. Decoding 30 blocks costs a
-// thousand times as much as comparing them.
-func (c *decodedForms) of(f Form) (*decodedForm, error) {
-	c.mu.RLock()
-	known := c.forms[f.ID]
-	c.mu.RUnlock()
-	if known != nil && known.is(f.Definition) {
-		return known, nil
-	}
-	d := &decodedForm{definition: f.Definition}
-	var err error
-	if d.blocks, err = schema.DecodeBlocks(f.Definition.Blocks); err != nil {
-		return nil, err
-	}
-	if d.settings, err = schema.DecodeSettings(f.Definition.Settings); err != nil {
-		return nil, err
-	}
-	if d.theme, err = schema.DecodeTheme(f.Definition.Theme); err != nil {
-		return nil, err
-	}
-	c.put(f.ID, d)
-	return d, nil
-}
-
-// put keeps a form. Any other ones make room for it.
-func (c *decodedForms) put(id ID, d *decodedForm) {
-	if d.size() > maxCachedBytes/2 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.remove(id)
-	for victim := range c.forms { // map order is random enough
-		if len(c.forms) < maxCachedForms && c.size+d.size() <= maxCachedBytes {
-			break
-		}
-		c.remove(victim)
-	}
-	if c.forms == nil {
-		c.forms = map[ID]*decodedForm{}
-	}
-	c.forms[id] = d
-	c.size += d.size()
-}
-
-func (c *decodedForms) remove(id ID) {
-	if old := c.forms[id]; old != nil {
-		c.size -= old.size()
-		delete(c.forms, id)
-	}
-}
-
-// compiledForm is what Submit needs of a form, at one revision.
-type compiledForm struct {
-	revision int64
-	status   string
-	gate     storage.Gate
+// knownForm is a form as it was read, with what its definition says. Nothing of it is
+// changed.
+type knownForm struct {
+	Form
+	blocks   []schema.Block
+	settings schema.Settings
+	theme    schema.Theme
 	answers  *answers.Form
-	source   formSource // what answers were compiled from
 	// committed: the form was read from the service's own store. A host's
 	// transaction may be rolled back, and its revision then comes to mean another
 	// definition.
 	committed bool
 }
 
-// formSource is the part of a definition that answers depend on.
-type formSource struct{ blocks, settings, variables, hiddenFields []byte }
+// knownFormBytes is what a known form takes at least. One of 30 questions takes about
+// twenty times its definition, which is what the cache counts.
+const knownFormBytes = 8 << 10
 
-func (s formSource) size() int {
-	return len(s.blocks) + len(s.settings) + len(s.variables) + len(s.hiddenFields)
-}
-
-func (s formSource) is(d storage.Definition) bool {
-	return bytes.Equal(s.blocks, d.Blocks) && bytes.Equal(s.settings, d.Settings) &&
-		bytes.Equal(s.variables, d.Variables) && bytes.Equal(s.hiddenFields, d.HiddenFields)
-}
-
-// compiledForm returns a form from the cache, or reads it; fresh reports which. A
+// formForSubmit returns a form from the cache, or reads it; fresh reports which. A
 // cached form may be out of date: the storage refuses a submission that was
 // checked against an old revision. A copy made by [Service.Using] always reads:
 // its transaction may see another form than the cache holds.
-func (s *Service) compiledForm(ctx context.Context, id ID) (form *compiledForm, fresh bool, err error) {
+func (s *Service) formForSubmit(ctx context.Context, id ID) (form *knownForm, fresh bool, err error) {
 	if !s.borrowed {
-		if form := s.forms.get(id); form != nil && form.committed {
+		if form, ok := s.forms.Get(id); ok && form.committed {
 			return form, false, nil
 		}
 	}
@@ -199,74 +111,55 @@ func (s *Service) compiledForm(ctx context.Context, id ID) (form *compiledForm, 
 	return form, true, err
 }
 
-// readForm reads a form and caches it. It compiles the form unless the cache holds
-// one that was compiled from the same bytes: compiling costs more than reading.
-func (s *Service) readForm(ctx context.Context, id ID) (*compiledForm, error) {
+// readForm reads a form and knows what it says.
+func (s *Service) readForm(ctx context.Context, id ID) (*knownForm, error) {
 	f, err := s.storage.Form(ctx, storage.AsHost(), id)
 	if err != nil {
 		return nil, err
 	}
-	form := &compiledForm{revision: f.Revision, status: f.Status, gate: f.Gate, committed: !s.borrowed}
-	if known := s.forms.get(id); known != nil && known.source.is(f.Definition) {
-		form.answers, form.source = known.answers, known.source
-	} else {
-		form.answers, err = answers.Compile(s.source(f.Definition))
-		if err != nil {
-			return nil, fmt.Errorf("formsvc: form %s: %w", id, err)
-		}
-		// Copies, because the store may have cut these from one piece of memory
-		// with the rest of the definition.
-		form.source = formSource{
-			bytes.Clone(f.Definition.Blocks), bytes.Clone(f.Definition.Settings),
-			bytes.Clone(f.Definition.Variables), bytes.Clone(f.Definition.HiddenFields),
-		}
+	return s.know(f)
+}
+
+// know returns a form that was read with what its definition says. Of a definition that
+// is known, nothing is decoded or compiled again, and its bytes take the place of those
+// that were read: a process keeps them once. Bytes are compared, not revisions: a
+// transaction that is rolled back makes another form of the same revision.
+func (s *Service) know(f Form) (*knownForm, error) {
+	known, ok := s.forms.Get(f.ID)
+	same := ok && cache.Same(&known.Definition, &f.Definition)
+	if same && known.isAt(&f) && (known.committed || s.borrowed) {
+		return known, nil
 	}
-	s.forms.put(id, form)
+	form := new(knownForm)
+	if same {
+		*form, f.Definition = *known, known.Definition
+	} else if err := form.read(s.source(f.Definition), f.Definition.Theme); err != nil {
+		return nil, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+	}
+	form.Form, form.committed = f, !s.borrowed
+	if !ok || form.committed || !known.committed {
+		s.forms.Put(f.ID, form, knownFormBytes+cache.SizeOf(&f.Definition))
+	}
 	return form, nil
 }
 
-// The cache is bounded by the number of forms and by the bytes that they were
-// compiled from. A compiled form takes about ten times those, at most 24 MB.
-const (
-	maxCachedForms = 1000
-	maxCachedBytes = 8 << 20
-)
-
-// formCache keeps compiled forms by id. A service and its copies on transactions
-// share one.
-type formCache struct {
-	mu    sync.RWMutex
-	forms map[ID]*compiledForm
-	size  int
+// isAt reports whether a form says what f says beside its definition, as far as a
+// response is concerned.
+func (k *knownForm) isAt(f *Form) bool {
+	return k.Revision == f.Revision && k.Status == f.Status && k.Gate == f.Gate
 }
 
-func newFormCache() *formCache { return &formCache{forms: map[ID]*compiledForm{}} }
-
-func (c *formCache) get(id ID) *compiledForm {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.forms[id]
-}
-
-// put keeps a form, unless what is there is worth more: a committed form is
-// replaced only by one that is committed too and not older.
-func (c *formCache) put(id ID, form *compiledForm) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if old := c.forms[id]; old != nil {
-		if old.committed && (!form.committed || old.revision > form.revision) {
-			return
-		}
-		c.size -= old.source.size()
-		delete(c.forms, id)
+// read decodes and compiles a definition.
+func (k *knownForm) read(from answers.Source, theme json.RawMessage) (err error) {
+	if k.blocks, err = schema.DecodeBlocks(from.Blocks); err != nil {
+		return err
 	}
-	for victim, other := range c.forms { // any ones: map order is random enough
-		if len(c.forms) < maxCachedForms && c.size+form.source.size() <= maxCachedBytes {
-			break
-		}
-		c.size -= other.source.size()
-		delete(c.forms, victim)
+	if k.settings, err = schema.DecodeSettings(from.Settings); err != nil {
+		return err
 	}
-	c.forms[id] = form
-	c.size += form.source.size()
+	if k.theme, err = schema.DecodeTheme(theme); err != nil {
+		return err
+	}
+	k.answers, err = answers.Compile(from)
+	return err
 }

@@ -5,154 +5,125 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+	"unsafe"
 
+	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/storage"
 )
 
-func TestTheFormCacheIsBoundedByBytes(t *testing.T) {
-	t.Parallel()
-	c := newFormCache()
-	const each = maxCachedBytes / 4
-	for i := range 50 {
-		id := storage.ID{byte(i)}
-		c.put(id, &compiledForm{revision: 1, source: sized(each)})
-		c.put(id, &compiledForm{revision: 2, source: sized(each)}) // replaces, and counts once
-		if c.get(id) == nil {
-			t.Fatalf("form %d is not there right after it was put", i)
-		}
-		if n := len(c.forms); n > 4 || c.size != n*each {
-			t.Fatalf("%d forms of %d bytes, counted as %d", n, each, c.size)
-		}
-	}
-	huge := storage.ID{99}
-	c.put(huge, &compiledForm{revision: 1, source: sized(2 * maxCachedBytes)})
-	if len(c.forms) != 1 || c.get(huge) == nil {
-		t.Errorf("%d forms beside one that is larger than the cache", len(c.forms)-1)
-	}
-}
+// knowing is a service that knows no form yet. It has no storage.
+func knowing() *Service { return &Service{forms: new(cache.Cache[ID, *knownForm]), clock: time.Now} }
 
-func TestTheFormCacheIsBoundedByCount(t *testing.T) {
-	t.Parallel()
-	c := newFormCache()
-	for i := range 3 * maxCachedForms {
-		c.put(storage.ID{byte(i), byte(i >> 8)}, &compiledForm{revision: 1, source: sized(1)})
-	}
-	if n := len(c.forms); n != maxCachedForms {
-		t.Errorf("%d forms, want %d", n, maxCachedForms)
-	}
-}
-
-func TestWhatReplacesAFormInTheCache(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name     string
-		old, put compiledForm
-		replaces bool
-	}{
-		{"an older one", compiledForm{revision: 2, committed: true}, compiledForm{revision: 1, committed: true}, false},
-		{"a newer one", compiledForm{revision: 1, committed: true}, compiledForm{revision: 2, committed: true}, true},
-		{"one of a transaction", compiledForm{revision: 1, committed: true}, compiledForm{revision: 2}, false},
-		{"a committed one, after one of a transaction that was rolled back", compiledForm{revision: 2}, compiledForm{revision: 1, committed: true}, true},
-		{"one of another transaction", compiledForm{revision: 2}, compiledForm{revision: 1}, true},
-	} {
-		cache, id := newFormCache(), storage.ID{1}
-		cache.put(id, &c.old)
-		cache.put(id, &c.put)
-		if got := cache.get(id) == &c.put; got != c.replaces {
-			t.Errorf("%s replaces: %v, want %v", c.name, got, c.replaces)
-		}
-	}
-}
-
-// sized is a source of n bytes.
-func sized(n int) formSource { return formSource{blocks: make([]byte, n)} }
-
-func TestDecodedFormsAreKeptWithinBounds(t *testing.T) {
-	t.Parallel()
-	var c decodedForms
-	form := func(id, n int) Form {
-		f := Form{ID: ID{byte(id), byte(id >> 8)}}
-		f.Definition = storage.Definition{
-			Blocks: json.RawMessage("[" + strings.Repeat(" ", n) + "]"), Settings: json.RawMessage(`{}`), Theme: json.RawMessage(`{}`),
-			Variables: json.RawMessage(`{}`), HiddenFields: json.RawMessage(`[]`),
-		}
-		return f
-	}
-	for i := range 40 {
-		for _, n := range []int{1000, maxCachedBytes / 10} { // the second replaces the first
-			f := form(i, n)
-			first, err := c.of(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if again, _ := c.of(form(i, n)); again != first {
-				t.Fatalf("form %d of %d bytes is decoded again", i, n)
-			}
-			if !first.is(f.Definition) {
-				t.Fatalf("form %d of %d bytes is another one", i, n)
-			}
-		}
-		total := 0
-		for _, d := range c.forms {
-			total += d.size()
-		}
-		if total != c.size || total > maxCachedBytes {
-			t.Fatalf("%d bytes are kept, %d are counted, the bound is %d", total, c.size, maxCachedBytes)
-		}
-	}
-	for i := range 2 * maxCachedForms {
-		if _, err := c.of(form(1000+i, 1)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := len(c.forms); n != maxCachedForms {
-		t.Errorf("%d forms, want %d", n, maxCachedForms)
-	}
-	if _, err := c.of(form(1, maxCachedBytes)); err != nil || c.forms[ID{1}] != nil {
-		t.Errorf("a form takes all of the cache, %v", err)
-	}
-}
-
-// Each section counts: a form that differs in one of them is decoded anew.
-func TestADecodedFormIsOfItsSections(t *testing.T) {
-	t.Parallel()
-	f := Form{ID: ID{1}, Definition: storage.Definition{
-		Blocks: json.RawMessage(`[]`), Settings: json.RawMessage(`{}`), Theme: json.RawMessage(`{}`),
+// read returns a form as a storage reads it: its bytes are in no other form.
+func read(revision int64, blocks string) Form {
+	return Form{ID: ID{1}, Revision: revision, Status: storage.StatusPublished, Definition: storage.Definition{
+		Blocks: json.RawMessage(strings.Clone(blocks)), Settings: json.RawMessage(`{"closedMessage":"Closed"}`), Theme: json.RawMessage(`{}`),
 		Variables: json.RawMessage(`{}`), HiddenFields: json.RawMessage(`[]`),
 	}}
-	for name, change := range map[string]func(d *storage.Definition){
-		"format": func(d *storage.Definition) { d.Format++ },
-		"blocks": func(d *storage.Definition) { d.Blocks = json.RawMessage(`[ ]`) }, "settings": func(d *storage.Definition) { d.Settings = json.RawMessage(`{ }`) },
-		"theme": func(d *storage.Definition) { d.Theme = json.RawMessage(`{ }`) }, "variables": func(d *storage.Definition) { d.Variables = json.RawMessage(`{ }`) },
-		"hidden fields": func(d *storage.Definition) { d.HiddenFields = json.RawMessage(`[ ]`) },
+}
+
+func know(t *testing.T, s *Service, f Form) *knownForm {
+	t.Helper()
+	known, err := s.know(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if known.Revision != f.Revision || known.Status != f.Status || known.Gate != f.Gate || !cache.Same(&known.Definition, &f.Definition) {
+		t.Errorf("what is known of %+v is %+v", f, known.Form)
+	}
+	return known
+}
+
+func firstByte(raw json.RawMessage) *byte { return unsafe.SliceData(raw) }
+
+const oneBlock, anotherBlock = `[{"id":"q","type":"short_text","label":"Why?"}]`, `[{"id":"q","type":"short_text","label":"How?"}]`
+
+// What a definition says is found out once, and its bytes are kept once, however often
+// and by whichever storage it is read.
+func TestADefinitionIsKnownOnce(t *testing.T) {
+	t.Parallel()
+	s := knowing()
+	tx := *s
+	tx.borrowed = true
+	first := know(t, s, read(1, oneBlock))
+	for name, c := range map[string]struct {
+		on *Service
+		f  Form
+	}{
+		"again":                      {s, read(1, oneBlock)},
+		"at another revision":        {s, read(2, oneBlock)},
+		"in a transaction":           {&tx, read(1, oneBlock)},
+		"in one that has changed it": {&tx, read(3, oneBlock)},
 	} {
-		var c decodedForms
-		first, err := c.of(f)
-		if err != nil {
-			t.Fatal(err)
+		got := know(t, c.on, c.f)
+		if got.answers != first.answers || &got.blocks[0] != &first.blocks[0] {
+			t.Errorf("%s, the definition is decoded or compiled once more", name)
 		}
-		other := f
-		change(&other.Definition)
-		if second, err := c.of(other); err != nil || second == first || !second.is(other.Definition) {
-			t.Errorf("with other %s the form is not decoded anew, %v", name, err)
+		for i, section := range [][2]json.RawMessage{
+			{got.Definition.Blocks, first.Definition.Blocks}, {got.Definition.Settings, first.Definition.Settings}, {got.Definition.Theme, first.Definition.Theme},
+			{got.Definition.Variables, first.Definition.Variables}, {got.Definition.HiddenFields, first.Definition.HiddenFields},
+		} {
+			if firstByte(section[0]) != firstByte(section[1]) {
+				t.Errorf("%s, section %d is there twice", name, i)
+			}
 		}
+	}
+	page, err := s.publicForm(read(1, oneBlock))
+	if err != nil || firstByte(page.Definition.Blocks) != firstByte(first.Definition.Blocks) || &page.Blocks[0] != &first.blocks[0] || page.ClosedMessage != "Closed" {
+		t.Errorf("the page gets another definition: %+v, %v", page, err)
+	}
+	if other := know(t, s, read(1, anotherBlock)); other.answers == first.answers || other.blocks[0].Label != "How?" {
+		t.Errorf("of another definition at the same revision %+v is known", other.blocks)
+	}
+	draft := read(1, anotherBlock)
+	draft.Status = storage.StatusDraft
+	know(t, s, draft)
+}
+
+// A revision of a transaction may be rolled back and come to mean another form, so that
+// Submit must not rely on one.
+func TestAFormOfATransactionTakesNoPlaceOfACommittedOne(t *testing.T) {
+	t.Parallel()
+	s := knowing()
+	tx := *s
+	tx.borrowed = true
+	cached := func() *knownForm {
+		known, _ := s.forms.Get(ID{1})
+		return known
+	}
+	if got := know(t, &tx, read(2, oneBlock)); cached() != got || got.committed {
+		t.Errorf("a form of a transaction is not remembered, or as a committed one: %+v", got.Form)
+	}
+	if got := know(t, &tx, read(2, anotherBlock)); cached() != got || got.committed {
+		t.Error("a form of another transaction does not take the place of the first")
+	}
+	if got := know(t, s, read(2, anotherBlock)); cached() != got || !got.committed {
+		t.Error("a committed form does not take the place of the same one of a transaction")
+	}
+	for _, f := range []Form{read(3, oneBlock), read(3, anotherBlock)} {
+		if got := know(t, &tx, f); cached() == got || !cached().committed || cached().Revision != 2 {
+			t.Error("a form of a transaction takes the place of a committed one")
+		}
+	}
+	if got := know(t, s, read(3, oneBlock)); cached() != got || !got.committed {
+		t.Error("a new revision does not take the place of the old one")
 	}
 }
 
-func BenchmarkDecodeForm(b *testing.B) {
-	blocks := "[" + strings.TrimSuffix(strings.Repeat(`{"id":"q","type":"single_choice","label":"Question","choices":[{"id":"a","label":"Never"},{"id":"b","label":"Often"}],"properties":{"otherOption":true}},`, 30), ",") + "]"
-	f := Form{ID: ID{1}, Definition: storage.Definition{
-		Blocks: json.RawMessage(blocks), Settings: json.RawMessage(`{}`), Theme: json.RawMessage(`{}`), Variables: json.RawMessage(`{}`), HiddenFields: json.RawMessage(`[]`),
-	}}
-	for _, kept := range []bool{false, true} {
-		b.Run("kept="+strconv.FormatBool(kept), func(b *testing.B) {
+// BenchmarkKnow reads a form of 30 questions.
+func BenchmarkKnow(b *testing.B) {
+	const question = `{"id":"q","type":"single_choice","label":"Question","choices":[{"id":"a","label":"Never"},{"id":"b","label":"Often"}],"properties":{"otherOption":true}},`
+	f := read(1, "["+strings.TrimSuffix(strings.Repeat(question, 30), ",")+"]")
+	for _, known := range []bool{false, true} {
+		b.Run("known="+strconv.FormatBool(known), func(b *testing.B) {
 			b.ReportAllocs()
-			var c decodedForms
+			s := knowing()
 			for b.Loop() {
-				if !kept {
-					c.remove(f.ID)
+				if !known {
+					s = knowing()
 				}
-				if _, err := c.of(f); err != nil {
+				if _, err := s.know(f); err != nil {
 					b.Fatal(err)
 				}
 			}

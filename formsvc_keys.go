@@ -14,11 +14,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/handler"
+	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/schema"
@@ -314,17 +314,13 @@ func (k *keyring) principal(key string, stored Key, user User, now time.Time, er
 	}, nil
 }
 
-// maxKeyIDs bounds how many keys are remembered, at about 100 bytes each.
-const maxKeyIDs = 10_000
-
 // keyIDs remembers the ids and users of keys that were valid. Whether one still is, the
 // storage says. Keys are known by a hash with a seed of this process, which serves here
 // because this only counts a call and reads a cursor: for two keys with the same hash,
 // calls of one would at worst count against the limit of the other.
 type keyIDs struct {
 	seed maphash.Seed
-	mu   sync.RWMutex
-	ids  map[uint64]keyID
+	ids  cache.Cache[uint64, keyID]
 }
 
 // keyID is the id of a key, as text, and whose it is.
@@ -333,13 +329,11 @@ type keyID struct {
 	user ID
 }
 
-func newKeyIDs() *keyIDs { return &keyIDs{seed: maphash.MakeSeed(), ids: map[uint64]keyID{}} }
+func newKeyIDs() *keyIDs { return &keyIDs{seed: maphash.MakeSeed()} }
 
 func (k *keyIDs) get(key string) keyID {
-	hash := maphash.String(k.seed, key)
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	return k.ids[hash]
+	known, _ := k.ids.Get(maphash.String(k.seed, key))
+	return known
 }
 
 // put remembers a key and returns its id as text.
@@ -349,15 +343,7 @@ func (k *keyIDs) put(key string, stored Key) string {
 	if known := k.get(key); known.id == string(text[:]) {
 		return known.id
 	}
-	hash := maphash.String(k.seed, key)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for victim := range k.ids { // any one: map order is random enough
-		if len(k.ids) < maxKeyIDs {
-			break
-		}
-		delete(k.ids, victim)
-	}
-	k.ids[hash] = keyID{string(text[:]), stored.UserID}
-	return k.ids[hash].id
+	made := keyID{string(text[:]), stored.UserID}
+	k.ids.Put(maphash.String(k.seed, key), made, len(made.id))
+	return made.id
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -24,16 +25,13 @@ type lastUses struct {
 
 	mu      sync.Mutex
 	pending map[storage.ID]time.Time
-	written map[storage.ID]time.Time // what the storage was told within the last minute
-	writing chan struct{}            // closed when the goroutine ends; nil when none runs
+	written cache.Cache[storage.ID, time.Time] // what the storage was told last
+	writing chan struct{}                      // closed when the goroutine ends; nil when none runs
 	closed  bool
 }
 
 func newLastUses(store storage.KeyStore, logger *slog.Logger) *lastUses {
-	return &lastUses{
-		store: store, logger: logger,
-		pending: map[storage.ID]time.Time{}, written: map[storage.ID]time.Time{},
-	}
+	return &lastUses{store: store, logger: logger, pending: map[storage.ID]time.Time{}}
 }
 
 // note records a use of k. It costs a comparison when the stored time is recent.
@@ -44,7 +42,7 @@ func (u *lastUses) note(k storage.Key, now time.Time) {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.closed || now.Sub(u.written[k.ID]) < lastUseEvery {
+	if written, _ := u.written.Get(k.ID); u.closed || now.Sub(written) < lastUseEvery {
 		return
 	}
 	if _, waits := u.pending[k.ID]; waits {
@@ -69,7 +67,9 @@ func (u *lastUses) write(done chan struct{}) {
 			return
 		}
 		u.pending = map[storage.ID]time.Time{}
-		u.remember(batch)
+		for id, at := range batch {
+			u.written.Put(id, at, 0)
+		}
 		u.mu.Unlock()
 
 		ctx, cancel := context.WithTimeout(context.Background(), lastUseTimeout)
@@ -78,23 +78,6 @@ func (u *lastUses) write(done chan struct{}) {
 				slog.Int("keys", len(batch)), slog.Any("error", err))
 		}
 		cancel()
-	}
-}
-
-// remember notes what is being written and forgets what is older than a minute
-// before it.
-func (u *lastUses) remember(batch map[storage.ID]time.Time) {
-	var newest time.Time
-	for id, at := range batch {
-		u.written[id] = at
-		if at.After(newest) {
-			newest = at
-		}
-	}
-	for id, at := range u.written {
-		if newest.Sub(at) >= lastUseEvery {
-			delete(u.written, id)
-		}
 	}
 }
 

@@ -75,7 +75,7 @@ type Metadata struct {
 // import is a response like any other: a draft is [ErrNotFound], and settings.closed or a
 // limit that is reached is [ErrClosed]. So import first, and close the form afterwards.
 func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
-	form, fresh, err := s.compiledForm(ctx, r.FormID)
+	form, fresh, err := s.formForSubmit(ctx, r.FormID)
 	for range core.MaxRaces {
 		if err != nil {
 			return Submission{}, err
@@ -116,7 +116,7 @@ func submitError(err error) error {
 }
 
 // replay returns the first result of an idempotency key, else the refusal.
-func (s *Service) replay(ctx context.Context, form *compiledForm, r Response, refused error) (Submission, error) {
+func (s *Service) replay(ctx context.Context, form *knownForm, r Response, refused error) (Submission, error) {
 	if r.IdempotencyKey == "" || checkIdempotencyKey(r.IdempotencyKey) != nil {
 		return Submission{}, refused
 	}
@@ -152,7 +152,7 @@ func input(r Response) answers.Input {
 }
 
 // newSubmission checks a response against a form and makes the record of it.
-func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubmission, error) {
+func (s *Service) newSubmission(form *knownForm, r Response) (storage.NewSubmission, error) {
 	clock, now := s.clock().UTC(), s.now()
 	imported := !r.SubmittedAt.IsZero()
 	var badTime error
@@ -167,9 +167,9 @@ func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubm
 		clock = now
 	}
 	switch {
-	case form.status != storage.StatusPublished:
+	case form.Status != storage.StatusPublished:
 		return storage.NewSubmission{}, ErrNotFound
-	case form.gate.IsClosed(false, clock):
+	case form.Gate.IsClosed(false, clock):
 		return storage.NewSubmission{}, ErrClosed
 	}
 	checked, err := form.answers.Check(input(r))
@@ -187,9 +187,9 @@ func (s *Service) newSubmission(form *compiledForm, r Response) (storage.NewSubm
 	}
 	n := storage.NewSubmission{
 		Submission:     submission,
-		FormRevision:   form.revision,
+		FormRevision:   form.Revision,
 		UniqueAnswer:   checked.Unique,
-		UniqueField:    storage.UniqueField{Block: form.gate.Unique.Block, Rules: answers.IdentityRules},
+		UniqueField:    storage.UniqueField{Block: form.Gate.Unique.Block, Rules: answers.IdentityRules},
 		IdempotencyKey: r.IdempotencyKey,
 	}
 	if !imported || r.Deliver {

@@ -18,21 +18,21 @@ const module = "github.com/formsvc/formsvc"
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/answers", "internal/apidoc", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/objectid", "internal/quantile", "internal/secrets", "internal/visible",
+		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/objectid", "internal/quantile", "internal/secrets", "internal/visible",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
-	// host can use too.
+	// host can use too, but for the cache.
 	"storage":        {},
 	"storage/memory": {"storage"},
 	"storage/postgres": {
-		"storage", "github.com/Masterminds/squirrel", "github.com/golang-migrate/migrate/v4", "github.com/jackc/pgx/v5",
+		"storage", "internal/cache", "github.com/Masterminds/squirrel", "github.com/golang-migrate/migrate/v4", "github.com/jackc/pgx/v5",
 	},
 	"storage/storagetest": {"storage"},
 
 	"schema":    {"internal/jsontree"},
 	"ratelimit": {"github.com/sethvargo/go-limiter"},
-	"webhooks":  {"storage", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
+	"webhooks":  {"storage", "internal/cache", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
@@ -40,7 +40,7 @@ var allowed = map[string][]string{
 	},
 	"handler/docs": {},
 	"handler/formpage": {
-		"", "internal/answers", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
+		"", "internal/answers", "internal/cache", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
 		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/net/idna", "golang.org/x/text",
 	},
 	"handler/conformance":               {"schema", "internal/described"},
@@ -73,6 +73,7 @@ var allowed = map[string][]string{
 	"internal/export":   {"internal/jsontree", "schema", "storage"},
 	"internal/quantile": {},
 
+	"internal/cache":    {"storage"},
 	"internal/cursor":   {"storage"},
 	"internal/objectid": {"storage"},
 	"internal/secrets":  {"storage"},

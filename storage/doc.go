@@ -19,7 +19,9 @@
 //   - Values that go in or come out are the caller's own: a store keeps no slice,
 //     map or pointer that it was given, and hands out none that it keeps. The
 //     sections of a [Definition] that come out are read only: a store may hand the
-//     same bytes to many callers. They never change, whatever becomes of the form.
+//     same bytes to many callers. They never change, whatever becomes of the form, and
+//     neither does the room behind them. The suite finds a store that writes to them, and
+//     [github.com/formsvc/formsvc/storage/storagetest.ReadOnly] a caller.
 //   - The caller makes ids and times, so every store behaves alike. Times are
 //     UTC and kept at least to the microsecond. The store makes fencing tokens
 //     and measures leases on a clock of its own.

@@ -55,10 +55,6 @@ const resentMost = 8
 
 var errResent = errors.New("webhooks: kept connections end without an answer")
 
-// sealedKept bounds the webhooks that are remembered because their secret could not be
-// opened. Those that were deleted would stay for ever.
-const sealedKept = 1024
-
 // deliver makes one attempt. It always returns, also when something in it panics.
 // When posts ends it gives up.
 func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery) (e scheduler.Ended) {
@@ -107,23 +103,19 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 
 // unopenable reports whether err says that a secret cannot be opened. Then nothing is
 // sent: a receiver that does not check signatures would not notice that one is missing. A
-// line is logged when that begins for a webhook and when it ends. When more than sealedKept
-// are remembered all are forgotten, and each is logged once more.
+// line is logged when that begins for a webhook and when it ends. Of very many such webhooks
+// some are forgotten, and logged once more.
 func (d *Dispatcher) unopenable(a *storage.Delivery, err error) bool {
 	is := errors.Is(err, secrets.ErrSecret)
-	d.sealed.mu.Lock()
-	defer d.sealed.mu.Unlock()
-	if was := d.sealed.webhooks[a.WebhookID]; was == is {
+	if was, _ := d.sealed.Get(a.WebhookID); was == is {
 		return is
 	}
+	if was, _ := d.sealed.Put(a.WebhookID, is, 0); was == is {
+		return is // another delivery has logged it
+	}
 	if is {
-		if len(d.sealed.webhooks) == sealedKept {
-			clear(d.sealed.webhooks)
-		}
-		d.sealed.webhooks[a.WebhookID] = true
 		d.log.Error("webhook deliveries are put off", append(logged(a), "error", err, "retry_in", hostFaultWait)...)
 	} else {
-		delete(d.sealed.webhooks, a.WebhookID)
 		d.log.Info("webhook deliveries go on: the secret can be opened", "webhook", a.WebhookID.String())
 	}
 	return is

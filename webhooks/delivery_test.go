@@ -5,10 +5,13 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -266,21 +269,35 @@ func newDispatcher(t testing.TB, c Config) *Dispatcher {
 	return d
 }
 
-// Webhooks whose secret cannot be opened are remembered up to a bound: nobody says when
-// one is deleted.
-func TestNotAllWebhooksWithoutASecretAreRemembered(t *testing.T) {
+// One line is logged when a webhook's secret cannot be opened, and one when it can again,
+// however many of its deliveries are under way.
+func TestASecretThatCannotBeOpenedIsLoggedOnce(t *testing.T) {
 	t.Parallel()
-	d := newTestDispatcher(t)
-	id := func(i int) storage.ID { return storage.ID{byte(i >> 8), byte(i), 1} }
-	for i := range 3 * sealedKept {
-		if !d.unopenable(&storage.Delivery{WebhookID: id(i)}, secrets.ErrSecret) {
-			t.Fatal("a secret that cannot be opened does not put off its delivery")
+	var lines bytes.Buffer // a handler writes one line at a time
+	d, _, err := New(Params{Store: storage.Unimplemented{}, Logger: slog.New(slog.NewTextHandler(&lines, nil))})
+	must(t, err)
+	t.Cleanup(d.guarded.CloseIdleConnections)
+	for round := range 3 {
+		for _, fault := range []error{nil, secrets.ErrSecret} {
+			var all sync.WaitGroup
+			for webhook := range 3 {
+				for range 8 {
+					all.Go(func() {
+						if got := d.unopenable(&storage.Delivery{WebhookID: storage.ID{byte(webhook)}}, fault); got != (fault != nil) {
+							t.Errorf("with the fault %v a delivery is put off: %v", fault, got)
+						}
+					})
+				}
+			}
+			all.Wait()
+			want := 3
+			if round == 0 && fault == nil {
+				want = 0
+			}
+			if got := strings.Count(lines.String(), "\n"); got != want {
+				t.Errorf("round %d, fault %v: %d lines, want %d:\n%s", round, fault, got, want, &lines)
+			}
+			lines.Reset()
 		}
-		if got := len(d.sealed.webhooks); got == 0 || got > sealedKept {
-			t.Fatalf("%d webhooks are remembered", got)
-		}
-	}
-	if last := id(3*sealedKept - 1); d.unopenable(&storage.Delivery{WebhookID: last}, nil) || d.sealed.webhooks[last] {
-		t.Error("a webhook whose secret can be opened is remembered")
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/internal/scheduler"
 	"github.com/formsvc/formsvc/internal/secrets"
@@ -80,10 +80,7 @@ type Dispatcher struct {
 	signatureHeader string      // in canonical form
 	header          http.Header // of every request
 
-	sealed struct {
-		mu       sync.Mutex
-		webhooks map[storage.ID]bool // whose secret could not be opened, at most sealedKept
-	}
+	sealed cache.Cache[storage.ID, bool] // whether a webhook's secret could not be opened
 
 	running atomic.Bool
 	current atomic.Pointer[run] // nil: none takes what is handed over
@@ -140,7 +137,6 @@ func New(p Params) (d *Dispatcher, handOver func() (to storage.HandOver, stored 
 			"Idempotency-Key": {},
 		},
 	}
-	d.sealed.webhooks = map[storage.ID]bool{}
 	return d, d.offer, nil
 }
 

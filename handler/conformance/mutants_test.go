@@ -18,6 +18,7 @@ import (
 	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
 	"github.com/formsvc/formsvc/internal/dialguard"
 	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/storagetest"
 	"github.com/formsvc/formsvc/webhooks"
 )
 
@@ -390,7 +391,7 @@ func newTarget(t *testing.T, serve func(*exchange)) conformance.Target {
 func newTargetOf(t *testing.T, serve func(*exchange), opts ...formsvc.Option) (conformance.Target, *formsvc.Service) {
 	t.Helper()
 	svc, err := formsvc.New(append([]formsvc.Option{
-		formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit(),
+		formsvc.WithStorage(storagetest.ReadOnly(t, memory.New())), formsvc.WithoutRateLimit(),
 		formsvc.WithWebhookConfig(webhooks.Config{Resolver: dialguard.Names{}}),
 	}, opts...)...)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/storagetest"
 )
 
 // site is a service with pages, as a host mounts them.
@@ -39,7 +40,7 @@ func newSite(t *testing.T, config formpage.Config, options ...formsvc.Option) *s
 	t.Helper()
 	s := &site{t: t, store: memory.New(), owner: formsvc.UserIDFrom("owner"), now: time.Date(2026, 8, 3, 10, 0, 0, 0, time.UTC)}
 	var err error
-	s.service, err = formsvc.New(append([]formsvc.Option{formsvc.WithStorage(s.store), formsvc.WithClock(s.clock)}, options...)...)
+	s.service, err = formsvc.New(append([]formsvc.Option{formsvc.WithStorage(storagetest.ReadOnly(t, s.store)), formsvc.WithClock(s.clock)}, options...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

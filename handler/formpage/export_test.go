@@ -10,6 +10,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // DrawBoth draws the fields of a form by stencils and by html/template.
@@ -125,4 +126,13 @@ func (h *Handler) Read(w http.ResponseWriter, r *http.Request, form formsvc.Publ
 	}
 	values, _, _ := c.read(h.config.MaxBody)
 	return values
+}
+
+// Remembered returns the definition that the handler keeps of a form.
+func (h *Handler) Remembered(id storage.ID) storage.Definition {
+	s, ok := h.sources.Get(id)
+	if !ok {
+		return storage.Definition{}
+	}
+	return s.definition
 }

@@ -41,7 +41,10 @@ func (c *call) beacon(e event) {
 // count records an event of a visit, once. An address has a budget for each kind of event,
 // beside the one for what is stored: anybody may open pages without end.
 func (c *call) count(e event) {
-	if nobody(c.r) || !c.h.counted.put(e.input+c.visit.Key, true, len(c.visit.Key)) || !c.h.allowed(c.r, e.input+":") {
+	if nobody(c.r) {
+		return
+	}
+	if _, counted := c.h.counted.Put(e.input+c.visit.Key, struct{}{}, len(c.visit.Key)); counted || !c.h.allowed(c.r, e.input+":") {
 		return
 	}
 	if err := e.record(c.h.service, c.r.Context(), c.form.ID); err != nil {

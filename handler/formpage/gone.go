@@ -24,8 +24,8 @@ func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) 
 	c.goOnIn(values.Get(ctrlLanguage))
 	// The labels are those that respondents saw here last. What the form holds by now is not
 	// public; where they are not remembered, blocks have their ids.
-	if s, ok := h.sources.get(id); ok && s.publicID == publicID {
-		c.form.Blocks, _ = schema.DecodeBlocks(s.blocks) // they were read before
+	if s, ok := h.sources.Get(id); ok && s.publicID == publicID {
+		c.form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // they were read before
 		c.byID = nil
 	}
 	c.openFiles()

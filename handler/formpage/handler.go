@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -29,13 +30,13 @@ type Handler struct {
 
 	serviceFile int64 // how large a file the service takes, 0: it does not say
 
-	sources cache[storage.ID, *source]
-	warned  cache[string, bool] // form ids with what Lacks says of them, which was logged
-	counted cache[string, bool] // visits whose view or start was counted here
+	sources cache.Cache[storage.ID, *source]
+	warned  cache.Cache[string, struct{}] // form ids with what Lacks says of them, which was logged
+	counted cache.Cache[string, struct{}] // visits whose view or start was counted here
 
 	limiter  *ratelimit.Limiter // nil: no limit
 	unsentMu sync.Mutex
-	unsent   cache[string, *atomic.Int64] // bytes by visit, see visitFiles
+	unsent   cache.Cache[string, *atomic.Int64] // bytes by visit, see visitFiles
 
 	ownSecret sync.Once // logs that there is no shared secret
 }

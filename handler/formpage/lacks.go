@@ -81,7 +81,7 @@ func (h *Handler) lacks(blocks []schema.Block) []lack {
 func (h *Handler) warnLacks(ctx context.Context, form *formsvc.PublicForm) {
 	for _, l := range h.lacks(form.Blocks) {
 		key := form.ID.String() + l.text
-		if h.warned.put(key, true, len(key)) {
+		if _, logged := h.warned.Put(key, struct{}{}, len(key)); !logged {
 			h.logger.WarnContext(ctx, "a form asks for what formpage.Config does not give", "form", form.ID, "lacks", l.text)
 		}
 	}

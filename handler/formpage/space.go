@@ -53,14 +53,14 @@ func (m *metered) broke() bool { return m.err != nil && !errors.Is(m.err, io.EOF
 func (h *Handler) visitFiles(visit string) *atomic.Int64 {
 	h.unsentMu.Lock()
 	defer h.unsentMu.Unlock()
-	used, ok := h.unsent.get(visit)
+	used, ok := h.unsent.Get(visit)
 	if !ok {
 		used = new(atomic.Int64)
-		h.unsent.put(visit, used, len(visit))
+		h.unsent.Put(visit, used, len(visit))
 	}
 	return used
 }
 
 // filesSent begins to count anew. A file that is still being read gives its space back to the
 // count before.
-func (h *Handler) filesSent(visit string) { h.unsent.put(visit, new(atomic.Int64), len(visit)) }
+func (h *Handler) filesSent(visit string) { h.unsent.Put(visit, new(atomic.Int64), len(visit)) }

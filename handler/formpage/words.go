@@ -40,7 +40,6 @@ type words struct {
 type catalogue struct {
 	list    []*words // English first: the matcher's fallback
 	matcher language.Matcher
-	regions *sync.Map // *words by tag and region; there are only so many
 }
 
 // newCatalogue reads the languages of this package and what a host adds to them.
@@ -81,7 +80,7 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 		maps.Copy(merged, own)
 		texts[parsed.String()] = merged
 	}
-	c := catalogue{regions: &sync.Map{}}
+	var c catalogue
 	tags := slices.Sorted(maps.Keys(texts))
 	slices.SortStableFunc(tags, func(a, b string) int { return cmp.Compare(b2i(a != "en"), b2i(b != "en")) })
 	var parsed []language.Tag
@@ -144,7 +143,7 @@ func (h *Handler) language(r *http.Request, form formsvc.PublicForm) *words {
 		if w.region == "" && len(tags) > 0 {
 			own, _ := w.locale.Base()
 			if theirs, _ := tags[0].Base(); own == theirs { // who chose a language is still where they are
-				return h.words.in(w, regionOf(tags[0]))
+				return w.in(regionOf(tags[0]))
 			}
 		}
 		return w
@@ -156,7 +155,7 @@ func (h *Handler) language(r *http.Request, form formsvc.PublicForm) *words {
 	if confidence == language.No {
 		i = 0
 	}
-	return h.words.in(h.words.list[i], regionOf(tags[0]))
+	return h.words.list[i].in(regionOf(tags[0]))
 }
 
 // regionOf returns the region that a tag names, "" when it names none.
@@ -171,14 +170,10 @@ func regionOf(t language.Tag) string {
 }
 
 // in returns the words as they are in a region: a Swiss writes other numbers than a German.
-func (c catalogue) in(w *words, region string) *words {
+func (w *words) in(region string) *words {
 	parsed, err := language.ParseRegion(region)
 	if err != nil {
 		return w
-	}
-	key := [2]string{w.tag, parsed.String()}
-	if there, ok := c.regions.Load(key); ok {
-		return there.(*words)
 	}
 	own := *w
 	own.region = parsed.String()
@@ -186,8 +181,7 @@ func (c catalogue) in(w *words, region string) *words {
 	if comma := writesComma(own.locale); comma != w.comma {
 		own.comma, own.printer = comma, message.NewPrinter(own.locale)
 	}
-	there, _ := c.regions.LoadOrStore(key, &own)
-	return there.(*words)
+	return &own
 }
 
 // wishes are the languages of an Accept-Language, the dearest first. One that cannot be
@@ -218,9 +212,9 @@ func (c catalogue) byTag(tag string, fallback *words) *words {
 	}
 	_, i, confidence := c.matcher.Match(parsed)
 	if confidence == language.No {
-		return c.in(fallback, regionOf(parsed))
+		return fallback.in(regionOf(parsed))
 	}
-	return c.in(c.list[i], regionOf(parsed))
+	return c.list[i].in(regionOf(parsed))
 }
 
 // get returns a text, its {places} filled with the parameters: names and values in

@@ -6,7 +6,8 @@
 //
 // Records are in maps by their ids, behind one mutex. A method copies what it is
 // given, looks through the maps for what it needs, makes its change when nothing
-// speaks against it, and copies what it returns. So each method is one atomic effect.
+// speaks against it, and copies what it returns but the definition of a form. So each
+// method is one atomic effect.
 //
 // Lists are looked for among all records of their kind. Only what there are
 // many of is kept in order (index.go): the submissions of a form, and the deliveries

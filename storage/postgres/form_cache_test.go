@@ -2,10 +2,12 @@ package postgres
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
-	"strings"
+	"slices"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/jackc/pgx/v5"
 
@@ -39,8 +41,11 @@ func TestARememberedFormIsTheFormAsItIs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if first, second := ask(), ask(); first == nil || second == nil || len(s.cache.forms) != 1 || len(s.cache.keys.keys) != 1 || string(first.Definition.Blocks) != string(second.Definition.Blocks) {
+			if first, second := ask(), ask(); first == nil || !reflect.DeepEqual(first, second) {
 				t.Fatalf("the form is %v and then %v", first, second)
+			}
+			if _, ok := s.cache.keys.Get(pgseed.KeyHash(0)); !ok {
+				t.Fatal("the key is not remembered")
 			}
 			name := "another name"
 			other := New(pgtest.Pool(t), WithSchema(s.schema))
@@ -121,21 +126,6 @@ func TestARememberedKeyIsTheKeyAsItIs(t *testing.T) {
 	}
 }
 
-func TestTheKeyCacheIsBounded(t *testing.T) {
-	t.Parallel()
-	var c keyCache
-	for i := range 2 * cachedKeys {
-		hash := [32]byte{byte(i), byte(i >> 8)}
-		c.put(hash, cachedKey{version: 1})
-		if _, ok := c.get(hash); !ok {
-			t.Fatalf("key %d is not there right after it was put", i)
-		}
-	}
-	if n := len(c.keys); n != cachedKeys {
-		t.Errorf("%d keys, want %d", n, cachedKeys)
-	}
-}
-
 // A transaction reads what it has written, and leaves nothing of it behind.
 func TestATransactionRemembersNoForm(t *testing.T) {
 	t.Parallel()
@@ -165,32 +155,65 @@ func TestATransactionRemembersNoForm(t *testing.T) {
 	}
 }
 
-func TestTheFormCacheIsBounded(t *testing.T) {
+// However a form is read, its definition is there once, until it is another one.
+func TestADefinitionIsKeptOnce(t *testing.T) {
 	t.Parallel()
-	var c formCache
-	blocks := json.RawMessage(strings.Repeat("x", 100<<10))
-	for i := range 1000 {
-		f := storage.Form{ID: pgseed.ID(pgseed.Form, i%300)}
-		f.Definition.Blocks = blocks[:(i*977)%len(blocks)]
-		c.put(f, rowVersion(i+1))
-		if got, ok := c.get(f.ID); !ok || !got.is(rowVersion(i+1), f.UpdatedAt) || len(got.form.Definition.Blocks) != len(f.Definition.Blocks) {
-			t.Fatalf("form %d is not remembered", i)
-		}
-		total := 0
-		for _, kept := range c.forms {
-			total += sizeOfForm(&kept.form)
-		}
-		if total != c.bytes || total > cacheBytes {
-			t.Fatalf("%d bytes are kept, %d are counted, the bound is %d", total, c.bytes, cacheBytes)
-		}
+	s, _ := seeded(t)
+	form := pgseed.ID(pgseed.Form, 0)
+	reads := []func() (storage.Form, error){
+		func() (storage.Form, error) { return s.Form(t.Context(), storage.AsHost(), form) },
+		func() (storage.Form, error) {
+			f, err := s.Form(t.Context(), storage.AsHost(), form)
+			if err != nil {
+				return f, err
+			}
+			return s.FormByPublicID(t.Context(), f.PublicID)
+		},
+		func() (storage.Form, error) {
+			got, err := s.FormForKey(t.Context(), storage.FormForKeyParams{Hash: pgseed.KeyHash(0), Form: form, At: pgseed.Start()})
+			if err != nil || got.Form == nil {
+				return storage.Form{}, fmt.Errorf("FormForKey: %v, %w", got.Form, err)
+			}
+			return *got.Form, nil
+		},
 	}
-	if len(c.forms) < 50 {
-		t.Errorf("%d forms are kept", len(c.forms))
+	sections := func(f storage.Form) (all []*byte) {
+		d := f.Definition
+		for _, section := range []json.RawMessage{d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields} {
+			all = append(all, unsafe.SliceData(section))
+		}
+		return all
 	}
-	huge := storage.Form{ID: storage.ID{9}}
-	huge.Definition.Blocks = make(json.RawMessage, cacheBytes)
-	c.put(huge, 1)
-	if _, ok := c.get(huge.ID); ok {
-		t.Error("a form takes all of the cache")
+	name := "another name"
+	var last []*byte
+	for step, change := range []storage.FormChange{
+		{Definition: storage.Definition{Blocks: json.RawMessage(`[{"id":"a"}]`), Format: 2}},
+		{Definition: storage.Definition{Blocks: json.RawMessage(`[{"id":"b"}]`), Format: 2}},
+		{Name: &name}, // not the definition
+	} {
+		change.At = pgseed.Start().Add(time.Duration(step+1) * time.Second)
+		want, err := s.UpdateForm(t.Context(), storage.AsHost(), form, change)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := last
+		if change.Name == nil {
+			first = nil
+		}
+		for round := range 2 {
+			for i := range reads {
+				got, err := reads[(step+i)%len(reads)]() // each of them is the first once
+				if err != nil || !reflect.DeepEqual(got, want) {
+					t.Fatalf("step %d, round %d, read %d: %+v, %v; want %+v", step, round, i, got, err, want)
+				}
+				if first == nil {
+					first = sections(got)
+				}
+				if !slices.Equal(sections(got), first) {
+					t.Errorf("step %d, round %d, read %d: the definition is there once more", step, round, i)
+				}
+			}
+		}
+		last = first
 	}
 }

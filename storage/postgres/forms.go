@@ -64,12 +64,18 @@ func ownDefinition(d *storage.Definition) {
 	own(&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields)
 }
 
-func scanForm(rows pgx.Rows) (f storage.Form, err error) {
-	if err := rows.Scan(appendForm(make([]any, 0, 23), &f)...); err != nil {
-		return storage.Form{}, err
+// scanForm reads what is asked for beside a form, and the form: the version of its row
+// and formColumnsFast. Where these are null there is no form.
+func (s *Store) scanForm(rows pgx.Rows, beside []any, f *storage.Form) error {
+	var version rowVersion
+	if err := rows.Scan(appendForm(append(beside, &version), f)...); err != nil {
+		*f = storage.Form{} // its definition is borrowed
+		return err
 	}
-	ownDefinition(&f.Definition)
-	return f, nil
+	if version != 0 {
+		s.cache.own(f, version)
+	}
+	return nil
 }
 
 // The row of the workspace is locked against being deleted before the form is in
@@ -109,12 +115,12 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 }
 
 const formByID = `
-SELECT ` + formColumnsFast + `
+SELECT f.xmin, ` + formColumnsFast + `
 FROM formsvc.forms f
 WHERE f.id = $1::bytea AND ` + formAccess
 
 const formByPublicID = `
-SELECT ` + formColumnsFast + `
+SELECT f.xmin, ` + formColumnsFast + `
 FROM formsvc.forms f
 WHERE f.public_id = $1::text AND ` + formThere
 
@@ -133,9 +139,8 @@ func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Fo
 
 func (s *Store) oneForm(ctx context.Context, text string, args ...any) (f storage.Form, err error) {
 	err = s.read(ctx, func(ctx context.Context) error {
-		err := s.queryRow(ctx, text, func(rows pgx.Rows) (err error) {
-			f, err = scanForm(rows)
-			return err
+		err := s.queryRow(ctx, text, func(rows pgx.Rows) error {
+			return s.scanForm(rows, make([]any, 0, 24), &f)
 		}, args...)
 		if err != nil {
 			return noRow(err, storage.ErrNotFound)

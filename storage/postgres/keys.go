@@ -149,8 +149,8 @@ func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (sto
 
 // cachedFormForKey reports false when it does not know what the server would answer.
 func (s *Store) cachedFormForKey(ctx context.Context, p storage.FormForKeyParams, out *storage.FormForKey) (same bool, err error) {
-	key, knowsKey := s.cache.keys.get(p.Hash)
-	form, knowsForm := s.cache.get(p.Form)
+	key, knowsKey := s.cache.keys.Get(p.Hash)
+	form, knowsForm := s.cache.forms.Get(p.Form)
 	if !knowsKey || !knowsForm || !opens(&key.key, p.Scope, p.At) {
 		return false, nil
 	}
@@ -169,23 +169,20 @@ func (s *Store) cachedFormForKey(ctx context.Context, p storage.FormForKeyParams
 
 func (s *Store) wholeFormForKey(ctx context.Context, p storage.FormForKeyParams, out *storage.FormForKey) error {
 	var f storage.Form
-	var ofKey, ofForm rowVersion
+	var ofKey rowVersion
 	*out = storage.FormForKey{}
 	err := s.queryRow(ctx, formForKey, func(rows pgx.Rows) error {
-		targets := append(appendKey(make([]any, 0, 40), &out.Key), scanText(&out.User.Name), scanText(&out.User.Email), &ofKey, &ofForm)
-		err := rows.Scan(appendForm(targets, &f)...)
-		ownDefinition(&f.Definition)
-		return err
+		beside := append(appendKey(make([]any, 0, 40), &out.Key), scanText(&out.User.Name), scanText(&out.User.Email), &ofKey)
+		return s.scanForm(rows, beside, &f)
 	}, p.Hash[:], p.Form[:], string(p.Scope), p.At.UTC())
 	out.User.ID = out.Key.UserID
 	if err != nil || f.ID.IsZero() {
 		return noRow(err, storage.ErrNotFound)
 	}
 	if s.cache != nil {
-		s.cache.put(f, ofForm)
 		key := cachedKey{version: ofKey, key: out.Key, user: out.User}
 		key.key.Scopes = slices.Clone(out.Key.Scopes)
-		s.cache.keys.put(p.Hash, key)
+		s.cache.keys.Put(p.Hash, key, 0)
 	}
 	out.Form = &f
 	return s.fillIn(ctx, &f)

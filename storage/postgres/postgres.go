@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -163,10 +163,11 @@ func (s *Store) usable(ctx context.Context) error {
 	return err
 }
 
-// texts keeps statements that were rewritten for another schema.
+// texts keeps statements that were rewritten for another schema, by the statement as it
+// is written.
 type texts struct {
-	prefix string
-	known  sync.Map // the statement as written -> the statement to run
+	prefix    string
+	rewritten cache.Cache[string, string]
 }
 
 // sql returns a statement for the store's schema. Statements are written with
@@ -176,11 +177,11 @@ func (s *Store) sql(text string) string {
 	if s.texts == nil {
 		return text
 	}
-	if known, ok := s.texts.known.Load(text); ok {
-		return known.(string)
+	if rewritten, ok := s.texts.rewritten.Get(text); ok {
+		return rewritten
 	}
 	rewritten := strings.ReplaceAll(text, DefaultSchema+".", s.texts.prefix)
-	s.texts.known.Store(text, rewritten)
+	s.texts.rewritten.Put(text, rewritten, len(rewritten))
 	return rewritten
 }
 

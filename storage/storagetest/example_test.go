@@ -9,6 +9,19 @@ import (
 	"github.com/formsvc/formsvc/storage/storagetest"
 )
 
+// A test of code that reads forms finds out whether the code writes to them.
+func ExampleReadOnly() {
+	testListing := func(t *testing.T) {
+		store := storagetest.ReadOnly(t, memory.New())
+		f, err := store.FormByPublicID(t.Context(), "2Vx9Kq")
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(f.Definition.Blocks) // fails the test when it ends
+	}
+	_ = testListing // func TestListing(t *testing.T)
+}
+
 // A store's own test calls Run; a case that it cannot pass is left out by name.
 func ExampleRun() {
 	testStorage := func(t *testing.T) {

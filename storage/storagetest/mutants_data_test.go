@@ -22,6 +22,8 @@ func dataMutants() []mutant {
 			}},
 		{"overwrites the definition that it handed out", []string{"values/copies_out_form"},
 			func(s storage.Storage) storage.Storage { return &reusesBytes{Storage: s} }},
+		{"overwrites what FormForKey handed out", []string{"form_for_key/key_and_form"},
+			func(s storage.Storage) storage.Storage { return &reusesForm{Storage: s} }},
 		{"keeps the caller's slice", []string{"values/copies_webhook"},
 			func(s storage.Storage) storage.Storage { return &keepsSlice{Storage: s} }},
 		{"cuts times to the second", []string{"values/times", "workspaces/create_and_read"},
@@ -96,6 +98,22 @@ func (m *reusesBytes) Form(ctx context.Context, who storage.Actor, id storage.ID
 	m.blocks = append(m.blocks[:0], f.Definition.Blocks...)
 	f.Definition.Blocks = m.blocks
 	return f, err
+}
+
+// reusesForm overwrites the theme that FormForKey handed out when it is called again.
+type reusesForm struct {
+	storage.Storage
+	theme []byte
+}
+
+func (m *reusesForm) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
+	got, err := m.Storage.FormForKey(ctx, p)
+	if got.Form != nil {
+		spoil(m.theme)
+		m.theme = slices.Clone(got.Form.Definition.Theme)
+		got.Form.Definition.Theme = m.theme
+	}
+	return got, err
 }
 
 // keepsSlice keeps the secret that it was given, not a copy.

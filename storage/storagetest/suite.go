@@ -9,7 +9,8 @@
 //		})
 //	}
 //
-// Every case gets a store of its own and runs in parallel with the others. A
+// Every case gets a store of its own and runs in parallel with the others. Every case
+// fails, too, when a definition that the store returned is written to: see [ReadOnly]. A
 // case that a store cannot pass is left out by name and with a reason
 // ([Skip]); [Cases] lists the names, which are stable, with the sentence of the
 // contract that each one proves.
@@ -155,7 +156,9 @@ func (c Case) exercise(r reporter, store, second storage.Storage) {
 			r.Logf("%s: %s", c.Name, c.About)
 		}
 	}()
-	c.run(&bundle{reporter: r, store: store, second: second})
+	var seen definitions
+	defer func() { seen.check(r.Errorf) }()
+	c.run(&bundle{reporter: r, store: readOnly{store, &seen}, second: readOnly{second, &seen}})
 }
 
 // reporter is the part of *testing.T that a case uses. The suite's own tests

@@ -1,0 +1,130 @@
+package cache
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func TestACacheIsBounded(t *testing.T) {
+	t.Parallel()
+	var c Cache[int, string]
+	const each = Bytes / 4
+	for i := range 50 {
+		for n := range 2 { // what replaces an entry counts once
+			if was, there := c.Put(i, "x", each-entryBytes); there != (n == 1) || there != (was == "x") {
+				t.Fatalf("entry %d, put %d: there was %q, %v", i, n, was, there)
+			}
+		}
+		if v, ok := c.Get(i); !ok || v != "x" {
+			t.Fatalf("entry %d is not there right after it was put", i)
+		}
+		if n := len(c.entries); n != min(i+1, 4) || c.size != n*each {
+			t.Fatalf("after %d: %d entries of %d bytes, counted as %d", i+1, n, each, c.size)
+		}
+	}
+	for i := range 3 * Bytes / entryBytes { // empty ones are bounded too
+		c.Put(i, strings.Repeat("y", i%2), i%2)
+	}
+	if n := len(c.entries); c.size > Bytes || n > Bytes/entryBytes || n < Bytes/entryBytes/2 {
+		t.Errorf("%d entries, %d bytes", n, c.size)
+	}
+}
+
+func TestWhatIsLargerThanTheCacheIsNotKept(t *testing.T) {
+	t.Parallel()
+	var c Cache[int, string]
+	c.Put(1, "one", 1)
+	c.Put(2, "two", 2)
+	if was, there := c.Put(2, "too large", Bytes); !there || was != "two" {
+		t.Errorf("key 2 had %q, %v", was, there)
+	}
+	if v, ok := c.Get(2); ok {
+		t.Errorf("key 2 has %q, want nothing: what it had before is out of date", v)
+	}
+	if v, ok := c.Get(1); !ok || v != "one" || c.size != 1+entryBytes {
+		t.Errorf("key 1 has %q, %v; %d bytes are counted", v, ok, c.size)
+	}
+	if was, there := c.Put(3, "too large", Bytes); there {
+		t.Errorf("key 3 had %q", was)
+	}
+}
+
+func TestACacheIsSafeForConcurrentUse(t *testing.T) {
+	t.Parallel()
+	var c Cache[int, int]
+	var all sync.WaitGroup
+	for g := range 4 {
+		all.Go(func() {
+			for i := range 200 {
+				c.Put(i%7, i%7, Bytes/5)
+				if v, ok := c.Get((i + g) % 7); ok && v != (i+g)%7 {
+					t.Errorf("entry %d is %d", (i+g)%7, v)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestGetAllocatesNothing(t *testing.T) {
+	var c Cache[storage.ID, storage.Form]
+	id := storage.ID{1}
+	c.Put(id, storage.Form{ID: id}, 0)
+	if n := testing.AllocsPerRun(100, func() {
+		if f, ok := c.Get(id); !ok || f.ID != id {
+			t.Error("the form is not there")
+		}
+	}); n != 0 {
+		t.Errorf("Get allocates %v times", n)
+	}
+}
+
+// Each section counts.
+func TestSameDefinitions(t *testing.T) {
+	t.Parallel()
+	section := func(text string) json.RawMessage { return json.RawMessage(text) }
+	definition := func() storage.Definition {
+		return storage.Definition{
+			Blocks: section(`[]`), Settings: section(`{}`), Theme: section(`{}`), Variables: section(`{}`), HiddenFields: section(`[]`),
+		}
+	}
+	a, b := definition(), definition()
+	if !Same(&a, &b) || SizeOf(&a) != 10 {
+		t.Errorf("equal definitions are not the same, or their size %d is not 10", SizeOf(&a))
+	}
+	for name, change := range map[string]func(d *storage.Definition){
+		"format":        func(d *storage.Definition) { d.Format++ },
+		"blocks":        func(d *storage.Definition) { d.Blocks = section(`[ ]`) },
+		"settings":      func(d *storage.Definition) { d.Settings = section(`{ }`) },
+		"theme":         func(d *storage.Definition) { d.Theme = section(`{ }`) },
+		"variables":     func(d *storage.Definition) { d.Variables = section(`{ }`) },
+		"hidden fields": func(d *storage.Definition) { d.HiddenFields = section(`[ ]`) },
+	} {
+		b := definition()
+		if change(&b); Same(&a, &b) {
+			t.Errorf("definitions with other %s are the same", name)
+		}
+		if name != "format" && SizeOf(&b) != 11 {
+			t.Errorf("with other %s the size is %d", name, SizeOf(&b))
+		}
+	}
+}
+
+// BenchmarkGet is a hit among as many readers as there are processors: -cpu 1,2.
+func BenchmarkGet(b *testing.B) {
+	var c Cache[storage.ID, *storage.Form]
+	id := storage.ID{1}
+	c.Put(id, &storage.Form{ID: id}, 0)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, ok := c.Get(id); !ok {
+				b.Error("the form is not there")
+			}
+		}
+	})
+}
