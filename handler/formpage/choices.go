@@ -21,30 +21,21 @@ type option struct {
 	Badge                  string
 	Color                  string // class of its swatch
 	Image                  *picture
-	Chosen                 bool
-	Places                 []option // ranking: the places that it may have
-}
-
-type other struct {
-	ID, Name, Label, Text string
-	Chosen                bool
-	Badge                 string
+	Chosen, Required       bool
 }
 
 type row struct {
-	ID, Label, Fault string
-	Options          []option
+	ID, Name, Label string
+	Chosen          []string // the values of its columns
 }
 
 // fixed makes options of values and labels in turn.
-func (b *builder) fixed(name string, pairs ...string) []option {
-	chosen := b.value(name)
-	list := b.options[:0]
+func (b *builder) fixed(f *field, pairs ...string) {
+	chosen := b.value(f.Name)
 	for pair := range slices.Chunk(pairs, 2) {
 		value, label := pair[0], pair[len(pair)-1]
-		list = append(list, option{Name: name, Value: value, Label: label, Chosen: chosen == value})
+		f.Options = append(f.Options, option{Name: f.Name, Value: value, Label: label, Chosen: chosen == value})
 	}
-	return list
 }
 
 // Most buttons of a scale, and icons of a rating. A longer one is a number to type.
@@ -106,6 +97,7 @@ func (b *builder) scale(f *field) {
 	} else if n > 7 {
 		f.Classes += " n" + strconv.Itoa(n)
 	}
+	f.Input = "radio"
 	chosen := b.value(f.Name)
 	for i := range n {
 		value := plainNumber(from + float64(i)*step)
@@ -146,9 +138,10 @@ func (b *builder) choices(f *field, block *schema.Block, p *schema.Properties) {
 		f.Classes += " unlabelled"
 	}
 	if p.OtherOption {
-		name := nameOther + block.ID
-		f.Other = &other{
-			ID: f.ID + "-o", Name: name, Label: cmp.Or(p.OtherText, b.c.words.get("other")), Text: b.value(name),
+		f.OtherName = nameOther + block.ID
+		f.OtherText = b.value(f.OtherName)
+		f.Other = &option{
+			Name: f.Name, Value: pickedOther, Label: cmp.Or(p.OtherText, b.c.words.get("other")),
 			Chosen: slices.Contains(posted, pickedOther), Badge: badge(p.BadgeType, len(f.Options)),
 		}
 	}
@@ -196,13 +189,6 @@ func (b *builder) ranking(f *field, block *schema.Block, p *schema.Properties) {
 	for i, c := range choices {
 		name := subName(nameRank, c.ID, block.ID)
 		o := option{ID: f.ID + "-" + strconv.Itoa(i), Name: name, Label: cmp.Or(c.Label, c.ID), Value: b.value(name)}
-		if len(choices) <= maxPlaces {
-			o.Places = make([]option, 0, len(choices))
-		}
-		for n := range cap(o.Places) {
-			place := strconv.Itoa(n + 1)
-			o.Places = append(o.Places, option{Value: place, Label: b.inWords(place), Chosen: o.Value == place})
-		}
 		f.Options = append(f.Options, o)
 	}
 	// What was ordered already is shown in its order.
@@ -216,12 +202,9 @@ func place(text string) int {
 	return math.MaxInt
 }
 
-// minCell is the fewest bytes that a cell of a matrix takes.
-const minCell = 64
-
 func (b *builder) matrix(f *field, block *schema.Block) {
 	for _, c := range block.MatrixColumns {
-		f.Columns = append(f.Columns, option{Label: cmp.Or(c.Label, c.ID)})
+		f.Columns = append(f.Columns, option{Value: pickedPrefix + c.ID, Label: cmp.Or(c.Label, c.ID)})
 	}
 	if n := len(f.Columns); n > 0 && n <= 12 {
 		f.Classes += " of" + strconv.Itoa(n)
@@ -230,19 +213,8 @@ func (b *builder) matrix(f *field, block *schema.Block) {
 		f.Classes += " brief"
 	}
 	for i, r := range block.MatrixRows {
-		if i*len(f.Columns)*minCell > b.pen.room {
-			break // forms that were stored before there was a limit
-		}
 		name := subName(nameRow, r.ID, block.ID)
-		posted := b.posted(name)
-		line := row{ID: f.ID + "-r" + strconv.Itoa(i), Label: cmp.Or(r.Label, r.ID), Options: make([]option, 0, len(block.MatrixColumns))}
-		for _, c := range block.MatrixColumns {
-			line.Options = append(line.Options, option{
-				Name: name, Value: pickedPrefix + c.ID, Label: cmp.Or(c.Label, c.ID),
-				Chosen: slices.Contains(posted, pickedPrefix+c.ID),
-			})
-		}
-		f.Rows = append(f.Rows, line)
+		f.Rows = append(f.Rows, row{f.ID + "-r" + strconv.Itoa(i), name, cmp.Or(r.Label, r.ID), b.posted(name)})
 	}
 }
 

@@ -46,7 +46,7 @@ func (b *builder) contact(f *field, block *schema.Block, p *schema.Properties) {
 			continue
 		}
 		part := field{
-			page: b.view, Kind: "text", Input: "text", ID: f.ID + "-p" + strconv.Itoa(i), Block: name,
+			Kind: "text", Input: "text", ID: f.ID + "-p" + strconv.Itoa(i), Block: name,
 			Label: b.c.words.get("part." + name), Required: set.Required,
 			Name: subName(namePart, name, block.ID), Complete: partCompletes[name],
 		}

@@ -34,10 +34,10 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 	listed := len(days) > 0 && len(days) <= mostDays
 	split = split && !p.ShowDatePicker && !listed
 	f.Set = split || p.ShowTimePicker
-	part := func(prefix, word, kind string) field {
+	part := func(prefix, word, kind, mode string) field {
 		name := prefix + block.ID
 		return field{
-			page: b.view, ID: f.ID + "-" + strings.TrimSuffix(prefix, ".") + "1", Name: name, Label: b.c.words.get(word), Input: kind,
+			ID: f.ID + "-" + strings.TrimSuffix(prefix, ".") + "1", Name: name, Label: b.c.words.get(word), Input: kind, Mode: mode,
 			Required: block.Required, Value: b.value(name),
 		}
 	}
@@ -46,16 +46,16 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 		b.listDays(f, days)
 	case split:
 		for _, name := range order {
-			f.Parts = append(f.Parts, part(name, dateWords[name], "text"))
+			f.Parts = append(f.Parts, part(name, dateWords[name], "text", "numeric"))
 		}
 		b.splitDate(f, block)
 		f.Sep = strings.TrimSpace(p.DateSeparator)
 	case f.Set:
-		f.Parts = append(f.Parts, part(nameAnswer, "date.date", "date"))
+		f.Parts = append(f.Parts, part(nameAnswer, "date.date", "date", ""))
 		f.Parts[0].Min, f.Parts[0].Max = f.Min, f.Max
 	}
 	if p.ShowTimePicker {
-		f.Parts = append(f.Parts, part(nameTime, "date.time", "time"))
+		f.Parts = append(f.Parts, part(nameTime, "date.time", "time", ""))
 		f.Zone = nameZone + block.ID
 		b.used[f.Zone] = true
 	}
@@ -114,7 +114,7 @@ func (b *builder) listDays(f *field, days []string) {
 		name := b.c.words.weekdays([]int{int(at.Weekday())})
 		pairs = append(pairs, day, b.c.words.list([]string{name, b.c.words.date(day)}))
 	}
-	f.Options = b.fixed(f.Name, pairs...)
+	b.fixed(f, pairs...)
 }
 
 // splitDate fills the three inputs from a date in one, as a link prefills it.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"html/template"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,8 +13,6 @@ import (
 
 // field is one block with everything that its HTML needs.
 type field struct {
-	page *pageView
-
 	Type  string // of the block
 	Kind  string // which template draws it
 	Set   bool   // it has several controls: drawn as a fieldset
@@ -39,9 +36,12 @@ type field struct {
 	Complete     string // its autocomplete
 	Placeholder  string
 	Min, Max     string
+	Step         string
 	MaxChars     int
 	Options      []option
-	Other        *other
+	Other        *option
+	OtherName    string // of the input for its text
+	OtherText    string
 	Rows         []row
 	Columns      []option
 	Parts        []field
@@ -68,9 +68,6 @@ type field struct {
 	Classes      string
 }
 
-// T returns a text in the page's language.
-func (f *field) T(key string, params ...any) string { return f.page.T(key, params...) }
-
 // fields draws blocks, as many as there is room for. The view of one is gone when the next
 // one is drawn: all of them would take more memory than the page.
 func (b *builder) fields(blocks []schema.Block, level int) {
@@ -84,7 +81,7 @@ func (b *builder) fields(blocks []schema.Block, level int) {
 			b.field(&f, block, level)
 			f.Focus = b.focus && takesAnswer(f.Type) && f.Kind != "payment" && f.Kind != "unavailable"
 			b.focus = b.focus && f.Kind == "group" && f.Description == "" && f.Image == nil
-			fieldStencil.on(b.pen, reflect.ValueOf(&f).Elem())
+			b.pen.field(&f)
 			b.options, b.parts = f.Options, f.Parts
 			if f.Kind == "group" {
 				b.fields(block.Children, level+1)
@@ -104,7 +101,7 @@ func (b *builder) fields(blocks []schema.Block, level int) {
 func (b *builder) field(f *field, block *schema.Block, level int) {
 	p := properties(block)
 	*f = field{
-		page: b.view, Type: block.Type, ID: b.element(block.ID), Block: block.ID, Level: level, P: p,
+		Type: block.Type, ID: b.element(block.ID), Block: block.ID, Level: level, P: p,
 		Label: block.Label, Description: block.Description, Required: block.Required, Number: b.numbers[block.ID],
 		Name: nameAnswer + block.ID, Placeholder: p.PlaceholderText, Input: "text", Options: b.options[:0], Parts: b.parts[:0],
 	}
@@ -123,6 +120,11 @@ func (b *builder) field(f *field, block *schema.Block, level int) {
 	if b.c.h.cannotGive(block) { // the page demands nothing that it cannot take
 		f.Required = false
 		f.Help += " " + b.c.words.get("fault.REQUIRED.unavailable")
+	}
+	if f.Input == "radio" {
+		for i := range f.Options {
+			f.Options[i].Required = f.Required
+		}
 	}
 	if takesAnswer(block.Type) {
 		if f.Remove == "" {
@@ -166,9 +168,6 @@ func (b *builder) fault(f *field, block *schema.Block) {
 				part.Fault = b.c.faultText(v, block, true)
 				b.problems = append(b.problems, problem{part.ID, f.Label + ": " + part.Label, part.Fault})
 			}
-			continue
-		}
-		if i := slices.IndexFunc(f.Rows, func(r row) bool { return r.ID == f.ID+"-r"+sub }); i >= 0 && f.Kind == "matrix" {
 			continue
 		}
 		if text == "" {
@@ -220,7 +219,7 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 	case schema.TypeTime:
 		f.Input, f.Classes = "time", " short"
 		if p.ShowSeconds {
-			f.Max = "1" // the step
+			f.Step = "1"
 		}
 	case schema.TypeDate:
 		b.drawDate(f, block, p)
@@ -235,16 +234,16 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		b.scale(f)
 	case schema.TypeYesNo:
 		f.Kind, f.Set, f.Input, f.Classes = "choices", true, "radio", " pair"
-		f.Options = b.fixed(f.Name, "true", b.c.words.get("yes"), "false", b.c.words.get("no"))
+		b.fixed(f, "true", b.c.words.get("yes"), "false", b.c.words.get("no"))
 	case schema.TypeLegal:
 		f.Kind, f.Set, f.Input = "choices", true, "radio"
 		if p.LegalType != nil && *p.LegalType == 1 {
 			f.Input = "checkbox"
-			f.Options = b.fixed(f.Name, "true", cmp.Or(p.LegalText, b.c.words.get("legal.accept")))
+			b.fixed(f, "true", cmp.Or(p.LegalText, b.c.words.get("legal.accept")))
 			break
 		}
 		f.Help = p.LegalText
-		f.Options = b.fixed(f.Name, "true", b.c.words.get("legal.accept"), "false", b.c.words.get("legal.refuse"))
+		b.fixed(f, "true", b.c.words.get("legal.accept"), "false", b.c.words.get("legal.refuse"))
 	case schema.TypeDropdown:
 		f.Kind = "select"
 		b.choices(f, block, p)

@@ -4,8 +4,6 @@ import (
 	"embed"
 	"html/template"
 	"maps"
-	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -112,21 +110,18 @@ func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violati
 	view.Fields = view.insert(b.pen.end())
 	b.problems = append(b.problems, b.elsewhere(steps)...)
 	if len(b.problems) > 0 {
-		p := &pen{words: c.words, room: maxProblems}
-		for i := range b.problems {
-			if p.more() {
-				problemStencil.on(p, reflect.ValueOf(&b.problems[i]).Elem())
-			}
+		p := &pen{room: maxProblems}
+		for _, one := range each(p, b.problems) {
+			p.put("<li>")
+			p.when(one.ID != "", `<a href="#%i">%s</a>`, one.ID, one.Label)
+			p.when(one.ID == "", "<b>%s</b>", one.Label)
+			p.put(" <span>%v</span></li>", one.Text)
 		}
 		view.Problems = view.insert(p.end())
 	}
-	inputs := &pen{words: c.words}
+	inputs := new(pen)
 	for _, in := range c.hiddenInputs(current, b.used) {
-		inputs.raw(`<input type="hidden" name="`)
-		inputs.typed(in.Name)
-		inputs.raw(`" value="`)
-		inputs.typed(in.Value)
-		inputs.raw(`">`)
+		inputs.put(`<input type="hidden" name="%v" value="%v">`, in.Name, in.Value)
 	}
 	view.Inputs = view.insert(inputs.end())
 	view.Notice, view.Lost = c.notice, view.lost(c.lost)
@@ -157,9 +152,9 @@ func (v *pageView) lost(list []Unplaced) template.HTML {
 	if len(list) == 0 {
 		return ""
 	}
-	p := &pen{words: v.words, room: math.MaxInt}
-	for i := range list {
-		lostStencil.on(p, reflect.ValueOf(&list[i]).Elem())
+	p := new(pen)
+	for _, one := range list {
+		p.put("<div><dt>%v</dt><dd>%v</dd></div>", one.Block, one.Text)
 	}
 	return v.insert(p.end())
 }
