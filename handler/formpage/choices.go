@@ -88,7 +88,7 @@ func (b *builder) scale(f *field) {
 	}
 	n, buttons := scaleSteps(f.Type, from, to, step)
 	if !buttons {
-		f.Kind, f.Set, f.Mode, f.Classes = "text", false, "decimal", " short"
+		f.Mode, f.Classes = "decimal", " short"
 		f.Help = b.c.words.get("help.between", "min", from, "max", to)
 		return
 	}
@@ -97,7 +97,7 @@ func (b *builder) scale(f *field) {
 	} else if n > 7 {
 		f.Classes += " n" + strconv.Itoa(n)
 	}
-	f.Input = "radio"
+	f.control, f.Set, f.Input = (*pen).scale, true, "radio"
 	chosen := b.value(f.Name)
 	for i := range n {
 		value := plainNumber(from + float64(i)*step)

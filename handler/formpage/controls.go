@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
+
+	"github.com/formsvc/formsvc/schema"
 )
 
 // This file writes the HTML of fields, of which a page may have thousands: html/template
@@ -11,31 +14,24 @@ import (
 // in double quotes, as put escapes them, and an address was checked before (webLink,
 // policy.picture).
 
-// field writes a block. The children of a group and its end are for the caller.
-func (p *pen) field(f *field) {
-	switch f.Kind {
-	case "nothing":
-		return
-	case "divider":
-		p.put(`<hr class="fs-divider" data-b="%i">`, f.Block)
-	case "screen", "statement", "heading", "prose", "image", "video", "pdf", "embed":
-		p.content(f)
-	case "captcha":
-		p.put(`<div class="q`)
-		p.when(f.Fault != "", " bad")
-		p.put(`" id="%i" data-b="%i" tabindex="-1"><p class="fs-label">%s</p>`, f.ID, f.Block, f.Label)
-		p.about(f)
-		p.put(`<div class="%i" data-sitekey="%i"></div><noscript>%s</noscript><script src="%i" async defer></script></div>`,
-			f.Widget.Class, f.Widget.SiteKey, p.words.get("captcha.noscript"), f.Widget.Script)
-	case "group":
-		p.put(`<fieldset class="q group%i" id="%i" data-b="%i">`, f.Classes, f.ID, f.Block)
-		p.when(f.Label != "", "<legend>%s</legend>", f.Label)
-		p.when(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
-		p.pic(f.Image)
-	default:
-		p.question(f)
-	}
+func (p *pen) divider(f *field) { p.put(`<hr class="fs-divider" data-b="%i">`+"\n", f.Block) }
+
+// group writes the beginning of a group.
+func (p *pen) group(f *field) {
+	p.put(`<fieldset class="q group%i" id="%i" data-b="%i">`, f.Classes, f.ID, f.Block)
+	p.when(f.Label != "", "<legend>%s</legend>", f.Label)
+	p.when(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
+	p.pic(f.Image)
 	p.put("\n")
+}
+
+func (p *pen) captcha(f *field) {
+	p.put(`<div class="q`)
+	p.when(f.Fault != "", " bad")
+	p.put(`" id="%i" data-b="%i" tabindex="-1"><p class="fs-label">%s</p>`, f.ID, f.Block, f.Label)
+	p.about(f)
+	p.put(`<div class="%i" data-sitekey="%i"></div><noscript>%s</noscript><script src="%i" async defer></script></div>`+"\n",
+		f.Widget.Class, f.Widget.SiteKey, p.words.get("captcha.noscript"), f.Widget.Script)
 }
 
 // question writes a block that is answered.
@@ -50,7 +46,6 @@ func (p *pen) question(f *field) {
 	p.when(f.ImageAlign != "", " pic-%i", f.ImageAlign)
 	p.when(f.Set, `" id="%i`, f.ID)
 	p.put(`" data-b="%i" data-t="%i"`, f.Block, f.Type)
-	unnamed := f.Kind == "unavailable" || f.Kind == "payment" || len(f.Stored) > 0 && !f.Several
 	switch {
 	case f.Set:
 		p.aria(f)
@@ -58,7 +53,7 @@ func (p *pen) question(f *field) {
 		p.name(f)
 		p.when(f.Required, `<span class="vh req"> (%s)</span>`, p.words.get("required"))
 		p.put("</legend>")
-	case unnamed:
+	case f.control == nil || len(f.Stored) > 0 && !f.Several: // there is nothing that a label could be for
 		p.put(">\n" + `<p class="fs-label"`)
 		p.when(len(f.Stored) == 0, ` id="%i"`, f.ID)
 		p.put(">")
@@ -72,8 +67,11 @@ func (p *pen) question(f *field) {
 	p.about(f)
 	p.pic(f.Image)
 	p.put("\n" + `<div class="fs-in">`)
-	p.control(f)
-	p.put("</div></%i>", tag)
+	if f.control != nil {
+		f.control(p, f)
+	}
+	p.when(f.Amount != "", `<p class="fs-pay"><strong>%s</strong></p>`, f.Amount)
+	p.put("</div></%i>\n", tag)
 }
 
 func (p *pen) name(f *field) {
@@ -149,13 +147,13 @@ func (p *pen) content(f *field) {
 		p.linkText(f)
 		p.put(`<span class="vh"> %s</span></a>`, p.words.get("new_tab"))
 	}
-	p.put("</div>\n")
+	p.put("</div>\n\n")
 }
 
 func (p *pen) linkText(f *field) {
 	switch {
 	case f.Kind == "embed":
-		p.sentence("embed.show", "host", f.Host)
+		p.sentence("embed.show", "host", strings.TrimPrefix(strings.TrimPrefix(originOf(string(f.Link)), "https://"), "http://"))
 	case f.Frame != "":
 		p.put("%s", p.words.get("video.play"))
 	default:
@@ -163,65 +161,18 @@ func (p *pen) linkText(f *field) {
 	}
 }
 
-// control writes the inputs of a block, or of a part of one.
-func (p *pen) control(f *field) {
-	switch f.Kind {
-	case "text", "date":
-		p.input(f)
-	case "textarea":
-		p.put(`<textarea id="%i" name="%i" rows="4"`, f.ID, f.Name)
-		p.when(f.Placeholder != "", ` placeholder="%s"`, f.Placeholder)
-		p.limits(f)
-		p.put(">\n%v</textarea>", f.Value)
-	case "select":
-		p.choose(f)
-	case "files", "signature":
-		p.files(f)
-	case "payment":
-		p.when(f.Amount != "", `<p class="fs-pay"><strong>%s</strong></p>`, f.Amount)
-	case "choices":
-		p.choices(f)
-	case "scale":
-		p.put(`<div class="scale">`)
-		for _, o := range each(p, f.Options) {
-			p.pick("<label>", f.Input, o)
-			p.put("<span>%s</span></label>", o.Label)
-		}
-		p.put("</div>")
-		p.ends(f)
-	case "icons":
-		p.put(`<div class="icons">`)
-		for _, o := range each(p, f.Options) {
-			p.pick("<label>", f.Input, o)
-			p.put(`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="%i"/></svg><span class="vh">%s</span></label>`,
-				f.Icon, p.words.get("rating", "value", o.Label, "max", len(f.Options)))
-		}
-		p.put("</div>")
-		p.ends(f)
-	case "ranking":
-		p.ranking(f)
-	case "matrix":
-		p.matrix(f)
-	case "contact":
-		p.put(`<div class="parts">`)
-		for _, part := range each(p, f.Parts) {
-			p.put(`<div class="part %i`, part.Block)
-			p.when(part.Fault != "", " bad")
-			p.put(`"><label for="%i">`, part.ID)
-			p.name(part)
-			p.put("</label>")
-			p.about(part)
-			p.control(part)
-			p.put("</div>")
-		}
-		p.put("</div>")
-	case "dateparts":
-		p.dateParts(f)
-	}
+func (p *pen) textarea(f *field) {
+	p.put(`<textarea id="%i" name="%i" rows="4"`, f.ID, f.Name)
+	p.limits(f)
+	p.put(">\n%v</textarea>", f.Value)
 }
 
 // limits writes the attributes that inputs of a text end with.
 func (p *pen) limits(f *field) {
+	p.when(f.Placeholder != "", ` placeholder="%s"`, f.Placeholder)
+	p.when(f.Min != "", ` min="%i"`, f.Min)
+	p.when(f.Max != "", ` max="%i"`, f.Max)
+	p.when(f.Step != "", ` step="%i"`, f.Step)
 	p.when(f.MaxChars > 0, ` data-max="%i"`, strconv.Itoa(f.MaxChars))
 	p.when(f.Required, " required")
 	p.aria(f)
@@ -231,27 +182,25 @@ func (p *pen) input(f *field) {
 	p.put(`<input type="%i" id="%i" name="%i" value="%v"`, f.Input, f.ID, f.Name, f.Value)
 	p.when(f.Mode != "", ` inputmode="%i"`, f.Mode)
 	p.when(f.Complete != "", ` autocomplete="%i"`, f.Complete)
-	p.when(f.Placeholder != "", ` placeholder="%s"`, f.Placeholder)
-	p.when(f.Min != "", ` min="%i"`, f.Min)
-	p.when(f.Max != "", ` max="%i"`, f.Max)
-	p.when(f.Step != "", ` step="%i"`, f.Step)
 	p.limits(f)
 	p.when(f.Reads, " data-read")
 	p.put(">")
 	if f.Callers != "" {
 		p.put(`<select class="whose" id="%i-c" name="c.%i" autocomplete="tel-country-code" aria-label="%s: %s" data-read>`, f.ID, f.Name, f.Label, p.words.get("part.country"))
-		p.markup(string(f.Callers))
+		p.markup(f.Callers)
 		p.put("</select>")
 	}
 	p.when(f.Reads, `<p class="fs-read" id="%i-s" aria-live="polite">%s</p>`, f.ID, f.Reading)
 }
 
-func (p *pen) choose(f *field) {
+// list writes options to choose from in a list.
+func (p *pen) list(f *field) {
 	p.put(`<select id="%i" name="%i"`, f.ID, f.Name)
 	p.when(f.Complete != "", ` autocomplete="%i"`, f.Complete)
-	p.limits(f)
+	p.when(f.Required, " required")
+	p.aria(f)
 	p.put(`><option value="">%s</option>`, cmp.Or(f.Placeholder, p.words.get("choose")))
-	p.markup(string(f.Countries))
+	p.markup(f.Countries)
 	for _, o := range each(p, f.Options) {
 		p.listed(o)
 	}
@@ -293,7 +242,7 @@ func (p *pen) files(f *field) {
 		p.put(`<span id="%i"></span>`, f.ID)
 		return
 	}
-	p.when(f.Kind == "signature", `<div class="fs-sign" hidden><canvas aria-hidden="true"></canvas><button type="button" class="fs-button quiet" data-clear>%s</button></div>`, p.words.get("clear"))
+	p.when(f.Type == schema.TypeSignature, `<div class="fs-sign" hidden><canvas aria-hidden="true"></canvas><button type="button" class="fs-button quiet" data-clear>%s</button></div>`, p.words.get("clear"))
 	p.put(`<div class="fs-drop"><input type="file" id="%i" name="%i"`, f.ID, f.Name)
 	p.when(f.Accept != "", ` accept="%s"`, f.Accept)
 	p.put(` data-bytes="%i"`, strconv.FormatInt(f.MaxBytes, 10))
@@ -359,9 +308,38 @@ func (p *pen) choice(kind string, o *option) {
 	p.put(`<span class="lbl">%s</span></label>`, o.Label)
 }
 
-// ends writes the labels of a scale.
-func (p *pen) ends(f *field) {
+func (p *pen) scale(f *field) {
+	kind := "scale"
+	if f.Icon != "" {
+		kind = "icons"
+	}
+	p.put(`<div class="%i">`, kind)
+	for _, o := range each(p, f.Options) {
+		p.pick("<label>", f.Input, o)
+		if f.Icon == "" {
+			p.put("<span>%s</span></label>", o.Label)
+		} else {
+			p.put(`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="%i"/></svg><span class="vh">%s</span></label>`,
+				f.Icon, p.words.get("rating", "value", o.Label, "max", len(f.Options)))
+		}
+	}
+	p.put("</div>")
 	p.when(f.Low != "" || f.Mid != "" || f.Hi != "", `<div class="ends"><span>%s</span><span>%s</span><span>%s</span></div>`, f.Low, f.Mid, f.Hi)
+}
+
+func (p *pen) contact(f *field) {
+	p.put(`<div class="parts">`)
+	for _, part := range each(p, f.Parts) {
+		p.put(`<div class="part %i`, part.Block)
+		p.when(part.Fault != "", " bad")
+		p.put(`"><label for="%i">`, part.ID)
+		p.name(part)
+		p.put("</label>")
+		p.about(part)
+		part.control(p, part)
+		p.put("</div>")
+	}
+	p.put("</div>")
 }
 
 func (p *pen) ranking(f *field) {

@@ -20,7 +20,7 @@ var (
 // drawDate draws a date as one input, which browsers show in the visitor's way with a
 // calendar, or as three in the order that the form asks for.
 func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) {
-	f.Kind, f.Input, f.Classes = "date", "date", " short"
+	f.Input, f.Classes = "date", " short"
 	location := b.c.h.config.Location
 	if p.AfterDate != nil {
 		f.Min = p.AfterDate.In(location).Format(time.DateOnly)
@@ -60,7 +60,7 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 		b.used[f.Zone] = true
 	}
 	if f.Set && !listed {
-		f.Kind = "dateparts"
+		f.control = (*pen).dateParts
 	}
 	if len(days) > mostDays {
 		f.Help = b.c.words.get("help.dates", "min", b.c.words.date(days[0]), "max", b.c.words.date(days[len(days)-1]))
@@ -104,9 +104,9 @@ func weekdays(p *schema.Properties) (list []int) {
 
 // listDays draws the days that can be chosen.
 func (b *builder) listDays(f *field, days []string) {
-	f.Kind, f.Set, f.Classes, f.Help = "select", false, "", ""
+	f.control, f.Set, f.Classes, f.Help = (*pen).list, false, "", ""
 	if len(days) <= mostDayButtons {
-		f.Kind, f.Set, f.Input = "choices", true, "radio"
+		f.buttons()
 	}
 	var pairs []string
 	for _, day := range days {

@@ -106,7 +106,7 @@ func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violati
 	view.Progress = c.form.Settings.ProgressBar && len(steps) > 1
 	view.Navigation = c.form.Settings.Navigation && len(steps) > 1
 	b.focus = at > 0 && len(faults) == 0 && c.notice == ""
-	b.fields(current.blocks, 2)
+	b.fields(current.blocks)
 	view.Fields = view.insert(b.pen.end())
 	b.problems = append(b.problems, b.elsewhere(steps)...)
 	if len(b.problems) > 0 {
@@ -237,7 +237,7 @@ func (c *call) showEnding(ending schema.Block, target template.URL) {
 	view := c.view("ending")
 	b := c.newBuilder(view, Path{}, nil)
 	view.Ending, view.LeadsTo = new(field), target
-	b.field(view.Ending, &ending, 1)
+	b.field(view.Ending, &ending)
 	if properties(&ending).ShareButtons && c.preview == nil {
 		view.Share = c.form.PublicID
 	}
