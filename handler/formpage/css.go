@@ -291,7 +291,5 @@ func cssValue(property string, tokens []css.Token) (string, bool) {
 
 // isNumeric reports whether a token is a number with a unit and nothing escaped.
 func isNumeric(text string) bool {
-	return len(text) <= 40 && !strings.ContainsFunc(text, func(c rune) bool {
-		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '.' && c != '%' && c != '-' && c != '+'
-	})
+	return len(text) <= 40 && plainName(text, '.', '%', '+') == text
 }

@@ -91,7 +91,7 @@ func (t *themeView) allow(p *policy) {
 
 // newThemeView reads the theme and the settings that are about looks.
 func newThemeView(theme *schema.Theme, settings *schema.Settings) themeView {
-	t := themeView{logo: theme.Logo, Name: className(theme.Theme)}
+	t := themeView{logo: theme.Logo, Name: plainName(theme.Theme)}
 	t.colors(given(theme.Colors), settings.DarkMode)
 	t.shape(theme, settings)
 	t.place(theme)
@@ -347,16 +347,6 @@ func fontFamily(name string) string {
 		stack = fonts["serif"]
 	}
 	return `"` + plain + `",` + stack
-}
-
-// className keeps what may stand in a data attribute that customCss selects by.
-func className(text string) string {
-	return strings.Map(func(c rune) rune {
-		if c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' {
-			return c
-		}
-		return -1
-	}, text)
 }
 
 // cssString quotes an address for url(): only what cannot end the string stays as it is.
