@@ -60,7 +60,7 @@ func checkCalendar(t *testing.T, b *bundle, form formsvc.ID) {
 		for block, values := range answers {
 			for _, value := range values {
 				_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{block: json.RawMessage(value)}})
-				var refused *formsvc.AnswerError
+				var refused *formsvc.Error
 				if c.ok && err != nil || !c.ok && !errors.As(err, &refused) {
 					t.Errorf("%s of %s: %v, want accepted: %t", value, block, err, c.ok)
 				}

@@ -143,10 +143,10 @@ func TestTheMembersOfADeliverySummary(t *testing.T) {
 // historyOf shows a webhook's history that says that deliveries ended unsent.
 type historyOf struct {
 	storage.Storage
-	kept []storage.Attempt
+	kept []storage.Delivery
 }
 
-func (h historyOf) Attempts(context.Context, storage.Actor, storage.ID, int) ([]storage.Attempt, error) {
+func (h historyOf) Deliveries(context.Context, storage.Actor, storage.ID, int) ([]storage.Delivery, error) {
 	return h.kept, nil
 }
 
@@ -154,10 +154,10 @@ func (h historyOf) Attempts(context.Context, storage.Actor, storage.ID, int) ([]
 func TestEveryFailureOfADeliveryIsDescribed(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC().Truncate(time.Second)
-	classes := []string{webhooks.ClassTimeout, webhooks.ClassNetwork, webhooks.ClassRedirect, webhooks.ClassStatus, storage.AttemptExpired}
-	var kept []storage.Attempt
+	classes := []string{webhooks.ClassTimeout, webhooks.ClassNetwork, webhooks.ClassRedirect, webhooks.ClassStatus, storage.DeliveryExpired}
+	var kept []storage.Delivery
 	for i, class := range classes {
-		kept = append(kept, storage.Attempt{
+		kept = append(kept, storage.Delivery{
 			ID: storage.ID{byte(i + 1)}, EventID: storage.ID{9}, EventType: "form.response.completed", Attempt: 1, Error: class, CreatedAt: now,
 		})
 	}

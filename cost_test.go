@@ -60,7 +60,7 @@ func (s *readingStore) lending(each func(*storage.Submission) error) func(*stora
 	}
 }
 
-func (s *readingStore) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+func (s *readingStore) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	return s.Storage.Submissions(ctx, who, form, q, s.lending(each))
 }
 

@@ -89,7 +89,7 @@ func TestAResponseIsBoundedAsItIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("m", string(raw))})
-	var refusal *formsvc.AnswerError
+	var refusal *formsvc.Error
 	if !errors.As(err, &refusal) || len(refusal.Violations) != 1 || refusal.Violations[0].Path != "" || refusal.Violations[0].Code != schema.CodeTooLong {
 		t.Errorf("%d bytes that would be stored as 1.5 MB: %v", len(raw), err)
 	}

@@ -194,7 +194,7 @@ func TestClientHasEveryMemberOfAForm(t *testing.T) {
 	t.Parallel()
 	d, _ := readFacts(t)
 	for name, of := range map[string]reflect.Type{
-		"FormCreate": reflect.TypeFor[formsvc.NewForm](),
+		"FormCreate": reflect.TypeFor[formsvc.FormCreate](),
 		"FormUpdate": reflect.TypeFor[formsvc.FormUpdate](),
 	} {
 		members := d.Components.Schemas[name].Properties

@@ -192,7 +192,7 @@ func (d *clientDoor) do(n int, s step) outcome {
 	case "GET /workspaces":
 		return answerList(d, workspaceJSON, c.Workspaces(ctx, formsvc.Query{Limit: limit}))
 	case "POST /workspaces":
-		w, err := c.CreateWorkspace(ctx, formsvc.NewWorkspace{Name: *in.Name})
+		w, err := c.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: *in.Name})
 		return d.answer(201, 0, workspaceJSON(d, w), err)
 	case "GET /workspaces/x":
 		w, err := c.Workspace(ctx, ids[1])
@@ -209,7 +209,7 @@ func (d *clientDoor) do(n int, s step) outcome {
 		if in.Workspace.IsZero() { // in Go that is none given, over HTTP one that nobody has
 			return plainDoor{d.httpDoor}.do(n, s)
 		}
-		f, err := c.CreateForm(ctx, formsvc.NewForm{Workspace: *in.Workspace, Name: *in.Name, Definition: in.definition()})
+		f, err := c.CreateForm(ctx, formsvc.FormCreate{Workspace: *in.Workspace, Name: *in.Name, Definition: in.definition()})
 		return d.answer(201, f.Revision, formJSON(d, f), err)
 	case "GET /forms/x":
 		f, err := c.Form(ctx, ids[1])
@@ -259,7 +259,7 @@ func (d *clientDoor) do(n int, s step) outcome {
 		if in.Form.IsZero() {
 			return plainDoor{d.httpDoor}.do(n, s)
 		}
-		hook := formsvc.NewWebhook{Form: in.Form, URL: *in.URL, Disabled: in.Enabled != nil && !*in.Enabled}
+		hook := formsvc.WebhookCreate{Form: in.Form, URL: *in.URL, Disabled: in.Enabled != nil && !*in.Enabled}
 		if secret := in.secret(); secret != nil {
 			hook.SigningSecret = *secret
 		}

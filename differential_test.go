@@ -443,7 +443,7 @@ func (s keepsSubmissions) DeleteSubmission(ctx context.Context, who storage.Acto
 
 type reversesForms struct{ storage.Storage }
 
-func (s reversesForms) Forms(ctx context.Context, who storage.Actor, q storage.FormQuery) ([]storage.Form, error) {
+func (s reversesForms) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
 	found, err := s.Storage.Forms(ctx, who, q)
 	slices.Reverse(found)
 	return found, err
@@ -451,7 +451,7 @@ func (s reversesForms) Forms(ctx context.Context, who storage.Actor, q storage.F
 
 type losesViews struct{ storage.Storage }
 
-func (s losesViews) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counts) error {
+func (s losesViews) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counters) error {
 	c.Views = 0
 	return s.Storage.CountFunnel(ctx, form, at, c)
 }

@@ -68,7 +68,7 @@
 // definition does not have are ignored and refuse no response: [Service.Warnings] finds
 // them. All rules of a form together take at most 100,000 steps for one response, about
 // 2 ms; a form with 20 rules takes some hundred. A response that would take more is
-// refused with an [*AnswerError].
+// refused with an [*Error].
 //
 // Five forms are among the examples: one skips a section, one has a quota question, one
 // counts a score for two endings, one shows the rest of an address, and one ends early.

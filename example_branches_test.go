@@ -18,11 +18,11 @@ func branching(blocks, variables string) (*formsvc.Service, formsvc.ID) {
 		log.Fatal(err)
 	}
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	workspace, err := ann.CreateWorkspace(ctx, formsvc.NewWorkspace{Name: "Customers"})
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	form, err := ann.CreateForm(ctx, formsvc.NewForm{Workspace: workspace.ID, Name: "Branches", Definition: formsvc.Definition{
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Branches", Definition: formsvc.Definition{
 		Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables),
 	}})
 	if err != nil {

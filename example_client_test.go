@@ -26,7 +26,7 @@ func ExampleClient_CreateForm() {
 		log.Fatal(err)
 	}
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	workspace, err := ann.CreateWorkspace(ctx, formsvc.NewWorkspace{Name: "Customers"})
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func ExampleClient_CreateForm() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	form, err := ann.CreateForm(ctx, formsvc.NewForm{Workspace: workspace.ID, Name: "Feedback", Definition: formsvc.Definition{Blocks: blocks}})
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback", Definition: formsvc.Definition{Blocks: blocks}})
 	if err != nil {
 		log.Fatal(err)
 	}

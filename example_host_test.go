@@ -103,15 +103,15 @@ func ExampleWithSecretCipher() {
 		log.Fatal(err)
 	}
 	ann := svc.As(formsvc.UserIDFrom("ann"))
-	workspace, err := ann.CreateWorkspace(ctx, formsvc.NewWorkspace{Name: "W"})
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "W"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	form, err := ann.CreateForm(ctx, formsvc.NewForm{Workspace: workspace.ID, Name: "F"})
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "F"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	hook, err := ann.CreateWebhook(ctx, formsvc.NewWebhook{Form: form.ID, URL: "http://127.0.0.1:8080/", SigningSecret: "a secret of the receiver"})
+	hook, err := ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/", SigningSecret: "a secret of the receiver"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -145,15 +145,15 @@ func ExampleService_Dispatcher() {
 	go func() { stopped <- svc.Dispatcher().Run(running) }()
 
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	workspace, err := ann.CreateWorkspace(ctx, formsvc.NewWorkspace{Name: "W"})
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "W"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	form, err := ann.CreateForm(ctx, formsvc.NewForm{Workspace: workspace.ID, Name: "F"})
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "F"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	hook, err := ann.CreateWebhook(ctx, formsvc.NewWebhook{Form: form.ID, URL: receiver.URL, SigningSecret: secret})
+	hook, err := ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: receiver.URL, SigningSecret: secret})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func ExampleWithLimits() {
 	}
 	ann := svc.As(formsvc.UserIDFrom("ann"))
 	for range 2 {
-		_, err = ann.CreateWorkspace(context.Background(), formsvc.NewWorkspace{Name: "W"})
+		_, err = ann.CreateWorkspace(context.Background(), formsvc.WorkspaceCreate{Name: "W"})
 	}
 	fmt.Println(errors.Is(err, formsvc.ErrLimitReached))
 	// Output: true
@@ -221,7 +221,7 @@ func ExampleWithLimits() {
 // A webhook goes to public addresses only.
 func ExampleClient_CreateWebhook() {
 	svc, form := exampleForm()
-	_, err := svc.AsHost().CreateWebhook(context.Background(), formsvc.NewWebhook{Form: form, URL: "http://169.254.169.254/latest/meta-data/"})
+	_, err := svc.AsHost().CreateWebhook(context.Background(), formsvc.WebhookCreate{Form: form, URL: "http://169.254.169.254/latest/meta-data/"})
 	var refused *formsvc.RejectedURLError
 	fmt.Println(errors.As(err, &refused))
 	// Output: true

@@ -19,7 +19,7 @@ func contactForm(ctx context.Context) (svc *formsvc.Service, owner, form formsvc
 	if err != nil {
 		return nil, owner, form, err
 	}
-	f, err := svc.As(owner).CreateForm(ctx, formsvc.NewForm{Workspace: w.ID, Name: "Contact", Definition: formsvc.Definition{
+	f, err := svc.As(owner).CreateForm(ctx, formsvc.FormCreate{Workspace: w.ID, Name: "Contact", Definition: formsvc.Definition{
 		Blocks: []byte(`[{"id":"mail","type":"email"}]`), Settings: []byte(`{"duplicateField":"mail"}`),
 	}})
 	if err != nil {

@@ -22,11 +22,11 @@ func exampleForm() (*formsvc.Service, formsvc.ID) {
 		log.Fatal(err)
 	}
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	workspace, err := ann.CreateWorkspace(ctx, formsvc.NewWorkspace{Name: "Customers"})
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	form, err := ann.CreateForm(ctx, formsvc.NewForm{Workspace: workspace.ID, Name: "Feedback", Definition: formsvc.Definition{Blocks: json.RawMessage(`[
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback", Definition: formsvc.Definition{Blocks: json.RawMessage(`[
 		{"id":"score","type":"nps","label":"Would you recommend us?","required":true},
 		{"id":"why","type":"long_text","label":"Why?"}]`)}})
 	if err != nil {
@@ -97,14 +97,14 @@ func ExampleService_Submit() {
 	// Output: [{"field":{"id":"score","type":"nps","label":"Would you recommend us?"},"value":9},{"field":{"id":"why","type":"long_text","label":"Why?"},"value":"Quick help"}]
 }
 
-func ExampleAnswerError() {
+func ExampleError() {
 	svc, form := exampleForm()
 	defer svc.Close(context.Background())
 	_, err := svc.Submit(context.Background(), formsvc.Response{
 		FormID:  form,
 		Answers: map[string]json.RawMessage{"score": json.RawMessage(`11`), "who": json.RawMessage(`"me"`)},
 	})
-	var faults *formsvc.AnswerError
+	var faults *formsvc.Error
 	if errors.As(err, &faults) {
 		for _, v := range faults.Violations {
 			fmt.Println(v.Field, v.Code)

@@ -300,7 +300,7 @@ func TestPagesOfAnExportCountAgainstTheLimit(t *testing.T) {
 			}
 			store := &pagesOf{Storage: memory.New(), n: 3000, answers: nameAnswer}
 			b := setupOn(t, store, formsvc.WithLimiter(limits))
-			f, err := b.AsHost().CreateForm(t.Context(), formsvc.NewForm{Workspace: b.workspace, Name: "F", Definition: formsvc.Definition{Blocks: []byte(textBlock)}})
+			f, err := b.AsHost().CreateForm(t.Context(), formsvc.FormCreate{Workspace: b.workspace, Name: "F", Definition: formsvc.Definition{Blocks: []byte(textBlock)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -342,7 +342,7 @@ func TestAnExportLeavesCallsForOthers(t *testing.T) {
 	t.Parallel()
 	limits := &window{limit: 10, lowest: 10}
 	b := setupOn(t, &pagesOf{Storage: memory.New(), n: 15_000, answers: nameAnswer}, formsvc.WithLimiter(limits))
-	f, err := b.AsHost().CreateForm(t.Context(), formsvc.NewForm{Workspace: b.workspace, Name: "F", Definition: formsvc.Definition{Blocks: []byte(textBlock)}})
+	f, err := b.AsHost().CreateForm(t.Context(), formsvc.FormCreate{Workspace: b.workspace, Name: "F", Definition: formsvc.Definition{Blocks: []byte(textBlock)}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -253,7 +253,7 @@ type pagesOf struct {
 	page    atomic.Int64
 }
 
-func (p *pagesOf) Submissions(ctx context.Context, _ storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+func (p *pagesOf) Submissions(ctx context.Context, _ storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	number := int(p.page.Add(1))
 	if p.before != nil {
 		if err := p.before(number); err != nil {

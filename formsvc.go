@@ -35,12 +35,12 @@ type (
 	// Definition is what a form consists of, as five JSON values.
 	Definition = storage.Definition
 	// Delivery is one try to deliver an event to a webhook.
-	Delivery = storage.Attempt
+	Delivery = storage.Delivery
 	// RevisionError says that a form is not at the expected revision, and at which.
 	RevisionError = storage.RevisionError
 	// RejectedURLError says why nothing may be sent to a URL.
 	RejectedURLError = handler.RejectedURLError
-	// Counters are totals from before events were counted one by one.
+	// Counters count the steps of a form's funnel.
 	Counters = storage.Counters
 	// Scope is one permission of an API key. [Scopes] lists them.
 	Scope = storage.Scope
@@ -50,8 +50,8 @@ type (
 	KeyResolver = handler.KeyResolver
 	// Limits are the sizes that a host may change.
 	Limits = handler.Limits
-	// AnswerError lists everything that is wrong with a response.
-	AnswerError = schema.Error
+	// Error lists everything that is wrong with a response.
+	Error = schema.Error
 )
 
 // Credential is the default of [WithCredential]: X-API-Key, then Authorization with the

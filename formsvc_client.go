@@ -173,8 +173,8 @@ func condition(ifRevision int64) core.Precondition {
 	return core.Precondition{Set: true, Revisions: []int64{ifRevision}}
 }
 
-// NewWorkspace is a workspace to make.
-type NewWorkspace struct {
+// WorkspaceCreate is a workspace to make.
+type WorkspaceCreate struct {
 	Name string // 1 to 120 characters without the white space around it, none of control or direction
 	// Owner is required for AsHost. For As it is the user; anybody else is ErrNotOwner.
 	Owner ID
@@ -195,7 +195,7 @@ func (c Client) Workspace(ctx context.Context, id ID) (Workspace, error) {
 
 // CreateWorkspace makes a workspace. It returns [ErrLimitReached] when the owner has as
 // many as are allowed (Limits.Workspaces).
-func (c Client) CreateWorkspace(ctx context.Context, n NewWorkspace) (Workspace, error) {
+func (c Client) CreateWorkspace(ctx context.Context, n WorkspaceCreate) (Workspace, error) {
 	b := newBody()
 	b.text("", "name", n.Name)
 	user, isUser := c.who.User()

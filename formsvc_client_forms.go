@@ -19,8 +19,8 @@ type FormQuery struct {
 	Limit int
 }
 
-// NewForm is a form to make. It begins as a draft.
-type NewForm struct {
+// FormCreate is a form to make. It begins as a draft.
+type FormCreate struct {
 	Workspace ID     // required
 	Name      string // 1 to 200 characters without the white space around it, none of control or direction
 	Type      string // SINGLE (the default) or MULTI
@@ -43,27 +43,27 @@ type FormUpdate struct {
 	IfRevision int64
 }
 
-// Block is one top-level block of a form as it is stored, at the form's revision.
-type Block struct {
+// StoredBlock is one top-level block of a form as it is stored, at the form's revision.
+type StoredBlock struct {
 	ID       string
 	JSON     json.RawMessage
 	Revision int64
 }
 
-// Blocks are the top-level blocks of a form in their order, as a JSON array, at the
+// StoredBlocks are the top-level blocks of a form in their order, as a JSON array, at the
 // form's revision.
-type Blocks struct {
+type StoredBlocks struct {
 	JSON     json.RawMessage
 	Revision int64
 }
 
 // Decode returns the blocks as Go values.
-func (b Blocks) Decode() ([]schema.Block, error) { return schema.DecodeBlocks(b.JSON) }
+func (b StoredBlocks) Decode() ([]schema.Block, error) { return schema.DecodeBlocks(b.JSON) }
 
 // Forms lists forms without their definitions, newest first.
 func (c Client) Forms(ctx context.Context, q FormQuery) iter.Seq2[Form, error] {
 	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Form, bool, error) {
-		found, err := c.s.storage.Forms(ctx, c.who, storage.FormQuery{WorkspaceID: q.Workspace, Page: page})
+		found, err := c.s.storage.Forms(ctx, c.who, storage.FormsParams{WorkspaceID: q.Workspace, Page: page})
 		return found, len(found) == page.Limit, err
 	}, func(f *Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} })
 }
@@ -83,7 +83,7 @@ func ownForm(f Form, err error) (Form, error) {
 }
 
 // CreateForm makes a form.
-func (c Client) CreateForm(ctx context.Context, n NewForm) (Form, error) {
+func (c Client) CreateForm(ctx context.Context, n FormCreate) (Form, error) {
 	b := newBody()
 	b.id("workspace_id", n.Workspace)
 	b.text("", "name", n.Name)
@@ -127,55 +127,55 @@ func (c Client) TrashForm(ctx context.Context, id ID, ifRevision int64) error {
 }
 
 // Blocks returns the top-level blocks of a form.
-func (c Client) Blocks(ctx context.Context, form ID) (Blocks, error) {
+func (c Client) Blocks(ctx context.Context, form ID) (StoredBlocks, error) {
 	f, err := c.s.storage.Form(ctx, c.who, form)
 	if err != nil {
-		return Blocks{}, err
+		return StoredBlocks{}, err
 	}
-	return Blocks{JSON: bytes.Clone(f.Definition.Blocks), Revision: f.Revision}, nil
+	return StoredBlocks{JSON: bytes.Clone(f.Definition.Blocks), Revision: f.Revision}, nil
 }
 
 // Block returns one top-level block of a form.
-func (c Client) Block(ctx context.Context, form ID, id string) (Block, error) {
+func (c Client) Block(ctx context.Context, form ID, id string) (StoredBlock, error) {
 	b, err := c.core().Block(ctx, c.who, core.Target{ID: form}, id)
 	b.JSON = bytes.Clone(b.JSON)
-	return orNone(Block(b), err)
+	return orNone(StoredBlock(b), err)
 }
 
 // CreateBlock appends a block, given as JSON; json.Marshal of a [schema.Block] will do.
 // It returns [ErrBlockExists] when the form has one with its id. ifRevision is that of
 // [FormUpdate].
-func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, ifRevision int64) (Block, error) {
+func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, ifRevision int64) (StoredBlock, error) {
 	text, err := c.member("block", block)
 	if err != nil {
-		return Block{}, err
+		return StoredBlock{}, err
 	}
 	b, err := c.core().CreateBlock(ctx, c.who, core.Target{ID: form}, text, condition(ifRevision))
 	b.JSON = bytes.Clone(b.JSON)
-	return orNone(Block(b), err)
+	return orNone(StoredBlock(b), err)
 }
 
 // ReplaceBlocks replaces all blocks of a form, or puts them in another order. A block
 // without a type keeps the one that it has. ifRevision is that of [FormUpdate].
-func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessage, ifRevision int64) (Blocks, error) {
+func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessage, ifRevision int64) (StoredBlocks, error) {
 	text, err := c.member("blocks", blocks)
 	if err != nil {
-		return Blocks{}, err
+		return StoredBlocks{}, err
 	}
 	f, err := c.core().ReplaceBlocks(ctx, c.who, core.Target{ID: form}, text, condition(ifRevision))
-	return orNone(Blocks{JSON: bytes.Clone(f.Definition.Blocks), Revision: f.Revision}, err)
+	return orNone(StoredBlocks{JSON: bytes.Clone(f.Definition.Blocks), Revision: f.Revision}, err)
 }
 
 // UpdateBlock applies a merge patch (RFC 7396) to one top-level block. ifRevision is that
 // of [FormUpdate].
-func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.RawMessage, ifRevision int64) (Block, error) {
+func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.RawMessage, ifRevision int64) (StoredBlock, error) {
 	text, err := c.member("block", patch)
 	if err != nil {
-		return Block{}, err
+		return StoredBlock{}, err
 	}
 	b, err := c.core().UpdateBlock(ctx, c.who, core.Target{ID: form}, id, text, condition(ifRevision))
 	b.JSON = bytes.Clone(b.JSON)
-	return orNone(Block(b), err)
+	return orNone(StoredBlock(b), err)
 }
 
 // DeleteBlock removes one top-level block with all blocks inside it, and returns the

@@ -26,7 +26,7 @@ func (c Client) Submissions(ctx context.Context, form ID, q SubmissionQuery) ite
 // submissions is Submissions with size responses a page.
 func (c Client) submissions(ctx context.Context, form ID, q SubmissionQuery, size int) iter.Seq2[Submission, error] {
 	return list(ctx, q.Limit, size, func(page storage.Page) ([]Submission, bool, error) {
-		found, err := c.core().Submissions(ctx, c.who, form, storage.SubmissionQuery{Since: q.Since, Until: q.Until, Page: page})
+		found, err := c.core().Submissions(ctx, c.who, form, storage.SubmissionsParams{Since: q.Since, Until: q.Until, Page: page})
 		return found.Submissions, found.More, err
 	}, func(s *Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} })
 }

@@ -105,16 +105,16 @@ func TestWhatOnlyGoCanSayIsChecked(t *testing.T) {
 			t.Errorf("faults %q, want %q", got, want)
 		}
 	}
-	if _, err := c.CreateWorkspace(t.Context(), formsvc.NewWorkspace{Name: "x", Owner: formsvc.UserIDFrom("other")}); !errors.Is(err, formsvc.ErrNotOwner) {
+	if _, err := c.CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "x", Owner: formsvc.UserIDFrom("other")}); !errors.Is(err, formsvc.ErrNotOwner) {
 		t.Errorf("a workspace for another user: %v, want ErrNotOwner", err)
 	}
-	if _, err := b.AsHost().CreateWorkspace(t.Context(), formsvc.NewWorkspace{Name: ""}); name(err) != "/name TOO_SHORT" && name(err) != "/owner REQUIRED" {
+	if _, err := b.AsHost().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: ""}); name(err) != "/name TOO_SHORT" && name(err) != "/owner REQUIRED" {
 		t.Errorf("a workspace of nobody: %v", err)
 	}
 	for range b.As(formsvc.ID{}).Forms(t.Context(), formsvc.FormQuery{}) {
 		t.Error("nobody sees a form")
 	}
-	if w, err := b.AsHost().CreateWebhook(t.Context(), formsvc.NewWebhook{Form: form, URL: "http://127.0.0.1/"}); name(err) != "/url NOT_ALLOWED" || w != (formsvc.Webhook{}) {
+	if w, err := b.AsHost().CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form, URL: "http://127.0.0.1/"}); name(err) != "/url NOT_ALLOWED" || w != (formsvc.Webhook{}) {
 		t.Errorf("a private URL: %+v, %v", w, err)
 	}
 }
@@ -139,11 +139,11 @@ func TestAClientInTheHostsTransaction(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := b.Using(store.On(tx)).As(b.user.ID)
-		w, err := c.CreateWorkspace(t.Context(), formsvc.NewWorkspace{Name: end.name})
+		w, err := c.CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: end.name})
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := c.CreateForm(t.Context(), formsvc.NewForm{Workspace: w.ID, Name: "F", Definition: formsvc.Definition{Blocks: json.RawMessage(textBlock)}})
+		f, err := c.CreateForm(t.Context(), formsvc.FormCreate{Workspace: w.ID, Name: "F", Definition: formsvc.Definition{Blocks: json.RawMessage(textBlock)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -190,8 +190,8 @@ func TestAnEndedContextStopsAList(t *testing.T) {
 func TestWhatANewRecordBelongsToIsRequired(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	_, formErr := b.AsHost().CreateForm(t.Context(), formsvc.NewForm{Name: "F"})
-	_, hookErr := b.AsHost().CreateWebhook(t.Context(), formsvc.NewWebhook{URL: "https://example.com/"})
+	_, formErr := b.AsHost().CreateForm(t.Context(), formsvc.FormCreate{Name: "F"})
+	_, hookErr := b.AsHost().CreateWebhook(t.Context(), formsvc.WebhookCreate{URL: "https://example.com/"})
 	for path, err := range map[string]error{"/workspace_id": formErr, "/form_id": hookErr} {
 		var faults *schema.Error
 		if !errors.As(err, &faults) || len(faults.Violations) != 1 || faults.Violations[0].Path != path || faults.Violations[0].Code != schema.CodeRequired {

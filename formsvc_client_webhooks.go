@@ -26,9 +26,9 @@ func webhookOf(w storage.Webhook) Webhook {
 	return Webhook{ID: w.ID, FormID: w.FormID, URL: w.URL, Enabled: w.Enabled, HasSecret: len(w.Secret) > 0, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt}
 }
 
-// NewWebhook is a webhook to make. Printed, logged or as JSON it shows "…" for a signing
+// WebhookCreate is a webhook to make. Printed, logged or as JSON it shows "…" for a signing
 // secret; see [IssuedKey] for what that does not cover.
-type NewWebhook struct {
+type WebhookCreate struct {
 	Form     ID     // required
 	URL      string // required: http or https, to a public address (webhooks.Config.AllowedNetworks allows others)
 	Disabled bool   // nothing is sent before it is enabled
@@ -39,10 +39,10 @@ type NewWebhook struct {
 // secretMask stands for a secret where something is printed.
 const secretMask = "…"
 
-// shownWebhook is a NewWebhook as it is printed.
-type shownWebhook NewWebhook
+// shownWebhook is a WebhookCreate as it is printed.
+type shownWebhook WebhookCreate
 
-func (n NewWebhook) shown() shownWebhook {
+func (n WebhookCreate) shown() shownWebhook {
 	if n.SigningSecret != "" {
 		n.SigningSecret = secretMask
 	}
@@ -50,17 +50,17 @@ func (n NewWebhook) shown() shownWebhook {
 }
 
 // Format prints n without its secret.
-func (n NewWebhook) Format(f fmt.State, verb rune) {
+func (n WebhookCreate) Format(f fmt.State, verb rune) {
 	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), n.shown())
 }
 
 // MarshalJSON writes n without its secret.
-func (n NewWebhook) MarshalJSON() ([]byte, error) { return json.Marshal(n.shown()) }
+func (n WebhookCreate) MarshalJSON() ([]byte, error) { return json.Marshal(n.shown()) }
 
 // WebhookUpdate says what to change of a webhook. What is nil stays; at least one member
-// must be set. Printed, logged or as JSON it shows no signing secret, as [NewWebhook].
+// must be set. Printed, logged or as JSON it shows no signing secret, as [WebhookCreate].
 type WebhookUpdate struct {
-	URL     *string // as of NewWebhook; what is pending goes to the new one
+	URL     *string // as of WebhookCreate; what is pending goes to the new one
 	Enabled *bool   // false ends the pending deliveries
 	// SigningSecret replaces the secret; a pointer to "" removes it.
 	SigningSecret *string
@@ -122,7 +122,7 @@ func (c Client) Webhook(ctx context.Context, id ID) (Webhook, error) {
 
 // CreateWebhook makes a webhook. A URL to which nothing may be sent is a
 // [*RejectedURLError]. A form has Limits.Webhooks at most; one more is a [*schema.Error].
-func (c Client) CreateWebhook(ctx context.Context, n NewWebhook) (Webhook, error) {
+func (c Client) CreateWebhook(ctx context.Context, n WebhookCreate) (Webhook, error) {
 	b := newBody()
 	b.id("form_id", n.Form)
 	b.text("", "url", n.URL)
@@ -171,5 +171,5 @@ func (c Client) DeleteWebhook(ctx context.Context, id ID) error {
 // Deliveries returns the summaries of a webhook's latest attempts, newest first, at most
 // 100.
 func (c Client) Deliveries(ctx context.Context, webhook ID) ([]Delivery, error) {
-	return c.s.storage.Attempts(ctx, c.who, webhook, core.ShownDeliveries)
+	return c.s.storage.Deliveries(ctx, c.who, webhook, core.ShownDeliveries)
 }

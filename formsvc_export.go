@@ -87,7 +87,7 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 	if err := core.CheckRange(o.Since, o.Until); err != nil {
 		return err
 	}
-	return export.Write(ctx, w, f.Definition, o, func(ctx context.Context, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
+	return export.Write(ctx, w, f.Definition, o, func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
 		return c.core().Submissions(ctx, c.who, form, q)
 	})
 }

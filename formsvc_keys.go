@@ -269,7 +269,7 @@ func (k *keyring) FormForKey(ctx context.Context, key string, form storage.ID, s
 
 // SubmissionsForKey is ResolveKey with a page of submissions in the same step. None is
 // lent for a key without the scope.
-func (k *keyring) SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionQuery, scope Scope,
+func (k *keyring) SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionsParams, scope Scope,
 	each func(*storage.Submission) error,
 ) (p Principal, found, more bool, err error) {
 	now := k.clock()

@@ -27,7 +27,7 @@ type (
 // counts as the host's, so the path is that of a Submit with it in HostAnswers. A host
 // that passes on what a respondent sent leaves out such answers. A form that is a draft or closed has paths too.
 //
-// Errors: [ErrNotFound] when there is no such form; an [*AnswerError] when its rules
+// Errors: [ErrNotFound] when there is no such form; an [*Error] when its rules
 // would take too long. What is wrong with an answer is not an error here, see
 // Path.Faults.
 func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {

@@ -71,7 +71,7 @@ func (s *Service) sweepRemoved(ctx context.Context) error {
 // other, by the text; where several can be chosen, it has to be the only one. A phone
 // number needs the code of its country (+49…), unless the block has a defaultCountry.
 //
-// An [*AnswerError] says that the conditions cannot mean anybody, and nothing was
+// An [*Error] says that the conditions cannot mean anybody, and nothing was
 // removed: there are none; a value is empty; a name is neither that of a block or hidden
 // field of the form nor that of any response to it, so that blocks which the form had
 // before can still be named; or it is that of a variable, a matrix, a file, a signature, a payment or a whole contact, which are never compared. Otherwise 0 means that
@@ -91,7 +91,7 @@ func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[str
 		return 0, err
 	}
 	conditions, erased := form.answers.Conditions(wanted), 0
-	q := storage.SubmissionQuery{Page: storage.Page{Limit: batch}, MaxBytes: enterBytes}
+	q := storage.SubmissionsParams{Page: storage.Page{Limit: batch}, MaxBytes: enterBytes}
 	for {
 		page, err := storage.ListSubmissions(ctx, s.storage, storage.AsHost(), formID, q)
 		if err != nil {
@@ -171,7 +171,7 @@ func (s *Service) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) 
 	}
 	purged := 0
 	for _, trashed := range []bool{false, true} {
-		q := storage.FormQuery{Trashed: trashed, Page: storage.Page{Limit: batch}}
+		q := storage.FormsParams{Trashed: trashed, Page: storage.Page{Limit: batch}}
 		for {
 			forms, err := s.storage.Forms(ctx, storage.AsHost(), q)
 			if err != nil {

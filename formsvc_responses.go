@@ -35,7 +35,7 @@ type Metadata = respondent.Metadata
 // each enabled webhook of the form. The form must be published and settings.closed
 // off.
 //
-// Errors: an [*AnswerError] that lists every fault; [ErrNotFound] when the form
+// Errors: an [*Error] that lists every fault; [ErrNotFound] when the form
 // does not exist, is a draft or is in the trash; [ErrClosed] when it takes no
 // more responses; [ErrDuplicate] when the answer to settings.duplicateField is
 // not new; [ErrKeyUsed], see Response.OneContent. After [ErrOutcomeUnknown] the
@@ -201,19 +201,19 @@ func violation(path, code, message string, params ...any) error {
 		}
 		v.Params[params[i].(string)] = params[i+1] //nolint:forcetypeassert // the callers are in this file
 	}
-	return &AnswerError{Violations: []schema.Violation{v}}
+	return &Error{Violations: []schema.Violation{v}}
 }
 
 // RecordView counts one view of a form. It returns [ErrNotFound] when there is no
 // such form.
 func (s *Service) RecordView(ctx context.Context, formID ID) error {
-	return s.storage.CountFunnel(ctx, formID, s.clock().UTC(), storage.Counts{Views: 1})
+	return s.storage.CountFunnel(ctx, formID, s.clock().UTC(), storage.Counters{Views: 1})
 }
 
 // RecordStart counts one respondent who began to fill in a form. It returns
 // [ErrNotFound] when there is no such form.
 func (s *Service) RecordStart(ctx context.Context, formID ID) error {
-	return s.storage.CountFunnel(ctx, formID, s.clock().UTC(), storage.Counts{Starts: 1})
+	return s.storage.CountFunnel(ctx, formID, s.clock().UTC(), storage.Counters{Starts: 1})
 }
 
 // SetLifetimeCounters sets totals from before the form's events were counted one

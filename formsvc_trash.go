@@ -19,7 +19,7 @@ func (s *Service) TrashedForms(ctx context.Context, workspaceID ID) ([]Form, err
 		return nil, ErrNotFound // to the storage it would mean: of all workspaces
 	}
 	var all []Form
-	q := storage.FormQuery{WorkspaceID: workspaceID, Trashed: true, Page: storage.Page{Limit: batch}}
+	q := storage.FormsParams{WorkspaceID: workspaceID, Trashed: true, Page: storage.Page{Limit: batch}}
 	for {
 		found, err := s.storage.Forms(ctx, storage.AsHost(), q)
 		if err != nil {

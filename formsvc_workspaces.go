@@ -20,7 +20,7 @@ func checkUser(path string, id ID) error {
 // direction of text, else the error is a [*schema.Error]. It returns [ErrLimitReached]
 // when the owner has as many workspaces as are allowed (Limits.Workspaces).
 func (s *Service) CreateWorkspace(ctx context.Context, owner ID, name string) (Workspace, error) {
-	return s.AsHost().CreateWorkspace(ctx, NewWorkspace{Name: name, Owner: owner})
+	return s.AsHost().CreateWorkspace(ctx, WorkspaceCreate{Name: name, Owner: owner})
 }
 
 // AddMember lets a user see and use a workspace. Only its owner may change or

@@ -85,7 +85,7 @@ func TestImportOfOldResponses(t *testing.T) {
 		if _, err := imported(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), `"closed@example.com"`, false); !errors.Is(err, formsvc.ErrClosed) {
 			t.Errorf("a response of the moment of closing: %v", err)
 		}
-		var faults *formsvc.AnswerError
+		var faults *formsvc.Error
 		b.settings(form, `{}`)
 		_, err = imported(time.Now().Add(time.Minute), `"future@example.com"`, false)
 		if !errors.As(err, &faults) || len(faults.Violations) != 1 || faults.Violations[0].Path != "/submitted_at" || faults.Violations[0].Code != schema.CodeOutOfRange {
@@ -143,7 +143,7 @@ func TestSubmitRefusesWhatStandsBesideTheAnswers(t *testing.T) {
 			}
 			r.FormID, r.IdempotencyKey = form, key
 			_, err := b.Submit(t.Context(), r)
-			var invalid *formsvc.AnswerError
+			var invalid *formsvc.Error
 			if !errors.As(err, &invalid) || len(invalid.Violations) != 1 || invalid.Violations[0].Path != path {
 				t.Errorf("%s: %v", path, err)
 				continue
@@ -158,7 +158,7 @@ func TestSubmitRefusesWhatStandsBesideTheAnswers(t *testing.T) {
 		}
 	}
 	for _, at := range []time.Time{time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC)} {
-		var invalid *formsvc.AnswerError
+		var invalid *formsvc.Error
 		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, SubmittedAt: at}); !errors.As(err, &invalid) {
 			t.Errorf("%v: %v", at, err)
 		}

@@ -44,13 +44,13 @@ func TestNamesMisleadNobody(t *testing.T) {
 	for _, c := range misleading {
 		name := "a" + string(c) + "b"
 		what := fmt.Sprintf("%U", c)
-		_, err := host.CreateWorkspace(ctx, formsvc.NewWorkspace{Name: name, Owner: b.user.ID})
+		_, err := host.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: name, Owner: b.user.ID})
 		wantBadFormat(t, err, what+", CreateWorkspace", "/name")
 		_, err = b.CreateWorkspace(ctx, b.user.ID, name)
 		wantBadFormat(t, err, what+", Service.CreateWorkspace", "/name")
 		_, err = host.RenameWorkspace(ctx, b.workspace, name)
 		wantBadFormat(t, err, what+", RenameWorkspace", "/name")
-		_, err = host.CreateForm(ctx, formsvc.NewForm{Workspace: b.workspace, Name: name})
+		_, err = host.CreateForm(ctx, formsvc.FormCreate{Workspace: b.workspace, Name: name})
 		wantBadFormat(t, err, what+", CreateForm", "/name")
 		_, err = host.UpdateForm(ctx, form, formsvc.FormUpdate{Name: &name})
 		wantBadFormat(t, err, what+", UpdateForm", "/name")

@@ -78,7 +78,7 @@ func TestPreviewForm(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx := t.Context()
-	draft, err := b.As(b.user.ID).CreateForm(ctx, formsvc.NewForm{Workspace: b.workspace, Name: "Draft", Definition: formsvc.Definition{
+	draft, err := b.As(b.user.ID).CreateForm(ctx, formsvc.FormCreate{Workspace: b.workspace, Name: "Draft", Definition: formsvc.Definition{
 		Blocks: json.RawMessage(`[{"id":"a","type":"ranking","required":true}]`), Settings: json.RawMessage(`{"submitLabel":"Go"}`),
 	}})
 	if err != nil {

@@ -122,7 +122,7 @@ func TestARolledBackDefinitionIsNotRemembered(t *testing.T) {
 	if w := b.do(http.MethodPatch, path, `{"definition":{"blocks":`+texts+`}}`, nil); w.Code != http.StatusOK {
 		t.Fatalf("after the rollback: %d %s", w.Code, w.Body)
 	}
-	var refused *formsvc.AnswerError
+	var refused *formsvc.Error
 	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `1`)}); !errors.As(err, &refused) {
 		t.Errorf("a number: %v, want an AnswerError", err)
 	}

@@ -20,21 +20,21 @@ func TestNoSecretIsPrinted(t *testing.T) {
 	const secret = "s3cret-that-nobody-reads"
 	given := secret
 	key := formsvc.IssuedKey{Key: formsvc.Key{Prefix: "fs_live_ab12", Name: "named"}, Secret: secret}
-	hook := formsvc.NewWebhook{URL: "https://named.example/", SigningSecret: secret}
+	hook := formsvc.WebhookCreate{URL: "https://named.example/", SigningSecret: secret}
 	update := formsvc.WebhookUpdate{SigningSecret: &given}
 	for name, v := range map[string]any{
 		"a key": key, "a webhook": hook, "an update": update, "pointers": []any{&key, &hook, &update},
 		"a struct": struct {
 			Key    formsvc.IssuedKey
-			Hook   *formsvc.NewWebhook
+			Hook   *formsvc.WebhookCreate
 			Update formsvc.WebhookUpdate
 		}{key, &hook, update},
 		"slices": struct {
 			Keys  []formsvc.IssuedKey
-			Hooks [1]formsvc.NewWebhook
-		}{[]formsvc.IssuedKey{key}, [1]formsvc.NewWebhook{hook}},
-		"maps":     map[string]any{"key": map[string]formsvc.IssuedKey{"": key}, "hooks": map[string]*formsvc.NewWebhook{"": &hook}},
-		"embedded": struct{ formsvc.NewWebhook }{hook},
+			Hooks [1]formsvc.WebhookCreate
+		}{[]formsvc.IssuedKey{key}, [1]formsvc.WebhookCreate{hook}},
+		"maps":     map[string]any{"key": map[string]formsvc.IssuedKey{"": key}, "hooks": map[string]*formsvc.WebhookCreate{"": &hook}},
+		"embedded": struct{ formsvc.WebhookCreate }{hook},
 	} {
 		check := func(how, text string) {
 			t.Helper()
@@ -71,7 +71,7 @@ func TestNoSecretIsPrinted(t *testing.T) {
 	}
 	for want, v := range map[string]any{
 		`{"Key":{"ID":"000000000000000000000000"`: key, `"SigningSecret":"…"`: hook,
-		`"SigningSecret":""`: formsvc.NewWebhook{}, `{"URL":null,"Enabled":null,"SigningSecret":"…"}`: update,
+		`"SigningSecret":""`: formsvc.WebhookCreate{}, `{"URL":null,"Enabled":null,"SigningSecret":"…"}`: update,
 	} {
 		if text, err := json.Marshal(v); err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s, %v; want %s", text, err, want)
@@ -80,7 +80,7 @@ func TestNoSecretIsPrinted(t *testing.T) {
 	if key.Secret != secret || hook.SigningSecret != secret || *update.SigningSecret != secret {
 		t.Error("printing changed a value")
 	}
-	var read formsvc.NewWebhook
+	var read formsvc.WebhookCreate
 	if err := json.Unmarshal([]byte(`{"SigningSecret":"`+secret+`"}`), &read); err != nil || read.SigningSecret != secret {
 		t.Errorf("a signing secret is not read from JSON: %v", err)
 	}

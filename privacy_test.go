@@ -177,13 +177,13 @@ func (b *bundle) tenant(name, url string) *tenant {
 	gone, err := b.CreateWorkspace(ctx, u.user.ID, name+"'s other workspace")
 	ok(err)
 	for i, workspace := range []formsvc.ID{u.workspace.ID, u.workspace.ID, gone.ID} {
-		f, err := b.AsHost().CreateForm(ctx, formsvc.NewForm{Workspace: workspace, Name: fmt.Sprintf("%s's form %d", name, i), Definition: formsvc.Definition{
+		f, err := b.AsHost().CreateForm(ctx, formsvc.FormCreate{Workspace: workspace, Name: fmt.Sprintf("%s's form %d", name, i), Definition: formsvc.Definition{
 			Blocks: json.RawMessage(`[{"id":"mail","type":"email","label":"` + name + `'s label"}]`), Settings: json.RawMessage(`{"duplicateField":"mail"}`),
 		}})
 		ok(err)
 		_, err = b.AsHost().PublishForm(ctx, f.ID)
 		ok(err)
-		_, err = b.AsHost().CreateWebhook(ctx, formsvc.NewWebhook{Form: f.ID, URL: url + "/" + name, SigningSecret: secret})
+		_, err = b.AsHost().CreateWebhook(ctx, formsvc.WebhookCreate{Form: f.ID, URL: url + "/" + name, SigningSecret: secret})
 		ok(err)
 		s, err := b.Submit(ctx, formsvc.Response{
 			FormID: f.ID, Answers: answers("mail", `"`+name+`@answers.example"`), IdempotencyKey: name + "'s attempt",
@@ -226,7 +226,7 @@ func TestDeleteUserLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 					if hook.FormID != u.forms[0] {
 						continue
 					}
-					if attempts, err := b.store.Attempts(t.Context(), storage.AsHost(), hook.ID, 1); err != nil || len(attempts) == 0 {
+					if attempts, err := b.store.Deliveries(t.Context(), storage.AsHost(), hook.ID, 1); err != nil || len(attempts) == 0 {
 						return false
 					}
 				}
@@ -422,7 +422,7 @@ func TestEraseRespondentLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 		erased.there(t, find, true, "before")
 
 		for _, none := range []map[string]string{nil, {}, {"mail": " "}, {"note": "\u200b"}, {"note": "a\xffb"}, {"mail": "ann@answers.example", "note": ""}} {
-			var faults *formsvc.AnswerError
+			var faults *formsvc.Error
 			if n, err := b.EraseRespondent(t.Context(), form, none); n != 0 || !errors.As(err, &faults) {
 				t.Errorf("%v: %d, %v", none, n, err)
 			}
@@ -555,7 +555,7 @@ func TestEraseRespondentRefusesWhatCannotMeanAnybody(t *testing.T) {
 			{map[string]string{"who": "ann@example.com"}, "/answers/who NOT_ALLOWED"},
 		} {
 			n, err := b.EraseRespondent(t.Context(), form, test.wanted)
-			var refused *formsvc.AnswerError
+			var refused *formsvc.Error
 			if n != 0 || !errors.As(err, &refused) {
 				t.Fatalf("%v: %d, %v, want an AnswerError", test.wanted, n, err)
 			}
@@ -573,7 +573,7 @@ func TestEraseRespondentRefusesWhatCannotMeanAnybody(t *testing.T) {
 		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"old": "ann", "mail": "ann@example.com"}); n != 1 || err != nil {
 			t.Errorf("a block that the form had before: %d, %v, want 1", n, err)
 		}
-		var refused *formsvc.AnswerError
+		var refused *formsvc.Error
 		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"old": "ann"}); n != 0 || !errors.As(err, &refused) {
 			t.Errorf("when no response has that block any more: %d, %v", n, err)
 		}

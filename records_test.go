@@ -69,7 +69,7 @@ func everyAnswer(form formsvc.ID) formsvc.Response {
 // everyTypeForm makes a published form of everyType with one hidden field.
 func (b *bundle) everyTypeForm() formsvc.ID {
 	b.t.Helper()
-	f, err := b.As(b.user.ID).CreateForm(b.t.Context(), formsvc.NewForm{
+	f, err := b.As(b.user.ID).CreateForm(b.t.Context(), formsvc.FormCreate{
 		Workspace: b.workspace, Name: "Every type",
 		Definition: formsvc.Definition{Blocks: json.RawMessage(everyType), HiddenFields: json.RawMessage(`["ref"]`)},
 	})
@@ -198,7 +198,7 @@ func TestFormsOfAClientAreTheCallers(t *testing.T) {
 func TestDecodeForm(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	f, err := b.AsHost().CreateForm(t.Context(), formsvc.NewForm{Workspace: b.workspace, Name: "F", Definition: formsvc.Definition{
+	f, err := b.AsHost().CreateForm(t.Context(), formsvc.FormCreate{Workspace: b.workspace, Name: "F", Definition: formsvc.Definition{
 		Blocks: json.RawMessage(textBlock), Settings: json.RawMessage(`{"submitLabel":"Send"}`), Theme: json.RawMessage(`{"customCss":"a{}"}`),
 		Variables: json.RawMessage(`{"score":1.5,"level":"low"}`), HiddenFields: json.RawMessage(`["ref"]`),
 	}})

@@ -153,7 +153,7 @@ func TestSubmitSeesTheCurrentForm(t *testing.T) {
 	path := "/forms/" + form.String()
 
 	b.do(http.MethodPut, path+"/blocks", `{"blocks":[{"id":"age","type":"number","required":true}]}`, nil)
-	var faults *formsvc.AnswerError
+	var faults *formsvc.Error
 	if err := submit(answers("name", `"x"`)); !errors.As(err, &faults) {
 		t.Fatalf("answers to the old form: %v, want an AnswerError", err)
 	}
@@ -228,7 +228,7 @@ func TestEveryFaultOfAResponseIsReportedAtOnce(t *testing.T) {
 	_, err := b.Submit(t.Context(), formsvc.Response{
 		FormID: form, Answers: answers("n", `11`, "nobody", `1`), CompletionTime: math.NaN(), IdempotencyKey: "a\x00b",
 	})
-	var faults *formsvc.AnswerError
+	var faults *formsvc.Error
 	if !errors.As(err, &faults) {
 		t.Fatalf("%v, want an AnswerError", err)
 	}
@@ -287,7 +287,7 @@ func TestUsingKeepsItsHandsOffTheService(t *testing.T) {
 	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `"x"`)}); err != nil {
 		t.Fatalf("on the service's own store: %v", err)
 	}
-	var refused *formsvc.AnswerError
+	var refused *formsvc.Error
 	if _, err := b.Using(tx.store).Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `"x"`)}); !errors.As(err, &refused) {
 		t.Errorf("an answer of the service's form on the other store: %v, want an AnswerError", err)
 	}
@@ -380,7 +380,7 @@ func TestAKeyThatStandsForOneContent(t *testing.T) {
 				}
 			}
 			check("at once", formsvc.ErrKeyUsed)
-			var faults *formsvc.AnswerError
+			var faults *formsvc.Error
 			if _, err := repeat(func(r *formsvc.Response) { r.Answers = answers("n", `"x"`) }); !errors.As(err, &faults) {
 				t.Errorf("faulty: %v", err)
 			}

@@ -62,22 +62,22 @@ var (
 	_ interface {
 		Workspaces(context.Context, formsvc.Query) iter.Seq2[formsvc.Workspace, error]
 		Workspace(context.Context, formsvc.ID) (formsvc.Workspace, error)
-		CreateWorkspace(context.Context, formsvc.NewWorkspace) (formsvc.Workspace, error)
+		CreateWorkspace(context.Context, formsvc.WorkspaceCreate) (formsvc.Workspace, error)
 		RenameWorkspace(ctx context.Context, id formsvc.ID, name string) (formsvc.Workspace, error)
 		DeleteWorkspace(context.Context, formsvc.ID) error
 
 		Forms(context.Context, formsvc.FormQuery) iter.Seq2[formsvc.Form, error]
 		Form(context.Context, formsvc.ID) (formsvc.Form, error)
-		CreateForm(context.Context, formsvc.NewForm) (formsvc.Form, error)
+		CreateForm(context.Context, formsvc.FormCreate) (formsvc.Form, error)
 		UpdateForm(context.Context, formsvc.ID, formsvc.FormUpdate) (formsvc.Form, error)
 		PublishForm(context.Context, formsvc.ID) (formsvc.Form, error)
 		TrashForm(ctx context.Context, id formsvc.ID, ifRevision int64) error
 
-		Blocks(context.Context, formsvc.ID) (formsvc.Blocks, error)
-		Block(ctx context.Context, form formsvc.ID, id string) (formsvc.Block, error)
-		CreateBlock(ctx context.Context, form formsvc.ID, block json.RawMessage, ifRevision int64) (formsvc.Block, error)
-		ReplaceBlocks(ctx context.Context, form formsvc.ID, blocks json.RawMessage, ifRevision int64) (formsvc.Blocks, error)
-		UpdateBlock(ctx context.Context, form formsvc.ID, id string, patch json.RawMessage, ifRevision int64) (formsvc.Block, error)
+		Blocks(context.Context, formsvc.ID) (formsvc.StoredBlocks, error)
+		Block(ctx context.Context, form formsvc.ID, id string) (formsvc.StoredBlock, error)
+		CreateBlock(ctx context.Context, form formsvc.ID, block json.RawMessage, ifRevision int64) (formsvc.StoredBlock, error)
+		ReplaceBlocks(ctx context.Context, form formsvc.ID, blocks json.RawMessage, ifRevision int64) (formsvc.StoredBlocks, error)
+		UpdateBlock(ctx context.Context, form formsvc.ID, id string, patch json.RawMessage, ifRevision int64) (formsvc.StoredBlock, error)
 		DeleteBlock(ctx context.Context, form formsvc.ID, id string, ifRevision int64) (revision int64, err error)
 
 		Submissions(context.Context, formsvc.ID, formsvc.SubmissionQuery) iter.Seq2[formsvc.Submission, error]
@@ -89,7 +89,7 @@ var (
 
 		Webhooks(context.Context, formsvc.Query) iter.Seq2[formsvc.Webhook, error]
 		Webhook(context.Context, formsvc.ID) (formsvc.Webhook, error)
-		CreateWebhook(context.Context, formsvc.NewWebhook) (formsvc.Webhook, error)
+		CreateWebhook(context.Context, formsvc.WebhookCreate) (formsvc.Webhook, error)
 		UpdateWebhook(context.Context, formsvc.ID, formsvc.WebhookUpdate) (formsvc.Webhook, error)
 		DeleteWebhook(context.Context, formsvc.ID) error
 		Deliveries(context.Context, formsvc.ID) ([]formsvc.Delivery, error)
@@ -148,5 +148,5 @@ var (
 	_ func(secret string, body []byte) string            = webhooks.Sign
 	_ func(secret string, body []byte, sig string) error = webhooks.Verify
 	_                                                    = schema.Error{Violations: []schema.Violation{{Path: "", Field: "", Code: "", Message: "", Params: map[string]any{}}}}
-	_ error                                              = (*formsvc.AnswerError)(nil)
+	_ error                                              = (*formsvc.Error)(nil)
 )

@@ -130,7 +130,7 @@ func (c *call) export() error {
 
 	w.within(0) // the server's time-out would end an export while it reads
 	budget := budget{c: c}
-	err = export.Write(c.ctx(), w, form.Definition, options, func(ctx context.Context, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
+	err = export.Write(c.ctx(), w, form.Definition, options, func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
 		if err := budget.page(ctx); err != nil {
 			return storage.SubmissionPage{}, err
 		}

@@ -23,7 +23,7 @@ func listForms(c *call) error {
 	if filtered && workspace.IsZero() {
 		return errNotFound // to the storage it would mean: no filter
 	}
-	found, err := c.h.storage.Forms(c.ctx(), c.actor(), storage.FormQuery{WorkspaceID: workspace, Page: oneMore(page)})
+	found, err := c.h.storage.Forms(c.ctx(), c.actor(), storage.FormsParams{WorkspaceID: workspace, Page: oneMore(page)})
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ type ReadingResolver interface {
 	FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (Principal, *storage.Form, error)
 	// SubmissionsForKey returns what ResolveKey would, and lends a page as the storage
 	// does. found is false when the principal lacks the scope or may not see the form.
-	SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionQuery, scope storage.Scope,
+	SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionsParams, scope storage.Scope,
 		each func(*storage.Submission) error) (p Principal, found, more bool, err error)
 	// Remembered returns the KeyID and the UserID that the key had when it was last
 	// resolved here; the KeyID is "" when it was not. They prove nothing about the key.

@@ -13,7 +13,7 @@ import (
 // record goes from the storage's memory into the response's bytes.
 type submissionPage struct {
 	form  storage.ID
-	query storage.SubmissionQuery
+	query storage.SubmissionsParams
 	list  cursor.List
 
 	found, more bool
@@ -26,7 +26,7 @@ type submissionPage struct {
 func (c *call) submissionPage(user storage.ID) (*submissionPage, error) {
 	form, formErr := c.idParam("formId")
 	q := c.query()
-	p := &submissionPage{form: form, query: storage.SubmissionQuery{Since: q.time("since"), Until: q.time("until"), MaxBytes: core.MaxPageBytes, Brief: true}}
+	p := &submissionPage{form: form, query: storage.SubmissionsParams{Since: q.time("since"), Until: q.time("until"), MaxBytes: core.MaxPageBytes, Brief: true}}
 	q.fault(core.CheckRange(p.query.Since, p.query.Until))
 	p.list = cursor.List{
 		Name:    "submissions " + form.String(),

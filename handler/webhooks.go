@@ -141,7 +141,7 @@ func listDeliveries(c *call) error {
 	if err != nil {
 		return err
 	}
-	attempts, err := c.h.storage.Attempts(c.ctx(), c.actor(), id, core.ShownDeliveries)
+	attempts, err := c.h.storage.Deliveries(c.ctx(), c.actor(), id, core.ShownDeliveries)
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func listDeliveries(c *call) error {
 
 // writeAttempt writes a redacted summary: no body, header, URL, address or secret
 // is part of it.
-func writeAttempt(w *jsontree.Writer, a *storage.Attempt) {
+func writeAttempt(w *jsontree.Writer, a *storage.Delivery) {
 	w.Object()
 	w.Name("id").Hex(a.ID[:])
 	w.Name("event").String(a.EventType)

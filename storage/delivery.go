@@ -50,8 +50,8 @@ func (s Standing) Good() bool { return s.Succeeded && s.Failures == 0 }
 // Quick reports whether the webhook belongs to the quick pool.
 func (s Standing) Quick() bool { return s.Good() && s.SlowFor == 0 }
 
-// Delivery is one claimed piece of work: send Body to URL.
-type Delivery struct {
+// ClaimedDelivery is one claimed piece of work: send Body to URL.
+type ClaimedDelivery struct {
 	Lease        Lease
 	FormID       ID
 	SubmissionID ID // zero: a test event
@@ -116,17 +116,17 @@ const (
 // Result says what became of a claimed delivery.
 type Result struct {
 	Lease Lease
-	// Attempt is kept in the webhook's history, with a NextAttemptAt that the store
+	// Delivery is kept in the webhook's history, with a NextAttemptAt that the store
 	// fills in. Nil: nothing was sent, and the delivery keeps its attempt number.
-	Attempt *Attempt
+	Delivery *Delivery
 	// RetryIn makes the delivery due again after that time on the store's clock. 0
-	// with an Attempt ends the delivery, and without one makes it due at once. It is
+	// with a Delivery ends the delivery, and without one makes it due at once. It is
 	// ignored when somebody asked for the delivery, with Redeliver or UpdateWebhook, since
-	// it was claimed and the Attempt failed: then it is due at once, as attempt 1 with
+	// it was claimed and the attempt failed: then it is due at once, as attempt 1 with
 	// RetryIn 0 and else as the next.
 	RetryIn time.Duration
 	// Standing becomes the webhook's. PauseFor pauses it; 0 ends an earlier pause,
-	// and so does a Standing without failures. All are ignored when Attempt is nil,
+	// and so does a Standing without failures. All are ignored when Delivery is nil,
 	// and when the lease is from before the webhook got its URL: how the old
 	// destination fared says nothing about the new one.
 	Standing    Standing
@@ -160,7 +160,7 @@ type HandOver interface {
 	// HandOver follows every call of Reserve once, whatever became of the write. It
 	// gets what was stored under a lease, after the commit, and others says whether
 	// deliveries were stored that somebody has to claim.
-	HandOver(leased []Delivery, others bool)
+	HandOver(leased []ClaimedDelivery, others bool)
 }
 
 // ExpireParams says which deliveries end because their webhook has failed for so
@@ -181,7 +181,7 @@ type ExpireParams struct {
 // Expired tells what a call of ExpireDeliveries did.
 type Expired struct {
 	Deliveries int
-	Summaries  []Attempt // those that were added, for all that ended of a webhook together
+	Summaries  []Delivery // those that were added, for all that ended of a webhook together
 	// Next is the webhook where another call goes on. Zero: all were looked at.
 	Next ID
 }
@@ -218,13 +218,13 @@ type DeliveryStore interface {
 	// disabled.
 	Enqueue(ctx context.Context, webhook ID, e Event) error
 
-	// Redeliver queues the event of an earlier attempt again, from attempt 1. It is
+	// Redeliver queues the event of an earlier delivery again, from attempt 1. It is
 	// claimed even though the webhook is paused. When the event is still pending, it
 	// becomes due now and as young as a new one; when it is under a lease, that
 	// happens when the lease ends without success. A success under an earlier lease that
-	// still counts ends it. It MUST return ErrNotFound when the webhook has no such attempt
+	// still counts ends it. It MUST return ErrNotFound when the webhook has no such delivery
 	// or the event's body is gone, and ErrConflict when the webhook is disabled.
-	Redeliver(ctx context.Context, webhook, attempt ID) error
+	Redeliver(ctx context.Context, webhook, delivery ID) error
 
 	// ClaimDeliveries leases deliveries that are due, are not under a lease that
 	// still holds, and whose webhook is enabled. While the webhook is paused it
@@ -237,7 +237,7 @@ type DeliveryStore interface {
 	//
 	// more says that another call may bring more at once: a bound of the store itself cut
 	// the claim short, or one that several webhooks share.
-	ClaimDeliveries(ctx context.Context, p ClaimParams) (claimed []Delivery, more bool, err error)
+	ClaimDeliveries(ctx context.Context, p ClaimParams) (claimed []ClaimedDelivery, more bool, err error)
 
 	// FinishDeliveries settles claimed deliveries, FinishMax of them in one step: it
 	// records the attempt, and reschedules the delivery or removes it from the queue. The
@@ -256,7 +256,7 @@ type DeliveryStore interface {
 	// that long, and failed less than FailureGap ago. So a dispatcher that does not
 	// run ends nothing. Neither what is under a lease nor what waits for an attempt
 	// of its own ends. The oldest one that ends leaves a summary in the webhook's
-	// history with the Error AttemptExpired, unless the webhook got one less than
+	// history with the Error DeliveryExpired, unless the webhook got one less than
 	// ExpiredQuiet ago. These summaries do not push out others: ExpiredKept of them
 	// are kept beside HistoryKept.
 	ExpireDeliveries(ctx context.Context, p ExpireParams) (Expired, error)

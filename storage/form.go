@@ -87,8 +87,8 @@ type Form struct {
 // IsClosed reports whether the form takes no responses at a time.
 func (f Form) IsClosed(now time.Time) bool { return f.Gate.IsClosed(f.Full, now) }
 
-// FormQuery selects forms for a list.
-type FormQuery struct {
+// FormsParams selects forms for a list.
+type FormsParams struct {
 	// WorkspaceID narrows the list to one workspace. Zero: all accessible ones.
 	WorkspaceID ID
 	// Trashed asks for the forms in the trash instead of the others.
@@ -121,7 +121,7 @@ type TrashParams struct {
 
 // FormStore keeps forms. Access to a form is access to its workspace. A form
 // in the trash is ErrNotFound for every method of [Storage] but RestoreForm,
-// SetLifetimeCounters, Sweep, Forms with FormQuery.Trashed, and those of
+// SetLifetimeCounters, Sweep, Forms with FormsParams.Trashed, and those of
 // [RemovalStore].
 type FormStore interface {
 	// CreateForm adds f. Revision is 1 and all five sections are set. It MUST
@@ -140,7 +140,7 @@ type FormStore interface {
 	// (CreatedAt, ID). It MUST return ErrNotFound when q.WorkspaceID is set and
 	// not accessible; for the host it need not exist (forms in the trash may
 	// outlive their workspace).
-	Forms(ctx context.Context, who Actor, q FormQuery) ([]Form, error)
+	Forms(ctx context.Context, who Actor, q FormsParams) ([]Form, error)
 
 	// UpdateForm changes one form, raises its revision by one and returns it as it
 	// is then. Sections that are nil in the change MUST keep what a concurrent

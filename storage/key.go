@@ -58,7 +58,7 @@ type FormForKey struct {
 type SubmissionsForKeyParams struct {
 	Hash  [32]byte // the SHA-256 of the whole key
 	Form  ID
-	Query SubmissionQuery
+	Query SubmissionsParams
 	Scope Scope // empty: no scope is needed
 	At    time.Time
 }

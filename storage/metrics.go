@@ -5,17 +5,13 @@ import (
 	"time"
 )
 
-// Counts are steps of a form's funnel.
-type Counts struct{ Views, Starts, Submissions int64 }
-
-// Counters are totals of a form from before its events were counted one by one,
-// set by the host.
+// Counters count the steps of a form's funnel.
 type Counters struct{ Views, Starts, Submissions int64 }
 
-// Funnel is what happened in a window. Lifetime is nil unless the host set it;
-// it is not contained in Counts.
+// Funnel is what happened in a window. Lifetime counts what happened before the form's
+// events were counted one by one: nil unless the host set it, and in no window.
 type Funnel struct {
-	Counts
+	Counters
 	Lifetime *Counters
 }
 
@@ -26,9 +22,9 @@ type Window struct{ From, To time.Time }
 // MetricsStore counts views, starts and submissions.
 type MetricsStore interface {
 	// CountFunnel adds c to the form's funnel at the minute of at. It MUST return
-	// ErrNotFound when there is no such form. Counts need not be cheap to read until
+	// ErrNotFound when there is no such form. Counters need not be cheap to read until
 	// [Storage.Sweep] has summed them up.
-	CountFunnel(ctx context.Context, form ID, at time.Time, c Counts) error
+	CountFunnel(ctx context.Context, form ID, at time.Time, c Counters) error
 
 	// Funnel sums a window. Events are kept by the minute for two days and by the
 	// day for ever: a window that starts more than two days before the newest count

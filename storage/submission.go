@@ -49,9 +49,9 @@ type NewSubmission struct {
 	HandOver HandOver
 }
 
-// SubmissionQuery selects submissions for a list. Since and Until are inclusive;
+// SubmissionsParams selects submissions for a list. Since and Until are inclusive;
 // zero: no bound.
-type SubmissionQuery struct {
+type SubmissionsParams struct {
 	Since, Until time.Time
 	Page         Page
 	// MaxBytes bounds the bytes of Answers, Metadata and Hidden of all records of
@@ -111,7 +111,7 @@ type SubmissionStore interface {
 	// returns an error, the call ends and returns that error. After any error, records
 	// may have been lent already; none is lent twice. [ListSubmissions] is for callers
 	// who want records of their own.
-	Submissions(ctx context.Context, who Actor, form ID, q SubmissionQuery, each func(*Submission) error) (more bool, err error)
+	Submissions(ctx context.Context, who Actor, form ID, q SubmissionsParams, each func(*Submission) error) (more bool, err error)
 
 	// DeleteSubmission removes a submission for good, with its idempotency key,
 	// its entered answers, its pending deliveries and the bodies of its events. The
@@ -121,7 +121,7 @@ type SubmissionStore interface {
 
 // ListSubmissions returns a page of [SubmissionStore.Submissions] as records of the
 // caller's own. Records of a page share memory: whoever keeps one keeps some others.
-func ListSubmissions(ctx context.Context, s SubmissionStore, who Actor, form ID, q SubmissionQuery) (SubmissionPage, error) {
+func ListSubmissions(ctx context.Context, s SubmissionStore, who Actor, form ID, q SubmissionsParams) (SubmissionPage, error) {
 	var page SubmissionPage
 	var block []byte
 	own := func(raw *json.RawMessage) {

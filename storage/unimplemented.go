@@ -64,7 +64,7 @@ func (Unimplemented) FormByPublicID(context.Context, string) (Form, error) {
 }
 
 // Forms returns [ErrUnimplemented].
-func (Unimplemented) Forms(context.Context, Actor, FormQuery) ([]Form, error) {
+func (Unimplemented) Forms(context.Context, Actor, FormsParams) ([]Form, error) {
 	return nil, ErrUnimplemented
 }
 
@@ -99,7 +99,7 @@ func (Unimplemented) Submission(context.Context, Actor, ID, ID) (Submission, err
 }
 
 // Submissions returns [ErrUnimplemented].
-func (Unimplemented) Submissions(context.Context, Actor, ID, SubmissionQuery, func(*Submission) error) (bool, error) {
+func (Unimplemented) Submissions(context.Context, Actor, ID, SubmissionsParams, func(*Submission) error) (bool, error) {
 	return false, ErrUnimplemented
 }
 
@@ -139,7 +139,7 @@ func (Unimplemented) PurgeSubmissions(context.Context, PurgeSubmissionsParams) (
 }
 
 // CountFunnel returns [ErrUnimplemented].
-func (Unimplemented) CountFunnel(context.Context, ID, time.Time, Counts) error {
+func (Unimplemented) CountFunnel(context.Context, ID, time.Time, Counters) error {
 	return ErrUnimplemented
 }
 
@@ -188,8 +188,8 @@ func (Unimplemented) DeleteWebhook(context.Context, Actor, ID) error {
 	return ErrUnimplemented
 }
 
-// Attempts returns [ErrUnimplemented].
-func (Unimplemented) Attempts(context.Context, Actor, ID, int) ([]Attempt, error) {
+// Deliveries returns [ErrUnimplemented].
+func (Unimplemented) Deliveries(context.Context, Actor, ID, int) ([]Delivery, error) {
 	return nil, ErrUnimplemented
 }
 
@@ -204,7 +204,7 @@ func (Unimplemented) Redeliver(context.Context, ID, ID) error {
 }
 
 // ClaimDeliveries returns [ErrUnimplemented].
-func (Unimplemented) ClaimDeliveries(context.Context, ClaimParams) ([]Delivery, bool, error) {
+func (Unimplemented) ClaimDeliveries(context.Context, ClaimParams) ([]ClaimedDelivery, bool, error) {
 	return nil, false, ErrUnimplemented
 }
 

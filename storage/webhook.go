@@ -14,9 +14,9 @@ const (
 	OldSecretKept = 24 * time.Hour
 )
 
-// AttemptExpired is the Error of a summary that stands for deliveries that ended
+// DeliveryExpired is the Error of a summary that stands for deliveries that ended
 // because their webhook failed for too long.
-const AttemptExpired = "expired"
+const DeliveryExpired = "expired"
 
 // Webhook is where the events of a form are sent.
 type Webhook struct {
@@ -54,8 +54,8 @@ type SecretReplacement struct {
 	From, To  []byte
 }
 
-// Attempt is one try to deliver an event, as kept in a webhook's history.
-type Attempt struct {
+// Delivery is one try to deliver an event, as kept in a webhook's history.
+type Delivery struct {
 	ID           ID
 	WebhookID    ID
 	EventID      ID
@@ -112,7 +112,7 @@ type WebhookStore interface {
 	// as the same one in another form: UpdatedAt and the time of the old secret stay.
 	ReplaceSecrets(ctx context.Context, replacements []SecretReplacement) (int, error)
 
-	// Attempts returns the webhook's newest attempts by (CreatedAt, ID), at most
+	// Deliveries returns the webhook's newest deliveries by (CreatedAt, ID), at most
 	// max, or ErrNotFound.
-	Attempts(ctx context.Context, who Actor, webhook ID, max int) ([]Attempt, error)
+	Deliveries(ctx context.Context, who Actor, webhook ID, max int) ([]Delivery, error)
 }

@@ -142,11 +142,11 @@ func BenchmarkDelivery(b *testing.B) {
 		b.Cleanup(d.guarded.CloseIdleConnections)
 		sealed, err := d.secrets.Seal(storage.ID{}, secret)
 		must(b, err)
-		del := &storage.Delivery{URL: url, Body: body, Attempt: 1, Secret: sealed}
+		del := &storage.ClaimedDelivery{URL: url, Body: body, Attempt: 1, Secret: sealed}
 		return parallel(b, func() func() error {
 			return func() error {
-				if e := d.deliver(b.Context(), del); !e.Attempt.Success {
-					return fmt.Errorf("status %d, %s", e.Attempt.Status, e.Attempt.Error)
+				if e := d.deliver(b.Context(), del); !e.Delivery.Success {
+					return fmt.Errorf("status %d, %s", e.Delivery.Status, e.Delivery.Error)
 				}
 				return nil
 			}
@@ -154,7 +154,7 @@ func BenchmarkDelivery(b *testing.B) {
 	})
 	measure("a dispatcher", func(b *testing.B) func() {
 		run := newBench(b, Config{InFlightWebhook: 4}, nil)
-		run.seen.attempts = make(chan storage.Attempt, b.N)
+		run.seen.attempts = make(chan storage.Delivery, b.N)
 		hooks := make([]storage.ID, 100)
 		for i := range hooks {
 			hooks[i] = run.webhook(fmt.Sprintf("%s/%d", url, i), append([]byte{secretPlain}, secret...))

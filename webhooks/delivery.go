@@ -20,8 +20,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Classes of a failed attempt, as [storage.Attempt] keeps them in Error. The owner of a
-// webhook sees these and [storage.AttemptExpired], and nothing finer, which would make the
+// Classes of a failed attempt, as [storage.Delivery] keeps them in Error. The owner of a
+// webhook sees these and [storage.DeliveryExpired], and nothing finer, which would make the
 // history a scanner of the host's network. The log has the cause.
 const (
 	// ClassTimeout: no status and headers in time. A body that does not end is not a
@@ -60,9 +60,9 @@ const sealedKept = 1024
 
 // deliver makes one attempt. It always returns, also when something in it panics.
 // When posts ends it gives up.
-func (d *Dispatcher) deliver(posts context.Context, del *storage.Delivery) (e scheduler.Ended) {
+func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery) (e scheduler.Ended) {
 	now, started := d.now(), time.Now()
-	a := &storage.Attempt{
+	a := &storage.Delivery{
 		ID:           d.ids.New(now),
 		WebhookID:    del.Lease.WebhookID,
 		EventID:      del.Lease.EventID,
@@ -108,7 +108,7 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.Delivery) (e sc
 // sent: a receiver that does not check signatures would not notice that one is missing. A
 // line is logged when that begins for a webhook and when it ends. When more than sealedKept
 // are remembered all are forgotten, and each is logged once more.
-func (d *Dispatcher) unopenable(a *storage.Attempt, err error) bool {
+func (d *Dispatcher) unopenable(a *storage.Delivery, err error) bool {
 	is := errors.Is(err, ErrSecret)
 	d.sealed.mu.Lock()
 	defer d.sealed.mu.Unlock()
@@ -129,8 +129,8 @@ func (d *Dispatcher) unopenable(a *storage.Attempt, err error) bool {
 }
 
 // ended says when the next attempt of a failed one is, no sooner than asked.
-func (d *Dispatcher) ended(a *storage.Attempt, asked time.Duration) scheduler.Ended {
-	e := scheduler.Ended{Attempt: a, Took: a.Duration, Asked: asked}
+func (d *Dispatcher) ended(a *storage.Delivery, asked time.Duration) scheduler.Ended {
+	e := scheduler.Ended{Delivery: a, Took: a.Duration, Asked: asked}
 	if !a.Success && a.Status != http.StatusGone {
 		if wait, again := d.config.Retry.next(a.Attempt, asked); again {
 			e.RetryIn = max(wait, time.Millisecond)
@@ -144,7 +144,7 @@ func (d *Dispatcher) ended(a *storage.Attempt, asked time.Duration) scheduler.En
 }
 
 // post sends the event, reads the answer, and returns its status and headers.
-func (d *Dispatcher) post(posts context.Context, del *storage.Delivery, now time.Time) (int, http.Header, error) {
+func (d *Dispatcher) post(posts context.Context, del *storage.ClaimedDelivery, now time.Time) (int, http.Header, error) {
 	ctx, cancel := context.WithTimeout(posts, d.config.Timeout)
 	defer cancel()
 	to, err := d.guard.parse(del.URL)
@@ -181,7 +181,7 @@ func (d *Dispatcher) post(posts context.Context, del *storage.Delivery, now time
 }
 
 // sign adds the headers that prove where a delivery comes from.
-func (d *Dispatcher) sign(header http.Header, del *storage.Delivery, now time.Time) error {
+func (d *Dispatcher) sign(header http.Header, del *storage.ClaimedDelivery, now time.Time) error {
 	secret, err := d.secrets.Open(del.Lease.WebhookID, del.Secret)
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func causeOf(err error) string {
 
 // logged returns what every line about an attempt has. "delivery" is the id of the attempt
 // in the history.
-func logged(a *storage.Attempt) []any {
+func logged(a *storage.Delivery) []any {
 	return []any{
 		"webhook", a.WebhookID.String(),
 		"event", a.EventID.String(),

@@ -53,8 +53,8 @@ func TestEachRequestHasItsOwnTime(t *testing.T) {
 		}
 		posts, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { stop(errStopped) })
-		if e := b.d.deliver(posts, &storage.Delivery{URL: "https://dead.example/", Attempt: 1}); e.Attempt != nil {
-			t.Errorf("a request that was stopped counts as an attempt: %+v", e.Attempt)
+		if e := b.d.deliver(posts, &storage.ClaimedDelivery{URL: "https://dead.example/", Attempt: 1}); e.Delivery != nil {
+			t.Errorf("a request that was stopped counts as an attempt: %+v", e.Delivery)
 		}
 	})
 }
@@ -104,8 +104,8 @@ func TestAStopEndsRequestsUnderWay(t *testing.T) {
 		for range before {
 			attemptAt(d, s.URL, []byte("{}"))
 		}
-		if e := d.deliver(posts, &storage.Delivery{URL: s.URL, Attempt: 1}); e.Attempt != nil || connections.Load() != 1 {
-			t.Errorf("after %d requests: %+v on connection %d, want no attempt on the first; log: %s", before, e.Attempt, connections.Load(), text)
+		if e := d.deliver(posts, &storage.ClaimedDelivery{URL: s.URL, Attempt: 1}); e.Delivery != nil || connections.Load() != 1 {
+			t.Errorf("after %d requests: %+v on connection %d, want no attempt on the first; log: %s", before, e.Delivery, connections.Load(), text)
 		}
 		s.Close()
 	}
@@ -148,7 +148,7 @@ func TestADeliverySendsWhatIsDocumented(t *testing.T) {
 			"http://h.example:" + port + "//other.example/":                    {"h.example", "//other.example/"},
 			"http://h.example:" + port + "/HTTP/1.1":                           {"h.example", "/HTTP/1.1"},
 		} {
-			for _, del := range []*storage.Delivery{
+			for _, del := range []*storage.ClaimedDelivery{
 				{URL: url, Attempt: 1},
 				{URL: url, Attempt: 1, Body: []byte("{}\r\n\r\nPOST / HTTP/1.1\r\n"), Secret: sealed("s")},
 				{URL: url, Attempt: 1, Body: make([]byte, 50_000), Secret: sealed("s"), OldSecret: sealed("old")},
@@ -172,8 +172,8 @@ func TestADeliverySendsWhatIsDocumented(t *testing.T) {
 						header["Webhook-Signature"] = []string{signatures}
 					}
 				}
-				if e := d.deliver(t.Context(), del); !e.Attempt.Success {
-					t.Fatalf("%s: %+v", url, e.Attempt)
+				if e := d.deliver(t.Context(), del); !e.Delivery.Success {
+					t.Fatalf("%s: %+v", url, e.Delivery)
 				}
 				wanted := received{http.MethodPost, want[1], "HTTP/1.1", want[0] + ":" + port, string(del.Body), int64(len(del.Body)), header}
 				if got := <-seen; !reflect.DeepEqual(got, wanted) {
@@ -200,7 +200,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		var wire bytes.Buffer
 		d.transport = roundTrip(func(r *http.Request) (*http.Response, error) { return reply(200), r.Write(&wire) })
-		_, _, err = d.post(t.Context(), &storage.Delivery{URL: url, Body: body, Secret: []byte{secretPlain, 's'}}, time.Now())
+		_, _, err = d.post(t.Context(), &storage.ClaimedDelivery{URL: url, Body: body, Secret: []byte{secretPlain, 's'}}, time.Now())
 		must(t, err)
 		sent := bufio.NewReader(&wire)
 		r, err := http.ReadRequest(sent)
@@ -272,14 +272,14 @@ func TestNotAllWebhooksWithoutASecretAreRemembered(t *testing.T) {
 	d := newTestDispatcher(t)
 	id := func(i int) storage.ID { return storage.ID{byte(i >> 8), byte(i), 1} }
 	for i := range 3 * sealedKept {
-		if !d.unopenable(&storage.Attempt{WebhookID: id(i)}, ErrSecret) {
+		if !d.unopenable(&storage.Delivery{WebhookID: id(i)}, ErrSecret) {
 			t.Fatal("a secret that cannot be opened does not put off its delivery")
 		}
 		if got := len(d.sealed.webhooks); got == 0 || got > sealedKept {
 			t.Fatalf("%d webhooks are remembered", got)
 		}
 	}
-	if last := id(3*sealedKept - 1); d.unopenable(&storage.Attempt{WebhookID: last}, nil) || d.sealed.webhooks[last] {
+	if last := id(3*sealedKept - 1); d.unopenable(&storage.Delivery{WebhookID: last}, nil) || d.sealed.webhooks[last] {
 		t.Error("a webhook whose secret can be opened is remembered")
 	}
 }

@@ -28,7 +28,7 @@ var _ webhooks.Observer = (*metrics)(nil)
 
 // AttemptFinished implements [webhooks.Observer]. The webhook is no attribute of
 // a metric: there are too many of them. It is in the log.
-func (m *metrics) AttemptFinished(_ context.Context, a storage.Attempt) {
+func (m *metrics) AttemptFinished(_ context.Context, a storage.Delivery) {
 	outcome := a.Error
 	if a.Success {
 		outcome = "success"
@@ -66,9 +66,9 @@ func ExampleObserver() {
 
 	// What a dispatcher calls:
 	ctx := context.Background()
-	m.AttemptFinished(ctx, storage.Attempt{Status: 200, Success: true, Duration: 40 * time.Millisecond})
-	m.AttemptFinished(ctx, storage.Attempt{Status: 500, Error: webhooks.ClassStatus, Duration: 300 * time.Millisecond})
-	m.AttemptFinished(ctx, storage.Attempt{Error: webhooks.ClassTimeout, Duration: 15 * time.Second})
+	m.AttemptFinished(ctx, storage.Delivery{Status: 200, Success: true, Duration: 40 * time.Millisecond})
+	m.AttemptFinished(ctx, storage.Delivery{Status: 500, Error: webhooks.ClassStatus, Duration: 300 * time.Millisecond})
+	m.AttemptFinished(ctx, storage.Delivery{Error: webhooks.ClassTimeout, Duration: 15 * time.Second})
 	m.QueueObserved(ctx, storage.QueueStats{Due: 2, OldestDue: noon.Add(-5 * time.Second)})
 
 	fmt.Println(m.attempts)

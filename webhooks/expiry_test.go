@@ -36,12 +36,12 @@ func TestADeadDestinationIsGivenUp(t *testing.T) {
 				t.Fatalf("after %d days one has been pending since %s", day+1, q.OldestDue)
 			}
 		}
-		history, err := b.store.Attempts(context.Background(), storage.AsHost(), id, 1000)
+		history, err := b.store.Deliveries(context.Background(), storage.AsHost(), id, 1000)
 		must(t, err)
 		expired, tried := 0, 0
 		for _, a := range history {
 			switch {
-			case a.Error == storage.AttemptExpired && a.Status == 0 && !a.Success && a.NextAttemptAt.IsZero():
+			case a.Error == storage.DeliveryExpired && a.Status == 0 && !a.Success && a.NextAttemptAt.IsZero():
 				expired++
 			case a.Status == 500:
 				tried++
@@ -89,7 +89,7 @@ func TestADispatcherThatWasOffLosesNothing(t *testing.T) {
 				if a.Success {
 					delivered++
 				}
-				if a.Error == storage.AttemptExpired {
+				if a.Error == storage.DeliveryExpired {
 					t.Errorf("failed before %v: something expired: %+v", failedBefore, a)
 				}
 			}

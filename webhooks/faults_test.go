@@ -26,7 +26,7 @@ type faulty struct {
 
 var errDown = fmt.Errorf("down: %w", storage.ErrUnavailable)
 
-func (f *faulty) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (f *faulty) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	f.mu.Lock()
 	switch {
 	case f.claims > 0:
@@ -233,7 +233,7 @@ func TestAPanicKillsNothing(t *testing.T) {
 
 type panicky struct{}
 
-func (panicky) AttemptFinished(context.Context, storage.Attempt)  { panic("observer") }
+func (panicky) AttemptFinished(context.Context, storage.Delivery) { panic("observer") }
 func (panicky) QueueObserved(context.Context, storage.QueueStats) { panic("observer") }
 func (panicky) WebhookPaused(context.Context, Pause)              { panic("observer") }
 func (panicky) WebhookResumed(context.Context, storage.ID)        { panic("observer") }
@@ -263,7 +263,7 @@ type outage struct {
 	down atomic.Bool
 }
 
-func (o *outage) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (o *outage) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	if o.down.Load() {
 		return nil, false, errDown
 	}

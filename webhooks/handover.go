@@ -46,7 +46,7 @@ func (h *HandOver) Reserve(form storage.ID) (webhooks []storage.ID, lease time.D
 }
 
 // HandOver implements [storage.HandOver].
-func (h *HandOver) HandOver(leased []storage.Delivery, others bool) {
+func (h *HandOver) HandOver(leased []storage.ClaimedDelivery, others bool) {
 	if len(h.reserved) > 0 {
 		h.run.handed.add(h.run, scheduler.Handed{Reserved: h.reserved, Deliveries: leased, At: h.at})
 	}

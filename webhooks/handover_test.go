@@ -119,7 +119,7 @@ type blocking struct {
 	end   chan struct{}
 }
 
-func (o *blocking) AttemptFinished(_ context.Context, _ storage.Attempt)  { o.calls.Add(1); <-o.end }
+func (o *blocking) AttemptFinished(_ context.Context, _ storage.Delivery) { o.calls.Add(1); <-o.end }
 func (o *blocking) QueueObserved(_ context.Context, _ storage.QueueStats) { o.calls.Add(1); <-o.end }
 func (o *blocking) WebhookPaused(_ context.Context, _ Pause)              { o.calls.Add(1); <-o.end }
 

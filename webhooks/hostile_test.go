@@ -199,14 +199,14 @@ func hostileDispatcher(t testing.TB, timeout time.Duration) (*Dispatcher, *logBu
 }
 
 // attemptAt makes one delivery and tells how long it took.
-func attemptAt(d *Dispatcher, url string, body []byte) (storage.Attempt, time.Duration) {
+func attemptAt(d *Dispatcher, url string, body []byte) (storage.Delivery, time.Duration) {
 	started := time.Now()
-	e := d.deliver(context.Background(), &storage.Delivery{URL: url, Body: body, Attempt: 1})
-	return *e.Attempt, time.Since(started)
+	e := d.deliver(context.Background(), &storage.ClaimedDelivery{URL: url, Body: body, Attempt: 1})
+	return *e.Delivery, time.Since(started)
 }
 
 // checkAttempt compares an attempt with what is wanted of it, and the log with it.
-func checkAttempt(t *testing.T, a storage.Attempt, text string, status int, class string) {
+func checkAttempt(t *testing.T, a storage.Delivery, text string, status int, class string) {
 	t.Helper()
 	if a.Status != status || a.Error != class || a.Success != (class == "") {
 		t.Errorf("status %d, class %q, success %v; want %d, %q", a.Status, a.Error, a.Success, status, class)

@@ -20,7 +20,7 @@ type counting struct {
 	claimed        atomic.Int32 // deliveries
 }
 
-func (c *counting) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (c *counting) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	c.claims.Add(1)
 	list, more, err := c.DeliveryStore.ClaimDeliveries(ctx, p)
 	c.claimed.Add(int32(len(list)))

@@ -150,9 +150,9 @@ func (b *bench) run() (stop func()) {
 }
 
 // attempts returns the history of a webhook, oldest first.
-func (b *bench) attempts(webhook storage.ID) []storage.Attempt {
+func (b *bench) attempts(webhook storage.ID) []storage.Delivery {
 	b.t.Helper()
-	list, err := b.store.Attempts(context.Background(), storage.AsHost(), webhook, storage.HistoryKept)
+	list, err := b.store.Deliveries(context.Background(), storage.AsHost(), webhook, storage.HistoryKept)
 	must(b.t, err)
 	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
 		list[i], list[j] = list[j], list[i]
@@ -161,7 +161,7 @@ func (b *bench) attempts(webhook storage.ID) []storage.Attempt {
 }
 
 // claim leases everything that can be claimed.
-func (b *bench) claim(lease time.Duration) []storage.Delivery {
+func (b *bench) claim(lease time.Duration) []storage.ClaimedDelivery {
 	b.t.Helper()
 	all := map[storage.ID]int{}
 	hooks, err := b.store.Webhooks(context.Background(), storage.AsHost(), storage.Page{Limit: 100_000})
@@ -186,21 +186,21 @@ func (b *bench) stats() storage.QueueStats {
 // recorder is an Observer that tests wait on.
 type recorder struct {
 	NoObserver
-	attempts chan storage.Attempt
+	attempts chan storage.Delivery
 	queues   chan storage.QueueStats
 }
 
 func newRecorder() *recorder {
-	return &recorder{attempts: make(chan storage.Attempt, 100_000), queues: make(chan storage.QueueStats, 100_000)}
+	return &recorder{attempts: make(chan storage.Delivery, 100_000), queues: make(chan storage.QueueStats, 100_000)}
 }
 
-func (r *recorder) AttemptFinished(_ context.Context, a storage.Attempt)  { r.attempts <- a }
+func (r *recorder) AttemptFinished(_ context.Context, a storage.Delivery) { r.attempts <- a }
 func (r *recorder) QueueObserved(_ context.Context, q storage.QueueStats) { r.queues <- q }
 
 // wait returns the next n attempts in the order in which they finished.
-func (r *recorder) wait(t *testing.T, n int) []storage.Attempt {
+func (r *recorder) wait(t *testing.T, n int) []storage.Delivery {
 	t.Helper()
-	var out []storage.Attempt
+	var out []storage.Delivery
 	limit := time.After(30 * time.Second)
 	for len(out) < n {
 		select {

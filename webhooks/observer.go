@@ -27,7 +27,7 @@ type Observer interface {
 	// a.Error, a.Status and a.Duration say how it went, and a.NextAttemptAt whether
 	// there will be another. The summary of deliveries that expired comes the same way
 	// (see [Config.MaxAge]).
-	AttemptFinished(ctx context.Context, a storage.Attempt)
+	AttemptFinished(ctx context.Context, a storage.Delivery)
 	// QueueObserved is called about every 15 s while a dispatcher runs.
 	QueueObserved(ctx context.Context, q storage.QueueStats)
 	// WebhookPaused is called when a webhook is paused, and again after each probe
@@ -54,7 +54,7 @@ type NoObserver struct{}
 var _ Observer = NoObserver{}
 
 // AttemptFinished implements [Observer].
-func (NoObserver) AttemptFinished(context.Context, storage.Attempt) {}
+func (NoObserver) AttemptFinished(context.Context, storage.Delivery) {}
 
 // QueueObserved implements [Observer].
 func (NoObserver) QueueObserved(context.Context, storage.QueueStats) {}

@@ -109,7 +109,7 @@ func fetch(t *testing.T, c *http.Client, url string) error {
 
 // attemptError delivers an event and returns an error unless it was accepted.
 func attemptError(d *Dispatcher, url string) error {
-	a := d.deliver(context.Background(), &storage.Delivery{URL: url, Body: []byte("{}"), Attempt: 1}).Attempt
+	a := d.deliver(context.Background(), &storage.ClaimedDelivery{URL: url, Body: []byte("{}"), Attempt: 1}).Delivery
 	if !a.Success {
 		return errors.New(a.Error)
 	}

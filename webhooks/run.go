@@ -150,10 +150,10 @@ func (r *run) send(req *scheduler.Request) {
 		req = next[0]
 		ended := r.d.deliver(r.posts, &req.Delivery)
 		ended.Request = req
-		if ended.Attempt == nil || r.d.config.Observer == nil {
+		if ended.Delivery == nil || r.d.config.Observer == nil {
 			next = r.decide(ended)
 		} else {
-			seen := *ended.Attempt // the store may change its own
+			seen := *ended.Delivery // the store may change its own
 			next = r.decide(ended)
 			r.requests.Go(func() { r.observeAttempt(seen) })
 		}
@@ -165,7 +165,7 @@ func (r *run) send(req *scheduler.Request) {
 }
 
 // observeAttempt shows an attempt to the Observer.
-func (r *run) observeAttempt(a storage.Attempt) {
+func (r *run) observeAttempt(a storage.Delivery) {
 	defer r.observing.Add(-1)
 	if r.observing.Add(1) > observersAtOnce {
 		r.stuck.Do(func() { r.d.log.Error("webhook observer does not return: attempts are not reported") })

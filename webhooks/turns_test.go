@@ -27,7 +27,7 @@ func (b *bench) failed(id storage.ID, failures int) {
 	}
 	_, err := b.store.FinishDeliveries(context.Background(), []storage.Result{{
 		Lease: list[0].Lease, Standing: storage.Standing{Failures: failures},
-		Attempt: &storage.Attempt{ID: b.ids.New(time.Now()), WebhookID: id, EventID: list[0].Lease.EventID, Attempt: 1, Error: ClassTimeout, CreatedAt: time.Now().UTC()},
+		Delivery: &storage.Delivery{ID: b.ids.New(time.Now()), WebhookID: id, EventID: list[0].Lease.EventID, Attempt: 1, Error: ClassTimeout, CreatedAt: time.Now().UTC()},
 	}})
 	must(b.t, err)
 }
@@ -159,7 +159,7 @@ func TestANewDestinationDoesNotWaitForAJam(t *testing.T) {
 // busy is a store whose calls take as long as those of a busy database.
 type busy struct{ storage.DeliveryStore }
 
-func (s busy) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (s busy) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	time.Sleep(30 * time.Millisecond)
 	return s.DeliveryStore.ClaimDeliveries(ctx, p)
 }
@@ -321,7 +321,7 @@ type releases struct {
 
 func (r releases) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
 	for _, d := range done {
-		if d.Attempt == nil {
+		if d.Delivery == nil {
 			r.n.Add(1)
 		}
 	}

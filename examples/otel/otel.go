@@ -80,7 +80,7 @@ func NewObserver(provider metric.MeterProvider) (*Observer, error) {
 }
 
 // AttemptFinished implements [webhooks.Observer].
-func (o *Observer) AttemptFinished(ctx context.Context, a storage.Attempt) {
+func (o *Observer) AttemptFinished(ctx context.Context, a storage.Delivery) {
 	outcome := a.Error
 	if a.Success {
 		outcome = "success"

@@ -518,7 +518,7 @@ func TestADatabaseSurvivesARestart(t *testing.T) {
 	if old, now := me(first.demo.Key), me(second.demo.Key); old != http.StatusUnauthorized || now != http.StatusOK {
 		t.Errorf("the old key: %d, the new one: %d; want 401 and 200", old, now)
 	}
-	stored, err := storage.ListSubmissions(t.Context(), store, storage.AsHost(), second.demo.FormID, storage.SubmissionQuery{Page: storage.Page{Limit: 100}})
+	stored, err := storage.ListSubmissions(t.Context(), store, storage.AsHost(), second.demo.FormID, storage.SubmissionsParams{Page: storage.Page{Limit: 100}})
 	if err != nil || len(stored.Submissions) != seedResponses {
 		t.Errorf("%d submissions, %v; want %d: seeded once", len(stored.Submissions), err, seedResponses)
 	}

@@ -130,7 +130,7 @@ func seed(ctx context.Context, store storage.Storage, live *formsvc.Service, rec
 		return demo{}, fmt.Errorf("key: %w", err)
 	}
 	client := past.As(mara.ID)
-	workspace, err := client.CreateWorkspace(ctx, formsvc.NewWorkspace{Name: "Lumen Coffee"})
+	workspace, err := client.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Lumen Coffee"})
 	if err != nil {
 		return demo{}, fmt.Errorf("workspace: %w", err)
 	}
@@ -175,7 +175,7 @@ func seed(ctx context.Context, store storage.Storage, live *formsvc.Service, rec
 
 	// The webhook is made last and by the live service, so that old responses are
 	// not sent. A test event shows that the receiver is there.
-	made, err := live.As(mara.ID).CreateWebhook(ctx, formsvc.NewWebhook{Form: form.ID, URL: receiver, SigningSecret: d.Secret})
+	made, err := live.As(mara.ID).CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: receiver, SigningSecret: d.Secret})
 	if err != nil {
 		return demo{}, fmt.Errorf("webhook: %w", err)
 	}
@@ -209,7 +209,7 @@ func publish(ctx context.Context, client formsvc.Client, workspace formsvc.ID, f
 		return formsvc.Form{}, err
 	}
 	sections := sample.Definition
-	form, err := client.CreateForm(ctx, formsvc.NewForm{
+	form, err := client.CreateForm(ctx, formsvc.FormCreate{
 		Workspace: workspace, Name: sample.Name, Type: sample.Type,
 		Definition: formsvc.Definition{
 			Blocks: sections.Blocks, Settings: sections.Settings, Theme: sections.Theme,

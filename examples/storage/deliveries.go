@@ -110,7 +110,7 @@ func (t *tx) hastenOne(webhook storage.ID, clock time.Time) error {
 // ClaimDeliveries implements [storage.DeliveryStore]. It finds the webhooks with
 // something due among all webhooks, so unlike the other stores it gets slower with
 // their number.
-func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.Delivery, more bool, err error) {
+func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
 	err = s.write(ctx, func(tx *tx) error {
 		claimed, err = tx.claim(p, s.now())
 		return err
@@ -135,7 +135,7 @@ type candidate struct {
 	pauseReason  storage.PauseReason
 }
 
-func (t *tx) claim(p storage.ClaimParams, clock time.Time) ([]storage.Delivery, error) {
+func (t *tx) claim(p storage.ClaimParams, clock time.Time) ([]storage.ClaimedDelivery, error) {
 	candidates, err := all(t, func(row scanner) (c candidate, err error) {
 		err = row.Scan(&c.id, &c.form, &c.url, &c.host, &c.generation, &c.secret, &c.oldSecret,
 			&c.standing.Succeeded, &c.standing.SlowFor, &c.standing.Failures, at(&c.failingSince), at(&c.pausedUntil), &c.pauseReason)
@@ -150,7 +150,7 @@ func (t *tx) claim(p storage.ClaimParams, clock time.Time) ([]storage.Delivery, 
 		return nil, err
 	}
 	room := newRoom(p)
-	var out []storage.Delivery
+	var out []storage.ClaimedDelivery
 	for _, c := range candidates {
 		if room.full() {
 			break
@@ -163,7 +163,7 @@ func (t *tx) claim(p storage.ClaimParams, clock time.Time) ([]storage.Delivery, 
 }
 
 // serve appends what there is room for of one webhook.
-func (t *tx) serve(out []storage.Delivery, c candidate, room *room, lease time.Duration, clock time.Time) ([]storage.Delivery, error) {
+func (t *tx) serve(out []storage.ClaimedDelivery, c candidate, room *room, lease time.Duration, clock time.Time) ([]storage.ClaimedDelivery, error) {
 	type waiting struct {
 		event storage.ID
 		size  int
@@ -182,7 +182,7 @@ func (t *tx) serve(out []storage.Delivery, c candidate, room *room, lease time.D
 		if !room.take(c, w.size) {
 			break
 		}
-		d := storage.Delivery{
+		d := storage.ClaimedDelivery{
 			Lease: storage.Lease{WebhookID: c.id, EventID: w.event}, FormID: c.form, URL: c.url, Host: c.host, Generation: c.generation,
 			Secret: append([]byte(nil), c.secret...), OldSecret: append([]byte(nil), c.oldSecret...),
 			Standing: c.standing, PausedFor: max(0, c.pausedUntil.Sub(clock)), PauseReason: c.pauseReason,
@@ -199,7 +199,7 @@ func (t *tx) serve(out []storage.Delivery, c candidate, room *room, lease time.D
 }
 
 // lease leases a delivery and fills in what is still missing of it.
-func (t *tx) lease(d *storage.Delivery, until time.Time) error {
+func (t *tx) lease(d *storage.ClaimedDelivery, until time.Time) error {
 	if err := t.one(`UPDATE tokens SET last = last + 1 RETURNING last`, nil, &d.Lease.Token); err != nil {
 		return err
 	}
@@ -246,8 +246,8 @@ func (t *tx) finish(r storage.Result, clock time.Time) (bool, error) {
 		return false, err
 	}
 	due, ended := clock.Add(r.RetryIn), false
-	if r.Attempt != nil {
-		a := *r.Attempt
+	if r.Delivery != nil {
+		a := *r.Delivery
 		a.NextAttemptAt = time.Time{}
 		asked := urgency == again && !a.Success
 		switch {

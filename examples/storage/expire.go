@@ -62,7 +62,7 @@ func (t *tx) summarize(webhook, event storage.ID, p storage.ExpireParams, clock 
 	if err != nil || n == 0 {
 		return err
 	}
-	a := storage.Attempt{ID: p.NewID(), WebhookID: webhook, EventID: event, Error: storage.AttemptExpired, CreatedAt: time.UnixMicro(p.At.UnixMicro()).UTC()}
+	a := storage.Delivery{ID: p.NewID(), WebhookID: webhook, EventID: event, Error: storage.DeliveryExpired, CreatedAt: time.UnixMicro(p.At.UnixMicro()).UTC()}
 	err = t.one(`SELECT d.attempt, e.type, e.submission FROM deliveries d JOIN events e ON e.id = d.event WHERE d.webhook = ? AND d.event = ?`,
 		[]any{webhook, event}, &a.Attempt, &a.EventType, &a.SubmissionID)
 	if err != nil {

@@ -99,7 +99,7 @@ func (s *Store) FormByPublicID(ctx context.Context, publicID string) (f storage.
 }
 
 // Forms implements [storage.FormStore].
-func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormQuery) (found []storage.Form, err error) {
+func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) (found []storage.Form, err error) {
 	if err := check(q.Page); err != nil {
 		return nil, err
 	}

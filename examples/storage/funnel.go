@@ -15,7 +15,7 @@ const (
 )
 
 // count adds to the day and to the minute.
-func (t *tx) count(form storage.ID, at time.Time, c storage.Counts) error {
+func (t *tx) count(form storage.ID, at time.Time, c storage.Counters) error {
 	minute := floorDiv(at.Unix(), 60)
 	for table, bucket := range map[string]int64{"funnel_minutes": minute, "funnel_days": floorDiv(minute, minutesPerDay)} {
 		_, err := t.exec(`INSERT INTO `+table+` (form, at, views, starts, submissions) VALUES (?, ?, ?, ?, ?)
@@ -29,8 +29,8 @@ func (t *tx) count(form storage.ID, at time.Time, c storage.Counts) error {
 }
 
 // sum adds the counts with from <= at < to.
-func (t *tx) sum(total *storage.Counts, table string, form storage.ID, from, to int64) error {
-	var c storage.Counts
+func (t *tx) sum(total *storage.Counters, table string, form storage.ID, from, to int64) error {
+	var c storage.Counters
 	err := t.one(`SELECT ifnull(sum(views), 0), ifnull(sum(starts), 0), ifnull(sum(submissions), 0)
 		FROM `+table+` WHERE form = ? AND at >= ? AND at < ?`, []any{form, from, to}, &c.Views, &c.Starts, &c.Submissions)
 	total.Views += c.Views
@@ -41,7 +41,7 @@ func (t *tx) sum(total *storage.Counts, table string, form storage.ID, from, to 
 
 // window sums whole days from the days, and what a bound cuts off a day from the
 // minutes that are still kept.
-func (t *tx) window(form storage.ID, w storage.Window) (total storage.Counts, err error) {
+func (t *tx) window(form storage.ID, w storage.Window) (total storage.Counters, err error) {
 	first, end := int64(math.MinInt64), int64(math.MaxInt64)
 	if !w.From.IsZero() {
 		first = ceilDiv(w.From.Unix(), 60)
@@ -83,7 +83,7 @@ func ceilDiv(a, b int64) int64 {
 }
 
 // CountFunnel implements [storage.MetricsStore].
-func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counts) error {
+func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counters) error {
 	if err := check(at); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, 
 		if lifetime != (storage.Counters{}) {
 			funnel.Lifetime = &lifetime
 		}
-		funnel.Counts, err = tx.window(form, w)
+		funnel.Counters, err = tx.window(form, w)
 		return err
 	})
 	if err != nil {

@@ -101,7 +101,7 @@ func (t *tx) submit(n storage.NewSubmission, clock time.Time) (stored storage.Su
 	if _, err := t.exec(`UPDATE forms SET responses = responses + 1 WHERE id = ?`, form); err != nil {
 		return stored, false, err
 	}
-	if err := t.count(form, sub.SubmittedAt, storage.Counts{Submissions: 1}); err != nil {
+	if err := t.count(form, sub.SubmittedAt, storage.Counters{Submissions: 1}); err != nil {
 		return stored, false, err
 	}
 	if err := t.announce(form, sub.ID, n.Event, clock); err != nil {
@@ -156,7 +156,7 @@ func (s *Store) Submission(ctx context.Context, who storage.Actor, form, id stor
 }
 
 // Submissions implements [storage.SubmissionStore].
-func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (more bool, err error) {
+func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
 	if err := check(q.Since, q.Until, q.Page); err != nil {
 		return false, err
 	}

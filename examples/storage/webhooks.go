@@ -187,13 +187,13 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 	return replaced, nil
 }
 
-// Attempts implements [storage.WebhookStore].
-func (s *Store) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) (found []storage.Attempt, err error) {
+// Deliveries implements [storage.WebhookStore].
+func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) (found []storage.Delivery, err error) {
 	err = s.read(ctx, func(tx *tx) error {
 		if _, err := tx.webhook(who, webhook); err != nil {
 			return err
 		}
-		found, err = all(tx, func(row scanner) (a storage.Attempt, err error) {
+		found, err = all(tx, func(row scanner) (a storage.Delivery, err error) {
 			err = row.Scan(&a.WebhookID, &a.ID, &a.EventID, &a.EventType, &a.SubmissionID, &a.Attempt, &a.Status,
 				&a.Success, &a.Error, &a.Duration, at(&a.CreatedAt), at(&a.NextAttemptAt))
 			return a, err
@@ -206,7 +206,7 @@ func (s *Store) Attempts(ctx context.Context, who storage.Actor, webhook storage
 const attemptColumns = `webhook, id, event, type, submission, attempt, status, success, error, duration, created, next`
 
 // record adds an attempt, once, and keeps the newest ones of its kind.
-func (t *tx) record(a storage.Attempt, summary bool) error {
+func (t *tx) record(a storage.Delivery, summary bool) error {
 	_, err := t.exec(`INSERT INTO attempts (`+attemptColumns+`, summary) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT DO NOTHING`,
 		a.WebhookID, a.ID, a.EventID, a.EventType, a.SubmissionID, a.Attempt, a.Status,

@@ -44,7 +44,7 @@ func BenchmarkPage(b *testing.B) {
 		{"20questions+typed", "?question_0=x", twenty},
 		{"every", "", formsvc.Definition{Blocks: json.RawMessage(every)}},
 	} {
-		form, err := svc.As(owner).CreateForm(b.Context(), formsvc.NewForm{Workspace: workspace.ID, Name: "Bench", Type: "MULTI", Definition: c.definition})
+		form, err := svc.As(owner).CreateForm(b.Context(), formsvc.FormCreate{Workspace: workspace.ID, Name: "Bench", Type: "MULTI", Definition: c.definition})
 		if err == nil {
 			form, err = svc.As(owner).PublishForm(b.Context(), form.ID)
 		}

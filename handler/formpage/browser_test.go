@@ -88,7 +88,7 @@ func (s *site) form(kind, blocks, settings, theme string, hidden ...string) form
 		d.HiddenFields, _ = json.Marshal(hidden)
 	}
 	client := s.service.As(s.owner)
-	form, err := client.CreateForm(s.t.Context(), formsvc.NewForm{Workspace: s.place, Name: "A form", Type: kind, Definition: d})
+	form, err := client.CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: s.place, Name: "A form", Type: kind, Definition: d})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -122,13 +122,13 @@ func (s *site) answers(form formsvc.Form) []map[string]string {
 	return all
 }
 
-func (s *site) funnel(form formsvc.Form) storage.Counts {
+func (s *site) funnel(form formsvc.Form) storage.Counters {
 	s.t.Helper()
 	f, err := s.store.Funnel(context.Background(), storage.AsHost(), form.ID, storage.Window{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return f.Counts
+	return f.Counters
 }
 
 // page is a document as a browser without JavaScript has it.

@@ -129,7 +129,7 @@ type Config struct {
 
 	// Files takes the files of file_upload and signature blocks. Nil: these blocks say
 	// that the page takes none.
-	Files Files
+	Files FileStore
 	// MaxFileSize is how many bytes one file may have, whatever the block says. Default:
 	// what the service's Limits say, when it has a method Limits as a *formsvc.Service
 	// does, else 10 MiB. For a block with maxFileSize the service's limit counts as well.

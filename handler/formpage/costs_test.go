@@ -60,8 +60,8 @@ func newCosts(tb testing.TB) *costs {
 	return c
 }
 
-func newForm(place formsvc.ID) formsvc.NewForm {
-	return formsvc.NewForm{Workspace: place, Name: "Costs", Type: "MULTI"}
+func newForm(place formsvc.ID) formsvc.FormCreate {
+	return formsvc.FormCreate{Workspace: place, Name: "Costs", Type: "MULTI"}
 }
 
 func (c *costs) form(blocks string) formsvc.PublicForm {

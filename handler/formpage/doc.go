@@ -138,11 +138,11 @@
 // that the page takes none. A file's type is the one that the end of its name claims,
 // if its first bytes can be of it, else the one of its bytes; a file that is not what it is
 // called is refused where the type is a common one. Nothing looks further into it: a host
-// that needs that, such as a scan for viruses, does it in [Files].Save. A file is stored
+// that needs that, such as a scan for viruses, does it in [FileStore].Save. A file is stored
 // while it arrives, before the form is sent, so the server's ReadTimeout has to be long
 // enough for the largest one: 10 MiB take 90 s at 1 Mbit/s. What a visit stores before its
 // response is bounded by [Config.MaxVisitFiles], and what all visits do by
-// [Dir.MaxUnsent], or by what the host's own Files returns as [ErrNoSpace]. A file that is never sent with a response may
+// [Dir.MaxUnsent], or by what the host's own FileStore returns as [ErrNoSpace]. A file that is never sent with a response may
 // be removed after a week: [Keeper] says how a host knows, and [Dir.Sweep] does it. See
 // [FileHandler] for handing files out.
 //

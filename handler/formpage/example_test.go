@@ -135,8 +135,8 @@ type uploads struct {
 
 func (u uploads) Save(ctx context.Context, up formpage.Upload) (formpage.File, error) {
 	key := u.newKey()
-	size, err := u.bucket.Put(ctx, key, up.MimeType, up.Body)
-	return formpage.File{ID: key, Name: up.Name, URL: "https://app.example/files/" + key, MimeType: up.MimeType, Size: size}, err
+	size, err := u.bucket.Put(ctx, key, up.MIMEType, up.Body)
+	return formpage.File{ID: key, Name: up.Name, URL: "https://app.example/files/" + key, MIMEType: up.MIMEType, Size: size}, err
 }
 
 func (u uploads) Open(ctx context.Context, id string) (io.ReadCloser, formpage.File, error) {
@@ -144,7 +144,7 @@ func (u uploads) Open(ctx context.Context, id string) (io.ReadCloser, formpage.F
 }
 
 func ExampleFiles() {
-	var files formpage.Files = uploads{}
+	var files formpage.FileStore = uploads{}
 	pages, err := formpage.New(newService(), formpage.Config{Files: files})
 	if err != nil {
 		log.Fatal(err)

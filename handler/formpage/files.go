@@ -112,13 +112,13 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 	}
 	content := meter(&bounded{r: io.MultiReader(bytes.NewReader(head[:n]), body), left: c.h.maxFile(properties(b))},
 		c.h.visitFiles(visit.Key), c.h.config.MaxVisitFiles, errVisitFull)
-	file, err := c.files().Save(c.r.Context(), Upload{Form: c.form, Block: block, Name: name, MimeType: kind, Body: content})
+	file, err := c.files().Save(c.r.Context(), Upload{Form: c.form, Block: block, Name: name, MIMEType: kind, Body: content})
 	if err != nil {
 		content.giveBack()
 		refuse(c.notSaved(err, content.broke()))
 		return
 	}
-	file.Name, file.MimeType = cmp.Or(file.Name, name), cmp.Or(file.MimeType, kind)
+	file.Name, file.MIMEType = cmp.Or(file.Name, name), cmp.Or(file.MIMEType, kind)
 	if single {
 		values.Del(nameFile + block)
 	}

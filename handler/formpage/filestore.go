@@ -19,9 +19,9 @@ import (
 	"time"
 )
 
-// Files is a host's place for the files that respondents send. It must be safe for
+// FileStore is a host's place for the files that respondents send. It must be safe for
 // concurrent use.
-type Files interface {
+type FileStore interface {
 	// Save stores what the upload's Body holds and returns the file with its ID, URL and
 	// Size. An error of reading Body means that the file is not wanted, because it is too
 	// large or the visitor left: Save then keeps nothing of it and returns that error,
@@ -31,7 +31,7 @@ type Files interface {
 	Open(ctx context.Context, id string) (io.ReadCloser, File, error)
 }
 
-// Keeper is what a [Files] has as well that removes files which were saved and never sent
+// Keeper is what a [FileStore] has as well that removes files which were saved and never sent
 // with a response.
 //
 // A page takes its files for a week. A file that is older and that no attempt keeps is in
@@ -54,8 +54,8 @@ type Upload struct {
 	// Name is the name of the file without a path, as the visitor has it: at most 200
 	// characters.
 	Name string
-	// MimeType is what the first bytes look like, never what the visitor's browser says.
-	MimeType string
+	// MIMEType is what the first bytes look like, never what the visitor's browser says.
+	MIMEType string
 	Body     io.Reader
 }
 
@@ -64,7 +64,7 @@ type File struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
 	URL      string `json:"url"` // absolute, http or https: where the form's owner finds it
-	MimeType string `json:"mime_type"`
+	MIMEType string `json:"mime_type"`
 	Size     int64  `json:"size"`
 }
 
@@ -73,7 +73,7 @@ type File struct {
 // mounts it where only those get who may see responses:
 //
 //	mux.Handle("GET /files/", signedIn(formpage.FileHandler(files)))
-func FileHandler(files Files) http.Handler {
+func FileHandler(files FileStore) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 		body, file, err := files.Open(r.Context(), id)
@@ -141,9 +141,9 @@ const (
 	keptEnd   = ".kept-" // empty: an attempt keeps the file, whose name follows
 )
 
-// Save implements [Files].
+// Save implements [FileStore].
 func (d *Dir) Save(_ context.Context, u Upload) (_ File, err error) {
-	file := File{ID: strings.ToLower(rand.Text()), Name: u.Name, MimeType: u.MimeType}
+	file := File{ID: strings.ToLower(rand.Text()), Name: u.Name, MIMEType: u.MIMEType}
 	file.URL = d.url + file.ID
 	if err := d.count(); err != nil {
 		return File{}, err
@@ -289,7 +289,7 @@ func (d *Dir) remove(id string) error {
 
 func isFileID(id string) bool { return len(id) == 26 && isPlain(id) }
 
-// Open implements [Files].
+// Open implements [FileStore].
 func (d *Dir) Open(_ context.Context, id string) (io.ReadCloser, File, error) {
 	var file File
 	if !isFileID(id) {

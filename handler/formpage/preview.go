@@ -220,7 +220,7 @@ func (c *call) tryOut(given Given, path Path, at int) {
 }
 
 // files is the place for files, nil when there is none. A preview keeps none.
-func (c *call) files() Files {
+func (c *call) files() FileStore {
 	if c.preview != nil && c.h.config.Files != nil {
 		return noFiles{}
 	}
@@ -244,7 +244,7 @@ func (noFiles) Save(_ context.Context, u Upload) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	return File{ID: "preview-" + rand.Text(), Name: u.Name, URL: "https://preview.invalid/", MimeType: u.MimeType, Size: size}, nil
+	return File{ID: "preview-" + rand.Text(), Name: u.Name, URL: "https://preview.invalid/", MIMEType: u.MIMEType, Size: size}, nil
 }
 
 func (noFiles) Open(context.Context, string) (io.ReadCloser, File, error) {

@@ -27,7 +27,7 @@ func (s *site) draft(kind, blocks, settings string) formsvc.Form {
 	if settings != "" {
 		d.Settings = json.RawMessage(settings)
 	}
-	form, err := s.service.As(s.owner).CreateForm(s.t.Context(), formsvc.NewForm{Workspace: s.place, Name: "A draft", Type: kind, Definition: d})
+	form, err := s.service.As(s.owner).CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: s.place, Name: "A draft", Type: kind, Definition: d})
 	if err != nil {
 		s.t.Fatal(err)
 	}

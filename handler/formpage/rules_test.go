@@ -56,7 +56,7 @@ func TestTheJSONOfAFormKeepsWhatItsPageKeeps(t *testing.T) {
 func (s *site) publishWith(blocks, variables string) formsvc.Form {
 	s.t.Helper()
 	client := s.service.As(s.owner)
-	form, err := client.CreateForm(s.t.Context(), formsvc.NewForm{Workspace: s.place, Name: "A form", Type: "MULTI", Definition: formsvc.Definition{
+	form, err := client.CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: s.place, Name: "A form", Type: "MULTI", Definition: formsvc.Definition{
 		Blocks: []byte(blocks), Variables: []byte(variables),
 	}})
 	if err == nil {

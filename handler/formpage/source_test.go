@@ -44,7 +44,7 @@ func newTenants(t *testing.T) *tenants {
 	})}
 	for _, owner := range []string{"owner", "another"} {
 		client := s.service.As(formsvc.UserIDFrom(owner))
-		place, err := client.CreateWorkspace(t.Context(), formsvc.NewWorkspace{Name: owner})
+		place, err := client.CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: owner})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +60,7 @@ func newTenants(t *testing.T) *tenants {
 			if err := json.Unmarshal(raw, &given); err != nil {
 				t.Fatal(err)
 			}
-			form, err := client.CreateForm(t.Context(), formsvc.NewForm{
+			form, err := client.CreateForm(t.Context(), formsvc.FormCreate{
 				Workspace: place.ID, Name: given.Name + " of " + owner, Type: given.Type, Definition: given.Definition,
 			})
 			if err != nil {

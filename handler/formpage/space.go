@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// ErrNoSpace is what a [Files] returns that has no room for a file: the page says so.
+// ErrNoSpace is what a [FileStore] returns that has no room for a file: the page says so.
 var ErrNoSpace = errors.New("formpage: no room for more files")
 
 // What files that no response has may take together.

@@ -49,7 +49,7 @@ func (c *Core) Metrics(ctx context.Context, who storage.Actor, form storage.ID, 
 	if err != nil {
 		return Metrics{}, err
 	}
-	counts := funnel.Counts
+	counts := funnel.Counters
 	m := Metrics{Period: period, Estimated: period == allTime && funnel.Lifetime != nil}
 	if m.Estimated {
 		counts.Views += funnel.Lifetime.Views

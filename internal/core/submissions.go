@@ -23,7 +23,7 @@ func CheckRange(since, until time.Time) error {
 
 // LendSubmissions lends one page of a form's submissions, bounded in bytes too; see
 // [storage.SubmissionStore].
-func (c *Core) LendSubmissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (more bool, err error) {
+func (c *Core) LendSubmissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
 	if err := CheckRange(q.Since, q.Until); err != nil {
 		return false, err
 	}
@@ -32,7 +32,7 @@ func (c *Core) LendSubmissions(ctx context.Context, who storage.Actor, form stor
 }
 
 // Submissions returns such a page as records of the caller's own.
-func (c *Core) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery) (storage.SubmissionPage, error) {
+func (c *Core) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
 	if err := CheckRange(q.Since, q.Until); err != nil {
 		return storage.SubmissionPage{}, err
 	}

@@ -40,10 +40,10 @@ const public = "93.184.215.14"
 // attempts passes on what a dispatcher tells of its requests.
 type attempts struct {
 	webhooks.NoObserver
-	finished chan storage.Attempt
+	finished chan storage.Delivery
 }
 
-func (a attempts) AttemptFinished(_ context.Context, attempt storage.Attempt) {
+func (a attempts) AttemptFinished(_ context.Context, attempt storage.Delivery) {
 	a.finished <- attempt
 }
 
@@ -63,7 +63,7 @@ func TestADispatcherThatWouldSendIsCaught(t *testing.T) {
 	must(store.CreateWebhook(t.Context(), storage.AsHost(), storage.Webhook{ID: hook, FormID: form, URL: "http://" + public + "/hook", Enabled: true}, 0))
 	must(store.Enqueue(t.Context(), hook, storage.Event{ID: ids.New(now), Type: "form.response.completed", Body: []byte("{}")}))
 
-	seen := attempts{finished: make(chan storage.Attempt, 10)}
+	seen := attempts{finished: make(chan storage.Delivery, 10)}
 	var log bytes.Buffer
 	d, err := webhooks.New(webhooks.Params{Store: store, Config: webhooks.Config{Observer: seen}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	must(err)

@@ -103,7 +103,7 @@ func (s *site) sample(name string) formsvc.Form {
 func (s *site) publish(name, kind string, d formsvc.Definition) formsvc.Form {
 	s.t.Helper()
 	client := s.service.As(s.owner)
-	form, err := client.CreateForm(s.t.Context(), formsvc.NewForm{Workspace: s.place, Name: name, Type: kind, Definition: d})
+	form, err := client.CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: s.place, Name: name, Type: kind, Definition: d})
 	if err == nil {
 		form, err = client.PublishForm(s.t.Context(), form.ID)
 	}

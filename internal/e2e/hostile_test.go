@@ -80,7 +80,7 @@ func TestHostileFormsRunNothing(t *testing.T) {
 	var accepted []string // others are refused when a definition is written
 	for _, link := range links {
 		raw, _ := json.Marshal([]map[string]any{{"id": "i", "type": "embed", "properties": map[string]any{"embedLink": link}}})
-		if _, err := s.service.As(s.owner).CreateForm(t.Context(), formsvc.NewForm{Workspace: s.place, Name: "x", Definition: formsvc.Definition{Blocks: raw}}); err == nil {
+		if _, err := s.service.As(s.owner).CreateForm(t.Context(), formsvc.FormCreate{Workspace: s.place, Name: "x", Definition: formsvc.Definition{Blocks: raw}}); err == nil {
 			accepted = append(accepted, link)
 		}
 	}

@@ -56,12 +56,12 @@ const PageSize = 1000
 
 // Pages reads one page of the responses. What it returned is no concern of the storage
 // any more: no connection and no transaction is held while a page is written.
-type Pages func(ctx context.Context, q storage.SubmissionQuery) (storage.SubmissionPage, error)
+type Pages func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error)
 
 // each calls do for every response of the period, newest first, and after after each
 // page.
 func each(ctx context.Context, read Pages, since, until time.Time, do func(*storage.Submission) error, after func() error) error {
-	q := storage.SubmissionQuery{Since: since, Until: until, Page: storage.Page{Limit: PageSize}}
+	q := storage.SubmissionsParams{Since: since, Until: until, Page: storage.Page{Limit: PageSize}}
 	for {
 		page, err := read(ctx, q)
 		if err != nil {

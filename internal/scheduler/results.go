@@ -29,7 +29,7 @@ type result struct {
 }
 
 // record queues the result of a request for writing.
-func (s *Scheduler) record(r *Request, attempt *storage.Attempt, retryIn time.Duration) {
+func (s *Scheduler) record(r *Request, attempt *storage.Delivery, retryIn time.Duration) {
 	if attempt != nil {
 		r.pool.unrecorded++
 		r.webhook.unsaved++
@@ -40,7 +40,7 @@ func (s *Scheduler) record(r *Request, attempt *storage.Attempt, retryIn time.Du
 	if len(s.results.pending) == 0 {
 		s.results.since = s.now
 	}
-	s.results.pending = append(s.results.pending, result{r, storage.Result{Lease: r.Delivery.Lease, Attempt: attempt, RetryIn: retryIn}, false})
+	s.results.pending = append(s.results.pending, result{r, storage.Result{Lease: r.Delivery.Lease, Delivery: attempt, RetryIn: retryIn}, false})
 	r.Delivery.Body = nil // is not held until then
 }
 
@@ -62,7 +62,7 @@ func (s *Scheduler) write() {
 	})
 	s.out.Write = make([]storage.Result, n)
 	for i, of := range r.active {
-		if w := of.webhook; of.Attempt != nil { // all of a URL alike: their order does not matter then
+		if w := of.webhook; of.Result.Delivery != nil { // all of a URL alike: their order does not matter then
 			of.Standing = w.standing
 			if left := w.pause.until.Sub(s.now); left > 0 {
 				of.PauseFor, of.PauseReason = left, w.pause.reason
@@ -89,12 +89,12 @@ func (s *Scheduler) wrote(e Wrote) {
 			r.pending = append(r.pending, of)
 			continue
 		}
-		if of.Attempt != nil {
+		if of.Result.Delivery != nil {
 			of.pool.unrecorded--
 			of.webhook.unsaved--
 			of.webhook.saved = s.now
 		}
-		if (of.claimed || of.webhook.passed) && of.Attempt != nil || of.Attempt == nil && of.RetryIn == 0 {
+		if (of.claimed || of.webhook.passed) && of.Result.Delivery != nil || of.Result.Delivery == nil && of.RetryIn == 0 {
 			of.webhook.pool.wanted = true // more may wait, and the store knows now how that fared
 		}
 	}

@@ -32,7 +32,7 @@ type Scheduler struct {
 
 // Request is a delivery from its claim to its result.
 type Request struct {
-	Delivery storage.Delivery
+	Delivery storage.ClaimedDelivery
 
 	webhook *webhook
 	claimed bool      // not handed over
@@ -55,23 +55,23 @@ type (
 	Woken struct{}
 	// Claimed is the end of a claim.
 	Claimed struct {
-		Deliveries []storage.Delivery
+		Deliveries []storage.ClaimedDelivery
 		More       bool // another claim at once may bring more
 		Err        error
 	}
 	// Handed says what became of the deliveries that Reserve made room for at that time.
 	Handed struct {
 		Reserved   []ID
-		Deliveries []storage.Delivery
+		Deliveries []storage.ClaimedDelivery
 		At         time.Time
 	}
 	// Ended is the end of a request.
 	Ended struct {
-		Request *Request
-		Attempt *storage.Attempt // nil: nothing is known to have been sent
-		Took    time.Duration
-		RetryIn time.Duration // as in storage.Result
-		Asked   time.Duration // the pause that the receiver asked for
+		Request  *Request
+		Delivery *storage.Delivery // nil: nothing is known to have been sent
+		Took     time.Duration
+		RetryIn  time.Duration // as in storage.Result
+		Asked    time.Duration // the pause that the receiver asked for
 	}
 	// Wrote is the end of a write.
 	Wrote struct {
@@ -166,7 +166,7 @@ func (s *Scheduler) Done() bool {
 }
 
 // arrive takes in a delivery that was leased at that time.
-func (s *Scheduler) arrive(del storage.Delivery, leased time.Time, claimed bool) {
+func (s *Scheduler) arrive(del storage.ClaimedDelivery, leased time.Time, claimed bool) {
 	w := s.known(del, leased)
 	r := &Request{Delivery: del, webhook: w, claimed: claimed, leased: leased, arrived: s.now}
 	if s.stopped || w.pool.bytes >= s.n.PoolBytes { // of what is handed over only the number was known
@@ -281,9 +281,9 @@ func (s *Scheduler) ended(e Ended) {
 	}
 	w.underWay = slices.DeleteFunc(w.underWay, is)
 	w.active = s.now
-	s.record(r, e.Attempt, e.RetryIn)
+	s.record(r, e.Delivery, e.RetryIn)
 	switch {
-	case e.Attempt != nil:
+	case e.Delivery != nil:
 		s.learn(w, r.began, e)
 	case e.RetryIn > 0: // the others have to wait for the same
 		s.giveBackAll(w, e.RetryIn)

@@ -53,14 +53,14 @@ func (c *steps) pass(d time.Duration) {
 
 var (
 	goodStanding = storage.Standing{Succeeded: true}
-	claimedFrom  = func(deliveries ...storage.Delivery) Claimed { return Claimed{Deliveries: deliveries} }
+	claimedFrom  = func(deliveries ...storage.ClaimedDelivery) Claimed { return Claimed{Deliveries: deliveries} }
 )
 
 // delivery makes one for the webhook with that number.
-func (c *steps) delivery(webhook int, host string, standing storage.Standing) storage.Delivery {
+func (c *steps) delivery(webhook int, host string, standing storage.Standing) storage.ClaimedDelivery {
 	c.serial++
 	lease := storage.Lease{WebhookID: ID{byte(webhook >> 8), byte(webhook)}, EventID: ID{1, byte(c.serial >> 8), byte(c.serial)}, Token: int64(c.serial)}
-	return storage.Delivery{Lease: lease, FormID: ID{2, byte(webhook)}, URL: "https://" + host + "/", Host: host, Standing: standing, Attempt: 1}
+	return storage.ClaimedDelivery{Lease: lease, FormID: ID{2, byte(webhook)}, URL: "https://" + host + "/", Host: host, Standing: standing, Attempt: 1}
 }
 
 // end ends the request that was sent last.
@@ -73,7 +73,7 @@ func (c *steps) end(success bool, asked time.Duration) {
 }
 
 func (c *steps) endOf(r *Request, success bool, asked time.Duration) {
-	e := Ended{Request: r, Attempt: &storage.Attempt{Success: success}, Took: time.Millisecond, Asked: asked}
+	e := Ended{Request: r, Delivery: &storage.Delivery{Success: success}, Took: time.Millisecond, Asked: asked}
 	if !success {
 		e.RetryIn = time.Minute
 	}
@@ -157,7 +157,7 @@ func TestAProcessThatJustStartedKnowsHowLongAWebhookFailed(t *testing.T) {
 func TestClaimsGoOnWhenWritesSucceedAgain(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
-	var all []storage.Delivery
+	var all []storage.ClaimedDelivery
 	for i := range 20 {
 		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
 	}
@@ -194,7 +194,7 @@ func TestClaimsGoOnWhenWritesSucceedAgain(t *testing.T) {
 func TestResultsAreWrittenBeforeMoreIsClaimed(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
-	var all []storage.Delivery
+	var all []storage.ClaimedDelivery
 	for i := range 4 {
 		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
 	}
@@ -229,7 +229,7 @@ func TestAFullSchedulerLooksAgain(t *testing.T) {
 	n := testNumbers
 	n.Quick, n.Second, n.Ahead = 4, 2, 8
 	c := newSteps(t, n)
-	var all []storage.Delivery
+	var all []storage.ClaimedDelivery
 	for i := range 16 { // 3 of them get the quick places of their name
 		all = append(all, c.delivery(i, "same.example", goodStanding))
 	}
@@ -250,7 +250,7 @@ func TestAFullSchedulerLooksAgain(t *testing.T) {
 func TestAPoolIsAskedForWhenItHasRoom(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, smallNumbers())
-	var all []storage.Delivery
+	var all []storage.ClaimedDelivery
 	for i := range c.n.Ahead/2 + c.n.Quick + 1 {
 		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
 	}
@@ -343,7 +343,7 @@ func TestManyResultsAreWrittenAtOnce(t *testing.T) {
 	n := testNumbers
 	n.Unrecorded = 16
 	c := newSteps(t, n)
-	var all []storage.Delivery
+	var all []storage.ClaimedDelivery
 	for i := range 4 {
 		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
 	}
@@ -376,7 +376,7 @@ func TestAWebhookThatHangsIsKnownByItsUsualTime(t *testing.T) {
 			}
 			send()
 			c.now = c.now.Add(took)
-			c.step(Ended{Request: c.sent[0], Attempt: &storage.Attempt{Success: true}, Took: took})
+			c.step(Ended{Request: c.sent[0], Delivery: &storage.Delivery{Success: true}, Took: took})
 			send()
 			c.pass(still - time.Millisecond + more)
 			want := 1
@@ -412,7 +412,7 @@ func TestASlowWebhookIsQuickAfterEightSuccesses(t *testing.T) {
 		if i == 1 {
 			took += time.Millisecond
 		}
-		c.step(Ended{Request: c.sent[i], Attempt: &storage.Attempt{Success: true}, Took: took})
+		c.step(Ended{Request: c.sent[i], Delivery: &storage.Delivery{Success: true}, Took: took})
 	}
 }
 
@@ -423,7 +423,7 @@ func TestAWebhookThatMovesLeavesTheLineOfItsName(t *testing.T) {
 	n := testNumbers
 	n.Quick = 8
 	c := newSteps(t, n)
-	var all []storage.Delivery
+	var all []storage.ClaimedDelivery
 	for i := range 8 {
 		all = append(all, c.delivery(i, "same.example", goodStanding))
 	}
@@ -472,7 +472,7 @@ func TestWhatIsHandedOverIsBoundedInBytes(t *testing.T) {
 	for i := range forms {
 		del := c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding)
 		del.Body = make([]byte, 1000)
-		c.step(Handed{Reserved: []ID{del.Lease.WebhookID}, Deliveries: []storage.Delivery{del}, At: c.now})
+		c.step(Handed{Reserved: []ID{del.Lease.WebhookID}, Deliveries: []storage.ClaimedDelivery{del}, At: c.now})
 	}
 	if c.s.quick.bytes > n.PoolBytes || len(c.sent) != 10 {
 		t.Errorf("%d deliveries with %d bytes are held, want 10 with %d", len(c.sent), c.s.quick.bytes, n.PoolBytes)
@@ -486,7 +486,7 @@ func TestWhatIsHandedOverIsBoundedInBytes(t *testing.T) {
 func TestManyTimeoutsAtOnceHoldUpNobody(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
-	var all []storage.Delivery
+	var all []storage.ClaimedDelivery
 	for i := range 512 {
 		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), storage.Standing{}))
 	}
@@ -497,7 +497,7 @@ func TestManyTimeoutsAtOnceHoldUpNobody(t *testing.T) {
 	c.now = c.now.Add(c.n.Timeout)
 	var ended []Event
 	for _, r := range c.sent {
-		ended = append(ended, Ended{Request: r, Attempt: &storage.Attempt{}, Took: c.n.Timeout, RetryIn: time.Second})
+		ended = append(ended, Ended{Request: r, Delivery: &storage.Delivery{}, Took: c.n.Timeout, RetryIn: time.Second})
 	}
 	c.step(ended...)
 	c.sent = nil
@@ -513,7 +513,7 @@ func TestNoRequestMovesOverWhileTheStoreIsBehind(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, smallNumbers())
 	send := func(from, to int) (sent []*Request) {
-		var all []storage.Delivery
+		var all []storage.ClaimedDelivery
 		for i := from; i < to; i++ {
 			all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
 		}
@@ -592,7 +592,7 @@ func TestPoolsFillUp(t *testing.T) {
 		{"failing", storage.Standing{Succeeded: true, Failures: 1}, 0},
 		{"slow", storage.Standing{Succeeded: true, SlowFor: 1}, c.n.Second*3/4 - c.n.Second/2},
 	} {
-		var all []storage.Delivery
+		var all []storage.ClaimedDelivery
 		for i := range 100 {
 			all = append(all, c.delivery(c.serial, fmt.Sprintf("%s%d.example", kind.name, i), kind.standing))
 		}
@@ -706,7 +706,7 @@ func TestDoubtfulOnesThatFindNoPlaceAreLeftInTheStore(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, smallNumbers())
 	claim := func(n int, standing storage.Standing) storage.ClaimParams {
-		var all []storage.Delivery
+		var all []storage.ClaimedDelivery
 		for range n {
 			all = append(all, c.delivery(c.serial, fmt.Sprintf("h%d.example", c.serial), standing))
 		}
@@ -767,7 +767,7 @@ func TestNoMoreIsHandedOverThanThereIsRoomFor(t *testing.T) {
 	c := newSteps(t, testNumbers)
 	del := c.delivery(1, "h.example", goodStanding)
 	c.step(claimedFrom(del))
-	c.step(Ended{Request: c.sent[0], Attempt: &storage.Attempt{Success: true}, Took: 400 * time.Millisecond})
+	c.step(Ended{Request: c.sent[0], Delivery: &storage.Delivery{Success: true}, Took: 400 * time.Millisecond})
 	granted := 0
 	for range 100 {
 		granted += len(c.s.Reserve(del.FormID))
@@ -813,7 +813,7 @@ func TestASuccessFromBeforeAPauseDoesNotEndIt(t *testing.T) {
 func TestHandOversLeaveRoomForClaims(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
-	var all []storage.Delivery
+	var all []storage.ClaimedDelivery
 	for i := range c.n.Ahead / 2 { // of one form
 		del := c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding)
 		del.FormID = storage.ID{1}

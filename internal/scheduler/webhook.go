@@ -70,7 +70,7 @@ func pauseFor(failures int, failing, asked time.Duration) (time.Duration, storag
 }
 
 // known returns the webhook of a delivery that was leased at that time.
-func (s *Scheduler) known(del storage.Delivery, leased time.Time) *webhook {
+func (s *Scheduler) known(del storage.ClaimedDelivery, leased time.Time) *webhook {
 	id := del.Lease.WebhookID
 	w := s.webhooks[id]
 	if w == nil || w.generation != del.Generation {
@@ -92,7 +92,7 @@ func (s *Scheduler) known(del storage.Delivery, leased time.Time) *webhook {
 }
 
 // believe takes over what the store knows of w.
-func (s *Scheduler) believe(w *webhook, del storage.Delivery) {
+func (s *Scheduler) believe(w *webhook, del storage.ClaimedDelivery) {
 	w.failing, w.pause = time.Time{}, pause{}
 	if del.Standing.Failures > 0 {
 		w.failing = s.now.Add(-del.FailingFor)
@@ -107,7 +107,7 @@ func (s *Scheduler) believe(w *webhook, del storage.Delivery) {
 func (s *Scheduler) learn(w *webhook, began time.Time, e Ended) {
 	is, was := w.standing, w.pause
 	switch {
-	case !e.Attempt.Success:
+	case !e.Delivery.Success:
 		if is.Failures++; is.Failures == 1 {
 			w.failing = s.now
 		}

@@ -168,14 +168,14 @@ func (w *world) event(r *receiver) {
 	w.step(Woken{})
 }
 
-func (w *world) lease(it *item) storage.Delivery {
+func (w *world) lease(it *item) storage.ClaimedDelivery {
 	r := it.of
 	r.tokens++
 	r.served = w.now
 	it.lease = &storage.Lease{WebhookID: r.id, EventID: it.event, Token: r.tokens}
 	it.state = "leased"
 	w.leased[*it.lease] = it
-	return storage.Delivery{
+	return storage.ClaimedDelivery{
 		Lease: *it.lease, FormID: r.form, URL: "https://" + r.host + "/" + r.id.String(), Host: r.host, Attempt: it.attempt,
 		Standing: r.standing, FailingFor: r.failingFor(w.now), PausedFor: max(0, r.paused.Sub(w.now)), PauseReason: r.reason, Body: make([]byte, 100),
 	}
@@ -190,7 +190,7 @@ func (r *receiver) failingFor(now time.Time) time.Duration {
 }
 
 // claim does what ClaimDeliveries does.
-func (w *world) claim(p storage.ClaimParams) (out []storage.Delivery) {
+func (w *world) claim(p storage.ClaimParams) (out []storage.ClaimedDelivery) {
 	order := make([]*receiver, 0, len(w.receivers))
 	for _, r := range w.receivers {
 		if len(r.pending) > 0 && !r.locked && !r.paused.After(w.now) {
@@ -246,7 +246,7 @@ func (w *world) finish(results []storage.Result) {
 		r := it.of
 		it.lease = nil
 		switch {
-		case res.Attempt == nil:
+		case res.Delivery == nil:
 			if it.state != "leased" && it.state != "unsent" {
 				w.t.Fatalf("a delivery in state %q was given back", it.state)
 			}
@@ -302,7 +302,7 @@ func (w *world) step(events ...Event) {
 	}
 	if len(a.Write) > 0 {
 		for _, res := range a.Write {
-			if it := w.leased[res.Lease]; it != nil && res.Attempt != nil && res.Standing != it.of.standing {
+			if it := w.leased[res.Lease]; it != nil && res.Delivery != nil && res.Standing != it.of.standing {
 				it.of.locked = true
 			}
 		}
@@ -378,7 +378,7 @@ func (w *world) send(r *Request) {
 			return
 		}
 		it.state = "answered"
-		e.Attempt = &storage.Attempt{WebhookID: of.id, EventID: it.event, Attempt: it.attempt, Success: success}
+		e.Delivery = &storage.Delivery{WebhookID: of.id, EventID: it.event, Attempt: it.attempt, Success: success}
 		of.failed = !success
 		if success {
 			of.passed++

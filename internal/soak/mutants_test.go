@@ -25,14 +25,14 @@ var mutants = map[string]func(storage.Storage) storage.Storage{
 // doneBeforeSent ends deliveries when they are claimed.
 type doneBeforeSent struct{ storage.Storage }
 
-func (m doneBeforeSent) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m doneBeforeSent) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	claimed, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	if err != nil {
 		return nil, false, err
 	}
 	done := make([]storage.Result, len(claimed))
 	for i, d := range claimed {
-		done[i] = storage.Result{Lease: d.Lease, Attempt: &storage.Attempt{
+		done[i] = storage.Result{Lease: d.Lease, Delivery: &storage.Delivery{
 			ID: d.Lease.EventID, WebhookID: d.Lease.WebhookID, EventID: d.Lease.EventID, EventType: d.EventType,
 			SubmissionID: d.SubmissionID, Attempt: d.Attempt, Status: 200, Success: true, CreatedAt: time.Now(),
 		}}
@@ -74,7 +74,7 @@ func (m acknowledgesBeforeCommit) Submit(ctx context.Context, n storage.NewSubmi
 // changesBodies sends other bytes when it tries again.
 type changesBodies struct{ storage.Storage }
 
-func (m changesBodies) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m changesBodies) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	claimed, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	for i, d := range claimed {
 		if d.Attempt > 1 {
@@ -89,10 +89,10 @@ type deliversTwice struct{ storage.Storage }
 
 func (m deliversTwice) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
 	for i, r := range done {
-		if r.Attempt != nil && r.Attempt.Success && r.Attempt.Attempt == 1 {
-			again := *r.Attempt
+		if r.Delivery != nil && r.Delivery.Success && r.Delivery.Attempt == 1 {
+			again := *r.Delivery
 			again.Success = false
-			done[i].Attempt, done[i].RetryIn = &again, time.Millisecond
+			done[i].Delivery, done[i].RetryIn = &again, time.Millisecond
 		}
 	}
 	return m.Storage.FinishDeliveries(ctx, done)

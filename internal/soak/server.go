@@ -171,7 +171,7 @@ type shortLease struct {
 	lease time.Duration
 }
 
-func (s shortLease) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (s shortLease) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	p.Lease = s.lease
 	return s.Storage.ClaimDeliveries(ctx, p)
 }
@@ -194,7 +194,7 @@ func (h shortHandOver) Reserve(form storage.ID) ([]storage.ID, time.Duration) {
 	return reserved, h.lease
 }
 
-func (h shortHandOver) HandOver(leased []storage.Delivery, others bool) {
+func (h shortHandOver) HandOver(leased []storage.ClaimedDelivery, others bool) {
 	h.to.HandOver(leased, others)
 }
 

@@ -93,7 +93,7 @@ func TestCopies(t *testing.T) {
 			return &s, err
 		},
 		"Submissions": func() (any, error) {
-			return storage.ListSubmissions(ctx, b.store, b.owner, b.form, storage.SubmissionQuery{Page: storage.Page{Limit: 9}})
+			return storage.ListSubmissions(ctx, b.store, b.owner, b.form, storage.SubmissionsParams{Page: storage.Page{Limit: 9}})
 		},
 		"Webhook": func() (any, error) {
 			w, err := b.store.Webhook(ctx, b.owner, hook)

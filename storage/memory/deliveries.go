@@ -53,7 +53,7 @@ func (s *Store) Redeliver(ctx context.Context, webhook, id storage.ID) error {
 
 // ClaimDeliveries implements [storage.DeliveryStore]. It goes through all webhooks, which
 // costs a tenth of a millisecond or two for 10,000 that wait. more is never true.
-func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.Delivery, more bool, err error) {
+func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
 	if err := s.lock(ctx); err != nil {
 		return nil, false, err
 	}
@@ -91,8 +91,8 @@ func (s *Store) finish(r storage.Result, clock time.Time) bool {
 	}
 	w.queue.remove(d)
 	due := clock.Add(r.RetryIn)
-	if r.Attempt != nil {
-		a, again := *r.Attempt, d.again && !r.Attempt.Success
+	if r.Delivery != nil {
+		a, again := *r.Delivery, d.again && !r.Delivery.Success
 		if again {
 			due = clock
 		}
@@ -134,9 +134,9 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 		oldest, all := w.expire(then, clock, p.Max, &done.Deliveries)
 		if oldest != nil && clock.Sub(w.expiredAt) >= storage.ExpiredQuiet {
 			w.expiredAt = clock
-			a := storage.Attempt{
+			a := storage.Delivery{
 				ID: p.NewID(), WebhookID: id, EventID: oldest.event.id, EventType: oldest.event.kind, SubmissionID: oldest.event.submission,
-				Attempt: oldest.attempt, Error: storage.AttemptExpired, CreatedAt: utc(p.At),
+				Attempt: oldest.attempt, Error: storage.DeliveryExpired, CreatedAt: utc(p.At),
 			}
 			w.expired.addToNewest(storage.ExpiredKept, &attempt{rec: a, event: oldest.event})
 			done.Summaries = append(done.Summaries, a)

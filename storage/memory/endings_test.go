@@ -41,12 +41,12 @@ func TestNothingFollowsWhatEnded(t *testing.T) {
 			got, _, err := b.store.ClaimDeliveries(t.Context(), storage.ClaimParams{Others: storage.Pool{Room: 1}, PerWebhook: 1})
 			must(t, err)
 			_, err = b.store.FinishDeliveries(t.Context(), []storage.Result{{
-				Lease: got[0].Lease, Attempt: &storage.Attempt{ID: id('a', 1), EventID: got[0].Lease.EventID, CreatedAt: start},
+				Lease: got[0].Lease, Delivery: &storage.Delivery{ID: id('a', 1), EventID: got[0].Lease.EventID, CreatedAt: start},
 				RetryIn: time.Minute, Standing: storage.Standing{Failures: 1},
 			}})
 			must(t, err)
-			newest := func() storage.Attempt {
-				list, err := b.store.Attempts(t.Context(), b.owner, hook, 1)
+			newest := func() storage.Delivery {
+				list, err := b.store.Deliveries(t.Context(), b.owner, hook, 1)
 				must(t, err)
 				return list[0]
 			}

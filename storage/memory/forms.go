@@ -98,7 +98,7 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 		rec:     f,
 		byID:    make(map[storage.ID]*submission),
 		byKey:   make(map[string]*submission),
-		funnel:  funnel{counts: make(map[int64]storage.Counts)},
+		funnel:  funnel{counts: make(map[int64]storage.Counters)},
 		answers: uniqueAnswers{counts: make(map[uniqueAnswer]int), of: make(map[storage.ID][]uniqueAnswer)},
 	}
 	s.forms[f.ID] = rec
@@ -129,7 +129,7 @@ func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Fo
 }
 
 // Forms implements [storage.FormStore].
-func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormQuery) ([]storage.Form, error) {
+func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
 	if err := s.lock(ctx, q.Page); err != nil {
 		return nil, err
 	}

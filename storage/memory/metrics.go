@@ -17,13 +17,13 @@ const (
 
 // funnel counts by the minute, and by the day what is too old for that.
 type funnel struct {
-	counts map[int64]storage.Counts // by the first second of the minute or day, since 1970
-	folded int64                    // the day of the newest count when old minutes were last added up
+	counts map[int64]storage.Counters // by the first second of the minute or day, since 1970
+	folded int64                      // the day of the newest count when old minutes were last added up
 }
 
 // add counts at a time. Once a day it adds up the minutes of each day that are too old. A
 // count from later than the clock says makes none old.
-func (f *funnel) add(at, clock time.Time, c storage.Counts) {
+func (f *funnel) add(at, clock time.Time, c storage.Counters) {
 	first := floor(at.Unix(), minute)
 	f.counts[first] = sum(f.counts[first], c)
 	newest := min(at.Unix(), clock.Unix())
@@ -40,7 +40,7 @@ func (f *funnel) add(at, clock time.Time, c storage.Counts) {
 }
 
 // window sums from <= t < to; a zero bound is none.
-func (f *funnel) window(from, to time.Time) (total storage.Counts) {
+func (f *funnel) window(from, to time.Time) (total storage.Counters) {
 	for at, c := range f.counts {
 		if (from.IsZero() || at >= from.Unix()) && (to.IsZero() || at < to.Unix()) {
 			total = sum(total, c)
@@ -49,15 +49,15 @@ func (f *funnel) window(from, to time.Time) (total storage.Counts) {
 	return total
 }
 
-func sum(a, b storage.Counts) storage.Counts {
-	return storage.Counts{Views: a.Views + b.Views, Starts: a.Starts + b.Starts, Submissions: a.Submissions + b.Submissions}
+func sum(a, b storage.Counters) storage.Counters {
+	return storage.Counters{Views: a.Views + b.Views, Starts: a.Starts + b.Starts, Submissions: a.Submissions + b.Submissions}
 }
 
 // floor rounds down to a multiple of unit, also before 1970.
 func floor(t, unit int64) int64 { return t - (t%unit+unit)%unit }
 
 // CountFunnel implements [storage.MetricsStore].
-func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counts) error {
+func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counters) error {
 	f, err := s.lockForm(ctx, storage.AsHost(), form, at)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, 
 		return storage.Funnel{}, err
 	}
 	defer s.mu.Unlock()
-	out := storage.Funnel{Counts: f.funnel.window(w.From, w.To)}
+	out := storage.Funnel{Counters: f.funnel.window(w.From, w.To)}
 	if lifetime := f.lifetime; lifetime != (storage.Counters{}) {
 		out.Lifetime = &lifetime
 	}

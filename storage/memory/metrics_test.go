@@ -21,10 +21,10 @@ func TestFunnel(t *testing.T) {
 			// Around 1970, so that both signs are met.
 			second := rapid.Int64Range(-3*day, 3*day)
 			times := rapid.SliceOfN(second, 1, 40).Draw(t, "times")
-			f := funnel{counts: map[int64]storage.Counts{}}
+			f := funnel{counts: map[int64]storage.Counters{}}
 			newest := times[0]
 			for _, at := range times {
-				f.add(time.Unix(at, 0), farFuture, storage.Counts{Views: 1, Starts: 2, Submissions: 3})
+				f.add(time.Unix(at, 0), farFuture, storage.Counters{Views: 1, Starts: 2, Submissions: 3})
 				newest = max(newest, at)
 			}
 			var from, to time.Time
@@ -51,7 +51,7 @@ func TestFunnel(t *testing.T) {
 					n++
 				}
 			}
-			want := storage.Counts{Views: n, Starts: 2 * n, Submissions: 3 * n}
+			want := storage.Counters{Views: n, Starts: 2 * n, Submissions: 3 * n}
 			if got := f.window(from, to); got != want {
 				t.Fatalf("window %v to %v = %+v, want %+v", from, to, got, want)
 			}
@@ -60,11 +60,11 @@ func TestFunnel(t *testing.T) {
 
 	t.Run("Tells minutes apart as far as two days back, also for a count that comes late", func(t *testing.T) {
 		t.Parallel()
-		f := funnel{counts: map[int64]storage.Counts{}}
+		f := funnel{counts: map[int64]storage.Counters{}}
 		border := start.Add(-48 * time.Hour)
-		f.add(border, farFuture, storage.Counts{Views: 1})
-		f.add(start, farFuture, storage.Counts{Views: 1})
-		f.add(border, farFuture, storage.Counts{Views: 1})
+		f.add(border, farFuture, storage.Counters{Views: 1})
+		f.add(start, farFuture, storage.Counters{Views: 1})
+		f.add(border, farFuture, storage.Counters{Views: 1})
 		if got := f.window(border, border.Add(time.Minute)).Views; got != 2 {
 			t.Errorf("views = %d, want 2", got)
 		}
@@ -72,10 +72,10 @@ func TestFunnel(t *testing.T) {
 
 	t.Run("Keeps a bounded number of minutes", func(t *testing.T) {
 		t.Parallel()
-		f := funnel{counts: map[int64]storage.Counts{}}
+		f := funnel{counts: map[int64]storage.Counters{}}
 		const days, minutes = 10, 10 * day / minute
 		for i := range minutes {
-			f.add(start.Add(time.Duration(i)*time.Minute), farFuture, storage.Counts{Views: 1})
+			f.add(start.Add(time.Duration(i)*time.Minute), farFuture, storage.Counters{Views: 1})
 		}
 		if n, most := len(f.counts), 3*day/minute+days; n > most {
 			t.Errorf("%d minutes and days, want at most %d", n, most)

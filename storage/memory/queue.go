@@ -171,12 +171,12 @@ func (w *webhook) due(clock time.Time, n int) []*delivery {
 }
 
 // lease leases d, and gives its webhook the last turn.
-func (s *Store) lease(w *webhook, d *delivery, lease time.Duration, clock time.Time) storage.Delivery {
+func (s *Store) lease(w *webhook, d *delivery, lease time.Duration, clock time.Time) storage.ClaimedDelivery {
 	s.token++
 	s.turns.MoveToBack(w.turn)
 	d.token, d.again = s.token, false
 	w.queue.wait(d, clock.Add(lease))
-	out := storage.Delivery{
+	out := storage.ClaimedDelivery{
 		Lease:        storage.Lease{WebhookID: w.rec.ID, EventID: d.event.id, Token: d.token},
 		FormID:       w.rec.FormID,
 		SubmissionID: d.event.submission,
@@ -201,7 +201,7 @@ func (s *Store) lease(w *webhook, d *delivery, lease time.Duration, clock time.T
 }
 
 // claim leases deliveries of the webhooks in one pool, as [storage.DeliveryStore] says.
-func (s *Store) claim(p storage.ClaimParams, pool storage.Pool, quick bool, clock time.Time) (out []storage.Delivery) {
+func (s *Store) claim(p storage.ClaimParams, pool storage.Pool, quick bool, clock time.Time) (out []storage.ClaimedDelivery) {
 	size, hosts := 0, make(map[string]int)
 	turn := s.turns.Front()
 	for n := s.turns.Len(); n > 0 && len(out) < pool.Room; n-- {

@@ -22,8 +22,8 @@ func TestAClaimMissesNothing(t *testing.T) {
 		for n := range 3 {
 			hooks = append(hooks, b.addWebhook(t, n))
 		}
-		var flying []storage.Delivery
-		var tried []storage.Attempt
+		var flying []storage.ClaimedDelivery
+		var tried []storage.Delivery
 		events := 0
 		for range 400 {
 			hook := hooks[random.IntN(len(hooks))]
@@ -46,8 +46,8 @@ func TestAClaimMissesNothing(t *testing.T) {
 					_, err := b.store.FinishDeliveries(t.Context(), []storage.Result{r})
 					must(t, err)
 					flying = flying[1:]
-					if r.Attempt != nil {
-						tried = append(tried, *r.Attempt)
+					if r.Delivery != nil {
+						tried = append(tried, *r.Delivery)
 					}
 				}
 			case 7:
@@ -84,19 +84,19 @@ func checkIdle(t *testing.T, s *Store, clock time.Time) {
 	}
 }
 
-func randomResult(random *rand.Rand, d storage.Delivery) storage.Result {
-	r := storage.Result{Lease: d.Lease, Attempt: &storage.Attempt{
+func randomResult(random *rand.Rand, d storage.ClaimedDelivery) storage.Result {
+	r := storage.Result{Lease: d.Lease, Delivery: &storage.Delivery{
 		ID: id('a', random.Int()), WebhookID: d.Lease.WebhookID, EventID: d.Lease.EventID, Attempt: d.Attempt, CreatedAt: start,
 	}}
 	switch random.IntN(4) {
 	case 0:
-		r.Attempt = nil
+		r.Delivery = nil
 	case 1:
 		r.RetryIn, r.Standing.Failures = time.Duration(random.IntN(100))*time.Second, 1
 	case 2:
 		r.Standing.Failures, r.PauseFor = 10, 5*time.Minute
 	default:
-		r.Attempt.Success, r.Standing.Succeeded = true, true
+		r.Delivery.Success, r.Standing.Succeeded = true, true
 	}
 	return r
 }
@@ -128,14 +128,14 @@ func TestTheEndOfAPauseEndsIdleness(t *testing.T) {
 	t.Parallel()
 	b := setup(t, WithClock(func() time.Time { return start }))
 	hook := b.addWebhook(t, 1)
-	claim := func() []storage.Delivery {
+	claim := func() []storage.ClaimedDelivery {
 		p := storage.Pool{Room: 9}
 		got, _, err := b.store.ClaimDeliveries(t.Context(), storage.ClaimParams{Lease: time.Hour, Quick: p, Others: p, PerWebhook: 1})
 		must(t, err)
 		return got
 	}
-	finish := func(d storage.Delivery, r storage.Result) {
-		r.Lease, r.Attempt = d.Lease, &storage.Attempt{ID: id('a', d.Attempt), Success: r.Standing.Succeeded, CreatedAt: start}
+	finish := func(d storage.ClaimedDelivery, r storage.Result) {
+		r.Lease, r.Delivery = d.Lease, &storage.Delivery{ID: id('a', d.Attempt), Success: r.Standing.Succeeded, CreatedAt: start}
 		_, err := b.store.FinishDeliveries(t.Context(), []storage.Result{r})
 		must(t, err)
 	}
@@ -188,8 +188,8 @@ func BenchmarkClaim(b *testing.B) {
 				if err != nil || len(got) != 1 {
 					b.Fatal(len(got), err)
 				}
-				a := &storage.Attempt{ID: id('a', 1), WebhookID: hook, EventID: got[0].Lease.EventID, Success: true, CreatedAt: start}
-				_, err = s.store.FinishDeliveries(b.Context(), []storage.Result{{Lease: got[0].Lease, Attempt: a}})
+				a := &storage.Delivery{ID: id('a', 1), WebhookID: hook, EventID: got[0].Lease.EventID, Success: true, CreatedAt: start}
+				_, err = s.store.FinishDeliveries(b.Context(), []storage.Result{{Lease: got[0].Lease, Delivery: a}})
 				must(b, err)
 			}
 		})

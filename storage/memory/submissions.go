@@ -39,7 +39,7 @@ func (sub *submission) read() (storage.Submission, error) {
 func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storage.Submission, replayed bool, err error) {
 	var granted []storage.ID
 	var lease time.Duration
-	var leased []storage.Delivery
+	var leased []storage.ClaimedDelivery
 	others := false
 	if n.HandOver != nil {
 		granted, lease = n.HandOver.Reserve(n.Submission.FormID)
@@ -68,7 +68,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 	}
 	clock := s.now()
 	sub := s.store(f, n)
-	f.funnel.add(sub.rec.SubmittedAt, clock, storage.Counts{Submissions: 1})
+	f.funnel.add(sub.rec.SubmittedAt, clock, storage.Counters{Submissions: 1})
 	leased, others = s.enqueue(f, sub, n.Event, granted, lease, clock)
 	return copySubmission(sub.rec), false, nil
 }
@@ -92,7 +92,7 @@ func (s *Store) store(f *form, n storage.NewSubmission) *submission {
 
 // enqueue queues the event of a response for each enabled webhook of the form. It
 // leases what is granted and has nothing before it.
-func (s *Store) enqueue(f *form, sub *submission, e storage.Event, granted []storage.ID, lease time.Duration, clock time.Time) (leased []storage.Delivery, others bool) {
+func (s *Store) enqueue(f *form, sub *submission, e storage.Event, granted []storage.ID, lease time.Duration, clock time.Time) (leased []storage.ClaimedDelivery, others bool) {
 	if e.ID.IsZero() || len(f.webhooks) == 0 {
 		return nil, false
 	}
@@ -134,7 +134,7 @@ func (s *Store) Submission(ctx context.Context, who storage.Actor, form, id stor
 
 // Submissions implements [storage.SubmissionStore]. Stored records never change, so they
 // are lent as they are, when the store is unlocked again.
-func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (more bool, err error) {
+func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
 	f, err := s.lockForm(ctx, who, form, q.Since, q.Until, q.Page)
 	if err != nil {
 		return false, err
@@ -156,7 +156,7 @@ func lend(found []*submission, each func(*storage.Submission) error) error {
 }
 
 // page returns the records of a page, newest first, and whether the list goes on.
-func (f *form) page(q storage.SubmissionQuery) (found []*submission, more bool) {
+func (f *form) page(q storage.SubmissionsParams) (found []*submission, more bool) {
 	from, to := f.submissions.before(storage.Position{Time: q.Since}), len(f.submissions.items)
 	if !q.Until.IsZero() {
 		to = f.submissions.before(storage.Position{Time: q.Until.Add(1)})

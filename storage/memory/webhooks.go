@@ -41,7 +41,7 @@ func secret(b []byte) []byte { return append([]byte(nil), b...) }
 
 // attempt is an entry of a webhook's history.
 type attempt struct {
-	rec   storage.Attempt
+	rec   storage.Delivery
 	event *event // nil: its submission was deleted
 }
 
@@ -49,7 +49,7 @@ func (a *attempt) place() storage.Position {
 	return storage.Position{Time: a.rec.CreatedAt, ID: a.rec.ID}
 }
 
-func (a *attempt) copy() storage.Attempt { return a.rec }
+func (a *attempt) copy() storage.Delivery { return a.rec }
 
 // attempts returns all entries, in a slice of the caller's own.
 func (w *webhook) attempts() []*attempt { return slices.Concat(w.history.items, w.expired.items) }
@@ -229,8 +229,8 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 	return replaced, nil
 }
 
-// Attempts implements [storage.WebhookStore].
-func (s *Store) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Attempt, error) {
+// Deliveries implements [storage.WebhookStore].
+func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
 	w, err := s.lockWebhook(ctx, who, webhook)
 	if err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func TestZeroActor(t *testing.T) {
 			t.Parallel()
 			workspaces, err := b.store.Workspaces(ctx, who, storage.Page{Limit: 9})
 			must(t, err)
-			forms, err := b.store.Forms(ctx, who, storage.FormQuery{Page: storage.Page{Limit: 9}})
+			forms, err := b.store.Forms(ctx, who, storage.FormsParams{Page: storage.Page{Limit: 9}})
 			must(t, err)
 			webhooks, err := b.store.Webhooks(ctx, who, storage.Page{Limit: 9})
 			must(t, err)

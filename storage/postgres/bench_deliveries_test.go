@@ -138,7 +138,7 @@ func (d *drain) run(claim, finish, n int) {
 	for i := range benchWebhooks {
 		p.Webhooks[pgseed.ID(pgseed.Webhook, i)] = most
 	}
-	var flying []storage.Delivery
+	var flying []storage.ClaimedDelivery
 	for n > 0 {
 		p.Quick.Room = min(claim, n-len(flying))
 		p.Others.Room = p.Quick.Room
@@ -165,7 +165,7 @@ func (d *drain) run(claim, finish, n int) {
 	}
 }
 
-func (d *drain) finish(claimed []storage.Delivery) {
+func (d *drain) finish(claimed []storage.ClaimedDelivery) {
 	done := make([]storage.Result, len(claimed))
 	for i, c := range claimed {
 		d.finished++

@@ -281,7 +281,7 @@ func BenchmarkSubmissions(b *testing.B) {
 	user := storage.As(pgseed.ID(pgseed.User, 0))
 	b.Run("a page of 100", func(b *testing.B) {
 		beside(b, bare, func(ctx context.Context) error {
-			page, err := storage.ListSubmissions(ctx, s, user, form, storage.SubmissionQuery{Page: storage.Page{Limit: 100}})
+			page, err := storage.ListSubmissions(ctx, s, user, form, storage.SubmissionsParams{Page: storage.Page{Limit: 100}})
 			if err == nil && len(page.Submissions) != 100 {
 				err = storage.ErrNotFound
 			}

@@ -187,7 +187,7 @@ const releaseFor = 5 * time.Second
 // ClaimDeliveries implements [storage.DeliveryStore]. Deliveries of one event share
 // one copy of its body. more is true when wakeAtOnce or leaseMost cut the claim, or the
 // room that a webhook shares with others (see serve).
-func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.Delivery, more bool, err error) {
+func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
 	var waiting, called bool
 	var deliveries, attempts int64
 	err = s.read(ctx, func(ctx context.Context) error {
@@ -202,7 +202,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	if !waiting && !called {
 		return nil, false, nil
 	}
-	var leased []storage.Delivery
+	var leased []storage.ClaimedDelivery
 	err = s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
 		leased, more = nil, false
 		var woken [2]bool // of each pool
@@ -228,7 +228,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	if claimed, err = s.withBodies(ctx, leased); err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseFor)
 		defer cancel()
-		_, _ = s.FinishDeliveries(ctx, column(leased, func(d *storage.Delivery) storage.Result { return storage.Result{Lease: d.Lease} }))
+		_, _ = s.FinishDeliveries(ctx, column(leased, func(d *storage.ClaimedDelivery) storage.Result { return storage.Result{Lease: d.Lease} }))
 		return nil, false, err
 	}
 	return claimed, more, nil
@@ -236,11 +236,11 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 
 // turn is a webhook that has one.
 type turn struct {
-	storage.Delivery      // but for its event and lease
-	crowded          bool // it was set aside
-	room             int  // for so many deliveries by its own bound
-	part             int  // of that, by the room of its pool and its host name
-	found, leased    int
+	storage.ClaimedDelivery      // but for its event and lease
+	crowded                 bool // it was set aside
+	room                    int  // for so many deliveries by its own bound
+	part                    int  // of that, by the room of its pool and its host name
+	found, leased           int
 }
 
 // next says what becomes of the turn: left is what is left of the room of the pool, and passed
@@ -280,7 +280,7 @@ func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, quick bool
 	room, names := min(pool.Room, leaseMost), map[string]int{}
 	turns, err = collect(ctx, s, dueTurns, func(rows pgx.Rows) (t turn, err error) {
 		var ofName int
-		err = rows.Scan(append(knownTargets(&t.Delivery), scanBool(&t.crowded), scanSize(&t.room), scanSize(&ofName))...)
+		err = rows.Scan(append(knownTargets(&t.ClaimedDelivery), scanBool(&t.crowded), scanSize(&t.room), scanSize(&ofName))...)
 		names[t.Host] = ofName
 		return t, err
 	}, objectArg(p.Webhooks), int64(p.PerWebhook), quick, int64(room), objectArg(pool.Hosts), int64(max(pool.PerHost, 0)), others)
@@ -290,7 +290,7 @@ func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, quick bool
 // serve leases deliveries of webhooks of a pool that have a turn, and adds them to leased. cut
 // says that another claim may bring more at once: a webhook got nothing and the turns have
 // changed, or it got some, has more, and its own bound allows more.
-func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, leased []storage.Delivery) (_ []storage.Delivery, cut bool, err error) {
+func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, leased []storage.ClaimedDelivery) (_ []storage.ClaimedDelivery, cut bool, err error) {
 	turns, left, err := s.takeTurns(ctx, p, quick, pool, 0)
 	if err == nil && left > 0 && slices.ContainsFunc(turns, func(t turn) bool { return t.part == 0 && !t.crowded }) {
 		turns, left, err = s.takeTurns(ctx, p, quick, pool, turnsAside)
@@ -312,7 +312,7 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, po
 			t.found = n
 			return none, nil
 		}
-		d := t.Delivery
+		d := t.ClaimedDelivery
 		d.Lease.EventID, d.Lease.Token, d.Attempt = event, token, n
 		leased, t.leased = append(leased, d), t.leased+1
 		return none, nil
@@ -338,7 +338,7 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, po
 }
 
 // withBodies leaves out deliveries whose event is gone, and ends them.
-func (s *Store) withBodies(ctx context.Context, leased []storage.Delivery) (whole []storage.Delivery, err error) {
+func (s *Store) withBodies(ctx context.Context, leased []storage.ClaimedDelivery) (whole []storage.ClaimedDelivery, err error) {
 	type event struct {
 		storage.Event
 		submission storage.ID
@@ -350,10 +350,10 @@ func (s *Store) withBodies(ctx context.Context, leased []storage.Delivery) (whol
 			err = rows.Scan(scanID(&e.ID), scanID(&e.submission), &e.Type, &e.Body)
 			events[e.ID] = e
 			return none, err
-		}, column(leased, func(d *storage.Delivery) []byte { return d.Lease.EventID[:] }))
+		}, column(leased, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
 		return err
 	})
-	whole = make([]storage.Delivery, 0, len(leased))
+	whole = make([]storage.ClaimedDelivery, 0, len(leased))
 	for _, d := range leased {
 		if e, there := events[d.Lease.EventID]; there {
 			d.SubmissionID, d.EventType, d.Body = e.submission, e.Type, e.Body

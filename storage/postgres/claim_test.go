@@ -32,7 +32,7 @@ func TestAClaimThatCannotReadEveryBodyReleasesAll(t *testing.T) {
 	if len(all) != 3 {
 		t.Fatalf("claimed %d deliveries, want 3", len(all))
 	}
-	if _, err := s.FinishDeliveries(t.Context(), column(all, func(d *storage.Delivery) storage.Result { return storage.Result{Lease: d.Lease} })); err != nil {
+	if _, err := s.FinishDeliveries(t.Context(), column(all, func(d *storage.ClaimedDelivery) storage.Result { return storage.Result{Lease: d.Lease} })); err != nil {
 		t.Fatal(err)
 	}
 	unreadable := hex.EncodeToString(all[0].Lease.EventID[:])

@@ -9,7 +9,7 @@ const knownColumns = `x.webhook_id, w.form_id, w.url, x.host,
 	(EXTRACT(epoch FROM GREATEST(x.paused_until - statement_timestamp(), interval '0')) * 1000000)::bigint, x.pause_reason, x.generation`
 
 // knownTargets are what knownColumns are scanned into.
-func knownTargets(d *storage.Delivery) []any {
+func knownTargets(d *storage.ClaimedDelivery) []any {
 	return []any{
 		scanID(&d.Lease.WebhookID), scanID(&d.FormID), scanText(&d.URL), scanText(&d.Host),
 		(*secretColumn)(&d.Secret), (*secretColumn)(&d.OldSecret),

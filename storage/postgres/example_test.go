@@ -66,7 +66,7 @@ func ExampleStore_On() {
 	}
 	defer svc.Close(ctx)
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		workspace, err := svc.Using(store.On(tx)).As(formsvc.UserIDFrom("ann")).CreateWorkspace(ctx, formsvc.NewWorkspace{Name: "Customers"})
+		workspace, err := svc.Using(store.On(tx)).As(formsvc.UserIDFrom("ann")).CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func ExampleStore_InSQLTx() {
 	}
 	var workspace formsvc.Workspace
 	err = store.InSQLTx(ctx, conn, func(store *postgres.Store) error {
-		workspace, err = svc.Using(store).As(formsvc.UserIDFrom("ann")).CreateWorkspace(ctx, formsvc.NewWorkspace{Name: "Partners"})
+		workspace, err = svc.Using(store).As(formsvc.UserIDFrom("ann")).CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Partners"})
 		return err
 	})
 	if err == nil {

@@ -73,7 +73,7 @@ WITH failing AS MATERIALIZED (
 	RETURNING d.webhook_id, d.event_id
 ), ` + leaveReferences + `, told AS (
 	INSERT INTO formsvc.attempts AS a (webhook_id, id, event_id, event_type, submission_id, attempt, http_status, success, error, duration_us, created_at)
-	SELECT o.webhook_id, ($7::bytea[])[f.number], o.event_id, e.type, e.submission_id, o.attempt, 0, false, '` + storage.AttemptExpired + `', 0, $8::timestamptz
+	SELECT o.webhook_id, ($7::bytea[])[f.number], o.event_id, e.type, e.submission_id, o.attempt, 0, false, '` + storage.DeliveryExpired + `', 0, $8::timestamptz
 	FROM (SELECT DISTINCT ON (h.webhook_id) h.* FROM held h ORDER BY h.webhook_id, h.queued_at, h.event_id) o
 	JOIN marked m ON m.webhook_id = o.webhook_id
 	JOIN failing f ON f.webhook_id = o.webhook_id
@@ -83,7 +83,7 @@ WITH failing AS MATERIALIZED (
 ), past AS MATERIALIZED (
 	SELECT a.rel, a.place FROM told t CROSS JOIN LATERAL (
 		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
-		WHERE a.webhook_id = t.webhook_id AND a.error = '` + storage.AttemptExpired + `'
+		WHERE a.webhook_id = t.webhook_id AND a.error = '` + storage.DeliveryExpired + `'
 		ORDER BY a.created_at DESC, a.id DESC
 		OFFSET $9::bigint - 1
 	) a
@@ -122,7 +122,7 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 	err := s.write(ctx, func(ctx context.Context) error {
 		done = storage.Expired{}
 		_, err := collect(ctx, s, expire, func(rows pgx.Rows) (none struct{}, err error) {
-			a := storage.Attempt{Error: storage.AttemptExpired}
+			a := storage.Delivery{Error: storage.DeliveryExpired}
 			var ended *int
 			err = rows.Scan(scanID(&a.WebhookID), scanID(&a.ID), scanID(&a.EventID), scanText(&a.EventType), scanID(&a.SubmissionID),
 				scanSize(&a.Attempt), scanTime(&a.CreatedAt), &ended)

@@ -16,8 +16,8 @@ import (
 // of that age.
 type failing struct {
 	hook   storage.ID
-	first  storage.Attempt  // in the history; its delivery waits
-	leased storage.Delivery // to be finished; the third one waits like the first
+	first  storage.Delivery        // in the history; its delivery waits
+	leased storage.ClaimedDelivery // to be finished; the third one waits like the first
 }
 
 func failingWebhook(t *testing.T, s *Store, pool *pgxpool.Pool) failing {
@@ -32,7 +32,7 @@ func failingWebhook(t *testing.T, s *Store, pool *pgxpool.Pool) failing {
 		t.Fatalf("claimed %d deliveries, want 3", len(got))
 	}
 	failed := ended(got[0], 0)
-	failed.Attempt.Success, failed.RetryIn = false, time.Microsecond
+	failed.Delivery.Success, failed.RetryIn = false, time.Microsecond
 	failed.Standing, failed.PauseFor = storage.Standing{Failures: 10}, time.Hour
 	if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{failed, {Lease: got[2].Lease}}); err != nil || len(fenced) > 0 {
 		t.Fatal(fenced, err)
@@ -48,7 +48,7 @@ func failingWebhook(t *testing.T, s *Store, pool *pgxpool.Pool) failing {
 			t.Fatal(err)
 		}
 	}
-	return failing{hook: got[0].Lease.WebhookID, first: *failed.Attempt, leased: got[1]}
+	return failing{hook: got[0].Lease.WebhookID, first: *failed.Delivery, leased: got[1]}
 }
 
 func expireParams() storage.ExpireParams {

@@ -84,7 +84,7 @@ func everyStatement(t *testing.T) map[string][][]any {
 	if _, err := s.foldForm(t.Context(), storage.ID{1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.endWithoutEvent(t.Context(), []storage.Delivery{{Lease: storage.Lease{WebhookID: storage.ID{1}, EventID: storage.ID{1}}}}); err != nil {
+	if err := s.endWithoutEvent(t.Context(), []storage.ClaimedDelivery{{Lease: storage.Lease{WebhookID: storage.ID{1}, EventID: storage.ID{1}}}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Sweep(t.Context(), storage.SweepParams{TrashBefore: time.Now(), KeysBefore: time.Now(), Max: 1}); err != nil {

@@ -167,7 +167,7 @@ type settling struct {
 func (r *settling) lease() storage.Lease { return r.Lease }
 func (r *settling) webhook() []byte      { return r.Lease.WebhookID[:] }
 func (r *settling) event() []byte        { return r.Lease.EventID[:] }
-func (r *settling) sent() bool           { return r.Attempt != nil }
+func (r *settling) sent() bool           { return r.Delivery != nil }
 
 // settle settles what can be settled, and returns the results by what becomes of them.
 func (s *Store) settle(ctx context.Context, step []storage.Result) (map[string][]settling, error) {
@@ -189,20 +189,20 @@ func (s *Store) settle(ctx context.Context, step []storage.Result) (map[string][
 	if err != nil || len(settled)+len(blocked) == 0 {
 		return to, err
 	}
-	none := new(storage.Attempt)
-	attempts := column(settled, func(r *settling) storage.Attempt { return *cmp.Or(r.Attempt, none) })
+	none := new(storage.Delivery)
+	attempts := column(settled, func(r *settling) storage.Delivery { return *cmp.Or(r.Delivery, none) })
 	_, err = s.exec(ctx, writeResults.now(s),
 		column(settled, (*settling).webhook), column(settled, (*settling).event), column(settled, func(r *settling) int { return r.urgency }),
 		column(settled, (*settling).sent), column(settled, func(r *settling) int64 { return microsArg(r.RetryIn) }),
-		column(attempts, func(a *storage.Attempt) []byte { return a.ID[:] }),
-		column(attempts, func(a *storage.Attempt) string { return a.EventType }),
-		column(attempts, func(a *storage.Attempt) []byte { return idArg(a.SubmissionID) }),
-		column(attempts, func(a *storage.Attempt) int { return a.Attempt }),
-		column(attempts, func(a *storage.Attempt) int { return a.Status }),
-		column(attempts, func(a *storage.Attempt) bool { return a.Success }),
-		column(attempts, func(a *storage.Attempt) string { return a.Error }),
-		column(attempts, func(a *storage.Attempt) int64 { return a.Duration.Microseconds() }),
-		column(attempts, func(a *storage.Attempt) time.Time { return a.CreatedAt.UTC() }),
+		column(attempts, func(a *storage.Delivery) []byte { return a.ID[:] }),
+		column(attempts, func(a *storage.Delivery) string { return a.EventType }),
+		column(attempts, func(a *storage.Delivery) []byte { return idArg(a.SubmissionID) }),
+		column(attempts, func(a *storage.Delivery) int { return a.Attempt }),
+		column(attempts, func(a *storage.Delivery) int { return a.Status }),
+		column(attempts, func(a *storage.Delivery) bool { return a.Success }),
+		column(attempts, func(a *storage.Delivery) string { return a.Error }),
+		column(attempts, func(a *storage.Delivery) int64 { return a.Duration.Microseconds() }),
+		column(attempts, func(a *storage.Delivery) time.Time { return a.CreatedAt.UTC() }),
 		column(judged, (*settling).webhook),
 		column(judged, func(r *settling) bool { return r.Standing.Succeeded }),
 		column(judged, func(r *settling) int { return r.Standing.SlowFor }),

@@ -187,7 +187,7 @@ func userLists(forms shelf) (l listsOfForms) {
 }
 
 // Forms implements [storage.FormStore].
-func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormQuery) ([]storage.Form, error) {
+func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
 	lists, args := &formLists[0], pageArgs(q.Page)
 	if q.Trashed {
 		lists = &formLists[1]

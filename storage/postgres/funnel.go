@@ -22,7 +22,7 @@ WHERE f.id = $1::bytea AND ` + formThere
 
 // CountFunnel implements [storage.MetricsStore]. It appends a row to a log, which
 // sweeps fold into buckets; counts never wait for each other.
-func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counts) error {
+func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counters) error {
 	return s.write(ctx, func(ctx context.Context) error {
 		n, err := s.exec(ctx, countFunnel, form[:], at.UTC(), c.Views, c.Starts, c.Submissions)
 		if err == nil && n == 0 {

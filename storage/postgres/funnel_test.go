@@ -62,14 +62,14 @@ func TestFold(t *testing.T) {
 	start := pgseed.Start()
 	times := []time.Time{start, start.Add(time.Minute), start.Add(30 * time.Hour), start.Add(72 * time.Hour), start.Add(72*time.Hour + 59*time.Second)}
 	for _, at := range times {
-		if err := s.CountFunnel(t.Context(), form, at, storage.Counts{Views: 1, Starts: 2, Submissions: 3}); err != nil {
+		if err := s.CountFunnel(t.Context(), form, at, storage.Counters{Views: 1, Starts: 2, Submissions: 3}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	check := func(when string, from, to time.Time, want int64) {
 		t.Helper()
 		got, err := s.Funnel(t.Context(), host, form, storage.Window{From: from, To: to})
-		if err != nil || got.Counts != (storage.Counts{Views: want, Starts: 2 * want, Submissions: 3 * want}) {
+		if err != nil || got.Counters != (storage.Counters{Views: want, Starts: 2 * want, Submissions: 3 * want}) {
 			t.Errorf("%s: %+v, %v; want %d views", when, got, err, want)
 		}
 	}
@@ -88,7 +88,7 @@ func TestFold(t *testing.T) {
 	if n := count(t, pool, s, "funnel_minutes"); n != 2 {
 		t.Errorf("%d minutes are kept, want those of the last two days", n)
 	}
-	if err := s.CountFunnel(t.Context(), form, start, storage.Counts{Views: 1, Starts: 2, Submissions: 3}); err != nil {
+	if err := s.CountFunnel(t.Context(), form, start, storage.Counters{Views: 1, Starts: 2, Submissions: 3}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.foldForm(t.Context(), form); err != nil {
@@ -119,7 +119,7 @@ func TestAPublicationOfAllTablesHoldsUpNothing(t *testing.T) {
 	if _, _, err := s.Submit(t.Context(), response(1001)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.CountFunnel(t.Context(), form, at, storage.Counts{Views: 3}); err != nil {
+	if err := s.CountFunnel(t.Context(), form, at, storage.Counters{Views: 3}); err != nil {
 		t.Fatal(err)
 	}
 	sweepAll(t, s, storage.SweepParams{Max: 100})
@@ -144,7 +144,7 @@ func TestACountFromTheFutureLeavesTheMinutes(t *testing.T) {
 	form := pgseed.ID(pgseed.Form, 0)
 	now := time.Now().UTC().Truncate(time.Minute)
 	for _, at := range []time.Time{now.Add(-20 * time.Hour), now.Add(10 * 24 * time.Hour), now.Add(-time.Hour), now} {
-		if err := s.CountFunnel(t.Context(), form, at, storage.Counts{Views: 1}); err != nil {
+		if err := s.CountFunnel(t.Context(), form, at, storage.Counters{Views: 1}); err != nil {
 			t.Fatal(err)
 		}
 		sweepAll(t, s, storage.SweepParams{Max: 100})
@@ -215,7 +215,7 @@ func TestFoldingGoesRoundTheForms(t *testing.T) {
 	s, pool := seeded(t)
 	counts := func(form, n int) {
 		for range n {
-			if err := s.CountFunnel(t.Context(), pgseed.ID(pgseed.Form, form), pgseed.Start(), storage.Counts{Views: 1}); err != nil {
+			if err := s.CountFunnel(t.Context(), pgseed.ID(pgseed.Form, form), pgseed.Start(), storage.Counters{Views: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}

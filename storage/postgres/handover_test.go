@@ -19,7 +19,7 @@ func (r *room) Reserve(storage.ID) ([]storage.ID, time.Duration) {
 	return []storage.ID{r.webhook}, time.Hour
 }
 
-func (r *room) HandOver(leased []storage.Delivery, _ bool) { r.leased += len(leased) }
+func (r *room) HandOver(leased []storage.ClaimedDelivery, _ bool) { r.leased += len(leased) }
 
 // The statement that stores responses and leases their deliveries is not planned anew for
 // the lengths of its arrays, which takes several times as long as the rest of it.

@@ -18,11 +18,11 @@ import (
 // history is what is shown of the attempts of a webhook w, with HistoryKept as $3.
 const history = `(
 	(SELECT * FROM formsvc.attempts a
-	WHERE a.webhook_id = w.id AND a.error <> '` + storage.AttemptExpired + `'
+	WHERE a.webhook_id = w.id AND a.error <> '` + storage.DeliveryExpired + `'
 	ORDER BY a.created_at DESC, a.id DESC
 	LIMIT $3::bigint)
 	UNION ALL
-	(SELECT * FROM formsvc.attempts a WHERE a.webhook_id = w.id AND a.error = '` + storage.AttemptExpired + `')
+	(SELECT * FROM formsvc.attempts a WHERE a.webhook_id = w.id AND a.error = '` + storage.DeliveryExpired + `')
 )`
 
 // cutMost bounds the attempts of one webhook that a call cuts, which are about HistoryKept:
@@ -38,7 +38,7 @@ WITH old AS MATERIALIZED (
 	FROM (SELECT * FROM unnest($1::bytea[]) AS w (id) LIMIT (SELECT cardinality($1::bytea[]))) w -- so that no plan is for its length
 	CROSS JOIN LATERAL (
 		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
-		WHERE a.webhook_id = w.id AND a.error <> '` + storage.AttemptExpired + `'
+		WHERE a.webhook_id = w.id AND a.error <> '` + storage.DeliveryExpired + `'
 		ORDER BY a.created_at DESC, a.id DESC
 		LIMIT $2::bigint OFFSET $3::bigint
 	) a
@@ -78,7 +78,7 @@ func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
 	var webhooks []storage.ID
 	for i := range recorded {
 		of := recorded[i].Lease.WebhookID
-		if recorded[i].Attempt != nil && rand.N(storage.HistoryKept) == 0 && !slices.Contains(webhooks, of) { // #nosec G404 -- no secret
+		if recorded[i].Delivery != nil && rand.N(storage.HistoryKept) == 0 && !slices.Contains(webhooks, of) { // #nosec G404 -- no secret
 			webhooks = append(webhooks, of)
 		}
 	}

@@ -50,7 +50,7 @@ func TestResultsCutTheHistory(t *testing.T) {
 		number += 20
 		return count(t, pool, s, "attempts") < before
 	})
-	got, err := s.Attempts(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0), 1000)
+	got, err := s.Deliveries(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0), 1000)
 	if err != nil || len(got) != storage.HistoryKept {
 		t.Errorf("%d attempts are shown (%v), want %d", len(got), err, storage.HistoryKept)
 	}
@@ -196,7 +196,7 @@ func TestAnAttemptKeepsTheEventOfADeliveryThatEndsMeanwhile(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := ended(claimAll(t, s)[0], 1)
-			r.Attempt.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+			r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
 			tx, err := pool.Begin(t.Context())
 			if err != nil {
 				t.Fatal(err)

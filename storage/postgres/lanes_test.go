@@ -54,7 +54,7 @@ func (e editedTx) Exec(ctx context.Context, text string, args ...any) (pgconn.Co
 // snapshot and before it locks or changes a row, and returns what is claimed. The statement
 // is the one with this condition. Tests share a database, and so its locks: each has a
 // number of its own.
-func claimAtGate(t *testing.T, s *Store, pool *pgxpool.Pool, number int, condition string, edit func(string) string, meanwhile func()) []storage.Delivery {
+func claimAtGate(t *testing.T, s *Store, pool *pgxpool.Pool, number int, condition string, edit func(string) string, meanwhile func()) []storage.ClaimedDelivery {
 	t.Helper()
 	gated := false
 	at := s.On(edited{pool, func(text string) string {
@@ -74,7 +74,7 @@ func claimAtGate(t *testing.T, s *Store, pool *pgxpool.Pool, number int, conditi
 		}
 	}
 	hold("pg_advisory_lock")
-	var claimed []storage.Delivery
+	var claimed []storage.ClaimedDelivery
 	done := make(chan error, 1)
 	go func() {
 		var err error

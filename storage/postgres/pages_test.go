@@ -74,13 +74,13 @@ func TestPagesCostTheSame(t *testing.T) {
 	}
 	submissions := func(at *storage.Position) func(s *Store) error {
 		return func(s *Store) error {
-			_, err := storage.ListSubmissions(t.Context(), s, user, pgseed.ID(pgseed.Form, 0), storage.SubmissionQuery{Page: storage.Page{After: at, Limit: 100}})
+			_, err := storage.ListSubmissions(t.Context(), s, user, pgseed.ID(pgseed.Form, 0), storage.SubmissionsParams{Page: storage.Page{After: at, Limit: 100}})
 			return err
 		}
 	}
 	forms := func(workspace storage.ID, at *storage.Position) func(s *Store) error {
 		return func(s *Store) error {
-			_, err := s.Forms(t.Context(), user, storage.FormQuery{WorkspaceID: workspace, Page: storage.Page{After: at, Limit: 100}})
+			_, err := s.Forms(t.Context(), user, storage.FormsParams{WorkspaceID: workspace, Page: storage.Page{After: at, Limit: 100}})
 			return err
 		}
 	}
@@ -116,18 +116,18 @@ func TestTheLastPagesAreNotPlannedAnew(t *testing.T) {
 	form, user := pgseed.ID(pgseed.Form, 0), storage.As(pgseed.ID(pgseed.User, 0))
 	last := storage.Page{Limit: 10, After: &storage.Position{Time: pgseed.Start().Add(20 * time.Second)}}
 	for range 20 {
-		page, err := storage.ListSubmissions(t.Context(), s, user, form, storage.SubmissionQuery{Page: last})
+		page, err := storage.ListSubmissions(t.Context(), s, user, form, storage.SubmissionsParams{Page: last})
 		if err != nil || len(page.Submissions) == 0 {
 			t.Fatalf("%d submissions, %v", len(page.Submissions), err)
 		}
 		got, err := s.SubmissionsForKey(t.Context(), storage.SubmissionsForKeyParams{
-			Hash: pgseed.KeyHash(0), Form: form, Query: storage.SubmissionQuery{Page: last, MaxBytes: 16 << 20}, At: pgseed.Start(),
+			Hash: pgseed.KeyHash(0), Form: form, Query: storage.SubmissionsParams{Page: last, MaxBytes: 16 << 20}, At: pgseed.Start(),
 		}, func(*storage.Submission) error { return nil })
 		if err != nil || !got.Found {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		for _, who := range []storage.Actor{user, storage.AsHost()} {
-			forms, err := s.Forms(t.Context(), who, storage.FormQuery{Page: last})
+			forms, err := s.Forms(t.Context(), who, storage.FormsParams{Page: last})
 			if err != nil || len(forms) == 0 {
 				t.Fatalf("%d forms, %v", len(forms), err)
 			}
@@ -156,7 +156,7 @@ func TestTheLastPagesAreNotPlannedAnew(t *testing.T) {
 }
 
 // callsForPage are the two methods that lend submissions.
-func callsForPage(s *Store, q storage.SubmissionQuery) map[string]func(ctx context.Context, each func(*storage.Submission) error) error {
+func callsForPage(s *Store, q storage.SubmissionsParams) map[string]func(ctx context.Context, each func(*storage.Submission) error) error {
 	form, user := pgseed.ID(pgseed.Form, 0), storage.As(pgseed.ID(pgseed.User, 0))
 	return map[string]func(ctx context.Context, each func(*storage.Submission) error) error{
 		"Submissions": func(ctx context.Context, each func(*storage.Submission) error) error {
@@ -178,7 +178,7 @@ func TestAPageIsLentOnce(t *testing.T) {
 	schema := filled(t, direct, pgseed.Size{Forms: 1, Submissions: 100, AnswerBytes: 100_000}) // more than sockets hold
 	p := newProxy(t)
 	s := New(pgtest.Pool(t, p.through, pgtest.MaxConns(1)), WithSchema(schema))
-	q := storage.SubmissionQuery{Page: storage.Page{Limit: 100}}
+	q := storage.SubmissionsParams{Page: storage.Page{Limit: 100}}
 	for name, call := range callsForPage(s, q) {
 		var backend uint32
 		warm := func() {
@@ -225,7 +225,7 @@ func TestAPageThatIsNotTakenLeavesTheConnection(t *testing.T) {
 	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1, Submissions: 50, AnswerBytes: 1000})))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for name, call := range callsForPage(s, storage.SubmissionQuery{Page: storage.Page{Limit: 50}}) {
+	for name, call := range callsForPage(s, storage.SubmissionsParams{Page: storage.Page{Limit: 50}}) {
 		func() {
 			defer func() {
 				if recover() == nil {

@@ -131,7 +131,7 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 	form, hook := pgseed.ID(pgseed.Form, 0), pgseed.ID(pgseed.Webhook, 0)
 	named := strings.NewReplacer("FORM", fmt.Sprintf(`'\x%x'`, form[:]), "HOOK", fmt.Sprintf(`'\x%x'`, hook[:]))
 	now := pgseed.Start()
-	claim := func(t *testing.T, s *Store) []storage.Delivery {
+	claim := func(t *testing.T, s *Store) []storage.ClaimedDelivery {
 		got, _, err := s.ClaimDeliveries(t.Context(), everything())
 		if err != nil || len(got) == 0 {
 			t.Fatalf("%d deliveries are claimed: %v", len(got), err)
@@ -184,7 +184,7 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 				r := ended(d, 10_000+i)
 				switch i % 3 {
 				case 1:
-					r.Attempt.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+					r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
 				case 2:
 					r = storage.Result{Lease: d.Lease}
 				}
@@ -202,7 +202,7 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 		"the end of deliveries without their event": {[]string{
 			`DELETE FROM formsvc.events e USING formsvc.deliveries d WHERE e.id = d.event_id AND d.webhook_id = HOOK`,
 		}, func(t *testing.T, s *Store) {
-			lost := make([]storage.Delivery, 40)
+			lost := make([]storage.ClaimedDelivery, 40)
 			for i := range lost {
 				lost[i].Lease = storage.Lease{WebhookID: hook, EventID: pgseed.ID(pgseed.Event, i*16)}
 			}
@@ -224,7 +224,7 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 		}, "attempts WHERE webhook_id = HOOK AND next_attempt_at IS NULL", 160},
 		"a summary of what expired": {[]string{
 			`UPDATE formsvc.destinations SET failures = 1, failing_since = now() - interval '2 hours', failed_at = now() WHERE webhook_id = HOOK`,
-			`UPDATE formsvc.attempts SET error = '` + storage.AttemptExpired + `'`,
+			`UPDATE formsvc.attempts SET error = '` + storage.DeliveryExpired + `'`,
 		}, func(t *testing.T, s *Store) {
 			p := expireParams()
 			p.Max = 40

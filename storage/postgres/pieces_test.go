@@ -131,11 +131,11 @@ func TestAWorkspaceOfManyFormsIsDeletedAtOnce(t *testing.T) {
 			t.Errorf("%s: %+v, %v", when, st, err)
 		}
 		page := storage.Page{Limit: 10_000}
-		live, err := s.Forms(t.Context(), storage.AsHost(), storage.FormQuery{Page: page})
+		live, err := s.Forms(t.Context(), storage.AsHost(), storage.FormsParams{Page: page})
 		if err != nil || len(live) != 1 || live[0].ID != other.ID {
 			t.Errorf("%s: %d forms are not in the trash, %v", when, len(live), err)
 		}
-		for _, q := range []storage.FormQuery{{Trashed: true, Page: page}, {Trashed: true, WorkspaceID: pgseed.ID(pgseed.Workspace, 0), Page: page}} {
+		for _, q := range []storage.FormsParams{{Trashed: true, Page: page}, {Trashed: true, WorkspaceID: pgseed.ID(pgseed.Workspace, 0), Page: page}} {
 			trash, err := s.Forms(t.Context(), storage.AsHost(), q)
 			if err != nil || len(trash) != many+3 || !trash[0].TrashedAt.Equal(pgseed.Start().Add(time.Hour)) {
 				t.Errorf("%s: %d forms in the trash, %v", when, len(trash), err)
@@ -254,7 +254,7 @@ func TestAPurgeMakesProgressUnderATimeout(t *testing.T) {
 }
 
 // claimable claims everything, and gives it back.
-func claimable(t *testing.T, s *Store) []storage.Delivery {
+func claimable(t *testing.T, s *Store) []storage.ClaimedDelivery {
 	t.Helper()
 	got := claimAll(t, s)
 	results := make([]storage.Result, len(got))

@@ -154,9 +154,9 @@ func (c *crowd) dispatch(lease time.Duration) int {
 		switch kind := rand.N(8); {
 		case lease > time.Minute: // the last ones
 		case kind == 0:
-			r.Attempt = nil
+			r.Delivery = nil
 		case kind < 3:
-			r.Attempt.Success, r.RetryIn = false, time.Nanosecond
+			r.Delivery.Success, r.RetryIn = false, time.Nanosecond
 			r.Standing.Failures = 1
 			if kind == 2 {
 				r.PauseFor = time.Millisecond
@@ -198,7 +198,7 @@ func (c *crowd) trash() {
 
 func (c *crowd) redeliver() {
 	_, id := c.hook()
-	attempts, err := c.Attempts(c.t.Context(), storage.AsHost(), id, 100)
+	attempts, err := c.Deliveries(c.t.Context(), storage.AsHost(), id, 100)
 	c.allow("Attempts", err)
 	for _, a := range attempts {
 		if a.EventType == crowdEvent { // such events are new when they are queued, but for this test

@@ -75,7 +75,7 @@ func everything(hooks ...storage.ID) storage.ClaimParams {
 	return p
 }
 
-func claimAll(t *testing.T, s *Store) (all []storage.Delivery) {
+func claimAll(t *testing.T, s *Store) (all []storage.ClaimedDelivery) {
 	t.Helper()
 	for {
 		got, more, err := s.ClaimDeliveries(t.Context(), everything())
@@ -88,8 +88,8 @@ func claimAll(t *testing.T, s *Store) (all []storage.Delivery) {
 	}
 }
 
-func ended(d storage.Delivery, number int) storage.Result {
-	return storage.Result{Lease: d.Lease, Attempt: &storage.Attempt{
+func ended(d storage.ClaimedDelivery, number int) storage.Result {
+	return storage.Result{Lease: d.Lease, Delivery: &storage.Delivery{
 		ID: pgseed.ID(pgseed.Attempt, number), WebhookID: d.Lease.WebhookID, EventID: d.Lease.EventID, EventType: d.EventType,
 		SubmissionID: d.SubmissionID, Attempt: d.Attempt, Status: 200, Success: true,
 		CreatedAt: pgseed.Start().Add(time.Duration(number) * time.Second),

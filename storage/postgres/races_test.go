@@ -55,7 +55,7 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 			for i, d := range claimAll(t, s) {
 				r := ended(d, 1001+i)
 				if d.Lease.WebhookID == pgseed.ID(pgseed.Webhook, 0) {
-					r.Attempt.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+					r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
 				} else {
 					healthy = append(healthy, r)
 				}
@@ -144,7 +144,7 @@ func TestADeliveryWhoseResultWaitsIsNotSentAgain(t *testing.T) {
 		t.Fatal(len(got), err)
 	}
 	r := ended(got[0], 1)
-	r.Attempt.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+	r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
 	tx, err := pool.Begin(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +217,7 @@ func TestAResultSettlesWithoutItsEvent(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := ended(claimAll(t, s)[0], 1)
-	r.Attempt.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+	r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
 	if _, err := pool.Exec(t.Context(), s.sql(`DELETE FROM formsvc.events`)); err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func TestAResultForTheURLBeforeSaysNothingAboutTheNewOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := ended(claimAll(t, s)[0], 1)
-	r.Attempt.Success, r.RetryIn = false, time.Hour
+	r.Delivery.Success, r.RetryIn = false, time.Hour
 	r.Standing, r.PauseFor = storage.Standing{Failures: 10}, time.Hour
 	tx, err := pool.Begin(t.Context())
 	if err != nil {
@@ -292,7 +292,7 @@ func TestADeliveryThatChangesWhileItsResultIsRecorded(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := ended(claimAll(t, s)[0], 1)
-			r.Attempt.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+			r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
 			tx, err := pool.Begin(t.Context())
 			if err != nil {
 				t.Fatal(err)

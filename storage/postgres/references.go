@@ -78,11 +78,11 @@ DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM l
 // endWithoutEvent ends those of the deliveries that are still there without their event.
 // An event that is deleted takes its deliveries with it, so that only a fault or a
 // statement by hand can leave one. It would be claimed again and again.
-func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.Delivery) error {
+func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.ClaimedDelivery) error {
 	var n int64
 	err := s.write(ctx, func(ctx context.Context) (err error) {
-		n, err = s.exec(ctx, endWithoutEvent, column(deliveries, func(d *storage.Delivery) []byte { return d.Lease.WebhookID[:] }),
-			column(deliveries, func(d *storage.Delivery) []byte { return d.Lease.EventID[:] }))
+		n, err = s.exec(ctx, endWithoutEvent, column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.WebhookID[:] }),
+			column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
 		return err
 	})
 	if n > 0 {

@@ -108,11 +108,11 @@ func (k skew) lists() []list {
 			most := int64(rest + probe*u.workspaces + row*page)
 			for _, trashed := range []bool{false, true} {
 				add(fmt.Sprintf("forms of %s, %s, trashed %v", u.name, at.name, trashed), most, func(ctx context.Context, s *Store) (int, error) {
-					found, err := s.Forms(ctx, u.who, storage.FormQuery{Trashed: trashed, Page: at.page})
+					found, err := s.Forms(ctx, u.who, storage.FormsParams{Trashed: trashed, Page: at.page})
 					return len(found), err
 				})
 				add(fmt.Sprintf("forms of one workspace of %s, %s, trashed %v", u.name, at.name, trashed), rest+row*page, func(ctx context.Context, s *Store) (int, error) {
-					found, err := s.Forms(ctx, u.who, storage.FormQuery{WorkspaceID: pgseed.ID(pgseed.Workspace, 0), Trashed: trashed, Page: at.page})
+					found, err := s.Forms(ctx, u.who, storage.FormsParams{WorkspaceID: pgseed.ID(pgseed.Workspace, 0), Trashed: trashed, Page: at.page})
 					if errors.Is(err, storage.ErrNotFound) {
 						err = nil
 					}
@@ -127,7 +127,7 @@ func (k skew) lists() []list {
 				found, err := s.Workspaces(ctx, u.who, at.page)
 				return len(found), err
 			})
-			for _, q := range []storage.SubmissionQuery{
+			for _, q := range []storage.SubmissionsParams{
 				{Page: at.page}, {Page: at.page, Since: pgseed.Start().Add(time.Minute), Until: pgseed.Start().Add(time.Hour)},
 			} {
 				add(fmt.Sprintf("submissions for %s, %s, since %v", u.name, at.name, q.Since), rest+row*page, func(ctx context.Context, s *Store) (int, error) {

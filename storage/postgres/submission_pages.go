@@ -69,7 +69,7 @@ SELECT 1 FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + formAccess
 
 // Submissions implements [storage.SubmissionStore]. It is tried again like every read,
 // but not when it has lent a record.
-func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (more bool, err error) {
+func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
 	p := newPageRead(form, q, each)
 	err = s.readPage(ctx, p, func(ctx context.Context) error { return s.pageAs(ctx, p, who) })
 	return p.more, err
@@ -164,7 +164,7 @@ func (s *Store) restOfPage(ctx context.Context, p *pageRead, who storage.Actor) 
 // pageRead is a page of submissions that is being read.
 type pageRead struct {
 	form        storage.ID
-	q           storage.SubmissionQuery
+	q           storage.SubmissionsParams
 	limit, most int64 // the records and bytes that there is room for
 	each        func(*storage.Submission) error
 
@@ -179,7 +179,7 @@ type pageRead struct {
 	refused error            // of each
 }
 
-func newPageRead(form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) *pageRead {
+func newPageRead(form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) *pageRead {
 	p := &pageRead{form: form, q: q, limit: limitArg(q.Page), most: math.MaxInt64, each: each}
 	if q.MaxBytes > 0 {
 		p.most = int64(q.MaxBytes)
@@ -237,7 +237,7 @@ func (p *pageRead) lendRows(rows pgx.Rows) error {
 
 // pageStart returns the position that the records of the page come after, newest
 // first: that of the page, or the end of until when this is earlier.
-func pageStart(q storage.SubmissionQuery) (time.Time, []byte) {
+func pageStart(q storage.SubmissionsParams) (time.Time, []byte) {
 	after := q.Page.After
 	if after == nil || !q.Until.IsZero() && asStored(q.Until).Before(asStored(after.Time)) {
 		return q.Until, lastID

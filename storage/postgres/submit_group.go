@@ -197,11 +197,11 @@ func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSub
 	for i := range taken {
 		events[taken[i].Event.ID] = i
 	}
-	var leased []storage.Delivery
+	var leased []storage.ClaimedDelivery
 	_, err := collectRows(rows, func(rows pgx.Rows) (none struct{}, err error) {
 		var id storage.ID
 		var others bool
-		var d storage.Delivery
+		var d storage.ClaimedDelivery
 		targets := []any{scanID(&id), scanBool(&others), scanID(&d.Lease.EventID), scanInt(&d.Lease.Token), scanSize(&d.Attempt)}
 		err = rows.Scan(append(targets, knownTargets(&d)...)...)
 		switch {
@@ -233,12 +233,12 @@ func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSub
 type hands struct {
 	webhooks, events [][]byte
 	leases           []int64
-	leased           [][]storage.Delivery
+	leased           [][]storage.ClaimedDelivery
 	others           bool
 }
 
 func reserve(form storage.ID, group []storage.NewSubmission) *hands {
-	h := &hands{leased: make([][]storage.Delivery, len(group))}
+	h := &hands{leased: make([][]storage.ClaimedDelivery, len(group))}
 	for i := range group {
 		if group[i].HandOver == nil {
 			continue

@@ -188,7 +188,7 @@ func TestSubmitWithATakenEventChangesNothing(t *testing.T) {
 	if _, _, err := s.Submit(t.Context(), n); !errors.Is(err, storage.ErrConflict) {
 		t.Errorf("Submit with a taken id: %v", err)
 	}
-	page, err := storage.ListSubmissions(t.Context(), s, storage.AsHost(), n.Submission.FormID, storage.SubmissionQuery{Page: storage.Page{Limit: 9}})
+	page, err := storage.ListSubmissions(t.Context(), s, storage.AsHost(), n.Submission.FormID, storage.SubmissionsParams{Page: storage.Page{Limit: 9}})
 	if err != nil || len(page.Submissions) != 1 {
 		t.Errorf("%d submissions, %v", len(page.Submissions), err)
 	}

@@ -31,7 +31,7 @@ func TestRoomIsDividedFairly(t *testing.T) {
 		}
 		nameRoom := maps.Clone(names)
 		for i := range turns {
-			turns[i] = turn{room: random.IntN(8), Delivery: storage.Delivery{Host: hosts[random.IntN(3)]}}
+			turns[i] = turn{room: random.IntN(8), ClaimedDelivery: storage.ClaimedDelivery{Host: hosts[random.IntN(3)]}}
 		}
 		left := deal(turns, room, names)
 		used := map[string]int{}

@@ -50,7 +50,7 @@ func TestDeletingASubmissionBesideItsRedelivery(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if err := s.On(tx).Redeliver(t.Context(), r.Lease.WebhookID, r.Attempt.ID); err != nil {
+	if err := s.On(tx).Redeliver(t.Context(), r.Lease.WebhookID, r.Delivery.ID); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)

@@ -288,12 +288,12 @@ WHERE w.id = $1::bytea AND ` + formAccess + `
 ORDER BY a.created_at DESC, a.id DESC
 LIMIT $4::bigint`
 
-// Attempts implements [storage.WebhookStore].
-func (s *Store) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Attempt, error) {
-	var found []storage.Attempt
+// Deliveries implements [storage.WebhookStore].
+func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
+	var found []storage.Delivery
 	err := s.read(ctx, func(ctx context.Context) (err error) {
-		found, err = collect(ctx, s, attemptsOf, func(rows pgx.Rows) (storage.Attempt, error) {
-			a := storage.Attempt{WebhookID: webhook}
+		found, err = collect(ctx, s, attemptsOf, func(rows pgx.Rows) (storage.Delivery, error) {
+			a := storage.Delivery{WebhookID: webhook}
 			var took int64
 			err := rows.Scan(scanID(&a.ID), scanID(&a.EventID), scanText(&a.EventType), scanID(&a.SubmissionID),
 				scanSize(&a.Attempt), scanSize(&a.Status), scanBool(&a.Success), scanText(&a.Error),

@@ -126,5 +126,5 @@ func formID(f storage.Form) storage.ID             { return f.ID }
 func submissionID(s storage.Submission) storage.ID { return s.ID }
 func webhookID(w storage.Webhook) storage.ID       { return w.ID }
 func keyID(k storage.Key) storage.ID               { return k.ID }
-func attemptID(a storage.Attempt) storage.ID       { return a.ID }
-func eventID(d storage.Delivery) storage.ID        { return d.Lease.EventID }
+func attemptID(a storage.Delivery) storage.ID      { return a.ID }
+func eventID(d storage.ClaimedDelivery) storage.ID { return d.Lease.EventID }

@@ -37,7 +37,7 @@ func (b *bundle) backlog(webhooks, events int) int {
 func parallelClaims(b *bundle) {
 	want := b.backlog(5, 30)
 	const workers = 8
-	claimed := make([][]storage.Delivery, workers)
+	claimed := make([][]storage.ClaimedDelivery, workers)
 	p := b.everything()
 	p.Others.Room = 7
 	stores := []storage.Storage{b.store, b.second}
@@ -60,7 +60,7 @@ func parallelClaims(b *bundle) {
 
 // eachOnce reports a failure unless these are the wanted number of deliveries
 // and no two are of the same webhook and event.
-func (b *bundle) eachOnce(claimed []storage.Delivery, want int) {
+func (b *bundle) eachOnce(claimed []storage.ClaimedDelivery, want int) {
 	b.Helper()
 	seen := map[storage.Lease]bool{}
 	for _, d := range claimed {
@@ -115,7 +115,7 @@ func parallelWorkers(b *bundle) {
 	f := b.anyForm()
 	hooks := []storage.ID{b.addWebhook(f.ID).ID, b.addWebhook(f.ID).ID, b.addWebhook(f.ID).ID}
 	const workers, submitters, each = 4, 4, 8
-	delivered := make([][]storage.Delivery, workers)
+	delivered := make([][]storage.ClaimedDelivery, workers)
 	p := b.everything()
 	p.Others.Room, p.Webhooks, p.PerWebhook = 5, nil, 1
 	work := func(i int, rounds int) error {
@@ -166,7 +166,7 @@ func parallelRedeliver(b *bundle) {
 	b.submit(f)
 	sent := ended(b.claimOne(), b.tick())
 	b.finish(sent)
-	for _, err := range together(10, func(int) error { return b.store.Redeliver(b.Context(), w.ID, sent.Attempt.ID) }) {
+	for _, err := range together(10, func(int) error { return b.store.Redeliver(b.Context(), w.ID, sent.Delivery.ID) }) {
 		b.ok(err, "Redeliver beside others")
 	}
 	same(b, b.claimOne().Attempt, 1, "Attempt of a delivery that was queued again")
@@ -183,7 +183,7 @@ func parallelEnqueue(b *bundle) {
 			if i%2 == 0 {
 				return b.store.Enqueue(b.Context(), w.ID, e)
 			}
-			return b.store.Redeliver(b.Context(), w.ID, sent.Attempt.ID)
+			return b.store.Redeliver(b.Context(), w.ID, sent.Delivery.ID)
 		}) {
 			b.ok(err, "Enqueue and Redeliver of one event at once")
 		}
@@ -205,7 +205,7 @@ func noWakeUpLost(b *bundle) {
 	const workers, submitters, each = 4, 4, 25
 	stores := []storage.Storage{b.store, b.second}
 	seen := make([]map[storage.Lease]bool, workers+1) // without the token
-	note := func(i int, got []storage.Delivery) {
+	note := func(i int, got []storage.ClaimedDelivery) {
 		for _, d := range got {
 			d.Lease.Token = 0
 			seen[i][d.Lease] = true

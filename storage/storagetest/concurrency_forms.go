@@ -173,7 +173,7 @@ func moveDuringDelete(b *bundle) {
 // noLiveForms reports a failure when a form is outside the trash.
 func (b *bundle) noLiveForms() {
 	b.Helper()
-	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: 100}})
+	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormsParams{Page: storage.Page{Limit: 100}})
 	b.ok(err, "Forms")
 	if len(list) > 0 {
 		b.Errorf("Forms: want none, because every workspace was deleted, got %d", len(list))

@@ -138,7 +138,7 @@ func parallelCounts(b *bundle) {
 	const n = 40
 	errs := together(2*n, func(i int) error {
 		if i%2 == 0 {
-			return b.store.CountFunnel(b.Context(), f.ID, at(0), storage.Counts{Views: 2, Starts: 1})
+			return b.store.CountFunnel(b.Context(), f.ID, at(0), storage.Counters{Views: 2, Starts: 1})
 		}
 		_, _, err := b.store.Submit(b.Context(), submissionAt(f, at(0)))
 		return err
@@ -146,7 +146,7 @@ func parallelCounts(b *bundle) {
 	for _, err := range errs {
 		b.ok(err, "CountFunnel and Submit at once")
 	}
-	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Counts, storage.Counts{Views: 2 * n, Starts: n, Submissions: n}, "Funnel")
+	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Counters, storage.Counters{Views: 2 * n, Starts: n, Submissions: n}, "Funnel")
 	same(b, len(b.submissions(f.ID)), n, "number of submissions")
 	same(b, b.stats().Due, int64(2*n), "pending deliveries")
 }

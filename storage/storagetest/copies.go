@@ -82,7 +82,7 @@ func copiesOutForm(b *bundle) {
 	got, err = b.store.FormByPublicID(b.Context(), f.PublicID)
 	keep("FormByPublicID", got, err)
 
-	page := storage.FormQuery{Page: storage.Page{Limit: 10}}
+	page := storage.FormsParams{Page: storage.Page{Limit: 10}}
 	list, err := b.store.Forms(b.Context(), storage.AsHost(), page)
 	b.ok(err, "Forms")
 	want := render(list)
@@ -195,9 +195,9 @@ func copiesDelivery(b *bundle) {
 	same(b, b.getWebhook(w.ID).Secret, w.Secret, "Secret after the caller overwrote what ClaimDeliveries returned")
 
 	r := retried(d, b.tick(), atOnce)
-	want := render(*r.Attempt)
+	want := render(*r.Delivery)
 	b.finish(r)
-	*r.Attempt = storage.Attempt{Attempt: 77, NextAttemptAt: soon().Add(1000 * time.Hour)}
+	*r.Delivery = storage.Delivery{Attempt: 77, NextAttemptAt: soon().Add(1000 * time.Hour)}
 	history := b.attempts(w.ID)
 	same(b, render(only(b, history, "Attempts")), want, "Attempts after the caller overwrote what it gave to FinishDeliveries")
 	clear(history)

@@ -131,7 +131,7 @@ func coveredWhenEmpty(b *bundle) {
 	byKey, err := b.store.FormByPublicID(b.Context(), f.PublicID)
 	b.ok(err, "FormByPublicID")
 	same(b, byKey, got, "FormByPublicID")
-	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: 10}})
+	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormsParams{Page: storage.Page{Limit: 10}})
 	b.ok(err, "Forms")
 	same(b, only(b, list, "Forms").DuplicatesCovered, true, "DuplicatesCovered in the list")
 

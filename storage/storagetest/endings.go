@@ -90,7 +90,7 @@ func endedBodyLives(b *bundle) {
 		for _, wait := range []time.Duration{atOnce, time.Hour} {
 			r := retried(b.claimOne(), b.tick(), wait)
 			b.finish(r)
-			last = r.Attempt.ID
+			last = r.Delivery.ID
 		}
 		end(f, w)
 		b.sweep(storage.SweepParams{Now: soon().Add(10_000 * time.Hour), Max: 100})

@@ -24,7 +24,7 @@ func (b *bundle) expireParams(maxAge time.Duration) storage.ExpireParams {
 }
 
 // expire runs one whole pass.
-func (b *bundle) expire(maxAge time.Duration) (ended int, summaries []storage.Attempt) {
+func (b *bundle) expire(maxAge time.Duration) (ended int, summaries []storage.Delivery) {
 	b.Helper()
 	p := b.expireParams(maxAge)
 	for {
@@ -56,7 +56,7 @@ func expire(b *bundle) {
 	b.nothingPending("everything has expired")
 	for _, id := range []storage.ID{w.ID, other.ID} {
 		a := b.newestAttempt(id)
-		same(b, a.Error, storage.AttemptExpired, "Error of the newest attempt")
+		same(b, a.Error, storage.DeliveryExpired, "Error of the newest attempt")
 		same(b, a.Status, 0, "Status of the summary")
 		same(b, a.Success, false, "Success of the summary")
 		same(b, len(b.attempts(id)), 2, "attempts in the history")

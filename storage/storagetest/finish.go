@@ -22,7 +22,7 @@ func finishReschedules(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID)
 	b.submit(f)
-	var want []storage.Attempt
+	var want []storage.Delivery
 	for attempt := 1; attempt <= 4; attempt++ {
 		d := b.claimOne()
 		same(b, d.Attempt, attempt, "Attempt")
@@ -30,14 +30,14 @@ func finishReschedules(b *bundle) {
 		if attempt == 4 {
 			r.RetryIn = time.Hour
 		}
-		r.Attempt.NextAttemptAt = at(0) // not read
+		r.Delivery.NextAttemptAt = at(0) // not read
 		b.finish(r)
-		r.Attempt.NextAttemptAt = time.Time{}
-		want = append([]storage.Attempt{*r.Attempt}, want...)
+		r.Delivery.NextAttemptAt = time.Time{}
+		want = append([]storage.Delivery{*r.Delivery}, want...)
 	}
 	b.claimNone("due in an hour")
 	same(b, b.attempts(w.ID), want, "Attempts")
-	list, err := b.store.Attempts(b.Context(), storage.AsHost(), w.ID, 2)
+	list, err := b.store.Deliveries(b.Context(), storage.AsHost(), w.ID, 2)
 	b.ok(err, "Attempts")
 	if len(list) != 2 || list[1].NextAttemptAt.IsZero() {
 		b.Fatalf("NextAttemptAt: want when the next attempt is due, got none")
@@ -55,9 +55,9 @@ func finishEnds(b *bundle) {
 	b.finish(r)
 	b.nothingPending("the delivery ended")
 	b.claimNone("the delivery ended")
-	list, err := b.store.Attempts(b.Context(), storage.AsHost(), w.ID, 10)
+	list, err := b.store.Deliveries(b.Context(), storage.AsHost(), w.ID, 10)
 	b.ok(err, "Attempts")
-	same(b, list, []storage.Attempt{*r.Attempt}, "Attempts")
+	same(b, list, []storage.Delivery{*r.Delivery}, "Attempts")
 }
 
 func finishTwice(b *bundle) {
@@ -113,26 +113,26 @@ func finishBatch(b *bundle) {
 }
 
 // deliver sends one event and returns its attempt, made at when.
-func (b *bundle) deliver(webhook storage.ID, when time.Time) storage.Attempt {
+func (b *bundle) deliver(webhook storage.ID, when time.Time) storage.Delivery {
 	b.Helper()
 	b.enqueue(webhook)
 	r := ended(b.claimOne(), when)
 	b.finish(r)
-	return *r.Attempt
+	return *r.Delivery
 }
 
 // deliverMany sends n events in one call of FinishDeliveries. It returns the
 // attempts newest first; they were made a second apart, the first at when.
-func (b *bundle) deliverMany(webhook storage.ID, n int, when time.Time) []storage.Attempt {
+func (b *bundle) deliverMany(webhook storage.ID, n int, when time.Time) []storage.Delivery {
 	b.Helper()
 	for range n {
 		b.enqueue(webhook)
 	}
 	var done []storage.Result
-	var made []storage.Attempt
+	var made []storage.Delivery
 	for i, d := range b.claimSome(n) {
 		done = append(done, ended(d, when.Add(time.Duration(i)*time.Second)))
-		made = append([]storage.Attempt{*done[i].Attempt}, made...)
+		made = append([]storage.Delivery{*done[i].Delivery}, made...)
 	}
 	b.finish(done...)
 	return made
@@ -169,7 +169,7 @@ func historyCut(b *bundle) {
 	const kept = storage.HistoryKept
 	want := b.deliverMany(w, kept-2, at(0))
 	for i := range 4 {
-		want = append([]storage.Attempt{b.deliver(w, at(time.Hour+time.Duration(i)*time.Minute))}, want...)
+		want = append([]storage.Delivery{b.deliver(w, at(time.Hour+time.Duration(i)*time.Minute))}, want...)
 		same(b, b.attempts(w), want[:min(kept, len(want))], "Attempts after %d", len(want))
 	}
 	// One that is older than all that are kept is the one to go, at the latest with
@@ -179,7 +179,7 @@ func historyCut(b *bundle) {
 	same(b, b.attempts(w), want[:kept], "Attempts after one that is older than the kept ones, and 5 more")
 	want = append(b.deliverMany(w, kept+3, at(3*time.Hour)), want...)
 	same(b, b.attempts(w), want[:kept], "Attempts after a whole history at once")
-	same(b, b.attempts(other), []storage.Attempt{untouched}, "Attempts of another webhook")
+	same(b, b.attempts(other), []storage.Delivery{untouched}, "Attempts of another webhook")
 }
 
 func cutAttemptGone(b *bundle) {
@@ -190,7 +190,7 @@ func cutAttemptGone(b *bundle) {
 	for _, d := range b.claimSome(2) {
 		r := ended(d, b.tick())
 		b.finish(r)
-		attempts[d.Lease.WebhookID] = r.Attempt.ID
+		attempts[d.Lease.WebhookID] = r.Delivery.ID
 	}
 	b.deliverMany(one, storage.HistoryKept, at(time.Hour)) // cuts the attempt of webhook one
 	b.sweep(storage.SweepParams{Now: soon().Add(10_000 * time.Hour), Max: 100})

@@ -77,7 +77,7 @@ func formByPublicID(b *bundle) {
 
 func listFormsBare(b *bundle) {
 	f := b.anyForm()
-	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormQuery{Page: storage.Page{Limit: 10}})
+	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormsParams{Page: storage.Page{Limit: 10}})
 	b.ok(err, "Forms")
 	got := only(b, list, "Forms")
 	d := got.Definition
@@ -93,22 +93,22 @@ func listFormsOfWorkspace(b *bundle) {
 	one, two := b.addWorkspace(owner), b.addWorkspace(owner)
 	first, other, second := b.addForm(one.ID), b.addForm(two.ID), b.addForm(one.ID)
 	for who, actor := range map[string]storage.Actor{"the owner": storage.As(owner), "the host": storage.AsHost()} {
-		list := func(q storage.FormQuery) []storage.ID {
+		list := func(q storage.FormsParams) []storage.ID {
 			q.Page.Limit = 10
 			got, err := b.store.Forms(b.Context(), actor, q)
 			b.ok(err, "Forms")
 			return idsOf(got, formID)
 		}
-		same(b, list(storage.FormQuery{WorkspaceID: one.ID}), []storage.ID{second.ID, first.ID}, "Forms of one workspace for %s", who)
-		same(b, list(storage.FormQuery{}), []storage.ID{second.ID, other.ID, first.ID}, "Forms of all workspaces for %s", who)
-		same(b, list(storage.FormQuery{Trashed: true}), nil, "Forms in the empty trash for %s", who)
+		same(b, list(storage.FormsParams{WorkspaceID: one.ID}), []storage.ID{second.ID, first.ID}, "Forms of one workspace for %s", who)
+		same(b, list(storage.FormsParams{}), []storage.ID{second.ID, other.ID, first.ID}, "Forms of all workspaces for %s", who)
+		same(b, list(storage.FormsParams{Trashed: true}), nil, "Forms in the empty trash for %s", who)
 	}
 }
 
 func listFormsOfUnknown(b *bundle) {
 	f := b.anyForm()
 	for _, trashed := range []bool{false, true} {
-		q := storage.FormQuery{WorkspaceID: newID(), Trashed: trashed, Page: storage.Page{Limit: 10}}
+		q := storage.FormsParams{WorkspaceID: newID(), Trashed: trashed, Page: storage.Page{Limit: 10}}
 		_, err := b.store.Forms(b.Context(), storage.As(b.user()), q)
 		b.is(err, storage.ErrNotFound, "Forms of an unknown workspace for a user")
 		got, err := b.store.Forms(b.Context(), storage.AsHost(), q)
@@ -127,7 +127,7 @@ func (b *bundle) full(f storage.Form, want bool, when string) {
 	got, err := b.store.FormByPublicID(b.Context(), f.PublicID)
 	b.ok(err, "FormByPublicID")
 	same(b, got.Full, want, "Full in FormByPublicID %s", when)
-	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormQuery{WorkspaceID: f.WorkspaceID, Page: storage.Page{Limit: 1}})
+	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormsParams{WorkspaceID: f.WorkspaceID, Page: storage.Page{Limit: 1}})
 	b.ok(err, "Forms")
 	if len(list) != 1 || list[0].Full != want {
 		b.Errorf("Full in Forms %s: want %v, got %v", when, want, list)
@@ -170,7 +170,7 @@ func revisionStays(b *bundle) {
 	w := b.addWebhook(f.ID)
 	n := b.submit(f)
 	b.finish(ended(b.claimOne(), b.tick()))
-	b.ok(b.store.CountFunnel(b.Context(), f.ID, b.tick(), storage.Counts{Views: 1}), "CountFunnel")
+	b.ok(b.store.CountFunnel(b.Context(), f.ID, b.tick(), storage.Counters{Views: 1}), "CountFunnel")
 	b.ok(b.store.SetLifetimeCounters(b.Context(), f.ID, storage.Counters{Views: 1}), "SetLifetimeCounters")
 	b.ok(b.store.DeleteSubmission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID), "DeleteSubmission")
 	b.ok(b.store.DeleteWebhook(b.Context(), storage.AsHost(), w.ID), "DeleteWebhook")

@@ -185,7 +185,7 @@ func moveForm(b *bundle) {
 		id   storage.ID
 		want []storage.ID
 	}{{from.ID, nil}, {into.ID, []storage.ID{want.ID}}} {
-		list, err := b.store.Forms(b.Context(), storage.As(owner), storage.FormQuery{WorkspaceID: w.id, Page: storage.Page{Limit: 10}})
+		list, err := b.store.Forms(b.Context(), storage.As(owner), storage.FormsParams{WorkspaceID: w.id, Page: storage.Page{Limit: 10}})
 		b.ok(err, "Forms")
 		same(b, idsOf(list, formID), w.want, "Forms of a workspace after the move")
 	}

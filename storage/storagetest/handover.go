@@ -28,7 +28,7 @@ type hands struct {
 	mu       sync.Mutex
 	reserved int
 	settled  int
-	got      []storage.Delivery
+	got      []storage.ClaimedDelivery
 	others   bool
 }
 
@@ -39,7 +39,7 @@ func (h *hands) Reserve(storage.ID) ([]storage.ID, time.Duration) {
 	return h.webhooks, h.lease
 }
 
-func (h *hands) HandOver(leased []storage.Delivery, others bool) {
+func (h *hands) HandOver(leased []storage.ClaimedDelivery, others bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.settled++
@@ -74,7 +74,7 @@ func handOverLeased(b *bundle) {
 	rest := b.claimAll()
 	b.eachOnce(append(rest, h.got...), 2)
 	for _, d := range h.got {
-		same(b, d, storage.Delivery{
+		same(b, d, storage.ClaimedDelivery{
 			Lease:  storage.Lease{WebhookID: one.ID, EventID: n.Event.ID, Token: d.Lease.Token},
 			FormID: f.ID, SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
 			URL: one.URL, Host: storage.HostName(one.URL), Secret: one.Secret, Attempt: 1, Standing: quick,

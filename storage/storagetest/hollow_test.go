@@ -37,7 +37,7 @@ func (*hollow) Form(context.Context, storage.Actor, storage.ID) (storage.Form, e
 func (*hollow) FormByPublicID(context.Context, string) (storage.Form, error) {
 	return storage.Form{}, nil
 }
-func (*hollow) Forms(context.Context, storage.Actor, storage.FormQuery) ([]storage.Form, error) {
+func (*hollow) Forms(context.Context, storage.Actor, storage.FormsParams) ([]storage.Form, error) {
 	return nil, nil
 }
 func (*hollow) UpdateForm(context.Context, storage.Actor, storage.ID, storage.FormChange) (storage.Form, error) {
@@ -56,7 +56,7 @@ func (*hollow) SubmissionByKey(context.Context, storage.ID, string) (storage.Sub
 func (*hollow) Submission(context.Context, storage.Actor, storage.ID, storage.ID) (storage.Submission, error) {
 	return storage.Submission{}, nil
 }
-func (*hollow) Submissions(context.Context, storage.Actor, storage.ID, storage.SubmissionQuery, func(*storage.Submission) error) (bool, error) {
+func (*hollow) Submissions(context.Context, storage.Actor, storage.ID, storage.SubmissionsParams, func(*storage.Submission) error) (bool, error) {
 	return false, nil
 }
 func (*hollow) DeleteSubmission(context.Context, storage.Actor, storage.ID, storage.ID) error {
@@ -76,7 +76,9 @@ func (*hollow) EraseSubmissions(context.Context, storage.ID, []storage.ID) (int,
 func (*hollow) PurgeSubmissions(context.Context, storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
 	return storage.PurgedSubmissions{}, nil
 }
-func (*hollow) CountFunnel(context.Context, storage.ID, time.Time, storage.Counts) error { return nil }
+func (*hollow) CountFunnel(context.Context, storage.ID, time.Time, storage.Counters) error {
+	return nil
+}
 func (*hollow) Funnel(context.Context, storage.Actor, storage.ID, storage.Window) (storage.Funnel, error) {
 	return storage.Funnel{}, nil
 }
@@ -98,12 +100,12 @@ func (*hollow) ReplaceSecrets(context.Context, []storage.SecretReplacement) (int
 	return 0, nil
 }
 func (*hollow) DeleteWebhook(context.Context, storage.Actor, storage.ID) error { return nil }
-func (*hollow) Attempts(context.Context, storage.Actor, storage.ID, int) ([]storage.Attempt, error) {
+func (*hollow) Deliveries(context.Context, storage.Actor, storage.ID, int) ([]storage.Delivery, error) {
 	return nil, nil
 }
 func (*hollow) Enqueue(context.Context, storage.ID, storage.Event) error { return nil }
 func (*hollow) Redeliver(context.Context, storage.ID, storage.ID) error  { return nil }
-func (h *hollow) ClaimDeliveries(context.Context, storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (h *hollow) ClaimDeliveries(context.Context, storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	if h.claims.Add(1) > 100 {
 		h.stop()
 	}

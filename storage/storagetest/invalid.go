@@ -116,7 +116,7 @@ func invalidTime(b *bundle) {
 	ctx, host := b.Context(), storage.AsHost()
 	for _, when := range invalidTimes {
 		page := storage.Page{Limit: 1, After: &storage.Position{Time: when}}
-		list := func(q storage.SubmissionQuery) func() error {
+		list := func(q storage.SubmissionsParams) func() error {
 			return func() error {
 				_, err := storage.ListSubmissions(ctx, b.store, host, w.form.ID, q)
 				return err
@@ -132,25 +132,25 @@ func invalidTime(b *bundle) {
 				return err
 			},
 			"Forms, position": func() error {
-				_, err := b.store.Forms(ctx, storage.As(w.owner), storage.FormQuery{Page: page})
+				_, err := b.store.Forms(ctx, storage.As(w.owner), storage.FormsParams{Page: page})
 				return err
 			},
 			"Forms of the host, position": func() error {
-				_, err := b.store.Forms(ctx, host, storage.FormQuery{Page: page})
+				_, err := b.store.Forms(ctx, host, storage.FormsParams{Page: page})
 				return err
 			},
 			"Webhooks, position": func() error {
 				_, err := b.store.Webhooks(ctx, storage.As(w.owner), page)
 				return err
 			},
-			"Submissions, position": list(storage.SubmissionQuery{Page: page}),
-			"Submissions, Since":    list(storage.SubmissionQuery{Since: when, Page: storage.Page{Limit: 1}}),
-			"Submissions, Until":    list(storage.SubmissionQuery{Until: when, Page: storage.Page{Limit: 1}}),
+			"Submissions, position": list(storage.SubmissionsParams{Page: page}),
+			"Submissions, Since":    list(storage.SubmissionsParams{Since: when, Page: storage.Page{Limit: 1}}),
+			"Submissions, Until":    list(storage.SubmissionsParams{Until: when, Page: storage.Page{Limit: 1}}),
 			"Funnel": func() error {
 				_, err := b.store.Funnel(ctx, host, w.form.ID, storage.Window{From: when})
 				return err
 			},
-			"CountFunnel":         func() error { return b.store.CountFunnel(ctx, w.form.ID, when, storage.Counts{Views: 1}) },
+			"CountFunnel":         func() error { return b.store.CountFunnel(ctx, w.form.ID, when, storage.Counters{Views: 1}) },
 			"CreateForm, CloseAt": func() error { return b.store.CreateForm(ctx, host, f) },
 			"UpdateForm, CloseAt": func() error {
 				_, err := b.store.UpdateForm(ctx, host, w.form.ID, storage.FormChange{Gate: &f.Gate, At: w.now})

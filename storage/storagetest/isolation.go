@@ -89,9 +89,9 @@ func listsHoldOwn(b *bundle) {
 		page := storage.Page{Limit: 100}
 		workspaces, err := b.store.Workspaces(b.Context(), who, page)
 		b.ok(err, "Workspaces")
-		forms, err := b.store.Forms(b.Context(), who, storage.FormQuery{Page: page})
+		forms, err := b.store.Forms(b.Context(), who, storage.FormsParams{Page: page})
 		b.ok(err, "Forms")
-		trashed, err := b.store.Forms(b.Context(), who, storage.FormQuery{Trashed: true, Page: page})
+		trashed, err := b.store.Forms(b.Context(), who, storage.FormsParams{Trashed: true, Page: page})
 		b.ok(err, "Forms in the trash")
 		webhooks, err := b.store.Webhooks(b.Context(), who, page)
 		b.ok(err, "Webhooks")

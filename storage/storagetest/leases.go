@@ -27,7 +27,7 @@ func leaseCases() []Case {
 const aMoment = 5 * time.Millisecond
 
 // claimBriefly claims the single delivery that is due under a short lease.
-func (b *bundle) claimBriefly() storage.Delivery {
+func (b *bundle) claimBriefly() storage.ClaimedDelivery {
 	b.Helper()
 	p := b.everything()
 	p.Lease = aMoment
@@ -35,7 +35,7 @@ func (b *bundle) claimBriefly() storage.Delivery {
 }
 
 // claimAgain waits until the lease of the only delivery runs out and claims it.
-func (b *bundle) claimAgain() storage.Delivery {
+func (b *bundle) claimAgain() storage.ClaimedDelivery {
 	b.Helper()
 	return b.claimEventually(b.everything())[0]
 }
@@ -66,16 +66,16 @@ func leaseOfOtherHandle(b *bundle) {
 
 // resultOfRedelivered is a result for attempt 2 of a delivery that is redelivered meanwhile.
 type resultOfRedelivered struct {
-	result func(d storage.Delivery) storage.Result
+	result func(d storage.ClaimedDelivery) storage.Result
 	again  int // the attempt that comes next; 0: none
 }
 
 func (b *bundle) resultsOfRedelivered() map[string]resultOfRedelivered {
 	return map[string]resultOfRedelivered{
-		"success":                {func(d storage.Delivery) storage.Result { return succeeded(d, b.tick()) }, 0},
-		"a failure, tried later": {func(d storage.Delivery) storage.Result { return paused(d, b.tick(), time.Hour) }, 3},
-		"a failure, the last":    {func(d storage.Delivery) storage.Result { return ended(d, b.tick()) }, 1},
-		"nothing sent":           {func(d storage.Delivery) storage.Result { return storage.Result{Lease: d.Lease} }, 2},
+		"success":                {func(d storage.ClaimedDelivery) storage.Result { return succeeded(d, b.tick()) }, 0},
+		"a failure, tried later": {func(d storage.ClaimedDelivery) storage.Result { return paused(d, b.tick(), time.Hour) }, 3},
+		"a failure, the last":    {func(d storage.ClaimedDelivery) storage.Result { return ended(d, b.tick()) }, 1},
+		"nothing sent":           {func(d storage.ClaimedDelivery) storage.Result { return storage.Result{Lease: d.Lease} }, 2},
 	}
 }
 
@@ -87,7 +87,7 @@ func redeliverLeased(b *bundle) {
 		first := retried(b.claimOne(), b.tick(), atOnce)
 		b.finish(first)
 		d := b.claimOne()
-		b.ok(b.store.Redeliver(b.Context(), w.ID, first.Attempt.ID), "Redeliver of a delivery under a lease")
+		b.ok(b.store.Redeliver(b.Context(), w.ID, first.Delivery.ID), "Redeliver of a delivery under a lease")
 		b.claimNone("the lease holds")
 		b.finish(c.result(d))
 		b.redeliveredOnce(c, name)
@@ -120,7 +120,7 @@ func redeliverLate(b *bundle) {
 				r := retried(d, b.tick(), atOnce)
 				b.finish(r)
 				if d.Lease.WebhookID == w.ID {
-					first = r.Attempt.ID
+					first = r.Delivery.ID
 				}
 			}
 			redeliver := func(at string) {
@@ -148,7 +148,7 @@ func redeliveryFails(b *bundle) {
 	first := retried(b.claimOne(), b.tick(), atOnce)
 	b.finish(first)
 	b.claimBriefly()
-	b.ok(b.store.Redeliver(b.Context(), w.ID, first.Attempt.ID), "Redeliver of a delivery under a lease")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, first.Delivery.ID), "Redeliver of a delivery under a lease")
 	b.finish(ended(b.claimAgain(), b.tick()))
 	b.nothingPending("the redelivery has failed for good")
 }
@@ -176,7 +176,7 @@ func leaseReleased(b *bundle) {
 	stats := b.stats()
 	first := b.claimOne()
 	r := paused(first, b.tick(), time.Hour)
-	r.Attempt, r.RetryIn = nil, 0
+	r.Delivery, r.RetryIn = nil, 0
 	b.finish(r)
 	same(b, b.stats(), stats, "QueueStats after the lease was given back")
 	second := b.claimOne()
@@ -217,7 +217,7 @@ func staleLease(b *bundle) {
 // claimLate claims what is due of two webhooks, runs meanwhile, and returns the delivery
 // of one of them when its lease has run out. That the other one can be claimed again shows
 // that it has.
-func (b *bundle) claimLate(one storage.ID, meanwhile func()) (late storage.Delivery) {
+func (b *bundle) claimLate(one storage.ID, meanwhile func()) (late storage.ClaimedDelivery) {
 	b.Helper()
 	p := b.everything()
 	p.Lease = aMoment
@@ -301,7 +301,7 @@ func tokenRises(b *bundle) {
 		default:
 			r := ended(d, b.tick())
 			b.finish(r)
-			b.ok(b.store.Redeliver(b.Context(), w.ID, r.Attempt.ID), "Redeliver")
+			b.ok(b.store.Redeliver(b.Context(), w.ID, r.Delivery.ID), "Redeliver")
 		}
 	}
 }
@@ -313,11 +313,11 @@ func leaseBeforeRedelivery(b *bundle) {
 	stale := b.claimBriefly()
 	second := ended(b.claimAgain(), b.tick())
 	b.finish(second)
-	b.ok(b.store.Redeliver(b.Context(), w.ID, second.Attempt.ID), "Redeliver")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, second.Delivery.ID), "Redeliver")
 	current := b.claimOne()
 	b.fenced(ended(stale, b.tick()), "its delivery ended, and the event was queued again")
 	late := second
-	late.Attempt = attemptOf(current, b.tick())
+	late.Delivery = attemptOf(current, b.tick())
 	b.fenced(late, "its delivery ended, and the event was queued again")
 	b.finish(ended(current, b.tick()))
 	same(b, len(b.attempts(w.ID)), 2, "attempts in the history")

@@ -27,13 +27,13 @@ func midnight(days int) time.Time {
 func (b *bundle) count(form storage.ID, when time.Time, views, starts, submissions int64) {
 	b.Helper()
 	b.ok(b.store.CountFunnel(b.Context(), form, when,
-		storage.Counts{Views: views, Starts: starts, Submissions: submissions}), "CountFunnel")
+		storage.Counters{Views: views, Starts: starts, Submissions: submissions}), "CountFunnel")
 }
 
 func (b *bundle) sums(form storage.ID, from, to time.Time, views, starts, submissions int64, what string) {
 	b.Helper()
-	want := storage.Counts{Views: views, Starts: starts, Submissions: submissions}
-	same(b, b.funnel(form, from, to).Counts, want, "Funnel, %s", what)
+	want := storage.Counters{Views: views, Starts: starts, Submissions: submissions}
+	same(b, b.funnel(form, from, to).Counters, want, "Funnel, %s", what)
 }
 
 func funnelSums(b *bundle) {
@@ -141,14 +141,14 @@ func lifetimeCounters(b *bundle) {
 	for _, want := range []storage.Counters{{Views: 100, Starts: 50, Submissions: 20}, {Starts: 1 << 40}} {
 		b.ok(b.store.SetLifetimeCounters(b.Context(), f.ID, want), "SetLifetimeCounters")
 		got := b.funnel(f.ID, midnight(0), midnight(1))
-		same(b, got, storage.Funnel{Counts: storage.Counts{Views: 1, Starts: 1, Submissions: 1}, Lifetime: &want}, "Funnel with lifetime counters")
+		same(b, got, storage.Funnel{Counters: storage.Counters{Views: 1, Starts: 1, Submissions: 1}, Lifetime: &want}, "Funnel with lifetime counters")
 	}
 	b.ok(b.store.SetLifetimeCounters(b.Context(), f.ID, storage.Counters{}), "SetLifetimeCounters of zero")
 	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Lifetime, nil, "Lifetime after it was set to zero")
 }
 
 func funnelUnknownForm(b *bundle) {
-	b.is(b.store.CountFunnel(b.Context(), newID(), at(0), storage.Counts{Views: 1}), storage.ErrNotFound, "CountFunnel")
+	b.is(b.store.CountFunnel(b.Context(), newID(), at(0), storage.Counters{Views: 1}), storage.ErrNotFound, "CountFunnel")
 	_, err := b.store.Funnel(b.Context(), storage.AsHost(), newID(), storage.Window{})
 	b.is(err, storage.ErrNotFound, "Funnel")
 	b.is(b.store.SetLifetimeCounters(b.Context(), newID(), storage.Counters{Views: 1}), storage.ErrNotFound, "SetLifetimeCounters")

@@ -89,7 +89,7 @@ func (m lateContext) FinishDeliveries(ctx context.Context, done []storage.Result
 	return fenced, errors.Join(err, ctx.Err())
 }
 
-func (m lateContext) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m lateContext) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	got, more, err := m.Storage.ClaimDeliveries(context.WithoutCancel(ctx), p)
 	return got, more, errors.Join(err, ctx.Err())
 }
@@ -111,7 +111,7 @@ func (m foreignWebhook) Webhook(ctx context.Context, _ storage.Actor, id storage
 
 type zeroIsHost struct{ storage.Storage }
 
-func (m zeroIsHost) Forms(ctx context.Context, who storage.Actor, q storage.FormQuery) ([]storage.Form, error) {
+func (m zeroIsHost) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
 	if who == (storage.Actor{}) {
 		who = storage.AsHost()
 	}
@@ -261,7 +261,7 @@ func (m keylessPage) SubmissionsForKey(ctx context.Context, p storage.Submission
 
 type swallowsRefusal struct{ storage.Storage }
 
-func (m swallowsRefusal) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+func (m swallowsRefusal) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	return m.Storage.Submissions(ctx, who, form, q, func(s *storage.Submission) error { _ = each(s); return nil })
 }
 
@@ -280,7 +280,7 @@ func (m emptyIsMissing) SubmissionsForKey(ctx context.Context, p storage.Submiss
 
 type briefWithoutAnswers struct{ storage.Storage }
 
-func (m briefWithoutAnswers) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+func (m briefWithoutAnswers) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	return m.Storage.Submissions(ctx, who, form, q, func(s *storage.Submission) error {
 		lent := *s
 		if q.Brief {

@@ -115,14 +115,14 @@ func (m userTakesKey) CreateKey(ctx context.Context, k storage.NewKey) error {
 
 type anySize struct{ storage.Storage }
 
-func (m anySize) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+func (m anySize) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	q.MaxBytes = 0
 	return m.Storage.Submissions(ctx, who, form, q, each)
 }
 
 type emptyPages struct{ storage.Storage }
 
-func (m emptyPages) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+func (m emptyPages) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	page, err := storage.ListSubmissions(ctx, m.Storage, who, form, q)
 	if len(page.Submissions) == 1 && q.MaxBytes > 0 && len(page.Submissions[0].Answers) > q.MaxBytes {
 		page.Submissions = nil
@@ -132,7 +132,7 @@ func (m emptyPages) Submissions(ctx context.Context, who storage.Actor, form sto
 
 type fullMeansMore struct{ storage.Storage }
 
-func (m fullMeansMore) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+func (m fullMeansMore) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	page, err := storage.ListSubmissions(ctx, m.Storage, who, form, q)
 	page.More = len(page.Submissions) == q.Page.Limit
 	return lend(page, err, each)
@@ -229,7 +229,7 @@ type newestCounts struct {
 	newest time.Time
 }
 
-func (m *newestCounts) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counts) error {
+func (m *newestCounts) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counters) error {
 	if at.After(m.newest) {
 		m.newest = at
 	}

@@ -195,7 +195,7 @@ func (m lostUpdate) UpdateForm(ctx context.Context, who storage.Actor, id storag
 // record is gone.
 type offsetPages struct{ storage.Storage }
 
-func (m offsetPages) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+func (m offsetPages) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	page := q.Page
 	q.Page = storage.Page{Limit: everyRecord}
 	got, err := storage.ListSubmissions(ctx, m.Storage, who, form, q)
@@ -220,7 +220,7 @@ func lend(page storage.SubmissionPage, err error, each func(*storage.Submission)
 
 type unorderedTies struct{ storage.Storage }
 
-func (m unorderedTies) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+func (m unorderedTies) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	all, err := storage.ListSubmissions(ctx, m.Storage, who, form, q)
 	slices.SortStableFunc(all.Submissions, func(a, b storage.Submission) int {
 		if c := b.SubmittedAt.Compare(a.SubmittedAt); c != 0 {
@@ -250,7 +250,7 @@ func (m oneRecordMore) Workspaces(ctx context.Context, who storage.Actor, page s
 // unmerged puts the forms of each workspace together.
 type unmerged struct{ storage.Storage }
 
-func (m unmerged) Forms(ctx context.Context, who storage.Actor, q storage.FormQuery) ([]storage.Form, error) {
+func (m unmerged) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
 	all, err := m.Storage.Forms(ctx, who, q)
 	slices.SortStableFunc(all, func(a, b storage.Form) int { return compareIDs(a.WorkspaceID, b.WorkspaceID) })
 	return all, err
@@ -258,7 +258,7 @@ func (m unmerged) Forms(ctx context.Context, who storage.Actor, q storage.FormQu
 
 type exclusiveUntil struct{ storage.Storage }
 
-func (m exclusiveUntil) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+func (m exclusiveUntil) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	if !q.Until.IsZero() {
 		q.Until = q.Until.Add(-time.Microsecond)
 	}
@@ -267,7 +267,7 @@ func (m exclusiveUntil) Submissions(ctx context.Context, who storage.Actor, form
 
 type fullLists struct{ storage.Storage }
 
-func (m fullLists) Forms(ctx context.Context, who storage.Actor, q storage.FormQuery) ([]storage.Form, error) {
+func (m fullLists) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
 	all, err := m.Storage.Forms(ctx, who, q)
 	for i := range all {
 		all[i].Definition.Theme = json.RawMessage(`{}`)

@@ -61,7 +61,7 @@ func deliveryMutants() []mutant {
 				return editsFinish{s, func(r *storage.Result) { r.RetryIn = min(r.RetryIn, 1) }}
 			}},
 		{"claims the youngest first", []string{"deliveries/oldest_first"},
-			func(s storage.Storage) storage.Storage { return unfair{s, slices.Reverse[[]storage.Delivery]} }},
+			func(s storage.Storage) storage.Storage { return unfair{s, slices.Reverse[[]storage.ClaimedDelivery]} }},
 		{"forgets a pause", []string{"deliveries/pause", "deliveries/change_probes", "deliveries/stats_pause", "deliveries/paused_list"},
 			func(s storage.Storage) storage.Storage {
 				return editsFinish{s, func(r *storage.Result) { r.PauseFor = 0 }}
@@ -74,7 +74,7 @@ func deliveryMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return blames{s} }},
 		{"takes a URL that comes back for the old one", []string{"deliveries/url_comes_back"},
 			func(s storage.Storage) storage.Storage {
-				return unfair{s, func(all []storage.Delivery) {
+				return unfair{s, func(all []storage.ClaimedDelivery) {
 					for i := range all {
 						all[i].Generation = 1
 					}
@@ -89,8 +89,8 @@ func deliveryMutants() []mutant {
 		{"counts a lease that was given back as an attempt", []string{"deliveries/lease_released"},
 			func(s storage.Storage) storage.Storage {
 				return editsFinish{s, func(r *storage.Result) {
-					if r.Attempt == nil {
-						r.Attempt = &storage.Attempt{ID: newID(), WebhookID: r.Lease.WebhookID, EventID: r.Lease.EventID,
+					if r.Delivery == nil {
+						r.Delivery = &storage.Delivery{ID: newID(), WebhookID: r.Lease.WebhookID, EventID: r.Lease.EventID,
 							Attempt: 1, CreatedAt: at(0)}
 						r.RetryIn = max(1, r.RetryIn)
 					}
@@ -144,7 +144,7 @@ type editsClaim struct {
 	edit func(*storage.ClaimParams)
 }
 
-func (m editsClaim) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m editsClaim) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	m.edit(&p)
 	return m.Storage.ClaimDeliveries(ctx, p)
 }
@@ -176,10 +176,10 @@ func (m editsExpire) ExpireDeliveries(ctx context.Context, p storage.ExpireParam
 type claimsTwice struct {
 	storage.Storage
 	mu   sync.Mutex
-	last []storage.Delivery
+	last []storage.ClaimedDelivery
 }
 
-func (m *claimsTwice) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m *claimsTwice) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -195,7 +195,7 @@ func (m *claimsTwice) ClaimDeliveries(ctx context.Context, p storage.ClaimParams
 // that the suite's time is over instead of letting it poll.
 type endlessLease struct{ storage.Storage }
 
-func (m endlessLease) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m endlessLease) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	brief := p.Lease == aMoment
 	p.Lease = 1000 * time.Hour
 	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
@@ -215,7 +215,7 @@ type pair struct{ webhook, event storage.ID }
 
 func pairOf(l storage.Lease) pair { return pair{l.WebhookID, l.EventID} }
 
-func (m *noFencing) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m *noFencing) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	for _, d := range got {
 		m.newest.Store(pairOf(d.Lease), d.Lease.Token)
@@ -243,7 +243,7 @@ func (m silentFence) FinishDeliveries(ctx context.Context, done []storage.Result
 // sameToken calls every token 7.
 type sameToken struct{ noFencing }
 
-func (m *sameToken) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m *sameToken) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	got, more, err := m.noFencing.ClaimDeliveries(ctx, p)
 	for i := range got {
 		got[i].Lease.Token = 7
@@ -255,10 +255,10 @@ func (m *sameToken) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) 
 // is, keeps the first ones and gives the rest back.
 type unfair struct {
 	storage.Storage
-	order func(all []storage.Delivery)
+	order func(all []storage.ClaimedDelivery)
 }
 
-func (m unfair) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m unfair) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	most := max(p.Quick.Room, p.Others.Room)
 	p.Quick.Room, p.Others.Room, p.PerWebhook = everyRecord, everyRecord, everyRecord
 	all, more, err := m.Storage.ClaimDeliveries(ctx, p)
@@ -275,18 +275,18 @@ func (m unfair) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]s
 	return all[:most], more, err
 }
 
-func largestBacklog(all []storage.Delivery) {
+func largestBacklog(all []storage.ClaimedDelivery) {
 	backlog := map[storage.ID]int{}
 	for _, d := range all {
 		backlog[d.Lease.WebhookID]++
 	}
-	slices.SortStableFunc(all, func(a, b storage.Delivery) int {
+	slices.SortStableFunc(all, func(a, b storage.ClaimedDelivery) int {
 		return backlog[b.Lease.WebhookID] - backlog[a.Lease.WebhookID]
 	})
 }
 
-func lowestWebhook(all []storage.Delivery) {
-	slices.SortStableFunc(all, func(a, b storage.Delivery) int { return compareIDs(a.Lease.WebhookID, b.Lease.WebhookID) })
+func lowestWebhook(all []storage.ClaimedDelivery) {
+	slices.SortStableFunc(all, func(a, b storage.ClaimedDelivery) int { return compareIDs(a.Lease.WebhookID, b.Lease.WebhookID) })
 }
 
 // everybodyIsGood gives every webhook the room of a good one.
@@ -300,7 +300,7 @@ func (m *everybodyIsGood) CreateWebhook(ctx context.Context, who storage.Actor, 
 	return m.Storage.CreateWebhook(ctx, who, w, limit)
 }
 
-func (m *everybodyIsGood) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m *everybodyIsGood) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	named := maps.Clone(p.Webhooks)
 	if named == nil {
 		named = map[storage.ID]int{}
@@ -317,7 +317,7 @@ func (m *everybodyIsGood) ClaimDeliveries(ctx context.Context, p storage.ClaimPa
 // holdsBack does not claim what somebody asked for while the webhook is paused.
 type holdsBack struct{ storage.Storage }
 
-func (m holdsBack) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m holdsBack) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	paused, err := m.PausedWebhooks(ctx, storage.AsHost(), storage.Page{Limit: everyRecord})
 	if err != nil {
 		return nil, false, err
@@ -338,12 +338,12 @@ type strands struct {
 	claimed atomic.Int64
 }
 
-func (m *strands) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m *strands) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	if err == nil && len(got) == 0 && p.PerWebhook == everyRecord {
 		err = context.DeadlineExceeded
 	}
-	got = slices.DeleteFunc(got, func(storage.Delivery) bool { return m.claimed.Add(1)%10 == 0 })
+	got = slices.DeleteFunc(got, func(storage.ClaimedDelivery) bool { return m.claimed.Add(1)%10 == 0 })
 	return got, more, err
 }
 
@@ -387,8 +387,8 @@ type cutsHistory struct {
 	most int
 }
 
-func (m cutsHistory) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Attempt, error) {
-	return m.Storage.Attempts(ctx, who, webhook, min(limit, m.most))
+func (m cutsHistory) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
+	return m.Storage.Deliveries(ctx, who, webhook, min(limit, m.most))
 }
 
 // handsTwice hands over what was queued without a lease.
@@ -402,10 +402,10 @@ func (m *handsTwice) Submit(ctx context.Context, n storage.NewSubmission) (stora
 		return s, replayed, err
 	}
 	webhooks, _ := h.Reserve(n.Submission.FormID)
-	var all []storage.Delivery
+	var all []storage.ClaimedDelivery
 	if err == nil && !replayed {
 		for _, w := range webhooks {
-			all = append(all, storage.Delivery{
+			all = append(all, storage.ClaimedDelivery{
 				Lease: storage.Lease{WebhookID: w, EventID: n.Event.ID, Token: 1}, FormID: n.Submission.FormID,
 				SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body, Attempt: 1,
 			})
@@ -427,15 +427,15 @@ func (m reservesOnly) Submit(ctx context.Context, n storage.NewSubmission) (stor
 
 type oldestFirst struct{ storage.Storage }
 
-func (m oldestFirst) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Attempt, error) {
-	got, err := m.Storage.Attempts(ctx, who, webhook, limit)
+func (m oldestFirst) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
+	got, err := m.Storage.Deliveries(ctx, who, webhook, limit)
 	slices.Reverse(got)
 	return got, err
 }
 
 type compacts struct{ storage.Storage }
 
-func (m compacts) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m compacts) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	for i := range got {
 		var out bytes.Buffer
@@ -456,7 +456,7 @@ func (m *firstURL) CreateWebhook(ctx context.Context, who storage.Actor, w stora
 	return m.Storage.CreateWebhook(ctx, who, w, limit)
 }
 
-func (m *firstURL) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m *firstURL) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	for i := range got {
 		url, _ := m.urls.Load(got[i].Lease.WebhookID)
@@ -467,7 +467,7 @@ func (m *firstURL) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (
 
 type oneSecret struct{ storage.Storage }
 
-func (m oneSecret) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m oneSecret) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	for i := range got {
 		got[i].OldSecret = nil
@@ -494,7 +494,7 @@ type unclaimedOnly struct {
 	claimed int64
 }
 
-func (m *unclaimedOnly) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m *unclaimedOnly) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -516,7 +516,7 @@ type blames struct{ storage.Storage }
 func (m blames) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
 	fenced, err := m.Storage.FinishDeliveries(ctx, done)
 	for _, r := range done {
-		if err != nil || r.Attempt == nil || r.PauseFor <= 0 {
+		if err != nil || r.Delivery == nil || r.PauseFor <= 0 {
 			continue
 		}
 		// Another lease, taken now, carries the same pause.
@@ -524,9 +524,9 @@ func (m blames) FinishDeliveries(ctx context.Context, done []storage.Result) ([]
 		if claimErr != nil || len(again) == 0 {
 			continue
 		}
-		late := *r.Attempt
+		late := *r.Delivery
 		late.ID = newID()
-		r.Lease, r.Attempt = again[0].Lease, &late
+		r.Lease, r.Delivery = again[0].Lease, &late
 		if _, err := m.Storage.FinishDeliveries(ctx, []storage.Result{r}); err != nil {
 			return nil, err
 		}

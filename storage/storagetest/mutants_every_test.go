@@ -34,7 +34,7 @@ func (m blind) Form(ctx context.Context, _ storage.Actor, id storage.ID) (storag
 	return m.Storage.Form(ctx, storage.AsHost(), id)
 }
 
-func (m blind) Forms(ctx context.Context, _ storage.Actor, q storage.FormQuery) ([]storage.Form, error) {
+func (m blind) Forms(ctx context.Context, _ storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
 	return m.Storage.Forms(ctx, storage.AsHost(), q)
 }
 
@@ -50,7 +50,7 @@ func (m blind) Submission(ctx context.Context, _ storage.Actor, form storage.ID,
 	return m.Storage.Submission(ctx, storage.AsHost(), form, id)
 }
 
-func (m blind) Submissions(ctx context.Context, _ storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+func (m blind) Submissions(ctx context.Context, _ storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	return m.Storage.Submissions(ctx, storage.AsHost(), form, q, each)
 }
 
@@ -86,8 +86,8 @@ func (m blind) DeleteWebhook(ctx context.Context, _ storage.Actor, id storage.ID
 	return m.Storage.DeleteWebhook(ctx, storage.AsHost(), id)
 }
 
-func (m blind) Attempts(ctx context.Context, _ storage.Actor, webhook storage.ID, limit int) ([]storage.Attempt, error) {
-	return m.Storage.Attempts(ctx, storage.AsHost(), webhook, limit)
+func (m blind) Deliveries(ctx context.Context, _ storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
+	return m.Storage.Deliveries(ctx, storage.AsHost(), webhook, limit)
 }
 
 // detached looks at no context.
@@ -133,7 +133,7 @@ func (m detached) FormByPublicID(ctx context.Context, publicID string) (storage.
 	return m.Storage.FormByPublicID(context.WithoutCancel(ctx), publicID)
 }
 
-func (m detached) Forms(ctx context.Context, who storage.Actor, q storage.FormQuery) ([]storage.Form, error) {
+func (m detached) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
 	return m.Storage.Forms(context.WithoutCancel(ctx), who, q)
 }
 
@@ -161,7 +161,7 @@ func (m detached) Submission(ctx context.Context, who storage.Actor, form storag
 	return m.Storage.Submission(context.WithoutCancel(ctx), who, form, id)
 }
 
-func (m detached) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+func (m detached) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	return m.Storage.Submissions(context.WithoutCancel(ctx), who, form, q, each)
 }
 
@@ -193,7 +193,7 @@ func (m detached) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissio
 	return m.Storage.PurgeSubmissions(context.WithoutCancel(ctx), p)
 }
 
-func (m detached) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counts) error {
+func (m detached) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counters) error {
 	return m.Storage.CountFunnel(context.WithoutCancel(ctx), form, at, c)
 }
 
@@ -233,8 +233,8 @@ func (m detached) DeleteWebhook(ctx context.Context, who storage.Actor, id stora
 	return m.Storage.DeleteWebhook(context.WithoutCancel(ctx), who, id)
 }
 
-func (m detached) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Attempt, error) {
-	return m.Storage.Attempts(context.WithoutCancel(ctx), who, webhook, limit)
+func (m detached) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
+	return m.Storage.Deliveries(context.WithoutCancel(ctx), who, webhook, limit)
 }
 
 func (m detached) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
@@ -245,7 +245,7 @@ func (m detached) Redeliver(ctx context.Context, webhook storage.ID, attempt sto
 	return m.Storage.Redeliver(context.WithoutCancel(ctx), webhook, attempt)
 }
 
-func (m detached) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m detached) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	return m.Storage.ClaimDeliveries(context.WithoutCancel(ctx), p)
 }
 

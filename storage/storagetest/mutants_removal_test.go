@@ -102,7 +102,7 @@ func (m erasesVisible) EraseSubmissions(ctx context.Context, form storage.ID, id
 type purgesByErasing struct{ storage.Storage }
 
 func (m purgesByErasing) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
-	page, err := storage.ListSubmissions(ctx, m, storage.AsHost(), p.Forms[0], storage.SubmissionQuery{
+	page, err := storage.ListSubmissions(ctx, m, storage.AsHost(), p.Forms[0], storage.SubmissionsParams{
 		Until: p.Before.Add(-time.Microsecond), Page: storage.Page{Limit: p.Max},
 	})
 	if err != nil || len(page.Submissions) == 0 {
@@ -143,7 +143,7 @@ type purgedAnswer struct {
 }
 
 func (m remembersPurged) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
-	page, err := storage.ListSubmissions(ctx, m, storage.AsHost(), p.Forms[0], storage.SubmissionQuery{
+	page, err := storage.ListSubmissions(ctx, m, storage.AsHost(), p.Forms[0], storage.SubmissionsParams{
 		Until: p.Before.Add(-time.Microsecond), Page: storage.Page{Limit: everyRecord},
 	})
 	if err != nil && !errors.Is(err, storage.ErrNotFound) { // it is in the trash

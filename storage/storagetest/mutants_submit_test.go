@@ -103,7 +103,7 @@ type countsRefused struct{ storage.Storage }
 func (m countsRefused) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	s, replayed, err := m.Storage.Submit(ctx, n)
 	if err != nil {
-		_ = m.CountFunnel(ctx, n.Submission.FormID, n.Submission.SubmittedAt, storage.Counts{Submissions: 1})
+		_ = m.CountFunnel(ctx, n.Submission.FormID, n.Submission.SubmittedAt, storage.Counters{Submissions: 1})
 	}
 	return s, replayed, err
 }
@@ -153,7 +153,7 @@ func (m rewritesFunnel) DeleteSubmission(ctx context.Context, who storage.Actor,
 	if err != nil {
 		return err
 	}
-	if err := m.CountFunnel(ctx, form, s.SubmittedAt, storage.Counts{Submissions: -1}); err != nil {
+	if err := m.CountFunnel(ctx, form, s.SubmittedAt, storage.Counters{Submissions: -1}); err != nil {
 		return err
 	}
 	return m.Storage.DeleteSubmission(ctx, who, form, id)

@@ -50,15 +50,15 @@ func actorOperations() []operation {
 			return err
 		}},
 		{"Forms", "forms", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			list, err := s.Forms(ctx, who, storage.FormQuery{Page: page})
+			list, err := s.Forms(ctx, who, storage.FormsParams{Page: page})
 			return contains(list, formID, w.form.ID, err)
 		}},
 		{"Forms", "forms_of_workspace", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.Forms(ctx, who, storage.FormQuery{WorkspaceID: w.workspace.ID, Page: page})
+			_, err := s.Forms(ctx, who, storage.FormsParams{WorkspaceID: w.workspace.ID, Page: page})
 			return err
 		}},
 		{"Forms", "forms_in_trash", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			list, err := s.Forms(ctx, who, storage.FormQuery{Trashed: true, Page: page})
+			list, err := s.Forms(ctx, who, storage.FormsParams{Trashed: true, Page: page})
 			return contains(list, formID, w.trashed.ID, err)
 		}},
 		{"UpdateForm", "update_form", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
@@ -76,7 +76,7 @@ func actorOperations() []operation {
 			return err
 		}},
 		{"Submissions", "submissions", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			list, err := storage.ListSubmissions(ctx, s, who, w.form.ID, storage.SubmissionQuery{Page: page})
+			list, err := storage.ListSubmissions(ctx, s, who, w.form.ID, storage.SubmissionsParams{Page: page})
 			if errors.Is(contains(list.Submissions, submissionID, w.first.Submission.ID, err), errNothing) {
 				return errors.New("the list is empty where ErrNotFound or submissions are due")
 			}
@@ -110,7 +110,7 @@ func actorOperations() []operation {
 			return s.DeleteWebhook(ctx, who, w.webhook.ID)
 		}},
 		{"Attempts", "attempts", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
-			_, err := s.Attempts(ctx, who, w.webhook.ID, 100)
+			_, err := s.Deliveries(ctx, who, w.webhook.ID, 100)
 			return err
 		}},
 	}
@@ -178,7 +178,7 @@ func hostOperations() []operation {
 			return err
 		}},
 		{"CountFunnel", "count_funnel", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-			return s.CountFunnel(ctx, w.form.ID, at(0), storage.Counts{Views: 1})
+			return s.CountFunnel(ctx, w.form.ID, at(0), storage.Counters{Views: 1})
 		}},
 		{"SetLifetimeCounters", "set_lifetime_counters", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			return s.SetLifetimeCounters(ctx, w.form.ID, storage.Counters{Views: 77})

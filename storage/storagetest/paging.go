@@ -103,7 +103,7 @@ func pagedForms(spread int, trashed bool) func(b *bundle) pagedList {
 				b.trashForm(id)
 			},
 			page: func(p storage.Page) []storage.Position {
-				q := storage.FormQuery{Trashed: trashed, Page: p}
+				q := storage.FormsParams{Trashed: trashed, Page: p}
 				if spread == 1 {
 					q.WorkspaceID = workspaces[0]
 				}
@@ -125,7 +125,7 @@ func pagedSubmissions(b *bundle) pagedList {
 			b.ok(b.store.DeleteSubmission(b.Context(), storage.AsHost(), f.ID, id), "DeleteSubmission")
 		},
 		page: func(p storage.Page) []storage.Position {
-			got, err := storage.ListSubmissions(b.Context(), b.store, storage.AsHost(), f.ID, storage.SubmissionQuery{Page: p})
+			got, err := storage.ListSubmissions(b.Context(), b.store, storage.AsHost(), f.ID, storage.SubmissionsParams{Page: p})
 			b.ok(err, "Submissions")
 			return positions(got.Submissions, func(s storage.Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} })
 		},

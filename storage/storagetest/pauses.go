@@ -216,7 +216,7 @@ func enqueueProbes(b *bundle) {
 	same(b, d.Lease.EventID, e.ID, "the event that was queued by Enqueue, after it was given back")
 	b.finish(paused(d, b.tick(), time.Hour))
 	b.claimNone("it failed, and waits like the others")
-	d = func() storage.Delivery { b.enqueue(w.ID); return b.claimOne() }()
+	d = func() storage.ClaimedDelivery { b.enqueue(w.ID); return b.claimOne() }()
 	b.finish(succeeded(d, b.tick()))
 	same(b, len(b.claimAll()), 4, "deliveries claimed after a success ended the pause")
 }
@@ -235,7 +235,7 @@ func redeliverProbes(b *bundle) {
 	same(b, d.Lease.EventID, sent.EventID, "the event that ended")
 	b.finish(paused(d, b.tick(), time.Hour))
 	b.claimNone("the webhook is paused")
-	b.ok(b.store.Redeliver(b.Context(), w.ID, waiting.Attempt.ID), "Redeliver of an event that waits")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, waiting.Delivery.ID), "Redeliver of an event that waits")
 	same(b, b.claimOne().Lease.EventID, waiting.Lease.EventID, "the event that waited")
 }
 

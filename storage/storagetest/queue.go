@@ -27,7 +27,7 @@ func enqueue(b *bundle) {
 	b.addWebhook(f.ID) // gets nothing
 	e := b.enqueue(w.ID)
 	d := b.claimOne()
-	same(b, d, storage.Delivery{
+	same(b, d, storage.ClaimedDelivery{
 		Lease:  storage.Lease{WebhookID: w.ID, EventID: e.ID, Token: d.Lease.Token},
 		FormID: f.ID, EventType: e.Type, Body: e.Body, URL: w.URL, Host: storage.HostName(w.URL), Secret: w.Secret, Attempt: 1,
 	}, "Delivery")
@@ -54,12 +54,12 @@ func enqueuePending(b *bundle) {
 }
 
 // sent submits to the form and ends the delivery of its only webhook.
-func (b *bundle) sent(f storage.Form) (storage.NewSubmission, storage.Attempt) {
+func (b *bundle) sent(f storage.Form) (storage.NewSubmission, storage.Delivery) {
 	b.Helper()
 	n := b.submit(f)
 	r := ended(b.claimOne(), b.tick())
 	b.finish(r)
-	return n, *r.Attempt
+	return n, *r.Delivery
 }
 
 func redeliver(b *bundle) {
@@ -68,14 +68,14 @@ func redeliver(b *bundle) {
 	n, first := b.sent(f)
 	b.ok(b.store.Redeliver(b.Context(), w.ID, first.ID), "Redeliver")
 	d := b.claimOne()
-	same(b, d, storage.Delivery{
+	same(b, d, storage.ClaimedDelivery{
 		Lease:  storage.Lease{WebhookID: w.ID, EventID: n.Event.ID, Token: d.Lease.Token},
 		FormID: f.ID, SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
 		URL: w.URL, Host: storage.HostName(w.URL), Secret: w.Secret, Attempt: 1,
 	}, "Delivery")
 	second := ended(d, b.tick())
 	b.finish(second)
-	same(b, b.attempts(w.ID), []storage.Attempt{*second.Attempt, first}, "Attempts after the redelivery")
+	same(b, b.attempts(w.ID), []storage.Delivery{*second.Delivery, first}, "Attempts after the redelivery")
 	b.ok(b.store.Redeliver(b.Context(), w.ID, first.ID), "Redeliver of the first attempt, again")
 	b.claimOne()
 }
@@ -87,7 +87,7 @@ func redeliverPending(b *bundle) {
 	r := retried(b.claimOne(), b.tick(), time.Hour)
 	b.finish(r)
 	b.claimNone("due in an hour")
-	b.ok(b.store.Redeliver(b.Context(), w.ID, r.Attempt.ID), "Redeliver of a pending event")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, r.Delivery.ID), "Redeliver of a pending event")
 	d := b.claimOne()
 	same(b, d.Attempt, 2, "Attempt: only the due time changed")
 	b.finish(ended(d, b.tick()))
@@ -100,7 +100,7 @@ func redeliverTestEvent(b *bundle) {
 	r := ended(b.claimOne(), b.tick())
 	b.finish(r)
 	b.sweep(storage.SweepParams{Now: soon().Add(10_000 * time.Hour), Max: 100})
-	b.ok(b.store.Redeliver(b.Context(), w.ID, r.Attempt.ID), "Redeliver of an event of no submission")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, r.Delivery.ID), "Redeliver of an event of no submission")
 	same(b, b.claimOne().Body, e.Body, "Body")
 }
 

@@ -24,9 +24,9 @@ func (b *bundle) everything() storage.ClaimParams {
 }
 
 // claim claims until the store has no more to give at once.
-func (b *bundle) claim(p storage.ClaimParams) []storage.Delivery {
+func (b *bundle) claim(p storage.ClaimParams) []storage.ClaimedDelivery {
 	b.Helper()
-	var all []storage.Delivery
+	var all []storage.ClaimedDelivery
 	for range 1000 {
 		got, more, err := b.store.ClaimDeliveries(b.Context(), p)
 		b.ok(err, "ClaimDeliveries")
@@ -40,9 +40,9 @@ func (b *bundle) claim(p storage.ClaimParams) []storage.Delivery {
 }
 
 // claimAll claims everything, in as many calls as it takes.
-func (b *bundle) claimAll() []storage.Delivery {
+func (b *bundle) claimAll() []storage.ClaimedDelivery {
 	b.Helper()
-	var all []storage.Delivery
+	var all []storage.ClaimedDelivery
 	for {
 		got := b.claim(b.everything())
 		if all = append(all, got...); len(got) == 0 {
@@ -52,13 +52,13 @@ func (b *bundle) claimAll() []storage.Delivery {
 }
 
 // claimOne claims the single delivery that is due.
-func (b *bundle) claimOne() storage.Delivery {
+func (b *bundle) claimOne() storage.ClaimedDelivery {
 	b.Helper()
 	return b.claimSome(1)[0]
 }
 
 // claimSome claims what is due and ends the case unless there are n.
-func (b *bundle) claimSome(n int) []storage.Delivery {
+func (b *bundle) claimSome(n int) []storage.ClaimedDelivery {
 	b.Helper()
 	got := b.claimAll()
 	if len(got) != n {
@@ -78,7 +78,7 @@ func (b *bundle) claimNone(why string, args ...any) {
 
 // claimEventually claims until a delivery comes, for what has to become due on
 // the store's clock first.
-func (b *bundle) claimEventually(p storage.ClaimParams) []storage.Delivery {
+func (b *bundle) claimEventually(p storage.ClaimParams) []storage.ClaimedDelivery {
 	b.Helper()
 	pause := time.NewTicker(2 * time.Millisecond)
 	defer pause.Stop()
@@ -99,8 +99,8 @@ func (b *bundle) claimEventually(p storage.ClaimParams) []storage.Delivery {
 }
 
 // attemptOf returns a failed attempt at the delivery.
-func attemptOf(d storage.Delivery, when time.Time) *storage.Attempt {
-	return &storage.Attempt{
+func attemptOf(d storage.ClaimedDelivery, when time.Time) *storage.Delivery {
+	return &storage.Delivery{
 		ID: newID(), WebhookID: d.Lease.WebhookID, EventID: d.Lease.EventID,
 		EventType: d.EventType, SubmissionID: d.SubmissionID, Attempt: d.Attempt,
 		Status: 503, Error: "status", Duration: 150 * time.Millisecond, CreatedAt: when,
@@ -108,12 +108,12 @@ func attemptOf(d storage.Delivery, when time.Time) *storage.Attempt {
 }
 
 // ended is the result of a delivery that failed and is not tried again.
-func ended(d storage.Delivery, when time.Time) storage.Result {
-	return storage.Result{Lease: d.Lease, Attempt: attemptOf(d, when)}
+func ended(d storage.ClaimedDelivery, when time.Time) storage.Result {
+	return storage.Result{Lease: d.Lease, Delivery: attemptOf(d, when)}
 }
 
 // retried is the result of a delivery that is tried again after a delay.
-func retried(d storage.Delivery, when time.Time, after time.Duration) storage.Result {
+func retried(d storage.ClaimedDelivery, when time.Time, after time.Duration) storage.Result {
 	r := ended(d, when)
 	r.RetryIn = after
 	return r
@@ -121,9 +121,9 @@ func retried(d storage.Delivery, when time.Time, after time.Duration) storage.Re
 
 // succeeded is the result of a delivery that was taken, by a webhook that is
 // quick.
-func succeeded(d storage.Delivery, when time.Time) storage.Result {
+func succeeded(d storage.ClaimedDelivery, when time.Time) storage.Result {
 	r := ended(d, when)
-	r.Attempt.Status, r.Attempt.Success, r.Attempt.Error = 204, true, ""
+	r.Delivery.Status, r.Delivery.Success, r.Delivery.Error = 204, true, ""
 	r.Standing = quick
 	return r
 }
@@ -135,7 +135,7 @@ var (
 
 // paused is the result of a failure that pauses the webhook. Its delivery is due
 // again at once, but for the pause.
-func paused(d storage.Delivery, when time.Time, pause time.Duration) storage.Result {
+func paused(d storage.ClaimedDelivery, when time.Time, pause time.Duration) storage.Result {
 	r := retried(d, when, atOnce)
 	r.Standing = storage.Standing{Failures: 10}
 	r.PauseFor = pause // for PauseFailures, which is what no reason stands for
@@ -164,9 +164,9 @@ func (b *bundle) fenced(r storage.Result, why string) {
 
 // attempts returns the history. When an attempt comes next is the store's to say,
 // so it is left out.
-func (b *bundle) attempts(webhook storage.ID) []storage.Attempt {
+func (b *bundle) attempts(webhook storage.ID) []storage.Delivery {
 	b.Helper()
-	got, err := b.store.Attempts(b.Context(), storage.AsHost(), webhook, 1000)
+	got, err := b.store.Deliveries(b.Context(), storage.AsHost(), webhook, 1000)
 	b.ok(err, "Attempts")
 	for i := range got {
 		got[i].NextAttemptAt = time.Time{}
@@ -175,7 +175,7 @@ func (b *bundle) attempts(webhook storage.ID) []storage.Attempt {
 }
 
 // newestAttempt returns the first one of the history.
-func (b *bundle) newestAttempt(webhook storage.ID) storage.Attempt {
+func (b *bundle) newestAttempt(webhook storage.ID) storage.Delivery {
 	b.Helper()
 	all := b.attempts(webhook)
 	if len(all) == 0 {

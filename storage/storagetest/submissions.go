@@ -44,7 +44,7 @@ func unknownSubmission(b *bundle) {
 			b.is(err, storage.ErrNotFound, "Submission, %s", what)
 			b.is(b.store.DeleteSubmission(b.Context(), host, place[0], place[1]), storage.ErrNotFound, "DeleteSubmission, %s", what)
 		}
-		_, err := storage.ListSubmissions(b.Context(), b.store, host, newID(), storage.SubmissionQuery{Page: storage.Page{Limit: 10}})
+		_, err := storage.ListSubmissions(b.Context(), b.store, host, newID(), storage.SubmissionsParams{Page: storage.Page{Limit: 10}})
 		b.is(err, storage.ErrNotFound, "Submissions of an unknown form")
 	})
 }
@@ -83,7 +83,7 @@ func sinceUntil(b *bundle) {
 		{"since later than until", at(3 * h), at(h), nil},
 	} {
 		got, err := storage.ListSubmissions(b.Context(), b.store, storage.AsHost(), f.ID,
-			storage.SubmissionQuery{Since: c.since, Until: c.until, Page: storage.Page{Limit: 10}})
+			storage.SubmissionsParams{Since: c.since, Until: c.until, Page: storage.Page{Limit: 10}})
 		b.ok(err, "Submissions, %s", c.name)
 		same(b, idsOf(got.Submissions, submissionID), c.want, "Submissions, %s", c.name)
 	}
@@ -92,7 +92,7 @@ func sinceUntil(b *bundle) {
 func sinceUntilPages(b *bundle) {
 	f := b.anyForm()
 	ids := b.submitEvery(f, 8)
-	q := storage.SubmissionQuery{Since: at(time.Hour), Until: at(6 * time.Hour), Page: storage.Page{Limit: 2}}
+	q := storage.SubmissionsParams{Since: at(time.Hour), Until: at(6 * time.Hour), Page: storage.Page{Limit: 2}}
 	var got []storage.ID
 	for range 4 {
 		page, err := storage.ListSubmissions(b.Context(), b.store, storage.AsHost(), f.ID, q)
@@ -130,7 +130,7 @@ func submissionRevision(b *bundle) {
 }
 
 // page reads a page of submissions as the host.
-func (b *bundle) page(form storage.ID, q storage.SubmissionQuery) storage.SubmissionPage {
+func (b *bundle) page(form storage.ID, q storage.SubmissionsParams) storage.SubmissionPage {
 	b.Helper()
 	got, err := storage.ListSubmissions(b.Context(), b.store, storage.AsHost(), form, q)
 	b.ok(err, "Submissions")
@@ -167,7 +167,7 @@ func submissionMaxBytes(b *bundle) {
 		{"the limit comes first", 2, 1 << 30, 2, 2},
 		{"the last record", 6, 1, 10, 1},
 	} {
-		q := storage.SubmissionQuery{MaxBytes: c.maxBytes, Page: storage.Page{Limit: c.limit}}
+		q := storage.SubmissionsParams{MaxBytes: c.maxBytes, Page: storage.Page{Limit: c.limit}}
 		if c.from > 0 {
 			q.Page.After = &storage.Position{Time: at(-time.Duration(c.from-1) * time.Hour), ID: ids[c.from-1]}
 		}
@@ -177,7 +177,7 @@ func submissionMaxBytes(b *bundle) {
 	}
 	// Page by page nothing is left out.
 	var walked []storage.ID
-	q := storage.SubmissionQuery{MaxBytes: 2100, Page: storage.Page{Limit: 10}}
+	q := storage.SubmissionsParams{MaxBytes: 2100, Page: storage.Page{Limit: 10}}
 	for range ids {
 		got := b.page(f.ID, q)
 		walked = append(walked, idsOf(got.Submissions, submissionID)...)
@@ -233,14 +233,14 @@ func submissionsBrief(b *bundle) {
 
 func submissionMore(b *bundle) {
 	f := b.anyForm()
-	same(b, b.page(f.ID, storage.SubmissionQuery{Page: storage.Page{Limit: 1}}).More, false, "More without submissions")
+	same(b, b.page(f.ID, storage.SubmissionsParams{Page: storage.Page{Limit: 1}}).More, false, "More without submissions")
 	ids := b.submitEvery(f, 3)
 	for limit, want := range map[int]bool{1: true, 2: true, 3: false, 4: false} {
-		got := b.page(f.ID, storage.SubmissionQuery{Page: storage.Page{Limit: limit}})
+		got := b.page(f.ID, storage.SubmissionsParams{Page: storage.Page{Limit: limit}})
 		same(b, got.More, want, "More of a page of %d of 3", limit)
 		same(b, len(got.Submissions), min(limit, len(ids)), "number of submissions on a page of %d", limit)
 	}
-	got := b.page(f.ID, storage.SubmissionQuery{Since: at(time.Hour), Until: at(time.Hour), Page: storage.Page{Limit: 1}})
+	got := b.page(f.ID, storage.SubmissionsParams{Since: at(time.Hour), Until: at(time.Hour), Page: storage.Page{Limit: 1}})
 	same(b, got.More, false, "More when Since leaves out the rest")
 }
 
@@ -291,9 +291,9 @@ func deleteDropsBodies(b *bundle) {
 	n := b.submit(f)
 	sent := ended(b.claimOne(), b.tick())
 	b.finish(sent)
-	b.ok(b.store.Redeliver(b.Context(), w.ID, sent.Attempt.ID), "Redeliver before DeleteSubmission")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, sent.Delivery.ID), "Redeliver before DeleteSubmission")
 	b.deleteSubmission(n)
 	b.nothingPending("its submission was deleted")
-	b.is(b.store.Redeliver(b.Context(), w.ID, sent.Attempt.ID), storage.ErrNotFound, "Redeliver after DeleteSubmission")
+	b.is(b.store.Redeliver(b.Context(), w.ID, sent.Delivery.ID), storage.ErrNotFound, "Redeliver after DeleteSubmission")
 	b.claimNone("the body is gone")
 }

@@ -43,7 +43,7 @@ func submissionsForKey(b *bundle) {
 	_, memberHash := b.addKey(w.member)
 	for who, hash := range map[string][32]byte{"the owner": w.hash, "a member": memberHash} {
 		wantKey, wantUser := b.keyByHash(hash)
-		for _, q := range []storage.SubmissionQuery{
+		for _, q := range []storage.SubmissionsParams{
 			{Page: storage.Page{Limit: 10}},
 			{Page: storage.Page{Limit: 2}},
 			{Page: storage.Page{Limit: 10}, MaxBytes: 1},
@@ -67,7 +67,7 @@ func submissionsForKeyEmpty(b *bundle) {
 	same(b, len(page.Submissions), 0, "submissions")
 }
 
-var everySubmission = storage.SubmissionQuery{Page: storage.Page{Limit: 100}}
+var everySubmission = storage.SubmissionsParams{Page: storage.Page{Limit: 100}}
 
 // withheld checks that the key is returned and nothing lent.
 func (b *bundle) withheld(p storage.SubmissionsForKeyParams, want storage.Key, what string) {

@@ -235,7 +235,7 @@ func submitQueues(b *bundle) {
 	b.addWebhook(f.ID, asDisabled)
 	b.addWebhook(b.addForm(f.WorkspaceID).ID) // of another form
 	n := b.submit(f)
-	got := map[storage.ID]storage.Delivery{}
+	got := map[storage.ID]storage.ClaimedDelivery{}
 	for _, d := range b.claimAll() {
 		got[d.Lease.WebhookID] = d
 	}
@@ -244,7 +244,7 @@ func submitQueues(b *bundle) {
 	}
 	for _, w := range []storage.Webhook{one, two} {
 		d := got[w.ID]
-		same(b, d, storage.Delivery{
+		same(b, d, storage.ClaimedDelivery{
 			Lease:  storage.Lease{WebhookID: w.ID, EventID: n.Event.ID, Token: d.Lease.Token},
 			FormID: f.ID, SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
 			URL: w.URL, Host: storage.HostName(w.URL), Secret: w.Secret, Attempt: 1,

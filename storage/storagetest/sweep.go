@@ -207,6 +207,6 @@ func sweepKeepsBodies(b *bundle) {
 	same(b, d.Body, queued.Event.Body, "Body of a pending delivery after Sweep")
 	b.sweep(p) // while it is under a lease
 	b.finish(ended(d, b.tick()))
-	b.ok(b.store.Redeliver(b.Context(), w.ID, sent.Attempt.ID), "Redeliver after Sweep")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, sent.Delivery.ID), "Redeliver after Sweep")
 	same(b, b.claimOne().Body, kept.Event.Body, "Body of an event in the history after Sweep")
 }

@@ -97,7 +97,7 @@ func timesComeBack(b *bundle) {
 		b.enqueue(hook.ID)
 		r := retried(b.claimOne(), when, time.Duration(i+1)*time.Hour)
 		b.finish(r)
-		same(b, b.attempts(hook.ID), []storage.Attempt{*r.Attempt}, "Attempts with time %d", i)
+		same(b, b.attempts(hook.ID), []storage.Delivery{*r.Delivery}, "Attempts with time %d", i)
 
 		b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, storage.TrashParams{At: when}), "TrashForm")
 		for _, trashed := range b.trash() {

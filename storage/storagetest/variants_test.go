@@ -83,11 +83,11 @@ func (m variant) Submit(ctx context.Context, n storage.NewSubmission) (storage.S
 	return s, replayed, wrapped(err)
 }
 
-func (m variant) Attempts(ctx context.Context, who storage.Actor, webhook storage.ID, most int) ([]storage.Attempt, error) {
-	return listed(m.Storage.Attempts(ctx, who, webhook, most))
+func (m variant) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, most int) ([]storage.Delivery, error) {
+	return listed(m.Storage.Deliveries(ctx, who, webhook, most))
 }
 
-func (m variant) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.Delivery, bool, error) {
+func (m variant) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	slices.Reverse(got)
 	got, err = listed(got, err)

@@ -87,7 +87,7 @@ func unknownWebhook(b *bundle) {
 	_, err = b.store.UpdateWebhook(b.Context(), host, newID(), storage.WebhookChange{URL: ptr("https://x.example/"), At: b.tick()})
 	b.is(err, storage.ErrNotFound, "UpdateWebhook")
 	b.is(b.store.DeleteWebhook(b.Context(), host, newID()), storage.ErrNotFound, "DeleteWebhook")
-	_, err = b.store.Attempts(b.Context(), host, newID(), 10)
+	_, err = b.store.Deliveries(b.Context(), host, newID(), 10)
 	b.is(err, storage.ErrNotFound, "Attempts")
 }
 
@@ -229,7 +229,7 @@ func deleteWebhook(b *bundle) {
 	_, err := b.store.Webhook(b.Context(), storage.AsHost(), gone.ID)
 	b.is(err, storage.ErrNotFound, "Webhook after DeleteWebhook")
 	b.is(b.store.DeleteWebhook(b.Context(), storage.AsHost(), gone.ID), storage.ErrNotFound, "DeleteWebhook, again")
-	_, err = b.store.Attempts(b.Context(), storage.AsHost(), gone.ID, 10)
+	_, err = b.store.Deliveries(b.Context(), storage.AsHost(), gone.ID, 10)
 	b.is(err, storage.ErrNotFound, "Attempts after DeleteWebhook")
 
 	same(b, b.getWebhook(stays.ID), stays, "the other webhook of the form")
@@ -251,19 +251,19 @@ func listAttempts(b *bundle) {
 	b.submit(f)
 	b.submit(f)
 	b.submit(f)
-	var want []storage.Attempt
+	var want []storage.Delivery
 	for i, d := range b.claimSome(3) {
 		r := retried(d, at(time.Hour), time.Hour) // all at the same time: the id decides
-		r.Attempt.ID = storage.ID{0x7f + byte(i), byte(i)}
+		r.Delivery.ID = storage.ID{0x7f + byte(i), byte(i)}
 		if i == 1 {
-			r.Attempt.Status, r.Attempt.Success, r.Attempt.Error = 204, true, ""
+			r.Delivery.Status, r.Delivery.Success, r.Delivery.Error = 204, true, ""
 			r.RetryIn = 0
 		}
 		b.finish(r)
-		want = append([]storage.Attempt{*r.Attempt}, want...)
+		want = append([]storage.Delivery{*r.Delivery}, want...)
 	}
 	same(b, b.attempts(w.ID), want, "Attempts")
-	got, err := b.store.Attempts(b.Context(), storage.AsHost(), w.ID, 2)
+	got, err := b.store.Deliveries(b.Context(), storage.AsHost(), w.ID, 2)
 	b.ok(err, "Attempts, at most 2")
 	same(b, idsOf(got, attemptID), idsOf(want[:2], attemptID), "Attempts, at most 2")
 }

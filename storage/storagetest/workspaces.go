@@ -168,7 +168,7 @@ func deleteWorkspace(b *bundle) {
 	b.is(err, storage.ErrNotFound, "Members after DeleteWorkspace")
 
 	got, err := b.store.Forms(b.Context(), storage.AsHost(),
-		storage.FormQuery{WorkspaceID: w.ID, Trashed: true, Page: storage.Page{Limit: 10}})
+		storage.FormsParams{WorkspaceID: w.ID, Trashed: true, Page: storage.Page{Limit: 10}})
 	b.ok(err, "Forms in the trash, of a workspace that is gone, for the host")
 	same(b, idsOf(got, formID), []storage.ID{second.ID, first.ID}, "Forms in the trash")
 	for _, f := range got {
@@ -176,7 +176,7 @@ func deleteWorkspace(b *bundle) {
 		same(b, f.Revision, int64(1), "Revision after the move to the trash")
 	}
 	_, err = b.store.Forms(b.Context(), storage.As(w.OwnerID),
-		storage.FormQuery{WorkspaceID: w.ID, Trashed: true, Page: storage.Page{Limit: 10}})
+		storage.FormsParams{WorkspaceID: w.ID, Trashed: true, Page: storage.Page{Limit: 10}})
 	b.is(err, storage.ErrNotFound, "Forms of a workspace that is gone, for its former owner")
 }
 
@@ -209,10 +209,10 @@ func deleteWorkspaceAtOnce(b *bundle) {
 		b.is(err, storage.ErrNotFound, "Submit, a repeated one")
 		_, err = b.store.SubmissionByKey(b.Context(), w.form.ID, w.first.IdempotencyKey)
 		b.is(err, storage.ErrNotFound, "SubmissionByKey")
-		_, err = storage.ListSubmissions(b.Context(), b.store, host, w.form.ID, storage.SubmissionQuery{Page: storage.Page{Limit: 1}})
+		_, err = storage.ListSubmissions(b.Context(), b.store, host, w.form.ID, storage.SubmissionsParams{Page: storage.Page{Limit: 1}})
 		b.is(err, storage.ErrNotFound, "Submissions")
 		b.is(b.store.DeleteSubmission(b.Context(), host, w.form.ID, w.first.Submission.ID), storage.ErrNotFound, "DeleteSubmission")
-		b.is(b.store.CountFunnel(b.Context(), w.form.ID, w.now, storage.Counts{Views: 1}), storage.ErrNotFound, "CountFunnel")
+		b.is(b.store.CountFunnel(b.Context(), w.form.ID, w.now, storage.Counters{Views: 1}), storage.ErrNotFound, "CountFunnel")
 		_, err = b.store.Funnel(b.Context(), host, w.form.ID, storage.Window{})
 		b.is(err, storage.ErrNotFound, "Funnel")
 		b.is(b.store.CreateWebhook(b.Context(), host, b.newWebhook(w.form.ID), 0), storage.ErrNotFound, "CreateWebhook")
@@ -222,7 +222,7 @@ func deleteWorkspaceAtOnce(b *bundle) {
 		_, err = b.store.UpdateForm(b.Context(), host, foreign.ID, storage.FormChange{WorkspaceID: &w.workspace.ID, At: w.now})
 		b.is(err, storage.ErrNotFound, "UpdateForm into it")
 	})
-	for _, q := range []storage.FormQuery{{}, {WorkspaceID: w.workspace.ID}} {
+	for _, q := range []storage.FormsParams{{}, {WorkspaceID: w.workspace.ID}} {
 		q.Page.Limit = 100
 		list, err := b.store.Forms(b.Context(), host, q)
 		b.ok(err, "Forms")

@@ -19,11 +19,11 @@ type world struct {
 	form      storage.Form      // published, with a webhook and submissions
 	trashed   storage.Form
 	webhook   storage.Webhook
-	first     storage.NewSubmission // its delivery has ended and is in the history
-	attempt   storage.Attempt       // that of the first submission
-	claimed   storage.Delivery      // that of the second submission, under a lease
-	waiting   storage.NewSubmission // its delivery is due and not claimed
-	key       storage.Key           // of owner
+	first     storage.NewSubmission   // its delivery has ended and is in the history
+	attempt   storage.Delivery        // that of the first submission
+	claimed   storage.ClaimedDelivery // that of the second submission, under a lease
+	waiting   storage.NewSubmission   // its delivery is due and not claimed
+	key       storage.Key             // of owner
 	hash      [32]byte
 	now       time.Time // when everything above is past and due
 }
@@ -45,12 +45,12 @@ func (b *bundle) furnish() *world {
 	w.first = b.submit(w.form, withKey("first"), withAnswer("first"))
 	sent := ended(b.claimOne(), b.tick())
 	b.finish(sent)
-	w.attempt = *sent.Attempt
+	w.attempt = *sent.Delivery
 	b.submit(w.form)
 	w.claimed = b.claimOne()
 	w.waiting = b.submit(w.form)
 
-	b.ok(b.store.CountFunnel(b.Context(), w.form.ID, b.tick(), storage.Counts{Views: 5, Starts: 4}), "CountFunnel")
+	b.ok(b.store.CountFunnel(b.Context(), w.form.ID, b.tick(), storage.Counters{Views: 5, Starts: 4}), "CountFunnel")
 	b.ok(b.store.SetLifetimeCounters(b.Context(), w.form.ID, storage.Counters{Views: 9}), "SetLifetimeCounters")
 	w.key, w.hash = b.addKey(w.owner)
 	b.addKey(w.owner, func(k *storage.Key) { k.ExpiresAt = k.CreatedAt.Add(time.Second) })
@@ -73,16 +73,16 @@ func (b *bundle) snapshot() string {
 		b.ok(err, "Members")
 		show("members", members)
 	}
-	trashed, err := b.store.Forms(b.Context(), host, storage.FormQuery{Trashed: true, Page: all})
+	trashed, err := b.store.Forms(b.Context(), host, storage.FormsParams{Trashed: true, Page: all})
 	b.ok(err, "Forms in the trash")
 	show("trash", trashed)
-	forms, err := b.store.Forms(b.Context(), host, storage.FormQuery{Page: all})
+	forms, err := b.store.Forms(b.Context(), host, storage.FormsParams{Page: all})
 	b.ok(err, "Forms")
 	for _, f := range forms {
 		f, err := b.store.Form(b.Context(), host, f.ID)
 		b.ok(err, "Form")
 		show("form", f)
-		submissions, err := storage.ListSubmissions(b.Context(), b.store, host, f.ID, storage.SubmissionQuery{Page: all})
+		submissions, err := storage.ListSubmissions(b.Context(), b.store, host, f.ID, storage.SubmissionsParams{Page: all})
 		b.ok(err, "Submissions")
 		show("submissions", submissions)
 		show("funnel", b.funnel(f.ID, time.Time{}, time.Time{}))
@@ -126,7 +126,7 @@ func (b *bundle) getForm(id storage.ID) storage.Form {
 func (b *bundle) submissions(form storage.ID) []storage.Submission {
 	b.Helper()
 	got, err := storage.ListSubmissions(b.Context(), b.store, storage.AsHost(), form,
-		storage.SubmissionQuery{Page: storage.Page{Limit: 10_000}})
+		storage.SubmissionsParams{Page: storage.Page{Limit: 10_000}})
 	b.ok(err, "Submissions")
 	return got.Submissions
 }
@@ -135,7 +135,7 @@ func (b *bundle) submissions(form storage.ID) []storage.Submission {
 func (b *bundle) trash() []storage.Form {
 	b.Helper()
 	got, err := b.store.Forms(b.Context(), storage.AsHost(),
-		storage.FormQuery{Trashed: true, Page: storage.Page{Limit: 10_000}})
+		storage.FormsParams{Trashed: true, Page: storage.Page{Limit: 10_000}})
 	b.ok(err, "Forms in the trash")
 	return got
 }

@@ -136,7 +136,7 @@ type counter struct {
 }
 
 // AttemptFinished implements [webhooks.Observer].
-func (c *counter) AttemptFinished(_ context.Context, a storage.Attempt) {
+func (c *counter) AttemptFinished(_ context.Context, a storage.Delivery) {
 	if !a.Success {
 		c.failed.Add(1)
 	}

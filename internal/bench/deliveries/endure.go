@@ -180,7 +180,7 @@ func (w *waits) queue(event storage.ID) {
 }
 
 // AttemptFinished implements [webhooks.Observer].
-func (w *waits) AttemptFinished(_ context.Context, a storage.Attempt) {
+func (w *waits) AttemptFinished(_ context.Context, a storage.Delivery) {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()

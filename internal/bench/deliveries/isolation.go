@@ -175,7 +175,7 @@ func (c *outcomes) wait(ctx context.Context) error {
 }
 
 // AttemptFinished implements [webhooks.Observer].
-func (c *outcomes) AttemptFinished(_ context.Context, a storage.Attempt) {
+func (c *outcomes) AttemptFinished(_ context.Context, a storage.Delivery) {
 	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()

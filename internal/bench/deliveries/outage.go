@@ -273,7 +273,7 @@ func (c *company) introduce(ctx context.Context) error {
 		for i, d := range claimed {
 			done[i] = storage.Result{
 				Lease: d.Lease, Standing: storage.Standing{Succeeded: true},
-				Attempt: &storage.Attempt{
+				Delivery: &storage.Delivery{
 					ID: c.ids.New(now), WebhookID: d.Lease.WebhookID, EventID: d.Lease.EventID, EventType: d.EventType,
 					SubmissionID: d.SubmissionID, Attempt: 1, Status: 200, Success: true, CreatedAt: now,
 				},
@@ -342,7 +342,7 @@ func (c *company) response(form storage.ID) storage.NewSubmission {
 }
 
 // AttemptFinished implements [webhooks.Observer].
-func (c *company) AttemptFinished(_ context.Context, a storage.Attempt) {
+func (c *company) AttemptFinished(_ context.Context, a storage.Delivery) {
 	began := time.Now().Add(-a.Duration)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -80,7 +80,7 @@ type sampled struct {
 	heap        []uint64 // in use after a collection
 }
 
-func (s *sampled) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionQuery, each func(*storage.Submission) error) (bool, error) {
+func (s *sampled) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	more, err := s.Storage.Submissions(ctx, who, form, q, func(sub *storage.Submission) error {
 		s.read++
 		return each(sub)
@@ -124,11 +124,11 @@ func run(ctx context.Context, n int) error {
 		return err
 	}
 	c := svc.As(formsvc.UserIDFrom("ann"))
-	w, err := c.CreateWorkspace(ctx, formsvc.NewWorkspace{Name: "W"})
+	w, err := c.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "W"})
 	if err != nil {
 		return err
 	}
-	f, err := c.CreateForm(ctx, formsvc.NewForm{Workspace: w.ID, Name: "F", Definition: formsvc.Definition{Blocks: json.RawMessage(blocks)}})
+	f, err := c.CreateForm(ctx, formsvc.FormCreate{Workspace: w.ID, Name: "F", Definition: formsvc.Definition{Blocks: json.RawMessage(blocks)}})
 	if err != nil {
 		return err
 	}
