@@ -15,7 +15,7 @@ const codeKnown = "KNOWN"
 func (c *call) faultText(v schema.Violation, b *schema.Block, part bool) string {
 	code, kind, params := c.faultKind(v, b, part)
 	for _, key := range []string{"fault." + code + "." + kind, "fault." + code} {
-		if c.words.has(key) {
+		if _, known := c.words.texts[key]; known {
 			return c.words.get(key, params...)
 		}
 	}

@@ -50,7 +50,6 @@ type pageView struct {
 	Heading     string // the form's name
 	ShowHeading bool
 	Single      bool
-	Welcome     bool // the page is a screen of its own with one button
 	First, Last bool
 	At          string
 	Step, Steps int
@@ -64,7 +63,7 @@ type pageView struct {
 	Problems    template.HTML
 	Fields      template.HTML
 	Cut         string // what is missing of the fields
-	Next, Back  string
+	Next        string
 	Multipart   bool
 	Native      bool // the script leaves sending to the browser: a foreign script runs in the page
 
@@ -76,8 +75,6 @@ type pageView struct {
 	LeadsTo template.URL // where the ending leads on to, by itself
 	Share   string       // address to share
 }
-
-type input struct{ Name, Value string }
 
 // problem is a line of the summary above the form. ID is empty when the page has no
 // field for it.
@@ -119,11 +116,7 @@ func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violati
 		}
 		view.Problems = view.insert(p.end())
 	}
-	inputs := new(pen)
-	for _, in := range c.hiddenInputs(current, b.used) {
-		inputs.put(`<input type="hidden" name="%v" value="%v">`, in.Name, in.Value)
-	}
-	view.Inputs = view.insert(inputs.end())
+	view.Inputs = view.insert(c.hiddenInputs(current, b.used))
 	view.Notice, view.Lost = c.notice, view.lost(c.lost)
 	if view.First && view.Notice == "" && slices.ContainsFunc(steps, func(s step) bool { return c.h.inVain(s.blocks) }) { // said before somebody fills in the rest
 		view.Notice = c.words.get("fault.REQUIRED.unavailable")
@@ -133,9 +126,6 @@ func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violati
 	view.Next = c.nextLabel(view, current)
 	for i := range c.form.Blocks {
 		view.Reactive = view.Reactive || len(properties(&c.form.Blocks[i]).Rule) > 2
-	}
-	if n := len(current.blocks); n == 1 && current.blocks[0].Type == schema.TypeWelcome {
-		view.Welcome = true
 	}
 	if b.cut > 0 {
 		label := b.cutAt
@@ -186,44 +176,37 @@ func (c *call) nextLabel(view *pageView, s step) string {
 func (c *call) token() string { return c.h.signer.sign(purposeVisit, c.visit) }
 
 // hiddenInputs carry the visit, and the answers of the inputs that are not shown.
-func (c *call) hiddenInputs(on step, shown map[string]bool) []input {
-	list := []input{
-		{ctrlState, c.token()},
-		{ctrlAt, on.id},
-		{ctrlLanguage, c.words.locale.String()},
-		{ctrlViewed, c.values.Get(ctrlViewed)},
-		{ctrlStarted, c.values.Get(ctrlStarted)},
-		{ctrlTook, c.values.Get(ctrlTook)},
+func (c *call) hiddenInputs(on step, shown map[string]bool) []piece {
+	p := new(pen)
+	hidden := func(name string, values ...string) {
+		for _, value := range values {
+			p.put(`<input type="hidden" name="%v" value="%v">`, name, value)
+		}
 	}
-	for _, proof := range c.values[ctrlProof] {
-		list = append(list, input{ctrlProof, proof})
+	hidden(ctrlState, c.token())
+	hidden(ctrlAt, on.id)
+	hidden(ctrlLanguage, c.words.locale.String())
+	for _, name := range []string{ctrlViewed, ctrlStarted, ctrlTook} {
+		hidden(name, c.values.Get(name))
 	}
+	hidden(ctrlProof, c.values[ctrlProof]...)
 	for _, name := range []string{ctrlLost, ctrlEmbed} {
 		if c.values.Has(name) {
-			list = append(list, input{name, c.values.Get(name)})
+			hidden(name, c.values.Get(name))
 		}
 	}
-	for _, id := range ids(on.blocks) {
-		list = append(list, input{ctrlSeen, id})
-	}
+	hidden(ctrlSeen, ids(on.blocks)...)
 	for _, name := range slices.Sorted(maps.Keys(c.readings)) {
 		if r := c.readings[name]; r.ask && shown[name] {
-			list = append(list, input{ctrlShown, r.shown(name)})
+			hidden(ctrlShown, r.shown(name))
 		}
 	}
-	var names []string
-	for name := range c.values {
+	for _, name := range slices.Sorted(maps.Keys(c.values)) {
 		if !shown[name] && (isAnswer(name) || strings.HasPrefix(name, nameHidden) || strings.HasPrefix(name, nameUTM)) {
-			names = append(names, name)
+			hidden(name, c.values[name]...)
 		}
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		for _, text := range c.values[name] {
-			list = append(list, input{name, text})
-		}
-	}
-	return list
+	return p.end()
 }
 
 func (c *call) showMessage(status int, title, text string) {
