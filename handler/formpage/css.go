@@ -204,7 +204,7 @@ func mediaPrelude(tokens []css.Token) (string, bool) {
 
 // allowedProperties can neither load, leave the form's element, nor hide what stands
 // over it.
-var allowedProperties = set(`
+var allowedProperties = strings.Fields(`
 	accent-color align-content align-items align-self aspect-ratio
 	background background-color background-image background-position background-repeat background-size background-clip
 	border border-color border-radius border-style border-width border-collapse border-spacing
@@ -225,27 +225,15 @@ var allowedProperties = set(`
 	text-wrap transform transform-origin transition transition-delay transition-duration transition-property
 	transition-timing-function vertical-align visibility white-space width word-break word-spacing`)
 
-var allowedFunctions = set(`
+var allowedFunctions = strings.Fields(`
 	rgb rgba hsl hsla hwb lab lch oklab oklch calc min max clamp var linear-gradient radial-gradient conic-gradient
 	repeating-linear-gradient repeating-radial-gradient translate translatex translatey scale rotate skew cubic-bezier
 	steps repeat minmax fit-content drop-shadow`)
 
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		m[w] = true
-	}
-	return m
-}
-
 // declaration writes one declaration anew, or leaves it out.
 func (w *cssWriter) declaration(property string) {
 	property = strings.ToLower(property)
-	if !allowedProperties[property] {
-		return
-	}
-	value, ok := cssValue(property, w.parser.Values())
-	if ok {
+	if value, ok := cssValue(property, w.parser.Values()); ok && slices.Contains(allowedProperties, property) {
 		w.body.WriteString(property + ":" + value + ";")
 	}
 }
@@ -260,7 +248,7 @@ func cssValue(property string, tokens []css.Token) (string, bool) {
 			ok = depth > 0 && isPlain(text)
 		case css.FunctionToken:
 			text = strings.ToLower(text)
-			ok = allowedFunctions[strings.TrimSuffix(text, "(")]
+			ok = slices.Contains(allowedFunctions, strings.TrimSuffix(text, "("))
 			depth++
 		case css.LeftParenthesisToken:
 			ok = true

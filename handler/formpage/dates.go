@@ -45,10 +45,16 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 	case listed:
 		b.listDays(f, days)
 	case split:
+		// A link prefills the date in one.
+		day, err := time.Parse(time.DateOnly, b.value(f.Name))
+		numbers := map[string]int{nameDay: day.Day(), nameMonth: int(day.Month()), nameYear: day.Year()}
 		for _, name := range order {
-			f.Parts = append(f.Parts, part(name, dateWords[name], "text", "numeric"))
+			one := part(name, dateWords[name], "text", "numeric")
+			if one.Value == "" && err == nil {
+				one.Value = strconv.Itoa(numbers[name])
+			}
+			f.Parts = append(f.Parts, one)
 		}
-		b.splitDate(f, block)
 		f.Sep = strings.TrimSpace(p.DateSeparator)
 	case f.Set:
 		f.Parts = append(f.Parts, part(nameAnswer, "date.date", "date", ""))
@@ -115,20 +121,6 @@ func (b *builder) listDays(f *field, days []string) {
 		pairs = append(pairs, day, b.c.words.list([]string{name, b.c.words.date(day)}))
 	}
 	b.fixed(f, pairs...)
-}
-
-// splitDate fills the three inputs from a date in one, as a link prefills it.
-func (b *builder) splitDate(f *field, block *schema.Block) {
-	day, err := time.Parse(time.DateOnly, b.value(nameAnswer+block.ID))
-	if err != nil {
-		return
-	}
-	numbers := map[string]int{nameDay: day.Day(), nameMonth: int(day.Month()), nameYear: day.Year()}
-	for i := range f.Parts {
-		if part := &f.Parts[i]; part.Value == "" {
-			part.Value = strconv.Itoa(numbers[part.Name[:len(nameDay)]])
-		}
-	}
 }
 
 // dateHelp says which days can be chosen, on is the days of the week.
