@@ -44,39 +44,34 @@ const (
 	maxIcons = 20
 )
 
-// scaleOf returns the bounds of a rating, an opinion scale or a net promoter score.
-func scaleOf(kind string, p *schema.Properties) (from, to, step float64) {
-	switch kind {
-	case schema.TypeRating:
-		return 1, math.Floor(math.Max(1, or(p.To, 5))), 1
-	case schema.TypeNPS:
-		return 0, 10, 1
-	}
-	if step = or(p.ScaleStep, 1); step <= 0 {
+// scaleOf returns the bounds of a rating, an opinion scale or a net promoter score, and how
+// many buttons it is drawn as, 0 for none.
+func scaleOf(kind string, p *schema.Properties) (from, to, step float64, buttons int) {
+	from, to, step = or(p.From, 1), or(p.To, 10), or(p.ScaleStep, 1)
+	switch {
+	case kind == schema.TypeRating:
+		from, to, step = 1, math.Floor(math.Max(1, or(p.To, 5))), 1
+	case kind == schema.TypeNPS:
+		from, to, step = 0, 10, 1
+	case step <= 0:
 		step = 1
 	}
-	return or(p.From, 1), or(p.To, 10), step
-}
-
-// scaleSteps returns the number of values of a scale, and whether it is drawn as buttons.
-func scaleSteps(kind string, from, to, step float64) (n int, buttons bool) {
-	n = int(math.Floor((to-from)/step+1e-9)) + 1
-	return n, n >= 1 && n <= maxSteps && (kind != schema.TypeRating || n <= maxIcons)
+	n := int(math.Floor((to-from)/step+1e-9)) + 1
+	if n < 1 || n > maxSteps || kind == schema.TypeRating && n > maxIcons {
+		return from, to, step, 0
+	}
+	return from, to, step, n
 }
 
 // isButtonScale reports whether a block is a scale that is drawn as buttons.
 func isButtonScale(b *schema.Block) bool {
-	if b.Type == schema.TypeNumber {
-		return false
-	}
-	from, to, step := scaleOf(b.Type, properties(b))
-	_, buttons := scaleSteps(b.Type, from, to, step)
-	return buttons
+	_, _, _, n := scaleOf(b.Type, properties(b))
+	return n > 0 && b.Type != schema.TypeNumber
 }
 
 func (b *builder) scale(f *field) {
 	p := f.P
-	from, to, step := scaleOf(f.Type, p)
+	from, to, step, n := scaleOf(f.Type, p)
 	if p.LeftLabel || f.Type == schema.TypeNPS {
 		f.Low = p.FirstLabel
 	}
@@ -86,8 +81,7 @@ func (b *builder) scale(f *field) {
 	if p.RightLabel || f.Type == schema.TypeNPS {
 		f.Hi = p.ThirdLabel
 	}
-	n, buttons := scaleSteps(f.Type, from, to, step)
-	if !buttons {
+	if n == 0 {
 		f.Mode, f.Classes = "decimal", " short"
 		f.Help = b.c.words.get("help.between", "min", from, "max", to)
 		return
@@ -120,7 +114,7 @@ func (b *builder) choices(f *field, block *schema.Block, p *schema.Properties) {
 			Chosen: slices.Contains(posted, pickedPrefix+c.ID),
 		}
 		if block.Type == schema.TypePictureChoice || len(c.Image) > 0 {
-			o.Image = b.picture(c.Image, cmp.Or(c.Alt, ""))
+			o.Image = b.picture(c.Image, c.Alt)
 		}
 		if o.Label == "" {
 			o.Label = cmp.Or(c.Alt, c.ID)
@@ -134,7 +128,7 @@ func (b *builder) choices(f *field, block *schema.Block, p *schema.Properties) {
 		o.Badge = badge(p.BadgeType, i)
 		f.Options = append(f.Options, o)
 	}
-	if block.Type == schema.TypePictureChoice && !p.ShowLabels && pictured(f.Options) {
+	if block.Type == schema.TypePictureChoice && !p.ShowLabels && !slices.ContainsFunc(f.Options, func(o option) bool { return o.Image == nil }) {
 		f.Classes += " unlabelled"
 	}
 	if p.OtherOption {
@@ -145,11 +139,6 @@ func (b *builder) choices(f *field, block *schema.Block, p *schema.Properties) {
 			Chosen: slices.Contains(posted, pickedOther), Badge: badge(p.BadgeType, len(f.Options)),
 		}
 	}
-}
-
-// pictured reports whether every choice has a picture, so that labels may be left out.
-func pictured(options []option) bool {
-	return !slices.ContainsFunc(options, func(o option) bool { return o.Image == nil })
 }
 
 // badge is the mark in front of the choice with an index.
@@ -249,15 +238,9 @@ func chosenBounds(p *schema.Properties) (low, high int) {
 // countHelp says how many choices are asked for.
 func (b *builder) countHelp(p *schema.Properties) string {
 	low, high := chosenBounds(p)
-	switch {
-	case low > 0 && high == low:
-		return b.c.words.get("help.choose_exactly", "min", low)
-	case low > 0 && high > 0:
-		return b.c.words.get("help.choose_between", "min", low, "max", high)
-	case low > 0:
-		return b.c.words.get("help.choose_min", "min", low)
-	case high > 0:
-		return b.c.words.get("help.choose_max", "max", high)
+	kind := cmp.Or(bounds(low > 0, high > 0), "any")
+	if low > 0 && low == high {
+		kind = "exactly"
 	}
-	return b.c.words.get("help.choose_any")
+	return b.c.words.get("help.choose_"+kind, "min", low, "max", high)
 }

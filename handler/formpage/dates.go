@@ -126,14 +126,7 @@ func (b *builder) listDays(f *field, days []string) {
 // dateHelp says which days can be chosen, on is the days of the week.
 func (b *builder) dateHelp(low, high string, on []int) (help string) {
 	low, high = b.c.words.date(low), b.c.words.date(high)
-	switch {
-	case low != "" && high != "":
-		help = b.c.words.get("help.date_between", "min", low, "max", high)
-	case low != "":
-		help = b.c.words.get("help.date_min", "min", low)
-	case high != "":
-		help = b.c.words.get("help.date_max", "max", high)
-	}
+	help = b.c.words.get("help.date_"+bounds(low != "", high != ""), "min", low, "max", high)
 	if n := len(on); n > 0 && n < 7 {
 		help += " " + b.c.words.get("help.weekdays", "days", b.c.words.weekdays(on))
 	}

@@ -306,14 +306,19 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 func (f *field) buttons() { f.control, f.Set, f.Input = (*pen).choices, true, "radio" }
 
 func (b *builder) numberHelp(p *schema.Properties) string {
-	low, high := p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil
+	kind := bounds(p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil)
+	return b.c.words.get("help."+kind, "min", or(p.Min, 0), "max", or(p.Max, 0))
+}
+
+// bounds is how the keys of the texts on bounds end, "" where there are none.
+func bounds(low, high bool) string {
 	switch {
 	case low && high:
-		return b.c.words.get("help.between", "min", *p.Min, "max", *p.Max)
+		return "between"
 	case low:
-		return b.c.words.get("help.min", "min", *p.Min)
+		return "min"
 	case high:
-		return b.c.words.get("help.max", "max", *p.Max)
+		return "max"
 	}
 	return ""
 }
