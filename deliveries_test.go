@@ -191,12 +191,12 @@ func TestSecretsAreSealedAndOpenAfterARotation(t *testing.T) {
 	b := setup(t, loopback(), formsvc.WithSecretCipher(before), formsvc.WithoutRateLimit())
 	form := b.form(textBlock, `{}`)
 	hook := b.webhook(form, url, secret)
-	stored, err := b.store.Webhook(t.Context(), storage.AsHost(), hook)
+	stored, err := b.store.Secrets(t.Context(), storage.ID{}, 10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(stored.Secret) == 0 || strings.Contains(string(stored.Secret), secret[:8]) {
-		t.Fatalf("the stored secret is %q", stored.Secret)
+	if len(stored) != 1 || stored[0].WebhookID != hook || strings.Contains(string(stored[0].Secret), secret[:8]) {
+		t.Fatalf("the stored secret is %q", stored)
 	}
 
 	rotated, err := formsvc.New(formsvc.WithStorage(b.store), loopback(), formsvc.WithSecretCipher(after, before), formsvc.WithoutRateLimit())

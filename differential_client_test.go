@@ -218,25 +218,25 @@ func (d *clientDoor) do(n int, s step) outcome {
 		f, err := c.UpdateForm(ctx, ids[1], formsvc.FormUpdate{Name: in.Name, Status: in.Status, Workspace: in.Workspace, Definition: in.definition(), IfRevision: revision})
 		return d.answer(200, f.Revision, formJSON(d, f), err)
 	case "DELETE /forms/x":
-		return d.answer(204, 0, nil, c.TrashForm(ctx, ids[1], revision))
+		return d.answer(204, 0, nil, c.TrashForm(ctx, ids[1], formsvc.IfRevision(revision)))
 
 	case "GET /forms/x/questions", "GET /forms/x/blocks":
 		blocks, err := c.Blocks(ctx, ids[1])
 		return d.answer(200, blocks.Revision, map[string]any{"items": blocks.JSON}, err)
 	case "PUT /forms/x/blocks":
-		blocks, err := c.ReplaceBlocks(ctx, ids[1], in.Blocks, revision)
+		blocks, err := c.ReplaceBlocks(ctx, ids[1], in.Blocks, formsvc.IfRevision(revision))
 		return d.answer(200, blocks.Revision, map[string]any{"items": blocks.JSON}, err)
 	case "POST /forms/x/blocks":
-		made, err := c.CreateBlock(ctx, ids[1], in.Block, revision)
+		made, err := c.CreateBlock(ctx, ids[1], in.Block, formsvc.IfRevision(revision))
 		return d.answer(201, made.Revision, made.JSON, err)
 	case "GET /forms/x/blocks/x":
 		found, err := c.Block(ctx, ids[1], block)
 		return d.answer(200, found.Revision, found.JSON, err)
 	case "PATCH /forms/x/blocks/x":
-		changed, err := c.UpdateBlock(ctx, ids[1], block, in.Block, revision)
+		changed, err := c.UpdateBlock(ctx, ids[1], block, in.Block, formsvc.IfRevision(revision))
 		return d.answer(200, changed.Revision, changed.JSON, err)
 	case "DELETE /forms/x/blocks/x":
-		left, err := c.DeleteBlock(ctx, ids[1], block, revision)
+		left, err := c.DeleteBlock(ctx, ids[1], block, formsvc.IfRevision(revision))
 		return d.answer(204, left, nil, err)
 
 	case "GET /forms/x/submissions":
@@ -248,7 +248,7 @@ func (d *clientDoor) do(n int, s step) outcome {
 	case "DELETE /forms/x/submissions/x":
 		return d.answer(204, 0, nil, c.DeleteSubmission(ctx, ids[1], ids[3]))
 	case "GET /forms/x/analytics/x":
-		m, err := c.Metrics(ctx, ids[1], query.Get("period"))
+		m, err := c.Metrics(ctx, ids[1], formsvc.Period(query.Get("period")))
 		return d.answer(200, 0, map[string]any{
 			"period": m.Period, "estimated": m.Estimated, "views": m.Views, "starts": m.Starts, "submissions": m.Submissions, "completion_rate": m.CompletionRate,
 		}, err)

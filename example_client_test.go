@@ -93,13 +93,13 @@ func ExampleClient_CreateBlock() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if _, err := ann.CreateBlock(ctx, form, block, 0); err != nil {
+	if _, err := ann.CreateBlock(ctx, form, block); err != nil {
 		log.Fatal(err)
 	}
-	if _, err := ann.UpdateBlock(ctx, form, "email", json.RawMessage(`{"required":true}`), 0); err != nil {
+	if _, err := ann.UpdateBlock(ctx, form, "email", json.RawMessage(`{"required":true}`)); err != nil {
 		log.Fatal(err)
 	}
-	if _, err := ann.DeleteBlock(ctx, form, "why", 0); err != nil {
+	if _, err := ann.DeleteBlock(ctx, form, "why"); err != nil {
 		log.Fatal(err)
 	}
 	stored, err := ann.Blocks(ctx, form)
@@ -329,7 +329,7 @@ func ExampleClient_Metrics() {
 func ExampleService_RestoreForm() {
 	svc, form := exampleForm()
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	if err := ann.TrashForm(ctx, form, 0); err != nil {
+	if err := ann.TrashForm(ctx, form); err != nil {
 		log.Fatal(err)
 	}
 	_, err := ann.Form(ctx, form)

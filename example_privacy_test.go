@@ -95,7 +95,7 @@ func ExampleService_PurgeForm() {
 		return
 	}
 	fmt.Println(svc.PurgeForm(ctx, form)) // it is not in the trash yet
-	fmt.Println(svc.As(owner).TrashForm(ctx, form, 0), svc.PurgeForm(ctx, form))
+	fmt.Println(svc.As(owner).TrashForm(ctx, form), svc.PurgeForm(ctx, form))
 	// Output:
 	// storage: not found
 	// <nil> <nil>

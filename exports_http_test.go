@@ -157,7 +157,7 @@ func TestACutExportDoesNotLookWhole(t *testing.T) {
 		"HTTP/2.0": func(s *httptest.Server) { s.EnableHTTP2 = true; s.StartTLS() },
 	}
 	for protocol, start := range protocols {
-		for _, format := range []string{formsvc.CSV, formsvc.NDJSON} {
+		for _, format := range []formsvc.ExportFormat{formsvc.CSV, formsvc.NDJSON} {
 			pages, firstWritten, lines := 6, 4, 3001
 			if format == formsvc.NDJSON {
 				pages, firstWritten, lines = 3, 1, 3000
@@ -178,7 +178,7 @@ func TestACutExportDoesNotLookWhole(t *testing.T) {
 					}
 					start(s)
 				})
-				response := request(t, server, "GET", "/exports/"+form.String()+"."+format, b.key)
+				response := request(t, server, "GET", "/exports/"+form.String()+"."+string(format), b.key)
 				body, err := io.ReadAll(response.Body)
 				name := fmt.Sprintf("%s, %s, page %d is not to be had", protocol, format, broken)
 				if response.Proto != protocol {
@@ -280,7 +280,7 @@ func (*tokens) Close(context.Context) error                                     
 func TestPagesOfAnExportCountAgainstTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		format string
+		format formsvc.ExportFormat
 		refuse []int
 		status int
 		taken  int
@@ -305,7 +305,7 @@ func TestPagesOfAnExportCountAgainstTheLimit(t *testing.T) {
 				t.Fatal(err)
 			}
 			server := exportServer(t, b, nil)
-			response := request(t, server, "GET", "/exports/"+f.ID.String()+"."+c.format, b.key)
+			response := request(t, server, "GET", "/exports/"+f.ID.String()+"."+string(c.format), b.key)
 			body := readAll(t, response.Body)
 			if response.StatusCode != c.status || limits.taken != c.taken || strings.Count(body, "\n") != c.lines {
 				t.Errorf("%d, %d calls counted, %d lines; want %d, %d, %d", response.StatusCode, limits.taken, strings.Count(body, "\n"), c.status, c.taken, c.lines)

@@ -283,7 +283,7 @@ func nameAnswer(i int) string {
 func TestAFaultInTheMiddleOfAnExportIsAnError(t *testing.T) {
 	t.Parallel()
 	fault := errors.New("the storage is gone")
-	for _, format := range []string{formsvc.CSV, formsvc.NDJSON} {
+	for _, format := range []formsvc.ExportFormat{formsvc.CSV, formsvc.NDJSON} {
 		for broken := 1; broken <= 7; broken++ {
 			store := &pagesOf{Storage: memory.New(), n: 3000, answers: nameAnswer, before: func(page int) error {
 				if page == broken {
@@ -295,14 +295,14 @@ func TestAFaultInTheMiddleOfAnExportIsAnError(t *testing.T) {
 			form := b.form(textBlock, `{}`)
 			var out bytes.Buffer
 			err := b.AsHost().Export(t.Context(), &out, form, formsvc.Export{Format: format})
-			pages := map[string]int{formsvc.CSV: 6, formsvc.NDJSON: 3}[format]
+			pages := map[formsvc.ExportFormat]int{formsvc.CSV: 6, formsvc.NDJSON: 3}[format]
 			if broken <= pages != errors.Is(err, fault) || broken > pages && err != nil {
 				t.Errorf("%s, page %d is not to be had: %v", format, broken, err)
 			}
 			if format == formsvc.CSV && broken <= 3 && out.Len() > 0 {
 				t.Errorf("CSV begins with %q before its columns are known", out.String())
 			}
-			if lines := strings.Count(out.String(), "\n"); broken > pages && lines != map[string]int{formsvc.CSV: 3001, formsvc.NDJSON: 3000}[format] {
+			if lines := strings.Count(out.String(), "\n"); broken > pages && lines != map[formsvc.ExportFormat]int{formsvc.CSV: 3001, formsvc.NDJSON: 3000}[format] {
 				t.Errorf("%s: %d lines", format, lines)
 			}
 		}

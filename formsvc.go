@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/handler"
-	"github.com/formsvc/formsvc/handler/respondent"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -34,12 +34,15 @@ type (
 	Submission = storage.Submission
 	// Definition is what a form consists of, as five JSON values.
 	Definition = storage.Definition
+	// Webhook is where the responses of a form are sent. The signing secret is not part of
+	// it.
+	Webhook = storage.Webhook
 	// Delivery is one try to deliver an event to a webhook.
 	Delivery = storage.Delivery
 	// RevisionError says that a form is not at the expected revision, and at which.
 	RevisionError = storage.RevisionError
 	// RejectedURLError says why nothing may be sent to a URL.
-	RejectedURLError = handler.RejectedURLError
+	RejectedURLError = core.RejectedURLError
 	// Counters count the steps of a form's funnel.
 	Counters = storage.Counters
 	// Scope is one permission of an API key. [Scopes] lists them.
@@ -103,10 +106,10 @@ var (
 	// ErrBlockExists: the form already has a block with this id.
 	ErrBlockExists = core.ErrBlockExists
 	// ErrClosed: the form takes no more responses.
-	ErrClosed = respondent.ErrClosed
+	ErrClosed = errors.New("formsvc: the form is closed")
 	// ErrKeyUsed: another response is stored with the idempotency key of one that asks for
 	// OneContent.
-	ErrKeyUsed = respondent.ErrKeyUsed
+	ErrKeyUsed = errors.New("formsvc: another response has this idempotency key")
 	// ErrUnavailable: the storage cannot be reached or is not ready. Nothing was changed,
 	// and the call may be repeated.
 	ErrUnavailable = storage.ErrUnavailable
@@ -120,8 +123,11 @@ var (
 // use. Make one with [New].
 type Service struct {
 	storage    storage.Storage
+	core       *core.Core
 	handler    *handler.Handler
+	handlerOn  func(*core.Core, handler.KeyResolver) *handler.Handler
 	dispatcher *webhooks.Dispatcher
+	handOver   func() (to storage.HandOver, stored func())
 	limiter    *ratelimit.Limiter
 	keys       *keyring
 	ownKeys    bool       // keys are resolved by keys, not by the host
@@ -132,8 +138,8 @@ type Service struct {
 	logger     *slog.Logger
 	clock      func() time.Time
 	ids        *objectid.Source
-	secrets    *webhooks.Secrets // nil: stored as they are
-	borrowed   bool              // made by Using: the host commits or rolls back, and wakes the dispatcher
+	secrets    *secrets.Sealer // nil: stored as they are
+	borrowed   bool            // made by Using: the host commits or rolls back, and wakes the dispatcher
 }
 
 // New returns a service. [WithStorage] is required; everything else has a default.
@@ -166,7 +172,7 @@ func New(opts ...Option) (*Service, error) {
 		secrets:  o.secrets,
 	}
 	var err error
-	s.dispatcher, err = webhooks.New(webhooks.Params{
+	s.dispatcher, s.handOver, err = webhooks.New(webhooks.Params{
 		Store: o.storage, Config: o.webhooks, Secrets: o.secrets, Logger: o.logger, Now: o.clock,
 		Sweep: s.sweep,
 	})
@@ -174,27 +180,27 @@ func New(opts ...Option) (*Service, error) {
 		return nil, fmt.Errorf("formsvc: %w", err)
 	}
 	s.keys = newKeyring(o.keyPrefix, o.storage, o.clock, o.logger)
+	s.core, err = core.New(core.Core{
+		Storage: o.storage, URLs: destinations{s.dispatcher.Guard()}, SealSecret: o.secrets.Seal, OpenSecret: o.secrets.Open,
+		Limits: o.limits, Clock: o.clock, NewID: s.ids.New,
+	}, o.timeZone)
+	if err != nil {
+		return nil, fmt.Errorf("formsvc: %w", err)
+	}
 	config := handler.Config{
-		Storage:     o.storage,
+		Core:        s.core,
 		Resolver:    o.resolver,
 		Credential:  o.credential,
 		Limiter:     o.limiter,
-		URLs:        destinations{s.dispatcher.Guard()},
-		SealSecret:  o.secrets.Seal,
-		OpenSecret:  o.secrets.Open,
 		BasePath:    o.basePath,
 		BaseURL:     o.baseURL,
 		BaseURLFunc: o.baseURLFunc,
-		TimeZone:    o.timeZone,
-		Limits:      o.limits,
 		Logger:      o.logger,
-		Now:         o.clock,
-		NewID:       s.ids.New,
 	}
 	if s.ownKeys {
 		config.Resolver = s.keys
 	}
-	if s.handler, err = handler.New(config); err != nil {
+	if s.handler, s.handlerOn, err = handler.New(config); err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)
 	}
 	return s, nil
@@ -231,11 +237,12 @@ func (s *Service) Using(st storage.Storage) *Service {
 	copied.storage = st
 	copied.keys = s.keys.using(st)
 	copied.borrowed = true
+	copied.core = s.core.On(st)
+	var keys handler.KeyResolver // nil: the host's
 	if s.ownKeys {
-		copied.handler = s.handler.On(st, copied.keys)
-	} else {
-		copied.handler = s.handler.On(st, nil)
+		keys = copied.keys
 	}
+	copied.handler = s.handlerOn(copied.core, keys)
 	return &copied
 }
 
@@ -255,4 +262,4 @@ func (s *Service) Close(ctx context.Context) error {
 }
 
 // now is the time of a record that is made now, see [core.Core.Now].
-func (s *Service) now() time.Time { return s.handler.Core().Now() }
+func (s *Service) now() time.Time { return s.core.Now() }

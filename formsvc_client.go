@@ -40,7 +40,7 @@ func (s *Service) As(user ID) Client { return Client{s, storage.As(user)} }
 // AsHost returns a client that sees and may change everything.
 func (s *Service) AsHost() Client { return Client{s, storage.AsHost()} }
 
-func (c Client) core() *core.Core { return c.s.handler.Core() }
+func (c Client) core() *core.Core { return c.s.core }
 
 // Query selects records of a list. The zero value selects all.
 type Query struct {
@@ -165,12 +165,21 @@ func told(err error) error {
 	return err
 }
 
-// condition is the precondition of a write. 0 is none.
-func condition(ifRevision int64) core.Precondition {
-	if ifRevision == 0 {
-		return core.Precondition{}
+// Condition is what a change of a form depends on, see [IfRevision].
+type Condition struct{ revision int64 }
+
+// IfRevision makes a change conditional: the form's revision must be this one, else the
+// error is a [*RevisionError]. Of several conditions one must hold. 0 is no condition.
+func IfRevision(revision int64) Condition { return Condition{revision} }
+
+// precondition is what a write of the core takes.
+func precondition(conditions []Condition) (p core.Precondition) {
+	for _, c := range conditions {
+		if c.revision != 0 {
+			p.Set, p.Revisions = true, append(p.Revisions, c.revision)
+		}
 	}
-	return core.Precondition{Set: true, Revisions: []int64{ifRevision}}
+	return p
 }
 
 // WorkspaceCreate is a workspace to make.

@@ -111,7 +111,7 @@ func (c Client) UpdateForm(ctx context.Context, id ID, u FormUpdate) (Form, erro
 	if err != nil {
 		return Form{}, err
 	}
-	return ownForm(c.core().UpdateForm(ctx, c.who, core.Target{ID: id}, text, condition(u.IfRevision)))
+	return ownForm(c.core().UpdateForm(ctx, c.who, core.Target{ID: id}, text, precondition([]Condition{IfRevision(u.IfRevision)})))
 }
 
 // PublishForm sets a form's status to published: it takes responses from then on, unless
@@ -121,9 +121,9 @@ func (c Client) PublishForm(ctx context.Context, id ID) (Form, error) {
 	return c.UpdateForm(ctx, id, FormUpdate{Status: &status})
 }
 
-// TrashForm moves a form to the trash. ifRevision is that of [FormUpdate].
-func (c Client) TrashForm(ctx context.Context, id ID, ifRevision int64) error {
-	return c.core().TrashForm(ctx, c.who, id, condition(ifRevision))
+// TrashForm moves a form to the trash.
+func (c Client) TrashForm(ctx context.Context, id ID, conditions ...Condition) error {
+	return c.core().TrashForm(ctx, c.who, id, precondition(conditions))
 }
 
 // Blocks returns the top-level blocks of a form.
@@ -143,45 +143,43 @@ func (c Client) Block(ctx context.Context, form ID, id string) (StoredBlock, err
 }
 
 // CreateBlock appends a block, given as JSON; json.Marshal of a [schema.Block] will do.
-// It returns [ErrBlockExists] when the form has one with its id. ifRevision is that of
-// [FormUpdate].
-func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, ifRevision int64) (StoredBlock, error) {
+// It returns [ErrBlockExists] when the form has one with its id.
+func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, conditions ...Condition) (StoredBlock, error) {
 	text, err := c.member("block", block)
 	if err != nil {
 		return StoredBlock{}, err
 	}
-	b, err := c.core().CreateBlock(ctx, c.who, core.Target{ID: form}, text, condition(ifRevision))
+	b, err := c.core().CreateBlock(ctx, c.who, core.Target{ID: form}, text, precondition(conditions))
 	b.JSON = bytes.Clone(b.JSON)
 	return orNone(StoredBlock(b), err)
 }
 
 // ReplaceBlocks replaces all blocks of a form, or puts them in another order. A block
-// without a type keeps the one that it has. ifRevision is that of [FormUpdate].
-func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessage, ifRevision int64) (StoredBlocks, error) {
+// without a type keeps the one that it has.
+func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessage, conditions ...Condition) (StoredBlocks, error) {
 	text, err := c.member("blocks", blocks)
 	if err != nil {
 		return StoredBlocks{}, err
 	}
-	f, err := c.core().ReplaceBlocks(ctx, c.who, core.Target{ID: form}, text, condition(ifRevision))
+	f, err := c.core().ReplaceBlocks(ctx, c.who, core.Target{ID: form}, text, precondition(conditions))
 	return orNone(StoredBlocks{JSON: bytes.Clone(f.Definition.Blocks), Revision: f.Revision}, err)
 }
 
-// UpdateBlock applies a merge patch (RFC 7396) to one top-level block. ifRevision is that
-// of [FormUpdate].
-func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.RawMessage, ifRevision int64) (StoredBlock, error) {
+// UpdateBlock applies a merge patch (RFC 7396) to one top-level block.
+func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.RawMessage, conditions ...Condition) (StoredBlock, error) {
 	text, err := c.member("block", patch)
 	if err != nil {
 		return StoredBlock{}, err
 	}
-	b, err := c.core().UpdateBlock(ctx, c.who, core.Target{ID: form}, id, text, condition(ifRevision))
+	b, err := c.core().UpdateBlock(ctx, c.who, core.Target{ID: form}, id, text, precondition(conditions))
 	b.JSON = bytes.Clone(b.JSON)
 	return orNone(StoredBlock(b), err)
 }
 
 // DeleteBlock removes one top-level block with all blocks inside it, and returns the
-// form's new revision. ifRevision is that of [FormUpdate].
-func (c Client) DeleteBlock(ctx context.Context, form ID, id string, ifRevision int64) (revision int64, err error) {
-	return c.core().DeleteBlock(ctx, c.who, core.Target{ID: form}, id, condition(ifRevision))
+// form's new revision.
+func (c Client) DeleteBlock(ctx context.Context, form ID, id string, conditions ...Condition) (revision int64, err error) {
+	return c.core().DeleteBlock(ctx, c.who, core.Target{ID: form}, id, precondition(conditions))
 }
 
 // member is a body of one member.

@@ -41,9 +41,25 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 	return c.s.storage.DeleteSubmission(ctx, c.who, form, id)
 }
 
+// Period is a time that [Metrics] are of. Days are those of UTC.
+type Period = core.Period
+
+// The periods. All but yesterday end now.
+const (
+	PeriodToday     = core.PeriodToday
+	PeriodYesterday = core.PeriodYesterday
+	Period24h       = core.Period24h // 24 hours
+	Period7d        = core.Period7d  // today and the 6 days before
+	Period30d       = core.Period30d // today and the 29 days before
+	Period3m        = core.Period3m  // since the same day 3 months ago
+	Period6m        = core.Period6m
+	Period12m       = core.Period12m
+	PeriodAll       = core.PeriodAll // with those of [Service.SetLifetimeCounters]
+)
+
 // Metrics are the figures of a form's funnel over a period.
 type Metrics struct {
-	Period string
+	Period Period
 	// Estimated says that the lifetime counters of [Service.SetLifetimeCounters] are part
 	// of the figures.
 	Estimated                  bool
@@ -53,9 +69,8 @@ type Metrics struct {
 	CompletionRate float64
 }
 
-// Metrics returns the figures of a period: today, yesterday, 24h, 7d, 30d, 3m, 6m, 12m or
-// all. "" is 30d.
-func (c Client) Metrics(ctx context.Context, form ID, period string) (Metrics, error) {
+// Metrics returns the figures of a period. "" is [Period30d].
+func (c Client) Metrics(ctx context.Context, form ID, period Period) (Metrics, error) {
 	if period == "" {
 		period = core.DefaultPeriod
 	}

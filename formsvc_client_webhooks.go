@@ -5,26 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"time"
 
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/storage"
 )
-
-// Webhook is where the responses of a form are sent. The signing secret is not part of
-// it.
-type Webhook struct {
-	ID                   ID
-	FormID               ID
-	URL                  string
-	Enabled              bool // responses are sent to it; the owner's switch, which no failure changes
-	HasSecret            bool // deliveries are signed
-	CreatedAt, UpdatedAt time.Time
-}
-
-func webhookOf(w storage.Webhook) Webhook {
-	return Webhook{ID: w.ID, FormID: w.FormID, URL: w.URL, Enabled: w.Enabled, HasSecret: len(w.Secret) > 0, CreatedAt: w.CreatedAt, UpdatedAt: w.UpdatedAt}
-}
 
 // WebhookCreate is a webhook to make. Printed, logged or as JSON it shows "…" for a signing
 // secret; see [IssuedKey] for what that does not cover.
@@ -80,11 +64,7 @@ func (u WebhookUpdate) MarshalJSON() ([]byte, error) {
 func (c Client) Webhooks(ctx context.Context, q Query) iter.Seq2[Webhook, error] {
 	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Webhook, bool, error) {
 		found, err := c.s.storage.Webhooks(ctx, c.who, page)
-		hooks := make([]Webhook, len(found))
-		for i := range found {
-			hooks[i] = webhookOf(found[i])
-		}
-		return hooks, len(found) == page.Limit, err
+		return found, len(found) == page.Limit, err
 	}, func(w *Webhook) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
 }
 
@@ -116,8 +96,7 @@ func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWeb
 
 // Webhook returns one webhook.
 func (c Client) Webhook(ctx context.Context, id ID) (Webhook, error) {
-	w, err := c.s.storage.Webhook(ctx, c.who, id)
-	return orNone(webhookOf(w), err)
+	return c.s.storage.Webhook(ctx, c.who, id)
 }
 
 // CreateWebhook makes a webhook. A URL to which nothing may be sent is a
@@ -136,8 +115,7 @@ func (c Client) CreateWebhook(ctx context.Context, n WebhookCreate) (Webhook, er
 	if err != nil {
 		return Webhook{}, err
 	}
-	w, err := c.core().CreateWebhook(ctx, c.who, text)
-	return orNone(webhookOf(w), err)
+	return orNone(c.core().CreateWebhook(ctx, c.who, text))
 }
 
 // UpdateWebhook changes a webhook and returns it as it is then. Errors as for
@@ -159,8 +137,7 @@ func (c Client) UpdateWebhook(ctx context.Context, id ID, u WebhookUpdate) (Webh
 	if err != nil {
 		return Webhook{}, err
 	}
-	w, err := c.core().UpdateWebhook(ctx, c.who, id, text)
-	return orNone(webhookOf(w), err)
+	return orNone(c.core().UpdateWebhook(ctx, c.who, id, text))
 }
 
 // DeleteWebhook removes a webhook, its pending deliveries and its history.

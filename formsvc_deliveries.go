@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/formsvc/formsvc/handler"
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/webhooks"
 )
@@ -52,7 +52,7 @@ func (d destinations) CheckHost(ctx context.Context, raw string) error {
 func rejection(err error) error {
 	var refused *webhooks.URLError
 	if errors.As(err, &refused) {
-		return &handler.RejectedURLError{Reason: refused.Reason}
+		return &core.RejectedURLError{Reason: refused.Reason}
 	}
 	return err
 }

@@ -11,6 +11,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
+// ExportFormat is how responses are written: [CSV] or [NDJSON].
+type ExportFormat = export.Format
+
 // The formats of an [Export].
 const (
 	CSV    = export.CSV
@@ -48,7 +51,7 @@ const (
 // start: it needs a file with that Separator, and neither columns nor apostrophes are
 // right for it without.
 type Export struct {
-	Format string // CSV (the default) or NDJSON
+	Format ExportFormat // CSV (the default) or NDJSON
 	// Since and Until bound SubmittedAt; both are included. Zero: no bound.
 	Since, Until time.Time
 

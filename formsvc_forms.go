@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/formsvc/formsvc/handler/respondent"
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/schema"
@@ -17,7 +16,17 @@ import (
 // is stored (Definition) and decoded (Blocks, Settings, Theme). Closed says that
 // [Service.Submit] would return [ErrClosed] now. Slices and maps in it are shared with
 // other calls: read them only.
-type PublicForm = respondent.PublicForm
+type PublicForm struct {
+	ID                   ID
+	PublicID, Name, Type string
+	// Closed: [Service.Submit] would return [ErrClosed] now.
+	Closed        bool
+	ClosedMessage string // settings.closedMessage
+	Definition    Definition
+	Blocks        []schema.Block
+	Settings      schema.Settings
+	Theme         schema.Theme
+}
 
 // PublicForm returns a published form by its public id. It returns [ErrNotFound]
 // when there is none, or it is a draft or in the trash. A closed form is returned

@@ -287,7 +287,7 @@ func hashOf(key string) [sha256.Size]byte {
 	return sha256.Sum256(append(b[:0], key...))
 }
 
-// Remembered implements [handler.ReadingResolver].
+// Remembered is part of what package handler asks of a KeyResolver that can read as well.
 func (k *keyring) Remembered(key string) (keyID string, user storage.ID) {
 	known := k.ids.get(key)
 	return known.id, known.user

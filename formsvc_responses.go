@@ -11,24 +11,51 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/formsvc/formsvc/handler/respondent"
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
-	"github.com/formsvc/formsvc/webhooks"
 )
 
-// Response is what a respondent submits: the form (FormID), Answers from the
-// respondent and HostAnswers from the host by block id, Hidden fields by name,
-// Metadata, the CompletionTime in seconds, and an IdempotencyKey. SubmittedAt and Deliver
-// are for responses that the host imports.
-type Response = respondent.Response
+// Response is what a respondent submits.
+type Response struct {
+	FormID ID
+	// Answers come from the respondent, by block id. Their shapes are in the
+	// README; what is left out is unanswered.
+	Answers map[string]json.RawMessage
+	// HostAnswers come from the host, by block id: payment, file_upload, signature and
+	// any block with properties.hide. Only the host may say these, or respondents forge
+	// them.
+	HostAnswers map[string]json.RawMessage
+	// Hidden are the hidden fields, of at most 10,000 characters each. Control characters
+	// are refused. Names that the form does not declare are dropped.
+	Hidden   map[string]string
+	Metadata Metadata
+	// CompletionTime is how long the respondent took, in seconds.
+	CompletionTime float64
+	// IdempotencyKey names this attempt within the form: a repeated Submit returns
+	// the first result, whatever its content. Empty: none. At most 255 bytes.
+	IdempotencyKey string
+	// OneContent says that the IdempotencyKey stands for this content: a repeated Submit
+	// whose answers or hidden fields would be stored as others is [ErrKeyUsed].
+	OneContent bool
+	// SubmittedAt says when a response was submitted that the host imports from
+	// elsewhere, in whole seconds. A time to come is refused. Zero: it is submitted now.
+	SubmittedAt time.Time
+	// Deliver queues an event for an imported response too. It is as old as its import:
+	// webhooks.Config.MaxAge counts from then. It has no meaning while SubmittedAt is
+	// zero.
+	Deliver bool
+}
 
-// Metadata is what is known about where a response came from: Country, Device and
-// UserAgent, and the campaign parameters in UTM.
-type Metadata = respondent.Metadata
+// Metadata is what is known about where a response came from. Control characters are
+// refused; values that are longer than 1,000 characters are cut. Of UTM the keys campaign, content, medium,
+// source and term are kept.
+type Metadata struct {
+	Country, Device, UserAgent string
+	UTM                        map[string]string
+}
 
 // Submit checks a response and stores it, in one atomic step with the funnel
 // count, the response limit, the duplicate check, and one queued delivery for
@@ -57,17 +84,14 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 		if refused == nil {
 			// A dispatcher that runs here sends what is stored here. In the host's
 			// transaction nothing is stored before the host commits.
-			var to *webhooks.HandOver
+			made := func() {}
 			if !s.borrowed && !n.Event.ID.IsZero() {
-				to = s.dispatcher.HandOver()
-			}
-			if to != nil {
-				n.HandOver = to
+				n.HandOver, made = s.handOver()
 			}
 			stored, replayed, err := s.storage.Submit(ctx, n)
 			if !errors.Is(err, storage.ErrRevisionMismatch) {
-				if err == nil && !replayed && !s.borrowed && !n.Event.ID.IsZero() && !to.Called() {
-					s.dispatcher.Wake()
+				if err == nil && !replayed {
+					made()
 				}
 				if replayed && r.OneContent && !sameContent(stored, n.Submission.Answers, n.Submission.Hidden) {
 					return Submission{}, ErrKeyUsed

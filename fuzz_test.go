@@ -110,7 +110,7 @@ func newHostile(t testing.TB) *hostile {
 				return err
 			}
 		}
-		if err := s.CreateWebhook(ctx, host, storage.Webhook{ID: hostileWebhook, FormID: hostileForm, URL: "https://example.com/", Enabled: true, CreatedAt: now, UpdatedAt: now}, 0); err != nil {
+		if err := s.CreateWebhook(ctx, host, storage.NewWebhook{Webhook: storage.Webhook{ID: hostileWebhook, FormID: hostileForm, URL: "https://example.com/", Enabled: true, CreatedAt: now, UpdatedAt: now}}); err != nil {
 			return err
 		}
 		_, _, err := s.Submit(ctx, storage.NewSubmission{

@@ -68,7 +68,7 @@ func TestImportOfOldResponses(t *testing.T) {
 		if !slices.Equal(order, want) {
 			t.Errorf("listed %v, want %v", order, want)
 		}
-		for period, n := range map[string]int64{"all": 5, "12m": 1, "today": 1} {
+		for period, n := range map[formsvc.Period]int64{formsvc.PeriodAll: 5, formsvc.Period12m: 1, formsvc.PeriodToday: 1} {
 			m, err := b.AsHost().Metrics(t.Context(), form, period)
 			if err != nil || m.Submissions != n {
 				t.Errorf("%s: %d submissions, %v, want %d", period, m.Submissions, err, n)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/webhooks"
@@ -32,7 +33,7 @@ type options struct {
 	limiter     *ratelimit.Limiter
 	unlimited   bool
 	webhooks    webhooks.Config
-	secrets     *webhooks.Secrets
+	secrets     *secrets.Sealer
 	limits      Limits
 	timeZone    *time.Location
 	logger      *slog.Logger
@@ -232,11 +233,11 @@ func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
 		if current == nil {
 			return errors.New("formsvc: WithSecretCipher: nil")
 		}
-		secrets, err := webhooks.NewSecrets(current, previous...)
+		sealer, err := secrets.New(current, previous...)
 		if err != nil {
 			return fmt.Errorf("formsvc: WithSecretCipher: %w", err)
 		}
-		o.secrets = secrets
+		o.secrets = sealer
 		return nil
 	}
 }

@@ -91,7 +91,7 @@ func TestPreviewForm(t *testing.T) {
 	if want, err := b.As(b.user.ID).Warnings(ctx, draft.ID); err != nil || len(want) == 0 || fmt.Sprint(warnings) != fmt.Sprint(want) {
 		t.Errorf("the warnings are %v, want %v, %v", warnings, want, err)
 	}
-	if err := b.As(b.user.ID).TrashForm(ctx, draft.ID, 0); err != nil {
+	if err := b.As(b.user.ID).TrashForm(ctx, draft.ID); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []formsvc.ID{draft.ID, {1}} {

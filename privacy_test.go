@@ -195,7 +195,7 @@ func (b *bundle) tenant(name, url string) *tenant {
 		u.needles.id(fmt.Sprint("the id of form ", i), f.ID)
 		u.needles.id(fmt.Sprint("the id of the response to form ", i), s.ID)
 	}
-	ok(b.AsHost().TrashForm(ctx, u.forms[1], 0))
+	ok(b.AsHost().TrashForm(ctx, u.forms[1]))
 	ok(b.AsHost().DeleteWorkspace(ctx, gone.ID))
 	u.needles.id("the id of the user", u.user.ID)
 	u.needles.id("the id of the workspace", u.workspace.ID)
@@ -506,7 +506,7 @@ func TestPurgeSubmissionsLeavesNothingButPlaces(t *testing.T) {
 		respond(other, old, "else")
 		trashed := b.form(mailBlocks, settings)
 		respond(trashed, old, "trashed")
-		if err := b.AsHost().TrashForm(t.Context(), trashed, 0); err != nil {
+		if err := b.AsHost().TrashForm(t.Context(), trashed); err != nil {
 			t.Fatal(err)
 		}
 		digest := sha256.Sum256([]byte("sold@answers.example"))

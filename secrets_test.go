@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/storage"
-	"github.com/formsvc/formsvc/webhooks"
 )
 
 // secretsOf opens all secrets of a storage with one cipher alone.
 func secretsOf(t *testing.T, store storage.Storage, with cipher.AEAD) map[storage.ID]string {
 	t.Helper()
-	opener, err := webhooks.NewSecrets(with)
+	opener, err := secrets.New(with)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestAnOldCipherCanBeRetired(t *testing.T) {
 		// Without the cipher that sealed them, nothing is lost and the error says so.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		stranger := newConformingService(t, store, formsvc.WithSecretCipher(aead(t, 's')))
-		if n, err := stranger.ResealSecrets(ctx); n != 0 || !errors.Is(err, webhooks.ErrSecret) {
+		if n, err := stranger.ResealSecrets(ctx); n != 0 || !errors.Is(err, secrets.ErrSecret) {
 			t.Errorf("%s: %d, %v; want ErrSecret", name, n, err)
 		}
 		cancel()
@@ -148,7 +148,7 @@ func TestARepeatedSecretIsNoChange(t *testing.T) {
 		if err != nil || len(stored) != 1 {
 			t.Fatalf("%s: %d secrets, %v", name, len(stored), err)
 		}
-		opener, err := webhooks.NewSecrets(cipher)
+		opener, err := secrets.New(cipher)
 		if err != nil {
 			t.Fatal(err)
 		}

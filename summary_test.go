@@ -226,7 +226,7 @@ func TestASummaryIsANaiveCount(t *testing.T) {
 				now.Advance(time.Minute)
 			}
 			c := b.As(b.user.ID)
-			if _, err := c.DeleteBlock(t.Context(), form, "gone", 0); err != nil {
+			if _, err := c.DeleteBlock(t.Context(), form, "gone"); err != nil {
 				t.Fatal(err)
 			}
 			first, last := 0, len(all)

@@ -71,19 +71,19 @@ var (
 		CreateForm(context.Context, formsvc.FormCreate) (formsvc.Form, error)
 		UpdateForm(context.Context, formsvc.ID, formsvc.FormUpdate) (formsvc.Form, error)
 		PublishForm(context.Context, formsvc.ID) (formsvc.Form, error)
-		TrashForm(ctx context.Context, id formsvc.ID, ifRevision int64) error
+		TrashForm(ctx context.Context, id formsvc.ID, conditions ...formsvc.Condition) error
 
 		Blocks(context.Context, formsvc.ID) (formsvc.StoredBlocks, error)
 		Block(ctx context.Context, form formsvc.ID, id string) (formsvc.StoredBlock, error)
-		CreateBlock(ctx context.Context, form formsvc.ID, block json.RawMessage, ifRevision int64) (formsvc.StoredBlock, error)
-		ReplaceBlocks(ctx context.Context, form formsvc.ID, blocks json.RawMessage, ifRevision int64) (formsvc.StoredBlocks, error)
-		UpdateBlock(ctx context.Context, form formsvc.ID, id string, patch json.RawMessage, ifRevision int64) (formsvc.StoredBlock, error)
-		DeleteBlock(ctx context.Context, form formsvc.ID, id string, ifRevision int64) (revision int64, err error)
+		CreateBlock(ctx context.Context, form formsvc.ID, block json.RawMessage, conditions ...formsvc.Condition) (formsvc.StoredBlock, error)
+		ReplaceBlocks(ctx context.Context, form formsvc.ID, blocks json.RawMessage, conditions ...formsvc.Condition) (formsvc.StoredBlocks, error)
+		UpdateBlock(ctx context.Context, form formsvc.ID, id string, patch json.RawMessage, conditions ...formsvc.Condition) (formsvc.StoredBlock, error)
+		DeleteBlock(ctx context.Context, form formsvc.ID, id string, conditions ...formsvc.Condition) (revision int64, err error)
 
 		Submissions(context.Context, formsvc.ID, formsvc.SubmissionQuery) iter.Seq2[formsvc.Submission, error]
 		Submission(ctx context.Context, form, id formsvc.ID) (formsvc.Submission, error)
 		DeleteSubmission(ctx context.Context, form, id formsvc.ID) error
-		Metrics(ctx context.Context, form formsvc.ID, period string) (formsvc.Metrics, error)
+		Metrics(ctx context.Context, form formsvc.ID, period formsvc.Period) (formsvc.Metrics, error)
 		Export(ctx context.Context, w io.Writer, form formsvc.ID, e formsvc.Export) error
 		Summary(context.Context, formsvc.ID, formsvc.SubmissionQuery) (formsvc.Summary, error)
 

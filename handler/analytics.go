@@ -7,9 +7,9 @@ import (
 
 func getMetrics(c *call) error {
 	q := c.query()
-	period, ok := q.get("period")
-	if !ok {
-		period = core.DefaultPeriod
+	period := core.DefaultPeriod
+	if given, ok := q.get("period"); ok {
+		period = core.Period(given)
 	}
 	q.fault(core.CheckPeriod(period))
 	if err := q.err(); err != nil {
@@ -21,7 +21,7 @@ func getMetrics(c *call) error {
 	}
 	return c.body(200, func(w *jsontree.Writer) {
 		w.Object()
-		w.Name("period").String(m.Period)
+		w.Name("period").String(string(m.Period))
 		w.Name("estimated").Bool(m.Estimated)
 		w.Name("views").Int(m.Views)
 		w.Name("starts").Int(m.Starts)

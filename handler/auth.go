@@ -65,7 +65,7 @@ func (c *call) authenticate() error {
 // possible. The limit is then asked before the key's id is known for certain. A key that
 // was not seen here before takes two steps.
 func (c *call) resolve(key string) (early token, err error) {
-	together, ok := c.h.config.Resolver.(ReadingResolver)
+	together, ok := c.h.config.Resolver.(readingResolver)
 	if ok && (c.op.readsForm || c.op.readsPage) {
 		if id, user := together.Remembered(key); id != "" {
 			if read := c.readWithKey(together, user); read != nil {
@@ -86,7 +86,7 @@ func (c *call) resolve(key string) (early token, err error) {
 // readWithKey returns what resolves a key and reads what the operation wants, or nil when
 // the request is not in order: what is wrong with it is reported after the other checks.
 // user is whose key it was.
-func (c *call) readWithKey(together ReadingResolver, user storage.ID) func(key string) error {
+func (c *call) readWithKey(together readingResolver, user storage.ID) func(key string) error {
 	if c.op.readsForm {
 		form, err := c.idParam("formId")
 		if err != nil {

@@ -29,7 +29,7 @@ func (c *call) readBody() ([]byte, error) {
 	if r.ContentLength > 0 && !acceptableMedia(r.Header) {
 		return nil, errUnsupportedMedia
 	}
-	limit := c.h.config.Limits.Body
+	limit := c.h.core.Limits.Body
 	if r.ContentLength > limit {
 		return nil, errBodyTooLarge
 	}
@@ -89,9 +89,9 @@ func (c *call) drainBody() {
 	deadline := time.Now().Add(drainFor)
 	control := http.NewResponseController(c.w)
 	bounded := control.SetReadDeadline(deadline) == nil
-	left := c.h.config.Limits.Body + drainBeyond
+	left := c.h.core.Limits.Body + drainBeyond
 	if left < 0 { // the host's limit is almost the largest number
-		left = c.h.config.Limits.Body
+		left = c.h.core.Limits.Body
 	}
 	_, err := io.Copy(io.Discard, &untilDeadline{r: io.LimitReader(r.Body, left), deadline: deadline})
 	if err == nil {

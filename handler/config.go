@@ -3,19 +3,18 @@ package handler
 import (
 	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
-	"github.com/formsvc/formsvc/storage"
 )
 
-// Config wires a [Handler]. Storage, Resolver, URLs, SealSecret, OpenSecret, Now,
-// NewID and Logger are required.
+// Config is wiring for package formsvc, without promise before v1. Core, Resolver and
+// Logger are required.
 type Config struct {
-	Storage storage.Storage
-	// Resolver finds out whose key a request carries. When it is a [ReadingResolver],
+	// Core carries out the operations.
+	Core *core.Core
+	// Resolver finds out whose key a request carries. When it is a readingResolver,
 	// operations on one form take key and form in one step.
 	Resolver KeyResolver
 
@@ -26,15 +25,6 @@ type Config struct {
 	// Limiter limits calls by key. Nil: no limit.
 	Limiter *ratelimit.Limiter
 
-	// URLs checks the destinations of webhooks.
-	URLs URLChecker
-
-	// SealSecret prepares a webhook's signing secret for the storage.
-	SealSecret func(webhook storage.ID, secret string) ([]byte, error)
-	// OpenSecret returns a webhook's signing secret from what SealSecret returned. It is
-	// how a change to the secret that the webhook has is found to be none.
-	OpenSecret func(webhook storage.ID, stored []byte) (string, error)
-
 	// BasePath is "" or begins with a slash and does not end with one.
 	BasePath string
 	// BaseURL is what stands before BasePath in links: "", a path such as "/api",
@@ -43,20 +33,8 @@ type Config struct {
 	// BaseURLFunc replaces BaseURL by request. Nil: BaseURL.
 	BaseURLFunc func(*http.Request) string
 
-	// TimeZone is that of calendar days. Nil: UTC.
-	TimeZone *time.Location
-
-	Limits Limits
 	Logger *slog.Logger
-	Now    func() time.Time
-	NewID  func(at time.Time) storage.ID
 }
-
-// URLChecker says whether requests may be sent to a URL.
-type URLChecker = core.URLChecker
-
-// RejectedURLError says why a URL is not acceptable.
-type RejectedURLError = core.RejectedURLError
 
 // Limits are the sizes that a host may change. Zero fields have their defaults.
 type Limits = schema.Limits

@@ -83,7 +83,7 @@ func (c *call) translate(err error) *apiError {
 	if errors.As(err, &syntax) {
 		return errMalformedJSON.with("The request body is not acceptable JSON: " + syntax.Reason + " at byte " + strconv.Itoa(syntax.Offset) + ".")
 	}
-	var rejection *RejectedURLError
+	var rejection *core.RejectedURLError
 	if errors.As(err, &rejection) {
 		e := errURLRejected.with("The webhook URL is refused: " + rejection.Reason + ".")
 		e.details = []schema.Violation{rejection.Violation()}

@@ -90,13 +90,14 @@ func (h *Handler) Exports() http.Handler {
 // export serves one export. The order of the checks is that of the operations.
 func (c *call) export() error {
 	path := c.r.URL.Path
-	name, format, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
+	name, ending, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
+	format := export.Format(ending)
 	if format != export.CSV && format != export.NDJSON {
 		return errNotFound
 	}
 	// For the host's metrics and traces, which see the request when this returns.
 	if mounted := c.r.Pattern; mounted == "" || strings.HasSuffix(mounted, "/") {
-		c.r.Pattern = cmp.Or(mounted, "/") + "{form_id}." + format
+		c.r.Pattern = cmp.Or(mounted, "/") + "{form_id}." + ending
 	}
 	if !c.r.ProtoAtLeast(1, 1) {
 		return errHTTPVersion
@@ -113,7 +114,7 @@ func (c *call) export() error {
 	if err != nil {
 		return errNotFound
 	}
-	form, err := c.h.storage.Form(c.ctx(), c.actor(), id)
+	form, err := c.h.core.Storage.Form(c.ctx(), c.actor(), id)
 	if err != nil {
 		return err
 	}
@@ -266,7 +267,7 @@ const (
 type exportWriter struct {
 	c       *call
 	form    storage.ID
-	format  string
+	format  export.Format
 	control *http.ResponseController
 	gone    bool // the client is
 }
@@ -278,7 +279,7 @@ func (w *exportWriter) begin() {
 		contentType = "application/x-ndjson"
 	}
 	h["Content-Type"] = []string{contentType}
-	h["Content-Disposition"] = []string{`attachment; filename="` + w.form.String() + "." + w.format + `"`}
+	h["Content-Disposition"] = []string{`attachment; filename="` + w.form.String() + "." + string(w.format) + `"`}
 	h["X-Content-Type-Options"] = []string{"nosniff"}
 	w.c.begin(http.StatusOK)
 }

@@ -23,7 +23,7 @@ func listForms(c *call) error {
 	if filtered && workspace.IsZero() {
 		return errNotFound // to the storage it would mean: no filter
 	}
-	found, err := c.h.storage.Forms(c.ctx(), c.actor(), storage.FormsParams{WorkspaceID: workspace, Page: oneMore(page)})
+	found, err := c.h.core.Storage.Forms(c.ctx(), c.actor(), storage.FormsParams{WorkspaceID: workspace, Page: oneMore(page)})
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ type formView struct {
 }
 
 func (c *call) formView() formView {
-	return formView{base: c.h.base(c.r), now: c.h.config.Now()}
+	return formView{base: c.h.base(c.r), now: c.h.core.Clock()}
 }
 
 // writeSummary writes the members of a form without its definition.

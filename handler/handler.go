@@ -3,7 +3,6 @@ package handler
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -14,22 +13,20 @@ import (
 
 	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/core"
-	"github.com/formsvc/formsvc/internal/definition"
-	"github.com/formsvc/formsvc/storage"
 )
 
-// Handler serves the HTTP API. It is safe for concurrent use and holds no state
-// of its own between requests.
+// Handler is wiring for package formsvc, whose Service is the HTTP API for hosts; it
+// carries no promise before v1. It is safe for concurrent use and holds no state of its
+// own between requests.
 type Handler struct {
-	storage storage.Storage
-	config  Config
-	core    *core.Core
-	logger  *slog.Logger
-	mount   mount
+	config Config
+	core   *core.Core
+	logger *slog.Logger
+	mount  mount
 	// fixedBase is what links begin with when that is the same for all requests.
 	fixedBase string
 	routes    *chi.Mux
-	// limiterHealth is shared with the copies that On makes.
+	// limiterHealth is shared with the copies that on makes.
 	limiterHealth *limiterHealth
 	exports       *running              // shared likewise
 	operations    map[string]*operation // by method and pattern
@@ -38,26 +35,14 @@ type Handler struct {
 	descriptionETag string
 }
 
-// New wires a handler. It starts nothing.
-func New(config Config) (*Handler, error) {
-	switch {
-	case config.Storage == nil:
-		return nil, errors.New("a storage is required")
-	case config.Resolver == nil, config.URLs == nil, config.SealSecret == nil, config.OpenSecret == nil,
-		config.Now == nil, config.NewID == nil, config.Logger == nil:
-		return nil, errors.New("one of Resolver, URLs, SealSecret, OpenSecret, Now, NewID and Logger is missing")
-	}
-	if err := config.Limits.Validate(); err != nil {
-		return nil, err
-	}
-	config.Limits = config.Limits.WithDefaults()
-	writes, err := definition.NewWrites(config.Limits, config.TimeZone)
-	if err != nil {
-		return nil, fmt.Errorf("request validators: %w", err)
-	}
+// New is wiring for package formsvc, without promise before v1. It starts nothing.
+//
+// on returns a handler like h with another Core. A resolver that keeps its keys in the
+// storage is replaced as well; nil keeps the one that h has.
+func New(config Config) (h *Handler, on func(*core.Core, KeyResolver) *Handler, err error) {
 	description, err := apidoc.Describe(config.BaseURL, config.BasePath)
 	if err != nil {
-		return nil, fmt.Errorf("API description: %w", err)
+		return nil, nil, fmt.Errorf("API description: %w", err)
 	}
 	digest := sha256.Sum256(description)
 	if config.Credential == nil {
@@ -65,14 +50,9 @@ func New(config Config) (*Handler, error) {
 	}
 
 	table := operations()
-	h := &Handler{
-		storage: config.Storage,
-		config:  config,
-		core: &core.Core{
-			Storage: config.Storage, Writes: writes, URLs: config.URLs,
-			SealSecret: config.SealSecret, OpenSecret: config.OpenSecret,
-			Limits: config.Limits, Clock: config.Now, NewID: config.NewID,
-		},
+	h = &Handler{
+		config:          config,
+		core:            config.Core,
 		logger:          config.Logger,
 		fixedBase:       config.BaseURL + config.BasePath,
 		mount:           newMount(config.BaseURL, config.BasePath, table),
@@ -91,24 +71,17 @@ func New(config Config) (*Handler, error) {
 		h.routes.MethodFunc(op.method, op.path, http.NotFound)
 		h.operations[op.method+op.path] = op
 	}
-	return h, nil
+	return h, h.on, nil
 }
 
-// On returns a handler like h on another storage. A resolver that keeps its keys
-// in the storage is replaced as well; nil keeps the one that h has.
-func (h *Handler) On(s storage.Storage, resolver ReadingResolver) *Handler {
+func (h *Handler) on(c *core.Core, resolver KeyResolver) *Handler {
 	copied := *h
-	copied.storage = s
-	copied.config.Storage = s
-	copied.core = h.core.On(s)
+	copied.core = c
 	if resolver != nil {
 		copied.config.Resolver = resolver
 	}
 	return &copied
 }
-
-// Core is what carries out the operations, for callers that do not use HTTP.
-func (h *Handler) Core() *core.Core { return h.core }
 
 // ServeHTTP serves one request. The order of the checks is the order of the
 // statements.

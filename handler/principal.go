@@ -44,10 +44,10 @@ type KeyResolver interface {
 	ResolveKey(ctx context.Context, key string) (Principal, error)
 }
 
-// ReadingResolver is a [KeyResolver] that can read a form, or a page of submissions, in
+// readingResolver is a [KeyResolver] that can read a form, or a page of submissions, in
 // the same step, as the one for built-in keys does. [storage.ErrUnimplemented] means:
 // two steps.
-type ReadingResolver interface {
+type readingResolver interface {
 	KeyResolver
 	// FormForKey returns what ResolveKey would, and the form, or nil when the
 	// principal lacks the scope or may not see it.

@@ -80,7 +80,7 @@ func getSubmission(c *call) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.h.storage.Submission(c.ctx(), c.actor(), form, id)
+	s, err := c.h.core.Storage.Submission(c.ctx(), c.actor(), form, id)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func deleteSubmission(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.h.storage.DeleteSubmission(c.ctx(), c.actor(), form, id); err != nil {
+	if err := c.h.core.Storage.DeleteSubmission(c.ctx(), c.actor(), form, id); err != nil {
 		return err
 	}
 	c.noContent()

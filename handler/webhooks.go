@@ -19,7 +19,7 @@ const webhookBatch = 100
 // never looks whole.
 func listWebhooks(c *call) error {
 	page := storage.Page{Limit: webhookBatch}
-	found, err := c.h.storage.Webhooks(c.ctx(), c.actor(), page)
+	found, err := c.h.core.Storage.Webhooks(c.ctx(), c.actor(), page)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func listWebhooks(c *call) error {
 		}
 		end := found[len(found)-1]
 		page.After = &storage.Position{Time: end.CreatedAt, ID: end.ID}
-		if found, err = c.h.storage.Webhooks(c.ctx(), c.actor(), page); err != nil {
+		if found, err = c.h.core.Storage.Webhooks(c.ctx(), c.actor(), page); err != nil {
 			c.log(slog.LevelError, "a list was cut: the storage failed in the middle", err)
 			panic(http.ErrAbortHandler)
 		}
@@ -88,7 +88,7 @@ func getWebhook(c *call) error {
 	if err != nil {
 		return err
 	}
-	w, err := c.h.storage.Webhook(c.ctx(), c.actor(), id)
+	w, err := c.h.core.Storage.Webhook(c.ctx(), c.actor(), id)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func deleteWebhook(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.h.storage.DeleteWebhook(c.ctx(), c.actor(), id); err != nil {
+	if err := c.h.core.Storage.DeleteWebhook(c.ctx(), c.actor(), id); err != nil {
 		return err
 	}
 	c.noContent()
@@ -130,7 +130,7 @@ func writeWebhook(w *jsontree.Writer, webhook *storage.Webhook) {
 	w.Name("form_id").Hex(webhook.FormID[:])
 	w.Name("url").String(webhook.URL)
 	w.Name("enabled").Bool(webhook.Enabled)
-	w.Name("has_secret").Bool(len(webhook.Secret) > 0)
+	w.Name("has_secret").Bool(webhook.HasSecret)
 	w.Name("created_at").Time(webhook.CreatedAt)
 	w.Name("updated_at").Time(webhook.UpdatedAt)
 	w.EndObject()
@@ -141,7 +141,7 @@ func listDeliveries(c *call) error {
 	if err != nil {
 		return err
 	}
-	attempts, err := c.h.storage.Deliveries(c.ctx(), c.actor(), id, core.ShownDeliveries)
+	attempts, err := c.h.core.Storage.Deliveries(c.ctx(), c.actor(), id, core.ShownDeliveries)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func listWorkspaces(c *call) error {
 	if err != nil {
 		return err
 	}
-	found, err := c.h.storage.Workspaces(c.ctx(), c.actor(), oneMore(page))
+	found, err := c.h.core.Storage.Workspaces(c.ctx(), c.actor(), oneMore(page))
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func getWorkspace(c *call) error {
 	if err != nil {
 		return err
 	}
-	w, err := c.h.storage.Workspace(c.ctx(), c.actor(), id)
+	w, err := c.h.core.Storage.Workspace(c.ctx(), c.actor(), id)
 	if err != nil {
 		return err
 	}

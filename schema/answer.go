@@ -87,7 +87,7 @@ type MatrixRow struct {
 type File struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
-	URL      string `json:"url"`
+	URL      string `json:"url"` // absolute, http or https: where the form's owner finds it
 	MIMEType string `json:"mime_type"`
 	Size     int64  `json:"size"` // bytes
 }

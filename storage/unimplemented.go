@@ -154,7 +154,7 @@ func (Unimplemented) SetLifetimeCounters(context.Context, ID, Counters) error {
 }
 
 // CreateWebhook returns [ErrUnimplemented].
-func (Unimplemented) CreateWebhook(context.Context, Actor, Webhook, int) error {
+func (Unimplemented) CreateWebhook(context.Context, Actor, NewWebhook) error {
 	return ErrUnimplemented
 }
 

@@ -23,11 +23,21 @@ type Webhook struct {
 	ID      ID
 	FormID  ID
 	URL     string
-	Enabled bool
-	// Secret is the signing secret, sealed or not as the caller chose. Empty: none.
-	Secret    []byte
+	Enabled bool // events are sent to it; the owner's switch, which no failure changes
+	// HasSecret says that deliveries are signed. The secret itself is not part of the record:
+	// see [StoredSecret].
+	HasSecret bool
 	CreatedAt time.Time
 	UpdatedAt time.Time
+}
+
+// NewWebhook is a webhook to keep.
+type NewWebhook struct {
+	Webhook Webhook // the store sets HasSecret, whatever it says here
+	// Secret is the signing secret, sealed or not as the caller chose. Empty: none.
+	Secret []byte
+	// Max bounds the webhooks of the form. Below 1: no bound.
+	Max int
 }
 
 // WebhookChange says what to change; nil members stay. A pointer to an empty
@@ -76,11 +86,10 @@ type Delivery struct {
 // accessible to whom its form is; those of forms in the trash are ErrNotFound
 // and in no list.
 type WebhookStore interface {
-	// CreateWebhook adds w. It MUST return ErrNotFound when the form is not
-	// accessible, ErrLimitReached when the form has max webhooks or more, also
-	// when several calls run at once, and ErrConflict when w.ID is taken. A max
-	// below 1 is no limit.
-	CreateWebhook(ctx context.Context, who Actor, w Webhook, max int) error
+	// CreateWebhook adds n.Webhook. It MUST return ErrNotFound when the form is not
+	// accessible, ErrLimitReached when the form has n.Max webhooks or more, also
+	// when several calls run at once, and ErrConflict when the ID is taken.
+	CreateWebhook(ctx context.Context, who Actor, n NewWebhook) error
 
 	// Webhook returns one webhook, or ErrNotFound.
 	Webhook(ctx context.Context, who Actor, id ID) (Webhook, error)

@@ -49,7 +49,7 @@ func TestAStepOfTheClockMovesNoDelivery(t *testing.T) {
 					t.Errorf("it was tried again after %s, want about 20 s", waited)
 				}
 				for range 3 {
-					b.submit(id, "z", b.d.HandOver())
+					b.submit(id, "z", b.handOver())
 					delivered(time.Second)
 					time.Sleep(time.Minute)
 					b.event(id, "z") // waits for the poll

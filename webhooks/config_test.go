@@ -31,11 +31,11 @@ func TestConfigRefuses(t *testing.T) {
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want one about %s", c, err, want)
 		}
-		if _, err := New(Params{Store: memory.New(), Config: c}); err == nil {
+		if _, _, err := New(Params{Store: memory.New(), Config: c}); err == nil {
 			t.Errorf("New accepts %+v", c)
 		}
 	}
-	if _, err := New(Params{}); err == nil {
+	if _, _, err := New(Params{}); err == nil {
 		t.Error("New accepts no store")
 	}
 	err := Config{InFlight: -1, Timeout: -1}.Validate()

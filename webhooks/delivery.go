@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/scheduler"
+	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -109,7 +110,7 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 // line is logged when that begins for a webhook and when it ends. When more than sealedKept
 // are remembered all are forgotten, and each is logged once more.
 func (d *Dispatcher) unopenable(a *storage.Delivery, err error) bool {
-	is := errors.Is(err, ErrSecret)
+	is := errors.Is(err, secrets.ErrSecret)
 	d.sealed.mu.Lock()
 	defer d.sealed.mu.Unlock()
 	if was := d.sealed.webhooks[a.WebhookID]; was == is {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -130,10 +131,10 @@ func TestADeliverySendsWhatIsDocumented(t *testing.T) {
 	s.Start()
 	defer s.Close()
 	_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
-	sealed := func(secret string) []byte { return append([]byte{secretPlain}, secret...) }
+	sealed := func(secret string) []byte { return append([]byte{0}, secret...) }
 	for _, config := range []Config{{}, {StandardWebhooks: true, UserAgent: "a  b/1 (c: d)", HeaderPrefix: "x-y"}} {
 		config.AllowedNetworks, config.Resolver = loopback, resolver{"h.example": {"127.0.0.1"}, "xn--bcher-kva.example": {"127.0.0.1"}}
-		d, err := New(Params{Store: storage.Unimplemented{}, Config: config})
+		d, _, err := New(Params{Store: storage.Unimplemented{}, Config: config})
 		must(t, err)
 		defer d.guarded.CloseIdleConnections()
 		now := time.Unix(1_800_000_000, 0)
@@ -200,7 +201,7 @@ func FuzzRequest(f *testing.F) {
 		}
 		var wire bytes.Buffer
 		d.transport = roundTrip(func(r *http.Request) (*http.Response, error) { return reply(200), r.Write(&wire) })
-		_, _, err = d.post(t.Context(), &storage.ClaimedDelivery{URL: url, Body: body, Secret: []byte{secretPlain, 's'}}, time.Now())
+		_, _, err = d.post(t.Context(), &storage.ClaimedDelivery{URL: url, Body: body, Secret: []byte{0, 's'}}, time.Now())
 		must(t, err)
 		sent := bufio.NewReader(&wire)
 		r, err := http.ReadRequest(sent)
@@ -259,7 +260,7 @@ func newTestDispatcher(t testing.TB) *Dispatcher {
 
 func newDispatcher(t testing.TB, c Config) *Dispatcher {
 	t.Helper()
-	d, err := New(Params{Store: storage.Unimplemented{}, Config: c})
+	d, _, err := New(Params{Store: storage.Unimplemented{}, Config: c})
 	must(t, err)
 	t.Cleanup(d.guarded.CloseIdleConnections)
 	return d
@@ -272,7 +273,7 @@ func TestNotAllWebhooksWithoutASecretAreRemembered(t *testing.T) {
 	d := newTestDispatcher(t)
 	id := func(i int) storage.ID { return storage.ID{byte(i >> 8), byte(i), 1} }
 	for i := range 3 * sealedKept {
-		if !d.unopenable(&storage.Delivery{WebhookID: id(i)}, ErrSecret) {
+		if !d.unopenable(&storage.Delivery{WebhookID: id(i)}, secrets.ErrSecret) {
 			t.Fatal("a secret that cannot be opened does not put off its delivery")
 		}
 		if got := len(d.sealed.webhooks); got == 0 || got > sealedKept {

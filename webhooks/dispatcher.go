@@ -13,6 +13,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/internal/scheduler"
+	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -37,14 +38,15 @@ const (
 // dispatcher has not returned.
 var ErrRunning = errors.New("webhooks: dispatcher is already running")
 
-// Params are the parts of a [Dispatcher].
+// Params is wiring for package formsvc, without promise before v1: the parts of a
+// [Dispatcher].
 type Params struct {
 	// Store holds the deliveries. Required. The dispatcher never closes it.
 	Store storage.DeliveryStore
 	// Config is what the host may change. Its zero value is ready for use.
 	Config Config
 	// Secrets opens signing secrets. Nil: they are stored as they are.
-	Secrets *Secrets
+	Secrets *secrets.Sealer
 	// Logger gets failed attempts and faults. Nil: discards. The standard logger of package
 	// log gets a line of up to 5 kB from net/http when a receiver sends more than an answer.
 	Logger *slog.Logger
@@ -64,7 +66,7 @@ type Params struct {
 type Dispatcher struct {
 	store     storage.DeliveryStore
 	config    Config
-	secrets   *Secrets
+	secrets   *secrets.Sealer
 	log       *slog.Logger
 	now       func() time.Time
 	sweep     func(ctx context.Context, now time.Time) error
@@ -87,14 +89,17 @@ type Dispatcher struct {
 	current atomic.Pointer[run] // nil: none takes what is handed over
 }
 
-// New returns a Dispatcher. It starts nothing and opens no connection. It
-// returns an error when p.Store is nil or p.Config is not valid.
-func New(p Params) (*Dispatcher, error) {
+// New is wiring for package formsvc, without promise before v1. It starts nothing and
+// opens no connection. It returns an error when p.Store is nil or p.Config is not valid.
+//
+// handOver returns what to give to a store with one response, nil while d does not run,
+// and a function to call when the response is stored.
+func New(p Params) (d *Dispatcher, handOver func() (to storage.HandOver, stored func()), err error) {
 	if p.Store == nil {
-		return nil, errors.New("webhooks: Params.Store is nil")
+		return nil, nil, errors.New("webhooks: Params.Store is nil")
 	}
 	if err := p.Config.Validate(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if p.Logger == nil {
 		p.Logger = slog.New(slog.DiscardHandler)
@@ -108,10 +113,10 @@ func New(p Params) (*Dispatcher, error) {
 	var transport http.RoundTripper = guarded
 	if c.Transport != nil {
 		if transport = c.Transport(transport); transport == nil {
-			return nil, errors.New("webhooks: Config.Transport returned nil")
+			return nil, nil, errors.New("webhooks: Config.Transport returned nil")
 		}
 	}
-	d := &Dispatcher{
+	d = &Dispatcher{
 		store:     p.Store,
 		config:    c,
 		secrets:   p.Secrets,
@@ -136,7 +141,7 @@ func New(p Params) (*Dispatcher, error) {
 		},
 	}
 	d.sealed.webhooks = map[storage.ID]bool{}
-	return d, nil
+	return d, d.offer, nil
 }
 
 // Guard returns the rules that deliveries obey, for checking a webhook's URL when

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/scheduler"
+	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
@@ -210,7 +211,7 @@ func TestASecretThatCannotBeOpenedIsNoAttempt(t *testing.T) {
 			t.Errorf("%d requests, attempts %+v", sent.Load(), got)
 		}
 		stop()
-		if !strings.Contains(b.log.String(), ErrSecret.Error()) {
+		if !strings.Contains(b.log.String(), secrets.ErrSecret.Error()) {
 			t.Error("the log does not say why")
 		}
 		b.d.secrets = secretsWith(t, gcm(t, 1), gcm(t, 2))
@@ -724,7 +725,7 @@ func TestTwoDispatchersShareOneQueue(t *testing.T) {
 			return reply(200), nil
 		})
 		b := newBench(t, Config{}, transport)
-		second, err := New(Params{Store: b.store, Config: Config{Observer: b.seen}})
+		second, _, err := New(Params{Store: b.store, Config: Config{Observer: b.seen}})
 		must(t, err)
 		second.transport = transport
 		for w := range 5 {
@@ -756,7 +757,7 @@ func TestConstructingStartsNothing(t *testing.T) {
 	t.Parallel()
 	// The check is goleak's, in TestMain.
 	for range 100 {
-		if _, err := New(Params{Store: memory.New()}); err != nil {
+		if _, _, err := New(Params{Store: memory.New()}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -60,7 +60,7 @@ func FuzzClient(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, url string, answer []byte) {
 		_ = fetch(t, NewClient(ClientConfig{Resolver: addressBytes(answer), Timeout: time.Second}), url)
-		d, err := New(Params{Store: storage.Unimplemented{}, Config: Config{Resolver: addressBytes(answer), Timeout: time.Second}})
+		d, _, err := New(Params{Store: storage.Unimplemented{}, Config: Config{Resolver: addressBytes(answer), Timeout: time.Second}})
 		must(t, err)
 		_ = attemptError(d, url)
 		d.guarded.CloseIdleConnections()

@@ -10,33 +10,34 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// HandOver takes the deliveries of one response from the store that keeps it, so
+// handOver takes the deliveries of one response from the store that keeps it, so
 // that they are sent without a claim. It implements [storage.HandOver].
-type HandOver struct {
+type handOver struct {
 	run      *run
 	called   atomic.Bool
 	reserved []storage.ID
 	at       time.Time
 }
 
-var _ storage.HandOver = (*HandOver)(nil)
+var _ storage.HandOver = (*handOver)(nil)
 
-// HandOver returns what to give to a store with one response, nil when d does not
-// run.
-func (d *Dispatcher) HandOver() *HandOver {
+// offer is what New returns as handOver. A store that does not take part leaves its
+// deliveries to be claimed.
+func (d *Dispatcher) offer() (to storage.HandOver, stored func()) {
 	r := d.current.Load()
 	if r == nil {
-		return nil
+		return nil, d.Wake
 	}
-	return &HandOver{run: r}
+	h := &handOver{run: r}
+	return h, func() {
+		if !h.called.Load() {
+			d.Wake()
+		}
+	}
 }
 
-// Called reports whether the store takes part. After a response is stored by one
-// that does not, [Dispatcher.Wake] is to be called.
-func (h *HandOver) Called() bool { return h != nil && h.called.Load() }
-
 // Reserve implements [storage.HandOver].
-func (h *HandOver) Reserve(form storage.ID) (webhooks []storage.ID, lease time.Duration) {
+func (h *handOver) Reserve(form storage.ID) (webhooks []storage.ID, lease time.Duration) {
 	h.called.Store(true)
 	h.at = time.Now()
 	h.run.deciding.Lock()
@@ -46,7 +47,7 @@ func (h *HandOver) Reserve(form storage.ID) (webhooks []storage.ID, lease time.D
 }
 
 // HandOver implements [storage.HandOver].
-func (h *HandOver) HandOver(leased []storage.ClaimedDelivery, others bool) {
+func (h *handOver) HandOver(leased []storage.ClaimedDelivery, others bool) {
 	if len(h.reserved) > 0 {
 		h.run.handed.add(h.run, scheduler.Handed{Reserved: h.reserved, Deliveries: leased, At: h.at})
 	}

@@ -20,7 +20,7 @@ func TestAResponseIsHandedOver(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 			return reply(200), nil
 		}))
-		if b.d.HandOver() != nil {
+		if b.handOver() != nil {
 			t.Error("a dispatcher that does not run takes deliveries")
 		}
 		c := &counting{DeliveryStore: b.store}
@@ -33,9 +33,9 @@ func TestAResponseIsHandedOver(t *testing.T) {
 		for range 200 {
 			before := c.claimed.Load()
 			started := time.Now()
-			h := b.d.HandOver()
+			h := b.handOver()
 			b.submit(id, "x", h)
-			if !h.Called() {
+			if !h.called.Load() {
 				t.Fatal("the store does not hand over")
 			}
 			b.seen.wait(t, 1)
@@ -46,11 +46,11 @@ func TestAResponseIsHandedOver(t *testing.T) {
 		}
 		// More at once than it has room for: the rest is claimed, and nothing is lost.
 		for range 2000 {
-			b.submit(id, "x", b.d.HandOver())
+			b.submit(id, "x", b.handOver())
 		}
 		b.seen.wait(t, 2000)
 		stop()
-		if b.d.HandOver() != nil {
+		if b.handOver() != nil {
 			t.Error("a dispatcher that has stopped takes deliveries")
 		}
 		if q := b.stats(); q.Due+q.Waiting != 0 {
@@ -68,12 +68,12 @@ func TestAWakeUpThroughAnEarlierRunReachesThePresentOne(t *testing.T) {
 		id := b.webhook(hook, nil)
 		stop := b.run()
 		time.Sleep(time.Second)
-		h := b.d.HandOver()
+		h := b.handOver()
 		stop()
 		b.run()
 		time.Sleep(time.Second)
 		b.submit(id, "x", h)
-		if !h.Called() {
+		if !h.called.Load() {
 			t.Fatal("the store does not call the HandOver")
 		}
 		time.Sleep(time.Second)
@@ -102,7 +102,7 @@ func TestWhatIsNotQuickIsNotHandedOver(t *testing.T) {
 			id := b.webhook("https://"+name+".example/", nil)
 			b.event(id, "x")
 			time.Sleep(3 * time.Second)
-			h := b.d.HandOver()
+			h := b.handOver()
 			reserved, _ := h.Reserve(b.forms[id])
 			if len(reserved) != 0 {
 				t.Errorf("room for the one that is called %s", name)

@@ -188,7 +188,7 @@ func listen(t *testing.T, r behaviour) string {
 func hostileDispatcher(t testing.TB, timeout time.Duration) (*Dispatcher, *logBuffer) {
 	t.Helper()
 	text := &logBuffer{}
-	d, err := New(Params{
+	d, _, err := New(Params{
 		Store:  storage.Unimplemented{},
 		Config: Config{Timeout: timeout, AllowedNetworks: loopback, Resolver: resolver{"h.example": {"127.0.0.1"}}},
 		Logger: slog.New(slog.NewJSONHandler(text, nil)),

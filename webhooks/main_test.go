@@ -68,7 +68,7 @@ func newBench(t testing.TB, c Config, transport http.RoundTripper) *bench {
 	if c.Observer == nil {
 		c.Observer = b.seen
 	}
-	d, err := New(Params{Store: b.store, Config: c, Logger: slog.New(slog.NewJSONHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	d, _, err := New(Params{Store: b.store, Config: c, Logger: slog.New(slog.NewJSONHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	must(t, err)
 	if transport != nil {
 		d.transport = transport
@@ -94,9 +94,10 @@ func (b *bench) webhook(url string, secret []byte) storage.ID {
 		ID: form, PublicID: form.String()[12:], WorkspaceID: b.workspace, Name: "f", Type: "SINGLE", Status: "published",
 		Revision: 1, CreatedAt: now, UpdatedAt: now,
 	}))
-	must(b.t, b.store.CreateWebhook(context.Background(), storage.AsHost(), storage.Webhook{
-		ID: id, FormID: form, URL: url, Enabled: true, Secret: secret, CreatedAt: time.Now(), UpdatedAt: time.Now(),
-	}, 0))
+	must(b.t, b.store.CreateWebhook(context.Background(), storage.AsHost(), storage.NewWebhook{
+		Webhook: storage.Webhook{ID: id, FormID: form, URL: url, Enabled: true, CreatedAt: time.Now(), UpdatedAt: time.Now()},
+		Secret:  secret,
+	}))
 	return id
 }
 
@@ -106,8 +107,15 @@ func (b *bench) event(webhook storage.ID, body string) storage.ID {
 	return b.submit(webhook, body, nil)
 }
 
+// handOver is what New's handOver gives to a store, nil while none runs.
+func (b *bench) handOver() *handOver {
+	to, _ := b.d.offer()
+	h, _ := to.(*handOver)
+	return h
+}
+
 // submit stores a response, and hands its delivery over when there is to whom.
-func (b *bench) submit(webhook storage.ID, body string, to *HandOver) storage.ID {
+func (b *bench) submit(webhook storage.ID, body string, to *handOver) storage.ID {
 	b.t.Helper()
 	now := time.Now().UTC()
 	id := b.ids.New(now)

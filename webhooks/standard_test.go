@@ -136,7 +136,7 @@ func TestAHostWrapsTheTransport(t *testing.T) {
 	if got := through.Load(); got != 1 { // the URL of the other is refused before
 		t.Errorf("%d requests went through it", got)
 	}
-	if _, err := New(Params{Store: b.store, Config: Config{Transport: func(http.RoundTripper) http.RoundTripper { return nil }}}); err == nil {
+	if _, _, err := New(Params{Store: b.store, Config: Config{Transport: func(http.RoundTripper) http.RoundTripper { return nil }}}); err == nil {
 		t.Error("no transport is accepted")
 	}
 }

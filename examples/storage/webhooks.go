@@ -7,11 +7,10 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-const webhookColumns = `w.id, w.form, w.url, w.enabled, w.secret, w.created, w.updated`
+const webhookColumns = `w.id, w.form, w.url, w.enabled, w.secret <> x'', w.created, w.updated`
 
 func scanWebhook(row scanner) (w storage.Webhook, err error) {
-	err = row.Scan(&w.ID, &w.FormID, &w.URL, &w.Enabled, &w.Secret, at(&w.CreatedAt), at(&w.UpdatedAt))
-	w.Secret = secret(w.Secret)
+	err = row.Scan(&w.ID, &w.FormID, &w.URL, &w.Enabled, &w.HasSecret, at(&w.CreatedAt), at(&w.UpdatedAt))
 	return w, err
 }
 
@@ -29,7 +28,8 @@ func (t *tx) webhook(who storage.Actor, id storage.ID) (storage.Webhook, error) 
 }
 
 // CreateWebhook implements [storage.WebhookStore].
-func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
+func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
+	w := n.Webhook
 	if err := check(w.URL, w.CreatedAt, w.UpdatedAt); err != nil {
 		return err
 	}
@@ -41,12 +41,12 @@ func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, w storage.
 		if err := tx.one(`SELECT count(*) FROM webhooks WHERE form = ?`, []any{w.FormID}, &webhooks); err != nil {
 			return err
 		}
-		if limit > 0 && webhooks >= limit {
+		if n.Max > 0 && webhooks >= n.Max {
 			return storage.ErrLimitReached
 		}
 		return added(tx.exec(`INSERT INTO webhooks (id, form, url, host, enabled, secret, created, updated)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-			w.ID, w.FormID, w.URL, storage.HostName(w.URL), w.Enabled, bytesOf(w.Secret), w.CreatedAt, w.UpdatedAt))
+			w.ID, w.FormID, w.URL, storage.HostName(w.URL), w.Enabled, bytesOf(n.Secret), w.CreatedAt, w.UpdatedAt))
 	})
 }
 

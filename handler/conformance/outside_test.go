@@ -42,10 +42,10 @@ func (l *webhookLog) note(w storage.Webhook) {
 	}
 }
 
-func (l *webhookLog) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, most int) error {
-	err := l.Storage.CreateWebhook(ctx, who, w, most)
+func (l *webhookLog) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
+	err := l.Storage.CreateWebhook(ctx, who, n)
 	if err == nil {
-		l.note(w)
+		l.note(n.Webhook)
 	}
 	return err
 }

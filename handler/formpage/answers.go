@@ -10,12 +10,13 @@ import (
 
 	"golang.org/x/text/language"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Given is what a respondent sent, as [Response] takes it.
+// Given is what a respondent sent, as [formsvc.Response] takes it.
 type Given struct {
 	// Answers are by block id, in the shapes that Submit takes. Unanswered blocks are
 	// absent.
@@ -50,7 +51,7 @@ type Unplaced struct{ Block, Text string }
 // Row, choice and part are escaped as in a query, and their dots are %2E. Text that is
 // not what a block takes is passed on as it is, so that Submit says what is wrong with it.
 // Answers of file_upload, signature and payment are the host's and never made here.
-func Answers(form PublicForm, values url.Values) Given {
+func Answers(form formsvc.PublicForm, values url.Values) Given {
 	r := answerReader{values: values, comma: writesComma(language.Make(values.Get(ctrlLanguage))), used: map[string]bool{}, zone: time.UTC}
 	return r.read(form)
 }
@@ -67,7 +68,7 @@ type answerReader struct {
 	readings map[string]reading
 }
 
-func (r *answerReader) read(form PublicForm) Given {
+func (r *answerReader) read(form formsvc.PublicForm) Given {
 	r.given, r.readings = Given{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}}, map[string]reading{}
 	for name := range r.values {
 		if isAnswer(name) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/formsvc/formsvc/handler/respondent"
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -110,13 +110,13 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 }
 
 // messageJSON is message for a front end of the host's own.
-func (h *Handler) messageJSON(w http.ResponseWriter, r *http.Request, form PublicForm, status int, title, _ string) {
+func (h *Handler) messageJSON(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm, status int, title, _ string) {
 	code := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusMethodNotAllowed: "METHOD_NOT_ALLOWED", http.StatusForbidden: "FOREIGN_ORIGIN"}[status]
 	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: h.language(r, form).get(title)})
 }
 
 // formJSON serves {public id}/form.json.
-func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
+func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
 	// The service alone goes by these, and who sends a response is told where it leads.
 	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
 	public := jsonForm{
@@ -256,7 +256,7 @@ func (in *jsonInput) take(body jsontree.Node, most int) (wrong []schema.Violatio
 }
 
 // pathJSON serves {public id}/path: which blocks to show for the answers so far.
-func (h *Handler) pathJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
+func (h *Handler) pathJSON(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
 	c := h.newCall(w, r, form)
 	in, ok := c.readJSON()
 	if !ok {
@@ -275,7 +275,7 @@ func (h *Handler) pathJSON(w http.ResponseWriter, r *http.Request, form PublicFo
 }
 
 // submitJSON serves {public id}/submit.
-func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form PublicForm) {
+func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
 	c := h.newCall(w, r, form)
 	in, ok := c.readJSON()
 	if !ok {
@@ -339,13 +339,13 @@ func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form Public
 		})
 	case errors.As(err, &faults):
 		c.refuseJSON(faults.Violations)
-	case errors.Is(err, respondent.ErrKeyUsed):
+	case errors.Is(err, formsvc.ErrKeyUsed):
 		writeJSON(w, http.StatusConflict, jsonError{
 			Code: codeSpent, Message: c.words.get("fault." + codeSpent), Faults: c.jsonFaults(c.spent()), State: c.values.Get(ctrlState),
 		})
 	case errors.Is(err, storage.ErrDuplicate):
 		c.refuseJSON([]schema.Violation{{Field: form.Settings.DuplicateField, Code: codeKnown}})
-	case errors.Is(err, respondent.ErrClosed), errors.Is(err, storage.ErrNotFound):
+	case errors.Is(err, formsvc.ErrClosed), errors.Is(err, storage.ErrNotFound):
 		writeJSON(w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(form.ClosedMessage), c.words.get("closed.text"))})
 	default:
 		c.failJSON(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -18,7 +19,7 @@ import (
 const spareInputs = 1000
 
 // mostInputs is how many values a page of the form, or a link to it, can bring.
-func mostInputs(form *PublicForm) int {
+func mostInputs(form *formsvc.PublicForm) int {
 	most := spareInputs + bytes.Count(form.Definition.HiddenFields, []byte{','})
 	var count func(blocks []schema.Block)
 	count = func(blocks []schema.Block) {

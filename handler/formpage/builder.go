@@ -32,7 +32,7 @@ type builder struct {
 	cutAt  string            // label of the first one
 }
 
-func (c *call) newBuilder(view *pageView, path Path, faults []schema.Violation) *builder {
+func (c *call) newBuilder(view *pageView, path schema.Path, faults []schema.Violation) *builder {
 	b := &builder{
 		c: c, view: view, faults: map[string][]schema.Violation{}, numbers: map[string]int{}, index: make(map[string]int, len(c.form.Blocks)),
 		used: make(map[string]bool, 2*len(c.form.Blocks)), policy: newPolicy(), pictures: map[*byte]*picture{}, pen: &pen{words: c.words, room: maxFields, buf: newPiece()}, digits: map[string]string{},

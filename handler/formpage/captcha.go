@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/formsvc/formsvc/handler/respondent"
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -205,9 +205,9 @@ func (c *call) prove(block string) {
 // store submits a response. Proofs are good for one visit, and a visit with a captcha for
 // one response, because its idempotency key is the visit's. Who sends another one goes on
 // in a new visit, at once where this request has solved all captchas.
-func (c *call) store(r Response) error {
+func (c *call) store(r formsvc.Response) error {
 	_, err := c.h.service.Submit(c.r.Context(), r)
-	if !errors.Is(err, respondent.ErrKeyUsed) {
+	if !errors.Is(err, formsvc.ErrKeyUsed) {
 		return err
 	}
 	c.visit.Key = rand.Text()

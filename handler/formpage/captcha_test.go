@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 )
 
@@ -145,7 +146,7 @@ func TestAHostIsToldWhatAFormLacks(t *testing.T) {
 func TestHostAnswersAreAddedAndTheirErrorsLoseNothing(t *testing.T) {
 	t.Parallel()
 	broken := true
-	s := newSite(t, formpage.Config{HostAnswers: func(*http.Request, formpage.PublicForm) (map[string]json.RawMessage, error) {
+	s := newSite(t, formpage.Config{HostAnswers: func(*http.Request, formsvc.PublicForm) (map[string]json.RawMessage, error) {
 		if broken {
 			return nil, errors.New("the gateway is down")
 		}

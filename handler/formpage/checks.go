@@ -10,7 +10,7 @@ import (
 )
 
 // stepFaults are what is wrong with the answers of one page.
-func (c *call) stepFaults(given Given, path Path, s step) []schema.Violation {
+func (c *call) stepFaults(given Given, path schema.Path, s step) []schema.Violation {
 	var faults []schema.Violation
 	on := ids(s.blocks)
 	for _, v := range path.Faults {

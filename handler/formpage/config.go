@@ -17,31 +17,17 @@ import (
 
 	"github.com/sethvargo/go-limiter"
 
-	"github.com/formsvc/formsvc/handler/respondent"
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
-// What the page and the service exchange.
-type (
-	// PublicForm is a published form, as Service.PublicForm returns it.
-	PublicForm = respondent.PublicForm
-	// Response is what the page submits.
-	Response = respondent.Response
-	// Metadata is what is known about where a response came from.
-	Metadata = respondent.Metadata
-	// Path is the way through a form for the answers that were given so far.
-	Path = schema.Path
-	// PathBlock is one block on a [Path].
-	PathBlock = schema.PathBlock
-)
-
 // Service is what the page needs of a *formsvc.Service.
 type Service interface {
-	PublicForm(ctx context.Context, publicID string) (PublicForm, error)
-	Path(ctx context.Context, form storage.ID, answers map[string]json.RawMessage, hidden map[string]string) (Path, error)
-	Submit(ctx context.Context, r Response) (storage.Submission, error)
+	PublicForm(ctx context.Context, publicID string) (formsvc.PublicForm, error)
+	Path(ctx context.Context, form storage.ID, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error)
+	Submit(ctx context.Context, r formsvc.Response) (storage.Submission, error)
 	RecordView(ctx context.Context, form storage.ID) error
 	RecordStart(ctx context.Context, form storage.ID) error
 }
@@ -74,7 +60,7 @@ type Config struct {
 	// parameter, else the visitor's Accept-Language, else English. Numbers are read and
 	// written as in the tag's region, "es-MX" not as "es-ES"; a tag without one has that of
 	// the visitor's first language, if it is the same language.
-	Language func(r *http.Request, form PublicForm) string
+	Language func(r *http.Request, form formsvc.PublicForm) string
 	// Words adds languages and changes words: by language tag, then by key. The keys
 	// are in the files of the directory words. What is missing is English.
 	Words map[string]map[string]string
@@ -145,7 +131,7 @@ type Config struct {
 	// asked for every page that is opened or sent, but a preview's: rules may read these
 	// answers. So it is quick and changes nothing. With an error the page comes back, and
 	// nothing is stored. Nil: none.
-	HostAnswers func(r *http.Request, form PublicForm) (map[string]json.RawMessage, error)
+	HostAnswers func(r *http.Request, form formsvc.PublicForm) (map[string]json.RawMessage, error)
 	// Country returns the visitor's country for the response's metadata. Nil: none.
 	Country func(*http.Request) string
 

@@ -118,7 +118,7 @@ func TestNothingIsDemandedThatCannotBeGiven(t *testing.T) {
 	t.Parallel()
 	const vain = "This form cannot be sent from this page. Please tell whoever gave you the link."
 	paid := false
-	host := func(*http.Request, formpage.PublicForm) (map[string]json.RawMessage, error) {
+	host := func(*http.Request, formsvc.PublicForm) (map[string]json.RawMessage, error) {
 		if !paid {
 			return nil, nil
 		}

@@ -87,7 +87,7 @@ func ExampleConfig_words() {
 			"en": {"submit": "Send it off", "done.title": "Got it."},
 			"sv": {"submit": "Skicka", "next": "OK", "back": "Tillbaka", "yes": "Ja", "no": "Nej"},
 		},
-		Language: func(r *http.Request, form formpage.PublicForm) string {
+		Language: func(r *http.Request, form formsvc.PublicForm) string {
 			if strings.HasPrefix(form.Name, "[sv] ") {
 				return "sv"
 			}
@@ -124,7 +124,7 @@ func ExampleVerifier() {
 // bucket is the host's object store.
 type bucket interface {
 	Put(ctx context.Context, key, mediaType string, body io.Reader) (size int64, err error)
-	Get(ctx context.Context, key string) (io.ReadCloser, formpage.File, error)
+	Get(ctx context.Context, key string) (io.ReadCloser, schema.File, error)
 }
 
 // uploads keeps files in a bucket. Put must keep nothing when reading the body fails.
@@ -133,13 +133,13 @@ type uploads struct {
 	newKey func() string
 }
 
-func (u uploads) Save(ctx context.Context, up formpage.Upload) (formpage.File, error) {
+func (u uploads) Save(ctx context.Context, up formpage.Upload) (schema.File, error) {
 	key := u.newKey()
 	size, err := u.bucket.Put(ctx, key, up.MIMEType, up.Body)
-	return formpage.File{ID: key, Name: up.Name, URL: "https://app.example/files/" + key, MIMEType: up.MIMEType, Size: size}, err
+	return schema.File{ID: key, Name: up.Name, URL: "https://app.example/files/" + key, MIMEType: up.MIMEType, Size: size}, err
 }
 
-func (u uploads) Open(ctx context.Context, id string) (io.ReadCloser, formpage.File, error) {
+func (u uploads) Open(ctx context.Context, id string) (io.ReadCloser, schema.File, error) {
 	return u.bucket.Get(ctx, id)
 }
 
@@ -177,7 +177,7 @@ func ExampleHandler_Lacks() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	form := formpage.PublicForm{Name: "Jobs", Blocks: []schema.Block{{ID: "cv", Type: schema.TypeFileUpload}}}
+	form := formsvc.PublicForm{Name: "Jobs", Blocks: []schema.Block{{ID: "cv", Type: schema.TypeFileUpload}}}
 	for _, lack := range pages.Lacks(form) {
 		fmt.Println(form.Name+":", lack)
 	}

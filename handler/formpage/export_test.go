@@ -1,6 +1,10 @@
 package formpage
 
-import "net/http"
+import (
+	"net/http"
+
+	"github.com/formsvc/formsvc"
+)
 
 // Uncached returns a handler that does the same and remembers no form.
 func (h *Handler) Uncached() *Handler {
@@ -8,7 +12,7 @@ func (h *Handler) Uncached() *Handler {
 }
 
 // Read returns what is kept of the body of a request.
-func (h *Handler) Read(w http.ResponseWriter, r *http.Request, form PublicForm) any {
+func (h *Handler) Read(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) any {
 	c := h.newCall(w, r, form)
 	if r.Header.Get("Content-Type") == "application/json" {
 		in, _ := c.readJSON()

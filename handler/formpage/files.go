@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/formsvc/formsvc/handler/respondent"
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -33,10 +33,10 @@ const (
 // storedFile is a file as the page carries it: signed, for one form and block, and as long
 // as a page can be sent. Whoever removes files that nobody sent knows by that which ones.
 type storedFile struct {
-	Form   string `json:"o"`
-	Block  string `json:"b"`
-	Stored int64  `json:"t"` // Unix milliseconds
-	File   File   `json:"f"`
+	Form   string      `json:"o"`
+	Block  string      `json:"b"`
+	Stored int64       `json:"t"` // Unix milliseconds
+	File   schema.File `json:"f"`
 }
 
 // maxFilesHere bounds how many files one block takes.
@@ -143,8 +143,8 @@ func (c *call) notSaved(err error, broke bool) string {
 }
 
 // storedFiles are the files of a block that were sent before: as many as a response has.
-func (c *call) storedFiles(block string) []File {
-	var list []File
+func (c *call) storedFiles(block string) []schema.File {
+	var list []schema.File
 	most := maxFilesHere
 	if b := c.block(block); b != nil && b.Type == schema.TypeSignature {
 		most = 1
@@ -280,7 +280,7 @@ func (c *call) releaseFiles(attempt string, files []string) {
 // one it may be.
 func isRefused(err error) bool {
 	var faults *schema.Error
-	return errors.As(err, &faults) || errors.Is(err, storage.ErrDuplicate) || errors.Is(err, respondent.ErrClosed) || errors.Is(err, respondent.ErrKeyUsed) || errors.Is(err, storage.ErrNotFound)
+	return errors.As(err, &faults) || errors.Is(err, storage.ErrDuplicate) || errors.Is(err, formsvc.ErrClosed) || errors.Is(err, formsvc.ErrKeyUsed) || errors.Is(err, storage.ErrNotFound)
 }
 
 // drawFiles draws a block that takes files.
@@ -311,5 +311,5 @@ func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties)
 // shownFile is a stored file as the page carries and shows it.
 type shownFile struct {
 	Token, Input string
-	File
+	schema.File
 }

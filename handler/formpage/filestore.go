@@ -17,6 +17,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // FileStore is a host's place for the files that respondents send. It must be safe for
@@ -26,9 +29,9 @@ type FileStore interface {
 	// Size. An error of reading Body means that the file is not wanted, because it is too
 	// large or the visitor left: Save then keeps nothing of it and returns that error,
 	// wrapped or not. Without room for the file the error is [ErrNoSpace].
-	Save(ctx context.Context, u Upload) (File, error)
+	Save(ctx context.Context, u Upload) (schema.File, error)
 	// Open returns a stored file, or an error that is [fs.ErrNotExist].
-	Open(ctx context.Context, id string) (io.ReadCloser, File, error)
+	Open(ctx context.Context, id string) (io.ReadCloser, schema.File, error)
 }
 
 // Keeper is what a [FileStore] has as well that removes files which were saved and never sent
@@ -49,7 +52,7 @@ type Keeper interface {
 
 // Upload is a file that is being sent.
 type Upload struct {
-	Form  PublicForm
+	Form  formsvc.PublicForm
 	Block string
 	// Name is the name of the file without a path, as the visitor has it: at most 200
 	// characters.
@@ -57,15 +60,6 @@ type Upload struct {
 	// MIMEType is what the first bytes look like, never what the visitor's browser says.
 	MIMEType string
 	Body     io.Reader
-}
-
-// File is a stored file, as it stands in an answer.
-type File struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	URL      string `json:"url"` // absolute, http or https: where the form's owner finds it
-	MIMEType string `json:"mime_type"`
-	Size     int64  `json:"size"`
 }
 
 // FileHandler hands out the files of a store by the last part of the path, always as an
@@ -142,11 +136,11 @@ const (
 )
 
 // Save implements [FileStore].
-func (d *Dir) Save(_ context.Context, u Upload) (_ File, err error) {
-	file := File{ID: strings.ToLower(rand.Text()), Name: u.Name, MIMEType: u.MIMEType}
+func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
+	file := schema.File{ID: strings.ToLower(rand.Text()), Name: u.Name, MIMEType: u.MIMEType}
 	file.URL = d.url + file.ID
 	if err := d.count(); err != nil {
-		return File{}, err
+		return schema.File{}, err
 	}
 	body := meter(u.Body, &d.used, cmp.Or(d.MaxUnsent, defaultUnsent), ErrNoSpace)
 	defer func() {
@@ -158,15 +152,15 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ File, err error) {
 	}()
 	content, err := d.root.OpenFile(file.ID, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return File{}, err
+		return schema.File{}, err
 	}
 	file.Size, err = io.Copy(content, body)
 	if err := errors.Join(err, content.Close()); err != nil {
-		return File{}, err
+		return schema.File{}, err
 	}
 	record, err := json.Marshal(file)
 	if err != nil {
-		return File{}, err
+		return schema.File{}, err
 	}
 	return file, d.root.WriteFile(file.ID+recordEnd, record, 0o600)
 }
@@ -290,8 +284,8 @@ func (d *Dir) remove(id string) error {
 func isFileID(id string) bool { return len(id) == 26 && isPlain(id) }
 
 // Open implements [FileStore].
-func (d *Dir) Open(_ context.Context, id string) (io.ReadCloser, File, error) {
-	var file File
+func (d *Dir) Open(_ context.Context, id string) (io.ReadCloser, schema.File, error) {
+	var file schema.File
 	if !isFileID(id) {
 		return nil, file, fs.ErrNotExist
 	}

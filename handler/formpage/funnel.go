@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -25,17 +26,17 @@ func (h *Handler) events() (view, start event) {
 }
 
 // viewed and started take what the script of a page sends.
-func (h *Handler) viewed(w http.ResponseWriter, r *http.Request, form PublicForm) {
+func (h *Handler) viewed(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
 	view, _ := h.events()
 	h.beacon(w, r, form, view)
 }
 
-func (h *Handler) started(w http.ResponseWriter, r *http.Request, form PublicForm) {
+func (h *Handler) started(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
 	_, start := h.events()
 	h.beacon(w, r, form, start)
 }
 
-func (h *Handler) beacon(w http.ResponseWriter, r *http.Request, form PublicForm, e event) {
+func (h *Handler) beacon(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm, e event) {
 	values, _, _ := h.newCall(w, r, form).read(4096) // what is not read has no state
 	v, ok := h.signer.openVisit(form, values.Get(ctrlState), h.clock())
 	if !ok || form.Closed {
@@ -50,7 +51,7 @@ func (h *Handler) beacon(w http.ResponseWriter, r *http.Request, form PublicForm
 
 // count records an event of a visit, once. An address has a budget for each kind of event,
 // beside the one for what is stored: anybody may open pages without end.
-func (h *Handler) count(r *http.Request, form PublicForm, v visit, e event) {
+func (h *Handler) count(r *http.Request, form formsvc.PublicForm, v visit, e event) {
 	if !h.counted.put(e.input+v.Key, true, len(v.Key)) || !h.allowed(r, e.input+":") {
 		return
 	}

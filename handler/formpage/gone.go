@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -13,7 +14,7 @@ import (
 // trash, with what was typed, as a closed form does. It reports whether it did: the page has
 // to be one that was made here for a visit. To everybody else there is no form.
 func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) bool {
-	c := h.newCall(w, r, PublicForm{Closed: true})
+	c := h.newCall(w, r, formsvc.PublicForm{Closed: true})
 	values, _, err := c.read(h.config.MaxBody)
 	var v visit
 	if err != nil || !h.signer.open(purposeVisit, values.Get(ctrlState), &v) {

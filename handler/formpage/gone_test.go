@@ -27,7 +27,7 @@ func TestWhatWasTypedIsShownWhenTheFormIsGone(t *testing.T) {
 			})
 			return err
 		},
-		"in the trash": func(s *site, form formsvc.Form) error { return s.service.AsHost().TrashForm(s.t.Context(), form.ID, 0) },
+		"in the trash": func(s *site, form formsvc.Form) error { return s.service.AsHost().TrashForm(s.t.Context(), form.ID) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

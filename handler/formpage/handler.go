@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -70,33 +71,33 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case handle == nil:
-		message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
+		message(w, r, formsvc.PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
 		return
 	case !allows(methods, r.Method) && r.Method != http.MethodOptions && isJSON(rest):
 		w.Header().Set("Allow", methods)
-		message(w, r, PublicForm{}, http.StatusMethodNotAllowed, "broken.title", "unreadable.text")
+		message(w, r, formsvc.PublicForm{}, http.StatusMethodNotAllowed, "broken.title", "unreadable.text")
 		return
 	case answersMethod(w, r, methods):
 		return
 	case rest != "" && h.foreign(r, true):
-		message(w, r, PublicForm{}, http.StatusForbidden, "foreign.text", "foreign.text")
+		message(w, r, formsvc.PublicForm{}, http.StatusForbidden, "foreign.text", "foreign.text")
 		return
 	}
 	form, err := h.service.PublicForm(r.Context(), publicID)
 	switch {
 	case errors.Is(err, storage.ErrNotFound) && rest == "" && r.Method == http.MethodPost && h.gone(w, r, publicID):
 	case errors.Is(err, storage.ErrNotFound):
-		message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
+		message(w, r, formsvc.PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
 	case err != nil:
 		h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
 		w.Header().Set("Retry-After", "1")
-		message(w, r, PublicForm{}, http.StatusServiceUnavailable, "broken.title", "broken.text")
+		message(w, r, formsvc.PublicForm{}, http.StatusServiceUnavailable, "broken.title", "broken.text")
 	default:
 		handle(w, r, form)
 	}
 }
 
-type formHandler func(w http.ResponseWriter, r *http.Request, form PublicForm)
+type formHandler func(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm)
 
 // route returns what serves the rest of a path below a form, and the methods it takes.
 func (h *Handler) route(rest string) (formHandler, string) {
@@ -155,7 +156,7 @@ func allows(methods, method string) bool {
 	return false
 }
 
-func (h *Handler) page(w http.ResponseWriter, r *http.Request, form PublicForm) {
+func (h *Handler) page(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
 	c := h.newCall(w, r, form)
 	switch {
 	case h.foreign(r, false):
@@ -178,7 +179,7 @@ func (c *call) open() {
 	}
 	path, err := c.path(c.given())
 	if err != nil {
-		c.failed(err, Path{}, 0)
+		c.failed(err, schema.Path{}, 0)
 		return
 	}
 	c.showPath(http.StatusOK, path, 0, nil)
@@ -216,14 +217,14 @@ func (c *call) typed() []Unplaced {
 }
 
 // message shows a page of the handler's own words.
-func (h *Handler) message(w http.ResponseWriter, r *http.Request, form PublicForm, status int, title, text string) {
+func (h *Handler) message(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm, status int, title, text string) {
 	c := h.newCall(w, r, form)
 	c.showMessage(status, c.words.get(title), c.words.get(text))
 }
 
 // done shows the ending that a response reached, and leads on from it. Without a token of
 // a response, or with an old one, it shows the page's own thanks alone.
-func (h *Handler) done(w http.ResponseWriter, r *http.Request, form PublicForm) {
+func (h *Handler) done(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
 	c := h.newCall(w, r, form)
 	if sent, ok := h.signer.openDated(purposeDone, form, r.URL.Query().Get(ctrlSent), c.now); ok {
 		c.showEnding(c.ending(sent.Key), c.redirect())

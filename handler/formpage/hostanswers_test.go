@@ -55,7 +55,7 @@ func TestARespondentCannotPayByJSON(t *testing.T) {
 func TestTheEndingIsThatOfTheHostsAnswers(t *testing.T) {
 	t.Parallel()
 	for want, answers := range map[string]map[string]json.RawMessage{"Not paid": nil, "Paid": {"pay": paid}} {
-		s := newSite(t, formpage.Config{HostAnswers: func(*http.Request, formpage.PublicForm) (map[string]json.RawMessage, error) { return answers, nil }})
+		s := newSite(t, formpage.Config{HostAnswers: func(*http.Request, formsvc.PublicForm) (map[string]json.RawMessage, error) { return answers, nil }})
 		form := s.form("MULTI", paidBlocks, "", "")
 		p := s.open(form, "")
 		s.wait(time.Minute)
@@ -72,7 +72,7 @@ func TestThePageWalksByTheHostsAnswers(t *testing.T) {
 	asked := 0
 	s := newSite(t, formpage.Config{
 		MinFillTime: -1, Verifiers: map[string]formpage.Verifier{"turnstile": sums{}},
-		HostAnswers: func(*http.Request, formpage.PublicForm) (map[string]json.RawMessage, error) {
+		HostAnswers: func(*http.Request, formsvc.PublicForm) (map[string]json.RawMessage, error) {
 			asked++
 			return map[string]json.RawMessage{"plan": json.RawMessage(`"pro"`)}, nil
 		},
@@ -116,7 +116,7 @@ type other struct {
 	faults []schema.Violation
 }
 
-func (o other) Path(ctx context.Context, form formsvc.ID, answers map[string]json.RawMessage, hidden map[string]string) (formpage.Path, error) {
+func (o other) Path(ctx context.Context, form formsvc.ID, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	path, err := o.Service.Path(ctx, form, answers, hidden)
 	path.Faults = o.faults
 	return path, err

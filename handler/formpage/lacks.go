@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -14,7 +15,7 @@ import (
 // when it starts, for each of its forms, or when one is published. The handler logs the same
 // when a form's page is first asked for, with the form's id, and a preview shows what
 // respondents are without.
-func (h *Handler) Lacks(form PublicForm) []string {
+func (h *Handler) Lacks(form formsvc.PublicForm) []string {
 	var list []string
 	for _, l := range h.lacks(form.Blocks) {
 		list = append(list, l.text)
@@ -79,7 +80,7 @@ func (h *Handler) lacks(blocks []schema.Block) []lack {
 }
 
 // warnLacks logs what a form lacks, each thing once as long as it is remembered.
-func (h *Handler) warnLacks(ctx context.Context, form *PublicForm) {
+func (h *Handler) warnLacks(ctx context.Context, form *formsvc.PublicForm) {
 	for _, l := range h.lacks(form.Blocks) {
 		key := form.ID.String() + l.text
 		if h.warned.put(key, true, len(key)) {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -23,20 +24,20 @@ import (
 
 // fixed is a service with one form, which takes everything.
 type fixed struct {
-	form formpage.PublicForm
-	sent formpage.Response
+	form formsvc.PublicForm
+	sent formsvc.Response
 }
 
-func (f *fixed) PublicForm(context.Context, string) (formpage.PublicForm, error) { return f.form, nil }
+func (f *fixed) PublicForm(context.Context, string) (formsvc.PublicForm, error) { return f.form, nil }
 
-func (f *fixed) Path(context.Context, storage.ID, map[string]json.RawMessage, map[string]string) (path formpage.Path, err error) {
+func (f *fixed) Path(context.Context, storage.ID, map[string]json.RawMessage, map[string]string) (path schema.Path, err error) {
 	for _, b := range f.form.Blocks {
-		path.Blocks = append(path.Blocks, formpage.PathBlock{ID: b.ID})
+		path.Blocks = append(path.Blocks, schema.PathBlock{ID: b.ID})
 	}
 	return path, nil
 }
 
-func (f *fixed) Submit(_ context.Context, r formpage.Response) (storage.Submission, error) {
+func (f *fixed) Submit(_ context.Context, r formsvc.Response) (storage.Submission, error) {
 	r.IdempotencyKey = ""
 	f.sent = r
 	return storage.Submission{}, nil
@@ -47,7 +48,7 @@ func (f *fixed) RecordStart(context.Context, storage.ID) error { return nil }
 // shownWith is everything that a respondent gets of a form with such settings and theme.
 func shownWith(t *testing.T, settings, theme map[string]any) string {
 	t.Helper()
-	f := &fixed{form: formpage.PublicForm{PublicID: "form", Name: "A form", Type: "MULTI"}}
+	f := &fixed{form: formsvc.PublicForm{PublicID: "form", Name: "A form", Type: "MULTI"}}
 	var err error
 	raw := func(v any) json.RawMessage {
 		text, err := json.Marshal(v)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -21,7 +22,7 @@ func TestForeignPostsAreRefused(t *testing.T) {
 	files := &counting{}
 	s := newSite(t, formpage.Config{
 		MinFillTime: -1, Secret: secret, Files: files, AllowedOrigins: []string{"https://app.example", "*"},
-		HostAnswers: func(*http.Request, formpage.PublicForm) (map[string]json.RawMessage, error) { asked++; return nil, nil },
+		HostAnswers: func(*http.Request, formsvc.PublicForm) (map[string]json.RawMessage, error) { asked++; return nil, nil },
 	})
 	form := s.form("MULTI", `[{"id":"n","type":"short_text","label":"Name"},{"id":"f","type":"file_upload"}]`, "", "")
 	own := s.server.URL
@@ -178,7 +179,7 @@ func TestWhereAResponseLeads(t *testing.T) {
 	for target, want := range map[string]string{
 		"": "form/done?", "https://shop.example/": "https://shop.example/", "https://known.example@evil.example/": "form/done?", "https://known.example:x@evil.example/": "form/done?",
 	} {
-		f := &fixed{form: formpage.PublicForm{PublicID: "form", Name: "A form", Type: "MULTI", Settings: schema.Settings{RedirectURL: target}}}
+		f := &fixed{form: formsvc.PublicForm{PublicID: "form", Name: "A form", Type: "MULTI", Settings: schema.Settings{RedirectURL: target}}}
 		pages, err := formpage.New(f, formpage.Config{MinFillTime: -1, Secret: secret})
 		if err != nil {
 			t.Fatal(err)

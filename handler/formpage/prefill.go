@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -28,7 +29,7 @@ func cleaned(text string) string {
 
 // prefilled makes inputs of a link's query: hidden fields and campaign parameters by
 // name, answers by block id. A choice is named by its id or its label.
-func prefilled(form PublicForm, query url.Values, w *words) url.Values {
+func prefilled(form formsvc.PublicForm, query url.Values, w *words) url.Values {
 	values := url.Values{ctrlLanguage: {w.locale.String()}}
 	for name, given := range query {
 		if utf8.RuneCountInString(given[0]) > maxHidden {

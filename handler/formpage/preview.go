@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -23,7 +24,7 @@ import (
 type Previewer interface {
 	// PreviewForm returns a form by its id as it is stored now, draft or published, with
 	// its warnings.
-	PreviewForm(ctx context.Context, form storage.ID) (PublicForm, schema.Warnings, error)
+	PreviewForm(ctx context.Context, form storage.ID) (formsvc.PublicForm, schema.Warnings, error)
 }
 
 // ErrNoPreview is returned by [Handler.PreviewPath] when previews are off: there is no
@@ -95,12 +96,12 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	form, warnings, err := h.openPreview(r, token)
 	switch {
 	case errors.Is(err, storage.ErrNotFound) || err == nil && rest != "" && rest != "done":
-		h.message(w, r, PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
+		h.message(w, r, formsvc.PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
 		return
 	case err != nil:
 		h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
 		w.Header().Set("Retry-After", "1")
-		h.message(w, r, PublicForm{}, http.StatusServiceUnavailable, "broken.title", "broken.text")
+		h.message(w, r, formsvc.PublicForm{}, http.StatusServiceUnavailable, "broken.title", "broken.text")
 		return
 	case r.Method == http.MethodOptions || !allows(methods, r.Method) || rest == "done" && r.Method == http.MethodPost:
 		w.Header().Set("Allow", methods)
@@ -129,15 +130,15 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 
 // openPreview reads the form that a link leads to. Every link that is not good now is one
 // that leads to nothing.
-func (h *Handler) openPreview(r *http.Request, token string) (PublicForm, schema.Warnings, error) {
+func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm, schema.Warnings, error) {
 	service := h.previewer()
 	var link previewLink
 	if service == nil || !h.signer.open(purposePreview, token, &link) || h.clock().UnixMilli() >= link.Until {
-		return PublicForm{}, nil, storage.ErrNotFound
+		return formsvc.PublicForm{}, nil, storage.ErrNotFound
 	}
 	id, err := storage.ParseID(link.Form)
 	if err != nil {
-		return PublicForm{}, nil, storage.ErrNotFound
+		return formsvc.PublicForm{}, nil, storage.ErrNotFound
 	}
 	return service.PreviewForm(r.Context(), id)
 }
@@ -197,7 +198,7 @@ func labelled(blocks []schema.Block, warnings schema.Warnings) []previewWarning 
 }
 
 // tryOut takes the last page of a preview: it checks all answers and stores nothing.
-func (c *call) tryOut(given Given, path Path, at int) {
+func (c *call) tryOut(given Given, path schema.Path, at int) {
 	blocks := onPath(&c.form, path)
 	faults := c.stepFaults(given, path, step{blocks: blocks})
 	unsolved, err := c.captcha(blocks)
@@ -239,14 +240,14 @@ func (c *call) filePurpose() string {
 // noFiles takes files as a real place does, and keeps nothing of them.
 type noFiles struct{}
 
-func (noFiles) Save(_ context.Context, u Upload) (File, error) {
+func (noFiles) Save(_ context.Context, u Upload) (schema.File, error) {
 	size, err := io.Copy(io.Discard, u.Body)
 	if err != nil {
-		return File{}, err
+		return schema.File{}, err
 	}
-	return File{ID: "preview-" + rand.Text(), Name: u.Name, URL: "https://preview.invalid/", MIMEType: u.MIMEType, Size: size}, nil
+	return schema.File{ID: "preview-" + rand.Text(), Name: u.Name, URL: "https://preview.invalid/", MIMEType: u.MIMEType, Size: size}, nil
 }
 
-func (noFiles) Open(context.Context, string) (io.ReadCloser, File, error) {
-	return nil, File{}, fs.ErrNotExist
+func (noFiles) Open(context.Context, string) (io.ReadCloser, schema.File, error) {
+	return nil, schema.File{}, fs.ErrNotExist
 }

@@ -147,7 +147,7 @@ func TestAPreviewShowsTheFormAsItIsNow(t *testing.T) {
 	if p := s.open(form, ""); p.bar() != "" {
 		t.Error("the real page has the bar of a preview")
 	}
-	if err := s.service.As(s.owner).TrashForm(t.Context(), form.ID, 0); err != nil {
+	if err := s.service.As(s.owner).TrashForm(t.Context(), form.ID); err != nil {
 		t.Fatal(err)
 	}
 	if p := s.get(link); p.status != http.StatusNotFound {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -18,7 +19,7 @@ import (
 func TestNumbersAreReadByTheRegionOfTheirPage(t *testing.T) {
 	t.Parallel()
 	var host string
-	s := newSite(t, formpage.Config{MinFillTime: -1, Language: func(*http.Request, formpage.PublicForm) string { return host }})
+	s := newSite(t, formpage.Config{MinFillTime: -1, Language: func(*http.Request, formsvc.PublicForm) string { return host }})
 	form := s.form("MULTI", `[{"id":"n","type":"number","label":"N","properties":{"min":1,"minVal":true,"max":9999.5,"maxVal":true}},{"id":"p","type":"phone","label":"P"}]`, "", "")
 	for _, c := range []struct{ host, query, header, tag, help, country, reading string }{
 		{"", "", "", "en", "9,999.5", "", "1500, not as 1.5"},
@@ -120,7 +121,7 @@ func TestReadingsDescribeTheirFields(t *testing.T) {
 // A host's own page that names its inputs as this package does is read in the same way.
 func TestAnswersReadsCountriesAndRegions(t *testing.T) {
 	t.Parallel()
-	form := formpage.PublicForm{Blocks: []schema.Block{
+	form := formsvc.PublicForm{Blocks: []schema.Block{
 		{ID: "n", Type: schema.TypeNumber}, {ID: "p", Type: schema.TypePhone, Properties: &schema.Properties{DefaultCountry: "DE"}}, {ID: "c", Type: schema.TypeContactInfo},
 	}}
 	for _, c := range []struct{ typed, want string }{
@@ -159,7 +160,7 @@ func BenchmarkPhones(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		formpage.Answers(formpage.PublicForm{Blocks: blocks}, values)
+		formpage.Answers(formsvc.PublicForm{Blocks: blocks}, values)
 	}
 }
 

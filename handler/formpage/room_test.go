@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -59,7 +59,7 @@ func TestAFormThatIsTooLargeIsDrawnAsFarAsThereIsRoom(t *testing.T) {
 }
 
 // stored puts a form into the storage as it is.
-func (c *costs) stored(blocks string) formpage.PublicForm {
+func (c *costs) stored(blocks string) formsvc.PublicForm {
 	c.tb.Helper()
 	form, err := c.svc.AsHost().CreateForm(c.tb.Context(), newForm(c.place))
 	if err == nil {

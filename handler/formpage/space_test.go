@@ -22,6 +22,7 @@ import (
 	"github.com/sethvargo/go-limiter"
 
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // counting is a place for files that keeps their sizes only.
@@ -30,17 +31,17 @@ type counting struct {
 	fail         error
 }
 
-func (c *counting) Save(_ context.Context, u formpage.Upload) (formpage.File, error) {
+func (c *counting) Save(_ context.Context, u formpage.Upload) (schema.File, error) {
 	n, err := io.Copy(io.Discard, u.Body)
 	if err = errors.Join(err, c.fail); err != nil {
-		return formpage.File{}, fmt.Errorf("bucket: %w", err)
+		return schema.File{}, fmt.Errorf("bucket: %w", err)
 	}
 	c.bytes.Add(n)
-	return formpage.File{ID: fmt.Sprint("file-", c.files.Add(1)), URL: "https://files.example/x", Size: n}, nil
+	return schema.File{ID: fmt.Sprint("file-", c.files.Add(1)), URL: "https://files.example/x", Size: n}, nil
 }
 
-func (c *counting) Open(context.Context, string) (io.ReadCloser, formpage.File, error) {
-	return nil, formpage.File{}, os.ErrNotExist
+func (c *counting) Open(context.Context, string) (io.ReadCloser, schema.File, error) {
+	return nil, schema.File{}, os.ErrNotExist
 }
 
 // levels keeps what was logged, with its level.

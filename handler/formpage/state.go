@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/formsvc/formsvc"
 )
 
 // signer makes and opens the tokens that a page carries. A token is bound to its
@@ -62,7 +64,7 @@ type visit struct {
 	Key    string `json:"k"` // the idempotency key: a second click finds the first result
 }
 
-func newVisit(form PublicForm, now time.Time) visit {
+func newVisit(form formsvc.PublicForm, now time.Time) visit {
 	return visit{Form: form.ID.String(), Opened: now.UnixMilli(), Key: rand.Text()}
 }
 
@@ -71,12 +73,12 @@ func newVisit(form PublicForm, now time.Time) visit {
 const maxVisit = 7 * 24 * time.Hour
 
 // openVisit reads the visit of a posted page.
-func (s signer) openVisit(form PublicForm, token string, now time.Time) (v visit, ok bool) {
+func (s signer) openVisit(form formsvc.PublicForm, token string, now time.Time) (v visit, ok bool) {
 	return s.openDated(purposeVisit, form, token, now)
 }
 
 // openDated reads a visit that was signed for a purpose. One of another form is empty.
-func (s signer) openDated(purpose string, form PublicForm, token string, now time.Time) (v visit, ok bool) {
+func (s signer) openDated(purpose string, form formsvc.PublicForm, token string, now time.Time) (v visit, ok bool) {
 	if !s.open(purpose, token, &v) || v.Form != form.ID.String() {
 		return visit{}, false
 	}

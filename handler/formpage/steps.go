@@ -3,6 +3,7 @@ package formpage
 import (
 	"slices"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -16,13 +17,13 @@ type step struct {
 const formTypeSingle = "SINGLE"
 
 // oneAtATime reports whether each question has a page of its own.
-func oneAtATime(form *PublicForm) bool {
+func oneAtATime(form *formsvc.PublicForm) bool {
 	return form.Type == formTypeSingle && !form.Settings.SinglePage
 }
 
 // stepsOf divides the blocks on the path into pages: at page breaks, or one question
 // at a time. There is always one step.
-func stepsOf(form *PublicForm, path Path) []step {
+func stepsOf(form *formsvc.PublicForm, path schema.Path) []step {
 	blocks := onPath(form, path)
 	var steps []step
 	switch {
@@ -46,7 +47,7 @@ func stepsOf(form *PublicForm, path Path) []step {
 
 // onPath returns the top-level blocks on the path but the endings, required as the path
 // says.
-func onPath(form *PublicForm, path Path) []schema.Block {
+func onPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 	index := make(map[string]int, len(path.Blocks))
 	for i, b := range path.Blocks {
 		index[b.ID] = i
@@ -121,7 +122,7 @@ func startsStep(b *schema.Block) bool {
 
 // stepAt returns the index of the step with an id. When the path no longer leads there,
 // it is the last one before it.
-func stepAt(form *PublicForm, steps []step, id string) int {
+func stepAt(form *formsvc.PublicForm, steps []step, id string) int {
 	if at := slices.IndexFunc(steps, func(s step) bool { return s.id == id }); at >= 0 {
 		return at
 	}

@@ -348,7 +348,7 @@ func TestAFormThatEndsInTheMiddle(t *testing.T) {
 			return err
 		}, http.StatusGone},
 		"in the trash": {func(s *site, form formsvc.Form) error {
-			return s.service.AsHost().TrashForm(s.t.Context(), form.ID, 0)
+			return s.service.AsHost().TrashForm(s.t.Context(), form.ID)
 		}, http.StatusGone},
 	} {
 		s := newSite(t, formpage.Config{})

@@ -16,7 +16,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/formsvc/formsvc/handler/respondent"
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -26,7 +26,7 @@ type call struct {
 	h     *Handler
 	w     http.ResponseWriter
 	r     *http.Request
-	form  PublicForm
+	form  formsvc.PublicForm
 	words *words
 	now   time.Time
 
@@ -54,7 +54,7 @@ type call struct {
 	askedHosts bool
 }
 
-func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form PublicForm) *call {
+func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) *call {
 	return &call{h: h, w: w, r: r, form: form, words: h.language(r, form), now: h.clock(), values: url.Values{}, brought: map[string]bool{}, proofs: map[string]bool{}, spared: maxSpared}
 }
 
@@ -73,10 +73,10 @@ func (c *call) given() Given {
 //
 // The service takes every answer that only the host can give for the host's, so such
 // answers of a respondent are left out.
-func (c *call) path(given Given) (Path, error) {
+func (c *call) path(given Given) (schema.Path, error) {
 	host, err := c.hostAnswers()
 	if err != nil {
-		return Path{}, err
+		return schema.Path{}, err
 	}
 	all := maps.Clone(given.Answers)
 	dropHosts(c.form.Blocks, all, false)
@@ -138,7 +138,7 @@ func (c *call) post() {
 	given.Unplaced = append(given.Unplaced, c.unplacedFiles()...)
 	path, err := c.path(given)
 	if err != nil {
-		c.failed(err, Path{}, 0)
+		c.failed(err, schema.Path{}, 0)
 		return
 	}
 	steps := stepsOf(&c.form, path)
@@ -168,7 +168,7 @@ func (c *call) post() {
 }
 
 // forward goes on to the next page, or submits after the last one.
-func (c *call) forward(given Given, path Path, steps []step, at int, known bool) {
+func (c *call) forward(given Given, path schema.Path, steps []step, at int, known bool) {
 	faults := c.stepFaults(given, path, steps[at])
 	unsolved, err := c.captcha(steps[at].blocks)
 	if err != nil {
@@ -225,14 +225,14 @@ func (c *call) forward(given Given, path Path, steps []step, at int, known bool)
 }
 
 // tooMany shows the page again when the address has sent too much.
-func (c *call) tooMany(path Path, at int, faults []schema.Violation) {
+func (c *call) tooMany(path schema.Path, at int, faults []schema.Violation) {
 	c.notice = c.words.get("too_many_requests")
 	c.w.Header().Set("Retry-After", "60")
 	c.showPath(http.StatusTooManyRequests, path, at, faults)
 }
 
 // submit stores the response.
-func (c *call) submit(given Given, path Path, at int) {
+func (c *call) submit(given Given, path schema.Path, at int) {
 	// Who posts the last page alone has not solved those before it.
 	steps := stepsOf(&c.form, path)
 	unsolved, err := c.captcha(onPath(&c.form, path))
@@ -265,7 +265,7 @@ func (c *call) submit(given Given, path Path, at int) {
 	switch {
 	case err == nil:
 		c.finished(path)
-	case errors.Is(err, respondent.ErrKeyUsed):
+	case errors.Is(err, formsvc.ErrKeyUsed):
 		spent := c.spent()
 		c.showPath(http.StatusConflict, path, firstStep(steps, spent, at), spent)
 	case errors.As(err, &faults):
@@ -274,7 +274,7 @@ func (c *call) submit(given Given, path Path, at int) {
 		field := c.form.Settings.DuplicateField
 		fault := schema.Violation{Field: field, Code: codeKnown}
 		c.showPath(http.StatusConflict, path, firstStep(steps, []schema.Violation{fault}, at), []schema.Violation{fault})
-	case errors.Is(err, respondent.ErrClosed), errors.Is(err, storage.ErrNotFound):
+	case errors.Is(err, formsvc.ErrClosed), errors.Is(err, storage.ErrNotFound):
 		c.form.Closed = true
 		c.closed()
 	default:
@@ -287,7 +287,7 @@ const scriptHeader = "Formpage-Script"
 
 // finished leads to the ending, or where the form says. Going elsewhere after a POST
 // means that a reload sends nothing again.
-func (c *call) finished(path Path) {
+func (c *call) finished(path schema.Path) {
 	if target := c.redirect(); target != "" && c.r.Header.Get(scriptHeader) != "" {
 		c.leadTo(string(target))
 		return
@@ -330,7 +330,7 @@ func (c *call) leadTo(target string) {
 
 // failed shows the page again when the service did not answer. Trying again is safe: the
 // idempotency key stays.
-func (c *call) failed(err error, path Path, at int) {
+func (c *call) failed(err error, path schema.Path, at int) {
 	if errors.Is(err, errLimited) {
 		c.tooMany(path, at, nil)
 		return
@@ -341,7 +341,7 @@ func (c *call) failed(err error, path Path, at int) {
 	if len(path.Blocks) == 0 { // the rules could not be run: all that can be answered is shown
 		for _, b := range c.form.Blocks {
 			if !properties(&b).Hide {
-				path.Blocks = append(path.Blocks, PathBlock{ID: b.ID, Required: b.Required})
+				path.Blocks = append(path.Blocks, schema.PathBlock{ID: b.ID, Required: b.Required})
 			}
 		}
 		at = stepAt(&c.form, stepsOf(&c.form, path), c.values.Get(ctrlAt))
@@ -353,10 +353,10 @@ func (c *call) failed(err error, path Path, at int) {
 }
 
 // response is what is submitted.
-func (c *call) response(given Given) (Response, error) {
-	r := Response{
+func (c *call) response(given Given) (formsvc.Response, error) {
+	r := formsvc.Response{
 		FormID: c.form.ID, Answers: given.Answers, Hidden: given.Hidden,
-		Metadata: Metadata{UserAgent: cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}},
+		Metadata: formsvc.Metadata{UserAgent: cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}},
 	}
 	if strings.Contains(c.r.UserAgent(), "Mobi") {
 		r.Metadata.Device = "mobile"

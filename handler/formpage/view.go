@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -28,7 +29,7 @@ type Document struct {
 	// Nonce is the one that the Content-Security-Policy of the response allows for
 	// elements style and script. A layout's own files from the page's origin need none.
 	Nonce string
-	Form  PublicForm // zero when there is no form at the address
+	Form  formsvc.PublicForm // zero when there is no form at the address
 }
 
 // pageView is what the templates draw.
@@ -38,7 +39,7 @@ type pageView struct {
 	Language, Direction string            // of the page's own words
 	W                   map[string]string // these
 
-	Form     PublicForm
+	Form     formsvc.PublicForm
 	Kind     string // form, message or ending
 	Nonce    string
 	Theme    themeView
@@ -84,14 +85,14 @@ type problem struct{ ID, Label, Text string }
 func (v *pageView) T(key string, params ...any) string { return v.words.get(key, params...) }
 
 // showPath shows one page of the form with what was typed and what is wrong.
-func (c *call) showPath(status int, path Path, at int, faults []schema.Violation) {
+func (c *call) showPath(status int, path schema.Path, at int, faults []schema.Violation) {
 	steps := stepsOf(&c.form, path)
 	view, b := c.pathView(path, steps, min(at, len(steps)-1), faults)
 	c.render(status, view, b.policy)
 }
 
 // pathView makes the view of one page of the form.
-func (c *call) pathView(path Path, steps []step, at int, faults []schema.Violation) (*pageView, *builder) {
+func (c *call) pathView(path schema.Path, steps []step, at int, faults []schema.Violation) (*pageView, *builder) {
 	view := c.view("form")
 	b := c.newBuilder(view, path, faults)
 	current := steps[at]
@@ -218,7 +219,7 @@ func (c *call) showMessage(status int, title, text string) {
 // showEnding shows an ending, which leads on to a target, "" for nowhere.
 func (c *call) showEnding(ending schema.Block, target template.URL) {
 	view := c.view("ending")
-	b := c.newBuilder(view, Path{}, nil)
+	b := c.newBuilder(view, schema.Path{}, nil)
 	view.Ending, view.LeadsTo = new(field), target
 	b.field(view.Ending, &ending)
 	if properties(&ending).ShareButtons && c.preview == nil {

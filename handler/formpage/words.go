@@ -16,6 +16,8 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
+
+	"github.com/formsvc/formsvc"
 )
 
 //go:embed words/*.json
@@ -120,7 +122,7 @@ func (h *Handler) Languages() []string {
 
 // language chooses the words of a page: the host's choice, the address's, the
 // visitor's.
-func (h *Handler) language(r *http.Request, form PublicForm) *words {
+func (h *Handler) language(r *http.Request, form formsvc.PublicForm) *words {
 	wish := ""
 	if h.config.Language != nil {
 		wish = h.config.Language(r, form)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 )
 
@@ -135,7 +136,7 @@ func TestLanguagesThatAreWishedFor(t *testing.T) {
 		}
 	}
 	// The host's choice stays its choice when the page is sent.
-	s = newSite(t, formpage.Config{Language: func(*http.Request, formpage.PublicForm) string { return "de" }})
+	s = newSite(t, formpage.Config{Language: func(*http.Request, formsvc.PublicForm) string { return "de" }})
 	p := s.open(s.form("MULTI", `[{"id":"a","type":"short_text","required":true}]`, "", ""), "")
 	p.values.Set("lang", "ar")
 	if p = p.press("next"); p.values.Get("lang") != "de" {

@@ -36,7 +36,7 @@ func (c *Core) Block(ctx context.Context, who storage.Actor, t Target, id string
 // CreateBlock takes a BlockCreate and appends its block. It returns [ErrBlockExists] when
 // the form has one with its id.
 func (c *Core) CreateBlock(ctx context.Context, who storage.Actor, t Target, body []byte, condition Precondition) (Block, error) {
-	added, err := c.Writes.Block(body)
+	added, err := c.writes.Block(body)
 	if err != nil {
 		return Block{}, err
 	}
@@ -48,7 +48,7 @@ func (c *Core) CreateBlock(ctx context.Context, who storage.Actor, t Target, bod
 		if err := added.CheckHiddenNames(hidden); err != nil {
 			return nil, err
 		}
-		return c.Writes.Append(stored, added)
+		return c.writes.Append(stored, added)
 	})
 	if err != nil {
 		return Block{}, err
@@ -58,12 +58,12 @@ func (c *Core) CreateBlock(ctx context.Context, who storage.Actor, t Target, bod
 
 // ReplaceBlocks takes a BlocksReplace and returns the form with its new blocks.
 func (c *Core) ReplaceBlocks(ctx context.Context, who storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
-	blocks, err := c.Writes.Blocks(body)
+	blocks, err := c.writes.Blocks(body)
 	if err != nil {
 		return storage.Form{}, err
 	}
 	return c.changeStoredBlocks(ctx, who, t, condition, "/blocks", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
-		typed, err := c.Writes.TypedFrom(blocks, stored)
+		typed, err := c.writes.TypedFrom(blocks, stored)
 		if err != nil {
 			return nil, err
 		}
@@ -72,20 +72,20 @@ func (c *Core) ReplaceBlocks(ctx context.Context, who storage.Actor, t Target, b
 }
 
 // CheckBlockID holds the id of a block that is to be written to its rule.
-func (c *Core) CheckBlockID(id string) error { return c.Writes.CheckBlockID(id) }
+func (c *Core) CheckBlockID(id string) error { return c.writes.CheckBlockID(id) }
 
 // UpdateBlock takes a BlockUpdate and applies it to one block as a merge patch.
 func (c *Core) UpdateBlock(ctx context.Context, who storage.Actor, t Target, id string, body []byte, condition Precondition) (Block, error) {
 	if err := c.CheckBlockID(id); err != nil {
 		return Block{}, err
 	}
-	patch, err := c.Writes.BlockPatch(body)
+	patch, err := c.writes.BlockPatch(body)
 	if err != nil {
 		return Block{}, err
 	}
 	var block json.RawMessage
 	updated, err := c.changeStoredBlocks(ctx, who, t, condition, "/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
-		patched, all, ok, err := c.Writes.Apply(stored, id, patch)
+		patched, all, ok, err := c.writes.Apply(stored, id, patch)
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +139,7 @@ func (c *Core) changeStoredBlocks(ctx context.Context, who storage.Actor, t Targ
 			Definition: storage.Definition{Blocks: blocks, Format: definition.Format},
 			At:         at,
 		}
-		return change, c.Writes.CheckSize(f.Definition, change.Definition, pointer)
+		return change, c.writes.CheckSize(f.Definition, change.Definition, pointer)
 	})
 }
 

@@ -35,11 +35,11 @@ func (c *Core) Form(ctx context.Context, who storage.Actor, t Target) (*storage.
 
 // CreateForm takes a FormCreate and makes a draft.
 func (c *Core) CreateForm(ctx context.Context, who storage.Actor, body []byte) (storage.Form, error) {
-	w, err := c.Writes.FormCreate(body)
+	w, err := c.writes.FormCreate(body)
 	if err != nil {
 		return storage.Form{}, err
 	}
-	sections, err := c.Writes.NewDefinition(w)
+	sections, err := c.writes.NewDefinition(w)
 	if err != nil {
 		return storage.Form{}, err
 	}
@@ -71,7 +71,7 @@ func (c *Core) CreateForm(ctx context.Context, who storage.Actor, body []byte) (
 
 // UpdateForm takes a FormUpdate.
 func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
-	w, err := c.Writes.FormUpdate(body)
+	w, err := c.writes.FormUpdate(body)
 	if err != nil {
 		return storage.Form{}, err
 	}
@@ -96,7 +96,7 @@ func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body
 				return change, err
 			}
 		}
-		change.Definition, err = c.Writes.ChangeDefinition(w, stored.Definition)
+		change.Definition, err = c.writes.ChangeDefinition(w, stored.Definition)
 		return change, err
 	})
 }

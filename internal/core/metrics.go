@@ -10,14 +10,28 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-const allTime = "all"
+// Period is a time that metrics are of.
+type Period string
+
+// The periods. Package formsvc documents them.
+const (
+	PeriodToday     Period = "today"
+	PeriodYesterday Period = "yesterday"
+	Period24h       Period = "24h"
+	Period7d        Period = "7d"
+	Period30d       Period = "30d"
+	Period3m        Period = "3m"
+	Period6m        Period = "6m"
+	Period12m       Period = "12m"
+	PeriodAll       Period = "all"
+)
 
 // DefaultPeriod is the period of metrics when none is named.
-const DefaultPeriod = "30d"
+const DefaultPeriod = Period30d
 
 // Metrics are the figures of a form's funnel over a period.
 type Metrics struct {
-	Period string
+	Period Period
 	// Estimated says that lifetime counters from before the form's events were counted
 	// are part of the figures.
 	Estimated                  bool
@@ -28,11 +42,11 @@ type Metrics struct {
 }
 
 // CheckPeriod returns the fault of a period that there is not.
-func CheckPeriod(period string) error {
+func CheckPeriod(period Period) error {
 	if _, ok := window(period, time.Time{}); !ok {
 		names := make([]string, len(periods))
 		for i, p := range periods {
-			names[i] = p.name
+			names[i] = string(p.name)
 		}
 		return fault("query:period", schema.CodeNotAllowed, "must be one of "+strings.Join(names, ", "))
 	}
@@ -40,7 +54,7 @@ func CheckPeriod(period string) error {
 }
 
 // Metrics returns the figures of a period.
-func (c *Core) Metrics(ctx context.Context, who storage.Actor, form storage.ID, period string) (Metrics, error) {
+func (c *Core) Metrics(ctx context.Context, who storage.Actor, form storage.ID, period Period) (Metrics, error) {
 	if err := CheckPeriod(period); err != nil {
 		return Metrics{}, err
 	}
@@ -50,7 +64,7 @@ func (c *Core) Metrics(ctx context.Context, who storage.Actor, form storage.ID, 
 		return Metrics{}, err
 	}
 	counts := funnel.Counters
-	m := Metrics{Period: period, Estimated: period == allTime && funnel.Lifetime != nil}
+	m := Metrics{Period: period, Estimated: period == PeriodAll && funnel.Lifetime != nil}
 	if m.Estimated {
 		counts.Views += funnel.Lifetime.Views
 		counts.Starts += funnel.Lifetime.Starts
@@ -73,28 +87,28 @@ func completionRate(submissions, starts int64) float64 {
 // periods are all that metrics have: each with its window, from the time and from the
 // midnight before it, both in UTC. Only yesterday ends before now.
 var periods = []struct {
-	name   string
+	name   Period
 	window func(now, midnight time.Time) storage.Window
 }{
-	{"today", func(_, midnight time.Time) storage.Window { return storage.Window{From: midnight} }},
-	{"yesterday", func(_, midnight time.Time) storage.Window {
+	{PeriodToday, func(_, midnight time.Time) storage.Window { return storage.Window{From: midnight} }},
+	{PeriodYesterday, func(_, midnight time.Time) storage.Window {
 		return storage.Window{From: midnight.AddDate(0, 0, -1), To: midnight}
 	}},
-	{"24h", func(now, _ time.Time) storage.Window {
+	{Period24h, func(now, _ time.Time) storage.Window {
 		return storage.Window{From: now.Truncate(time.Minute).Add(-24 * time.Hour)}
 	}},
-	{"7d", func(_, midnight time.Time) storage.Window { return storage.Window{From: midnight.AddDate(0, 0, -6)} }},
-	{DefaultPeriod, func(_, midnight time.Time) storage.Window {
+	{Period7d, func(_, midnight time.Time) storage.Window { return storage.Window{From: midnight.AddDate(0, 0, -6)} }},
+	{Period30d, func(_, midnight time.Time) storage.Window {
 		return storage.Window{From: midnight.AddDate(0, 0, -29)}
 	}},
-	{"3m", func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 3)} }},
-	{"6m", func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 6)} }},
-	{"12m", func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 12)} }},
-	{allTime, func(_, _ time.Time) storage.Window { return storage.Window{} }},
+	{Period3m, func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 3)} }},
+	{Period6m, func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 6)} }},
+	{Period12m, func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 12)} }},
+	{PeriodAll, func(_, _ time.Time) storage.Window { return storage.Window{} }},
 }
 
 // window is the time that a period covers, in UTC.
-func window(period string, now time.Time) (w storage.Window, ok bool) {
+func window(period Period, now time.Time) (w storage.Window, ok bool) {
 	now = now.UTC()
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
 	for _, p := range periods {

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/formsvc/formsvc/internal/definition"
@@ -36,15 +37,17 @@ func (c *Core) CreateWebhook(ctx context.Context, who storage.Actor, body []byte
 		FormID:    form,
 		URL:       *w.URL,
 		Enabled:   w.Enabled == nil || *w.Enabled,
+		HasSecret: w.Secret != nil,
 		CreatedAt: now,
 		UpdatedAt: now,
 	}
+	n := storage.NewWebhook{Webhook: hook, Max: c.Limits.Webhooks}
 	if w.Secret != nil {
-		if hook.Secret, err = c.SealSecret(hook.ID, *w.Secret); err != nil {
+		if n.Secret, err = c.SealSecret(hook.ID, *w.Secret); err != nil {
 			return storage.Webhook{}, err
 		}
 	}
-	err = c.Storage.CreateWebhook(ctx, who, hook, c.Limits.Webhooks)
+	err = c.Storage.CreateWebhook(ctx, who, n)
 	if errors.Is(err, storage.ErrLimitReached) {
 		err = fault("/form_id", schema.CodeTooMany, "the form already has "+strconv.Itoa(c.Limits.Webhooks)+" webhooks")
 	}
@@ -58,9 +61,8 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 		return storage.Webhook{}, err
 	}
 	change := storage.WebhookChange{URL: w.URL, Enabled: w.Enabled, At: c.Now()}
-	var is storage.Webhook
 	if w.URL != nil || w.Secret != nil {
-		if is, err = c.Storage.Webhook(ctx, who, id); err != nil {
+		if _, err := c.Storage.Webhook(ctx, who, id); err != nil {
 			return storage.Webhook{}, err
 		}
 	}
@@ -71,28 +73,44 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 	}
 	// The secret that the webhook has already is no change: it would end the day of the
 	// secret before it.
-	if w.Secret != nil && !c.isSecret(is, *w.Secret) {
-		var secret []byte
-		if *w.Secret != "" {
-			if secret, err = c.SealSecret(id, *w.Secret); err != nil {
-				return storage.Webhook{}, err
-			}
+	if w.Secret != nil {
+		known, err := c.isSecret(ctx, id, *w.Secret)
+		if err != nil {
+			return storage.Webhook{}, err
 		}
-		change.Secret = &secret
+		if !known {
+			var secret []byte
+			if *w.Secret != "" {
+				if secret, err = c.SealSecret(id, *w.Secret); err != nil {
+					return storage.Webhook{}, err
+				}
+			}
+			change.Secret = &secret
+		}
 	}
 	return c.Storage.UpdateWebhook(ctx, who, id, change)
 }
 
-// isSecret reports whether secret is the signing secret of w.
-func (c *Core) isSecret(w storage.Webhook, secret string) bool {
-	has, err := c.OpenSecret(w.ID, w.Secret)
-	return err == nil && secret != "" && has == secret
+// isSecret reports whether secret is the signing secret of a webhook.
+func (c *Core) isSecret(ctx context.Context, webhook storage.ID, secret string) (bool, error) {
+	before := webhook // the list begins after an id
+	for i := range slices.Backward(before[:]) {
+		if before[i]--; before[i] != 0xff {
+			break
+		}
+	}
+	stored, err := c.Storage.Secrets(ctx, before, 1)
+	if err != nil || len(stored) == 0 || stored[0].WebhookID != webhook {
+		return false, err
+	}
+	has, err := c.OpenSecret(webhook, stored[0].Secret)
+	return err == nil && has == secret, nil // one that cannot be opened is replaced
 }
 
 // webhookWrite reads a body and checks the text of its URL, together with all else that
 // may be wrong with it.
 func (c *Core) webhookWrite(body []byte, create bool) (definition.WebhookWrite, error) {
-	w, err := c.Writes.Webhook(body, create)
+	w, err := c.writes.Webhook(body, create)
 	if w.URL == nil {
 		return w, err
 	}

@@ -10,7 +10,7 @@ import (
 // CreateWorkspace takes a WorkspaceWrite. It returns [storage.ErrLimitReached] when the
 // owner has as many workspaces as are allowed.
 func (c *Core) CreateWorkspace(ctx context.Context, owner storage.ID, body []byte) (storage.Workspace, error) {
-	name, err := c.Writes.Workspace(body)
+	name, err := c.writes.Workspace(body)
 	if err != nil {
 		return storage.Workspace{}, err
 	}
@@ -28,7 +28,7 @@ func (c *Core) CreateWorkspace(ctx context.Context, owner storage.ID, body []byt
 
 // UpdateWorkspace takes a WorkspaceWrite.
 func (c *Core) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, body []byte) (storage.Workspace, error) {
-	name, err := c.Writes.Workspace(body)
+	name, err := c.writes.Workspace(body)
 	if err != nil {
 		return storage.Workspace{}, err
 	}

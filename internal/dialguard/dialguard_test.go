@@ -60,12 +60,12 @@ func TestADispatcherThatWouldSendIsCaught(t *testing.T) {
 	workspace, form, hook := ids.New(now), ids.New(now), ids.New(now)
 	must(store.CreateWorkspace(t.Context(), storage.Workspace{ID: workspace, OwnerID: ids.New(now), CreatedAt: now, UpdatedAt: now}, 0))
 	must(store.CreateForm(t.Context(), storage.AsHost(), storage.Form{ID: form, WorkspaceID: workspace, Status: storage.StatusPublished, Revision: 1}))
-	must(store.CreateWebhook(t.Context(), storage.AsHost(), storage.Webhook{ID: hook, FormID: form, URL: "http://" + public + "/hook", Enabled: true}, 0))
+	must(store.CreateWebhook(t.Context(), storage.AsHost(), storage.NewWebhook{Webhook: storage.Webhook{ID: hook, FormID: form, URL: "http://" + public + "/hook", Enabled: true}}))
 	must(store.Enqueue(t.Context(), hook, storage.Event{ID: ids.New(now), Type: "form.response.completed", Body: []byte("{}")}))
 
 	seen := attempts{finished: make(chan storage.Delivery, 10)}
 	var log bytes.Buffer
-	d, err := webhooks.New(webhooks.Params{Store: store, Config: webhooks.Config{Observer: seen}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	d, _, err := webhooks.New(webhooks.Params{Store: store, Config: webhooks.Config{Observer: seen}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	must(err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

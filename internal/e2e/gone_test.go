@@ -19,7 +19,7 @@ func TestWhatWasTypedIntoAFormThatIsGone(t *testing.T) {
 				_, err := s.service.As(s.owner).UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Status: &draft})
 				return err
 			},
-			"in the trash": func(s *site, form formsvc.Form) error { return s.service.AsHost().TrashForm(t.Context(), form.ID, 0) },
+			"in the trash": func(s *site, form formsvc.Form) error { return s.service.AsHost().TrashForm(t.Context(), form.ID) },
 		} {
 			s := newSite(t, formpage.Config{})
 			form := s.publish("Story", "SINGLE", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"one","type":"long_text","label":"Your story"},{"id":"two","type":"short_text","label":"Its name"}]`)})

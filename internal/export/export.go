@@ -12,15 +12,18 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
+// Format is how responses are written.
+type Format string
+
 // The formats.
 const (
-	CSV    = "csv"
-	NDJSON = "ndjson"
+	CSV    Format = "csv"
+	NDJSON Format = "ndjson"
 )
 
 // Options are what a caller may choose. Package formsvc documents them.
 type Options struct {
-	Format       string
+	Format       Format
 	Since, Until time.Time
 	Separator    rune
 	ChoiceIDs    bool

@@ -76,11 +76,8 @@ func newForm(b *bundle, form storage.ID, size int) storage.Form {
 
 func (b *bundle) addWebhook(tb testing.TB, n int) storage.ID {
 	tb.Helper()
-	w := storage.Webhook{
-		ID: id('h', n), FormID: b.form, URL: "https://example.com/hook", Enabled: true,
-		Secret: []byte("0123456789abcdef"), CreatedAt: start, UpdatedAt: start,
-	}
-	must(tb, b.store.CreateWebhook(context.Background(), b.owner, w, 0))
+	w := storage.Webhook{ID: id('h', n), FormID: b.form, URL: "https://example.com/hook", Enabled: true, CreatedAt: start, UpdatedAt: start}
+	must(tb, b.store.CreateWebhook(context.Background(), b.owner, storage.NewWebhook{Webhook: w, Secret: []byte("0123456789abcdef")}))
 	return w.ID
 }
 

@@ -185,7 +185,7 @@ func (s *Store) lease(w *webhook, d *delivery, lease time.Duration, clock time.T
 		URL:          w.rec.URL,
 		Generation:   w.oldestToken,
 		Host:         w.host,
-		Secret:       secret(w.rec.Secret),
+		Secret:       secret(w.secret),
 		Attempt:      d.attempt,
 		Standing:     w.standing,
 		PausedFor:    max(0, w.pausedUntil.Sub(clock)),

@@ -12,8 +12,9 @@ import (
 )
 
 type webhook struct {
+	rec storage.Webhook
 	// Secrets are replaced, never changed. The old one is known until oldSecretUntil.
-	rec            storage.Webhook
+	secret         []byte
 	oldSecret      []byte
 	oldSecretUntil time.Time
 
@@ -30,11 +31,10 @@ func (w *webhook) place() storage.Position {
 	return storage.Position{Time: w.rec.CreatedAt, ID: w.rec.ID}
 }
 
-func (w *webhook) copy() storage.Webhook {
-	rec := w.rec
-	rec.Secret = secret(rec.Secret)
-	return rec
-}
+func (w *webhook) copy() storage.Webhook { return w.rec }
+
+// setSecret gives the webhook a copy of a secret. An empty one is none.
+func (w *webhook) setSecret(b []byte) { w.secret, w.rec.HasSecret = secret(b), len(b) > 0 }
 
 // secret returns a copy of a secret. An empty one is none.
 func secret(b []byte) []byte { return append([]byte(nil), b...) }
@@ -98,7 +98,8 @@ func (s *Store) lockWebhook(ctx context.Context, who storage.Actor, id storage.I
 
 // CreateWebhook implements [storage.WebhookStore]. Its first turn comes before those of
 // webhooks that were served.
-func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, rec storage.Webhook, limit int) error {
+func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
+	rec := n.Webhook
 	if err := s.lock(ctx, rec.URL, rec.CreatedAt, rec.UpdatedAt); err != nil {
 		return err
 	}
@@ -107,14 +108,14 @@ func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, rec storag
 	switch {
 	case f == nil:
 		return storage.ErrNotFound
-	case limit > 0 && len(f.webhooks) >= limit:
+	case n.Max > 0 && len(f.webhooks) >= n.Max:
 		return storage.ErrLimitReached
 	case s.webhooks[rec.ID] != nil:
 		return storage.ErrConflict
 	}
-	rec.Secret = secret(rec.Secret)
 	rec.CreatedAt, rec.UpdatedAt = utc(rec.CreatedAt), utc(rec.UpdatedAt)
 	w := &webhook{rec: rec, host: storage.HostName(rec.URL), form: f}
+	w.setSecret(n.Secret)
 	w.turn = s.turns.PushFront(w)
 	s.webhooks[rec.ID] = w
 	f.webhooks = append(f.webhooks, w)
@@ -162,12 +163,12 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 	} else if !was {
 		w.endPause()
 	}
-	if c.Secret != nil && (len(*c.Secret) == 0 || !bytes.Equal(*c.Secret, w.rec.Secret)) {
+	if c.Secret != nil && (len(*c.Secret) == 0 || !bytes.Equal(*c.Secret, w.secret)) {
 		w.oldSecret = nil
 		if len(*c.Secret) > 0 { // with a secret that is removed nothing is signed any more
-			w.oldSecret, w.oldSecretUntil = w.rec.Secret, c.At.Add(storage.OldSecretKept)
+			w.oldSecret, w.oldSecretUntil = w.secret, c.At.Add(storage.OldSecretKept)
 		}
-		w.rec.Secret = secret(*c.Secret)
+		w.setSecret(*c.Secret)
 	}
 	w.rec.UpdatedAt = utc(c.At)
 	return w.copy(), nil
@@ -200,8 +201,8 @@ func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]sto
 	var out []storage.StoredSecret
 	for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {
 		w := s.webhooks[id]
-		if len(w.rec.Secret) > 0 && compareIDs(id, after) > 0 && len(out) < limit {
-			out = append(out, storage.StoredSecret{WebhookID: id, Secret: secret(w.rec.Secret), OldSecret: secret(w.oldSecret)})
+		if w.rec.HasSecret && compareIDs(id, after) > 0 && len(out) < limit {
+			out = append(out, storage.StoredSecret{WebhookID: id, Secret: secret(w.secret), OldSecret: secret(w.oldSecret)})
 		}
 	}
 	return out, nil
@@ -218,8 +219,8 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 		w := s.webhooks[r.WebhookID]
 		switch {
 		case w == nil || len(r.From) == 0:
-		case bytes.Equal(w.rec.Secret, r.From):
-			w.rec.Secret = secret(r.To)
+		case bytes.Equal(w.secret, r.From):
+			w.setSecret(r.To)
 			replaced++
 		case bytes.Equal(w.oldSecret, r.From):
 			w.oldSecret = secret(r.To)

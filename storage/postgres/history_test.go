@@ -296,7 +296,7 @@ func TestTheLastTwoReferencesGoAtOnce(t *testing.T) {
 	hook, form := pgseed.ID(pgseed.Webhook, 0), pgseed.ID(pgseed.Form, 0)
 	earlier(t, s, pool, storage.HistoryKept+1)
 	other := storage.Webhook{ID: pgseed.ID(pgseed.Webhook, 1), FormID: form, URL: "https://other.example/", Enabled: true, CreatedAt: pgseed.Start(), UpdatedAt: pgseed.Start()}
-	if err := s.CreateWebhook(t.Context(), storage.AsHost(), other, 0); err != nil {
+	if err := s.CreateWebhook(t.Context(), storage.AsHost(), storage.NewWebhook{Webhook: other}); err != nil {
 		t.Fatal(err)
 	}
 	oldest := earlierAttempt(1)

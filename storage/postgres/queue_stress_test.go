@@ -223,7 +223,7 @@ func (c *crowd) replace() {
 		ID: pgseed.ID(pgseed.Webhook, int(c.webhooks.Add(1))), FormID: pgseed.ID(pgseed.Form, place%crowdForms),
 		URL: "https://example.com/", Enabled: true, CreatedAt: time.Now(), UpdatedAt: time.Now(),
 	}
-	c.allow("CreateWebhook", c.CreateWebhook(c.t.Context(), storage.AsHost(), w, 0))
+	c.allow("CreateWebhook", c.CreateWebhook(c.t.Context(), storage.AsHost(), storage.NewWebhook{Webhook: w}))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.hooks[place] = w.ID

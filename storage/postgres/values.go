@@ -59,7 +59,7 @@ type secretColumn []byte
 
 // ScanBytes implements [pgtype.BytesScanner].
 func (c *secretColumn) ScanBytes(b []byte) error {
-	*c = noEmpty(bytes.Clone(b))
+	*c = append([]byte(nil), b...)
 	return nil
 }
 
@@ -261,14 +261,6 @@ func bytesArg(v []byte) []byte {
 		return []byte{}
 	}
 	return v
-}
-
-// noEmpty turns an empty value into nil.
-func noEmpty(b []byte) []byte {
-	if len(b) == 0 {
-		return nil
-	}
-	return b
 }
 
 // floatColumn scans null as zero.

@@ -9,12 +9,11 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-const webhookColumns = `w.id, w.form_id, w.url, w.enabled, w.secret, w.created_at, w.updated_at`
+const webhookColumns = `w.id, w.form_id, w.url, w.enabled, COALESCE(w.secret <> '', false), w.created_at, w.updated_at`
 
 func scanWebhook(rows pgx.Rows) (storage.Webhook, error) {
 	var w storage.Webhook
-	err := rows.Scan(scanID(&w.ID), scanID(&w.FormID), &w.URL, &w.Enabled, &w.Secret, scanTime(&w.CreatedAt), scanTime(&w.UpdatedAt))
-	w.Secret = noEmpty(w.Secret)
+	err := rows.Scan(scanID(&w.ID), scanID(&w.FormID), &w.URL, &w.Enabled, &w.HasSecret, scanTime(&w.CreatedAt), scanTime(&w.UpdatedAt))
 	return w, err
 }
 
@@ -48,12 +47,13 @@ WITH form AS (
 SELECT room.there, EXISTS (SELECT FROM created) FROM form, room`
 
 // CreateWebhook implements [storage.WebhookStore].
-func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
+func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
+	w := n.Webhook
 	return s.write(ctx, func(ctx context.Context) error {
 		b := &pgx.Batch{}
 		s.lockForm(b, w.FormID)
-		s.queue(b, createWebhook, w.FormID[:], userArg(who), w.ID[:], w.URL, w.Enabled, bytesArg(w.Secret),
-			w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(limit), storage.HostName(w.URL))
+		s.queue(b, createWebhook, w.FormID[:], userArg(who), w.ID[:], w.URL, w.Enabled, bytesArg(n.Secret),
+			w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(n.Max), storage.HostName(w.URL))
 		var room, created bool
 		err := s.sendRow(ctx, b, func(rows pgx.Rows) error { return rows.Scan(&room, &created) })
 		switch {

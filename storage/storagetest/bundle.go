@@ -169,8 +169,37 @@ func (b *bundle) newWebhook(form storage.ID) storage.Webhook {
 	now := b.tick()
 	return storage.Webhook{
 		ID: newID(), FormID: form, URL: "https://" + text("host") + ".example/hook", Enabled: true,
-		Secret: []byte(text("secret")), CreatedAt: now, UpdatedAt: now,
+		HasSecret: true, CreatedAt: now, UpdatedAt: now,
 	}
+}
+
+// secretOf returns the secret that createWebhook gives to a webhook.
+func secretOf(w storage.Webhook) []byte {
+	if !w.HasSecret {
+		return nil
+	}
+	return []byte("secret of " + w.ID.String())
+}
+
+// createWebhook adds a webhook with its secret. HasSecret, which is for the store to set,
+// goes in as what it is not.
+func (b *bundle) createWebhook(w storage.Webhook, limit int) error {
+	n := storage.NewWebhook{Webhook: w, Secret: secretOf(w), Max: limit}
+	n.Webhook.HasSecret = !w.HasSecret
+	return b.store.CreateWebhook(b.Context(), storage.AsHost(), n)
+}
+
+// secret returns the stored secret of a webhook, "" when it has none.
+func (b *bundle) secret(webhook storage.ID) string {
+	b.Helper()
+	list, err := b.store.Secrets(b.Context(), storage.ID{}, 1000)
+	b.ok(err, "Secrets")
+	for _, stored := range list {
+		if stored.WebhookID == webhook {
+			return string(stored.Secret)
+		}
+	}
+	return ""
 }
 
 func (b *bundle) addWebhook(form storage.ID, edit ...func(*storage.Webhook)) storage.Webhook {
@@ -179,7 +208,7 @@ func (b *bundle) addWebhook(form storage.ID, edit ...func(*storage.Webhook)) sto
 	for _, e := range edit {
 		e(&w)
 	}
-	b.ok(b.store.CreateWebhook(b.Context(), storage.AsHost(), w, 0), "CreateWebhook")
+	b.ok(b.createWebhook(w, 0), "CreateWebhook")
 	b.webhooks = append(b.webhooks, w.ID)
 	return w
 }

@@ -72,7 +72,7 @@ func parallelWebhooks(b *bundle) {
 	for i := range webhooks {
 		webhooks[i] = b.newWebhook(f.ID)
 	}
-	errs := together(len(webhooks), func(i int) error { return b.store.CreateWebhook(b.Context(), storage.AsHost(), webhooks[i], 20) })
+	errs := together(len(webhooks), func(i int) error { return b.createWebhook(webhooks[i], 20) })
 	same(b, b.outcome(errs, storage.ErrLimitReached, "CreateWebhook"), 20, "calls of CreateWebhook that succeeded")
 	list, err := b.store.Webhooks(b.Context(), storage.AsHost(), storage.Page{Limit: 100})
 	b.ok(err, "Webhooks")

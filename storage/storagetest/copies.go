@@ -161,19 +161,18 @@ func copiesOutSubmission(b *bundle) {
 func copiesWebhook(b *bundle) {
 	f := b.anyForm()
 	given := b.newWebhook(f.ID)
-	want := string(given.Secret)
+	want := string(secretOf(given))
 	check := func(what string, secret []byte) {
 		b.Helper()
 		spoil(secret)
-		same(b, string(b.getWebhook(given.ID).Secret), want, "Secret after the caller overwrote %s", what)
+		same(b, b.secret(given.ID), want, "Secret after the caller overwrote %s", what)
 	}
-	b.ok(b.store.CreateWebhook(b.Context(), storage.AsHost(), given, 0), "CreateWebhook")
-	check("what it gave to CreateWebhook", given.Secret)
-	check("what Webhook returned", b.getWebhook(given.ID).Secret)
-	list, err := b.store.Webhooks(b.Context(), storage.AsHost(), storage.Page{Limit: 10})
-	b.ok(err, "Webhooks")
-	check("what Webhooks returned", only(b, list, "Webhooks").Secret)
-	check("what UpdateWebhook returned", b.updateWebhook(given.ID, storage.WebhookChange{Enabled: ptr(true)}).Secret)
+	first := secretOf(given)
+	b.ok(b.store.CreateWebhook(b.Context(), storage.AsHost(), storage.NewWebhook{Webhook: given, Secret: first}), "CreateWebhook")
+	check("what it gave to CreateWebhook", first)
+	list, err := b.store.Secrets(b.Context(), storage.ID{}, 10)
+	b.ok(err, "Secrets")
+	check("what Secrets returned", only(b, list, "Secrets").Secret)
 	want = "another secret"
 	secret := []byte(want)
 	b.updateWebhook(given.ID, storage.WebhookChange{Secret: &secret})
@@ -192,16 +191,16 @@ func copiesDelivery(b *bundle) {
 	p.Webhooks[w.ID] = 0
 	same(b, string(d.Body), body, "Body after the caller overwrote what it gave to Enqueue")
 	spoil(d.Secret)
-	same(b, b.getWebhook(w.ID).Secret, w.Secret, "Secret after the caller overwrote what ClaimDeliveries returned")
+	same(b, b.secret(w.ID), string(secretOf(w)), "Secret after the caller overwrote what ClaimDeliveries returned")
 
 	r := retried(d, b.tick(), atOnce)
 	want := render(*r.Delivery)
 	b.finish(r)
 	*r.Delivery = storage.Delivery{Attempt: 77, NextAttemptAt: soon().Add(1000 * time.Hour)}
 	history := b.attempts(w.ID)
-	same(b, render(only(b, history, "Attempts")), want, "Attempts after the caller overwrote what it gave to FinishDeliveries")
+	same(b, render(only(b, history, "Deliveries")), want, "Deliveries after the caller overwrote what it gave to FinishDeliveries")
 	clear(history)
-	same(b, render(only(b, b.attempts(w.ID), "Attempts")), want, "Attempts after the caller overwrote the list that it got")
+	same(b, render(only(b, b.attempts(w.ID), "Deliveries")), want, "Deliveries after the caller overwrote the list that it got")
 	same(b, b.claimOne().Attempt, 2, "Attempt of the delivery that was rescheduled")
 }
 

@@ -195,8 +195,8 @@ func expireQuiet(b *bundle) {
 	ended, summaries := b.expire(0)
 	same(b, ended, 1, "deliveries that ended")
 	same(b, len(summaries), 0, "summaries within ExpiredQuiet of another one")
-	same(b, b.attempts(w.ID), kept, "Attempts")
+	same(b, b.attempts(w.ID), kept, "Deliveries")
 	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
 	want := b.deliverMany(w.ID, storage.HistoryKept, at(time.Hour))
-	same(b, b.attempts(w.ID), append(want, kept[0]), "Attempts: the summary stands beside HistoryKept others")
+	same(b, b.attempts(w.ID), append(want, kept[0]), "Deliveries: the summary stands beside HistoryKept others")
 }

@@ -36,9 +36,9 @@ func finishReschedules(b *bundle) {
 		want = append([]storage.Delivery{*r.Delivery}, want...)
 	}
 	b.claimNone("due in an hour")
-	same(b, b.attempts(w.ID), want, "Attempts")
+	same(b, b.attempts(w.ID), want, "Deliveries")
 	list, err := b.store.Deliveries(b.Context(), storage.AsHost(), w.ID, 2)
-	b.ok(err, "Attempts")
+	b.ok(err, "Deliveries")
 	if len(list) != 2 || list[1].NextAttemptAt.IsZero() {
 		b.Fatalf("NextAttemptAt: want when the next attempt is due, got none")
 	}
@@ -56,8 +56,8 @@ func finishEnds(b *bundle) {
 	b.nothingPending("the delivery ended")
 	b.claimNone("the delivery ended")
 	list, err := b.store.Deliveries(b.Context(), storage.AsHost(), w.ID, 10)
-	b.ok(err, "Attempts")
-	same(b, list, []storage.Delivery{*r.Delivery}, "Attempts")
+	b.ok(err, "Deliveries")
+	same(b, list, []storage.Delivery{*r.Delivery}, "Deliveries")
 }
 
 func finishTwice(b *bundle) {
@@ -170,16 +170,16 @@ func historyCut(b *bundle) {
 	want := b.deliverMany(w, kept-2, at(0))
 	for i := range 4 {
 		want = append([]storage.Delivery{b.deliver(w, at(time.Hour+time.Duration(i)*time.Minute))}, want...)
-		same(b, b.attempts(w), want[:min(kept, len(want))], "Attempts after %d", len(want))
+		same(b, b.attempts(w), want[:min(kept, len(want))], "Deliveries after %d", len(want))
 	}
 	// One that is older than all that are kept is the one to go, at the latest with
 	// the next one.
 	b.deliver(w, at(-time.Hour))
 	want = append(b.deliverMany(w, 5, at(2*time.Hour)), want...)
-	same(b, b.attempts(w), want[:kept], "Attempts after one that is older than the kept ones, and 5 more")
+	same(b, b.attempts(w), want[:kept], "Deliveries after one that is older than the kept ones, and 5 more")
 	want = append(b.deliverMany(w, kept+3, at(3*time.Hour)), want...)
-	same(b, b.attempts(w), want[:kept], "Attempts after a whole history at once")
-	same(b, b.attempts(other), []storage.Delivery{untouched}, "Attempts of another webhook")
+	same(b, b.attempts(w), want[:kept], "Deliveries after a whole history at once")
+	same(b, b.attempts(other), []storage.Delivery{untouched}, "Deliveries of another webhook")
 }
 
 func cutAttemptGone(b *bundle) {

@@ -77,7 +77,7 @@ func handOverLeased(b *bundle) {
 		same(b, d, storage.ClaimedDelivery{
 			Lease:  storage.Lease{WebhookID: one.ID, EventID: n.Event.ID, Token: d.Lease.Token},
 			FormID: f.ID, SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
-			URL: one.URL, Host: storage.HostName(one.URL), Secret: one.Secret, Attempt: 1, Standing: quick,
+			URL: one.URL, Host: storage.HostName(one.URL), Secret: secretOf(one), Attempt: 1, Standing: quick,
 		}, "Delivery that was handed over")
 		same(b, h.others, true, "others: the second webhook was not reserved")
 		b.finish(succeeded(d, b.tick()))

@@ -82,8 +82,8 @@ func (*hollow) CountFunnel(context.Context, storage.ID, time.Time, storage.Count
 func (*hollow) Funnel(context.Context, storage.Actor, storage.ID, storage.Window) (storage.Funnel, error) {
 	return storage.Funnel{}, nil
 }
-func (*hollow) SetLifetimeCounters(context.Context, storage.ID, storage.Counters) error  { return nil }
-func (*hollow) CreateWebhook(context.Context, storage.Actor, storage.Webhook, int) error { return nil }
+func (*hollow) SetLifetimeCounters(context.Context, storage.ID, storage.Counters) error { return nil }
+func (*hollow) CreateWebhook(context.Context, storage.Actor, storage.NewWebhook) error  { return nil }
 func (*hollow) Webhook(context.Context, storage.Actor, storage.ID) (storage.Webhook, error) {
 	return storage.Webhook{}, nil
 }

@@ -92,7 +92,7 @@ func invalidText(b *bundle) {
 			"CreateKey, User.Name":     key(func(n *storage.NewKey) { n.User.Name = s }),
 			"CreateKey, User.Email":    key(func(n *storage.NewKey) { n.User.Email = s }),
 			"CreateKey, Scopes":        key(func(n *storage.NewKey) { n.Key.Scopes = []storage.Scope{storage.Scope(s)} }),
-			"CreateWebhook, URL":       func() error { return b.store.CreateWebhook(ctx, host, hook, 0) },
+			"CreateWebhook, URL":       func() error { return b.createWebhook(hook, 0) },
 			"UpdateWebhook, URL": func() error {
 				_, err := b.store.UpdateWebhook(ctx, host, w.webhook.ID, storage.WebhookChange{URL: &s, At: w.now})
 				return err

@@ -191,8 +191,9 @@ func (m oneMore) CreateWorkspace(ctx context.Context, w storage.Workspace, limit
 	return m.Storage.CreateWorkspace(ctx, w, more(limit))
 }
 
-func (m oneMore) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
-	return m.Storage.CreateWebhook(ctx, who, w, more(limit))
+func (m oneMore) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
+	n.Max = more(n.Max)
+	return m.Storage.CreateWebhook(ctx, who, n)
 }
 
 func (m oneMore) CreateKey(ctx context.Context, k storage.NewKey) error {

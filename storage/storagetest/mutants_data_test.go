@@ -104,15 +104,17 @@ type keepsSlice struct {
 	secret []byte
 }
 
-func (m *keepsSlice) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
-	m.secret = w.Secret
-	return m.Storage.CreateWebhook(ctx, who, w, limit)
+func (m *keepsSlice) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
+	m.secret = n.Secret
+	return m.Storage.CreateWebhook(ctx, who, n)
 }
 
-func (m *keepsSlice) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {
-	w, err := m.Storage.Webhook(ctx, who, id)
-	w.Secret = slices.Clone(m.secret)
-	return w, err
+func (m *keepsSlice) Secrets(ctx context.Context, after storage.ID, most int) ([]storage.StoredSecret, error) {
+	list, err := m.Storage.Secrets(ctx, after, most)
+	for i := range list {
+		list[i].Secret = slices.Clone(m.secret)
+	}
+	return list, err
 }
 
 func wholeSeconds(t time.Time) time.Time { return t.Truncate(time.Second) }

@@ -122,7 +122,7 @@ func deliveryMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return &handsTwice{Storage: s} }},
 		{"reserves and never hands over", []string{"deliveries/hand_over_refused"},
 			func(s storage.Storage) storage.Storage { return reservesOnly{s} }},
-		{"lists attempts oldest first", []string{"webhooks/attempts", "deliveries/reschedule", "deliveries/history_cut"},
+		{"lists attempts oldest first", []string{"webhooks/deliveries", "deliveries/reschedule", "deliveries/history_cut"},
 			func(s storage.Storage) storage.Storage { return oldestFirst{s} }},
 		{"writes event bodies anew", []string{"deliveries/same_body"},
 			func(s storage.Storage) storage.Storage { return compacts{s} }},
@@ -295,9 +295,9 @@ type everybodyIsGood struct {
 	hooks []storage.ID
 }
 
-func (m *everybodyIsGood) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
-	m.hooks = append(m.hooks, w.ID)
-	return m.Storage.CreateWebhook(ctx, who, w, limit)
+func (m *everybodyIsGood) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
+	m.hooks = append(m.hooks, n.Webhook.ID)
+	return m.Storage.CreateWebhook(ctx, who, n)
 }
 
 func (m *everybodyIsGood) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
@@ -451,9 +451,9 @@ type firstURL struct {
 	urls sync.Map
 }
 
-func (m *firstURL) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
-	m.urls.Store(w.ID, w.URL)
-	return m.Storage.CreateWebhook(ctx, who, w, limit)
+func (m *firstURL) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
+	m.urls.Store(n.Webhook.ID, n.Webhook.URL)
+	return m.Storage.CreateWebhook(ctx, who, n)
 }
 
 func (m *firstURL) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {

@@ -66,8 +66,8 @@ func (m blind) PausedWebhooks(ctx context.Context, _ storage.Actor, page storage
 	return m.Storage.PausedWebhooks(ctx, storage.AsHost(), page)
 }
 
-func (m blind) CreateWebhook(ctx context.Context, _ storage.Actor, w storage.Webhook, limit int) error {
-	return m.Storage.CreateWebhook(ctx, storage.AsHost(), w, limit)
+func (m blind) CreateWebhook(ctx context.Context, _ storage.Actor, n storage.NewWebhook) error {
+	return m.Storage.CreateWebhook(ctx, storage.AsHost(), n)
 }
 
 func (m blind) Webhook(ctx context.Context, _ storage.Actor, id storage.ID) (storage.Webhook, error) {
@@ -205,8 +205,8 @@ func (m detached) SetLifetimeCounters(ctx context.Context, form storage.ID, c st
 	return m.Storage.SetLifetimeCounters(context.WithoutCancel(ctx), form, c)
 }
 
-func (m detached) CreateWebhook(ctx context.Context, who storage.Actor, w storage.Webhook, limit int) error {
-	return m.Storage.CreateWebhook(context.WithoutCancel(ctx), who, w, limit)
+func (m detached) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
+	return m.Storage.CreateWebhook(context.WithoutCancel(ctx), who, n)
 }
 
 func (m detached) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {

@@ -92,7 +92,7 @@ func actorOperations() []operation {
 		{"CreateWebhook", "create_webhook", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
 			hook := w.webhook
 			hook.ID = newID()
-			return s.CreateWebhook(ctx, who, hook, 0)
+			return s.CreateWebhook(ctx, who, storage.NewWebhook{Webhook: hook})
 		}},
 		{"Webhook", "webhook", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
 			_, err := s.Webhook(ctx, who, w.webhook.ID)
@@ -109,7 +109,7 @@ func actorOperations() []operation {
 		{"DeleteWebhook", "delete_webhook", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
 			return s.DeleteWebhook(ctx, who, w.webhook.ID)
 		}},
-		{"Attempts", "attempts", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+		{"Deliveries", "deliveries", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
 			_, err := s.Deliveries(ctx, who, w.webhook.ID, 100)
 			return err
 		}},
@@ -188,7 +188,7 @@ func hostOperations() []operation {
 			return contains(list, func(stored storage.StoredSecret) storage.ID { return stored.WebhookID }, w.webhook.ID, err)
 		}},
 		{"ReplaceSecrets", "replace_secrets", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-			n, err := s.ReplaceSecrets(ctx, []storage.SecretReplacement{{WebhookID: w.webhook.ID, From: w.webhook.Secret, To: []byte("sealed anew")}})
+			n, err := s.ReplaceSecrets(ctx, []storage.SecretReplacement{{WebhookID: w.webhook.ID, From: secretOf(w.webhook), To: []byte("sealed anew")}})
 			if err == nil && n != 1 {
 				return errors.New("the secret was not replaced")
 			}

@@ -167,7 +167,7 @@ func (b *bundle) fenced(r storage.Result, why string) {
 func (b *bundle) attempts(webhook storage.ID) []storage.Delivery {
 	b.Helper()
 	got, err := b.store.Deliveries(b.Context(), storage.AsHost(), webhook, 1000)
-	b.ok(err, "Attempts")
+	b.ok(err, "Deliveries")
 	for i := range got {
 		got[i].NextAttemptAt = time.Time{}
 	}
@@ -179,7 +179,7 @@ func (b *bundle) newestAttempt(webhook storage.ID) storage.Delivery {
 	b.Helper()
 	all := b.attempts(webhook)
 	if len(all) == 0 {
-		b.Fatalf("Attempts: want one at least, got none")
+		b.Fatalf("Deliveries: want one at least, got none")
 	}
 	return all[0]
 }

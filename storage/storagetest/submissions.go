@@ -281,7 +281,7 @@ func deleteEndsDeliveries(b *bundle) {
 	b.deleteSubmission(leased)
 	b.deleteSubmission(due)
 	b.fenced(retried(claimed, soon(), atOnce), "its submission was deleted")
-	same(b, b.attempts(w.ID), nil, "Attempts: a fenced result is not recorded")
+	same(b, b.attempts(w.ID), nil, "Deliveries: a fenced result is not recorded")
 	same(b, b.claimOne().SubmissionID, stays.Submission.ID, "the delivery that is left")
 }
 

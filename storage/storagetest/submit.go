@@ -231,7 +231,7 @@ func submitRefused(b *bundle) {
 
 func submitQueues(b *bundle) {
 	f := b.anyForm()
-	one, two := b.addWebhook(f.ID), b.addWebhook(f.ID, func(w *storage.Webhook) { w.Secret = nil })
+	one, two := b.addWebhook(f.ID), b.addWebhook(f.ID, func(w *storage.Webhook) { w.HasSecret = false })
 	b.addWebhook(f.ID, asDisabled)
 	b.addWebhook(b.addForm(f.WorkspaceID).ID) // of another form
 	n := b.submit(f)
@@ -247,7 +247,7 @@ func submitQueues(b *bundle) {
 		same(b, d, storage.ClaimedDelivery{
 			Lease:  storage.Lease{WebhookID: w.ID, EventID: n.Event.ID, Token: d.Lease.Token},
 			FormID: f.ID, SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
-			URL: w.URL, Host: storage.HostName(w.URL), Secret: w.Secret, Attempt: 1,
+			URL: w.URL, Host: storage.HostName(w.URL), Secret: secretOf(w), Attempt: 1,
 		}, "Delivery")
 	}
 }

@@ -82,8 +82,8 @@ func sweepFormWhole(b *bundle) {
 	webhooks, err := b.store.Webhooks(b.Context(), storage.AsHost(), storage.Page{Limit: 10})
 	b.ok(err, "Webhooks")
 	same(b, webhooks, nil, "Webhooks after their form was purged")
-	b.ok(b.store.CreateWebhook(b.Context(), storage.AsHost(), w.webhook, 0), "CreateWebhook with the id of a purged one")
-	same(b, b.attempts(w.webhook.ID), nil, "Attempts of a webhook with the id of a purged one")
+	b.ok(b.createWebhook(w.webhook, 0), "CreateWebhook with the id of a purged one")
+	same(b, b.attempts(w.webhook.ID), nil, "Deliveries of a webhook with the id of a purged one")
 	b.nothingPending("the form was purged")
 	b.submit(f, withKey(w.first.IdempotencyKey), withAnswer(string(w.first.UniqueAnswer)))
 }

@@ -97,7 +97,7 @@ func timesComeBack(b *bundle) {
 		b.enqueue(hook.ID)
 		r := retried(b.claimOne(), when, time.Duration(i+1)*time.Hour)
 		b.finish(r)
-		same(b, b.attempts(hook.ID), []storage.Delivery{*r.Delivery}, "Attempts with time %d", i)
+		same(b, b.attempts(hook.ID), []storage.Delivery{*r.Delivery}, "Deliveries with time %d", i)
 
 		b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), f.ID, storage.TrashParams{At: when}), "TrashForm")
 		for _, trashed := range b.trash() {
@@ -143,8 +143,9 @@ func bytesComeBack(b *bundle) {
 		all[i] = byte(i)
 	}
 	f := b.anyForm()
-	w := b.addWebhook(f.ID, func(w *storage.Webhook) { w.Secret = all })
-	same(b, b.getWebhook(w.ID).Secret, all, "Webhook.Secret")
+	w := b.addWebhook(f.ID)
+	b.updateWebhook(w.ID, storage.WebhookChange{Secret: &all})
+	same(b, b.secret(w.ID), string(all), "StoredSecret.Secret")
 	b.submit(f, func(n *storage.NewSubmission) { n.Event.Body, n.UniqueAnswer = all, all })
 	d := b.claimOne()
 	same(b, d.Body, all, "Delivery.Body")

@@ -12,7 +12,7 @@ func webhookCases() []Case {
 	return []Case{
 		{"create_and_read", "A webhook comes back as it was given.", createWebhook},
 		{"create_taken", "CreateWebhook returns ErrConflict when the id is taken.", createTakenWebhook},
-		{"create_limit", "CreateWebhook returns ErrLimitReached when the form has max webhooks; a max below 1 is no limit.", createWebhookLimit},
+		{"create_limit", "CreateWebhook returns ErrLimitReached when the form has Max webhooks; a Max below 1 is no limit.", createWebhookLimit},
 		{"unknown", "A webhook that does not exist, or whose form does not, is ErrNotFound.", unknownWebhook},
 		{"list", "Webhooks lists the webhooks of all forms, newest first.", listWebhooks},
 		{"update", "UpdateWebhook changes the members that are set, returns the webhook and keeps the rest.", updateWebhook},
@@ -21,7 +21,7 @@ func webhookCases() []Case {
 		{"replace_secrets", "ReplaceSecrets replaces the secrets that are still the expected ones, and nothing else of a webhook.", replaceSecrets},
 		{"old_secrets", "Secrets and ReplaceSecrets know the secret that was replaced as well, until a sweep wipes it when its time is over.", oldSecrets},
 		{"delete", "DeleteWebhook removes a webhook with its history and leaves the others of the form.", deleteWebhook},
-		{"attempts", "Attempts returns the newest attempts by (CreatedAt, ID), as they were given, at most max.", listAttempts},
+		{"deliveries", "Deliveries returns the newest deliveries by (CreatedAt, ID), as they were given, at most max.", listAttempts},
 	}
 }
 
@@ -47,7 +47,7 @@ func createWebhook(b *bundle) {
 	for _, want := range []storage.Webhook{
 		b.addWebhook(f.ID),
 		b.addWebhook(f.ID, asDisabled),
-		b.addWebhook(f.ID, func(w *storage.Webhook) { w.Secret = nil }),
+		b.addWebhook(f.ID, func(w *storage.Webhook) { w.HasSecret = false }),
 	} {
 		same(b, b.getWebhook(want.ID), want, "Webhook")
 	}
@@ -58,37 +58,36 @@ func createTakenWebhook(b *bundle) {
 	again := b.newWebhook(b.anyForm().ID)
 	again.ID = first.ID
 	b.unchanged("CreateWebhook with a taken id", func() {
-		b.is(b.store.CreateWebhook(b.Context(), storage.AsHost(), again, 0), storage.ErrConflict, "CreateWebhook with a taken ID")
+		b.is(b.createWebhook(again, 0), storage.ErrConflict, "CreateWebhook with a taken ID")
 	})
 }
 
 func createWebhookLimit(b *bundle) {
 	f, other := b.anyForm(), b.anyForm()
-	host := storage.AsHost()
 	for i := range 3 {
 		w := b.newWebhook(f.ID)
 		w.Enabled = i > 0 // disabled ones count too
-		b.ok(b.store.CreateWebhook(b.Context(), host, w, 3), "CreateWebhook %d of at most 3", i+1)
+		b.ok(b.createWebhook(w, 3), "CreateWebhook %d of at most 3", i+1)
 	}
 	b.unchanged("CreateWebhook beyond max", func() {
-		b.is(b.store.CreateWebhook(b.Context(), host, b.newWebhook(f.ID), 3), storage.ErrLimitReached, "CreateWebhook 4 of at most 3")
-		b.is(b.store.CreateWebhook(b.Context(), host, b.newWebhook(f.ID), 1), storage.ErrLimitReached, "CreateWebhook 4 of at most 1")
+		b.is(b.createWebhook(b.newWebhook(f.ID), 3), storage.ErrLimitReached, "CreateWebhook 4 of at most 3")
+		b.is(b.createWebhook(b.newWebhook(f.ID), 1), storage.ErrLimitReached, "CreateWebhook 4 of at most 1")
 	})
-	b.ok(b.store.CreateWebhook(b.Context(), host, b.newWebhook(other.ID), 1), "CreateWebhook 1 of another form")
-	b.ok(b.store.CreateWebhook(b.Context(), host, b.newWebhook(f.ID), 0), "CreateWebhook with max 0")
-	b.ok(b.store.CreateWebhook(b.Context(), host, b.newWebhook(f.ID), -1), "CreateWebhook with max -1")
+	b.ok(b.createWebhook(b.newWebhook(other.ID), 1), "CreateWebhook 1 of another form")
+	b.ok(b.createWebhook(b.newWebhook(f.ID), 0), "CreateWebhook with max 0")
+	b.ok(b.createWebhook(b.newWebhook(f.ID), -1), "CreateWebhook with max -1")
 }
 
 func unknownWebhook(b *bundle) {
 	host := storage.AsHost()
-	b.is(b.store.CreateWebhook(b.Context(), host, b.newWebhook(newID()), 0), storage.ErrNotFound, "CreateWebhook for an unknown form")
+	b.is(b.createWebhook(b.newWebhook(newID()), 0), storage.ErrNotFound, "CreateWebhook for an unknown form")
 	_, err := b.store.Webhook(b.Context(), host, newID())
 	b.is(err, storage.ErrNotFound, "Webhook")
 	_, err = b.store.UpdateWebhook(b.Context(), host, newID(), storage.WebhookChange{URL: ptr("https://x.example/"), At: b.tick()})
 	b.is(err, storage.ErrNotFound, "UpdateWebhook")
 	b.is(b.store.DeleteWebhook(b.Context(), host, newID()), storage.ErrNotFound, "DeleteWebhook")
 	_, err = b.store.Deliveries(b.Context(), host, newID(), 10)
-	b.is(err, storage.ErrNotFound, "Attempts")
+	b.is(err, storage.ErrNotFound, "Deliveries")
 }
 
 func listWebhooks(b *bundle) {
@@ -113,29 +112,34 @@ func updateWebhook(b *bundle) {
 	check("url", storage.WebhookChange{URL: &want.URL})
 	want.Enabled = false
 	check("enabled", storage.WebhookChange{Enabled: ptr(false)})
-	want.Secret = []byte("another secret")
-	check("secret", storage.WebhookChange{Secret: &want.Secret})
+	check("secret", storage.WebhookChange{Secret: ptr([]byte("another secret"))})
+	same(b, b.secret(want.ID), "another secret", "the secret after UpdateWebhook")
+	want.HasSecret = false
+	check("secret that is empty", storage.WebhookChange{Secret: new([]byte)})
+	want.HasSecret = true
+	check("first secret", storage.WebhookChange{Secret: ptr([]byte("first secret"))})
 	check("time only", storage.WebhookChange{})
 }
 
 func updateWebhookSecret(b *bundle) {
 	want := b.addWebhook(b.anyForm().ID)
-	same(b, b.updateWebhook(want.ID, storage.WebhookChange{Enabled: ptr(true)}).Secret, want.Secret, "Secret that is not set in the change")
+	b.updateWebhook(want.ID, storage.WebhookChange{Enabled: ptr(true)})
+	same(b, b.secret(want.ID), string(secretOf(want)), "Secret that is not set in the change")
 	for _, empty := range [][]byte{{}, nil} {
-		b.updateWebhook(want.ID, storage.WebhookChange{Secret: &want.Secret})
-		same(b, b.updateWebhook(want.ID, storage.WebhookChange{Secret: &empty}).Secret, nil, "Secret that was set to empty")
-		same(b, b.getWebhook(want.ID).Secret, nil, "Secret that was set to empty, read again")
+		b.updateWebhook(want.ID, storage.WebhookChange{Secret: ptr(secretOf(want))})
+		same(b, b.updateWebhook(want.ID, storage.WebhookChange{Secret: &empty}).HasSecret, false, "HasSecret when Secret was set to empty")
+		same(b, b.secret(want.ID), "", "Secret that was set to empty, read again")
 	}
 }
 
 func listSecrets(b *bundle) {
 	kept, trashed := b.anyForm(), b.anyForm()
 	var want []storage.StoredSecret
-	for i, form := range []storage.ID{kept.ID, trashed.ID, kept.ID, trashed.ID} {
-		w := b.addWebhook(form, func(w *storage.Webhook) { w.Secret = []byte{byte(i), 0, 0xff} })
-		want = append(want, storage.StoredSecret{WebhookID: w.ID, Secret: w.Secret})
+	for _, form := range []storage.ID{kept.ID, trashed.ID, kept.ID, trashed.ID} {
+		w := b.addWebhook(form)
+		want = append(want, storage.StoredSecret{WebhookID: w.ID, Secret: secretOf(w)})
 	}
-	b.addWebhook(kept.ID, func(w *storage.Webhook) { w.Secret = nil })
+	b.addWebhook(kept.ID, func(w *storage.Webhook) { w.HasSecret = false })
 	b.ok(b.store.DeleteWorkspace(b.Context(), storage.AsHost(), trashed.WorkspaceID, b.tick()), "DeleteWorkspace")
 	slices.SortFunc(want, func(a, b storage.StoredSecret) int { return bytes.Compare(a.WebhookID[:], b.WebhookID[:]) })
 	var got []storage.StoredSecret
@@ -160,8 +164,7 @@ func listSecrets(b *bundle) {
 
 func oldSecrets(b *bundle) {
 	f := b.anyForm()
-	secret := func(s string) func(*storage.Webhook) { return func(w *storage.Webhook) { w.Secret = []byte(s) } }
-	one, two := b.addWebhook(f.ID, secret("one")), b.addWebhook(f.ID, secret("two"))
+	one, two := b.addWebhook(f.ID), b.addWebhook(f.ID)
 	now := time.Now()
 	for _, w := range []storage.Webhook{one, two} {
 		b.updateWebhook(w.ID, storage.WebhookChange{Secret: ptr([]byte("new")), At: now})
@@ -169,8 +172,9 @@ func oldSecrets(b *bundle) {
 	replace := func(w storage.Webhook, from, to string) storage.SecretReplacement {
 		return storage.SecretReplacement{WebhookID: w.ID, From: []byte(from), To: []byte(to)}
 	}
+	first := func(w storage.Webhook) string { return string(secretOf(w)) }
 	n, err := b.store.ReplaceSecrets(b.Context(), []storage.SecretReplacement{
-		replace(one, "one", "ONE"), replace(one, "new", "NEW"), replace(two, "one", "ONE"), replace(two, "two", "TWO"),
+		replace(one, first(one), "ONE"), replace(one, "new", "NEW"), replace(two, first(one), "ONE"), replace(two, first(two), "TWO"),
 	})
 	b.ok(err, "ReplaceSecrets")
 	same(b, n, 3, "the number of replaced secrets, old ones included")
@@ -198,21 +202,22 @@ func oldSecrets(b *bundle) {
 
 func replaceSecrets(b *bundle) {
 	f := b.anyForm()
-	secret := func(s string) func(*storage.Webhook) { return func(w *storage.Webhook) { w.Secret = []byte(s) } }
-	one, two, other, none := b.addWebhook(f.ID, secret("one")), b.addWebhook(f.ID, secret("two")), b.addWebhook(f.ID, secret("other")), b.addWebhook(f.ID, secret(""))
-	from := func(w storage.Webhook, previous, next string) storage.SecretReplacement {
-		return storage.SecretReplacement{WebhookID: w.ID, From: []byte(previous), To: []byte(next)}
+	one, two, other := b.addWebhook(f.ID), b.addWebhook(f.ID), b.addWebhook(f.ID)
+	none := b.addWebhook(f.ID, func(w *storage.Webhook) { w.HasSecret = false })
+	from := func(w storage.Webhook, previous []byte, next string) storage.SecretReplacement {
+		return storage.SecretReplacement{WebhookID: w.ID, From: previous, To: []byte(next)}
 	}
 	n, err := b.store.ReplaceSecrets(b.Context(), []storage.SecretReplacement{
-		from(two, "two", "TWO"), from(one, "one", "ONE"), from(other, "another", "OTHER"), from(none, "x", "NONE"),
+		from(two, secretOf(two), "TWO"), from(one, secretOf(one), "ONE"), from(other, []byte("another"), "OTHER"), from(none, []byte("x"), "NONE"),
 		{WebhookID: newID(), From: []byte("x"), To: []byte("y")},
 	})
 	b.ok(err, "ReplaceSecrets")
 	same(b, n, 2, "the number of replaced secrets")
-	one.Secret, two.Secret = []byte("ONE"), []byte("TWO")
 	for _, want := range []storage.Webhook{one, two, other, none} {
 		same(b, b.getWebhook(want.ID), want, "Webhook after ReplaceSecrets")
 	}
+	same(b, []string{b.secret(one.ID), b.secret(two.ID), b.secret(other.ID), b.secret(none.ID)},
+		[]string{"ONE", "TWO", string(secretOf(other)), ""}, "the secrets after ReplaceSecrets")
 	n, err = b.store.ReplaceSecrets(b.Context(), nil)
 	b.ok(err, "ReplaceSecrets of nothing")
 	same(b, n, 0, "the number of replaced secrets, of none")
@@ -230,24 +235,24 @@ func deleteWebhook(b *bundle) {
 	b.is(err, storage.ErrNotFound, "Webhook after DeleteWebhook")
 	b.is(b.store.DeleteWebhook(b.Context(), storage.AsHost(), gone.ID), storage.ErrNotFound, "DeleteWebhook, again")
 	_, err = b.store.Deliveries(b.Context(), storage.AsHost(), gone.ID, 10)
-	b.is(err, storage.ErrNotFound, "Attempts after DeleteWebhook")
+	b.is(err, storage.ErrNotFound, "Deliveries after DeleteWebhook")
 
 	same(b, b.getWebhook(stays.ID), stays, "the other webhook of the form")
-	kept := only(b, b.attempts(stays.ID), "Attempts of the other webhook")
+	kept := only(b, b.attempts(stays.ID), "Deliveries of the other webhook")
 	b.ok(b.store.Redeliver(b.Context(), stays.ID, kept.ID),
 		"Redeliver of the other webhook's attempt at the same event")
 
 	// Nothing of the old one may turn up under its id.
 	again := b.newWebhook(f.ID)
 	again.ID = gone.ID
-	b.ok(b.store.CreateWebhook(b.Context(), storage.AsHost(), again, 0), "CreateWebhook with the id of a deleted one")
-	same(b, b.attempts(gone.ID), nil, "Attempts of a webhook with the id of a deleted one")
+	b.ok(b.createWebhook(again, 0), "CreateWebhook with the id of a deleted one")
+	same(b, b.attempts(gone.ID), nil, "Deliveries of a webhook with the id of a deleted one")
 }
 
 func listAttempts(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID)
-	same(b, b.attempts(w.ID), nil, "Attempts before the first")
+	same(b, b.attempts(w.ID), nil, "Deliveries before the first")
 	b.submit(f)
 	b.submit(f)
 	b.submit(f)
@@ -262,8 +267,8 @@ func listAttempts(b *bundle) {
 		b.finish(r)
 		want = append([]storage.Delivery{*r.Delivery}, want...)
 	}
-	same(b, b.attempts(w.ID), want, "Attempts")
+	same(b, b.attempts(w.ID), want, "Deliveries")
 	got, err := b.store.Deliveries(b.Context(), storage.AsHost(), w.ID, 2)
-	b.ok(err, "Attempts, at most 2")
-	same(b, idsOf(got, attemptID), idsOf(want[:2], attemptID), "Attempts, at most 2")
+	b.ok(err, "Deliveries, at most 2")
+	same(b, idsOf(got, attemptID), idsOf(want[:2], attemptID), "Deliveries, at most 2")
 }

@@ -215,7 +215,7 @@ func deleteWorkspaceAtOnce(b *bundle) {
 		b.is(b.store.CountFunnel(b.Context(), w.form.ID, w.now, storage.Counters{Views: 1}), storage.ErrNotFound, "CountFunnel")
 		_, err = b.store.Funnel(b.Context(), host, w.form.ID, storage.Window{})
 		b.is(err, storage.ErrNotFound, "Funnel")
-		b.is(b.store.CreateWebhook(b.Context(), host, b.newWebhook(w.form.ID), 0), storage.ErrNotFound, "CreateWebhook")
+		b.is(b.createWebhook(b.newWebhook(w.form.ID), 0), storage.ErrNotFound, "CreateWebhook")
 		_, err = b.store.Webhook(b.Context(), host, w.webhook.ID)
 		b.is(err, storage.ErrNotFound, "Webhook")
 		b.is(b.store.CreateForm(b.Context(), host, b.newForm(w.workspace.ID)), storage.ErrNotFound, "CreateForm")

@@ -89,12 +89,13 @@ func (db *database) seed(ctx context.Context, urls []string, pending int) error 
 func (db *database) dispatcher(inFlight int, observer webhooks.Observer) (*webhooks.Dispatcher, error) {
 	config := reachable(observer)
 	config.InFlight = inFlight
-	return webhooks.New(webhooks.Params{
+	d, _, err := webhooks.New(webhooks.Params{
 		Store:  db.store,
 		Config: config,
 		Logger: logger(),
 		Sweep:  db.sweep,
 	})
+	return d, err
 }
 
 // sweep removes events that nothing refers to any more, as a service does.

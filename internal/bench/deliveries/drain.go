@@ -64,7 +64,7 @@ func drainMemory(ctx context.Context, o options, port string) (err error) {
 	config.InFlight = o.inFlight
 	seen := &counter{want: int64(o.deliveries), reached: make(chan struct{})}
 	config.Observer = seen
-	if c.dispatcher, err = webhooks.New(webhooks.Params{Store: c.store, Config: config, Logger: logger()}); err != nil {
+	if c.dispatcher, c.handOver, err = webhooks.New(webhooks.Params{Store: c.store, Config: config, Logger: logger()}); err != nil {
 		return err
 	}
 	for i := range o.deliveries {

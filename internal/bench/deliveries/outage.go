@@ -124,6 +124,7 @@ type company struct {
 	workers  sync.WaitGroup
 
 	dispatcher *webhooks.Dispatcher
+	handOver   func() (to storage.HandOver, stored func())
 	healthy    []storage.ID // forms
 	others     []storage.ID
 
@@ -156,10 +157,10 @@ func (c *company) found(ctx context.Context) error {
 			ID: form, PublicID: form.String()[12:], WorkspaceID: workspace, Name: "f", Type: "SINGLE", Status: storage.StatusPublished,
 			Definition: storage.Definition{Blocks: []byte("[]"), Settings: []byte("{}"), Theme: []byte("{}"), Variables: []byte("{}"), HiddenFields: []byte("[]")},
 			Revision:   1, CreatedAt: now, UpdatedAt: now,
-		}), c.store.CreateWebhook(ctx, storage.AsHost(), storage.Webhook{
-			ID: hook, FormID: form, URL: url, Enabled: true, CreatedAt: now, UpdatedAt: now,
-			Secret: append([]byte{0}, "0123456789abcdef0123456789abcdef"...), // in plain text, says the first byte
-		}, 0))
+		}), c.store.CreateWebhook(ctx, storage.AsHost(), storage.NewWebhook{
+			Webhook: storage.Webhook{ID: hook, FormID: form, URL: url, Enabled: true, CreatedAt: now, UpdatedAt: now},
+			Secret:  append([]byte{0}, "0123456789abcdef0123456789abcdef"...), // in plain text, says the first byte
+		}))
 	}
 	if !c.affected.only {
 		c.healthy = make([]storage.ID, watched)
@@ -199,7 +200,7 @@ func inParallel(n int, f func(i int) error) error {
 func (c *company) live(ctx context.Context, name string) error {
 	var err error
 	config := reachable(c)
-	c.dispatcher, err = webhooks.New(webhooks.Params{Store: c.store, Config: config, Logger: slog.New(slog.DiscardHandler)})
+	c.dispatcher, c.handOver, err = webhooks.New(webhooks.Params{Store: c.store, Config: config, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
@@ -311,10 +312,8 @@ var eventBody = []byte(pgseed.Answers(bodyBytes))
 // submit stores a response as the service does.
 func (c *company) submit(ctx context.Context, form storage.ID, healthy bool) error {
 	n := c.response(form)
-	to := c.dispatcher.HandOver()
-	if to != nil {
-		n.HandOver = to
-	}
+	var stored func()
+	n.HandOver, stored = c.handOver()
 	c.mu.Lock()
 	c.sent[n.Event.ID] = sending{time.Now(), healthy}
 	if !healthy {
@@ -322,8 +321,8 @@ func (c *company) submit(ctx context.Context, form storage.ID, healthy bool) err
 	}
 	c.mu.Unlock()
 	_, _, err := c.store.Submit(ctx, n)
-	if err == nil && !to.Called() {
-		c.dispatcher.Wake()
+	if err == nil {
+		stored()
 	}
 	return err
 }

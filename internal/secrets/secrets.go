@@ -1,4 +1,5 @@
-package webhooks
+// Package secrets seals the signing secrets of webhooks for the storage.
+package secrets
 
 import (
 	"crypto/cipher"
@@ -10,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ErrSecret is what [Secrets.Open] returns for bytes that it did not seal, that
+// ErrSecret is what [Sealer.Open] returns for bytes that it did not seal, that
 // were sealed with an unknown key or for another webhook.
 var ErrSecret = errors.New("webhooks: signing secret cannot be opened")
 
@@ -21,29 +22,29 @@ const (
 	secretSealed = 1
 )
 
-// Secrets turns signing secrets into what is stored and back. A nil *Secrets
+// Sealer turns signing secrets into what is stored and back. A nil *Sealer
 // stores them as they are. It is safe for concurrent use when its AEADs are, as
 // those of the standard library.
-type Secrets struct {
+type Sealer struct {
 	current  cipher.AEAD
 	openable []cipher.AEAD // current first
 }
 
-// NewSecrets returns Secrets that seal with current and open what current or one
+// New returns a Sealer that seals with current and opens what current or one
 // of previous sealed, and also what was stored before there was a key. To
-// change the key, make the old one previous; [Secrets.Reseal] then seals with the new
+// change the key, make the old one previous; [Sealer.Reseal] then seals with the new
 // one what the old one sealed. A nil current stores secrets as they are. Nonces are
 // random and of the AEAD's own size.
 //
 // It returns an error when a previous AEAD is nil.
-func NewSecrets(current cipher.AEAD, previous ...cipher.AEAD) (*Secrets, error) {
-	s := &Secrets{current: current}
+func New(current cipher.AEAD, previous ...cipher.AEAD) (*Sealer, error) {
+	s := &Sealer{current: current}
 	if current != nil {
 		s.openable = append(s.openable, current)
 	}
 	for i, aead := range previous {
 		if aead == nil {
-			return nil, fmt.Errorf("webhooks: previous AEAD %d is nil", i)
+			return nil, fmt.Errorf("previous AEAD %d is nil", i)
 		}
 		s.openable = append(s.openable, aead)
 	}
@@ -52,7 +53,7 @@ func NewSecrets(current cipher.AEAD, previous ...cipher.AEAD) (*Secrets, error) 
 
 // Seal returns what to store as the webhook's secret. The result is bound to the
 // webhook: copied to another one it does not open. No secret is nil.
-func (s *Secrets) Seal(webhook storage.ID, secret string) ([]byte, error) {
+func (s *Sealer) Seal(webhook storage.ID, secret string) ([]byte, error) {
 	if secret == "" {
 		return nil, nil
 	}
@@ -69,7 +70,7 @@ func (s *Secrets) Seal(webhook storage.ID, secret string) ([]byte, error) {
 // Open returns the secret that was stored for the webhook, "" when there is
 // none. It returns [ErrSecret] when that cannot be told; a caller must not take
 // that for "no secret".
-func (s *Secrets) Open(webhook storage.ID, sealed []byte) (string, error) {
+func (s *Sealer) Open(webhook storage.ID, sealed []byte) (string, error) {
 	if len(sealed) == 0 {
 		return "", nil
 	}
@@ -93,15 +94,15 @@ func (s *Secrets) Open(webhook storage.ID, sealed []byte) (string, error) {
 	return "", ErrSecret
 }
 
-// Reseal returns a stored secret as [Secrets.Seal] would store it now, or nil when it
+// Reseal returns a stored secret as [Sealer.Seal] would store it now, or nil when it
 // is stored so already: sealed with the current AEAD or, without one, as it is. It
 // returns [ErrSecret] when the secret cannot be opened.
-func (s *Secrets) Reseal(webhook storage.ID, stored []byte) ([]byte, error) {
+func (s *Sealer) Reseal(webhook storage.ID, stored []byte) ([]byte, error) {
 	secret, err := s.Open(webhook, stored)
 	if err != nil || secret == "" {
 		return nil, err
 	}
-	var current Secrets // opens what is stored as it should be, and nothing else
+	var current Sealer // opens what is stored as it should be, and nothing else
 	if s != nil && s.current != nil {
 		if current.openable = s.openable[:1]; stored[0] == secretPlain {
 			return s.Seal(webhook, secret)
