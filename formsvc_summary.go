@@ -2,6 +2,7 @@ package formsvc
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -146,43 +147,36 @@ type blockTally struct {
 }
 
 type rowTally struct {
-	id, label string
-	choices   choiceTally
+	RowSummary
+	choices choiceTally
 }
 
 type choiceTally struct {
-	list  []*choiceCount
-	index map[string]*choiceCount
+	list  []ChoiceCount // until the end MeanPlace is the sum of the places
+	index map[string]int
 }
 
-type choiceCount struct {
-	ChoiceCount
-	places int64 // their sum
-}
-
-func (t *choiceTally) define(id, label string) *choiceCount {
+func (t *choiceTally) define(id, label string) *ChoiceCount {
 	if t.index == nil {
-		t.index = map[string]*choiceCount{}
+		t.index = map[string]int{}
 	}
-	c := t.index[id]
-	if c == nil {
+	at, known := t.index[id]
+	if !known {
 		id, label = strings.Clone(id), strings.Clone(label) // not a page's memory with them
-		c = &choiceCount{ChoiceCount: ChoiceCount{ID: id, Label: label}}
-		t.list = append(t.list, c)
-		t.index[id] = c
+		at = len(t.list)
+		t.index[id] = at
+		t.list = append(t.list, ChoiceCount{ID: id, Label: label})
 	}
-	return c
+	return &t.list[at]
 }
 
 func (t *choiceTally) counts() []ChoiceCount {
-	var counts []ChoiceCount
-	for _, c := range t.list {
-		if c.places > 0 {
-			c.MeanPlace = float64(c.places) / float64(c.Count)
+	for i := range t.list {
+		if c := &t.list[i]; c.Count > 0 {
+			c.MeanPlace /= float64(c.Count)
 		}
-		counts = append(counts, c.ChoiceCount)
 	}
-	return counts
+	return t.list
 }
 
 func newTally(content FormContent) *tally {
@@ -191,12 +185,7 @@ func newTally(content FormContent) *tally {
 	for _, name := range content.HiddenFields {
 		t.define(name, schema.TypeHidden, name)
 	}
-	var variables []string
-	for name := range content.Variables {
-		variables = append(variables, name)
-	}
-	slices.Sort(variables)
-	for _, name := range variables {
+	for _, name := range slices.Sorted(maps.Keys(content.Variables)) {
 		t.define(name, schema.TypeVariable, name)
 	}
 	return t
@@ -239,7 +228,7 @@ func (b *blockTally) row(id, label string) *rowTally {
 	r := b.rowByID[id]
 	if r == nil {
 		id = strings.Clone(id)
-		r = &rowTally{id: id, label: label}
+		r = &rowTally{RowSummary: RowSummary{ID: id, Label: label}}
 		b.rowByID[id] = r
 		b.rows = append(b.rows, r)
 	}
@@ -280,7 +269,16 @@ func (b *blockTally) count(a *Answer) {
 	case schema.Bool:
 		b.choose(&b.choices, v.String(), "", 0)
 	case schema.Picks:
-		b.countPicks(a.Type, v)
+		for i, p := range v {
+			switch {
+			case p.ID == "":
+				b.Other++
+			case a.Type == schema.TypeRanking:
+				b.choose(&b.choices, p.ID, p.Label, i+1)
+			default:
+				b.choose(&b.choices, p.ID, p.Label, 0)
+			}
+		}
 	case schema.Matrix:
 		for _, r := range v {
 			if b.rowByID[r.ID] == nil && !b.mayList() {
@@ -303,29 +301,15 @@ func (b *blockTally) count(a *Answer) {
 	}
 }
 
-func (b *blockTally) countPicks(kind string, picks schema.Picks) {
-	for i, p := range picks {
-		place := 0
-		if kind == schema.TypeRanking {
-			place = i + 1
-		}
-		if p.ID == "" {
-			b.Other++
-			continue
-		}
-		b.choose(&b.choices, p.ID, p.Label, place)
-	}
-}
-
-// choose counts one choice.
+// choose counts one choice; place is that in a ranking, or 0.
 func (b *blockTally) choose(t *choiceTally, id, label string, place int) {
-	if t.index[id] == nil && !b.mayList() {
+	if _, known := t.index[id]; !known && !b.mayList() {
 		b.Unlisted++
 		return
 	}
 	c := t.define(id, label)
 	c.Count++
-	c.places += int64(place)
+	c.MeanPlace += float64(place)
 }
 
 func (b *blockTally) countDay(day string) {
@@ -368,7 +352,8 @@ func (t *tally) summary() Summary {
 		b.Skipped = t.responses - b.Answered
 		b.Choices = b.choices.counts()
 		for _, r := range b.rows {
-			b.Rows = append(b.Rows, RowSummary{ID: r.id, Label: r.label, Choices: r.choices.counts()})
+			r.Choices = r.choices.counts()
+			b.Rows = append(b.Rows, r.RowSummary)
 		}
 		if n := &b.numbers; n.Count > 0 {
 			b.Numbers = &NumberSummary{

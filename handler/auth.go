@@ -88,10 +88,7 @@ func (c *call) resolve(key string) (early token, err error) {
 // user is whose key it was.
 func (c *call) readWithKey(together readingResolver, user storage.ID) func(key string) error {
 	if c.op.readsForm {
-		form, err := c.idParam("formId")
-		if err != nil {
-			return nil
-		}
+		form := c.namedID("formId")
 		return func(key string) (err error) {
 			c.principal, c.form, err = together.FormForKey(c.ctx(), key, form, c.op.scope)
 			c.formKnown = err == nil

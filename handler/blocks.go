@@ -44,11 +44,7 @@ func (c *call) block(status int, block core.Block) error {
 	return c.body(status, func(w *jsontree.Writer) { w.Raw(block.JSON) })
 }
 
-func createBlock(c *call) error {
-	body, err := c.readBody()
-	if err != nil {
-		return err
-	}
+func createBlock(c *call, body []byte) error {
 	block, err := c.h.core.CreateBlock(c.ctx(), c.actor(), c.target(), body, c.ifMatch())
 	if err != nil {
 		return err
@@ -57,11 +53,7 @@ func createBlock(c *call) error {
 	return c.block(201, block)
 }
 
-func replaceBlocks(c *call) error {
-	body, err := c.readBody()
-	if err != nil {
-		return err
-	}
+func replaceBlocks(c *call, body []byte) error {
 	f, err := c.h.core.ReplaceBlocks(c.ctx(), c.actor(), c.target(), body, c.ifMatch())
 	if err != nil {
 		return err

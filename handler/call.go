@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"strconv"
 	"sync"
 
@@ -29,8 +30,7 @@ type call struct {
 	formKnown bool            // form was asked for and may be relied on
 	page      *submissionPage // read together with the key; nil when it was not
 
-	buffer *[]byte  // see borrow
-	values []string // what is left for value
+	buffer *[]byte // see borrow
 
 	bodyBegun bool // reading the request's body has begun
 	bodyDone  bool // nothing more of it is to be read
@@ -41,30 +41,28 @@ type call struct {
 // calls lends calls out, mostly for the memory that the route in them has.
 var calls = sync.Pool{New: func() any { return new(call) }}
 
+var noStore = []string{"no-store"}
+
+// newCall begins a call; its caller defers [call.end].
 func newCall(h *Handler, w http.ResponseWriter, r *http.Request) *call {
 	c := calls.Get().(*call)
 	c.h, c.w, c.r, c.id = h, w, r, requestID(r)
+	w.Header()["X-Request-Id"] = []string{c.id}
+	w.Header()["Cache-Control"] = noStore // what the description's operation replaces
 	return c
 }
 
-// release gives c back; nothing may hold it any more.
-func (c *call) release() {
+// end answers a panic, and gives c back: nothing may hold it any more.
+func (c *call) end() {
+	if v := recover(); v != nil {
+		c.recovered(v, debug.Stack())
+	}
+	if c.buffer != nil && cap(*c.buffer) <= keepBuffer {
+		buffers.Put(c.buffer)
+	}
 	c.route.Reset()
-	c.giveBack()
 	*c = call{route: c.route}
 	calls.Put(c)
-}
-
-// value returns a value for the response's headers. Those of a response share one piece of
-// memory, which is the response's: a server may write it after the handler has returned.
-func (c *call) value(v string) []string {
-	if len(c.values) == 0 {
-		c.values = make([]string, 5)
-	}
-	out := c.values[:1:1]
-	c.values = c.values[1:]
-	out[0] = v
-	return out
 }
 
 func (c *call) ctx() context.Context { return c.r.Context() }
@@ -88,26 +86,14 @@ func (c *call) param(name string) (string, error) {
 	return value, nil
 }
 
-// idParam returns a path parameter that is an id. A malformed one names nothing.
-func (c *call) idParam(name string) (storage.ID, error) {
-	value, err := c.param(name)
-	if err != nil {
-		return storage.ID{}, err
-	}
-	id, err := storage.ParseID(value)
-	if err != nil {
-		return storage.ID{}, errNotFound
-	}
-	return id, nil
-}
-
-// namedID is idParam for operations that look at the body first: a malformed id is the
-// zero id, which names nothing.
+// namedID returns a path parameter that is an id. A malformed one is the zero id, which
+// names nothing: the caller learns first what else is wrong.
 func (c *call) namedID(name string) storage.ID {
-	id, err := c.idParam(name)
+	value, err := c.param(name)
 	if err != nil {
 		return storage.ID{}
 	}
+	id, _ := storage.ParseID(value) // zero with an error
 	return id
 }
 
@@ -128,12 +114,6 @@ func (c *call) borrow() []byte {
 		c.buffer = buffers.Get().(*[]byte)
 	}
 	return (*c.buffer)[:0]
-}
-
-func (c *call) giveBack() {
-	if c.buffer != nil && cap(*c.buffer) <= keepBuffer {
-		buffers.Put(c.buffer)
-	}
 }
 
 // send sends what was written into the call's buffer as a JSON response, with a line
@@ -157,7 +137,7 @@ var jsonType = []string{"application/json"}
 func (c *call) write(status int, body []byte) {
 	h := c.w.Header()
 	h["Content-Type"] = jsonType
-	h["Content-Length"] = c.value(strconv.Itoa(len(body)))
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	c.begin(status)
 	if c.r.Method != http.MethodHead {
 		// A client that is gone is the only fault here, and nobody is left to tell.

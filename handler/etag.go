@@ -16,7 +16,7 @@ func etag(revision int64) string {
 }
 
 func (c *call) setETag(revision int64) {
-	c.w.Header()["Etag"] = c.value(etag(revision))
+	c.w.Header()["Etag"] = []string{etag(revision)}
 }
 
 // ifMatch reads the If-Match header. Tags that are weak or foreign match nothing,
@@ -61,12 +61,7 @@ func isTag(s string) bool {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
 		return false
 	}
-	for _, c := range []byte(s[1 : len(s)-1]) {
-		if c == '"' || c <= ' ' || c == 0x7f {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s[1:len(s)-1], func(c rune) bool { return c == '"' || c <= ' ' || c == 0x7f })
 }
 
 // nextTag cuts the first element off a list. Commas inside quotes belong to the

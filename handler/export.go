@@ -6,9 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/core"
@@ -21,8 +19,6 @@ import (
 // and the host mounts it where it likes.
 var exportOperation = operation{id: "export", method: http.MethodGet, scope: storage.ScopeSubmissionsRead}
 
-const exportMethods = "GET, HEAD, OPTIONS"
-
 // errHTTPVersion is for a protocol in which an answer without a length that was cut looks
 // like one that has ended.
 var errHTTPVersion = &apiError{
@@ -30,55 +26,15 @@ var errHTTPVersion = &apiError{
 	message: "An export needs HTTP/1.1 or newer: over HTTP/1.0 a file that was cut looks whole. (A proxy may be set to use it, such as nginx with proxy_http_version.)",
 }
 
-// running are the keys that have an export under way.
-type running struct {
-	mu   sync.Mutex
-	keys map[string]bool
-}
-
-func (r *running) begin(key string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.keys[key] {
-		return false
-	}
-	if r.keys == nil {
-		r.keys = map[string]bool{}
-	}
-	r.keys[key] = true
-	return true
-}
-
-func (r *running) end(key string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.keys, key)
-}
-
 // Exports serves exports of responses at any path whose last segment is a form's id with
 // the ending .csv or .ndjson.
 func (h *Handler) Exports() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := newCall(h, w, r)
-		defer c.release()
-		defer func() {
-			if v := recover(); v != nil {
-				c.recovered(v, debug.Stack())
-			}
-		}()
+		defer c.end()
 		c.op = &exportOperation
-		header := w.Header()
-		header["X-Request-Id"] = []string{c.id}
-		header["Cache-Control"] = noStore
-		switch r.Method {
-		case http.MethodGet, http.MethodHead:
-		case http.MethodOptions:
-			header["Allow"] = []string{exportMethods}
-			c.noContent()
-			return
-		default:
-			header["Allow"] = []string{exportMethods}
-			c.fail(errMethodNotAllowed)
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			c.allow("GET, HEAD, OPTIONS")
 			return
 		}
 		if err := c.export(); err != nil {
@@ -123,11 +79,11 @@ func (c *call) export() error {
 		w.begin()
 		return nil
 	}
-	if !c.h.exports.begin(c.principal.KeyID) {
+	if _, busy := c.h.exports.LoadOrStore(c.principal.KeyID, true); busy {
 		c.w.Header()["Retry-After"] = []string{"10"} // when the other one ends, nobody knows
 		return errRateLimited.with("The API key has an export under way; one at a time is allowed.")
 	}
-	defer c.h.exports.end(c.principal.KeyID)
+	defer c.h.exports.Delete(c.principal.KeyID)
 
 	w.within(0) // the server's time-out would end an export while it reads
 	budget := budget{c: c}

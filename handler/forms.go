@@ -38,11 +38,7 @@ func listForms(c *call) error {
 		})
 }
 
-func createForm(c *call) error {
-	body, err := c.readBody()
-	if err != nil {
-		return err
-	}
+func createForm(c *call, body []byte) error {
 	f, err := c.h.core.CreateForm(c.ctx(), c.actor(), body)
 	if err != nil {
 		return err
@@ -59,11 +55,7 @@ func getForm(c *call) error {
 	return c.writeForm(200, f)
 }
 
-func updateForm(c *call) error {
-	body, err := c.readBody()
-	if err != nil {
-		return err
-	}
+func updateForm(c *call, body []byte) error {
 	f, err := c.h.core.UpdateForm(c.ctx(), c.actor(), c.target(), body, c.ifMatch())
 	if err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"strings"
+	"sync"
 
 	"github.com/go-chi/chi/v5"
 
@@ -28,7 +28,7 @@ type Handler struct {
 	routes    *chi.Mux
 	// limiterHealth is shared with the copies that on makes.
 	limiterHealth *limiterHealth
-	exports       *running              // shared likewise
+	exports       *sync.Map             // by id, the keys that have an export under way; shared likewise
 	operations    map[string]*operation // by method and pattern
 
 	description     []byte
@@ -58,7 +58,7 @@ func New(config Config) (h *Handler, on func(*core.Core, KeyResolver) *Handler, 
 		mount:           newMount(config.BaseURL, config.BasePath, table),
 		routes:          chi.NewMux(),
 		limiterHealth:   new(limiterHealth),
-		exports:         new(running),
+		exports:         new(sync.Map),
 		operations:      make(map[string]*operation, len(table)),
 		description:     description,
 		descriptionETag: `"` + hex.EncodeToString(digest[:12]) + `"`,
@@ -87,16 +87,7 @@ func (h *Handler) on(c *core.Core, resolver KeyResolver) *Handler {
 // statements.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := newCall(h, w, r)
-	defer c.release()
-	defer func() {
-		if v := recover(); v != nil {
-			c.recovered(v, debug.Stack())
-		}
-	}()
-	header := w.Header()
-	header["X-Request-Id"] = c.value(c.id)
-	header["Cache-Control"] = noStore // what the description's operation replaces
-
+	defer c.end()
 	mounted := h.mount.base
 	if h.config.BaseURLFunc != nil {
 		mounted = urlPath(h.base(r))
@@ -129,19 +120,21 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-var noStore = []string{"no-store"}
-
 // serveUnrouted answers OPTIONS, a wrong method and an unknown path.
 func (h *Handler) serveUnrouted(c *call, path string) {
-	allow := h.allowed(path)
-	switch {
-	case allow == "":
+	if allow := h.allowed(path); allow != "" {
+		c.allow(allow)
+	} else {
 		c.fail(errNotFound)
-	case c.r.Method == http.MethodOptions:
-		c.w.Header()["Allow"] = []string{allow}
+	}
+}
+
+// allow answers OPTIONS, or a method that is not among those.
+func (c *call) allow(methods string) {
+	c.w.Header()["Allow"] = []string{methods}
+	if c.r.Method == http.MethodOptions {
 		c.noContent()
-	default:
-		c.w.Header()["Allow"] = []string{allow}
+	} else {
 		c.fail(errMethodNotAllowed)
 	}
 }

@@ -44,8 +44,8 @@ func (c *call) spend(t token) error {
 	}
 	h := c.w.Header()
 	// The draft's names as they are written in the description.
-	h["Ratelimit-Policy"] = c.value(t.result.Policy())
-	h["Ratelimit"] = c.value(t.result.Header())
+	h["Ratelimit-Policy"] = []string{t.result.Policy()}
+	h["Ratelimit"] = []string{t.result.Header()}
 	if !t.result.Allowed {
 		h["Retry-After"] = []string{t.result.RetryAfter()}
 		return errRateLimited

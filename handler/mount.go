@@ -81,18 +81,10 @@ func clean(path string) bool {
 	if !strings.HasPrefix(path, "/") {
 		return false
 	}
-	for start := 1; ; {
-		end := strings.IndexByte(path[start:], '/')
-		segment := path[start:]
-		if end >= 0 {
-			segment = path[start : start+end]
-		}
+	for segment := range strings.SplitSeq(path[1:], "/") {
 		if segment == "" || segment == "." || segment == ".." {
 			return false
 		}
-		if end < 0 {
-			return true
-		}
-		start += end + 1
 	}
+	return true
 }

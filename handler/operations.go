@@ -41,21 +41,21 @@ func operations() []operation {
 		{id: "getMe", method: get, path: "/me", serve: getMe},
 
 		{id: "listWorkspaces", method: get, path: "/workspaces", scope: storage.ScopeWorkspacesRead, serve: listWorkspaces},
-		{id: "createWorkspace", method: post, path: "/workspaces", scope: storage.ScopeWorkspacesWrite, serve: createWorkspace},
+		{id: "createWorkspace", method: post, path: "/workspaces", scope: storage.ScopeWorkspacesWrite, serve: withBody(createWorkspace)},
 		{id: "getWorkspace", method: get, path: workspace, scope: storage.ScopeWorkspacesRead, serve: getWorkspace},
-		{id: "updateWorkspace", method: patch, path: workspace, scope: storage.ScopeWorkspacesWrite, serve: updateWorkspace},
+		{id: "updateWorkspace", method: patch, path: workspace, scope: storage.ScopeWorkspacesWrite, serve: withBody(updateWorkspace)},
 		{id: "deleteWorkspace", method: del, path: workspace, scope: storage.ScopeWorkspacesWrite, serve: deleteWorkspace},
 
 		{id: "listForms", method: get, path: "/forms", scope: storage.ScopeFormsRead, serve: listForms},
-		{id: "createForm", method: post, path: "/forms", scope: storage.ScopeFormsWrite, serve: createForm},
+		{id: "createForm", method: post, path: "/forms", scope: storage.ScopeFormsWrite, serve: withBody(createForm)},
 		{id: "getForm", method: get, path: form, scope: storage.ScopeFormsRead, serve: getForm, readsForm: true},
-		{id: "updateForm", method: patch, path: form, scope: storage.ScopeFormsWrite, serve: updateForm, readsForm: true},
+		{id: "updateForm", method: patch, path: form, scope: storage.ScopeFormsWrite, serve: withBody(updateForm), readsForm: true},
 		{id: "deleteForm", method: del, path: form, scope: storage.ScopeFormsWrite, serve: deleteForm},
 
 		{id: "listQuestions", method: get, path: form + "/questions", scope: storage.ScopeFormsRead, serve: listBlocks, readsForm: true},
 		{id: "listBlocks", method: get, path: form + "/blocks", scope: storage.ScopeFormsRead, serve: listBlocks, readsForm: true},
-		{id: "createBlock", method: post, path: form + "/blocks", scope: storage.ScopeFormsWrite, serve: createBlock, readsForm: true},
-		{id: "replaceBlocks", method: put, path: form + "/blocks", scope: storage.ScopeFormsWrite, serve: replaceBlocks, readsForm: true},
+		{id: "createBlock", method: post, path: form + "/blocks", scope: storage.ScopeFormsWrite, serve: withBody(createBlock), readsForm: true},
+		{id: "replaceBlocks", method: put, path: form + "/blocks", scope: storage.ScopeFormsWrite, serve: withBody(replaceBlocks), readsForm: true},
 		{id: "getBlock", method: get, path: block, scope: storage.ScopeFormsRead, serve: getBlock, readsForm: true},
 		{id: "updateBlock", method: patch, path: block, scope: storage.ScopeFormsWrite, serve: updateBlock, readsForm: true},
 		{id: "deleteBlock", method: del, path: block, scope: storage.ScopeFormsWrite, serve: deleteBlock, readsForm: true},
@@ -66,10 +66,21 @@ func operations() []operation {
 		{id: "getMetrics", method: get, path: form + "/analytics/metrics", scope: storage.ScopeAnalyticsRead, serve: getMetrics},
 
 		{id: "listWebhooks", method: get, path: "/webhooks", scope: storage.ScopeWebhooksRead, serve: listWebhooks},
-		{id: "createWebhook", method: post, path: "/webhooks", scope: storage.ScopeWebhooksWrite, serve: createWebhook},
+		{id: "createWebhook", method: post, path: "/webhooks", scope: storage.ScopeWebhooksWrite, serve: withBody(createWebhook)},
 		{id: "getWebhook", method: get, path: webhook, scope: storage.ScopeWebhooksRead, serve: getWebhook},
-		{id: "updateWebhook", method: patch, path: webhook, scope: storage.ScopeWebhooksWrite, serve: updateWebhook},
+		{id: "updateWebhook", method: patch, path: webhook, scope: storage.ScopeWebhooksWrite, serve: withBody(updateWebhook)},
 		{id: "deleteWebhook", method: del, path: webhook, scope: storage.ScopeWebhooksWrite, serve: deleteWebhook},
 		{id: "listDeliveries", method: get, path: webhook + "/deliveries", scope: storage.ScopeWebhooksRead, serve: listDeliveries},
+	}
+}
+
+// withBody reads the request's body first.
+func withBody(serve func(c *call, body []byte) error) func(*call) error {
+	return func(c *call) error {
+		body, err := c.readBody()
+		if err != nil {
+			return err
+		}
+		return serve(c, body)
 	}
 }

@@ -3,6 +3,7 @@ package handler
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/formsvc/formsvc/storage"
 )
@@ -24,12 +25,7 @@ type Principal struct {
 
 // Has reports whether the principal's scopes contain s.
 func (p Principal) Has(s storage.Scope) bool {
-	for _, have := range p.Scopes {
-		if have == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(p.Scopes, s)
 }
 
 // KeyResolver finds out whose key a request carries. A host with its own auth

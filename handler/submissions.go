@@ -24,8 +24,7 @@ type submissionPage struct {
 
 // submissionPage reads the request as the user's.
 func (c *call) submissionPage(user storage.ID) (*submissionPage, error) {
-	form, formErr := c.idParam("formId")
-	q := c.query()
+	form, q := c.namedID("formId"), c.query()
 	p := &submissionPage{form: form, query: storage.SubmissionsParams{Since: q.time("since"), Until: q.time("until"), MaxBytes: core.MaxPageBytes, Brief: true}}
 	q.fault(core.CheckRange(p.query.Since, p.query.Until))
 	p.list = cursor.List{
@@ -36,9 +35,6 @@ func (c *call) submissionPage(user storage.ID) (*submissionPage, error) {
 	var err error
 	if p.query.Page, err = q.page(p.list); err != nil {
 		return nil, err
-	}
-	if formErr != nil {
-		return nil, formErr
 	}
 	p.body = append(c.borrow(), `{"items":[`...)
 	return p, nil
@@ -76,11 +72,7 @@ func listSubmissions(c *call) error {
 }
 
 func getSubmission(c *call) error {
-	form, id, err := c.submissionIDs()
-	if err != nil {
-		return err
-	}
-	s, err := c.h.core.Storage.Submission(c.ctx(), c.actor(), form, id)
+	s, err := c.h.core.Storage.Submission(c.ctx(), c.actor(), c.namedID("formId"), c.namedID("submissionId"))
 	if err != nil {
 		return err
 	}
@@ -89,20 +81,9 @@ func getSubmission(c *call) error {
 }
 
 func deleteSubmission(c *call) error {
-	form, id, err := c.submissionIDs()
-	if err != nil {
-		return err
-	}
-	if err := c.h.core.Storage.DeleteSubmission(c.ctx(), c.actor(), form, id); err != nil {
+	if err := c.h.core.Storage.DeleteSubmission(c.ctx(), c.actor(), c.namedID("formId"), c.namedID("submissionId")); err != nil {
 		return err
 	}
 	c.noContent()
 	return nil
-}
-
-func (c *call) submissionIDs() (form, id storage.ID, err error) {
-	if form, err = c.idParam("formId"); err == nil {
-		id, err = c.idParam("submissionId")
-	}
-	return form, id, err
 }

@@ -70,11 +70,7 @@ func (c *call) items(n int, writeItem func(w *jsontree.Writer, i int)) error {
 	})
 }
 
-func createWebhook(c *call) error {
-	body, err := c.readBody()
-	if err != nil {
-		return err
-	}
+func createWebhook(c *call, body []byte) error {
 	hook, err := c.h.core.CreateWebhook(c.ctx(), c.actor(), body)
 	if err != nil {
 		return err
@@ -84,22 +80,14 @@ func createWebhook(c *call) error {
 }
 
 func getWebhook(c *call) error {
-	id, err := c.idParam("webhookId")
-	if err != nil {
-		return err
-	}
-	w, err := c.h.core.Storage.Webhook(c.ctx(), c.actor(), id)
+	w, err := c.h.core.Storage.Webhook(c.ctx(), c.actor(), c.namedID("webhookId"))
 	if err != nil {
 		return err
 	}
 	return c.webhook(200, &w)
 }
 
-func updateWebhook(c *call) error {
-	body, err := c.readBody()
-	if err != nil {
-		return err
-	}
+func updateWebhook(c *call, body []byte) error {
 	updated, err := c.h.core.UpdateWebhook(c.ctx(), c.actor(), c.namedID("webhookId"), body)
 	if err != nil {
 		return err
@@ -108,11 +96,7 @@ func updateWebhook(c *call) error {
 }
 
 func deleteWebhook(c *call) error {
-	id, err := c.idParam("webhookId")
-	if err != nil {
-		return err
-	}
-	if err := c.h.core.Storage.DeleteWebhook(c.ctx(), c.actor(), id); err != nil {
+	if err := c.h.core.Storage.DeleteWebhook(c.ctx(), c.actor(), c.namedID("webhookId")); err != nil {
 		return err
 	}
 	c.noContent()
@@ -137,10 +121,7 @@ func writeWebhook(w *jsontree.Writer, webhook *storage.Webhook) {
 }
 
 func listDeliveries(c *call) error {
-	id, err := c.idParam("webhookId")
-	if err != nil {
-		return err
-	}
+	id := c.namedID("webhookId")
 	attempts, err := c.h.core.Storage.Deliveries(c.ctx(), c.actor(), id, core.ShownDeliveries)
 	if err != nil {
 		return err

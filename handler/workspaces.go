@@ -24,11 +24,7 @@ func listWorkspaces(c *call) error {
 		writeWorkspace)
 }
 
-func createWorkspace(c *call) error {
-	body, err := c.readBody()
-	if err != nil {
-		return err
-	}
+func createWorkspace(c *call, body []byte) error {
 	w, err := c.h.core.CreateWorkspace(c.ctx(), c.principal.UserID, body)
 	if errors.Is(err, storage.ErrLimitReached) {
 		return errWorkspaceLimit
@@ -41,22 +37,14 @@ func createWorkspace(c *call) error {
 }
 
 func getWorkspace(c *call) error {
-	id, err := c.idParam("workspaceId")
-	if err != nil {
-		return err
-	}
-	w, err := c.h.core.Storage.Workspace(c.ctx(), c.actor(), id)
+	w, err := c.h.core.Storage.Workspace(c.ctx(), c.actor(), c.namedID("workspaceId"))
 	if err != nil {
 		return err
 	}
 	return c.workspace(200, w)
 }
 
-func updateWorkspace(c *call) error {
-	body, err := c.readBody()
-	if err != nil {
-		return err
-	}
+func updateWorkspace(c *call, body []byte) error {
 	w, err := c.h.core.UpdateWorkspace(c.ctx(), c.actor(), c.namedID("workspaceId"), body)
 	if err != nil {
 		return err

@@ -36,7 +36,7 @@ type Limiter struct {
 	tokens uint64
 	per    time.Duration
 
-	mu     sync.RWMutex
+	mu     sync.Mutex
 	store  limiter.Store // nil until the first Take when own
 	closed bool
 }
@@ -185,16 +185,6 @@ func (r Result) RetryAfter() string {
 }
 
 func (l *Limiter) open() (limiter.Store, error) {
-	l.mu.RLock()
-	store, closed := l.store, l.closed
-	l.mu.RUnlock()
-	if closed {
-		return nil, ErrClosed
-	}
-	if store != nil {
-		return store, nil
-	}
-
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {

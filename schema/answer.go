@@ -182,16 +182,29 @@ func joined[T fmt.Stringer](list []T, separator string) string {
 // ContactPart is one part of an address or contact with the name that it has in JSON.
 type ContactPart struct{ Name, Text string }
 
-// contactNames are the parts of an address or contact in the order in which they are
-// stored.
-var contactNames = []string{"firstName", "lastName", "email", "phone", "company", "address", "address2", "city", "state", "zip", "country"}
+// members are the parts with their names in JSON, in the order in which they are stored.
+func (v *Contact) members() []member {
+	return []member{
+		{"firstName", &v.FirstName},
+		{"lastName", &v.LastName},
+		{"email", &v.Email},
+		{"phone", &v.Phone},
+		{"company", &v.Company},
+		{"address", &v.Address},
+		{"address2", &v.Address2},
+		{"city", &v.City},
+		{"state", &v.State},
+		{"zip", &v.Zip},
+		{"country", &v.Country},
+	}
+}
 
 // Parts returns all parts in the order in which they are stored, empty ones too.
 func (v Contact) Parts() []ContactPart {
-	texts := []string{v.FirstName, v.LastName, v.Email, v.Phone, v.Company, v.Address, v.Address2, v.City, v.State, v.Zip, v.Country}
-	parts := make([]ContactPart, len(texts))
-	for i, text := range texts {
-		parts[i] = ContactPart{contactNames[i], text}
+	members := v.members()
+	parts := make([]ContactPart, len(members))
+	for i, m := range members {
+		parts[i] = ContactPart{m.name, *m.into}
 	}
 	return parts
 }
@@ -212,188 +225,3 @@ func (v Payment) String() string { return v.Amount + " " + v.Currency + " " + v.
 
 // String returns the JSON.
 func (v Other) String() string { return string(v) }
-
-// DecodeAnswers reads the answers of a stored response, in their order. A value that its
-// field's type does not explain is an [Other]. An error means that raw is not what this
-// library stores.
-func DecodeAnswers(raw json.RawMessage) ([]Answer, error) {
-	if len(raw) == 0 {
-		return nil, nil
-	}
-	list := stored(raw)
-	if list.kind() != '[' {
-		return nil, fmt.Errorf("schema: decode stored answers: %w", errStored)
-	}
-	answers := make([]Answer, 0, 16)
-	err := list.each(func(_ string, item stored) error {
-		var a Answer
-		var value stored
-		err := item.each(func(name string, member stored) (err error) {
-			switch name {
-			case "field":
-				_, err = member.texts(func(name string) *string {
-					return place(name, []string{"id", "type", "label"}, &a.ID, &a.Type, &a.Label)
-				})
-			case "value":
-				value = member
-			}
-			return err
-		})
-		a.JSON, a.Value = json.RawMessage(value), decodeValue(a.Type, value)
-		answers = append(answers, a)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("schema: decode stored answers: %w", err)
-	}
-	return answers, nil
-}
-
-// place returns the place of a name among names.
-func place(name string, names []string, places ...*string) *string {
-	for i, n := range names {
-		if n == name {
-			return places[i]
-		}
-	}
-	return nil
-}
-
-// decodeValue goes by the shape of the JSON first, because a block may have had another
-// type when an older response was stored.
-func decodeValue(fieldType string, v stored) Value {
-	var value Value
-	var err error
-	switch kind := v.kind(); {
-	case kind == '"':
-		value, err = decodeText(fieldType, v)
-	case v == "true", v == "false":
-		value = Bool(v == "true")
-	case kind == '-', '0' <= kind && kind <= '9':
-		var x float64
-		x, err = v.number()
-		value = Number(x)
-	case kind == '[' && fieldType == TypeFileUpload:
-		value, err = decodeFiles(v)
-	case kind == '[':
-		value, err = decodePicks(v)
-	case kind != '{':
-		return Other(v)
-	case fieldType == TypeMatrix:
-		value, err = decodeMatrix(v)
-	case fieldType == TypeAddress, fieldType == TypeContactInfo:
-		value, err = decodeContact(v)
-	case fieldType == TypePayment:
-		value, err = decodePayment(v)
-	case fieldType == TypeSignature:
-		var f File
-		f, err = decodeFile(v)
-		value = Files{f}
-	default:
-		var p Pick
-		p, err = decodePick(v)
-		value = Picks{p}
-	}
-	if err != nil {
-		return Other(v)
-	}
-	return value
-}
-
-func decodeText(fieldType string, v stored) (Value, error) {
-	text, err := v.text()
-	if err != nil || fieldType != TypeDate {
-		return Text(text), err
-	}
-	if t, err := time.Parse(time.DateOnly, text); err == nil {
-		return Date{Time: t}, nil
-	}
-	if t, err := time.Parse(time.RFC3339, text); err == nil {
-		return Date{Time: t, HasTime: true}, nil
-	}
-	return Text(text), nil
-}
-
-func decodePick(v stored) (p Pick, err error) {
-	found, err := v.texts(func(name string) *string {
-		return place(name, []string{"id", "label", "other"}, &p.ID, &p.Label, &p.Other)
-	})
-	return p, anyOf(found, err)
-}
-
-// anyOf refuses an object that has none of the members that were looked for.
-func anyOf(found bool, err error) error {
-	if err == nil && !found {
-		return errStored
-	}
-	return err
-}
-
-func decodePicks(v stored) (picks Picks, err error) {
-	picks = Picks{}
-	err = v.each(func(_ string, value stored) error {
-		p, err := decodePick(value)
-		picks = append(picks, p)
-		return err
-	})
-	return picks, err
-}
-
-func decodeMatrix(v stored) (rows Matrix, err error) {
-	rows = Matrix{}
-	err = v.each(func(name string, value stored) error {
-		row := MatrixRow{ID: name}
-		var err error
-		if value.kind() == '[' {
-			row.Picks, err = decodePicks(value)
-		} else {
-			row.Picks = make(Picks, 1)
-			row.Picks[0], err = decodePick(value)
-		}
-		rows = append(rows, row)
-		return err
-	})
-	return rows, err
-}
-
-func decodeFiles(v stored) (files Files, err error) {
-	files = Files{}
-	err = v.each(func(_ string, value stored) error {
-		f, err := decodeFile(value)
-		files = append(files, f)
-		return err
-	})
-	return files, err
-}
-
-func decodeFile(v stored) (f File, err error) {
-	found := false
-	err = v.each(func(name string, value stored) (err error) {
-		if name == "size" {
-			var x float64
-			x, err = value.number()
-			f.Size = int64(x)
-		} else if text := place(name, []string{"id", "name", "url", "mime_type"}, &f.ID, &f.Name, &f.URL, &f.MIMEType); text != nil {
-			*text, err = value.text()
-			found = true
-		}
-		return err
-	})
-	return f, anyOf(found, err)
-}
-
-func decodeContact(v stored) (c Contact, err error) {
-	found, err := v.texts(func(name string) *string {
-		return place(name, contactNames, &c.FirstName, &c.LastName, &c.Email, &c.Phone, &c.Company, &c.Address, &c.Address2, &c.City,
-			&c.State, &c.Zip, &c.Country)
-	})
-	return c, anyOf(found, err)
-}
-
-func decodePayment(v stored) (p Payment, err error) {
-	found, err := v.texts(func(name string) *string {
-		return place(name, []string{"amount", "currency", "status", "gateway", "reference"},
-			&p.Amount, &p.Currency, &p.Status, &p.Gateway, &p.Reference)
-	})
-	return p, anyOf(found, err)
-}

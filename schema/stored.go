@@ -3,152 +3,159 @@ package schema
 import (
 	"encoding/json"
 	"errors"
-	"strconv"
-	"strings"
+	"fmt"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// What follows reads stored JSON without a reflected walk: summaries and exports read
-// the answers of a million responses, for which encoding/json takes ten times as long. It
-// relies on JSON that was checked when it was written, and never fails on other than with
-// errStored.
-var errStored = errors.New("schema: not the JSON that is stored")
+// errStored says that an answer, or a part of it, is not what this library stores.
+var errStored = errors.New("not the JSON that is stored")
 
-// stored is one value in its text.
-type stored string
-
-// kind is the first byte of the value, 0 of none.
-func (v stored) kind() byte {
-	if v == "" {
-		return 0
+// DecodeAnswers reads the answers of a stored response, in their order. A value that its
+// field's type does not explain is an [Other]. An error means that raw is not what this
+// library stores.
+func DecodeAnswers(raw json.RawMessage) ([]Answer, error) {
+	if len(raw) == 0 {
+		return nil, nil
 	}
-	return v[0]
+	// Not with encoding/json: summaries and exports read the answers of a million responses.
+	tree, err := jsontree.Parse(raw, jsontree.Bounds{})
+	if err != nil {
+		return nil, fmt.Errorf("schema: decode stored answers: %w", err)
+	}
+	defer tree.Release()
+	list := tree.Root()
+	if list.Kind() != jsontree.Array {
+		return nil, fmt.Errorf("schema: decode stored answers: %w", errStored)
+	}
+	answers := make([]Answer, list.Len())
+	for i, item := range list.All() {
+		a, value := &answers[i], item.Member("value")
+		err := texts(item.Member("field"), member{"id", &a.ID}, member{"type", &a.Type}, member{"label", &a.Label})
+		if err != nil || !value.Exists() {
+			return nil, fmt.Errorf("schema: decode stored answers: %w", errStored)
+		}
+		a.JSON, a.Value = json.RawMessage(value.Raw()), decodeValue(a.Type, value)
+	}
+	return answers, nil
 }
 
-// each calls do for every element of an array or member of an object, in order. The name
-// is that of a member.
-func (v stored) each(do func(name string, value stored) error) error {
-	object := v.kind() == '{'
-	if !object && v.kind() != '[' {
+// member is a member of an object whose value is a string, and where that goes.
+type member struct {
+	name string
+	into *string
+}
+
+// texts reads members of an object, which has at least one of them; null is an empty
+// string.
+func texts(n jsontree.Node, members ...member) error {
+	found := false
+	for _, m := range members {
+		value := n.Member(m.name)
+		if value.Kind() != jsontree.String && value.Kind() != jsontree.Null {
+			return errStored
+		}
+		*m.into = value.Text()
+		found = found || value.Exists()
+	}
+	if !found {
 		return errStored
 	}
-	rest := string(v[1:])
-	for first := true; ; first = false {
-		rest = space(rest)
-		if rest == "" {
-			return errStored
-		}
-		switch c := rest[0]; {
-		case c == ']' && !object, c == '}' && object:
-			return nil
-		case first:
-		case c == ',':
-			rest = space(rest[1:])
-		default:
-			return errStored
-		}
-		name := ""
-		if object {
-			n := end(rest)
-			var err error
-			if name, err = stored(rest[:n]).text(); err != nil {
-				return err
-			}
-			if rest = space(rest[n:]); rest == "" || rest[0] != ':' {
-				return errStored
-			}
-			rest = space(rest[1:])
-		}
-		n := end(rest)
-		if n == 0 {
-			return errStored
-		}
-		if err := do(name, stored(rest[:n])); err != nil {
-			return err
-		}
-		rest = rest[n:]
-	}
+	return nil
 }
 
-func space(s string) string { return strings.TrimLeft(s, " \t\r\n") }
-
-// end returns where the value that s begins with ends, 0 when there is none.
-func end(s string) int {
-	depth := 0
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '"':
-			for i++; i < len(s) && s[i] != '"'; i++ {
-				if s[i] == '\\' {
-					i++
-				}
-			}
-			if i >= len(s) {
-				return 0
-			}
-			if depth == 0 {
-				return i + 1
-			}
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth < 0 {
-				return i
-			}
-			if depth == 0 {
-				return i + 1
-			}
-		case ',', ':', ' ', '\t', '\r', '\n':
-			if depth == 0 {
-				return i
-			}
-		}
+// decodeValue goes by the shape of the JSON first, because a block may have had another
+// type when an older response was stored.
+func decodeValue(fieldType string, n jsontree.Node) Value {
+	var value Value
+	var err error
+	switch kind := n.Kind(); {
+	case kind == jsontree.String:
+		return decodeText(fieldType, n.Text())
+	case kind == jsontree.Bool:
+		return Bool(n.Bool())
+	case kind == jsontree.Number:
+		return Number(n.Float())
+	case kind == jsontree.Array && fieldType == TypeFileUpload:
+		value, err = decodeAll[Files](n, decodeFile)
+	case kind == jsontree.Array:
+		value, err = decodeAll[Picks](n, decodePick)
+	case kind == jsontree.Null:
+		err = errStored
+	case fieldType == TypeMatrix:
+		value, err = decodeAll[Matrix](n, decodeRow)
+	case fieldType == TypeAddress, fieldType == TypeContactInfo:
+		var c Contact
+		err = texts(n, c.members()...)
+		value = c
+	case fieldType == TypePayment:
+		var p Payment
+		err = texts(n, member{"amount", &p.Amount}, member{"currency", &p.Currency}, member{"status", &p.Status},
+			member{"gateway", &p.Gateway}, member{"reference", &p.Reference})
+		value = p
+	case fieldType == TypeSignature:
+		var f File
+		f, err = decodeFile(n)
+		value = Files{f}
+	default:
+		var p Pick
+		p, err = decodePick(n)
+		value = Picks{p}
 	}
-	if depth > 0 {
-		return 0
-	}
-	return len(s)
-}
-
-// text reads a string; null is an empty one.
-func (v stored) text() (string, error) {
-	switch {
-	case v == "null":
-		return "", nil
-	case v.kind() != '"' || len(v) < 2:
-		return "", errStored
-	case strings.IndexByte(string(v), '\\') < 0:
-		return string(v[1 : len(v)-1]), nil
-	}
-	var text string
-	if json.Unmarshal([]byte(v), &text) != nil {
-		return "", errStored
-	}
-	return text, nil
-}
-
-// number reads a number.
-func (v stored) number() (float64, error) {
-	if k := v.kind(); k != '-' && (k < '0' || '9' < k) {
-		return 0, errStored
-	}
-	x, err := strconv.ParseFloat(string(v), 64)
 	if err != nil {
-		return 0, errStored
+		return Other(n.Raw())
 	}
-	return x, nil
+	return value
 }
 
-// texts reads the members of an object whose values are strings into the places that
-// into returns for their names; nil is none. It reports whether any had one.
-func (v stored) texts(into func(name string) *string) (found bool, err error) {
-	err = v.each(func(name string, value stored) error {
-		place := into(name)
-		if place == nil {
-			return nil
+// decodeAll reads every item of an array or member of an object.
+func decodeAll[L ~[]T, T any](n jsontree.Node, decode func(jsontree.Node) (T, error)) (L, error) {
+	list := make(L, n.Len())
+	for i, item := range n.All() {
+		var err error
+		if list[i], err = decode(item); err != nil {
+			return nil, err
 		}
-		found = true
-		*place, err = value.text()
-		return err
-	})
-	return found, err
+	}
+	return list, nil
+}
+
+func decodeText(fieldType, text string) Value {
+	if fieldType != TypeDate {
+		return Text(text)
+	}
+	if t, err := time.Parse(time.DateOnly, text); err == nil {
+		return Date{Time: t}
+	}
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return Date{Time: t, HasTime: true}
+	}
+	return Text(text)
+}
+
+func decodePick(n jsontree.Node) (p Pick, err error) {
+	err = texts(n, member{"id", &p.ID}, member{"label", &p.Label}, member{"other", &p.Other})
+	return p, err
+}
+
+func decodeRow(n jsontree.Node) (row MatrixRow, err error) {
+	row.ID = n.Name()
+	if n.Kind() == jsontree.Array {
+		row.Picks, err = decodeAll[Picks](n, decodePick)
+		return row, err
+	}
+	row.Picks = make(Picks, 1)
+	row.Picks[0], err = decodePick(n)
+	return row, err
+}
+
+func decodeFile(n jsontree.Node) (f File, err error) {
+	size := n.Member("size")
+	if size.Exists() && size.Kind() != jsontree.Number {
+		return f, errStored
+	}
+	f.Size = int64(size.Float())
+	err = texts(n, member{"id", &f.ID}, member{"name", &f.Name}, member{"url", &f.URL}, member{"mime_type", &f.MIMEType})
+	return f, err
 }

@@ -26,26 +26,10 @@ func ParseID(s string) (ID, error) {
 	if len(s) != 2*len(id) {
 		return ID{}, errID
 	}
-	for i := range id {
-		hi, lo := hexDigit(s[2*i]), hexDigit(s[2*i+1])
-		if hi > 15 || lo > 15 {
-			return ID{}, errID
-		}
-		id[i] = hi<<4 | lo
+	if _, err := hex.Decode(id[:], []byte(s)); err != nil {
+		return ID{}, errID
 	}
 	return id, nil
-}
-
-func hexDigit(c byte) byte {
-	switch {
-	case '0' <= c && c <= '9':
-		return c - '0'
-	case 'a' <= c && c <= 'f':
-		return c - 'a' + 10
-	case 'A' <= c && c <= 'F':
-		return c - 'A' + 10
-	}
-	return 0xff
 }
 
 // String returns 24 lower-case hexadecimal digits.

@@ -14,9 +14,7 @@ var _ Storage = Unimplemented{}
 func (Unimplemented) embedUnimplemented() {}
 
 // CreateWorkspace returns [ErrUnimplemented].
-func (Unimplemented) CreateWorkspace(context.Context, Workspace, int) error {
-	return ErrUnimplemented
-}
+func (Unimplemented) CreateWorkspace(context.Context, Workspace, int) error { return ErrUnimplemented }
 
 // Workspace returns [ErrUnimplemented].
 func (Unimplemented) Workspace(context.Context, Actor, ID) (Workspace, error) {
@@ -39,24 +37,16 @@ func (Unimplemented) DeleteWorkspace(context.Context, Actor, ID, time.Time) erro
 }
 
 // SetMember returns [ErrUnimplemented].
-func (Unimplemented) SetMember(context.Context, ID, ID, bool) error {
-	return ErrUnimplemented
-}
+func (Unimplemented) SetMember(context.Context, ID, ID, bool) error { return ErrUnimplemented }
 
 // Members returns [ErrUnimplemented].
-func (Unimplemented) Members(context.Context, ID) ([]ID, error) {
-	return nil, ErrUnimplemented
-}
+func (Unimplemented) Members(context.Context, ID) ([]ID, error) { return nil, ErrUnimplemented }
 
 // CreateForm returns [ErrUnimplemented].
-func (Unimplemented) CreateForm(context.Context, Actor, Form) error {
-	return ErrUnimplemented
-}
+func (Unimplemented) CreateForm(context.Context, Actor, Form) error { return ErrUnimplemented }
 
 // Form returns [ErrUnimplemented].
-func (Unimplemented) Form(context.Context, Actor, ID) (Form, error) {
-	return Form{}, ErrUnimplemented
-}
+func (Unimplemented) Form(context.Context, Actor, ID) (Form, error) { return Form{}, ErrUnimplemented }
 
 // FormByPublicID returns [ErrUnimplemented].
 func (Unimplemented) FormByPublicID(context.Context, string) (Form, error) {
@@ -79,9 +69,7 @@ func (Unimplemented) TrashForm(context.Context, Actor, ID, TrashParams) error {
 }
 
 // RestoreForm returns [ErrUnimplemented].
-func (Unimplemented) RestoreForm(context.Context, ID, ID, time.Time) error {
-	return ErrUnimplemented
-}
+func (Unimplemented) RestoreForm(context.Context, ID, ID, time.Time) error { return ErrUnimplemented }
 
 // Submit returns [ErrUnimplemented].
 func (Unimplemented) Submit(context.Context, NewSubmission) (Submission, bool, error) {
@@ -104,9 +92,7 @@ func (Unimplemented) Submissions(context.Context, Actor, ID, SubmissionsParams, 
 }
 
 // DeleteSubmission returns [ErrUnimplemented].
-func (Unimplemented) DeleteSubmission(context.Context, Actor, ID, ID) error {
-	return ErrUnimplemented
-}
+func (Unimplemented) DeleteSubmission(context.Context, Actor, ID, ID) error { return ErrUnimplemented }
 
 // NotEntered returns [ErrUnimplemented].
 func (Unimplemented) NotEntered(context.Context, NotEnteredParams) (NotEntered, error) {
@@ -119,14 +105,10 @@ func (Unimplemented) EnterAnswers(context.Context, EntryPlace, []EnteredAnswer) 
 }
 
 // DeleteUser returns [ErrUnimplemented].
-func (Unimplemented) DeleteUser(context.Context, ID, time.Time) error {
-	return ErrUnimplemented
-}
+func (Unimplemented) DeleteUser(context.Context, ID, time.Time) error { return ErrUnimplemented }
 
 // PurgeForm returns [ErrUnimplemented].
-func (Unimplemented) PurgeForm(context.Context, ID) error {
-	return ErrUnimplemented
-}
+func (Unimplemented) PurgeForm(context.Context, ID) error { return ErrUnimplemented }
 
 // EraseSubmissions returns [ErrUnimplemented].
 func (Unimplemented) EraseSubmissions(context.Context, ID, []ID) (int, error) {
@@ -154,9 +136,7 @@ func (Unimplemented) SetLifetimeCounters(context.Context, ID, Counters) error {
 }
 
 // CreateWebhook returns [ErrUnimplemented].
-func (Unimplemented) CreateWebhook(context.Context, Actor, NewWebhook) error {
-	return ErrUnimplemented
-}
+func (Unimplemented) CreateWebhook(context.Context, Actor, NewWebhook) error { return ErrUnimplemented }
 
 // Webhook returns [ErrUnimplemented].
 func (Unimplemented) Webhook(context.Context, Actor, ID) (Webhook, error) {
@@ -184,9 +164,7 @@ func (Unimplemented) ReplaceSecrets(context.Context, []SecretReplacement) (int, 
 }
 
 // DeleteWebhook returns [ErrUnimplemented].
-func (Unimplemented) DeleteWebhook(context.Context, Actor, ID) error {
-	return ErrUnimplemented
-}
+func (Unimplemented) DeleteWebhook(context.Context, Actor, ID) error { return ErrUnimplemented }
 
 // Deliveries returns [ErrUnimplemented].
 func (Unimplemented) Deliveries(context.Context, Actor, ID, int) ([]Delivery, error) {
@@ -194,14 +172,10 @@ func (Unimplemented) Deliveries(context.Context, Actor, ID, int) ([]Delivery, er
 }
 
 // Enqueue returns [ErrUnimplemented].
-func (Unimplemented) Enqueue(context.Context, ID, Event) error {
-	return ErrUnimplemented
-}
+func (Unimplemented) Enqueue(context.Context, ID, Event) error { return ErrUnimplemented }
 
 // Redeliver returns [ErrUnimplemented].
-func (Unimplemented) Redeliver(context.Context, ID, ID) error {
-	return ErrUnimplemented
-}
+func (Unimplemented) Redeliver(context.Context, ID, ID) error { return ErrUnimplemented }
 
 // ClaimDeliveries returns [ErrUnimplemented].
 func (Unimplemented) ClaimDeliveries(context.Context, ClaimParams) ([]ClaimedDelivery, bool, error) {
@@ -229,9 +203,7 @@ func (Unimplemented) QueueStats(context.Context) (QueueStats, error) {
 }
 
 // CreateKey returns [ErrUnimplemented].
-func (Unimplemented) CreateKey(context.Context, NewKey) error {
-	return ErrUnimplemented
-}
+func (Unimplemented) CreateKey(context.Context, NewKey) error { return ErrUnimplemented }
 
 // KeyByHash returns [ErrUnimplemented].
 func (Unimplemented) KeyByHash(context.Context, [32]byte) (Key, User, error) {
@@ -239,14 +211,10 @@ func (Unimplemented) KeyByHash(context.Context, [32]byte) (Key, User, error) {
 }
 
 // Keys returns [ErrUnimplemented].
-func (Unimplemented) Keys(context.Context, ID) ([]Key, error) {
-	return nil, ErrUnimplemented
-}
+func (Unimplemented) Keys(context.Context, ID) ([]Key, error) { return nil, ErrUnimplemented }
 
 // RevokeKey returns [ErrUnimplemented].
-func (Unimplemented) RevokeKey(context.Context, ID, ID, time.Time) error {
-	return ErrUnimplemented
-}
+func (Unimplemented) RevokeKey(context.Context, ID, ID, time.Time) error { return ErrUnimplemented }
 
 // FormForKey returns [ErrUnimplemented].
 func (Unimplemented) FormForKey(context.Context, FormForKeyParams) (FormForKey, error) {
@@ -259,9 +227,7 @@ func (Unimplemented) SubmissionsForKey(context.Context, SubmissionsForKeyParams,
 }
 
 // TouchKeys returns [ErrUnimplemented].
-func (Unimplemented) TouchKeys(context.Context, map[ID]time.Time) error {
-	return ErrUnimplemented
-}
+func (Unimplemented) TouchKeys(context.Context, map[ID]time.Time) error { return ErrUnimplemented }
 
 // Sweep returns [ErrUnimplemented].
 func (Unimplemented) Sweep(context.Context, SweepParams) (Swept, error) {

@@ -1,11 +1,11 @@
 package webhooks
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -133,31 +133,14 @@ func (c Config) Validate() error {
 
 // withDefaults fills in the zero fields.
 func (c Config) withDefaults() Config {
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
-	if c.InFlight == 0 {
-		c.InFlight = DefaultInFlight
-	}
-	if c.InFlightSlow == 0 {
-		c.InFlightSlow = DefaultInFlightSlow
-	}
-	if c.MaxAge == 0 {
-		c.MaxAge = DefaultMaxAge
-	}
-	if c.InFlightWebhook == 0 {
-		c.InFlightWebhook = DefaultInFlightWebhook
-	}
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
+	c.InFlight = cmp.Or(c.InFlight, DefaultInFlight)
+	c.InFlightSlow = cmp.Or(c.InFlightSlow, DefaultInFlightSlow)
+	c.MaxAge = cmp.Or(c.MaxAge, DefaultMaxAge)
+	c.InFlightWebhook = cmp.Or(c.InFlightWebhook, DefaultInFlightWebhook)
 	c.InFlightWebhook = min(c.InFlightWebhook, c.InFlight)
-	if c.HeaderPrefix == "" {
-		c.HeaderPrefix = DefaultHeaderPrefix
-	}
-	if c.UserAgent == "" {
-		c.UserAgent = DefaultUserAgent
-	}
-	if c.Resolver == nil {
-		c.Resolver = net.DefaultResolver
-	}
+	c.HeaderPrefix = cmp.Or(c.HeaderPrefix, DefaultHeaderPrefix)
+	c.UserAgent = cmp.Or(c.UserAgent, DefaultUserAgent)
 	c.Retry = c.Retry.withDefaults()
 	return c
 }
@@ -175,12 +158,5 @@ func validateNetworks(field string, networks []netip.Prefix) error {
 
 // isFieldValue reports whether s is visible ASCII and inner spaces.
 func isFieldValue(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		edge := i == 0 || i == len(s)-1
-		if c < ' ' || c > '~' || c == ' ' && edge {
-			return false
-		}
-	}
-	return true
+	return strings.Trim(s, " ") == s && !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' })
 }

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"math"
+	"net"
 	"net/netip"
 	"strings"
 	"testing"
@@ -51,7 +52,10 @@ func TestZeroConfigHasTheDefaults(t *testing.T) {
 	}
 	c := Config{}.withDefaults()
 	if c.Timeout != 15*time.Second || c.InFlight != 64 || c.InFlightWebhook != 4 || c.HeaderPrefix != "Service" ||
-		c.UserAgent != "formsvc-webhook/1.0" || len(c.Retry.Delays) != 7 || c.Retry.Jitter != 0.2 || c.Resolver == nil || c.Observer != nil {
+		c.UserAgent != "formsvc-webhook/1.0" || len(c.Retry.Delays) != 7 || c.Retry.Jitter != 0.2 || c.Observer != nil {
 		t.Errorf("defaults are %+v", c)
+	}
+	if guard := NewGuard(GuardConfig{Resolver: c.Resolver}); guard.resolver != net.DefaultResolver {
+		t.Errorf("names are looked up by %v", guard.resolver)
 	}
 }

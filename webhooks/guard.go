@@ -287,16 +287,7 @@ func (g *Guard) parseName(raw string) (host, error) {
 // isLabel reports whether s is a label of letters, digits, underscores and inner
 // hyphens.
 func isLabel(s string) bool {
-	if s == "" || len(s) > 63 || s[0] == '-' || s[len(s)-1] == '-' {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
-			return false
-		}
-	}
-	return true
+	return s != "" && len(s) <= 63 && strings.Trim(s, "-") == s && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
 // permits reports whether addr may be dialled.

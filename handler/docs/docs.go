@@ -66,13 +66,6 @@ var (
 	//go:embed page.js
 	pageJS string
 
-	pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-		"prose":  prose,
-		"inline": inline,
-		"css":    func() template.CSS { return template.CSS(pageCSS) }, //nolint:gosec // of this package
-		"js":     func() template.JS { return template.JS(pageJS) },    //nolint:gosec // of this package
-	}).Parse(pageHTML))
-
 	// The page's own style and script are the only ones that a browser takes.
 	policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; style-src 'sha256-" +
 		digest(pageCSS) + "'; script-src 'sha256-" + digest(pageJS) + "'"
@@ -115,8 +108,13 @@ func (p *page) render(r *http.Request) ([]byte, error) {
 	if err := json.Unmarshal(description, &d); err != nil {
 		return nil, err
 	}
+	contents := newContents(&d, p.path, p.options)
+	t, err := template.New("page").Funcs(contents.functions()).Parse(pageHTML)
+	if err != nil {
+		return nil, err
+	}
 	var out bytes.Buffer
-	if err := pageTemplate.Execute(&out, newView(&d, p.path, p.options)); err != nil {
+	if err := t.Execute(&out, contents); err != nil {
 		return nil, err
 	}
 	p.html = out.Bytes()

@@ -11,7 +11,7 @@ import (
 type document struct {
 	Info       struct{ Title, Version, Summary, Description string }
 	Servers    []struct{ URL string }
-	Tags       []struct{ Name, Description string }
+	Tags       []tag
 	Paths      ordered[pathItem]
 	Webhooks   ordered[pathItem]
 	Codes      ordered[int] `json:"x-error-codes"`
@@ -23,6 +23,8 @@ type document struct {
 	}
 }
 
+type tag struct{ Name, Description string }
+
 type pathItem struct {
 	Parameters                    []parameter
 	Get, Post, Put, Patch, Delete *operation
@@ -31,10 +33,13 @@ type pathItem struct {
 type operation struct {
 	OperationID, Summary, Description string
 	Tags                              []string
-	Security                          []map[string][]string
+	Security                          []struct{ APIKey []string } // of scopes
 	Parameters                        []parameter
-	RequestBody                       *message
+	RequestBody                       message
 	Responses                         ordered[message]
+
+	Method, Path string `json:"-"`
+	Event        bool   `json:"-"`
 }
 
 // parameter is a parameter, or a header of a response.
@@ -53,14 +58,20 @@ type message struct {
 	Description string
 	Codes       []string `json:"x-error-codes"`
 	Headers     ordered[parameter]
-	Content     map[string]struct {
-		Schema   node
-		Example  json.RawMessage
-		Examples ordered[struct {
-			Summary string
-			Value   json.RawMessage
-		}]
+	Content     struct {
+		JSON content `json:"application/json"`
 	}
+}
+
+type content struct {
+	Schema   node
+	Example  json.RawMessage
+	Examples ordered[example]
+}
+
+type example struct {
+	Summary string
+	Value   json.RawMessage
 }
 
 // node is a schema.
@@ -84,16 +95,16 @@ type node struct {
 
 // additional is a schema or a boolean.
 type additional struct {
-	open   bool
-	schema *node
+	Open   bool
+	Schema *node
 }
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (a *additional) UnmarshalJSON(raw []byte) error {
-	if json.Unmarshal(raw, &a.open) == nil {
+	if json.Unmarshal(raw, &a.Open) == nil {
 		return nil
 	}
-	return json.Unmarshal(raw, &a.schema)
+	return json.Unmarshal(raw, &a.Schema)
 }
 
 // resolve follows a reference into the components.

@@ -19,11 +19,8 @@ func (c *call) allowed() bool {
 
 // allowed charges the visitor's address.
 func (h *Handler) allowed(r *http.Request, kind string) bool {
-	if h.limiter == nil {
-		return true
-	}
-	address := h.config.Address(r)
-	if address == "" {
+	address := h.address(r)
+	if address == "" || h.limiter == nil {
 		return true
 	}
 	result, err := h.limiter.Take(r.Context(), "page:"+kind+address)
@@ -34,4 +31,12 @@ func (h *Handler) allowed(r *http.Request, kind string) bool {
 		return true
 	}
 	return result.Allowed
+}
+
+// address is that of the visitor, as the host says: "" without.
+func (h *Handler) address(r *http.Request) string {
+	if h.config.Address == nil {
+		return ""
+	}
+	return h.config.Address(r)
 }

@@ -2,6 +2,7 @@ package formpage
 
 import (
 	"encoding/json"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -72,8 +73,8 @@ func (r *answerReader) read(form formsvc.PublicForm) Given {
 	r.given, r.readings = Given{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}}, map[string]reading{}
 	for name := range r.values {
 		if isAnswer(name) {
-			r.blocks(form.Blocks) // nothing is read of a block whose inputs are all absent
-			break
+			r.blocks(form.Blocks)
+			break // nothing is read of a block whose inputs are all absent
 		}
 	}
 	for name, values := range r.values {
@@ -86,12 +87,10 @@ func (r *answerReader) read(form formsvc.PublicForm) Given {
 }
 
 func (r *answerReader) blocks(blocks []schema.Block) {
-	for i := range blocks {
-		b := &blocks[i]
-		if properties(b).Hide {
+	for b, hidden := range walk(blocks) {
+		if hidden {
 			continue // what was typed before it was hidden has no place now
 		}
-		r.blocks(b.Children)
 		if value := r.answer(b); value != nil {
 			raw, err := marshal(value)
 			if err == nil { // strings, numbers and maps of them
@@ -101,23 +100,13 @@ func (r *answerReader) blocks(blocks []schema.Block) {
 	}
 }
 
-// marshal is json.Marshal, but a long text costs no more than itself: that makes six bytes of
-// a "<", in a buffer that grows.
+// marshal is json.Marshal, but a long text costs little more than itself: that makes six bytes
+// of a "<", in a buffer that grows.
 func marshal(value any) (json.RawMessage, error) {
-	text, ok := value.(string)
-	if !ok {
-		return json.Marshal(value)
+	if text, ok := value.(string); ok {
+		return jsontree.AppendString(make([]byte, 0, 2*len(text)+2), text), nil
 	}
-	size := len(text) + 2
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t':
-			size++
-		case c < ' ':
-			size += 5
-		}
-	}
-	return jsontree.AppendString(make([]byte, 0, size), text), nil
+	return json.Marshal(value)
 }
 
 // take returns the values of an input, and marks it as read.
@@ -239,20 +228,16 @@ func (r *answerReader) ranking(b *schema.Block) any {
 	if len(at) == 0 {
 		return nil
 	}
-	order := []string{}
-	places := make([]int, 0, len(at))
-	for n := range at {
-		places = append(places, n)
-	}
-	slices.Sort(places)
-	for _, n := range places {
-		if len(at[n]) == 1 {
-			order = append(order, at[n][0])
+	order, shared := []string{}, []string{}
+	for _, n := range slices.Sorted(maps.Keys(at)) {
+		if ids := at[n]; len(ids) == 1 {
+			order = append(order, ids[0])
+		} else {
+			shared = ids
 		}
 	}
 	if len(order) == 0 {
-		order = at[places[0]] // all in one place: the service sees that it is no order
-		order = append(slices.Clone(order), order[0])
+		return append(shared, shared[0]) // the service sees that it is no order
 	}
 	return order
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
-	"github.com/formsvc/formsvc/storage"
 )
 
 // jsonForm is a form for a front end of the host's own. It has no hidden blocks, variables
@@ -28,17 +27,17 @@ type jsonForm struct {
 	State         string          `json:"state"` // to be sent with everything else
 	Settings      schema.Settings `json:"settings"`
 	Theme         schema.Theme    `json:"theme"`
-	// and "blocks": a list of schema.Block
+	Blocks        []schema.Block  `json:"blocks"`
 }
 
 // jsonInput is what a front end sends.
 type jsonInput struct {
-	State   string
-	Answers map[string]json.RawMessage // as Service.Submit takes them
-	Hidden  map[string]string
-	UTM     map[string]string
-	Captcha string  // what a refusal returned, and the widget's token
-	Took    float64 // seconds since the first input
+	State   string                     `json:"state"`
+	Answers map[string]json.RawMessage `json:"answers"` // as Service.Submit takes them
+	Hidden  map[string]string          `json:"hidden"`
+	UTM     map[string]string          `json:"utm"`
+	Captcha string                     `json:"captcha"` // what a refusal returned, and the widget's token
+	Took    float64                    `json:"took"`    // seconds since the first input
 }
 
 type jsonFault struct {
@@ -97,45 +96,25 @@ func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string)
 	return true
 }
 
-func beginJSON(w http.ResponseWriter, status int) {
+func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	beginJSON(w, status)
 	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // strings, and JSON that was read; the reader may be gone
 }
 
-// messageJSON is message for a front end of the host's own.
-func (h *Handler) messageJSON(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm, status int, title, _ string) {
-	code := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusMethodNotAllowed: "METHOD_NOT_ALLOWED", http.StatusForbidden: "FOREIGN_ORIGIN"}[status]
-	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: h.language(r, form).get(title)})
-}
-
 // formJSON serves {public id}/form.json.
-func (h *Handler) formJSON(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
+func (c *call) formJSON() {
+	form := c.form
 	// The service alone goes by these, and who sends a response is told where it leads.
 	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
-		Language: h.language(r, form).tag, State: h.signer.sign(purposeVisit, newVisit(form, h.clock())),
-		Settings: form.Settings, Theme: form.Theme,
+		Language: c.words.tag, State: c.h.signer.sign(purposeVisit, newVisit(form, c.now)),
+		Settings: form.Settings, Theme: form.Theme, Blocks: withoutSecrets(form.Blocks),
 	}
-	raw, _ := json.Marshal(public) //nolint:errchkjson // strings, and JSON that was read
-	beginJSON(w, http.StatusOK)
-	// One block at a time: all at once are megabytes, copied several times.
-	_, _ = w.Write(append(raw[:len(raw)-1], `,"blocks":[`...))
-	out := json.NewEncoder(w)
-	for i, b := range withoutSecrets(form.Blocks) {
-		if i > 0 {
-			_, _ = w.Write([]byte(","))
-		}
-		_ = out.Encode(b) //nolint:errchkjson // as above
-	}
-	_, _ = w.Write([]byte("]}\n")) // the reader may be gone
+	writeJSON(c.w, http.StatusOK, public)
 }
 
 // withoutSecrets returns blocks without hidden ones, without what endings say, and without
@@ -149,11 +128,10 @@ func withoutSecrets(blocks []schema.Block) []schema.Block {
 		if b.Type == schema.TypeEnding { // what it says is for those who reach it
 			b = schema.Block{ID: b.ID, Type: b.Type}
 		}
-		b = withoutRule(b)
 		if b.Children != nil {
 			b.Children = withoutSecrets(b.Children)
 		}
-		shown = append(shown, b)
+		shown = append(shown, withoutRule(b))
 	}
 	return shown
 }
@@ -170,206 +148,169 @@ func withoutRule(b schema.Block) schema.Block {
 // readJSON reads what a front end sends, as strictly as the API does, and answers when it
 // cannot be taken.
 func (c *call) readJSON() (in jsonInput, ok bool) {
-	refuse := func(status int, code, word string) (jsonInput, bool) {
-		writeJSON(c.w, status, jsonError{Code: code, Message: c.words.get(word)})
-		return in, false
-	}
 	if kind := c.r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
-		return refuse(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "unreadable.text")
+		c.refuse(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "unreadable.text")
+		return in, false
 	}
 	raw, complete, err := c.readAll(c.h.config.MaxBody)
 	if !complete {
-		return refuse(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "too_large")
-	}
-	tree, malformed := jsontree.Parse(raw, jsontree.BodyBounds)
-	if err != nil || malformed != nil {
-		return refuse(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
-	}
-	defer tree.Release()
-	wrong, right := in.take(tree.Root(), mostInputs(&c.form))
-	if !right {
-		return refuse(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
-	}
-	if len(wrong) > 0 {
-		c.refuseJSON(wrong)
+		c.refuse(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "too_large")
 		return in, false
 	}
-	var known bool
-	if c.visit, known = c.h.signer.openVisit(c.form, in.State, c.now); !known {
-		return refuse(http.StatusForbidden, "STATE", "send_again")
+	var wrong []schema.Violation
+	if err == nil {
+		wrong, err = in.read(raw, mostInputs(&c.form))
 	}
-	return in, true
+	switch {
+	case err != nil:
+		c.refuse(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
+		return in, false
+	case len(wrong) > 0:
+		c.refuseFaults(wrong)
+		return in, false
+	}
+	c.given = Given{Answers: in.Answers, Hidden: in.Hidden}
+	if c.visit, ok = c.h.signer.openVisit(c.form, in.State, c.now); !ok {
+		c.refuse(http.StatusForbidden, "STATE", "send_again")
+	}
+	return in, ok
 }
 
-var inputKinds = map[string]jsontree.Kind{
-	"state": jsontree.String, "captcha": jsontree.String, "took": jsontree.Number,
-	"answers": jsontree.Object, "hidden": jsontree.Object, "utm": jsontree.Object,
-}
+// inputNames are the members of a [jsonInput].
+var inputNames = []string{"state", "answers", "hidden", "utm", "captcha", "took"}
 
-// take reads the members of a body, and reports whether they are of the right kinds. null is
-// as good as none. What may not be there is wrong: members of other names, and more answers
-// or texts than the form has inputs.
-func (in *jsonInput) take(body jsontree.Node, most int) (wrong []schema.Violation, right bool) {
-	fault := func(n jsontree.Node, code, message string) {
-		if len(wrong) < schema.MaxViolations {
-			wrong = append(wrong, schema.Violation{Path: n.Pointer(""), Code: code, Message: message})
-		}
+// read reads a body, whose members must be of the right kinds; null is as good as none. What
+// may not be there is wrong: members of other names, and more answers or texts than the form
+// has inputs.
+func (in *jsonInput) read(raw []byte, most int) (wrong []schema.Violation, err error) {
+	tree, err := jsontree.Parse(raw, jsontree.BodyBounds)
+	if err != nil {
+		return nil, err
 	}
-	in.Answers, in.Hidden, in.UTM = map[string]json.RawMessage{}, map[string]string{}, map[string]string{}
-	for _, member := range body.All() {
-		name, kind := member.Name(), member.Kind()
-		switch wanted, known := inputKinds[name]; {
-		case !known:
-			fault(member, schema.CodeUnknownField, "is not a known member")
-			continue
-		case kind == jsontree.Null:
-			continue
-		case kind != wanted:
-			return nil, false
+	defer tree.Release()
+	if tree.Root().Kind() != jsontree.Object {
+		return nil, errors.New("the body is no object")
+	}
+	for _, member := range tree.Root().All() {
+		var fault schema.Violation
+		switch {
+		case !slices.Contains(inputNames, member.Name()):
+			fault = schema.Violation{Code: schema.CodeUnknownField, Message: "is not a known member"}
 		case member.Len() > most:
-			fault(member, schema.CodeTooMany, "must have at most "+strconv.Itoa(most)+" members")
+			fault = schema.Violation{Code: schema.CodeTooMany, Message: "must have at most " + strconv.Itoa(most) + " members"}
+		default:
 			continue
 		}
-		switch name {
-		case "state":
-			in.State = strings.Clone(member.Text())
-		case "captcha":
-			in.Captcha = strings.Clone(member.Text())
-		case "took":
-			in.Took = member.Float()
-		}
-		for _, inner := range member.All() {
-			key := strings.Clone(inner.Name())
-			switch text := inner.Kind() == jsontree.String || inner.Kind() == jsontree.Null; {
-			case name == "answers":
-				in.Answers[key] = json.RawMessage(inner.Raw())
-			case !text:
-				return nil, false
-			case name == "hidden":
-				in.Hidden[key] = strings.Clone(cleaned(inner.Text()))
-			default:
-				in.UTM[key] = strings.Clone(inner.Text())
-			}
+		if fault.Path = member.Pointer(""); len(wrong) < schema.MaxViolations {
+			wrong = append(wrong, fault)
 		}
 	}
-	return wrong, body.Kind() == jsontree.Object
+	if len(wrong) > 0 {
+		return wrong, nil
+	}
+	if err := json.Unmarshal(raw, in); err != nil {
+		return nil, err
+	}
+	if in.Answers == nil {
+		in.Answers = map[string]json.RawMessage{}
+	}
+	for name, text := range in.Hidden {
+		in.Hidden[name] = cleaned(text)
+	}
+	return nil, nil
 }
 
 // pathJSON serves {public id}/path: which blocks to show for the answers so far.
-func (h *Handler) pathJSON(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
-	c := h.newCall(w, r, form)
-	in, ok := c.readJSON()
-	if !ok {
+func (c *call) pathJSON() {
+	if _, ok := c.readJSON(); !ok {
 		return
 	}
-	path, err := c.path(Given{Answers: in.Answers, Hidden: in.Hidden})
-	if err != nil {
+	if err := c.findPath(); err != nil {
 		c.failJSON(err)
 		return
 	}
-	out := jsonPath{Blocks: []jsonStep{}, Ending: path.Ending, Faults: c.jsonFaults(path.Faults)}
-	for _, b := range path.Blocks {
+	out := jsonPath{Blocks: []jsonStep{}, Ending: c.path.Ending, Faults: c.jsonFaults(c.path.Faults)}
+	for _, b := range c.path.Blocks {
 		out.Blocks = append(out.Blocks, jsonStep{b.ID, b.Required})
 	}
-	writeJSON(w, http.StatusOK, out)
+	writeJSON(c.w, http.StatusOK, out)
 }
 
 // submitJSON serves {public id}/submit.
-func (h *Handler) submitJSON(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
-	c := h.newCall(w, r, form)
+func (c *call) submitJSON() {
 	in, ok := c.readJSON()
 	if !ok {
 		return
 	}
-	if c.now.Sub(time.UnixMilli(c.visit.Opened)) < h.config.MinFillTime {
-		writeJSON(w, http.StatusUnprocessableEntity, jsonError{Code: "TOO_FAST", Message: c.words.get("too_fast")})
+	if c.now.Sub(time.UnixMilli(c.visit.Opened)) < c.h.config.MinFillTime {
+		c.refuse(http.StatusUnprocessableEntity, "TOO_FAST", "too_fast")
 		return
 	}
-	given := Given{Answers: in.Answers, Hidden: in.Hidden}
-	path, err := c.path(given)
-	if err != nil {
+	if err := c.findPath(); err != nil {
 		c.failJSON(err)
 		return
 	}
 	proofs := strings.Fields(in.Captcha)
 	if n := len(proofs); n > 0 {
-		for _, v := range h.config.Verifiers {
+		for _, v := range c.h.config.Verifiers {
 			c.values.Set(v.Widget().Input, proofs[n-1])
 		}
 	}
 	// A token is good once: what is wrong without it is said first.
-	blocks := onPath(&form, path)
-	if len(h.config.Verifiers) > 0 {
-		if faults := c.stepFaults(given, path, step{blocks: blocks}); len(faults) > 0 {
-			c.refuseJSON(faults)
+	if len(c.h.config.Verifiers) > 0 {
+		if faults := c.stepFaults(onPath(&c.form, c.path)); len(faults) > 0 {
+			c.refuseFaults(faults)
 			return
 		}
 	}
 	c.values[ctrlProof] = proofs
-	unsolved, err := c.captcha(blocks)
-	switch {
-	case err != nil:
-		c.failJSON(err)
-		return
-	case len(unsolved) > 0:
-		c.refuseJSON(unsolved)
-		return
-	}
-	if !c.allowed() {
-		c.failJSON(errLimited)
-		return
-	}
 	for name, text := range in.UTM {
 		c.values.Set(nameUTM+name, text)
 	}
-	response, err := c.response(given)
-	if err != nil {
-		c.failJSON(err)
-		return
-	}
-	if in.Took > 0 && in.Took < response.CompletionTime {
-		response.CompletionTime = in.Took
-	}
-	err = c.store(response)
-	var faults *schema.Error
+	c.values.Set(ctrlTook, strconv.FormatFloat(in.Took, 'g', -1, 64))
+	err := c.send()
+	faults := c.faultsOf(err)
 	switch {
 	case err == nil:
-		writeJSON(w, http.StatusCreated, jsonDone{
-			Ending: path.Ending, Block: withoutRule(c.ending(path.Ending)), RedirectURL: string(webLink(form.Settings.RedirectURL, "mailto", "tel")),
+		writeJSON(c.w, http.StatusCreated, jsonDone{
+			Ending: c.path.Ending, Block: withoutRule(c.ending(c.path.Ending)), RedirectURL: string(webLink(c.form.Settings.RedirectURL, "mailto", "tel")),
 		})
-	case errors.As(err, &faults):
-		c.refuseJSON(faults.Violations)
+	case isClosed(err):
+		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.form.ClosedMessage), c.words.get("closed.text"))})
 	case errors.Is(err, formsvc.ErrKeyUsed):
-		writeJSON(w, http.StatusConflict, jsonError{
-			Code: codeSpent, Message: c.words.get("fault." + codeSpent), Faults: c.jsonFaults(c.spent()), State: c.values.Get(ctrlState),
-		})
-	case errors.Is(err, storage.ErrDuplicate):
-		c.refuseJSON([]schema.Violation{{Field: form.Settings.DuplicateField, Code: codeKnown}})
-	case errors.Is(err, formsvc.ErrClosed), errors.Is(err, storage.ErrNotFound):
-		writeJSON(w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(form.ClosedMessage), c.words.get("closed.text"))})
+		c.refuse(http.StatusConflict, codeSpent, "fault."+codeSpent, faults...)
+	case len(faults) > 0:
+		c.refuseFaults(faults)
 	default:
 		c.failJSON(err)
 	}
 }
 
-func (c *call) refuseJSON(faults []schema.Violation) {
-	writeJSON(c.w, http.StatusUnprocessableEntity, jsonError{
-		Code: "VALIDATION_FAILED", Message: c.words.get("problems.title"), Faults: c.jsonFaults(faults), Captcha: c.proof(), State: c.values.Get(ctrlState),
-	})
-}
-
 // proof says which captchas of this visit are solved, "" when none is.
 func (c *call) proof() string { return strings.Join(c.values[ctrlProof], " ") }
 
+// failJSON says that something was not done.
 func (c *call) failJSON(err error) {
 	if errors.Is(err, errLimited) {
 		c.w.Header().Set("Retry-After", "60")
-		writeJSON(c.w, http.StatusTooManyRequests, jsonError{Code: "RATE_LIMITED", Message: c.words.get("too_many_requests"), Captcha: c.proof(), State: c.values.Get(ctrlState)})
+		c.refuse(http.StatusTooManyRequests, "RATE_LIMITED", "too_many_requests")
 		return
 	}
 	c.h.logger.ErrorContext(c.r.Context(), "a response was not taken", "form", c.form.ID, "error", err)
 	c.w.Header().Set("Retry-After", "1")
-	writeJSON(c.w, http.StatusServiceUnavailable, jsonError{Code: "UNAVAILABLE", Message: c.words.get("not_stored"), Captcha: c.proof(), State: c.values.Get(ctrlState)})
+	c.refuse(http.StatusServiceUnavailable, "UNAVAILABLE", "not_stored")
+}
+
+// refuse answers with a code, a text of the catalogue, and what is wrong.
+func (c *call) refuse(status int, code, word string, faults ...schema.Violation) {
+	writeJSON(c.w, status, jsonError{
+		Code: code, Message: c.words.get(word), Faults: c.jsonFaults(faults), Captcha: c.proof(), State: c.values.Get(ctrlState),
+	})
+}
+
+// refuseFaults answers that something sent breaks rules.
+func (c *call) refuseFaults(faults []schema.Violation) {
+	c.refuse(http.StatusUnprocessableEntity, "VALIDATION_FAILED", "problems.title", faults...)
 }
 
 // jsonFaults words faults in the language of the request, as the page does.

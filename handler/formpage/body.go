@@ -21,28 +21,22 @@ const spareInputs = 1000
 // mostInputs is how many values a page of the form, or a link to it, can bring.
 func mostInputs(form *formsvc.PublicForm) int {
 	most := spareInputs + bytes.Count(form.Definition.HiddenFields, []byte{','})
-	var count func(blocks []schema.Block)
-	count = func(blocks []schema.Block) {
-		for i := range blocks {
-			b := &blocks[i]
-			most += 2 + len(b.Choices) // its answer, and that it was seen
-			switch b.Type {
-			case schema.TypeDate:
-				most += 5
-			case schema.TypeAddress, schema.TypeContactInfo:
-				most += len(contactParts)
-			case schema.TypeFileUpload:
-				most += 2 * maxFilesHere
-			case schema.TypeMatrix:
-				most += len(b.MatrixRows)
-				if properties(b).MultiSelection {
-					most += len(b.MatrixRows) * len(b.MatrixColumns)
-				}
+	for b := range walk(form.Blocks) {
+		most += 2 + len(b.Choices) // its answer, and that it was seen
+		switch b.Type {
+		case schema.TypeDate:
+			most += 5
+		case schema.TypeAddress, schema.TypeContactInfo:
+			most += len(contactParts)
+		case schema.TypeFileUpload:
+			most += 2 * maxFilesHere
+		case schema.TypeMatrix:
+			most += len(b.MatrixRows)
+			if properties(b).MultiSelection {
+				most += len(b.MatrixRows) * len(b.MatrixColumns)
 			}
-			count(b.Children)
 		}
 	}
-	count(form.Blocks)
 	return most
 }
 
@@ -135,21 +129,26 @@ func (c *call) readAll(most int64) (raw []byte, complete bool, err error) {
 	return raw, complete, err
 }
 
-// textMeter bounds what is read of a body beside the content of files, which have bounds of
-// their own.
-type textMeter struct {
+// errTooLarge says that there is more to read than may be.
+var errTooLarge = errors.New("too large")
+
+// bounded reads at most so many bytes, and fails when there are more.
+type bounded struct {
 	r    io.Reader
 	left int64
-	free bool // what is read now is a file
+	free bool // what is read now does not count: it has a bound of its own
 }
 
-func (m *textMeter) Read(p []byte) (int, error) {
-	if m.left < 0 {
+func (b *bounded) Read(p []byte) (int, error) {
+	if b.left < 0 {
 		return 0, errTooLarge
 	}
-	n, err := m.r.Read(p)
-	if !m.free {
-		m.left -= int64(n)
+	n, err := b.r.Read(p)
+	if b.free {
+		return n, err
+	}
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errTooLarge
 	}
 	return n, err
 }
@@ -164,7 +163,7 @@ func (c *call) readParts(boundary string, most int64) (values url.Values, comple
 	if boundary == "" {
 		return nil, false, errors.New("a multipart body without a boundary")
 	}
-	body := &textMeter{r: c.r.Body, left: max(most, 2*most)}
+	body := &bounded{r: c.r.Body, left: max(most, 2*most)}
 	reader := multipart.NewReader(body, boundary)
 	values = url.Values{}
 	var text bytes.Buffer

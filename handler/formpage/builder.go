@@ -40,30 +40,20 @@ func (c *call) newBuilder(view *pageView, path schema.Path, faults []schema.Viol
 	for _, v := range faults {
 		b.faults[v.Field] = append(b.faults[v.Field], v)
 	}
-	b.number(c.form.Blocks)
-	b.allow(c.form.Blocks)
+	for block, hidden := range walk(c.form.Blocks) {
+		b.index[block.ID] = len(b.index) + 1 // the ids of elements stay the same on all pages
+		if !hidden {
+			b.allow(block)
+		}
+	}
 	if c.form.Settings.NumberedQuestions {
-		b.count(onPath(&c.form, path))
+		for block, hidden := range walk(onPath(&c.form, path)) {
+			if block.TakesAnswer() && !hidden {
+				b.numbers[block.ID] = len(b.numbers) + 1
+			}
+		}
 	}
 	return b
-}
-
-// number gives every block of the form its place, so that the ids of elements stay the
-// same on all pages.
-func (b *builder) number(blocks []schema.Block) {
-	for i := range blocks {
-		b.index[blocks[i].ID] = len(b.index) + 1
-		b.number(blocks[i].Children)
-	}
-}
-
-func (b *builder) count(blocks []schema.Block) {
-	for i := range blocks {
-		if takesAnswer(blocks[i].Type) && !properties(&blocks[i]).Hide {
-			b.numbers[blocks[i].ID] = len(b.numbers) + 1
-		}
-		b.count(blocks[i].Children)
-	}
 }
 
 // elsewhere are the faults of no field on the page.
@@ -92,16 +82,11 @@ func (b *builder) shown(id string) bool { return b.used["#"+id] }
 func (c *call) block(id string) *schema.Block {
 	if c.byID == nil {
 		c.byID = map[string]*schema.Block{}
-		c.index(c.form.Blocks)
+		for b := range walk(c.form.Blocks) {
+			c.byID[b.ID] = b
+		}
 	}
 	return c.byID[id]
-}
-
-func (c *call) index(blocks []schema.Block) {
-	for i := range blocks {
-		c.byID[blocks[i].ID] = &blocks[i]
-		c.index(blocks[i].Children)
-	}
 }
 
 // inWords writes a plain number as the page's language does.
@@ -117,28 +102,22 @@ func (b *builder) inWords(plain string) string {
 // element is the id of a block's element.
 func (b *builder) element(id string) string { return "q" + strconv.Itoa(b.index[id]) }
 
-// allow lets the page load what any page of the form shows: the script shows the next
-// one in the document of the first.
-func (b *builder) allow(blocks []schema.Block) {
-	for i := range blocks {
-		block, p := &blocks[i], properties(&blocks[i])
-		if p.Hide {
-			continue
-		}
-		b.allow(block.Children)
-		b.picture(p.Image, "")
-		for _, c := range block.Choices {
-			b.picture(c.Image, "")
-		}
-		if v := b.c.h.verifier(block); v != nil {
-			b.policy.allowWidget(v.Widget())
-			b.view.Native = true
-		}
-		switch block.Type {
-		case schema.TypeVideo:
-			b.video(new(field), p.VideoLink)
-		case schema.TypeEmbed:
-			b.policy.frame(p.EmbedLink)
-		}
+// allow lets the page load what a block on any page of the form shows: the script shows the
+// next one in the document of the first.
+func (b *builder) allow(block *schema.Block) {
+	p := properties(block)
+	b.picture(p.Image, "")
+	for _, c := range block.Choices {
+		b.picture(c.Image, "")
+	}
+	if v := b.c.h.verifier(block); v != nil {
+		b.policy.allowWidget(v.Widget())
+		b.view.Native = true
+	}
+	switch block.Type {
+	case schema.TypeVideo:
+		b.video(new(field), p.VideoLink)
+	case schema.TypeEmbed:
+		b.policy.frame(p.EmbedLink)
 	}
 }

@@ -1,6 +1,7 @@
 package formpage
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -88,12 +89,8 @@ type siteVerifier struct {
 
 func newSiteVerifier(keys CaptchaKeys, endpoint string, w Widget) Verifier {
 	w.SiteKey = keys.SiteKey
-	if keys.Endpoint == "" {
-		keys.Endpoint = endpoint
-	}
-	if keys.Client == nil {
-		keys.Client = &http.Client{Timeout: 5 * time.Second}
-	}
+	keys.Endpoint = cmp.Or(keys.Endpoint, endpoint)
+	keys.Client = cmp.Or(keys.Client, &http.Client{Timeout: 5 * time.Second})
 	return siteVerifier{keys, w}
 }
 
@@ -154,15 +151,9 @@ var errLimited = errors.New("the limit of the address is reached")
 // captcha checks the captchas among blocks. One that was solved stays solved for the
 // visit, because its token is good for one question to the service only.
 func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err error) {
-	for i := range blocks {
-		b := &blocks[i]
+	for b, hidden := range walk(blocks) {
 		v := c.h.verifier(b)
-		if v == nil {
-			inner, err := c.captcha(b.Children)
-			if err != nil {
-				return nil, err
-			}
-			faults = append(faults, inner...)
+		if v == nil || hidden {
 			continue
 		}
 		if c.solved(b) {
@@ -177,12 +168,8 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 			if !c.allowed() {
 				return nil, errLimited
 			}
-			address := ""
-			if c.h.config.Address != nil {
-				address = c.h.config.Address(c.r)
-			}
-			if ok, err = v.Verify(c.r.Context(), token, address); err != nil {
-				return nil, fmt.Errorf("captcha: %w", err)
+			if ok, err = v.Verify(c.r.Context(), token, c.h.address(c.r)); err != nil {
+				return nil, errors.New("captcha: " + err.Error()) // it says nothing of the response, whatever it is
 			}
 		}
 		if !ok {

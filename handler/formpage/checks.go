@@ -9,32 +9,25 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// stepFaults are what is wrong with the answers of one page.
-func (c *call) stepFaults(given Given, path schema.Path, s step) []schema.Violation {
+// stepFaults are what is wrong with the answers to blocks of the path.
+func (c *call) stepFaults(blocks []schema.Block) []schema.Violation {
 	var faults []schema.Violation
-	on := ids(s.blocks)
-	for _, v := range path.Faults {
+	on := ids(blocks)
+	for _, v := range c.path.Faults {
 		if slices.Contains(on, v.Field) {
 			faults = append(faults, v)
 		}
 	}
-	answers := maps.Clone(given.Answers)
-	if host, err := c.hostAnswers(); err == nil { // it is known: path asked for it
-		maps.Copy(answers, host)
-	}
-	return append(faults, missing(s.blocks, answers)...)
+	answers := maps.Clone(c.given.Answers)
+	maps.Copy(answers, c.hostAnswers())
+	return append(faults, missing(blocks, answers)...)
 }
 
 // missing are the required blocks without an answer. The host's are its own affair.
 func missing(blocks []schema.Block, answers map[string]json.RawMessage) []schema.Violation {
 	var faults []schema.Violation
-	for i := range blocks {
-		b := &blocks[i]
-		if properties(b).Hide {
-			continue
-		}
-		faults = append(faults, missing(b.Children, answers)...)
-		if !b.Required || !takesAnswer(b.Type) || b.Type == schema.TypePayment {
+	for b, hidden := range walk(blocks) {
+		if hidden || !b.Required || !b.TakesAnswer() || b.Type == schema.TypePayment {
 			continue
 		}
 		var text string
@@ -48,23 +41,20 @@ func missing(blocks []schema.Block, answers map[string]json.RawMessage) []schema
 	return faults
 }
 
-// firstStep is the first page with one of the faults, or the one that was sent.
-func firstStep(steps []step, faults []schema.Violation, at int) int {
-	first := -1
-	for _, v := range faults {
-		if s := stepOf(steps, v.Field); s >= 0 && (first < 0 || s < first) {
-			first = s
-		}
+// showFirst shows the first page with one of the faults, or the one that was sent.
+func (c *call) showFirst(status int, faults []schema.Violation) {
+	at := slices.IndexFunc(c.steps, func(s step) bool {
+		return slices.ContainsFunc(faults, func(v schema.Violation) bool { return contains(s.blocks, v.Field) })
+	})
+	if at < 0 {
+		at = c.at
 	}
-	if first < 0 {
-		return at
-	}
-	return first
+	c.showStep(status, at, faults)
 }
 
 // unseen reports whether a page has blocks to answer that the page that was sent had
 // not. A page that was not made here says nothing of what it showed.
-func (c *call) unseen(s step) bool {
+func (c *call) unseen(on []schema.Block) bool {
 	seen, ok := c.values[ctrlSeen]
 	if !ok {
 		return false
@@ -73,5 +63,5 @@ func (c *call) unseen(s step) bool {
 	for _, id := range seen {
 		known[id] = true
 	}
-	return slices.ContainsFunc(ids(s.blocks), func(id string) bool { return !known[id] })
+	return slices.ContainsFunc(ids(on), func(id string) bool { return !known[id] })
 }

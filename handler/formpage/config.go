@@ -152,85 +152,60 @@ type Link struct{ Text, URL string }
 // fault of the configuration at once.
 func New(svc Service, config Config) (*Handler, error) {
 	var faults []error
-	if svc == nil {
-		faults = append(faults, errors.New("a service is required"))
+	must := func(holds bool, format string, args ...any) {
+		if !holds {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
 	}
-	if n := len(config.Secret); n > 0 && n < 16 {
-		faults = append(faults, fmt.Errorf("the Secret has %d bytes, which is less than 16", n))
-	}
+	must(svc != nil, "a service is required")
+	must(len(config.Secret) == 0 || len(config.Secret) >= 16, "the Secret has %d bytes, which is less than 16", len(config.Secret))
 	for _, former := range config.FormerSecrets {
-		if len(former) < 16 {
-			faults = append(faults, fmt.Errorf("one of FormerSecrets has %d bytes, which is less than 16", len(former)))
-		}
+		must(len(former) >= 16, "one of FormerSecrets has %d bytes, which is less than 16", len(former))
 	}
-	if (config.Address == nil) != (config.Limiter == nil) {
-		faults = append(faults, errors.New("the fields Address and Limiter are given together or not at all"))
-	}
-	if config.MaxBody < 0 || config.MaxFileSize < 0 {
-		faults = append(faults, errors.New("a negative MaxBody or MaxFileSize"))
-	}
-	if base := config.BasePath; base != "" && (base == "/" || base[0] != '/' || path.Clean(base) != base) {
-		faults = append(faults, fmt.Errorf("the BasePath %q does not begin with a slash, or has one at its end", base))
-	}
+	must((config.Address == nil) == (config.Limiter == nil), "the fields Address and Limiter are given together or not at all")
+	must(config.MaxBody >= 0 && config.MaxFileSize >= 0, "a negative MaxBody or MaxFileSize")
+	base := cmp.Or(config.BasePath, "/f")
+	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "the BasePath %q does not begin with a slash, or has one at its end", base)
 	for _, origin := range config.AllowedOrigins {
-		if origin != "*" && originOf(origin) != origin {
-			faults = append(faults, fmt.Errorf("in AllowedOrigins, %q is not an origin such as https://app.example", origin))
-		}
+		must(origin == "*" || originOf(origin) == origin, "in AllowedOrigins, %q is not an origin such as https://app.example", origin)
 	}
 	for kind, v := range config.Verifiers {
-		if v == nil || kind != "turnstile" && kind != "hcaptcha" && kind != "recaptcha" {
-			faults = append(faults, fmt.Errorf("in Verifiers, %q is not turnstile, hcaptcha or recaptcha, or has no verifier", kind))
-		}
+		known := kind == "turnstile" || kind == "hcaptcha" || kind == "recaptcha"
+		must(known && v != nil, "in Verifiers, %q is not turnstile, hcaptcha or recaptcha, or has no verifier", kind)
 	}
-	if len(config.FrameAncestors) > 1 && slices.Contains(config.FrameAncestors, "'none'") {
-		faults = append(faults, errors.New("in FrameAncestors, 'none' does not stand alone"))
-	}
+	must(len(config.FrameAncestors) < 2 || !slices.Contains(config.FrameAncestors, "'none'"), "in FrameAncestors, 'none' does not stand alone")
 	for _, source := range config.FrameAncestors {
-		if strings.ContainsAny(source, " ;,\r\n") || source == "" {
-			faults = append(faults, fmt.Errorf("in FrameAncestors, %q is not a source", source))
-		}
+		must(source != "" && !strings.ContainsAny(source, " ;,\r\n"), "in FrameAncestors, %q is not a source", source)
 	}
 	words, err := newCatalogue(config.Words)
-	if err != nil {
-		faults = append(faults, err)
-	}
-	if err := errors.Join(faults...); err != nil {
+	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, fmt.Errorf("formpage: %w", err)
 	}
 
-	h := &Handler{service: svc, config: config, words: words, logger: config.Logger, clock: config.Clock}
-	if h.config.BasePath == "" {
-		h.config.BasePath = "/f"
+	config.BasePath = base
+	config.MinFillTime = cmp.Or(config.MinFillTime, 2*time.Second)
+	config.MaxBody = cmp.Or(config.MaxBody, 1<<20)
+	config.Logger = cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
+	if config.Clock == nil {
+		config.Clock = time.Now
 	}
-	if h.config.MinFillTime == 0 {
-		h.config.MinFillTime = 2 * time.Second
+	if s, ok := svc.(interface{ TimeZone() *time.Location }); ok && config.Location == nil {
+		config.Location = s.TimeZone()
 	}
-	if h.config.MaxBody == 0 {
-		h.config.MaxBody = 1 << 20
-	}
+	config.Location = cmp.Or(config.Location, time.UTC)
+	h := &Handler{service: svc, words: words, logger: config.Logger, clock: config.Clock}
 	if s, ok := svc.(interface{ Limits() schema.Limits }); ok {
 		h.serviceFile = s.Limits().FileSize
 	}
-	h.config.MaxFileSize = cmp.Or(h.config.MaxFileSize, h.serviceFile, 10<<20)
-	if h.config.MaxVisitFiles == 0 {
-		h.config.MaxVisitFiles = max(defaultVisitFiles, h.config.MaxFileSize+fileCost)
-	}
+	config.MaxFileSize = cmp.Or(config.MaxFileSize, h.serviceFile, 10<<20)
+	config.MaxVisitFiles = cmp.Or(config.MaxVisitFiles, max(defaultVisitFiles, config.MaxFileSize+fileCost))
 	if config.Limiter != nil {
 		h.limiter = ratelimit.Over(config.Limiter)
-	}
-	if s, ok := svc.(interface{ TimeZone() *time.Location }); ok && h.config.Location == nil {
-		h.config.Location = s.TimeZone()
-	}
-	h.config.Location = cmp.Or(h.config.Location, time.UTC)
-	if h.logger == nil {
-		h.logger = slog.New(slog.DiscardHandler)
-	}
-	if h.clock == nil {
-		h.clock = time.Now
 	}
 	h.signer = signer{secret: config.Secret, former: config.FormerSecrets}
 	if len(config.Secret) == 0 {
 		h.signer.secret = []byte(rand.Text())
 	}
+	h.config = config
 	return h, nil
 }

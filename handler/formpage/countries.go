@@ -70,19 +70,13 @@ func countryOptions(tag language.Tag, calling bool) string {
 	return b.String()
 }
 
-// dissolved are codes that became several countries.
-var dissolved = []string{"AN", "CS", "NT", "SU", "YU"}
-
 // countryCodes are the two-letter codes of all countries, those that the service takes.
 func countryCodes() []string {
 	var list []string
 	for a := 'A'; a <= 'Z'; a++ {
 		for b := 'A'; b <= 'Z'; b++ {
-			code := string(a) + string(b)
-			region, err := language.ParseRegion(code)
-			// Regions without a number of the United Nations are parts of countries, or unions.
-			if err == nil && region.IsCountry() && region.String() == code && region.Canonicalize() == region && region.M49() != 0 &&
-				!slices.Contains(dissolved, code) {
+			text := string(a) + string(b)
+			if code, ok := answers.CountryCode(text); ok && code == text { // others became that
 				list = append(list, code)
 			}
 		}

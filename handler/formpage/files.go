@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -15,9 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
-	"github.com/formsvc/formsvc/storage"
 )
 
 // The page's own codes for files.
@@ -45,30 +43,7 @@ const maxFilesHere = 20
 // maxUploads bounds how many files one request brings, for all blocks together.
 const maxUploads = 100
 
-var (
-	errTooLarge  = errors.New("the file is too large")
-	errVisitFull = errors.New("the files of the visit are too large together")
-)
-
-// bounded reads at most so many bytes, and fails when there are more.
-type bounded struct {
-	r    io.Reader
-	left int64
-}
-
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return 0, errTooLarge
-	}
-	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1]
-	}
-	n, err := b.r.Read(p)
-	if b.left -= int64(n); b.left < 0 {
-		return 0, errTooLarge
-	}
-	return n, err
-}
+var errVisitFull = errors.New("the files of the visit are too large together")
 
 // maxSpared is how much of refused files one request is read over, so that a browser sees
 // the answer.
@@ -142,65 +117,63 @@ func (c *call) notSaved(err error, broke bool) string {
 	return code
 }
 
-// storedFiles are the files of a block that were sent before: as many as a response has.
-func (c *call) storedFiles(block string) []schema.File {
-	var list []schema.File
-	most := maxFilesHere
-	if b := c.block(block); b != nil && b.Type == schema.TypeSignature {
-		most = 1
-	}
-	for _, token := range c.values[nameFile+block] {
-		if s, ok := c.openFile(block, token); ok && len(list) < most {
-			list = append(list, s.File)
-		}
-	}
-	return list
-}
-
-// dropRemoved forgets the files that the visitor took back, and reports whether there
-// were any. Files that are older than a page may be, or that another process signed with a
-// secret of its own, are refused: the visitor is asked for them again.
-func (c *call) dropRemoved() (any bool) {
+// openFiles reads the records of the files that the page carries. It forgets those that the
+// visitor took back, and reports whether there were any. Files that are older than a page may
+// be, or that another process signed with a secret of its own, are refused: the visitor is
+// asked for them again.
+func (c *call) openFiles() (takenBack bool) {
+	c.stored = map[string][]shownFile{}
 	for name, tokens := range c.values {
 		block, ok := strings.CutPrefix(name, nameFile)
 		if !ok {
 			continue
 		}
-		back := c.values[nameRemove+block]
 		var kept []string
 		for _, token := range tokens {
-			s, ok := c.openFile(block, token)
+			var s storedFile
+			good := c.h.signer.open(c.filePurpose(), token, &s) && s.Form == c.form.ID.String() && s.Block == block
 			switch {
-			case ok && slices.Contains(back, s.File.ID):
-			case !ok || c.now.Sub(time.UnixMilli(s.Stored)) >= maxVisit:
+			case !good:
 				c.refused = append(c.refused, schema.Violation{Field: block, Code: codeFileLost})
+			case slices.Contains(c.values[nameRemove+block], s.File.ID):
+			case c.now.Sub(time.UnixMilli(s.Stored)) >= maxVisit:
+				c.refused = append(c.refused, schema.Violation{Field: block, Code: codeFileLost, Params: map[string]any{"name": s.File.Name}})
 			default:
 				kept = append(kept, token)
+				c.stored[block] = append(c.stored[block], shownFile{Token: token, Input: name, File: s.File})
 			}
 		}
 		c.values[name] = kept
 	}
 	for name := range c.values {
 		if strings.HasPrefix(name, nameRemove) {
-			any = true
+			takenBack = true
 			delete(c.values, name)
 		}
 	}
-	return any
+	return takenBack
+}
+
+// filesOf are the files that were sent for a block: as many as a response has.
+func (c *call) filesOf(block string) (list []schema.File) {
+	most := maxFilesHere
+	if b := c.block(block); b != nil && b.Type == schema.TypeSignature {
+		most = 1
+	}
+	for _, s := range c.stored[block] {
+		list = append(list, s.File)
+	}
+	return list[:min(len(list), most)]
 }
 
 // unplacedFiles are the files that were sent for blocks that take none any more.
-func (c *call) unplacedFiles() []Unplaced {
-	var list []Unplaced
-	for _, name := range slices.Sorted(maps.Keys(c.values)) {
-		block, ok := strings.CutPrefix(name, nameFile)
-		if !ok || c.takesFiles(c.block(block)) {
+func (c *call) unplacedFiles() (list []Unplaced) {
+	for _, block := range slices.Sorted(maps.Keys(c.stored)) {
+		if c.takesFiles(c.block(block)) {
 			continue
 		}
-		for _, token := range c.values[name] {
-			if s, ok := c.openFile(block, token); ok {
-				list = append(list, Unplaced{Block: block, Text: s.File.Name})
-			}
+		for _, s := range c.stored[block] {
+			list = append(list, Unplaced{Block: block, Text: s.Name})
 		}
 	}
 	return list
@@ -208,28 +181,15 @@ func (c *call) unplacedFiles() []Unplaced {
 
 // takesFiles reports whether there is a block, and a place for its files.
 func (c *call) takesFiles(b *schema.Block) bool {
-	return c.files() != nil && b != nil && !properties(b).Hide && (b.Type == schema.TypeFileUpload || b.Type == schema.TypeSignature)
-}
-
-// openFile reads the record of a file that was stored for a block of this form.
-func (c *call) openFile(block, token string) (s storedFile, ok bool) {
-	ok = c.h.signer.open(c.filePurpose(), token, &s) && s.Form == c.form.ID.String() && s.Block == block
-	return s, ok
+	return c.files() != nil && b != nil && !properties(b).Hide && takesFile(b)
 }
 
 // fileAnswers are the answers of the form's blocks for files.
-func (c *call) fileAnswers(blocks []schema.Block, into map[string]json.RawMessage) {
-	if c.files() == nil {
-		return
-	}
-	for i := range blocks {
-		b := &blocks[i]
-		c.fileAnswers(b.Children, into)
-		if b.Type != schema.TypeFileUpload && b.Type != schema.TypeSignature {
-			continue
-		}
-		files := c.storedFiles(b.ID)
-		if len(files) == 0 {
+func (c *call) fileAnswers() map[string]json.RawMessage {
+	answers := map[string]json.RawMessage{}
+	for block := range c.stored {
+		b, files := c.block(block), c.filesOf(block)
+		if c.files() == nil || b == nil || !takesFile(b) {
 			continue
 		}
 		var value any = files
@@ -237,20 +197,10 @@ func (c *call) fileAnswers(blocks []schema.Block, into map[string]json.RawMessag
 			value = files[0]
 		}
 		if raw, err := json.Marshal(value); err == nil { // strings and a number
-			into[b.ID] = raw
+			answers[block] = raw
 		}
 	}
-}
-
-// filesOf are the ids of the files that were sent for blocks.
-func (c *call) filesOf(blocks []schema.Block) []string {
-	var list []string
-	for _, id := range ids(blocks) {
-		for _, file := range c.storedFiles(id) {
-			list = append(list, file.ID)
-		}
-	}
-	return list
+	return answers
 }
 
 // keepFiles says to the host's place which files are about to be sent.
@@ -260,7 +210,7 @@ func (c *call) keepFiles(attempt string, files []string) error {
 		return nil
 	}
 	if err := keeper.Keep(c.r.Context(), attempt, files); err != nil {
-		return fmt.Errorf("keeping files: %w", err)
+		return errors.New("keeping files: " + err.Error()) // it says nothing of the response, whatever it is
 	}
 	return nil
 }
@@ -276,13 +226,6 @@ func (c *call) releaseFiles(attempt string, files []string) {
 	}
 }
 
-// isRefused reports whether an error of Submit says that nothing is stored. After any other
-// one it may be.
-func isRefused(err error) bool {
-	var faults *schema.Error
-	return errors.As(err, &faults) || errors.Is(err, storage.ErrDuplicate) || errors.Is(err, formsvc.ErrClosed) || errors.Is(err, formsvc.ErrKeyUsed) || errors.Is(err, storage.ErrNotFound)
-}
-
 // drawFiles draws a block that takes files.
 func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties) {
 	b.multipart = true
@@ -290,7 +233,7 @@ func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties)
 	f.Remove = nameRemove + block.ID
 	f.Several = p.MultipleFiles && block.Type == schema.TypeFileUpload
 	f.MaxBytes = b.c.h.maxFile(p)
-	size, types := megabytes(f.MaxBytes), fileTypes(p)
+	size, types := megabytes(f.MaxBytes), answers.FileTypesOf(p)
 	switch {
 	case block.Type == schema.TypeSignature:
 		f.Accept = strings.Join(signatureTypes, ",")
@@ -301,11 +244,8 @@ func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties)
 	default:
 		f.Help = b.c.words.get("help.files", "size", size)
 	}
-	for _, token := range b.posted(nameFile + block.ID) {
-		if s, ok := b.c.openFile(block.ID, token); ok {
-			f.Stored = append(f.Stored, shownFile{Token: token, Input: nameFile + block.ID, File: s.File})
-		}
-	}
+	b.used[nameFile+block.ID] = true
+	f.Stored = b.c.stored[block.ID]
 }
 
 // shownFile is a stored file as the page carries and shows it.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -44,16 +45,18 @@ func sniffed(head []byte, name string) string {
 	if kind == unknownType && isProgram(head) {
 		kind = programType
 	}
-	extension := strings.ToLower(filepath.Ext(name))
-	claimed := typesByName[extension]
+	claimed := typesByName[extension(name)]
 	if claimed == "" && (kind == unknownType || kind == "text/plain") {
-		claimed, _, _ = mime.ParseMediaType(mime.TypeByExtension(extension))
+		claimed, _, _ = mime.ParseMediaType(mime.TypeByExtension(extension(name)))
 	}
 	if claimed != "" && mayBe(kind, claimed) {
 		return claimed
 	}
 	return kind
 }
+
+// extension is the end of a name with its dot, in lower case.
+func extension(name string) string { return strings.ToLower(filepath.Ext(name)) }
 
 const (
 	unknownType = "application/octet-stream"
@@ -111,44 +114,16 @@ func mayBe(kind, claimed string) bool {
 	return (own == "audio" || own == "video") && (family == "audio" || family == "video")
 }
 
-// fileTypes are the types of files that a block takes, as the service reads them: ends of
-// names with their dot, and media types. None: all.
-func fileTypes(p *schema.Properties) []string {
-	var list []string
-	for _, a := range p.AllowedFiles {
-		a = strings.TrimPrefix(strings.ToLower(strings.TrimSpace(a)), "*.")
-		switch a {
-		case "":
-			continue
-		case "*", ".*", "*/*":
-			return nil
-		}
-		if !strings.Contains(a, "/") {
-			a = "." + strings.TrimPrefix(a, ".")
-		}
-		list = append(list, a)
-	}
-	return list
-}
-
 // fits reports whether a block takes a file: by the end of its name or by its type, and
 // never one that is not what its name says, such as a program named a.pdf.
 func fits(b *schema.Block, name, kind string) bool {
-	family, _, _ := strings.Cut(kind, "/")
-	name = strings.ToLower(name)
 	if b.Type == schema.TypeSignature && !slices.Contains(signatureTypes, kind) {
 		return false
 	}
-	if claimed := typesByName[filepath.Ext(name)]; claimed != "" && claimed != kind {
+	if claimed := typesByName[extension(name)]; claimed != "" && claimed != kind {
 		return false
 	}
-	allowed := fileTypes(properties(b))
-	return len(allowed) == 0 || slices.ContainsFunc(allowed, func(a string) bool {
-		if strings.HasPrefix(a, ".") {
-			return strings.HasSuffix(name, a)
-		}
-		return a == kind || a == family+"/*"
-	})
+	return answers.FileTypesOf(properties(b)).Allow(name, kind)
 }
 
 // signatureTypes are the types of a picture of a signature.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -25,7 +26,7 @@ func TestTypesOfFiles(t *testing.T) {
 		},
 	} {
 		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: c.given}}
-		if got := fileTypes(b.Properties); !slices.Equal(got, c.want) {
+		if got := answers.FileTypesOf(b.Properties); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, want %q", c.given, got, c.want)
 		}
 		for _, f := range c.takes {

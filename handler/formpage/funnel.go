@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -18,59 +17,48 @@ import (
 // event is one of the two things that are counted.
 type event struct {
 	input  string // says in the page that it was counted
-	record func(ctx context.Context, form storage.ID) error
+	record func(s Service, ctx context.Context, form storage.ID) error
 }
 
-func (h *Handler) events() (view, start event) {
-	return event{ctrlViewed, h.service.RecordView}, event{ctrlStarted, h.service.RecordStart}
-}
+var (
+	viewed  = event{ctrlViewed, Service.RecordView}
+	started = event{ctrlStarted, Service.RecordStart}
+)
 
-// viewed and started take what the script of a page sends.
-func (h *Handler) viewed(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
-	view, _ := h.events()
-	h.beacon(w, r, form, view)
-}
-
-func (h *Handler) started(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
-	_, start := h.events()
-	h.beacon(w, r, form, start)
-}
-
-func (h *Handler) beacon(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm, e event) {
-	values, _, _ := h.newCall(w, r, form).read(4096) // what is not read has no state
-	v, ok := h.signer.openVisit(form, values.Get(ctrlState), h.clock())
-	if !ok || form.Closed {
-		http.Error(w, "not a page of this form", http.StatusForbidden)
+// beacon takes what the script of a page sends.
+func (c *call) beacon(e event) {
+	values, _, _ := c.read(4096) // what is not read has no state
+	v, ok := c.h.signer.openVisit(c.form, values.Get(ctrlState), c.now)
+	if !ok || c.form.Closed {
+		http.Error(c.w, "not a page of this form", http.StatusForbidden)
 		return
 	}
-	if !nobody(r) {
-		h.count(r, form, v, e)
-	}
-	w.WriteHeader(http.StatusNoContent)
+	c.visit = v
+	c.count(e)
+	c.w.WriteHeader(http.StatusNoContent)
 }
 
 // count records an event of a visit, once. An address has a budget for each kind of event,
 // beside the one for what is stored: anybody may open pages without end.
-func (h *Handler) count(r *http.Request, form formsvc.PublicForm, v visit, e event) {
-	if !h.counted.put(e.input+v.Key, true, len(v.Key)) || !h.allowed(r, e.input+":") {
+func (c *call) count(e event) {
+	if nobody(c.r) || !c.h.counted.put(e.input+c.visit.Key, true, len(c.visit.Key)) || !c.h.allowed(c.r, e.input+":") {
 		return
 	}
-	if err := e.record(r.Context(), form.ID); err != nil {
-		h.logger.WarnContext(r.Context(), "a visit was not counted", "form", form.ID, "error", err)
+	if err := e.record(c.h.service, c.r.Context(), c.form.ID); err != nil {
+		c.h.logger.WarnContext(c.r.Context(), "a visit was not counted", "form", c.form.ID, "error", err)
 	}
 }
 
 // countSent counts for a page that was sent: who sends has seen and started. A page that
 // is not known to be one of ours counts when it comes back. A preview is never counted: its
 // pages say that they were, so that the script sends nothing either.
-func (c *call) countSent(known bool) {
-	if c.form.Closed || !known && c.preview == nil {
+func (c *call) countSent() {
+	if c.form.Closed || !c.known && c.preview == nil {
 		return
 	}
-	view, start := c.h.events()
-	for _, e := range []event{view, start} {
-		if c.preview == nil && c.values.Get(e.input) == "" && !nobody(c.r) {
-			c.h.count(c.r, c.form, c.visit, e)
+	for _, e := range []event{viewed, started} {
+		if c.preview == nil && c.values.Get(e.input) == "" {
+			c.count(e)
 		}
 		c.values.Set(e.input, "1")
 	}

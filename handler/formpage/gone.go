@@ -3,7 +3,6 @@ package formpage
 import (
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
@@ -22,26 +21,23 @@ func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) 
 	}
 	id, _ := storage.ParseID(v.Form) // was signed here
 	c.values, c.form.ID = values, id
-	if lang := values.Get(ctrlLanguage); lang != "" && (h.config.Language == nil || h.config.Language(r, c.form) == "") {
-		c.words = h.words.byTag(lang, c.words)
-	}
+	c.goOnIn(values.Get(ctrlLanguage))
 	// The labels are those that respondents saw here last. What the form holds by now is not
 	// public; where they are not remembered, blocks have their ids.
 	if s, ok := h.sources.get(id); ok && s.publicID == publicID {
 		c.form.Blocks, _ = schema.DecodeBlocks(s.blocks) // they were read before
 		c.byID = nil
 	}
+	c.openFiles()
 	c.closed()
 	return true
 }
 
 // lostFiles are the names of the files that the page brought, or had brought before.
 func (c *call) lostFiles() (list []string) {
-	for name, tokens := range c.values {
-		for _, token := range tokens {
-			if s, ok := c.openFile(strings.TrimPrefix(name, nameFile), token); ok {
-				list = append(list, s.File.Name)
-			}
+	for _, files := range c.stored {
+		for _, s := range files {
+			list = append(list, s.Name)
 		}
 	}
 	for _, v := range c.refused {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,6 +49,24 @@ func (h *Handler) below(path string) string {
 	return strings.TrimPrefix(path, "/")
 }
 
+// route is what serves the rest of a path below a form.
+type route struct {
+	serve   func(c *call)
+	methods string
+	json    bool // its refusals are JSON
+	shared  bool // other origins may use it, where the host allows them
+}
+
+var routes = map[string]route{
+	"":          {(*call).page, "GET, HEAD, POST, OPTIONS", false, false},
+	"done":      {(*call).done, "GET, HEAD, OPTIONS", false, false},
+	"view":      {func(c *call) { c.beacon(viewed) }, "POST, OPTIONS", false, true},
+	"start":     {func(c *call) { c.beacon(started) }, "POST, OPTIONS", false, true},
+	"form.json": {(*call).formJSON, "GET, HEAD, OPTIONS", true, true},
+	"path":      {(*call).pathJSON, "POST, OPTIONS", true, true},
+	"submit":    {(*call).submitJSON, "POST, OPTIONS", true, true},
+}
+
 // ServeHTTP serves {base}/{public id} and what belongs to it.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	publicID, rest, _ := strings.Cut(h.below(r.URL.Path), "/")
@@ -61,109 +80,73 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	handle, methods := h.route(rest)
-	if isShared(rest) && h.shared(w, r, methods) {
+	route, known := routes[rest]
+	if route.shared && h.shared(w, r, route.methods) {
 		return
-	}
-	message := h.message
-	if isJSON(rest) {
-		message = h.messageJSON
 	}
 	switch {
-	case handle == nil:
-		message(w, r, formsvc.PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
+	case !known:
+		h.say(w, r, false, http.StatusNotFound, "missing.title", "missing.text")
 		return
-	case !allows(methods, r.Method) && r.Method != http.MethodOptions && isJSON(rest):
-		w.Header().Set("Allow", methods)
-		message(w, r, formsvc.PublicForm{}, http.StatusMethodNotAllowed, "broken.title", "unreadable.text")
+	case route.json && r.Method != http.MethodOptions && !allows(route.methods, r.Method):
+		w.Header().Set("Allow", route.methods)
+		h.say(w, r, true, http.StatusMethodNotAllowed, "broken.title", "unreadable.text")
 		return
-	case answersMethod(w, r, methods):
+	case answersMethod(w, r, route.methods):
 		return
 	case rest != "" && h.foreign(r, true):
-		message(w, r, formsvc.PublicForm{}, http.StatusForbidden, "foreign.text", "foreign.text")
+		h.say(w, r, route.json, http.StatusForbidden, "foreign.text", "foreign.text")
 		return
 	}
 	form, err := h.service.PublicForm(r.Context(), publicID)
 	switch {
+	case err == nil:
+		route.serve(h.newCall(w, r, form))
 	case errors.Is(err, storage.ErrNotFound) && rest == "" && r.Method == http.MethodPost && h.gone(w, r, publicID):
-	case errors.Is(err, storage.ErrNotFound):
-		message(w, r, formsvc.PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
-	case err != nil:
-		h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
-		w.Header().Set("Retry-After", "1")
-		message(w, r, formsvc.PublicForm{}, http.StatusServiceUnavailable, "broken.title", "broken.text")
 	default:
-		handle(w, r, form)
+		h.unread(w, r, route.json, err)
 	}
 }
 
-type formHandler func(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm)
-
-// route returns what serves the rest of a path below a form, and the methods it takes.
-func (h *Handler) route(rest string) (formHandler, string) {
-	switch rest {
-	case "":
-		return h.page, "GET, HEAD, POST, OPTIONS"
-	case "done":
-		return h.done, "GET, HEAD, OPTIONS"
-	case "view":
-		return h.viewed, "POST, OPTIONS"
-	case "start":
-		return h.started, "POST, OPTIONS"
-	case "form.json":
-		return h.formJSON, "GET, HEAD, OPTIONS"
-	case "path":
-		return h.pathJSON, "POST, OPTIONS"
-	case "submit":
-		return h.submitJSON, "POST, OPTIONS"
+// unread answers that there is no form, or that it could not be read.
+func (h *Handler) unread(w http.ResponseWriter, r *http.Request, inJSON bool, err error) {
+	if errors.Is(err, storage.ErrNotFound) {
+		h.say(w, r, inJSON, http.StatusNotFound, "missing.title", "missing.text")
+		return
 	}
-	return nil, ""
+	h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
+	w.Header().Set("Retry-After", "1")
+	h.say(w, r, inJSON, http.StatusServiceUnavailable, "broken.title", "broken.text")
 }
-
-// isShared reports whether other origins may use a route, where the host allows them.
-func isShared(rest string) bool {
-	switch rest {
-	case "form.json", "path", "submit", "view", "start":
-		return true
-	}
-	return false
-}
-
-// isJSON reports whether a route answers in JSON.
-func isJSON(rest string) bool { return rest == "form.json" || rest == "path" || rest == "submit" }
 
 // answersMethod answers OPTIONS, and a method that is not among methods. It reports whether
 // it did.
 func answersMethod(w http.ResponseWriter, r *http.Request, methods string) bool {
-	if r.Method != http.MethodOptions && allows(methods, r.Method) {
+	switch {
+	case r.Method == http.MethodOptions:
+		w.Header().Set("Allow", methods)
+		w.WriteHeader(http.StatusNoContent)
+	case allows(methods, r.Method):
 		return false
-	}
-	w.Header().Set("Allow", methods)
-	if r.Method != http.MethodOptions {
+	default:
+		w.Header().Set("Allow", methods)
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
-		return true
 	}
-	w.WriteHeader(http.StatusNoContent)
 	return true
 }
 
 func allows(methods, method string) bool {
-	for m := range strings.SplitSeq(methods, ", ") {
-		if m == method {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Split(methods, ", "), method)
 }
 
-func (h *Handler) page(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
-	c := h.newCall(w, r, form)
+// page serves the form itself.
+func (c *call) page() {
 	switch {
-	case h.foreign(r, false):
+	case c.h.foreign(c.r, false):
 		c.refuseForeign()
-	case r.Method == http.MethodPost:
+	case c.r.Method == http.MethodPost:
 		c.post()
-	case form.Closed:
+	case c.form.Closed:
 		c.closed()
 	default:
 		c.open()
@@ -175,27 +158,33 @@ func (c *call) open() {
 	c.visit = newVisit(c.form, c.now)
 	c.values = prefilled(c.form, c.query(), c.words)
 	if c.preview != nil {
-		c.countSent(false)
+		c.countSent()
 	}
-	path, err := c.path(c.given())
-	if err != nil {
-		c.failed(err, schema.Path{}, 0)
+	c.readAnswers()
+	if err := c.findPath(); err != nil {
+		c.failed(err)
 		return
 	}
-	c.showPath(http.StatusOK, path, 0, nil)
+	c.showStep(http.StatusOK, 0, nil)
 }
 
 // closed says that a form takes no more responses, in the author's words where there
-// are some. What was typed is shown, to be copied: it is nowhere else.
+// are some.
 func (c *call) closed() {
 	text := c.form.ClosedMessage
 	if strings.TrimSpace(text) == "" {
 		text = c.words.get("closed.text")
 	}
+	c.handBack(http.StatusGone, "closed.title", text, c.lostFiles())
+}
+
+// handBack shows a message, and what was typed and the names of files, to be copied: they are
+// nowhere else.
+func (c *call) handBack(status int, title, text string, files []string) {
 	view := c.view("message")
-	view.Title, view.Text, view.Lost = c.words.get("closed.title"), text, view.lost(c.typed())
-	view.LostFiles = c.words.list(c.lostFiles())
-	c.render(http.StatusGone, view, newPolicy())
+	view.Title, view.Text = c.words.get(title), text
+	view.Lost, view.LostFiles = view.lost(c.typed()), c.words.list(files)
+	c.render(status, view, newPolicy())
 }
 
 // typed is the text that the page brought, with the labels of its blocks.
@@ -216,17 +205,21 @@ func (c *call) typed() []Unplaced {
 	return list
 }
 
-// message shows a page of the handler's own words.
-func (h *Handler) message(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm, status int, title, text string) {
-	c := h.newCall(w, r, form)
-	c.showMessage(status, c.words.get(title), c.words.get(text))
+// say answers with the handler's own words, where there is no form.
+func (h *Handler) say(w http.ResponseWriter, r *http.Request, inJSON bool, status int, title, text string) {
+	c := h.newCall(w, r, formsvc.PublicForm{})
+	if !inJSON {
+		c.showMessage(status, c.words.get(title), c.words.get(text))
+		return
+	}
+	code := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusMethodNotAllowed: "METHOD_NOT_ALLOWED", http.StatusForbidden: "FOREIGN_ORIGIN"}[status]
+	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: c.words.get(title)})
 }
 
 // done shows the ending that a response reached, and leads on from it. Without a token of
 // a response, or with an old one, it shows the page's own thanks alone.
-func (h *Handler) done(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
-	c := h.newCall(w, r, form)
-	if sent, ok := h.signer.openDated(purposeDone, form, r.URL.Query().Get(ctrlSent), c.now); ok {
+func (c *call) done() {
+	if sent, ok := c.h.signer.openDated(purposeDone, c.form, c.r.URL.Query().Get(ctrlSent), c.now); ok {
 		c.showEnding(c.ending(sent.Key), c.redirect())
 		return
 	}

@@ -19,7 +19,7 @@ func TestAnswersOfTheHostAreNotTheRespondents(t *testing.T) {
 		{ID: "open", Children: []schema.Block{{ID: "kept"}, {ID: "covered", Properties: hide}}},
 	}
 	answers := map[string]json.RawMessage{"shown": nil, "secret": nil, "inner": nil, "kept": nil, "covered": nil, "pay": nil, "file": nil, "sign": nil, "unknown": nil}
-	dropHosts(blocks, answers, false)
+	dropHosts(blocks, answers)
 	for _, id := range []string{"shown", "kept", "unknown"} {
 		if _, ok := answers[id]; !ok {
 			t.Errorf("%s was dropped", id)

@@ -2,7 +2,6 @@ package formpage
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"github.com/formsvc/formsvc"
@@ -26,15 +25,17 @@ func (h *Handler) Lacks(form formsvc.PublicForm) []string {
 // cannotGive reports whether a block is required and nobody can answer it: a file without a
 // place for it, a payment that no host knows of.
 func (h *Handler) cannotGive(b *schema.Block) bool {
-	file := b.Type == schema.TypeFileUpload || b.Type == schema.TypeSignature
-	return b.Required && (file && h.config.Files == nil || b.Type == schema.TypePayment && h.config.HostAnswers == nil)
+	return b.Required && (takesFile(b) && h.config.Files == nil || b.Type == schema.TypePayment && h.config.HostAnswers == nil)
 }
 
 // inVain reports whether a form with these blocks on the path cannot be sent.
 func (h *Handler) inVain(blocks []schema.Block) bool {
-	return slices.ContainsFunc(blocks, func(b schema.Block) bool {
-		return !properties(&b).Hide && (h.cannotGive(&b) || h.inVain(b.Children))
-	})
+	for b, hidden := range walk(blocks) {
+		if !hidden && h.cannotGive(b) {
+			return true
+		}
+	}
+	return false
 }
 
 type lack struct {
@@ -44,13 +45,11 @@ type lack struct {
 
 func (h *Handler) lacks(blocks []schema.Block) []lack {
 	var list []lack
-	for i := range blocks {
-		b := &blocks[i]
-		p := properties(b)
-		if p.Hide {
+	for b, hidden := range walk(blocks) {
+		if hidden {
 			continue
 		}
-		block := "block " + strconv.Quote(b.ID)
+		p, block := properties(b), "block "+strconv.Quote(b.ID)
 		switch b.Type {
 		case schema.TypeCaptcha:
 			switch {
@@ -74,7 +73,6 @@ func (h *Handler) lacks(blocks []schema.Block) []lack {
 				list = append(list, lack{text: block + " requires a payment: there is no Config.HostAnswers, so no response can be stored"})
 			}
 		}
-		list = append(list, h.lacks(b.Children)...)
 	}
 	return list
 }

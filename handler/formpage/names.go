@@ -2,6 +2,7 @@ package formpage
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/formsvc/formsvc/schema"
@@ -42,6 +43,7 @@ const (
 	ctrlTook     = "took"      // seconds since the first input, as the browser counts
 	ctrlTrap     = "more_info" // nobody sees it; who fills it in is a program
 	ctrlEmbed    = "embed"     // the page is shown in a frame
+	ctrlEnding   = "ending"    // of the address of a preview's ending: its block
 	ctrlSent     = "sent"      // of an ending's address: signed, a response is stored
 )
 
@@ -71,33 +73,8 @@ func subName(prefix, sub, id string) string {
 
 // isAnswer reports whether an input's name is one of a block.
 func isAnswer(name string) bool {
-	for _, prefix := range answerPrefixes {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(answerPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
-
-// properties returns the properties of a block, never nil. They are only read.
-func properties(b *schema.Block) *schema.Properties {
-	if b.Properties == nil {
-		return &noProperties
-	}
-	return b.Properties
-}
-
-var noProperties schema.Properties
 
 // takesAnswer reports whether a respondent answers blocks of a type.
-func takesAnswer(kind string) bool {
-	switch kind {
-	case schema.TypeShortText, schema.TypeLongText, schema.TypeEmail, schema.TypePhone, schema.TypeWebsite,
-		schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS, schema.TypeYesNo, schema.TypeLegal,
-		schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice, schema.TypeDropdown,
-		schema.TypeRanking, schema.TypeMatrix, schema.TypeDate, schema.TypeTime, schema.TypeAddress,
-		schema.TypeContactInfo, schema.TypeCountry, schema.TypeFileUpload, schema.TypeSignature, schema.TypePayment:
-		return true
-	}
-	return false
-}
+func takesAnswer(kind string) bool { return (&schema.Block{Type: kind}).TakesAnswer() }

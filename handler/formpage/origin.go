@@ -28,7 +28,5 @@ func (c *call) refuseForeign() {
 	if values, _, err := c.read(c.h.config.MaxBody); err == nil {
 		c.values = values
 	}
-	view := c.view("message")
-	view.Title, view.Text, view.Lost = c.words.get("broken.title"), c.words.get("foreign.text"), view.lost(c.typed())
-	c.render(http.StatusForbidden, view, newPolicy())
+	c.handBack(http.StatusForbidden, "broken.title", c.words.get("foreign.text"), nil)
 }

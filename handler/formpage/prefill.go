@@ -49,11 +49,9 @@ func prefilled(form formsvc.PublicForm, query url.Values, w *words) url.Values {
 }
 
 func prefill(blocks []schema.Block, query, values url.Values, comma bool) {
-	for i := range blocks {
-		b := &blocks[i]
-		prefill(b.Children, query, values, comma)
+	for b, hidden := range walk(blocks) {
 		given := query[b.ID]
-		if len(given) == 0 || properties(b).Hide {
+		if len(given) == 0 || hidden {
 			continue
 		}
 		switch b.Type {

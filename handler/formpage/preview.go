@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -90,42 +89,28 @@ type previewWarning struct{ Label, Path, Message string }
 
 // servePreview serves the page of a link, and its ending.
 func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest string) {
-	const methods = "GET, HEAD, POST, OPTIONS"
 	w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 	token, rest, _ := strings.Cut(rest, "/")
 	form, warnings, err := h.openPreview(r, token)
+	if err == nil && rest != "" && rest != "done" {
+		err = storage.ErrNotFound
+	}
 	switch {
-	case errors.Is(err, storage.ErrNotFound) || err == nil && rest != "" && rest != "done":
-		h.message(w, r, formsvc.PublicForm{}, http.StatusNotFound, "missing.title", "missing.text")
-		return
 	case err != nil:
-		h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
-		w.Header().Set("Retry-After", "1")
-		h.message(w, r, formsvc.PublicForm{}, http.StatusServiceUnavailable, "broken.title", "broken.text")
+		h.unread(w, r, false, err)
 		return
-	case r.Method == http.MethodOptions || !allows(methods, r.Method) || rest == "done" && r.Method == http.MethodPost:
-		w.Header().Set("Allow", methods)
-		if r.Method != http.MethodOptions {
-			http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
+	case answersMethod(w, r, routes[rest].methods):
 		return
 	}
 	c := h.newCall(w, r, form)
 	c.preview = &preview{token: token, Text: "preview.text", Notes: c.previewNotes(), Warnings: append(labelled(form.Blocks, warnings), c.lacks()...)}
 	c.form.Closed = false // the author sees the form, and the note
-	switch {
-	case h.foreign(r, false):
-		c.refuseForeign()
-	case rest == "done":
+	if rest == "done" {
 		c.preview.Text = "preview.sent"
-		c.showEnding(c.ending(r.URL.Query().Get("ending")), "")
-	case r.Method == http.MethodPost:
-		c.post()
-	default:
-		c.open()
+		c.showEnding(c.ending(r.URL.Query().Get(ctrlEnding)), "")
+		return
 	}
+	c.page()
 }
 
 // openPreview reads the form that a link leads to. Every link that is not good now is one
@@ -158,13 +143,11 @@ func (c *call) previewNotes() []string {
 // unverified names the captchas that nothing checks.
 func (c *call) unverified(blocks []schema.Block) []string {
 	var notes []string
-	for i := range blocks {
-		b := &blocks[i]
-		p := properties(b)
-		if b.Type == schema.TypeCaptcha && !p.Hide && p.CaptchaType != "none" && c.h.verifier(b) == nil {
-			notes = append(notes, c.words.get("preview.captcha", "type", cmp.Or(p.CaptchaType, "–")))
+	for b, hidden := range walk(blocks) {
+		kind := properties(b).CaptchaType
+		if b.Type == schema.TypeCaptcha && !hidden && kind != "none" && c.h.verifier(b) == nil {
+			notes = append(notes, c.words.get("preview.captcha", "type", cmp.Or(kind, "–")))
 		}
-		notes = append(notes, c.unverified(b.Children)...)
 	}
 	return notes
 }
@@ -195,29 +178,6 @@ func labelled(blocks []schema.Block, warnings schema.Warnings) []previewWarning 
 		list = append(list, shown)
 	}
 	return list
-}
-
-// tryOut takes the last page of a preview: it checks all answers and stores nothing.
-func (c *call) tryOut(given Given, path schema.Path, at int) {
-	blocks := onPath(&c.form, path)
-	faults := c.stepFaults(given, path, step{blocks: blocks})
-	unsolved, err := c.captcha(blocks)
-	if err != nil {
-		c.failed(err, path, at)
-		return
-	}
-	if faults = append(faults, unsolved...); len(faults) > 0 {
-		c.showPath(http.StatusUnprocessableEntity, path, firstStep(stepsOf(&c.form, path), faults, at), faults)
-		return
-	}
-	query := url.Values{ctrlLanguage: {c.words.tag}}
-	if path.Ending != "" {
-		query.Set("ending", path.Ending)
-	}
-	if c.values.Has(ctrlEmbed) {
-		query.Set(ctrlEmbed, "1")
-	}
-	c.leadTo(c.up() + assetDir + "/" + previewDir + c.preview.token + "/done?" + query.Encode())
 }
 
 // files is the place for files, nil when there is none. A preview keeps none.

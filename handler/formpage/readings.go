@@ -21,11 +21,11 @@ type reading struct {
 // shown is what the page carries to say that it told the reading of an input.
 func (r reading) shown(input string) string { return input + "=" + r.text }
 
-// asks reports whether a step has something that can be read in two ways and whose reading
+// asks reports whether a page has something that can be read in two ways and whose reading
 // the page has not told yet. Without a script it comes back once with it.
-func (c *call) asks(s step) bool {
+func (c *call) asks(on []schema.Block) bool {
 	for input, r := range c.readings {
-		if r.ask && contains(s.blocks, r.block) && !slices.Contains(c.values[ctrlShown], r.shown(input)) {
+		if r.ask && contains(on, r.block) && !slices.Contains(c.values[ctrlShown], r.shown(input)) {
 			return true
 		}
 	}

@@ -48,14 +48,14 @@ func stepsOf(form *formsvc.PublicForm, path schema.Path) []step {
 // onPath returns the top-level blocks on the path but the endings, required as the path
 // says.
 func onPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
-	index := make(map[string]int, len(path.Blocks))
-	for i, b := range path.Blocks {
-		index[b.ID] = i
+	required := make(map[string]bool, len(path.Blocks))
+	for _, b := range path.Blocks {
+		required[b.ID] = b.Required
 	}
 	blocks := make([]schema.Block, 0, len(path.Blocks))
 	for _, b := range form.Blocks {
-		if at, ok := index[b.ID]; ok && b.Type != schema.TypeEnding {
-			b.Required = path.Blocks[at].Required
+		var on bool
+		if b.Required, on = required[b.ID]; on && b.Type != schema.TypeEnding {
 			blocks = append(blocks, b)
 		}
 	}
@@ -64,20 +64,16 @@ func onPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 
 // brokenSteps begins a page at every page break.
 func brokenSteps(blocks []schema.Block) []step {
-	var steps []step
-	current, from := step{}, 0
-	for i := range len(blocks) + 1 {
-		if i < len(blocks) && blocks[i].Type != schema.TypePageBreak {
+	steps := []step{{}}
+	for _, b := range blocks {
+		if b.Type == schema.TypePageBreak {
+			steps = append(steps, step{id: b.ID})
 			continue
 		}
-		if current.blocks = blocks[from:i:i]; from < i {
-			steps = append(steps, current)
-		}
-		if i < len(blocks) {
-			current, from = step{id: blocks[i].ID}, i+1
-		}
+		last := &steps[len(steps)-1]
+		last.blocks = append(last.blocks, b)
 	}
-	return steps
+	return slices.DeleteFunc(steps, func(s step) bool { return len(s.blocks) == 0 })
 }
 
 // singleSteps gives each question, welcome and statement a page. Other content is
@@ -151,11 +147,10 @@ func contains(blocks []schema.Block, id string) bool {
 // ids lists the blocks that are answered on a page.
 func ids(blocks []schema.Block) []string {
 	var list []string
-	for _, b := range blocks {
-		if takesAnswer(b.Type) {
+	for b := range walk(blocks) {
+		if b.TakesAnswer() {
 			list = append(list, b.ID)
 		}
-		list = append(list, ids(b.Children)...)
 	}
 	return list
 }

@@ -39,10 +39,17 @@ type call struct {
 
 	readings map[string]reading // how what was typed is read, by input
 
-	refused []schema.Violation // files that were not taken
-	uploads int                // files that came with the request
-	brought map[string]bool    // the blocks that they are for
-	spared  int64              // bytes of refused files that may still be read over
+	known bool        // the page was made here, for this visit
+	given Given       // the answers of the page as the service takes them
+	path  schema.Path // the blocks that are shown with them
+	steps []step      // the pages that these make
+	at    int         // which one was sent
+
+	stored  map[string][]shownFile // the files that the page carries, by block
+	refused []schema.Violation     // files that were not taken
+	uploads int                    // files that came with the request
+	brought map[string]bool        // the blocks that they are for
+	spared  int64                  // bytes of refused files that may still be read over
 
 	charged, limited bool // see allowed
 
@@ -50,66 +57,65 @@ type call struct {
 	proven map[string]bool          // see solved
 	byID   map[string]*schema.Block // see block
 
-	hosts      map[string]json.RawMessage // what Config.HostAnswers returned
-	askedHosts bool
+	hosts map[string]json.RawMessage // what Config.HostAnswers returned, see path
 }
 
 func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) *call {
 	return &call{h: h, w: w, r: r, form: form, words: h.language(r, form), now: h.clock(), values: url.Values{}, brought: map[string]bool{}, proofs: map[string]bool{}, spared: maxSpared}
 }
 
-// given are the answers of the page as the service takes them.
-func (c *call) given() Given {
+// readAnswers reads the inputs of the page.
+func (c *call) readAnswers() {
 	typed := c.h.words.byTag(c.values.Get(ctrlLanguage), c.words)
 	r := answerReader{values: c.values, comma: typed.comma, used: map[string]bool{}, zone: c.h.config.Location, words: typed}
-	given := r.read(c.form)
+	c.given = r.read(c.form)
 	c.readings = r.readings
-	return given
 }
 
-// path asks the service which blocks are to be shown: the walk is the one that Submit
+// findPath asks the service which blocks are to be shown: the walk is the one that Submit
 // makes. Without an answer of the service there is no page: the caller shows that it is out
-// of order.
+// of order. The host is asked for its answers first, but not for a preview: an author is not
+// a respondent.
 //
 // The service takes every answer that only the host can give for the host's, so such
 // answers of a respondent are left out.
-func (c *call) path(given Given) (schema.Path, error) {
-	host, err := c.hostAnswers()
-	if err != nil {
-		return schema.Path{}, err
-	}
-	all := maps.Clone(given.Answers)
-	dropHosts(c.form.Blocks, all, false)
-	maps.Copy(all, host)
-	return c.h.service.Path(c.r.Context(), c.form.ID, all, given.Hidden)
-}
-
-// hostAnswers are the files of the page, and what the host answers. The host is asked once
-// in a request, and not for a preview: an author is not a respondent.
-func (c *call) hostAnswers() (map[string]json.RawMessage, error) {
-	if !c.askedHosts && c.h.config.HostAnswers != nil && c.preview == nil {
+func (c *call) findPath() error {
+	if c.h.config.HostAnswers != nil && c.preview == nil {
 		answers, err := c.h.config.HostAnswers(c.r, c.form)
 		if err != nil {
-			return nil, fmt.Errorf("HostAnswers: %w", err)
+			return fmt.Errorf("HostAnswers: %w", err)
 		}
 		c.hosts = answers
 	}
-	c.askedHosts = true
-	all := map[string]json.RawMessage{}
-	c.fileAnswers(c.form.Blocks, all)
+	all := maps.Clone(c.given.Answers)
+	dropHosts(c.form.Blocks, all)
+	maps.Copy(all, c.hostAnswers())
+	path, err := c.h.service.Path(c.r.Context(), c.form.ID, all, c.given.Hidden)
+	if err == nil {
+		c.follow(path)
+	}
+	return err
+}
+
+// follow divides a path into pages.
+func (c *call) follow(path schema.Path) {
+	c.path, c.steps = path, stepsOf(&c.form, path)
+	c.at = stepAt(&c.form, c.steps, c.values.Get(ctrlAt))
+}
+
+// hostAnswers are the files of the page, and what the host answered.
+func (c *call) hostAnswers() map[string]json.RawMessage {
+	all := c.fileAnswers()
 	maps.Copy(all, c.hosts)
-	return all, nil
+	return all
 }
 
 // dropHosts removes the answers that only the host can give.
-func dropHosts(blocks []schema.Block, answers map[string]json.RawMessage, hide bool) {
-	for i := range blocks {
-		b := &blocks[i]
-		hidden := hide || properties(b).Hide
-		if hidden || b.Type == schema.TypePayment || b.Type == schema.TypeFileUpload || b.Type == schema.TypeSignature {
+func dropHosts(blocks []schema.Block, answers map[string]json.RawMessage) {
+	for b, hidden := range walk(blocks) {
+		if hidden || takesFile(b) || b.Type == schema.TypePayment {
 			delete(answers, b.ID)
 		}
-		dropHosts(b.Children, answers, hidden)
 	}
 }
 
@@ -124,162 +130,177 @@ func (c *call) post() {
 		return
 	}
 	c.values = values
-	if lang := values.Get(ctrlLanguage); lang != "" && (h.config.Language == nil || h.config.Language(r, form) == "") {
-		c.words = h.words.byTag(lang, c.words)
-	}
-	var known bool
-	if c.visit, known = h.signer.openVisit(form, values.Get(ctrlState), c.now); !known {
+	c.goOnIn(values.Get(ctrlLanguage))
+	if c.visit, c.known = h.signer.openVisit(form, values.Get(ctrlState), c.now); !c.known {
 		// The page was made by another process, or long ago. A new page is as good.
 		c.visit = newVisit(form, c.now)
 		h.warnSecret()
 	}
-	removed := c.dropRemoved()
-	given := c.given()
-	given.Unplaced = append(given.Unplaced, c.unplacedFiles()...)
-	path, err := c.path(given)
-	if err != nil {
-		c.failed(err, schema.Path{}, 0)
+	removed := c.openFiles()
+	c.readAnswers()
+	c.given.Unplaced = append(c.given.Unplaced, c.unplacedFiles()...)
+	if err := c.findPath(); err != nil {
+		c.failed(err)
 		return
 	}
-	steps := stepsOf(&c.form, path)
-	at := stepAt(&c.form, steps, values.Get(ctrlAt))
-
-	c.countSent(known)
+	c.countSent()
 
 	switch action := values.Get(ctrlGo); {
 	case !complete:
 		c.notice = c.words.get("too_large")
-		c.showPath(http.StatusRequestEntityTooLarge, path, at, nil)
+		c.showStep(http.StatusRequestEntityTooLarge, c.at, nil)
 	case c.limited: // its files were not stored
-		c.tooMany(path, firstStep(steps, c.refused, at), c.refused)
+		c.tooMany(c.refused)
 	case len(c.refused) > 0:
 		status := http.StatusUnprocessableEntity
 		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == codeFileSize || v.Code == codeFileTotal }) {
 			status = http.StatusRequestEntityTooLarge
 		}
-		c.showPath(status, path, firstStep(steps, c.refused, at), c.refused)
+		c.showFirst(status, c.refused)
 	case action == goBack:
-		c.showPath(http.StatusOK, path, max(0, at-1), nil)
+		c.showStep(http.StatusOK, max(0, c.at-1), nil)
 	case action == goStay || action == goUpload || removed && action == "":
-		c.showPath(http.StatusOK, path, at, nil)
+		c.showStep(http.StatusOK, c.at, nil)
 	default:
-		c.forward(given, path, steps, at, known)
+		c.forward()
+	}
+}
+
+// goOnIn chooses the language of the page that was sent, where the host chooses none.
+func (c *call) goOnIn(tag string) {
+	if tag != "" && (c.h.config.Language == nil || c.h.config.Language(c.r, c.form) == "") {
+		c.words = c.h.words.byTag(tag, c.words)
 	}
 }
 
 // forward goes on to the next page, or submits after the last one.
-func (c *call) forward(given Given, path schema.Path, steps []step, at int, known bool) {
-	faults := c.stepFaults(given, path, steps[at])
-	unsolved, err := c.captcha(steps[at].blocks)
+func (c *call) forward() {
+	on := c.steps[c.at].blocks
+	faults := c.stepFaults(on)
+	unsolved, err := c.captcha(on)
 	if err != nil {
-		c.failed(err, path, at)
+		c.failed(err)
 		return
 	}
 	if faults = append(faults, unsolved...); len(faults) > 0 {
-		c.showPath(http.StatusUnprocessableEntity, path, at, faults)
+		c.showStep(http.StatusUnprocessableEntity, c.at, faults)
 		return
 	}
-	// The answers of this page called for blocks that were not on it.
-	if missing := c.unseen(steps[at]); missing {
-		c.notice = c.words.get("more_questions")
-		c.showPath(http.StatusOK, path, at, nil)
-		return
+	// again shows the page with a sentence above it.
+	again := func(status int, word string) {
+		c.notice = c.words.get(word)
+		c.showStep(status, c.at, nil)
 	}
-	if c.asks(steps[at]) {
-		c.notice = c.words.get("read.check")
-		c.showPath(http.StatusUnprocessableEntity, path, at, nil)
-		return
-	}
-	if at+1 < len(steps) {
-		if c.form.Closed && c.preview == nil { // nobody fills in the rest in vain
-			c.closed()
-			return
-		}
-		c.showPath(http.StatusOK, path, at+1, nil)
-		return
-	}
-	switch {
-	case !known:
-		c.notice = c.words.get("send_again")
+	switch last := c.at+1 == len(c.steps); {
+	case c.unseen(on): // the answers of this page called for blocks that were not on it
+		again(http.StatusOK, "more_questions")
+	case c.asks(on):
+		again(http.StatusUnprocessableEntity, "read.check")
+	case !last && c.form.Closed: // nobody fills in the rest in vain
+		c.closed()
+	case !last:
+		c.showStep(http.StatusOK, c.at+1, nil)
+	case !c.known:
+		again(http.StatusUnprocessableEntity, "send_again")
 	case c.preview != nil: // what holds programs up would only be in the author's way
-		c.tryOut(given, path, at)
-		return
+		c.submit()
 	case c.values.Get(ctrlTrap) != "":
 		c.values.Del(ctrlTrap)
-		c.notice = c.words.get("send_again")
+		again(http.StatusUnprocessableEntity, "send_again")
 	case c.now.Sub(time.UnixMilli(c.visit.Opened)) < c.h.config.MinFillTime:
-		c.notice = c.words.get("too_fast")
-	case len(given.Unplaced) > 0 && c.values.Get(ctrlLost) == "":
-		c.notice, c.lost = c.words.get("lost"), given.Unplaced
+		again(http.StatusUnprocessableEntity, "too_fast")
+	case len(c.given.Unplaced) > 0 && c.values.Get(ctrlLost) == "":
+		c.lost = c.given.Unplaced
 		c.values.Set(ctrlLost, "1")
-		c.showPath(http.StatusConflict, path, at, nil)
-		return
-	case !c.allowed():
-		c.tooMany(path, at, nil)
-		return
+		again(http.StatusConflict, "lost")
 	default:
-		c.submit(given, path, at)
-		return
+		c.submit()
 	}
-	c.showPath(http.StatusUnprocessableEntity, path, at, nil)
 }
 
 // tooMany shows the page again when the address has sent too much.
-func (c *call) tooMany(path schema.Path, at int, faults []schema.Violation) {
+func (c *call) tooMany(faults []schema.Violation) {
 	c.notice = c.words.get("too_many_requests")
 	c.w.Header().Set("Retry-After", "60")
-	c.showPath(http.StatusTooManyRequests, path, at, faults)
+	c.showFirst(http.StatusTooManyRequests, faults)
 }
 
-// submit stores the response.
-func (c *call) submit(given Given, path schema.Path, at int) {
-	// Who posts the last page alone has not solved those before it.
-	steps := stepsOf(&c.form, path)
-	unsolved, err := c.captcha(onPath(&c.form, path))
-	if err != nil {
-		c.failed(err, path, at)
-		return
+// submit takes the last page.
+func (c *call) submit() {
+	err := c.send()
+	faults := c.faultsOf(err)
+	switch {
+	case err == nil:
+		c.finished()
+	case isClosed(err):
+		c.form.Closed = true
+		c.closed()
+	case len(faults) == 0:
+		c.failed(err)
+	default:
+		status := http.StatusUnprocessableEntity
+		if errors.Is(err, formsvc.ErrKeyUsed) || errors.Is(err, storage.ErrDuplicate) {
+			status = http.StatusConflict
+		}
+		c.showFirst(status, faults)
 	}
-	if len(unsolved) > 0 {
-		c.showPath(http.StatusUnprocessableEntity, path, firstStep(steps, unsolved, at), unsolved)
-		return
+}
+
+// send stores the response, once all captchas on the path are solved: who posts the last
+// page alone has not solved those before it. A preview checks all answers and stores nothing.
+func (c *call) send() error {
+	blocks := onPath(&c.form, c.path)
+	faults, err := c.captcha(blocks)
+	if c.preview != nil {
+		faults = append(c.stepFaults(blocks), faults...)
 	}
-	response, err := c.response(given)
-	attempt, kept := rand.Text(), c.filesOf(onPath(&c.form, path))
-	if err == nil {
-		err = c.keepFiles(attempt, kept)
+	switch {
+	case err != nil:
+		return err
+	case len(faults) > 0:
+		return &schema.Error{Violations: faults}
+	case c.preview != nil:
+		return nil
+	case !c.allowed():
+		return errLimited
 	}
-	if err != nil {
-		c.failed(err, path, at)
-		return
+	attempt, kept := rand.Text(), []string(nil)
+	for _, id := range ids(blocks) {
+		for _, file := range c.filesOf(id) {
+			kept = append(kept, file.ID)
+		}
+	}
+	if err := c.keepFiles(attempt, kept); err != nil {
+		return err
 	}
 	visit := c.visit.Key // that of the files, though store goes on in another one
-	err = c.store(response)
+	err = c.store(c.response())
 	switch {
-	case isRefused(err):
+	case isClosed(err) || len(c.faultsOf(err)) > 0: // after any other error it may be stored
 		c.releaseFiles(attempt, kept)
 	case err == nil && len(kept) > 0: // the response has them
 		c.h.filesSent(visit)
 	}
-	var faults *schema.Error
+	return err
+}
+
+// faultsOf are what send refuses in a response.
+func (c *call) faultsOf(err error) []schema.Violation {
+	var refused *schema.Error
 	switch {
-	case err == nil:
-		c.finished(path)
+	case errors.As(err, &refused):
+		return refused.Violations
 	case errors.Is(err, formsvc.ErrKeyUsed):
-		spent := c.spent()
-		c.showPath(http.StatusConflict, path, firstStep(steps, spent, at), spent)
-	case errors.As(err, &faults):
-		c.showPath(http.StatusUnprocessableEntity, path, firstStep(steps, faults.Violations, at), faults.Violations)
+		return c.spent()
 	case errors.Is(err, storage.ErrDuplicate):
-		field := c.form.Settings.DuplicateField
-		fault := schema.Violation{Field: field, Code: codeKnown}
-		c.showPath(http.StatusConflict, path, firstStep(steps, []schema.Violation{fault}, at), []schema.Violation{fault})
-	case errors.Is(err, formsvc.ErrClosed), errors.Is(err, storage.ErrNotFound):
-		c.form.Closed = true
-		c.closed()
-	default:
-		c.failed(err, path, at)
+		return []schema.Violation{{Field: c.form.Settings.DuplicateField, Code: codeKnown}}
 	}
+	return nil
+}
+
+// isClosed reports whether the form takes no response any more.
+func isClosed(err error) bool {
+	return errors.Is(err, formsvc.ErrClosed) || errors.Is(err, storage.ErrNotFound)
 }
 
 // scriptHeader marks a page that the page's script sent.
@@ -287,17 +308,22 @@ const scriptHeader = "Formpage-Script"
 
 // finished leads to the ending, or where the form says. Going elsewhere after a POST
 // means that a reload sends nothing again.
-func (c *call) finished(path schema.Path) {
+func (c *call) finished() {
 	if target := c.redirect(); target != "" && c.r.Header.Get(scriptHeader) != "" {
 		c.leadTo(string(target))
 		return
 	}
-	query := url.Values{ctrlSent: {c.h.signer.sign(purposeDone, visit{c.form.ID.String(), c.now.UnixMilli(), path.Ending})}}
+	page, query := c.form.PublicID, url.Values{ctrlLanguage: {c.words.tag}}
+	if c.preview != nil {
+		page = assetDir + "/" + previewDir + c.preview.token
+		query.Set(ctrlEnding, c.path.Ending)
+	} else {
+		query.Set(ctrlSent, c.h.signer.sign(purposeDone, visit{c.form.ID.String(), c.now.UnixMilli(), c.path.Ending}))
+	}
 	if c.values.Has(ctrlEmbed) {
 		query.Set(ctrlEmbed, "1")
 	}
-	query.Set(ctrlLanguage, c.words.tag)
-	c.leadTo(c.up() + c.form.PublicID + "/done?" + query.Encode())
+	c.leadTo(c.up() + page + "/done?" + query.Encode())
 }
 
 // redirect is where the form leads after it was sent, "" for nowhere: its ending stays. No
@@ -330,32 +356,34 @@ func (c *call) leadTo(target string) {
 
 // failed shows the page again when the service did not answer. Trying again is safe: the
 // idempotency key stays.
-func (c *call) failed(err error, path schema.Path, at int) {
+func (c *call) failed(err error) {
 	if errors.Is(err, errLimited) {
-		c.tooMany(path, at, nil)
+		c.tooMany(nil)
 		return
 	}
 	c.h.logger.ErrorContext(c.r.Context(), "a page was not taken", "form", c.form.ID, "error", err)
 	c.notice = c.words.get("not_stored")
 	c.w.Header().Set("Retry-After", "1")
-	if len(path.Blocks) == 0 { // the rules could not be run: all that can be answered is shown
+	if len(c.steps) == 0 { // the rules could not be run: all that can be answered is shown
+		var path schema.Path
 		for _, b := range c.form.Blocks {
 			if !properties(&b).Hide {
 				path.Blocks = append(path.Blocks, schema.PathBlock{ID: b.ID, Required: b.Required})
 			}
 		}
-		at = stepAt(&c.form, stepsOf(&c.form, path), c.values.Get(ctrlAt))
+		c.follow(path)
 	}
 	if c.visit.Key == "" {
 		c.visit = newVisit(c.form, c.now)
 	}
-	c.showPath(http.StatusServiceUnavailable, path, at, nil)
+	c.showStep(http.StatusServiceUnavailable, c.at, nil)
 }
 
 // response is what is submitted.
-func (c *call) response(given Given) (formsvc.Response, error) {
+func (c *call) response() formsvc.Response {
 	r := formsvc.Response{
-		FormID: c.form.ID, Answers: given.Answers, Hidden: given.Hidden,
+		FormID: c.form.ID, Answers: c.given.Answers, HostAnswers: c.hostAnswers(), Hidden: c.given.Hidden,
+		IdempotencyKey: c.idempotencyKey(), OneContent: len(c.proofs) > 0,
 		Metadata: formsvc.Metadata{UserAgent: cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}},
 	}
 	if strings.Contains(c.r.UserAgent(), "Mobi") {
@@ -377,26 +405,20 @@ func (c *call) response(given Given) (formsvc.Response, error) {
 			}
 		}
 	}
-	r.IdempotencyKey = c.idempotencyKey(given)
-	r.OneContent = len(c.proofs) > 0
-	var err error
-	r.HostAnswers, err = c.hostAnswers()
-	return r, err
+	return r
 }
 
 // idempotencyKey is the same for the same answers of one visit. A second click finds the
 // first response; who goes back and sends something else is not told that it is stored
 // while the first one is. With a captcha the visit is good for one response, see store.
-func (c *call) idempotencyKey(given Given) string {
+func (c *call) idempotencyKey() string {
 	if len(c.proofs) > 0 {
 		return c.visit.Key
 	}
-	files := map[string]json.RawMessage{}
-	c.fileAnswers(c.form.Blocks, files)
 	sum := sha256.New()
 	encoder := json.NewEncoder(sum)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode([]any{given.Answers, files, given.Hidden}); err != nil {
+	if err := encoder.Encode([]any{c.given.Answers, c.fileAnswers(), c.given.Hidden}); err != nil {
 		return c.visit.Key // the answers are JSON that was written or read here
 	}
 	return c.visit.Key + "." + base64.RawURLEncoding.EncodeToString(sum.Sum(nil))

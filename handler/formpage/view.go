@@ -84,17 +84,16 @@ type problem struct{ ID, Label, Text string }
 // T returns a text in the page's language.
 func (v *pageView) T(key string, params ...any) string { return v.words.get(key, params...) }
 
-// showPath shows one page of the form with what was typed and what is wrong.
-func (c *call) showPath(status int, path schema.Path, at int, faults []schema.Violation) {
-	steps := stepsOf(&c.form, path)
-	view, b := c.pathView(path, steps, min(at, len(steps)-1), faults)
+// showStep shows one page of the form with what was typed and what is wrong.
+func (c *call) showStep(status, at int, faults []schema.Violation) {
+	view, b := c.stepView(at, faults)
 	c.render(status, view, b.policy)
 }
 
-// pathView makes the view of one page of the form.
-func (c *call) pathView(path schema.Path, steps []step, at int, faults []schema.Violation) (*pageView, *builder) {
-	view := c.view("form")
-	b := c.newBuilder(view, path, faults)
+// stepView makes the view of one page of the form.
+func (c *call) stepView(at int, faults []schema.Violation) (*pageView, *builder) {
+	view, steps := c.view("form"), c.steps
+	b := c.newBuilder(view, c.path, faults)
 	current := steps[at]
 
 	view.Single = oneAtATime(&c.form)

@@ -2,6 +2,7 @@ package answers
 
 import (
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // boolean reads true or false, or the same word in a string.
@@ -29,6 +30,8 @@ func (yesNoRule) sample() string { return "true" }
 
 // legalRule checks legal.
 type legalRule struct{ stop bool } // a false refuses the response
+
+func newLegal(b *schema.Block, _ *Source) rule { return legalRule{stop: b.Properties.LegalStopFurther} }
 
 func (t legalRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	truth, ok := boolean(n, r)

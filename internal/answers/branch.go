@@ -45,6 +45,7 @@ const ruleSteps = 100_000
 type branches struct {
 	steps     map[string]int // top-level blocks, by id
 	variables map[string]int // those that a rule may set
+	at        int            // the step whose rule is read
 	// For warnings: ignored is called for what has no effect, and compiled for the logic
 	// that was made of n; after: it runs when the answer of its own block is taken.
 	ignored  func(n jsontree.Node, code, message string)
@@ -59,12 +60,13 @@ func (c *branches) read(raw json.RawMessage, at int) *branch {
 		return nil // no write stores such a rule
 	}
 	defer tree.Release()
+	c.at = at
 	rule := tree.Root()
 	b := &branch{
 		show:    c.logic(rule.Member("show"), false),
 		require: c.logic(rule.Member("require"), false),
 		set:     c.assignments(rule.Member("set")),
-		next:    c.jumps(rule.Member("next"), at),
+		next:    c.jumps(rule.Member("next")),
 	}
 	if b.show == nil && b.require == nil && b.set == nil && b.next == nil {
 		return nil
@@ -109,7 +111,7 @@ func (c *branches) assignments(set jsontree.Node) []assignment {
 	return list
 }
 
-func (c *branches) jumps(next jsontree.Node, at int) []jump {
+func (c *branches) jumps(next jsontree.Node) []jump {
 	if next.Kind() != jsontree.Array {
 		if next.Kind() != jsontree.Null {
 			c.ignore(next, schema.WarnMalformedRule, "next is not an array, so it is ignored")
@@ -122,7 +124,7 @@ func (c *branches) jumps(next jsontree.Node, at int) []jump {
 			c.ignore(item, schema.WarnMalformedRule, "a jump must be an object with \"to\", so this is ignored")
 			continue
 		}
-		to, ok := c.target(item, at)
+		to, ok := c.target(item)
 		if !ok {
 			continue
 		}
@@ -137,8 +139,8 @@ func (c *branches) jumps(next jsontree.Node, at int) []jump {
 	return list
 }
 
-// target is where a jump from the step at leads.
-func (c *branches) target(item jsontree.Node, at int) (to int, ok bool) {
+// target is where a jump leads.
+func (c *branches) target(item jsontree.Node) (to int, ok bool) {
 	name := item.Member("to")
 	if name.Kind() != jsontree.String {
 		c.ignore(item, schema.WarnMalformedRule, "this jump has no \"to\" that names a block, so it is ignored")
@@ -151,7 +153,7 @@ func (c *branches) target(item jsontree.Node, at int) (to int, ok bool) {
 	switch {
 	case !ok:
 		c.ignore(name, schema.WarnUnknownTarget, "the form has no top-level block of this id, so the jump is ignored")
-	case to <= at:
+	case to <= c.at:
 		c.ignore(name, schema.WarnBackwardJump, "a jump leads to a later block only, so this one is ignored")
 		ok = false
 	}

@@ -436,3 +436,9 @@ func (f *Form) Sample() Answers {
 }
 
 func quoted(s string) string { return string(jsontree.AppendString(nil, s)) }
+
+// encoded is a value in JSON.
+func encoded(v any) string {
+	raw, _ := json.Marshal(v) // texts and lists and maps of them
+	return string(raw)
+}

@@ -99,20 +99,20 @@ func (c *choices) byOther(text string, r *report) (p pick, wrong fault) {
 	return pick{at: len(c.ids), other: text}, wrong
 }
 
-// first returns the ids of the first n choices as an array.
-func (c *choices) first(n int) string {
-	var w jsontree.Writer
-	w.Array()
-	for _, id := range c.ids[:min(n, len(c.ids))] {
-		w.String(id)
-	}
-	w.EndArray()
-	return string(w.Bytes())
-}
-
 // choiceRule checks what has one choice as its answer: single_choice, dropdown and
 // picture_choice.
 type choiceRule struct{ *choices }
+
+func newChoice(b *schema.Block, _ *Source) rule {
+	return choiceRule{newChoices(b.Choices, b.Properties.OtherOption)}
+}
+
+func newPictures(b *schema.Block, from *Source) rule {
+	if b.Properties.MultiSelection {
+		return newMultiple(b, from)
+	}
+	return newChoice(b, from)
+}
 
 func (t choiceRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	p, wrong := t.pick(n, r)

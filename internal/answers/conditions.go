@@ -82,18 +82,13 @@ func (c *condition) see(id, typ string) {
 	}
 }
 
-var contactParts = newContactRule(&schema.Properties{}).parts
+var contactParts = newContactRule(&noProperties).parts
 
 func isContact(typ string) bool { return typ == schema.TypeContactInfo || typ == schema.TypeAddress }
 
 // canName reports whether a text can name an answer of a type.
 func canName(typ string) bool {
-	return IsCompared(typ) || typ == schema.TypeHidden || isPlain(typ)
-}
-
-// isPlain are the types that are never compared as duplicates, but are one word.
-func isPlain(typ string) bool {
-	return typ == schema.TypeCountry || typ == schema.TypeYesNo || typ == schema.TypeLegal
+	return IsCompared(typ) || typ == schema.TypeHidden || kinds[typ].word
 }
 
 // Hold reports whether all conditions hold for a stored list of answers. No conditions
@@ -148,7 +143,7 @@ func (c *condition) means(typ string, stored jsontree.Node) bool {
 	switch {
 	case typ == schema.TypeHidden: // often an id of the host's, whose case counts
 		return strings.TrimSpace(stored.Text()) == c.value
-	case isPlain(typ):
+	case kinds[typ].word:
 		return strings.EqualFold(c.value, scalar(stored))
 	}
 	want, ok := identityOf(typ, stored)
@@ -158,22 +153,19 @@ func (c *condition) means(typ string, stored jsontree.Node) bool {
 // identities are those that a value of a type has which the condition means: of choices
 // the one with this id, or with this text of other.
 func (c *condition) identities(typ string) (all [][]byte) {
-	given := [][]byte{quotedText(c.value)}
+	given := []string{quoted(c.value)}
 	switch typ {
 	case schema.TypePhone:
 		if number, ok := c.phone.normal(c.value); ok {
-			given = [][]byte{quotedText(number)}
+			given = []string{quoted(number)}
 		}
 	case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
-		given = [][]byte{[]byte(c.value)}
+		given = []string{c.value}
 	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypePictureChoice, schema.TypeMultipleChoice, schema.TypeRanking:
-		given = given[:0]
-		for _, member := range []string{"id", "other"} {
-			given = append(given, concat(`{"`+member+`":`, quotedText(c.value), `}`))
-		}
+		given = []string{encoded(map[string]string{"id": c.value}), encoded(map[string]string{"other": c.value})}
 	}
 	for _, value := range given {
-		tree, err := jsontree.Parse(value, storedBounds)
+		tree, err := jsontree.Parse([]byte(value), storedBounds)
 		if err != nil {
 			continue
 		}
@@ -218,12 +210,6 @@ func (all *Conditions) Faults() (faults []ConditionFault) {
 func (c *condition) isNumber() bool {
 	_, ok := c.phone.normal(c.value)
 	return ok
-}
-
-func quotedText(text string) []byte { return jsontree.AppendString(nil, text) }
-
-func concat(before string, text []byte, end string) []byte {
-	return slices.Concat([]byte(before), text, []byte(end))
 }
 
 func scalar(n jsontree.Node) string {

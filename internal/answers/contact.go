@@ -21,42 +21,33 @@ type contactPart struct {
 	hide, required bool
 }
 
+func newContact(b *schema.Block, _ *Source) rule { return newContactRule(b.Properties) }
+
 func newContactRule(p *schema.Properties) contactRule {
 	f := p.AddressOrContact
 	if f == nil {
 		f = new(schema.AddressFields)
 	}
-	part := func(name, example string, field *schema.AddressField) contactPart {
-		p := contactPart{name: name, example: example, rule: contactText}
+	part := func(name, example string, r rule, field *schema.AddressField) contactPart {
+		p := contactPart{name: name, example: example, rule: r}
 		if field != nil {
 			p.hide, p.required = field.Hide, field.Required && !field.Hide
 		}
 		return p
 	}
-	t := contactRule{parts: []contactPart{
-		part("firstName", "Ada", f.FirstName),
-		part("lastName", "Example", f.LastName),
-		part("email", "ada@example.com", f.Email),
-		part("phone", "+31201234567", f.Phone),
-		part("company", "Example Ltd", f.Company),
-		part("address", "1 Example Street", f.Address),
-		part("address2", "Floor 2", f.Address2),
-		part("city", "Utrecht", f.City),
-		part("state", "Utrecht", f.State),
-		part("zip", "3511 AA", f.Zip),
-		part("country", "NL", f.Country),
+	return contactRule{parts: []contactPart{
+		part("firstName", "Ada", contactText, f.FirstName),
+		part("lastName", "Example", contactText, f.LastName),
+		part("email", "ada@example.com", emailRule{}, f.Email),
+		part("phone", "+31201234567", newPhoneRule(p.DefaultCountry), f.Phone),
+		part("company", "Example Ltd", contactText, f.Company),
+		part("address", "1 Example Street", contactText, f.Address),
+		part("address2", "Floor 2", contactText, f.Address2),
+		part("city", "Utrecht", contactText, f.City),
+		part("state", "Utrecht", contactText, f.State),
+		part("zip", "3511 AA", contactText, f.Zip),
+		part("country", "NL", countryRule{}, f.Country),
 	}}
-	for i := range t.parts {
-		switch part := &t.parts[i]; part.name {
-		case "email":
-			part.rule = emailRule{}
-		case "phone":
-			part.rule = newPhoneRule(p.DefaultCountry)
-		case "country":
-			part.rule = countryRule{}
-		}
-	}
-	return t
 }
 
 // contactText checks the other parts. Each is one line: a name with a line break in it
@@ -110,13 +101,11 @@ func (t contactRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 }
 
 func (t contactRule) sample() string {
-	var w jsontree.Writer
-	w.Object()
+	parts := make(map[string]string)
 	for _, p := range t.parts {
 		if !p.hide {
-			w.Name(p.name).String(p.example)
+			parts[p.name] = p.example
 		}
 	}
-	w.EndObject()
-	return string(w.Bytes())
+	return encoded(parts)
 }

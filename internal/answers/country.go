@@ -23,7 +23,7 @@ func (countryRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		r.add(n, tooLong(maxCountry))
 		return
 	}
-	code, ok := normalCountry(text)
+	code, ok := CountryCode(text)
 	if !ok {
 		r.add(n, badFormat("country", "must be the code of a country, such as NL"))
 		return
@@ -33,10 +33,10 @@ func (countryRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 
 func (countryRule) sample() string { return `"NL"` }
 
-// normalCountry returns the ISO 3166-1 alpha-2 code of a country that there is by
+// CountryCode returns the ISO 3166-1 alpha-2 code of a country that there is by
 // CLDR's data: the 249 of ISO and Kosovo (XK). It takes a code of two or three
 // letters. One that CLDR knows a single successor of (UK, DD) becomes that.
-func normalCountry(text string) (code string, ok bool) {
+func CountryCode(text string) (code string, ok bool) {
 	if len(text) != 2 && len(text) != 3 || strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 || c < 'A' }) {
 		return "", false
 	}

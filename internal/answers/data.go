@@ -13,7 +13,6 @@ import (
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/logic"
-	"github.com/formsvc/formsvc/schema"
 )
 
 // ruleData is what the rules of a form read: {"answers", "hidden", "variables"}. Values are
@@ -214,20 +213,6 @@ const (
 	asMatrix
 	asMoment
 )
-
-// shapeOf returns the shape of the answers to b.
-func shapeOf(b *schema.Block) shape {
-	switch b.Type {
-	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypeMultipleChoice, schema.TypePictureChoice, schema.TypeRanking:
-		return asChoices
-	case schema.TypeMatrix:
-		return asMatrix
-	case schema.TypeDate:
-		return asMoment
-	default:
-		return asStored
-	}
-}
 
 // value is what rules see of a stored answer: of a choice its id, or the respondent's own
 // text in an object; of a matrix such a value for each row; of a date with a time that

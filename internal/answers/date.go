@@ -19,8 +19,9 @@ type dateRule struct {
 	example     time.Time       // where a search for an allowed day begins
 }
 
-// newDateRule takes the days that the bounds of a block have in a zone.
-func newDateRule(p *schema.Properties, zone *time.Location) dateRule {
+// newDate takes the days that the bounds of a block have in the zone.
+func newDate(b *schema.Block, from *Source) rule {
+	p, zone := b.Properties, from.TimeZone
 	rule := dateRule{clock: p.ShowTimePicker, example: time.Date(2026, 8, 3, 0, 0, 0, 0, time.UTC)}
 	if p.DisabledDays != nil {
 		rule.disabled = *p.DisabledDays
@@ -32,6 +33,9 @@ func newDateRule(p *schema.Properties, zone *time.Location) dateRule {
 	if p.AfterDate != nil {
 		rule.first = calendar.Day(p.AfterDate.In(zone))
 		rule.example = rule.first
+	}
+	if first := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC); rule.example.Before(first) {
+		rule.example = first // no earlier day can be written
 	}
 	if len(p.SpecificDates) > 0 {
 		rule.only = make(map[string]bool, len(p.SpecificDates))
@@ -115,24 +119,34 @@ func (t dateRule) format() fault {
 	return badFormat("date", "must be a date, such as 2026-11-20")
 }
 
-// sample tries the dates that the form names, then a week.
-func (t dateRule) sample() string {
+// allowedDay is a day that may be chosen, if there is one.
+func (t dateRule) allowedDay() (day time.Time, ok bool) {
 	var tries []time.Time
 	for _, date := range slices.Sorted(maps.Keys(t.only)) {
-		day, err := time.Parse(time.DateOnly, date)
-		if err == nil {
+		if day, err := time.Parse(time.DateOnly, date); err == nil {
 			tries = append(tries, day)
 		}
 	}
-	for days := range 7 {
-		tries = append(tries, t.example.AddDate(0, 0, days))
+	if t.only == nil {
+		// Whatever days of the week are taken away, seven days in a row show all of them.
+		for days := range 7 {
+			tries = append(tries, t.example.AddDate(0, 0, days))
+		}
 	}
 	for _, day := range tries {
 		ok := day.Year() >= 1 && day.Year() <= 9999
 		t.bounds(day, func(fault) { ok = false })
 		if ok {
-			return quoted(t.show(day.Add(10*time.Hour + 30*time.Minute)))
+			return day, true
 		}
 	}
-	return "null"
+	return day, false
+}
+
+func (t dateRule) sample() string {
+	day, ok := t.allowedDay()
+	if !ok {
+		return "null"
+	}
+	return quoted(t.show(day.Add(10*time.Hour + 30*time.Minute)))
 }

@@ -12,34 +12,53 @@ import (
 
 const maxFiles = 100
 
-// fileRule checks one stored file.
-type fileRule struct {
-	allowed []string // extensions with a dot, media types, or image/* and the like; none: all
-	max     int64    // bytes, 0: no bound
-	picture bool     // no other type of file
-}
+// FileTypes are the types of files that a block takes: extensions with a dot, media types,
+// or image/* and the like, in lower case. None: all.
+type FileTypes []string
 
-func newFileRule(p *schema.Properties, l schema.Limits) fileRule {
-	var rule fileRule
-	if p.MaxFileSize {
-		rule.max = l.FileSize
-	}
+// FileTypesOf reads properties.allowedFiles.
+func FileTypesOf(p *schema.Properties) (types FileTypes) {
 	for _, a := range p.AllowedFiles {
-		a = strings.ToLower(strings.TrimSpace(a))
-		if strings.HasPrefix(a, "*.") {
+		if a = strings.ToLower(strings.TrimSpace(a)); strings.HasPrefix(a, "*.") {
 			a = a[1:]
 		}
 		switch a {
 		case "":
 			continue
 		case "*", ".*", "*/*":
-			rule.allowed = nil
-			return rule
+			return nil
 		}
 		if !strings.Contains(a, "/") && !strings.HasPrefix(a, ".") {
 			a = "." + a
 		}
-		rule.allowed = append(rule.allowed, a)
+		types = append(types, a)
+	}
+	return types
+}
+
+// Allow compares with the end of a file's name and with its bare media type.
+func (t FileTypes) Allow(name, mediaType string) bool {
+	name = strings.ToLower(name)
+	family, _, _ := strings.Cut(mediaType, "/")
+	return len(t) == 0 || slices.ContainsFunc(t, func(a string) bool {
+		if strings.HasPrefix(a, ".") {
+			return strings.HasSuffix(name, a)
+		}
+		return a == mediaType || a == family+"/*"
+	})
+}
+
+// fileRule checks one stored file.
+type fileRule struct {
+	allowed FileTypes
+	max     int64 // bytes, 0: no bound
+	picture bool  // no other type of file
+}
+
+func newFileRule(p *schema.Properties, l schema.Limits) fileRule {
+	rule := fileRule{allowed: FileTypesOf(p)}
+	if p.MaxFileSize {
+		rule.max = l.FileSize
 	}
 	return rule
 }
@@ -118,7 +137,7 @@ func bareMediaType(text string) (string, bool) {
 // checkType holds a file's type against the block.
 func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *report) {
 	switch {
-	case !t.allows(name, mediaType):
+	case !t.allowed.Allow(name, mediaType):
 		message := "must be one of the types of file that can be given"
 		if len(t.allowed) <= mostAllowed {
 			message = "must be one of these types of file: " + strings.Join(t.allowed, ", ")
@@ -129,30 +148,15 @@ func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *report)
 	}
 }
 
-// allows compares with the end of the name and with the bare media type.
-func (t fileRule) allows(name, mediaType string) bool {
-	if len(t.allowed) == 0 {
-		return true
-	}
-	name = strings.ToLower(name)
-	family, _, _ := strings.Cut(mediaType, "/")
-	return slices.ContainsFunc(t.allowed, func(a string) bool {
-		if strings.HasPrefix(a, ".") {
-			return strings.HasSuffix(name, a)
-		}
-		return a == mediaType || a == family+"/*" || a == "*/*"
-	})
-}
-
 // filesRule checks file_upload.
 type filesRule struct {
 	file fileRule
 	most int
 }
 
-func newFilesRule(p *schema.Properties, l schema.Limits) filesRule {
-	rule := filesRule{file: newFileRule(p, l), most: 1}
-	if p.MultipleFiles {
+func newFiles(b *schema.Block, from *Source) rule {
+	rule := filesRule{file: newFileRule(b.Properties, from.Limits), most: 1}
+	if b.Properties.MultipleFiles {
 		rule.most = maxFiles
 	}
 	return rule
@@ -178,8 +182,8 @@ func (t filesRule) sample() string { return t.file.sample() }
 // signatureRule checks signature: one file, which is a picture.
 type signatureRule struct{ fileRule }
 
-func newSignatureRule(p *schema.Properties, l schema.Limits) signatureRule {
-	rule := signatureRule{newFileRule(p, l)}
+func newSignature(b *schema.Block, from *Source) rule {
+	rule := signatureRule{newFileRule(b.Properties, from.Limits)}
 	rule.picture = true
 	return rule
 }
@@ -190,7 +194,7 @@ func (t fileRule) sample() string {
 	if t.picture {
 		name, mediaType = "sample.png", "image/png"
 	}
-	if !t.allows(name, mediaType) {
+	if !t.allowed.Allow(name, mediaType) {
 		switch first := t.allowed[0]; {
 		case !strings.HasPrefix(first, "."):
 			name, mediaType = "sample", strings.Replace(first, "/*", "/sample", 1)
@@ -204,13 +208,5 @@ func (t fileRule) sample() string {
 	if t.max > 0 {
 		size = min(size, t.max)
 	}
-	var w jsontree.Writer
-	w.Object()
-	w.Name("id").String("sample")
-	w.Name("name").String(name)
-	w.Name("url").String("https://example.com/sample")
-	w.Name("mime_type").String(mediaType)
-	w.Name("size").Int(size)
-	w.EndObject()
-	return string(w.Bytes())
+	return encoded(schema.File{ID: "sample", Name: name, URL: "https://example.com/sample", MIMEType: mediaType, Size: size})
 }

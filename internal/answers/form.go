@@ -93,24 +93,35 @@ type Source struct {
 // A form takes about ten times the bytes of its sections, rules included. The bounds of a
 // definition, 100,000 values in its blocks and 4 MiB in all, keep it below 24 MB.
 func Compile(from Source) (*Form, error) {
-	list, err := schema.DecodeBlocks(from.Blocks)
+	f, list, _, err := newForm(from)
 	if err != nil {
 		return nil, err
 	}
-	set, err := schema.DecodeSettings(from.Settings)
-	if err != nil {
-		return nil, err
+	f.addRules(list, f.newBranches(list))
+	return f, nil
+}
+
+// newForm compiles everything but the rules.
+func newForm(from Source) (f *Form, list []schema.Block, set schema.Settings, err error) {
+	if list, err = schema.DecodeBlocks(from.Blocks); err != nil {
+		return nil, nil, set, err
+	}
+	complete(list)
+	if set, err = schema.DecodeSettings(from.Settings); err != nil {
+		return nil, nil, set, err
 	}
 	var names []string
-	if err := decode(from.HiddenFields, &names, "hidden fields"); err != nil {
-		return nil, err
+	if len(from.HiddenFields) > 0 {
+		if err := json.Unmarshal(from.HiddenFields, &names); err != nil {
+			return nil, nil, set, fmt.Errorf("decode stored hidden fields: %w", err)
+		}
 	}
 	from.Limits = from.Limits.WithDefaults()
 	from.TimeZone = cmp.Or(from.TimeZone, time.UTC)
 
-	f := &Form{unique: -1, limit: from.Limits.Response}
+	f = &Form{unique: -1, limit: from.Limits.Response}
 	if err := f.addVariables(from.Variables); err != nil {
-		return nil, err
+		return nil, nil, set, err
 	}
 	seen := make(map[string]bool)
 	for i := range list {
@@ -131,7 +142,6 @@ func Compile(from Source) (*Form, error) {
 			key:  answerKey(name),
 		})
 	}
-	f.addRules(list, f.newBranches(list))
 	if set.DuplicateField != "" {
 		f.unique = slices.IndexFunc(f.blocks, func(b compiledBlock) bool { return b.id == set.DuplicateField })
 	}
@@ -139,7 +149,7 @@ func Compile(from Source) (*Form, error) {
 		f.headSize += len(f.blocks[i].head)
 	}
 	f.headSize /= max(1, len(f.blocks))
-	return f, nil
+	return f, list, set, nil
 }
 
 // addVariables adds the variables in the order of the definition.
@@ -175,7 +185,7 @@ func (f *Form) addRules(list []schema.Block, c *branches) {
 		if at == len(f.steps) || f.blocks[f.steps[at].from].id != list[i].ID {
 			continue // the second of two blocks with the same id
 		}
-		if raw := ruleOf(&list[i]); len(raw) > 0 {
+		if raw := list[i].Properties.Rule; len(raw) > 0 {
 			f.steps[at].rule = c.read(raw, at)
 		}
 		at++
@@ -194,7 +204,7 @@ func (f *Form) addRules(list []schema.Block, c *branches) {
 // newBranches returns what compiles the rules of the form, and makes what they look into.
 // It is nil when no top-level block has a rule.
 func (f *Form) newBranches(list []schema.Block) *branches {
-	if !slices.ContainsFunc(list, func(b schema.Block) bool { return len(ruleOf(&b)) > 0 }) {
+	if !slices.ContainsFunc(list, func(b schema.Block) bool { return len(b.Properties.Rule) > 0 }) {
 		return nil
 	}
 	f.ruled = true
@@ -223,24 +233,17 @@ func (f *Form) newBranches(list []schema.Block) *branches {
 	return c
 }
 
-// ruleOf is properties.rule of b.
-func ruleOf(b *schema.Block) json.RawMessage {
-	if b.Properties == nil {
-		return nil
+// complete gives empty properties to the blocks that have none.
+func complete(list []schema.Block) {
+	for i := range list {
+		if list[i].Properties == nil {
+			list[i].Properties = &noProperties
+		}
+		complete(list[i].Children)
 	}
-	return b.Properties.Rule
 }
 
-// decode reads a stored section that package schema has no view of.
-func decode(raw json.RawMessage, into any, name string) error {
-	if len(raw) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("decode stored %s: %w", name, err)
-	}
-	return nil
-}
+var noProperties schema.Properties // is only read
 
 // addBlocks adds blocks and what is inside of groups; hide is that of a group around
 // them. Of blocks with the same id, which no write makes, the first counts.
@@ -251,88 +254,29 @@ func (f *Form) addBlocks(list []schema.Block, from *Source, seen map[string]bool
 			continue
 		}
 		seen[b.ID] = true
+		k := kinds[b.Type]
 		c := compiledBlock{
 			id:       b.ID,
 			typ:      b.Type,
 			path:     jsontree.Pointer(answersPath, b.ID),
-			hide:     hide || b.Properties != nil && b.Properties.Hide,
+			host:     k.host,
+			hide:     hide || b.Properties.Hide,
 			dropped:  b.Type == schema.TypeCaptcha,
 			required: b.Required,
-			rule:     newRule(b, from),
-			shape:    shapeOf(b),
+			shape:    k.shape,
 			head:     answerHead(b.ID, b.Type, b.Label),
 			key:      answerKey(b.ID),
 		}
-		switch b.Type {
-		case schema.TypeFileUpload, schema.TypeSignature, schema.TypePayment:
-			c.host = true
+		if k.rule != nil {
+			c.rule = k.rule(b, from)
+		}
+		if k.host {
 			c.path = jsontree.Pointer(hostAnswersPath, b.ID)
 		}
 		f.blocks = append(f.blocks, c)
 		if b.Type == schema.TypeGroup {
 			f.addBlocks(b.Children, from, seen, c.hide)
 		}
-	}
-}
-
-// newRule returns what checks the answers of b, nil when b takes none.
-func newRule(b *schema.Block, from *Source) rule {
-	p := b.Properties
-	if p == nil {
-		p = new(schema.Properties)
-	}
-	switch b.Type {
-	case schema.TypeShortText:
-		return textRule{max: positive(p.MaxChars, maxShortText), oneLine: true}
-	case schema.TypeLongText:
-		return textRule{max: positive(p.MaxChars, maxLongText)}
-	case schema.TypeEmail:
-		return emailRule{}
-	case schema.TypeWebsite:
-		return websiteRule{}
-	case schema.TypePhone:
-		return newPhoneRule(p.DefaultCountry)
-	case schema.TypeCountry:
-		return countryRule{}
-	case schema.TypeNumber:
-		return newNumberRule(p)
-	case schema.TypeRating:
-		return newRatingRule(p)
-	case schema.TypeNPS:
-		return numberRule{least: 0, most: 10, whole: true}
-	case schema.TypeOpinionScale:
-		return newScaleRule(p)
-	case schema.TypeYesNo:
-		return yesNoRule{}
-	case schema.TypeLegal:
-		return legalRule{stop: p.LegalStopFurther}
-	case schema.TypeSingleChoice, schema.TypeDropdown:
-		return choiceRule{newChoices(b.Choices, p.OtherOption)}
-	case schema.TypeMultipleChoice:
-		return newMultipleRule(b, p)
-	case schema.TypePictureChoice:
-		if p.MultiSelection {
-			return newMultipleRule(b, p)
-		}
-		return choiceRule{newChoices(b.Choices, p.OtherOption)}
-	case schema.TypeRanking:
-		return rankingRule{newChoices(b.Choices, false)}
-	case schema.TypeMatrix:
-		return newMatrixRule(b, p)
-	case schema.TypeDate:
-		return newDateRule(p, from.TimeZone)
-	case schema.TypeTime:
-		return timeRule{seconds: p.ShowSeconds}
-	case schema.TypeAddress, schema.TypeContactInfo:
-		return newContactRule(p)
-	case schema.TypeFileUpload:
-		return newFilesRule(p, from.Limits)
-	case schema.TypeSignature:
-		return newSignatureRule(p, from.Limits)
-	case schema.TypePayment:
-		return newPaymentRule(p)
-	default:
-		return nil
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/schema"
 )
 
 // IdentityRules is the version of the rules below. It rises with every change that
@@ -26,7 +25,7 @@ const IdentityRules = 1
 // same, from the stored type and the stored value alone: the form may have changed
 // since. Values of types that are never compared have none.
 //
-//   - short_text, long_text, hidden: NFKC, case-folded, white space collapsed
+//   - short_text, long_text: NFKC, case-folded, white space collapsed
 //   - email: case-folded, with the domain in its ASCII form
 //   - phone: E.164
 //   - website: the host in lower case, without scheme, default port and one slash at
@@ -39,46 +38,25 @@ const IdentityRules = 1
 // Texts are compared with each other whatever their types, so that a block that becomes
 // an email block knows the addresses from before whose domains are ASCII.
 func identityOf(typ string, value jsontree.Node) (identity []byte, ok bool) {
-	text := value.Text()
-	switch typ {
-	case schema.TypeEmail:
-		return textIdentity(emailIdentity(text))
-	case schema.TypePhone:
-		return textIdentity(phoneIdentity(text))
-	case schema.TypeWebsite:
-		return textIdentity(websiteIdentity(text))
-	case schema.TypeShortText, schema.TypeLongText, schema.TypeHidden:
-		return textIdentity(folded(text))
-	case schema.TypeDate, schema.TypeTime:
-		return textIdentity(text)
-	case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
-		if value.Kind() != jsontree.Number {
-			return nil, false
-		}
-		return append([]byte("n"), parseDecimal(value.Raw()).String()...), true
-	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypePictureChoice, schema.TypeMultipleChoice:
-		return choicesIdentity(value, false)
-	case schema.TypeRanking:
-		return choicesIdentity(value, true)
+	if !IsCompared(typ) {
+		return nil, false
 	}
-	return nil, false
+	return kinds[typ].identity(value)
 }
 
 // IsCompared reports whether answers to blocks of a type are ever the same.
-func IsCompared(typ string) bool {
-	switch typ {
-	case schema.TypeEmail, schema.TypePhone, schema.TypeWebsite, schema.TypeShortText, schema.TypeLongText, schema.TypeDate, schema.TypeTime,
-		schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS,
-		schema.TypeSingleChoice, schema.TypeDropdown, schema.TypePictureChoice, schema.TypeMultipleChoice, schema.TypeRanking:
-		return true
+func IsCompared(typ string) bool { return kinds[typ].identity != nil }
+
+// textual is the identity of texts that are the same when their common forms are; an empty
+// one has none.
+func textual(common func(string) string) func(jsontree.Node) ([]byte, bool) {
+	return func(value jsontree.Node) ([]byte, bool) {
+		text := common(value.Text())
+		return append([]byte("s"), text...), text != ""
 	}
-	return false
 }
 
-// textIdentity is that of a text in its common form; an empty one has none.
-func textIdentity(text string) ([]byte, bool) {
-	return append([]byte("s"), text...), text != ""
-}
+func unchanged(text string) string { return text }
 
 // folded makes texts equal that differ in case, in the width and form of their
 // characters, or in white space: a compatibility caseless match (Unicode, D146), which
@@ -123,15 +101,10 @@ func websiteIdentity(text string) string {
 	if !ok {
 		scheme, rest = "https", text
 	}
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
-	}
-	host, port := splitPort(rest[:end])
+	host, port, path := splitHost(rest)
 	if strings.EqualFold(scheme, "https") && port == ":443" || strings.EqualFold(scheme, "http") && port == ":80" {
 		port = ""
 	}
-	path := rest[end:]
 	more := strings.IndexAny(path, "?#")
 	if more < 0 {
 		more = len(path)
@@ -181,7 +154,18 @@ func (d decimal) String() string {
 	return sign + d.digits + "e" + strconv.Itoa(d.exponent)
 }
 
-func choicesIdentity(value jsontree.Node, ordered bool) ([]byte, bool) {
+func numberIdentity(value jsontree.Node) ([]byte, bool) {
+	if value.Kind() != jsontree.Number {
+		return nil, false
+	}
+	return append([]byte("n"), parseDecimal(value.Raw()).String()...), true
+}
+
+func choicesIdentity(value jsontree.Node) ([]byte, bool) { return pickedIdentity(value, false) }
+
+func rankingIdentity(value jsontree.Node) ([]byte, bool) { return pickedIdentity(value, true) }
+
+func pickedIdentity(value jsontree.Node, ordered bool) ([]byte, bool) {
 	if value.Kind() != jsontree.Array {
 		one, ok := choiceIdentity(value)
 		return append([]byte("c"), one...), ok

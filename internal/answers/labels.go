@@ -1,8 +1,8 @@
 package answers
 
 import (
-	"bytes"
 	"cmp"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -40,12 +40,13 @@ func (w *warner) mislabelled(n jsontree.Node) string {
 		}
 		if w.labels[block] == nil {
 			w.labels[block] = make(map[string]string)
-			for i, value := range c.values {
-				_, label, _ := bytes.Cut(value, []byte(`,"label":`)) // in a text its quotes are escaped
-				w.labels[block][string(label)] = c.ids[i]
+			for _, value := range c.values {
+				var choice schema.Choice
+				_ = json.Unmarshal(value, &choice) // newChoices wrote it
+				w.labels[block][choice.Label] = choice.ID
 			}
 		}
-		id, there := w.labels[block][string(quotedText(label))+"}"]
+		id, there := w.labels[block][label]
 		if _, isID := c.index[label]; there && !isID {
 			return "the answer to " + quoted(w.form.blocks[block].id) + " is compared with " + quoted(label) + ", the label of a choice whose id is " + quoted(id)
 		}
@@ -76,7 +77,7 @@ var (
 
 // shape is about a rule that is written in another way than ours. counts: a member is ours.
 func (w *warner) shape(b *schema.Block, path string) (counts bool) {
-	tree, err := jsontree.Parse(ruleOf(b), answerBounds)
+	tree, err := jsontree.Parse(b.Properties.Rule, answerBounds)
 	if err != nil {
 		return false // there is none
 	}

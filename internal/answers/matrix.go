@@ -11,11 +11,11 @@ type matrixRule struct {
 	multiple      bool
 }
 
-func newMatrixRule(b *schema.Block, p *schema.Properties) matrixRule {
+func newMatrix(b *schema.Block, _ *Source) rule {
 	return matrixRule{
 		rows:     newChoices(b.MatrixRows, false),
 		columns:  newChoices(b.MatrixColumns, false),
-		multiple: p.MultiSelection,
+		multiple: b.Properties.MultiSelection,
 	}
 }
 
@@ -66,11 +66,9 @@ func (t matrixRule) sample() string {
 	if len(t.columns.ids) == 0 {
 		return "null"
 	}
-	var w jsontree.Writer
-	w.Object()
+	rows := make(map[string]string)
 	for _, row := range t.rows.ids {
-		w.Name(row).String(t.columns.ids[0])
+		rows[row] = t.columns.ids[0]
 	}
-	w.EndObject()
-	return string(w.Bytes())
+	return encoded(rows)
 }

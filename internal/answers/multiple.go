@@ -2,7 +2,6 @@ package answers
 
 import (
 	"math"
-	"strings"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
@@ -67,7 +66,8 @@ type multipleRule struct {
 	least, most int
 }
 
-func newMultipleRule(b *schema.Block, p *schema.Properties) multipleRule {
+func newMultiple(b *schema.Block, _ *Source) rule {
+	p := b.Properties
 	rule := multipleRule{choices: newChoices(b.Choices, p.OtherOption), most: math.MaxInt32}
 	if p.Limit != nil && *p.Limit > 0 {
 		rule.most = wholeCount(float64(*p.Limit))
@@ -99,9 +99,12 @@ func (t multipleRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 }
 
 func (t multipleRule) sample() string {
-	ids := t.first(max(t.least, 1))
-	if t.least <= len(t.ids) || !t.other {
-		return ids
+	var chosen []any
+	for _, id := range t.ids[:min(max(t.least, 1), len(t.ids))] {
+		chosen = append(chosen, id)
 	}
-	return strings.Replace(strings.TrimSuffix(ids, "]")+`,{"other":"Sample answer"}]`, "[,", "[", 1)
+	if t.other && t.least > len(t.ids) {
+		chosen = append(chosen, map[string]string{"other": "Sample answer"})
+	}
+	return encoded(chosen)
 }

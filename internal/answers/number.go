@@ -22,7 +22,8 @@ type numberRule struct {
 // no exact float64.
 const stepTolerance = 1e-9
 
-func newNumberRule(p *schema.Properties) numberRule {
+func newNumber(b *schema.Block, _ *Source) rule {
+	p := b.Properties
 	rule := numberRule{least: math.Inf(-1), most: math.Inf(1)}
 	if p.MinVal && p.Min != nil {
 		rule.least = *p.Min
@@ -33,7 +34,8 @@ func newNumberRule(p *schema.Properties) numberRule {
 	return rule
 }
 
-func newRatingRule(p *schema.Properties) numberRule {
+func newRating(b *schema.Block, _ *Source) rule {
+	p := b.Properties
 	rule := numberRule{least: 1, most: 5, whole: true}
 	if p.To != nil && *p.To >= 1 {
 		rule.most = math.Floor(*p.To)
@@ -41,7 +43,8 @@ func newRatingRule(p *schema.Properties) numberRule {
 	return rule
 }
 
-func newScaleRule(p *schema.Properties) numberRule {
+func newScale(b *schema.Block, _ *Source) rule {
+	p := b.Properties
 	rule := numberRule{least: 1, most: 10, step: 1}
 	if p.From != nil {
 		rule.least = *p.From

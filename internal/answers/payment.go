@@ -11,7 +11,8 @@ import (
 // paymentRule checks payment. What the block does not name, or not in its form, is "".
 type paymentRule struct{ amount, currency, gateway string }
 
-func newPaymentRule(p *schema.Properties) paymentRule {
+func newPayment(b *schema.Block, _ *Source) rule {
+	p := b.Properties
 	rule := paymentRule{gateway: p.PaymentGateway}
 	if isDecimal(p.Amount) {
 		rule.amount = p.Amount
@@ -76,15 +77,9 @@ func (o hostObject) amount() string {
 }
 
 func (t paymentRule) sample() string {
-	var w jsontree.Writer
-	w.Object()
-	w.Name("amount").String(cmp.Or(t.amount, "10.00"))
-	w.Name("currency").String(cmp.Or(t.currency, "EUR"))
-	w.Name("status").String(paid)
-	w.Name("gateway").String(cmp.Or(t.gateway, "sample"))
-	w.Name("reference").String("sample")
-	w.EndObject()
-	return string(w.Bytes())
+	return encoded(schema.Payment{
+		Amount: cmp.Or(t.amount, "10.00"), Currency: cmp.Or(t.currency, "EUR"), Status: paid, Gateway: cmp.Or(t.gateway, "sample"), Reference: "sample",
+	})
 }
 
 const maxDecimal = 64 // characters

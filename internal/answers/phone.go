@@ -9,6 +9,7 @@ import (
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/schema"
 )
 
 const maxPhone = 64 // characters, with everything that people write between the digits
@@ -17,6 +18,8 @@ const maxPhone = 64 // characters, with everything that people write between the
 type phoneRule struct {
 	country string // whose national numbers are accepted, "": none
 }
+
+func newPhone(b *schema.Block, _ *Source) rule { return newPhoneRule(b.Properties.DefaultCountry) }
 
 // newPhoneRule takes the block's default country. One that has no numbers is none.
 func newPhoneRule(defaultCountry string) phoneRule {
@@ -102,7 +105,7 @@ func ReadPhone(text, country string) (Phone, bool) {
 // PhoneCountry returns the code of a country in two letters and what its phone numbers
 // begin with after the plus; "" and 0 for one that has none.
 func PhoneCountry(country string) (code string, calling int) {
-	code, _ = normalCountry(country)
+	code, _ = CountryCode(country)
 	if calling = phonenumbers.GetCountryCodeForRegion(code); calling == 0 {
 		code = ""
 	}

@@ -20,7 +20,7 @@ func TestNumbersOfEveryCountry(t *testing.T) {
 	for region := range phonenumbers.GetSupportedRegions() {
 		home, abroad := newPhoneRule(region), newPhoneRule("")
 		if home.country != region {
-			if code, ok := normalCountry(region); ok || region != "AC" && region != "TA" {
+			if code, ok := CountryCode(region); ok || region != "AC" && region != "TA" {
 				t.Errorf("%s becomes %s (%s)", region, home.country, code)
 			}
 			continue // islands with numbers but without a code of their own in ISO
@@ -71,12 +71,12 @@ func TestCountriesAreThoseOfISO(t *testing.T) {
 	for a := 'A'; a <= 'Z'; a++ {
 		for b := 'A'; b <= 'Z'; b++ {
 			code := string(a) + string(b)
-			got, ok := normalCountry(code)
+			got, ok := CountryCode(code)
 			if ok && !known[got] || known[code] && got != code {
 				t.Errorf("%s becomes %q, %t", code, got, ok)
 			}
 			if region, err := language.ParseRegion(code); known[code] && err == nil {
-				if alpha2, ok := normalCountry(region.ISO3()); !ok || alpha2 != code {
+				if alpha2, ok := CountryCode(region.ISO3()); !ok || alpha2 != code {
 					t.Errorf("%s becomes %q, %t, want %s", region.ISO3(), alpha2, ok, code)
 				}
 			}

@@ -2,10 +2,13 @@ package answers
 
 import (
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // rankingRule checks ranking.
 type rankingRule struct{ *choices }
+
+func newRanking(b *schema.Block, _ *Source) rule { return rankingRule{newChoices(b.Choices, false)} }
 
 func (t rankingRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	if n.Kind() != jsontree.Array {
@@ -39,4 +42,4 @@ func (t rankingRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	w.EndArray()
 }
 
-func (t rankingRule) sample() string { return t.first(len(t.ids)) }
+func (t rankingRule) sample() string { return encoded(t.ids) }

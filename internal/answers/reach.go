@@ -109,7 +109,7 @@ func (w *warner) stops(i int) bool {
 	s := &w.form.steps[i]
 	for j := s.from; j < s.to; j++ {
 		b := &w.form.blocks[j]
-		if w.alwaysRequired(s, j) && !b.hide && !b.dropped && w.contradicts(j, true) {
+		if _, why := b.contradiction(); why != "" && w.alwaysRequired(s, j) && !b.hide {
 			return true
 		}
 	}

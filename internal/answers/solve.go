@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/formsvc/formsvc/internal/faults"
 )
@@ -16,92 +15,12 @@ type contradictory interface {
 	contradiction() (member, why string)
 }
 
-// contradiction says why no answer to a block is ever accepted. why is "" when one is.
-type contradiction struct {
-	member, why string
-	// required: an answer is accepted where none is required, as one to some rows of a
-	// matrix.
-	required bool
-}
-
-// contradicts reports whether no answer to a block, required or not, is ever accepted.
-func (w *warner) contradicts(block int, required bool) bool {
-	c := &w.contradictions[block]
-	return c.why != "" && (required || !c.required)
-}
-
-func (f *Form) contradiction(block int) contradiction {
-	b := &f.blocks[block]
-	if b.rule == nil || b.dropped {
-		return contradiction{}
-	}
+// contradiction says why no answer to a block is ever accepted, as [contradictory] does.
+func (b *compiledBlock) contradiction() (member, why string) {
 	if t, ok := b.rule.(contradictory); ok {
-		if member, why := t.contradiction(); why != "" {
-			return contradiction{member: member, why: why}
-		}
+		return t.contradiction()
 	}
-	shortest, complete := shortest(b.rule)
-	room := f.limit - len(b.head) - len("[}]")
-	if complete <= room {
-		return contradiction{}
-	}
-	return contradiction{
-		why:      "even the shortest is too long, as the answers of a response may take only " + bytesText(int64(f.limit)),
-		required: shortest <= room,
-	}
-}
-
-// shortest returns what the shortest answer of a rule without contradiction takes as it is
-// stored, and the shortest that a required block accepts. For rules that do not store
-// what the form says, it is less than that.
-func shortest(r rule) (any, complete int) {
-	switch t := r.(type) {
-	case choiceRule:
-		lengths := t.lengths()
-		return lengths[0], lengths[0]
-	case multipleRule:
-		least := max(1, t.least)
-		size := len("[]") + least - 1
-		for _, length := range t.lengths()[:least] {
-			size += length
-		}
-		return size, size
-	case rankingRule:
-		size := len("[]") + len(t.ids) - 1
-		for _, length := range t.lengths() {
-			size += length
-		}
-		return size, size
-	case matrixRule:
-		choice := t.columns.lengths()[0]
-		if t.multiple {
-			choice += len("[]")
-		}
-		complete = len("{}") + len(t.rows.ids) - 1
-		for _, id := range t.rows.ids {
-			row := len(quoted(id)) + len(":") + choice
-			if any == 0 || len("{}")+row < any {
-				any = len("{}") + row
-			}
-			complete += row
-		}
-		return any, complete
-	default:
-		return 1, 1
-	}
-}
-
-// lengths returns what each choice takes as it is stored, the shortest first.
-func (c *choices) lengths() []int {
-	var list []int
-	for _, value := range c.values {
-		list = append(list, len(value))
-	}
-	if c.other {
-		list = append(list, len(`{"other":"x"}`))
-	}
-	slices.Sort(list)
-	return list
+	return "", ""
 }
 
 // offered is how many choices an answer may have.
@@ -202,42 +121,9 @@ func (t fileRule) matches(allowed string) bool {
 	return ok && bare == mediaType && (!t.picture || strings.HasPrefix(bare, "image/"))
 }
 
-// The first and the last day that can be written.
-var (
-	firstDay = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
-	lastDay  = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
-)
-
 func (t dateRule) contradiction() (member, why string) {
-	if t.leavesADay() {
+	if _, ok := t.allowedDay(); ok {
 		return "", ""
 	}
 	return "/properties", "no day is left between the bounds, specific dates and disabled weekdays"
-}
-
-func (t dateRule) leavesADay() bool {
-	allowed := func(day time.Time) bool {
-		ok := !day.Before(firstDay) && !day.After(lastDay)
-		t.bounds(day, func(fault) { ok = false })
-		return ok
-	}
-	if t.only != nil {
-		for date := range t.only {
-			if day, err := time.Parse(time.DateOnly, date); err == nil && allowed(day) {
-				return true
-			}
-		}
-		return false
-	}
-	// Whatever days of the week are taken away, seven days in a row show all of them.
-	from := firstDay
-	if t.first.After(from) {
-		from = t.first
-	}
-	for days := range 7 {
-		if allowed(from.AddDate(0, 0, days)) {
-			return true
-		}
-	}
-	return false
 }

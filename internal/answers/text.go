@@ -10,6 +10,7 @@ import (
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // Most characters of texts whose block sets no bound of its own.
@@ -22,6 +23,14 @@ const (
 type textRule struct {
 	max     int
 	oneLine bool
+}
+
+func newShortText(b *schema.Block, _ *Source) rule {
+	return textRule{max: positive(b.Properties.MaxChars, maxShortText), oneLine: true}
+}
+
+func newLongText(b *schema.Block, _ *Source) rule {
+	return textRule{max: positive(b.Properties.MaxChars, maxLongText)}
 }
 
 func (t textRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {

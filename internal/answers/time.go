@@ -4,10 +4,13 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // timeRule checks time.
 type timeRule struct{ seconds bool }
+
+func newTime(b *schema.Block, _ *Source) rule { return timeRule{seconds: b.Properties.ShowSeconds} }
 
 func (t timeRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	text, ok := trimmed(n, r)

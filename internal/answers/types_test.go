@@ -3,7 +3,6 @@ package answers
 import (
 	"encoding/json"
 	"testing"
-	"time"
 
 	"github.com/formsvc/formsvc/schema"
 )
@@ -48,7 +47,7 @@ func TestEveryAnswerTypeHasARule(t *testing.T) {
 		if kind == schema.TypeHidden || kind == schema.TypeVariable {
 			continue
 		}
-		if newRule(&schema.Block{ID: "b", Type: kind}, &Source{TimeZone: time.UTC}) == nil {
+		if kinds[kind].rule == nil {
 			t.Errorf("%s has no rule", kind)
 		}
 		if !full[kind] {

@@ -2,8 +2,6 @@ package answers
 
 import (
 	"cmp"
-	"encoding/json"
-	"iter"
 	"strconv"
 	"strings"
 
@@ -19,32 +17,20 @@ import (
 // follows from the order of the steps, where logic that reads nothing has its value and any
 // other may hold or not. So no warning is wrong, and some are missed.
 func Warnings(from Source) (schema.Warnings, error) {
-	f, err := Compile(from)
+	f, list, settings, err := newForm(from)
 	if err != nil {
 		return nil, err
 	}
-	list, err := schema.DecodeBlocks(from.Blocks)
-	if err != nil {
-		return nil, err
-	}
-	settings, err := schema.DecodeSettings(from.Settings)
-	if err != nil {
-		return nil, err
-	}
-	w := warner{form: f, list: list, reading: f.newBranches(list), index: make(map[string]int, len(f.blocks))}
+	w := warner{form: f, index: make(map[string]int, len(f.blocks)), notes: make([][]func(), len(f.steps))}
 	w.never, w.misled, w.labels = make(map[*logic.Logic]string), make(map[int]string), make(map[int]map[string]string)
 	for i := range f.blocks {
 		w.index[f.blocks[i].id] = i
 	}
-	w.contradictions = make([]contradiction, len(f.blocks))
-	for i := range f.blocks {
-		w.contradictions[i] = f.contradiction(i)
+	if c := f.newBranches(list); c != nil {
+		w.watch(c)
+		f.addRules(list, c)
 	}
 	w.lastToEnd = f.lastToEnd()
-	if w.reading != nil { // the rules once more, for labels
-		w.reading.compiled = func(n jsontree.Node, l *logic.Logic, _ bool) { w.never[l] = w.mislabelled(n) }
-		f.addRules(list, w.reading)
-	}
 	w.reach()
 	for i := range list {
 		w.block(&list[i], jsontree.Pointer("/blocks", strconv.Itoa(i)), i, false)
@@ -57,42 +43,53 @@ func Warnings(from Source) (schema.Warnings, error) {
 }
 
 type warner struct {
-	form    *Form
-	list    []schema.Block
-	reading *branches      // nil: no rules
-	index   map[string]int // in form.blocks, by id
-	found   schema.Warnings
+	form  *Form
+	index map[string]int // in form.blocks, by id
+	found schema.Warnings
+	notes [][]func() // by step: warnings of its rule, which wait for all rules
 
 	reached      []bool // steps that a respondent may come to
 	unanswerable bool
 	cost         int // steps of all rules, each evaluated once
 
-	contradictions []contradiction // by index in form.blocks
-	constants      int             // steps of logic that reads nothing
-	lastToEnd      int             // the last step with a jump to the end, -1: none
+	constants int // steps of logic that reads nothing
+	lastToEnd int // the last step with a jump to the end, -1: none
 
 	never  map[*logic.Logic]string   // why logic never holds, where that is because of a label
 	misled map[int]string            // the same of a jump to a step
-	labels map[int]map[string]string // of a block's choices as they are stored, to their ids
+	labels map[int]map[string]string // of a block's choices, to their ids
 }
 
 func (w *warner) add(path, code, message string) {
 	w.found = append(w.found, schema.Warning{Path: path, Code: code, Message: message})
 }
 
+// watch notes what c comes upon when it compiles the rules.
+func (w *warner) watch(c *branches) {
+	c.ignored = func(n jsontree.Node, code, message string) {
+		path := n.Pointer(rulePath(c.at))
+		w.notes[c.at] = append(w.notes[c.at], func() { w.add(path, code, message) })
+	}
+	c.compiled = func(n jsontree.Node, l *logic.Logic, after bool) {
+		path, at := n.Pointer(rulePath(c.at)), c.at
+		w.notes[at] = append(w.notes[at], func() { w.reads(path, l, at, after) })
+		w.never[l] = w.mislabelled(n)
+	}
+}
+
+func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properties/rule" }
+
 // block looks at one block. at is its index at the top level, or that of the group around
 // it.
 func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
-	index := w.index[b.ID]
-	required := at < len(w.form.steps) && w.alwaysRequired(&w.form.steps[at], index)
-	if w.contradicts(index, required) {
-		c := &w.contradictions[index]
-		w.add(path+c.member, schema.WarnUnanswerableBlock, "no answer is ever accepted: "+c.why)
+	c := &w.form.blocks[w.index[b.ID]]
+	if member, why := c.contradiction(); why != "" {
+		w.add(path+member, schema.WarnUnanswerableBlock, "no answer is ever accepted: "+why)
 	}
 	w.switches(b, path+"/properties")
 	w.offered(b, path+"/properties")
 	w.country(b, path)
-	if c := &w.form.blocks[index]; b.Required && (c.rule == nil || c.dropped) {
+	if b.Required && c.rule == nil {
 		why := "a block of this type takes no answer that could be required"
 		if c.dropped {
 			why = "a response is accepted without an answer to a block of this type"
@@ -131,19 +128,15 @@ func (w *warner) step(b *schema.Block, path string, at int) {
 	if !w.reached[at] && !hidden {
 		w.add(path, schema.WarnUnreachable, "no respondent ever comes to this block: "+w.whyUnreached(at))
 	}
-	if raw := ruleOf(b); len(raw) > 0 {
-		w.rule(b, raw, path+"/properties/rule", at, hidden)
-	}
+	w.rule(b, at, hidden)
 }
 
 // rule is about what a rule says that has no effect.
-func (w *warner) rule(b *schema.Block, raw json.RawMessage, path string, at int, hidden bool) {
-	w.reading.ignored = func(n jsontree.Node, code, message string) { w.add(n.Pointer(path), code, message) }
-	w.reading.compiled = func(n jsontree.Node, l *logic.Logic, after bool) {
-		w.reads(n.Pointer(path), l, at, after)
-		w.never[l] = w.mislabelled(n)
+func (w *warner) rule(b *schema.Block, at int, hidden bool) {
+	for _, warn := range w.notes[at] {
+		warn()
 	}
-	rule := w.reading.read(raw, at)
+	rule, path := w.form.steps[at].rule, rulePath(at)
 	if rule == nil {
 		return
 	}
@@ -230,31 +223,19 @@ func (w *warner) constant(l *logic.Logic, evaluate func(*logic.Budget)) bool {
 	return !budget.Exceeded()
 }
 
-// all ranges over the logic of a rule.
-func (b *branch) all() iter.Seq[*logic.Logic] {
-	return func(yield func(*logic.Logic) bool) {
-		each := func(l *logic.Logic) bool { return l == nil || yield(l) }
-		if !each(b.show) || !each(b.require) {
-			return
-		}
-		for _, a := range b.set {
-			if !each(a.value) {
-				return
-			}
-		}
-		for _, j := range b.next {
-			if !each(j.when) {
-				return
-			}
-		}
-	}
-}
-
 // size is the steps that a rule takes when every logic in it is evaluated.
-func (b *branch) size() int {
-	total := 0
-	for l := range b.all() {
-		total += l.Size()
+func (b *branch) size() (total int) {
+	all := []*logic.Logic{b.show, b.require}
+	for _, a := range b.set {
+		all = append(all, a.value)
+	}
+	for _, j := range b.next {
+		all = append(all, j.when)
+	}
+	for _, l := range all {
+		if l != nil {
+			total += l.Size()
+		}
 	}
 	return total
 }
@@ -325,9 +306,6 @@ func nameOrPrefix(path string, known func(name string) bool) bool {
 // without a bound.
 func (w *warner) switches(b *schema.Block, path string) {
 	p := b.Properties
-	if p == nil {
-		return
-	}
 	off := func(name, why string) { w.add(path+"/"+name, schema.WarnNoEffect, why) }
 	switch b.Type {
 	case schema.TypePictureChoice:
@@ -377,9 +355,6 @@ func (w *warner) switches(b *schema.Block, path string) {
 // about countries that there are not.
 func (w *warner) offered(b *schema.Block, path string) {
 	p := b.Properties
-	if p == nil {
-		return
-	}
 	switch t := w.form.blocks[w.index[b.ID]].rule.(type) {
 	case multipleRule:
 		all := t.offered()
@@ -399,7 +374,7 @@ func (w *warner) offered(b *schema.Block, path string) {
 
 // country is about phone numbers whose country nobody says.
 func (w *warner) country(b *schema.Block, path string) {
-	p := cmp.Or(b.Properties, new(schema.Properties))
+	p := b.Properties
 	part := cmp.Or(cmp.Or(p.AddressOrContact, new(schema.AddressFields)).Phone, new(schema.AddressField))
 	asks := b.Type == schema.TypePhone || (b.Type == schema.TypeContactInfo || b.Type == schema.TypeAddress) && !part.Hide
 	if asks && p.DefaultCountry == "" && !p.Hide {
@@ -417,19 +392,7 @@ func (w *warner) duplicateField(id string) {
 		w.add(path, schema.WarnDuplicateField, "the form has no block of this id, so no response counts as a duplicate")
 		return
 	}
-	var find func(list []schema.Block) *schema.Block
-	find = func(list []schema.Block) *schema.Block {
-		for i := range list {
-			if list[i].ID == id {
-				return &list[i]
-			}
-			if b := find(list[i].Children); b != nil {
-				return b
-			}
-		}
-		return nil
-	}
-	if b := find(w.list); b != nil && !IsCompared(b.Type) {
-		w.add(path, schema.WarnDuplicateField, "answers to a block of the type "+b.Type+" are never compared, so no response counts as a duplicate")
+	if typ := w.form.blocks[w.form.unique].typ; !IsCompared(typ) {
+		w.add(path, schema.WarnDuplicateField, "answers to a block of the type "+typ+" are never compared, so no response counts as a duplicate")
 	}
 }

@@ -349,7 +349,7 @@ func TestWarningsTakeBoundedSteps(t *testing.T) {
 		blocks = append(blocks, fmt.Sprintf(`{"id":"b%d","type":"statement","properties":{"rule":{"show":%s}}}`, i, heavy))
 	}
 	f := compileTestForm(t, "["+strings.Join(blocks, ",")+"]", "", "")
-	w := &warner{form: f, contradictions: make([]contradiction, len(f.blocks))}
+	w := &warner{form: f}
 	w.reach()
 	if w.constants == 0 || w.constants > constantSteps+ruleSteps {
 		t.Errorf("%d steps of logic that reads nothing", w.constants)
@@ -370,74 +370,6 @@ func TestWarningsTryNoAnswers(t *testing.T) {
 	warnings := allocated(func() { found = warningsOf(t, from) })
 	if len(found) != 0 || warnings > 10*form {
 		t.Errorf("%v; %d bytes, and the form takes %d", found, warnings, form)
-	}
-}
-
-// What a response may take counts: an answer that cannot fit is never accepted.
-func TestWarningsKnowTheRoomForAnswers(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("l", 5000)
-	rows := make([]string, 300)
-	for i := range rows {
-		rows[i] = fmt.Sprintf(`{"id":"r%d"}`, i)
-	}
-	matrix := func(id string) string {
-		return `{"id":"` + id + `","type":"matrix","required":%v,"matrix_rows":[` + strings.Join(rows, ",") + `],"matrix_columns":[{"id":"c","label":"` + long + `"}]}`
-	}
-	choices := strings.ReplaceAll(strings.Join(rows, ","), `"}`, `","label":"`+long+`"}`)
-	for name, c := range map[string]struct{ blocks, want string }{
-		"an optional matrix": {fmt.Sprintf(matrix("m"), false), ""},
-		"a required matrix":  {fmt.Sprintf(matrix("m"), true), "/blocks/0 UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM"},
-		"a matrix that a rule requires": {strings.Replace(fmt.Sprintf(matrix("m"), false), `"required"`, `"properties":{"rule":{"require":true}},"required"`, 1),
-			"/blocks/0 UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM"},
-		"a ranking":          {`{"id":"q","type":"ranking","choices":[` + choices + `]}`, "/blocks/0 UNANSWERABLE_BLOCK"},
-		"a required ranking": {`{"id":"q","type":"ranking","required":true,"choices":[` + choices + `]}`, "/blocks/0 UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM"},
-		"300 of 300":         {`{"id":"q","type":"multiple_choice","properties":{"min":300,"minVal":true},"choices":[` + choices + `]}`, "/blocks/0 UNANSWERABLE_BLOCK"},
-		"1 of 300":           {`{"id":"q","type":"multiple_choice","required":true,"choices":[` + choices + `]}`, ""},
-	} {
-		got := warningsOf(t, Source{Blocks: json.RawMessage("[" + c.blocks + "]"), Variables: json.RawMessage(`{"v":1}`)})
-		if strings.Join(got, ", ") != c.want {
-			t.Errorf("%s: %v, want %s", name, got, c.want)
-		}
-	}
-}
-
-// The room that the shortest answer takes is exact: with that as the limit it is accepted,
-// with a byte less it is not, and there is a warning.
-func TestShortestAnswers(t *testing.T) {
-	t.Parallel()
-	const two = `[{"id":"aa","label":"x"},{"id":"b","label":"\"longer\""}]`
-	for block, answer := range map[string]string{
-		`"type":"single_choice","choices":` + two:                                                                `"aa"`,
-		`"type":"dropdown","properties":{"otherOption":true},"choices":` + two:                                   `{"other":"x"}`,
-		`"type":"multiple_choice","properties":{"min":2,"minVal":true,"otherOption":true},"choices":` + two:      `["aa",{"other":"x"}]`,
-		`"type":"ranking","choices":` + two:                                                                      `["aa","b"]`,
-		`"type":"matrix","required":true,"matrix_rows":` + two + `,"matrix_columns":` + two:                      `{"aa":"aa","b":"aa"}`,
-		`"type":"matrix","matrix_rows":` + two + `,"matrix_columns":` + two:                                      `{"b":"aa"}`,
-		`"type":"matrix","properties":{"multiSelection":true},"matrix_rows":` + two + `,"matrix_columns":` + two: `{"b":["aa"]}`,
-	} {
-		from := Source{Blocks: json.RawMessage(`[{"id":"q",` + block + `}]`)}
-		f, err := Compile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stored, err := f.Check(Input{Answers: raws("q", answer)})
-		if err != nil {
-			t.Fatalf("%s: %v", block, err)
-		}
-		for less, want := range []int{0, 1} {
-			from.Limits.Response = len(stored.List) - less
-			if f, err = Compile(from); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := f.Check(Input{Answers: raws("q", answer)}); (err != nil) != (want == 1) {
-				t.Errorf("%s in %d bytes: %v", block, from.Limits.Response, err)
-			}
-			got := slices.DeleteFunc(warningsOf(t, from), func(w string) bool { return !strings.HasSuffix(w, " UNANSWERABLE_BLOCK") })
-			if len(got) != want {
-				t.Errorf("%s in %d bytes: %v", block, from.Limits.Response, got)
-			}
-		}
 	}
 }
 

@@ -57,29 +57,29 @@ func normalWebsite(text string) (string, bool) {
 	if scheme != "http" && scheme != "https" || strings.ContainsFunc(rest, isForbidden) {
 		return "", false
 	}
-	end := strings.IndexAny(rest, "/?#")
-	if end < 0 {
-		end = len(rest)
-	}
-	host, port := splitPort(rest[:end])
+	host, port, path := splitHost(rest)
 	host, ok := normalHost(host)
 	if !ok {
 		return "", false
 	}
-	address := scheme + "://" + host + port + rest[end:]
+	address := scheme + "://" + host + port + path
 	return address, weburl.IsPlain(address)
 }
 
-// splitPort cuts the port, with its colon, off an authority. An empty one is dropped.
-func splitPort(authority string) (host, port string) {
-	at := strings.LastIndexByte(authority, ':')
-	if at < 0 || strings.HasSuffix(authority, "]") {
-		return authority, ""
+// splitHost cuts what follows the scheme of a URL into the host, the port with its colon
+// and all else. An empty port is dropped.
+func splitHost(rest string) (host, port, path string) {
+	host = rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		host, path = rest[:end], rest[end:]
 	}
-	if at == len(authority)-1 {
-		return authority[:at], ""
+	if at := strings.LastIndexByte(host, ':'); at >= 0 && !strings.HasSuffix(host, "]") {
+		host, port = host[:at], host[at:]
 	}
-	return authority[:at], authority[at:]
+	if port == ":" {
+		port = ""
+	}
+	return host, port, path
 }
 
 // normalHost returns a domain name, or a public IP address as URLs have it.

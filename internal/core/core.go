@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/definition"
@@ -101,15 +102,7 @@ type Precondition struct {
 
 // Holds reports whether the condition is met by a form at this revision.
 func (p Precondition) Holds(revision int64) bool {
-	if !p.Set || p.Any {
-		return true
-	}
-	for _, r := range p.Revisions {
-		if r == revision {
-			return true
-		}
-	}
-	return false
+	return !p.Set || p.Any || slices.Contains(p.Revisions, revision)
 }
 
 // OnlyRevisions is the condition as the storage takes it: nil for none. One that nothing

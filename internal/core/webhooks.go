@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -118,12 +119,9 @@ func (c *Core) webhookWrite(body []byte, create bool) (definition.WebhookWrite, 
 	var rejected *RejectedURLError
 	if err != nil && errors.As(refused, &rejected) {
 		// Beside other faults it is one of them.
-		return w, faults.Join(err, &schema.Error{Violations: []schema.Violation{rejected.Violation()}})
+		return w, faults.Join(err, refused)
 	}
-	if err == nil {
-		err = refused
-	}
-	return w, err
+	return w, cmp.Or(err, refused)
 }
 
 // ShownDeliveries is how many attempts of a webhook the API shows. The service keeps

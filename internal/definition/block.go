@@ -2,7 +2,6 @@ package definition
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
@@ -25,12 +24,9 @@ func (w *Writes) Block(body []byte) (*Blocks, error) {
 	if block.Exists() {
 		newBlockRules(&r.Check, w).one(block, 1)
 	}
-	r.Walk(r.root, w.shapes.blockCreate)
-	if err := r.Faults.Err(); err != nil {
-		r.tree.Release()
+	if err := r.check(w.shapes.blockCreate); err != nil {
 		return nil, err
 	}
-	jsontree.SortEdits(r.Edits)
 	return &Blocks{list: block, one: true, edits: r.Edits}, nil
 }
 
@@ -42,12 +38,9 @@ func (w *Writes) Blocks(body []byte) (*Blocks, error) {
 	}
 	list := r.root.Member("blocks")
 	newBlockRules(&r.Check, w).top(list)
-	r.Walk(r.root, w.shapes.blocksReplace)
-	if err := r.Faults.Err(); err != nil {
-		r.tree.Release()
+	if err := r.check(w.shapes.blocksReplace); err != nil {
 		return nil, err
 	}
-	jsontree.SortEdits(r.Edits)
 	return &Blocks{list: list, edits: r.Edits}, nil
 }
 
@@ -58,9 +51,7 @@ func (w *Writes) BlockPatch(body []byte) (*BlockPatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Walk(r.root, w.shapes.blockUpdate)
-	if err := r.Faults.Err(); err != nil {
-		r.tree.Release()
+	if err := r.check(w.shapes.blockUpdate); err != nil {
 		return nil, err
 	}
 	return &BlockPatch{block: r.root.Member("block")}, nil
@@ -72,7 +63,7 @@ func (w *Writes) BlockPatch(body []byte) (*BlockPatch, error) {
 func (w *Writes) Append(stored, added *Blocks) (json.RawMessage, error) {
 	var c jsonshape.Check
 	rules := newBlockRules(&c, w)
-	rules.others(slices.Values(stored.top()))
+	rules.others(stored.top())
 	rules.one(added.list, stored.list.Len()+1)
 	room(&c, added.list, stored.list, added.list)
 	if err := c.Faults.Err(); err != nil {
@@ -106,9 +97,9 @@ func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks,
 	}
 	rules := newBlockRules(&c, w)
 	rules.stored = stored.ids()
-	eachBlock(slices.Values(top[i:i+1]), func(block jsontree.Node) { rules.before += cells(block, rules.kind(block)) })
-	rules.others(slices.Values(top[:i]))
-	rules.others(slices.Values(top[i+1:]))
+	eachBlock(top[i:i+1], func(block jsontree.Node) { rules.before += cells(block, rules.kind(block)) })
+	rules.others(top[:i])
+	rules.others(top[i+1:])
 	rules.one(merged, len(top))
 	c.Walk(merged, w.shapes.blockWrite)
 	room(&c, merged, stored.list, merged)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/formsvc/formsvc/internal/jsonshape"
@@ -87,11 +86,16 @@ func (b *Blocks) top() []jsontree.Node {
 	if b.one {
 		return []jsontree.Node{b.list}
 	}
-	blocks := make([]jsontree.Node, 0, b.list.Len())
-	for _, block := range b.list.All() {
-		blocks = append(blocks, block)
+	return itemsOf(b.list)
+}
+
+// itemsOf returns the items of an array.
+func itemsOf(list jsontree.Node) []jsontree.Node {
+	all := make([]jsontree.Node, 0, list.Len())
+	for _, item := range list.All() {
+		all = append(all, item)
 	}
-	return blocks
+	return all
 }
 
 // Items returns the top-level blocks in order.
@@ -131,26 +135,14 @@ func (b *Blocks) index(id string) int {
 
 // each calls f for every block, at every level.
 func (b *Blocks) each(f func(block jsontree.Node)) {
-	eachBlock(slices.Values(b.top()), f)
+	eachBlock(b.top(), f)
 }
 
 // eachBlock calls f for every block of a list and of the lists inside it.
-func eachBlock(blocks iter.Seq[jsontree.Node], f func(block jsontree.Node)) {
-	for block := range blocks {
+func eachBlock(blocks []jsontree.Node, f func(block jsontree.Node)) {
+	for _, block := range blocks {
 		f(block)
-		if children := block.Member("children"); children.Exists() {
-			eachBlock(values(children), f)
-		}
-	}
-}
-
-func values(list jsontree.Node) iter.Seq[jsontree.Node] {
-	return func(yield func(jsontree.Node) bool) {
-		for _, item := range list.All() {
-			if !yield(item) {
-				return
-			}
-		}
+		eachBlock(itemsOf(block.Member("children")), f)
 	}
 }
 

@@ -43,19 +43,15 @@ func (w *Writes) form(body []byte, s *jsonshape.Shape) (FormWrite, error) {
 	r.name()
 	definition := r.root.Member("definition")
 	r.definition(definition, w)
-	r.Walk(r.root, s)
-	if err := r.Faults.Err(); err != nil {
-		r.tree.Release()
+	if err := r.check(s); err != nil {
 		return FormWrite{}, err
 	}
-
 	f := FormWrite{
 		Name:        r.text("name"),
 		Type:        r.text("type"),
 		Status:      r.text("status"),
 		WorkspaceID: r.text("workspace_id"),
 	}
-	jsontree.SortEdits(r.Edits)
 	f.Settings = r.section(definition.Member("settings"))
 	f.Theme = r.section(definition.Member("theme"))
 	f.Variables = r.section(definition.Member("variables"))

@@ -1,7 +1,6 @@
 package definition
 
 import (
-	"iter"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/calendar"
@@ -29,17 +28,14 @@ type blockRules struct {
 }
 
 func newBlockRules(c *jsonshape.Check, w *Writes) *blockRules {
-	return &blockRules{Check: c, limits: w.limits, zone: w.zone, ids: make(map[string]struct{})}
+	return &blockRules{Check: c, limits: w.limits, zone: w.zone, ids: make(map[string]struct{}), setElsewhere: make(map[string]struct{})}
 }
 
 // others takes the top-level blocks into account that the form has besides those to be
 // checked.
-func (r *blockRules) others(blocks iter.Seq[jsontree.Node]) {
-	for block := range blocks {
+func (r *blockRules) others(blocks []jsontree.Node) {
+	for _, block := range blocks {
 		for _, variable := range setBy(block).All() {
-			if r.setElsewhere == nil {
-				r.setElsewhere = make(map[string]struct{})
-			}
 			r.setElsewhere[variable.Name()] = struct{}{}
 		}
 	}
@@ -206,15 +202,12 @@ func (r *blockRules) choices(list jsontree.Node) {
 	if list.Len() > r.limits.Choices {
 		r.Add(list, schema.CodeTooMany, "must have at most "+faults.Count(r.limits.Choices, "item"))
 	}
-	var seen map[string]struct{}
+	seen := make(map[string]struct{}, list.Len())
 	for _, choice := range list.All() {
 		r.text(choice.Member("label"))
 		id := choice.Member("id")
 		if id.Kind() != jsontree.String {
 			continue
-		}
-		if seen == nil {
-			seen = make(map[string]struct{}, list.Len())
 		}
 		if _, twice := seen[id.Text()]; twice {
 			r.Add(id, schema.CodeDuplicate, "must be unique in its list")

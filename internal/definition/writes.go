@@ -87,12 +87,11 @@ func (w *Writes) Workspace(body []byte) (name string, err error) {
 	if err != nil {
 		return "", err
 	}
-	defer r.tree.Release()
 	r.name()
-	r.Walk(r.root, w.shapes.workspace)
-	if err := r.Faults.Err(); err != nil {
+	if err := r.check(w.shapes.workspace); err != nil {
 		return "", err
 	}
+	defer r.tree.Release()
 	return strings.Clone(r.root.Member("name").Text()), nil
 }
 
@@ -129,6 +128,18 @@ func read(body []byte) (*request, error) {
 	nuls := 0
 	r.noNUL(r.root, &nuls)
 	return r, nil
+}
+
+// check holds the body against its schema, after the rules have looked at it. Without a
+// fault the edits are ready to be applied; with one the tree is released.
+func (r *request) check(s *jsonshape.Shape) error {
+	r.Walk(r.root, s)
+	if err := r.Faults.Err(); err != nil {
+		r.tree.Release()
+		return err
+	}
+	jsontree.SortEdits(r.Edits)
+	return nil
 }
 
 // noNUL reports the strings and names with U+0000, as many as an Error carries.

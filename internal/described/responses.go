@@ -223,15 +223,31 @@ func matches(template, path []string) bool {
 	return true
 }
 
+// follow returns the object at a JSON pointer, references resolved.
+func follow(d *jsonshape.Document, pointer string) (jsontree.Node, error) {
+	for at, hops := pointer, 0; hops < 8; hops++ {
+		n, _ := d.Find(at)
+		if n.Kind() != jsontree.Object {
+			return n, fmt.Errorf("there is no object at %s", at)
+		}
+		ref := n.Member("$ref")
+		if ref.Kind() != jsontree.String {
+			return n, nil
+		}
+		at = strings.TrimPrefix(ref.Text(), "#")
+	}
+	return jsontree.Node{}, fmt.Errorf("the references at %s do not end", pointer)
+}
+
 // readResponse reads a response object.
 func readResponse(d *jsonshape.Document, c *Compiler, response jsontree.Node) (describedResponse, error) {
 	var out describedResponse
-	response, err := d.Follow(response.Pointer(""))
+	response, err := follow(d, response.Pointer(""))
 	if err != nil {
 		return out, err
 	}
 	for _, header := range response.Member("headers").All() {
-		h, err := d.Follow(header.Pointer(""))
+		h, err := follow(d, header.Pointer(""))
 		if err != nil {
 			return out, err
 		}

@@ -192,10 +192,5 @@ func isDecimal(s string) bool {
 }
 
 func isDigits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || '9' < s[i] {
-			return false
-		}
-	}
-	return s != ""
+	return s != "" && strings.Trim(s, "0123456789") == ""
 }

@@ -43,9 +43,8 @@ type columns struct {
 	o      Options
 	fields []*field
 	byID   map[string]*field
-	count  int // of the columns
 
-	index map[place]int // where each column is, once all are known
+	index map[place]int // of the columns that are known: where each is, once all are
 	cells []cell        // of the row that is made
 }
 
@@ -53,11 +52,10 @@ type columns struct {
 type field struct {
 	id, label string
 	parts     []column
-	known     map[string]bool // by the part's name
 }
 
 func newColumns(d storage.Definition, o Options) (*columns, error) {
-	c := &columns{o: o, byID: map[string]*field{}, count: len(leading) + len(trailing)}
+	c := &columns{o: o, byID: map[string]*field{}, index: map[place]int{}}
 	blocks, err := schema.DecodeBlocks(d.Blocks)
 	if err != nil {
 		return nil, err
@@ -85,6 +83,8 @@ func newColumns(d storage.Definition, o Options) (*columns, error) {
 	return c, nil
 }
 
+func (c *columns) count() int { return len(leading) + len(c.index) + len(trailing) }
+
 // addBlocks adds the columns of all blocks that answer.
 func (c *columns) addBlocks(blocks []schema.Block) error {
 	for i := range blocks {
@@ -106,7 +106,7 @@ func (c *columns) field(id, label string) *field {
 	f := c.byID[id]
 	if f == nil {
 		id, label = strings.Clone(id), strings.Clone(label) // not a page's memory with them
-		f = &field{id: id, label: label, known: map[string]bool{}}
+		f = &field{id: id, label: label}
 		c.byID[id] = f
 		c.fields = append(c.fields, f)
 	}
@@ -115,18 +115,18 @@ func (c *columns) field(id, label string) *field {
 
 // add adds a column to a field, unless it is there.
 func (c *columns) add(f *field, p part) error {
-	if f.known[p.name] {
+	if _, known := c.index[place{f.id, p.name}]; known {
 		return nil
 	}
-	if c.count++; c.count > MaxColumns {
+	if c.count() == MaxColumns {
 		return &schema.Error{Violations: []schema.Violation{{
 			Path: "/format", Code: schema.CodeTooMany,
 			Message: "the responses need more than " + strconv.Itoa(MaxColumns) + " columns, which is what spreadsheet programs open; NDJSON has no such limit",
 		}}}
 	}
 	p = part{strings.Clone(p.name), strings.Clone(p.label)}
-	f.known[p.name] = true
 	col := column{place: place{f.id, p.name}, name: f.id, label: cmp.Or(f.label, f.id)}
+	c.index[col.place] = 0
 	if p.name != "" {
 		col.name += "/" + p.name
 		col.label += ": " + cmp.Or(p.label, p.name)
@@ -165,15 +165,14 @@ func (c *columns) header() []cell {
 			shared[c.nameOf(col)]++
 		}
 	}
-	taken := make(map[string]bool, c.count)
+	taken := make(map[string]bool, c.count())
 	for _, name := range slices.Concat(leading, trailing) {
 		taken[name] = true
 	}
-	cells := make([]cell, 0, c.count)
+	cells := make([]cell, 0, c.count())
 	for _, name := range leading {
 		cells = append(cells, cell{name, true})
 	}
-	c.index = make(map[place]int, c.count)
 	for _, f := range c.fields {
 		for _, col := range f.parts {
 			name := c.nameOf(col)
@@ -229,16 +228,9 @@ func (c *columns) row(s *storage.Submission) (cells []cell, known bool, err erro
 		return nil, false, nil
 	}
 	var m struct {
-		Country   string `json:"country"`
-		Device    string `json:"device"`
-		UserAgent string `json:"user_agent"`
-		UTM       struct {
-			Campaign string `json:"campaign"`
-			Content  string `json:"content"`
-			Medium   string `json:"medium"`
-			Source   string `json:"source"`
-			Term     string `json:"term"`
-		} `json:"utm"`
+		Country, Device string
+		UserAgent       string `json:"user_agent"`
+		UTM             struct{ Campaign, Content, Medium, Source, Term string }
 	}
 	if len(s.Metadata) > 0 {
 		if err := json.Unmarshal(s.Metadata, &m); err != nil {

@@ -61,10 +61,10 @@ const PageSize = 1000
 // any more: no connection and no transaction is held while a page is written.
 type Pages func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error)
 
-// each calls do for every response of the period, newest first, and after after each
-// page.
-func each(ctx context.Context, read Pages, since, until time.Time, do func(*storage.Submission) error, after func() error) error {
-	q := storage.SubmissionsParams{Since: since, Until: until, Page: storage.Page{Limit: PageSize}}
+// each calls do for every response of the period, newest first, and flushes out after
+// each page.
+func each(ctx context.Context, out *bufio.Writer, o Options, read Pages, do func(*storage.Submission) error) error {
+	q := storage.SubmissionsParams{Since: o.Since, Until: o.Until, Page: storage.Page{Limit: PageSize}}
 	for {
 		page, err := read(ctx, q)
 		if err != nil {
@@ -75,7 +75,7 @@ func each(ctx context.Context, read Pages, since, until time.Time, do func(*stor
 				return err
 			}
 		}
-		if err := after(); err != nil {
+		if err := out.Flush(); err != nil {
 			return err
 		}
 		if !page.More || len(page.Submissions) == 0 {
@@ -85,8 +85,6 @@ func each(ctx context.Context, read Pages, since, until time.Time, do func(*stor
 		q.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
 	}
 }
-
-func nothing() error { return nil }
 
 // Write streams the responses to a form with this definition. What comes in meanwhile
 // may or may not be among them. Without an error the stream is whole; nothing is written
@@ -101,11 +99,11 @@ func Write(ctx context.Context, w io.Writer, definition storage.Definition, o Op
 
 func writeNDJSON(ctx context.Context, out *bufio.Writer, o Options, read Pages) error {
 	var line []byte
-	return each(ctx, read, o.Since, o.Until, func(s *storage.Submission) error {
+	return each(ctx, out, o, read, func(s *storage.Submission) error {
 		line = append(AppendItem(line[:0], s), '\n')
 		_, err := out.Write(line)
 		return err
-	}, out.Flush)
+	})
 }
 
 // AppendItem appends a response as the API lists it. Answers and metadata are passed on
@@ -126,8 +124,7 @@ func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definit
 		return err
 	}
 	// The first pass finds the columns of what the definition no longer has.
-	err = each(ctx, read, o.Since, o.Until, func(s *storage.Submission) error { return columns.find(s) }, nothing)
-	if err != nil {
+	if err := each(ctx, out, o, read, columns.find); err != nil {
 		return err
 	}
 	lines := csvWriter{out: out, separator: o.Separator, defuse: !o.KeepFormulas}
@@ -139,7 +136,7 @@ func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definit
 	if err := lines.write(columns.header()); err != nil {
 		return err
 	}
-	return each(ctx, read, o.Since, o.Until, func(s *storage.Submission) error {
+	return each(ctx, out, o, read, func(s *storage.Submission) error {
 		row, known, err := columns.row(s)
 		if err != nil || !known {
 			// A response with a column of its own that the first pass did not see was
@@ -147,5 +144,5 @@ func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definit
 			return err
 		}
 		return lines.write(row)
-	}, out.Flush)
+	})
 }

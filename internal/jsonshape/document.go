@@ -60,24 +60,8 @@ func (d *Document) Compile(pointer string) (*Shape, error) {
 	return d.shapes.at(pointer)
 }
 
-// Follow returns the object at a JSON pointer, references resolved.
-func (d *Document) Follow(pointer string) (jsontree.Node, error) {
-	for at, hops := pointer, 0; hops < 8; hops++ {
-		n, _ := d.find(at)
-		if n.Kind() != jsontree.Object {
-			return n, fmt.Errorf("there is no object at %s", at)
-		}
-		ref := n.Member("$ref")
-		if ref.Kind() != jsontree.String {
-			return n, nil
-		}
-		at = strings.TrimPrefix(ref.Text(), "#")
-	}
-	return jsontree.Node{}, fmt.Errorf("the references at %s do not end", pointer)
-}
-
-// find returns the value at a JSON pointer, which goes through objects only.
-func (d *Document) find(pointer string) (jsontree.Node, bool) {
+// Find returns the value at a JSON pointer, which goes through objects only.
+func (d *Document) Find(pointer string) (jsontree.Node, bool) {
 	n := d.root
 	if pointer == "" {
 		return n, true

@@ -73,7 +73,7 @@ type compiler struct {
 
 // at compiles the schema at a JSON pointer of the document.
 func (c *compiler) at(pointer string) (*Shape, error) {
-	n, ok := c.document.find(pointer)
+	n, ok := c.document.Find(pointer)
 	if !ok {
 		return nil, fmt.Errorf("there is nothing at %s", pointer)
 	}

@@ -47,3 +47,15 @@ func (m *merge) value(target, patch Node) {
 func (m *merge) name(member Node) {
 	m.out = append(separate(m.out), member.Source()[member.NameStart():member.Start()]...)
 }
+
+// lookup finds a member by its name, in constant time for an object with many.
+func lookup(object Node) func(name string) Node {
+	if object.Len() <= smallObject {
+		return object.Member
+	}
+	members := make(map[string]Node, object.Len())
+	for _, member := range object.All() {
+		members[member.Name()] = member
+	}
+	return func(name string) Node { return members[name] }
+}

@@ -67,7 +67,6 @@ type parser struct {
 	pos    int
 	bounds Bounds
 	err    *SyntaxError
-	tables []table // of objects with many members, to be used again
 }
 
 func (p *parser) document() bool {
@@ -256,15 +255,14 @@ func (p *parser) object(at uint32, depth int) bool {
 		p.pos++
 		return true
 	}
-	seen := names{parser: p, object: at}
-	defer seen.release()
+	var members table
 	for last := uint32(0); ; {
 		from := p.pos
 		name, ok := p.name()
 		if !ok {
 			return false
 		}
-		if !seen.add(name) {
+		if !p.isNew(name, at, &members) {
 			return p.fail(from, "duplicate member name")
 		}
 		child := uint32(len(p.nodes))
@@ -311,76 +309,56 @@ func (p *parser) name() (name token, ok bool) {
 	return name, true
 }
 
-// names finds duplicate names among the members of one object.
-type names struct {
-	*parser
-	object uint32
-	table  table // made when there are many members
-}
+// smallObject is the number of members up to which names are compared one by one; beyond
+// it a table keeps the search linear. It is a power of two.
+const smallObject = 64
 
-// add reports whether the name, that of the value that comes next, is new. The
-// members before it are in the list of values already.
-func (s *names) add(name token) bool {
-	size := int(s.nodes[s.object].value)
+// table is a hash table of the members of one object: their indices in the list of values,
+// 0 for a free slot (the value at 0 is not a member). Its size is a power of two, and at
+// least half of it is free. A map of names would take four times the memory.
+type table []uint32
+
+// isNew reports whether no member of the object has the name, that of the value that comes
+// next. members is empty as long as there are few.
+func (p *parser) isNew(name token, object uint32, members *table) bool {
+	around := Node{p.Tree, object}
+	size := around.Len()
 	if size < smallObject {
-		for n := (Node{s.Tree, s.object}).First(); n.Exists(); n = n.Next() {
-			if s.named(n.at, name) {
+		for n := around.First(); n.Exists(); n = n.Next() {
+			if p.isNamed(n.at, name) {
 				return false
 			}
 		}
 		return true
 	}
-	if s.table == nil {
-		s.table = s.takeTable()
-		for n := (Node{s.Tree, s.object}).First(); n.Exists(); n = n.Next() {
-			s.put(n.at)
-		}
-	} else if 2*size > len(s.table) {
-		s.table = make(table, 4*len(s.table))
-		for n := (Node{s.Tree, s.object}).First(); n.Exists(); n = n.Next() {
-			s.put(n.at)
+	if 2*size >= len(*members) {
+		*members = make(table, 8*size)
+		for n := around.First(); n.Exists(); n = n.Next() {
+			*p.slot(*members, p.nameOf(n.at)) = n.at
 		}
 	}
-	slot := s.table.slot(maphash.Bytes(s.seed, s.bytes(name)), func(at uint32) bool { return s.named(at, name) })
+	slot := p.slot(*members, name)
 	if *slot != 0 {
 		return false
 	}
-	*slot = uint32(len(s.nodes))
+	*slot = uint32(len(p.nodes))
 	return true
 }
 
-func (s *names) put(at uint32) {
-	d := &s.nodes[at]
-	name := token{from: d.name[0], to: d.name[1], escaped: d.flags&nameEscaped != 0}
-	*s.table.slot(maphash.Bytes(s.seed, s.bytes(name)), func(uint32) bool { return false }) = at
+// slot returns the slot of the member with that name, or the free one where it belongs.
+func (p *parser) slot(members table, name token) *uint32 {
+	mask := uint64(len(members) - 1)
+	for i := maphash.Bytes(p.seed, p.bytes(name)) & mask; ; i = (i + 1) & mask {
+		if at := members[i]; at == 0 || p.isNamed(at, name) {
+			return &members[i]
+		}
+	}
 }
 
-// named reports whether a member has that name.
-func (p *parser) named(at uint32, name token) bool {
-	d := &p.nodes[at]
-	other := token{from: d.name[0], to: d.name[1], escaped: d.flags&nameEscaped != 0}
+// isNamed reports whether a member has that name.
+func (p *parser) isNamed(at uint32, name token) bool {
+	other := p.nameOf(at)
 	return name.to-name.from == other.to-other.from && bytes.Equal(p.bytes(name), p.bytes(other))
-}
-
-// smallTable is the size of the tables that are used again. Clearing a larger one
-// for a small object would cost more than making another.
-const smallTable = 64
-
-func (p *parser) takeTable() table {
-	if last := len(p.tables) - 1; last >= 0 {
-		t := p.tables[last]
-		p.tables = p.tables[:last]
-		return t
-	}
-	return make(table, smallTable)
-}
-
-// release keeps the table for the next object.
-func (s *names) release() {
-	if len(s.table) == smallTable {
-		clear(s.table)
-		s.tables = append(s.tables, s.table)
-	}
 }
 
 // token is a string that was read.
@@ -399,6 +377,12 @@ func (t token) flags(escaped flags) flags {
 		f |= containsNUL
 	}
 	return f
+}
+
+// nameOf is the name of a member.
+func (p *parser) nameOf(at uint32) token {
+	n := &p.nodes[at]
+	return token{from: n.name[0], to: n.name[1], escaped: n.flags&nameEscaped != 0}
 }
 
 // bytes returns the bytes of a token.

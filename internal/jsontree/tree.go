@@ -166,9 +166,6 @@ func (n Node) Name() string {
 // NameStart returns where the name of a member begins in the text of its tree.
 func (n Node) NameStart() int { return int(n.node().nameAt) }
 
-// isNamed reports whether a member has that name.
-func (n Node) isNamed(name string) bool { return n.Name() == name }
-
 // Len returns the number of items or members.
 func (n Node) Len() int {
 	if k := n.Kind(); k != Array && k != Object {
@@ -216,7 +213,7 @@ func (n Node) Member(name string) Node {
 		return Node{}
 	}
 	for child := n.First(); child.Exists(); child = child.Next() {
-		if child.isNamed(name) {
+		if child.Name() == name {
 			return child
 		}
 	}

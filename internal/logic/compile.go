@@ -3,66 +3,18 @@ package logic
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// op is what a node does.
-type op uint8
-
-const (
-	opLiteral op = iota // its value
-	opList              // an array of its arguments
-	opMember            // var with a constant path and no default
-	opIf
-	opAnd
-	opOr
-	opNot
-	opTruthy
-	opEqual
-	opSame
-	opNotEqual
-	opNotSame
-	opLess
-	opLessEqual
-	opGreater
-	opGreaterEqual
-	opMin
-	opMax
-	opAdd
-	opSubtract
-	opMultiply
-	opDivide
-	opModulo
-	opCat
-	opSubstr
-	opIn
-	opMerge
-	opVar
-	opMissing
-	opMissingSome
-	opSome
-	opAll
-	opNone
-)
-
-var operators = map[string]op{
-	"if": opIf, "?:": opIf, "and": opAnd, "or": opOr, "!": opNot, "!!": opTruthy,
-	"==": opEqual, "===": opSame, "!=": opNotEqual, "!==": opNotSame,
-	"<": opLess, "<=": opLessEqual, ">": opGreater, ">=": opGreaterEqual,
-	"min": opMin, "max": opMax, "+": opAdd, "-": opSubtract, "*": opMultiply, "/": opDivide, "%": opModulo,
-	"cat": opCat, "substr": opSubstr, "in": opIn, "merge": opMerge,
-	"var": opVar, "missing": opMissing, "missing_some": opMissingSome,
-	"some": opSome, "all": opAll, "none": opNone,
-}
-
 // node is one operation or value.
 type node struct {
-	op    op
+	run   operator // nil: a literal
 	args  []node
-	value any // of opLiteral; the path of opMember
+	value any // of a literal; the path of a member
 }
+
+func (n *node) isLiteral() bool { return n.run == nil }
 
 // Logic is compiled JsonLogic. It is immutable and safe for concurrent use.
 type Logic struct {
@@ -83,7 +35,7 @@ func (e *UnreadableError) Error() string {
 }
 
 // Compile makes logic ready for [Logic.Eval]. The nesting of n is that of its tree, which
-// is bounded. Nothing of the tree is kept. The error is an [*UnreadableError].
+// is bounded. Of the tree its text is kept. The error is an [*UnreadableError].
 func Compile(n jsontree.Node) (*Logic, error) {
 	c := compiler{logic: new(Logic)}
 	root, err := c.compile(n, true)
@@ -120,7 +72,7 @@ func (c *compiler) compile(n jsontree.Node, outer bool) (node, error) {
 		return c.operation(n, outer)
 	default:
 		c.logic.size += n.Size() - 1
-		return node{op: opLiteral, value: clone(n)}, nil
+		return node{value: n.Value()}, nil
 	}
 }
 
@@ -130,14 +82,14 @@ func (c *compiler) list(n jsontree.Node, outer bool) (node, error) {
 	if err != nil {
 		return node{}, err
 	}
-	if slices.ContainsFunc(args, func(a node) bool { return a.op != opLiteral }) {
-		return node{op: opList, args: args}, nil
+	if slices.ContainsFunc(args, func(a node) bool { return !a.isLiteral() }) {
+		return node{run: evaluation.list, args: args}, nil
 	}
 	values := make([]any, len(args))
 	for i := range args {
 		values[i] = args[i].value
 	}
-	return node{op: opLiteral, value: values}, nil
+	return node{value: values}, nil
 }
 
 func (c *compiler) args(n jsontree.Node, outer bool) ([]node, error) {
@@ -154,12 +106,13 @@ func (c *compiler) args(n jsontree.Node, outer bool) ([]node, error) {
 
 func (c *compiler) operation(n jsontree.Node, outer bool) (node, error) {
 	given := n.First()
-	kind, ok := operators[given.Name()]
+	name := given.Name()
+	run, ok := operators[name]
 	if !ok {
-		return node{}, &UnreadableError{Operator: strings.Clone(given.Name()), At: n}
+		return node{}, &UnreadableError{Operator: name, At: n}
 	}
-	o := node{op: kind}
-	if kind == opSome || kind == opAll || kind == opNone {
+	o := node{run: run}
+	if name == "some" || name == "all" || name == "none" {
 		return c.quantifier(o, given, outer)
 	}
 	var err error
@@ -172,12 +125,12 @@ func (c *compiler) operation(n jsontree.Node, outer bool) (node, error) {
 	if err != nil {
 		return node{}, err
 	}
-	switch kind {
-	case opVar:
+	switch name {
+	case "var":
 		return c.variable(o, outer), nil
-	case opMissing:
+	case "missing":
 		c.keys(o.args, outer)
-	case opMissingSome:
+	case "missing_some":
 		c.keys(o.args[min(1, len(o.args)):], outer)
 	}
 	return o, nil
@@ -194,24 +147,20 @@ func (c *compiler) quantifier(o node, given jsontree.Node, outer bool) (node, er
 	}
 	o.args = make([]node, 2)
 	for i, arg := range []jsontree.Node{items, condition} {
+		if !arg.Exists() {
+			continue // null
+		}
 		var err error
-		if o.args[i], err = c.compileOrNull(arg, outer && i == 0); err != nil {
+		if o.args[i], err = c.compile(arg, outer && i == 0); err != nil {
 			return node{}, err
 		}
 	}
 	return o, nil
 }
 
-func (c *compiler) compileOrNull(n jsontree.Node, outer bool) (node, error) {
-	if !n.Exists() {
-		return node{op: opLiteral}, nil
-	}
-	return c.compile(n, outer)
-}
-
 // variable notes what a var reads, and makes a constant path ready.
 func (c *compiler) variable(o node, outer bool) node {
-	if len(o.args) == 0 || o.args[0].op != opLiteral {
+	if len(o.args) == 0 || !o.args[0].isLiteral() {
 		c.logic.any = c.logic.any || outer
 		return o
 	}
@@ -220,7 +169,7 @@ func (c *compiler) variable(o node, outer bool) node {
 		c.reads(path, whole)
 	}
 	if !whole && len(o.args) == 1 {
-		return node{op: opMember, value: path}
+		return node{run: evaluation.constantMember, value: path}
 	}
 	return o
 }
@@ -233,7 +182,7 @@ func (c *compiler) keys(args []node, outer bool) {
 	for i := range args {
 		list, isList := args[i].value.([]any)
 		switch {
-		case args[i].op != opLiteral:
+		case !args[i].isLiteral():
 			c.logic.any = true
 		case !isList:
 			c.reads(pathOf(args[i].value))
@@ -258,26 +207,4 @@ func pathOf(v any) (path string, whole bool) {
 		return "", true
 	}
 	return text(v), false
-}
-
-// clone is the value of n, which does not share memory with its tree.
-func clone(n jsontree.Node) any {
-	switch n.Kind() {
-	case jsontree.String:
-		return strings.Clone(n.Text())
-	case jsontree.Array:
-		list := make([]any, 0, n.Len())
-		for _, item := range n.All() {
-			list = append(list, clone(item))
-		}
-		return list
-	case jsontree.Object:
-		object := make(map[string]any, n.Len())
-		for _, member := range n.All() {
-			object[strings.Clone(member.Name())] = clone(member)
-		}
-		return object
-	default:
-		return n.Value()
-	}
 }

@@ -31,121 +31,94 @@ const bytesPerStep = 16
 // Eval evaluates the logic over data. When the budget is exceeded, the result means
 // nothing.
 func (l *Logic) Eval(data any, b *Budget) any {
-	e := evaluation{budget: b}
-	return e.eval(&l.root, data)
+	return evaluation{b}.eval(&l.root, data)
 }
 
 // Holds reports whether the value of the logic counts as true.
 func (l *Logic) Holds(data any, b *Budget) bool { return truthy(l.Eval(data, b)) }
 
-type evaluation struct{ budget *Budget }
-
-func (e *evaluation) spend(steps int) { e.budget.left -= steps }
+type evaluation struct{ *Budget }
 
 // spendText returns true, so that it fits into a condition.
-func (e *evaluation) spendText(bytes int) bool {
-	e.budget.left -= bytes / bytesPerStep
+func (e evaluation) spendText(bytes int) bool {
+	e.left -= bytes / bytesPerStep
 	return true
 }
 
-func (e *evaluation) over() bool { return e.budget.left < 0 }
-
 // text is [text] within the budget.
-func (e *evaluation) text(v any) string {
+func (e evaluation) text(v any) string {
 	e.spendSize(v)
-	if e.over() {
+	if e.Exceeded() {
 		return ""
 	}
 	return text(v)
 }
 
 // spendSize takes the steps for writing a value as text.
-func (e *evaluation) spendSize(v any) {
+func (e evaluation) spendSize(v any) {
 	switch v := v.(type) {
 	case []any:
 		for _, item := range v {
-			e.spend(3)
-			if e.spendSize(item); e.over() {
+			e.Spend(3)
+			if e.spendSize(item); e.Exceeded() {
 				return
 			}
 		}
 	case string:
 		e.spendText(len(v))
 	case float64:
-		e.spend(4) // the shortest digits take as long as a few operations
+		e.Spend(4) // the shortest digits take as long as a few operations
 	}
 }
 
-func (e *evaluation) eval(n *node, data any) any {
-	e.spend(1)
-	if e.over() {
+func (e evaluation) eval(n *node, data any) any {
+	if e.Spend(1); e.Exceeded() {
 		return nil
 	}
-	switch n.op {
-	case opLiteral:
+	if n.isLiteral() {
 		return n.value
-	case opMember:
-		v, _ := e.lookup(data, n.value.(string))
-		return v
-	case opList:
-		return e.all(n, data)
-	case opIf:
-		return e.branch(n, data)
-	case opAnd, opOr:
-		var last any
-		for i := range n.args {
-			if last = e.eval(&n.args[i], data); truthy(last) == (n.op == opOr) {
-				break
-			}
-		}
-		return last
-	case opNot:
-		return !truthy(e.arg(n, 0, data))
-	case opTruthy:
-		return truthy(e.arg(n, 0, data))
-	case opEqual:
-		return e.equal(e.arg(n, 0, data), e.arg(n, 1, data))
-	case opNotEqual:
-		return !e.equal(e.arg(n, 0, data), e.arg(n, 1, data))
-	case opSame:
-		return e.same(e.arg(n, 0, data), e.arg(n, 1, data))
-	case opNotSame:
-		return !e.same(e.arg(n, 0, data), e.arg(n, 1, data))
-	case opLess, opLessEqual, opGreater, opGreaterEqual:
-		return e.ordered(n, data)
-	case opMin, opMax, opAdd, opSubtract, opMultiply, opDivide, opModulo:
-		return e.arithmetic(n, data)
-	case opCat:
-		return e.cat(n, data)
-	case opSubstr:
-		return e.substr(n, data)
-	case opIn:
-		return e.in(e.arg(n, 0, data), e.arg(n, 1, data))
-	case opMerge:
-		return e.merge(n, data)
-	case opVar:
-		return e.variable(n, data)
-	case opMissing:
-		return e.missing(e.all(n, data), data)
-	case opMissingSome:
-		return e.missingSome(e.arg(n, 0, data), e.arg(n, 1, data), data)
-	default: // opSome, opAll, opNone
-		return e.quantify(n, data)
 	}
+	return n.run(e, n, data)
+}
+
+// operator evaluates an operation over data.
+type operator func(e evaluation, n *node, data any) any
+
+var operators = map[string]operator{
+	"if": evaluation.branch, "?:": evaluation.branch,
+	"and": firstThat(false), "or": firstThat(true),
+	"!":  func(e evaluation, n *node, data any) any { return !truthy(e.arg(n, 0, data)) },
+	"!!": func(e evaluation, n *node, data any) any { return truthy(e.arg(n, 0, data)) },
+
+	"==": compared(evaluation.equal, true), "!=": compared(evaluation.equal, false),
+	"===": compared(evaluation.same, true), "!==": compared(evaluation.same, false),
+	"<":  ordered(func(order int) bool { return order < 0 }, true),
+	"<=": ordered(func(order int) bool { return order <= 0 }, true),
+	">":  ordered(func(order int) bool { return order > 0 }, false),
+	">=": ordered(func(order int) bool { return order >= 0 }, false),
+
+	"min": extreme(math.Inf(1), func(a, b float64) bool { return a < b }),
+	"max": extreme(math.Inf(-1), func(a, b float64) bool { return a > b }),
+	"+":   evaluation.sum, "*": evaluation.product, "-": evaluation.subtract,
+	"/": calculated(func(a, b float64) float64 { return a / b }), "%": calculated(math.Mod),
+
+	"cat": evaluation.cat, "substr": evaluation.substr, "in": compared(evaluation.in, true), "merge": evaluation.merge,
+	"var": evaluation.variable, "missing": evaluation.missing, "missing_some": evaluation.missingSome,
+	"some": quantified(true, true, false), "all": quantified(false, false, false), "none": quantified(true, false, true),
 }
 
 // arg is the value of an argument, nil where there is none.
-func (e *evaluation) arg(n *node, i int, data any) any {
+func (e evaluation) arg(n *node, i int, data any) any {
 	if i >= len(n.args) {
 		return nil
 	}
 	return e.eval(&n.args[i], data)
 }
 
-func (e *evaluation) all(n *node, data any) []any {
-	list := make([]any, 0, min(len(n.args), max(0, e.budget.left)))
+func (e evaluation) all(n *node, data any) []any {
+	list := make([]any, 0, min(len(n.args), max(0, e.left)))
 	for i := range n.args {
-		if e.over() {
+		if e.Exceeded() {
 			return nil
 		}
 		list = append(list, e.eval(&n.args[i], data))
@@ -153,7 +126,35 @@ func (e *evaluation) all(n *node, data any) []any {
 	return list
 }
 
-func (e *evaluation) branch(n *node, data any) any {
+// list is an array with operations in it.
+func (e evaluation) list(n *node, data any) any { return e.all(n, data) }
+
+// constantMember is a var whose path is known and that has no default.
+func (e evaluation) constantMember(n *node, data any) any {
+	v, _ := e.lookup(data, n.value.(string))
+	return v
+}
+
+// firstThat is the first argument that counts as true, or that does not; else the last one.
+func firstThat(holds bool) operator {
+	return func(e evaluation, n *node, data any) (last any) {
+		for i := range n.args {
+			if last = e.eval(&n.args[i], data); truthy(last) == holds {
+				break
+			}
+		}
+		return last
+	}
+}
+
+// compared reports whether two arguments stand in a relation, or do not.
+func compared(relation func(e evaluation, a, b any) bool, holds bool) operator {
+	return func(e evaluation, n *node, data any) any {
+		return relation(e, e.arg(n, 0, data), e.arg(n, 1, data)) == holds
+	}
+}
+
+func (e evaluation) branch(n *node, data any) any {
 	i := 0
 	for ; i+1 < len(n.args); i += 2 {
 		if truthy(e.eval(&n.args[i], data)) {
@@ -163,89 +164,79 @@ func (e *evaluation) branch(n *node, data any) any {
 	return e.arg(n, i, data)
 }
 
-// ordered is <, <=, > or >=. The first two take a third argument: between.
-func (e *evaluation) ordered(n *node, data any) bool {
-	holds := func(a, b any) bool {
-		order, ordered := e.compare(a, b)
-		switch {
-		case !ordered:
-			return false
-		case n.op == opLess:
-			return order < 0
-		case n.op == opLessEqual:
-			return order <= 0
-		case n.op == opGreater:
-			return order > 0
-		default:
-			return order >= 0
+// ordered is <, <=, > or >=. between: a third argument counts.
+func ordered(holds func(order int) bool, between bool) operator {
+	return func(e evaluation, n *node, data any) any {
+		inOrder := func(a, b any) bool {
+			order, ordered := e.compare(a, b)
+			return ordered && holds(order)
 		}
+		b := e.arg(n, 1, data)
+		if !inOrder(e.arg(n, 0, data), b) {
+			return false
+		}
+		return !between || len(n.args) < 3 || inOrder(b, e.arg(n, 2, data))
 	}
-	b := e.arg(n, 1, data)
-	if !holds(e.arg(n, 0, data), b) {
-		return false
-	}
-	if len(n.args) < 3 || n.op == opGreater || n.op == opGreaterEqual {
-		return true
-	}
-	return holds(b, e.arg(n, 2, data))
 }
 
-func (e *evaluation) arithmetic(n *node, data any) any {
-	switch n.op {
-	case opAdd:
-		sum := 0.0
-		for i := range n.args {
-			sum += e.leading(e.eval(&n.args[i], data))
-		}
-		return sum
-	case opMultiply:
-		if len(n.args) < 2 {
-			return e.arg(n, 0, data)
-		}
-		product := 1.0
-		for i := range n.args {
-			product *= e.leading(e.eval(&n.args[i], data))
-		}
-		return product
-	case opMin, opMax:
-		return e.extreme(n, data)
+func (e evaluation) sum(n *node, data any) any {
+	sum := 0.0
+	for i := range n.args {
+		sum += e.leading(e.eval(&n.args[i], data))
 	}
-	if len(n.args) == 1 && n.op == opSubtract {
+	return sum
+}
+
+func (e evaluation) product(n *node, data any) any {
+	if len(n.args) < 2 {
+		return e.arg(n, 0, data)
+	}
+	product := 1.0
+	for i := range n.args {
+		product *= e.leading(e.eval(&n.args[i], data))
+	}
+	return product
+}
+
+// calculated is -, / or %.
+func calculated(of func(a, b float64) float64) operator {
+	return func(e evaluation, n *node, data any) any {
+		if len(n.args) < 2 {
+			return math.NaN()
+		}
+		return of(e.number(e.eval(&n.args[0], data)), e.number(e.eval(&n.args[1], data)))
+	}
+}
+
+var difference = calculated(func(a, b float64) float64 { return a - b })
+
+// subtract is - with one argument too, which turns its sign.
+func (e evaluation) subtract(n *node, data any) any {
+	if len(n.args) == 1 {
 		return -e.number(e.eval(&n.args[0], data))
 	}
-	if len(n.args) < 2 {
-		return math.NaN()
-	}
-	a, b := e.number(e.eval(&n.args[0], data)), e.number(e.eval(&n.args[1], data))
-	switch n.op {
-	case opSubtract:
-		return a - b
-	case opDivide:
-		return a / b
-	default:
-		return math.Mod(a, b)
-	}
+	return difference(e, n, data)
 }
 
-func (e *evaluation) extreme(n *node, data any) float64 {
-	result := math.Inf(1)
-	if n.op == opMax {
-		result = math.Inf(-1)
-	}
-	for i := range n.args {
-		next := e.number(e.eval(&n.args[i], data))
-		if math.IsNaN(next) || n.op == opMin && next < result || n.op == opMax && next > result {
-			result = next
+// extreme is min or max: from is what any number is beyond.
+func extreme(from float64, beyond func(a, b float64) bool) operator {
+	return func(e evaluation, n *node, data any) any {
+		result := from
+		for i := range n.args {
+			next := e.number(e.eval(&n.args[i], data))
+			if math.IsNaN(next) {
+				return next
+			}
+			if beyond(next, result) {
+				result = next
+			}
 		}
-		if math.IsNaN(result) {
-			break
-		}
+		return result
 	}
-	return result
 }
 
 // number is [number] within the budget.
-func (e *evaluation) number(v any) float64 {
+func (e evaluation) number(v any) float64 {
 	switch v := v.(type) {
 	case float64:
 		return v
@@ -258,7 +249,7 @@ func (e *evaluation) number(v any) float64 {
 
 // leading is the number that a value begins with; it is not a number where it begins
 // with none, as null does.
-func (e *evaluation) leading(v any) float64 {
+func (e evaluation) leading(v any) float64 {
 	if f, ok := v.(float64); ok {
 		return f
 	}
@@ -267,15 +258,15 @@ func (e *evaluation) leading(v any) float64 {
 
 // digits is the text of a value to be read as a number. That takes a step for each
 // byte: of many digits it costs far more than other work on a text.
-func (e *evaluation) digits(v any) string {
+func (e evaluation) digits(v any) string {
 	s := e.text(v)
-	if e.spend(len(s)); e.over() {
+	if e.Spend(len(s)); e.Exceeded() {
 		return ""
 	}
 	return s
 }
 
-func (e *evaluation) cat(n *node, data any) string {
+func (e evaluation) cat(n *node, data any) any {
 	var b strings.Builder
 	for i := range n.args {
 		v := e.eval(&n.args[i], data)
@@ -283,7 +274,7 @@ func (e *evaluation) cat(n *node, data any) string {
 			continue
 		}
 		s := e.text(v)
-		if e.over() {
+		if e.Exceeded() {
 			return ""
 		}
 		b.WriteString(s)
@@ -293,7 +284,7 @@ func (e *evaluation) cat(n *node, data any) string {
 
 // substr is a piece of a text, counted in code points. Negative positions count from
 // the end.
-func (e *evaluation) substr(n *node, data any) string {
+func (e evaluation) substr(n *node, data any) any {
 	source := e.arg(n, 0, data)
 	if source == nil {
 		return ""
@@ -305,7 +296,7 @@ func (e *evaluation) substr(n *node, data any) string {
 		length = integer(e.number(e.eval(&n.args[2], data)))
 	}
 	e.spendText(2 * len(s))
-	if e.over() {
+	if e.Exceeded() {
 		return ""
 	}
 	size := float64(utf8.RuneCountInString(s))
@@ -345,7 +336,7 @@ func runeOffset(s string, index int) int {
 }
 
 // in reports whether an array has an item, or a text a piece.
-func (e *evaluation) in(item, within any) bool {
+func (e evaluation) in(item, within any) bool {
 	switch within := within.(type) {
 	case string:
 		if within == "" || item == nil {
@@ -353,10 +344,10 @@ func (e *evaluation) in(item, within any) bool {
 		}
 		piece := e.text(item)
 		e.spendText(len(within))
-		return !e.over() && strings.Contains(within, piece)
+		return !e.Exceeded() && strings.Contains(within, piece)
 	case []any:
 		for _, other := range within {
-			if e.over() {
+			if e.Exceeded() {
 				return false
 			}
 			if e.same(item, other) {
@@ -367,7 +358,7 @@ func (e *evaluation) in(item, within any) bool {
 	return false
 }
 
-func (e *evaluation) merge(n *node, data any) []any {
+func (e evaluation) merge(n *node, data any) any {
 	merged := []any{}
 	for i := range n.args {
 		v := e.eval(&n.args[i], data)
@@ -375,7 +366,7 @@ func (e *evaluation) merge(n *node, data any) []any {
 		if !ok {
 			list = []any{v}
 		}
-		if e.spend(len(list)); e.over() {
+		if e.Spend(len(list)); e.Exceeded() {
 			return nil
 		}
 		merged = append(merged, list...)
@@ -383,7 +374,7 @@ func (e *evaluation) merge(n *node, data any) []any {
 	return merged
 }
 
-func (e *evaluation) variable(n *node, data any) any {
+func (e evaluation) variable(n *node, data any) any {
 	path := e.arg(n, 0, data)
 	if path == nil || path == "" {
 		return data
@@ -396,11 +387,11 @@ func (e *evaluation) variable(n *node, data any) any {
 
 // lookup follows a path into data. What is left of the path is tried as one name
 // before it is split at its first dot.
-func (e *evaluation) lookup(data any, path string) (any, bool) {
+func (e evaluation) lookup(data any, path string) (any, bool) {
 	for {
-		e.spend(1)
+		e.Spend(1)
 		e.spendText(len(path))
-		if e.over() {
+		if e.Exceeded() {
 			return nil, false
 		}
 		if v, ok := e.member(data, path); ok {
@@ -420,7 +411,7 @@ func (e *evaluation) lookup(data any, path string) (any, bool) {
 
 // member is an own member of a value. Arrays and texts have their items by index, and
 // their length.
-func (e *evaluation) member(v any, name string) (any, bool) {
+func (e evaluation) member(v any, name string) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
 		member, ok := v[name]
@@ -460,9 +451,11 @@ func index(name string) (int, bool) {
 	return i, err == nil
 }
 
-// missing returns the keys whose value is null or empty. The first one may be an array
+func (e evaluation) missing(n *node, data any) any { return e.withoutValue(e.all(n, data), data) }
+
+// withoutValue returns the keys whose value is null or empty. The first one may be an array
 // of keys.
-func (e *evaluation) missing(keys []any, data any) []any {
+func (e evaluation) withoutValue(keys []any, data any) []any {
 	if len(keys) > 0 {
 		if list, ok := keys[0].([]any); ok {
 			keys = list
@@ -470,7 +463,7 @@ func (e *evaluation) missing(keys []any, data any) []any {
 	}
 	missing := []any{}
 	for _, key := range keys {
-		if e.over() {
+		if e.Exceeded() {
 			return nil
 		}
 		v := data
@@ -485,32 +478,36 @@ func (e *evaluation) missing(keys []any, data any) []any {
 }
 
 // missingSome is missing, but nothing when at least need of the keys have a value.
-func (e *evaluation) missingSome(need, options, data any) []any {
+func (e evaluation) missingSome(n *node, data any) any {
+	need, options := e.arg(n, 0, data), e.arg(n, 1, data)
 	keys, ok := options.([]any)
 	if !ok && options != nil {
 		keys = []any{options}
 	}
-	missing := e.missing(keys, data)
+	missing := e.withoutValue(keys, data)
 	if float64(len(keys)-len(missing)) >= e.number(need) {
 		return []any{}
 	}
 	return missing
 }
 
-// quantify is some, all or none.
-func (e *evaluation) quantify(n *node, data any) bool {
-	items, _ := e.eval(&n.args[0], data).([]any)
-	if len(items) == 0 {
-		return n.op == opNone
-	}
-	for _, item := range items {
-		holds := truthy(e.eval(&n.args[1], item))
-		if e.over() {
-			return false
+// quantified is some, all or none: the result when an item is found whose condition is
+// sought, its opposite when none is, and another one of no items.
+func quantified(sought, found, ofNone bool) operator {
+	return func(e evaluation, n *node, data any) any {
+		items, _ := e.eval(&n.args[0], data).([]any)
+		if len(items) == 0 {
+			return ofNone
 		}
-		if holds != (n.op == opAll) {
-			return n.op == opSome
+		for _, item := range items {
+			holds := truthy(e.eval(&n.args[1], item))
+			if e.Exceeded() {
+				return false
+			}
+			if holds == sought {
+				return found
+			}
 		}
+		return !found
 	}
-	return n.op != opSome
 }

@@ -216,7 +216,7 @@ func isSpace(r rune) bool {
 }
 
 // equal is ==: values of different types are compared as numbers, or as texts.
-func (e *evaluation) equal(a, b any) bool {
+func (e evaluation) equal(a, b any) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
@@ -236,8 +236,8 @@ func (e *evaluation) equal(a, b any) bool {
 
 // same is ===: values of the same type. Arrays and objects are the same when what they
 // contain is.
-func (e *evaluation) same(a, b any) bool {
-	e.spend(1)
+func (e evaluation) same(a, b any) bool {
+	e.Spend(1)
 	switch a := a.(type) {
 	case nil:
 		return b == nil
@@ -256,7 +256,7 @@ func (e *evaluation) same(a, b any) bool {
 			return false
 		}
 		for i := range a {
-			if e.over() || !e.same(a[i], b[i]) {
+			if e.Exceeded() || !e.same(a[i], b[i]) {
 				return false
 			}
 		}
@@ -278,17 +278,17 @@ func members(v any) map[string]any {
 	}
 }
 
-func (e *evaluation) sameObjects(a, b map[string]any) bool {
+func (e evaluation) sameObjects(a, b map[string]any) bool {
 	if a == nil || b == nil || len(a) != len(b) {
 		return false
 	}
-	if e.spend(len(a)); e.over() {
+	if e.Spend(len(a)); e.Exceeded() {
 		return false
 	}
 	// In order, so that the steps are the same each time.
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		other, ok := b[name]
-		if e.over() || !ok || !e.same(a[name], other) {
+		if e.Exceeded() || !ok || !e.same(a[name], other) {
 			return false
 		}
 	}
@@ -297,7 +297,7 @@ func (e *evaluation) sameObjects(a, b map[string]any) bool {
 
 // compare is < and so on: texts by code points, all else as numbers. ordered is false
 // when either is null or not a number.
-func (e *evaluation) compare(a, b any) (order int, ordered bool) {
+func (e evaluation) compare(a, b any) (order int, ordered bool) {
 	if a == nil || b == nil {
 		return 0, false
 	}

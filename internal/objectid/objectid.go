@@ -4,6 +4,7 @@ package objectid
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -68,15 +69,5 @@ func PublicID() string {
 
 // IsPublicID reports whether s could be one that [PublicID] returned.
 func IsPublicID(s string) bool {
-	if len(s) != 12 {
-		return false
-	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case '0' <= c && c <= '9', 'A' <= c && c <= 'Z', 'a' <= c && c <= 'z':
-		default:
-			return false
-		}
-	}
-	return true
+	return len(s) == 12 && strings.Trim(s, base62) == ""
 }

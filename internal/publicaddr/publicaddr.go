@@ -1,7 +1,10 @@
 // Package publicaddr knows which IP addresses belong to the public internet.
 package publicaddr
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // The address table. Sources, as of 2026-07-18:
 //
@@ -82,12 +85,7 @@ func isISATAP(addr netip.Addr) bool {
 }
 
 func contains(networks []netip.Prefix, addr netip.Addr) bool {
-	for _, p := range networks {
-		if p.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 func prefixes(list ...string) []netip.Prefix {

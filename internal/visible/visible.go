@@ -11,12 +11,7 @@ import (
 // not a name and not an answer. Inside other text these characters have their use
 // (scripts need joiners) and stay.
 func IsBlank(s string) bool {
-	for _, c := range s {
-		if !invisible(c) {
-			return false
-		}
-	}
-	return true
+	return strings.TrimFunc(s, invisible) == ""
 }
 
 // Trim returns s without white space and invisible characters at both ends. Control

@@ -70,17 +70,22 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 	}
 	defer s.mu.Unlock()
 	clock := s.now()
+	judging := map[*webhook]storage.Result{} // the last result of each
 	for _, r := range done {
-		if !s.finish(r, clock) {
+		if !s.finish(r, clock, judging) {
 			fenced = append(fenced, r.Lease)
 		}
+	}
+	for w, r := range judging {
+		w.fared(r, clock)
 	}
 	return fenced, nil
 }
 
 // finish settles one delivery, or reports false when the result came too late: the
-// delivery is gone, was settled, or was claimed again.
-func (s *Store) finish(r storage.Result, clock time.Time) bool {
+// delivery is gone, was settled, or was claimed again. It notes the result when that says
+// how the destination fares.
+func (s *Store) finish(r storage.Result, clock time.Time, judging map[*webhook]storage.Result) bool {
 	w := s.webhooks[r.Lease.WebhookID]
 	if w == nil {
 		return false
@@ -101,7 +106,9 @@ func (s *Store) finish(r storage.Result, clock time.Time) bool {
 			a.NextAttemptAt = utc(due)
 		}
 		w.history.addToNewest(storage.HistoryKept, &attempt{rec: a, event: d.event})
-		w.fared(r, clock)
+		if r.Lease.Token > w.oldestToken {
+			judging[w] = r
+		}
 		if a.NextAttemptAt.IsZero() {
 			return true
 		}

@@ -120,9 +120,6 @@ func (w *webhook) endPause() {
 
 // fared notes how the destination fared.
 func (w *webhook) fared(r storage.Result, clock time.Time) {
-	if r.Lease.Token <= w.oldestToken {
-		return
-	}
 	w.standing = r.Standing
 	w.endPause()
 	if r.Standing.Failures == 0 {

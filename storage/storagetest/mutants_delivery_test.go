@@ -70,6 +70,8 @@ func deliveryMutants() []mutant {
 			func(s storage.Storage) storage.Storage {
 				return editsFinish{s, func(r *storage.Result) { r.Standing.Failures = max(1, r.Standing.Failures) }}
 			}},
+		{"judges by every result", []string{"deliveries/last_result_counts"},
+			func(s storage.Storage) storage.Storage { return judgesByEvery{s} }},
 		{"blames a new URL for the old one", []string{"deliveries/url_outlives_old_results"},
 			func(s storage.Storage) storage.Storage { return blames{s} }},
 		{"takes a URL that comes back for the old one", []string{"deliveries/url_comes_back"},
@@ -508,6 +510,20 @@ func (m *unclaimedOnly) QueueStats(ctx context.Context) (storage.QueueStats, err
 	defer m.mu.Unlock()
 	s.Due -= min(s.Due, m.claimed)
 	return s, err
+}
+
+// judgesByEvery settles one result after the other.
+type judgesByEvery struct{ storage.Storage }
+
+func (m judgesByEvery) FinishDeliveries(ctx context.Context, done []storage.Result) (fenced []storage.Lease, err error) {
+	for _, r := range done {
+		leases, err := m.Storage.FinishDeliveries(ctx, []storage.Result{r})
+		if err != nil {
+			return nil, err
+		}
+		fenced = append(fenced, leases...)
+	}
+	return fenced, nil
 }
 
 // blames writes the pause of a result to the webhook whatever its URL was.

@@ -11,6 +11,7 @@ func pauseCases() []Case {
 		{"pause", "Nothing of a webhook is claimed before its pause is over; other webhooks are not affected.", pauseHolds},
 		{"pause_is_over", "After a pause the webhook's deliveries are claimed again.", pauseIsOver},
 		{"pause_ends", "A result without PauseFor ends an earlier pause, and so does one without failures.", pauseEnds},
+		{"last_result_counts", "Of several results of a webhook in one call, only the last one says how it fares.", lastResultCounts},
 		{"url_ends_pause", "A new URL makes the Standing that of a new webhook and ends its pause.", urlEndsPause},
 		{"url_outlives_old_results", "A result of a lease from before a new URL neither changes its Standing nor pauses it.", urlOutlivesOldResults},
 		{"url_comes_back", "A webhook that gets its earlier URL again has another Generation.", urlComesBack},
@@ -74,6 +75,23 @@ func pauseEnds(b *bundle) {
 		b.finish(r)
 		same(b, b.claimOne().Lease.WebhookID, w.ID, "the webhook whose pause ended with %s", name)
 	}
+}
+
+func lastResultCounts(b *bundle) {
+	f := b.anyForm()
+	b.addWebhook(f.ID)
+	for range 3 {
+		b.submit(f)
+	}
+	batch, all := b.claimSome(3), storage.Page{Limit: 10}
+	b.finish(paused(batch[0], b.tick(), time.Hour))
+	before := b.pausedWebhooks(all)
+	b.finish(succeeded(batch[1], b.tick()), paused(batch[2], b.tick(), time.Hour))
+	after := b.pausedWebhooks(all)
+	if len(before) != 1 || len(after) != 1 {
+		b.Fatalf("PausedWebhooks: want one before and one after, got %v and %v", before, after)
+	}
+	same(b, after[0].FailingSince, before[0].FailingSince, "FailingSince after a success and a failure in one call")
 }
 
 func urlEndsPause(b *bundle) {

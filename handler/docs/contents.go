@@ -1,0 +1,269 @@
+package docs
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"html"
+	"html/template"
+	"slices"
+	"strings"
+)
+
+// contents is what the template walks through.
+type contents struct {
+	*document
+	Title, HomeURL, Server, Path string
+	Groups                       []group
+	Headers                      []entry           // of responses
+	Messages                     map[string]string // of error codes: one that each comes with
+	key                          string
+}
+
+type group struct {
+	tag
+	Operations []operation
+}
+
+// entry is a member of a schema, a parameter, or a header.
+type entry struct {
+	ID, Name, In, Rules string
+	Needed              bool
+	Schema              node
+}
+
+func newContents(d *document, path string, o Options) *contents {
+	c := &contents{
+		document: d, Title: cmp.Or(o.Title, d.Info.Title), HomeURL: o.HomeURL, Path: path,
+		Messages: map[string]string{}, key: cmp.Or(o.Key, "YOUR_API_KEY"),
+	}
+	if len(d.Servers) > 0 {
+		c.Server = strings.TrimSuffix(d.Servers[0].URL, "/")
+	}
+	const events = "Events"
+	all := append(d.operations(d.Paths, ""), d.operations(d.Webhooks, events)...)
+	headerNames := map[string]string{} // of the components
+	for _, op := range all {
+		for _, r := range op.Responses {
+			for _, h := range r.Value.Headers {
+				headerNames[lastPart(h.Value.Ref)] = h.Name
+			}
+			for _, e := range r.Value.Content.JSON.All() {
+				var body struct{ Code, Message string }
+				if json.Unmarshal(e.Value, &body) == nil {
+					c.Messages[body.Code] = cmp.Or(c.Messages[body.Code], body.Message)
+				}
+			}
+		}
+	}
+	for _, t := range append(d.Tags, tag{events, "What the service sends to webhooks."}) {
+		of := slices.DeleteFunc(slices.Clone(all), func(op operation) bool { return !slices.Contains(op.Tags, t.Name) })
+		if len(of) > 0 {
+			c.Groups = append(c.Groups, group{t, of})
+		}
+	}
+	for _, h := range d.Components.Headers {
+		e := c.parameter("header", h.Name, h.Value)
+		e.Name = headerNames[h.Name]
+		c.Headers = append(c.Headers, e)
+	}
+	return c
+}
+
+// operations returns the operations of paths with what their path says of them and what
+// they refer to. Those of a tag are events.
+func (d *document) operations(paths ordered[pathItem], tag string) []operation {
+	var all []operation
+	for _, path := range paths {
+		item := path.Value
+		for i, op := range []*operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
+			if op == nil {
+				continue
+			}
+			op.Method, op.Path = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}[i], path.Name
+			if tag != "" {
+				op.Event, op.Tags = true, []string{tag}
+			}
+			op.Parameters = slices.Concat(item.Parameters, op.Parameters)
+			for i, p := range op.Parameters {
+				op.Parameters[i] = resolve(p, p.Ref, d.Components.Parameters)
+			}
+			for i, r := range op.Responses {
+				op.Responses[i].Value = resolve(r.Value, r.Value.Ref, d.Components.Responses)
+			}
+			all = append(all, *op)
+		}
+	}
+	return all
+}
+
+// Scope is what a key needs for the operation. Empty: any key will do, or none is needed.
+func (op operation) Scope() string {
+	if len(op.Security) == 0 {
+		return ""
+	}
+	return strings.Join(op.Security[0].APIKey, ", ")
+}
+
+// All are the examples.
+func (c content) All() []example {
+	var all []example
+	if c.Example != nil {
+		all = append(all, example{"Example", c.Example})
+	}
+	for _, e := range c.Examples {
+		all = append(all, e.Value)
+	}
+	return all
+}
+
+// JSON is the example on several lines.
+func (e example) JSON() string {
+	var out bytes.Buffer
+	if json.Indent(&out, e.Value, "", "  ") != nil {
+		return string(e.Value)
+	}
+	return out.String()
+}
+
+// functions are what the template calls beside methods.
+func (c *contents) functions() template.FuncMap {
+	return template.FuncMap{
+		"prose": prose, "inline": inline, "last": lastPart, "type": typeOf, "rules": rules, "words": words,
+		"css":        func() template.CSS { return template.CSS(pageCSS) }, //nolint:gosec // of this package
+		"js":         func() template.JS { return template.JS(pageJS) },    //nolint:gosec // of this package
+		"samples":    c.samples,
+		"members":    c.members,
+		"parameters": c.parameters,
+		"target":     func(n node) node { return resolve(n, n.Ref, c.Components.Schemas) },
+		"branches":   func(n node) []node { return slices.Concat(n.AnyOf, n.OneOf) },
+	}
+}
+
+// members are those of a schema. Without an owner no link leads to them.
+func (c *contents) members(owner string, n node) []entry {
+	var all []entry
+	for _, p := range n.Properties {
+		all = append(all, c.entry(owner, p.Name, p.Value, slices.Contains(n.Required, p.Name)))
+	}
+	return all
+}
+
+// parameters are those of an operation: of the path first, headers last.
+func (c *contents) parameters(op operation) []entry {
+	var all []entry
+	for _, in := range []string{"path", "query", "header"} {
+		for _, p := range op.Parameters {
+			if p.In == in {
+				all = append(all, c.parameter(op.OperationID, p.Name, p))
+			}
+		}
+	}
+	return all
+}
+
+func (c *contents) parameter(owner, name string, p parameter) entry {
+	e := c.entry(owner, name, p.Schema, p.Required)
+	e.In, e.Schema.Description = p.In, p.Description
+	return e
+}
+
+func (c *contents) entry(owner, name string, n node, needed bool) entry {
+	e := entry{Name: name, Rules: rules(n), Needed: needed, Schema: n}
+	if owner != "" {
+		e.ID = owner + "-" + name
+	}
+	if n.Ref != "" {
+		target := resolve(n, n.Ref, c.Components.Schemas)
+		target.Pattern = "" // the schema itself has it
+		e.Rules = cmp.Or(e.Rules, rules(target))
+		e.Schema.Description = cmp.Or(n.Description, target.Description)
+		e.Schema.Enum = target.Enum
+	}
+	return e
+}
+
+// typeOf is a type in words, of which some are links.
+func typeOf(n node) template.HTML {
+	var text string
+	switch branches := slices.Concat(n.AnyOf, n.OneOf); {
+	case n.Ref != "":
+		name := html.EscapeString(lastPart(n.Ref))
+		text = `<a href="#schema-` + name + `">` + name + "</a>"
+	case n.Items != nil:
+		text = "array of " + string(typeOf(*n.Items))
+		if slices.Contains(types(n), "null") {
+			text += " or null"
+		}
+	case len(branches) > 0:
+		all := make([]string, len(branches))
+		for i, branch := range branches {
+			all[i] = string(typeOf(branch))
+		}
+		text = strings.Join(all, " or ")
+	case n.Additional.Schema != nil:
+		text = "map of " + string(typeOf(*n.Additional.Schema))
+	default:
+		text = cmp.Or(strings.Join(types(n), " or "), "any JSON")
+		if n.Format != "" {
+			text += " · " + n.Format
+		}
+		text = html.EscapeString(text)
+	}
+	return template.HTML(text) //nolint:gosec // each part is escaped
+}
+
+func types(n node) []string {
+	switch t := n.Type.(type) {
+	case string:
+		return []string{t}
+	case []any:
+		return words(t)
+	}
+	return nil
+}
+
+// words are values as they are written.
+func words(list []any) []string {
+	var out []string
+	for _, v := range list {
+		if v == nil {
+			v = "null"
+		}
+		out = append(out, fmt.Sprint(v))
+	}
+	return out
+}
+
+// rules are the limits in words.
+func rules(n node) string {
+	var out []string
+	span := func(from, to any, unit string) {
+		switch {
+		case from != nil && to != nil:
+			out = append(out, fmt.Sprintf("%v to %v%s", from, to, unit))
+		case from != nil:
+			out = append(out, fmt.Sprintf("at least %v%s", from, unit))
+		case to != nil:
+			out = append(out, fmt.Sprintf("at most %v%s", to, unit))
+		}
+	}
+	if n.MinLength == 1.0 && n.MaxLength == nil {
+		out = append(out, "not empty")
+	} else {
+		span(n.MinLength, n.MaxLength, " characters")
+	}
+	if to, ok := n.Maximum.(float64); !ok || to < 1<<53-1 { // the bound of every integer says nothing
+		span(n.Minimum, n.Maximum, "")
+	}
+	span(n.MinItems, n.MaxItems, " items")
+	span(n.MinProperties, nil, " member")
+	if n.Default != nil {
+		out = append(out, fmt.Sprintf("default %v", n.Default))
+	}
+	if n.Pattern != "" && len(n.Pattern) < 40 {
+		out = append(out, "matches "+n.Pattern)
+	}
+	return strings.Join(out, ", ")
+}
