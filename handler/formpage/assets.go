@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
-	"embed"
+	_ "embed" // for the files
 	"encoding/hex"
 	"net/http"
 	"regexp"
@@ -12,8 +12,14 @@ import (
 	"time"
 )
 
-//go:embed static
-var staticFiles embed.FS
+var (
+	//go:embed static/page.css
+	pageCSS []byte
+	//go:embed static/page.js
+	pageJS []byte
+	//go:embed static/embed.js
+	embedJS []byte
+)
 
 // assetDir is where the style and the script are served, beside the forms: no public
 // id has this name.
@@ -27,13 +33,13 @@ type asset struct {
 }
 
 var assets = map[string]asset{
-	"page.css": newAsset("page.css", "", "text/css; charset=utf-8"),
-	"page.js":  newAsset("page.js", "\n", "text/javascript; charset=utf-8"),
-	"embed.js": newAsset("embed.js", "\n", "text/javascript; charset=utf-8"),
+	"page.css": newAsset(pageCSS, "", "text/css; charset=utf-8"),
+	"page.js":  newAsset(pageJS, "\n", "text/javascript; charset=utf-8"),
+	"embed.js": newAsset(embedJS, "\n", "text/javascript; charset=utf-8"),
 }
 
-func newAsset(name, between, kind string) asset {
-	content := compact(readStatic(name), between)
+func newAsset(file []byte, between, kind string) asset {
+	content := compact(file, between)
 	sum := sha256.Sum256(content)
 	return asset{content, sync.OnceValue(func() []byte { return pack(content) }), kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
 }
@@ -47,21 +53,7 @@ func pack(content []byte) []byte {
 }
 
 // assetVersion changes with the files, so that browsers may keep them for ever.
-var assetVersion = func() string {
-	sum := sha256.New()
-	for _, name := range []string{"page.css", "page.js"} {
-		sum.Write(assets[name].content)
-	}
-	return hex.EncodeToString(sum.Sum(nil))[:10]
-}()
-
-func readStatic(name string) []byte {
-	content, err := staticFiles.ReadFile("static/" + name)
-	if err != nil {
-		panic(err) // a file of this package
-	}
-	return content
-}
+var assetVersion = assets["page.css"].tag[1:9] + assets["page.js"].tag[1:9]
 
 // compact leaves out indentation, and lines that are comments alone: a tenth of a file.
 // None of the files has a text of several lines, in which that would matter. A script

@@ -243,7 +243,7 @@ func (c *call) solved(b *schema.Block) bool {
 // drawCaptcha shows the challenge of a block, or nothing when it is solved or the host
 // has no verifier for it. A page never pretends: what is not verified is not shown.
 func (b *builder) drawCaptcha(f *field, block *schema.Block) {
-	f.Kind = "nothing"
+	f.write = nil
 	v := b.c.h.verifier(block)
 	if v == nil {
 		return
@@ -252,7 +252,7 @@ func (b *builder) drawCaptcha(f *field, block *schema.Block) {
 		return
 	}
 	w := v.Widget()
-	f.Kind, f.Widget = "captcha", &w
+	f.write, f.Widget = (*pen).captcha, &w
 	if f.Label == "" {
 		f.Label = b.c.words.get("captcha.label")
 	}

@@ -21,30 +21,21 @@ type option struct {
 	Badge                  string
 	Color                  string // class of its swatch
 	Image                  *picture
-	Chosen                 bool
-	Places                 []option // ranking: the places that it may have
-}
-
-type other struct {
-	ID, Name, Label, Text string
-	Chosen                bool
-	Badge                 string
+	Chosen, Required       bool
 }
 
 type row struct {
-	ID, Label, Fault string
-	Options          []option
+	ID, Name, Label string
+	Chosen          []string // the values of its columns
 }
 
 // fixed makes options of values and labels in turn.
-func (b *builder) fixed(name string, pairs ...string) []option {
-	chosen := b.value(name)
-	list := b.options[:0]
+func (b *builder) fixed(f *field, pairs ...string) {
+	chosen := b.value(f.Name)
 	for pair := range slices.Chunk(pairs, 2) {
 		value, label := pair[0], pair[len(pair)-1]
-		list = append(list, option{Name: name, Value: value, Label: label, Chosen: chosen == value})
+		f.Options = append(f.Options, option{Name: f.Name, Value: value, Label: label, Chosen: chosen == value})
 	}
-	return list
 }
 
 // Most buttons of a scale, and icons of a rating. A longer one is a number to type.
@@ -53,39 +44,34 @@ const (
 	maxIcons = 20
 )
 
-// scaleOf returns the bounds of a rating, an opinion scale or a net promoter score.
-func scaleOf(kind string, p *schema.Properties) (from, to, step float64) {
-	switch kind {
-	case schema.TypeRating:
-		return 1, math.Floor(math.Max(1, or(p.To, 5))), 1
-	case schema.TypeNPS:
-		return 0, 10, 1
-	}
-	if step = or(p.ScaleStep, 1); step <= 0 {
+// scaleOf returns the bounds of a rating, an opinion scale or a net promoter score, and how
+// many buttons it is drawn as, 0 for none.
+func scaleOf(kind string, p *schema.Properties) (from, to, step float64, buttons int) {
+	from, to, step = or(p.From, 1), or(p.To, 10), or(p.ScaleStep, 1)
+	switch {
+	case kind == schema.TypeRating:
+		from, to, step = 1, math.Floor(math.Max(1, or(p.To, 5))), 1
+	case kind == schema.TypeNPS:
+		from, to, step = 0, 10, 1
+	case step <= 0:
 		step = 1
 	}
-	return or(p.From, 1), or(p.To, 10), step
-}
-
-// scaleSteps returns the number of values of a scale, and whether it is drawn as buttons.
-func scaleSteps(kind string, from, to, step float64) (n int, buttons bool) {
-	n = int(math.Floor((to-from)/step+1e-9)) + 1
-	return n, n >= 1 && n <= maxSteps && (kind != schema.TypeRating || n <= maxIcons)
+	n := int(math.Floor((to-from)/step+1e-9)) + 1
+	if n < 1 || n > maxSteps || kind == schema.TypeRating && n > maxIcons {
+		return from, to, step, 0
+	}
+	return from, to, step, n
 }
 
 // isButtonScale reports whether a block is a scale that is drawn as buttons.
 func isButtonScale(b *schema.Block) bool {
-	if b.Type == schema.TypeNumber {
-		return false
-	}
-	from, to, step := scaleOf(b.Type, properties(b))
-	_, buttons := scaleSteps(b.Type, from, to, step)
-	return buttons
+	_, _, _, n := scaleOf(b.Type, properties(b))
+	return n > 0 && b.Type != schema.TypeNumber
 }
 
 func (b *builder) scale(f *field) {
 	p := f.P
-	from, to, step := scaleOf(f.Type, p)
+	from, to, step, n := scaleOf(f.Type, p)
 	if p.LeftLabel || f.Type == schema.TypeNPS {
 		f.Low = p.FirstLabel
 	}
@@ -95,9 +81,8 @@ func (b *builder) scale(f *field) {
 	if p.RightLabel || f.Type == schema.TypeNPS {
 		f.Hi = p.ThirdLabel
 	}
-	n, buttons := scaleSteps(f.Type, from, to, step)
-	if !buttons {
-		f.Kind, f.Set, f.Mode, f.Classes = "text", false, "decimal", " short"
+	if n == 0 {
+		f.Mode, f.Classes = "decimal", " short"
 		f.Help = b.c.words.get("help.between", "min", from, "max", to)
 		return
 	}
@@ -106,6 +91,7 @@ func (b *builder) scale(f *field) {
 	} else if n > 7 {
 		f.Classes += " n" + strconv.Itoa(n)
 	}
+	f.control, f.Set, f.Input = (*pen).scale, true, "radio"
 	chosen := b.value(f.Name)
 	for i := range n {
 		value := plainNumber(from + float64(i)*step)
@@ -128,7 +114,7 @@ func (b *builder) choices(f *field, block *schema.Block, p *schema.Properties) {
 			Chosen: slices.Contains(posted, pickedPrefix+c.ID),
 		}
 		if block.Type == schema.TypePictureChoice || len(c.Image) > 0 {
-			o.Image = b.picture(c.Image, cmp.Or(c.Alt, ""))
+			o.Image = b.picture(c.Image, c.Alt)
 		}
 		if o.Label == "" {
 			o.Label = cmp.Or(c.Alt, c.ID)
@@ -142,21 +128,17 @@ func (b *builder) choices(f *field, block *schema.Block, p *schema.Properties) {
 		o.Badge = badge(p.BadgeType, i)
 		f.Options = append(f.Options, o)
 	}
-	if block.Type == schema.TypePictureChoice && !p.ShowLabels && pictured(f.Options) {
+	if block.Type == schema.TypePictureChoice && !p.ShowLabels && !slices.ContainsFunc(f.Options, func(o option) bool { return o.Image == nil }) {
 		f.Classes += " unlabelled"
 	}
 	if p.OtherOption {
-		name := nameOther + block.ID
-		f.Other = &other{
-			ID: f.ID + "-o", Name: name, Label: cmp.Or(p.OtherText, b.c.words.get("other")), Text: b.value(name),
+		f.OtherName = nameOther + block.ID
+		f.OtherText = b.value(f.OtherName)
+		f.Other = &option{
+			Name: f.Name, Value: pickedOther, Label: cmp.Or(p.OtherText, b.c.words.get("other")),
 			Chosen: slices.Contains(posted, pickedOther), Badge: badge(p.BadgeType, len(f.Options)),
 		}
 	}
-}
-
-// pictured reports whether every choice has a picture, so that labels may be left out.
-func pictured(options []option) bool {
-	return !slices.ContainsFunc(options, func(o option) bool { return o.Image == nil })
 }
 
 // badge is the mark in front of the choice with an index.
@@ -196,13 +178,6 @@ func (b *builder) ranking(f *field, block *schema.Block, p *schema.Properties) {
 	for i, c := range choices {
 		name := subName(nameRank, c.ID, block.ID)
 		o := option{ID: f.ID + "-" + strconv.Itoa(i), Name: name, Label: cmp.Or(c.Label, c.ID), Value: b.value(name)}
-		if len(choices) <= maxPlaces {
-			o.Places = make([]option, 0, len(choices))
-		}
-		for n := range cap(o.Places) {
-			place := strconv.Itoa(n + 1)
-			o.Places = append(o.Places, option{Value: place, Label: b.inWords(place), Chosen: o.Value == place})
-		}
 		f.Options = append(f.Options, o)
 	}
 	// What was ordered already is shown in its order.
@@ -216,12 +191,9 @@ func place(text string) int {
 	return math.MaxInt
 }
 
-// minCell is the fewest bytes that a cell of a matrix takes.
-const minCell = 64
-
 func (b *builder) matrix(f *field, block *schema.Block) {
 	for _, c := range block.MatrixColumns {
-		f.Columns = append(f.Columns, option{Label: cmp.Or(c.Label, c.ID)})
+		f.Columns = append(f.Columns, option{Value: pickedPrefix + c.ID, Label: cmp.Or(c.Label, c.ID)})
 	}
 	if n := len(f.Columns); n > 0 && n <= 12 {
 		f.Classes += " of" + strconv.Itoa(n)
@@ -230,19 +202,8 @@ func (b *builder) matrix(f *field, block *schema.Block) {
 		f.Classes += " brief"
 	}
 	for i, r := range block.MatrixRows {
-		if i*len(f.Columns)*minCell > b.pen.room {
-			break // forms that were stored before there was a limit
-		}
 		name := subName(nameRow, r.ID, block.ID)
-		posted := b.posted(name)
-		line := row{ID: f.ID + "-r" + strconv.Itoa(i), Label: cmp.Or(r.Label, r.ID), Options: make([]option, 0, len(block.MatrixColumns))}
-		for _, c := range block.MatrixColumns {
-			line.Options = append(line.Options, option{
-				Name: name, Value: pickedPrefix + c.ID, Label: cmp.Or(c.Label, c.ID),
-				Chosen: slices.Contains(posted, pickedPrefix+c.ID),
-			})
-		}
-		f.Rows = append(f.Rows, line)
+		f.Rows = append(f.Rows, row{f.ID + "-r" + strconv.Itoa(i), name, cmp.Or(r.Label, r.ID), b.posted(name)})
 	}
 }
 
@@ -277,15 +238,9 @@ func chosenBounds(p *schema.Properties) (low, high int) {
 // countHelp says how many choices are asked for.
 func (b *builder) countHelp(p *schema.Properties) string {
 	low, high := chosenBounds(p)
-	switch {
-	case low > 0 && high == low:
-		return b.c.words.get("help.choose_exactly", "min", low)
-	case low > 0 && high > 0:
-		return b.c.words.get("help.choose_between", "min", low, "max", high)
-	case low > 0:
-		return b.c.words.get("help.choose_min", "min", low)
-	case high > 0:
-		return b.c.words.get("help.choose_max", "max", high)
+	kind := cmp.Or(bounds(low > 0, high > 0), "any")
+	if low > 0 && low == high {
+		kind = "exactly"
 	}
-	return b.c.words.get("help.choose_any")
+	return b.c.words.get("help.choose_"+kind, "min", low, "max", high)
 }

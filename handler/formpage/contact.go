@@ -46,7 +46,7 @@ func (b *builder) contact(f *field, block *schema.Block, p *schema.Properties) {
 			continue
 		}
 		part := field{
-			page: b.view, Kind: "text", Input: "text", ID: f.ID + "-p" + strconv.Itoa(i), Block: name,
+			control: (*pen).input, Input: "text", ID: f.ID + "-p" + strconv.Itoa(i), Block: name,
 			Label: b.c.words.get("part." + name), Required: set.Required,
 			Name: subName(namePart, name, block.ID), Complete: partCompletes[name],
 		}
@@ -57,7 +57,7 @@ func (b *builder) contact(f *field, block *schema.Block, p *schema.Properties) {
 			part.Input, part.Reads = "tel", true
 			part.Callers = b.callers(part.Name, p.DefaultCountry)
 		case "country":
-			part.Kind = "select"
+			part.control = (*pen).list
 			part.Countries = b.countries(b.c.words.countries(), part.Name, p.DefaultCountry)
 		}
 		part.Value, part.Reading = b.value(part.Name), b.c.readings[part.Name].text

@@ -3,7 +3,6 @@ package formpage
 import (
 	"cmp"
 	"html"
-	"html/template"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,13 +16,13 @@ import (
 
 // countries are the options of a country field in the language's order, as HTML: 250 of
 // them through a template would cost more than the rest of a page.
-func (b *builder) countries(list, name, preset string) template.HTML {
+func (b *builder) countries(list, name, preset string) string {
 	chosen := strings.ToUpper(strings.TrimSpace(b.value(name)))
 	if len(b.posted(name)) == 0 {
 		chosen = strings.ToUpper(preset)
 	}
 	if chosen == "" {
-		return template.HTML(list) //nolint:gosec // escaped below
+		return list
 	}
 	value := `value="` + html.EscapeString(chosen) + `"`
 	if strings.Contains(list, value) {
@@ -31,12 +30,12 @@ func (b *builder) countries(list, name, preset string) template.HTML {
 	} else { // typed elsewhere; the service says what is wrong
 		list += "<option " + value + " selected>" + html.EscapeString(chosen) + "</option>"
 	}
-	return template.HTML(list) //nolint:gosec // escaped here and below
+	return list
 }
 
 // callers are the same with the codes of phone numbers, for the country of the number in
 // the input with a name. There is an option for none where no country is preset.
-func (b *builder) callers(name, preset string) template.HTML {
+func (b *builder) callers(name, preset string) string {
 	own, _ := answers.PhoneCountry(preset)
 	here, _ := answers.PhoneCountry(b.c.words.region)
 	list := b.c.words.callers()

@@ -125,16 +125,32 @@ func (w *cssWriter) selector() {
 	}
 }
 
+// selectorPseudos are what may stand behind a colon.
 var selectorPseudos = []string{
-	"hover", "focus", "focus-visible", "focus-within", "active", "checked", "disabled", "first-child", "last-child",
+	":", "root", "hover", "focus", "focus-visible", "focus-within", "active", "checked", "disabled", "first-child", "last-child",
 	"only-child", "first-of-type", "last-of-type", "placeholder", "empty",
 }
 
-// The signs between parts of a selector, and in a value.
+// The signs between parts of a selector, and in the other places.
 var (
 	selectorSigns = []string{".", ">", "+", "~", "*"}
-	valueSigns    = []string{"/", "+", "-", "*", "!"}
+	mediaSigns    = []string{"(", ")", ":", ","}
+	valueSigns    = []string{"/", "+", "-", "*", "!", ","}
 )
+
+// written is a token that may stand in all places, or one of the signs.
+func written(t css.Token, signs []string) (string, bool) {
+	text := string(t.Data)
+	switch t.TokenType {
+	case css.WhitespaceToken, css.CommentToken:
+		return " ", true
+	case css.IdentToken, css.HashToken:
+		return text, isPlain(strings.TrimPrefix(text, "#"))
+	case css.NumberToken, css.DimensionToken, css.PercentageToken:
+		return text, isNumeric(text)
+	}
+	return text, slices.Contains(signs, text)
+}
 
 // rootNames are what authors call the whole form.
 var rootNames = []string{"html", "body", ":root", ".fs"}
@@ -143,36 +159,17 @@ var rootNames = []string{"html", "body", ":root", ".fs"}
 func scoped(tokens []css.Token) (string, bool) {
 	var b strings.Builder
 	for i, t := range tokens {
-		text := string(t.Data)
+		text, ok := written(t, selectorSigns)
 		switch t.TokenType {
-		case css.WhitespaceToken, css.CommentToken:
-			b.WriteByte(' ')
-		case css.IdentToken:
-			if !isPlain(text) {
-				return "", false
-			}
-			b.WriteString(text)
-		case css.HashToken:
-			if !isPlain(strings.TrimPrefix(text, "#")) {
-				return "", false
-			}
-			b.WriteString(text)
+		case css.NumberToken, css.DimensionToken, css.PercentageToken:
+			ok = false
 		case css.ColonToken:
-			b.WriteByte(':')
-			if i+1 < len(tokens) && tokens[i+1].TokenType == css.ColonToken {
-				continue
-			}
-			if i+1 >= len(tokens) || !slices.Contains(append([]string{"root"}, selectorPseudos...), string(tokens[i+1].Data)) {
-				return "", false
-			}
-		case css.DelimToken:
-			if !slices.Contains(selectorSigns, text) {
-				return "", false
-			}
-			b.WriteString(text)
-		default:
+			ok = i+1 < len(tokens) && slices.Contains(selectorPseudos, string(tokens[i+1].Data))
+		}
+		if !ok {
 			return "", false
 		}
+		b.WriteString(text)
 	}
 	text := strings.TrimSpace(b.String())
 	for _, root := range rootNames {
@@ -192,30 +189,13 @@ func scoped(tokens []css.Token) (string, bool) {
 func mediaPrelude(tokens []css.Token) (string, bool) {
 	var b strings.Builder
 	for _, t := range tokens {
-		text := string(t.Data)
-		switch t.TokenType {
-		case css.WhitespaceToken, css.CommentToken:
-			b.WriteByte(' ')
-		case css.IdentToken:
-			if !isPlain(text) {
-				return "", false
-			}
-			b.WriteString(text)
-			if text == "and" || text == "not" || text == "only" {
-				b.WriteByte(' ')
-			}
-		case css.LeftParenthesisToken, css.RightParenthesisToken, css.ColonToken, css.CommaToken:
-			b.WriteString(text)
-			if t.TokenType == css.RightParenthesisToken {
-				b.WriteByte(' ')
-			}
-		case css.NumberToken, css.DimensionToken, css.PercentageToken:
-			if !isNumeric(text) {
-				return "", false
-			}
-			b.WriteString(text)
-		default:
+		text, ok := written(t, mediaSigns)
+		if !ok {
 			return "", false
+		}
+		b.WriteString(text)
+		if slices.Contains([]string{"and", "not", "only", ")"}, text) {
+			b.WriteByte(' ')
 		}
 	}
 	text := strings.TrimSpace(b.String())
@@ -224,7 +204,7 @@ func mediaPrelude(tokens []css.Token) (string, bool) {
 
 // allowedProperties can neither load, leave the form's element, nor hide what stands
 // over it.
-var allowedProperties = set(`
+var allowedProperties = strings.Fields(`
 	accent-color align-content align-items align-self aspect-ratio
 	background background-color background-image background-position background-repeat background-size background-clip
 	border border-color border-radius border-style border-width border-collapse border-spacing
@@ -245,27 +225,15 @@ var allowedProperties = set(`
 	text-wrap transform transform-origin transition transition-delay transition-duration transition-property
 	transition-timing-function vertical-align visibility white-space width word-break word-spacing`)
 
-var allowedFunctions = set(`
+var allowedFunctions = strings.Fields(`
 	rgb rgba hsl hsla hwb lab lch oklab oklch calc min max clamp var linear-gradient radial-gradient conic-gradient
 	repeating-linear-gradient repeating-radial-gradient translate translatex translatey scale rotate skew cubic-bezier
 	steps repeat minmax fit-content drop-shadow`)
 
-func set(words string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		m[w] = true
-	}
-	return m
-}
-
 // declaration writes one declaration anew, or leaves it out.
 func (w *cssWriter) declaration(property string) {
 	property = strings.ToLower(property)
-	if !allowedProperties[property] {
-		return
-	}
-	value, ok := cssValue(property, w.parser.Values())
-	if ok {
+	if value, ok := cssValue(property, w.parser.Values()); ok && slices.Contains(allowedProperties, property) {
 		w.body.WriteString(property + ":" + value + ";")
 	}
 }
@@ -274,60 +242,30 @@ func cssValue(property string, tokens []css.Token) (string, bool) {
 	var b strings.Builder
 	depth := 0
 	for _, t := range tokens {
-		text := string(t.Data)
+		text, ok := written(t, valueSigns)
 		switch t.TokenType {
-		case css.WhitespaceToken, css.CommentToken:
-			b.WriteByte(' ')
-		case css.IdentToken:
-			if !isPlain(text) {
-				return "", false
-			}
-			b.WriteString(text)
 		case css.CustomPropertyNameToken:
-			if depth == 0 || !isPlain(text) {
-				return "", false
-			}
-			b.WriteString(text)
-		case css.HashToken:
-			if !isPlain(strings.TrimPrefix(text, "#")) {
-				return "", false
-			}
-			b.WriteString(text)
-		case css.NumberToken, css.DimensionToken, css.PercentageToken:
-			if !isNumeric(text) {
-				return "", false
-			}
-			b.WriteString(text)
+			ok = depth > 0 && isPlain(text)
 		case css.FunctionToken:
-			name := strings.ToLower(strings.TrimSuffix(text, "("))
-			if !allowedFunctions[name] {
-				return "", false
-			}
+			text = strings.ToLower(text)
+			ok = slices.Contains(allowedFunctions, strings.TrimSuffix(text, "("))
 			depth++
-			b.WriteString(name + "(")
 		case css.LeftParenthesisToken:
+			ok = true
 			depth++
-			b.WriteByte('(')
 		case css.RightParenthesisToken:
+			ok = true
 			depth--
-			b.WriteByte(')')
-		case css.CommaToken:
-			b.WriteByte(',')
 		case css.StringToken:
 			// A family's name is the only text that a value needs.
 			inner := strings.Trim(text, `"'`)
-			if property != "font-family" && property != "font" || !isPlain(strings.ReplaceAll(inner, " ", "")) {
-				return "", false
-			}
-			b.WriteString(`"` + inner + `"`)
-		case css.DelimToken:
-			if !slices.Contains(valueSigns, text) {
-				return "", false
-			}
-			b.WriteString(text)
-		default:
+			text = `"` + inner + `"`
+			ok = (property == "font-family" || property == "font") && isPlain(strings.ReplaceAll(inner, " ", ""))
+		}
+		if !ok {
 			return "", false
 		}
+		b.WriteString(text)
 		if depth < 0 || b.Len() > 1000 {
 			return "", false
 		}
@@ -341,7 +279,5 @@ func cssValue(property string, tokens []css.Token) (string, bool) {
 
 // isNumeric reports whether a token is a number with a unit and nothing escaped.
 func isNumeric(text string) bool {
-	return len(text) <= 40 && !strings.ContainsFunc(text, func(c rune) bool {
-		return (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '.' && c != '%' && c != '-' && c != '+'
-	})
+	return len(text) <= 40 && plainName(text, '.', '%', '+') == text
 }

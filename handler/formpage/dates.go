@@ -20,7 +20,7 @@ var (
 // drawDate draws a date as one input, which browsers show in the visitor's way with a
 // calendar, or as three in the order that the form asks for.
 func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) {
-	f.Kind, f.Input, f.Classes = "date", "date", " short"
+	f.Input, f.Classes = "date", " short"
 	location := b.c.h.config.Location
 	if p.AfterDate != nil {
 		f.Min = p.AfterDate.In(location).Format(time.DateOnly)
@@ -34,10 +34,10 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 	listed := len(days) > 0 && len(days) <= mostDays
 	split = split && !p.ShowDatePicker && !listed
 	f.Set = split || p.ShowTimePicker
-	part := func(prefix, word, kind string) field {
+	part := func(prefix, word, kind, mode string) field {
 		name := prefix + block.ID
 		return field{
-			page: b.view, ID: f.ID + "-" + strings.TrimSuffix(prefix, ".") + "1", Name: name, Label: b.c.words.get(word), Input: kind,
+			ID: f.ID + "-" + strings.TrimSuffix(prefix, ".") + "1", Name: name, Label: b.c.words.get(word), Input: kind, Mode: mode,
 			Required: block.Required, Value: b.value(name),
 		}
 	}
@@ -45,22 +45,28 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 	case listed:
 		b.listDays(f, days)
 	case split:
+		// A link prefills the date in one.
+		day, err := time.Parse(time.DateOnly, b.value(f.Name))
+		numbers := map[string]int{nameDay: day.Day(), nameMonth: int(day.Month()), nameYear: day.Year()}
 		for _, name := range order {
-			f.Parts = append(f.Parts, part(name, dateWords[name], "text"))
+			one := part(name, dateWords[name], "text", "numeric")
+			if one.Value == "" && err == nil {
+				one.Value = strconv.Itoa(numbers[name])
+			}
+			f.Parts = append(f.Parts, one)
 		}
-		b.splitDate(f, block)
 		f.Sep = strings.TrimSpace(p.DateSeparator)
 	case f.Set:
-		f.Parts = append(f.Parts, part(nameAnswer, "date.date", "date"))
+		f.Parts = append(f.Parts, part(nameAnswer, "date.date", "date", ""))
 		f.Parts[0].Min, f.Parts[0].Max = f.Min, f.Max
 	}
 	if p.ShowTimePicker {
-		f.Parts = append(f.Parts, part(nameTime, "date.time", "time"))
+		f.Parts = append(f.Parts, part(nameTime, "date.time", "time", ""))
 		f.Zone = nameZone + block.ID
 		b.used[f.Zone] = true
 	}
 	if f.Set && !listed {
-		f.Kind = "dateparts"
+		f.control = (*pen).dateParts
 	}
 	if len(days) > mostDays {
 		f.Help = b.c.words.get("help.dates", "min", b.c.words.date(days[0]), "max", b.c.words.date(days[len(days)-1]))
@@ -104,9 +110,9 @@ func weekdays(p *schema.Properties) (list []int) {
 
 // listDays draws the days that can be chosen.
 func (b *builder) listDays(f *field, days []string) {
-	f.Kind, f.Set, f.Classes, f.Help = "select", false, "", ""
+	f.control, f.Set, f.Classes, f.Help = (*pen).list, false, "", ""
 	if len(days) <= mostDayButtons {
-		f.Kind, f.Set, f.Input = "choices", true, "radio"
+		f.buttons()
 	}
 	var pairs []string
 	for _, day := range days {
@@ -114,34 +120,13 @@ func (b *builder) listDays(f *field, days []string) {
 		name := b.c.words.weekdays([]int{int(at.Weekday())})
 		pairs = append(pairs, day, b.c.words.list([]string{name, b.c.words.date(day)}))
 	}
-	f.Options = b.fixed(f.Name, pairs...)
-}
-
-// splitDate fills the three inputs from a date in one, as a link prefills it.
-func (b *builder) splitDate(f *field, block *schema.Block) {
-	day, err := time.Parse(time.DateOnly, b.value(nameAnswer+block.ID))
-	if err != nil {
-		return
-	}
-	numbers := map[string]int{nameDay: day.Day(), nameMonth: int(day.Month()), nameYear: day.Year()}
-	for i := range f.Parts {
-		if part := &f.Parts[i]; part.Value == "" {
-			part.Value = strconv.Itoa(numbers[part.Name[:len(nameDay)]])
-		}
-	}
+	b.fixed(f, pairs...)
 }
 
 // dateHelp says which days can be chosen, on is the days of the week.
 func (b *builder) dateHelp(low, high string, on []int) (help string) {
 	low, high = b.c.words.date(low), b.c.words.date(high)
-	switch {
-	case low != "" && high != "":
-		help = b.c.words.get("help.date_between", "min", low, "max", high)
-	case low != "":
-		help = b.c.words.get("help.date_min", "min", low)
-	case high != "":
-		help = b.c.words.get("help.date_max", "max", high)
-	}
+	help = b.c.words.get("help.date_"+bounds(low != "", high != ""), "min", low, "max", high)
 	if n := len(on); n > 0 && n < 7 {
 		help += " " + b.c.words.get("help.weekdays", "days", b.c.words.weekdays(on))
 	}

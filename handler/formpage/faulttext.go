@@ -15,7 +15,7 @@ const codeKnown = "KNOWN"
 func (c *call) faultText(v schema.Violation, b *schema.Block, part bool) string {
 	code, kind, params := c.faultKind(v, b, part)
 	for _, key := range []string{"fault." + code + "." + kind, "fault." + code} {
-		if c.words.has(key) {
+		if _, known := c.words.texts[key]; known {
 			return c.words.get(key, params...)
 		}
 	}
@@ -146,13 +146,5 @@ func (c *call) rangeKind(v schema.Violation) (code, kind string, params []any) {
 			prefix, *bound = "date_", c.words.date(day)
 		}
 	}
-	switch {
-	case hasLow && hasHigh:
-		return v.Code, prefix + "between", []any{"min", low, "max", high}
-	case hasLow:
-		return v.Code, prefix + "min", []any{"min", low}
-	case hasHigh:
-		return v.Code, prefix + "max", []any{"max", high}
-	}
-	return v.Code, "", nil
+	return v.Code, prefix + bounds(hasLow, hasHigh), []any{"min", low, "max", high}
 }

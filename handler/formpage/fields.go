@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"html/template"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,14 +13,14 @@ import (
 
 // field is one block with everything that its HTML needs.
 type field struct {
-	page *pageView
+	write   func(*pen, *field) // nil: there is nothing to show
+	control func(*pen, *field) // writes the inputs of a question; nil: it has none
 
 	Type  string // of the block
-	Kind  string // which template draws it
+	Kind  string // of what is not answered: a class of the page's style
 	Set   bool   // it has several controls: drawn as a fieldset
 	ID    string // of the element, the start of the ids of its parts
 	Block string // the block's id
-	Level int    // of its heading
 
 	Label, Description string
 	Number             int // zero: not numbered
@@ -39,24 +38,25 @@ type field struct {
 	Complete     string // its autocomplete
 	Placeholder  string
 	Min, Max     string
+	Step         string
 	MaxChars     int
 	Options      []option
-	Other        *other
+	Other        *option
+	OtherName    string // of the input for its text
+	OtherText    string
 	Rows         []row
 	Columns      []option
 	Parts        []field
 	Low, Mid, Hi string // labels of a scale
 	Icon         string // its drawing
-	PerRow       int
 	Link         template.URL
-	Host         string        // of the embed
-	Sep          string        // between the parts of a date
-	Frame        string        // address of an embed
-	Video        string        // address of a video file
-	Zone         string        // name of the input for the browser's offset
-	Countries    template.HTML // the options of a country field
-	Callers      template.HTML // those of the country of a phone number
-	Reads        bool          // how its text is read is shown below it
+	Sep          string // between the parts of a date
+	Frame        string // address of an embed
+	Video        string // address of a video file
+	Zone         string // name of the input for the browser's offset
+	Countries    string // the options of a country field, as HTML
+	Callers      string // those of the country of a phone number
+	Reads        bool   // how its text is read is shown below it
 	Reading      string
 	Stored       []shownFile
 	Widget       *Widget
@@ -68,31 +68,31 @@ type field struct {
 	Classes      string
 }
 
-// T returns a text in the page's language.
-func (f *field) T(key string, params ...any) string { return f.page.T(key, params...) }
-
 // fields draws blocks, as many as there is room for. The view of one is gone when the next
 // one is drawn: all of them would take more memory than the page.
-func (b *builder) fields(blocks []schema.Block, level int) {
+func (b *builder) fields(blocks []schema.Block) {
 	var f field // one for all: it is a kilobyte
 	for i := range blocks {
 		block := &blocks[i]
 		if properties(block).Hide || block.Type == schema.TypeEnding || block.Type == schema.TypePageBreak {
 			continue
 		}
+		group := block.Type == schema.TypeGroup
 		if b.pen.more() {
-			b.field(&f, block, level)
-			f.Focus = b.focus && takesAnswer(f.Type) && f.Kind != "payment" && f.Kind != "unavailable"
-			b.focus = b.focus && f.Kind == "group" && f.Description == "" && f.Image == nil
-			fieldStencil.on(b.pen, reflect.ValueOf(&f).Elem())
+			b.field(&f, block)
+			f.Focus = b.focus && takesAnswer(f.Type) && f.control != nil
+			b.focus = b.focus && group && f.Description == "" && f.Image == nil
+			if f.write != nil {
+				f.write(b.pen, &f)
+			}
 			b.options, b.parts = f.Options, f.Parts
-			if f.Kind == "group" {
-				b.fields(block.Children, level+1)
-				b.pen.markup("</fieldset>\n")
+			if group {
+				b.fields(block.Children)
+				b.pen.put("</fieldset>\n")
 			}
 			b.focus = false
 		}
-		if b.pen.full && block.Type != schema.TypeGroup {
+		if b.pen.full && !group {
 			if b.cut++; b.cut == 1 {
 				b.cutAt = cmp.Or(block.Label, block.ID)
 			}
@@ -101,10 +101,11 @@ func (b *builder) fields(blocks []schema.Block, level int) {
 }
 
 // field makes f the view of one block.
-func (b *builder) field(f *field, block *schema.Block, level int) {
+func (b *builder) field(f *field, block *schema.Block) {
 	p := properties(block)
 	*f = field{
-		page: b.view, Type: block.Type, ID: b.element(block.ID), Block: block.ID, Level: level, P: p,
+		write: (*pen).question, control: (*pen).input,
+		Type: block.Type, Kind: block.Type, ID: b.element(block.ID), Block: block.ID, P: p,
 		Label: block.Label, Description: block.Description, Required: block.Required, Number: b.numbers[block.ID],
 		Name: nameAnswer + block.ID, Placeholder: p.PlaceholderText, Input: "text", Options: b.options[:0], Parts: b.parts[:0],
 	}
@@ -123,6 +124,11 @@ func (b *builder) field(f *field, block *schema.Block, level int) {
 	if b.c.h.cannotGive(block) { // the page demands nothing that it cannot take
 		f.Required = false
 		f.Help += " " + b.c.words.get("fault.REQUIRED.unavailable")
+	}
+	if f.Input == "radio" {
+		for i := range f.Options {
+			f.Options[i].Required = f.Required
+		}
 	}
 	if takesAnswer(block.Type) {
 		if f.Remove == "" {
@@ -151,38 +157,21 @@ func (b *builder) value(name string) string {
 }
 
 // fault words what is wrong with a field and adds it to the summary. Faults of a part
-// or row stand beside that.
+// stand beside that.
 func (b *builder) fault(f *field, block *schema.Block) {
-	faults := b.faults[block.ID]
-	if len(faults) == 0 {
-		return
-	}
-	target, text := f.ID, ""
-	for _, v := range faults {
+	for _, v := range b.faults[block.ID] {
 		sub := lastPart(v.Path)
-		if i := slices.IndexFunc(f.Parts, func(p field) bool { return p.Block == sub }); i >= 0 && f.Kind == "contact" {
-			part := &f.Parts[i]
-			if part.Fault == "" {
-				part.Fault = b.c.faultText(v, block, true)
-				b.problems = append(b.problems, problem{part.ID, f.Label + ": " + part.Label, part.Fault})
-			}
-			continue
-		}
-		if i := slices.IndexFunc(f.Rows, func(r row) bool { return r.ID == f.ID+"-r"+sub }); i >= 0 && f.Kind == "matrix" {
-			continue
-		}
-		if text == "" {
-			text = b.c.faultText(v, block, false)
+		i := slices.IndexFunc(f.Parts, func(part field) bool { return sub != "" && part.Block == sub })
+		if i < 0 {
+			f.Fault = cmp.Or(f.Fault, b.c.faultText(v, block, false))
+		} else if part := &f.Parts[i]; part.Fault == "" {
+			part.Fault = b.c.faultText(v, block, true)
+			b.problems = append(b.problems, problem{part.ID, f.Label + ": " + part.Label, part.Fault})
 		}
 	}
-	if text == "" && f.Kind == "contact" {
-		return
+	if f.Fault != "" {
+		b.problems = append(b.problems, problem{f.ID, f.Label, f.Fault})
 	}
-	if text == "" {
-		text = b.c.faultText(faults[0], block, false)
-	}
-	f.Fault = text
-	b.problems = append(b.problems, problem{target, f.Label, text})
 }
 
 // lastPart is the last part of a JSON Pointer that goes into an answer, "" for the
@@ -195,14 +184,13 @@ func lastPart(pointer string) string {
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(parts[3])
 }
 
-// draw chooses how a block is drawn.
+// draw chooses how a block is drawn: as a question with one line of text if it says no more.
 func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
-	f.Kind = "text"
 	switch block.Type {
 	case schema.TypeShortText:
 		f.MaxChars = positive(p.MaxChars)
 	case schema.TypeLongText:
-		f.Kind, f.MaxChars = "textarea", positive(p.MaxChars)
+		f.control, f.MaxChars = (*pen).textarea, positive(p.MaxChars)
 	case schema.TypeEmail:
 		f.Input, f.Complete, f.Mode, f.Reads = "email", "email", "email", true
 	case schema.TypePhone:
@@ -215,41 +203,38 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		f.Mode, f.Classes, f.Reads = "decimal", " short", true
 		f.Help = b.numberHelp(p)
 	case schema.TypeCountry:
-		f.Kind, f.Complete = "select", "country"
-		f.Countries = b.countries(b.c.words.countries(), nameAnswer+block.ID, p.DefaultCountry)
+		f.control, f.Complete = (*pen).list, "country"
+		f.Countries = b.countries(b.c.words.countries(), f.Name, p.DefaultCountry)
 	case schema.TypeTime:
 		f.Input, f.Classes = "time", " short"
 		if p.ShowSeconds {
-			f.Max = "1" // the step
+			f.Step = "1"
 		}
 	case schema.TypeDate:
 		b.drawDate(f, block, p)
 	case schema.TypeRating:
-		f.Kind, f.Set, f.Icon = "icons", true, rateIcon(p.Icon)
+		f.Icon = rateIcon(p.Icon)
 		b.scale(f)
-	case schema.TypeNPS:
-		f.Kind, f.Set = "scale", true
-		b.scale(f)
-	case schema.TypeOpinionScale:
-		f.Kind, f.Set = "scale", true
+	case schema.TypeNPS, schema.TypeOpinionScale:
 		b.scale(f)
 	case schema.TypeYesNo:
-		f.Kind, f.Set, f.Input, f.Classes = "choices", true, "radio", " pair"
-		f.Options = b.fixed(f.Name, "true", b.c.words.get("yes"), "false", b.c.words.get("no"))
+		f.buttons()
+		f.Classes = " pair"
+		b.fixed(f, "true", b.c.words.get("yes"), "false", b.c.words.get("no"))
 	case schema.TypeLegal:
-		f.Kind, f.Set, f.Input = "choices", true, "radio"
+		f.buttons()
 		if p.LegalType != nil && *p.LegalType == 1 {
 			f.Input = "checkbox"
-			f.Options = b.fixed(f.Name, "true", cmp.Or(p.LegalText, b.c.words.get("legal.accept")))
+			b.fixed(f, "true", cmp.Or(p.LegalText, b.c.words.get("legal.accept")))
 			break
 		}
 		f.Help = p.LegalText
-		f.Options = b.fixed(f.Name, "true", b.c.words.get("legal.accept"), "false", b.c.words.get("legal.refuse"))
+		b.fixed(f, "true", b.c.words.get("legal.accept"), "false", b.c.words.get("legal.refuse"))
 	case schema.TypeDropdown:
-		f.Kind = "select"
+		f.control = (*pen).list
 		b.choices(f, block, p)
 	case schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice:
-		f.Kind, f.Set, f.Input = "choices", true, "radio"
+		f.buttons()
 		if takesSeveral(block) {
 			f.Input = "checkbox"
 			f.Help = b.countHelp(p)
@@ -263,75 +248,77 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		if p.HorizontalAlign {
 			f.Classes += " across"
 		}
-		if f.PerRow = positive(p.PerRow); f.PerRow > 0 && f.PerRow <= 12 {
-			f.Classes += " per of" + strconv.Itoa(f.PerRow)
+		if n := positive(p.PerRow); n > 0 && n <= 12 {
+			f.Classes += " per of" + strconv.Itoa(n)
 		}
 		b.choices(f, block, p)
 	case schema.TypeRanking:
-		f.Kind, f.Set = "ranking", true
+		f.control, f.Set = (*pen).ranking, true
 		f.Help = b.c.words.get("help.ranking")
 		b.ranking(f, block, p)
 	case schema.TypeMatrix:
-		f.Kind, f.Set, f.Input = "matrix", true, "radio"
+		f.control, f.Set, f.Input = (*pen).matrix, true, "radio"
 		if p.MultiSelection {
 			f.Input = "checkbox"
 		}
 		b.matrix(f, block)
 	case schema.TypeAddress, schema.TypeContactInfo:
-		f.Kind, f.Set = "contact", true
+		f.control, f.Set = (*pen).contact, true
 		b.contact(f, block, p)
 	case schema.TypeFileUpload, schema.TypeSignature:
 		if b.c.files() != nil {
 			b.drawFiles(f, block, p)
 			break
 		}
-		f.Kind = "unavailable"
-		f.Help = b.c.words.get("help.no_files")
+		f.control, f.Help = nil, b.c.words.get("help.no_files")
 	case schema.TypePayment:
-		f.Kind, f.Help = "payment", b.c.words.get("payment.note")
+		f.control, f.Help = nil, b.c.words.get("payment.note")
+		f.Amount = strings.TrimSpace(p.Amount + " " + p.Currency)
 		if block.Required && b.c.h.config.HostAnswers != nil {
 			f.Help += " " + b.c.words.get("payment.first")
 		}
-		f.Amount = strings.TrimSpace(p.Amount + " " + p.Currency)
 	case schema.TypeGroup:
-		f.Kind, f.Set = "group", true
+		f.write = (*pen).group
 	case schema.TypeCaptcha:
 		b.drawCaptcha(f, block)
 	case schema.TypeWelcome, schema.TypeEnding:
-		f.Kind, f.Link = "screen", webLink(p.ButtonLink, "mailto", "tel")
-	case schema.TypeStatement:
-		f.Kind = "statement"
-	case schema.TypeHeading:
-		f.Kind = "heading"
+		f.write, f.Kind, f.Link = (*pen).content, "screen", webLink(p.ButtonLink, "mailto", "tel")
 	case schema.TypeText:
-		f.Kind = "prose"
-	case schema.TypeImage:
-		f.Kind = "image"
+		f.write, f.Kind = (*pen).content, "prose"
+	case schema.TypeStatement, schema.TypeHeading, schema.TypeImage:
+		f.write = (*pen).content
 	case schema.TypeVideo:
-		f.Kind = "video"
+		f.write = (*pen).content
 		b.video(f, p.VideoLink)
 	case schema.TypePDF:
-		f.Kind, f.Link = "pdf", webLink(p.PDFLink)
+		f.write, f.Link = (*pen).content, webLink(p.PDFLink)
 	case schema.TypeEmbed:
-		f.Kind, f.Link = "embed", webLink(p.EmbedLink)
+		f.write, f.Link = (*pen).content, webLink(p.EmbedLink)
 		f.Frame = b.policy.frame(p.EmbedLink)
-		f.Host = strings.TrimPrefix(strings.TrimPrefix(originOf(p.EmbedLink), "https://"), "http://")
 	case schema.TypeDivider:
-		f.Kind = "divider"
+		f.write = (*pen).divider
 	default:
-		f.Kind = "nothing"
+		f.write = nil
 	}
 }
 
+// buttons draws a field with options as buttons.
+func (f *field) buttons() { f.control, f.Set, f.Input = (*pen).choices, true, "radio" }
+
 func (b *builder) numberHelp(p *schema.Properties) string {
-	low, high := p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil
+	kind := bounds(p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil)
+	return b.c.words.get("help."+kind, "min", or(p.Min, 0), "max", or(p.Max, 0))
+}
+
+// bounds is how the keys of the texts on bounds end, "" where there are none.
+func bounds(low, high bool) string {
 	switch {
 	case low && high:
-		return b.c.words.get("help.between", "min", *p.Min, "max", *p.Max)
+		return "between"
 	case low:
-		return b.c.words.get("help.min", "min", *p.Min)
+		return "min"
 	case high:
-		return b.c.words.get("help.max", "max", *p.Max)
+		return "max"
 	}
 	return ""
 }

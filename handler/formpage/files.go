@@ -229,14 +229,14 @@ func (c *call) releaseFiles(attempt string, files []string) {
 // drawFiles draws a block that takes files.
 func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties) {
 	b.multipart = true
-	f.Kind, f.Name = "files", nameUpload+block.ID
+	f.control, f.Name = (*pen).files, nameUpload+block.ID
 	f.Remove = nameRemove + block.ID
 	f.Several = p.MultipleFiles && block.Type == schema.TypeFileUpload
 	f.MaxBytes = b.c.h.maxFile(p)
 	size, types := megabytes(f.MaxBytes), answers.FileTypesOf(p)
 	switch {
 	case block.Type == schema.TypeSignature:
-		f.Kind, f.Accept = "signature", strings.Join(signatureTypes, ",")
+		f.Accept = strings.Join(signatureTypes, ",")
 		f.Help = b.c.words.get("help.signature")
 	case len(types) > 0:
 		f.Accept = strings.Join(types, ",")

@@ -161,9 +161,17 @@ func (b *builder) youtube(f *field, id string) {
 
 // isPlain reports whether an id has only letters, digits, "-" and "_".
 func isPlain(id string) bool {
-	return id != "" && len(id) <= 64 && !strings.ContainsFunc(id, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_'
-	})
+	return id != "" && len(id) <= 64 && plainName(id) == id
+}
+
+// plainName leaves of a text only letters, digits, "-" and "_", and signs that are named.
+func plainName(text string, more ...rune) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || slices.Contains(more, c) {
+			return c
+		}
+		return -1
+	}, text)
 }
 
 type picture struct {

@@ -3,6 +3,8 @@ package formpage
 import (
 	"html/template"
 	"io"
+	"iter"
+	"strings"
 	"sync"
 	"unicode/utf8"
 )
@@ -16,9 +18,6 @@ type pen struct {
 	buf   []byte
 	room  int  // bytes that may still be drawn of the form
 	full  bool // something was left out for want of room
-
-	frames []*frame // of the stencils that draw, to be used again
-	depth  int
 
 	inserts map[string][]piece // by what stands for them in the output of a template
 }
@@ -140,6 +139,49 @@ func (p *pen) text(s string) {
 func (p *pen) more() bool {
 	p.full = p.full || p.room <= 0
 	return !p.full
+}
+
+// each gives what is in a list as long as there is room for one thing more.
+func each[T any](p *pen, list []T) iter.Seq2[int, *T] {
+	return func(yield func(int, *T) bool) {
+		for i := range list {
+			if !p.more() || !yield(i, &list[i]) {
+				return
+			}
+		}
+	}
+}
+
+// put writes HTML with values in it, escaped: %s is a text of the form, %i what would mean
+// something else if it were cut, %v what a visitor typed.
+func (p *pen) put(format string, values ...string) {
+	for _, value := range values {
+		before, rest, _ := strings.Cut(format, "%")
+		p.markup(before)
+		switch rest[0] {
+		case 's':
+			p.text(value)
+		case 'i':
+			p.whole(value)
+		case 'v':
+			p.typed(value)
+		}
+		format = rest[1:]
+	}
+	p.markup(format)
+}
+
+// when puts something on a condition.
+func (p *pen) when(is bool, format string, values ...string) {
+	if is {
+		p.put(format, values...)
+	}
+}
+
+// sentence writes one of the page's texts with a value in it, which may be long.
+func (p *pen) sentence(key, place, value string) {
+	before, after, _ := strings.Cut(p.words.get(key), "{"+place+"}")
+	p.put("%i%s%i", before, value, after)
 }
 
 // end returns what was written.

@@ -2,7 +2,6 @@ package formpage
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -27,9 +26,44 @@ type themeView struct {
 	logo, cover, background *schema.Image
 }
 
-// addRule adds a rule for one form. What is added is made by this package.
-func (t *themeView) addRule(selector, declarations string) {
-	t.rules = append(t.rules, selector+"{"+declarations+"}")
+// addRule adds a rule for one form, if it has declarations. What is added is made by this
+// package.
+func (t *themeView) addRule(selector string, d ...string) {
+	if len(d) > 0 {
+		t.rules = append(t.rules, selector+"{"+strings.Join(d, ";")+"}")
+	}
+}
+
+// declarations are those of one rule.
+type declarations []string
+
+func (d *declarations) set(name, value string) { *d = append(*d, name+":"+value) }
+
+func (d *declarations) pixels(name string, n *float64, most float64) {
+	if n != nil && *n >= 0 {
+		d.set(name, length(math.Min(*n, most)))
+	}
+}
+
+func (d *declarations) size(name, text string) {
+	if l, ok := cssLength(text); ok {
+		d.set(name, l)
+	}
+}
+
+// em scales text: 0, 1, 2 … are small, as usual, large and so on.
+func (d *declarations) em(name string, n *float64) {
+	if n != nil {
+		d.set(name, plainNumber(math.Max(0.7, math.Min(0.85+0.15**n, 2)))+"em")
+	}
+}
+
+// given is what a pointer leads to, the zero value where it leads to nothing.
+func given[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
 }
 
 // style writes the content of the page's style element.
@@ -57,39 +91,35 @@ func (t *themeView) allow(p *policy) {
 
 // newThemeView reads the theme and the settings that are about looks.
 func newThemeView(theme *schema.Theme, settings *schema.Settings) themeView {
-	t := themeView{logo: theme.Logo, Name: className(theme.Theme)}
-	t.colors(theme.Colors, settings.DarkMode)
+	t := themeView{logo: theme.Logo, Name: plainName(theme.Theme)}
+	t.colors(given(theme.Colors), settings.DarkMode)
 	t.shape(theme, settings)
 	t.place(theme)
-	if c := settings.Cover; c != nil {
-		t.cover = c.Image
-		if color, ok := cssColor(c.Color); ok {
-			t.HasCover = true
-			t.addRule(".fs-cover", "background-color:"+color)
-		}
-		if p := c.Position; p != nil {
-			t.addRule(".fs-cover", fmt.Sprintf("background-position:%s %s", percent(or(p.X, 50)), percent(or(p.Y, 50))))
-		}
+	cover, background := given(settings.Cover), given(theme.Background)
+	t.cover, t.background = cover.Image, background.Image
+	if color, ok := cssColor(cover.Color); ok {
+		t.HasCover = true
+		t.addRule(".fs-cover", "background-color:"+color)
+	}
+	if p := cover.Position; p != nil {
+		t.addRule(".fs-cover", "background-position:"+percent(or(p.X, 50))+" "+percent(or(p.Y, 50)))
 	}
 	if height, ok := cssLength(theme.CoverHeight); ok {
 		t.addRule(".fs-cover", "height:min("+height+",60vh)")
 	}
-	if b := theme.Background; b != nil {
-		t.background = b.Image
-		switch b.Layout {
-		case "contain":
-			t.addRule(".fs-back", "background-size:contain")
-		case "repeat", "tile":
-			t.addRule(".fs-back", "background-size:auto;background-repeat:repeat")
+	switch background.Layout {
+	case "contain":
+		t.addRule(".fs-back", "background-size:contain")
+	case "repeat", "tile":
+		t.addRule(".fs-back", "background-size:auto;background-repeat:repeat")
+	}
+	if background.Brightness != nil {
+		// 1 and 100 are as it is, as builders write it one way or the other.
+		n := *background.Brightness
+		if math.Abs(n) > 3 {
+			n /= 100
 		}
-		if b.Brightness != nil {
-			// 1 and 100 are as it is, as builders write it one way or the other.
-			n := *b.Brightness
-			if math.Abs(n) > 3 {
-				n /= 100
-			}
-			t.addRule(".fs-back", "filter:brightness("+plainNumber(math.Max(0, math.Min(n, 3)))+")")
-		}
+		t.addRule(".fs-back", "filter:brightness("+plainNumber(math.Max(0, math.Min(n, 3)))+")")
 	}
 	t.custom, t.rules = customCSS(theme.CustomCSS), slices.Clip(t.rules) // pages add to them
 	return t
@@ -97,124 +127,84 @@ func newThemeView(theme *schema.Theme, settings *schema.Settings) themeView {
 
 // shape sets font, sizes, corners, fields and buttons.
 func (t *themeView) shape(theme *schema.Theme, settings *schema.Settings) {
-	var root []string
-	set := func(name, value string) { root = append(root, "--"+name+":"+value) }
-	pixels := func(name string, n *float64) {
-		if n != nil && *n >= 0 {
-			set(name, length(math.Min(*n, 400)))
-		}
-	}
-	size := func(name, text string) {
-		if l, ok := cssLength(text); ok {
-			set(name, l)
-		}
-	}
+	const most = 400
+	var root declarations
 	if font := fontFamily(theme.Font); font != "" {
-		set("font", font)
+		root.set("--font", font)
 	}
-	pixels("radius", settings.BorderRadius)
-	pixels("radius", theme.Corners) // the theme's is the later one
-	if l := theme.Layout; l != nil {
-		if width, ok := pageWidths[strings.ToLower(l.PageWidth)]; ok {
-			set("width", width)
-		} else {
-			size("width", l.PageWidth)
-		}
-		size("text", l.BaseFontSize)
-	}
-	if s := theme.Size; s != nil {
-		t.textSize(set, "q-size", s.Questions)
-		t.textSize(set, "s-size", s.WelcomeAndEndings)
-	}
-	if in := theme.Inputs; in != nil {
-		size("in-width", in.Width)
-		size("in-height", in.Height)
-		if background, ok := parseColor(in.Background); ok {
-			set("in-bg", background.String())
-			set("in-fg", readable(black, background, 4.5).String())
-			set("in-hint", readable(pickColor(in.Placeholder, "#666666"), background, 4.5).String())
-			set("in-line", readable(pickColor(in.Border, "#808080"), background, 3).String())
-		} else {
-			for name, text := range map[string]string{"in-hint": in.Placeholder, "in-line": in.Border} {
-				if color, ok := cssColor(text); ok {
-					set(name, color)
-				}
-			}
-		}
-		pixels("in-border", in.BorderWidth)
-		pixels("in-radius", in.Radius)
-		pixels("in-gap", in.MarginBottom)
-		pixels("in-pad", in.PaddingX)
-	}
-	if bt := theme.Buttons; bt != nil {
-		size("bt-width", bt.Width)
-		size("bt-height", bt.Height)
-		if _, side, ok := side(bt.Alignment); ok {
-			set("bt-align", side)
-		}
-		if background, ok := parseColor(bt.Background); ok {
-			set("bt-bg", background.String())
-			text, given := parseColor(bt.Text)
-			if !given {
-				text = white
-			}
-			set("bt-fg", legible(text, background).String())
-		}
-		pixels("bt-size", bt.FontSize)
-		pixels("bt-radius", bt.Radius)
-		pixels("bt-gap", bt.MarginY)
-		pixels("bt-pad", bt.PaddingX)
-	}
-	if len(root) > 0 {
-		t.addRule(".fs", strings.Join(root, ";"))
-	}
-}
+	root.pixels("--radius", settings.BorderRadius, most)
+	root.pixels("--radius", theme.Corners, most) // the theme's is the later one
+	layout, text := given(theme.Layout), given(theme.Size)
+	root.size("--width", cmp.Or(pageWidths[strings.ToLower(layout.PageWidth)], layout.PageWidth))
+	root.size("--text", layout.BaseFontSize)
+	root.em("--q-size", text.Questions)
+	root.em("--s-size", text.WelcomeAndEndings)
 
-// textSize scales text: 0, 1, 2 … are small, as usual, large and so on.
-func (t *themeView) textSize(set func(name, value string), name string, n *float64) {
-	if n != nil {
-		set(name, plainNumber(math.Max(0.7, math.Min(0.85+0.15**n, 2)))+"em")
+	in := given(theme.Inputs)
+	root.size("--in-width", in.Width)
+	root.size("--in-height", in.Height)
+	if background, ok := parseColor(in.Background); ok {
+		root.set("--in-bg", background.String())
+		root.set("--in-fg", readable(black, background, 4.5).String())
+		root.set("--in-hint", readable(pickColor(in.Placeholder, "#666666"), background, 4.5).String())
+		root.set("--in-line", readable(pickColor(in.Border, "#808080"), background, 3).String())
+	} else {
+		if color, ok := cssColor(in.Placeholder); ok {
+			root.set("--in-hint", color)
+		}
+		if color, ok := cssColor(in.Border); ok {
+			root.set("--in-line", color)
+		}
 	}
+	root.pixels("--in-border", in.BorderWidth, most)
+	root.pixels("--in-radius", in.Radius, most)
+	root.pixels("--in-gap", in.MarginBottom, most)
+	root.pixels("--in-pad", in.PaddingX, most)
+
+	button := given(theme.Buttons)
+	root.size("--bt-width", button.Width)
+	root.size("--bt-height", button.Height)
+	if _, flex, ok := side(button.Alignment); ok {
+		root.set("--bt-align", flex)
+	}
+	if background, ok := parseColor(button.Background); ok {
+		root.set("--bt-bg", background.String())
+		root.set("--bt-fg", legible(pickColor(button.Text), background).String())
+	}
+	root.pixels("--bt-size", button.FontSize, most)
+	root.pixels("--bt-radius", button.Radius, most)
+	root.pixels("--bt-gap", button.MarginY, most)
+	root.pixels("--bt-pad", button.PaddingX, most)
+	t.addRule(".fs", root...)
 }
 
 var pageWidths = map[string]string{"narrow": "32rem", "medium": "42rem", "wide": "56rem", "full": "100%"}
 
 // place sets where the logo and texts stand.
 func (t *themeView) place(theme *schema.Theme) {
-	if a := theme.Alignment; a != nil {
-		t.align(".fs-screen", a.WelcomeAndEndings)
-		t.align(".fs-fields", a.Questions)
-		t.align(".fs-logo", a.Logo)
+	alignment, logo, size := given(theme.Alignment), given(theme.LogoPlacement), given(theme.LogoSize)
+	t.align(".fs-screen", alignment.WelcomeAndEndings)
+	t.align(".fs-fields", alignment.Questions)
+	t.align(".fs-logo", alignment.Logo)
+	if text, _, ok := side(logo.Align); ok {
+		t.addRule(".fs-logo", "text-align:"+text)
 	}
-	if l := theme.LogoPlacement; l != nil {
-		if text, _, ok := side(l.Align); ok {
-			t.addRule(".fs-logo", "text-align:"+text)
-		}
-		if strings.EqualFold(l.Vertical, "bottom") {
-			t.Classes += " logo-below"
-		}
+	if strings.EqualFold(logo.Vertical, "bottom") {
+		t.Classes += " logo-below"
 	}
-	if s := theme.LogoSize; s != nil {
-		var rule []string
-		for name, n := range map[string]*float64{"width": s.Width, "height": s.Height, "border-radius": s.Radius} {
-			if n != nil && *n >= 0 {
-				rule = append(rule, name+":"+length(math.Min(*n, 1000)))
-			}
-		}
-		if len(rule) > 0 {
-			t.addRule(".fs-logo img", strings.Join(rule, ";"))
-		}
-	}
+	const most = 1000
+	var image declarations
+	image.pixels("width", size.Width, most)
+	image.pixels("height", size.Height, most)
+	image.pixels("border-radius", size.Radius, most)
+	t.addRule(".fs-logo img", image...)
 }
 
 // align places text: 0 at the start, 1 in the middle, 2 at the end.
 func (t *themeView) align(selector string, n *float64) {
-	if n == nil {
-		return
-	}
-	text, flex, ok := side([]string{"start", "center", "end"}[int(math.Max(0, math.Min(math.Round(*n), 2)))])
-	if ok {
-		t.addRule(selector, "text-align:"+text+";--bt-align:"+flex)
+	if n != nil {
+		text, flex, _ := side([]string{"start", "center", "end"}[int(math.Max(0, math.Min(math.Round(*n), 2)))])
+		t.addRule(selector, "text-align:"+text, "--bt-align:"+flex)
 	}
 }
 
@@ -244,22 +234,14 @@ func percent(n float64) string {
 
 // colors writes the colours of the light and of the dark form. Pairs that cannot be
 // read are corrected to WCAG 2.2 AA.
-func (t *themeView) colors(c *schema.Colors, dark bool) {
-	if c == nil {
-		c = new(schema.Colors)
+func (t *themeView) colors(c schema.Colors, dark bool) {
+	t.addRule(".fs", "color-scheme:light", palette(&c.Palette, &lightPalette))
+	if dark {
+		t.Dark = true
+		night := given(c.Dark)
+		night.Primary = cmp.Or(night.Primary, c.Primary) // a brand's colour stays, made readable
+		t.rules = append(t.rules, "@media screen and (prefers-color-scheme:dark){.fs{color-scheme:dark;--ink:invert(.9);"+palette(&night, &darkPalette)+"}}")
 	}
-	t.addRule(".fs", "color-scheme:light;"+palette(&c.Palette, &lightPalette))
-	if !dark {
-		return
-	}
-	t.Dark = true
-	night := c.Dark
-	if night == nil {
-		night = new(schema.Palette)
-	}
-	own := *night
-	own.Primary = cmp.Or(own.Primary, c.Primary) // a brand's colour stays, made readable
-	t.rules = append(t.rules, "@media screen and (prefers-color-scheme:dark){.fs{color-scheme:dark;--ink:invert(.9);"+palette(&own, &darkPalette)+"}}")
 }
 
 var (
@@ -286,8 +268,8 @@ func pickColor(texts ...string) rgb {
 // palette writes one set of colours as custom properties.
 func palette(p, preset *schema.Palette) string {
 	pick := pickColor
-	var out strings.Builder
-	set := func(name string, c rgb) { out.WriteString("--" + name + ":" + c.String() + ";") }
+	var out declarations
+	set := func(name string, c rgb) { out.set("--"+name, c.String()) }
 	back := pick(p.Background, preset.Background)
 	// A light background under a dark preset, or the other way round, needs text of
 	// its own.
@@ -327,7 +309,7 @@ func palette(p, preset *schema.Palette) string {
 	set("line", shade(p.Border, preset.Border, 0.16))
 	set("edge", readable(shade(p.Input, preset.Input, 0.5), card, 3))
 	set("ring", readable(pick(p.Ring, primary.String()), back, 3))
-	return strings.TrimSuffix(out.String(), ";")
+	return strings.Join(out, ";")
 }
 
 // fonts are the families that systems have. A form loads none.
@@ -365,16 +347,6 @@ func fontFamily(name string) string {
 		stack = fonts["serif"]
 	}
 	return `"` + plain + `",` + stack
-}
-
-// className keeps what may stand in a data attribute that customCss selects by.
-func className(text string) string {
-	return strings.Map(func(c rune) rune {
-		if c == '-' || c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' {
-			return c
-		}
-		return -1
-	}, text)
 }
 
 // cssString quotes an address for url(): only what cannot end the string stays as it is.

@@ -4,8 +4,6 @@ import (
 	"embed"
 	"html/template"
 	"maps"
-	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -53,7 +51,6 @@ type pageView struct {
 	Heading     string // the form's name
 	ShowHeading bool
 	Single      bool
-	Welcome     bool // the page is a screen of its own with one button
 	First, Last bool
 	At          string
 	Step, Steps int
@@ -67,7 +64,7 @@ type pageView struct {
 	Problems    template.HTML
 	Fields      template.HTML
 	Cut         string // what is missing of the fields
-	Next, Back  string
+	Next        string
 	Multipart   bool
 	Native      bool // the script leaves sending to the browser: a foreign script runs in the page
 
@@ -79,8 +76,6 @@ type pageView struct {
 	LeadsTo template.URL // where the ending leads on to, by itself
 	Share   string       // address to share
 }
-
-type input struct{ Name, Value string }
 
 // problem is a line of the summary above the form. ID is empty when the page has no
 // field for it.
@@ -108,27 +103,20 @@ func (c *call) stepView(at int, faults []schema.Violation) (*pageView, *builder)
 	view.Progress = c.form.Settings.ProgressBar && len(steps) > 1
 	view.Navigation = c.form.Settings.Navigation && len(steps) > 1
 	b.focus = at > 0 && len(faults) == 0 && c.notice == ""
-	b.fields(current.blocks, 2)
+	b.fields(current.blocks)
 	view.Fields = view.insert(b.pen.end())
 	b.problems = append(b.problems, b.elsewhere(steps)...)
 	if len(b.problems) > 0 {
-		p := &pen{words: c.words, room: maxProblems}
-		for i := range b.problems {
-			if p.more() {
-				problemStencil.on(p, reflect.ValueOf(&b.problems[i]).Elem())
-			}
+		p := &pen{room: maxProblems}
+		for _, one := range each(p, b.problems) {
+			p.put("<li>")
+			p.when(one.ID != "", `<a href="#%i">%s</a>`, one.ID, one.Label)
+			p.when(one.ID == "", "<b>%s</b>", one.Label)
+			p.put(" <span>%v</span></li>", one.Text)
 		}
 		view.Problems = view.insert(p.end())
 	}
-	inputs := &pen{words: c.words}
-	for _, in := range c.hiddenInputs(current, b.used) {
-		inputs.raw(`<input type="hidden" name="`)
-		inputs.typed(in.Name)
-		inputs.raw(`" value="`)
-		inputs.typed(in.Value)
-		inputs.raw(`">`)
-	}
-	view.Inputs = view.insert(inputs.end())
+	view.Inputs = view.insert(c.hiddenInputs(current, b.used))
 	view.Notice, view.Lost = c.notice, view.lost(c.lost)
 	if view.First && view.Notice == "" && slices.ContainsFunc(steps, func(s step) bool { return c.h.inVain(s.blocks) }) { // said before somebody fills in the rest
 		view.Notice = c.words.get("fault.REQUIRED.unavailable")
@@ -138,9 +126,6 @@ func (c *call) stepView(at int, faults []schema.Violation) (*pageView, *builder)
 	view.Next = c.nextLabel(view, current)
 	for i := range c.form.Blocks {
 		view.Reactive = view.Reactive || len(properties(&c.form.Blocks[i]).Rule) > 2
-	}
-	if n := len(current.blocks); n == 1 && current.blocks[0].Type == schema.TypeWelcome {
-		view.Welcome = true
 	}
 	if b.cut > 0 {
 		label := b.cutAt
@@ -157,9 +142,9 @@ func (v *pageView) lost(list []Unplaced) template.HTML {
 	if len(list) == 0 {
 		return ""
 	}
-	p := &pen{words: v.words, room: math.MaxInt}
-	for i := range list {
-		lostStencil.on(p, reflect.ValueOf(&list[i]).Elem())
+	p := new(pen)
+	for _, one := range list {
+		p.put("<div><dt>%v</dt><dd>%v</dd></div>", one.Block, one.Text)
 	}
 	return v.insert(p.end())
 }
@@ -191,44 +176,37 @@ func (c *call) nextLabel(view *pageView, s step) string {
 func (c *call) token() string { return c.h.signer.sign(purposeVisit, c.visit) }
 
 // hiddenInputs carry the visit, and the answers of the inputs that are not shown.
-func (c *call) hiddenInputs(on step, shown map[string]bool) []input {
-	list := []input{
-		{ctrlState, c.token()},
-		{ctrlAt, on.id},
-		{ctrlLanguage, c.words.locale.String()},
-		{ctrlViewed, c.values.Get(ctrlViewed)},
-		{ctrlStarted, c.values.Get(ctrlStarted)},
-		{ctrlTook, c.values.Get(ctrlTook)},
+func (c *call) hiddenInputs(on step, shown map[string]bool) []piece {
+	p := new(pen)
+	hidden := func(name string, values ...string) {
+		for _, value := range values {
+			p.put(`<input type="hidden" name="%v" value="%v">`, name, value)
+		}
 	}
-	for _, proof := range c.values[ctrlProof] {
-		list = append(list, input{ctrlProof, proof})
+	hidden(ctrlState, c.token())
+	hidden(ctrlAt, on.id)
+	hidden(ctrlLanguage, c.words.locale.String())
+	for _, name := range []string{ctrlViewed, ctrlStarted, ctrlTook} {
+		hidden(name, c.values.Get(name))
 	}
+	hidden(ctrlProof, c.values[ctrlProof]...)
 	for _, name := range []string{ctrlLost, ctrlEmbed} {
 		if c.values.Has(name) {
-			list = append(list, input{name, c.values.Get(name)})
+			hidden(name, c.values.Get(name))
 		}
 	}
-	for _, id := range ids(on.blocks) {
-		list = append(list, input{ctrlSeen, id})
-	}
+	hidden(ctrlSeen, ids(on.blocks)...)
 	for _, name := range slices.Sorted(maps.Keys(c.readings)) {
 		if r := c.readings[name]; r.ask && shown[name] {
-			list = append(list, input{ctrlShown, r.shown(name)})
+			hidden(ctrlShown, r.shown(name))
 		}
 	}
-	var names []string
-	for name := range c.values {
+	for _, name := range slices.Sorted(maps.Keys(c.values)) {
 		if !shown[name] && (isAnswer(name) || strings.HasPrefix(name, nameHidden) || strings.HasPrefix(name, nameUTM)) {
-			names = append(names, name)
+			hidden(name, c.values[name]...)
 		}
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		for _, text := range c.values[name] {
-			list = append(list, input{name, text})
-		}
-	}
-	return list
+	return p.end()
 }
 
 func (c *call) showMessage(status int, title, text string) {
@@ -242,7 +220,7 @@ func (c *call) showEnding(ending schema.Block, target template.URL) {
 	view := c.view("ending")
 	b := c.newBuilder(view, schema.Path{}, nil)
 	view.Ending, view.LeadsTo = new(field), target
-	b.field(view.Ending, &ending, 1)
+	b.field(view.Ending, &ending)
 	if properties(&ending).ShareButtons && c.preview == nil {
 		view.Share = c.form.PublicID
 	}

@@ -51,11 +51,11 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 	texts := map[string]map[string]string{}
 	for _, file := range files {
 		raw, err := wordFiles.ReadFile("words/" + file.Name())
-		if err != nil {
-			return catalogue{}, err
+		own := map[string]string{}
+		if err == nil {
+			err = json.Unmarshal(raw, &own)
 		}
-		var own map[string]string
-		if err := json.Unmarshal(raw, &own); err != nil {
+		if err != nil {
 			return catalogue{}, fmt.Errorf("%s: %w", file.Name(), err)
 		}
 		texts[strings.TrimSuffix(file.Name(), ".json")] = own
@@ -72,19 +72,17 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 			}
 		}
 		// A variant of a language has the words of the language where it adds none.
+		base, _ := parsed.Base()
 		merged := map[string]string{}
-		if base, _ := parsed.Base(); texts[base.String()] != nil {
-			maps.Copy(merged, texts[base.String()])
-		}
+		maps.Copy(merged, texts[base.String()])
 		maps.Copy(merged, texts[parsed.String()])
 		maps.Copy(merged, own)
 		texts[parsed.String()] = merged
 	}
 	var c catalogue
-	tags := slices.Sorted(maps.Keys(texts))
-	slices.SortStableFunc(tags, func(a, b string) int { return cmp.Compare(b2i(a != "en"), b2i(b != "en")) })
 	var parsed []language.Tag
-	for _, tag := range tags {
+	others := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(tag string) bool { return tag == "en" })
+	for _, tag := range append([]string{"en"}, others...) {
 		t := language.Make(tag)
 		parsed = append(parsed, t)
 		// One kind of digits on a page: those of dates, of phone numbers and of the script.
@@ -99,13 +97,6 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 	}
 	c.matcher = language.NewMatcher(parsed)
 	return c, nil
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // direction is "rtl" for the scripts that are written from right to left.
@@ -226,12 +217,6 @@ func (w *words) get(key string, params ...any) string {
 		text = strings.ReplaceAll(text, "{"+name+"}", w.value(params[i+1]))
 	}
 	return text
-}
-
-// has reports whether there is a text for a key.
-func (w *words) has(key string) bool {
-	_, ok := w.texts[key]
-	return ok
 }
 
 // weekdays names days of the week, 0 is Sunday.

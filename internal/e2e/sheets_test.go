@@ -65,7 +65,7 @@ func TestSheetsStayInTheForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := regexp.MustCompile("(?s)allowedProperties = set\\(`(.*?)`\\)").FindSubmatch(source)
+	list := regexp.MustCompile("(?s)allowedProperties = strings\\.Fields\\(`(.*?)`\\)").FindSubmatch(source)
 	if list == nil {
 		t.Fatal("the list of properties is not found")
 	}
