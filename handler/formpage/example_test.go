@@ -207,22 +207,22 @@ func ExampleFiles() {
 	mux.Handle("GET /files/", formpage.FileHandler(files)) // behind the host's own sign-in
 }
 
-// kept is what removes the uploads of visitors who never sent their response: it knows the
+// keptFiles is what removes the uploads of visitors who never sent their response: it knows the
 // files that an attempt to store one needs.
-type kept struct {
+type keptFiles struct {
 	uploads
 	mu       sync.Mutex
 	attempts map[string][]string // file ids by attempt
 }
 
-func (k *kept) Keep(_ context.Context, attempt string, ids []string) error {
+func (k *keptFiles) Keep(_ context.Context, attempt string, ids []string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.attempts[attempt] = append(k.attempts[attempt], ids...)
 	return nil
 }
 
-func (k *kept) Release(_ context.Context, attempt string, _ []string) error {
+func (k *keptFiles) Release(_ context.Context, attempt string, _ []string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	delete(k.attempts, attempt)
@@ -232,7 +232,7 @@ func (k *kept) Release(_ context.Context, attempt string, _ []string) error {
 // A store of files that is a Keeper as well may remove what is older than a week and no
 // attempt keeps.
 func ExampleKeeper() {
-	files := &kept{attempts: map[string][]string{}} // a host keeps this with the files
+	files := &keptFiles{attempts: map[string][]string{}} // a host keeps this with the files
 	var _ formpage.Keeper = files
 	if _, err := formpage.New(newService(), formpage.Config{Files: files}); err != nil {
 		log.Fatal(err)
