@@ -18,7 +18,8 @@ func requestID(r *http.Request) string {
 	// 128 random bits. They need not be secret.
 	b := append(make([]byte, 0, 32), "req_"...)
 	b = strconv.AppendUint(b, rand.Uint64(), 36) // #nosec G404 -- an id, not a secret
-	return string(strconv.AppendUint(b, rand.Uint64(), 36))
+	b = strconv.AppendUint(b, rand.Uint64(), 36) // #nosec G404 -- as above
+	return string(b)
 }
 
 func validRequestID(s string) bool {

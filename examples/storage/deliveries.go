@@ -219,13 +219,21 @@ func (t *tx) lease(d *storage.ClaimedDelivery, until time.Time) error {
 func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fenced []storage.Lease, err error) {
 	err = s.write(ctx, func(tx *tx) error {
 		clock := s.now()
+		judging := map[storage.ID]storage.Result{} // the last result of each webhook
 		for _, r := range done {
 			held, err := tx.finish(r, clock)
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
-			}
-			if !held {
+			case !held:
 				fenced = append(fenced, r.Lease)
+			case r.Delivery != nil:
+				judging[r.Lease.WebhookID] = r
+			}
+		}
+		for _, r := range judging {
+			if err := tx.fared(r, clock); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -257,9 +265,6 @@ func (t *tx) finish(r storage.Result, clock time.Time) (bool, error) {
 			a.NextAttemptAt = due
 		}
 		if err := t.record(a, false); err != nil {
-			return false, err
-		}
-		if err := t.fared(r, clock); err != nil {
 			return false, err
 		}
 		attempt++

@@ -439,6 +439,6 @@ func quoted(s string) string { return string(jsontree.AppendString(nil, s)) }
 
 // encoded is a value in JSON.
 func encoded(v any) string {
-	raw, _ := json.Marshal(v) // texts and lists and maps of them
+	raw, _ := json.Marshal(v) //nolint:errchkjson // texts, and lists and maps of them
 	return string(raw)
 }
