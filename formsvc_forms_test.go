@@ -9,11 +9,14 @@ import (
 	"unsafe"
 
 	"github.com/formsvc/formsvc/internal/cache"
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/storage"
 )
 
 // knowing is a service that knows no form yet. It has no storage.
-func knowing() *Service { return &Service{forms: new(cache.Cache[ID, *knownForm]), clock: time.Now} }
+func knowing() *Service {
+	return &Service{core: new(core.Core), forms: new(cache.Cache[ID, *knownForm]), clock: time.Now}
+}
 
 // read returns a form as a storage reads it: its bytes are in no other form.
 func read(revision int64, blocks string) Form {
