@@ -29,6 +29,9 @@ func newDate(b *schema.Block, from *Source) rule {
 	if p.BeforeDate != nil {
 		rule.last = calendar.Day(p.BeforeDate.In(zone))
 		rule.example = rule.last.AddDate(0, 0, -6)
+		if lastWeek := time.Date(9999, 12, 25, 0, 0, 0, 0, time.UTC); rule.example.After(lastWeek) {
+			rule.example = lastWeek // no day after it can be written
+		}
 	}
 	if p.AfterDate != nil {
 		rule.first = calendar.Day(p.AfterDate.In(zone))

@@ -13,7 +13,9 @@ type kind struct {
 	shape shape // of a stored answer, to rules
 	// identity is that of a stored answer, see identityOf. nil: answers are never compared.
 	identity func(stored jsontree.Node) ([]byte, bool)
-	word     bool // a stored answer is one word
+	// word: a stored answer is one word, which a condition can name although answers are
+	// never compared.
+	word bool
 }
 
 // kinds are the block types that take an answer.

@@ -110,9 +110,6 @@ func (t fileRule) matches(allowed string) bool {
 	if strings.HasPrefix(allowed, ".") {
 		return !strings.ContainsAny(allowed, `/\`) && !faults.LongerThan(allowed, maxHostText)
 	}
-	if allowed == "*/*" {
-		return true
-	}
 	mediaType := allowed
 	if family, ok := strings.CutSuffix(allowed, "/*"); ok {
 		mediaType = family + "/x"

@@ -121,6 +121,11 @@ func TestWarningsKnowTheZone(t *testing.T) {
 	if got := warningsOf(t, Source{Blocks: blocks, TimeZone: time.FixedZone("later", 9*3600)}); len(got) != 0 {
 		t.Errorf("nine hours later: %v", got)
 	}
+	// There the bound is a Saturday that cannot be written, 1 January 10000; the one before can.
+	blocks = json.RawMessage(`[{"id":"q","type":"date","required":true,"properties":{"beforeDate":"9999-12-31T12:00:00Z","disabledDays":63}}]`)
+	if got := warningsOf(t, Source{Blocks: blocks, TimeZone: time.FixedZone("east", 14*3600)}); len(got) != 0 {
+		t.Errorf("fourteen hours later: %v", got)
+	}
 }
 
 func TestWarningsOfRules(t *testing.T) {
