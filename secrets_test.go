@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
 )
 
 // secretsOf opens all secrets of a storage with one cipher alone.
@@ -159,6 +161,37 @@ func TestARepeatedSecretIsNoChange(t *testing.T) {
 			if got, err := opener.Open(id, s.stored); err != nil || got != s.want {
 				t.Errorf("%s: %q (%v), want %q", name, got, err, s.want)
 			}
+		}
+	}
+}
+
+// countsSecrets counts the lists of secrets that it is asked for.
+type countsSecrets struct {
+	storage.Storage
+	lists atomic.Int64
+}
+
+func (s *countsSecrets) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
+	s.lists.Add(1)
+	return s.Storage.Secrets(ctx, after, limit)
+}
+
+// A list of secrets passes over webhooks that have none, which may be nearly all: it is asked
+// for only where it begins with the secret of the webhook.
+func TestAFirstSecretIsComparedWithNone(t *testing.T) {
+	t.Parallel()
+	store := &countsSecrets{Storage: memory.New()}
+	b := setupOn(t, store, loopback())
+	id := b.webhook(b.form(textBlock, `{}`), "http://127.0.0.1:8099/", "the secret that it is made with")
+	for _, c := range []struct {
+		secret string
+		lists  int64
+	}{{`null`, 0}, {`null`, 0}, {`"the first secret"`, 0}, {`"the second secret"`, 1}, {`null`, 1}} {
+		if w := b.do("PATCH", "/webhooks/"+id.String(), `{"signing_secret":`+c.secret+`}`, nil); w.Code != 200 {
+			t.Fatalf("%s: %d %s", c.secret, w.Code, w.Body)
+		}
+		if n := store.lists.Load(); n != c.lists {
+			t.Errorf("after %s, secrets were listed %d times, want %d", c.secret, n, c.lists)
 		}
 	}
 }

@@ -219,15 +219,21 @@ func (t *tx) lease(d *storage.ClaimedDelivery, until time.Time) error {
 func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fenced []storage.Lease, err error) {
 	err = s.write(ctx, func(tx *tx) error {
 		clock := s.now()
-		judging := map[storage.ID]storage.Result{} // the last result of each webhook
+		judging := map[storage.ID]storage.Result{} // the last result of each webhook that is about its URL
 		for _, r := range done {
 			held, err := tx.finish(r, clock)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case !held:
+			}
+			if !held {
 				fenced = append(fenced, r.Lease)
-			case r.Delivery != nil:
+				continue
+			}
+			judges, err := tx.exists(`SELECT 1 FROM webhooks WHERE id = ? AND url_token < ?`, r.Lease.WebhookID, r.Lease.Token)
+			if err != nil {
+				return err
+			}
+			if judges && r.Delivery != nil {
 				judging[r.Lease.WebhookID] = r
 			}
 		}
@@ -285,14 +291,12 @@ func (t *tx) finish(r storage.Result, clock time.Time) (bool, error) {
 	return true, err
 }
 
-// fared notes how the destination fared, unless it is another one by now.
+// fared notes how the destination fared.
 func (t *tx) fared(r storage.Result, clock time.Time) error {
 	var since, failed, until time.Time
-	var urlToken int64
 	var reason storage.PauseReason
-	err := t.one(`SELECT failing_since, failed, url_token FROM webhooks WHERE id = ?`, []any{r.Lease.WebhookID},
-		at(&since), at(&failed), &urlToken)
-	if err != nil || r.Lease.Token <= urlToken {
+	err := t.one(`SELECT failing_since, failed FROM webhooks WHERE id = ?`, []any{r.Lease.WebhookID}, at(&since), at(&failed))
+	if err != nil {
 		return err
 	}
 	if r.Standing.Failures == 0 {

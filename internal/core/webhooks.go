@@ -62,8 +62,9 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 		return storage.Webhook{}, err
 	}
 	change := storage.WebhookChange{URL: w.URL, Enabled: w.Enabled, At: c.Now()}
+	var is storage.Webhook
 	if w.URL != nil || w.Secret != nil {
-		if _, err := c.Storage.Webhook(ctx, who, id); err != nil {
+		if is, err = c.Storage.Webhook(ctx, who, id); err != nil {
 			return storage.Webhook{}, err
 		}
 	}
@@ -75,7 +76,7 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 	// The secret that the webhook has already is no change: it would end the day of the
 	// secret before it.
 	if w.Secret != nil {
-		known, err := c.isSecret(ctx, id, *w.Secret)
+		known, err := c.isSecret(ctx, is, *w.Secret)
 		if err != nil {
 			return storage.Webhook{}, err
 		}
@@ -92,19 +93,23 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 	return c.Storage.UpdateWebhook(ctx, who, id, change)
 }
 
-// isSecret reports whether secret is the signing secret of a webhook.
-func (c *Core) isSecret(ctx context.Context, webhook storage.ID, secret string) (bool, error) {
-	before := webhook // the list begins after an id
+// isSecret reports whether secret is the signing secret of w. Without one it asks for no
+// list: that would read on to the next webhook that has one.
+func (c *Core) isSecret(ctx context.Context, w storage.Webhook, secret string) (bool, error) {
+	if !w.HasSecret || secret == "" {
+		return false, nil
+	}
+	before := w.ID // the list begins after an id
 	for i := range slices.Backward(before[:]) {
 		if before[i]--; before[i] != 0xff {
 			break
 		}
 	}
 	stored, err := c.Storage.Secrets(ctx, before, 1)
-	if err != nil || len(stored) == 0 || stored[0].WebhookID != webhook {
+	if err != nil || len(stored) == 0 || stored[0].WebhookID != w.ID {
 		return false, err
 	}
-	has, err := c.OpenSecret(webhook, stored[0].Secret)
+	has, err := c.OpenSecret(w.ID, stored[0].Secret)
 	return err == nil && has == secret, nil // one that cannot be opened is replaced
 }
 

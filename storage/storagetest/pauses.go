@@ -13,7 +13,7 @@ func pauseCases() []Case {
 		{"pause_ends", "A result without PauseFor ends an earlier pause, and so does one without failures.", pauseEnds},
 		{"last_result_counts", "Of several results of a webhook in one call, only the last one says how it fares.", lastResultCounts},
 		{"url_ends_pause", "A new URL makes the Standing that of a new webhook and ends its pause.", urlEndsPause},
-		{"url_outlives_old_results", "A result of a lease from before a new URL neither changes its Standing nor pauses it.", urlOutlivesOldResults},
+		{"url_outlives_old_results", "A result of a lease from before a new URL neither changes its Standing nor pauses it, nor hides a result of the new URL in the same call.", urlOutlivesOldResults},
 		{"url_comes_back", "A webhook that gets its earlier URL again has another Generation.", urlComesBack},
 		{"change_probes", "A change that names URL or Enabled makes one pending delivery claimable at once despite a pause; other changes do not.", changeProbes},
 		{"change_probes_retry", "That delivery may be one that waits for its next attempt.", changeProbesRetry},
@@ -109,16 +109,17 @@ func urlOutlivesOldResults(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID)
 	b.submit(f)
-	old := b.claimOne()
+	b.submit(f)
+	old := b.claimSome(2)
 	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
-	b.finish(paused(old, b.tick(), time.Hour))
+	b.finish(paused(old[0], b.tick(), time.Hour))
 	same(b, len(b.attempts(w.ID)), 1, "attempts: the result itself counts")
 	d := b.claimOne()
 	same(b, d.URL, "https://example.net/elsewhere", "URL")
 	same(b, d.Attempt, 2, "Attempt")
 	same(b, d.Standing, storage.Standing{}, "Standing of the new URL")
-	b.finish(paused(d, b.tick(), time.Hour))
-	b.claimNone("a result of the new URL pauses it")
+	b.finish(paused(d, b.tick(), time.Hour), succeeded(old[1], b.tick()))
+	b.claimNone("a result of the new URL pauses it, though one of the old URL follows")
 }
 
 // A URL that comes back is not the destination that it was.
