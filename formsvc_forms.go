@@ -80,7 +80,8 @@ func (s *Service) publicForm(f Form) (PublicForm, error) {
 }
 
 // knownForm is a form as it was read, with what its definition says. Nothing of it is
-// changed.
+// changed. Name and workspace may be those of an earlier read: only what isAt compares, and
+// the definition, are to be relied on.
 type knownForm struct {
 	Form
 	blocks   []schema.Block
@@ -93,8 +94,10 @@ type knownForm struct {
 	committed bool
 }
 
-// knownFormBytes is what a known form takes at least. One of 30 questions takes about
-// twenty times its definition, which is what the cache counts.
+// knownFormBytes is what a known form takes at least. The cache counts it and the
+// definition; what is decoded and compiled takes about twelve times the definition: a
+// full cache is 40 MB with forms of 30 questions (620 of them), and 94 MB with forms
+// of 3,000 choices (91 of them).
 const knownFormBytes = 8 << 10
 
 // formForSubmit returns a form from the cache, or reads it; fresh reports which. A

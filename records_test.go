@@ -150,8 +150,8 @@ func TestEveryStoredAnswerHasAGoValue(t *testing.T) {
 		}
 	}
 
-	// What another release stored is handed out as JSON, and only what is not a list of
-	// answers at all is an error.
+	// A value of a shape that another release stored is handed out as JSON. Only what is
+	// not a list of answers, each with its field and value, is an error.
 	for raw, kind := range map[string]schema.Value{
 		`{"a":[1]}`: schema.Other(`{"a":[1]}`), `[1,2]`: schema.Other(`[1,2]`), `null`: schema.Other(`null`), `7`: schema.Number(7), `"x"`: schema.Text("x"),
 	} {
