@@ -41,7 +41,8 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 	return c.s.storage.DeleteSubmission(ctx, c.who, form, id)
 }
 
-// Period is a time that [Metrics] are of. Days are those of UTC.
+// Period is a time that [Metrics] are of, a string as the API takes it: today, yesterday,
+// 24h, 7d, 30d, 3m, 6m, 12m or all. Days are those of UTC.
 type Period = core.Period
 
 // The periods. All but yesterday end now.

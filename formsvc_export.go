@@ -11,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ExportFormat is how responses are written: [CSV] or [NDJSON].
+// ExportFormat is how responses are written: [CSV], the string csv, or [NDJSON], ndjson.
 type ExportFormat = export.Format
 
 // The formats of an [Export].

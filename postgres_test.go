@@ -124,7 +124,7 @@ func TestARolledBackDefinitionIsNotRemembered(t *testing.T) {
 	}
 	var refused *formsvc.Error
 	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `1`)}); !errors.As(err, &refused) {
-		t.Errorf("a number: %v, want an AnswerError", err)
+		t.Errorf("a number: %v, want an Error", err)
 	}
 	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `"text"`)}); err != nil {
 		t.Errorf("a text: %v", err)

@@ -557,7 +557,7 @@ func TestEraseRespondentRefusesWhatCannotMeanAnybody(t *testing.T) {
 			n, err := b.EraseRespondent(t.Context(), form, test.wanted)
 			var refused *formsvc.Error
 			if n != 0 || !errors.As(err, &refused) {
-				t.Fatalf("%v: %d, %v, want an AnswerError", test.wanted, n, err)
+				t.Fatalf("%v: %d, %v, want an Error", test.wanted, n, err)
 			}
 			var got []string
 			for _, v := range refused.Violations {

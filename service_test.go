@@ -412,6 +412,37 @@ func TestZeroIDsAreRefused(t *testing.T) {
 	}
 }
 
+// A malformed id names nothing, whatever a storage makes of the zero id.
+func TestMalformedIDsDoNotReachTheStorage(t *testing.T) {
+	t.Parallel()
+	svc, err := formsvc.New(formsvc.WithStorage(storage.Unimplemented{}), formsvc.WithKeyResolver(
+		resolver(func(context.Context, string) (formsvc.Principal, error) {
+			return formsvc.Principal{KeyID: "k", UserID: formsvc.UserIDFrom("ann"), Scopes: formsvc.Scopes()}, nil
+		})), formsvc.WithoutRateLimit())
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := formsvc.UserIDFrom("anything").String()
+	for _, call := range []string{
+		"GET /v1/workspaces/ID", "DELETE /v1/workspaces/ID", "DELETE /v1/forms/ID",
+		"GET /v1/forms/ID/submissions", "GET /v1/forms/ID/submissions/" + good, "DELETE /v1/forms/ID/submissions/" + good,
+		"GET /v1/forms/" + good + "/submissions/ID", "DELETE /v1/forms/" + good + "/submissions/ID",
+		"GET /v1/webhooks/ID", "DELETE /v1/webhooks/ID", "GET /v1/webhooks/ID/deliveries",
+	} {
+		method, path, _ := strings.Cut(call, " ")
+		for id, reaches := range map[string]bool{good: true, "x": false, good[1:]: false, "%zz": false, formsvc.ID{}.String(): false} {
+			r := httptest.NewRequest(method, "/", nil)
+			r.URL.Path, r.URL.RawPath = strings.Replace(path, "ID", id, 1), ""
+			r.Header.Set("X-API-Key", "k")
+			w := httptest.NewRecorder()
+			serve(t, svc, w, r)
+			if (w.Code != http.StatusNotFound) != reaches {
+				t.Errorf("%s with %q: %d %s", call, id, w.Code, w.Body)
+			}
+		}
+	}
+}
+
 func TestABaseURLByRequestFindsADeeperMount(t *testing.T) {
 	t.Parallel()
 	b := setup(t, formsvc.WithBaseURLFunc(func(*http.Request) string { return "https://example.com/api" }))

@@ -155,7 +155,7 @@ func TestSubmitSeesTheCurrentForm(t *testing.T) {
 	b.do(http.MethodPut, path+"/blocks", `{"blocks":[{"id":"age","type":"number","required":true}]}`, nil)
 	var faults *formsvc.Error
 	if err := submit(answers("name", `"x"`)); !errors.As(err, &faults) {
-		t.Fatalf("answers to the old form: %v, want an AnswerError", err)
+		t.Fatalf("answers to the old form: %v, want an Error", err)
 	}
 	if len(faults.Violations) != 2 {
 		t.Errorf("violations %+v, want an unknown field and a missing answer", faults.Violations)
@@ -164,7 +164,7 @@ func TestSubmitSeesTheCurrentForm(t *testing.T) {
 		t.Errorf("answers to the new form: %v", err)
 	}
 	if err := submit(nil); !errors.As(err, &faults) {
-		t.Errorf("no answer: %v, want an AnswerError", err)
+		t.Errorf("no answer: %v, want an Error", err)
 	}
 	b.do(http.MethodPatch, path+"/blocks/age", `{"block":{"required":false}}`, nil)
 	if err := submit(nil); err != nil {
@@ -230,7 +230,7 @@ func TestEveryFaultOfAResponseIsReportedAtOnce(t *testing.T) {
 	})
 	var faults *formsvc.Error
 	if !errors.As(err, &faults) {
-		t.Fatalf("%v, want an AnswerError", err)
+		t.Fatalf("%v, want an Error", err)
 	}
 	got := map[string]string{}
 	for _, v := range faults.Violations {
@@ -289,7 +289,7 @@ func TestUsingKeepsItsHandsOffTheService(t *testing.T) {
 	}
 	var refused *formsvc.Error
 	if _, err := b.Using(tx.store).Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("name", `"x"`)}); !errors.As(err, &refused) {
-		t.Errorf("an answer of the service's form on the other store: %v, want an AnswerError", err)
+		t.Errorf("an answer of the service's form on the other store: %v, want an Error", err)
 	}
 	if _, err := b.Using(tx.store).Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("other", `1`)}); err != nil {
 		t.Fatalf("on the other store: %v", err)

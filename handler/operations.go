@@ -42,15 +42,15 @@ func operations() []operation {
 
 		{id: "listWorkspaces", method: get, path: "/workspaces", scope: storage.ScopeWorkspacesRead, serve: listWorkspaces},
 		{id: "createWorkspace", method: post, path: "/workspaces", scope: storage.ScopeWorkspacesWrite, serve: withBody(createWorkspace)},
-		{id: "getWorkspace", method: get, path: workspace, scope: storage.ScopeWorkspacesRead, serve: getWorkspace},
+		{id: "getWorkspace", method: get, path: workspace, scope: storage.ScopeWorkspacesRead, serve: named(getWorkspace)},
 		{id: "updateWorkspace", method: patch, path: workspace, scope: storage.ScopeWorkspacesWrite, serve: withBody(updateWorkspace)},
-		{id: "deleteWorkspace", method: del, path: workspace, scope: storage.ScopeWorkspacesWrite, serve: deleteWorkspace},
+		{id: "deleteWorkspace", method: del, path: workspace, scope: storage.ScopeWorkspacesWrite, serve: named(deleteWorkspace)},
 
 		{id: "listForms", method: get, path: "/forms", scope: storage.ScopeFormsRead, serve: listForms},
 		{id: "createForm", method: post, path: "/forms", scope: storage.ScopeFormsWrite, serve: withBody(createForm)},
 		{id: "getForm", method: get, path: form, scope: storage.ScopeFormsRead, serve: getForm, readsForm: true},
 		{id: "updateForm", method: patch, path: form, scope: storage.ScopeFormsWrite, serve: withBody(updateForm), readsForm: true},
-		{id: "deleteForm", method: del, path: form, scope: storage.ScopeFormsWrite, serve: deleteForm},
+		{id: "deleteForm", method: del, path: form, scope: storage.ScopeFormsWrite, serve: named(deleteForm)},
 
 		{id: "listQuestions", method: get, path: form + "/questions", scope: storage.ScopeFormsRead, serve: listBlocks, readsForm: true},
 		{id: "listBlocks", method: get, path: form + "/blocks", scope: storage.ScopeFormsRead, serve: listBlocks, readsForm: true},
@@ -61,16 +61,16 @@ func operations() []operation {
 		{id: "deleteBlock", method: del, path: block, scope: storage.ScopeFormsWrite, serve: deleteBlock, readsForm: true},
 
 		{id: "listSubmissions", method: get, path: form + "/submissions", scope: storage.ScopeSubmissionsRead, serve: listSubmissions, readsPage: true},
-		{id: "getSubmission", method: get, path: submission, scope: storage.ScopeSubmissionsRead, serve: getSubmission},
-		{id: "deleteSubmission", method: del, path: submission, scope: storage.ScopeSubmissionsWrite, serve: deleteSubmission},
+		{id: "getSubmission", method: get, path: submission, scope: storage.ScopeSubmissionsRead, serve: named(getSubmission)},
+		{id: "deleteSubmission", method: del, path: submission, scope: storage.ScopeSubmissionsWrite, serve: named(deleteSubmission)},
 		{id: "getMetrics", method: get, path: form + "/analytics/metrics", scope: storage.ScopeAnalyticsRead, serve: getMetrics},
 
 		{id: "listWebhooks", method: get, path: "/webhooks", scope: storage.ScopeWebhooksRead, serve: listWebhooks},
 		{id: "createWebhook", method: post, path: "/webhooks", scope: storage.ScopeWebhooksWrite, serve: withBody(createWebhook)},
-		{id: "getWebhook", method: get, path: webhook, scope: storage.ScopeWebhooksRead, serve: getWebhook},
+		{id: "getWebhook", method: get, path: webhook, scope: storage.ScopeWebhooksRead, serve: named(getWebhook)},
 		{id: "updateWebhook", method: patch, path: webhook, scope: storage.ScopeWebhooksWrite, serve: withBody(updateWebhook)},
-		{id: "deleteWebhook", method: del, path: webhook, scope: storage.ScopeWebhooksWrite, serve: deleteWebhook},
-		{id: "listDeliveries", method: get, path: webhook + "/deliveries", scope: storage.ScopeWebhooksRead, serve: listDeliveries},
+		{id: "deleteWebhook", method: del, path: webhook, scope: storage.ScopeWebhooksWrite, serve: named(deleteWebhook)},
+		{id: "listDeliveries", method: get, path: webhook + "/deliveries", scope: storage.ScopeWebhooksRead, serve: named(listDeliveries)},
 	}
 }
 
@@ -82,5 +82,18 @@ func withBody(serve func(c *call, body []byte) error) func(*call) error {
 			return err
 		}
 		return serve(c, body)
+	}
+}
+
+// named refuses malformed ids in the path: they name nothing, and no storage is asked
+// whether it has one like the zero id.
+func named(serve func(*call) error) func(*call) error {
+	return func(c *call) error {
+		for _, name := range c.route.URLParams.Keys {
+			if c.namedID(name).IsZero() {
+				return errNotFound
+			}
+		}
+		return serve(c)
 	}
 }

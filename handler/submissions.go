@@ -36,6 +36,9 @@ func (c *call) submissionPage(user storage.ID) (*submissionPage, error) {
 	if p.query.Page, err = q.page(p.list); err != nil {
 		return nil, err
 	}
+	if form.IsZero() {
+		return nil, errNotFound
+	}
 	p.body = append(c.borrow(), `{"items":[`...)
 	return p, nil
 }
