@@ -22,7 +22,7 @@ import (
 	"github.com/formsvc/formsvc"
 )
 
-var update = flag.Bool("update", false, "write testdata/surface.txt anew")
+var update = flag.Bool("update", false, "write internal/docs/surface.txt anew")
 
 // public are the packages that hosts import.
 var public = []string{
@@ -31,7 +31,7 @@ var public = []string{
 }
 
 // Hosts compile against what is exported. The text has all of it, without comments: a
-// change of it is a change of testdata/surface.txt, made by
+// change of it is a change of internal/docs/surface.txt, made by
 //
 //	go test -run TestSurface . -update
 func TestSurface(t *testing.T) {
@@ -44,7 +44,7 @@ func TestSurface(t *testing.T) {
 		}
 		fmt.Fprintln(&text)
 	}
-	const golden = "testdata/surface.txt"
+	const golden = "internal/docs/surface.txt"
 	if *update {
 		if err := os.WriteFile(golden, []byte(text.String()), 0o600); err != nil {
 			t.Fatal(err)
