@@ -52,7 +52,6 @@ var allowed = map[string][]string{
 	"internal/visible":    {},
 	"internal/weburl":     {},
 	"internal/publicaddr": {},
-	"internal/dialguard":  {"internal/publicaddr"}, // for tests
 	"internal/calendar":   {},
 	"internal/faults":     {"schema"},
 	"internal/jsonshape":  {"internal/faults", "internal/jsontree", "schema"},
@@ -111,8 +110,8 @@ func list(t *testing.T, args ...string) []listed {
 // forbidden returns the imports of a package that its row does not allow.
 func forbidden(p listed) []string {
 	name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
-	if p.Name == "main" || strings.HasPrefix(name, "internal/pg") {
-		return nil // a program may import what it likes, and so may what only tests use
+	if p.Name == "main" || strings.HasPrefix(name, "internal/lab/") {
+		return nil // a program may import what it likes, and so may the workshop, which only tests use
 	}
 	var found []string
 	for _, path := range p.Imports {
@@ -184,8 +183,13 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 func TestAHostLinksNoTestDependency(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "./...") {
-		if slices.Contains(p.Deps, module+"/internal/dialguard") {
-			t.Errorf("%s depends on what only tests need", p.ImportPath)
+		if strings.HasPrefix(p.ImportPath, module+"/internal/lab/") {
+			continue
+		}
+		for _, path := range p.Deps {
+			if strings.HasPrefix(path, module+"/internal/lab/") {
+				t.Errorf("%s depends on %s, which only tests need", p.ImportPath, path)
+			}
 		}
 	}
 	for _, p := range list(t, ".", "./handler", "./handler/docs", "./handler/formpage", "./storage/memory") {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -94,15 +95,10 @@ func (b *builder) scale(f *field) {
 	f.control, f.Set, f.Input = (*pen).scale, true, "radio"
 	chosen := b.value(f.Name)
 	for i := range n {
-		value := plainNumber(from + float64(i)*step)
+		value := plain.Number(from + float64(i)*step)
 		label := b.inWords(value)
 		f.Options = append(f.Options, option{Name: f.Name, Value: value, Label: label, Chosen: chosen == value})
 	}
-}
-
-// plainNumber writes a number without the traces of its binary fraction.
-func plainNumber(n float64) string {
-	return strconv.FormatFloat(math.Round(n*1e9)/1e9, 'f', -1, 64)
 }
 
 // choices makes the options of a block in the order that it asks for.

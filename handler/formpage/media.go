@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -144,7 +145,7 @@ func (b *builder) video(f *field, link string) {
 			b.youtube(f, rest)
 		}
 	case host == "vimeo.com":
-		if isPlain(first) && strings.Trim(first, "0123456789") == "" {
+		if plain.IsName(first) && strings.Trim(first, "0123456789") == "" {
 			f.Frame = b.policy.frame("https://player.vimeo.com/video/" + first + "?dnt=1")
 		}
 	case slices.Contains([]string{".mp4", ".webm", ".ogv", ".m4v", ".mov"}, strings.ToLower(path.Ext(u.Path))):
@@ -154,24 +155,9 @@ func (b *builder) video(f *field, link string) {
 }
 
 func (b *builder) youtube(f *field, id string) {
-	if isPlain(id) {
+	if plain.IsName(id) {
 		f.Frame = b.policy.frame("https://www.youtube-nocookie.com/embed/" + id)
 	}
-}
-
-// isPlain reports whether an id has only letters, digits, "-" and "_".
-func isPlain(id string) bool {
-	return id != "" && len(id) <= 64 && plainName(id) == id
-}
-
-// plainName leaves of a text only letters, digits, "-" and "_", and signs that are named.
-func plainName(text string, more ...rune) string {
-	return strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || slices.Contains(more, c) {
-			return c
-		}
-		return -1
-	}, text)
 }
 
 type picture struct {

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/text/number"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 )
 
 //go:embed words/*.json
@@ -241,7 +242,7 @@ func (w *words) value(v any) string {
 	case int:
 		return w.number(strconv.Itoa(v))
 	case float64:
-		return w.number(plainNumber(v))
+		return w.number(plain.Number(v))
 	case json.Number:
 		return w.number(string(v))
 	}
