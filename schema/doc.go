@@ -59,8 +59,8 @@
 //     characters each; email, phone and country as above. Parts that are required must
 //     be there once any part is there.
 //   - file_upload: an array of {"id","name","url","mime_type","size"}, or one such
-//     object, at most 100. signature: one such object, a picture. The name has no path,
-//     the type is one of allowedFiles.
+//     object, at most 100. The name has no path, the type is one of allowedFiles.
+//   - signature: one such object, a picture.
 //   - payment: {"amount","currency","status","gateway","reference"}; the amount is
 //     a decimal string or a number, stored as a string. Amount and currency have to be
 //     those that the block names. currency and gateway may be left out where the block
