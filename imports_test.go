@@ -18,7 +18,7 @@ const module = "github.com/formsvc/formsvc"
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/objectid", "internal/quantile", "internal/secrets", "internal/visible",
+		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/keyring", "internal/objectid", "internal/quantile", "internal/secrets", "internal/visible",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -43,9 +43,16 @@ var allowed = map[string][]string{
 	"handler/formpage": {
 		"", "internal/answers", "internal/cache", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
 		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/net/idna", "golang.org/x/text",
+		"handler/formpage/internal/filetype", "handler/formpage/internal/formblock", "handler/formpage/internal/input", "handler/formpage/internal/plain", "handler/formpage/internal/visit", "handler/formpage/internal/words",
 	},
-	"handler/conformance":               {"schema", "internal/described"},
-	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},
+	"handler/formpage/internal/filetype":  {"handler/formpage/internal/formblock", "internal/answers", "schema"},
+	"handler/formpage/internal/formblock": {"schema"},
+	"handler/formpage/internal/input":     {},
+	"handler/formpage/internal/plain":     {},
+	"handler/formpage/internal/visit":     {},
+	"handler/formpage/internal/words":     {"handler/formpage/internal/plain", "internal/answers", "golang.org/x/text"},
+	"handler/conformance":                 {"schema", "internal/described"},
+	"handler/conformance/servicetarget":   {"", "handler/conformance", "storage"},
 
 	// JSON, then schemas, then forms: each knows only the ones before it.
 	"internal/jsontree":   {},
@@ -71,6 +78,7 @@ var allowed = map[string][]string{
 	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/objectid", "schema", "storage"},
 
 	"internal/export":   {"internal/jsontree", "schema", "storage"},
+	"internal/keyring":  {"handler", "internal/cache", "internal/faults", "internal/visible", "schema", "storage"},
 	"internal/quantile": {},
 
 	"internal/cache":    {"storage"},

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -92,7 +93,7 @@ func (p *policy) picture(image *schema.Image, alt string) *picture {
 	}
 	pic := &picture{Alt: alt}
 	if image.Width != nil && image.Height != nil && *image.Width > 0 && *image.Height > 0 {
-		pic.Width, pic.Height = positive(image.Width), positive(image.Height)
+		pic.Width, pic.Height = formblock.Positive(image.Width), formblock.Positive(image.Height)
 	}
 	if origin := originOf(image.URL); origin != "" {
 		p.images = append(p.images, origin)

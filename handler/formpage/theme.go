@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -103,7 +104,7 @@ func newThemeView(theme *schema.Theme, settings *schema.Settings) themeView {
 		t.addRule(".fs-cover", "background-color:"+color)
 	}
 	if p := cover.Position; p != nil {
-		t.addRule(".fs-cover", "background-position:"+percent(or(p.X, 50))+" "+percent(or(p.Y, 50)))
+		t.addRule(".fs-cover", "background-position:"+percent(formblock.Or(p.X, 50))+" "+percent(formblock.Or(p.Y, 50)))
 	}
 	if height, ok := cssLength(theme.CoverHeight); ok {
 		t.addRule(".fs-cover", "height:min("+height+",60vh)")

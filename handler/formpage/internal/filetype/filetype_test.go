@@ -1,9 +1,10 @@
-package formpage
+package filetype
 
 import (
 	"slices"
 	"testing"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -30,18 +31,18 @@ func TestTypesOfFiles(t *testing.T) {
 			t.Errorf("%q: %q, want %q", c.given, got, c.want)
 		}
 		for _, f := range c.takes {
-			if !fits(&b, f[0], f[1]) {
+			if !Fits(&b, f[0], f[1]) {
 				t.Errorf("%q does not take %q", c.given, f)
 			}
 		}
 		for _, f := range c.refuses {
-			if fits(&b, f[0], f[1]) {
+			if Fits(&b, f[0], f[1]) {
 				t.Errorf("%q takes %q", c.given, f)
 			}
 		}
 	}
 	sign := schema.Block{Type: schema.TypeSignature}
-	if fits(&sign, "a.gif", "image/gif") || !fits(&sign, "a.png", "image/png") {
+	if Fits(&sign, "a.gif", "image/gif") || !Fits(&sign, "a.png", "image/png") {
 		t.Error("a signature is a png, jpeg or webp picture")
 	}
 }
@@ -49,7 +50,7 @@ func TestTypesOfFiles(t *testing.T) {
 func TestMegabytesAsPeopleAreTold(t *testing.T) {
 	t.Parallel()
 	for bytes, want := range map[int64]float64{10 << 20: 10, 11<<20 - 1: 10, 1 << 19: 0.5, 300_000: 0.28, 5: 0.01} {
-		if got := megabytes(bytes); got != want {
+		if got := words.Megabytes(bytes); got != want {
 			t.Errorf("%d: %v, want %v", bytes, got, want)
 		}
 	}
@@ -81,8 +82,8 @@ func TestFilesAreWhatTheyAreAndWhatTheyAreCalled(t *testing.T) {
 		{"", "a.gz", "\x1f\x8b\x08", ""},
 	} {
 		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: []string{c.allowed}}}
-		kind := sniffed([]byte(c.content), c.name)
-		if !fits(&b, c.name, kind) || c.kind != "" && kind != c.kind {
+		kind := Sniff([]byte(c.content), c.name)
+		if !Fits(&b, c.name, kind) || c.kind != "" && kind != c.kind {
 			t.Errorf("%q does not take %s, which is %s, want %s", c.allowed, c.name, kind, c.kind)
 		}
 	}
@@ -100,7 +101,7 @@ func TestFilesAreWhatTheyAreAndWhatTheyAreCalled(t *testing.T) {
 		{"", "a.png", "MZ\x90\x00"},
 	} {
 		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: []string{c.allowed}}}
-		if kind := sniffed([]byte(c.content), c.name); fits(&b, c.name, kind) {
+		if kind := Sniff([]byte(c.content), c.name); Fits(&b, c.name, kind) {
 			t.Errorf("%q takes %s with %q, as %s", c.allowed, c.name, c.content, kind)
 		}
 	}
@@ -112,7 +113,7 @@ func TestFileNames(t *testing.T) {
 		"a.png": "a.png", `C:\x\a.png`: "a.png", "../../a": "a", "\x00\u202egpj.exe": "gpj.exe", "\u202a\u202b\u202c\u202d": "file",
 		"pay\u2067fdp.\u2069exe": "payfdp.exe", "\u2066a\u2068.png": "a.png", "שלום.png": "שלום.png", "a\u200db": "a\u200db", "..": "file",
 	} {
-		if got := fileName(name); got != want {
+		if got := Name(name); got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)
 		}
 	}

@@ -1,20 +1,21 @@
-package formpage
+// Package filetype tells by its first bytes and its name what a file is, and whether a block takes it.
+package filetype
 
 import (
 	"bytes"
-	"math"
 	"mime"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
 )
 
-// fileName keeps the last part of a name, without what is not shown.
-func fileName(name string) string {
+// Name keeps the last part of a name, without what is not shown.
+func Name(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
 	}
@@ -33,11 +34,11 @@ func fileName(name string) string {
 	return name
 }
 
-// sniffed returns the media type of a file by its first bytes and the end of its name. The
+// Sniff returns the media type of a file by its first bytes and the end of its name. The
 // name decides as far as the bytes can be what it says: many formats begin as others do, or
 // in a way that the sniffer does not know. Where they cannot, it is the type of the bytes,
-// see fits.
-func sniffed(head []byte, name string) string {
+// see Fits.
+func Sniff(head []byte, name string) string {
 	kind, _, err := mime.ParseMediaType(http.DetectContentType(head))
 	if err != nil {
 		kind = unknownType
@@ -114,38 +115,17 @@ func mayBe(kind, claimed string) bool {
 	return (own == "audio" || own == "video") && (family == "audio" || family == "video")
 }
 
-// fits reports whether a block takes a file: by the end of its name or by its type, and
+// Fits reports whether a block takes a file: by the end of its name or by its type, and
 // never one that is not what its name says, such as a program named a.pdf.
-func fits(b *schema.Block, name, kind string) bool {
-	if b.Type == schema.TypeSignature && !slices.Contains(signatureTypes, kind) {
+func Fits(b *schema.Block, name, kind string) bool {
+	if b.Type == schema.TypeSignature && !slices.Contains(SignatureTypes, kind) {
 		return false
 	}
 	if claimed := typesByName[extension(name)]; claimed != "" && claimed != kind {
 		return false
 	}
-	return answers.FileTypesOf(properties(b)).Allow(name, kind)
+	return answers.FileTypesOf(formblock.Properties(b)).Allow(name, kind)
 }
 
-// signatureTypes are the types of a picture of a signature.
-var signatureTypes = []string{"image/png", "image/jpeg", "image/webp"}
-
-// maxFile is how many bytes a file of a block may have.
-func (h *Handler) maxFile(p *schema.Properties) int64 {
-	if p.MaxFileSize && h.serviceFile > 0 {
-		return min(h.config.MaxFileSize, h.serviceFile)
-	}
-	return h.config.MaxFileSize
-}
-
-// megabytes is a number of bytes as a person is told it, rounded down where that leaves
-// something.
-func megabytes(bytes int64) float64 {
-	n := float64(bytes) / (1 << 20)
-	switch {
-	case n >= 1:
-		return math.Floor(n)
-	case n >= 0.01:
-		return math.Floor(n*100) / 100
-	}
-	return 0.01
-}
+// SignatureTypes are the types of a picture of a signature.
+var SignatureTypes = []string{"image/png", "image/jpeg", "image/webp"}

@@ -1,12 +1,13 @@
-package formpage
+// Package words has the texts of the page itself in every language, and writes numbers, days and
+// countries as these do.
+package words
 
 import (
-	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,47 +18,46 @@ import (
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
 
-	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 )
 
-//go:embed words/*.json
-var wordFiles embed.FS
+//go:embed texts/*.json
+var files embed.FS
 
-// words are the page's own texts in one language.
-type words struct {
-	tag       string
-	region    string       // of the visitor, "" when it is not known
-	locale    language.Tag // the tag with the region: how numbers are written
-	direction string
-	texts     map[string]string
+// Words are the page's own texts in one language.
+type Words struct {
+	Tag       string
+	Region    string       // of the visitor, "" when it is not known
+	Locale    language.Tag // the tag with the region: how numbers are written
+	Direction string
+	Texts     map[string]string
 	printer   *message.Printer
-	comma     bool          // numbers have a decimal comma
-	countries func() string // made when it is first asked for
-	callers   func() string // the same: countries with the codes of their phone numbers
+	Comma     bool          // numbers have a decimal comma
+	Countries func() string // made when it is first asked for
+	Callers   func() string // the same: countries with the codes of their phone numbers
 }
 
-// catalogue has the words of all languages.
-type catalogue struct {
-	list    []*words // English first: the matcher's fallback
+// Catalogue has the words of all languages.
+type Catalogue struct {
+	list    []*Words // English first: the matcher's fallback
 	matcher language.Matcher
 }
 
-// newCatalogue reads the languages of this package and what a host adds to them.
-func newCatalogue(more map[string]map[string]string) (catalogue, error) {
-	files, err := wordFiles.ReadDir("words")
+// NewCatalogue reads the languages of this package and what a host adds to them.
+func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
+	list, err := files.ReadDir("texts")
 	if err != nil {
-		return catalogue{}, err
+		return Catalogue{}, err
 	}
 	texts := map[string]map[string]string{}
-	for _, file := range files {
-		raw, err := wordFiles.ReadFile("words/" + file.Name())
+	for _, file := range list {
+		raw, err := files.ReadFile("texts/" + file.Name())
 		own := map[string]string{}
 		if err == nil {
 			err = json.Unmarshal(raw, &own)
 		}
 		if err != nil {
-			return catalogue{}, fmt.Errorf("%s: %w", file.Name(), err)
+			return Catalogue{}, fmt.Errorf("%s: %w", file.Name(), err)
 		}
 		texts[strings.TrimSuffix(file.Name(), ".json")] = own
 	}
@@ -65,11 +65,11 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 	for tag, own := range more {
 		parsed, err := language.Parse(tag)
 		if err != nil {
-			return catalogue{}, fmt.Errorf("in Words, %q is not a language tag", tag)
+			return Catalogue{}, fmt.Errorf("in Words, %q is not a language tag", tag)
 		}
 		for key := range own {
 			if _, known := english[key]; !known {
-				return catalogue{}, fmt.Errorf("in Words, %s: there is no text with the key %q", tag, key)
+				return Catalogue{}, fmt.Errorf("in Words, %s: there is no text with the key %q", tag, key)
 			}
 		}
 		// A variant of a language has the words of the language where it adds none.
@@ -80,7 +80,7 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 		maps.Copy(merged, own)
 		texts[parsed.String()] = merged
 	}
-	var c catalogue
+	var c Catalogue
 	var parsed []language.Tag
 	others := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(tag string) bool { return tag == "en" })
 	for _, tag := range append([]string{"en"}, others...) {
@@ -90,10 +90,11 @@ func newCatalogue(more map[string]map[string]string) (catalogue, error) {
 		numbers, _ := t.SetTypeForKey("nu", "latn") // the key and the type exist
 		own := maps.Clone(texts["en"])              // for what a host's language lacks
 		maps.Copy(own, texts[tag])
-		c.list = append(c.list, &words{
-			tag: tag, locale: t, direction: direction(t), texts: own, printer: message.NewPrinter(numbers), comma: writesComma(t),
-			countries: sync.OnceValue(func() string { return countryOptions(t, false) }),
-			callers:   sync.OnceValue(func() string { return countryOptions(t, true) }),
+		c.list = append(c.list, &Words{
+			Tag: tag, Locale: t, Direction: direction(t), Texts: own, Comma: WritesComma(t),
+			printer:   message.NewPrinter(numbers),
+			Countries: sync.OnceValue(func() string { return countryOptions(t, false) }),
+			Callers:   sync.OnceValue(func() string { return countryOptions(t, true) }),
 		})
 	}
 	c.matcher = language.NewMatcher(parsed)
@@ -110,30 +111,23 @@ func direction(t language.Tag) string {
 	return "ltr"
 }
 
-// Languages returns the tags of the languages that pages can be shown in, English
-// first.
-func (h *Handler) Languages() []string {
+// Tags are the tags of the languages, English first.
+func (c Catalogue) Tags() []string {
 	var tags []string
-	for _, w := range h.words.list {
-		tags = append(tags, w.tag)
+	for _, w := range c.list {
+		tags = append(tags, w.Tag)
 	}
 	return tags
 }
 
-// language chooses the words of a page: the host's choice, the address's, the
-// visitor's.
-func (h *Handler) language(r *http.Request, form formsvc.PublicForm) *words {
-	wish := ""
-	if h.config.Language != nil {
-		wish = h.config.Language(r, form)
-	}
-	query, _ := pairs(r.URL.RawQuery, spareInputs)
-	wish = cmp.Or(wish, query.Get(ctrlLanguage))
-	tags := wishes(r.Header.Get("Accept-Language"))
+// Choose returns the words of a page: those of the language that is wished for, "" for none,
+// else of the languages of an Accept-Language.
+func (c Catalogue) Choose(wish, accept string) *Words {
+	tags := wishes(accept)
 	if wish != "" {
-		w := h.words.byTag(wish, h.words.list[0])
-		if w.region == "" && len(tags) > 0 {
-			own, _ := w.locale.Base()
+		w := c.ByTag(wish, c.list[0])
+		if w.Region == "" && len(tags) > 0 {
+			own, _ := w.Locale.Base()
 			if theirs, _ := tags[0].Base(); own == theirs { // who chose a language is still where they are
 				return w.in(regionOf(tags[0]))
 			}
@@ -141,13 +135,13 @@ func (h *Handler) language(r *http.Request, form formsvc.PublicForm) *words {
 		return w
 	}
 	if len(tags) == 0 {
-		return h.words.list[0]
+		return c.list[0]
 	}
-	_, i, confidence := h.words.matcher.Match(tags...)
+	_, i, confidence := c.matcher.Match(tags...)
 	if confidence == language.No {
 		i = 0
 	}
-	return h.words.list[i].in(regionOf(tags[0]))
+	return c.list[i].in(regionOf(tags[0]))
 }
 
 // regionOf returns the region that a tag names, "" when it names none.
@@ -162,16 +156,16 @@ func regionOf(t language.Tag) string {
 }
 
 // in returns the words as they are in a region: a Swiss writes other numbers than a German.
-func (w *words) in(region string) *words {
+func (w *Words) in(region string) *Words {
 	parsed, err := language.ParseRegion(region)
 	if err != nil {
 		return w
 	}
 	own := *w
-	own.region = parsed.String()
-	own.locale, _ = language.Compose(w.locale, parsed) // both are tags already
-	if comma := writesComma(own.locale); comma != w.comma {
-		own.comma, own.printer = comma, message.NewPrinter(own.locale)
+	own.Region = parsed.String()
+	own.Locale, _ = language.Compose(w.Locale, parsed) // both are tags already
+	if comma := WritesComma(own.Locale); comma != w.Comma {
+		own.Comma, own.printer = comma, message.NewPrinter(own.Locale)
 	}
 	return &own
 }
@@ -196,8 +190,8 @@ func wishes(header string) []language.Tag {
 	return tags
 }
 
-// byTag returns the words of the language that is nearest to a tag, in the tag's region.
-func (c catalogue) byTag(tag string, fallback *words) *words {
+// ByTag returns the words of the language that is nearest to a tag, in the tag's region.
+func (c Catalogue) ByTag(tag string, fallback *Words) *Words {
 	parsed, err := language.Parse(tag)
 	if err != nil {
 		return fallback
@@ -209,10 +203,10 @@ func (c catalogue) byTag(tag string, fallback *words) *words {
 	return c.list[i].in(regionOf(parsed))
 }
 
-// get returns a text, its {places} filled with the parameters: names and values in
+// Get returns a text, its {places} filled with the parameters: names and values in
 // turn. Numbers are written as the language does.
-func (w *words) get(key string, params ...any) string {
-	text := w.texts[key]
+func (w *Words) Get(key string, params ...any) string {
+	text := w.Texts[key]
 	for i := 0; i+1 < len(params); i += 2 {
 		name, _ := params[i].(string)
 		text = strings.ReplaceAll(text, "{"+name+"}", w.value(params[i+1]))
@@ -220,38 +214,38 @@ func (w *words) get(key string, params ...any) string {
 	return text
 }
 
-// weekdays names days of the week, 0 is Sunday.
-func (w *words) weekdays(days []int) string {
+// Weekdays names days of the week, 0 is Sunday.
+func (w *Words) Weekdays(days []int) string {
 	var names []string
 	for _, day := range days {
-		names = append(names, w.get("weekday."+strconv.Itoa(day)))
+		names = append(names, w.Get("weekday."+strconv.Itoa(day)))
 	}
-	return w.list(names)
+	return w.List(names)
 }
 
-// list joins names or days as the language does.
-func (w *words) list(items []string) string {
-	between := strings.TrimSuffix(strings.TrimPrefix(w.get("list"), "{a}"), "{b}")
+// List joins names or days as the language does.
+func (w *Words) List(items []string) string {
+	between := strings.TrimSuffix(strings.TrimPrefix(w.Get("list"), "{a}"), "{b}")
 	return strings.Join(items, between)
 }
 
-func (w *words) value(v any) string {
+func (w *Words) value(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
 	case int:
-		return w.number(strconv.Itoa(v))
+		return w.Number(strconv.Itoa(v))
 	case float64:
-		return w.number(plain.Number(v))
+		return w.Number(plain.Number(v))
 	case json.Number:
-		return w.number(string(v))
+		return w.Number(string(v))
 	}
 	return fmt.Sprint(v)
 }
 
-// number writes a plain decimal number as the language does. One of three digits is the same
+// Number writes a plain decimal number as the language does. One of three digits is the same
 // in all of them.
-func (w *words) number(plain string) string {
+func (w *Words) Number(plain string) string {
 	if len(plain) <= 3 && strings.Trim(plain, "0123456789") == "" && (len(plain) == 1 || !strings.HasPrefix(plain, "0")) {
 		return plain
 	}
@@ -263,11 +257,29 @@ func (w *words) number(plain string) string {
 	return w.printer.Sprint(number.Decimal(n, number.MaxFractionDigits(len(fraction)), number.MinFractionDigits(len(fraction))))
 }
 
-// date writes a day as the language does, "" when it is not a day.
-func (w *words) date(day string) string {
+// Date writes a day as the language does, "" when it is not a day.
+func (w *Words) Date(day string) string {
 	at, err := time.Parse(time.DateOnly, day)
 	if err != nil {
 		return ""
 	}
-	return at.Format(w.get("date.layout"))
+	return at.Format(w.Get("date.layout"))
+}
+
+// WritesComma reports whether a language has a decimal comma, in the region of the tag.
+func WritesComma(t language.Tag) bool {
+	return strings.Contains(message.NewPrinter(t).Sprint(number.Decimal(1.5)), ",")
+}
+
+// Megabytes is a number of bytes as a person is told it, rounded down where that leaves
+// something.
+func Megabytes(bytes int64) float64 {
+	n := float64(bytes) / (1 << 20)
+	switch {
+	case n >= 1:
+		return math.Floor(n)
+	case n >= 0.01:
+		return math.Floor(n*100) / 100
+	}
+	return 0.01
 }
