@@ -18,7 +18,7 @@ const module = "github.com/formsvc/formsvc"
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/keyring", "internal/objectid", "internal/quantile", "internal/secrets", "internal/visible",
+		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/keyring", "internal/objectid", "internal/secrets", "internal/summary", "internal/visible",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -76,9 +76,9 @@ var allowed = map[string][]string{
 	// The operations, for both doors.
 	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/objectid", "schema", "storage"},
 
-	"internal/export":   {"internal/jsontree", "schema", "storage"},
-	"internal/keyring":  {"handler", "internal/cache", "internal/faults", "internal/visible", "schema", "storage"},
-	"internal/quantile": {},
+	"internal/export":  {"internal/jsontree", "schema", "storage"},
+	"internal/keyring": {"handler", "internal/cache", "internal/faults", "internal/visible", "schema", "storage"},
+	"internal/summary": {"internal/export", "internal/faults", "schema"},
 
 	"internal/cache":    {"storage"},
 	"internal/cursor":   {"storage"},
