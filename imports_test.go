@@ -36,9 +36,10 @@ var allowed = map[string][]string{
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
-		"internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree",
+		"handler/export", "internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree",
 	},
-	"handler/docs": {},
+	"handler/docs":   {},
+	"handler/export": {},
 	"handler/formpage": {
 		"", "internal/answers", "internal/cache", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
 		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/net/idna", "golang.org/x/text",
