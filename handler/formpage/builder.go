@@ -121,3 +121,26 @@ func (b *builder) allow(block *schema.Block) {
 		b.policy.frame(p.EmbedLink)
 	}
 }
+
+// picture reads a free JSON value that may be an image: an address, or an object with
+// one. Others are no picture.
+func (b *builder) picture(raw json.RawMessage, alt string) *picture {
+	if len(raw) == 0 {
+		return nil
+	}
+	known, ok := b.pictures[&raw[0]]
+	if !ok {
+		var image schema.Image
+		if json.Unmarshal(raw, &image.URL) == nil || json.Unmarshal(raw, &image) == nil {
+			known = b.policy.picture(&image, "")
+		}
+		b.pictures[&raw[0]] = known
+	}
+	if known == nil || len(known.URL) > b.pen.room {
+		b.pen.full = b.pen.full || known != nil
+		return nil
+	}
+	pic := *known
+	pic.Alt = alt
+	return &pic
+}
