@@ -18,12 +18,12 @@ import (
 // themselves, or make something that does. What is not here goes through
 // http.DefaultTransport.
 var dialers = map[string]string{
-	"webhooks/client.go":               "http.Transport net.Dialer", // asks publicaddr.BeforeDial
-	"internal/dialguard/dialguard.go":  "net.Dialer net.Resolver",
-	"internal/pgtest/pgrun/bouncer.go": "net.Dialer", // a unix socket
-	"internal/bench/hotpaths/load.go":  "net.Dialer", // the rest are programs, and dial their own processes
-	"internal/bench/river/main.go":     "http.Transport",
-	"internal/soak/load.go":            "http.Transport",
+	"webhooks/client.go":                   "http.Transport net.Dialer", // asks publicaddr.BeforeDial
+	"internal/lab/dialguard/dialguard.go":  "net.Dialer net.Resolver",
+	"internal/lab/pgtest/pgrun/bouncer.go": "net.Dialer", // a unix socket
+	"internal/lab/bench/hotpaths/load.go":  "net.Dialer", // the rest are programs, and dial their own processes
+	"internal/lab/bench/river/main.go":     "http.Transport",
+	"internal/lab/soak/load.go":            "http.Transport",
 }
 
 var dialing = regexp.MustCompile(`^(net\.(Dial|DialTimeout|DialTCP|DialUDP|DialIP|Dialer|Resolver|Lookup.*|ResolveIPAddr|ResolveTCPAddr|ResolveUDPAddr|ListenUDP|ListenPacket)|http\.Transport|tls\.(Dial|DialWithDialer|Dialer))$`)

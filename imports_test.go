@@ -42,9 +42,16 @@ var allowed = map[string][]string{
 	"handler/formpage": {
 		"", "internal/answers", "internal/cache", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
 		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/net/idna", "golang.org/x/text",
+		"handler/formpage/internal/filetype", "handler/formpage/internal/formblock", "handler/formpage/internal/input", "handler/formpage/internal/plain", "handler/formpage/internal/visit", "handler/formpage/internal/words",
 	},
-	"handler/conformance":               {"schema", "internal/described"},
-	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},
+	"handler/formpage/internal/filetype":  {"handler/formpage/internal/formblock", "internal/answers", "schema"},
+	"handler/formpage/internal/formblock": {"schema"},
+	"handler/formpage/internal/input":     {},
+	"handler/formpage/internal/plain":     {},
+	"handler/formpage/internal/visit":     {},
+	"handler/formpage/internal/words":     {"handler/formpage/internal/plain", "internal/answers", "golang.org/x/text"},
+	"handler/conformance":                 {"schema", "internal/described"},
+	"handler/conformance/servicetarget":   {"", "handler/conformance", "storage"},
 
 	// JSON, then schemas, then forms: each knows only the ones before it.
 	"internal/jsontree":   {},
@@ -52,7 +59,6 @@ var allowed = map[string][]string{
 	"internal/visible":    {},
 	"internal/weburl":     {},
 	"internal/publicaddr": {},
-	"internal/dialguard":  {"internal/publicaddr"}, // for tests
 	"internal/calendar":   {},
 	"internal/faults":     {"schema"},
 	"internal/jsonshape":  {"internal/faults", "internal/jsontree", "schema"},
@@ -111,8 +117,8 @@ func list(t *testing.T, args ...string) []listed {
 // forbidden returns the imports of a package that its row does not allow.
 func forbidden(p listed) []string {
 	name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
-	if p.Name == "main" || strings.HasPrefix(name, "internal/pg") {
-		return nil // a program may import what it likes, and so may what only tests use
+	if p.Name == "main" || strings.HasPrefix(name, "internal/lab/") {
+		return nil // a program may import what it likes, and so may the workshop, which only tests use
 	}
 	var found []string
 	for _, path := range p.Imports {
@@ -184,8 +190,13 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 func TestAHostLinksNoTestDependency(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "./...") {
-		if slices.Contains(p.Deps, module+"/internal/dialguard") {
-			t.Errorf("%s depends on what only tests need", p.ImportPath)
+		if strings.HasPrefix(p.ImportPath, module+"/internal/lab/") {
+			continue
+		}
+		for _, path := range p.Deps {
+			if strings.HasPrefix(path, module+"/internal/lab/") {
+				t.Errorf("%s depends on %s, which only tests need", p.ImportPath, path)
+			}
 		}
 	}
 	for _, p := range list(t, ".", "./handler", "./handler/docs", "./handler/formpage", "./storage/memory") {
