@@ -253,7 +253,7 @@ func (b *builder) drawCaptcha(f *field, block *schema.Block) {
 		return
 	}
 	w := v.Widget()
-	f.write, f.Widget = (*pen).captcha, &w
+	f.write, f.Widget = (*writer).captcha, &w
 	if f.Label == "" {
 		f.Label = b.c.words.Get("captcha.label")
 	}

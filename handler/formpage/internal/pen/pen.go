@@ -1,33 +1,32 @@
-package formpage
+// Package pen writes the HTML of pages.
+package pen
 
 import (
+	"crypto/rand"
 	"html/template"
 	"io"
 	"iter"
 	"strings"
 	"sync"
 	"unicode/utf8"
-
-	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 )
 
-// pen writes HTML in pieces, within bounds: text that grows in one piece is copied time and
+// Pen writes HTML in pieces, within bounds: text that grows in one piece is copied time and
 // again.
-type pen struct {
-	words *words.Words
-	out   io.Writer // where the pieces go; nil: they are kept
-	kept  []piece
-	buf   []byte
-	room  int  // bytes that may still be drawn of the form
-	full  bool // something was left out for want of room
+type Pen struct {
+	Room int  // bytes that may still be written of the form
+	Full bool // something was left out for want of room
 
-	inserts map[string][]piece // by what stands for them in the output of a template
+	out     io.Writer // where the pieces go; nil: they are kept
+	kept    []Piece
+	buf     []byte
+	inserts Inserts // of a template whose output this is
 }
 
 const pieceSize = 32 << 10
 
-// piece is HTML, or a long text that a visitor typed: that is escaped when it is sent.
-type piece struct {
+// Piece is HTML, or a long text that a visitor typed: that is escaped when it is sent.
+type Piece struct {
 	html  []byte
 	typed string
 }
@@ -37,8 +36,8 @@ var room = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
 func newPiece() []byte { return room.Get().(*[pieceSize]byte)[:0] }
 
-// release gives back the room of pieces that were sent.
-func release(list []piece) {
+// Release gives back the room of pieces that were sent.
+func Release(list []Piece) {
 	for _, one := range list {
 		if cap(one.html) == pieceSize {
 			room.Put((*[pieceSize]byte)(one.html[:pieceSize]))
@@ -46,14 +45,31 @@ func release(list []piece) {
 	}
 }
 
-// What a page draws of its form, in bytes. With what stands around it, a page has at most
-// 4 MiB and what was typed.
-const (
-	maxFields   = 7 << 19
-	maxProblems = 1 << 18
-)
+// New returns a pen that keeps what it writes.
+func New(room int) *Pen { return &Pen{Room: room} }
 
-func (p *pen) raw(s string) {
+// NewLarge is New for what takes most of a page.
+func NewLarge(room int) *Pen { return &Pen{Room: room, buf: newPiece()} }
+
+// outs are pens that send a page, which mostly is one write.
+var outs = sync.Pool{New: func() any { return &Pen{buf: make([]byte, 0, 2*pieceSize)} }}
+
+// To returns a pen that sends what it writes to out. It ends with Close.
+func To(out io.Writer) *Pen {
+	p, _ := outs.Get().(*Pen)
+	p.out = out
+	return p
+}
+
+// Close sends the rest.
+func (p *Pen) Close() {
+	p.flush()
+	p.out = nil
+	outs.Put(p)
+}
+
+// Raw writes HTML that is not the form's.
+func (p *Pen) Raw(s string) {
 	for len(p.buf)+len(s) > max(pieceSize, cap(p.buf)) {
 		n := max(pieceSize, cap(p.buf)) - len(p.buf)
 		p.buf = append(p.buf, s[:n]...)
@@ -66,21 +82,18 @@ func (p *pen) raw(s string) {
 	p.buf = append(p.buf, s...)
 }
 
-func (p *pen) flush() {
+func (p *Pen) flush() {
 	if p.out != nil {
 		_, _ = p.out.Write(p.buf) // the visitor may be gone
 		p.buf = p.buf[:0]
 	} else if len(p.buf) > 0 {
-		p.kept = append(p.kept, piece{html: p.buf})
+		p.kept = append(p.kept, Piece{html: p.buf})
 		p.buf = nil
 	}
 }
 
-// outs are pens that send a page, which mostly is one write.
-var outs = sync.Pool{New: func() any { return &pen{buf: make([]byte, 0, 2*pieceSize)} }}
-
-// pieces sends what another pen wrote.
-func (p *pen) pieces(list []piece) {
+// Pieces sends what another pen wrote.
+func (p *Pen) Pieces(list []Piece) {
 	for _, one := range list {
 		if len(p.buf)+len(one.html) <= cap(p.buf) {
 			p.buf = append(p.buf, one.html...)
@@ -88,7 +101,7 @@ func (p *pen) pieces(list []piece) {
 			p.flush()
 			_, _ = p.out.Write(one.html)
 		}
-		p.typed(one.typed)
+		p.Typed(one.typed)
 	}
 }
 
@@ -96,119 +109,129 @@ func (p *pen) pieces(list []piece) {
 // quotes.
 var entities = [256]string{0: "\uFFFD", '"': "&#34;", '\'': "&#39;", '&': "&amp;", '<': "&lt;", '>': "&gt;"}
 
-// typed writes what a visitor typed. There is always room for it.
-func (p *pen) typed(s string) {
+// Typed writes what a visitor typed. There is always room for it.
+func (p *Pen) Typed(s string) {
 	if p.out == nil && len(s) > pieceSize {
 		p.flush()
-		p.kept = append(p.kept, piece{typed: s})
+		p.kept = append(p.kept, Piece{typed: s})
 		return
 	}
 	last := 0
 	for i := range len(s) {
 		if e := entities[s[i]]; e != "" {
-			p.raw(s[last:i])
-			p.raw(e)
+			p.Raw(s[last:i])
+			p.Raw(e)
 			last = i + 1
 		}
 	}
-	p.raw(s[last:])
+	p.Raw(s[last:])
 }
 
-// markup writes HTML.
-func (p *pen) markup(s string) {
-	p.room -= len(s)
-	p.raw(s)
+// Markup writes HTML.
+func (p *Pen) Markup(s string) {
+	p.Room -= len(s)
+	p.Raw(s)
 }
 
-// whole writes what would mean something else if it were cut.
-func (p *pen) whole(s string) {
-	p.room -= len(s)
-	p.typed(s)
+// Whole writes what would mean something else if it were cut.
+func (p *Pen) Whole(s string) {
+	p.Room -= len(s)
+	p.Typed(s)
 }
 
-// text writes text of the form as far as there is room.
-func (p *pen) text(s string) {
+// Text writes text of the form as far as there is room.
+func (p *Pen) Text(s string) {
 	for i := range len(s) {
-		if p.room -= max(1, len(entities[s[i]])); p.room < 0 && utf8.RuneStart(s[i]) {
-			s, p.full = s[:i], true
+		if p.Room -= max(1, len(entities[s[i]])); p.Room < 0 && utf8.RuneStart(s[i]) {
+			s, p.Full = s[:i], true
 			break
 		}
 	}
-	p.typed(s)
+	p.Typed(s)
 }
 
-// more reports whether there is room for one thing more.
-func (p *pen) more() bool {
-	p.full = p.full || p.room <= 0
-	return !p.full
+// More reports whether there is room for one thing more.
+func (p *Pen) More() bool {
+	p.Full = p.Full || p.Room <= 0
+	return !p.Full
 }
 
-// each gives what is in a list as long as there is room for one thing more.
-func each[T any](p *pen, list []T) iter.Seq2[int, *T] {
+// Each gives what is in a list as long as there is room for one thing more.
+func Each[T any](p *Pen, list []T) iter.Seq2[int, *T] {
 	return func(yield func(int, *T) bool) {
 		for i := range list {
-			if !p.more() || !yield(i, &list[i]) {
+			if !p.More() || !yield(i, &list[i]) {
 				return
 			}
 		}
 	}
 }
 
-// put writes HTML with values in it, escaped: %s is a text of the form, %i what would mean
+// Put writes HTML with values in it, escaped: %s is a text of the form, %i what would mean
 // something else if it were cut, %v what a visitor typed.
-func (p *pen) put(format string, values ...string) {
+func (p *Pen) Put(format string, values ...string) {
 	for _, value := range values {
 		before, rest, _ := strings.Cut(format, "%")
-		p.markup(before)
+		p.Markup(before)
 		switch rest[0] {
 		case 's':
-			p.text(value)
+			p.Text(value)
 		case 'i':
-			p.whole(value)
+			p.Whole(value)
 		case 'v':
-			p.typed(value)
+			p.Typed(value)
 		}
 		format = rest[1:]
 	}
-	p.markup(format)
+	p.Markup(format)
 }
 
-// when puts something on a condition.
-func (p *pen) when(is bool, format string, values ...string) {
+// When puts something on a condition.
+func (p *Pen) When(is bool, format string, values ...string) {
 	if is {
-		p.put(format, values...)
+		p.Put(format, values...)
 	}
 }
 
-// sentence writes one of the page's texts with a value in it, which may be long.
-func (p *pen) sentence(key, place, value string) {
-	before, after, _ := strings.Cut(p.words.Get(key), "{"+place+"}")
-	p.put("%i%s%i", before, value, after)
+// Sentence writes one of the page's own texts with a value at a {place}, which may be long.
+func (p *Pen) Sentence(text, place, value string) {
+	before, after, _ := strings.Cut(text, "{"+place+"}")
+	p.Put("%i%s%i", before, value, after)
 }
 
-// end returns what was written.
-func (p *pen) end() []piece {
+// End returns what was written.
+func (p *Pen) End() []Piece {
 	p.flush()
 	return p.kept
 }
 
 // Write takes what a template writes, which is each value at once.
-func (p *pen) Write(b []byte) (int, error) {
+func (p *Pen) Write(b []byte) (int, error) {
 	if pieces, ok := p.inserts[string(b)]; ok {
 		p.flush()
 		p.kept = append(p.kept, pieces...)
 	} else {
-		p.raw(string(b))
+		p.Raw(string(b))
 	}
 	return len(b), nil
 }
 
-// insert returns what stands in a template for what another pen wrote: nobody can guess it.
-func (v *pageView) insert(pieces []piece) template.HTML {
-	if v.inserts == nil {
-		v.inserts = map[string][]piece{}
+// Inserts are what other pens wrote, by what stands for it in the output of a template.
+type Inserts map[string][]Piece
+
+// Add returns what stands for pieces in a template: nobody can guess it.
+func (i *Inserts) Add(pieces []Piece) template.HTML {
+	if *i == nil {
+		*i = Inserts{}
 	}
-	mark := newNonce()
-	v.inserts[mark] = pieces
+	mark := rand.Text()
+	(*i)[mark] = pieces
 	return template.HTML(mark) //nolint:gosec // letters and digits
+}
+
+// Execute returns what a template writes, with the inserts in their places.
+func (i Inserts) Execute(t *template.Template, name string, data any) ([]Piece, error) {
+	p := Pen{inserts: i}
+	err := t.ExecuteTemplate(&p, name, data)
+	return p.End(), err
 }

@@ -3,10 +3,10 @@ package policy
 import (
 	"encoding/base64"
 	"html/template"
-	"math"
 	"net/http"
 	"strings"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -27,7 +27,7 @@ func (p *Policy) Picture(image *schema.Image) *Picture {
 	}
 	pic := new(Picture)
 	if image.Width != nil && image.Height != nil && *image.Width > 0 && *image.Height > 0 {
-		pic.Width, pic.Height = positive(image.Width), positive(image.Height)
+		pic.Width, pic.Height = formblock.Positive(image.Width), formblock.Positive(image.Height)
 	}
 	if origin := Origin(image.URL); origin != "" {
 		p.images = append(p.images, origin)
@@ -49,12 +49,4 @@ func (p *Policy) Picture(image *schema.Image) *Picture {
 		return pic
 	}
 	return nil
-}
-
-// positive returns n where it is above 0, else 0.
-func positive(n *schema.Integer) int {
-	if n == nil || *n <= 0 || *n > math.MaxInt32 {
-		return 0
-	}
-	return int(*n)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/color"
 	"github.com/formsvc/formsvc/handler/formpage/internal/css"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/schema"
@@ -30,8 +31,8 @@ type Theme struct {
 	logo, cover, background *schema.Image
 }
 
-// AddRule adds a rule for one form, if it has declarations. What is added is made by this
-// package.
+// AddRule adds a rule for one form, if it has declarations. Nothing of them is the author's
+// text.
 func (t *Theme) AddRule(selector string, d ...string) {
 	if len(d) > 0 {
 		t.rules = append(t.rules, selector+"{"+strings.Join(d, ";")+"}")
@@ -106,7 +107,7 @@ func New(theme *schema.Theme, settings *schema.Settings) Theme {
 		t.AddRule(".fs-cover", "background-color:"+color)
 	}
 	if p := cover.Position; p != nil {
-		t.AddRule(".fs-cover", "background-position:"+percent(or(p.X, 50))+" "+percent(or(p.Y, 50)))
+		t.AddRule(".fs-cover", "background-position:"+percent(formblock.Or(p.X, 50))+" "+percent(formblock.Or(p.Y, 50)))
 	}
 	if height, ok := css.Length(theme.CoverHeight); ok {
 		t.AddRule(".fs-cover", "height:min("+height+",60vh)")
