@@ -18,7 +18,7 @@ const module = "github.com/formsvc/formsvc"
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/objectid", "internal/quantile", "internal/secrets", "internal/visible",
+		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/keyring", "internal/objectid", "internal/quantile", "internal/secrets", "internal/visible",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -36,9 +36,10 @@ var allowed = map[string][]string{
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
-		"internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree",
+		"handler/export", "internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree",
 	},
-	"handler/docs": {},
+	"handler/docs":   {},
+	"handler/export": {},
 	"handler/formpage": {
 		"", "internal/answers", "internal/cache", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
 		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/net/idna", "golang.org/x/text",
@@ -83,6 +84,7 @@ var allowed = map[string][]string{
 	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/objectid", "schema", "storage"},
 
 	"internal/export":   {"internal/jsontree", "schema", "storage"},
+	"internal/keyring":  {"handler", "internal/cache", "internal/faults", "internal/visible", "schema", "storage"},
 	"internal/quantile": {},
 
 	"internal/cache":    {"storage"},

@@ -1,4 +1,4 @@
-package formsvc
+package keyring
 
 import (
 	"context"
