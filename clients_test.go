@@ -26,7 +26,7 @@ func TestEarlyAnswersReachRealClients(t *testing.T) {
 	b := setup(t, formsvc.WithRateLimit(1000, time.Hour))
 	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)
-	answers := b.earlyAnswers()
+	answers := earlyAnswers(b)
 	clients := map[string]func(t *testing.T, requests []clientRequest) []any{
 		"go":          goClient,
 		"urllib":      script("python3", "py", urllibClient),

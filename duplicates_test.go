@@ -44,7 +44,7 @@ func (b *bundle) settings(form formsvc.ID, settings string) formsvc.Form {
 }
 
 // cover calls Maintain until the form is covered.
-func (b *bundle) cover(form formsvc.ID) {
+func cover(b *bundle, form formsvc.ID) {
 	b.t.Helper()
 	for range 100 {
 		if err := b.Maintain(b.t.Context()); err != nil {
@@ -94,7 +94,7 @@ func TestDuplicatesCoverEarlierResponses(t *testing.T) {
 		if f := b.settings(form, `{"duplicateField":"mail"}`); f.DuplicatesCovered {
 			t.Error("the form is covered before anything was entered")
 		}
-		b.cover(form)
+		cover(b, form)
 		for _, mail := range []string{`"ANN@example.com "`, `"ann@example.com"`, `"BOB@xn--mnchen-3ya.de"`} {
 			taken(mail, true, "after entering")
 		}
@@ -119,12 +119,12 @@ func TestDuplicatesCoverEarlierResponses(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.settings(form, `{"duplicateField":"mail"}`)
-		b.cover(form)
+		cover(b, form)
 		for _, mail := range []string{`"bob@m\u00fcnchen.de"`, `"dora@example.com"`, `"emil@example.com"`} {
 			taken(mail, true, "after the setting was switched off, changed and set again")
 		}
 		b.settings(form, `{"duplicateField":"name"}`)
-		b.cover(form)
+		cover(b, form)
 		if _, err := b.submit(form, "name", `" EMIL"`); !errors.Is(err, formsvc.ErrDuplicate) {
 			t.Error(err)
 		}
@@ -141,7 +141,7 @@ func TestParallelDuplicatesByMeaning(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.settings(form, `{"duplicateField":"mail"}`)
-		b.cover(form)
+		cover(b, form)
 		spellings := []string{`"%s@example.com"`, `" %s@EXAMPLE.com"`, `"%s@Example.COM"`}
 		for name, want := range map[string]int64{"new": 1, "OLD": 0} {
 			var stored atomic.Int64

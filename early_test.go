@@ -30,7 +30,7 @@ type earlyAnswer struct {
 
 // earlyAnswers makes the requests to POST /v1/forms that are refused early, with
 // bodies that are far larger than what the sockets of both sides hold.
-func (b *bundle) earlyAnswers() []earlyAnswer {
+func earlyAnswers(b *bundle) []earlyAnswer {
 	b.t.Helper()
 	issue := func(name string, scopes ...formsvc.Scope) string {
 		issued, err := b.CreateKey(b.t.Context(), formsvc.KeyRequest{User: b.user, Name: name, Scopes: scopes})
@@ -40,7 +40,7 @@ func (b *bundle) earlyAnswers() []earlyAnswer {
 		return issued.Secret
 	}
 	reader, spent := issue("reader", storage.ScopeFormsRead), issue("spent", storage.Scopes()...)
-	for b.status(spent) != http.StatusTooManyRequests {
+	for get(b.t, b, "/v1/me", spent) != http.StatusTooManyRequests {
 	}
 	const allowed, tooMuch = 1_000_000, 5 << 20
 	return []earlyAnswer{
@@ -50,10 +50,6 @@ func (b *bundle) earlyAnswers() []earlyAnswer {
 		{"not JSON", b.key, "text/plain", allowed, 415},
 		{"too large", b.key, "application/json", tooMuch, 413},
 	}
-}
-
-func (b *bundle) status(key string) int {
-	return get(b.t, b, "/v1/me", key)
 }
 
 // raw writes the whole request before it reads, as urllib and nginx do, and returns
@@ -92,7 +88,7 @@ func TestEarlyAnswersReachClientsThatWriteFirst(t *testing.T) {
 	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)
 	address := server.Listener.Addr().String()
-	for _, e := range b.earlyAnswers() {
+	for _, e := range earlyAnswers(b) {
 		for _, connection := range []string{"close", "keep-alive"} {
 			for _, chunked := range []bool{false, true} {
 				for range 5 {

@@ -57,7 +57,7 @@ func request(t *testing.T, server *httptest.Server, method, path, key string) *h
 func TestExportsOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	form := b.everyTypeForm()
+	form := everyTypeForm(b)
 	for range 3 {
 		if _, err := b.Submit(t.Context(), everyAnswer(form)); err != nil {
 			t.Fatal(err)
@@ -132,7 +132,7 @@ func TestExportsOverHTTP(t *testing.T) {
 			}
 			continue
 		}
-		if want := b.exported(form, e); body != want || response.StatusCode != http.StatusOK {
+		if want := export(b, form, e); body != want || response.StatusCode != http.StatusOK {
 			t.Errorf("%s: %d %q, want %q", query, response.StatusCode, body, want)
 		}
 	}
@@ -356,7 +356,7 @@ func TestAnExportLeavesCallsForOthers(t *testing.T) {
 }
 
 // bigResponses submits responses that fill two pages and more than a socket holds.
-func (b *bundle) bigResponses() (form formsvc.ID, count int) {
+func bigResponses(b *bundle) (form formsvc.ID, count int) {
 	b.t.Helper()
 	var blocks []string
 	big := map[string]json.RawMessage{}
@@ -380,7 +380,7 @@ func TestASlowClientOfAnExportHoldsNoConnection(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t, pgtest.MaxConns(1))
 	b := setupOn(t, migrated(t, pool, postgres.WithSchema(pgtest.Schema(t))))
-	form, count := b.bigResponses()
+	form, count := bigResponses(b)
 	server := exportServer(t, b, nil)
 	response := request(t, server, "GET", "/exports/"+form.String()+".csv", b.key)
 	reader := bufio.NewReader(response.Body)
@@ -411,7 +411,7 @@ func TestAnExportWhoseDatabaseIsKilled(t *testing.T) {
 	database := pgtest.NewServer(t, pgtest.Config{})
 	pool := pgtest.PoolAt(t, database.URL(), pgtest.MaxConns(2))
 	b := setupOn(t, migrated(t, pool))
-	form, count := b.bigResponses()
+	form, count := bigResponses(b)
 	server := exportServer(t, b, nil)
 	response := request(t, server, "GET", "/exports/"+form.String()+".ndjson", b.key)
 	reader := bufio.NewReader(response.Body)

@@ -45,7 +45,7 @@ func hostileExport(t *testing.T, e formsvc.Export) (text string, want [][]string
 	}}
 	b := setupOn(t, store)
 	form := b.form(`[{"id":"=text","type":"short_text","label":"=1+1"}]`, `{}`)
-	text = b.exported(form, e)
+	text = export(b, form, e)
 	want = [][]string{{"=text", "text", "choice", "other", "row/r", "file/name", "file/url", "hidden", "variable", "contact/firstName", "phone_as_text", "number", "phone", "moment"}}
 	for _, c := range hostileCells {
 		want = append(want, append([]string{"", c, c, c, c, c, "https://example.com/", c, c, c, c}, plainCells...))

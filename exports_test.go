@@ -26,8 +26,8 @@ import (
 	"github.com/formsvc/formsvc/storage/memory"
 )
 
-// exported is an export as text.
-func (b *bundle) exported(form formsvc.ID, e formsvc.Export) string {
+// export is an export as text.
+func export(b *bundle, form formsvc.ID, e formsvc.Export) string {
 	b.t.Helper()
 	var out bytes.Buffer
 	if err := b.As(b.user.ID).Export(b.t.Context(), &out, form, e); err != nil {
@@ -61,7 +61,7 @@ func TestACSVHasAColumnForEveryValue(t *testing.T) {
 	t.Parallel()
 	for name, store := range stores(t) {
 		b := setupOn(t, store)
-		form := b.everyTypeForm()
+		form := everyTypeForm(b)
 		r := everyAnswer(form)
 		r.CompletionTime = 31.5
 		r.Metadata = formsvc.Metadata{Country: "NL", Device: "phone", UserAgent: "=agent", UTM: map[string]string{"source": "news"}}
@@ -103,7 +103,7 @@ func TestACSVHasAColumnForEveryValue(t *testing.T) {
 				"files/1/name": "one.pdf", "files/2/name": "two.pdf", "files/1/url": "https://files.example.com/one", "files/2/url": "https://files.example.com/two",
 			}},
 		} {
-			text := b.exported(form, c.e)
+			text := export(b, form, c.e)
 			header, lines := table(t, text)
 			if want := with(common, c.want); len(lines) != 1 || !cmp.Equal(lines[0], want) {
 				t.Errorf("%s, %s: %s", name, c.name, cmp.Diff(want, lines[0]))
@@ -123,14 +123,14 @@ func TestACSVHasAColumnForEveryValue(t *testing.T) {
 				}
 			}
 		}
-		records, err := csv.NewReader(strings.NewReader(b.exported(form, formsvc.Export{}))).ReadAll()
+		records, err := csv.NewReader(strings.NewReader(export(b, form, formsvc.Export{}))).ReadAll()
 		if err != nil || records[1][0] != stored.ID.String() || records[1][1] != stored.SubmittedAt.Format(time.RFC3339) || records[1][len(records[1])-9] != "31.5" {
 			t.Errorf("%s: %q, %v", name, records[1], err)
 		}
-		if text := b.exported(form, formsvc.Export{BOM: true}); !strings.HasPrefix(text, "\ufeffsubmission_id,") {
+		if text := export(b, form, formsvc.Export{BOM: true}); !strings.HasPrefix(text, "\ufeffsubmission_id,") {
 			t.Errorf("%s: begins with %q", name, text[:20])
 		}
-		if header, _ := table(t, b.exported(form, formsvc.Export{Labels: true, Spread: true})); !slices.Contains(header, "Many: Corn") || !slices.Contains(header, "Grid: First") ||
+		if header, _ := table(t, export(b, form, formsvc.Export{Labels: true, Spread: true})); !slices.Contains(header, "Many: Corn") || !slices.Contains(header, "Grid: First") ||
 			!slices.Contains(header, "Recommend") || !slices.Contains(header, "Address: city") || !slices.Contains(header, "ref") {
 			t.Errorf("%s: labels %q", name, header)
 		}
@@ -165,13 +165,13 @@ func TestColumnsOutliveTheirBlocks(t *testing.T) {
 		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers("m", `["y"]`, "new", `"2"`)}); err != nil {
 			t.Fatal(err)
 		}
-		header, lines := table(t, b.exported(form, formsvc.Export{Spread: true}))
+		header, lines := table(t, export(b, form, formsvc.Export{Spread: true}))
 		wantHeader := []string{"submission_id", "submitted_at", "m/y", "m/x", "new", "a", "submitted_at (2)", "g/r"}
 		want := []map[string]string{{"m/y": "Why", "new": "2"}, {"a": "1", "m/x": "X", "m/y": "Y", "submitted_at (2)": "never", "g/r": "K"}}
 		if !cmp.Equal(header[:len(wantHeader)], wantHeader) || !cmp.Equal(lines, want) {
 			t.Errorf("%s: %q, %v", name, header, lines)
 		}
-		if header, _ := table(t, b.exported(form, formsvc.Export{Labels: true})); !cmp.Equal(header[2:7], []string{"'=M [m]", "'=M [new]", "A", "When", "G: r"}) {
+		if header, _ := table(t, export(b, form, formsvc.Export{Labels: true})); !cmp.Equal(header[2:7], []string{"'=M [m]", "'=M [new]", "A", "When", "G: r"}) {
 			t.Errorf("%s: labels %q", name, header)
 		}
 	}
@@ -181,7 +181,7 @@ func TestNDJSONHasTheItemsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	for name, store := range stores(t) {
 		b := setupOn(t, store)
-		form := b.everyTypeForm()
+		form := everyTypeForm(b)
 		for range 3 {
 			if _, err := b.Submit(t.Context(), everyAnswer(form)); err != nil {
 				t.Fatal(err)
@@ -194,7 +194,7 @@ func TestNDJSONHasTheItemsOfTheAPI(t *testing.T) {
 			want.Write(item)
 			want.WriteByte('\n')
 		}
-		if got := b.exported(form, formsvc.Export{Format: formsvc.NDJSON}); got != want.String() || len(page.Items) != 3 {
+		if got := export(b, form, formsvc.Export{Format: formsvc.NDJSON}); got != want.String() || len(page.Items) != 3 {
 			t.Errorf("%s: %s\nwant %s", name, got, want.String())
 		}
 	}
@@ -222,7 +222,7 @@ func TestAnExportIsOfAPeriod(t *testing.T) {
 		{formsvc.Export{Since: start.Add(time.Hour), Until: start.Add(2 * time.Hour)}, "2 1"},
 		{formsvc.Export{Since: start.Add(100 * time.Hour)}, ""},
 	} {
-		_, lines := table(t, b.exported(form, c.e))
+		_, lines := table(t, export(b, form, c.e))
 		var got []string
 		for _, l := range lines {
 			got = append(got, l["name"])
@@ -351,7 +351,7 @@ func TestResponsesThatComeInDuringAnExport(t *testing.T) {
 	}
 	store.before = func(page int) error { late = page > 2; return nil }
 	b := setupOn(t, store)
-	text := b.exported(b.form(textBlock, `{}`), formsvc.Export{})
+	text := export(b, b.form(textBlock, `{}`), formsvc.Export{})
 	header, lines := table(t, text)
 	if slices.Contains(header, "late") || len(lines) != 750 || strings.Count(text, "\n") != 751 || slices.ContainsFunc(lines, func(l map[string]string) bool { return l["name"] == "" }) {
 		t.Errorf("%d lines, header %q", len(lines), header)

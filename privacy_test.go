@@ -158,9 +158,9 @@ type tenant struct {
 	needles   needles
 }
 
-// tenant makes a user with a key, two workspaces (one of them deleted), and three forms,
+// newTenant makes a user with a key, two workspaces (one of them deleted), and three forms,
 // each with a webhook and responses, of which one is delivered and one pending.
-func (b *bundle) tenant(name, url string) *tenant {
+func newTenant(b *bundle, name, url string) *tenant {
 	b.t.Helper()
 	ctx := b.t.Context()
 	ok := func(err error) {
@@ -210,8 +210,8 @@ func TestDeleteUserLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 	t.Parallel()
 	onEachSearched(t, func(t *testing.T, b *bundle, find search) {
 		url, _ := receiver(t)
-		stop := b.dispatching(t)
-		first, second := b.tenant("first", url), b.tenant("second", url)
+		stop := dispatching(t, b)
+		first, second := newTenant(b, "first", url), newTenant(b, "second", url)
 		for _, pair := range [][2]*tenant{{first, second}, {second, first}} {
 			if err := b.AddMember(t.Context(), pair[0].workspace.ID, pair[1].user.ID); err != nil {
 				t.Fatal(err)
@@ -278,7 +278,7 @@ func TestDeleteUserLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 }
 
 // dispatching runs the dispatcher until the returned function is called.
-func (b *bundle) dispatching(t *testing.T) (stop func()) {
+func dispatching(t *testing.T, b *bundle) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- b.Dispatcher().Run(ctx) }()
@@ -308,7 +308,7 @@ func (s interrupted) Sweep(ctx context.Context, p storage.SweepParams) (storage.
 func TestMaintainResumesTheRemovalOfAUser(t *testing.T) {
 	t.Parallel()
 	onEachSearched(t, func(t *testing.T, b *bundle, find search) {
-		u := b.tenant("somebody", "http://127.0.0.1:8099")
+		u := newTenant(b, "somebody", "http://127.0.0.1:8099")
 		left := 2
 		dying := b.Using(interrupted{b.store, &left})
 		if err := dying.DeleteUser(t.Context(), u.user.ID); err != nil && !errors.Is(err, storage.ErrUnavailable) {
@@ -356,7 +356,7 @@ func TestDeleteUserIsDoneWhenItReturnsThoughMaintainRuns(t *testing.T) {
 		defer maintaining.Wait()
 		defer close(stop)
 		for i := range 6 {
-			u := b.tenant(fmt.Sprint("somebody", i), "http://127.0.0.1:8099")
+			u := newTenant(b, fmt.Sprint("somebody", i), "http://127.0.0.1:8099")
 			if err := b.DeleteUser(t.Context(), u.user.ID); err != nil {
 				t.Fatal(err)
 			}
@@ -371,7 +371,7 @@ func TestDeleteUserIsDoneWhenItReturnsThoughMaintainRuns(t *testing.T) {
 func TestPurgeForm(t *testing.T) {
 	t.Parallel()
 	onEachSearched(t, func(t *testing.T, b *bundle, find search) {
-		u, other := b.tenant("somebody", "http://127.0.0.1:8099"), b.tenant("nobody", "http://127.0.0.1:8099")
+		u, other := newTenant(b, "somebody", "http://127.0.0.1:8099"), newTenant(b, "nobody", "http://127.0.0.1:8099")
 		for _, form := range []formsvc.ID{u.forms[0], {1}} {
 			if err := b.PurgeForm(t.Context(), form); !errors.Is(err, formsvc.ErrNotFound) {
 				t.Errorf("PurgeForm of a form that is not in the trash: %v", err)

@@ -67,7 +67,7 @@ func everyAnswer(form formsvc.ID) formsvc.Response {
 }
 
 // everyTypeForm makes a published form of everyType with one hidden field.
-func (b *bundle) everyTypeForm() formsvc.ID {
+func everyTypeForm(b *bundle) formsvc.ID {
 	b.t.Helper()
 	f, err := b.As(b.user.ID).CreateForm(b.t.Context(), formsvc.FormCreate{
 		Workspace: b.workspace, Name: "Every type",
@@ -85,7 +85,7 @@ func (b *bundle) everyTypeForm() formsvc.ID {
 func TestEveryStoredAnswerHasAGoValue(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	form := b.everyTypeForm()
+	form := everyTypeForm(b)
 	if _, err := b.Submit(t.Context(), everyAnswer(form)); err != nil {
 		t.Fatal(err)
 	}
