@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/export"
+	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/quantile"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -247,7 +248,7 @@ func (t *tally) add(s Submission) error {
 		b := t.byID[a.ID]
 		if b == nil {
 			if len(t.blocks) >= export.MaxColumns {
-				return violation("", schema.CodeTooMany, "the responses have more than "+strconv.Itoa(export.MaxColumns)+" different fields")
+				return faults.One("", schema.CodeTooMany, "the responses have more than "+strconv.Itoa(export.MaxColumns)+" different fields")
 			}
 			b = t.define(a.ID, a.Type, a.Label)
 			b.Gone = true

@@ -18,7 +18,7 @@ const module = "github.com/formsvc/formsvc"
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/objectid", "internal/quantile", "internal/secrets", "internal/visible",
+		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/keyring", "internal/objectid", "internal/quantile", "internal/secrets", "internal/visible",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -42,9 +42,16 @@ var allowed = map[string][]string{
 	"handler/formpage": {
 		"", "internal/answers", "internal/cache", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
 		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/net/idna", "golang.org/x/text",
+		"handler/formpage/internal/filetype", "handler/formpage/internal/formblock", "handler/formpage/internal/input", "handler/formpage/internal/plain", "handler/formpage/internal/visit", "handler/formpage/internal/words",
 	},
-	"handler/conformance":               {"schema", "internal/described"},
-	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},
+	"handler/formpage/internal/filetype":  {"handler/formpage/internal/formblock", "internal/answers", "schema"},
+	"handler/formpage/internal/formblock": {"schema"},
+	"handler/formpage/internal/input":     {},
+	"handler/formpage/internal/plain":     {},
+	"handler/formpage/internal/visit":     {},
+	"handler/formpage/internal/words":     {"handler/formpage/internal/plain", "internal/answers", "golang.org/x/text"},
+	"handler/conformance":                 {"schema", "internal/described"},
+	"handler/conformance/servicetarget":   {"", "handler/conformance", "storage"},
 
 	// JSON, then schemas, then forms: each knows only the ones before it.
 	"internal/jsontree":   {},
@@ -52,9 +59,9 @@ var allowed = map[string][]string{
 	"internal/visible":    {},
 	"internal/weburl":     {},
 	"internal/publicaddr": {},
-	"internal/dialguard":  {"internal/publicaddr"}, // for tests
 	"internal/servicetest": { // for tests
-		"", "internal/described", "internal/pgtest", "storage", "storage/memory", "storage/postgres", "storage/storagetest", "webhooks", "github.com/jackc/pgx/v5",
+		"", "internal/described", "internal/lab/pgtest", "storage", "storage/memory", "storage/postgres", "storage/storagetest", "webhooks",
+		"github.com/jackc/pgx/v5",
 	},
 	"internal/calendar":  {},
 	"internal/faults":    {"schema"},
@@ -74,6 +81,7 @@ var allowed = map[string][]string{
 	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/objectid", "schema", "storage"},
 
 	"internal/export":   {"internal/jsontree", "schema", "storage"},
+	"internal/keyring":  {"handler", "internal/cache", "internal/faults", "internal/visible", "schema", "storage"},
 	"internal/quantile": {},
 
 	"internal/cache":    {"storage"},
@@ -114,8 +122,8 @@ func list(t *testing.T, args ...string) []listed {
 // forbidden returns the imports of a package that its row does not allow.
 func forbidden(p listed) []string {
 	name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
-	if p.Name == "main" || strings.HasPrefix(name, "internal/pg") {
-		return nil // a program may import what it likes, and so may what only tests use
+	if p.Name == "main" || strings.HasPrefix(name, "internal/lab/") {
+		return nil // a program may import what it likes, and so may the workshop, which only tests use
 	}
 	var found []string
 	for _, path := range p.Imports {
@@ -188,9 +196,12 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 func TestAHostLinksNoTestDependency(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "./...") {
-		for _, unwanted := range []string{"dialguard", "servicetest"} {
-			if slices.Contains(p.Deps, module+"/internal/"+unwanted) {
-				t.Errorf("%s depends on %s, which only tests need", p.ImportPath, unwanted)
+		if strings.HasPrefix(p.ImportPath, module+"/internal/lab/") || p.ImportPath == module+"/internal/servicetest" {
+			continue
+		}
+		for _, path := range p.Deps {
+			if strings.HasPrefix(path, module+"/internal/lab/") || path == module+"/internal/servicetest" {
+				t.Errorf("%s depends on %s, which only tests need", p.ImportPath, path)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -40,14 +41,14 @@ func (c *call) newBuilder(view *pageView, path schema.Path, faults []schema.Viol
 	for _, v := range faults {
 		b.faults[v.Field] = append(b.faults[v.Field], v)
 	}
-	for block, hidden := range walk(c.form.Blocks) {
+	for block, hidden := range formblock.Walk(c.form.Blocks) {
 		b.index[block.ID] = len(b.index) + 1 // the ids of elements stay the same on all pages
 		if !hidden {
 			b.allow(block)
 		}
 	}
 	if c.form.Settings.NumberedQuestions {
-		for block, hidden := range walk(onPath(&c.form, path)) {
+		for block, hidden := range formblock.Walk(onPath(&c.form, path)) {
 			if block.TakesAnswer() && !hidden {
 				b.numbers[block.ID] = len(b.numbers) + 1
 			}
@@ -82,7 +83,7 @@ func (b *builder) shown(id string) bool { return b.used["#"+id] }
 func (c *call) block(id string) *schema.Block {
 	if c.byID == nil {
 		c.byID = map[string]*schema.Block{}
-		for b := range walk(c.form.Blocks) {
+		for b := range formblock.Walk(c.form.Blocks) {
 			c.byID[b.ID] = b
 		}
 	}
@@ -93,7 +94,7 @@ func (c *call) block(id string) *schema.Block {
 func (b *builder) inWords(plain string) string {
 	text, known := b.digits[plain]
 	if !known {
-		text = b.c.words.number(plain)
+		text = b.c.words.Number(plain)
 		b.digits[plain] = text
 	}
 	return text
@@ -105,7 +106,7 @@ func (b *builder) element(id string) string { return "q" + strconv.Itoa(b.index[
 // allow lets the page load what a block on any page of the form shows: the script shows the
 // next one in the document of the first.
 func (b *builder) allow(block *schema.Block) {
-	p := properties(block)
+	p := formblock.Properties(block)
 	b.picture(p.Image, "")
 	for _, c := range block.Choices {
 		b.picture(c.Image, "")

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 )
 
 // rgb is a colour without transparency.
@@ -82,7 +84,7 @@ func cssLength(text string) (string, bool) {
 	if err != nil || math.IsNaN(n) || n < 0 || n > 4000 {
 		return "", false
 	}
-	return plainNumber(n) + unit, true
+	return plain.Number(n) + unit, true
 }
 
 // luminance is the relative luminance of WCAG 2.2.

@@ -18,6 +18,8 @@ import (
 	"github.com/sethvargo/go-limiter"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -177,7 +179,7 @@ func New(svc Service, config Config) (*Handler, error) {
 	for _, source := range config.FrameAncestors {
 		must(source != "" && !strings.ContainsAny(source, " ;,\r\n"), "in FrameAncestors, %q is not a source", source)
 	}
-	words, err := newCatalogue(config.Words)
+	catalogue, err := words.NewCatalogue(config.Words)
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, fmt.Errorf("formpage: %w", err)
 	}
@@ -193,7 +195,7 @@ func New(svc Service, config Config) (*Handler, error) {
 		config.Location = s.TimeZone()
 	}
 	config.Location = cmp.Or(config.Location, time.UTC)
-	h := &Handler{service: svc, words: words, logger: config.Logger, clock: config.Clock}
+	h := &Handler{service: svc, words: catalogue, logger: config.Logger, clock: config.Clock}
 	if s, ok := svc.(interface{ Limits() schema.Limits }); ok {
 		h.serviceFile = s.Limits().FileSize
 	}
@@ -202,9 +204,9 @@ func New(svc Service, config Config) (*Handler, error) {
 	if config.Limiter != nil {
 		h.limiter = ratelimit.Over(config.Limiter)
 	}
-	h.signer = signer{secret: config.Secret, former: config.FormerSecrets}
+	h.signer = visit.Signer{Secret: config.Secret, Former: config.FormerSecrets}
 	if len(config.Secret) == 0 {
-		h.signer.secret = []byte(rand.Text())
+		h.signer.Secret = []byte(rand.Text())
 	}
 	h.config = config
 	return h, nil

@@ -31,7 +31,7 @@ func (p *pen) captcha(f *field) {
 	p.put(`" id="%i" data-b="%i" tabindex="-1"><p class="fs-label">%s</p>`, f.ID, f.Block, f.Label)
 	p.about(f)
 	p.put(`<div class="%i" data-sitekey="%i"></div><noscript>%s</noscript><script src="%i" async defer></script></div>`+"\n",
-		f.Widget.Class, f.Widget.SiteKey, p.words.get("captcha.noscript"), f.Widget.Script)
+		f.Widget.Class, f.Widget.SiteKey, p.words.Get("captcha.noscript"), f.Widget.Script)
 }
 
 // question writes a block that is answered.
@@ -51,7 +51,7 @@ func (p *pen) question(f *field) {
 		p.aria(f)
 		p.put(" tabindex=\"-1\">\n<legend>")
 		p.name(f)
-		p.when(f.Required, `<span class="vh req"> (%s)</span>`, p.words.get("required"))
+		p.when(f.Required, `<span class="vh req"> (%s)</span>`, p.words.Get("required"))
 		p.put("</legend>")
 	case f.control == nil || len(f.Stored) > 0 && !f.Several: // there is nothing that a label could be for
 		p.put(">\n" + `<p class="fs-label"`)
@@ -141,11 +141,11 @@ func (p *pen) content(f *field) {
 		p.put(`<div class="fs-embed" data-frame="%i"><a class="fs-button quiet" href="%i" target="_blank" rel="noopener">`, f.Frame, link)
 		p.when(f.Kind == "video", `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 5v14l11-7z"/></svg>`)
 		p.linkText(f)
-		p.put(`<span class="vh nt"> %s</span></a></div>`, p.words.get("new_tab"))
+		p.put(`<span class="vh nt"> %s</span></a></div>`, p.words.Get("new_tab"))
 	case link != "" && f.Kind != "screen":
 		p.put(`<a class="fs-button quiet" href="%i" target="_blank" rel="noopener">`, link)
 		p.linkText(f)
-		p.put(`<span class="vh"> %s</span></a>`, p.words.get("new_tab"))
+		p.put(`<span class="vh"> %s</span></a>`, p.words.Get("new_tab"))
 	}
 	p.put("</div>\n\n")
 }
@@ -155,9 +155,9 @@ func (p *pen) linkText(f *field) {
 	case f.Kind == "embed":
 		p.sentence("embed.show", "host", strings.TrimPrefix(strings.TrimPrefix(originOf(string(f.Link)), "https://"), "http://"))
 	case f.Frame != "":
-		p.put("%s", p.words.get("video.play"))
+		p.put("%s", p.words.Get("video.play"))
 	default:
-		p.put("%s", p.words.get(f.Kind+".open"))
+		p.put("%s", p.words.Get(f.Kind+".open"))
 	}
 }
 
@@ -186,7 +186,7 @@ func (p *pen) input(f *field) {
 	p.when(f.Reads, " data-read")
 	p.put(">")
 	if f.Callers != "" {
-		p.put(`<select class="whose" id="%i-c" name="c.%i" autocomplete="tel-country-code" aria-label="%s: %s" data-read>`, f.ID, f.Name, f.Label, p.words.get("part.country"))
+		p.put(`<select class="whose" id="%i-c" name="c.%i" autocomplete="tel-country-code" aria-label="%s: %s" data-read>`, f.ID, f.Name, f.Label, p.words.Get("part.country"))
 		p.markup(f.Callers)
 		p.put("</select>")
 	}
@@ -199,7 +199,7 @@ func (p *pen) list(f *field) {
 	p.when(f.Complete != "", ` autocomplete="%i"`, f.Complete)
 	p.when(f.Required, " required")
 	p.aria(f)
-	p.put(`><option value="">%s</option>`, cmp.Or(f.Placeholder, p.words.get("choose")))
+	p.put(`><option value="">%s</option>`, cmp.Or(f.Placeholder, p.words.Get("choose")))
 	p.markup(f.Countries)
 	for _, o := range each(p, f.Options) {
 		p.listed(o)
@@ -242,7 +242,7 @@ func (p *pen) files(f *field) {
 		p.put(`<span id="%i"></span>`, f.ID)
 		return
 	}
-	p.when(f.Type == schema.TypeSignature, `<div class="fs-sign" hidden><canvas aria-hidden="true"></canvas><button type="button" class="fs-button quiet" data-clear>%s</button></div>`, p.words.get("clear"))
+	p.when(f.Type == schema.TypeSignature, `<div class="fs-sign" hidden><canvas aria-hidden="true"></canvas><button type="button" class="fs-button quiet" data-clear>%s</button></div>`, p.words.Get("clear"))
 	p.put(`<div class="fs-drop"><input type="file" id="%i" name="%i"`, f.ID, f.Name)
 	p.when(f.Accept != "", ` accept="%s"`, f.Accept)
 	p.put(` data-bytes="%i"`, strconv.FormatInt(f.MaxBytes, 10))
@@ -253,7 +253,7 @@ func (p *pen) files(f *field) {
 	if f.Several {
 		text = "files.drop"
 	}
-	p.put(`><span aria-hidden="true" hidden><svg viewBox="0 0 24 24"><path d="M12 16V4M7 9l5-5 5 5M4 16v4h16v-4"/></svg><b>%s</b></span></div>`, p.words.get(text))
+	p.put(`><span aria-hidden="true" hidden><svg viewBox="0 0 24 24"><path d="M12 16V4M7 9l5-5 5 5M4 16v4h16v-4"/></svg><b>%s</b></span></div>`, p.words.Get(text))
 }
 
 // dateParts writes the inputs of a date in parts, if it has some.
@@ -320,7 +320,7 @@ func (p *pen) scale(f *field) {
 			p.put("<span>%s</span></label>", o.Label)
 		} else {
 			p.put(`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="%i"/></svg><span class="vh">%s</span></label>`,
-				f.Icon, p.words.get("rating", "value", o.Label, "max", len(f.Options)))
+				f.Icon, p.words.Get("rating", "value", o.Label, "max", len(f.Options)))
 		}
 	}
 	p.put("</div>")
@@ -356,7 +356,7 @@ func (p *pen) ranking(f *field) {
 			p.put(`"><option value="">–</option>`)
 			for n := range f.Options {
 				place := strconv.Itoa(n + 1)
-				p.listed(&option{Value: place, Label: p.words.number(place), Chosen: o.Value == place})
+				p.listed(&option{Value: place, Label: p.words.Number(place), Chosen: o.Value == place})
 			}
 			p.put("</select>")
 		}
@@ -365,7 +365,7 @@ func (p *pen) ranking(f *field) {
 		p.move("1", "down", "M6 9l6 6 6-6", o.Label)
 		p.put("</span></li>")
 	}
-	p.put(`</ol><button type="button" class="fs-button quiet" data-ranked hidden>%s</button>`, p.words.get("ranking.right"))
+	p.put(`</ol><button type="button" class="fs-button quiet" data-ranked hidden>%s</button>`, p.words.Get("ranking.right"))
 }
 
 func (p *pen) move(by, word, drawing, label string) {

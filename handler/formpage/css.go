@@ -9,6 +9,8 @@ import (
 
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/css"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 )
 
 // customCSS writes the author's style sheet anew from what is allowed: properties,
@@ -145,7 +147,7 @@ func written(t css.Token, signs []string) (string, bool) {
 	case css.WhitespaceToken, css.CommentToken:
 		return " ", true
 	case css.IdentToken, css.HashToken:
-		return text, isPlain(strings.TrimPrefix(text, "#"))
+		return text, plain.IsName(strings.TrimPrefix(text, "#"))
 	case css.NumberToken, css.DimensionToken, css.PercentageToken:
 		return text, isNumeric(text)
 	}
@@ -245,7 +247,7 @@ func cssValue(property string, tokens []css.Token) (string, bool) {
 		text, ok := written(t, valueSigns)
 		switch t.TokenType {
 		case css.CustomPropertyNameToken:
-			ok = depth > 0 && isPlain(text)
+			ok = depth > 0 && plain.IsName(text)
 		case css.FunctionToken:
 			text = strings.ToLower(text)
 			ok = slices.Contains(allowedFunctions, strings.TrimSuffix(text, "("))
@@ -260,7 +262,7 @@ func cssValue(property string, tokens []css.Token) (string, bool) {
 			// A family's name is the only text that a value needs.
 			inner := strings.Trim(text, `"'`)
 			text = `"` + inner + `"`
-			ok = (property == "font-family" || property == "font") && isPlain(strings.ReplaceAll(inner, " ", ""))
+			ok = (property == "font-family" || property == "font") && plain.IsName(strings.ReplaceAll(inner, " ", ""))
 		}
 		if !ok {
 			return "", false
@@ -279,5 +281,5 @@ func cssValue(property string, tokens []css.Token) (string, bool) {
 
 // isNumeric reports whether a token is a number with a unit and nothing escaped.
 func isNumeric(text string) bool {
-	return len(text) <= 40 && plainName(text, '.', '%', '+') == text
+	return len(text) <= 40 && plain.Name(text, '.', '%', '+') == text
 }

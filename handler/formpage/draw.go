@@ -25,7 +25,7 @@ func (c *call) render(status int, view *pageView, policy *policy) {
 		c.head(out, view)
 		out.flush()
 		d := Document{
-			Language: c.words.tag, Direction: c.words.direction, Title: view.title(), Nonce: view.Nonce, Form: c.form,
+			Language: c.words.Tag, Direction: c.words.Direction, Title: view.title(), Nonce: view.Nonce, Form: c.form,
 			Head: template.HTML(content.String()), //nolint:gosec // made by our templates
 		}
 		content.Reset()
@@ -46,7 +46,7 @@ func (c *call) render(status int, view *pageView, policy *policy) {
 	c.begin(status, view, policy)
 	// The layout of a host that gives none is written without a template, which would copy
 	// the page three times.
-	out.raw("<!doctype html>\n<html lang=\"" + template.HTMLEscapeString(c.words.tag) + "\" dir=\"" + c.words.direction + "\">\n<head>\n" +
+	out.raw("<!doctype html>\n<html lang=\"" + template.HTMLEscapeString(c.words.Tag) + "\" dir=\"" + c.words.Direction + "\">\n<head>\n" +
 		"<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>")
 	out.typed(view.title())
 	out.raw("</title>\n")

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -281,7 +282,7 @@ func (d *Dir) remove(id string) error {
 	return nil
 }
 
-func isFileID(id string) bool { return len(id) == 26 && isPlain(id) }
+func isFileID(id string) bool { return len(id) == 26 && plain.IsName(id) }
 
 // Open implements [FileStore].
 func (d *Dir) Open(_ context.Context, id string) (io.ReadCloser, schema.File, error) {

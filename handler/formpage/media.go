@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -91,7 +93,7 @@ func (p *policy) picture(image *schema.Image, alt string) *picture {
 	}
 	pic := &picture{Alt: alt}
 	if image.Width != nil && image.Height != nil && *image.Width > 0 && *image.Height > 0 {
-		pic.Width, pic.Height = positive(image.Width), positive(image.Height)
+		pic.Width, pic.Height = formblock.Positive(image.Width), formblock.Positive(image.Height)
 	}
 	if origin := originOf(image.URL); origin != "" {
 		p.images = append(p.images, origin)
@@ -144,7 +146,7 @@ func (b *builder) video(f *field, link string) {
 			b.youtube(f, rest)
 		}
 	case host == "vimeo.com":
-		if isPlain(first) && strings.Trim(first, "0123456789") == "" {
+		if plain.IsName(first) && strings.Trim(first, "0123456789") == "" {
 			f.Frame = b.policy.frame("https://player.vimeo.com/video/" + first + "?dnt=1")
 		}
 	case slices.Contains([]string{".mp4", ".webm", ".ogv", ".m4v", ".mov"}, strings.ToLower(path.Ext(u.Path))):
@@ -154,24 +156,9 @@ func (b *builder) video(f *field, link string) {
 }
 
 func (b *builder) youtube(f *field, id string) {
-	if isPlain(id) {
+	if plain.IsName(id) {
 		f.Frame = b.policy.frame("https://www.youtube-nocookie.com/embed/" + id)
 	}
-}
-
-// isPlain reports whether an id has only letters, digits, "-" and "_".
-func isPlain(id string) bool {
-	return id != "" && len(id) <= 64 && plainName(id) == id
-}
-
-// plainName leaves of a text only letters, digits, "-" and "_", and signs that are named.
-func plainName(text string, more ...rune) string {
-	return strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || slices.Contains(more, c) {
-			return c
-		}
-		return -1
-	}, text)
 }
 
 type picture struct {

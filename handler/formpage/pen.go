@@ -7,12 +7,14 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 )
 
 // pen writes HTML in pieces, within bounds: text that grows in one piece is copied time and
 // again.
 type pen struct {
-	words *words
+	words *words.Words
 	out   io.Writer // where the pieces go; nil: they are kept
 	kept  []piece
 	buf   []byte
@@ -180,7 +182,7 @@ func (p *pen) when(is bool, format string, values ...string) {
 
 // sentence writes one of the page's texts with a value in it, which may be long.
 func (p *pen) sentence(key, place, value string) {
-	before, after, _ := strings.Cut(p.words.get(key), "{"+place+"}")
+	before, after, _ := strings.Cut(p.words.Get(key), "{"+place+"}")
 	p.put("%i%s%i", before, value, after)
 }
 

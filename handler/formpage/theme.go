@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -54,7 +56,7 @@ func (d *declarations) size(name, text string) {
 // em scales text: 0, 1, 2 … are small, as usual, large and so on.
 func (d *declarations) em(name string, n *float64) {
 	if n != nil {
-		d.set(name, plainNumber(math.Max(0.7, math.Min(0.85+0.15**n, 2)))+"em")
+		d.set(name, plain.Number(math.Max(0.7, math.Min(0.85+0.15**n, 2)))+"em")
 	}
 }
 
@@ -91,7 +93,7 @@ func (t *themeView) allow(p *policy) {
 
 // newThemeView reads the theme and the settings that are about looks.
 func newThemeView(theme *schema.Theme, settings *schema.Settings) themeView {
-	t := themeView{logo: theme.Logo, Name: plainName(theme.Theme)}
+	t := themeView{logo: theme.Logo, Name: plain.Name(theme.Theme)}
 	t.colors(given(theme.Colors), settings.DarkMode)
 	t.shape(theme, settings)
 	t.place(theme)
@@ -102,7 +104,7 @@ func newThemeView(theme *schema.Theme, settings *schema.Settings) themeView {
 		t.addRule(".fs-cover", "background-color:"+color)
 	}
 	if p := cover.Position; p != nil {
-		t.addRule(".fs-cover", "background-position:"+percent(or(p.X, 50))+" "+percent(or(p.Y, 50)))
+		t.addRule(".fs-cover", "background-position:"+percent(formblock.Or(p.X, 50))+" "+percent(formblock.Or(p.Y, 50)))
 	}
 	if height, ok := cssLength(theme.CoverHeight); ok {
 		t.addRule(".fs-cover", "height:min("+height+",60vh)")
@@ -119,7 +121,7 @@ func newThemeView(theme *schema.Theme, settings *schema.Settings) themeView {
 		if math.Abs(n) > 3 {
 			n /= 100
 		}
-		t.addRule(".fs-back", "filter:brightness("+plainNumber(math.Max(0, math.Min(n, 3)))+")")
+		t.addRule(".fs-back", "filter:brightness("+plain.Number(math.Max(0, math.Min(n, 3)))+")")
 	}
 	t.custom, t.rules = customCSS(theme.CustomCSS), slices.Clip(t.rules) // pages add to them
 	return t
@@ -223,13 +225,13 @@ func side(word string) (text, flex string, ok bool) {
 	return "", "", false
 }
 
-func length(pixels float64) string { return plainNumber(pixels) + "px" }
+func length(pixels float64) string { return plain.Number(pixels) + "px" }
 
 func percent(n float64) string {
 	if n > 0 && n < 1 {
 		n *= 100 // a share
 	}
-	return plainNumber(math.Max(0, math.Min(n, 100))) + "%"
+	return plain.Number(math.Max(0, math.Min(n, 100))) + "%"
 }
 
 // colors writes the colours of the light and of the dark form. Pairs that cannot be

@@ -3,7 +3,9 @@ package servicetest_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
+	"go/parser"
+	gotoken "go/token"
+	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
@@ -32,29 +34,35 @@ type describedFacts struct {
 	}
 }
 
-func readFacts(t *testing.T) (d describedFacts, readme string) {
+func readFacts(t *testing.T) (d describedFacts) {
 	t.Helper()
 	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile("../../README.md")
+	return d
+}
+
+// packageDoc is the documentation of a package that stands in its doc.go.
+func packageDoc(t *testing.T, dir string) string {
+	t.Helper()
+	file, err := parser.ParseFile(gotoken.NewFileSet(), filepath.Join("../..", dir, "doc.go"), nil, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d, unwrapped(string(text))
+	return file.Doc.Text()
 }
 
 // unwrapped is a text without its line ends.
 func unwrapped(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// The numbers of webhooks that the description and the README say are the defaults.
+// The numbers of webhooks that the description and package webhooks say are the defaults.
 func TestTextsSayTheDefaultsOfWebhooks(t *testing.T) {
 	t.Parallel()
-	d, readme := readFacts(t)
+	d, said := readFacts(t), unwrapped(packageDoc(t, "webhooks"))
 	described := d.Webhooks["form.response.completed"].Post.Description
 	// The delays themselves are held by the tests of webhooks.
 	const want = "after 5 seconds, 5 minutes, 30 minutes, 2 hours, 5 hours and twice 10 hours"
-	for name, text := range map[string]string{"description": described, "README": readme} {
+	for name, text := range map[string]string{"description": described, "documentation of webhooks": said} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the %s does not say %q", name, want)
 		}
@@ -63,57 +71,55 @@ func TestTextsSayTheDefaultsOfWebhooks(t *testing.T) {
 	if want := "waits " + seconds + " seconds at most"; !strings.Contains(described, want) {
 		t.Errorf("the description does not say %q", want)
 	}
-	if want := "`webhooks.Config.Timeout` (" + seconds + " s)"; !strings.Contains(readme, want) {
-		t.Errorf("the README does not say %q", want)
+	if want := "[Config.Timeout], " + seconds + " s,"; !strings.Contains(said, want) {
+		t.Errorf("the documentation of webhooks does not say %q", want)
 	}
 	days := map[time.Duration]string{3 * 24 * time.Hour: "three days"}[webhooks.DefaultMaxAge]
 	if want := "waited for " + days + ", by default"; days == "" || !strings.Contains(described, want) {
 		t.Errorf("the description does not say %q", want)
 	}
-	if want := "after " + days + " of failures (`webhooks.Config.MaxAge`)"; days == "" || !strings.Contains(readme, want) {
-		t.Errorf("the README does not say %q", want)
+	if want := "after " + days + " of failures ([Config.MaxAge])"; days == "" || !strings.Contains(said, want) {
+		t.Errorf("the documentation of webhooks does not say %q", want)
 	}
 }
 
 func TestTextsSayTheDefaultRateLimit(t *testing.T) {
 	t.Parallel()
-	d, readme := readFacts(t)
 	if ratelimit.DefaultPer != time.Minute {
 		t.Fatal("the texts say a minute")
 	}
 	want := fmt.Sprintf("%d requests a minute", ratelimit.DefaultTokens)
-	for name, text := range map[string]string{"description": d.Info.Description, "README": readme} {
+	for name, text := range map[string]string{
+		"description": readFacts(t).Info.Description, "documentation of the root": unwrapped(packageDoc(t, ".")),
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the %s does not say %q", name, want)
 		}
 	}
 }
 
-// The README's table of answers has a row for each type that answers.
-func TestREADMEListsEveryAnswerType(t *testing.T) {
+// The list of answers in the documentation of package schema has each type that answers.
+func TestTheDocumentationListsEveryAnswerType(t *testing.T) {
 	t.Parallel()
-	d, _ := readFacts(t)
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
+	_, list, found := strings.Cut(packageDoc(t, "schema"), "# Answers\n")
+	list, _, end := strings.Cut(list, "\n# ")
+	if !found || !end {
+		t.Fatal("the documentation of schema has no section about answers")
 	}
-	_, table, found := strings.Cut(string(text), "| Block type | Value |")
-	if !found {
-		t.Fatal("the README has no table of answers")
+	listed := map[string]bool{}
+	for _, item := range strings.Split(list, "\n  - ")[1:] {
+		types, _, _ := strings.Cut(item, ":")
+		for _, kind := range strings.FieldsFunc(types, func(r rune) bool { return r == ' ' || r == ',' }) {
+			listed[kind] = true
+		}
 	}
-	table, _, _ = strings.Cut(table, "\n\n")
-	var types strings.Builder
-	for _, row := range strings.Split(table, "\n")[1:] {
-		first, _, _ := strings.Cut(strings.TrimPrefix(row, "|"), "|")
-		types.WriteString(first)
-	}
-	enum := d.Components.Schemas["AnswerField"].Properties["type"].Enum
+	enum := readFacts(t).Components.Schemas["AnswerField"].Properties["type"].Enum
 	if len(enum) == 0 {
 		t.Fatal("the description has no types of answers")
 	}
 	for _, value := range enum {
-		if kind := value.(string); kind != schema.TypeHidden && kind != schema.TypeVariable && !strings.Contains(types.String(), "`"+kind+"`") {
-			t.Errorf("the table has no %s", value)
+		if kind := value.(string); kind != schema.TypeHidden && kind != schema.TypeVariable && !listed[kind] {
+			t.Errorf("the list has no %s", value)
 		}
 	}
 }
@@ -121,7 +127,7 @@ func TestREADMEListsEveryAnswerType(t *testing.T) {
 // The history that is kept is that of the description.
 func TestHistoryIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
-	d, _ := readFacts(t)
+	d := readFacts(t)
 	if got := d.Components.Schemas["DeliveryList"].Properties["items"].MaxItems; got != storage.HistoryKept {
 		t.Errorf("the description shows %d deliveries, the storage keeps %d", got, storage.HistoryKept)
 	}
@@ -130,7 +136,7 @@ func TestHistoryIsTheSameEverywhere(t *testing.T) {
 // What the API takes, the Client takes: each member of a body has a field.
 func TestClientHasEveryMemberOfAForm(t *testing.T) {
 	t.Parallel()
-	d, _ := readFacts(t)
+	d := readFacts(t)
 	for name, of := range map[string]reflect.Type{
 		"FormCreate": reflect.TypeFor[formsvc.FormCreate](),
 		"FormUpdate": reflect.TypeFor[formsvc.FormUpdate](),

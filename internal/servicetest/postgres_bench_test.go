@@ -9,7 +9,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage/postgres"
 )
