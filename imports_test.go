@@ -18,7 +18,7 @@ const module = "github.com/formsvc/formsvc"
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/keyring", "internal/objectid", "internal/quantile", "internal/secrets", "internal/visible",
+		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/keyring", "internal/objectid", "internal/secrets", "internal/summary", "internal/visible",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -36,18 +36,25 @@ var allowed = map[string][]string{
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
-		"internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree",
+		"handler/export", "internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree",
 	},
-	"handler/docs": {},
+	"handler/docs":   {},
+	"handler/export": {},
 	"handler/formpage": {
 		"", "internal/answers", "internal/cache", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
 		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/net/idna", "golang.org/x/text",
-		"handler/formpage/internal/filetype", "handler/formpage/internal/formblock", "handler/formpage/internal/input", "handler/formpage/internal/plain", "handler/formpage/internal/visit", "handler/formpage/internal/words",
+		"handler/formpage/internal/filetype", "handler/formpage/internal/formblock", "handler/formpage/internal/css", "handler/formpage/internal/input", "handler/formpage/internal/pen", "handler/formpage/internal/plain", "handler/formpage/internal/policy", "handler/formpage/internal/static", "handler/formpage/internal/theme", "handler/formpage/internal/visit", "handler/formpage/internal/words",
 	},
+	"handler/formpage/internal/color":     {},
+	"handler/formpage/internal/css":       {"handler/formpage/internal/color", "handler/formpage/internal/plain", "github.com/tdewolff/parse/v2"},
 	"handler/formpage/internal/filetype":  {"handler/formpage/internal/formblock", "internal/answers", "schema"},
 	"handler/formpage/internal/formblock": {"schema"},
 	"handler/formpage/internal/input":     {},
+	"handler/formpage/internal/pen":       {},
 	"handler/formpage/internal/plain":     {},
+	"handler/formpage/internal/policy":    {"handler/formpage/internal/formblock", "handler/formpage/internal/plain", "schema", "golang.org/x/net/idna"},
+	"handler/formpage/internal/static":    {},
+	"handler/formpage/internal/theme":     {"handler/formpage/internal/color", "handler/formpage/internal/css", "handler/formpage/internal/formblock", "handler/formpage/internal/plain", "handler/formpage/internal/policy", "schema"},
 	"handler/formpage/internal/visit":     {},
 	"handler/formpage/internal/words":     {"handler/formpage/internal/plain", "internal/answers", "golang.org/x/text"},
 	"handler/conformance":                 {"schema", "internal/described"},
@@ -80,9 +87,9 @@ var allowed = map[string][]string{
 	// The operations, for both doors.
 	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/objectid", "schema", "storage"},
 
-	"internal/export":   {"internal/jsontree", "schema", "storage"},
-	"internal/keyring":  {"handler", "internal/cache", "internal/faults", "internal/visible", "schema", "storage"},
-	"internal/quantile": {},
+	"internal/export":  {"internal/jsontree", "schema", "storage"},
+	"internal/keyring": {"handler", "internal/cache", "internal/faults", "internal/visible", "schema", "storage"},
+	"internal/summary": {"internal/export", "internal/faults", "schema"},
 
 	"internal/cache":    {"storage"},
 	"internal/cursor":   {"storage"},

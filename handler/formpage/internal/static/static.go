@@ -1,4 +1,5 @@
-package formpage
+// Package static serves the style and the scripts of pages.
+package static
 
 import (
 	"bytes"
@@ -13,35 +14,35 @@ import (
 )
 
 var (
-	//go:embed static/page.css
+	//go:embed page.css
 	pageCSS []byte
-	//go:embed static/page.js
+	//go:embed page.js
 	pageJS []byte
-	//go:embed static/embed.js
+	//go:embed embed.js
 	embedJS []byte
 )
 
-// assetDir is where the style and the script are served, beside the forms: no public
-// id has this name.
-const assetDir = "-"
+// Dir is where the style and the scripts are served, beside the forms: no public id has this
+// name.
+const Dir = "-"
 
-type asset struct {
+type file struct {
 	content []byte
 	packed  func() []byte // by gzip, with the first request for it
 	kind    string
 	tag     string
 }
 
-var assets = map[string]asset{
-	"page.css": newAsset(pageCSS, "", "text/css; charset=utf-8"),
-	"page.js":  newAsset(pageJS, "\n", "text/javascript; charset=utf-8"),
-	"embed.js": newAsset(embedJS, "\n", "text/javascript; charset=utf-8"),
+var files = map[string]file{
+	"page.css": newFile(pageCSS, "", "text/css; charset=utf-8"),
+	"page.js":  newFile(pageJS, "\n", "text/javascript; charset=utf-8"),
+	"embed.js": newFile(embedJS, "\n", "text/javascript; charset=utf-8"),
 }
 
-func newAsset(file []byte, between, kind string) asset {
-	content := compact(file, between)
+func newFile(raw []byte, between, kind string) file {
+	content := compact(raw, between)
 	sum := sha256.Sum256(content)
-	return asset{content, sync.OnceValue(func() []byte { return pack(content) }), kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
+	return file{content, sync.OnceValue(func() []byte { return pack(content) }), kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
 }
 
 func pack(content []byte) []byte {
@@ -52,8 +53,8 @@ func pack(content []byte) []byte {
 	return packed.Bytes()
 }
 
-// assetVersion changes with the files, so that browsers may keep them for ever.
-var assetVersion = assets["page.css"].tag[1:9] + assets["page.js"].tag[1:9]
+// Version changes with the files, so that browsers may keep them for ever.
+var Version = files["page.css"].tag[1:9] + files["page.js"].tag[1:9]
 
 // compact leaves out indentation, and lines that are comments alone: a tenth of a file.
 // None of the files has a text of several lines, in which that would matter. A script
@@ -72,11 +73,21 @@ func compact(content []byte, between string) []byte {
 	return bytes.Join(kept, []byte(between))
 }
 
+// Style is the content of the style sheet.
+var Style = string(files["page.css"].content)
+
 // takesGzip matches an Accept-Encoding header with gzip, of a quality that is not 0.
 var takesGzip = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(;\s*q=[0.]*[1-9][\d.]*\s*)?(,|$)`)
 
-func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
-	a, ok := assets[name]
+// Has reports whether there is a file with a name.
+func Has(name string) bool {
+	_, there := files[name]
+	return there
+}
+
+// Serve answers with the file with a name, or that there is none.
+func Serve(w http.ResponseWriter, r *http.Request, name string) {
+	a, ok := files[name]
 	if !ok {
 		http.NotFound(w, r)
 		return
@@ -84,7 +95,7 @@ func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
 	w.Header().Set("Content-Type", a.kind)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "public, max-age=300")
-	if r.URL.Query().Get("v") == assetVersion {
+	if r.URL.Query().Get("v") == Version {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	content, tag := a.content, a.tag

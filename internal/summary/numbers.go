@@ -1,6 +1,4 @@
-// Package quantile describes a stream of numbers in bounded memory: count, bounds, mean,
-// spread, median and histogram. All figures of finite numbers are finite.
-package quantile
+package summary
 
 import (
 	"cmp"
@@ -9,9 +7,9 @@ import (
 )
 
 // Up to exactValues different numbers are counted as they are, which covers every scale
-// that people answer on. From then on each counts as the nearest of a geometric series,
-// so that the median is within 1 %, and at most 5,600 counters are needed: for magnitudes
-// from 1e-9, below which all is 0, to 1e15, above which all is one.
+// that people answer on. From then on each counts as the nearest number of a geometric
+// series, so that the median is within 1 %, and at most 5,600 counters are needed: for
+// magnitudes from 1e-9, below which all numbers are 0, to 1e15, above which all are alike.
 const (
 	exactValues = 1000
 	smallest    = 1e-9
@@ -19,7 +17,9 @@ const (
 	logStep     = 0.0198 // half of it is 1 %
 )
 
-// Numbers is what is known of the numbers so far. The zero value is of none.
+// Numbers describes a stream of numbers in bounded memory: count, bounds, mean, spread,
+// median and histogram. All figures of finite numbers are finite. The zero value is of no
+// number.
 type Numbers struct {
 	Count    int64
 	Min, Max float64

@@ -1,61 +1,10 @@
-package formpage
+package css
 
 import (
-	"math/rand/v2"
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/formsvc/formsvc/schema"
 )
-
-// Whatever the theme's colours are, what is written can be read: WCAG 2.2, 1.4.3 for
-// text and 1.4.11 for the edges of controls.
-func TestColoursCanBeRead(t *testing.T) {
-	t.Parallel()
-	random := rand.New(rand.NewPCG(7, 7))
-	color := func() string {
-		return rgb{uint8(random.UintN(256)), uint8(random.UintN(256)), uint8(random.UintN(256))}.String()
-	}
-	for range 2000 {
-		p := schema.Palette{
-			Background: color(), Foreground: color(), Card: color(), Primary: color(), PrimaryForeground: color(), Secondary: color(),
-			Muted: color(), MutedForeground: color(), Accent: color(), Destructive: color(), Input: color(), Ring: color(),
-		}
-		written := map[string]rgb{}
-		for rule := range strings.SplitSeq(palette(&p, &lightPalette), ";") {
-			name, value, _ := strings.Cut(rule, ":")
-			written[strings.TrimPrefix(name, "--")], _ = parseColor(value)
-		}
-		for pair, least := range map[[2]string]float64{
-			{"fg", "bg"}: 4.5, {"card-fg", "card"}: 4.5, {"primary", "bg"}: 4.5, {"primary-fg", "primary"}: 4.5,
-			{"secondary-fg", "secondary"}: 4.5, {"muted-fg", "bg"}: 4.5, {"accent-fg", "accent"}: 4.5, {"danger", "bg"}: 4.5,
-			{"danger-fg", "danger"}: 4.5, {"edge", "card"}: 3, {"hint", "card"}: 4.5, {"fg", "muted"}: 4.5, {"ring", "bg"}: 3,
-		} {
-			if ratio := contrast(written[pair[0]], written[pair[1]]); ratio < least {
-				t.Fatalf("%s on %s has the contrast %.2f, less than %.1f, for %+v", pair[0], pair[1], ratio, least, p)
-			}
-		}
-	}
-	// Colours that are good stay as they are.
-	if got := palette(&schema.Palette{Background: "#fff", Foreground: "#123456", Primary: "#0b5fff"}, &lightPalette); !strings.Contains(got, "--fg:#123456") || !strings.Contains(got, "--primary:#0b5fff") {
-		t.Errorf("good colours were changed: %s", got)
-	}
-}
-
-func TestContrastIsThatOfWCAG(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		a, b  string
-		ratio float64
-	}{{"#000", "#fff", 21}, {"#777777", "#ffffff", 4.48}, {"#767676", "#ffffff", 4.54}, {"#ff0000", "#ffffff", 4.00}} {
-		a, _ := parseColor(c.a)
-		b, _ := parseColor(c.b)
-		if got := contrast(a, b); got < c.ratio-0.01 || got > c.ratio+0.01 {
-			t.Errorf("%s on %s: %.2f, want %.2f", c.a, c.b, got, c.ratio)
-		}
-	}
-}
 
 func TestCustomCSSKeepsWhatIsAllowed(t *testing.T) {
 	t.Parallel()
@@ -76,7 +25,7 @@ func TestCustomCSSKeepsWhatIsAllowed(t *testing.T) {
 		`.fs-button { letter-spacing: .01em }`:                         `.fs .fs-button{letter-spacing:.01em}`,
 		`input[value^="a"] { background: red } [data-b] { color:red }`: ``,
 	} {
-		got := customCSS(sheet)
+		got := Sheet(sheet)
 		if strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
 			t.Errorf("%s\n got %s\nwant %s", sheet, got, want)
 		}
@@ -108,7 +57,7 @@ func TestHostileCSS(t *testing.T) {
 	allowed := regexp.MustCompile(`^(@media [a-z0-9 ():.,%-]+\{|\}|\.fs[A-Za-z0-9 .,:#>+~*_-]*\{[A-Za-z0-9 .,:;#%()!"/+*_-]*\})*$`)
 	forbidden := regexp.MustCompile(`(?i)url|image\(|image-set|src\(|paint\(|element\(|expression|@import|@font|@keyframes|@supports|@layer|position:|z-index|behavior|binding|content:|</|<!|\\|animation|contain|attr\(`)
 	for _, payload := range payloads {
-		got := customCSS(payload)
+		got := Sheet(payload)
 		if !allowed.MatchString(got) || forbidden.MatchString(got) || strings.Count(got, "{") != strings.Count(got, "}") {
 			t.Errorf("%s\n became %s", payload, got)
 		}
@@ -124,7 +73,7 @@ func FuzzCustomCSS(f *testing.F) {
 	f.Add(`.a{font-family:"x";b{c:d}}`)
 	forbidden := regexp.MustCompile(`(?i)url\(|@import|@font|[{;]position:|\\|<`)
 	f.Fuzz(func(t *testing.T, sheet string) {
-		got := customCSS(sheet)
+		got := Sheet(sheet)
 		if forbidden.MatchString(got) || strings.Count(got, "{") != strings.Count(got, "}") {
 			t.Errorf("%q became %q", sheet, got)
 		}
@@ -136,36 +85,21 @@ func TestLengthsAndColoursAreWrittenAnew(t *testing.T) {
 	for text, want := range map[string]string{
 		"10": "10px", "1.5rem": "1.5rem", " 50% ": "50%", "-1px": "", "1e9px": "", "10px;x:y": "", "calc(1px)": "", "": "", "NaN": "", "5vw": "5vw",
 	} {
-		if got, ok := cssLength(text); ok != (want != "") || ok && got != want {
-			t.Errorf("cssLength(%q) is %q, %v", text, got, ok)
+		if got, ok := Length(text); ok != (want != "") || ok && got != want {
+			t.Errorf("Length(%q) is %q, %v", text, got, ok)
 		}
 	}
 	for text, want := range map[string]string{
 		"#abc": "#aabbcc", "#AABBCC80": "#aabbcc", "rgb(1, 2, 3)": "#010203", "white": "#ffffff", "transparent": "transparent", "url(x)": "", "#xyz": "", "rgb(1,2)": "", "red;x": "", "rgb(1,2,300)": "",
 	} {
-		if got, ok := cssColor(text); ok != (want != "") || ok && got != want {
-			t.Errorf("cssColor(%q) is %q, %v", text, got, ok)
+		if got, ok := Color(text); ok != (want != "") || ok && got != want {
+			t.Errorf("Color(%q) is %q, %v", text, got, ok)
 		}
 	}
-	for text, want := range map[string]string{
-		`Inter`: `"Inter",system-ui,sans-serif`, `x";}body{color:red`: `"xbodycolorred",system-ui,sans-serif`, ``: ``, `</style>`: `"style",system-ui,sans-serif`,
-	} {
-		if got := fontFamily(text); got != want {
-			t.Errorf("fontFamily(%q) is %s, want %s", text, got, want)
-		}
-	}
-	if got := cssString(`https://x/")}</style>\`); strings.ContainsAny(got[1:len(got)-1], `"<>)`) {
+	if got := Quoted(`https://x/")}</style>\`); strings.ContainsAny(got[1:len(got)-1], `"<>)`) {
 		t.Errorf("an address ends its string: %s", got)
 	}
-	if got := cssString(`https://cdn.example/Büro.png`); got != `"https://cdn.example/B\fc ro.png"` {
+	if got := Quoted(`https://cdn.example/Büro.png`); got != `"https://cdn.example/B\fc ro.png"` {
 		t.Errorf("an address beyond ASCII is %s", got)
-	}
-	for raw, want := range map[string]string{
-		"https://bücher.example/x.png": "https://xn--bcher-kva.example", "http://BÜCHER.example:8080/": "http://xn--bcher-kva.example:8080",
-		"https://a.example;x/": "", "https://\u2028/": "", "https://Plain.example": "https://plain.example", "https://[::1]:80/": "https://[::1]:80",
-	} {
-		if got := originOf(raw); got != want {
-			t.Errorf("the origin of %s is %q, want %q", raw, got, want)
-		}
 	}
 }

@@ -1,4 +1,5 @@
-package formpage
+// Package css writes what an author says of a form's looks anew, from what is allowed.
+package css
 
 import (
 	"bytes"
@@ -13,15 +14,15 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 )
 
-// customCSS writes the author's style sheet anew from what is allowed: properties,
+// Sheet writes the author's style sheet anew from what is allowed: properties,
 // functions and selectors by list, no address of any kind, no at-rule but @media. Every
 // selector is put below the form's element. What is not on the lists is left out, so
 // nothing that a browser may learn to do later gets through.
-func customCSS(sheet string) string {
+func Sheet(sheet string) string {
 	if strings.TrimSpace(sheet) == "" {
 		return ""
 	}
-	w := cssWriter{parser: css.NewParser(parse.NewInputString(sheet), false)}
+	w := writer{parser: css.NewParser(parse.NewInputString(sheet), false)}
 	w.run()
 	return w.out.String()
 }
@@ -29,7 +30,7 @@ func customCSS(sheet string) string {
 // maxMedia is how deep @media may be nested.
 const maxMedia = 4
 
-type cssWriter struct {
+type writer struct {
 	parser    *css.Parser
 	out       bytes.Buffer
 	selectors []string
@@ -39,7 +40,7 @@ type cssWriter struct {
 	body      bytes.Buffer
 }
 
-func (w *cssWriter) run() {
+func (w *writer) run() {
 	for {
 		grammar, _, data := w.parser.Next()
 		switch grammar {
@@ -74,7 +75,7 @@ func (w *cssWriter) run() {
 }
 
 // close ends what the sheet left open.
-func (w *cssWriter) close() {
+func (w *writer) close() {
 	if w.rules == 1 {
 		w.flush()
 	}
@@ -83,7 +84,7 @@ func (w *cssWriter) close() {
 	}
 }
 
-func (w *cssWriter) beginAt(name []byte) {
+func (w *writer) beginAt(name []byte) {
 	prelude, ok := mediaPrelude(w.parser.Values())
 	if w.skipped > 0 || w.rules > 0 || !strings.EqualFold(string(name), "@media") || !ok || w.media == maxMedia {
 		w.skipped++
@@ -93,7 +94,7 @@ func (w *cssWriter) beginAt(name []byte) {
 	w.out.WriteString("@media " + prelude + "{")
 }
 
-func (w *cssWriter) endAt() {
+func (w *writer) endAt() {
 	switch {
 	case w.skipped > 0:
 		w.skipped--
@@ -104,7 +105,7 @@ func (w *cssWriter) endAt() {
 }
 
 // flush writes a rule that has selectors and declarations left.
-func (w *cssWriter) flush() {
+func (w *writer) flush() {
 	if len(w.selectors) > 0 && w.body.Len() > 0 && w.skipped == 0 {
 		w.out.WriteString(strings.Join(w.selectors, ",") + "{" + strings.TrimSuffix(w.body.String(), ";") + "}")
 	}
@@ -112,7 +113,7 @@ func (w *cssWriter) flush() {
 }
 
 // selector adds the selectors that the parser has just read.
-func (w *cssWriter) selector() {
+func (w *writer) selector() {
 	tokens := w.parser.Values()
 	for len(tokens) > 0 {
 		one := tokens
@@ -233,14 +234,14 @@ var allowedFunctions = strings.Fields(`
 	steps repeat minmax fit-content drop-shadow`)
 
 // declaration writes one declaration anew, or leaves it out.
-func (w *cssWriter) declaration(property string) {
+func (w *writer) declaration(property string) {
 	property = strings.ToLower(property)
-	if value, ok := cssValue(property, w.parser.Values()); ok && slices.Contains(allowedProperties, property) {
+	if value, ok := declared(property, w.parser.Values()); ok && slices.Contains(allowedProperties, property) {
 		w.body.WriteString(property + ":" + value + ";")
 	}
 }
 
-func cssValue(property string, tokens []css.Token) (string, bool) {
+func declared(property string, tokens []css.Token) (string, bool) {
 	var b strings.Builder
 	depth := 0
 	for _, t := range tokens {
