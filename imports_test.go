@@ -66,10 +66,14 @@ var allowed = map[string][]string{
 	"internal/visible":    {},
 	"internal/weburl":     {},
 	"internal/publicaddr": {},
-	"internal/calendar":   {},
-	"internal/faults":     {"schema"},
-	"internal/jsonshape":  {"internal/faults", "internal/jsontree", "schema"},
-	"internal/apidoc":     {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
+	"internal/servicetest": { // for tests
+		"", "internal/described", "internal/lab/pgtest", "storage", "storage/memory", "storage/postgres", "storage/storagetest", "webhooks",
+		"github.com/jackc/pgx/v5",
+	},
+	"internal/calendar":  {},
+	"internal/faults":    {"schema"},
+	"internal/jsonshape": {"internal/faults", "internal/jsontree", "schema"},
+	"internal/apidoc":    {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
 	// The judge of answers, for the suite and for tests.
 	"internal/described": {"internal/apidoc", "internal/jsonshape", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 	"internal/definition": {
@@ -134,7 +138,7 @@ func forbidden(p listed) []string {
 		short := strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
 		first, _, _ := strings.Cut(path, "/")
 		switch {
-		case path == "testing" && name != "handler/conformance" && name != "storage/storagetest":
+		case path == "testing" && !slices.Contains([]string{"handler/conformance", "storage/storagetest", "internal/servicetest"}, name):
 			found = append(found, path)
 		case !own && !strings.Contains(first, "."): // the standard library
 		case slices.ContainsFunc(allowed[name], func(row string) bool {
@@ -186,6 +190,7 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 		{module + "/internal/definition", module + "/internal/answers"},
 		{module + "/internal/answers", module + "/internal/jsonshape"},
 		{module + "/internal/apidoc", "github.com/santhosh-tekuri/jsonschema/v5"},
+		{module + "/handler", module + "/internal/servicetest"},
 		{module + "/internal/unheardof", module + "/storage"},
 	} {
 		if got := forbidden(listed{ImportPath: c.from, Imports: []string{c.imports}}); len(got) != 1 {
@@ -198,11 +203,11 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 func TestAHostLinksNoTestDependency(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "./...") {
-		if strings.HasPrefix(p.ImportPath, module+"/internal/lab/") {
+		if strings.HasPrefix(p.ImportPath, module+"/internal/lab/") || p.ImportPath == module+"/internal/servicetest" {
 			continue
 		}
 		for _, path := range p.Deps {
-			if strings.HasPrefix(path, module+"/internal/lab/") {
+			if strings.HasPrefix(path, module+"/internal/lab/") || path == module+"/internal/servicetest" {
 				t.Errorf("%s depends on %s, which only tests need", p.ImportPath, path)
 			}
 		}
@@ -229,7 +234,7 @@ func TestNoHostLinksTheJudgeOfAnswers(t *testing.T) {
 }
 
 // The suite is linked into hosts' tests: it brings them nothing but itself and the
-// library that that judges answers.
+// library that judges answers.
 func TestTheSuiteLinksNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "./handler/conformance") {
