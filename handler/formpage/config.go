@@ -18,6 +18,7 @@ import (
 	"github.com/sethvargo/go-limiter"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/ratelimit"
@@ -169,7 +170,7 @@ func New(svc Service, config Config) (*Handler, error) {
 	base := cmp.Or(config.BasePath, "/f")
 	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "the BasePath %q does not begin with a slash, or has one at its end", base)
 	for _, origin := range config.AllowedOrigins {
-		must(origin == "*" || originOf(origin) == origin, "in AllowedOrigins, %q is not an origin such as https://app.example", origin)
+		must(origin == "*" || policy.Origin(origin) == origin, "in AllowedOrigins, %q is not an origin such as https://app.example", origin)
 	}
 	for kind, v := range config.Verifiers {
 		known := kind == "turnstile" || kind == "hcaptcha" || kind == "recaptcha"

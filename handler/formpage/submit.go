@@ -19,6 +19,8 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
@@ -319,7 +321,7 @@ func (c *call) finished() {
 	}
 	page, query := c.form.PublicID, url.Values{input.Language: {c.words.Tag}}
 	if c.preview != nil {
-		page = assetDir + "/" + previewDir + c.preview.token
+		page = static.Dir + "/" + previewDir + c.preview.token
 		query.Set(input.Ending, c.path.Ending)
 	} else {
 		query.Set(input.Sent, c.h.signer.Sign(visit.PurposeDone, visit.Visit{Form: c.form.ID.String(), Opened: c.now.UnixMilli(), Key: c.path.Ending}))
@@ -340,7 +342,7 @@ func (c *call) redirect() template.URL {
 	if c.preview != nil {
 		return ""
 	}
-	return webLink(c.form.Settings.RedirectURL)
+	return policy.Link(c.form.Settings.RedirectURL)
 }
 
 // leadTo sends the visitor on to another page.
