@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
@@ -281,7 +282,7 @@ func (c *call) submitJSON() {
 	case isClosed(err):
 		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.form.ClosedMessage), c.words.Get("closed.text"))})
 	case errors.Is(err, formsvc.ErrKeyUsed):
-		c.refuse(http.StatusConflict, codeSpent, "fault."+codeSpent, faults...)
+		c.refuse(http.StatusConflict, fault.CaptchaUsed, "fault."+fault.CaptchaUsed, faults...)
 	case len(faults) > 0:
 		c.refuseFaults(faults)
 	default:
@@ -321,8 +322,8 @@ func (c *call) jsonFaults(faults []schema.Violation) []jsonFault {
 	list := []jsonFault{}
 	for _, v := range faults {
 		b := c.block(v.Field)
-		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && lastPart(v.Path) != ""
-		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.faultText(v, b, part)})
+		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && fault.Part(v.Path) != ""
+		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.faults().Text(v, b, part)})
 	}
 	return list
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/static"
@@ -34,7 +35,7 @@ type Handler struct {
 	logger  *slog.Logger
 	clock   func() time.Time
 
-	serviceFile int64 // how large a file the service takes, 0: it does not say
+	host host.Host // what the Config gives
 
 	sources cache.Cache[storage.ID, *source]
 	warned  cache.Cache[string, struct{}] // form ids with what Lacks says of them, which was logged

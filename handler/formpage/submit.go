@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
@@ -159,7 +160,7 @@ func (c *call) post() {
 		c.tooMany(c.refused)
 	case len(c.refused) > 0:
 		status := http.StatusUnprocessableEntity
-		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == codeFileSize || v.Code == codeFileTotal }) {
+		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == fault.FileSize || v.Code == fault.FileTotal }) {
 			status = http.StatusRequestEntityTooLarge
 		}
 		c.showFirst(status, c.refused)
@@ -299,7 +300,7 @@ func (c *call) faultsOf(err error) []schema.Violation {
 	case errors.Is(err, formsvc.ErrKeyUsed):
 		return c.spent()
 	case errors.Is(err, storage.ErrDuplicate):
-		return []schema.Violation{{Field: c.form.Settings.DuplicateField, Code: codeKnown}}
+		return []schema.Violation{{Field: c.form.Settings.DuplicateField, Code: fault.Known}}
 	}
 	return nil
 }
