@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
 
-// codeKnown is the page's own code for an answer that must be new and is not.
-const codeKnown = "KNOWN"
+// check.CodeKnown is the page's own code for an answer that must be new and is not.
 
 // faultText words a fault for the person who typed. The library's own sentence is
 // English, so it is only used for a code that the catalogue does not know. The block is nil
@@ -37,13 +37,13 @@ func (c *call) faultKind(v schema.Violation, b *schema.Block, part bool) (code, 
 		return v.Code, "ranking", nil
 	}
 	switch v.Code {
-	case codeFileSize:
+	case upload.CodeSize:
 		most := c.h.config.MaxFileSize
 		if b != nil {
 			most = c.h.maxFile(formblock.Properties(b))
 		}
 		return v.Code, "", []any{"size", words.Megabytes(most)}
-	case codeFileTotal:
+	case upload.CodeTotal:
 		return v.Code, "", []any{"size", words.Megabytes(c.h.config.MaxVisitFiles)}
 	case schema.CodeRequired:
 		return v.Code, c.requiredKind(b, part), nil
@@ -63,7 +63,7 @@ func (c *call) faultKind(v schema.Violation, b *schema.Block, part bool) (code, 
 		case "choices":
 			return v.Code, "max", []any{"max", v.Params["max"]}
 		case "files":
-			return codeFileCount, "", nil
+			return upload.CodeCount, "", nil
 		}
 	case schema.CodeTooFew:
 		if v.Params["unit"] == "choices" {
@@ -79,7 +79,7 @@ func (c *call) faultKind(v schema.Violation, b *schema.Block, part bool) (code, 
 			}
 			return v.Code, "date", nil
 		case "file_type", "picture":
-			return codeFileType, "", nil
+			return upload.CodeType, "", nil
 		}
 	}
 	return v.Code, "", nil
@@ -135,10 +135,10 @@ func (c *call) rangeKind(v schema.Violation) (code, kind string, params []any) {
 	if v.Params["unit"] == "bytes" {
 		if most, ok := v.Params["max"].(json.Number); ok {
 			if n, err := most.Float64(); err == nil {
-				return codeFileSize, "", []any{"size", words.Megabytes(int64(n))}
+				return upload.CodeSize, "", []any{"size", words.Megabytes(int64(n))}
 			}
 		}
-		return codeFileSize, "", nil
+		return upload.CodeSize, "", nil
 	}
 	low, hasLow := v.Params["min"]
 	high, hasHigh := v.Params["max"]

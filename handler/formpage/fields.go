@@ -10,6 +10,7 @@ import (
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -60,7 +61,7 @@ type field struct {
 	Callers      string // those of the country of a phone number
 	Reads        bool   // how its text is read is shown below it
 	Reading      string
-	Stored       []shownFile
+	Stored       []upload.File
 	Widget       *Widget
 	Accept       string
 	MaxBytes     int64 // of a file
@@ -134,7 +135,7 @@ func (b *builder) field(f *field, block *schema.Block) {
 	}
 	if formblock.TakesAnswer(block.Type) {
 		if f.Remove == "" {
-			f.Value, f.Reading = b.value(f.Name), b.c.readings[f.Name].text
+			f.Value, f.Reading = b.value(f.Name), b.c.readings[f.Name].Text
 		}
 		b.fault(f, block)
 	}
