@@ -13,6 +13,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/check"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
@@ -218,7 +219,7 @@ func (c *call) submitJSON() {
 	switch {
 	case err == nil:
 		writeJSON(c.w, http.StatusCreated, jsonDone{
-			Ending: c.path.Ending, Block: withoutRule(c.ending(c.path.Ending)), RedirectURL: string(webLink(c.form.Settings.RedirectURL, "mailto", "tel")),
+			Ending: c.path.Ending, Block: withoutRule(c.ending(c.path.Ending)), RedirectURL: string(policy.Link(c.form.Settings.RedirectURL, "mailto", "tel")),
 		})
 	case isClosed(err):
 		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.form.ClosedMessage), c.words.Get("closed.text"))})

@@ -157,20 +157,9 @@ func (b *builder) drawCaptcha(f *field, block *schema.Block) {
 		return
 	}
 	w := v.Widget()
-	f.write, f.Widget = (*pen).captcha, &w
+	f.write, f.Widget = (*writer).captcha, &w
 	if f.Label == "" {
 		f.Label = b.c.words.Get("captcha.label")
 	}
 	b.fault(f, block)
-}
-
-// allowWidget lets a page load the verifier's script and what that loads.
-func (p *policy) allowWidget(w Widget) {
-	p.scripts = append(p.scripts, w.Sources...)
-	if origin := originOf(w.Script); origin != "" {
-		p.scripts = append(p.scripts, origin)
-	}
-	p.frames = append(p.frames, w.Sources...)
-	p.connects = append(p.connects, w.Sources...)
-	p.styles = append(p.styles, w.Sources...)
 }

@@ -67,7 +67,7 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 		b.used[f.Zone] = true
 	}
 	if f.Set && !listed {
-		f.control = (*pen).dateParts
+		f.control = (*writer).dateParts
 	}
 	if len(days) > mostDays {
 		f.Help = b.c.words.Get("help.dates", "min", b.c.words.Date(days[0]), "max", b.c.words.Date(days[len(days)-1]))
@@ -111,7 +111,7 @@ func weekdays(p *schema.Properties) (list []int) {
 
 // listDays draws the days that can be chosen.
 func (b *builder) listDays(f *field, days []string) {
-	f.control, f.Set, f.Classes, f.Help = (*pen).list, false, "", ""
+	f.control, f.Set, f.Classes, f.Help = (*writer).list, false, "", ""
 	if len(days) <= mostDayButtons {
 		f.buttons()
 	}

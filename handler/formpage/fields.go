@@ -10,14 +10,16 @@ import (
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/schema"
 )
 
 // field is one block with everything that its HTML needs.
 type field struct {
-	write   func(*pen, *field) // nil: there is nothing to show
-	control func(*pen, *field) // writes the inputs of a question; nil: it has none
+	write   func(*writer, *field) // nil: there is nothing to show
+	control func(*writer, *field) // writes the inputs of a question; nil: it has none
 
 	Type  string // of the block
 	Kind  string // of what is not answered: a class of the page's style
@@ -31,7 +33,7 @@ type field struct {
 	Fault              string
 	Focus              bool   // it has the focus when the page is shown
 	Help               string // a sentence on what is expected
-	Image              *picture
+	Image              *policy.Picture
 	ImageAlign         string
 	P                  *schema.Properties
 
@@ -81,7 +83,7 @@ func (b *builder) fields(blocks []schema.Block) {
 			continue
 		}
 		group := block.Type == schema.TypeGroup
-		if b.pen.more() {
+		if b.pen.More() {
 			b.field(&f, block)
 			f.Focus = b.focus && formblock.TakesAnswer(f.Type) && f.control != nil
 			b.focus = b.focus && group && f.Description == "" && f.Image == nil
@@ -91,11 +93,11 @@ func (b *builder) fields(blocks []schema.Block) {
 			b.options, b.parts = f.Options, f.Parts
 			if group {
 				b.fields(block.Children)
-				b.pen.put("</fieldset>\n")
+				b.pen.Put("</fieldset>\n")
 			}
 			b.focus = false
 		}
-		if b.pen.full && !group {
+		if b.pen.Full && !group {
 			if b.cut++; b.cut == 1 {
 				b.cutAt = cmp.Or(block.Label, block.ID)
 			}
@@ -107,7 +109,7 @@ func (b *builder) fields(blocks []schema.Block) {
 func (b *builder) field(f *field, block *schema.Block) {
 	p := formblock.Properties(block)
 	*f = field{
-		write: (*pen).question, control: (*pen).input,
+		write: (*writer).question, control: (*writer).input,
 		Type: block.Type, Kind: block.Type, ID: b.element(block.ID), Block: block.ID, P: p,
 		Label: block.Label, Description: block.Description, Required: block.Required, Number: b.numbers[block.ID],
 		Name: input.Answer + block.ID, Placeholder: p.PlaceholderText, Input: "text", Options: b.options[:0], Parts: b.parts[:0],
@@ -117,7 +119,7 @@ func (b *builder) field(f *field, block *schema.Block) {
 	}
 	f.Image = b.picture(p.Image, p.ImageAlt)
 	if p.ImageWidth != nil && f.Image != nil && *p.ImageWidth > 0 {
-		b.view.Theme.addRule("#"+f.ID+" .pic img", "width:"+length(math.Min(*p.ImageWidth, 4000)))
+		b.view.Theme.AddRule("#"+f.ID+" .pic img", "width:"+theme.Pixels(math.Min(*p.ImageWidth, 4000)))
 	}
 	if f.Image != nil {
 		f.ImageAlign = cmp.Or(p.ImageAlign, "inline")
@@ -193,7 +195,7 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 	case schema.TypeShortText:
 		f.MaxChars = formblock.Positive(p.MaxChars)
 	case schema.TypeLongText:
-		f.control, f.MaxChars = (*pen).textarea, formblock.Positive(p.MaxChars)
+		f.control, f.MaxChars = (*writer).textarea, formblock.Positive(p.MaxChars)
 	case schema.TypeEmail:
 		f.Input, f.Complete, f.Mode, f.Reads = "email", "email", "email", true
 	case schema.TypePhone:
@@ -206,7 +208,7 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		f.Mode, f.Classes, f.Reads = "decimal", " short", true
 		f.Help = b.numberHelp(p)
 	case schema.TypeCountry:
-		f.control, f.Complete = (*pen).list, "country"
+		f.control, f.Complete = (*writer).list, "country"
 		f.Countries = b.countries(b.c.words.Countries(), f.Name, p.DefaultCountry)
 	case schema.TypeTime:
 		f.Input, f.Classes = "time", " short"
@@ -234,7 +236,7 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		f.Help = p.LegalText
 		b.fixed(f, "true", b.c.words.Get("legal.accept"), "false", b.c.words.Get("legal.refuse"))
 	case schema.TypeDropdown:
-		f.control = (*pen).list
+		f.control = (*writer).list
 		b.choices(f, block, p)
 	case schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice:
 		f.buttons()
@@ -256,17 +258,17 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		}
 		b.choices(f, block, p)
 	case schema.TypeRanking:
-		f.control, f.Set = (*pen).ranking, true
+		f.control, f.Set = (*writer).ranking, true
 		f.Help = b.c.words.Get("help.ranking")
 		b.ranking(f, block, p)
 	case schema.TypeMatrix:
-		f.control, f.Set, f.Input = (*pen).matrix, true, "radio"
+		f.control, f.Set, f.Input = (*writer).matrix, true, "radio"
 		if p.MultiSelection {
 			f.Input = "checkbox"
 		}
 		b.matrix(f, block)
 	case schema.TypeAddress, schema.TypeContactInfo:
-		f.control, f.Set = (*pen).contact, true
+		f.control, f.Set = (*writer).contact, true
 		b.contact(f, block, p)
 	case schema.TypeFileUpload, schema.TypeSignature:
 		if b.c.files() != nil {
@@ -281,32 +283,33 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 			f.Help += " " + b.c.words.Get("payment.first")
 		}
 	case schema.TypeGroup:
-		f.write = (*pen).group
+		f.write = (*writer).group
 	case schema.TypeCaptcha:
 		b.drawCaptcha(f, block)
 	case schema.TypeWelcome, schema.TypeEnding:
-		f.write, f.Kind, f.Link = (*pen).content, "screen", webLink(p.ButtonLink, "mailto", "tel")
+		f.write, f.Kind, f.Link = (*writer).content, "screen", policy.Link(p.ButtonLink, "mailto", "tel")
 	case schema.TypeText:
-		f.write, f.Kind = (*pen).content, "prose"
+		f.write, f.Kind = (*writer).content, "prose"
 	case schema.TypeStatement, schema.TypeHeading, schema.TypeImage:
-		f.write = (*pen).content
+		f.write = (*writer).content
 	case schema.TypeVideo:
-		f.write = (*pen).content
-		b.video(f, p.VideoLink)
+		f.write = (*writer).content
+		f.Link = policy.Link(p.VideoLink)
+		f.Frame, f.Video = b.policy.Video(p.VideoLink)
 	case schema.TypePDF:
-		f.write, f.Link = (*pen).content, webLink(p.PDFLink)
+		f.write, f.Link = (*writer).content, policy.Link(p.PDFLink)
 	case schema.TypeEmbed:
-		f.write, f.Link = (*pen).content, webLink(p.EmbedLink)
-		f.Frame = b.policy.frame(p.EmbedLink)
+		f.write, f.Link = (*writer).content, policy.Link(p.EmbedLink)
+		f.Frame = b.policy.Frame(p.EmbedLink)
 	case schema.TypeDivider:
-		f.write = (*pen).divider
+		f.write = (*writer).divider
 	default:
 		f.write = nil
 	}
 }
 
 // buttons draws a field with options as buttons.
-func (f *field) buttons() { f.control, f.Set, f.Input = (*pen).choices, true, "radio" }
+func (f *field) buttons() { f.control, f.Set, f.Input = (*writer).choices, true, "radio" }
 
 func (b *builder) numberHelp(p *schema.Properties) string {
 	kind := bounds(p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil)

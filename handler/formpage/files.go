@@ -172,7 +172,7 @@ func (h *Handler) filesSent(visit string) { h.unsent.Put(visit, new(atomic.Int64
 // drawFiles draws a block that takes files.
 func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties) {
 	b.multipart = true
-	f.control, f.Name = (*pen).files, input.Upload+block.ID
+	f.control, f.Name = (*writer).files, input.Upload+block.ID
 	f.Remove = input.Remove + block.ID
 	f.Several = p.MultipleFiles && block.Type == schema.TypeFileUpload
 	f.MaxBytes = b.c.h.maxFile(p)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
@@ -68,7 +69,7 @@ func New(svc Service, config Config) (*Handler, error) {
 	base := cmp.Or(config.BasePath, "/f")
 	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "the BasePath %q does not begin with a slash, or has one at its end", base)
 	for _, origin := range config.AllowedOrigins {
-		must(origin == "*" || originOf(origin) == origin, "in AllowedOrigins, %q is not an origin such as https://app.example", origin)
+		must(origin == "*" || policy.Origin(origin) == origin, "in AllowedOrigins, %q is not an origin such as https://app.example", origin)
 	}
 	for kind, v := range config.Verifiers {
 		known := kind == "turnstile" || kind == "hcaptcha" || kind == "recaptcha"

@@ -13,6 +13,8 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -55,10 +57,10 @@ func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) 
 	}
 	// Milliseconds, rounded up: the link holds for as long as was asked for.
 	token := h.signer.Sign(visit.PurposePreview, previewLink{Form: form.String(), Until: until.UnixMilli() + 1})
-	return h.config.BasePath + "/" + assetDir + "/" + previewDir + token, nil
+	return h.config.BasePath + "/" + static.Dir + "/" + previewDir + token, nil
 }
 
-// previewDir is where previews are, below assetDir.
+// previewDir is where previews are, below static.Dir.
 const previewDir = "preview/"
 
 // previewLink is what the link of a preview says, signed.
@@ -134,7 +136,7 @@ func (c *call) previewNotes() []string {
 	if c.form.Closed {
 		notes = append(notes, c.words.Get("preview.closed"))
 	}
-	if u := webLink(c.form.Settings.RedirectURL); u != "" {
+	if u := policy.Link(c.form.Settings.RedirectURL); u != "" {
 		notes = append(notes, c.words.Get("preview.redirect", "url", string(u)))
 	}
 	return append(notes, c.unverified(c.form.Blocks)...)

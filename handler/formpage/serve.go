@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -29,13 +30,13 @@ var routes = map[string]route{
 // ServeHTTP serves {base}/{public id} and what belongs to it.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	publicID, rest, _ := strings.Cut(h.below(r.URL.Path), "/")
-	if publicID == assetDir {
+	if publicID == static.Dir {
 		if token, ok := strings.CutPrefix(rest, previewDir); ok {
 			h.servePreview(w, r, token)
 			return
 		}
-		if _, there := assets[rest]; !there || !answersMethod(w, r, "GET, HEAD, OPTIONS") {
-			serveAsset(w, r, rest)
+		if !static.Has(rest) || !answersMethod(w, r, "GET, HEAD, OPTIONS") {
+			static.Serve(w, r, rest)
 		}
 		return
 	}

@@ -13,7 +13,9 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/check"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -114,7 +116,7 @@ func (c *call) handBack(status int, title, text string, files []string) {
 	view := c.view("message")
 	view.Title, view.Text = c.words.Get(title), text
 	view.Lost, view.LostFiles = view.lost(c.typed()), c.words.List(files)
-	c.render(status, view, newPolicy())
+	c.render(status, view, new(policy.Policy))
 }
 
 // typed is the text that the page brought, with the labels of its blocks.
@@ -172,7 +174,7 @@ func (c *call) finished() {
 	}
 	page, query := c.form.PublicID, url.Values{input.Language: {c.words.Tag}}
 	if c.preview != nil {
-		page = assetDir + "/" + previewDir + c.preview.token
+		page = static.Dir + "/" + previewDir + c.preview.token
 		query.Set(input.Ending, c.path.Ending)
 	} else {
 		query.Set(input.Sent, c.h.signer.Sign(visit.PurposeDone, visit.Visit{Form: c.form.ID.String(), Opened: c.now.UnixMilli(), Key: c.path.Ending}))
@@ -193,7 +195,7 @@ func (c *call) redirect() template.URL {
 	if c.preview != nil {
 		return ""
 	}
-	return webLink(c.form.Settings.RedirectURL)
+	return policy.Link(c.form.Settings.RedirectURL)
 }
 
 // leadTo sends the visitor on to another page.
