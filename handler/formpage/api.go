@@ -11,6 +11,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/check"
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
@@ -264,8 +265,8 @@ func (c *call) jsonFaults(faults []schema.Violation) []jsonFault {
 	list := []jsonFault{}
 	for _, v := range faults {
 		b := c.block(v.Field)
-		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && lastPart(v.Path) != ""
-		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.faultText(v, b, part)})
+		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && fault.Part(v.Path) != ""
+		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.faults().Text(v, b, part)})
 	}
 	return list
 }

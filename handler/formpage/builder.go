@@ -83,7 +83,7 @@ func (b *builder) elsewhere(steps []walk.Step) []problem {
 				continue // its page is shown after this one
 			}
 		}
-		list = append(list, problem{Label: label, Text: b.c.faultText(b.faults[id][0], block, false)})
+		list = append(list, problem{Label: label, Text: b.c.faults().Text(b.faults[id][0], block, false)})
 	}
 	return list
 }
@@ -111,8 +111,8 @@ func (b *builder) allow(block *schema.Block) {
 	for _, c := range block.Choices {
 		b.picture(c.Image, "")
 	}
-	if v := b.c.h.verifier(block); v != nil {
-		b.policy.Widget(v.Widget().Script, v.Widget().Sources)
+	if w := b.c.h.host.Widget(block); w != nil {
+		b.policy.Widget(w.Script, w.Sources)
 		b.view.Native = true
 	}
 	switch block.Type {

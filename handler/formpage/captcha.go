@@ -149,15 +149,11 @@ func (h *Handler) verifier(b *schema.Block) Verifier {
 // has no verifier for it. A page never pretends: what is not verified is not shown.
 func (b *builder) drawCaptcha(f *field, block *schema.Block) {
 	f.write = nil
-	v := b.c.h.verifier(block)
-	if v == nil {
+	w := b.c.h.host.Widget(block)
+	if w == nil || b.c.proofs.Solved(block.ID) {
 		return
 	}
-	if b.c.proofs.Solved(block.ID) {
-		return
-	}
-	w := v.Widget()
-	f.write, f.Widget = (*writer).captcha, &w
+	f.write, f.Widget = (*writer).captcha, w
 	if f.Label == "" {
 		f.Label = b.c.words.Get("captcha.label")
 	}

@@ -75,7 +75,7 @@ func (c *call) read(most int64) (values url.Values, complete bool, err error) {
 	}
 	taker := upload.Taker{
 		Records: c.records(), Block: c.takesFiles, Allowed: func() bool { return !c.form.Closed && c.allowed() },
-		MaxFile: c.h.maxFile, MaxVisit: c.h.config.MaxVisitFiles, Used: c.h.visitFiles, Save: c.saveFile,
+		MaxFile: c.h.host.FileSize, MaxVisit: c.h.config.MaxVisitFiles, Used: c.h.visitFiles, Save: c.saveFile,
 	}
 	values, complete, err = read.Values(c.r, bounds, taker.Take)
 	c.refused = taker.Refused
@@ -175,7 +175,7 @@ func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties)
 	f.control, f.Name = (*writer).files, input.Upload+block.ID
 	f.Remove = input.Remove + block.ID
 	f.Several = p.MultipleFiles && block.Type == schema.TypeFileUpload
-	f.MaxBytes = b.c.h.maxFile(p)
+	f.MaxBytes = b.c.h.host.FileSize(p)
 	size, types := words.Megabytes(f.MaxBytes), answers.FileTypesOf(p)
 	switch {
 	case block.Type == schema.TypeSignature:
@@ -189,12 +189,4 @@ func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties)
 	}
 	b.used[input.File+block.ID] = true
 	f.Stored = b.c.stored[block.ID]
-}
-
-// maxFile is how many bytes a file of a block may have.
-func (h *Handler) maxFile(p *schema.Properties) int64 {
-	if p.MaxFileSize && h.serviceFile > 0 {
-		return min(h.config.MaxFileSize, h.serviceFile)
-	}
-	return h.config.MaxFileSize
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
@@ -37,7 +38,7 @@ type Handler struct {
 	logger  *slog.Logger
 	clock   func() time.Time
 
-	serviceFile int64 // how large a file the service takes, 0: it does not say
+	host host.Host // what the host gives, as far as pages show it
 
 	sources cache.Cache[storage.ID, *source]
 	warned  cache.Cache[string, struct{}] // form ids with what Lacks says of them, which was logged
@@ -97,9 +98,9 @@ func New(svc Service, config Config) (*Handler, error) {
 	config.Location = cmp.Or(config.Location, time.UTC)
 	h := &Handler{service: svc, words: catalogue, logger: config.Logger, clock: config.Clock}
 	if s, ok := svc.(interface{ Limits() schema.Limits }); ok {
-		h.serviceFile = s.Limits().FileSize
+		h.host.ServiceFile = s.Limits().FileSize
 	}
-	config.MaxFileSize = cmp.Or(config.MaxFileSize, h.serviceFile, 10<<20)
+	config.MaxFileSize = cmp.Or(config.MaxFileSize, h.host.ServiceFile, 10<<20)
 	config.MaxVisitFiles = cmp.Or(config.MaxVisitFiles, max(32<<20, config.MaxFileSize+upload.FileCost))
 	if config.Limiter != nil {
 		h.limiter = ratelimit.Over(config.Limiter)
@@ -109,6 +110,18 @@ func New(svc Service, config Config) (*Handler, error) {
 		h.signer.Secret = []byte(rand.Text())
 	}
 	h.config = config
+	h.host = host.Host{
+		Files: config.Files != nil, Payments: config.HostAnswers != nil, Limited: h.limiter != nil, Location: config.Location,
+		MaxFile: config.MaxFileSize, ServiceFile: h.host.ServiceFile, MaxVisit: config.MaxVisitFiles,
+		Captcha: func(kind string) *host.Widget {
+			v := config.Verifiers[kind]
+			if v == nil {
+				return nil
+			}
+			w := host.Widget(v.Widget())
+			return &w
+		},
+	}
 	return h, nil
 }
 

@@ -158,9 +158,9 @@ func (c *call) unverified(blocks []schema.Block) []string {
 // language, and for what makes no difference to respondents.
 func (c *call) lacks() []previewWarning {
 	var list []previewWarning
-	for _, l := range c.h.lacks(c.form.Blocks) {
-		if !l.quiet {
-			list = append(list, previewWarning{Message: l.text})
+	for _, l := range c.h.host.Lacks(c.form.Blocks) {
+		if !l.Quiet {
+			list = append(list, previewWarning{Message: l.Text})
 		}
 	}
 	return list

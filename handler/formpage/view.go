@@ -126,7 +126,7 @@ func (c *call) stepView(at int, faults []schema.Violation) (*pageView, *builder)
 	}
 	view.Inputs = view.inserts.Add(c.hiddenInputs(current, b.used))
 	view.Notice, view.Lost = c.notice, view.lost(c.lost)
-	if view.First && view.Notice == "" && slices.ContainsFunc(steps, func(s walk.Step) bool { return c.h.inVain(s.Blocks) }) { // said before somebody fills in the rest
+	if view.First && view.Notice == "" && slices.ContainsFunc(steps, func(s walk.Step) bool { return c.h.host.InVain(s.Blocks) }) { // said before somebody fills in the rest
 		view.Notice = c.words.Get("fault.REQUIRED.unavailable")
 	}
 	view.Multipart = b.multipart
