@@ -31,7 +31,7 @@ func (yesNoRule) sample() string { return "true" }
 // legalRule checks legal.
 type legalRule struct{ stop bool } // a false refuses the response
 
-func newLegal(b *schema.Block, _ *Source) rule { return legalRule{stop: b.Properties.LegalStopFurther} }
+func newLegal(b *schema.Block, _ service) rule { return legalRule{stop: b.Properties.LegalStopFurther} }
 
 func (t legalRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	truth, ok := boolean(n, r)
@@ -45,3 +45,5 @@ func (t legalRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 }
 
 func (legalRule) sample() string { return "true" }
+
+var faultNotAccepted = fault{code: schema.CodeRequired, message: "must be accepted"}

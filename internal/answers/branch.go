@@ -2,7 +2,9 @@ package answers
 
 import (
 	"encoding/json"
+	"math"
 
+	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/logic"
 	"github.com/formsvc/formsvc/schema"
@@ -41,20 +43,26 @@ const end = "end"
 // steps.
 const ruleSteps = 100_000
 
-// branches compiles the rules of a form.
-type branches struct {
+// ruleCompiler compiles the rules of a form.
+type ruleCompiler struct {
 	steps     map[string]int // top-level blocks, by id
 	variables map[string]int // those that a rule may set
 	at        int            // the step whose rule is read
-	// For warnings: ignored is called for what has no effect, and compiled for the logic
-	// that was made of n; after: it runs when the answer of its own block is taken.
-	ignored  func(n jsontree.Node, code, message string)
-	compiled func(n jsontree.Node, l *logic.Logic, after bool)
+	to        watch
+}
+
+// watch is told what the compiler comes upon in the rule of a step: for warnings.
+type watch struct {
+	// ignored is called for what has no effect.
+	ignored func(step int, n jsontree.Node, code, message string)
+	// compiled is called for the logic l that was made of n. after: the logic runs when the
+	// answer of its own block is taken.
+	compiled func(step int, n jsontree.Node, l *logic.Logic, after bool)
 }
 
 // read compiles the rule of the step at. Members that a rule does not have are free; null
 // is as good as absent.
-func (c *branches) read(raw json.RawMessage, at int) *branch {
+func (c *ruleCompiler) read(raw json.RawMessage, at int) *branch {
 	tree, err := jsontree.Parse(raw, answerBounds)
 	if err != nil {
 		return nil // no write stores such a rule
@@ -75,7 +83,7 @@ func (c *branches) read(raw json.RawMessage, at int) *branch {
 }
 
 // logic compiles n; nil when it is absent or cannot be read.
-func (c *branches) logic(n jsontree.Node, after bool) *logic.Logic {
+func (c *ruleCompiler) logic(n jsontree.Node, after bool) *logic.Logic {
 	if n.Kind() == jsontree.Null {
 		return nil
 	}
@@ -84,13 +92,13 @@ func (c *branches) logic(n jsontree.Node, after bool) *logic.Logic {
 		c.unreadable(n, err)
 		return nil
 	}
-	if c.compiled != nil {
-		c.compiled(n, l, after)
+	if c.to.compiled != nil {
+		c.to.compiled(c.at, n, l, after)
 	}
 	return l
 }
 
-func (c *branches) assignments(set jsontree.Node) []assignment {
+func (c *ruleCompiler) assignments(set jsontree.Node) []assignment {
 	if set.Kind() != jsontree.Object {
 		if set.Kind() != jsontree.Null {
 			c.ignore(set, schema.WarnMalformedRule, "set is not an object, so it is ignored")
@@ -111,7 +119,7 @@ func (c *branches) assignments(set jsontree.Node) []assignment {
 	return list
 }
 
-func (c *branches) jumps(next jsontree.Node) []jump {
+func (c *ruleCompiler) jumps(next jsontree.Node) []jump {
 	if next.Kind() != jsontree.Array {
 		if next.Kind() != jsontree.Null {
 			c.ignore(next, schema.WarnMalformedRule, "next is not an array, so it is ignored")
@@ -140,7 +148,7 @@ func (c *branches) jumps(next jsontree.Node) []jump {
 }
 
 // target is where a jump leads.
-func (c *branches) target(item jsontree.Node) (to int, ok bool) {
+func (c *ruleCompiler) target(item jsontree.Node) (to int, ok bool) {
 	name := item.Member("to")
 	if name.Kind() != jsontree.String {
 		c.ignore(item, schema.WarnMalformedRule, "this jump has no \"to\" that names a block, so it is ignored")
@@ -160,20 +168,30 @@ func (c *branches) target(item jsontree.Node) (to int, ok bool) {
 	return to, ok
 }
 
-func (c *branches) ignore(n jsontree.Node, code, message string) {
-	if c.ignored != nil {
-		c.ignored(n, code, message)
+func (c *ruleCompiler) ignore(n jsontree.Node, code, message string) {
+	if c.to.ignored != nil {
+		c.to.ignored(c.at, n, code, message)
 	}
 }
 
-func (c *branches) unreadable(n jsontree.Node, err error) {
-	if c.ignored == nil {
-		return
-	}
+func (c *ruleCompiler) unreadable(n jsontree.Node, err error) {
 	message := "this logic cannot be read, so it is ignored"
 	if unreadable, ok := err.(*logic.UnreadableError); ok { //nolint:errorlint // Compile returns no other
 		n = unreadable.At
 		message = "there is no operator " + quoted(unreadable.Operator) + ", so the logic is ignored"
 	}
-	c.ignored(n, schema.WarnUnreadableLogic, message)
+	c.ignore(n, schema.WarnUnreadableLogic, message)
+}
+
+// variableValue is what a variable may hold: a finite number, or a text that is not
+// longer than that of a hidden field.
+func variableValue(v any) (any, bool) {
+	switch v := v.(type) {
+	case float64:
+		return v + 0, !math.IsNaN(v) && !math.IsInf(v, 0) // not the negative zero
+	case string:
+		return v, !faults.LongerThan(v, maxShortText)
+	default:
+		return nil, false
+	}
 }

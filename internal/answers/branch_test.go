@@ -157,10 +157,10 @@ func TestWhatRulesSeeOfAnswers(t *testing.T) {
 		f := compileRuled(t, `[{"id":"q",`+c.block+`},{"id":"w","type":"statement","properties":{"rule":{"show":true}}}]`, `{}`, ``)
 		k := f.newWalk(Input{Answers: raws("q", c.answer)})
 		k.run()
-		if err := k.faults.Err(); err != nil {
+		if err := k.r.found.Err(); err != nil {
 			t.Fatalf("%s: %v", c.block, err)
 		}
-		l := (&branches{}).logic(parseNode(t, fmt.Sprintf(`{"var":%q}`, c.path)), true)
+		l := (&ruleCompiler{}).logic(parseNode(t, fmt.Sprintf(`{"var":%q}`, c.path)), true)
 		got, err := json.Marshal(l.Eval(k.data, &k.data.budget))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s answered with %s: rules see %s, want %s", c.block, c.answer, got, c.want)

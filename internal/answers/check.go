@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -128,7 +126,7 @@ type Answers struct {
 func (f *Form) Check(in Input) (Answers, error) {
 	k := f.newWalk(in)
 	k.run()
-	if err := k.faults.Err(); err != nil {
+	if err := k.r.found.Err(); err != nil {
 		return Answers{}, err
 	}
 	return k.w.answers(), nil
@@ -162,96 +160,6 @@ func (f *Form) refuseUnknown(parent string, given map[string]json.RawMessage, r 
 	for _, id := range unknown[:min(len(unknown), schema.MaxViolations)] {
 		r.put(jsontree.Pointer(parent, id), id, faultNoBlock)
 	}
-}
-
-// answerBounds are those of a body, but for member names: an answer may name the
-// rows of a matrix, and their ids have no bound of their own.
-var answerBounds = jsontree.Bounds{Values: jsontree.MaxValues}
-
-// blank reports whether raw means unanswered.
-func blank(raw json.RawMessage) bool {
-	if len(raw) == 0 {
-		return true
-	}
-	tree, err := jsontree.Parse(raw, answerBounds)
-	if err != nil {
-		return false
-	}
-	defer tree.Release()
-	return isBlank(tree.Root())
-}
-
-// isBlank reports whether n means unanswered: it is not there or null, text of which
-// nothing can be seen, or an empty array.
-func isBlank(n jsontree.Node) bool {
-	switch n.Kind() {
-	case jsontree.Null:
-		return true
-	case jsontree.String:
-		return visible.IsBlank(n.Text())
-	case jsontree.Array:
-		return n.Len() == 0
-	default:
-		return false
-	}
-}
-
-// report collects what is wrong with one answer.
-type report struct {
-	found  *faults.List
-	limit  int  // bytes of all answers
-	beyond bool // they would be more
-
-	slow int // see maxSlow
-
-	// Of the answer that is being checked:
-	field    string
-	path     string
-	required bool
-	faults   int // reported since it began
-}
-
-// begin turns to the answer of another block.
-func (r *report) begin(field, path string, required bool) {
-	r.field, r.path, r.required, r.faults = field, path, required, 0
-}
-
-// add reports a fault of the answer or a part of it.
-func (r *report) add(n jsontree.Node, f fault) {
-	r.faults++
-	if !r.found.Full() {
-		r.put(n.Pointer(r.path), r.field, f)
-	}
-}
-
-// addMember reports a fault of a member of an object, whether or not it is present.
-func (r *report) addMember(n jsontree.Node, name string, f fault) {
-	r.faults++
-	if !r.found.Full() {
-		r.put(n.MemberPointer(r.path, name), r.field, f)
-	}
-}
-
-// addWhole reports a fault of the answer, which may not be there or not be JSON.
-func (r *report) addWhole(f fault) {
-	r.faults++
-	r.put(r.path, r.field, f)
-}
-
-func (r *report) put(path, field string, f fault) {
-	r.found.Put(schema.Violation{Path: path, Field: field, Code: f.code, Message: f.message, Params: f.params})
-}
-
-// full reports that there is no use in looking further at a long list.
-func (r *report) full() bool { return r.faults >= schema.MaxViolations }
-
-// exceeds reports that what was written is more than a response may take, so that
-// nothing more must be. What copies labels asks after each of them: a matrix would
-// turn kilobytes into megabytes otherwise.
-func (r *report) exceeds(w *jsontree.Writer) bool {
-	exceeds := w.Len()+len("}]") > r.limit
-	r.beyond = r.beyond || exceeds
-	return exceeds
 }
 
 // answerWriter builds the two shapes of an Answers side by side.
@@ -411,34 +319,4 @@ func (w *answerWriter) answers() Answers {
 	}
 }
 
-// Sample returns made-up answers to all blocks and hidden fields, for a test
-// event, whatever the rules say, and the variables that rules may set. They keep the form's rules and are the same at every call; a block for which
-// no valid sample exists is left out. Unique is nil.
-func (f *Form) Sample() Answers {
-	var found faults.List // of samples that are left out
-	w := f.newWriter(Input{})
-	r := report{found: &found, limit: f.limit}
-	for i := range f.blocks {
-		if b := &f.blocks[i]; b.rule != nil {
-			r.begin(b.id, b.path, b.required)
-			w.answer(b, json.RawMessage(b.rule.sample()), &r, false, true)
-		}
-	}
-	for i := range f.hidden {
-		w.hiddenField(&f.hidden[i], "sample", &r)
-	}
-	for i := range f.variables {
-		if v := &f.variables[i]; v.head != nil {
-			w.variable(v, v.initial, &r)
-		}
-	}
-	return w.answers()
-}
-
-func quoted(s string) string { return string(jsontree.AppendString(nil, s)) }
-
-// encoded is a value in JSON.
-func encoded(v any) string {
-	raw, _ := json.Marshal(v) //nolint:errchkjson // texts, and lists and maps of them
-	return string(raw)
-}
+func notJSON() fault { return badFormat("json", "could not be read") }

@@ -2,6 +2,8 @@ package answers
 
 import (
 	"bytes"
+	"encoding/json"
+	"slices"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/visible"
@@ -103,11 +105,11 @@ func (c *choices) byOther(text string, r *report) (p pick, wrong fault) {
 // picture_choice.
 type choiceRule struct{ *choices }
 
-func newChoice(b *schema.Block, _ *Source) rule {
+func newChoice(b *schema.Block, _ service) rule {
 	return choiceRule{newChoices(b.Choices, b.Properties.OtherOption)}
 }
 
-func newPictures(b *schema.Block, from *Source) rule {
+func newPictures(b *schema.Block, from service) rule {
 	if b.Properties.MultiSelection {
 		return newMultiple(b, from)
 	}
@@ -133,3 +135,64 @@ func (t choiceRule) sample() string {
 	}
 	return "null"
 }
+
+func (t choiceRule) contradiction() (member, why string) {
+	if t.other || len(t.ids) > 0 {
+		return "", ""
+	}
+	return "/choices", "there is nothing to choose"
+}
+
+func choicesIdentity(value jsontree.Node) ([]byte, bool) { return pickedIdentity(value, false) }
+
+func rankingIdentity(value jsontree.Node) ([]byte, bool) { return pickedIdentity(value, true) }
+
+func pickedIdentity(value jsontree.Node, ordered bool) ([]byte, bool) {
+	if value.Kind() != jsontree.Array {
+		one, ok := choiceIdentity(value)
+		return append([]byte("c"), one...), ok
+	}
+	var all [][]byte
+	for _, item := range value.All() {
+		one, ok := choiceIdentity(item)
+		if !ok {
+			return nil, false
+		}
+		all = append(all, one)
+	}
+	if !ordered {
+		slices.SortFunc(all, bytes.Compare)
+	}
+	return append([]byte("c"), bytes.Join(all, []byte{','})...), len(all) > 0
+}
+
+// choiceIdentity is the id of a choice as a JSON string, or other in an array.
+func choiceIdentity(value jsontree.Node) ([]byte, bool) {
+	if id := value.Member("id"); id.Kind() == jsontree.String {
+		return jsontree.AppendString(nil, id.Text()), true
+	}
+	other := folded(value.Member("other").Text())
+	return append(jsontree.AppendString([]byte{'['}, other), ']'), other != ""
+}
+
+// labels returns the ids of choices by those labels that are no id, when r takes one choice;
+// else nil.
+func labels(r rule) map[string]string {
+	c, ok := r.(choiceRule)
+	if !ok {
+		return nil
+	}
+	ids := make(map[string]string)
+	for _, value := range c.values {
+		var choice schema.Choice
+		_ = json.Unmarshal(value, &choice) // newChoices wrote it
+		if _, isID := c.index[choice.Label]; !isID {
+			ids[choice.Label] = choice.ID
+		}
+	}
+	return ids
+}
+
+var faultNotAChoice = fault{code: schema.CodeNotAChoice, message: "must be one of the choices"}
+
+func notChoice() fault { return wrongType("choice", "must be one of the choices") }

@@ -54,17 +54,12 @@ func (f *Form) Conditions(values map[string]string) *Conditions {
 
 func (c *condition) seeBlock(b *compiledBlock) {
 	c.see(b.id, b.typ)
-	switch r := b.rule.(type) {
-	case phoneRule:
-		if b.id == c.name {
-			c.phone = r
-		}
-	case contactRule:
-		for _, part := range r.parts {
-			if number, ok := part.rule.(phoneRule); ok && b.id == c.block && part.name == c.part {
-				c.phone = number
-			}
-		}
+	part := ""
+	if b.id != c.name {
+		part = c.part
+	}
+	if number, ok := phoneOf(b.rule, part); ok && (b.id == c.name || b.id == c.block && part != "") {
+		c.phone = number
 	}
 }
 
@@ -76,13 +71,11 @@ func (c *condition) see(id, typ string) {
 		c.number = c.number || typ == schema.TypePhone
 	case id == c.name:
 		c.other = typ
-	case c.part != "" && id == c.block && isContact(typ) && slices.ContainsFunc(contactParts, func(p contactPart) bool { return p.name == c.part }):
+	case c.part != "" && id == c.block && isContact(typ) && isContactPart(c.part):
 		c.compared = true
 		c.number = c.number || c.part == "phone"
 	}
 }
-
-var contactParts = newContactRule(&noProperties).parts
 
 func isContact(typ string) bool { return typ == schema.TypeContactInfo || typ == schema.TypeAddress }
 

@@ -21,7 +21,7 @@ type contactPart struct {
 	hide, required bool
 }
 
-func newContact(b *schema.Block, _ *Source) rule { return newContactRule(b.Properties) }
+func newContact(b *schema.Block, _ service) rule { return newContactRule(b.Properties) }
 
 func newContactRule(p *schema.Properties) contactRule {
 	f := p.AddressOrContact
@@ -109,3 +109,34 @@ func (t contactRule) sample() string {
 	}
 	return encoded(parts)
 }
+
+func (t contactRule) contradiction() (member, why string) {
+	if slices.ContainsFunc(t.parts, func(p contactPart) bool { return !p.hide }) {
+		return "", ""
+	}
+	return "/properties/addressOrContact", "all parts are hidden"
+}
+
+// isContactPart reports whether an address or contact may have a part of this name.
+func isContactPart(name string) bool {
+	return slices.ContainsFunc(contactParts, func(p contactPart) bool { return p.name == name })
+}
+
+var contactParts = newContactRule(new(schema.Properties)).parts
+
+// phoneOf returns what reads the telephone numbers in answers to a block, or, where part is not
+// empty, in that part of its answers. ok is false when r checks no telephone number there.
+func phoneOf(r rule, part string) (t phoneRule, ok bool) {
+	if c, is := r.(contactRule); is {
+		for _, p := range c.parts {
+			if p.name == part {
+				t, ok = p.rule.(phoneRule)
+			}
+		}
+		return t, ok
+	}
+	t, ok = r.(phoneRule)
+	return t, ok && part == ""
+}
+
+var faultNoPart = fault{code: schema.CodeUnknownField, message: "is not part of an address or contact"}

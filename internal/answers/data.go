@@ -3,14 +3,9 @@ package answers
 import (
 	"bytes"
 	"maps"
-	"math"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/logic"
 )
@@ -75,7 +70,7 @@ func (d answerData) Member(id string) (any, bool) {
 	}
 	if d.made[at] == nil {
 		stored := d.walk.w.list.Bytes()[d.taken[at][0]:d.taken[at][1]]
-		d.made[at] = d.walk.form.blocks[at].shape.value(stored, &d.budget)
+		d.made[at] = seen(d.walk.form.blocks[at].shape, stored, &d.budget)
 	}
 	return d.made[at], true
 }
@@ -123,18 +118,6 @@ func (d hiddenData) Members() map[string]any {
 		}
 	}
 	return all
-}
-
-// badHidden is what is wrong with the value of a hidden field.
-func badHidden(text string) fault {
-	switch {
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
-		return notPlainText()
-	case faults.LongerThan(text, maxShortText):
-		return tooLong(maxShortText)
-	default:
-		return fault{}
-	}
 }
 
 // Member implements [logic.Object].
@@ -191,33 +174,10 @@ func (d *ruleData) set(list []assignment) {
 	}
 }
 
-// variableValue is what a variable may hold: a finite number, or a text that is not
-// longer than that of a hidden field.
-func variableValue(v any) (any, bool) {
-	switch v := v.(type) {
-	case float64:
-		return v + 0, !math.IsNaN(v) && !math.IsInf(v, 0) // not the negative zero
-	case string:
-		return v, !faults.LongerThan(v, maxShortText)
-	default:
-		return nil, false
-	}
-}
-
-// shape says how the stored answer of a block looks to rules.
-type shape uint8
-
-const (
-	asStored shape = iota
-	asChoices
-	asMatrix
-	asMoment
-)
-
-// value is what rules see of a stored answer: of a choice its id, or the respondent's own
+// seen is what rules see of a stored answer: of a choice its id, or the respondent's own
 // text in an object; of a matrix such a value for each row; of a date with a time that
 // time in UTC; else the answer as it is stored.
-func (s shape) value(stored []byte, budget *logic.Budget) any {
+func seen(s shape, stored []byte, budget *logic.Budget) any {
 	// A parse takes about as long for 8 bytes as an operation does.
 	if budget.Spend(1 + len(stored)/8); budget.Exceeded() {
 		return nil

@@ -20,8 +20,8 @@ type dateRule struct {
 }
 
 // newDate takes the days that the bounds of a block have in the zone.
-func newDate(b *schema.Block, from *Source) rule {
-	p, zone := b.Properties, from.TimeZone
+func newDate(b *schema.Block, from service) rule {
+	p, zone := b.Properties, from.timeZone
 	rule := dateRule{clock: p.ShowTimePicker, example: time.Date(2026, 8, 3, 0, 0, 0, 0, time.UTC)}
 	if p.DisabledDays != nil {
 		rule.disabled = *p.DisabledDays
@@ -152,4 +152,32 @@ func (t dateRule) sample() string {
 		return "null"
 	}
 	return quoted(t.show(day.Add(10*time.Hour + 30*time.Minute)))
+}
+
+func (t dateRule) contradiction() (member, why string) {
+	if _, ok := t.allowedDay(); ok {
+		return "", ""
+	}
+	return "/properties", "no day is left between the bounds, specific dates and disabled weekdays"
+}
+
+// outOfDays is for a date. A zero day is no bound.
+func outOfDays(first, last time.Time) fault {
+	f := fault{code: schema.CodeOutOfRange, params: make(map[string]any)}
+	if !first.IsZero() {
+		f.params["min"] = first.Format(time.DateOnly)
+	}
+	if !last.IsZero() {
+		f.params["max"] = last.Format(time.DateOnly)
+	}
+	const layout = "2 January 2006"
+	switch {
+	case first.IsZero():
+		f.message = "must be on or before " + last.Format(layout)
+	case last.IsZero():
+		f.message = "must be on or after " + first.Format(layout)
+	default:
+		f.message = "must be between " + first.Format(layout) + " and " + last.Format(layout)
+	}
+	return f
 }

@@ -72,3 +72,21 @@ func isNumeric(label string) bool {
 func isAlphanumeric(c rune) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
+
+// asciiHost is a domain name in lower case and its ASCII form, if it has one.
+func asciiHost(host string) string {
+	if !isPlainASCII(host) {
+		if ascii, err := idna.Lookup.ToASCII(host); err == nil {
+			return ascii
+		}
+	}
+	return folded(host)
+}
+
+// mayMap counts an address whose domain is about to go through IDNA.
+func mayMap(address string, r *report) bool {
+	if isPlainASCII(address) && !isEncoded(address) {
+		return r.spend(0)
+	}
+	return r.spend(len(address))
+}

@@ -27,7 +27,7 @@ func (emailRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		r.add(n, tooLong(maxEmail))
 		return
 	}
-	if !r.mayMap(text) {
+	if !mayMap(text, r) {
 		r.add(n, tooSlow())
 		return
 	}
@@ -104,4 +104,12 @@ func isLocalRune(c rune) bool {
 		return isAlphanumeric(c) || strings.ContainsRune("!#$%&'*+-/=?^_`{|}~", c)
 	}
 	return (c < 'ﬀ' || c > 'ﬆ') && (unicode.IsLetter(c) || unicode.IsMark(c) || unicode.IsNumber(c))
+}
+
+func emailIdentity(text string) string {
+	at := strings.LastIndexByte(text, '@')
+	if at < 0 {
+		return folded(text)
+	}
+	return folded(text[:at]) + "@" + asciiHost(text[at+1:])
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/weburl"
 	"github.com/formsvc/formsvc/schema"
@@ -55,10 +56,10 @@ type fileRule struct {
 	picture bool  // no other type of file
 }
 
-func newFileRule(p *schema.Properties, l schema.Limits) fileRule {
+func newFileRule(p *schema.Properties, from service) fileRule {
 	rule := fileRule{allowed: FileTypesOf(p)}
 	if p.MaxFileSize {
-		rule.max = l.FileSize
+		rule.max = from.fileSize
 	}
 	return rule
 }
@@ -154,8 +155,8 @@ type filesRule struct {
 	most int
 }
 
-func newFiles(b *schema.Block, from *Source) rule {
-	rule := filesRule{file: newFileRule(b.Properties, from.Limits), most: 1}
+func newFiles(b *schema.Block, from service) rule {
+	rule := filesRule{file: newFileRule(b.Properties, from), most: 1}
 	if b.Properties.MultipleFiles {
 		rule.most = maxFiles
 	}
@@ -182,8 +183,8 @@ func (t filesRule) sample() string { return t.file.sample() }
 // signatureRule checks signature: one file, which is a picture.
 type signatureRule struct{ fileRule }
 
-func newSignature(b *schema.Block, from *Source) rule {
-	rule := signatureRule{newFileRule(b.Properties, from.Limits)}
+func newSignature(b *schema.Block, from service) rule {
+	rule := signatureRule{newFileRule(b.Properties, from)}
 	rule.picture = true
 	return rule
 }
@@ -209,4 +210,51 @@ func (t fileRule) sample() string {
 		size = min(size, t.max)
 	}
 	return encoded(schema.File{ID: "sample", Name: name, URL: "https://example.com/sample", MIMEType: mediaType, Size: size})
+}
+
+func (t signatureRule) contradiction() (member, why string) {
+	if t.matchesAny() {
+		return "", ""
+	}
+	return "/properties/allowedFiles", "a signature is a picture, and no picture is of the allowed types"
+}
+
+func (t filesRule) contradiction() (member, why string) {
+	if t.file.matchesAny() {
+		return "", ""
+	}
+	return "/properties/allowedFiles", "no file is of the allowed types"
+}
+
+// matchesAny reports whether there is a file of one of the allowed types.
+func (t fileRule) matchesAny() bool {
+	return len(t.allowed) == 0 || slices.ContainsFunc(t.allowed, t.matches)
+}
+
+// matches reports whether there is a file of an allowed type: a picture may have any
+// extension.
+func (t fileRule) matches(allowed string) bool {
+	if strings.HasPrefix(allowed, ".") {
+		return !strings.ContainsAny(allowed, `/\`) && !faults.LongerThan(allowed, maxHostText)
+	}
+	mediaType := allowed
+	if family, ok := strings.CutSuffix(allowed, "/*"); ok {
+		mediaType = family + "/x"
+	}
+	bare, ok := bareMediaType(mediaType)
+	return ok && bare == mediaType && (!t.picture || strings.HasPrefix(bare, "image/"))
+}
+
+// badSize is for a file of more bytes than max, or fewer than none.
+func badSize(most int64) fault {
+	message := "must be at most " + bytesText(most)
+	return fault{schema.CodeOutOfRange, message, map[string]any{"min": number(0), "max": number(float64(most)), "unit": "bytes"}}
+}
+
+func tooManyFiles(most int) fault {
+	message := "at most one file can be given"
+	if most != 1 {
+		message = "at most " + spelled(most) + " files can be given"
+	}
+	return fault{schema.CodeTooMany, message, map[string]any{"max": most, "unit": "files"}}
 }

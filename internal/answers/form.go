@@ -64,17 +64,6 @@ type compiledVariable struct {
 	key     []byte
 }
 
-// A rule checks the answers of one block.
-type rule interface {
-	// check writes the value to be stored for the answer n, and reports faults to
-	// r. After a fault, the value does not matter. When it does neither, the block
-	// is unanswered. n is never blank.
-	check(w *jsontree.Writer, n jsontree.Node, r *report)
-
-	// sample returns a made-up answer as a respondent, or the host, might send it.
-	sample() string
-}
-
 // Source is what a form is compiled from.
 type Source struct {
 	// The sections of a stored definition. nil is an empty one.
@@ -86,47 +75,54 @@ type Source struct {
 	TimeZone *time.Location
 }
 
-// Compile makes a form ready for [Form.Check]. The children of a group count like
+// Compile makes a form ready for checking. The children of a group count like
 // top-level blocks. A block of an unknown type takes no answer. An error means that
 // a section is not what is stored.
 //
 // A form takes about ten times the bytes of its sections, rules included. The bounds of a
 // definition, 100,000 values in its blocks and 4 MiB in all, keep it below 24 MB.
 func Compile(from Source) (*Form, error) {
-	f, list, _, err := newForm(from)
+	d, err := read(from)
 	if err != nil {
 		return nil, err
 	}
-	f.addRules(list, f.newBranches(list))
-	return f, nil
+	d.addRules(watch{})
+	return d.Form, nil
 }
 
-// newForm compiles everything but the rules.
-func newForm(from Source) (f *Form, list []schema.Block, set schema.Settings, err error) {
-	if list, err = schema.DecodeBlocks(from.Blocks); err != nil {
-		return nil, nil, set, err
+// definition is what a form is compiled from, decoded.
+type definition struct {
+	Form     *Form          // without rules until addRules has run
+	Blocks   []schema.Block // each has properties
+	Settings schema.Settings
+}
+
+// read compiles everything but the rules.
+func read(from Source) (d definition, err error) {
+	if d.Blocks, err = schema.DecodeBlocks(from.Blocks); err != nil {
+		return d, err
 	}
-	complete(list)
-	if set, err = schema.DecodeSettings(from.Settings); err != nil {
-		return nil, nil, set, err
+	complete(d.Blocks)
+	if d.Settings, err = schema.DecodeSettings(from.Settings); err != nil {
+		return d, err
 	}
 	var names []string
 	if len(from.HiddenFields) > 0 {
 		if err := json.Unmarshal(from.HiddenFields, &names); err != nil {
-			return nil, nil, set, fmt.Errorf("decode stored hidden fields: %w", err)
+			return d, fmt.Errorf("decode stored hidden fields: %w", err)
 		}
 	}
-	from.Limits = from.Limits.WithDefaults()
-	from.TimeZone = cmp.Or(from.TimeZone, time.UTC)
-
-	f = &Form{unique: -1, limit: from.Limits.Response}
+	limits := from.Limits.WithDefaults()
+	f := &Form{unique: -1, limit: limits.Response}
+	d.Form = f
 	if err := f.addVariables(from.Variables); err != nil {
-		return nil, nil, set, err
+		return d, err
 	}
+	with := service{fileSize: limits.FileSize, timeZone: cmp.Or(from.TimeZone, time.UTC)}
 	seen := make(map[string]bool)
-	for i := range list {
-		s := step{from: len(f.blocks), ending: list[i].Type == schema.TypeEnding}
-		f.addBlocks(list[i:i+1], &from, seen, false)
+	for i := range d.Blocks {
+		s := step{from: len(f.blocks), ending: d.Blocks[i].Type == schema.TypeEnding}
+		f.addBlocks(d.Blocks[i:i+1], with, seen, false)
 		if s.to = len(f.blocks); s.to > s.from {
 			f.steps = append(f.steps, s)
 		}
@@ -142,14 +138,70 @@ func newForm(from Source) (f *Form, list []schema.Block, set schema.Settings, er
 			key:  answerKey(name),
 		})
 	}
-	if set.DuplicateField != "" {
-		f.unique = slices.IndexFunc(f.blocks, func(b compiledBlock) bool { return b.id == set.DuplicateField })
+	if id := d.Settings.DuplicateField; id != "" {
+		f.unique = slices.IndexFunc(f.blocks, func(b compiledBlock) bool { return b.id == id })
 	}
 	for i := range f.blocks {
 		f.headSize += len(f.blocks[i].head)
 	}
 	f.headSize /= max(1, len(f.blocks))
-	return f, list, set, nil
+	return d, nil
+}
+
+// addRules compiles the rules of the top-level blocks, and tells to what it comes upon.
+func (d *definition) addRules(to watch) {
+	if !slices.ContainsFunc(d.Blocks, func(b schema.Block) bool { return len(b.Properties.Rule) > 0 }) {
+		return
+	}
+	f := d.Form
+	c := f.newRuleCompiler(to)
+	at := 0
+	for i := range d.Blocks {
+		if at == len(f.steps) || f.blocks[f.steps[at].from].id != d.Blocks[i].ID {
+			continue // the second of two blocks with the same id
+		}
+		if raw := d.Blocks[i].Properties.Rule; len(raw) > 0 {
+			f.steps[at].rule = c.read(raw, at)
+		}
+		at++
+	}
+	for i := range f.steps {
+		if f.steps[i].rule == nil {
+			continue
+		}
+		for _, a := range f.steps[i].rule.set {
+			v := &f.variables[a.variable]
+			v.head, v.key = answerHead(v.name, schema.TypeVariable, v.name), answerKey(v.name)
+		}
+	}
+}
+
+// newRuleCompiler makes what the rules of the form look into by name.
+func (f *Form) newRuleCompiler(to watch) *ruleCompiler {
+	f.ruled = true
+	f.index = make(map[string]int, len(f.blocks))
+	for i := range f.blocks {
+		f.index[f.blocks[i].id] = i
+	}
+	f.hiddenNames = make(map[string]bool, len(f.hidden))
+	for i := range f.hidden {
+		f.hiddenNames[f.hidden[i].name] = true
+	}
+	c := &ruleCompiler{steps: make(map[string]int, len(f.steps)), variables: make(map[string]int), to: to}
+	f.variableIndex = make(map[string]int, len(f.variables))
+	for i := range f.variables {
+		name := f.variables[i].name
+		f.variableIndex[name] = i
+		// A variable that is called like a block or a hidden field cannot be kept beside that
+		// field's answer. No write stores a rule that sets such a variable.
+		if _, block := f.index[name]; !block && !f.hiddenNames[name] {
+			c.variables[name] = i
+		}
+	}
+	for i := range f.steps {
+		c.steps[f.blocks[f.steps[i].from].id] = i
+	}
+	return c
 }
 
 // addVariables adds the variables in the order of the definition.
@@ -174,65 +226,6 @@ func (f *Form) addVariables(raw json.RawMessage) error {
 	return nil
 }
 
-// addRules compiles the rules of the top-level blocks by c. It needs everything else of
-// the form.
-func (f *Form) addRules(list []schema.Block, c *branches) {
-	if c == nil {
-		return
-	}
-	at := 0
-	for i := range list {
-		if at == len(f.steps) || f.blocks[f.steps[at].from].id != list[i].ID {
-			continue // the second of two blocks with the same id
-		}
-		if raw := list[i].Properties.Rule; len(raw) > 0 {
-			f.steps[at].rule = c.read(raw, at)
-		}
-		at++
-	}
-	for i := range f.steps {
-		if f.steps[i].rule == nil {
-			continue
-		}
-		for _, a := range f.steps[i].rule.set {
-			v := &f.variables[a.variable]
-			v.head, v.key = answerHead(v.name, schema.TypeVariable, v.name), answerKey(v.name)
-		}
-	}
-}
-
-// newBranches returns what compiles the rules of the form, and makes what they look into.
-// It is nil when no top-level block has a rule.
-func (f *Form) newBranches(list []schema.Block) *branches {
-	if !slices.ContainsFunc(list, func(b schema.Block) bool { return len(b.Properties.Rule) > 0 }) {
-		return nil
-	}
-	f.ruled = true
-	f.index = make(map[string]int, len(f.blocks))
-	for i := range f.blocks {
-		f.index[f.blocks[i].id] = i
-	}
-	f.hiddenNames = make(map[string]bool, len(f.hidden))
-	for i := range f.hidden {
-		f.hiddenNames[f.hidden[i].name] = true
-	}
-	c := &branches{steps: make(map[string]int, len(f.steps)), variables: make(map[string]int)}
-	f.variableIndex = make(map[string]int, len(f.variables))
-	for i := range f.variables {
-		name := f.variables[i].name
-		f.variableIndex[name] = i
-		// One that is called like a block or a hidden field cannot be kept beside its
-		// answer. No write stores a rule that sets it.
-		if _, block := f.index[name]; !block && !f.hiddenNames[name] {
-			c.variables[name] = i
-		}
-	}
-	for i := range f.steps {
-		c.steps[f.blocks[f.steps[i].from].id] = i
-	}
-	return c
-}
-
 // complete gives empty properties to the blocks that have none.
 func complete(list []schema.Block) {
 	for i := range list {
@@ -247,7 +240,7 @@ var noProperties schema.Properties // is only read
 
 // addBlocks adds blocks and what is inside of groups; hide is that of a group around
 // them. Of blocks with the same id, which no write makes, the first counts.
-func (f *Form) addBlocks(list []schema.Block, from *Source, seen map[string]bool, hide bool) {
+func (f *Form) addBlocks(list []schema.Block, with service, seen map[string]bool, hide bool) {
 	for i := range list {
 		b := &list[i]
 		if seen[b.ID] {
@@ -264,28 +257,18 @@ func (f *Form) addBlocks(list []schema.Block, from *Source, seen map[string]bool
 			dropped:  b.Type == schema.TypeCaptcha,
 			required: b.Required,
 			shape:    k.shape,
+			rule:     newRule(b, with),
 			head:     answerHead(b.ID, b.Type, b.Label),
 			key:      answerKey(b.ID),
-		}
-		if k.rule != nil {
-			c.rule = k.rule(b, from)
 		}
 		if k.host {
 			c.path = jsontree.Pointer(hostAnswersPath, b.ID)
 		}
 		f.blocks = append(f.blocks, c)
 		if b.Type == schema.TypeGroup {
-			f.addBlocks(b.Children, from, seen, c.hide)
+			f.addBlocks(b.Children, with, seen, c.hide)
 		}
 	}
-}
-
-// positive returns n where it is set and above 0, else fallback.
-func positive(n *schema.Integer, fallback int) int {
-	if n == nil || *n <= 0 {
-		return fallback
-	}
-	return int(*n)
 }
 
 // answerHead is what an item of Answers.List begins with.
@@ -306,4 +289,11 @@ func answerKey(id string) []byte {
 	var w jsontree.Writer
 	w.Name(id)
 	return bytes.Clone(w.Bytes())
+}
+
+// step is a top-level block: one step of the path.
+type step struct {
+	from, to int // its blocks in Form.blocks: itself, and the children of a group
+	ending   bool
+	rule     *branch // nil: none
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
 const maxHostText = 2048 // characters of one member
@@ -72,3 +73,7 @@ func (o hostObject) optional(name string) string {
 	}
 	return ""
 }
+
+var faultMissing = fault{code: schema.CodeRequired, message: "must be given"}
+
+var faultNoMember = fault{code: schema.CodeUnknownField, message: "is not known here"}

@@ -8,7 +8,7 @@ import (
 // kind is what the answers to the blocks of one type are.
 type kind struct {
 	// rule makes what checks the answers of a block, whose properties are not nil.
-	rule  func(b *schema.Block, from *Source) rule
+	rule  func(b *schema.Block, from service) rule
 	host  bool  // the answer comes from the host
 	shape shape // of a stored answer, to rules
 	// identity is that of a stored answer, see identityOf. nil: answers are never compared.
@@ -53,6 +53,15 @@ var kinds = map[string]kind{
 }
 
 // always is for a type whose rule does not depend on the block.
-func always(r rule) func(*schema.Block, *Source) rule {
-	return func(*schema.Block, *Source) rule { return r }
+func always(r rule) func(*schema.Block, service) rule {
+	return func(*schema.Block, service) rule { return r }
+}
+
+// newRule returns what checks the answers to a block, whose properties are not nil; nil when
+// blocks of its type take no answer.
+func newRule(b *schema.Block, from service) rule {
+	if k := kinds[b.Type]; k.rule != nil {
+		return k.rule(b, from)
+	}
+	return nil
 }

@@ -2,7 +2,6 @@ package answers
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -34,20 +33,10 @@ func (w *warner) mislabelled(n jsontree.Node) string {
 		if !ok || !strings.HasPrefix(path, "answers.") || text.Kind() != jsontree.String || label == "" {
 			return ""
 		}
-		c, ok := w.form.blocks[block].rule.(choiceRule)
-		if !ok {
-			return ""
-		}
 		if w.labels[block] == nil {
-			w.labels[block] = make(map[string]string)
-			for _, value := range c.values {
-				var choice schema.Choice
-				_ = json.Unmarshal(value, &choice) // newChoices wrote it
-				w.labels[block][choice.Label] = choice.ID
-			}
+			w.labels[block] = labels(w.form.blocks[block].rule)
 		}
-		id, there := w.labels[block][label]
-		if _, isID := c.index[label]; there && !isID {
+		if id, there := w.labels[block][label]; there {
 			return "the answer to " + quoted(w.form.blocks[block].id) + " is compared with " + quoted(label) + ", the label of a choice whose id is " + quoted(id)
 		}
 	}

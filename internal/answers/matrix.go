@@ -11,7 +11,7 @@ type matrixRule struct {
 	multiple      bool
 }
 
-func newMatrix(b *schema.Block, _ *Source) rule {
+func newMatrix(b *schema.Block, _ service) rule {
 	return matrixRule{
 		rows:     newChoices(b.MatrixRows, false),
 		columns:  newChoices(b.MatrixColumns, false),
@@ -72,3 +72,15 @@ func (t matrixRule) sample() string {
 	}
 	return encoded(rows)
 }
+
+func (t matrixRule) contradiction() (member, why string) {
+	switch {
+	case len(t.rows.ids) == 0:
+		return "/matrix_rows", "there are no rows"
+	case len(t.columns.ids) == 0:
+		return "/matrix_columns", "there are no columns"
+	}
+	return "", ""
+}
+
+var faultNotARow = fault{code: schema.CodeNotAChoice, message: "must be one of the rows"}

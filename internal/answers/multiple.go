@@ -1,6 +1,7 @@
 package answers
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
@@ -66,7 +67,7 @@ type multipleRule struct {
 	least, most int
 }
 
-func newMultiple(b *schema.Block, _ *Source) rule {
+func newMultiple(b *schema.Block, _ service) rule {
 	p := b.Properties
 	rule := multipleRule{choices: newChoices(b.Choices, p.OtherOption), most: math.MaxInt32}
 	if p.Limit != nil && *p.Limit > 0 {
@@ -108,3 +109,53 @@ func (t multipleRule) sample() string {
 	}
 	return encoded(chosen)
 }
+
+func (t multipleRule) contradiction() (member, why string) {
+	all := t.offered()
+	least := max(1, t.least) // an empty list is no answer
+	switch {
+	case all == 0:
+		return "/choices", "there is nothing to choose"
+	case t.most < 1:
+		return "/properties", "the limit allows no choice"
+	case t.most < least:
+		return "/properties", fmt.Sprintf("at most %s may be chosen, and at least %s must be", spelled(t.most), spelled(least))
+	case all < least:
+		return "/properties", fmt.Sprintf("there are only %s to choose from, and at least %s must be chosen", spelled(all), spelled(least))
+	}
+	return "", ""
+}
+
+// offered is how many choices an answer may have.
+func (c *choices) offered() int {
+	if c.other {
+		return len(c.ids) + 1
+	}
+	return len(c.ids)
+}
+
+func (t multipleRule) idle(b *schema.Block, warn func(name, why string)) {
+	p := b.Properties
+	idleBounds(p, warn)
+	if p.Limit != nil && *p.Limit <= 0 {
+		warn("limit", "a limit below 1 is none")
+	}
+	all := t.offered()
+	why := "there are only " + spelled(all) + " to choose from"
+	if p.MaxVal && p.Max != nil && *p.Max > float64(all) {
+		warn("max", why)
+	}
+	if p.Limit != nil && float64(*p.Limit) > float64(all) {
+		warn("limit", why)
+	}
+}
+
+func tooManyChoices(most int) fault {
+	return fault{schema.CodeTooMany, "choose at most " + spelled(most), map[string]any{"max": most, "unit": "choices"}}
+}
+
+func tooFewChoices(least int) fault {
+	return fault{schema.CodeTooFew, "choose at least " + spelled(least), map[string]any{"min": least, "unit": "choices"}}
+}
+
+var faultChosenTwice = fault{code: schema.CodeDuplicate, message: "must not be chosen more than once"}

@@ -2,6 +2,7 @@ package answers
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -22,7 +23,7 @@ type numberRule struct {
 // no exact float64.
 const stepTolerance = 1e-9
 
-func newNumber(b *schema.Block, _ *Source) rule {
+func newNumber(b *schema.Block, _ service) rule {
 	p := b.Properties
 	rule := numberRule{least: math.Inf(-1), most: math.Inf(1)}
 	if p.MinVal && p.Min != nil {
@@ -34,7 +35,7 @@ func newNumber(b *schema.Block, _ *Source) rule {
 	return rule
 }
 
-func newRating(b *schema.Block, _ *Source) rule {
+func newRating(b *schema.Block, _ service) rule {
 	p := b.Properties
 	rule := numberRule{least: 1, most: 5, whole: true}
 	if p.To != nil && *p.To >= 1 {
@@ -43,7 +44,7 @@ func newRating(b *schema.Block, _ *Source) rule {
 	return rule
 }
 
-func newScale(b *schema.Block, _ *Source) rule {
+func newScale(b *schema.Block, _ service) rule {
 	p := b.Properties
 	rule := numberRule{least: 1, most: 10, step: 1}
 	if p.From != nil {
@@ -191,3 +192,130 @@ func compareDecimals(a, b string) int {
 }
 
 func formatFloat(num float64) string { return string(jsontree.AppendFloat(nil, num)) }
+
+func (t numberRule) contradiction() (member, why string) {
+	if t.least <= t.most {
+		return "", "" // least is an answer, or most, or any number
+	}
+	return "/properties", fmt.Sprintf("the least number, %s, is above the greatest, %s", grouped(t.least), grouped(t.most))
+}
+
+func (t numberRule) idle(b *schema.Block, warn func(name, why string)) {
+	switch p := b.Properties; b.Type {
+	case schema.TypeNumber:
+		idleBounds(p, warn)
+	case schema.TypeOpinionScale:
+		if p.ScaleStep != nil && *p.ScaleStep <= 0 {
+			warn("scaleStep", "a step of 0 or less counts as 1")
+		}
+	case schema.TypeRating:
+		if p.To != nil && *p.To < 1 {
+			warn("to", "a rating whose highest value is below 1 goes up to 5")
+		}
+	}
+}
+
+// idleBounds is about bounds that do not count because their switch is off, and switches
+// without a bound.
+func idleBounds(p *schema.Properties, warn func(name, why string)) {
+	if p.Min != nil && !p.MinVal {
+		warn("min", "min counts only when minVal is true")
+	}
+	if p.Max != nil && !p.MaxVal {
+		warn("max", "max counts only when maxVal is true")
+	}
+	if p.MinVal && p.Min == nil {
+		warn("minVal", "there is no min")
+	}
+	if p.MaxVal && p.Max == nil {
+		warn("maxVal", "there is no max")
+	}
+}
+
+// decimal is the value of a number literal: sign × digits × 10^exponent. The digits
+// neither begin nor end with a zero. Zero has the sign 0 and no digits.
+type decimal struct {
+	sign     int
+	digits   string
+	exponent int
+}
+
+// parseDecimal reads a JSON number. An exponent that no literal within the bounds of
+// package jsontree has is read as 0.
+func parseDecimal(literal string) decimal {
+	mantissa, power, _ := strings.Cut(strings.ToLower(literal), "e")
+	exponent, err := strconv.Atoi(cmp.Or(power, "0"))
+	if err != nil {
+		exponent = 0
+	}
+	d := decimal{sign: 1}
+	if strings.HasPrefix(mantissa, "-") {
+		d.sign, mantissa = -1, mantissa[1:]
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	digits := strings.TrimLeft(whole+fraction, "0")
+	d.digits = strings.TrimRight(digits, "0")
+	if d.digits == "" {
+		return decimal{}
+	}
+	d.exponent = exponent - len(fraction) + len(digits) - len(d.digits)
+	return d
+}
+
+// String writes equal values as equal texts.
+func (d decimal) String() string {
+	if d.sign == 0 {
+		return "0"
+	}
+	sign := ""
+	if d.sign < 0 {
+		sign = "-"
+	}
+	return sign + d.digits + "e" + strconv.Itoa(d.exponent)
+}
+
+func numberIdentity(value jsontree.Node) ([]byte, bool) {
+	if value.Kind() != jsontree.Number {
+		return nil, false
+	}
+	return append([]byte("n"), parseDecimal(value.Raw()).String()...), true
+}
+
+// offStep is for a number between two steps of a scale.
+func offStep(t numberRule) fault {
+	f := outOfRange(t.least, t.most)
+	f.params["step"] = number(t.step)
+	values := []string{grouped(t.least)}
+	for steps := 1.0; steps <= 2; steps++ {
+		if next := t.stepAt(steps); next <= t.most {
+			values = append(values, grouped(next))
+		}
+	}
+	f.message = "must be one of the values on the scale: " + strings.Join(values, ", ")
+	if t.stepAt(3) <= t.most {
+		f.message += " and so on"
+	}
+	return f
+}
+
+// outOfRange is for a number. An infinite bound is none.
+func outOfRange(least, most float64) fault {
+	f := fault{code: schema.CodeOutOfRange, params: make(map[string]any)}
+	if !math.IsInf(least, -1) {
+		f.params["min"] = number(least)
+	}
+	if !math.IsInf(most, 1) {
+		f.params["max"] = number(most)
+	}
+	switch {
+	case math.IsInf(least, -1):
+		f.message = "must be at most " + grouped(most)
+	case math.IsInf(most, 1):
+		f.message = "must be at least " + grouped(least)
+	default:
+		f.message = "must be between " + grouped(least) + " and " + grouped(most)
+	}
+	return f
+}
+
+func notNumber() fault { return wrongType("number", "must be a number") }

@@ -3,7 +3,6 @@ package answers
 import (
 	"encoding/json"
 
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -16,7 +15,7 @@ func (f *Form) Path(answers map[string]json.RawMessage, hidden map[string]string
 	k := f.newWalk(Input{Answers: answers, Hidden: hidden})
 	k.partial, k.traced = true, true
 	k.run()
-	found, _ := k.faults.Err().(*schema.Error) //nolint:errorlint // Err returns no other
+	found, _ := k.r.found.Err().(*schema.Error) //nolint:errorlint // Err returns no other
 	if k.tooMuch() {
 		return schema.Path{}, found
 	}
@@ -27,13 +26,6 @@ func (f *Form) Path(answers map[string]json.RawMessage, hidden map[string]string
 	return path, nil
 }
 
-// step is a top-level block: one step of the path.
-type step struct {
-	from, to int // its blocks in Form.blocks: itself, and the children of a group
-	ending   bool
-	rule     *branch // nil: none
-}
-
 // walk takes a response through the form once, in definition order.
 type walk struct {
 	form *Form
@@ -42,10 +34,9 @@ type walk struct {
 	// host's answers stand among the respondent's.
 	partial bool
 
-	faults faults.List
-	r      report
-	w      *answerWriter
-	data   *ruleData
+	r    report
+	w    *answerWriter
+	data *ruleData
 
 	known, hostly int // entries of the input that belong to a block
 	traced        bool
@@ -55,7 +46,7 @@ type walk struct {
 
 func (f *Form) newWalk(in Input) *walk {
 	k := &walk{form: f, in: in, w: f.newWriter(in)}
-	k.r = report{found: &k.faults, limit: f.limit}
+	k.r.limit = f.limit
 	k.data = newRuleData(k)
 	return k
 }
@@ -211,3 +202,21 @@ func (k *walk) block(at int, on, required bool) {
 		k.data.taken[at] = k.w.last
 	}
 }
+
+// answersTooLong is for answers of more than limit bytes together.
+func answersTooLong(limit int) fault {
+	return fault{
+		schema.CodeTooLong, "the answers, with the labels of what was chosen, would take more than " + counted(limit, "byte"),
+		map[string]any{"limit": limit, "unit": "bytes"},
+	}
+}
+
+// tooManySteps is for answers that make the form's rules take too long.
+func tooManySteps() fault {
+	return fault{
+		schema.CodeTooMany, "the form's rules would take too long with these answers",
+		map[string]any{"max": ruleSteps, "unit": "steps"},
+	}
+}
+
+var faultNoBlock = fault{code: schema.CodeUnknownField, message: "the form has no such question"}

@@ -11,7 +11,7 @@ import (
 // paymentRule checks payment. What the block does not name, or not in its form, is "".
 type paymentRule struct{ amount, currency, gateway string }
 
-func newPayment(b *schema.Block, _ *Source) rule {
+func newPayment(b *schema.Block, _ service) rule {
 	p := b.Properties
 	rule := paymentRule{gateway: p.PaymentGateway}
 	if isDecimal(p.Amount) {
@@ -103,3 +103,14 @@ func isDigits(s string) bool {
 func isCurrency(s string) bool {
 	return len(s) == 3 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
+
+func (t paymentRule) idle(b *schema.Block, warn func(name, why string)) {
+	if t.amount == "" && b.Properties.Amount != "" {
+		warn("amount", "an amount that is not a number such as 10.00 is not compared with the payment")
+	}
+	if t.currency == "" && b.Properties.Currency != "" {
+		warn("currency", "a currency that is not a code of three letters is not compared with the payment")
+	}
+}
+
+var faultNotPaid = fault{code: schema.CodeRequired, message: "must be paid"}

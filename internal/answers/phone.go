@@ -19,7 +19,7 @@ type phoneRule struct {
 	country string // whose national numbers are accepted, "": none
 }
 
-func newPhone(b *schema.Block, _ *Source) rule { return newPhoneRule(b.Properties.DefaultCountry) }
+func newPhone(b *schema.Block, _ service) rule { return newPhoneRule(b.Properties.DefaultCountry) }
 
 // newPhoneRule takes the block's default country. One that has no numbers is none.
 func newPhoneRule(defaultCountry string) phoneRule {
@@ -148,3 +148,16 @@ func phoneDigits(text string) string {
 }
 
 func (t phoneRule) sample() string { return `"+31201234567"` }
+
+func (t phoneRule) idle(b *schema.Block, warn func(name, why string)) {
+	if b.Properties.DefaultCountry != "" && t.country == "" {
+		warn("defaultCountry", "there is no such country with phone numbers, so only international numbers are accepted")
+	}
+}
+
+func phoneIdentity(text string) string {
+	if number, ok := (phoneRule{}).normal(text); ok {
+		return number
+	}
+	return folded(text) // from before the service knew numbers
+}

@@ -8,7 +8,7 @@ import (
 // rankingRule checks ranking.
 type rankingRule struct{ *choices }
 
-func newRanking(b *schema.Block, _ *Source) rule { return rankingRule{newChoices(b.Choices, false)} }
+func newRanking(b *schema.Block, _ service) rule { return rankingRule{newChoices(b.Choices, false)} }
 
 func (t rankingRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	if n.Kind() != jsontree.Array {
@@ -43,3 +43,16 @@ func (t rankingRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 }
 
 func (t rankingRule) sample() string { return encoded(t.ids) }
+
+func (t rankingRule) contradiction() (member, why string) {
+	if len(t.ids) > 0 {
+		return "", ""
+	}
+	return "/choices", "there is nothing to rank"
+}
+
+func tooFewRanked(all int) fault {
+	return fault{schema.CodeTooFew, "must rank every choice", map[string]any{"min": all, "unit": "choices"}}
+}
+
+var faultRankedTwice = fault{code: schema.CodeDuplicate, message: "must not be ranked more than once"}

@@ -109,7 +109,7 @@ func (w *warner) stops(i int) bool {
 	s := &w.form.steps[i]
 	for j := s.from; j < s.to; j++ {
 		b := &w.form.blocks[j]
-		if _, why := b.contradiction(); why != "" && w.alwaysRequired(s, j) && !b.hide {
+		if _, why := contradiction(b.rule); why != "" && w.alwaysRequired(s, j) && !b.hide {
 			return true
 		}
 	}
@@ -127,7 +127,7 @@ func (w *warner) alwaysRequired(s *step, at int) bool {
 }
 
 // lastToEnd returns the last step with a jump to the first ending, -1 when there is none.
-func (f *Form) lastToEnd() int {
+func lastToEnd(f *Form) int {
 	last := -1
 	for i := range f.steps {
 		if r := f.steps[i].rule; r != nil && slices.ContainsFunc(r.next, func(j jump) bool { return j.to == toEnd }) {

@@ -5,6 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/formsvc/formsvc/internal/faults"
@@ -25,11 +26,11 @@ type textRule struct {
 	oneLine bool
 }
 
-func newShortText(b *schema.Block, _ *Source) rule {
+func newShortText(b *schema.Block, _ service) rule {
 	return textRule{max: positive(b.Properties.MaxChars, maxShortText), oneLine: true}
 }
 
-func newLongText(b *schema.Block, _ *Source) rule {
+func newLongText(b *schema.Block, _ service) rule {
 	return textRule{max: positive(b.Properties.MaxChars, maxLongText)}
 }
 
@@ -78,7 +79,7 @@ func (t textRule) normal(text string, r *report) (string, fault) {
 		case at >= 0:
 			return "", notPlainText()
 		case !norm.NFC.IsNormalString(text):
-			if !r.mayCompose(text) {
+			if !mayCompose(text, r) {
 				return "", tooSlow()
 			}
 			text = norm.NFC.String(text)
@@ -163,31 +164,6 @@ func isForbidden(c rune) bool {
 	return c != '\t' && c != '\n' && unicode.IsControl(c) || c >= '\u202a' && c <= '\u202e'
 }
 
-// maxSlow bounds what is brought into NFC or goes through IDNA in one response: bytes
-// beyond ASCII in texts that are not in NFC, and of addresses that are not plain ASCII.
-// Both cost up to 70 ns a byte, 15 times what decoding JSON does; this many cost 5 ms.
-// It is enough for 80,000 characters of decomposed Vietnamese, which few systems send
-// at all, and for 3,000 addresses.
-const maxSlow = 64 << 10
-
-// mayCompose counts a text that is about to be brought into NFC.
-func (r *report) mayCompose(text string) bool {
-	for i := range len(text) {
-		if text[i] >= utf8.RuneSelf {
-			r.slow++
-		}
-	}
-	return r.slow <= maxSlow
-}
-
-// mayMap counts an address whose domain is about to go through IDNA.
-func (r *report) mayMap(address string) bool {
-	if !isPlainASCII(address) || isEncoded(address) {
-		r.slow += len(address)
-	}
-	return r.slow <= maxSlow
-}
-
 // ASCIIDigits replaces the digits of other scripts and of full-width writing. Unicode has
 // each script's ten digits in a row, from zero.
 func ASCIIDigits(text string) string {
@@ -213,4 +189,65 @@ func trimmed(n jsontree.Node, r *report) (text string, ok bool) {
 		return "", false
 	}
 	return visible.Trim(unembedded(n.Text())), true
+}
+
+func (t textRule) idle(b *schema.Block, warn func(name, why string)) {
+	if n := b.Properties.MaxChars; n != nil && *n <= 0 {
+		warn("maxChars", "a bound below 1 is none")
+	}
+}
+
+// textual is the identity of texts that are the same when their common forms are; an empty
+// one has none.
+func textual(common func(string) string) func(jsontree.Node) ([]byte, bool) {
+	return func(value jsontree.Node) ([]byte, bool) {
+		text := common(value.Text())
+		return append([]byte("s"), text...), text != ""
+	}
+}
+
+func unchanged(text string) string { return text }
+
+// folded makes texts equal that differ in case, in the width and form of their
+// characters, or in white space: a compatibility caseless match (Unicode, D146), which
+// folds twice because what is composed in between may have a case again.
+func folded(text string) string {
+	if isPlainASCII(text) {
+		text = strings.ToLower(text)
+	} else {
+		fold := cases.Fold()
+		text = norm.NFKC.String(fold.String(norm.NFKC.String(fold.String(norm.NFD.String(text)))))
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// positive returns n where it is set and above 0, else fallback.
+func positive(n *schema.Integer, fallback int) int {
+	if n == nil || *n <= 0 {
+		return fallback
+	}
+	return int(*n)
+}
+
+// badHidden is what is wrong with the value of a hidden field.
+func badHidden(text string) fault {
+	switch {
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return notPlainText()
+	case faults.LongerThan(text, maxShortText):
+		return tooLong(maxShortText)
+	default:
+		return fault{}
+	}
+}
+
+// mayCompose counts a text that is about to be brought into NFC.
+func mayCompose(text string, r *report) bool {
+	beyondASCII := 0
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			beyondASCII++
+		}
+	}
+	return r.spend(beyondASCII)
 }

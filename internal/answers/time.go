@@ -10,7 +10,7 @@ import (
 // timeRule checks time.
 type timeRule struct{ seconds bool }
 
-func newTime(b *schema.Block, _ *Source) rule { return timeRule{seconds: b.Properties.ShowSeconds} }
+func newTime(b *schema.Block, _ service) rule { return timeRule{seconds: b.Properties.ShowSeconds} }
 
 func (t timeRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 	text, ok := trimmed(n, r)

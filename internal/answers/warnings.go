@@ -17,28 +17,26 @@ import (
 // follows from the order of the steps, where logic that reads nothing has its value and any
 // other may hold or not. So no warning is wrong, and some are missed.
 func Warnings(from Source) (schema.Warnings, error) {
-	f, list, settings, err := newForm(from)
+	d, err := read(from)
 	if err != nil {
 		return nil, err
 	}
+	f := d.Form
 	w := warner{form: f, index: make(map[string]int, len(f.blocks)), notes: make([][]func(), len(f.steps))}
 	w.never, w.misled, w.labels = make(map[*logic.Logic]string), make(map[int]string), make(map[int]map[string]string)
 	for i := range f.blocks {
 		w.index[f.blocks[i].id] = i
 	}
-	if c := f.newBranches(list); c != nil {
-		w.watch(c)
-		f.addRules(list, c)
-	}
-	w.lastToEnd = f.lastToEnd()
+	d.addRules(watch{ignored: w.ignored, compiled: w.compiled})
+	w.lastToEnd = lastToEnd(f)
 	w.reach()
-	for i := range list {
-		w.block(&list[i], jsontree.Pointer("/blocks", strconv.Itoa(i)), i, false)
+	for i := range d.Blocks {
+		w.block(&d.Blocks[i], jsontree.Pointer("/blocks", strconv.Itoa(i)), i, false)
 	}
 	if w.unanswerable {
 		w.add("/blocks", schema.WarnUnanswerableForm, "no response is ever accepted: no path avoids a required block that cannot be answered")
 	}
-	w.duplicateField(settings.DuplicateField)
+	w.duplicateField(d.Settings.DuplicateField)
 	return w.found, nil
 }
 
@@ -64,17 +62,17 @@ func (w *warner) add(path, code, message string) {
 	w.found = append(w.found, schema.Warning{Path: path, Code: code, Message: message})
 }
 
-// watch notes what c comes upon when it compiles the rules.
-func (w *warner) watch(c *branches) {
-	c.ignored = func(n jsontree.Node, code, message string) {
-		path := n.Pointer(rulePath(c.at))
-		w.notes[c.at] = append(w.notes[c.at], func() { w.add(path, code, message) })
-	}
-	c.compiled = func(n jsontree.Node, l *logic.Logic, after bool) {
-		path, at := n.Pointer(rulePath(c.at)), c.at
-		w.notes[at] = append(w.notes[at], func() { w.reads(path, l, at, after) })
-		w.never[l] = w.mislabelled(n)
-	}
+// ignored notes what has no effect in the rule of a step.
+func (w *warner) ignored(step int, n jsontree.Node, code, message string) {
+	path := n.Pointer(rulePath(step))
+	w.notes[step] = append(w.notes[step], func() { w.add(path, code, message) })
+}
+
+// compiled notes what the logic l reads, which was made of n.
+func (w *warner) compiled(step int, n jsontree.Node, l *logic.Logic, after bool) {
+	path := n.Pointer(rulePath(step))
+	w.notes[step] = append(w.notes[step], func() { w.reads(path, l, step, after) })
+	w.never[l] = w.mislabelled(n)
 }
 
 func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properties/rule" }
@@ -83,11 +81,10 @@ func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properti
 // it.
 func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
 	c := &w.form.blocks[w.index[b.ID]]
-	if member, why := c.contradiction(); why != "" {
+	if member, why := contradiction(c.rule); why != "" {
 		w.add(path+member, schema.WarnUnanswerableBlock, "no answer is ever accepted: "+why)
 	}
-	w.switches(b, path+"/properties")
-	w.offered(b, path+"/properties")
+	idle(c.rule, b, func(name, why string) { w.add(path+"/properties/"+name, schema.WarnNoEffect, why) })
 	w.country(b, path)
 	if b.Required && c.rule == nil {
 		why := "a block of this type takes no answer that could be required"
@@ -163,7 +160,7 @@ func (w *warner) rule(b *schema.Block, at int, hidden bool) {
 	}
 	w.jumps(rule, path, at)
 	before := w.cost
-	w.cost += rule.size()
+	w.cost += size(rule)
 	if before <= ruleSteps && w.cost > ruleSteps {
 		w.add(path, schema.WarnCostlyRules, "the rules up to here may take more than "+counted(ruleSteps, "step")+", and a response that takes more is refused")
 	}
@@ -223,8 +220,8 @@ func (w *warner) constant(l *logic.Logic, evaluate func(*logic.Budget)) bool {
 	return !budget.Exceeded()
 }
 
-// size is the steps that a rule takes when every logic in it is evaluated.
-func (b *branch) size() (total int) {
+// size is the number of steps that a rule takes when every logic in it is evaluated.
+func size(b *branch) (total int) {
 	all := []*logic.Logic{b.show, b.require}
 	for _, a := range b.set {
 		all = append(all, a.value)
@@ -300,76 +297,6 @@ func nameOrPrefix(path string, known func(name string) bool) bool {
 	}
 	first, _, dotted := strings.Cut(path, ".")
 	return dotted && known(first)
-}
-
-// switches is about bounds that do not count because their switch is off, and switches
-// without a bound.
-func (w *warner) switches(b *schema.Block, path string) {
-	p := b.Properties
-	off := func(name, why string) { w.add(path+"/"+name, schema.WarnNoEffect, why) }
-	switch b.Type {
-	case schema.TypePictureChoice:
-		if !p.MultiSelection {
-			return
-		}
-		fallthrough
-	case schema.TypeNumber, schema.TypeMultipleChoice:
-		if p.Min != nil && !p.MinVal {
-			off("min", "min counts only when minVal is true")
-		}
-		if p.Max != nil && !p.MaxVal {
-			off("max", "max counts only when maxVal is true")
-		}
-		if p.MinVal && p.Min == nil {
-			off("minVal", "there is no min")
-		}
-		if p.MaxVal && p.Max == nil {
-			off("maxVal", "there is no max")
-		}
-		if b.Type != schema.TypeNumber && p.Limit != nil && *p.Limit <= 0 {
-			off("limit", "a limit below 1 is none")
-		}
-	case schema.TypeShortText, schema.TypeLongText:
-		if p.MaxChars != nil && *p.MaxChars <= 0 {
-			off("maxChars", "a bound below 1 is none")
-		}
-	case schema.TypeOpinionScale:
-		if p.ScaleStep != nil && *p.ScaleStep <= 0 {
-			off("scaleStep", "a step of 0 or less counts as 1")
-		}
-	case schema.TypePayment:
-		if p.Amount != "" && !isDecimal(p.Amount) {
-			off("amount", "an amount that is not a number such as 10.00 is not compared with the payment")
-		}
-		if p.Currency != "" && !isCurrency(strings.ToUpper(p.Currency)) {
-			off("currency", "a currency that is not a code of three letters is not compared with the payment")
-		}
-	case schema.TypeRating:
-		if p.To != nil && *p.To < 1 {
-			off("to", "a rating whose highest value is below 1 goes up to 5")
-		}
-	}
-}
-
-// offered is about limits on how many choices are chosen that are above their number, and
-// about countries that there are not.
-func (w *warner) offered(b *schema.Block, path string) {
-	p := b.Properties
-	switch t := w.form.blocks[w.index[b.ID]].rule.(type) {
-	case multipleRule:
-		all := t.offered()
-		why := "there are only " + spelled(all) + " to choose from"
-		if p.MaxVal && p.Max != nil && *p.Max > float64(all) {
-			w.add(path+"/max", schema.WarnNoEffect, why)
-		}
-		if p.Limit != nil && float64(*p.Limit) > float64(all) {
-			w.add(path+"/limit", schema.WarnNoEffect, why)
-		}
-	case phoneRule:
-		if p.DefaultCountry != "" && t.country == "" {
-			w.add(path+"/defaultCountry", schema.WarnNoEffect, "there is no such country with phone numbers, so only international numbers are accepted")
-		}
-	}
 }
 
 // country is about phone numbers whose country nobody says.

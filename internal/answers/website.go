@@ -24,7 +24,7 @@ func (websiteRule) check(w *jsontree.Writer, n jsontree.Node, r *report) {
 		r.add(n, tooLong(maxWebsite))
 		return
 	}
-	if !r.mayMap(text) {
+	if !mayMap(text, r) {
 		r.add(n, tooSlow())
 		return
 	}
@@ -99,4 +99,20 @@ func normalHost(host string) (string, bool) {
 	}
 	domain, _, ok := normalDomain(host)
 	return domain, ok
+}
+
+func websiteIdentity(text string) string {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		scheme, rest = "https", text
+	}
+	host, port, path := splitHost(rest)
+	if strings.EqualFold(scheme, "https") && port == ":443" || strings.EqualFold(scheme, "http") && port == ":80" {
+		port = ""
+	}
+	more := strings.IndexAny(path, "?#")
+	if more < 0 {
+		more = len(path)
+	}
+	return asciiHost(host) + port + strings.TrimSuffix(path[:more], "/") + path[more:]
 }
