@@ -7,7 +7,7 @@ STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # Modules of their own, so that what only they need stays out of go.mod.
-NESTED := internal/redistest internal/bench internal/descriptioncheck internal/ssrfdiff internal/contract internal/e2e examples/otel examples/replicas examples/storage
+NESTED := internal/lab/redistest internal/lab/bench internal/lab/descriptioncheck internal/lab/ssrfdiff internal/lab/contract internal/lab/e2e examples/otel examples/replicas examples/storage
 
 # The race detector needs a C compiler. A machine without one still runs the tests.
 RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
@@ -22,7 +22,7 @@ BENCHTIME ?= 1s
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
 # PostgreSQL on a Debian or Ubuntu machine is installed first, as root or with sudo.
-WITH_POSTGRES := $(GO) run ./internal/pgtest/with
+WITH_POSTGRES := $(GO) run ./internal/lab/pgtest/with
 
 ## test: everything, with the race detector and a real PostgreSQL
 test:
@@ -44,8 +44,8 @@ clients:
 		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 		$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $(CLIENT_PROGRAMS); \
 	fi
-	FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 -run 'RealClients' .
-	cd internal/redistest && FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 ./...
+	FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 -run 'RealClients' ./internal/servicetest
+	cd internal/lab/redistest && FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 ./...
 
 ## spreadsheet: exports in LibreOffice and in Python's csv, which read the same cells and
 ## run no formula. Installs Debian's libreoffice-calc and python3 when one is missing
@@ -54,7 +54,7 @@ spreadsheet:
 		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 		$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends libreoffice-calc python3; \
 	}
-	FORMSVC_TEST_SPREADSHEET=1 $(GO) test -count=1 -run 'CSVInPrograms' .
+	FORMSVC_TEST_SPREADSHEET=1 $(GO) test -count=1 -run 'CSVInPrograms' ./internal/servicetest
 
 ## test-skew: the plans beside 2 million responses of one form (needs 2 GB of disk, takes minutes)
 test-skew:
@@ -82,42 +82,42 @@ bench:
 
 ## bench-river: deliveries beside River with an HTTP worker, on one PostgreSQL
 bench-river:
-	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./river
+	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./river
 
 ## bench-isolation: deliveries to healthy destinations, alone and beside bad ones
 bench-isolation:
-	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./deliveries -isolation
-	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./deliveries -isolation -delay 20ms
+	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -isolation
+	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -isolation -delay 20ms
 
 ## bench-outage: healthy webhooks beside outages of others (OUTAGES), on PostgreSQL and in memory
 OUTAGES ?= 120-own 400-own-at-once 1000-own-at-once 2000-name 500-new restart alternating 5000-name-100ms
 bench-outage:
 	@set -e; for name in $(OUTAGES); do \
-		$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./deliveries -outage $$name; \
-		$(GO) run -C internal/bench ./deliveries -outage $$name -memory; \
+		$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -outage $$name; \
+		$(GO) run -C internal/lab/bench ./deliveries -outage $$name -memory; \
 	done
 
 ## bench-submit: from Submit to the request of its webhook, on PostgreSQL and in memory
 bench-submit:
-	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./deliveries -submits 50
-	$(GO) run -C internal/bench ./deliveries -submits 50 -memory
+	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -submits 50
+	$(GO) run -C internal/lab/bench ./deliveries -submits 50 -memory
 
 ## bench-endure: deliveries for 15 minutes, and the size of the queue table every minute
 bench-endure:
-	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./deliveries -duration 15m
+	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -duration 15m
 
 ## bench-hotpaths: storing a response, reading a form and a page over HTTP, beside bare handlers
 bench-hotpaths:
-	set -e; for what in submit form page; do $(WITH_POSTGRES) -fsync -- $(GO) run -C internal/bench ./hotpaths $$what; done
+	set -e; for what in submit form page; do $(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./hotpaths $$what; done
 
 ## bench-exports: exports and a summary of 1,000,000 responses on PostgreSQL, with the heap on the way (needs 3 GB of disk)
 bench-exports:
-	$(WITH_POSTGRES) -- $(GO) run -C internal/bench ./exports
+	$(WITH_POSTGRES) -- $(GO) run -C internal/lab/bench ./exports
 
 ## e2e: the pages of forms in a real browser, axe-core on every state (needs chromium and Node)
 e2e:
-	cd internal/e2e && npm ci
-	cd internal/e2e && FORMSVC_TEST_REQUIRE_BROWSER=1 FORMSVC_E2E=full $(GO) test -count=1 -timeout 15m ./...
+	cd internal/lab/e2e && npm ci
+	cd internal/lab/e2e && FORMSVC_TEST_REQUIRE_BROWSER=1 FORMSVC_E2E=full $(GO) test -count=1 -timeout 15m ./...
 
 ## fuzz: every fuzz target for FUZZTIME (default a million executions)
 fuzz:
@@ -134,9 +134,9 @@ mutants:
 
 ## contract: linters, generated clients, a validating proxy and generated requests, on the API description (needs Node)
 contract:
-	cd internal/contract && npm ci
-	FORMSVC_TEST_REQUIRE_NODE=1 $(WITH_POSTGRES) -- sh -c 'cd internal/contract && $(GO) test -timeout 20m ./...'
+	cd internal/lab/contract && npm ci
+	FORMSVC_TEST_REQUIRE_NODE=1 $(WITH_POSTGRES) -- sh -c 'cd internal/lab/contract && $(GO) test -timeout 20m ./...'
 
 ## soak: kills the serving process and the database under load, and counts what was lost
 soak:
-	$(GO) run ./internal/soak -kills 100 -server-kills 20 -processes 2
+	$(GO) run ./internal/lab/soak -kills 100 -server-kills 20 -processes 2

@@ -2,6 +2,7 @@ package formsvc_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -37,7 +38,7 @@ func ExampleService_EraseRespondent() {
 		fmt.Println(err)
 		return
 	}
-	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: answers("mail", `"Ann@Example.com"`)}); err != nil {
+	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"mail": json.RawMessage(`"Ann@Example.com"`)}}); err != nil {
 		fmt.Println(err)
 		return
 	}
@@ -57,7 +58,7 @@ func ExampleService_PurgeSubmissions() {
 	}
 	for mail, years := range map[string]int{`"ann@example.com"`: 1, `"bob@example.com"`: 3} {
 		r := formsvc.Response{
-			FormID: form, Answers: answers("mail", mail), SubmittedAt: time.Now().AddDate(-years, 0, 0),
+			FormID: form, Answers: map[string]json.RawMessage{"mail": json.RawMessage(mail)}, SubmittedAt: time.Now().AddDate(-years, 0, 0),
 			IdempotencyKey: "import of " + mail, // a repeated import changes nothing
 		}
 		if _, err := svc.Submit(ctx, r); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/formsvc/formsvc/handler"
 	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/internal/keyring"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/ratelimit"
@@ -235,7 +236,7 @@ type Service struct {
 	dispatcher *webhooks.Dispatcher
 	handOver   func() (to storage.HandOver, stored func())
 	limiter    *ratelimit.Limiter
-	keys       *keyring
+	keys       *keyring.Keyring
 	ownKeys    bool                         // keys are resolved by keys, not by the host
 	forms      *cache.Cache[ID, *knownForm] // shared with the copies that Using makes
 	timeZone   *time.Location
@@ -281,7 +282,7 @@ func New(opts ...Option) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)
 	}
-	s.keys = newKeyring(o.keyPrefix, o.storage, o.clock, o.logger)
+	s.keys = keyring.New(o.keyPrefix, o.storage, o.clock, o.logger)
 	s.core, err = core.New(core.Core{
 		Storage: o.storage, URLs: destinations{s.dispatcher.Guard()}, SealSecret: o.secrets.Seal, OpenSecret: o.secrets.Open,
 		Limits: o.limits, Clock: o.clock, NewID: s.ids.New,
@@ -337,7 +338,7 @@ func (s *Service) Using(st storage.Storage) *Service {
 	}
 	copied := *s
 	copied.storage = st
-	copied.keys = s.keys.using(st)
+	copied.keys = s.keys.On(st)
 	copied.borrowed = true
 	copied.core = s.core.On(st)
 	var keys handler.KeyResolver // nil: the host's
@@ -356,7 +357,7 @@ func (s *Service) Close(ctx context.Context) error {
 	if s.borrowed {
 		return nil
 	}
-	err := s.keys.close(ctx)
+	err := s.keys.Close(ctx)
 	if s.limiter != nil {
 		err = errors.Join(err, s.limiter.Close(ctx))
 	}

@@ -102,7 +102,7 @@ func newBody() *body {
 // text adds a member. path is where it stands in the body.
 func (b *body) text(path, name, value string) {
 	if !utf8.ValidString(value) {
-		b.faults = append(b.faults, violation(path+"/"+name, schema.CodeBadFormat, "is not valid UTF-8"))
+		b.faults = append(b.faults, faults.One(path+"/"+name, schema.CodeBadFormat, "is not valid UTF-8"))
 	}
 	b.w.Name(name).String(value)
 }
@@ -110,7 +110,7 @@ func (b *body) text(path, name, value string) {
 // id adds the id of a record, which must be given.
 func (b *body) id(name string, id ID) {
 	if id.IsZero() {
-		b.faults = append(b.faults, violation("/"+name, schema.CodeRequired, "is required"))
+		b.faults = append(b.faults, faults.One("/"+name, schema.CodeRequired, "is required"))
 	}
 	b.w.Name(name).String(id.String())
 }
@@ -126,7 +126,7 @@ func (b *body) raw(path, name string, value json.RawMessage) {
 	switch {
 	case value == nil:
 	case !json.Valid(value):
-		b.faults = append(b.faults, violation(path+"/"+name, schema.CodeBadFormat, "is not JSON"))
+		b.faults = append(b.faults, faults.One(path+"/"+name, schema.CodeBadFormat, "is not JSON"))
 	default:
 		b.w.Name(name).Raw(value)
 	}
@@ -151,7 +151,7 @@ func (b *body) definition(d Definition) {
 func (c Client) end(b *body) ([]byte, error) {
 	b.w.EndObject()
 	if limit := c.core().Limits.Body; int64(b.w.Len()) > limit {
-		b.faults = append(b.faults, violation("", schema.CodeTooLong, "takes more than "+strconv.FormatInt(limit, 10)+" bytes"))
+		b.faults = append(b.faults, faults.One("", schema.CodeTooLong, "takes more than "+strconv.FormatInt(limit, 10)+" bytes"))
 	}
 	return b.w.Bytes(), faults.Join(b.faults...)
 }
@@ -160,7 +160,7 @@ func (c Client) end(b *body) ([]byte, error) {
 func told(err error) error {
 	var syntax *jsontree.SyntaxError
 	if errors.As(err, &syntax) {
-		return violation("", schema.CodeBadFormat, "is not acceptable JSON: "+syntax.Reason)
+		return faults.One("", schema.CodeBadFormat, "is not acceptable JSON: "+syntax.Reason)
 	}
 	return err
 }
@@ -212,7 +212,7 @@ func (c Client) CreateWorkspace(ctx context.Context, n WorkspaceCreate) (Workspa
 	case isUser && n.Owner.IsZero():
 		n.Owner = user
 	case n.Owner.IsZero():
-		b.faults = append(b.faults, violation("/owner", schema.CodeRequired, "is required"))
+		b.faults = append(b.faults, faults.One("/owner", schema.CodeRequired, "is required"))
 	case !c.who.Host() && n.Owner != user:
 		return Workspace{}, ErrNotOwner
 	}

@@ -76,7 +76,7 @@ func checkMetadata(m Metadata) error {
 	var broken []error
 	check := func(path, text string) {
 		if strings.ContainsFunc(text, unicode.IsControl) {
-			broken = append(broken, violation("/metadata/"+path, schema.CodeBadFormat, "must not contain control characters", "format", "text"))
+			broken = append(broken, faults.One("/metadata/"+path, schema.CodeBadFormat, "must not contain control characters", "format", "text"))
 		}
 	}
 	check("country", m.Country)

@@ -118,7 +118,7 @@ func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[str
 	}
 	var broken []error
 	for _, f := range conditions.Faults() {
-		broken = append(broken, violation(conditionPath(f.Name), f.Code, f.Message))
+		broken = append(broken, faults.One(conditionPath(f.Name), f.Code, f.Message))
 	}
 	return erased, faults.Join(broken...)
 }
@@ -129,16 +129,16 @@ func conditionPath(name string) string {
 
 func checkConditions(wanted map[string]string) error {
 	if len(wanted) == 0 {
-		return violation("/answers", schema.CodeRequired, "must name at least one answer")
+		return faults.One("/answers", schema.CodeRequired, "must name at least one answer")
 	}
 	var broken []error
 	for name, value := range wanted {
 		path := conditionPath(name)
 		switch {
 		case !utf8.ValidString(value):
-			broken = append(broken, violation(path, schema.CodeBadFormat, "must be text in UTF-8"))
+			broken = append(broken, faults.One(path, schema.CodeBadFormat, "must be text in UTF-8"))
 		case visible.IsBlank(value):
-			broken = append(broken, violation(path, schema.CodeRequired, "must not be empty"))
+			broken = append(broken, faults.One(path, schema.CodeRequired, "must not be empty"))
 		}
 	}
 	return faults.Join(broken...)

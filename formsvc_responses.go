@@ -21,8 +21,8 @@ import (
 // Response is what a respondent submits.
 type Response struct {
 	FormID ID
-	// Answers come from the respondent, by block id. Their shapes are in the
-	// README; what is left out is unanswered.
+	// Answers come from the respondent, by block id. Package schema has their
+	// shapes; what is left out is unanswered.
 	Answers map[string]json.RawMessage
 	// HostAnswers come from the host, by block id: payment, file_upload, signature and
 	// any block with properties.hide. Only the host may say these, or respondents forge
@@ -158,11 +158,11 @@ func (s *Service) newSubmission(form *knownForm, r Response) (storage.NewSubmiss
 	var badTime error
 	if imported {
 		if r.SubmittedAt.After(clock) {
-			badTime = violation("/submitted_at", schema.CodeOutOfRange, "must not be in the future")
+			badTime = faults.One("/submitted_at", schema.CodeOutOfRange, "must not be in the future")
 		}
 		now = r.SubmittedAt.UTC().Truncate(time.Second)
 		if now.IsZero() || now.Year() < 1 || now.Year() > 9999 {
-			badTime = violation("/submitted_at", schema.CodeOutOfRange, "must be a time of the years 1 to 9999")
+			badTime = faults.One("/submitted_at", schema.CodeOutOfRange, "must be a time of the years 1 to 9999")
 		}
 		clock = now
 	}
@@ -201,31 +201,19 @@ func (s *Service) newSubmission(form *knownForm, r Response) (storage.NewSubmiss
 
 func checkCompletionTime(seconds float64) error {
 	if seconds < 0 || math.IsNaN(seconds) || math.IsInf(seconds, 0) {
-		return violation("/completion_time", schema.CodeOutOfRange, "must be a number of seconds, 0 or more", "min", json.Number("0"))
+		return faults.One("/completion_time", schema.CodeOutOfRange, "must be a number of seconds, 0 or more", "min", json.Number("0"))
 	}
 	return nil
 }
 
 func checkIdempotencyKey(key string) error {
 	if len(key) > 255 {
-		return violation("/idempotency_key", schema.CodeTooLong, "must have at most 255 bytes", "limit", 255, "unit", "bytes")
+		return faults.One("/idempotency_key", schema.CodeTooLong, "must have at most 255 bytes", "limit", 255, "unit", "bytes")
 	}
 	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
-		return violation("/idempotency_key", schema.CodeBadFormat, "must be text without U+0000", "format", "text")
+		return faults.One("/idempotency_key", schema.CodeBadFormat, "must be text without U+0000", "format", "text")
 	}
 	return nil
-}
-
-// violation is one with parameters, each a name and a value: see [schema.CodeParams].
-func violation(path, code, message string, params ...any) error {
-	v := schema.Violation{Path: path, Code: code, Message: message}
-	for i := 0; i+1 < len(params); i += 2 {
-		if v.Params == nil {
-			v.Params = make(map[string]any)
-		}
-		v.Params[params[i].(string)] = params[i+1] //nolint:forcetypeassert // the callers are in this file
-	}
-	return &Error{Violations: []schema.Violation{v}}
 }
 
 // RecordView counts one view of a form. It returns [ErrNotFound] when there is no
@@ -249,7 +237,7 @@ func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters
 	var broken []error
 	for path, n := range map[string]int64{"/views": c.Views, "/starts": c.Starts, "/submissions": c.Submissions} {
 		if n < 0 || n > most {
-			broken = append(broken, violation(path, schema.CodeOutOfRange, "must be between 0 and 2^53"))
+			broken = append(broken, faults.One(path, schema.CodeOutOfRange, "must be between 0 and 2^53"))
 		}
 	}
 	if err := faults.Join(broken...); err != nil {

@@ -3,6 +3,7 @@ package formsvc
 import (
 	"context"
 
+	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -10,7 +11,7 @@ import (
 // checkUser refuses the zero id, which to the storage means nobody.
 func checkUser(path string, id ID) error {
 	if id.IsZero() {
-		return violation(path, schema.CodeRequired, "is required")
+		return faults.One(path, schema.CodeRequired, "is required")
 	}
 	return nil
 }

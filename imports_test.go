@@ -18,7 +18,7 @@ const module = "github.com/formsvc/formsvc"
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/objectid", "internal/quantile", "internal/secrets", "internal/visible",
+		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/keyring", "internal/objectid", "internal/secrets", "internal/summary", "internal/visible",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -36,15 +36,29 @@ var allowed = map[string][]string{
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
-		"internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree",
+		"handler/export", "internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree",
 	},
-	"handler/docs": {},
+	"handler/docs":   {},
+	"handler/export": {},
 	"handler/formpage": {
 		"", "internal/answers", "internal/cache", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
 		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/net/idna", "golang.org/x/text",
+		"handler/formpage/internal/filetype", "handler/formpage/internal/formblock", "handler/formpage/internal/css", "handler/formpage/internal/input", "handler/formpage/internal/pen", "handler/formpage/internal/plain", "handler/formpage/internal/policy", "handler/formpage/internal/static", "handler/formpage/internal/theme", "handler/formpage/internal/visit", "handler/formpage/internal/words",
 	},
-	"handler/conformance":               {"schema", "internal/described"},
-	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},
+	"handler/formpage/internal/color":     {},
+	"handler/formpage/internal/css":       {"handler/formpage/internal/color", "handler/formpage/internal/plain", "github.com/tdewolff/parse/v2"},
+	"handler/formpage/internal/filetype":  {"handler/formpage/internal/formblock", "internal/answers", "schema"},
+	"handler/formpage/internal/formblock": {"schema"},
+	"handler/formpage/internal/input":     {},
+	"handler/formpage/internal/pen":       {},
+	"handler/formpage/internal/plain":     {},
+	"handler/formpage/internal/policy":    {"handler/formpage/internal/formblock", "handler/formpage/internal/plain", "schema", "golang.org/x/net/idna"},
+	"handler/formpage/internal/static":    {},
+	"handler/formpage/internal/theme":     {"handler/formpage/internal/color", "handler/formpage/internal/css", "handler/formpage/internal/formblock", "handler/formpage/internal/plain", "handler/formpage/internal/policy", "schema"},
+	"handler/formpage/internal/visit":     {},
+	"handler/formpage/internal/words":     {"handler/formpage/internal/plain", "internal/answers", "golang.org/x/text"},
+	"handler/conformance":                 {"schema", "internal/described"},
+	"handler/conformance/servicetarget":   {"", "handler/conformance", "storage"},
 
 	// JSON, then schemas, then forms: each knows only the ones before it.
 	"internal/jsontree":   {},
@@ -52,11 +66,14 @@ var allowed = map[string][]string{
 	"internal/visible":    {},
 	"internal/weburl":     {},
 	"internal/publicaddr": {},
-	"internal/dialguard":  {"internal/publicaddr"}, // for tests
-	"internal/calendar":   {},
-	"internal/faults":     {"schema"},
-	"internal/jsonshape":  {"internal/faults", "internal/jsontree", "schema"},
-	"internal/apidoc":     {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
+	"internal/servicetest": { // for tests
+		"", "internal/described", "internal/lab/pgtest", "storage", "storage/memory", "storage/postgres", "storage/storagetest", "webhooks",
+		"github.com/jackc/pgx/v5",
+	},
+	"internal/calendar":  {},
+	"internal/faults":    {"schema"},
+	"internal/jsonshape": {"internal/faults", "internal/jsontree", "schema"},
+	"internal/apidoc":    {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
 	// The judge of answers, for the suite and for tests.
 	"internal/described": {"internal/apidoc", "internal/jsonshape", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 	"internal/definition": {
@@ -70,8 +87,9 @@ var allowed = map[string][]string{
 	// The operations, for both doors.
 	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/objectid", "schema", "storage"},
 
-	"internal/export":   {"internal/jsontree", "schema", "storage"},
-	"internal/quantile": {},
+	"internal/export":  {"internal/jsontree", "schema", "storage"},
+	"internal/keyring": {"handler", "internal/cache", "internal/faults", "internal/visible", "schema", "storage"},
+	"internal/summary": {"internal/export", "internal/faults", "schema"},
 
 	"internal/cache":    {"storage"},
 	"internal/cursor":   {"storage"},
@@ -111,8 +129,8 @@ func list(t *testing.T, args ...string) []listed {
 // forbidden returns the imports of a package that its row does not allow.
 func forbidden(p listed) []string {
 	name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
-	if p.Name == "main" || strings.HasPrefix(name, "internal/pg") {
-		return nil // a program may import what it likes, and so may what only tests use
+	if p.Name == "main" || strings.HasPrefix(name, "internal/lab/") {
+		return nil // a program may import what it likes, and so may the workshop, which only tests use
 	}
 	var found []string
 	for _, path := range p.Imports {
@@ -120,7 +138,7 @@ func forbidden(p listed) []string {
 		short := strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
 		first, _, _ := strings.Cut(path, "/")
 		switch {
-		case path == "testing" && name != "handler/conformance" && name != "storage/storagetest":
+		case path == "testing" && !slices.Contains([]string{"handler/conformance", "storage/storagetest", "internal/servicetest"}, name):
 			found = append(found, path)
 		case !own && !strings.Contains(first, "."): // the standard library
 		case slices.ContainsFunc(allowed[name], func(row string) bool {
@@ -172,6 +190,7 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 		{module + "/internal/definition", module + "/internal/answers"},
 		{module + "/internal/answers", module + "/internal/jsonshape"},
 		{module + "/internal/apidoc", "github.com/santhosh-tekuri/jsonschema/v5"},
+		{module + "/handler", module + "/internal/servicetest"},
 		{module + "/internal/unheardof", module + "/storage"},
 	} {
 		if got := forbidden(listed{ImportPath: c.from, Imports: []string{c.imports}}); len(got) != 1 {
@@ -184,8 +203,13 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 func TestAHostLinksNoTestDependency(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "./...") {
-		if slices.Contains(p.Deps, module+"/internal/dialguard") {
-			t.Errorf("%s depends on what only tests need", p.ImportPath)
+		if strings.HasPrefix(p.ImportPath, module+"/internal/lab/") || p.ImportPath == module+"/internal/servicetest" {
+			continue
+		}
+		for _, path := range p.Deps {
+			if strings.HasPrefix(path, module+"/internal/lab/") || path == module+"/internal/servicetest" {
+				t.Errorf("%s depends on %s, which only tests need", p.ImportPath, path)
+			}
 		}
 	}
 	for _, p := range list(t, ".", "./handler", "./handler/docs", "./handler/formpage", "./storage/memory") {
@@ -210,7 +234,7 @@ func TestNoHostLinksTheJudgeOfAnswers(t *testing.T) {
 }
 
 // The suite is linked into hosts' tests: it brings them nothing but itself and the
-// library that that judges answers.
+// library that judges answers.
 func TestTheSuiteLinksNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "./handler/conformance") {

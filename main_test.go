@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/formsvc/formsvc/internal/dialguard"
+	"github.com/formsvc/formsvc/internal/lab/dialguard"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(dialguard.Guard(m)) }

@@ -3,12 +3,13 @@ package handler
 import (
 	"cmp"
 	"context"
-	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
 	"time"
 
+	exportfile "github.com/formsvc/formsvc/handler/export"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/export"
 	"github.com/formsvc/formsvc/schema"
@@ -18,6 +19,11 @@ import (
 // exportOperation is not in the table of operations: the description does not have it,
 // and the host mounts it where it likes.
 var exportOperation = operation{id: "export", method: http.MethodGet, scope: storage.ScopeSubmissionsRead}
+
+var exportTypes = map[export.Format]string{
+	export.CSV:    "text/csv; charset=utf-8; header=present",
+	export.NDJSON: "application/x-ndjson",
+}
 
 // errHTTPVersion is for a protocol in which an answer without a length that was cut looks
 // like one that has ended.
@@ -48,7 +54,7 @@ func (c *call) export() error {
 	path := c.r.URL.Path
 	name, ending, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
 	format := export.Format(ending)
-	if format != export.CSV && format != export.NDJSON {
+	if exportTypes[format] == "" {
 		return errNotFound
 	}
 	// For the host's metrics and traces, which see the request when this returns.
@@ -74,9 +80,9 @@ func (c *call) export() error {
 	if err != nil {
 		return err
 	}
-	w := &exportWriter{c: c, form: id, format: options.Format, control: http.NewResponseController(c.w)}
+	file := exportfile.File{Name: id.String() + "." + ending, ContentType: exportTypes[format], Status: c.begin}
 	if c.r.Method == http.MethodHead {
-		w.begin()
+		file.Begin(c.w)
 		return nil
 	}
 	if _, busy := c.h.exports.LoadOrStore(c.principal.KeyID, true); busy {
@@ -85,27 +91,23 @@ func (c *call) export() error {
 	}
 	defer c.h.exports.Delete(c.principal.KeyID)
 
-	w.within(0) // the server's time-out would end an export while it reads
 	budget := budget{c: c}
-	err = export.Write(c.ctx(), w, form.Definition, options, func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
-		if err := budget.page(ctx); err != nil {
-			return storage.SubmissionPage{}, err
-		}
-		if err := c.stillAllowed(ctx); err != nil {
-			return storage.SubmissionPage{}, err
-		}
-		return c.h.core.Submissions(ctx, c.actor(), id, q)
+	gone, err := file.Send(c.w, func(w io.Writer) error {
+		return export.Write(c.ctx(), w, form.Definition, options, func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
+			if err := budget.page(ctx); err != nil {
+				return storage.SubmissionPage{}, err
+			}
+			if err := c.stillAllowed(ctx); err != nil {
+				return storage.SubmissionPage{}, err
+			}
+			return c.h.core.Submissions(ctx, c.actor(), id, q)
+		})
 	})
-	w.within(exportPatience) // for what ends the response
-	switch {
-	case err == nil && !c.wrote: // NDJSON of nothing
-		w.begin()
-		return nil
-	case err == nil, !c.wrote:
+	if err == nil || !c.wrote {
 		return err
 	}
 	level := slog.LevelError
-	if w.gone || c.ctx().Err() != nil {
+	if gone || c.ctx().Err() != nil {
 		level = slog.LevelDebug // the client's doing
 	}
 	c.log(level, "an export was cut", err)
@@ -210,63 +212,4 @@ func (c *call) stillAllowed(ctx context.Context) error {
 		return errInvalidAPIKey
 	}
 	return nil
-}
-
-// A client has exportPatience for each exportPiece of a file: 2 kB a second, less than
-// which no line has that is meant to carry files.
-const (
-	exportPatience = 30 * time.Second
-	exportPiece    = 64 << 10
-)
-
-// exportWriter is the response's body. The response begins with the first byte.
-type exportWriter struct {
-	c       *call
-	form    storage.ID
-	format  export.Format
-	control *http.ResponseController
-	gone    bool // the client is
-}
-
-func (w *exportWriter) begin() {
-	h := w.c.w.Header()
-	contentType := "text/csv; charset=utf-8; header=present"
-	if w.format == export.NDJSON {
-		contentType = "application/x-ndjson"
-	}
-	h["Content-Type"] = []string{contentType}
-	h["Content-Disposition"] = []string{`attachment; filename="` + w.form.String() + "." + string(w.format) + `"`}
-	h["X-Content-Type-Options"] = []string{"nosniff"}
-	w.c.begin(http.StatusOK)
-}
-
-// Write sends p in pieces, each within the client's time.
-func (w *exportWriter) Write(p []byte) (n int, err error) {
-	if !w.c.wrote {
-		w.begin()
-	}
-	for len(p) > 0 && err == nil {
-		w.within(exportPatience)
-		var m int
-		m, err = w.c.w.Write(p[:min(len(p), exportPiece)])
-		n, p = n+m, p[m:]
-	}
-	if err == nil {
-		if err = w.control.Flush(); errors.Is(err, http.ErrNotSupported) {
-			err = nil
-		}
-	}
-	w.within(0)
-	w.gone = err != nil
-	return n, err
-}
-
-// within bounds the time of what is written next; 0 is no bound. A middleware of the
-// host's that hides the connection keeps the server's own time-out.
-func (w *exportWriter) within(d time.Duration) {
-	var deadline time.Time
-	if d > 0 {
-		deadline = time.Now().Add(d)
-	}
-	_ = w.control.SetWriteDeadline(deadline)
 }

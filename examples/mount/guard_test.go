@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/formsvc/formsvc/internal/dialguard"
+	"github.com/formsvc/formsvc/internal/lab/dialguard"
 )
 
 func TestMain(m *testing.M) { os.Exit(dialguard.Guard(m).Run()) }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/conformance"
-	"github.com/formsvc/formsvc/internal/dialguard"
+	"github.com/formsvc/formsvc/internal/lab/dialguard"
 	"github.com/formsvc/formsvc/webhooks"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/conformance"
 	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
-	"github.com/formsvc/formsvc/internal/dialguard"
+	"github.com/formsvc/formsvc/internal/lab/dialguard"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/storage/storagetest"
 	"github.com/formsvc/formsvc/webhooks"

@@ -12,6 +12,9 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
@@ -53,7 +56,7 @@ type Unplaced struct{ Block, Text string }
 // not what a block takes is passed on as it is, so that Submit says what is wrong with it.
 // Answers of file_upload, signature and payment are the host's and never made here.
 func Answers(form formsvc.PublicForm, values url.Values) Given {
-	r := answerReader{values: values, comma: writesComma(language.Make(values.Get(ctrlLanguage))), used: map[string]bool{}, zone: time.UTC}
+	r := answerReader{values: values, comma: words.WritesComma(language.Make(values.Get(input.Language))), used: map[string]bool{}, zone: time.UTC}
 	return r.read(form)
 }
 
@@ -65,20 +68,20 @@ type answerReader struct {
 	zone   *time.Location // of times whose offset the browser did not send
 	given  Given
 
-	words    *words // of the page; nil: nobody asks for readings
+	words    *words.Words // of the page; nil: nobody asks for readings
 	readings map[string]reading
 }
 
 func (r *answerReader) read(form formsvc.PublicForm) Given {
 	r.given, r.readings = Given{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}}, map[string]reading{}
 	for name := range r.values {
-		if isAnswer(name) {
+		if input.IsAnswer(name) {
 			r.blocks(form.Blocks)
 			break // nothing is read of a block whose inputs are all absent
 		}
 	}
 	for name, values := range r.values {
-		if key, ok := strings.CutPrefix(name, nameHidden); ok && len(values) > 0 {
+		if key, ok := strings.CutPrefix(name, input.Hidden); ok && len(values) > 0 {
 			r.given.Hidden[key] = cleaned(values[0])
 		}
 	}
@@ -87,7 +90,7 @@ func (r *answerReader) read(form formsvc.PublicForm) Given {
 }
 
 func (r *answerReader) blocks(blocks []schema.Block) {
-	for b, hidden := range walk(blocks) {
+	for b, hidden := range formblock.Walk(blocks) {
 		if hidden {
 			continue // what was typed before it was hidden has no place now
 		}
@@ -141,36 +144,36 @@ func (r *answerReader) answer(b *schema.Block) any {
 	case schema.TypeDate:
 		return r.date(b)
 	case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
-		text := r.text(nameAnswer + b.ID)
+		text := r.text(input.Answer + b.ID)
 		if strings.TrimSpace(text) == "" {
 			return nil
 		}
-		if isButtonScale(b) && isNumber(text) {
+		if formblock.IsButtonScale(b) && isNumber(text) {
 			return json.RawMessage(text) // the value of a button, written by this package
 		}
 		number, other, ok := parseNumber(text, r.comma)
 		if !ok {
 			return text
 		}
-		r.number(b.ID, nameAnswer+b.ID, number, other)
+		r.number(b.ID, input.Answer+b.ID, number, other)
 		return json.RawMessage(number)
 	case schema.TypeFileUpload, schema.TypeSignature, schema.TypePayment:
-		r.used[nameFile+b.ID] = true
+		r.used[input.File+b.ID] = true
 		return nil
 	case schema.TypeGroup, schema.TypeCaptcha:
 		return nil
 	}
-	if !takesAnswer(b.Type) {
+	if !formblock.TakesAnswer(b.Type) {
 		return nil
 	}
-	text := r.text(nameAnswer + b.ID)
+	text := r.text(input.Answer + b.ID)
 	switch {
 	case text == "":
 		return nil
 	case b.Type == schema.TypePhone:
-		return r.phone(b, nameAnswer+b.ID, text)
+		return r.phone(b, input.Answer+b.ID, text)
 	case b.Type == schema.TypeEmail:
-		r.email(b.ID, nameAnswer+b.ID, text)
+		r.email(b.ID, input.Answer+b.ID, text)
 	}
 	return text
 }
@@ -179,11 +182,11 @@ func (r *answerReader) answer(b *schema.Block) any {
 // and stays without a place.
 func (r *answerReader) picks(name string) (picks []any, other bool) {
 	for _, v := range r.values[name] {
-		switch id, ok := strings.CutPrefix(v, pickedPrefix); {
+		switch id, ok := strings.CutPrefix(v, input.Picked); {
 		case ok:
 			picks = append(picks, map[string]string{"id": id})
 			r.used[name] = true
-		case v == pickedOther:
+		case v == input.PickedOther:
 			other = true
 			r.used[name] = true
 		case v == "":
@@ -194,14 +197,14 @@ func (r *answerReader) picks(name string) (picks []any, other bool) {
 }
 
 func (r *answerReader) choices(b *schema.Block) any {
-	picks, other := r.picks(nameAnswer + b.ID)
-	if properties(b).OtherOption {
+	picks, other := r.picks(input.Answer + b.ID)
+	if formblock.Properties(b).OtherOption {
 		// Without a script nothing selects "other" when its text is typed.
-		text := r.text(nameOther + b.ID)
+		text := r.text(input.Other + b.ID)
 		typed := strings.TrimSpace(text) != ""
-		if other || typed && (len(picks) == 0 || takesSeveral(b)) {
+		if other || typed && (len(picks) == 0 || formblock.TakesSeveral(b)) {
 			picks = append(picks, map[string]string{"other": text})
-			if !takesSeveral(b) {
+			if !formblock.TakesSeveral(b) {
 				picks = picks[len(picks)-1:] // "other" is the one that was selected
 			}
 		}
@@ -209,7 +212,7 @@ func (r *answerReader) choices(b *schema.Block) any {
 	switch {
 	case len(picks) == 0:
 		return nil
-	case takesSeveral(b):
+	case formblock.TakesSeveral(b):
 		return picks
 	}
 	return picks[0]
@@ -220,7 +223,7 @@ func (r *answerReader) choices(b *schema.Block) any {
 func (r *answerReader) ranking(b *schema.Block) any {
 	at := map[int][]string{}
 	for _, c := range b.Choices {
-		text := strings.TrimSpace(answers.ASCIIDigits(r.text(subName(nameRank, c.ID, b.ID))))
+		text := strings.TrimSpace(answers.ASCIIDigits(r.text(input.Sub(input.Rank, c.ID, b.ID))))
 		if n, err := strconv.Atoi(text); err == nil {
 			at[n] = append(at[n], c.ID)
 		}
@@ -245,10 +248,10 @@ func (r *answerReader) ranking(b *schema.Block) any {
 func (r *answerReader) matrix(b *schema.Block) any {
 	rows := map[string]any{}
 	for _, row := range b.MatrixRows {
-		picks, _ := r.picks(subName(nameRow, row.ID, b.ID))
+		picks, _ := r.picks(input.Sub(input.Row, row.ID, b.ID))
 		switch {
 		case len(picks) == 0:
-		case properties(b).MultiSelection:
+		case formblock.Properties(b).MultiSelection:
 			rows[row.ID] = picks
 		default:
 			rows[row.ID] = picks[0]
@@ -262,24 +265,24 @@ func (r *answerReader) matrix(b *schema.Block) any {
 
 func (r *answerReader) contact(b *schema.Block) any {
 	parts, asked := map[string]string{}, 0
-	for _, part := range contactParts {
-		if contactPart(properties(b).AddressOrContact, part).Hide {
+	for _, part := range formblock.ContactParts {
+		if formblock.ContactPart(formblock.Properties(b).AddressOrContact, part).Hide {
 			continue
 		}
 		asked++
-		input := subName(namePart, part, b.ID)
-		if text := r.text(input); strings.TrimSpace(text) != "" {
+		name := input.Sub(input.Part, part, b.ID)
+		if text := r.text(name); strings.TrimSpace(text) != "" {
 			switch part {
 			case "phone":
-				text = r.phone(b, input, text)
+				text = r.phone(b, name, text)
 			case "email":
-				r.email(b.ID, input, text)
+				r.email(b.ID, name, text)
 			}
 			parts[part] = text
 		}
 	}
 	// The country that the form has chosen is no answer to a question that may be left out.
-	preset := asked > 1 && len(parts) == 1 && !b.Required && parts["country"] != "" && strings.EqualFold(parts["country"], properties(b).DefaultCountry)
+	preset := asked > 1 && len(parts) == 1 && !b.Required && parts["country"] != "" && strings.EqualFold(parts["country"], formblock.Properties(b).DefaultCountry)
 	if len(parts) == 0 || preset {
 		return nil
 	}
@@ -289,13 +292,13 @@ func (r *answerReader) contact(b *schema.Block) any {
 // date joins a date's parts. A date that is incomplete is passed on as far as it goes,
 // for the service to refuse.
 func (r *answerReader) date(b *schema.Block) any {
-	day := strings.TrimSpace(r.text(nameAnswer + b.ID))
-	y, m, d := r.datePart(nameYear+b.ID, false), r.datePart(nameMonth+b.ID, true), r.datePart(nameDay+b.ID, true)
+	day := strings.TrimSpace(r.text(input.Answer + b.ID))
+	y, m, d := r.datePart(input.Year+b.ID, false), r.datePart(input.Month+b.ID, true), r.datePart(input.Day+b.ID, true)
 	if day == "" && y+m+d != "" {
 		day = y + "-" + m + "-" + d
 	}
-	clock, zone := strings.TrimSpace(r.text(nameTime+b.ID)), strings.TrimSpace(r.text(nameZone+b.ID))
-	if !properties(b).ShowTimePicker || day == "" && clock == "" {
+	clock, zone := strings.TrimSpace(r.text(input.Time+b.ID)), strings.TrimSpace(r.text(input.Zone+b.ID))
+	if !formblock.Properties(b).ShowTimePicker || day == "" && clock == "" {
 		if day == "" {
 			return nil
 		}
@@ -332,19 +335,19 @@ func (r *answerReader) unplaced() {
 	for name := range r.values {
 		// The zone comes from the browser, a number's country from the page, and files are
 		// the host's.
-		if isAnswer(name) && !r.used[name] && !strings.HasPrefix(name, nameZone) && !strings.HasPrefix(name, nameWhose) && !strings.HasPrefix(name, nameFile) {
+		if input.IsAnswer(name) && !r.used[name] && !strings.HasPrefix(name, input.Zone) && !strings.HasPrefix(name, input.Whose) && !strings.HasPrefix(name, input.File) {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	for _, name := range names {
 		prefix, id := name[:2], name[2:]
-		if prefix == nameRow || prefix == nameRank || prefix == namePart {
+		if prefix == input.Row || prefix == input.Rank || prefix == input.Part {
 			_, id, _ = strings.Cut(id, ".")
 		}
 		for _, text := range r.values[name] {
 			// A choice's id was not typed, and means nothing without its label.
-			if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, pickedPrefix) && text != pickedOther && prefix != nameRank {
+			if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, input.Picked) && text != input.PickedOther && prefix != input.Rank {
 				r.given.Unplaced = append(r.given.Unplaced, Unplaced{Block: id, Text: text})
 			}
 		}

@@ -8,9 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -111,7 +114,7 @@ func (c *call) formJSON() {
 	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
-		Language: c.words.tag, State: c.h.signer.sign(purposeVisit, newVisit(form, c.now)),
+		Language: c.words.Tag, State: c.h.signer.Sign(visit.PurposeVisit, visit.New(form.ID.String(), c.now)),
 		Settings: form.Settings, Theme: form.Theme, Blocks: withoutSecrets(form.Blocks),
 	}
 	writeJSON(c.w, http.StatusOK, public)
@@ -122,7 +125,7 @@ func (c *call) formJSON() {
 func withoutSecrets(blocks []schema.Block) []schema.Block {
 	shown := []schema.Block{}
 	for _, b := range blocks {
-		if properties(&b).Hide {
+		if formblock.Properties(&b).Hide {
 			continue
 		}
 		if b.Type == schema.TypeEnding { // what it says is for those who reach it
@@ -170,7 +173,7 @@ func (c *call) readJSON() (in jsonInput, ok bool) {
 		return in, false
 	}
 	c.given = Given{Answers: in.Answers, Hidden: in.Hidden}
-	if c.visit, ok = c.h.signer.openVisit(c.form, in.State, c.now); !ok {
+	if c.visit, ok = c.h.signer.OpenVisit(visit.PurposeVisit, c.form.ID.String(), in.State, c.now); !ok {
 		c.refuse(http.StatusForbidden, "STATE", "send_again")
 	}
 	return in, ok
@@ -242,7 +245,7 @@ func (c *call) submitJSON() {
 	if !ok {
 		return
 	}
-	if c.now.Sub(time.UnixMilli(c.visit.Opened)) < c.h.config.MinFillTime {
+	if c.visit.Age(c.now) < c.h.config.MinFillTime {
 		c.refuse(http.StatusUnprocessableEntity, "TOO_FAST", "too_fast")
 		return
 	}
@@ -263,20 +266,20 @@ func (c *call) submitJSON() {
 			return
 		}
 	}
-	c.values[ctrlProof] = proofs
+	c.values[input.Proof] = proofs
 	for name, text := range in.UTM {
-		c.values.Set(nameUTM+name, text)
+		c.values.Set(input.UTM+name, text)
 	}
-	c.values.Set(ctrlTook, strconv.FormatFloat(in.Took, 'g', -1, 64))
+	c.values.Set(input.Took, strconv.FormatFloat(in.Took, 'g', -1, 64))
 	err := c.send()
 	faults := c.faultsOf(err)
 	switch {
 	case err == nil:
 		writeJSON(c.w, http.StatusCreated, jsonDone{
-			Ending: c.path.Ending, Block: withoutRule(c.ending(c.path.Ending)), RedirectURL: string(webLink(c.form.Settings.RedirectURL, "mailto", "tel")),
+			Ending: c.path.Ending, Block: withoutRule(c.ending(c.path.Ending)), RedirectURL: string(policy.Link(c.form.Settings.RedirectURL, "mailto", "tel")),
 		})
 	case isClosed(err):
-		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.form.ClosedMessage), c.words.get("closed.text"))})
+		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.form.ClosedMessage), c.words.Get("closed.text"))})
 	case errors.Is(err, formsvc.ErrKeyUsed):
 		c.refuse(http.StatusConflict, codeSpent, "fault."+codeSpent, faults...)
 	case len(faults) > 0:
@@ -287,7 +290,7 @@ func (c *call) submitJSON() {
 }
 
 // proof says which captchas of this visit are solved, "" when none is.
-func (c *call) proof() string { return strings.Join(c.values[ctrlProof], " ") }
+func (c *call) proof() string { return strings.Join(c.values[input.Proof], " ") }
 
 // failJSON says that something was not done.
 func (c *call) failJSON(err error) {
@@ -304,7 +307,7 @@ func (c *call) failJSON(err error) {
 // refuse answers with a code, a text of the catalogue, and what is wrong.
 func (c *call) refuse(status int, code, word string, faults ...schema.Violation) {
 	writeJSON(c.w, status, jsonError{
-		Code: code, Message: c.words.get(word), Faults: c.jsonFaults(faults), Captcha: c.proof(), State: c.values.Get(ctrlState),
+		Code: code, Message: c.words.Get(word), Faults: c.jsonFaults(faults), Captcha: c.proof(), State: c.values.Get(input.State),
 	})
 }
 

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -21,18 +23,18 @@ const spareInputs = 1000
 // mostInputs is how many values a page of the form, or a link to it, can bring.
 func mostInputs(form *formsvc.PublicForm) int {
 	most := spareInputs + bytes.Count(form.Definition.HiddenFields, []byte{','})
-	for b := range walk(form.Blocks) {
+	for b := range formblock.Walk(form.Blocks) {
 		most += 2 + len(b.Choices) // its answer, and that it was seen
 		switch b.Type {
 		case schema.TypeDate:
 			most += 5
 		case schema.TypeAddress, schema.TypeContactInfo:
-			most += len(contactParts)
+			most += len(formblock.ContactParts)
 		case schema.TypeFileUpload:
 			most += 2 * maxFilesHere
 		case schema.TypeMatrix:
 			most += len(b.MatrixRows)
-			if properties(b).MultiSelection {
+			if formblock.Properties(b).MultiSelection {
 				most += len(b.MatrixRows) * len(b.MatrixColumns)
 			}
 		}
@@ -180,7 +182,7 @@ func (c *call) readParts(boundary string, most int64) (values url.Values, comple
 		}
 		name := valid(part.FormName())
 		most -= int64(len(name)) + partCost
-		block, isFile := strings.CutPrefix(name, nameUpload)
+		block, isFile := strings.CutPrefix(name, input.Upload)
 		if !isFile && most >= 0 {
 			text.Reset()
 			_, err = text.ReadFrom(io.LimitReader(part, most+1))

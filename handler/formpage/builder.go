@@ -1,10 +1,14 @@
 package formpage
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -18,13 +22,13 @@ type builder struct {
 	index    map[string]int                // of all blocks, for ids of elements
 	used     map[string]bool               // names of the inputs on the page
 	problems []problem
-	policy   *policy
-	pen      *pen
+	policy   *policy.Policy
+	pen      *writer
 
 	multipart bool
-	pictures  map[*byte]*picture // by where their JSON stands
-	focus     bool               // the next field may have the focus
-	options   []option           // of the field that was drawn last: their memory is used again
+	pictures  map[*byte]*policy.Picture // by where their JSON stands
+	focus     bool                      // the next field may have the focus
+	options   []option                  // of the field that was drawn last: their memory is used again
 	parts     []field
 
 	digits map[string]string // numbers in the page's language, by the plain ones
@@ -32,22 +36,29 @@ type builder struct {
 	cutAt  string            // label of the first one
 }
 
+// What a page draws of its form, in bytes. With what stands around it, a page has at most
+// 4 MiB and what was typed.
+const (
+	maxFields   = 7 << 19
+	maxProblems = 1 << 18
+)
+
 func (c *call) newBuilder(view *pageView, path schema.Path, faults []schema.Violation) *builder {
 	b := &builder{
 		c: c, view: view, faults: map[string][]schema.Violation{}, numbers: map[string]int{}, index: make(map[string]int, len(c.form.Blocks)),
-		used: make(map[string]bool, 2*len(c.form.Blocks)), policy: newPolicy(), pictures: map[*byte]*picture{}, pen: &pen{words: c.words, room: maxFields, buf: newPiece()}, digits: map[string]string{},
+		used: make(map[string]bool, 2*len(c.form.Blocks)), policy: new(policy.Policy), pictures: map[*byte]*policy.Picture{}, pen: &writer{pen.NewLarge(maxFields), c.words}, digits: map[string]string{},
 	}
 	for _, v := range faults {
 		b.faults[v.Field] = append(b.faults[v.Field], v)
 	}
-	for block, hidden := range walk(c.form.Blocks) {
+	for block, hidden := range formblock.Walk(c.form.Blocks) {
 		b.index[block.ID] = len(b.index) + 1 // the ids of elements stay the same on all pages
 		if !hidden {
 			b.allow(block)
 		}
 	}
 	if c.form.Settings.NumberedQuestions {
-		for block, hidden := range walk(onPath(&c.form, path)) {
+		for block, hidden := range formblock.Walk(onPath(&c.form, path)) {
 			if block.TakesAnswer() && !hidden {
 				b.numbers[block.ID] = len(b.numbers) + 1
 			}
@@ -82,7 +93,7 @@ func (b *builder) shown(id string) bool { return b.used["#"+id] }
 func (c *call) block(id string) *schema.Block {
 	if c.byID == nil {
 		c.byID = map[string]*schema.Block{}
-		for b := range walk(c.form.Blocks) {
+		for b := range formblock.Walk(c.form.Blocks) {
 			c.byID[b.ID] = b
 		}
 	}
@@ -93,7 +104,7 @@ func (c *call) block(id string) *schema.Block {
 func (b *builder) inWords(plain string) string {
 	text, known := b.digits[plain]
 	if !known {
-		text = b.c.words.number(plain)
+		text = b.c.words.Number(plain)
 		b.digits[plain] = text
 	}
 	return text
@@ -105,19 +116,42 @@ func (b *builder) element(id string) string { return "q" + strconv.Itoa(b.index[
 // allow lets the page load what a block on any page of the form shows: the script shows the
 // next one in the document of the first.
 func (b *builder) allow(block *schema.Block) {
-	p := properties(block)
+	p := formblock.Properties(block)
 	b.picture(p.Image, "")
 	for _, c := range block.Choices {
 		b.picture(c.Image, "")
 	}
 	if v := b.c.h.verifier(block); v != nil {
-		b.policy.allowWidget(v.Widget())
+		b.policy.Widget(v.Widget().Script, v.Widget().Sources)
 		b.view.Native = true
 	}
 	switch block.Type {
 	case schema.TypeVideo:
-		b.video(new(field), p.VideoLink)
+		b.policy.Video(p.VideoLink)
 	case schema.TypeEmbed:
-		b.policy.frame(p.EmbedLink)
+		b.policy.Frame(p.EmbedLink)
 	}
+}
+
+// picture reads a free JSON value that may be an image: an address, or an object with
+// one. Others are no picture.
+func (b *builder) picture(raw json.RawMessage, alt string) *policy.Picture {
+	if len(raw) == 0 {
+		return nil
+	}
+	known, ok := b.pictures[&raw[0]]
+	if !ok {
+		var image schema.Image
+		if json.Unmarshal(raw, &image.URL) == nil || json.Unmarshal(raw, &image) == nil {
+			known = b.policy.Picture(&image)
+		}
+		b.pictures[&raw[0]] = known
+	}
+	if known == nil || len(known.URL) > b.pen.Room {
+		b.pen.Full = b.pen.Full || known != nil
+		return nil
+	}
+	pic := *known
+	pic.Alt = alt
+	return &pic
 }

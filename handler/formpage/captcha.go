@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -131,18 +134,16 @@ func (v siteVerifier) Verify(ctx context.Context, token, address string) (bool, 
 }
 
 const (
-	purposeProof = "captcha"
-	ctrlProof    = "proof" // signed: this visit solved its captcha
-	codeCaptcha  = "CAPTCHA"
-	codeSpent    = "CAPTCHA_USED"
+	codeCaptcha = "CAPTCHA"
+	codeSpent   = "CAPTCHA_USED"
 )
 
 // verifier returns what checks a captcha block, nil when the host gave none.
 func (h *Handler) verifier(b *schema.Block) Verifier {
-	if b.Type != schema.TypeCaptcha || properties(b).Hide {
+	if b.Type != schema.TypeCaptcha || formblock.Properties(b).Hide {
 		return nil
 	}
-	return h.config.Verifiers[properties(b).CaptchaType]
+	return h.config.Verifiers[formblock.Properties(b).CaptchaType]
 }
 
 // errLimited: the address has asked for too much.
@@ -151,7 +152,7 @@ var errLimited = errors.New("the limit of the address is reached")
 // captcha checks the captchas among blocks. One that was solved stays solved for the
 // visit, because its token is good for one question to the service only.
 func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err error) {
-	for b, hidden := range walk(blocks) {
+	for b, hidden := range formblock.Walk(blocks) {
 		v := c.h.verifier(b)
 		if v == nil || hidden {
 			continue
@@ -162,9 +163,9 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 			}
 			continue
 		}
-		ok, input := false, v.Widget().Input
-		if token := c.values.Get(input); token != "" && len(token) <= 8192 {
-			c.values[input] = c.values[input][1:] // the next one is of the next captcha
+		ok, name := false, v.Widget().Input
+		if token := c.values.Get(name); token != "" && len(token) <= 8192 {
+			c.values[name] = c.values[name][1:] // the next one is of the next captcha
 			if !c.allowed() {
 				return nil, errLimited
 			}
@@ -173,7 +174,7 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 			}
 		}
 		if !ok {
-			c.values.Del(input) // however many captchas there are, one wrong token is asked about
+			c.values.Del(name) // however many captchas there are, one wrong token is asked about
 			faults = append(faults, schema.Violation{Field: b.ID, Code: codeCaptcha})
 			continue
 		}
@@ -186,7 +187,7 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 func (c *call) prove(block string) {
 	proof := c.visit.Key + "/" + block
 	c.proofs[block], c.proven[proof] = true, true
-	c.values.Add(ctrlProof, c.h.signer.sign(purposeProof, proof))
+	c.values.Add(input.Proof, c.h.signer.Sign(visit.PurposeProof, proof))
 }
 
 // store submits a response. Proofs are good for one visit, and a visit with a captcha for
@@ -198,8 +199,8 @@ func (c *call) store(r formsvc.Response) error {
 		return err
 	}
 	c.visit.Key = rand.Text()
-	c.values.Set(ctrlState, c.token())
-	c.values.Del(ctrlProof)
+	c.values.Set(input.State, c.token())
+	c.values.Del(input.Proof)
 	for _, now := range c.proofs {
 		if !now {
 			return err
@@ -229,10 +230,10 @@ const maxProofs = 100
 func (c *call) solved(b *schema.Block) bool {
 	if c.proven == nil {
 		c.proven = map[string]bool{}
-		proofs := c.values[ctrlProof]
-		c.values[ctrlProof] = slices.DeleteFunc(proofs[:min(len(proofs), maxProofs)], func(token string) bool {
+		proofs := c.values[input.Proof]
+		c.values[input.Proof] = slices.DeleteFunc(proofs[:min(len(proofs), maxProofs)], func(token string) bool {
 			var proof string
-			good := c.h.signer.open(purposeProof, token, &proof)
+			good := c.h.signer.Open(visit.PurposeProof, token, &proof)
 			c.proven[proof] = good
 			return !good
 		})
@@ -252,20 +253,9 @@ func (b *builder) drawCaptcha(f *field, block *schema.Block) {
 		return
 	}
 	w := v.Widget()
-	f.write, f.Widget = (*pen).captcha, &w
+	f.write, f.Widget = (*writer).captcha, &w
 	if f.Label == "" {
-		f.Label = b.c.words.get("captcha.label")
+		f.Label = b.c.words.Get("captcha.label")
 	}
 	b.fault(f, block)
-}
-
-// allowWidget lets a page load the verifier's script and what that loads.
-func (p *policy) allowWidget(w Widget) {
-	p.scripts = append(p.scripts, w.Sources...)
-	if origin := originOf(w.Script); origin != "" {
-		p.scripts = append(p.scripts, origin)
-	}
-	p.frames = append(p.frames, w.Sources...)
-	p.connects = append(p.connects, w.Sources...)
-	p.styles = append(p.styles, w.Sources...)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -26,7 +28,7 @@ func (c *call) stepFaults(blocks []schema.Block) []schema.Violation {
 // missing are the required blocks without an answer. The host's are its own affair.
 func missing(blocks []schema.Block, answers map[string]json.RawMessage) []schema.Violation {
 	var faults []schema.Violation
-	for b, hidden := range walk(blocks) {
+	for b, hidden := range formblock.Walk(blocks) {
 		if hidden || !b.Required || !b.TakesAnswer() || b.Type == schema.TypePayment {
 			continue
 		}
@@ -55,7 +57,7 @@ func (c *call) showFirst(status int, faults []schema.Violation) {
 // unseen reports whether a page has blocks to answer that the page that was sent had
 // not. A page that was not made here says nothing of what it showed.
 func (c *call) unseen(on []schema.Block) bool {
-	seen, ok := c.values[ctrlSeen]
+	seen, ok := c.values[input.Seen]
 	if !ok {
 		return false
 	}

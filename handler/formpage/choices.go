@@ -13,6 +13,11 @@ import (
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/css"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -20,7 +25,7 @@ type option struct {
 	ID, Name, Value, Label string
 	Badge                  string
 	Color                  string // class of its swatch
-	Image                  *picture
+	Image                  *policy.Picture
 	Chosen, Required       bool
 }
 
@@ -38,40 +43,9 @@ func (b *builder) fixed(f *field, pairs ...string) {
 	}
 }
 
-// Most buttons of a scale, and icons of a rating. A longer one is a number to type.
-const (
-	maxSteps = 101
-	maxIcons = 20
-)
-
-// scaleOf returns the bounds of a rating, an opinion scale or a net promoter score, and how
-// many buttons it is drawn as, 0 for none.
-func scaleOf(kind string, p *schema.Properties) (from, to, step float64, buttons int) {
-	from, to, step = or(p.From, 1), or(p.To, 10), or(p.ScaleStep, 1)
-	switch {
-	case kind == schema.TypeRating:
-		from, to, step = 1, math.Floor(math.Max(1, or(p.To, 5))), 1
-	case kind == schema.TypeNPS:
-		from, to, step = 0, 10, 1
-	case step <= 0:
-		step = 1
-	}
-	n := int(math.Floor((to-from)/step+1e-9)) + 1
-	if n < 1 || n > maxSteps || kind == schema.TypeRating && n > maxIcons {
-		return from, to, step, 0
-	}
-	return from, to, step, n
-}
-
-// isButtonScale reports whether a block is a scale that is drawn as buttons.
-func isButtonScale(b *schema.Block) bool {
-	_, _, _, n := scaleOf(b.Type, properties(b))
-	return n > 0 && b.Type != schema.TypeNumber
-}
-
 func (b *builder) scale(f *field) {
 	p := f.P
-	from, to, step, n := scaleOf(f.Type, p)
+	from, to, step, n := formblock.Scale(f.Type, p)
 	if p.LeftLabel || f.Type == schema.TypeNPS {
 		f.Low = p.FirstLabel
 	}
@@ -83,7 +57,7 @@ func (b *builder) scale(f *field) {
 	}
 	if n == 0 {
 		f.Mode, f.Classes = "decimal", " short"
-		f.Help = b.c.words.get("help.between", "min", from, "max", to)
+		f.Help = b.c.words.Get("help.between", "min", from, "max", to)
 		return
 	}
 	if n > 11 {
@@ -91,18 +65,13 @@ func (b *builder) scale(f *field) {
 	} else if n > 7 {
 		f.Classes += " n" + strconv.Itoa(n)
 	}
-	f.control, f.Set, f.Input = (*pen).scale, true, "radio"
+	f.control, f.Set, f.Input = (*writer).scale, true, "radio"
 	chosen := b.value(f.Name)
 	for i := range n {
-		value := plainNumber(from + float64(i)*step)
+		value := plain.Number(from + float64(i)*step)
 		label := b.inWords(value)
 		f.Options = append(f.Options, option{Name: f.Name, Value: value, Label: label, Chosen: chosen == value})
 	}
-}
-
-// plainNumber writes a number without the traces of its binary fraction.
-func plainNumber(n float64) string {
-	return strconv.FormatFloat(math.Round(n*1e9)/1e9, 'f', -1, 64)
 }
 
 // choices makes the options of a block in the order that it asks for.
@@ -110,8 +79,8 @@ func (b *builder) choices(f *field, block *schema.Block, p *schema.Properties) {
 	posted := b.posted(f.Name)
 	for i, c := range b.ordered(block, p) {
 		o := option{
-			Name: f.Name, Value: pickedPrefix + c.ID, Label: c.Label,
-			Chosen: slices.Contains(posted, pickedPrefix+c.ID),
+			Name: f.Name, Value: input.Picked + c.ID, Label: c.Label,
+			Chosen: slices.Contains(posted, input.Picked+c.ID),
 		}
 		if block.Type == schema.TypePictureChoice || len(c.Image) > 0 {
 			o.Image = b.picture(c.Image, c.Alt)
@@ -120,9 +89,9 @@ func (b *builder) choices(f *field, block *schema.Block, p *schema.Properties) {
 			o.Label = cmp.Or(c.Alt, c.ID)
 		}
 		if p.ColorOption && c.Color != "" {
-			if color, ok := cssColor(c.Color); ok {
+			if color, ok := css.Color(c.Color); ok {
 				o.Color = "c" + strconv.Itoa(b.index[block.ID]) + "-" + strconv.Itoa(i)
-				b.view.Theme.addRule("."+o.Color, "background:"+color)
+				b.view.Theme.AddRule("."+o.Color, "background:"+color)
 			}
 		}
 		o.Badge = badge(p.BadgeType, i)
@@ -132,11 +101,11 @@ func (b *builder) choices(f *field, block *schema.Block, p *schema.Properties) {
 		f.Classes += " unlabelled"
 	}
 	if p.OtherOption {
-		f.OtherName = nameOther + block.ID
+		f.OtherName = input.Other + block.ID
 		f.OtherText = b.value(f.OtherName)
 		f.Other = &option{
-			Name: f.Name, Value: pickedOther, Label: cmp.Or(p.OtherText, b.c.words.get("other")),
-			Chosen: slices.Contains(posted, pickedOther), Badge: badge(p.BadgeType, len(f.Options)),
+			Name: f.Name, Value: input.PickedOther, Label: cmp.Or(p.OtherText, b.c.words.Get("other")),
+			Chosen: slices.Contains(posted, input.PickedOther), Badge: badge(p.BadgeType, len(f.Options)),
 		}
 	}
 }
@@ -163,7 +132,7 @@ func (b *builder) ordered(block *schema.Block, p *schema.Properties) []schema.Ch
 		random := rand.New(rand.NewPCG(mixed.Sum64(), 1)) //nolint:gosec // the order of choices is no secret
 		random.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	case p.AlphaOrder:
-		by := collate.New(language.Make(b.c.words.tag), collate.IgnoreCase)
+		by := collate.New(language.Make(b.c.words.Tag), collate.IgnoreCase)
 		slices.SortStableFunc(list, func(x, y schema.Choice) int { return by.CompareString(x.Label, y.Label) })
 	}
 	return list
@@ -176,7 +145,7 @@ const maxPlaces = 40
 func (b *builder) ranking(f *field, block *schema.Block, p *schema.Properties) {
 	choices := b.ordered(block, p)
 	for i, c := range choices {
-		name := subName(nameRank, c.ID, block.ID)
+		name := input.Sub(input.Rank, c.ID, block.ID)
 		o := option{ID: f.ID + "-" + strconv.Itoa(i), Name: name, Label: cmp.Or(c.Label, c.ID), Value: b.value(name)}
 		f.Options = append(f.Options, o)
 	}
@@ -193,7 +162,7 @@ func place(text string) int {
 
 func (b *builder) matrix(f *field, block *schema.Block) {
 	for _, c := range block.MatrixColumns {
-		f.Columns = append(f.Columns, option{Value: pickedPrefix + c.ID, Label: cmp.Or(c.Label, c.ID)})
+		f.Columns = append(f.Columns, option{Value: input.Picked + c.ID, Label: cmp.Or(c.Label, c.ID)})
 	}
 	if n := len(f.Columns); n > 0 && n <= 12 {
 		f.Classes += " of" + strconv.Itoa(n)
@@ -202,7 +171,7 @@ func (b *builder) matrix(f *field, block *schema.Block) {
 		f.Classes += " brief"
 	}
 	for i, r := range block.MatrixRows {
-		name := subName(nameRow, r.ID, block.ID)
+		name := input.Sub(input.Row, r.ID, block.ID)
 		f.Rows = append(f.Rows, row{f.ID + "-r" + strconv.Itoa(i), name, cmp.Or(r.Label, r.ID), b.posted(name)})
 	}
 }
@@ -216,11 +185,6 @@ func brief(columns []option) bool {
 	})
 }
 
-// takesSeveral reports whether more than one choice may be made.
-func takesSeveral(b *schema.Block) bool {
-	return b.Type == schema.TypeMultipleChoice || b.Type == schema.TypePictureChoice && properties(b).MultiSelection
-}
-
 // chosenBounds are the fewest and the most choices, 0 where there is no bound.
 func chosenBounds(p *schema.Properties) (low, high int) {
 	if p.MinVal && p.Min != nil {
@@ -229,7 +193,7 @@ func chosenBounds(p *schema.Properties) (low, high int) {
 	if p.MaxVal && p.Max != nil {
 		high = int(math.Floor(*p.Max))
 	}
-	if n := positive(p.Limit); n > 0 && (high == 0 || n < high) {
+	if n := formblock.Positive(p.Limit); n > 0 && (high == 0 || n < high) {
 		high = n
 	}
 	return max(low, 0), max(high, 0)
@@ -242,5 +206,5 @@ func (b *builder) countHelp(p *schema.Properties) string {
 	if low > 0 && low == high {
 		kind = "exactly"
 	}
-	return b.c.words.get("help.choose_"+kind, "min", low, "max", high)
+	return b.c.words.Get("help.choose_"+kind, "min", low, "max", high)
 }

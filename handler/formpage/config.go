@@ -18,6 +18,9 @@ import (
 	"github.com/sethvargo/go-limiter"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -167,7 +170,7 @@ func New(svc Service, config Config) (*Handler, error) {
 	base := cmp.Or(config.BasePath, "/f")
 	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "the BasePath %q does not begin with a slash, or has one at its end", base)
 	for _, origin := range config.AllowedOrigins {
-		must(origin == "*" || originOf(origin) == origin, "in AllowedOrigins, %q is not an origin such as https://app.example", origin)
+		must(origin == "*" || policy.Origin(origin) == origin, "in AllowedOrigins, %q is not an origin such as https://app.example", origin)
 	}
 	for kind, v := range config.Verifiers {
 		known := kind == "turnstile" || kind == "hcaptcha" || kind == "recaptcha"
@@ -177,7 +180,7 @@ func New(svc Service, config Config) (*Handler, error) {
 	for _, source := range config.FrameAncestors {
 		must(source != "" && !strings.ContainsAny(source, " ;,\r\n"), "in FrameAncestors, %q is not a source", source)
 	}
-	words, err := newCatalogue(config.Words)
+	catalogue, err := words.NewCatalogue(config.Words)
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, fmt.Errorf("formpage: %w", err)
 	}
@@ -193,7 +196,7 @@ func New(svc Service, config Config) (*Handler, error) {
 		config.Location = s.TimeZone()
 	}
 	config.Location = cmp.Or(config.Location, time.UTC)
-	h := &Handler{service: svc, words: words, logger: config.Logger, clock: config.Clock}
+	h := &Handler{service: svc, words: catalogue, logger: config.Logger, clock: config.Clock}
 	if s, ok := svc.(interface{ Limits() schema.Limits }); ok {
 		h.serviceFile = s.Limits().FileSize
 	}
@@ -202,9 +205,9 @@ func New(svc Service, config Config) (*Handler, error) {
 	if config.Limiter != nil {
 		h.limiter = ratelimit.Over(config.Limiter)
 	}
-	h.signer = signer{secret: config.Secret, former: config.FormerSecrets}
+	h.signer = visit.Signer{Secret: config.Secret, Former: config.FormerSecrets}
 	if len(config.Secret) == 0 {
-		h.signer.secret = []byte(rand.Text())
+		h.signer.Secret = []byte(rand.Text())
 	}
 	h.config = config
 	return h, nil

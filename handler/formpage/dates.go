@@ -6,15 +6,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/schema"
 )
 
 // The inputs of a date in three, in the order that a form asks for, and their labels.
 var (
 	dateOrders = map[string][]string{
-		"DDMMYYYY": {nameDay, nameMonth, nameYear}, "MMDDYYYY": {nameMonth, nameDay, nameYear}, "YYYYMMDD": {nameYear, nameMonth, nameDay},
+		"DDMMYYYY": {input.Day, input.Month, input.Year}, "MMDDYYYY": {input.Month, input.Day, input.Year}, "YYYYMMDD": {input.Year, input.Month, input.Day},
 	}
-	dateWords = map[string]string{nameDay: "date.day", nameMonth: "date.month", nameYear: "date.year"}
+	dateWords = map[string]string{input.Day: "date.day", input.Month: "date.month", input.Year: "date.year"}
 )
 
 // drawDate draws a date as one input, which browsers show in the visitor's way with a
@@ -37,7 +38,7 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 	part := func(prefix, word, kind, mode string) field {
 		name := prefix + block.ID
 		return field{
-			ID: f.ID + "-" + strings.TrimSuffix(prefix, ".") + "1", Name: name, Label: b.c.words.get(word), Input: kind, Mode: mode,
+			ID: f.ID + "-" + strings.TrimSuffix(prefix, ".") + "1", Name: name, Label: b.c.words.Get(word), Input: kind, Mode: mode,
 			Required: block.Required, Value: b.value(name),
 		}
 	}
@@ -47,7 +48,7 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 	case split:
 		// A link prefills the date in one.
 		day, err := time.Parse(time.DateOnly, b.value(f.Name))
-		numbers := map[string]int{nameDay: day.Day(), nameMonth: int(day.Month()), nameYear: day.Year()}
+		numbers := map[string]int{input.Day: day.Day(), input.Month: int(day.Month()), input.Year: day.Year()}
 		for _, name := range order {
 			one := part(name, dateWords[name], "text", "numeric")
 			if one.Value == "" && err == nil {
@@ -57,19 +58,19 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 		}
 		f.Sep = strings.TrimSpace(p.DateSeparator)
 	case f.Set:
-		f.Parts = append(f.Parts, part(nameAnswer, "date.date", "date", ""))
+		f.Parts = append(f.Parts, part(input.Answer, "date.date", "date", ""))
 		f.Parts[0].Min, f.Parts[0].Max = f.Min, f.Max
 	}
 	if p.ShowTimePicker {
-		f.Parts = append(f.Parts, part(nameTime, "date.time", "time", ""))
-		f.Zone = nameZone + block.ID
+		f.Parts = append(f.Parts, part(input.Time, "date.time", "time", ""))
+		f.Zone = input.Zone + block.ID
 		b.used[f.Zone] = true
 	}
 	if f.Set && !listed {
-		f.control = (*pen).dateParts
+		f.control = (*writer).dateParts
 	}
 	if len(days) > mostDays {
-		f.Help = b.c.words.get("help.dates", "min", b.c.words.date(days[0]), "max", b.c.words.date(days[len(days)-1]))
+		f.Help = b.c.words.Get("help.dates", "min", b.c.words.Date(days[0]), "max", b.c.words.Date(days[len(days)-1]))
 	}
 }
 
@@ -110,25 +111,25 @@ func weekdays(p *schema.Properties) (list []int) {
 
 // listDays draws the days that can be chosen.
 func (b *builder) listDays(f *field, days []string) {
-	f.control, f.Set, f.Classes, f.Help = (*pen).list, false, "", ""
+	f.control, f.Set, f.Classes, f.Help = (*writer).list, false, "", ""
 	if len(days) <= mostDayButtons {
 		f.buttons()
 	}
 	var pairs []string
 	for _, day := range days {
 		at, _ := time.Parse(time.DateOnly, day) // was formatted so
-		name := b.c.words.weekdays([]int{int(at.Weekday())})
-		pairs = append(pairs, day, b.c.words.list([]string{name, b.c.words.date(day)}))
+		name := b.c.words.Weekdays([]int{int(at.Weekday())})
+		pairs = append(pairs, day, b.c.words.List([]string{name, b.c.words.Date(day)}))
 	}
 	b.fixed(f, pairs...)
 }
 
 // dateHelp says which days can be chosen, on is the days of the week.
 func (b *builder) dateHelp(low, high string, on []int) (help string) {
-	low, high = b.c.words.date(low), b.c.words.date(high)
-	help = b.c.words.get("help.date_"+bounds(low != "", high != ""), "min", low, "max", high)
+	low, high = b.c.words.Date(low), b.c.words.Date(high)
+	help = b.c.words.Get("help.date_"+bounds(low != "", high != ""), "min", low, "max", high)
 	if n := len(on); n > 0 && n < 7 {
-		help += " " + b.c.words.get("help.weekdays", "days", b.c.words.weekdays(on))
+		help += " " + b.c.words.Get("help.weekdays", "days", b.c.words.Weekdays(on))
 	}
 	return strings.TrimSpace(help)
 }

@@ -3,6 +3,8 @@ package formpage
 import (
 	"encoding/json"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -15,8 +17,8 @@ const codeKnown = "KNOWN"
 func (c *call) faultText(v schema.Violation, b *schema.Block, part bool) string {
 	code, kind, params := c.faultKind(v, b, part)
 	for _, key := range []string{"fault." + code + "." + kind, "fault." + code} {
-		if _, known := c.words.texts[key]; known {
-			return c.words.get(key, params...)
+		if _, known := c.words.Texts[key]; known {
+			return c.words.Get(key, params...)
 		}
 	}
 	return v.Message
@@ -38,11 +40,11 @@ func (c *call) faultKind(v schema.Violation, b *schema.Block, part bool) (code, 
 	case codeFileSize:
 		most := c.h.config.MaxFileSize
 		if b != nil {
-			most = c.h.maxFile(properties(b))
+			most = c.h.maxFile(formblock.Properties(b))
 		}
-		return v.Code, "", []any{"size", megabytes(most)}
+		return v.Code, "", []any{"size", words.Megabytes(most)}
 	case codeFileTotal:
-		return v.Code, "", []any{"size", megabytes(c.h.config.MaxVisitFiles)}
+		return v.Code, "", []any{"size", words.Megabytes(c.h.config.MaxVisitFiles)}
 	case schema.CodeRequired:
 		return v.Code, c.requiredKind(b, part), nil
 	case schema.CodeBadFormat:
@@ -99,11 +101,11 @@ func (c *call) requiredKind(b *schema.Block, part bool) string {
 	case schema.TypeYesNo, schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice, schema.TypeDropdown, schema.TypeCountry:
 		return "choice"
 	case schema.TypeDate:
-		if n := len(properties(b).SpecificDates); n > 0 && n <= mostDays {
+		if n := len(formblock.Properties(b).SpecificDates); n > 0 && n <= mostDays {
 			return "choice"
 		}
 	case schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
-		if isButtonScale(b) {
+		if formblock.IsButtonScale(b) {
 			return "choice"
 		}
 	case schema.TypeFileUpload, schema.TypeSignature:
@@ -119,13 +121,13 @@ func (c *call) allowedDays(allowed any) string {
 	var names []string
 	switch days := allowed.(type) {
 	case []int:
-		return c.words.weekdays(days)
+		return c.words.Weekdays(days)
 	case []string:
 		for _, day := range days {
-			names = append(names, c.words.date(day))
+			names = append(names, c.words.Date(day))
 		}
 	}
-	return c.words.list(names)
+	return c.words.List(names)
 }
 
 // rangeKind is faultKind for bounds of numbers and of days.
@@ -133,7 +135,7 @@ func (c *call) rangeKind(v schema.Violation) (code, kind string, params []any) {
 	if v.Params["unit"] == "bytes" {
 		if most, ok := v.Params["max"].(json.Number); ok {
 			if n, err := most.Float64(); err == nil {
-				return codeFileSize, "", []any{"size", megabytes(int64(n))}
+				return codeFileSize, "", []any{"size", words.Megabytes(int64(n))}
 			}
 		}
 		return codeFileSize, "", nil
@@ -143,7 +145,7 @@ func (c *call) rangeKind(v schema.Violation) (code, kind string, params []any) {
 	prefix := ""
 	for _, bound := range []*any{&low, &high} {
 		if day, ok := (*bound).(string); ok {
-			prefix, *bound = "date_", c.words.date(day)
+			prefix, *bound = "date_", c.words.Date(day)
 		}
 	}
 	return v.Code, prefix + bounds(hasLow, hasHigh), []any{"min", low, "max", high}

@@ -8,13 +8,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/schema"
 )
 
 // field is one block with everything that its HTML needs.
 type field struct {
-	write   func(*pen, *field) // nil: there is nothing to show
-	control func(*pen, *field) // writes the inputs of a question; nil: it has none
+	write   func(*writer, *field) // nil: there is nothing to show
+	control func(*writer, *field) // writes the inputs of a question; nil: it has none
 
 	Type  string // of the block
 	Kind  string // of what is not answered: a class of the page's style
@@ -28,7 +32,7 @@ type field struct {
 	Fault              string
 	Focus              bool   // it has the focus when the page is shown
 	Help               string // a sentence on what is expected
-	Image              *picture
+	Image              *policy.Picture
 	ImageAlign         string
 	P                  *schema.Properties
 
@@ -74,13 +78,13 @@ func (b *builder) fields(blocks []schema.Block) {
 	var f field // one for all: it is a kilobyte
 	for i := range blocks {
 		block := &blocks[i]
-		if properties(block).Hide || block.Type == schema.TypeEnding || block.Type == schema.TypePageBreak {
+		if formblock.Properties(block).Hide || block.Type == schema.TypeEnding || block.Type == schema.TypePageBreak {
 			continue
 		}
 		group := block.Type == schema.TypeGroup
-		if b.pen.more() {
+		if b.pen.More() {
 			b.field(&f, block)
-			f.Focus = b.focus && takesAnswer(f.Type) && f.control != nil
+			f.Focus = b.focus && formblock.TakesAnswer(f.Type) && f.control != nil
 			b.focus = b.focus && group && f.Description == "" && f.Image == nil
 			if f.write != nil {
 				f.write(b.pen, &f)
@@ -88,11 +92,11 @@ func (b *builder) fields(blocks []schema.Block) {
 			b.options, b.parts = f.Options, f.Parts
 			if group {
 				b.fields(block.Children)
-				b.pen.put("</fieldset>\n")
+				b.pen.Put("</fieldset>\n")
 			}
 			b.focus = false
 		}
-		if b.pen.full && !group {
+		if b.pen.Full && !group {
 			if b.cut++; b.cut == 1 {
 				b.cutAt = cmp.Or(block.Label, block.ID)
 			}
@@ -102,19 +106,19 @@ func (b *builder) fields(blocks []schema.Block) {
 
 // field makes f the view of one block.
 func (b *builder) field(f *field, block *schema.Block) {
-	p := properties(block)
+	p := formblock.Properties(block)
 	*f = field{
-		write: (*pen).question, control: (*pen).input,
+		write: (*writer).question, control: (*writer).input,
 		Type: block.Type, Kind: block.Type, ID: b.element(block.ID), Block: block.ID, P: p,
 		Label: block.Label, Description: block.Description, Required: block.Required, Number: b.numbers[block.ID],
-		Name: nameAnswer + block.ID, Placeholder: p.PlaceholderText, Input: "text", Options: b.options[:0], Parts: b.parts[:0],
+		Name: input.Answer + block.ID, Placeholder: p.PlaceholderText, Input: "text", Options: b.options[:0], Parts: b.parts[:0],
 	}
-	if block.Label == "" && takesAnswer(block.Type) {
-		f.Label = b.c.words.get("type." + block.Type)
+	if block.Label == "" && formblock.TakesAnswer(block.Type) {
+		f.Label = b.c.words.Get("type." + block.Type)
 	}
 	f.Image = b.picture(p.Image, p.ImageAlt)
 	if p.ImageWidth != nil && f.Image != nil && *p.ImageWidth > 0 {
-		b.view.Theme.addRule("#"+f.ID+" .pic img", "width:"+length(math.Min(*p.ImageWidth, 4000)))
+		b.view.Theme.AddRule("#"+f.ID+" .pic img", "width:"+theme.Pixels(math.Min(*p.ImageWidth, 4000)))
 	}
 	if f.Image != nil {
 		f.ImageAlign = cmp.Or(p.ImageAlign, "inline")
@@ -123,14 +127,14 @@ func (b *builder) field(f *field, block *schema.Block) {
 	b.draw(f, block, p)
 	if b.c.h.cannotGive(block) { // the page demands nothing that it cannot take
 		f.Required = false
-		f.Help += " " + b.c.words.get("fault.REQUIRED.unavailable")
+		f.Help += " " + b.c.words.Get("fault.REQUIRED.unavailable")
 	}
 	if f.Input == "radio" {
 		for i := range f.Options {
 			f.Options[i].Required = f.Required
 		}
 	}
-	if takesAnswer(block.Type) {
+	if formblock.TakesAnswer(block.Type) {
 		if f.Remove == "" {
 			f.Value, f.Reading = b.value(f.Name), b.c.readings[f.Name].text
 		}
@@ -188,9 +192,9 @@ func lastPart(pointer string) string {
 func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 	switch block.Type {
 	case schema.TypeShortText:
-		f.MaxChars = positive(p.MaxChars)
+		f.MaxChars = formblock.Positive(p.MaxChars)
 	case schema.TypeLongText:
-		f.control, f.MaxChars = (*pen).textarea, positive(p.MaxChars)
+		f.control, f.MaxChars = (*writer).textarea, formblock.Positive(p.MaxChars)
 	case schema.TypeEmail:
 		f.Input, f.Complete, f.Mode, f.Reads = "email", "email", "email", true
 	case schema.TypePhone:
@@ -203,8 +207,8 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		f.Mode, f.Classes, f.Reads = "decimal", " short", true
 		f.Help = b.numberHelp(p)
 	case schema.TypeCountry:
-		f.control, f.Complete = (*pen).list, "country"
-		f.Countries = b.countries(b.c.words.countries(), f.Name, p.DefaultCountry)
+		f.control, f.Complete = (*writer).list, "country"
+		f.Countries = b.countries(b.c.words.Countries(), f.Name, p.DefaultCountry)
 	case schema.TypeTime:
 		f.Input, f.Classes = "time", " short"
 		if p.ShowSeconds {
@@ -220,22 +224,22 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 	case schema.TypeYesNo:
 		f.buttons()
 		f.Classes = " pair"
-		b.fixed(f, "true", b.c.words.get("yes"), "false", b.c.words.get("no"))
+		b.fixed(f, "true", b.c.words.Get("yes"), "false", b.c.words.Get("no"))
 	case schema.TypeLegal:
 		f.buttons()
 		if p.LegalType != nil && *p.LegalType == 1 {
 			f.Input = "checkbox"
-			b.fixed(f, "true", cmp.Or(p.LegalText, b.c.words.get("legal.accept")))
+			b.fixed(f, "true", cmp.Or(p.LegalText, b.c.words.Get("legal.accept")))
 			break
 		}
 		f.Help = p.LegalText
-		b.fixed(f, "true", b.c.words.get("legal.accept"), "false", b.c.words.get("legal.refuse"))
+		b.fixed(f, "true", b.c.words.Get("legal.accept"), "false", b.c.words.Get("legal.refuse"))
 	case schema.TypeDropdown:
-		f.control = (*pen).list
+		f.control = (*writer).list
 		b.choices(f, block, p)
 	case schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice:
 		f.buttons()
-		if takesSeveral(block) {
+		if formblock.TakesSeveral(block) {
 			f.Input = "checkbox"
 			f.Help = b.countHelp(p)
 		}
@@ -248,66 +252,67 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		if p.HorizontalAlign {
 			f.Classes += " across"
 		}
-		if n := positive(p.PerRow); n > 0 && n <= 12 {
+		if n := formblock.Positive(p.PerRow); n > 0 && n <= 12 {
 			f.Classes += " per of" + strconv.Itoa(n)
 		}
 		b.choices(f, block, p)
 	case schema.TypeRanking:
-		f.control, f.Set = (*pen).ranking, true
-		f.Help = b.c.words.get("help.ranking")
+		f.control, f.Set = (*writer).ranking, true
+		f.Help = b.c.words.Get("help.ranking")
 		b.ranking(f, block, p)
 	case schema.TypeMatrix:
-		f.control, f.Set, f.Input = (*pen).matrix, true, "radio"
+		f.control, f.Set, f.Input = (*writer).matrix, true, "radio"
 		if p.MultiSelection {
 			f.Input = "checkbox"
 		}
 		b.matrix(f, block)
 	case schema.TypeAddress, schema.TypeContactInfo:
-		f.control, f.Set = (*pen).contact, true
+		f.control, f.Set = (*writer).contact, true
 		b.contact(f, block, p)
 	case schema.TypeFileUpload, schema.TypeSignature:
 		if b.c.files() != nil {
 			b.drawFiles(f, block, p)
 			break
 		}
-		f.control, f.Help = nil, b.c.words.get("help.no_files")
+		f.control, f.Help = nil, b.c.words.Get("help.no_files")
 	case schema.TypePayment:
-		f.control, f.Help = nil, b.c.words.get("payment.note")
+		f.control, f.Help = nil, b.c.words.Get("payment.note")
 		f.Amount = strings.TrimSpace(p.Amount + " " + p.Currency)
 		if block.Required && b.c.h.config.HostAnswers != nil {
-			f.Help += " " + b.c.words.get("payment.first")
+			f.Help += " " + b.c.words.Get("payment.first")
 		}
 	case schema.TypeGroup:
-		f.write = (*pen).group
+		f.write = (*writer).group
 	case schema.TypeCaptcha:
 		b.drawCaptcha(f, block)
 	case schema.TypeWelcome, schema.TypeEnding:
-		f.write, f.Kind, f.Link = (*pen).content, "screen", webLink(p.ButtonLink, "mailto", "tel")
+		f.write, f.Kind, f.Link = (*writer).content, "screen", policy.Link(p.ButtonLink, "mailto", "tel")
 	case schema.TypeText:
-		f.write, f.Kind = (*pen).content, "prose"
+		f.write, f.Kind = (*writer).content, "prose"
 	case schema.TypeStatement, schema.TypeHeading, schema.TypeImage:
-		f.write = (*pen).content
+		f.write = (*writer).content
 	case schema.TypeVideo:
-		f.write = (*pen).content
-		b.video(f, p.VideoLink)
+		f.write = (*writer).content
+		f.Link = policy.Link(p.VideoLink)
+		f.Frame, f.Video = b.policy.Video(p.VideoLink)
 	case schema.TypePDF:
-		f.write, f.Link = (*pen).content, webLink(p.PDFLink)
+		f.write, f.Link = (*writer).content, policy.Link(p.PDFLink)
 	case schema.TypeEmbed:
-		f.write, f.Link = (*pen).content, webLink(p.EmbedLink)
-		f.Frame = b.policy.frame(p.EmbedLink)
+		f.write, f.Link = (*writer).content, policy.Link(p.EmbedLink)
+		f.Frame = b.policy.Frame(p.EmbedLink)
 	case schema.TypeDivider:
-		f.write = (*pen).divider
+		f.write = (*writer).divider
 	default:
 		f.write = nil
 	}
 }
 
 // buttons draws a field with options as buttons.
-func (f *field) buttons() { f.control, f.Set, f.Input = (*pen).choices, true, "radio" }
+func (f *field) buttons() { f.control, f.Set, f.Input = (*writer).choices, true, "radio" }
 
 func (b *builder) numberHelp(p *schema.Properties) string {
 	kind := bounds(p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil)
-	return b.c.words.get("help."+kind, "min", or(p.Min, 0), "max", or(p.Max, 0))
+	return b.c.words.Get("help."+kind, "min", formblock.Or(p.Min, 0), "max", formblock.Or(p.Max, 0))
 }
 
 // bounds is how the keys of the texts on bounds end, "" where there are none.
@@ -321,19 +326,4 @@ func bounds(low, high bool) string {
 		return "max"
 	}
 	return ""
-}
-
-func or(n *float64, fallback float64) float64 {
-	if n == nil {
-		return fallback
-	}
-	return *n
-}
-
-// positive returns n where it is above 0, else 0.
-func positive(n *schema.Integer) int {
-	if n == nil || *n <= 0 || *n > math.MaxInt32 {
-		return 0
-	}
-	return int(*n)
 }

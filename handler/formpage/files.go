@@ -14,6 +14,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/filetype"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -52,7 +57,7 @@ const maxSpared = 32 << 20
 // takeFile stores one file and puts its record among the values.
 func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 	refuse := func(code string) {
-		c.refused = append(c.refused, schema.Violation{Field: block, Code: code, Params: map[string]any{"name": fileName(name)}})
+		c.refused = append(c.refused, schema.Violation{Field: block, Code: code, Params: map[string]any{"name": filetype.Name(name)}})
 		n, _ := io.CopyN(io.Discard, body, c.spared)
 		c.spared -= n
 	}
@@ -61,31 +66,31 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 		refuse(codeFileLost)
 		return
 	}
-	visit, known := c.h.signer.openVisit(c.form, values.Get(ctrlState), c.now)
+	visit, known := c.h.signer.OpenVisit(visit.PurposeVisit, c.form.ID.String(), values.Get(input.State), c.now)
 	if !known || c.form.Closed || !c.allowed() {
 		refuse(codeFileLost)
 		return
 	}
-	single := b.Type == schema.TypeSignature || !properties(b).MultipleFiles
-	several := single && c.brought[block] || !single && len(values[nameFile+block]) >= maxFilesHere
+	single := b.Type == schema.TypeSignature || !formblock.Properties(b).MultipleFiles
+	several := single && c.brought[block] || !single && len(values[input.File+block]) >= maxFilesHere
 	if c.uploads++; several || c.uploads > maxUploads {
 		refuse(codeFileCount)
 		return
 	}
 	c.brought[block] = true
-	name = fileName(name)
+	name = filetype.Name(name)
 	head := make([]byte, 512)
 	n, err := io.ReadFull(body, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		refuse(codeFileLost)
 		return
 	}
-	kind := sniffed(head[:n], name)
-	if !fits(b, name, kind) {
+	kind := filetype.Sniff(head[:n], name)
+	if !filetype.Fits(b, name, kind) {
 		refuse(codeFileType)
 		return
 	}
-	content := meter(&bounded{r: io.MultiReader(bytes.NewReader(head[:n]), body), left: c.h.maxFile(properties(b))},
+	content := meter(&bounded{r: io.MultiReader(bytes.NewReader(head[:n]), body), left: c.h.maxFile(formblock.Properties(b))},
 		c.h.visitFiles(visit.Key), c.h.config.MaxVisitFiles, errVisitFull)
 	file, err := c.files().Save(c.r.Context(), Upload{Form: c.form, Block: block, Name: name, MIMEType: kind, Body: content})
 	if err != nil {
@@ -95,9 +100,9 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 	}
 	file.Name, file.MIMEType = cmp.Or(file.Name, name), cmp.Or(file.MIMEType, kind)
 	if single {
-		values.Del(nameFile + block)
+		values.Del(input.File + block)
 	}
-	values.Add(nameFile+block, c.h.signer.sign(c.filePurpose(), storedFile{c.form.ID.String(), block, c.now.UnixMilli(), file}))
+	values.Add(input.File+block, c.h.signer.Sign(c.filePurpose(), storedFile{c.form.ID.String(), block, c.now.UnixMilli(), file}))
 }
 
 // notSaved logs why a file was not stored, and returns the code for the page.
@@ -124,19 +129,19 @@ func (c *call) notSaved(err error, broke bool) string {
 func (c *call) openFiles() (takenBack bool) {
 	c.stored = map[string][]shownFile{}
 	for name, tokens := range c.values {
-		block, ok := strings.CutPrefix(name, nameFile)
+		block, ok := strings.CutPrefix(name, input.File)
 		if !ok {
 			continue
 		}
 		var kept []string
 		for _, token := range tokens {
 			var s storedFile
-			good := c.h.signer.open(c.filePurpose(), token, &s) && s.Form == c.form.ID.String() && s.Block == block
+			good := c.h.signer.Open(c.filePurpose(), token, &s) && s.Form == c.form.ID.String() && s.Block == block
 			switch {
 			case !good:
 				c.refused = append(c.refused, schema.Violation{Field: block, Code: codeFileLost})
-			case slices.Contains(c.values[nameRemove+block], s.File.ID):
-			case c.now.Sub(time.UnixMilli(s.Stored)) >= maxVisit:
+			case slices.Contains(c.values[input.Remove+block], s.File.ID):
+			case c.now.Sub(time.UnixMilli(s.Stored)) >= visit.MaxAge:
 				c.refused = append(c.refused, schema.Violation{Field: block, Code: codeFileLost, Params: map[string]any{"name": s.File.Name}})
 			default:
 				kept = append(kept, token)
@@ -146,7 +151,7 @@ func (c *call) openFiles() (takenBack bool) {
 		c.values[name] = kept
 	}
 	for name := range c.values {
-		if strings.HasPrefix(name, nameRemove) {
+		if strings.HasPrefix(name, input.Remove) {
 			takenBack = true
 			delete(c.values, name)
 		}
@@ -181,7 +186,7 @@ func (c *call) unplacedFiles() (list []Unplaced) {
 
 // takesFiles reports whether there is a block, and a place for its files.
 func (c *call) takesFiles(b *schema.Block) bool {
-	return c.files() != nil && b != nil && !properties(b).Hide && takesFile(b)
+	return c.files() != nil && b != nil && !formblock.Properties(b).Hide && formblock.TakesFile(b)
 }
 
 // fileAnswers are the answers of the form's blocks for files.
@@ -189,7 +194,7 @@ func (c *call) fileAnswers() map[string]json.RawMessage {
 	answers := map[string]json.RawMessage{}
 	for block := range c.stored {
 		b, files := c.block(block), c.filesOf(block)
-		if c.files() == nil || b == nil || !takesFile(b) {
+		if c.files() == nil || b == nil || !formblock.TakesFile(b) {
 			continue
 		}
 		var value any = files
@@ -229,22 +234,22 @@ func (c *call) releaseFiles(attempt string, files []string) {
 // drawFiles draws a block that takes files.
 func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties) {
 	b.multipart = true
-	f.control, f.Name = (*pen).files, nameUpload+block.ID
-	f.Remove = nameRemove + block.ID
+	f.control, f.Name = (*writer).files, input.Upload+block.ID
+	f.Remove = input.Remove + block.ID
 	f.Several = p.MultipleFiles && block.Type == schema.TypeFileUpload
 	f.MaxBytes = b.c.h.maxFile(p)
-	size, types := megabytes(f.MaxBytes), answers.FileTypesOf(p)
+	size, types := words.Megabytes(f.MaxBytes), answers.FileTypesOf(p)
 	switch {
 	case block.Type == schema.TypeSignature:
-		f.Accept = strings.Join(signatureTypes, ",")
-		f.Help = b.c.words.get("help.signature")
+		f.Accept = strings.Join(filetype.SignatureTypes, ",")
+		f.Help = b.c.words.Get("help.signature")
 	case len(types) > 0:
 		f.Accept = strings.Join(types, ",")
-		f.Help = b.c.words.get("help.files_of", "size", size, "types", strings.Join(types, ", "))
+		f.Help = b.c.words.Get("help.files_of", "size", size, "types", strings.Join(types, ", "))
 	default:
-		f.Help = b.c.words.get("help.files", "size", size)
+		f.Help = b.c.words.Get("help.files", "size", size)
 	}
-	b.used[nameFile+block.ID] = true
+	b.used[input.File+block.ID] = true
 	f.Stored = b.c.stored[block.ID]
 }
 
@@ -252,4 +257,12 @@ func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties)
 type shownFile struct {
 	Token, Input string
 	schema.File
+}
+
+// maxFile is how many bytes a file of a block may have.
+func (h *Handler) maxFile(p *schema.Properties) int64 {
+	if p.MaxFileSize && h.serviceFile > 0 {
+		return min(h.config.MaxFileSize, h.serviceFile)
+	}
+	return h.config.MaxFileSize
 }

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -116,7 +118,7 @@ type Dir struct {
 // NewDir returns a store in a directory that exists. The files' addresses are url, such as
 // "https://example.com/files/", followed by their ids.
 func NewDir(path, url string) (*Dir, error) {
-	if originOf(url) == "" || !strings.HasSuffix(url, "/") {
+	if policy.Origin(url) == "" || !strings.HasSuffix(url, "/") {
 		return nil, fmt.Errorf("formpage: %q is not an absolute http or https URL that ends in a slash", url)
 	}
 	root, err := os.OpenRoot(path)
@@ -281,7 +283,7 @@ func (d *Dir) remove(id string) error {
 	return nil
 }
 
-func isFileID(id string) bool { return len(id) == 26 && isPlain(id) }
+func isFileID(id string) bool { return len(id) == 26 && plain.IsName(id) }
 
 // Open implements [FileStore].
 func (d *Dir) Open(_ context.Context, id string) (io.ReadCloser, schema.File, error) {

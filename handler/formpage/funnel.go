@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -21,14 +23,14 @@ type event struct {
 }
 
 var (
-	viewed  = event{ctrlViewed, Service.RecordView}
-	started = event{ctrlStarted, Service.RecordStart}
+	viewed  = event{input.Viewed, Service.RecordView}
+	started = event{input.Started, Service.RecordStart}
 )
 
 // beacon takes what the script of a page sends.
 func (c *call) beacon(e event) {
 	values, _, _ := c.read(4096) // what is not read has no state
-	v, ok := c.h.signer.openVisit(c.form, values.Get(ctrlState), c.now)
+	v, ok := c.h.signer.OpenVisit(visit.PurposeVisit, c.form.ID.String(), values.Get(input.State), c.now)
 	if !ok || c.form.Closed {
 		http.Error(c.w, "not a page of this form", http.StatusForbidden)
 		return

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -15,13 +17,13 @@ import (
 func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) bool {
 	c := h.newCall(w, r, formsvc.PublicForm{Closed: true})
 	values, _, err := c.read(h.config.MaxBody)
-	var v visit
-	if err != nil || !h.signer.open(purposeVisit, values.Get(ctrlState), &v) {
+	var v visit.Visit
+	if err != nil || !h.signer.Open(visit.PurposeVisit, values.Get(input.State), &v) {
 		return false
 	}
 	id, _ := storage.ParseID(v.Form) // was signed here
 	c.values, c.form.ID = values, id
-	c.goOnIn(values.Get(ctrlLanguage))
+	c.goOnIn(values.Get(input.Language))
 	// The labels are those that respondents saw here last. What the form holds by now is not
 	// public; where they are not remembered, blocks have their ids.
 	if s, ok := h.sources.Get(id); ok && s.publicID == publicID {

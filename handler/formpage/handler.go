@@ -12,6 +12,12 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
@@ -23,8 +29,8 @@ import (
 type Handler struct {
 	service Service
 	config  Config
-	signer  signer
-	words   catalogue
+	signer  visit.Signer
+	words   words.Catalogue
 	logger  *slog.Logger
 	clock   func() time.Time
 
@@ -71,13 +77,13 @@ var routes = map[string]route{
 // ServeHTTP serves {base}/{public id} and what belongs to it.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	publicID, rest, _ := strings.Cut(h.below(r.URL.Path), "/")
-	if publicID == assetDir {
+	if publicID == static.Dir {
 		if token, ok := strings.CutPrefix(rest, previewDir); ok {
 			h.servePreview(w, r, token)
 			return
 		}
-		if _, there := assets[rest]; !there || !answersMethod(w, r, "GET, HEAD, OPTIONS") {
-			serveAsset(w, r, rest)
+		if !static.Has(rest) || !answersMethod(w, r, "GET, HEAD, OPTIONS") {
+			static.Serve(w, r, rest)
 		}
 		return
 	}
@@ -156,7 +162,7 @@ func (c *call) page() {
 
 // open shows the first page.
 func (c *call) open() {
-	c.visit = newVisit(c.form, c.now)
+	c.visit = visit.New(c.form.ID.String(), c.now)
 	c.values = prefilled(c.form, c.query(), c.words)
 	if c.preview != nil {
 		c.countSent()
@@ -174,7 +180,7 @@ func (c *call) open() {
 func (c *call) closed() {
 	text := c.form.ClosedMessage
 	if strings.TrimSpace(text) == "" {
-		text = c.words.get("closed.text")
+		text = c.words.Get("closed.text")
 	}
 	c.handBack(http.StatusGone, "closed.title", text, c.lostFiles())
 }
@@ -183,9 +189,9 @@ func (c *call) closed() {
 // nowhere else.
 func (c *call) handBack(status int, title, text string, files []string) {
 	view := c.view("message")
-	view.Title, view.Text = c.words.get(title), text
-	view.Lost, view.LostFiles = view.lost(c.typed()), c.words.list(files)
-	c.render(status, view, newPolicy())
+	view.Title, view.Text = c.words.Get(title), text
+	view.Lost, view.LostFiles = view.lost(c.typed()), c.words.List(files)
+	c.render(status, view, new(policy.Policy))
 }
 
 // typed is the text that the page brought, with the labels of its blocks.
@@ -210,17 +216,17 @@ func (c *call) typed() []Unplaced {
 func (h *Handler) say(w http.ResponseWriter, r *http.Request, inJSON bool, status int, title, text string) {
 	c := h.newCall(w, r, formsvc.PublicForm{})
 	if !inJSON {
-		c.showMessage(status, c.words.get(title), c.words.get(text))
+		c.showMessage(status, c.words.Get(title), c.words.Get(text))
 		return
 	}
 	code := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusMethodNotAllowed: "METHOD_NOT_ALLOWED", http.StatusForbidden: "FOREIGN_ORIGIN"}[status]
-	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: c.words.get(title)})
+	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: c.words.Get(title)})
 }
 
 // done shows the ending that a response reached, and leads on from it. Without a token of
 // a response, or with an old one, it shows the page's own thanks alone.
 func (c *call) done() {
-	if sent, ok := c.h.signer.openDated(purposeDone, c.form, c.r.URL.Query().Get(ctrlSent), c.now); ok {
+	if sent, ok := c.h.signer.OpenVisit(visit.PurposeDone, c.form.ID.String(), c.r.URL.Query().Get(input.Sent), c.now); ok {
 		c.showEnding(c.ending(sent.Key), c.redirect())
 		return
 	}
@@ -231,14 +237,14 @@ func (c *call) done() {
 func (c *call) ending(id string) schema.Block {
 	ending := schema.Block{Type: schema.TypeEnding}
 	for _, b := range c.form.Blocks {
-		if b.Type == schema.TypeEnding && b.ID == id && !properties(&b).Hide {
+		if b.Type == schema.TypeEnding && b.ID == id && !formblock.Properties(&b).Hide {
 			ending = b
 		}
 	}
 	if ending.Label == "" {
-		ending.Label = c.words.get("done.title")
+		ending.Label = c.words.Get("done.title")
 		if ending.Description == "" {
-			ending.Description = c.words.get("done.text")
+			ending.Description = c.words.Get("done.text")
 		}
 	}
 	return ending
@@ -252,4 +258,19 @@ func (h *Handler) warnSecret() {
 	h.ownSecret.Do(func() {
 		h.logger.Warn("formpage.Config.Secret is not set: previews are off, and a page that another process made has to be sent twice")
 	})
+}
+
+// Languages returns the tags of the languages that pages can be shown in, English
+// first.
+func (h *Handler) Languages() []string { return h.words.Tags() }
+
+// language chooses the words of a page: the host's choice, the address's, the
+// visitor's.
+func (h *Handler) language(r *http.Request, form formsvc.PublicForm) *words.Words {
+	wish := ""
+	if h.config.Language != nil {
+		wish = h.config.Language(r, form)
+	}
+	query, _ := pairs(r.URL.RawQuery, spareInputs)
+	return h.words.Choose(cmp.Or(wish, query.Get(input.Language)), r.Header.Get("Accept-Language"))
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -25,12 +26,12 @@ func (h *Handler) Lacks(form formsvc.PublicForm) []string {
 // cannotGive reports whether a block is required and nobody can answer it: a file without a
 // place for it, a payment that no host knows of.
 func (h *Handler) cannotGive(b *schema.Block) bool {
-	return b.Required && (takesFile(b) && h.config.Files == nil || b.Type == schema.TypePayment && h.config.HostAnswers == nil)
+	return b.Required && (formblock.TakesFile(b) && h.config.Files == nil || b.Type == schema.TypePayment && h.config.HostAnswers == nil)
 }
 
 // inVain reports whether a form with these blocks on the path cannot be sent.
 func (h *Handler) inVain(blocks []schema.Block) bool {
-	for b, hidden := range walk(blocks) {
+	for b, hidden := range formblock.Walk(blocks) {
 		if !hidden && h.cannotGive(b) {
 			return true
 		}
@@ -45,11 +46,11 @@ type lack struct {
 
 func (h *Handler) lacks(blocks []schema.Block) []lack {
 	var list []lack
-	for b, hidden := range walk(blocks) {
+	for b, hidden := range formblock.Walk(blocks) {
 		if hidden {
 			continue
 		}
-		p, block := properties(b), "block "+strconv.Quote(b.ID)
+		p, block := formblock.Properties(b), "block "+strconv.Quote(b.ID)
 		switch b.Type {
 		case schema.TypeCaptcha:
 			switch {

@@ -6,17 +6,8 @@ import (
 	"strings"
 	"unicode"
 
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
-	"golang.org/x/text/number"
-
 	"github.com/formsvc/formsvc/internal/answers"
 )
-
-// writesComma reports whether a language has a decimal comma, in the region of the tag.
-func writesComma(t language.Tag) bool {
-	return strings.Contains(message.NewPrinter(t).Sprint(number.Decimal(1.5)), ",")
-}
 
 // isNumber reports whether text is a number in JSON.
 func isNumber(text string) bool {

@@ -28,5 +28,5 @@ func (c *call) refuseForeign() {
 	if values, _, err := c.read(c.h.config.MaxBody); err == nil {
 		c.values = values
 	}
-	c.handBack(http.StatusForbidden, "broken.title", c.words.get("foreign.text"), nil)
+	c.handBack(http.StatusForbidden, "broken.title", c.words.Get("foreign.text"), nil)
 }

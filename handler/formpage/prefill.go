@@ -7,6 +7,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -29,27 +32,27 @@ func cleaned(text string) string {
 
 // prefilled makes inputs of a link's query: hidden fields and campaign parameters by
 // name, answers by block id. A choice is named by its id or its label.
-func prefilled(form formsvc.PublicForm, query url.Values, w *words) url.Values {
-	values := url.Values{ctrlLanguage: {w.locale.String()}}
+func prefilled(form formsvc.PublicForm, query url.Values, w *words.Words) url.Values {
+	values := url.Values{input.Language: {w.Locale.String()}}
 	for name, given := range query {
 		if utf8.RuneCountInString(given[0]) > maxHidden {
 			continue // the service refuses such a hidden field, and nobody could correct it
 		}
 		text := cleaned(given[0]) // already here: a browser makes U+FFFD of U+0000
-		values.Set(nameHidden+name, text)
-		if strings.HasPrefix(name, nameUTM) { // which may be a hidden field as well
+		values.Set(input.Hidden+name, text)
+		if strings.HasPrefix(name, input.UTM) { // which may be a hidden field as well
 			values.Set(name, text)
 		}
 	}
-	prefill(form.Blocks, query, values, w.comma)
-	if query.Has(ctrlEmbed) {
-		values.Set(ctrlEmbed, "1")
+	prefill(form.Blocks, query, values, w.Comma)
+	if query.Has(input.Embed) {
+		values.Set(input.Embed, "1")
 	}
 	return values
 }
 
 func prefill(blocks []schema.Block, query, values url.Values, comma bool) {
-	for b, hidden := range walk(blocks) {
+	for b, hidden := range formblock.Walk(blocks) {
 		given := query[b.ID]
 		if len(given) == 0 || hidden {
 			continue
@@ -66,22 +69,22 @@ func prefill(blocks []schema.Block, query, values url.Values, comma bool) {
 			// A link consents to nothing.
 		case schema.TypeDate:
 			day, clock, _ := strings.Cut(given[0], "T")
-			if strings.ContainsAny(clock, "Zz+-") && properties(b).ShowTimePicker {
+			if strings.ContainsAny(clock, "Zz+-") && formblock.Properties(b).ShowTimePicker {
 				continue // an instant; the visitor's time of it is not known here
 			}
-			values.Set(nameAnswer+b.ID, day)
-			if len(clock) >= 5 && properties(b).ShowTimePicker {
-				values.Set(nameTime+b.ID, clock[:5])
+			values.Set(input.Answer+b.ID, day)
+			if len(clock) >= 5 && formblock.Properties(b).ShowTimePicker {
+				values.Set(input.Time+b.ID, clock[:5])
 			}
 		case schema.TypeNumber:
 			text := given[0]
 			if comma && isNumber(text) { // a program wrote the link
 				text = strings.Replace(text, ".", ",", 1)
 			}
-			values.Set(nameAnswer+b.ID, text)
+			values.Set(input.Answer+b.ID, text)
 		default:
-			if takesAnswer(b.Type) {
-				values.Set(nameAnswer+b.ID, given[0])
+			if formblock.TakesAnswer(b.Type) {
+				values.Set(input.Answer+b.ID, given[0])
 			}
 		}
 	}
@@ -90,12 +93,12 @@ func prefill(blocks []schema.Block, query, values url.Values, comma bool) {
 func prefillChoice(b *schema.Block, text string, values url.Values) {
 	for _, c := range b.Choices {
 		if c.ID == text || strings.EqualFold(strings.TrimSpace(c.Label), strings.TrimSpace(text)) {
-			values.Add(nameAnswer+b.ID, pickedPrefix+c.ID)
+			values.Add(input.Answer+b.ID, input.Picked+c.ID)
 			return
 		}
 	}
-	if properties(b).OtherOption {
-		values.Add(nameAnswer+b.ID, pickedOther)
-		values.Set(nameOther+b.ID, text)
+	if formblock.Properties(b).OtherOption {
+		values.Add(input.Answer+b.ID, input.PickedOther)
+		values.Set(input.Other+b.ID, text)
 	}
 }

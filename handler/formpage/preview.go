@@ -14,6 +14,11 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -54,11 +59,11 @@ func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) 
 		return "", fmt.Errorf("formpage: a preview until %s has ended already", until.Format(time.RFC3339))
 	}
 	// Milliseconds, rounded up: the link holds for as long as was asked for.
-	token := h.signer.sign(purposePreview, previewLink{Form: form.String(), Until: until.UnixMilli() + 1})
-	return h.config.BasePath + "/" + assetDir + "/" + previewDir + token, nil
+	token := h.signer.Sign(visit.PurposePreview, previewLink{Form: form.String(), Until: until.UnixMilli() + 1})
+	return h.config.BasePath + "/" + static.Dir + "/" + previewDir + token, nil
 }
 
-// previewDir is where previews are, below assetDir.
+// previewDir is where previews are, below static.Dir.
 const previewDir = "preview/"
 
 // previewLink is what the link of a preview says, signed.
@@ -107,7 +112,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	c.form.Closed = false // the author sees the form, and the note
 	if rest == "done" {
 		c.preview.Text = "preview.sent"
-		c.showEnding(c.ending(r.URL.Query().Get(ctrlEnding)), "")
+		c.showEnding(c.ending(r.URL.Query().Get(input.Ending)), "")
 		return
 	}
 	c.page()
@@ -118,7 +123,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm, schema.Warnings, error) {
 	service := h.previewer()
 	var link previewLink
-	if service == nil || !h.signer.open(purposePreview, token, &link) || h.clock().UnixMilli() >= link.Until {
+	if service == nil || !h.signer.Open(visit.PurposePreview, token, &link) || h.clock().UnixMilli() >= link.Until {
 		return formsvc.PublicForm{}, nil, storage.ErrNotFound
 	}
 	id, err := storage.ParseID(link.Form)
@@ -132,10 +137,10 @@ func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm
 func (c *call) previewNotes() []string {
 	var notes []string
 	if c.form.Closed {
-		notes = append(notes, c.words.get("preview.closed"))
+		notes = append(notes, c.words.Get("preview.closed"))
 	}
-	if u := webLink(c.form.Settings.RedirectURL); u != "" {
-		notes = append(notes, c.words.get("preview.redirect", "url", string(u)))
+	if u := policy.Link(c.form.Settings.RedirectURL); u != "" {
+		notes = append(notes, c.words.Get("preview.redirect", "url", string(u)))
 	}
 	return append(notes, c.unverified(c.form.Blocks)...)
 }
@@ -143,10 +148,10 @@ func (c *call) previewNotes() []string {
 // unverified names the captchas that nothing checks.
 func (c *call) unverified(blocks []schema.Block) []string {
 	var notes []string
-	for b, hidden := range walk(blocks) {
-		kind := properties(b).CaptchaType
+	for b, hidden := range formblock.Walk(blocks) {
+		kind := formblock.Properties(b).CaptchaType
 		if b.Type == schema.TypeCaptcha && !hidden && kind != "none" && c.h.verifier(b) == nil {
-			notes = append(notes, c.words.get("preview.captcha", "type", cmp.Or(kind, "–")))
+			notes = append(notes, c.words.Get("preview.captcha", "type", cmp.Or(kind, "–")))
 		}
 	}
 	return notes
@@ -192,9 +197,9 @@ func (c *call) files() FileStore {
 // form itself must not take it for a file.
 func (c *call) filePurpose() string {
 	if c.preview != nil {
-		return purposePreviewFile
+		return visit.PurposePreviewFile
 	}
-	return purposeFile
+	return visit.PurposeFile
 }
 
 // noFiles takes files as a real place does, and keeps nothing of them.

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -19,13 +21,13 @@ type reading struct {
 }
 
 // shown is what the page carries to say that it told the reading of an input.
-func (r reading) shown(input string) string { return input + "=" + r.text }
+func (r reading) shown(name string) string { return name + "=" + r.text }
 
 // asks reports whether a page has something that can be read in two ways and whose reading
 // the page has not told yet. Without a script it comes back once with it.
 func (c *call) asks(on []schema.Block) bool {
-	for input, r := range c.readings {
-		if r.ask && contains(on, r.block) && !slices.Contains(c.values[ctrlShown], r.shown(input)) {
+	for name, r := range c.readings {
+		if r.ask && contains(on, r.block) && !slices.Contains(c.values[input.Shown], r.shown(name)) {
 			return true
 		}
 	}
@@ -34,14 +36,14 @@ func (c *call) asks(on []schema.Block) bool {
 
 // tell keeps the reading of an input: how it is read, and what else it may mean, if
 // anything. Both are written from left to right.
-func (r *answerReader) tell(block, input string, ask bool, key, value, other string) {
+func (r *answerReader) tell(block, name string, ask bool, key, value, other string) {
 	if r.words != nil {
-		r.readings[input] = reading{block, r.words.get(key, "value", "\u2066"+value+"\u2069", "other", "\u2066"+other+"\u2069"), ask}
+		r.readings[name] = reading{block, r.words.Get(key, "value", "\u2066"+value+"\u2069", "other", "\u2066"+other+"\u2069"), ask}
 	}
 }
 
 // number tells how a number was read that may be meant otherwise.
-func (r *answerReader) number(block, input, number, other string) {
+func (r *answerReader) number(block, name, number, other string) {
 	if other == "" {
 		return
 	}
@@ -58,14 +60,14 @@ func (r *answerReader) number(block, input, number, other string) {
 	if other == number {
 		key = "read.as"
 	}
-	r.tell(block, input, true, key, written(number), written(other))
+	r.tell(block, name, true, key, written(number), written(other))
 }
 
 // phone returns the number that was typed into an input, of the country that stands beside
 // it. What is no number there is refused by the service, which may know another country.
-func (r *answerReader) phone(b *schema.Block, input, text string) string {
-	own, _ := answers.PhoneCountry(properties(b).DefaultCountry)
-	country := r.text(nameWhose + input)
+func (r *answerReader) phone(b *schema.Block, name, text string) string {
+	own, _ := answers.PhoneCountry(formblock.Properties(b).DefaultCountry)
+	country := r.text(input.Whose + name)
 	read, ok := answers.ReadPhone(text, cmp.Or(country, own))
 	if !ok {
 		if country != "" && strings.ContainsFunc(text, unicode.IsDigit) {
@@ -75,11 +77,11 @@ func (r *answerReader) phone(b *schema.Block, input, text string) string {
 	}
 	switch {
 	case read.Other != "":
-		r.tell(b.ID, input, true, "read.not", read.Text, read.Other)
+		r.tell(b.ID, name, true, "read.not", read.Text, read.Other)
 	case r.words != nil:
 		// The form's country is not the visitor's, who may not have looked at it.
-		stranger := read.National && country == own && r.words.region != "" && r.words.region != country
-		r.tell(b.ID, input, stranger, "read.as", read.Text, "")
+		stranger := read.National && country == own && r.words.Region != "" && r.words.Region != country
+		r.tell(b.ID, name, stranger, "read.as", read.Text, "")
 	}
 	return read.Number
 }
@@ -96,14 +98,14 @@ var providers = []string{
 var neighbours = []string{"mail.com", "email.com", "ymail.com", "bol.com.br"}
 
 // email tells that an address is at a domain that is one slip from that of a provider.
-func (r *answerReader) email(block, input, text string) {
+func (r *answerReader) email(block, name, text string) {
 	at := strings.LastIndexAny(text, "@＠")
 	domain := strings.ToLower(strings.Trim(text[max(0, at):], "@＠> \t\r\n"))
 	if at < 0 || slices.Contains(providers, domain) || slices.Contains(neighbours, domain) {
 		return
 	}
 	if i := slices.IndexFunc(providers, func(p string) bool { return isSlip(domain, p) && !isAbroad(domain, p) }); i >= 0 {
-		r.tell(block, input, true, "read.mean", providers[i], "")
+		r.tell(block, name, true, "read.mean", providers[i], "")
 	}
 }
 

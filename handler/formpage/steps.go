@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -117,7 +118,7 @@ func startsStep(b *schema.Block) bool {
 	case schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement:
 		return true
 	}
-	return takesAnswer(b.Type)
+	return formblock.TakesAnswer(b.Type)
 }
 
 // stepAt returns the index of the step with an id. When the path no longer leads there,
@@ -151,7 +152,7 @@ func contains(blocks []schema.Block, id string) bool {
 // ids lists the blocks that are answered on a page.
 func ids(blocks []schema.Block) []string {
 	var list []string
-	for b := range walk(blocks) {
+	for b := range formblock.Walk(blocks) {
 		if b.TakesAnswer() {
 			list = append(list, b.ID)
 		}

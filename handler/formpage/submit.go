@@ -17,6 +17,12 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -27,12 +33,12 @@ type call struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	form  formsvc.PublicForm
-	words *words
+	words *words.Words
 	now   time.Time
 
 	preview *preview // nil: the real page
 
-	visit  visit
+	visit  visit.Visit
 	values url.Values // the inputs of the page that was sent, or of the first one
 	notice string     // a sentence above the form
 	lost   []Unplaced // shown above the form, to be copied
@@ -66,8 +72,8 @@ func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.P
 
 // readAnswers reads the inputs of the page.
 func (c *call) readAnswers() {
-	typed := c.h.words.byTag(c.values.Get(ctrlLanguage), c.words)
-	r := answerReader{values: c.values, comma: typed.comma, used: map[string]bool{}, zone: c.h.config.Location, words: typed}
+	typed := c.h.words.ByTag(c.values.Get(input.Language), c.words)
+	r := answerReader{values: c.values, comma: typed.Comma, used: map[string]bool{}, zone: c.h.config.Location, words: typed}
 	c.given = r.read(c.form)
 	c.readings = r.readings
 }
@@ -100,7 +106,7 @@ func (c *call) findPath() error {
 // follow divides a path into pages.
 func (c *call) follow(path schema.Path) {
 	c.path, c.steps = path, stepsOf(&c.form, path)
-	c.at = stepAt(&c.form, c.steps, c.values.Get(ctrlAt))
+	c.at = stepAt(&c.form, c.steps, c.values.Get(input.At))
 }
 
 // hostAnswers are the files of the page, and what the host answered.
@@ -112,8 +118,8 @@ func (c *call) hostAnswers() map[string]json.RawMessage {
 
 // dropHosts removes the answers that only the host can give.
 func dropHosts(blocks []schema.Block, answers map[string]json.RawMessage) {
-	for b, hidden := range walk(blocks) {
-		if hidden || takesFile(b) || b.Type == schema.TypePayment {
+	for b, hidden := range formblock.Walk(blocks) {
+		if hidden || formblock.TakesFile(b) || b.Type == schema.TypePayment {
 			delete(answers, b.ID)
 		}
 	}
@@ -126,14 +132,14 @@ func (c *call) post() {
 	values, complete, err := c.read(h.config.MaxBody)
 	if err != nil {
 		h.logger.InfoContext(r.Context(), "a page was not read", "error", err)
-		c.showMessage(http.StatusBadRequest, c.words.get("broken.title"), c.words.get("unreadable.text"))
+		c.showMessage(http.StatusBadRequest, c.words.Get("broken.title"), c.words.Get("unreadable.text"))
 		return
 	}
 	c.values = values
-	c.goOnIn(values.Get(ctrlLanguage))
-	if c.visit, c.known = h.signer.openVisit(form, values.Get(ctrlState), c.now); !c.known {
+	c.goOnIn(values.Get(input.Language))
+	if c.visit, c.known = h.signer.OpenVisit(visit.PurposeVisit, form.ID.String(), values.Get(input.State), c.now); !c.known {
 		// The page was made by another process, or long ago. A new page is as good.
-		c.visit = newVisit(form, c.now)
+		c.visit = visit.New(form.ID.String(), c.now)
 		h.warnSecret()
 	}
 	removed := c.openFiles()
@@ -145,9 +151,9 @@ func (c *call) post() {
 	}
 	c.countSent()
 
-	switch action := values.Get(ctrlGo); {
+	switch action := values.Get(input.Go); {
 	case !complete:
-		c.notice = c.words.get("too_large")
+		c.notice = c.words.Get("too_large")
 		c.showStep(http.StatusRequestEntityTooLarge, c.at, nil)
 	case c.limited: // its files were not stored
 		c.tooMany(c.refused)
@@ -157,9 +163,9 @@ func (c *call) post() {
 			status = http.StatusRequestEntityTooLarge
 		}
 		c.showFirst(status, c.refused)
-	case action == goBack:
+	case action == input.GoBack:
 		c.showStep(http.StatusOK, max(0, c.at-1), nil)
-	case action == goStay || action == goUpload || removed && action == "":
+	case action == input.GoStay || action == input.GoUpload || removed && action == "":
 		c.showStep(http.StatusOK, c.at, nil)
 	default:
 		c.forward()
@@ -169,7 +175,7 @@ func (c *call) post() {
 // goOnIn chooses the language of the page that was sent, where the host chooses none.
 func (c *call) goOnIn(tag string) {
 	if tag != "" && (c.h.config.Language == nil || c.h.config.Language(c.r, c.form) == "") {
-		c.words = c.h.words.byTag(tag, c.words)
+		c.words = c.h.words.ByTag(tag, c.words)
 	}
 }
 
@@ -188,7 +194,7 @@ func (c *call) forward() {
 	}
 	// again shows the page with a sentence above it.
 	again := func(status int, word string) {
-		c.notice = c.words.get(word)
+		c.notice = c.words.Get(word)
 		c.showStep(status, c.at, nil)
 	}
 	switch last := c.at+1 == len(c.steps); {
@@ -204,14 +210,14 @@ func (c *call) forward() {
 		again(http.StatusUnprocessableEntity, "send_again")
 	case c.preview != nil: // what holds programs up would only be in the author's way
 		c.submit()
-	case c.values.Get(ctrlTrap) != "":
-		c.values.Del(ctrlTrap)
+	case c.values.Get(input.Trap) != "":
+		c.values.Del(input.Trap)
 		again(http.StatusUnprocessableEntity, "send_again")
-	case c.now.Sub(time.UnixMilli(c.visit.Opened)) < c.h.config.MinFillTime:
+	case c.visit.Age(c.now) < c.h.config.MinFillTime:
 		again(http.StatusUnprocessableEntity, "too_fast")
-	case len(c.given.Unplaced) > 0 && c.values.Get(ctrlLost) == "":
+	case len(c.given.Unplaced) > 0 && c.values.Get(input.Lost) == "":
 		c.lost = c.given.Unplaced
-		c.values.Set(ctrlLost, "1")
+		c.values.Set(input.Lost, "1")
 		again(http.StatusConflict, "lost")
 	default:
 		c.submit()
@@ -220,7 +226,7 @@ func (c *call) forward() {
 
 // tooMany shows the page again when the address has sent too much.
 func (c *call) tooMany(faults []schema.Violation) {
-	c.notice = c.words.get("too_many_requests")
+	c.notice = c.words.Get("too_many_requests")
 	c.w.Header().Set("Retry-After", "60")
 	c.showFirst(http.StatusTooManyRequests, faults)
 }
@@ -313,15 +319,15 @@ func (c *call) finished() {
 		c.leadTo(string(target))
 		return
 	}
-	page, query := c.form.PublicID, url.Values{ctrlLanguage: {c.words.tag}}
+	page, query := c.form.PublicID, url.Values{input.Language: {c.words.Tag}}
 	if c.preview != nil {
-		page = assetDir + "/" + previewDir + c.preview.token
-		query.Set(ctrlEnding, c.path.Ending)
+		page = static.Dir + "/" + previewDir + c.preview.token
+		query.Set(input.Ending, c.path.Ending)
 	} else {
-		query.Set(ctrlSent, c.h.signer.sign(purposeDone, visit{c.form.ID.String(), c.now.UnixMilli(), c.path.Ending}))
+		query.Set(input.Sent, c.h.signer.Sign(visit.PurposeDone, visit.Visit{Form: c.form.ID.String(), Opened: c.now.UnixMilli(), Key: c.path.Ending}))
 	}
-	if c.values.Has(ctrlEmbed) {
-		query.Set(ctrlEmbed, "1")
+	if c.values.Has(input.Embed) {
+		query.Set(input.Embed, "1")
 	}
 	c.leadTo(c.up() + page + "/done?" + query.Encode())
 }
@@ -336,7 +342,7 @@ func (c *call) redirect() template.URL {
 	if c.preview != nil {
 		return ""
 	}
-	return webLink(c.form.Settings.RedirectURL)
+	return policy.Link(c.form.Settings.RedirectURL)
 }
 
 // leadTo sends the visitor on to another page.
@@ -362,19 +368,19 @@ func (c *call) failed(err error) {
 		return
 	}
 	c.h.logger.ErrorContext(c.r.Context(), "a page was not taken", "form", c.form.ID, "error", err)
-	c.notice = c.words.get("not_stored")
+	c.notice = c.words.Get("not_stored")
 	c.w.Header().Set("Retry-After", "1")
 	if len(c.steps) == 0 { // the rules could not be run: all that can be answered is shown
 		var path schema.Path
 		for _, b := range c.form.Blocks {
-			if !properties(&b).Hide {
+			if !formblock.Properties(&b).Hide {
 				path.Blocks = append(path.Blocks, schema.PathBlock{ID: b.ID, Required: b.Required})
 			}
 		}
 		c.follow(path)
 	}
 	if c.visit.Key == "" {
-		c.visit = newVisit(c.form, c.now)
+		c.visit = visit.New(c.form.ID.String(), c.now)
 	}
 	c.showStep(http.StatusServiceUnavailable, c.at, nil)
 }
@@ -392,15 +398,15 @@ func (c *call) response() formsvc.Response {
 	if c.h.config.Country != nil {
 		r.Metadata.Country = cleaned(c.h.config.Country(c.r))
 	}
-	r.CompletionTime = max(0, c.now.Sub(time.UnixMilli(c.visit.Opened)).Round(time.Second/10).Seconds())
-	if took, err := strconv.ParseFloat(c.values.Get(ctrlTook), 64); err == nil && took > 0 && took < r.CompletionTime {
+	r.CompletionTime = max(0, c.visit.Age(c.now).Round(time.Second/10).Seconds())
+	if took, err := strconv.ParseFloat(c.values.Get(input.Took), 64); err == nil && took > 0 && took < r.CompletionTime {
 		r.CompletionTime = took
 	}
 	if utm := c.form.Settings.UTM; utm != nil { // the form says which ones it records
 		for name, wanted := range map[string]bool{
 			"campaign": utm.Campaign, "content": utm.Content, "medium": utm.Medium, "source": utm.Source, "term": utm.Term,
 		} {
-			if text := cleaned(c.values.Get(nameUTM + name)); wanted && text != "" {
+			if text := cleaned(c.values.Get(input.UTM + name)); wanted && text != "" {
 				r.Metadata.UTM[name] = text
 			}
 		}

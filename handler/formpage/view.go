@@ -9,6 +9,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -34,7 +41,7 @@ type Document struct {
 
 // pageView is what the templates draw.
 type pageView struct {
-	words *words
+	words *words.Words
 
 	Language, Direction string            // of the page's own words
 	W                   map[string]string // these
@@ -42,7 +49,7 @@ type pageView struct {
 	Form     formsvc.PublicForm
 	Kind     string // form, message or ending
 	Nonce    string
-	Theme    themeView
+	Theme    theme.Theme
 	Embedded bool
 	Brand    Link
 
@@ -59,7 +66,7 @@ type pageView struct {
 	Reactive    bool          // the form has rules: other blocks may be called for while typing
 	Inputs      template.HTML // the hidden inputs
 	Notice      string
-	Lost        template.HTML // see insert; so are Problems and Fields
+	Lost        template.HTML // see pen.Inserts; so are Problems and Fields
 	LostFiles   string        // their names
 	Problems    template.HTML
 	Fields      template.HTML
@@ -70,7 +77,7 @@ type pageView struct {
 
 	Preview *preview // the bar that says so
 
-	inserts map[string][]piece
+	inserts pen.Inserts
 
 	Ending  *field
 	LeadsTo template.URL // where the ending leads on to, by itself
@@ -82,7 +89,7 @@ type pageView struct {
 type problem struct{ ID, Label, Text string }
 
 // T returns a text in the page's language.
-func (v *pageView) T(key string, params ...any) string { return v.words.get(key, params...) }
+func (v *pageView) T(key string, params ...any) string { return v.words.Get(key, params...) }
 
 // showStep shows one page of the form with what was typed and what is wrong.
 func (c *call) showStep(status, at int, faults []schema.Violation) {
@@ -104,35 +111,35 @@ func (c *call) stepView(at int, faults []schema.Violation) (*pageView, *builder)
 	view.Navigation = c.form.Settings.Navigation && len(steps) > 1
 	b.focus = at > 0 && len(faults) == 0 && c.notice == ""
 	b.fields(current.blocks)
-	view.Fields = view.insert(b.pen.end())
+	view.Fields = view.inserts.Add(b.pen.End())
 	b.problems = append(b.problems, b.elsewhere(steps)...)
 	if len(b.problems) > 0 {
-		p := &pen{room: maxProblems}
-		for _, one := range each(p, b.problems) {
-			p.put("<li>")
-			p.when(one.ID != "", `<a href="#%i">%s</a>`, one.ID, one.Label)
-			p.when(one.ID == "", "<b>%s</b>", one.Label)
-			p.put(" <span>%v</span></li>", one.Text)
+		p := pen.New(maxProblems)
+		for _, one := range pen.Each(p, b.problems) {
+			p.Put("<li>")
+			p.When(one.ID != "", `<a href="#%i">%s</a>`, one.ID, one.Label)
+			p.When(one.ID == "", "<b>%s</b>", one.Label)
+			p.Put(" <span>%v</span></li>", one.Text)
 		}
-		view.Problems = view.insert(p.end())
+		view.Problems = view.inserts.Add(p.End())
 	}
-	view.Inputs = view.insert(c.hiddenInputs(current, b.used))
+	view.Inputs = view.inserts.Add(c.hiddenInputs(current, b.used))
 	view.Notice, view.Lost = c.notice, view.lost(c.lost)
 	if view.First && view.Notice == "" && slices.ContainsFunc(steps, func(s step) bool { return c.h.inVain(s.blocks) }) { // said before somebody fills in the rest
-		view.Notice = c.words.get("fault.REQUIRED.unavailable")
+		view.Notice = c.words.Get("fault.REQUIRED.unavailable")
 	}
 	view.Multipart = b.multipart
 	view.ShowHeading = c.form.Settings.ShowTitle
 	view.Next = c.nextLabel(view, current)
 	for i := range c.form.Blocks {
-		view.Reactive = view.Reactive || len(properties(&c.form.Blocks[i]).Rule) > 2
+		view.Reactive = view.Reactive || len(formblock.Properties(&c.form.Blocks[i]).Rule) > 2
 	}
 	if b.cut > 0 {
 		label := b.cutAt
 		if utf8.RuneCountInString(label) > 100 {
 			label = string([]rune(label)[:100]) + "…"
 		}
-		view.Cut = c.words.get("cut", "n", b.cut, "label", label)
+		view.Cut = c.words.Get("cut", "n", b.cut, "label", label)
 	}
 	return view, b
 }
@@ -142,77 +149,77 @@ func (v *pageView) lost(list []Unplaced) template.HTML {
 	if len(list) == 0 {
 		return ""
 	}
-	p := new(pen)
+	p := pen.New(0)
 	for _, one := range list {
-		p.put("<div><dt>%v</dt><dd>%v</dd></div>", one.Block, one.Text)
+		p.Put("<div><dt>%v</dt><dd>%v</dd></div>", one.Block, one.Text)
 	}
-	return v.insert(p.end())
+	return v.inserts.Add(p.End())
 }
 
 // nextLabel is the text of the button that goes on.
 func (c *call) nextLabel(view *pageView, s step) string {
 	if n := len(s.blocks); n > 0 {
 		last := s.blocks[n-1]
-		text := properties(&last).ButtonText
+		text := formblock.Properties(&last).ButtonText
 		if text != "" && (last.Type == schema.TypeWelcome || last.Type == schema.TypeStatement || view.Single && !view.Last) {
 			return text
 		}
 		if last.Type == schema.TypeWelcome && n == 1 && !view.Last {
-			return c.words.get("begin")
+			return c.words.Get("begin")
 		}
 	}
 	switch {
 	case !view.Last && view.Single:
-		return c.words.get("next")
+		return c.words.Get("next")
 	case !view.Last:
-		return c.words.get("next_page")
+		return c.words.Get("next_page")
 	case c.form.Settings.SubmitLabel != "":
 		return c.form.Settings.SubmitLabel
 	}
-	return c.words.get("submit")
+	return c.words.Get("submit")
 }
 
 // token is the visit, signed.
-func (c *call) token() string { return c.h.signer.sign(purposeVisit, c.visit) }
+func (c *call) token() string { return c.h.signer.Sign(visit.PurposeVisit, c.visit) }
 
 // hiddenInputs carry the visit, and the answers of the inputs that are not shown.
-func (c *call) hiddenInputs(on step, shown map[string]bool) []piece {
-	p := new(pen)
+func (c *call) hiddenInputs(on step, shown map[string]bool) []pen.Piece {
+	p := pen.New(0)
 	hidden := func(name string, values ...string) {
 		for _, value := range values {
-			p.put(`<input type="hidden" name="%v" value="%v">`, name, value)
+			p.Put(`<input type="hidden" name="%v" value="%v">`, name, value)
 		}
 	}
-	hidden(ctrlState, c.token())
-	hidden(ctrlAt, on.id)
-	hidden(ctrlLanguage, c.words.locale.String())
-	for _, name := range []string{ctrlViewed, ctrlStarted, ctrlTook} {
+	hidden(input.State, c.token())
+	hidden(input.At, on.id)
+	hidden(input.Language, c.words.Locale.String())
+	for _, name := range []string{input.Viewed, input.Started, input.Took} {
 		hidden(name, c.values.Get(name))
 	}
-	hidden(ctrlProof, c.values[ctrlProof]...)
-	for _, name := range []string{ctrlLost, ctrlEmbed} {
+	hidden(input.Proof, c.values[input.Proof]...)
+	for _, name := range []string{input.Lost, input.Embed} {
 		if c.values.Has(name) {
 			hidden(name, c.values.Get(name))
 		}
 	}
-	hidden(ctrlSeen, ids(on.blocks)...)
+	hidden(input.Seen, ids(on.blocks)...)
 	for _, name := range slices.Sorted(maps.Keys(c.readings)) {
 		if r := c.readings[name]; r.ask && shown[name] {
-			hidden(ctrlShown, r.shown(name))
+			hidden(input.Shown, r.shown(name))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.values)) {
-		if !shown[name] && (isAnswer(name) || strings.HasPrefix(name, nameHidden) || strings.HasPrefix(name, nameUTM)) {
+		if !shown[name] && (input.IsAnswer(name) || strings.HasPrefix(name, input.Hidden) || strings.HasPrefix(name, input.UTM)) {
 			hidden(name, c.values[name]...)
 		}
 	}
-	return p.end()
+	return p.End()
 }
 
 func (c *call) showMessage(status int, title, text string) {
 	view := c.view("message")
 	view.Title, view.Text = title, text
-	c.render(status, view, newPolicy())
+	c.render(status, view, new(policy.Policy))
 }
 
 // showEnding shows an ending, which leads on to a target, "" for nowhere.
@@ -221,7 +228,7 @@ func (c *call) showEnding(ending schema.Block, target template.URL) {
 	b := c.newBuilder(view, schema.Path{}, nil)
 	view.Ending, view.LeadsTo = new(field), target
 	b.field(view.Ending, &ending)
-	if properties(&ending).ShareButtons && c.preview == nil {
+	if formblock.Properties(&ending).ShareButtons && c.preview == nil {
 		view.Share = c.form.PublicID
 	}
 	c.render(200, view, b.policy)
@@ -230,7 +237,7 @@ func (c *call) showEnding(ending schema.Block, target template.URL) {
 // view is a page as far as it does not depend on the blocks.
 func (c *call) view(kind string) *pageView {
 	v := &pageView{
-		words: c.words, Language: c.words.tag, Direction: c.words.direction, W: c.words.texts, Form: c.form, Kind: kind,
+		words: c.words, Language: c.words.Tag, Direction: c.words.Direction, W: c.words.Texts, Form: c.form, Kind: kind,
 		Heading: c.form.Name, Theme: c.source().looks, Preview: c.preview, Embedded: c.embedded(),
 	}
 	if c.form.Settings.Branding {
@@ -248,5 +255,5 @@ func (c *call) up() string {
 
 // embedded reports whether the page is shown in a frame.
 func (c *call) embedded() bool {
-	return c.values.Has(ctrlEmbed) || c.r.URL.RawQuery != "" && c.query().Has(ctrlEmbed)
+	return c.values.Has(input.Embed) || c.r.URL.RawQuery != "" && c.query().Has(input.Embed)
 }

@@ -18,7 +18,7 @@ import (
 
 func readWords(t *testing.T, tag string) map[string]string {
 	t.Helper()
-	raw, err := os.ReadFile("words/" + tag + ".json")
+	raw, err := os.ReadFile("internal/words/texts/" + tag + ".json")
 	if err != nil {
 		t.Fatal(err)
 	}

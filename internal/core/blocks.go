@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"github.com/formsvc/formsvc/internal/definition"
-	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -141,9 +140,4 @@ func (c *Core) changeStoredBlocks(ctx context.Context, who storage.Actor, t Targ
 		}
 		return change, c.writes.CheckSize(f.Definition, change.Definition, pointer)
 	})
-}
-
-// fault is an error of one violation.
-func fault(path, code, message string) *schema.Error {
-	return &schema.Error{Violations: []schema.Violation{{Path: path, Code: code, Message: message}}}
 }

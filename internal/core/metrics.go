@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -48,7 +49,7 @@ func CheckPeriod(period Period) error {
 		for i, p := range periods {
 			names[i] = string(p.name)
 		}
-		return fault("query:period", schema.CodeNotAllowed, "must be one of "+strings.Join(names, ", "))
+		return faults.One("query:period", schema.CodeNotAllowed, "must be one of "+strings.Join(names, ", "))
 	}
 	return nil
 }

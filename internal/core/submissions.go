@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -16,7 +17,7 @@ const MaxPageBytes = 16 << 20
 // are no bounds.
 func CheckRange(since, until time.Time) error {
 	if !since.IsZero() && !until.IsZero() && since.After(until) {
-		return fault("query:since", schema.CodeOutOfRange, "must not be later than until")
+		return faults.One("query:since", schema.CodeOutOfRange, "must not be later than until")
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (c *Core) CreateWebhook(ctx context.Context, who storage.Actor, body []byte
 	}
 	err = c.Storage.CreateWebhook(ctx, who, n)
 	if errors.Is(err, storage.ErrLimitReached) {
-		err = fault("/form_id", schema.CodeTooMany, "the form already has "+strconv.Itoa(c.Limits.Webhooks)+" webhooks")
+		err = faults.One("/form_id", schema.CodeTooMany, "the form already has "+strconv.Itoa(c.Limits.Webhooks)+" webhooks")
 	}
 	return hook, err
 }

@@ -46,6 +46,19 @@ func (l *List) Err() error {
 	return &schema.Error{Violations: firstOf(l.list)}
 }
 
+// One is an error of one fault. The params are each a name and a value: see
+// [schema.CodeParams].
+func One(path, code, message string, params ...any) error {
+	v := schema.Violation{Path: path, Code: code, Message: message}
+	for i := 0; i+1 < len(params); i += 2 {
+		if v.Params == nil {
+			v.Params = make(map[string]any)
+		}
+		v.Params[params[i].(string)] = params[i+1] //nolint:forcetypeassert // the callers write the names
+	}
+	return &schema.Error{Violations: []schema.Violation{v}}
+}
+
 // Join makes one *[schema.Error] of several, sorted and cut as any: for checks of one
 // request that are made in different places. nil is skipped; nil is returned when
 // nothing else is given. Any other error is not a list of faults and wins: the first

@@ -21,8 +21,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/formsvc/formsvc/internal/pgseed"
-	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -32,7 +32,7 @@ const concurrency = 16
 // Each benchmark runs the bare alternative first, on the same server, and tells
 // the ratio of the two rates. Those that write want a server with fsync on:
 //
-//	go run ./internal/pgtest/with -fsync go test ./storage/postgres -run - -bench .
+//	go run ./internal/lab/pgtest/with -fsync go test ./storage/postgres -run - -bench .
 
 // benchStore returns a store on a schema of its own that is filled, and its pool.
 func benchStore(b *testing.B, size pgseed.Size) (*Store, *pgxpool.Pool, string) {

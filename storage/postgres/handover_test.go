@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/pgseed"
-	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/pgseed"
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/storage"
 )
 

@@ -12,15 +12,15 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/formsvc/formsvc/internal/pgseed"
-	"github.com/formsvc/formsvc/internal/pgtest"
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
 )
 
 // What removes or counts much, at size, and how long responses wait meanwhile. It
 // measures and asserts no time, takes about three minutes and wants fsync:
 //
-//	FORMSVC_TEST_AT_SIZE=1 go run ./internal/pgtest/with -fsync go test ./storage/postgres -run AtSize -v
+//	FORMSVC_TEST_AT_SIZE=1 go run ./internal/lab/pgtest/with -fsync go test ./storage/postgres -run AtSize -v
 func TestWaitsAtSize(t *testing.T) {
 	if os.Getenv("FORMSVC_TEST_AT_SIZE") == "" {
 		t.Skip("FORMSVC_TEST_AT_SIZE is not set")

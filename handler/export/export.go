@@ -1,0 +1,90 @@
+// Package export sends an export as a response over HTTP: in pieces, each within the time
+// that a client has for it. It is wiring of package handler, without promise before v1; a
+// host mounts formsvc's Service.ExportHandler.
+package export
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// A client has patience for each piece of a file: 2 kB a second. A line that is meant to
+// carry files is never slower.
+const (
+	patience = 30 * time.Second
+	piece    = 64 << 10
+)
+
+// File is what a response carries.
+type File struct {
+	Name, ContentType string
+	// Status sends the status and the headers, once.
+	Status func(code int)
+}
+
+// Begin sends what stands in front of the file's bytes.
+func (f File) Begin(w http.ResponseWriter) {
+	h := w.Header()
+	h["Content-Type"] = []string{f.ContentType}
+	h["Content-Disposition"] = []string{`attachment; filename="` + f.Name + `"`}
+	h["X-Content-Type-Options"] = []string{"nosniff"}
+	f.Status(http.StatusOK)
+}
+
+// Send sends what write writes. The response begins with the first byte, or when write
+// ends without an error and without a byte. Gone reports that the client took no more.
+//
+// The server's WriteTimeout would end an export while it reads; Send replaces it.
+func (f File) Send(w http.ResponseWriter, write func(io.Writer) error) (gone bool, err error) {
+	b := &body{f: f, w: w, control: http.NewResponseController(w)}
+	b.within(0)
+	err = write(b)
+	b.within(patience) // for what ends the response
+	if err == nil && !b.begun {
+		f.Begin(w)
+	}
+	return b.gone, err
+}
+
+// body is the response's body.
+type body struct {
+	f       File
+	w       http.ResponseWriter
+	control *http.ResponseController
+	begun   bool
+	gone    bool // the client is
+}
+
+// Write sends p in pieces, each within the client's time.
+func (b *body) Write(p []byte) (n int, err error) {
+	if !b.begun {
+		b.begun = true
+		b.f.Begin(b.w)
+	}
+	for len(p) > 0 && err == nil {
+		b.within(patience)
+		var m int
+		m, err = b.w.Write(p[:min(len(p), piece)])
+		n, p = n+m, p[m:]
+	}
+	if err == nil {
+		if err = b.control.Flush(); errors.Is(err, http.ErrNotSupported) {
+			err = nil
+		}
+	}
+	b.within(0)
+	b.gone = err != nil
+	return n, err
+}
+
+// within bounds the time of what is written next; 0 is no bound. A middleware of the
+// host's that hides the connection keeps the server's own time-out.
+func (b *body) within(d time.Duration) {
+	var deadline time.Time
+	if d > 0 {
+		deadline = time.Now().Add(d)
+	}
+	_ = b.control.SetWriteDeadline(deadline)
+}

@@ -1,0 +1,120 @@
+package filetype
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// The types that the page offers and takes are those that the service takes.
+func TestTypesOfFiles(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		given, want []string
+		takes       [][2]string // name and type
+		refuses     [][2]string
+	}{
+		{nil, nil, [][2]string{{"a.exe", "application/octet-stream"}}, [][2]string{{"a.png", "text/html"}}},
+		{[]string{" ", ""}, nil, [][2]string{{"a", "text/plain"}}, nil},
+		{[]string{"png", "*"}, nil, [][2]string{{"a.exe", "application/octet-stream"}}, nil},
+		{
+			[]string{"*.PNG", ".pdf", "Md", " image/* ", ".tar.gz"}, []string{".png", ".pdf", ".md", "image/*", ".tar.gz"},
+			[][2]string{{"A.PNG", "image/png"}, {"a.pdf", "application/pdf"}, {"a.webp", "image/webp"}, {"x.tar.gz", "application/gzip"}},
+			[][2]string{{"a.png", "text/html"}, {"a.pdf", "text/plain"}, {"a.gz", "application/gzip"}, {"pdf", "application/pdf"}, {"a.txt", "text/plain"}},
+		},
+	} {
+		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: c.given}}
+		if got := answers.FileTypesOf(b.Properties); !slices.Equal(got, c.want) {
+			t.Errorf("%q: %q, want %q", c.given, got, c.want)
+		}
+		for _, f := range c.takes {
+			if !Fits(&b, f[0], f[1]) {
+				t.Errorf("%q does not take %q", c.given, f)
+			}
+		}
+		for _, f := range c.refuses {
+			if Fits(&b, f[0], f[1]) {
+				t.Errorf("%q takes %q", c.given, f)
+			}
+		}
+	}
+	sign := schema.Block{Type: schema.TypeSignature}
+	if Fits(&sign, "a.gif", "image/gif") || !Fits(&sign, "a.png", "image/png") {
+		t.Error("a signature is a png, jpeg or webp picture")
+	}
+}
+
+func TestMegabytesAsPeopleAreTold(t *testing.T) {
+	t.Parallel()
+	for bytes, want := range map[int64]float64{10 << 20: 10, 11<<20 - 1: 10, 1 << 19: 0.5, 300_000: 0.28, 5: 0.01} {
+		if got := words.Megabytes(bytes); got != want {
+			t.Errorf("%d: %v, want %v", bytes, got, want)
+		}
+	}
+}
+
+// A name decides what a file is, as far as its bytes can be that.
+func TestFilesAreWhatTheyAreAndWhatTheyAreCalled(t *testing.T) {
+	t.Parallel()
+	ftyp := func(brand string) string { return "\x00\x00\x00\x18ftyp" + brand + "\x00\x00\x00\x00mp41" + brand }
+	for _, c := range []struct{ allowed, name, content, kind string }{
+		{"image/svg+xml", "a.svg", `<svg xmlns="http://www.w3.org/2000/svg"/>`, "image/svg+xml"},
+		{"image/svg+xml", "a.svg", `<?xml version="1.0"?><svg/>`, "image/svg+xml"},
+		{"image/*", "IMG_1.HEIC", ftyp("heic"), "image/heic"},
+		{"image/*", "a.avif", ftyp("avif"), "image/avif"},
+		{"image/*", "a.tiff", "II*\x00\x08\x00\x00\x00", "image/tiff"},
+		{"video/*", "a.mov", "\x00\x00\x00\x14ftypqt  \x00\x00\x02\x00qt  ", "video/quicktime"},
+		{"video/*", "a.mp4", ftyp("mp42"), "video/mp4"},
+		{"audio/*", "a.m4a", ftyp("M4A "), "audio/mp4"},
+		{"audio/*", "a.mp3", "\xff\xfb\x90\x00aaaa\x00", "audio/mpeg"},
+		{"audio/*", "a.mp3", "ID3\x03\x00\x00", "audio/mpeg"},
+		{"audio/*", "a.wav", "RIFF\x00\x00\x00\x00WAVEfmt ", "audio/wav"},
+		{"application/msword", "a.doc", "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/msword"},
+		{"application/json", "a.json", `{"a":1}`, "application/json"},
+		{"text/csv", "a.csv", "MZ,b\n1,2", "text/csv"},
+		{".docx", "a.docx", "PK\x03\x04zip", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"},
+		{".pdf", "a.pdf", "%PDF-1.7", "application/pdf"},
+		{".exe", "a.exe", "MZ\x90\x00", "application/x-executable"},
+		{".psd", "a.psd", "8BPS\x00\x01", ""},
+		{"", "a.gz", "\x1f\x8b\x08", ""},
+	} {
+		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: []string{c.allowed}}}
+		kind := Sniff([]byte(c.content), c.name)
+		if !Fits(&b, c.name, kind) || c.kind != "" && kind != c.kind {
+			t.Errorf("%q does not take %s, which is %s, want %s", c.allowed, c.name, kind, c.kind)
+		}
+	}
+	for _, c := range []struct{ allowed, name, content string }{
+		{".pdf", "a.pdf", "MZ\x90\x00 program"},
+		{".pdf", "a.pdf", "\x7fELF\x02\x01"},
+		{".pdf", "a.pdf", "<html><script>alert(1)</script>"},
+		{".docx", "a.docx", "<html>"},
+		{"image/*", "a.heic", "MZ\x90\x00"},
+		{"image/*", "a.heic", "<html>"},
+		{"image/*", "a.jpg", "%PDF-1.7"},
+		{"image/*", "a.exe", ftyp("heic")},
+		{"image/*", "a", "MZ\x90\x00"},
+		{"audio/*", "a.mp3", "text alone"},
+		{"", "a.png", "MZ\x90\x00"},
+	} {
+		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: []string{c.allowed}}}
+		if kind := Sniff([]byte(c.content), c.name); Fits(&b, c.name, kind) {
+			t.Errorf("%q takes %s with %q, as %s", c.allowed, c.name, c.content, kind)
+		}
+	}
+}
+
+func TestFileNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"a.png": "a.png", `C:\x\a.png`: "a.png", "../../a": "a", "\x00\u202egpj.exe": "gpj.exe", "\u202a\u202b\u202c\u202d": "file",
+		"pay\u2067fdp.\u2069exe": "payfdp.exe", "\u2066a\u2068.png": "a.png", "שלום.png": "שלום.png", "a\u200db": "a\u200db", "..": "file",
+	} {
+		if got := Name(name); got != want {
+			t.Errorf("%q is %q, want %q", name, got, want)
+		}
+	}
+}

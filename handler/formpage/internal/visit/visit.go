@@ -1,0 +1,88 @@
+// Package visit has the tokens that a page carries from one request to the next.
+package visit
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Signer makes and opens tokens. A token is bound to its purpose, so that one kind of token
+// is never taken for another.
+type Signer struct {
+	Secret []byte
+	Former [][]byte // tokens that were made with these are good as well
+}
+
+func mac(secret []byte, purpose, payload string) []byte {
+	m := hmac.New(sha256.New, secret)
+	m.Write([]byte("formsvc formpage " + purpose + "\x00" + payload))
+	return m.Sum(nil)
+}
+
+// Sign returns v as JSON with a signature: text for URLs and inputs.
+func (s Signer) Sign(purpose string, v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return "" // what is signed here is made of strings and numbers
+	}
+	payload := base64.RawURLEncoding.EncodeToString(raw)
+	return payload + "." + base64.RawURLEncoding.EncodeToString(mac(s.Secret, purpose, payload))
+}
+
+// Open reads a token into v, and reports whether its signature is right.
+func (s Signer) Open(purpose, token string, v any) bool {
+	payload, signature, _ := strings.Cut(token, ".")
+	given, err := base64.RawURLEncoding.Strict().DecodeString(signature)
+	right := func(secret []byte) bool { return hmac.Equal(given, mac(secret, purpose, payload)) }
+	if err != nil || !right(s.Secret) && !slices.ContainsFunc(s.Former, right) {
+		return false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(payload)
+	return err == nil && json.Unmarshal(raw, v) == nil
+}
+
+// What tokens are for.
+const (
+	PurposeVisit       = "visit"
+	PurposeFile        = "file"
+	PurposeDone        = "done" // a response is stored: a visit whose Key is the ending
+	PurposeProof       = "captcha"
+	PurposePreview     = "preview"
+	PurposePreviewFile = "preview file"
+)
+
+// Visit is one respondent's way through a form, from the first page to the end. It
+// travels in the page, signed: the handler keeps nothing of it.
+type Visit struct {
+	Form   string `json:"f"`
+	Opened int64  `json:"t"` // Unix milliseconds
+	Key    string `json:"k"` // the idempotency key: a second click finds the first result
+}
+
+// New returns a visit to a form that begins now.
+func New(form string, now time.Time) Visit {
+	return Visit{Form: form, Opened: now.UnixMilli(), Key: rand.Text()}
+}
+
+// Age is how long ago the visit began.
+func (v Visit) Age(now time.Time) time.Duration { return now.Sub(time.UnixMilli(v.Opened)) }
+
+// MaxAge is how long an opened page can be sent. Who takes longer has to press the
+// button again.
+const MaxAge = 7 * 24 * time.Hour
+
+// OpenVisit reads a visit to a form that was signed for a purpose. A visit to another form
+// comes back empty.
+func (s Signer) OpenVisit(purpose, form, token string, now time.Time) (v Visit, ok bool) {
+	if !s.Open(purpose, token, &v) || v.Form != form {
+		return Visit{}, false
+	}
+	age := v.Age(now)
+	return v, age < MaxAge && age > -time.Minute // clocks of several processes differ a little
+}

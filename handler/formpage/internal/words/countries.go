@@ -1,0 +1,54 @@
+package words
+
+import (
+	"cmp"
+	"html"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
+	"golang.org/x/text/language/display"
+
+	"github.com/formsvc/formsvc/internal/answers"
+)
+
+// countryOptions names all countries in a language, in its order, or those that have
+// phone numbers, with their codes.
+func countryOptions(tag language.Tag, calling bool) string {
+	namer, by := display.Regions(tag), collate.New(tag)
+	names := map[string]string{}
+	codes := countryCodes()
+	for _, code := range codes {
+		names[code] = cmp.Or(namer.Name(language.MustParseRegion(code)), code)
+	}
+	slices.SortFunc(codes, func(x, y string) int { return by.CompareString(names[x], names[y]) })
+	var b strings.Builder
+	for _, code := range codes {
+		name := names[code]
+		if calling {
+			_, number := answers.PhoneCountry(code)
+			if number == 0 {
+				continue
+			}
+			name += " \u2066+" + strconv.Itoa(number) + "\u2069"
+		}
+		b.WriteString(`<option value="` + code + `">` + html.EscapeString(name) + "</option>")
+	}
+	return b.String()
+}
+
+// countryCodes are the two-letter codes of all countries, those that the service takes.
+func countryCodes() []string {
+	var list []string
+	for a := 'A'; a <= 'Z'; a++ {
+		for b := 'A'; b <= 'Z'; b++ {
+			text := string(a) + string(b)
+			if code, ok := answers.CountryCode(text); ok && code == text { // others became that
+				list = append(list, code)
+			}
+		}
+	}
+	return list
+}

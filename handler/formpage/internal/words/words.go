@@ -1,0 +1,285 @@
+// Package words has the texts of the page itself in every language, and writes numbers, days and
+// countries as these do.
+package words
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/number"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
+)
+
+//go:embed texts/*.json
+var files embed.FS
+
+// Words are the page's own texts in one language.
+type Words struct {
+	Tag       string
+	Region    string       // of the visitor, "" when it is not known
+	Locale    language.Tag // the tag with the region: how numbers are written
+	Direction string
+	Texts     map[string]string
+	printer   *message.Printer
+	Comma     bool          // numbers have a decimal comma
+	Countries func() string // made when it is first asked for
+	Callers   func() string // the same: countries with the codes of their phone numbers
+}
+
+// Catalogue has the words of all languages.
+type Catalogue struct {
+	list    []*Words // English first: the matcher's fallback
+	matcher language.Matcher
+}
+
+// NewCatalogue reads the languages of this package and what a host adds to them.
+func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
+	list, err := files.ReadDir("texts")
+	if err != nil {
+		return Catalogue{}, err
+	}
+	texts := map[string]map[string]string{}
+	for _, file := range list {
+		raw, err := files.ReadFile("texts/" + file.Name())
+		own := map[string]string{}
+		if err == nil {
+			err = json.Unmarshal(raw, &own)
+		}
+		if err != nil {
+			return Catalogue{}, fmt.Errorf("%s: %w", file.Name(), err)
+		}
+		texts[strings.TrimSuffix(file.Name(), ".json")] = own
+	}
+	english := texts["en"]
+	for tag, own := range more {
+		parsed, err := language.Parse(tag)
+		if err != nil {
+			return Catalogue{}, fmt.Errorf("in Words, %q is not a language tag", tag)
+		}
+		for key := range own {
+			if _, known := english[key]; !known {
+				return Catalogue{}, fmt.Errorf("in Words, %s: there is no text with the key %q", tag, key)
+			}
+		}
+		// A variant of a language has the words of the language where it adds none.
+		base, _ := parsed.Base()
+		merged := map[string]string{}
+		maps.Copy(merged, texts[base.String()])
+		maps.Copy(merged, texts[parsed.String()])
+		maps.Copy(merged, own)
+		texts[parsed.String()] = merged
+	}
+	var c Catalogue
+	var parsed []language.Tag
+	others := slices.DeleteFunc(slices.Sorted(maps.Keys(texts)), func(tag string) bool { return tag == "en" })
+	for _, tag := range append([]string{"en"}, others...) {
+		t := language.Make(tag)
+		parsed = append(parsed, t)
+		// One kind of digits on a page: those of dates, of phone numbers and of the script.
+		numbers, _ := t.SetTypeForKey("nu", "latn") // the key and the type exist
+		own := maps.Clone(texts["en"])              // for what a host's language lacks
+		maps.Copy(own, texts[tag])
+		c.list = append(c.list, &Words{
+			Tag: tag, Locale: t, Direction: direction(t), Texts: own, Comma: WritesComma(t),
+			printer:   message.NewPrinter(numbers),
+			Countries: sync.OnceValue(func() string { return countryOptions(t, false) }),
+			Callers:   sync.OnceValue(func() string { return countryOptions(t, true) }),
+		})
+	}
+	c.matcher = language.NewMatcher(parsed)
+	return c, nil
+}
+
+// direction is "rtl" for the scripts that are written from right to left.
+func direction(t language.Tag) string {
+	script, _ := t.Script()
+	switch script.String() {
+	case "Arab", "Hebr", "Thaa", "Syrc", "Nkoo", "Adlm", "Rohg":
+		return "rtl"
+	}
+	return "ltr"
+}
+
+// Tags are the tags of the languages, English first.
+func (c Catalogue) Tags() []string {
+	var tags []string
+	for _, w := range c.list {
+		tags = append(tags, w.Tag)
+	}
+	return tags
+}
+
+// Choose returns the words of a page: those of the language that is wished for, "" for none,
+// else of the languages of an Accept-Language.
+func (c Catalogue) Choose(wish, accept string) *Words {
+	tags := wishes(accept)
+	if wish != "" {
+		w := c.ByTag(wish, c.list[0])
+		if w.Region == "" && len(tags) > 0 {
+			own, _ := w.Locale.Base()
+			if theirs, _ := tags[0].Base(); own == theirs { // who chose a language is still where they are
+				return w.in(regionOf(tags[0]))
+			}
+		}
+		return w
+	}
+	if len(tags) == 0 {
+		return c.list[0]
+	}
+	_, i, confidence := c.matcher.Match(tags...)
+	if confidence == language.No {
+		i = 0
+	}
+	return c.list[i].in(regionOf(tags[0]))
+}
+
+// regionOf returns the region that a tag names, "" when it names none.
+func regionOf(t language.Tag) string {
+	if override := t.TypeForKey("rg"); len(override) > 2 {
+		return strings.ToUpper(override[:2])
+	}
+	if region, confidence := t.Region(); confidence == language.Exact {
+		return region.String()
+	}
+	return ""
+}
+
+// in returns the words as they are in a region: a Swiss writes other numbers than a German.
+func (w *Words) in(region string) *Words {
+	parsed, err := language.ParseRegion(region)
+	if err != nil {
+		return w
+	}
+	own := *w
+	own.Region = parsed.String()
+	own.Locale, _ = language.Compose(w.Locale, parsed) // both are tags already
+	if comma := WritesComma(own.Locale); comma != w.Comma {
+		own.Comma, own.printer = comma, message.NewPrinter(own.Locale)
+	}
+	return &own
+}
+
+// wishes are the languages of an Accept-Language, the dearest first. One that cannot be
+// read does not count, and drops no other.
+func wishes(header string) []language.Tag {
+	if len(header) > 1000 {
+		header = header[:1000]
+	}
+	tags, _, err := language.ParseAcceptLanguage(header)
+	if err == nil {
+		return tags
+	}
+	var readable []string
+	for wish := range strings.SplitSeq(header, ",") {
+		if _, _, err := language.ParseAcceptLanguage(wish); err == nil {
+			readable = append(readable, wish)
+		}
+	}
+	tags, _, _ = language.ParseAcceptLanguage(strings.Join(readable, ","))
+	return tags
+}
+
+// ByTag returns the words of the language that is nearest to a tag, in the tag's region.
+func (c Catalogue) ByTag(tag string, fallback *Words) *Words {
+	parsed, err := language.Parse(tag)
+	if err != nil {
+		return fallback
+	}
+	_, i, confidence := c.matcher.Match(parsed)
+	if confidence == language.No {
+		return fallback.in(regionOf(parsed))
+	}
+	return c.list[i].in(regionOf(parsed))
+}
+
+// Get returns a text, its {places} filled with the parameters: names and values in
+// turn. Numbers are written as the language does.
+func (w *Words) Get(key string, params ...any) string {
+	text := w.Texts[key]
+	for i := 0; i+1 < len(params); i += 2 {
+		name, _ := params[i].(string)
+		text = strings.ReplaceAll(text, "{"+name+"}", w.value(params[i+1]))
+	}
+	return text
+}
+
+// Weekdays names days of the week, 0 is Sunday.
+func (w *Words) Weekdays(days []int) string {
+	var names []string
+	for _, day := range days {
+		names = append(names, w.Get("weekday."+strconv.Itoa(day)))
+	}
+	return w.List(names)
+}
+
+// List joins names or days as the language does.
+func (w *Words) List(items []string) string {
+	between := strings.TrimSuffix(strings.TrimPrefix(w.Get("list"), "{a}"), "{b}")
+	return strings.Join(items, between)
+}
+
+func (w *Words) value(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int:
+		return w.Number(strconv.Itoa(v))
+	case float64:
+		return w.Number(plain.Number(v))
+	case json.Number:
+		return w.Number(string(v))
+	}
+	return fmt.Sprint(v)
+}
+
+// Number writes a plain decimal number as the language does. One of three digits is the same
+// in all of them.
+func (w *Words) Number(plain string) string {
+	if len(plain) <= 3 && strings.Trim(plain, "0123456789") == "" && (len(plain) == 1 || !strings.HasPrefix(plain, "0")) {
+		return plain
+	}
+	n, err := strconv.ParseFloat(plain, 64)
+	if err != nil {
+		return plain
+	}
+	_, fraction, _ := strings.Cut(plain, ".")
+	return w.printer.Sprint(number.Decimal(n, number.MaxFractionDigits(len(fraction)), number.MinFractionDigits(len(fraction))))
+}
+
+// Date writes a day as the language does, "" when it is not a day.
+func (w *Words) Date(day string) string {
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return ""
+	}
+	return at.Format(w.Get("date.layout"))
+}
+
+// WritesComma reports whether a language has a decimal comma, in the region of the tag.
+func WritesComma(t language.Tag) bool {
+	return strings.Contains(message.NewPrinter(t).Sprint(number.Decimal(1.5)), ",")
+}
+
+// Megabytes is a number of bytes as a person is told it, rounded down where that leaves
+// something.
+func Megabytes(bytes int64) float64 {
+	n := float64(bytes) / (1 << 20)
+	switch {
+	case n >= 1:
+		return math.Floor(n)
+	case n >= 0.01:
+		return math.Floor(n*100) / 100
+	}
+	return 0.01
+}

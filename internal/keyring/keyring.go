@@ -1,0 +1,168 @@
+// Package keyring makes API keys and resolves them. A keyring is the default KeyResolver of a
+// service.
+package keyring
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash/maphash"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc/handler"
+	"github.com/formsvc/formsvc/internal/cache"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Keyring makes keys and resolves them. It is safe for concurrent use.
+type Keyring struct {
+	start string // what every key begins with
+	store storage.KeyStore
+	clock func() time.Time
+	uses  *lastUses
+	ids   *keyIDs
+}
+
+// New returns a keyring whose keys begin with <prefix>_live_.
+func New(prefix string, store storage.KeyStore, clock func() time.Time, logger *slog.Logger) *Keyring {
+	return &Keyring{start: prefix + "_live_", store: store, clock: clock, uses: newLastUses(store, logger), ids: newKeyIDs()}
+}
+
+// On is the keyring on another store. Last uses are still written to the first
+// store: the other may be a transaction that is over when they are.
+func (k *Keyring) On(store storage.KeyStore) *Keyring {
+	copied := *k
+	copied.store = store
+	return &copied
+}
+
+// Close waits until the last uses that are pending are written.
+func (k *Keyring) Close(ctx context.Context) error { return k.uses.close(ctx) }
+
+// Create makes a key with the id that newID gives, and returns what is kept of the key and the
+// key itself. It returns a [*schema.Error] that lists every fault of the request, and
+// [storage.ErrLimitReached] when the user holds as many keys as are allowed.
+func (k *Keyring) Create(ctx context.Context, r Request, now time.Time, newID func(time.Time) storage.ID) (storage.Key, string, error) {
+	if err := r.check(now); err != nil {
+		return storage.Key{}, "", err
+	}
+	key := generate(k.start)
+	made := storage.Key{
+		ID:        newID(now),
+		UserID:    r.User.ID,
+		Name:      strings.TrimSpace(r.Name),
+		Prefix:    key[:len(k.start)+displayed],
+		Scopes:    slices.Compact(slices.Sorted(slices.Values(r.Scopes))),
+		CreatedAt: now,
+		ExpiresAt: r.expiry(),
+	}
+	err := k.store.CreateKey(ctx, storage.NewKey{User: r.User, Key: made, Hash: hashOf(key), Max: maxKeys})
+	return made, key, err
+}
+
+// ResolveKey implements [handler.KeyResolver].
+func (k *Keyring) ResolveKey(ctx context.Context, key string) (handler.Principal, error) {
+	if !wellFormed(k.start, key) {
+		return handler.Principal{}, handler.ErrInvalidKey
+	}
+	stored, user, err := k.store.KeyByHash(ctx, hashOf(key))
+	return k.principal(key, stored, user, k.clock(), err)
+}
+
+// FormForKey is ResolveKey with the form of the request in the same step. The form
+// is read only for a key that has the scope. A key that was resolved before is well
+// formed, so that is not checked again.
+func (k *Keyring) FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (handler.Principal, *storage.Form, error) {
+	now := k.clock()
+	got, err := k.store.FormForKey(ctx, storage.FormForKeyParams{Hash: hashOf(key), Form: form, Scope: scope, At: now})
+	principal, err := k.principal(key, got.Key, got.User, now, err)
+	if err != nil {
+		return handler.Principal{}, nil, err
+	}
+	return principal, got.Form, nil
+}
+
+// SubmissionsForKey is ResolveKey with a page of submissions in the same step. None is
+// lent for a key without the scope.
+func (k *Keyring) SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionsParams, scope storage.Scope,
+	each func(*storage.Submission) error,
+) (p handler.Principal, found, more bool, err error) {
+	now := k.clock()
+	got, err := k.store.SubmissionsForKey(ctx, storage.SubmissionsForKeyParams{
+		Hash: hashOf(key), Form: form, Query: q, Scope: scope, At: now,
+	}, each)
+	if p, err = k.principal(key, got.Key, got.User, now, err); err != nil {
+		return handler.Principal{}, false, false, err
+	}
+	return p, got.Found, got.More, nil
+}
+
+func hashOf(key string) [sha256.Size]byte {
+	var b [128]byte // on the stack
+	return sha256.Sum256(append(b[:0], key...))
+}
+
+// Remembered is part of what package handler asks of a KeyResolver that can read as well.
+func (k *Keyring) Remembered(key string) (keyID string, user storage.ID) {
+	known := k.ids.get(key)
+	return known.id, known.user
+}
+
+// principal checks a key that was read at now.
+func (k *Keyring) principal(key string, stored storage.Key, user storage.User, now time.Time, err error) (handler.Principal, error) {
+	if errors.Is(err, storage.ErrNotFound) {
+		return handler.Principal{}, handler.ErrInvalidKey
+	}
+	if err != nil {
+		return handler.Principal{}, err
+	}
+	if !stored.RevokedAt.IsZero() || !stored.ExpiresAt.IsZero() && !now.Before(stored.ExpiresAt) {
+		return handler.Principal{}, handler.ErrInvalidKey
+	}
+	k.uses.note(stored, now)
+	return handler.Principal{
+		KeyID:  k.ids.put(key, stored),
+		UserID: user.ID,
+		Name:   user.Name,
+		Email:  user.Email,
+		Scopes: stored.Scopes,
+	}, nil
+}
+
+// keyIDs remembers the ids and users of keys that were valid. Whether one still is, the
+// storage says. Keys are known by a hash with a seed of this process, which serves here
+// because this only counts a call and reads a cursor: for two keys with the same hash,
+// calls of one would at worst count against the limit of the other.
+type keyIDs struct {
+	seed maphash.Seed
+	ids  cache.Cache[uint64, keyID]
+}
+
+// keyID is the id of a key, as text, and whose it is.
+type keyID struct {
+	id   string
+	user storage.ID
+}
+
+func newKeyIDs() *keyIDs { return &keyIDs{seed: maphash.MakeSeed()} }
+
+func (k *keyIDs) get(key string) keyID {
+	known, _ := k.ids.Get(maphash.String(k.seed, key))
+	return known
+}
+
+// put remembers a key and returns its id as text.
+func (k *keyIDs) put(key string, stored storage.Key) string {
+	var text [2 * len(stored.ID)]byte
+	hex.Encode(text[:], stored.ID[:])
+	if known := k.get(key); known.id == string(text[:]) {
+		return known.id
+	}
+	made := keyID{string(text[:]), stored.UserID}
+	k.ids.Put(maphash.String(k.seed, key), made, len(made.id))
+	return made.id
+}

@@ -1,0 +1,84 @@
+package keyring
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+const (
+	// maxKeys is how many active, unexpired keys a user may hold.
+	maxKeys = 20
+	// The longest names and the longest e-mail address, in characters.
+	maxKeyName   = 120
+	maxUserName  = 200
+	maxUserEmail = 254
+)
+
+// Request asks for a key. Package formsvc documents its fields.
+type Request struct {
+	User      storage.User
+	Name      string
+	Scopes    []storage.Scope
+	ExpiresAt *time.Time
+}
+
+// check reports everything that is wrong with a request for a key as one
+// [*schema.Error]. now is when the key is made.
+func (r Request) check(now time.Time) error {
+	broken := []error{
+		checkText("/user/name", r.User.Name, 0, maxUserName),
+		checkText("/user/email", r.User.Email, 0, maxUserEmail),
+		checkText("/name", strings.TrimSpace(r.Name), 1, maxKeyName),
+	}
+	switch name := strings.TrimSpace(r.Name); {
+	case name == "" || strings.ContainsRune(name, 0): // checkText says so
+	case visible.IsBlank(name):
+		broken = append(broken, faults.One("/name", schema.CodeTooShort, "must have a character that can be seen"))
+	case visible.Misleads(name):
+		broken = append(broken, faults.One("/name", schema.CodeBadFormat, faults.MessageMisleads))
+	}
+	if r.User.ID.IsZero() {
+		broken = append(broken, faults.One("/user/id", schema.CodeRequired, "is required"))
+	}
+	if len(r.Scopes) == 0 {
+		broken = append(broken, faults.One("/scopes", schema.CodeTooFew, "must have at least 1 scope"))
+	}
+	for i, scope := range r.Scopes {
+		if !scope.Valid() {
+			broken = append(broken, faults.One("/scopes/"+strconv.Itoa(i), schema.CodeNotAllowed, "is not a scope of the API"))
+		}
+	}
+	if r.ExpiresAt != nil && !r.expiry().After(now) {
+		broken = append(broken, faults.One("/expires_at", schema.CodeOutOfRange, "must be in the future"))
+	}
+	return faults.Join(broken...)
+}
+
+// expiry is when the key ends, in whole seconds; zero for never.
+func (r Request) expiry() time.Time {
+	if r.ExpiresAt == nil {
+		return time.Time{}
+	}
+	return r.ExpiresAt.UTC().Truncate(time.Second)
+}
+
+// checkText holds text from a host to what every storage can keep: valid UTF-8
+// without U+0000, with least to most characters.
+func checkText(path, text string, least, most int) error {
+	switch n := utf8.RuneCountInString(text); {
+	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
+		return faults.One(path, schema.CodeBadFormat, "must be valid UTF-8 without U+0000")
+	case n < least:
+		return faults.One(path, schema.CodeTooShort, "must not be empty")
+	case n > most:
+		return faults.One(path, schema.CodeTooLong, "must have at most "+strconv.Itoa(most)+" characters")
+	}
+	return nil
+}

@@ -1,0 +1,17 @@
+package contract
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// Logic comes to the results of json-logic-js, but where a case says that it differs.
+func TestLogicAgainstJSONLogicJS(t *testing.T) {
+	t.Parallel()
+	node(t, "redocly") // the packages are installed
+	module, err := filepath.Abs(filepath.Join("node_modules", "json-logic-js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(run(t, nil, "node", filepath.Join("flows", "logic", "cases.mjs"), filepath.Join("..", "..", "logic", "testdata", "cases.json"), module))
+}

@@ -1,0 +1,161 @@
+package dialguard_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/lab/dialguard"
+	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+// run is a testing.M that has run its tests.
+type run int
+
+func (r run) Run() int { return int(r) }
+
+var guarded interface{ Run() int }
+
+func TestMain(m *testing.M) {
+	guarded = dialguard.Guard(run(0))
+	os.Exit(dialguard.Guard(m).Run())
+}
+
+// public is an address that is not ours. That nothing is sent there is what these tests show.
+const public = "93.184.215.14"
+
+// attempts passes on what a dispatcher tells of its requests.
+type attempts struct {
+	webhooks.NoObserver
+	finished chan storage.Delivery
+}
+
+func (a attempts) AttemptFinished(_ context.Context, attempt storage.Delivery) {
+	a.finished <- attempt
+}
+
+// A dispatcher with a webhook that leads to a public address sends nothing, and the run
+// of the tests fails.
+func TestADispatcherThatWouldSendIsCaught(t *testing.T) {
+	store, ids, now := memory.New(), objectid.NewSource(), time.Now()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	workspace, form, hook := ids.New(now), ids.New(now), ids.New(now)
+	must(store.CreateWorkspace(t.Context(), storage.Workspace{ID: workspace, OwnerID: ids.New(now), CreatedAt: now, UpdatedAt: now}, 0))
+	must(store.CreateForm(t.Context(), storage.AsHost(), storage.Form{ID: form, WorkspaceID: workspace, Status: storage.StatusPublished, Revision: 1}))
+	must(store.CreateWebhook(t.Context(), storage.AsHost(), storage.NewWebhook{Webhook: storage.Webhook{ID: hook, FormID: form, URL: "http://" + public + "/hook", Enabled: true}}))
+	must(store.Enqueue(t.Context(), hook, storage.Event{ID: ids.New(now), Type: "form.response.completed", Body: []byte("{}")}))
+
+	seen := attempts{finished: make(chan storage.Delivery, 10)}
+	var log bytes.Buffer
+	d, _, err := webhooks.New(webhooks.Params{Store: store, Config: webhooks.Config{Observer: seen}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	must(err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- d.Run(ctx) }()
+	attempt := <-seen.finished
+	stop()
+	must(<-ended)
+	if attempt.Success || attempt.Status != 0 || attempt.Error != webhooks.ClassNetwork {
+		t.Errorf("the attempt: %+v", attempt)
+	}
+	if !strings.Contains(log.String(), "dialguard: "+public+":80 is not on this machine") {
+		t.Errorf("the log does not say why:\n%s", &log)
+	}
+	// The run fails with it, unless a test asks for it.
+	if code := guarded.Run(); code != 1 {
+		t.Errorf("the exit status is %d", code)
+	}
+	if code := guarded.Run(); code != 0 {
+		t.Errorf("the exit status is %d without a dial", code)
+	}
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	outside := "http://" + public + "/"
+	clone := http.DefaultTransport.(*http.Transport).Clone()
+	for name, c := range map[string]struct {
+		dial func() error
+		want string
+	}{
+		"the webhooks' client": {func() error { return get(t, webhooks.NewClient(webhooks.ClientConfig{}), outside) }, public + ":80"},
+		"its names":            {func() error { return get(t, webhooks.NewClient(webhooks.ClientConfig{}), "http://public.example/") }, "the name server"},
+		"the default client":   {func() error { return get(t, http.DefaultClient, outside) }, public + ":80"},
+		"IPv6":                 {func() error { return get(t, http.DefaultClient, "http://[2606:4700:4700::1111]/") }, "[2606:4700:4700::1111]:80"},
+		"a cloned transport":   {func() error { return get(t, &http.Client{Transport: clone}, outside) }, public + ":80"},
+		"a name of any dialer": {func() error {
+			_, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", "public.example:80")
+			return err
+		}, "the name server"},
+		"a look-up": {func() error { _, err := net.DefaultResolver.LookupTXT(t.Context(), "public.example"); return err }, "the name server"},
+	} {
+		if err := c.dial(); err == nil {
+			t.Errorf("%s: there is no error", name)
+		}
+		refused := dialguard.Refused()
+		if len(refused) == 0 || slices.ContainsFunc(refused, func(r string) bool { return !strings.HasPrefix(r, c.want) }) {
+			t.Errorf("%s: refused is %q, want %q", name, refused, c.want)
+		}
+	}
+}
+
+// This machine is reached by all of them, and the words of a name that is in its hosts
+// file too.
+func TestWhatIsAllowed(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	if err := get(t, http.DefaultClient, server.URL); err != nil {
+		t.Error(err)
+	}
+	unix, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close()
+	conn, err := http.DefaultTransport.(*http.Transport).DialContext(t.Context(), "unix", unix.Addr().String())
+	if err != nil {
+		t.Error(err)
+	} else {
+		conn.Close()
+	}
+	if addrs, err := (dialguard.Names{}).LookupNetIP(t.Context(), "ip", "localhost"); err != nil || len(addrs) != 1 || !addrs[0].IsLoopback() {
+		t.Errorf("localhost is %v, %v", addrs, err)
+	}
+	var none *net.DNSError
+	if addrs, err := (dialguard.Names{}).LookupNetIP(t.Context(), "ip", "public.example."); !errors.As(err, &none) || !none.IsNotFound {
+		t.Errorf("public.example is %v, %v", addrs, err)
+	}
+	if refused := dialguard.Refused(); len(refused) > 0 {
+		t.Errorf("refused is %q", refused)
+	}
+}
+
+func get(t *testing.T, client *http.Client, url string) error {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(r)
+	if err == nil {
+		response.Body.Close()
+	}
+	return err
+}

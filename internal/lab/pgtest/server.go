@@ -1,0 +1,62 @@
+package pgtest
+
+import (
+	"context"
+
+	"github.com/formsvc/formsvc/internal/lab/pgtest/pgrun"
+)
+
+// Config says how a test's own server runs. The zero value waits for the disk,
+// as in production.
+type Config = pgrun.ServerConfig
+
+// A Server is a PostgreSQL server that belongs to one test. Use it from one
+// goroutine.
+type Server struct {
+	t      TB
+	server *pgrun.Server
+}
+
+// NewServer starts a server, which takes a second or two, and ends it with the
+// test. It does not need the shared one.
+func NewServer(t TB, config Config) *Server {
+	t.Helper()
+	bindir, err := pgrun.Finder{}.Postgres(t.Context())
+	if err != nil {
+		missing(t, "a server of its own: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	server, err := pgrun.StartServer(ctx, bindir, config)
+	if err != nil {
+		t.Fatalf("a server of its own: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Errorf("close the server: %v", err)
+		}
+	})
+	return &Server{t: t, server: server}
+}
+
+// URL is the connection string of a superuser. It stays the same over Restart.
+func (s *Server) URL() string { return s.server.URL() }
+
+// Kill ends every process of the server at once, as a crash does.
+func (s *Server) Kill() {
+	s.t.Helper()
+	if err := s.server.Kill(); err != nil {
+		s.t.Fatalf("%v", err)
+	}
+}
+
+// Restart starts the server after Kill; one that runs is shut down first. It
+// returns when connections are accepted.
+func (s *Server) Restart() {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	if err := s.server.Restart(ctx); err != nil {
+		s.t.Fatalf("%v", err)
+	}
+}
