@@ -8,7 +8,7 @@ import (
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -66,9 +66,9 @@ func (r *answerReader) number(block, name, number, other string) {
 // phone returns the number that was typed into an input, of the country that stands beside
 // it. What is no number there is refused by the service, which may know another country.
 func (r *answerReader) phone(b *schema.Block, name, text string) string {
-	own, _ := answers.PhoneCountry(formblock.Properties(b).DefaultCountry)
+	own, _ := kinds.PhoneCountry(formblock.Properties(b).DefaultCountry)
 	country := r.text(input.Whose + name)
-	read, ok := answers.ReadPhone(text, cmp.Or(country, own))
+	read, ok := kinds.ReadPhone(text, cmp.Or(country, own))
 	if !ok {
 		if country != "" && strings.ContainsFunc(text, unicode.IsDigit) {
 			return text + " " + country // with letters, it is none anywhere
@@ -112,7 +112,7 @@ func (r *answerReader) email(block, name, text string) {
 // isAbroad reports whether two domains are of two countries, as those of one provider are.
 func isAbroad(a, b string) bool {
 	a, b = a[strings.LastIndexByte(a, '.')+1:], b[strings.LastIndexByte(b, '.')+1:]
-	_, calling := answers.PhoneCountry(a)
+	_, calling := kinds.PhoneCountry(a)
 	return a != b && len(a) == 2 && len(b) == 2 && calling != 0
 }
 

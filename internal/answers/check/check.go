@@ -1,3 +1,4 @@
+// Package check holds one answer against its block and writes it as it is stored.
 package check
 
 import (
@@ -42,20 +43,20 @@ type Answers struct {
 	// Variables is an object of numbers and strings: the variables that rules set.
 	Variables json.RawMessage
 	// Unique is a SHA-256 of the answer to the block that settings.duplicateField
-	// names: the same for all answers of the same meaning, by [IdentityRules]. nil when
+	// names: the same for all answers of the same meaning, by [identity.Rules]. nil when
 	// there is no such setting, block or answer, or it is of a type that is never
 	// compared.
 	Unique []byte
 }
 
-// answerWriter builds the two shapes of an Answers side by side.
+// Writer builds the two shapes of an Answers side by side.
 type Writer struct {
 	list, byField, hidden, variables jsontree.Writer
 	unique                           []byte
 	Last                             [2]int // where the last answer stands in list; 0, 0 when there was none
 }
 
-// newWriter guesses the room that is needed from the input.
+// NewWriter guesses the room that is needed from the input.
 func NewWriter(f *compile.Form, in Input) *Writer {
 	size := 2
 	for id, raw := range in.Answers {
@@ -80,7 +81,7 @@ func NewWriter(f *compile.Form, in Input) *Writer {
 // maxGuess bounds the room that is made before anything is checked.
 const maxGuess = 64 << 10
 
-// answer checks one answer and writes it. Nothing is written when the block is
+// Answer checks one answer and writes it. Nothing is written when the block is
 // unanswered or something is wrong. That an answer is missing is a fault of a
 // response that is not partial.
 func (w *Writer) Answer(b *compile.Block, raw json.RawMessage, r *kinds.Report, unique, partial bool) {
@@ -173,7 +174,7 @@ func (w *Writer) HiddenField(h *compile.Hidden, text string, r *kinds.Report) {
 	w.keep(h.Key, value)
 }
 
-// variable writes a value that a rule has set.
+// Variable writes a value that a rule has set.
 func (w *Writer) Variable(v *compile.Variable, value any, r *kinds.Report) {
 	mark := w.list.Len()
 	w.list.Raw(v.Head)
@@ -209,5 +210,5 @@ func (w *Writer) Answers() Answers {
 
 func notJSON() kinds.Fault { return kinds.BadFormat("json", "could not be read") }
 
-// stored returns an answer that was written, from what last was after it.
+// Stored returns an answer that was written, from what last was after it.
 func (w *Writer) Stored(at [2]int) []byte { return w.list.Bytes()[at[0]:at[1]] }

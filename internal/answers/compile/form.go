@@ -1,3 +1,5 @@
+// Package compile makes a stored definition ready: its blocks with the rules of their answers,
+// and the logic of properties.rule.
 package compile
 
 import (
@@ -26,7 +28,7 @@ type Form struct {
 	Limit  int // bytes of the answers of one response
 
 	Variables []Variable
-	// ruled: a step has a rule. Without one, nothing looks into these by name.
+	// Ruled: a step has a rule. Without one, nothing looks into these by name.
 	Ruled         bool
 	Index         map[string]int // in blocks
 	VariableIndex map[string]int // in variables
@@ -35,7 +37,7 @@ type Form struct {
 	HeadSize int // mean bytes that an answer costs beside its value
 }
 
-// compiledBlock is a block as far as its answer is concerned. What the answer's
+// Block is a block as far as its answer is concerned. What the answer's
 // items begin with is encoded once, here.
 type Block struct {
 	ID, Type string
@@ -50,14 +52,14 @@ type Block struct {
 	Key      []byte     // "id":
 }
 
-// compiledHidden is a hidden field.
+// Hidden is a hidden field.
 type Hidden struct {
 	Name string
 	Head []byte
 	Key  []byte
 }
 
-// compiledVariable is a variable of the definition.
+// Variable is a variable of the definition.
 type Variable struct {
 	Name    string
 	Initial any    // float64 or string
@@ -76,7 +78,7 @@ type Source struct {
 	TimeZone *time.Location
 }
 
-// Compile makes a form ready for checking. The children of a group count like
+// New makes a form ready for checking. The children of a group count like
 // top-level blocks. A block of an unknown type takes no answer. An error means that
 // a section is not what is stored.
 //
@@ -91,14 +93,14 @@ func New(from Source) (*Form, error) {
 	return d.Form, nil
 }
 
-// definition is what a form is compiled from, decoded.
+// Definition is what a form is compiled from, decoded.
 type Definition struct {
 	Form     *Form          // without rules until addRules has run
 	Blocks   []schema.Block // each has properties
 	Settings schema.Settings
 }
 
-// read compiles everything but the rules.
+// Read compiles everything but the rules.
 func Read(from Source) (d Definition, err error) {
 	if d.Blocks, err = schema.DecodeBlocks(from.Blocks); err != nil {
 		return d, err
@@ -149,7 +151,7 @@ func Read(from Source) (d Definition, err error) {
 	return d, nil
 }
 
-// addRules compiles the rules of the top-level blocks, and tells to what it comes upon.
+// AddRules compiles the rules of the top-level blocks, and tells "to" what it comes upon.
 func (d *Definition) AddRules(to Watch) {
 	if !slices.ContainsFunc(d.Blocks, func(b schema.Block) bool { return len(b.Properties.Rule) > 0 }) {
 		return
@@ -291,9 +293,9 @@ func answerKey(id string) []byte {
 	return bytes.Clone(w.Bytes())
 }
 
-// step is a top-level block: one step of the path.
+// Step is a top-level block: one step of the path.
 type Step struct {
-	From, To int // its blocks in Form.blocks: itself, and the children of a group
+	From, To int // its blocks in Form.Blocks: itself, and the children of a group
 	Ending   bool
 	Rule     *Branch // nil: none
 }

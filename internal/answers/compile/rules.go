@@ -11,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// branch is what properties.rule of a top-level block says, compiled. What the rule
+// Branch is what properties.rule of a top-level block says, compiled. What the rule
 // leaves out, or what cannot be read, is nil or empty.
 type Branch struct {
 	Show, Require *logic.Logic
@@ -19,26 +19,26 @@ type Branch struct {
 	Next          []Jump
 }
 
-// assignment gives a variable a new value.
+// Assignment gives a variable a new value.
 type Assignment struct {
-	Variable int // index in Form.variables
+	Variable int // index in Form.Variables
 	Value    *logic.Logic
 }
 
-// jump passes over the steps before another one.
+// Jump passes over the steps before another one.
 type Jump struct {
 	When  *logic.Logic // nil: always
-	To    int          // index in Form.steps, or toEnd
+	To    int          // index in Form.Steps, or ToEnd
 	Place int          // index in the rule's next
 }
 
-// toEnd is the target of a jump to the first ending.
+// ToEnd is the target of a jump to the first ending.
 const ToEnd = -1
 
 // end is the target's name in a rule.
 const end = "end"
 
-// ruleSteps is what all rules of a form may cost a response, in steps of a
+// RuleSteps is what all rules of a form may cost a response, in steps of a
 // logic.Budget. A step takes about 20 ns, at worst 45, so that rules add less than
 // 5 ms to any response (BenchmarkWorstRules). A form with 20 rules takes some hundred
 // steps.
@@ -52,11 +52,11 @@ type ruleCompiler struct {
 	to        Watch
 }
 
-// watch is told what the compiler comes upon in the rule of a step: for warnings.
+// Watch is told what the compiler comes upon in the rule of a step: for warnings.
 type Watch struct {
-	// ignored is called for what has no effect.
+	// Ignored is called for what has no effect.
 	Ignored func(step int, n jsontree.Node, code, message string)
-	// compiled is called for the logic l that was made of n. after: the logic runs when the
+	// Compiled is called for the logic l that was made of n. after: the logic runs when the
 	// answer of its own block is taken.
 	Compiled func(step int, n jsontree.Node, l *logic.Logic, after bool)
 }
@@ -184,7 +184,7 @@ func (c *ruleCompiler) unreadable(n jsontree.Node, err error) {
 	c.ignore(n, schema.WarnUnreadableLogic, message)
 }
 
-// variableValue is what a variable may hold: a finite number, or a text that is not
+// VariableValue is what a variable may hold: a finite number, or a text that is not
 // longer than that of a hidden field.
 func VariableValue(v any) (any, bool) {
 	switch v := v.(type) {

@@ -31,7 +31,7 @@ type condition struct {
 	met      bool   // by some response
 }
 
-// newConditions takes the wanted values by block id, by the name of a hidden field, or by
+// New takes the wanted values by block id, by the name of a hidden field, or by
 // "block/part" for a part of an address or contact.
 func New(f *compile.Form, values map[string]string) *Conditions {
 	all := &Conditions{}

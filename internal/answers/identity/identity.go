@@ -1,3 +1,5 @@
+// Package identity says when two answers mean the same: for duplicates, and for conditions on
+// stored responses.
 package identity
 
 import (
@@ -8,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// IdentityRules is the version of the rules below. It rises with every change that
+// Rules is the version of the rules below. It rises with every change that
 // gives some stored value another identity: identities of two versions cannot be
 // compared.
 const Rules = 1
@@ -19,7 +21,7 @@ func digest(identity []byte) []byte {
 	return sum[:]
 }
 
-// uniqueDigest is Answers.Unique for what a rule wrote.
+// Unique is Answers.Unique for what a rule wrote.
 func Unique(typ string, value []byte) []byte {
 	tree, err := jsontree.Parse(value, storedBounds)
 	if err != nil {
@@ -36,7 +38,7 @@ func Unique(typ string, value []byte) []byte {
 // more values than a body.
 var storedBounds = jsontree.Bounds{Values: 100 * jsontree.MaxValues}
 
-// StoredUnique returns what [Answers.Unique] is for a stored list of answers and the
+// Stored returns what [Answers.Unique] is for a stored list of answers and the
 // block that is to be unique. nil: the block has no answer that is compared.
 func Stored(list json.RawMessage, block string) []byte {
 	tree, err := jsontree.Parse(list, storedBounds)

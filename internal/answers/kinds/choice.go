@@ -175,7 +175,7 @@ func choiceIdentity(value jsontree.Node) ([]byte, bool) {
 	return append(jsontree.AppendString([]byte{'['}, other), ']'), other != ""
 }
 
-// labels returns the ids of choices by those labels that are no id, when r takes one choice;
+// Labels returns the ids of choices by those labels that are no id, when r takes one choice;
 // else nil.
 func Labels(r Rule) map[string]string {
 	c, ok := r.(choiceRule)

@@ -117,14 +117,14 @@ func (t contactRule) contradiction() (member, why string) {
 	return "/properties/addressOrContact", "all parts are hidden"
 }
 
-// isContactPart reports whether an address or contact may have a part of this name.
+// IsContactPart reports whether an address or contact may have a part of this name.
 func IsContactPart(name string) bool {
 	return slices.ContainsFunc(contactParts, func(p contactPart) bool { return p.name == name })
 }
 
 var contactParts = newContactRule(new(schema.Properties)).parts
 
-// phoneOf returns what reads the telephone numbers in answers to a block, or, where part is not
+// PhoneOf returns what reads the telephone numbers in answers to a block, or, where part is not
 // empty, in that part of its answers. ok is false when r checks no telephone number there.
 func PhoneOf(r Rule, part string) (t PhoneRule, ok bool) {
 	if c, is := r.(contactRule); is {

@@ -4,7 +4,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// fault is what is wrong with an answer: a code, a sentence for the respondent, and
+// Fault is what is wrong with an answer: a code, a sentence for the respondent, and
 // the parameters of [schema.CodeParams], from which a page makes the sentence in its
 // own language.
 type Fault struct {
@@ -39,7 +39,7 @@ func notURL() Fault {
 // mostAllowed is the longest list of what is allowed that a fault carries.
 const mostAllowed = schema.MaxViolations
 
-// notAllowed has a list of what is allowed unless that would be long, or is nothing
+// NotAllowed has a list of what is allowed unless that would be long, or is nothing
 // that a list could say.
 func NotAllowed(reason, message string, allowed ...string) Fault {
 	f := Fault{schema.CodeNotAllowed, message, map[string]any{"reason": reason}}

@@ -189,7 +189,7 @@ func newSignature(b *schema.Block, from Service) Rule {
 	return rule
 }
 
-// sample names a file that the block allows.
+// Sample names a file that the block allows.
 func (t fileRule) Sample() string {
 	name, mediaType := "sample.pdf", "application/pdf"
 	if t.picture {

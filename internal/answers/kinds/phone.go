@@ -14,7 +14,7 @@ import (
 
 const maxPhone = 64 // characters, with everything that people write between the digits
 
-// phoneRule checks a phone number by the data of libphonenumber.
+// PhoneRule checks a phone number by the data of libphonenumber.
 type PhoneRule struct {
 	country string // whose national numbers are accepted, "": none
 }
@@ -47,7 +47,7 @@ func (t PhoneRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	}
 }
 
-// normal returns a valid number in E.164. The library takes whatever looks like a
+// Normal returns a valid number in E.164. The library takes whatever looks like a
 // number out of a text; here the whole text must be one, so that nothing that somebody
 // typed is lost: neither an extension, which E.164 has no place for, nor a second
 // number.

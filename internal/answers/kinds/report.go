@@ -9,11 +9,11 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// answerBounds are those of a body, but for member names: an answer may name the
+// Bounds are those of a body, but for member names: an answer may name the
 // rows of a matrix, and their ids have no bound of their own.
 var Bounds = jsontree.Bounds{Values: jsontree.MaxValues}
 
-// blank reports whether raw means unanswered.
+// Blank reports whether raw means unanswered.
 func Blank(raw json.RawMessage) bool {
 	if len(raw) == 0 {
 		return true
@@ -26,7 +26,7 @@ func Blank(raw json.RawMessage) bool {
 	return IsBlank(tree.Root())
 }
 
-// isBlank reports whether n means unanswered: it is not there or null, text of which
+// IsBlank reports whether n means unanswered: it is not there or null, text of which
 // nothing can be seen, or an empty array.
 func IsBlank(n jsontree.Node) bool {
 	switch n.Kind() {
@@ -41,7 +41,7 @@ func IsBlank(n jsontree.Node) bool {
 	}
 }
 
-// report collects what is wrong with one answer.
+// Report collects what is wrong with one answer.
 type Report struct {
 	Faults faults.List
 	Limit  int  // bytes of all answers
@@ -56,7 +56,7 @@ type Report struct {
 	faults   int // reported since it began
 }
 
-// begin turns to the answer of another block.
+// Begin turns to the answer of another block.
 func (r *Report) Begin(field, path string, required bool) {
 	r.field, r.path, r.Required, r.faults = field, path, required, 0
 }
@@ -77,7 +77,7 @@ func (r *Report) addMember(n jsontree.Node, name string, f Fault) {
 	}
 }
 
-// addWhole reports a fault of the answer, which may not be there or not be JSON.
+// AddWhole reports a fault of the answer, which may not be there or not be JSON.
 func (r *Report) AddWhole(f Fault) {
 	r.faults++
 	r.Put(r.path, r.field, f)
@@ -90,7 +90,7 @@ func (r *Report) Put(path, field string, f Fault) {
 // full reports that there is no use in looking further at a long list.
 func (r *Report) full() bool { return r.faults >= schema.MaxViolations }
 
-// exceeds reports that what was written is more than a response may take, so that
+// Exceeds reports that what was written is more than a response may take, so that
 // nothing more must be. What copies labels asks after each of them: a matrix would
 // turn kilobytes into megabytes otherwise.
 func (r *Report) Exceeds(w *jsontree.Writer) bool {
@@ -120,5 +120,5 @@ func (r *Report) spend(bytes int) bool {
 	return r.slow <= maxSlow
 }
 
-// faulty reports that something is wrong with the answer.
+// Faulty reports that something is wrong with the answer.
 func (r *Report) Faulty() bool { return r.faults > 0 }

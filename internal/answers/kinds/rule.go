@@ -7,24 +7,24 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// A rule checks the answers of one block.
+// A Rule checks the answers of one block.
 type Rule interface {
-	// check writes the value to be stored for the answer n, and reports faults to
+	// Check writes the value to be stored for the answer n, and reports faults to
 	// r. After a fault, the value does not matter. When it does neither, the block
 	// is unanswered. n is never blank.
 	Check(w *jsontree.Writer, n jsontree.Node, r *Report)
 
-	// sample returns a made-up answer as a respondent, or the host, might send it.
+	// Sample returns a made-up answer as a respondent, or the host, might send it.
 	Sample() string
 }
 
-// service is what a rule takes from the service.
+// Service is what a rule takes from the service.
 type Service struct {
 	FileSize int64          // the most bytes of a file
 	TimeZone *time.Location // of the days of date bounds
 }
 
-// contradiction says why no answer ever passes the check of a rule, "" when an answer does
+// Contradiction says why no answer ever passes the check of a rule, "" when an answer does
 // or the rule is nil. member is the pointer of the part of the block that the reason is about.
 func Contradiction(r Rule) (member, why string) {
 	if t, ok := r.(interface{ contradiction() (member, why string) }); ok {
@@ -33,7 +33,7 @@ func Contradiction(r Rule) (member, why string) {
 	return "", ""
 }
 
-// idle calls warn for the properties of a block that have no effect on its rule.
+// Idle calls warn for the properties of a block that have no effect on its rule.
 func Idle(r Rule, b *schema.Block, warn func(name, why string)) {
 	if t, ok := r.(interface {
 		idle(b *schema.Block, warn func(name, why string))
@@ -42,7 +42,7 @@ func Idle(r Rule, b *schema.Block, warn func(name, why string)) {
 	}
 }
 
-// shape says how the stored answer of a block looks to rules.
+// Shape says how the stored answer of a block looks to rules.
 type Shape uint8
 
 const (

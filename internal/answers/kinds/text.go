@@ -229,7 +229,7 @@ func positive(n *schema.Integer, fallback int) int {
 	return int(*n)
 }
 
-// badHidden is what is wrong with the value of a hidden field.
+// BadHidden is what is wrong with the value of a hidden field.
 func BadHidden(text string) Fault {
 	switch {
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):

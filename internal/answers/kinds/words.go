@@ -42,7 +42,7 @@ func grouped(f float64) string {
 	return sign + whole + fraction
 }
 
-// counted writes a count with its noun: 1 character, 10,000 characters.
+// Counted writes a count with its noun: 1 character, 10,000 characters.
 func Counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -74,7 +74,7 @@ func bytesText(n int64) string {
 
 func Quoted(s string) string { return string(jsontree.AppendString(nil, s)) }
 
-// encoded is a value in JSON.
+// Encoded is a value in JSON.
 func Encoded(v any) string {
 	raw, _ := json.Marshal(v) //nolint:errchkjson // texts, and lists and maps of them
 	return string(raw)

@@ -18,7 +18,7 @@ type ruleData struct {
 	walk   *walk
 	budget logic.Budget
 
-	// taken are the answers that were taken so far, by index in Form.blocks: where each
+	// taken are the answers that were taken so far, by index in Form.Blocks: where each
 	// begins and ends in the list of answers. 0, 0: none.
 	taken [][2]int
 	// made are those that a rule asked for, as rules see them; nil before one does.

@@ -1,3 +1,5 @@
+// Package path takes a response through a form, as the form's rules lead a respondent: only
+// answers to blocks on that path are checked and stored.
 package path
 
 import (
@@ -11,7 +13,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// checkAll holds a response against the form and normalises it.
+// Check holds a response against the form and normalises it. An error is a *[schema.Error].
 func Check(f *compile.Form, in check.Input) (check.Answers, error) {
 	k := newWalk(f, in)
 	k.run()

@@ -1,3 +1,4 @@
+// Package warnings finds what makes a form unanswerable, and what has no effect.
 package warnings
 
 import (
