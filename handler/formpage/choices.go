@@ -18,6 +18,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -202,7 +203,7 @@ func chosenBounds(p *schema.Properties) (low, high int) {
 // countHelp says how many choices are asked for.
 func (b *builder) countHelp(p *schema.Properties) string {
 	low, high := chosenBounds(p)
-	kind := cmp.Or(bounds(low > 0, high > 0), "any")
+	kind := cmp.Or(words.Bounds(low > 0, high > 0), "any")
 	if low > 0 && low == high {
 		kind = "exactly"
 	}

@@ -8,10 +8,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -62,8 +66,8 @@ type field struct {
 	Callers      string // those of the country of a phone number
 	Reads        bool   // how its text is read is shown below it
 	Reading      string
-	Stored       []shownFile
-	Widget       *Widget
+	Stored       []upload.File
+	Widget       *host.Widget
 	Accept       string
 	MaxBytes     int64 // of a file
 	Several      bool
@@ -125,7 +129,7 @@ func (b *builder) field(f *field, block *schema.Block) {
 	}
 	b.used["#"+block.ID] = true
 	b.draw(f, block, p)
-	if b.c.h.cannotGive(block) { // the page demands nothing that it cannot take
+	if b.c.h.host.CannotGive(block) { // the page demands nothing that it cannot take
 		f.Required = false
 		f.Help += " " + b.c.words.Get("fault.REQUIRED.unavailable")
 	}
@@ -136,7 +140,7 @@ func (b *builder) field(f *field, block *schema.Block) {
 	}
 	if formblock.TakesAnswer(block.Type) {
 		if f.Remove == "" {
-			f.Value, f.Reading = b.value(f.Name), b.c.readings[f.Name].text
+			f.Value, f.Reading = b.value(f.Name), b.c.readings[f.Name].Text
 		}
 		b.fault(f, block)
 	}
@@ -164,28 +168,18 @@ func (b *builder) value(name string) string {
 // stand beside that.
 func (b *builder) fault(f *field, block *schema.Block) {
 	for _, v := range b.faults[block.ID] {
-		sub := lastPart(v.Path)
+		sub := fault.Part(v.Path)
 		i := slices.IndexFunc(f.Parts, func(part field) bool { return sub != "" && part.Block == sub })
 		if i < 0 {
-			f.Fault = cmp.Or(f.Fault, b.c.faultText(v, block, false))
+			f.Fault = cmp.Or(f.Fault, b.c.faults().Text(v, block, false))
 		} else if part := &f.Parts[i]; part.Fault == "" {
-			part.Fault = b.c.faultText(v, block, true)
+			part.Fault = b.c.faults().Text(v, block, true)
 			b.problems = append(b.problems, problem{part.ID, f.Label + ": " + part.Label, part.Fault})
 		}
 	}
 	if f.Fault != "" {
 		b.problems = append(b.problems, problem{f.ID, f.Label, f.Fault})
 	}
-}
-
-// lastPart is the last part of a JSON Pointer that goes into an answer, "" for the
-// answer itself.
-func lastPart(pointer string) string {
-	parts := strings.Split(pointer, "/")
-	if len(parts) < 4 {
-		return ""
-	}
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(parts[3])
 }
 
 // draw chooses how a block is drawn: as a question with one line of text if it says no more.
@@ -278,7 +272,7 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 	case schema.TypePayment:
 		f.control, f.Help = nil, b.c.words.Get("payment.note")
 		f.Amount = strings.TrimSpace(p.Amount + " " + p.Currency)
-		if block.Required && b.c.h.config.HostAnswers != nil {
+		if block.Required && b.c.h.host.Payments {
 			f.Help += " " + b.c.words.Get("payment.first")
 		}
 	case schema.TypeGroup:
@@ -311,19 +305,6 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 func (f *field) buttons() { f.control, f.Set, f.Input = (*writer).choices, true, "radio" }
 
 func (b *builder) numberHelp(p *schema.Properties) string {
-	kind := bounds(p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil)
+	kind := words.Bounds(p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil)
 	return b.c.words.Get("help."+kind, "min", formblock.Or(p.Min, 0), "max", formblock.Or(p.Max, 0))
-}
-
-// bounds is how the keys of the texts on bounds end, "" where there are none.
-func bounds(low, high bool) string {
-	switch {
-	case low && high:
-		return "between"
-	case low:
-		return "min"
-	case high:
-		return "max"
-	}
-	return ""
 }

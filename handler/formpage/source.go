@@ -1,6 +1,7 @@
 package formpage
 
 import (
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/storage"
@@ -30,3 +31,6 @@ func (c *call) source() *source {
 	}
 	return s
 }
+
+// faults words what is wrong with answers.
+func (c *call) faults() fault.Writer { return fault.Writer{Words: c.words, Host: &c.h.host} }
