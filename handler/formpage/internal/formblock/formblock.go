@@ -36,6 +36,23 @@ func Properties(b *schema.Block) *schema.Properties {
 
 var noProperties schema.Properties
 
+// Index finds blocks of a form at any level by their ids.
+type Index struct {
+	Blocks []schema.Block
+	byID   map[string]*schema.Block // made when it is first asked for
+}
+
+// Find returns a block, nil when there is none.
+func (x *Index) Find(id string) *schema.Block {
+	if x.byID == nil {
+		x.byID = map[string]*schema.Block{}
+		for b := range Walk(x.Blocks) {
+			x.byID[b.ID] = b
+		}
+	}
+	return x.byID[id]
+}
+
 // TakesAnswer reports whether a respondent answers blocks of a type.
 func TakesAnswer(kind string) bool { return (&schema.Block{Type: kind}).TakesAnswer() }
 
@@ -43,6 +60,9 @@ func TakesAnswer(kind string) bool { return (&schema.Block{Type: kind}).TakesAns
 func TakesFile(b *schema.Block) bool {
 	return b.Type == schema.TypeFileUpload || b.Type == schema.TypeSignature
 }
+
+// MaxFiles bounds how many files one block takes.
+const MaxFiles = 20
 
 // TakesSeveral reports whether more than one choice may be made.
 func TakesSeveral(b *schema.Block) bool {

@@ -1,9 +1,7 @@
 package formsvc_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -176,35 +174,6 @@ func ExampleDecodeForm() {
 	// Why?
 }
 
-// Answers are Go values, for a type switch or as text.
-func ExampleDecodeAnswers() {
-	svc, form := exampleForm()
-	ctx := context.Background()
-	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`), "why": []byte(`"Quick help"`)}}); err != nil {
-		log.Fatal(err)
-	}
-	for submission, err := range svc.As(formsvc.UserIDFrom("ann")).Submissions(ctx, form, formsvc.SubmissionQuery{Limit: 10}) {
-		if err != nil {
-			log.Fatal(err)
-		}
-		answers, err := formsvc.DecodeAnswers(submission)
-		if err != nil {
-			log.Fatal(err)
-		}
-		for _, a := range answers {
-			switch v := a.Value.(type) {
-			case schema.Number:
-				fmt.Println(a.Label, float64(v) >= 9)
-			default:
-				fmt.Println(a.Label, v)
-			}
-		}
-	}
-	// Output:
-	// Would you recommend us? true
-	// Why? Quick help
-}
-
 // An admin page lists forms and responses with Go calls only.
 func Example_adminPage() {
 	svc, form := exampleForm()
@@ -248,123 +217,6 @@ func Example_adminPage() {
 	// <ul><li>Would you recommend us? 9</li><li>Why? &lt;3</li></ul>
 }
 
-// exampleResponses is exampleForm with three responses.
-func exampleResponses() (*formsvc.Service, formsvc.ID) {
-	svc, form := exampleForm()
-	for score, why := range map[string]string{`10`: `"Quick help"`, `7`: `"=1+1"`, `2`: `"Slow"`} {
-		if _, err := svc.Submit(context.Background(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(score), "why": []byte(why)}}); err != nil {
-			log.Fatal(err)
-		}
-	}
-	return svc, form
-}
-
-func ExampleClient_Export() {
-	svc, form := exampleResponses()
-	var file bytes.Buffer // or a file, or the body of a response
-	err := svc.As(formsvc.UserIDFrom("ann")).Export(context.Background(), &file, form, formsvc.Export{Labels: true, Since: time.Now().AddDate(0, -1, 0)})
-	if err != nil {
-		log.Fatal(err) // without an error the file is whole
-	}
-	lines, err := csv.NewReader(&file).ReadAll()
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, line := range lines {
-		fmt.Println(strings.Join(line[2:4], " | "))
-	}
-	// Unordered output:
-	// Would you recommend us? | Why?
-	// 10 | Quick help
-	// 7 | '=1+1
-	// 2 | Slow
-}
-
-// Every line is a response as the API lists it.
-func ExampleClient_Export_ndjson() {
-	svc, form := exampleResponses()
-	var file bytes.Buffer
-	if err := svc.AsHost().Export(context.Background(), &file, form, formsvc.Export{Format: formsvc.NDJSON}); err != nil {
-		log.Fatal(err)
-	}
-	for d := json.NewDecoder(&file); d.More(); {
-		var response struct {
-			Answers []struct{ Value any }
-		}
-		if err := d.Decode(&response); err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(response.Answers[1].Value)
-	}
-	// Unordered output:
-	// Quick help
-	// =1+1
-	// Slow
-}
-
-// The host mounts exports where it likes, beside the API.
-func ExampleService_ExportHandler() {
-	svc, form := exampleResponses()
-	defer svc.Close(context.Background())
-	key, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{
-		User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "reports", Scopes: []formsvc.Scope{formsvc.ScopeSubmissionsRead},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/v1/", svc)
-	mux.Handle("/exports/", svc.ExportHandler())
-	server := httptest.NewServer(mux)
-	defer server.Close()
-
-	r, err := http.NewRequest(http.MethodGet, server.URL+"/exports/"+form.String()+".csv?choices=ids&bom=true", nil)
-	if err != nil {
-		log.Fatal(err)
-	}
-	r.Header.Set("X-API-Key", key.Secret)
-	response, err := server.Client().Do(r)
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer response.Body.Close()
-	fmt.Println(response.StatusCode, response.Header.Get("Content-Type"))
-	// Output: 200 text/csv; charset=utf-8; header=present
-}
-
-func ExampleClient_Summary() {
-	svc, form := exampleResponses()
-	summary, err := svc.AsHost().Summary(context.Background(), form, formsvc.SubmissionQuery{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	score := summary.Blocks[0]
-	fmt.Println(summary.Responses, "responses,", score.Skipped, "without a score")
-	fmt.Printf("median %.0f, %d promoters, %d detractors, score %.0f\n", score.Numbers.Median, score.NPS.Promoters, score.NPS.Detractors, score.NPS.Score)
-	// Output:
-	// 3 responses, 0 without a score
-	// median 7, 1 promoters, 1 detractors, score 0
-}
-
-func ExampleClient_Metrics() {
-	svc, form := exampleForm()
-	ctx := context.Background()
-	for range 4 {
-		if err := svc.RecordStart(ctx, form); err != nil {
-			log.Fatal(err)
-		}
-	}
-	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`)}}); err != nil {
-		log.Fatal(err)
-	}
-	metrics, err := svc.As(formsvc.UserIDFrom("ann")).Metrics(ctx, form, "7d")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(metrics.Starts, metrics.Submissions, metrics.CompletionRate)
-	// Output: 4 1 25
-}
-
 // A deleted form waits in the trash until the host restores or purges it.
 func ExampleService_RestoreForm() {
 	svc, form := exampleForm()
@@ -384,22 +236,137 @@ func ExampleService_RestoreForm() {
 	// Feedback <nil>
 }
 
-// Members of a workspace see its forms; others do not.
-func ExampleService_AddMember() {
-	svc, id := exampleForm()
-	ctx, bob := context.Background(), formsvc.UserIDFrom("bob")
-	form, err := svc.AsHost().Form(ctx, id)
+// branching makes a service with one form of these blocks and variables.
+func branching(blocks, variables string) (*formsvc.Service, formsvc.ID) {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
 	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = svc.As(bob).Form(ctx, id)
-	fmt.Println(errors.Is(err, formsvc.ErrNotFound))
-	if err := svc.AddMember(ctx, form.WorkspaceID, bob); err != nil {
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
+	if err != nil {
 		log.Fatal(err)
 	}
-	_, err = svc.As(bob).Form(ctx, id)
-	fmt.Println(err)
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Branches", Definition: formsvc.Definition{
+		Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables),
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := ann.PublishForm(ctx, form.ID); err != nil {
+		log.Fatal(err)
+	}
+	if warnings, err := ann.Warnings(ctx, form.ID); err != nil || len(warnings) > 0 {
+		log.Fatal(warnings, err)
+	}
+	return svc, form.ID
+}
+
+// showPath prints the way through a form for some answers; required blocks have a star.
+func showPath(svc *formsvc.Service, form formsvc.ID, answers string) {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(answers), &given); err != nil {
+		log.Fatal(err)
+	}
+	path, err := svc.Path(context.Background(), form, given, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var ids []string
+	for _, block := range path.Blocks {
+		if block.Required {
+			block.ID += "*"
+		}
+		ids = append(ids, block.ID)
+	}
+	fmt.Println(strings.Join(ids, " "))
+}
+
+// Who has no pet passes over the questions about it.
+func Example_skipASection() {
+	svc, form := branching(`[
+		{"id":"pet","type":"yes_no","label":"Do you have a pet?","required":true,"properties":{"rule":{
+			"next":[{"if":{"!":{"var":"answers.pet"}},"to":"food"}]}}},
+		{"id":"species","type":"short_text","label":"Which one?","required":true},
+		{"id":"age","type":"number","label":"How old is it?"},
+		{"id":"food","type":"long_text","label":"What do you eat?"},
+		{"id":"thanks","type":"ending","label":"Thank you"}]`, `{}`)
+	showPath(svc, form, `{"pet":true}`)
+	showPath(svc, form, `{"pet":false}`)
 	// Output:
-	// true
-	// <nil>
+	// pet* species* age food thanks
+	// pet* food thanks
+}
+
+// A survey that wants people between 18 and 30 thanks all others at once. Whoever is asked
+// must say where they live.
+func Example_quotaQuestion() {
+	svc, form := branching(`[
+		{"id":"age","type":"number","label":"How old are you?","required":true,"properties":{"rule":{
+			"next":[{"if":{"!":{"<=":[18,{"var":"answers.age"},30]}},"to":"full"}]}}},
+		{"id":"country","type":"country","label":"Where do you live?","properties":{"rule":{"require":{">=":[{"var":"answers.age"},18]}}}},
+		{"id":"done","type":"ending","label":"Thank you"},
+		{"id":"full","type":"ending","label":"We have enough answers from your age"}]`, `{}`)
+	showPath(svc, form, `{"age":25}`)
+	showPath(svc, form, `{"age":55}`)
+	// Output:
+	// age* country* done
+	// age* full
+}
+
+// Each right answer counts one; the ending depends on the sum, which is kept with the
+// response.
+func Example_scoreWithTwoEndings() {
+	svc, form := branching(`[
+		{"id":"capital","type":"single_choice","label":"What is the capital of Australia?","choices":[{"id":"syd","label":"Sydney"},{"id":"cbr","label":"Canberra"}],
+			"properties":{"rule":{"set":{"score":{"+":[{"var":"variables.score"},{"if":[{"==":[{"var":"answers.capital"},"cbr"]},1,0]}]}}}}},
+		{"id":"primes","type":"multiple_choice","label":"Which are prime?","choices":[{"id":"7","label":"7"},{"id":"9","label":"9"},{"id":"11","label":"11"}],
+			"properties":{"rule":{
+				"set":{"score":{"+":[{"var":"variables.score"},{"if":[{"==":[{"var":"answers.primes"},["7","11"]]},1,0]}]}},
+				"next":[{"if":{"==":[{"var":"variables.score"},2]},"to":"won"}]}}},
+		{"id":"again","type":"ending","label":"Try again"},
+		{"id":"won","type":"ending","label":"All right!"}]`, `{"score":0}`)
+	showPath(svc, form, `{"capital":"syd","primes":["7","11"]}`)
+	showPath(svc, form, `{"capital":"cbr","primes":["7","11"]}`)
+
+	stored, err := svc.Submit(context.Background(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"capital": json.RawMessage(`"cbr"`)}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(string(stored.Answers))
+	// Output:
+	// capital primes again
+	// capital primes won
+	// [{"field":{"id":"capital","type":"single_choice","label":"What is the capital of Australia?"},"value":{"id":"cbr","label":"Canberra"}},{"field":{"id":"score","type":"variable","label":"score"},"value":1}]
+}
+
+// The rest of an address is asked for once there is a way to send something.
+func Example_showTheRestOfAnAddress() {
+	svc, form := branching(`[
+		{"id":"delivery","type":"dropdown","label":"How shall we send it?","required":true,"choices":[{"id":"mail","label":"By mail"},{"id":"pickup","label":"I pick it up"}]},
+		{"id":"address","type":"address","label":"Where to?","required":true,"properties":{"addressOrContact":{"phone":{"hide":true}},"rule":{"show":{"==":[{"var":"answers.delivery"},"mail"]}}}},
+		{"id":"customs","type":"short_text","label":"Customs number","properties":{"rule":{
+			"show":{"!":{"in":[{"var":["answers.address.country","NL"]},["NL","BE","DE"]]}},
+			"require":true}}}]`, `{}`)
+	showPath(svc, form, `{"delivery":"pickup"}`)
+	showPath(svc, form, `{"delivery":"mail","address":{"city":"Utrecht","country":"NL"}}`)
+	showPath(svc, form, `{"delivery":"mail","address":{"city":"Bern","country":"CH"}}`)
+	// Output:
+	// delivery*
+	// delivery* address*
+	// delivery* address* customs*
+}
+
+// Who does not agree is not asked anything else.
+func Example_endEarly() {
+	svc, form := branching(`[
+		{"id":"agree","type":"yes_no","label":"May we ask you a few questions?","required":true,"properties":{"rule":{
+			"next":[{"if":{"==":[{"var":"answers.agree"},false]},"to":"end"}]}}},
+		{"id":"name","type":"short_text","label":"Your name","required":true},
+		{"id":"bye","type":"ending","label":"Thank you"}]`, `{}`)
+	showPath(svc, form, `{"agree":true}`)
+	showPath(svc, form, `{"agree":false}`)
+	// Output:
+	// agree* name* bye
+	// agree* bye
 }
