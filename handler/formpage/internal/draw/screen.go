@@ -1,5 +1,14 @@
 package draw
 
+import (
+	"html/template"
+	"net/http"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/field"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/schema"
+)
+
 // Message sends a page that says something instead of a form.
 func (p *Page) Message(w http.ResponseWriter, status int, title, text string) error {
 	v := p.newView("message")

@@ -1,5 +1,16 @@
 package draw
 
+import (
+	"bytes"
+	"crypto/rand"
+	"embed"
+	"html/template"
+	"net/http"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
+)
+
 //go:embed templates
 var templateFiles embed.FS
 

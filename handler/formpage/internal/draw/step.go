@@ -1,5 +1,22 @@
 package draw
 
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
+	"github.com/formsvc/formsvc/handler/formpage/internal/field"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
+	"github.com/formsvc/formsvc/schema"
+)
+
 // maxProblems is what a page draws of a summary of faults, in bytes.
 const maxProblems = 1 << 18
 
@@ -7,7 +24,7 @@ const maxProblems = 1 << 18
 func (p *Page) Step(w http.ResponseWriter, status int) error {
 	v, s := p.newView("form"), p.Steps[p.At]
 	v.Single = walk.OneAtATime(p.Form)
-	v.Step = p.At + 1
+	v.Step, v.At = p.At+1, s.ID
 	v.First, v.Last = p.At == 0, v.Step == len(p.Steps)
 	v.Progress = p.Form.Settings.ProgressBar && len(p.Steps) > 1
 	v.Navigation = p.Form.Settings.Navigation && len(p.Steps) > 1

@@ -1,5 +1,13 @@
 package draw
 
+import (
+	"html/template"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/field"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+)
+
 // view is what the templates draw.
 type view struct {
 	*Page
@@ -17,7 +25,8 @@ type view struct {
 
 	Single      bool
 	First, Last bool
-	Step        int
+	Step        int    // from 1
+	At          string // its id
 	Progress    bool
 	Navigation  bool
 	Reactive    bool // the form has rules: other blocks may be called for while typing

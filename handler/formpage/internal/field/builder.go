@@ -1,5 +1,21 @@
 package field
 
+import (
+	"encoding/json"
+	"net/url"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/host"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/schema"
+)
+
 // Source is what fields are made of.
 type Source struct {
 	Blocks   []schema.Block // of the form

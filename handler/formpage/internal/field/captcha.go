@@ -1,5 +1,7 @@
 package field
 
+import "github.com/formsvc/formsvc/schema"
+
 // drawCaptcha shows the challenge of a block, or nothing when it is solved or the host
 // has no verifier for it. A page never pretends: what is not verified is not shown.
 func (b *builder) drawCaptcha(f *Field, block *schema.Block) {
@@ -22,4 +24,3 @@ func (p *writer) captcha(f *Field) {
 	p.Put(`<div class="%i" data-sitekey="%i"></div><noscript>%s</noscript><script src="%i" async defer></script></div>`+"\n",
 		f.Widget.Class, f.Widget.SiteKey, p.words.Get("captcha.noscript"), f.Widget.Script)
 }
-

@@ -1,5 +1,24 @@
 package field
 
+import (
+	"cmp"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/css"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/schema"
+)
+
 // buttons draws a field with options as buttons.
 func (f *Field) buttons() { f.control, f.Set, f.Input = (*writer).choices, true, "radio" }
 

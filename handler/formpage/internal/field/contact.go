@@ -1,5 +1,17 @@
 package field
 
+import (
+	"slices"
+	"strconv"
+
+	"golang.org/x/text/language"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/schema"
+)
+
 // partCompletes are the autocomplete tokens of the parts of an address.
 var partCompletes = map[string]string{
 	"firstName": "given-name", "lastName": "family-name", "email": "email", "phone": "tel", "company": "organization",
@@ -51,4 +63,3 @@ func (p *writer) contact(f *Field) {
 	}
 	p.Put("</div>")
 }
-

@@ -1,5 +1,11 @@
 package field
 
+import (
+	"strings"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+)
+
 func (p *writer) divider(f *Field) { p.Put(`<hr class="fs-divider" data-b="%i">`+"\n", f.Block) }
 
 // group writes the beginning of a group.
@@ -63,4 +69,3 @@ func (p *writer) linkText(f *Field) {
 		p.Put("%s", p.words.Get(f.Kind+".open"))
 	}
 }
-

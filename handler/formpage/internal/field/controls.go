@@ -1,5 +1,11 @@
 package field
 
+import (
+	"strconv"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+)
+
 func (p *writer) textarea(f *Field) {
 	p.Put(`<textarea id="%i" name="%i" rows="4"`, f.ID, f.Name)
 	p.limits(f)
@@ -31,7 +37,6 @@ func (p *writer) input(f *Field) {
 	}
 	p.When(f.Reads, `<p class="fs-read" id="%i-s" aria-live="polite">%s</p>`, f.ID, f.Reading)
 }
-
 
 func (p *writer) listed(o *Option) {
 	p.Put(`<option value="%v"`, o.Value)
@@ -75,7 +80,6 @@ func (p *writer) pick(begin, kind string, o *Option) {
 	p.Put(">")
 }
 
-
 func (p *writer) choice(kind string, o *Option) {
 	p.Put(`<label class="opt`)
 	p.When(o.Image != nil, " has-pic")
@@ -87,4 +91,3 @@ func (p *writer) choice(kind string, o *Option) {
 	p.When(o.Color != "", `<span class="swatch %i"></span>`, o.Color)
 	p.Put(`<span class="lbl">%s</span></label>`, o.Label)
 }
-

@@ -1,5 +1,14 @@
 package field
 
+import (
+	"cmp"
+	"html"
+	"strings"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/internal/answers"
+)
+
 // countries are the options of a country field in the language's order, as HTML: 250 of
 // them through a template would cost more than the rest of a page.
 func (b *builder) countries(list, name, preset string) string {
@@ -30,4 +39,3 @@ func (b *builder) callers(name, preset string) string {
 	}
 	return b.countries(list, input.Whose+name, own)
 }
-

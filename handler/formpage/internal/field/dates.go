@@ -1,5 +1,17 @@
 package field
 
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/schema"
+)
+
 // The inputs of a date in three, in the order that a form asks for, and their labels.
 var (
 	dateOrders = map[string][]string{

@@ -6,6 +6,17 @@
 // How blocks of a type are drawn stands in kinds.go.
 package field
 
+import (
+	"html/template"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/host"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/schema"
+)
+
 // writer writes the HTML of fields in the page's words.
 type writer struct {
 	*pen.Pen

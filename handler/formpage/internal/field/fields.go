@@ -1,5 +1,18 @@
 package field
 
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
+	"github.com/formsvc/formsvc/schema"
+)
+
 // Draw draws blocks of a page.
 func Draw(s *Source, blocks []schema.Block) *Drawn {
 	b := newBuilder(s)

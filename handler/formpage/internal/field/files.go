@@ -1,5 +1,17 @@
 package field
 
+import (
+	"strconv"
+	"strings"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/filetype"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/schema"
+)
+
 // drawFiles draws a block that takes files.
 func (b *builder) drawFiles(f *Field, block *schema.Block, p *schema.Properties) {
 	b.Multipart = true
@@ -49,4 +61,3 @@ func (p *writer) files(f *Field) {
 	}
 	p.Put(`><span aria-hidden="true" hidden><svg viewBox="0 0 24 24"><path d="M12 16V4M7 9l5-5 5 5M4 16v4h16v-4"/></svg><b>%s</b></span></div>`, p.words.Get(text))
 }
-

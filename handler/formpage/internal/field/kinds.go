@@ -1,5 +1,16 @@
 package field
 
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/schema"
+)
+
 // draw chooses how a block is drawn: as a question with one line of text if it says no more.
 func (b *builder) draw(f *Field, block *schema.Block, p *schema.Properties) {
 	switch block.Type {
@@ -123,4 +134,3 @@ func (b *builder) numberHelp(p *schema.Properties) string {
 	kind := words.Bounds(p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil)
 	return b.Words.Get("help."+kind, "min", formblock.Or(p.Min, 0), "max", formblock.Or(p.Max, 0))
 }
-

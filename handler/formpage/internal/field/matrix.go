@@ -1,5 +1,17 @@
 package field
 
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/schema"
+)
+
 func (b *builder) matrix(f *Field, block *schema.Block) {
 	for _, c := range block.MatrixColumns {
 		f.Columns = append(f.Columns, Option{Value: input.Picked + c.ID, Label: cmp.Or(c.Label, c.ID)})
@@ -40,4 +52,3 @@ func (p *writer) matrix(f *Field) {
 	}
 	p.Put("</div>")
 }
-

@@ -1,5 +1,11 @@
 package field
 
+import (
+	"strconv"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+)
+
 // question writes a block that is answered.
 func (p *writer) question(f *Field) {
 	tag := "div"
@@ -73,4 +79,3 @@ func (p *writer) pic(pic *policy.Picture) {
 		p.Put(` loading="lazy"></div>`)
 	}
 }
-

@@ -1,5 +1,16 @@
 package field
 
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/schema"
+)
+
 // maxPlaces is how many choices of a ranking have a list of all places. Where there are
 // more, a place is a number to type. The definition's limit of cells knows it as well.
 const maxPlaces = 40
@@ -53,4 +64,3 @@ func (p *writer) move(by, word, drawing, label string) {
 	p.Sentence(p.words.Get(word), "label", label)
 	p.Put(`"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="%i"/></svg></button>`, drawing)
 }
-

@@ -1,5 +1,15 @@
 package field
 
+import (
+	"cmp"
+	"strconv"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
+	"github.com/formsvc/formsvc/schema"
+)
+
 func (b *builder) scale(f *Field) {
 	p := f.P
 	from, to, step, n := formblock.Scale(f.Type, p)
@@ -73,4 +83,3 @@ var icons = map[string]string{
 	"cat":         "M4 2.5l4.2 3.3a11 11 0 0 1 7.6 0L20 2.5v9.7c0 5-3.6 8.8-8 8.8s-8-3.8-8-8.8zm5 8.5a1.2 1.2 0 1 0 0 2.4A1.2 1.2 0 0 0 9 11zm6 0a1.2 1.2 0 1 0 0 2.4A1.2 1.2 0 0 0 15 11zm-3 4.5l-1.3-1h2.6z",
 	"dog":         "M6.5 4L2.5 9.5 5 13v3.5C5 19.5 8 21.5 12 21.5s7-2 7-5V13l2.5-3.5L17.5 4 14 6h-4zM9 10.5a1.2 1.2 0 1 1 0 2.4 1.2 1.2 0 0 1 0-2.4zm6 0a1.2 1.2 0 1 1 0 2.4 1.2 1.2 0 0 1 0-2.4zM10 15h4l-2 2z",
 }
-
