@@ -58,17 +58,17 @@ var allowed = map[string][]string{
 	// Beside the rooms before them, see rooms.
 	rooms + "css":                       {"github.com/tdewolff/parse/v2"},
 	rooms + "formblock":                 {"schema"},
-	rooms + "words":                     {"internal/answers", "golang.org/x/text"},
-	rooms + "filetype":                  {"internal/answers", "schema"},
+	rooms + "words":                     {"internal/answers/kinds", "golang.org/x/text"},
+	rooms + "filetype":                  {"internal/answers/kinds", "schema"},
 	rooms + "host":                      {"schema"},
 	rooms + "policy":                    {"schema", "golang.org/x/net/idna"},
 	rooms + "theme":                     {"schema"},
 	rooms + "walk":                      {"", "schema"},
-	rooms + "read":                      {"internal/answers", "internal/jsontree", "schema"},
+	rooms + "read":                      {"internal/answers/kinds", "internal/jsontree", "schema"},
 	rooms + "upload":                    {"schema"},
 	rooms + "check":                     {"schema"},
 	rooms + "fault":                     {"schema"},
-	rooms + "field":                     {"internal/answers", "schema", "golang.org/x/text"},
+	rooms + "field":                     {"internal/answers/kinds", "schema", "golang.org/x/text"},
 	rooms + "draw":                      {"", "schema"},
 	"handler/conformance":               {"schema", "internal/described"},
 	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},
@@ -92,9 +92,20 @@ var allowed = map[string][]string{
 	"internal/definition": {
 		"internal/calendar", "internal/faults", "internal/jsonshape", "internal/jsontree", "internal/visible", "internal/weburl", "schema", "storage",
 	},
+	// Answers: each package knows only those before it, and the last is what callers use.
+	"internal/answers/kinds": {
+		"internal/calendar", "internal/faults", "internal/jsontree", "internal/publicaddr", "internal/visible", "internal/weburl", "schema",
+		"github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
+	},
+	"internal/answers/compile":  {"internal/answers/kinds", "internal/faults", "internal/jsontree", "internal/logic", "schema"},
+	"internal/answers/identity": {"internal/answers/compile", "internal/answers/kinds", "internal/jsontree", "schema"},
+	"internal/answers/check":    {"internal/answers/compile", "internal/answers/identity", "internal/answers/kinds", "internal/jsontree"},
+	"internal/answers/path": {
+		"internal/answers/check", "internal/answers/compile", "internal/answers/kinds", "internal/jsontree", "internal/logic", "schema",
+	},
+	"internal/answers/warnings": {"internal/answers/compile", "internal/answers/kinds", "internal/jsontree", "internal/logic", "schema"},
 	"internal/answers": {
-		"internal/faults", "internal/jsontree", "internal/logic", "internal/visible", "internal/weburl", "schema",
-		"internal/calendar", "internal/publicaddr", "github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
+		"internal/answers/check", "internal/answers/compile", "internal/answers/identity", "internal/answers/path", "internal/answers/warnings", "schema",
 	},
 
 	// The operations, for both doors.
@@ -206,6 +217,7 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 		{module + "/internal/jsonshape", module + "/internal/definition"},
 		{module + "/internal/definition", module + "/internal/answers"},
 		{module + "/internal/answers", module + "/internal/jsonshape"},
+		{module + "/internal/answers/compile", module + "/internal/answers/path"},
 		{module + "/internal/apidoc", "github.com/santhosh-tekuri/jsonschema/v5"},
 		{module + "/handler", module + "/internal/servicetest"},
 		{module + "/internal/unheardof", module + "/storage"},

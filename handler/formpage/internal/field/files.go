@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
-	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -19,7 +19,7 @@ func (b *builder) drawFiles(f *Field, block *schema.Block, p *schema.Properties)
 	f.Remove = input.Remove + block.ID
 	f.Several = p.MultipleFiles && block.Type == schema.TypeFileUpload
 	f.MaxBytes = b.Host.FileSize(p)
-	size, types := words.Megabytes(f.MaxBytes), answers.FileTypesOf(p)
+	size, types := words.Megabytes(f.MaxBytes), kinds.FileTypesOf(p)
 	switch {
 	case block.Type == schema.TypeSignature:
 		f.Accept = strings.Join(filetype.SignatureTypes, ",")
