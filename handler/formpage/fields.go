@@ -88,7 +88,7 @@ func (b *builder) fields(blocks []schema.Block) {
 		group := block.Type == schema.TypeGroup
 		if b.pen.More() {
 			b.field(&f, block)
-			f.Focus = b.focus && formblock.TakesAnswer(f.Type) && f.control != nil
+			f.Focus = b.focus && block.TakesAnswer() && f.control != nil
 			b.focus = b.focus && group && f.Description == "" && f.Image == nil
 			if f.write != nil {
 				f.write(b.pen, &f)
@@ -117,7 +117,7 @@ func (b *builder) field(f *field, block *schema.Block) {
 		Label: block.Label, Description: block.Description, Required: block.Required, Number: b.numbers[block.ID],
 		Name: input.Answer + block.ID, Placeholder: p.PlaceholderText, Input: "text", Options: b.options[:0], Parts: b.parts[:0],
 	}
-	if block.Label == "" && formblock.TakesAnswer(block.Type) {
+	if block.Label == "" && block.TakesAnswer() {
 		f.Label = b.c.words.Get("type." + block.Type)
 	}
 	f.Image = b.picture(p.Image, p.ImageAlt)
@@ -138,7 +138,7 @@ func (b *builder) field(f *field, block *schema.Block) {
 			f.Options[i].Required = f.Required
 		}
 	}
-	if formblock.TakesAnswer(block.Type) {
+	if block.TakesAnswer() {
 		if f.Remove == "" {
 			f.Value, f.Reading = b.value(f.Name), b.c.readings[f.Name].Text
 		}

@@ -4,7 +4,6 @@ package formblock
 import (
 	"iter"
 	"math"
-	"slices"
 
 	"github.com/formsvc/formsvc/schema"
 )
@@ -53,9 +52,6 @@ func (x *Index) Find(id string) *schema.Block {
 	return x.byID[id]
 }
 
-// TakesAnswer reports whether a respondent answers blocks of a type.
-func TakesAnswer(kind string) bool { return (&schema.Block{Type: kind}).TakesAnswer() }
-
 // TakesFile reports whether the answer of a block is made of files.
 func TakesFile(b *schema.Block) bool {
 	return b.Type == schema.TypeFileUpload || b.Type == schema.TypeSignature
@@ -69,35 +65,34 @@ func TakesSeveral(b *schema.Block) bool {
 	return b.Type == schema.TypeMultipleChoice || b.Type == schema.TypePictureChoice && Properties(b).MultiSelection
 }
 
-// Most buttons of a scale, and icons of a rating. A longer one is a number to type.
-const (
-	maxSteps = 101
-	maxIcons = 20
-)
-
 // Scale returns the bounds of a rating, an opinion scale or a net promoter score, and how
-// many buttons it is drawn as, 0 for none.
-func Scale(kind string, p *schema.Properties) (from, to, step float64, buttons int) {
-	from, to, step = Or(p.From, 1), Or(p.To, 10), Or(p.ScaleStep, 1)
-	switch {
-	case kind == schema.TypeRating:
-		from, to, step = 1, math.Floor(math.Max(1, Or(p.To, 5))), 1
-	case kind == schema.TypeNPS:
-		from, to, step = 0, 10, 1
-	case step <= 0:
-		step = 1
+// many buttons it is drawn as. A longer scale has none: it is a number to type.
+func Scale(b *schema.Block) (scale schema.Scale, buttons int) {
+	kind, _ := schema.KindOf(b.Type)
+	scale = kind.Scale
+	switch p := Properties(b); b.Type {
+	case schema.TypeRating:
+		scale.To = math.Floor(math.Max(1, Or(p.To, scale.To)))
+	case schema.TypeOpinionScale:
+		scale = schema.Scale{From: Or(p.From, scale.From), To: Or(p.To, scale.To), Step: Or(p.ScaleStep, scale.Step)}
+		if scale.Step <= 0 {
+			scale.Step = 1
+		}
+	case schema.TypeNPS:
+	default:
+		return scale, 0
 	}
-	n := int(math.Floor((to-from)/step+1e-9)) + 1
-	if n < 1 || n > maxSteps || kind == schema.TypeRating && n > maxIcons {
-		return from, to, step, 0
+	buttons = int(math.Floor((scale.To-scale.From)/scale.Step+1e-9)) + 1
+	if buttons < 1 || buttons > kind.MaxDrawn {
+		return scale, 0
 	}
-	return from, to, step, n
+	return scale, buttons
 }
 
 // IsButtonScale reports whether a block is a scale that is drawn as buttons.
 func IsButtonScale(b *schema.Block) bool {
-	_, _, _, n := Scale(b.Type, Properties(b))
-	return n > 0 && b.Type != schema.TypeNumber
+	_, n := Scale(b)
+	return n > 0
 }
 
 // MostDays is how many of the days that a block names are drawn to be chosen from. More days
@@ -108,21 +103,6 @@ const MostDays = 50
 // is asked for them.
 var ContactParts = []string{
 	"firstName", "lastName", "email", "phone", "company", "address", "address2", "zip", "city", "state", "country",
-}
-
-// ContactPart returns the settings of one part, the zero value where there are none.
-func ContactPart(f *schema.AddressFields, part string) (field schema.AddressField) {
-	if f == nil {
-		return field
-	}
-	// In the order of ContactParts.
-	set := [...]*schema.AddressField{
-		f.FirstName, f.LastName, f.Email, f.Phone, f.Company, f.Address, f.Address2, f.Zip, f.City, f.State, f.Country,
-	}[slices.Index(ContactParts, part)]
-	if set != nil {
-		field = *set
-	}
-	return field
 }
 
 // Or is the number that n leads to, the fallback where it leads to none.

@@ -153,7 +153,7 @@ func (r *reader) answer(b *schema.Block) any {
 	case schema.TypeGroup, schema.TypeCaptcha:
 		return nil
 	}
-	if !formblock.TakesAnswer(b.Type) {
+	if !b.TakesAnswer() {
 		return nil
 	}
 	text := r.text(input.Answer + b.ID)
@@ -256,7 +256,7 @@ func (r *reader) matrix(b *schema.Block) any {
 func (r *reader) contact(b *schema.Block) any {
 	parts, asked := map[string]string{}, 0
 	for _, part := range formblock.ContactParts {
-		if formblock.ContactPart(formblock.Properties(b).AddressOrContact, part).Hide {
+		if formblock.Properties(b).AddressOrContact.Part(part).Hide {
 			continue
 		}
 		asked++

@@ -82,7 +82,7 @@ func prefill(blocks []schema.Block, query, values url.Values, comma bool) {
 			}
 			values.Set(input.Answer+b.ID, text)
 		default:
-			if formblock.TakesAnswer(b.Type) {
+			if b.TakesAnswer() {
 				values.Set(input.Answer+b.ID, given[0])
 			}
 		}
