@@ -41,14 +41,14 @@ var allowed = map[string][]string{
 	"handler/docs":   {},
 	"handler/export": {},
 	"handler/formpage": {
-		"", "internal/answers", "internal/cache", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
+		"", "internal/answers/kinds", "internal/cache", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
 		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/net/idna", "golang.org/x/text",
 		"handler/formpage/internal/css", "handler/formpage/internal/fault", "handler/formpage/internal/filetype", "handler/formpage/internal/formblock", "handler/formpage/internal/host", "handler/formpage/internal/input", "handler/formpage/internal/pen", "handler/formpage/internal/plain", "handler/formpage/internal/policy", "handler/formpage/internal/static", "handler/formpage/internal/theme", "handler/formpage/internal/visit", "handler/formpage/internal/check", "handler/formpage/internal/read", "handler/formpage/internal/upload", "handler/formpage/internal/walk", "handler/formpage/internal/words",
 	},
 	"handler/formpage/internal/color":     {},
 	"handler/formpage/internal/css":       {"handler/formpage/internal/color", "handler/formpage/internal/plain", "github.com/tdewolff/parse/v2"},
 	"handler/formpage/internal/fault":     {"handler/formpage/internal/formblock", "handler/formpage/internal/host", "handler/formpage/internal/upload", "handler/formpage/internal/words", "schema"},
-	"handler/formpage/internal/filetype":  {"handler/formpage/internal/formblock", "internal/answers", "schema"},
+	"handler/formpage/internal/filetype":  {"handler/formpage/internal/formblock", "internal/answers/kinds", "schema"},
 	"handler/formpage/internal/formblock": {"schema"},
 	"handler/formpage/internal/host":      {"handler/formpage/internal/formblock", "schema"},
 	"handler/formpage/internal/input":     {},
@@ -59,10 +59,10 @@ var allowed = map[string][]string{
 	"handler/formpage/internal/theme":     {"handler/formpage/internal/color", "handler/formpage/internal/css", "handler/formpage/internal/formblock", "handler/formpage/internal/plain", "handler/formpage/internal/policy", "schema"},
 	"handler/formpage/internal/visit":     {},
 	"handler/formpage/internal/check":     {"handler/formpage/internal/formblock", "handler/formpage/internal/input", "handler/formpage/internal/read", "handler/formpage/internal/visit", "handler/formpage/internal/walk", "schema"},
-	"handler/formpage/internal/read":      {"handler/formpage/internal/formblock", "handler/formpage/internal/input", "handler/formpage/internal/words", "internal/answers", "internal/jsontree", "schema"},
+	"handler/formpage/internal/read":      {"handler/formpage/internal/formblock", "handler/formpage/internal/input", "handler/formpage/internal/words", "internal/answers/kinds", "internal/jsontree", "schema"},
 	"handler/formpage/internal/upload":    {"handler/formpage/internal/filetype", "handler/formpage/internal/formblock", "handler/formpage/internal/input", "handler/formpage/internal/read", "handler/formpage/internal/visit", "schema"},
 	"handler/formpage/internal/walk":      {"handler/formpage/internal/formblock", "", "schema"},
-	"handler/formpage/internal/words":     {"handler/formpage/internal/plain", "internal/answers", "golang.org/x/text"},
+	"handler/formpage/internal/words":     {"handler/formpage/internal/plain", "internal/answers/kinds", "golang.org/x/text"},
 	"handler/conformance":                 {"schema", "internal/described"},
 	"handler/conformance/servicetarget":   {"", "handler/conformance", "storage"},
 
@@ -85,9 +85,20 @@ var allowed = map[string][]string{
 	"internal/definition": {
 		"internal/calendar", "internal/faults", "internal/jsonshape", "internal/jsontree", "internal/visible", "internal/weburl", "schema", "storage",
 	},
+	// Answers: each package knows only those before it, and the last is what callers use.
+	"internal/answers/kinds": {
+		"internal/calendar", "internal/faults", "internal/jsontree", "internal/publicaddr", "internal/visible", "internal/weburl", "schema",
+		"github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
+	},
+	"internal/answers/compile":  {"internal/answers/kinds", "internal/faults", "internal/jsontree", "internal/logic", "schema"},
+	"internal/answers/identity": {"internal/answers/compile", "internal/answers/kinds", "internal/jsontree", "schema"},
+	"internal/answers/check":    {"internal/answers/compile", "internal/answers/identity", "internal/answers/kinds", "internal/jsontree"},
+	"internal/answers/path": {
+		"internal/answers/check", "internal/answers/compile", "internal/answers/kinds", "internal/jsontree", "internal/logic", "schema",
+	},
+	"internal/answers/warnings": {"internal/answers/compile", "internal/answers/kinds", "internal/jsontree", "internal/logic", "schema"},
 	"internal/answers": {
-		"internal/faults", "internal/jsontree", "internal/logic", "internal/visible", "internal/weburl", "schema",
-		"internal/calendar", "internal/publicaddr", "github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
+		"internal/answers/check", "internal/answers/compile", "internal/answers/identity", "internal/answers/path", "internal/answers/warnings", "schema",
 	},
 
 	// The operations, for both doors.
@@ -195,6 +206,7 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 		{module + "/internal/jsonshape", module + "/internal/definition"},
 		{module + "/internal/definition", module + "/internal/answers"},
 		{module + "/internal/answers", module + "/internal/jsonshape"},
+		{module + "/internal/answers/compile", module + "/internal/answers/path"},
 		{module + "/internal/apidoc", "github.com/santhosh-tekuri/jsonschema/v5"},
 		{module + "/handler", module + "/internal/servicetest"},
 		{module + "/internal/unheardof", module + "/storage"},

@@ -19,7 +19,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
-	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -176,7 +176,7 @@ func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties)
 	f.Remove = input.Remove + block.ID
 	f.Several = p.MultipleFiles && block.Type == schema.TypeFileUpload
 	f.MaxBytes = b.c.h.host.FileSize(p)
-	size, types := words.Megabytes(f.MaxBytes), answers.FileTypesOf(p)
+	size, types := words.Megabytes(f.MaxBytes), kinds.FileTypesOf(p)
 	switch {
 	case block.Type == schema.TypeSignature:
 		f.Accept = strings.Join(filetype.SignatureTypes, ",")

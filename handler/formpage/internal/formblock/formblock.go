@@ -54,44 +54,39 @@ func (x *Index) Find(id string) *schema.Block {
 
 // TakesFile reports whether the answer of a block is made of files.
 func TakesFile(b *schema.Block) bool {
-	return b.Type == schema.TypeFileUpload || b.Type == schema.TypeSignature
+	shape := b.AnswerShape()
+	return shape == schema.ShapeFiles || shape == schema.ShapeFile
 }
 
 // MaxFiles bounds how many files one block takes.
 const MaxFiles = 20
 
 // TakesSeveral reports whether more than one choice may be made.
-func TakesSeveral(b *schema.Block) bool {
-	return b.Type == schema.TypeMultipleChoice || b.Type == schema.TypePictureChoice && Properties(b).MultiSelection
-}
+func TakesSeveral(b *schema.Block) bool { return b.AnswerShape() == schema.ShapeChoices }
 
 // Scale returns the bounds of a rating, an opinion scale or a net promoter score, and how
-// many buttons it is drawn as. A longer scale has none: it is a number to type.
-func Scale(b *schema.Block) (scale schema.Scale, buttons int) {
-	kind, _ := schema.KindOf(b.Type)
-	scale = kind.Scale
-	switch p := Properties(b); b.Type {
+// many buttons it is drawn as: 0 where it is a number to type.
+func Scale(typ string, p *schema.Properties) (from, to, step float64, buttons int) {
+	kind, _ := schema.KindOf(typ)
+	from, to, step = kind.Scale.From, kind.Scale.To, kind.Scale.Step
+	switch typ {
 	case schema.TypeRating:
-		scale.To = math.Floor(math.Max(1, Or(p.To, scale.To)))
+		to = math.Floor(math.Max(1, Or(p.To, to)))
 	case schema.TypeOpinionScale:
-		scale = schema.Scale{From: Or(p.From, scale.From), To: Or(p.To, scale.To), Step: Or(p.ScaleStep, scale.Step)}
-		if scale.Step <= 0 {
-			scale.Step = 1
+		from, to = Or(p.From, from), Or(p.To, to)
+		if set := Or(p.ScaleStep, step); set > 0 {
+			step = set
 		}
-	case schema.TypeNPS:
-	default:
-		return scale, 0
 	}
-	buttons = int(math.Floor((scale.To-scale.From)/scale.Step+1e-9)) + 1
-	if buttons < 1 || buttons > kind.MaxDrawn {
-		return scale, 0
+	if n := int(math.Floor((to-from)/step+1e-9)) + 1; step > 0 && n >= 1 && n <= kind.MaxDrawn {
+		buttons = n
 	}
-	return scale, buttons
+	return from, to, step, buttons
 }
 
 // IsButtonScale reports whether a block is a scale that is drawn as buttons.
 func IsButtonScale(b *schema.Block) bool {
-	_, n := Scale(b)
+	_, _, _, n := Scale(b.Type, Properties(b))
 	return n > 0
 }
 

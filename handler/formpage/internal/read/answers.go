@@ -14,7 +14,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
-	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -213,7 +213,7 @@ func (r *reader) choices(b *schema.Block) any {
 func (r *reader) ranking(b *schema.Block) any {
 	at := map[int][]string{}
 	for _, c := range b.Choices {
-		text := strings.TrimSpace(answers.ASCIIDigits(r.text(input.Sub(input.Rank, c.ID, b.ID))))
+		text := strings.TrimSpace(kinds.ASCIIDigits(r.text(input.Sub(input.Rank, c.ID, b.ID))))
 		if n, err := strconv.Atoi(text); err == nil {
 			at[n] = append(at[n], c.ID)
 		}
@@ -312,7 +312,7 @@ func (r *reader) datePart(name string, isDay bool) string {
 	if len(text) > maxNumber {
 		return text
 	}
-	text = strings.TrimSpace(answers.ASCIIDigits(text))
+	text = strings.TrimSpace(kinds.ASCIIDigits(text))
 	if isDay && len(text) == 1 {
 		text = "0" + text
 	}
