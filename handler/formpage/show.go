@@ -123,8 +123,7 @@ func (c *call) typed() []read.Unplaced {
 	var list []read.Unplaced
 	for _, u := range read.Typed(c.values) {
 		if b := c.block(u.Block); b != nil {
-			switch b.Type {
-			case schema.TypeYesNo, schema.TypeLegal, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS, schema.TypeCountry:
+			if k, _ := schema.KindOf(b.Type); k.Shape == schema.ShapeBoolean || k.Scale.Step > 0 || b.Type == schema.TypeCountry {
 				continue // was chosen
 			}
 			u.Block = cmp.Or(b.Label, u.Block)

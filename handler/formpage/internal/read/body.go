@@ -30,14 +30,14 @@ func MostInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
 	most := SpareInputs + bytes.Count(hiddenFields, []byte{','})
 	for b := range formblock.Walk(blocks) {
 		most += 2 + len(b.Choices) // its answer, and that it was seen
-		switch b.Type {
-		case schema.TypeDate:
+		switch b.AnswerShape() {
+		case schema.ShapeDate:
 			most += 5
-		case schema.TypeAddress, schema.TypeContactInfo:
+		case schema.ShapeContact:
 			most += len(formblock.ContactParts)
-		case schema.TypeFileUpload:
+		case schema.ShapeFiles:
 			most += 2 * formblock.MaxFiles
-		case schema.TypeMatrix:
+		case schema.ShapeMatrix:
 			most += len(b.MatrixRows)
 			if formblock.Properties(b).MultiSelection {
 				most += len(b.MatrixRows) * len(b.MatrixColumns)
