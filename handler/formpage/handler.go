@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
 	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
@@ -39,6 +40,7 @@ type Handler struct {
 	clock   func() time.Time
 
 	host host.Host // what the host gives, as far as pages show it
+	site draw.Site // and what it says of all pages
 
 	sources cache.Cache[storage.ID, *source]
 	warned  cache.Cache[string, struct{}] // form ids with what Lacks says of them, which was logged
@@ -109,7 +111,7 @@ func New(svc Service, config Config) (*Handler, error) {
 	if len(config.Secret) == 0 {
 		h.signer.Secret = []byte(rand.Text())
 	}
-	h.config = config
+	h.config, h.site = config, config.site()
 	h.host = host.Host{
 		Files: config.Files != nil, Payments: config.HostAnswers != nil, Limited: h.limiter != nil, Location: config.Location,
 		MaxFile: config.MaxFileSize, ServiceFile: h.host.ServiceFile, MaxVisit: config.MaxVisitFiles,

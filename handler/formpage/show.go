@@ -113,10 +113,9 @@ func (c *call) closed() {
 // handBack shows a message, and what was typed and the names of files, to be copied: they are
 // nowhere else.
 func (c *call) handBack(status int, title, text string, files []string) {
-	view := c.view("message")
-	view.Title, view.Text = c.words.Get(title), text
-	view.Lost, view.LostFiles = view.lost(c.typed()), c.words.List(files)
-	c.render(status, view, new(policy.Policy))
+	p := c.drawing()
+	p.Lost, p.LostFiles = c.typed(), files
+	c.sent(p.Message(c.w, status, c.words.Get(title), text))
 }
 
 // typed is the text that the page brought, with the labels of its blocks.
