@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // # How deliveries wait
@@ -194,9 +195,9 @@ const releaseFor = 5 * time.Second
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
 	var waiting, called bool
 	var deliveries, attempts int64
-	err = s.read(ctx, func(ctx context.Context) error {
-		return s.queryRow(ctx, dueNow, func(rows pgx.Rows) error {
-			return rows.Scan(scanBool(&waiting), scanBool(&called), &deliveries, &attempts)
+	err = s.db.Read(ctx, func(ctx context.Context) error {
+		return s.db.QueryRow(ctx, dueNow, func(rows pgx.Rows) error {
+			return rows.Scan(conn.ScanBool(&waiting), conn.ScanBool(&called), &deliveries, &attempts)
 		})
 	})
 	if err != nil {
@@ -211,8 +212,8 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 		leased, more = nil, false
 		var woken [2]bool // of each pool
 		if called {
-			err = tx.queryRow(ctx, wake, func(rows pgx.Rows) error {
-				return rows.Scan(scanBool(&more), scanBool(&woken[0]), scanBool(&woken[1]))
+			err = tx.db.QueryRow(ctx, wake, func(rows pgx.Rows) error {
+				return rows.Scan(conn.ScanBool(&more), conn.ScanBool(&woken[0]), conn.ScanBool(&woken[1]))
 			}, int64(wakeAtOnce))
 		}
 		for i, pool := range []storage.Pool{p.Quick, p.Others} {
@@ -232,7 +233,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	if claimed, err = s.withBodies(ctx, leased); err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseFor)
 		defer cancel()
-		_, _ = s.FinishDeliveries(ctx, column(leased, func(d *storage.ClaimedDelivery) storage.Result { return storage.Result{Lease: d.Lease} }))
+		_, _ = s.FinishDeliveries(ctx, conn.Column(leased, func(d *storage.ClaimedDelivery) storage.Result { return storage.Result{Lease: d.Lease} }))
 		return nil, false, err
 	}
 	return claimed, more, nil
@@ -265,7 +266,7 @@ func (t *turn) next(left int, passed bool) string {
 // delivery each in the order of the turns, and then one more each in any order, for as long
 // as there is room. It returns what is left.
 func deal(turns []turn, room int, names map[string]int) int {
-	for round := column(turns, func(t *turn) *turn { return t }); len(round) > 0; {
+	for round := conn.Column(turns, func(t *turn) *turn { return t }); len(round) > 0; {
 		round = slices.DeleteFunc(round, func(t *turn) bool {
 			if t.part >= t.room || room < 1 || names[t.Host] < 1 {
 				return true
@@ -282,12 +283,12 @@ func deal(turns []turn, room int, names map[string]int) int {
 // many more than there is room for.
 func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, others int64) (turns []turn, left int, err error) {
 	room, names := min(pool.Room, leaseMost), map[string]int{}
-	turns, err = collect(ctx, s, dueTurns, func(rows pgx.Rows) (t turn, err error) {
+	turns, err = conn.Collect(ctx, &s.db, dueTurns, func(rows pgx.Rows) (t turn, err error) {
 		var ofName int
-		err = rows.Scan(append(knownTargets(&t.ClaimedDelivery), scanBool(&t.crowded), scanSize(&t.room), scanSize(&ofName))...)
+		err = rows.Scan(append(knownTargets(&t.ClaimedDelivery), conn.ScanBool(&t.crowded), conn.ScanSize(&t.room), conn.ScanSize(&ofName))...)
 		names[t.Host] = ofName
 		return t, err
-	}, objectArg(p.Webhooks), int64(p.PerWebhook), quick, int64(room), objectArg(pool.Hosts), int64(max(pool.PerHost, 0)), others)
+	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), quick, int64(room), conn.ObjectArg(pool.Hosts), int64(max(pool.PerHost, 0)), others)
 	return turns, deal(turns, room, names), err
 }
 
@@ -303,12 +304,12 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, po
 		return leased, false, err
 	}
 	leased = slices.Grow(leased, min(pool.Room, leaseMost)-left)
-	ids := column(turns, func(t *turn) []byte { return t.Lease.WebhookID[:] })
-	_, err = collect(ctx, s, lease.now(s), func(rows pgx.Rows) (none struct{}, err error) {
+	ids := conn.Column(turns, func(t *turn) []byte { return t.Lease.WebhookID[:] })
+	_, err = conn.Collect(ctx, &s.db, lease.now(s), func(rows pgx.Rows) (none struct{}, err error) {
 		var number, token int64
 		var event storage.ID
 		var n int
-		if err = rows.Scan(scanInt(&number), scanID(&event), scanInt(&token), scanSize(&n)); err != nil {
+		if err = rows.Scan(conn.ScanInt(&number), conn.ScanID(&event), conn.ScanInt(&token), conn.ScanSize(&n)); err != nil {
 			return none, err
 		}
 		t := &turns[number-1]
@@ -321,22 +322,22 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, po
 		leased, t.leased = append(leased, d), t.leased+1
 		return none, nil
 	}, ids,
-		column(turns, func(t *turn) int64 { return t.Generation }),
-		column(turns, func(t *turn) bool { return t.PausedFor > 0 }),
-		column(turns, func(t *turn) string { return t.URL }),
-		column(turns, func(t *turn) int { return t.part }),
+		conn.Column(turns, func(t *turn) int64 { return t.Generation }),
+		conn.Column(turns, func(t *turn) bool { return t.PausedFor > 0 }),
+		conn.Column(turns, func(t *turn) string { return t.URL }),
+		conn.Column(turns, func(t *turn) int { return t.part }),
 		int64(p.MaxBytes), p.Lease.Microseconds())
 	if err != nil {
 		return nil, false, err
 	}
 	passed := slices.ContainsFunc(turns, func(t turn) bool { return t.leased == 0 && (t.part == 0 || t.found > 0) })
-	next := column(turns, func(t *turn) string { return t.next(left, passed) })
+	next := conn.Column(turns, func(t *turn) string { return t.next(left, passed) })
 	changed := slices.ContainsFunc(next, func(turn string) bool { return turn != "" })
 	cut = slices.ContainsFunc(turns, func(t turn) bool {
 		return t.part < t.room && (t.part == 0 && changed || 0 < t.leased && t.leased < t.found)
 	})
 	if changed {
-		_, err = s.exec(ctx, nextTurns, ids, next)
+		_, err = s.db.Exec(ctx, nextTurns, ids, next)
 	}
 	return leased, cut, err
 }
@@ -348,13 +349,13 @@ func (s *Store) withBodies(ctx context.Context, leased []storage.ClaimedDelivery
 		submission storage.ID
 	}
 	events := make(map[storage.ID]event, len(leased))
-	err = s.read(ctx, func(ctx context.Context) error {
-		_, err := collect(ctx, s, bodiesOf.now(s), func(rows pgx.Rows) (none struct{}, err error) {
+	err = s.db.Read(ctx, func(ctx context.Context) error {
+		_, err := conn.Collect(ctx, &s.db, bodiesOf.now(s), func(rows pgx.Rows) (none struct{}, err error) {
 			var e event
-			err = rows.Scan(scanID(&e.ID), scanID(&e.submission), &e.Type, &e.Body)
+			err = rows.Scan(conn.ScanID(&e.ID), conn.ScanID(&e.submission), &e.Type, &e.Body)
 			events[e.ID] = e
 			return none, err
-		}, column(leased, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
+		}, conn.Column(leased, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
 		return err
 	})
 	whole = make([]storage.ClaimedDelivery, 0, len(leased))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // The bodies of a claim are read in part, and then the server fails. Each delivery can be
@@ -32,7 +33,7 @@ func TestAClaimThatCannotReadEveryBodyReleasesAll(t *testing.T) {
 	if len(all) != 3 {
 		t.Fatalf("claimed %d deliveries, want 3", len(all))
 	}
-	if _, err := s.FinishDeliveries(t.Context(), column(all, func(d *storage.ClaimedDelivery) storage.Result { return storage.Result{Lease: d.Lease} })); err != nil {
+	if _, err := s.FinishDeliveries(t.Context(), conn.Column(all, func(d *storage.ClaimedDelivery) storage.Result { return storage.Result{Lease: d.Lease} })); err != nil {
 		t.Fatal(err)
 	}
 	unreadable := hex.EncodeToString(all[0].Lease.EventID[:])
@@ -47,15 +48,15 @@ func TestAClaimThatCannotReadEveryBodyReleasesAll(t *testing.T) {
 		`CREATE FUNCTION formsvc.nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`,
 		`CREATE TRIGGER nothing INSTEAD OF UPDATE OR DELETE ON formsvc.events FOR EACH ROW EXECUTE FUNCTION formsvc.nothing()`,
 	} {
-		if _, err := pool.Exec(t.Context(), s.sql(text)); err != nil {
+		if _, err := pool.Exec(t.Context(), s.db.SQL(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, _, err := s.ClaimDeliveries(t.Context(), everything()); err == nil || sqlState(err) != "22012" {
+	if got, _, err := s.ClaimDeliveries(t.Context(), everything()); err == nil || conn.SQLState(err) != "22012" {
 		t.Fatalf("ClaimDeliveries = %d deliveries, %v; want a division by zero", len(got), err)
 	}
 	for _, text := range []string{`DROP VIEW formsvc.events`, `ALTER TABLE formsvc.bodies RENAME TO events`} {
-		if _, err := pool.Exec(t.Context(), s.sql(text)); err != nil {
+		if _, err := pool.Exec(t.Context(), s.db.SQL(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,7 +75,7 @@ func withALostEvent(t *testing.T) (*Store, *pgxpool.Pool, storage.ID) {
 		}
 	}
 	lost := pgseed.ID(pgseed.Event, 1)
-	if _, err := pool.Exec(t.Context(), s.sql(`DELETE FROM formsvc.events WHERE id = $1`), lost[:]); err != nil {
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`DELETE FROM formsvc.events WHERE id = $1`), lost[:]); err != nil {
 		t.Fatal(err)
 	}
 	return s, pool, lost
@@ -132,7 +133,7 @@ func TestAClaimThatIsTriedAgainForgetsTheFirstTry(t *testing.T) {
 	t.Parallel()
 	s, pool, p := backlogs(t, 2, 1)
 	p.Quick.Room, p.Others.Room = 0, 1
-	if _, err := pool.Exec(t.Context(), s.sql(`CREATE FUNCTION formsvc.fail() RETURNS boolean LANGUAGE plpgsql VOLATILE AS
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`CREATE FUNCTION formsvc.fail() RETURNS boolean LANGUAGE plpgsql VOLATILE AS
 		'BEGIN RAISE EXCEPTION SQLSTATE ''40001''; END'`)); err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestAClaimThatIsTriedAgainForgetsTheFirstTry(t *testing.T) {
 				}
 			}
 		case tries == 1:
-			return strings.Replace(text, "t.turn <> ''", s.sql("formsvc.fail() AND t.turn <> ''"), 1)
+			return strings.Replace(text, "t.turn <> ''", s.db.SQL("formsvc.fail() AND t.turn <> ''"), 1)
 		}
 		return text
 	}})

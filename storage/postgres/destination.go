@@ -1,6 +1,9 @@
 package postgres
 
-import "github.com/formsvc/formsvc/storage"
+import (
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
 
 // knownColumns are what goes with every delivery of the webhook w with its destination x.
 const knownColumns = `x.webhook_id, w.form_id, w.url, x.host,
@@ -11,9 +14,9 @@ const knownColumns = `x.webhook_id, w.form_id, w.url, x.host,
 // knownTargets are what knownColumns are scanned into.
 func knownTargets(d *storage.ClaimedDelivery) []any {
 	return []any{
-		scanID(&d.Lease.WebhookID), scanID(&d.FormID), scanText(&d.URL), scanText(&d.Host),
-		(*secretColumn)(&d.Secret), (*secretColumn)(&d.OldSecret),
-		scanBool(&d.Standing.Succeeded), scanSize(&d.Standing.SlowFor), scanSize(&d.Standing.Failures),
-		scanMicros(&d.FailingFor), scanMicros(&d.PausedFor), scanText((*string)(&d.PauseReason)), scanInt(&d.Generation),
+		conn.ScanID(&d.Lease.WebhookID), conn.ScanID(&d.FormID), conn.ScanText(&d.URL), conn.ScanText(&d.Host),
+		conn.ScanSecret(&d.Secret), conn.ScanSecret(&d.OldSecret),
+		conn.ScanBool(&d.Standing.Succeeded), conn.ScanSize(&d.Standing.SlowFor), conn.ScanSize(&d.Standing.Failures),
+		conn.ScanMicros(&d.FailingFor), conn.ScanMicros(&d.PausedFor), conn.ScanText((*string)(&d.PauseReason)), conn.ScanInt(&d.Generation),
 	}
 }

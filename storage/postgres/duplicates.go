@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // The answers to a form's unique field are rows of unique_answers. Submit adds the row of
@@ -110,20 +111,20 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 		most = int64(p.MaxBytes)
 	}
 	var out storage.NotEntered
-	err := s.write(ctx, func(ctx context.Context) error {
-		if _, err := s.exec(ctx, newerRules, int64(p.Rules), s.lockSalt(lockForms)); err != nil {
+	err := s.db.Write(ctx, func(ctx context.Context) error {
+		if _, err := s.db.Exec(ctx, newerRules, int64(p.Rules), s.lockSalt(lockForms)); err != nil {
 			return err
 		}
 		out = storage.NotEntered{}
 		more, last, at := false, storage.ID{}, &out.Place
-		var values arena
-		_, err := collect(ctx, s, notEntered, func(rows pgx.Rows) (none struct{}, err error) {
+		var values conn.Arena
+		_, err := conn.Collect(ctx, &s.db, notEntered, func(rows pgx.Rows) (none struct{}, err error) {
 			var sub storage.SubmissionAnswers
-			err = rows.Scan(scanID(&at.Form), scanInt(&at.Round), scanID(&at.From), scanText(&at.Field.Block), scanSize(&at.Field.Rules),
-				scanBool(&more), scanID(&sub.ID), scanBorrowed(&sub.Answers))
+			err = rows.Scan(conn.ScanID(&at.Form), conn.ScanInt(&at.Round), conn.ScanID(&at.From), conn.ScanText(&at.Field.Block), conn.ScanSize(&at.Field.Rules),
+				conn.ScanBool(&more), conn.ScanID(&sub.ID), conn.ScanBorrowed(&sub.Answers))
 			last = sub.ID
 			if sub.Answers != nil {
-				values.own(&sub.Answers)
+				values.Own(&sub.Answers)
 				out.Submissions = append(out.Submissions, sub)
 			}
 			return none, err
@@ -180,12 +181,12 @@ WHERE f.id = place.form_id AND $8::bytea IS NULL`
 func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
 	ids, digests := make([][]byte, len(entered)), make([][]byte, len(entered))
 	for i := range entered {
-		ids[i], digests[i] = entered[i].Submission[:], bytesArg(entered[i].Digest)
+		ids[i], digests[i] = entered[i].Submission[:], conn.BytesArg(entered[i].Digest)
 	}
 	from := at.From[:]
 	if at.From.IsZero() {
 		from = []byte{}
 	}
-	return s.change(ctx, s.lockForm(at.Form),
-		run(enterAnswers, at.Form[:], ids, digests, at.Field.Block, int64(at.Field.Rules), at.Round, from, idArg(at.To)))
+	return s.db.Change(ctx, s.lockForm(at.Form),
+		conn.Run(enterAnswers, at.Form[:], ids, digests, at.Field.Block, int64(at.Field.Rules), at.Round, from, conn.IDArg(at.To)))
 }

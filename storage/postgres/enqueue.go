@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // liveWebhook is a part of a WITH list: the webhook $1, unless its form is in the
@@ -34,8 +35,8 @@ SELECT hook.enabled FROM hook`
 // for the webhook, nothing changes.
 func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
 	var enabled bool
-	err := s.change(ctx, run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockProbes, webhook),
-		run(enqueue, webhook[:], e.ID[:], e.Type, bytesArg(e.Body)).into(&enabled))
+	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockProbes, webhook),
+		conn.Run(enqueue, webhook[:], e.ID[:], e.Type, conn.BytesArg(e.Body)).Into(&enabled))
 	if err == nil && !enabled {
 		return storage.ErrConflict
 	}
@@ -82,8 +83,8 @@ SELECT hook.enabled, EXISTS (SELECT FROM pending) OR EXISTS (SELECT FROM body) F
 // Redeliver implements [storage.DeliveryStore].
 func (s *Store) Redeliver(ctx context.Context, webhook, attempt storage.ID) error {
 	var enabled, found bool
-	err := s.change(ctx, run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockProbes, webhook),
-		run(redeliver, webhook[:], attempt[:], int64(storage.HistoryKept)).into(&enabled, &found))
+	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockProbes, webhook),
+		conn.Run(redeliver, webhook[:], attempt[:], int64(storage.HistoryKept)).Into(&enabled, &found))
 	switch {
 	case err != nil:
 		return err

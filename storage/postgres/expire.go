@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // expiredLooked bounds the failing webhooks that a call of ExpireDeliveries looks at. A call
@@ -118,13 +119,13 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 		ids[i] = id[:]
 	}
 	var done storage.Expired
-	err := s.write(ctx, func(ctx context.Context) error {
+	err := s.db.Write(ctx, func(ctx context.Context) error {
 		done = storage.Expired{}
-		_, err := collect(ctx, s, expire, func(rows pgx.Rows) (none struct{}, err error) {
+		_, err := conn.Collect(ctx, &s.db, expire, func(rows pgx.Rows) (none struct{}, err error) {
 			a := storage.Delivery{Error: storage.DeliveryExpired}
 			var ended *int
-			err = rows.Scan(scanID(&a.WebhookID), scanID(&a.ID), scanID(&a.EventID), scanText(&a.EventType), scanID(&a.SubmissionID),
-				scanSize(&a.Attempt), scanTime(&a.CreatedAt), &ended)
+			err = rows.Scan(conn.ScanID(&a.WebhookID), conn.ScanID(&a.ID), conn.ScanID(&a.EventID), conn.ScanText(&a.EventType), conn.ScanID(&a.SubmissionID),
+				conn.ScanSize(&a.Attempt), conn.ScanTime(&a.CreatedAt), &ended)
 			if ended != nil {
 				done.Deliveries, done.Next = *ended, a.WebhookID
 			} else {
@@ -152,8 +153,8 @@ LIMIT $3::bigint`
 
 // PausedWebhooks implements [storage.DeliveryStore].
 func (s *Store) PausedWebhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
-	return readAll(ctx, s, func(rows pgx.Rows) (p storage.PausedWebhook, err error) {
-		err = rows.Scan(scanID(&p.WebhookID), scanID(&p.FormID), &p.URL, &p.Failures, scanTime(&p.FailingSince), scanTime(&p.PausedUntil), &p.Reason)
+	return conn.ReadAll(ctx, &s.db, func(rows pgx.Rows) (p storage.PausedWebhook, err error) {
+		err = rows.Scan(conn.ScanID(&p.WebhookID), conn.ScanID(&p.FormID), &p.URL, &p.Failures, conn.ScanTime(&p.FailingSince), conn.ScanTime(&p.PausedUntil), &p.Reason)
 		return p, err
 	}, pausedWebhooks, append(pageArgs(page), userArg(who))...)
 }
@@ -175,8 +176,8 @@ FROM (
 
 // QueueStats implements [storage.DeliveryStore]. It reads every pending delivery.
 func (s *Store) QueueStats(ctx context.Context) (storage.QueueStats, error) {
-	return readOne(ctx, s, func(rows pgx.Rows) (st storage.QueueStats, err error) {
-		err = rows.Scan(&st.Due, &st.Waiting, scanTime(&st.OldestDue))
+	return conn.ReadOne(ctx, &s.db, func(rows pgx.Rows) (st storage.QueueStats, err error) {
+		err = rows.Scan(&st.Due, &st.Waiting, conn.ScanTime(&st.OldestDue))
 		return st, err
 	}, queueStats)
 }

@@ -44,7 +44,7 @@ func failingWebhook(t *testing.T, s *Store, pool *pgxpool.Pool) failing {
 		`UPDATE formsvc.deliveries SET queued_at = queued_at - interval '1 hour'`,
 		`UPDATE formsvc.destinations SET failing_since = failing_since - interval '1 hour' WHERE failing_since IS NOT NULL`,
 	} {
-		if _, err := pool.Exec(t.Context(), s.sql(text)); err != nil {
+		if _, err := pool.Exec(t.Context(), s.db.SQL(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -68,7 +68,7 @@ func TestADeliveryThatChangesWhileItExpires(t *testing.T) {
 		ended, left int
 	}{
 		"nothing changes": {func(t *testing.T, s *Store, tx pgx.Tx, f failing) error {
-			_, err := tx.Exec(t.Context(), s.sql(`SELECT FROM formsvc.deliveries FOR UPDATE`))
+			_, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.deliveries FOR UPDATE`))
 			return err
 		}, 2, 1},
 		"it is redelivered": {func(t *testing.T, s *Store, tx pgx.Tx, f failing) error {
@@ -78,7 +78,7 @@ func TestADeliveryThatChangesWhileItExpires(t *testing.T) {
 			if err := s.On(tx).Redeliver(t.Context(), f.hook, f.first.ID); err != nil {
 				return err
 			}
-			_, err := tx.Exec(t.Context(), s.sql(`UPDATE formsvc.deliveries SET urgency = 0`))
+			_, err := tx.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.deliveries SET urgency = 0`))
 			return err
 		}, 1, 2},
 		"its webhook gets a new URL": {func(t *testing.T, s *Store, tx pgx.Tx, f failing) error {

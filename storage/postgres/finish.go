@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // Results are settled by two statements of one transaction: lockResults says what can be
@@ -148,8 +149,8 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		if err != nil {
 			return nil, err
 		}
-		held = append(held, column(slices.Concat(to[resultHeld], to[resultBlocked]), (*settling).lease)...)
-		fenced = append(fenced, column(to[resultFenced], (*settling).lease)...)
+		held = append(held, conn.Column(slices.Concat(to[resultHeld], to[resultBlocked]), (*settling).lease)...)
+		fenced = append(fenced, conn.Column(to[resultFenced], (*settling).lease)...)
 	}
 	if len(held) > 0 {
 		fenced = slices.DeleteFunc(fenced, func(l storage.Lease) bool { return slices.Contains(held, l) })
@@ -171,45 +172,45 @@ func (r *settling) sent() bool           { return r.Delivery != nil }
 
 // settle settles what can be settled, and returns the results by what becomes of them.
 func (s *Store) settle(ctx context.Context, step []storage.Result) (map[string][]settling, error) {
-	all := column(step, func(r *storage.Result) settling { return settling{Result: *r} })
+	all := conn.Column(step, func(r *storage.Result) settling { return settling{Result: *r} })
 	to := map[string][]settling{}
-	_, err := collect(ctx, s, lockResults.now(s), func(rows pgx.Rows) (none struct{}, err error) {
+	_, err := conn.Collect(ctx, &s.db, lockResults.now(s), func(rows pgx.Rows) (none struct{}, err error) {
 		var number, urgency int
 		var what string
-		if err = rows.Scan(scanSize(&number), scanSize(&urgency), scanText(&what)); err == nil {
+		if err = rows.Scan(conn.ScanSize(&number), conn.ScanSize(&urgency), conn.ScanText(&what)); err == nil {
 			all[number-1].urgency = urgency
 			to[what] = append(to[what], all[number-1])
 		}
 		return none, err
-	}, column(all, func(r *settling) int64 { return r.Lease.Token }), column(all, (*settling).webhook), column(all, (*settling).event), column(all, (*settling).sent),
-		column(all, func(r *settling) bool { return r.Standing.Succeeded }),
-		column(all, func(r *settling) int { return r.Standing.SlowFor }),
-		column(all, func(r *settling) int { return r.Standing.Failures }))
+	}, conn.Column(all, func(r *settling) int64 { return r.Lease.Token }), conn.Column(all, (*settling).webhook), conn.Column(all, (*settling).event), conn.Column(all, (*settling).sent),
+		conn.Column(all, func(r *settling) bool { return r.Standing.Succeeded }),
+		conn.Column(all, func(r *settling) int { return r.Standing.SlowFor }),
+		conn.Column(all, func(r *settling) int { return r.Standing.Failures }))
 	settled, judged, blocked := slices.Concat(to[resultSettled], to[resultJudged]), to[resultJudged], to[resultBlocked]
 	if err != nil || len(settled)+len(blocked) == 0 {
 		return to, err
 	}
 	none := new(storage.Delivery)
-	attempts := column(settled, func(r *settling) storage.Delivery { return *cmp.Or(r.Delivery, none) })
-	_, err = s.exec(ctx, writeResults.now(s),
-		column(settled, (*settling).webhook), column(settled, (*settling).event), column(settled, func(r *settling) int { return r.urgency }),
-		column(settled, (*settling).sent), column(settled, func(r *settling) int64 { return microsArg(r.RetryIn) }),
-		column(attempts, func(a *storage.Delivery) []byte { return a.ID[:] }),
-		column(attempts, func(a *storage.Delivery) string { return a.EventType }),
-		column(attempts, func(a *storage.Delivery) []byte { return idArg(a.SubmissionID) }),
-		column(attempts, func(a *storage.Delivery) int { return a.Attempt }),
-		column(attempts, func(a *storage.Delivery) int { return a.Status }),
-		column(attempts, func(a *storage.Delivery) bool { return a.Success }),
-		column(attempts, func(a *storage.Delivery) string { return a.Error }),
-		column(attempts, func(a *storage.Delivery) int64 { return a.Duration.Microseconds() }),
-		column(attempts, func(a *storage.Delivery) time.Time { return a.CreatedAt.UTC() }),
-		column(judged, (*settling).webhook),
-		column(judged, func(r *settling) bool { return r.Standing.Succeeded }),
-		column(judged, func(r *settling) int { return r.Standing.SlowFor }),
-		column(judged, func(r *settling) int { return r.Standing.Failures }),
-		column(judged, func(r *settling) int64 { return microsArg(r.PauseFor) }),
-		column(judged, func(r *settling) string { return string(cmp.Or(r.PauseReason, storage.PauseFailures)) }),
+	attempts := conn.Column(settled, func(r *settling) storage.Delivery { return *cmp.Or(r.Delivery, none) })
+	_, err = s.db.Exec(ctx, writeResults.now(s),
+		conn.Column(settled, (*settling).webhook), conn.Column(settled, (*settling).event), conn.Column(settled, func(r *settling) int { return r.urgency }),
+		conn.Column(settled, (*settling).sent), conn.Column(settled, func(r *settling) int64 { return conn.MicrosArg(r.RetryIn) }),
+		conn.Column(attempts, func(a *storage.Delivery) []byte { return a.ID[:] }),
+		conn.Column(attempts, func(a *storage.Delivery) string { return a.EventType }),
+		conn.Column(attempts, func(a *storage.Delivery) []byte { return conn.IDArg(a.SubmissionID) }),
+		conn.Column(attempts, func(a *storage.Delivery) int { return a.Attempt }),
+		conn.Column(attempts, func(a *storage.Delivery) int { return a.Status }),
+		conn.Column(attempts, func(a *storage.Delivery) bool { return a.Success }),
+		conn.Column(attempts, func(a *storage.Delivery) string { return a.Error }),
+		conn.Column(attempts, func(a *storage.Delivery) int64 { return a.Duration.Microseconds() }),
+		conn.Column(attempts, func(a *storage.Delivery) time.Time { return a.CreatedAt.UTC() }),
+		conn.Column(judged, (*settling).webhook),
+		conn.Column(judged, func(r *settling) bool { return r.Standing.Succeeded }),
+		conn.Column(judged, func(r *settling) int { return r.Standing.SlowFor }),
+		conn.Column(judged, func(r *settling) int { return r.Standing.Failures }),
+		conn.Column(judged, func(r *settling) int64 { return conn.MicrosArg(r.PauseFor) }),
+		conn.Column(judged, func(r *settling) string { return string(cmp.Or(r.PauseReason, storage.PauseFailures)) }),
 		storage.FailureGap.Microseconds(), resultLease.Microseconds(),
-		column(blocked, (*settling).webhook), column(blocked, (*settling).event))
+		conn.Column(blocked, (*settling).webhook), conn.Column(blocked, (*settling).event))
 	return to, err
 }

@@ -37,7 +37,7 @@ func TestARememberedFormIsTheFormAsItIs(t *testing.T) {
 			}
 			do := func(statement string) {
 				t.Helper()
-				if _, err := pool.Exec(t.Context(), s.sql(statement), pgx.QueryExecModeSimpleProtocol); err != nil {
+				if _, err := pool.Exec(t.Context(), s.db.SQL(statement), pgx.QueryExecModeSimpleProtocol); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -48,7 +48,7 @@ func TestARememberedFormIsTheFormAsItIs(t *testing.T) {
 				t.Fatal("the key is not remembered")
 			}
 			name := "another name"
-			other := New(pgtest.Pool(t), WithSchema(s.schema))
+			other := New(pgtest.Pool(t), WithSchema(s.db.Schema))
 			if _, err := other.UpdateForm(t.Context(), storage.As(owner), form, storage.FormChange{At: pgseed.Start(), Name: &name}); err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestARememberedKeyIsTheKeyAsItIs(t *testing.T) {
 		`name = 'x'`, `user_name = 'Bob'`, `user_email = 'bob@example.com'`, `scopes = '{forms:write,forms:read}'`,
 		`last_used_at = '2026-01-02T00:00:00Z'`, `expires_at = '2100-01-01T00:00:00Z'`,
 	} {
-		if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.api_keys SET `+change), pgx.QueryExecModeSimpleProtocol); err != nil {
+		if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.api_keys SET `+change), pgx.QueryExecModeSimpleProtocol); err != nil {
 			t.Fatal(err)
 		}
 		wantKey, wantUser, err := s.KeyByHash(t.Context(), params.Hash)

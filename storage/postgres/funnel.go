@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // longLog is the log length above which a read folds a piece of the log after it.
@@ -23,7 +24,7 @@ WHERE f.id = $1::bytea AND ` + formThere
 // CountFunnel implements [storage.MetricsStore]. It appends a row to a log, which
 // sweeps fold into buckets; counts never wait for each other.
 func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counters) error {
-	return s.changeRow(ctx, countFunnel, form[:], at.UTC(), c.Views, c.Starts, c.Submissions)
+	return s.db.ChangeRow(ctx, countFunnel, form[:], at.UTC(), c.Views, c.Starts, c.Submissions)
 }
 
 // readFunnel sums what is in the log, in the days of the window and in the
@@ -63,25 +64,25 @@ func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, 
 	p := partition(w.From.UTC(), w.To.UTC())
 	var out storage.Funnel
 	var waiting int64
-	err := s.read(ctx, func(ctx context.Context) error {
+	err := s.db.Read(ctx, func(ctx context.Context) error {
 		out = storage.Funnel{}
-		err := s.queryRow(ctx, readFunnel, func(rows pgx.Rows) error {
+		err := s.db.QueryRow(ctx, readFunnel, func(rows pgx.Rows) error {
 			var lifetime storage.Counters
 			var set bool
 			err := rows.Scan(&out.Views, &out.Starts, &out.Submissions, &waiting,
-				&set, scanInt(&lifetime.Views), scanInt(&lifetime.Starts), scanInt(&lifetime.Submissions))
+				&set, conn.ScanInt(&lifetime.Views), conn.ScanInt(&lifetime.Starts), conn.ScanInt(&lifetime.Submissions))
 			if set {
 				out.Lifetime = &lifetime
 			}
 			return err
-		}, form[:], userArg(who), timeArg(w.From), timeArg(w.To),
-			timeArg(p.days.from), timeArg(p.days.to), p.head.from, p.head.to, p.tail.from, p.tail.to)
-		return noRow(err, storage.ErrNotFound)
+		}, form[:], userArg(who), conn.TimeArg(w.From), conn.TimeArg(w.To),
+			conn.TimeArg(p.days.from), conn.TimeArg(p.days.to), p.head.from, p.head.to, p.tail.from, p.tail.to)
+		return conn.NoRow(err, storage.ErrNotFound)
 	})
 	if err != nil {
 		return storage.Funnel{}, err
 	}
-	if waiting > longLog && !s.inTx { // a fault would end the host's transaction
+	if waiting > longLog && !s.db.InTx { // a fault would end the host's transaction
 		if _, err := s.foldForm(ctx, form); err != nil {
 			s.log.ErrorContext(ctx, "formsvc: the counts of a form were not folded",
 				"form", form.String(), "error", err)
@@ -195,8 +196,8 @@ WITH picked AS MATERIALIZED (
 )
 
 func (s *Store) fold(ctx context.Context, text string, form []byte, most int64) (moved int64, last storage.ID, err error) {
-	err = s.write(ctx, func(ctx context.Context) error {
-		return s.queryRow(ctx, text, func(rows pgx.Rows) error { return rows.Scan(&moved, scanID(&last)) },
+	err = s.db.Write(ctx, func(ctx context.Context) error {
+		return s.db.QueryRow(ctx, text, func(rows pgx.Rows) error { return rows.Scan(&moved, conn.ScanID(&last)) },
 			form, s.lockKey(lockFunnels, storage.ID{}), most)
 	})
 	return moved, last, err
@@ -247,5 +248,5 @@ SELECT 1 FROM form`
 
 // SetLifetimeCounters implements [storage.MetricsStore].
 func (s *Store) SetLifetimeCounters(ctx context.Context, form storage.ID, c storage.Counters) error {
-	return s.change(ctx, run(setLifetime, form[:], c.Views, c.Starts, c.Submissions).row(func(pgx.Rows) error { return nil }))
+	return s.db.Change(ctx, conn.Run(setLifetime, form[:], c.Views, c.Starts, c.Submissions).Row(func(pgx.Rows) error { return nil }))
 }

@@ -163,7 +163,7 @@ func TestALongLogIsFoldedByARead(t *testing.T) {
 	form, host := pgseed.ID(pgseed.Form, 0), storage.AsHost()
 	fill := func(rows int) {
 		t.Helper()
-		if _, err := pool.Exec(t.Context(), owner.sql(`
+		if _, err := pool.Exec(t.Context(), owner.db.SQL(`
 			INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
 			SELECT $1::bytea, $2::timestamptz, 1, 0, 0 FROM generate_series(1, $3::integer)`), pgx.QueryExecModeExec, form[:], pgseed.Start(), rows); err != nil {
 			t.Fatal(err)
@@ -176,7 +176,7 @@ func TestALongLogIsFoldedByARead(t *testing.T) {
 		}
 	}
 	var log bytes.Buffer
-	s := New(pool, WithSchema(owner.schema), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	s := New(pool, WithSchema(owner.db.Schema), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	fill(longLog)
 	read(s, longLog)
 	if n := count(t, pool, s, "funnel_log"); n != longLog {
@@ -189,7 +189,7 @@ func TestALongLogIsFoldedByARead(t *testing.T) {
 	}
 	read(s, longLog+1)
 
-	if _, err := pool.Exec(t.Context(), s.sql("ALTER TABLE formsvc.funnel_days ADD CHECK (views <= 0) NOT VALID")); err != nil {
+	if _, err := pool.Exec(t.Context(), s.db.SQL("ALTER TABLE formsvc.funnel_days ADD CHECK (views <= 0) NOT VALID")); err != nil {
 		t.Fatal(err)
 	}
 	fill(longLog + 1)
@@ -231,7 +231,7 @@ func TestFoldingGoesRoundTheForms(t *testing.T) {
 	}
 	last := pgseed.ID(pgseed.Form, 2)
 	var left int
-	if err := pool.QueryRow(t.Context(), s.sql("SELECT count(*) FROM formsvc.funnel_log WHERE form_id = $1"), last[:]).Scan(&left); err != nil || left != 0 {
+	if err := pool.QueryRow(t.Context(), s.db.SQL("SELECT count(*) FROM formsvc.funnel_log WHERE form_id = $1"), last[:]).Scan(&left); err != nil || left != 0 {
 		t.Errorf("%d counts of the last form are not folded (%v)", left, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // The history of a webhook is its newest HistoryKept attempts, and the summaries of
@@ -86,7 +87,7 @@ func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
 		return nil
 	}
 	err := s.cutHistories(ctx, webhooks...)
-	if err != nil && !s.inTx { // in a transaction everything is lost; else the results are recorded
+	if err != nil && !s.db.InTx { // in a transaction everything is lost; else the results are recorded
 		s.log.WarnContext(ctx, "formsvc: the histories of webhooks were not cut", "error", err)
 		return nil
 	}
@@ -94,6 +95,6 @@ func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
 }
 
 func (s *Store) cutHistories(ctx context.Context, webhooks ...storage.ID) error {
-	_, err := s.changeRows(ctx, cutHistories.now(s), idsArg(webhooks), int64(cutMost), int64(storage.HistoryKept))
+	_, err := s.db.ChangeRows(ctx, cutHistories.now(s), conn.IDsArg(webhooks), int64(cutMost), int64(storage.HistoryKept))
 	return err
 }

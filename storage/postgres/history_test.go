@@ -27,7 +27,7 @@ func earlier(t *testing.T, s *Store, pool *pgxpool.Pool, n int) {
 		SELECT $1::bytea, '\x0a000000'::bytea || int8send(i), '\x0e000000'::bytea || int8send(i), 'e', 1, 200, true, '', 1,
 			'2025-01-01'::timestamptz + i * interval '1 second'
 		FROM generate_series(1, $3::integer) i WHERE $2::bytea <> ''`} {
-		if _, err := pool.Exec(t.Context(), s.sql(text), hook[:], form[:], n); err != nil {
+		if _, err := pool.Exec(t.Context(), s.db.SQL(text), hook[:], form[:], n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,7 +64,7 @@ func TestACutThatFailsIsNoFaultOfTheResults(t *testing.T) {
 	var log bytes.Buffer
 	s.log = slog.New(slog.NewTextHandler(&log, nil))
 	earlier(t, s, pool, storage.HistoryKept+1)
-	if _, err := pool.Exec(t.Context(), s.sql(`
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`
 		CREATE FUNCTION formsvc.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
 		CREATE TRIGGER refuse BEFORE DELETE ON formsvc.attempts FOR EACH ROW EXECUTE FUNCTION formsvc.refuse()`)); err != nil {
 		t.Fatal(err)
@@ -101,13 +101,13 @@ func TestTheCutOfAHistoryWaitsForNobody(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-			if _, err := tx.Exec(t.Context(), s.sql(test.hold)); err != nil {
+			if _, err := tx.Exec(t.Context(), s.db.SQL(test.hold)); err != nil {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			waits := make(chan error, 1)
 			go func() {
-				_, err := s.exec(ctx, strings.ReplaceAll(cutHistories[0], " SKIP LOCKED", ""), [][]byte{hook[:]}, int64(cutMost), int64(storage.HistoryKept))
+				_, err := s.db.Exec(ctx, strings.ReplaceAll(cutHistories[0], " SKIP LOCKED", ""), [][]byte{hook[:]}, int64(cutMost), int64(storage.HistoryKept))
 				waits <- err
 			}()
 			eventually(t, "the mutant waits", func() bool { return waited(t, pool, tx) })
@@ -116,7 +116,7 @@ func TestTheCutOfAHistoryWaitsForNobody(t *testing.T) {
 			eventually(t, "the server has ended it, and its locks", func() bool {
 				var others bool // that have a transaction in this schema
 				err := pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks l WHERE l.relation = $1::text::regclass AND l.pid NOT IN ($2, pg_backend_pid()))`,
-					s.sql("formsvc.attempts"), int32(tx.Conn().PgConn().PID())).Scan(&others) // #nosec G115 -- a process id
+					s.db.SQL("formsvc.attempts"), int32(tx.Conn().PgConn().PID())).Scan(&others) // #nosec G115 -- a process id
 				return err == nil && !others
 			})
 
@@ -231,7 +231,7 @@ func TestTheCutOfAHistoryPassesOverWhatChanges(t *testing.T) {
 	hook := pgseed.ID(pgseed.Webhook, 0)
 	earlier(t, s, pool, storage.HistoryKept+1)
 	oldest := earlierAttempt(1)
-	if _, err := pool.Exec(t.Context(), s.sql(`
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`
 		WITH told AS (UPDATE formsvc.attempts SET next_attempt_at = now() WHERE id = $1 RETURNING webhook_id, event_id)
 		INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size, due_at) SELECT webhook_id, event_id, 0, 2, now() + interval '1 hour' FROM told`), oldest[:]); err != nil {
 		t.Fatal(err)
@@ -246,18 +246,18 @@ func TestTheCutOfAHistoryPassesOverWhatChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := tx.Exec(t.Context(), `SELECT pg_advisory_xact_lock(hashtext($1))`, s.schema); err != nil {
+	if _, err := tx.Exec(t.Context(), `SELECT pg_advisory_xact_lock(hashtext($1))`, s.db.Schema); err != nil {
 		t.Fatal(err)
 	}
 	const join = "FROM old o JOIN formsvc.attempts a ON a.ctid = o.place"
 	if !strings.Contains(cutHistories[0], join) {
 		t.Fatal("the statement has changed")
 	}
-	slowly := strings.Replace(cutHistories[0], join, `FROM (SELECT o.*, pg_advisory_xact_lock_shared(hashtext('`+s.schema+`')) FROM old o OFFSET 0) o
+	slowly := strings.Replace(cutHistories[0], join, `FROM (SELECT o.*, pg_advisory_xact_lock_shared(hashtext('`+s.db.Schema+`')) FROM old o OFFSET 0) o
 		JOIN formsvc.attempts a ON a.id = (SELECT b.id FROM formsvc.attempts b WHERE b.ctid = o.place)`, 1)
 	cut := make(chan error, 1)
 	go func() {
-		_, err := s.exec(context.Background(), slowly, [][]byte{hook[:]}, int64(cutMost), int64(storage.HistoryKept))
+		_, err := s.db.Exec(context.Background(), slowly, [][]byte{hook[:]}, int64(cutMost), int64(storage.HistoryKept))
 		cut <- err
 	}()
 	eventually(t, "the cut waits", func() bool { return waited(t, pool, tx) })
@@ -300,7 +300,7 @@ func TestTheLastTwoReferencesGoAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	oldest := earlierAttempt(1)
-	if _, err := pool.Exec(t.Context(), s.sql(`
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`
 		WITH told AS (
 			INSERT INTO formsvc.attempts (webhook_id, id, event_id, event_type, attempt, http_status, success, error, duration_us, created_at)
 			SELECT $1, id, event_id, event_type, attempt, http_status, success, error, duration_us, created_at FROM formsvc.attempts WHERE id = $2

@@ -18,7 +18,7 @@ import (
 // stranded counts the deliveries that nobody would look at in time.
 func stranded(t *testing.T, db DB, s *Store) (n int) {
 	t.Helper()
-	if err := db.QueryRow(t.Context(), s.sql(`SELECT count(*) FROM formsvc.deliveries d
+	if err := db.QueryRow(t.Context(), s.db.SQL(`SELECT count(*) FROM formsvc.deliveries d
 		JOIN formsvc.destinations x ON x.webhook_id = d.webhook_id
 		WHERE `+strandedDelivery)).Scan(&n); err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestAWebhookThatIsEnabledWhileItIsServed(t *testing.T) {
 			queueAndWake(t, s, 1)
 			set := func(enabled bool) {
 				t.Helper()
-				if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.webhooks SET enabled = $1`), enabled); err != nil {
+				if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.webhooks SET enabled = $1`), enabled); err != nil {
 					t.Error(err)
 				}
 			}
@@ -221,7 +221,7 @@ func TestADeliveryThatChangesWhileItIsServed(t *testing.T) {
 			queueAndWake(t, s, 1)
 			asItIs := func(text string) string { return text }
 			claimed := claimAtGate(t, s, pool, test.number, "d.webhook_id = t.webhook_id", asItIs, func() {
-				if _, err := pool.Exec(t.Context(), s.sql(test.change)); err != nil {
+				if _, err := pool.Exec(t.Context(), s.db.SQL(test.change)); err != nil {
 					t.Fatal(err)
 				}
 			})
@@ -284,7 +284,7 @@ func TestAClaimWaitsForNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tx.Exec(t.Context(), s.sql(hold), hook[:]); err != nil {
+		if _, err := tx.Exec(t.Context(), s.db.SQL(hold), hook[:]); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

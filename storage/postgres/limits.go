@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // A form with a response limit has a row in form_limits that says how many of its
@@ -65,7 +66,7 @@ RETURNING l.counted_to IS NOT NULL`
 
 // count counts the submissions of a form.
 func (s *Store) count(ctx context.Context, form storage.ID) error {
-	err := s.change(ctx, s.lockForm(form), run(beginCount, form[:]))
+	err := s.db.Change(ctx, s.lockForm(form), conn.Run(beginCount, form[:]))
 	for more := true; more && err == nil; {
 		more, err = s.countPiece(ctx, form)
 	}
@@ -73,9 +74,9 @@ func (s *Store) count(ctx context.Context, form storage.ID) error {
 }
 
 func (s *Store) countPiece(ctx context.Context, form storage.ID) (more bool, err error) {
-	err = s.write(ctx, func(ctx context.Context) error {
+	err = s.db.Write(ctx, func(ctx context.Context) error {
 		more = false
-		return noRow(s.send(ctx, s.lockForm(form), run(countPiece, form[:], s.countedMost).into(&more)), nil)
+		return conn.NoRow(s.db.Send(ctx, s.lockForm(form), conn.Run(countPiece, form[:], s.countedMost).Into(&more)), nil)
 	})
 	return more, err
 }
@@ -105,6 +106,6 @@ const dropMost = 100
 
 func (s *Store) dropCounts(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
 	most := min(p.Max, dropMost)
-	n, err := s.changeRows(ctx, dropCounts, int64(most), s.lockSalt(lockForms))
+	n, err := s.db.ChangeRows(ctx, dropCounts, int64(most), s.lockSalt(lockForms))
 	return n == most, err
 }

@@ -38,7 +38,7 @@ func submitAt(ctx context.Context, s *Store, n storage.NewSubmission) error {
 
 func taken(t *testing.T, s *Store) (n int64) {
 	t.Helper()
-	if err := s.db.QueryRow(t.Context(), s.sql("SELECT submission_count FROM formsvc.form_limits")).Scan(&n); err != nil {
+	if err := s.db.DB.QueryRow(t.Context(), s.db.SQL("SELECT submission_count FROM formsvc.form_limits")).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -123,7 +123,7 @@ func TestResponsesPassBetweenThePiecesOfACount(t *testing.T) {
 	pieces := 0
 	counting := *s
 	counting.countedMost = 5
-	counting.db = &between{DB: pool, f: func(piece int) {
+	counting.db.DB = &between{DB: pool, f: func(piece int) {
 		pieces = piece
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -169,7 +169,7 @@ func TestACountThatEndsEarly(t *testing.T) {
 		pieces := 0
 		stopping := *s
 		stopping.countedMost = 5
-		stopping.db = &between{DB: pool, f: func(piece int) {
+		stopping.db.DB = &between{DB: pool, f: func(piece int) {
 			if pieces = piece; piece == 3 {
 				cancel()
 			}
@@ -190,7 +190,7 @@ func TestACountThatEndsEarly(t *testing.T) {
 	if n := count(t, pool, s, "form_limits"); n != 1 {
 		t.Error("a count is dropped that may go on")
 	}
-	if _, err := pool.Exec(t.Context(), s.sql("UPDATE formsvc.form_limits SET count_at = count_at - interval '2 hours'")); err != nil {
+	if _, err := pool.Exec(t.Context(), s.db.SQL("UPDATE formsvc.form_limits SET count_at = count_at - interval '2 hours'")); err != nil {
 		t.Fatal(err)
 	}
 	sweepAll(t, s, storage.SweepParams{Max: 100})

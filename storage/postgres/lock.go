@@ -2,9 +2,9 @@ package postgres
 
 import (
 	"encoding/binary"
-	"hash/fnv"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // What a lock is about. Locks of different kinds do not meet.
@@ -26,8 +26,6 @@ const (
 	lockValues lockKind = "value"
 	// lockProbes makes deliveries that somebody asks for one by one, by webhook.
 	lockProbes lockKind = "probes"
-	// lockMigrations is held by the one Migrate that works.
-	lockMigrations lockKind = "migrations"
 )
 
 const (
@@ -38,16 +36,16 @@ const (
 // lock takes an exclusive lock; it ends with the transaction. No transaction of
 // this package waits for the locks of two forms. The lock of a form is taken after
 // the rows of workspaces and before all other rows.
-func (s *Store) lock(kind lockKind, id storage.ID) statement {
-	return run(lockExclusive, s.lockKey(kind, id))
+func (s *Store) lock(kind lockKind, id storage.ID) conn.Statement {
+	return conn.Run(lockExclusive, s.lockKey(kind, id))
 }
 
 // lockForm takes the exclusive lock of a form.
-func (s *Store) lockForm(id storage.ID) statement { return s.lock(lockForms, id) }
+func (s *Store) lockForm(id storage.ID) conn.Statement { return s.lock(lockForms, id) }
 
 // lockFormShared takes the lock of a form that responses take.
-func (s *Store) lockFormShared(id storage.ID) statement {
-	return run(lockShared, s.lockKey(lockForms, id))
+func (s *Store) lockFormShared(id storage.ID) conn.Statement {
+	return conn.Run(lockShared, s.lockKey(lockForms, id))
 }
 
 // lockKey is the last eight bytes of the id, which differ between ids, made unlike
@@ -59,10 +57,4 @@ func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
 // lockKeyOfForm is lockKey in SQL for the form f, with the salt in $2.
 const lockKeyOfForm = `(('x' || encode(substr(f.id, 5), 'hex'))::bit(64)::bigint # $2::bigint)`
 
-// lockSalt keeps apart what shares the database's lock space: schemas, kinds,
-// and the host's own advisory locks.
-func (s *Store) lockSalt(kind lockKind) int64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte("formsvc\x00" + s.schema + "\x00" + string(kind))) // never fails
-	return int64(h.Sum64())                                                  // the bits count, not the number
-}
+func (s *Store) lockSalt(kind lockKind) int64 { return s.db.Salt(string(kind)) }

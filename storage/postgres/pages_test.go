@@ -182,7 +182,7 @@ func TestAPageIsLentOnce(t *testing.T) {
 	for name, call := range callsForPage(s, q) {
 		var backend uint32
 		warm := func() {
-			if err := s.db.QueryRow(t.Context(), `SELECT pg_backend_pid()`).Scan(&backend); err != nil {
+			if err := s.db.DB.QueryRow(t.Context(), `SELECT pg_backend_pid()`).Scan(&backend); err != nil {
 				t.Fatal(err)
 			}
 		}

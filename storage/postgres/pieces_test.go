@@ -30,7 +30,7 @@ func manyForms(t *testing.T, pool *pgxpool.Pool, s *Store, n int) {
 		`INSERT INTO formsvc.destinations (webhook_id, host)
 			SELECT w.id, 'example.com' FROM formsvc.webhooks w WHERE w.workspace_id = $1 AND $2::integer > 0 ON CONFLICT DO NOTHING`,
 	} {
-		if _, err := pool.Exec(t.Context(), s.sql(text), pgx.QueryExecModeExec, workspace[:], n); err != nil {
+		if _, err := pool.Exec(t.Context(), s.db.SQL(text), pgx.QueryExecModeExec, workspace[:], n); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -147,7 +147,7 @@ func TestAWorkspaceOfManyFormsIsDeletedAtOnce(t *testing.T) {
 	}
 	gone("at once")
 	var name string
-	if err := pool.QueryRow(t.Context(), s.sql("SELECT name FROM formsvc.workspaces WHERE deleted_at IS NOT NULL")).Scan(&name); err != nil || name != "" {
+	if err := pool.QueryRow(t.Context(), s.db.SQL("SELECT name FROM formsvc.workspaces WHERE deleted_at IS NOT NULL")).Scan(&name); err != nil || name != "" {
 		t.Errorf("the name %q is kept, %v", name, err)
 	}
 
@@ -159,7 +159,7 @@ func TestAWorkspaceOfManyFormsIsDeletedAtOnce(t *testing.T) {
 		})
 		gone(fmt.Sprintf("after %d pieces", i+1))
 	}
-	sweepAll(t, New(pool, WithSchema(s.schema)), storage.SweepParams{Max: 50})
+	sweepAll(t, New(pool, WithSchema(s.db.Schema)), storage.SweepParams{Max: 50})
 	gone("when all is tidied up")
 	if n := count(t, pool, s, "deliveries"); n != 0 {
 		t.Errorf("%d deliveries are left", n)
@@ -210,11 +210,11 @@ func TestAPurgeMakesProgressUnderATimeout(t *testing.T) {
 		`INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time, answers, metadata, hidden, form_revision, json_bytes)
 			SELECT $1::bytea, '\x01020304'::bytea || int8send(i), now(), 1, '[]', '{}', '{}', 1, 6 FROM generate_series(1, $2::integer) i`,
 	} {
-		if _, err := pool.Exec(t.Context(), owner.sql(text), pgx.QueryExecModeExec, form[:], rows); err != nil {
+		if _, err := pool.Exec(t.Context(), owner.db.SQL(text), pgx.QueryExecModeExec, form[:], rows); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := pool.Exec(t.Context(), owner.sql(`
+	if _, err := pool.Exec(t.Context(), owner.db.SQL(`
 		CREATE FUNCTION formsvc.slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.005); RETURN OLD; END';
 		CREATE TRIGGER slowly BEFORE DELETE ON formsvc.submissions FOR EACH ROW EXECUTE FUNCTION formsvc.slowly()`),
 		pgx.QueryExecModeSimpleProtocol); err != nil {
@@ -225,7 +225,7 @@ func TestAPurgeMakesProgressUnderATimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	hurried := pgtest.Pool(t, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["statement_timeout"] = "1s" })
-	s := New(hurried, WithSchema(owner.schema))
+	s := New(hurried, WithSchema(owner.db.Schema))
 	p := storage.SweepParams{TrashBefore: at.Add(time.Second), Max: rows}
 	if _, err := s.Sweep(t.Context(), p); err != nil { // marks the form
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestAPurgeMakesProgressUnderATimeout(t *testing.T) {
 	if _, err := s.Sweep(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	sweepAll(t, New(hurried, WithSchema(owner.schema)), storage.SweepParams{Max: 40}) // of another process, that knows nothing of the purge
+	sweepAll(t, New(hurried, WithSchema(owner.db.Schema)), storage.SweepParams{Max: 40}) // of another process, that knows nothing of the purge
 	for _, table := range []string{"submissions", "events", "funnel_log", "deliveries"} {
 		if n := count(t, pool, owner, table); n != 0 {
 			t.Errorf("%d rows of %s are left", n, table)

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // What was deleted with many rows goes in two stages: one row says that it is gone,
@@ -119,9 +120,9 @@ func (s *Store) tidyWorkspaces(ctx context.Context, p storage.SweepParams, _ *st
 		return more, err
 	}
 	var busy storage.ID
-	err = s.read(ctx, func(ctx context.Context) error {
-		err := s.queryRow(ctx, busyForm, func(rows pgx.Rows) error { return rows.Scan(scanID(&busy)) }, int64(1))
-		return noRow(err, nil)
+	err = s.db.Read(ctx, func(ctx context.Context) error {
+		err := s.db.QueryRow(ctx, busyForm, func(rows pgx.Rows) error { return rows.Scan(conn.ScanID(&busy)) }, int64(1))
+		return conn.NoRow(err, nil)
 	})
 	if err != nil || busy.IsZero() {
 		return false, err
@@ -132,15 +133,15 @@ func (s *Store) tidyWorkspaces(ctx context.Context, p storage.SweepParams, _ *st
 // tidy waits for the lock of one form first, unless that is zero.
 func (s *Store) tidy(ctx context.Context, p storage.SweepParams, form storage.ID) (more bool, err error) {
 	var ended, trashed, closed, gone int64
-	var batch []statement
+	var batch []conn.Statement
 	if !form.IsZero() {
 		batch = append(batch, s.lockForm(form))
 	}
-	err = s.change(ctx, append(batch,
-		run(endDeliveriesOfDeleted, int64(p.Max)).into(&ended),
-		run(trashOfDeleted, int64(p.Max), s.lockSalt(lockForms)).into(&trashed),
-		run(closeDeleted[p.Removals], int64(p.Max)).into(&closed),
-		run(closePurged[p.Removals], int64(p.Max)).into(&gone))...)
+	err = s.db.Change(ctx, append(batch,
+		conn.Run(endDeliveriesOfDeleted, int64(p.Max)).Into(&ended),
+		conn.Run(trashOfDeleted, int64(p.Max), s.lockSalt(lockForms)).Into(&trashed),
+		conn.Run(closeDeleted[p.Removals], int64(p.Max)).Into(&closed),
+		conn.Run(closePurged[p.Removals], int64(p.Max)).Into(&gone))...)
 	return ended+trashed+closed+gone > 0, err
 }
 
@@ -158,7 +159,7 @@ WHERE f.id = ANY (ARRAY(
 
 func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
 	if !p.TrashBefore.IsZero() {
-		swept.Forms, err = s.changeRows(ctx, markPurged[p.Removals], p.TrashBefore.UTC(), int64(p.Max))
+		swept.Forms, err = s.db.ChangeRows(ctx, markPurged[p.Removals], p.TrashBefore.UTC(), int64(p.Max))
 	}
 	return false, err
 }
@@ -179,7 +180,7 @@ FROM left_over l
 WHERE f.id = l.id AND f.purged_at IS NULL`
 
 func (s *Store) purgeOfDeleted(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (bool, error) {
-	n, err := s.changeRows(ctx, purgeOfDeleted, int64(p.Max))
+	n, err := s.db.ChangeRows(ctx, purgeOfDeleted, int64(p.Max))
 	return n > 0, err
 }
 
@@ -292,7 +293,7 @@ SELECT count(*) FROM gone`
 // removePurged removes what is left of purged forms.
 func (s *Store) removePurged(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
 	var rows, forms int64
-	err = s.change(ctx, s.lock(lockFunnels, storage.ID{}),
-		run(removeRows[p.Removals], int64(p.Max)).into(&rows), run(removeForms[p.Removals], int64(p.Max)).into(&forms))
+	err = s.db.Change(ctx, s.lock(lockFunnels, storage.ID{}),
+		conn.Run(removeRows[p.Removals], int64(p.Max)).Into(&rows), conn.Run(removeForms[p.Removals], int64(p.Max)).Into(&forms))
 	return rows+forms > 0, err
 }

@@ -36,7 +36,7 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, pool := testStore(t)
-			if err := pgseed.Fill(t.Context(), pool, s.schema, pgseed.Size{Forms: 2, AnswerBytes: 100, Webhooks: 2}); err != nil {
+			if err := pgseed.Fill(t.Context(), pool, s.db.Schema, pgseed.Size{Forms: 2, AnswerBytes: 100, Webhooks: 2}); err != nil {
 				t.Fatal(err)
 			}
 			deliver(t, s, 1, 3)
@@ -71,7 +71,7 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
 			lock := "SELECT FROM formsvc." + test.table + " x WHERE " + test.where + " FOR UPDATE"
 			hook := pgseed.ID(pgseed.Webhook, 0)
-			if tag, err := tx.Exec(t.Context(), s.sql(lock), hook[:]); err != nil || tag.RowsAffected() == 0 {
+			if tag, err := tx.Exec(t.Context(), s.db.SQL(lock), hook[:]); err != nil || tag.RowsAffected() == 0 {
 				t.Fatal(tag, err)
 			}
 
@@ -91,7 +91,7 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 					t.Error("the mutant has recorded the results")
 				}
 				eventually(t, "the server has ended it, and its locks", func() bool {
-					free, err := s.exec(t.Context(), `SELECT FROM formsvc.deliveries d WHERE d.event_id = $1 FOR UPDATE SKIP LOCKED`,
+					free, err := s.db.Exec(t.Context(), `SELECT FROM formsvc.deliveries d WHERE d.event_id = $1 FOR UPDATE SKIP LOCKED`,
 						healthy[0].Lease.EventID[:])
 					return err == nil && free == 1
 				})
@@ -150,7 +150,7 @@ func TestADeliveryWhoseResultWaitsIsNotSentAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := tx.Exec(t.Context(), s.sql(`SELECT FROM formsvc.destinations FOR UPDATE`)); err != nil {
+	if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.destinations FOR UPDATE`)); err != nil {
 		t.Fatal(err)
 	}
 	held := new(storage.HeldError)
@@ -173,7 +173,7 @@ func TestADeliveryWhoseResultWaitsIsNotSentAgain(t *testing.T) {
 		`UPDATE formsvc.destinations x SET next_at = now() FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id AND x.next_at <= d.leased_until`,
 		`UPDATE formsvc.deliveries SET leased_until = now()`,
 	} {
-		if _, err := pool.Exec(t.Context(), s.sql(text)); err != nil {
+		if _, err := pool.Exec(t.Context(), s.db.SQL(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -199,7 +199,7 @@ func TestARepeatedResultThatIsHeldIsNotFenced(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := tx.Exec(t.Context(), s.sql(`SELECT FROM formsvc.deliveries FOR UPDATE`)); err != nil {
+	if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.deliveries FOR UPDATE`)); err != nil {
 		t.Fatal(err)
 	}
 	var held *storage.HeldError
@@ -218,7 +218,7 @@ func TestAResultSettlesWithoutItsEvent(t *testing.T) {
 	}
 	r := ended(claimAll(t, s)[0], 1)
 	r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
-	if _, err := pool.Exec(t.Context(), s.sql(`DELETE FROM formsvc.events`)); err != nil {
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`DELETE FROM formsvc.events`)); err != nil {
 		t.Fatal(err)
 	}
 	if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); err != nil || len(fenced) > 0 {
@@ -302,7 +302,7 @@ func TestADeliveryThatChangesWhileItsResultIsRecorded(t *testing.T) {
 				t.Fatal(err)
 			}
 			slow := s.On(edited{pool, func(text string) string {
-				text = strings.Replace(text, "g.*, d.generation, d.urgency", s.sql("g.*, d.generation, "+test.urgency), 1)
+				text = strings.Replace(text, "g.*, d.generation, d.urgency", s.db.SQL("g.*, d.generation, "+test.urgency), 1)
 				return strings.Replace(text, "WHERE d.token <> 0", fmt.Sprintf("WHERE d.token <> 0 AND (SELECT pg_advisory_xact_lock_shared(%d)) IS NOT NULL", test.lock), 1)
 			}})
 			done := make(chan error, 1)
@@ -314,7 +314,7 @@ func TestADeliveryThatChangesWhileItsResultIsRecorded(t *testing.T) {
 				done <- err
 			}()
 			eventually(t, "the statement has its snapshot", func() bool { return waited(t, pool, tx) })
-			if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.deliveries SET urgency = 2`)); err != nil {
+			if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.deliveries SET urgency = 2`)); err != nil {
 				t.Fatal(err)
 			}
 			if err := tx.Rollback(t.Context()); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // A statement names the rows that it has found by their key, or by their table and their
@@ -80,9 +81,9 @@ DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM l
 // statement by hand can leave one. It would be claimed again and again.
 func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.ClaimedDelivery) error {
 	var n int64
-	err := s.write(ctx, func(ctx context.Context) (err error) {
-		n, err = s.exec(ctx, endWithoutEvent, column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.WebhookID[:] }),
-			column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
+	err := s.db.Write(ctx, func(ctx context.Context) (err error) {
+		n, err = s.db.Exec(ctx, endWithoutEvent, conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.WebhookID[:] }),
+			conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
 		return err
 	})
 	if n > 0 {

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 //nolint:gosec // a statement, not a credential
@@ -16,8 +17,8 @@ ORDER BY w.id LIMIT $2`
 
 // Secrets implements [storage.WebhookStore].
 func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
-	return readAll(ctx, s, func(rows pgx.Rows) (stored storage.StoredSecret, err error) {
-		err = rows.Scan(scanID(&stored.WebhookID), &stored.Secret, &stored.OldSecret)
+	return conn.ReadAll(ctx, &s.db, func(rows pgx.Rows) (stored storage.StoredSecret, err error) {
+		err = rows.Scan(conn.ScanID(&stored.WebhookID), &stored.Secret, &stored.OldSecret)
 		return stored, err
 	}, secretsAfter, after[:], int64(max(limit, 0)))
 }
@@ -52,6 +53,6 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 		ids[i], from[i], to[i] = replacements[i].WebhookID[:], replacements[i].From, replacements[i].To
 	}
 	var replaced int
-	err := s.change(ctx, run(replaceSecrets, ids, from, to).into(&replaced))
+	err := s.db.Change(ctx, conn.Run(replaceSecrets, ids, from, to).Into(&replaced))
 	return replaced, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // pageFrom is where a page and the record that comes after it are read from: one scan of
@@ -83,11 +84,11 @@ func (s *Store) SubmissionsForKey(ctx context.Context, params storage.Submission
 	p := newPageRead(params.Form, params.Query, each)
 	err := s.readPage(ctx, p, func(ctx context.Context) error {
 		out = storage.SubmissionsForKey{}
-		err := s.send(ctx,
-			run(p.page.forKey, append(p.args(params.Hash[:]), string(params.Scope), params.At.UTC())...).each(p.lendRows),
-			run(keyByHash, params.Hash[:]).row(func(rows pgx.Rows) error { return scanKeyAndUser(rows, &out.Key, &out.User) }))
+		err := s.db.Send(ctx,
+			conn.Run(p.page.forKey, append(p.args(params.Hash[:]), string(params.Scope), params.At.UTC())...).Each(p.lendRows),
+			conn.Run(keyByHash, params.Hash[:]).Row(func(rows pgx.Rows) error { return scanKeyAndUser(rows, &out.Key, &out.User) }))
 		if err != nil || !opens(&out.Key, params.Scope, params.At) {
-			return noRow(err, storage.ErrNotFound)
+			return conn.NoRow(err, storage.ErrNotFound)
 		}
 		who := storage.As(out.Key.UserID)
 		if p.lent > 0 || p.cut {
@@ -109,7 +110,7 @@ func (s *Store) SubmissionsForKey(ctx context.Context, params storage.Submission
 // cannot be taken back, so after that nothing is tried again.
 func (s *Store) readPage(ctx context.Context, p *pageRead, do func(context.Context) error) error {
 	var final error
-	err := s.read(ctx, func(ctx context.Context) error {
+	err := s.db.Read(ctx, func(ctx context.Context) error {
 		p.cut, p.more = false, false
 		err := do(ctx)
 		if p.lent > 0 {
@@ -121,14 +122,14 @@ func (s *Store) readPage(ctx context.Context, p *pageRead, do func(context.Conte
 		return p.refused
 	}
 	if err == nil {
-		err = s.translate(ctx, final, false)
+		err = s.db.Translate(ctx, final, false)
 	}
 	return err
 }
 
 // pageAs reads a page for somebody.
 func (s *Store) pageAs(ctx context.Context, p *pageRead, who storage.Actor) error {
-	rows, err := s.query(ctx, p.page.ofUser, p.args(userArg(who)))
+	rows, err := s.db.Query(ctx, p.page.ofUser, p.args(userArg(who)))
 	if err == nil {
 		err = p.lendRows(rows)
 	}
@@ -136,8 +137,8 @@ func (s *Store) pageAs(ctx context.Context, p *pageRead, who storage.Actor) erro
 		return err
 	}
 	if p.lent == 0 && !p.cut {
-		err := s.queryRow(ctx, formIsThere, func(pgx.Rows) error { return nil }, p.form[:], userArg(who))
-		return noRow(err, storage.ErrNotFound)
+		err := s.db.QueryRow(ctx, formIsThere, func(pgx.Rows) error { return nil }, p.form[:], userArg(who))
+		return conn.NoRow(err, storage.ErrNotFound)
 	}
 	return s.restOfPage(ctx, p, who)
 }
@@ -149,12 +150,12 @@ func (s *Store) restOfPage(ctx context.Context, p *pageRead, who storage.Actor) 
 		return nil
 	}
 	first := p.lent == 0
-	rows, err := s.query(ctx, boundedPage, append(p.args(userArg(who)), first))
+	rows, err := s.db.Query(ctx, boundedPage, append(p.args(userArg(who)), first))
 	if err != nil {
 		return err
 	}
 	p.cut, p.more = false, !first // unless there are rows, which know better
-	p.targets = append(p.targets, scanBool(&p.more))
+	p.targets = append(p.targets, conn.ScanBool(&p.more))
 	return p.lendRows(rows)
 }
 
@@ -177,14 +178,14 @@ type pageRead struct {
 }
 
 func newPageRead(form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) *pageRead {
-	p := &pageRead{form: form, q: q, limit: limitArg(q.Page), most: math.MaxInt64, each: each}
+	p := &pageRead{form: form, q: q, limit: conn.LimitArg(q.Page), most: math.MaxInt64, each: each}
 	if q.MaxBytes > 0 {
 		p.most = int64(q.MaxBytes)
 	}
 	sub := &p.sub
 	p.targets = append(make([]any, 0, 8),
-		scanID(&sub.ID), scanTime(&sub.SubmittedAt), scanFloat(&sub.CompletionTime), scanBorrowed(&sub.Metadata), scanBorrowed(&sub.Answers),
-		scanInt(&sub.FormRevision), scanBorrowed(&sub.Hidden))
+		conn.ScanID(&sub.ID), conn.ScanTime(&sub.SubmittedAt), conn.ScanFloat(&sub.CompletionTime), conn.ScanBorrowed(&sub.Metadata), conn.ScanBorrowed(&sub.Answers),
+		conn.ScanInt(&sub.FormRevision), conn.ScanBorrowed(&sub.Hidden))
 	p.page = &fullPage
 	if q.Brief {
 		p.page = &briefPage
@@ -203,7 +204,7 @@ func (p *pageRead) args(who []byte) []any {
 	if !p.cut {
 		most /= p.limit + 1
 	}
-	return append(make([]any, 0, 9), p.form[:], who, timeArg(before), id, timeArg(p.q.Since), p.limit, most)
+	return append(make([]any, 0, 9), p.form[:], who, conn.TimeArg(before), id, conn.TimeArg(p.q.Since), p.limit, most)
 }
 
 // lendRows lends the records of a statement's rows.
@@ -236,7 +237,7 @@ func (p *pageRead) lendRows(rows pgx.Rows) error {
 // first: that of the page, or the end of until when this is earlier.
 func pageStart(q storage.SubmissionsParams) (time.Time, []byte) {
 	after := q.Page.After
-	if after == nil || !q.Until.IsZero() && asStored(q.Until).Before(asStored(after.Time)) {
+	if after == nil || !q.Until.IsZero() && conn.AsStored(q.Until).Before(conn.AsStored(after.Time)) {
 		return q.Until, lastID
 	}
 	return after.Time, after.ID[:]

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // lockForSubmit takes the form's lock shared, so that the responses of a form do
@@ -115,7 +116,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 	var out submitted
 	var err error
 	if s.submits == nil {
-		err = s.write(ctx, func(ctx context.Context) (err error) {
+		err = s.db.Write(ctx, func(ctx context.Context) (err error) {
 			out, err = s.submitHere(ctx, n)
 			return err
 		})
@@ -131,7 +132,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 		return out.submission, true, nil
 	}
 	n.Submission.FormRevision = n.FormRevision
-	n.Submission.SubmittedAt = asStored(n.Submission.SubmittedAt)
+	n.Submission.SubmittedAt = conn.AsStored(n.Submission.SubmittedAt)
 	return n.Submission, false, nil
 }
 
@@ -195,25 +196,25 @@ func (r *submitResult) outcome(n storage.NewSubmission) submitted {
 
 func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submitResult, error) {
 	sub := &n.Submission
-	batch := append([]statement{run(lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))}, s.lockValuesOf(n)...)
-	store := run(submit,
+	batch := append([]conn.Statement{conn.Run(lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))}, s.lockValuesOf(n)...)
+	store := conn.Run(submit,
 		sub.FormID[:], sub.ID[:], sub.SubmittedAt.UTC(), sub.CompletionTime,
-		jsonArg(sub.Answers), jsonArg(sub.Metadata), jsonArg(sub.Hidden),
-		textArg(n.IdempotencyKey), n.UniqueAnswer, n.FormRevision,
-		idArg(n.Event.ID), n.Event.Type, bytesArg(n.Event.Body),
+		conn.JSONArg(sub.Answers), conn.JSONArg(sub.Metadata), conn.JSONArg(sub.Hidden),
+		conn.TextArg(n.IdempotencyKey), n.UniqueAnswer, n.FormRevision,
+		conn.IDArg(n.Event.ID), n.Event.Type, conn.BytesArg(n.Event.Body),
 		jsonBytes(sub), n.UniqueField.Block, int64(n.UniqueField.Rules))
 
 	var got submitResult
-	err := s.send(ctx, append(batch, store.row(func(rows pgx.Rows) error {
+	err := s.db.Send(ctx, append(batch, store.Row(func(rows pgx.Rows) error {
 		e := &got.earlier
-		err := rows.Scan(scanSize(&got.code), scanInt(&got.revision), scanBool(&got.counted), scanBool(&got.stored),
-			scanID(&e.ID), scanInt(&e.FormRevision), scanTime(&e.SubmittedAt), scanFloat(&e.CompletionTime),
-			scanBorrowed(&e.Answers), scanBorrowed(&e.Metadata), scanBorrowed(&e.Hidden))
-		own(&e.Answers, &e.Metadata, &e.Hidden)
+		err := rows.Scan(conn.ScanSize(&got.code), conn.ScanInt(&got.revision), conn.ScanBool(&got.counted), conn.ScanBool(&got.stored),
+			conn.ScanID(&e.ID), conn.ScanInt(&e.FormRevision), conn.ScanTime(&e.SubmittedAt), conn.ScanFloat(&e.CompletionTime),
+			conn.ScanBorrowed(&e.Answers), conn.ScanBorrowed(&e.Metadata), conn.ScanBorrowed(&e.Hidden))
+		conn.Own(&e.Answers, &e.Metadata, &e.Hidden)
 		return err
 	}))...)
-	if sqlState(err) == uniqueViolation {
+	if conn.SQLState(err) == conn.UniqueViolation {
 		return submitResult{}, fmt.Errorf("%w: %w", storage.ErrConflict, err)
 	}
-	return got, noRow(err, storage.ErrNotFound)
+	return got, conn.NoRow(err, storage.ErrNotFound)
 }

@@ -9,9 +9,9 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // submits are the responses that a process stores at one time, by form.
@@ -56,7 +56,7 @@ const (
 	submitBytes = 1 << 20
 )
 
-func (s *Store) newSubmits(pool acquirer) *submits {
+func (s *Store) newSubmits(pool conn.Pool) *submits {
 	var all submits
 	all.together.items, all.together.bytes = submitRows, submitBytes
 	all.together.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission) []submitted {
@@ -77,24 +77,19 @@ func (s *Store) newSubmits(pool acquirer) *submits {
 	return &all
 }
 
-// acquirer is a pool of connections.
-type acquirer interface {
-	Acquire(ctx context.Context) (*pgxpool.Conn, error)
-}
-
 // withConnection takes responses as soon as there is a connection, and does
 // something with them on it, again when that fails for a passing reason.
-func (s *Store) withConnection(ctx context.Context, pool acquirer, take func() []storage.NewSubmission,
+func (s *Store) withConnection(ctx context.Context, pool conn.Pool, take func() []storage.NewSubmission,
 	do func(context.Context, *Store, []storage.NewSubmission) ([]submitted, error),
 ) []submitted {
 	var taken []storage.NewSubmission
 	var out []submitted
-	err := s.write(ctx, func(ctx context.Context) error {
-		conn, err := pool.Acquire(ctx)
+	err := s.db.Write(ctx, func(ctx context.Context) error {
+		c, err := pool.Acquire(ctx)
 		if err != nil {
 			return err
 		}
-		defer conn.Release()
+		defer c.Release()
 		if taken == nil {
 			// Callers that can run come first and join: with 16 of them in a loop a tenth
 			// more responses are stored in a second.
@@ -102,7 +97,7 @@ func (s *Store) withConnection(ctx context.Context, pool acquirer, take func() [
 			taken = take()
 		}
 		if len(taken) > 0 {
-			out, err = do(ctx, s.On(conn), taken)
+			out, err = do(ctx, s.On(c), taken)
 		}
 		return err
 	})
@@ -133,13 +128,13 @@ func (r submitted) known() bool { return r.stored || r.replayed || r.err != nil 
 // them makes the statement fail, nothing is known of any.
 func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission, counted bool) ([]submitted, error) {
 	out, err := s.storeTogether(ctx, form, taken, counted)
-	if sqlState(err) == uniqueViolation {
+	if conn.SQLState(err) == conn.UniqueViolation {
 		// Another transaction stored the same value between the statement's snapshot and
 		// its look at the value's lock. Now that one is seen, and only its repetition is
 		// left out.
 		out, err = s.storeTogether(ctx, form, taken, counted)
 	}
-	if v := judge(err); err != nil && (v == invalid || v == refused) && ctx.Err() == nil {
+	if conn.Refused(err) && ctx.Err() == nil {
 		return make([]submitted, len(taken)), nil
 	}
 	return out, err
@@ -153,14 +148,14 @@ func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []stor
 
 	lock := s.lockFormShared(form)
 	if how.checked {
-		lock = run(lockForSubmit, form[:], s.lockKey(lockForms, form))
+		lock = conn.Run(lockForSubmit, form[:], s.lockKey(lockForms, form))
 	}
 	args := append([]any{form[:]}, how.args(rows)...)
 	if how.leased {
 		args = append(args, hands.webhooks, hands.events, hands.leases)
 	}
 	out := make([]submitted, len(taken))
-	err := s.send(ctx, lock, run(how.text(), args...).each(func(rows pgx.Rows) error {
+	err := s.db.Send(ctx, lock, conn.Run(how.text(), args...).Each(func(rows pgx.Rows) error {
 		if !how.leased {
 			return scanStored(rows, places, out, hands)
 		}
@@ -174,7 +169,7 @@ func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []stor
 func scanStored(rows pgx.Rows, places map[storage.ID]int, out []submitted, hands *hands) error {
 	defer rows.Close()
 	var id storage.ID
-	targets := []any{scanID(&id), scanBool(&hands.others)}
+	targets := []any{conn.ScanID(&id), conn.ScanBool(&hands.others)}
 	for rows.Next() {
 		if err := rows.Scan(targets...); err != nil {
 			return err
@@ -193,11 +188,11 @@ func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSub
 		events[taken[i].Event.ID] = i
 	}
 	var leased []storage.ClaimedDelivery
-	_, err := collectRows(rows, func(rows pgx.Rows) (none struct{}, err error) {
+	_, err := conn.CollectRows(rows, func(rows pgx.Rows) (none struct{}, err error) {
 		var id storage.ID
 		var others bool
 		var d storage.ClaimedDelivery
-		targets := []any{scanID(&id), scanBool(&others), scanID(&d.Lease.EventID), scanInt(&d.Lease.Token), scanSize(&d.Attempt)}
+		targets := []any{conn.ScanID(&id), conn.ScanBool(&others), conn.ScanID(&d.Lease.EventID), conn.ScanInt(&d.Lease.Token), conn.ScanSize(&d.Attempt)}
 		err = rows.Scan(append(targets, knownTargets(&d)...)...)
 		switch {
 		case err != nil:
@@ -283,13 +278,13 @@ func jsonBytes(s *storage.Submission) int { return len(s.Answers) + len(s.Metada
 
 // ownResponse returns a response that shares no bytes with n.
 func ownResponse(n storage.NewSubmission) storage.NewSubmission {
-	own(&n.Submission.Answers, &n.Submission.Metadata, &n.Submission.Hidden, (*json.RawMessage)(&n.Event.Body), (*json.RawMessage)(&n.UniqueAnswer))
+	conn.Own(&n.Submission.Answers, &n.Submission.Metadata, &n.Submission.Hidden, (*json.RawMessage)(&n.Event.Body), (*json.RawMessage)(&n.UniqueAnswer))
 	return n
 }
 
 // checkResponse finds what cannot be stored before it is part of a group.
 func checkResponse(n storage.NewSubmission) error {
-	return checkArgs([]any{
+	return conn.CheckArgs([]any{
 		n.UniqueField.Block, n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt,
 	})
 }
@@ -301,12 +296,12 @@ SELECT pg_advisory_xact_lock(v.lock) FROM unnest($1::bigint[]) AS v (lock) WHERE
 
 // lockValuesOf takes the locks, if there are any, that keep responses with the same
 // idempotency key or unique answer apart. storing takes them too, but does not wait.
-func (s *Store) lockValuesOf(n storage.NewSubmission) []statement {
+func (s *Store) lockValuesOf(n storage.NewSubmission) []conn.Statement {
 	key, answer := s.lockOfKey(n.Submission.FormID, n.IdempotencyKey), s.lockOfAnswer(n.Submission.FormID, n.UniqueAnswer)
 	if key == 0 && answer == 0 {
 		return nil
 	}
-	return []statement{run(lockValuesOfResponse, []int64{key, answer})}
+	return []conn.Statement{conn.Run(lockValuesOfResponse, []int64{key, answer})}
 }
 
 // lockOfKey is the lock of an idempotency key of a form; 0: there is none.

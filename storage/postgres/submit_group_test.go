@@ -121,7 +121,7 @@ func TestResponsesThatComeDuringAWriteAreStoredInOneTransaction(t *testing.T) {
 		}
 	}
 	var rows, events, deliveries, transactions int
-	err := pool.QueryRow(t.Context(), s.sql(`SELECT count(*), count(DISTINCT xmin::text),
+	err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*), count(DISTINCT xmin::text),
 			(SELECT count(*) FROM formsvc.events), (SELECT count(*) FROM formsvc.deliveries)
 		FROM formsvc.submissions`)).Scan(&rows, &transactions, &events, &deliveries)
 	if err != nil {
@@ -193,7 +193,7 @@ func TestABadResponseDoesNotKeepTheOthersFromBeingStored(t *testing.T) {
 func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
-	if _, err := pool.Exec(t.Context(), s.sql(`
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`
 		CREATE FUNCTION formsvc.refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no commit''; END';
 		CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON formsvc.submissions DEFERRABLE INITIALLY DEFERRED
 			FOR EACH ROW EXECUTE FUNCTION formsvc.refuse()`), pgx.QueryExecModeSimpleProtocol); err != nil {
@@ -376,7 +376,7 @@ func TestALostCommitOfAGroup(t *testing.T) {
 	t.Parallel()
 	direct, pool := seeded(t)
 	p := newProxy(t)
-	s := New(pgtest.Pool(t, p.through), WithSchema(direct.schema))
+	s := New(pgtest.Pool(t, p.through), WithSchema(direct.db.Schema))
 	if _, _, err := s.Submit(t.Context(), response(0)); err != nil {
 		t.Fatal(err)
 	}
@@ -464,7 +464,7 @@ func storedTogether(t *testing.T, s *Store, pool *pgxpool.Pool, group []storage.
 	for _, n := range group {
 		ids = append(ids, n.Submission.ID[:])
 	}
-	err := pool.QueryRow(t.Context(), s.sql(`SELECT count(DISTINCT xmin::text) FROM formsvc.submissions WHERE id = ANY ($1::bytea[])`), ids).Scan(&transactions)
+	err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(DISTINCT xmin::text) FROM formsvc.submissions WHERE id = ANY ($1::bytea[])`), ids).Scan(&transactions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -503,7 +503,7 @@ func TestResponsesOfALimitedFormAreStoredTogether(t *testing.T) {
 		}
 	}
 	var rows, transactions int
-	if err := pool.QueryRow(t.Context(), s.sql(`SELECT count(*), count(DISTINCT xmin::text) FROM formsvc.submissions`)).Scan(&rows, &transactions); err != nil {
+	if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*), count(DISTINCT xmin::text) FROM formsvc.submissions`)).Scan(&rows, &transactions); err != nil {
 		t.Fatal(err)
 	}
 	if rows != limit || full != 10 || transactions != 3 {
@@ -560,7 +560,7 @@ func TestARepetitionWithinAGroup(t *testing.T) {
 func TestTheSameResponsesInTwoProcesses(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
-	other := New(pgtest.Pool(t), WithSchema(s.schema))
+	other := New(pgtest.Pool(t), WithSchema(s.db.Schema))
 	const keys = 200
 	var calls sync.WaitGroup
 	ids := make([][2]storage.ID, keys)

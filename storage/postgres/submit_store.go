@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // storing is a kind of statement that stores those responses of one form that have no
@@ -266,7 +267,7 @@ func (how storing) args(rows []responseRow) []any {
 		ids[i], revisions[i], submitted[i], took[i] = sub.ID[:], r.n.FormRevision, sub.SubmittedAt.UTC(), sub.CompletionTime
 		list[i], metadata[i], hidden[i], sizes[i] = sub.Answers, sub.Metadata, sub.Hidden, jsonBytes(sub)
 		keys[i], keyLocks[i] = r.n.IdempotencyKey, r.keyLock
-		events[i], types[i], bodies[i] = idArg(event.ID), event.Type, bytesArg(event.Body)
+		events[i], types[i], bodies[i] = conn.IDArg(event.ID), event.Type, conn.BytesArg(event.Body)
 		answers[i], answerLocks[i] = r.n.UniqueAnswer, r.answerLock
 		fields[i], rules[i] = r.n.UniqueField.Block, int64(r.n.UniqueField.Rules)
 	}
@@ -281,8 +282,8 @@ func (how storing) argsOfOne(r responseRow) []any {
 	sub, event := &r.n.Submission, &r.n.Event
 	args := []any{
 		sub.ID[:], r.n.FormRevision, sub.SubmittedAt.UTC(), sub.CompletionTime,
-		jsonArg(sub.Answers), jsonArg(sub.Metadata), jsonArg(sub.Hidden), jsonBytes(sub), r.n.IdempotencyKey, r.keyLock,
-		idArg(event.ID), event.Type, bytesArg(event.Body),
+		conn.JSONArg(sub.Answers), conn.JSONArg(sub.Metadata), conn.JSONArg(sub.Hidden), jsonBytes(sub), r.n.IdempotencyKey, r.keyLock,
+		conn.IDArg(event.ID), event.Type, conn.BytesArg(event.Body),
 	}
 	if how.checked {
 		args = append(args, r.n.UniqueAnswer, r.answerLock, r.n.UniqueField.Block, int64(r.n.UniqueField.Rules))

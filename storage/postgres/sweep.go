@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // sweepStep is one kind of what a sweep does. It does one piece, in a transaction of its
@@ -49,7 +50,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 	if err := ctx.Err(); err != nil || p.Max < 1 {
 		return storage.Swept{}, err
 	}
-	if err := checkArgs([]any{p.Now, p.TrashBefore, p.KeysBefore}); err != nil {
+	if err := conn.CheckArgs([]any{p.Now, p.TrashBefore, p.KeysBefore}); err != nil {
 		return storage.Swept{}, err
 	}
 	if p.Removals {
@@ -59,7 +60,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 			return swept, err
 		}
 		// What is left now is what other sweeps are about, and the next call waits for it.
-		return readOne(ctx, s, func(rows pgx.Rows) (left storage.Swept, err error) {
+		return conn.ReadOne(ctx, &s.db, func(rows pgx.Rows) (left storage.Swept, err error) {
 			err = rows.Scan(&left.More)
 			return left, err
 		}, removalsLeft)
@@ -107,7 +108,7 @@ DELETE FROM formsvc.api_keys k WHERE k.id = ANY (ARRAY(
 
 func (s *Store) purgeKeys(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
 	if !p.KeysBefore.IsZero() {
-		swept.Keys, err = s.changeRows(ctx, purgeKeys, p.KeysBefore.UTC(), int64(p.Max))
+		swept.Keys, err = s.db.ChangeRows(ctx, purgeKeys, p.KeysBefore.UTC(), int64(p.Max))
 	}
 	return false, err
 }
@@ -124,7 +125,7 @@ WHERE w.id = ANY (ARRAY(
 
 // wipeSecrets forgets secrets that others replaced a day ago.
 func (s *Store) wipeSecrets(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
-	swept.Secrets, err = s.changeRows(ctx, wipeSecrets, p.Now.UTC(), int64(p.Max))
+	swept.Secrets, err = s.db.ChangeRows(ctx, wipeSecrets, p.Now.UTC(), int64(p.Max))
 	return false, err
 }
 
@@ -139,6 +140,6 @@ DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(
 	FOR UPDATE SKIP LOCKED))`
 
 func (s *Store) purgeEvents(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
-	swept.Events, err = s.changeRows(ctx, purgeEvents, int64(p.Max))
+	swept.Events, err = s.db.ChangeRows(ctx, purgeEvents, int64(p.Max))
 	return false, err
 }

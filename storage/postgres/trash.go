@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // endPending is a part of a WITH list: it ends pending deliveries of the webhooks
@@ -74,8 +75,8 @@ func (s *Store) TrashForm(ctx context.Context, who storage.Actor, id storage.ID,
 	}
 	var holds bool
 	var current int64
-	err := s.change(ctx, s.lockForm(id), run(lockPending, id[:], userArg(who)),
-		run(trashForm, id[:], userArg(who), p.At.UTC(), revisionsArg(p.IfRevision), int64(math.MaxInt64)).into(&holds, &current))
+	err := s.db.Change(ctx, s.lockForm(id), conn.Run(lockPending, id[:], userArg(who)),
+		conn.Run(trashForm, id[:], userArg(who), p.At.UTC(), revisionsArg(p.IfRevision), int64(math.MaxInt64)).Into(&holds, &current))
 	if err == nil && !holds {
 		return &storage.RevisionError{Current: current}
 	}
@@ -152,8 +153,8 @@ const endedMost = 5000
 func (s *Store) RestoreForm(ctx context.Context, id, workspace storage.ID, at time.Time) error {
 	for {
 		var possible, pending bool
-		err := s.change(ctx, run(lockRestoreTarget, id[:], idArg(workspace)), s.lockForm(id), run(lockWebhooksOfForm, id[:]),
-			run(restoreForm, id[:], idArg(workspace), at.UTC()).into(&possible, &pending))
+		err := s.db.Change(ctx, conn.Run(lockRestoreTarget, id[:], conn.IDArg(workspace)), s.lockForm(id), conn.Run(lockWebhooksOfForm, id[:]),
+			conn.Run(restoreForm, id[:], conn.IDArg(workspace), at.UTC()).Into(&possible, &pending))
 		switch {
 		case err != nil:
 			return err
@@ -162,7 +163,7 @@ func (s *Store) RestoreForm(ctx context.Context, id, workspace storage.ID, at ti
 		case !pending:
 			return nil
 		}
-		if err := s.change(ctx, s.lockForm(id), run(endDeliveriesOfTrashed, id[:], int64(endedMost))); err != nil {
+		if err := s.db.Change(ctx, s.lockForm(id), conn.Run(endDeliveriesOfTrashed, id[:], int64(endedMost))); err != nil {
 			return err
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // What deal must keep to, whatever the room: no bound is exceeded, none is left unused that
@@ -93,7 +94,7 @@ func backlogs(t *testing.T, webhooks, each int) (*Store, *pgxpool.Pool, storage.
 	t.Helper()
 	s, pool := testStore(t)
 	size := pgseed.Size{Forms: webhooks, AnswerBytes: 100, Webhooks: webhooks, Deliveries: webhooks * each}
-	if err := pgseed.Fill(t.Context(), pool, s.schema, size); err != nil {
+	if err := pgseed.Fill(t.Context(), pool, s.db.Schema, size); err != nil {
 		t.Fatal(err)
 	}
 	p := everything()
@@ -122,7 +123,7 @@ func TestTurnsComeRound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, pool, p := backlogs(t, webhooks, each)
-			if _, err := pool.Exec(t.Context(), s.sql(lanes)); err != nil {
+			if _, err := pool.Exec(t.Context(), s.db.SQL(lanes)); err != nil {
 				t.Fatal(err)
 			}
 			if p.Others.Room = room; strings.Contains(lanes, "host =") {
@@ -175,11 +176,11 @@ func TestBytesAreSharedInTurns(t *testing.T) {
 func TestAClaimThatRoomWasWastedInSaysSo(t *testing.T) {
 	t.Parallel()
 	s, pool, p := backlogs(t, 12, 1)
-	if _, err := pool.Exec(t.Context(), s.sql(`DELETE FROM formsvc.deliveries d
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`DELETE FROM formsvc.deliveries d
 		WHERE d.webhook_id <> (SELECT x.webhook_id FROM formsvc.destinations x ORDER BY x.next_at DESC, x.webhook_id DESC LIMIT 1)`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.destinations x SET next_at = now() - CASE
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.destinations x SET next_at = now() - CASE
 		WHEN EXISTS (SELECT FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id) THEN interval '1 second' ELSE interval '2 seconds' END`)); err != nil {
 		t.Fatal(err)
 	}
@@ -203,10 +204,10 @@ func TestArrivalsOfHeldWebhooksKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	s, pool, p := backlogs(t, 2, 1)
 	held, other := pgseed.ID(pgseed.Webhook, 0), pgseed.ID(pgseed.Webhook, 1)
-	if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.destinations SET next_at = NULL`)); err != nil {
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.destinations SET next_at = NULL`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pool.Exec(t.Context(), s.sql(`INSERT INTO formsvc.arrivals (at, webhook_id)
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`INSERT INTO formsvc.arrivals (at, webhook_id)
 		SELECT now() - interval '2 seconds', $1::bytea FROM generate_series(1, $2::integer)
 		UNION ALL SELECT now() - interval '1 second', $3::bytea`), held[:], 2*wakeAtOnce, other[:]); err != nil {
 		t.Fatal(err)
@@ -216,7 +217,7 @@ func TestArrivalsOfHeldWebhooksKeepNobodyWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := tx.Exec(t.Context(), s.sql(`SELECT FROM formsvc.destinations WHERE webhook_id = $1 FOR UPDATE`), held[:]); err != nil {
+	if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.destinations WHERE webhook_id = $1 FOR UPDATE`), held[:]); err != nil {
 		t.Fatal(err)
 	}
 	for claims := 1; ; claims++ {
@@ -243,7 +244,7 @@ func TestACrowdedHostNameIsPassedOverOnce(t *testing.T) {
 	const webhooks = 1000
 	s, pool, p := backlogs(t, webhooks, 1)
 	other := pgseed.ID(pgseed.Webhook, webhooks-1)
-	if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.destinations SET
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.destinations SET
 		host = CASE WHEN webhook_id = $1 THEN host ELSE 'one.example' END,
 		next_at = next_at - CASE WHEN webhook_id = $1 THEN interval '0' ELSE interval '1 second' END`), other[:]); err != nil {
 		t.Fatal(err)
@@ -260,13 +261,13 @@ func TestACrowdedHostNameIsPassedOverOnce(t *testing.T) {
 		}
 		served = len(claimed) == 1 && claimed[0].Lease.WebhookID == other
 	}
-	if _, err := pool.Exec(t.Context(), s.sql(`ANALYZE formsvc.destinations`)); err != nil {
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`ANALYZE formsvc.destinations`)); err != nil {
 		t.Fatal(err)
 	}
 	read := func() int64 {
 		t.Helper()
-		args := []any{objectArg(p.Webhooks), int64(1), false, int64(10), objectArg(p.Others.Hosts), int64(0), int64(0)}
-		n, err := buffers(t.Context(), pool, s.sql(dueTurns), args, true)
+		args := []any{conn.ObjectArg(p.Webhooks), int64(1), false, int64(10), conn.ObjectArg(p.Others.Hosts), int64(0), int64(0)}
+		n, err := buffers(t.Context(), pool, s.db.SQL(dueTurns), args, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -328,7 +329,7 @@ func TestAClaimInATransactionWithOneSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := tx.Exec(t.Context(), s.sql(`SELECT count(*) FROM formsvc.destinations`)); err != nil {
+	if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT count(*) FROM formsvc.destinations`)); err != nil {
 		t.Fatal(err)
 	}
 	queueAndWake(t, s, 2)

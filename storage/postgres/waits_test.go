@@ -80,7 +80,7 @@ func TestPurgingWaitsForNoDeliveryAndNoAttempt(t *testing.T) {
 			t.Parallel()
 			s, pool := seeded(t)
 			failingWebhook(t, s, pool)
-			if _, err := pool.Exec(t.Context(), s.sql(`UPDATE formsvc.forms SET trashed_at = now(), purged_at = now()`)); err != nil {
+			if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.forms SET trashed_at = now(), purged_at = now()`)); err != nil {
 				t.Fatal(err)
 			}
 			tx, err := pool.Begin(t.Context())
@@ -88,7 +88,7 @@ func TestPurgingWaitsForNoDeliveryAndNoAttempt(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-			held, err := tx.Exec(t.Context(), s.sql(`SELECT FROM formsvc.`+table+` FOR UPDATE`))
+			held, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.`+table+` FOR UPDATE`))
 			if err != nil || held.RowsAffected() == 0 {
 				t.Fatal(held, err)
 			}

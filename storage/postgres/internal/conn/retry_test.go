@@ -1,4 +1,4 @@
-package postgres
+package conn
 
 import (
 	"context"
@@ -16,7 +16,7 @@ func TestACallIsTriedAgainUntilItWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
 		began := time.Now()
-		err := (&Store{}).write(t.Context(), func(context.Context) error {
+		err := (&Conn{}).Write(t.Context(), func(context.Context) error {
 			if tries++; tries < maxTries {
 				return reportedBy("40001")
 			}
@@ -54,14 +54,14 @@ func TestAContextEndsThePauses(t *testing.T) {
 		defer cancel()
 		tries := 0
 		began := time.Now()
-		err := (&Store{}).read(ctx, func(context.Context) error {
+		err := (&Conn{}).Read(ctx, func(context.Context) error {
 			tries++
 			return reportedBy("40001")
 		})
 		if tries != 1 || time.Since(began) != time.Millisecond {
 			t.Errorf("%d tries in %v", tries, time.Since(began))
 		}
-		if !errors.Is(err, context.DeadlineExceeded) || sqlState(err) != "40001" {
+		if !errors.Is(err, context.DeadlineExceeded) || SQLState(err) != "40001" {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -71,10 +71,10 @@ func TestAContextThatHasEndedStopsTheCallBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for name, call := range map[string]func(*Store, context.Context, func(context.Context) error) error{
-		"read": (*Store).read, "write": (*Store).write,
+	for name, call := range map[string]func(*Conn, context.Context, func(context.Context) error) error{
+		"read": (*Conn).Read, "write": (*Conn).Write,
 	} {
-		err := call(&Store{}, ctx, func(context.Context) error {
+		err := call(&Conn{}, ctx, func(context.Context) error {
 			t.Errorf("%s began", name)
 			return nil
 		})
@@ -88,7 +88,7 @@ func TestAContextThatHasEndedStopsTheCallBeforeItBegins(t *testing.T) {
 func TestAChangeThatIsCancelledOnTheWay(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	err := (&Store{}).write(ctx, func(context.Context) error {
+	err := (&Conn{}).Write(ctx, func(context.Context) error {
 		cancel()
 		return io.ErrUnexpectedEOF
 	})
@@ -97,7 +97,7 @@ func TestAChangeThatIsCancelledOnTheWay(t *testing.T) {
 	}
 
 	ctx, cancel = context.WithCancel(t.Context())
-	err = (&Store{}).write(ctx, func(context.Context) error {
+	err = (&Conn{}).Write(ctx, func(context.Context) error {
 		cancel()
 		return reportedBy("57014")
 	})

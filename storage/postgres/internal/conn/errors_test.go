@@ -1,4 +1,4 @@
-package postgres
+package conn
 
 import (
 	"context"
@@ -73,15 +73,15 @@ func TestErrorsAreToldApart(t *testing.T) {
 			t.Parallel()
 			for _, call := range []struct {
 				name  string
-				store *Store
-				run   func(*Store, context.Context, func(context.Context) error) error
+				store *Conn
+				run   func(*Conn, context.Context, func(context.Context) error) error
 				want  error
 				tries int
 			}{
-				{"read", &Store{}, (*Store).read, c.read, c.readTries},
-				{"write", &Store{}, (*Store).write, c.write, c.writeTries},
-				{"read in the host's transaction", &Store{inTx: true}, (*Store).read, c.inside, 1},
-				{"write in the host's transaction", &Store{inTx: true}, (*Store).write, c.inside, 1},
+				{"read", &Conn{}, (*Conn).Read, c.read, c.readTries},
+				{"write", &Conn{}, (*Conn).Write, c.write, c.writeTries},
+				{"read in the host's transaction", &Conn{InTx: true}, (*Conn).Read, c.inside, 1},
+				{"write in the host's transaction", &Conn{InTx: true}, (*Conn).Write, c.inside, 1},
 			} {
 				tries := 0
 				err := call.run(call.store, t.Context(), func(context.Context) error {

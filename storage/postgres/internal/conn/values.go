@@ -1,4 +1,4 @@
-package postgres
+package conn
 
 import (
 	"bytes"
@@ -63,15 +63,15 @@ func (c *secretColumn) ScanBytes(b []byte) error {
 	return nil
 }
 
-func scanID(id *storage.ID) *idColumn                   { return (*idColumn)(id) }
-func scanTime(t *time.Time) *timeColumn                 { return (*timeColumn)(t) }
-func scanBorrowed(raw *json.RawMessage) *borrowedColumn { return (*borrowedColumn)(raw) }
+func ScanID(id *storage.ID) any             { return (*idColumn)(id) }
+func ScanTime(t *time.Time) any             { return (*timeColumn)(t) }
+func ScanBorrowed(raw *json.RawMessage) any { return (*borrowedColumn)(raw) }
 
-// own replaces borrowed values by copies that are cut from one allocation. Nil
+// Own replaces borrowed values by copies that are cut from one allocation. Nil
 // stays nil, and no append to one grows into the next.
-func own(parts ...*json.RawMessage) {
-	a := arena(make([]byte, 0, sizeOfParts(parts)))
-	a.own(parts...)
+func Own(parts ...*json.RawMessage) {
+	a := Arena(make([]byte, 0, sizeOfParts(parts)))
+	a.Own(parts...)
 }
 
 func sizeOfParts(parts []*json.RawMessage) (n int) {
@@ -81,16 +81,16 @@ func sizeOfParts(parts []*json.RawMessage) (n int) {
 	return n
 }
 
-// arena is the memory that the values of several records are cut from: one
+// Arena is the memory that the values of several records are cut from: one
 // allocation for many rows. A record that is kept keeps the block that it is in.
-type arena []byte
+type Arena []byte
 
 // arenaBlock holds a page of ordinary records in two or three blocks.
 const arenaBlock = 64 << 10
 
-// own replaces borrowed values by copies in the arena. What was handed out before
+// Own replaces borrowed values by copies in the arena. What was handed out before
 // stays as it is.
-func (a *arena) own(parts ...*json.RawMessage) {
+func (a *Arena) Own(parts ...*json.RawMessage) {
 	if n := sizeOfParts(parts); n > cap(*a)-len(*a) {
 		*a = make([]byte, 0, max(n, arenaBlock))
 	}
@@ -104,8 +104,8 @@ func (a *arena) own(parts ...*json.RawMessage) {
 	}
 }
 
-// timeArg is the argument for a time that may be zero, which is null.
-func timeArg(t time.Time) *time.Time {
+// TimeArg is the argument for a time that may be zero, which is null.
+func TimeArg(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -113,38 +113,38 @@ func timeArg(t time.Time) *time.Time {
 	return &t
 }
 
-// idArg is the argument for an id that may be zero, which is null.
-func idArg(id storage.ID) []byte {
+// IDArg is the argument for an id that may be zero, which is null.
+func IDArg(id storage.ID) []byte {
 	if id.IsZero() {
 		return nil
 	}
 	return id[:]
 }
 
-// idsArg is the argument for ids.
-func idsArg(ids []storage.ID) [][]byte {
-	return column(ids, func(id *storage.ID) []byte { return id[:] })
+// IDsArg is the argument for ids.
+func IDsArg(ids []storage.ID) [][]byte {
+	return Column(ids, func(id *storage.ID) []byte { return id[:] })
 }
 
-// idArgOf is the argument for an id that may be nil, which is null.
-func idArgOf(id *storage.ID) []byte {
+// IDArgOf is the argument for an id that may be nil, which is null.
+func IDArgOf(id *storage.ID) []byte {
 	if id == nil {
 		return nil
 	}
 	return append([]byte(nil), id[:]...)
 }
 
-// jsonArg is the argument for a JSON value that may be nil, which is null. It is
+// JSONArg is the argument for a JSON value that may be nil, which is null. It is
 // of this type in every mode of pgx; a plain []byte is not.
-func jsonArg(raw json.RawMessage) any {
+func JSONArg(raw json.RawMessage) any {
 	if raw == nil {
 		return nil
 	}
 	return raw
 }
 
-// limitArg is the argument of LIMIT.
-func limitArg(p storage.Page) int64 { return int64(max(p.Limit, 0)) }
+// LimitArg is the argument of LIMIT.
+func LimitArg(p storage.Page) int64 { return int64(max(p.Limit, 0)) }
 
 // The columns below scan null as the zero value.
 type (
@@ -186,17 +186,17 @@ func (c *microsColumn) ScanInt64(v pgtype.Int8) error {
 	return nil
 }
 
-func scanMicros(v *time.Duration) *microsColumn { return (*microsColumn)(v) }
+func ScanMicros(v *time.Duration) any { return (*microsColumn)(v) }
 
-func scanText(v *string) *textColumn { return (*textColumn)(v) }
-func scanInt(v *int64) *intColumn    { return (*intColumn)(v) }
-func scanSize(v *int) *sizeColumn    { return (*sizeColumn)(v) }
-func scanBool(v *bool) *boolColumn   { return (*boolColumn)(v) }
+func ScanText(v *string) any { return (*textColumn)(v) }
+func ScanInt(v *int64) any   { return (*intColumn)(v) }
+func ScanSize(v *int) any    { return (*sizeColumn)(v) }
+func ScanBool(v *bool) any   { return (*boolColumn)(v) }
 
-// checkArgs finds the text and the times that the contract does not allow. The server
+// CheckArgs finds the text and the times that the contract does not allow. The server
 // would find most of them too, but that ends a host's transaction, and in pgx's
 // simple protocol a statement is cut off at a zero byte.
-func checkArgs(args []any) error {
+func CheckArgs(args []any) error {
 	for _, arg := range args {
 		if !validArg(arg) {
 			return fmt.Errorf("%w: text that is not UTF-8 without U+0000, or a time outside the years 1 to 9999", storage.ErrInvalidValue)
@@ -225,28 +225,28 @@ func validArg(arg any) bool {
 	return true
 }
 
-// asStored returns a time as it comes back: in UTC, to the microsecond.
-func asStored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+// AsStored returns a time as it comes back: in UTC, to the microsecond.
+func AsStored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// textArg is the argument for a text that may be empty, which is null.
-func textArg(v string) *string {
+// TextArg is the argument for a text that may be empty, which is null.
+func TextArg(v string) *string {
 	if v == "" {
 		return nil
 	}
 	return &v
 }
 
-// microsArg is the argument for a pause in microseconds: none below zero, and otherwise
+// MicrosArg is the argument for a pause in microseconds: none below zero, and otherwise
 // at least one.
-func microsArg(d time.Duration) int64 {
+func MicrosArg(d time.Duration) int64 {
 	if d <= 0 {
 		return 0
 	}
 	return max(1, d.Microseconds())
 }
 
-// column is the argument for a column of rows: an array of what value returns of each.
-func column[R, T any](rows []R, value func(*R) T) []T {
+// Column is the argument for a column of rows: an array of what value returns of each.
+func Column[R, T any](rows []R, value func(*R) T) []T {
 	all := make([]T, len(rows))
 	for i := range rows {
 		all[i] = value(&rows[i])
@@ -254,14 +254,14 @@ func column[R, T any](rows []R, value func(*R) T) []T {
 	return all
 }
 
-// objectArg is the argument for an object, which a statement looks values up in.
-func objectArg[K comparable](m map[K]int) json.RawMessage {
+// ObjectArg is the argument for an object, which a statement looks values up in.
+func ObjectArg[K comparable](m map[K]int) json.RawMessage {
 	raw, _ := json.Marshal(m) //nolint:errchkjson // of texts and numbers: never fails
 	return raw
 }
 
-// bytesArg is the argument for bytes where nil and empty mean the same.
-func bytesArg(v []byte) []byte {
+// BytesArg is the argument for bytes where nil and empty mean the same.
+func BytesArg(v []byte) []byte {
 	if v == nil {
 		return []byte{}
 	}
@@ -277,4 +277,5 @@ func (c *floatColumn) ScanFloat64(v pgtype.Float8) error {
 	return nil
 }
 
-func scanFloat(v *float64) *floatColumn { return (*floatColumn)(v) }
+func ScanSecret(v *[]byte) any { return (*secretColumn)(v) }
+func ScanFloat(v *float64) any { return (*floatColumn)(v) }

@@ -1,4 +1,4 @@
-package postgres
+package conn
 
 import (
 	"context"
@@ -77,6 +77,12 @@ func judgeCode(code string) verdict {
 	return refused
 }
 
+// Refused reports whether a statement failed and would fail again: nothing has changed.
+func Refused(err error) bool {
+	v := judge(err)
+	return err != nil && (v == invalid || v == refused)
+}
+
 // isResult reports whether err is an answer rather than a failure of the
 // statement that was to give it.
 func isResult(err error) bool {
@@ -84,14 +90,14 @@ func isResult(err error) bool {
 	return errors.Is(err, pgx.ErrNoRows) || !errors.As(err, &reported) && judge(err) == refused
 }
 
-// translate turns an error of pgx into one of the contract; the cause stays
+// Translate turns an error of pgx into one of the contract; the cause stays
 // wrapped. Errors of package storage pass as they are.
-func (s *Store) translate(ctx context.Context, err error, writes bool) error {
+func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
 	if err == nil {
 		return nil
 	}
 	v := judge(err)
-	unsure := v == lost && writes && !s.inTx
+	unsure := v == lost && writes && !c.InTx
 	if ctxErr := ctx.Err(); ctxErr != nil && v != refused {
 		if unsure {
 			return fmt.Errorf("%w: %w: %w", ctxErr, storage.ErrOutcomeUnknown, err)
@@ -109,16 +115,16 @@ func (s *Store) translate(ctx context.Context, err error, writes bool) error {
 	return err
 }
 
-// noRow replaces [pgx.ErrNoRows].
-func noRow(err, instead error) error {
+// NoRow replaces [pgx.ErrNoRows].
+func NoRow(err, instead error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return instead
 	}
 	return err
 }
 
-// sqlState is the SQLSTATE of an error that the server reported, else empty.
-func sqlState(err error) string {
+// SQLState is the SQLSTATE of an error that the server reported, else empty.
+func SQLState(err error) string {
 	var reported *pgconn.PgError
 	if errors.As(err, &reported) {
 		return reported.Code
@@ -126,12 +132,12 @@ func sqlState(err error) string {
 	return ""
 }
 
-// notStored is the answer to a read that looks for a text which no record can have.
-func notStored(ctx context.Context) error {
+// NotStored is the answer to a read that looks for a text which no record can have.
+func NotStored(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return storage.ErrNotFound
 }
 
-const uniqueViolation = "23505"
+const UniqueViolation = "23505"

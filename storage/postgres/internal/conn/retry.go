@@ -1,4 +1,4 @@
-package postgres
+package conn
 
 import (
 	"context"
@@ -12,26 +12,26 @@ const (
 	firstPause = 10 * time.Millisecond
 )
 
-// read runs do, which changes nothing, again when it failed for a passing reason
+// Read runs do, which changes nothing, again when it failed for a passing reason
 // or lost its connection. do starts from nothing each time.
-func (s *Store) read(ctx context.Context, do func(context.Context) error) error {
-	return s.try(ctx, false, do)
+func (c *Conn) Read(ctx context.Context, do func(context.Context) error) error {
+	return c.try(ctx, false, do)
 }
 
-// write runs do, which is one statement or one batch, again when it failed for a
+// Write runs do, which is one statement or one batch, again when it failed for a
 // passing reason. When the connection was lost on the way, the change may have
 // been made: that is an ErrOutcomeUnknown and not tried again. do starts from
 // nothing each time.
-func (s *Store) write(ctx context.Context, do func(context.Context) error) error {
-	return s.try(ctx, true, do)
+func (c *Conn) Write(ctx context.Context, do func(context.Context) error) error {
+	return c.try(ctx, true, do)
 }
 
-func (s *Store) try(ctx context.Context, writes bool, do func(context.Context) error) error {
+func (c *Conn) try(ctx context.Context, writes bool, do func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := s.usable(ctx); err != nil {
-		return s.translate(ctx, err, writes)
+	if err := c.usable(ctx); err != nil {
+		return c.Translate(ctx, err, writes)
 	}
 	pause := firstPause
 	for tries := 1; ; tries++ {
@@ -39,8 +39,8 @@ func (s *Store) try(ctx context.Context, writes bool, do func(context.Context) e
 		if err == nil {
 			return nil
 		}
-		if tries == maxTries || !s.again(err, writes) || !wait(ctx, pause) {
-			return s.translate(ctx, err, writes)
+		if tries == maxTries || !c.again(err, writes) || !wait(ctx, pause) {
+			return c.Translate(ctx, err, writes)
 		}
 		pause *= 2
 	}
@@ -48,8 +48,8 @@ func (s *Store) try(ctx context.Context, writes bool, do func(context.Context) e
 
 // again reports whether another try is harmless and may help. An error inside a
 // host's transaction has ended that, so only the host can start again.
-func (s *Store) again(err error, writes bool) bool {
-	if s.inTx {
+func (c *Conn) again(err error, writes bool) bool {
+	if c.InTx {
 		return false
 	}
 	v := judge(err)
