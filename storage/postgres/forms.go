@@ -61,10 +61,6 @@ func appendForm(to []any, f *storage.Form) []any {
 		conn.ScanBorrowed(&d.Blocks), conn.ScanBorrowed(&d.Settings), conn.ScanBorrowed(&d.Theme), conn.ScanBorrowed(&d.Variables), conn.ScanBorrowed(&d.HiddenFields))
 }
 
-func ownDefinition(d *storage.Definition) {
-	conn.Own(&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields)
-}
-
 // scanForm reads what is asked for beside a form, and the form: the version of its row
 // and formColumnsFast. Where these are null there is no form.
 func (s *Store) scanForm(rows pgx.Rows, beside []any, f *storage.Form) error {
@@ -410,7 +406,7 @@ func updateFormArgs(who storage.Actor, id storage.ID, c storage.FormChange) []an
 		format = &n
 	}
 	return []any{
-		id[:], userArg(who), conn.IDArgOf(c.WorkspaceID), revisionsArg(c.IfRevision), c.At.UTC(), c.Name, c.Status,
+		id[:], userArg(who), conn.IDArgOf(c.WorkspaceID), conn.ListArg(c.IfRevision), c.At.UTC(), c.Name, c.Status,
 		closed, conn.TimeArg(gate.CloseAt), limit, format,
 		conn.JSONArg(d.Blocks), conn.JSONArg(d.Settings), conn.JSONArg(d.Theme), conn.JSONArg(d.Variables), conn.JSONArg(d.HiddenFields),
 		unique, rules,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
@@ -235,4 +236,42 @@ func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) er
 	}
 	_, err := s.db.ChangeRows(ctx, touchKeys, ids, times)
 	return err
+}
+
+// scopesArg is the argument for a text[].
+func scopesArg(scopes []storage.Scope) []string {
+	return conn.Column(scopes, func(scope *storage.Scope) string { return string(*scope) })
+}
+
+// scopesColumn scans a text[]. Every request reads the scopes of its key, so the
+// known ones are not allocated.
+type scopesColumn []storage.Scope
+
+// SetDimensions implements [pgtype.ArraySetter].
+func (c *scopesColumn) SetDimensions(dimensions []pgtype.ArrayDimension) error {
+	*c = nil
+	if len(dimensions) > 0 {
+		*c = make(scopesColumn, dimensions[0].Length)
+	}
+	return nil
+}
+
+// ScanIndex implements [pgtype.ArraySetter].
+func (c *scopesColumn) ScanIndex(i int) any { return (*scopeElement)(&(*c)[i]) }
+
+// ScanIndexType implements [pgtype.ArraySetter].
+func (c *scopesColumn) ScanIndexType() any { return new(scopeElement) }
+
+type scopeElement storage.Scope
+
+var knownScopes = storage.Scopes()
+
+// ScanBytes implements [pgtype.BytesScanner].
+func (e *scopeElement) ScanBytes(b []byte) error {
+	if i := slices.IndexFunc(knownScopes, func(s storage.Scope) bool { return string(s) == string(b) }); i >= 0 {
+		*e = scopeElement(knownScopes[i])
+		return nil
+	}
+	*e = scopeElement(b)
+	return nil
 }

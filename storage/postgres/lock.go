@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"encoding/binary"
+	"hash/fnv"
 
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
@@ -58,3 +59,46 @@ func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
 const lockKeyOfForm = `(('x' || encode(substr(f.id, 5), 'hex'))::bit(64)::bigint # $2::bigint)`
 
 func (s *Store) lockSalt(kind lockKind) int64 { return s.db.Salt(string(kind)) }
+
+// lockValuesOfResponse takes the locks of an idempotency key and of a unique
+// answer. 0 is none.
+const lockValuesOfResponse = `
+SELECT pg_advisory_xact_lock(v.lock) FROM unnest($1::bigint[]) AS v (lock) WHERE v.lock <> 0 ORDER BY v.lock`
+
+// lockValuesOf takes the locks, if there are any, that keep responses with the same
+// idempotency key or unique answer apart. storing takes them too, but does not wait.
+func (s *Store) lockValuesOf(n storage.NewSubmission) []conn.Statement {
+	key, answer := s.lockOfKey(n.Submission.FormID, n.IdempotencyKey), s.lockOfAnswer(n.Submission.FormID, n.UniqueAnswer)
+	if key == 0 && answer == 0 {
+		return nil
+	}
+	return []conn.Statement{conn.Run(lockValuesOfResponse, []int64{key, answer})}
+}
+
+// lockOfKey is the lock of an idempotency key of a form; 0: there is none.
+func (s *Store) lockOfKey(form storage.ID, key string) int64 {
+	if key == "" {
+		return 0
+	}
+	return s.lockOfValue(form, 'k', []byte(key))
+}
+
+// lockOfAnswer is the lock of a unique answer of a form; 0: there is none.
+func (s *Store) lockOfAnswer(form storage.ID, answer []byte) int64 {
+	if answer == nil {
+		return 0
+	}
+	return s.lockOfValue(form, 'a', answer)
+}
+
+func (s *Store) lockOfValue(form storage.ID, kind byte, value []byte) int64 {
+	h := fnv.New64a()
+	_, _ = h.Write(form[:]) // never fails
+	_, _ = h.Write([]byte{kind})
+	_, _ = h.Write(value)
+	lock := int64(h.Sum64()) ^ s.lockSalt(lockValues) // the bits count, not the number
+	if lock == 0 {
+		return 1
+	}
+	return lock
+}

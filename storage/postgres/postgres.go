@@ -40,7 +40,14 @@ type Store struct {
 	turns   *sweepTurns
 	size    *atomic.Int64 // of the queue; see noteSizes
 
-	countedMost int64 // see the constant
+	countedMost int64 // 0: the constant
+}
+
+// sweepTurns is where sweeps go on. It belongs to all copies of a store; another process
+// has its own, which does no harm.
+type sweepTurns struct {
+	step   atomic.Uint32
+	funnel atomic.Pointer[storage.ID] // the last form whose counts were folded; nil: begin anew
 }
 
 // Option changes what [New] and [Migrate] do.
@@ -103,7 +110,7 @@ func (c config) check() error {
 // database has tables of this library in any other schema than [DefaultSchema].
 func New(db DB, opts ...Option) *Store {
 	c := newConfig(opts)
-	s := &Store{db: conn.New(c.schema, c.check()), log: c.log, turns: &sweepTurns{}, size: new(atomic.Int64), countedMost: countedMost}
+	s := &Store{db: conn.New(c.schema, c.check()), log: c.log, turns: &sweepTurns{}, size: new(atomic.Int64)}
 	s = s.On(db)
 	s.db.Guessed = s.db.InTx && !c.named
 	return s

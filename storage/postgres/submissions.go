@@ -65,3 +65,6 @@ func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, i
 	}
 	return err
 }
+
+// jsonBytes is how many bytes the three sections of a response have.
+func jsonBytes(s *storage.Submission) int { return len(s.Answers) + len(s.Metadata) + len(s.Hidden) }

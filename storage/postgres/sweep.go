@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 
@@ -34,13 +33,6 @@ var removals = [...]sweepStep{
 	(*Store).markPurged,
 	(*Store).purgeOfDeleted,
 	(*Store).removePurged,
-}
-
-// sweepTurns is where sweeps go on. It belongs to all copies of a store; another process
-// has its own, which does no harm.
-type sweepTurns struct {
-	step   atomic.Uint32
-	funnel atomic.Pointer[storage.ID] // the last form whose counts were folded; nil: begin anew
 }
 
 // Sweep implements [storage.Storage]. A call does one piece of the first kind of
@@ -91,12 +83,6 @@ const removalsLeft = `
 SELECT (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL LIMIT 1) IS NOT NULL
 	OR (SELECT o.id FROM formsvc.workspaces o WHERE o.purged LIMIT 1) IS NOT NULL
 	OR (SELECT o.id FROM formsvc.workspaces o WHERE o.deleted_at IS NOT NULL AND NOT o.tidied LIMIT 1) IS NOT NULL`
-
-// forRemovals is a statement of removals, which waits for rows that somebody else has
-// locked (true), and of sweeps, which pass them over (false).
-func forRemovals(text func(others string) string) map[bool]string {
-	return map[bool]string{true: text(""), false: text("SKIP LOCKED")}
-}
 
 const purgeKeys = `
 DELETE FROM formsvc.api_keys k WHERE k.id = ANY (ARRAY(

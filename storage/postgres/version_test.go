@@ -67,7 +67,7 @@ func TestThisVersionRunsOnTheNextOnesTables(t *testing.T) {
 	storagetest.Run(t, func(t *testing.T) storage.Storage {
 		schema := lent.lend(t)
 		s := New(pool, WithSchema(schema))
-		if have, err := tables.ReadState(t.Context(), pool, &s.db); err != nil {
+		if have, err := tables.ReadState(t.Context(), &s.db); err != nil {
 			t.Fatal(err)
 		} else if have.Version == tables.ThisBuild.Version {
 			if err := migrateTo(t.Context(), next, pool, WithSchema(schema)); err != nil {

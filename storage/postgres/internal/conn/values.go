@@ -260,12 +260,12 @@ func ObjectArg[K comparable](m map[K]int) json.RawMessage {
 	return raw
 }
 
-// BytesArg is the argument for bytes where nil and empty mean the same.
-func BytesArg(v []byte) []byte {
-	if v == nil {
-		return []byte{}
+// ListArg is the argument for bytes or numbers where nil and empty mean the same.
+func ListArg[T any](list []T) []T {
+	if list == nil {
+		return []T{}
 	}
-	return v
+	return list
 }
 
 // floatColumn scans null as zero.

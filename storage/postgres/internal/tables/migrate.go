@@ -121,7 +121,8 @@ func (m *migration) unlock(ctx context.Context, c *pgx.Conn) {
 
 // run brings the schema up to date. c holds the lock.
 func (m *migration) run(ctx context.Context, c *pgx.Conn) (have State, failed int, err error) {
-	have, err = ReadState(ctx, c, m.of)
+	of := m.of.On(c)
+	have, err = ReadState(ctx, &of)
 	if err != nil || have.Version >= m.build.Version {
 		return have, 0, err
 	}
@@ -131,7 +132,7 @@ func (m *migration) run(ctx context.Context, c *pgx.Conn) (have State, failed in
 		}
 	}
 	if err := m.up(ctx, have.Version); err != nil {
-		reached, readErr := ReadState(context.WithoutCancel(ctx), c, m.of)
+		reached, readErr := ReadState(context.WithoutCancel(ctx), &of)
 		if readErr != nil {
 			return have, 0, errors.Join(reported(err), readErr)
 		}

@@ -35,7 +35,7 @@ func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool,
 	if err != nil || !readable {
 		return State{}, false, append(faults, missing...), err
 	}
-	have, err = ReadState(ctx, c.DB, c)
+	have, err = ReadState(ctx, c)
 	// Newer tables may have parts that this program needs no rights for.
 	if have.Version == b.Version {
 		faults = append(faults, missing...)
@@ -112,10 +112,6 @@ func settingFaults(ctx context.Context, c *conn.Conn) (faults []string, err erro
 	return faults, err
 }
 
-type rowQuerier interface {
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}
-
 // Asking for a table that does not exist would end a host's transaction, so it is
 // first asked which of them do.
 const (
@@ -124,13 +120,13 @@ const (
 SELECT COALESCE(max(v.version), 0), COALESCE(max(v.oldest_program), 0) FROM formsvc.` + conn.VersionTable + ` v`
 )
 
-// ReadState asks db for the state of the schema of c.
-func ReadState(ctx context.Context, db rowQuerier, c *conn.Conn) (v State, err error) {
+// ReadState asks for the state of the schema.
+func ReadState(ctx context.Context, c *conn.Conn) (v State, err error) {
 	name := func(table string) string { return pgx.Identifier{c.Schema, table}.Sanitize() }
 	var made bool
-	if err := db.QueryRow(ctx, versionTables, name(conn.VersionTable), name(MigrationsTable)).Scan(&made, &v.noted); err != nil || !made {
+	if err := c.DB.QueryRow(ctx, versionTables, name(conn.VersionTable), name(MigrationsTable)).Scan(&made, &v.noted); err != nil || !made {
 		return v, err
 	}
-	err = db.QueryRow(ctx, c.SQL(tablesVersion)).Scan(&v.Version, &v.Oldest)
+	err = c.DB.QueryRow(ctx, c.SQL(tablesVersion)).Scan(&v.Version, &v.Oldest)
 	return v, err
 }

@@ -76,19 +76,11 @@ func (s *Store) TrashForm(ctx context.Context, who storage.Actor, id storage.ID,
 	var holds bool
 	var current int64
 	err := s.db.Change(ctx, s.lockForm(id), conn.Run(lockPending, id[:], userArg(who)),
-		conn.Run(trashForm, id[:], userArg(who), p.At.UTC(), revisionsArg(p.IfRevision), int64(math.MaxInt64)).Into(&holds, &current))
+		conn.Run(trashForm, id[:], userArg(who), p.At.UTC(), conn.ListArg(p.IfRevision), int64(math.MaxInt64)).Into(&holds, &current))
 	if err == nil && !holds {
 		return &storage.RevisionError{Current: current}
 	}
 	return err
-}
-
-// revisionsArg is the argument for revisions where nil and empty mean the same.
-func revisionsArg(revisions []int64) []int64 {
-	if revisions == nil {
-		return []int64{}
-	}
-	return revisions
 }
 
 // lockRestoreTarget keeps the workspace that the form goes to from being deleted

@@ -57,10 +57,6 @@ const (
 // was set aside, and else in that of all.
 const lane = `(CASE WHEN x.crowded THEN x.host ELSE '' END)`
 
-// askedFor is 1 when somebody asked for the delivery d, and else 0: so it is in the index of
-// what waits.
-const askedFor = `LEAST(d.urgency, 1)`
-
 // dueNow reports whether webhooks have a turn, whether something is there that gives
 // them one, and how large the tables are. It is all that an idle process asks. A webhook that
 // was set aside has had its turn for some time.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // formCache remembers forms, and the keys they were read with, as they were, with the
@@ -65,4 +66,8 @@ func (c *formCache) own(f *storage.Form, version rowVersion) {
 		ownDefinition(&f.Definition)
 	}
 	c.forms.Put(f.ID, cachedForm{version, *f}, cache.SizeOf(&f.Definition))
+}
+
+func ownDefinition(d *storage.Definition) {
+	conn.Own(&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields)
 }

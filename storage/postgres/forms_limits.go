@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/formsvc/formsvc/storage"
@@ -76,7 +77,7 @@ func (s *Store) count(ctx context.Context, form storage.ID) error {
 func (s *Store) countPiece(ctx context.Context, form storage.ID) (more bool, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context) error {
 		more = false
-		return conn.NoRow(s.db.Send(ctx, s.lockForm(form), conn.Run(countPiece, form[:], s.countedMost).Into(&more)), nil)
+		return conn.NoRow(s.db.Send(ctx, s.lockForm(form), conn.Run(countPiece, form[:], cmp.Or(s.countedMost, countedMost)).Into(&more)), nil)
 	})
 	return more, err
 }

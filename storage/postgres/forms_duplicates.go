@@ -181,7 +181,7 @@ WHERE f.id = place.form_id AND $8::bytea IS NULL`
 func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
 	ids, digests := make([][]byte, len(entered)), make([][]byte, len(entered))
 	for i := range entered {
-		ids[i], digests[i] = entered[i].Submission[:], conn.BytesArg(entered[i].Digest)
+		ids[i], digests[i] = entered[i].Submission[:], conn.ListArg(entered[i].Digest)
 	}
 	from := at.From[:]
 	if at.From.IsZero() {

@@ -2,9 +2,7 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"hash/fnv"
 	"runtime"
 	"sync"
 
@@ -113,16 +111,6 @@ func (s *Store) withConnection(ctx context.Context, pool conn.Pool, take func() 
 	}
 	return out
 }
-
-// submitted is what became of a response: it is stored, it replays an earlier one,
-// an error says why neither, or none of these is known.
-type submitted struct {
-	stored, replayed bool
-	submission       storage.Submission // when replayed
-	err              error
-}
-
-func (r submitted) known() bool { return r.stored || r.replayed || r.err != nil }
 
 // submitTogether stores those responses of a form that have no conflict. When one of
 // them makes the statement fail, nothing is known of any.
@@ -271,63 +259,4 @@ func (all *submits) submit(ctx context.Context, n storage.NewSubmission) (submit
 // sizeOf is about how many bytes a response has.
 func sizeOf(n storage.NewSubmission) int {
 	return jsonBytes(&n.Submission) + len(n.Event.Body)
-}
-
-// jsonBytes is how many bytes the three sections of a response have.
-func jsonBytes(s *storage.Submission) int { return len(s.Answers) + len(s.Metadata) + len(s.Hidden) }
-
-// ownResponse returns a response that shares no bytes with n.
-func ownResponse(n storage.NewSubmission) storage.NewSubmission {
-	conn.Own(&n.Submission.Answers, &n.Submission.Metadata, &n.Submission.Hidden, (*json.RawMessage)(&n.Event.Body), (*json.RawMessage)(&n.UniqueAnswer))
-	return n
-}
-
-// checkResponse finds what cannot be stored before it is part of a group.
-func checkResponse(n storage.NewSubmission) error {
-	return conn.CheckArgs([]any{
-		n.UniqueField.Block, n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt,
-	})
-}
-
-// lockValuesOfResponse takes the locks of an idempotency key and of a unique
-// answer. 0 is none.
-const lockValuesOfResponse = `
-SELECT pg_advisory_xact_lock(v.lock) FROM unnest($1::bigint[]) AS v (lock) WHERE v.lock <> 0 ORDER BY v.lock`
-
-// lockValuesOf takes the locks, if there are any, that keep responses with the same
-// idempotency key or unique answer apart. storing takes them too, but does not wait.
-func (s *Store) lockValuesOf(n storage.NewSubmission) []conn.Statement {
-	key, answer := s.lockOfKey(n.Submission.FormID, n.IdempotencyKey), s.lockOfAnswer(n.Submission.FormID, n.UniqueAnswer)
-	if key == 0 && answer == 0 {
-		return nil
-	}
-	return []conn.Statement{conn.Run(lockValuesOfResponse, []int64{key, answer})}
-}
-
-// lockOfKey is the lock of an idempotency key of a form; 0: there is none.
-func (s *Store) lockOfKey(form storage.ID, key string) int64 {
-	if key == "" {
-		return 0
-	}
-	return s.lockOfValue(form, 'k', []byte(key))
-}
-
-// lockOfAnswer is the lock of a unique answer of a form; 0: there is none.
-func (s *Store) lockOfAnswer(form storage.ID, answer []byte) int64 {
-	if answer == nil {
-		return 0
-	}
-	return s.lockOfValue(form, 'a', answer)
-}
-
-func (s *Store) lockOfValue(form storage.ID, kind byte, value []byte) int64 {
-	h := fnv.New64a()
-	_, _ = h.Write(form[:]) // never fails
-	_, _ = h.Write([]byte{kind})
-	_, _ = h.Write(value)
-	lock := int64(h.Sum64()) ^ s.lockSalt(lockValues) // the bits count, not the number
-	if lock == 0 {
-		return 1
-	}
-	return lock
 }

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"math/bits"
+	"strconv"
 
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
@@ -91,3 +93,45 @@ func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.Claime
 	}
 	return err
 }
+
+// knownColumns are what goes with every delivery of the webhook w with its destination x.
+const knownColumns = `x.webhook_id, w.form_id, w.url, x.host,
+	w.secret, CASE WHEN w.old_secret_until > statement_timestamp() THEN w.old_secret END, x.succeeded, x.slow_for, x.failures,
+	(EXTRACT(epoch FROM statement_timestamp() - x.failing_since) * 1000000)::bigint,
+	(EXTRACT(epoch FROM GREATEST(x.paused_until - statement_timestamp(), interval '0')) * 1000000)::bigint, x.pause_reason, x.generation`
+
+// knownTargets are what knownColumns are scanned into.
+func knownTargets(d *storage.ClaimedDelivery) []any {
+	return []any{
+		conn.ScanID(&d.Lease.WebhookID), conn.ScanID(&d.FormID), conn.ScanText(&d.URL), conn.ScanText(&d.Host),
+		conn.ScanSecret(&d.Secret), conn.ScanSecret(&d.OldSecret),
+		conn.ScanBool(&d.Standing.Succeeded), conn.ScanSize(&d.Standing.SlowFor), conn.ScanSize(&d.Standing.Failures),
+		conn.ScanMicros(&d.FailingFor), conn.ScanMicros(&d.PausedFor), conn.ScanText((*string)(&d.PauseReason)), conn.ScanInt(&d.Generation),
+	}
+}
+
+// sized is a statement once for each size of the queue, with the size as a comment. A
+// connection keeps the plan of a statement, and one that was made while the queue was
+// nearly empty reads whole tables when it is not. So there is a plan for each size.
+type sized [32]string
+
+func forSizes(text string) (all sized) {
+	for size := range all {
+		all[size] = text + " -- " + strconv.Itoa(size)
+	}
+	return all
+}
+
+// now is the statement for the size of the queue that the store knows of.
+func (t *sized) now(s *Store) string { return t[min(s.size.Load(), int64(len(t)-1))] }
+
+// noteSizes takes the sizes of the tables deliveries and attempts in bytes, each to a power
+// of four: the size of the queue is the sum of the powers.
+func (s *Store) noteSizes(deliveries, attempts int64) {
+	power := func(n int64) int64 { return int64(bits.Len64(uint64(n)/8192)+1) / 2 } // #nosec G115 -- a size
+	s.size.Store(power(deliveries) + power(attempts))
+}
+
+// askedFor is 1 when somebody asked for the delivery d, and else 0: so it is in the index of
+// what waits.
+const askedFor = `LEAST(d.urgency, 1)`

@@ -13,6 +13,12 @@ import (
 // and sweeps remove what is left of it, some rows at a time. Nobody sees those rows,
 // so nobody waits for a lock on them, and a sweep that dies has lost one piece.
 
+// forRemovals is a statement of removals, which waits for rows that somebody else has
+// locked (true), and of sweeps, which pass them over (false).
+func forRemovals(text func(others string) string) map[bool]string {
+	return map[bool]string{true: text(""), false: text("SKIP LOCKED")}
+}
+
 // endDeliveriesOfDeleted and trashOfDeleted tidy up after the deletion of a
 // workspace: first the pending deliveries of some of its forms end, then those of
 // which nothing is pending any more go to the trash by their own rows. That takes the

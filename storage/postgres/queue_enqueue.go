@@ -36,7 +36,7 @@ SELECT hook.enabled FROM hook`
 func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
 	var enabled bool
 	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockProbes, webhook),
-		conn.Run(enqueue, webhook[:], e.ID[:], e.Type, conn.BytesArg(e.Body)).Into(&enabled))
+		conn.Run(enqueue, webhook[:], e.ID[:], e.Type, conn.ListArg(e.Body)).Into(&enabled))
 	if err == nil && !enabled {
 		return storage.ErrConflict
 	}

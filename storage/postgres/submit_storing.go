@@ -267,7 +267,7 @@ func (how storing) args(rows []responseRow) []any {
 		ids[i], revisions[i], submitted[i], took[i] = sub.ID[:], r.n.FormRevision, sub.SubmittedAt.UTC(), sub.CompletionTime
 		list[i], metadata[i], hidden[i], sizes[i] = sub.Answers, sub.Metadata, sub.Hidden, jsonBytes(sub)
 		keys[i], keyLocks[i] = r.n.IdempotencyKey, r.keyLock
-		events[i], types[i], bodies[i] = conn.IDArg(event.ID), event.Type, conn.BytesArg(event.Body)
+		events[i], types[i], bodies[i] = conn.IDArg(event.ID), event.Type, conn.ListArg(event.Body)
 		answers[i], answerLocks[i] = r.n.UniqueAnswer, r.answerLock
 		fields[i], rules[i] = r.n.UniqueField.Block, int64(r.n.UniqueField.Rules)
 	}
@@ -283,7 +283,7 @@ func (how storing) argsOfOne(r responseRow) []any {
 	args := []any{
 		sub.ID[:], r.n.FormRevision, sub.SubmittedAt.UTC(), sub.CompletionTime,
 		conn.JSONArg(sub.Answers), conn.JSONArg(sub.Metadata), conn.JSONArg(sub.Hidden), jsonBytes(sub), r.n.IdempotencyKey, r.keyLock,
-		conn.IDArg(event.ID), event.Type, conn.BytesArg(event.Body),
+		conn.IDArg(event.ID), event.Type, conn.ListArg(event.Body),
 	}
 	if how.checked {
 		args = append(args, r.n.UniqueAnswer, r.answerLock, r.n.UniqueField.Block, int64(r.n.UniqueField.Rules))
