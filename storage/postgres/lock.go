@@ -12,9 +12,9 @@ import (
 type lockKind string
 
 const (
-	// lockForms keeps changes that a response must not overlap apart from
-	// responses: those take it shared, so they never wait for each other, and no
-	// row is locked or written for it.
+	// lockForms keeps responses apart from the changes that no response may overlap.
+	// Responses take the lock shared, so they never wait for each other, and no row is
+	// locked or written for it.
 	lockForms lockKind = "form"
 	// lockFunnels is held while counts are moved between the tables of the funnel.
 	lockFunnels lockKind = "funnel"
@@ -23,7 +23,7 @@ const (
 	// lockKeys makes keys of one user one by one, for their limit.
 	lockKeys lockKind = "keys"
 	// lockValues is about an idempotency key or a unique answer of a form: of two
-	// responses that have the same one, the second waits for the first.
+	// responses with the same value, the second waits for the first.
 	lockValues lockKind = "value"
 	// lockProbes makes deliveries that somebody asks for one by one, by webhook.
 	lockProbes lockKind = "probes"
@@ -49,8 +49,8 @@ func (s *Store) lockFormShared(id storage.ID) conn.Statement {
 	return conn.Run(lockShared, s.lockKey(lockForms, id))
 }
 
-// lockKey is the last eight bytes of the id, which differ between ids, made unlike
-// those of other kinds. In SQL it is lockKeyOfForm.
+// lockKey is the last eight bytes of the id, which differ between ids, mixed with the
+// salt of the kind. In SQL it is lockKeyOfForm.
 func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
 	return int64(binary.BigEndian.Uint64(id[4:])) ^ s.lockSalt(kind) // the bits count, not the number
 }

@@ -79,8 +79,8 @@ WITH lost AS MATERIALIZED (
 DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM lost l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM lost l)`
 
 // endWithoutEvent ends those of the deliveries that are still there without their event.
-// An event that is deleted takes its deliveries with it, so that only a fault or a
-// statement by hand can leave one. It would be claimed again and again.
+// A deleted event takes its deliveries with it, so only a fault or a statement by hand
+// leaves such a delivery. It would be claimed again and again.
 func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.ClaimedDelivery) error {
 	var n int64
 	err := s.db.Write(ctx, func(ctx context.Context) (err error) {
@@ -94,13 +94,14 @@ func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.Claime
 	return err
 }
 
-// knownColumns are what goes with every delivery of the webhook w with its destination x.
+// knownColumns are the columns that go with every delivery of the webhook w with its
+// destination x.
 const knownColumns = `x.webhook_id, w.form_id, w.url, x.host,
 	w.secret, CASE WHEN w.old_secret_until > statement_timestamp() THEN w.old_secret END, x.succeeded, x.slow_for, x.failures,
 	(EXTRACT(epoch FROM statement_timestamp() - x.failing_since) * 1000000)::bigint,
 	(EXTRACT(epoch FROM GREATEST(x.paused_until - statement_timestamp(), interval '0')) * 1000000)::bigint, x.pause_reason, x.generation`
 
-// knownTargets are what knownColumns are scanned into.
+// knownTargets are the targets that knownColumns are scanned into.
 func knownTargets(d *storage.ClaimedDelivery) []any {
 	return []any{
 		conn.ScanID(&d.Lease.WebhookID), conn.ScanID(&d.FormID), conn.ScanText(&d.URL), conn.ScanText(&d.Host),
@@ -111,8 +112,8 @@ func knownTargets(d *storage.ClaimedDelivery) []any {
 }
 
 // sized is a statement once for each size of the queue, with the size as a comment. A
-// connection keeps the plan of a statement, and one that was made while the queue was
-// nearly empty reads whole tables when it is not. So there is a plan for each size.
+// connection keeps the plan of a statement, and a plan from the time of a nearly empty
+// queue reads whole tables later. So each size has a plan of its own.
 type sized [32]string
 
 func forSizes(text string) (all sized) {
@@ -132,6 +133,6 @@ func (s *Store) noteSizes(deliveries, attempts int64) {
 	s.size.Store(power(deliveries) + power(attempts))
 }
 
-// askedFor is 1 when somebody asked for the delivery d, and else 0: so it is in the index of
-// what waits.
+// askedFor is 1 when somebody asked for the delivery d, and else 0. The index of waiting
+// deliveries has the same expression.
 const askedFor = `LEAST(d.urgency, 1)`

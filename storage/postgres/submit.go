@@ -21,7 +21,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 	if err := checkResponse(n); err != nil {
 		return storage.Submission{}, false, err
 	}
-	// A caller who leaves may write over what is being stored.
+	// A caller who leaves may write over n while it is being stored.
 	n = ownResponse(n)
 	var out submitted
 	var err error
@@ -53,7 +53,7 @@ func ownResponse(n storage.NewSubmission) storage.NewSubmission {
 	return n
 }
 
-// checkResponse finds what cannot be stored before it is part of a group.
+// checkResponse refuses a response that cannot be stored, before it is part of a group.
 func checkResponse(n storage.NewSubmission) error {
 	return conn.CheckArgs([]any{
 		n.UniqueField.Block, n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt,

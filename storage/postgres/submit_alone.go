@@ -10,12 +10,12 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// lockForSubmit takes the form's lock shared, so that the responses of a form do
-// not wait for each other. A form with a response limit takes them one by one: as
-// each of them changes the form's row in form_limits, they would anyway.
+// lockForSubmit takes the form's lock shared, so that the responses of a form do not wait
+// for each other. A form with a response limit takes its responses one by one: each of
+// them changes the form's row in form_limits, so they would wait for each other anyway.
 //
-// A limit that is set after this statement has read the form cannot be missed:
-// with it the revision rises, and the response is refused for that.
+// No response misses a limit that is set after this statement has read the form: the limit
+// raises the revision, and a response for another revision is refused.
 const lockForSubmit = `
 SELECT CASE
 	WHEN (SELECT f.response_limit > 0 FROM formsvc.forms f WHERE f.id = $1::bytea)
@@ -117,8 +117,8 @@ func (s *Store) submitAlone(ctx context.Context, n storage.NewSubmission) (out s
 	return submitted{}, false, fmt.Errorf("%w: other responses with the same key came and went", storage.ErrUnavailable)
 }
 
-// submitted is what became of a response: it is stored, it replays an earlier one,
-// an error says why neither, or none of these is known.
+// submitted is what became of a response: it is stored, it repeats an earlier response, an
+// error says why neither is so, or nothing is known yet.
 type submitted struct {
 	stored, replayed bool
 	submission       storage.Submission // when replayed

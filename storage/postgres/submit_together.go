@@ -14,17 +14,17 @@ import (
 
 // submits are the responses that a process stores at one time, by form.
 type submits struct {
-	// together stores what nothing speaks against, many responses at once. alone
-	// finds out about the others, one after another, so that a form whose lock is
-	// held keeps few connections.
+	// together stores responses without a conflict, many at once. alone finds out about
+	// the others, one after another, so that a form whose lock is held keeps few
+	// connections.
 	together groups[storage.ID, storage.NewSubmission, submitted]
 	alone    groups[storage.ID, storage.NewSubmission, submitted]
 	counted  countedForms
 }
 
-// countedForms remembers, with its revision, that a form's submissions are counted:
-// only then are its responses stored by the statement that counts them. It is learned
-// from a response that the other statement did not store.
+// countedForms remembers that the submissions of a form, at a revision, are counted: only
+// the responses of such a form are stored by the statement that counts them. A response
+// that the other statement did not store tells so.
 type countedForms struct {
 	mu        sync.Mutex
 	revisions map[storage.ID]int64
@@ -49,7 +49,7 @@ func (c *countedForms) has(form storage.ID, revision int64) bool {
 }
 
 const (
-	// submitRows and submitBytes bound one of them.
+	// submitRows and submitBytes bound a group of responses.
 	submitRows  = 128
 	submitBytes = 1 << 20
 )
@@ -118,8 +118,8 @@ func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []sto
 	out, err := s.storeTogether(ctx, form, taken, counted)
 	if conn.SQLState(err) == conn.UniqueViolation {
 		// Another transaction stored the same value between the statement's snapshot and
-		// its look at the value's lock. Now that one is seen, and only its repetition is
-		// left out.
+		// its look at the value's lock. The second run sees that value, and leaves out only
+		// its repetition.
 		out, err = s.storeTogether(ctx, form, taken, counted)
 	}
 	if conn.Refused(err) && ctx.Err() == nil {
@@ -153,7 +153,7 @@ func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []stor
 	return out, err
 }
 
-// scanStored reads the ids of what is stored.
+// scanStored reads the ids of the stored responses.
 func scanStored(rows pgx.Rows, places map[storage.ID]int, out []submitted, hands *hands) error {
 	defer rows.Close()
 	var id storage.ID
@@ -168,7 +168,7 @@ func scanStored(rows pgx.Rows, places map[storage.ID]int, out []submitted, hands
 	return rows.Err()
 }
 
-// scanLeased reads the ids of what is stored, the deliveries that are leased, and what is
+// scanLeased reads the ids of the stored responses, the leased deliveries, and what is
 // known of their webhooks.
 func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSubmission, out []submitted, hands *hands) error {
 	events := make(map[storage.ID]int, len(taken))

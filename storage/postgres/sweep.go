@@ -9,12 +9,12 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// sweepStep is one kind of what a sweep does. It does one piece, in a transaction of its
-// own, and reports whether more of it may be there.
+// sweepStep is one kind of a sweep's work. It does one piece, in a transaction of its own,
+// and reports whether more work of the kind may be left.
 type sweepStep func(s *Store, ctx context.Context, p storage.SweepParams, swept *storage.Swept) (more bool, err error)
 
-// sweepSteps take turns, so that a long one of one kind does not hold up the others, nor
-// one that fails.
+// sweepSteps take turns, so that neither a long step nor a failing step holds up the
+// others.
 var sweepSteps = [...]sweepStep{
 	(*Store).tidyWorkspaces,
 	(*Store).markPurged,
@@ -27,7 +27,7 @@ var sweepSteps = [...]sweepStep{
 	(*Store).foldCounts,
 }
 
-// removals are the steps that remove what is gone.
+// removals are the steps that remove the rows of what was deleted.
 var removals = [...]sweepStep{
 	(*Store).tidyWorkspaces,
 	(*Store).markPurged,

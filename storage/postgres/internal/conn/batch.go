@@ -9,11 +9,12 @@ import (
 )
 
 // silentFor bounds how long the locks of a transaction outlive a process that is cut off
-// from the server: that ends a session which says nothing for so long.
+// from the server: the server ends a session that says nothing for so long.
 const silentFor = `SET LOCAL idle_in_transaction_session_timeout = '10s'`
 
-// Transaction runs do in one transaction, that of the host or one of its own, and in the
-// latter case again as write does. Each statement sees what was committed before it began.
+// Transaction runs do in one transaction: in the host's, or in a transaction of its own,
+// which is tried again as Write does. Each statement sees what was committed before the
+// statement began.
 func (c *Conn) Transaction(ctx context.Context, do func(context.Context, DB) error) error {
 	return c.Write(ctx, func(ctx context.Context) error {
 		if c.InTx {
@@ -28,13 +29,14 @@ func (c *Conn) Transaction(ctx context.Context, do func(context.Context, DB) err
 	})
 }
 
-// Statement is one of a batch.
+// Statement is a part of a batch.
 type Statement struct {
 	text string
 	args []any
 	read func(pgx.Rows) error // nil: its rows do not matter
 }
 
+// Run is a statement whose rows do not matter.
 func Run(text string, args ...any) Statement { return Statement{text: text, args: args} }
 
 // Each hands the rows of the statement to read.
@@ -54,7 +56,7 @@ func (q Statement) Into(targets ...any) Statement {
 	return q.Row(func(rows pgx.Rows) error { return rows.Scan(targets...) })
 }
 
-// Change sends a batch, as write does. Without a row that a statement asks for it returns
+// Change sends a batch, as Write does. Without a row that a statement asks for it returns
 // ErrNotFound.
 func (c *Conn) Change(ctx context.Context, batch ...Statement) error {
 	return c.Write(ctx, func(ctx context.Context) error {
@@ -62,8 +64,8 @@ func (c *Conn) Change(ctx context.Context, batch ...Statement) error {
 	})
 }
 
-// Create is change for a record that is made under a lock, unless there are too many of them
-// or one with its id: the row of the second statement says of both that it is not so.
+// Create is Change for a record that is made under a lock. The row of the second statement
+// says whether there was room for the record, and whether no other record has its id.
 func (c *Conn) Create(ctx context.Context, lock, insert Statement) error {
 	var room, made bool
 	err := c.Change(ctx, lock, insert.Into(&room, &made))
@@ -80,7 +82,7 @@ func (c *Conn) Create(ctx context.Context, lock, insert Statement) error {
 
 // Send runs a batch in one round trip. Outside a host's transaction the batch is one
 // transaction; each statement in it sees what was committed before that statement began,
-// so a statement that follows a lock sees what the lock has waited for.
+// so a statement after a lock sees the changes that the lock has waited for.
 func (c *Conn) Send(ctx context.Context, batch ...Statement) error {
 	b := &pgx.Batch{}
 	for _, q := range batch {

@@ -31,8 +31,8 @@ type Pool interface {
 	Acquire(ctx context.Context) (*pgxpool.Conn, error)
 }
 
-// VersionTable holds the version of the tables. Its name is like no other, as it also
-// tells which schemas are of this library.
+// VersionTable holds the version of the tables. Its name is like no other name, because it
+// also tells which schemas are of this library.
 const VersionTable = "formsvc_version"
 
 // Conn runs statements on DB, for a schema.
@@ -45,7 +45,7 @@ type Conn struct {
 	texts   *texts // nil: the statements are run as they are written
 }
 
-// New returns a Conn for a schema, which lacks a DB yet: see [Conn.On].
+// New returns a Conn for a schema. It has no DB before [Conn.On].
 func New(schema string, fault error) Conn {
 	c := Conn{Schema: schema, Fault: fault}
 	if schema != written {
@@ -75,10 +75,9 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = '` + VersionTable + `' AND c.relkind = 'r' AND n.nspname <> $1::text
 ORDER BY 1 LIMIT 1`
 
-// usable refuses a schema name that no server knows, and to guess the schema where
-// there are several to choose from: a host whose service has a schema of its own and
-// whose New on a transaction does not name it would write into another tenant's
-// tables.
+// usable refuses a schema name that no server knows. It also refuses to guess the schema
+// where there are several: a host whose service has a schema of its own, and whose New on
+// a transaction does not name that schema, would write into another tenant's tables.
 func (c *Conn) usable(ctx context.Context) error {
 	if c.Fault != nil || !c.Guessed {
 		return c.Fault
@@ -96,8 +95,8 @@ func (c *Conn) usable(ctx context.Context) error {
 	return err
 }
 
-// texts keeps statements that were rewritten for another schema, by the statement as it
-// is written.
+// texts keeps the statements that were rewritten for another schema, by their text as
+// written.
 type texts struct {
 	prefix    string
 	rewritten cache.Cache[string, string]

@@ -45,8 +45,8 @@ func judgeCode(code string) verdict {
 	switch code {
 	case "40001", // serialization_failure
 		"40P01", // deadlock_detected
-		// The server ends a session with an error only outside a commit; when it
-		// has to go in the middle of one, the connection just closes.
+		// The server ends a session with an error only outside a commit; when the server
+		// has to go during a commit, the connection just closes.
 		"57P01", // admin_shutdown
 		"57P03", // cannot_connect_now
 		"25P03", // idle_in_transaction_session_timeout: nothing is committed
@@ -83,8 +83,8 @@ func Refused(err error) bool {
 	return err != nil && (v == invalid || v == refused)
 }
 
-// isResult reports whether err is an answer rather than a failure of the
-// statement that was to give it.
+// isResult reports whether err is the answer of a statement rather than the statement's
+// failure.
 func isResult(err error) bool {
 	var reported *pgconn.PgError
 	return errors.Is(err, pgx.ErrNoRows) || !errors.As(err, &reported) && judge(err) == refused
@@ -132,7 +132,7 @@ func SQLState(err error) string {
 	return ""
 }
 
-// NotStored is the answer to a read that looks for a text which no record can have.
+// NotStored is the answer to a read that looks for a text that no record can have.
 func NotStored(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -140,4 +140,5 @@ func NotStored(ctx context.Context) error {
 	return storage.ErrNotFound
 }
 
+// UniqueViolation is the SQLSTATE of a row that a unique index refuses.
 const UniqueViolation = "23505"

@@ -20,8 +20,8 @@ func (c *Conn) Read(ctx context.Context, do func(context.Context) error) error {
 
 // Write runs do, which is one statement or one batch, again when it failed for a
 // passing reason. When the connection was lost on the way, the change may have
-// been made: that is an ErrOutcomeUnknown and not tried again. do starts from
-// nothing each time.
+// been made: the error is then an ErrOutcomeUnknown, and do is not run again. do starts
+// from nothing each time.
 func (c *Conn) Write(ctx context.Context, do func(context.Context) error) error {
 	return c.try(ctx, true, do)
 }
@@ -46,8 +46,8 @@ func (c *Conn) try(ctx context.Context, writes bool, do func(context.Context) er
 	}
 }
 
-// again reports whether another try is harmless and may help. An error inside a
-// host's transaction has ended that, so only the host can start again.
+// again reports whether another try is harmless and may help. An error inside a host's
+// transaction has ended the transaction, so only the host can start again.
 func (c *Conn) again(err error, writes bool) bool {
 	if c.InTx {
 		return false

@@ -8,6 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
+// Query runs one statement.
 func (c *Conn) Query(ctx context.Context, text string, args []any) (pgx.Rows, error) {
 	if err := CheckArgs(args); err != nil {
 		return nil, err
@@ -25,8 +26,8 @@ func (c *Conn) QueryRow(ctx context.Context, text string, scan func(pgx.Rows) er
 	return FirstRow(rows, scan)
 }
 
-// FirstRow reads to the end, because only there the server says that the
-// statement is committed.
+// FirstRow hands the first row to scan. It reads to the end of the rows, because only there
+// the server says that the statement is committed.
 func FirstRow(rows pgx.Rows, scan func(pgx.Rows) error) error {
 	defer rows.Close()
 	if !rows.Next() {
@@ -67,7 +68,7 @@ func ReadAll[T any](ctx context.Context, c *Conn, scan func(pgx.Rows) (T, error)
 	return found, err
 }
 
-// ChangeRows runs one statement as write does and returns how many rows it changed.
+// ChangeRows runs one statement as Write does and returns how many rows it changed.
 func (c *Conn) ChangeRows(ctx context.Context, text string, args ...any) (n int, err error) {
 	err = c.Write(ctx, func(ctx context.Context) error {
 		rows, err := c.Exec(ctx, text, args...)
@@ -77,8 +78,8 @@ func (c *Conn) ChangeRows(ctx context.Context, text string, args ...any) (n int,
 	return n, err
 }
 
-// ChangeRow is changeRows for a statement that changes a row if there is one. Without one it
-// returns ErrNotFound.
+// ChangeRow is ChangeRows for a statement that changes one row. When it changed none,
+// ChangeRow returns ErrNotFound.
 func (c *Conn) ChangeRow(ctx context.Context, text string, args ...any) error {
 	n, err := c.ChangeRows(ctx, text, args...)
 	if err == nil && n == 0 {
@@ -96,11 +97,12 @@ func Collect[T any](ctx context.Context, c *Conn, text string, scan func(pgx.Row
 	return CollectRows(rows, scan)
 }
 
+// CollectRows returns what scan makes of each row.
 func CollectRows[T any](rows pgx.Rows, scan func(pgx.Rows) (T, error)) ([]T, error) {
 	return AppendRows(nil, rows, scan)
 }
 
-// AppendRows is collectRows for a caller who knows about how many rows there are.
+// AppendRows is CollectRows for a caller who knows about how many rows there are.
 func AppendRows[T any](out []T, rows pgx.Rows, scan func(pgx.Rows) (T, error)) ([]T, error) {
 	defer rows.Close()
 	for rows.Next() {

@@ -44,8 +44,8 @@ func (c *timeColumn) ScanTimestamptz(v pgtype.Timestamptz) error {
 	return nil
 }
 
-// borrowedColumn scans json or bytea without a copy. The bytes are the
-// connection's and good until the next row is read: own copies them.
+// borrowedColumn scans json or bytea without a copy. The bytes are the connection's and
+// good until the next row is read: Own copies them.
 type borrowedColumn json.RawMessage
 
 // ScanBytes implements [pgtype.BytesScanner].
@@ -63,12 +63,14 @@ func (c *secretColumn) ScanBytes(b []byte) error {
 	return nil
 }
 
+// The Scan functions return what a column is scanned into: null becomes the zero value.
+
 func ScanID(id *storage.ID) any             { return (*idColumn)(id) }
 func ScanTime(t *time.Time) any             { return (*timeColumn)(t) }
 func ScanBorrowed(raw *json.RawMessage) any { return (*borrowedColumn)(raw) }
 
 // Own replaces borrowed values by copies that are cut from one allocation. Nil
-// stays nil, and no append to one grows into the next.
+// stays nil, and no append to a copy grows into the next copy.
 func Own(parts ...*json.RawMessage) {
 	a := Arena(make([]byte, 0, sizeOfParts(parts)))
 	a.Own(parts...)
@@ -82,14 +84,13 @@ func sizeOfParts(parts []*json.RawMessage) (n int) {
 }
 
 // Arena is the memory that the values of several records are cut from: one
-// allocation for many rows. A record that is kept keeps the block that it is in.
+// allocation for many rows. Whoever keeps a record keeps its whole block.
 type Arena []byte
 
 // arenaBlock holds a page of ordinary records in two or three blocks.
 const arenaBlock = 64 << 10
 
-// Own replaces borrowed values by copies in the arena. What was handed out before
-// stays as it is.
+// Own replaces borrowed values by copies in the arena. Earlier copies stay as they are.
 func (a *Arena) Own(parts ...*json.RawMessage) {
 	if n := sizeOfParts(parts); n > cap(*a)-len(*a) {
 		*a = make([]byte, 0, max(n, arenaBlock))
@@ -134,8 +135,8 @@ func IDArgOf(id *storage.ID) []byte {
 	return append([]byte(nil), id[:]...)
 }
 
-// JSONArg is the argument for a JSON value that may be nil, which is null. It is
-// of this type in every mode of pgx; a plain []byte is not.
+// JSONArg is the argument for a JSON value that may be nil, which is null. Every mode of
+// pgx takes a json.RawMessage for JSON, but not every mode a plain []byte.
 func JSONArg(raw json.RawMessage) any {
 	if raw == nil {
 		return nil
@@ -194,8 +195,8 @@ func ScanSize(v *int) any    { return (*sizeColumn)(v) }
 func ScanBool(v *bool) any   { return (*boolColumn)(v) }
 
 // CheckArgs finds the text and the times that the contract does not allow. The server
-// would find most of them too, but that ends a host's transaction, and in pgx's
-// simple protocol a statement is cut off at a zero byte.
+// would find most of them too, but its error ends a host's transaction, and pgx's simple
+// protocol cuts a statement off at a zero byte.
 func CheckArgs(args []any) error {
 	for _, arg := range args {
 		if !validArg(arg) {
@@ -225,7 +226,7 @@ func validArg(arg any) bool {
 	return true
 }
 
-// AsStored returns a time as it comes back: in UTC, to the microsecond.
+// AsStored returns a time as the server gives it back: in UTC, to the microsecond.
 func AsStored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // TextArg is the argument for a text that may be empty, which is null.
@@ -245,7 +246,7 @@ func MicrosArg(d time.Duration) int64 {
 	return max(1, d.Microseconds())
 }
 
-// Column is the argument for a column of rows: an array of what value returns of each.
+// Column is the argument for a column of rows: an array with the value of each row.
 func Column[R, T any](rows []R, value func(*R) T) []T {
 	all := make([]T, len(rows))
 	for i := range rows {
@@ -254,7 +255,7 @@ func Column[R, T any](rows []R, value func(*R) T) []T {
 	return all
 }
 
-// ObjectArg is the argument for an object, which a statement looks values up in.
+// ObjectArg is the argument for an object in which a statement looks values up.
 func ObjectArg[K comparable](m map[K]int) json.RawMessage {
 	raw, _ := json.Marshal(m) //nolint:errchkjson // of texts and numbers: never fails
 	return raw

@@ -46,9 +46,9 @@ func (b Build) Migrations() fs.FS {
 	return files
 }
 
-// Migrate brings the schema of c to the version of the build, on two connections of its
-// own that it opens as pool does. It returns the state that it found or made. When a
-// migration failed, failed is its version, and err the server's.
+// Migrate brings the schema of c to the version of the build. It opens two connections of
+// its own, as pool does, and returns the state that it found or made. When a migration
+// failed, failed is the migration's version and err is the server's error.
 func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (have State, failed int, err error) {
 	poolConfig := pool.Config() // a copy
 	m := migration{build: b, of: c, config: poolConfig.ConnConfig, beforeConnect: poolConfig.BeforeConnect}
@@ -77,7 +77,7 @@ func reported(err error) error {
 	return err
 }
 
-// lockKind is of the lock that the one Migrate holds that works.
+// lockKind names the lock that lets one Migrate work while others wait.
 const lockKind = "migrations"
 
 type migration struct {
@@ -145,8 +145,8 @@ func (m *migration) run(ctx context.Context, c *pgx.Conn) (have State, failed in
 	return State{Version: m.build.Version}, 0, ctx.Err()
 }
 
-// createSchema refuses a schema that something else lives in: a table of the same
-// name would be taken for ours.
+// createSchema refuses a schema with tables of somebody else: a table with one of our
+// names would be taken for ours.
 func (m *migration) createSchema(ctx context.Context, c *pgx.Conn) error {
 	var exists, used bool
 	err := c.QueryRow(ctx, `
@@ -228,10 +228,10 @@ func (m *migration) up(ctx context.Context, from int) (err error) {
 	return nil
 }
 
-// note makes golang-migrate believe the version of the tables. It notes a version
-// before and after a migration, in transactions of their own, so what it has noted
-// is wrong when a migration failed or its process ended, and when the host's own
-// tool came this far.
+// note makes golang-migrate believe the version of the tables. That library notes a
+// version before and after a migration, in transactions of their own. So its note is wrong
+// when a migration failed, when its process ended, and when the host's own tool came this
+// far.
 func note(runner *migrate.Migrate, driver database.Driver, version int) error {
 	if version == 0 {
 		version = database.NilVersion

@@ -17,8 +17,9 @@ type State struct {
 	noted   bool // by golang-migrate, too
 }
 
-// Check reads what keeps the build from working with the tables: their state, unless
-// faults say why that cannot be known, and rights and settings of the role.
+// Check reads what may keep the build from working with the tables: the state of the
+// tables, and faults in the rights and settings of the role. When known is false, the
+// faults say why the state cannot be read.
 func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool, faults []string, err error) {
 	faults, err = settingFaults(ctx, c)
 	if err != nil {
@@ -47,7 +48,7 @@ func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool,
 const schemaUsage = `
 SELECT COALESCE((SELECT has_schema_privilege(n.oid, 'USAGE') FROM pg_namespace n WHERE n.nspname = $1::text), true)`
 
-// Of the version the service reads its row, and of golang-migrate's table nothing.
+// The service reads the row of the version, and nothing of golang-migrate's table.
 const missingRights = `
 SELECT r.name || ' on the ' || CASE c.relkind WHEN 'S' THEN 'sequence ' ELSE 'table ' END || c.relname,
 	c.relname = '` + conn.VersionTable + `'
@@ -62,8 +63,8 @@ WHERE n.nspname = $1::text AND c.relname <> '` + MigrationsTable + `' AND CASE
 END
 ORDER BY c.relname, r.place`
 
-// missingRightsOf names the rights that the role does not have. readable: the version
-// can be read.
+// missingRightsOf names the rights that the role does not have. readable says whether the
+// version can be read.
 func missingRightsOf(ctx context.Context, c *conn.Conn) (missing []string, readable bool, err error) {
 	rows, err := c.DB.Query(ctx, missingRights, c.Schema)
 	if err != nil {
@@ -112,8 +113,8 @@ func settingFaults(ctx context.Context, c *conn.Conn) (faults []string, err erro
 	return faults, err
 }
 
-// Asking for a table that does not exist would end a host's transaction, so it is
-// first asked which of them do.
+// A query of a table that does not exist would end a host's transaction, so the first
+// query asks which tables exist.
 const (
 	versionTables = `SELECT to_regclass($1::text) IS NOT NULL, to_regclass($2::text) IS NOT NULL`
 	tablesVersion = `
