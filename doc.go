@@ -1,75 +1,127 @@
-// Package formsvc is a form backend that a Go program embeds: workspaces, forms
-// with ordered blocks, submissions, funnel analytics, signed webhooks and scoped
-// API keys, as an [http.Handler].
+// Package formsvc is a form backend that a Go program embeds: workspaces, forms with
+// ordered blocks, submissions, funnel analytics, signed webhooks and scoped API keys, as an
+// [http.Handler].
 //
-// # Parts
+// # A whole use
 //
-// [New] returns a [Service]. It is the handler of the HTTP API, it has the Go
-// calls that the API does not offer ([Service.Submit], [Service.CreateKey] and
-// others), and it holds the Dispatcher that sends webhooks in the background.
-// The host picks the storage: package storage/memory or storage/postgres, or one
-// of its own that package storage/storagetest proves.
+// This program makes a form, shows it to respondents and serves the API:
 //
-//	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
-//	...
-//	mux.Handle("/v1/", svc)
-//	go svc.Dispatcher().Run(ctx)
+//	package main
 //
-// # What it never does
+//	import (
+//		"context"
+//		"encoding/json"
+//		"log"
+//		"net/http"
 //
-// New starts no goroutine and opens no connection. The service registers nothing
-// global, reads no environment, writes no log unless it is given a logger, and
-// never closes what the host gave it.
+//		"github.com/formsvc/formsvc"
+//		"github.com/formsvc/formsvc/handler/formpage"
+//		"github.com/formsvc/formsvc/storage/memory"
+//	)
 //
-// # Branches
+//	func main() {
+//		ctx := context.Background()
+//		svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+//		check(err)
+//		ann := svc.As(formsvc.UserIDFrom("user 1")) // your own user id
+//		workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
+//		check(err)
+//		form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback",
+//			Definition: formsvc.Definition{Blocks: json.RawMessage(`[
+//				{"id": "score", "type": "nps", "label": "Would you recommend us?"}]`)}})
+//		check(err)
+//		_, err = ann.PublishForm(ctx, form.ID)
+//		check(err)
+//		pages, err := formpage.New(svc, formpage.Config{})
+//		check(err)
 //
-// The rule of a top-level block, in properties.rule, says which blocks a respondent meets,
-// which must be answered, and where the form goes on:
-//
-//	{
-//	  "show": L,                 // off the path unless L holds
-//	  "require": L,              // in place of required
-//	  "set": {"score": L},       // new values for variables of the definition
-//	  "next": [{"if": L, "to": "a_later_block"}, {"to": "end"}]
+//		mux := http.NewServeMux()
+//		mux.Handle("/v1/", svc)      // the API
+//		mux.Handle("/f/", pages)     // the pages of respondents
+//		go svc.Dispatcher().Run(ctx) // sends the webhooks
+//		log.Println("http://127.0.0.1:8080/f/" + form.PublicID)
+//		log.Fatal(http.ListenAndServe("127.0.0.1:8080", mux))
 //	}
 //
-// All members are optional. L is JsonLogic (jsonlogic.com) over
+//	func check(err error) {
+//		if err != nil {
+//			log.Fatal(err)
+//		}
+//	}
 //
-//	{"answers": {...}, "hidden": {...}, "variables": {...}}
+// # The parts by name
 //
-// with the operators if, ?:, and, or, !, !!, ==, ===, !=, !==, <, <=, >, >=, min, max, +,
-// -, *, /, %, cat, substr, in, merge, var, missing, missing_some, some, all and none.
+//   - [New] makes the [Service] with its options, of which [WithStorage] is required: package
+//     [github.com/formsvc/formsvc/storage/memory],
+//     [github.com/formsvc/formsvc/storage/postgres], whose Migrate makes the tables, or a
+//     storage of your own, which [github.com/formsvc/formsvc/storage/storagetest] proves.
+//   - The Service is the HTTP API. [Service.As] and [Service.AsHost] do the same in Go: by the
+//     same rules and storage calls, and with [Service.Using] in a host's own transaction.
+//     [DecodeForm] and [DecodeAnswers] make Go values of stored JSON.
+//   - Users are yours: [UserIDFrom] makes ids of your ids. [Service.CreateKey] makes API
+//     keys; [WithKeyResolver] takes the sessions that you have. See examples/auth, and
+//     examples/tenants for several customers on one pool.
+//   - Respondents have no keys. Package [github.com/formsvc/formsvc/handler/formpage] shows
+//     forms and takes responses. A page of your own calls [Service.PublicForm],
+//     [Service.RecordView], [Service.RecordStart], [Service.Path] and [Service.Submit]. What
+//     answers look like, and what the rules of a form mean, is in package
+//     [github.com/formsvc/formsvc/schema].
+//   - [Client.Export] streams responses as CSV or NDJSON, [Service.ExportHandler] does so over
+//     HTTP, and [Client.Summary] counts the answers by block.
+//   - [Service.Dispatcher] sends webhooks; package [github.com/formsvc/formsvc/webhooks] says
+//     how, and what receivers do. [Service.Redeliver] sends an event again.
+//   - [Service.DeleteUser] removes a user with everything that is theirs,
+//     [Service.EraseRespondent] the responses with given answers,
+//     [Service.PurgeSubmissions] responses that are too old, and [Service.PurgeTrash] forms
+//     that were deleted. [Service.RestoreForm] brings a form back.
+//   - [Service.Maintain] is for a deployment without a running dispatcher.
+//   - [github.com/formsvc/formsvc/handler/docs] shows the API description to people, and
+//     [github.com/formsvc/formsvc/handler/conformance] tests your mount.
 //
-// The path is walked once, in the order of the blocks. A block that its show, or
-// properties.hide, takes off the path runs nothing of its rule. On the path, require is
-// evaluated first; then the answer is taken; then set gives variables their new values,
-// all at once; then the first next whose if holds, or that has none, jumps to a later
-// block. The path ends at the first block of the type ending; "end" goes to the first
-// ending that is not off the path. What a rule reads of a block that was not reached yet
-// is null.
+// # What the service never does
 //
-// [Service.Submit] walks the path that [Service.Path] shows for the same answers, the
-// host's included: an answer to a block that is
-// not on it is dropped. A block with properties.hide is never on it; only the host may
-// answer it, in Response.HostAnswers, and rules read that answer as any other.
+// New starts no goroutine and opens no connection; [Service.Close], on the way out, stops
+// what was started lazily. The service registers nothing global, reads no environment,
+// writes no log unless it is given a logger, and never closes what the host gave it.
 //
-// In the data of a rule a choice is its id, a text of the respondent's own is
-// {"other": "..."}, several choices are an array, a matrix is an object of column ids by
-// row id, and a date with a time is in UTC. All else is what is stored. A path such as
-// answers.a.b is tried as the block with the id a.b before it is the part b of the block a.
-// Comparisons by <, <=, > and >= with an unanswered question are false, and a sum with one
-// is not a number: give it a default, {"var": ["answers.age", 0]}.
+// # Mounting
 //
-// A variable takes a finite number, or a text of at most 10,000 characters; anything else
-// leaves it as it is. The variables that rules set are kept with the response, as answers
-// of the type "variable", and sent to webhooks.
+// The service finds its paths however it is mounted: on the standard mux with or without
+// [http.StripPrefix], in a chi router by Mount, Route or Handle, or at the root of a server.
+// A base path other than /v1 is [WithBasePath]; a prefix in front of it, or an absolute
+// address for links, is [WithBaseURL]. Links and Location headers never repeat the request's
+// Host header.
 //
-// Logic with an unknown operator, a jump backward or to no block, and a variable that the
-// definition does not have are ignored and refuse no response: [Service.Warnings] finds
-// them. All rules of a form together take at most 100,000 steps for one response, about
-// 2 ms; a form with 20 rules takes some hundred. A response that would take more is
-// refused with an [*Error].
+// The time-outs of the server are the host's: without ReadTimeout and WriteTimeout a client
+// that sends or reads a byte now and then holds a connection for ever. A host that stops ends
+// its server first, then the dispatcher, then the service: see examples/mount.
 //
-// Five forms are among the examples: one skips a section, one has a quota question, one
-// counts a score for two endings, one shows the rest of an address, and one ends early.
+// Each key may make 600 requests a minute, counted in this process, unless [WithRateLimit]
+// or [WithLimiter] says otherwise. A limiter that fails, or does not answer within 250 ms,
+// lets calls pass. Requests with unknown keys are limited by nobody: limit them by address,
+// in the proxy or in a middleware in front.
+//
+// CORS and compression are the host's. A host that serves browsers exposes ETag, Location,
+// X-Request-ID, Retry-After, RateLimit and RateLimit-Policy. API keys do not belong in
+// browsers. Browsers send cookies along with requests that other sites cause: a host whose
+// [WithCredential] reads a cookie puts [http.CrossOriginProtection] in front.
+//
+// After a call Request.Pattern is the operation's path as the description has it, behind the
+// base path and without the method: /v1/forms/{formId}. Metrics and traces group requests by
+// it. A request that is no operation keeps the pattern of the host's mux. A middleware sees
+// the pattern unless something between it and the service copies the request, as
+// http.StripPrefix, a chi router and Request.WithContext do: then it stands inside of that.
+//
+// # Log lines
+//
+// The lines of [WithLogger] have one set of keys:
+//
+//	error, panic, stack                  what went wrong
+//	request_id, method, operation        a request of the API
+//	form, webhook, event, delivery       ids
+//	attempt, class, duration, retry_in   an attempt to deliver
+//	reason, failures, since, until       a pause of a webhook
+//	lacks                                what a form's page has no part for
+//	origin, host                         a post to a page that was refused
+//	deliveries, results, keys            how many
 package formsvc

@@ -3,9 +3,13 @@ package formsvc
 import (
 	"context"
 	"iter"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/internal/export"
+	"github.com/formsvc/formsvc/internal/summary"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -39,6 +43,69 @@ func (c Client) Submission(ctx context.Context, form, id ID) (Submission, error)
 // DeleteSubmission removes one response for good and ends its pending deliveries.
 func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 	return c.s.storage.DeleteSubmission(ctx, c.who, form, id)
+}
+
+// Summary counts the answers to a form, in one pass over the responses of q, newest
+// first. Its memory grows with the blocks and choices, and up to 10,000 days or gone
+// choices a block, not with the responses. All numbers in it are finite. It returns a
+// [*schema.Error] when the responses have more than 16,384 different fields.
+func (c Client) Summary(ctx context.Context, form ID, q SubmissionQuery) (Summary, error) {
+	f, err := c.s.storage.Form(ctx, c.who, form)
+	if err != nil {
+		return Summary{}, err
+	}
+	content, err := DecodeForm(f)
+	if err != nil {
+		return Summary{}, err
+	}
+	t := summary.New(content.Blocks, content.HiddenFields, content.Variables)
+	for s, err := range c.submissions(ctx, form, q, export.PageSize) {
+		if err != nil {
+			return Summary{}, err
+		}
+		answers, err := DecodeAnswers(s)
+		if err != nil {
+			return Summary{}, err
+		}
+		if err := t.Add(answers); err != nil {
+			return Summary{}, err
+		}
+	}
+	return summaryOf(t), nil
+}
+
+// summaryOf is a tally as it is returned.
+func summaryOf(t *summary.Tally) Summary {
+	s := Summary{Responses: t.Responses}
+	for _, b := range t.Blocks {
+		to := BlockSummary{
+			ID: b.ID, Type: b.Type, Label: b.Label, Gone: b.Gone, Answered: b.Answered, Skipped: t.Responses - b.Answered,
+			Choices: choiceCounts(b.Choices), Other: b.Other, NPS: (*NPSSummary)(b.NPS), Unlisted: b.Unlisted,
+		}
+		for _, r := range b.Rows {
+			to.Rows = append(to.Rows, RowSummary{ID: r.ID, Label: r.Label, Choices: choiceCounts(r.Choices)})
+		}
+		if n := &b.Numbers; n.Count > 0 {
+			to.Numbers = &NumberSummary{
+				Count: n.Count, Min: n.Min, Max: n.Max, Mean: n.Mean(), StdDev: n.StdDev(), Median: n.Median(), Exact: n.Exact(),
+			}
+			for _, bin := range n.Histogram(summary.MaxBins) {
+				to.Numbers.Histogram = append(to.Numbers.Histogram, Bin(bin))
+			}
+		}
+		for _, day := range slices.Sorted(maps.Keys(b.Days)) {
+			to.Days = append(to.Days, DayCount{Day: day, Count: b.Days[day]})
+		}
+		s.Blocks = append(s.Blocks, to)
+	}
+	return s
+}
+
+func choiceCounts(choices summary.Choices) (list []ChoiceCount) {
+	for _, c := range choices.Counts() {
+		list = append(list, ChoiceCount(c))
+	}
+	return list
 }
 
 // Period is a time that [Metrics] are of, a string as the API takes it: today, yesterday,

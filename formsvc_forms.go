@@ -87,7 +87,7 @@ type knownForm struct {
 	blocks   []schema.Block
 	settings schema.Settings
 	theme    schema.Theme
-	answers  *answers.Form
+	answers  answers.Form
 	// committed: the form was read from the service's own store. A host's
 	// transaction may be rolled back, and its revision then comes to mean another
 	// definition.

@@ -21,8 +21,8 @@ import (
 // Response is what a respondent submits.
 type Response struct {
 	FormID ID
-	// Answers come from the respondent, by block id. Their shapes are in the
-	// README; what is left out is unanswered.
+	// Answers come from the respondent, by block id. Package schema has their
+	// shapes; what is left out is unanswered.
 	Answers map[string]json.RawMessage
 	// HostAnswers come from the host, by block id: payment, file_upload, signature and
 	// any block with properties.hide. Only the host may say these, or respondents forge

@@ -18,7 +18,7 @@ const module = "github.com/formsvc/formsvc"
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/keyring", "internal/objectid", "internal/quantile", "internal/secrets", "internal/visible",
+		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/keyring", "internal/objectid", "internal/secrets", "internal/summary", "internal/visible",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -44,16 +44,28 @@ var allowed = map[string][]string{
 	"handler/docs":   {},
 	"handler/export": {},
 	"handler/formpage": {
-		"", "internal/answers", "internal/cache", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
+		"", "internal/answers/kinds", "internal/cache", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
 		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/net/idna", "golang.org/x/text",
-		"handler/formpage/internal/filetype", "handler/formpage/internal/formblock", "handler/formpage/internal/input", "handler/formpage/internal/plain", "handler/formpage/internal/visit", "handler/formpage/internal/words",
+		"handler/formpage/internal/css", "handler/formpage/internal/fault", "handler/formpage/internal/filetype", "handler/formpage/internal/formblock", "handler/formpage/internal/host", "handler/formpage/internal/input", "handler/formpage/internal/pen", "handler/formpage/internal/plain", "handler/formpage/internal/policy", "handler/formpage/internal/static", "handler/formpage/internal/theme", "handler/formpage/internal/visit", "handler/formpage/internal/check", "handler/formpage/internal/read", "handler/formpage/internal/upload", "handler/formpage/internal/walk", "handler/formpage/internal/words",
 	},
-	"handler/formpage/internal/filetype":  {"handler/formpage/internal/formblock", "internal/answers", "schema"},
+	"handler/formpage/internal/color":     {},
+	"handler/formpage/internal/css":       {"handler/formpage/internal/color", "handler/formpage/internal/plain", "github.com/tdewolff/parse/v2"},
+	"handler/formpage/internal/fault":     {"handler/formpage/internal/formblock", "handler/formpage/internal/host", "handler/formpage/internal/upload", "handler/formpage/internal/words", "schema"},
+	"handler/formpage/internal/filetype":  {"handler/formpage/internal/formblock", "internal/answers/kinds", "schema"},
 	"handler/formpage/internal/formblock": {"schema"},
+	"handler/formpage/internal/host":      {"handler/formpage/internal/formblock", "schema"},
 	"handler/formpage/internal/input":     {},
+	"handler/formpage/internal/pen":       {},
 	"handler/formpage/internal/plain":     {},
+	"handler/formpage/internal/policy":    {"handler/formpage/internal/formblock", "handler/formpage/internal/plain", "schema", "golang.org/x/net/idna"},
+	"handler/formpage/internal/static":    {},
+	"handler/formpage/internal/theme":     {"handler/formpage/internal/color", "handler/formpage/internal/css", "handler/formpage/internal/formblock", "handler/formpage/internal/plain", "handler/formpage/internal/policy", "schema"},
 	"handler/formpage/internal/visit":     {},
-	"handler/formpage/internal/words":     {"handler/formpage/internal/plain", "internal/answers", "golang.org/x/text"},
+	"handler/formpage/internal/check":     {"handler/formpage/internal/formblock", "handler/formpage/internal/input", "handler/formpage/internal/read", "handler/formpage/internal/visit", "handler/formpage/internal/walk", "schema"},
+	"handler/formpage/internal/read":      {"handler/formpage/internal/formblock", "handler/formpage/internal/input", "handler/formpage/internal/words", "internal/answers/kinds", "internal/jsontree", "schema"},
+	"handler/formpage/internal/upload":    {"handler/formpage/internal/filetype", "handler/formpage/internal/formblock", "handler/formpage/internal/input", "handler/formpage/internal/read", "handler/formpage/internal/visit", "schema"},
+	"handler/formpage/internal/walk":      {"handler/formpage/internal/formblock", "", "schema"},
+	"handler/formpage/internal/words":     {"handler/formpage/internal/plain", "internal/answers/kinds", "golang.org/x/text"},
 	"handler/conformance":                 {"schema", "internal/described"},
 	"handler/conformance/servicetarget":   {"", "handler/conformance", "storage"},
 
@@ -63,26 +75,41 @@ var allowed = map[string][]string{
 	"internal/visible":    {},
 	"internal/weburl":     {},
 	"internal/publicaddr": {},
-	"internal/calendar":   {},
-	"internal/faults":     {"schema"},
-	"internal/jsonshape":  {"internal/faults", "internal/jsontree", "schema"},
-	"internal/apidoc":     {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
+	"internal/servicetest": { // for tests
+		"", "internal/described", "internal/lab/pgtest", "storage", "storage/memory", "storage/postgres", "storage/storagetest", "webhooks",
+		"github.com/jackc/pgx/v5",
+	},
+	"internal/calendar":  {},
+	"internal/faults":    {"schema"},
+	"internal/jsonshape": {"internal/faults", "internal/jsontree", "schema"},
+	"internal/apidoc":    {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
 	// The judge of answers, for the suite and for tests.
 	"internal/described": {"internal/apidoc", "internal/jsonshape", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 	"internal/definition": {
 		"internal/calendar", "internal/faults", "internal/jsonshape", "internal/jsontree", "internal/visible", "internal/weburl", "schema", "storage",
 	},
+	// Answers: each package knows only those before it, and the last is what callers use.
+	"internal/answers/kinds": {
+		"internal/calendar", "internal/faults", "internal/jsontree", "internal/publicaddr", "internal/visible", "internal/weburl", "schema",
+		"github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
+	},
+	"internal/answers/compile":  {"internal/answers/kinds", "internal/faults", "internal/jsontree", "internal/logic", "schema"},
+	"internal/answers/identity": {"internal/answers/compile", "internal/answers/kinds", "internal/jsontree", "schema"},
+	"internal/answers/check":    {"internal/answers/compile", "internal/answers/identity", "internal/answers/kinds", "internal/jsontree"},
+	"internal/answers/path": {
+		"internal/answers/check", "internal/answers/compile", "internal/answers/kinds", "internal/jsontree", "internal/logic", "schema",
+	},
+	"internal/answers/warnings": {"internal/answers/compile", "internal/answers/kinds", "internal/jsontree", "internal/logic", "schema"},
 	"internal/answers": {
-		"internal/faults", "internal/jsontree", "internal/logic", "internal/visible", "internal/weburl", "schema",
-		"internal/calendar", "internal/publicaddr", "github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
+		"internal/answers/check", "internal/answers/compile", "internal/answers/identity", "internal/answers/path", "internal/answers/warnings", "schema",
 	},
 
 	// The operations, for both doors.
 	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/objectid", "schema", "storage"},
 
-	"internal/export":   {"internal/jsontree", "schema", "storage"},
-	"internal/keyring":  {"handler", "internal/cache", "internal/faults", "internal/visible", "schema", "storage"},
-	"internal/quantile": {},
+	"internal/export":  {"internal/jsontree", "schema", "storage"},
+	"internal/keyring": {"handler", "internal/cache", "internal/faults", "internal/visible", "schema", "storage"},
+	"internal/summary": {"internal/export", "internal/faults", "schema"},
 
 	"internal/cache":    {"storage"},
 	"internal/cursor":   {"storage"},
@@ -131,7 +158,7 @@ func forbidden(p listed) []string {
 		short := strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
 		first, _, _ := strings.Cut(path, "/")
 		switch {
-		case path == "testing" && name != "handler/conformance" && name != "storage/storagetest":
+		case path == "testing" && !slices.Contains([]string{"handler/conformance", "storage/storagetest", "internal/servicetest"}, name):
 			found = append(found, path)
 		case !own && !strings.Contains(first, "."): // the standard library
 		case slices.ContainsFunc(allowed[name], func(row string) bool {
@@ -182,7 +209,9 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 		{module + "/internal/jsonshape", module + "/internal/definition"},
 		{module + "/internal/definition", module + "/internal/answers"},
 		{module + "/internal/answers", module + "/internal/jsonshape"},
+		{module + "/internal/answers/compile", module + "/internal/answers/path"},
 		{module + "/internal/apidoc", "github.com/santhosh-tekuri/jsonschema/v5"},
+		{module + "/handler", module + "/internal/servicetest"},
 		{module + "/internal/unheardof", module + "/storage"},
 	} {
 		if got := forbidden(listed{ImportPath: c.from, Imports: []string{c.imports}}); len(got) != 1 {
@@ -195,11 +224,11 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 func TestAHostLinksNoTestDependency(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "./...") {
-		if strings.HasPrefix(p.ImportPath, module+"/internal/lab/") {
+		if strings.HasPrefix(p.ImportPath, module+"/internal/lab/") || p.ImportPath == module+"/internal/servicetest" {
 			continue
 		}
 		for _, path := range p.Deps {
-			if strings.HasPrefix(path, module+"/internal/lab/") {
+			if strings.HasPrefix(path, module+"/internal/lab/") || path == module+"/internal/servicetest" {
 				t.Errorf("%s depends on %s, which only tests need", p.ImportPath, path)
 			}
 		}
@@ -226,7 +255,7 @@ func TestNoHostLinksTheJudgeOfAnswers(t *testing.T) {
 }
 
 // The suite is linked into hosts' tests: it brings them nothing but itself and the
-// library that that judges answers.
+// library that judges answers.
 func TestTheSuiteLinksNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "./handler/conformance") {

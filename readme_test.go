@@ -1,42 +1,51 @@
 package formsvc_test
 
 import (
+	"go/parser"
+	gotoken "go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// The programs in the README compile.
-func TestREADMEProgramsCompile(t *testing.T) {
+// documentedProgram finds whole programs: in the README between fences, in doc.go as a block with a
+// tab in front of each line.
+var documentedProgram = regexp.MustCompile("(?s)```go\n(package main\n.*?)```|\n(\tpackage main\n(?:\n|\t[^\n]*\n)*)")
+
+// The programs in the README and in the package's documentation compile.
+func TestDocumentedProgramsCompile(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("README.md")
+	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs := 0
-	for _, block := range strings.Split(string(text), "```go\n")[1:] {
-		code, _, _ := strings.Cut(block, "```")
-		if !strings.HasPrefix(code, "package main") {
-			continue
-		}
-		programs++
-		dir := t.TempDir()
-		file := filepath.Join(dir, "main.go")
-		if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		// Built from the module's folder, so that its imports are this module's.
-		out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "program"), file).CombinedOutput()
-		if err != nil {
-			t.Errorf("go build: %v\n%s", err, out)
-		}
-		if lines := strings.Count(code, "\n"); lines > 55 {
-			t.Errorf("the program has %d lines", lines)
-		}
+	file, err := parser.ParseFile(gotoken.NewFileSet(), "doc.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if programs == 0 {
-		t.Fatal("no program found")
+	for name, text := range map[string]string{"README.md": string(readme), "doc.go": file.Doc.Text()} {
+		programs := documentedProgram.FindAllStringSubmatch(text, -1)
+		if len(programs) == 0 {
+			t.Errorf("%s has no program", name)
+		}
+		for _, found := range programs {
+			code := found[1] + found[2]
+			dir := t.TempDir()
+			source := filepath.Join(dir, "main.go")
+			if err := os.WriteFile(source, []byte(code), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			// Built from the module's folder, so that its imports are this module's.
+			out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "program"), source).CombinedOutput()
+			if err != nil {
+				t.Errorf("%s: go build: %v\n%s", name, err, out)
+			}
+			if lines := strings.Count(code, "\n"); lines > 55 {
+				t.Errorf("the program in %s has %d lines", name, lines)
+			}
+		}
 	}
 }

@@ -41,3 +41,87 @@ func (k IssuedKey) Format(f fmt.State, verb rune) {
 
 // LogValue logs the key without its secret.
 func (k IssuedKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
+
+// Summary counts the answers to a form.
+//
+// It cannot say at which block respondents give up: only whole responses are stored. For
+// that the page would have to report every block that a respondent reaches, and the
+// service to count these reports by block as it counts views and starts.
+type Summary struct {
+	Responses int64
+	// Blocks are those that answer, in the order of the form, then its hidden fields and
+	// variables, then what only the responses have.
+	Blocks []BlockSummary
+}
+
+// BlockSummary counts the answers to one block, hidden field or variable. Members that
+// its kind of value does not have are zero.
+type BlockSummary struct {
+	ID, Type, Label string
+	Gone            bool // it is not in the form any more
+	Answered        int64
+	// Skipped is the number of responses without an answer, among them those from before
+	// the block was in the form.
+	Skipped int64
+
+	// Choices are those of the form, chosen or not, and those that are gone from it. For
+	// yes_no and legal they are true and false, for country the countries, and for
+	// payment the states.
+	Choices []ChoiceCount
+	Other   int64        // answers with a text of the respondent's own
+	Rows    []RowSummary // of a matrix
+	Numbers *NumberSummary
+	NPS     *NPSSummary
+	Days    []DayCount // of dates, as they were written, from the first on
+	// Unlisted counts values that are not among Choices or Days because there are more
+	// than 10,000 different ones that the form does not have.
+	Unlisted int64
+}
+
+// ChoiceCount says how often a choice was made.
+type ChoiceCount struct {
+	ID, Label string
+	Count     int64
+	MeanPlace float64 // in a ranking, from 1; 0: never chosen
+}
+
+// RowSummary counts what was chosen in one row of a matrix.
+type RowSummary struct {
+	ID, Label string
+	Choices   []ChoiceCount
+}
+
+// NumberSummary describes the numbers that were answered.
+type NumberSummary struct {
+	Count          int64
+	Min, Max, Mean float64
+	StdDev         float64 // of the numbers as the whole population
+	// Median is exact when Exact is set: for up to 1,000 different numbers. Of more, it
+	// is within 1 % for magnitudes of 1e-9 to 1e15, and so are the bins that numbers
+	// are counted in.
+	Median float64
+	Exact  bool
+	// Histogram has one bin for each number where there are at most 20, else 20 of equal
+	// width.
+	Histogram []Bin
+}
+
+// Bin counts the numbers from From up to To. Those that equal To are in the next bin,
+// unless this is the last one or From is To.
+type Bin struct {
+	From, To float64
+	Count    int64
+}
+
+// NPSSummary is the net promoter score: the percentage of promoters (9 and 10) less that
+// of detractors (0 to 6).
+type NPSSummary struct {
+	Detractors, Passives, Promoters int64
+	Score                           float64
+}
+
+// DayCount says how often a day was answered.
+type DayCount struct {
+	Day   string // such as 2026-11-20
+	Count int64
+}

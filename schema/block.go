@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -88,14 +89,20 @@ type Block struct {
 }
 
 // TakesAnswer reports whether respondents, or the host for them, answer the block itself:
-// it is not content, a container or a control.
+// it is not content, a container or a control. A block of an unknown type does.
 func (b *Block) TakesAnswer() bool {
-	switch b.Type {
-	case TypeGroup, TypeCaptcha, TypeWelcome, TypeStatement, TypeEnding, TypeHeading, TypeText, TypeImage, TypeVideo, TypePDF,
-		TypeEmbed, TypeDivider, TypePageBreak:
-		return false
+	k, known := KindOf(b.Type)
+	return !known || k.TakesAnswer()
+}
+
+// AnswerShape returns the shape of answers to the block: that of its type, but several
+// choices for a picture_choice with multiSelection.
+func (b *Block) AnswerShape() AnswerShape {
+	if b.Type == TypePictureChoice && b.Properties != nil && b.Properties.MultiSelection {
+		return ShapeChoices
 	}
-	return true
+	k, _ := KindOf(b.Type)
+	return k.Shape
 }
 
 // Choice is one of the things to choose from, or a row or column of a matrix.
@@ -207,6 +214,24 @@ type AddressFields struct {
 	State     *AddressField `json:"state,omitzero"`
 	Zip       *AddressField `json:"zip,omitzero"`
 	Country   *AddressField `json:"country,omitzero"`
+}
+
+// addressParts are the names of the parts in the order of [AddressFields].
+var addressParts = [...]string{
+	"firstName", "lastName", "email", "phone", "company", "address", "address2", "city", "state", "zip", "country",
+}
+
+// Part returns what the fields, which may be nil, say of a part by its name in JSON.
+func (f *AddressFields) Part(name string) (field AddressField) {
+	at := slices.Index(addressParts[:], name)
+	if f == nil || at < 0 {
+		return field
+	}
+	set := [...]*AddressField{f.FirstName, f.LastName, f.Email, f.Phone, f.Company, f.Address, f.Address2, f.City, f.State, f.Zip, f.Country}[at]
+	if set != nil {
+		field = *set
+	}
+	return field
 }
 
 // AddressField is one part of an address or contact.

@@ -242,3 +242,59 @@ func ExampleLimits() {
 	// a limit is negative
 	// 50 500
 }
+
+// What an editor needs for the panel of a block.
+func ExampleKindOf() {
+	kind, _ := schema.KindOf(schema.TypeRating)
+	fmt.Println(kind.Type, "goes from", kind.Scale.From, "to", kind.Scale.To)
+	for _, p := range kind.Properties() {
+		if p.Name == "to" || p.Name == "icon" || p.Name == "hide" {
+			fmt.Println(p.Name, p.Type, p.Default, len(p.Words))
+		}
+	}
+	// Output:
+	// rating goes from 1 to 5
+	// to number 5 0
+	// icon word star 17
+	// hide boolean <nil> 0
+}
+
+// Types whose answers settings.duplicateField cannot compare.
+func ExampleKinds() {
+	for kind := range schema.Kinds() {
+		if kind.TakesAnswer() && !kind.IsCompared() && kind.Answerer != schema.Host {
+			fmt.Println(kind.Type)
+		}
+	}
+	// Output:
+	// yes_no
+	// legal
+	// matrix
+	// address
+	// contact_info
+	// country
+}
+
+// What a block asks for of an address.
+func ExampleAddressFields_Part() {
+	fields := &schema.AddressFields{Zip: &schema.AddressField{Required: true}, Country: &schema.AddressField{Hide: true}}
+	for _, part := range (schema.Contact{}).Parts() {
+		if field := fields.Part(part.Name); field != (schema.AddressField{}) {
+			fmt.Println(part.Name, schema.PartType(part.Name), field.Required, field.Hide)
+		}
+	}
+	// Output:
+	// zip short_text true false
+	// country country false true
+}
+
+// A block may have answers of another shape than most of its type.
+func ExampleBlock_AnswerShape() {
+	pictures := schema.Block{Type: schema.TypePictureChoice}
+	fmt.Println(pictures.AnswerShape())
+	pictures.Properties = &schema.Properties{MultiSelection: true}
+	fmt.Println(pictures.AnswerShape())
+	// Output:
+	// ChoiceAnswer
+	// ChoicesAnswer
+}

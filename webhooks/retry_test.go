@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The README and the description say these delays: see TestTextsSayTheDefaultsOfWebhooks.
+// The documentation and the description say these delays: see TestTextsSayTheDefaultsOfWebhooks.
 func TestDefaultScheduleHasEightAttempts(t *testing.T) {
 	t.Parallel()
 	p := RetryPolicy{}.withDefaults()

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
 )
 
 // countries are the options of a country field in the language's order, as HTML: 250 of
@@ -31,8 +31,8 @@ func (b *builder) countries(list, name, preset string) string {
 // callers are the same with the codes of phone numbers, for the country of the number in
 // the input with a name. There is an option for none where no country is preset.
 func (b *builder) callers(name, preset string) string {
-	own, _ := answers.PhoneCountry(preset)
-	here, _ := answers.PhoneCountry(b.c.words.Region)
+	own, _ := kinds.PhoneCountry(preset)
+	here, _ := kinds.PhoneCountry(b.c.words.Region)
 	list := b.c.words.Callers()
 	if own = cmp.Or(own, here); own == "" {
 		list = `<option value="">+</option>` + list

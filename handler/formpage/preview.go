@@ -3,11 +3,8 @@ package formpage
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,6 +13,8 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -58,10 +57,10 @@ func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) 
 	}
 	// Milliseconds, rounded up: the link holds for as long as was asked for.
 	token := h.signer.Sign(visit.PurposePreview, previewLink{Form: form.String(), Until: until.UnixMilli() + 1})
-	return h.config.BasePath + "/" + assetDir + "/" + previewDir + token, nil
+	return h.config.BasePath + "/" + static.Dir + "/" + previewDir + token, nil
 }
 
-// previewDir is where previews are, below assetDir.
+// previewDir is where previews are, below static.Dir.
 const previewDir = "preview/"
 
 // previewLink is what the link of a preview says, signed.
@@ -137,7 +136,7 @@ func (c *call) previewNotes() []string {
 	if c.form.Closed {
 		notes = append(notes, c.words.Get("preview.closed"))
 	}
-	if u := webLink(c.form.Settings.RedirectURL); u != "" {
+	if u := policy.Link(c.form.Settings.RedirectURL); u != "" {
 		notes = append(notes, c.words.Get("preview.redirect", "url", string(u)))
 	}
 	return append(notes, c.unverified(c.form.Blocks)...)
@@ -159,9 +158,9 @@ func (c *call) unverified(blocks []schema.Block) []string {
 // language, and for what makes no difference to respondents.
 func (c *call) lacks() []previewWarning {
 	var list []previewWarning
-	for _, l := range c.h.lacks(c.form.Blocks) {
-		if !l.quiet {
-			list = append(list, previewWarning{Message: l.text})
+	for _, l := range c.h.host.Lacks(c.form.Blocks) {
+		if !l.Quiet {
+			list = append(list, previewWarning{Message: l.Text})
 		}
 	}
 	return list
@@ -181,36 +180,4 @@ func labelled(blocks []schema.Block, warnings schema.Warnings) []previewWarning 
 		list = append(list, shown)
 	}
 	return list
-}
-
-// files is the place for files, nil when there is none. A preview keeps none.
-func (c *call) files() FileStore {
-	if c.preview != nil && c.h.config.Files != nil {
-		return noFiles{}
-	}
-	return c.h.config.Files
-}
-
-// filePurpose keeps the record of a file that a preview took apart from a stored one: the
-// form itself must not take it for a file.
-func (c *call) filePurpose() string {
-	if c.preview != nil {
-		return visit.PurposePreviewFile
-	}
-	return visit.PurposeFile
-}
-
-// noFiles takes files as a real place does, and keeps nothing of them.
-type noFiles struct{}
-
-func (noFiles) Save(_ context.Context, u Upload) (schema.File, error) {
-	size, err := io.Copy(io.Discard, u.Body)
-	if err != nil {
-		return schema.File{}, err
-	}
-	return schema.File{ID: "preview-" + rand.Text(), Name: u.Name, URL: "https://preview.invalid/", MIMEType: u.MIMEType, Size: size}, nil
-}
-
-func (noFiles) Open(context.Context, string) (io.ReadCloser, schema.File, error) {
-	return nil, schema.File{}, fs.ErrNotExist
 }

@@ -1,36 +1,115 @@
-// Package postgres keeps the data of formsvc in PostgreSQL 13 or newer, in a
-// schema of its own in a database that the host already has.
+// Package postgres keeps the data of formsvc in PostgreSQL 15 to 18, in a schema of its own
+// in a database that the host already has. It needs no extension.
 //
-//	pool, err := pgxpool.New(ctx, url)
+//	pool, err := pgxpool.New(ctx, url) // your own, as it is
 //	…
-//	err = postgres.Migrate(ctx, pool)
+//	err = postgres.Migrate(ctx, pool)  // makes or updates the tables
 //	…
 //	svc, err := formsvc.New(formsvc.WithStorage(postgres.New(pool)))
 //
-// The pool stays the host's: nothing of it is changed and no connection of it is
-// kept. It may use any of pgx's modes, and reach the server through PgBouncer in
-// transaction mode; prepared statements, which pgx's default mode uses, need
-// PgBouncer 1.21. Only [Migrate] needs a session.
+// The pool stays the host's: it is never reconfigured and never closed, and no connection of
+// it is kept. It may use any of pgx's modes.
+//
+// # Rights
+//
+// [Migrate] needs CREATE on the database for the first time, and the ownership of its schema
+// after that. A service that runs as another role needs these rights, given by the owner:
+//
+//	GRANT USAGE ON SCHEMA formsvc TO app;
+//	GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA formsvc TO app;
+//	GRANT SELECT, USAGE ON ALL SEQUENCES IN SCHEMA formsvc TO app;
+//	ALTER DEFAULT PRIVILEGES IN SCHEMA formsvc GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO app;
+//	ALTER DEFAULT PRIVILEGES IN SCHEMA formsvc GRANT SELECT, USAGE ON SEQUENCES TO app;
+//
+// # Settings
+//
+// None are needed. Read committed, the default, is the isolation level that a connection must
+// have. Behind PgBouncer in transaction mode use pgx's exec or simple-protocol mode, or
+// PgBouncer 1.21 and newer, which knows prepared statements. Migrate alone needs a session:
+// give it a direct connection, or one in session mode.
+//
+// # Migrations
+//
+// Everything lives in the schema formsvc ([WithSchema] renames it), with a table of its own
+// that notes the version, so another user of golang-migrate in the same database is not
+// disturbed. Migrate runs only when it is called, on a connection of its own that it closes,
+// and may be called by many processes at once. Each migration is one transaction: one that
+// fails changes nothing, and the next call tries it again.
+//
+// The changelog names every migration. Migrate first, then start the new processes. The
+// tables say which oldest program they still serve, and a migration serves the previous
+// release, so old processes go on, restart and can be rolled back to. [Store.CheckVersion]
+// reports tables that are too old or too new, rights that are missing, and settings of the
+// role that do not fit.
+//
+// [Migrations] has the files for hosts with a tool of their own, such as goose or atlas: run
+// each in one transaction, after
+//
+//	CREATE SCHEMA IF NOT EXISTS formsvc; SET LOCAL search_path = formsvc;
+//
+// and before
+//
+//	SET LOCAL search_path = DEFAULT;
+//
+// without which the tool does not find its own table. (Tried with goose v3.29 as SQL and as Go
+// migrations, and with atlas's Go library.)
+//
+// golang-migrate brings what its own tests use, Docker's client and OpenTelemetry among it,
+// into go.sum of a host that imports this package: some thirty modules, which go build neither
+// downloads nor links ("go version -m" of the program lists what it has).
 //
 // # Transactions
 //
-// Every method is one transaction, most often one statement in one round trip.
-// The isolation level has to be read committed, PostgreSQL's default. A host that
-// wants formsvc to be part of its own transaction puts the store on that:
+// Every method is one transaction, most often one statement in one round trip. A host that
+// wants a call to be part of its own transaction puts the store on that with [Store.On]:
 //
 //	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 //		…
 //		_, err := svc.Using(store.On(tx)).Submit(ctx, response)
 //		return err
 //	})
+//	svc.Dispatcher().Wake() // after the commit
+//
+// store is the service's own. [Store.InSQLTx] takes the store into a [database/sql.Tx] that was
+// begun on a [database/sql.Conn] of pgx's stdlib; a transaction of another driver, or one of
+// sql.DB.BeginTx, cannot take it.
+//
+// An open transaction of a host holds up calls that cannot know how it ends:
+//
+//   - After Submit: changes of that form's gate or webhooks, its move to the trash, and a new
+//     response limit, and with them other responses to that form; for a form with a response
+//     limit every other response to it.
+//   - After creating, moving or restoring a form: the deletion of that workspace.
+//   - After Redeliver or a change of a webhook: the record of what was sent for that webhook.
+//   - After DeleteUser: whoever creates a key or a workspace for that user, or a form in a
+//     workspace of theirs. DeleteUser itself waits for every open transaction that stored a
+//     response to one of their forms.
+//
+// Other forms and workspaces never wait. In such a transaction nothing is done in pieces: what
+// DeleteUser, PurgeForm, PurgeTrash, PurgeSubmissions, EraseRespondent or a new response limit
+// touches stays locked until the end, and so does maintenance in every process. So call these
+// outside, before or after your own changes: each may be repeated.
+//
+// # Maintenance
+//
+// Counts are summed up, and what was deleted or purged is tidied up, in small pieces beside
+// the traffic. A running dispatcher does that about once a minute; a deployment without one
+// calls [github.com/formsvc/formsvc.Service.Maintain] as often, from any process. The same
+// enters the answers of earlier responses after settings.duplicateField was set
+// (Form.DuplicatesCovered). Deleting a workspace or a user, purging the trash and setting a
+// response limit take effect at once, however much there is, make progress under a
+// statement_timeout, and are continued by any process when one dies.
+//
+// Tables and columns have comments (\d+ formsvc.forms in psql); cookbook.sql beside this
+// package has the queries that an operator asks. "go run ./examples/quickstart -database-url
+// postgres://…" tries everything.
 //
 // # Errors
 //
 // Errors wrap those of package storage and their cause, so errors.As finds the
-// *pgconn.PgError. On a pool, serialization failures, deadlocks, refused
-// connections and what a failover makes of statements are tried again a few times
-// before they are a storage.ErrUnavailable. When a connection breaks while a
-// change is under way, the change may have been made: that is a
-// storage.ErrOutcomeUnknown and is never tried again. A context that ends at that
-// moment gives an error that is both.
+// *pgconn.PgError. On a pool, serialization failures, deadlocks, refused connections and what
+// a failover makes of statements are tried again a few times before they are a
+// [storage.ErrUnavailable]. When a connection breaks while a change is under way, the change
+// may have been made: the error is a [storage.ErrOutcomeUnknown], and the call is never tried
+// again. A context that ends at that moment gives an error that is both.
 package postgres

@@ -168,18 +168,19 @@ func role(t *testing.T, owner *pgxpool.Pool, name string, options ...pgtest.Opti
 	return pgtest.Pool(t, append([]pgtest.Option{func(c *pgxpool.Config) { c.ConnConfig.User = name }}, options...)...)
 }
 
-// grants are the statements of the README for a role and a schema.
+// grants are the statements of the package's documentation for a role and a schema.
 func grants(t *testing.T, role, schema string) []string {
 	t.Helper()
-	readme, err := os.ReadFile("../../README.md")
+	source, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(string(readme), "```sql\nGRANT")
-	text, _, found := strings.Cut(text, "```")
-	if !found {
-		t.Fatal("the README has no GRANT")
+	_, text, found := strings.Cut(string(source), "//\tGRANT")
+	text, _, end := strings.Cut(text, "\n//\n")
+	if !found || !end {
+		t.Fatal("the documentation has no GRANT")
 	}
+	text = strings.ReplaceAll(text, "\n//\t", "\n")
 	text = strings.NewReplacer("SCHEMA formsvc", "SCHEMA "+schema, " app;", " "+role+";").Replace("GRANT" + text)
 	statements := strings.Split(strings.TrimSuffix(strings.TrimSpace(text), ";"), ";")
 	for _, s := range statements {
@@ -190,9 +191,9 @@ func grants(t *testing.T, role, schema string) []string {
 	return statements
 }
 
-// The suite passes for a role with the rights of the README and nothing else, whose
+// The suite passes for a role with the rights of the documentation and nothing else, whose
 // settings change how values are written as text.
-func TestTheRightsOfTheREADMEAreEnough(t *testing.T) {
+func TestTheRightsOfTheDocumentationAreEnough(t *testing.T) {
 	t.Parallel()
 	lent := newSchemas(t)
 	owner := pgtest.Pool(t)
@@ -215,7 +216,7 @@ func TestTheRightsOfTheREADMEAreEnough(t *testing.T) {
 	})
 }
 
-// Without any one statement of the README the check says what is missing.
+// Without any one statement of the documentation the check says what is missing.
 func TestCheckVersionNamesMissingRights(t *testing.T) {
 	t.Parallel()
 	s, owner := testStore(t)
@@ -229,7 +230,7 @@ func TestCheckVersionNamesMissingRights(t *testing.T) {
 		}
 	}
 	if len(now) < 3 {
-		t.Fatalf("the README has %q", all)
+		t.Fatalf("the documentation has %q", all)
 	}
 	for i, left := range now {
 		for j, statement := range now {

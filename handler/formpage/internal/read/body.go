@@ -1,0 +1,218 @@
+package read
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// SpareInputs is how many values more than the form asks for are read: of a page that was
+// made from another revision of the form, and of a link with parameters of others.
+const SpareInputs = 1000
+
+// MostInputs is how many values a page of a form, or a link to it, can bring: of its blocks,
+// and of its hidden fields as they are stored.
+func MostInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
+	most := SpareInputs + bytes.Count(hiddenFields, []byte{','})
+	for b := range formblock.Walk(blocks) {
+		most += 2 + len(b.Choices) // its answer, and that it was seen
+		switch b.Type {
+		case schema.TypeDate:
+			most += 5
+		case schema.TypeAddress, schema.TypeContactInfo:
+			most += len(formblock.ContactParts)
+		case schema.TypeFileUpload:
+			most += 2 * formblock.MaxFiles
+		case schema.TypeMatrix:
+			most += len(b.MatrixRows)
+			if formblock.Properties(b).MultiSelection {
+				most += len(b.MatrixRows) * len(b.MatrixColumns)
+			}
+		}
+	}
+	return most
+}
+
+// Pairs reads what is written as in a query: so many values at most, those of the names that
+// come first. An escape that is broken drops its value.
+func Pairs(raw string, most int) (values url.Values, complete bool) {
+	values = url.Values{}
+	for n := 0; raw != ""; {
+		var pair string
+		pair, raw, _ = strings.Cut(raw, "&")
+		if pair == "" || strings.Contains(pair, ";") {
+			continue
+		}
+		if n++; n > most {
+			return values, false
+		}
+		name, text, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(name)
+		if err != nil {
+			continue
+		}
+		if text, err = url.QueryUnescape(text); err == nil {
+			values.Add(valid(name), valid(text))
+		}
+	}
+	return values, true
+}
+
+// valid replaces what is not UTF-8. strings.ToValidUTF8 takes five times the text for that,
+// where there is much of it.
+func valid(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(2*len(text) + 3)
+	broken := false
+	for i, r := range text {
+		_, size := utf8.DecodeRuneInString(text[i:])
+		was := broken
+		if broken = r == utf8.RuneError && size == 1; !broken || !was {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// Bounds are how much of a body is read.
+type Bounds struct {
+	Bytes  int64 // of text
+	Inputs int   // see MostInputs
+}
+
+// TakeFile takes a file that came for a block, and puts its record among the values. It
+// returns false when no more of the body is to be read.
+type TakeFile func(block, name string, body io.Reader, values url.Values) (more bool)
+
+// Values reads the inputs that were posted. Of a body that is too large it reads as far as is
+// allowed: complete is false then. Without take no files come.
+func Values(r *http.Request, most Bounds, take TakeFile) (values url.Values, complete bool, err error) {
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil {
+		return nil, false, err
+	}
+	if kind == "multipart/form-data" && take != nil {
+		return readParts(r.Body, params["boundary"], most, take)
+	}
+	if kind != "application/x-www-form-urlencoded" {
+		return nil, false, errors.New("unexpected content type " + kind)
+	}
+	raw, complete, err := readAll(r.Body, most.Bytes)
+	if err != nil {
+		return nil, false, err
+	}
+	if !complete {
+		if i := bytes.LastIndexByte(raw, '%'); i > len(raw)-3 {
+			raw = raw[:i] // an escape that was cut
+		}
+	}
+	values, all := Pairs(string(raw), most.Inputs)
+	if len(values) == 0 && len(raw) > 0 {
+		return nil, false, errors.New("nothing in the body is a value")
+	}
+	return values, complete && all, nil
+}
+
+// readAll reads a body as far as is allowed.
+func readAll(body io.Reader, most int64) (raw []byte, complete bool, err error) {
+	raw, err = io.ReadAll(io.LimitReader(body, most+1))
+	if complete = int64(len(raw)) <= most; !complete {
+		raw = raw[:most]
+		drain(body)
+	}
+	return raw, complete, err
+}
+
+// ErrTooLarge says that there is more to read than may be.
+var ErrTooLarge = errors.New("too large")
+
+// Bounded reads at most so many bytes, and fails when there are more.
+type Bounded struct {
+	Reader io.Reader
+	Left   int64
+	Free   bool // what is read now does not count: it has a bound of its own
+}
+
+func (b *Bounded) Read(p []byte) (int, error) {
+	if b.Left < 0 {
+		return 0, ErrTooLarge
+	}
+	n, err := b.Reader.Read(p)
+	if b.Free {
+		return n, err
+	}
+	if b.Left -= int64(n); b.Left < 0 {
+		return 0, ErrTooLarge
+	}
+	return n, err
+}
+
+// partCost is what a part of a page counts beside its name and text: a browser writes that
+// much of it, and reading it takes ten times as much memory.
+const partCost = 100
+
+// readParts reads a page with files. The inputs come before the files, so a file is
+// only taken from a page of ours.
+func readParts(r io.Reader, boundary string, bounds Bounds, take TakeFile) (values url.Values, complete bool, err error) {
+	if boundary == "" {
+		return nil, false, errors.New("a multipart body without a boundary")
+	}
+	most, inputs := bounds.Bytes, bounds.Inputs
+	body := &Bounded{Reader: r, Left: max(most, 2*most)}
+	reader := multipart.NewReader(body, boundary)
+	values = url.Values{}
+	var text bytes.Buffer
+	for {
+		part, err := reader.NextPart()
+		switch {
+		case errors.Is(err, io.EOF):
+			return values, true, nil
+		case errors.Is(err, ErrTooLarge):
+			drain(r)
+			return values, false, nil
+		case err != nil:
+			return values, false, err
+		}
+		name := valid(part.FormName())
+		most -= int64(len(name)) + partCost
+		block, isFile := strings.CutPrefix(name, input.Upload)
+		if !isFile && most >= 0 {
+			text.Reset()
+			_, err = text.ReadFrom(io.LimitReader(part, most+1))
+			if most -= int64(text.Len()); err != nil && !errors.Is(err, ErrTooLarge) {
+				return values, false, err
+			}
+			values.Add(name, valid(text.String()))
+		}
+		if inputs--; most < 0 || inputs < 0 {
+			drain(r)
+			return values, false, nil
+		}
+		if isFile && part.FileName() != "" {
+			body.Free = true
+			more := take(block, part.FileName(), part, values)
+			body.Free = false
+			if !more { // the rest of the body may have no end; the page says what was refused
+				return values, true, nil
+			}
+		}
+	}
+}
+
+// drain reads what is left of a body within bounds, so that a client that writes
+// everything before it reads sees the answer and not a reset.
+func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 8<<20) }

@@ -1,0 +1,162 @@
+// Package walk divides the blocks on the path of a form into the pages that are shown.
+package walk
+
+import (
+	"slices"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Step is what is shown at once: a page of the form.
+type Step struct {
+	ID     string // of the block that the step is named by
+	Blocks []schema.Block
+}
+
+// formTypeSingle shows one question at a time.
+const formTypeSingle = "SINGLE"
+
+// OneAtATime reports whether each question has a page of its own.
+func OneAtATime(form *formsvc.PublicForm) bool {
+	return form.Type == formTypeSingle && !form.Settings.SinglePage
+}
+
+// Steps divides the blocks on the path into pages: at page breaks, or one question
+// at a time. There is always one step.
+func Steps(form *formsvc.PublicForm, path schema.Path) []Step {
+	blocks := OnPath(form, path)
+	var steps []Step
+	switch {
+	case form.Settings.SinglePage:
+		steps = []Step{{Blocks: slices.DeleteFunc(blocks, func(b schema.Block) bool { return b.Type == schema.TypePageBreak })}}
+	case OneAtATime(form):
+		steps = singleSteps(blocks)
+	default:
+		steps = brokenSteps(blocks)
+	}
+	if len(steps) == 0 {
+		steps = []Step{{}}
+	}
+	for i := range steps {
+		if steps[i].ID == "" && len(steps[i].Blocks) > 0 {
+			steps[i].ID = steps[i].Blocks[0].ID
+		}
+	}
+	return steps
+}
+
+// OnPath returns the top-level blocks on the path but the endings, required as the path
+// says.
+func OnPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
+	required := make(map[string]bool, len(path.Blocks))
+	for _, b := range path.Blocks {
+		required[b.ID] = b.Required
+	}
+	blocks := make([]schema.Block, 0, len(path.Blocks))
+	for _, b := range form.Blocks {
+		var on bool
+		if b.Required, on = required[b.ID]; on && b.Type != schema.TypeEnding {
+			blocks = append(blocks, b)
+		}
+	}
+	return blocks
+}
+
+// brokenSteps begins a page at every page break.
+func brokenSteps(blocks []schema.Block) []Step {
+	var steps []Step
+	current, from := Step{}, 0
+	for i := range len(blocks) + 1 {
+		if i < len(blocks) && blocks[i].Type != schema.TypePageBreak {
+			continue
+		}
+		if current.Blocks = blocks[from:i:i]; from < i {
+			steps = append(steps, current)
+		}
+		if i < len(blocks) {
+			current, from = Step{ID: blocks[i].ID}, i+1
+		}
+	}
+	return steps
+}
+
+// singleSteps gives each question, welcome and statement a page. Other content is
+// shown above the question that follows it; what stands at the end joins the last page,
+// and so does a captcha.
+func singleSteps(blocks []schema.Block) []Step {
+	var (
+		steps   []Step
+		waiting []schema.Block // content for the next question
+	)
+	for _, b := range blocks {
+		switch {
+		case b.Type == schema.TypePageBreak:
+		case b.Type == schema.TypeCaptcha && len(steps) > 0:
+			steps[len(steps)-1].Blocks = append(steps[len(steps)-1].Blocks, b)
+		case startsStep(&b):
+			steps = append(steps, Step{ID: b.ID, Blocks: append(waiting, b)})
+			waiting = nil
+		default:
+			waiting = append(waiting, b)
+		}
+	}
+	if len(waiting) > 0 {
+		if len(steps) == 0 {
+			return []Step{{Blocks: waiting}}
+		}
+		last := &steps[len(steps)-1]
+		last.Blocks = append(last.Blocks, waiting...)
+	}
+	return steps
+}
+
+// startsStep reports whether a block has a page of its own where one question is asked at
+// a time.
+func startsStep(b *schema.Block) bool {
+	switch b.Type {
+	case schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement:
+		return true
+	}
+	return formblock.TakesAnswer(b.Type)
+}
+
+// StepAt returns the index of the step with an id. When the path no longer leads there,
+// it is the last one before it.
+func StepAt(form *formsvc.PublicForm, steps []Step, id string) int {
+	if at := slices.IndexFunc(steps, func(s Step) bool { return s.ID == id }); at >= 0 {
+		return at
+	}
+	order := func(id string) int {
+		return slices.IndexFunc(form.Blocks, func(b schema.Block) bool { return b.ID == id })
+	}
+	wanted, found := order(id), 0
+	for i, s := range steps {
+		if order(s.ID) <= wanted {
+			found = i
+		}
+	}
+	return found
+}
+
+// StepOf returns the index of the step that shows a block, -1 when none does.
+func StepOf(steps []Step, block string) int {
+	return slices.IndexFunc(steps, func(s Step) bool { return Contains(s.Blocks, block) })
+}
+
+// Contains reports whether a block is among blocks or inside of them.
+func Contains(blocks []schema.Block, id string) bool {
+	return slices.ContainsFunc(blocks, func(b schema.Block) bool { return b.ID == id || Contains(b.Children, id) })
+}
+
+// IDs lists the blocks that are answered on a page.
+func IDs(blocks []schema.Block) []string {
+	var list []string
+	for b := range formblock.Walk(blocks) {
+		if b.TakesAnswer() {
+			list = append(list, b.ID)
+		}
+	}
+	return list
+}

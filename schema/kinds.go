@@ -1,0 +1,147 @@
+package schema
+
+import (
+	"iter"
+	"slices"
+)
+
+// Kind is what a type of blocks is: who answers such a block and what the answers are like.
+// [Kind.Properties] has what can be set. A Kind is a value: whoever has one may change it.
+type Kind struct {
+	Type       string      // one of the Type constants
+	Answerer   Answerer    // who answers the block
+	Shape      AnswerShape // of a stored answer; empty where nobody answers
+	Comparison Comparison  // when two answers are the same
+	// MaxText is the largest number of characters of a text that is typed: of the answer, of
+	// one part of an address or contact, of the respondent's own text beside choices. A
+	// block's maxChars replaces it. 0: no text is typed.
+	MaxText int
+	// Scale is the scale of rating, opinion_scale and nps where the block's properties say
+	// nothing else. Other types have none, which is the zero Scale.
+	Scale Scale
+	// MaxDrawn is the largest number of options that a page offers one by one: icons of a
+	// rating, steps of a scale, places of a ranking, days of a date. The answer is typed
+	// where there are more. 0: a page has all options, or the type has none.
+	MaxDrawn int
+}
+
+// TakesAnswer reports whether respondents, or the host for them, answer blocks of the type.
+func (k Kind) TakesAnswer() bool { return k.Answerer != Nobody }
+
+// IsCompared reports whether two answers to blocks of the type can be duplicates.
+func (k Kind) IsCompared() bool { return k.Comparison != CompareNever && k.Comparison != CompareWord }
+
+// Answerer says who answers a block. Whatever the type, only the host answers a block with
+// properties.hide.
+type Answerer uint8
+
+// Who answers a block.
+const (
+	Nobody     Answerer = iota // content, containers, and controls, whose answers are never stored
+	Respondent                 // who fills in the form
+	Host                       // the program that runs the service: nobody could believe respondents
+)
+
+// AnswerShape is the shape of a stored answer, by the name of its schema among the components
+// of the API description. Rules see a choice as its id, a matrix as an object of ids, a date
+// with a time in UTC, and all other answers as they are stored.
+type AnswerShape string
+
+// The shapes of answers.
+const (
+	ShapeText    AnswerShape = "TextAnswer"
+	ShapeNumber  AnswerShape = "NumberAnswer"
+	ShapeInteger AnswerShape = "IntegerAnswer"
+	ShapeBoolean AnswerShape = "BooleanAnswer"
+	ShapeChoice  AnswerShape = "ChoiceAnswer" // see also [Block.AnswerShape]
+	ShapeChoices AnswerShape = "ChoicesAnswer"
+	ShapeRanking AnswerShape = "RankingAnswer"
+	ShapeMatrix  AnswerShape = "MatrixAnswer"
+	ShapeDate    AnswerShape = "DateAnswer"
+	ShapeTime    AnswerShape = "TimeAnswer"
+	ShapeFiles   AnswerShape = "FilesAnswer"
+	ShapeFile    AnswerShape = "FileAnswer"
+	ShapeContact AnswerShape = "AddressAnswer" // of address and contact_info
+	ShapePayment AnswerShape = "PaymentAnswer"
+)
+
+// Comparison says when two answers are the same: for settings.duplicateField, and for
+// erasing what a respondent sent.
+type Comparison string
+
+// How answers are compared. Answers that are compared never or as words are no duplicates.
+const (
+	CompareNever   Comparison = ""
+	CompareWord    Comparison = "word"    // by a name for erasing only, in upper or lower case
+	CompareText    Comparison = "text"    // whatever the case, the width of characters and white space
+	CompareEmail   Comparison = "email"   // as text, with the ASCII form of the domain
+	ComparePhone   Comparison = "phone"   // in E.164
+	CompareWebsite Comparison = "website" // without scheme, default port and last slash
+	CompareNumber  Comparison = "number"  // the value, however it is written
+	CompareChoices Comparison = "choices" // ids and own texts, in any order
+	CompareRanking Comparison = "ranking" // ids in their order
+	CompareStored  Comparison = "stored"  // byte by byte
+)
+
+// Scale is a range of numbers, both ends included, in steps.
+type Scale struct{ From, To, Step float64 }
+
+// kinds is the table of all block types, in the order of the API description. Nothing writes
+// to it.
+var kinds = [...]Kind{
+	{Type: TypeShortText, Answerer: Respondent, Shape: ShapeText, Comparison: CompareText, MaxText: 10_000},
+	{Type: TypeLongText, Answerer: Respondent, Shape: ShapeText, Comparison: CompareText, MaxText: 100_000},
+	{Type: TypeEmail, Answerer: Respondent, Shape: ShapeText, Comparison: CompareEmail, MaxText: 254},
+	{Type: TypePhone, Answerer: Respondent, Shape: ShapeText, Comparison: ComparePhone, MaxText: 64},
+	{Type: TypeWebsite, Answerer: Respondent, Shape: ShapeText, Comparison: CompareWebsite, MaxText: 2048},
+	{Type: TypeNumber, Answerer: Respondent, Shape: ShapeNumber, Comparison: CompareNumber},
+	{Type: TypeRating, Answerer: Respondent, Shape: ShapeInteger, Comparison: CompareNumber, Scale: Scale{1, 5, 1}, MaxDrawn: 20},
+	{Type: TypeOpinionScale, Answerer: Respondent, Shape: ShapeNumber, Comparison: CompareNumber, Scale: Scale{1, 10, 1}, MaxDrawn: 101},
+	{Type: TypeNPS, Answerer: Respondent, Shape: ShapeInteger, Comparison: CompareNumber, Scale: Scale{0, 10, 1}, MaxDrawn: 11},
+	{Type: TypeYesNo, Answerer: Respondent, Shape: ShapeBoolean, Comparison: CompareWord},
+	{Type: TypeLegal, Answerer: Respondent, Shape: ShapeBoolean, Comparison: CompareWord},
+	{Type: TypeSingleChoice, Answerer: Respondent, Shape: ShapeChoice, Comparison: CompareChoices, MaxText: 10_000},
+	{Type: TypeMultipleChoice, Answerer: Respondent, Shape: ShapeChoices, Comparison: CompareChoices, MaxText: 10_000},
+	{Type: TypePictureChoice, Answerer: Respondent, Shape: ShapeChoice, Comparison: CompareChoices, MaxText: 10_000},
+	{Type: TypeDropdown, Answerer: Respondent, Shape: ShapeChoice, Comparison: CompareChoices, MaxText: 10_000},
+	{Type: TypeRanking, Answerer: Respondent, Shape: ShapeRanking, Comparison: CompareRanking, MaxDrawn: 40},
+	{Type: TypeMatrix, Answerer: Respondent, Shape: ShapeMatrix},
+	{Type: TypeDate, Answerer: Respondent, Shape: ShapeDate, Comparison: CompareStored, MaxDrawn: 50},
+	{Type: TypeTime, Answerer: Respondent, Shape: ShapeTime, Comparison: CompareStored},
+	{Type: TypeFileUpload, Answerer: Host, Shape: ShapeFiles},
+	{Type: TypeSignature, Answerer: Host, Shape: ShapeFile},
+	{Type: TypeAddress, Answerer: Respondent, Shape: ShapeContact, MaxText: 1000},
+	{Type: TypeContactInfo, Answerer: Respondent, Shape: ShapeContact, MaxText: 1000},
+	{Type: TypeCountry, Answerer: Respondent, Shape: ShapeText, Comparison: CompareWord, MaxText: 64},
+	{Type: TypePayment, Answerer: Host, Shape: ShapePayment},
+	{Type: TypeGroup}, {Type: TypeCaptcha}, {Type: TypeWelcome}, {Type: TypeStatement}, {Type: TypeEnding}, {Type: TypeHeading},
+	{Type: TypeText}, {Type: TypeImage}, {Type: TypeVideo}, {Type: TypePDF}, {Type: TypeEmbed}, {Type: TypeDivider}, {Type: TypePageBreak},
+}
+
+// kindsByType is the table by type. Nothing writes to it either.
+var kindsByType = func() map[string]Kind {
+	index := make(map[string]Kind, len(kinds))
+	for _, k := range kinds {
+		index[k.Type] = k
+	}
+	return index
+}()
+
+// KindOf returns what a type of blocks is. It is false, with the zero Kind, for a type that
+// this release does not know: a newer release may have stored it.
+func KindOf(blockType string) (k Kind, known bool) {
+	k, known = kindsByType[blockType]
+	return k, known
+}
+
+// Kinds ranges over all types of blocks, in the order of the API description.
+func Kinds() iter.Seq[Kind] { return slices.Values(kinds[:]) }
+
+// PartType returns the type of blocks whose answers are like a part of an address or contact.
+func PartType(part string) string {
+	switch part {
+	case TypeEmail, TypePhone, TypeCountry: // which the parts are called as well
+		return part
+	}
+	return TypeShortText
+}
