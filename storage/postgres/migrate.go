@@ -138,9 +138,9 @@ func (e *SetupError) Is(target error) bool { return target == storage.ErrUnavail
 // the program starts, if that does not call [Migrate].
 //
 // It returns a [*VersionError] when the tables are older than this program or do
-// not serve it any more, and a [*SetupError] when the role has not the rights of
-// the README, has an isolation level other than read committed, or a DateStyle or
-// bytea_output that the pool's mode cannot read.
+// not serve it any more, and a [*SetupError] when the role has not the rights of the
+// package's documentation, has an isolation level other than read committed, or a
+// DateStyle or bytea_output that the pool's mode cannot read.
 func (s *Store) CheckVersion(ctx context.Context) error {
 	return s.checkVersion(ctx, tables.ThisBuild)
 }
