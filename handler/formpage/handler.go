@@ -131,6 +131,20 @@ func New(svc Service, config Config) (*Handler, error) {
 // first.
 func (h *Handler) Languages() []string { return h.words.Tags() }
 
+// Lacks says what a form asks for and the Config does not give: a verifier for a captcha,
+// a place for files, an answer to a payment that is required: respondents see such a form
+// without them. And a limiter, where files or captchas cost the host something. A host asks
+// when it starts, for each of its forms, or when one is published. The handler logs the same
+// when a form's page is first asked for, with the form's id, and a preview shows what
+// respondents are without.
+func (h *Handler) Lacks(form formsvc.PublicForm) []string {
+	var list []string
+	for _, l := range h.host.Lacks(form.Blocks) {
+		list = append(list, l.Text)
+	}
+	return list
+}
+
 // language chooses the words of a page: the host's choice, the address's, the
 // visitor's.
 func (h *Handler) language(r *http.Request, form formsvc.PublicForm) *words.Words {

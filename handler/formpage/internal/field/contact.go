@@ -25,7 +25,7 @@ func (b *builder) contact(f *Field, block *schema.Block, p *schema.Properties) {
 		parts[0], parts[1] = parts[1], parts[0] // the name of the family comes first
 	}
 	for i, name := range parts {
-		set := formblock.ContactPart(p.AddressOrContact, name)
+		set := p.AddressOrContact.Part(name)
 		if set.Hide {
 			continue
 		}

@@ -40,7 +40,7 @@ func (b *builder) fields(blocks []schema.Block) {
 		group := block.Type == schema.TypeGroup
 		if b.pen.More() {
 			b.field(&f, block)
-			f.Focus = b.focus && formblock.TakesAnswer(f.Type) && f.control != nil
+			f.Focus = b.focus && block.TakesAnswer() && f.control != nil
 			b.focus = b.focus && group && f.Description == "" && f.Image == nil
 			if f.write != nil {
 				f.write(b.pen, &f)
@@ -69,7 +69,7 @@ func (b *builder) field(f *Field, block *schema.Block) {
 		Label: block.Label, Description: block.Description, Required: block.Required, Number: b.numbers[block.ID],
 		Name: input.Answer + block.ID, Placeholder: p.PlaceholderText, Input: "text", Options: b.options[:0], Parts: b.parts[:0],
 	}
-	if block.Label == "" && formblock.TakesAnswer(block.Type) {
+	if block.Label == "" && block.TakesAnswer() {
 		f.Label = b.Words.Get("type." + block.Type)
 	}
 	f.Image = b.picture(p.Image, p.ImageAlt)
@@ -90,7 +90,7 @@ func (b *builder) field(f *Field, block *schema.Block) {
 			f.Options[i].Required = f.Required
 		}
 	}
-	answered := formblock.TakesAnswer(block.Type)
+	answered := block.TakesAnswer()
 	if answered && f.Remove == "" {
 		f.Value, f.Reading = b.value(f.Name), b.Readings[f.Name].Text
 	}

@@ -151,7 +151,7 @@ func (r *reader) answer(b *schema.Block) any {
 		r.used[input.File+b.ID] = true
 		return nil
 	}
-	if !formblock.TakesAnswer(b.Type) {
+	if !b.TakesAnswer() {
 		return nil
 	}
 	text := r.text(input.Answer + b.ID)
