@@ -277,16 +277,16 @@ func New(opts ...Option) (*Service, error) {
 	var err error
 	s.dispatcher, s.handOver, err = webhooks.New(webhooks.Params{
 		Store: o.storage, Config: o.webhooks, Secrets: o.secrets, Logger: o.logger, Now: o.clock,
-		Sweep: s.sweep,
+		Sweep: func(ctx context.Context, now time.Time) error { return s.core.Sweep(ctx, now) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)
 	}
 	s.keys = keyring.New(o.keyPrefix, o.storage, o.clock, o.logger)
 	s.core, err = core.New(core.Core{
-		Storage: o.storage, URLs: destinations{s.dispatcher.Guard()}, SealSecret: o.secrets.Seal, OpenSecret: o.secrets.Open,
-		Limits: o.limits, Clock: o.clock, NewID: s.ids.New,
-	}, o.timeZone)
+		Storage: o.storage, URLs: destinations{s.dispatcher.Guard()}, Secrets: o.secrets,
+		Limits: o.limits, Clock: o.clock, NewID: o.ids.New, TimeZone: o.timeZone,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)
 	}

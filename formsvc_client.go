@@ -2,15 +2,9 @@ package formsvc
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"iter"
-	"strconv"
-	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/internal/core"
-	"github.com/formsvc/formsvc/internal/faults"
-	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -87,84 +81,6 @@ func list[T any](ctx context.Context, limit, size int, read func(page storage.Pa
 	}
 }
 
-// body writes what the API would be sent, for the rules that are about it.
-type body struct {
-	w      jsontree.Writer
-	faults []error
-}
-
-func newBody() *body {
-	b := new(body)
-	b.w.Object()
-	return b
-}
-
-// text adds a member. path is where it stands in the body.
-func (b *body) text(path, name, value string) {
-	if !utf8.ValidString(value) {
-		b.faults = append(b.faults, faults.One(path+"/"+name, schema.CodeBadFormat, "is not valid UTF-8"))
-	}
-	b.w.Name(name).String(value)
-}
-
-// id adds the id of a record, which must be given.
-func (b *body) id(name string, id ID) {
-	if id.IsZero() {
-		b.faults = append(b.faults, faults.One("/"+name, schema.CodeRequired, "is required"))
-	}
-	b.w.Name(name).String(id.String())
-}
-
-func (b *body) optional(name string, value *string) {
-	if value != nil {
-		b.text("", name, *value)
-	}
-}
-
-// raw adds a member that is JSON already; nil is left out.
-func (b *body) raw(path, name string, value json.RawMessage) {
-	switch {
-	case value == nil:
-	case !json.Valid(value):
-		b.faults = append(b.faults, faults.One(path+"/"+name, schema.CodeBadFormat, "is not JSON"))
-	default:
-		b.w.Name(name).Raw(value)
-	}
-}
-
-// definition adds the sections that are set.
-func (b *body) definition(d Definition) {
-	if d.Blocks == nil && d.Settings == nil && d.Theme == nil && d.Variables == nil && d.HiddenFields == nil {
-		return
-	}
-	b.w.Name("definition").Object()
-	for _, section := range []struct {
-		name  string
-		value json.RawMessage
-	}{{"blocks", d.Blocks}, {"settings", d.Settings}, {"theme", d.Theme}, {"variables", d.Variables}, {"hidden_fields", d.HiddenFields}} {
-		b.raw("/definition", section.name, section.value)
-	}
-	b.w.EndObject()
-}
-
-// end returns the body, within the size that a request's may have.
-func (c Client) end(b *body) ([]byte, error) {
-	b.w.EndObject()
-	if limit := c.core().Limits.Body; int64(b.w.Len()) > limit {
-		b.faults = append(b.faults, faults.One("", schema.CodeTooLong, "takes more than "+strconv.FormatInt(limit, 10)+" bytes"))
-	}
-	return b.w.Bytes(), faults.Join(b.faults...)
-}
-
-// told makes the errors of core those of the Go calls.
-func told(err error) error {
-	var syntax *jsontree.SyntaxError
-	if errors.As(err, &syntax) {
-		return faults.One("", schema.CodeBadFormat, "is not acceptable JSON: "+syntax.Reason)
-	}
-	return err
-}
-
 // Condition is what a change of a form depends on, see [IfRevision].
 type Condition struct{ revision int64 }
 
@@ -205,48 +121,30 @@ func (c Client) Workspace(ctx context.Context, id ID) (Workspace, error) {
 // CreateWorkspace makes a workspace. It returns [ErrLimitReached] when the owner has as
 // many as are allowed (Limits.Workspaces).
 func (c Client) CreateWorkspace(ctx context.Context, n WorkspaceCreate) (Workspace, error) {
-	b := newBody()
-	b.text("", "name", n.Name)
+	b := core.NewBody().Text("name", n.Name)
 	user, isUser := c.who.User()
 	switch {
 	case isUser && n.Owner.IsZero():
 		n.Owner = user
 	case n.Owner.IsZero():
-		b.faults = append(b.faults, faults.One("/owner", schema.CodeRequired, "is required"))
+		b.Fault("/owner", schema.CodeRequired, "is required")
 	case !c.who.Host() && n.Owner != user:
 		return Workspace{}, ErrNotOwner
 	}
-	text, err := c.end(b)
-	if err != nil {
-		return Workspace{}, err
-	}
-	w, err := c.core().CreateWorkspace(ctx, n.Owner, text)
-	return orNone(w, err)
+	return core.Write(c.core(), b, func(body []byte) (Workspace, error) {
+		return c.core().CreateWorkspace(ctx, n.Owner, body)
+	})
 }
 
 // RenameWorkspace gives a workspace another name. Only the owner may.
 func (c Client) RenameWorkspace(ctx context.Context, id ID, name string) (Workspace, error) {
-	b := newBody()
-	b.text("", "name", name)
-	text, err := c.end(b)
-	if err != nil {
-		return Workspace{}, err
-	}
-	w, err := c.core().UpdateWorkspace(ctx, c.who, id, text)
-	return orNone(w, err)
+	return core.Write(c.core(), core.NewBody().Text("name", name), func(body []byte) (Workspace, error) {
+		return c.core().UpdateWorkspace(ctx, c.who, id, body)
+	})
 }
 
 // DeleteWorkspace removes a workspace and moves its forms to the trash. Only the
 // owner may.
 func (c Client) DeleteWorkspace(ctx context.Context, id ID) error {
 	return c.core().DeleteWorkspace(ctx, c.who, id)
-}
-
-// orNone returns the zero value beside an error.
-func orNone[T any](v T, err error) (T, error) {
-	if err != nil {
-		var none T
-		return none, told(err)
-	}
-	return v, nil
 }

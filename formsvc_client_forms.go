@@ -79,39 +79,32 @@ func ownForm(f Form, err error) (Form, error) {
 	for _, section := range []*json.RawMessage{&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields} {
 		*section = bytes.Clone(*section)
 	}
-	return orNone(f, err)
+	if err != nil {
+		return Form{}, err
+	}
+	return f, nil
 }
 
 // CreateForm makes a form.
 func (c Client) CreateForm(ctx context.Context, n FormCreate) (Form, error) {
-	b := newBody()
-	b.id("workspace_id", n.Workspace)
-	b.text("", "name", n.Name)
+	b := core.NewBody().ID("workspace_id", n.Workspace).Text("name", n.Name)
 	if n.Type != "" {
-		b.text("", "type", n.Type)
+		b.Text("type", n.Type)
 	}
-	b.definition(n.Definition)
-	text, err := c.end(b)
-	if err != nil {
-		return Form{}, err
-	}
-	return ownForm(c.core().CreateForm(ctx, c.who, text))
+	return ownForm(core.Write(c.core(), b.Definition(n.Definition), func(body []byte) (Form, error) {
+		return c.core().CreateForm(ctx, c.who, body)
+	}))
 }
 
 // UpdateForm changes a form and returns it as it is then.
 func (c Client) UpdateForm(ctx context.Context, id ID, u FormUpdate) (Form, error) {
-	b := newBody()
-	b.optional("name", u.Name)
-	b.optional("status", u.Status)
+	b := core.NewBody().Optional("name", u.Name).Optional("status", u.Status)
 	if u.Workspace != nil {
-		b.text("", "workspace_id", u.Workspace.String())
+		b.Text("workspace_id", u.Workspace.String())
 	}
-	b.definition(u.Definition)
-	text, err := c.end(b)
-	if err != nil {
-		return Form{}, err
-	}
-	return ownForm(c.core().UpdateForm(ctx, c.who, core.Target{ID: id}, text, precondition([]Condition{IfRevision(u.IfRevision)})))
+	return ownForm(core.Write(c.core(), b.Definition(u.Definition), func(body []byte) (Form, error) {
+		return c.core().UpdateForm(ctx, c.who, core.Target{ID: id}, body, precondition([]Condition{IfRevision(u.IfRevision)}))
+	}))
 }
 
 // PublishForm sets a form's status to published: it takes responses from then on, unless
@@ -128,7 +121,11 @@ func (c Client) TrashForm(ctx context.Context, id ID, conditions ...Condition) e
 
 // Blocks returns the top-level blocks of a form.
 func (c Client) Blocks(ctx context.Context, form ID) (StoredBlocks, error) {
-	f, err := c.s.storage.Form(ctx, c.who, form)
+	return ownBlocks(c.core().Storage.Form(ctx, c.who, form))
+}
+
+// ownBlocks does so for all blocks of a form.
+func ownBlocks(f Form, err error) (StoredBlocks, error) {
 	if err != nil {
 		return StoredBlocks{}, err
 	}
@@ -137,54 +134,43 @@ func (c Client) Blocks(ctx context.Context, form ID) (StoredBlocks, error) {
 
 // Block returns one top-level block of a form.
 func (c Client) Block(ctx context.Context, form ID, id string) (StoredBlock, error) {
-	b, err := c.core().Block(ctx, c.who, core.Target{ID: form}, id)
+	return ownBlock(c.core().Block(ctx, c.who, core.Target{ID: form}, id))
+}
+
+// ownBlock gives the caller bytes of its own, as ownForm does.
+func ownBlock(b core.Block, err error) (StoredBlock, error) {
+	if err != nil {
+		return StoredBlock{}, err
+	}
 	b.JSON = bytes.Clone(b.JSON)
-	return orNone(StoredBlock(b), err)
+	return StoredBlock(b), nil
 }
 
 // CreateBlock appends a block, given as JSON; json.Marshal of a [schema.Block] will do.
 // It returns [ErrBlockExists] when the form has one with its id.
 func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, conditions ...Condition) (StoredBlock, error) {
-	text, err := c.member("block", block)
-	if err != nil {
-		return StoredBlock{}, err
-	}
-	b, err := c.core().CreateBlock(ctx, c.who, core.Target{ID: form}, text, precondition(conditions))
-	b.JSON = bytes.Clone(b.JSON)
-	return orNone(StoredBlock(b), err)
+	return ownBlock(core.Write(c.core(), core.NewBody().JSON("block", block), func(body []byte) (core.Block, error) {
+		return c.core().CreateBlock(ctx, c.who, core.Target{ID: form}, body, precondition(conditions))
+	}))
 }
 
 // ReplaceBlocks replaces all blocks of a form, or puts them in another order. A block
 // without a type keeps the one that it has.
 func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessage, conditions ...Condition) (StoredBlocks, error) {
-	text, err := c.member("blocks", blocks)
-	if err != nil {
-		return StoredBlocks{}, err
-	}
-	f, err := c.core().ReplaceBlocks(ctx, c.who, core.Target{ID: form}, text, precondition(conditions))
-	return orNone(StoredBlocks{JSON: bytes.Clone(f.Definition.Blocks), Revision: f.Revision}, err)
+	return ownBlocks(core.Write(c.core(), core.NewBody().JSON("blocks", blocks), func(body []byte) (Form, error) {
+		return c.core().ReplaceBlocks(ctx, c.who, core.Target{ID: form}, body, precondition(conditions))
+	}))
 }
 
 // UpdateBlock applies a merge patch (RFC 7396) to one top-level block.
 func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.RawMessage, conditions ...Condition) (StoredBlock, error) {
-	text, err := c.member("block", patch)
-	if err != nil {
-		return StoredBlock{}, err
-	}
-	b, err := c.core().UpdateBlock(ctx, c.who, core.Target{ID: form}, id, text, precondition(conditions))
-	b.JSON = bytes.Clone(b.JSON)
-	return orNone(StoredBlock(b), err)
+	return ownBlock(core.Write(c.core(), core.NewBody().JSON("block", patch), func(body []byte) (core.Block, error) {
+		return c.core().UpdateBlock(ctx, c.who, core.Target{ID: form}, id, body, precondition(conditions))
+	}))
 }
 
 // DeleteBlock removes one top-level block with all blocks inside it, and returns the
 // form's new revision.
 func (c Client) DeleteBlock(ctx context.Context, form ID, id string, conditions ...Condition) (revision int64, err error) {
 	return c.core().DeleteBlock(ctx, c.who, core.Target{ID: form}, id, precondition(conditions))
-}
-
-// member is a body of one member.
-func (c Client) member(name string, value json.RawMessage) ([]byte, error) {
-	b := newBody()
-	b.raw("", name, value)
-	return c.end(b)
 }

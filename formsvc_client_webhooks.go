@@ -110,42 +110,33 @@ func (c Client) Webhook(ctx context.Context, id ID) (Webhook, error) {
 // CreateWebhook makes a webhook. A URL to which nothing may be sent is a
 // [*RejectedURLError]. A form has Limits.Webhooks at most; one more is a [*schema.Error].
 func (c Client) CreateWebhook(ctx context.Context, n WebhookCreate) (Webhook, error) {
-	b := newBody()
-	b.id("form_id", n.Form)
-	b.text("", "url", n.URL)
+	b := core.NewBody().ID("form_id", n.Form).Text("url", n.URL)
 	if n.Disabled {
-		b.w.Name("enabled").Bool(false)
+		b.Bool("enabled", false)
 	}
 	if n.SigningSecret != "" {
-		b.text("", "signing_secret", n.SigningSecret)
+		b.Text("signing_secret", n.SigningSecret)
 	}
-	text, err := c.end(b)
-	if err != nil {
-		return Webhook{}, err
-	}
-	return orNone(c.core().CreateWebhook(ctx, c.who, text))
+	return core.Write(c.core(), b, func(body []byte) (Webhook, error) {
+		return c.core().CreateWebhook(ctx, c.who, body)
+	})
 }
 
 // UpdateWebhook changes a webhook and returns it as it is then. Errors as for
 // CreateWebhook.
 func (c Client) UpdateWebhook(ctx context.Context, id ID, u WebhookUpdate) (Webhook, error) {
-	b := newBody()
-	b.optional("url", u.URL)
+	b := core.NewBody().Optional("url", u.URL)
 	if u.Enabled != nil {
-		b.w.Name("enabled").Bool(*u.Enabled)
+		b.Bool("enabled", *u.Enabled)
 	}
-	switch {
-	case u.SigningSecret == nil:
-	case *u.SigningSecret == "":
-		b.w.Name("signing_secret").Null()
-	default:
-		b.text("", "signing_secret", *u.SigningSecret)
+	if u.SigningSecret != nil && *u.SigningSecret == "" {
+		b.Null("signing_secret")
+	} else {
+		b.Optional("signing_secret", u.SigningSecret)
 	}
-	text, err := c.end(b)
-	if err != nil {
-		return Webhook{}, err
-	}
-	return orNone(c.core().UpdateWebhook(ctx, c.who, id, text))
+	return core.Write(c.core(), b, func(body []byte) (Webhook, error) {
+		return c.core().UpdateWebhook(ctx, c.who, id, body)
+	})
 }
 
 // DeleteWebhook removes a webhook, its pending deliveries and its history.

@@ -136,7 +136,7 @@ func (s *Service) know(f Form) (*knownForm, error) {
 	form := new(knownForm)
 	if same {
 		*form, f.Definition = *known, known.Definition
-	} else if err := form.read(s.source(f.Definition), f.Definition.Theme); err != nil {
+	} else if err := form.read(s.core.Source(f.Definition), f.Definition.Theme); err != nil {
 		return nil, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
 	}
 	form.Form, form.committed = f, !s.borrowed

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -51,21 +50,6 @@ func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.R
 	return path, nil
 }
 
-// Warnings returns what makes a definition unanswerable, and what in it has no effect:
-// bounds that leave nothing, a required question without choices, jumps that lead
-// nowhere, logic that cannot be read. A write refuses none of that. Sections that are
-// nil are empty. Days are those of [WithTimeZone].
-//
-// Whether a question can be answered follows from its own bounds. Whether a block is ever
-// reached, and whether any response is accepted, follows from the order of the blocks and
-// their jumps: a condition that reads something counts as one that may hold or not. So no
-// warning is wrong, and a form whose conditions exclude each other has none for that.
-//
-// An error means that a section is not what the API accepts.
-func (s *Service) Warnings(d Definition) (schema.Warnings, error) {
-	return answers.Warnings(s.source(d))
-}
-
 // Warnings returns the warnings of a stored form, see [Service.Warnings].
 func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) {
 	f, err := c.Form(ctx, form)
@@ -73,12 +57,4 @@ func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) 
 		return nil, err
 	}
 	return c.s.Warnings(f.Definition)
-}
-
-// source is what a definition is compiled from.
-func (s *Service) source(d Definition) answers.Source {
-	return answers.Source{
-		Blocks: d.Blocks, Settings: d.Settings, Variables: d.Variables, HiddenFields: d.HiddenFields,
-		Limits: s.core.Limits, TimeZone: s.timeZone,
-	}
 }

@@ -215,33 +215,3 @@ func checkIdempotencyKey(key string) error {
 	}
 	return nil
 }
-
-// RecordView counts one view of a form. It returns [ErrNotFound] when there is no
-// such form.
-func (s *Service) RecordView(ctx context.Context, formID ID) error {
-	return s.storage.CountFunnel(ctx, formID, s.clock().UTC(), storage.Counters{Views: 1})
-}
-
-// RecordStart counts one respondent who began to fill in a form. It returns
-// [ErrNotFound] when there is no such form.
-func (s *Service) RecordStart(ctx context.Context, formID ID) error {
-	return s.storage.CountFunnel(ctx, formID, s.clock().UTC(), storage.Counters{Starts: 1})
-}
-
-// SetLifetimeCounters sets totals from before the form's events were counted one
-// by one, for a form that was brought from elsewhere. They are added to the
-// metrics of the period "all", which then are marked as estimated. All zero
-// removes them. It returns [ErrNotFound] when there is no such form.
-func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters) error {
-	const most = 1 << 53 // beyond it, JSON numbers lose their last digits
-	var broken []error
-	for path, n := range map[string]int64{"/views": c.Views, "/starts": c.Starts, "/submissions": c.Submissions} {
-		if n < 0 || n > most {
-			broken = append(broken, faults.One(path, schema.CodeOutOfRange, "must be between 0 and 2^53"))
-		}
-	}
-	if err := faults.Join(broken...); err != nil {
-		return err
-	}
-	return s.storage.SetLifetimeCounters(ctx, formID, c)
-}

@@ -75,7 +75,7 @@ var allowed = map[string][]string{
 	},
 
 	// The operations, for both doors.
-	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/objectid", "schema", "storage"},
+	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/jsontree", "internal/objectid", "internal/secrets", "internal/visible", "schema", "storage"},
 
 	"internal/export":  {"internal/jsontree", "schema", "storage"},
 	"internal/keyring": {"handler", "internal/cache", "internal/faults", "internal/visible", "schema", "storage"},
