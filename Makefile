@@ -44,7 +44,7 @@ clients:
 		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 		$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $(CLIENT_PROGRAMS); \
 	fi
-	FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 -run 'RealClients' .
+	FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 -run 'RealClients' ./internal/servicetest
 	cd internal/lab/redistest && FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 ./...
 
 ## spreadsheet: exports in LibreOffice and in Python's csv, which read the same cells and
@@ -54,7 +54,7 @@ spreadsheet:
 		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
 		$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends libreoffice-calc python3; \
 	}
-	FORMSVC_TEST_SPREADSHEET=1 $(GO) test -count=1 -run 'CSVInPrograms' .
+	FORMSVC_TEST_SPREADSHEET=1 $(GO) test -count=1 -run 'CSVInPrograms' ./internal/servicetest
 
 ## test-skew: the plans beside 2 million responses of one form (needs 2 GB of disk, takes minutes)
 test-skew:

@@ -9,45 +9,150 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/sethvargo/go-limiter/memorystore"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/webhooks"
 )
 
-// From a public form to a stored response, as a page for respondents does it.
-func ExampleService_PublicForm() {
-	svc, id := exampleForm()
-	ctx := context.Background()
-	stored, err := svc.AsHost().Form(ctx, id)
+// keyFor makes an API key.
+func keyFor(svc *formsvc.Service, user string, scopes ...formsvc.Scope) string {
+	issued, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom(user)}, Name: "example", Scopes: scopes})
 	if err != nil {
 		log.Fatal(err)
 	}
-	form, err := svc.PublicForm(ctx, stored.PublicID) // out of the page's address
+	return issued.Secret
+}
+
+// Each customer has an address of its own. The host looks it up rather than trusting the
+// request.
+func ExampleWithBaseURLFunc() {
+	customers := map[string]string{"forms.acme.example": "https://forms.acme.example", "forms.corp.example": "https://forms.corp.example"}
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithBaseURLFunc(func(r *http.Request) string {
+		return customers[r.Host] // "" is a path without a host
+	}))
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := svc.RecordView(ctx, form.ID); err != nil {
-		log.Fatal(err)
+	defer svc.Close(context.Background())
+	key := keyFor(svc, "ann", formsvc.ScopeWorkspacesWrite)
+	for _, host := range []string{"forms.acme.example", "evil.example"} {
+		r := httptest.NewRequest(http.MethodPost, "http://"+host+"/v1/workspaces", strings.NewReader(`{"name":"Customers"}`))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("X-API-Key", key)
+		w := httptest.NewRecorder()
+		svc.ServeHTTP(w, r)
+		fmt.Println(w.Code, strings.TrimRight(w.Header().Get("Location"), "0123456789abcdef")) // without the id
 	}
-	answers := map[string]json.RawMessage{}
-	for _, block := range form.Blocks { // what the page asks, and the respondent answers
-		if block.Required {
-			answers[block.ID] = json.RawMessage(`8`)
-		}
-	}
-	submission, err := svc.Submit(ctx, formsvc.Response{FormID: form.ID, Answers: answers, IdempotencyKey: "from the page"})
+	// Output:
+	// 201 https://forms.acme.example/v1/workspaces/
+	// 201 /v1/workspaces/
+}
+
+// A test of the host's own moves the clock.
+func ExampleWithClock() {
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New(memory.WithClock(clock))), formsvc.WithClock(clock))
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(form.Name, form.Closed, submission.FormRevision)
-	// Output: Feedback false 2
+	ctx, tomorrow := context.Background(), now.Add(24*time.Hour)
+	key, err := svc.CreateKey(ctx, formsvc.KeyRequest{
+		User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "for a day", Scopes: []formsvc.Scope{formsvc.ScopeFormsRead}, ExpiresAt: &tomorrow,
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = svc.ResolveKey(ctx, key.Secret)
+	fmt.Println(err)
+	now = tomorrow.Add(time.Second)
+	_, err = svc.ResolveKey(ctx, key.Secret)
+	fmt.Println(errors.Is(err, formsvc.ErrInvalidKey))
+	// Output:
+	// <nil>
+	// true
+}
+
+// Bounds of dates are days of the zone in which the product's owners live.
+func ExampleWithTimeZone() {
+	zone := time.FixedZone("Amsterdam", 3600) // or time.LoadLocation("Europe/Amsterdam")
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithTimeZone(zone))
+	if err != nil {
+		log.Fatal(err)
+	}
+	lastDay := time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC) // of a block's beforeDate
+	fmt.Println(lastDay.In(svc.TimeZone()).Format(time.DateOnly))
+	// Output: 2026-12-01
+}
+
+// The service logs with what the host logs with.
+func ExampleWithLogger() {
+	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("component", "forms")
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLogger(logger))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(context.Background())
+}
+
+// Each key may make two calls an hour.
+func ExampleWithRateLimit() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithRateLimit(2, time.Hour))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(context.Background())
+	key := keyFor(svc, "ann", formsvc.ScopeFormsRead)
+	for range 3 {
+		r := httptest.NewRequest(http.MethodGet, "/v1/forms", nil)
+		r.Header.Set("X-API-Key", key)
+		w := httptest.NewRecorder()
+		svc.ServeHTTP(w, r)
+		fmt.Println(w.Code)
+	}
+	// Output:
+	// 200
+	// 200
+	// 429
+}
+
+// A gateway in front of the service limits calls already.
+func ExampleWithoutRateLimit() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(context.Background())
+	r := httptest.NewRequest(http.MethodGet, "/v1/me", nil)
+	r.Header.Set("X-API-Key", keyFor(svc, "ann", formsvc.ScopeFormsRead))
+	w := httptest.NewRecorder()
+	svc.ServeHTTP(w, r)
+	fmt.Println(w.Code, w.Header().Get("RateLimit-Policy") == "")
+	// Output: 200 true
+}
+
+// The host's own upload handler takes files as large as answers may name.
+func ExampleService_Limits() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimits(formsvc.Limits{FileSize: 1 << 20}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	upload := http.MaxBytesHandler(http.NotFoundHandler(), svc.Limits().FileSize)
+	_ = upload // mux.Handle("POST /uploads", upload)
+	fmt.Println(svc.Limits().FileSize, svc.Limits().Webhooks)
+	// Output: 1048576 20
 }
 
 // Replicas share one limit when they share its store.
@@ -237,4 +342,134 @@ func ExampleRejectedURLError() {
 		fmt.Println(v.Path, v.Code, v.Message)
 	}
 	// Output: /url NOT_ALLOWED its scheme must be http or https
+}
+
+// exampleWebhook makes a service whose form has a webhook to a receiver on this machine.
+func exampleWebhook(url string, config webhooks.Config) (*formsvc.Service, formsvc.Webhook) {
+	config.AllowedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(config))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	webhook, err := ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: url, SigningSecret: "a secret of the receiver"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	return svc, webhook
+}
+
+// An owner's page lists the webhooks, and removes one.
+func ExampleClient_Webhooks() {
+	svc, webhook := exampleWebhook("http://127.0.0.1:8080/hook", webhooks.Config{})
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	for w, err := range ann.Webhooks(ctx, formsvc.Query{Limit: 20}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(w.URL, w.Enabled, w.HasSecret)
+	}
+	fmt.Println(ann.DeleteWebhook(ctx, webhook.ID))
+	// Output:
+	// http://127.0.0.1:8080/hook true true
+	// <nil>
+}
+
+// The receiver moves and gets a new secret. For a day, deliveries are signed with the
+// old one as well.
+func ExampleClient_UpdateWebhook() {
+	svc, webhook := exampleWebhook("http://127.0.0.1:8080/hook", webhooks.Config{})
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	url, secret := "http://127.0.0.1:9090/hook", "another secret of the receiver"
+	if _, err := ann.UpdateWebhook(ctx, webhook.ID, formsvc.WebhookUpdate{URL: &url, SigningSecret: &secret}); err != nil {
+		log.Fatal(err)
+	}
+	moved, err := ann.Webhook(ctx, webhook.ID)
+	fmt.Println(moved.URL, moved.HasSecret, err)
+	// Output: http://127.0.0.1:9090/hook true <nil>
+}
+
+// finished tells of each attempt that is over.
+type finished struct {
+	webhooks.NoObserver
+	attempts chan storage.Delivery
+}
+
+func (f finished) AttemptFinished(_ context.Context, a storage.Delivery) { f.attempts <- a }
+
+// The owner's page shows why a delivery failed, and sends it again when the receiver is
+// repaired.
+func ExampleService_Redeliver() {
+	var repaired atomic.Bool
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !repaired.Load() {
+			http.Error(w, "out of order", http.StatusInternalServerError)
+		}
+	}))
+	defer receiver.Close()
+	done := finished{attempts: make(chan storage.Delivery)}
+	svc, webhook := exampleWebhook(receiver.URL, webhooks.Config{
+		Retry:    webhooks.RetryPolicy{Delays: []time.Duration{}}, // one attempt
+		Observer: done,
+	})
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	deliverOne := func() { // a host runs the dispatcher as long as its process
+		running, stop := context.WithCancel(ctx)
+		stopped := make(chan error)
+		go func() { stopped <- svc.Dispatcher().Run(running) }()
+		<-done.attempts
+		stop()
+		<-stopped
+	}
+
+	if err := svc.SendTestEvent(ctx, webhook.ID); err != nil {
+		log.Fatal(err)
+	}
+	deliverOne()
+	deliveries, err := ann.Deliveries(ctx, webhook.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	repaired.Store(true)
+	if err := svc.Redeliver(ctx, webhook.ID, deliveries[0].ID); err != nil {
+		log.Fatal(err)
+	}
+	deliverOne()
+	deliveries, err = ann.Deliveries(ctx, webhook.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, d := range deliveries {
+		fmt.Printf("%s: %d %q\n", d.EventType, d.Status, d.Error)
+	}
+	fmt.Println(deliveries[0].EventID == deliveries[1].EventID)
+	// Output:
+	// form.response.completed: 200 ""
+	// form.response.completed: 500 "status"
+	// true
+}
+
+// Operators look at what does not get through: here nothing.
+func ExampleClient_PausedWebhooks() {
+	svc, _ := exampleWebhook("http://127.0.0.1:8080/hook", webhooks.Config{})
+	paused := 0
+	for p, err := range svc.AsHost().PausedWebhooks(context.Background(), formsvc.Query{Limit: 100}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		paused++
+		if p.Reason == formsvc.PauseFailures {
+			fmt.Println(p.URL, "fails since", p.FailingSince, "and is tried again at", p.PausedUntil)
+		}
+	}
+	fmt.Println(paused, "webhooks are paused")
+	// Output: 0 webhooks are paused
 }

@@ -1,16 +1,51 @@
 package formsvc_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage/memory"
 )
+
+// From a public form to a stored response, as a page for respondents does it.
+func ExampleService_PublicForm() {
+	svc, id := exampleForm()
+	ctx := context.Background()
+	stored, err := svc.AsHost().Form(ctx, id)
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := svc.PublicForm(ctx, stored.PublicID) // out of the page's address
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := svc.RecordView(ctx, form.ID); err != nil {
+		log.Fatal(err)
+	}
+	answers := map[string]json.RawMessage{}
+	for _, block := range form.Blocks { // what the page asks, and the respondent answers
+		if block.Required {
+			answers[block.ID] = json.RawMessage(`8`)
+		}
+	}
+	submission, err := svc.Submit(ctx, formsvc.Response{FormID: form.ID, Answers: answers, IdempotencyKey: "from the page"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(form.Name, form.Closed, submission.FormRevision)
+	// Output: Feedback false 2
+}
 
 // What a page of the host's own knows about where a response came from.
 func ExampleMetadata() {
@@ -93,4 +128,271 @@ func ExampleService_SetLifetimeCounters() {
 	}
 	fmt.Println(all.Views, all.Submissions, all.Estimated)
 	// Output: 900 403 true
+}
+
+// exampleResponses is exampleForm with three responses.
+func exampleResponses() (*formsvc.Service, formsvc.ID) {
+	svc, form := exampleForm()
+	for score, why := range map[string]string{`10`: `"Quick help"`, `7`: `"=1+1"`, `2`: `"Slow"`} {
+		if _, err := svc.Submit(context.Background(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(score), "why": []byte(why)}}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	return svc, form
+}
+
+func ExampleClient_Export() {
+	svc, form := exampleResponses()
+	var file bytes.Buffer // or a file, or the body of a response
+	err := svc.As(formsvc.UserIDFrom("ann")).Export(context.Background(), &file, form, formsvc.Export{Labels: true, Since: time.Now().AddDate(0, -1, 0)})
+	if err != nil {
+		log.Fatal(err) // without an error the file is whole
+	}
+	lines, err := csv.NewReader(&file).ReadAll()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, line := range lines {
+		fmt.Println(strings.Join(line[2:4], " | "))
+	}
+	// Unordered output:
+	// Would you recommend us? | Why?
+	// 10 | Quick help
+	// 7 | '=1+1
+	// 2 | Slow
+}
+
+// Every line is a response as the API lists it.
+func ExampleClient_Export_ndjson() {
+	svc, form := exampleResponses()
+	var file bytes.Buffer
+	if err := svc.AsHost().Export(context.Background(), &file, form, formsvc.Export{Format: formsvc.NDJSON}); err != nil {
+		log.Fatal(err)
+	}
+	for d := json.NewDecoder(&file); d.More(); {
+		var response struct {
+			Answers []struct{ Value any }
+		}
+		if err := d.Decode(&response); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(response.Answers[1].Value)
+	}
+	// Unordered output:
+	// Quick help
+	// =1+1
+	// Slow
+}
+
+// The host mounts exports where it likes, beside the API.
+func ExampleService_ExportHandler() {
+	svc, form := exampleResponses()
+	defer svc.Close(context.Background())
+	key, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{
+		User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "reports", Scopes: []formsvc.Scope{formsvc.ScopeSubmissionsRead},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", svc)
+	mux.Handle("/exports/", svc.ExportHandler())
+	server := httptest.NewServer(mux)
+	defer server.Close()
+
+	r, err := http.NewRequest(http.MethodGet, server.URL+"/exports/"+form.String()+".csv?choices=ids&bom=true", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	r.Header.Set("X-API-Key", key.Secret)
+	response, err := server.Client().Do(r)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer response.Body.Close()
+	fmt.Println(response.StatusCode, response.Header.Get("Content-Type"))
+	// Output: 200 text/csv; charset=utf-8; header=present
+}
+
+func ExampleClient_Summary() {
+	svc, form := exampleResponses()
+	summary, err := svc.AsHost().Summary(context.Background(), form, formsvc.SubmissionQuery{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	score := summary.Blocks[0]
+	fmt.Println(summary.Responses, "responses,", score.Skipped, "without a score")
+	fmt.Printf("median %.0f, %d promoters, %d detractors, score %.0f\n", score.Numbers.Median, score.NPS.Promoters, score.NPS.Detractors, score.NPS.Score)
+	// Output:
+	// 3 responses, 0 without a score
+	// median 7, 1 promoters, 1 detractors, score 0
+}
+
+func ExampleClient_Metrics() {
+	svc, form := exampleForm()
+	ctx := context.Background()
+	for range 4 {
+		if err := svc.RecordStart(ctx, form); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`)}}); err != nil {
+		log.Fatal(err)
+	}
+	metrics, err := svc.As(formsvc.UserIDFrom("ann")).Metrics(ctx, form, "7d")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(metrics.Starts, metrics.Submissions, metrics.CompletionRate)
+	// Output: 4 1 25
+}
+
+// Answers are Go values, for a type switch or as text.
+func ExampleDecodeAnswers() {
+	svc, form := exampleForm()
+	ctx := context.Background()
+	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`), "why": []byte(`"Quick help"`)}}); err != nil {
+		log.Fatal(err)
+	}
+	for submission, err := range svc.As(formsvc.UserIDFrom("ann")).Submissions(ctx, form, formsvc.SubmissionQuery{Limit: 10}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		answers, err := formsvc.DecodeAnswers(submission)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, a := range answers {
+			switch v := a.Value.(type) {
+			case schema.Number:
+				fmt.Println(a.Label, float64(v) >= 9)
+			default:
+				fmt.Println(a.Label, v)
+			}
+		}
+	}
+	// Output:
+	// Would you recommend us? true
+	// Why? Quick help
+}
+
+// contactForm makes a service and a published form with a field for an e-mail address.
+func contactForm(ctx context.Context) (svc *formsvc.Service, owner, form formsvc.ID, err error) {
+	if svc, err = formsvc.New(formsvc.WithStorage(memory.New())); err != nil {
+		return nil, owner, form, err
+	}
+	owner = formsvc.UserIDFrom("owner")
+	w, err := svc.CreateWorkspace(ctx, owner, "Workspace")
+	if err != nil {
+		return nil, owner, form, err
+	}
+	f, err := svc.As(owner).CreateForm(ctx, formsvc.FormCreate{Workspace: w.ID, Name: "Contact", Definition: formsvc.Definition{
+		Blocks: []byte(`[{"id":"mail","type":"email"}]`), Settings: []byte(`{"duplicateField":"mail"}`),
+	}})
+	if err != nil {
+		return nil, owner, form, err
+	}
+	_, err = svc.As(owner).PublishForm(ctx, f.ID)
+	return svc, owner, f.ID, err
+}
+
+// A respondent asks to be forgotten.
+func ExampleService_EraseRespondent() {
+	ctx := context.Background()
+	svc, _, form, err := contactForm(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"mail": json.RawMessage(`"Ann@Example.com"`)}}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	n, err := svc.EraseRespondent(ctx, form, map[string]string{"mail": "ann@example.com"})
+	fmt.Println(n, err)
+	// Output: 1 <nil>
+}
+
+// Responses are brought from elsewhere with their dates, and those that are older than
+// the host may keep them are purged once a day.
+func ExampleService_PurgeSubmissions() {
+	ctx := context.Background()
+	svc, _, form, err := contactForm(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for mail, years := range map[string]int{`"ann@example.com"`: 1, `"bob@example.com"`: 3} {
+		r := formsvc.Response{
+			FormID: form, Answers: map[string]json.RawMessage{"mail": json.RawMessage(mail)}, SubmittedAt: time.Now().AddDate(-years, 0, 0),
+			IdempotencyKey: "import of " + mail, // a repeated import changes nothing
+		}
+		if _, err := svc.Submit(ctx, r); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	n, err := svc.PurgeSubmissions(ctx, time.Now().AddDate(-2, 0, 0), form)
+	fmt.Println(n, err)
+	// Output: 1 <nil>
+}
+
+// An account of the product is closed.
+func ExampleService_DeleteUser() {
+	ctx := context.Background()
+	svc, owner, form, err := contactForm(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(svc.DeleteUser(ctx, owner))
+	_, err = svc.AsHost().Form(ctx, form)
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// storage: not found
+}
+
+// A form in the trash is removed before its time.
+func ExampleService_PurgeForm() {
+	ctx := context.Background()
+	svc, owner, form, err := contactForm(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(svc.PurgeForm(ctx, form)) // it is not in the trash yet
+	fmt.Println(svc.As(owner).TrashForm(ctx, form), svc.PurgeForm(ctx, form))
+	// Output:
+	// storage: not found
+	// <nil> <nil>
+}
+
+// Once a day the host empties the trash of what is in it for 30 days, and removes responses
+// that are older than it may keep any.
+func ExampleService_PurgeTrash() {
+	ctx := context.Background()
+	svc, owner, form, err := contactForm(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	stored, err := svc.As(owner).Form(ctx, form)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(svc.As(owner).TrashForm(ctx, form))
+	trashed, err := svc.TrashedForms(ctx, stored.WorkspaceID)
+	fmt.Println(len(trashed), err)
+
+	forms, err := svc.PurgeTrash(ctx, time.Now().AddDate(0, 0, -30))
+	fmt.Println(forms, err) // it went there just now
+	responses, err := svc.PurgeAllSubmissions(ctx, time.Now().AddDate(-10, 0, 0))
+	fmt.Println(responses, err)
+	// Output:
+	// <nil>
+	// 1 <nil>
+	// 0 <nil>
+	// 0 <nil>
 }

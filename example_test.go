@@ -237,3 +237,123 @@ func ExampleService_AsHost() {
 	// Feedback published
 	// [{"field":{"id":"score","type":"nps","label":"Would you recommend us?"},"value":9}]
 }
+
+// A page of settings lists a user's API keys and ends one of them.
+func ExampleService_Keys() {
+	svc, _ := exampleForm()
+	ctx, ann := context.Background(), formsvc.UserIDFrom("ann")
+	issued, err := svc.CreateKey(ctx, formsvc.KeyRequest{User: formsvc.User{ID: ann}, Name: "old script", Scopes: []formsvc.Scope{formsvc.ScopeFormsRead}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	keys, err := svc.Keys(ctx, ann)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, key := range keys {
+		fmt.Println(key.Name, key.Scopes)
+		if err := svc.RevokeKey(ctx, ann, key.ID); err != nil {
+			log.Fatal(err)
+		}
+	}
+	_, err = svc.ResolveKey(ctx, issued.Secret)
+	fmt.Println(errors.Is(err, formsvc.ErrInvalidKey))
+	// Output:
+	// old script [forms:read]
+	// true
+}
+
+// A form of settings offers all scopes.
+func ExampleScopes() {
+	for _, scope := range formsvc.Scopes() {
+		fmt.Println(scope)
+	}
+	// Output:
+	// analytics:read
+	// forms:read
+	// forms:write
+	// submissions:read
+	// submissions:write
+	// webhooks:read
+	// webhooks:write
+	// workspaces:read
+	// workspaces:write
+}
+
+// A user's workspaces, as a page of the product lists them and changes them.
+func ExampleClient_Workspaces() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	for _, name := range []string{"Customers", "Staff"} {
+		if _, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: name}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for w, err := range ann.Workspaces(ctx, formsvc.Query{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		switch w.Name {
+		case "Customers":
+			renamed, err := ann.RenameWorkspace(ctx, w.ID, "Clients")
+			fmt.Println(renamed.Name, err)
+		case "Staff": // its forms, if any, go to the trash
+			fmt.Println("deleted:", ann.DeleteWorkspace(ctx, w.ID))
+			_, err := ann.Workspace(ctx, w.ID)
+			fmt.Println(errors.Is(err, formsvc.ErrNotFound))
+		}
+	}
+	// Unordered output:
+	// Clients <nil>
+	// deleted: <nil>
+	// true
+}
+
+// Ann hands her workspace over to Bob, and then leaves it.
+func ExampleService_TransferWorkspace() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, ann, bob := context.Background(), formsvc.UserIDFrom("ann"), formsvc.UserIDFrom("bob")
+	workspace, err := svc.CreateWorkspace(ctx, ann, "Customers")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := svc.TransferWorkspace(ctx, workspace.ID, bob); err != nil {
+		log.Fatal(err)
+	}
+	members, err := svc.Members(ctx, workspace.ID)
+	fmt.Println(len(members) == 1 && members[0] == ann, err) // who was the owner is a member
+	if err := svc.RemoveMember(ctx, workspace.ID, ann); err != nil {
+		log.Fatal(err)
+	}
+	members, err = svc.Members(ctx, workspace.ID)
+	fmt.Println(len(members), err)
+	// Output:
+	// true <nil>
+	// 0 <nil>
+}
+
+// Members of a workspace see its forms; others do not.
+func ExampleService_AddMember() {
+	svc, id := exampleForm()
+	ctx, bob := context.Background(), formsvc.UserIDFrom("bob")
+	form, err := svc.AsHost().Form(ctx, id)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = svc.As(bob).Form(ctx, id)
+	fmt.Println(errors.Is(err, formsvc.ErrNotFound))
+	if err := svc.AddMember(ctx, form.WorkspaceID, bob); err != nil {
+		log.Fatal(err)
+	}
+	_, err = svc.As(bob).Form(ctx, id)
+	fmt.Println(err)
+	// Output:
+	// true
+	// <nil>
+}

@@ -43,12 +43,20 @@ var allowed = map[string][]string{
 	"handler/formpage": {
 		"", "internal/answers", "internal/cache", "internal/faults", "internal/jsontree", "internal/logic", "ratelimit", "schema", "storage",
 		"github.com/sethvargo/go-limiter", "github.com/tdewolff/parse/v2", "golang.org/x/net/idna", "golang.org/x/text",
-		"handler/formpage/internal/filetype", "handler/formpage/internal/formblock", "handler/formpage/internal/input", "handler/formpage/internal/plain", "handler/formpage/internal/visit", "handler/formpage/internal/words",
+		"handler/formpage/internal/css", "handler/formpage/internal/fault", "handler/formpage/internal/filetype", "handler/formpage/internal/formblock", "handler/formpage/internal/host", "handler/formpage/internal/input", "handler/formpage/internal/pen", "handler/formpage/internal/plain", "handler/formpage/internal/policy", "handler/formpage/internal/static", "handler/formpage/internal/theme", "handler/formpage/internal/visit", "handler/formpage/internal/words",
 	},
+	"handler/formpage/internal/color":     {},
+	"handler/formpage/internal/css":       {"handler/formpage/internal/color", "handler/formpage/internal/plain", "github.com/tdewolff/parse/v2"},
+	"handler/formpage/internal/fault":     {"handler/formpage/internal/formblock", "handler/formpage/internal/host", "handler/formpage/internal/words", "schema"},
 	"handler/formpage/internal/filetype":  {"handler/formpage/internal/formblock", "internal/answers", "schema"},
 	"handler/formpage/internal/formblock": {"schema"},
+	"handler/formpage/internal/host":      {"handler/formpage/internal/formblock", "schema"},
 	"handler/formpage/internal/input":     {},
+	"handler/formpage/internal/pen":       {},
 	"handler/formpage/internal/plain":     {},
+	"handler/formpage/internal/policy":    {"handler/formpage/internal/formblock", "handler/formpage/internal/plain", "schema", "golang.org/x/net/idna"},
+	"handler/formpage/internal/static":    {},
+	"handler/formpage/internal/theme":     {"handler/formpage/internal/color", "handler/formpage/internal/css", "handler/formpage/internal/formblock", "handler/formpage/internal/plain", "handler/formpage/internal/policy", "schema"},
 	"handler/formpage/internal/visit":     {},
 	"handler/formpage/internal/words":     {"handler/formpage/internal/plain", "internal/answers", "golang.org/x/text"},
 	"handler/conformance":                 {"schema", "internal/described"},
@@ -60,10 +68,14 @@ var allowed = map[string][]string{
 	"internal/visible":    {},
 	"internal/weburl":     {},
 	"internal/publicaddr": {},
-	"internal/calendar":   {},
-	"internal/faults":     {"schema"},
-	"internal/jsonshape":  {"internal/faults", "internal/jsontree", "schema"},
-	"internal/apidoc":     {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
+	"internal/servicetest": { // for tests
+		"", "internal/described", "internal/lab/pgtest", "storage", "storage/memory", "storage/postgres", "storage/storagetest", "webhooks",
+		"github.com/jackc/pgx/v5",
+	},
+	"internal/calendar":  {},
+	"internal/faults":    {"schema"},
+	"internal/jsonshape": {"internal/faults", "internal/jsontree", "schema"},
+	"internal/apidoc":    {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
 	// The judge of answers, for the suite and for tests.
 	"internal/described": {"internal/apidoc", "internal/jsonshape", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 	"internal/definition": {
@@ -128,7 +140,7 @@ func forbidden(p listed) []string {
 		short := strings.TrimPrefix(strings.TrimPrefix(path, module), "/")
 		first, _, _ := strings.Cut(path, "/")
 		switch {
-		case path == "testing" && name != "handler/conformance" && name != "storage/storagetest":
+		case path == "testing" && !slices.Contains([]string{"handler/conformance", "storage/storagetest", "internal/servicetest"}, name):
 			found = append(found, path)
 		case !own && !strings.Contains(first, "."): // the standard library
 		case slices.ContainsFunc(allowed[name], func(row string) bool {
@@ -180,6 +192,7 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 		{module + "/internal/definition", module + "/internal/answers"},
 		{module + "/internal/answers", module + "/internal/jsonshape"},
 		{module + "/internal/apidoc", "github.com/santhosh-tekuri/jsonschema/v5"},
+		{module + "/handler", module + "/internal/servicetest"},
 		{module + "/internal/unheardof", module + "/storage"},
 	} {
 		if got := forbidden(listed{ImportPath: c.from, Imports: []string{c.imports}}); len(got) != 1 {
@@ -192,11 +205,11 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 func TestAHostLinksNoTestDependency(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "./...") {
-		if strings.HasPrefix(p.ImportPath, module+"/internal/lab/") {
+		if strings.HasPrefix(p.ImportPath, module+"/internal/lab/") || p.ImportPath == module+"/internal/servicetest" {
 			continue
 		}
 		for _, path := range p.Deps {
-			if strings.HasPrefix(path, module+"/internal/lab/") {
+			if strings.HasPrefix(path, module+"/internal/lab/") || path == module+"/internal/servicetest" {
 				t.Errorf("%s depends on %s, which only tests need", p.ImportPath, path)
 			}
 		}
@@ -223,7 +236,7 @@ func TestNoHostLinksTheJudgeOfAnswers(t *testing.T) {
 }
 
 // The suite is linked into hosts' tests: it brings them nothing but itself and the
-// library that that judges answers.
+// library that judges answers.
 func TestTheSuiteLinksNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "./handler/conformance") {

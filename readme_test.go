@@ -1,6 +1,8 @@
 package formsvc_test
 
 import (
+	"go/parser"
+	gotoken "go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,7 +22,11 @@ func TestDocumentedProgramsCompile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"README.md": string(readme), "doc.go": packageDoc(t, ".")} {
+	file, err := parser.ParseFile(gotoken.NewFileSet(), "doc.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"README.md": string(readme), "doc.go": file.Doc.Text()} {
 		programs := documentedProgram.FindAllStringSubmatch(text, -1)
 		if len(programs) == 0 {
 			t.Errorf("%s has no program", name)
@@ -28,12 +34,12 @@ func TestDocumentedProgramsCompile(t *testing.T) {
 		for _, found := range programs {
 			code := found[1] + found[2]
 			dir := t.TempDir()
-			file := filepath.Join(dir, "main.go")
-			if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
+			source := filepath.Join(dir, "main.go")
+			if err := os.WriteFile(source, []byte(code), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			// Built from the module's folder, so that its imports are this module's.
-			out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "program"), file).CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "program"), source).CombinedOutput()
 			if err != nil {
 				t.Errorf("%s: go build: %v\n%s", name, err, out)
 			}

@@ -95,6 +95,16 @@ func (b *Block) TakesAnswer() bool {
 	return !known || k.TakesAnswer()
 }
 
+// AnswerShape returns the shape of answers to the block: that of its type, but several
+// choices for a picture_choice with multiSelection.
+func (b *Block) AnswerShape() AnswerShape {
+	if b.Type == TypePictureChoice && b.Properties != nil && b.Properties.MultiSelection {
+		return ShapeChoices
+	}
+	k, _ := KindOf(b.Type)
+	return k.Shape
+}
+
 // Choice is one of the things to choose from, or a row or column of a matrix.
 type Choice struct {
 	ID    string          `json:"id"`

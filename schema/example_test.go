@@ -287,3 +287,14 @@ func ExampleAddressFields_Part() {
 	// zip short_text true false
 	// country country false true
 }
+
+// A block may have answers of another shape than most of its type.
+func ExampleBlock_AnswerShape() {
+	pictures := schema.Block{Type: schema.TypePictureChoice}
+	fmt.Println(pictures.AnswerShape())
+	pictures.Properties = &schema.Properties{MultiSelection: true}
+	fmt.Println(pictures.AnswerShape())
+	// Output:
+	// ChoiceAnswer
+	// ChoicesAnswer
+}

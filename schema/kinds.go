@@ -53,7 +53,7 @@ const (
 	ShapeNumber  AnswerShape = "NumberAnswer"
 	ShapeInteger AnswerShape = "IntegerAnswer"
 	ShapeBoolean AnswerShape = "BooleanAnswer"
-	ShapeChoice  AnswerShape = "ChoiceAnswer" // of a picture_choice with multiSelection: ShapeChoices
+	ShapeChoice  AnswerShape = "ChoiceAnswer" // see also [Block.AnswerShape]
 	ShapeChoices AnswerShape = "ChoicesAnswer"
 	ShapeRanking AnswerShape = "RankingAnswer"
 	ShapeMatrix  AnswerShape = "MatrixAnswer"

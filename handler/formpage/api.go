@@ -10,8 +10,10 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
@@ -275,12 +277,12 @@ func (c *call) submitJSON() {
 	switch {
 	case err == nil:
 		writeJSON(c.w, http.StatusCreated, jsonDone{
-			Ending: c.path.Ending, Block: withoutRule(c.ending(c.path.Ending)), RedirectURL: string(webLink(c.form.Settings.RedirectURL, "mailto", "tel")),
+			Ending: c.path.Ending, Block: withoutRule(c.ending(c.path.Ending)), RedirectURL: string(policy.Link(c.form.Settings.RedirectURL, "mailto", "tel")),
 		})
 	case isClosed(err):
 		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.form.ClosedMessage), c.words.Get("closed.text"))})
 	case errors.Is(err, formsvc.ErrKeyUsed):
-		c.refuse(http.StatusConflict, codeSpent, "fault."+codeSpent, faults...)
+		c.refuse(http.StatusConflict, fault.CaptchaUsed, "fault."+fault.CaptchaUsed, faults...)
 	case len(faults) > 0:
 		c.refuseFaults(faults)
 	default:
@@ -320,8 +322,8 @@ func (c *call) jsonFaults(faults []schema.Violation) []jsonFault {
 	list := []jsonFault{}
 	for _, v := range faults {
 		b := c.block(v.Field)
-		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && lastPart(v.Path) != ""
-		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.faultText(v, b, part)})
+		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && fault.Part(v.Path) != ""
+		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.faults().Text(v, b, part)})
 	}
 	return list
 }

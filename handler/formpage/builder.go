@@ -1,11 +1,14 @@
 package formpage
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -19,13 +22,13 @@ type builder struct {
 	index    map[string]int                // of all blocks, for ids of elements
 	used     map[string]bool               // names of the inputs on the page
 	problems []problem
-	policy   *policy
-	pen      *pen
+	policy   *policy.Policy
+	pen      *writer
 
 	multipart bool
-	pictures  map[*byte]*picture // by where their JSON stands
-	focus     bool               // the next field may have the focus
-	options   []option           // of the field that was drawn last: their memory is used again
+	pictures  map[*byte]*policy.Picture // by where their JSON stands
+	focus     bool                      // the next field may have the focus
+	options   []option                  // of the field that was drawn last: their memory is used again
 	parts     []field
 
 	digits map[string]string // numbers in the page's language, by the plain ones
@@ -33,10 +36,17 @@ type builder struct {
 	cutAt  string            // label of the first one
 }
 
+// What a page draws of its form, in bytes. With what stands around it, a page has at most
+// 4 MiB and what was typed.
+const (
+	maxFields   = 7 << 19
+	maxProblems = 1 << 18
+)
+
 func (c *call) newBuilder(view *pageView, path schema.Path, faults []schema.Violation) *builder {
 	b := &builder{
 		c: c, view: view, faults: map[string][]schema.Violation{}, numbers: map[string]int{}, index: make(map[string]int, len(c.form.Blocks)),
-		used: make(map[string]bool, 2*len(c.form.Blocks)), policy: newPolicy(), pictures: map[*byte]*picture{}, pen: &pen{words: c.words, room: maxFields, buf: newPiece()}, digits: map[string]string{},
+		used: make(map[string]bool, 2*len(c.form.Blocks)), policy: new(policy.Policy), pictures: map[*byte]*policy.Picture{}, pen: &writer{pen.NewLarge(maxFields), c.words}, digits: map[string]string{},
 	}
 	for _, v := range faults {
 		b.faults[v.Field] = append(b.faults[v.Field], v)
@@ -72,7 +82,7 @@ func (b *builder) elsewhere(steps []step) []problem {
 				continue // its page is shown after this one
 			}
 		}
-		list = append(list, problem{Label: label, Text: b.c.faultText(b.faults[id][0], block, false)})
+		list = append(list, problem{Label: label, Text: b.c.faults().Text(b.faults[id][0], block, false)})
 	}
 	return list
 }
@@ -111,14 +121,37 @@ func (b *builder) allow(block *schema.Block) {
 	for _, c := range block.Choices {
 		b.picture(c.Image, "")
 	}
-	if v := b.c.h.verifier(block); v != nil {
-		b.policy.allowWidget(v.Widget())
+	if w := b.c.h.host.Widget(block); w != nil {
+		b.policy.Widget(w.Script, w.Sources)
 		b.view.Native = true
 	}
 	switch block.Type {
 	case schema.TypeVideo:
-		b.video(new(field), p.VideoLink)
+		b.policy.Video(p.VideoLink)
 	case schema.TypeEmbed:
-		b.policy.frame(p.EmbedLink)
+		b.policy.Frame(p.EmbedLink)
 	}
+}
+
+// picture reads a free JSON value that may be an image: an address, or an object with
+// one. Others are no picture.
+func (b *builder) picture(raw json.RawMessage, alt string) *policy.Picture {
+	if len(raw) == 0 {
+		return nil
+	}
+	known, ok := b.pictures[&raw[0]]
+	if !ok {
+		var image schema.Image
+		if json.Unmarshal(raw, &image.URL) == nil || json.Unmarshal(raw, &image) == nil {
+			known = b.policy.Picture(&image)
+		}
+		b.pictures[&raw[0]] = known
+	}
+	if known == nil || len(known.URL) > b.pen.Room {
+		b.pen.Full = b.pen.Full || known != nil
+		return nil
+	}
+	pic := *known
+	pic.Alt = alt
+	return &pic
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
@@ -133,11 +134,6 @@ func (v siteVerifier) Verify(ctx context.Context, token, address string) (bool, 
 	return answer.Success, nil
 }
 
-const (
-	codeCaptcha = "CAPTCHA"
-	codeSpent   = "CAPTCHA_USED"
-)
-
 // verifier returns what checks a captcha block, nil when the host gave none.
 func (h *Handler) verifier(b *schema.Block) Verifier {
 	if b.Type != schema.TypeCaptcha || formblock.Properties(b).Hide {
@@ -175,7 +171,7 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 		}
 		if !ok {
 			c.values.Del(name) // however many captchas there are, one wrong token is asked about
-			faults = append(faults, schema.Violation{Field: b.ID, Code: codeCaptcha})
+			faults = append(faults, schema.Violation{Field: b.ID, Code: fault.Captcha})
 			continue
 		}
 		c.prove(b.ID)
@@ -217,7 +213,7 @@ func (c *call) store(r formsvc.Response) error {
 // spent are the faults of captchas that were solved for a response which is stored.
 func (c *call) spent() (faults []schema.Violation) {
 	for _, block := range slices.Sorted(maps.Keys(c.proofs)) {
-		faults = append(faults, schema.Violation{Field: block, Code: codeSpent})
+		faults = append(faults, schema.Violation{Field: block, Code: fault.CaptchaUsed})
 	}
 	return faults
 }
@@ -245,28 +241,13 @@ func (c *call) solved(b *schema.Block) bool {
 // has no verifier for it. A page never pretends: what is not verified is not shown.
 func (b *builder) drawCaptcha(f *field, block *schema.Block) {
 	f.write = nil
-	v := b.c.h.verifier(block)
-	if v == nil {
+	w := b.c.h.host.Widget(block)
+	if w == nil || b.c.solved(block) {
 		return
 	}
-	if b.c.solved(block) {
-		return
-	}
-	w := v.Widget()
-	f.write, f.Widget = (*pen).captcha, &w
+	f.write, f.Widget = (*writer).captcha, w
 	if f.Label == "" {
 		f.Label = b.c.words.Get("captcha.label")
 	}
 	b.fault(f, block)
-}
-
-// allowWidget lets a page load the verifier's script and what that loads.
-func (p *policy) allowWidget(w Widget) {
-	p.scripts = append(p.scripts, w.Sources...)
-	if origin := originOf(w.Script); origin != "" {
-		p.scripts = append(p.scripts, origin)
-	}
-	p.frames = append(p.frames, w.Sources...)
-	p.connects = append(p.connects, w.Sources...)
-	p.styles = append(p.styles, w.Sources...)
 }

@@ -13,9 +13,12 @@ import (
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/css"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -23,7 +26,7 @@ type option struct {
 	ID, Name, Value, Label string
 	Badge                  string
 	Color                  string // class of its swatch
-	Image                  *picture
+	Image                  *policy.Picture
 	Chosen, Required       bool
 }
 
@@ -63,7 +66,7 @@ func (b *builder) scale(f *field) {
 	} else if n > 7 {
 		f.Classes += " n" + strconv.Itoa(n)
 	}
-	f.control, f.Set, f.Input = (*pen).scale, true, "radio"
+	f.control, f.Set, f.Input = (*writer).scale, true, "radio"
 	chosen := b.value(f.Name)
 	for i := range n {
 		value := plain.Number(from + float64(i)*step)
@@ -87,9 +90,9 @@ func (b *builder) choices(f *field, block *schema.Block, p *schema.Properties) {
 			o.Label = cmp.Or(c.Alt, c.ID)
 		}
 		if p.ColorOption && c.Color != "" {
-			if color, ok := cssColor(c.Color); ok {
+			if color, ok := css.Color(c.Color); ok {
 				o.Color = "c" + strconv.Itoa(b.index[block.ID]) + "-" + strconv.Itoa(i)
-				b.view.Theme.addRule("."+o.Color, "background:"+color)
+				b.view.Theme.AddRule("."+o.Color, "background:"+color)
 			}
 		}
 		o.Badge = badge(p.BadgeType, i)
@@ -200,7 +203,7 @@ func chosenBounds(p *schema.Properties) (low, high int) {
 // countHelp says how many choices are asked for.
 func (b *builder) countHelp(p *schema.Properties) string {
 	low, high := chosenBounds(p)
-	kind := cmp.Or(bounds(low > 0, high > 0), "any")
+	kind := cmp.Or(words.Bounds(low > 0, high > 0), "any")
 	if low > 0 && low == high {
 		kind = "exactly"
 	}

@@ -18,6 +18,8 @@ import (
 	"github.com/sethvargo/go-limiter"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/host"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/ratelimit"
@@ -169,7 +171,7 @@ func New(svc Service, config Config) (*Handler, error) {
 	base := cmp.Or(config.BasePath, "/f")
 	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "the BasePath %q does not begin with a slash, or has one at its end", base)
 	for _, origin := range config.AllowedOrigins {
-		must(origin == "*" || originOf(origin) == origin, "in AllowedOrigins, %q is not an origin such as https://app.example", origin)
+		must(origin == "*" || policy.Origin(origin) == origin, "in AllowedOrigins, %q is not an origin such as https://app.example", origin)
 	}
 	for kind, v := range config.Verifiers {
 		known := kind == "turnstile" || kind == "hcaptcha" || kind == "recaptcha"
@@ -197,9 +199,9 @@ func New(svc Service, config Config) (*Handler, error) {
 	config.Location = cmp.Or(config.Location, time.UTC)
 	h := &Handler{service: svc, words: catalogue, logger: config.Logger, clock: config.Clock}
 	if s, ok := svc.(interface{ Limits() schema.Limits }); ok {
-		h.serviceFile = s.Limits().FileSize
+		h.host.ServiceFile = s.Limits().FileSize
 	}
-	config.MaxFileSize = cmp.Or(config.MaxFileSize, h.serviceFile, 10<<20)
+	config.MaxFileSize = cmp.Or(config.MaxFileSize, h.host.ServiceFile, 10<<20)
 	config.MaxVisitFiles = cmp.Or(config.MaxVisitFiles, max(defaultVisitFiles, config.MaxFileSize+fileCost))
 	if config.Limiter != nil {
 		h.limiter = ratelimit.Over(config.Limiter)
@@ -209,5 +211,15 @@ func New(svc Service, config Config) (*Handler, error) {
 		h.signer.Secret = []byte(rand.Text())
 	}
 	h.config = config
+	h.host.Files, h.host.Payments, h.host.Limited = config.Files != nil, config.HostAnswers != nil, h.limiter != nil
+	h.host.MaxFile, h.host.MaxVisit, h.host.Location = config.MaxFileSize, config.MaxVisitFiles, config.Location
+	h.host.Captcha = func(kind string) *host.Widget {
+		v := config.Verifiers[kind]
+		if v == nil {
+			return nil
+		}
+		w := host.Widget(v.Widget())
+		return &w
+	}
 	return h, nil
 }

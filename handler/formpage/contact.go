@@ -29,7 +29,7 @@ func (b *builder) contact(f *field, block *schema.Block, p *schema.Properties) {
 			continue
 		}
 		part := field{
-			control: (*pen).input, Input: "text", ID: f.ID + "-p" + strconv.Itoa(i), Block: name,
+			control: (*writer).input, Input: "text", ID: f.ID + "-p" + strconv.Itoa(i), Block: name,
 			Label: b.c.words.Get("part." + name), Required: set.Required,
 			Name: input.Sub(input.Part, name, block.ID), Complete: partCompletes[name],
 		}
@@ -40,7 +40,7 @@ func (b *builder) contact(f *field, block *schema.Block, p *schema.Properties) {
 			part.Input, part.Reads = "tel", true
 			part.Callers = b.callers(part.Name, p.DefaultCountry)
 		case "country":
-			part.control = (*pen).list
+			part.control = (*writer).list
 			part.Countries = b.countries(b.c.words.Countries(), part.Name, p.DefaultCountry)
 		}
 		part.Value, part.Reading = b.value(part.Name), b.c.readings[part.Name].text

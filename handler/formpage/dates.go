@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -22,7 +24,7 @@ var (
 // calendar, or as three in the order that the form asks for.
 func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) {
 	f.Input, f.Classes = "date", " short"
-	location := b.c.h.config.Location
+	location := b.c.h.host.Location
 	if p.AfterDate != nil {
 		f.Min = p.AfterDate.In(location).Format(time.DateOnly)
 	}
@@ -32,7 +34,7 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 	f.Help = b.dateHelp(f.Min, f.Max, weekdays(p))
 	order, split := dateOrders[p.DateFormat]
 	days := possibleDays(p, location, f.Min, f.Max)
-	listed := len(days) > 0 && len(days) <= mostDays
+	listed := len(days) > 0 && len(days) <= formblock.MostDays
 	split = split && !p.ShowDatePicker && !listed
 	f.Set = split || p.ShowTimePicker
 	part := func(prefix, word, kind, mode string) field {
@@ -67,9 +69,9 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 		b.used[f.Zone] = true
 	}
 	if f.Set && !listed {
-		f.control = (*pen).dateParts
+		f.control = (*writer).dateParts
 	}
-	if len(days) > mostDays {
+	if len(days) > formblock.MostDays {
 		f.Help = b.c.words.Get("help.dates", "min", b.c.words.Date(days[0]), "max", b.c.words.Date(days[len(days)-1]))
 	}
 }
@@ -78,7 +80,6 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 // choose from. More are explained, and of so many nothing is said.
 const (
 	mostDayButtons = 10
-	mostDays       = 50
 	mostNamedDays  = 10_000
 )
 
@@ -111,7 +112,7 @@ func weekdays(p *schema.Properties) (list []int) {
 
 // listDays draws the days that can be chosen.
 func (b *builder) listDays(f *field, days []string) {
-	f.control, f.Set, f.Classes, f.Help = (*pen).list, false, "", ""
+	f.control, f.Set, f.Classes, f.Help = (*writer).list, false, "", ""
 	if len(days) <= mostDayButtons {
 		f.buttons()
 	}
@@ -127,7 +128,7 @@ func (b *builder) listDays(f *field, days []string) {
 // dateHelp says which days can be chosen, on is the days of the week.
 func (b *builder) dateHelp(low, high string, on []int) (help string) {
 	low, high = b.c.words.Date(low), b.c.words.Date(high)
-	help = b.c.words.Get("help.date_"+bounds(low != "", high != ""), "min", low, "max", high)
+	help = b.c.words.Get("help.date_"+words.Bounds(low != "", high != ""), "min", low, "max", high)
 	if n := len(on); n > 0 && n < 7 {
 		help += " " + b.c.words.Get("help.weekdays", "days", b.c.words.Weekdays(on))
 	}

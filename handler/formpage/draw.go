@@ -5,32 +5,32 @@ import (
 	"crypto/rand"
 	"html/template"
 	"net/http"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 )
 
 // render runs the templates, puts the layout around what they write and sends the page. All
 // of it is drawn before something is sent: a fault in the middle of a template must not
 // leave half a page with status 200.
-func (c *call) render(status int, view *pageView, policy *policy) {
-	view.Theme.allow(policy)
-	view.Nonce = newNonce()
-	p := pen{inserts: view.inserts}
-	err := templates.ExecuteTemplate(&p, "body.html", view)
-	body := p.end()
-	out := outs.Get().(*pen)
-	defer outs.Put(out)
-	out.out = c.w
+func (c *call) render(status int, view *pageView, policy *policy.Policy) {
+	view.Theme.Allow(policy)
+	view.Nonce = rand.Text()
+	body, err := view.inserts.Execute(templates, "body.html", view)
 	if layout := c.h.config.Layout; layout != nil && err == nil {
 		var content, document bytes.Buffer
-		out.out = &content
+		out := pen.To(&content)
 		c.head(out, view)
-		out.flush()
+		out.Close()
 		d := Document{
 			Language: c.words.Tag, Direction: c.words.Direction, Title: view.title(), Nonce: view.Nonce, Form: c.form,
 			Head: template.HTML(content.String()), //nolint:gosec // made by our templates
 		}
 		content.Reset()
-		out.pieces(body)
-		out.flush()
+		out = pen.To(&content)
+		out.Pieces(body)
+		out.Close()
 		d.Body = template.HTML(content.String()) //nolint:gosec // made by our templates
 		if err = layout.Execute(&document, d); err == nil {
 			c.begin(status, view, policy)
@@ -46,16 +46,17 @@ func (c *call) render(status int, view *pageView, policy *policy) {
 	c.begin(status, view, policy)
 	// The layout of a host that gives none is written without a template, which would copy
 	// the page three times.
-	out.raw("<!doctype html>\n<html lang=\"" + template.HTMLEscapeString(c.words.Tag) + "\" dir=\"" + c.words.Direction + "\">\n<head>\n" +
+	out := pen.To(c.w)
+	out.Raw("<!doctype html>\n<html lang=\"" + template.HTMLEscapeString(c.words.Tag) + "\" dir=\"" + c.words.Direction + "\">\n<head>\n" +
 		"<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>")
-	out.typed(view.title())
-	out.raw("</title>\n")
+	out.Typed(view.title())
+	out.Raw("</title>\n")
 	c.head(out, view)
-	out.raw("\n</head>\n<body>\n")
-	out.pieces(body)
-	out.raw("\n</body>\n</html>\n")
-	out.flush()
-	release(body)
+	out.Raw("\n</head>\n<body>\n")
+	out.Pieces(body)
+	out.Raw("\n</body>\n</html>\n")
+	out.Close()
+	pen.Release(body)
 }
 
 // title is what the browser shows as the page's name.
@@ -71,9 +72,9 @@ func (v *pageView) title() string {
 	return v.Heading
 }
 
-func (c *call) begin(status int, view *pageView, policy *policy) {
+func (c *call) begin(status int, view *pageView, policy *policy.Policy) {
 	h := c.w.Header()
-	h.Set("Content-Security-Policy", policy.header(view.Nonce, c.h.config.FrameAncestors))
+	h.Set("Content-Security-Policy", policy.Header(view.Nonce, c.h.config.FrameAncestors))
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -85,36 +86,31 @@ func (c *call) begin(status int, view *pageView, policy *policy) {
 // is painted without another request, which takes seconds where the network is slow. What
 // answers a POST leads to the file: the script does not look there, and without it the
 // browser keeps it.
-func (c *call) head(out *pen, view *pageView) {
-	files := c.up() + assetDir
+func (c *call) head(out *pen.Pen, view *pageView) {
+	files := c.up() + static.Dir
 	if c.r.Method == http.MethodPost {
-		out.raw(`<link rel="stylesheet" href="` + files + "/page.css?v=" + assetVersion + "\">\n")
+		out.Raw(`<link rel="stylesheet" href="` + files + "/page.css?v=" + static.Version + "\">\n")
 	} else {
-		out.raw(`<style nonce="` + view.Nonce + `">`)
-		out.raw(pageStyle)
-		out.raw("</style>\n")
+		out.Raw(`<style nonce="` + view.Nonce + `">`)
+		out.Raw(static.Style)
+		out.Raw("</style>\n")
 	}
-	out.raw(`<meta name="robots" content="noindex">`)
+	out.Raw(`<meta name="robots" content="noindex">`)
 	if view.Theme.Dark {
-		out.raw(`<meta name="color-scheme" content="light dark">`)
+		out.Raw(`<meta name="color-scheme" content="light dark">`)
 	}
 	if view.LeadsTo != "" {
-		out.raw("\n<meta http-equiv=\"refresh\" content=\"0;url=")
-		out.typed(string(view.LeadsTo))
-		out.raw(`">`)
+		out.Raw("\n<meta http-equiv=\"refresh\" content=\"0;url=")
+		out.Typed(string(view.LeadsTo))
+		out.Raw(`">`)
 	}
-	out.raw("\n<style nonce=\"" + view.Nonce + `" data-theme>`)
-	view.Theme.style(out)
-	out.raw("</style>\n")
+	out.Raw("\n<style nonce=\"" + view.Nonce + `" data-theme>`)
+	view.Theme.Style(out.Raw)
+	out.Raw("</style>\n")
 	if view.Kind != "message" {
-		out.raw(`<script src="` + files + "/page.js?v=" + assetVersion + "\" defer></script>")
+		out.Raw(`<script src="` + files + "/page.js?v=" + static.Version + "\" defer></script>")
 	}
 }
-
-var pageStyle = string(assets["page.css"].content)
-
-// newNonce is what one page allows its own elements by.
-func newNonce() string { return rand.Text() }
 
 func http500(w http.ResponseWriter) {
 	http.Error(w, http.StatusText(http.StatusInternalServerError), http.StatusInternalServerError)

@@ -8,15 +8,20 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
 
 // field is one block with everything that its HTML needs.
 type field struct {
-	write   func(*pen, *field) // nil: there is nothing to show
-	control func(*pen, *field) // writes the inputs of a question; nil: it has none
+	write   func(*writer, *field) // nil: there is nothing to show
+	control func(*writer, *field) // writes the inputs of a question; nil: it has none
 
 	Type  string // of the block
 	Kind  string // of what is not answered: a class of the page's style
@@ -30,7 +35,7 @@ type field struct {
 	Fault              string
 	Focus              bool   // it has the focus when the page is shown
 	Help               string // a sentence on what is expected
-	Image              *picture
+	Image              *policy.Picture
 	ImageAlign         string
 	P                  *schema.Properties
 
@@ -61,7 +66,7 @@ type field struct {
 	Reads        bool   // how its text is read is shown below it
 	Reading      string
 	Stored       []shownFile
-	Widget       *Widget
+	Widget       *host.Widget
 	Accept       string
 	MaxBytes     int64 // of a file
 	Several      bool
@@ -80,7 +85,7 @@ func (b *builder) fields(blocks []schema.Block) {
 			continue
 		}
 		group := block.Type == schema.TypeGroup
-		if b.pen.more() {
+		if b.pen.More() {
 			b.field(&f, block)
 			f.Focus = b.focus && formblock.TakesAnswer(f.Type) && f.control != nil
 			b.focus = b.focus && group && f.Description == "" && f.Image == nil
@@ -90,11 +95,11 @@ func (b *builder) fields(blocks []schema.Block) {
 			b.options, b.parts = f.Options, f.Parts
 			if group {
 				b.fields(block.Children)
-				b.pen.put("</fieldset>\n")
+				b.pen.Put("</fieldset>\n")
 			}
 			b.focus = false
 		}
-		if b.pen.full && !group {
+		if b.pen.Full && !group {
 			if b.cut++; b.cut == 1 {
 				b.cutAt = cmp.Or(block.Label, block.ID)
 			}
@@ -106,7 +111,7 @@ func (b *builder) fields(blocks []schema.Block) {
 func (b *builder) field(f *field, block *schema.Block) {
 	p := formblock.Properties(block)
 	*f = field{
-		write: (*pen).question, control: (*pen).input,
+		write: (*writer).question, control: (*writer).input,
 		Type: block.Type, Kind: block.Type, ID: b.element(block.ID), Block: block.ID, P: p,
 		Label: block.Label, Description: block.Description, Required: block.Required, Number: b.numbers[block.ID],
 		Name: input.Answer + block.ID, Placeholder: p.PlaceholderText, Input: "text", Options: b.options[:0], Parts: b.parts[:0],
@@ -116,14 +121,14 @@ func (b *builder) field(f *field, block *schema.Block) {
 	}
 	f.Image = b.picture(p.Image, p.ImageAlt)
 	if p.ImageWidth != nil && f.Image != nil && *p.ImageWidth > 0 {
-		b.view.Theme.addRule("#"+f.ID+" .pic img", "width:"+length(math.Min(*p.ImageWidth, 4000)))
+		b.view.Theme.AddRule("#"+f.ID+" .pic img", "width:"+theme.Pixels(math.Min(*p.ImageWidth, 4000)))
 	}
 	if f.Image != nil {
 		f.ImageAlign = cmp.Or(p.ImageAlign, "inline")
 	}
 	b.used["#"+block.ID] = true
 	b.draw(f, block, p)
-	if b.c.h.cannotGive(block) { // the page demands nothing that it cannot take
+	if b.c.h.host.CannotGive(block) { // the page demands nothing that it cannot take
 		f.Required = false
 		f.Help += " " + b.c.words.Get("fault.REQUIRED.unavailable")
 	}
@@ -162,12 +167,12 @@ func (b *builder) value(name string) string {
 // stand beside that.
 func (b *builder) fault(f *field, block *schema.Block) {
 	for _, v := range b.faults[block.ID] {
-		sub := lastPart(v.Path)
+		sub := fault.Part(v.Path)
 		i := slices.IndexFunc(f.Parts, func(part field) bool { return sub != "" && part.Block == sub })
 		if i < 0 {
-			f.Fault = cmp.Or(f.Fault, b.c.faultText(v, block, false))
+			f.Fault = cmp.Or(f.Fault, b.c.faults().Text(v, block, false))
 		} else if part := &f.Parts[i]; part.Fault == "" {
-			part.Fault = b.c.faultText(v, block, true)
+			part.Fault = b.c.faults().Text(v, block, true)
 			b.problems = append(b.problems, problem{part.ID, f.Label + ": " + part.Label, part.Fault})
 		}
 	}
@@ -176,23 +181,13 @@ func (b *builder) fault(f *field, block *schema.Block) {
 	}
 }
 
-// lastPart is the last part of a JSON Pointer that goes into an answer, "" for the
-// answer itself.
-func lastPart(pointer string) string {
-	parts := strings.Split(pointer, "/")
-	if len(parts) < 4 {
-		return ""
-	}
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(parts[3])
-}
-
 // draw chooses how a block is drawn: as a question with one line of text if it says no more.
 func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 	switch block.Type {
 	case schema.TypeShortText:
 		f.MaxChars = formblock.Positive(p.MaxChars)
 	case schema.TypeLongText:
-		f.control, f.MaxChars = (*pen).textarea, formblock.Positive(p.MaxChars)
+		f.control, f.MaxChars = (*writer).textarea, formblock.Positive(p.MaxChars)
 	case schema.TypeEmail:
 		f.Input, f.Complete, f.Mode, f.Reads = "email", "email", "email", true
 	case schema.TypePhone:
@@ -205,7 +200,7 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		f.Mode, f.Classes, f.Reads = "decimal", " short", true
 		f.Help = b.numberHelp(p)
 	case schema.TypeCountry:
-		f.control, f.Complete = (*pen).list, "country"
+		f.control, f.Complete = (*writer).list, "country"
 		f.Countries = b.countries(b.c.words.Countries(), f.Name, p.DefaultCountry)
 	case schema.TypeTime:
 		f.Input, f.Classes = "time", " short"
@@ -233,7 +228,7 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		f.Help = p.LegalText
 		b.fixed(f, "true", b.c.words.Get("legal.accept"), "false", b.c.words.Get("legal.refuse"))
 	case schema.TypeDropdown:
-		f.control = (*pen).list
+		f.control = (*writer).list
 		b.choices(f, block, p)
 	case schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice:
 		f.buttons()
@@ -255,17 +250,17 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 		}
 		b.choices(f, block, p)
 	case schema.TypeRanking:
-		f.control, f.Set = (*pen).ranking, true
+		f.control, f.Set = (*writer).ranking, true
 		f.Help = b.c.words.Get("help.ranking")
 		b.ranking(f, block, p)
 	case schema.TypeMatrix:
-		f.control, f.Set, f.Input = (*pen).matrix, true, "radio"
+		f.control, f.Set, f.Input = (*writer).matrix, true, "radio"
 		if p.MultiSelection {
 			f.Input = "checkbox"
 		}
 		b.matrix(f, block)
 	case schema.TypeAddress, schema.TypeContactInfo:
-		f.control, f.Set = (*pen).contact, true
+		f.control, f.Set = (*writer).contact, true
 		b.contact(f, block, p)
 	case schema.TypeFileUpload, schema.TypeSignature:
 		if b.c.files() != nil {
@@ -276,51 +271,39 @@ func (b *builder) draw(f *field, block *schema.Block, p *schema.Properties) {
 	case schema.TypePayment:
 		f.control, f.Help = nil, b.c.words.Get("payment.note")
 		f.Amount = strings.TrimSpace(p.Amount + " " + p.Currency)
-		if block.Required && b.c.h.config.HostAnswers != nil {
+		if block.Required && b.c.h.host.Payments {
 			f.Help += " " + b.c.words.Get("payment.first")
 		}
 	case schema.TypeGroup:
-		f.write = (*pen).group
+		f.write = (*writer).group
 	case schema.TypeCaptcha:
 		b.drawCaptcha(f, block)
 	case schema.TypeWelcome, schema.TypeEnding:
-		f.write, f.Kind, f.Link = (*pen).content, "screen", webLink(p.ButtonLink, "mailto", "tel")
+		f.write, f.Kind, f.Link = (*writer).content, "screen", policy.Link(p.ButtonLink, "mailto", "tel")
 	case schema.TypeText:
-		f.write, f.Kind = (*pen).content, "prose"
+		f.write, f.Kind = (*writer).content, "prose"
 	case schema.TypeStatement, schema.TypeHeading, schema.TypeImage:
-		f.write = (*pen).content
+		f.write = (*writer).content
 	case schema.TypeVideo:
-		f.write = (*pen).content
-		b.video(f, p.VideoLink)
+		f.write = (*writer).content
+		f.Link = policy.Link(p.VideoLink)
+		f.Frame, f.Video = b.policy.Video(p.VideoLink)
 	case schema.TypePDF:
-		f.write, f.Link = (*pen).content, webLink(p.PDFLink)
+		f.write, f.Link = (*writer).content, policy.Link(p.PDFLink)
 	case schema.TypeEmbed:
-		f.write, f.Link = (*pen).content, webLink(p.EmbedLink)
-		f.Frame = b.policy.frame(p.EmbedLink)
+		f.write, f.Link = (*writer).content, policy.Link(p.EmbedLink)
+		f.Frame = b.policy.Frame(p.EmbedLink)
 	case schema.TypeDivider:
-		f.write = (*pen).divider
+		f.write = (*writer).divider
 	default:
 		f.write = nil
 	}
 }
 
 // buttons draws a field with options as buttons.
-func (f *field) buttons() { f.control, f.Set, f.Input = (*pen).choices, true, "radio" }
+func (f *field) buttons() { f.control, f.Set, f.Input = (*writer).choices, true, "radio" }
 
 func (b *builder) numberHelp(p *schema.Properties) string {
-	kind := bounds(p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil)
+	kind := words.Bounds(p.MinVal && p.Min != nil, p.MaxVal && p.Max != nil)
 	return b.c.words.Get("help."+kind, "min", formblock.Or(p.Min, 0), "max", formblock.Or(p.Max, 0))
-}
-
-// bounds is how the keys of the texts on bounds end, "" where there are none.
-func bounds(low, high bool) string {
-	switch {
-	case low && high:
-		return "between"
-	case low:
-		return "min"
-	case high:
-		return "max"
-	}
-	return ""
 }

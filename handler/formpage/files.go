@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/filetype"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
@@ -21,16 +22,6 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
-)
-
-// The page's own codes for files.
-const (
-	codeFileSize  = "FILE_SIZE"
-	codeFileType  = "FILE_TYPE"
-	codeFileCount = "FILE_COUNT"
-	codeFileLost  = "FILE_LOST"
-	codeFileTotal = "FILE_TOTAL" // of the visit
-	codeFileSpace = "FILE_SPACE" // of the host's place
 )
 
 // storedFile is a file as the page carries it: signed, for one form and block, and as long
@@ -63,18 +54,18 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 	}
 	b := c.block(block)
 	if !c.takesFiles(b) {
-		refuse(codeFileLost)
+		refuse(fault.FileLost)
 		return
 	}
 	visit, known := c.h.signer.OpenVisit(visit.PurposeVisit, c.form.ID.String(), values.Get(input.State), c.now)
 	if !known || c.form.Closed || !c.allowed() {
-		refuse(codeFileLost)
+		refuse(fault.FileLost)
 		return
 	}
 	single := b.Type == schema.TypeSignature || !formblock.Properties(b).MultipleFiles
 	several := single && c.brought[block] || !single && len(values[input.File+block]) >= maxFilesHere
 	if c.uploads++; several || c.uploads > maxUploads {
-		refuse(codeFileCount)
+		refuse(fault.FileCount)
 		return
 	}
 	c.brought[block] = true
@@ -82,15 +73,15 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 	head := make([]byte, 512)
 	n, err := io.ReadFull(body, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		refuse(codeFileLost)
+		refuse(fault.FileLost)
 		return
 	}
 	kind := filetype.Sniff(head[:n], name)
 	if !filetype.Fits(b, name, kind) {
-		refuse(codeFileType)
+		refuse(fault.FileType)
 		return
 	}
-	content := meter(&bounded{r: io.MultiReader(bytes.NewReader(head[:n]), body), left: c.h.maxFile(formblock.Properties(b))},
+	content := meter(&bounded{r: io.MultiReader(bytes.NewReader(head[:n]), body), left: c.h.host.FileSize(formblock.Properties(b))},
 		c.h.visitFiles(visit.Key), c.h.config.MaxVisitFiles, errVisitFull)
 	file, err := c.files().Save(c.r.Context(), Upload{Form: c.form, Block: block, Name: name, MIMEType: kind, Body: content})
 	if err != nil {
@@ -107,14 +98,14 @@ func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
 
 // notSaved logs why a file was not stored, and returns the code for the page.
 func (c *call) notSaved(err error, broke bool) string {
-	level, code := slog.LevelError, codeFileLost
+	level, code := slog.LevelError, fault.FileLost
 	switch {
 	case errors.Is(err, errTooLarge):
-		return codeFileSize
+		return fault.FileSize
 	case errors.Is(err, errVisitFull):
-		return codeFileTotal
+		return fault.FileTotal
 	case errors.Is(err, ErrNoSpace):
-		level, code = slog.LevelWarn, codeFileSpace
+		level, code = slog.LevelWarn, fault.FileSpace
 	case broke || c.r.Context().Err() != nil: // the visitor left
 		level = slog.LevelInfo
 	}
@@ -139,10 +130,10 @@ func (c *call) openFiles() (takenBack bool) {
 			good := c.h.signer.Open(c.filePurpose(), token, &s) && s.Form == c.form.ID.String() && s.Block == block
 			switch {
 			case !good:
-				c.refused = append(c.refused, schema.Violation{Field: block, Code: codeFileLost})
+				c.refused = append(c.refused, schema.Violation{Field: block, Code: fault.FileLost})
 			case slices.Contains(c.values[input.Remove+block], s.File.ID):
 			case c.now.Sub(time.UnixMilli(s.Stored)) >= visit.MaxAge:
-				c.refused = append(c.refused, schema.Violation{Field: block, Code: codeFileLost, Params: map[string]any{"name": s.File.Name}})
+				c.refused = append(c.refused, schema.Violation{Field: block, Code: fault.FileLost, Params: map[string]any{"name": s.File.Name}})
 			default:
 				kept = append(kept, token)
 				c.stored[block] = append(c.stored[block], shownFile{Token: token, Input: name, File: s.File})
@@ -234,10 +225,10 @@ func (c *call) releaseFiles(attempt string, files []string) {
 // drawFiles draws a block that takes files.
 func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties) {
 	b.multipart = true
-	f.control, f.Name = (*pen).files, input.Upload+block.ID
+	f.control, f.Name = (*writer).files, input.Upload+block.ID
 	f.Remove = input.Remove + block.ID
 	f.Several = p.MultipleFiles && block.Type == schema.TypeFileUpload
-	f.MaxBytes = b.c.h.maxFile(p)
+	f.MaxBytes = b.c.h.host.FileSize(p)
 	size, types := words.Megabytes(f.MaxBytes), answers.FileTypesOf(p)
 	switch {
 	case block.Type == schema.TypeSignature:
@@ -257,12 +248,4 @@ func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties)
 type shownFile struct {
 	Token, Input string
 	schema.File
-}
-
-// maxFile is how many bytes a file of a block may have.
-func (h *Handler) maxFile(p *schema.Properties) int64 {
-	if p.MaxFileSize && h.serviceFile > 0 {
-		return min(h.config.MaxFileSize, h.serviceFile)
-	}
-	return h.config.MaxFileSize
 }

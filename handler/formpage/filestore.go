@@ -20,6 +20,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -117,7 +118,7 @@ type Dir struct {
 // NewDir returns a store in a directory that exists. The files' addresses are url, such as
 // "https://example.com/files/", followed by their ids.
 func NewDir(path, url string) (*Dir, error) {
-	if originOf(url) == "" || !strings.HasSuffix(url, "/") {
+	if policy.Origin(url) == "" || !strings.HasSuffix(url, "/") {
 		return nil, fmt.Errorf("formpage: %q is not an absolute http or https URL that ends in a slash", url)
 	}
 	root, err := os.OpenRoot(path)

@@ -13,7 +13,10 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/cache"
@@ -32,7 +35,7 @@ type Handler struct {
 	logger  *slog.Logger
 	clock   func() time.Time
 
-	serviceFile int64 // how large a file the service takes, 0: it does not say
+	host host.Host // what the Config gives
 
 	sources cache.Cache[storage.ID, *source]
 	warned  cache.Cache[string, struct{}] // form ids with what Lacks says of them, which was logged
@@ -75,13 +78,13 @@ var routes = map[string]route{
 // ServeHTTP serves {base}/{public id} and what belongs to it.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	publicID, rest, _ := strings.Cut(h.below(r.URL.Path), "/")
-	if publicID == assetDir {
+	if publicID == static.Dir {
 		if token, ok := strings.CutPrefix(rest, previewDir); ok {
 			h.servePreview(w, r, token)
 			return
 		}
-		if _, there := assets[rest]; !there || !answersMethod(w, r, "GET, HEAD, OPTIONS") {
-			serveAsset(w, r, rest)
+		if !static.Has(rest) || !answersMethod(w, r, "GET, HEAD, OPTIONS") {
+			static.Serve(w, r, rest)
 		}
 		return
 	}
@@ -189,7 +192,7 @@ func (c *call) handBack(status int, title, text string, files []string) {
 	view := c.view("message")
 	view.Title, view.Text = c.words.Get(title), text
 	view.Lost, view.LostFiles = view.lost(c.typed()), c.words.List(files)
-	c.render(status, view, newPolicy())
+	c.render(status, view, new(policy.Policy))
 }
 
 // typed is the text that the page brought, with the labels of its blocks.

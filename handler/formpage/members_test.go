@@ -225,7 +225,7 @@ func TestEveryMemberOfSettingsAndThemeDoesSomething(t *testing.T) {
 // What the theme writes as custom properties is used by the style sheet.
 func TestTheStyleSheetUsesWhatTheThemeWrites(t *testing.T) {
 	t.Parallel()
-	sheet, err := os.ReadFile("static/page.css")
+	sheet, err := os.ReadFile("internal/static/page.css")
 	if err != nil {
 		t.Fatal(err)
 	}

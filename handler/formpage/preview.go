@@ -16,6 +16,8 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -58,10 +60,10 @@ func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) 
 	}
 	// Milliseconds, rounded up: the link holds for as long as was asked for.
 	token := h.signer.Sign(visit.PurposePreview, previewLink{Form: form.String(), Until: until.UnixMilli() + 1})
-	return h.config.BasePath + "/" + assetDir + "/" + previewDir + token, nil
+	return h.config.BasePath + "/" + static.Dir + "/" + previewDir + token, nil
 }
 
-// previewDir is where previews are, below assetDir.
+// previewDir is where previews are, below static.Dir.
 const previewDir = "preview/"
 
 // previewLink is what the link of a preview says, signed.
@@ -137,7 +139,7 @@ func (c *call) previewNotes() []string {
 	if c.form.Closed {
 		notes = append(notes, c.words.Get("preview.closed"))
 	}
-	if u := webLink(c.form.Settings.RedirectURL); u != "" {
+	if u := policy.Link(c.form.Settings.RedirectURL); u != "" {
 		notes = append(notes, c.words.Get("preview.redirect", "url", string(u)))
 	}
 	return append(notes, c.unverified(c.form.Blocks)...)
@@ -159,9 +161,9 @@ func (c *call) unverified(blocks []schema.Block) []string {
 // language, and for what makes no difference to respondents.
 func (c *call) lacks() []previewWarning {
 	var list []previewWarning
-	for _, l := range c.h.lacks(c.form.Blocks) {
-		if !l.quiet {
-			list = append(list, previewWarning{Message: l.text})
+	for _, l := range c.h.host.Lacks(c.form.Blocks) {
+		if !l.Quiet {
+			list = append(list, previewWarning{Message: l.Text})
 		}
 	}
 	return list

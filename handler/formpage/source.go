@@ -1,6 +1,8 @@
 package formpage
 
 import (
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
+	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -11,7 +13,7 @@ import (
 type source struct {
 	publicID   string
 	definition storage.Definition // shared with the service
-	looks      themeView
+	looks      theme.Theme
 }
 
 // source returns the source of the form of this call.
@@ -22,10 +24,13 @@ func (c *call) source() *source {
 		return s
 	}
 	c.h.warnLacks(c.r.Context(), f)
-	s = &source{publicID: f.PublicID, definition: f.Definition, looks: newThemeView(&f.Theme, &f.Settings)}
+	s = &source{publicID: f.PublicID, definition: f.Definition, looks: theme.New(&f.Theme, &f.Settings)}
 	if f.PublicID != "" && c.preview == nil { // a page without its form says nothing of it, and a preview may be of a draft
 		d := &s.definition
-		c.h.sources.Put(f.ID, s, cache.SizeOf(d)+len(d.Theme)+len(d.Settings)+len(s.looks.custom))
+		c.h.sources.Put(f.ID, s, cache.SizeOf(d)+len(d.Theme)+len(d.Settings)+len(s.looks.Custom))
 	}
 	return s
 }
+
+// faults words what is wrong with answers.
+func (c *call) faults() fault.Writer { return fault.Writer{Words: c.words, Host: &c.h.host} }

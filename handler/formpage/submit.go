@@ -17,8 +17,11 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
@@ -157,7 +160,7 @@ func (c *call) post() {
 		c.tooMany(c.refused)
 	case len(c.refused) > 0:
 		status := http.StatusUnprocessableEntity
-		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == codeFileSize || v.Code == codeFileTotal }) {
+		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == fault.FileSize || v.Code == fault.FileTotal }) {
 			status = http.StatusRequestEntityTooLarge
 		}
 		c.showFirst(status, c.refused)
@@ -297,7 +300,7 @@ func (c *call) faultsOf(err error) []schema.Violation {
 	case errors.Is(err, formsvc.ErrKeyUsed):
 		return c.spent()
 	case errors.Is(err, storage.ErrDuplicate):
-		return []schema.Violation{{Field: c.form.Settings.DuplicateField, Code: codeKnown}}
+		return []schema.Violation{{Field: c.form.Settings.DuplicateField, Code: fault.Known}}
 	}
 	return nil
 }
@@ -319,7 +322,7 @@ func (c *call) finished() {
 	}
 	page, query := c.form.PublicID, url.Values{input.Language: {c.words.Tag}}
 	if c.preview != nil {
-		page = assetDir + "/" + previewDir + c.preview.token
+		page = static.Dir + "/" + previewDir + c.preview.token
 		query.Set(input.Ending, c.path.Ending)
 	} else {
 		query.Set(input.Sent, c.h.signer.Sign(visit.PurposeDone, visit.Visit{Form: c.form.ID.String(), Opened: c.now.UnixMilli(), Key: c.path.Ending}))
@@ -340,7 +343,7 @@ func (c *call) redirect() template.URL {
 	if c.preview != nil {
 		return ""
 	}
-	return webLink(c.form.Settings.RedirectURL)
+	return policy.Link(c.form.Settings.RedirectURL)
 }
 
 // leadTo sends the visitor on to another page.

@@ -11,6 +11,9 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
@@ -46,7 +49,7 @@ type pageView struct {
 	Form     formsvc.PublicForm
 	Kind     string // form, message or ending
 	Nonce    string
-	Theme    themeView
+	Theme    theme.Theme
 	Embedded bool
 	Brand    Link
 
@@ -63,7 +66,7 @@ type pageView struct {
 	Reactive    bool          // the form has rules: other blocks may be called for while typing
 	Inputs      template.HTML // the hidden inputs
 	Notice      string
-	Lost        template.HTML // see insert; so are Problems and Fields
+	Lost        template.HTML // see pen.Inserts; so are Problems and Fields
 	LostFiles   string        // their names
 	Problems    template.HTML
 	Fields      template.HTML
@@ -74,7 +77,7 @@ type pageView struct {
 
 	Preview *preview // the bar that says so
 
-	inserts map[string][]piece
+	inserts pen.Inserts
 
 	Ending  *field
 	LeadsTo template.URL // where the ending leads on to, by itself
@@ -108,21 +111,21 @@ func (c *call) stepView(at int, faults []schema.Violation) (*pageView, *builder)
 	view.Navigation = c.form.Settings.Navigation && len(steps) > 1
 	b.focus = at > 0 && len(faults) == 0 && c.notice == ""
 	b.fields(current.blocks)
-	view.Fields = view.insert(b.pen.end())
+	view.Fields = view.inserts.Add(b.pen.End())
 	b.problems = append(b.problems, b.elsewhere(steps)...)
 	if len(b.problems) > 0 {
-		p := &pen{room: maxProblems}
-		for _, one := range each(p, b.problems) {
-			p.put("<li>")
-			p.when(one.ID != "", `<a href="#%i">%s</a>`, one.ID, one.Label)
-			p.when(one.ID == "", "<b>%s</b>", one.Label)
-			p.put(" <span>%v</span></li>", one.Text)
+		p := pen.New(maxProblems)
+		for _, one := range pen.Each(p, b.problems) {
+			p.Put("<li>")
+			p.When(one.ID != "", `<a href="#%i">%s</a>`, one.ID, one.Label)
+			p.When(one.ID == "", "<b>%s</b>", one.Label)
+			p.Put(" <span>%v</span></li>", one.Text)
 		}
-		view.Problems = view.insert(p.end())
+		view.Problems = view.inserts.Add(p.End())
 	}
-	view.Inputs = view.insert(c.hiddenInputs(current, b.used))
+	view.Inputs = view.inserts.Add(c.hiddenInputs(current, b.used))
 	view.Notice, view.Lost = c.notice, view.lost(c.lost)
-	if view.First && view.Notice == "" && slices.ContainsFunc(steps, func(s step) bool { return c.h.inVain(s.blocks) }) { // said before somebody fills in the rest
+	if view.First && view.Notice == "" && slices.ContainsFunc(steps, func(s step) bool { return c.h.host.InVain(s.blocks) }) { // said before somebody fills in the rest
 		view.Notice = c.words.Get("fault.REQUIRED.unavailable")
 	}
 	view.Multipart = b.multipart
@@ -146,11 +149,11 @@ func (v *pageView) lost(list []Unplaced) template.HTML {
 	if len(list) == 0 {
 		return ""
 	}
-	p := new(pen)
+	p := pen.New(0)
 	for _, one := range list {
-		p.put("<div><dt>%v</dt><dd>%v</dd></div>", one.Block, one.Text)
+		p.Put("<div><dt>%v</dt><dd>%v</dd></div>", one.Block, one.Text)
 	}
-	return v.insert(p.end())
+	return v.inserts.Add(p.End())
 }
 
 // nextLabel is the text of the button that goes on.
@@ -180,11 +183,11 @@ func (c *call) nextLabel(view *pageView, s step) string {
 func (c *call) token() string { return c.h.signer.Sign(visit.PurposeVisit, c.visit) }
 
 // hiddenInputs carry the visit, and the answers of the inputs that are not shown.
-func (c *call) hiddenInputs(on step, shown map[string]bool) []piece {
-	p := new(pen)
+func (c *call) hiddenInputs(on step, shown map[string]bool) []pen.Piece {
+	p := pen.New(0)
 	hidden := func(name string, values ...string) {
 		for _, value := range values {
-			p.put(`<input type="hidden" name="%v" value="%v">`, name, value)
+			p.Put(`<input type="hidden" name="%v" value="%v">`, name, value)
 		}
 	}
 	hidden(input.State, c.token())
@@ -210,13 +213,13 @@ func (c *call) hiddenInputs(on step, shown map[string]bool) []piece {
 			hidden(name, c.values[name]...)
 		}
 	}
-	return p.end()
+	return p.End()
 }
 
 func (c *call) showMessage(status int, title, text string) {
 	view := c.view("message")
 	view.Title, view.Text = title, text
-	c.render(status, view, newPolicy())
+	c.render(status, view, new(policy.Policy))
 }
 
 // showEnding shows an ending, which leads on to a target, "" for nowhere.

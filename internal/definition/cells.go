@@ -10,21 +10,13 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Cells of a list of countries, and the sizes up to which a page draws the places of a
-// ranking, the icons of a rating, the steps of a scale and the days of a date as options.
-// What is larger is a number or a date to type. formpage knows these as well; a test of its
-// own holds the two together.
-const (
-	countryCells = 40 // the page copies a list that it has made before: see schema.Limits
-	maxPlaces    = 40
-	maxIcons     = 20
-	maxSteps     = 101
-	maxDays      = 50
-)
+// countryCells are the cells of a list of countries: the page copies a text that it has made
+// before, see schema.Limits.
+const countryCells = 40
 
-// cells returns how many options a page draws for a block of a kind, those of blocks inside
+// cells returns how many options a page draws for a block of a type, those of blocks inside
 // it not counted.
-func cells(block jsontree.Node, kind string) int {
+func cells(block jsontree.Node, typ string) int {
 	p := block.Member("properties")
 	number := func(name string, fallback float64) float64 {
 		if n := p.Member(name); n.Kind() == jsontree.Number {
@@ -32,46 +24,50 @@ func cells(block jsontree.Node, kind string) int {
 		}
 		return fallback
 	}
-	upTo := func(n float64, most int) int {
-		if n < 1 || n > float64(most) {
+	kind, _ := schema.KindOf(typ)
+	upTo := func(n float64) int {
+		if n < 1 || n > float64(kind.MaxDrawn) {
 			return 0
 		}
 		return int(n)
 	}
-	switch choices := block.Member("choices").Len(); kind {
-	case schema.TypeMatrix:
+	choices := block.Member("choices").Len()
+	switch kind.Shape {
+	case schema.ShapeMatrix:
 		return block.Member("matrix_rows").Len() * block.Member("matrix_columns").Len()
-	case schema.TypeRanking:
-		if choices <= maxPlaces {
+	case schema.ShapeRanking:
+		if choices <= kind.MaxDrawn {
 			return choices * choices
 		}
 		return choices
-	case schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice, schema.TypeDropdown:
+	case schema.ShapeChoice, schema.ShapeChoices:
 		return choices
-	case schema.TypeCountry, schema.TypePhone: // beside a number is its country
-		return countryCells
-	case schema.TypeAddress, schema.TypeContactInfo:
+	case schema.ShapeContact:
 		n, parts := 0, p.Member("addressOrContact")
-		for _, part := range []string{"phone", "country"} {
+		for _, part := range []string{schema.TypePhone, schema.TypeCountry} {
 			if !parts.Member(part).Member("hide").Bool() {
 				n += countryCells
 			}
 		}
 		return n
-	case schema.TypeDate:
-		return min(p.Member("specificDates").Len(), maxDays)
-	case schema.TypeNPS:
-		return 11
-	case schema.TypeRating:
-		return upTo(math.Max(1, number("to", 5)), maxIcons)
-	case schema.TypeOpinionScale:
-		step := number("scaleStep", 1)
-		if step <= 0 {
-			step = 1
-		}
-		return upTo(math.Floor((number("to", 10)-number("from", 1))/step+1e-9)+1, maxSteps)
-	case schema.TypeYesNo, schema.TypeLegal:
+	case schema.ShapeDate:
+		return min(p.Member("specificDates").Len(), kind.MaxDrawn)
+	case schema.ShapeBoolean:
 		return 2
+	}
+	switch scale := kind.Scale; typ {
+	case schema.TypeCountry, schema.TypePhone: // beside a number is its country
+		return countryCells
+	case schema.TypeNPS:
+		return kind.MaxDrawn
+	case schema.TypeRating:
+		return upTo(math.Max(1, number("to", scale.To)))
+	case schema.TypeOpinionScale:
+		step := number("scaleStep", scale.Step)
+		if step <= 0 {
+			step = scale.Step
+		}
+		return upTo(math.Floor((number("to", scale.To)-number("from", scale.From))/step+1e-9) + 1)
 	}
 	return 0
 }

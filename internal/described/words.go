@@ -1,6 +1,7 @@
 package described
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // words is what the description says of bodies in words. Schemas could say it with
@@ -21,36 +23,31 @@ type words struct {
 // has one for an array and one for a single choice.
 type answerShapes struct{ one, list *Schema }
 
-// answerComponents are the components for the types of answers.
-var answerComponents = map[string]string{
-	"short_text": "TextAnswer", "long_text": "TextAnswer", "email": "TextAnswer", "phone": "TextAnswer",
-	"website": "TextAnswer", "country": "TextAnswer", "hidden": "TextAnswer",
-	"number": "NumberAnswer", "opinion_scale": "NumberAnswer", "rating": "IntegerAnswer", "nps": "IntegerAnswer",
-	"yes_no": "BooleanAnswer", "legal": "BooleanAnswer",
-	"single_choice": "ChoiceAnswer", "dropdown": "ChoiceAnswer", "picture_choice": "ChoiceAnswer",
-	"multiple_choice": "ChoicesAnswer", "ranking": "RankingAnswer", "matrix": "MatrixAnswer",
-	"date": "DateAnswer", "time": "TimeAnswer", "file_upload": "FilesAnswer", "signature": "FileAnswer",
-	"address": "AddressAnswer", "contact_info": "AddressAnswer", "payment": "PaymentAnswer", "variable": "VariableValue",
-}
-
 func readWords(d *jsonshape.Document, c *Compiler) (*words, error) {
 	w := &words{codes: make(map[string]int), answers: make(map[string]answerShapes)}
 	for _, code := range d.Root().Member("x-error-codes").All() {
 		w.codes[code.Name()] = int(code.Float())
 	}
-	for kind, component := range answerComponents {
-		one, err := c.component(component)
-		if err != nil {
-			return nil, err
+	add := func(typ string, one, list schema.AnswerShape) (err error) {
+		var shapes answerShapes
+		if shapes.one, err = c.component(string(one)); err == nil {
+			shapes.list, err = c.component(string(list))
 		}
-		w.answers[kind] = answerShapes{one, one}
+		w.answers[typ] = shapes
+		return err
 	}
-	list, err := c.component("ChoicesAnswer")
-	if err != nil {
-		return nil, err
+	errs := []error{
+		add(schema.TypeHidden, schema.ShapeText, schema.ShapeText),
+		add(schema.TypeVariable, "VariableValue", "VariableValue"),
 	}
-	w.answers["picture_choice"] = answerShapes{w.answers["single_choice"].one, list}
-	return w, nil
+	for k := range schema.Kinds() {
+		if !k.TakesAnswer() {
+			continue
+		}
+		several := schema.Block{Type: k.Type, Properties: &schema.Properties{MultiSelection: true}}
+		errs = append(errs, add(k.Type, k.Shape, several.AnswerShape()))
+	}
+	return w, errors.Join(errs...)
 }
 
 // check looks through a body for what the words are about. A body fits its schema
@@ -91,7 +88,7 @@ func (w *words) answer(n jsontree.Node) error {
 	if err := shape.Check(value); err != nil {
 		return fmt.Errorf("the answer of type %s: %w", kind, err)
 	}
-	if kind == "date" && !isDate(value.Text()) {
+	if kind == schema.TypeDate && !isDate(value.Text()) {
 		return fmt.Errorf("the answer of type date: %q is not a date", value.Text())
 	}
 	return nil

@@ -131,13 +131,10 @@ func partsOf(b *schema.Block, o Options) (parts []part) {
 	if properties == nil {
 		properties = new(schema.Properties)
 	}
-	switch b.Type {
-	case schema.TypeShortText, schema.TypeLongText, schema.TypeEmail, schema.TypePhone, schema.TypeWebsite, schema.TypeNumber,
-		schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS, schema.TypeYesNo, schema.TypeLegal, schema.TypeSingleChoice,
-		schema.TypeDropdown, schema.TypeDate, schema.TypeTime, schema.TypeCountry:
-		return []part{{}}
-	case schema.TypeMultipleChoice, schema.TypePictureChoice, schema.TypeRanking:
-		if !o.Spread || b.Type == schema.TypePictureChoice && !properties.MultiSelection {
+	switch b.AnswerShape() {
+	case "": // takes no answer
+	case schema.ShapeChoices, schema.ShapeRanking:
+		if !o.Spread {
 			return []part{{}}
 		}
 		for _, c := range b.Choices {
@@ -146,39 +143,29 @@ func partsOf(b *schema.Block, o Options) (parts []part) {
 		if properties.OtherOption {
 			parts = append(parts, part{name: otherPart})
 		}
-	case schema.TypeMatrix:
+	case schema.ShapeMatrix:
 		for _, row := range b.MatrixRows {
 			parts = append(parts, part{row.ID, row.Label})
 		}
-	case schema.TypeAddress, schema.TypeContactInfo:
+	case schema.ShapeContact:
 		for _, p := range (schema.Contact{}).Parts() {
-			if !hides(properties.AddressOrContact, p.Name) {
+			if !properties.AddressOrContact.Part(p.Name).Hide {
 				parts = append(parts, part{name: p.Name})
 			}
 		}
-	case schema.TypeFileUpload:
+	case schema.ShapeFiles:
 		if o.Spread {
 			return []part{{name: "1/name"}, {name: "1/url"}}
 		}
 		return []part{{name: "name"}, {name: "url"}}
-	case schema.TypeSignature:
+	case schema.ShapeFile:
 		return []part{{name: "name"}, {name: "url"}}
-	case schema.TypePayment:
+	case schema.ShapePayment:
 		return []part{{name: "amount"}, {name: "currency"}, {name: "status"}, {name: "gateway"}, {name: "reference"}}
+	default:
+		return []part{{}}
 	}
 	return parts
-}
-
-// hides reports whether a block does not ask for a part of an address or contact.
-func hides(f *schema.AddressFields, name string) bool {
-	if f == nil {
-		return false
-	}
-	field := map[string]*schema.AddressField{
-		"firstName": f.FirstName, "lastName": f.LastName, "email": f.Email, "phone": f.Phone, "company": f.Company, "address": f.Address,
-		"address2": f.Address2, "city": f.City, "state": f.State, "zip": f.Zip, "country": f.Country,
-	}[name]
-	return field != nil && field.Hide
 }
 
 // isE164 reports whether a phone number has the form in which valid ones are stored.

@@ -29,14 +29,6 @@ func NewSource() *Source {
 	return s
 }
 
-// NewSourceAt returns a source whose ids are the same each time, for tests that
-// compare two services.
-func NewSourceAt(process [5]byte, counter uint32) *Source {
-	s := &Source{process: process}
-	s.counter.Store(counter)
-	return s
-}
-
 // New returns the next id, with the second of at in its first four bytes.
 func (s *Source) New(at time.Time) storage.ID {
 	var id storage.ID

@@ -10,7 +10,7 @@
 //
 // What it does not see: an address that is dialled as it is by another dialer (net.Dial,
 // an http.Transport made anew, pgx), datagrams of an unconnected socket, and what other
-// processes send (a browser, PostgreSQL, nginx). TestWhoDials of the root holds the
+// processes send (a browser, PostgreSQL, nginx). TestWhoDials holds the
 // library to the dialers that are guarded, and the packages whose tests dial to a guard.
 // A database that an environment variable names is reached by a loopback address.
 package dialguard

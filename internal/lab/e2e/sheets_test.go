@@ -24,7 +24,7 @@ var escapes = []string{
 	`.fs-main{transform:translateY(-100vh) scale(9)}.fs-label{text-shadow:0 -400px red;font-size:900px;line-height:0}`, `.fs{display:contents}.fs-main{margin-top:-600px}`,
 }
 
-// sheet makes a sheet of the properties that css.go allows, with values that reach far.
+// sheet makes a sheet of the properties that css/sheet.go allows, with values that reach far.
 func sheet(random *rand.Rand, properties []string) string {
 	pick := func(list ...string) string { return list[random.IntN(len(list))] }
 	far := func() string {
@@ -61,7 +61,7 @@ func sheet(random *rand.Rand, properties []string) string {
 
 // No sheet of an author gets over the host's header and footer, or over the bar of a preview.
 func TestSheetsStayInTheForm(t *testing.T) {
-	source, err := os.ReadFile("../../../handler/formpage/css.go")
+	source, err := os.ReadFile("../../../handler/formpage/internal/css/sheet.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -80,6 +80,10 @@ func IsButtonScale(b *schema.Block) bool {
 	return n > 0 && b.Type != schema.TypeNumber
 }
 
+// MostDays is how many of the days that a block names are drawn to be chosen from. More days
+// are explained.
+const MostDays = 50
+
 // ContactParts are the parts of an address or contact in the order in which a person
 // is asked for them.
 var ContactParts = []string{

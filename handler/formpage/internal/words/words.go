@@ -283,3 +283,16 @@ func Megabytes(bytes int64) float64 {
 	}
 	return 0.01
 }
+
+// Bounds is how the keys of the texts on bounds end, "" where there are none.
+func Bounds(low, high bool) string {
+	switch {
+	case low && high:
+		return "between"
+	case low:
+		return "min"
+	case high:
+		return "max"
+	}
+	return ""
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sethvargo/go-limiter"
+	"github.com/sethvargo/go-limiter/memorystore"
+
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+)
+
+// budget is how many calls a user may make in these tests.
+const budget = 8
+
+// Two tenants whose users have one id: nothing of theirs meets, in both ways.
+var users = sessions{"a": {"acme", "1"}, "g": {"globex", "1"}}
+
+type way struct {
+	name string
+	make func(context.Context, []string, sessions, opener, limiter.Store) (*host, error)
+}
+
+var ways = []way{{"a schema each", oneEach}, {"all in one schema", allInOne}}
+
+func TestTenantsDoNotMeetInMemory(t *testing.T) {
+	t.Parallel()
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			tenantsDoNotMeet(t, way, func(context.Context, string) (storage.Storage, error) { return memory.New(), nil })
+		})
+	}
+}
+
+func TestTenantsDoNotMeetOnOnePool(t *testing.T) {
+	t.Parallel()
+	for _, way := range ways {
+		t.Run(way.name, func(t *testing.T) {
+			t.Parallel()
+			own := map[string]string{}
+			for _, schema := range []string{"tenant_acme", "tenant_globex", "tenants"} {
+				own[schema] = pgtest.Schema(t)
+			}
+			open := inSchemas(pgtest.Pool(t))
+			tenantsDoNotMeet(t, way, func(ctx context.Context, schema string) (storage.Storage, error) { return open(ctx, own[schema]) })
+		})
+	}
+}
+
+func tenantsDoNotMeet(t *testing.T, way way, open opener) {
+	t.Helper()
+	limit, err := memorystore.New(&memorystore.Config{Tokens: budget, Interval: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = limit.Close(context.WithoutCancel(t.Context())) })
+	h, err := way.make(t.Context(), []string{"acme", "globex"}, users, open, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, service := range h.services {
+		t.Cleanup(func() { _ = service.Close(context.WithoutCancel(t.Context())) })
+	}
+	send := func(tenant, token, method, path, body string) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), method, h.prefix(tenant)+"/v1"+path, strings.NewReader(body))
+		r.Header.Set("X-API-Key", token)
+		r.Header.Set("Content-Type", "application/json")
+		w := httptest.NewRecorder()
+		h.routes.ServeHTTP(w, r)
+		return w
+	}
+
+	// What one makes the other does not see, under whichever tenant's path.
+	w := send("acme", "a", http.MethodPost, "/workspaces", `{"name":"Research"}`)
+	var made struct {
+		ID string `json:"id"`
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || w.Code != http.StatusCreated {
+		t.Fatalf("a workspace: %d %s", w.Code, w.Body)
+	}
+	if w := send("acme", "a", http.MethodGet, "/workspaces/"+made.ID, ""); w.Code != http.StatusOK {
+		t.Errorf("its owner gets %d %s", w.Code, w.Body)
+	}
+	if w := send("globex", "g", http.MethodGet, "/workspaces/"+made.ID, ""); w.Code != http.StatusNotFound {
+		t.Errorf("the user of the other tenant gets %d %s", w.Code, w.Body)
+	}
+	if len(h.services) > 1 {
+		if w := send("acme", "g", http.MethodGet, "/me", ""); w.Code != http.StatusUnauthorized {
+			t.Errorf("a session of globex gets %d at acme's path", w.Code)
+		}
+	}
+
+	// One of them uses its calls up, and the other has its own.
+	var last int
+	for range budget {
+		last = send("acme", "a", http.MethodGet, "/me", "").Code
+	}
+	if last != http.StatusTooManyRequests {
+		t.Errorf("beyond %d calls: %d, want 429", budget, last)
+	}
+	if w := send("globex", "g", http.MethodGet, "/me", ""); w.Code != http.StatusOK {
+		t.Errorf("after that the user of the other tenant gets %d, want 200", w.Code)
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/sethvargo/go-limiter"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// session is who sends a token: a user of a tenant. Sub is unique within its tenant only.
+type session struct{ Tenant, Sub string }
+
+// sessions are the product's, by token.
+type sessions map[string]session
+
+// name is the user's among those of all tenants. No tenant has a slash in its name, so no
+// two users have one name.
+func (s session) name() string { return s.Tenant + "/" + s.Sub }
+
+// principal is the user as formsvc knows it. Both ids have the tenant in them: the limiter
+// counts by KeyID, and two tenants whose users have one Sub would share a budget; what a user
+// owns is found by UserID, and in one schema they would share that too.
+func (s session) principal() formsvc.Principal {
+	return formsvc.Principal{
+		KeyID: s.name(), UserID: formsvc.UserIDFrom(s.name()), Name: s.Sub, Scopes: formsvc.Scopes(),
+	}
+}
+
+// resolver knows the sessions of one tenant, or with an empty tenant those of all.
+type resolver struct {
+	tenant   string
+	sessions sessions
+}
+
+// ResolveKey implements [formsvc.KeyResolver].
+func (r resolver) ResolveKey(_ context.Context, token string) (formsvc.Principal, error) {
+	s, ok := r.sessions[token]
+	if !ok || r.tenant != "" && s.Tenant != r.tenant {
+		return formsvc.Principal{}, formsvc.ErrInvalidKey
+	}
+	return s.principal(), nil
+}
+
+// host is the product.
+type host struct {
+	routes   *http.ServeMux
+	services []*formsvc.Service
+	prefix   func(tenant string) string // of the tenant's paths
+}
+
+// opener opens the storage that lies in a schema.
+type opener func(ctx context.Context, schema string) (storage.Storage, error)
+
+// oneEach gives each tenant a schema and a service of its own, below /t/{tenant}.
+//
+// A tenant can be backed up, moved and removed alone, and no fault of the product shows
+// one tenant's data to another: its service has no way to them. The price is a dispatcher and
+// caches for each, so this is for some hundred tenants, not for ten thousand.
+func oneEach(ctx context.Context, names []string, known sessions, open opener, limit limiter.Store) (*host, error) {
+	h := &host{routes: http.NewServeMux(), prefix: func(tenant string) string { return "/t/" + tenant }}
+	for _, name := range names {
+		store, err := open(ctx, "tenant_"+name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		service, err := formsvc.New(
+			formsvc.WithStorage(store),
+			formsvc.WithBaseURL(h.prefix(name)),
+			formsvc.WithKeyResolver(resolver{name, known}),
+			formsvc.WithLimiter(limit),
+		)
+		if err != nil {
+			return nil, err
+		}
+		h.services = append(h.services, service)
+		h.routes.Handle(h.prefix(name)+"/v1/", service)
+	}
+	return h, nil
+}
+
+// allInOne keeps all tenants in one schema behind one service: what a user may see is decided
+// by the user's id, which has the tenant in it.
+//
+// Any number of tenants costs what one does. The product must not make a user a member of
+// another tenant's workspace, and what [formsvc.Service.AsHost] lists is everybody's. A
+// tenant is removed by a call of DeleteUser for each of its users.
+func allInOne(ctx context.Context, _ []string, known sessions, open opener, limit limiter.Store) (*host, error) {
+	store, err := open(ctx, "tenants")
+	if err != nil {
+		return nil, err
+	}
+	service, err := formsvc.New(
+		formsvc.WithStorage(store),
+		formsvc.WithKeyResolver(resolver{sessions: known}),
+		formsvc.WithLimiter(limit),
+	)
+	if err != nil {
+		return nil, err
+	}
+	h := &host{routes: http.NewServeMux(), services: []*formsvc.Service{service}, prefix: func(string) string { return "" }}
+	h.routes.Handle("/v1/", service)
+	return h, nil
+}

@@ -1,0 +1,286 @@
+// Package css writes what an author says of a form's looks anew, from what is allowed.
+package css
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/tdewolff/parse/v2"
+	"github.com/tdewolff/parse/v2/css"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
+)
+
+// Sheet writes the author's style sheet anew from what is allowed: properties,
+// functions and selectors by list, no address of any kind, no at-rule but @media. Every
+// selector is put below the form's element. What is not on the lists is left out, so
+// nothing that a browser may learn to do later gets through.
+func Sheet(sheet string) string {
+	if strings.TrimSpace(sheet) == "" {
+		return ""
+	}
+	w := writer{parser: css.NewParser(parse.NewInputString(sheet), false)}
+	w.run()
+	return w.out.String()
+}
+
+// maxMedia is how deep @media may be nested.
+const maxMedia = 4
+
+type writer struct {
+	parser    *css.Parser
+	out       bytes.Buffer
+	selectors []string
+	rules     int // rulesets that are open
+	skipped   int // at-rules that are open and left out
+	media     int // @media that are open
+	body      bytes.Buffer
+}
+
+func (w *writer) run() {
+	for {
+		grammar, _, data := w.parser.Next()
+		switch grammar {
+		case css.ErrorGrammar:
+			if err := w.parser.Err(); err != nil && (errors.Is(err, io.EOF) || !w.parser.HasParseError()) {
+				w.close()
+				return
+			}
+		case css.BeginAtRuleGrammar:
+			w.beginAt(data)
+		case css.EndAtRuleGrammar:
+			w.endAt()
+		case css.QualifiedRuleGrammar:
+			w.selector()
+		case css.BeginRulesetGrammar:
+			w.rules++
+			if w.rules == 1 {
+				w.selector()
+				w.body.Reset()
+			}
+		case css.EndRulesetGrammar:
+			if w.rules == 1 {
+				w.flush()
+			}
+			w.rules = max(0, w.rules-1)
+		case css.DeclarationGrammar:
+			if w.rules == 1 && w.skipped == 0 {
+				w.declaration(string(data))
+			}
+		}
+	}
+}
+
+// close ends what the sheet left open.
+func (w *writer) close() {
+	if w.rules == 1 {
+		w.flush()
+	}
+	for ; w.media > 0; w.media-- {
+		w.out.WriteByte('}')
+	}
+}
+
+func (w *writer) beginAt(name []byte) {
+	prelude, ok := mediaPrelude(w.parser.Values())
+	if w.skipped > 0 || w.rules > 0 || !strings.EqualFold(string(name), "@media") || !ok || w.media == maxMedia {
+		w.skipped++
+		return
+	}
+	w.media++
+	w.out.WriteString("@media " + prelude + "{")
+}
+
+func (w *writer) endAt() {
+	switch {
+	case w.skipped > 0:
+		w.skipped--
+	case w.media > 0:
+		w.media--
+		w.out.WriteByte('}')
+	}
+}
+
+// flush writes a rule that has selectors and declarations left.
+func (w *writer) flush() {
+	if len(w.selectors) > 0 && w.body.Len() > 0 && w.skipped == 0 {
+		w.out.WriteString(strings.Join(w.selectors, ",") + "{" + strings.TrimSuffix(w.body.String(), ";") + "}")
+	}
+	w.selectors = nil
+}
+
+// selector adds the selectors that the parser has just read.
+func (w *writer) selector() {
+	tokens := w.parser.Values()
+	for len(tokens) > 0 {
+		one := tokens
+		if i := slices.IndexFunc(tokens, func(t css.Token) bool { return t.TokenType == css.CommaToken }); i >= 0 {
+			one, tokens = tokens[:i], tokens[i+1:]
+		} else {
+			tokens = nil
+		}
+		if text, ok := scoped(one); ok && len(w.selectors) < 100 {
+			w.selectors = append(w.selectors, text)
+		}
+	}
+}
+
+// selectorPseudos are what may stand behind a colon.
+var selectorPseudos = []string{
+	":", "root", "hover", "focus", "focus-visible", "focus-within", "active", "checked", "disabled", "first-child", "last-child",
+	"only-child", "first-of-type", "last-of-type", "placeholder", "empty",
+}
+
+// The signs between parts of a selector, and in the other places.
+var (
+	selectorSigns = []string{".", ">", "+", "~", "*"}
+	mediaSigns    = []string{"(", ")", ":", ","}
+	valueSigns    = []string{"/", "+", "-", "*", "!", ","}
+)
+
+// written is a token that may stand in all places, or one of the signs.
+func written(t css.Token, signs []string) (string, bool) {
+	text := string(t.Data)
+	switch t.TokenType {
+	case css.WhitespaceToken, css.CommentToken:
+		return " ", true
+	case css.IdentToken, css.HashToken:
+		return text, plain.IsName(strings.TrimPrefix(text, "#"))
+	case css.NumberToken, css.DimensionToken, css.PercentageToken:
+		return text, isNumeric(text)
+	}
+	return text, slices.Contains(signs, text)
+}
+
+// rootNames are what authors call the whole form.
+var rootNames = []string{"html", "body", ":root", ".fs"}
+
+// scoped writes a selector anew, below the form's element.
+func scoped(tokens []css.Token) (string, bool) {
+	var b strings.Builder
+	for i, t := range tokens {
+		text, ok := written(t, selectorSigns)
+		switch t.TokenType {
+		case css.NumberToken, css.DimensionToken, css.PercentageToken:
+			ok = false
+		case css.ColonToken:
+			ok = i+1 < len(tokens) && slices.Contains(selectorPseudos, string(tokens[i+1].Data))
+		}
+		if !ok {
+			return "", false
+		}
+		b.WriteString(text)
+	}
+	text := strings.TrimSpace(b.String())
+	for _, root := range rootNames {
+		if rest, ok := strings.CutPrefix(text, root); ok && (rest == "" || rest[0] == ' ' || rest[0] == '>') {
+			if strings.ContainsAny(strings.TrimSpace(rest + "x")[:1], "+~") {
+				return "", false // a neighbour of the form
+			}
+			return ".fs" + rest, true
+		}
+	}
+	if text == "" || strings.ContainsAny(text[:1], ">+~") || strings.Contains(text, ":root") {
+		return "", false
+	}
+	return ".fs " + text, true
+}
+
+func mediaPrelude(tokens []css.Token) (string, bool) {
+	var b strings.Builder
+	for _, t := range tokens {
+		text, ok := written(t, mediaSigns)
+		if !ok {
+			return "", false
+		}
+		b.WriteString(text)
+		if slices.Contains([]string{"and", "not", "only", ")"}, text) {
+			b.WriteByte(' ')
+		}
+	}
+	text := strings.TrimSpace(b.String())
+	return text, text != "" && strings.Count(text, "(") == strings.Count(text, ")")
+}
+
+// allowedProperties can neither load, leave the form's element, nor hide what stands
+// over it.
+var allowedProperties = strings.Fields(`
+	accent-color align-content align-items align-self aspect-ratio
+	background background-color background-image background-position background-repeat background-size background-clip
+	border border-color border-radius border-style border-width border-collapse border-spacing
+	border-bottom border-bottom-color border-bottom-style border-bottom-width border-left border-left-color border-left-style
+	border-left-width border-right border-right-color border-right-style border-right-width border-top border-top-color
+	border-top-style border-top-width border-top-left-radius border-top-right-radius border-bottom-left-radius
+	border-bottom-right-radius border-block border-inline border-inline-start border-inline-end
+	box-shadow box-sizing caret-color color column-gap display
+	flex flex-basis flex-direction flex-flow flex-grow flex-shrink flex-wrap float font font-family font-feature-settings
+	font-size font-style font-variant font-weight font-stretch gap
+	grid-auto-columns grid-auto-flow grid-auto-rows grid-column grid-gap grid-row grid-template-columns grid-template-rows
+	height inline-size block-size justify-content justify-items justify-self letter-spacing line-height
+	list-style-position list-style-type margin margin-bottom margin-left margin-right margin-top margin-block margin-inline
+	max-height max-width min-height min-width object-fit object-position opacity order outline outline-color outline-offset
+	outline-style outline-width overflow-wrap padding padding-bottom padding-left padding-right padding-top padding-block
+	padding-inline place-content place-items place-self row-gap text-align text-decoration text-decoration-color
+	text-decoration-line text-decoration-style text-indent text-overflow text-shadow text-transform text-underline-offset
+	text-wrap transform transform-origin transition transition-delay transition-duration transition-property
+	transition-timing-function vertical-align visibility white-space width word-break word-spacing`)
+
+var allowedFunctions = strings.Fields(`
+	rgb rgba hsl hsla hwb lab lch oklab oklch calc min max clamp var linear-gradient radial-gradient conic-gradient
+	repeating-linear-gradient repeating-radial-gradient translate translatex translatey scale rotate skew cubic-bezier
+	steps repeat minmax fit-content drop-shadow`)
+
+// declaration writes one declaration anew, or leaves it out.
+func (w *writer) declaration(property string) {
+	property = strings.ToLower(property)
+	if value, ok := declared(property, w.parser.Values()); ok && slices.Contains(allowedProperties, property) {
+		w.body.WriteString(property + ":" + value + ";")
+	}
+}
+
+func declared(property string, tokens []css.Token) (string, bool) {
+	var b strings.Builder
+	depth := 0
+	for _, t := range tokens {
+		text, ok := written(t, valueSigns)
+		switch t.TokenType {
+		case css.CustomPropertyNameToken:
+			ok = depth > 0 && plain.IsName(text)
+		case css.FunctionToken:
+			text = strings.ToLower(text)
+			ok = slices.Contains(allowedFunctions, strings.TrimSuffix(text, "("))
+			depth++
+		case css.LeftParenthesisToken:
+			ok = true
+			depth++
+		case css.RightParenthesisToken:
+			ok = true
+			depth--
+		case css.StringToken:
+			// A family's name is the only text that a value needs.
+			inner := strings.Trim(text, `"'`)
+			text = `"` + inner + `"`
+			ok = (property == "font-family" || property == "font") && plain.IsName(strings.ReplaceAll(inner, " ", ""))
+		}
+		if !ok {
+			return "", false
+		}
+		b.WriteString(text)
+		if depth < 0 || b.Len() > 1000 {
+			return "", false
+		}
+	}
+	value := strings.TrimSpace(b.String())
+	if i := strings.IndexByte(value, '!'); i >= 0 && !strings.EqualFold(strings.ReplaceAll(value[i:], " ", ""), "!important") {
+		return "", false
+	}
+	return value, value != "" && depth == 0
+}
+
+// isNumeric reports whether a token is a number with a unit and nothing escaped.
+func isNumeric(text string) bool {
+	return len(text) <= 40 && plain.Name(text, '.', '%', '+') == text
+}

@@ -1,0 +1,181 @@
+// Package fault words what is wrong with answers, for those who gave them.
+package fault
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/host"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// The page's own codes, beside those of package schema.
+const (
+	Known       = "KNOWN" // the answer must be new and is not
+	Captcha     = "CAPTCHA"
+	CaptchaUsed = "CAPTCHA_USED"
+	FileSize    = "FILE_SIZE"
+	FileType    = "FILE_TYPE"
+	FileCount   = "FILE_COUNT"
+	FileLost    = "FILE_LOST"
+	FileTotal   = "FILE_TOTAL" // of the visit
+	FileSpace   = "FILE_SPACE" // of the host's place
+)
+
+// Writer words faults in a language, of pages of a host.
+type Writer struct {
+	Words *words.Words
+	Host  *host.Host
+}
+
+// Text words a fault for the person who typed. The library's own sentence is
+// English, so it is only used for a code that the catalogue does not know. The block is nil
+// when the form has none; part says that the fault is one of a part of it.
+func (w Writer) Text(v schema.Violation, b *schema.Block, part bool) string {
+	code, kind, params := w.kind(v, b, part)
+	for _, key := range []string{"fault." + code + "." + kind, "fault." + code} {
+		if _, known := w.Words.Texts[key]; known {
+			return w.Words.Get(key, params...)
+		}
+	}
+	return v.Message
+}
+
+// formatWords are the texts for what [schema.CodeParams] calls a format.
+var formatWords = map[string]string{
+	"email": "email", "phone": "phone", "international_phone": "phone", "url": "website",
+	"date": "date", "date-time": "date", "time": "time",
+}
+
+// kind says which of the catalogue's texts fits a fault, and its parameters, which
+// are those of the violation.
+func (w Writer) kind(v schema.Violation, b *schema.Block, part bool) (code, kind string, params []any) {
+	if b != nil && b.Type == schema.TypeRanking && v.Code != schema.CodeRequired {
+		return v.Code, "ranking", nil
+	}
+	switch v.Code {
+	case FileSize:
+		most := w.Host.MaxFile
+		if b != nil {
+			most = w.Host.FileSize(formblock.Properties(b))
+		}
+		return v.Code, "", []any{"size", words.Megabytes(most)}
+	case FileTotal:
+		return v.Code, "", []any{"size", words.Megabytes(w.Host.MaxVisit)}
+	case schema.CodeRequired:
+		return v.Code, w.requiredKind(b, part), nil
+	case schema.CodeBadFormat:
+		format, _ := v.Params["format"].(string)
+		return v.Code, formatWords[format], nil
+	case schema.CodeWrongType:
+		if v.Params["type"] == "number" || v.Params["type"] == "integer" {
+			return v.Code, "number", nil
+		}
+	case schema.CodeTooLong:
+		if v.Params["unit"] == "characters" {
+			return v.Code, "max", []any{"max", v.Params["limit"]}
+		}
+	case schema.CodeTooMany:
+		switch v.Params["unit"] {
+		case "choices":
+			return v.Code, "max", []any{"max", v.Params["max"]}
+		case "files":
+			return FileCount, "", nil
+		}
+	case schema.CodeTooFew:
+		if v.Params["unit"] == "choices" {
+			return v.Code, "min", []any{"min", v.Params["min"]}
+		}
+	case schema.CodeOutOfRange:
+		return w.rangeKind(v)
+	case schema.CodeNotAllowed:
+		switch v.Params["reason"] {
+		case "weekday", "date":
+			if days := w.allowedDays(v.Params["allowed"]); days != "" {
+				return v.Code, "of", []any{"days", days}
+			}
+			return v.Code, "date", nil
+		case "file_type", "picture":
+			return FileType, "", nil
+		}
+	}
+	return v.Code, "", nil
+}
+
+// requiredKind says what kind of answer is missing.
+func (w Writer) requiredKind(b *schema.Block, part bool) string {
+	switch {
+	case b == nil:
+		return ""
+	case w.Host.CannotGive(&schema.Block{Type: b.Type, Required: true}):
+		return "unavailable"
+	case part:
+		return "part"
+	}
+	switch b.Type {
+	case schema.TypeLegal, schema.TypeMatrix, schema.TypePayment:
+		return b.Type
+	case schema.TypeYesNo, schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice, schema.TypeDropdown, schema.TypeCountry:
+		return "choice"
+	case schema.TypeDate:
+		if n := len(formblock.Properties(b).SpecificDates); n > 0 && n <= formblock.MostDays {
+			return "choice"
+		}
+	case schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
+		if formblock.IsButtonScale(b) {
+			return "choice"
+		}
+	case schema.TypeFileUpload, schema.TypeSignature:
+		if w.Host.Files {
+			return "file"
+		}
+	}
+	return ""
+}
+
+// allowedDays names the days that a fault says can be chosen, or the days of the week.
+func (w Writer) allowedDays(allowed any) string {
+	var names []string
+	switch days := allowed.(type) {
+	case []int:
+		return w.Words.Weekdays(days)
+	case []string:
+		for _, day := range days {
+			names = append(names, w.Words.Date(day))
+		}
+	}
+	return w.Words.List(names)
+}
+
+// rangeKind is kind for bounds of numbers and of days.
+func (w Writer) rangeKind(v schema.Violation) (code, kind string, params []any) {
+	if v.Params["unit"] == "bytes" {
+		if most, ok := v.Params["max"].(json.Number); ok {
+			if n, err := most.Float64(); err == nil {
+				return FileSize, "", []any{"size", words.Megabytes(int64(n))}
+			}
+		}
+		return FileSize, "", nil
+	}
+	low, hasLow := v.Params["min"]
+	high, hasHigh := v.Params["max"]
+	prefix := ""
+	for _, bound := range []*any{&low, &high} {
+		if day, ok := (*bound).(string); ok {
+			prefix, *bound = "date_", w.Words.Date(day)
+		}
+	}
+	return v.Code, prefix + words.Bounds(hasLow, hasHigh), []any{"min", low, "max", high}
+}
+
+// Part is the last part of a JSON Pointer that goes into an answer, "" for the
+// answer itself.
+func Part(pointer string) string {
+	parts := strings.Split(pointer, "/")
+	if len(parts) < 4 {
+		return ""
+	}
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(parts[3])
+}

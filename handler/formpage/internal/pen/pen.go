@@ -1,0 +1,237 @@
+// Package pen writes the HTML of pages.
+package pen
+
+import (
+	"crypto/rand"
+	"html/template"
+	"io"
+	"iter"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// Pen writes HTML in pieces, within bounds: text that grows in one piece is copied time and
+// again.
+type Pen struct {
+	Room int  // bytes that may still be written of the form
+	Full bool // something was left out for want of room
+
+	out     io.Writer // where the pieces go; nil: they are kept
+	kept    []Piece
+	buf     []byte
+	inserts Inserts // of a template whose output this is
+}
+
+const pieceSize = 32 << 10
+
+// Piece is HTML, or a long text that a visitor typed: that is escaped when it is sent.
+type Piece struct {
+	html  []byte
+	typed string
+}
+
+// room for pieces, to be used again.
+var room = sync.Pool{New: func() any { return new([pieceSize]byte) }}
+
+func newPiece() []byte { return room.Get().(*[pieceSize]byte)[:0] }
+
+// Release gives back the room of pieces that were sent.
+func Release(list []Piece) {
+	for _, one := range list {
+		if cap(one.html) == pieceSize {
+			room.Put((*[pieceSize]byte)(one.html[:pieceSize]))
+		}
+	}
+}
+
+// New returns a pen that keeps what it writes.
+func New(room int) *Pen { return &Pen{Room: room} }
+
+// NewLarge is New for what takes most of a page.
+func NewLarge(room int) *Pen { return &Pen{Room: room, buf: newPiece()} }
+
+// outs are pens that send a page, which mostly is one write.
+var outs = sync.Pool{New: func() any { return &Pen{buf: make([]byte, 0, 2*pieceSize)} }}
+
+// To returns a pen that sends what it writes to out. It ends with Close.
+func To(out io.Writer) *Pen {
+	p, _ := outs.Get().(*Pen)
+	p.out = out
+	return p
+}
+
+// Close sends the rest.
+func (p *Pen) Close() {
+	p.flush()
+	p.out = nil
+	outs.Put(p)
+}
+
+// Raw writes HTML that is not the form's.
+func (p *Pen) Raw(s string) {
+	for len(p.buf)+len(s) > max(pieceSize, cap(p.buf)) {
+		n := max(pieceSize, cap(p.buf)) - len(p.buf)
+		p.buf = append(p.buf, s[:n]...)
+		s = s[n:]
+		p.flush()
+		if p.buf == nil {
+			p.buf = newPiece()
+		}
+	}
+	p.buf = append(p.buf, s...)
+}
+
+func (p *Pen) flush() {
+	if p.out != nil {
+		_, _ = p.out.Write(p.buf) // the visitor may be gone
+		p.buf = p.buf[:0]
+	} else if len(p.buf) > 0 {
+		p.kept = append(p.kept, Piece{html: p.buf})
+		p.buf = nil
+	}
+}
+
+// Pieces sends what another pen wrote.
+func (p *Pen) Pieces(list []Piece) {
+	for _, one := range list {
+		if len(p.buf)+len(one.html) <= cap(p.buf) {
+			p.buf = append(p.buf, one.html...)
+		} else {
+			p.flush()
+			_, _ = p.out.Write(one.html)
+		}
+		p.Typed(one.typed)
+	}
+}
+
+// entities stand for the bytes that mean something in text or in an attribute in double
+// quotes.
+var entities = [256]string{0: "\uFFFD", '"': "&#34;", '\'': "&#39;", '&': "&amp;", '<': "&lt;", '>': "&gt;"}
+
+// Typed writes what a visitor typed. There is always room for it.
+func (p *Pen) Typed(s string) {
+	if p.out == nil && len(s) > pieceSize {
+		p.flush()
+		p.kept = append(p.kept, Piece{typed: s})
+		return
+	}
+	last := 0
+	for i := range len(s) {
+		if e := entities[s[i]]; e != "" {
+			p.Raw(s[last:i])
+			p.Raw(e)
+			last = i + 1
+		}
+	}
+	p.Raw(s[last:])
+}
+
+// Markup writes HTML.
+func (p *Pen) Markup(s string) {
+	p.Room -= len(s)
+	p.Raw(s)
+}
+
+// Whole writes what would mean something else if it were cut.
+func (p *Pen) Whole(s string) {
+	p.Room -= len(s)
+	p.Typed(s)
+}
+
+// Text writes text of the form as far as there is room.
+func (p *Pen) Text(s string) {
+	for i := range len(s) {
+		if p.Room -= max(1, len(entities[s[i]])); p.Room < 0 && utf8.RuneStart(s[i]) {
+			s, p.Full = s[:i], true
+			break
+		}
+	}
+	p.Typed(s)
+}
+
+// More reports whether there is room for one thing more.
+func (p *Pen) More() bool {
+	p.Full = p.Full || p.Room <= 0
+	return !p.Full
+}
+
+// Each gives what is in a list as long as there is room for one thing more.
+func Each[T any](p *Pen, list []T) iter.Seq2[int, *T] {
+	return func(yield func(int, *T) bool) {
+		for i := range list {
+			if !p.More() || !yield(i, &list[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Put writes HTML with values in it, escaped: %s is a text of the form, %i what would mean
+// something else if it were cut, %v what a visitor typed.
+func (p *Pen) Put(format string, values ...string) {
+	for _, value := range values {
+		before, rest, _ := strings.Cut(format, "%")
+		p.Markup(before)
+		switch rest[0] {
+		case 's':
+			p.Text(value)
+		case 'i':
+			p.Whole(value)
+		case 'v':
+			p.Typed(value)
+		}
+		format = rest[1:]
+	}
+	p.Markup(format)
+}
+
+// When puts something on a condition.
+func (p *Pen) When(is bool, format string, values ...string) {
+	if is {
+		p.Put(format, values...)
+	}
+}
+
+// Sentence writes one of the page's own texts with a value at a {place}, which may be long.
+func (p *Pen) Sentence(text, place, value string) {
+	before, after, _ := strings.Cut(text, "{"+place+"}")
+	p.Put("%i%s%i", before, value, after)
+}
+
+// End returns what was written.
+func (p *Pen) End() []Piece {
+	p.flush()
+	return p.kept
+}
+
+// Write takes what a template writes, which is each value at once.
+func (p *Pen) Write(b []byte) (int, error) {
+	if pieces, ok := p.inserts[string(b)]; ok {
+		p.flush()
+		p.kept = append(p.kept, pieces...)
+	} else {
+		p.Raw(string(b))
+	}
+	return len(b), nil
+}
+
+// Inserts are what other pens wrote, by what stands for it in the output of a template.
+type Inserts map[string][]Piece
+
+// Add returns what stands for pieces in a template: nobody can guess it.
+func (i *Inserts) Add(pieces []Piece) template.HTML {
+	if *i == nil {
+		*i = Inserts{}
+	}
+	mark := rand.Text()
+	(*i)[mark] = pieces
+	return template.HTML(mark) //nolint:gosec // letters and digits
+}
+
+// Execute returns what a template writes, with the inserts in their places.
+func (i Inserts) Execute(t *template.Template, name string, data any) ([]Piece, error) {
+	p := Pen{inserts: i}
+	err := t.ExecuteTemplate(&p, name, data)
+	return p.End(), err
+}

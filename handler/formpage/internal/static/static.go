@@ -1,0 +1,109 @@
+// Package static serves the style and the scripts of pages.
+package static
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	_ "embed" // for the files
+	"encoding/hex"
+	"net/http"
+	"regexp"
+	"sync"
+	"time"
+)
+
+var (
+	//go:embed page.css
+	pageCSS []byte
+	//go:embed page.js
+	pageJS []byte
+	//go:embed embed.js
+	embedJS []byte
+)
+
+// Dir is where the style and the scripts are served, beside the forms: no public id has this
+// name.
+const Dir = "-"
+
+type file struct {
+	content []byte
+	packed  func() []byte // by gzip, with the first request for it
+	kind    string
+	tag     string
+}
+
+var files = map[string]file{
+	"page.css": newFile(pageCSS, "", "text/css; charset=utf-8"),
+	"page.js":  newFile(pageJS, "\n", "text/javascript; charset=utf-8"),
+	"embed.js": newFile(embedJS, "\n", "text/javascript; charset=utf-8"),
+}
+
+func newFile(raw []byte, between, kind string) file {
+	content := compact(raw, between)
+	sum := sha256.Sum256(content)
+	return file{content, sync.OnceValue(func() []byte { return pack(content) }), kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
+}
+
+func pack(content []byte) []byte {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = w.Write(content) // a buffer takes all
+	_ = w.Close()
+	return packed.Bytes()
+}
+
+// Version changes with the files, so that browsers may keep them for ever.
+var Version = files["page.css"].tag[1:9] + files["page.js"].tag[1:9]
+
+// compact leaves out indentation, and lines that are comments alone: a tenth of a file.
+// None of the files has a text of several lines, in which that would matter. A script
+// needs its lines, whose ends may end statements.
+func compact(content []byte, between string) []byte {
+	var kept [][]byte
+	comment := false
+	for line := range bytes.Lines(content) {
+		line = bytes.TrimSpace(line)
+		comment = comment || bytes.HasPrefix(line, []byte("/*"))
+		if len(line) > 0 && !comment && !bytes.HasPrefix(line, []byte("//")) {
+			kept = append(kept, line)
+		}
+		comment = comment && !bytes.HasSuffix(line, []byte("*/"))
+	}
+	return bytes.Join(kept, []byte(between))
+}
+
+// Style is the content of the style sheet.
+var Style = string(files["page.css"].content)
+
+// takesGzip matches an Accept-Encoding header with gzip, of a quality that is not 0.
+var takesGzip = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(;\s*q=[0.]*[1-9][\d.]*\s*)?(,|$)`)
+
+// Has reports whether there is a file with a name.
+func Has(name string) bool {
+	_, there := files[name]
+	return there
+}
+
+// Serve answers with the file with a name, or that there is none.
+func Serve(w http.ResponseWriter, r *http.Request, name string) {
+	a, ok := files[name]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", a.kind)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "public, max-age=300")
+	if r.URL.Query().Get("v") == Version {
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	content, tag := a.content, a.tag
+	w.Header().Add("Vary", "Accept-Encoding")
+	if takesGzip.MatchString(r.Header.Get("Accept-Encoding")) {
+		content, tag = a.packed(), "W/"+tag
+		w.Header().Set("Content-Encoding", "gzip")
+	}
+	w.Header().Set("ETag", tag)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(content))
+}

@@ -1,0 +1,103 @@
+package dialguard_test
+
+import (
+	"go/ast"
+	"go/parser"
+	gotoken "go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// dialers are the places of the library and of its test helpers that connect to others by
+// themselves, or make something that does. What is not here goes through
+// http.DefaultTransport.
+var dialers = map[string]string{
+	"webhooks/client.go":                   "http.Transport net.Dialer", // asks publicaddr.BeforeDial
+	"internal/lab/dialguard/dialguard.go":  "net.Dialer net.Resolver",
+	"internal/lab/pgtest/pgrun/bouncer.go": "net.Dialer", // a unix socket
+	"internal/lab/bench/hotpaths/load.go":  "net.Dialer", // the rest are programs, and dial their own processes
+	"internal/lab/bench/river/main.go":     "http.Transport",
+	"internal/lab/soak/load.go":            "http.Transport",
+}
+
+var dialing = regexp.MustCompile(`^(net\.(Dial|DialTimeout|DialTCP|DialUDP|DialIP|Dialer|Resolver|Lookup.*|ResolveIPAddr|ResolveTCPAddr|ResolveUDPAddr|ListenUDP|ListenPacket)|http\.Transport|tls\.(Dial|DialWithDialer|Dialer))$`)
+
+// dialsOf returns what a file makes or calls that dials by itself.
+func dialsOf(t *testing.T, path string, source any) string {
+	t.Helper()
+	file, err := parser.ParseFile(gotoken.NewFileSet(), path, source, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if _, ok := n.(*ast.TypeAssertExpr); ok { // http.DefaultTransport.(*http.Transport)
+			return false
+		}
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if of, ok := s.X.(*ast.Ident); ok && dialing.MatchString(of.Name+"."+s.Sel.Name) {
+				found[of.Name+"."+s.Sel.Name] = true
+			}
+		}
+		return true
+	})
+	return strings.Join(slices.Sorted(maps.Keys(found)), " ")
+}
+
+// testDials is text of a test that connects to something.
+var testDials = regexp.MustCompile(`httptest\.New(TLS|Unstarted)?Server|net\.Dial|net\.Listen|pgtest\.(Pool|URL)\(|http\.DefaultClient|http\.Client\{`)
+
+// What the library dials with is guarded in its tests (package dialguard), and so is each
+// package whose tests dial.
+func TestWhoDials(t *testing.T) {
+	t.Parallel()
+	seen, tests, guarded := map[string]string{}, map[string]bool{}, map[string]bool{}
+	root := os.DirFS("../../..")
+	err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata"):
+			return fs.SkipDir
+		case !strings.HasSuffix(path, ".go"):
+			return nil
+		case !strings.HasSuffix(path, "_test.go"):
+			if found := dialsOf(t, filepath.Join("../../..", path), nil); found != "" {
+				seen[path] = found
+			}
+			return nil
+		}
+		text, err := fs.ReadFile(root, path)
+		dir := filepath.ToSlash(filepath.Dir(path))
+		tests[dir] = tests[dir] || testDials.Match(text)
+		guarded[dir] = guarded[dir] || strings.Contains(string(text), "dialguard.Guard(m)")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(seen, dialers) {
+		t.Errorf("these dial: %v\nwant %v", seen, dialers)
+	}
+	for dir, dial := range tests {
+		if dial && !guarded[dir] {
+			t.Errorf("the tests of %s dial, and nothing guards them: see package dialguard", dir)
+		}
+	}
+	if !guarded["internal/servicetest"] || !guarded["webhooks"] || !guarded["storage/postgres"] {
+		t.Errorf("guarded is %v", guarded)
+	}
+
+	// The test is only worth what dialsOf sees.
+	const source = `package x
+		func a() { _, _ = net.Dial("", ""); _ = &http.Transport{}; var d net.Dialer; _, _ = net.LookupHost(""); _ = http.DefaultTransport.(*http.Transport).Clone() }`
+	if got := dialsOf(t, "x.go", source); got != "http.Transport net.Dial net.Dialer net.LookupHost" {
+		t.Errorf("seen is %q", got)
+	}
+}

@@ -1,0 +1,171 @@
+package servicetest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/servicetest"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+// Every code that the description lists is provoked with its status. That no other
+// code is ever returned, serve checks with every answer, and the handler's catalogue is
+// held against the list in its own package.
+func TestEveryErrorOfTheDescriptionCanBeProvoked(t *testing.T) {
+	t.Parallel()
+	b := servicetest.Setup(t, formsvc.WithLimits(formsvc.Limits{Workspaces: 1}), formsvc.WithoutRateLimit())
+	form := "/forms/" + b.Form(servicetest.TextBlock, `{}`).String()
+	limited := servicetest.Setup(t, formsvc.WithRateLimit(1, time.Hour))
+	limited.Do(http.MethodGet, "/me", "", nil)
+	failing := func(err error) *httptest.ResponseRecorder {
+		svc := servicetest.New(t, failingStore{b.Store, err}, formsvc.WithoutRateLimit())
+		w := httptest.NewRecorder()
+		servicetest.Serve(t, svc, w, b.Request(http.MethodGet, "/workspaces", ""))
+		return w
+	}
+	key := func(user formsvc.User, scopes ...formsvc.Scope) string {
+		issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: user, Name: "k", Scopes: scopes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return issued.Secret
+	}
+	member := formsvc.User{ID: formsvc.UserIDFrom("member")}
+	if err := b.AddMember(t.Context(), b.Workspace, member.ID); err != nil {
+		t.Fatal(err)
+	}
+	with := func(method, path, body, header, value string) *httptest.ResponseRecorder {
+		r := b.Request(method, path, body)
+		r.Header.Set(header, value)
+		w := httptest.NewRecorder()
+		servicetest.Serve(t, b.Service, w, r)
+		return w
+	}
+	do := func(method, path, body string) *httptest.ResponseRecorder { return b.Do(method, path, body, nil) }
+
+	provoked := map[string]func() *httptest.ResponseRecorder{
+		"MALFORMED_JSON":         func() *httptest.ResponseRecorder { return do("POST", "/forms", "{") },
+		"METHOD_NOT_ALLOWED":     func() *httptest.ResponseRecorder { return do("PUT", "/me", "{}") },
+		"BODY_TOO_LARGE":         func() *httptest.ResponseRecorder { return do("POST", "/forms", strings.Repeat(" ", 1<<20+1)) },
+		"UNSUPPORTED_MEDIA_TYPE": func() *httptest.ResponseRecorder { return with("POST", "/forms", "{}", "Content-Type", "text/plain") },
+		"INVALID_API_KEY":        func() *httptest.ResponseRecorder { return b.DoAs("nonsense", "GET", "/me", "") },
+		"INSUFFICIENT_SCOPE": func() *httptest.ResponseRecorder {
+			return b.DoAs(key(b.User, storage.ScopeFormsRead), "GET", "/workspaces", "")
+		},
+		"OWNER_REQUIRED": func() *httptest.ResponseRecorder {
+			return b.DoAs(key(member, storage.Scopes()...), "DELETE", "/workspaces/"+b.Workspace.String(), "")
+		},
+		"NOT_FOUND":               func() *httptest.ResponseRecorder { return do("GET", "/forms/nothing", "") },
+		"WORKSPACE_LIMIT_REACHED": func() *httptest.ResponseRecorder { return do("POST", "/workspaces", `{"name":"x"}`) },
+		"BLOCK_EXISTS":            func() *httptest.ResponseRecorder { return do("POST", form+"/blocks", `{"block":{"id":"name"}}`) },
+		"REVISION_MISMATCH":       func() *httptest.ResponseRecorder { return with("PATCH", form, `{"name":"x"}`, "If-Match", `"old"`) },
+		"VALIDATION_FAILED":       func() *httptest.ResponseRecorder { return do("PATCH", form, `{}`) },
+		"INVALID_CURSOR":          func() *httptest.ResponseRecorder { return do("GET", "/forms?cursor=x", "") },
+		"WEBHOOK_URL_REJECTED": func() *httptest.ResponseRecorder {
+			return do("POST", "/webhooks", `{"form_id":"`+strings.TrimPrefix(form, "/forms/")+`","url":"http://127.0.0.1/"}`)
+		},
+		"RATE_LIMITED":   func() *httptest.ResponseRecorder { return limited.Do("GET", "/me", "", nil) },
+		"INTERNAL_ERROR": func() *httptest.ResponseRecorder { return failing(errors.New("a bug")) },
+		"UNAVAILABLE":    func() *httptest.ResponseRecorder { return failing(storage.ErrUnavailable) },
+	}
+
+	var document struct {
+		Codes map[string]int `json:"x-error-codes"`
+	}
+	if err := json.Unmarshal(schema.OpenAPI(), &document); err != nil {
+		t.Fatal(err)
+	}
+	for code, status := range document.Codes {
+		provoke := provoked[code]
+		if provoke == nil {
+			t.Errorf("no request provokes %s", code)
+			continue
+		}
+		var e struct{ Code, Message string }
+		w := provoke()
+		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || e.Code != code || w.Code != status || e.Message == "" {
+			t.Errorf("%d %s (%v), want %d %s", w.Code, w.Body, err, status, code)
+		}
+	}
+	for _, code := range slices.Sorted(maps.Keys(provoked)) {
+		if _, known := document.Codes[code]; !known {
+			t.Errorf("%s is not described", code)
+		}
+	}
+}
+
+// What integrations read in the log of deliveries.
+func TestTheMembersOfADeliverySummary(t *testing.T) {
+	t.Parallel()
+	url, requests := servicetest.Receiver(t)
+	b := servicetest.Setup(t, servicetest.Loopback(), formsvc.WithoutRateLimit())
+	form := b.Form(servicetest.TextBlock, `{}`)
+	hook := b.Webhook(form, url, servicetest.Secret)
+	b.Dispatch()
+	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`)}); err != nil {
+		t.Fatal(err)
+	}
+	<-requests
+	if err := b.SendTestEvent(t.Context(), hook); err != nil {
+		t.Fatal(err)
+	}
+	<-requests
+	b.Deliveries(hook, 2)
+	var list struct{ Items []map[string]any }
+	b.Do(http.MethodGet, "/webhooks/"+hook.String()+"/deliveries", "", &list)
+	want := []string{
+		"attempt", "created_at", "duration_ms", "error", "event", "event_id", "id", "next_attempt_at", "status", "submission_id", "success",
+	}
+	for _, item := range list.Items {
+		if got := slices.Sorted(maps.Keys(item)); !slices.Equal(got, want) {
+			t.Errorf("members %q, want %q", got, want)
+		}
+		if item["event"] != "form.response.completed" {
+			t.Errorf("the event is called %v", item["event"])
+		}
+	}
+	if list.Items[0]["submission_id"] != nil || list.Items[1]["submission_id"] == nil {
+		t.Errorf("submission ids %v and %v, want none with the test event only", list.Items[0]["submission_id"], list.Items[1]["submission_id"])
+	}
+}
+
+// historyOf shows a webhook's history that says that deliveries ended unsent.
+type historyOf struct {
+	storage.Storage
+	kept []storage.Delivery
+}
+
+func (h historyOf) Deliveries(context.Context, storage.Actor, storage.ID, int) ([]storage.Delivery, error) {
+	return h.kept, nil
+}
+
+// Every class of failure that is kept can be shown as the description says.
+func TestEveryFailureOfADeliveryIsDescribed(t *testing.T) {
+	t.Parallel()
+	now := time.Now().UTC().Truncate(time.Second)
+	classes := []string{webhooks.ClassTimeout, webhooks.ClassNetwork, webhooks.ClassRedirect, webhooks.ClassStatus, storage.DeliveryExpired}
+	var kept []storage.Delivery
+	for i, class := range classes {
+		kept = append(kept, storage.Delivery{
+			ID: storage.ID{byte(i + 1)}, EventID: storage.ID{9}, EventType: "form.response.completed", Attempt: 1, Error: class, CreatedAt: now,
+		})
+	}
+	b := servicetest.SetupOn(t, historyOf{memory.New(), kept})
+	var list struct{ Items []struct{ Error string } }
+	b.Do(http.MethodGet, "/webhooks/"+storage.ID{5}.String()+"/deliveries", "", &list)
+	if len(list.Items) != len(classes) || list.Items[4].Error != "expired" {
+		t.Errorf("%d summaries, the last with the error %q", len(list.Items), list.Items[len(list.Items)-1].Error)
+	}
+}

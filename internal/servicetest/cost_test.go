@@ -1,0 +1,251 @@
+package servicetest_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/internal/servicetest"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/postgres"
+)
+
+// readingStore counts what is read of definitions, and the statements that a request
+// makes.
+type readingStore struct {
+	storage.Storage
+	bytes atomic.Int64
+	calls atomic.Int64
+}
+
+func (s *readingStore) count(f *storage.Form) {
+	if f != nil {
+		s.bytes.Add(int64(len(f.Definition.Blocks) + len(f.Definition.Settings) + len(f.Definition.Theme)))
+	}
+}
+
+func (s *readingStore) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
+	s.calls.Add(1)
+	f, err := s.Storage.Form(ctx, who, id)
+	s.count(&f)
+	return f, err
+}
+
+func (s *readingStore) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, storage.User, error) {
+	s.calls.Add(1)
+	return s.Storage.KeyByHash(ctx, hash)
+}
+
+func (s *readingStore) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
+	s.calls.Add(1)
+	found, err := s.Storage.FormForKey(ctx, p)
+	s.count(found.Form)
+	return found, err
+}
+
+// lending counts a call, and the bytes of the records that it lends.
+func (s *readingStore) lending(each func(*storage.Submission) error) func(*storage.Submission) error {
+	s.calls.Add(1)
+	return func(sub *storage.Submission) error {
+		s.bytes.Add(int64(len(sub.Answers)))
+		return each(sub)
+	}
+}
+
+func (s *readingStore) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
+	return s.Storage.Submissions(ctx, who, form, q, s.lending(each))
+}
+
+func (s *readingStore) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
+	return s.Storage.SubmissionsForKey(ctx, p, s.lending(each))
+}
+
+// reset forgets what was counted.
+func (s *readingStore) reset() {
+	s.bytes.Store(0)
+	s.calls.Store(0)
+}
+
+const largeForm = 970_000 // bytes of a definition near the largest body
+
+// A key over its limit or without the scope reads no form, a revoked one is refused
+// at once, and a valid one needs a single statement.
+func TestWhatAnAnswerCostsFollowsTheOrderOfTheChecks(t *testing.T) {
+	t.Parallel()
+	for name, inner := range servicetest.Stores(t) {
+		store := &readingStore{Storage: inner}
+		const limit = 8
+		b := servicetest.SetupOn(t, store, formsvc.WithRateLimit(limit, time.Hour))
+		form := b.Form(bigBlocks(largeForm), `{}`) // two calls of the key
+		paths := map[string]string{
+			http.MethodGet: "/forms/" + form.String(), http.MethodPatch: "/forms/" + form.String(), http.MethodPut: "/forms/" + form.String() + "/blocks",
+		}
+		issue := func(scopes ...formsvc.Scope) formsvc.IssuedKey {
+			issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "k", Scopes: scopes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return issued
+		}
+
+		unable := issue(storage.ScopeSubmissionsRead)
+		for range 2 { // with the key's id unknown, and known
+			for method, path := range paths {
+				store.reset()
+				w := b.DoAs(unable.Secret, method, path, "{}")
+				if w.Code != http.StatusForbidden || store.bytes.Load() != 0 {
+					t.Errorf("%s: %s without the scope: %d after reading %d bytes, want 403 and none", name, method, w.Code, store.bytes.Load())
+				}
+			}
+		}
+
+		reader := issue(storage.ScopeFormsRead, storage.ScopeFormsWrite)
+		for i := range limit {
+			store.reset()
+			w := b.DoAs(reader.Secret, http.MethodGet, paths[http.MethodGet], "")
+			if w.Code != http.StatusOK || store.bytes.Load() < largeForm {
+				t.Fatalf("%s: call %d: %d after reading %d bytes", name, i, w.Code, store.bytes.Load())
+			}
+			if got := store.calls.Load(); i > 0 && got != 1 {
+				t.Errorf("%s: call %d made %d calls of the storage, want 1", name, i, got)
+			}
+		}
+		for method, path := range paths {
+			store.reset()
+			w := b.DoAs(reader.Secret, method, path, "{}")
+			if w.Code != http.StatusTooManyRequests || store.bytes.Load() != 0 {
+				t.Errorf("%s: %s over the limit: %d after reading %d bytes, want 429 and none", name, method, w.Code, store.bytes.Load())
+			}
+		}
+
+		if err := b.RevokeKey(t.Context(), b.User.ID, reader.Key.ID); err != nil {
+			t.Fatal(err)
+		}
+		store.reset()
+		w := b.DoAs(reader.Secret, http.MethodGet, paths[http.MethodGet], "")
+		if w.Code != http.StatusUnauthorized || w.Header().Get("RateLimit") != "" || store.bytes.Load() != 0 {
+			t.Errorf("%s: revoked and over the limit: %d with %v after reading %d bytes, want 401 and none", name, w.Code, w.Header(), store.bytes.Load())
+		}
+	}
+}
+
+// The same holds for a page of responses. What is wrong with the request is still
+// reported after the key, the limit and the scope.
+func TestWhatAPageCostsFollowsTheOrderOfTheChecks(t *testing.T) {
+	t.Parallel()
+	for name, inner := range servicetest.Stores(t) {
+		store := &readingStore{Storage: inner}
+		b := servicetest.SetupOn(t, store, formsvc.WithRateLimit(8, time.Hour))
+		form := b.Form(servicetest.TextBlock, `{}`)
+		for i := range 3 {
+			if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", strconv.Quote(strconv.Itoa(i)))}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		issue := func(scopes ...formsvc.Scope) formsvc.IssuedKey {
+			issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "k", Scopes: scopes})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return issued
+		}
+		path := "/forms/" + form.String() + "/submissions"
+		// ask makes a request and checks its status, and whether a response was read.
+		ask := func(key, path, what string, status int, read bool) *httptest.ResponseRecorder {
+			t.Helper()
+			store.reset()
+			w := b.DoAs(key, http.MethodGet, path, "")
+			if w.Code != status || (store.bytes.Load() > 0) != read {
+				t.Errorf("%s: %s: %d after reading %d bytes, want %d, and responses %v: %s", name, what, w.Code, store.bytes.Load(), status, read, w.Body)
+			}
+			return w
+		}
+
+		unable := issue(storage.ScopeFormsRead)
+		for range 2 { // with the key's id unknown, and known
+			ask(unable.Secret, path, "without the scope", http.StatusForbidden, false)
+			ask(unable.Secret, path+"?limit=0", "without the scope and with a wrong limit", http.StatusForbidden, false)
+		}
+
+		reader := issue(storage.ScopeSubmissionsRead)
+		first := ask(reader.Secret, path+"?limit=2", "first page", http.StatusOK, true)
+		again := ask(reader.Secret, path+"?limit=2", "first page again", http.StatusOK, true)
+		if got := store.calls.Load(); got != 1 || again.Body.String() != first.Body.String() {
+			t.Errorf("%s: %d calls of the storage for a page, want 1; %s, want %s", name, got, again.Body, first.Body)
+		}
+		var page struct {
+			Page struct {
+				Next string `json:"next_cursor"`
+			}
+		}
+		if err := json.Unmarshal(first.Body.Bytes(), &page); err != nil || page.Page.Next == "" {
+			t.Fatalf("%s: %s, %v", name, first.Body, err)
+		}
+		ask(reader.Secret, path+"?limit=2&cursor="+page.Page.Next, "second page", http.StatusOK, true)
+		if got := store.calls.Load(); got != 1 {
+			t.Errorf("%s: %d calls of the storage for the second page, want 1", name, got)
+		}
+		ask(reader.Secret, path+"?limit=0", "a wrong limit", http.StatusUnprocessableEntity, false)
+		ask(reader.Secret, path+"?cursor=x", "a wrong cursor", http.StatusUnprocessableEntity, false)
+		ask(reader.Secret, "/forms/"+b.User.ID.String()+"/submissions", "an unknown form", http.StatusNotFound, false)
+		ask(reader.Secret, "/forms/x/submissions", "a malformed id", http.StatusNotFound, false)
+		ask(reader.Secret, path, "the last call", http.StatusOK, true)
+		ask(reader.Secret, path, "over the limit", http.StatusTooManyRequests, false)
+
+		if err := b.RevokeKey(t.Context(), b.User.ID, reader.Key.ID); err != nil {
+			t.Fatal(err)
+		}
+		ask(reader.Secret, path, "revoked and over the limit", http.StatusUnauthorized, false)
+		ended := issue(storage.ScopeSubmissionsRead)
+		ask(ended.Secret, path, "before it is revoked", http.StatusOK, true)
+		if err := b.RevokeKey(t.Context(), b.User.ID, ended.Key.ID); err != nil {
+			t.Fatal(err)
+		}
+		ask(ended.Secret, path, "revoked", http.StatusUnauthorized, false)
+	}
+}
+
+// bigBlocks are blocks of about n bytes.
+func bigBlocks(n int) string {
+	var blocks []string
+	for size := 0; size < n; size += 4900 {
+		blocks = append(blocks, `{"id":"b`+strings.Repeat("x", len(blocks)/10)+string(rune('0'+len(blocks)%10))+`","type":"statement","description":"`+strings.Repeat("d", 4900)+`"}`)
+	}
+	return "[" + strings.Join(blocks, ",") + "]"
+}
+
+// BenchmarkOverTheLimit is what a refusal costs: the same whatever the form's size.
+func BenchmarkOverTheLimit(b *testing.B) {
+	b.Run("memory", func(b *testing.B) { benchOverTheLimit(b, memory.New()) })
+	b.Run("postgres", func(b *testing.B) {
+		schema, pool := pgtest.Schema(b), pgtest.Pool(b)
+		if err := postgres.Migrate(b.Context(), pool, postgres.WithSchema(schema)); err != nil {
+			b.Fatal(err)
+		}
+		benchOverTheLimit(b, postgres.New(pool, postgres.WithSchema(schema)))
+	})
+}
+
+func benchOverTheLimit(b *testing.B, store storage.Storage) {
+	for _, c := range []struct{ name, blocks string }{{"small", servicetest.TextBlock}, {"970kB", bigBlocks(largeForm)}} {
+		b.Run(c.name, func(b *testing.B) {
+			s := servicetest.SetupOn(b, store, formsvc.WithRateLimit(3, 1000*time.Hour))
+			path := "/forms/" + s.Form(c.blocks, `{}`).String()
+			s.Do(http.MethodGet, path, "", nil)
+			r := s.Request(http.MethodGet, path, "")
+			b.ReportAllocs()
+			for b.Loop() {
+				call(b, s, r, http.StatusTooManyRequests)
+			}
+		})
+	}
+}

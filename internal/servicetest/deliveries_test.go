@@ -1,0 +1,247 @@
+package servicetest_test
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/servicetest"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+func TestAResponseBecomesASignedDelivery(t *testing.T) {
+	t.Parallel()
+	url, requests := servicetest.Receiver(t)
+	b := servicetest.Setup(t, servicetest.Loopback(), formsvc.WithoutRateLimit())
+	form := b.Form(`[{"id":"name","type":"short_text","label":"Name"},{"id":"plan","type":"single_choice","choices":[{"id":"p","label":"Pro"}]}]`, `{}`)
+	b.Do(http.MethodPatch, "/forms/"+form.String(), `{"definition":{"hidden_fields":["ref"]}}`, nil)
+	hook := b.Webhook(form, url, servicetest.Secret)
+	b.Dispatch()
+	s, err := b.Submit(t.Context(), formsvc.Response{
+		FormID: form, Answers: servicetest.Answers("name", `"Ann"`, "plan", `"p"`), Hidden: map[string]string{"ref": "mail"}, CompletionTime: 12.5,
+		Metadata: formsvc.Metadata{Country: "DE"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := <-requests
+	for name, want := range map[string]string{
+		"Content-Type": "application/json", "User-Agent": "formsvc-webhook/1.0", "Service-Version": "1.0.0",
+	} {
+		if got.Header.Get(name) != want {
+			t.Errorf("%s is %q, want %q", name, got.Header.Get(name), want)
+		}
+	}
+	if err := webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")); err != nil {
+		t.Error(err)
+	}
+	var event struct {
+		ID       formsvc.ID
+		Response json.RawMessage
+	}
+	if err := json.Unmarshal([]byte(got.Body), &event); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"formId":"` + form.String() + `","answers":{"name":"Ann","plan":{"id":"p","label":"Pro"},"ref":"mail"},"submissionId":"` + s.ID.String() +
+		`","submittedAt":"` + s.SubmittedAt.Format("2006-01-02T15:04:05Z") + `","hidden":{"ref":"mail"},"variables":{},"metadata":{"country":"DE"},"completionTime":12.5}`
+	if string(event.Response) != want {
+		t.Errorf("response\n%s\nwant\n%s", event.Response, want)
+	}
+
+	deliveries := b.Deliveries(hook, 1)
+	if d := deliveries[0]; !d.Success || d.Status != 200 || d.EventID != event.ID || d.SubmissionID == nil || *d.SubmissionID != s.ID || d.Attempt != 1 || d.NextAttemptAt != nil {
+		t.Errorf("delivery %+v", d)
+	}
+	for _, leak := range []string{servicetest.Secret, url, "Ann"} {
+		if w := b.Do(http.MethodGet, "/webhooks/"+hook.String()+"/deliveries", "", nil); strings.Contains(w.Body.String(), leak) {
+			t.Errorf("the deliveries tell %q: %s", leak, w.Body)
+		}
+	}
+
+	t.Run("a redelivery sends the same bytes", func(t *testing.T) {
+		if err := b.Redeliver(t.Context(), hook, deliveries[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		if again := <-requests; again.Body != got.Body || again.Header.Get("Service-Signature") != got.Header.Get("Service-Signature") {
+			t.Errorf("sent again:\n%s\nwant\n%s", again.Body, got.Body)
+		}
+		if d := b.Deliveries(hook, 2)[0]; d.EventID != event.ID {
+			t.Errorf("delivery %+v", d)
+		}
+	})
+	t.Run("a test event is signed and has no submission", func(t *testing.T) {
+		if err := b.SendTestEvent(t.Context(), hook); err != nil {
+			t.Fatal(err)
+		}
+		sample := <-requests
+		if err := webhooks.Verify(servicetest.Secret, []byte(sample.Body), sample.Header.Get("Service-Signature")); err != nil {
+			t.Error(err)
+		}
+		if !strings.Contains(sample.Body, `"answers":{"name":`) || strings.Contains(sample.Body, "submissionId") {
+			t.Errorf("test event %s", sample.Body)
+		}
+		if d := b.Deliveries(hook, 3)[0]; d.SubmissionID != nil || !d.Success {
+			t.Errorf("delivery %+v", d)
+		}
+	})
+	t.Run("what was deleted is not sent again", func(t *testing.T) {
+		b.Do(http.MethodDelete, "/forms/"+form.String()+"/submissions/"+s.ID.String(), "", nil)
+		if err := b.Redeliver(t.Context(), hook, deliveries[0].ID); !errors.Is(err, formsvc.ErrNotFound) {
+			t.Errorf("%v, want ErrNotFound", err)
+		}
+	})
+	t.Run("a disabled webhook takes neither", func(t *testing.T) {
+		b.Do(http.MethodPatch, "/webhooks/"+hook.String(), `{"enabled":false}`, nil)
+		if err := b.SendTestEvent(t.Context(), hook); !errors.Is(err, formsvc.ErrConflict) {
+			t.Errorf("%v, want ErrConflict", err)
+		}
+	})
+}
+
+func TestSecretsAreSealedAndOpenAfterARotation(t *testing.T) {
+	t.Parallel()
+	url, requests := servicetest.Receiver(t)
+	before, after := aead(t, 1), aead(t, 2)
+	b := servicetest.Setup(t, servicetest.Loopback(), formsvc.WithSecretCipher(before), formsvc.WithoutRateLimit())
+	form := b.Form(servicetest.TextBlock, `{}`)
+	hook := b.Webhook(form, url, servicetest.Secret)
+	stored, err := b.Store.Secrets(t.Context(), storage.ID{}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(stored) != 1 || stored[0].WebhookID != hook || strings.Contains(string(stored[0].Secret), servicetest.Secret[:8]) {
+		t.Fatalf("the stored secret is %q", stored)
+	}
+
+	rotated, err := formsvc.New(formsvc.WithStorage(b.Store), servicetest.Loopback(), formsvc.WithSecretCipher(after, before), formsvc.WithoutRateLimit())
+	if err != nil {
+		t.Fatal(err)
+	}
+	servicetest.Dispatch(t, rotated)
+	if _, err := rotated.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)}); err != nil {
+		t.Fatal(err)
+	}
+	got := <-requests
+	if err := webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")); err != nil {
+		t.Error(err)
+	}
+}
+
+// A destination that failed often enough is paused. A new URL is another
+// destination: an attempt at the old one that ends late must not pause it.
+func TestANewURLStartsAfresh(t *testing.T) {
+	t.Parallel()
+	const failures = 10
+	var tries atomic.Int64
+	last, answer := make(chan struct{}), make(chan struct{})
+	bad := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if tries.Add(1) == failures {
+			close(last)
+			<-answer
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	defer bad.Close()
+	good, requests := servicetest.Receiver(t)
+
+	b := servicetest.Setup(t, formsvc.WithoutRateLimit(), formsvc.WithWebhookConfig(webhooks.Config{
+		AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		Retry:           webhooks.RetryPolicy{Delays: slices.Repeat([]time.Duration{time.Millisecond}, 2*failures)},
+		InFlightWebhook: 1,
+	}))
+	form := b.Form(servicetest.TextBlock, `{}`)
+	hook := b.Webhook(form, bad.URL, servicetest.Secret)
+	b.Dispatch()
+	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)}); err != nil {
+		t.Fatal(err)
+	}
+	<-last
+	if w := b.Do(http.MethodPatch, "/webhooks/"+hook.String(), `{"url":"`+good+`"}`, nil); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	close(answer)
+	select {
+	case <-requests:
+	case <-time.After(30 * time.Second): // the pause would be a minute
+		t.Fatal("nothing arrived at the new URL")
+	}
+}
+
+func aead(t *testing.T, key byte) cipher.AEAD {
+	t.Helper()
+	block, err := aes.NewCipher([]byte(strings.Repeat(string(rune(key)), 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gcm, err := cipher.NewGCM(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gcm
+}
+
+// Who is responsible for a destination sees that its deliveries wait, since when and why.
+func TestPausedWebhooksAreListed(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		busy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}))
+		t.Cleanup(busy.Close)
+		quiet, _ := servicetest.Receiver(t)
+		form := b.Form(servicetest.MailBlocks, `{}`)
+		b.Webhook(form, quiet, servicetest.Secret)
+		hook := b.Webhook(form, busy.URL, servicetest.Secret)
+		paused := func(c formsvc.Client, q formsvc.Query) (list []formsvc.PausedWebhook) {
+			for p, err := range c.PausedWebhooks(t.Context(), q) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, p)
+			}
+			return list
+		}
+		if list := paused(b.AsHost(), formsvc.Query{}); len(list) > 0 {
+			t.Errorf("paused before anything was sent: %v", list)
+		}
+		b.Dispatch()
+		if _, err := b.Answer(form, "mail", `"a@example.com"`); err != nil {
+			t.Fatal(err)
+		}
+		servicetest.WaitFor(t, "the pause", func() bool { return len(paused(b.AsHost(), formsvc.Query{})) > 0 })
+		for name, c := range map[string]formsvc.Client{"the host": b.AsHost(), "the owner": b.As(b.User.ID)} {
+			list := paused(c, formsvc.Query{Limit: 5})
+			if len(list) != 1 {
+				t.Fatalf("%s sees %v", name, list)
+			}
+			p := list[0]
+			if p.WebhookID != hook || p.FormID != form || p.URL != busy.URL || p.Reason != formsvc.PauseRetryAfter || p.Failures != 1 ||
+				time.Since(p.FailingSince) > time.Minute || time.Until(p.PausedUntil) < 50*time.Minute {
+				t.Errorf("%s sees %+v", name, p)
+			}
+		}
+		if list := paused(b.As(formsvc.UserIDFrom("somebody else")), formsvc.Query{}); len(list) > 0 {
+			t.Errorf("somebody else sees %v", list)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for _, err := range b.AsHost().PausedWebhooks(ctx, formsvc.Query{}) {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("a cancelled context: %v", err)
+			}
+		}
+	})
+}

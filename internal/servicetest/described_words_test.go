@@ -1,0 +1,156 @@
+package servicetest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/parser"
+	gotoken "go/token"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/ratelimit"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+type describedFacts struct {
+	Info     struct{ Description string }
+	Webhooks map[string]struct {
+		Post struct{ Description string }
+	}
+	Components struct {
+		Schemas map[string]struct {
+			Properties map[string]struct {
+				Enum     []any
+				MaxItems int
+			}
+		}
+	}
+}
+
+func readFacts(t *testing.T) (d describedFacts) {
+	t.Helper()
+	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// packageDoc is the documentation of a package that stands in its doc.go.
+func packageDoc(t *testing.T, dir string) string {
+	t.Helper()
+	file, err := parser.ParseFile(gotoken.NewFileSet(), filepath.Join("../..", dir, "doc.go"), nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file.Doc.Text()
+}
+
+// unwrapped is a text without its line ends.
+func unwrapped(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// The numbers of webhooks that the description and package webhooks say are the defaults.
+func TestTextsSayTheDefaultsOfWebhooks(t *testing.T) {
+	t.Parallel()
+	d, said := readFacts(t), unwrapped(packageDoc(t, "webhooks"))
+	described := d.Webhooks["form.response.completed"].Post.Description
+	// The delays themselves are held by the tests of webhooks.
+	const want = "after 5 seconds, 5 minutes, 30 minutes, 2 hours, 5 hours and twice 10 hours"
+	for name, text := range map[string]string{"description": described, "documentation of webhooks": said} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the %s does not say %q", name, want)
+		}
+	}
+	seconds := strconv.Itoa(int(webhooks.DefaultTimeout / time.Second))
+	if want := "waits " + seconds + " seconds at most"; !strings.Contains(described, want) {
+		t.Errorf("the description does not say %q", want)
+	}
+	if want := "[Config.Timeout], " + seconds + " s,"; !strings.Contains(said, want) {
+		t.Errorf("the documentation of webhooks does not say %q", want)
+	}
+	days := map[time.Duration]string{3 * 24 * time.Hour: "three days"}[webhooks.DefaultMaxAge]
+	if want := "waited for " + days + ", by default"; days == "" || !strings.Contains(described, want) {
+		t.Errorf("the description does not say %q", want)
+	}
+	if want := "after " + days + " of failures ([Config.MaxAge])"; days == "" || !strings.Contains(said, want) {
+		t.Errorf("the documentation of webhooks does not say %q", want)
+	}
+}
+
+func TestTextsSayTheDefaultRateLimit(t *testing.T) {
+	t.Parallel()
+	if ratelimit.DefaultPer != time.Minute {
+		t.Fatal("the texts say a minute")
+	}
+	want := fmt.Sprintf("%d requests a minute", ratelimit.DefaultTokens)
+	for name, text := range map[string]string{
+		"description": readFacts(t).Info.Description, "documentation of the root": unwrapped(packageDoc(t, ".")),
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the %s does not say %q", name, want)
+		}
+	}
+}
+
+// The list of answers in the documentation of package schema has each type that answers.
+func TestTheDocumentationListsEveryAnswerType(t *testing.T) {
+	t.Parallel()
+	_, list, found := strings.Cut(packageDoc(t, "schema"), "# Answers\n")
+	list, _, end := strings.Cut(list, "\n# ")
+	if !found || !end {
+		t.Fatal("the documentation of schema has no section about answers")
+	}
+	listed := map[string]bool{}
+	for _, item := range strings.Split(list, "\n  - ")[1:] {
+		types, _, _ := strings.Cut(item, ":")
+		for _, kind := range strings.FieldsFunc(types, func(r rune) bool { return r == ' ' || r == ',' }) {
+			listed[kind] = true
+		}
+	}
+	enum := readFacts(t).Components.Schemas["AnswerField"].Properties["type"].Enum
+	if len(enum) == 0 {
+		t.Fatal("the description has no types of answers")
+	}
+	for _, value := range enum {
+		if kind := value.(string); kind != schema.TypeHidden && kind != schema.TypeVariable && !listed[kind] {
+			t.Errorf("the list has no %s", value)
+		}
+	}
+}
+
+// The history that is kept is that of the description.
+func TestHistoryIsTheSameEverywhere(t *testing.T) {
+	t.Parallel()
+	d := readFacts(t)
+	if got := d.Components.Schemas["DeliveryList"].Properties["items"].MaxItems; got != storage.HistoryKept {
+		t.Errorf("the description shows %d deliveries, the storage keeps %d", got, storage.HistoryKept)
+	}
+}
+
+// What the API takes, the Client takes: each member of a body has a field.
+func TestClientHasEveryMemberOfAForm(t *testing.T) {
+	t.Parallel()
+	d := readFacts(t)
+	for name, of := range map[string]reflect.Type{
+		"FormCreate": reflect.TypeFor[formsvc.FormCreate](),
+		"FormUpdate": reflect.TypeFor[formsvc.FormUpdate](),
+	} {
+		members := d.Components.Schemas[name].Properties
+		if len(members) == 0 {
+			t.Errorf("the description has no members of %s", name)
+		}
+		for member := range members {
+			field := strings.TrimSuffix(member, "_id")
+			field = strings.ToUpper(field[:1]) + field[1:]
+			if _, ok := of.FieldByName(field); !ok {
+				t.Errorf("%s has no %s for %s of %s", of, field, member, name)
+			}
+		}
+	}
+}

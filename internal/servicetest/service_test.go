@@ -1,0 +1,542 @@
+package servicetest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sethvargo/go-limiter/noopstore"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/servicetest"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+)
+
+func TestNewReportsEveryFaultAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := formsvc.New(
+		formsvc.WithBasePath("v1"), formsvc.WithBaseURL("ftp://example.com"), formsvc.WithKeyPrefix("a_b"),
+		formsvc.WithRateLimit(0, time.Minute), formsvc.WithLimits(formsvc.Limits{Blocks: -1}), formsvc.WithLogger(nil),
+	)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, option := range []string{"WithStorage", "WithBasePath", "WithBaseURL", "WithKeyPrefix", "WithRateLimit", "WithLimits", "WithLogger"} {
+		if !strings.Contains(err.Error(), option) {
+			t.Errorf("%q does not name %s", err, option)
+		}
+	}
+}
+
+func TestOptionsThatExcludeEachOther(t *testing.T) {
+	t.Parallel()
+	noop, err := noopstore.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited, stored, unlimited := formsvc.WithRateLimit(1, time.Minute), formsvc.WithLimiter(noop), formsvc.WithoutRateLimit()
+	for name, pair := range map[string][2]formsvc.Option{
+		"limit, limiter": {limited, stored}, "limiter, limit": {stored, limited}, "limit, none": {limited, unlimited},
+		"none, limiter": {unlimited, stored}, "limit twice": {limited, limited}, "none twice": {unlimited, unlimited},
+		"base URL and func": {formsvc.WithBaseURL("/x"), formsvc.WithBaseURLFunc(func(*http.Request) string { return "" })},
+	} {
+		if _, err := formsvc.New(formsvc.WithStorage(memory.New()), pair[0], pair[1]); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// goleak (main_test.go) fails the package if New started anything.
+func TestCloseMayBeCalledTwiceAndBeforeAnything(t *testing.T) {
+	t.Parallel()
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := svc.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	first, second := svc.Dispatcher(), svc.Dispatcher()
+	if first == nil || first != second {
+		t.Error("the dispatcher is not always the same one")
+	}
+}
+
+func TestTheRateLimitIsPerKey(t *testing.T) {
+	t.Parallel()
+	b := servicetest.Setup(t, formsvc.WithRateLimit(2, time.Hour))
+	other, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "other", Scopes: storage.Scopes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{200, 200, 429, 429} {
+		w := b.Do(http.MethodGet, "/me", "", nil)
+		if w.Code != want {
+			t.Fatalf("call %d: %d, want %d", i, w.Code, want)
+		}
+		if w.Header().Get("RateLimit-Policy") != `"key";q=2;w=3600` || !strings.HasPrefix(w.Header().Get("RateLimit"), `"key";r=`) {
+			t.Errorf("call %d: headers %v", i, w.Header())
+		}
+		if got := w.Header().Get("Retry-After"); (got != "") != (want == 429) || got == "0" {
+			t.Errorf("call %d: Retry-After %q", i, got)
+		}
+		if want == 429 {
+			var e struct{ Type, Code string }
+			if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || e.Type != "rate_limit_error" || e.Code != "RATE_LIMITED" {
+				t.Errorf("call %d: %s", i, w.Body)
+			}
+		}
+	}
+	if code := servicetest.Get(t, b, "/v1/me", other.Secret); code != http.StatusOK {
+		t.Errorf("another key of the user: %d, want 200", code)
+	}
+}
+
+// brokenLimiter is a host's store that is down.
+type brokenLimiter struct{}
+
+var errDown = errors.New("connection refused")
+
+func (brokenLimiter) Take(context.Context, string) (tokens, remaining, reset uint64, ok bool, err error) {
+	return 0, 0, 0, false, errDown
+}
+func (brokenLimiter) Get(context.Context, string) (uint64, uint64, error)      { return 0, 0, errDown }
+func (brokenLimiter) Set(context.Context, string, uint64, time.Duration) error { return errDown }
+func (brokenLimiter) Burst(context.Context, string, uint64) error              { return errDown }
+func (brokenLimiter) Close(context.Context) error                              { return errDown }
+
+// One line is logged when the limiter begins to fail and one when it has recovered,
+// however many calls pass meanwhile.
+func TestALimiterThatFailsOrHangsLetsCallsPass(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		take  func() error
+		waits time.Duration
+	}{
+		"fails": {func() error { return errDown }, 0},
+		"hangs": {func() error { time.Sleep(10 * time.Second); return nil }, 250 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				limiter := &hostLimiter{take: c.take}
+				b := servicetest.Setup(t, formsvc.WithLimiter(limiter), formsvc.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+				lines := func() int { return strings.Count(log.String(), "the rate limiter") }
+				call := func(want time.Duration) {
+					t.Helper()
+					start := time.Now()
+					if code := servicetest.Get(t, b, "/v1/me", b.Key); code != http.StatusOK || time.Since(start) != want {
+						t.Errorf("%d after %v, want 200 after %v", code, time.Since(start), want)
+					}
+				}
+				call(0)
+				limiter.broken.Store(true)
+				for range 50 {
+					call(c.waits)
+				}
+				// A copy on another storage shares the state.
+				if code := servicetest.Get(t, b.Using(b.Store), "/v1/me", b.Key); code != http.StatusOK {
+					t.Errorf("on a copy: %d", code)
+				}
+				if got := lines(); got != 1 || !strings.Contains(log.String(), "level=WARN") {
+					t.Errorf("%d lines while it is broken, want 1:\n%s", got, &log)
+				}
+				limiter.broken.Store(false)
+				call(0)
+				if got := lines(); got != 1 {
+					t.Errorf("%d lines after one good call, want 1: it may be a lucky one", got)
+				}
+				time.Sleep(5 * time.Second)
+				for range 5 {
+					call(0)
+				}
+				if got := lines(); got != 2 || !strings.Contains(log.String(), "works again") {
+					t.Errorf("%d lines after it recovered, want 2:\n%s", got, &log)
+				}
+				time.Sleep(time.Minute) // the calls that hung end
+			})
+		})
+	}
+}
+
+// hostLimiter is a host's store that can break.
+type hostLimiter struct {
+	brokenLimiter
+	take   func() error
+	broken atomic.Bool
+}
+
+func (l *hostLimiter) Take(context.Context, string) (tokens, remaining, reset uint64, ok bool, err error) {
+	if l.broken.Load() {
+		err = l.take()
+	}
+	return 10, 5, uint64(time.Now().Add(time.Minute).UnixNano()), true, err
+}
+
+func TestTheDefaultLimitIs600AMinute(t *testing.T) {
+	t.Parallel()
+	b := servicetest.Setup(t)
+	w := b.Do(http.MethodGet, "/me", "", nil)
+	if got := w.Header().Get("RateLimit-Policy"); got != `"key";q=600;w=60` {
+		t.Errorf("RateLimit-Policy %s", got)
+	}
+	for i := range 599 {
+		if code := servicetest.Get(t, b, "/v1/me", b.Key); code != http.StatusOK {
+			t.Fatalf("call %d: %d", i+2, code)
+		}
+	}
+	if code := servicetest.Get(t, b, "/v1/me", b.Key); code != http.StatusTooManyRequests {
+		t.Errorf("call 601: %d, want 429", code)
+	}
+}
+
+type resolver func(ctx context.Context, key string) (formsvc.Principal, error)
+
+func (f resolver) ResolveKey(ctx context.Context, key string) (formsvc.Principal, error) {
+	return f(ctx, key)
+}
+
+func TestAHostsOwnResolver(t *testing.T) {
+	t.Parallel()
+	good := formsvc.Principal{KeyID: "session 1", UserID: storage.ID{1}, Name: "Ann", Scopes: []formsvc.Scope{"forms:read", "mail:read", "forms:read"}}
+	for _, c := range []struct {
+		name      string
+		principal formsvc.Principal
+		err       error
+		panics    bool
+		status    int
+		code      string
+		logged    string
+	}{
+		{name: "accepts", principal: good, status: 200},
+		{name: "refuses", err: formsvc.ErrInvalidKey, status: 401, code: "INVALID_API_KEY"},
+		{name: "refuses with more to say", err: errors.Join(errors.New("no such session"), formsvc.ErrInvalidKey), status: 401, code: "INVALID_API_KEY"},
+		{name: "is down", err: errDown, status: 503, code: "UNAVAILABLE", logged: "connection refused"},
+		{name: "forgets the user", principal: formsvc.Principal{KeyID: "x"}, status: 500, code: "INTERNAL_ERROR", logged: "without a user"},
+		{name: "forgets the key", principal: formsvc.Principal{UserID: storage.ID{1}}, status: 500, code: "INTERNAL_ERROR", logged: "without a user"},
+		{name: "panics", panics: true, status: 500, code: "INTERNAL_ERROR", logged: "out of luck"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			type hostKey struct{}
+			svc, err := formsvc.New(
+				formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit(),
+				formsvc.WithLogger(slog.New(slog.NewTextHandler(&log, nil))),
+				formsvc.WithCredential(func(r *http.Request) string { return r.Header.Get("Session") }),
+				formsvc.WithKeyResolver(resolver(func(ctx context.Context, key string) (formsvc.Principal, error) {
+					if key != "token" || ctx.Value(hostKey{}) != "host" {
+						t.Errorf("key %q, context value %v", key, ctx.Value(hostKey{}))
+					}
+					if c.panics {
+						panic("out of luck")
+					}
+					return c.principal, c.err
+				})))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := httptest.NewRequestWithContext(context.WithValue(t.Context(), hostKey{}, "host"), http.MethodGet, "/v1/me", nil)
+			r.Header.Set("Session", "token")
+			r.Header.Set("X-Request-ID", "from-the-host")
+			w := httptest.NewRecorder()
+			servicetest.Serve(t, svc, w, r)
+			if w.Code != c.status || w.Header().Get("X-Request-ID") != "from-the-host" {
+				t.Fatalf("%d %v %s", w.Code, w.Header(), w.Body)
+			}
+			var body struct {
+				Code      string
+				RequestID string `json:"request_id"`
+				Scopes    []string
+			}
+			if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+				t.Fatal(err)
+			}
+			if c.status == 200 {
+				if len(body.Scopes) != 1 || body.Scopes[0] != "forms:read" {
+					t.Errorf("scopes %v, want forms:read once", body.Scopes)
+				}
+				return
+			}
+			if body.Code != c.code || body.RequestID != "from-the-host" {
+				t.Errorf("body %s, want code %s", w.Body, c.code)
+			}
+			if strings.Contains(w.Body.String(), "refused") || strings.Contains(w.Body.String(), "luck") {
+				t.Errorf("the answer tells the cause: %s", w.Body)
+			}
+			if c.logged != "" && (!strings.Contains(log.String(), c.logged) || !strings.Contains(log.String(), "from-the-host")) {
+				t.Errorf("the log does not tell %q with the request id: %s", c.logged, &log)
+			}
+		})
+	}
+}
+
+// failingStore stands for a storage in trouble.
+type failingStore struct {
+	storage.Storage
+	err error
+}
+
+func (s failingStore) Workspaces(context.Context, storage.Actor, storage.Page) ([]storage.Workspace, error) {
+	return nil, s.err
+}
+
+func TestAStorageInTroubleIsToldApart(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]int{
+		storage.ErrUnavailable:    503,
+		storage.ErrOutcomeUnknown: 503,
+		context.DeadlineExceeded:  503,
+		storage.ErrInvalidValue:   422,
+		errors.New("a bug"):       500,
+	} {
+		b := servicetest.Setup(t)
+		svc, newErr := formsvc.New(formsvc.WithStorage(failingStore{b.Store, err}), formsvc.WithoutRateLimit())
+		if newErr != nil {
+			t.Fatal(newErr)
+		}
+		if got := servicetest.Get(t, svc, "/v1/workspaces", b.Key); got != want {
+			t.Errorf("%v: %d, want %d", err, got, want)
+		}
+		if err := svc.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestBaseURLs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		opts []formsvc.Option
+		want string
+	}{
+		"none":      {nil, "/v1/workspaces/"},
+		"a host":    {[]formsvc.Option{formsvc.WithBaseURL("https://api.example.com/")}, "https://api.example.com/v1/workspaces/"},
+		"a path":    {[]formsvc.Option{formsvc.WithBaseURL("/api")}, "/api/v1/workspaces/"},
+		"base path": {[]formsvc.Option{formsvc.WithBasePath("/forms/api/")}, "/forms/api/workspaces/"},
+		"by request": {[]formsvc.Option{formsvc.WithBaseURLFunc(func(r *http.Request) string {
+			return map[string]string{"example.com": "https://example.com"}[r.Host]
+		})}, "https://example.com/v1/workspaces/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := servicetest.Setup(t, c.opts...)
+			r := httptest.NewRequest(http.MethodPost, "/workspaces", strings.NewReader(`{"name":"x"}`))
+			r.Header.Set("X-API-Key", b.Key)
+			r.Header.Set("Content-Type", "application/json")
+			w := httptest.NewRecorder()
+			servicetest.Serve(t, b.Service, w, r)
+			if got := w.Header().Get("Location"); w.Code != 201 || !strings.HasPrefix(got, c.want) {
+				t.Errorf("%d, Location %q, want %s…", w.Code, got, c.want)
+			}
+		})
+	}
+}
+
+func TestTrash(t *testing.T) {
+	t.Parallel()
+	now := servicetest.NewClock(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
+	b := servicetest.Setup(t, formsvc.WithClock(now.Now))
+	first, second := b.Form(servicetest.TextBlock, `{}`), b.Form(servicetest.TextBlock, `{}`)
+	b.Do(http.MethodDelete, "/forms/"+first.String(), "", nil)
+	now.Advance(time.Hour)
+	b.Do(http.MethodDelete, "/workspaces/"+b.Workspace.String(), "", nil)
+
+	trashed, err := b.TrashedForms(t.Context(), b.Workspace)
+	if err != nil || len(trashed) != 2 || trashed[0].ID != second || trashed[1].ID != first {
+		t.Fatalf("trashed %v, %v; want %s and %s", trashed, err, second, first)
+	}
+	if err := b.RestoreForm(t.Context(), second, formsvc.ID{}); !errors.Is(err, formsvc.ErrConflict) {
+		t.Errorf("into the workspace that is gone: %v, want ErrConflict", err)
+	}
+	w, err := b.CreateWorkspace(t.Context(), b.User.ID, "New")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.PurgeTrash(t.Context(), now.Now().Add(-time.Minute)); n != 1 || err != nil {
+		t.Errorf("purged %d, %v; want only the older one", n, err)
+	}
+	if err := b.RestoreForm(t.Context(), second, w.ID); err != nil {
+		t.Errorf("into another workspace: %v", err)
+	}
+	if err := b.RestoreForm(t.Context(), first, w.ID); !errors.Is(err, formsvc.ErrNotFound) {
+		t.Errorf("a purged form: %v, want ErrNotFound", err)
+	}
+}
+
+func TestClosingACopyLeavesTheServiceOpen(t *testing.T) {
+	t.Parallel()
+	b := servicetest.Setup(t, formsvc.WithRateLimit(1, time.Hour))
+	if err := b.Using(memory.New()).Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{200, 429} {
+		if got := servicetest.Get(t, b, "/v1/me", b.Key); got != want {
+			t.Errorf("call %d: %d, want %d", i, got, want)
+		}
+	}
+}
+
+// To the storage a zero id means something else: all workspaces, or nobody.
+func TestZeroIDsAreRefused(t *testing.T) {
+	t.Parallel()
+	b := servicetest.Setup(t)
+	form := b.Form(servicetest.TextBlock, `{}`)
+	b.Do(http.MethodDelete, "/forms/"+form.String(), "", nil)
+	if forms, err := b.TrashedForms(t.Context(), formsvc.ID{}); !errors.Is(err, formsvc.ErrNotFound) || len(forms) != 0 {
+		t.Errorf("the trash of no workspace: %d forms, %v", len(forms), err)
+	}
+	if _, err := b.CreateWorkspace(t.Context(), formsvc.ID{}, "x"); err == nil {
+		t.Error("a workspace of nobody: no error")
+	}
+	if err := b.TransferWorkspace(t.Context(), b.Workspace, formsvc.ID{}); err == nil {
+		t.Error("a workspace given to nobody: no error")
+	}
+	if err := b.AddMember(t.Context(), b.Workspace, formsvc.ID{}); err == nil {
+		t.Error("nobody as a member: no error")
+	}
+	if w := b.Do(http.MethodGet, "/forms?workspace_id="+formsvc.ID{}.String(), "", nil); w.Code != http.StatusNotFound {
+		t.Errorf("forms of no workspace: %d %s", w.Code, w.Body)
+	}
+}
+
+// A malformed id names nothing, whatever a storage makes of the zero id.
+func TestMalformedIDsDoNotReachTheStorage(t *testing.T) {
+	t.Parallel()
+	svc, err := formsvc.New(formsvc.WithStorage(storage.Unimplemented{}), formsvc.WithKeyResolver(
+		resolver(func(context.Context, string) (formsvc.Principal, error) {
+			return formsvc.Principal{KeyID: "k", UserID: formsvc.UserIDFrom("ann"), Scopes: formsvc.Scopes()}, nil
+		})), formsvc.WithoutRateLimit())
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := formsvc.UserIDFrom("anything").String()
+	for _, call := range []string{
+		"GET /v1/workspaces/ID", "DELETE /v1/workspaces/ID", "DELETE /v1/forms/ID",
+		"GET /v1/forms/ID/submissions", "GET /v1/forms/ID/submissions/" + good, "DELETE /v1/forms/ID/submissions/" + good,
+		"GET /v1/forms/" + good + "/submissions/ID", "DELETE /v1/forms/" + good + "/submissions/ID",
+		"GET /v1/webhooks/ID", "DELETE /v1/webhooks/ID", "GET /v1/webhooks/ID/deliveries",
+	} {
+		method, path, _ := strings.Cut(call, " ")
+		for id, reaches := range map[string]bool{good: true, "x": false, good[1:]: false, "%zz": false, formsvc.ID{}.String(): false} {
+			r := httptest.NewRequest(method, "/", nil)
+			r.URL.Path, r.URL.RawPath = strings.Replace(path, "ID", id, 1), ""
+			r.Header.Set("X-API-Key", "k")
+			w := httptest.NewRecorder()
+			servicetest.Serve(t, svc, w, r)
+			if (w.Code != http.StatusNotFound) != reaches {
+				t.Errorf("%s with %q: %d %s", call, id, w.Code, w.Body)
+			}
+		}
+	}
+}
+
+func TestABaseURLByRequestFindsADeeperMount(t *testing.T) {
+	t.Parallel()
+	b := servicetest.Setup(t, formsvc.WithBaseURLFunc(func(*http.Request) string { return "https://example.com/api" }))
+	for _, path := range []string{"/api/v1/me", "/v1/me", "/me"} {
+		if got := servicetest.Get(t, b, path, b.Key); got != http.StatusOK {
+			t.Errorf("%s: %d", path, got)
+		}
+	}
+}
+
+func TestAPurgeGoesOnUntilNothingIsLeft(t *testing.T) {
+	t.Parallel()
+	b := servicetest.Setup(t)
+	stub := &sweeping{Storage: b.Store, left: storage.Swept{Forms: 3, Events: 1700}}
+	svc, err := formsvc.New(formsvc.WithStorage(stub))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := svc.PurgeTrash(t.Context(), time.Now()); n != 3 || err != nil || stub.left != (storage.Swept{}) {
+		t.Errorf("%d purged, %v; left %+v", n, err, stub.left)
+	}
+}
+
+// sweeping has so much to sweep.
+type sweeping struct {
+	storage.Storage
+	left storage.Swept
+}
+
+func (s *sweeping) Sweep(_ context.Context, p storage.SweepParams) (storage.Swept, error) {
+	swept := storage.Swept{Forms: min(s.left.Forms, p.Max), Events: min(s.left.Events, p.Max)}
+	s.left.Forms -= swept.Forms
+	s.left.Events -= swept.Events
+	swept.More = s.left != storage.Swept{}
+	return swept, nil
+}
+
+func TestEveryFaultOfAWebhookIsReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	b := servicetest.Setup(t)
+	w := b.Do(http.MethodPost, "/webhooks", `{"form_id":"x","url":"ftp://example.com/","signing_secret":"short"}`, nil)
+	var e struct {
+		Code    string
+		Details []struct{ Path string }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, d := range e.Details {
+		paths = append(paths, d.Path)
+	}
+	if got := strings.Join(paths, " "); w.Code != 422 || e.Code != "VALIDATION_FAILED" || got != "/form_id /signing_secret /url" {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestTheSweepTakesWhatEndedAndLeavesTheTrash(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := servicetest.Setup(t, formsvc.WithoutRateLimit())
+		form := b.Form(servicetest.TextBlock, `{}`)
+		b.Do(http.MethodDelete, "/forms/"+form.String(), "", nil)
+		soon := time.Now().Add(time.Hour)
+		short, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "short", Scopes: storage.Scopes(), ExpiresAt: &soon})
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys := func() []formsvc.Key {
+			keys, err := b.Keys(t.Context(), b.User.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return keys
+		}
+		run := func() { // the dispatcher, for long enough that it sweeps
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer cancel()
+			if err := b.Dispatcher().Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(24 * time.Hour)
+		if run(); len(keys()) != 2 {
+			t.Errorf("keys %v the day after, want 2", keys())
+		}
+		time.Sleep(100 * 24 * time.Hour)
+		run()
+		if left := keys(); len(left) != 1 || left[0].ID == short.Key.ID {
+			t.Errorf("keys %v after 100 days, want only the one that has not ended", left)
+		}
+		if err := b.RestoreForm(t.Context(), form, formsvc.ID{}); err != nil {
+			t.Errorf("the form in the trash: %v", err)
+		}
+	})
+}
