@@ -2,19 +2,109 @@ package formsvc
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/internal/keyring"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
+
+// PublicForm returns a published form by its public id. It returns [ErrNotFound]
+// when there is none, or it is a draft or in the trash. A closed form is returned
+// with Closed set.
+func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, error) {
+	return s.page(s.intake.Published(ctx, publicID))
+}
+
+// PreviewForm returns a form by its id as it is stored now, draft or published, with its
+// warnings: see [Service.Warnings]. It returns [ErrNotFound] when there is none, or it is
+// in the trash. It checks no access: a draft is shown to whom the host allows it.
+func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Warnings, error) {
+	f, known, err := s.intake.Form(ctx, id)
+	p, err := s.page(f, known, err)
+	if err != nil {
+		return PublicForm{}, nil, err
+	}
+	warnings, err := s.Warnings(f.Definition)
+	if err != nil {
+		return PublicForm{}, nil, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+	}
+	return p, warnings, nil
+}
+
+// page is what a page needs of a form that was read.
+func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, error) {
+	if err != nil {
+		return PublicForm{}, err
+	}
+	return PublicForm{
+		ID: f.ID, PublicID: f.PublicID, Name: f.Name, Type: f.Type,
+		Closed:        f.IsClosed(s.core.Clock()),
+		ClosedMessage: known.Settings.ClosedMessage,
+		Definition:    f.Definition,
+		Blocks:        known.Blocks, Settings: known.Settings, Theme: known.Theme,
+	}, nil
+}
+
+// Submit checks a response and stores it, in one atomic step with the funnel
+// count, the response limit, the duplicate check, and one queued delivery for
+// each enabled webhook of the form. The form must be published and settings.closed
+// off.
+//
+// Errors: an [*Error] that lists every fault; [ErrNotFound] when the form
+// does not exist, is a draft or is in the trash; [ErrClosed] when it takes no
+// more responses; [ErrDuplicate] when the answer to settings.duplicateField is
+// not new; [ErrKeyUsed], see Response.OneContent. After [ErrOutcomeUnknown] the
+// response may or may not be stored: repeat the call with the same IdempotencyKey.
+//
+// With SubmittedAt, the host imports a response from before: it is checked against the
+// form as it is now, takes its place in lists, in the metrics of its time, against the
+// response limit and among the duplicates, and queues no event unless Deliver says so.
+// Whether the form is closed by settings.closeAt is judged at that time. In all else an
+// import is a response like any other: a draft is [ErrNotFound], and settings.closed or a
+// limit that is reached is [ErrClosed]. So import first, and close the form afterwards.
+func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
+	stored, err := s.intake.Submit(ctx, &intake.Response{
+		FormID: r.FormID, Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden, Metadata: intake.Metadata(r.Metadata),
+		CompletionTime: r.CompletionTime, IdempotencyKey: r.IdempotencyKey, OneContent: r.OneContent,
+		SubmittedAt: r.SubmittedAt, Deliver: r.Deliver,
+	})
+	switch {
+	case errors.Is(err, intake.ErrClosed):
+		err = ErrClosed
+	case errors.Is(err, intake.ErrKeyUsed):
+		err = ErrKeyUsed
+	}
+	return stored, err
+}
+
+// Path returns the way through a form for answers that may be incomplete: which
+// blocks a page shows, which of them must be answered, which ending follows, and the
+// variables. [Service.Submit] walks the same path, so an answer to a block that is
+// not on it is dropped.
+//
+// The answers are the respondent's and the host's. An answer to a block that only the
+// host can answer (a payment, a file, a signature, or a block with properties.hide)
+// counts as the host's, so the path is that of a Submit with it in HostAnswers. A host
+// that passes on what a respondent sent leaves out such answers. A form that is a draft or closed has paths too.
+//
+// Errors: [ErrNotFound] when there is no such form; an [*Error] when its rules
+// would take too long. What is wrong with an answer is not an error here, see
+// Path.Faults.
+func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
+	return s.intake.Path(ctx, formID, answers, hidden)
+}
 
 // CreateKey makes an API key. It returns a [*schema.Error] that lists every fault of
 // the request, and [ErrLimitReached] when the user holds 20 active, unexpired keys
 // already, also when several calls run at once. A service with a [KeyResolver] of the
 // host's accepts the key only when that resolver does, see [Service.ResolveKey].
 func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error) {
-	key, secret, err := s.keys.Create(ctx, keyring.Request(r), s.now(), s.ids.New)
+	key, secret, err := s.keys.Create(ctx, keyring.Request(r), s.core.Now(), s.core.NewID)
 	if err != nil {
 		return IssuedKey{}, err
 	}
@@ -24,7 +114,7 @@ func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error
 // Keys lists a user's keys, newest first, revoked and expired ones included until
 // 90 days after their end.
 func (s *Service) Keys(ctx context.Context, userID ID) ([]Key, error) {
-	return s.storage.Keys(ctx, userID)
+	return s.core.Storage.Keys(ctx, userID)
 }
 
 // ResolveKey returns the principal of a key that [Service.CreateKey] made, or
@@ -37,7 +127,7 @@ func (s *Service) ResolveKey(ctx context.Context, key string) (Principal, error)
 // RevokeKey ends a key; it takes effect with the next request. It returns
 // [ErrNotFound] when the user has no such key. Revoking twice is not an error.
 func (s *Service) RevokeKey(ctx context.Context, userID, keyID ID) error {
-	return s.storage.RevokeKey(ctx, userID, keyID, s.now())
+	return s.core.Storage.RevokeKey(ctx, userID, keyID, s.core.Now())
 }
 
 // Maintain does one bounded piece of what must happen now and then: it enters the
@@ -238,4 +328,29 @@ func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters
 // An error means that a section is not what the API accepts.
 func (s *Service) Warnings(d Definition) (schema.Warnings, error) {
 	return s.core.Warnings(d)
+}
+
+// Redeliver sends the event of an earlier delivery again, from its first attempt
+// and with the same bytes. deliveryID is the id of a summary of GET
+// /webhooks/{webhookId}/deliveries. It returns [ErrNotFound] when there is no such
+// delivery or its submission was deleted, and [ErrConflict] when the webhook is
+// disabled.
+func (s *Service) Redeliver(ctx context.Context, webhookID, deliveryID ID) error {
+	return s.queued(s.core.Storage.Redeliver(ctx, webhookID, deliveryID))
+}
+
+// SendTestEvent queues an event for one webhook with sample answers made from the
+// blocks of its form. It has no submissionId, and is signed, logged and tried
+// again like any other. It returns [ErrNotFound] when there is no such webhook,
+// and [ErrConflict] when it is disabled.
+func (s *Service) SendTestEvent(ctx context.Context, webhookID ID) error {
+	return s.queued(s.intake.SendTestEvent(ctx, webhookID))
+}
+
+// queued wakes the dispatcher after something was queued.
+func (s *Service) queued(err error) error {
+	if err == nil && !s.borrowed {
+		s.dispatcher.Wake()
+	}
+	return err
 }

@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/formsvc/formsvc/handler"
-	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/internal/keyring"
-	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
@@ -229,22 +227,15 @@ var (
 // host needs beside it, and the dispatcher of webhooks. It is safe for concurrent
 // use. Make one with [New].
 type Service struct {
-	storage    storage.Storage
 	core       *core.Core
+	intake     *intake.Intake
 	handler    *handler.Handler
 	handlerOn  func(*core.Core, handler.KeyResolver) *handler.Handler
 	dispatcher *webhooks.Dispatcher
-	handOver   func() (to storage.HandOver, stored func())
 	limiter    *ratelimit.Limiter
 	keys       *keyring.Keyring
-	ownKeys    bool                         // keys are resolved by keys, not by the host
-	forms      *cache.Cache[ID, *knownForm] // shared with the copies that Using makes
-	timeZone   *time.Location
-	logger     *slog.Logger
-	clock      func() time.Time
-	ids        *objectid.Source
-	secrets    *secrets.Sealer // nil: stored as they are
-	borrowed   bool            // made by Using: the host commits or rolls back, and wakes the dispatcher
+	ownKeys    bool // keys are resolved by keys, not by the host
+	borrowed   bool // made by Using: the host commits or rolls back, and wakes the dispatcher
 }
 
 // New returns a service. [WithStorage] is required; everything else has a default.
@@ -263,19 +254,10 @@ func New(opts ...Option) (*Service, error) {
 		return nil, err
 	}
 
-	s := &Service{
-		storage:  o.storage,
-		limiter:  o.limiter,
-		forms:    new(cache.Cache[ID, *knownForm]),
-		ownKeys:  o.resolver == nil,
-		timeZone: o.timeZone,
-		logger:   o.logger,
-		clock:    o.clock,
-		ids:      o.ids,
-		secrets:  o.secrets,
-	}
+	s := &Service{limiter: o.limiter, ownKeys: o.resolver == nil}
+	var handOver func() (to storage.HandOver, stored func())
 	var err error
-	s.dispatcher, s.handOver, err = webhooks.New(webhooks.Params{
+	s.dispatcher, handOver, err = webhooks.New(webhooks.Params{
 		Store: o.storage, Config: o.webhooks, Secrets: o.secrets, Logger: o.logger, Now: o.clock,
 		Sweep: func(ctx context.Context, now time.Time) error { return s.core.Sweep(ctx, now) },
 	})
@@ -290,6 +272,7 @@ func New(opts ...Option) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)
 	}
+	s.intake = intake.New(s.core, handOver)
 	config := handler.Config{
 		Core:        s.core,
 		Resolver:    o.resolver,
@@ -311,7 +294,7 @@ func New(opts ...Option) (*Service, error) {
 
 // TimeZone returns the zone of calendar days ([WithTimeZone]): a page that shows the
 // bounds of a date shows the days that they have there.
-func (s *Service) TimeZone() *time.Location { return s.timeZone }
+func (s *Service) TimeZone() *time.Location { return s.core.TimeZone }
 
 // Limits returns the sizes of [WithLimits], with the defaults where it names none.
 func (s *Service) Limits() Limits { return s.core.Limits }
@@ -337,10 +320,10 @@ func (s *Service) Using(st storage.Storage) *Service {
 		panic("formsvc: Using: nil storage")
 	}
 	copied := *s
-	copied.storage = st
 	copied.keys = s.keys.On(st)
 	copied.borrowed = true
 	copied.core = s.core.On(st)
+	copied.intake = s.intake.On(copied.core)
 	var keys handler.KeyResolver // nil: the host's
 	if s.ownKeys {
 		keys = copied.keys
@@ -364,5 +347,19 @@ func (s *Service) Close(ctx context.Context) error {
 	return err
 }
 
-// now is the time of a record that is made now, see [core.Core.Now].
-func (s *Service) now() time.Time { return s.core.Now() }
+// destinations lets the handler ask the webhook guard about URLs.
+type destinations struct{ guard *webhooks.Guard }
+
+func (d destinations) CheckURL(raw string) error { return rejection(d.guard.CheckURL(raw)) }
+
+func (d destinations) CheckHost(ctx context.Context, raw string) error {
+	return rejection(d.guard.CheckHost(ctx, raw))
+}
+
+func rejection(err error) error {
+	var refused *webhooks.URLError
+	if errors.As(err, &refused) {
+		return &core.RejectedURLError{Reason: refused.Reason}
+	}
+	return err
+}

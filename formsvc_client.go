@@ -108,14 +108,14 @@ type WorkspaceCreate struct {
 // Workspaces lists the accessible workspaces, newest first.
 func (c Client) Workspaces(ctx context.Context, q Query) iter.Seq2[Workspace, error] {
 	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Workspace, bool, error) {
-		found, err := c.s.storage.Workspaces(ctx, c.who, page)
+		found, err := c.core().Storage.Workspaces(ctx, c.who, page)
 		return found, len(found) == page.Limit, err
 	}, func(w *Workspace) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
 }
 
 // Workspace returns one workspace.
 func (c Client) Workspace(ctx context.Context, id ID) (Workspace, error) {
-	return c.s.storage.Workspace(ctx, c.who, id)
+	return c.core().Storage.Workspace(ctx, c.who, id)
 }
 
 // CreateWorkspace makes a workspace. It returns [ErrLimitReached] when the owner has as

@@ -63,14 +63,14 @@ func (b StoredBlocks) Decode() ([]schema.Block, error) { return schema.DecodeBlo
 // Forms lists forms without their definitions, newest first.
 func (c Client) Forms(ctx context.Context, q FormQuery) iter.Seq2[Form, error] {
 	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Form, bool, error) {
-		found, err := c.s.storage.Forms(ctx, c.who, storage.FormsParams{WorkspaceID: q.Workspace, Page: page})
+		found, err := c.core().Storage.Forms(ctx, c.who, storage.FormsParams{WorkspaceID: q.Workspace, Page: page})
 		return found, len(found) == page.Limit, err
 	}, func(f *Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} })
 }
 
 // Form returns one form with its definition.
 func (c Client) Form(ctx context.Context, id ID) (Form, error) {
-	return ownForm(c.s.storage.Form(ctx, c.who, id))
+	return ownForm(c.core().Storage.Form(ctx, c.who, id))
 }
 
 // ownForm gives the caller bytes of its own: a storage may hand out the same to everybody.
@@ -173,4 +173,13 @@ func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.
 // form's new revision.
 func (c Client) DeleteBlock(ctx context.Context, form ID, id string, conditions ...Condition) (revision int64, err error) {
 	return c.core().DeleteBlock(ctx, c.who, core.Target{ID: form}, id, precondition(conditions))
+}
+
+// Warnings returns the warnings of a stored form, see [Service.Warnings].
+func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) {
+	f, err := c.Form(ctx, form)
+	if err != nil {
+		return nil, err
+	}
+	return c.s.Warnings(f.Definition)
 }

@@ -37,12 +37,12 @@ func (c Client) submissions(ctx context.Context, form ID, q SubmissionQuery, siz
 
 // Submission returns one response to a form.
 func (c Client) Submission(ctx context.Context, form, id ID) (Submission, error) {
-	return c.s.storage.Submission(ctx, c.who, form, id)
+	return c.core().Storage.Submission(ctx, c.who, form, id)
 }
 
 // DeleteSubmission removes one response for good and ends its pending deliveries.
 func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
-	return c.s.storage.DeleteSubmission(ctx, c.who, form, id)
+	return c.core().Storage.DeleteSubmission(ctx, c.who, form, id)
 }
 
 // Summary counts the answers to a form, in one pass over the responses of q, newest
@@ -50,7 +50,7 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 // choices a block, not with the responses. All numbers in it are finite. It returns a
 // [*schema.Error] when the responses have more than 16,384 different fields.
 func (c Client) Summary(ctx context.Context, form ID, q SubmissionQuery) (Summary, error) {
-	f, err := c.s.storage.Form(ctx, c.who, form)
+	f, err := c.core().Storage.Form(ctx, c.who, form)
 	if err != nil {
 		return Summary{}, err
 	}

@@ -63,7 +63,7 @@ func (u WebhookUpdate) MarshalJSON() ([]byte, error) {
 // Webhooks lists the webhooks of all accessible forms, newest first.
 func (c Client) Webhooks(ctx context.Context, q Query) iter.Seq2[Webhook, error] {
 	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Webhook, bool, error) {
-		found, err := c.s.storage.Webhooks(ctx, c.who, page)
+		found, err := c.core().Storage.Webhooks(ctx, c.who, page)
 		return found, len(found) == page.Limit, err
 	}, func(w *Webhook) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
 }
@@ -95,7 +95,7 @@ const (
 // [Service.Redeliver] send one at once, and so does a new URL.
 func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWebhook, error] {
 	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]PausedWebhook, bool, error) {
-		found, err := c.s.storage.PausedWebhooks(ctx, c.who, page)
+		found, err := c.core().Storage.PausedWebhooks(ctx, c.who, page)
 		return found, len(found) == page.Limit, err
 	}, func(p *PausedWebhook) storage.Position {
 		return storage.Position{Time: p.FailingSince, ID: p.WebhookID}
@@ -104,7 +104,7 @@ func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWeb
 
 // Webhook returns one webhook.
 func (c Client) Webhook(ctx context.Context, id ID) (Webhook, error) {
-	return c.s.storage.Webhook(ctx, c.who, id)
+	return c.core().Storage.Webhook(ctx, c.who, id)
 }
 
 // CreateWebhook makes a webhook. A URL to which nothing may be sent is a
@@ -141,11 +141,11 @@ func (c Client) UpdateWebhook(ctx context.Context, id ID, u WebhookUpdate) (Webh
 
 // DeleteWebhook removes a webhook, its pending deliveries and its history.
 func (c Client) DeleteWebhook(ctx context.Context, id ID) error {
-	return c.s.storage.DeleteWebhook(ctx, c.who, id)
+	return c.core().Storage.DeleteWebhook(ctx, c.who, id)
 }
 
 // Deliveries returns the summaries of a webhook's latest attempts, newest first, at most
 // 100.
 func (c Client) Deliveries(ctx context.Context, webhook ID) ([]Delivery, error) {
-	return c.s.storage.Deliveries(ctx, c.who, webhook, core.ShownDeliveries)
+	return c.core().Storage.Deliveries(ctx, c.who, webhook, core.ShownDeliveries)
 }

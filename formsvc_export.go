@@ -83,7 +83,7 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 	if err := o.Check(); err != nil {
 		return err
 	}
-	f, err := c.s.storage.Form(ctx, c.who, form)
+	f, err := c.core().Storage.Form(ctx, c.who, form)
 	if err != nil {
 		return err
 	}

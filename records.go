@@ -1,9 +1,12 @@
 package formsvc
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/formsvc/formsvc/schema"
 )
 
 // KeyRequest asks for an API key.
@@ -125,3 +128,74 @@ type DayCount struct {
 	Day   string // such as 2026-11-20
 	Count int64
 }
+
+// PublicForm is a published form as a page for respondents needs it, both as it
+// is stored (Definition) and decoded (Blocks, Settings, Theme). Closed says that
+// [Service.Submit] would return [ErrClosed] now. Slices and maps in it are shared with
+// other calls: read them only.
+type PublicForm struct {
+	ID                   ID
+	PublicID, Name, Type string
+	// Closed: [Service.Submit] would return [ErrClosed] now.
+	Closed        bool
+	ClosedMessage string // settings.closedMessage
+	Definition    Definition
+	Blocks        []schema.Block
+	Settings      schema.Settings
+	Theme         schema.Theme
+}
+
+// Response is what a respondent submits.
+type Response struct {
+	FormID ID
+	// Answers come from the respondent, by block id. Package schema has their
+	// shapes; what is left out is unanswered.
+	Answers map[string]json.RawMessage
+	// HostAnswers come from the host, by block id: payment, file_upload, signature and
+	// any block with properties.hide. Only the host may say these, or respondents forge
+	// them.
+	HostAnswers map[string]json.RawMessage
+	// Hidden are the hidden fields, of at most 10,000 characters each. Control characters
+	// are refused. Names that the form does not declare are dropped.
+	Hidden   map[string]string
+	Metadata Metadata
+	// CompletionTime is how long the respondent took, in seconds.
+	CompletionTime float64
+	// IdempotencyKey names this attempt within the form: a repeated Submit returns
+	// the first result, whatever its content. Empty: none. At most 255 bytes.
+	IdempotencyKey string
+	// OneContent says that the IdempotencyKey stands for this content: a repeated Submit
+	// whose answers or hidden fields would be stored as others is [ErrKeyUsed].
+	OneContent bool
+	// SubmittedAt says when a response was submitted that the host imports from
+	// elsewhere, in whole seconds. A time to come is refused. Zero: it is submitted now.
+	SubmittedAt time.Time
+	// Deliver queues an event for an imported response too. It is as old as its import:
+	// webhooks.Config.MaxAge counts from then. It has no meaning while SubmittedAt is
+	// zero.
+	Deliver bool
+}
+
+// Metadata is what is known about where a response came from. Control characters are
+// refused; values that are longer than 1,000 characters are cut. Of UTM the keys campaign, content, medium,
+// source and term are kept.
+type Metadata struct {
+	Country, Device, UserAgent string
+	UTM                        map[string]string
+}
+
+type (
+	// Path is the way that a respondent takes through a form, as far as the answers
+	// that were given say.
+	//
+	//	Blocks    []PathBlock
+	//	Ending    string
+	//	Variables map[string]any
+	//	Faults    []schema.Violation
+	Path = schema.Path
+	// PathBlock is one block on a path.
+	//
+	//	ID       string
+	//	Required bool
+	PathBlock = schema.PathBlock
+)
