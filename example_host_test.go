@@ -473,3 +473,26 @@ func ExampleClient_PausedWebhooks() {
 	fmt.Println(paused, "webhooks are paused")
 	// Output: 0 webhooks are paused
 }
+
+// A middleware of the host's groups requests by the operation, which stands in the request
+// after the call.
+func ExampleService_ServeHTTP() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(context.Background())
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", svc)
+	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mux.ServeHTTP(w, r)
+		fmt.Println(r.Method, r.Pattern)
+	})
+	for _, path := range []string{"/v1/forms/65a1f0c2d4e5b6a7980c1d02", "/v1/nothing", "/elsewhere"} {
+		counted.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
+	}
+	// Output:
+	// GET /v1/forms/{formId}
+	// GET /v1/
+	// GET
+}

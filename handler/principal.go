@@ -11,10 +11,13 @@ import (
 // Principal is who an API key belongs to, and what the key may do.
 type Principal struct {
 	// KeyID names the key in the rate limiter and in logs. It is not the key
-	// itself and must not be empty.
+	// itself and must not be empty. Callers with one KeyID share a budget: a host
+	// whose tenants have users of their own puts the tenant into it, see
+	// examples/tenants.
 	KeyID string
 	// UserID is the owner. It must not be zero. A host whose own ids are something
-	// else derives it with formsvc.UserIDFrom.
+	// else derives it with formsvc.UserIDFrom, from an id that is unique among all
+	// users of the storage.
 	UserID storage.ID
 	// Name and Email are shown by GET /me.
 	Name  string

@@ -256,7 +256,7 @@ func ExampleKindOf() {
 	// rating goes from 1 to 5
 	// to number 5 0
 	// icon word star 17
-	// hide boolean false 0
+	// hide boolean <nil> 0
 }
 
 // Types whose answers settings.duplicateField cannot compare.

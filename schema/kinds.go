@@ -86,16 +86,10 @@ const (
 // Scale is a range of numbers, both ends included, in steps.
 type Scale struct{ From, To, Step float64 }
 
-// Largest numbers of characters of several types.
-const (
-	maxLineText    = 10_000 // of a text of one line, also beside choices
-	maxContactPart = 1000
-)
-
 // kinds is the table of all block types, in the order of the API description. Nothing writes
 // to it.
 var kinds = [...]Kind{
-	{Type: TypeShortText, Answerer: Respondent, Shape: ShapeText, Comparison: CompareText, MaxText: maxLineText},
+	{Type: TypeShortText, Answerer: Respondent, Shape: ShapeText, Comparison: CompareText, MaxText: 10_000},
 	{Type: TypeLongText, Answerer: Respondent, Shape: ShapeText, Comparison: CompareText, MaxText: 100_000},
 	{Type: TypeEmail, Answerer: Respondent, Shape: ShapeText, Comparison: CompareEmail, MaxText: 254},
 	{Type: TypePhone, Answerer: Respondent, Shape: ShapeText, Comparison: ComparePhone, MaxText: 64},
@@ -106,18 +100,18 @@ var kinds = [...]Kind{
 	{Type: TypeNPS, Answerer: Respondent, Shape: ShapeInteger, Comparison: CompareNumber, Scale: Scale{0, 10, 1}, MaxDrawn: 11},
 	{Type: TypeYesNo, Answerer: Respondent, Shape: ShapeBoolean, Comparison: CompareWord},
 	{Type: TypeLegal, Answerer: Respondent, Shape: ShapeBoolean, Comparison: CompareWord},
-	{Type: TypeSingleChoice, Answerer: Respondent, Shape: ShapeChoice, Comparison: CompareChoices, MaxText: maxLineText},
-	{Type: TypeMultipleChoice, Answerer: Respondent, Shape: ShapeChoices, Comparison: CompareChoices, MaxText: maxLineText},
-	{Type: TypePictureChoice, Answerer: Respondent, Shape: ShapeChoice, Comparison: CompareChoices, MaxText: maxLineText},
-	{Type: TypeDropdown, Answerer: Respondent, Shape: ShapeChoice, Comparison: CompareChoices, MaxText: maxLineText},
+	{Type: TypeSingleChoice, Answerer: Respondent, Shape: ShapeChoice, Comparison: CompareChoices, MaxText: 10_000},
+	{Type: TypeMultipleChoice, Answerer: Respondent, Shape: ShapeChoices, Comparison: CompareChoices, MaxText: 10_000},
+	{Type: TypePictureChoice, Answerer: Respondent, Shape: ShapeChoice, Comparison: CompareChoices, MaxText: 10_000},
+	{Type: TypeDropdown, Answerer: Respondent, Shape: ShapeChoice, Comparison: CompareChoices, MaxText: 10_000},
 	{Type: TypeRanking, Answerer: Respondent, Shape: ShapeRanking, Comparison: CompareRanking, MaxDrawn: 40},
 	{Type: TypeMatrix, Answerer: Respondent, Shape: ShapeMatrix},
 	{Type: TypeDate, Answerer: Respondent, Shape: ShapeDate, Comparison: CompareStored, MaxDrawn: 50},
 	{Type: TypeTime, Answerer: Respondent, Shape: ShapeTime, Comparison: CompareStored},
 	{Type: TypeFileUpload, Answerer: Host, Shape: ShapeFiles},
 	{Type: TypeSignature, Answerer: Host, Shape: ShapeFile},
-	{Type: TypeAddress, Answerer: Respondent, Shape: ShapeContact, MaxText: maxContactPart},
-	{Type: TypeContactInfo, Answerer: Respondent, Shape: ShapeContact, MaxText: maxContactPart},
+	{Type: TypeAddress, Answerer: Respondent, Shape: ShapeContact, MaxText: 1000},
+	{Type: TypeContactInfo, Answerer: Respondent, Shape: ShapeContact, MaxText: 1000},
 	{Type: TypeCountry, Answerer: Respondent, Shape: ShapeText, Comparison: CompareWord, MaxText: 64},
 	{Type: TypePayment, Answerer: Host, Shape: ShapePayment},
 	{Type: TypeGroup}, {Type: TypeCaptcha}, {Type: TypeWelcome}, {Type: TypeStatement}, {Type: TypeEnding}, {Type: TypeHeading},
@@ -135,8 +129,8 @@ var kindsByType = func() map[string]Kind {
 
 // KindOf returns what a type of blocks is. It is false, with the zero Kind, for a type that
 // this release does not know: a newer release may have stored it.
-func KindOf(blockType string) (Kind, bool) {
-	k, known := kindsByType[blockType]
+func KindOf(blockType string) (k Kind, known bool) {
+	k, known = kindsByType[blockType]
 	return k, known
 }
 

@@ -45,14 +45,10 @@ type Limits struct {
 
 // Validate returns an error when a limit is negative.
 func (l Limits) Validate() error {
-	for _, n := range []int64{
-		l.Body, int64(l.Workspaces), int64(l.Webhooks), int64(l.Blocks), int64(l.AllBlocks),
-		int64(l.Nesting), int64(l.Cells), int64(l.AllCells), int64(l.Choices), int64(l.CustomCSS), int64(l.Text), int64(l.Rule),
-		int64(l.Definition), int64(l.Response), l.FileSize,
-	} {
-		if n < 0 {
-			return errors.New("a limit is negative")
-		}
+	least := min(l.Workspaces, l.Webhooks, l.Blocks, l.AllBlocks, l.Nesting, l.Cells, l.AllCells, l.Choices, l.CustomCSS, l.Text, l.Rule,
+		l.Definition, l.Response)
+	if least < 0 || l.Body < 0 || l.FileSize < 0 {
+		return errors.New("a limit is negative")
 	}
 	return nil
 }

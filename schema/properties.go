@@ -14,23 +14,16 @@ import (
 type Property struct {
 	Name        string // in JSON
 	Type        PropertyType
-	Description string // an English sentence or a few
-	// Words are all that a PropertyWord, or an integer with a few values, may be. nil: there
-	// is no such list.
-	Words []string
-	// Min and Max are the bounds of a PropertyInteger without Words.
-	Min, Max float64
-	// Default is what counts where the property is absent: a bool, a float64 or a string. nil:
-	// nothing counts, or what else the block says decides.
-	Default any
-	// Members are those of a PropertyObject. nil: its members are free.
-	Members []Property
+	Description string   // English sentences
+	Words       []string // of a PropertyWord, and of an integer with a few values: all that it may be
+	Min, Max    float64  // of an integer without Words
+	Default     any      // what counts where the property is absent; nil: the zero value, or nothing
 }
 
 // PropertyType is what a property holds.
 type PropertyType string
 
-// The types of properties. In JSON all but the first three, lists and objects are strings.
+// The types of properties. In JSON all are strings but booleans, numbers, lists and objects.
 const (
 	PropertyBoolean PropertyType = "boolean"
 	PropertyInteger PropertyType = "integer"
@@ -38,33 +31,37 @@ const (
 	PropertyText    PropertyType = "string"
 	PropertyWord    PropertyType = "word"    // one of Words
 	PropertyURL     PropertyType = "url"     // an absolute http or https URL; empty: unset
-	PropertyLink    PropertyType = "link"    // a PropertyURL, or a mailto or tel URL
+	PropertyLink    PropertyType = "link"    // as PropertyURL, or a mailto or tel URL
 	PropertyCountry PropertyType = "country" // ISO 3166-1 alpha-2
 	PropertyDate    PropertyType = "date"    // RFC 3339, of which the calendar day counts
 	PropertyDates   PropertyType = "dates"   // a list of dates
 	PropertyTexts   PropertyType = "texts"   // a list of texts
-	PropertyObject  PropertyType = "object"
+	PropertyParts   PropertyType = "parts"   // an object, [AddressFields]
+	PropertyObject  PropertyType = "object"  // with free members
 )
+
+// propertyTypes are those of properties, and of components of the description, whose type in
+// JSON does not say enough.
+var propertyTypes = map[string]PropertyType{
+	"buttonLink": PropertyLink, "videoLink": PropertyURL, "pdfLink": PropertyURL, "embedLink": PropertyURL,
+	"defaultCountry": PropertyCountry, "specificDates": PropertyDates, "allowedFiles": PropertyTexts,
+	"DateTime": PropertyDate, "AddressParts": PropertyParts,
+}
 
 // Properties returns the properties that matter for the type, in the order of the API
 // description, where it reads them. Blocks keep other properties without effect. The list and
 // all that is in it are the caller's.
 func (k Kind) Properties() (list []Property) {
+	defaults := map[string]any{"imageAlign": "inline", "icon": "star"}
+	if k.Scale != (Scale{}) {
+		defaults["from"], defaults["to"], defaults["scaleStep"] = k.Scale.From, k.Scale.To, k.Scale.Step
+	}
 	for _, n := range componentSchemas().Member("BlockProperties").Member("properties").All() {
-		if types := words(n.Member("x-block-types")); types[0] != "*" && !slices.Contains(types, k.Type) {
-			continue
+		if types := words(n.Member("x-block-types")); types[0] == "*" || slices.Contains(types, k.Type) {
+			p := property(n)
+			p.Default = defaults[p.Name]
+			list = append(list, p)
 		}
-		p := property(n)
-		switch {
-		case k.Scale == Scale{}:
-		case p.Name == "from":
-			p.Default = k.Scale.From
-		case p.Name == "to":
-			p.Default = k.Scale.To
-		case p.Name == "scaleStep":
-			p.Default = k.Scale.Step
-		}
-		list = append(list, p)
 	}
 	return list
 }
@@ -73,49 +70,25 @@ func (k Kind) Properties() (list []Property) {
 var componentSchemas = sync.OnceValue(func() jsontree.Node {
 	tree, err := jsontree.Parse(embedded, jsontree.Bounds{})
 	if err != nil {
-		panic("schema: the embedded description: " + err.Error()) // no build that was tested
+		panic("schema: the embedded description: " + err.Error())
 	}
 	return tree.Root().Member("components").Member("schemas")
 })
 
-// inWords is what the description says of properties in words, or not at all.
-var inWords = map[string]Property{
-	"buttonLink": {Type: PropertyLink}, "videoLink": {Type: PropertyURL}, "pdfLink": {Type: PropertyURL}, "embedLink": {Type: PropertyURL},
-	"defaultCountry": {Type: PropertyCountry}, "imageAlign": {Default: "inline"}, "icon": {Default: "star"},
-}
-
-// property reads the schema of a property.
+// property reads the schema of a property, behind its reference if it is one.
 func property(n jsontree.Node) Property {
 	p := Property{Name: n.Name(), Description: n.Member("description").Text()}
-	component := named(n)
+	component := strings.TrimPrefix(n.Member("$ref").Text(), "#/components/schemas/")
 	if component != "" {
 		n = componentSchemas().Member(component)
 		p.Description = cmp.Or(p.Description, n.Member("description").Text())
 	}
-	p.Type, p.Words = PropertyType(n.Member("type").Text()), words(n.Member("enum"))
-	p.Min, p.Max = n.Member("minimum").Float(), n.Member("maximum").Float()
-	switch {
-	case component == "DateTime":
-		p.Type = PropertyDate
-	case named(n.Member("items")) == "DateTime":
-		p.Type = PropertyDates
-	case n.Member("items").Exists():
-		p.Type = PropertyTexts
-	case p.Type == PropertyText && p.Words != nil:
+	p.Words, p.Min, p.Max = words(n.Member("enum")), n.Member("minimum").Float(), n.Member("maximum").Float()
+	p.Type = cmp.Or(propertyTypes[p.Name], propertyTypes[component], PropertyType(n.Member("type").Text()))
+	if p.Type == PropertyText && p.Words != nil {
 		p.Type = PropertyWord
-	case p.Type == PropertyBoolean:
-		p.Default = false
-	}
-	p.Type, p.Default = cmp.Or(inWords[p.Name].Type, p.Type), cmp.Or(inWords[p.Name].Default, p.Default)
-	for _, member := range n.Member("properties").All() {
-		p.Members = append(p.Members, property(member))
 	}
 	return p
-}
-
-// named returns the component that a schema refers to, "" for none.
-func named(n jsontree.Node) string {
-	return strings.TrimPrefix(n.Member("$ref").Text(), "#/components/schemas/")
 }
 
 // words returns the texts and numbers of a list as they are without quotes.

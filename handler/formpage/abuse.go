@@ -8,15 +8,6 @@ const (
 	// What the funnel counts is charged by the names of the events.
 )
 
-// allowed reports whether the visitor's address may do one more thing of a kind. A request
-// is charged once for all that it stores.
-func (c *call) allowed() bool {
-	if !c.charged {
-		c.charged, c.limited = true, !c.h.allowed(c.r, chargeStored)
-	}
-	return !c.limited
-}
-
 // allowed charges the visitor's address.
 func (h *Handler) allowed(r *http.Request, kind string) bool {
 	address := h.address(r)

@@ -10,12 +10,14 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/check"
 	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
-	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -32,16 +34,6 @@ type jsonForm struct {
 	Settings      schema.Settings `json:"settings"`
 	Theme         schema.Theme    `json:"theme"`
 	Blocks        []schema.Block  `json:"blocks"`
-}
-
-// jsonInput is what a front end sends.
-type jsonInput struct {
-	State   string                     `json:"state"`
-	Answers map[string]json.RawMessage `json:"answers"` // as Service.Submit takes them
-	Hidden  map[string]string          `json:"hidden"`
-	UTM     map[string]string          `json:"utm"`
-	Captcha string                     `json:"captcha"` // what a refusal returned, and the widget's token
-	Took    float64                    `json:"took"`    // seconds since the first input
 }
 
 type jsonFault struct {
@@ -151,21 +143,16 @@ func withoutRule(b schema.Block) schema.Block {
 
 // readJSON reads what a front end sends, as strictly as the API does, and answers when it
 // cannot be taken.
-func (c *call) readJSON() (in jsonInput, ok bool) {
+func (c *call) readJSON() (in read.Sent, ok bool) {
 	if kind := c.r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
 		c.refuse(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "unreadable.text")
 		return in, false
 	}
-	raw, complete, err := c.readAll(c.h.config.MaxBody)
-	if !complete {
+	in, wrong, err := read.JSON(c.r.Body, read.Bounds{Bytes: c.h.config.MaxBody, Inputs: c.mostInputs()})
+	switch {
+	case errors.Is(err, read.ErrTooLarge):
 		c.refuse(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "too_large")
 		return in, false
-	}
-	var wrong []schema.Violation
-	if err == nil {
-		wrong, err = in.read(raw, mostInputs(&c.form))
-	}
-	switch {
 	case err != nil:
 		c.refuse(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
 		return in, false
@@ -173,55 +160,11 @@ func (c *call) readJSON() (in jsonInput, ok bool) {
 		c.refuseFaults(wrong)
 		return in, false
 	}
-	c.given = Given{Answers: in.Answers, Hidden: in.Hidden}
+	c.given = read.Given{Answers: in.Answers, Hidden: in.Hidden}
 	if c.visit, ok = c.h.signer.OpenVisit(visit.PurposeVisit, c.form.ID.String(), in.State, c.now); !ok {
 		c.refuse(http.StatusForbidden, "STATE", "send_again")
 	}
 	return in, ok
-}
-
-// inputNames are the members of a [jsonInput].
-var inputNames = []string{"state", "answers", "hidden", "utm", "captcha", "took"}
-
-// read reads a body, whose members must be of the right kinds; null is as good as none. What
-// may not be there is wrong: members of other names, and more answers or texts than the form
-// has inputs.
-func (in *jsonInput) read(raw []byte, most int) (wrong []schema.Violation, err error) {
-	tree, err := jsontree.Parse(raw, jsontree.BodyBounds)
-	if err != nil {
-		return nil, err
-	}
-	defer tree.Release()
-	if tree.Root().Kind() != jsontree.Object {
-		return nil, errors.New("the body is no object")
-	}
-	for _, member := range tree.Root().All() {
-		var fault schema.Violation
-		switch {
-		case !slices.Contains(inputNames, member.Name()):
-			fault = schema.Violation{Code: schema.CodeUnknownField, Message: "is not a known member"}
-		case member.Len() > most:
-			fault = schema.Violation{Code: schema.CodeTooMany, Message: "must have at most " + strconv.Itoa(most) + " members"}
-		default:
-			continue
-		}
-		if fault.Path = member.Pointer(""); len(wrong) < schema.MaxViolations {
-			wrong = append(wrong, fault)
-		}
-	}
-	if len(wrong) > 0 {
-		return wrong, nil
-	}
-	if err := json.Unmarshal(raw, in); err != nil {
-		return nil, err
-	}
-	if in.Answers == nil {
-		in.Answers = map[string]json.RawMessage{}
-	}
-	for name, text := range in.Hidden {
-		in.Hidden[name] = cleaned(text)
-	}
-	return nil, nil
 }
 
 // pathJSON serves {public id}/path: which blocks to show for the answers so far.
@@ -262,7 +205,7 @@ func (c *call) submitJSON() {
 	}
 	// A token is good once: what is wrong without it is said first.
 	if len(c.h.config.Verifiers) > 0 {
-		if faults := c.stepFaults(onPath(&c.form, c.path)); len(faults) > 0 {
+		if faults := c.stepFaults(walk.OnPath(&c.form, c.path)); len(faults) > 0 {
 			c.refuseFaults(faults)
 			return
 		}
@@ -282,7 +225,7 @@ func (c *call) submitJSON() {
 	case isClosed(err):
 		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.form.ClosedMessage), c.words.Get("closed.text"))})
 	case errors.Is(err, formsvc.ErrKeyUsed):
-		c.refuse(http.StatusConflict, fault.CaptchaUsed, "fault."+fault.CaptchaUsed, faults...)
+		c.refuse(http.StatusConflict, check.CodeSpent, "fault."+check.CodeSpent, faults...)
 	case len(faults) > 0:
 		c.refuseFaults(faults)
 	default:

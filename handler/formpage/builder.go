@@ -9,6 +9,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -58,7 +59,7 @@ func (c *call) newBuilder(view *pageView, path schema.Path, faults []schema.Viol
 		}
 	}
 	if c.form.Settings.NumberedQuestions {
-		for block, hidden := range formblock.Walk(onPath(&c.form, path)) {
+		for block, hidden := range formblock.Walk(walk.OnPath(&c.form, path)) {
 			if block.TakesAnswer() && !hidden {
 				b.numbers[block.ID] = len(b.numbers) + 1
 			}
@@ -68,7 +69,7 @@ func (c *call) newBuilder(view *pageView, path schema.Path, faults []schema.Viol
 }
 
 // elsewhere are the faults of no field on the page.
-func (b *builder) elsewhere(steps []step) []problem {
+func (b *builder) elsewhere(steps []walk.Step) []problem {
 	var list []problem
 	for _, id := range slices.Sorted(maps.Keys(b.faults)) {
 		if b.shown(id) {
@@ -78,7 +79,7 @@ func (b *builder) elsewhere(steps []step) []problem {
 		block := b.c.block(id)
 		if block != nil {
 			label = block.Label
-			if stepOf(steps, id) >= 0 {
+			if walk.StepOf(steps, id) >= 0 {
 				continue // its page is shown after this one
 			}
 		}
@@ -88,17 +89,6 @@ func (b *builder) elsewhere(steps []step) []problem {
 }
 
 func (b *builder) shown(id string) bool { return b.used["#"+id] }
-
-// block returns a block of the form at any level, nil when there is none.
-func (c *call) block(id string) *schema.Block {
-	if c.byID == nil {
-		c.byID = map[string]*schema.Block{}
-		for b := range formblock.Walk(c.form.Blocks) {
-			c.byID[b.ID] = b
-		}
-	}
-	return c.byID[id]
-}
 
 // inWords writes a plain number as the page's language does.
 func (b *builder) inWords(plain string) string {

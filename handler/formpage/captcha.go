@@ -3,23 +3,16 @@ package formpage
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -134,6 +127,16 @@ func (v siteVerifier) Verify(ctx context.Context, token, address string) (bool, 
 	return answer.Success, nil
 }
 
+// Format implements [fmt.Formatter]: the keys print without the Secret.
+func (k CaptchaKeys) Format(f fmt.State, _ rune) { conceal(f, k.text()) }
+
+// MarshalText implements [encoding.TextMarshaler], for JSON and for logs, as Format does.
+func (k CaptchaKeys) MarshalText() ([]byte, error) { return []byte(k.text()), nil }
+
+func (k CaptchaKeys) text() string { return "{" + k.SiteKey + " " + concealed + "}" }
+
+func (v siteVerifier) Format(f fmt.State, _ rune) { conceal(f, v.keys.text()) }
+
 // verifier returns what checks a captcha block, nil when the host gave none.
 func (h *Handler) verifier(b *schema.Block) Verifier {
 	if b.Type != schema.TypeCaptcha || formblock.Properties(b).Hide {
@@ -142,107 +145,12 @@ func (h *Handler) verifier(b *schema.Block) Verifier {
 	return h.config.Verifiers[formblock.Properties(b).CaptchaType]
 }
 
-// errLimited: the address has asked for too much.
-var errLimited = errors.New("the limit of the address is reached")
-
-// captcha checks the captchas among blocks. One that was solved stays solved for the
-// visit, because its token is good for one question to the service only.
-func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err error) {
-	for b, hidden := range formblock.Walk(blocks) {
-		v := c.h.verifier(b)
-		if v == nil || hidden {
-			continue
-		}
-		if c.solved(b) {
-			if !c.proofs[b.ID] {
-				c.proofs[b.ID] = false // by an earlier request
-			}
-			continue
-		}
-		ok, name := false, v.Widget().Input
-		if token := c.values.Get(name); token != "" && len(token) <= 8192 {
-			c.values[name] = c.values[name][1:] // the next one is of the next captcha
-			if !c.allowed() {
-				return nil, errLimited
-			}
-			if ok, err = v.Verify(c.r.Context(), token, c.h.address(c.r)); err != nil {
-				return nil, errors.New("captcha: " + err.Error()) // it says nothing of the response, whatever it is
-			}
-		}
-		if !ok {
-			c.values.Del(name) // however many captchas there are, one wrong token is asked about
-			faults = append(faults, schema.Violation{Field: b.ID, Code: fault.Captcha})
-			continue
-		}
-		c.prove(b.ID)
-	}
-	return faults, nil
-}
-
-// prove puts it into the page that this visit has solved a captcha.
-func (c *call) prove(block string) {
-	proof := c.visit.Key + "/" + block
-	c.proofs[block], c.proven[proof] = true, true
-	c.values.Add(input.Proof, c.h.signer.Sign(visit.PurposeProof, proof))
-}
-
-// store submits a response. Proofs are good for one visit, and a visit with a captcha for
-// one response, because its idempotency key is the visit's. Who sends another one goes on
-// in a new visit, at once where this request has solved all captchas.
-func (c *call) store(r formsvc.Response) error {
-	_, err := c.h.service.Submit(c.r.Context(), r)
-	if !errors.Is(err, formsvc.ErrKeyUsed) {
-		return err
-	}
-	c.visit.Key = rand.Text()
-	c.values.Set(input.State, c.token())
-	c.values.Del(input.Proof)
-	for _, now := range c.proofs {
-		if !now {
-			return err
-		}
-	}
-	for block := range c.proofs {
-		c.prove(block)
-	}
-	r.IdempotencyKey = c.visit.Key
-	_, err = c.h.service.Submit(c.r.Context(), r)
-	return err
-}
-
-// spent are the faults of captchas that were solved for a response which is stored.
-func (c *call) spent() (faults []schema.Violation) {
-	for _, block := range slices.Sorted(maps.Keys(c.proofs)) {
-		faults = append(faults, schema.Violation{Field: block, Code: fault.CaptchaUsed})
-	}
-	return faults
-}
-
-// maxProofs is how many proofs of a page are looked at.
-const maxProofs = 100
-
-// solved reports whether the visit has a proof for a captcha. The proofs of a page are opened
-// once, however many captchas there are, and those that are none are dropped.
-func (c *call) solved(b *schema.Block) bool {
-	if c.proven == nil {
-		c.proven = map[string]bool{}
-		proofs := c.values[input.Proof]
-		c.values[input.Proof] = slices.DeleteFunc(proofs[:min(len(proofs), maxProofs)], func(token string) bool {
-			var proof string
-			good := c.h.signer.Open(visit.PurposeProof, token, &proof)
-			c.proven[proof] = good
-			return !good
-		})
-	}
-	return c.proven[c.visit.Key+"/"+b.ID]
-}
-
 // drawCaptcha shows the challenge of a block, or nothing when it is solved or the host
 // has no verifier for it. A page never pretends: what is not verified is not shown.
 func (b *builder) drawCaptcha(f *field, block *schema.Block) {
 	f.write = nil
 	w := b.c.h.host.Widget(block)
-	if w == nil || b.c.solved(block) {
+	if w == nil || b.c.proofs.Solved(block.ID) {
 		return
 	}
 	f.write, f.Widget = (*writer).captcha, w

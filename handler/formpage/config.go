@@ -1,28 +1,17 @@
 package formpage
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"html/template"
 	"log/slog"
 	"net/http"
-	"path"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/sethvargo/go-limiter"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/host"
-	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
-	"github.com/formsvc/formsvc/handler/formpage/internal/words"
-	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -152,74 +141,6 @@ type Config struct {
 // Link is a text that leads somewhere.
 type Link struct{ Text, URL string }
 
-// New returns the handler of the pages of svc, a *formsvc.Service. It reports every
-// fault of the configuration at once.
-func New(svc Service, config Config) (*Handler, error) {
-	var faults []error
-	must := func(holds bool, format string, args ...any) {
-		if !holds {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
-	}
-	must(svc != nil, "a service is required")
-	must(len(config.Secret) == 0 || len(config.Secret) >= 16, "the Secret has %d bytes, which is less than 16", len(config.Secret))
-	for _, former := range config.FormerSecrets {
-		must(len(former) >= 16, "one of FormerSecrets has %d bytes, which is less than 16", len(former))
-	}
-	must((config.Address == nil) == (config.Limiter == nil), "the fields Address and Limiter are given together or not at all")
-	must(config.MaxBody >= 0 && config.MaxFileSize >= 0, "a negative MaxBody or MaxFileSize")
-	base := cmp.Or(config.BasePath, "/f")
-	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "the BasePath %q does not begin with a slash, or has one at its end", base)
-	for _, origin := range config.AllowedOrigins {
-		must(origin == "*" || policy.Origin(origin) == origin, "in AllowedOrigins, %q is not an origin such as https://app.example", origin)
-	}
-	for kind, v := range config.Verifiers {
-		known := kind == "turnstile" || kind == "hcaptcha" || kind == "recaptcha"
-		must(known && v != nil, "in Verifiers, %q is not turnstile, hcaptcha or recaptcha, or has no verifier", kind)
-	}
-	must(len(config.FrameAncestors) < 2 || !slices.Contains(config.FrameAncestors, "'none'"), "in FrameAncestors, 'none' does not stand alone")
-	for _, source := range config.FrameAncestors {
-		must(source != "" && !strings.ContainsAny(source, " ;,\r\n"), "in FrameAncestors, %q is not a source", source)
-	}
-	catalogue, err := words.NewCatalogue(config.Words)
-	if err := errors.Join(append(faults, err)...); err != nil {
-		return nil, fmt.Errorf("formpage: %w", err)
-	}
-
-	config.BasePath = base
-	config.MinFillTime = cmp.Or(config.MinFillTime, 2*time.Second)
-	config.MaxBody = cmp.Or(config.MaxBody, 1<<20)
-	config.Logger = cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
-	if config.Clock == nil {
-		config.Clock = time.Now
-	}
-	if s, ok := svc.(interface{ TimeZone() *time.Location }); ok && config.Location == nil {
-		config.Location = s.TimeZone()
-	}
-	config.Location = cmp.Or(config.Location, time.UTC)
-	h := &Handler{service: svc, words: catalogue, logger: config.Logger, clock: config.Clock}
-	if s, ok := svc.(interface{ Limits() schema.Limits }); ok {
-		h.host.ServiceFile = s.Limits().FileSize
-	}
-	config.MaxFileSize = cmp.Or(config.MaxFileSize, h.host.ServiceFile, 10<<20)
-	config.MaxVisitFiles = cmp.Or(config.MaxVisitFiles, max(defaultVisitFiles, config.MaxFileSize+fileCost))
-	if config.Limiter != nil {
-		h.limiter = ratelimit.Over(config.Limiter)
-	}
-	h.signer = visit.Signer{Secret: config.Secret, Former: config.FormerSecrets}
-	if len(config.Secret) == 0 {
-		h.signer.Secret = []byte(rand.Text())
-	}
-	h.config = config
-	h.host.Files, h.host.Payments, h.host.Limited = config.Files != nil, config.HostAnswers != nil, h.limiter != nil
-	h.host.MaxFile, h.host.MaxVisit, h.host.Location = config.MaxFileSize, config.MaxVisitFiles, config.Location
-	h.host.Captcha = func(kind string) *host.Widget {
-		v := config.Verifiers[kind]
-		if v == nil {
-			return nil
-		}
-		w := host.Widget(v.Widget())
-		return &w
-	}
-	return h, nil
-}
+// Format implements [fmt.Formatter]: a Config prints nothing of what it holds, because package
+// fmt passes over the methods of what is in a value that it cannot print.
+func (c Config) Format(f fmt.State, _ rune) { conceal(f, "formpage.Config") }

@@ -43,7 +43,7 @@ func (b *builder) contact(f *field, block *schema.Block, p *schema.Properties) {
 			part.control = (*writer).list
 			part.Countries = b.countries(b.c.words.Countries(), part.Name, p.DefaultCountry)
 		}
-		part.Value, part.Reading = b.value(part.Name), b.c.readings[part.Name].text
+		part.Value, part.Reading = b.value(part.Name), b.c.readings[part.Name].Text
 		f.Parts = append(f.Parts, part)
 	}
 }

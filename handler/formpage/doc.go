@@ -1,113 +1,121 @@
-// Package formpage serves the pages that respondents see: a published form as HTML that
-// works without JavaScript, and is pleasanter with a little of it.
+// Package formpage serves the pages that respondents see: a published form as HTML that works
+// without JavaScript, and is pleasanter with a little of it. It shows every block type, one
+// question at a time or by pages, with branches, themes, files and captchas, in ten languages.
 //
 //	pages, err := formpage.New(svc, formpage.Config{}) // svc is a *formsvc.Service
 //	mux.Handle("/f/", pages)                           // /f/{public_id}
 //
 // The handler keeps nothing of a visitor between two requests. What a page must know of the
-// one before travels in it, signed: see [Config.Secret]. It sets no cookie. What a page of
-// another origin sends is refused all the same, see [Config.AllowedOrigins]: it would come
-// with the cookies of the host, by which [Config.HostAnswers] may know its visitor. Of a form
-// it remembers the definition that respondents saw last and the style made of its theme,
-// within 8 MiB for all forms.
+// page before travels in the page, signed: see [Config.Secret]. All processes of a host have
+// the same secret. The handler sets no cookie. A post from a page of another origin is refused
+// all the same, see [Config.AllowedOrigins]: it would come with the cookies of the host, by
+// which [Config.HostAnswers] may know its visitor. Of a form the handler remembers the
+// definition that respondents saw last and the style made of its theme, within 8 MiB for all
+// forms.
 //
 // # How a form is shown
 //
-// A form of the type SINGLE is shown one question at a time, a MULTI form divided at its
-// page breaks. Rules stay with the service: it walks through the form whenever a page is
-// sent, and the script asks it for the blocks that an answer calls for. A fault leads
-// back to the page with the question, with everything filled in. A page goes on by its
-// buttons alone: a choice does not send it. The address of a form
-// takes answers by block id, hidden fields and campaign parameters by name, and lang:
-// /f/{public_id}?color=red&ref=mail&utm_source=news&lang=de. A choice is its id or label,
-// a number has a decimal point in every language, and a date has no offset from UTC. Not
-// filled in are legal, matrix, ranking, address, contact_info, payment and files, and a
-// hidden field of more than 10,000 characters.
+// A form of the type SINGLE is shown one question at a time, a MULTI form divided at its page
+// breaks. Rules stay with the service: the service walks through the form whenever a page is
+// sent, and the script asks it for the blocks that an answer calls for. A fault leads back to
+// the page with the question, with everything filled in. A page goes on by its buttons alone:
+// a choice does not send the page.
+//
+// The address of a form takes answers by block id, hidden fields and campaign parameters by
+// name, and lang: /f/{public_id}?color=red&ref=mail&utm_source=news&lang=de. A choice is its
+// id or label, a number has a decimal point in every language, and a date has no offset from
+// UTC. Not filled in are legal, matrix, ranking, address, contact_info, payment and files, and
+// a hidden field of more than 10,000 characters.
 //
 // An ending, and the redirectUrl, are for those who sent a response: the address of an ending
-// has a signed token, which is good for a week and for whoever has it. Without it …/done says
-// thanks in the page's own words and leads nowhere.
+// has a signed token, which is good for a week and for whoever has it. Without the token
+// …/done says thanks in the page's own words and leads nowhere.
 //
 // A view is counted when the page's script runs in a tab that can be seen, a start at the
-// first input, each once a visit. Without JavaScript both are counted with the first page
-// that is sent. Browsers that load a page ahead, and programs that say what they are, count
-// for nothing.
+// first input, each once a visit. Without JavaScript both are counted with the first page that
+// is sent. Browsers that load a page ahead, and programs that say what they are, count for
+// nothing.
 //
 // The script keeps what was typed until the form is sent, for a reload: in this tab, and for
 // this link with this query. Another link begins with its own values.
 //
-// Sending the same answers of one visit again, by a double click or in a second tab, finds
-// the response that is stored. Other answers, sent after going back, are another response;
-// with a captcha, which is good for one, they come back and it is solved anew.
+// Sending the same answers of one visit again, by a double click or in a second tab, finds the
+// response that is stored. Other answers, sent after going back, are another response; with a
+// captcha, which is good for one response, they come back and the captcha is solved anew.
 //
 // # What people type
 //
-// Numbers are read as they are written in the visitor's language and region, in the digits
-// of any script. A select beside a phone number, also that of an address or contact, says
-// whose number it is: the block's defaultCountry, else the visitor's region; a number with
-// a + is what it says. As soon as a field is left, the script shows below it what will be
-// stored of a phone number, and how something is read that can be read in two ways: one sign
-// before three digits (1,500), a phone number that is another one with a +, a national
-// number of the form's country when the visitor's is another, an address at a domain that is
-// one slip from that of a large provider. Without a script the page comes back once with
-// it. Nothing is changed or refused by that, and the JSON routes take values as Submit does.
+// Numbers are read as they are written in the visitor's language and region, in the digits of
+// any script. A select beside a phone number, also that of an address or contact, says whose
+// number it is: the block's defaultCountry, else the visitor's region; a number with a + is
+// what it says.
 //
-// A page that comes back to a form which was closed meanwhile, made a draft or put into the
-// trash is answered with 410 and what was typed, to be copied. Its token has to be one that
-// was signed here: to everybody else, and in JSON, a draft is 404, as is an address
-// without a form.
+// As soon as a field is left, the script shows below the field what will be stored of a phone
+// number, and how a value is read that can be read in two ways: one sign before three digits
+// (1,500), a phone number that is another number with a +, a national number of the form's
+// country when the visitor's is another, an address at a domain that is one slip from that of
+// a large provider. Without a script the page comes back once with that text. Nothing is
+// changed or refused by it, and the JSON routes take values as Submit does.
+//
+// A page that is sent to a form which was closed meanwhile, made a draft or put into the trash
+// is answered with 410 and what was typed, to be copied. Its token has to be signed here: to
+// everybody else, and in JSON, a draft is 404, as is an address without a form.
 //
 // # Bounds
 //
 // A page draws at most 4 MiB of its form, beside what was typed, and says what is missing:
 // only a form that has more text than that, or was stored before there was a limit of cells
-// ([schema.Limits]), has no room. A ranking of more than 40 choices asks for a number a
-// choice. A page that is sent brings at most [Config.MaxBody] of text, and as many values as
-// the form has inputs and 1,000 more: beyond that it comes back, filled in as far as it was
-// read. JSON is read as the API reads it: within its bounds, without duplicate or unknown
-// members.
+// ([schema.Limits]), has no room. A ranking of more than 40 choices asks for a number a choice.
+// A page that is sent brings at most [Config.MaxBody] of text, and as many values as the form
+// has inputs and 1,000 more: beyond that the page comes back, filled in as far as it was read.
+// JSON is read as the API reads it: within its bounds, without duplicate or unknown members.
 //
 // # Settings
 //
-// branding shows [Config.Brand]. navigation adds the page's number and two arrows,
-// progressBar a bar. singlePage shows everything on one page, whatever the type.
-// inlineFields puts labels beside fields on wide screens. borderRadius rounds corners.
-// numberedQuestions numbers the questions on the path. darkMode lets the form follow the
-// visitor's dark mode; without it the form is light. utm says which campaign parameters
-// are kept. showTitle shows the form's name. closedMessage, redirectUrl and submitLabel
-// are used as written; a redirectUrl that is not http or https is left to the ending's
-// button, and one with a user name is not followed. Without the script, and where there is a captcha, the ending is shown for a moment
-// and leads to the redirectUrl, which may redirect to any place. cover is an image or a colour at the top.
+//   - branding shows [Config.Brand].
+//   - navigation adds the page's number and two arrows, progressBar a bar.
+//   - singlePage shows everything on one page, whatever the type.
+//   - inlineFields puts labels beside fields on wide screens, borderRadius rounds corners.
+//   - numberedQuestions numbers the questions on the path, showTitle shows the form's name.
+//   - darkMode lets the form follow the visitor's dark mode; without it the form is light.
+//   - utm says which campaign parameters are kept.
+//   - closedMessage, redirectUrl and submitLabel are used as written. A redirectUrl that is not
+//     http or https is left to the ending's button, and a redirectUrl with a user name is not
+//     followed. Without the script, and where there is a captcha, the ending is shown for a
+//     moment and leads to the redirectUrl, which may redirect to any place.
+//   - cover is an image or a colour at the top.
 //
 // # Theme
 //
-// colors are used for what they name; text and what it stands on are corrected to the
-// contrast of WCAG 2.2 AA where the theme's are not readable. theme is a class
-// "theme-{name}" for customCss. font is a family of the visitor's system, or "serif", "mono" or "rounded";
-// none is loaded. corners, inputs and buttons are lengths and colours. alignment is 0
-// (start), 1 (centre) or 2 (end); size is 0 (small), 1 (as usual), 2 (large) and so on.
-// layout.pageWidth is a length, or "narrow", "medium", "wide" or "full". background.layout
-// is "cover" (the default), "contain" or "repeat", brightness a factor or per cent.
-// logoPlacement.align is "left", "center" or "right", vertical "top" or "bottom".
+// colors are used for what they name; text and what it stands on are corrected to the contrast
+// of WCAG 2.2 AA where the theme's are not readable. theme is a class "theme-{name}" for
+// customCss. font is a family of the visitor's system, or "serif", "mono" or "rounded"; none is
+// loaded. corners, inputs and buttons are lengths and colours. alignment is 0 (start), 1
+// (centre) or 2 (end); size is 0 (small), 1 (as usual), 2 (large) and so on. layout.pageWidth is
+// a length, or "narrow", "medium", "wide" or "full". background.layout is "cover" (the default),
+// "contain" or "repeat", brightness a factor or per cent. logoPlacement.align is "left",
+// "center" or "right", vertical "top" or "bottom".
 //
-// customCss is parsed and written anew from a list of properties and functions: no
-// address of any kind, no at-rule but @media, every selector is .fs, the form, or below it.
-// The form stands in an element of the page's own, which no selector can name and which
-// clips it: nothing in a sheet covers what a [Config.Layout] has around the form, or the bar
-// of a preview. What a layout keeps in sight while the form scrolls needs a z-index above 0.
+// customCss is parsed and written anew from a list of properties and functions: no address of
+// any kind, no at-rule but @media, every selector is .fs, the form, or below it. The form stands
+// in an element of the page's own, which no selector can name and which clips the form: nothing
+// in a sheet covers what a [Config.Layout] has around the form, or the bar of a preview. A part
+// of a layout that stays in sight while the form scrolls needs a z-index above 0.
 //
 // # Block properties
 //
-// Labels and descriptions are text, never HTML; line breaks of a description are kept. A
-// pdf block is a link that opens the paper in a tab of its own: many hosts forbid frames,
-// and phones show no papers in them. Videos of YouTube and Vimeo and embeds are loaded by a
-// click, video files by the browser's player.
-// dateFormat asks for a date in three fields in that order, unless showDatePicker asks for
-// the browser's own. Of specificDates up to ten are buttons, up to fifty a list to choose
-// from; more, and disabledDays, are explained below the question. randomize mixes choices in one way for one visit. A payment is shown
-// and not taken, see [Config.HostAnswers]. Where a required one, or a required file, can be
-// given by nobody, the first page says that the form cannot be sent, and so does [Handler.Lacks]. numberFormat, showActions, showFields, part_of
-// and row_id are left to other renderers.
+// Labels and descriptions are text, never HTML; line breaks of a description are kept. A pdf
+// block is a link that opens the paper in a tab of its own: many hosts forbid frames, and phones
+// show no papers in them. Videos of YouTube and Vimeo and embeds are loaded by a click, video
+// files by the browser's player.
+//
+// dateFormat asks for a date in three fields in that order, unless showDatePicker asks for the
+// browser's own. Of specificDates up to ten are buttons, up to fifty a list to choose from; more,
+// and disabledDays, are explained below the question. randomize mixes choices in one way for one
+// visit. A payment is shown and not taken, see [Config.HostAnswers]. Where a required payment, or
+// a required file, can be given by nobody, the first page says that the form cannot be sent, and
+// so does [Handler.Lacks]. numberFormat, showActions, showFields, part_of and row_id are left to
+// other renderers.
 //
 // # Members that do nothing here
 //
@@ -118,33 +126,34 @@
 //
 // # Abuse
 //
-// A field that nobody sees, and the time that a person takes at least, catch simple
-// programs; [Config.Limiter] bounds how often an address sends, and [Config.Verifiers]
-// check captchas. Whoever trips one of these sees the form again, filled in: nothing is
-// dropped in silence. A captcha without its verifier checks nothing and is not shown;
-// [Handler.Lacks] says so to the host, as do the log and the preview.
+// A field that nobody sees, and the time that a person takes at least, catch simple programs;
+// [Config.Limiter] bounds how often an address sends, and [Config.Verifiers] check captchas.
+// Whoever trips one of these sees the form again, filled in: nothing is dropped in silence. A
+// captcha without its verifier checks nothing and is not shown; [Handler.Lacks] says so to the
+// host, as do the log and the preview.
 //
 // # Preview
 //
-// [Handler.PreviewPath] makes a signed link that shows a form as it is stored, also a
-// draft, for as long as the host says. A bar above the form says that it is a preview. It
-// lists the warnings of the form, captchas that nothing checks, where the form redirects
-// to, and that it is closed. Sending checks the answers and stores nothing: no response,
-// no file, no view and no start. Previews need [Config.Secret].
+// [Handler.PreviewPath] makes a signed link that shows a form as it is stored, also a draft, for
+// as long as the host says. A bar above the form says that this is a preview. It lists the
+// warnings of the form, captchas that nothing checks, where the form redirects to, and that the
+// form is closed. Sending checks the answers and stores nothing: no response, no file, no view
+// and no start. Previews need [Config.Secret].
 //
 // # Files
 //
-// Blocks of the types file_upload and signature need [Config.Files]; without it they say
-// that the page takes none. A file's type is the one that the end of its name claims,
-// if its first bytes can be of it, else the one of its bytes; a file that is not what it is
-// called is refused where the type is a common one. Nothing looks further into it: a host
-// that needs that, such as a scan for viruses, does it in [FileStore].Save. A file is stored
-// while it arrives, before the form is sent, so the server's ReadTimeout has to be long
-// enough for the largest one: 10 MiB take 90 s at 1 Mbit/s. What a visit stores before its
-// response is bounded by [Config.MaxVisitFiles], and what all visits do by
-// [Dir.MaxUnsent], or by what the host's own FileStore returns as [ErrNoSpace]. A file that is never sent with a response may
-// be removed after a week: [Keeper] says how a host knows, and [Dir.Sweep] does it. See
-// [FileHandler] for handing files out.
+// Blocks of the types file_upload and signature need [Config.Files]; without it they say that
+// the page takes none. A file's type is the type that the end of its name claims, if its first
+// bytes can be of that type, else the type of its bytes; a file that is not what it is called is
+// refused where the type is a common one. Nothing looks further into a file: a host that needs
+// that, such as a scan for viruses, does it in [FileStore].Save.
+//
+// A file is stored while it arrives, before the form is sent, so the server's ReadTimeout has to
+// be long enough for the largest file: 10 MiB take 90 s at 1 Mbit/s. What a visit stores before
+// its response is bounded by [Config.MaxVisitFiles], and what all visits do by [Dir.MaxUnsent],
+// or by what the host's own FileStore returns as [ErrNoSpace]. A file that is never sent with a
+// response may be removed after a week: [Keeper] says how a host knows, and [Dir.Sweep] does it.
+// See [FileHandler] for handing files out.
 //
 // # Other pages
 //
@@ -152,20 +161,24 @@
 //
 //	<script src="https://forms.example/f/-/embed.js" data-form="{public_id}" async></script>
 //
-// or in a dialog, with a button that has data-formsvc-open="{public_id}". The host lists
-// such pages in [Config.FrameAncestors]. When a response is sent, the frame fires the event
+// or in a dialog, with a button that has data-formsvc-open="{public_id}". The host lists such
+// pages in [Config.FrameAncestors]. When a response is sent, the frame fires the event
 // "formsvc:done" once.
 //
-// A front end of the host's own reads GET {public_id}/form.json: the blocks without hidden
-// ones, without rules and without what endings say, and a state that it sends back. POST {public_id}/path with
-// {"state","answers","hidden"} returns the blocks to show and the ending; POST
-// {public_id}/submit with also "utm", "captcha" and "took" stores the response: 201 with
-// {"ending","block","redirect_url"}, where block is the ending, or 422 with
-// {"code","message","faults"}. Where a refusal has a
-// "captcha", it is sent the next time instead of the token, which is good once; the token of
-// a second captcha follows it after a space. 409 says that the captcha was used for another
-// response. Where a refusal has a "state", that is sent from then on. There is no
-// route for files: forms that ask for them need the page. POST {public_id}/view
-// and /start with the state as a form's value count a view and a start. Origins other than
-// the handler's own are listed in [Config.AllowedOrigins].
+// A front end of the host's own uses these routes, with JSON:
+//
+//   - GET {public_id}/form.json: the blocks without hidden blocks, without rules and without what
+//     endings say, and a state that the front end sends back.
+//   - POST {public_id}/path with {"state","answers","hidden"} returns the blocks to show and the
+//     ending.
+//   - POST {public_id}/submit with also "utm", "captcha" and "took" stores the response: 201 with
+//     {"ending","block","redirect_url"}, where block is the ending, or 422 with
+//     {"code","message","faults"}. Where a refusal has a "captcha", that value is sent the next
+//     time instead of the token, which is good once; the token of a second captcha follows it
+//     after a space. 409 says that the captcha was used for another response. Where a refusal has
+//     a "state", that state is sent from then on.
+//   - POST {public_id}/view and /start with the state as a form's value count a view and a start.
+//
+// There is no route for files: forms that ask for files need the page. Origins other than the
+// handler's own are listed in [Config.AllowedOrigins].
 package formpage

@@ -14,6 +14,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -65,7 +66,7 @@ type field struct {
 	Callers      string // those of the country of a phone number
 	Reads        bool   // how its text is read is shown below it
 	Reading      string
-	Stored       []shownFile
+	Stored       []upload.File
 	Widget       *host.Widget
 	Accept       string
 	MaxBytes     int64 // of a file
@@ -139,7 +140,7 @@ func (b *builder) field(f *field, block *schema.Block) {
 	}
 	if formblock.TakesAnswer(block.Type) {
 		if f.Remove == "" {
-			f.Value, f.Reading = b.value(f.Name), b.c.readings[f.Name].text
+			f.Value, f.Reading = b.value(f.Name), b.c.readings[f.Name].Text
 		}
 		b.fault(f, block)
 	}

@@ -1,111 +1,120 @@
 package formpage
 
 import (
-	"bytes"
-	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
-	"time"
+	"sync/atomic"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/filetype"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
 )
 
-// storedFile is a file as the page carries it: signed, for one form and block, and as long
-// as a page can be sent. Whoever removes files that nobody sent knows by that which ones.
-type storedFile struct {
-	Form   string      `json:"o"`
-	Block  string      `json:"b"`
-	Stored int64       `json:"t"` // Unix milliseconds
-	File   schema.File `json:"f"`
+// files is the place for files, nil when there is none. A preview keeps none.
+func (c *call) files() FileStore {
+	if c.preview != nil && c.h.config.Files != nil {
+		return noFiles{}
+	}
+	return c.h.config.Files
 }
 
-// maxFilesHere bounds how many files one block takes.
-const maxFilesHere = 20
+// filePurpose keeps the record of a file that a preview took apart from a stored one: the
+// form itself must not take it for a file.
+func (c *call) filePurpose() string {
+	if c.preview != nil {
+		return visit.PurposePreviewFile
+	}
+	return visit.PurposeFile
+}
 
-// maxUploads bounds how many files one request brings, for all blocks together.
-const maxUploads = 100
+// noFiles takes files as a real place does, and keeps nothing of them.
+type noFiles struct{}
 
-var errVisitFull = errors.New("the files of the visit are too large together")
+func (noFiles) Save(_ context.Context, u Upload) (schema.File, error) {
+	size, err := io.Copy(io.Discard, u.Body)
+	if err != nil {
+		return schema.File{}, err
+	}
+	return schema.File{ID: "preview-" + rand.Text(), Name: u.Name, URL: "https://preview.invalid/", MIMEType: u.MIMEType, Size: size}, nil
+}
 
-// maxSpared is how much of refused files one request is read over, so that a browser sees
-// the answer.
-const maxSpared = 32 << 20
+func (noFiles) Open(context.Context, string) (io.ReadCloser, schema.File, error) {
+	return nil, schema.File{}, fs.ErrNotExist
+}
 
-// takeFile stores one file and puts its record among the values.
-func (c *call) takeFile(block, name string, body io.Reader, values url.Values) {
-	refuse := func(code string) {
-		c.refused = append(c.refused, schema.Violation{Field: block, Code: code, Params: map[string]any{"name": filetype.Name(name)}})
-		n, _ := io.CopyN(io.Discard, body, c.spared)
-		c.spared -= n
+// takesFiles returns a block that takes files, nil when there is none with the id or no place
+// for its files.
+func (c *call) takesFiles(id string) *schema.Block {
+	b := c.block(id)
+	if c.files() == nil || b == nil || formblock.Properties(b).Hide || !formblock.TakesFile(b) {
+		return nil
 	}
-	b := c.block(block)
-	if !c.takesFiles(b) {
-		refuse(fault.FileLost)
-		return
+	return b
+}
+
+// read reads the inputs that were posted, at most so many bytes of text, and stores the files
+// that came with them. Of a body that is too large it reads as far as is allowed: complete is
+// false then.
+func (c *call) read(most int64) (values url.Values, complete bool, err error) {
+	bounds := read.Bounds{Bytes: most, Inputs: c.mostInputs()}
+	if c.files() == nil {
+		return read.Values(c.r, bounds, nil)
 	}
-	visit, known := c.h.signer.OpenVisit(visit.PurposeVisit, c.form.ID.String(), values.Get(input.State), c.now)
-	if !known || c.form.Closed || !c.allowed() {
-		refuse(fault.FileLost)
-		return
+	taker := upload.Taker{
+		Records: c.records(), Block: c.takesFiles, Allowed: func() bool { return !c.form.Closed && c.allowed() },
+		MaxFile: c.h.host.FileSize, MaxVisit: c.h.config.MaxVisitFiles, Used: c.h.visitFiles, Save: c.saveFile,
 	}
-	single := b.Type == schema.TypeSignature || !formblock.Properties(b).MultipleFiles
-	several := single && c.brought[block] || !single && len(values[input.File+block]) >= maxFilesHere
-	if c.uploads++; several || c.uploads > maxUploads {
-		refuse(fault.FileCount)
-		return
-	}
-	c.brought[block] = true
-	name = filetype.Name(name)
-	head := make([]byte, 512)
-	n, err := io.ReadFull(body, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		refuse(fault.FileLost)
-		return
-	}
-	kind := filetype.Sniff(head[:n], name)
-	if !filetype.Fits(b, name, kind) {
-		refuse(fault.FileType)
-		return
-	}
-	content := meter(&bounded{r: io.MultiReader(bytes.NewReader(head[:n]), body), left: c.h.host.FileSize(formblock.Properties(b))},
-		c.h.visitFiles(visit.Key), c.h.config.MaxVisitFiles, errVisitFull)
+	values, complete, err = read.Values(c.r, bounds, taker.Take)
+	c.refused = taker.Refused
+	return values, complete, err
+}
+
+// records signs what the page carries of files, and opens it.
+func (c *call) records() upload.Records {
+	return upload.Records{Signer: c.h.signer, Purpose: c.filePurpose(), Form: c.form.ID.String(), Now: c.now}
+}
+
+// openFiles reads the records of the files that the page carries, and reports whether the
+// visitor took some back.
+func (c *call) openFiles() (takenBack bool) {
+	records := c.records()
+	stored, lost, takenBack := records.Open(c.values)
+	c.stored, c.refused = stored, append(c.refused, lost...)
+	return takenBack
+}
+
+// saveFile gives a file to the host's place.
+func (c *call) saveFile(block, name, kind string, content *upload.Metered) (file schema.File, refused string) {
 	file, err := c.files().Save(c.r.Context(), Upload{Form: c.form, Block: block, Name: name, MIMEType: kind, Body: content})
 	if err != nil {
-		content.giveBack()
-		refuse(c.notSaved(err, content.broke()))
-		return
+		return file, c.notSaved(err, content.Broke())
 	}
-	file.Name, file.MIMEType = cmp.Or(file.Name, name), cmp.Or(file.MIMEType, kind)
-	if single {
-		values.Del(input.File + block)
-	}
-	values.Add(input.File+block, c.h.signer.Sign(c.filePurpose(), storedFile{c.form.ID.String(), block, c.now.UnixMilli(), file}))
+	return file, ""
 }
 
 // notSaved logs why a file was not stored, and returns the code for the page.
 func (c *call) notSaved(err error, broke bool) string {
-	level, code := slog.LevelError, fault.FileLost
+	level, code := slog.LevelError, upload.CodeLost
 	switch {
-	case errors.Is(err, errTooLarge):
-		return fault.FileSize
-	case errors.Is(err, errVisitFull):
-		return fault.FileTotal
+	case errors.Is(err, read.ErrTooLarge):
+		return upload.CodeSize
+	case errors.Is(err, upload.ErrVisitFull):
+		return upload.CodeTotal
 	case errors.Is(err, ErrNoSpace):
-		level, code = slog.LevelWarn, fault.FileSpace
+		level, code = slog.LevelWarn, upload.CodeSpace
 	case broke || c.r.Context().Err() != nil: // the visitor left
 		level = slog.LevelInfo
 	}
@@ -113,90 +122,12 @@ func (c *call) notSaved(err error, broke bool) string {
 	return code
 }
 
-// openFiles reads the records of the files that the page carries. It forgets those that the
-// visitor took back, and reports whether there were any. Files that are older than a page may
-// be, or that another process signed with a secret of its own, are refused: the visitor is
-// asked for them again.
-func (c *call) openFiles() (takenBack bool) {
-	c.stored = map[string][]shownFile{}
-	for name, tokens := range c.values {
-		block, ok := strings.CutPrefix(name, input.File)
-		if !ok {
-			continue
-		}
-		var kept []string
-		for _, token := range tokens {
-			var s storedFile
-			good := c.h.signer.Open(c.filePurpose(), token, &s) && s.Form == c.form.ID.String() && s.Block == block
-			switch {
-			case !good:
-				c.refused = append(c.refused, schema.Violation{Field: block, Code: fault.FileLost})
-			case slices.Contains(c.values[input.Remove+block], s.File.ID):
-			case c.now.Sub(time.UnixMilli(s.Stored)) >= visit.MaxAge:
-				c.refused = append(c.refused, schema.Violation{Field: block, Code: fault.FileLost, Params: map[string]any{"name": s.File.Name}})
-			default:
-				kept = append(kept, token)
-				c.stored[block] = append(c.stored[block], shownFile{Token: token, Input: name, File: s.File})
-			}
-		}
-		c.values[name] = kept
-	}
-	for name := range c.values {
-		if strings.HasPrefix(name, input.Remove) {
-			takenBack = true
-			delete(c.values, name)
-		}
-	}
-	return takenBack
-}
-
-// filesOf are the files that were sent for a block: as many as a response has.
-func (c *call) filesOf(block string) (list []schema.File) {
-	most := maxFilesHere
-	if b := c.block(block); b != nil && b.Type == schema.TypeSignature {
-		most = 1
-	}
-	for _, s := range c.stored[block] {
-		list = append(list, s.File)
-	}
-	return list[:min(len(list), most)]
-}
-
-// unplacedFiles are the files that were sent for blocks that take none any more.
-func (c *call) unplacedFiles() (list []Unplaced) {
-	for _, block := range slices.Sorted(maps.Keys(c.stored)) {
-		if c.takesFiles(c.block(block)) {
-			continue
-		}
-		for _, s := range c.stored[block] {
-			list = append(list, Unplaced{Block: block, Text: s.Name})
-		}
-	}
-	return list
-}
-
-// takesFiles reports whether there is a block, and a place for its files.
-func (c *call) takesFiles(b *schema.Block) bool {
-	return c.files() != nil && b != nil && !formblock.Properties(b).Hide && formblock.TakesFile(b)
-}
-
 // fileAnswers are the answers of the form's blocks for files.
 func (c *call) fileAnswers() map[string]json.RawMessage {
-	answers := map[string]json.RawMessage{}
-	for block := range c.stored {
-		b, files := c.block(block), c.filesOf(block)
-		if c.files() == nil || b == nil || !formblock.TakesFile(b) {
-			continue
-		}
-		var value any = files
-		if b.Type == schema.TypeSignature {
-			value = files[0]
-		}
-		if raw, err := json.Marshal(value); err == nil { // strings and a number
-			answers[block] = raw
-		}
+	if c.files() == nil {
+		return map[string]json.RawMessage{}
 	}
-	return answers
+	return c.stored.Answers(&c.blocks)
 }
 
 // keepFiles says to the host's place which files are about to be sent.
@@ -222,6 +153,22 @@ func (c *call) releaseFiles(attempt string, files []string) {
 	}
 }
 
+// visitFiles counts the files of a visit that are in no response.
+func (h *Handler) visitFiles(visit string) *atomic.Int64 {
+	h.unsentMu.Lock()
+	defer h.unsentMu.Unlock()
+	used, ok := h.unsent.Get(visit)
+	if !ok {
+		used = new(atomic.Int64)
+		h.unsent.Put(visit, used, len(visit))
+	}
+	return used
+}
+
+// filesSent begins to count anew. A file that is still being read gives its space back to the
+// count before.
+func (h *Handler) filesSent(visit string) { h.unsent.Put(visit, new(atomic.Int64), len(visit)) }
+
 // drawFiles draws a block that takes files.
 func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties) {
 	b.multipart = true
@@ -242,10 +189,4 @@ func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties)
 	}
 	b.used[input.File+block.ID] = true
 	f.Stored = b.c.stored[block.ID]
-}
-
-// shownFile is a stored file as the page carries and shows it.
-type shownFile struct {
-	Token, Input string
-	schema.File
 }

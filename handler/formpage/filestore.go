@@ -21,6 +21,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -35,6 +36,9 @@ type FileStore interface {
 	// Open returns a stored file, or an error that is [fs.ErrNotExist].
 	Open(ctx context.Context, id string) (io.ReadCloser, schema.File, error)
 }
+
+// ErrNoSpace is what a [FileStore] returns that has no room for a file: the page says so.
+var ErrNoSpace = errors.New("formpage: no room for more files")
 
 // Keeper is what a [FileStore] has as well that removes files which were saved and never sent
 // with a response.
@@ -144,10 +148,10 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
 	if err := d.count(); err != nil {
 		return schema.File{}, err
 	}
-	body := meter(u.Body, &d.used, cmp.Or(d.MaxUnsent, defaultUnsent), ErrNoSpace)
+	body := upload.Meter(u.Body, &d.used, cmp.Or(d.MaxUnsent, 1<<30), ErrNoSpace)
 	defer func() {
 		if err != nil {
-			body.giveBack() // first: a file that is counted in between counts too much, not too little
+			body.GiveBack() // first: a file that is counted in between counts too much, not too little
 			_ = d.remove(file.ID)
 			d.full.CompareAndSwap(false, errors.Is(err, ErrNoSpace))
 		}
@@ -181,7 +185,7 @@ func (d *Dir) count() error {
 		return err
 	}
 	for _, file := range unsent {
-		used += file.Size() + fileCost
+		used += file.Size() + upload.FileCost
 	}
 	d.used.Add(used)
 	d.full.Store(false)

@@ -2,9 +2,9 @@ package formpage
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
@@ -22,31 +22,16 @@ func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) 
 		return false
 	}
 	id, _ := storage.ParseID(v.Form) // was signed here
-	c.values, c.form.ID = values, id
+	c.bring(values)
+	c.form.ID = id
 	c.goOnIn(values.Get(input.Language))
-	// The labels are those that respondents saw here last. What the form holds by now is not
+	// The labels are the ones that respondents saw here last. What the form holds by now is not
 	// public; where they are not remembered, blocks have their ids.
 	if s, ok := h.sources.Get(id); ok && s.publicID == publicID {
 		c.form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // they were read before
-		c.byID = nil
+		c.blocks = formblock.Index{Blocks: c.form.Blocks}
 	}
 	c.openFiles()
 	c.closed()
 	return true
-}
-
-// lostFiles are the names of the files that the page brought, or had brought before.
-func (c *call) lostFiles() (list []string) {
-	for _, files := range c.stored {
-		for _, s := range files {
-			list = append(list, s.Name)
-		}
-	}
-	for _, v := range c.refused {
-		if name, ok := v.Params["name"].(string); ok {
-			list = append(list, name)
-		}
-	}
-	slices.Sort(list)
-	return list
 }

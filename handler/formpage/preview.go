@@ -3,11 +3,8 @@ package formpage
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/http"
 	"strconv"
 	"strings"
@@ -183,36 +180,4 @@ func labelled(blocks []schema.Block, warnings schema.Warnings) []previewWarning 
 		list = append(list, shown)
 	}
 	return list
-}
-
-// files is the place for files, nil when there is none. A preview keeps none.
-func (c *call) files() FileStore {
-	if c.preview != nil && c.h.config.Files != nil {
-		return noFiles{}
-	}
-	return c.h.config.Files
-}
-
-// filePurpose keeps the record of a file that a preview took apart from a stored one: the
-// form itself must not take it for a file.
-func (c *call) filePurpose() string {
-	if c.preview != nil {
-		return visit.PurposePreviewFile
-	}
-	return visit.PurposeFile
-}
-
-// noFiles takes files as a real place does, and keeps nothing of them.
-type noFiles struct{}
-
-func (noFiles) Save(_ context.Context, u Upload) (schema.File, error) {
-	size, err := io.Copy(io.Discard, u.Body)
-	if err != nil {
-		return schema.File{}, err
-	}
-	return schema.File{ID: "preview-" + rand.Text(), Name: u.Name, URL: "https://preview.invalid/", MIMEType: u.MIMEType, Size: size}, nil
-}
-
-func (noFiles) Open(context.Context, string) (io.ReadCloser, schema.File, error) {
-	return nil, schema.File{}, fs.ErrNotExist
 }

@@ -13,8 +13,9 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -103,14 +104,14 @@ func (c *call) stepView(at int, faults []schema.Violation) (*pageView, *builder)
 	b := c.newBuilder(view, c.path, faults)
 	current := steps[at]
 
-	view.Single = oneAtATime(&c.form)
+	view.Single = walk.OneAtATime(&c.form)
 	view.Step, view.Steps = at+1, len(steps)
 	view.First, view.Last = at == 0, at == len(steps)-1
-	view.At = current.id
+	view.At = current.ID
 	view.Progress = c.form.Settings.ProgressBar && len(steps) > 1
 	view.Navigation = c.form.Settings.Navigation && len(steps) > 1
 	b.focus = at > 0 && len(faults) == 0 && c.notice == ""
-	b.fields(current.blocks)
+	b.fields(current.Blocks)
 	view.Fields = view.inserts.Add(b.pen.End())
 	b.problems = append(b.problems, b.elsewhere(steps)...)
 	if len(b.problems) > 0 {
@@ -125,7 +126,7 @@ func (c *call) stepView(at int, faults []schema.Violation) (*pageView, *builder)
 	}
 	view.Inputs = view.inserts.Add(c.hiddenInputs(current, b.used))
 	view.Notice, view.Lost = c.notice, view.lost(c.lost)
-	if view.First && view.Notice == "" && slices.ContainsFunc(steps, func(s step) bool { return c.h.host.InVain(s.blocks) }) { // said before somebody fills in the rest
+	if view.First && view.Notice == "" && slices.ContainsFunc(steps, func(s walk.Step) bool { return c.h.host.InVain(s.Blocks) }) { // said before somebody fills in the rest
 		view.Notice = c.words.Get("fault.REQUIRED.unavailable")
 	}
 	view.Multipart = b.multipart
@@ -145,7 +146,7 @@ func (c *call) stepView(at int, faults []schema.Violation) (*pageView, *builder)
 }
 
 // lost draws what was typed and has no place.
-func (v *pageView) lost(list []Unplaced) template.HTML {
+func (v *pageView) lost(list []read.Unplaced) template.HTML {
 	if len(list) == 0 {
 		return ""
 	}
@@ -157,9 +158,9 @@ func (v *pageView) lost(list []Unplaced) template.HTML {
 }
 
 // nextLabel is the text of the button that goes on.
-func (c *call) nextLabel(view *pageView, s step) string {
-	if n := len(s.blocks); n > 0 {
-		last := s.blocks[n-1]
+func (c *call) nextLabel(view *pageView, s walk.Step) string {
+	if n := len(s.Blocks); n > 0 {
+		last := s.Blocks[n-1]
 		text := formblock.Properties(&last).ButtonText
 		if text != "" && (last.Type == schema.TypeWelcome || last.Type == schema.TypeStatement || view.Single && !view.Last) {
 			return text
@@ -179,11 +180,8 @@ func (c *call) nextLabel(view *pageView, s step) string {
 	return c.words.Get("submit")
 }
 
-// token is the visit, signed.
-func (c *call) token() string { return c.h.signer.Sign(visit.PurposeVisit, c.visit) }
-
 // hiddenInputs carry the visit, and the answers of the inputs that are not shown.
-func (c *call) hiddenInputs(on step, shown map[string]bool) []pen.Piece {
+func (c *call) hiddenInputs(on walk.Step, shown map[string]bool) []pen.Piece {
 	p := pen.New(0)
 	hidden := func(name string, values ...string) {
 		for _, value := range values {
@@ -191,7 +189,7 @@ func (c *call) hiddenInputs(on step, shown map[string]bool) []pen.Piece {
 		}
 	}
 	hidden(input.State, c.token())
-	hidden(input.At, on.id)
+	hidden(input.At, on.ID)
 	hidden(input.Language, c.words.Locale.String())
 	for _, name := range []string{input.Viewed, input.Started, input.Took} {
 		hidden(name, c.values.Get(name))
@@ -202,10 +200,10 @@ func (c *call) hiddenInputs(on step, shown map[string]bool) []pen.Piece {
 			hidden(name, c.values.Get(name))
 		}
 	}
-	hidden(input.Seen, ids(on.blocks)...)
+	hidden(input.Seen, walk.IDs(on.Blocks)...)
 	for _, name := range slices.Sorted(maps.Keys(c.readings)) {
-		if r := c.readings[name]; r.ask && shown[name] {
-			hidden(input.Shown, r.shown(name))
+		if r := c.readings[name]; r.Ask && shown[name] {
+			hidden(input.Shown, r.Shown(name))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.values)) {

@@ -122,7 +122,7 @@ func (t *Tally) defineBlocks(blocks []schema.Block) {
 			for _, c := range b.Choices {
 				made.Choices.define(c.ID, c.Label)
 			}
-			if b.Type == schema.TypeYesNo || b.Type == schema.TypeLegal {
+			if b.AnswerShape() == schema.ShapeBoolean {
 				made.Choices.define("true", "")
 				made.Choices.define("false", "")
 			}

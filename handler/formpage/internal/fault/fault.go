@@ -7,21 +7,9 @@ import (
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/host"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
-)
-
-// The page's own codes, beside those of package schema.
-const (
-	Known       = "KNOWN" // the answer must be new and is not
-	Captcha     = "CAPTCHA"
-	CaptchaUsed = "CAPTCHA_USED"
-	FileSize    = "FILE_SIZE"
-	FileType    = "FILE_TYPE"
-	FileCount   = "FILE_COUNT"
-	FileLost    = "FILE_LOST"
-	FileTotal   = "FILE_TOTAL" // of the visit
-	FileSpace   = "FILE_SPACE" // of the host's place
 )
 
 // Writer words faults in a language, of pages of a host.
@@ -56,13 +44,13 @@ func (w Writer) kind(v schema.Violation, b *schema.Block, part bool) (code, kind
 		return v.Code, "ranking", nil
 	}
 	switch v.Code {
-	case FileSize:
+	case upload.CodeSize:
 		most := w.Host.MaxFile
 		if b != nil {
 			most = w.Host.FileSize(formblock.Properties(b))
 		}
 		return v.Code, "", []any{"size", words.Megabytes(most)}
-	case FileTotal:
+	case upload.CodeTotal:
 		return v.Code, "", []any{"size", words.Megabytes(w.Host.MaxVisit)}
 	case schema.CodeRequired:
 		return v.Code, w.requiredKind(b, part), nil
@@ -82,7 +70,7 @@ func (w Writer) kind(v schema.Violation, b *schema.Block, part bool) (code, kind
 		case "choices":
 			return v.Code, "max", []any{"max", v.Params["max"]}
 		case "files":
-			return FileCount, "", nil
+			return upload.CodeCount, "", nil
 		}
 	case schema.CodeTooFew:
 		if v.Params["unit"] == "choices" {
@@ -98,7 +86,7 @@ func (w Writer) kind(v schema.Violation, b *schema.Block, part bool) (code, kind
 			}
 			return v.Code, "date", nil
 		case "file_type", "picture":
-			return FileType, "", nil
+			return upload.CodeType, "", nil
 		}
 	}
 	return v.Code, "", nil
@@ -154,10 +142,10 @@ func (w Writer) rangeKind(v schema.Violation) (code, kind string, params []any) 
 	if v.Params["unit"] == "bytes" {
 		if most, ok := v.Params["max"].(json.Number); ok {
 			if n, err := most.Float64(); err == nil {
-				return FileSize, "", []any{"size", words.Megabytes(int64(n))}
+				return upload.CodeSize, "", []any{"size", words.Megabytes(int64(n))}
 			}
 		}
-		return FileSize, "", nil
+		return upload.CodeSize, "", nil
 	}
 	low, hasLow := v.Params["min"]
 	high, hasHigh := v.Params["max"]

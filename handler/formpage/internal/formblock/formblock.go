@@ -4,7 +4,6 @@ package formblock
 import (
 	"iter"
 	"math"
-	"slices"
 
 	"github.com/formsvc/formsvc/schema"
 )
@@ -36,48 +35,62 @@ func Properties(b *schema.Block) *schema.Properties {
 
 var noProperties schema.Properties
 
+// Index finds blocks of a form at any level by their ids.
+type Index struct {
+	Blocks []schema.Block
+	byID   map[string]*schema.Block // made when it is first asked for
+}
+
+// Find returns a block, nil when there is none.
+func (x *Index) Find(id string) *schema.Block {
+	if x.byID == nil {
+		x.byID = map[string]*schema.Block{}
+		for b := range Walk(x.Blocks) {
+			x.byID[b.ID] = b
+		}
+	}
+	return x.byID[id]
+}
+
 // TakesAnswer reports whether a respondent answers blocks of a type.
 func TakesAnswer(kind string) bool { return (&schema.Block{Type: kind}).TakesAnswer() }
 
 // TakesFile reports whether the answer of a block is made of files.
 func TakesFile(b *schema.Block) bool {
-	return b.Type == schema.TypeFileUpload || b.Type == schema.TypeSignature
+	shape := b.AnswerShape()
+	return shape == schema.ShapeFiles || shape == schema.ShapeFile
 }
+
+// MaxFiles bounds how many files one block takes.
+const MaxFiles = 20
 
 // TakesSeveral reports whether more than one choice may be made.
-func TakesSeveral(b *schema.Block) bool {
-	return b.Type == schema.TypeMultipleChoice || b.Type == schema.TypePictureChoice && Properties(b).MultiSelection
-}
-
-// Most buttons of a scale, and icons of a rating. A longer one is a number to type.
-const (
-	maxSteps = 101
-	maxIcons = 20
-)
+func TakesSeveral(b *schema.Block) bool { return b.AnswerShape() == schema.ShapeChoices }
 
 // Scale returns the bounds of a rating, an opinion scale or a net promoter score, and how
-// many buttons it is drawn as, 0 for none.
-func Scale(kind string, p *schema.Properties) (from, to, step float64, buttons int) {
-	from, to, step = Or(p.From, 1), Or(p.To, 10), Or(p.ScaleStep, 1)
-	switch {
-	case kind == schema.TypeRating:
-		from, to, step = 1, math.Floor(math.Max(1, Or(p.To, 5))), 1
-	case kind == schema.TypeNPS:
-		from, to, step = 0, 10, 1
-	case step <= 0:
-		step = 1
+// many buttons it is drawn as: 0 where it is a number to type.
+func Scale(typ string, p *schema.Properties) (from, to, step float64, buttons int) {
+	kind, _ := schema.KindOf(typ)
+	from, to, step = kind.Scale.From, kind.Scale.To, kind.Scale.Step
+	switch typ {
+	case schema.TypeRating:
+		to = math.Floor(math.Max(1, Or(p.To, to)))
+	case schema.TypeOpinionScale:
+		from, to = Or(p.From, from), Or(p.To, to)
+		if set := Or(p.ScaleStep, step); set > 0 {
+			step = set
+		}
 	}
-	n := int(math.Floor((to-from)/step+1e-9)) + 1
-	if n < 1 || n > maxSteps || kind == schema.TypeRating && n > maxIcons {
-		return from, to, step, 0
+	if n := int(math.Floor((to-from)/step+1e-9)) + 1; step > 0 && n >= 1 && n <= kind.MaxDrawn {
+		buttons = n
 	}
-	return from, to, step, n
+	return from, to, step, buttons
 }
 
 // IsButtonScale reports whether a block is a scale that is drawn as buttons.
 func IsButtonScale(b *schema.Block) bool {
 	_, _, _, n := Scale(b.Type, Properties(b))
-	return n > 0 && b.Type != schema.TypeNumber
+	return n > 0
 }
 
 // MostDays is how many of the days that a block names are drawn to be chosen from. More days
@@ -91,19 +104,7 @@ var ContactParts = []string{
 }
 
 // ContactPart returns the settings of one part, the zero value where there are none.
-func ContactPart(f *schema.AddressFields, part string) (field schema.AddressField) {
-	if f == nil {
-		return field
-	}
-	// In the order of ContactParts.
-	set := [...]*schema.AddressField{
-		f.FirstName, f.LastName, f.Email, f.Phone, f.Company, f.Address, f.Address2, f.Zip, f.City, f.State, f.Country,
-	}[slices.Index(ContactParts, part)]
-	if set != nil {
-		field = *set
-	}
-	return field
-}
+func ContactPart(f *schema.AddressFields, part string) schema.AddressField { return f.Part(part) }
 
 // Or is the number that n leads to, the fallback where it leads to none.
 func Or(n *float64, fallback float64) float64 {

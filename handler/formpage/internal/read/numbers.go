@@ -1,4 +1,4 @@
-package formpage
+package read
 
 import (
 	"encoding/json"

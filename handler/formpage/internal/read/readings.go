@@ -1,4 +1,4 @@
-package formpage
+package read
 
 import (
 	"cmp"
@@ -7,43 +7,40 @@ import (
 	"unicode"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
 )
 
-// reading says how something typed is read, where the page tells that: below the field, as
+// Reading says how something typed is read, where the page tells that: below the field, as
 // soon as it is left, when there is a script.
-type reading struct {
-	block string
-	text  string
-	ask   bool // nothing goes on before the page has told it
+type Reading struct {
+	Block string
+	Text  string
+	Ask   bool // nothing goes on before the page has told it
 }
 
-// shown is what the page carries to say that it told the reading of an input.
-func (r reading) shown(name string) string { return name + "=" + r.text }
+// Shown is what the page carries to say that it told the reading of an input.
+func (r Reading) Shown(name string) string { return name + "=" + r.Text }
 
-// asks reports whether a page has something that can be read in two ways and whose reading
-// the page has not told yet. Without a script it comes back once with it.
-func (c *call) asks(on []schema.Block) bool {
-	for name, r := range c.readings {
-		if r.ask && contains(on, r.block) && !slices.Contains(c.values[input.Shown], r.shown(name)) {
-			return true
-		}
-	}
-	return false
+// teller collects the readings of a page by input.
+type teller struct {
+	words    *words.Words // of the page; nil: nobody asks for readings
+	comma    bool         // numbers are typed with a decimal comma
+	readings map[string]Reading
 }
 
 // tell keeps the reading of an input: how it is read, and what else it may mean, if
 // anything. Both are written from left to right.
-func (r *answerReader) tell(block, name string, ask bool, key, value, other string) {
-	if r.words != nil {
-		r.readings[name] = reading{block, r.words.Get(key, "value", "\u2066"+value+"\u2069", "other", "\u2066"+other+"\u2069"), ask}
+func (t *teller) tell(block, name string, ask bool, key, value, other string) {
+	if t.words != nil {
+		text := t.words.Get(key, "value", "\u2066"+value+"\u2069", "other", "\u2066"+other+"\u2069")
+		t.readings[name] = Reading{block, text, ask}
 	}
 }
 
 // number tells how a number was read that may be meant otherwise.
-func (r *answerReader) number(block, name, number, other string) {
+func (t *teller) number(block, name, number, other string) {
 	if other == "" {
 		return
 	}
@@ -51,7 +48,7 @@ func (r *answerReader) number(block, name, number, other string) {
 		if strings.Contains(literal, ".") {
 			literal = strings.TrimRight(strings.TrimRight(literal, "0"), ".")
 		}
-		if r.comma {
+		if t.comma {
 			literal = otherSigns.Replace(literal)
 		}
 		return literal
@@ -60,14 +57,13 @@ func (r *answerReader) number(block, name, number, other string) {
 	if other == number {
 		key = "read.as"
 	}
-	r.tell(block, name, true, key, written(number), written(other))
+	t.tell(block, name, true, key, written(number), written(other))
 }
 
 // phone returns the number that was typed into an input, of the country that stands beside
 // it. What is no number there is refused by the service, which may know another country.
-func (r *answerReader) phone(b *schema.Block, name, text string) string {
+func (t *teller) phone(b *schema.Block, name, text, country string) string {
 	own, _ := answers.PhoneCountry(formblock.Properties(b).DefaultCountry)
-	country := r.text(input.Whose + name)
 	read, ok := answers.ReadPhone(text, cmp.Or(country, own))
 	if !ok {
 		if country != "" && strings.ContainsFunc(text, unicode.IsDigit) {
@@ -77,11 +73,11 @@ func (r *answerReader) phone(b *schema.Block, name, text string) string {
 	}
 	switch {
 	case read.Other != "":
-		r.tell(b.ID, name, true, "read.not", read.Text, read.Other)
-	case r.words != nil:
+		t.tell(b.ID, name, true, "read.not", read.Text, read.Other)
+	case t.words != nil:
 		// The form's country is not the visitor's, who may not have looked at it.
-		stranger := read.National && country == own && r.words.Region != "" && r.words.Region != country
-		r.tell(b.ID, name, stranger, "read.as", read.Text, "")
+		stranger := read.National && country == own && t.words.Region != "" && t.words.Region != country
+		t.tell(b.ID, name, stranger, "read.as", read.Text, "")
 	}
 	return read.Number
 }
@@ -94,18 +90,18 @@ var providers = []string{
 	"yandex.ru", "mail.ru", "rediffmail.com", "naver.com", "uol.com.br", "comcast.net", "verizon.net",
 }
 
-// neighbours are other providers, one letter from one of these.
+// neighbours are other providers, one letter from one of those.
 var neighbours = []string{"mail.com", "email.com", "ymail.com", "bol.com.br"}
 
 // email tells that an address is at a domain that is one slip from that of a provider.
-func (r *answerReader) email(block, name, text string) {
+func (t *teller) email(block, name, text string) {
 	at := strings.LastIndexAny(text, "@＠")
 	domain := strings.ToLower(strings.Trim(text[max(0, at):], "@＠> \t\r\n"))
 	if at < 0 || slices.Contains(providers, domain) || slices.Contains(neighbours, domain) {
 		return
 	}
 	if i := slices.IndexFunc(providers, func(p string) bool { return isSlip(domain, p) && !isAbroad(domain, p) }); i >= 0 {
-		r.tell(block, name, true, "read.mean", providers[i], "")
+		t.tell(block, name, true, "read.mean", providers[i], "")
 	}
 }
 

@@ -1,4 +1,4 @@
-package formpage
+package read
 
 import (
 	"net/url"
@@ -6,7 +6,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
@@ -16,9 +15,9 @@ import (
 // maxHidden is how many characters a hidden field has at most.
 const maxHidden = 10_000
 
-// cleaned is text that nobody typed as the service takes it: a line break or tab becomes
+// Cleaned is text that nobody typed as the service takes it: a line break or tab becomes
 // a space, and other control characters go. A respondent could not correct it.
-func cleaned(text string) string {
+func Cleaned(text string) string {
 	return strings.Map(func(c rune) rune {
 		switch {
 		case !unicode.IsControl(c):
@@ -30,21 +29,21 @@ func cleaned(text string) string {
 	}, text)
 }
 
-// prefilled makes inputs of a link's query: hidden fields and campaign parameters by
+// Prefilled makes inputs of a link's query: hidden fields and campaign parameters by
 // name, answers by block id. A choice is named by its id or its label.
-func prefilled(form formsvc.PublicForm, query url.Values, w *words.Words) url.Values {
+func Prefilled(blocks []schema.Block, query url.Values, w *words.Words) url.Values {
 	values := url.Values{input.Language: {w.Locale.String()}}
 	for name, given := range query {
 		if utf8.RuneCountInString(given[0]) > maxHidden {
 			continue // the service refuses such a hidden field, and nobody could correct it
 		}
-		text := cleaned(given[0]) // already here: a browser makes U+FFFD of U+0000
+		text := Cleaned(given[0]) // already here: a browser makes U+FFFD of U+0000
 		values.Set(input.Hidden+name, text)
 		if strings.HasPrefix(name, input.UTM) { // which may be a hidden field as well
 			values.Set(name, text)
 		}
 	}
-	prefill(form.Blocks, query, values, w.Comma)
+	prefill(blocks, query, values, w.Comma)
 	if query.Has(input.Embed) {
 		values.Set(input.Embed, "1")
 	}

@@ -1,29 +1,31 @@
-package formpage
+package read
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
 	"mime/multipart"
+	"net/http"
 	"net/url"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/schema"
 )
 
-// spareInputs is how many values more than the form asks for are read: of a page that was
+// SpareInputs is how many values more than the form asks for are read: of a page that was
 // made from another revision of the form, and of a link with parameters of others.
-const spareInputs = 1000
+const SpareInputs = 1000
 
-// mostInputs is how many values a page of the form, or a link to it, can bring.
-func mostInputs(form *formsvc.PublicForm) int {
-	most := spareInputs + bytes.Count(form.Definition.HiddenFields, []byte{','})
-	for b := range formblock.Walk(form.Blocks) {
+// MostInputs is how many values a page of a form, or a link to it, can bring: of its blocks,
+// and of its hidden fields as they are stored.
+func MostInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
+	most := SpareInputs + bytes.Count(hiddenFields, []byte{','})
+	for b := range formblock.Walk(blocks) {
 		most += 2 + len(b.Choices) // its answer, and that it was seen
 		switch b.Type {
 		case schema.TypeDate:
@@ -31,7 +33,7 @@ func mostInputs(form *formsvc.PublicForm) int {
 		case schema.TypeAddress, schema.TypeContactInfo:
 			most += len(formblock.ContactParts)
 		case schema.TypeFileUpload:
-			most += 2 * maxFilesHere
+			most += 2 * formblock.MaxFiles
 		case schema.TypeMatrix:
 			most += len(b.MatrixRows)
 			if formblock.Properties(b).MultiSelection {
@@ -42,9 +44,9 @@ func mostInputs(form *formsvc.PublicForm) int {
 	return most
 }
 
-// pairs reads what is written as in a query: so many values at most, those of the names that
+// Pairs reads what is written as in a query: so many values at most, those of the names that
 // come first. An escape that is broken drops its value.
-func pairs(raw string, most int) (values url.Values, complete bool) {
+func Pairs(raw string, most int) (values url.Values, complete bool) {
 	values = url.Values{}
 	for n := 0; raw != ""; {
 		var pair string
@@ -86,26 +88,30 @@ func valid(text string) string {
 	return b.String()
 }
 
-// query is what the address of the page brings.
-func (c *call) query() url.Values {
-	values, _ := pairs(c.r.URL.RawQuery, mostInputs(&c.form))
-	return values
+// Bounds are how much of a body is read.
+type Bounds struct {
+	Bytes  int64 // of text
+	Inputs int   // see MostInputs
 }
 
-// read reads the inputs that were posted, and at most so many bytes of text. Of a body that
-// is too large it reads as far as is allowed: complete is false then.
-func (c *call) read(most int64) (values url.Values, complete bool, err error) {
-	kind, params, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
+// TakeFile takes a file that came for a block, and puts its record among the values. It
+// returns false when no more of the body is to be read.
+type TakeFile func(block, name string, body io.Reader, values url.Values) (more bool)
+
+// Values reads the inputs that were posted. Of a body that is too large it reads as far as is
+// allowed: complete is false then. Without take no files come.
+func Values(r *http.Request, most Bounds, take TakeFile) (values url.Values, complete bool, err error) {
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil {
 		return nil, false, err
 	}
-	if kind == "multipart/form-data" && c.files() != nil {
-		return c.readParts(params["boundary"], most)
+	if kind == "multipart/form-data" && take != nil {
+		return readParts(r.Body, params["boundary"], most, take)
 	}
 	if kind != "application/x-www-form-urlencoded" {
 		return nil, false, errors.New("unexpected content type " + kind)
 	}
-	raw, complete, err := c.readAll(most)
+	raw, complete, err := readAll(r.Body, most.Bytes)
 	if err != nil {
 		return nil, false, err
 	}
@@ -114,7 +120,7 @@ func (c *call) read(most int64) (values url.Values, complete bool, err error) {
 			raw = raw[:i] // an escape that was cut
 		}
 	}
-	values, all := pairs(string(raw), mostInputs(&c.form))
+	values, all := Pairs(string(raw), most.Inputs)
 	if len(values) == 0 && len(raw) > 0 {
 		return nil, false, errors.New("nothing in the body is a value")
 	}
@@ -122,35 +128,35 @@ func (c *call) read(most int64) (values url.Values, complete bool, err error) {
 }
 
 // readAll reads a body as far as is allowed.
-func (c *call) readAll(most int64) (raw []byte, complete bool, err error) {
-	raw, err = io.ReadAll(io.LimitReader(c.r.Body, most+1))
+func readAll(body io.Reader, most int64) (raw []byte, complete bool, err error) {
+	raw, err = io.ReadAll(io.LimitReader(body, most+1))
 	if complete = int64(len(raw)) <= most; !complete {
 		raw = raw[:most]
-		drain(c.r.Body)
+		drain(body)
 	}
 	return raw, complete, err
 }
 
-// errTooLarge says that there is more to read than may be.
-var errTooLarge = errors.New("too large")
+// ErrTooLarge says that there is more to read than may be.
+var ErrTooLarge = errors.New("too large")
 
-// bounded reads at most so many bytes, and fails when there are more.
-type bounded struct {
-	r    io.Reader
-	left int64
-	free bool // what is read now does not count: it has a bound of its own
+// Bounded reads at most so many bytes, and fails when there are more.
+type Bounded struct {
+	Reader io.Reader
+	Left   int64
+	Free   bool // what is read now does not count: it has a bound of its own
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
-	if b.left < 0 {
-		return 0, errTooLarge
+func (b *Bounded) Read(p []byte) (int, error) {
+	if b.Left < 0 {
+		return 0, ErrTooLarge
 	}
-	n, err := b.r.Read(p)
-	if b.free {
+	n, err := b.Reader.Read(p)
+	if b.Free {
 		return n, err
 	}
-	if b.left -= int64(n); b.left < 0 {
-		return 0, errTooLarge
+	if b.Left -= int64(n); b.Left < 0 {
+		return 0, ErrTooLarge
 	}
 	return n, err
 }
@@ -161,21 +167,22 @@ const partCost = 100
 
 // readParts reads a page with files. The inputs come before the files, so a file is
 // only taken from a page of ours.
-func (c *call) readParts(boundary string, most int64) (values url.Values, complete bool, err error) {
+func readParts(r io.Reader, boundary string, bounds Bounds, take TakeFile) (values url.Values, complete bool, err error) {
 	if boundary == "" {
 		return nil, false, errors.New("a multipart body without a boundary")
 	}
-	body := &bounded{r: c.r.Body, left: max(most, 2*most)}
+	most, inputs := bounds.Bytes, bounds.Inputs
+	body := &Bounded{Reader: r, Left: max(most, 2*most)}
 	reader := multipart.NewReader(body, boundary)
 	values = url.Values{}
 	var text bytes.Buffer
-	for inputs := mostInputs(&c.form); ; {
+	for {
 		part, err := reader.NextPart()
 		switch {
 		case errors.Is(err, io.EOF):
 			return values, true, nil
-		case errors.Is(err, errTooLarge):
-			drain(c.r.Body)
+		case errors.Is(err, ErrTooLarge):
+			drain(r)
 			return values, false, nil
 		case err != nil:
 			return values, false, err
@@ -186,20 +193,20 @@ func (c *call) readParts(boundary string, most int64) (values url.Values, comple
 		if !isFile && most >= 0 {
 			text.Reset()
 			_, err = text.ReadFrom(io.LimitReader(part, most+1))
-			if most -= int64(text.Len()); err != nil && !errors.Is(err, errTooLarge) {
+			if most -= int64(text.Len()); err != nil && !errors.Is(err, ErrTooLarge) {
 				return values, false, err
 			}
 			values.Add(name, valid(text.String()))
 		}
 		if inputs--; most < 0 || inputs < 0 {
-			drain(c.r.Body)
+			drain(r)
 			return values, false, nil
 		}
 		if isFile && part.FileName() != "" {
-			body.free = true
-			c.takeFile(block, part.FileName(), part, values)
-			body.free = false
-			if c.spared <= 0 { // the rest of the body may have no end; the page says what was refused
+			body.Free = true
+			more := take(block, part.FileName(), part, values)
+			body.Free = false
+			if !more { // the rest of the body may have no end; the page says what was refused
 				return values, true, nil
 			}
 		}

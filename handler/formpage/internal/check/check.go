@@ -1,0 +1,89 @@
+// Package check finds what is wrong with the answers of one page of a form, and what keeps it
+// from being the last.
+package check
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// The page's own codes.
+const (
+	CodeKnown   = "KNOWN"        // an answer that must be new and is not
+	CodeCaptcha = "CAPTCHA"      // it is not solved
+	CodeSpent   = "CAPTCHA_USED" // it was solved for a response that is stored
+)
+
+// Faults are what is wrong with the answers to blocks: of the faults of the path those of these
+// blocks, and what is missing.
+func Faults(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) []schema.Violation {
+	var faults []schema.Violation
+	on := walk.IDs(blocks)
+	for _, v := range path.Faults {
+		if slices.Contains(on, v.Field) {
+			faults = append(faults, v)
+		}
+	}
+	return append(faults, missing(blocks, answers)...)
+}
+
+// missing are the required blocks without an answer. The host's are its own affair.
+func missing(blocks []schema.Block, answers map[string]json.RawMessage) []schema.Violation {
+	var faults []schema.Violation
+	for b, hidden := range formblock.Walk(blocks) {
+		if hidden || !b.Required || !b.TakesAnswer() || b.Type == schema.TypePayment {
+			continue
+		}
+		var text string
+		raw, there := answers[b.ID]
+		blank := !there || json.Unmarshal(raw, &text) == nil && strings.TrimSpace(text) == ""
+		refused := b.Type == schema.TypeLegal && text == "false"
+		if blank || refused {
+			faults = append(faults, schema.Violation{Field: b.ID, Code: schema.CodeRequired})
+		}
+	}
+	return faults
+}
+
+// First returns the index of the first page with one of the faults, or where none has one the
+// given one.
+func First(steps []walk.Step, faults []schema.Violation, otherwise int) int {
+	at := slices.IndexFunc(steps, func(s walk.Step) bool {
+		return slices.ContainsFunc(faults, func(v schema.Violation) bool { return walk.Contains(s.Blocks, v.Field) })
+	})
+	if at < 0 {
+		return otherwise
+	}
+	return at
+}
+
+// Unseen reports whether a page has blocks to answer that the page that was sent had not, as
+// its input Seen says. A page that was not made here says nothing of what it showed.
+func Unseen(on []schema.Block, seen []string) bool {
+	if seen == nil {
+		return false
+	}
+	known := make(map[string]bool, len(seen))
+	for _, id := range seen {
+		known[id] = true
+	}
+	return slices.ContainsFunc(walk.IDs(on), func(id string) bool { return !known[id] })
+}
+
+// Asks reports whether a page has something that can be read in two ways and whose reading
+// the page has not told yet, as its input Shown says. Without a script the page comes back
+// once with the reading.
+func Asks(on []schema.Block, readings map[string]read.Reading, shown []string) bool {
+	for name, r := range readings {
+		if r.Ask && walk.Contains(on, r.Block) && !slices.Contains(shown, r.Shown(name)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,91 @@
+package check
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Proofs say which captchas a visit has solved. A captcha that was solved stays solved
+// for the visit, because its token is good for one question to the captcha's service only.
+type Proofs struct {
+	Signer visit.Signer
+	Visit  *visit.Visit
+	Values url.Values // of the page, which carries the proofs
+
+	asked  map[string]bool // the captchas that were checked, and whether this request solved them
+	proven map[string]bool // see Solved
+}
+
+// maxProofs is how many proofs of a page are looked at.
+const maxProofs = 100
+
+// Solved reports whether the visit has a proof for a captcha. The proofs of a page are opened
+// once, however many captchas there are, and what is no proof is dropped.
+func (p *Proofs) Solved(block string) bool {
+	if p.proven == nil {
+		p.proven = map[string]bool{}
+		proofs := p.Values[input.Proof]
+		p.Values[input.Proof] = slices.DeleteFunc(proofs[:min(len(proofs), maxProofs)], func(token string) bool {
+			var proof string
+			good := p.Signer.Open(visit.PurposeProof, token, &proof)
+			p.proven[proof] = good
+			return !good
+		})
+	}
+	return p.proven[p.Visit.Key+"/"+block]
+}
+
+// Checked is Solved for a captcha that is checked now, which the visit then depends on.
+func (p *Proofs) Checked(block string) bool {
+	solved := p.Solved(block)
+	if solved && !p.asked[block] {
+		p.note(block, false) // by an earlier request
+	}
+	return solved
+}
+
+// Prove puts it into the page that this visit has solved a captcha.
+func (p *Proofs) Prove(block string) {
+	proof := p.Visit.Key + "/" + block
+	p.note(block, true)
+	p.proven[proof] = true
+	p.Values.Add(input.Proof, p.Signer.Sign(visit.PurposeProof, proof))
+}
+
+func (p *Proofs) note(block string, now bool) {
+	if p.asked == nil {
+		p.asked = map[string]bool{}
+	}
+	p.asked[block] = now
+}
+
+// Any reports whether a captcha was checked: the visit is good for one response then.
+func (p *Proofs) Any() bool { return len(p.asked) > 0 }
+
+// Renew drops the proofs, for a visit with a new key. It reports whether the captchas are
+// proved in that as well, because this request has solved them all.
+func (p *Proofs) Renew() bool {
+	p.Values.Del(input.Proof)
+	for _, now := range p.asked {
+		if !now {
+			return false
+		}
+	}
+	for block := range p.asked {
+		p.Prove(block)
+	}
+	return true
+}
+
+// Spent are the faults of captchas that were solved for a response which is stored.
+func (p *Proofs) Spent() (faults []schema.Violation) {
+	for _, block := range slices.Sorted(maps.Keys(p.asked)) {
+		faults = append(faults, schema.Violation{Field: block, Code: CodeSpent})
+	}
+	return faults
+}

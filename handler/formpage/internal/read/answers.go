@@ -1,0 +1,345 @@
+// Package read reads what a page or a front end sends: the inputs of a body, and the answers,
+// hidden fields and readings in them.
+package read
+
+import (
+	"encoding/json"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Given is what a respondent sent, as Submit takes it.
+type Given struct {
+	Answers  map[string]json.RawMessage // by block id
+	Hidden   map[string]string          // hidden fields by name, declared or not
+	Unplaced []Unplaced                 // what no block of the form read, in the order of names
+}
+
+// Unplaced is something typed that has no place in the form.
+type Unplaced struct{ Block, Text string }
+
+// Manner is how the text of inputs is to be read.
+type Manner struct {
+	Comma bool           // numbers are typed with a decimal comma
+	Zone  *time.Location // of times whose offset the browser did not send
+	Words *words.Words   // of the page; nil: nobody asks for readings
+}
+
+// Answers makes answers of the values of inputs, and says how those are read that the page
+// tells of. The names of the inputs are those of package input.
+func Answers(blocks []schema.Block, values url.Values, m Manner) (Given, map[string]Reading) {
+	r := newReader(values, m)
+	for name := range values {
+		if input.IsAnswer(name) {
+			r.blocks(blocks)
+			break // nothing is read of a block whose inputs are all absent
+		}
+	}
+	for name, values := range values {
+		if key, ok := strings.CutPrefix(name, input.Hidden); ok && len(values) > 0 {
+			r.given.Hidden[key] = Cleaned(values[0])
+		}
+	}
+	r.unplaced()
+	return r.given, r.readings
+}
+
+// Typed is all text of the inputs of blocks, whatever blocks the form has.
+func Typed(values url.Values) []Unplaced {
+	r := newReader(values, Manner{})
+	r.unplaced()
+	return r.given.Unplaced
+}
+
+// reader reads inputs and remembers which inputs had a place.
+type reader struct {
+	values url.Values
+	used   map[string]bool
+	zone   *time.Location
+	given  Given
+	teller
+}
+
+func newReader(values url.Values, m Manner) *reader {
+	return &reader{
+		values: values, used: map[string]bool{}, zone: m.Zone,
+		given:  Given{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}},
+		teller: teller{words: m.Words, comma: m.Comma, readings: map[string]Reading{}},
+	}
+}
+
+func (r *reader) blocks(blocks []schema.Block) {
+	for b, hidden := range formblock.Walk(blocks) {
+		if hidden {
+			continue // what was typed before it was hidden has no place now
+		}
+		if value := r.answer(b); value != nil {
+			raw, err := marshal(value)
+			if err == nil { // strings, numbers and maps of them
+				r.given.Answers[b.ID] = raw
+			}
+		}
+	}
+}
+
+// marshal is json.Marshal, but a long text costs little more than itself: that makes six bytes
+// of a "<", in a buffer that grows.
+func marshal(value any) (json.RawMessage, error) {
+	if text, ok := value.(string); ok {
+		return jsontree.AppendString(make([]byte, 0, 2*len(text)+2), text), nil
+	}
+	return json.Marshal(value)
+}
+
+// take returns the values of an input, and marks it as read.
+func (r *reader) take(name string) []string {
+	values, ok := r.values[name]
+	if ok {
+		r.used[name] = true
+	}
+	return values
+}
+
+// text returns the one value of an input, its line breaks as people count them.
+func (r *reader) text(name string) string {
+	values := r.take(name)
+	if len(values) == 0 {
+		return ""
+	}
+	return strings.ReplaceAll(values[0], "\r\n", "\n")
+}
+
+// answer makes the value of one block, nil for none.
+func (r *reader) answer(b *schema.Block) any {
+	switch b.Type {
+	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypeMultipleChoice, schema.TypePictureChoice:
+		return r.choices(b)
+	case schema.TypeRanking:
+		return r.ranking(b)
+	case schema.TypeMatrix:
+		return r.matrix(b)
+	case schema.TypeAddress, schema.TypeContactInfo:
+		return r.contact(b)
+	case schema.TypeDate:
+		return r.date(b)
+	case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
+		text := r.text(input.Answer + b.ID)
+		if strings.TrimSpace(text) == "" {
+			return nil
+		}
+		if formblock.IsButtonScale(b) && isNumber(text) {
+			return json.RawMessage(text) // the value of a button, written by this package
+		}
+		number, other, ok := parseNumber(text, r.comma)
+		if !ok {
+			return text
+		}
+		r.number(b.ID, input.Answer+b.ID, number, other)
+		return json.RawMessage(number)
+	case schema.TypeFileUpload, schema.TypeSignature, schema.TypePayment:
+		r.used[input.File+b.ID] = true
+		return nil
+	case schema.TypeGroup, schema.TypeCaptcha:
+		return nil
+	}
+	if !formblock.TakesAnswer(b.Type) {
+		return nil
+	}
+	text := r.text(input.Answer + b.ID)
+	switch {
+	case text == "":
+		return nil
+	case b.Type == schema.TypePhone:
+		return r.phone(b, input.Answer+b.ID, text, r.text(input.Whose+input.Answer+b.ID))
+	case b.Type == schema.TypeEmail:
+		r.email(b.ID, input.Answer+b.ID, text)
+	}
+	return text
+}
+
+// picks reads choices: a value that has no prefix was typed into another kind of field
+// and stays without a place.
+func (r *reader) picks(name string) (picks []any, other bool) {
+	for _, v := range r.values[name] {
+		switch id, ok := strings.CutPrefix(v, input.Picked); {
+		case ok:
+			picks = append(picks, map[string]string{"id": id})
+			r.used[name] = true
+		case v == input.PickedOther:
+			other = true
+			r.used[name] = true
+		case v == "":
+			r.used[name] = true
+		}
+	}
+	return picks, other
+}
+
+func (r *reader) choices(b *schema.Block) any {
+	picks, other := r.picks(input.Answer + b.ID)
+	if formblock.Properties(b).OtherOption {
+		// Without a script nothing selects "other" when its text is typed.
+		text := r.text(input.Other + b.ID)
+		typed := strings.TrimSpace(text) != ""
+		if other || typed && (len(picks) == 0 || formblock.TakesSeveral(b)) {
+			picks = append(picks, map[string]string{"other": text})
+			if !formblock.TakesSeveral(b) {
+				picks = picks[len(picks)-1:] // "other" is the one that was selected
+			}
+		}
+	}
+	switch {
+	case len(picks) == 0:
+		return nil
+	case formblock.TakesSeveral(b):
+		return picks
+	}
+	return picks[0]
+}
+
+// ranking is the choices by their place. Choices that share a place with another one
+// are left out, so that an order that nobody gave is refused as incomplete.
+func (r *reader) ranking(b *schema.Block) any {
+	at := map[int][]string{}
+	for _, c := range b.Choices {
+		text := strings.TrimSpace(answers.ASCIIDigits(r.text(input.Sub(input.Rank, c.ID, b.ID))))
+		if n, err := strconv.Atoi(text); err == nil {
+			at[n] = append(at[n], c.ID)
+		}
+	}
+	if len(at) == 0 {
+		return nil
+	}
+	order, shared := []string{}, []string{}
+	for _, n := range slices.Sorted(maps.Keys(at)) {
+		if ids := at[n]; len(ids) == 1 {
+			order = append(order, ids[0])
+		} else {
+			shared = ids
+		}
+	}
+	if len(order) == 0 {
+		return append(shared, shared[0]) // the service sees that it is no order
+	}
+	return order
+}
+
+func (r *reader) matrix(b *schema.Block) any {
+	rows := map[string]any{}
+	for _, row := range b.MatrixRows {
+		picks, _ := r.picks(input.Sub(input.Row, row.ID, b.ID))
+		switch {
+		case len(picks) == 0:
+		case formblock.Properties(b).MultiSelection:
+			rows[row.ID] = picks
+		default:
+			rows[row.ID] = picks[0]
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return rows
+}
+
+func (r *reader) contact(b *schema.Block) any {
+	parts, asked := map[string]string{}, 0
+	for _, part := range formblock.ContactParts {
+		if formblock.ContactPart(formblock.Properties(b).AddressOrContact, part).Hide {
+			continue
+		}
+		asked++
+		name := input.Sub(input.Part, part, b.ID)
+		if text := r.text(name); strings.TrimSpace(text) != "" {
+			switch part {
+			case "phone":
+				text = r.phone(b, name, text, r.text(input.Whose+name))
+			case "email":
+				r.email(b.ID, name, text)
+			}
+			parts[part] = text
+		}
+	}
+	// The country that the form has chosen is no answer to a question that may be left out.
+	preset := asked > 1 && len(parts) == 1 && !b.Required && parts["country"] != "" && strings.EqualFold(parts["country"], formblock.Properties(b).DefaultCountry)
+	if len(parts) == 0 || preset {
+		return nil
+	}
+	return parts
+}
+
+// date joins a date's parts. A date that is incomplete is passed on as far as it goes,
+// for the service to refuse.
+func (r *reader) date(b *schema.Block) any {
+	day := strings.TrimSpace(r.text(input.Answer + b.ID))
+	y, m, d := r.datePart(input.Year+b.ID, false), r.datePart(input.Month+b.ID, true), r.datePart(input.Day+b.ID, true)
+	if day == "" && y+m+d != "" {
+		day = y + "-" + m + "-" + d
+	}
+	clock, zone := strings.TrimSpace(r.text(input.Time+b.ID)), strings.TrimSpace(r.text(input.Zone+b.ID))
+	if !formblock.Properties(b).ShowTimePicker || day == "" && clock == "" {
+		if day == "" {
+			return nil
+		}
+		return day
+	}
+	if strings.Count(clock, ":") == 1 {
+		clock += ":00"
+	}
+	if zone == "" {
+		zone = "Z"
+		if at, err := time.ParseInLocation(time.DateOnly+"T"+time.TimeOnly, day+"T"+clock, r.zone); err == nil {
+			zone = at.Format("Z07:00")
+		}
+	}
+	return day + "T" + clock + zone
+}
+
+// datePart returns the digits of a part of a date, of a day and a month two.
+func (r *reader) datePart(name string, isDay bool) string {
+	text := r.text(name)
+	if len(text) > maxNumber {
+		return text
+	}
+	text = strings.TrimSpace(answers.ASCIIDigits(text))
+	if isDay && len(text) == 1 {
+		text = "0" + text
+	}
+	return text
+}
+
+// unplaced collects what no block of the form read.
+func (r *reader) unplaced() {
+	var names []string
+	for name := range r.values {
+		// The zone comes from the browser, a number's country from the page, and files are
+		// the host's.
+		if input.IsAnswer(name) && !r.used[name] && !strings.HasPrefix(name, input.Zone) && !strings.HasPrefix(name, input.Whose) && !strings.HasPrefix(name, input.File) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		prefix, id := name[:2], name[2:]
+		if prefix == input.Row || prefix == input.Rank || prefix == input.Part {
+			_, id, _ = strings.Cut(id, ".")
+		}
+		for _, text := range r.values[name] {
+			// A choice's id was not typed, and means nothing without its label.
+			if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, input.Picked) && text != input.PickedOther && prefix != input.Rank {
+				r.given.Unplaced = append(r.given.Unplaced, Unplaced{Block: id, Text: text})
+			}
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package formpage
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/check"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// page serves the form itself.
+func (c *call) page() {
+	switch {
+	case c.h.foreign(c.r, false):
+		c.refuseForeign()
+	case c.r.Method == http.MethodPost:
+		c.post()
+	case c.form.Closed:
+		c.closed()
+	default:
+		c.open()
+	}
+}
+
+// open shows the first page.
+func (c *call) open() {
+	c.visit = visit.New(c.form.ID.String(), c.now)
+	c.bring(read.Prefilled(c.form.Blocks, c.query(), c.words))
+	if c.preview != nil {
+		c.countSent()
+	}
+	c.readAnswers()
+	if err := c.findPath(); err != nil {
+		c.failed(err)
+		return
+	}
+	c.showStep(http.StatusOK, 0, nil)
+}
+
+// post takes a page that was sent. Whatever happens, what was typed is shown again or
+// stored.
+func (c *call) post() {
+	h, r, form := c.h, c.r, c.form
+	values, complete, err := c.read(h.config.MaxBody)
+	if err != nil {
+		h.logger.InfoContext(r.Context(), "a page was not read", "error", err)
+		c.showMessage(http.StatusBadRequest, c.words.Get("broken.title"), c.words.Get("unreadable.text"))
+		return
+	}
+	c.bring(values)
+	c.goOnIn(values.Get(input.Language))
+	if c.visit, c.known = h.signer.OpenVisit(visit.PurposeVisit, form.ID.String(), values.Get(input.State), c.now); !c.known {
+		// The page was made by another process, or long ago. A new page is as good.
+		c.visit = visit.New(form.ID.String(), c.now)
+		h.warnSecret()
+	}
+	takenBack := c.openFiles()
+	c.readAnswers()
+	c.given.Unplaced = append(c.given.Unplaced, c.stored.Unplaced(c.takesFiles)...)
+	if err := c.findPath(); err != nil {
+		c.failed(err)
+		return
+	}
+	c.countSent()
+
+	switch action := values.Get(input.Go); {
+	case !complete:
+		c.notice = c.words.Get("too_large")
+		c.showStep(http.StatusRequestEntityTooLarge, c.at, nil)
+	case c.limited: // its files were not stored
+		c.tooMany(c.refused)
+	case len(c.refused) > 0:
+		status := http.StatusUnprocessableEntity
+		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == upload.CodeSize || v.Code == upload.CodeTotal }) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		c.showFirst(status, c.refused)
+	case action == input.GoBack:
+		c.showStep(http.StatusOK, max(0, c.at-1), nil)
+	case action == input.GoStay || action == input.GoUpload || takenBack && action == "":
+		c.showStep(http.StatusOK, c.at, nil)
+	default:
+		c.forward()
+	}
+}
+
+// goOnIn chooses the language of the page that was sent, where the host chooses none.
+func (c *call) goOnIn(tag string) {
+	if tag != "" && (c.h.config.Language == nil || c.h.config.Language(c.r, c.form) == "") {
+		c.words = c.h.words.ByTag(tag, c.words)
+	}
+}
+
+// forward goes on to the next page, or submits after the last one.
+func (c *call) forward() {
+	on := c.steps[c.at].Blocks
+	faults := c.stepFaults(on)
+	unsolved, err := c.captcha(on)
+	if err != nil {
+		c.failed(err)
+		return
+	}
+	if faults = append(faults, unsolved...); len(faults) > 0 {
+		c.showStep(http.StatusUnprocessableEntity, c.at, faults)
+		return
+	}
+	// again shows the page with a sentence above it.
+	again := func(status int, word string) {
+		c.notice = c.words.Get(word)
+		c.showStep(status, c.at, nil)
+	}
+	switch last := c.at+1 == len(c.steps); {
+	case check.Unseen(on, c.values[input.Seen]): // the answers of this page called for blocks that were not on it
+		again(http.StatusOK, "more_questions")
+	case check.Asks(on, c.readings, c.values[input.Shown]):
+		again(http.StatusUnprocessableEntity, "read.check")
+	case !last && c.form.Closed: // nobody fills in the rest in vain
+		c.closed()
+	case !last:
+		c.showStep(http.StatusOK, c.at+1, nil)
+	case !c.known:
+		again(http.StatusUnprocessableEntity, "send_again")
+	case c.preview != nil: // what holds programs up would only be in the author's way
+		c.submit()
+	case c.values.Get(input.Trap) != "":
+		c.values.Del(input.Trap)
+		again(http.StatusUnprocessableEntity, "send_again")
+	case c.visit.Age(c.now) < c.h.config.MinFillTime:
+		again(http.StatusUnprocessableEntity, "too_fast")
+	case len(c.given.Unplaced) > 0 && c.values.Get(input.Lost) == "":
+		c.lost = c.given.Unplaced
+		c.values.Set(input.Lost, "1")
+		again(http.StatusConflict, "lost")
+	default:
+		c.submit()
+	}
+}
+
+// submit takes the last page.
+func (c *call) submit() {
+	err := c.send()
+	faults := c.faultsOf(err)
+	switch {
+	case err == nil:
+		c.finished()
+	case isClosed(err):
+		c.form.Closed = true
+		c.closed()
+	case len(faults) == 0:
+		c.failed(err)
+	default:
+		status := http.StatusUnprocessableEntity
+		if errors.Is(err, formsvc.ErrKeyUsed) || errors.Is(err, storage.ErrDuplicate) {
+			status = http.StatusConflict
+		}
+		c.showFirst(status, faults)
+	}
+}

@@ -1,0 +1,95 @@
+package formpage
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/check"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// call is one request about one form.
+type call struct {
+	h       *Handler
+	w       http.ResponseWriter
+	r       *http.Request
+	form    formsvc.PublicForm
+	blocks  formblock.Index // of the form
+	words   *words.Words
+	now     time.Time
+	preview *preview // nil: the real page
+
+	charged, limited bool // see allowed
+
+	sheet
+}
+
+// sheet is what a page brings, or the first one: as it was read, and what became of it.
+type sheet struct {
+	visit  visit.Visit
+	known  bool       // the page was made here, for this visit
+	values url.Values // its inputs
+
+	stored  upload.Files       // the files that the page carries
+	refused []schema.Violation // files that were not taken
+
+	given    read.Given                 // the answers of the page as the service takes them
+	hosts    map[string]json.RawMessage // what Config.HostAnswers returned
+	readings map[string]read.Reading    // how what was typed is read, by input
+
+	path  schema.Path // the blocks that are shown with them
+	steps []walk.Step // the pages that these make
+	at    int         // which one was sent
+
+	proofs check.Proofs // the captchas that are solved
+
+	notice string          // a sentence above the form
+	lost   []read.Unplaced // shown above the form, to be copied
+}
+
+func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) *call {
+	c := &call{h: h, w: w, r: r, form: form, words: h.language(r, form), now: h.clock(), blocks: formblock.Index{Blocks: form.Blocks}}
+	c.bring(url.Values{})
+	return c
+}
+
+// bring sets the inputs that a page brought.
+func (c *call) bring(values url.Values) {
+	c.values = values
+	c.proofs = check.Proofs{Signer: c.h.signer, Visit: &c.visit, Values: values}
+}
+
+// query is what the address of the page brings.
+func (c *call) query() url.Values {
+	values, _ := read.Pairs(c.r.URL.RawQuery, c.mostInputs())
+	return values
+}
+
+// mostInputs is how many values a page of the form, or a link to it, can bring.
+func (c *call) mostInputs() int {
+	return read.MostInputs(c.form.Blocks, c.form.Definition.HiddenFields)
+}
+
+// block returns a block of the form at any level, nil when there is none.
+func (c *call) block(id string) *schema.Block { return c.blocks.Find(id) }
+
+// token is the visit, signed.
+func (c *call) token() string { return c.h.signer.Sign(visit.PurposeVisit, c.visit) }
+
+// allowed reports whether the visitor's address may do one more thing of a kind. A request
+// is charged once for all that it stores.
+func (c *call) allowed() bool {
+	if !c.charged {
+		c.charged, c.limited = true, !c.h.allowed(c.r, chargeStored)
+	}
+	return !c.limited
+}

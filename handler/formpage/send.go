@@ -1,0 +1,183 @@
+package formpage
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/check"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// errLimited: the address has asked for too much.
+var errLimited = errors.New("the limit of the address is reached")
+
+// stepFaults are what is wrong with the answers to blocks of the path.
+func (c *call) stepFaults(blocks []schema.Block) []schema.Violation {
+	answers := maps.Clone(c.given.Answers)
+	maps.Copy(answers, c.hostAnswers())
+	return check.Faults(blocks, c.path, answers)
+}
+
+// captcha checks the captchas among blocks. One that was solved stays solved for the
+// visit, because its token is good for one question to the service only.
+func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err error) {
+	for b, hidden := range formblock.Walk(blocks) {
+		v := c.h.verifier(b)
+		if v == nil || hidden {
+			continue
+		}
+		if c.proofs.Checked(b.ID) {
+			continue
+		}
+		ok, name := false, v.Widget().Input
+		if token := c.values.Get(name); token != "" && len(token) <= 8192 {
+			c.values[name] = c.values[name][1:] // the next one is of the next captcha
+			if !c.allowed() {
+				return nil, errLimited
+			}
+			if ok, err = v.Verify(c.r.Context(), token, c.h.address(c.r)); err != nil {
+				return nil, errors.New("captcha: " + err.Error()) // it says nothing of the response, whatever it is
+			}
+		}
+		if !ok {
+			c.values.Del(name) // however many captchas there are, one wrong token is asked about
+			faults = append(faults, schema.Violation{Field: b.ID, Code: check.CodeCaptcha})
+			continue
+		}
+		c.proofs.Prove(b.ID)
+	}
+	return faults, nil
+}
+
+// send stores the response, once all captchas on the path are solved: who posts the last
+// page alone has not solved those before it. A preview checks all answers and stores nothing.
+func (c *call) send() error {
+	blocks := walk.OnPath(&c.form, c.path)
+	faults, err := c.captcha(blocks)
+	if c.preview != nil {
+		faults = append(c.stepFaults(blocks), faults...)
+	}
+	switch {
+	case err != nil:
+		return err
+	case len(faults) > 0:
+		return &schema.Error{Violations: faults}
+	case c.preview != nil:
+		return nil
+	case !c.allowed():
+		return errLimited
+	}
+	attempt, kept := rand.Text(), []string(nil)
+	for _, id := range walk.IDs(blocks) {
+		for _, file := range c.stored.Of(c.block(id)) {
+			kept = append(kept, file.ID)
+		}
+	}
+	if err := c.keepFiles(attempt, kept); err != nil {
+		return err
+	}
+	visit := c.visit.Key // that of the files, though store goes on in another one
+	err = c.store(c.response())
+	switch {
+	case isClosed(err) || len(c.faultsOf(err)) > 0: // after any other error it may be stored
+		c.releaseFiles(attempt, kept)
+	case err == nil && len(kept) > 0: // the response has them
+		c.h.filesSent(visit)
+	}
+	return err
+}
+
+// faultsOf are what send refuses in a response.
+func (c *call) faultsOf(err error) []schema.Violation {
+	var refused *schema.Error
+	switch {
+	case errors.As(err, &refused):
+		return refused.Violations
+	case errors.Is(err, formsvc.ErrKeyUsed):
+		return c.proofs.Spent()
+	case errors.Is(err, storage.ErrDuplicate):
+		return []schema.Violation{{Field: c.form.Settings.DuplicateField, Code: check.CodeKnown}}
+	}
+	return nil
+}
+
+// isClosed reports whether the form takes no response any more.
+func isClosed(err error) bool {
+	return errors.Is(err, formsvc.ErrClosed) || errors.Is(err, storage.ErrNotFound)
+}
+
+// store submits a response. Proofs are good for one visit, and a visit with a captcha for
+// one response, because its idempotency key is the visit's. Who sends another one goes on
+// in a new visit, at once where this request has solved all captchas.
+func (c *call) store(r formsvc.Response) error {
+	_, err := c.h.service.Submit(c.r.Context(), r)
+	if !errors.Is(err, formsvc.ErrKeyUsed) {
+		return err
+	}
+	c.visit.Key = rand.Text()
+	c.values.Set(input.State, c.token())
+	if !c.proofs.Renew() {
+		return err
+	}
+	r.IdempotencyKey = c.visit.Key
+	_, err = c.h.service.Submit(c.r.Context(), r)
+	return err
+}
+
+// response is what is submitted.
+func (c *call) response() formsvc.Response {
+	r := formsvc.Response{
+		FormID: c.form.ID, Answers: c.given.Answers, HostAnswers: c.hostAnswers(), Hidden: c.given.Hidden,
+		IdempotencyKey: c.idempotencyKey(), OneContent: c.proofs.Any(),
+		Metadata: formsvc.Metadata{UserAgent: read.Cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}},
+	}
+	if strings.Contains(c.r.UserAgent(), "Mobi") {
+		r.Metadata.Device = "mobile"
+	}
+	if c.h.config.Country != nil {
+		r.Metadata.Country = read.Cleaned(c.h.config.Country(c.r))
+	}
+	r.CompletionTime = max(0, c.visit.Age(c.now).Round(time.Second/10).Seconds())
+	if took, err := strconv.ParseFloat(c.values.Get(input.Took), 64); err == nil && took > 0 && took < r.CompletionTime {
+		r.CompletionTime = took
+	}
+	if utm := c.form.Settings.UTM; utm != nil { // the form says which ones it records
+		for name, wanted := range map[string]bool{
+			"campaign": utm.Campaign, "content": utm.Content, "medium": utm.Medium, "source": utm.Source, "term": utm.Term,
+		} {
+			if text := read.Cleaned(c.values.Get(input.UTM + name)); wanted && text != "" {
+				r.Metadata.UTM[name] = text
+			}
+		}
+	}
+	return r
+}
+
+// idempotencyKey is the same for the same answers of one visit. A second click finds the
+// first response; who goes back and sends something else is not told that it is stored
+// while the first one is. With a captcha the visit is good for one response, see store.
+func (c *call) idempotencyKey() string {
+	if c.proofs.Any() {
+		return c.visit.Key
+	}
+	sum := sha256.New()
+	encoder := json.NewEncoder(sum)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode([]any{c.given.Answers, c.fileAnswers(), c.given.Hidden}); err != nil {
+		return c.visit.Key // the answers are JSON that was written or read here
+	}
+	return c.visit.Key + "." + base64.RawURLEncoding.EncodeToString(sum.Sum(nil))
+}

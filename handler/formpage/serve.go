@@ -1,0 +1,69 @@
+package formpage
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// route is what serves the rest of a path below a form.
+type route struct {
+	serve   func(c *call)
+	methods string
+	json    bool // its refusals are JSON
+	shared  bool // other origins may use it, where the host allows them
+}
+
+var routes = map[string]route{
+	"":          {(*call).page, "GET, HEAD, POST, OPTIONS", false, false},
+	"done":      {(*call).done, "GET, HEAD, OPTIONS", false, false},
+	"view":      {func(c *call) { c.beacon(viewed) }, "POST, OPTIONS", false, true},
+	"start":     {func(c *call) { c.beacon(started) }, "POST, OPTIONS", false, true},
+	"form.json": {(*call).formJSON, "GET, HEAD, OPTIONS", true, true},
+	"path":      {(*call).pathJSON, "POST, OPTIONS", true, true},
+	"submit":    {(*call).submitJSON, "POST, OPTIONS", true, true},
+}
+
+// ServeHTTP serves {base}/{public id} and what belongs to it.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	publicID, rest, _ := strings.Cut(h.below(r.URL.Path), "/")
+	if publicID == static.Dir {
+		if token, ok := strings.CutPrefix(rest, previewDir); ok {
+			h.servePreview(w, r, token)
+			return
+		}
+		if !static.Has(rest) || !answersMethod(w, r, "GET, HEAD, OPTIONS") {
+			static.Serve(w, r, rest)
+		}
+		return
+	}
+	route, known := routes[rest]
+	if route.shared && h.shared(w, r, route.methods) {
+		return
+	}
+	switch {
+	case !known:
+		h.say(w, r, false, http.StatusNotFound, "missing.title", "missing.text")
+		return
+	case route.json && r.Method != http.MethodOptions && !allows(route.methods, r.Method):
+		w.Header().Set("Allow", route.methods)
+		h.say(w, r, true, http.StatusMethodNotAllowed, "broken.title", "unreadable.text")
+		return
+	case answersMethod(w, r, route.methods):
+		return
+	case rest != "" && h.foreign(r, true):
+		h.say(w, r, route.json, http.StatusForbidden, "foreign.text", "foreign.text")
+		return
+	}
+	form, err := h.service.PublicForm(r.Context(), publicID)
+	switch {
+	case err == nil:
+		route.serve(h.newCall(w, r, form))
+	case errors.Is(err, storage.ErrNotFound) && rest == "" && r.Method == http.MethodPost && h.gone(w, r, publicID):
+	default:
+		h.unread(w, r, route.json, err)
+	}
+}
