@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/internal/keyring"
+	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -99,6 +101,27 @@ func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.R
 	return s.intake.Path(ctx, formID, answers, hidden)
 }
 
+// IssuedKey is a new key. Secret is the whole key; it is shown here once and
+// cannot be had again. Printed or logged, an IssuedKey shows the key's prefix only, and
+// its JSON is without the Secret: a host that sends a key to its owner sends that member
+// by its name. Inside an unexported field of another struct, and for the verbs %p and %w
+// (go vet reports those), package fmt asks no method: nothing hides the Secret there.
+type IssuedKey struct {
+	Key    Key
+	Secret string `json:"-"`
+}
+
+// String names the key without its secret.
+func (k IssuedKey) String() string { return k.Key.Prefix + secretMask }
+
+// Format prints String, whatever the verb.
+func (k IssuedKey) Format(f fmt.State, verb rune) {
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), k.String())
+}
+
+// LogValue logs the key without its secret.
+func (k IssuedKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
+
 // CreateKey makes an API key. It returns a [*schema.Error] that lists every fault of
 // the request, and [ErrLimitReached] when the user holds 20 active, unexpired keys
 // already, also when several calls run at once. A service with a [KeyResolver] of the
@@ -143,6 +166,9 @@ func (s *Service) RevokeKey(ctx context.Context, userID, keyID ID) error {
 //
 // An error is about one kind of work, and the others were done all the same.
 func (s *Service) Maintain(ctx context.Context) error { return s.core.Maintain(ctx) }
+
+// ErrSecret: a signing secret cannot be opened with the ciphers of WithSecretCipher.
+var ErrSecret = secrets.ErrSecret
 
 // ResealSecrets seals with the current cipher of [WithSecretCipher] every signing
 // secret that is stored otherwise, and returns how many. These include secrets that
@@ -227,9 +253,7 @@ func (s *Service) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) 
 // has claimed already may still be sent. PostgreSQL frees the room of removed rows with
 // its next VACUUM, and keeps them in its write-ahead log and in backups for as long as
 // those are kept.
-func (s *Service) DeleteUser(ctx context.Context, user ID) error {
-	return s.core.DeleteUser(ctx, user)
-}
+func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core.DeleteUser(ctx, user) }
 
 // EraseRespondent removes for good the responses to a form in which every one of the
 // given answers stands, and returns how many: with their idempotency keys, their pending
@@ -326,9 +350,7 @@ func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters
 // warning is wrong, and a form whose conditions exclude each other has none for that.
 //
 // An error means that a section is not what the API accepts.
-func (s *Service) Warnings(d Definition) (schema.Warnings, error) {
-	return s.core.Warnings(d)
-}
+func (s *Service) Warnings(d Definition) (schema.Warnings, error) { return s.core.Warnings(d) }
 
 // Redeliver sends the event of an earlier delivery again, from its first attempt
 // and with the same bytes. deliveryID is the id of a summary of GET
