@@ -11,13 +11,15 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/answers/identity"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/formsvc/formsvc/schema"
 )
 
 // compileTestForm compiles a form from sections written as JSON.
-func compileTestForm(t testing.TB, blocks, settings, hidden string) *Form {
+func compileTestForm(t testing.TB, blocks, settings, hidden string) Form {
 	t.Helper()
 	f, err := Compile(Source{Blocks: json.RawMessage(blocks), Settings: json.RawMessage(settings), HiddenFields: json.RawMessage(hidden)})
 	if err != nil {
@@ -27,7 +29,7 @@ func compileTestForm(t testing.TB, blocks, settings, hidden string) *Form {
 }
 
 // compileOne compiles a form of one block with the id "q".
-func compileOne(t testing.TB, typ, members string) *Form {
+func compileOne(t testing.TB, typ, members string) Form {
 	t.Helper()
 	block := `{"id":"q","type":"` + typ + `","label":"Q"`
 	if members != "" {
@@ -37,9 +39,9 @@ func compileOne(t testing.TB, typ, members string) *Form {
 }
 
 // inputOne is an answer to the block "q" from the side that may give it.
-func inputOne(f *Form, raw string) Input {
+func inputOne(f Form, raw string) Input {
 	answers := map[string]json.RawMessage{"q": json.RawMessage(raw)}
-	if f.blocks[0].host {
+	if f.form.Blocks[0].Host {
 		return Input{HostAnswers: answers}
 	}
 	return Input{Answers: answers}
@@ -672,7 +674,7 @@ func TestCheckRequired(t *testing.T) {
 	t.Parallel()
 	for _, typ := range answeringTypes {
 		f := compileOne(t, typ, `"required":true`)
-		want := f.blocks[0].path + " REQUIRED"
+		want := f.form.Blocks[0].Path + " REQUIRED"
 		for _, raw := range []string{"", "null", `""`, "[]"} {
 			t.Run(fmt.Sprintf("a required %s answered with %q is refused", typ, raw), func(t *testing.T) {
 				t.Parallel()
@@ -707,7 +709,7 @@ func TestCheckSides(t *testing.T) {
 		f := compileOne(t, typ, "")
 		wrong := Input{Answers: map[string]json.RawMessage{"q": json.RawMessage(`{"status":"paid"}`)}}
 		path := "/answers/q"
-		if !f.blocks[0].host {
+		if !f.form.Blocks[0].Host {
 			wrong.Answers, wrong.HostAnswers = nil, wrong.Answers
 			path = "/host_answers/q"
 		}
@@ -761,7 +763,7 @@ func TestCheckWholeResponse(t *testing.T) {
 				`"last":{"id":"a","label":"A"},` + "\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
 			Hidden:    json.RawMessage("{\"src\":\"<\u2028\\\">\",\"ref\":\"r\"}"),
 			Variables: json.RawMessage("{}"),
-			Unique:    uniqueDigest("short_text", []byte(`"Ada"`)),
+			Unique:    identity.Unique("short_text", []byte(`"Ada"`)),
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("answers (-want +got):\n%s", diff)

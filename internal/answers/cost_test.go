@@ -73,8 +73,8 @@ func BenchmarkCostlyResponses(b *testing.B) {
 			if err := json.Unmarshal([]byte(c.answers), &raw); err != nil {
 				b.Fatal(err)
 			}
-			for i := range f.blocks {
-				if f.blocks[i].host {
+			for i := range f.form.Blocks {
+				if f.form.Blocks[i].Host {
 					in.HostAnswers = raw
 				} else {
 					in.Answers = raw
@@ -113,7 +113,7 @@ func TestCostlyResponsesAllocateInProportion(t *testing.T) {
 			t.Fatal(err)
 		}
 		in := Input{Answers: raw}
-		if f.blocks[0].host {
+		if f.form.Blocks[0].Host {
 			in = Input{HostAnswers: raw}
 		}
 		bytes := allocated(func() {
@@ -135,6 +135,7 @@ func TestSlowTextHasABudget(t *testing.T) {
 	t.Parallel()
 	f := compileTestForm(t, `[{"id":"a","type":"long_text"},{"id":"b","type":"long_text"},{"id":"c","type":"email"}]`, "", "")
 	marks := func(bytes int) string { return `"` + strings.Repeat("e\u0301", bytes/2) + `"` }
+	const maxSlow = 64 << 10
 	const address = `"\u00fc@\u00fc.example"` // 13 bytes
 	for name, c := range map[string]struct {
 		in   Input

@@ -4,10 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/internal/answers/kinds"
 
 	"pgregory.net/rapid"
 
@@ -41,16 +42,16 @@ func TestCheckHostileInput(t *testing.T) {
 	for name, raw := range inputs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for i := range f.blocks {
-				b := &f.blocks[i]
-				in := Input{Answers: raws(b.id, raw)}
-				if b.host {
+			for i := range f.form.Blocks {
+				b := &f.form.Blocks[i]
+				in := Input{Answers: raws(b.ID, raw)}
+				if b.Host {
 					in.Answers, in.HostAnswers = nil, in.Answers
 				}
 				got, err := f.Check(in)
 				checkOutcome(t, got, err)
-				if err == nil && b.rule != nil && !b.dropped && len(got.List) > 200 && len(got.List) > 2*len(raw) {
-					t.Errorf("%s: %d bytes became %d", b.id, len(raw), len(got.List))
+				if err == nil && b.Rule != nil && !b.Dropped && len(got.List) > 200 && len(got.List) > 2*len(raw) {
+					t.Errorf("%s: %d bytes became %d", b.ID, len(raw), len(got.List))
 				}
 			}
 		})
@@ -118,10 +119,10 @@ func TestCheckIsIdempotent(t *testing.T) {
 		rapid.SampledFrom([]string{`true`, `"false"`, `{"r":"x","s":null}`, `{"r":["x"]}`, `{"email":" a@B.CO ","city":" x "}`, `{"zip":"1"}`,
 			`{"amount":1.50,"currency":"eur","status":"s","gateway":"g","reference":"  "}`,
 			`{"id":"1","name":"a.png","url":"https://a.example","mime_type":"IMAGE/png","size":1e2}`}),
-		rapid.Map(rapid.String(), quoted),
+		rapid.Map(rapid.String(), kinds.Quoted),
 		// Texts in which normal forms, line ends and invisible characters meet.
 		rapid.Map(rapid.SliceOf(rapid.SampledFrom([]rune("aAeé\u0301\u0323\u0345\u1100\u1161\u11a8\u0958\U0001d160\u212b\u200b\u200d\u2067\r\n\t \u3000\ufeff\u2028\v\f\u202a\u202b\u202c/.@:-0xß。"))),
-			func(l []rune) string { return quoted(string(l)) }),
+			func(l []rune) string { return kinds.Quoted(string(l)) }),
 		rapid.StringMatching(`"(tel:)?[+＋]?(1|7|31|39|44|49|52|54|55|61|64|225|800|881|979)[ .-]?[0-9٠-٩０-９]{1,5}[ ()/-]?[0-9]{2,9}"`),
 		rapid.StringMatching(`"[A-Za-z]{2,3}"`),
 		rapid.StringMatching(`"(A <|a@b\.co <)?(mailto:)?a[@＠?]b\.co(\?x)?>?"`),
@@ -131,9 +132,9 @@ func TestCheckIsIdempotent(t *testing.T) {
 	)
 	accepted := 0
 	rapid.Check(t, func(t *rapid.T) {
-		b := &f.blocks[rapid.IntRange(0, len(f.blocks)-1).Draw(t, "block")]
-		in := Input{Answers: raws(b.id, answers.Draw(t, "answer"))}
-		if b.host {
+		b := &f.form.Blocks[rapid.IntRange(0, len(f.form.Blocks)-1).Draw(t, "block")]
+		in := Input{Answers: raws(b.ID, answers.Draw(t, "answer"))}
+		if b.Host {
 			in.Answers, in.HostAnswers = nil, in.Answers
 		}
 		first, err := f.Check(in)
@@ -156,25 +157,6 @@ func TestCheckIsIdempotent(t *testing.T) {
 	}
 }
 
-// A number keeps its value when it is normalised, to the last digit when it has
-// no exponent.
-func TestCanonicalNumberKeepsTheValue(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		literal := rapid.StringMatching(`-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?`).Draw(t, "literal")
-		tree, err := jsontree.Parse([]byte(literal), jsontree.BodyBounds)
-		if err != nil {
-			t.Fatalf("%s: %v", literal, err)
-		}
-		canonical := canonicalNumber(tree.Root().Text(), tree.Root().Float())
-		want, _ := new(big.Rat).SetString(literal)
-		got, ok := new(big.Rat).SetString(canonical)
-		if !ok || got.Cmp(want) != 0 || len(canonical) > len(literal) {
-			t.Fatalf("%s became %s", literal, canonical)
-		}
-	})
-}
-
 // FuzzAnswers hands any bytes to every type: no panic, valid JSON out, and what is
 // stored is accepted again unchanged.
 func FuzzAnswers(f *testing.F) {
@@ -189,10 +171,10 @@ func FuzzAnswers(f *testing.F) {
 	}
 	form := compileTestForm(f, strings.ReplaceAll(fullBlocks, `"required":true`, `"required":false`), `{"duplicateField":"email"}`, `["src"]`)
 	f.Fuzz(func(t *testing.T, raw []byte, hidden string) {
-		for i := range form.blocks {
-			b := &form.blocks[i]
-			in := Input{Answers: map[string]json.RawMessage{b.id: raw}, Hidden: map[string]string{"src": hidden}}
-			if b.host {
+		for i := range form.form.Blocks {
+			b := &form.form.Blocks[i]
+			in := Input{Answers: map[string]json.RawMessage{b.ID: raw}, Hidden: map[string]string{"src": hidden}}
+			if b.Host {
 				in.Answers, in.HostAnswers = nil, in.Answers
 			}
 			got, err := form.Check(in)
@@ -202,7 +184,7 @@ func FuzzAnswers(f *testing.F) {
 			}
 			again, err := form.Check(asInput(t, form, got))
 			if err != nil || string(again.List) != string(got.List) {
-				t.Errorf("%s: %s becomes %s (%v)", b.id, got.List, again.List, err)
+				t.Errorf("%s: %s becomes %s (%v)", b.ID, got.List, again.List, err)
 			}
 		}
 	})

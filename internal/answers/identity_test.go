@@ -1,6 +1,8 @@
 package answers
 
 import (
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -75,7 +77,7 @@ func TestIdentity(t *testing.T) {
 		{[]string{"time"}, [][]string{{`"10:00"`}, {`"10:00:00"`}}},
 	} {
 		for _, typ := range test.types {
-			if !IsCompared(typ) {
+			if !kinds.IsCompared(typ) {
 				t.Errorf("%s: IsCompared is false", typ)
 			}
 			owner := map[string]string{}
@@ -104,7 +106,7 @@ func TestIdentityOfWhatIsNeverCompared(t *testing.T) {
 		"yes_no": `true`, "legal": `true`, "country": `"NL"`, "matrix": `{"r":{"id":"a","label":""}}`, "address": `{"city":"X"}`, "contact_info": `{"email":"a@b.cd"}`,
 		"payment": `{"amount":"1"}`, "file_upload": `[{"id":"1"}]`, "signature": `{"id":"1"}`, "variable": `1`, "a_type_of_tomorrow": `"x"`,
 	} {
-		if IsCompared(typ) || StoredUnique(stored(typ, value), "q") != nil {
+		if kinds.IsCompared(typ) || StoredUnique(stored(typ, value), "q") != nil {
 			t.Errorf("%s is compared", typ)
 		}
 	}
@@ -151,15 +153,27 @@ func TestUniqueIsThatOfTheStoredAnswer(t *testing.T) {
 	}
 }
 
-// The common form of a text means the same as the text.
-func FuzzFolded(f *testing.F) {
-	for _, text := range []string{"Ann", "\u00df\u0345\u03b1", "\u0130\u0131", "\ufb03 \u1e9e", "\u2126\u212b", "\xff"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		once := folded(text)
-		if twice := folded(once); twice != once {
-			t.Errorf("%+q becomes %+q, and that %+q", text, once, twice)
+// Who pastes the same in another way is the same person to the duplicate check.
+func TestPastedAnswersAreDuplicates(t *testing.T) {
+	t.Parallel()
+	for typ, same := range map[string][]string{
+		"email":      {`"ann@example.com"`, `"Ann <ann@example.com>"`, `"MAILTO:ann@Example.com?subject=x"`, `"ann＠example.com"`, `"\u202aann@example.com\u202c"`},
+		"short_text": {`"Ann Smith"`, `"\u202aAnn\u202c Smith"`, `"Ann\u2028Smith"`, `"Ann\u000bSmith"`},
+		"phone":      {`"+49301234567"`, `"\u202a+49 30 1234567\u202c"`},
+	} {
+		f := compileTestForm(t, `[{"id":"q","type":"`+typ+`"}]`, `{"duplicateField":"q"}`, "")
+		var first Answers
+		for i, in := range same {
+			a, err := f.Check(inputOne(f, in))
+			if err != nil {
+				t.Fatalf("%s: %v", in, err)
+			}
+			if i == 0 {
+				first = a
+			}
+			if len(a.Unique) == 0 || string(a.Unique) != string(first.Unique) || string(a.ByField) != string(first.ByField) {
+				t.Errorf("%s is %s, and %s is %s", in, a.ByField, same[0], first.ByField)
+			}
 		}
-	})
+	}
 }

@@ -1,6 +1,9 @@
 package answers
 
 import (
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/answers/path"
+
 	"encoding/json"
 	"errors"
 	"flag"
@@ -54,9 +57,9 @@ func (r random) logic(depth int) string {
 	case "!", "!!":
 		return fmt.Sprintf(`{%q:%s}`, op, sub())
 	case "missing":
-		return `{"missing":[` + quoted(r.path()) + `,` + quoted(r.path()) + `]}`
+		return `{"missing":[` + kinds.Quoted(r.path()) + `,` + kinds.Quoted(r.path()) + `]}`
 	case "missing_some":
-		return fmt.Sprintf(`{"missing_some":[%d,[%s,%s]]}`, r.IntN(3), quoted(r.path()), quoted(r.path()))
+		return fmt.Sprintf(`{"missing_some":[%d,[%s,%s]]}`, r.IntN(3), kinds.Quoted(r.path()), kinds.Quoted(r.path()))
 	case "some", "all", "none":
 		return fmt.Sprintf(`{%q:[%s,{%q:[{"var":%q},%s]}]}`, op, sub(), r.of("==", "in", "<"), r.of("", "other", "0"), r.operand())
 	case "substr":
@@ -84,9 +87,9 @@ func (r random) path() string {
 func (r random) operand() string {
 	if r.IntN(2) == 0 {
 		if r.IntN(5) == 0 {
-			return `{"var":[` + quoted(r.path()) + `,` + r.of("0", `"d"`, "null", "true") + `]}`
+			return `{"var":[` + kinds.Quoted(r.path()) + `,` + r.of("0", `"d"`, "null", "true") + `]}`
 		}
-		return `{"var":` + quoted(r.path()) + `}`
+		return `{"var":` + kinds.Quoted(r.path()) + `}`
 	}
 	return r.of("0", "1", "2", "-1.5", "10", `"x"`, `"y"`, `"1"`, `""`, `"\ud83d\ude00z"`, `"\uffee"`, "true", "false", "null", `["x","y"]`, `[]`, `{"other":"own","n":1}`, `"2026-08-01T10:00:00Z"`)
 }
@@ -105,7 +108,7 @@ func (r random) rule() string {
 	if r.IntN(2) == 0 {
 		var next []string
 		for range r.IntN(3) {
-			to := quoted(r.of(append([]string{"nobody"}, blockIDs...)...))
+			to := kinds.Quoted(r.of(append([]string{"nobody"}, blockIDs...)...))
 			if r.IntN(12) == 0 {
 				to = "5"
 			}
@@ -225,17 +228,15 @@ func TestRandomFormsAgainstANaiveImplementation(t *testing.T) {
 }
 
 // disagreement holds Check and Path against what the naive implementation says.
-func disagreement(t *testing.T, f *Form, in Input, want naiveResult) string {
+func disagreement(t *testing.T, f Form, in Input, want naiveResult) string {
 	t.Helper()
-	k := f.newWalk(in)
-	k.traced = true
-	k.run()
-	var path []string
-	for _, b := range k.blocks {
-		path = append(path, b.ID)
+	way, _ := path.Trace(f.form, in)
+	var ids []string
+	for _, b := range way.Blocks {
+		ids = append(ids, b.ID)
 	}
-	if diff := cmp.Diff(want.path, path); diff != "" || k.ending != want.ending {
-		return fmt.Sprintf("path (-naive +real), endings %q and %q:\n%s", want.ending, k.ending, diff)
+	if diff := cmp.Diff(want.path, ids); diff != "" || way.Ending != want.ending {
+		return fmt.Sprintf("path (-naive +real), endings %q and %q:\n%s", want.ending, way.Ending, diff)
 	}
 	got, err := f.Check(in)
 	faulty := map[string]bool{}

@@ -46,7 +46,7 @@ func twentyRules(t testing.TB) string {
 func BenchmarkTwentyRules(b *testing.B) {
 	ruled := twentyRules(b)
 	in := benchmarkInput()
-	for name, f := range map[string]*Form{
+	for name, f := range map[string]Form{
 		"with":    compileRuled(b, ruled, `{"score":0}`, ``),
 		"without": compileRuled(b, strings.ReplaceAll(ruled, `"rule":`, `"free":`), `{"score":0}`, ``),
 	} {

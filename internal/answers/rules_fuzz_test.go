@@ -1,6 +1,9 @@
 package answers
 
 import (
+	"github.com/formsvc/formsvc/internal/answers/compile"
+	"github.com/formsvc/formsvc/internal/answers/path"
+
 	"encoding/json"
 	"math/rand/v2"
 	"runtime/metrics"
@@ -102,7 +105,7 @@ func fuzzRules(t *testing.T, from Source, answers, hidden string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, pathErr := form.Path(in.Answers, in.Hidden)
+	way, pathErr := form.Path(in.Answers, in.Hidden)
 	stored, checkErr := form.Check(in)
 	if took := heapAllocated() - before; took > most {
 		t.Errorf("%d bytes allocated, at most %d are expected", took, most)
@@ -112,13 +115,12 @@ func fuzzRules(t *testing.T, from Source, answers, hidden string) {
 			t.Errorf("the warning %+v", w)
 		}
 	}
-	k := form.newWalk(in)
-	k.run()
-	if left := k.data.budget.Left(); left < -ruleSteps {
-		t.Errorf("rules took %d steps, and may take %d", ruleSteps-left, ruleSteps)
+	_, steps := path.Trace(form.form, in)
+	if steps > 2*compile.RuleSteps {
+		t.Errorf("rules took %d steps, and may take %d", steps, compile.RuleSteps)
 	}
-	if (pathErr != nil) != k.tooMuch() {
-		t.Errorf("Path: %v, and the rules took %d steps", pathErr, ruleSteps-k.data.budget.Left())
+	if (pathErr != nil) != (steps > compile.RuleSteps) {
+		t.Errorf("Path: %v, and the rules took %d steps", pathErr, steps)
 	}
 	checkOutcome(t, stored, checkErr)
 	if pathErr != nil {
@@ -126,27 +128,27 @@ func fuzzRules(t *testing.T, from Source, answers, hidden string) {
 		return
 	}
 	last := -1
-	for _, b := range path.Blocks {
-		at := slices.IndexFunc(form.steps, func(s step) bool { return form.blocks[s.from].id == b.ID })
-		if at <= last && !form.steps[max(at, 0)].ending || at < 0 {
+	for _, b := range way.Blocks {
+		at := slices.IndexFunc(form.form.Steps, func(s compile.Step) bool { return form.form.Blocks[s.From].ID == b.ID })
+		if at <= last && !form.form.Steps[max(at, 0)].Ending || at < 0 {
 			t.Errorf("%q stands at %d of the form, after %d", b.ID, at, last)
 		}
 		last = at
 	}
-	if n := slices.IndexFunc(path.Blocks, func(b schema.PathBlock) bool { return b.ID == path.Ending }); path.Ending != "" && n != len(path.Blocks)-1 {
-		t.Errorf("the path goes on after its ending %q: %v", path.Ending, path.Blocks)
+	if n := slices.IndexFunc(way.Blocks, func(b schema.PathBlock) bool { return b.ID == way.Ending }); way.Ending != "" && n != len(way.Blocks)-1 {
+		t.Errorf("the path goes on after its ending %q: %v", way.Ending, way.Blocks)
 	}
 	for _, w := range found {
 		on := func(b schema.PathBlock) bool { return w.Path == "/blocks/"+strconv.Itoa(slices.Index(fuzzedIDs, b.ID)) }
-		if w.Code == schema.WarnUnreachable && slices.ContainsFunc(path.Blocks, on) || w.Code == schema.WarnUnanswerableForm && checkErr == nil {
-			t.Errorf("%v, and %s is answered by the path %v", w, from.Blocks, path.Blocks)
+		if w.Code == schema.WarnUnreachable && slices.ContainsFunc(way.Blocks, on) || w.Code == schema.WarnUnanswerableForm && checkErr == nil {
+			t.Errorf("%v, and %s is answered by the path %v", w, from.Blocks, way.Blocks)
 		}
 	}
-	if checkErr == nil && len(path.Faults) > 0 {
-		t.Errorf("a response is accepted whose answers are faulty: %v", path.Faults)
+	if checkErr == nil && len(way.Faults) > 0 {
+		t.Errorf("a response is accepted whose answers are faulty: %v", way.Faults)
 	}
 	if checkErr == nil {
-		for _, b := range path.Blocks {
+		for _, b := range way.Blocks {
 			if b.Required && !strings.Contains(string(stored.ByField), `"`+b.ID+`":`) {
 				t.Errorf("%q is required and has no answer in %s", b.ID, stored.ByField)
 			}

@@ -47,7 +47,7 @@ const fullBlocks = `[
 	{"id":"end","type":"ending"}]`
 
 // asInput hands stored answers back as an input.
-func asInput(t interface{ Fatalf(string, ...any) }, f *Form, a Answers) Input {
+func asInput(t interface{ Fatalf(string, ...any) }, f Form, a Answers) Input {
 	var all map[string]json.RawMessage
 	in := Input{Answers: make(map[string]json.RawMessage), HostAnswers: make(map[string]json.RawMessage)}
 	if err := json.Unmarshal(a.ByField, &all); err != nil {
@@ -56,12 +56,12 @@ func asInput(t interface{ Fatalf(string, ...any) }, f *Form, a Answers) Input {
 	if err := json.Unmarshal(a.Hidden, &in.Hidden); err != nil {
 		t.Fatalf("Hidden %s: %v", a.Hidden, err)
 	}
-	for i := range f.blocks {
-		b := &f.blocks[i]
-		if raw, ok := all[b.id]; ok && b.host {
-			in.HostAnswers[b.id] = raw
+	for i := range f.form.Blocks {
+		b := &f.form.Blocks[i]
+		if raw, ok := all[b.ID]; ok && b.Host {
+			in.HostAnswers[b.ID] = raw
 		} else if ok {
-			in.Answers[b.id] = raw
+			in.Answers[b.ID] = raw
 		}
 	}
 	return in

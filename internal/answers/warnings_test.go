@@ -344,23 +344,6 @@ func TestWarningOfCostlyRules(t *testing.T) {
 	}
 }
 
-// Logic that reads nothing is evaluated within a bound, however much of it there is.
-func TestWarningsTakeBoundedSteps(t *testing.T) {
-	t.Parallel()
-	heavy := `["a","b","c","d","e","f","g","h","i","j"]`
-	heavy = `{"all":[` + heavy + `,{"all":[` + heavy + `,{"all":[` + heavy + `,{"all":[` + heavy + `,true]}]}]}]}`
-	var blocks []string
-	for i := range 1000 {
-		blocks = append(blocks, fmt.Sprintf(`{"id":"b%d","type":"statement","properties":{"rule":{"show":%s}}}`, i, heavy))
-	}
-	f := compileTestForm(t, "["+strings.Join(blocks, ",")+"]", "", "")
-	w := &warner{form: f}
-	w.reach()
-	if w.constants == 0 || w.constants > constantSteps+ruleSteps {
-		t.Errorf("%d steps of logic that reads nothing", w.constants)
-	}
-}
-
 // However many answers rules read, no answers are tried: warnings take a few times what
 // reading the form takes.
 func TestWarningsTryNoAnswers(t *testing.T) {

@@ -64,7 +64,7 @@ type Known struct {
 	Blocks   []schema.Block
 	Settings schema.Settings
 	Theme    schema.Theme
-	answers  *answers.Form
+	answers  answers.Form
 	// committed: the form was read from the service's own storage. A host's
 	// transaction may be rolled back, and its revision then comes to mean another
 	// definition.

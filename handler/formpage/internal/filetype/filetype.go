@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -124,7 +124,7 @@ func Fits(b *schema.Block, name, kind string) bool {
 	if claimed := typesByName[extension(name)]; claimed != "" && claimed != kind {
 		return false
 	}
-	return answers.FileTypesOf(formblock.Properties(b)).Allow(name, kind)
+	return kinds.FileTypesOf(formblock.Properties(b)).Allow(name, kind)
 }
 
 // SignatureTypes are the types of a picture of a signature.

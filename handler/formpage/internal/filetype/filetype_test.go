@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
-	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -27,7 +27,7 @@ func TestTypesOfFiles(t *testing.T) {
 		},
 	} {
 		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: c.given}}
-		if got := answers.FileTypesOf(b.Properties); !slices.Equal(got, c.want) {
+		if got := kinds.FileTypesOf(b.Properties); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, want %q", c.given, got, c.want)
 		}
 		for _, f := range c.takes {

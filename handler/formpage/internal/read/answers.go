@@ -14,7 +14,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
-	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -122,18 +122,18 @@ func (r *reader) text(name string) string {
 
 // answer makes the value of one block, nil for none.
 func (r *reader) answer(b *schema.Block) any {
-	switch b.Type {
-	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypeMultipleChoice, schema.TypePictureChoice:
+	switch b.AnswerShape() {
+	case schema.ShapeChoice, schema.ShapeChoices:
 		return r.choices(b)
-	case schema.TypeRanking:
+	case schema.ShapeRanking:
 		return r.ranking(b)
-	case schema.TypeMatrix:
+	case schema.ShapeMatrix:
 		return r.matrix(b)
-	case schema.TypeAddress, schema.TypeContactInfo:
+	case schema.ShapeContact:
 		return r.contact(b)
-	case schema.TypeDate:
+	case schema.ShapeDate:
 		return r.date(b)
-	case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
+	case schema.ShapeNumber, schema.ShapeInteger:
 		text := r.text(input.Answer + b.ID)
 		if strings.TrimSpace(text) == "" {
 			return nil
@@ -147,13 +147,11 @@ func (r *reader) answer(b *schema.Block) any {
 		}
 		r.number(b.ID, input.Answer+b.ID, number, other)
 		return json.RawMessage(number)
-	case schema.TypeFileUpload, schema.TypeSignature, schema.TypePayment:
+	case schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment:
 		r.used[input.File+b.ID] = true
 		return nil
-	case schema.TypeGroup, schema.TypeCaptcha:
-		return nil
 	}
-	if !formblock.TakesAnswer(b.Type) {
+	if !b.TakesAnswer() {
 		return nil
 	}
 	text := r.text(input.Answer + b.ID)
@@ -213,7 +211,7 @@ func (r *reader) choices(b *schema.Block) any {
 func (r *reader) ranking(b *schema.Block) any {
 	at := map[int][]string{}
 	for _, c := range b.Choices {
-		text := strings.TrimSpace(answers.ASCIIDigits(r.text(input.Sub(input.Rank, c.ID, b.ID))))
+		text := strings.TrimSpace(kinds.ASCIIDigits(r.text(input.Sub(input.Rank, c.ID, b.ID))))
 		if n, err := strconv.Atoi(text); err == nil {
 			at[n] = append(at[n], c.ID)
 		}
@@ -256,7 +254,7 @@ func (r *reader) matrix(b *schema.Block) any {
 func (r *reader) contact(b *schema.Block) any {
 	parts, asked := map[string]string{}, 0
 	for _, part := range formblock.ContactParts {
-		if formblock.ContactPart(formblock.Properties(b).AddressOrContact, part).Hide {
+		if formblock.Properties(b).AddressOrContact.Part(part).Hide {
 			continue
 		}
 		asked++
@@ -312,7 +310,7 @@ func (r *reader) datePart(name string, isDay bool) string {
 	if len(text) > maxNumber {
 		return text
 	}
-	text = strings.TrimSpace(answers.ASCIIDigits(text))
+	text = strings.TrimSpace(kinds.ASCIIDigits(text))
 	if isDay && len(text) == 1 {
 		text = "0" + text
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
 )
 
 // isNumber reports whether text is a number in JSON.
@@ -56,7 +56,7 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	if len(text) > maxNumber {
 		return "", "", false
 	}
-	text = answers.ASCIIDigits(strings.TrimSpace(text))
+	text = kinds.ASCIIDigits(strings.TrimSpace(text))
 	spaced := spacedNumber.MatchString(text)
 	text = plainSigns.Replace(strings.Map(dropSpaces, text))
 	if strings.Trim(text, "0123456789+-.,'") != "" {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
-	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -63,8 +63,8 @@ func (t *teller) number(block, name, number, other string) {
 // phone returns the number that was typed into an input, of the country that stands beside
 // it. What is no number there is refused by the service, which may know another country.
 func (t *teller) phone(b *schema.Block, name, text, country string) string {
-	own, _ := answers.PhoneCountry(formblock.Properties(b).DefaultCountry)
-	read, ok := answers.ReadPhone(text, cmp.Or(country, own))
+	own, _ := kinds.PhoneCountry(formblock.Properties(b).DefaultCountry)
+	read, ok := kinds.ReadPhone(text, cmp.Or(country, own))
 	if !ok {
 		if country != "" && strings.ContainsFunc(text, unicode.IsDigit) {
 			return text + " " + country // with letters, it is none anywhere
@@ -108,7 +108,7 @@ func (t *teller) email(block, name, text string) {
 // isAbroad reports whether two domains are of two countries, as those of one provider are.
 func isAbroad(a, b string) bool {
 	a, b = a[strings.LastIndexByte(a, '.')+1:], b[strings.LastIndexByte(b, '.')+1:]
-	_, calling := answers.PhoneCountry(a)
+	_, calling := kinds.PhoneCountry(a)
 	return a != b && len(a) == 2 && len(b) == 2 && calling != 0
 }
 

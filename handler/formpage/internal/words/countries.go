@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
 
-	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
 )
 
 // countryOptions names all countries in a language, in its order, or those that have
@@ -28,7 +28,7 @@ func countryOptions(tag language.Tag, calling bool) string {
 	for _, code := range codes {
 		name := names[code]
 		if calling {
-			_, number := answers.PhoneCountry(code)
+			_, number := kinds.PhoneCountry(code)
 			if number == 0 {
 				continue
 			}
@@ -45,7 +45,7 @@ func countryCodes() []string {
 	for a := 'A'; a <= 'Z'; a++ {
 		for b := 'A'; b <= 'Z'; b++ {
 			text := string(a) + string(b)
-			if code, ok := answers.CountryCode(text); ok && code == text { // others became that
+			if code, ok := kinds.CountryCode(text); ok && code == text { // others became that
 				list = append(list, code)
 			}
 		}

@@ -1,0 +1,307 @@
+// Package compile makes a stored definition ready: its blocks with the rules of their answers,
+// and the logic of properties.rule.
+package compile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Form is a form made ready for checking answers. It is immutable: safe for
+// concurrent use and fit to be kept for as long as the definition's revision
+// lasts.
+type Form struct {
+	Blocks []Block // depth first, in definition order
+	Steps  []Step  // the top-level blocks
+	Hidden []Hidden
+	Unique int // index in blocks of settings.duplicateField, -1: none
+	Limit  int // bytes of the answers of one response
+
+	Variables []Variable
+	// Ruled: a step has a rule. Without one, nothing looks into these by name.
+	Ruled         bool
+	Index         map[string]int // in blocks
+	VariableIndex map[string]int // in variables
+	HiddenNames   map[string]bool
+
+	HeadSize int // mean bytes that an answer costs beside its value
+}
+
+// Block is a block as far as its answer is concerned. What the answer's
+// items begin with is encoded once, here.
+type Block struct {
+	ID, Type string
+	Path     string      // where its answer stands in an Input
+	Shape    kinds.Shape // of the answer, to rules
+	Host     bool        // the answer comes from the host
+	Hide     bool        // off every path: only the host may answer
+	Dropped  bool        // an answer is accepted and not stored
+	Required bool
+	Rule     kinds.Rule // nil: takes no answer
+	Head     []byte     // {"field":{…},"value":
+	Key      []byte     // "id":
+}
+
+// Hidden is a hidden field.
+type Hidden struct {
+	Name string
+	Head []byte
+	Key  []byte
+}
+
+// Variable is a variable of the definition.
+type Variable struct {
+	Name    string
+	Initial any    // float64 or string
+	Head    []byte // of an item, when a rule sets the variable
+	Key     []byte
+}
+
+// Source is what a form is compiled from.
+type Source struct {
+	// The sections of a stored definition. nil is an empty one.
+	Blocks, Settings, Variables, HiddenFields json.RawMessage
+	// Limits are the service's. FileSize and Response are used; zero means their
+	// defaults.
+	Limits schema.Limits
+	// TimeZone is the service's, for the days of date bounds. nil is UTC.
+	TimeZone *time.Location
+}
+
+// New makes a form ready for checking. The children of a group count like
+// top-level blocks. A block of an unknown type takes no answer. An error means that
+// a section is not what is stored.
+//
+// A form takes about ten times the bytes of its sections, rules included. The bounds of a
+// definition, 100,000 values in its blocks and 4 MiB in all, keep it below 24 MB.
+func New(from Source) (*Form, error) {
+	d, err := Read(from)
+	if err != nil {
+		return nil, err
+	}
+	d.AddRules(Watch{})
+	return d.Form, nil
+}
+
+// Definition is what a form is compiled from, decoded.
+type Definition struct {
+	Form     *Form          // without rules until addRules has run
+	Blocks   []schema.Block // each has properties
+	Settings schema.Settings
+}
+
+// Read compiles everything but the rules.
+func Read(from Source) (d Definition, err error) {
+	if d.Blocks, err = schema.DecodeBlocks(from.Blocks); err != nil {
+		return d, err
+	}
+	complete(d.Blocks)
+	if d.Settings, err = schema.DecodeSettings(from.Settings); err != nil {
+		return d, err
+	}
+	var names []string
+	if len(from.HiddenFields) > 0 {
+		if err := json.Unmarshal(from.HiddenFields, &names); err != nil {
+			return d, fmt.Errorf("decode stored hidden fields: %w", err)
+		}
+	}
+	limits := from.Limits.WithDefaults()
+	f := &Form{Unique: -1, Limit: limits.Response}
+	d.Form = f
+	if err := f.addVariables(from.Variables); err != nil {
+		return d, err
+	}
+	with := kinds.Service{FileSize: limits.FileSize, TimeZone: cmp.Or(from.TimeZone, time.UTC)}
+	seen := make(map[string]bool)
+	for i := range d.Blocks {
+		s := Step{From: len(f.Blocks), Ending: d.Blocks[i].Type == schema.TypeEnding}
+		f.addBlocks(d.Blocks[i:i+1], with, seen, false)
+		if s.To = len(f.Blocks); s.To > s.From {
+			f.Steps = append(f.Steps, s)
+		}
+	}
+	for _, name := range names {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		f.Hidden = append(f.Hidden, Hidden{
+			Name: name,
+			Head: answerHead(name, schema.TypeHidden, name),
+			Key:  answerKey(name),
+		})
+	}
+	if id := d.Settings.DuplicateField; id != "" {
+		f.Unique = slices.IndexFunc(f.Blocks, func(b Block) bool { return b.ID == id })
+	}
+	for i := range f.Blocks {
+		f.HeadSize += len(f.Blocks[i].Head)
+	}
+	f.HeadSize /= max(1, len(f.Blocks))
+	return d, nil
+}
+
+// AddRules compiles the rules of the top-level blocks, and tells "to" what it comes upon.
+func (d *Definition) AddRules(to Watch) {
+	if !slices.ContainsFunc(d.Blocks, func(b schema.Block) bool { return len(b.Properties.Rule) > 0 }) {
+		return
+	}
+	f := d.Form
+	c := f.newRuleCompiler(to)
+	at := 0
+	for i := range d.Blocks {
+		if at == len(f.Steps) || f.Blocks[f.Steps[at].From].ID != d.Blocks[i].ID {
+			continue // the second of two blocks with the same id
+		}
+		if raw := d.Blocks[i].Properties.Rule; len(raw) > 0 {
+			f.Steps[at].Rule = c.read(raw, at)
+		}
+		at++
+	}
+	for i := range f.Steps {
+		if f.Steps[i].Rule == nil {
+			continue
+		}
+		for _, a := range f.Steps[i].Rule.Set {
+			v := &f.Variables[a.Variable]
+			v.Head, v.Key = answerHead(v.Name, schema.TypeVariable, v.Name), answerKey(v.Name)
+		}
+	}
+}
+
+// newRuleCompiler makes what the rules of the form look into by name.
+func (f *Form) newRuleCompiler(to Watch) *ruleCompiler {
+	f.Ruled = true
+	f.Index = make(map[string]int, len(f.Blocks))
+	for i := range f.Blocks {
+		f.Index[f.Blocks[i].ID] = i
+	}
+	f.HiddenNames = make(map[string]bool, len(f.Hidden))
+	for i := range f.Hidden {
+		f.HiddenNames[f.Hidden[i].Name] = true
+	}
+	c := &ruleCompiler{steps: make(map[string]int, len(f.Steps)), variables: make(map[string]int), to: to}
+	f.VariableIndex = make(map[string]int, len(f.Variables))
+	for i := range f.Variables {
+		name := f.Variables[i].Name
+		f.VariableIndex[name] = i
+		// A variable that is called like a block or a hidden field cannot be kept beside that
+		// field's answer. No write stores a rule that sets such a variable.
+		if _, block := f.Index[name]; !block && !f.HiddenNames[name] {
+			c.variables[name] = i
+		}
+	}
+	for i := range f.Steps {
+		c.steps[f.Blocks[f.Steps[i].From].ID] = i
+	}
+	return c
+}
+
+// addVariables adds the variables in the order of the definition.
+func (f *Form) addVariables(raw json.RawMessage) error {
+	if len(raw) == 0 {
+		return nil
+	}
+	tree, err := jsontree.Parse(raw, kinds.Bounds)
+	if err != nil || tree.Root().Kind() != jsontree.Object {
+		return errors.New("decode stored variables: not an object")
+	}
+	defer tree.Release()
+	for _, value := range tree.Root().All() {
+		switch v := value.Value().(type) {
+		case float64:
+			f.Variables = append(f.Variables, Variable{Name: strings.Clone(value.Name()), Initial: v})
+		case string:
+			f.Variables = append(f.Variables, Variable{Name: strings.Clone(value.Name()), Initial: strings.Clone(v)})
+		}
+	}
+	f.Variables = slices.Clip(f.Variables)
+	return nil
+}
+
+// complete gives empty properties to the blocks that have none.
+func complete(list []schema.Block) {
+	for i := range list {
+		if list[i].Properties == nil {
+			list[i].Properties = &noProperties
+		}
+		complete(list[i].Children)
+	}
+}
+
+var noProperties schema.Properties // is only read
+
+// addBlocks adds blocks and what is inside of groups; hide is that of a group around
+// them. Of blocks with the same id, which no write makes, the first counts.
+func (f *Form) addBlocks(list []schema.Block, with kinds.Service, seen map[string]bool, hide bool) {
+	for i := range list {
+		b := &list[i]
+		if seen[b.ID] {
+			continue
+		}
+		seen[b.ID] = true
+		c := Block{
+			ID:       b.ID,
+			Type:     b.Type,
+			Path:     jsontree.Pointer(AnswersPath, b.ID),
+			Host:     kinds.IsHost(b.Type),
+			Hide:     hide || b.Properties.Hide,
+			Dropped:  b.Type == schema.TypeCaptcha,
+			Required: b.Required,
+			Shape:    kinds.ShapeOf(b.Type),
+			Rule:     kinds.New(b, with),
+			Head:     answerHead(b.ID, b.Type, b.Label),
+			Key:      answerKey(b.ID),
+		}
+		if kinds.IsHost(b.Type) {
+			c.Path = jsontree.Pointer(HostAnswersPath, b.ID)
+		}
+		f.Blocks = append(f.Blocks, c)
+		if b.Type == schema.TypeGroup {
+			f.addBlocks(b.Children, with, seen, c.Hide)
+		}
+	}
+}
+
+// answerHead is what an item of Answers.List begins with.
+func answerHead(id, typ, label string) []byte {
+	var w jsontree.Writer
+	w.Object()
+	w.Name("field").Object()
+	w.Name("id").String(id)
+	w.Name("type").String(typ)
+	w.Name("label").String(label)
+	w.EndObject()
+	w.Name("value")
+	return bytes.Clone(w.Bytes()) // without the room to grow
+}
+
+// answerKey is what a member of Answers.ByField begins with.
+func answerKey(id string) []byte {
+	var w jsontree.Writer
+	w.Name(id)
+	return bytes.Clone(w.Bytes())
+}
+
+// Step is a top-level block: one step of the path.
+type Step struct {
+	From, To int // its blocks in Form.Blocks: itself, and the children of a group
+	Ending   bool
+	Rule     *Branch // nil: none
+}
+
+// Where the answers of a response stand in the path of a Violation.
+const (
+	AnswersPath     = "/answers"
+	HostAnswersPath = "/host_answers"
+)

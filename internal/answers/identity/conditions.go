@@ -1,0 +1,215 @@
+package identity
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/answers/compile"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Conditions say which stored responses to a form are meant: those that have an answer
+// of the same meaning for each of them. They learn from the responses that they see, and
+// are not safe for concurrent use.
+type Conditions struct{ all []*condition }
+
+// condition is one wanted answer.
+type condition struct {
+	name        string
+	block, part string // of the name, when it has a slash
+	value       string
+	phone       kinds.PhoneRule
+
+	// What the form and the responses have under the name.
+	compared bool   // an answer that can be compared
+	number   bool   // a telephone number
+	other    string // the type of an answer that cannot be compared
+	met      bool   // by some response
+}
+
+// New takes the wanted values by block id, by the name of a hidden field, or by
+// "block/part" for a part of an address or contact.
+func New(f *compile.Form, values map[string]string) *Conditions {
+	all := &Conditions{}
+	for name, value := range values {
+		c := &condition{name: name, value: strings.TrimSpace(value)}
+		if at := strings.LastIndexByte(name, '/'); at >= 0 {
+			c.block, c.part = name[:at], name[at+1:]
+		}
+		for i := range f.Blocks {
+			c.seeBlock(&f.Blocks[i])
+		}
+		for i := range f.Hidden {
+			c.see(f.Hidden[i].Name, schema.TypeHidden)
+		}
+		for i := range f.Variables {
+			c.see(f.Variables[i].Name, schema.TypeVariable)
+		}
+		all.all = append(all.all, c)
+	}
+	return all
+}
+
+func (c *condition) seeBlock(b *compile.Block) {
+	c.see(b.ID, b.Type)
+	part := ""
+	if b.ID != c.name {
+		part = c.part
+	}
+	if number, ok := kinds.PhoneOf(b.Rule, part); ok && (b.ID == c.name || b.ID == c.block && part != "") {
+		c.phone = number
+	}
+}
+
+// see notes that there is, or was, a block of a type, or a field.
+func (c *condition) see(id, typ string) {
+	switch {
+	case id == c.name && canName(typ):
+		c.compared = true
+		c.number = c.number || typ == schema.TypePhone
+	case id == c.name:
+		c.other = typ
+	case c.part != "" && id == c.block && isContact(typ) && kinds.IsContactPart(c.part):
+		c.compared = true
+		c.number = c.number || c.part == "phone"
+	}
+}
+
+func isContact(typ string) bool { return typ == schema.TypeContactInfo || typ == schema.TypeAddress }
+
+// canName reports whether a text can name an answer of a type.
+func canName(typ string) bool {
+	return kinds.IsCompared(typ) || typ == schema.TypeHidden || kinds.IsWord(typ)
+}
+
+// Hold reports whether all conditions hold for a stored list of answers. No conditions
+// hold for none.
+func (all *Conditions) Hold(list json.RawMessage) bool {
+	tree, err := jsontree.Parse(list, storedBounds)
+	if err != nil || len(all.all) == 0 {
+		return false
+	}
+	defer tree.Release()
+	hold := true
+	for _, c := range all.all { // each of them, for what it learns
+		if !c.holds(tree.Root()) {
+			hold = false
+		}
+	}
+	return hold
+}
+
+func (c *condition) holds(list jsontree.Node) (yes bool) {
+	for _, item := range list.All() {
+		field, value := item.Member("field"), item.Member("value")
+		id, typ := field.Member("id").Text(), field.Member("type").Text()
+		c.see(id, typ)
+		switch {
+		case id == c.name && c.means(typ, value),
+			c.part != "" && id == c.block && isContact(typ) && c.means(partType(c.part), value.Member(c.part)):
+			yes = true
+		}
+	}
+	c.met = c.met || yes
+	return yes
+}
+
+// partType is the type of block whose answers are compared as a part of an address or
+// contact is.
+func partType(part string) string {
+	switch part {
+	case "email":
+		return schema.TypeEmail
+	case "phone":
+		return schema.TypePhone
+	}
+	return schema.TypeShortText
+}
+
+// means reports whether a stored value is what the condition says.
+func (c *condition) means(typ string, stored jsontree.Node) bool {
+	if !stored.Exists() {
+		return false
+	}
+	switch {
+	case typ == schema.TypeHidden: // often an id of the host's, whose case counts
+		return strings.TrimSpace(stored.Text()) == c.value
+	case kinds.IsWord(typ):
+		return strings.EqualFold(c.value, scalar(stored))
+	}
+	want, ok := kinds.Identity(typ, stored)
+	return ok && slices.ContainsFunc(c.identities(typ), func(given []byte) bool { return bytes.Equal(given, want) })
+}
+
+// identities are those that a value of a type has which the condition means: of choices
+// the one with this id, or with this text of other.
+func (c *condition) identities(typ string) (all [][]byte) {
+	given := []string{kinds.Quoted(c.value)}
+	switch typ {
+	case schema.TypePhone:
+		if number, ok := c.phone.Normal(c.value); ok {
+			given = []string{kinds.Quoted(number)}
+		}
+	case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
+		given = []string{c.value}
+	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypePictureChoice, schema.TypeMultipleChoice, schema.TypeRanking:
+		given = []string{kinds.Encoded(map[string]string{"id": c.value}), kinds.Encoded(map[string]string{"other": c.value})}
+	}
+	for _, value := range given {
+		tree, err := jsontree.Parse([]byte(value), storedBounds)
+		if err != nil {
+			continue
+		}
+		if identity, ok := kinds.Identity(typ, tree.Root()); ok {
+			all = append(all, identity)
+		}
+		tree.Release()
+	}
+	return all
+}
+
+// ConditionFault is why a condition could not be met.
+type ConditionFault struct{ Name, Code, Message string }
+
+// Faults returns the conditions that no response could meet, whatever was answered: those
+// whose name neither the form nor a response that was seen has, those that name an answer
+// which cannot be compared, and texts that are no telephone number.
+func (all *Conditions) Faults() (faults []ConditionFault) {
+	for _, c := range all.all {
+		f := ConditionFault{Name: c.name}
+		switch {
+		case c.compared && c.number && !c.met && !c.isNumber():
+			f.Code = schema.CodeBadFormat
+			f.Message = "must be a phone number that begins with + and the code of its country, such as +31 20 123 4567"
+		case c.compared:
+			continue
+		case isContact(c.other):
+			f.Code = schema.CodeNotAllowed
+			f.Message = "must name one part, such as " + c.name + "/email"
+		case c.other != "":
+			f.Code = schema.CodeNotAllowed
+			f.Message = "names an answer of type " + c.other + ", and those are never compared"
+		default:
+			f.Code = schema.CodeUnknownField
+			f.Message = "names nothing that this form or any response to it has"
+		}
+		faults = append(faults, f)
+	}
+	return faults
+}
+
+func (c *condition) isNumber() bool {
+	_, ok := c.phone.Normal(c.value)
+	return ok
+}
+
+func scalar(n jsontree.Node) string {
+	if n.Kind() == jsontree.String {
+		return n.Text()
+	}
+	return n.Raw()
+}

@@ -1,0 +1,59 @@
+// Package identity says when two answers mean the same: for duplicates, and for conditions on
+// stored responses.
+package identity
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/jsontree"
+)
+
+// Rules is the version of the rules below. It rises with every change that
+// gives some stored value another identity: identities of two versions cannot be
+// compared.
+const Rules = 1
+
+// digest is what the storage compares instead of a value.
+func digest(identity []byte) []byte {
+	sum := sha256.Sum256(identity)
+	return sum[:]
+}
+
+// Unique is Answers.Unique for what a rule wrote.
+func Unique(typ string, value []byte) []byte {
+	tree, err := jsontree.Parse(value, storedBounds)
+	if err != nil {
+		return nil
+	}
+	defer tree.Release()
+	if identity, ok := kinds.Identity(typ, tree.Root()); ok {
+		return digest(identity)
+	}
+	return nil
+}
+
+// storedBounds are beyond what is stored: labels are copied into it, so that it may have
+// more values than a body.
+var storedBounds = jsontree.Bounds{Values: 100 * jsontree.MaxValues}
+
+// Stored returns what [Answers.Unique] is for a stored list of answers and the
+// block that is to be unique. nil: the block has no answer that is compared.
+func Stored(list json.RawMessage, block string) []byte {
+	tree, err := jsontree.Parse(list, storedBounds)
+	if err != nil {
+		return nil
+	}
+	defer tree.Release()
+	for _, item := range tree.Root().All() {
+		field := item.Member("field")
+		if typ := field.Member("type").Text(); field.Member("id").Text() == block && kinds.IsCompared(typ) {
+			if identity, ok := kinds.Identity(typ, item.Member("value")); ok {
+				return digest(identity)
+			}
+			return nil
+		}
+	}
+	return nil
+}

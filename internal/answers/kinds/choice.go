@@ -1,0 +1,198 @@
+package kinds
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// choices are what a block offers, in definition order, ready to be written.
+type choices struct {
+	ids    []string
+	values [][]byte // {"id":…,"label":…}
+	index  map[string]int
+	other  bool // a text of the respondent's own is allowed
+}
+
+// newChoices keeps the first of choices with the same id.
+func newChoices(list []schema.Choice, other bool) *choices {
+	c := &choices{index: make(map[string]int, len(list)), other: other}
+	for i := range list {
+		id := list[i].ID
+		if _, there := c.index[id]; there {
+			continue
+		}
+		c.index[id] = len(c.ids)
+		c.ids = append(c.ids, id)
+		var w jsontree.Writer
+		w.Object()
+		w.Name("id").String(id)
+		w.Name("label").String(list[i].Label)
+		w.EndObject()
+		c.values = append(c.values, bytes.Clone(w.Bytes()))
+	}
+	return c
+}
+
+// pick is one chosen thing: an index of choices, or len(ids) for a text of the
+// respondent's own, or nothing for such a text that is blank.
+type pick struct {
+	at    int
+	other string
+}
+
+func (c *choices) write(w *jsontree.Writer, p pick) {
+	if p.at < len(c.ids) {
+		w.Raw(c.values[p.at])
+		return
+	}
+	w.Object()
+	w.Name("other").String(p.other)
+	w.EndObject()
+}
+
+// nothing is the index of no choice: a form with a field for a text of one's own sends
+// {"other":""} when the field is empty.
+const nothing = -1
+
+// pick reads a choice's id, or an object with it as id, or an object with other.
+func (c *choices) pick(n jsontree.Node, r *Report) (p pick, wrong Fault) {
+	switch n.Kind() {
+	case jsontree.String:
+		return c.byID(n.Text())
+	case jsontree.Object:
+	default:
+		return p, notChoice()
+	}
+	id, other := n.Member("id"), n.Member("other") // null is as good as absent
+	hasID, hasOther := id.Kind() != jsontree.Null, other.Kind() != jsontree.Null
+	switch {
+	case hasID && hasOther:
+		return p, BadFormat("choice", "must be one of the choices or a text of your own, not both")
+	case id.Kind() == jsontree.String:
+		return c.byID(id.Text())
+	case !hasID && other.Kind() == jsontree.String:
+		return c.byOther(other.Text(), r)
+	}
+	return p, notChoice()
+}
+
+func (c *choices) byID(id string) (p pick, wrong Fault) {
+	at, ok := c.index[id]
+	if !ok {
+		return p, faultNotAChoice
+	}
+	return pick{at: at}, Fault{}
+}
+
+// byOther reads a text of the respondent's own: it is a short text.
+func (c *choices) byOther(text string, r *Report) (p pick, wrong Fault) {
+	switch {
+	case !c.other:
+		return p, faultNotAChoice
+	case visible.IsBlank(text):
+		return pick{at: nothing}, Fault{}
+	}
+	text, wrong = textRule{max: MaxShortText, oneLine: true}.normal(text, r)
+	return pick{at: len(c.ids), other: text}, wrong
+}
+
+// choiceRule checks what has one choice as its answer: single_choice, dropdown and
+// picture_choice.
+type choiceRule struct{ *choices }
+
+func newChoice(b *schema.Block, _ Service) Rule {
+	return choiceRule{newChoices(b.Choices, b.Properties.OtherOption)}
+}
+
+func newPictures(b *schema.Block, from Service) Rule {
+	if b.Properties.MultiSelection {
+		return newMultiple(b, from)
+	}
+	return newChoice(b, from)
+}
+
+func (t choiceRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	p, wrong := t.pick(n, r)
+	switch {
+	case wrong.Found():
+		r.add(n, wrong)
+	case p.at != nothing:
+		t.write(w, p)
+	}
+}
+
+func (t choiceRule) Sample() string {
+	if len(t.ids) > 0 {
+		return Quoted(t.ids[0])
+	}
+	if t.other {
+		return `{"other":"Sample answer"}`
+	}
+	return "null"
+}
+
+func (t choiceRule) contradiction() (member, why string) {
+	if t.other || len(t.ids) > 0 {
+		return "", ""
+	}
+	return "/choices", "there is nothing to choose"
+}
+
+func choicesIdentity(value jsontree.Node) ([]byte, bool) { return pickedIdentity(value, false) }
+
+func rankingIdentity(value jsontree.Node) ([]byte, bool) { return pickedIdentity(value, true) }
+
+func pickedIdentity(value jsontree.Node, ordered bool) ([]byte, bool) {
+	if value.Kind() != jsontree.Array {
+		one, ok := choiceIdentity(value)
+		return append([]byte("c"), one...), ok
+	}
+	var all [][]byte
+	for _, item := range value.All() {
+		one, ok := choiceIdentity(item)
+		if !ok {
+			return nil, false
+		}
+		all = append(all, one)
+	}
+	if !ordered {
+		slices.SortFunc(all, bytes.Compare)
+	}
+	return append([]byte("c"), bytes.Join(all, []byte{','})...), len(all) > 0
+}
+
+// choiceIdentity is the id of a choice as a JSON string, or other in an array.
+func choiceIdentity(value jsontree.Node) ([]byte, bool) {
+	if id := value.Member("id"); id.Kind() == jsontree.String {
+		return jsontree.AppendString(nil, id.Text()), true
+	}
+	other := folded(value.Member("other").Text())
+	return append(jsontree.AppendString([]byte{'['}, other), ']'), other != ""
+}
+
+// Labels returns the ids of choices by those labels that are no id, when r takes one choice;
+// else nil.
+func Labels(r Rule) map[string]string {
+	c, ok := r.(choiceRule)
+	if !ok {
+		return nil
+	}
+	ids := make(map[string]string)
+	for _, value := range c.values {
+		var choice schema.Choice
+		_ = json.Unmarshal(value, &choice) // newChoices wrote it
+		if _, isID := c.index[choice.Label]; !isID {
+			ids[choice.Label] = choice.ID
+		}
+	}
+	return ids
+}
+
+var faultNotAChoice = Fault{Code: schema.CodeNotAChoice, Message: "must be one of the choices"}
+
+func notChoice() Fault { return wrongType("choice", "must be one of the choices") }

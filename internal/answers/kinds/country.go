@@ -1,0 +1,56 @@
+package kinds
+
+import (
+	"strings"
+
+	"golang.org/x/text/language"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
+)
+
+const maxCountry = 64 // characters
+
+// countryRule checks the code of a country.
+type countryRule struct{}
+
+func (countryRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	text, ok := trimmed(n, r)
+	if !ok {
+		return
+	}
+	if faults.LongerThan(text, maxCountry) {
+		r.add(n, tooLong(maxCountry))
+		return
+	}
+	code, ok := CountryCode(text)
+	if !ok {
+		r.add(n, BadFormat("country", "must be the code of a country, such as NL"))
+		return
+	}
+	w.String(code)
+}
+
+func (countryRule) Sample() string { return `"NL"` }
+
+// CountryCode returns the ISO 3166-1 alpha-2 code of a country that there is by
+// CLDR's data: the 249 of ISO and Kosovo (XK). It takes a code of two or three
+// letters. One that CLDR knows a single successor of (UK, DD) becomes that.
+func CountryCode(text string) (code string, ok bool) {
+	if len(text) != 2 && len(text) != 3 || strings.ContainsFunc(text, func(c rune) bool { return c >= 0x80 || c < 'A' }) {
+		return "", false
+	}
+	region, err := language.ParseRegion(text)
+	if err != nil {
+		return "", false
+	}
+	region = region.Canonicalize()
+	code = region.String()
+	switch code {
+	case "AN", "CS", "NT", "SU", "YU":
+		return "", false // they no longer exist, and became several
+	}
+	// Regions without a number of the United Nations are not countries of ISO: the
+	// European Union, the Canary Islands.
+	return code, region.IsCountry() && region.M49() != 0 && len(code) == 2
+}

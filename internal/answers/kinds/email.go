@@ -1,0 +1,115 @@
+package kinds
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/visible"
+)
+
+// Bounds of an address (RFC 5321, with the erratum on its length).
+const (
+	maxEmail = 254 // characters
+	maxLocal = 64  // bytes before the @
+)
+
+// emailRule checks one email address.
+type emailRule struct{}
+
+func (emailRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	text, ok := trimmed(n, r)
+	if !ok {
+		return
+	}
+	if text = bareEmail(text); faults.LongerThan(text, maxEmail) {
+		r.add(n, tooLong(maxEmail))
+		return
+	}
+	if !mayMap(text, r) {
+		r.add(n, tooSlow())
+		return
+	}
+	address, ok := normalEmail(text)
+	if !ok {
+		r.add(n, BadFormat("email", "must be one email address, such as ada@example.com"))
+		return
+	}
+	w.String(address)
+}
+
+func (emailRule) Sample() string { return `"ada@example.com"` }
+
+// bareEmail returns the address of what mail programs and pages give when one is copied:
+// Ann <ann@example.com>, mailto:ann@example.com. A name that is itself an address, and
+// another one, stays: which of the two is meant, nobody knows.
+func bareEmail(text string) string {
+	text = strings.Map(func(c rune) rune {
+		if c >= '！' && c <= '～' { // as Japanese keyboards write ASCII
+			return c - '！' + '!'
+		}
+		return c
+	}, text)
+	inner := text
+	if name, rest, ok := strings.Cut(text, "<"); ok && strings.HasSuffix(rest, ">") {
+		inner = bareLink(strings.TrimSuffix(rest, ">"))
+		if strings.Contains(name, "@") && bareLink(name) != inner {
+			return text
+		}
+	}
+	return bareLink(inner)
+}
+
+// bareLink returns what a mailto link leads to, without the subject and its like.
+func bareLink(text string) string {
+	text = visible.Trim(text)
+	if len(text) > 7 && strings.EqualFold(text[:7], "mailto:") {
+		text, _, _ = strings.Cut(text[7:], "?")
+	}
+	return text
+}
+
+// normalEmail returns a bare address (no name, no quotes, no comment): the local part
+// as it was typed, for only its own server knows what it means, and the domain as
+// [normalDomain] writes it.
+func normalEmail(text string) (string, bool) {
+	at := strings.LastIndexByte(text, '@')
+	if at < 0 {
+		return "", false
+	}
+	local := text[:at]
+	if len(local) > maxLocal || !isDotted(local, isLocalRune) {
+		return "", false
+	}
+	domain, length, ok := normalDomain(text[at+1:])
+	return local + "@" + domain, ok && at+1+length <= maxEmail
+}
+
+// isDotted reports whether s is made of parts, none of them empty, with dots in
+// between.
+func isDotted(s string, allowed func(rune) bool) bool {
+	for part := range strings.SplitSeq(s, ".") {
+		if part == "" || strings.ContainsFunc(part, func(c rune) bool { return !allowed(c) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// isLocalRune allows the atoms of RFC 5322 and the characters that RFC 6532 adds, but not
+// the ligatures that a PDF makes of "fi" and its like.
+func isLocalRune(c rune) bool {
+	if c < 0x80 {
+		return isAlphanumeric(c) || strings.ContainsRune("!#$%&'*+-/=?^_`{|}~", c)
+	}
+	return (c < 'ﬀ' || c > 'ﬆ') && (unicode.IsLetter(c) || unicode.IsMark(c) || unicode.IsNumber(c))
+}
+
+func emailIdentity(text string) string {
+	at := strings.LastIndexByte(text, '@')
+	if at < 0 {
+		return folded(text)
+	}
+	return folded(text[:at]) + "@" + asciiHost(text[at+1:])
+}

@@ -1,0 +1,260 @@
+package kinds
+
+import (
+	"mime"
+	"slices"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/weburl"
+	"github.com/formsvc/formsvc/schema"
+)
+
+const maxFiles = 100
+
+// FileTypes are the types of files that a block takes: extensions with a dot, media types,
+// or image/* and the like, in lower case. None: all.
+type FileTypes []string
+
+// FileTypesOf reads properties.allowedFiles.
+func FileTypesOf(p *schema.Properties) (types FileTypes) {
+	for _, a := range p.AllowedFiles {
+		if a = strings.ToLower(strings.TrimSpace(a)); strings.HasPrefix(a, "*.") {
+			a = a[1:]
+		}
+		switch a {
+		case "":
+			continue
+		case "*", ".*", "*/*":
+			return nil
+		}
+		if !strings.Contains(a, "/") && !strings.HasPrefix(a, ".") {
+			a = "." + a
+		}
+		types = append(types, a)
+	}
+	return types
+}
+
+// Allow compares with the end of a file's name and with its bare media type.
+func (t FileTypes) Allow(name, mediaType string) bool {
+	name = strings.ToLower(name)
+	family, _, _ := strings.Cut(mediaType, "/")
+	return len(t) == 0 || slices.ContainsFunc(t, func(a string) bool {
+		if strings.HasPrefix(a, ".") {
+			return strings.HasSuffix(name, a)
+		}
+		return a == mediaType || a == family+"/*"
+	})
+}
+
+// fileRule checks one stored file.
+type fileRule struct {
+	allowed FileTypes
+	max     int64 // bytes, 0: no bound
+	picture bool  // no other type of file
+}
+
+func newFileRule(p *schema.Properties, from Service) fileRule {
+	rule := fileRule{allowed: FileTypesOf(p)}
+	if p.MaxFileSize {
+		rule.max = from.FileSize
+	}
+	return rule
+}
+
+func (t fileRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	o, ok := newHostObject(n, r, "id", "name", "url", "mime_type", "size")
+	if !ok {
+		return
+	}
+	id, name, address := o.text("id", ""), o.fileName(), o.text("url", "")
+	if address != "" && !weburl.IsPlain(address) {
+		r.add(n.Member("url"), notURL())
+	}
+	mediaType := o.text("mime_type", "")
+	if bare, ok := bareMediaType(mediaType); mediaType != "" && !ok {
+		r.add(n.Member("mime_type"), BadFormat("media_type", "must be a media type, such as image/png"))
+	} else if mediaType != "" {
+		t.checkType(name, bare, n.Member("mime_type"), r)
+	}
+	size, ok := t.size(o)
+	if !ok {
+		return
+	}
+	w.Object()
+	w.Name("id").String(id)
+	w.Name("name").String(name)
+	w.Name("url").String(address)
+	w.Name("mime_type").String(mediaType)
+	w.Name("size").Int(size)
+	w.EndObject()
+}
+
+// fileName returns the member name. A path in it, or ".", leads whoever saves the file
+// under its name to another place.
+func (o hostObject) fileName() string {
+	n := o.n.Member("name")
+	if IsBlank(n) {
+		o.missing("name")
+		return ""
+	}
+	name, ok := textRule{max: maxHostText, oneLine: true}.read(n, o.r)
+	if ok && (strings.ContainsAny(name, `/\`) || name == "." || name == "..") {
+		o.r.add(n, BadFormat("file_name", "must be the name of a file, without a path"))
+	}
+	return name
+}
+
+// maxSize is 2⁵³−1, the largest whole number that every JSON reader keeps.
+const maxSize = 1<<53 - 1
+
+func (t fileRule) size(o hostObject) (int64, bool) {
+	n := o.n.Member("size")
+	size := n.Float()
+	switch {
+	case n.Kind() == jsontree.Null:
+		o.missing("size")
+	case n.Kind() != jsontree.Number || size != float64(int64(size)):
+		o.r.add(n, wrongType("integer", "must be a whole number of bytes"))
+	case size < 0 || size > maxSize:
+		o.r.add(n, badSize(maxSize))
+	case t.max > 0 && size > float64(t.max):
+		o.r.add(n, badSize(t.max))
+	default:
+		return int64(size), true
+	}
+	return 0, false
+}
+
+// bareMediaType returns a media type without its parameters, in lower case.
+func bareMediaType(text string) (string, bool) {
+	bare, _, err := mime.ParseMediaType(text)
+	family, kind, ok := strings.Cut(bare, "/")
+	return bare, err == nil && ok && family != "" && kind != ""
+}
+
+// checkType holds a file's type against the block.
+func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *Report) {
+	switch {
+	case !t.allowed.Allow(name, mediaType):
+		message := "must be one of the types of file that can be given"
+		if len(t.allowed) <= mostAllowed {
+			message = "must be one of these types of file: " + strings.Join(t.allowed, ", ")
+		}
+		r.add(at, NotAllowed("file_type", message, t.allowed...))
+	case t.picture && !strings.HasPrefix(mediaType, "image/"):
+		r.add(at, NotAllowed("picture", "must be a picture"))
+	}
+}
+
+// filesRule checks file_upload.
+type filesRule struct {
+	file fileRule
+	most int
+}
+
+func newFiles(b *schema.Block, from Service) Rule {
+	rule := filesRule{file: newFileRule(b.Properties, from), most: 1}
+	if b.Properties.MultipleFiles {
+		rule.most = maxFiles
+	}
+	return rule
+}
+
+func (t filesRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	w.Array()
+	switch {
+	case n.Kind() != jsontree.Array:
+		t.file.Check(w, n, r)
+	case n.Len() > t.most:
+		r.add(n, tooManyFiles(t.most))
+	default:
+		for _, file := range n.All() {
+			t.file.Check(w, file, r)
+		}
+	}
+	w.EndArray()
+}
+
+func (t filesRule) Sample() string { return t.file.Sample() }
+
+// signatureRule checks signature: one file, which is a picture.
+type signatureRule struct{ fileRule }
+
+func newSignature(b *schema.Block, from Service) Rule {
+	rule := signatureRule{newFileRule(b.Properties, from)}
+	rule.picture = true
+	return rule
+}
+
+// Sample names a file that the block allows.
+func (t fileRule) Sample() string {
+	name, mediaType := "sample.pdf", "application/pdf"
+	if t.picture {
+		name, mediaType = "sample.png", "image/png"
+	}
+	if !t.allowed.Allow(name, mediaType) {
+		switch first := t.allowed[0]; {
+		case !strings.HasPrefix(first, "."):
+			name, mediaType = "sample", strings.Replace(first, "/*", "/sample", 1)
+		case t.picture:
+			name = "sample" + first
+		default:
+			name, mediaType = "sample"+first, "application/octet-stream"
+		}
+	}
+	size := int64(1024)
+	if t.max > 0 {
+		size = min(size, t.max)
+	}
+	return Encoded(schema.File{ID: "sample", Name: name, URL: "https://example.com/sample", MIMEType: mediaType, Size: size})
+}
+
+func (t signatureRule) contradiction() (member, why string) {
+	if t.matchesAny() {
+		return "", ""
+	}
+	return "/properties/allowedFiles", "a signature is a picture, and no picture is of the allowed types"
+}
+
+func (t filesRule) contradiction() (member, why string) {
+	if t.file.matchesAny() {
+		return "", ""
+	}
+	return "/properties/allowedFiles", "no file is of the allowed types"
+}
+
+// matchesAny reports whether there is a file of one of the allowed types.
+func (t fileRule) matchesAny() bool {
+	return len(t.allowed) == 0 || slices.ContainsFunc(t.allowed, t.matches)
+}
+
+// matches reports whether there is a file of an allowed type: a picture may have any
+// extension.
+func (t fileRule) matches(allowed string) bool {
+	if strings.HasPrefix(allowed, ".") {
+		return !strings.ContainsAny(allowed, `/\`) && !faults.LongerThan(allowed, maxHostText)
+	}
+	mediaType := allowed
+	if family, ok := strings.CutSuffix(allowed, "/*"); ok {
+		mediaType = family + "/x"
+	}
+	bare, ok := bareMediaType(mediaType)
+	return ok && bare == mediaType && (!t.picture || strings.HasPrefix(bare, "image/"))
+}
+
+// badSize is for a file of more bytes than max, or fewer than none.
+func badSize(most int64) Fault {
+	message := "must be at most " + bytesText(most)
+	return Fault{schema.CodeOutOfRange, message, map[string]any{"min": number(0), "max": number(float64(most)), "unit": "bytes"}}
+}
+
+func tooManyFiles(most int) Fault {
+	message := "at most one file can be given"
+	if most != 1 {
+		message = "at most " + spelled(most) + " files can be given"
+	}
+	return Fault{schema.CodeTooMany, message, map[string]any{"max": most, "unit": "files"}}
+}

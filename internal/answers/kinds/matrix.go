@@ -1,0 +1,86 @@
+package kinds
+
+import (
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// matrixRule checks matrix.
+type matrixRule struct {
+	rows, columns *choices
+	multiple      bool
+}
+
+func newMatrix(b *schema.Block, _ Service) Rule {
+	return matrixRule{
+		rows:     newChoices(b.MatrixRows, false),
+		columns:  newChoices(b.MatrixColumns, false),
+		multiple: b.Properties.MultiSelection,
+	}
+}
+
+func (t matrixRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	if n.Kind() != jsontree.Object {
+		r.add(n, wrongType("object", "must have a choice for each row"))
+		return
+	}
+	answers := make([]jsontree.Node, len(t.rows.ids))
+	answered := 0
+	for _, member := range n.All() {
+		row, ok := t.rows.index[member.Name()]
+		switch {
+		case r.full():
+			return
+		case !ok:
+			r.add(member, faultNotARow)
+		case !IsBlank(member):
+			answers[row] = member
+			answered++
+		}
+	}
+	if answered == 0 {
+		return
+	}
+	w.Object()
+	for row, id := range t.rows.ids {
+		if !answers[row].Exists() {
+			if r.Required {
+				r.addMember(n, id, FaultRequired)
+			}
+			continue
+		}
+		if r.Exceeds(w) {
+			break
+		}
+		w.Name(id)
+		if t.multiple {
+			t.columns.set(w, answers[row], r)
+		} else {
+			choiceRule{t.columns}.Check(w, answers[row], r)
+		}
+	}
+	w.EndObject()
+}
+
+func (t matrixRule) Sample() string {
+	if len(t.columns.ids) == 0 {
+		return "null"
+	}
+	rows := make(map[string]string)
+	for _, row := range t.rows.ids {
+		rows[row] = t.columns.ids[0]
+	}
+	return Encoded(rows)
+}
+
+func (t matrixRule) contradiction() (member, why string) {
+	switch {
+	case len(t.rows.ids) == 0:
+		return "/matrix_rows", "there are no rows"
+	case len(t.columns.ids) == 0:
+		return "/matrix_columns", "there are no columns"
+	}
+	return "", ""
+}
+
+var faultNotARow = Fault{Code: schema.CodeNotAChoice, Message: "must be one of the rows"}

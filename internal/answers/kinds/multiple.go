@@ -1,0 +1,161 @@
+package kinds
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// set reads several choices, or one, and writes them in definition order. It
+// returns their number. Of no choices it writes nothing.
+func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *Report) int {
+	if n.Kind() != jsontree.Array {
+		p, wrong := c.pick(n, r)
+		if wrong.Found() {
+			r.add(n, wrong)
+			return 0
+		}
+		if p.at == nothing {
+			return 0
+		}
+		w.Array()
+		c.write(w, p)
+		w.EndArray()
+		return 1
+	}
+	chosen := make([]bool, len(c.ids)+1)
+	var other string
+	count := 0
+	for _, item := range n.All() {
+		if r.full() {
+			return 0
+		}
+		p, wrong := c.pick(item, r)
+		switch {
+		case wrong.Found():
+			r.add(item, wrong)
+		case p.at == nothing:
+		case chosen[p.at]:
+			r.add(item, faultChosenTwice)
+		default:
+			chosen[p.at] = true
+			count++
+			if p.other != "" {
+				other = p.other
+			}
+		}
+	}
+	if count == 0 {
+		return 0
+	}
+	w.Array()
+	for at, is := range chosen {
+		if is && !r.Exceeds(w) {
+			c.write(w, pick{at: at, other: other})
+		}
+	}
+	w.EndArray()
+	return count
+}
+
+// multipleRule checks what has a set of choices as its answer: multiple_choice,
+// and picture_choice with multiSelection.
+type multipleRule struct {
+	*choices
+	least, most int
+}
+
+func newMultiple(b *schema.Block, _ Service) Rule {
+	p := b.Properties
+	rule := multipleRule{choices: newChoices(b.Choices, p.OtherOption), most: math.MaxInt32}
+	if p.Limit != nil && *p.Limit > 0 {
+		rule.most = wholeCount(float64(*p.Limit))
+	}
+	if p.MaxVal && p.Max != nil {
+		rule.most = min(rule.most, wholeCount(math.Floor(*p.Max)))
+	}
+	if p.MinVal && p.Min != nil {
+		rule.least = wholeCount(math.Ceil(*p.Min))
+	}
+	return rule
+}
+
+// wholeCount is a count of choices. More than any list has is as good as any number
+// beyond it.
+func wholeCount(f float64) int { return int(max(math.MinInt32, min(f, math.MaxInt32))) }
+
+func (t multipleRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	count := t.set(w, n, r)
+	if r.faults > 0 || count == 0 {
+		return
+	}
+	if count > t.most {
+		r.add(n, tooManyChoices(t.most))
+	}
+	if count < t.least {
+		r.add(n, tooFewChoices(t.least))
+	}
+}
+
+func (t multipleRule) Sample() string {
+	var chosen []any
+	for _, id := range t.ids[:min(max(t.least, 1), len(t.ids))] {
+		chosen = append(chosen, id)
+	}
+	if t.other && t.least > len(t.ids) {
+		chosen = append(chosen, map[string]string{"other": "Sample answer"})
+	}
+	return Encoded(chosen)
+}
+
+func (t multipleRule) contradiction() (member, why string) {
+	all := t.offered()
+	least := max(1, t.least) // an empty list is no answer
+	switch {
+	case all == 0:
+		return "/choices", "there is nothing to choose"
+	case t.most < 1:
+		return "/properties", "the limit allows no choice"
+	case t.most < least:
+		return "/properties", fmt.Sprintf("at most %s may be chosen, and at least %s must be", spelled(t.most), spelled(least))
+	case all < least:
+		return "/properties", fmt.Sprintf("there are only %s to choose from, and at least %s must be chosen", spelled(all), spelled(least))
+	}
+	return "", ""
+}
+
+// offered is how many choices an answer may have.
+func (c *choices) offered() int {
+	if c.other {
+		return len(c.ids) + 1
+	}
+	return len(c.ids)
+}
+
+func (t multipleRule) idle(b *schema.Block, warn func(name, why string)) {
+	p := b.Properties
+	idleBounds(p, warn)
+	if p.Limit != nil && *p.Limit <= 0 {
+		warn("limit", "a limit below 1 is none")
+	}
+	all := t.offered()
+	why := "there are only " + spelled(all) + " to choose from"
+	if p.MaxVal && p.Max != nil && *p.Max > float64(all) {
+		warn("max", why)
+	}
+	if p.Limit != nil && float64(*p.Limit) > float64(all) {
+		warn("limit", why)
+	}
+}
+
+func tooManyChoices(most int) Fault {
+	return Fault{schema.CodeTooMany, "choose at most " + spelled(most), map[string]any{"max": most, "unit": "choices"}}
+}
+
+func tooFewChoices(least int) Fault {
+	return Fault{schema.CodeTooFew, "choose at least " + spelled(least), map[string]any{"min": least, "unit": "choices"}}
+}
+
+var faultChosenTwice = Fault{Code: schema.CodeDuplicate, Message: "must not be chosen more than once"}

@@ -1,0 +1,53 @@
+package kinds
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// A Rule checks the answers of one block.
+type Rule interface {
+	// Check writes the value to be stored for the answer n, and reports faults to
+	// r. After a fault, the value does not matter. When it does neither, the block
+	// is unanswered. n is never blank.
+	Check(w *jsontree.Writer, n jsontree.Node, r *Report)
+
+	// Sample returns a made-up answer as a respondent, or the host, might send it.
+	Sample() string
+}
+
+// Service is what a rule takes from the service.
+type Service struct {
+	FileSize int64          // the most bytes of a file
+	TimeZone *time.Location // of the days of date bounds
+}
+
+// Contradiction says why no answer ever passes the check of a rule, "" when an answer does
+// or the rule is nil. member is the pointer of the part of the block that the reason is about.
+func Contradiction(r Rule) (member, why string) {
+	if t, ok := r.(interface{ contradiction() (member, why string) }); ok {
+		return t.contradiction()
+	}
+	return "", ""
+}
+
+// Idle calls warn for the properties of a block that have no effect on its rule.
+func Idle(r Rule, b *schema.Block, warn func(name, why string)) {
+	if t, ok := r.(interface {
+		idle(b *schema.Block, warn func(name, why string))
+	}); ok {
+		t.idle(b, warn)
+	}
+}
+
+// Shape says how the stored answer of a block looks to rules.
+type Shape uint8
+
+const (
+	AsStored Shape = iota
+	AsChoices
+	AsMatrix
+	AsMoment
+)

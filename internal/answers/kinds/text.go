@@ -1,0 +1,253 @@
+package kinds
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Most characters of texts whose block sets no bound of its own.
+const (
+	MaxShortText = 10_000
+	maxLongText  = 100_000
+)
+
+// textRule checks short_text and long_text.
+type textRule struct {
+	max     int
+	oneLine bool
+}
+
+func newShortText(b *schema.Block, _ Service) Rule {
+	return textRule{max: positive(b.Properties.MaxChars, MaxShortText), oneLine: true}
+}
+
+func newLongText(b *schema.Block, _ Service) Rule {
+	return textRule{max: positive(b.Properties.MaxChars, maxLongText)}
+}
+
+func (t textRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	if text, ok := t.read(n, r); ok {
+		w.String(text)
+	}
+}
+
+// read returns the text of an answer as it is stored. What is wrong with it is
+// reported.
+func (t textRule) read(n jsontree.Node, r *Report) (text string, ok bool) {
+	if n.Kind() != jsontree.String {
+		r.add(n, notText())
+		return "", false
+	}
+	text, wrong := t.normal(n.Text(), r)
+	if wrong.Found() {
+		r.add(n, wrong)
+		return "", false
+	}
+	return text, true
+}
+
+// normal returns text in NFC, with line feeds for line ends, without white space at its
+// ends and without the embeddings that programs put around what is copied. Nothing else
+// is removed: joiners, isolates and other invisible characters have their use inside a
+// text. Control characters and bidirectional overrides, which make a text read as
+// another one, are refused.
+func (t textRule) normal(text string, r *Report) (string, Fault) {
+	text = strings.TrimSpace(text)
+	if !isPlainASCII(text) {
+		ends := lineEnds
+		if t.oneLine {
+			ends = pastedBreaks
+		}
+		if strings.ContainsAny(text, pasted) {
+			if t.isBeyond(text) {
+				return "", tooLong(t.max)
+			}
+			text = strings.TrimSpace(ends.Replace(unembedded(text)))
+		}
+		switch at := strings.IndexFunc(text, isForbidden); {
+		case t.oneLine && strings.ContainsAny(text, lineBreaks):
+			return "", notOneLine()
+		case at >= 0:
+			return "", NotPlainText()
+		case !norm.NFC.IsNormalString(text):
+			if !mayCompose(text, r) {
+				return "", tooSlow()
+			}
+			text = norm.NFC.String(text)
+		}
+	}
+	if faults.LongerThan(text, t.max) {
+		return "", tooLong(t.max)
+	}
+	return text, Fault{}
+}
+
+// isBeyond reports whether a text stays too long whatever is removed from it: to clean it
+// would cost several copies.
+func (t textRule) isBeyond(text string) bool {
+	n := -maxSlow / 2 // so many characters become part of others in NFC, at most
+	for _, c := range text {
+		if c != '\r' && (c < '\u202a' || c > '\u202c') {
+			n++
+		}
+	}
+	return n > t.max
+}
+
+func (t textRule) Sample() string {
+	const text = "Sample answer"
+	return Quoted(strings.TrimSpace(text[:min(len(text), t.max)]))
+}
+
+// lineBreaks are the characters that Unicode says end a line.
+const lineBreaks = "\n\v\f\u0085\u2028\u2029"
+
+// pasted are the characters that a text loses, or has others in place of. To look for them
+// first spares most texts two copies.
+const pasted = "\r\v\f\u2028\u2029\u202a\u202b\u202c"
+
+// Word processors and PDFs end lines with more than line feeds.
+var (
+	lineEnds     = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u2028", "\n", "\u2029", "\n")
+	pastedBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", " ", "\f", " ", "\u2028", " ", "\u2029", " ")
+)
+
+// unembedded drops bidirectional embeddings (U+202A to U+202C) when each that begins ends
+// as well: phones, messengers and word processors put them around what is copied. A text
+// in which they are not balanced stays as it is.
+func unembedded(text string) string {
+	open, there := 0, false
+	for _, c := range text {
+		switch c {
+		case '\u202a', '\u202b':
+			open, there = open+1, true
+		case '\u202c':
+			open--
+		case '\u202d', '\u202e':
+			return text // what ends may be the override
+		}
+		if open < 0 {
+			break
+		}
+	}
+	if open != 0 || !there {
+		return text
+	}
+	return embeddings.Replace(text)
+}
+
+var embeddings = strings.NewReplacer("\u202a", "", "\u202b", "", "\u202c", "")
+
+// isPlainASCII reports whether a text is ASCII without control characters, as most
+// are: it is in its normal form.
+func isPlainASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// isForbidden reports whether no text of an answer may contain a character: a
+// control character but tab and line feed, or a bidirectional embedding or override.
+func isForbidden(c rune) bool {
+	return c != '\t' && c != '\n' && unicode.IsControl(c) || c >= '\u202a' && c <= '\u202e'
+}
+
+// ASCIIDigits replaces the digits of other scripts and of full-width writing. Unicode has
+// each script's ten digits in a row, from zero.
+func ASCIIDigits(text string) string {
+	return strings.Map(func(c rune) rune {
+		if c < utf8.RuneSelf || !unicode.Is(unicode.Nd, c) {
+			return c
+		}
+		zero := c
+		for unicode.Is(unicode.Nd, zero-1) {
+			zero--
+		}
+		return '0' + (c-zero)%10
+	}, text)
+}
+
+// trimmed returns the text of an answer that has a format of its own without white
+// space and invisible characters around it, which come with what is copied from
+// other programs, and without balanced embeddings. A value that is not a string is
+// reported.
+func trimmed(n jsontree.Node, r *Report) (text string, ok bool) {
+	if n.Kind() != jsontree.String {
+		r.add(n, notText())
+		return "", false
+	}
+	return visible.Trim(unembedded(n.Text())), true
+}
+
+func (t textRule) idle(b *schema.Block, warn func(name, why string)) {
+	if n := b.Properties.MaxChars; n != nil && *n <= 0 {
+		warn("maxChars", "a bound below 1 is none")
+	}
+}
+
+// textual is the identity of texts that are the same when their common forms are; an empty
+// one has none.
+func textual(common func(string) string) func(jsontree.Node) ([]byte, bool) {
+	return func(value jsontree.Node) ([]byte, bool) {
+		text := common(value.Text())
+		return append([]byte("s"), text...), text != ""
+	}
+}
+
+func unchanged(text string) string { return text }
+
+// folded makes texts equal that differ in case, in the width and form of their
+// characters, or in white space: a compatibility caseless match (Unicode, D146), which
+// folds twice because what is composed in between may have a case again.
+func folded(text string) string {
+	if isPlainASCII(text) {
+		text = strings.ToLower(text)
+	} else {
+		fold := cases.Fold()
+		text = norm.NFKC.String(fold.String(norm.NFKC.String(fold.String(norm.NFD.String(text)))))
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// positive returns n where it is set and above 0, else fallback.
+func positive(n *schema.Integer, fallback int) int {
+	if n == nil || *n <= 0 {
+		return fallback
+	}
+	return int(*n)
+}
+
+// BadHidden is what is wrong with the value of a hidden field.
+func BadHidden(text string) Fault {
+	switch {
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return NotPlainText()
+	case faults.LongerThan(text, MaxShortText):
+		return tooLong(MaxShortText)
+	default:
+		return Fault{}
+	}
+}
+
+// mayCompose counts a text that is about to be brought into NFC.
+func mayCompose(text string, r *Report) bool {
+	beyondASCII := 0
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			beyondASCII++
+		}
+	}
+	return r.spend(beyondASCII)
+}

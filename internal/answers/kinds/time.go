@@ -1,0 +1,49 @@
+package kinds
+
+import (
+	"time"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// timeRule checks time.
+type timeRule struct{ seconds bool }
+
+func newTime(b *schema.Block, _ Service) Rule { return timeRule{seconds: b.Properties.ShowSeconds} }
+
+func (t timeRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	text, ok := trimmed(n, r)
+	if !ok {
+		return
+	}
+	if len(text) == len("15:04") {
+		text += ":00"
+	}
+	if !isClock(text) || !t.seconds && text[len("15:04"):] != ":00" {
+		r.add(n, BadFormat("time", t.format()))
+		return
+	}
+	if !t.seconds {
+		text = text[:len("15:04")]
+	}
+	w.String(text)
+}
+
+// isClock reports whether text is HH:MM:SS.
+func isClock(text string) bool {
+	if len(text) != len(time.TimeOnly) {
+		return false // time.Parse would take one digit for the hour, and fractions
+	}
+	_, err := time.Parse(time.TimeOnly, text)
+	return err == nil
+}
+
+func (t timeRule) format() string {
+	if t.seconds {
+		return "must be a time of day, such as 08:30:00"
+	}
+	return "must be a time of day, such as 08:30"
+}
+
+func (timeRule) Sample() string { return `"10:30"` }

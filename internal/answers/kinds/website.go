@@ -1,0 +1,118 @@
+package kinds
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/publicaddr"
+	"github.com/formsvc/formsvc/internal/weburl"
+)
+
+const maxWebsite = 2048 // characters
+
+// websiteRule checks the address of a page.
+type websiteRule struct{}
+
+func (websiteRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	text, ok := trimmed(n, r)
+	if !ok {
+		return
+	}
+	if faults.LongerThan(text, maxWebsite) {
+		r.add(n, tooLong(maxWebsite))
+		return
+	}
+	if !mayMap(text, r) {
+		r.add(n, tooSlow())
+		return
+	}
+	address, ok := normalWebsite(text)
+	switch {
+	case !ok:
+		r.add(n, notURL())
+	case faults.LongerThan(address, maxWebsite): // it got a scheme
+		r.add(n, tooLong(maxWebsite))
+	default:
+		w.String(address)
+	}
+}
+
+func (websiteRule) Sample() string { return `"https://example.com/"` }
+
+// normalWebsite returns text as an absolute URL with a scheme in lower case and a host
+// that can be a website of the public internet. Credentials are refused: they make a
+// foreign host look like a known one. What follows the host stays as it is.
+func normalWebsite(text string) (string, bool) {
+	scheme, rest, hasScheme := strings.Cut(text, "://")
+	if hasScheme && !isDotted(scheme, isAlphanumeric) { // "example.com/?next=https://…"
+		hasScheme = false
+	}
+	if hasScheme {
+		scheme = strings.ToLower(scheme)
+	} else {
+		scheme, rest = "https", text
+	}
+	if scheme != "http" && scheme != "https" || strings.ContainsFunc(rest, isForbidden) {
+		return "", false
+	}
+	host, port, path := splitHost(rest)
+	host, ok := normalHost(host)
+	if !ok {
+		return "", false
+	}
+	address := scheme + "://" + host + port + path
+	return address, weburl.IsPlain(address)
+}
+
+// splitHost cuts what follows the scheme of a URL into the host, the port with its colon
+// and all else. An empty port is dropped.
+func splitHost(rest string) (host, port, path string) {
+	host = rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		host, path = rest[:end], rest[end:]
+	}
+	if at := strings.LastIndexByte(host, ':'); at >= 0 && !strings.HasSuffix(host, "]") {
+		host, port = host[:at], host[at:]
+	}
+	if port == ":" {
+		port = ""
+	}
+	return host, port, path
+}
+
+// normalHost returns a domain name, or a public IP address as URLs have it.
+func normalHost(host string) (string, bool) {
+	literal, isIPv6 := strings.CutPrefix(host, "[")
+	if isIPv6 {
+		literal, isIPv6 = strings.CutSuffix(literal, "]")
+	}
+	if addr, err := netip.ParseAddr(literal); err == nil {
+		if addr.Is4() == isIPv6 || addr.Is4In6() || !publicaddr.Is(addr) {
+			return "", false
+		}
+		if isIPv6 {
+			return "[" + addr.String() + "]", true
+		}
+		return addr.String(), true
+	}
+	domain, _, ok := normalDomain(host)
+	return domain, ok
+}
+
+func websiteIdentity(text string) string {
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		scheme, rest = "https", text
+	}
+	host, port, path := splitHost(rest)
+	if strings.EqualFold(scheme, "https") && port == ":443" || strings.EqualFold(scheme, "http") && port == ":80" {
+		port = ""
+	}
+	more := strings.IndexAny(path, "?#")
+	if more < 0 {
+		more = len(path)
+	}
+	return asciiHost(host) + port + strings.TrimSuffix(path[:more], "/") + path[more:]
+}

@@ -1,0 +1,81 @@
+package kinds
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+)
+
+// readable is the format of a number without exponent, as long as people can read
+// it that way. It has no negative zero.
+func readable(f float64) string {
+	if abs := math.Abs(f); abs >= 1e21 || abs < 1e-15 && abs > 0 {
+		return strconv.FormatFloat(f, 'e', -1, 64)
+	}
+	return strconv.FormatFloat(f+0, 'f', -1, 64)
+}
+
+// number is a number as a parameter.
+func number(f float64) json.Number { return json.Number(readable(f)) }
+
+// grouped writes a number for people: 1,000,000.5, and 1.5 × 10^21.
+func grouped(f float64) string {
+	text := readable(f)
+	if mantissa, power, ok := strings.Cut(text, "e"); ok {
+		exponent, _ := strconv.Atoi(power) // FormatFloat wrote it
+		return mantissa + " × 10^" + strconv.Itoa(exponent)
+	}
+	sign := ""
+	if strings.HasPrefix(text, "-") {
+		sign, text = "-", text[1:]
+	}
+	whole, fraction, hasFraction := strings.Cut(text, ".")
+	for at := len(whole) - 3; at > 0; at -= 3 {
+		whole = whole[:at] + "," + whole[at:]
+	}
+	if hasFraction {
+		fraction = "." + fraction
+	}
+	return sign + whole + fraction
+}
+
+// Counted writes a count with its noun: 1 character, 10,000 characters.
+func Counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return grouped(float64(n)) + " " + noun + "s"
+}
+
+// spelled writes a count as people do in a sentence: one, nine, 10.
+func spelled(n int) string {
+	words := [...]string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"}
+	if n >= 0 && n < len(words) {
+		return words[n]
+	}
+	return grouped(float64(n))
+}
+
+// bytesText writes a size in the largest unit that needs no fraction.
+func bytesText(n int64) string {
+	for _, unit := range []struct {
+		name string
+		size int64
+	}{{"GB", 1 << 30}, {"MB", 1 << 20}, {"kB", 1 << 10}} {
+		if n >= unit.size && n%unit.size == 0 {
+			return grouped(float64(n/unit.size)) + " " + unit.name
+		}
+	}
+	return grouped(float64(n)) + " bytes"
+}
+
+func Quoted(s string) string { return string(jsontree.AppendString(nil, s)) }
+
+// Encoded is a value in JSON.
+func Encoded(v any) string {
+	raw, _ := json.Marshal(v) //nolint:errchkjson // texts, and lists and maps of them
+	return string(raw)
+}

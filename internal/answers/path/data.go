@@ -1,0 +1,243 @@
+package path
+
+import (
+	"bytes"
+	"maps"
+	"strconv"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/answers/compile"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/logic"
+)
+
+// ruleData is what the rules of a form read: {"answers", "hidden", "variables"}. Values are
+// made when a rule asks for them, at the cost of the rules' budget.
+type ruleData struct {
+	walk   *walk
+	budget logic.Budget
+
+	// taken are the answers that were taken so far, by index in Form.Blocks: where each
+	// begins and ends in the list of answers. 0, 0: none.
+	taken [][2]int
+	// made are those that a rule asked for, as rules see them; nil before one does.
+	made []any
+	// changed are the values that rules have set.
+	changed map[string]any
+}
+
+func newRuleData(k *walk) *ruleData {
+	d := &ruleData{walk: k, budget: logic.NewBudget(compile.RuleSteps)}
+	if k.form.Ruled {
+		d.taken = make([][2]int, len(k.form.Blocks))
+	}
+	return d
+}
+
+// The three members, each an object of its own.
+type (
+	answerData   struct{ *ruleData }
+	hiddenData   struct{ *ruleData }
+	variableData struct{ *ruleData }
+)
+
+// Member implements [logic.Object].
+func (d *ruleData) Member(name string) (any, bool) {
+	switch name {
+	case "answers":
+		return answerData{d}, true
+	case "hidden":
+		return hiddenData{d}, true
+	case "variables":
+		return variableData{d}, true
+	default:
+		return nil, false
+	}
+}
+
+// Members implements [logic.Object].
+func (d *ruleData) Members() map[string]any {
+	return map[string]any{"answers": answerData{d}, "hidden": hiddenData{d}, "variables": variableData{d}}
+}
+
+// Member implements [logic.Object].
+func (d answerData) Member(id string) (any, bool) {
+	at, ok := d.walk.form.Index[id]
+	if !ok || d.taken[at] == [2]int{} {
+		return nil, false
+	}
+	if d.made == nil {
+		d.made = make([]any, len(d.taken))
+	}
+	if d.made[at] == nil {
+		stored := d.walk.w.Stored(d.taken[at])
+		d.made[at] = seen(d.walk.form.Blocks[at].Shape, stored, &d.budget)
+	}
+	return d.made[at], true
+}
+
+// Members implements [logic.Object].
+func (d answerData) Members() map[string]any {
+	all := make(map[string]any)
+	for at := range d.taken {
+		if d.budget.Exceeded() {
+			break
+		}
+		d.budget.Spend(1)
+		id := d.walk.form.Blocks[at].ID
+		if v, ok := d.Member(id); ok {
+			all[id] = v
+		}
+	}
+	return all
+}
+
+// Member implements [logic.Object].
+func (d hiddenData) Member(name string) (any, bool) {
+	text := d.walk.in.Hidden[name]
+	if text == "" || !d.walk.form.HiddenNames[name] {
+		return nil, false
+	}
+	d.budget.SpendText(len(text))
+	if d.budget.Exceeded() || kinds.BadHidden(text).Found() {
+		return nil, false
+	}
+	return text, true
+}
+
+// Members implements [logic.Object].
+func (d hiddenData) Members() map[string]any {
+	all := make(map[string]any)
+	for i := range d.walk.form.Hidden {
+		if d.budget.Exceeded() {
+			break
+		}
+		d.budget.Spend(1)
+		name := d.walk.form.Hidden[i].Name
+		if v, ok := d.Member(name); ok {
+			all[name] = v
+		}
+	}
+	return all
+}
+
+// Member implements [logic.Object].
+func (d variableData) Member(name string) (any, bool) {
+	if v, ok := d.changed[name]; ok {
+		return v, true
+	}
+	at, ok := d.walk.form.VariableIndex[name]
+	if !ok {
+		return nil, false
+	}
+	return d.walk.form.Variables[at].Initial, true
+}
+
+// Members implements [logic.Object].
+func (d variableData) Members() map[string]any {
+	d.budget.Spend(len(d.walk.form.Variables))
+	if d.budget.Exceeded() {
+		return nil
+	}
+	return d.all()
+}
+
+// all returns the variables with the values that they have now.
+func (d *ruleData) all() map[string]any {
+	all := make(map[string]any, len(d.walk.form.Variables))
+	for i := range d.walk.form.Variables {
+		all[d.walk.form.Variables[i].Name] = d.walk.form.Variables[i].Initial
+	}
+	maps.Copy(all, d.changed)
+	return all
+}
+
+// set gives variables their new values, all at once: the values were computed from
+// the old ones, because the members of an object have no order.
+func (d *ruleData) set(list []compile.Assignment) {
+	var few [4]any
+	values := few[:0]
+	for i := range list {
+		values = append(values, list[i].Value.Eval(d, &d.budget))
+	}
+	if d.budget.Exceeded() {
+		return
+	}
+	for i := range list {
+		v, ok := compile.VariableValue(values[i])
+		if !ok {
+			continue
+		}
+		if d.changed == nil {
+			d.changed = make(map[string]any)
+		}
+		d.changed[d.walk.form.Variables[list[i].Variable].Name] = v
+	}
+}
+
+// seen is what rules see of a stored answer: of a choice its id, or the respondent's own
+// text in an object; of a matrix such a value for each row; of a date with a time that
+// time in UTC; else the answer as it is stored.
+func seen(s kinds.Shape, stored []byte, budget *logic.Budget) any {
+	// A parse takes about as long for 8 bytes as an operation does.
+	if budget.Spend(1 + len(stored)/8); budget.Exceeded() {
+		return nil
+	}
+	if s != kinds.AsMoment {
+		if v, ok := plain(stored); ok {
+			return v
+		}
+	}
+	tree, err := jsontree.Parse(stored, kinds.Bounds)
+	if err != nil {
+		return nil // no rule writes such an answer
+	}
+	defer tree.Release()
+	n := tree.Root()
+	switch s {
+	case kinds.AsChoices:
+		return chosen(n)
+	case kinds.AsMatrix:
+		rows := make(map[string]any, n.Len())
+		for _, row := range n.All() {
+			rows[row.Name()] = chosen(row)
+		}
+		return rows
+	case kinds.AsMoment:
+		if t, err := time.Parse(time.RFC3339, n.Text()); err == nil {
+			return jsontree.FormatTime(t.UTC())
+		}
+	}
+	return n.Value()
+}
+
+// plain is a stored number, boolean or plain text, which needs no parse.
+func plain(stored []byte) (any, bool) {
+	switch stored[0] {
+	case '"':
+		return string(stored[1 : len(stored)-1]), bytes.IndexByte(stored, '\\') < 0
+	case 't', 'f':
+		return stored[0] == 't', true
+	case '{', '[':
+		return nil, false
+	default:
+		f, err := strconv.ParseFloat(string(stored), 64)
+		return f, err == nil
+	}
+}
+
+// chosen is the id of what was chosen, or an array of such.
+func chosen(n jsontree.Node) any {
+	if n.Kind() == jsontree.Array {
+		list := make([]any, 0, n.Len())
+		for _, item := range n.All() {
+			list = append(list, chosen(item))
+		}
+		return list
+	}
+	if id := n.Member("id"); id.Exists() {
+		return id.Text()
+	}
+	return n.Value()
+}

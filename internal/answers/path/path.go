@@ -1,0 +1,283 @@
+// Package path takes a response through a form, as the form's rules lead a respondent: only
+// answers to blocks on that path are checked and stored.
+package path
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/formsvc/formsvc/internal/answers/check"
+	"github.com/formsvc/formsvc/internal/answers/compile"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Check holds a response against the form and normalises it. An error is a *[schema.Error].
+func Check(f *compile.Form, in check.Input) (check.Answers, error) {
+	k := newWalk(f, in)
+	k.run()
+	if err := k.r.Faults.Err(); err != nil {
+		return check.Answers{}, err
+	}
+	return k.w.Answers(), nil
+}
+
+// Of returns the way through the form for answers that may be incomplete. Answers that
+// only the host can give, also to blocks that the form hides, stand among them and count
+// as the host's: it is the way of [Check] with them in HostAnswers. An error
+// is a *[schema.Error]: the rules would take too long.
+func Of(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
+	k := newWalk(f, check.Input{Answers: answers, Hidden: hidden})
+	k.partial = true
+	way := k.trace()
+	found, _ := k.r.Faults.Err().(*schema.Error) //nolint:errorlint // Err returns no other
+	if k.tooMuch() {
+		return schema.Path{}, found
+	}
+	if found != nil {
+		way.Faults = found.Violations
+	}
+	return way, nil
+}
+
+// Trace returns the way of a whole response, which [Check] does not say, without faults, and
+// the number of steps that the rules took: tests hold both against a second implementation.
+func Trace(f *compile.Form, in check.Input) (way schema.Path, steps int) {
+	k := newWalk(f, in)
+	return k.trace(), compile.RuleSteps - k.data.budget.Left()
+}
+
+// walk takes a response through the form once, in definition order.
+type walk struct {
+	form *compile.Form
+	in   check.Input
+	// partial: the response is not complete. What is missing is not a fault, and the
+	// host's answers stand among the respondent's.
+	partial bool
+
+	r    kinds.Report
+	w    *check.Writer
+	data *ruleData
+
+	known, hostly int // entries of the input that belong to a block
+	traced        bool
+	blocks        []schema.PathBlock // those on the path, when it is traced
+	ending        string
+}
+
+func newWalk(f *compile.Form, in check.Input) *walk {
+	k := &walk{form: f, in: in, w: check.NewWriter(f, in)}
+	k.r.Limit = f.Limit
+	k.data = newRuleData(k)
+	return k
+}
+
+// trace runs and returns the way.
+func (k *walk) trace() schema.Path {
+	k.traced = true
+	k.run()
+	return schema.Path{Blocks: k.blocks, Ending: k.ending, Variables: k.data.all()}
+}
+
+// run takes the answers of all blocks on the path and the host's to hidden blocks,
+// and reports every fault.
+func (k *walk) run() {
+	next := 0 // the steps before it are passed over
+	for i := range k.form.Steps {
+		next = k.step(i, next)
+		if k.tooMuch() {
+			k.r.Put("", "", tooManySteps())
+			return
+		}
+	}
+	if k.known < len(k.in.Answers) {
+		refuseUnknown(k.form, compile.AnswersPath, k.in.Answers, &k.r)
+	}
+	if k.hostly < len(k.in.HostAnswers) {
+		refuseUnknown(k.form, compile.HostAnswersPath, k.in.HostAnswers, &k.r)
+	}
+	for i := range k.form.Hidden {
+		h := &k.form.Hidden[i]
+		if text := k.in.Hidden[h.Name]; text != "" {
+			k.w.HiddenField(h, text, &k.r)
+		}
+	}
+	for i := range k.form.Variables {
+		v := &k.form.Variables[i]
+		if value, ok := k.data.changed[v.Name]; ok {
+			k.w.Variable(v, value, &k.r)
+		}
+	}
+	if k.r.Beyond {
+		k.r.Put("", "", answersTooLong(k.form.Limit))
+	}
+}
+
+// tooMuch reports that the rules took all steps that they may, so that nothing that they
+// said counts.
+func (k *walk) tooMuch() bool { return k.data.budget.Exceeded() }
+
+// step takes the answers of the step i and runs its rule when it is on the path. next is
+// the first step that is not passed over; that of the following steps is returned.
+func (k *walk) step(i, next int) int {
+	s := &k.form.Steps[i]
+	on := i >= next && k.shows(s)
+	required := on && k.requires(s)
+	k.block(s.From, on, required)
+	for j := s.From + 1; j < s.To; j++ {
+		k.block(j, on, k.form.Blocks[j].Required)
+	}
+	if !on {
+		return next
+	}
+	k.visit(s, required)
+	return k.after(s, i)
+}
+
+// shows reports whether neither hide nor show takes a step off the path.
+func (k *walk) shows(s *compile.Step) bool {
+	if k.form.Blocks[s.From].Hide {
+		return false
+	}
+	return s.Rule == nil || s.Rule.Show == nil || s.Rule.Show.Holds(k.data, &k.data.budget)
+}
+
+func (k *walk) requires(s *compile.Step) bool {
+	if s.Rule == nil || s.Rule.Require == nil {
+		return k.form.Blocks[s.From].Required
+	}
+	return s.Rule.Require.Holds(k.data, &k.data.budget)
+}
+
+// visit puts a step on the path and sets the variables that its rule sets.
+func (k *walk) visit(s *compile.Step, required bool) {
+	b := &k.form.Blocks[s.From]
+	if k.traced {
+		k.blocks = append(k.blocks, schema.PathBlock{ID: b.ID, Required: required && b.Rule != nil})
+	}
+	if s.Ending {
+		k.ending = b.ID
+	}
+	if s.Rule != nil && s.Rule.Set != nil {
+		k.data.set(s.Rule.Set)
+	}
+}
+
+// after returns the first step that is not passed over after the step i, which was
+// visited.
+func (k *walk) after(s *compile.Step, i int) int {
+	if s.Ending {
+		return len(k.form.Steps)
+	}
+	if s.Rule == nil {
+		return i + 1
+	}
+	for _, j := range s.Rule.Next {
+		if j.When != nil && !j.When.Holds(k.data, &k.data.budget) {
+			continue
+		}
+		if j.To != compile.ToEnd {
+			return j.To
+		}
+		k.visitEnding()
+		return len(k.form.Steps)
+	}
+	return i + 1
+}
+
+// visitEnding goes to the first ending that neither hide nor show takes off the path,
+// wherever it stands.
+func (k *walk) visitEnding() {
+	for i := range k.form.Steps {
+		if s := &k.form.Steps[i]; s.Ending && k.shows(s) {
+			k.visit(s, false)
+			return
+		}
+	}
+}
+
+// block takes the answer to one block. Off the path, answers are dropped unchecked.
+// A block that the form hides is off the path too, but the host may answer it.
+func (k *walk) block(at int, on, required bool) {
+	b := &k.form.Blocks[at]
+	own, ok := k.in.Answers[b.ID]
+	if ok {
+		k.known++
+	}
+	var foreign json.RawMessage
+	if len(k.in.HostAnswers) > 0 {
+		if foreign, ok = k.in.HostAnswers[b.ID]; ok {
+			k.hostly++
+		}
+	}
+	path := b.Path
+	switch {
+	case b.Hide && k.partial:
+		required = false
+	case b.Hide:
+		path, own, foreign, required = jsontree.Pointer(compile.HostAnswersPath, b.ID), foreign, nil, false
+	case !on:
+		return
+	case b.Host && !k.partial:
+		own, foreign = foreign, own
+	}
+	if len(foreign) > 0 {
+		refuseForeign(b, foreign, &k.r)
+	}
+	k.r.Begin(b.ID, path, required)
+	k.w.Answer(b, own, &k.r, at == k.form.Unique, k.partial)
+	if k.form.Ruled {
+		k.data.taken[at] = k.w.Last
+	}
+}
+
+// answersTooLong is for answers of more than limit bytes together.
+func answersTooLong(limit int) kinds.Fault {
+	return kinds.Fault{
+		Code:    schema.CodeTooLong,
+		Message: "the answers, with the labels of what was chosen, would take more than " + kinds.Counted(limit, "byte"),
+		Params:  map[string]any{"limit": limit, "unit": "bytes"},
+	}
+}
+
+// tooManySteps is for answers that make the form's rules take too long.
+func tooManySteps() kinds.Fault {
+	return kinds.Fault{
+		Code:    schema.CodeTooMany,
+		Message: "the form's rules would take too long with these answers",
+		Params:  map[string]any{"max": compile.RuleSteps, "unit": "steps"},
+	}
+}
+
+var faultNoBlock = kinds.Fault{Code: schema.CodeUnknownField, Message: "the form has no such question"}
+
+// refuseForeign reports an answer that came from the wrong side.
+func refuseForeign(b *compile.Block, raw json.RawMessage, r *kinds.Report) {
+	if kinds.Blank(raw) {
+		return
+	}
+	if b.Host {
+		r.Put(jsontree.Pointer(compile.AnswersPath, b.ID), b.ID, kinds.NotAllowed("host", "only the host can give this answer"))
+		return
+	}
+	r.Put(jsontree.Pointer(compile.HostAnswersPath, b.ID), b.ID, kinds.NotAllowed("respondent", "the host can answer this block only while it is hidden"))
+}
+
+// refuseUnknown reports the entries whose id is none of the form's blocks.
+func refuseUnknown(f *compile.Form, parent string, given map[string]json.RawMessage, r *kinds.Report) {
+	blocks := make(map[string]bool, len(f.Blocks))
+	for i := range f.Blocks {
+		blocks[f.Blocks[i].ID] = true
+	}
+	var unknown []string
+	for id := range given {
+		if !blocks[id] {
+			unknown = append(unknown, id)
+		}
+	}
+	slices.Sort(unknown) // a map has no order, but the same input has the same faults
+	for _, id := range unknown[:min(len(unknown), schema.MaxViolations)] {
+		r.Put(jsontree.Pointer(parent, id), id, faultNoBlock)
+	}
+}

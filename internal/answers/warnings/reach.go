@@ -1,0 +1,141 @@
+package warnings
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/formsvc/formsvc/internal/answers/compile"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+)
+
+// reach finds the steps that no respondent comes to, and whether a response may be
+// accepted at all, as far as that can be said without trying answers.
+func (w *warner) reach() {
+	w.reached, _ = w.graph(func(int) bool { return false })
+	_, ended := w.graph(w.stops)
+	w.unanswerable = !ended
+}
+
+// graph walks all paths at once. It returns the steps that may be on one. A path ends
+// unfinished at a step that stops it; ended: one is finished.
+func (w *warner) graph(stops func(step int) bool) (on []bool, ended bool) {
+	f := w.form
+	last := len(f.Steps)
+	on = make([]bool, last)
+	arrives := make([]bool, last+1)
+	arrives[0] = true
+	for i := range f.Steps {
+		if !arrives[i] {
+			continue
+		}
+		may, must := w.showing(i)
+		if !must {
+			arrives[i+1] = true
+		}
+		if !may || stops(i) {
+			continue
+		}
+		on[i] = true
+		if f.Steps[i].Ending {
+			arrives[last] = true
+			continue
+		}
+		to, through := w.leads(i)
+		for _, next := range to {
+			if next == compile.ToEnd {
+				w.markEndings(on)
+				arrives[last] = true
+			} else {
+				arrives[next] = true
+			}
+		}
+		if through {
+			arrives[i+1] = true
+		}
+	}
+	return on, arrives[last]
+}
+
+// showing reports whether a step may be on a path, and whether it must be on each that
+// comes to it.
+func (w *warner) showing(i int) (may, must bool) {
+	s := &w.form.Steps[i]
+	if w.form.Blocks[s.From].Hide {
+		return false, false
+	}
+	if s.Rule == nil {
+		return true, true
+	}
+	holds, constant := w.constantly(s.Rule.Show)
+	return holds || !constant, holds && constant
+}
+
+// leads returns the targets of the jumps that may be made from a step, and whether there
+// may be none.
+func (w *warner) leads(i int) (to []int, through bool) {
+	s := &w.form.Steps[i]
+	if s.Rule == nil {
+		return nil, true
+	}
+	for _, j := range s.Rule.Next {
+		holds, constant := w.constantly(j.When)
+		if constant && !holds {
+			w.misled[j.To] = cmp.Or(w.misled[j.To], w.never[j.When])
+			continue
+		}
+		to = append(to, j.To)
+		if constant {
+			return to, false
+		}
+	}
+	return to, true
+}
+
+// markEndings marks the endings that a jump to the end may come to.
+func (w *warner) markEndings(on []bool) {
+	f := w.form
+	for i := range f.Steps {
+		if !f.Steps[i].Ending {
+			continue
+		}
+		may, must := w.showing(i)
+		on[i] = on[i] || may
+		if must {
+			return
+		}
+	}
+}
+
+// stops reports whether every response whose path has a step is refused: the step
+// requires an answer that is never accepted.
+func (w *warner) stops(i int) bool {
+	s := &w.form.Steps[i]
+	for j := s.From; j < s.To; j++ {
+		b := &w.form.Blocks[j]
+		if _, why := kinds.Contradiction(b.Rule); why != "" && w.alwaysRequired(s, j) && !b.Hide {
+			return true
+		}
+	}
+	return false
+}
+
+// alwaysRequired reports whether every response whose path has the step s must answer its
+// block at.
+func (w *warner) alwaysRequired(s *compile.Step, at int) bool {
+	if at == s.From && s.Rule != nil && s.Rule.Require != nil {
+		holds, constant := w.constantly(s.Rule.Require)
+		return holds && constant
+	}
+	return w.form.Blocks[at].Required
+}
+
+// lastToEnd returns the last step with a jump to the first ending, -1 when there is none.
+func lastToEnd(f *compile.Form) int {
+	last := -1
+	for i := range f.Steps {
+		if r := f.Steps[i].Rule; r != nil && slices.ContainsFunc(r.Next, func(j compile.Jump) bool { return j.To == compile.ToEnd }) {
+			last = i
+		}
+	}
+	return last
+}

@@ -1,0 +1,328 @@
+// Package warnings finds what makes a form unanswerable, and what has no effect.
+package warnings
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/answers/compile"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/logic"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Of returns what makes a form unanswerable, and what has no effect. It is an error
+// when a section is not what is stored.
+//
+// Whether a block can be answered follows from its own bounds. Which blocks are reached
+// follows from the order of the steps, where logic that reads nothing has its value and any
+// other may hold or not. So no warning is wrong, and some are missed.
+func Of(from compile.Source) (schema.Warnings, error) {
+	d, err := compile.Read(from)
+	if err != nil {
+		return nil, err
+	}
+	f := d.Form
+	w := warner{form: f, index: make(map[string]int, len(f.Blocks)), notes: make([][]func(), len(f.Steps))}
+	w.never, w.misled, w.labels = make(map[*logic.Logic]string), make(map[int]string), make(map[int]map[string]string)
+	for i := range f.Blocks {
+		w.index[f.Blocks[i].ID] = i
+	}
+	d.AddRules(compile.Watch{Ignored: w.ignored, Compiled: w.compiled})
+	w.lastToEnd = lastToEnd(f)
+	w.reach()
+	for i := range d.Blocks {
+		w.block(&d.Blocks[i], jsontree.Pointer("/blocks", strconv.Itoa(i)), i, false)
+	}
+	if w.unanswerable {
+		w.add("/blocks", schema.WarnUnanswerableForm, "no response is ever accepted: no path avoids a required block that cannot be answered")
+	}
+	w.duplicateField(d.Settings.DuplicateField)
+	return w.found, nil
+}
+
+type warner struct {
+	form  *compile.Form
+	index map[string]int // in form.blocks, by id
+	found schema.Warnings
+	notes [][]func() // by step: warnings of its rule, which wait for all rules
+
+	reached      []bool // steps that a respondent may come to
+	unanswerable bool
+	cost         int // steps of all rules, each evaluated once
+
+	constants int // steps of logic that reads nothing
+	lastToEnd int // the last step with a jump to the end, -1: none
+
+	never  map[*logic.Logic]string   // why logic never holds, where that is because of a label
+	misled map[int]string            // the same of a jump to a step
+	labels map[int]map[string]string // of a block's choices, to their ids
+}
+
+func (w *warner) add(path, code, message string) {
+	w.found = append(w.found, schema.Warning{Path: path, Code: code, Message: message})
+}
+
+// ignored notes what has no effect in the rule of a step.
+func (w *warner) ignored(step int, n jsontree.Node, code, message string) {
+	path := n.Pointer(rulePath(step))
+	w.notes[step] = append(w.notes[step], func() { w.add(path, code, message) })
+}
+
+// compiled notes what the logic l reads, which was made of n.
+func (w *warner) compiled(step int, n jsontree.Node, l *logic.Logic, after bool) {
+	path := n.Pointer(rulePath(step))
+	w.notes[step] = append(w.notes[step], func() { w.reads(path, l, step, after) })
+	w.never[l] = w.mislabelled(n)
+}
+
+func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properties/rule" }
+
+// block looks at one block. at is its index at the top level, or that of the group around
+// it.
+func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
+	c := &w.form.Blocks[w.index[b.ID]]
+	if member, why := kinds.Contradiction(c.Rule); why != "" {
+		w.add(path+member, schema.WarnUnanswerableBlock, "no answer is ever accepted: "+why)
+	}
+	kinds.Idle(c.Rule, b, func(name, why string) { w.add(path+"/properties/"+name, schema.WarnNoEffect, why) })
+	w.country(b, path)
+	if b.Required && c.Rule == nil {
+		why := "a block of this type takes no answer that could be required"
+		if c.Dropped {
+			why = "a response is accepted without an answer to a block of this type"
+		}
+		w.add(path+"/required", schema.WarnNoEffect, why)
+	}
+	ruled := w.shape(b, path+"/properties/rule")
+	if inGroup {
+		w.inGroup(b, path, ruled)
+	} else {
+		w.step(b, path, at)
+	}
+	if b.Type == schema.TypeGroup {
+		for i := range b.Children {
+			w.block(&b.Children[i], path+"/children/"+strconv.Itoa(i), at, true)
+		}
+	}
+}
+
+// inGroup is about what has a meaning at the top level only.
+func (w *warner) inGroup(b *schema.Block, path string, ruled bool) {
+	if ruled {
+		w.add(path+"/properties/rule", schema.WarnNoEffect, "only the rules of top-level blocks count")
+	}
+	if b.Type == schema.TypeEnding {
+		w.add(path, schema.WarnNoEffect, "an ending inside a group ends nothing")
+	}
+}
+
+// step is about a top-level block on its path.
+func (w *warner) step(b *schema.Block, path string, at int) {
+	if at >= len(w.form.Steps) || w.form.Blocks[w.form.Steps[at].From].ID != b.ID {
+		return // ids that are not unique: no write stores them
+	}
+	hidden := w.form.Blocks[w.form.Steps[at].From].Hide
+	if !w.reached[at] && !hidden {
+		w.add(path, schema.WarnUnreachable, "no respondent ever comes to this block: "+w.whyUnreached(at))
+	}
+	w.rule(b, at, hidden)
+}
+
+// rule is about what a rule says that has no effect.
+func (w *warner) rule(b *schema.Block, at int, hidden bool) {
+	for _, warn := range w.notes[at] {
+		warn()
+	}
+	rule, path := w.form.Steps[at].Rule, rulePath(at)
+	if rule == nil {
+		return
+	}
+	takesAnswer := w.form.Blocks[w.form.Steps[at].From].Rule != nil
+	switch {
+	case hidden:
+		w.add(path, schema.WarnNoEffect, "the block is hidden, so nothing of its rule runs")
+	case rule.Require != nil && !takesAnswer:
+		w.add(path+"/require", schema.WarnNoEffect, "a block of this type takes no answer that could be required")
+	}
+	if b.Type == schema.TypeEnding && rule.Next != nil {
+		w.add(path+"/next", schema.WarnNoEffect, "the form ends here, so nothing follows")
+	}
+	if holds, constant := w.constantly(rule.Show); constant && holds && rule.Show != nil {
+		w.add(path+"/show", schema.WarnNoEffect, "this always holds")
+	}
+	for _, a := range rule.Set {
+		var storable bool
+		constant := w.constant(a.Value, func(b *logic.Budget) { _, storable = compile.VariableValue(a.Value.Eval(nil, b)) })
+		if constant && !storable {
+			w.add(jsontree.Pointer(path+"/set", w.form.Variables[a.Variable].Name), schema.WarnNoEffect,
+				"this is never a number or a text of at most "+kinds.Counted(kinds.MaxShortText, "character")+", so the variable stays as it is")
+		}
+	}
+	w.jumps(rule, path, at)
+	before := w.cost
+	w.cost += size(rule)
+	if before <= compile.RuleSteps && w.cost > compile.RuleSteps {
+		w.add(path, schema.WarnCostlyRules, "the rules up to here may take more than "+kinds.Counted(compile.RuleSteps, "step")+", and a response that takes more is refused")
+	}
+}
+
+// jumps is about jumps that are never made. The places of jumps that were ignored are not
+// in rule.next.
+func (w *warner) jumps(rule *compile.Branch, path string, step int) {
+	// Without the last jumps to the next block, the form goes there as well.
+	counting := len(rule.Next)
+	for counting > 0 && rule.Next[counting-1].To == step+1 {
+		counting--
+	}
+	always := false
+	for i, j := range rule.Next {
+		at := path + "/next/" + strconv.Itoa(j.Place)
+		holds, constant := w.constantly(j.When)
+		switch {
+		case always:
+			w.add(at, schema.WarnNoEffect, "a jump before this one is always made")
+		case constant && !holds:
+			w.add(at+"/if", schema.WarnNoEffect, cmp.Or(w.never[j.When], "this never holds"))
+		case i >= counting:
+			w.add(at, schema.WarnNoEffect, "the block after this one follows without the jump too")
+		}
+		always = always || constant && holds
+	}
+}
+
+// constantSteps bounds what all logic that reads nothing may take together: steps take
+// about 20 ns each, at worst 45, so all of it less than 100 ms.
+const constantSteps = 2_000_000
+
+// constantly returns whether logic holds, when that does not depend on the response. nil
+// always holds. Once such logic has taken too many steps, it counts as depending on it.
+func (w *warner) constantly(l *logic.Logic) (holds, constant bool) {
+	if l == nil {
+		return true, true
+	}
+	if w.never[l] != "" {
+		return false, true
+	}
+	constant = w.constant(l, func(b *logic.Budget) { holds = l.Holds(nil, b) })
+	return holds && constant, constant
+}
+
+// constant reports whether the value of logic, which evaluate asks for, does not depend on
+// the response.
+func (w *warner) constant(l *logic.Logic, evaluate func(*logic.Budget)) bool {
+	left := min(compile.RuleSteps, constantSteps-w.constants)
+	if !l.Constant() || left < 0 {
+		return false
+	}
+	budget := logic.NewBudget(left)
+	evaluate(&budget)
+	w.constants += left - budget.Left()
+	return !budget.Exceeded()
+}
+
+// size is the number of steps that a rule takes when every logic in it is evaluated.
+func size(b *compile.Branch) (total int) {
+	all := []*logic.Logic{b.Show, b.Require}
+	for _, a := range b.Set {
+		all = append(all, a.Value)
+	}
+	for _, j := range b.Next {
+		all = append(all, j.When)
+	}
+	for _, l := range all {
+		if l != nil {
+			total += l.Size()
+		}
+	}
+	return total
+}
+
+// reads is about what logic reads. after: the answer of its own block is taken.
+func (w *warner) reads(path string, l *logic.Logic, at int, after bool) {
+	names, _ := l.Reads()
+	for _, name := range names {
+		kind, rest, _ := strings.Cut(name, ".")
+		switch kind {
+		case "answers":
+			w.readsAnswer(path, rest, at, after)
+		case "hidden":
+			if !nameOrPrefix(rest, func(name string) bool { return w.form.HiddenNames[name] }) {
+				w.add(path, schema.WarnUnknownName, "this reads "+kinds.Quoted(name)+", and the form has no such hidden field")
+			}
+		case "variables":
+			if !nameOrPrefix(rest, func(name string) bool { _, ok := w.form.VariableIndex[name]; return ok }) {
+				w.add(path, schema.WarnUnknownName, "this reads "+kinds.Quoted(name)+", and the form has no such variable")
+			}
+		default:
+			w.add(path, schema.WarnUnknownName, "this reads "+kinds.Quoted(name)+", and there are only answers, hidden and variables")
+		}
+	}
+}
+
+func (w *warner) readsAnswer(path, name string, at int, after bool) {
+	var block int
+	found := nameOrPrefix(name, func(name string) bool {
+		i, ok := w.index[name]
+		block = i
+		return ok
+	})
+	if name == "" {
+		return
+	}
+	if !found {
+		w.add(path, schema.WarnUnknownName, "this reads "+kinds.Quoted("answers."+name)+", and the form has no such block")
+		return
+	}
+	b := &w.form.Blocks[block]
+	last := w.form.Steps[at].From // blocks before this one are known
+	if after {
+		last = w.form.Steps[at].To
+	}
+	if w.form.Steps[at].Ending && w.lastToEnd >= 0 {
+		last = max(last, w.form.Steps[w.lastToEnd].To) // a jump from there may come here
+	}
+	switch {
+	case b.Rule == nil:
+		w.add(path, schema.WarnUnknownName, "this reads "+kinds.Quoted("answers."+name)+", and that block takes no answer")
+	case block >= last:
+		w.add(path, schema.WarnNotYetKnown, "this reads "+kinds.Quoted("answers."+name)+", and that is answered only later")
+	}
+}
+
+// nameOrPrefix reports whether a path begins with a name, as a var finds it: the whole
+// path, or what stands before its first dot. An empty path is that of all.
+func nameOrPrefix(path string, known func(name string) bool) bool {
+	if path == "" || known(path) {
+		return true
+	}
+	first, _, dotted := strings.Cut(path, ".")
+	return dotted && known(first)
+}
+
+// country is about phone numbers whose country nobody says.
+func (w *warner) country(b *schema.Block, path string) {
+	p := b.Properties
+	part := cmp.Or(cmp.Or(p.AddressOrContact, new(schema.AddressFields)).Phone, new(schema.AddressField))
+	asks := b.Type == schema.TypePhone || (b.Type == schema.TypeContactInfo || b.Type == schema.TypeAddress) && !part.Hide
+	if asks && p.DefaultCountry == "" && !p.Hide {
+		w.add(path, schema.WarnNoCountry, "there is no defaultCountry, so only phone numbers with the code of their country are accepted")
+	}
+}
+
+// duplicateField is about the block whose answers must be new.
+func (w *warner) duplicateField(id string) {
+	const path = "/settings/duplicateField"
+	if id == "" {
+		return
+	}
+	if w.form.Unique < 0 {
+		w.add(path, schema.WarnDuplicateField, "the form has no block of this id, so no response counts as a duplicate")
+		return
+	}
+	if typ := w.form.Blocks[w.form.Unique].Type; !kinds.IsCompared(typ) {
+		w.add(path, schema.WarnDuplicateField, "answers to a block of the type "+typ+" are never compared, so no response counts as a duplicate")
+	}
+}
