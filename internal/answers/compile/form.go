@@ -41,11 +41,11 @@ type Form struct {
 // items begin with is encoded once, here.
 type Block struct {
 	ID, Type string
-	Path     string      // where its answer stands in an Input
-	Shape    kinds.Shape // of the answer, to rules
-	Host     bool        // the answer comes from the host
-	Hide     bool        // off every path: only the host may answer
-	Dropped  bool        // an answer is accepted and not stored
+	Path     string             // where its answer stands in an Input
+	Shape    schema.AnswerShape // of the answer, to rules
+	Host     bool               // the answer comes from the host
+	Hide     bool               // off every path: only the host may answer
+	Dropped  bool               // an answer is accepted and not stored
 	Required bool
 	Rule     kinds.Rule // nil: takes no answer
 	Head     []byte     // {"field":{…},"value":
@@ -116,7 +116,7 @@ func Read(from Source) (d Definition, err error) {
 		}
 	}
 	limits := from.Limits.WithDefaults()
-	f := &Form{Unique: -1, Limit: limits.Response}
+	f := &Form{Blocks: make([]Block, 0, len(d.Blocks)), Unique: -1, Limit: limits.Response}
 	d.Form = f
 	if err := f.addVariables(from.Variables); err != nil {
 		return d, err
@@ -250,20 +250,21 @@ func (f *Form) addBlocks(list []schema.Block, with kinds.Service, seen map[strin
 			continue
 		}
 		seen[b.ID] = true
+		k, _ := schema.KindOf(b.Type)
 		c := Block{
 			ID:       b.ID,
 			Type:     b.Type,
 			Path:     jsontree.Pointer(AnswersPath, b.ID),
-			Host:     kinds.IsHost(b.Type),
+			Host:     k.Answerer == schema.Host,
 			Hide:     hide || b.Properties.Hide,
 			Dropped:  b.Type == schema.TypeCaptcha,
 			Required: b.Required,
-			Shape:    kinds.ShapeOf(b.Type),
+			Shape:    k.Shape,
 			Rule:     kinds.New(b, with),
 			Head:     answerHead(b.ID, b.Type, b.Label),
 			Key:      answerKey(b.ID),
 		}
-		if kinds.IsHost(b.Type) {
+		if c.Host {
 			c.Path = jsontree.Pointer(HostAnswersPath, b.ID)
 		}
 		f.Blocks = append(f.Blocks, c)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // Rules is the version of the rules below. It rises with every change that
@@ -48,7 +49,8 @@ func Stored(list json.RawMessage, block string) []byte {
 	defer tree.Release()
 	for _, item := range tree.Root().All() {
 		field := item.Member("field")
-		if typ := field.Member("type").Text(); field.Member("id").Text() == block && kinds.IsCompared(typ) {
+		typ := field.Member("type").Text()
+		if k, _ := schema.KindOf(typ); k.IsCompared() && field.Member("id").Text() == block {
 			if identity, ok := kinds.Identity(typ, item.Member("value")); ok {
 				return digest(identity)
 			}

@@ -7,52 +7,53 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// maxContactPart is the number of characters of one part of an address.
-const maxContactPart = 1000
-
 // contactRule checks address and contact_info.
 type contactRule struct{ parts []contactPart }
 
-// contactPart is one part, in the order in which answers are stored.
 type contactPart struct {
-	name           string
-	example        string
+	name, example  string
 	rule           Rule
 	hide, required bool
 }
 
-func newContact(b *schema.Block, _ Service) Rule { return newContactRule(b.Properties) }
+// contactParts are the parts in the order in which answers are stored, with an example of each.
+var contactParts = [...]struct{ name, example string }{
+	{"firstName", "Ada"},
+	{"lastName", "Example"},
+	{"email", "ada@example.com"},
+	{"phone", "+31201234567"},
+	{"company", "Example Ltd"},
+	{"address", "1 Example Street"},
+	{"address2", "Floor 2"},
+	{"city", "Utrecht"},
+	{"state", "Utrecht"},
+	{"zip", "3511 AA"},
+	{"country", "NL"},
+}
 
-func newContactRule(p *schema.Properties) contactRule {
-	f := p.AddressOrContact
-	if f == nil {
-		f = new(schema.AddressFields)
-	}
-	part := func(name, example string, r Rule, field *schema.AddressField) contactPart {
-		p := contactPart{name: name, example: example, rule: r}
-		if field != nil {
-			p.hide, p.required = field.Hide, field.Required && !field.Hide
+func newContact(b *schema.Block, from Service) Rule {
+	parts := make([]contactPart, len(contactParts))
+	for i, p := range contactParts {
+		field := b.Properties.AddressOrContact.Part(p.name)
+		part := contactPart{name: p.name, example: p.example, hide: field.Hide, required: field.Required && !field.Hide}
+		switch schema.PartType(p.name) {
+		case schema.TypeEmail:
+			part.rule = emailRule{}
+		case schema.TypePhone:
+			part.rule = newPhone(b, from)
+		case schema.TypeCountry:
+			part.rule = countryRule{}
+		default:
+			part.rule = contactText
 		}
-		return p
+		parts[i] = part
 	}
-	return contactRule{parts: []contactPart{
-		part("firstName", "Ada", contactText, f.FirstName),
-		part("lastName", "Example", contactText, f.LastName),
-		part("email", "ada@example.com", emailRule{}, f.Email),
-		part("phone", "+31201234567", newPhoneRule(p.DefaultCountry), f.Phone),
-		part("company", "Example Ltd", contactText, f.Company),
-		part("address", "1 Example Street", contactText, f.Address),
-		part("address2", "Floor 2", contactText, f.Address2),
-		part("city", "Utrecht", contactText, f.City),
-		part("state", "Utrecht", contactText, f.State),
-		part("zip", "3511 AA", contactText, f.Zip),
-		part("country", "NL", countryRule{}, f.Country),
-	}}
+	return contactRule{parts}
 }
 
 // contactText checks the other parts. Each is one line: a name with a line break in it
 // is a forged header once it stands in a mail.
-var contactText = textRule{max: maxContactPart, oneLine: true}
+var contactText = textRule{max: maxText(schema.TypeAddress), oneLine: true}
 
 func (t contactRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	if n.Kind() != jsontree.Object {
@@ -119,10 +120,13 @@ func (t contactRule) contradiction() (member, why string) {
 
 // IsContactPart reports whether an address or contact may have a part of this name.
 func IsContactPart(name string) bool {
-	return slices.ContainsFunc(contactParts, func(p contactPart) bool { return p.name == name })
+	for _, p := range contactParts {
+		if p.name == name {
+			return true
+		}
+	}
+	return false
 }
-
-var contactParts = newContactRule(new(schema.Properties)).parts
 
 // PhoneOf returns what reads the telephone numbers in answers to a block, or, where part is not
 // empty, in that part of its answers. ok is false when r checks no telephone number there.

@@ -7,9 +7,10 @@ import (
 
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
-const maxCountry = 64 // characters
+var maxCountry = maxText(schema.TypeCountry)
 
 // countryRule checks the code of a country.
 type countryRule struct{}

@@ -12,7 +12,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-const maxPhone = 64 // characters, with everything that people write between the digits
+// maxPhone counts everything that people write between the digits.
+var maxPhone = maxText(schema.TypePhone)
 
 // PhoneRule checks a phone number by the data of libphonenumber.
 type PhoneRule struct {

@@ -41,13 +41,3 @@ func Idle(r Rule, b *schema.Block, warn func(name, why string)) {
 		t.idle(b, warn)
 	}
 }
-
-// Shape says how the stored answer of a block looks to rules.
-type Shape uint8
-
-const (
-	AsStored Shape = iota
-	AsChoices
-	AsMatrix
-	AsMoment
-)

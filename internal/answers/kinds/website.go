@@ -8,9 +8,10 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/publicaddr"
 	"github.com/formsvc/formsvc/internal/weburl"
+	"github.com/formsvc/formsvc/schema"
 )
 
-const maxWebsite = 2048 // characters
+var maxWebsite = maxText(schema.TypeWebsite)
 
 // websiteRule checks the address of a page.
 type websiteRule struct{}

@@ -10,6 +10,7 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/logic"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // ruleData is what the rules of a form read: {"answers", "hidden", "variables"}. Values are
@@ -179,12 +180,12 @@ func (d *ruleData) set(list []compile.Assignment) {
 // seen is what rules see of a stored answer: of a choice its id, or the respondent's own
 // text in an object; of a matrix such a value for each row; of a date with a time that
 // time in UTC; else the answer as it is stored.
-func seen(s kinds.Shape, stored []byte, budget *logic.Budget) any {
+func seen(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	// A parse takes about as long for 8 bytes as an operation does.
 	if budget.Spend(1 + len(stored)/8); budget.Exceeded() {
 		return nil
 	}
-	if s != kinds.AsMoment {
+	if s != schema.ShapeDate {
 		if v, ok := plain(stored); ok {
 			return v
 		}
@@ -196,15 +197,15 @@ func seen(s kinds.Shape, stored []byte, budget *logic.Budget) any {
 	defer tree.Release()
 	n := tree.Root()
 	switch s {
-	case kinds.AsChoices:
+	case schema.ShapeChoice, schema.ShapeChoices, schema.ShapeRanking:
 		return chosen(n)
-	case kinds.AsMatrix:
+	case schema.ShapeMatrix:
 		rows := make(map[string]any, n.Len())
 		for _, row := range n.All() {
 			rows[row.Name()] = chosen(row)
 		}
 		return rows
-	case kinds.AsMoment:
+	case schema.ShapeDate:
 		if t, err := time.Parse(time.RFC3339, n.Text()); err == nil {
 			return jsontree.FormatTime(t.UTC())
 		}
