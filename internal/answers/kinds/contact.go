@@ -16,37 +16,30 @@ type contactPart struct {
 	hide, required bool
 }
 
-// contactParts are the parts in the order in which answers are stored, with an example of each.
-var contactParts = [...]struct{ name, example string }{
-	{"firstName", "Ada"},
-	{"lastName", "Example"},
-	{"email", "ada@example.com"},
-	{"phone", "+31201234567"},
-	{"company", "Example Ltd"},
-	{"address", "1 Example Street"},
-	{"address2", "Floor 2"},
-	{"city", "Utrecht"},
-	{"state", "Utrecht"},
-	{"zip", "3511 AA"},
-	{"country", "NL"},
+// contactParts are the parts in the order in which answers are stored.
+var contactParts = []contactPart{
+	{name: "firstName", example: "Ada", rule: contactText},
+	{name: "lastName", example: "Example", rule: contactText},
+	{name: "email", example: "ada@example.com", rule: emailRule{}},
+	{name: "phone", example: "+31201234567"}, // its rule depends on the block
+	{name: "company", example: "Example Ltd", rule: contactText},
+	{name: "address", example: "1 Example Street", rule: contactText},
+	{name: "address2", example: "Floor 2", rule: contactText},
+	{name: "city", example: "Utrecht", rule: contactText},
+	{name: "state", example: "Utrecht", rule: contactText},
+	{name: "zip", example: "3511 AA", rule: contactText},
+	{name: "country", example: "NL", rule: countryRule{}},
 }
 
 func newContact(b *schema.Block, from Service) Rule {
-	parts := make([]contactPart, len(contactParts))
-	for i, p := range contactParts {
+	parts := slices.Clone(contactParts)
+	for i := range parts {
+		p := &parts[i]
 		field := b.Properties.AddressOrContact.Part(p.name)
-		part := contactPart{name: p.name, example: p.example, hide: field.Hide, required: field.Required && !field.Hide}
-		switch schema.PartType(p.name) {
-		case schema.TypeEmail:
-			part.rule = emailRule{}
-		case schema.TypePhone:
-			part.rule = newPhone(b, from)
-		case schema.TypeCountry:
-			part.rule = countryRule{}
-		default:
-			part.rule = contactText
+		p.hide, p.required = field.Hide, field.Required && !field.Hide
+		if p.rule == nil {
+			p.rule = newPhone(b, from)
 		}
-		parts[i] = part
 	}
 	return contactRule{parts}
 }
@@ -61,9 +54,8 @@ func (t contactRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 		return
 	}
 	for _, member := range n.All() {
-		name := member.Name()
-		if !slices.ContainsFunc(t.parts, func(p contactPart) bool { return p.name == name }) {
-			r.add(member, faultNoPart)
+		if !IsContactPart(member.Name()) {
+			r.add(member, Fault{Code: schema.CodeUnknownField, Message: "is not part of an address or contact"})
 		}
 		if r.full() {
 			return
@@ -120,12 +112,7 @@ func (t contactRule) contradiction() (member, why string) {
 
 // IsContactPart reports whether an address or contact may have a part of this name.
 func IsContactPart(name string) bool {
-	for _, p := range contactParts {
-		if p.name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(contactParts, func(p contactPart) bool { return p.name == name })
 }
 
 // PhoneOf returns what reads the telephone numbers in answers to a block, or, where part is not
@@ -142,5 +129,3 @@ func PhoneOf(r Rule, part string) (t PhoneRule, ok bool) {
 	t, ok = r.(PhoneRule)
 	return t, ok && part == ""
 }
-
-var faultNoPart = Fault{Code: schema.CodeUnknownField, Message: "is not part of an address or contact"}

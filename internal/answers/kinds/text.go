@@ -194,6 +194,16 @@ func trimmed(n jsontree.Node, r *Report) (text string, ok bool) {
 	return visible.Trim(unembedded(n.Text())), true
 }
 
+// trimmedTo is trimmed for a text of at most limit characters. A longer text is reported.
+func trimmedTo(limit int, n jsontree.Node, r *Report) (text string, ok bool) {
+	text, ok = trimmed(n, r)
+	if ok && faults.LongerThan(text, limit) {
+		r.add(n, tooLong(limit))
+		return "", false
+	}
+	return text, ok
+}
+
 func (t textRule) idle(b *schema.Block, warn func(name, why string)) {
 	if n := b.Properties.MaxChars; n != nil && *n <= 0 {
 		warn("maxChars", "a bound below 1 is none")

@@ -17,12 +17,8 @@ var maxWebsite = maxText(schema.TypeWebsite)
 type websiteRule struct{}
 
 func (websiteRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	text, ok := trimmed(n, r)
+	text, ok := trimmedTo(maxWebsite, n, r)
 	if !ok {
-		return
-	}
-	if faults.LongerThan(text, maxWebsite) {
-		r.add(n, tooLong(maxWebsite))
 		return
 	}
 	if !mayMap(text, r) {

@@ -28,14 +28,6 @@ type ruleData struct {
 	changed map[string]any
 }
 
-func newRuleData(k *walk) *ruleData {
-	d := &ruleData{walk: k, budget: logic.NewBudget(compile.RuleSteps)}
-	if k.form.Ruled {
-		d.taken = make([][2]int, len(k.form.Blocks))
-	}
-	return d
-}
-
 // The three members, each an object of its own.
 type (
 	answerData   struct{ *ruleData }
@@ -80,18 +72,7 @@ func (d answerData) Member(id string) (any, bool) {
 
 // Members implements [logic.Object].
 func (d answerData) Members() map[string]any {
-	all := make(map[string]any)
-	for at := range d.taken {
-		if d.budget.Exceeded() {
-			break
-		}
-		d.budget.Spend(1)
-		id := d.walk.form.Blocks[at].ID
-		if v, ok := d.Member(id); ok {
-			all[id] = v
-		}
-	}
-	return all
+	return d.members(d, len(d.taken), func(i int) string { return d.walk.form.Blocks[i].ID })
 }
 
 // Member implements [logic.Object].
@@ -109,15 +90,16 @@ func (d hiddenData) Member(name string) (any, bool) {
 
 // Members implements [logic.Object].
 func (d hiddenData) Members() map[string]any {
+	return d.members(d, len(d.walk.form.Hidden), func(i int) string { return d.walk.form.Hidden[i].Name })
+}
+
+// members returns those of count names that object has, while the budget lasts.
+func (d *ruleData) members(object logic.Object, count int, name func(i int) string) map[string]any {
 	all := make(map[string]any)
-	for i := range d.walk.form.Hidden {
-		if d.budget.Exceeded() {
-			break
-		}
+	for i := 0; i < count && !d.budget.Exceeded(); i++ {
 		d.budget.Spend(1)
-		name := d.walk.form.Hidden[i].Name
-		if v, ok := d.Member(name); ok {
-			all[name] = v
+		if v, ok := object.Member(name(i)); ok {
+			all[name(i)] = v
 		}
 	}
 	return all
