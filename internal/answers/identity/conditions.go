@@ -175,8 +175,9 @@ type ConditionFault struct{ Name, Code, Message string }
 func (all *Conditions) Faults() (faults []ConditionFault) {
 	for _, c := range all.all {
 		f := ConditionFault{Name: c.name}
+		_, isNumber := c.phone.Normal(c.value)
 		switch {
-		case c.compared && c.number && !c.met && !c.isNumber():
+		case c.compared && c.number && !c.met && !isNumber:
 			f.Code = schema.CodeBadFormat
 			f.Message = "must be a phone number that begins with + and the code of its country, such as +31 20 123 4567"
 		case c.compared:
@@ -194,11 +195,6 @@ func (all *Conditions) Faults() (faults []ConditionFault) {
 		faults = append(faults, f)
 	}
 	return faults
-}
-
-func (c *condition) isNumber() bool {
-	_, ok := c.phone.Normal(c.value)
-	return ok
 }
 
 func scalar(n jsontree.Node) string {

@@ -71,16 +71,13 @@ func (t numberRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	number := n
 	if n.Kind() == jsontree.String {
 		// The same strict grammar: no hexadecimal, no NaN, nothing beyond a float64.
-		inner, err := jsontree.Parse([]byte(visible.Trim(n.Text())), jsontree.BodyBounds)
-		if err != nil {
-			r.add(n, notNumber())
-			return
+		if inner, err := jsontree.Parse([]byte(visible.Trim(n.Text())), jsontree.BodyBounds); err == nil {
+			defer inner.Release()
+			number = inner.Root()
 		}
-		defer inner.Release()
-		number = inner.Root()
 	}
 	if number.Kind() != jsontree.Number {
-		r.add(n, notNumber())
+		r.add(n, wrongType("number", "must be a number"))
 		return
 	}
 	value := number.Float()
@@ -325,5 +322,3 @@ func outOfRange(least, most float64) Fault {
 	}
 	return f
 }
-
-func notNumber() Fault { return wrongType("number", "must be a number") }

@@ -254,8 +254,6 @@ func tooManySteps() kinds.Fault {
 	}
 }
 
-var faultNoBlock = kinds.Fault{Code: schema.CodeUnknownField, Message: "the form has no such question"}
-
 // refuseForeign reports an answer that came from the wrong side.
 func refuseForeign(b *compile.Block, raw json.RawMessage, r *kinds.Report) {
 	if kinds.Blank(raw) {
@@ -282,6 +280,6 @@ func refuseUnknown(f *compile.Form, parent string, given map[string]json.RawMess
 	}
 	slices.Sort(unknown) // a map has no order, but the same input has the same faults
 	for _, id := range unknown[:min(len(unknown), schema.MaxViolations)] {
-		r.Put(jsontree.Pointer(parent, id), id, faultNoBlock)
+		r.Put(jsontree.Pointer(parent, id), id, kinds.Fault{Code: schema.CodeUnknownField, Message: "the form has no such question"})
 	}
 }
