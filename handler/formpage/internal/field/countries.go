@@ -1,4 +1,4 @@
-package formpage
+package field
 
 import (
 	"cmp"
@@ -32,8 +32,8 @@ func (b *builder) countries(list, name, preset string) string {
 // the input with a name. There is an option for none where no country is preset.
 func (b *builder) callers(name, preset string) string {
 	own, _ := kinds.PhoneCountry(preset)
-	here, _ := kinds.PhoneCountry(b.c.words.Region)
-	list := b.c.words.Callers()
+	here, _ := kinds.PhoneCountry(b.Words.Region)
+	list := b.Words.Callers()
 	if own = cmp.Or(own, here); own == "" {
 		list = `<option value="">+</option>` + list
 	}

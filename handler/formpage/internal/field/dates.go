@@ -1,4 +1,4 @@
-package formpage
+package field
 
 import (
 	"slices"
@@ -22,9 +22,9 @@ var (
 
 // drawDate draws a date as one input, which browsers show in the visitor's way with a
 // calendar, or as three in the order that the form asks for.
-func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) {
+func (b *builder) drawDate(f *Field, block *schema.Block, p *schema.Properties) {
 	f.Input, f.Classes = "date", " short"
-	location := b.c.h.host.Location
+	location := b.Host.Location
 	if p.AfterDate != nil {
 		f.Min = p.AfterDate.In(location).Format(time.DateOnly)
 	}
@@ -37,10 +37,10 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 	listed := len(days) > 0 && len(days) <= formblock.MostDays
 	split = split && !p.ShowDatePicker && !listed
 	f.Set = split || p.ShowTimePicker
-	part := func(prefix, word, kind, mode string) field {
+	part := func(prefix, word, kind, mode string) Field {
 		name := prefix + block.ID
-		return field{
-			ID: f.ID + "-" + strings.TrimSuffix(prefix, ".") + "1", Name: name, Label: b.c.words.Get(word), Input: kind, Mode: mode,
+		return Field{
+			ID: f.ID + "-" + strings.TrimSuffix(prefix, ".") + "1", Name: name, Label: b.Words.Get(word), Input: kind, Mode: mode,
 			Required: block.Required, Value: b.value(name),
 		}
 	}
@@ -66,13 +66,13 @@ func (b *builder) drawDate(f *field, block *schema.Block, p *schema.Properties) 
 	if p.ShowTimePicker {
 		f.Parts = append(f.Parts, part(input.Time, "date.time", "time", ""))
 		f.Zone = input.Zone + block.ID
-		b.used[f.Zone] = true
+		b.Used[f.Zone] = true
 	}
 	if f.Set && !listed {
 		f.control = (*writer).dateParts
 	}
 	if len(days) > formblock.MostDays {
-		f.Help = b.c.words.Get("help.dates", "min", b.c.words.Date(days[0]), "max", b.c.words.Date(days[len(days)-1]))
+		f.Help = b.Words.Get("help.dates", "min", b.Words.Date(days[0]), "max", b.Words.Date(days[len(days)-1]))
 	}
 }
 
@@ -111,7 +111,7 @@ func weekdays(p *schema.Properties) (list []int) {
 }
 
 // listDays draws the days that can be chosen.
-func (b *builder) listDays(f *field, days []string) {
+func (b *builder) listDays(f *Field, days []string) {
 	f.control, f.Set, f.Classes, f.Help = (*writer).list, false, "", ""
 	if len(days) <= mostDayButtons {
 		f.buttons()
@@ -119,18 +119,18 @@ func (b *builder) listDays(f *field, days []string) {
 	var pairs []string
 	for _, day := range days {
 		at, _ := time.Parse(time.DateOnly, day) // was formatted so
-		name := b.c.words.Weekdays([]int{int(at.Weekday())})
-		pairs = append(pairs, day, b.c.words.List([]string{name, b.c.words.Date(day)}))
+		name := b.Words.Weekdays([]int{int(at.Weekday())})
+		pairs = append(pairs, day, b.Words.List([]string{name, b.Words.Date(day)}))
 	}
 	b.fixed(f, pairs...)
 }
 
 // dateHelp says which days can be chosen, on is the days of the week.
 func (b *builder) dateHelp(low, high string, on []int) (help string) {
-	low, high = b.c.words.Date(low), b.c.words.Date(high)
-	help = b.c.words.Get("help.date_"+words.Bounds(low != "", high != ""), "min", low, "max", high)
+	low, high = b.Words.Date(low), b.Words.Date(high)
+	help = b.Words.Get("help.date_"+words.Bounds(low != "", high != ""), "min", low, "max", high)
 	if n := len(on); n > 0 && n < 7 {
-		help += " " + b.c.words.Get("help.weekdays", "days", b.c.words.Weekdays(on))
+		help += " " + b.Words.Get("help.weekdays", "days", b.Words.Weekdays(on))
 	}
 	return strings.TrimSpace(help)
 }
