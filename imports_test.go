@@ -40,8 +40,11 @@ var allowed = map[string][]string{
 	"storage":        {},
 	"storage/memory": {"storage"},
 	"storage/postgres": {
-		"storage", "internal/cache", "github.com/Masterminds/squirrel", "github.com/golang-migrate/migrate/v4", "github.com/jackc/pgx/v5",
+		"storage", "storage/postgres/internal/conn", "storage/postgres/internal/tables", "internal/cache",
+		"github.com/Masterminds/squirrel", "github.com/jackc/pgx/v5",
 	},
+	"storage/postgres/internal/conn":   {"storage", "internal/cache", "github.com/jackc/pgx/v5"},
+	"storage/postgres/internal/tables": {"storage/postgres/internal/conn", "github.com/golang-migrate/migrate/v4", "github.com/jackc/pgx/v5"},
 	"storage/storagetest": {"storage"},
 
 	"schema":    {"internal/jsontree"},
