@@ -10,6 +10,6 @@
 //
 // An evaluation takes its steps from a [Budget]: one for each operation, for each item
 // that is looked at or copied, and for each 16 bytes of text; more where work takes
-// longer, as to read or write a number. When the budget is used
-// up, it ends. Neither its time nor its memory can grow beyond that, whatever the logic.
+// longer, as to read or write a number. When the budget is used up, the evaluation ends.
+// Neither its time nor its memory can grow beyond the budget, whatever the logic.
 package logic
