@@ -18,6 +18,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // jsonForm is a form for a front end of the host's own. It has no hidden blocks, variables
@@ -247,4 +248,26 @@ func (c *call) jsonFaults(faults []schema.Violation) []jsonFault {
 		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.faults().Text(v, b, part)})
 	}
 	return list
+}
+
+// say answers with the handler's own words, where there is no form.
+func (h *Handler) say(w http.ResponseWriter, r *http.Request, inJSON bool, status int, title, text string) {
+	c := h.newCall(w, r, formsvc.PublicForm{})
+	if !inJSON {
+		c.showMessage(status, c.words.Get(title), c.words.Get(text))
+		return
+	}
+	code := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusMethodNotAllowed: "METHOD_NOT_ALLOWED", http.StatusForbidden: "FOREIGN_ORIGIN"}[status]
+	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: c.words.Get(title)})
+}
+
+// unread answers that there is no form, or that it could not be read.
+func (h *Handler) unread(w http.ResponseWriter, r *http.Request, inJSON bool, err error) {
+	if errors.Is(err, storage.ErrNotFound) {
+		h.say(w, r, inJSON, http.StatusNotFound, "missing.title", "missing.text")
+		return
+	}
+	h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
+	w.Header().Set("Retry-After", "1")
+	h.say(w, r, inJSON, http.StatusServiceUnavailable, "broken.title", "broken.text")
 }

@@ -11,9 +11,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/schema"
 )
 
 // Verifier asks a captcha service whether a person solved its challenge. It must be
@@ -136,11 +133,3 @@ func (k CaptchaKeys) MarshalText() ([]byte, error) { return []byte(k.text()), ni
 func (k CaptchaKeys) text() string { return "{" + k.SiteKey + " " + concealed + "}" }
 
 func (v siteVerifier) Format(f fmt.State, _ rune) { conceal(f, v.keys.text()) }
-
-// verifier returns what checks a captcha block, nil when the host gave none.
-func (h *Handler) verifier(b *schema.Block) Verifier {
-	if b.Type != schema.TypeCaptcha || formblock.Properties(b).Hide {
-		return nil
-	}
-	return h.config.Verifiers[formblock.Properties(b).CaptchaType]
-}

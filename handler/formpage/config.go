@@ -13,6 +13,7 @@ import (
 	"github.com/sethvargo/go-limiter"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -25,29 +26,6 @@ type Service interface {
 	RecordView(ctx context.Context, form storage.ID) error
 	RecordStart(ctx context.Context, form storage.ID) error
 }
-
-// Secret is a key. It is used as a []byte, and prints as [secret] whatever the verb, in logs
-// and as JSON; what prints the unexported fields of a host's own types goes round that.
-type Secret []byte
-
-// Secrets are several. They print as a [Secret] does.
-type Secrets [][]byte
-
-const concealed = "[secret]"
-
-func conceal(f fmt.State, text string) { _, _ = io.WriteString(f, text) }
-
-// Format implements [fmt.Formatter].
-func (Secret) Format(f fmt.State, _ rune) { conceal(f, concealed) }
-
-// MarshalText implements [encoding.TextMarshaler], for JSON and for logs.
-func (Secret) MarshalText() ([]byte, error) { return []byte(concealed), nil }
-
-// Format implements [fmt.Formatter].
-func (Secrets) Format(f fmt.State, _ rune) { conceal(f, concealed) }
-
-// MarshalText implements [encoding.TextMarshaler], for JSON and for logs.
-func (Secrets) MarshalText() ([]byte, error) { return []byte(concealed), nil }
 
 // Config is how the pages are served. The zero value works.
 type Config struct {
@@ -168,3 +146,25 @@ type Link struct{ Text, URL string }
 // Format implements [fmt.Formatter]: a Config prints nothing of what it holds, because package
 // fmt passes over the methods of what is in a value that it cannot print.
 func (c Config) Format(f fmt.State, _ rune) { conceal(f, "formpage.Config") }
+
+// Document is what [Config.Layout] is executed with.
+type Document struct {
+	Language  string // a language tag, for the attribute lang
+	Direction string // "ltr" or "rtl", for the attribute dir
+	Title     string
+	// Head belongs into the head, Body into the body, once each.
+	Head, Body template.HTML
+	// Nonce is the one that the Content-Security-Policy of the response allows for
+	// elements style and script. A layout's own files from the page's origin need none.
+	Nonce string
+	Form  formsvc.PublicForm // zero when there is no form at the address
+}
+
+// site is what the Config says of all pages.
+func (config *Config) site() draw.Site {
+	s := draw.Site{Brand: config.Brand, FrameAncestors: config.FrameAncestors}
+	if config.Layout != nil {
+		s.Layout = func(out io.Writer, d draw.Document) error { return config.Layout.Execute(out, Document(d)) }
+	}
+	return s
+}

@@ -2,11 +2,7 @@ package formpage
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
-	"io"
-	"io/fs"
 	"log/slog"
 	"net/url"
 	"sync/atomic"
@@ -14,41 +10,8 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
 )
-
-// files is the place for files, nil when there is none. A preview keeps none.
-func (c *call) files() FileStore {
-	if c.preview != nil && c.h.config.Files != nil {
-		return noFiles{}
-	}
-	return c.h.config.Files
-}
-
-// filePurpose keeps the record of a file that a preview took apart from a stored one: the
-// form itself must not take it for a file.
-func (c *call) filePurpose() string {
-	if c.preview != nil {
-		return visit.PurposePreviewFile
-	}
-	return visit.PurposeFile
-}
-
-// noFiles takes files as a real place does, and keeps nothing of them.
-type noFiles struct{}
-
-func (noFiles) Save(_ context.Context, u Upload) (schema.File, error) {
-	size, err := io.Copy(io.Discard, u.Body)
-	if err != nil {
-		return schema.File{}, err
-	}
-	return schema.File{ID: "preview-" + rand.Text(), Name: u.Name, URL: "https://preview.invalid/", MIMEType: u.MIMEType, Size: size}, nil
-}
-
-func (noFiles) Open(context.Context, string) (io.ReadCloser, schema.File, error) {
-	return nil, schema.File{}, fs.ErrNotExist
-}
 
 // takesFiles returns a block that takes files, nil when there is none with the id or no place
 // for its files.
@@ -115,14 +78,6 @@ func (c *call) notSaved(err error, broke bool) string {
 	}
 	c.h.logger.Log(c.r.Context(), level, "a file was not stored", "form", c.form.ID, "error", err)
 	return code
-}
-
-// fileAnswers are the answers of the form's blocks for files.
-func (c *call) fileAnswers() map[string]json.RawMessage {
-	if c.files() == nil {
-		return map[string]json.RawMessage{}
-	}
-	return c.stored.Answers(&c.blocks)
 }
 
 // keepFiles says to the host's place which files are about to be sent.

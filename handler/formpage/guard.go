@@ -3,6 +3,7 @@ package formpage
 import (
 	"net/http"
 	"slices"
+	"strings"
 )
 
 // crossOrigin compares hosts, not schemes: TLS may end at a proxy.
@@ -70,4 +71,30 @@ func (h *Handler) address(r *http.Request) string {
 		return ""
 	}
 	return h.config.Address(r)
+}
+
+// The methods of a form's page, and of what is only read.
+const (
+	pageMethods = "GET, HEAD, POST, OPTIONS"
+	readMethods = "GET, HEAD, OPTIONS"
+)
+
+// answersMethod answers OPTIONS, and a method that is not among methods. It reports whether
+// it did.
+func answersMethod(w http.ResponseWriter, r *http.Request, methods string) bool {
+	switch {
+	case r.Method == http.MethodOptions:
+		w.Header().Set("Allow", methods)
+		w.WriteHeader(http.StatusNoContent)
+	case allows(methods, r.Method):
+		return false
+	default:
+		w.Header().Set("Allow", methods)
+		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+	}
+	return true
+}
+
+func allows(methods, method string) bool {
+	return slices.Contains(strings.Split(methods, ", "), method)
 }

@@ -16,10 +16,12 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
@@ -51,6 +53,15 @@ type Handler struct {
 	unsent   cache.Cache[string, *atomic.Int64] // bytes by visit, see visitFiles
 
 	ownSecret sync.Once // logs that there is no shared secret
+}
+
+// source is what is remembered of a form: its looks, for which a style sheet is parsed, and
+// the definition that respondents saw last, see gone. It is compared with the form that the
+// service returns, so it is never out of date.
+type source struct {
+	publicID   string
+	definition storage.Definition // shared with the service
+	looks      theme.Theme
 }
 
 // New returns the handler of the pages of svc, a *formsvc.Service. It reports every
@@ -176,4 +187,12 @@ func (h *Handler) below(path string) string {
 		return rest
 	}
 	return strings.TrimPrefix(path, "/")
+}
+
+// verifier returns what checks a captcha block, nil when the host gave none.
+func (h *Handler) verifier(b *schema.Block) Verifier {
+	if b.Type != schema.TypeCaptcha || formblock.Properties(b).Hide {
+		return nil
+	}
+	return h.config.Verifiers[formblock.Properties(b).CaptchaType]
 }

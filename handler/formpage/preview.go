@@ -61,9 +61,6 @@ func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) 
 	return h.config.BasePath + "/" + static.Dir + "/" + previewDir + token, nil
 }
 
-// previewDir is where previews are, below static.Dir.
-const previewDir = "preview/"
-
 // previewLink is what the link of a preview says, signed.
 type previewLink struct {
 	Form  string `json:"f"`
@@ -80,25 +77,20 @@ func (h *Handler) previewer() Previewer {
 	return p
 }
 
-// preview is the bar of a page that is one.
-type preview struct {
-	token string
-	draw.Preview
-}
-
 // servePreview serves the page of a link, and its ending.
 func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest string) {
 	w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 	token, rest, _ := strings.Cut(rest, "/")
 	form, warnings, err := h.openPreview(r, token)
-	if err == nil && rest != "" && rest != "done" {
+	methods := map[string]string{"": pageMethods, "done": readMethods}[rest]
+	if err == nil && methods == "" {
 		err = storage.ErrNotFound
 	}
 	switch {
 	case err != nil:
 		h.unread(w, r, false, err)
 		return
-	case answersMethod(w, r, routes[rest].methods):
+	case answersMethod(w, r, methods):
 		return
 	}
 	c := h.newCall(w, r, form)

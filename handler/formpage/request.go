@@ -6,10 +6,12 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/check"
+	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
@@ -35,6 +37,15 @@ type call struct {
 
 	sheet
 }
+
+// preview is the bar of a page that is one.
+type preview struct {
+	token string
+	draw.Preview
+}
+
+// previewDir is where previews are, below static.Dir.
+const previewDir = "preview/"
 
 // sheet is what a page brings, or the first one: as it was read, and what became of it.
 type sheet struct {
@@ -148,4 +159,41 @@ func dropHosts(blocks []schema.Block, answers map[string]json.RawMessage) {
 			delete(answers, b.ID)
 		}
 	}
+}
+
+// up leads from the page's address to the directory of the handler: nowhere from
+// {base}/{id}, one up from {base}/{id}/done.
+func (c *call) up() string {
+	path := c.h.below(c.r.URL.Path)
+	return strings.Repeat("../", strings.Count(path, "/"))
+}
+
+// embedded reports whether the page is shown in a frame.
+func (c *call) embedded() bool {
+	return c.values.Has(input.Embed) || c.r.URL.RawQuery != "" && c.query().Has(input.Embed)
+}
+
+// files is the place for files, nil when there is none. A preview keeps none.
+func (c *call) files() FileStore {
+	if c.preview != nil && c.h.config.Files != nil {
+		return noFiles{}
+	}
+	return c.h.config.Files
+}
+
+// filePurpose keeps the record of a file that a preview took apart from a stored one: the
+// form itself must not take it for a file.
+func (c *call) filePurpose() string {
+	if c.preview != nil {
+		return visit.PurposePreviewFile
+	}
+	return visit.PurposeFile
+}
+
+// fileAnswers are the answers of the form's blocks for files.
+func (c *call) fileAnswers() map[string]json.RawMessage {
+	if c.files() == nil {
+		return map[string]json.RawMessage{}
+	}
+	return c.stored.Answers(&c.blocks)
 }

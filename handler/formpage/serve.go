@@ -18,11 +18,11 @@ type route struct {
 }
 
 var routes = map[string]route{
-	"":          {(*call).page, "GET, HEAD, POST, OPTIONS", false, false},
-	"done":      {(*call).done, "GET, HEAD, OPTIONS", false, false},
+	"":          {(*call).page, pageMethods, false, false},
+	"done":      {(*call).done, readMethods, false, false},
 	"view":      {func(c *call) { c.beacon(viewed) }, "POST, OPTIONS", false, true},
 	"start":     {func(c *call) { c.beacon(started) }, "POST, OPTIONS", false, true},
-	"form.json": {(*call).formJSON, "GET, HEAD, OPTIONS", true, true},
+	"form.json": {(*call).formJSON, readMethods, true, true},
 	"path":      {(*call).pathJSON, "POST, OPTIONS", true, true},
 	"submit":    {(*call).submitJSON, "POST, OPTIONS", true, true},
 }
@@ -35,7 +35,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.servePreview(w, r, token)
 			return
 		}
-		if !static.Has(rest) || !answersMethod(w, r, "GET, HEAD, OPTIONS") {
+		if !static.Has(rest) || !answersMethod(w, r, readMethods) {
 			static.Serve(w, r, rest)
 		}
 		return

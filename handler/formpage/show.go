@@ -6,11 +6,11 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
-	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/check"
+	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
+	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
@@ -18,50 +18,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
-	"github.com/formsvc/formsvc/storage"
 )
-
-// say answers with the handler's own words, where there is no form.
-func (h *Handler) say(w http.ResponseWriter, r *http.Request, inJSON bool, status int, title, text string) {
-	c := h.newCall(w, r, formsvc.PublicForm{})
-	if !inJSON {
-		c.showMessage(status, c.words.Get(title), c.words.Get(text))
-		return
-	}
-	code := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusMethodNotAllowed: "METHOD_NOT_ALLOWED", http.StatusForbidden: "FOREIGN_ORIGIN"}[status]
-	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: c.words.Get(title)})
-}
-
-// unread answers that there is no form, or that it could not be read.
-func (h *Handler) unread(w http.ResponseWriter, r *http.Request, inJSON bool, err error) {
-	if errors.Is(err, storage.ErrNotFound) {
-		h.say(w, r, inJSON, http.StatusNotFound, "missing.title", "missing.text")
-		return
-	}
-	h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
-	w.Header().Set("Retry-After", "1")
-	h.say(w, r, inJSON, http.StatusServiceUnavailable, "broken.title", "broken.text")
-}
-
-// answersMethod answers OPTIONS, and a method that is not among methods. It reports whether
-// it did.
-func answersMethod(w http.ResponseWriter, r *http.Request, methods string) bool {
-	switch {
-	case r.Method == http.MethodOptions:
-		w.Header().Set("Allow", methods)
-		w.WriteHeader(http.StatusNoContent)
-	case allows(methods, r.Method):
-		return false
-	default:
-		w.Header().Set("Allow", methods)
-		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
-	}
-	return true
-}
-
-func allows(methods, method string) bool {
-	return slices.Contains(strings.Split(methods, ", "), method)
-}
 
 // showFirst shows the first page with one of the faults, or the one that was sent.
 func (c *call) showFirst(status int, faults []schema.Violation) {
@@ -209,4 +166,45 @@ func (c *call) leadTo(target string) {
 	}
 	c.w.Header().Set("Location", target)
 	c.w.WriteHeader(http.StatusSeeOther)
+}
+
+// drawing is what a page of this call is drawn of.
+func (c *call) drawing() *draw.Page {
+	looks := c.source().looks // fields add rules to a copy
+	p := &draw.Page{
+		Source: field.Source{Words: c.words, Host: &c.h.host, Theme: &looks},
+		Form:   &c.form, Site: &c.h.site,
+		Up: c.up(), Posted: c.r.Method == http.MethodPost, Embedded: c.embedded(),
+	}
+	if c.preview != nil {
+		p.Preview = &c.preview.Preview
+	}
+	return p
+}
+
+// showStep shows one page of the form with what was typed and what is wrong.
+func (c *call) showStep(status, at int, faults []schema.Violation) {
+	p := c.drawing()
+	p.Notice, p.Lost = c.notice, c.lost
+	p.Steps, p.At, p.Path, p.Index = c.steps, at, c.path, &c.blocks
+	p.Values, p.Readings, p.Files, p.Faults = c.values, c.readings, c.stored, faults
+	p.Solved, p.Visit, p.State = c.proofs.Solved, c.visit.Key, c.token()
+	c.sent(p.Step(c.w, status))
+}
+
+func (c *call) showMessage(status int, title, text string) {
+	c.sent(c.drawing().Message(c.w, status, title, text))
+}
+
+// showEnding shows an ending, which leads on to a target, "" for nowhere.
+func (c *call) showEnding(ending schema.Block, target template.URL) {
+	c.sent(c.drawing().Ending(c.w, &ending, target))
+}
+
+// sent answers for a page that could not be drawn, of which nothing was sent.
+func (c *call) sent(err error) {
+	if err != nil {
+		c.h.logger.ErrorContext(c.r.Context(), "a page was not rendered", "form", c.form.ID, "error", err)
+		http500(c.w)
+	}
 }

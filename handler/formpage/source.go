@@ -7,17 +7,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/internal/cache"
-	"github.com/formsvc/formsvc/storage"
 )
-
-// source is what is remembered of a form: its looks, for which a style sheet is parsed, and
-// the definition that respondents saw last, see gone. It is compared with the form that the
-// service returns, so it is never out of date.
-type source struct {
-	publicID   string
-	definition storage.Definition // shared with the service
-	looks      theme.Theme
-}
 
 // source returns the source of the form of this call.
 func (c *call) source() *source {
