@@ -80,9 +80,9 @@
 //
 // # What the service never does
 //
-// New starts no goroutine and opens no connection; [Service.Close], on the way out, stops
-// what was started lazily. The service registers nothing global, reads no environment,
-// writes no log unless it is given a logger, and never closes what the host gave it.
+// [New] starts no goroutine and opens no connection. The service registers nothing global,
+// reads no environment, writes no log unless it is given a logger, and never closes what the
+// host gave it; [Service.Close], on the way out, stops what was started lazily.
 //
 // # Mounting
 //
@@ -97,9 +97,8 @@
 // its server first, then the dispatcher, then the service: see examples/mount.
 //
 // Each key may make 600 requests a minute, counted in this process, unless [WithRateLimit]
-// or [WithLimiter] says otherwise. A limiter that fails, or does not answer within 250 ms,
-// lets calls pass. Requests with unknown keys are limited by nobody: limit them by address,
-// in the proxy or in a middleware in front.
+// or [WithLimiter] says otherwise. Nobody limits requests with unknown keys: limit them by
+// address, in the proxy or in a middleware in front.
 //
 // CORS and compression are the host's. A host that serves browsers exposes ETag, Location,
 // X-Request-ID, Retry-After, RateLimit and RateLimit-Policy. API keys do not belong in

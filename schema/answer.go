@@ -8,10 +8,6 @@ import (
 	"time"
 )
 
-// TypeVariable is the field type of a variable in a list of answers: a rule of the form
-// set it. It is not a block type.
-const TypeVariable = "variable"
-
 // Answer is one stored answer: that of a block, of a hidden field (Type is [TypeHidden])
 // or of a variable ([TypeVariable]). Type and Label are those that the field had when the
 // response was stored.

@@ -168,7 +168,7 @@
 //
 //   - var sees own members only. It tries a whole path such as answers.a.b as the block
 //     with the id a.b before it takes the part b of the block a, because ids of blocks may
-//     contain dots.
+//     contain dots; so too for what is left of the path.
 //   - Texts are compared, cut and counted by code points.
 //   - <, <=, > and >= are false when an operand is null. To in and substr null is not the
 //     text "null".

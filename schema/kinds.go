@@ -5,6 +5,68 @@ import (
 	"slices"
 )
 
+// The block types that take an answer from the respondent.
+const (
+	TypeShortText      = "short_text"
+	TypeLongText       = "long_text"
+	TypeEmail          = "email"
+	TypePhone          = "phone"
+	TypeWebsite        = "website"
+	TypeNumber         = "number"
+	TypeRating         = "rating"
+	TypeOpinionScale   = "opinion_scale"
+	TypeNPS            = "nps"
+	TypeYesNo          = "yes_no"
+	TypeLegal          = "legal"
+	TypeSingleChoice   = "single_choice"
+	TypeMultipleChoice = "multiple_choice"
+	TypePictureChoice  = "picture_choice"
+	TypeDropdown       = "dropdown"
+	TypeRanking        = "ranking"
+	TypeMatrix         = "matrix"
+	TypeDate           = "date"
+	TypeTime           = "time"
+	TypeAddress        = "address"
+	TypeContactInfo    = "contact_info"
+	TypeCountry        = "country"
+)
+
+// The block types whose answer only the host can give, apart from the respondent's.
+const (
+	TypeFileUpload = "file_upload"
+	TypeSignature  = "signature"
+	TypePayment    = "payment"
+)
+
+// The block types without an answer of their own: the container, whose children
+// answer, and the control, whose answer is never stored.
+const (
+	TypeGroup   = "group"
+	TypeCaptcha = "captcha"
+)
+
+// The block types that only show something.
+const (
+	TypeWelcome   = "welcome"
+	TypeStatement = "statement"
+	TypeEnding    = "ending"
+	TypeHeading   = "heading"
+	TypeText      = "text"
+	TypeImage     = "image"
+	TypeVideo     = "video"
+	TypePDF       = "pdf"
+	TypeEmbed     = "embed"
+	TypeDivider   = "divider"
+	TypePageBreak = "page_break"
+)
+
+// The field types in a list of answers that are no block types: of a hidden field, and of a
+// variable that a rule of the form set.
+const (
+	TypeHidden   = "hidden"
+	TypeVariable = "variable"
+)
+
 // Kind is what a type of blocks is: who answers such a block and what the answers are like.
 // [Kind.Properties] has what can be set. A Kind is a value: whoever has one may change it.
 type Kind struct {

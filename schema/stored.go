@@ -70,31 +70,34 @@ func texts(n jsontree.Node, members ...member) error {
 func decodeValue(fieldType string, n jsontree.Node) Value {
 	var value Value
 	var err error
-	switch kind := n.Kind(); {
-	case kind == jsontree.String:
+	switch n.Kind() {
+	case jsontree.String:
 		return decodeText(fieldType, n.Text())
-	case kind == jsontree.Bool:
+	case jsontree.Bool:
 		return Bool(n.Bool())
-	case kind == jsontree.Number:
+	case jsontree.Number:
 		return Number(n.Float())
-	case kind == jsontree.Array && fieldType == TypeFileUpload:
+	case jsontree.Null:
+		return Other(n.Raw())
+	}
+	k, _ := KindOf(fieldType)
+	switch list := n.Kind() == jsontree.Array; {
+	case list && k.Shape == ShapeFiles:
 		value, err = decodeAll[Files](n, decodeFile)
-	case kind == jsontree.Array:
+	case list:
 		value, err = decodeAll[Picks](n, decodePick)
-	case kind == jsontree.Null:
-		err = errStored
-	case fieldType == TypeMatrix:
+	case k.Shape == ShapeMatrix:
 		value, err = decodeAll[Matrix](n, decodeRow)
-	case fieldType == TypeAddress, fieldType == TypeContactInfo:
+	case k.Shape == ShapeContact:
 		var c Contact
 		err = texts(n, c.members()...)
 		value = c
-	case fieldType == TypePayment:
+	case k.Shape == ShapePayment:
 		var p Payment
 		err = texts(n, member{"amount", &p.Amount}, member{"currency", &p.Currency}, member{"status", &p.Status},
 			member{"gateway", &p.Gateway}, member{"reference", &p.Reference})
 		value = p
-	case fieldType == TypeSignature:
+	case k.Shape == ShapeFile:
 		var f File
 		f, err = decodeFile(n)
 		value = Files{f}

@@ -1,11 +1,14 @@
 // Package storage is the contract between formsvc and whatever keeps its data.
 //
-// It holds the records, the role interfaces that make up [Storage], and the
-// errors that a store answers with. It has no behaviour of its own and imports
-// the standard library only. [github.com/formsvc/formsvc/storage/memory] and
-// [github.com/formsvc/formsvc/storage/postgres] implement it; a host may bring a
-// third one and prove it with
-// [github.com/formsvc/formsvc/storage/storagetest].
+// It holds the records, the role interfaces that make up [Storage], and the errors that a
+// store answers with. It has no behaviour of its own and imports the standard library only.
+// [github.com/formsvc/formsvc/storage/memory] and
+// [github.com/formsvc/formsvc/storage/postgres] implement it.
+//
+// A host may bring a storage of its own. It embeds [Unimplemented], which answers for every
+// method that is not written yet or that a later version adds, and proves the rest with
+// [github.com/formsvc/formsvc/storage/storagetest]. examples/storage is a storage from scratch
+// on SQLite and says in which order to write one; the example below wraps another storage.
 //
 // # Rules for every method
 //
@@ -27,8 +30,8 @@
 //     and measures leases on a clock of its own.
 //   - Text is valid UTF-8 without U+0000, and so is the text of a JSON value; a
 //     time lies in the years 1 to 9999. Any other value is [ErrInvalidValue],
-//     which comes before all other errors. A read that looks for a record by such
-//     a text returns ErrNotFound: there is none.
+//     which comes before all other errors. A read that looks for a record by an
+//     invalid text returns ErrNotFound.
 //   - Whose data it is, is a parameter ([Actor]). What an actor may not see is
 //     ErrNotFound, exactly as if it did not exist.
 //   - JSON values come back with the members, the member order and the number

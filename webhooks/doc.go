@@ -46,20 +46,21 @@
 // unique column, is safe for good.
 //
 // A webhook that fails ten times in a row over 30 s is paused: a delivery is tried after
-// 10 s, then at growing intervals up to an hour, and the others wait. They end after three
-// days of failures ([Config.MaxAge]). [github.com/formsvc/formsvc.Client.PausedWebhooks]
+// 10 s, then at growing intervals up to an hour, and the others wait. What waits ends after
+// three days of failures ([Config.MaxAge]). [github.com/formsvc/formsvc.Client.PausedWebhooks]
 // lists the paused webhooks with since when and why.
 //
 // # What happens to a delivery
 //
-// It is stored with the response, in the same transaction, and leaves the queue only when
-// its result is stored. A process that is killed loses nothing: what it had under way is
-// claimed again when the lease runs out, 60 s later, by any process that runs a dispatcher.
+// A delivery is stored with the response, in the same transaction, and leaves the queue only
+// when its result is stored. A process that is killed loses nothing: what the process had under
+// way is claimed again when the lease runs out, 60 s later, by any process that runs a
+// dispatcher.
 // Receivers see some of these events twice: those sent in the last 10 ms or so, at most
 // 8 × [Config.InFlight], and the requests of the other pool, at most [Config.InFlightSlow].
 //
-// It is sent at once by the process that took the response, and within 250 ms by any other.
-// The signature is made with the secret of that moment;
+// A delivery is sent at once by the process that took the response, and within 250 ms by any
+// other. The signature is made with the secret of that moment;
 // [github.com/formsvc/formsvc.WithSecretCipher] seals secrets in the storage.
 //
 // Nobody waits for a dead destination. A process has 64 requests under way to webhooks that
@@ -97,7 +98,7 @@
 // were checked are dialled, and the address of the socket is checked once more. Proxies in
 // the environment are ignored, redirects are not followed, TLS is 1.2 or later with a
 // verified certificate, and requests are HTTP/1.1. One attempt ends within [Config.Timeout],
-// 15 s, whatever the receiver does; it reads at most 64 kB of headers and 64 kB of body.
+// 15 s, whatever the receiver does, and reads at most 64 kB of headers and 64 kB of body.
 // Owners learn only timeout, network, redirect or status; your log has the cause.
 // [NewClient] gives the same client for calls of your own.
 //

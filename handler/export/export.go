@@ -17,7 +17,7 @@ const (
 	piece    = 64 << 10
 )
 
-// File is what a response carries.
+// File is what a response carries: wiring of package handler, without promise before v1.
 type File struct {
 	Name, ContentType string
 	// Status sends the status and the headers, once.

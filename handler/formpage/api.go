@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -69,27 +68,6 @@ type jsonDone struct {
 	Ending      string       `json:"ending"` // the id of a block, "": none
 	Block       schema.Block `json:"block"`  // the ending, or one in the page's words
 	RedirectURL string       `json:"redirect_url"`
-}
-
-// shared answers a request of a page of another origin, where the host allows that.
-// Credentials are never part of it. It reports whether the request was a question about
-// that alone.
-func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string) (answered bool) {
-	w.Header().Add("Vary", "Origin")
-	origin := r.Header.Get("Origin")
-	if origin == "" || !slices.Contains(h.config.AllowedOrigins, origin) && !slices.Contains(h.config.AllowedOrigins, "*") {
-		return false
-	}
-	w.Header().Set("Access-Control-Allow-Origin", origin)
-	w.Header().Set("Access-Control-Expose-Headers", "Retry-After")
-	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
-		return false
-	}
-	w.Header().Set("Access-Control-Allow-Methods", methods)
-	w.Header().Set("Access-Control-Allow-Headers", "Content-Type, Accept-Language")
-	w.Header().Set("Access-Control-Max-Age", "600")
-	w.WriteHeader(http.StatusNoContent)
-	return true
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

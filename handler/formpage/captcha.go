@@ -144,18 +144,3 @@ func (h *Handler) verifier(b *schema.Block) Verifier {
 	}
 	return h.config.Verifiers[formblock.Properties(b).CaptchaType]
 }
-
-// drawCaptcha shows the challenge of a block, or nothing when it is solved or the host
-// has no verifier for it. A page never pretends: what is not verified is not shown.
-func (b *builder) drawCaptcha(f *field, block *schema.Block) {
-	f.write = nil
-	w := b.c.h.host.Widget(block)
-	if w == nil || b.c.proofs.Solved(block.ID) {
-		return
-	}
-	f.write, f.Widget = (*writer).captcha, w
-	if f.Label == "" {
-		f.Label = b.c.words.Get("captcha.label")
-	}
-	b.fault(f, block)
-}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -24,6 +25,29 @@ type Service interface {
 	RecordView(ctx context.Context, form storage.ID) error
 	RecordStart(ctx context.Context, form storage.ID) error
 }
+
+// Secret is a key. It is used as a []byte, and prints as [secret] whatever the verb, in logs
+// and as JSON; what prints the unexported fields of a host's own types goes round that.
+type Secret []byte
+
+// Secrets are several. They print as a [Secret] does.
+type Secrets [][]byte
+
+const concealed = "[secret]"
+
+func conceal(f fmt.State, text string) { _, _ = io.WriteString(f, text) }
+
+// Format implements [fmt.Formatter].
+func (Secret) Format(f fmt.State, _ rune) { conceal(f, concealed) }
+
+// MarshalText implements [encoding.TextMarshaler], for JSON and for logs.
+func (Secret) MarshalText() ([]byte, error) { return []byte(concealed), nil }
+
+// Format implements [fmt.Formatter].
+func (Secrets) Format(f fmt.State, _ rune) { conceal(f, concealed) }
+
+// MarshalText implements [encoding.TextMarshaler], for JSON and for logs.
+func (Secrets) MarshalText() ([]byte, error) { return []byte(concealed), nil }
 
 // Config is how the pages are served. The zero value works.
 type Config struct {

@@ -9,17 +9,12 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/url"
-	"strings"
 	"sync/atomic"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/filetype"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
-	"github.com/formsvc/formsvc/handler/formpage/internal/words"
-	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -168,25 +163,3 @@ func (h *Handler) visitFiles(visit string) *atomic.Int64 {
 // filesSent begins to count anew. A file that is still being read gives its space back to the
 // count before.
 func (h *Handler) filesSent(visit string) { h.unsent.Put(visit, new(atomic.Int64), len(visit)) }
-
-// drawFiles draws a block that takes files.
-func (b *builder) drawFiles(f *field, block *schema.Block, p *schema.Properties) {
-	b.multipart = true
-	f.control, f.Name = (*writer).files, input.Upload+block.ID
-	f.Remove = input.Remove + block.ID
-	f.Several = p.MultipleFiles && block.Type == schema.TypeFileUpload
-	f.MaxBytes = b.c.h.host.FileSize(p)
-	size, types := words.Megabytes(f.MaxBytes), kinds.FileTypesOf(p)
-	switch {
-	case block.Type == schema.TypeSignature:
-		f.Accept = strings.Join(filetype.SignatureTypes, ",")
-		f.Help = b.c.words.Get("help.signature")
-	case len(types) > 0:
-		f.Accept = strings.Join(types, ",")
-		f.Help = b.c.words.Get("help.files_of", "size", size, "types", strings.Join(types, ", "))
-	default:
-		f.Help = b.c.words.Get("help.files", "size", size)
-	}
-	b.used[input.File+block.ID] = true
-	f.Stored = b.c.stored[block.ID]
-}

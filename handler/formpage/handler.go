@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
 	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
@@ -39,6 +40,7 @@ type Handler struct {
 	clock   func() time.Time
 
 	host host.Host // what the host gives, as far as pages show it
+	site draw.Site // and what it says of all pages
 
 	sources cache.Cache[storage.ID, *source]
 	warned  cache.Cache[string, struct{}] // form ids with what Lacks says of them, which was logged
@@ -109,7 +111,7 @@ func New(svc Service, config Config) (*Handler, error) {
 	if len(config.Secret) == 0 {
 		h.signer.Secret = []byte(rand.Text())
 	}
-	h.config = config
+	h.config, h.site = config, config.site()
 	h.host = host.Host{
 		Files: config.Files != nil, Payments: config.HostAnswers != nil, Limited: h.limiter != nil, Location: config.Location,
 		MaxFile: config.MaxFileSize, ServiceFile: h.host.ServiceFile, MaxVisit: config.MaxVisitFiles,
@@ -128,6 +130,20 @@ func New(svc Service, config Config) (*Handler, error) {
 // Languages returns the tags of the languages that pages can be shown in, English
 // first.
 func (h *Handler) Languages() []string { return h.words.Tags() }
+
+// Lacks says what a form asks for and the Config does not give: a verifier for a captcha,
+// a place for files, an answer to a payment that is required: respondents see such a form
+// without them. And a limiter, where files or captchas cost the host something. A host asks
+// when it starts, for each of its forms, or when one is published. The handler logs the same
+// when a form's page is first asked for, with the form's id, and a preview shows what
+// respondents are without.
+func (h *Handler) Lacks(form formsvc.PublicForm) []string {
+	var list []string
+	for _, l := range h.host.Lacks(form.Blocks) {
+		list = append(list, l.Text)
+	}
+	return list
+}
 
 // language chooses the words of a page: the host's choice, the address's, the
 // visitor's.

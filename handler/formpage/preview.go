@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
@@ -81,13 +82,9 @@ func (h *Handler) previewer() Previewer {
 
 // preview is the bar of a page that is one.
 type preview struct {
-	token    string
-	Text     string   // key of what the bar says beside that this is a preview
-	Notes    []string // what respondents see in another way
-	Warnings []previewWarning
+	token string
+	draw.Preview
 }
-
-type previewWarning struct{ Label, Path, Message string }
 
 // servePreview serves the page of a link, and its ending.
 func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest string) {
@@ -105,7 +102,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 		return
 	}
 	c := h.newCall(w, r, form)
-	c.preview = &preview{token: token, Text: "preview.text", Notes: c.previewNotes(), Warnings: append(labelled(form.Blocks, warnings), c.lacks()...)}
+	c.preview = &preview{token, draw.Preview{Text: "preview.text", Notes: c.previewNotes(), Warnings: append(labelled(form.Blocks, warnings), c.lacks()...)}}
 	c.form.Closed = false // the author sees the form, and the note
 	if rest == "done" {
 		c.preview.Text = "preview.sent"
@@ -156,21 +153,21 @@ func (c *call) unverified(blocks []schema.Block) []string {
 
 // lacks is what [Handler.Lacks] says, but for captchas, which have a note in the author's
 // language, and for what makes no difference to respondents.
-func (c *call) lacks() []previewWarning {
-	var list []previewWarning
+func (c *call) lacks() []draw.Warning {
+	var list []draw.Warning
 	for _, l := range c.h.host.Lacks(c.form.Blocks) {
 		if !l.Quiet {
-			list = append(list, previewWarning{Message: l.Text})
+			list = append(list, draw.Warning{Message: l.Text})
 		}
 	}
 	return list
 }
 
 // labelled puts the label of its block before a warning's path.
-func labelled(blocks []schema.Block, warnings schema.Warnings) []previewWarning {
-	var list []previewWarning
+func labelled(blocks []schema.Block, warnings schema.Warnings) []draw.Warning {
+	var list []draw.Warning
 	for _, w := range warnings {
-		shown := previewWarning{Path: w.Path, Message: w.Message}
+		shown := draw.Warning{Path: w.Path, Message: w.Message}
 		if rest, ok := strings.CutPrefix(w.Path, "/blocks/"); ok {
 			index, _, _ := strings.Cut(rest, "/")
 			if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(blocks) {

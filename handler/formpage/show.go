@@ -113,10 +113,9 @@ func (c *call) closed() {
 // handBack shows a message, and what was typed and the names of files, to be copied: they are
 // nowhere else.
 func (c *call) handBack(status int, title, text string, files []string) {
-	view := c.view("message")
-	view.Title, view.Text = c.words.Get(title), text
-	view.Lost, view.LostFiles = view.lost(c.typed()), c.words.List(files)
-	c.render(status, view, new(policy.Policy))
+	p := c.drawing()
+	p.Lost, p.LostFiles = c.typed(), files
+	c.sent(p.Message(c.w, status, c.words.Get(title), text))
 }
 
 // typed is the text that the page brought, with the labels of its blocks.
@@ -124,8 +123,7 @@ func (c *call) typed() []read.Unplaced {
 	var list []read.Unplaced
 	for _, u := range read.Typed(c.values) {
 		if b := c.block(u.Block); b != nil {
-			switch b.Type {
-			case schema.TypeYesNo, schema.TypeLegal, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS, schema.TypeCountry:
+			if k, _ := schema.KindOf(b.Type); k.Shape == schema.ShapeBoolean || k.Scale.Step > 0 || b.Type == schema.TypeCountry {
 				continue // was chosen
 			}
 			u.Block = cmp.Or(b.Label, u.Block)

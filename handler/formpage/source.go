@@ -1,6 +1,9 @@
 package formpage
 
 import (
+	"context"
+
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/internal/cache"
@@ -34,3 +37,13 @@ func (c *call) source() *source {
 
 // faults words what is wrong with answers.
 func (c *call) faults() fault.Writer { return fault.Writer{Words: c.words, Host: &c.h.host} }
+
+// warnLacks logs what a form lacks, each thing once as long as it is remembered.
+func (h *Handler) warnLacks(ctx context.Context, form *formsvc.PublicForm) {
+	for _, l := range h.host.Lacks(form.Blocks) {
+		key := form.ID.String() + l.Text
+		if _, logged := h.warned.Put(key, struct{}{}, len(key)); !logged {
+			h.logger.WarnContext(ctx, "a form asks for what formpage.Config does not give", "form", form.ID, "lacks", l.Text)
+		}
+	}
+}

@@ -55,19 +55,14 @@ func Compile(from Source) (Form, error) {
 // /hidden and whose Field is the block's id or the hidden field's name. Answers that
 // would take more than Limits.Response together are TOO_LONG at the empty path.
 //
-// null, [] and text of which nothing can be seen mean unanswered, to a block of any type
-// and whether it is required or not. An answer to a block that takes none (content,
-// groups) is NOT_ALLOWED, one to an id that the form does not have UNKNOWN_FIELD. An
-// answer to a captcha is accepted and not stored.
+// Package schema says which answers are accepted, and how they are stored.
 //
 // Only the blocks on the respondent's path count, see [Form.Path]. Answers to other
 // blocks are dropped unchecked, but for the host's to blocks that the form hides. To
 // rules, a faulty answer is unanswered. A response whose rules take too many steps is
 // TOO_MANY at the empty path.
 //
-// What is accepted and stored, by block type, stands in package kinds.
-//
-// Words that a form post sends for these ("on", "1,5") are for whoever reads the post.
+// Words that a form post sends for answers ("on", "1,5") are for whoever reads the post.
 //
 // Checking costs at most five times what json.Unmarshal of the same answers does, and
 // 5 ms (BenchmarkCostlyResponses): of text that is not in NFC and of addresses beyond

@@ -11,28 +11,28 @@
 //     A result that the store refuses for good is dropped, and the delivery is repeated
 //     when its lease runs out.
 //   - There are two pools. A webhook is quick when its last request succeeded and none
-//     of its last eight successes took longer than a moment, half a second. Quick ones
+//     of its last eight successes took longer than a moment, half a second. Quick webhooks
 //     start in the quick pool of 64 places, all others in the second pool of 1,024.
 //   - Nobody keeps a quick place: at the first step after 50 ms a request moves over to
 //     the second pool. So the quick pool begins about 64 requests in 50 ms, whoever hangs,
-//     until the second pool is full, or the host name that hangs has its half of that.
+//     until the second pool is full, or the host name that hangs has its half of that pool.
 //   - The second pool keeps a quarter of its places for requests that move over, and a
 //     quarter for webhooks that are slow but work. New and failing webhooks have half.
 //   - A webhook has four requests under way, and one while it is new or fails. With
 //     another URL it is another webhook. A quick webhook hangs when one of its requests
-//     lasts for 50 ms, and for twice as long as its requests usually do. It gets no further
-//     request until that one has ended. What waits for it goes back to the store, and so
-//     does a delivery that has waited for a second for any webhook.
-//   - A host name has a quarter of the quick places while another one waits, else three
+//     lasts for 50 ms, and for twice as long as its requests usually do. The webhook gets no
+//     further request until the hanging request has ended. Deliveries that wait for it go
+//     back to the store, and so does a delivery that has waited for a second for any webhook.
+//   - A host name has a quarter of the quick places while another name waits, else three
 //     quarters, and half of the second pool.
 //   - Within a pool webhooks take turns. The store has turns of its own: a claim
 //     brings deliveries of the webhooks that were served longest ago, for each pool as
 //     much as it has room for, and for each webhook about as much as it sends before the
-//     next claim. One claim is under way at a time. The next one begins when somebody
+//     next claim. One claim is under way at a time. The next claim begins when somebody
 //     calls, when results of claimed deliveries are recorded, or of a webhook that the
 //     last claim had no room for, or after at most a quarter of a second. A claim for the
-//     quick pool waits until that has room for half of what may wait there.
-//   - A process that dies repeats what it sent and did not record. Each pool bounds that.
+//     quick pool waits until that pool has room for half of what may wait there.
+//   - A process that dies repeats what it sent and did not record. Each pool bounds how much.
 //   - A webhook that fails ten times in a row over half a minute is paused and probed.
 //     The store keeps the pause and how the webhook fared; a claim brings both.
 //   - After a write failed nothing is claimed or handed over until all results are written
@@ -43,7 +43,7 @@
 // that feeds it and carries out what it says. So its tests are tables and histories in
 // virtual time. [Numbers] has all that was tuned, and [Default] says why.
 //
-// To read it, begin with [Scheduler.Step]. scheduler.go follows a delivery from its
+// A reader begins with [Scheduler.Step]. scheduler.go follows a delivery from its
 // arrival to its end. webhook.go has what is known of a webhook and what follows from
-// that, pool.go the places and turns, claims.go and results.go the two calls of the store.
+// it, pool.go the places and turns, claims.go and results.go the two calls of the store.
 package scheduler

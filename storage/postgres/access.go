@@ -2,9 +2,8 @@ package postgres
 
 import "github.com/formsvc/formsvc/storage"
 
-// userArg is the argument that an access condition compares with: null for the
-// host, who passes all of them, and a value that is not an id for the zero actor,
-// who passes none.
+// userArg is the argument that an access condition compares with: null for the host, who
+// passes every condition, and a value that is no id for the zero actor, who passes none.
 func userArg(who storage.Actor) []byte {
 	if who.Host() {
 		return nil
@@ -18,8 +17,8 @@ func userArg(who storage.Actor) []byte {
 
 // A form is in the trash when its own row says so or its workspace is deleted:
 // deleting a workspace writes one row, whatever is in it, and a sweep writes the
-// forms' rows later. The users of a workspace are gone with it, so only what is not
-// done for a user has to look at the workspace's row. Each of the conditions is one
+// forms' rows later. The users of a workspace are gone with it, so only a statement that
+// is not for a user has to look at the workspace's row. Each of the conditions is one
 // look-up of a primary key; EXISTS in its place may be planned as a table of
 // everybody's access.
 const (

@@ -103,7 +103,7 @@ func newDrain(b *testing.B, full bool) *drain {
 
 // fill queues n deliveries, with an event each.
 func (d *drain) fill(n int) {
-	_, err := d.pool.Exec(d.b.Context(), d.s.sql(`
+	_, err := d.pool.Exec(d.b.Context(), d.s.db.SQL(`
 		WITH pending AS (
 			SELECT w.id AS webhook_id, w.form_id, decode(lpad(to_hex(n), 24, '0'), 'hex') AS event_id
 			FROM generate_series($1::int, $2::int) n
@@ -227,7 +227,7 @@ func BenchmarkIdle(b *testing.B) {
 							paused_until = statement_timestamp() + interval '1 hour', pause_reason = 'failures',
 							next_at = statement_timestamp() + interval '1 hour'`
 				}
-				if _, err := pool.Exec(b.Context(), s.sql(text)); err != nil {
+				if _, err := pool.Exec(b.Context(), s.db.SQL(text)); err != nil {
 					b.Fatal(err)
 				}
 				for _, table := range []string{"destinations", "deliveries"} {

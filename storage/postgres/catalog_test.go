@@ -24,7 +24,7 @@ import (
 // column.
 func catalog(t *testing.T, s *Store, text string) []string {
 	t.Helper()
-	rows, err := s.db.Query(t.Context(), text, s.schema)
+	rows, err := s.db.DB.Query(t.Context(), text, s.db.Schema)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func TestStorage(t *testing.T) {
 			storagetest.Run(t, func(t *testing.T) storage.Storage {
 				return New(pool, WithSchema(schemas.lend(t)))
 			}, storagetest.SecondHandle(func(_ *testing.T, first storage.Storage) storage.Storage {
-				return New(pool, WithSchema(first.(*Store).schema))
+				return New(pool, WithSchema(first.(*Store).db.Schema))
 			}))
 		})
 	}

@@ -32,9 +32,8 @@
 //
 // Everything lives in the schema formsvc ([WithSchema] renames it), with a table of its own
 // that notes the version, so another user of golang-migrate in the same database is not
-// disturbed. Migrate runs only when it is called, on a connection of its own that it closes,
-// and may be called by many processes at once. Each migration is one transaction: one that
-// fails changes nothing, and the next call tries it again.
+// disturbed. Migrate runs only when it is called, on connections of its own, and may be called
+// by many processes at once.
 //
 // The changelog names every migration. Migrate first, then start the new processes. The
 // tables say which oldest program they still serve, and a migration serves the previous
@@ -42,17 +41,8 @@
 // reports tables that are too old or too new, rights that are missing, and settings of the
 // role that do not fit.
 //
-// [Migrations] has the files for hosts with a tool of their own, such as goose or atlas: run
-// each in one transaction, after
-//
-//	CREATE SCHEMA IF NOT EXISTS formsvc; SET LOCAL search_path = formsvc;
-//
-// and before
-//
-//	SET LOCAL search_path = DEFAULT;
-//
-// without which the tool does not find its own table. (Tried with goose v3.29 as SQL and as Go
-// migrations, and with atlas's Go library.)
+// [Migrations] has the files for hosts with a tool of their own, and says how to run them.
+// (Tried with goose v3.29 as SQL and as Go migrations, and with atlas's Go library.)
 //
 // golang-migrate brings what its own tests use, Docker's client and OpenTelemetry among it,
 // into go.sum of a host that imports this package: some thirty modules, which go build neither

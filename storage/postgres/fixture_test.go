@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/storage/postgres/internal/tables"
 )
 
 // testStore returns a store on a migrated schema of the test's own, and its pool.
@@ -30,7 +32,7 @@ func createTables(t testing.TB, pool *pgxpool.Pool, schema string) {
 
 func firstMigration(t testing.TB) string {
 	t.Helper()
-	up, err := embedded.ReadFile(fmt.Sprintf("migrations/%04d_tables.up.sql", 1))
+	up, err := fs.ReadFile(tables.ThisBuild.Files, fmt.Sprintf("migrations/%04d_tables.up.sql", 1))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // formHead is a form without its definition.
@@ -37,31 +38,27 @@ func (s *Store) fillIn(ctx context.Context, f *storage.Form) error {
 	if f.Gate.ResponseLimit <= 0 {
 		return nil
 	}
-	err := s.queryRow(ctx, fullByID, func(rows pgx.Rows) error {
-		return rows.Scan(scanBool(&f.Full))
+	err := s.db.QueryRow(ctx, fullByID, func(rows pgx.Rows) error {
+		return rows.Scan(conn.ScanBool(&f.Full))
 	}, f.ID[:], f.Gate.ResponseLimit)
-	return noRow(err, nil) // the limit is gone in the meantime
+	return conn.NoRow(err, nil) // the limit is gone in the meantime
 }
 
 // appendHead appends what takes formHead. A row of nulls is the zero Form.
 func appendHead(to []any, f *storage.Form) []any {
 	return append(to,
-		scanID(&f.ID), scanText(&f.PublicID), scanID(&f.WorkspaceID), scanText(&f.Name), scanText(&f.Type), scanText(&f.Status),
-		scanInt(&f.Revision), scanBool(&f.Gate.Closed), scanTime(&f.Gate.CloseAt), scanInt(&f.Gate.ResponseLimit),
-		scanText(&f.Gate.Unique.Block), scanSize(&f.Gate.Unique.Rules), scanBool(&f.DuplicatesCovered), scanBool(&f.Full),
-		scanTime(&f.CreatedAt), scanTime(&f.UpdatedAt), scanTime(&f.TrashedAt))
+		conn.ScanID(&f.ID), conn.ScanText(&f.PublicID), conn.ScanID(&f.WorkspaceID), conn.ScanText(&f.Name), conn.ScanText(&f.Type), conn.ScanText(&f.Status),
+		conn.ScanInt(&f.Revision), conn.ScanBool(&f.Gate.Closed), conn.ScanTime(&f.Gate.CloseAt), conn.ScanInt(&f.Gate.ResponseLimit),
+		conn.ScanText(&f.Gate.Unique.Block), conn.ScanSize(&f.Gate.Unique.Rules), conn.ScanBool(&f.DuplicatesCovered), conn.ScanBool(&f.Full),
+		conn.ScanTime(&f.CreatedAt), conn.ScanTime(&f.UpdatedAt), conn.ScanTime(&f.TrashedAt))
 }
 
 // appendForm appends what takes formColumns. The definition is borrowed until
 // ownDefinition.
 func appendForm(to []any, f *storage.Form) []any {
 	d := &f.Definition
-	return append(appendHead(to, f), scanSize(&d.Format),
-		scanBorrowed(&d.Blocks), scanBorrowed(&d.Settings), scanBorrowed(&d.Theme), scanBorrowed(&d.Variables), scanBorrowed(&d.HiddenFields))
-}
-
-func ownDefinition(d *storage.Definition) {
-	own(&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields)
+	return append(appendHead(to, f), conn.ScanSize(&d.Format),
+		conn.ScanBorrowed(&d.Blocks), conn.ScanBorrowed(&d.Settings), conn.ScanBorrowed(&d.Theme), conn.ScanBorrowed(&d.Variables), conn.ScanBorrowed(&d.HiddenFields))
 }
 
 // scanForm reads what is asked for beside a form, and the form: the version of its row
@@ -104,10 +101,10 @@ SELECT EXISTS (SELECT 1 FROM made) FROM target`
 func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
 	var made bool
 	d := f.Definition
-	err := s.change(ctx, run(createForm, f.WorkspaceID[:], userArg(who), f.ID[:], f.PublicID, f.Name, f.Type, f.Status,
-		f.Gate.Closed, timeArg(f.Gate.CloseAt), f.Gate.ResponseLimit, f.CreatedAt.UTC(), f.UpdatedAt.UTC(),
-		int64(d.Format), jsonArg(d.Blocks), jsonArg(d.Settings), jsonArg(d.Theme), jsonArg(d.Variables), jsonArg(d.HiddenFields),
-		f.Gate.Unique.Block, int64(f.Gate.Unique.Rules)).into(&made))
+	err := s.db.Change(ctx, conn.Run(createForm, f.WorkspaceID[:], userArg(who), f.ID[:], f.PublicID, f.Name, f.Type, f.Status,
+		f.Gate.Closed, conn.TimeArg(f.Gate.CloseAt), f.Gate.ResponseLimit, f.CreatedAt.UTC(), f.UpdatedAt.UTC(),
+		int64(d.Format), conn.JSONArg(d.Blocks), conn.JSONArg(d.Settings), conn.JSONArg(d.Theme), conn.JSONArg(d.Variables), conn.JSONArg(d.HiddenFields),
+		f.Gate.Unique.Block, int64(f.Gate.Unique.Rules)).Into(&made))
 	if err == nil && !made {
 		return storage.ErrConflict
 	}
@@ -132,18 +129,18 @@ func (s *Store) Form(ctx context.Context, who storage.Actor, id storage.ID) (sto
 // FormByPublicID implements [storage.FormStore].
 func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
 	if !storage.ValidText(publicID) {
-		return storage.Form{}, notStored(ctx)
+		return storage.Form{}, conn.NotStored(ctx)
 	}
 	return s.oneForm(ctx, formByPublicID, publicID)
 }
 
 func (s *Store) oneForm(ctx context.Context, text string, args ...any) (f storage.Form, err error) {
-	err = s.read(ctx, func(ctx context.Context) error {
-		err := s.queryRow(ctx, text, func(rows pgx.Rows) error {
+	err = s.db.Read(ctx, func(ctx context.Context) error {
+		err := s.db.QueryRow(ctx, text, func(rows pgx.Rows) error {
 			return s.scanForm(rows, make([]any, 0, 24), &f)
 		}, args...)
 		if err != nil {
-			return noRow(err, storage.ErrNotFound)
+			return conn.NoRow(err, storage.ErrNotFound)
 		}
 		return s.fillIn(ctx, &f)
 	})
@@ -207,13 +204,13 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsPar
 		text, args = lists.ofUser(), append(args, userArg(who))
 	}
 	var found []storage.Form
-	err := s.read(ctx, func(ctx context.Context) (err error) {
-		found, err = collect(ctx, s, text, scanHead, args...)
+	err := s.db.Read(ctx, func(ctx context.Context) (err error) {
+		found, err = conn.Collect(ctx, &s.db, text, scanHead, args...)
 		if err != nil || len(found) > 0 || !one || who.Host() {
 			return err
 		}
-		err = s.queryRow(ctx, workspaceIsThere, func(pgx.Rows) error { return nil }, q.WorkspaceID[:], userArg(who))
-		return noRow(err, storage.ErrNotFound)
+		err = s.db.QueryRow(ctx, workspaceIsThere, func(pgx.Rows) error { return nil }, q.WorkspaceID[:], userArg(who))
+		return conn.NoRow(err, storage.ErrNotFound)
 	})
 	if err != nil {
 		return nil, err
@@ -363,19 +360,19 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 }
 
 func (s *Store) updateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (f storage.Form, code int, err error) {
-	var batch []statement
+	var batch []conn.Statement
 	if c.WorkspaceID != nil {
-		batch = append(batch, run(lockTarget, idArgOf(c.WorkspaceID)))
+		batch = append(batch, conn.Run(lockTarget, conn.IDArgOf(c.WorkspaceID)))
 	}
 	if c.Gate != nil {
 		batch = append(batch, s.lockForm(id))
 	}
 	if c.WorkspaceID != nil {
-		batch = append(batch, run(lockWebhooksOfForm, id[:]))
+		batch = append(batch, conn.Run(lockWebhooksOfForm, id[:]))
 	}
 	var current int64
-	err = s.change(ctx, append(batch, run(updateForm, updateFormArgs(who, id, c)...).row(func(rows pgx.Rows) error {
-		err := rows.Scan(appendForm([]any{scanSize(&code), scanInt(&current)}, &f)...)
+	err = s.db.Change(ctx, append(batch, conn.Run(updateForm, updateFormArgs(who, id, c)...).Row(func(rows pgx.Rows) error {
+		err := rows.Scan(appendForm([]any{conn.ScanSize(&code), conn.ScanInt(&current)}, &f)...)
 		ownDefinition(&f.Definition)
 		return err
 	}))...)
@@ -409,9 +406,9 @@ func updateFormArgs(who storage.Actor, id storage.ID, c storage.FormChange) []an
 		format = &n
 	}
 	return []any{
-		id[:], userArg(who), idArgOf(c.WorkspaceID), revisionsArg(c.IfRevision), c.At.UTC(), c.Name, c.Status,
-		closed, timeArg(gate.CloseAt), limit, format,
-		jsonArg(d.Blocks), jsonArg(d.Settings), jsonArg(d.Theme), jsonArg(d.Variables), jsonArg(d.HiddenFields),
+		id[:], userArg(who), conn.IDArgOf(c.WorkspaceID), conn.ListArg(c.IfRevision), c.At.UTC(), c.Name, c.Status,
+		closed, conn.TimeArg(gate.CloseAt), limit, format,
+		conn.JSONArg(d.Blocks), conn.JSONArg(d.Settings), conn.JSONArg(d.Theme), conn.JSONArg(d.Variables), conn.JSONArg(d.HiddenFields),
 		unique, rules,
 	}
 }

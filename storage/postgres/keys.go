@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 const keyColumns = `k.id, k.user_id, k.name, k.prefix, k.scopes, k.created_at, k.expires_at, k.revoked_at, k.last_used_at`
@@ -21,8 +23,8 @@ const userColumns = `k.user_name, k.user_email`
 // appendKey appends what takes keyColumns.
 func appendKey(to []any, k *storage.Key) []any {
 	return append(to,
-		scanID(&k.ID), scanID(&k.UserID), scanText(&k.Name), scanText(&k.Prefix), (*scopesColumn)(&k.Scopes),
-		scanTime(&k.CreatedAt), scanTime(&k.ExpiresAt), scanTime(&k.RevokedAt), scanTime(&k.LastUsedAt))
+		conn.ScanID(&k.ID), conn.ScanID(&k.UserID), conn.ScanText(&k.Name), conn.ScanText(&k.Prefix), (*scopesColumn)(&k.Scopes),
+		conn.ScanTime(&k.CreatedAt), conn.ScanTime(&k.ExpiresAt), conn.ScanTime(&k.RevokedAt), conn.ScanTime(&k.LastUsedAt))
 }
 
 func scanKey(rows pgx.Rows) (k storage.Key, err error) {
@@ -58,9 +60,9 @@ func (s *Store) CreateKey(ctx context.Context, n storage.NewKey) error {
 	if k.UserID != u.ID {
 		return storage.ErrInvalidValue
 	}
-	return s.create(ctx, s.lock(lockKeys, u.ID), run(createKey, u.ID[:], u.Name, u.Email,
+	return s.db.Create(ctx, s.lock(lockKeys, u.ID), conn.Run(createKey, u.ID[:], u.Name, u.Email,
 		k.ID[:], k.Name, k.Prefix, scopesArg(k.Scopes), n.Hash[:],
-		k.CreatedAt.UTC(), timeArg(k.ExpiresAt), timeArg(k.RevokedAt), timeArg(k.LastUsedAt), int64(max(n.Max, 0))))
+		k.CreatedAt.UTC(), conn.TimeArg(k.ExpiresAt), conn.TimeArg(k.RevokedAt), conn.TimeArg(k.LastUsedAt), int64(max(n.Max, 0))))
 }
 
 const keyByHash = `
@@ -72,9 +74,9 @@ WHERE k.hash = $1::bytea`
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, storage.User, error) {
 	var k storage.Key
 	var u storage.User
-	err := s.read(ctx, func(ctx context.Context) error {
-		err := s.queryRow(ctx, keyByHash, func(rows pgx.Rows) error { return scanKeyAndUser(rows, &k, &u) }, hash[:])
-		return noRow(err, storage.ErrNotFound)
+	err := s.db.Read(ctx, func(ctx context.Context) error {
+		err := s.db.QueryRow(ctx, keyByHash, func(rows pgx.Rows) error { return scanKeyAndUser(rows, &k, &u) }, hash[:])
+		return conn.NoRow(err, storage.ErrNotFound)
 	})
 	if err != nil {
 		return storage.Key{}, storage.User{}, err
@@ -83,7 +85,7 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 }
 
 func scanKeyAndUser(rows pgx.Rows, k *storage.Key, u *storage.User) error {
-	err := rows.Scan(append(appendKey(make([]any, 0, 11), k), scanText(&u.Name), scanText(&u.Email))...)
+	err := rows.Scan(append(appendKey(make([]any, 0, 11), k), conn.ScanText(&u.Name), conn.ScanText(&u.Email))...)
 	u.ID = k.UserID
 	return err
 }
@@ -132,7 +134,7 @@ WHERE k.hash = $1::bytea AND k.revoked_at IS NULL
 // otherwise that takes another statement.
 func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
 	var out storage.FormForKey
-	err := s.read(ctx, func(ctx context.Context) error {
+	err := s.db.Read(ctx, func(ctx context.Context) error {
 		if s.cache != nil {
 			same, err := s.cachedFormForKey(ctx, p, &out)
 			if same || err != nil {
@@ -156,11 +158,11 @@ func (s *Store) cachedFormForKey(ctx context.Context, p storage.FormForKeyParams
 	}
 	var ofKey, ofForm rowVersion
 	var updatedAt time.Time
-	err = s.queryRow(ctx, versionsForKey, func(rows pgx.Rows) error {
-		return rows.Scan(&ofKey, &ofForm, scanTime(&updatedAt))
+	err = s.db.QueryRow(ctx, versionsForKey, func(rows pgx.Rows) error {
+		return rows.Scan(&ofKey, &ofForm, conn.ScanTime(&updatedAt))
 	}, p.Hash[:], p.Form[:], form.form.WorkspaceID[:], key.key.UserID[:])
 	if err != nil || ofKey != key.version || !form.is(ofForm, updatedAt) {
-		return false, noRow(err, nil)
+		return false, conn.NoRow(err, nil)
 	}
 	*out = storage.FormForKey{Key: key.key, User: key.user, Form: &form.form}
 	out.Key.Scopes = slices.Clone(key.key.Scopes)
@@ -171,13 +173,13 @@ func (s *Store) wholeFormForKey(ctx context.Context, p storage.FormForKeyParams,
 	var f storage.Form
 	var ofKey rowVersion
 	*out = storage.FormForKey{}
-	err := s.queryRow(ctx, formForKey, func(rows pgx.Rows) error {
-		beside := append(appendKey(make([]any, 0, 40), &out.Key), scanText(&out.User.Name), scanText(&out.User.Email), &ofKey)
+	err := s.db.QueryRow(ctx, formForKey, func(rows pgx.Rows) error {
+		beside := append(appendKey(make([]any, 0, 40), &out.Key), conn.ScanText(&out.User.Name), conn.ScanText(&out.User.Email), &ofKey)
 		return s.scanForm(rows, beside, &f)
 	}, p.Hash[:], p.Form[:], string(p.Scope), p.At.UTC())
 	out.User.ID = out.Key.UserID
 	if err != nil || f.ID.IsZero() {
-		return noRow(err, storage.ErrNotFound)
+		return conn.NoRow(err, storage.ErrNotFound)
 	}
 	if s.cache != nil {
 		key := cachedKey{version: ofKey, key: out.Key, user: out.User}
@@ -196,7 +198,7 @@ ORDER BY k.created_at DESC, k.id DESC`
 
 // Keys implements [storage.KeyStore].
 func (s *Store) Keys(ctx context.Context, user storage.ID) ([]storage.Key, error) {
-	return readAll(ctx, s, scanKey, keysOfUser, user[:])
+	return conn.ReadAll(ctx, &s.db, scanKey, keysOfUser, user[:])
 }
 
 const revokeKey = `
@@ -205,7 +207,7 @@ WHERE k.id = $1::bytea AND k.user_id = $2::bytea`
 
 // RevokeKey implements [storage.KeyStore].
 func (s *Store) RevokeKey(ctx context.Context, user, key storage.ID, at time.Time) error {
-	return s.changeRow(ctx, revokeKey, key[:], user[:], timeArg(at))
+	return s.db.ChangeRow(ctx, revokeKey, key[:], user[:], conn.TimeArg(at))
 }
 
 // Rows are locked in the order of their ids, so that two calls never wait for
@@ -232,6 +234,44 @@ func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) er
 	for i := range sorted {
 		ids[i], times[i] = sorted[i][:], used[sorted[i]].UTC()
 	}
-	_, err := s.changeRows(ctx, touchKeys, ids, times)
+	_, err := s.db.ChangeRows(ctx, touchKeys, ids, times)
 	return err
+}
+
+// scopesArg is the argument for a text[].
+func scopesArg(scopes []storage.Scope) []string {
+	return conn.Column(scopes, func(scope *storage.Scope) string { return string(*scope) })
+}
+
+// scopesColumn scans a text[]. Every request reads the scopes of its key, so the
+// known ones are not allocated.
+type scopesColumn []storage.Scope
+
+// SetDimensions implements [pgtype.ArraySetter].
+func (c *scopesColumn) SetDimensions(dimensions []pgtype.ArrayDimension) error {
+	*c = nil
+	if len(dimensions) > 0 {
+		*c = make(scopesColumn, dimensions[0].Length)
+	}
+	return nil
+}
+
+// ScanIndex implements [pgtype.ArraySetter].
+func (c *scopesColumn) ScanIndex(i int) any { return (*scopeElement)(&(*c)[i]) }
+
+// ScanIndexType implements [pgtype.ArraySetter].
+func (c *scopesColumn) ScanIndexType() any { return new(scopeElement) }
+
+type scopeElement storage.Scope
+
+var knownScopes = storage.Scopes()
+
+// ScanBytes implements [pgtype.BytesScanner].
+func (e *scopeElement) ScanBytes(b []byte) error {
+	if i := slices.IndexFunc(knownScopes, func(s storage.Scope) bool { return string(s) == string(b) }); i >= 0 {
+		*e = scopeElement(knownScopes[i])
+		return nil
+	}
+	*e = scopeElement(b)
+	return nil
 }

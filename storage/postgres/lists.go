@@ -7,6 +7,7 @@ import (
 	"github.com/Masterminds/squirrel"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // A list is newest first and is read from a position on: $1 and $2 are the time and
@@ -31,10 +32,10 @@ const pageLimit = "(SELECT $3::bigint)"
 // pageArgs are the arguments $1 to $3.
 func pageArgs(p storage.Page) []any {
 	if p.After == nil {
-		return []any{timeArg(time.Time{}), lastID, limitArg(p)}
+		return []any{conn.TimeArg(time.Time{}), lastID, conn.LimitArg(p)}
 	}
 	id := p.After.ID
-	return []any{timeArg(p.After.Time), id[:], limitArg(p)}
+	return []any{conn.TimeArg(p.After.Time), id[:], conn.LimitArg(p)}
 }
 
 // lastID comes after every id.

@@ -5,15 +5,16 @@ import (
 	"hash/fnv"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // What a lock is about. Locks of different kinds do not meet.
 type lockKind string
 
 const (
-	// lockForms keeps changes that a response must not overlap apart from
-	// responses: those take it shared, so they never wait for each other, and no
-	// row is locked or written for it.
+	// lockForms keeps responses apart from the changes that no response may overlap.
+	// Responses take the lock shared, so they never wait for each other, and no row is
+	// locked or written for it.
 	lockForms lockKind = "form"
 	// lockFunnels is held while counts are moved between the tables of the funnel.
 	lockFunnels lockKind = "funnel"
@@ -22,12 +23,10 @@ const (
 	// lockKeys makes keys of one user one by one, for their limit.
 	lockKeys lockKind = "keys"
 	// lockValues is about an idempotency key or a unique answer of a form: of two
-	// responses that have the same one, the second waits for the first.
+	// responses with the same value, the second waits for the first.
 	lockValues lockKind = "value"
 	// lockProbes makes deliveries that somebody asks for one by one, by webhook.
 	lockProbes lockKind = "probes"
-	// lockMigrations is held by the one Migrate that works.
-	lockMigrations lockKind = "migrations"
 )
 
 const (
@@ -38,20 +37,20 @@ const (
 // lock takes an exclusive lock; it ends with the transaction. No transaction of
 // this package waits for the locks of two forms. The lock of a form is taken after
 // the rows of workspaces and before all other rows.
-func (s *Store) lock(kind lockKind, id storage.ID) statement {
-	return run(lockExclusive, s.lockKey(kind, id))
+func (s *Store) lock(kind lockKind, id storage.ID) conn.Statement {
+	return conn.Run(lockExclusive, s.lockKey(kind, id))
 }
 
 // lockForm takes the exclusive lock of a form.
-func (s *Store) lockForm(id storage.ID) statement { return s.lock(lockForms, id) }
+func (s *Store) lockForm(id storage.ID) conn.Statement { return s.lock(lockForms, id) }
 
 // lockFormShared takes the lock of a form that responses take.
-func (s *Store) lockFormShared(id storage.ID) statement {
-	return run(lockShared, s.lockKey(lockForms, id))
+func (s *Store) lockFormShared(id storage.ID) conn.Statement {
+	return conn.Run(lockShared, s.lockKey(lockForms, id))
 }
 
-// lockKey is the last eight bytes of the id, which differ between ids, made unlike
-// those of other kinds. In SQL it is lockKeyOfForm.
+// lockKey is the last eight bytes of the id, which differ between ids, mixed with the
+// salt of the kind. In SQL it is lockKeyOfForm.
 func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
 	return int64(binary.BigEndian.Uint64(id[4:])) ^ s.lockSalt(kind) // the bits count, not the number
 }
@@ -59,10 +58,47 @@ func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
 // lockKeyOfForm is lockKey in SQL for the form f, with the salt in $2.
 const lockKeyOfForm = `(('x' || encode(substr(f.id, 5), 'hex'))::bit(64)::bigint # $2::bigint)`
 
-// lockSalt keeps apart what shares the database's lock space: schemas, kinds,
-// and the host's own advisory locks.
-func (s *Store) lockSalt(kind lockKind) int64 {
+func (s *Store) lockSalt(kind lockKind) int64 { return s.db.Salt(string(kind)) }
+
+// lockValuesOfResponse takes the locks of an idempotency key and of a unique
+// answer. 0 is none.
+const lockValuesOfResponse = `
+SELECT pg_advisory_xact_lock(v.lock) FROM unnest($1::bigint[]) AS v (lock) WHERE v.lock <> 0 ORDER BY v.lock`
+
+// lockValuesOf takes the locks, if there are any, that keep responses with the same
+// idempotency key or unique answer apart. storing takes them too, but does not wait.
+func (s *Store) lockValuesOf(n storage.NewSubmission) []conn.Statement {
+	key, answer := s.lockOfKey(n.Submission.FormID, n.IdempotencyKey), s.lockOfAnswer(n.Submission.FormID, n.UniqueAnswer)
+	if key == 0 && answer == 0 {
+		return nil
+	}
+	return []conn.Statement{conn.Run(lockValuesOfResponse, []int64{key, answer})}
+}
+
+// lockOfKey is the lock of an idempotency key of a form; 0: there is none.
+func (s *Store) lockOfKey(form storage.ID, key string) int64 {
+	if key == "" {
+		return 0
+	}
+	return s.lockOfValue(form, 'k', []byte(key))
+}
+
+// lockOfAnswer is the lock of a unique answer of a form; 0: there is none.
+func (s *Store) lockOfAnswer(form storage.ID, answer []byte) int64 {
+	if answer == nil {
+		return 0
+	}
+	return s.lockOfValue(form, 'a', answer)
+}
+
+func (s *Store) lockOfValue(form storage.ID, kind byte, value []byte) int64 {
 	h := fnv.New64a()
-	_, _ = h.Write([]byte("formsvc\x00" + s.schema + "\x00" + string(kind))) // never fails
-	return int64(h.Sum64())                                                  // the bits count, not the number
+	_, _ = h.Write(form[:]) // never fails
+	_, _ = h.Write([]byte{kind})
+	_, _ = h.Write(value)
+	lock := int64(h.Sum64()) ^ s.lockSalt(lockValues) // the bits count, not the number
+	if lock == 0 {
+		return 1
+	}
+	return lock
 }

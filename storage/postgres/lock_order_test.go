@@ -32,7 +32,7 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 	purge := func(p storage.SweepParams) func(*Store, failing) error {
 		return func(s *Store, _ failing) error {
 			ctx := context.Background()
-			if _, err := s.exec(ctx, `UPDATE formsvc.forms SET trashed_at = now(), purged_at = now()`); err != nil {
+			if _, err := s.db.Exec(ctx, `UPDATE formsvc.forms SET trashed_at = now(), purged_at = now()`); err != nil {
 				return err
 			}
 			_, err := s.removePurged(ctx, p, nil)
@@ -70,7 +70,7 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-				if _, err := tx.Exec(t.Context(), s.sql(`SELECT FROM formsvc.`+table+` FOR UPDATE`)); err != nil {
+				if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.`+table+` FOR UPDATE`)); err != nil {
 					t.Fatal(err)
 				}
 				done := make(chan error, 1)
@@ -123,7 +123,7 @@ func TestDeletingAResponseBesideRedeliveries(t *testing.T) {
 	redeliver := func(s *Store) error { return s.Redeliver(context.Background(), hook, attempt) }
 
 	first, deletion, second, response := begin(), begin(), begin(), begin()
-	if _, err := response.Exec(t.Context(), s.sql(`SELECT FROM formsvc.submissions FOR UPDATE`)); err != nil {
+	if _, err := response.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.submissions FOR UPDATE`)); err != nil {
 		t.Fatal(err)
 	}
 	if err := redeliver(s.On(first)); err != nil {
@@ -163,7 +163,7 @@ func addSummaries(t *testing.T, s *Store, pool *pgxpool.Pool, f failing) {
 	t.Helper()
 	for i := range storage.ExpiredKept {
 		id := pgseed.ID(pgseed.Attempt, 100+i)
-		_, err := pool.Exec(t.Context(), s.sql(`
+		_, err := pool.Exec(t.Context(), s.db.SQL(`
 			WITH told AS (
 				INSERT INTO formsvc.attempts (webhook_id, id, event_id, event_type, attempt, http_status, success, error, duration_us, created_at)
 				VALUES ($1, $2, $3, 'e', 1, 0, false, 'expired', 0, $4)
@@ -180,7 +180,7 @@ func addSummaries(t *testing.T, s *Store, pool *pgxpool.Pool, f failing) {
 func lockedRows(t *testing.T, pool *pgxpool.Pool, s *Store, table string) int {
 	t.Helper()
 	var n int
-	if err := pool.QueryRow(t.Context(), s.sql(`SELECT (SELECT count(*) FROM formsvc.`+table+`) - (
+	if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT (SELECT count(*) FROM formsvc.`+table+`) - (
 		SELECT count(*) FROM (SELECT FROM formsvc.`+table+` FOR UPDATE SKIP LOCKED) free)`)).Scan(&n); err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func TestLocksOfKindsAndSchemasDoNotMeet(t *testing.T) {
 	seen := map[int64]string{}
 	for _, schema := range []string{"formsvc", "other"} {
 		s := New(nil, WithSchema(schema))
-		for _, kind := range []lockKind{lockForms, lockFunnels, lockOwners, lockKeys, lockMigrations} {
+		for _, kind := range []lockKind{lockForms, lockFunnels, lockOwners, lockKeys, "migrations"} {
 			key := s.lockKey(kind, id)
 			if other, taken := seen[key]; taken {
 				t.Errorf("%s %s and %s share a lock", schema, kind, other)

@@ -113,7 +113,7 @@ func TestAReadOnALostConnectionIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	direct, _ := testStore(t)
 	p := newProxy(t)
-	s := New(pgtest.Pool(t, p.through), WithSchema(direct.schema))
+	s := New(pgtest.Pool(t, p.through), WithSchema(direct.db.Schema))
 	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}
 	if err := s.CreateWorkspace(t.Context(), w, 0); err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestAChangeOnALostConnectionIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	direct, _ := testStore(t)
 	p := newProxy(t)
-	s := New(pgtest.Pool(t, p.through), WithSchema(direct.schema))
+	s := New(pgtest.Pool(t, p.through), WithSchema(direct.db.Schema))
 	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}
 	if err := s.CreateWorkspace(t.Context(), w, 0); err != nil {
 		t.Fatal(err)
@@ -237,7 +237,7 @@ func TestACancelledReadGivesItsConnectionBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tx.Exec(t.Context(), s.sql(`LOCK TABLE formsvc.workspaces IN ACCESS EXCLUSIVE MODE`)); err != nil {
+	if _, err := tx.Exec(t.Context(), s.db.SQL(`LOCK TABLE formsvc.workspaces IN ACCESS EXCLUSIVE MODE`)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

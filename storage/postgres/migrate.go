@@ -2,36 +2,16 @@ package postgres
 
 import (
 	"context"
-	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
-	"github.com/golang-migrate/migrate/v4"
-	"github.com/golang-migrate/migrate/v4/database"
-	pgxmigrate "github.com/golang-migrate/migrate/v4/database/pgx/v5"
-	"github.com/golang-migrate/migrate/v4/source/iofs"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/tables"
 )
-
-//go:embed migrations/*.sql
-var embedded embed.FS
-
-// build is what one build of this package knows of its tables: the version that it
-// works with, and how to get there.
-type build struct {
-	version int   // of the last migration
-	files   fs.FS // migrations/*.sql
-}
-
-// thisBuild is the build's own. Tests make others.
-var thisBuild = build{version: schemaVersion, files: embedded}
-
-// migrationsTable is where golang-migrate keeps its state. It is in our schema
-// and has a name of our own, so that it meets no other user of that library.
-const migrationsTable = "formsvc_migrations"
 
 // Migrations returns the migrations, for a host with a tool of its own:
 // NNNN_name.up.sql and NNNN_name.down.sql. Each is to be run in one transaction, after
@@ -44,13 +24,7 @@ const migrationsTable = "formsvc_migrations"
 //
 // because the tool writes a table of its own in the same transaction. A file that failed
 // has then changed nothing and can be run again.
-func Migrations() fs.FS {
-	files, err := fs.Sub(embedded, "migrations")
-	if err != nil {
-		panic(err) // the name is a valid one
-	}
-	return files
-}
+func Migrations() fs.FS { return tables.ThisBuild.Migrations() }
 
 // Migrate makes the schema and brings its tables to the version that this program
 // needs. With nothing to do it changes nothing, and it may run in any number of
@@ -67,36 +41,36 @@ func Migrations() fs.FS {
 // [*MigrationError]: the next call tries it again. A newer schema that still serves
 // this program is left as it is; one that does not is a [*VersionError].
 func Migrate(ctx context.Context, pool *pgxpool.Pool, opts ...Option) error {
-	return thisBuild.migrate(ctx, pool, opts...)
+	return migrateTo(ctx, tables.ThisBuild, pool, opts...)
 }
 
-func (b build) migrate(ctx context.Context, pool *pgxpool.Pool, opts ...Option) error {
+func migrateTo(ctx context.Context, b tables.Build, pool *pgxpool.Pool, opts ...Option) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	poolConfig := pool.Config() // a copy
-	m := migration{
-		build:         b,
-		store:         New(pool, opts...),
-		config:        poolConfig.ConnConfig,
-		beforeConnect: poolConfig.BeforeConnect,
-	}
-	if err := m.store.fault; err != nil {
+	s := New(pool, opts...)
+	if err := s.db.Fault; err != nil {
 		return err
 	}
-	// What is sent is the same whatever mode the host has chosen.
-	m.config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
-
-	conn, err := m.lock(ctx)
+	have, failed, err := b.Migrate(ctx, pool, &s.db)
+	switch {
+	case failed > 0:
+		err = &MigrationError{Schema: s.db.Schema, Version: failed, Cause: err}
+	case err == nil:
+		err = s.serves(have, b)
+	}
 	if err != nil {
 		return fmt.Errorf("postgres: migrate: %w", err)
 	}
-	defer m.unlock(context.WithoutCancel(ctx), conn)
-
-	if err := m.run(ctx, conn); err != nil {
-		return fmt.Errorf("postgres: migrate: %w", err)
-	}
 	return nil
+}
+
+// serves returns nil when the build can work with the tables.
+func (s *Store) serves(have tables.State, b tables.Build) error {
+	if have.Version >= b.Version && have.Oldest <= b.Version {
+		return nil
+	}
+	return &VersionError{Schema: s.db.Schema, Have: have.Version, Want: b.Version, Oldest: have.Oldest}
 }
 
 // MigrationError says which migration failed. It has changed nothing. errors.As
@@ -116,181 +90,70 @@ func (e *MigrationError) Error() string {
 // Unwrap returns the cause.
 func (e *MigrationError) Unwrap() error { return e.Cause }
 
-// reported takes the server's error out of golang-migrate's, which hides it from
-// errors.As and repeats the whole migration in its text.
-func reported(err error) error {
-	var byPointer *database.Error
-	if errors.As(err, &byPointer) && byPointer.OrigErr != nil {
-		return byPointer.OrigErr
-	}
-	var byValue database.Error
-	if errors.As(err, &byValue) && byValue.OrigErr != nil {
-		return byValue.OrigErr
-	}
-	return err
+// VersionError says that the tables are not ones that this program can work with. It
+// is an [storage.ErrUnavailable]: nothing was changed.
+type VersionError struct {
+	Schema string
+	// Have is the version of the tables, 0 without any.
+	Have int
+	// Want is the version that this program was built for.
+	Want int
+	// Oldest is the version that a program has to be built for at least, to work
+	// with these tables. It is above Want when the tables are too new.
+	Oldest int
 }
 
-type migration struct {
-	build         build
-	store         *Store // for its schema, texts and keys
-	config        *pgx.ConnConfig
-	beforeConnect func(context.Context, *pgx.ConnConfig) error
+// Error says what is wrong and what to do about it.
+func (e *VersionError) Error() string {
+	schema := pgx.Identifier{e.Schema}.Sanitize()
+	if e.Have > e.Want {
+		return fmt.Sprintf("postgres: the schema %s is at version %d, which serves programs for version %d and newer; this one is for version %d: use a newer program",
+			schema, e.Have, e.Oldest, e.Want)
+	}
+	return fmt.Sprintf("postgres: the schema %s is at version %d and older than this program, which needs version %d; call postgres.Migrate",
+		schema, e.Have, e.Want)
 }
 
-// lock connects and waits for its turn. golang-migrate has a lock too, but waits
-// for it without a context.
-func (m *migration) lock(ctx context.Context) (*pgx.Conn, error) {
-	config := m.config.Copy()
-	if m.beforeConnect != nil {
-		if err := m.beforeConnect(ctx, config); err != nil {
-			return nil, err
+// Is reports whether target is [storage.ErrUnavailable].
+func (e *VersionError) Is(target error) bool { return target == storage.ErrUnavailable }
+
+// SetupError says what keeps the service from working with tables of the right
+// version. It is an [storage.ErrUnavailable]: nothing was changed.
+type SetupError struct {
+	Schema string
+	// Faults are rights that the role does not have, such as "UPDATE on the table
+	// forms", and settings of the role that the pool's mode cannot read.
+	Faults []string
+}
+
+// Error lists the faults.
+func (e *SetupError) Error() string {
+	return fmt.Sprintf("postgres: the schema %s cannot be used: %s", pgx.Identifier{e.Schema}.Sanitize(), strings.Join(e.Faults, "; "))
+}
+
+// Is reports whether target is [storage.ErrUnavailable].
+func (e *SetupError) Is(target error) bool { return target == storage.ErrUnavailable }
+
+// CheckVersion reports whether this program can work with the tables. Call it when
+// the program starts, if that does not call [Migrate].
+//
+// It returns a [*VersionError] when the tables are older than this program or do
+// not serve it any more, and a [*SetupError] when the role has not the rights of the
+// package's documentation, has an isolation level other than read committed, or a
+// DateStyle or bytea_output that the pool's mode cannot read.
+func (s *Store) CheckVersion(ctx context.Context) error {
+	return s.checkVersion(ctx, tables.ThisBuild)
+}
+
+func (s *Store) checkVersion(ctx context.Context, b tables.Build) error {
+	return s.db.Read(ctx, func(ctx context.Context) error {
+		have, known, faults, err := b.Check(ctx, &s.db)
+		if err == nil && known {
+			err = s.serves(have, b)
 		}
-	}
-	conn, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		return nil, err
-	}
-	// Waiting for another process may take longer than one of the host's queries.
-	_, err = conn.Exec(ctx, `SET statement_timeout = 0; SET lock_timeout = 0`)
-	if err == nil {
-		_, err = conn.Exec(ctx, `SELECT pg_advisory_lock($1::bigint)`, m.store.lockSalt(lockMigrations))
-	}
-	if err != nil {
-		_ = conn.Close(context.WithoutCancel(ctx))
-		return nil, err
-	}
-	return conn, nil
-}
-
-// unlock gives the lock back before it closes the connection, which a pooler may
-// keep.
-func (m *migration) unlock(ctx context.Context, conn *pgx.Conn) {
-	_, _ = conn.Exec(ctx, `SELECT pg_advisory_unlock($1::bigint)`, m.store.lockSalt(lockMigrations))
-	_ = conn.Close(ctx)
-}
-
-// run brings the schema up to date. conn holds the lock.
-func (m *migration) run(ctx context.Context, conn *pgx.Conn) error {
-	have, err := readVersion(ctx, conn, m.store)
-	if err != nil {
+		if err == nil && len(faults) > 0 {
+			err = &SetupError{Schema: s.db.Schema, Faults: faults}
+		}
 		return err
-	}
-	if have.version >= m.build.version {
-		return have.failure(m.store.schema, m.build.version)
-	}
-	if have.version == 0 && !have.noted {
-		if err := m.createSchema(ctx, conn); err != nil {
-			return err
-		}
-	}
-	if err := m.up(ctx, have.version); err != nil {
-		reached, readErr := readVersion(context.WithoutCancel(ctx), conn, m.store)
-		if readErr != nil {
-			return errors.Join(reported(err), readErr)
-		}
-		// A process that was killed may have left its migration to the server, which
-		// has finished it meanwhile.
-		if reached.version < m.build.version {
-			return &MigrationError{Schema: m.store.schema, Version: reached.version + 1, Cause: reported(err)}
-		}
-	}
-	return ctx.Err()
-}
-
-// createSchema refuses a schema that something else lives in: a table of the same
-// name would be taken for ours.
-func (m *migration) createSchema(ctx context.Context, conn *pgx.Conn) error {
-	var exists, used bool
-	err := conn.QueryRow(ctx, `
-		SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1::text),
-			EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1::text)`,
-		m.store.schema).Scan(&exists, &used)
-	if err != nil {
-		return err
-	}
-	if used {
-		return fmt.Errorf("the schema %q contains tables that are not formsvc's; choose another with WithSchema", m.store.schema)
-	}
-	if exists {
-		return nil // and the user may have no right to create one
-	}
-	create := `CREATE SCHEMA IF NOT EXISTS ` + pgx.Identifier{m.store.schema}.Sanitize()
-	_, err = conn.Exec(ctx, create)
-	if sqlState(err) == "23505" { // somebody else made it in the same moment
-		_, err = conn.Exec(ctx, create)
-	}
-	return err
-}
-
-// up runs golang-migrate from a version on, on connections of its own, and leaves
-// none of them open, also where that library does.
-func (m *migration) up(ctx context.Context, from int) (err error) {
-	var opened []*pgx.Conn
-	// Statements, not parameters of the connection, because PgBouncer refuses those.
-	settings := `SET statement_timeout = 0; SET search_path = ` + pgx.Identifier{m.store.schema}.Sanitize()
-	options := []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
-		opened = append(opened, conn)
-		_, err := conn.Exec(ctx, settings)
-		return err
-	})}
-	if m.beforeConnect != nil {
-		options = append(options, stdlib.OptionBeforeConnect(m.beforeConnect))
-	}
-	db := stdlib.OpenDB(*m.config.Copy(), options...)
-	defer func() {
-		_ = db.Close()
-		for _, conn := range opened {
-			_ = conn.PgConn().Conn().Close() // does nothing to one that is closed
-		}
-	}()
-
-	driver, err := pgxmigrate.WithInstance(db, &pgxmigrate.Config{
-		SchemaName:      m.store.schema,
-		MigrationsTable: migrationsTable,
 	})
-	if err != nil {
-		return err
-	}
-	source, err := iofs.New(m.build.files, "migrations")
-	if err != nil {
-		return errors.Join(err, driver.Close())
-	}
-	runner, err := migrate.NewWithInstance("iofs", source, "pgx5", driver)
-	if err != nil {
-		return errors.Join(err, source.Close(), driver.Close())
-	}
-	defer func() {
-		sourceErr, driverErr := runner.Close()
-		err = errors.Join(err, sourceErr, driverErr)
-	}()
-	stop := context.AfterFunc(ctx, func() {
-		select {
-		case runner.GracefulStop <- true:
-		default: // told already
-		}
-	})
-	defer stop()
-
-	if err := note(runner, driver, from); err != nil {
-		return err
-	}
-	if err := runner.Up(); err != nil && !errors.Is(err, migrate.ErrNoChange) {
-		return err
-	}
-	return nil
-}
-
-// note makes golang-migrate believe the version of the tables. It notes a version
-// before and after a migration, in transactions of their own, so what it has noted
-// is wrong when a migration failed or its process ended, and when the host's own
-// tool came this far.
-func note(runner *migrate.Migrate, driver database.Driver, version int) error {
-	if version == 0 {
-		version = database.NilVersion
-	}
-	noted, dirty, err := driver.Version()
-	if err != nil || noted == version && !dirty {
-		return err
-	}
-	return runner.Force(version)
 }

@@ -21,6 +21,8 @@ import (
 
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+	"github.com/formsvc/formsvc/storage/postgres/internal/tables"
 )
 
 // named sets an application name by which the server can tell a test's
@@ -84,7 +86,7 @@ func TestMigrateMakesWhatTheStoreNeeds(t *testing.T) {
 	t.Parallel()
 	pool, schema := migrating(t)
 	s := New(pool, WithSchema(schema))
-	if err := s.CheckVersion(t.Context()); !isVersion(err, VersionError{Schema: schema, Have: 0, Want: schemaVersion}) {
+	if err := s.CheckVersion(t.Context()); !isVersion(err, VersionError{Schema: schema, Have: 0, Want: tables.ThisBuild.Version}) {
 		t.Fatalf("before: CheckVersion = %v", err)
 	}
 	poolUntouched(t, pool, func() {
@@ -125,7 +127,7 @@ func TestMigrateGoesOnAfterAnInterruption(t *testing.T) {
 				s := New(pool, WithSchema(schema))
 				exec := func(text string) {
 					t.Helper()
-					if _, err := pool.Exec(t.Context(), s.sql(text), pgx.QueryExecModeSimpleProtocol); err != nil {
+					if _, err := pool.Exec(t.Context(), s.db.SQL(text), pgx.QueryExecModeSimpleProtocol); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -146,7 +148,7 @@ func TestMigrateGoesOnAfterAnInterruption(t *testing.T) {
 					exec("SET LOCAL search_path = " + schema + "; " + string(down))
 				}
 				// A second version, so that there is something to go on to.
-				if err := nextBuild(2, "").migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+				if err := migrateTo(t.Context(), nextBuild(2, ""), pool, WithSchema(schema)); err != nil {
 					t.Fatal(err)
 				}
 				if err := s.checkVersion(t.Context(), nextBuild(2, "")); err != nil {
@@ -169,7 +171,7 @@ func TestAMigrationThatFails(t *testing.T) {
 	pool, schema := migrating(t)
 	s := New(pool, WithSchema(schema))
 	// The empty table says that Migrate was here; the view is in the way of a table.
-	if _, err := pool.Exec(t.Context(), s.sql(`
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`
 		CREATE SCHEMA `+schema+`;
 		CREATE TABLE formsvc.formsvc_migrations (version bigint NOT NULL PRIMARY KEY, dirty boolean NOT NULL);
 		CREATE VIEW formsvc.workspaces AS SELECT 1 AS n`)); err != nil {
@@ -179,18 +181,18 @@ func TestAMigrationThatFails(t *testing.T) {
 		var failed *MigrationError
 		poolUntouched(t, pool, func() {
 			err := Migrate(t.Context(), pool, WithSchema(schema))
-			if !errors.As(err, &failed) || failed.Version != 1 || failed.Schema != schema || sqlState(err) != "42P07" || len(err.Error()) > 300 {
+			if !errors.As(err, &failed) || failed.Version != 1 || failed.Schema != schema || conn.SQLState(err) != "42P07" || len(err.Error()) > 300 {
 				t.Errorf("Migrate = %v", err)
 			}
 		})
-		if got := tables(t, pool, schema); !cmp.Equal(got, []string{migrationsTable}) {
+		if got := tablesOf(t, pool, schema); !cmp.Equal(got, []string{tables.MigrationsTable}) {
 			t.Errorf("a migration that failed left %q", got)
 		}
 	}
-	if err := s.CheckVersion(t.Context()); !isVersion(err, VersionError{Schema: schema, Want: schemaVersion}) {
+	if err := s.CheckVersion(t.Context()); !isVersion(err, VersionError{Schema: schema, Want: tables.ThisBuild.Version}) {
 		t.Errorf("CheckVersion = %v", err)
 	}
-	if _, err := pool.Exec(t.Context(), s.sql(`DROP VIEW formsvc.workspaces`)); err != nil {
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`DROP VIEW formsvc.workspaces`)); err != nil {
 		t.Fatal(err)
 	}
 	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
@@ -267,7 +269,7 @@ func TestMigrateAndAnotherUserOfTheLibrary(t *testing.T) {
 				t.Fatal(err)
 			}
 			migrateHost(t, hostSchema, versions)
-			before := tables(t, pool, hostSchema)
+			before := tablesOf(t, pool, hostSchema)
 
 			if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
 				t.Fatal(err)
@@ -275,7 +277,7 @@ func TestMigrateAndAnotherUserOfTheLibrary(t *testing.T) {
 			if err := New(pool, WithSchema(schema)).CheckVersion(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if diff := cmp.Diff(before, tables(t, pool, hostSchema)); diff != "" {
+			if diff := cmp.Diff(before, tablesOf(t, pool, hostSchema)); diff != "" {
 				t.Errorf("the host's schema changed:\n%s", diff)
 			}
 			var version int
@@ -322,7 +324,7 @@ func migrateHost(t *testing.T, schema string, version int) {
 	}
 }
 
-func tables(t *testing.T, pool *pgxpool.Pool, schema string) []string {
+func tablesOf(t *testing.T, pool *pgxpool.Pool, schema string) []string {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), `SELECT tablename::text FROM pg_tables WHERE schemaname = $1 ORDER BY 1`, schema)
 	if err != nil {
@@ -349,7 +351,7 @@ func TestMigrateRefusesASchemaOfSomethingElse(t *testing.T) {
 			t.Errorf("Migrate = %v", err)
 		}
 	})
-	if got := tables(t, pool, schema); !cmp.Equal(got, []string{"forms"}) {
+	if got := tablesOf(t, pool, schema); !cmp.Equal(got, []string{"forms"}) {
 		t.Errorf("the schema has %q", got)
 	}
 }
@@ -380,7 +382,7 @@ func TestMigrateWithoutTheRights(t *testing.T) {
 	})
 	as := pgtest.Pool(t, named(schema), func(c *pgxpool.Config) { c.ConnConfig.User = role })
 	poolUntouched(t, as, func() {
-		if err := Migrate(t.Context(), as, WithSchema(schema)); sqlState(err) != "42501" {
+		if err := Migrate(t.Context(), as, WithSchema(schema)); conn.SQLState(err) != "42501" {
 			t.Errorf("Migrate = %v", err)
 		}
 	})
@@ -395,7 +397,7 @@ func TestMigrateStopsWaitingWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer holder.Release()
-	if _, err := holder.Exec(t.Context(), `SELECT pg_advisory_lock($1::bigint)`, s.lockSalt(lockMigrations)); err != nil {
+	if _, err := holder.Exec(t.Context(), `SELECT pg_advisory_lock($1::bigint)`, s.db.Salt("migrations")); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _, _ = holder.Exec(context.WithoutCancel(t.Context()), `SELECT pg_advisory_unlock_all()`) }()
@@ -430,7 +432,7 @@ func TestMigrateCannotConnect(t *testing.T) {
 	t.Parallel()
 	pool, schema := migrating(t, func(c *pgxpool.Config) { c.ConnConfig.Database = "no_database_of_this_name" })
 	poolUntouched(t, pool, func() {
-		if err := Migrate(t.Context(), pool, WithSchema(schema)); sqlState(err) != "3D000" {
+		if err := Migrate(t.Context(), pool, WithSchema(schema)); conn.SQLState(err) != "3D000" {
 			t.Errorf("Migrate = %v", err)
 		}
 	})
@@ -515,16 +517,16 @@ func TestAHostsOwnToolRunsTheMigrations(t *testing.T) {
 func TestTheLastMigrationIsTheVersion(t *testing.T) {
 	t.Parallel()
 	names, err := fs.Glob(Migrations(), "*.up.sql")
-	if err != nil || len(names) != schemaVersion {
-		t.Errorf("the migrations are %q (%v), the version is %d", names, err, schemaVersion)
+	if err != nil || len(names) != tables.ThisBuild.Version {
+		t.Errorf("the migrations are %q (%v), the version is %d", names, err, tables.ThisBuild.Version)
 	}
 	for i, name := range names {
 		text, err := fs.ReadFile(Migrations(), name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(name, fmt.Sprintf("%04d_", i+1)) || !strings.Contains(string(text), versionTable) || !strings.Contains(string(text), "oldest_program") {
-			t.Errorf("migration %d is %s and has to set both columns of %s", i+1, name, versionTable)
+		if !strings.HasPrefix(name, fmt.Sprintf("%04d_", i+1)) || !strings.Contains(string(text), conn.VersionTable) || !strings.Contains(string(text), "oldest_program") {
+			t.Errorf("migration %d is %s and has to set both columns of %s", i+1, name, conn.VersionTable)
 		}
 	}
 }
@@ -546,7 +548,7 @@ func TestMigrateThroughPgBouncerInSessionMode(t *testing.T) {
 	var locks int
 	err := pool.QueryRow(t.Context(), `
 		SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND (classid::bigint << 32) | objid::bigint = $1::bigint`,
-		s.lockSalt(lockMigrations)).Scan(&locks)
+		s.db.Salt("migrations")).Scan(&locks)
 	if err != nil || locks != 0 {
 		t.Errorf("%d locks are left, %v", locks, err)
 	}

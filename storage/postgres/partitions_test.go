@@ -55,7 +55,7 @@ func TestStorageInPartitions(t *testing.T) {
 	pool := pgtest.Pool(t, pgtest.MaxConns(8))
 	storagetest.Run(t, func(t *testing.T) storage.Storage { return New(pool, WithSchema(schemas.lend(t))) },
 		storagetest.SecondHandle(func(_ *testing.T, first storage.Storage) storage.Storage {
-			return New(pool, WithSchema(first.(*Store).schema))
+			return New(pool, WithSchema(first.(*Store).db.Schema))
 		}))
 }
 
@@ -87,7 +87,7 @@ func inPartitions(t *testing.T) (*Store, *pgxpool.Pool) {
 		`INSERT INTO formsvc.events (id, form_id, type, body, refs)
 			SELECT a.event_id, w.form_id, a.event_type, '{}', 1 FROM formsvc.attempts a JOIN formsvc.webhooks w ON w.id = a.webhook_id ORDER BY a.created_at`,
 	} {
-		if _, err := pool.Exec(t.Context(), s.sql(text), pgx.QueryExecModeExec); err != nil {
+		if _, err := pool.Exec(t.Context(), s.db.SQL(text), pgx.QueryExecModeExec); err != nil {
 			t.Fatal(text, err)
 		}
 	}
@@ -106,7 +106,7 @@ func ofOthers(t *testing.T, s *Store, pool *pgxpool.Pool) map[string]bool {
 		if key := partitionKeys[table]; key == "webhook_id" || table == "arrivals" {
 			owner, id = "webhook_id", hook
 		}
-		rows, err := pool.Query(t.Context(), s.sql(fmt.Sprintf(`SELECT t::text FROM formsvc.%s t WHERE t.%s <> $1`, table, owner)), id[:])
+		rows, err := pool.Query(t.Context(), s.db.SQL(fmt.Sprintf(`SELECT t::text FROM formsvc.%s t WHERE t.%s <> $1`, table, owner)), id[:])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +243,7 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 			t.Parallel()
 			s, pool := inPartitions(t)
 			for _, text := range test.before {
-				if _, err := pool.Exec(t.Context(), s.sql(named.Replace(text)), pgx.QueryExecModeExec); err != nil {
+				if _, err := pool.Exec(t.Context(), s.db.SQL(named.Replace(text)), pgx.QueryExecModeExec); err != nil {
 					t.Fatal(text, err)
 				}
 			}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -11,9 +12,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
 
-	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // DB is what a [Store] runs its statements on. *pgxpool.Pool and [pgx.Tx] both
@@ -31,19 +33,21 @@ type DB interface {
 type Store struct {
 	storage.Unimplemented
 
-	db      DB
-	inTx    bool
-	schema  string
-	fault   error      // of the options; every call returns it
-	guessed bool       // inTx, and nobody has named the schema: see usable
-	texts   *texts     // nil: the statements are run as they are written
+	db      conn.Conn
 	submits *submits   // nil unless db is a pool
 	cache   *formCache // likewise: what a transaction reads may never be committed
 	log     *slog.Logger
 	turns   *sweepTurns
 	size    *atomic.Int64 // of the queue; see noteSizes
 
-	countedMost int64 // see the constant
+	countedMost int64 // 0: the constant
+}
+
+// sweepTurns is where sweeps go on. It belongs to all copies of a store; another process
+// has its own, which does no harm.
+type sweepTurns struct {
+	step   atomic.Uint32
+	funnel atomic.Pointer[storage.ID] // the last form whose counts were folded; nil: begin anew
 }
 
 // Option changes what [New] and [Migrate] do.
@@ -106,12 +110,9 @@ func (c config) check() error {
 // database has tables of this library in any other schema than [DefaultSchema].
 func New(db DB, opts ...Option) *Store {
 	c := newConfig(opts)
-	s := &Store{schema: c.schema, fault: c.check(), log: c.log, turns: &sweepTurns{}, size: new(atomic.Int64), countedMost: countedMost}
-	if c.schema != DefaultSchema {
-		s.texts = &texts{prefix: pgx.Identifier{c.schema}.Sanitize() + "."}
-	}
+	s := &Store{db: conn.New(c.schema, c.check()), log: c.log, turns: &sweepTurns{}, size: new(atomic.Int64)}
 	s = s.On(db)
-	s.guessed = s.inTx && !c.named
+	s.db.Guessed = s.db.InTx && !c.named
 	return s
 }
 
@@ -127,175 +128,60 @@ func New(db DB, opts ...Option) *Store {
 // safe for concurrent use only if tx is, which a pgx.Tx is not.
 func (s *Store) On(tx DB) *Store {
 	on := *s
-	on.db = tx
-	_, on.inTx = tx.(interface{ Commit(context.Context) error })
+	on.db = s.db.On(tx)
 	on.submits, on.cache = nil, nil
-	if pool, ok := tx.(acquirer); ok {
+	if pool, ok := tx.(conn.Pool); ok {
 		on.submits, on.cache = on.newSubmits(pool), &formCache{}
 	}
 	return &on
 }
 
-const otherSchemas = `
-SELECT n.nspname::text
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.relname = '` + versionTable + `' AND c.relkind = 'r' AND n.nspname <> $1::text
-ORDER BY 1 LIMIT 1`
-
-// usable refuses a schema name that no server knows, and to guess the schema where
-// there are several to choose from: a host whose service has a schema of its own and
-// whose New on a transaction does not name it would write into another tenant's
-// tables.
-func (s *Store) usable(ctx context.Context) error {
-	if s.fault != nil || !s.guessed {
-		return s.fault
-	}
-	var other string
-	err := s.db.QueryRow(ctx, otherSchemas, s.schema).Scan(&other)
-	if err == nil {
-		return fmt.Errorf("postgres: New on a transaction without WithSchema, but the database has a schema %q beside %q: use Store.On",
-			other, s.schema)
-	}
-	if errors.Is(err, pgx.ErrNoRows) {
-		s.guessed = false // a transaction has one user, so this needs no lock
-		return nil
-	}
-	return err
-}
-
-// texts keeps statements that were rewritten for another schema, by the statement as it
-// is written.
-type texts struct {
-	prefix    string
-	rewritten cache.Cache[string, string]
-}
-
-// sql returns a statement for the store's schema. Statements are written with
-// each name qualified by "formsvc.", and have these eight characters nowhere
-// else.
-func (s *Store) sql(text string) string {
-	if s.texts == nil {
-		return text
-	}
-	if rewritten, ok := s.texts.rewritten.Get(text); ok {
-		return rewritten
-	}
-	rewritten := strings.ReplaceAll(text, DefaultSchema+".", s.texts.prefix)
-	s.texts.rewritten.Put(text, rewritten, len(rewritten))
-	return rewritten
-}
-
-func (s *Store) query(ctx context.Context, text string, args []any) (pgx.Rows, error) {
-	if err := checkArgs(args); err != nil {
-		return nil, err
-	}
-	return s.db.Query(ctx, s.sql(text), args...)
-}
-
-// queryRow runs one statement and hands its first row to scan, which may borrow
-// the row's memory until it returns. Without a row it returns [pgx.ErrNoRows].
-func (s *Store) queryRow(ctx context.Context, text string, scan func(pgx.Rows) error, args ...any) error {
-	rows, err := s.query(ctx, text, args)
-	if err != nil {
+// InSQLTx runs do with a copy of the store, as [Store.On] makes it, that is part of the
+// transaction which the host has begun on conn through database/sql and pgx's stdlib:
+//
+//	conn, err := db.Conn(ctx) // of sql.OpenDB(stdlib.…) or sql.Open("pgx", …)
+//	tx, err := conn.BeginTx(ctx, nil)
+//	_, err = tx.ExecContext(ctx, …)
+//	err = store.InSQLTx(ctx, conn, func(store *postgres.Store) error {
+//		_, err := svc.Using(store).Submit(ctx, response)
+//		return err
+//	})
+//	err = tx.Commit()
+//
+// A [sql.Tx] from [sql.DB.BeginTx] does not tell which connection it is on; begin it on a
+// [sql.Conn]. conn and its transaction must not be used inside do, which would wait for
+// itself, and the store not after it. The host commits or rolls back.
+//
+// It returns what do returns, or without calling it an error when conn is not one of
+// pgx's or has no transaction.
+func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) error) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return firstRow(rows, scan)
-}
-
-// firstRow reads to the end, because only there the server says that the
-// statement is committed.
-func firstRow(rows pgx.Rows, scan func(pgx.Rows) error) error {
-	defer rows.Close()
-	if !rows.Next() {
-		rows.Close()
-		if err := rows.Err(); err != nil {
-			return err
+	return conn.Raw(func(driverConn any) error {
+		c, ok := driverConn.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("postgres: InSQLTx: the connection is a %T, not one of pgx's stdlib", driverConn)
 		}
-		return pgx.ErrNoRows
-	}
-	if err := scan(rows); err != nil {
-		return err
-	}
-	rows.Close()
-	return rows.Err()
-}
-
-// readOne reads what scan makes of the row of a statement. Without a row it returns ErrNotFound.
-func readOne[T any](ctx context.Context, s *Store, scan func(pgx.Rows) (T, error), text string, args ...any) (found T, err error) {
-	err = s.read(ctx, func(ctx context.Context) error {
-		err := s.queryRow(ctx, text, func(rows pgx.Rows) (err error) {
-			found, err = scan(rows)
-			return err
-		}, args...)
-		return noRow(err, storage.ErrNotFound)
-	})
-	if err != nil {
-		found = *new(T)
-	}
-	return found, err
-}
-
-// readAll reads what scan makes of each row of a statement.
-func readAll[T any](ctx context.Context, s *Store, scan func(pgx.Rows) (T, error), text string, args ...any) (found []T, err error) {
-	err = s.read(ctx, func(ctx context.Context) (err error) {
-		found, err = collect(ctx, s, text, scan, args...)
-		return err
-	})
-	return found, err
-}
-
-// changeRows runs one statement as write does and returns how many rows it changed.
-func (s *Store) changeRows(ctx context.Context, text string, args ...any) (n int, err error) {
-	err = s.write(ctx, func(ctx context.Context) error {
-		rows, err := s.exec(ctx, text, args...)
-		n = int(rows)
-		return err
-	})
-	return n, err
-}
-
-// changeRow is changeRows for a statement that changes a row if there is one. Without one it
-// returns ErrNotFound.
-func (s *Store) changeRow(ctx context.Context, text string, args ...any) error {
-	n, err := s.changeRows(ctx, text, args...)
-	if err == nil && n == 0 {
-		return storage.ErrNotFound
-	}
-	return err
-}
-
-// collect runs one statement and returns what scan makes of each row.
-func collect[T any](ctx context.Context, s *Store, text string, scan func(pgx.Rows) (T, error), args ...any) ([]T, error) {
-	rows, err := s.query(ctx, text, args)
-	if err != nil {
-		return nil, err
-	}
-	return collectRows(rows, scan)
-}
-
-func collectRows[T any](rows pgx.Rows, scan func(pgx.Rows) (T, error)) ([]T, error) {
-	return appendRows(nil, rows, scan)
-}
-
-// appendRows is collectRows for a caller who knows about how many rows there are.
-func appendRows[T any](out []T, rows pgx.Rows, scan func(pgx.Rows) (T, error)) ([]T, error) {
-	defer rows.Close()
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
+		if status := c.Conn().PgConn().TxStatus(); status == 'I' {
+			return errors.New("postgres: InSQLTx: no transaction has begun on this connection")
 		}
-		out = append(out, v)
-	}
-	rows.Close()
-	return out, rows.Err()
+		return do(s.On(sqlTx{c.Conn()}))
+	})
 }
 
-// exec runs one statement and returns how many rows it changed.
-func (s *Store) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	if err := checkArgs(args); err != nil {
-		return 0, err
-	}
-	tag, err := s.db.Exec(ctx, s.sql(text), args...)
-	return tag.RowsAffected(), err
+// sqlTx is a connection with a transaction that somebody else ends.
+type sqlTx struct{ *pgx.Conn }
+
+var errNotOurs = errors.New("postgres: the transaction is the host's, begun through database/sql")
+
+// Begin is part of [DB]; the store begins nothing in a transaction.
+func (sqlTx) Begin(context.Context) (pgx.Tx, error) { return nil, errNotOurs }
+
+// Commit says that this is a transaction, see [Store.On].
+func (sqlTx) Commit(context.Context) error { return errNotOurs }
+
+// transaction runs do as [conn.Conn.Transaction] does, with a copy of the store on it.
+func (s *Store) transaction(ctx context.Context, do func(context.Context, *Store) error) error {
+	return s.db.Transaction(ctx, func(ctx context.Context, tx conn.DB) error { return do(ctx, s.On(tx)) })
 }

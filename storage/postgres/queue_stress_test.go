@@ -16,6 +16,7 @@ import (
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // deadlocks counts the statements that the server ended as victims of a deadlock:
@@ -23,7 +24,7 @@ import (
 type deadlocks struct{ atomic.Int64 }
 
 func (d *deadlocks) note(err error) {
-	if sqlState(err) == "40P01" {
+	if conn.SQLState(err) == "40P01" {
 		d.Add(1)
 	}
 }
@@ -67,7 +68,7 @@ func TestWhoeverFinishesAndEndsDeliveriesAtOnce(t *testing.T) {
 	t.Parallel()
 	var victims deadlocks
 	s, pool := testStore(t, pgtest.MaxConns(12), func(c *pgxpool.Config) { c.ConnConfig.Tracer = &victims })
-	if err := pgseed.Fill(t.Context(), pool, s.schema, pgseed.Size{Forms: crowdForms, AnswerBytes: 100, Webhooks: crowdHooks}); err != nil {
+	if err := pgseed.Fill(t.Context(), pool, s.db.Schema, pgseed.Size{Forms: crowdForms, AnswerBytes: 100, Webhooks: crowdHooks}); err != nil {
 		t.Fatal(err)
 	}
 	c := &crowd{Store: s, t: t, hooks: make([]storage.ID, crowdHooks)}
@@ -111,7 +112,7 @@ func TestWhoeverFinishesAndEndsDeliveriesAtOnce(t *testing.T) {
 		"deliveries without their webhook": `SELECT count(*) FROM formsvc.deliveries d WHERE NOT EXISTS (SELECT FROM formsvc.webhooks w WHERE w.id = d.webhook_id)`,
 	} {
 		var n int
-		if err := pool.QueryRow(t.Context(), s.sql(text)).Scan(&n); err != nil || n > 0 {
+		if err := pool.QueryRow(t.Context(), s.db.SQL(text)).Scan(&n); err != nil || n > 0 {
 			t.Errorf("%d %s (%v)", n, what, err)
 		}
 	}

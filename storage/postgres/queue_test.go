@@ -16,7 +16,7 @@ import (
 func count(t *testing.T, pool *pgxpool.Pool, s *Store, table string) int {
 	t.Helper()
 	var n int
-	if err := pool.QueryRow(t.Context(), s.sql("SELECT count(*) FROM formsvc."+table)).Scan(&n); err != nil {
+	if err := pool.QueryRow(t.Context(), s.db.SQL("SELECT count(*) FROM formsvc."+table)).Scan(&n); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -39,7 +39,7 @@ func referencesAreCounted(t *testing.T, db DB, s *Store) {
 				AND w.form_id IN (SELECT f.id FROM formsvc.forms f WHERE f.trashed_at IS NULL)`,
 	} {
 		var n int
-		if err := db.QueryRow(context.WithoutCancel(t.Context()), s.sql(text)).Scan(&n); err != nil || n > 0 {
+		if err := db.QueryRow(context.WithoutCancel(t.Context()), s.db.SQL(text)).Scan(&n); err != nil || n > 0 {
 			t.Errorf("%d %s (%v)", n, what, err)
 		}
 	}
@@ -50,7 +50,7 @@ func referencesAreCounted(t *testing.T, db DB, s *Store) {
 func attemptsKeepTheirEvents(t *testing.T, db DB, s *Store) {
 	t.Helper()
 	var n int
-	if err := db.QueryRow(t.Context(), s.sql(`SELECT count(*) FROM formsvc.attempts a
+	if err := db.QueryRow(t.Context(), s.db.SQL(`SELECT count(*) FROM formsvc.attempts a
 		WHERE NOT EXISTS (SELECT FROM formsvc.deliveries d WHERE d.webhook_id = a.webhook_id AND d.event_id = a.event_id)
 			AND NOT EXISTS (SELECT FROM formsvc.attempts b WHERE b.webhook_id = a.webhook_id AND b.event_id = a.event_id AND b.next_attempt_at IS NULL)`,
 	)).Scan(&n); err != nil || n > 0 {
@@ -162,7 +162,7 @@ func TestSweepFindsForgottenBodies(t *testing.T) {
 	}
 	last := pgseed.ID(pgseed.Event, 9)
 	for _, text := range []string{"DELETE FROM formsvc.deliveries WHERE event_id > $1", "UPDATE formsvc.events SET refs = 0 WHERE id > $1"} {
-		if _, err := pool.Exec(t.Context(), s.sql(text), last[:]); err != nil {
+		if _, err := pool.Exec(t.Context(), s.db.SQL(text), last[:]); err != nil {
 			t.Fatal(err)
 		}
 	}

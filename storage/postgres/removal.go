@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // lockWorkspacesOfUser locks the workspaces that a user owns, owned when they were
@@ -37,8 +38,8 @@ func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) e
 	if at.IsZero() {
 		return storage.ErrInvalidValue
 	}
-	return s.change(ctx, s.lock(lockOwners, user), s.lock(lockKeys, user),
-		run(lockWorkspacesOfUser, user[:]), run(deleteUser, user[:], at.UTC()))
+	return s.db.Change(ctx, s.lock(lockOwners, user), s.lock(lockKeys, user),
+		conn.Run(lockWorkspacesOfUser, user[:]), conn.Run(deleteUser, user[:], at.UTC()))
 }
 
 // purgeForm gives the form's row what a sweep would have given it, when it was trashed
@@ -51,7 +52,7 @@ RETURNING 1`
 
 // PurgeForm implements [storage.RemovalStore].
 func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
-	return s.change(ctx, s.lockForm(id), run(purgeForm, id[:]).row(func(pgx.Rows) error { return nil }))
+	return s.db.Change(ctx, s.lockForm(id), conn.Run(purgeForm, id[:]).Row(func(pgx.Rows) error { return nil }))
 }
 
 // removal are the statements that remove submissions of a form to which somebody has
@@ -119,7 +120,7 @@ SELECT count(*) FROM gone`}
 // removeSubmissions removes submissions of a form, which keep their places or do not. Like
 // a response it takes the form's lock shared.
 func (s *Store) removeSubmissions(ctx context.Context, by removal, form storage.ID, user []byte, ids [][]byte, places bool) (gone int, err error) {
-	err = s.change(ctx, s.lockFormShared(form), run(by.lock, form[:], user, ids), run(by.remove, form[:], user, ids, places).into(&gone))
+	err = s.db.Change(ctx, s.lockFormShared(form), conn.Run(by.lock, form[:], user, ids), conn.Run(by.remove, form[:], user, ids, places).Into(&gone))
 	if err != nil {
 		return 0, err
 	}
@@ -131,7 +132,7 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 	if len(ids) == 0 {
 		return 0, ctx.Err()
 	}
-	return s.removeSubmissions(ctx, removalByHost, form, nil, idsArg(ids), false)
+	return s.removeSubmissions(ctx, removalByHost, form, nil, conn.IDsArg(ids), false)
 }
 
 // oldSubmissions are those of the first form that has any.
@@ -157,15 +158,15 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	if err := ctx.Err(); err != nil {
 		return storage.PurgedSubmissions{}, err
 	}
-	if err := checkArgs([]any{p.Before}); err != nil || p.Max < 1 {
+	if err := conn.CheckArgs([]any{p.Before}); err != nil || p.Max < 1 {
 		return storage.PurgedSubmissions{}, err
 	}
 	var form storage.ID
-	old, err := readAll(ctx, s, func(rows pgx.Rows) ([]byte, error) {
+	old, err := conn.ReadAll(ctx, &s.db, func(rows pgx.Rows) ([]byte, error) {
 		var id storage.ID
-		err := rows.Scan(scanID(&form), scanID(&id))
+		err := rows.Scan(conn.ScanID(&form), conn.ScanID(&id))
 		return id[:], err
-	}, oldSubmissions, idsArg(p.Forms), p.Before.UTC(), int64(p.Max))
+	}, oldSubmissions, conn.IDsArg(p.Forms), p.Before.UTC(), int64(p.Max))
 	if err != nil || len(old) == 0 {
 		return storage.PurgedSubmissions{}, err
 	}

@@ -37,7 +37,7 @@ func leftRows(t *testing.T, pool *pgxpool.Pool, s *Store) []string {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), `
 		SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname NOT IN ('formsvc_version', 'arrivals')`, s.schema)
+		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname NOT IN ('formsvc_version', 'arrivals')`, s.db.Schema)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestARemovalWaitsForTheSweepsOfOthers(t *testing.T) {
 				if err := s.DeleteUser(t.Context(), pgseed.ID(pgseed.User, 0), time.Now()); err != nil {
 					t.Fatal(err)
 				}
-				other := New(pool, WithSchema(s.schema))
+				other := New(pool, WithSchema(s.db.Schema))
 				p := storage.SweepParams{Now: time.Now(), Max: 1}
 				for range pieces - 1 {
 					if _, err := other.Sweep(t.Context(), p); err != nil {
@@ -193,7 +193,7 @@ func TestARemovalMissesNothingThatOthersDoBetweenItsSteps(t *testing.T) {
 				if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
 					t.Fatal(err)
 				}
-				other := New(pool, WithSchema(s.schema))
+				other := New(pool, WithSchema(s.db.Schema))
 				db := &before{Pool: pool, do: func(number int) {
 					steps = max(steps, number+1)
 					if number != at {
@@ -207,7 +207,7 @@ func TestARemovalMissesNothingThatOthersDoBetweenItsSteps(t *testing.T) {
 						}
 					}
 				}}
-				if err := removeUser(t.Context(), New(db, WithSchema(s.schema)), pgseed.ID(pgseed.User, 0)); err != nil {
+				if err := removeUser(t.Context(), New(db, WithSchema(s.db.Schema)), pgseed.ID(pgseed.User, 0)); err != nil {
 					t.Fatal(err)
 				}
 				if left := leftRows(t, pool, s); len(left) > 0 {
@@ -231,7 +231,7 @@ func TestARemovalWaitsForARowThatAHostHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := tx.Exec(t.Context(), s.sql(`SELECT FROM formsvc.forms FOR KEY SHARE`)); err != nil {
+	if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.forms FOR KEY SHARE`)); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)

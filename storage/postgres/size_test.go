@@ -38,7 +38,7 @@ func TestWaitsAtSize(t *testing.T) {
 	other := elsewhere(t, s)
 	big := pgseed.ID(pgseed.Form, 0)
 	for from := 1; from <= submissions; from += 50_000 {
-		if _, err := pool.Exec(t.Context(), s.sql(`
+		if _, err := pool.Exec(t.Context(), s.db.SQL(`
 			INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time, answers, metadata, hidden, form_revision, json_bytes)
 			SELECT $1::bytea, '\x01020304'::bytea || int8send(i), now(), 1, '[{"field":{"id":"q"},"value":"x"}]', '{}', '{}', 1, 40
 			FROM generate_series($2::integer, $2::integer + 49999) i`), pgx.QueryExecModeExec, big[:], from); err != nil {
@@ -131,7 +131,7 @@ func TestWaitsAtSize(t *testing.T) {
 func manyAtOnce(t *testing.T, pool *pgxpool.Pool, s *Store, n int) {
 	t.Helper()
 	workspace := pgseed.ID(pgseed.Workspace, 0)
-	if _, err := pool.Exec(t.Context(), s.sql(`
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`
 		INSERT INTO formsvc.forms (id, public_id, workspace_id, name, type, status, revision, closed, response_limit,
 			created_at, updated_at, format, blocks, settings, theme, variables, hidden_fields)
 		SELECT '\x01020304'::bytea || int8send(i), 'many' || i, $1, 'F', 'SINGLE', 'published', 1, false, 0,

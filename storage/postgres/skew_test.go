@@ -58,7 +58,7 @@ func (k skew) fill(t *testing.T, pool *pgxpool.Pool) *Store {
 				SELECT w.id, w.owner_id, w.created_at, true FROM formsvc.workspaces w WHERE w.owner_id = $2::bytea
 					AND $1::bytea <> '' AND $3::timestamptz IS NOT NULL AND $4::integer > 0`,
 		} {
-			if _, err := pool.Exec(t.Context(), s.sql(text), pgx.QueryExecModeExec, user[:8], user[:], pgseed.Start(), n); err != nil {
+			if _, err := pool.Exec(t.Context(), s.db.SQL(text), pgx.QueryExecModeExec, user[:8], user[:], pgseed.Start(), n); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -157,7 +157,7 @@ func TestListsWhereOneCustomerOwnsEverything(t *testing.T) {
 	}
 	check("just loaded")
 	for _, table := range []string{"workspaces", "workspace_users", "forms", "webhooks", "submissions"} {
-		if _, err := pool.Exec(t.Context(), s.sql("ANALYZE formsvc."+table)); err != nil {
+		if _, err := pool.Exec(t.Context(), s.db.SQL("ANALYZE formsvc."+table)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -165,13 +165,13 @@ func TestListsWhereOneCustomerOwnsEverything(t *testing.T) {
 
 	// The bound is seen to fail: the same list without the condition that keeps the
 	// index of all forms for the host.
-	if _, err := pool.Exec(t.Context(), s.sql(`DROP INDEX formsvc.forms_newest_of_all; CREATE INDEX lure ON formsvc.forms (created_at DESC, id DESC) WHERE trashed_at IS NULL`),
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`DROP INDEX formsvc.forms_newest_of_all; CREATE INDEX lure ON formsvc.forms (created_at DESC, id DESC) WHERE trashed_at IS NULL`),
 		pgx.QueryExecModeSimpleProtocol); err != nil {
 		t.Fatal(err)
 	}
 	lured := int64(0)
 	for _, generic := range []bool{false, true} {
-		read, err := buffers(t.Context(), pool, s.sql(formLists[0].ofUser()), append(pageArgs(storage.Page{Limit: 21}), k.few[:]), generic)
+		read, err := buffers(t.Context(), pool, s.db.SQL(formLists[0].ofUser()), append(pageArgs(storage.Page{Limit: 21}), k.few[:]), generic)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +189,7 @@ func TestListsWhereOneCustomerOwnsEverything(t *testing.T) {
 func (k skew) bounded(t *testing.T, pool *pgxpool.Pool, s *Store, state string, l list) {
 	t.Helper()
 	seen := &recorded{statements: map[string][][]any{}}
-	recording := s.On(&recorder{DB: pool, prefix: s.texts.prefix, seen: seen})
+	recording := s.On(&recorder{DB: pool, prefix: pgx.Identifier{s.db.Schema}.Sanitize() + ".", seen: seen})
 	started := time.Now()
 	rows, err := l.call(t.Context(), recording)
 	took := time.Since(started)
@@ -199,7 +199,7 @@ func (k skew) bounded(t *testing.T, pool *pgxpool.Pool, s *Store, state string, 
 	}
 	for text, runs := range seen.statements {
 		for _, generic := range []bool{false, true} {
-			read, err := buffers(t.Context(), pool, s.sql(text), runs[0], generic)
+			read, err := buffers(t.Context(), pool, s.db.SQL(text), runs[0], generic)
 			if err != nil {
 				t.Errorf("%s, %s, generic %v: %v", state, l.name, generic, err)
 			} else if read > l.most {

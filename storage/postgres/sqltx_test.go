@@ -19,7 +19,7 @@ func TestTheHostsTransactionOfDatabaseSQL(t *testing.T) {
 	db := stdlib.OpenDBFromPool(pool)
 	t.Cleanup(func() { db.Close() })
 	ctx := t.Context()
-	table := outside.sql("formsvc.workspaces")
+	table := outside.db.SQL("formsvc.workspaces")
 
 	for i, end := range []struct {
 		name string

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // submissionColumns are what scanSubmission reads. The caller knows the form.
@@ -16,14 +17,14 @@ const submissionColumns = `s.id, s.form_revision, s.submitted_at, s.completion_t
 func scanSubmission(rows pgx.Rows, form storage.ID) (storage.Submission, error) {
 	sub := storage.Submission{FormID: form}
 	err := rows.Scan(submissionTargets(&sub)...)
-	own(&sub.Answers, &sub.Metadata, &sub.Hidden)
+	conn.Own(&sub.Answers, &sub.Metadata, &sub.Hidden)
 	return sub, err
 }
 
 func submissionTargets(sub *storage.Submission) []any {
 	return []any{
-		scanID(&sub.ID), scanInt(&sub.FormRevision), scanTime(&sub.SubmittedAt), scanFloat(&sub.CompletionTime),
-		scanBorrowed(&sub.Answers), scanBorrowed(&sub.Metadata), scanBorrowed(&sub.Hidden),
+		conn.ScanID(&sub.ID), conn.ScanInt(&sub.FormRevision), conn.ScanTime(&sub.SubmittedAt), conn.ScanFloat(&sub.CompletionTime),
+		conn.ScanBorrowed(&sub.Answers), conn.ScanBorrowed(&sub.Metadata), conn.ScanBorrowed(&sub.Hidden),
 	}
 }
 
@@ -35,9 +36,9 @@ WHERE s.form_id = $1::bytea AND s.idempotency_key = $2::text AND ` + formThere
 // SubmissionByKey implements [storage.SubmissionStore].
 func (s *Store) SubmissionByKey(ctx context.Context, form storage.ID, idempotencyKey string) (storage.Submission, error) {
 	if !storage.ValidText(idempotencyKey) {
-		return storage.Submission{}, notStored(ctx)
+		return storage.Submission{}, conn.NotStored(ctx)
 	}
-	return s.oneSubmission(ctx, form, submissionByKey, form[:], textArg(idempotencyKey))
+	return s.oneSubmission(ctx, form, submissionByKey, form[:], conn.TextArg(idempotencyKey))
 }
 
 const submissionByID = `
@@ -51,7 +52,7 @@ func (s *Store) Submission(ctx context.Context, who storage.Actor, form, id stor
 }
 
 func (s *Store) oneSubmission(ctx context.Context, form storage.ID, text string, args ...any) (storage.Submission, error) {
-	return readOne(ctx, s, func(rows pgx.Rows) (storage.Submission, error) { return scanSubmission(rows, form) }, text, args...)
+	return conn.ReadOne(ctx, &s.db, func(rows pgx.Rows) (storage.Submission, error) { return scanSubmission(rows, form) }, text, args...)
 }
 
 // DeleteSubmission implements [storage.SubmissionStore]. Like a response it takes the
@@ -64,3 +65,6 @@ func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, i
 	}
 	return err
 }
+
+// jsonBytes is how many bytes the three sections of a response have.
+func jsonBytes(s *storage.Submission) int { return len(s.Answers) + len(s.Metadata) + len(s.Hidden) }

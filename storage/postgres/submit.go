@@ -2,100 +2,11 @@ package postgres
 
 import (
 	"context"
-	"fmt"
-
-	"github.com/jackc/pgx/v5"
+	"encoding/json"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
-
-// lockForSubmit takes the form's lock shared, so that the responses of a form do
-// not wait for each other. A form with a response limit takes them one by one: as
-// each of them changes the form's row in form_limits, they would anyway.
-//
-// A limit that is set after this statement has read the form cannot be missed:
-// with it the revision rises, and the response is refused for that.
-const lockForSubmit = `
-SELECT CASE
-	WHEN (SELECT f.response_limit > 0 FROM formsvc.forms f WHERE f.id = $1::bytea)
-	THEN pg_advisory_xact_lock($2::bigint)
-	ELSE pg_advisory_xact_lock_shared($2::bigint)
-END`
-
-// What became of a response, in the order of the checks.
-const (
-	submitStored = iota
-	submitReplayed
-	submitRevision
-	submitDraft
-	submitFull
-	submitDuplicate
-	submitTaken // the id
-)
-
-// submit makes every check and every change of a response in one statement. It
-// has no row when there is no such form. When a response that came at the same
-// time has the same key, answer or id, nothing is stored and done is false; the
-// next run of the statement sees that response and reports which conflict it was.
-const submit = `
-WITH form AS (
-	SELECT f.revision, f.status, f.response_limit, f.counted
-	FROM formsvc.forms f
-	WHERE f.id = $1::bytea AND ` + formThere + `
-), earlier AS (
-	SELECT s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden
-	FROM formsvc.submissions s
-	WHERE s.form_id = $1::bytea AND s.idempotency_key = $8::text
-), verdict AS (
-	SELECT form.revision, form.counted, CASE
-		WHEN $8::text IS NOT NULL AND EXISTS (SELECT FROM earlier) THEN 1
-		WHEN form.revision <> $10::bigint THEN 2
-		WHEN form.status <> 'published' THEN 3
-		WHEN form.response_limit > 0 AND (
-			SELECT l.submission_count >= form.response_limit FROM formsvc.form_limits l WHERE l.form_id = $1::bytea) THEN 4
-		WHEN $9::bytea IS NOT NULL AND EXISTS (
-			SELECT FROM formsvc.unique_answers u
-			WHERE u.form_id = $1::bytea AND u.digest = $9::bytea AND u.block_id = $15::text AND u.rules = $16::bigint) THEN 5
-		WHEN EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = $2::bytea) THEN 6
-		ELSE 0
-	END AS code
-	FROM form
-), hooks AS (
-	SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = $1::bytea AND w.enabled
-), stored AS (
-	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
-		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id)
-	SELECT $1::bytea, $2::bytea, $3::timestamptz, $4::float8, $5::json, $6::json, $7::json, $10::bigint, $14::integer, $8::text,
-		CASE WHEN EXISTS (SELECT FROM hooks) THEN $11::bytea END
-	FROM verdict WHERE code = 0
-	ON CONFLICT DO NOTHING
-	RETURNING id, event_id
-), entered AS (
-	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
-	SELECT $1::bytea, $9::bytea, $15::text, $16::bigint, 0, stored.id FROM stored WHERE $9::bytea IS NOT NULL
-), ` + otherRules + `, taken AS (
-	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + ` + oneIfCounted + `
-	FROM verdict, stored response
-	WHERE l.form_id = $1::bytea AND verdict.counted
-), counted AS (
-	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
-	SELECT $1::bytea, $3::timestamptz, 0, 0, 1 FROM stored
-), told AS (
-	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
-	SELECT event_id, $1::bytea, $2::bytea, $12::text, $13::bytea, (SELECT count(*) FROM hooks) FROM stored WHERE event_id IS NOT NULL
-), queued AS (
-	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
-	SELECT hooks.id, stored.event_id, 0, octet_length($13::bytea) FROM hooks, stored WHERE stored.event_id IS NOT NULL
-), arrived AS (
-	INSERT INTO formsvc.arrivals (webhook_id) SELECT hooks.id FROM hooks, stored WHERE stored.event_id IS NOT NULL
-)
-SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
-	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
-FROM verdict v LEFT JOIN earlier e ON v.code = 1`
-
-// submitTries bounds how often a response is tried again because another one
-// with the same key, answer or id came at the same time.
-const submitTries = 8
 
 // Submit implements [storage.SubmissionStore]. On a pool, the responses to a form
 // that come while others of it are being stored are stored together, in one
@@ -110,13 +21,14 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 	if err := checkResponse(n); err != nil {
 		return storage.Submission{}, false, err
 	}
-	// A caller who leaves may write over what is being stored.
+	// A caller who leaves may write over n while it is being stored.
 	n = ownResponse(n)
 	var out submitted
 	var err error
 	if s.submits == nil {
-		err = s.write(ctx, func(ctx context.Context) (err error) {
-			out, err = s.submitHere(ctx, n)
+		n.HandOver = nil // before the host's transaction is committed there is nothing to hand over
+		err = s.db.Write(ctx, func(ctx context.Context) (err error) {
+			out, _, err = s.submitAlone(ctx, n)
 			return err
 		})
 	} else {
@@ -131,89 +43,19 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 		return out.submission, true, nil
 	}
 	n.Submission.FormRevision = n.FormRevision
-	n.Submission.SubmittedAt = asStored(n.Submission.SubmittedAt)
+	n.Submission.SubmittedAt = conn.AsStored(n.Submission.SubmittedAt)
 	return n.Submission, false, nil
 }
 
-// submitHere stores a response in the host's transaction. Nothing is handed over
-// before that is committed.
-func (s *Store) submitHere(ctx context.Context, n storage.NewSubmission) (submitted, error) {
-	n.HandOver = nil
-	out, _, err := s.submitAlone(ctx, n)
-	return out, err
+// ownResponse returns a response that shares no bytes with n.
+func ownResponse(n storage.NewSubmission) storage.NewSubmission {
+	conn.Own(&n.Submission.Answers, &n.Submission.Metadata, &n.Submission.Hidden, (*json.RawMessage)(&n.Event.Body), (*json.RawMessage)(&n.UniqueAnswer))
+	return n
 }
 
-// submitAlone stores a response, or determines why it cannot be stored. It hands
-// nothing over. It also reports whether the form counts its submissions.
-func (s *Store) submitAlone(ctx context.Context, n storage.NewSubmission) (out submitted, counted bool, err error) {
-	for range submitTries {
-		got, err := s.submitOnce(ctx, n)
-		if err != nil {
-			return submitted{}, false, err
-		}
-		if got.done() {
-			if got.stored && n.HandOver != nil {
-				n.HandOver.Reserve(n.Submission.FormID)
-				n.HandOver.HandOver(nil, true)
-			}
-			return got.outcome(n), got.counted, nil
-		}
-	}
-	return submitted{}, false, fmt.Errorf("%w: other responses with the same key came and went", storage.ErrUnavailable)
-}
-
-// submitResult is the row of submit.
-type submitResult struct {
-	code     int
-	revision int64
-	counted  bool
-	stored   bool
-	earlier  storage.Submission
-}
-
-// done reports whether the row is final.
-func (r *submitResult) done() bool { return r.code != submitStored || r.stored }
-
-func (r *submitResult) outcome(n storage.NewSubmission) submitted {
-	switch r.code {
-	case submitReplayed:
-		r.earlier.FormID = n.Submission.FormID
-		return submitted{replayed: true, submission: r.earlier}
-	case submitRevision:
-		return submitted{err: &storage.RevisionError{Current: r.revision}}
-	case submitDraft:
-		return submitted{err: storage.ErrNotFound}
-	case submitFull:
-		return submitted{err: storage.ErrLimitReached}
-	case submitDuplicate:
-		return submitted{err: storage.ErrDuplicate}
-	case submitTaken:
-		return submitted{err: storage.ErrConflict}
-	}
-	return submitted{stored: true}
-}
-
-func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submitResult, error) {
-	sub := &n.Submission
-	batch := append([]statement{run(lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))}, s.lockValuesOf(n)...)
-	store := run(submit,
-		sub.FormID[:], sub.ID[:], sub.SubmittedAt.UTC(), sub.CompletionTime,
-		jsonArg(sub.Answers), jsonArg(sub.Metadata), jsonArg(sub.Hidden),
-		textArg(n.IdempotencyKey), n.UniqueAnswer, n.FormRevision,
-		idArg(n.Event.ID), n.Event.Type, bytesArg(n.Event.Body),
-		jsonBytes(sub), n.UniqueField.Block, int64(n.UniqueField.Rules))
-
-	var got submitResult
-	err := s.send(ctx, append(batch, store.row(func(rows pgx.Rows) error {
-		e := &got.earlier
-		err := rows.Scan(scanSize(&got.code), scanInt(&got.revision), scanBool(&got.counted), scanBool(&got.stored),
-			scanID(&e.ID), scanInt(&e.FormRevision), scanTime(&e.SubmittedAt), scanFloat(&e.CompletionTime),
-			scanBorrowed(&e.Answers), scanBorrowed(&e.Metadata), scanBorrowed(&e.Hidden))
-		own(&e.Answers, &e.Metadata, &e.Hidden)
-		return err
-	}))...)
-	if sqlState(err) == uniqueViolation {
-		return submitResult{}, fmt.Errorf("%w: %w", storage.ErrConflict, err)
-	}
-	return got, noRow(err, storage.ErrNotFound)
+// checkResponse refuses a response that cannot be stored, before it is part of a group.
+func checkResponse(n storage.NewSubmission) error {
+	return conn.CheckArgs([]any{
+		n.UniqueField.Block, n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt,
+	})
 }

@@ -27,7 +27,7 @@ var queryModes = map[string]pgx.QueryExecMode{
 func seeded(t *testing.T, options ...pgtest.Option) (*Store, *pgxpool.Pool) {
 	t.Helper()
 	s, pool := testStore(t, options...)
-	if err := pgseed.Fill(t.Context(), pool, s.schema, pgseed.Size{Forms: 3, AnswerBytes: 100, Webhooks: 1}); err != nil {
+	if err := pgseed.Fill(t.Context(), pool, s.db.Schema, pgseed.Size{Forms: 3, AnswerBytes: 100, Webhooks: 1}); err != nil {
 		t.Fatal(err)
 	}
 	return s, pool

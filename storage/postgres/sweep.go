@@ -2,19 +2,19 @@ package postgres
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// sweepStep is one kind of what a sweep does. It does one piece, in a transaction of its
-// own, and reports whether more of it may be there.
+// sweepStep is one kind of a sweep's work. It does one piece, in a transaction of its own,
+// and reports whether more work of the kind may be left.
 type sweepStep func(s *Store, ctx context.Context, p storage.SweepParams, swept *storage.Swept) (more bool, err error)
 
-// sweepSteps take turns, so that a long one of one kind does not hold up the others, nor
-// one that fails.
+// sweepSteps take turns, so that neither a long step nor a failing step holds up the
+// others.
 var sweepSteps = [...]sweepStep{
 	(*Store).tidyWorkspaces,
 	(*Store).markPurged,
@@ -27,19 +27,12 @@ var sweepSteps = [...]sweepStep{
 	(*Store).foldCounts,
 }
 
-// removals are the steps that remove what is gone.
+// removals are the steps that remove the rows of what was deleted.
 var removals = [...]sweepStep{
 	(*Store).tidyWorkspaces,
 	(*Store).markPurged,
 	(*Store).purgeOfDeleted,
 	(*Store).removePurged,
-}
-
-// sweepTurns is where sweeps go on. It belongs to all copies of a store; another process
-// has its own, which does no harm.
-type sweepTurns struct {
-	step   atomic.Uint32
-	funnel atomic.Pointer[storage.ID] // the last form whose counts were folded; nil: begin anew
 }
 
 // Sweep implements [storage.Storage]. A call does one piece of the first kind of
@@ -49,7 +42,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 	if err := ctx.Err(); err != nil || p.Max < 1 {
 		return storage.Swept{}, err
 	}
-	if err := checkArgs([]any{p.Now, p.TrashBefore, p.KeysBefore}); err != nil {
+	if err := conn.CheckArgs([]any{p.Now, p.TrashBefore, p.KeysBefore}); err != nil {
 		return storage.Swept{}, err
 	}
 	if p.Removals {
@@ -59,7 +52,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 			return swept, err
 		}
 		// What is left now is what other sweeps are about, and the next call waits for it.
-		return readOne(ctx, s, func(rows pgx.Rows) (left storage.Swept, err error) {
+		return conn.ReadOne(ctx, &s.db, func(rows pgx.Rows) (left storage.Swept, err error) {
 			err = rows.Scan(&left.More)
 			return left, err
 		}, removalsLeft)
@@ -91,12 +84,6 @@ SELECT (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL LIMIT 1) 
 	OR (SELECT o.id FROM formsvc.workspaces o WHERE o.purged LIMIT 1) IS NOT NULL
 	OR (SELECT o.id FROM formsvc.workspaces o WHERE o.deleted_at IS NOT NULL AND NOT o.tidied LIMIT 1) IS NOT NULL`
 
-// forRemovals is a statement of removals, which waits for rows that somebody else has
-// locked (true), and of sweeps, which pass them over (false).
-func forRemovals(text func(others string) string) map[bool]string {
-	return map[bool]string{true: text(""), false: text("SKIP LOCKED")}
-}
-
 const purgeKeys = `
 DELETE FROM formsvc.api_keys k WHERE k.id = ANY (ARRAY(
 	SELECT e.id FROM formsvc.api_keys e
@@ -107,7 +94,7 @@ DELETE FROM formsvc.api_keys k WHERE k.id = ANY (ARRAY(
 
 func (s *Store) purgeKeys(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
 	if !p.KeysBefore.IsZero() {
-		swept.Keys, err = s.changeRows(ctx, purgeKeys, p.KeysBefore.UTC(), int64(p.Max))
+		swept.Keys, err = s.db.ChangeRows(ctx, purgeKeys, p.KeysBefore.UTC(), int64(p.Max))
 	}
 	return false, err
 }
@@ -124,7 +111,7 @@ WHERE w.id = ANY (ARRAY(
 
 // wipeSecrets forgets secrets that others replaced a day ago.
 func (s *Store) wipeSecrets(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
-	swept.Secrets, err = s.changeRows(ctx, wipeSecrets, p.Now.UTC(), int64(p.Max))
+	swept.Secrets, err = s.db.ChangeRows(ctx, wipeSecrets, p.Now.UTC(), int64(p.Max))
 	return false, err
 }
 
@@ -139,6 +126,6 @@ DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(
 	FOR UPDATE SKIP LOCKED))`
 
 func (s *Store) purgeEvents(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
-	swept.Events, err = s.changeRows(ctx, purgeEvents, int64(p.Max))
+	swept.Events, err = s.db.ChangeRows(ctx, purgeEvents, int64(p.Max))
 	return false, err
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 	"github.com/formsvc/formsvc/storage/storagetest"
 )
 
@@ -114,7 +115,7 @@ func TestAnErrorInTheHostsTransactionIsTheHosts(t *testing.T) {
 		_, err = s.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1})
 		return err
 	})
-	if sqlState(err) != "25P02" {
+	if conn.SQLState(err) != "25P02" {
 		t.Errorf("the next call = %v", err)
 	}
 }

@@ -15,27 +15,28 @@ import (
 
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/tables"
 	"github.com/formsvc/formsvc/storage/storagetest"
 )
 
 // nextBuild is the next version of this package, with one more migration that runs
 // a statement and serves programs from the given version on.
-func nextBuild(oldest int, statement string) build {
+func nextBuild(oldest int, statement string) tables.Build {
 	files := fstest.MapFS{}
-	names, err := fs.Glob(embedded, "migrations/*.sql")
+	names, err := fs.Glob(tables.ThisBuild.Files, "migrations/*.sql")
 	if err != nil {
 		panic(err) // the pattern is a valid one
 	}
 	for _, name := range names {
-		text, err := fs.ReadFile(embedded, name)
+		text, err := fs.ReadFile(tables.ThisBuild.Files, name)
 		if err != nil {
-			panic(err) // the file is embedded
+			panic(err) // the file is tables.ThisBuild.Files
 		}
 		files[name] = &fstest.MapFile{Data: text}
 	}
-	next := build{version: schemaVersion + 1, files: files}
-	files[fmt.Sprintf("migrations/%04d_next.up.sql", next.version)] = &fstest.MapFile{
-		Data: fmt.Appendf(nil, "%s; UPDATE formsvc_version SET version = %d, oldest_program = %d;", statement, next.version, oldest),
+	next := tables.Build{Version: tables.ThisBuild.Version + 1, Files: files}
+	files[fmt.Sprintf("migrations/%04d_next.up.sql", next.Version)] = &fstest.MapFile{
+		Data: fmt.Appendf(nil, "%s; UPDATE formsvc_version SET version = %d, oldest_program = %d;", statement, next.Version, oldest),
 	}
 	return next
 }
@@ -44,7 +45,7 @@ func nextBuild(oldest int, statement string) build {
 // this one run, more of this one start, and the suite passes on the newer tables.
 func TestThisVersionRunsOnTheNextOnesTables(t *testing.T) {
 	t.Parallel()
-	next := nextBuild(schemaVersion, `
+	next := nextBuild(tables.ThisBuild.Version, `
 		ALTER TABLE forms ADD COLUMN folder text;
 		ALTER TABLE submissions ADD COLUMN score integer NOT NULL DEFAULT 0;
 		CREATE TABLE folders (id bytea PRIMARY KEY)`)
@@ -52,8 +53,8 @@ func TestThisVersionRunsOnTheNextOnesTables(t *testing.T) {
 	running := upgraded(t, pool, next)
 
 	// A process of this version starts again.
-	again := New(pool, WithSchema(running.schema))
-	if err := Migrate(t.Context(), pool, WithSchema(running.schema)); err != nil {
+	again := New(pool, WithSchema(running.db.Schema))
+	if err := Migrate(t.Context(), pool, WithSchema(running.db.Schema)); err != nil {
 		t.Errorf("this version's Migrate = %v", err)
 	}
 	if err := again.CheckVersion(t.Context()); err != nil {
@@ -66,10 +67,10 @@ func TestThisVersionRunsOnTheNextOnesTables(t *testing.T) {
 	storagetest.Run(t, func(t *testing.T) storage.Storage {
 		schema := lent.lend(t)
 		s := New(pool, WithSchema(schema))
-		if have, err := readVersion(t.Context(), pool, s); err != nil {
+		if have, err := tables.ReadState(t.Context(), &s.db); err != nil {
 			t.Fatal(err)
-		} else if have.version == schemaVersion {
-			if err := next.migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+		} else if have.Version == tables.ThisBuild.Version {
+			if err := migrateTo(t.Context(), next, pool, WithSchema(schema)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -79,7 +80,7 @@ func TestThisVersionRunsOnTheNextOnesTables(t *testing.T) {
 
 // upgraded returns a store that has worked on tables of this version, so that its
 // connections have statements prepared, after the next version has migrated them.
-func upgraded(t *testing.T, pool *pgxpool.Pool, next build) *Store {
+func upgraded(t *testing.T, pool *pgxpool.Pool, next tables.Build) *Store {
 	t.Helper()
 	schema := pgtest.Schema(t)
 	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
@@ -98,7 +99,7 @@ func upgraded(t *testing.T, pool *pgxpool.Pool, next build) *Store {
 		}
 	}
 	work()
-	if err := next.migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+	if err := migrateTo(t.Context(), next, pool, WithSchema(schema)); err != nil {
 		t.Fatal(err)
 	}
 	work()
@@ -127,11 +128,11 @@ func seedForm(t *testing.T, s *Store) storage.ID {
 func TestTablesThatDoNotServeThisVersionAnyMore(t *testing.T) {
 	t.Parallel()
 	pool, schema := migrating(t)
-	next := nextBuild(schemaVersion+1, `ALTER TABLE forms DROP COLUMN theme`)
-	if err := next.migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+	next := nextBuild(tables.ThisBuild.Version+1, `ALTER TABLE forms DROP COLUMN theme`)
+	if err := migrateTo(t.Context(), next, pool, WithSchema(schema)); err != nil {
 		t.Fatal(err)
 	}
-	want := VersionError{Schema: schema, Have: schemaVersion + 1, Want: schemaVersion, Oldest: schemaVersion + 1}
+	want := VersionError{Schema: schema, Have: tables.ThisBuild.Version + 1, Want: tables.ThisBuild.Version, Oldest: tables.ThisBuild.Version + 1}
 	poolUntouched(t, pool, func() {
 		if err := Migrate(t.Context(), pool, WithSchema(schema)); !isVersion(err, want) {
 			t.Errorf("Migrate = %v", err)
@@ -146,8 +147,8 @@ func TestTablesThatDoNotServeThisVersionAnyMore(t *testing.T) {
 func TestANewProgramNeedsTheMigrationFirst(t *testing.T) {
 	t.Parallel()
 	s, _ := testStore(t)
-	err := s.checkVersion(t.Context(), nextBuild(schemaVersion, ""))
-	if !isVersion(err, VersionError{Schema: s.schema, Have: schemaVersion, Want: schemaVersion + 1, Oldest: 1}) {
+	err := s.checkVersion(t.Context(), nextBuild(tables.ThisBuild.Version, ""))
+	if !isVersion(err, VersionError{Schema: s.db.Schema, Have: tables.ThisBuild.Version, Want: tables.ThisBuild.Version + 1, Oldest: 1}) {
 		t.Errorf("CheckVersion = %v", err)
 	}
 }
@@ -221,7 +222,7 @@ func TestCheckVersionNamesMissingRights(t *testing.T) {
 	s, owner := testStore(t)
 	name := pgtest.Schema(t)
 	pool := role(t, owner, name)
-	all := grants(t, name, s.schema)
+	all := grants(t, name, s.db.Schema)
 	now := all[:0:0]
 	for _, statement := range all { // those for tables to come change nothing now
 		if !strings.HasPrefix(strings.TrimSpace(statement), "ALTER DEFAULT") {
@@ -241,7 +242,7 @@ func TestCheckVersionNamesMissingRights(t *testing.T) {
 			}
 		}
 		var missing *SetupError
-		err := New(pool, WithSchema(s.schema)).CheckVersion(t.Context())
+		err := New(pool, WithSchema(s.db.Schema)).CheckVersion(t.Context())
 		if !errors.As(err, &missing) || !errors.Is(err, storage.ErrUnavailable) || !strings.Contains(err.Error(), "has not the right") {
 			t.Errorf("without %q: CheckVersion = %v", left, err)
 			continue
@@ -262,7 +263,7 @@ func TestCheckVersionFindsSettings(t *testing.T) {
 	} {
 		name := pgtest.Schema(t)
 		base := role(t, owner, name)
-		for _, text := range append(grants(t, name, s.schema), "ALTER ROLE "+name+" SET "+setting) {
+		for _, text := range append(grants(t, name, s.db.Schema), "ALTER ROLE "+name+" SET "+setting) {
 			if _, err := owner.Exec(t.Context(), text); err != nil {
 				t.Fatal(err)
 			}
@@ -270,7 +271,7 @@ func TestCheckVersionFindsSettings(t *testing.T) {
 		for mode, want := range readable {
 			config := base.Config()
 			pool := pgtest.Pool(t, pgtest.Mode(mode), func(c *pgxpool.Config) { c.ConnConfig.User = config.ConnConfig.User })
-			err := New(pool, WithSchema(s.schema)).CheckVersion(t.Context())
+			err := New(pool, WithSchema(s.db.Schema)).CheckVersion(t.Context())
 			var fault *SetupError
 			if (err == nil) != want || err != nil && !errors.As(err, &fault) {
 				t.Errorf("%s in %v mode: CheckVersion = %v", setting, mode, err)
@@ -297,7 +298,7 @@ func TestASchemaNameThatIsTooLong(t *testing.T) {
 			}
 		}
 	}
-	if err := New(pool, WithSchema(strings.Repeat("n", 63))).fault; err != nil {
+	if err := New(pool, WithSchema(strings.Repeat("n", 63))).db.Fault; err != nil {
 		t.Error(err)
 	}
 }

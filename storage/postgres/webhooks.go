@@ -7,13 +7,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 const webhookColumns = `w.id, w.form_id, w.url, w.enabled, COALESCE(w.secret <> '', false), w.created_at, w.updated_at`
 
 func scanWebhook(rows pgx.Rows) (storage.Webhook, error) {
 	var w storage.Webhook
-	err := rows.Scan(scanID(&w.ID), scanID(&w.FormID), &w.URL, &w.Enabled, &w.HasSecret, scanTime(&w.CreatedAt), scanTime(&w.UpdatedAt))
+	err := rows.Scan(conn.ScanID(&w.ID), conn.ScanID(&w.FormID), &w.URL, &w.Enabled, &w.HasSecret, conn.ScanTime(&w.CreatedAt), conn.ScanTime(&w.UpdatedAt))
 	return w, err
 }
 
@@ -49,7 +50,7 @@ SELECT room.there, EXISTS (SELECT FROM created) FROM form, room`
 // CreateWebhook implements [storage.WebhookStore].
 func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
 	w := n.Webhook
-	return s.create(ctx, s.lockForm(w.FormID), run(createWebhook, w.FormID[:], userArg(who), w.ID[:], w.URL, w.Enabled, bytesArg(n.Secret),
+	return s.db.Create(ctx, s.lockForm(w.FormID), conn.Run(createWebhook, w.FormID[:], userArg(who), w.ID[:], w.URL, w.Enabled, conn.ListArg(n.Secret),
 		w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(n.Max), storage.HostName(w.URL)))
 }
 
@@ -60,7 +61,7 @@ WHERE w.id = $1::bytea AND ` + formAccess
 
 // Webhook implements [storage.WebhookStore].
 func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {
-	return readOne(ctx, s, scanWebhook, webhookByID, id[:], userArg(who))
+	return conn.ReadOne(ctx, &s.db, scanWebhook, webhookByID, id[:], userArg(who))
 }
 
 // Webhooks of forms in the trash are passed over. LIMIT leaves the planner the look-up
@@ -82,7 +83,7 @@ func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Pa
 	if !who.Host() {
 		text, args = webhooksOfUser(), append(args, userArg(who))
 	}
-	return readAll(ctx, s, scanWebhook, text, args...)
+	return conn.ReadAll(ctx, &s.db, scanWebhook, text, args...)
 }
 
 // pendingOfWebhook is a part of a WITH list: what is pending for a webhook, locked.
@@ -172,22 +173,22 @@ RETURNING ` + webhookColumns
 func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
 	var secret []byte
 	if c.Secret != nil {
-		secret = bytesArg(*c.Secret)
+		secret = conn.ListArg(*c.Secret)
 	}
 	host := ""
 	if c.URL != nil {
 		host = storage.HostName(*c.URL)
 	}
-	var batch []statement
+	var batch []conn.Statement
 	if c.URL != nil || c.Enabled != nil {
-		batch = append(batch, run(lockFormOfWebhook, id[:], s.lockSalt(lockForms)))
+		batch = append(batch, conn.Run(lockFormOfWebhook, id[:], s.lockSalt(lockForms)))
 	}
 	if c.Enabled != nil && !*c.Enabled {
-		batch = append(batch, run(lockDeliveries, id[:], userArg(who)), run(endDeliveries, id[:], userArg(who)))
+		batch = append(batch, conn.Run(lockDeliveries, id[:], userArg(who)), conn.Run(endDeliveries, id[:], userArg(who)))
 	}
 	var w storage.Webhook
-	update := run(updateWebhook, id[:], userArg(who), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretKept.Microseconds())
-	err := s.change(ctx, append(batch, update.row(func(rows pgx.Rows) (err error) {
+	update := conn.Run(updateWebhook, id[:], userArg(who), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretKept.Microseconds())
+	err := s.db.Change(ctx, append(batch, update.Row(func(rows pgx.Rows) (err error) {
 		w, err = scanWebhook(rows)
 		return err
 	}))...)
@@ -228,8 +229,8 @@ SELECT 1 FROM gone`
 
 // DeleteWebhook implements [storage.WebhookStore].
 func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage.ID) error {
-	return s.change(ctx, run(lockFormOfWebhook, id[:], s.lockSalt(lockForms)), run(lockDeliveries, id[:], userArg(who)),
-		run(deleteWebhook, id[:], userArg(who)).row(func(pgx.Rows) error { return nil }))
+	return s.db.Change(ctx, conn.Run(lockFormOfWebhook, id[:], s.lockSalt(lockForms)), conn.Run(lockDeliveries, id[:], userArg(who)),
+		conn.Run(deleteWebhook, id[:], userArg(who)).Row(func(pgx.Rows) error { return nil }))
 }
 
 // attemptsOf has one row of nulls when the webhook is there and has no attempt.
@@ -246,13 +247,13 @@ LIMIT $4::bigint`
 // Deliveries implements [storage.WebhookStore].
 func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
 	var found []storage.Delivery
-	err := s.read(ctx, func(ctx context.Context) (err error) {
-		found, err = collect(ctx, s, attemptsOf, func(rows pgx.Rows) (storage.Delivery, error) {
+	err := s.db.Read(ctx, func(ctx context.Context) (err error) {
+		found, err = conn.Collect(ctx, &s.db, attemptsOf, func(rows pgx.Rows) (storage.Delivery, error) {
 			a := storage.Delivery{WebhookID: webhook}
 			var took int64
-			err := rows.Scan(scanID(&a.ID), scanID(&a.EventID), scanText(&a.EventType), scanID(&a.SubmissionID),
-				scanSize(&a.Attempt), scanSize(&a.Status), scanBool(&a.Success), scanText(&a.Error),
-				scanInt(&took), scanTime(&a.CreatedAt), scanTime(&a.NextAttemptAt))
+			err := rows.Scan(conn.ScanID(&a.ID), conn.ScanID(&a.EventID), conn.ScanText(&a.EventType), conn.ScanID(&a.SubmissionID),
+				conn.ScanSize(&a.Attempt), conn.ScanSize(&a.Status), conn.ScanBool(&a.Success), conn.ScanText(&a.Error),
+				conn.ScanInt(&took), conn.ScanTime(&a.CreatedAt), conn.ScanTime(&a.NextAttemptAt))
 			a.Duration = time.Duration(took) * time.Microsecond
 			return a, err
 		}, webhook[:], userArg(who), int64(storage.HistoryKept), int64(max(limit, 1)))
@@ -268,4 +269,52 @@ func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhook stora
 		return nil, nil
 	}
 	return found, nil
+}
+
+//nolint:gosec // a statement, not a credential
+const secretsAfter = `
+SELECT w.id, w.secret, w.old_secret FROM formsvc.webhooks w
+WHERE w.id > $1::bytea AND w.secret <> ''
+ORDER BY w.id LIMIT $2`
+
+// Secrets implements [storage.WebhookStore].
+func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
+	return conn.ReadAll(ctx, &s.db, func(rows pgx.Rows) (stored storage.StoredSecret, err error) {
+		err = rows.Scan(conn.ScanID(&stored.WebhookID), &stored.Secret, &stored.OldSecret)
+		return stored, err
+	}, secretsAfter, after[:], int64(max(limit, 0)))
+}
+
+// Rows are locked in the order of their ids, so that two calls never wait for each
+// other in a circle. FOR UPDATE looks at the secret again when it had to wait.
+//
+//nolint:gosec // a statement, not a credential
+const replaceSecrets = `
+WITH kept AS (
+	SELECT w.id, r.previous, r.replacement
+	FROM formsvc.webhooks w
+	JOIN unnest($1::bytea[], $2::bytea[], $3::bytea[]) AS r (id, previous, replacement) ON r.id = w.id AND r.previous IN (w.secret, w.old_secret) AND r.previous <> ''
+	WHERE w.id = ANY ($1::bytea[])
+	ORDER BY w.id
+	FOR NO KEY UPDATE OF w
+), changed AS (
+	UPDATE formsvc.webhooks w SET
+		secret = COALESCE((SELECT k.replacement FROM kept k WHERE k.id = w.id AND k.previous = w.secret), w.secret),
+		old_secret = COALESCE((SELECT k.replacement FROM kept k WHERE k.id = w.id AND k.previous = w.old_secret), w.old_secret)
+	WHERE w.id = ANY (ARRAY(SELECT k.id FROM kept k))
+)
+SELECT count(*) FROM kept`
+
+// ReplaceSecrets implements [storage.WebhookStore].
+func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.SecretReplacement) (int, error) {
+	if len(replacements) == 0 {
+		return 0, ctx.Err()
+	}
+	ids, from, to := make([][]byte, len(replacements)), make([][]byte, len(replacements)), make([][]byte, len(replacements))
+	for i := range replacements {
+		ids[i], from[i], to[i] = replacements[i].WebhookID[:], replacements[i].From, replacements[i].To
+	}
+	var replaced int
+	err := s.db.Change(ctx, conn.Run(replaceSecrets, ids, from, to).Into(&replaced))
+	return replaced, err
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 const workspaceColumns = `w.id, w.public_id, w.owner_id, w.name, w.created_at, w.updated_at`
 
 func workspaceTargets(w *storage.Workspace) []any {
 	return []any{
-		scanID(&w.ID), scanText(&w.PublicID), scanID(&w.OwnerID), scanText(&w.Name), scanTime(&w.CreatedAt), scanTime(&w.UpdatedAt),
+		conn.ScanID(&w.ID), conn.ScanText(&w.PublicID), conn.ScanID(&w.OwnerID), conn.ScanText(&w.Name), conn.ScanTime(&w.CreatedAt), conn.ScanTime(&w.UpdatedAt),
 	}
 }
 
@@ -48,8 +49,8 @@ SELECT room.ok, EXISTS (SELECT 1 FROM made) FROM room`
 // CreateWorkspace implements [storage.WorkspaceStore]. The id of a workspace that
 // was deleted stays taken while forms in the trash refer to it.
 func (s *Store) CreateWorkspace(ctx context.Context, w storage.Workspace, limit int) error {
-	return s.create(ctx, s.lock(lockOwners, w.OwnerID),
-		run(createWorkspace, w.ID[:], w.PublicID, w.OwnerID[:], w.Name, w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(max(limit, 0))))
+	return s.db.Create(ctx, s.lock(lockOwners, w.OwnerID),
+		conn.Run(createWorkspace, w.ID[:], w.PublicID, w.OwnerID[:], w.Name, w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(max(limit, 0))))
 }
 
 const workspaceByID = `
@@ -59,7 +60,7 @@ WHERE w.id = $1::bytea AND ` + workspaceAccess
 
 // Workspace implements [storage.WorkspaceStore].
 func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
-	return readOne(ctx, s, scanWorkspace, workspaceByID, id[:], userArg(who))
+	return conn.ReadOne(ctx, &s.db, scanWorkspace, workspaceByID, id[:], userArg(who))
 }
 
 // workspaceIsThere tells an empty list of a workspace from one that is not there.
@@ -87,7 +88,7 @@ func (s *Store) Workspaces(ctx context.Context, who storage.Actor, page storage.
 	if !who.Host() {
 		text, args = workspacesOfUser, append(args, userArg(who))
 	}
-	return readAll(ctx, s, scanWorkspace, text, args...)
+	return conn.ReadAll(ctx, &s.db, scanWorkspace, text, args...)
 }
 
 // The statement reads the workspace as its lock found it.
@@ -118,9 +119,9 @@ FROM seen LEFT JOIN changed w ON true`
 func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
 	var w storage.Workspace
 	var allowed bool
-	err := s.change(ctx, run(lockWorkspaceRow, id[:]),
-		run(updateWorkspace, id[:], userArg(who), c.Name, idArgOf(c.Owner), c.At.UTC()).
-			into(append([]any{scanBool(&allowed)}, workspaceTargets(&w)...)...))
+	err := s.db.Change(ctx, conn.Run(lockWorkspaceRow, id[:]),
+		conn.Run(updateWorkspace, id[:], userArg(who), c.Name, conn.IDArgOf(c.Owner), c.At.UTC()).
+			Into(append([]any{conn.ScanBool(&allowed)}, workspaceTargets(&w)...)...))
 	switch {
 	case err != nil:
 		return storage.Workspace{}, err
@@ -156,9 +157,9 @@ func (s *Store) DeleteWorkspace(ctx context.Context, who storage.Actor, id stora
 		return storage.ErrInvalidValue
 	}
 	var allowed bool
-	err := s.change(ctx, run(lockWorkspaceRow, id[:]),
-		run(workspaceVerdict, id[:], userArg(who)).into(&allowed),
-		run(closeWorkspace, id[:], userArg(who), at.UTC()))
+	err := s.db.Change(ctx, conn.Run(lockWorkspaceRow, id[:]),
+		conn.Run(workspaceVerdict, id[:], userArg(who)).Into(&allowed),
+		conn.Run(closeWorkspace, id[:], userArg(who), at.UTC()))
 	if err == nil && !allowed {
 		return storage.ErrNotOwner
 	}
@@ -181,7 +182,7 @@ SELECT seen.owner_id = $2::bytea FROM seen`
 // SetMember implements [storage.WorkspaceStore].
 func (s *Store) SetMember(ctx context.Context, workspace, user storage.ID, member bool) error {
 	var owner bool
-	err := s.change(ctx, run(lockWorkspaceRow, workspace[:]), run(setMember, workspace[:], user[:], member).into(&owner))
+	err := s.db.Change(ctx, conn.Run(lockWorkspaceRow, workspace[:]), conn.Run(setMember, workspace[:], user[:], member).Into(&owner))
 	if err == nil && owner && !member {
 		return storage.ErrConflict
 	}
@@ -198,8 +199,8 @@ ORDER BY a.user_id`
 
 // Members implements [storage.WorkspaceStore].
 func (s *Store) Members(ctx context.Context, workspace storage.ID) ([]storage.ID, error) {
-	found, err := readAll(ctx, s, func(rows pgx.Rows) (id storage.ID, err error) {
-		err = rows.Scan(scanID(&id))
+	found, err := conn.ReadAll(ctx, &s.db, func(rows pgx.Rows) (id storage.ID, err error) {
+		err = rows.Scan(conn.ScanID(&id))
 		return id, err
 	}, members, workspace[:])
 	switch {

@@ -102,20 +102,29 @@ func (w Writer) requiredKind(b *schema.Block, part bool) string {
 	case part:
 		return "part"
 	}
-	switch b.Type {
-	case schema.TypeLegal, schema.TypeMatrix, schema.TypePayment:
+	switch b.AnswerShape() {
+	case schema.ShapeMatrix, schema.ShapePayment:
 		return b.Type
-	case schema.TypeYesNo, schema.TypeSingleChoice, schema.TypeMultipleChoice, schema.TypePictureChoice, schema.TypeDropdown, schema.TypeCountry:
+	case schema.ShapeChoice, schema.ShapeChoices:
 		return "choice"
-	case schema.TypeDate:
+	case schema.ShapeBoolean:
+		if b.Type == schema.TypeLegal {
+			return b.Type
+		}
+		return "choice"
+	case schema.ShapeText:
+		if b.Type == schema.TypeCountry {
+			return "choice"
+		}
+	case schema.ShapeDate:
 		if n := len(formblock.Properties(b).SpecificDates); n > 0 && n <= formblock.MostDays {
 			return "choice"
 		}
-	case schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
+	case schema.ShapeNumber, schema.ShapeInteger:
 		if formblock.IsButtonScale(b) {
 			return "choice"
 		}
-	case schema.TypeFileUpload, schema.TypeSignature:
+	case schema.ShapeFiles, schema.ShapeFile:
 		if w.Host.Files {
 			return "file"
 		}

@@ -52,9 +52,6 @@ func (x *Index) Find(id string) *schema.Block {
 	return x.byID[id]
 }
 
-// TakesAnswer reports whether a respondent answers blocks of a type.
-func TakesAnswer(kind string) bool { return (&schema.Block{Type: kind}).TakesAnswer() }
-
 // TakesFile reports whether the answer of a block is made of files.
 func TakesFile(b *schema.Block) bool {
 	shape := b.AnswerShape()
@@ -102,9 +99,6 @@ const MostDays = 50
 var ContactParts = []string{
 	"firstName", "lastName", "email", "phone", "company", "address", "address2", "zip", "city", "state", "country",
 }
-
-// ContactPart returns the settings of one part, the zero value where there are none.
-func ContactPart(f *schema.AddressFields, part string) schema.AddressField { return f.Part(part) }
 
 // Or is the number that n leads to, the fallback where it leads to none.
 func Or(n *float64, fallback float64) float64 {

@@ -21,8 +21,8 @@ func (h *Host) Lacks(blocks []schema.Block) []Lack {
 			continue
 		}
 		p, block := formblock.Properties(b), "block "+strconv.Quote(b.ID)
-		switch b.Type {
-		case schema.TypeCaptcha:
+		switch {
+		case b.Type == schema.TypeCaptcha:
 			switch {
 			case p.CaptchaType == "none":
 			case h.Captcha(p.CaptchaType) == nil:
@@ -30,7 +30,7 @@ func (h *Host) Lacks(blocks []schema.Block) []Lack {
 			case !h.Limited:
 				list = append(list, Lack{block + " is a captcha: there is no Config.Limiter, so one address may have any number of tokens checked", true})
 			}
-		case schema.TypeFileUpload, schema.TypeSignature:
+		case formblock.TakesFile(b):
 			switch {
 			case h.CannotGive(b):
 				list = append(list, Lack{Text: block + " requires a file: there is no Config.Files, so no response can be stored"})
@@ -39,10 +39,8 @@ func (h *Host) Lacks(blocks []schema.Block) []Lack {
 			case !h.Limited:
 				list = append(list, Lack{block + " takes files: there is no Config.Limiter, so one address may send any number of them", true})
 			}
-		case schema.TypePayment:
-			if h.CannotGive(b) {
-				list = append(list, Lack{Text: block + " requires a payment: there is no Config.HostAnswers, so no response can be stored"})
-			}
+		case h.CannotGive(b): // as nobody has paid
+			list = append(list, Lack{Text: block + " requires a payment: there is no Config.HostAnswers, so no response can be stored"})
 		}
 	}
 	return list

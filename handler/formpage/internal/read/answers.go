@@ -122,18 +122,18 @@ func (r *reader) text(name string) string {
 
 // answer makes the value of one block, nil for none.
 func (r *reader) answer(b *schema.Block) any {
-	switch b.Type {
-	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypeMultipleChoice, schema.TypePictureChoice:
+	switch b.AnswerShape() {
+	case schema.ShapeChoice, schema.ShapeChoices:
 		return r.choices(b)
-	case schema.TypeRanking:
+	case schema.ShapeRanking:
 		return r.ranking(b)
-	case schema.TypeMatrix:
+	case schema.ShapeMatrix:
 		return r.matrix(b)
-	case schema.TypeAddress, schema.TypeContactInfo:
+	case schema.ShapeContact:
 		return r.contact(b)
-	case schema.TypeDate:
+	case schema.ShapeDate:
 		return r.date(b)
-	case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
+	case schema.ShapeNumber, schema.ShapeInteger:
 		text := r.text(input.Answer + b.ID)
 		if strings.TrimSpace(text) == "" {
 			return nil
@@ -147,13 +147,11 @@ func (r *reader) answer(b *schema.Block) any {
 		}
 		r.number(b.ID, input.Answer+b.ID, number, other)
 		return json.RawMessage(number)
-	case schema.TypeFileUpload, schema.TypeSignature, schema.TypePayment:
+	case schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment:
 		r.used[input.File+b.ID] = true
 		return nil
-	case schema.TypeGroup, schema.TypeCaptcha:
-		return nil
 	}
-	if !formblock.TakesAnswer(b.Type) {
+	if !b.TakesAnswer() {
 		return nil
 	}
 	text := r.text(input.Answer + b.ID)
@@ -256,7 +254,7 @@ func (r *reader) matrix(b *schema.Block) any {
 func (r *reader) contact(b *schema.Block) any {
 	parts, asked := map[string]string{}, 0
 	for _, part := range formblock.ContactParts {
-		if formblock.ContactPart(formblock.Properties(b).AddressOrContact, part).Hide {
+		if formblock.Properties(b).AddressOrContact.Part(part).Hide {
 			continue
 		}
 		asked++

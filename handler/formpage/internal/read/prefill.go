@@ -56,17 +56,14 @@ func prefill(blocks []schema.Block, query, values url.Values, comma bool) {
 		if len(given) == 0 || hidden {
 			continue
 		}
-		switch b.Type {
-		case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypeMultipleChoice, schema.TypePictureChoice:
+		switch b.AnswerShape() {
+		case schema.ShapeChoice, schema.ShapeChoices:
 			for _, text := range given {
 				prefillChoice(b, text, values)
 			}
-		case schema.TypeMatrix, schema.TypeRanking, schema.TypeAddress, schema.TypeContactInfo,
-			schema.TypeFileUpload, schema.TypeSignature, schema.TypePayment:
+		case schema.ShapeMatrix, schema.ShapeRanking, schema.ShapeContact, schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment:
 			// A query has one value a name.
-		case schema.TypeLegal:
-			// A link consents to nothing.
-		case schema.TypeDate:
+		case schema.ShapeDate:
 			day, clock, _ := strings.Cut(given[0], "T")
 			if strings.ContainsAny(clock, "Zz+-") && formblock.Properties(b).ShowTimePicker {
 				continue // an instant; the visitor's time of it is not known here
@@ -75,15 +72,13 @@ func prefill(blocks []schema.Block, query, values url.Values, comma bool) {
 			if len(clock) >= 5 && formblock.Properties(b).ShowTimePicker {
 				values.Set(input.Time+b.ID, clock[:5])
 			}
-		case schema.TypeNumber:
+		default:
 			text := given[0]
-			if comma && isNumber(text) { // a program wrote the link
+			if b.Type == schema.TypeNumber && comma && isNumber(text) { // a program wrote the link
 				text = strings.Replace(text, ".", ",", 1)
 			}
-			values.Set(input.Answer+b.ID, text)
-		default:
-			if formblock.TakesAnswer(b.Type) {
-				values.Set(input.Answer+b.ID, given[0])
+			if b.TakesAnswer() && b.Type != schema.TypeLegal { // a link consents to nothing
+				values.Set(input.Answer+b.ID, text)
 			}
 		}
 	}

@@ -119,7 +119,7 @@ func startsStep(b *schema.Block) bool {
 	case schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement:
 		return true
 	}
-	return formblock.TakesAnswer(b.Type)
+	return b.TakesAnswer()
 }
 
 // StepAt returns the index of the step with an id. When the path no longer leads there,

@@ -1,0 +1,73 @@
+package formpage
+
+import (
+	"net/http"
+	"slices"
+)
+
+// crossOrigin compares hosts, not schemes: TLS may end at a proxy.
+var crossOrigin http.CrossOriginProtection
+
+// foreign reports whether a POST comes from a page of another origin that may not send it,
+// as the browser says by Sec-Fetch-Site or Origin. What is no browser says neither, and has
+// nobody's cookies. A "*" of AllowedOrigins is for routes that browsers send no cookies to
+// from elsewhere.
+func (h *Handler) foreign(r *http.Request, open bool) bool {
+	origin, allowed := r.Header.Get("Origin"), h.config.AllowedOrigins
+	if slices.Contains(allowed, origin) || open && slices.Contains(allowed, "*") || crossOrigin.Check(r) == nil {
+		return false
+	}
+	h.logger.WarnContext(r.Context(), "a POST of another origin was refused", "origin", origin, "host", r.Host)
+	return true
+}
+
+// shared answers a request of a page of another origin, where the host allows that.
+// Credentials are never part of it. It reports whether the request was a question about
+// that alone.
+func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string) (answered bool) {
+	w.Header().Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if origin == "" || !slices.Contains(h.config.AllowedOrigins, origin) && !slices.Contains(h.config.AllowedOrigins, "*") {
+		return false
+	}
+	w.Header().Set("Access-Control-Allow-Origin", origin)
+	w.Header().Set("Access-Control-Expose-Headers", "Retry-After")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	w.Header().Set("Access-Control-Allow-Methods", methods)
+	w.Header().Set("Access-Control-Allow-Headers", "Content-Type, Accept-Language")
+	w.Header().Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+// What an address is charged for, each with a budget of its own.
+const (
+	chargeStored = "" // what is stored, or asked of a captcha's service
+	// What the funnel counts is charged by the names of the events.
+)
+
+// allowed charges the visitor's address.
+func (h *Handler) allowed(r *http.Request, kind string) bool {
+	address := h.address(r)
+	if address == "" || h.limiter == nil {
+		return true
+	}
+	result, err := h.limiter.Take(r.Context(), "page:"+kind+address)
+	if err != nil {
+		if r.Context().Err() == nil {
+			h.logger.WarnContext(r.Context(), "the limiter of the pages failed", "error", err)
+		}
+		return true
+	}
+	return result.Allowed
+}
+
+// address is that of the visitor, as the host says: "" without.
+func (h *Handler) address(r *http.Request) string {
+	if h.config.Address == nil {
+		return ""
+	}
+	return h.config.Address(r)
+}

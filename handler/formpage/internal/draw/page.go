@@ -1,0 +1,77 @@
+// Package draw writes pages: of the questions of a form, of its ending, and of what there is to
+// say instead. Requests and the handler are above it: a page is drawn of data.
+package draw
+
+import (
+	"html/template"
+	"io"
+	"net/url"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/host"
+	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Page is what a page is drawn of.
+type Page struct {
+	Form  *formsvc.PublicForm
+	Words *words.Words
+	Theme theme.Theme
+	Host  *host.Host
+	Site  *Site
+
+	Up       string // leads from the page's address to the directory of the handler
+	Posted   bool   // the page answers a POST
+	Embedded bool   // it is shown in a frame
+	Preview  *Preview
+
+	Notice    string          // a sentence above the form
+	Lost      []read.Unplaced // shown to be copied, and so are LostFiles
+	LostFiles []string
+
+	// Of a page with questions.
+	Steps    []walk.Step // the pages of the form
+	At       int         // which of them this page is
+	Path     schema.Path
+	Values   url.Values
+	Readings map[string]read.Reading
+	Files    upload.Files
+	Faults   []schema.Violation
+	Blocks   *formblock.Index
+	Solved   func(block string) bool
+	Visit    string // the key of the visit
+	State    string // the visit, signed
+}
+
+// Site is what the host's Config says of all pages.
+type Site struct {
+	Layout         func(io.Writer, Document) error // nil: the plain one
+	Brand          struct{ Text, URL string }
+	FrameAncestors []string
+}
+
+// Document is a page in its parts.
+type Document struct {
+	Language   string
+	Direction  string
+	Title      string
+	Head, Body template.HTML
+	Nonce      string
+	Form       formsvc.PublicForm
+}
+
+// Preview is the bar of a page that is a preview.
+type Preview struct {
+	Text     string   // key of what the bar says beside that this is a preview
+	Notes    []string // what respondents see in another way
+	Warnings []Warning
+}
+
+// Warning is what an author is told of a form.
+type Warning struct{ Label, Path, Message string }

@@ -1,0 +1,147 @@
+package draw
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
+	"github.com/formsvc/formsvc/handler/formpage/internal/field"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// maxProblems is what a page draws of a summary of faults, in bytes.
+const maxProblems = 1 << 18
+
+// Step sends the page with the questions of a step, with what was typed and what is wrong.
+func (p *Page) Step(w http.ResponseWriter, status int) error {
+	v, s := p.newView("form"), p.Steps[p.At]
+	v.Single = walk.OneAtATime(p.Form)
+	v.Step, v.At = p.At+1, s.ID
+	v.First, v.Last = p.At == 0, v.Step == len(p.Steps)
+	v.Progress = p.Form.Settings.ProgressBar && len(p.Steps) > 1
+	v.Navigation = p.Form.Settings.Navigation && len(p.Steps) > 1
+	source := v.source()
+	source.Focus = p.At > 0 && len(p.Faults) == 0 && p.Notice == ""
+	if p.Form.Settings.NumberedQuestions {
+		source.Numbered = walk.OnPath(p.Form, p.Path)
+	}
+	drawn := field.Draw(source, s.Blocks)
+	v.policy, v.Multipart, v.Native = &drawn.Policy, drawn.Multipart, drawn.Native
+	v.Fields = v.inserts.Add(drawn.HTML)
+	v.problems(append(drawn.Problems, p.elsewhere(drawn)...))
+	v.Inputs = v.inserts.Add(p.inputs(s, drawn.Used))
+	if v.First && p.Notice == "" && slices.ContainsFunc(p.Steps, func(s walk.Step) bool { return p.Host.InVain(s.Blocks) }) { // said before somebody fills in the rest
+		p.Notice = p.Words.Get("fault.REQUIRED.unavailable")
+	}
+	v.Next = v.nextLabel(s)
+	for i := range p.Form.Blocks {
+		v.Reactive = v.Reactive || len(formblock.Properties(&p.Form.Blocks[i]).Rule) > 2
+	}
+	if drawn.Cut > 0 {
+		label := drawn.CutAt
+		if utf8.RuneCountInString(label) > 100 {
+			label = string([]rune(label)[:100]) + "…"
+		}
+		v.Cut = p.Words.Get("cut", "n", drawn.Cut, "label", label)
+	}
+	return v.send(w, status)
+}
+
+// problems draws the summary of what is wrong.
+func (v *view) problems(list []field.Problem) {
+	if len(list) == 0 {
+		return
+	}
+	p := pen.New(maxProblems)
+	for _, one := range pen.Each(p, list) {
+		p.Put("<li>")
+		p.When(one.ID != "", `<a href="#%i">%s</a>`, one.ID, one.Label)
+		p.When(one.ID == "", "<b>%s</b>", one.Label)
+		p.Put(" <span>%v</span></li>", one.Text)
+	}
+	v.Problems = v.inserts.Add(p.End())
+}
+
+// elsewhere are the faults of no field on the page.
+func (p *Page) elsewhere(drawn *field.Drawn) []field.Problem {
+	var list []field.Problem
+	texts := fault.Writer{Words: p.Words, Host: p.Host}
+	for _, id := range slices.Sorted(maps.Keys(drawn.Faults)) {
+		if drawn.Shows(id) {
+			continue
+		}
+		label := id
+		block := p.Blocks.Find(id)
+		if block != nil {
+			label = block.Label
+			if walk.StepOf(p.Steps, id) >= 0 {
+				continue // its page is shown after this one
+			}
+		}
+		list = append(list, field.Problem{Label: label, Text: texts.Text(drawn.Faults[id][0], block, false)})
+	}
+	return list
+}
+
+// nextLabel is the text of the button that goes on.
+func (v *view) nextLabel(s walk.Step) string {
+	if n := len(s.Blocks); n > 0 {
+		last := s.Blocks[n-1]
+		text := formblock.Properties(&last).ButtonText
+		if text != "" && (last.Type == schema.TypeWelcome || last.Type == schema.TypeStatement || v.Single && !v.Last) {
+			return text
+		}
+		if last.Type == schema.TypeWelcome && n == 1 && !v.Last {
+			return v.Words.Get("begin")
+		}
+	}
+	switch {
+	case !v.Last && v.Single:
+		return v.Words.Get("next")
+	case !v.Last:
+		return v.Words.Get("next_page")
+	}
+	return cmp.Or(v.Form.Settings.SubmitLabel, v.Words.Get("submit"))
+}
+
+// inputs are hidden: they carry the visit, and the answers of the inputs that are not shown.
+func (p *Page) inputs(on walk.Step, shown map[string]bool) []pen.Piece {
+	out := pen.New(0)
+	hidden := func(name string, values ...string) {
+		for _, value := range values {
+			out.Put(`<input type="hidden" name="%v" value="%v">`, name, value)
+		}
+	}
+	hidden(input.State, p.State)
+	hidden(input.At, on.ID)
+	hidden(input.Language, p.Words.Locale.String())
+	for _, name := range []string{input.Viewed, input.Started, input.Took} {
+		hidden(name, p.Values.Get(name))
+	}
+	hidden(input.Proof, p.Values[input.Proof]...)
+	for _, name := range []string{input.Lost, input.Embed} {
+		if p.Values.Has(name) {
+			hidden(name, p.Values.Get(name))
+		}
+	}
+	hidden(input.Seen, walk.IDs(on.Blocks)...)
+	for _, name := range slices.Sorted(maps.Keys(p.Readings)) {
+		if r := p.Readings[name]; r.Ask && shown[name] {
+			hidden(input.Shown, r.Shown(name))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Values)) {
+		if !shown[name] && (input.IsAnswer(name) || strings.HasPrefix(name, input.Hidden) || strings.HasPrefix(name, input.UTM)) {
+			hidden(name, p.Values[name]...)
+		}
+	}
+	return out.End()
+}

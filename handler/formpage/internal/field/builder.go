@@ -1,0 +1,165 @@
+package field
+
+import (
+	"encoding/json"
+	"net/url"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/host"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Source is what fields are made of.
+type Source struct {
+	Blocks   []schema.Block // of the form
+	Settings *schema.Settings
+	Numbered []schema.Block // their questions are numbered
+	Single   bool           // each question has a page of its own
+
+	Words *words.Words
+	Host  *host.Host
+	Theme *theme.Theme // rules of fields are added to it
+
+	Values   url.Values              // what was typed
+	Readings map[string]read.Reading // how it is read, by input
+	Files    upload.Files            // the files that the page carries
+	Faults   []schema.Violation
+	Solved   func(block string) bool // whether a captcha is solved
+	Visit    string                  // choices are mixed in the same way for one visit
+	Focus    bool                    // the first field may have the focus
+}
+
+// Drawn is what fields became, and what the page as a whole needs to know of them.
+type Drawn struct {
+	HTML      []pen.Piece
+	Problems  []Problem
+	Faults    map[string][]schema.Violation // by block
+	Used      map[string]bool               // names of the inputs on the page
+	Policy    policy.Policy
+	Multipart bool
+	Native    bool   // the script leaves sending to the browser: a foreign script runs in the page
+	Cut       int    // blocks that are missing, or not whole, for want of room
+	CutAt     string // label of the first of these
+}
+
+// Shows reports whether a block is on the page.
+func (d *Drawn) Shows(block string) bool { return d.Used["#"+block] }
+
+// builder makes fields of blocks.
+type builder struct {
+	*Source
+	Drawn
+	pen     *writer
+	texts   fault.Writer
+	numbers map[string]int // of questions, when they are numbered
+	index   map[string]int // of all blocks, for ids of elements
+
+	pictures map[*byte]*policy.Picture // by where their JSON stands
+	options  []Option                  // of the field that was drawn last: their memory is used again
+	parts    []Field
+	digits   map[string]string // numbers in the page's language, by the plain ones
+	focus    bool              // the next field may have the focus
+}
+
+// maxHTML is what a page draws of its form, in bytes. With what stands around it, a page has at
+// most 4 MiB and what was typed.
+const maxHTML = 7 << 19
+
+func newBuilder(s *Source) *builder {
+	b := &builder{
+		Source: s, pen: &writer{pen.NewLarge(maxHTML), s.Words}, texts: fault.Writer{Words: s.Words, Host: s.Host},
+		Drawn:   Drawn{Faults: map[string][]schema.Violation{}, Used: make(map[string]bool, 2*len(s.Blocks))},
+		numbers: map[string]int{}, index: make(map[string]int, len(s.Blocks)),
+		pictures: map[*byte]*policy.Picture{}, digits: map[string]string{}, focus: s.Focus,
+	}
+	for _, v := range s.Faults {
+		b.Drawn.Faults[v.Field] = append(b.Drawn.Faults[v.Field], v)
+	}
+	for block, hidden := range formblock.Walk(s.Blocks) {
+		b.index[block.ID] = len(b.index) + 1 // the ids of elements stay the same on all pages
+		if !hidden {
+			b.allow(block)
+		}
+	}
+	for block, hidden := range formblock.Walk(s.Numbered) {
+		if block.TakesAnswer() && !hidden {
+			b.numbers[block.ID] = len(b.numbers) + 1
+		}
+	}
+	return b
+}
+
+// allow lets the page load what a block on any page of the form shows: the script shows the
+// next one in the document of the first.
+func (b *builder) allow(block *schema.Block) {
+	p := formblock.Properties(block)
+	b.picture(p.Image, "")
+	for _, c := range block.Choices {
+		b.picture(c.Image, "")
+	}
+	if w := b.Host.Widget(block); w != nil {
+		b.Policy.Widget(w.Script, w.Sources)
+		b.Native = true
+	}
+	switch block.Type {
+	case schema.TypeVideo:
+		b.Policy.Video(p.VideoLink)
+	case schema.TypeEmbed:
+		b.Policy.Frame(p.EmbedLink)
+	}
+}
+
+// picture reads a free JSON value that may be an image: an address, or an object with
+// one. Others are no picture.
+func (b *builder) picture(raw json.RawMessage, alt string) *policy.Picture {
+	if len(raw) == 0 {
+		return nil
+	}
+	known, ok := b.pictures[&raw[0]]
+	if !ok {
+		var image schema.Image
+		if json.Unmarshal(raw, &image.URL) == nil || json.Unmarshal(raw, &image) == nil {
+			known = b.Policy.Picture(&image)
+		}
+		b.pictures[&raw[0]] = known
+	}
+	if known == nil || len(known.URL) > b.pen.Room {
+		b.pen.Full = b.pen.Full || known != nil
+		return nil
+	}
+	pic := *known
+	pic.Alt = alt
+	return &pic
+}
+
+// posted returns the values of an input, and marks the input as shown. Nothing that is
+// drawn reads an input in another way.
+func (b *builder) posted(name string) []string {
+	b.Used[name] = true
+	return b.Values[name]
+}
+
+// value returns what was typed into an input.
+func (b *builder) value(name string) string {
+	if posted := b.posted(name); len(posted) > 0 {
+		return posted[0]
+	}
+	return ""
+}
+
+// inWords writes a plain number as the page's language does.
+func (b *builder) inWords(plain string) string {
+	text, known := b.digits[plain]
+	if !known {
+		text = b.Words.Number(plain)
+		b.digits[plain] = text
+	}
+	return text
+}

@@ -1,0 +1,71 @@
+package field
+
+import (
+	"strings"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+)
+
+func (p *writer) divider(f *Field) { p.Put(`<hr class="fs-divider" data-b="%i">`+"\n", f.Block) }
+
+// group writes the beginning of a group.
+func (p *writer) group(f *Field) {
+	p.Put(`<fieldset class="q group%i" id="%i" data-b="%i">`, f.Classes, f.ID, f.Block)
+	p.When(f.Label != "", "<legend>%s</legend>", f.Label)
+	p.When(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
+	p.pic(f.Image)
+	p.Put("\n")
+}
+
+// content writes a block that nobody answers.
+func (p *writer) content(f *Field) {
+	p.Put(`<div class="c c-%i`, f.Kind)
+	p.When(f.ImageAlign != "", " pic-%i", f.ImageAlign)
+	p.When(f.Kind == "screen", " fs-screen")
+	p.Put(`" id="%i" data-b="%i">`, f.ID, f.Block)
+	switch f.ImageAlign {
+	case "cover", "split_left", "split_right", "float_left", "float_right":
+		p.pic(f.Image)
+	}
+	p.Put("\n")
+	switch {
+	case f.Label == "":
+	case f.Kind == "statement" && f.P.QuotationMarks:
+		p.Put("<blockquote><p>%s</p></blockquote>", f.Label)
+	case f.Kind == "prose":
+		p.Put(`<p class="fs-text">%s</p>`, f.Label)
+	default:
+		p.Put("<h2>%s</h2>", f.Label)
+	}
+	p.Put("\n")
+	p.When(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
+	p.Put("\n")
+	if f.ImageAlign == "inline" {
+		p.pic(f.Image)
+	}
+	switch link := string(f.Link); {
+	case f.Video != "":
+		p.Put(`<video class="fs-video" src="%i" controls preload="metadata"></video>`, f.Video)
+	case f.Frame != "":
+		p.Put(`<div class="fs-embed" data-frame="%i"><a class="fs-button quiet" href="%i" target="_blank" rel="noopener">`, f.Frame, link)
+		p.When(f.Kind == "video", `<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M8 5v14l11-7z"/></svg>`)
+		p.linkText(f)
+		p.Put(`<span class="vh nt"> %s</span></a></div>`, p.words.Get("new_tab"))
+	case link != "" && f.Kind != "screen":
+		p.Put(`<a class="fs-button quiet" href="%i" target="_blank" rel="noopener">`, link)
+		p.linkText(f)
+		p.Put(`<span class="vh"> %s</span></a>`, p.words.Get("new_tab"))
+	}
+	p.Put("</div>\n\n")
+}
+
+func (p *writer) linkText(f *Field) {
+	switch {
+	case f.Kind == "embed":
+		p.Sentence(p.words.Get("embed.show"), "host", strings.TrimPrefix(strings.TrimPrefix(policy.Origin(string(f.Link)), "https://"), "http://"))
+	case f.Frame != "":
+		p.Put("%s", p.words.Get("video.play"))
+	default:
+		p.Put("%s", p.words.Get(f.Kind+".open"))
+	}
+}

@@ -1,0 +1,136 @@
+package field
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// The inputs of a date in three, in the order that a form asks for, and their labels.
+var (
+	dateOrders = map[string][]string{
+		"DDMMYYYY": {input.Day, input.Month, input.Year}, "MMDDYYYY": {input.Month, input.Day, input.Year}, "YYYYMMDD": {input.Year, input.Month, input.Day},
+	}
+	dateWords = map[string]string{input.Day: "date.day", input.Month: "date.month", input.Year: "date.year"}
+)
+
+// drawDate draws a date as one input, which browsers show in the visitor's way with a
+// calendar, or as three in the order that the form asks for.
+func (b *builder) drawDate(f *Field, block *schema.Block, p *schema.Properties) {
+	f.Input, f.Classes = "date", " short"
+	location := b.Host.Location
+	if p.AfterDate != nil {
+		f.Min = p.AfterDate.In(location).Format(time.DateOnly)
+	}
+	if p.BeforeDate != nil {
+		f.Max = p.BeforeDate.In(location).Format(time.DateOnly)
+	}
+	f.Help = b.dateHelp(f.Min, f.Max, weekdays(p))
+	order, split := dateOrders[p.DateFormat]
+	days := possibleDays(p, location, f.Min, f.Max)
+	listed := len(days) > 0 && len(days) <= formblock.MostDays
+	split = split && !p.ShowDatePicker && !listed
+	f.Set = split || p.ShowTimePicker
+	part := func(prefix, word, kind, mode string) Field {
+		name := prefix + block.ID
+		return Field{
+			ID: f.ID + "-" + strings.TrimSuffix(prefix, ".") + "1", Name: name, Label: b.Words.Get(word), Input: kind, Mode: mode,
+			Required: block.Required, Value: b.value(name),
+		}
+	}
+	switch {
+	case listed:
+		b.listDays(f, days)
+	case split:
+		// A link prefills the date in one.
+		day, err := time.Parse(time.DateOnly, b.value(f.Name))
+		numbers := map[string]int{input.Day: day.Day(), input.Month: int(day.Month()), input.Year: day.Year()}
+		for _, name := range order {
+			one := part(name, dateWords[name], "text", "numeric")
+			if one.Value == "" && err == nil {
+				one.Value = strconv.Itoa(numbers[name])
+			}
+			f.Parts = append(f.Parts, one)
+		}
+		f.Sep = strings.TrimSpace(p.DateSeparator)
+	case f.Set:
+		f.Parts = append(f.Parts, part(input.Answer, "date.date", "date", ""))
+		f.Parts[0].Min, f.Parts[0].Max = f.Min, f.Max
+	}
+	if p.ShowTimePicker {
+		f.Parts = append(f.Parts, part(input.Time, "date.time", "time", ""))
+		f.Zone = input.Zone + block.ID
+		b.Used[f.Zone] = true
+	}
+	if f.Set && !listed {
+		f.control = (*writer).dateParts
+	}
+	if len(days) > formblock.MostDays {
+		f.Help = b.Words.Get("help.dates", "min", b.Words.Date(days[0]), "max", b.Words.Date(days[len(days)-1]))
+	}
+}
+
+// Of the days that a block names, so many are drawn as buttons, and so many as a list to
+// choose from. More are explained, and of so many nothing is said.
+const (
+	mostDayButtons = 10
+	mostNamedDays  = 10_000
+)
+
+// possibleDays are the days that specificDates names and the other rules leave, as
+// YYYY-MM-DD in their order.
+func possibleDays(p *schema.Properties, zone *time.Location, low, high string) (days []string) {
+	if len(p.SpecificDates) > mostNamedDays {
+		return nil
+	}
+	on := weekdays(p)
+	for _, t := range p.SpecificDates {
+		at := t.In(zone)
+		if day := at.Format(time.DateOnly); day >= low && (high == "" || day <= high) && slices.Contains(on, int(at.Weekday())) {
+			days = append(days, day)
+		}
+	}
+	slices.Sort(days)
+	return slices.Compact(days)
+}
+
+// weekdays are the days of the week that a block takes, 0 is Sunday.
+func weekdays(p *schema.Properties) (list []int) {
+	for _, day := range []int{1, 2, 3, 4, 5, 6, 0} {
+		if p.DisabledDays == nil || *p.DisabledDays>>day&1 == 0 {
+			list = append(list, day)
+		}
+	}
+	return list
+}
+
+// listDays draws the days that can be chosen.
+func (b *builder) listDays(f *Field, days []string) {
+	f.control, f.Set, f.Classes, f.Help = (*writer).list, false, "", ""
+	if len(days) <= mostDayButtons {
+		f.buttons()
+	}
+	var pairs []string
+	for _, day := range days {
+		at, _ := time.Parse(time.DateOnly, day) // was formatted so
+		name := b.Words.Weekdays([]int{int(at.Weekday())})
+		pairs = append(pairs, day, b.Words.List([]string{name, b.Words.Date(day)}))
+	}
+	b.fixed(f, pairs...)
+}
+
+// dateHelp says which days can be chosen, on is the days of the week.
+func (b *builder) dateHelp(low, high string, on []int) (help string) {
+	low, high = b.Words.Date(low), b.Words.Date(high)
+	help = b.Words.Get("help.date_"+words.Bounds(low != "", high != ""), "min", low, "max", high)
+	if n := len(on); n > 0 && n < 7 {
+		help += " " + b.Words.Get("help.weekdays", "days", b.Words.Weekdays(on))
+	}
+	return strings.TrimSpace(help)
+}

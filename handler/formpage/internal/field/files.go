@@ -1,0 +1,63 @@
+package field
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/filetype"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// drawFiles draws a block that takes files.
+func (b *builder) drawFiles(f *Field, block *schema.Block, p *schema.Properties) {
+	b.Multipart = true
+	f.control, f.Name = (*writer).files, input.Upload+block.ID
+	f.Remove = input.Remove + block.ID
+	f.Several = p.MultipleFiles && block.Type == schema.TypeFileUpload
+	f.MaxBytes = b.Host.FileSize(p)
+	size, types := words.Megabytes(f.MaxBytes), kinds.FileTypesOf(p)
+	switch {
+	case block.Type == schema.TypeSignature:
+		f.Accept = strings.Join(filetype.SignatureTypes, ",")
+		f.Help = b.Words.Get("help.signature")
+	case len(types) > 0:
+		f.Accept = strings.Join(types, ",")
+		f.Help = b.Words.Get("help.files_of", "size", size, "types", strings.Join(types, ", "))
+	default:
+		f.Help = b.Words.Get("help.files", "size", size)
+	}
+	b.Used[input.File+block.ID] = true
+	f.Stored = b.Files[block.ID]
+}
+
+func (p *writer) files(f *Field) {
+	if len(f.Stored) > 0 {
+		p.Put(`<ul class="fs-files">`)
+		for _, s := range pen.Each(p.Pen, f.Stored) {
+			p.Put(`<li><input type="hidden" name="%i" value="%v"><span>%i</span><button class="fs-button quiet" name="%i" value="%i">`, s.Input, s.Token, s.Name, f.Remove, s.ID)
+			p.Sentence(p.words.Get("remove"), "label", s.Name)
+			p.Put("</button></li>")
+		}
+		p.Put("</ul>")
+	}
+	if len(f.Stored) > 0 && !f.Several {
+		p.Put(`<span id="%i"></span>`, f.ID)
+		return
+	}
+	p.When(f.Type == schema.TypeSignature, `<div class="fs-sign" hidden><canvas aria-hidden="true"></canvas><button type="button" class="fs-button quiet" data-clear>%s</button></div>`, p.words.Get("clear"))
+	p.Put(`<div class="fs-drop"><input type="file" id="%i" name="%i"`, f.ID, f.Name)
+	p.When(f.Accept != "", ` accept="%s"`, f.Accept)
+	p.Put(` data-bytes="%i"`, strconv.FormatInt(f.MaxBytes, 10))
+	p.When(f.Several, " multiple")
+	p.When(f.Required && len(f.Stored) == 0, " required")
+	p.aria(f)
+	text := "file.drop"
+	if f.Several {
+		text = "files.drop"
+	}
+	p.Put(`><span aria-hidden="true" hidden><svg viewBox="0 0 24 24"><path d="M12 16V4M7 9l5-5 5 5M4 16v4h16v-4"/></svg><b>%s</b></span></div>`, p.words.Get(text))
+}

@@ -1,0 +1,93 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/storage"
+)
+
+const (
+	// enterRows and enterBytes bound a piece of the responses whose answers are entered:
+	// while it is, no response to that form is stored. 1,000,000 take 40 s on PostgreSQL,
+	// and the longest wait of a response meanwhile was 53 ms.
+	enterRows  = 1000
+	enterBytes = 8 << 20
+	// enterPieces bounds what one call of Maintain enters.
+	enterPieces = 10
+	// endedKeysKept is how long a key that was revoked or expired is still listed.
+	endedKeysKept = 90 * 24 * time.Hour
+	// sweepRows bounds one transaction of maintenance. Removing so many submissions
+	// with their events takes about 30 ms.
+	sweepRows = 1000
+	// maintainSweeps bounds one call of Maintain, to about a second. Called once a
+	// minute it keeps up with 300 views, starts and submissions a second.
+	maintainSweeps = 20
+)
+
+// Maintain does one bounded piece of what must happen now and then; package formsvc lists it. An
+// error is about one kind of work, and the others were done all the same.
+func (c *Core) Maintain(ctx context.Context) error {
+	_, err := c.maintain(ctx, c.Now())
+	return err
+}
+
+func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err error) {
+	more, err = c.enterAnswers(ctx)
+	var faults []error
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		faults = append(faults, err)
+	}
+	for range maintainSweeps {
+		swept, err := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), Max: sweepRows})
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if err != nil {
+			faults = append(faults, err)
+			continue // the next call goes on with other work
+		}
+		if !swept.More {
+			return more && len(faults) == 0, errors.Join(faults...)
+		}
+	}
+	return len(faults) == 0, errors.Join(faults...)
+}
+
+// Sweep is what a running dispatcher calls: it does all that there is to do.
+func (c *Core) Sweep(ctx context.Context, now time.Time) error {
+	for {
+		if more, err := c.maintain(ctx, now); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// enterAnswers enters answers of responses from before their form's duplicateField was
+// set, and reports whether there are more of them. A store without this work has none.
+func (c *Core) enterAnswers(ctx context.Context) (more bool, err error) {
+	for range enterPieces {
+		piece, err := c.Storage.NotEntered(ctx, storage.NotEnteredParams{Rules: answers.IdentityRules, Max: enterRows, MaxBytes: enterBytes})
+		if err != nil || piece.Place.Form.IsZero() {
+			if errors.Is(err, storage.ErrUnimplemented) {
+				err = nil
+			}
+			return false, err
+		}
+		var entered []storage.EnteredAnswer
+		for _, sub := range piece.Submissions {
+			if digest := answers.StoredUnique(sub.Answers, piece.Place.Field.Block); digest != nil {
+				entered = append(entered, storage.EnteredAnswer{Submission: sub.ID, Digest: digest})
+			}
+		}
+		if err := c.Storage.EnterAnswers(ctx, piece.Place, entered); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,80 @@
+package intake
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Metadata is what is known about where a response came from. Package formsvc documents it.
+type Metadata struct {
+	Country, Device, UserAgent string
+	UTM                        map[string]string
+}
+
+// utmNames are the members of metadata.utm, in the order in which they are
+// written.
+var utmNames = [...]string{"campaign", "content", "medium", "source", "term"}
+
+// encodeMetadata writes metadata as it is stored and sent; unset members are
+// absent.
+func encodeMetadata(m Metadata) []byte {
+	var w jsontree.Writer
+	w.Object()
+	writeText(&w, "country", m.Country)
+	writeText(&w, "device", m.Device)
+	writeText(&w, "user_agent", m.UserAgent)
+	before := w.Len()
+	w.Name("utm").Object()
+	empty := w.Len()
+	for _, name := range utmNames {
+		writeText(&w, name, m.UTM[name])
+	}
+	if w.Len() == empty {
+		w.Truncate(before)
+	} else {
+		w.EndObject()
+	}
+	w.EndObject()
+	return w.Bytes()
+}
+
+// writeText writes a member that is a string, unless it is empty.
+func writeText(w *jsontree.Writer, name, value string) {
+	if value = headerText(value); value != "" {
+		w.Name(name).String(value)
+	}
+}
+
+// checkMetadata refuses control characters: metadata stands in lines of logs, files and
+// terminals.
+func checkMetadata(m Metadata) error {
+	var broken []error
+	check := func(path, text string) {
+		if strings.ContainsFunc(text, unicode.IsControl) {
+			broken = append(broken, faults.One("/metadata/"+path, schema.CodeBadFormat, "must not contain control characters", "format", "text"))
+		}
+	}
+	check("country", m.Country)
+	check("device", m.Device)
+	check("user_agent", m.UserAgent)
+	for _, name := range utmNames {
+		check("utm/"+name, m.UTM[name])
+	}
+	return faults.Join(broken...)
+}
+
+// headerText makes text that comes from request headers storable: they may hold
+// bytes of any encoding, and a response is not refused for them.
+func headerText(s string) string {
+	const most = 1000
+	s = strings.ToValidUTF8(s, "\ufffd")
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most])
+	}
+	return s
+}

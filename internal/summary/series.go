@@ -1,0 +1,153 @@
+package summary
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Up to exactValues different numbers are counted as they are, which covers every scale
+// that people answer on. From then on each counts as the nearest number of a geometric
+// series, so that the median is within 1 %, and at most 5,600 counters are needed: for
+// magnitudes from 1e-9, below which all numbers are 0, to 1e15, above which all are alike.
+const (
+	exactValues = 1000
+	smallest    = 1e-9
+	largest     = 1e15
+	logStep     = 0.0198 // half of it is 1 %
+)
+
+// Series describes a stream of numbers in bounded memory: count, bounds, mean, spread,
+// median and histogram. All figures of finite numbers are finite. The zero value is of no
+// number.
+type Series struct {
+	Count    int64
+	Min, Max float64
+
+	mean       float64
+	halfStdDev float64           // half, because the distance of two numbers may be too large
+	counts     map[float64]int64 // how often each number was there
+	rounded    bool              // the numbers in counts are
+}
+
+// Add takes one number, which is finite.
+func (n *Series) Add(x float64) {
+	if n.Count == 0 {
+		n.Min, n.Max = x, x
+	}
+	n.Min, n.Max = min(n.Min, x), max(n.Max, x)
+	n.Count++
+	// Welford's algorithm, with the root in place of the sum of squares, which may be too
+	// large: Hypot scales before it squares.
+	count := float64(n.Count)
+	halfDistance := x/2 - n.mean/2
+	n.mean += x/count - n.mean/count
+	n.halfStdDev = math.Hypot(n.halfStdDev*math.Sqrt((count-1)/count), halfDistance*(math.Sqrt(count-1)/count))
+
+	if n.counts == nil {
+		n.counts = map[float64]int64{}
+	}
+	if n.rounded {
+		x = round(x)
+	}
+	n.counts[x]++
+	if len(n.counts) > exactValues && !n.rounded {
+		exact := n.counts
+		n.counts, n.rounded = map[float64]int64{}, true
+		for x, count := range exact {
+			n.counts[round(x)] += count
+		}
+	}
+}
+
+// round returns the number of the series that is nearest to x.
+func round(x float64) float64 {
+	size := min(math.Abs(x), largest)
+	if size < smallest {
+		return 0
+	}
+	return math.Copysign(math.Exp(math.Round(math.Log(size)/logStep)*logStep), x)
+}
+
+// Exact reports whether the median and the histogram are exact.
+func (n *Series) Exact() bool { return !n.rounded }
+
+// Mean is the mean, 0 of no numbers.
+func (n *Series) Mean() float64 { return n.mean }
+
+// StdDev is the standard deviation of the numbers as the whole population.
+func (n *Series) StdDev() float64 {
+	return min(2*n.halfStdDev, math.MaxFloat64) // which rounding may pass
+}
+
+// counted is a value and how often it was there.
+type counted struct {
+	value float64
+	count int64
+}
+
+// values are the different values, from the smallest on.
+func (n *Series) values() []counted {
+	list := make([]counted, 0, len(n.counts))
+	for x, count := range n.counts {
+		list = append(list, counted{max(n.Min, min(n.Max, x)), count})
+	}
+	slices.SortFunc(list, func(a, b counted) int { return cmp.Compare(a.value, b.value) })
+	return list
+}
+
+// Median is the number in the middle, and of an even count the mean of the two there.
+func (n *Series) Median() float64 {
+	list := n.values()
+	return at(list, (n.Count-1)/2)/2 + at(list, n.Count/2)/2 // their sum may be too large
+}
+
+// at returns the number at a place, from 0.
+func at(list []counted, place int64) float64 {
+	for _, c := range list {
+		if place -= c.count; place < 0 {
+			return c.value
+		}
+	}
+	return 0
+}
+
+// Bin counts the numbers from From up to To, which belongs to the next bin unless there
+// is none, or is From itself.
+type Bin struct {
+	From, To float64
+	Count    int64
+}
+
+// Histogram has one bin for each value where there are at most most values, else most
+// bins of equal width.
+func (n *Series) Histogram(most int) []Bin {
+	list := n.values()
+	if len(list) <= most {
+		bins := make([]Bin, len(list))
+		for i, c := range list {
+			bins[i] = Bin{c.value, c.value, c.count}
+		}
+		return bins
+	}
+	width := n.Max/float64(most) - n.Min/float64(most) // the difference itself may be too large
+	edge := func(i int) float64 {
+		if i == most {
+			return n.Max
+		}
+		// Halves, because the distance from the minimum may be too large.
+		return max(n.Min, min(n.Max, 2*(n.Min/2+float64(i)*(width/2))))
+	}
+	bins := make([]Bin, most)
+	for i := range bins {
+		bins[i] = Bin{From: edge(i), To: edge(i + 1)}
+	}
+	i := 0
+	for _, c := range list {
+		for i < most-1 && c.value >= bins[i].To {
+			i++
+		}
+		bins[i].Count += c.count
+	}
+	return bins
+}

@@ -1,0 +1,192 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// The answers to a form's unique field are rows of unique_answers. Submit adds the row of
+// what it stores, under the lock of the answer. The rows of earlier responses are added
+// in pieces, in the order of ids, while a row of unique_progress says how far that has
+// come.
+//
+// No response is missed: a change of the field takes the form's lock alone, so all that
+// were stored before it are there when entering begins, and all that come after it bring
+// their own row or are refused for their revision. A piece is entered under that lock
+// too: none of its responses is deleted meanwhile, and none is on its way when the last
+// piece makes the form covered. What was read for a piece is good for one round only;
+// each restart begins another.
+
+// progressAnew restarts entering for a form that has a row in unique_progress already.
+const progressAnew = `ON CONFLICT (form_id) DO UPDATE SET round = DEFAULT, entered_to = '', piece_at = clock_timestamp()`
+
+// otherRules is a part of the WITH list of submit: the response was compared by other
+// rules than the form's, because programs of two versions run. Entering begins anew by
+// the newer ones.
+const otherRules = `other AS (
+	UPDATE formsvc.forms f SET unique_rules = GREATEST(f.unique_rules, $16::bigint), duplicates_covered = false
+	FROM stored
+	WHERE $9::bytea IS NOT NULL AND f.id = $1::bytea AND f.unique_block = $15::text AND f.unique_rules <> $16::bigint
+	RETURNING f.id
+), anew AS (
+	INSERT INTO formsvc.unique_progress (form_id) SELECT other.id FROM other
+	` + progressAnew + `
+)`
+
+// noSubmissions is the condition that there is nothing to enter for the form f.
+const noSubmissions = `(SELECT s.id FROM formsvc.submissions s WHERE s.form_id = f.id LIMIT 1) IS NULL`
+
+// anotherField is a part of the WITH list of updateForm, which has the form's lock: it
+// begins entering for a new field and ends it for an old one.
+const anotherField = `begun AS (
+	INSERT INTO formsvc.unique_progress (form_id)
+	SELECT c.id FROM changed c, verdict v WHERE v.another_field AND c.unique_block <> '' AND NOT c.duplicates_covered
+	` + progressAnew + `
+), ended AS (
+	DELETE FROM formsvc.unique_progress p USING changed c, verdict v
+	WHERE p.form_id = c.id AND v.another_field AND (c.unique_block = '' OR c.duplicates_covered)
+)`
+
+// newerRules begins entering anew for some forms whose rules are older than $1. It
+// changes a form only under the form's lock, so that no response by the older rules is on
+// its way; a form whose lock is held is for the next call.
+const newerRules = `
+WITH older AS MATERIALIZED (
+	SELECT f.id FROM (
+		SELECT f.id FROM formsvc.forms f
+		WHERE f.unique_block <> '' AND f.revision > 0 AND f.unique_rules < $1::bigint AND f.purged_at IS NULL
+		ORDER BY f.unique_rules
+		LIMIT 100
+	) f
+	WHERE pg_try_advisory_xact_lock(` + lockKeyOfForm + `)
+), raised AS (
+	UPDATE formsvc.forms f SET unique_rules = $1::bigint, duplicates_covered = false
+	WHERE f.id = ANY (ARRAY(SELECT o.id FROM older o))
+	RETURNING f.id
+)
+INSERT INTO formsvc.unique_progress (form_id) SELECT r.id FROM raised r
+` + progressAnew
+
+// notEntered reads the next piece of the form that waits longest. Sizes are summed up
+// from the column that has them, so that no large value is read that the piece has no
+// room for; answers that are entered already are not read at all. The limit is a
+// subquery for the reason of countPiece.
+const notEntered = `
+WITH next AS MATERIALIZED (
+	SELECT p.form_id, p.round, p.entered_to, f.unique_block, f.unique_rules
+	FROM formsvc.unique_progress p JOIN formsvc.forms f ON f.id = p.form_id
+	WHERE f.unique_rules = $1::bigint AND ` + formThere + `
+	ORDER BY p.piece_at
+	LIMIT 1
+), piece AS MATERIALIZED (
+	SELECT s.id, row_number() OVER by_id AS number, sum(s.json_bytes) OVER by_id AS bytes
+	FROM (
+		SELECT s.id, s.json_bytes FROM formsvc.submissions s
+		WHERE s.form_id = (SELECT n.form_id FROM next n) AND s.id > (SELECT n.entered_to FROM next n)
+		ORDER BY s.id
+		LIMIT (SELECT $2::bigint)
+	) s
+	WINDOW by_id AS (ORDER BY s.id ROWS UNBOUNDED PRECEDING)
+)
+SELECT n.form_id, n.round, n.entered_to, n.unique_block, n.unique_rules,
+	(SELECT count(*) FROM piece) = $2::bigint OR EXISTS (SELECT FROM piece p WHERE p.number > 1 AND p.bytes > $3::bigint),
+	p.id, CASE WHEN (
+		SELECT true FROM formsvc.unique_answers u
+		WHERE u.form_id = n.form_id AND u.submission_id = p.id AND u.block_id = n.unique_block AND u.rules = n.unique_rules LIMIT 1
+	) IS NULL THEN (SELECT s.answers FROM formsvc.submissions s WHERE s.form_id = n.form_id AND s.id = p.id) END
+FROM next n LEFT JOIN piece p ON p.number = 1 OR p.bytes <= $3::bigint
+ORDER BY p.id`
+
+// NotEntered implements [storage.DuplicateStore].
+func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (storage.NotEntered, error) {
+	if err := ctx.Err(); err != nil || p.Max < 1 {
+		return storage.NotEntered{}, err
+	}
+	most := int64(1) << 62
+	if p.MaxBytes > 0 {
+		most = int64(p.MaxBytes)
+	}
+	var out storage.NotEntered
+	err := s.db.Write(ctx, func(ctx context.Context) error {
+		if _, err := s.db.Exec(ctx, newerRules, int64(p.Rules), s.lockSalt(lockForms)); err != nil {
+			return err
+		}
+		out = storage.NotEntered{}
+		more, last, at := false, storage.ID{}, &out.Place
+		var values conn.Arena
+		_, err := conn.Collect(ctx, &s.db, notEntered, func(rows pgx.Rows) (none struct{}, err error) {
+			var sub storage.SubmissionAnswers
+			err = rows.Scan(conn.ScanID(&at.Form), conn.ScanInt(&at.Round), conn.ScanID(&at.From), conn.ScanText(&at.Field.Block), conn.ScanSize(&at.Field.Rules),
+				conn.ScanBool(&more), conn.ScanID(&sub.ID), conn.ScanBorrowed(&sub.Answers))
+			last = sub.ID
+			if sub.Answers != nil {
+				values.Own(&sub.Answers)
+				out.Submissions = append(out.Submissions, sub)
+			}
+			return none, err
+		}, int64(p.Rules), int64(p.Max), most)
+		if more {
+			at.To = last
+		}
+		return err
+	})
+	if err != nil {
+		return storage.NotEntered{}, err
+	}
+	return out, nil
+}
+
+// enterAnswers makes the entries of the submissions in $2 with the digests in $3, for the
+// block $4 and the rules $5, unless they have one, and moves on to the next piece. It has
+// the form's lock. An answer that others have already gets the next copy: 0 only when it is
+// the first, so that a response that is stored later finds it. Each look-up is one of an
+// index: as a join it would be planned for a table that is still empty, and be a comparison
+// of all with all.
+const enterAnswers = `
+WITH place AS MATERIALIZED (
+	SELECT p.form_id
+	FROM formsvc.unique_progress p JOIN formsvc.forms f ON f.id = p.form_id
+	WHERE p.form_id = $1::bytea AND p.round = $6::bigint AND p.entered_to = $7::bytea AND ` + formThere + `
+), given AS MATERIALIZED (
+	SELECT g.id, g.digest, row_number() OVER (PARTITION BY g.digest ORDER BY g.id) AS number
+	FROM place, unnest($2::bytea[], $3::bytea[]) AS g (id, digest)
+	WHERE (SELECT true FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = g.id LIMIT 1)
+		AND (
+			SELECT true FROM formsvc.unique_answers u
+			WHERE u.form_id = $1::bytea AND u.submission_id = g.id AND u.block_id = $4::text AND u.rules = $5::bigint LIMIT 1) IS NULL
+), entered AS (
+	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
+	SELECT $1::bytea, g.digest, $4::text, $5::bigint, g.number + COALESCE((
+			SELECT u.copy FROM formsvc.unique_answers u
+			WHERE u.form_id = $1::bytea AND u.digest = g.digest AND u.block_id = $4::text AND u.rules = $5::bigint
+			ORDER BY u.copy DESC LIMIT 1), -1), g.id
+	FROM given g
+), moved AS (
+	UPDATE formsvc.unique_progress p SET entered_to = $8::bytea, piece_at = clock_timestamp()
+	FROM place
+	WHERE p.form_id = place.form_id AND $8::bytea IS NOT NULL
+), ended AS (
+	DELETE FROM formsvc.unique_progress p USING place
+	WHERE p.form_id = place.form_id AND $8::bytea IS NULL
+)
+UPDATE formsvc.forms f SET duplicates_covered = true
+FROM place
+WHERE f.id = place.form_id AND $8::bytea IS NULL`
+
+// EnterAnswers implements [storage.DuplicateStore].
+func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
+	ids, digests := make([][]byte, len(entered)), make([][]byte, len(entered))
+	for i := range entered {
+		ids[i], digests[i] = entered[i].Submission[:], conn.ListArg(entered[i].Digest)
+	}
+	from := at.From[:]
+	if at.From.IsZero() {
+		from = []byte{}
+	}
+	return s.db.Change(ctx, s.lockForm(at.Form),
+		conn.Run(enterAnswers, at.Form[:], ids, digests, at.Field.Block, int64(at.Field.Rules), at.Round, from, conn.IDArg(at.To)))
+}

@@ -1,0 +1,252 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// longLog is the log length above which a read folds a piece of the log after it.
+// Summing so many rows takes about 1 ms. Sweeps keep the log shorter than that
+// unless a form gets more in the time between two of them.
+const longLog = 2048
+
+const countFunnel = `
+INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
+SELECT f.id, $2::timestamptz, $3::bigint, $4::bigint, $5::bigint
+FROM formsvc.forms f
+WHERE f.id = $1::bytea AND ` + formThere
+
+// CountFunnel implements [storage.MetricsStore]. It appends a row to a log, which
+// sweeps fold into buckets; counts never wait for each other.
+func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counters) error {
+	return s.db.ChangeRow(ctx, countFunnel, form[:], at.UTC(), c.Views, c.Starts, c.Submissions)
+}
+
+// readFunnel sums what is in the log, in the days of the window and in the
+// minutes at its ends.
+const readFunnel = `
+SELECT total.views, total.starts, total.submissions, total.waiting,
+	l.form_id IS NOT NULL, l.views, l.starts, l.submissions
+FROM formsvc.forms f
+LEFT JOIN formsvc.form_lifetime l ON l.form_id = f.id
+CROSS JOIN LATERAL (
+	SELECT COALESCE(sum(part.views), 0)::bigint AS views, COALESCE(sum(part.starts), 0)::bigint AS starts,
+		COALESCE(sum(part.submissions), 0)::bigint AS submissions, sum(part.waiting)::bigint AS waiting
+	FROM (
+		SELECT sum(g.views) AS views, sum(g.starts) AS starts, sum(g.submissions) AS submissions, count(*) AS waiting
+		FROM formsvc.funnel_log g
+		WHERE g.form_id = f.id
+			AND g.at >= COALESCE($3::timestamptz, '-infinity') AND g.at < COALESCE($4::timestamptz, 'infinity')
+		UNION ALL
+		SELECT sum(d.views), sum(d.starts), sum(d.submissions), 0
+		FROM formsvc.funnel_days d
+		WHERE d.form_id = f.id
+			AND d.day >= COALESCE($5::date, '-infinity') AND d.day < COALESCE($6::date, 'infinity')
+		UNION ALL
+		SELECT sum(m.views), sum(m.starts), sum(m.submissions), 0
+		FROM formsvc.funnel_minutes m
+		WHERE m.form_id = f.id AND m.minute >= $7::timestamptz AND m.minute < $8::timestamptz
+		UNION ALL
+		SELECT sum(m.views), sum(m.starts), sum(m.submissions), 0
+		FROM formsvc.funnel_minutes m
+		WHERE m.form_id = f.id AND m.minute >= $9::timestamptz AND m.minute < $10::timestamptz
+	) part
+) total
+WHERE f.id = $1::bytea AND ` + formAccess
+
+// Funnel implements [storage.MetricsStore].
+func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	p := partition(w.From.UTC(), w.To.UTC())
+	var out storage.Funnel
+	var waiting int64
+	err := s.db.Read(ctx, func(ctx context.Context) error {
+		out = storage.Funnel{}
+		err := s.db.QueryRow(ctx, readFunnel, func(rows pgx.Rows) error {
+			var lifetime storage.Counters
+			var set bool
+			err := rows.Scan(&out.Views, &out.Starts, &out.Submissions, &waiting,
+				&set, conn.ScanInt(&lifetime.Views), conn.ScanInt(&lifetime.Starts), conn.ScanInt(&lifetime.Submissions))
+			if set {
+				out.Lifetime = &lifetime
+			}
+			return err
+		}, form[:], userArg(who), conn.TimeArg(w.From), conn.TimeArg(w.To),
+			conn.TimeArg(p.days.from), conn.TimeArg(p.days.to), p.head.from, p.head.to, p.tail.from, p.tail.to)
+		return conn.NoRow(err, storage.ErrNotFound)
+	})
+	if err != nil {
+		return storage.Funnel{}, err
+	}
+	if waiting > longLog && !s.db.InTx { // a fault would end the host's transaction
+		if _, err := s.foldForm(ctx, form); err != nil {
+			s.log.ErrorContext(ctx, "formsvc: the counts of a form were not folded",
+				"form", form.String(), "error", err)
+		}
+	}
+	return out, nil
+}
+
+// window is from <= t < to.
+type window struct{ from, to time.Time }
+
+// parts of a window: whole days, whose bounds may be zero for none, and the
+// minutes before and after them.
+type parts struct{ days, head, tail window }
+
+const day = 24 * time.Hour
+
+func partition(from, to time.Time) parts {
+	nothing := window{time.Unix(0, 0).UTC(), time.Unix(0, 0).UTC()}
+	p := parts{days: window{from, to}, head: nothing, tail: nothing}
+	if !from.IsZero() {
+		p.days.from = startOfDay(from.Add(day - 1))
+	}
+	if !to.IsZero() {
+		p.days.to = startOfDay(to)
+	}
+	if !from.IsZero() && !to.IsZero() && p.days.from.After(p.days.to) { // within one day
+		return parts{days: nothing, head: window{from, to}, tail: nothing}
+	}
+	if !from.IsZero() {
+		p.head = window{from, p.days.from}
+	}
+	if !to.IsZero() {
+		p.tail = window{p.days.to, to}
+	}
+	return p
+}
+
+// startOfDay returns the UTC midnight before t, also before 1970.
+func startOfDay(t time.Time) time.Time {
+	y, m, d := t.UTC().Date()
+	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+}
+
+// foldRows moves rows of the log, as picked says, into the buckets of their forms.
+// Of several calls at once one does the work and the others do nothing, so nobody
+// waits. The rows of a form that is gone are dropped.
+//
+// Minutes are kept for two days before the newest count, or before the server's
+// clock when that is earlier: one count from a clock that is ahead makes no minute
+// old. Days come before minutes, as in a purge.
+const foldRows = `, moved AS (
+	DELETE FROM formsvc.funnel_log g
+	WHERE g.ctid = ANY (ARRAY(SELECT l.place FROM picked l)) AND (g.tableoid, g.ctid) IN (SELECT l.rel, l.place FROM picked l)
+	RETURNING g.form_id, g.at, g.views, g.starts, g.submissions
+), minutes AS MATERIALIZED (
+	SELECT m.form_id, date_trunc('minute', m.at, 'UTC') AS minute,
+		sum(m.views)::bigint AS views, sum(m.starts)::bigint AS starts, sum(m.submissions)::bigint AS submissions
+	FROM moved m
+	GROUP BY 1, 2
+), kept AS MATERIALIZED (
+	SELECT n.form_id, LEAST(clock_timestamp(), GREATEST(n.newest, (
+			SELECT b.minute FROM formsvc.funnel_minutes b WHERE b.form_id = n.form_id ORDER BY b.minute DESC LIMIT 1
+		))) - interval '2 days' AS since
+	FROM (SELECT m.form_id, max(m.minute) AS newest FROM minutes m GROUP BY 1) n
+	WHERE (SELECT f.purged_at IS NULL FROM formsvc.forms f WHERE f.id = n.form_id)
+), to_days AS (
+	INSERT INTO formsvc.funnel_days AS b (form_id, day, views, starts, submissions)
+	SELECT m.form_id, (m.minute AT TIME ZONE 'UTC')::date, sum(m.views)::bigint, sum(m.starts)::bigint, sum(m.submissions)::bigint
+	FROM minutes m JOIN kept k ON k.form_id = m.form_id
+	GROUP BY 1, 2
+	ON CONFLICT (form_id, day) DO UPDATE SET
+		views = b.views + EXCLUDED.views, starts = b.starts + EXCLUDED.starts, submissions = b.submissions + EXCLUDED.submissions
+	RETURNING 1
+), to_minutes AS (
+	INSERT INTO formsvc.funnel_minutes AS b (form_id, minute, views, starts, submissions)
+	SELECT m.form_id, m.minute, m.views, m.starts, m.submissions
+	FROM minutes m JOIN kept k ON k.form_id = m.form_id
+	WHERE m.minute >= k.since AND (SELECT count(*) FROM to_days) >= 0
+	ON CONFLICT (form_id, minute) DO UPDATE SET
+		views = b.views + EXCLUDED.views, starts = b.starts + EXCLUDED.starts, submissions = b.submissions + EXCLUDED.submissions
+), past AS MATERIALIZED (
+	SELECT b.rel, b.place FROM kept k
+	CROSS JOIN LATERAL (
+		SELECT b.tableoid AS rel, b.ctid AS place FROM formsvc.funnel_minutes b WHERE b.form_id = k.form_id AND b.minute < k.since
+	) b
+), dropped AS (
+	DELETE FROM formsvc.funnel_minutes b
+	WHERE b.ctid = ANY (ARRAY(SELECT l.place FROM past l)) AND (b.tableoid, b.ctid) IN (SELECT l.rel, l.place FROM past l)
+)
+SELECT count(*), (SELECT p.form_id FROM picked p ORDER BY p.form_id DESC LIMIT 1) FROM moved`
+
+// foldLog takes the log from one form on, and foldFormLog the rows of one form.
+const (
+	foldLog = `
+WITH picked AS MATERIALIZED (
+	SELECT o.tableoid AS rel, o.ctid AS place, o.form_id FROM formsvc.funnel_log o
+	WHERE o.form_id > $1::bytea AND (SELECT pg_try_advisory_xact_lock($2::bigint))
+	ORDER BY o.form_id, o.at, o.id
+	LIMIT $3::bigint
+	FOR UPDATE
+)` + foldRows
+	foldFormLog = `
+WITH picked AS MATERIALIZED (
+	SELECT o.tableoid AS rel, o.ctid AS place, o.form_id FROM formsvc.funnel_log o
+	WHERE o.form_id = $1::bytea AND (SELECT pg_try_advisory_xact_lock($2::bigint))
+	ORDER BY o.at, o.id
+	LIMIT $3::bigint
+	FOR UPDATE
+)` + foldRows
+)
+
+func (s *Store) fold(ctx context.Context, text string, form []byte, most int64) (moved int64, last storage.ID, err error) {
+	err = s.db.Write(ctx, func(ctx context.Context) error {
+		return s.db.QueryRow(ctx, text, func(rows pgx.Rows) error { return rows.Scan(&moved, conn.ScanID(&last)) },
+			form, s.lockKey(lockFunnels, storage.ID{}), most)
+	})
+	return moved, last, err
+}
+
+// foldForm moves the oldest counts of a form's log into buckets, and reports how
+// many.
+func (s *Store) foldForm(ctx context.Context, form storage.ID) (moved int64, err error) {
+	moved, _, err = s.fold(ctx, foldFormLog, form[:], 2*longLog)
+	return moved, err
+}
+
+// foldCounts is a step of a sweep. It goes round the forms: the next piece begins
+// after the last form of this one, whose log may have become longer meanwhile.
+func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
+	after := []byte{}
+	if last := s.turns.funnel.Load(); last != nil {
+		after = last[:]
+	}
+	moved, last, err := s.fold(ctx, foldLog, after, int64(p.Max))
+	switch {
+	case err != nil || moved == 0:
+		s.turns.funnel.Store(nil)
+	case moved > 0:
+		s.turns.funnel.Store(&last)
+	}
+	// At the end of the forms it begins anew, which is only worth while for what it
+	// has not seen.
+	return moved > 0 && (moved == int64(p.Max) || len(after) > 0), err
+}
+
+// setLifetime tells with its row whether there is such a form; one in the trash
+// counts.
+const setLifetime = `
+WITH form AS (
+	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + notPurged + ` FOR KEY SHARE OF f
+), dropped AS (
+	DELETE FROM formsvc.form_lifetime l USING form
+	WHERE l.form_id = form.id AND $2::bigint = 0 AND $3::bigint = 0 AND $4::bigint = 0
+), kept AS (
+	INSERT INTO formsvc.form_lifetime AS l (form_id, views, starts, submissions)
+	SELECT form.id, $2::bigint, $3::bigint, $4::bigint FROM form
+	WHERE $2::bigint <> 0 OR $3::bigint <> 0 OR $4::bigint <> 0
+	ON CONFLICT (form_id) DO UPDATE SET
+		views = EXCLUDED.views, starts = EXCLUDED.starts, submissions = EXCLUDED.submissions
+)
+SELECT 1 FROM form`
+
+// SetLifetimeCounters implements [storage.MetricsStore].
+func (s *Store) SetLifetimeCounters(ctx context.Context, form storage.ID, c storage.Counters) error {
+	return s.db.Change(ctx, conn.Run(setLifetime, form[:], c.Views, c.Starts, c.Submissions).Row(func(pgx.Rows) error { return nil }))
+}

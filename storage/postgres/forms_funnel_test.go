@@ -1,0 +1,237 @@
+package postgres
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"pgregory.net/rapid"
+
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// The parts of a window are the window, each minute once.
+func TestPartition(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		minute := func(name string) time.Time {
+			n := rapid.Int64Range(-5*24*60, 5*24*60).Draw(t, name)
+			if n == 0 {
+				return time.Time{}
+			}
+			return time.Unix(n*60, 0).UTC()
+		}
+		from, to := minute("from"), minute("to")
+		p := partition(from, to)
+		contains := func(w window, at time.Time, open bool) bool {
+			return (open && w.from.IsZero() || !at.Before(w.from)) && (open && w.to.IsZero() || at.Before(w.to))
+		}
+		at := time.Unix(rapid.Int64Range(-6*24*60, 6*24*60).Draw(t, "at")*60, 0).UTC()
+		n := 0
+		if contains(p.days, startOfDay(at), true) {
+			n++
+		}
+		if contains(p.head, at, false) {
+			n++
+		}
+		if contains(p.tail, at, false) {
+			n++
+		}
+		want := 0
+		if contains(window{from, to}, at, true) {
+			want = 1
+		}
+		if n != want {
+			t.Fatalf("%v is %d times in the parts of %v to %v: %+v", at, n, from, to, p)
+		}
+	})
+}
+
+// Folding changes where counts are, not what they add up to, and keeps minutes
+// for two days.
+func TestFold(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	form, host := pgseed.ID(pgseed.Form, 0), storage.AsHost()
+	start := pgseed.Start()
+	times := []time.Time{start, start.Add(time.Minute), start.Add(30 * time.Hour), start.Add(72 * time.Hour), start.Add(72*time.Hour + 59*time.Second)}
+	for _, at := range times {
+		if err := s.CountFunnel(t.Context(), form, at, storage.Counters{Views: 1, Starts: 2, Submissions: 3}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(when string, from, to time.Time, want int64) {
+		t.Helper()
+		got, err := s.Funnel(t.Context(), host, form, storage.Window{From: from, To: to})
+		if err != nil || got.Counters != (storage.Counters{Views: want, Starts: 2 * want, Submissions: 3 * want}) {
+			t.Errorf("%s: %+v, %v; want %d views", when, got, err, want)
+		}
+	}
+	for range 2 {
+		check("all time", time.Time{}, time.Time{}, 5)
+		check("the first day", start, start.Add(day), 2)
+		check("a minute", start.Add(72*time.Hour), start.Add(72*time.Hour+time.Minute), 2)
+		check("since a time of day", start.Add(30*time.Hour), time.Time{}, 3)
+		if _, err := s.foldForm(t.Context(), form); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := count(t, pool, s, "funnel_log"); n != 0 {
+		t.Errorf("%d rows are left in the log", n)
+	}
+	if n := count(t, pool, s, "funnel_minutes"); n != 2 {
+		t.Errorf("%d minutes are kept, want those of the last two days", n)
+	}
+	if err := s.CountFunnel(t.Context(), form, start, storage.Counters{Views: 1, Starts: 2, Submissions: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.foldForm(t.Context(), form); err != nil {
+		t.Fatal(err)
+	}
+	check("a day of the past, counted late", start, start.Add(day), 3)
+	if n := count(t, pool, s, "funnel_minutes"); n != 2 {
+		t.Errorf("%d minutes are kept after a late count", n)
+	}
+}
+
+// With a publication of all tables, a table needs a primary key before a row of it can
+// be deleted or changed.
+func TestAPublicationOfAllTablesHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	server := pgtest.NewServer(t, pgtest.Config{NoSync: true, Settings: map[string]string{"wal_level": "logical"}})
+	pool := pgtest.PoolAt(t, server.URL())
+	const schema = "formsvc_published"
+	createTables(t, pool, schema)
+	if err := pgseed.Fill(t.Context(), pool, schema, pgseed.Size{Forms: 3, AnswerBytes: 100, Webhooks: 1, Submissions: 10}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), "CREATE PUBLICATION everything FOR ALL TABLES"); err != nil {
+		t.Fatal(err)
+	}
+	s := New(pool, WithSchema(schema))
+	form, at := pgseed.ID(pgseed.Form, 0), pgseed.Start()
+	if _, _, err := s.Submit(t.Context(), response(1001)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CountFunnel(t.Context(), form, at, storage.Counters{Views: 3}); err != nil {
+		t.Fatal(err)
+	}
+	sweepAll(t, s, storage.SweepParams{Max: 100})
+	if n := count(t, pool, s, "funnel_log"); n != 0 {
+		t.Errorf("%d counts are not folded", n)
+	}
+	if err := s.TrashForm(t.Context(), storage.AsHost(), form, storage.TrashParams{At: at}); err != nil {
+		t.Fatal(err)
+	}
+	if got := sweepAll(t, s, storage.SweepParams{TrashBefore: at.Add(time.Second), Max: 100}); got.Forms != 1 {
+		t.Errorf("purged %+v", got)
+	}
+	if n := count(t, pool, s, "submissions"); n != 0 {
+		t.Errorf("%d submissions are left of the purged form", n)
+	}
+}
+
+// One count from a clock that is days ahead makes no minute old.
+func TestACountFromTheFutureLeavesTheMinutes(t *testing.T) {
+	t.Parallel()
+	s, _ := seeded(t)
+	form := pgseed.ID(pgseed.Form, 0)
+	now := time.Now().UTC().Truncate(time.Minute)
+	for _, at := range []time.Time{now.Add(-20 * time.Hour), now.Add(10 * 24 * time.Hour), now.Add(-time.Hour), now} {
+		if err := s.CountFunnel(t.Context(), form, at, storage.Counters{Views: 1}); err != nil {
+			t.Fatal(err)
+		}
+		sweepAll(t, s, storage.SweepParams{Max: 100})
+	}
+	got, err := s.Funnel(t.Context(), storage.AsHost(), form, storage.Window{From: now.Add(-24 * time.Hour), To: now.Add(time.Minute)})
+	if err != nil || got.Views != 3 {
+		t.Errorf("%d views in the last 24 hours (%v), want 3", got.Views, err)
+	}
+}
+
+// Counts of a host's transaction are folded like all others, and a log that has become
+// long is folded by a read; a fault of that is logged and is not the read's.
+func TestALongLogIsFoldedByARead(t *testing.T) {
+	t.Parallel()
+	owner, pool := seeded(t)
+	form, host := pgseed.ID(pgseed.Form, 0), storage.AsHost()
+	fill := func(rows int) {
+		t.Helper()
+		if _, err := pool.Exec(t.Context(), owner.db.SQL(`
+			INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
+			SELECT $1::bytea, $2::timestamptz, 1, 0, 0 FROM generate_series(1, $3::integer)`), pgx.QueryExecModeExec, form[:], pgseed.Start(), rows); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(s *Store, want int64) {
+		t.Helper()
+		if got, err := s.Funnel(t.Context(), host, form, storage.Window{}); err != nil || got.Views != want {
+			t.Errorf("%d views, want %d (%v)", got.Views, want, err)
+		}
+	}
+	var log bytes.Buffer
+	s := New(pool, WithSchema(owner.db.Schema), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
+	fill(longLog)
+	read(s, longLog)
+	if n := count(t, pool, s, "funnel_log"); n != longLog {
+		t.Errorf("a read has folded a log of %d rows", longLog)
+	}
+	fill(1)
+	read(s, longLog+1)
+	if n := count(t, pool, s, "funnel_log"); n != 0 || log.Len() > 0 {
+		t.Errorf("%d rows are left of a long log\n%s", n, &log)
+	}
+	read(s, longLog+1)
+
+	if _, err := pool.Exec(t.Context(), s.db.SQL("ALTER TABLE formsvc.funnel_days ADD CHECK (views <= 0) NOT VALID")); err != nil {
+		t.Fatal(err)
+	}
+	fill(longLog + 1)
+	read(s, 2*longLog+2)
+	if !strings.Contains(log.String(), "not folded") || !strings.Contains(log.String(), form.String()) {
+		t.Errorf("the log says %q", &log)
+	}
+	if _, err := s.Sweep(t.Context(), storage.SweepParams{Max: 100}); err == nil {
+		var more error
+		for range sweepSteps { // the step that folds is one of them
+			_, err := s.Sweep(t.Context(), storage.SweepParams{Max: 100})
+			more = errors.Join(more, err)
+		}
+		if more == nil {
+			t.Error("sweeps report no fault")
+		}
+	}
+}
+
+// Folding takes turns: forms whose log goes on growing do not keep it from the others.
+func TestFoldingGoesRoundTheForms(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	counts := func(form, n int) {
+		for range n {
+			if err := s.CountFunnel(t.Context(), pgseed.ID(pgseed.Form, form), pgseed.Start(), storage.Counters{Views: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	counts(0, 10)
+	counts(2, 10)
+	p := storage.SweepParams{Max: 10}
+	for range 2 * len(sweepSteps) {
+		counts(0, 10) // the first form is never done
+		if _, err := s.foldCounts(t.Context(), p, &storage.Swept{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := pgseed.ID(pgseed.Form, 2)
+	var left int
+	if err := pool.QueryRow(t.Context(), s.db.SQL("SELECT count(*) FROM formsvc.funnel_log WHERE form_id = $1"), last[:]).Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d counts of the last form are not folded (%v)", left, err)
+	}
+}

@@ -1,0 +1,121 @@
+// Package conn runs statements on a host's pool or in its transaction: what is tried again
+// after a fault, what a fault means for the caller, and how values come and go. It knows no
+// forms.
+package conn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/internal/cache"
+)
+
+// DB is what statements run on: a pool, a connection of it, or a transaction.
+type DB interface {
+	Begin(ctx context.Context) (pgx.Tx, error)
+	Exec(ctx context.Context, sql string, arguments ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// Pool is a DB that lends connections.
+type Pool interface {
+	Acquire(ctx context.Context) (*pgxpool.Conn, error)
+}
+
+// VersionTable holds the version of the tables. Its name is like no other name, because it
+// also tells which schemas are of this library.
+const VersionTable = "formsvc_version"
+
+// Conn runs statements on DB, for a schema.
+type Conn struct {
+	DB      DB
+	InTx    bool // DB is a transaction, which somebody else ends
+	Schema  string
+	Fault   error  // of the options; every call returns it
+	Guessed bool   // InTx, and nobody has named the schema: see usable
+	texts   *texts // nil: the statements are run as they are written
+}
+
+// New returns a Conn for a schema. It has no DB before [Conn.On].
+func New(schema string, fault error) Conn {
+	c := Conn{Schema: schema, Fault: fault}
+	if schema != written {
+		c.texts = &texts{prefix: pgx.Identifier{schema}.Sanitize() + "."}
+	}
+	return c
+}
+
+// On returns a copy on another DB.
+func (c Conn) On(db DB) Conn {
+	c.DB = db
+	_, c.InTx = db.(interface{ Commit(context.Context) error })
+	return c
+}
+
+// Salt keeps apart what shares the database's lock space: schemas, kinds of locks, and the
+// host's own advisory locks.
+func (c *Conn) Salt(kind string) int64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte("formsvc\x00" + c.Schema + "\x00" + kind)) // never fails
+	return int64(h.Sum64())                                          // the bits count, not the number
+}
+
+const otherSchemas = `
+SELECT n.nspname::text
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.relname = '` + VersionTable + `' AND c.relkind = 'r' AND n.nspname <> $1::text
+ORDER BY 1 LIMIT 1`
+
+// usable refuses a schema name that no server knows. It also refuses to guess the schema
+// where there are several: a host whose service has a schema of its own, and whose New on
+// a transaction does not name that schema, would write into another tenant's tables.
+func (c *Conn) usable(ctx context.Context) error {
+	if c.Fault != nil || !c.Guessed {
+		return c.Fault
+	}
+	var other string
+	err := c.DB.QueryRow(ctx, otherSchemas, c.Schema).Scan(&other)
+	if err == nil {
+		return fmt.Errorf("postgres: New on a transaction without WithSchema, but the database has a schema %q beside %q: use Store.On",
+			other, c.Schema)
+	}
+	if errors.Is(err, pgx.ErrNoRows) {
+		c.Guessed = false // a transaction has one user, so this needs no lock
+		return nil
+	}
+	return err
+}
+
+// texts keeps the statements that were rewritten for another schema, by their text as
+// written.
+type texts struct {
+	prefix    string
+	rewritten cache.Cache[string, string]
+}
+
+// written is the schema that statements are written for.
+const written = "formsvc"
+
+// SQL returns a statement for the schema of c. Statements are written with
+// each name qualified by "formsvc.", and have these eight characters nowhere
+// else.
+func (c *Conn) SQL(text string) string {
+	if c.texts == nil {
+		return text
+	}
+	if rewritten, ok := c.texts.rewritten.Get(text); ok {
+		return rewritten
+	}
+	rewritten := strings.ReplaceAll(text, written+".", c.texts.prefix)
+	c.texts.rewritten.Put(text, rewritten, len(rewritten))
+	return rewritten
+}

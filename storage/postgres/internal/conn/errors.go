@@ -1,0 +1,144 @@
+package conn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// verdict is what is known after a failed statement.
+type verdict int
+
+const (
+	refused  verdict = iota // nothing has changed, and trying again changes nothing
+	invalid                 // a value cannot be stored
+	passing                 // nothing has changed, and it may work the next time
+	notReady                // nothing has changed, and it may work later
+	lost                    // the connection is gone; a change may have been made or not
+)
+
+// judge tells errors apart by SQLSTATE, never by their text.
+func judge(err error) verdict {
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) || pgconn.SafeToRetry(err) {
+		return passing // nothing was sent
+	}
+	var reported *pgconn.PgError
+	if errors.As(err, &reported) {
+		return judgeCode(reported.Code)
+	}
+	var network net.Error
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &network) {
+		return lost
+	}
+	return refused
+}
+
+func judgeCode(code string) verdict {
+	switch code {
+	case "40001", // serialization_failure
+		"40P01", // deadlock_detected
+		// The server ends a session with an error only outside a commit; when the server
+		// has to go during a commit, the connection just closes.
+		"57P01", // admin_shutdown
+		"57P03", // cannot_connect_now
+		"25P03", // idle_in_transaction_session_timeout: nothing is committed
+		"53300", // too_many_connections
+		"25006", // read_only_sql_transaction: connected to a standby after a failover
+		"26000", // invalid_sql_statement_name: prepared on another connection
+		"0A000": // feature_not_supported: a prepared statement from before a migration
+		return passing
+	case "57014", // query_canceled: the host's statement_timeout
+		"55P03", // lock_not_available: the host's lock_timeout
+		"3F000", // invalid_schema_name: not migrated yet
+		"42P01", // undefined_table: the same
+		"42703": // undefined_column: the schema is of another version
+		return notReady
+	case "23514": // check_violation
+		return invalid
+	case "57P02": // crash_shutdown
+		return lost
+	}
+	switch code[:min(2, len(code))] {
+	case "22": // data exception
+		return invalid
+	case "08": // connection exception, also how PgBouncer reports a lost server
+		return lost
+	case "53", "58": // out of memory or disk, system error
+		return notReady
+	}
+	return refused
+}
+
+// Refused reports whether a statement failed and would fail again: nothing has changed.
+func Refused(err error) bool {
+	v := judge(err)
+	return err != nil && (v == invalid || v == refused)
+}
+
+// isResult reports whether err is the answer of a statement rather than the statement's
+// failure.
+func isResult(err error) bool {
+	var reported *pgconn.PgError
+	return errors.Is(err, pgx.ErrNoRows) || !errors.As(err, &reported) && judge(err) == refused
+}
+
+// Translate turns an error of pgx into one of the contract; the cause stays
+// wrapped. Errors of package storage pass as they are.
+func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
+	if err == nil {
+		return nil
+	}
+	v := judge(err)
+	unsure := v == lost && writes && !c.InTx
+	if ctxErr := ctx.Err(); ctxErr != nil && v != refused {
+		if unsure {
+			return fmt.Errorf("%w: %w: %w", ctxErr, storage.ErrOutcomeUnknown, err)
+		}
+		return fmt.Errorf("%w: %w", ctxErr, err)
+	}
+	switch {
+	case unsure:
+		return fmt.Errorf("%w: %w", storage.ErrOutcomeUnknown, err)
+	case v == invalid:
+		return fmt.Errorf("%w: %w", storage.ErrInvalidValue, err)
+	case v == passing, v == notReady, v == lost:
+		return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
+	}
+	return err
+}
+
+// NoRow replaces [pgx.ErrNoRows].
+func NoRow(err, instead error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return instead
+	}
+	return err
+}
+
+// SQLState is the SQLSTATE of an error that the server reported, else empty.
+func SQLState(err error) string {
+	var reported *pgconn.PgError
+	if errors.As(err, &reported) {
+		return reported.Code
+	}
+	return ""
+}
+
+// NotStored is the answer to a read that looks for a text that no record can have.
+func NotStored(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return storage.ErrNotFound
+}
+
+// UniqueViolation is the SQLSTATE of a row that a unique index refuses.
+const UniqueViolation = "23505"

@@ -1,0 +1,70 @@
+package conn
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+)
+
+// A call is tried this often in all, with a pause that doubles in between.
+const (
+	maxTries   = 4
+	firstPause = 10 * time.Millisecond
+)
+
+// Read runs do, which changes nothing, again when it failed for a passing reason
+// or lost its connection. do starts from nothing each time.
+func (c *Conn) Read(ctx context.Context, do func(context.Context) error) error {
+	return c.try(ctx, false, do)
+}
+
+// Write runs do, which is one statement or one batch, again when it failed for a
+// passing reason. When the connection was lost on the way, the change may have
+// been made: the error is then an ErrOutcomeUnknown, and do is not run again. do starts
+// from nothing each time.
+func (c *Conn) Write(ctx context.Context, do func(context.Context) error) error {
+	return c.try(ctx, true, do)
+}
+
+func (c *Conn) try(ctx context.Context, writes bool, do func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := c.usable(ctx); err != nil {
+		return c.Translate(ctx, err, writes)
+	}
+	pause := firstPause
+	for tries := 1; ; tries++ {
+		err := do(ctx)
+		if err == nil {
+			return nil
+		}
+		if tries == maxTries || !c.again(err, writes) || !wait(ctx, pause) {
+			return c.Translate(ctx, err, writes)
+		}
+		pause *= 2
+	}
+}
+
+// again reports whether another try is harmless and may help. An error inside a host's
+// transaction has ended the transaction, so only the host can start again.
+func (c *Conn) again(err error, writes bool) bool {
+	if c.InTx {
+		return false
+	}
+	v := judge(err)
+	return v == passing || v == lost && !writes
+}
+
+// wait pauses between a half of d and d, so that those who failed together do not
+// come back together. It reports whether ctx lasted.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d/2 + rand.N(d/2)) // #nosec G404 -- spreads calls, no secret
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,282 @@
+package conn
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// idColumn scans a bytea into an ID; null is the zero ID.
+type idColumn storage.ID
+
+// ScanBytes implements [pgtype.BytesScanner].
+func (c *idColumn) ScanBytes(b []byte) error {
+	switch len(b) {
+	case 0:
+		*c = idColumn{}
+	case len(c):
+		copy(c[:], b)
+	default:
+		return fmt.Errorf("postgres: an id of %d bytes", len(b))
+	}
+	return nil
+}
+
+// timeColumn scans a timestamptz in UTC; null is the zero time.
+type timeColumn time.Time
+
+// ScanTimestamptz implements [pgtype.TimestamptzScanner].
+func (c *timeColumn) ScanTimestamptz(v pgtype.Timestamptz) error {
+	if v.InfinityModifier != pgtype.Finite {
+		return fmt.Errorf("postgres: the time %s", v.InfinityModifier)
+	}
+	*c = timeColumn{}
+	if v.Valid {
+		*c = timeColumn(v.Time.UTC())
+	}
+	return nil
+}
+
+// borrowedColumn scans json or bytea without a copy. The bytes are the connection's and
+// good until the next row is read: Own copies them.
+type borrowedColumn json.RawMessage
+
+// ScanBytes implements [pgtype.BytesScanner].
+func (c *borrowedColumn) ScanBytes(b []byte) error {
+	*c = b
+	return nil
+}
+
+// secretColumn scans a bytea; an empty one is nil.
+type secretColumn []byte
+
+// ScanBytes implements [pgtype.BytesScanner].
+func (c *secretColumn) ScanBytes(b []byte) error {
+	*c = append([]byte(nil), b...)
+	return nil
+}
+
+// The Scan functions return what a column is scanned into: null becomes the zero value.
+
+func ScanID(id *storage.ID) any             { return (*idColumn)(id) }
+func ScanTime(t *time.Time) any             { return (*timeColumn)(t) }
+func ScanBorrowed(raw *json.RawMessage) any { return (*borrowedColumn)(raw) }
+
+// Own replaces borrowed values by copies that are cut from one allocation. Nil
+// stays nil, and no append to a copy grows into the next copy.
+func Own(parts ...*json.RawMessage) {
+	a := Arena(make([]byte, 0, sizeOfParts(parts)))
+	a.Own(parts...)
+}
+
+func sizeOfParts(parts []*json.RawMessage) (n int) {
+	for _, p := range parts {
+		n += len(*p)
+	}
+	return n
+}
+
+// Arena is the memory that the values of several records are cut from: one
+// allocation for many rows. Whoever keeps a record keeps its whole block.
+type Arena []byte
+
+// arenaBlock holds a page of ordinary records in two or three blocks.
+const arenaBlock = 64 << 10
+
+// Own replaces borrowed values by copies in the arena. Earlier copies stay as they are.
+func (a *Arena) Own(parts ...*json.RawMessage) {
+	if n := sizeOfParts(parts); n > cap(*a)-len(*a) {
+		*a = make([]byte, 0, max(n, arenaBlock))
+	}
+	for _, p := range parts {
+		if *p == nil {
+			continue
+		}
+		start := len(*a)
+		*a = append(*a, *p...)
+		*p = json.RawMessage((*a)[start:len(*a):len(*a)])
+	}
+}
+
+// TimeArg is the argument for a time that may be zero, which is null.
+func TimeArg(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC()
+	return &t
+}
+
+// IDArg is the argument for an id that may be zero, which is null.
+func IDArg(id storage.ID) []byte {
+	if id.IsZero() {
+		return nil
+	}
+	return id[:]
+}
+
+// IDsArg is the argument for ids.
+func IDsArg(ids []storage.ID) [][]byte {
+	return Column(ids, func(id *storage.ID) []byte { return id[:] })
+}
+
+// IDArgOf is the argument for an id that may be nil, which is null.
+func IDArgOf(id *storage.ID) []byte {
+	if id == nil {
+		return nil
+	}
+	return append([]byte(nil), id[:]...)
+}
+
+// JSONArg is the argument for a JSON value that may be nil, which is null. Every mode of
+// pgx takes a json.RawMessage for JSON, but not every mode a plain []byte.
+func JSONArg(raw json.RawMessage) any {
+	if raw == nil {
+		return nil
+	}
+	return raw
+}
+
+// LimitArg is the argument of LIMIT.
+func LimitArg(p storage.Page) int64 { return int64(max(p.Limit, 0)) }
+
+// The columns below scan null as the zero value.
+type (
+	textColumn string
+	intColumn  int64
+	sizeColumn int
+	boolColumn bool
+	// microsColumn scans a number of microseconds.
+	microsColumn time.Duration
+)
+
+// ScanText implements [pgtype.TextScanner].
+func (c *textColumn) ScanText(v pgtype.Text) error {
+	*c = textColumn(v.String)
+	return nil
+}
+
+// ScanInt64 implements [pgtype.Int64Scanner].
+func (c *intColumn) ScanInt64(v pgtype.Int8) error {
+	*c = intColumn(v.Int64)
+	return nil
+}
+
+// ScanInt64 implements [pgtype.Int64Scanner].
+func (c *sizeColumn) ScanInt64(v pgtype.Int8) error {
+	*c = sizeColumn(v.Int64)
+	return nil
+}
+
+// ScanBool implements [pgtype.BoolScanner].
+func (c *boolColumn) ScanBool(v pgtype.Bool) error {
+	*c = boolColumn(v.Bool)
+	return nil
+}
+
+// ScanInt64 implements [pgtype.Int64Scanner].
+func (c *microsColumn) ScanInt64(v pgtype.Int8) error {
+	*c = microsColumn(time.Duration(v.Int64) * time.Microsecond)
+	return nil
+}
+
+func ScanMicros(v *time.Duration) any { return (*microsColumn)(v) }
+
+func ScanText(v *string) any { return (*textColumn)(v) }
+func ScanInt(v *int64) any   { return (*intColumn)(v) }
+func ScanSize(v *int) any    { return (*sizeColumn)(v) }
+func ScanBool(v *bool) any   { return (*boolColumn)(v) }
+
+// CheckArgs finds the text and the times that the contract does not allow. The server
+// would find most of them too, but its error ends a host's transaction, and pgx's simple
+// protocol cuts a statement off at a zero byte.
+func CheckArgs(args []any) error {
+	for _, arg := range args {
+		if !validArg(arg) {
+			return fmt.Errorf("%w: text that is not UTF-8 without U+0000, or a time outside the years 1 to 9999", storage.ErrInvalidValue)
+		}
+	}
+	return nil
+}
+
+func validArg(arg any) bool {
+	switch v := arg.(type) {
+	case string:
+		return storage.ValidText(v)
+	case *string:
+		return v == nil || storage.ValidText(*v)
+	case []string:
+		return !slices.ContainsFunc(v, func(s string) bool { return !storage.ValidText(s) })
+	case json.RawMessage:
+		return bytes.IndexByte(v, 0) < 0 && utf8.Valid(v)
+	case time.Time:
+		return storage.ValidTime(v)
+	case *time.Time:
+		return v == nil || storage.ValidTime(*v)
+	case []time.Time:
+		return !slices.ContainsFunc(v, func(t time.Time) bool { return !storage.ValidTime(t) })
+	}
+	return true
+}
+
+// AsStored returns a time as the server gives it back: in UTC, to the microsecond.
+func AsStored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// TextArg is the argument for a text that may be empty, which is null.
+func TextArg(v string) *string {
+	if v == "" {
+		return nil
+	}
+	return &v
+}
+
+// MicrosArg is the argument for a pause in microseconds: none below zero, and otherwise
+// at least one.
+func MicrosArg(d time.Duration) int64 {
+	if d <= 0 {
+		return 0
+	}
+	return max(1, d.Microseconds())
+}
+
+// Column is the argument for a column of rows: an array with the value of each row.
+func Column[R, T any](rows []R, value func(*R) T) []T {
+	all := make([]T, len(rows))
+	for i := range rows {
+		all[i] = value(&rows[i])
+	}
+	return all
+}
+
+// ObjectArg is the argument for an object in which a statement looks values up.
+func ObjectArg[K comparable](m map[K]int) json.RawMessage {
+	raw, _ := json.Marshal(m) //nolint:errchkjson // of texts and numbers: never fails
+	return raw
+}
+
+// ListArg is the argument for bytes or numbers where nil and empty mean the same.
+func ListArg[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// floatColumn scans null as zero.
+type floatColumn float64
+
+// ScanFloat64 implements [pgtype.Float64Scanner].
+func (c *floatColumn) ScanFloat64(v pgtype.Float8) error {
+	*c = floatColumn(v.Float64)
+	return nil
+}
+
+func ScanSecret(v *[]byte) any { return (*secretColumn)(v) }
+func ScanFloat(v *float64) any { return (*floatColumn)(v) }

@@ -1,0 +1,244 @@
+// Package tables makes the tables and brings them to the version that a program needs. It
+// knows no form: what the tables mean stands in package postgres.
+package tables
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/golang-migrate/migrate/v4"
+	"github.com/golang-migrate/migrate/v4/database"
+	pgxmigrate "github.com/golang-migrate/migrate/v4/database/pgx/v5"
+	"github.com/golang-migrate/migrate/v4/source/iofs"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+//go:embed migrations/*.sql
+var embedded embed.FS
+
+// Build is what one build of the library knows of its tables: the version that it works
+// with, and how to get there.
+type Build struct {
+	Version int   // of the last migration
+	Files   fs.FS // migrations/*.sql
+}
+
+// ThisBuild is the build's own. Tests make others.
+var ThisBuild = Build{Version: 1, Files: embedded}
+
+// MigrationsTable is where golang-migrate keeps its state. It is in our schema
+// and has a name of our own, so that it meets no other user of that library.
+const MigrationsTable = "formsvc_migrations"
+
+// Migrations returns the files, without the folder.
+func (b Build) Migrations() fs.FS {
+	files, err := fs.Sub(b.Files, "migrations")
+	if err != nil {
+		panic(err) // the name is a valid one
+	}
+	return files
+}
+
+// Migrate brings the schema of c to the version of the build. It opens two connections of
+// its own, as pool does, and returns the state that it found or made. When a migration
+// failed, failed is the migration's version and err is the server's error.
+func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (have State, failed int, err error) {
+	poolConfig := pool.Config() // a copy
+	m := migration{build: b, of: c, config: poolConfig.ConnConfig, beforeConnect: poolConfig.BeforeConnect}
+	// What is sent is the same whatever mode the host has chosen.
+	m.config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
+
+	locked, err := m.lock(ctx)
+	if err != nil {
+		return State{}, 0, err
+	}
+	defer m.unlock(context.WithoutCancel(ctx), locked)
+	return m.run(ctx, locked)
+}
+
+// reported takes the server's error out of golang-migrate's, which hides it from
+// errors.As and repeats the whole migration in its text.
+func reported(err error) error {
+	var byPointer *database.Error
+	if errors.As(err, &byPointer) && byPointer.OrigErr != nil {
+		return byPointer.OrigErr
+	}
+	var byValue database.Error
+	if errors.As(err, &byValue) && byValue.OrigErr != nil {
+		return byValue.OrigErr
+	}
+	return err
+}
+
+// lockKind names the lock that lets one Migrate work while others wait.
+const lockKind = "migrations"
+
+type migration struct {
+	build         Build
+	of            *conn.Conn // for its schema, texts and locks
+	config        *pgx.ConnConfig
+	beforeConnect func(context.Context, *pgx.ConnConfig) error
+}
+
+// lock connects and waits for its turn. golang-migrate has a lock too, but waits
+// for it without a context.
+func (m *migration) lock(ctx context.Context) (*pgx.Conn, error) {
+	config := m.config.Copy()
+	if m.beforeConnect != nil {
+		if err := m.beforeConnect(ctx, config); err != nil {
+			return nil, err
+		}
+	}
+	c, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	// Waiting for another process may take longer than one of the host's queries.
+	_, err = c.Exec(ctx, `SET statement_timeout = 0; SET lock_timeout = 0`)
+	if err == nil {
+		_, err = c.Exec(ctx, `SELECT pg_advisory_lock($1::bigint)`, m.of.Salt(lockKind))
+	}
+	if err != nil {
+		_ = c.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	return c, nil
+}
+
+// unlock gives the lock back before it closes the connection, which a pooler may
+// keep.
+func (m *migration) unlock(ctx context.Context, c *pgx.Conn) {
+	_, _ = c.Exec(ctx, `SELECT pg_advisory_unlock($1::bigint)`, m.of.Salt(lockKind))
+	_ = c.Close(ctx)
+}
+
+// run brings the schema up to date. c holds the lock.
+func (m *migration) run(ctx context.Context, c *pgx.Conn) (have State, failed int, err error) {
+	of := m.of.On(c)
+	have, err = ReadState(ctx, &of)
+	if err != nil || have.Version >= m.build.Version {
+		return have, 0, err
+	}
+	if have.Version == 0 && !have.noted {
+		if err := m.createSchema(ctx, c); err != nil {
+			return have, 0, err
+		}
+	}
+	if err := m.up(ctx, have.Version); err != nil {
+		reached, readErr := ReadState(context.WithoutCancel(ctx), &of)
+		if readErr != nil {
+			return have, 0, errors.Join(reported(err), readErr)
+		}
+		// A process that was killed may have left its migration to the server, which
+		// has finished it meanwhile.
+		if reached.Version < m.build.Version {
+			return reached, reached.Version + 1, reported(err)
+		}
+	}
+	return State{Version: m.build.Version}, 0, ctx.Err()
+}
+
+// createSchema refuses a schema with tables of somebody else: a table with one of our
+// names would be taken for ours.
+func (m *migration) createSchema(ctx context.Context, c *pgx.Conn) error {
+	var exists, used bool
+	err := c.QueryRow(ctx, `
+		SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1::text),
+			EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1::text)`,
+		m.of.Schema).Scan(&exists, &used)
+	if err != nil {
+		return err
+	}
+	if used {
+		return fmt.Errorf("the schema %q contains tables that are not formsvc's; choose another with WithSchema", m.of.Schema)
+	}
+	if exists {
+		return nil // and the user may have no right to create one
+	}
+	create := `CREATE SCHEMA IF NOT EXISTS ` + pgx.Identifier{m.of.Schema}.Sanitize()
+	_, err = c.Exec(ctx, create)
+	if conn.SQLState(err) == "23505" { // somebody else made it in the same moment
+		_, err = c.Exec(ctx, create)
+	}
+	return err
+}
+
+// up runs golang-migrate from a version on, on connections of its own, and leaves
+// none of them open, also where that library does.
+func (m *migration) up(ctx context.Context, from int) (err error) {
+	var opened []*pgx.Conn
+	// Statements, not parameters of the connection, because PgBouncer refuses those.
+	settings := `SET statement_timeout = 0; SET search_path = ` + pgx.Identifier{m.of.Schema}.Sanitize()
+	options := []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
+		opened = append(opened, c)
+		_, err := c.Exec(ctx, settings)
+		return err
+	})}
+	if m.beforeConnect != nil {
+		options = append(options, stdlib.OptionBeforeConnect(m.beforeConnect))
+	}
+	db := stdlib.OpenDB(*m.config.Copy(), options...)
+	defer func() {
+		_ = db.Close()
+		for _, c := range opened {
+			_ = c.PgConn().Conn().Close() // does nothing to one that is closed
+		}
+	}()
+
+	driver, err := pgxmigrate.WithInstance(db, &pgxmigrate.Config{
+		SchemaName:      m.of.Schema,
+		MigrationsTable: MigrationsTable,
+	})
+	if err != nil {
+		return err
+	}
+	source, err := iofs.New(m.build.Files, "migrations")
+	if err != nil {
+		return errors.Join(err, driver.Close())
+	}
+	runner, err := migrate.NewWithInstance("iofs", source, "pgx5", driver)
+	if err != nil {
+		return errors.Join(err, source.Close(), driver.Close())
+	}
+	defer func() {
+		sourceErr, driverErr := runner.Close()
+		err = errors.Join(err, sourceErr, driverErr)
+	}()
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case runner.GracefulStop <- true:
+		default: // told already
+		}
+	})
+	defer stop()
+
+	if err := note(runner, driver, from); err != nil {
+		return err
+	}
+	if err := runner.Up(); err != nil && !errors.Is(err, migrate.ErrNoChange) {
+		return err
+	}
+	return nil
+}
+
+// note makes golang-migrate believe the version of the tables. That library notes a
+// version before and after a migration, in transactions of their own. So its note is wrong
+// when a migration failed, when its process ended, and when the host's own tool came this
+// far.
+func note(runner *migrate.Migrate, driver database.Driver, version int) error {
+	if version == 0 {
+		version = database.NilVersion
+	}
+	noted, dirty, err := driver.Version()
+	if err != nil || noted == version && !dirty {
+		return err
+	}
+	return runner.Force(version)
+}

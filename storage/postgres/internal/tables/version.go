@@ -1,0 +1,133 @@
+package tables
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// State is what the schema says about itself.
+type State struct {
+	Version int  // 0 without tables
+	Oldest  int  // the program that it still serves
+	noted   bool // by golang-migrate, too
+}
+
+// Check reads what may keep the build from working with the tables: the state of the
+// tables, and faults in the rights and settings of the role. When known is false, the
+// faults say why the state cannot be read.
+func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool, faults []string, err error) {
+	faults, err = settingFaults(ctx, c)
+	if err != nil {
+		return State{}, false, nil, err
+	}
+	var usage bool
+	if err := c.DB.QueryRow(ctx, schemaUsage, c.Schema).Scan(&usage); err != nil {
+		return State{}, false, nil, err
+	}
+	if !usage { // then nothing more can be known
+		return State{}, false, append(faults, "the role has not the right USAGE on the schema"), nil
+	}
+	missing, readable, err := missingRightsOf(ctx, c)
+	if err != nil || !readable {
+		return State{}, false, append(faults, missing...), err
+	}
+	have, err = ReadState(ctx, c)
+	// Newer tables may have parts that this program needs no rights for.
+	if have.Version == b.Version {
+		faults = append(faults, missing...)
+	}
+	return have, true, faults, err
+}
+
+// A schema that does not exist is a matter of its version.
+const schemaUsage = `
+SELECT COALESCE((SELECT has_schema_privilege(n.oid, 'USAGE') FROM pg_namespace n WHERE n.nspname = $1::text), true)`
+
+// The service reads the row of the version, and nothing of golang-migrate's table.
+const missingRights = `
+SELECT r.name || ' on the ' || CASE c.relkind WHEN 'S' THEN 'sequence ' ELSE 'table ' END || c.relname,
+	c.relname = '` + conn.VersionTable + `'
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE', 'USAGE']) WITH ORDINALITY r (name, place)
+WHERE n.nspname = $1::text AND c.relname <> '` + MigrationsTable + `' AND CASE
+	WHEN c.relkind = 'S' THEN r.name IN ('SELECT', 'USAGE') AND NOT has_sequence_privilege(c.oid, r.name)
+	WHEN c.relkind NOT IN ('r', 'p') OR r.name = 'USAGE' THEN false
+	WHEN c.relname = '` + conn.VersionTable + `' THEN r.name = 'SELECT' AND NOT has_table_privilege(c.oid, r.name)
+	ELSE NOT has_table_privilege(c.oid, r.name)
+END
+ORDER BY c.relname, r.place`
+
+// missingRightsOf names the rights that the role does not have. readable says whether the
+// version can be read.
+func missingRightsOf(ctx context.Context, c *conn.Conn) (missing []string, readable bool, err error) {
+	rows, err := c.DB.Query(ctx, missingRights, c.Schema)
+	if err != nil {
+		return nil, false, err
+	}
+	readable = true
+	missing, err = conn.CollectRows(rows, func(rows pgx.Rows) (string, error) {
+		var right string
+		var ofVersion bool
+		err := rows.Scan(&right, &ofVersion)
+		readable = readable && !ofVersion
+		return "the role has not the right " + right, err
+	})
+	return missing, readable, err
+}
+
+// settingsProbe has a value of each type whose text depends on a setting.
+const settingsProbe = `
+SELECT '\x00ff'::bytea, 'epoch'::timestamptz,
+	current_setting('bytea_output'), current_setting('DateStyle'), current_setting('transaction_isolation')`
+
+// settingFaults finds settings that this package cannot work with. In most modes of
+// pgx values come in a binary format, and the first two do not matter.
+func settingFaults(ctx context.Context, c *conn.Conn) (faults []string, err error) {
+	rows, err := c.DB.Query(ctx, settingsProbe)
+	if err != nil {
+		return nil, err
+	}
+	err = conn.FirstRow(rows, func(rows pgx.Rows) error {
+		var output, style, isolation string
+		if err := rows.Scan(nil, nil, &output, &style, &isolation); err != nil {
+			return err
+		}
+		fields, values := rows.FieldDescriptions(), rows.RawValues()
+		for i, target := range []any{new([]byte), new(time.Time)} { // rows.Scan would end the rows with its error
+			if rows.Conn().TypeMap().Scan(fields[i].DataTypeOID, fields[i].Format, values[i], target) != nil {
+				faults = append(faults, fmt.Sprintf("the pool's mode cannot read values with bytea_output = %s and DateStyle = %s: the role needs hex and ISO", output, style))
+				break
+			}
+		}
+		if isolation != "read committed" {
+			faults = append(faults, fmt.Sprintf("the isolation level is %s, and has to be read committed", isolation))
+		}
+		return nil
+	})
+	return faults, err
+}
+
+// A query of a table that does not exist would end a host's transaction, so the first
+// query asks which tables exist.
+const (
+	versionTables = `SELECT to_regclass($1::text) IS NOT NULL, to_regclass($2::text) IS NOT NULL`
+	tablesVersion = `
+SELECT COALESCE(max(v.version), 0), COALESCE(max(v.oldest_program), 0) FROM formsvc.` + conn.VersionTable + ` v`
+)
+
+// ReadState asks for the state of the schema.
+func ReadState(ctx context.Context, c *conn.Conn) (v State, err error) {
+	name := func(table string) string { return pgx.Identifier{c.Schema, table}.Sanitize() }
+	var made bool
+	if err := c.DB.QueryRow(ctx, versionTables, name(conn.VersionTable), name(MigrationsTable)).Scan(&made, &v.noted); err != nil || !made {
+		return v, err
+	}
+	err = c.DB.QueryRow(ctx, c.SQL(tablesVersion)).Scan(&v.Version, &v.Oldest)
+	return v, err
+}

@@ -1,0 +1,246 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// cost is what EXPLAIN (ANALYZE, BUFFERS) counted.
+type cost struct{ rows, buffers int64 }
+
+func measure(ctx context.Context, t *testing.T, pool *pgxpool.Pool, text string, args []any) cost {
+	t.Helper()
+	var raw []byte
+	args = append([]any{pgx.QueryExecModeExec}, args...)
+	if err := pool.QueryRow(ctx, "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+text, args...).Scan(&raw); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := explained(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c cost
+	plan.each(false, func(n *planNode, _ bool) {
+		if n.Relation != "" {
+			c.rows += int64(n.Rows * n.Loops)
+		}
+	})
+	c.buffers = plan.Hit + plan.Read
+	return c
+}
+
+// costOf runs a call and measures the statement that it made.
+func costOf(t *testing.T, pool *pgxpool.Pool, schema string, call func(s *Store) error) cost {
+	t.Helper()
+	seen := &recorded{statements: map[string][][]any{}}
+	s := New(&recorder{DB: pool, seen: seen, prefix: "unchanged"}, WithSchema(schema))
+	if err := call(s); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen.statements) != 1 {
+		t.Fatalf("%d statements for a page", len(seen.statements))
+	}
+	for text, runs := range seen.statements {
+		return measure(t.Context(), t, pool, text, runs[0])
+	}
+	return cost{}
+}
+
+func (c cost) within(o cost, share float64) bool {
+	near := func(a, b int64) bool { return float64(a) <= float64(b)*(1+share) && float64(b) <= float64(a)*(1+share) }
+	return near(c.rows, o.rows) && near(c.buffers, o.buffers)
+}
+
+// A page costs the same at the top and at the bottom of a list, and however long
+// the list is. EXPLAIN counts it, so that no clock is needed.
+func TestPagesCostTheSame(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	small := filled(t, pool, pgseed.Size{Forms: 1000, Submissions: 1000, AnswerBytes: 1000})
+	large := filled(t, pool, pgseed.Size{Forms: 10_000, Submissions: 60_000, AnswerBytes: 1000, Others: 1000})
+	user := storage.As(pgseed.ID(pgseed.User, 0))
+
+	after := func(k pgseed.Kind, number int) *storage.Position {
+		return &storage.Position{Time: pgseed.Start().Add(time.Duration(number) * time.Second), ID: pgseed.ID(k, number)}
+	}
+	submissions := func(at *storage.Position) func(s *Store) error {
+		return func(s *Store) error {
+			_, err := storage.ListSubmissions(t.Context(), s, user, pgseed.ID(pgseed.Form, 0), storage.SubmissionsParams{Page: storage.Page{After: at, Limit: 100}})
+			return err
+		}
+	}
+	forms := func(workspace storage.ID, at *storage.Position) func(s *Store) error {
+		return func(s *Store) error {
+			_, err := s.Forms(t.Context(), user, storage.FormsParams{WorkspaceID: workspace, Page: storage.Page{After: at, Limit: 100}})
+			return err
+		}
+	}
+	workspace := pgseed.ID(pgseed.Workspace, 0)
+	for _, c := range []struct {
+		name               string
+		first, deep, short func(s *Store) error
+	}{
+		{"submissions", submissions(nil), submissions(after(pgseed.Submission, 150)), submissions(nil)},
+		{"forms of a workspace", forms(workspace, nil), forms(workspace, after(pgseed.Form, 150)), forms(workspace, nil)},
+		{"forms of all workspaces", forms(storage.ID{}, nil), forms(storage.ID{}, after(pgseed.Form, 150)), forms(storage.ID{}, nil)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			first, deep, short := costOf(t, pool, large, c.first), costOf(t, pool, large, c.deep), costOf(t, pool, small, c.short)
+			t.Logf("first %+v, deepest %+v, of a short list %+v", first, deep, short)
+			if !deep.within(first, 0.2) {
+				t.Errorf("the deepest page costs %+v, the first one %+v", deep, first)
+			}
+			if !short.within(first, 0.2) {
+				t.Errorf("a page of a short list costs %+v, one of a long list %+v", short, first)
+			}
+		})
+	}
+}
+
+// The last page of a list is read with the plan for every page. One that is made for its
+// position looks cheaper to the planner and is made anew each time, which costs as much
+// as the page.
+func TestTheLastPagesAreNotPlannedAnew(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t, pgtest.MaxConns(1))
+	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1000, Submissions: 50_000, AnswerBytes: 10})))
+	form, user := pgseed.ID(pgseed.Form, 0), storage.As(pgseed.ID(pgseed.User, 0))
+	last := storage.Page{Limit: 10, After: &storage.Position{Time: pgseed.Start().Add(20 * time.Second)}}
+	for range 20 {
+		page, err := storage.ListSubmissions(t.Context(), s, user, form, storage.SubmissionsParams{Page: last})
+		if err != nil || len(page.Submissions) == 0 {
+			t.Fatalf("%d submissions, %v", len(page.Submissions), err)
+		}
+		got, err := s.SubmissionsForKey(t.Context(), storage.SubmissionsForKeyParams{
+			Hash: pgseed.KeyHash(0), Form: form, Query: storage.SubmissionsParams{Page: last, MaxBytes: 16 << 20}, At: pgseed.Start(),
+		}, func(*storage.Submission) error { return nil })
+		if err != nil || !got.Found {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		for _, who := range []storage.Actor{user, storage.AsHost()} {
+			forms, err := s.Forms(t.Context(), who, storage.FormsParams{Page: last})
+			if err != nil || len(forms) == 0 {
+				t.Fatalf("%d forms, %v", len(forms), err)
+			}
+		}
+	}
+	rows, err := pool.Query(t.Context(), `SELECT p.statement, p.custom_plans FROM pg_prepared_statements p
+		WHERE p.custom_plans + p.generic_plans = 20`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists := 0
+	for rows.Next() {
+		var text string
+		var plans int
+		if err := rows.Scan(&text, &plans); err != nil {
+			t.Fatal(err)
+		}
+		lists++
+		if plans > 5 { // what the server tries first
+			t.Errorf("planned %d times for 20 pages: %s", plans, text)
+		}
+	}
+	if rows.Err() != nil || lists != 5 { // two of submissions, two of forms, and the key
+		t.Errorf("%d lists were read, %v", lists, rows.Err())
+	}
+}
+
+// callsForPage are the two methods that lend submissions.
+func callsForPage(s *Store, q storage.SubmissionsParams) map[string]func(ctx context.Context, each func(*storage.Submission) error) error {
+	form, user := pgseed.ID(pgseed.Form, 0), storage.As(pgseed.ID(pgseed.User, 0))
+	return map[string]func(ctx context.Context, each func(*storage.Submission) error) error{
+		"Submissions": func(ctx context.Context, each func(*storage.Submission) error) error {
+			_, err := s.Submissions(ctx, user, form, q, each)
+			return err
+		},
+		"SubmissionsForKey": func(ctx context.Context, each func(*storage.Submission) error) error {
+			_, err := s.SubmissionsForKey(ctx, storage.SubmissionsForKeyParams{Hash: pgseed.KeyHash(0), Form: form, Query: q, At: pgseed.Start()}, each)
+			return err
+		},
+	}
+}
+
+// What was lent cannot be taken back: a page that is lost in the middle is an error. One
+// that is lost before is read again.
+func TestAPageIsLentOnce(t *testing.T) {
+	t.Parallel()
+	direct := pgtest.Pool(t)
+	schema := filled(t, direct, pgseed.Size{Forms: 1, Submissions: 100, AnswerBytes: 100_000}) // more than sockets hold
+	p := newProxy(t)
+	s := New(pgtest.Pool(t, p.through, pgtest.MaxConns(1)), WithSchema(schema))
+	q := storage.SubmissionsParams{Page: storage.Page{Limit: 100}}
+	for name, call := range callsForPage(s, q) {
+		var backend uint32
+		warm := func() {
+			if err := s.db.DB.QueryRow(t.Context(), `SELECT pg_backend_pid()`).Scan(&backend); err != nil {
+				t.Fatal(err)
+			}
+		}
+		lent := map[storage.ID]int{}
+		count := func(sub *storage.Submission) error { lent[sub.ID]++; return nil }
+		warm()
+		p.cut.Store(true)
+		if err := call(t.Context(), count); err != nil || len(lent) != 100 || len(p.found) != 1 {
+			t.Errorf("%s, lost before the first record: %d records, %v", name, len(lent), err)
+		}
+		for len(p.found) > 0 {
+			<-p.found
+		}
+
+		clear(lent)
+		warm()
+		err := call(t.Context(), func(sub *storage.Submission) error {
+			if len(lent) == 0 {
+				if _, err := direct.Exec(t.Context(), `SELECT pg_terminate_backend($1)`, backend); err != nil {
+					t.Error(err)
+				}
+			}
+			return count(sub)
+		})
+		if !errors.Is(err, storage.ErrUnavailable) || len(lent) == 0 || len(lent) == 100 {
+			t.Errorf("%s, lost after the first record: %d records, %v; want some and ErrUnavailable", name, len(lent), err)
+		}
+		for id, n := range lent {
+			if n != 1 {
+				t.Errorf("%s: %v was lent %d times", name, id, n)
+			}
+		}
+	}
+}
+
+// A function that panics or refuses a record leaves the connection usable.
+func TestAPageThatIsNotTakenLeavesTheConnection(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t, pgtest.MaxConns(1))
+	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1, Submissions: 50, AnswerBytes: 1000})))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for name, call := range callsForPage(s, storage.SubmissionsParams{Page: storage.Page{Limit: 50}}) {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: the panic did not arrive", name)
+				}
+			}()
+			_ = call(ctx, func(*storage.Submission) error { panic("not today") })
+		}()
+		refused := errors.New("no")
+		if err := call(ctx, func(*storage.Submission) error { return refused }); !errors.Is(err, refused) {
+			t.Errorf("%s after a panic: %v, want the error of the function", name, err)
+		}
+		n := 0
+		if err := call(ctx, func(*storage.Submission) error { n++; return nil }); err != nil || n != 50 {
+			t.Errorf("%s after it was refused: %d records, %v", name, n, err)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package postgres
+
+import (
+	"context"
+	"math/bits"
+	"strconv"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// A statement names the rows that it has found by their key, or by their table and their
+// place in it: (tableoid, ctid). With partitions a ctid alone may be that of another row. The
+// list of places comes first, for it is what the rows are looked up by, whatever the planner
+// takes the size of a table for.
+
+// An event counts its references: its pending deliveries, and the attempts after which no
+// other one follows (attemptRefers). A delivery that ends leaves its reference to the
+// attempt that ended it. So results write no event. A delivery that ends otherwise leaves
+// it to its last attempt, if it has one in the history (leaveReferences).
+const attemptRefers = `a.next_attempt_at IS NULL`
+
+// leaveReferences is a part of a WITH list. It follows ended, the deliveries that end
+// without an attempt, and makes the list references of what that changes. Attempts are
+// locked after deliveries.
+const leaveReferences = `heirs AS (
+	UPDATE formsvc.attempts a SET next_attempt_at = NULL
+	FROM (
+		SELECT DISTINCT ON (a.webhook_id, a.event_id) a.rel, a.place, a.next_attempt_at
+		FROM (SELECT DISTINCT d.webhook_id FROM ended d) d CROSS JOIN LATERAL (
+			SELECT a.*, a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = d.webhook_id OFFSET 0
+		) a
+		WHERE (a.webhook_id, a.event_id) IN (SELECT d.webhook_id, d.event_id FROM ended d)
+		ORDER BY a.webhook_id, a.event_id, a.created_at DESC, a.id DESC
+	) last
+	WHERE a.ctid = last.place AND a.tableoid = last.rel AND last.next_attempt_at IS NOT NULL
+	RETURNING a.event_id
+), left_over AS (
+	SELECT d.event_id, -1 AS refs FROM ended d
+	UNION ALL
+	SELECT h.event_id, 1 FROM heirs h
+)`
+
+// countReferences is a part of a WITH list. It adds what the rows of changes say to
+// the references that their events count, and removes the events that have none
+// left. All statements lock events in the order of their ids, and after deliveries and
+// attempts.
+const countReferences = `changed AS MATERIALIZED (
+	SELECT c.event_id, sum(c.refs)::integer AS refs
+	FROM changes c
+	GROUP BY c.event_id
+	HAVING sum(c.refs) <> 0
+), locked AS MATERIALIZED (
+	SELECT e.id, e.refs + c.refs AS refs
+	FROM changed c JOIN formsvc.events e ON e.id = c.event_id
+	ORDER BY e.id
+	FOR UPDATE OF e
+), unused AS (
+	DELETE FROM formsvc.events e
+	USING locked l
+	WHERE e.id = l.id AND l.refs <= 0
+), counted AS (
+	UPDATE formsvc.events e SET refs = l.refs
+	FROM locked l
+	WHERE e.id = l.id AND l.refs > 0
+)`
+
+// endWithoutEvent ends deliveries whose event is gone. It waits for no row.
+const endWithoutEvent = `
+WITH lost AS MATERIALIZED (
+	SELECT d.rel, d.place FROM unnest($1::bytea[], $2::bytea[]) AS l (webhook_id, event_id)
+	CROSS JOIN LATERAL (
+		SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d
+		WHERE d.webhook_id = l.webhook_id AND d.event_id = l.event_id
+			AND (SELECT e.id FROM formsvc.events e WHERE e.id = d.event_id LIMIT 1) IS NULL
+		LIMIT 1 FOR UPDATE SKIP LOCKED
+	) d
+)
+DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM lost l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM lost l)`
+
+// endWithoutEvent ends those of the deliveries that are still there without their event.
+// A deleted event takes its deliveries with it, so only a fault or a statement by hand
+// leaves such a delivery. It would be claimed again and again.
+func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.ClaimedDelivery) error {
+	var n int64
+	err := s.db.Write(ctx, func(ctx context.Context) (err error) {
+		n, err = s.db.Exec(ctx, endWithoutEvent, conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.WebhookID[:] }),
+			conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
+		return err
+	})
+	if n > 0 {
+		s.log.ErrorContext(ctx, "formsvc: deliveries without their event were ended", "deliveries", n)
+	}
+	return err
+}
+
+// knownColumns are the columns that go with every delivery of the webhook w with its
+// destination x.
+const knownColumns = `x.webhook_id, w.form_id, w.url, x.host,
+	w.secret, CASE WHEN w.old_secret_until > statement_timestamp() THEN w.old_secret END, x.succeeded, x.slow_for, x.failures,
+	(EXTRACT(epoch FROM statement_timestamp() - x.failing_since) * 1000000)::bigint,
+	(EXTRACT(epoch FROM GREATEST(x.paused_until - statement_timestamp(), interval '0')) * 1000000)::bigint, x.pause_reason, x.generation`
+
+// knownTargets are the targets that knownColumns are scanned into.
+func knownTargets(d *storage.ClaimedDelivery) []any {
+	return []any{
+		conn.ScanID(&d.Lease.WebhookID), conn.ScanID(&d.FormID), conn.ScanText(&d.URL), conn.ScanText(&d.Host),
+		conn.ScanSecret(&d.Secret), conn.ScanSecret(&d.OldSecret),
+		conn.ScanBool(&d.Standing.Succeeded), conn.ScanSize(&d.Standing.SlowFor), conn.ScanSize(&d.Standing.Failures),
+		conn.ScanMicros(&d.FailingFor), conn.ScanMicros(&d.PausedFor), conn.ScanText((*string)(&d.PauseReason)), conn.ScanInt(&d.Generation),
+	}
+}
+
+// sized is a statement once for each size of the queue, with the size as a comment. A
+// connection keeps the plan of a statement, and a plan from the time of a nearly empty
+// queue reads whole tables later. So each size has a plan of its own.
+type sized [32]string
+
+func forSizes(text string) (all sized) {
+	for size := range all {
+		all[size] = text + " -- " + strconv.Itoa(size)
+	}
+	return all
+}
+
+// now is the statement for the size of the queue that the store knows of.
+func (t *sized) now(s *Store) string { return t[min(s.size.Load(), int64(len(t)-1))] }
+
+// noteSizes takes the sizes of the tables deliveries and attempts in bytes, each to a power
+// of four: the size of the queue is the sum of the powers.
+func (s *Store) noteSizes(deliveries, attempts int64) {
+	power := func(n int64) int64 { return int64(bits.Len64(uint64(n)/8192)+1) / 2 } // #nosec G115 -- a size
+	s.size.Store(power(deliveries) + power(attempts))
+}
+
+// askedFor is 1 when somebody asked for the delivery d, and else 0. The index of waiting
+// deliveries has the same expression.
+const askedFor = `LEAST(d.urgency, 1)`

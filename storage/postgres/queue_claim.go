@@ -1,0 +1,368 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// # How deliveries wait
+//
+// A delivery waits for the turn of its webhook, or first until a time of its own (due_at):
+// for its next attempt, or for the end of the lease under which it was handed over. Turns
+// are in destinations (next_at). A lease that was claimed ends (leased_until) no earlier
+// than its webhook has a turn.
+//
+// Whoever queues a delivery adds the webhook to arrivals. A claim takes arrivals, and
+// deliveries whose own time has come, and gives their webhooks a turn (wake). Then it locks
+// webhooks that have one (dueTurns) and divides the room among them (deal), leases their
+// first deliveries (lease), and gives a new turn to those whose turn does not stay
+// (nextTurns). So it reads neither what waits for a later time nor what waits for a webhook
+// without a turn, and responses write no row that others write.
+//
+// No delivery is forgotten, because at every commit each that waits for a turn has one:
+// its webhook's, or an arrival. A claim takes a turn away when nothing more waits. It sees
+// all that does: it looks in a statement that begins after the one that locks the webhook's
+// row, and others write that row when they give a turn, even when its values stay. So in a
+// host's transaction whose statements all see the same, the server refuses the lock.
+//
+// Claims and results wait for no row: they pass over those that are locked. Other
+// statements lock deliveries in the order of (event_id, webhook_id), then destinations,
+// then attempts, then events. The order of the steps in a statement does
+// not ensure that: a step that nothing reads runs last. So each of these steps reads the
+// one before.
+
+const (
+	// wakeAtOnce bounds the arrivals, and the deliveries whose time has come, of one
+	// claim. Each takes up to 20 µs, so that this many hold up the others for 10 ms.
+	wakeAtOnce = 500
+	// turnsAside is how many turns a claim looks at beside those that a pool has room for,
+	// when it is to set some aside whose host names are crowded. A row is locked and written
+	// for each of those, once until its host name has room. Fewer would let one host name
+	// with many webhooks keep others waiting for more claims.
+	turnsAside = 200
+	// leaseMost bounds what one claim leases of a pool, whatever room there is: it is
+	// divided one by one. A dispatcher asks for a thousand or two.
+	leaseMost = 4096
+)
+
+// lane is where the destination x waits for its turn: in the lane of its host name when it
+// was set aside, and else in that of all.
+const lane = `(CASE WHEN x.crowded THEN x.host ELSE '' END)`
+
+// dueNow reports whether webhooks have a turn, whether something is there that gives
+// them one, and how large the tables are. It is all that an idle process asks. A webhook that
+// was set aside has had its turn for some time.
+var dueNow = `
+SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) WHERE
+		(SELECT x.next_at FROM formsvc.destinations x WHERE x.quick = p.quick AND ` + lane + ` = '' AND x.next_at IS NOT NULL
+		ORDER BY x.next_at LIMIT 1) <= statement_timestamp()
+		OR (SELECT true FROM formsvc.destinations x WHERE x.quick = p.quick AND ` + lane + ` > '' AND x.next_at IS NOT NULL LIMIT 1)),
+	COALESCE(LEAST(
+		(SELECT a.at FROM formsvc.arrivals a ORDER BY a.at LIMIT 1),
+		(SELECT d.due_at FROM formsvc.deliveries d WHERE d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1)
+	) <= statement_timestamp(), false),
+	` + fmt.Sprintf(tableSize, "deliveries") + `, ` + fmt.Sprintf(tableSize, "attempts")
+
+// tableSize is the size of a table and of its partitions.
+const tableSize = `pg_relation_size('formsvc.%[1]s') + (SELECT COALESCE(sum(pg_relation_size(p.relid)), 0)::bigint FROM pg_partition_tree('formsvc.%[1]s') p)`
+
+// wake gives a turn to the webhooks of $1 arrivals and of as many deliveries whose time
+// has come: at once, or after the pause unless somebody asked for it. The arrival of a
+// webhook whose row somebody holds comes again after all others. It reports whether there
+// may be more, and for each pool whether it gave a turn there.
+const wake = `
+WITH come AS MATERIALIZED (
+	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE a.at <= statement_timestamp()
+	ORDER BY a.at, a.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED
+), arrived AS (
+	DELETE FROM formsvc.arrivals a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM come l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM come l)
+	RETURNING a.webhook_id, a.at, a.asked
+), due AS MATERIALIZED (
+	SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE d.due_at <= statement_timestamp()
+	ORDER BY d.due_at LIMIT $1::bigint FOR UPDATE SKIP LOCKED
+), ripe AS (
+	UPDATE formsvc.deliveries d SET due_at = NULL WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM due l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM due l)
+	RETURNING d.webhook_id, statement_timestamp() AS at, d.urgency > 0 AS asked
+), calls AS MATERIALIZED (
+	SELECT c.webhook_id, min(c.at) AS at, bool_or(c.asked) AS asked
+	FROM (SELECT * FROM arrived UNION ALL SELECT * FROM ripe) c GROUP BY c.webhook_id
+), turned AS (
+	UPDATE formsvc.destinations x
+	SET next_at = LEAST(x.next_at, CASE WHEN c.asked THEN c.at ELSE GREATEST(c.at, x.paused_until) END)
+	FROM calls c WHERE c.webhook_id = x.webhook_id AND x.webhook_id = ANY (ARRAY(
+		SELECT x.webhook_id FROM formsvc.destinations x WHERE x.webhook_id = ANY (ARRAY(SELECT c.webhook_id FROM calls c)) FOR NO KEY UPDATE SKIP LOCKED))
+	RETURNING x.webhook_id, x.quick
+), kept AS (
+	INSERT INTO formsvc.arrivals (webhook_id, asked)
+	SELECT c.webhook_id, c.asked
+	FROM calls c CROSS JOIN LATERAL (SELECT FROM formsvc.destinations x WHERE x.webhook_id = c.webhook_id LIMIT 1) x
+	WHERE c.webhook_id NOT IN (SELECT t.webhook_id FROM turned t)
+)
+SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), (SELECT count(*) FROM ripe)) >= $1::bigint,
+	EXISTS (SELECT FROM turned t WHERE t.quick), EXISTS (SELECT FROM turned t WHERE NOT t.quick)`
+
+// dueTurns locks webhooks of a pool that have a turn, in the order of their turns: as many as
+// the pool has room for and $7, as many as a host name has room for of those that were set
+// aside for it, and one more of each, which shows that others wait. Bounds are looked up in
+// objects, which is fast however many there are; as a join they would be read for each
+// webhook.
+const dueTurns = `
+WITH RECURSIVE lanes (name) AS (
+	SELECT ''
+	UNION ALL
+	SELECT (SELECT ` + lane + ` FROM formsvc.destinations x
+		WHERE x.quick = $3::boolean AND ` + lane + ` > l.name AND x.next_at IS NOT NULL ORDER BY ` + lane + ` LIMIT 1)
+	FROM lanes l WHERE l.name IS NOT NULL
+)
+SELECT ` + knownColumns + `, x.crowded, x.room, COALESCE(($5::jsonb -> x.host)::bigint, NULLIF($6::bigint, 0), $4::bigint)
+FROM (
+	SELECT l.name, CASE l.name WHEN '' THEN $4::bigint + $7::bigint ELSE LEAST($4::bigint, COALESCE(($5::jsonb -> l.name)::bigint, NULLIF($6::bigint, 0))) END AS most
+	FROM lanes l WHERE l.name IS NOT NULL
+) l CROSS JOIN LATERAL (
+	SELECT x.*, ` + webhookRoom + ` AS room FROM formsvc.destinations x
+	WHERE x.quick = $3::boolean AND ` + lane + ` = l.name AND x.next_at <= statement_timestamp() AND ` + webhookRoom + ` > 0
+	ORDER BY x.next_at LIMIT GREATEST(l.most, 0) + 1 FOR NO KEY UPDATE SKIP LOCKED
+) x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
+WHERE l.most > 0
+ORDER BY x.next_at`
+
+// webhookRoom is how many deliveries a claim may take of the destination x, by its own
+// bound.
+const webhookRoom = `COALESCE(($1::jsonb -> encode(x.webhook_id, 'hex'))::bigint,
+			CASE WHEN x.succeeded AND x.failures = 0 THEN $2::bigint ELSE LEAST($2::bigint, 1) END)`
+
+// lease leases the first deliveries of webhooks, as many as the part of each, or of one that
+// is paused those that somebody asked for. When the bytes have no room for all, the first of
+// each come before the second of any. It also returns how many it has found of each webhook,
+// one more than its part if there are so many. It finds none when the webhook is disabled,
+// or has got another URL since dueTurns read it.
+var lease = forSizes(`
+WITH found AS MATERIALIZED (
+	SELECT t.number, t.generation, t.part, d.*
+	FROM unnest($1::bytea[], $2::bigint[], $3::boolean[], $4::text[], $5::bigint[]) WITH ORDINALITY AS t (webhook_id, generation, paused, url, part, number)
+	CROSS JOIN LATERAL (SELECT FROM formsvc.webhooks w WHERE w.id = t.webhook_id AND w.url = t.url AND w.enabled AND ` + webhookThere + ` LIMIT 1) w
+	CROSS JOIN LATERAL (SELECT d.*, row_number() OVER () AS n FROM (
+		SELECT d.tableoid AS rel, d.ctid AS place, d.size FROM formsvc.deliveries d
+		WHERE d.webhook_id = t.webhook_id AND d.due_at IS NULL AND ` + askedFor + ` >= CASE WHEN t.paused THEN 1 ELSE 0 END AND t.part > 0
+			AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
+		ORDER BY ` + askedFor + ` DESC, d.queued_at, d.event_id LIMIT t.part + 1 FOR UPDATE SKIP LOCKED
+	) d) d
+), leased AS (
+	UPDATE formsvc.deliveries d
+	SET token = DEFAULT, generation = f.generation, urgency = LEAST(d.urgency, 1), leased_until = statement_timestamp() + $7::bigint * interval '1 microsecond'
+	FROM (SELECT f.*, sum(f.size) OVER (ORDER BY f.n, f.number) AS bytes FROM found f WHERE f.n <= f.part) f
+	WHERE d.ctid = f.place AND d.tableoid = f.rel AND (f.bytes <= $6::bigint OR f.bytes = f.size OR $6::bigint < 1)
+	RETURNING f.number, d.event_id, d.token, d.attempt
+)
+SELECT l.number, l.event_id, l.token, l.attempt FROM leased l
+UNION ALL
+SELECT f.number, NULL, NULL, count(*)::integer FROM found f GROUP BY f.number`)
+
+// nextTurns gives webhooks their next turns. One that has nothing more to send now has its
+// turn when something waits again that is known of: at the end of a lease, or of the pause, or
+// at once when somebody held what waits.
+const nextTurns = `
+UPDATE formsvc.destinations x SET
+	crowded = t.turn = 'aside' OR t.turn = 'last' AND x.crowded,
+	next_at = CASE t.turn WHEN 'aside' THEN x.next_at WHEN 'last' THEN statement_timestamp() ELSE (
+		SELECT LEAST(CASE WHEN x.paused_until > statement_timestamp() THEN x.paused_until END, (
+			SELECT min(GREATEST(d.leased_until, statement_timestamp())) FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id AND d.due_at IS NULL
+				AND ` + askedFor + ` >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END))
+		FROM formsvc.webhooks w WHERE w.id = x.webhook_id AND w.enabled AND ` + webhookThere + `) END
+FROM unnest($1::bytea[], $2::text[]) AS t (webhook_id, turn) WHERE t.turn <> '' AND x.webhook_id = t.webhook_id`
+
+var bodiesOf = forSizes(`SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ($1::bytea[])`)
+
+// releaseFor bounds what a caller whose context may have ended waits for a release. One
+// takes milliseconds, but needs a connection of the pool.
+const releaseFor = 5 * time.Second
+
+// ClaimDeliveries implements [storage.DeliveryStore]. Deliveries of one event share
+// one copy of its body. more is true when wakeAtOnce or leaseMost cut the claim, or the
+// room that a webhook shares with others (see serve).
+func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
+	var waiting, called bool
+	var deliveries, attempts int64
+	err = s.db.Read(ctx, func(ctx context.Context) error {
+		return s.db.QueryRow(ctx, dueNow, func(rows pgx.Rows) error {
+			return rows.Scan(conn.ScanBool(&waiting), conn.ScanBool(&called), &deliveries, &attempts)
+		})
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	s.noteSizes(deliveries, attempts)
+	if !waiting && !called {
+		return nil, false, nil
+	}
+	var leased []storage.ClaimedDelivery
+	err = s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
+		leased, more = nil, false
+		var woken [2]bool // of each pool
+		if called {
+			err = tx.db.QueryRow(ctx, wake, func(rows pgx.Rows) error {
+				return rows.Scan(conn.ScanBool(&more), conn.ScanBool(&woken[0]), conn.ScanBool(&woken[1]))
+			}, int64(wakeAtOnce))
+		}
+		for i, pool := range []storage.Pool{p.Quick, p.Others} {
+			if err == nil && pool.Room > 0 && (waiting || woken[i]) {
+				var cut bool
+				leased, cut, err = tx.serve(ctx, p, i == 0, pool, leased)
+				more = more || cut
+			}
+		}
+		return err
+	})
+	if err != nil || len(leased) == 0 {
+		return nil, more && err == nil, err
+	}
+	// The bodies are read when the leases are committed, so that no lock waits for a
+	// slow reader. If they cannot be read, the leases are released.
+	if claimed, err = s.withBodies(ctx, leased); err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseFor)
+		defer cancel()
+		_, _ = s.FinishDeliveries(ctx, conn.Column(leased, func(d *storage.ClaimedDelivery) storage.Result { return storage.Result{Lease: d.Lease} }))
+		return nil, false, err
+	}
+	return claimed, more, nil
+}
+
+// turn is a webhook that has one.
+type turn struct {
+	storage.ClaimedDelivery      // but for its event and lease
+	crowded                 bool // it was set aside
+	room                    int  // for so many deliveries by its own bound
+	part                    int  // of that, by the room of its pool and its host name
+	found, leased           int
+}
+
+// next says what becomes of the turn: left is what is left of the room of the pool, and passed
+// that others had nothing of it.
+func (t *turn) next(left int, passed bool) string {
+	switch {
+	case t.part > 0 && t.leased == t.found:
+		return "over" // until something waits again
+	case t.leased > 0 && passed:
+		return "last" // others have waited longer
+	case t.part == 0 && left > 0 && !t.crowded:
+		return "aside" // until the host name has room
+	}
+	return "" // it stays
+}
+
+// deal divides the room of a pool and of its host names among those who have a turn: one
+// delivery each in the order of the turns, and then one more each in any order, for as long
+// as there is room. It returns what is left.
+func deal(turns []turn, room int, names map[string]int) int {
+	for round := conn.Column(turns, func(t *turn) *turn { return t }); len(round) > 0; {
+		round = slices.DeleteFunc(round, func(t *turn) bool {
+			if t.part >= t.room || room < 1 || names[t.Host] < 1 {
+				return true
+			}
+			t.part, room, names[t.Host] = t.part+1, room-1, names[t.Host]-1
+			return false
+		})
+		rand.Shuffle(len(round), func(i, k int) { round[i], round[k] = round[k], round[i] }) // #nosec G404 -- no secret
+	}
+	return room
+}
+
+// takeTurns locks webhooks that have a turn and divides the room among them. others is how
+// many more than there is room for.
+func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, others int64) (turns []turn, left int, err error) {
+	room, names := min(pool.Room, leaseMost), map[string]int{}
+	turns, err = conn.Collect(ctx, &s.db, dueTurns, func(rows pgx.Rows) (t turn, err error) {
+		var ofName int
+		err = rows.Scan(append(knownTargets(&t.ClaimedDelivery), conn.ScanBool(&t.crowded), conn.ScanSize(&t.room), conn.ScanSize(&ofName))...)
+		names[t.Host] = ofName
+		return t, err
+	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), quick, int64(room), conn.ObjectArg(pool.Hosts), int64(max(pool.PerHost, 0)), others)
+	return turns, deal(turns, room, names), err
+}
+
+// serve leases deliveries of webhooks of a pool that have a turn, and adds them to leased. cut
+// says that another claim may bring more at once: a webhook got nothing and the turns have
+// changed, or it got some, has more, and its own bound allows more.
+func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, leased []storage.ClaimedDelivery) (_ []storage.ClaimedDelivery, cut bool, err error) {
+	turns, left, err := s.takeTurns(ctx, p, quick, pool, 0)
+	if err == nil && left > 0 && slices.ContainsFunc(turns, func(t turn) bool { return t.part == 0 && !t.crowded }) {
+		turns, left, err = s.takeTurns(ctx, p, quick, pool, turnsAside)
+	}
+	if err != nil || len(turns) == 0 {
+		return leased, false, err
+	}
+	leased = slices.Grow(leased, min(pool.Room, leaseMost)-left)
+	ids := conn.Column(turns, func(t *turn) []byte { return t.Lease.WebhookID[:] })
+	_, err = conn.Collect(ctx, &s.db, lease.now(s), func(rows pgx.Rows) (none struct{}, err error) {
+		var number, token int64
+		var event storage.ID
+		var n int
+		if err = rows.Scan(conn.ScanInt(&number), conn.ScanID(&event), conn.ScanInt(&token), conn.ScanSize(&n)); err != nil {
+			return none, err
+		}
+		t := &turns[number-1]
+		if token == 0 {
+			t.found = n
+			return none, nil
+		}
+		d := t.ClaimedDelivery
+		d.Lease.EventID, d.Lease.Token, d.Attempt = event, token, n
+		leased, t.leased = append(leased, d), t.leased+1
+		return none, nil
+	}, ids,
+		conn.Column(turns, func(t *turn) int64 { return t.Generation }),
+		conn.Column(turns, func(t *turn) bool { return t.PausedFor > 0 }),
+		conn.Column(turns, func(t *turn) string { return t.URL }),
+		conn.Column(turns, func(t *turn) int { return t.part }),
+		int64(p.MaxBytes), p.Lease.Microseconds())
+	if err != nil {
+		return nil, false, err
+	}
+	passed := slices.ContainsFunc(turns, func(t turn) bool { return t.leased == 0 && (t.part == 0 || t.found > 0) })
+	next := conn.Column(turns, func(t *turn) string { return t.next(left, passed) })
+	changed := slices.ContainsFunc(next, func(turn string) bool { return turn != "" })
+	cut = slices.ContainsFunc(turns, func(t turn) bool {
+		return t.part < t.room && (t.part == 0 && changed || 0 < t.leased && t.leased < t.found)
+	})
+	if changed {
+		_, err = s.db.Exec(ctx, nextTurns, ids, next)
+	}
+	return leased, cut, err
+}
+
+// withBodies leaves out deliveries whose event is gone, and ends them.
+func (s *Store) withBodies(ctx context.Context, leased []storage.ClaimedDelivery) (whole []storage.ClaimedDelivery, err error) {
+	type event struct {
+		storage.Event
+		submission storage.ID
+	}
+	events := make(map[storage.ID]event, len(leased))
+	err = s.db.Read(ctx, func(ctx context.Context) error {
+		_, err := conn.Collect(ctx, &s.db, bodiesOf.now(s), func(rows pgx.Rows) (none struct{}, err error) {
+			var e event
+			err = rows.Scan(conn.ScanID(&e.ID), conn.ScanID(&e.submission), &e.Type, &e.Body)
+			events[e.ID] = e
+			return none, err
+		}, conn.Column(leased, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
+		return err
+	})
+	whole = make([]storage.ClaimedDelivery, 0, len(leased))
+	for _, d := range leased {
+		if e, there := events[d.Lease.EventID]; there {
+			d.SubmissionID, d.EventType, d.Body = e.submission, e.Type, e.Body
+			whole = append(whole, d)
+		}
+	}
+	if err == nil && len(whole) < len(leased) {
+		err = s.endWithoutEvent(ctx, leased)
+	}
+	return whole, err
+}

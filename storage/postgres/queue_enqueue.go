@@ -1,0 +1,97 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// liveWebhook is a part of a WITH list: the webhook $1, unless its form is in the
+// trash.
+const liveWebhook = `hook AS (
+	SELECT w.id, w.form_id, w.enabled
+	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
+	WHERE w.id = $1::bytea AND ` + formThere + `
+)`
+
+// enqueue has no row when there is no such webhook.
+const enqueue = `
+WITH ` + liveWebhook + `, queued AS (
+	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size, urgency)
+	SELECT hook.id, $2::bytea, 0, octet_length($4::bytea), 1 FROM hook WHERE hook.enabled
+	ON CONFLICT DO NOTHING
+	RETURNING event_id, webhook_id
+), arrived AS (
+	INSERT INTO formsvc.arrivals (webhook_id, asked) SELECT queued.webhook_id, true FROM queued
+), told AS (
+	INSERT INTO formsvc.events AS e (id, form_id, type, body, refs)
+	SELECT queued.event_id, hook.form_id, $3::text, $4::bytea, 1 FROM hook, queued
+	ON CONFLICT (id) DO UPDATE SET refs = e.refs + 1
+)
+SELECT hook.enabled FROM hook`
+
+// Enqueue implements [storage.DeliveryStore]. When the event is already pending
+// for the webhook, nothing changes.
+func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
+	var enabled bool
+	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockProbes, webhook),
+		conn.Run(enqueue, webhook[:], e.ID[:], e.Type, conn.ListArg(e.Body)).Into(&enabled))
+	if err == nil && !enabled {
+		return storage.ErrConflict
+	}
+	return err
+}
+
+// redeliver has no row when there is no such webhook. It locks the delivery that is
+// pending, or if there is none the event, so that nobody removes that before the new
+// delivery counts. It does not lock both: somebody who removes the event may have locked
+// it before the delivery was there, and then ends the delivery.
+const redeliver = `
+WITH ` + liveWebhook + `, told AS MATERIALIZED (
+	SELECT w.id AS webhook_id, a.event_id FROM hook w CROSS JOIN LATERAL ` + history + ` a WHERE a.id = $2::bytea
+), pending AS MATERIALIZED (
+	SELECT d.event_id, d.webhook_id, COALESCE(d.leased_until > statement_timestamp(), false) AS leased, d.token <> 0 AS result_may_come
+	FROM told t JOIN formsvc.deliveries d ON d.webhook_id = t.webhook_id AND d.event_id = t.event_id
+	FOR UPDATE OF d
+), body AS MATERIALIZED (
+	SELECT e.id, octet_length(e.body) AS size
+	FROM told t JOIN formsvc.events e ON e.id = t.event_id
+	WHERE (SELECT count(*) FROM pending) = 0
+	FOR UPDATE OF e
+), hastened AS (
+	UPDATE formsvc.deliveries d SET
+		queued_at = statement_timestamp(),
+		due_at = CASE WHEN p.leased THEN d.due_at END,
+		urgency = CASE WHEN p.result_may_come THEN 2 ELSE 1 END
+	FROM pending p, hook
+	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND hook.enabled
+), queued AS (
+	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, token, size, urgency)
+	SELECT hook.id, body.id, 0, body.size, 1 FROM hook, body WHERE hook.enabled
+	ON CONFLICT DO NOTHING
+	RETURNING event_id
+), arrived AS (
+	INSERT INTO formsvc.arrivals (webhook_id, asked) SELECT hook.id, true FROM hook WHERE hook.enabled
+), counted AS (
+	UPDATE formsvc.events e SET refs = e.refs + 1
+	FROM queued
+	WHERE e.id = queued.event_id
+)
+SELECT hook.enabled, EXISTS (SELECT FROM pending) OR EXISTS (SELECT FROM body) FROM hook`
+
+// Redeliver implements [storage.DeliveryStore].
+func (s *Store) Redeliver(ctx context.Context, webhook, attempt storage.ID) error {
+	var enabled, found bool
+	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockProbes, webhook),
+		conn.Run(redeliver, webhook[:], attempt[:], int64(storage.HistoryKept)).Into(&enabled, &found))
+	switch {
+	case err != nil:
+		return err
+	case !found:
+		return storage.ErrNotFound
+	case !enabled:
+		return storage.ErrConflict
+	}
+	return nil
+}

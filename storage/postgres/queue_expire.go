@@ -1,0 +1,183 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// expiredLooked bounds the failing webhooks that a call of ExpireDeliveries looks at. A call
+// makes an id for each, in case it gets a summary. Where nothing is old a call took 1 to
+// 10 ms on a busy machine, so that more would save little.
+const expiredLooked = 200
+
+// An expired delivery is a row d of deliveries that waits for the turn of its webhook, that
+// nobody asked for, and that was queued long enough ago. A given-up webhook is a row x of
+// destinations that has failed for that long, and failed a short while ago.
+const (
+	expiredDelivery = `d.due_at IS NULL AND ` + askedFor + ` = 0
+	AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
+	AND d.queued_at <= statement_timestamp() - $2::bigint * interval '1 microsecond'`
+	givenUpWebhook = `x.failing_since <= statement_timestamp() - $2::bigint * interval '1 microsecond'
+	AND x.failed_at > statement_timestamp() - $5::bigint * interval '1 microsecond'`
+)
+
+// expire ends what waits for the turn of webhooks that have failed for long: the oldest
+// deliveries first, webhook after webhook. It returns the summaries, and in a row
+// without one what ended and the last webhook when there is more to look at.
+//
+// What it finds may change until it is locked: somebody redelivers it, the webhook gets a
+// new URL, or a request succeeds. So held and marked look at the locked rows again: the
+// server repeats the conditions of the table that is locked, and of no other one.
+// Deliveries are locked before destinations and those before events, because each of
+// these steps reads the one before.
+const expire = `
+WITH failing AS MATERIALIZED (
+	SELECT x.webhook_id, ` + givenUpWebhook + ` AS given_up, row_number() OVER (ORDER BY x.webhook_id) AS number
+	FROM (
+		SELECT * FROM formsvc.destinations x
+		WHERE x.failing_since IS NOT NULL AND x.webhook_id >= $1::bytea
+		ORDER BY x.webhook_id LIMIT $4::bigint
+	) x
+), old AS MATERIALIZED (
+	SELECT f.webhook_id, d.event_id
+	FROM failing f CROSS JOIN LATERAL (
+		SELECT d.event_id, d.queued_at FROM formsvc.deliveries d
+		WHERE d.webhook_id = f.webhook_id AND ` + expiredDelivery + `
+		ORDER BY d.queued_at, d.event_id LIMIT $3::bigint
+	) d
+	WHERE f.given_up
+	ORDER BY f.webhook_id, d.queued_at, d.event_id
+	LIMIT $3::bigint
+), held AS MATERIALIZED (
+	SELECT d.webhook_id, d.event_id, d.queued_at, d.attempt
+	FROM (SELECT array_agg(o.webhook_id) AS webhooks, array_agg(o.event_id) AS events FROM old o) few,
+		unnest(few.webhooks, few.events) AS o (webhook_id, event_id)
+	JOIN formsvc.deliveries d ON d.webhook_id = o.webhook_id AND d.event_id = o.event_id
+	WHERE CASE WHEN ` + expiredDelivery + ` THEN true ELSE false END -- CASE leaves the look-up by key alone
+	ORDER BY d.event_id, d.webhook_id
+	FOR UPDATE OF d
+), marked AS MATERIALIZED (
+	SELECT x.webhook_id, COALESCE(x.expired_at <= statement_timestamp() - $6::bigint * interval '1 microsecond', true) AS quiet
+	FROM formsvc.destinations x
+	WHERE x.webhook_id = ANY (ARRAY(SELECT DISTINCT h.webhook_id FROM held h)) AND ` + givenUpWebhook + `
+	ORDER BY x.webhook_id
+	FOR NO KEY UPDATE OF x
+), ended AS (
+	DELETE FROM formsvc.deliveries d USING held h
+	WHERE d.webhook_id = h.webhook_id AND d.event_id = h.event_id
+		AND h.webhook_id = ANY (ARRAY(SELECT m.webhook_id FROM marked m))
+	RETURNING d.webhook_id, d.event_id
+), ` + leaveReferences + `, told AS (
+	INSERT INTO formsvc.attempts AS a (webhook_id, id, event_id, event_type, submission_id, attempt, http_status, success, error, duration_us, created_at)
+	SELECT o.webhook_id, ($7::bytea[])[f.number], o.event_id, e.type, e.submission_id, o.attempt, 0, false, '` + storage.DeliveryExpired + `', 0, $8::timestamptz
+	FROM (SELECT DISTINCT ON (h.webhook_id) h.* FROM held h ORDER BY h.webhook_id, h.queued_at, h.event_id) o
+	JOIN marked m ON m.webhook_id = o.webhook_id
+	JOIN failing f ON f.webhook_id = o.webhook_id
+	JOIN formsvc.events e ON e.id = o.event_id
+	WHERE m.quiet
+	RETURNING a.*
+), past AS MATERIALIZED (
+	SELECT a.rel, a.place FROM told t CROSS JOIN LATERAL (
+		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
+		WHERE a.webhook_id = t.webhook_id AND a.error = '` + storage.DeliveryExpired + `'
+		ORDER BY a.created_at DESC, a.id DESC
+		OFFSET $9::bigint - 1
+	) a
+), cut AS (
+	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM past l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM past l)
+	RETURNING a.event_id
+), quieted AS (
+	UPDATE formsvc.destinations x SET expired_at = statement_timestamp()
+	FROM told t
+	WHERE x.webhook_id = t.webhook_id
+), changes AS (
+	SELECT l.event_id, l.refs FROM left_over l
+	UNION ALL
+	SELECT t.event_id, 1 FROM told t
+	UNION ALL
+	SELECT cut.event_id, -1 FROM cut
+), ` + countReferences + `
+SELECT t.webhook_id, t.id, t.event_id, t.event_type, t.submission_id, t.attempt, t.created_at, NULL::bigint FROM told t
+UNION ALL
+SELECT CASE
+	WHEN (SELECT count(*) FROM old) >= $3::bigint THEN (SELECT o.webhook_id FROM old o ORDER BY o.webhook_id DESC LIMIT 1)
+	WHEN (SELECT count(*) FROM failing) >= $4::bigint THEN (SELECT f.webhook_id FROM failing f ORDER BY f.webhook_id DESC LIMIT 1) END,
+	NULL, NULL, NULL, NULL, NULL, NULL, (SELECT count(*) FROM ended)`
+
+// ExpireDeliveries implements [storage.DeliveryStore].
+func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (storage.Expired, error) {
+	if err := ctx.Err(); err != nil || p.Max < 1 {
+		return storage.Expired{}, err
+	}
+	ids := make([][]byte, expiredLooked)
+	for i := range ids {
+		id := p.NewID()
+		ids[i] = id[:]
+	}
+	var done storage.Expired
+	err := s.db.Write(ctx, func(ctx context.Context) error {
+		done = storage.Expired{}
+		_, err := conn.Collect(ctx, &s.db, expire, func(rows pgx.Rows) (none struct{}, err error) {
+			a := storage.Delivery{Error: storage.DeliveryExpired}
+			var ended *int
+			err = rows.Scan(conn.ScanID(&a.WebhookID), conn.ScanID(&a.ID), conn.ScanID(&a.EventID), conn.ScanText(&a.EventType), conn.ScanID(&a.SubmissionID),
+				conn.ScanSize(&a.Attempt), conn.ScanTime(&a.CreatedAt), &ended)
+			if ended != nil {
+				done.Deliveries, done.Next = *ended, a.WebhookID
+			} else {
+				done.Summaries = append(done.Summaries, a)
+			}
+			return none, err
+		}, p.From[:], p.MaxAge.Microseconds(), int64(p.Max), int64(expiredLooked),
+			storage.FailureGap.Microseconds(), storage.ExpiredQuiet.Microseconds(), ids, p.At.UTC(), int64(storage.ExpiredKept))
+		return err
+	})
+	return done, err
+}
+
+// pausedWebhooks reads newest first from the position on.
+const pausedWebhooks = `
+SELECT x.webhook_id, w.form_id, w.url, x.failures, x.failing_since, x.paused_until, x.pause_reason
+FROM formsvc.destinations x
+JOIN formsvc.webhooks w ON w.id = x.webhook_id
+CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND f.trashed_at IS NULL LIMIT 1) f
+WHERE x.paused_until IS NOT NULL AND (x.failing_since, x.webhook_id) < (COALESCE((SELECT $1::timestamptz), 'infinity'), $2::bytea)
+	AND ` + webhookThere + ` AND ($4::bytea IS NULL OR (
+		SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = w.workspace_id AND a.user_id = $4::bytea))
+ORDER BY x.failing_since DESC, x.webhook_id DESC
+LIMIT $3::bigint`
+
+// PausedWebhooks implements [storage.DeliveryStore].
+func (s *Store) PausedWebhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
+	return conn.ReadAll(ctx, &s.db, func(rows pgx.Rows) (p storage.PausedWebhook, err error) {
+		err = rows.Scan(conn.ScanID(&p.WebhookID), conn.ScanID(&p.FormID), &p.URL, &p.Failures, conn.ScanTime(&p.FailingSince), conn.ScanTime(&p.PausedUntil), &p.Reason)
+		return p, err
+	}, pausedWebhooks, append(pageArgs(page), userArg(who))...)
+}
+
+const queueStats = `
+SELECT COALESCE(sum(q.due), 0)::bigint, COALESCE(sum(q.waiting), 0)::bigint, min(q.oldest)
+FROM (
+	SELECT count(*) FILTER (WHERE d.due AND NOT d.held) AS due,
+		count(*) FILTER (WHERE NOT d.due OR d.held) AS waiting,
+		min(d.queued_at) FILTER (WHERE d.due AND NOT d.held) AS oldest
+	FROM (
+		SELECT d.queued_at, d.due_at IS NULL OR d.due_at <= statement_timestamp() OR d.token <> 0 AS due,
+			d.urgency = 0 AND COALESCE(x.paused_until > statement_timestamp(), false) AS held
+		FROM formsvc.deliveries d JOIN formsvc.destinations x ON x.webhook_id = d.webhook_id
+		JOIN formsvc.webhooks w ON w.id = d.webhook_id
+		WHERE ` + webhookThere + `
+	) d
+) q`
+
+// QueueStats implements [storage.DeliveryStore]. It reads every pending delivery.
+func (s *Store) QueueStats(ctx context.Context) (storage.QueueStats, error) {
+	return conn.ReadOne(ctx, &s.db, func(rows pgx.Rows) (st storage.QueueStats, err error) {
+		err = rows.Scan(&st.Due, &st.Waiting, conn.ScanTime(&st.OldestDue))
+		return st, err
+	}, queueStats)
+}

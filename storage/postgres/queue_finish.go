@@ -1,0 +1,216 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// Results are settled by two statements of one transaction: lockResults says what can be
+// settled, and writeResults writes it. They wait for no row. A result is passed over,
+// to be given again, when somebody else holds its delivery, or the row of its webhook in
+// destinations and the result changes that. So no result waits for what another one needs.
+//
+// A claim passes over a webhook whose row in destinations is locked. So that row is
+// locked only when it changes: not when a destination that works goes on working.
+//
+// What could be locked and not settled keeps its lease for a while: so nobody sends it again
+// while its result waits.
+//
+// Events are not touched: a delivery that ends leaves its reference to the attempt that
+// ended it, and one that is tried again keeps it.
+
+// lockResults returns what becomes of each result, and how its delivery was asked for. Of
+// the results of a webhook the last one for the newest url says how it fares.
+var lockResults = forSizes(`
+WITH given AS MATERIALIZED (
+	SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::boolean[], $5::boolean[], $6::integer[], $7::integer[])
+		WITH ORDINALITY AS r (token, webhook_id, event_id, sent, succeeded, slow_for, failures, number)
+	LIMIT (SELECT cardinality($1::bigint[])) -- the planner expects a tenth, and looks rows up one by one
+), held AS MATERIALIZED (
+	SELECT g.*, d.generation, d.urgency
+	FROM given g JOIN formsvc.deliveries d ON d.webhook_id = g.webhook_id AND d.event_id = g.event_id AND d.token = g.token
+	WHERE d.token <> 0
+	FOR UPDATE OF d SKIP LOCKED
+), news AS MATERIALIZED (
+	SELECT h.*
+	FROM (SELECT DISTINCT ON (h.webhook_id) * FROM held h WHERE h.sent ORDER BY h.webhook_id, h.generation DESC, h.number DESC) h
+	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = h.webhook_id LIMIT 1) x
+	WHERE x.generation = h.generation AND (h.failures > 0
+		OR (x.succeeded, x.slow_for, x.failures, x.paused_until) IS DISTINCT FROM (h.succeeded, h.slow_for, 0, NULL::timestamptz))
+), judged AS MATERIALIZED (
+	SELECT n.number FROM news n JOIN formsvc.destinations x ON x.webhook_id = n.webhook_id AND x.generation = n.generation -- by now
+	FOR NO KEY UPDATE OF x SKIP LOCKED
+)
+SELECT h.number, h.urgency, CASE
+	WHEN h.number IN (SELECT j.number FROM judged j) THEN '` + resultJudged + `'
+	WHEN h.sent AND h.webhook_id IN (SELECT n.webhook_id FROM news n WHERE n.number NOT IN (SELECT j.number FROM judged j)) THEN '` + resultBlocked + `'
+	ELSE '` + resultSettled + `' END
+FROM held h
+UNION ALL
+SELECT g.number, 0, CASE WHEN (SELECT true FROM formsvc.deliveries d
+	WHERE d.webhook_id = g.webhook_id AND d.event_id = g.event_id AND d.token = g.token AND d.token <> 0 LIMIT 1) THEN '` + resultHeld + `'
+	ELSE '` + resultFenced + `' END
+FROM given g WHERE g.number NOT IN (SELECT h.number FROM held h)`)
+
+// What becomes of a result.
+const (
+	resultFenced  = "fenced"
+	resultHeld    = "held"    // somebody else has its delivery
+	resultBlocked = "blocked" // or the row of its webhook
+	resultSettled = "settled"
+	resultJudged  = "judged" // and it changes how its webhook fares
+)
+
+// writeResults writes to deliveries and destinations that the transaction has locked.
+var writeResults = forSizes(`
+WITH settled AS MATERIALIZED (
+	SELECT s.*, CASE WHEN s.asked THEN 0 WHEN s.sent THEN NULLIF(s.retry, 0) ELSE s.retry END AS wait -- null: it ends
+	FROM (
+		SELECT s.*, s.sent AND NOT s.success AND s.urgency = 2 AS asked
+		FROM unnest($1::bytea[], $2::bytea[], $3::integer[], $4::boolean[], $5::bigint[], $6::bytea[], $7::text[], $8::bytea[],
+			$9::integer[], $10::integer[], $11::boolean[], $12::text[], $13::bigint[], $14::timestamptz[])
+			AS s (webhook_id, event_id, urgency, sent, retry, id, event_type, submission_id, attempt, status, success, error, duration, created_at)
+		LIMIT (SELECT cardinality($1::bytea[]))
+	) s
+), ended AS (
+	DELETE FROM formsvc.deliveries d USING settled s
+	WHERE d.webhook_id = s.webhook_id AND d.event_id = s.event_id AND s.wait IS NULL
+), waiting AS (
+	UPDATE formsvc.deliveries d SET
+		token = 0, leased_until = NULL, due_at = statement_timestamp() + NULLIF(s.wait, 0) * interval '1 microsecond',
+		attempt = CASE WHEN NOT s.sent THEN d.attempt WHEN s.retry = 0 THEN 1 ELSE d.attempt + 1 END,
+		urgency = CASE WHEN NOT s.sent THEN LEAST(d.urgency, 1) WHEN s.asked THEN 1 ELSE 0 END
+	FROM settled s
+	WHERE d.webhook_id = s.webhook_id AND d.event_id = s.event_id AND s.wait IS NOT NULL
+), leased AS (
+	UPDATE formsvc.deliveries d SET leased_until = GREATEST(d.leased_until, statement_timestamp() + $22::bigint * interval '1 microsecond')
+	FROM (SELECT * FROM unnest($23::bytea[], $24::bytea[]) AS b (webhook_id, event_id) LIMIT (SELECT cardinality($23::bytea[]))) b
+	WHERE d.webhook_id = b.webhook_id AND d.event_id = b.event_id
+), arrived AS (
+	INSERT INTO formsvc.arrivals (webhook_id, asked)
+	SELECT s.webhook_id, bool_or(s.urgency > 0) FROM settled s WHERE s.wait = 0 GROUP BY s.webhook_id
+), recorded AS (
+	INSERT INTO formsvc.attempts (webhook_id, event_id, id, event_type, submission_id, attempt,
+		http_status, success, error, duration_us, created_at, next_attempt_at)
+	SELECT s.webhook_id, s.event_id, s.id, s.event_type, s.submission_id, s.attempt,
+		s.status, s.success, s.error, s.duration, s.created_at, statement_timestamp() + s.wait * interval '1 microsecond'
+	FROM settled s
+	WHERE s.sent
+)
+UPDATE formsvc.destinations x SET
+	succeeded = j.succeeded, slow_for = j.slow_for, failures = j.failures,
+	failing_since = CASE WHEN j.failures = 0 THEN NULL
+		WHEN x.failed_at > statement_timestamp() - $21::bigint * interval '1 microsecond' THEN x.failing_since ELSE statement_timestamp() END,
+	failed_at = CASE WHEN j.failures > 0 THEN statement_timestamp() END,
+	paused_until = j.until, pause_reason = CASE WHEN j.until IS NOT NULL THEN j.reason END,
+	next_at = CASE WHEN x.next_at IS NULL OR x.paused_until IS NULL THEN x.next_at
+		ELSE LEAST(x.next_at, COALESCE(j.until, statement_timestamp())) END
+FROM (
+	SELECT j.*, CASE WHEN j.failures > 0 THEN statement_timestamp() + NULLIF(j.pause, 0) * interval '1 microsecond' END AS until
+	FROM unnest($15::bytea[], $16::boolean[], $17::integer[], $18::integer[], $19::bigint[], $20::text[])
+		AS j (webhook_id, succeeded, slow_for, failures, pause, reason)
+	LIMIT (SELECT cardinality($15::bytea[]))
+) j
+WHERE x.webhook_id = j.webhook_id`)
+
+// resultLease is the least that is left of the lease of a delivery whose result is to be
+// given again. A dispatcher gives it again within 5 s, in a write that has 10 s. It is short,
+// because when the process is killed meanwhile the delivery waits for as long.
+const resultLease = 20 * time.Second
+
+// FinishDeliveries implements [storage.DeliveryStore]. A step is one transaction. Of
+// results with the same lease the first one counts.
+func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fenced []storage.Lease, err error) {
+	var held []storage.Lease
+	seen := make(map[storage.Lease]bool, len(done))
+	done = slices.DeleteFunc(slices.Clone(done), func(r storage.Result) bool {
+		again := seen[r.Lease]
+		if seen[r.Lease] = true; again {
+			fenced = append(fenced, r.Lease)
+		}
+		return again
+	})
+	for step := range slices.Chunk(done, storage.FinishMax) {
+		var to map[string][]settling
+		err := s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
+			to, err = tx.settle(ctx, step)
+			return err
+		})
+		if err == nil {
+			err = s.cutSome(ctx, step)
+		}
+		if err != nil {
+			return nil, err
+		}
+		held = append(held, conn.Column(slices.Concat(to[resultHeld], to[resultBlocked]), (*settling).lease)...)
+		fenced = append(fenced, conn.Column(to[resultFenced], (*settling).lease)...)
+	}
+	if len(held) > 0 {
+		fenced = slices.DeleteFunc(fenced, func(l storage.Lease) bool { return slices.Contains(held, l) })
+		return fenced, &storage.HeldError{Leases: held}
+	}
+	return fenced, ctx.Err()
+}
+
+// settling is a result with the urgency of its delivery.
+type settling struct {
+	storage.Result
+	urgency int
+}
+
+func (r *settling) lease() storage.Lease { return r.Lease }
+func (r *settling) webhook() []byte      { return r.Lease.WebhookID[:] }
+func (r *settling) event() []byte        { return r.Lease.EventID[:] }
+func (r *settling) sent() bool           { return r.Delivery != nil }
+
+// settle settles what can be settled, and returns the results by what becomes of them.
+func (s *Store) settle(ctx context.Context, step []storage.Result) (map[string][]settling, error) {
+	all := conn.Column(step, func(r *storage.Result) settling { return settling{Result: *r} })
+	to := map[string][]settling{}
+	_, err := conn.Collect(ctx, &s.db, lockResults.now(s), func(rows pgx.Rows) (none struct{}, err error) {
+		var number, urgency int
+		var what string
+		if err = rows.Scan(conn.ScanSize(&number), conn.ScanSize(&urgency), conn.ScanText(&what)); err == nil {
+			all[number-1].urgency = urgency
+			to[what] = append(to[what], all[number-1])
+		}
+		return none, err
+	}, conn.Column(all, func(r *settling) int64 { return r.Lease.Token }), conn.Column(all, (*settling).webhook), conn.Column(all, (*settling).event), conn.Column(all, (*settling).sent),
+		conn.Column(all, func(r *settling) bool { return r.Standing.Succeeded }),
+		conn.Column(all, func(r *settling) int { return r.Standing.SlowFor }),
+		conn.Column(all, func(r *settling) int { return r.Standing.Failures }))
+	settled, judged, blocked := slices.Concat(to[resultSettled], to[resultJudged]), to[resultJudged], to[resultBlocked]
+	if err != nil || len(settled)+len(blocked) == 0 {
+		return to, err
+	}
+	none := new(storage.Delivery)
+	attempts := conn.Column(settled, func(r *settling) storage.Delivery { return *cmp.Or(r.Delivery, none) })
+	_, err = s.db.Exec(ctx, writeResults.now(s),
+		conn.Column(settled, (*settling).webhook), conn.Column(settled, (*settling).event), conn.Column(settled, func(r *settling) int { return r.urgency }),
+		conn.Column(settled, (*settling).sent), conn.Column(settled, func(r *settling) int64 { return conn.MicrosArg(r.RetryIn) }),
+		conn.Column(attempts, func(a *storage.Delivery) []byte { return a.ID[:] }),
+		conn.Column(attempts, func(a *storage.Delivery) string { return a.EventType }),
+		conn.Column(attempts, func(a *storage.Delivery) []byte { return conn.IDArg(a.SubmissionID) }),
+		conn.Column(attempts, func(a *storage.Delivery) int { return a.Attempt }),
+		conn.Column(attempts, func(a *storage.Delivery) int { return a.Status }),
+		conn.Column(attempts, func(a *storage.Delivery) bool { return a.Success }),
+		conn.Column(attempts, func(a *storage.Delivery) string { return a.Error }),
+		conn.Column(attempts, func(a *storage.Delivery) int64 { return a.Duration.Microseconds() }),
+		conn.Column(attempts, func(a *storage.Delivery) time.Time { return a.CreatedAt.UTC() }),
+		conn.Column(judged, (*settling).webhook),
+		conn.Column(judged, func(r *settling) bool { return r.Standing.Succeeded }),
+		conn.Column(judged, func(r *settling) int { return r.Standing.SlowFor }),
+		conn.Column(judged, func(r *settling) int { return r.Standing.Failures }),
+		conn.Column(judged, func(r *settling) int64 { return conn.MicrosArg(r.PauseFor) }),
+		conn.Column(judged, func(r *settling) string { return string(cmp.Or(r.PauseReason, storage.PauseFailures)) }),
+		storage.FailureGap.Microseconds(), resultLease.Microseconds(),
+		conn.Column(blocked, (*settling).webhook), conn.Column(blocked, (*settling).event))
+	return to, err
+}

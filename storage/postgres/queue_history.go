@@ -1,0 +1,100 @@
+package postgres
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// The history of a webhook is its newest HistoryKept attempts, and the summaries of
+// expired deliveries, which expire cuts. Recording an attempt neither counts the history
+// nor cuts it, so that two who record share no row: with a chance of 1 in HistoryKept each
+// recorded attempt has its webhook's history cut afterwards. So about HistoryKept more are
+// in the table than anybody sees: more than ten times as many with a chance of 4 in
+// 100,000, and more than twenty times with one of 2 in a billion.
+
+// history is what is shown of the attempts of a webhook w, with HistoryKept as $3.
+const history = `(
+	(SELECT * FROM formsvc.attempts a
+	WHERE a.webhook_id = w.id AND a.error <> '` + storage.DeliveryExpired + `'
+	ORDER BY a.created_at DESC, a.id DESC
+	LIMIT $3::bigint)
+	UNION ALL
+	(SELECT * FROM formsvc.attempts a WHERE a.webhook_id = w.id AND a.error = '` + storage.DeliveryExpired + `')
+)`
+
+// cutMost bounds the attempts of one webhook that a call cuts, which are about HistoryKept:
+// more than that were left because somebody held them. Each takes about 10 µs.
+const cutMost = 5 * storage.HistoryKept
+
+// cutHistories deletes the attempts of some webhooks that are not shown, with the events
+// that nothing else refers to. It waits for no row: what somebody holds, or whose event
+// somebody holds, is for a later call.
+var cutHistories = forSizes(`
+WITH old AS MATERIALIZED (
+	SELECT a.rel, a.place
+	FROM (SELECT * FROM unnest($1::bytea[]) AS w (id) LIMIT (SELECT cardinality($1::bytea[]))) w -- so that no plan is for its length
+	CROSS JOIN LATERAL (
+		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
+		WHERE a.webhook_id = w.id AND a.error <> '` + storage.DeliveryExpired + `'
+		ORDER BY a.created_at DESC, a.id DESC
+		LIMIT $2::bigint OFFSET $3::bigint
+	) a
+), held AS MATERIALIZED (
+	SELECT h.* FROM (
+		SELECT o.rel, a.ctid AS place, o.place AS seen, a.event_id, ` + attemptRefers + ` AS refers
+		FROM old o JOIN formsvc.attempts a ON a.ctid = o.place AND a.tableoid = o.rel
+		FOR UPDATE OF a SKIP LOCKED
+	) h
+	WHERE ` + heldUnchanged + ` -- gone finds the row where the snapshot has it
+), bodies AS MATERIALIZED (
+	SELECT e.id, e.refs FROM formsvc.events e
+	WHERE e.id = ANY (ARRAY(SELECT h.event_id FROM held h WHERE h.refers))
+	FOR UPDATE SKIP LOCKED
+), going AS MATERIALIZED (
+	SELECT h.* FROM held h
+	WHERE NOT h.refers OR h.event_id IN (SELECT b.id FROM bodies b)
+		OR (SELECT e.id FROM formsvc.events e WHERE e.id = h.event_id LIMIT 1) IS NULL
+), gone AS (
+	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM going l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM going l)
+), totals AS MATERIALIZED (
+	SELECT b.id, b.refs - count(*) AS refs
+	FROM bodies b JOIN going g ON g.event_id = b.id AND g.refers
+	GROUP BY b.id, b.refs
+), unused AS (
+	DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(SELECT t.id FROM totals t WHERE t.refs <= 0))
+)
+UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.id = t.id AND t.refs > 0`)
+
+// heldUnchanged is the condition that nobody has changed the row of h between the snapshot of
+// the statement and the lock. Servers before the updates of November 2025 do not ask a plain
+// condition on a ctid again when they have locked the row, and they do ask a CASE.
+const heldUnchanged = `CASE WHEN h.place = h.seen THEN true ELSE false END`
+
+// cutSome cuts the histories of some of the webhooks whose results were recorded.
+func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
+	var webhooks []storage.ID
+	for i := range recorded {
+		of := recorded[i].Lease.WebhookID
+		if recorded[i].Delivery != nil && rand.N(storage.HistoryKept) == 0 && !slices.Contains(webhooks, of) { // #nosec G404 -- no secret
+			webhooks = append(webhooks, of)
+		}
+	}
+	if len(webhooks) == 0 {
+		return nil
+	}
+	err := s.cutHistories(ctx, webhooks...)
+	if err != nil && !s.db.InTx { // in a transaction everything is lost; else the results are recorded
+		s.log.WarnContext(ctx, "formsvc: the histories of webhooks were not cut", "error", err)
+		return nil
+	}
+	return err
+}
+
+func (s *Store) cutHistories(ctx context.Context, webhooks ...storage.ID) error {
+	_, err := s.db.ChangeRows(ctx, cutHistories.now(s), conn.IDsArg(webhooks), int64(cutMost), int64(storage.HistoryKept))
+	return err
+}

@@ -1,0 +1,379 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// What deal must keep to, whatever the room: no bound is exceeded, none is left unused that
+// somebody could use, the first delivery of each goes in the order of the turns, and nobody
+// gets two more than another one who could have had more.
+func TestRoomIsDividedFairly(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4000) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		room, hosts := random.IntN(30), []string{"a.example", "b.example", "c.example"}
+		names, turns := map[string]int{}, make([]turn, random.IntN(20))
+		for _, host := range hosts {
+			names[host] = random.IntN(20)
+		}
+		nameRoom := maps.Clone(names)
+		for i := range turns {
+			turns[i] = turn{room: random.IntN(8), ClaimedDelivery: storage.ClaimedDelivery{Host: hosts[random.IntN(3)]}}
+		}
+		left := deal(turns, room, names)
+		used := map[string]int{}
+		for i, one := range turns {
+			used[one.Host] += one.part
+			if one.part > one.room {
+				t.Fatalf("seed %d: turn %d got %d, of %d", seed, i, one.part, one.room)
+			}
+			if one.part < one.room && left > 0 && names[one.Host] > 0 {
+				t.Fatalf("seed %d: turn %d got %d of %d, and there was room", seed, i, one.part, one.room)
+			}
+			for k, other := range turns {
+				if other.Host != one.Host || one.part == one.room {
+					continue
+				}
+				if other.part > one.part+1 {
+					t.Fatalf("seed %d: turn %d got %d and turn %d got %d", seed, k, other.part, i, one.part)
+				}
+				if k > i && one.part == 0 && other.part > 0 {
+					t.Fatalf("seed %d: turn %d was passed over for turn %d", seed, i, k)
+				}
+			}
+		}
+		for host, most := range nameRoom {
+			if used[host] > most || names[host] != most-used[host] {
+				t.Fatalf("seed %d: a host name gave %d of %d, and %d are left", seed, used[host], most, names[host])
+			}
+		}
+		if all := used[hosts[0]] + used[hosts[1]] + used[hosts[2]]; all > room || left != room-all {
+			t.Fatalf("seed %d: the pool gave %d of %d, and %d are left", seed, all, room, left)
+		}
+	}
+}
+
+// Whoever asks for all there is gets it, and the claim does not count to the room.
+func TestRoomWithoutEndIsNotCounted(t *testing.T) {
+	t.Parallel()
+	s, _, p := backlogs(t, 3, 5)
+	p.Quick.Room, p.Others.Room = math.MaxInt32, math.MaxInt32
+	for id := range p.Webhooks {
+		p.Webhooks[id] = math.MaxInt32
+	}
+	turns, _, err := s.takeTurns(t.Context(), p, false, p.Others, 0)
+	parts := 0
+	for _, turn := range turns {
+		parts += turn.part
+	}
+	if err != nil || len(turns) != 3 || parts > leaseMost {
+		t.Fatalf("%d turns have room for %d deliveries (%v)", len(turns), parts, err)
+	}
+	if claimed, _, err := s.ClaimDeliveries(t.Context(), p); err != nil || len(claimed) != 15 {
+		t.Errorf("%d deliveries are claimed (%v), want 15", len(claimed), err)
+	}
+}
+
+// backlogs returns a store with webhooks that have as many deliveries each, and parameters
+// that claim for all of them.
+func backlogs(t *testing.T, webhooks, each int) (*Store, *pgxpool.Pool, storage.ClaimParams) {
+	t.Helper()
+	s, pool := testStore(t)
+	size := pgseed.Size{Forms: webhooks, AnswerBytes: 100, Webhooks: webhooks, Deliveries: webhooks * each}
+	if err := pgseed.Fill(t.Context(), pool, s.db.Schema, size); err != nil {
+		t.Fatal(err)
+	}
+	p := everything()
+	for i := range webhooks {
+		p.Webhooks[pgseed.ID(pgseed.Webhook, i)] = 1000
+	}
+	for more := true; more; { // all have a turn
+		var err error
+		if _, more, err = s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s, pool, p
+}
+
+// Where claims have less room than webhooks have turns, all are served equally often.
+func TestTurnsComeRound(t *testing.T) {
+	t.Parallel()
+	const webhooks, each, room = 7, 30, 3
+	for name, lanes := range map[string]string{
+		"for want of room of the pool":     `SELECT 1`,
+		"for want of room of a host name":  `UPDATE formsvc.destinations SET host = 'one.example'`,
+		"when they have been set aside":    `UPDATE formsvc.destinations SET host = 'one.example', crowded = true`,
+		"when some of them were set aside": `UPDATE formsvc.destinations SET host = 'one.example', crowded = webhook_id < (SELECT x.webhook_id FROM formsvc.destinations x ORDER BY x.webhook_id OFFSET 3 LIMIT 1)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool, p := backlogs(t, webhooks, each)
+			if _, err := pool.Exec(t.Context(), s.db.SQL(lanes)); err != nil {
+				t.Fatal(err)
+			}
+			if p.Others.Room = room; strings.Contains(lanes, "host =") {
+				p.Others = storage.Pool{Room: 100, Hosts: map[string]int{"one.example": room}}
+			}
+			served := map[storage.ID]int{}
+			for range 2 * webhooks {
+				claimed, _, err := s.ClaimDeliveries(t.Context(), p)
+				if err != nil || len(claimed) != room {
+					t.Fatalf("%d deliveries are claimed, want %d (%v)", len(claimed), room, err)
+				}
+				for _, d := range claimed {
+					served[d.Lease.WebhookID]++
+				}
+			}
+			for hook, n := range served {
+				if n < 2*room-1 || n > 2*room+1 {
+					t.Errorf("webhook %s was served %d times of %d", hook, n, 2*room*webhooks)
+				}
+			}
+			if len(served) != webhooks {
+				t.Errorf("%d webhooks were served, want %d", len(served), webhooks)
+			}
+		})
+	}
+}
+
+// Where a claim has bytes for one delivery only, webhooks take turns all the same.
+func TestBytesAreSharedInTurns(t *testing.T) {
+	t.Parallel()
+	s, _, p := backlogs(t, 2, 20)
+	p.MaxBytes = 1
+	served := map[storage.ID]int{}
+	for range 20 {
+		claimed, _, err := s.ClaimDeliveries(t.Context(), p)
+		if err != nil || len(claimed) != 1 {
+			t.Fatalf("%d deliveries are claimed (%v), want 1", len(claimed), err)
+		}
+		served[claimed[0].Lease.WebhookID]++
+	}
+	for hook, n := range served {
+		if n != 10 {
+			t.Errorf("webhook %s was served %d times of 20", hook, n)
+		}
+	}
+}
+
+// Webhooks that have a turn and nothing to send take the room of a claim. It says that
+// another one may bring more: nobody behind them waits for a poll.
+func TestAClaimThatRoomWasWastedInSaysSo(t *testing.T) {
+	t.Parallel()
+	s, pool, p := backlogs(t, 12, 1)
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`DELETE FROM formsvc.deliveries d
+		WHERE d.webhook_id <> (SELECT x.webhook_id FROM formsvc.destinations x ORDER BY x.next_at DESC, x.webhook_id DESC LIMIT 1)`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.destinations x SET next_at = now() - CASE
+		WHEN EXISTS (SELECT FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id) THEN interval '1 second' ELSE interval '2 seconds' END`)); err != nil {
+		t.Fatal(err)
+	}
+	p.Others.Room = 3
+	for claims := 1; ; claims++ {
+		claimed, more, err := s.ClaimDeliveries(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(claimed) == 1 {
+			break
+		}
+		if !more || claims == 12 {
+			t.Fatalf("claim %d brings nothing, and says that more: %v", claims, more)
+		}
+	}
+}
+
+// Arrivals of webhooks that somebody holds do not keep others waiting.
+func TestArrivalsOfHeldWebhooksKeepNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	s, pool, p := backlogs(t, 2, 1)
+	held, other := pgseed.ID(pgseed.Webhook, 0), pgseed.ID(pgseed.Webhook, 1)
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.destinations SET next_at = NULL`)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`INSERT INTO formsvc.arrivals (at, webhook_id)
+		SELECT now() - interval '2 seconds', $1::bytea FROM generate_series(1, $2::integer)
+		UNION ALL SELECT now() - interval '1 second', $3::bytea`), held[:], 2*wakeAtOnce, other[:]); err != nil {
+		t.Fatal(err)
+	}
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.destinations WHERE webhook_id = $1 FOR UPDATE`), held[:]); err != nil {
+		t.Fatal(err)
+	}
+	for claims := 1; ; claims++ {
+		claimed, more, err := s.ClaimDeliveries(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(claimed) == 1 && claimed[0].Lease.WebhookID == other {
+			break
+		}
+		if claims == 4 {
+			t.Fatal("the other webhook is not served")
+		}
+		if more {
+			t.Error("a claim that woke nobody says that another one brings more")
+		}
+	}
+}
+
+// Many webhooks of a host name without room come before another one. They keep it waiting
+// for a few claims, and then no claim passes over them.
+func TestACrowdedHostNameIsPassedOverOnce(t *testing.T) {
+	t.Parallel()
+	const webhooks = 1000
+	s, pool, p := backlogs(t, webhooks, 1)
+	other := pgseed.ID(pgseed.Webhook, webhooks-1)
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.destinations SET
+		host = CASE WHEN webhook_id = $1 THEN host ELSE 'one.example' END,
+		next_at = next_at - CASE WHEN webhook_id = $1 THEN interval '0' ELSE interval '1 second' END`), other[:]); err != nil {
+		t.Fatal(err)
+	}
+	p.Others = storage.Pool{Room: 10, Hosts: map[string]int{"one.example": 0}}
+	claims := 0
+	for served := false; !served; claims++ {
+		if claims > webhooks/turnsAside+1 {
+			t.Fatalf("the other webhook is not served after %d claims", claims)
+		}
+		claimed, _, err := s.ClaimDeliveries(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served = len(claimed) == 1 && claimed[0].Lease.WebhookID == other
+	}
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`ANALYZE formsvc.destinations`)); err != nil {
+		t.Fatal(err)
+	}
+	read := func() int64 {
+		t.Helper()
+		args := []any{conn.ObjectArg(p.Webhooks), int64(1), false, int64(10), conn.ObjectArg(p.Others.Hosts), int64(0), int64(0)}
+		n, err := buffers(t.Context(), pool, s.db.SQL(dueTurns), args, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := read(); n > 200 { // each of them would be one or more
+		t.Errorf("a claim beside %d that were set aside reads %d pages", webhooks-1, n)
+	}
+	p.Others.Hosts["one.example"] = 5
+	claimed, _, err := s.ClaimDeliveries(t.Context(), p)
+	if err != nil || len(claimed) != 5 {
+		t.Errorf("%d deliveries are claimed when the host name has room for 5 (%v)", len(claimed), err)
+	}
+}
+
+// A claim that is given up between its statements leases nothing, and what it locked is
+// free.
+func TestAClaimThatIsCancelledLeasesNothing(t *testing.T) {
+	t.Parallel()
+	for name, part := range map[string]string{
+		"before it takes arrivals":    "WITH come AS",
+		"before it locks webhooks":    "WITH RECURSIVE lanes",
+		"before it leases deliveries": "WITH found AS",
+		"before it gives new turns":   ".destinations x SET\n\tcrowded",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			_, _, err := s.On(edited{pool, func(text string) string {
+				if strings.Contains(text, part) {
+					cancel()
+				}
+				return text
+			}}).ClaimDeliveries(ctx, everything())
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("ClaimDeliveries = %v", err)
+			}
+			eventually(t, "everything can be claimed", func() bool {
+				got, _, err := s.ClaimDeliveries(t.Context(), everything())
+				return err == nil && len(got) == 1
+			})
+		})
+	}
+}
+
+// In a host's transaction whose statements all see what was there when it began, a claim
+// is refused rather than that it forgets what came since.
+func TestAClaimInATransactionWithOneSnapshot(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	queueAndWake(t, s, 1)
+	tx, err := pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT count(*) FROM formsvc.destinations`)); err != nil {
+		t.Fatal(err)
+	}
+	queueAndWake(t, s, 2)
+	if got, _, err := s.On(tx).ClaimDeliveries(t.Context(), everything()); !errors.Is(err, storage.ErrUnavailable) {
+		t.Fatalf("ClaimDeliveries = %d deliveries, %v", len(got), err)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(claimAll(t, s)); n != 2 {
+		t.Errorf("%d deliveries are claimed afterwards, want 2", n)
+	}
+}
+
+// A process that is cut off in the middle of a claim does not keep its locks.
+func TestTheServerEndsAClaimThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
+		t.Fatal(err)
+	}
+	cutOff, done := make(chan struct{}), make(chan error, 1)
+	reached := make(chan struct{}, 1)
+	at := s.On(edited{pool, func(text string) string {
+		switch {
+		case strings.Contains(text, "idle_in_transaction_session_timeout"):
+			return strings.Replace(text, "10s", "100ms", 1)
+		case strings.Contains(text, "WITH found AS"):
+			select {
+			case reached <- struct{}{}:
+				<-cutOff
+			default: // it is tried again
+			}
+		}
+		return text
+	}})
+	go func() {
+		_, _, err := at.ClaimDeliveries(context.WithoutCancel(t.Context()), everything())
+		done <- err
+	}()
+	<-reached
+	eventually(t, "others are served", func() bool { return len(claimAll(t, s)) == 1 })
+	close(cutOff)
+	if err := <-done; err != nil && !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, storage.ErrOutcomeUnknown) {
+		t.Error(fmt.Errorf("the claim that was cut off: %w", err))
+	}
+}

@@ -1,0 +1,305 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// What was deleted with many rows goes in two stages: one row says that it is gone,
+// and sweeps remove what is left of it, some rows at a time. Nobody sees those rows,
+// so nobody waits for a lock on them, and a sweep that dies has lost one piece.
+
+// forRemovals is a statement of removals, which waits for rows that somebody else has
+// locked (true), and of sweeps, which pass them over (false).
+func forRemovals(text func(others string) string) map[bool]string {
+	return map[bool]string{true: text(""), false: text("SKIP LOCKED")}
+}
+
+// endDeliveriesOfDeleted and trashOfDeleted tidy up after the deletion of a
+// workspace: first the pending deliveries of some of its forms end, then those of
+// which nothing is pending any more go to the trash by their own rows. That takes the
+// form's lock, as it does in TrashForm, and only what is in the trash by its own row is
+// purged. So no response is on its way to a form whose rows are removed.
+const (
+	endDeliveriesOfDeleted = `
+WITH most AS (
+	SELECT $1::bigint AS n
+), hooks AS MATERIALIZED (
+	SELECT h.id
+	FROM (` + formsOfDeleted + `) f
+	CROSS JOIN LATERAL (SELECT h.id FROM formsvc.webhooks h WHERE h.form_id = f.id ORDER BY h.id LIMIT (SELECT m.n FROM most m)) h
+	LIMIT (SELECT m.n FROM most m)
+), ` + endPending + `
+SELECT count(*) FROM ended`
+
+	trashOfDeleted = `
+WITH untidied AS MATERIALIZED (
+	SELECT f.id FROM (` + formsOfDeleted + `) f
+	WHERE NOT EXISTS (
+		SELECT FROM formsvc.webhooks h
+		WHERE h.form_id = f.id
+			AND (SELECT d.event_id FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT 1) IS NOT NULL)
+), locked AS MATERIALIZED (
+	SELECT f.id FROM (SELECT u.id FROM untidied u LIMIT 100) f
+	WHERE pg_try_advisory_xact_lock(` + lockKeyOfForm + `)
+), trashed AS (
+	UPDATE formsvc.forms f SET trashed_at = (SELECT o.deleted_at FROM formsvc.workspaces o WHERE o.id = f.workspace_id)
+	WHERE f.id = ANY (ARRAY(SELECT l.id FROM locked l)) AND f.trashed_at IS NULL AND NOT ` + workspaceThere + `
+	RETURNING 1
+)
+SELECT count(*) FROM trashed`
+
+	formsOfDeleted = `
+	SELECT f.id
+	FROM (
+		SELECT o.id FROM formsvc.workspaces o
+		WHERE o.deleted_at IS NOT NULL AND NOT o.tidied
+		ORDER BY o.deleted_at, o.id
+		LIMIT $1::bigint
+	) o
+	CROSS JOIN LATERAL (
+		SELECT f.id FROM formsvc.forms f
+		WHERE f.workspace_id = o.id AND f.trashed_at IS NULL
+		ORDER BY f.created_at DESC, f.id DESC
+		LIMIT $1::bigint
+	) f
+	LIMIT $1::bigint`
+)
+
+// closeDeleted looks at deleted workspaces that have no form outside the trash: one
+// that no form at all refers to is removed, of the others there is nothing to do.
+var closeDeleted = forRemovals(func(others string) string {
+	return `
+WITH empty AS MATERIALIZED (
+	SELECT o.id, (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL AS unused
+	FROM (
+		SELECT o.id FROM formsvc.workspaces o
+		WHERE o.deleted_at IS NOT NULL AND NOT o.tidied
+		ORDER BY o.deleted_at, o.id
+		LIMIT $1::bigint
+		FOR UPDATE ` + others + `
+	) o
+	WHERE (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id AND f.trashed_at IS NULL LIMIT 1) IS NULL
+), tidied AS (
+	UPDATE formsvc.workspaces o SET tidied = true
+	WHERE o.id = ANY (ARRAY(SELECT e.id FROM empty e WHERE NOT e.unused))
+	RETURNING 1
+), gone AS (
+	DELETE FROM formsvc.workspaces o
+	WHERE o.id = ANY (ARRAY(SELECT e.id FROM empty e WHERE e.unused))
+	RETURNING 1
+)
+SELECT (SELECT count(*) FROM tidied) + (SELECT count(*) FROM gone)`
+})
+
+// closePurged removes the workspaces of deleted users whose last form is removed. It asks
+// nobody whether they are tidied: when two sweeps work at once, one may say so of a
+// workspace whose last form the other is just removing.
+var closePurged = forRemovals(func(others string) string {
+	return `
+WITH empty AS MATERIALIZED (
+	SELECT o.id FROM formsvc.workspaces o
+	WHERE o.purged AND (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL
+	ORDER BY o.id
+	LIMIT $1::bigint
+	FOR UPDATE ` + others + `
+), gone AS (
+	DELETE FROM formsvc.workspaces o
+	WHERE o.id = ANY (ARRAY(SELECT e.id FROM empty e))
+	RETURNING 1
+)
+SELECT count(*) FROM gone`
+})
+
+// busyForm is a form of a deleted workspace that is not in the trash by its own row.
+const busyForm = `SELECT b.id FROM (` + formsOfDeleted + `) b`
+
+// tidyWorkspaces tidies up after DeleteWorkspace. A form to which a response is on its
+// way is for the next sweep; removals wait for it.
+func (s *Store) tidyWorkspaces(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
+	more, err = s.tidy(ctx, p, storage.ID{})
+	if err != nil || more || !p.Removals {
+		return more, err
+	}
+	var busy storage.ID
+	err = s.db.Read(ctx, func(ctx context.Context) error {
+		err := s.db.QueryRow(ctx, busyForm, func(rows pgx.Rows) error { return rows.Scan(conn.ScanID(&busy)) }, int64(1))
+		return conn.NoRow(err, nil)
+	})
+	if err != nil || busy.IsZero() {
+		return false, err
+	}
+	return s.tidy(ctx, p, busy)
+}
+
+// tidy waits for the lock of one form first, unless that is zero.
+func (s *Store) tidy(ctx context.Context, p storage.SweepParams, form storage.ID) (more bool, err error) {
+	var ended, trashed, closed, gone int64
+	var batch []conn.Statement
+	if !form.IsZero() {
+		batch = append(batch, s.lockForm(form))
+	}
+	err = s.db.Change(ctx, append(batch,
+		conn.Run(endDeliveriesOfDeleted, int64(p.Max)).Into(&ended),
+		conn.Run(trashOfDeleted, int64(p.Max), s.lockSalt(lockForms)).Into(&trashed),
+		conn.Run(closeDeleted[p.Removals], int64(p.Max)).Into(&closed),
+		conn.Run(closePurged[p.Removals], int64(p.Max)).Into(&gone))...)
+	return ended+trashed+closed+gone > 0, err
+}
+
+// markPurged is the whole of a purge for everybody who looks: the forms are gone.
+var markPurged = forRemovals(func(others string) string {
+	return `
+UPDATE formsvc.forms f SET purged_at = clock_timestamp()
+WHERE f.id = ANY (ARRAY(
+	SELECT o.id FROM formsvc.forms o
+	WHERE o.trashed_at < $1::timestamptz AND o.purged_at IS NULL
+	ORDER BY o.trashed_at
+	LIMIT $2::bigint
+	FOR UPDATE ` + others + `))`
+})
+
+func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
+	if !p.TrashBefore.IsZero() {
+		swept.Forms, err = s.db.ChangeRows(ctx, markPurged[p.Removals], p.TrashBefore.UTC(), int64(p.Max))
+	}
+	return false, err
+}
+
+// purgeOfDeleted marks the forms of workspaces that were purged with their owner. They
+// were gone before; none has anything pending when it is removed.
+const purgeOfDeleted = `
+WITH left_over AS MATERIALIZED (
+	SELECT f.id
+	FROM (SELECT o.id FROM formsvc.workspaces o WHERE o.purged ORDER BY o.id) o
+	CROSS JOIN LATERAL (
+		SELECT f.id FROM formsvc.forms f
+		WHERE f.workspace_id = o.id AND f.trashed_at IS NOT NULL AND f.purged_at IS NULL LIMIT $1::bigint) f
+	LIMIT $1::bigint
+)
+UPDATE formsvc.forms f SET purged_at = clock_timestamp()
+FROM left_over l
+WHERE f.id = l.id AND f.purged_at IS NULL`
+
+func (s *Store) purgeOfDeleted(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (bool, error) {
+	n, err := s.db.ChangeRows(ctx, purgeOfDeleted, int64(p.Max))
+	return n > 0, err
+}
+
+// somePurged are the purged forms that one piece deals with.
+const somePurged = `
+	SELECT f.id, f.workspace_id FROM formsvc.forms f
+	WHERE f.purged_at IS NOT NULL
+	ORDER BY f.purged_at, f.id
+	LIMIT $1::bigint
+	FOR UPDATE`
+
+// removeRows removes rows of purged forms, $1 at most of each table. Deliveries and
+// attempts that somebody else holds are left to the next sweep. Events come after them, in
+// the order of ids, as everywhere, and before submissions, as when one is deleted. Counts
+// of the funnel come last, under the lock of the funnels: what was being folded is there.
+var removeRows = forRemovals(func(others string) string {
+	return `
+WITH purged AS MATERIALIZED (` + somePurged + ` ` + others + `
+), hooks AS MATERIALIZED (
+	SELECT h.id
+	FROM purged p
+	CROSS JOIN LATERAL (SELECT h.id FROM formsvc.webhooks h WHERE h.form_id = p.id) h
+), pending AS MATERIALIZED (
+	SELECT d.rel, d.place FROM hooks h
+	CROSS JOIN LATERAL (
+		SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT $1::bigint FOR UPDATE ` + others + `) d
+	LIMIT $1::bigint
+), ended AS (
+	DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM pending l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM pending l)
+	RETURNING d.event_id
+), recorded AS MATERIALIZED (
+	SELECT a.rel, a.place FROM hooks h
+	CROSS JOIN LATERAL (
+		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT $1::bigint FOR UPDATE ` + others + `) a
+	WHERE (SELECT count(*) FROM ended) >= 0
+	LIMIT $1::bigint
+), told AS (
+	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM recorded l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM recorded l)
+	RETURNING a.event_id
+), stored AS MATERIALIZED (
+	SELECT s.rel, s.place, s.event_id FROM purged p
+	CROSS JOIN LATERAL (SELECT s.tableoid AS rel, s.ctid AS place, s.event_id FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT $1::bigint) s
+	LIMIT $1::bigint
+), bodies AS MATERIALIZED (
+	SELECT e.id FROM formsvc.events e
+	WHERE e.id = ANY (ARRAY(
+		SELECT d.event_id FROM ended d UNION SELECT t.event_id FROM told t UNION SELECT s.event_id FROM stored s))
+	ORDER BY e.id
+	FOR UPDATE OF e
+), forgotten AS (
+	DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(SELECT b.id FROM bodies b))
+), responses AS (
+	DELETE FROM formsvc.submissions s
+	WHERE s.ctid = ANY (ARRAY(SELECT l.place FROM stored l WHERE (SELECT count(*) FROM bodies) >= 0))
+		AND (s.tableoid, s.ctid) IN (SELECT l.rel, l.place FROM stored l)
+	RETURNING 1
+), ` + removeMost("unique_answers") + `, ` + removeMost("funnel_log") + `, ` + removeMost("funnel_days") + `, ` + removeMost("funnel_minutes") + `
+SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM unique_answers) +
+	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes)`
+})
+
+// removeMost is a part of a WITH list: it removes rows of the purged forms from a table, and
+// is named like that.
+func removeMost(table string) string {
+	return `most_` + table + ` AS MATERIALIZED (
+	SELECT t.rel, t.place FROM purged p
+	CROSS JOIN LATERAL (SELECT t.tableoid AS rel, t.ctid AS place FROM formsvc.` + table + ` t WHERE t.form_id = p.id LIMIT $1::bigint) t
+	LIMIT $1::bigint
+), ` + table + ` AS (
+	DELETE FROM formsvc.` + table + ` t WHERE t.ctid = ANY (ARRAY(SELECT l.place FROM most_` + table + ` l)) AND (t.tableoid, t.ctid) IN (SELECT l.rel, l.place FROM most_` + table + ` l)
+	RETURNING 1
+)`
+}
+
+// removeForms removes the purged forms of which nothing else is left. What is tied to
+// them by a foreign key goes with them: webhooks, the limit, the progress of entering, the
+// lifetime counters. A deleted workspace that may have lost its last form is for
+// tidyWorkspaces.
+var removeForms = forRemovals(func(others string) string {
+	return `
+WITH empty AS MATERIALIZED (
+	SELECT f.id FROM (` + somePurged + ` ` + others + `
+	) f
+	WHERE NOT EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = f.id)
+		AND NOT EXISTS (SELECT FROM formsvc.unique_answers u WHERE u.form_id = f.id)
+		AND NOT EXISTS (SELECT FROM formsvc.funnel_log g WHERE g.form_id = f.id)
+		AND NOT EXISTS (SELECT FROM formsvc.funnel_days d WHERE d.form_id = f.id)
+		AND NOT EXISTS (SELECT FROM formsvc.funnel_minutes m WHERE m.form_id = f.id)
+		AND NOT EXISTS (
+			SELECT FROM formsvc.webhooks h
+			WHERE h.form_id = f.id
+				AND ((SELECT d.event_id FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT 1) IS NOT NULL
+					OR (SELECT a.id FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT 1) IS NOT NULL))
+), hooks AS MATERIALIZED (
+	SELECT h.id FROM formsvc.webhooks h WHERE h.form_id = ANY (ARRAY(SELECT e.id FROM empty e))
+), forgotten AS (
+	DELETE FROM formsvc.destinations x
+	WHERE x.webhook_id = ANY (ARRAY(SELECT h.id FROM hooks h))
+), gone AS (
+	DELETE FROM formsvc.forms f
+	WHERE f.id = ANY (ARRAY(SELECT e.id FROM empty e))
+	RETURNING f.workspace_id
+), left_behind AS (
+	UPDATE formsvc.workspaces o SET tidied = false
+	WHERE o.id = ANY (ARRAY(SELECT g.workspace_id FROM gone g)) AND o.tidied
+)
+SELECT count(*) FROM gone`
+})
+
+// removePurged removes what is left of purged forms.
+func (s *Store) removePurged(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
+	var rows, forms int64
+	err = s.db.Change(ctx, s.lock(lockFunnels, storage.ID{}),
+		conn.Run(removeRows[p.Removals], int64(p.Max)).Into(&rows), conn.Run(removeForms[p.Removals], int64(p.Max)).Into(&forms))
+	return rows+forms > 0, err
+}

@@ -1,0 +1,589 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// responseTo returns a response to the form with this number.
+func responseTo(form, number int) storage.NewSubmission {
+	n := response(number)
+	n.Submission.FormID = pgseed.ID(pgseed.Form, form)
+	return n
+}
+
+// hold takes the lock of a form in a transaction that is not the store's, as a host
+// does with a change of the form. It returns what ends the transaction.
+func hold(t *testing.T, s *Store, form int) (release func()) {
+	t.Helper()
+	tx, err := pgtest.Pool(t, pgtest.MaxConns(1)).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) })
+	if _, err := tx.Exec(t.Context(), lockExclusive, s.lockKey(lockForms, pgseed.ID(pgseed.Form, form))); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		t.Helper()
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// waitingFor counts the sessions that wait for the form's lock.
+func waitingFor(t *testing.T, pool *pgxpool.Pool, s *Store, form int) int {
+	t.Helper()
+	var n int
+	err := pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+		AND (classid::bigint << 32 | objid::bigint) = $1::bigint`, s.lockKey(lockForms, pgseed.ID(pgseed.Form, form))).Scan(&n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// inFlight are calls of Submit that have not returned yet.
+type inFlight struct {
+	group sync.WaitGroup
+	mu    sync.Mutex
+	errs  map[int]error
+}
+
+func (f *inFlight) submit(ctx context.Context, s *Store, number int, n storage.NewSubmission) {
+	f.group.Go(func() {
+		_, _, err := s.Submit(ctx, n)
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.errs == nil {
+			f.errs = map[int]error{}
+		}
+		f.errs[number] = err
+	})
+}
+
+func (f *inFlight) returned() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.errs)
+}
+
+// queued waits until so many responses to the form wait for a write.
+func queued(t *testing.T, s *Store, form, want int) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("%d responses wait", want), func() bool {
+		g := &s.submits.together
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		l := g.lines[pgseed.ID(pgseed.Form, form)]
+		return l != nil && len(l.waiting) == want
+	})
+}
+
+// stuck begins a write of a form, which waits for the form's lock: that is held.
+func stuck(t *testing.T, f *inFlight, pool *pgxpool.Pool, s *Store, number int, n storage.NewSubmission) {
+	t.Helper()
+	f.submit(t.Context(), s, number, n)
+	eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == 1 })
+}
+
+func TestResponsesThatComeDuringAWriteAreStoredInOneTransaction(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	release := hold(t, s, 0)
+	var calls inFlight
+	stuck(t, &calls, pool, s, 0, response(0))
+	for i := range 40 {
+		calls.submit(t.Context(), s, 10+i, response(10+i))
+	}
+	queued(t, s, 0, 40)
+	release()
+	calls.group.Wait()
+	for number, err := range calls.errs {
+		if err != nil {
+			t.Errorf("Submit %d: %v", number, err)
+		}
+	}
+	var rows, events, deliveries, transactions int
+	err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*), count(DISTINCT xmin::text),
+			(SELECT count(*) FROM formsvc.events), (SELECT count(*) FROM formsvc.deliveries)
+		FROM formsvc.submissions`)).Scan(&rows, &transactions, &events, &deliveries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = 1 + 40
+	if rows != want || events != want || deliveries != want || transactions != 2 {
+		t.Errorf("%d responses, %d events and %d deliveries in %d transactions, want %d of each in %d",
+			rows, events, deliveries, transactions, want, 2)
+	}
+	funnel, err := s.Funnel(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.Window{})
+	if err != nil || funnel.Submissions != want {
+		t.Errorf("the funnel counts %d, %v", funnel.Submissions, err)
+	}
+}
+
+// Each response of a group has its own outcome.
+func TestABadResponseDoesNotKeepTheOthersFromBeingStored(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	earlier := response(1000)
+	earlier.IdempotencyKey, earlier.UniqueAnswer = "taken", []byte("taken")
+	if _, _, err := s.Submit(t.Context(), earlier); err != nil {
+		t.Fatal(err)
+	}
+	for name, spoil := range map[string]struct {
+		change func(*storage.NewSubmission)
+		want   error
+	}{
+		"not JSON":          {func(n *storage.NewSubmission) { n.Submission.Answers = json.RawMessage(`{`) }, storage.ErrInvalidValue},
+		"a zero byte":       {func(n *storage.NewSubmission) { n.IdempotencyKey = "a\x00b" }, storage.ErrInvalidValue},
+		"not UTF-8":         {func(n *storage.NewSubmission) { n.IdempotencyKey = "\xff" }, storage.ErrInvalidValue},
+		"a taken event":     {func(n *storage.NewSubmission) { n.Event.ID = earlier.Event.ID }, storage.ErrConflict},
+		"a taken id":        {func(n *storage.NewSubmission) { n.Submission.ID = earlier.Submission.ID }, storage.ErrConflict},
+		"a taken answer":    {func(n *storage.NewSubmission) { n.UniqueAnswer = []byte("taken") }, storage.ErrDuplicate},
+		"an old revision":   {func(n *storage.NewSubmission) { n.FormRevision = 77 }, storage.ErrRevisionMismatch},
+		"a repeated submit": {func(n *storage.NewSubmission) { n.IdempotencyKey = "taken" }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			release := hold(t, s, 0)
+			var calls inFlight
+			base := 10_000 + 100*len(name)
+			stuck(t, &calls, pool, s, 0, response(base))
+			bad := response(base + 20)
+			spoil.change(&bad)
+			calls.submit(t.Context(), s, 20, bad)
+			if name != "a zero byte" && name != "not UTF-8" { // those are refused before they wait
+				queued(t, s, 0, 1)
+			}
+			for i := range 10 {
+				calls.submit(t.Context(), s, 30+i, response(base+30+i))
+			}
+			release()
+			calls.group.Wait()
+			for number, err := range calls.errs {
+				if number == 20 && !errors.Is(err, spoil.want) {
+					t.Errorf("the bad one: %v, want %v", err, spoil.want)
+				}
+				if number != 20 && err != nil {
+					t.Errorf("Submit %d: %v", number, err)
+				}
+			}
+		})
+	}
+}
+
+// Nobody is told that a response is stored before it is: when the commit fails, all
+// of the group learn it, and nothing of it is there.
+func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`
+		CREATE FUNCTION formsvc.refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no commit''; END';
+		CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON formsvc.submissions DEFERRABLE INITIALLY DEFERRED
+			FOR EACH ROW EXECUTE FUNCTION formsvc.refuse()`), pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatal(err)
+	}
+	release := hold(t, s, 0)
+	var calls inFlight
+	stuck(t, &calls, pool, s, 0, response(0))
+	for i := range 10 {
+		calls.submit(t.Context(), s, 10+i, response(10+i))
+	}
+	queued(t, s, 0, 10)
+	release()
+	calls.group.Wait()
+	for number, err := range calls.errs {
+		if err == nil {
+			t.Errorf("Submit %d was acknowledged", number)
+		}
+	}
+	if n := count(t, pool, s, "submissions"); n != 0 {
+		t.Errorf("%d responses are stored", n)
+	}
+}
+
+// A host's transaction that holds one form's lock delays no response to another
+// form, however many to the locked form wait, and though the pool is small.
+func TestALockedFormDelaysNoOtherForm(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t, pgtest.MaxConns(2))
+	other := pgtest.Pool(t)
+	release := hold(t, s, 0)
+	var calls inFlight
+	stuck(t, &calls, other, s, 0, response(0))
+	for i := range 100 {
+		n := response(10 + i)
+		if i%2 == 0 {
+			n.FormRevision = 77
+		}
+		calls.submit(t.Context(), s, 10+i, n)
+	}
+	queued(t, s, 0, 100)
+	for i := range 50 {
+		if _, _, err := s.Submit(t.Context(), responseTo(1, 1000+i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := calls.returned(); n != 0 {
+		t.Errorf("%d responses to the locked form came through", n)
+	}
+	release()
+	calls.group.Wait()
+	for number, err := range calls.errs {
+		refused := number >= 10 && (number-10)%2 == 0
+		if refused != errors.Is(err, storage.ErrRevisionMismatch) || !refused && err != nil {
+			t.Errorf("Submit %d: %v", number, err)
+		}
+	}
+	if pool.Stat().AcquiredConns() != 0 {
+		t.Error("connections were not given back")
+	}
+}
+
+// A host's transaction has stored a response with an idempotency key, and takes its
+// time to commit. Only a response with the same key waits for it.
+func TestAKeyInAnOpenTransactionDelaysNoOtherResponse(t *testing.T) {
+	t.Parallel()
+	for name, same := range map[string]func(*storage.NewSubmission){
+		"key":    func(n *storage.NewSubmission) { n.IdempotencyKey = "once" },
+		"answer": func(n *storage.NewSubmission) { n.UniqueAnswer = []byte("once") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := seeded(t)
+			tx, err := pgtest.Pool(t).Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+			first := response(1)
+			same(&first)
+			if _, _, err := s.On(tx).Submit(t.Context(), first); err != nil {
+				t.Fatal(err)
+			}
+			var calls inFlight
+			again := response(2)
+			same(&again)
+			calls.submit(t.Context(), s, 2, again)
+			for i := range 50 {
+				if _, _, err := s.Submit(t.Context(), response(10+i)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if calls.returned() != 0 {
+				t.Error("a response with the same value did not wait for the open transaction")
+			}
+			if err := tx.Commit(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			calls.group.Wait()
+			want := error(nil) // the first one, replayed
+			if name == "answer" {
+				want = storage.ErrDuplicate
+			}
+			if !errors.Is(calls.errs[2], want) {
+				t.Errorf("Submit = %v, want %v", calls.errs[2], want)
+			}
+		})
+	}
+}
+
+func TestACallerWhoLeavesLearnsWhetherTheResponseMayBeStored(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	release := hold(t, s, 0)
+	var calls inFlight
+	begun, leaveBegun := context.WithCancel(t.Context())
+	calls.submit(begun, s, 0, response(0))
+	eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == 1 })
+	waits, leaveWaiting := context.WithCancel(t.Context())
+	calls.submit(waits, s, 10, response(10))
+	queued(t, s, 0, 1)
+	calls.submit(t.Context(), s, 11, response(11))
+	queued(t, s, 0, 2)
+
+	// First the one that waits: when the other leaves, its write ends, and the next one
+	// takes all that wait.
+	leaveWaiting()
+	eventually(t, "the one that waits has left", func() bool { return calls.returned() == 1 })
+	leaveBegun()
+	eventually(t, "both have left", func() bool { return calls.returned() == 2 })
+	if err := calls.errs[0]; !errors.Is(err, context.Canceled) || !errors.Is(err, storage.ErrOutcomeUnknown) {
+		t.Errorf("Submit of what is being stored = %v", err)
+	}
+	if err := calls.errs[10]; !errors.Is(err, context.Canceled) || errors.Is(err, storage.ErrOutcomeUnknown) {
+		t.Errorf("Submit of what waits = %v", err)
+	}
+	release()
+	calls.group.Wait()
+	if err := calls.errs[11]; err != nil {
+		t.Errorf("Submit of who stayed = %v", err)
+	}
+	if _, err := s.Submission(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), response(10).Submission.ID); !errors.Is(err, storage.ErrNotFound) {
+		t.Errorf("what waited was stored: %v", err)
+	}
+	eventually(t, "the connections are back", func() bool { return pool.Stat().AcquiredConns() == 0 })
+}
+
+// Without a connection nothing is begun: the caller's error says that nothing is
+// stored.
+func TestACallerWhoLeavesWithoutAConnection(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t, pgtest.MaxConns(1))
+	conn, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls inFlight
+	calls.submit(ctx, s, 0, response(0))
+	queued(t, s, 0, 1)
+	cancel()
+	calls.group.Wait()
+	if err := calls.errs[0]; !errors.Is(err, context.Canceled) || errors.Is(err, storage.ErrOutcomeUnknown) {
+		t.Errorf("Submit = %v", err)
+	}
+	conn.Release()
+	eventually(t, "nothing is left", func() bool {
+		g := &s.submits.together
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.lines) == 0
+	})
+	if n := count(t, pool, s, "submissions"); n != 0 {
+		t.Errorf("%d responses are stored", n)
+	}
+}
+
+// The answer to a commit is lost: every response of the group may be stored.
+func TestALostCommitOfAGroup(t *testing.T) {
+	t.Parallel()
+	direct, pool := seeded(t)
+	p := newProxy(t)
+	s := New(pgtest.Pool(t, p.through), WithSchema(direct.db.Schema))
+	if _, _, err := s.Submit(t.Context(), response(0)); err != nil {
+		t.Fatal(err)
+	}
+	p.cut.Store(true)
+	if _, _, err := s.Submit(t.Context(), response(1)); !errors.Is(err, storage.ErrOutcomeUnknown) {
+		t.Errorf("Submit = %v", err)
+	}
+	<-p.found
+	if n := count(t, pool, direct, "submissions"); n != 2 {
+		t.Errorf("%d responses are stored, want 2", n)
+	}
+}
+
+// submitMemory bounds what storing takes beside the responses themselves: a copy of
+// each, which is the store's own, and what the connections of one form send: encoding
+// and sending grow their buffers by doubling.
+const submitMemory = 64*2<<20 + 6*(submitBytes+2<<20)
+
+func TestBigResponsesAtOnceStayWithinABound(t *testing.T) {
+	s, pool := seeded(t, pgtest.MaxConns(8))
+	// Each has one mebibyte of answers, and as much of an event.
+	big := json.RawMessage(`["` + strings.Repeat("x", 1<<20) + `"]`)
+	responses := make([]storage.NewSubmission, 64)
+	for i := range responses {
+		responses[i] = response(i)
+		responses[i].Submission.Answers, responses[i].Event.Body = slices.Clone(big), slices.Clone(big)
+	}
+	release := hold(t, s, 0) // so that all are there at once
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var calls inFlight
+	for i, n := range responses {
+		calls.submit(t.Context(), s, i, n)
+	}
+	eventually(t, "all are there", func() bool {
+		g := &s.submits.together
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		l := g.lines[pgseed.ID(pgseed.Form, 0)]
+		return l != nil && waitingFor(t, pgtest.Pool(t), s, 0) == 1 && len(l.waiting) == 63
+	})
+	var peak atomic.Uint64
+	watch := func() {
+		runtime.GC() // what is alive, not what was
+		runtime.ReadMemStats(&now)
+		peak.Store(max(peak.Load(), now.HeapAlloc-before.HeapAlloc))
+	}
+	watch()
+	release()
+	for calls.returned() < len(responses) {
+		watch()
+	}
+	calls.group.Wait()
+	for number, err := range calls.errs {
+		if err != nil {
+			t.Errorf("Submit %d: %v", number, err)
+		}
+	}
+	if n := count(t, pool, s, "submissions"); n != len(responses) {
+		t.Errorf("%d responses are stored", n)
+	}
+	t.Logf("peak %.1f MiB beside the responses' own %d MiB, bound %d MiB", float64(peak.Load())/(1<<20), 2*len(responses), submitMemory>>20)
+	if peak.Load() > submitMemory {
+		t.Errorf("storing took %d bytes at its peak, want at most %d", peak.Load(), submitMemory)
+	}
+	runtime.KeepAlive(responses)
+}
+
+// storedTogether holds the form, submits responses that have to wait for each other,
+// and returns their errors and how many transactions stored them.
+func storedTogether(t *testing.T, s *Store, pool *pgxpool.Pool, group []storage.NewSubmission) (errs map[int]error, transactions int) {
+	t.Helper()
+	release := hold(t, s, 0)
+	var calls inFlight
+	base := 50_000
+	stuck(t, &calls, pool, s, -1, response(base))
+	for i, n := range group {
+		calls.submit(t.Context(), s, i, n)
+		queued(t, s, 0, i+1)
+	}
+	release()
+	calls.group.Wait()
+	var ids [][]byte
+	for _, n := range group {
+		ids = append(ids, n.Submission.ID[:])
+	}
+	err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(DISTINCT xmin::text) FROM formsvc.submissions WHERE id = ANY ($1::bytea[])`), ids).Scan(&transactions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return calls.errs, transactions
+}
+
+// The responses of a form with a limit are stored together too, once one of them has
+// shown that they are counted, and no more than the limit allows.
+func TestResponsesOfALimitedFormAreStoredTogether(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	const limit = 2 + 20
+	if _, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0),
+		storage.FormChange{At: pgseed.Start(), Gate: &storage.Gate{ResponseLimit: limit}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Submit(t.Context(), atRevision(response(1), 2)); err != nil {
+		t.Fatal(err)
+	}
+	release := hold(t, s, 0)
+	var calls inFlight
+	stuck(t, &calls, pool, s, 0, atRevision(response(50), 2))
+	for i := range 30 {
+		calls.submit(t.Context(), s, 10+i, atRevision(response(100+i), 2))
+	}
+	queued(t, s, 0, 30)
+	release()
+	calls.group.Wait()
+	full := 0
+	for number, err := range calls.errs {
+		switch {
+		case errors.Is(err, storage.ErrLimitReached):
+			full++
+		case err != nil:
+			t.Errorf("Submit %d: %v", number, err)
+		}
+	}
+	var rows, transactions int
+	if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*), count(DISTINCT xmin::text) FROM formsvc.submissions`)).Scan(&rows, &transactions); err != nil {
+		t.Fatal(err)
+	}
+	if rows != limit || full != 10 || transactions != 3 {
+		t.Errorf("%d responses are stored in %d transactions and %d refused, want %d, %d and 10", rows, transactions, full, limit, 3)
+	}
+}
+
+func atRevision(n storage.NewSubmission, revision int64) storage.NewSubmission {
+	n.FormRevision = revision
+	return n
+}
+
+// Of responses in one group that have the same key, answer or id, one is stored, and
+// they keep none of the others from being stored together.
+func TestARepetitionWithinAGroup(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		same func(n *storage.NewSubmission)
+		want error
+	}{
+		"key":    {func(n *storage.NewSubmission) { n.IdempotencyKey = "once" }, nil},
+		"answer": {func(n *storage.NewSubmission) { n.UniqueAnswer = []byte("once") }, storage.ErrDuplicate},
+		"id":     {func(n *storage.NewSubmission) { n.Submission.ID = response(60_000).Submission.ID }, storage.ErrConflict},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			group := make([]storage.NewSubmission, 20)
+			for i := range group {
+				group[i] = response(i)
+				if i%10 == 0 {
+					test.same(&group[i])
+				}
+			}
+			errs, transactions := storedTogether(t, s, pool, group)
+			for number, err := range errs {
+				want := error(nil)
+				if number == 10 {
+					want = test.want
+				}
+				if !errors.Is(err, want) {
+					t.Errorf("Submit %d: %v, want %v", number, err, want)
+				}
+			}
+			if n := count(t, pool, s, "submissions"); n != len(group) || transactions != 1 {
+				t.Errorf("%d responses are stored, the group's in %d transactions", n, transactions)
+			}
+		})
+	}
+}
+
+// Two processes get the same responses at the same time, in groups: each key is stored
+// once, whichever process is faster, and both learn the same result.
+func TestTheSameResponsesInTwoProcesses(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	other := New(pgtest.Pool(t), WithSchema(s.db.Schema))
+	const keys = 200
+	var calls sync.WaitGroup
+	ids := make([][2]storage.ID, keys)
+	for key := range keys {
+		for p, process := range []*Store{s, other} {
+			calls.Go(func() {
+				n := response(2*key + p)
+				n.IdempotencyKey = fmt.Sprintf("key %d", key)
+				stored, _, err := process.Submit(t.Context(), n)
+				if err != nil {
+					t.Errorf("Submit: %v", err)
+				}
+				ids[key][p] = stored.ID
+			})
+		}
+	}
+	calls.Wait()
+	for key, pair := range ids {
+		if pair[0] != pair[1] {
+			t.Errorf("key %d is stored as %s and as %s", key, pair[0], pair[1])
+		}
+	}
+	if n := count(t, pool, s, "submissions"); n != keys {
+		t.Errorf("%d responses are stored, want %d", n, keys)
+	}
+}
