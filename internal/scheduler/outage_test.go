@@ -78,6 +78,9 @@ func hangingAfter(before func(*world) (time.Duration, bool), n int, oneName, atO
 // The promise: at most one of a hundred healthy events is late in any ten seconds.
 func TestOutagesDelayNobodyElse(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	type scenario struct {
 		name    string
 		others  func(*world)
