@@ -2,16 +2,132 @@ package formsvc
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
 
+	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/internal/keyring"
+	"github.com/formsvc/formsvc/internal/secrets"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
+
+// PublicForm returns a published form by its public id. It returns [ErrNotFound]
+// when there is none, or it is a draft or in the trash. A closed form is returned
+// with Closed set.
+func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, error) {
+	return s.page(s.intake.Published(ctx, publicID))
+}
+
+// PreviewForm returns a form by its id as it is stored now, draft or published, with its
+// warnings: see [Service.Warnings]. It returns [ErrNotFound] when there is none, or it is
+// in the trash. It checks no access: a draft is shown to whom the host allows it.
+func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Warnings, error) {
+	f, known, err := s.intake.Form(ctx, id)
+	p, err := s.page(f, known, err)
+	if err != nil {
+		return PublicForm{}, nil, err
+	}
+	warnings, err := s.Warnings(f.Definition)
+	if err != nil {
+		return PublicForm{}, nil, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+	}
+	return p, warnings, nil
+}
+
+// page is what a page needs of a form that was read.
+func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, error) {
+	if err != nil {
+		return PublicForm{}, err
+	}
+	return PublicForm{
+		ID: f.ID, PublicID: f.PublicID, Name: f.Name, Type: f.Type,
+		Closed:        f.IsClosed(s.core.Clock()),
+		ClosedMessage: known.Settings.ClosedMessage,
+		Definition:    f.Definition,
+		Blocks:        known.Blocks, Settings: known.Settings, Theme: known.Theme,
+	}, nil
+}
+
+// Submit checks a response and stores it, in one atomic step with the funnel
+// count, the response limit, the duplicate check, and one queued delivery for
+// each enabled webhook of the form. The form must be published and settings.closed
+// off.
+//
+// Errors: an [*Error] that lists every fault; [ErrNotFound] when the form
+// does not exist, is a draft or is in the trash; [ErrClosed] when it takes no
+// more responses; [ErrDuplicate] when the answer to settings.duplicateField is
+// not new; [ErrKeyUsed], see Response.OneContent. After [ErrOutcomeUnknown] the
+// response may or may not be stored: repeat the call with the same IdempotencyKey.
+//
+// With SubmittedAt, the host imports a response from before: it is checked against the
+// form as it is now, takes its place in lists, in the metrics of its time, against the
+// response limit and among the duplicates, and queues no event unless Deliver says so.
+// Whether the form is closed by settings.closeAt is judged at that time. In all else an
+// import is a response like any other: a draft is [ErrNotFound], and settings.closed or a
+// limit that is reached is [ErrClosed]. So import first, and close the form afterwards.
+func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
+	stored, err := s.intake.Submit(ctx, &intake.Response{
+		FormID: r.FormID, Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden, Metadata: intake.Metadata(r.Metadata),
+		CompletionTime: r.CompletionTime, IdempotencyKey: r.IdempotencyKey, OneContent: r.OneContent,
+		SubmittedAt: r.SubmittedAt, Deliver: r.Deliver,
+	})
+	switch {
+	case errors.Is(err, intake.ErrClosed):
+		err = ErrClosed
+	case errors.Is(err, intake.ErrKeyUsed):
+		err = ErrKeyUsed
+	}
+	return stored, err
+}
+
+// Path returns the way through a form for answers that may be incomplete: which
+// blocks a page shows, which of them must be answered, which ending follows, and the
+// variables. [Service.Submit] walks the same path, so an answer to a block that is
+// not on it is dropped.
+//
+// The answers are the respondent's and the host's. An answer to a block that only the
+// host can answer (a payment, a file, a signature, or a block with properties.hide)
+// counts as the host's, so the path is that of a Submit with it in HostAnswers. A host
+// that passes on what a respondent sent leaves out such answers. A form that is a draft or closed has paths too.
+//
+// Errors: [ErrNotFound] when there is no such form; an [*Error] when its rules
+// would take too long. What is wrong with an answer is not an error here, see
+// Path.Faults.
+func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
+	return s.intake.Path(ctx, formID, answers, hidden)
+}
+
+// IssuedKey is a new key. Secret is the whole key; it is shown here once and
+// cannot be had again. Printed or logged, an IssuedKey shows the key's prefix only, and
+// its JSON is without the Secret: a host that sends a key to its owner sends that member
+// by its name. Inside an unexported field of another struct, and for the verbs %p and %w
+// (go vet reports those), package fmt asks no method: nothing hides the Secret there.
+type IssuedKey struct {
+	Key    Key
+	Secret string `json:"-"`
+}
+
+// String names the key without its secret.
+func (k IssuedKey) String() string { return k.Key.Prefix + secretMask }
+
+// Format prints String, whatever the verb.
+func (k IssuedKey) Format(f fmt.State, verb rune) {
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), k.String())
+}
+
+// LogValue logs the key without its secret.
+func (k IssuedKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // CreateKey makes an API key. It returns a [*schema.Error] that lists every fault of
 // the request, and [ErrLimitReached] when the user holds 20 active, unexpired keys
 // already, also when several calls run at once. A service with a [KeyResolver] of the
 // host's accepts the key only when that resolver does, see [Service.ResolveKey].
 func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error) {
-	key, secret, err := s.keys.Create(ctx, keyring.Request(r), s.now(), s.ids.New)
+	key, secret, err := s.keys.Create(ctx, keyring.Request(r), s.core.Now(), s.core.NewID)
 	if err != nil {
 		return IssuedKey{}, err
 	}
@@ -21,7 +137,7 @@ func (s *Service) CreateKey(ctx context.Context, r KeyRequest) (IssuedKey, error
 // Keys lists a user's keys, newest first, revoked and expired ones included until
 // 90 days after their end.
 func (s *Service) Keys(ctx context.Context, userID ID) ([]Key, error) {
-	return s.storage.Keys(ctx, userID)
+	return s.core.Storage.Keys(ctx, userID)
 }
 
 // ResolveKey returns the principal of a key that [Service.CreateKey] made, or
@@ -34,5 +150,229 @@ func (s *Service) ResolveKey(ctx context.Context, key string) (Principal, error)
 // RevokeKey ends a key; it takes effect with the next request. It returns
 // [ErrNotFound] when the user has no such key. Revoking twice is not an error.
 func (s *Service) RevokeKey(ctx context.Context, userID, keyID ID) error {
-	return s.storage.RevokeKey(ctx, userID, keyID, s.now())
+	return s.core.Storage.RevokeKey(ctx, userID, keyID, s.core.Now())
+}
+
+// Maintain does one bounded piece of what must happen now and then: it enters the
+// answers of responses from before settings.duplicateField was set, sums up counts for
+// the metrics, removes keys that ended 90 days ago and bodies of events that nothing
+// refers to, and tidies up after deletions and purges that another process began. It
+// takes about a second at most and may run in every process at once.
+//
+// A running [webhooks.Dispatcher] does all of this about once a minute. A deployment
+// without one calls Maintain as often. Nothing is lost when it does not, but lists
+// of figures become slow and what was deleted goes on taking room. The trash is the
+// host's: see [Service.PurgeTrash].
+//
+// An error is about one kind of work, and the others were done all the same.
+func (s *Service) Maintain(ctx context.Context) error { return s.core.Maintain(ctx) }
+
+// ErrSecret: a signing secret cannot be opened with the ciphers of WithSecretCipher.
+var ErrSecret = secrets.ErrSecret
+
+// ResealSecrets seals with the current cipher of [WithSecretCipher] every signing
+// secret that is stored otherwise, and returns how many. These include secrets that
+// were replaced and still sign for a day. When it returns without an error, no secret
+// needs one of the previous ciphers any more. Without a current cipher, secrets are
+// stored as they are again.
+//
+// It works in pieces of 500 webhooks and may be called again after an error or a
+// cancelled context, from any process and while webhooks are changed and sent. A secret
+// that cannot be opened stays as it is: the error is [ErrSecret] and names its webhook, and
+// the other secrets are sealed all the same.
+func (s *Service) ResealSecrets(ctx context.Context) (int, error) { return s.core.ResealSecrets(ctx) }
+
+// TrashedForms lists the forms of a workspace that are in the trash, newest first
+// by when they were made, without their definitions. The workspace itself may be
+// gone: deleting it moves its forms to the trash. The zero ID is [ErrNotFound].
+func (s *Service) TrashedForms(ctx context.Context, workspaceID ID) ([]Form, error) {
+	return s.core.TrashedForms(ctx, workspaceID)
+}
+
+// RestoreForm takes a form out of the trash with everything that is its own. A
+// zero into puts it where it was. It returns [ErrNotFound] when the form is not
+// in the trash, and [ErrConflict] when the workspace is gone.
+func (s *Service) RestoreForm(ctx context.Context, formID, into ID) error {
+	return s.core.Storage.RestoreForm(ctx, formID, into, s.core.Now())
+}
+
+// PurgeForm removes one form for good that is in the trash, with its responses, webhooks
+// and metrics, as [Service.PurgeTrash] does: when it returns nil, no row is left. It
+// returns [ErrNotFound] when the form is not in the trash.
+func (s *Service) PurgeForm(ctx context.Context, formID ID) error {
+	return s.core.PurgeForm(ctx, formID)
+}
+
+// PurgeTrash removes for good the forms that went to the trash before olderThan,
+// with their submissions, webhooks and metrics, and returns how many. Nothing is
+// purged unless the host calls it; 30 days is a good age. The zero time is an error.
+//
+// The forms are gone as soon as they are counted. Their rows are removed in pieces,
+// so that nobody waits for it and a statement_timeout does no harm; when the call
+// returns without an error, none is left. After an error,
+// a cancelled context or the end of the process the rest is left for the next call
+// and for [Service.Maintain].
+func (s *Service) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error) {
+	return s.core.PurgeTrash(ctx, olderThan)
+}
+
+// PurgeSubmissions removes for good the responses that were submitted before olderThan,
+// and returns how many: those to one form, which may be in the trash. Idempotency keys,
+// pending deliveries and the bodies of events go with them.
+//
+// Its answer to settings.duplicateField is free again. Unlike a response that is deleted or
+// erased, one that is purged for its age keeps its place against settings.responseLimit.
+// The metrics stay. Nothing is purged unless the host calls it; the zero time and the zero
+// ID are errors.
+//
+// It works in pieces, so that nobody waits for it. After an error, a cancelled context or
+// the end of the process, repeat the call. What a dispatcher has claimed already may
+// still be sent. For an unknown form it returns 0 and no error.
+func (s *Service) PurgeSubmissions(ctx context.Context, olderThan time.Time, formID ID) (int, error) {
+	return s.core.PurgeSubmissions(ctx, olderThan, formID)
+}
+
+// PurgeAllSubmissions does what [Service.PurgeSubmissions] does for all forms of all
+// users, those in the trash too.
+func (s *Service) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) (int, error) {
+	return s.core.PurgeAllSubmissions(ctx, olderThan)
+}
+
+// DeleteUser removes everything of a user for good: API keys with the name and e-mail
+// address that they carry, memberships, and the workspaces that the user owns with all
+// their forms, responses, webhooks and metrics, those in the trash included. Nothing of
+// anybody else is touched, nor are forms that the user made in workspaces of others. To
+// keep a workspace, hand it over first: see [Service.TransferWorkspace].
+//
+// Once its first transaction has committed, nobody sees any of it; its rows are removed
+// in pieces. When the call returns without an error, no row is left. For that it waits
+// for responses to those forms that are being stored, and for a dispatcher or a
+// [Service.Maintain] that removes rows at the same time. After an error, a cancelled
+// context or the end of the process the call may be repeated, and without that Maintain
+// removes the rest. An unknown user is not an error, the zero ID is. What a dispatcher
+// has claimed already may still be sent. PostgreSQL frees the room of removed rows with
+// its next VACUUM, and keeps them in its write-ahead log and in backups for as long as
+// those are kept.
+func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core.DeleteUser(ctx, user) }
+
+// EraseRespondent removes for good the responses to a form in which every one of the
+// given answers stands, and returns how many: with their idempotency keys, their pending
+// deliveries, the bodies of their events and the digests of their answers. Their places
+// against settings.responseLimit and their answers to settings.duplicateField are free
+// again; the metrics stay.
+//
+// Answers are named by block id, by the name of a hidden field, or as "block/part" for a
+// part of an address or contact ("contact/email"). They are compared by meaning, as
+// duplicates are: Ann@Example.com is ann@example.com. A hidden field, which often has an id
+// of the host's, is compared letter by letter. A choice is named by its id or, of
+// other, by the text; where several can be chosen, it has to be the only one. A phone
+// number needs the code of its country (+49…), unless the block has a defaultCountry.
+//
+// An [*Error] says that the conditions cannot mean anybody, and nothing was
+// removed: there are none; a value is empty; a name is neither that of a block or hidden
+// field of the form nor that of any response to it, so that blocks which the form had
+// before can still be named; or it is that of a variable, a matrix, a file, a signature, a payment or a whole contact, which are never compared. Otherwise 0 means that
+// no response matched: check the value.
+//
+// It reads all responses to the form and removes them in pieces. After an error the
+// number says how many are removed; repeat the call for the rest, and for responses that
+// came meanwhile. What a dispatcher has claimed already may still be sent. It returns
+// [ErrNotFound] when the form does not exist or is in the trash: restore it first, or
+// purge it.
+func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[string]string) (int, error) {
+	return s.core.EraseRespondent(ctx, formID, wanted)
+}
+
+// CreateWorkspace makes a workspace for an owner. The name is trimmed and must
+// have 1 to 120 characters, none of them a control character or one that turns the
+// direction of text, else the error is a [*schema.Error]. It returns [ErrLimitReached]
+// when the owner has as many workspaces as are allowed (Limits.Workspaces).
+func (s *Service) CreateWorkspace(ctx context.Context, owner ID, name string) (Workspace, error) {
+	return s.AsHost().CreateWorkspace(ctx, WorkspaceCreate{Name: name, Owner: owner})
+}
+
+// AddMember lets a user see and use a workspace. Only its owner may change or
+// delete the workspace itself. Adding twice is not an error. It returns [ErrNotFound]
+// when there is no such workspace.
+func (s *Service) AddMember(ctx context.Context, workspaceID, userID ID) error {
+	return s.core.AddMember(ctx, workspaceID, userID)
+}
+
+// RemoveMember ends a membership. Removing somebody who is not a member is not an error. It
+// returns [ErrNotFound] when there is no such workspace, and [ErrConflict] for
+// its owner: see [Service.TransferWorkspace].
+func (s *Service) RemoveMember(ctx context.Context, workspaceID, userID ID) error {
+	return s.core.Storage.SetMember(ctx, workspaceID, userID, false)
+}
+
+// Members lists a workspace's members in ascending order, without the owner. It
+// returns [ErrNotFound] when there is no such workspace.
+func (s *Service) Members(ctx context.Context, workspaceID ID) ([]ID, error) {
+	return s.core.Storage.Members(ctx, workspaceID)
+}
+
+// TransferWorkspace makes another user the owner; the previous one becomes a
+// member. It returns [ErrNotFound] when there is no such workspace. The new owner
+// may come to have more workspaces than Limits.Workspaces, which bounds making
+// them only.
+func (s *Service) TransferWorkspace(ctx context.Context, workspaceID, newOwner ID) error {
+	return s.core.TransferWorkspace(ctx, workspaceID, newOwner)
+}
+
+// RecordView counts one view of a form. It returns [ErrNotFound] when there is no
+// such form.
+func (s *Service) RecordView(ctx context.Context, formID ID) error {
+	return s.core.Storage.CountFunnel(ctx, formID, s.core.Clock().UTC(), storage.Counters{Views: 1})
+}
+
+// RecordStart counts one respondent who began to fill in a form. It returns
+// [ErrNotFound] when there is no such form.
+func (s *Service) RecordStart(ctx context.Context, formID ID) error {
+	return s.core.Storage.CountFunnel(ctx, formID, s.core.Clock().UTC(), storage.Counters{Starts: 1})
+}
+
+// SetLifetimeCounters sets totals from before the form's events were counted one
+// by one, for a form that was brought from elsewhere. They are added to the
+// metrics of the period "all", which then are marked as estimated. All zero
+// removes them. It returns [ErrNotFound] when there is no such form.
+func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters) error {
+	return s.core.SetLifetimeCounters(ctx, formID, c)
+}
+
+// Warnings returns what makes a definition unanswerable, and what in it has no effect:
+// bounds that leave nothing, a required question without choices, jumps that lead
+// nowhere, logic that cannot be read. A write refuses none of that. Sections that are
+// nil are empty. Days are those of [WithTimeZone].
+//
+// Whether a question can be answered follows from its own bounds. Whether a block is ever
+// reached, and whether any response is accepted, follows from the order of the blocks and
+// their jumps: a condition that reads something counts as one that may hold or not. So no
+// warning is wrong, and a form whose conditions exclude each other has none for that.
+//
+// An error means that a section is not what the API accepts.
+func (s *Service) Warnings(d Definition) (schema.Warnings, error) { return s.core.Warnings(d) }
+
+// Redeliver sends the event of an earlier delivery again, from its first attempt
+// and with the same bytes. deliveryID is the id of a summary of GET
+// /webhooks/{webhookId}/deliveries. It returns [ErrNotFound] when there is no such
+// delivery or its submission was deleted, and [ErrConflict] when the webhook is
+// disabled.
+func (s *Service) Redeliver(ctx context.Context, webhookID, deliveryID ID) error {
+	return s.queued(s.core.Storage.Redeliver(ctx, webhookID, deliveryID))
+}
+
+// SendTestEvent queues an event for one webhook with sample answers made from the
+// blocks of its form. It has no submissionId, and is signed, logged and tried
+// again like any other. It returns [ErrNotFound] when there is no such webhook,
+// and [ErrConflict] when it is disabled.
+func (s *Service) SendTestEvent(ctx context.Context, webhookID ID) error {
+	return s.queued(s.intake.SendTestEvent(ctx, webhookID))
+}
+
+// queued wakes the dispatcher after something was queued.
+func (s *Service) queued(err error) error {
+	if err == nil && !s.borrowed {
+		s.dispatcher.Wake()
+	}
+	return err
 }

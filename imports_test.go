@@ -32,7 +32,7 @@ func before(name, path string) bool {
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/answers", "internal/apidoc", "internal/cache", "internal/core", "internal/export", "internal/faults", "internal/jsontree", "internal/keyring", "internal/objectid", "internal/secrets", "internal/summary", "internal/visible",
+		"internal/apidoc", "internal/core", "internal/export", "internal/intake", "internal/keyring", "internal/objectid", "internal/secrets", "internal/summary",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -112,7 +112,10 @@ var allowed = map[string][]string{
 	},
 
 	// The operations, for both doors.
-	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/objectid", "schema", "storage"},
+	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/jsontree", "internal/objectid", "internal/secrets", "internal/visible", "schema", "storage"},
+
+	// A response from its arrival to the storage.
+	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "schema", "storage"},
 
 	"internal/export":  {"internal/jsontree", "schema", "storage"},
 	"internal/keyring": {"handler", "internal/cache", "internal/faults", "internal/visible", "schema", "storage"},

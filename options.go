@@ -11,6 +11,7 @@ import (
 
 	"github.com/sethvargo/go-limiter"
 
+	"github.com/formsvc/formsvc/handler"
 	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/internal/secrets"
@@ -95,6 +96,28 @@ func WithKeyResolver(r KeyResolver) Option {
 		return nil
 	}
 }
+
+// What a host with keys of its own brings, and what it uses.
+type (
+	// Principal is who an API key belongs to.
+	//
+	//	KeyID  string
+	//	UserID ID
+	//	Name   string
+	//	Email  string
+	//	Scopes []Scope
+	Principal = handler.Principal
+	// KeyResolver finds out whose key a request carries.
+	KeyResolver = handler.KeyResolver
+)
+
+// ErrInvalidKey is what a [KeyResolver] returns for a key it does not accept.
+var ErrInvalidKey = handler.ErrInvalidKey
+
+// Credential is the default of [WithCredential]: X-API-Key, then Authorization with the
+// scheme Bearer. A host that also takes a cookie calls it first, so that an
+// old cookie does not stand in the way of a valid key.
+func Credential(r *http.Request) string { return handler.Credential(r) }
 
 // WithCredential sets how the key is taken out of a request, for a host that
 // carries it in a cookie or a header of its own. An empty string is a missing

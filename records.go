@@ -1,9 +1,311 @@
 package formsvc
 
 import (
-	"fmt"
-	"log/slog"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"time"
+
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// The records that lie in the packages below.
+type (
+	// ID names a record: 24 hexadecimal digits on the wire.
+	ID = storage.ID
+	// User is the owner of API keys.
+	//
+	//	ID    ID
+	//	Name  string
+	//	Email string
+	User = storage.User
+	// Key is what is kept of an API key: everything but the key itself.
+	//
+	//	ID         ID
+	//	UserID     ID
+	//	Name       string
+	//	Prefix     string
+	//	Scopes     []Scope
+	//	CreatedAt  time.Time
+	//	ExpiresAt  time.Time
+	//	RevokedAt  time.Time
+	//	LastUsedAt time.Time
+	Key = storage.Key
+	// Workspace is a set of forms with an owner and members.
+	//
+	//	ID        ID
+	//	PublicID  string
+	//	OwnerID   ID
+	//	Name      string
+	//	CreatedAt time.Time
+	//	UpdatedAt time.Time
+	Workspace = storage.Workspace
+	// Form is a form as it is stored.
+	//
+	//	ID                ID
+	//	PublicID          string
+	//	WorkspaceID       ID
+	//	Name              string
+	//	Type              string
+	//	Status            string
+	//	Revision          int64
+	//	Gate              storage.Gate
+	//	Full              bool
+	//	DuplicatesCovered bool
+	//	CreatedAt         time.Time
+	//	UpdatedAt         time.Time
+	//	TrashedAt         time.Time
+	//	Definition        Definition
+	Form = storage.Form
+	// Submission is a stored response.
+	//
+	//	ID             ID
+	//	FormID         ID
+	//	FormRevision   int64
+	//	SubmittedAt    time.Time
+	//	CompletionTime float64
+	//	Answers        json.RawMessage
+	//	Metadata       json.RawMessage
+	//	Hidden         json.RawMessage
+	Submission = storage.Submission
+	// Definition is what a form consists of, as five JSON values.
+	//
+	//	Blocks       json.RawMessage
+	//	Settings     json.RawMessage
+	//	Theme        json.RawMessage
+	//	Variables    json.RawMessage
+	//	HiddenFields json.RawMessage
+	//	Format       int
+	Definition = storage.Definition
+	// Webhook is where the responses of a form are sent. The signing secret is not part of
+	// it.
+	//
+	//	ID        ID
+	//	FormID    ID
+	//	URL       string
+	//	Enabled   bool
+	//	HasSecret bool
+	//	CreatedAt time.Time
+	//	UpdatedAt time.Time
+	Webhook = storage.Webhook
+	// Delivery is one try to deliver an event to a webhook.
+	//
+	//	ID            ID
+	//	WebhookID     ID
+	//	EventID       ID
+	//	EventType     string
+	//	SubmissionID  ID
+	//	Attempt       int
+	//	Status        int
+	//	Success       bool
+	//	Error         string
+	//	Duration      time.Duration
+	//	CreatedAt     time.Time
+	//	NextAttemptAt time.Time
+	Delivery = storage.Delivery
+	// RevisionError says that a form is not at the expected revision, and at which.
+	//
+	//	Current int64
+	RevisionError = storage.RevisionError
+	// Counters count the steps of a form's funnel.
+	//
+	//	Views, Starts, Submissions int64
+	Counters = storage.Counters
+	// Scope is one permission of an API key. [Scopes] lists them.
+	Scope = storage.Scope
+	// Limits are the sizes that a host may change.
+	//
+	//	Body       int64
+	//	Workspaces int
+	//	Webhooks   int
+	//	Blocks     int
+	//	AllBlocks  int
+	//	Nesting    int
+	//	Cells      int
+	//	AllCells   int
+	//	Choices    int
+	//	CustomCSS  int
+	//	Text       int
+	//	Rule       int
+	//	Definition int
+	//	Response   int
+	//	FileSize   int64
+	Limits = schema.Limits
+	// Error lists everything that is wrong with a response.
+	//
+	//	Violations []schema.Violation
+	Error = schema.Error
+)
+
+// The scopes of API keys, and what each allows over HTTP. Go calls need none.
+const (
+	ScopeFormsRead        = storage.ScopeFormsRead        // read forms and blocks
+	ScopeFormsWrite       = storage.ScopeFormsWrite       // change forms and blocks
+	ScopeSubmissionsRead  = storage.ScopeSubmissionsRead  // read and export responses
+	ScopeSubmissionsWrite = storage.ScopeSubmissionsWrite // delete responses
+	ScopeWorkspacesRead   = storage.ScopeWorkspacesRead
+	ScopeWorkspacesWrite  = storage.ScopeWorkspacesWrite
+	ScopeWebhooksRead     = storage.ScopeWebhooksRead
+	ScopeWebhooksWrite    = storage.ScopeWebhooksWrite
+	ScopeAnalyticsRead    = storage.ScopeAnalyticsRead // read metrics
+)
+
+// Scopes returns all scopes.
+func Scopes() []Scope { return storage.Scopes() }
+
+// The values of a form's Status.
+const (
+	StatusDraft     = storage.StatusDraft     // takes no responses; respondents do not see it
+	StatusPublished = storage.StatusPublished // takes responses unless it is closed
+)
+
+// ParseID returns the ID that 24 hexadecimal digits stand for, in lower or upper case. All
+// else is an error.
+func ParseID(s string) (ID, error) { return storage.ParseID(s) }
+
+// Errors of the Go calls. Compare with [errors.Is].
+var (
+	// ErrNotFound: there is no such record, or it is in the trash.
+	ErrNotFound = storage.ErrNotFound
+	// ErrConflict: the current state does not allow the call.
+	ErrConflict = storage.ErrConflict
+	// ErrDuplicate: the form has that answer to its duplicateField already.
+	ErrDuplicate = storage.ErrDuplicate
+	// ErrLimitReached: there are as many as are allowed: workspaces of an owner, keys of a
+	// user.
+	ErrLimitReached = storage.ErrLimitReached
+	// ErrNotOwner: only the owner of the workspace may do this.
+	ErrNotOwner = storage.ErrNotOwner
+	// ErrClosed: the form takes no more responses.
+	ErrClosed = errors.New("formsvc: the form is closed")
+	// ErrKeyUsed: another response is stored with the idempotency key of one that asks for
+	// OneContent.
+	ErrKeyUsed = errors.New("formsvc: another response has this idempotency key")
+	// ErrUnavailable: the storage cannot be reached or is not ready. Nothing was changed,
+	// and the call may be repeated.
+	ErrUnavailable = storage.ErrUnavailable
+	// ErrOutcomeUnknown: the storage was lost while it made the change durable, which may
+	// have happened or not.
+	ErrOutcomeUnknown = storage.ErrOutcomeUnknown
+)
+
+// UserIDFrom maps a host's own user id, whatever it looks like, to an [ID]: the
+// first 12 bytes of its SHA-256. The same id always gives the same ID, in every
+// release, so that a host with UUIDs or integers needs no table of its own. In
+// PostgreSQL it is left(encode(sha256(convert_to(id, 'UTF8')), 'hex'), 24).
+func UserIDFrom(hostID string) ID {
+	sum := sha256.Sum256([]byte(hostID))
+	return ID(sum[:12])
+}
+
+// Query selects records of a list. The zero value selects all.
+type Query struct {
+	// Limit ends the list after so many records. Below 1: no limit.
+	Limit int
+}
+
+// Condition is what a change of a form depends on, see [IfRevision].
+type Condition struct{ revision int64 }
+
+// IfRevision makes a change conditional: the form's revision must be this one, else the
+// error is a [*RevisionError]. Of several conditions one must hold. 0 is no condition.
+func IfRevision(revision int64) Condition { return Condition{revision} }
+
+// WorkspaceCreate is a workspace to make.
+type WorkspaceCreate struct {
+	Name string // 1 to 120 characters without the white space around it, none of control or direction
+	// Owner is required for AsHost. For As it is the user; anybody else is ErrNotOwner.
+	Owner ID
+}
+
+// FormQuery selects forms of a list. The zero value selects all accessible ones.
+type FormQuery struct {
+	// Workspace narrows the list to one workspace. Zero: all.
+	Workspace ID
+	// Limit ends the list after so many forms. Below 1: no limit.
+	Limit int
+}
+
+// FormCreate is a form to make. It begins as a draft.
+type FormCreate struct {
+	Workspace ID     // required
+	Name      string // 1 to 200 characters without the white space around it, none of control or direction
+	Type      string // SINGLE (the default) or MULTI
+	// Definition has the sections as the API takes them. Sections that are nil are
+	// empty. Format is ignored.
+	Definition Definition
+}
+
+// FormUpdate says what to change of a form. What is nil stays; at least one member must
+// be set. A section that is given replaces the stored one as a whole.
+type FormUpdate struct {
+	Name   *string
+	Status *string // draft or published
+	// Workspace moves the form. Only the owner of the workspace that it leaves may.
+	Workspace *ID
+	// Definition has the sections to replace. Format is ignored.
+	Definition Definition
+	// IfRevision makes the change conditional: the form's revision must be this one, else
+	// the error is a [*RevisionError]. 0: no condition.
+	IfRevision int64
+}
+
+// StoredBlock is one top-level block of a form as it is stored, at the form's revision.
+type StoredBlock struct {
+	ID       string
+	JSON     json.RawMessage
+	Revision int64
+}
+
+// StoredBlocks are the top-level blocks of a form in their order, as a JSON array, at the
+// form's revision.
+type StoredBlocks struct {
+	JSON     json.RawMessage
+	Revision int64
+}
+
+// Decode returns the blocks as Go values.
+func (b StoredBlocks) Decode() ([]schema.Block, error) { return schema.DecodeBlocks(b.JSON) }
+
+// Answer is one answer of a stored response as a Go value. Package schema has the kinds
+// of values, for a type switch.
+//
+//	ID    string
+//	Type  string
+//	Label string
+//	JSON  json.RawMessage
+//	Value schema.Value
+type Answer = schema.Answer
+
+// SubmissionQuery selects responses of a form. The zero value selects all.
+type SubmissionQuery struct {
+	// Since and Until bound SubmittedAt; both are included. Zero: no bound.
+	Since, Until time.Time
+	// Limit ends the list after so many responses. Below 1: no limit.
+	Limit int
+}
+
+// PausedWebhook is a webhook whose deliveries wait, because its destination fails or asked
+// for it: since FailingSince, after so many Failures in a row, until PausedUntil, when one
+// of them is tried. Reason is [PauseFailures] or [PauseRetryAfter].
+//
+//	WebhookID    ID
+//	FormID       ID
+//	URL          string
+//	Failures     int
+//	FailingSince time.Time
+//	PausedUntil  time.Time
+//	Reason       PauseReason
+type PausedWebhook = storage.PausedWebhook
+
+// PauseReason says why the deliveries of a webhook wait.
+type PauseReason = storage.PauseReason
+
+// The reasons of a pause.
+const (
+	PauseFailures   = storage.PauseFailures   // too many failures in a row
+	PauseRetryAfter = storage.PauseRetryAfter // the destination asked for it with Retry-After
 )
 
 // KeyRequest asks for an API key.
@@ -20,27 +322,6 @@ type KeyRequest struct {
 	// ExpiresAt ends the key. Nil: never.
 	ExpiresAt *time.Time
 }
-
-// IssuedKey is a new key. Secret is the whole key; it is shown here once and
-// cannot be had again. Printed or logged, an IssuedKey shows the key's prefix only, and
-// its JSON is without the Secret: a host that sends a key to its owner sends that member
-// by its name. Inside an unexported field of another struct, and for the verbs %p and %w
-// (go vet reports those), package fmt asks no method: nothing hides the Secret there.
-type IssuedKey struct {
-	Key    Key
-	Secret string `json:"-"`
-}
-
-// String names the key without its secret.
-func (k IssuedKey) String() string { return k.Key.Prefix + secretMask }
-
-// Format prints String, whatever the verb.
-func (k IssuedKey) Format(f fmt.State, verb rune) {
-	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), k.String())
-}
-
-// LogValue logs the key without its secret.
-func (k IssuedKey) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // Summary counts the answers to a form.
 //
@@ -125,3 +406,74 @@ type DayCount struct {
 	Day   string // such as 2026-11-20
 	Count int64
 }
+
+// PublicForm is a published form as a page for respondents needs it, both as it
+// is stored (Definition) and decoded (Blocks, Settings, Theme). Closed says that
+// [Service.Submit] would return [ErrClosed] now. Slices and maps in it are shared with
+// other calls: read them only.
+type PublicForm struct {
+	ID                   ID
+	PublicID, Name, Type string
+	// Closed: [Service.Submit] would return [ErrClosed] now.
+	Closed        bool
+	ClosedMessage string // settings.closedMessage
+	Definition    Definition
+	Blocks        []schema.Block
+	Settings      schema.Settings
+	Theme         schema.Theme
+}
+
+// Response is what a respondent submits.
+type Response struct {
+	FormID ID
+	// Answers come from the respondent, by block id. Package schema has their
+	// shapes; what is left out is unanswered.
+	Answers map[string]json.RawMessage
+	// HostAnswers come from the host, by block id: payment, file_upload, signature and
+	// any block with properties.hide. Only the host may say these, or respondents forge
+	// them.
+	HostAnswers map[string]json.RawMessage
+	// Hidden are the hidden fields, of at most 10,000 characters each. Control characters
+	// are refused. Names that the form does not declare are dropped.
+	Hidden   map[string]string
+	Metadata Metadata
+	// CompletionTime is how long the respondent took, in seconds.
+	CompletionTime float64
+	// IdempotencyKey names this attempt within the form: a repeated Submit returns
+	// the first result, whatever its content. Empty: none. At most 255 bytes.
+	IdempotencyKey string
+	// OneContent says that the IdempotencyKey stands for this content: a repeated Submit
+	// whose answers or hidden fields would be stored as others is [ErrKeyUsed].
+	OneContent bool
+	// SubmittedAt says when a response was submitted that the host imports from
+	// elsewhere, in whole seconds. A time to come is refused. Zero: it is submitted now.
+	SubmittedAt time.Time
+	// Deliver queues an event for an imported response too. It is as old as its import:
+	// webhooks.Config.MaxAge counts from then. It has no meaning while SubmittedAt is
+	// zero.
+	Deliver bool
+}
+
+// Metadata is what is known about where a response came from. Control characters are
+// refused; values that are longer than 1,000 characters are cut. Of UTM the keys campaign, content, medium,
+// source and term are kept.
+type Metadata struct {
+	Country, Device, UserAgent string
+	UTM                        map[string]string
+}
+
+type (
+	// Path is the way that a respondent takes through a form, as far as the answers
+	// that were given say.
+	//
+	//	Blocks    []PathBlock
+	//	Ending    string
+	//	Variables map[string]any
+	//	Faults    []schema.Violation
+	Path = schema.Path
+	// PathBlock is one block on a path.
+	//
+	//	ID       string
+	//	Required bool
+	PathBlock = schema.PathBlock
+)

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/definition"
+	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -25,30 +26,28 @@ import (
 // ErrBlockExists says that a form already has a block with the id of a new one.
 var ErrBlockExists = errors.New("formsvc: the form already has a block with this id")
 
-// Core is safe for concurrent use. All fields but Limits are required.
+// Core is safe for concurrent use. All fields are required that do not say otherwise.
 type Core struct {
 	Storage storage.Storage
 	URLs    URLChecker // of the destinations of webhooks
-	// SealSecret prepares a webhook's signing secret for the storage.
-	SealSecret func(webhook storage.ID, secret string) ([]byte, error)
-	// OpenSecret returns a webhook's signing secret from what SealSecret returned. It is
-	// how a change to the secret that the webhook has is found to be none.
-	OpenSecret func(webhook storage.ID, stored []byte) (string, error)
-	Limits     schema.Limits // New fills in the defaults
-	Clock      func() time.Time
-	NewID      func(at time.Time) storage.ID
+	// Secrets prepares signing secrets for the storage. Nil: they are stored as they are.
+	Secrets  *secrets.Sealer
+	Limits   schema.Limits // New fills in the defaults
+	Clock    func() time.Time
+	NewID    func(at time.Time) storage.ID
+	TimeZone *time.Location // of calendar days. Nil: UTC
 
 	writes *definition.Writes
 }
 
-// New makes c ready for use. Calendar days are those of zone; nil: UTC.
-func New(c Core, zone *time.Location) (*Core, error) {
+// New makes c ready for use.
+func New(c Core) (*Core, error) {
 	if err := c.Limits.Validate(); err != nil {
 		return nil, err
 	}
 	c.Limits = c.Limits.WithDefaults()
 	var err error
-	if c.writes, err = definition.NewWrites(c.Limits, zone); err != nil {
+	if c.writes, err = definition.NewWrites(c.Limits, c.TimeZone); err != nil {
 		return nil, fmt.Errorf("request validators: %w", err)
 	}
 	return &c, nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -122,6 +123,19 @@ func (c *Core) mayMove(ctx context.Context, who storage.Actor, from, to storage.
 		return storage.ErrNotOwner
 	}
 	return err
+}
+
+// Source is what a definition is compiled from.
+func (c *Core) Source(d storage.Definition) answers.Source {
+	return answers.Source{
+		Blocks: d.Blocks, Settings: d.Settings, Variables: d.Variables, HiddenFields: d.HiddenFields,
+		Limits: c.Limits, TimeZone: c.TimeZone,
+	}
+}
+
+// Warnings returns what makes a definition unanswerable, and what in it has no effect.
+func (c *Core) Warnings(d storage.Definition) (schema.Warnings, error) {
+	return answers.Warnings(c.Source(d))
 }
 
 // TrashForm moves a form to the trash.

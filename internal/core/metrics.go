@@ -127,3 +127,18 @@ func monthsBefore(day time.Time, n int) time.Time {
 	last := first.AddDate(0, 1, -1)
 	return first.AddDate(0, 0, min(day.Day(), last.Day())-1)
 }
+
+// SetLifetimeCounters sets totals from before the form's events were counted.
+func (c *Core) SetLifetimeCounters(ctx context.Context, form storage.ID, n storage.Counters) error {
+	const most = 1 << 53 // beyond it, JSON numbers lose their last digits
+	var broken []error
+	for path, count := range map[string]int64{"/views": n.Views, "/starts": n.Starts, "/submissions": n.Submissions} {
+		if count < 0 || count > most {
+			broken = append(broken, faults.One(path, schema.CodeOutOfRange, "must be between 0 and 2^53"))
+		}
+	}
+	if err := faults.Join(broken...); err != nil {
+		return err
+	}
+	return c.Storage.SetLifetimeCounters(ctx, form, n)
+}

@@ -44,7 +44,7 @@ func (c *Core) CreateWebhook(ctx context.Context, who storage.Actor, body []byte
 	}
 	n := storage.NewWebhook{Webhook: hook, Max: c.Limits.Webhooks}
 	if w.Secret != nil {
-		if n.Secret, err = c.SealSecret(hook.ID, *w.Secret); err != nil {
+		if n.Secret, err = c.Secrets.Seal(hook.ID, *w.Secret); err != nil {
 			return storage.Webhook{}, err
 		}
 	}
@@ -83,7 +83,7 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 		if !known {
 			var secret []byte
 			if *w.Secret != "" {
-				if secret, err = c.SealSecret(id, *w.Secret); err != nil {
+				if secret, err = c.Secrets.Seal(id, *w.Secret); err != nil {
 					return storage.Webhook{}, err
 				}
 			}
@@ -109,7 +109,7 @@ func (c *Core) isSecret(ctx context.Context, w storage.Webhook, secret string) (
 	if err != nil || len(stored) == 0 || stored[0].WebhookID != w.ID {
 		return false, err
 	}
-	has, err := c.OpenSecret(w.ID, stored[0].Secret)
+	has, err := c.Secrets.Open(w.ID, stored[0].Secret)
 	return err == nil && has == secret, nil // one that cannot be opened is replaced
 }
 

@@ -3,7 +3,9 @@ package core
 import (
 	"context"
 
+	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -38,4 +40,29 @@ func (c *Core) UpdateWorkspace(ctx context.Context, who storage.Actor, id storag
 // DeleteWorkspace moves the workspace's forms to the trash.
 func (c *Core) DeleteWorkspace(ctx context.Context, who storage.Actor, id storage.ID) error {
 	return c.Storage.DeleteWorkspace(ctx, who, id, c.Now())
+}
+
+// AddMember lets a user see and use a workspace.
+func (c *Core) AddMember(ctx context.Context, workspace, user storage.ID) error {
+	if err := checkUser("/user", user); err != nil {
+		return err
+	}
+	return c.Storage.SetMember(ctx, workspace, user, true)
+}
+
+// TransferWorkspace makes another user the owner; the previous one becomes a member.
+func (c *Core) TransferWorkspace(ctx context.Context, workspace, owner storage.ID) error {
+	if err := checkUser("/owner", owner); err != nil {
+		return err
+	}
+	_, err := c.Storage.UpdateWorkspace(ctx, storage.AsHost(), workspace, storage.WorkspaceChange{Owner: &owner, At: c.Now()})
+	return err
+}
+
+// checkUser refuses the zero id, which to the storage means nobody.
+func checkUser(path string, id storage.ID) error {
+	if id.IsZero() {
+		return faults.One(path, schema.CodeRequired, "is required")
+	}
+	return nil
 }

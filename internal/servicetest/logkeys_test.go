@@ -105,7 +105,7 @@ func keysOf(t *testing.T, path string, source any) map[string]bool {
 func TestLogLinesHaveOneSetOfKeys(t *testing.T) {
 	t.Parallel()
 	unused := maps.Clone(logKeys)
-	for _, dir := range []string{".", "handler", "handler/formpage", "ratelimit", "schema", "storage", "storage/memory", "storage/postgres", "webhooks", "internal/core", "internal/export", "internal/keyring"} {
+	for _, dir := range []string{".", "handler", "handler/formpage", "ratelimit", "schema", "storage", "storage/memory", "storage/postgres", "webhooks", "internal/core", "internal/export", "internal/intake", "internal/keyring"} {
 		files, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", dir, len(files), err)

@@ -33,10 +33,10 @@ type Block struct {
 	ID, Type, Label           string
 	Gone                      bool // it is not in the form
 	Answered, Other, Unlisted int64
-	Choices                   Choices
+	Choices                   Votes
 	Rows                      []*Row // of a matrix
-	Numbers                   Numbers
-	NPS                       *NPS
+	Numbers                   Series
+	NPS                       *Scores
 	Days                      map[string]int64
 
 	rowByID map[string]*Row
@@ -46,11 +46,11 @@ type Block struct {
 // Row counts what was chosen in one row of a matrix.
 type Row struct {
 	ID, Label string
-	Choices   Choices
+	Choices   Votes
 }
 
-// NPS counts answers of 0 to 10 as the net promoter score does.
-type NPS struct {
+// Scores counts answers of 0 to 10 as the net promoter score does.
+type Scores struct {
 	Detractors, Passives, Promoters int64
 	Score                           float64
 }
@@ -62,13 +62,13 @@ type Choice struct {
 	MeanPlace float64 // in a ranking, from 1
 }
 
-// Choices are those that were defined or made.
-type Choices struct {
+// Votes are the choices of a form, and those that were made beside them.
+type Votes struct {
 	list  []Choice // MeanPlace is the sum of the places
 	index map[string]int
 }
 
-func (t *Choices) define(id, label string) *Choice {
+func (t *Votes) define(id, label string) *Choice {
 	if t.index == nil {
 		t.index = map[string]int{}
 	}
@@ -83,7 +83,7 @@ func (t *Choices) define(id, label string) *Choice {
 }
 
 // Counts returns the choices in the order in which they came up.
-func (t *Choices) Counts() []Choice {
+func (t *Votes) Counts() []Choice {
 	list := slices.Clone(t.list)
 	for i := range list {
 		if c := &list[i]; c.Count > 0 {
@@ -214,7 +214,7 @@ func (b *Block) count(a *schema.Answer) {
 }
 
 // choose counts one choice; place is that in a ranking, or 0.
-func (b *Block) choose(t *Choices, id, label string, place int) {
+func (b *Block) choose(t *Votes, id, label string, place int) {
 	if _, known := t.index[id]; !known && !b.mayList() {
 		b.Unlisted++
 		return
@@ -246,7 +246,7 @@ func (b *Block) mayList() bool {
 
 func (b *Block) countNPS(score float64) {
 	if b.NPS == nil {
-		b.NPS = new(NPS)
+		b.NPS = new(Scores)
 	}
 	n := b.NPS
 	switch {

@@ -1,11 +1,10 @@
-package formsvc
+package intake
 
 import (
 	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/formsvc/formsvc/internal/cache"
@@ -13,20 +12,18 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// knowing is a service that knows no form yet. It has no storage.
-func knowing() *Service {
-	return &Service{core: new(core.Core), forms: new(cache.Cache[ID, *knownForm]), clock: time.Now}
-}
+// knowing is an intake that knows no form yet. It has no storage.
+func knowing() *Intake { return New(new(core.Core), nil) }
 
 // read returns a form as a storage reads it: its bytes are in no other form.
-func read(revision int64, blocks string) Form {
-	return Form{ID: ID{1}, Revision: revision, Status: storage.StatusPublished, Definition: storage.Definition{
+func read(revision int64, blocks string) storage.Form {
+	return storage.Form{ID: storage.ID{1}, Revision: revision, Status: storage.StatusPublished, Definition: storage.Definition{
 		Blocks: json.RawMessage(strings.Clone(blocks)), Settings: json.RawMessage(`{"closedMessage":"Closed"}`), Theme: json.RawMessage(`{}`),
 		Variables: json.RawMessage(`{}`), HiddenFields: json.RawMessage(`[]`),
 	}}
 }
 
-func know(t *testing.T, s *Service, f Form) *knownForm {
+func know(t *testing.T, s *Intake, f storage.Form) *Known {
 	t.Helper()
 	known, err := s.know(f)
 	if err != nil {
@@ -51,8 +48,8 @@ func TestADefinitionIsKnownOnce(t *testing.T) {
 	tx.borrowed = true
 	first := know(t, s, read(1, oneBlock))
 	for name, c := range map[string]struct {
-		on *Service
-		f  Form
+		on *Intake
+		f  storage.Form
 	}{
 		"again":                      {s, read(1, oneBlock)},
 		"at another revision":        {s, read(2, oneBlock)},
@@ -60,7 +57,7 @@ func TestADefinitionIsKnownOnce(t *testing.T) {
 		"in one that has changed it": {&tx, read(3, oneBlock)},
 	} {
 		got := know(t, c.on, c.f)
-		if got.answers != first.answers || &got.blocks[0] != &first.blocks[0] {
+		if got.answers != first.answers || &got.Blocks[0] != &first.Blocks[0] {
 			t.Errorf("%s, the definition is decoded or compiled once more", name)
 		}
 		for i, section := range [][2]json.RawMessage{
@@ -72,12 +69,12 @@ func TestADefinitionIsKnownOnce(t *testing.T) {
 			}
 		}
 	}
-	page, err := s.publicForm(read(1, oneBlock))
-	if err != nil || firstByte(page.Definition.Blocks) != firstByte(first.Definition.Blocks) || &page.Blocks[0] != &first.blocks[0] || page.ClosedMessage != "Closed" {
-		t.Errorf("the page gets another definition: %+v, %v", page, err)
+	page, known, err := s.shown(read(1, oneBlock), nil)
+	if err != nil || firstByte(page.Definition.Blocks) != firstByte(first.Definition.Blocks) || &known.Blocks[0] != &first.Blocks[0] || known.Settings.ClosedMessage != "Closed" {
+		t.Errorf("the page gets another definition: %+v, %+v, %v", page, known, err)
 	}
-	if other := know(t, s, read(1, anotherBlock)); other.answers == first.answers || other.blocks[0].Label != "How?" {
-		t.Errorf("of another definition at the same revision %+v is known", other.blocks)
+	if other := know(t, s, read(1, anotherBlock)); other.answers == first.answers || other.Blocks[0].Label != "How?" {
+		t.Errorf("of another definition at the same revision %+v is known", other.Blocks)
 	}
 	draft := read(1, anotherBlock)
 	draft.Status = storage.StatusDraft
@@ -91,8 +88,8 @@ func TestAFormOfATransactionTakesNoPlaceOfACommittedOne(t *testing.T) {
 	s := knowing()
 	tx := *s
 	tx.borrowed = true
-	cached := func() *knownForm {
-		known, _ := s.forms.Get(ID{1})
+	cached := func() *Known {
+		known, _ := s.forms.Get(storage.ID{1})
 		return known
 	}
 	if got := know(t, &tx, read(2, oneBlock)); cached() != got || got.committed {
@@ -104,7 +101,7 @@ func TestAFormOfATransactionTakesNoPlaceOfACommittedOne(t *testing.T) {
 	if got := know(t, s, read(2, anotherBlock)); cached() != got || !got.committed {
 		t.Error("a committed form does not take the place of the same one of a transaction")
 	}
-	for _, f := range []Form{read(3, oneBlock), read(3, anotherBlock)} {
+	for _, f := range []storage.Form{read(3, oneBlock), read(3, anotherBlock)} {
 		if got := know(t, &tx, f); cached() == got || !cached().committed || cached().Revision != 2 {
 			t.Error("a form of a transaction takes the place of a committed one")
 		}

@@ -1,4 +1,4 @@
-package formsvc
+package core
 
 import (
 	"context"
@@ -27,25 +27,15 @@ const (
 	maintainSweeps = 20
 )
 
-// Maintain does one bounded piece of what must happen now and then: it enters the
-// answers of responses from before settings.duplicateField was set, sums up counts for
-// the metrics, removes keys that ended 90 days ago and bodies of events that nothing
-// refers to, and tidies up after deletions and purges that another process began. It
-// takes about a second at most and may run in every process at once.
-//
-// A running [webhooks.Dispatcher] does all of this about once a minute. A deployment
-// without one calls Maintain as often. Nothing is lost when it does not, but lists
-// of figures become slow and what was deleted goes on taking room. The trash is the
-// host's: see [Service.PurgeTrash].
-//
-// An error is about one kind of work, and the others were done all the same.
-func (s *Service) Maintain(ctx context.Context) error {
-	_, err := s.maintain(ctx, s.now())
+// Maintain does one bounded piece of what must happen now and then; package formsvc lists it. An
+// error is about one kind of work, and the others were done all the same.
+func (c *Core) Maintain(ctx context.Context) error {
+	_, err := c.maintain(ctx, c.Now())
 	return err
 }
 
-func (s *Service) maintain(ctx context.Context, now time.Time) (more bool, err error) {
-	more, err = s.enterAnswers(ctx)
+func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err error) {
+	more, err = c.enterAnswers(ctx)
 	var faults []error
 	if ctx.Err() != nil {
 		return false, ctx.Err()
@@ -54,7 +44,7 @@ func (s *Service) maintain(ctx context.Context, now time.Time) (more bool, err e
 		faults = append(faults, err)
 	}
 	for range maintainSweeps {
-		swept, err := s.storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), Max: sweepRows})
+		swept, err := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), Max: sweepRows})
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
@@ -69,10 +59,10 @@ func (s *Service) maintain(ctx context.Context, now time.Time) (more bool, err e
 	return len(faults) == 0, errors.Join(faults...)
 }
 
-// sweep is what a running dispatcher calls: it does all that there is to do.
-func (s *Service) sweep(ctx context.Context, now time.Time) error {
+// Sweep is what a running dispatcher calls: it does all that there is to do.
+func (c *Core) Sweep(ctx context.Context, now time.Time) error {
 	for {
-		if more, err := s.maintain(ctx, now); err != nil || !more {
+		if more, err := c.maintain(ctx, now); err != nil || !more {
 			return err
 		}
 	}
@@ -80,9 +70,9 @@ func (s *Service) sweep(ctx context.Context, now time.Time) error {
 
 // enterAnswers enters answers of responses from before their form's duplicateField was
 // set, and reports whether there are more of them. A store without this work has none.
-func (s *Service) enterAnswers(ctx context.Context) (more bool, err error) {
+func (c *Core) enterAnswers(ctx context.Context) (more bool, err error) {
 	for range enterPieces {
-		piece, err := s.storage.NotEntered(ctx, storage.NotEnteredParams{Rules: answers.IdentityRules, Max: enterRows, MaxBytes: enterBytes})
+		piece, err := c.Storage.NotEntered(ctx, storage.NotEnteredParams{Rules: answers.IdentityRules, Max: enterRows, MaxBytes: enterBytes})
 		if err != nil || piece.Place.Form.IsZero() {
 			if errors.Is(err, storage.ErrUnimplemented) {
 				err = nil
@@ -95,7 +85,7 @@ func (s *Service) enterAnswers(ctx context.Context) (more bool, err error) {
 				entered = append(entered, storage.EnteredAnswer{Submission: sub.ID, Digest: digest})
 			}
 		}
-		if err := s.storage.EnterAnswers(ctx, piece.Place, entered); err != nil {
+		if err := c.Storage.EnterAnswers(ctx, piece.Place, entered); err != nil {
 			return false, err
 		}
 	}

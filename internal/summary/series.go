@@ -17,10 +17,10 @@ const (
 	logStep     = 0.0198 // half of it is 1 %
 )
 
-// Numbers describes a stream of numbers in bounded memory: count, bounds, mean, spread,
+// Series describes a stream of numbers in bounded memory: count, bounds, mean, spread,
 // median and histogram. All figures of finite numbers are finite. The zero value is of no
 // number.
-type Numbers struct {
+type Series struct {
 	Count    int64
 	Min, Max float64
 
@@ -31,7 +31,7 @@ type Numbers struct {
 }
 
 // Add takes one number, which is finite.
-func (n *Numbers) Add(x float64) {
+func (n *Series) Add(x float64) {
 	if n.Count == 0 {
 		n.Min, n.Max = x, x
 	}
@@ -70,13 +70,13 @@ func round(x float64) float64 {
 }
 
 // Exact reports whether the median and the histogram are exact.
-func (n *Numbers) Exact() bool { return !n.rounded }
+func (n *Series) Exact() bool { return !n.rounded }
 
 // Mean is the mean, 0 of no numbers.
-func (n *Numbers) Mean() float64 { return n.mean }
+func (n *Series) Mean() float64 { return n.mean }
 
 // StdDev is the standard deviation of the numbers as the whole population.
-func (n *Numbers) StdDev() float64 {
+func (n *Series) StdDev() float64 {
 	return min(2*n.halfStdDev, math.MaxFloat64) // which rounding may pass
 }
 
@@ -87,7 +87,7 @@ type counted struct {
 }
 
 // values are the different values, from the smallest on.
-func (n *Numbers) values() []counted {
+func (n *Series) values() []counted {
 	list := make([]counted, 0, len(n.counts))
 	for x, count := range n.counts {
 		list = append(list, counted{max(n.Min, min(n.Max, x)), count})
@@ -97,7 +97,7 @@ func (n *Numbers) values() []counted {
 }
 
 // Median is the number in the middle, and of an even count the mean of the two there.
-func (n *Numbers) Median() float64 {
+func (n *Series) Median() float64 {
 	list := n.values()
 	return at(list, (n.Count-1)/2)/2 + at(list, n.Count/2)/2 // their sum may be too large
 }
@@ -121,7 +121,7 @@ type Bin struct {
 
 // Histogram has one bin for each value where there are at most most values, else most
 // bins of equal width.
-func (n *Numbers) Histogram(most int) []Bin {
+func (n *Series) Histogram(most int) []Bin {
 	list := n.values()
 	if len(list) <= most {
 		bins := make([]Bin, len(list))

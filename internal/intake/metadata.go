@@ -1,39 +1,19 @@
-package formsvc
+package intake
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
 
-// eventResponseCompleted is the one event type.
-const eventResponseCompleted = "form.response.completed"
-
-// eventBody makes the bytes that webhooks are sent. They are fixed here and are
-// the same on every attempt. A zero submission id, that of a test event, is left out.
-func eventBody(event ID, s Submission, a answers.Answers) []byte {
-	w := jsontree.NewWriter(make([]byte, 0, 256+len(a.ByField)+len(s.Hidden)+len(a.Variables)+len(s.Metadata)))
-	w.Object()
-	w.Name("id").Hex(event[:])
-	w.Name("response").Object()
-	w.Name("formId").Hex(s.FormID[:])
-	w.Name("answers").Raw(a.ByField)
-	if !s.ID.IsZero() {
-		w.Name("submissionId").Hex(s.ID[:])
-	}
-	w.Name("submittedAt").Time(s.SubmittedAt)
-	w.Name("hidden").Raw(s.Hidden)
-	w.Name("variables").Raw(a.Variables)
-	w.Name("metadata").Raw(s.Metadata)
-	w.Name("completionTime").Float(s.CompletionTime)
-	w.EndObject()
-	w.EndObject()
-	return w.Bytes()
+// Metadata is what is known about where a response came from. Package formsvc documents it.
+type Metadata struct {
+	Country, Device, UserAgent string
+	UTM                        map[string]string
 }
 
 // utmNames are the members of metadata.utm, in the order in which they are

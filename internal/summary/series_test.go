@@ -15,7 +15,7 @@ func TestNumbersAreThoseOfANaiveCount(t *testing.T) {
 		rapid.Float64Range(-1e6, 1e6))
 	rapid.Check(t, func(t *rapid.T) {
 		given := rapid.SliceOfN(number, 1, 60).Draw(t, "numbers")
-		var n Numbers
+		var n Series
 		sum := 0.0
 		for _, x := range given {
 			n.Add(x)
@@ -54,7 +54,7 @@ func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(1, math.Abs(a), 
 func TestFiguresAreFinite(t *testing.T) {
 	t.Parallel()
 	for _, given := range [][]float64{{5, 1e200}, {-1.5e308, 1.5e308}, {-math.MaxFloat64, math.MaxFloat64}, {5e-324, 1e-323}, {math.MaxFloat64}} {
-		var n Numbers
+		var n Series
 		for i := range 100 {
 			n.Add(given[i%len(given)])
 		}
@@ -94,7 +94,7 @@ func TestTheMedianOfManyNumbers(t *testing.T) {
 		"enormous":   func() float64 { return math.MaxFloat64 * (random.Float64()*2 - 1) },
 		"infinitely": func() float64 { return 1e-300 * random.Float64() },
 	} {
-		var n Numbers
+		var n Series
 		given := make([]float64, 20_001)
 		for i := range given {
 			given[i] = draw()
@@ -118,7 +118,7 @@ func TestTheMedianOfManyNumbers(t *testing.T) {
 			t.Errorf("%s: %d in the histogram", name, total)
 		}
 	}
-	var none Numbers
+	var none Series
 	if none.Median() != 0 || none.StdDev() != 0 || len(none.Histogram(20)) != 0 {
 		t.Error("of no numbers something is known")
 	}

@@ -1,0 +1,652 @@
+package formsvc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/internal/export"
+	"github.com/formsvc/formsvc/internal/summary"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Client does in Go what the API does over HTTP, with the same rules and the same calls
+// of the storage. [Service.As] and [Service.AsHost] make one; it costs nothing and is
+// safe for concurrent use.
+//
+// Errors, beside those of the storage: a [*schema.Error] that lists every fault of what
+// was given, with the paths that the API names; [ErrNotFound] for what does not exist, is
+// in the trash or is not accessible to the user; [ErrNotOwner]; a [*RevisionError].
+//
+// A list is an iterator that reads page by page while the loop goes on, and holds nothing
+// of the storage in between. A loop may end early; another one over the same iterator
+// begins anew. The first error, also that of a context which has ended, comes with a zero
+// record and is the last pair. Records that come or go meanwhile make a list neither repeat
+// nor skip one that is there throughout.
+type Client struct {
+	s   *Service
+	who storage.Actor
+}
+
+// As returns a client for what a user may see and change: the workspaces that the user
+// owns or is a member of, and what is in them. The zero ID sees nothing.
+func (s *Service) As(user ID) Client { return Client{s, storage.As(user)} }
+
+// AsHost returns a client that sees and may change everything.
+func (s *Service) AsHost() Client { return Client{s, storage.AsHost()} }
+
+func (c Client) core() *core.Core { return c.s.core }
+
+// clientPage is how many records a list reads at a time, for a loop that may end early.
+const clientPage = 100
+
+// list yields the records of all pages, newest first, size a page. Records that come or
+// go meanwhile make it neither repeat nor skip one that is there throughout. An error, that of an
+// ended context too, is yielded as the last pair; no record follows the end of a context.
+func list[T any](ctx context.Context, limit, size int, read func(page storage.Page) (found []T, more bool, err error), at func(*T) storage.Position) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		page, left := storage.Page{Limit: size}, limit
+		for {
+			if limit > 0 {
+				page.Limit = min(size, left)
+			}
+			found, more, err := read(page)
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for i := range found {
+				if err := ctx.Err(); err != nil {
+					var none T
+					yield(none, err)
+					return
+				}
+				if !yield(found[i], nil) {
+					return
+				}
+			}
+			left -= len(found)
+			if !more || len(found) == 0 || limit > 0 && left <= 0 {
+				return
+			}
+			last := at(&found[len(found)-1])
+			page.After = &last
+		}
+	}
+}
+
+// precondition is what a write of the core takes.
+func precondition(conditions []Condition) (p core.Precondition) {
+	for _, c := range conditions {
+		if c.revision != 0 {
+			p.Set, p.Revisions = true, append(p.Revisions, c.revision)
+		}
+	}
+	return p
+}
+
+// RejectedURLError says why nothing may be sent to a URL.
+//
+//	Reason string
+type RejectedURLError = core.RejectedURLError
+
+// ErrBlockExists: the form already has a block with this id.
+var ErrBlockExists = core.ErrBlockExists
+
+// Workspaces lists the accessible workspaces, newest first.
+func (c Client) Workspaces(ctx context.Context, q Query) iter.Seq2[Workspace, error] {
+	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Workspace, bool, error) {
+		found, err := c.core().Storage.Workspaces(ctx, c.who, page)
+		return found, len(found) == page.Limit, err
+	}, func(w *Workspace) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
+}
+
+// Workspace returns one workspace.
+func (c Client) Workspace(ctx context.Context, id ID) (Workspace, error) {
+	return c.core().Storage.Workspace(ctx, c.who, id)
+}
+
+// CreateWorkspace makes a workspace. It returns [ErrLimitReached] when the owner has as
+// many as are allowed (Limits.Workspaces).
+func (c Client) CreateWorkspace(ctx context.Context, n WorkspaceCreate) (Workspace, error) {
+	b := core.NewBody().Text("name", n.Name)
+	user, isUser := c.who.User()
+	switch {
+	case isUser && n.Owner.IsZero():
+		n.Owner = user
+	case n.Owner.IsZero():
+		b.Fault("/owner", schema.CodeRequired, "is required")
+	case !c.who.Host() && n.Owner != user:
+		return Workspace{}, ErrNotOwner
+	}
+	return core.Write(c.core(), b, func(body []byte) (Workspace, error) {
+		return c.core().CreateWorkspace(ctx, n.Owner, body)
+	})
+}
+
+// RenameWorkspace gives a workspace another name. Only the owner may.
+func (c Client) RenameWorkspace(ctx context.Context, id ID, name string) (Workspace, error) {
+	return core.Write(c.core(), core.NewBody().Text("name", name), func(body []byte) (Workspace, error) {
+		return c.core().UpdateWorkspace(ctx, c.who, id, body)
+	})
+}
+
+// DeleteWorkspace removes a workspace and moves its forms to the trash. Only the
+// owner may.
+func (c Client) DeleteWorkspace(ctx context.Context, id ID) error {
+	return c.core().DeleteWorkspace(ctx, c.who, id)
+}
+
+// Forms lists forms without their definitions, newest first.
+func (c Client) Forms(ctx context.Context, q FormQuery) iter.Seq2[Form, error] {
+	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Form, bool, error) {
+		found, err := c.core().Storage.Forms(ctx, c.who, storage.FormsParams{WorkspaceID: q.Workspace, Page: page})
+		return found, len(found) == page.Limit, err
+	}, func(f *Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} })
+}
+
+// Form returns one form with its definition.
+func (c Client) Form(ctx context.Context, id ID) (Form, error) {
+	return ownForm(c.core().Storage.Form(ctx, c.who, id))
+}
+
+// ownForm gives the caller bytes of its own: a storage may hand out the same to everybody.
+func ownForm(f Form, err error) (Form, error) {
+	d := &f.Definition
+	for _, section := range []*json.RawMessage{&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields} {
+		*section = bytes.Clone(*section)
+	}
+	if err != nil {
+		return Form{}, err
+	}
+	return f, nil
+}
+
+// CreateForm makes a form.
+func (c Client) CreateForm(ctx context.Context, n FormCreate) (Form, error) {
+	b := core.NewBody().ID("workspace_id", n.Workspace).Text("name", n.Name)
+	if n.Type != "" {
+		b.Text("type", n.Type)
+	}
+	return ownForm(core.Write(c.core(), b.Definition(n.Definition), func(body []byte) (Form, error) {
+		return c.core().CreateForm(ctx, c.who, body)
+	}))
+}
+
+// UpdateForm changes a form and returns it as it is then.
+func (c Client) UpdateForm(ctx context.Context, id ID, u FormUpdate) (Form, error) {
+	b := core.NewBody().Optional("name", u.Name).Optional("status", u.Status)
+	if u.Workspace != nil {
+		b.Text("workspace_id", u.Workspace.String())
+	}
+	return ownForm(core.Write(c.core(), b.Definition(u.Definition), func(body []byte) (Form, error) {
+		return c.core().UpdateForm(ctx, c.who, core.Target{ID: id}, body, precondition([]Condition{IfRevision(u.IfRevision)}))
+	}))
+}
+
+// PublishForm sets a form's status to published: it takes responses from then on, unless
+// it is closed.
+func (c Client) PublishForm(ctx context.Context, id ID) (Form, error) {
+	status := storage.StatusPublished
+	return c.UpdateForm(ctx, id, FormUpdate{Status: &status})
+}
+
+// TrashForm moves a form to the trash.
+func (c Client) TrashForm(ctx context.Context, id ID, conditions ...Condition) error {
+	return c.core().TrashForm(ctx, c.who, id, precondition(conditions))
+}
+
+// Blocks returns the top-level blocks of a form.
+func (c Client) Blocks(ctx context.Context, form ID) (StoredBlocks, error) {
+	return ownBlocks(c.core().Storage.Form(ctx, c.who, form))
+}
+
+// ownBlocks does so for all blocks of a form.
+func ownBlocks(f Form, err error) (StoredBlocks, error) {
+	if err != nil {
+		return StoredBlocks{}, err
+	}
+	return StoredBlocks{JSON: bytes.Clone(f.Definition.Blocks), Revision: f.Revision}, nil
+}
+
+// Block returns one top-level block of a form.
+func (c Client) Block(ctx context.Context, form ID, id string) (StoredBlock, error) {
+	return ownBlock(c.core().Block(ctx, c.who, core.Target{ID: form}, id))
+}
+
+// ownBlock gives the caller bytes of its own, as ownForm does.
+func ownBlock(b core.Block, err error) (StoredBlock, error) {
+	if err != nil {
+		return StoredBlock{}, err
+	}
+	b.JSON = bytes.Clone(b.JSON)
+	return StoredBlock(b), nil
+}
+
+// CreateBlock appends a block, given as JSON; json.Marshal of a [schema.Block] will do.
+// It returns [ErrBlockExists] when the form has one with its id.
+func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, conditions ...Condition) (StoredBlock, error) {
+	return ownBlock(core.Write(c.core(), core.NewBody().JSON("block", block), func(body []byte) (core.Block, error) {
+		return c.core().CreateBlock(ctx, c.who, core.Target{ID: form}, body, precondition(conditions))
+	}))
+}
+
+// ReplaceBlocks replaces all blocks of a form, or puts them in another order. A block
+// without a type keeps the one that it has.
+func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessage, conditions ...Condition) (StoredBlocks, error) {
+	return ownBlocks(core.Write(c.core(), core.NewBody().JSON("blocks", blocks), func(body []byte) (Form, error) {
+		return c.core().ReplaceBlocks(ctx, c.who, core.Target{ID: form}, body, precondition(conditions))
+	}))
+}
+
+// UpdateBlock applies a merge patch (RFC 7396) to one top-level block.
+func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.RawMessage, conditions ...Condition) (StoredBlock, error) {
+	return ownBlock(core.Write(c.core(), core.NewBody().JSON("block", patch), func(body []byte) (core.Block, error) {
+		return c.core().UpdateBlock(ctx, c.who, core.Target{ID: form}, id, body, precondition(conditions))
+	}))
+}
+
+// DeleteBlock removes one top-level block with all blocks inside it, and returns the
+// form's new revision.
+func (c Client) DeleteBlock(ctx context.Context, form ID, id string, conditions ...Condition) (revision int64, err error) {
+	return c.core().DeleteBlock(ctx, c.who, core.Target{ID: form}, id, precondition(conditions))
+}
+
+// Warnings returns the warnings of a stored form, see [Service.Warnings].
+func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) {
+	f, err := c.Form(ctx, form)
+	if err != nil {
+		return nil, err
+	}
+	return c.s.Warnings(f.Definition)
+}
+
+// DecodeAnswers returns the answers of a stored response in the order of the form, hidden
+// fields and variables last. Those that the respondent left out are absent.
+func DecodeAnswers(s Submission) ([]Answer, error) {
+	answers, err := schema.DecodeAnswers(s.Answers)
+	if err != nil {
+		return nil, fmt.Errorf("formsvc: submission %s: %w", s.ID, err)
+	}
+	return answers, nil
+}
+
+// FormContent is the definition of a form as Go values.
+type FormContent struct {
+	Blocks       []schema.Block
+	Settings     schema.Settings
+	Theme        schema.Theme
+	Variables    map[string]any // float64 or string
+	HiddenFields []string
+}
+
+// DecodeForm returns the definition of a form as [Client.Form] returns it. Lists have
+// forms without their definitions: to decode one of those is an error.
+func DecodeForm(f Form) (content FormContent, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+		}
+	}()
+	d := f.Definition
+	if d.Blocks == nil && d.Settings == nil && d.Theme == nil {
+		return FormContent{}, errors.New("it comes from a list, which has no definitions: read it with Client.Form")
+	}
+	if content.Blocks, err = schema.DecodeBlocks(d.Blocks); err != nil {
+		return FormContent{}, err
+	}
+	if content.Settings, err = schema.DecodeSettings(d.Settings); err != nil {
+		return FormContent{}, err
+	}
+	if content.Theme, err = schema.DecodeTheme(d.Theme); err != nil {
+		return FormContent{}, err
+	}
+	if len(d.Variables) > 0 {
+		if err = json.Unmarshal(d.Variables, &content.Variables); err != nil {
+			return FormContent{}, err
+		}
+	}
+	if len(d.HiddenFields) > 0 {
+		if err = json.Unmarshal(d.HiddenFields, &content.HiddenFields); err != nil {
+			return FormContent{}, err
+		}
+	}
+	return content, nil
+}
+
+// Submissions lists the responses to a form, newest first. It holds one page in memory
+// and nothing of the storage between two of them.
+func (c Client) Submissions(ctx context.Context, form ID, q SubmissionQuery) iter.Seq2[Submission, error] {
+	return c.submissions(ctx, form, q, clientPage)
+}
+
+// submissions is Submissions with size responses a page.
+func (c Client) submissions(ctx context.Context, form ID, q SubmissionQuery, size int) iter.Seq2[Submission, error] {
+	return list(ctx, q.Limit, size, func(page storage.Page) ([]Submission, bool, error) {
+		found, err := c.core().Submissions(ctx, c.who, form, storage.SubmissionsParams{Since: q.Since, Until: q.Until, Page: page})
+		return found.Submissions, found.More, err
+	}, func(s *Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} })
+}
+
+// Submission returns one response to a form.
+func (c Client) Submission(ctx context.Context, form, id ID) (Submission, error) {
+	return c.core().Storage.Submission(ctx, c.who, form, id)
+}
+
+// DeleteSubmission removes one response for good and ends its pending deliveries.
+func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
+	return c.core().Storage.DeleteSubmission(ctx, c.who, form, id)
+}
+
+// Summary counts the answers to a form, in one pass over the responses of q, newest
+// first. Its memory grows with the blocks and choices, and up to 10,000 days or gone
+// choices a block, not with the responses. All numbers in it are finite. It returns a
+// [*schema.Error] when the responses have more than 16,384 different fields.
+func (c Client) Summary(ctx context.Context, form ID, q SubmissionQuery) (Summary, error) {
+	f, err := c.core().Storage.Form(ctx, c.who, form)
+	if err != nil {
+		return Summary{}, err
+	}
+	content, err := DecodeForm(f)
+	if err != nil {
+		return Summary{}, err
+	}
+	t := summary.New(content.Blocks, content.HiddenFields, content.Variables)
+	for s, err := range c.submissions(ctx, form, q, export.PageSize) {
+		if err != nil {
+			return Summary{}, err
+		}
+		answers, err := DecodeAnswers(s)
+		if err != nil {
+			return Summary{}, err
+		}
+		if err := t.Add(answers); err != nil {
+			return Summary{}, err
+		}
+	}
+	return summaryOf(t), nil
+}
+
+// summaryOf is a tally as it is returned.
+func summaryOf(t *summary.Tally) Summary {
+	s := Summary{Responses: t.Responses}
+	for _, b := range t.Blocks {
+		to := BlockSummary{
+			ID: b.ID, Type: b.Type, Label: b.Label, Gone: b.Gone, Answered: b.Answered, Skipped: t.Responses - b.Answered,
+			Choices: choiceCounts(b.Choices), Other: b.Other, NPS: (*NPSSummary)(b.NPS), Unlisted: b.Unlisted,
+		}
+		for _, r := range b.Rows {
+			to.Rows = append(to.Rows, RowSummary{ID: r.ID, Label: r.Label, Choices: choiceCounts(r.Choices)})
+		}
+		if n := &b.Numbers; n.Count > 0 {
+			to.Numbers = &NumberSummary{
+				Count: n.Count, Min: n.Min, Max: n.Max, Mean: n.Mean(), StdDev: n.StdDev(), Median: n.Median(), Exact: n.Exact(),
+			}
+			for _, bin := range n.Histogram(summary.MaxBins) {
+				to.Numbers.Histogram = append(to.Numbers.Histogram, Bin(bin))
+			}
+		}
+		for _, day := range slices.Sorted(maps.Keys(b.Days)) {
+			to.Days = append(to.Days, DayCount{Day: day, Count: b.Days[day]})
+		}
+		s.Blocks = append(s.Blocks, to)
+	}
+	return s
+}
+
+func choiceCounts(choices summary.Votes) (list []ChoiceCount) {
+	for _, c := range choices.Counts() {
+		list = append(list, ChoiceCount(c))
+	}
+	return list
+}
+
+// Period is a time that [Metrics] are of, a string as the API takes it: today, yesterday,
+// 24h, 7d, 30d, 3m, 6m, 12m or all. Days are those of UTC.
+type Period = core.Period
+
+// The periods. All but yesterday end now.
+const (
+	PeriodToday     = core.PeriodToday
+	PeriodYesterday = core.PeriodYesterday
+	Period24h       = core.Period24h // 24 hours
+	Period7d        = core.Period7d  // today and the 6 days before
+	Period30d       = core.Period30d // today and the 29 days before
+	Period3m        = core.Period3m  // since the same day 3 months ago
+	Period6m        = core.Period6m
+	Period12m       = core.Period12m
+	PeriodAll       = core.PeriodAll // with those of [Service.SetLifetimeCounters]
+)
+
+// Metrics are the figures of a form's funnel over a period.
+type Metrics struct {
+	Period Period
+	// Estimated says that the lifetime counters of [Service.SetLifetimeCounters] are part
+	// of the figures.
+	Estimated                  bool
+	Views, Starts, Submissions int64
+	// CompletionRate is Submissions in percent of Starts, with two decimals; 0 when
+	// nobody started.
+	CompletionRate float64
+}
+
+// Metrics returns the figures of a period. "" is [Period30d].
+func (c Client) Metrics(ctx context.Context, form ID, period Period) (Metrics, error) {
+	if period == "" {
+		period = core.DefaultPeriod
+	}
+	m, err := c.core().Metrics(ctx, c.who, form, period)
+	return Metrics(m), err
+}
+
+// ExportFormat is how responses are written: [CSV], the string csv, or [NDJSON], ndjson.
+type ExportFormat = export.Format
+
+// The formats of an [Export].
+const (
+	CSV    = export.CSV
+	NDJSON = export.NDJSON
+)
+
+// Export says how responses are exported. The zero value is a CSV of all of them.
+//
+// NDJSON has one response a line, exactly as the API lists it.
+//
+// CSV is as RFC 4180 has it, in UTF-8, with a header and one line a response. Every text
+// is quoted; numbers, dates and ids are not. Its columns
+// are submission_id and submitted_at; one for each block that answers, named by its id, in
+// the order of the form; the hidden fields and variables; blocks that only responses
+// have, because they are gone from the form; completion_time and metadata. A value with
+// parts has a column for each, named id/part: the rows of a matrix by their ids, the
+// parts of an address or contact, a file's name and url, a payment's amount, currency,
+// status, gateway and reference. An unanswered block is an empty cell.
+//
+// A respondent's own text in a column by choice is in id/other. A choice whose id is
+// "other" or begins with "choice:" has the column id/choice:other or the like. A file in
+// a column of its own has id/1/name and id/1/url, the next one id/2/name. A name that is
+// taken already, such as that of a block with the id submitted_at, gets " (2)", " (3)"
+// and so on.
+//
+// A spreadsheet program takes a cell for a formula when it begins with =, +, -, @, a tab
+// or a carriage return. Such a cell gets an apostrophe (') in front, and so does one with
+// such a character after apostrophes: whoever removes one apostrophe from every cell that
+// has = + - @ tab or CR after its apostrophes has the responses again. Answers of number,
+// date and phone blocks are never changed.
+//
+// Programs that split at commas, semicolons and tabs alike, as LibreOffice does unless
+// told otherwise, read the same cells. One that splits at semicolons or tabs but not at
+// commas, as Excel does where the comma is the decimal sign, sees no cell's quotes at its
+// start: it needs a file with that Separator, and neither columns nor apostrophes are
+// right for it without.
+type Export struct {
+	Format ExportFormat // CSV (the default) or NDJSON
+	// Since and Until bound SubmittedAt; both are included. Zero: no bound.
+	Since, Until time.Time
+
+	// The rest is about CSV alone.
+
+	Separator rune // ',' (the default), ';' or a tab: what the program that reads the file splits at
+	ChoiceIDs bool // choices as ids. Default: as the labels that they had when chosen
+	// Spread: one column per choice (id/choice id, id/other) and per file (id/1/name)
+	// where several may be given. A cell has the choice, in a ranking its place. Default:
+	// one cell, the values separated by "; ". The rows of a matrix always have their own.
+	Spread bool
+	Labels bool // the header has the labels of blocks, followed by [id] where two are alike. Default: ids
+	BOM    bool // begin with a byte order mark, by which some programs know UTF-8
+	// KeepFormulas leaves out the apostrophe in front of what a program could take for a
+	// formula.
+	KeepFormulas bool
+}
+
+// Export writes the responses to a form, newest first. It holds a page of them in memory,
+// at most 16 MiB, however many there are, and nothing of the storage while w takes a page.
+// On a Service from Using, the host's transaction stays open meanwhile. A CSV reads all responses twice, because
+// the first pass finds its columns; nothing is written before that.
+//
+// A response that comes in meanwhile may or may not be written. Without an error the
+// stream is whole. A [*schema.Error] says what is wrong with e, or that a CSV would have
+// more than 16,384 columns.
+func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) error {
+	o := export.Options(e)
+	if err := o.Check(); err != nil {
+		return err
+	}
+	f, err := c.core().Storage.Form(ctx, c.who, form)
+	if err != nil {
+		return err
+	}
+	if err := core.CheckRange(o.Since, o.Until); err != nil {
+		return err
+	}
+	return export.Write(ctx, w, f.Definition, o, func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
+		return c.core().Submissions(ctx, c.who, form, q)
+	})
+}
+
+// WebhookCreate is a webhook to make. Printed, logged or as JSON it shows "…" for a signing
+// secret; see [IssuedKey] for what that does not cover.
+type WebhookCreate struct {
+	Form     ID     // required
+	URL      string // required: http or https, to a public address (webhooks.Config.AllowedNetworks allows others)
+	Disabled bool   // nothing is sent before it is enabled
+	// SigningSecret has at least 16 characters. Empty: deliveries are not signed.
+	SigningSecret string
+}
+
+// secretMask stands for a secret where something is printed.
+const secretMask = "…"
+
+// shownWebhook is a WebhookCreate as it is printed.
+type shownWebhook WebhookCreate
+
+func (n WebhookCreate) shown() shownWebhook {
+	if n.SigningSecret != "" {
+		n.SigningSecret = secretMask
+	}
+	return shownWebhook(n)
+}
+
+// Format prints n without its secret.
+func (n WebhookCreate) Format(f fmt.State, verb rune) {
+	_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), n.shown())
+}
+
+// MarshalJSON writes n without its secret.
+func (n WebhookCreate) MarshalJSON() ([]byte, error) { return json.Marshal(n.shown()) }
+
+// WebhookUpdate says what to change of a webhook. What is nil stays; at least one member
+// must be set. Printed, logged or as JSON it shows no signing secret, as [WebhookCreate].
+type WebhookUpdate struct {
+	URL     *string // as of WebhookCreate; what is pending goes to the new one
+	Enabled *bool   // false ends the pending deliveries
+	// SigningSecret replaces the secret; a pointer to "" removes it.
+	SigningSecret *string
+}
+
+// MarshalJSON writes u without its secret. Package fmt prints only where that stands.
+func (u WebhookUpdate) MarshalJSON() ([]byte, error) {
+	type shown WebhookUpdate
+	if u.SigningSecret != nil && *u.SigningSecret != "" {
+		mask := secretMask
+		u.SigningSecret = &mask
+	}
+	return json.Marshal(shown(u))
+}
+
+// Webhooks lists the webhooks of all accessible forms, newest first.
+func (c Client) Webhooks(ctx context.Context, q Query) iter.Seq2[Webhook, error] {
+	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Webhook, bool, error) {
+		found, err := c.core().Storage.Webhooks(ctx, c.who, page)
+		return found, len(found) == page.Limit, err
+	}, func(w *Webhook) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
+}
+
+// PausedWebhooks lists the accessible webhooks that are paused, those first that failed
+// last. A pause ends with the first request that succeeds: [Service.SendTestEvent] and
+// [Service.Redeliver] send one at once, and so does a new URL.
+func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWebhook, error] {
+	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]PausedWebhook, bool, error) {
+		found, err := c.core().Storage.PausedWebhooks(ctx, c.who, page)
+		return found, len(found) == page.Limit, err
+	}, func(p *PausedWebhook) storage.Position {
+		return storage.Position{Time: p.FailingSince, ID: p.WebhookID}
+	})
+}
+
+// Webhook returns one webhook.
+func (c Client) Webhook(ctx context.Context, id ID) (Webhook, error) {
+	return c.core().Storage.Webhook(ctx, c.who, id)
+}
+
+// CreateWebhook makes a webhook. A URL to which nothing may be sent is a
+// [*RejectedURLError]. A form has Limits.Webhooks at most; one more is a [*schema.Error].
+func (c Client) CreateWebhook(ctx context.Context, n WebhookCreate) (Webhook, error) {
+	b := core.NewBody().ID("form_id", n.Form).Text("url", n.URL)
+	if n.Disabled {
+		b.Bool("enabled", false)
+	}
+	if n.SigningSecret != "" {
+		b.Text("signing_secret", n.SigningSecret)
+	}
+	return core.Write(c.core(), b, func(body []byte) (Webhook, error) {
+		return c.core().CreateWebhook(ctx, c.who, body)
+	})
+}
+
+// UpdateWebhook changes a webhook and returns it as it is then. Errors as for
+// CreateWebhook.
+func (c Client) UpdateWebhook(ctx context.Context, id ID, u WebhookUpdate) (Webhook, error) {
+	b := core.NewBody().Optional("url", u.URL)
+	if u.Enabled != nil {
+		b.Bool("enabled", *u.Enabled)
+	}
+	if u.SigningSecret != nil && *u.SigningSecret == "" {
+		b.Null("signing_secret")
+	} else {
+		b.Optional("signing_secret", u.SigningSecret)
+	}
+	return core.Write(c.core(), b, func(body []byte) (Webhook, error) {
+		return c.core().UpdateWebhook(ctx, c.who, id, body)
+	})
+}
+
+// DeleteWebhook removes a webhook, its pending deliveries and its history.
+func (c Client) DeleteWebhook(ctx context.Context, id ID) error {
+	return c.core().Storage.DeleteWebhook(ctx, c.who, id)
+}
+
+// Deliveries returns the summaries of a webhook's latest attempts, newest first, at most
+// 100.
+func (c Client) Deliveries(ctx context.Context, webhook ID) ([]Delivery, error) {
+	return c.core().Storage.Deliveries(ctx, c.who, webhook, core.ShownDeliveries)
+}

@@ -1,0 +1,118 @@
+package core
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Body is what a request of the API would carry, for a caller in Go. What Go can say and JSON
+// cannot is a fault, which [Write] returns.
+type Body struct {
+	w      jsontree.Writer
+	faults []error
+}
+
+// NewBody returns a body without members.
+func NewBody() *Body {
+	b := new(Body)
+	b.w.Object()
+	return b
+}
+
+// Text adds a member.
+func (b *Body) Text(name, value string) *Body {
+	if !utf8.ValidString(value) {
+		b.Fault("/"+name, schema.CodeBadFormat, "is not valid UTF-8")
+	}
+	b.w.Name(name).String(value)
+	return b
+}
+
+// Optional adds a member unless it is nil.
+func (b *Body) Optional(name string, value *string) *Body {
+	if value != nil {
+		b.Text(name, *value)
+	}
+	return b
+}
+
+// ID adds the id of a record, which must be given.
+func (b *Body) ID(name string, id storage.ID) *Body {
+	if id.IsZero() {
+		b.Fault("/"+name, schema.CodeRequired, "is required")
+	}
+	b.w.Name(name).String(id.String())
+	return b
+}
+
+// Bool adds a member.
+func (b *Body) Bool(name string, value bool) { b.w.Name(name).Bool(value) }
+
+// Null adds a member.
+func (b *Body) Null(name string) { b.w.Name(name).Null() }
+
+// JSON adds a member that is JSON already. It leaves nil out.
+func (b *Body) JSON(name string, value json.RawMessage) *Body {
+	b.json("", name, value)
+	return b
+}
+
+// json adds a member of the object at path.
+func (b *Body) json(path, name string, value json.RawMessage) {
+	switch {
+	case value == nil:
+	case !json.Valid(value):
+		b.Fault(path+"/"+name, schema.CodeBadFormat, "is not JSON")
+	default:
+		b.w.Name(name).Raw(value)
+	}
+}
+
+// Definition adds the sections that are set.
+func (b *Body) Definition(d storage.Definition) *Body {
+	if d.Blocks == nil && d.Settings == nil && d.Theme == nil && d.Variables == nil && d.HiddenFields == nil {
+		return b
+	}
+	b.w.Name("definition").Object()
+	b.json("/definition", "blocks", d.Blocks)
+	b.json("/definition", "settings", d.Settings)
+	b.json("/definition", "theme", d.Theme)
+	b.json("/definition", "variables", d.Variables)
+	b.json("/definition", "hidden_fields", d.HiddenFields)
+	b.w.EndObject()
+	return b
+}
+
+// Fault adds a fault of what the caller gave.
+func (b *Body) Fault(path, code, message string) {
+	b.faults = append(b.faults, faults.One(path, code, message))
+}
+
+// Write gives a body to an operation, within the size that a request's body may have. Beside an
+// error it returns the zero value.
+func Write[T any](c *Core, b *Body, operation func(body []byte) (T, error)) (T, error) {
+	var none T
+	b.w.EndObject()
+	if int64(b.w.Len()) > c.Limits.Body {
+		b.Fault("", schema.CodeTooLong, "takes more than "+strconv.FormatInt(c.Limits.Body, 10)+" bytes")
+	}
+	if err := faults.Join(b.faults...); err != nil {
+		return none, err
+	}
+	v, err := operation(b.w.Bytes())
+	var syntax *jsontree.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		return none, faults.One("", schema.CodeBadFormat, "is not acceptable JSON: "+syntax.Reason)
+	case err != nil:
+		return none, err
+	}
+	return v, nil
+}

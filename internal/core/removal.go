@@ -1,0 +1,204 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// batch is how many records are read or removed at a time.
+const batch = 500
+
+// TrashedForms lists the forms of a workspace that are in the trash, newest first by when they
+// were made, without their definitions. The zero ID is [storage.ErrNotFound].
+func (c *Core) TrashedForms(ctx context.Context, workspace storage.ID) ([]storage.Form, error) {
+	if workspace.IsZero() {
+		return nil, storage.ErrNotFound // to the storage it would mean: of all workspaces
+	}
+	var all []storage.Form
+	err := c.formPages(ctx, storage.FormsParams{WorkspaceID: workspace, Trashed: true}, func(found []storage.Form) error {
+		all = append(all, found...)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// formPages calls each for one page of forms after the other. None of them is empty.
+func (c *Core) formPages(ctx context.Context, q storage.FormsParams, each func([]storage.Form) error) error {
+	q.Page.Limit = batch
+	for {
+		found, err := c.Storage.Forms(ctx, storage.AsHost(), q)
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		if err := each(found); err != nil || len(found) < batch {
+			return err
+		}
+		last := found[len(found)-1]
+		q.Page.After = &storage.Position{Time: last.CreatedAt, ID: last.ID}
+	}
+}
+
+// PurgeTrash removes for good the forms that went to the trash before olderThan, with their
+// rows, and returns how many.
+func (c *Core) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error) {
+	if olderThan.IsZero() {
+		return 0, errors.New("formsvc: PurgeTrash needs a time")
+	}
+	return c.sweepRemoved(ctx, olderThan)
+}
+
+// PurgeForm removes one form for good that is in the trash, with its rows.
+func (c *Core) PurgeForm(ctx context.Context, form storage.ID) error {
+	if err := c.Storage.PurgeForm(ctx, form); err != nil {
+		return err
+	}
+	_, err := c.sweepRemoved(ctx, time.Time{})
+	return err
+}
+
+// DeleteUser removes everything of a user for good. When it returns nil, no row is left.
+func (c *Core) DeleteUser(ctx context.Context, user storage.ID) error {
+	if user.IsZero() {
+		return errors.New("formsvc: DeleteUser needs the id of a user")
+	}
+	if err := c.Storage.DeleteUser(ctx, user, c.Now()); err != nil {
+		return err
+	}
+	_, err := c.sweepRemoved(ctx, time.Time{})
+	return err
+}
+
+// sweepRemoved removes the rows of what is gone already, and of the forms that went to the
+// trash before a time, if it is not zero. It returns how many forms these were.
+func (c *Core) sweepRemoved(ctx context.Context, trashBefore time.Time) (forms int, err error) {
+	for {
+		swept, err := c.Storage.Sweep(ctx, storage.SweepParams{Now: c.Now(), TrashBefore: trashBefore, Removals: true, Max: sweepRows})
+		forms += swept.Forms
+		if err != nil || !swept.More {
+			return forms, err
+		}
+	}
+}
+
+// EraseRespondent removes for good the responses to a form in which every one of the given
+// answers stands, and returns how many. Package formsvc says how answers are named and compared.
+func (c *Core) EraseRespondent(ctx context.Context, formID storage.ID, wanted map[string]string) (int, error) {
+	if err := checkConditions(wanted); err != nil {
+		return 0, err
+	}
+	f, err := c.Storage.Form(ctx, storage.AsHost(), formID)
+	if err != nil {
+		return 0, err
+	}
+	form, err := answers.Compile(c.Source(f.Definition))
+	if err != nil {
+		return 0, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+	}
+	conditions, erased := form.Conditions(wanted), 0
+	q := storage.SubmissionsParams{Page: storage.Page{Limit: batch}, MaxBytes: enterBytes}
+	for {
+		page, err := storage.ListSubmissions(ctx, c.Storage, storage.AsHost(), formID, q)
+		if err != nil {
+			return erased, err
+		}
+		var found []storage.ID
+		for i := range page.Submissions {
+			if conditions.Hold(page.Submissions[i].Answers) {
+				found = append(found, page.Submissions[i].ID)
+			}
+		}
+		if len(found) > 0 {
+			n, err := c.Storage.EraseSubmissions(ctx, formID, found)
+			erased += n
+			if err != nil {
+				return erased, err
+			}
+		}
+		if !page.More || len(page.Submissions) == 0 {
+			break
+		}
+		last := &page.Submissions[len(page.Submissions)-1]
+		q.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
+	}
+	var broken []error
+	for _, f := range conditions.Faults() {
+		broken = append(broken, faults.One(conditionPath(f.Name), f.Code, f.Message))
+	}
+	return erased, faults.Join(broken...)
+}
+
+func conditionPath(name string) string {
+	return "/answers/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+}
+
+func checkConditions(wanted map[string]string) error {
+	if len(wanted) == 0 {
+		return faults.One("/answers", schema.CodeRequired, "must name at least one answer")
+	}
+	var broken []error
+	for name, value := range wanted {
+		path := conditionPath(name)
+		switch {
+		case !utf8.ValidString(value):
+			broken = append(broken, faults.One(path, schema.CodeBadFormat, "must be text in UTF-8"))
+		case visible.IsBlank(value):
+			broken = append(broken, faults.One(path, schema.CodeRequired, "must not be empty"))
+		}
+	}
+	return faults.Join(broken...)
+}
+
+// PurgeSubmissions removes for good the responses to one form that were submitted before
+// olderThan, and returns how many.
+func (c *Core) PurgeSubmissions(ctx context.Context, olderThan time.Time, form storage.ID) (int, error) {
+	if olderThan.IsZero() || form.IsZero() {
+		return 0, errors.New("formsvc: PurgeSubmissions needs a time and a form")
+	}
+	return c.purgeSubmissions(ctx, olderThan, []storage.ID{form})
+}
+
+// PurgeAllSubmissions does so for all forms, those in the trash too.
+func (c *Core) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) (purged int, err error) {
+	if olderThan.IsZero() {
+		return 0, errors.New("formsvc: PurgeAllSubmissions needs a time")
+	}
+	for _, trashed := range []bool{false, true} {
+		err := c.formPages(ctx, storage.FormsParams{Trashed: trashed}, func(forms []storage.Form) error {
+			ids := make([]storage.ID, len(forms))
+			for i := range forms {
+				ids[i] = forms[i].ID
+			}
+			n, err := c.purgeSubmissions(ctx, olderThan, ids)
+			purged += n
+			return err
+		})
+		if err != nil {
+			return purged, err
+		}
+	}
+	return purged, nil
+}
+
+func (c *Core) purgeSubmissions(ctx context.Context, olderThan time.Time, forms []storage.ID) (int, error) {
+	purged := 0
+	for {
+		got, err := c.Storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{Forms: forms, Before: olderThan, Max: sweepRows})
+		purged += got.Submissions
+		if err != nil || !got.More {
+			return purged, err
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package core
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// ResealSecrets seals with the current cipher every signing secret that is stored otherwise,
+// and returns how many. What it does about errors, package core says.
+func (c *Core) ResealSecrets(ctx context.Context) (int, error) {
+	var (
+		resealed int
+		failed   error
+		after    storage.ID
+	)
+	for {
+		stored, err := c.Storage.Secrets(ctx, after, batch)
+		if err != nil {
+			return resealed, err
+		}
+		if len(stored) == 0 {
+			return resealed, failed
+		}
+		after = stored[len(stored)-1].WebhookID
+		var replacements []storage.SecretReplacement
+		for _, have := range stored {
+			for _, secret := range [][]byte{have.Secret, have.OldSecret} {
+				sealed, err := c.Secrets.Reseal(have.WebhookID, secret)
+				switch {
+				case err != nil && failed == nil:
+					failed = fmt.Errorf("formsvc: the secret of webhook %s: %w", have.WebhookID, err)
+				case sealed != nil:
+					replacements = append(replacements, storage.SecretReplacement{WebhookID: have.WebhookID, From: secret, To: sealed})
+				}
+			}
+		}
+		n, err := c.Storage.ReplaceSecrets(ctx, replacements)
+		resealed += n
+		if err != nil {
+			return resealed, err
+		}
+	}
+}

@@ -1,0 +1,54 @@
+package intake
+
+import (
+	"context"
+
+	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// eventResponseCompleted is the one event type.
+const eventResponseCompleted = "form.response.completed"
+
+// eventBody makes the bytes that webhooks are sent. They are fixed here and are
+// the same on every attempt. A zero submission id, that of a test event, is left out.
+func eventBody(event storage.ID, s storage.Submission, a answers.Answers) []byte {
+	w := jsontree.NewWriter(make([]byte, 0, 256+len(a.ByField)+len(s.Hidden)+len(a.Variables)+len(s.Metadata)))
+	w.Object()
+	w.Name("id").Hex(event[:])
+	w.Name("response").Object()
+	w.Name("formId").Hex(s.FormID[:])
+	w.Name("answers").Raw(a.ByField)
+	if !s.ID.IsZero() {
+		w.Name("submissionId").Hex(s.ID[:])
+	}
+	w.Name("submittedAt").Time(s.SubmittedAt)
+	w.Name("hidden").Raw(s.Hidden)
+	w.Name("variables").Raw(a.Variables)
+	w.Name("metadata").Raw(s.Metadata)
+	w.Name("completionTime").Float(s.CompletionTime)
+	w.EndObject()
+	w.EndObject()
+	return w.Bytes()
+}
+
+// SendTestEvent queues an event for one webhook with sample answers made from the blocks of its
+// form.
+func (i *Intake) SendTestEvent(ctx context.Context, webhookID storage.ID) error {
+	w, err := i.core.Storage.Webhook(ctx, storage.AsHost(), webhookID)
+	if err != nil {
+		return err
+	}
+	form, err := i.readForm(ctx, w.FormID)
+	if err != nil {
+		return err
+	}
+	now := i.core.Now()
+	sample := form.answers.Sample()
+	event := i.core.NewID(now)
+	body := eventBody(event, storage.Submission{
+		FormID: w.FormID, SubmittedAt: now, Hidden: sample.Hidden, Metadata: encodeMetadata(Metadata{}),
+	}, sample)
+	return i.core.Storage.Enqueue(ctx, webhookID, storage.Event{ID: event, Type: eventResponseCompleted, Body: body})
+}

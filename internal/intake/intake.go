@@ -1,0 +1,57 @@
+// Package intake takes a response from its arrival to the storage: the form as it is known, the
+// check of the answers, the way through the form, the record, and the event that webhooks are sent.
+package intake
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/cache"
+	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// What Submit refuses a response with, beside faults and the errors of the storage.
+var (
+	// ErrClosed: the form takes no more responses.
+	ErrClosed = errors.New("intake: the form is closed")
+	// ErrKeyUsed: another response is stored with the idempotency key of one that asks for
+	// OneContent.
+	ErrKeyUsed = errors.New("intake: another response has this idempotency key")
+)
+
+// Intake is safe for concurrent use.
+type Intake struct {
+	core     *core.Core
+	forms    *cache.Cache[storage.ID, *Known] // shared with the copies that On makes
+	handOver func() (to storage.HandOver, stored func())
+	borrowed bool // made by On: the host commits or rolls back
+}
+
+// New returns an intake that knows no form yet. handOver is called for a response that is about
+// to be stored with an event, and stored when it is.
+func New(c *core.Core, handOver func() (to storage.HandOver, stored func())) *Intake {
+	return &Intake{core: c, forms: new(cache.Cache[storage.ID, *Known]), handOver: handOver}
+}
+
+// On is the intake on another core, whose storage is a transaction of the host's.
+func (i *Intake) On(c *core.Core) *Intake {
+	copied := *i
+	copied.core, copied.borrowed = c, true
+	return &copied
+}
+
+// Response is what a respondent submits. Package formsvc documents its fields.
+type Response struct {
+	FormID         storage.ID
+	Answers        map[string]json.RawMessage
+	HostAnswers    map[string]json.RawMessage
+	Hidden         map[string]string
+	Metadata       Metadata
+	CompletionTime float64
+	IdempotencyKey string
+	OneContent     bool
+	SubmittedAt    time.Time
+	Deliver        bool
+}

@@ -1,0 +1,145 @@
+package intake
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/cache"
+	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Published returns a published form by its public id: as it was read, and what is known of it.
+func (i *Intake) Published(ctx context.Context, publicID string) (storage.Form, *Known, error) {
+	if !objectid.IsPublicID(publicID) {
+		return storage.Form{}, nil, storage.ErrNotFound // some stores refuse to compare with any text
+	}
+	f, err := i.core.Storage.FormByPublicID(ctx, publicID)
+	if err == nil && f.Status != storage.StatusPublished {
+		err = storage.ErrNotFound
+	}
+	return i.shown(f, err)
+}
+
+// Form returns a form by its id, draft or published, in the same way.
+func (i *Intake) Form(ctx context.Context, id storage.ID) (storage.Form, *Known, error) {
+	return i.shown(i.core.Storage.Form(ctx, storage.AsHost(), id))
+}
+
+// shown returns a form that was read and what is known of it, with one definition for both.
+func (i *Intake) shown(f storage.Form, err error) (storage.Form, *Known, error) {
+	if err != nil {
+		return storage.Form{}, nil, err
+	}
+	known, err := i.know(f)
+	if err != nil {
+		return storage.Form{}, nil, err
+	}
+	f.Definition = known.Definition
+	return f, known, nil
+}
+
+// Path returns the way through a form for answers that may be incomplete.
+func (i *Intake) Path(ctx context.Context, id storage.ID, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
+	// Read, never cached: nothing would show that a cached form is out of date.
+	form, err := i.readForm(ctx, id)
+	if err != nil {
+		return schema.Path{}, err
+	}
+	path, err := form.answers.Path(answers, hidden)
+	if err != nil {
+		return schema.Path{}, fmt.Errorf("formsvc: form %s: %w", id, err)
+	}
+	return path, nil
+}
+
+// Known is a form as it was read, with what its definition says. Nothing of it is
+// changed. Name and workspace may be those of an earlier read: only what isAt compares, and
+// the definition, are to be relied on.
+type Known struct {
+	storage.Form
+	Blocks   []schema.Block
+	Settings schema.Settings
+	Theme    schema.Theme
+	answers  answers.Form
+	// committed: the form was read from the service's own storage. A host's
+	// transaction may be rolled back, and its revision then comes to mean another
+	// definition.
+	committed bool
+}
+
+// knownBytes is what a known form takes at least. The cache counts it and the
+// definition; what is decoded and compiled takes about twelve times the definition: a
+// full cache is 40 MB with forms of 30 questions (620 of them), and 94 MB with forms
+// of 3,000 choices (91 of them).
+const knownBytes = 8 << 10
+
+// formForSubmit returns a form from the cache, or reads it; fresh reports which. A
+// cached form may be out of date: the storage refuses a submission that was
+// checked against an old revision. A copy made by [Intake.On] always reads:
+// its transaction may see another form than the cache holds.
+func (i *Intake) formForSubmit(ctx context.Context, id storage.ID) (form *Known, fresh bool, err error) {
+	if !i.borrowed {
+		if form, ok := i.forms.Get(id); ok && form.committed {
+			return form, false, nil
+		}
+	}
+	form, err = i.readForm(ctx, id)
+	return form, true, err
+}
+
+// readForm reads a form and knows what it says.
+func (i *Intake) readForm(ctx context.Context, id storage.ID) (*Known, error) {
+	f, err := i.core.Storage.Form(ctx, storage.AsHost(), id)
+	if err != nil {
+		return nil, err
+	}
+	return i.know(f)
+}
+
+// know returns a form that was read with what its definition says. Of a definition that
+// is known, nothing is decoded or compiled again, and its bytes take the place of those
+// that were read: a process keeps them once. Bytes are compared, not revisions: a
+// transaction that is rolled back makes another form of the same revision.
+func (i *Intake) know(f storage.Form) (*Known, error) {
+	known, ok := i.forms.Get(f.ID)
+	same := ok && cache.Same(&known.Definition, &f.Definition)
+	if same && known.isAt(&f) && (known.committed || i.borrowed) {
+		return known, nil
+	}
+	form := new(Known)
+	if same {
+		*form, f.Definition = *known, known.Definition
+	} else if err := form.read(i.core.Source(f.Definition), f.Definition.Theme); err != nil {
+		return nil, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+	}
+	form.Form, form.committed = f, !i.borrowed
+	if !ok || form.committed || !known.committed {
+		i.forms.Put(f.ID, form, knownBytes+cache.SizeOf(&f.Definition))
+	}
+	return form, nil
+}
+
+// isAt reports whether a form says what f says beside its definition, as far as a
+// response is concerned.
+func (k *Known) isAt(f *storage.Form) bool {
+	return k.Revision == f.Revision && k.Status == f.Status && k.Gate == f.Gate
+}
+
+// read decodes and compiles a definition.
+func (k *Known) read(from answers.Source, theme json.RawMessage) (err error) {
+	if k.Blocks, err = schema.DecodeBlocks(from.Blocks); err != nil {
+		return err
+	}
+	if k.Settings, err = schema.DecodeSettings(from.Settings); err != nil {
+		return err
+	}
+	if k.Theme, err = schema.DecodeTheme(theme); err != nil {
+		return err
+	}
+	k.answers, err = answers.Compile(from)
+	return err
+}

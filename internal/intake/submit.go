@@ -1,0 +1,158 @@
+package intake
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Submit checks a response and stores it, in one step with all that follows from it.
+func (i *Intake) Submit(ctx context.Context, r *Response) (storage.Submission, error) {
+	form, fresh, err := i.formForSubmit(ctx, r.FormID)
+	for range core.MaxRaces {
+		if err != nil {
+			return storage.Submission{}, err
+		}
+		n, refused := i.newSubmission(form, r)
+		if refused == nil {
+			// A dispatcher that runs here sends what is stored here. In the host's
+			// transaction nothing is stored before the host commits.
+			made := func() {}
+			if !i.borrowed && !n.Event.ID.IsZero() {
+				n.HandOver, made = i.handOver()
+			}
+			stored, replayed, err := i.core.Storage.Submit(ctx, n)
+			if !errors.Is(err, storage.ErrRevisionMismatch) {
+				if err == nil && !replayed {
+					made()
+				}
+				if replayed && r.OneContent && !sameContent(stored, n.Submission.Answers, n.Submission.Hidden) {
+					return storage.Submission{}, ErrKeyUsed
+				}
+				if errors.Is(err, storage.ErrLimitReached) {
+					err = ErrClosed
+				}
+				return stored, err
+			}
+		} else if fresh {
+			return i.replay(ctx, form, r, refused)
+		}
+		// The cached form may be stale: what it refuses, the current one may accept.
+		form, err = i.readForm(ctx, r.FormID)
+		fresh = true
+	}
+	return storage.Submission{}, storage.ErrUnavailable
+}
+
+// replay returns the first result of an idempotency key, else the refusal.
+func (i *Intake) replay(ctx context.Context, form *Known, r *Response, refused error) (storage.Submission, error) {
+	if r.IdempotencyKey == "" || checkIdempotencyKey(r.IdempotencyKey) != nil {
+		return storage.Submission{}, refused
+	}
+	stored, err := i.core.Storage.SubmissionByKey(ctx, r.FormID, r.IdempotencyKey)
+	if errors.Is(err, storage.ErrNotFound) {
+		return storage.Submission{}, refused
+	}
+	if err == nil && r.OneContent {
+		checked, faulty := form.answers.Check(input(r))
+		if faulty != nil || !sameContent(stored, checked.List, checked.Hidden) {
+			return storage.Submission{}, refused
+		}
+	}
+	return stored, err
+}
+
+// sameContent reports whether a stored response has these answers and hidden fields. A
+// store may change white space and escapes, and nothing else.
+func sameContent(stored storage.Submission, list, hidden json.RawMessage) bool {
+	return reflect.DeepEqual(decoded(stored.Answers), decoded(list)) && reflect.DeepEqual(decoded(stored.Hidden), decoded(hidden))
+}
+
+func decoded(raw json.RawMessage) (v any) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	_ = d.Decode(&v) // it was written here
+	return v
+}
+
+// input is what is checked of a response.
+func input(r *Response) answers.Input {
+	return answers.Input{Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden}
+}
+
+// newSubmission checks a response against a form and makes the record of it.
+func (i *Intake) newSubmission(form *Known, r *Response) (storage.NewSubmission, error) {
+	clock, now := i.core.Clock().UTC(), i.core.Now()
+	imported := !r.SubmittedAt.IsZero()
+	var badTime error
+	if imported {
+		if r.SubmittedAt.After(clock) {
+			badTime = faults.One("/submitted_at", schema.CodeOutOfRange, "must not be in the future")
+		}
+		now = r.SubmittedAt.UTC().Truncate(time.Second)
+		if now.IsZero() || now.Year() < 1 || now.Year() > 9999 {
+			badTime = faults.One("/submitted_at", schema.CodeOutOfRange, "must be a time of the years 1 to 9999")
+		}
+		clock = now
+	}
+	switch {
+	case form.Status != storage.StatusPublished:
+		return storage.NewSubmission{}, storage.ErrNotFound
+	case form.Gate.IsClosed(false, clock):
+		return storage.NewSubmission{}, ErrClosed
+	}
+	checked, err := form.answers.Check(input(r))
+	if err := faults.Join(err, badTime, checkMetadata(r.Metadata), checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
+		return storage.NewSubmission{}, err
+	}
+	submission := storage.Submission{
+		ID:             i.core.NewID(i.core.Now()),
+		FormID:         r.FormID,
+		SubmittedAt:    now,
+		CompletionTime: r.CompletionTime,
+		Answers:        checked.List,
+		Metadata:       encodeMetadata(r.Metadata),
+		Hidden:         checked.Hidden,
+	}
+	n := storage.NewSubmission{
+		Submission:     submission,
+		FormRevision:   form.Revision,
+		UniqueAnswer:   checked.Unique,
+		UniqueField:    storage.UniqueField{Block: form.Gate.Unique.Block, Rules: answers.IdentityRules},
+		IdempotencyKey: r.IdempotencyKey,
+	}
+	if !imported || r.Deliver {
+		event := i.core.NewID(i.core.Now())
+		n.Event = storage.Event{ID: event, Type: eventResponseCompleted, Body: eventBody(event, submission, checked)}
+	}
+	return n, nil
+}
+
+func checkCompletionTime(seconds float64) error {
+	if seconds < 0 || math.IsNaN(seconds) || math.IsInf(seconds, 0) {
+		return faults.One("/completion_time", schema.CodeOutOfRange, "must be a number of seconds, 0 or more", "min", json.Number("0"))
+	}
+	return nil
+}
+
+func checkIdempotencyKey(key string) error {
+	if len(key) > 255 {
+		return faults.One("/idempotency_key", schema.CodeTooLong, "must have at most 255 bytes", "limit", 255, "unit", "bytes")
+	}
+	if !utf8.ValidString(key) || strings.ContainsRune(key, 0) {
+		return faults.One("/idempotency_key", schema.CodeBadFormat, "must be text without U+0000", "format", "text")
+	}
+	return nil
+}
