@@ -92,7 +92,8 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 // The answers are the respondent's and the host's. An answer to a block that only the
 // host can answer (a payment, a file, a signature, or a block with properties.hide)
 // counts as the host's, so the path is that of a Submit with it in HostAnswers. A host
-// that passes on what a respondent sent leaves out such answers. A form that is a draft or closed has paths too.
+// that passes on what a respondent sent leaves out such answers. A form that is a draft or
+// closed has paths too.
 //
 // Errors: [ErrNotFound] when there is no such form; an [*Error] when its rules
 // would take too long. What is wrong with an answer is not an error here, see
@@ -271,8 +272,9 @@ func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core
 // An [*Error] says that the conditions cannot mean anybody, and nothing was
 // removed: there are none; a value is empty; a name is neither that of a block or hidden
 // field of the form nor that of any response to it, so that blocks which the form had
-// before can still be named; or it is that of a variable, a matrix, a file, a signature, a payment or a whole contact, which are never compared. Otherwise 0 means that
-// no response matched: check the value.
+// before can still be named; or a name is that of a variable, a matrix, a file, a signature,
+// a payment or a whole contact, which are never compared. Otherwise 0 means that no response
+// matched: check the value.
 //
 // It reads all responses to the form and removes them in pieces. After an error the
 // number says how many are removed; repeat the call for the rest, and for responses that

@@ -350,7 +350,8 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 
 // Summary counts the answers to a form, in one pass over the responses of q, newest
 // first. Its memory grows with the blocks and choices, and up to 10,000 days or gone
-// choices a block, not with the responses. All numbers in it are finite. It returns a
+// choices a block, not with the responses. All numbers in it are finite. Where respondents
+// give up it cannot say: only whole responses are stored. It returns a
 // [*schema.Error] when the responses have more than 16,384 different fields.
 func (c Client) Summary(ctx context.Context, form ID, q SubmissionQuery) (Summary, error) {
 	f, err := c.core().Storage.Form(ctx, c.who, form)
@@ -510,8 +511,8 @@ type Export struct {
 
 // Export writes the responses to a form, newest first. It holds a page of them in memory,
 // at most 16 MiB, however many there are, and nothing of the storage while w takes a page.
-// On a Service from Using, the host's transaction stays open meanwhile. A CSV reads all responses twice, because
-// the first pass finds its columns; nothing is written before that.
+// On a Service from Using, the host's transaction stays open meanwhile. A CSV reads all
+// responses twice, because the first pass finds its columns; nothing is written before that.
 //
 // A response that comes in meanwhile may or may not be written. Without an error the
 // stream is whole. A [*schema.Error] says what is wrong with e, or that a CSV would have

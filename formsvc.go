@@ -96,8 +96,8 @@ func (s *Service) Limits() Limits { return s.core.Limits }
 // without a prefix stripped, or at the root of a server.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// ExportHandler serves exports to the callers of the API. It is not an operation of it:
-// the host mounts it where it likes,
+// ExportHandler serves exports to the callers of the API. An export is no operation of the
+// API: the host mounts the handler where it likes,
 //
 //	mux.Handle("/exports/", svc.ExportHandler())
 //
@@ -106,20 +106,21 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.
 // several=spread, header=labels, bom=true and formulas=kept, which are the fields of
 // [Export].
 //
-// Credentials, key resolver, errors and request ids are those of the API, and it takes
-// the scope submissions:read. Every page of at most 1,000 responses that is read counts
+// Credentials, key resolver, errors and request ids are those of the API, and an export
+// takes the scope submissions:read. Every page of at most 1,000 responses that is read counts
 // against the key's limit. An export leaves half of the key's calls for other requests and
 // waits for new ones. A key has one export at a time in this process: a second one is
 // RATE_LIMITED. Request.Pattern is that of the host's mux, with {form_id}.csv or .ndjson
 // added where it ends in a slash.
 //
 // The first byte of a CSV comes after all responses were read once, and an export may
-// also wait for calls of its key. A proxy in front must wait that long, such as nginx with
-// proxy_read_timeout.
+// also wait for calls of its key, for a minute by default. A proxy in front must wait that
+// long, such as nginx with proxy_read_timeout.
 //
 // A fault after the first byte aborts the connection, so that a cut file never looks
-// whole; HTTP/1.0 cannot tell, and is refused with status 505. The server's WriteTimeout
-// does not end an export: a client may take 30 seconds for each 64 kB.
+// whole; HTTP/1.0 cannot tell, and is refused with status 505: nginx needs
+// proxy_http_version 1.1. The server's WriteTimeout does not end an export: a client may
+// take 30 seconds for each 64 kB.
 func (s *Service) ExportHandler() http.Handler { return s.handler.Exports() }
 
 // Dispatcher returns the dispatcher, which sends webhooks: always the same one. The host

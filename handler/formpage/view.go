@@ -8,6 +8,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
+	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -36,8 +37,10 @@ func (config *Config) site() draw.Site {
 
 // drawing is what a page of this call is drawn of.
 func (c *call) drawing() *draw.Page {
+	looks := c.source().looks // fields add rules to a copy
 	p := &draw.Page{
-		Form: &c.form, Words: c.words, Theme: c.source().looks, Host: &c.h.host, Site: &c.h.site,
+		Source: field.Source{Words: c.words, Host: &c.h.host, Theme: &looks},
+		Form:   &c.form, Site: &c.h.site,
 		Up: c.up(), Posted: c.r.Method == http.MethodPost, Embedded: c.embedded(),
 	}
 	if c.preview != nil {
@@ -50,7 +53,7 @@ func (c *call) drawing() *draw.Page {
 func (c *call) showStep(status, at int, faults []schema.Violation) {
 	p := c.drawing()
 	p.Notice, p.Lost = c.notice, c.lost
-	p.Steps, p.At, p.Path, p.Blocks = c.steps, at, c.path, &c.blocks
+	p.Steps, p.At, p.Path, p.Index = c.steps, at, c.path, &c.blocks
 	p.Values, p.Readings, p.Files, p.Faults = c.values, c.readings, c.stored, faults
 	p.Solved, p.Visit, p.State = c.proofs.Solved, c.visit.Key, c.token()
 	c.sent(p.Step(c.w, status))

@@ -33,8 +33,6 @@ type (
 	// Answers is a checked response in the one shape that is stored, listed, exported
 	// and delivered.
 	Answers = check.Answers
-	// Conditions say which stored responses to a form are meant.
-	Conditions = identity.Conditions
 )
 
 // IdentityRules is the version of the rules by which Answers.Unique is made.
@@ -85,7 +83,9 @@ func (f Form) Sample() Answers { return check.Sample(f.form) }
 
 // Conditions takes the wanted values by block id, by the name of a hidden field, or by
 // "block/part" for a part of an address or contact.
-func (f Form) Conditions(values map[string]string) *Conditions { return identity.New(f.form, values) }
+func (f Form) Conditions(values map[string]string) *identity.Conditions {
+	return identity.New(f.form, values)
+}
 
 // StoredUnique returns what [Answers.Unique] is for a stored list of answers and the
 // block that is to be unique. nil: the block has no answer that is compared.

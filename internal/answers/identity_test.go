@@ -1,17 +1,22 @@
 package answers
 
 import (
-	"github.com/formsvc/formsvc/internal/answers/kinds"
-
 	"encoding/json"
 	"fmt"
 	"testing"
+
+	"github.com/formsvc/formsvc/schema"
 )
 
 // stored is a stored list with one answer, to the block q.
 func stored(typ, value string) json.RawMessage {
 	return json.RawMessage(fmt.Sprintf(`[{"field":{"id":"other","type":"number","label":""},"value":7},`+
 		`{"field":{"id":"q","type":%q,"label":"Q"},"value":%s}]`, typ, value))
+}
+
+func isCompared(typ string) bool {
+	k, _ := schema.KindOf(typ)
+	return k.IsCompared()
 }
 
 // Each class has values of one meaning, and no two classes of a type share one.
@@ -77,7 +82,7 @@ func TestIdentity(t *testing.T) {
 		{[]string{"time"}, [][]string{{`"10:00"`}, {`"10:00:00"`}}},
 	} {
 		for _, typ := range test.types {
-			if !kinds.IsCompared(typ) {
+			if !isCompared(typ) {
 				t.Errorf("%s: IsCompared is false", typ)
 			}
 			owner := map[string]string{}
@@ -106,7 +111,7 @@ func TestIdentityOfWhatIsNeverCompared(t *testing.T) {
 		"yes_no": `true`, "legal": `true`, "country": `"NL"`, "matrix": `{"r":{"id":"a","label":""}}`, "address": `{"city":"X"}`, "contact_info": `{"email":"a@b.cd"}`,
 		"payment": `{"amount":"1"}`, "file_upload": `[{"id":"1"}]`, "signature": `{"id":"1"}`, "variable": `1`, "a_type_of_tomorrow": `"x"`,
 	} {
-		if kinds.IsCompared(typ) || StoredUnique(stored(typ, value), "q") != nil {
+		if isCompared(typ) || StoredUnique(stored(typ, value), "q") != nil {
 			t.Errorf("%s is compared", typ)
 		}
 	}

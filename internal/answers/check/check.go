@@ -100,23 +100,20 @@ func (w *Writer) Answer(b *compile.Block, raw json.RawMessage, r *kinds.Report, 
 // given checks and writes what was sent to a block. It is false when that means
 // unanswered, or is wrong.
 func (w *Writer) given(b *compile.Block, raw json.RawMessage, r *kinds.Report, unique bool) bool {
+	if b.Rule == nil {
+		if !kinds.Blank(raw) {
+			r.AddWhole(kinds.NotAllowed("no_answer", "a block of this type takes no answer"))
+		}
+		return false
+	}
 	tree, err := jsontree.Parse(raw, kinds.Bounds)
 	if err != nil {
-		if b.Rule == nil {
-			r.AddWhole(takesNoAnswer())
-		} else {
-			r.AddWhole(notJSON())
-		}
+		r.AddWhole(kinds.BadFormat("json", "could not be read"))
 		return false
 	}
 	defer tree.Release()
 	n := tree.Root()
 	switch {
-	case b.Rule == nil:
-		if !kinds.IsBlank(n) {
-			r.AddWhole(takesNoAnswer())
-		}
-		return false
 	case n.HasNUL():
 		r.AddWhole(kinds.NotPlainText())
 		return false
@@ -131,30 +128,31 @@ func (w *Writer) given(b *compile.Block, raw json.RawMessage, r *kinds.Report, u
 		w.list.Truncate(mark)
 		return false
 	}
-	if r.Exceeds(&w.list) {
-		w.list.Truncate(mark)
-		return true // answered, and one fault for all
+	value := w.end(mark, start, b.Key, &w.byField, r)
+	if value != nil {
+		w.Last = [2]int{start, start + len(value)}
 	}
-	w.Last = [2]int{start, w.list.Len()}
-	value := w.list.Bytes()[start:]
-	if unique {
+	if unique && value != nil {
 		w.unique = identity.Unique(b.Type, value)
 	}
-	w.keep(b.Key, value)
-	return true
+	return true // answered, also when there is one fault for all
 }
 
-func takesNoAnswer() kinds.Fault {
-	return kinds.NotAllowed("no_answer", "a block of this type takes no answer")
-}
-
-// keep ends the last item of list and writes its value again.
-func (w *Writer) keep(key, value []byte) {
-	w.byField.Raw(key)
-	w.byField.Raw(value)
+// end ends the item that was begun at mark, and writes its value again as a member of into. It
+// returns the value, nil when the answers take too much with it.
+func (w *Writer) end(mark, start int, key []byte, into *jsontree.Writer, r *kinds.Report) (value []byte) {
+	if r.Exceeds(&w.list) {
+		w.list.Truncate(mark)
+		return nil
+	}
+	value = w.list.Bytes()[start:]
+	into.Raw(key)
+	into.Raw(value)
 	w.list.EndObject()
+	return value
 }
 
+// HiddenField checks and writes the value of a hidden field.
 func (w *Writer) HiddenField(h *compile.Hidden, text string, r *kinds.Report) {
 	if bad := kinds.BadHidden(text); bad.Found() {
 		r.Put(jsontree.Pointer(hiddenPath, h.Name), h.Name, bad)
@@ -164,14 +162,10 @@ func (w *Writer) HiddenField(h *compile.Hidden, text string, r *kinds.Report) {
 	w.list.Raw(h.Head)
 	start := w.list.Len()
 	w.list.String(text)
-	if r.Exceeds(&w.list) {
-		w.list.Truncate(mark)
-		return
+	if value := w.end(mark, start, h.Key, &w.hidden, r); value != nil {
+		w.byField.Raw(h.Key)
+		w.byField.Raw(value)
 	}
-	value := w.list.Bytes()[start:]
-	w.hidden.Raw(h.Key)
-	w.hidden.Raw(value)
-	w.keep(h.Key, value)
 }
 
 // Variable writes a value that a rule has set.
@@ -185,15 +179,10 @@ func (w *Writer) Variable(v *compile.Variable, value any, r *kinds.Report) {
 	case string:
 		w.list.String(value)
 	}
-	if r.Exceeds(&w.list) {
-		w.list.Truncate(mark)
-		return
-	}
-	w.variables.Raw(v.Key)
-	w.variables.Raw(w.list.Bytes()[start:])
-	w.list.EndObject()
+	w.end(mark, start, v.Key, &w.variables, r)
 }
 
+// Answers ends all that was written.
 func (w *Writer) Answers() Answers {
 	w.list.EndArray()
 	w.byField.EndObject()
@@ -208,7 +197,28 @@ func (w *Writer) Answers() Answers {
 	}
 }
 
-func notJSON() kinds.Fault { return kinds.BadFormat("json", "could not be read") }
-
 // Stored returns an answer that was written, from what last was after it.
 func (w *Writer) Stored(at [2]int) []byte { return w.list.Bytes()[at[0]:at[1]] }
+
+// Sample returns made-up answers to all blocks and hidden fields, for a test
+// event, whatever the rules say, and the variables that rules may set. They keep the form's rules and are the same at every call; a block for which
+// no valid sample exists is left out. Unique is nil.
+func Sample(f *compile.Form) Answers {
+	w := NewWriter(f, Input{})
+	r := kinds.Report{Limit: f.Limit} // takes the faults of samples that are left out
+	for i := range f.Blocks {
+		if b := &f.Blocks[i]; b.Rule != nil {
+			r.Begin(b.ID, b.Path, b.Required)
+			w.Answer(b, json.RawMessage(b.Rule.Sample()), &r, false, true)
+		}
+	}
+	for i := range f.Hidden {
+		w.HiddenField(&f.Hidden[i], "sample", &r)
+	}
+	for i := range f.Variables {
+		if v := &f.Variables[i]; v.Head != nil {
+			w.Variable(v, v.Initial, &r)
+		}
+	}
+	return w.Answers()
+}

@@ -24,14 +24,13 @@ type Form struct {
 	Blocks []Block // depth first, in definition order
 	Steps  []Step  // the top-level blocks
 	Hidden []Hidden
-	Unique int // index in blocks of settings.duplicateField, -1: none
+	Unique int // index in Blocks of settings.duplicateField, -1: none
 	Limit  int // bytes of the answers of one response
 
 	Variables []Variable
-	// Ruled: a step has a rule. Without one, nothing looks into these by name.
-	Ruled         bool
-	Index         map[string]int // in blocks
-	VariableIndex map[string]int // in variables
+	// What rules look into by name; nil when no step has a rule.
+	Index         map[string]int // in Blocks
+	VariableIndex map[string]int // in Variables
 	HiddenNames   map[string]bool
 
 	HeadSize int // mean bytes that an answer costs beside its value
@@ -41,30 +40,33 @@ type Form struct {
 // items begin with is encoded once, here.
 type Block struct {
 	ID, Type string
-	Path     string      // where its answer stands in an Input
-	Shape    kinds.Shape // of the answer, to rules
-	Host     bool        // the answer comes from the host
-	Hide     bool        // off every path: only the host may answer
-	Dropped  bool        // an answer is accepted and not stored
+	Path     string             // where its answer stands in an Input
+	Shape    schema.AnswerShape // of the answer, to rules
+	Host     bool               // the answer comes from the host
+	Hide     bool               // off every path: only the host may answer
+	Dropped  bool               // an answer is accepted and not stored
 	Required bool
 	Rule     kinds.Rule // nil: takes no answer
-	Head     []byte     // {"field":{…},"value":
-	Key      []byte     // "id":
+	Item
 }
 
 // Hidden is a hidden field.
 type Hidden struct {
 	Name string
-	Head []byte
-	Key  []byte
+	Item
 }
 
 // Variable is a variable of the definition.
 type Variable struct {
 	Name    string
-	Initial any    // float64 or string
-	Head    []byte // of an item, when a rule sets the variable
-	Key     []byte
+	Initial any // float64 or string
+	Item        // made when a rule sets the variable
+}
+
+// Item is how an answer begins where answers are written, encoded once.
+type Item struct {
+	Head []byte // in Answers.List: {"field":{…},"value":
+	Key  []byte // in Answers.ByField: "id":
 }
 
 // Source is what a form is compiled from.
@@ -116,7 +118,7 @@ func Read(from Source) (d Definition, err error) {
 		}
 	}
 	limits := from.Limits.WithDefaults()
-	f := &Form{Unique: -1, Limit: limits.Response}
+	f := &Form{Blocks: make([]Block, 0, len(d.Blocks)), Unique: -1, Limit: limits.Response}
 	d.Form = f
 	if err := f.addVariables(from.Variables); err != nil {
 		return d, err
@@ -135,17 +137,10 @@ func Read(from Source) (d Definition, err error) {
 			continue
 		}
 		seen[name] = true
-		f.Hidden = append(f.Hidden, Hidden{
-			Name: name,
-			Head: answerHead(name, schema.TypeHidden, name),
-			Key:  answerKey(name),
-		})
+		f.Hidden = append(f.Hidden, Hidden{Name: name, Item: newItem(name, schema.TypeHidden, name)})
 	}
 	if id := d.Settings.DuplicateField; id != "" {
 		f.Unique = slices.IndexFunc(f.Blocks, func(b Block) bool { return b.ID == id })
-	}
-	for i := range f.Blocks {
-		f.HeadSize += len(f.Blocks[i].Head)
 	}
 	f.HeadSize /= max(1, len(f.Blocks))
 	return d, nil
@@ -174,14 +169,13 @@ func (d *Definition) AddRules(to Watch) {
 		}
 		for _, a := range f.Steps[i].Rule.Set {
 			v := &f.Variables[a.Variable]
-			v.Head, v.Key = answerHead(v.Name, schema.TypeVariable, v.Name), answerKey(v.Name)
+			v.Item = newItem(v.Name, schema.TypeVariable, v.Name)
 		}
 	}
 }
 
 // newRuleCompiler makes what the rules of the form look into by name.
 func (f *Form) newRuleCompiler(to Watch) *ruleCompiler {
-	f.Ruled = true
 	f.Index = make(map[string]int, len(f.Blocks))
 	for i := range f.Blocks {
 		f.Index[f.Blocks[i].ID] = i
@@ -250,47 +244,41 @@ func (f *Form) addBlocks(list []schema.Block, with kinds.Service, seen map[strin
 			continue
 		}
 		seen[b.ID] = true
+		k, _ := schema.KindOf(b.Type)
 		c := Block{
 			ID:       b.ID,
 			Type:     b.Type,
 			Path:     jsontree.Pointer(AnswersPath, b.ID),
-			Host:     kinds.IsHost(b.Type),
+			Host:     k.Answerer == schema.Host,
 			Hide:     hide || b.Properties.Hide,
 			Dropped:  b.Type == schema.TypeCaptcha,
 			Required: b.Required,
-			Shape:    kinds.ShapeOf(b.Type),
+			Shape:    k.Shape,
 			Rule:     kinds.New(b, with),
-			Head:     answerHead(b.ID, b.Type, b.Label),
-			Key:      answerKey(b.ID),
+			Item:     newItem(b.ID, b.Type, b.Label),
 		}
-		if kinds.IsHost(b.Type) {
+		if c.Host {
 			c.Path = jsontree.Pointer(HostAnswersPath, b.ID)
 		}
 		f.Blocks = append(f.Blocks, c)
+		f.HeadSize += len(c.Head)
 		if b.Type == schema.TypeGroup {
 			f.addBlocks(b.Children, with, seen, c.Hide)
 		}
 	}
 }
 
-// answerHead is what an item of Answers.List begins with.
-func answerHead(id, typ, label string) []byte {
-	var w jsontree.Writer
-	w.Object()
-	w.Name("field").Object()
-	w.Name("id").String(id)
-	w.Name("type").String(typ)
-	w.Name("label").String(label)
-	w.EndObject()
-	w.Name("value")
-	return bytes.Clone(w.Bytes()) // without the room to grow
-}
-
-// answerKey is what a member of Answers.ByField begins with.
-func answerKey(id string) []byte {
-	var w jsontree.Writer
-	w.Name(id)
-	return bytes.Clone(w.Bytes())
+func newItem(id, typ, label string) Item {
+	var head, key jsontree.Writer
+	head.Object()
+	head.Name("field").Object()
+	head.Name("id").String(id)
+	head.Name("type").String(typ)
+	head.Name("label").String(label)
+	head.EndObject()
+	head.Name("value")
+	key.Name(id)
+	return Item{bytes.Clone(head.Bytes()), bytes.Clone(key.Bytes())} // without the room to grow
 }
 
 // Step is a top-level block: one step of the path.

@@ -90,7 +90,12 @@ func (c *ruleCompiler) logic(n jsontree.Node, after bool) *logic.Logic {
 	}
 	l, err := logic.Compile(n)
 	if err != nil {
-		c.unreadable(n, err)
+		message := "this logic cannot be read, so it is ignored"
+		if unreadable, ok := err.(*logic.UnreadableError); ok { //nolint:errorlint // Compile returns no other
+			n = unreadable.At
+			message = "there is no operator " + kinds.Quoted(unreadable.Operator) + ", so the logic is ignored"
+		}
+		c.ignore(n, schema.WarnUnreadableLogic, message)
 		return nil
 	}
 	if c.to.Compiled != nil {
@@ -173,15 +178,6 @@ func (c *ruleCompiler) ignore(n jsontree.Node, code, message string) {
 	if c.to.Ignored != nil {
 		c.to.Ignored(c.at, n, code, message)
 	}
-}
-
-func (c *ruleCompiler) unreadable(n jsontree.Node, err error) {
-	message := "this logic cannot be read, so it is ignored"
-	if unreadable, ok := err.(*logic.UnreadableError); ok { //nolint:errorlint // Compile returns no other
-		n = unreadable.At
-		message = "there is no operator " + kinds.Quoted(unreadable.Operator) + ", so the logic is ignored"
-	}
-	c.ignore(n, schema.WarnUnreadableLogic, message)
 }
 
 // VariableValue is what a variable may hold: a finite number, or a text that is not

@@ -56,21 +56,20 @@ func New(f *compile.Form, values map[string]string) *Conditions {
 
 func (c *condition) seeBlock(b *compile.Block) {
 	c.see(b.ID, b.Type)
-	part := ""
-	if b.ID != c.name {
-		part = c.part
+	if number, ok := kinds.PhoneOf(b.Rule, ""); ok && b.ID == c.name {
+		c.phone = number
 	}
-	if number, ok := kinds.PhoneOf(b.Rule, part); ok && (b.ID == c.name || b.ID == c.block && part != "") {
+	if number, ok := kinds.PhoneOf(b.Rule, c.part); ok && b.ID == c.block && c.part != "" {
 		c.phone = number
 	}
 }
 
 // see notes that there is, or was, a block of a type, or a field.
 func (c *condition) see(id, typ string) {
-	switch {
-	case id == c.name && canName(typ):
+	switch k, _ := schema.KindOf(typ); {
+	case id == c.name && (k.Comparison != schema.CompareNever || typ == schema.TypeHidden):
 		c.compared = true
-		c.number = c.number || typ == schema.TypePhone
+		c.number = c.number || k.Comparison == schema.ComparePhone
 	case id == c.name:
 		c.other = typ
 	case c.part != "" && id == c.block && isContact(typ) && kinds.IsContactPart(c.part):
@@ -79,11 +78,9 @@ func (c *condition) see(id, typ string) {
 	}
 }
 
-func isContact(typ string) bool { return typ == schema.TypeContactInfo || typ == schema.TypeAddress }
-
-// canName reports whether a text can name an answer of a type.
-func canName(typ string) bool {
-	return kinds.IsCompared(typ) || typ == schema.TypeHidden || kinds.IsWord(typ)
+func isContact(typ string) bool {
+	k, _ := schema.KindOf(typ)
+	return k.Shape == schema.ShapeContact
 }
 
 // Hold reports whether all conditions hold for a stored list of answers. No conditions
@@ -118,14 +115,11 @@ func (c *condition) holds(list jsontree.Node) (yes bool) {
 	return yes
 }
 
-// partType is the type of block whose answers are compared as a part of an address or
-// contact is.
+// partType is the type of block whose answers are compared as a part of an address or contact
+// is. A country is compared as a text there.
 func partType(part string) string {
-	switch part {
-	case "email":
-		return schema.TypeEmail
-	case "phone":
-		return schema.TypePhone
+	if typ := schema.PartType(part); typ != schema.TypeCountry {
+		return typ
 	}
 	return schema.TypeShortText
 }
@@ -135,10 +129,10 @@ func (c *condition) means(typ string, stored jsontree.Node) bool {
 	if !stored.Exists() {
 		return false
 	}
-	switch {
+	switch k, _ := schema.KindOf(typ); {
 	case typ == schema.TypeHidden: // often an id of the host's, whose case counts
 		return strings.TrimSpace(stored.Text()) == c.value
-	case kinds.IsWord(typ):
+	case k.Comparison == schema.CompareWord:
 		return strings.EqualFold(c.value, scalar(stored))
 	}
 	want, ok := kinds.Identity(typ, stored)
@@ -149,14 +143,14 @@ func (c *condition) means(typ string, stored jsontree.Node) bool {
 // the one with this id, or with this text of other.
 func (c *condition) identities(typ string) (all [][]byte) {
 	given := []string{kinds.Quoted(c.value)}
-	switch typ {
-	case schema.TypePhone:
+	switch k, _ := schema.KindOf(typ); k.Comparison {
+	case schema.ComparePhone:
 		if number, ok := c.phone.Normal(c.value); ok {
 			given = []string{kinds.Quoted(number)}
 		}
-	case schema.TypeNumber, schema.TypeRating, schema.TypeOpinionScale, schema.TypeNPS:
+	case schema.CompareNumber:
 		given = []string{c.value}
-	case schema.TypeSingleChoice, schema.TypeDropdown, schema.TypePictureChoice, schema.TypeMultipleChoice, schema.TypeRanking:
+	case schema.CompareChoices, schema.CompareRanking:
 		given = []string{kinds.Encoded(map[string]string{"id": c.value}), kinds.Encoded(map[string]string{"other": c.value})}
 	}
 	for _, value := range given {
@@ -181,8 +175,9 @@ type ConditionFault struct{ Name, Code, Message string }
 func (all *Conditions) Faults() (faults []ConditionFault) {
 	for _, c := range all.all {
 		f := ConditionFault{Name: c.name}
+		_, isNumber := c.phone.Normal(c.value)
 		switch {
-		case c.compared && c.number && !c.met && !c.isNumber():
+		case c.compared && c.number && !c.met && !isNumber:
 			f.Code = schema.CodeBadFormat
 			f.Message = "must be a phone number that begins with + and the code of its country, such as +31 20 123 4567"
 		case c.compared:
@@ -200,11 +195,6 @@ func (all *Conditions) Faults() (faults []ConditionFault) {
 		faults = append(faults, f)
 	}
 	return faults
-}
-
-func (c *condition) isNumber() bool {
-	_, ok := c.phone.Normal(c.value)
-	return ok
 }
 
 func scalar(n jsontree.Node) string {

@@ -8,38 +8,40 @@ import (
 
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
-// Rules is the version of the rules below. It rises with every change that
-// gives some stored value another identity: identities of two versions cannot be
-// compared.
+// Rules is the version of the rules by which answers are compared; package schema says in words
+// which answers are the same. The version rises with every change that gives some stored value
+// another identity: identities of two versions cannot be compared.
 const Rules = 1
 
-// digest is what the storage compares instead of a value.
-func digest(identity []byte) []byte {
+// digest is what the storage compares instead of a value; nil for one that is never compared.
+func digest(typ string, value jsontree.Node) []byte {
+	identity, ok := kinds.Identity(typ, value)
+	if !ok {
+		return nil
+	}
 	sum := sha256.Sum256(identity)
 	return sum[:]
 }
 
-// Unique is Answers.Unique for what a rule wrote.
+// Unique is Answers.Unique for a value as it is stored.
 func Unique(typ string, value []byte) []byte {
 	tree, err := jsontree.Parse(value, storedBounds)
 	if err != nil {
 		return nil
 	}
 	defer tree.Release()
-	if identity, ok := kinds.Identity(typ, tree.Root()); ok {
-		return digest(identity)
-	}
-	return nil
+	return digest(typ, tree.Root())
 }
 
 // storedBounds are beyond what is stored: labels are copied into it, so that it may have
 // more values than a body.
 var storedBounds = jsontree.Bounds{Values: 100 * jsontree.MaxValues}
 
-// Stored returns what [Answers.Unique] is for a stored list of answers and the
-// block that is to be unique. nil: the block has no answer that is compared.
+// Stored returns what Answers.Unique is for a stored list of answers and the block that is to
+// be unique. nil: the block has no answer that is compared.
 func Stored(list json.RawMessage, block string) []byte {
 	tree, err := jsontree.Parse(list, storedBounds)
 	if err != nil {
@@ -48,11 +50,9 @@ func Stored(list json.RawMessage, block string) []byte {
 	defer tree.Release()
 	for _, item := range tree.Root().All() {
 		field := item.Member("field")
-		if typ := field.Member("type").Text(); field.Member("id").Text() == block && kinds.IsCompared(typ) {
-			if identity, ok := kinds.Identity(typ, item.Member("value")); ok {
-				return digest(identity)
-			}
-			return nil
+		typ := field.Member("type").Text()
+		if k, _ := schema.KindOf(typ); k.IsCompared() && field.Member("id").Text() == block {
+			return digest(typ, item.Member("value"))
 		}
 	}
 	return nil

@@ -38,12 +38,10 @@ func (t legalRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	switch {
 	case !ok:
 	case !truth && (t.stop || r.Required):
-		r.add(n, faultNotAccepted)
+		r.add(n, Fault{Code: schema.CodeRequired, Message: "must be accepted"})
 	default:
 		w.Bool(truth)
 	}
 }
 
 func (legalRule) Sample() string { return "true" }
-
-var faultNotAccepted = Fault{Code: schema.CodeRequired, Message: "must be accepted"}

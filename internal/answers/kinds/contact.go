@@ -7,52 +7,46 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// maxContactPart is the number of characters of one part of an address.
-const maxContactPart = 1000
-
 // contactRule checks address and contact_info.
 type contactRule struct{ parts []contactPart }
 
-// contactPart is one part, in the order in which answers are stored.
 type contactPart struct {
-	name           string
-	example        string
+	name, example  string
 	rule           Rule
 	hide, required bool
 }
 
-func newContact(b *schema.Block, _ Service) Rule { return newContactRule(b.Properties) }
+// contactParts are the parts in the order in which answers are stored.
+var contactParts = []contactPart{
+	{name: "firstName", example: "Ada", rule: contactText},
+	{name: "lastName", example: "Example", rule: contactText},
+	{name: "email", example: "ada@example.com", rule: emailRule{}},
+	{name: "phone", example: "+31201234567"}, // its rule depends on the block
+	{name: "company", example: "Example Ltd", rule: contactText},
+	{name: "address", example: "1 Example Street", rule: contactText},
+	{name: "address2", example: "Floor 2", rule: contactText},
+	{name: "city", example: "Utrecht", rule: contactText},
+	{name: "state", example: "Utrecht", rule: contactText},
+	{name: "zip", example: "3511 AA", rule: contactText},
+	{name: "country", example: "NL", rule: countryRule{}},
+}
 
-func newContactRule(p *schema.Properties) contactRule {
-	f := p.AddressOrContact
-	if f == nil {
-		f = new(schema.AddressFields)
-	}
-	part := func(name, example string, r Rule, field *schema.AddressField) contactPart {
-		p := contactPart{name: name, example: example, rule: r}
-		if field != nil {
-			p.hide, p.required = field.Hide, field.Required && !field.Hide
+func newContact(b *schema.Block, from Service) Rule {
+	parts := slices.Clone(contactParts)
+	for i := range parts {
+		p := &parts[i]
+		field := b.Properties.AddressOrContact.Part(p.name)
+		p.hide, p.required = field.Hide, field.Required && !field.Hide
+		if p.rule == nil {
+			p.rule = newPhone(b, from)
 		}
-		return p
 	}
-	return contactRule{parts: []contactPart{
-		part("firstName", "Ada", contactText, f.FirstName),
-		part("lastName", "Example", contactText, f.LastName),
-		part("email", "ada@example.com", emailRule{}, f.Email),
-		part("phone", "+31201234567", newPhoneRule(p.DefaultCountry), f.Phone),
-		part("company", "Example Ltd", contactText, f.Company),
-		part("address", "1 Example Street", contactText, f.Address),
-		part("address2", "Floor 2", contactText, f.Address2),
-		part("city", "Utrecht", contactText, f.City),
-		part("state", "Utrecht", contactText, f.State),
-		part("zip", "3511 AA", contactText, f.Zip),
-		part("country", "NL", countryRule{}, f.Country),
-	}}
+	return contactRule{parts}
 }
 
 // contactText checks the other parts. Each is one line: a name with a line break in it
 // is a forged header once it stands in a mail.
-var contactText = textRule{max: maxContactPart, oneLine: true}
+var contactText = textRule{max: maxText(schema.TypeAddress), oneLine: true}
 
 func (t contactRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	if n.Kind() != jsontree.Object {
@@ -60,9 +54,8 @@ func (t contactRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 		return
 	}
 	for _, member := range n.All() {
-		name := member.Name()
-		if !slices.ContainsFunc(t.parts, func(p contactPart) bool { return p.name == name }) {
-			r.add(member, faultNoPart)
+		if !IsContactPart(member.Name()) {
+			r.add(member, Fault{Code: schema.CodeUnknownField, Message: "is not part of an address or contact"})
 		}
 		if r.full() {
 			return
@@ -122,8 +115,6 @@ func IsContactPart(name string) bool {
 	return slices.ContainsFunc(contactParts, func(p contactPart) bool { return p.name == name })
 }
 
-var contactParts = newContactRule(new(schema.Properties)).parts
-
 // PhoneOf returns what reads the telephone numbers in answers to a block, or, where part is not
 // empty, in that part of its answers. ok is false when r checks no telephone number there.
 func PhoneOf(r Rule, part string) (t PhoneRule, ok bool) {
@@ -138,5 +129,3 @@ func PhoneOf(r Rule, part string) (t PhoneRule, ok bool) {
 	t, ok = r.(PhoneRule)
 	return t, ok && part == ""
 }
-
-var faultNoPart = Fault{Code: schema.CodeUnknownField, Message: "is not part of an address or contact"}

@@ -5,22 +5,18 @@ import (
 
 	"golang.org/x/text/language"
 
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
-const maxCountry = 64 // characters
+var maxCountry = maxText(schema.TypeCountry)
 
 // countryRule checks the code of a country.
 type countryRule struct{}
 
 func (countryRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	text, ok := trimmed(n, r)
+	text, ok := trimmedTo(maxCountry, n, r)
 	if !ok {
-		return
-	}
-	if faults.LongerThan(text, maxCountry) {
-		r.add(n, tooLong(maxCountry))
 		return
 	}
 	code, ok := CountryCode(text)

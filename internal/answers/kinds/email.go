@@ -7,13 +7,13 @@ import (
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // Bounds of an address (RFC 5321, with the erratum on its length).
-const (
-	maxEmail = 254 // characters
-	maxLocal = 64  // bytes before the @
-)
+var maxEmail = maxText(schema.TypeEmail) // characters
+
+const maxLocal = 64 // bytes before the @
 
 // emailRule checks one email address.
 type emailRule struct{}

@@ -32,7 +32,7 @@ func (t matrixRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 		case r.full():
 			return
 		case !ok:
-			r.add(member, faultNotARow)
+			r.add(member, Fault{Code: schema.CodeNotAChoice, Message: "must be one of the rows"})
 		case !IsBlank(member):
 			answers[row] = member
 			answered++
@@ -82,5 +82,3 @@ func (t matrixRule) contradiction() (member, why string) {
 	}
 	return "", ""
 }
-
-var faultNotARow = Fault{Code: schema.CodeNotAChoice, Message: "must be one of the rows"}

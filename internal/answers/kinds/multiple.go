@@ -38,7 +38,7 @@ func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *Report) int {
 			r.add(item, wrong)
 		case p.at == nothing:
 		case chosen[p.at]:
-			r.add(item, faultChosenTwice)
+			r.add(item, Fault{Code: schema.CodeDuplicate, Message: "must not be chosen more than once"})
 		default:
 			chosen[p.at] = true
 			count++
@@ -92,10 +92,10 @@ func (t multipleRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 		return
 	}
 	if count > t.most {
-		r.add(n, tooManyChoices(t.most))
+		r.add(n, Fault{schema.CodeTooMany, "choose at most " + spelled(t.most), map[string]any{"max": t.most, "unit": "choices"}})
 	}
 	if count < t.least {
-		r.add(n, tooFewChoices(t.least))
+		r.add(n, Fault{schema.CodeTooFew, "choose at least " + spelled(t.least), map[string]any{"min": t.least, "unit": "choices"}})
 	}
 }
 
@@ -149,13 +149,3 @@ func (t multipleRule) idle(b *schema.Block, warn func(name, why string)) {
 		warn("limit", why)
 	}
 }
-
-func tooManyChoices(most int) Fault {
-	return Fault{schema.CodeTooMany, "choose at most " + spelled(most), map[string]any{"max": most, "unit": "choices"}}
-}
-
-func tooFewChoices(least int) Fault {
-	return Fault{schema.CodeTooFew, "choose at least " + spelled(least), map[string]any{"min": least, "unit": "choices"}}
-}
-
-var faultChosenTwice = Fault{Code: schema.CodeDuplicate, Message: "must not be chosen more than once"}

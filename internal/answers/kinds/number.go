@@ -35,18 +35,26 @@ func newNumber(b *schema.Block, _ Service) Rule {
 	return rule
 }
 
+// scaleOf is the scale of blocks of a type whose properties say nothing else.
+func scaleOf(typ string, whole bool) numberRule {
+	k, _ := schema.KindOf(typ)
+	return numberRule{least: k.Scale.From, most: k.Scale.To, whole: whole}
+}
+
 func newRating(b *schema.Block, _ Service) Rule {
-	p := b.Properties
-	rule := numberRule{least: 1, most: 5, whole: true}
-	if p.To != nil && *p.To >= 1 {
-		rule.most = math.Floor(*p.To)
+	rule := scaleOf(b.Type, true)
+	if to := b.Properties.To; to != nil && *to >= 1 {
+		rule.most = math.Floor(*to)
 	}
 	return rule
 }
 
+func newNPS(b *schema.Block, _ Service) Rule { return scaleOf(b.Type, true) }
+
 func newScale(b *schema.Block, _ Service) Rule {
 	p := b.Properties
-	rule := numberRule{least: 1, most: 10, step: 1}
+	k, _ := schema.KindOf(b.Type)
+	rule := numberRule{least: k.Scale.From, most: k.Scale.To, step: k.Scale.Step}
 	if p.From != nil {
 		rule.least = *p.From
 	}
@@ -63,16 +71,13 @@ func (t numberRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	number := n
 	if n.Kind() == jsontree.String {
 		// The same strict grammar: no hexadecimal, no NaN, nothing beyond a float64.
-		inner, err := jsontree.Parse([]byte(visible.Trim(n.Text())), jsontree.BodyBounds)
-		if err != nil {
-			r.add(n, notNumber())
-			return
+		if inner, err := jsontree.Parse([]byte(visible.Trim(n.Text())), jsontree.BodyBounds); err == nil {
+			defer inner.Release()
+			number = inner.Root()
 		}
-		defer inner.Release()
-		number = inner.Root()
 	}
 	if number.Kind() != jsontree.Number {
-		r.add(n, notNumber())
+		r.add(n, wrongType("number", "must be a number"))
 		return
 	}
 	value := number.Float()
@@ -317,5 +322,3 @@ func outOfRange(least, most float64) Fault {
 	}
 	return f
 }
-
-func notNumber() Fault { return wrongType("number", "must be a number") }

@@ -45,7 +45,7 @@ func (t paymentRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	}
 	status, gateway, reference := o.text("status", ""), o.text("gateway", t.gateway), o.optional("reference")
 	if r.Required && status != "" && status != paid {
-		r.addMember(n, "status", faultNotPaid)
+		r.addMember(n, "status", Fault{Code: schema.CodeRequired, Message: "must be paid"})
 	}
 	w.Object()
 	w.Name("amount").String(amount)
@@ -112,5 +112,3 @@ func (t paymentRule) idle(b *schema.Block, warn func(name, why string)) {
 		warn("currency", "a currency that is not a code of three letters is not compared with the payment")
 	}
 }
-
-var faultNotPaid = Fault{Code: schema.CodeRequired, Message: "must be paid"}

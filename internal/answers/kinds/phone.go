@@ -12,7 +12,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-const maxPhone = 64 // characters, with everything that people write between the digits
+// maxPhone counts everything that people write between the digits.
+var maxPhone = maxText(schema.TypePhone)
 
 // PhoneRule checks a phone number by the data of libphonenumber.
 type PhoneRule struct {
@@ -28,12 +29,8 @@ func newPhoneRule(defaultCountry string) PhoneRule {
 }
 
 func (t PhoneRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	text, ok := trimmed(n, r)
+	text, ok := trimmedTo(maxPhone, n, r)
 	if !ok {
-		return
-	}
-	if faults.LongerThan(text, maxPhone) {
-		r.add(n, tooLong(maxPhone))
 		return
 	}
 	number, ok := t.Normal(text)

@@ -27,7 +27,7 @@ func (t rankingRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 		case wrong.Found():
 			r.add(item, wrong)
 		case ranked[p.at]:
-			r.add(item, faultRankedTwice)
+			r.add(item, Fault{Code: schema.CodeDuplicate, Message: "must not be ranked more than once"})
 		default:
 			ranked[p.at] = true
 			count++
@@ -37,7 +37,7 @@ func (t rankingRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 		}
 	}
 	if r.faults == 0 && count < len(t.ids) {
-		r.add(n, tooFewRanked(len(t.ids)))
+		r.add(n, Fault{schema.CodeTooFew, "must rank every choice", map[string]any{"min": len(t.ids), "unit": "choices"}})
 	}
 	w.EndArray()
 }
@@ -50,9 +50,3 @@ func (t rankingRule) contradiction() (member, why string) {
 	}
 	return "/choices", "there is nothing to rank"
 }
-
-func tooFewRanked(all int) Fault {
-	return Fault{schema.CodeTooFew, "must rank every choice", map[string]any{"min": all, "unit": "choices"}}
-}
-
-var faultRankedTwice = Fault{Code: schema.CodeDuplicate, Message: "must not be ranked more than once"}

@@ -1,9 +1,11 @@
 package kinds
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -36,18 +38,40 @@ func Contradiction(r Rule) (member, why string) {
 // Idle calls warn for the properties of a block that have no effect on its rule.
 func Idle(r Rule, b *schema.Block, warn func(name, why string)) {
 	if t, ok := r.(interface {
-		idle(b *schema.Block, warn func(name, why string))
+		idle(*schema.Block, func(name, why string))
 	}); ok {
 		t.idle(b, warn)
 	}
 }
 
-// Shape says how the stored answer of a block looks to rules.
-type Shape uint8
+// Bounds are those of a body, but for member names: an answer may name the
+// rows of a matrix, and their ids have no bound of their own.
+var Bounds = jsontree.Bounds{Values: jsontree.MaxValues}
 
-const (
-	AsStored Shape = iota
-	AsChoices
-	AsMatrix
-	AsMoment
-)
+// Blank reports whether raw means unanswered.
+func Blank(raw json.RawMessage) bool {
+	if len(raw) == 0 {
+		return true
+	}
+	tree, err := jsontree.Parse(raw, Bounds)
+	if err != nil {
+		return false
+	}
+	defer tree.Release()
+	return IsBlank(tree.Root())
+}
+
+// IsBlank reports whether n means unanswered: it is not there or null, text of which
+// nothing can be seen, or an empty array.
+func IsBlank(n jsontree.Node) bool {
+	switch n.Kind() {
+	case jsontree.Null:
+		return true
+	case jsontree.String:
+		return visible.IsBlank(n.Text())
+	case jsontree.Array:
+		return n.Len() == 0
+	default:
+		return false
+	}
+}

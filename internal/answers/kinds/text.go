@@ -14,11 +14,14 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Most characters of texts whose block sets no bound of its own.
-const (
-	MaxShortText = 10_000
-	maxLongText  = 100_000
-)
+// MaxShortText is the largest number of characters of a text of one line.
+var MaxShortText = maxText(schema.TypeShortText)
+
+// maxText is the largest number of characters of texts that answer a type of blocks.
+func maxText(typ string) int {
+	k, _ := schema.KindOf(typ)
+	return k.MaxText
+}
 
 // textRule checks short_text and long_text.
 type textRule struct {
@@ -26,12 +29,12 @@ type textRule struct {
 	oneLine bool
 }
 
-func newShortText(b *schema.Block, _ Service) Rule {
-	return textRule{max: positive(b.Properties.MaxChars, MaxShortText), oneLine: true}
-}
-
-func newLongText(b *schema.Block, _ Service) Rule {
-	return textRule{max: positive(b.Properties.MaxChars, maxLongText)}
+func newText(b *schema.Block, _ Service) Rule {
+	rule := textRule{max: maxText(b.Type), oneLine: b.Type == schema.TypeShortText}
+	if n := b.Properties.MaxChars; n != nil && *n > 0 {
+		rule.max = int(*n)
+	}
+	return rule
 }
 
 func (t textRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
@@ -191,6 +194,16 @@ func trimmed(n jsontree.Node, r *Report) (text string, ok bool) {
 	return visible.Trim(unembedded(n.Text())), true
 }
 
+// trimmedTo is trimmed for a text of at most limit characters. A longer text is reported.
+func trimmedTo(limit int, n jsontree.Node, r *Report) (text string, ok bool) {
+	text, ok = trimmed(n, r)
+	if ok && faults.LongerThan(text, limit) {
+		r.add(n, tooLong(limit))
+		return "", false
+	}
+	return text, ok
+}
+
 func (t textRule) idle(b *schema.Block, warn func(name, why string)) {
 	if n := b.Properties.MaxChars; n != nil && *n <= 0 {
 		warn("maxChars", "a bound below 1 is none")
@@ -219,14 +232,6 @@ func folded(text string) string {
 		text = norm.NFKC.String(fold.String(norm.NFKC.String(fold.String(norm.NFD.String(text)))))
 	}
 	return strings.Join(strings.Fields(text), " ")
-}
-
-// positive returns n where it is set and above 0, else fallback.
-func positive(n *schema.Integer, fallback int) int {
-	if n == nil || *n <= 0 {
-		return fallback
-	}
-	return int(*n)
 }
 
 // BadHidden is what is wrong with the value of a hidden field.

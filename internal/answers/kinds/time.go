@@ -21,7 +21,11 @@ func (t timeRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 		text += ":00"
 	}
 	if !isClock(text) || !t.seconds && text[len("15:04"):] != ":00" {
-		r.add(n, BadFormat("time", t.format()))
+		example := "08:30"
+		if t.seconds {
+			example = "08:30:00"
+		}
+		r.add(n, BadFormat("time", "must be a time of day, such as "+example))
 		return
 	}
 	if !t.seconds {
@@ -37,13 +41,6 @@ func isClock(text string) bool {
 	}
 	_, err := time.Parse(time.TimeOnly, text)
 	return err == nil
-}
-
-func (t timeRule) format() string {
-	if t.seconds {
-		return "must be a time of day, such as 08:30:00"
-	}
-	return "must be a time of day, such as 08:30"
 }
 
 func (timeRule) Sample() string { return `"10:30"` }

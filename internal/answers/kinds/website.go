@@ -8,20 +8,17 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/publicaddr"
 	"github.com/formsvc/formsvc/internal/weburl"
+	"github.com/formsvc/formsvc/schema"
 )
 
-const maxWebsite = 2048 // characters
+var maxWebsite = maxText(schema.TypeWebsite)
 
 // websiteRule checks the address of a page.
 type websiteRule struct{}
 
 func (websiteRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	text, ok := trimmed(n, r)
+	text, ok := trimmedTo(maxWebsite, n, r)
 	if !ok {
-		return
-	}
-	if faults.LongerThan(text, maxWebsite) {
-		r.add(n, tooLong(maxWebsite))
 		return
 	}
 	if !mayMap(text, r) {

@@ -10,6 +10,7 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/logic"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // ruleData is what the rules of a form read: {"answers", "hidden", "variables"}. Values are
@@ -25,14 +26,6 @@ type ruleData struct {
 	made []any
 	// changed are the values that rules have set.
 	changed map[string]any
-}
-
-func newRuleData(k *walk) *ruleData {
-	d := &ruleData{walk: k, budget: logic.NewBudget(compile.RuleSteps)}
-	if k.form.Ruled {
-		d.taken = make([][2]int, len(k.form.Blocks))
-	}
-	return d
 }
 
 // The three members, each an object of its own.
@@ -79,18 +72,7 @@ func (d answerData) Member(id string) (any, bool) {
 
 // Members implements [logic.Object].
 func (d answerData) Members() map[string]any {
-	all := make(map[string]any)
-	for at := range d.taken {
-		if d.budget.Exceeded() {
-			break
-		}
-		d.budget.Spend(1)
-		id := d.walk.form.Blocks[at].ID
-		if v, ok := d.Member(id); ok {
-			all[id] = v
-		}
-	}
-	return all
+	return d.members(d, len(d.taken), func(i int) string { return d.walk.form.Blocks[i].ID })
 }
 
 // Member implements [logic.Object].
@@ -108,15 +90,16 @@ func (d hiddenData) Member(name string) (any, bool) {
 
 // Members implements [logic.Object].
 func (d hiddenData) Members() map[string]any {
+	return d.members(d, len(d.walk.form.Hidden), func(i int) string { return d.walk.form.Hidden[i].Name })
+}
+
+// members returns those of count names that object has, while the budget lasts.
+func (d *ruleData) members(object logic.Object, count int, name func(i int) string) map[string]any {
 	all := make(map[string]any)
-	for i := range d.walk.form.Hidden {
-		if d.budget.Exceeded() {
-			break
-		}
+	for i := 0; i < count && !d.budget.Exceeded(); i++ {
 		d.budget.Spend(1)
-		name := d.walk.form.Hidden[i].Name
-		if v, ok := d.Member(name); ok {
-			all[name] = v
+		if v, ok := object.Member(name(i)); ok {
+			all[name(i)] = v
 		}
 	}
 	return all
@@ -179,12 +162,12 @@ func (d *ruleData) set(list []compile.Assignment) {
 // seen is what rules see of a stored answer: of a choice its id, or the respondent's own
 // text in an object; of a matrix such a value for each row; of a date with a time that
 // time in UTC; else the answer as it is stored.
-func seen(s kinds.Shape, stored []byte, budget *logic.Budget) any {
+func seen(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	// A parse takes about as long for 8 bytes as an operation does.
 	if budget.Spend(1 + len(stored)/8); budget.Exceeded() {
 		return nil
 	}
-	if s != kinds.AsMoment {
+	if s != schema.ShapeDate {
 		if v, ok := plain(stored); ok {
 			return v
 		}
@@ -196,15 +179,15 @@ func seen(s kinds.Shape, stored []byte, budget *logic.Budget) any {
 	defer tree.Release()
 	n := tree.Root()
 	switch s {
-	case kinds.AsChoices:
+	case schema.ShapeChoice, schema.ShapeChoices, schema.ShapeRanking:
 		return chosen(n)
-	case kinds.AsMatrix:
+	case schema.ShapeMatrix:
 		rows := make(map[string]any, n.Len())
 		for _, row := range n.All() {
 			rows[row.Name()] = chosen(row)
 		}
 		return rows
-	case kinds.AsMoment:
+	case schema.ShapeDate:
 		if t, err := time.Parse(time.RFC3339, n.Text()); err == nil {
 			return jsontree.FormatTime(t.UTC())
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/compile"
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/logic"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -69,7 +70,10 @@ type walk struct {
 func newWalk(f *compile.Form, in check.Input) *walk {
 	k := &walk{form: f, in: in, w: check.NewWriter(f, in)}
 	k.r.Limit = f.Limit
-	k.data = newRuleData(k)
+	k.data = &ruleData{walk: k, budget: logic.NewBudget(compile.RuleSteps)}
+	if f.Index != nil {
+		k.data.taken = make([][2]int, len(f.Blocks))
+	}
 	return k
 }
 
@@ -227,7 +231,7 @@ func (k *walk) block(at int, on, required bool) {
 	}
 	k.r.Begin(b.ID, path, required)
 	k.w.Answer(b, own, &k.r, at == k.form.Unique, k.partial)
-	if k.form.Ruled {
+	if k.form.Index != nil {
 		k.data.taken[at] = k.w.Last
 	}
 }
@@ -250,18 +254,16 @@ func tooManySteps() kinds.Fault {
 	}
 }
 
-var faultNoBlock = kinds.Fault{Code: schema.CodeUnknownField, Message: "the form has no such question"}
-
 // refuseForeign reports an answer that came from the wrong side.
 func refuseForeign(b *compile.Block, raw json.RawMessage, r *kinds.Report) {
 	if kinds.Blank(raw) {
 		return
 	}
+	path, why := jsontree.Pointer(compile.HostAnswersPath, b.ID), kinds.NotAllowed("respondent", "the host can answer this block only while it is hidden")
 	if b.Host {
-		r.Put(jsontree.Pointer(compile.AnswersPath, b.ID), b.ID, kinds.NotAllowed("host", "only the host can give this answer"))
-		return
+		path, why = jsontree.Pointer(compile.AnswersPath, b.ID), kinds.NotAllowed("host", "only the host can give this answer")
 	}
-	r.Put(jsontree.Pointer(compile.HostAnswersPath, b.ID), b.ID, kinds.NotAllowed("respondent", "the host can answer this block only while it is hidden"))
+	r.Put(path, b.ID, why)
 }
 
 // refuseUnknown reports the entries whose id is none of the form's blocks.
@@ -278,6 +280,6 @@ func refuseUnknown(f *compile.Form, parent string, given map[string]json.RawMess
 	}
 	slices.Sort(unknown) // a map has no order, but the same input has the same faults
 	for _, id := range unknown[:min(len(unknown), schema.MaxViolations)] {
-		r.Put(jsontree.Pointer(parent, id), id, faultNoBlock)
+		r.Put(jsontree.Pointer(parent, id), id, kinds.Fault{Code: schema.CodeUnknownField, Message: "the form has no such question"})
 	}
 }

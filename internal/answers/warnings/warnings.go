@@ -305,8 +305,8 @@ func nameOrPrefix(path string, known func(name string) bool) bool {
 // country is about phone numbers whose country nobody says.
 func (w *warner) country(b *schema.Block, path string) {
 	p := b.Properties
-	part := cmp.Or(cmp.Or(p.AddressOrContact, new(schema.AddressFields)).Phone, new(schema.AddressField))
-	asks := b.Type == schema.TypePhone || (b.Type == schema.TypeContactInfo || b.Type == schema.TypeAddress) && !part.Hide
+	k, _ := schema.KindOf(b.Type)
+	asks := b.Type == schema.TypePhone || k.Shape == schema.ShapeContact && !p.AddressOrContact.Part("phone").Hide
 	if asks && p.DefaultCountry == "" && !p.Hide {
 		w.add(path, schema.WarnNoCountry, "there is no defaultCountry, so only phone numbers with the code of their country are accepted")
 	}
@@ -322,7 +322,8 @@ func (w *warner) duplicateField(id string) {
 		w.add(path, schema.WarnDuplicateField, "the form has no block of this id, so no response counts as a duplicate")
 		return
 	}
-	if typ := w.form.Blocks[w.form.Unique].Type; !kinds.IsCompared(typ) {
+	typ := w.form.Blocks[w.form.Unique].Type
+	if k, _ := schema.KindOf(typ); !k.IsCompared() {
 		w.add(path, schema.WarnDuplicateField, "answers to a block of the type "+typ+" are never compared, so no response counts as a duplicate")
 	}
 }

@@ -3,14 +3,18 @@ package css
 
 import (
 	"bytes"
+	_ "embed" // for the list
 	"errors"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/css"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/color"
 	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 )
 
@@ -205,28 +209,12 @@ func mediaPrelude(tokens []css.Token) (string, bool) {
 	return text, text != "" && strings.Count(text, "(") == strings.Count(text, ")")
 }
 
+//go:embed properties.txt
+var properties string
+
 // allowedProperties can neither load, leave the form's element, nor hide what stands
 // over it.
-var allowedProperties = strings.Fields(`
-	accent-color align-content align-items align-self aspect-ratio
-	background background-color background-image background-position background-repeat background-size background-clip
-	border border-color border-radius border-style border-width border-collapse border-spacing
-	border-bottom border-bottom-color border-bottom-style border-bottom-width border-left border-left-color border-left-style
-	border-left-width border-right border-right-color border-right-style border-right-width border-top border-top-color
-	border-top-style border-top-width border-top-left-radius border-top-right-radius border-bottom-left-radius
-	border-bottom-right-radius border-block border-inline border-inline-start border-inline-end
-	box-shadow box-sizing caret-color color column-gap display
-	flex flex-basis flex-direction flex-flow flex-grow flex-shrink flex-wrap float font font-family font-feature-settings
-	font-size font-style font-variant font-weight font-stretch gap
-	grid-auto-columns grid-auto-flow grid-auto-rows grid-column grid-gap grid-row grid-template-columns grid-template-rows
-	height inline-size block-size justify-content justify-items justify-self letter-spacing line-height
-	list-style-position list-style-type margin margin-bottom margin-left margin-right margin-top margin-block margin-inline
-	max-height max-width min-height min-width object-fit object-position opacity order outline outline-color outline-offset
-	outline-style outline-width overflow-wrap padding padding-bottom padding-left padding-right padding-top padding-block
-	padding-inline place-content place-items place-self row-gap text-align text-decoration text-decoration-color
-	text-decoration-line text-decoration-style text-indent text-overflow text-shadow text-transform text-underline-offset
-	text-wrap transform transform-origin transition transition-delay transition-duration transition-property
-	transition-timing-function vertical-align visibility white-space width word-break word-spacing`)
+var allowedProperties = strings.Fields(properties)
 
 var allowedFunctions = strings.Fields(`
 	rgb rgba hsl hsla hwb lab lch oklab oklch calc min max clamp var linear-gradient radial-gradient conic-gradient
@@ -283,4 +271,48 @@ func declared(property string, tokens []css.Token) (string, bool) {
 // isNumeric reports whether a token is a number with a unit and nothing escaped.
 func isNumeric(text string) bool {
 	return len(text) <= 40 && plain.Name(text, '.', '%', '+') == text
+}
+
+// Color reads a colour of a member that is a plain string and writes it anew.
+func Color(text string) (string, bool) {
+	if strings.EqualFold(strings.TrimSpace(text), "transparent") {
+		return "transparent", true
+	}
+	c, ok := color.Parse(text)
+	return c.String(), ok
+}
+
+// Length reads a length and writes it anew: a number of 0 to 4000, and a unit. A
+// number alone is pixels.
+func Length(text string) (string, bool) {
+	text = strings.ToLower(strings.TrimSpace(text))
+	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz%")
+	unit := text[len(digits):]
+	switch unit {
+	case "":
+		unit = "px"
+	case "px", "em", "rem", "%", "vw", "vh", "ch", "pt":
+	default:
+		return "", false
+	}
+	n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if err != nil || math.IsNaN(n) || n < 0 || n > 4000 {
+		return "", false
+	}
+	return plain.Number(n) + unit, true
+}
+
+// Quoted quotes an address for url(): only what cannot end the string stays as it is.
+func Quoted(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range text {
+		if c <= ' ' || c >= 0x7f || strings.ContainsRune(`"'\()<>`, c) {
+			b.WriteString(`\` + strconv.FormatInt(int64(c), 16) + " ")
+			continue
+		}
+		b.WriteRune(c)
+	}
+	b.WriteByte('"')
+	return b.String()
 }

@@ -5,26 +5,20 @@ package draw
 import (
 	"html/template"
 	"io"
-	"net/url"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
-	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
-	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
-	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
 
 // Page is what a page is drawn of.
 type Page struct {
-	Form  *formsvc.PublicForm
-	Words *words.Words
-	Theme theme.Theme
-	Host  *host.Host
-	Site  *Site
+	field.Source
+	Form *formsvc.PublicForm
+	Site *Site
 
 	Up       string // leads from the page's address to the directory of the handler
 	Posted   bool   // the page answers a POST
@@ -36,17 +30,11 @@ type Page struct {
 	LostFiles []string
 
 	// Of a page with questions.
-	Steps    []walk.Step // the pages of the form
-	At       int         // which of them this page is
-	Path     schema.Path
-	Values   url.Values
-	Readings map[string]read.Reading
-	Files    upload.Files
-	Faults   []schema.Violation
-	Blocks   *formblock.Index
-	Solved   func(block string) bool
-	Visit    string // the key of the visit
-	State    string // the visit, signed
+	Steps []walk.Step // the pages of the form
+	At    int         // which of them this page is
+	Path  schema.Path
+	Index *formblock.Index
+	State string // the visit, signed
 }
 
 // Site is what the host's Config says of all pages.

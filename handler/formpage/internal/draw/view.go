@@ -1,12 +1,24 @@
 package draw
 
 import (
+	"bytes"
+	"crypto/rand"
+	"embed"
 	"html/template"
+	"net/http"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 )
+
+//go:embed templates
+var templateFiles embed.FS
+
+// html/template escapes for the place where a value stands, so labels and answers
+// that hold markup do no harm.
+var templates = template.Must(template.New("").ParseFS(templateFiles, "templates/*.html"))
 
 // view is what the templates draw.
 type view struct {
@@ -23,20 +35,17 @@ type view struct {
 	LeadsTo template.URL // where the ending leads on to, by itself
 	Share   string       // address to share
 
-	Single      bool
-	First, Last bool
 	Step        int    // from 1
 	At          string // its id
-	Progress    bool
-	Navigation  bool
-	Reactive    bool // the form has rules: other blocks may be called for while typing
-	Multipart   bool
-	Native      bool // the script leaves sending to the browser
-	Inputs      template.HTML
-	Problems    template.HTML
-	Fields      template.HTML
-	Cut         string // what is missing of the fields
-	Next        string
+	First, Last bool
+
+	Progress, Navigation, Multipart bool
+
+	Reactive                 bool // the form has rules: other blocks may be called for while typing
+	Native                   bool // the script leaves sending to the browser
+	Inputs, Problems, Fields template.HTML
+	Cut                      string // what is missing of the fields
+	Next                     string
 
 	inserts pen.Inserts
 	policy  *policy.Policy
@@ -45,7 +54,8 @@ type view struct {
 // newView is a page as far as it does not depend on the blocks.
 func (p *Page) newView(kind string) *view {
 	v := &view{Page: p, Kind: kind, policy: new(policy.Policy)}
-	if p.Form.Settings.Branding {
+	p.Blocks, p.Settings = p.Form.Blocks, &p.Form.Settings
+	if p.Settings.Branding {
 		v.Brand = p.Site.Brand
 	}
 	v.Lost = v.lost()
@@ -64,11 +74,107 @@ func (v *view) lost() template.HTML {
 	return v.inserts.Add(p.End())
 }
 
-// source is what the fields of the page are made of.
-func (v *view) source() *field.Source {
-	return &field.Source{
-		Blocks: v.Form.Blocks, Settings: &v.Form.Settings, Single: v.Single,
-		Words: v.Words, Host: v.Host, Theme: &v.Theme,
-		Values: v.Values, Readings: v.Readings, Files: v.Files, Faults: v.Faults, Solved: v.Solved, Visit: v.Visit,
+// send runs the templates, puts the layout around what they write and sends the page. All
+// of it is drawn before something is sent: a fault in the middle of a template must not
+// leave half a page with status 200.
+func (v *view) send(w http.ResponseWriter, status int) error {
+	v.Theme.Allow(v.policy)
+	v.Nonce = rand.Text()
+	body, err := v.inserts.Execute(templates, "body.html", v)
+	if err != nil {
+		return err
+	}
+	if layout := v.Site.Layout; layout != nil {
+		var document bytes.Buffer
+		if err := layout(&document, v.document(body)); err != nil {
+			return err
+		}
+		v.begin(w, status)
+		_, _ = w.Write(document.Bytes()) // the visitor may be gone
+		return nil
+	}
+	v.begin(w, status)
+	// The layout of a host that gives none is written without a template, which would copy
+	// the page three times.
+	out := pen.To(w)
+	out.Raw("<!doctype html>\n<html lang=\"" + template.HTMLEscapeString(v.Words.Tag) + "\" dir=\"" + v.Words.Direction + "\">\n<head>\n" +
+		"<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>")
+	out.Typed(v.title())
+	out.Raw("</title>\n")
+	v.head(out)
+	out.Raw("\n</head>\n<body>\n")
+	out.Pieces(body)
+	out.Raw("\n</body>\n</html>\n")
+	out.Close()
+	pen.Release(body)
+	return nil
+}
+
+// document is the page in parts, for a layout of the host.
+func (v *view) document(body []pen.Piece) Document {
+	var content bytes.Buffer
+	part := func(write func(*pen.Pen)) template.HTML {
+		content.Reset()
+		out := pen.To(&content)
+		write(out)
+		out.Close()
+		return template.HTML(content.String()) //nolint:gosec // made by our templates
+	}
+	return Document{
+		Language: v.Words.Tag, Direction: v.Words.Direction, Title: v.title(), Nonce: v.Nonce, Form: *v.Form,
+		Head: part(v.head), Body: part(func(out *pen.Pen) { out.Pieces(body) }),
+	}
+}
+
+// title is what the browser shows as the page's name.
+func (v *view) title() string {
+	switch {
+	case v.Kind == "message" && v.Form.Name != "":
+		return v.Title + " – " + v.Form.Name
+	case v.Kind == "message":
+		return v.Title
+	case v.Problems != "":
+		return v.Words.Get("title_problem", "title", v.Form.Name)
+	}
+	return v.Form.Name
+}
+
+func (v *view) begin(w http.ResponseWriter, status int) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", v.policy.Header(v.Nonce, v.Site.FrameAncestors))
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "strict-origin-when-cross-origin")
+	w.WriteHeader(status)
+}
+
+// head writes what the page has in its head. What is opened has the style within, so that it
+// is painted without another request, which takes seconds where the network is slow. What
+// answers a POST leads to the file: the script does not look there, and without it the
+// browser keeps it.
+func (v *view) head(out *pen.Pen) {
+	files := v.Up + static.Dir
+	if v.Posted {
+		out.Raw(`<link rel="stylesheet" href="` + files + "/page.css?v=" + static.Version + "\">\n")
+	} else {
+		out.Raw(`<style nonce="` + v.Nonce + `">`)
+		out.Raw(static.Style)
+		out.Raw("</style>\n")
+	}
+	out.Raw(`<meta name="robots" content="noindex">`)
+	if v.Theme.Dark {
+		out.Raw(`<meta name="color-scheme" content="light dark">`)
+	}
+	if v.LeadsTo != "" {
+		out.Raw("\n<meta http-equiv=\"refresh\" content=\"0;url=")
+		out.Typed(string(v.LeadsTo))
+		out.Raw(`">`)
+	}
+	out.Raw("\n<style nonce=\"" + v.Nonce + `" data-theme>`)
+	v.Theme.Style(out.Raw)
+	out.Raw("</style>\n")
+	if v.Kind != "message" {
+		out.Raw(`<script src="` + files + "/page.js?v=" + static.Version + "\" defer></script>")
 	}
 }

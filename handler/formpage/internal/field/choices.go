@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
@@ -95,10 +97,11 @@ func (b *builder) ordered(block *schema.Block, p *schema.Properties) []schema.Ch
 	return list
 }
 
-// chosenBounds are the fewest and the most choices, 0 where there is no bound.
-func chosenBounds(p *schema.Properties) (low, high int) {
+// countHelp says how many choices are asked for.
+func (b *builder) countHelp(p *schema.Properties) string {
+	low, high := 0, 0 // the fewest and the most choices, 0 where there is no bound
 	if p.MinVal && p.Min != nil {
-		low = int(math.Ceil(*p.Min))
+		low = max(int(math.Ceil(*p.Min)), 0)
 	}
 	if p.MaxVal && p.Max != nil {
 		high = int(math.Floor(*p.Max))
@@ -106,12 +109,7 @@ func chosenBounds(p *schema.Properties) (low, high int) {
 	if n := formblock.Positive(p.Limit); n > 0 && (high == 0 || n < high) {
 		high = n
 	}
-	return max(low, 0), max(high, 0)
-}
-
-// countHelp says how many choices are asked for.
-func (b *builder) countHelp(p *schema.Properties) string {
-	low, high := chosenBounds(p)
+	high = max(high, 0)
 	kind := cmp.Or(words.Bounds(low > 0, high > 0), "any")
 	if low > 0 && low == high {
 		kind = "exactly"
@@ -150,4 +148,96 @@ func (p *writer) choices(f *Field) {
 		p.Put("</div>")
 	}
 	p.dateParts(f)
+}
+
+func (b *builder) ranking(f *Field, block *schema.Block, p *schema.Properties) {
+	choices := b.ordered(block, p)
+	for i, c := range choices {
+		name := input.Sub(input.Rank, c.ID, block.ID)
+		o := Option{ID: f.ID + "-" + strconv.Itoa(i), Name: name, Label: cmp.Or(c.Label, c.ID), Value: b.value(name)}
+		f.Options = append(f.Options, o)
+	}
+	// What was ordered already is shown in its order.
+	slices.SortStableFunc(f.Options, func(x, y Option) int { return cmp.Compare(place(x.Value), place(y.Value)) })
+}
+
+func place(text string) int {
+	if n, err := strconv.Atoi(text); err == nil {
+		return n
+	}
+	return math.MaxInt
+}
+
+func (p *writer) ranking(f *Field) {
+	p.Put(`<ol class="ranking">`)
+	most := formblock.MaxDrawn(schema.TypeRanking) // choices that have a list of all places
+	for _, o := range pen.Each(p.Pen, f.Options) {
+		p.Put(`<li data-label="%s"><span class="grip" aria-hidden="true"></span>`, o.Label)
+		if len(f.Options) > most {
+			p.Put(`<input id="%i" name="%i" value="%v" inputmode="numeric" autocomplete="off" aria-label="`, o.ID, o.Name, o.Value)
+			p.Sentence(p.words.Get("place"), "label", o.Label)
+			p.Put(`">`)
+		} else {
+			p.Put(`<select id="%i" name="%i" aria-label="`, o.ID, o.Name)
+			p.Sentence(p.words.Get("place"), "label", o.Label)
+			p.Put(`"><option value="">–</option>`)
+			for n := range f.Options {
+				place := strconv.Itoa(n + 1)
+				p.listed(&Option{Value: place, Label: p.words.Number(place), Chosen: o.Value == place})
+			}
+			p.Put("</select>")
+		}
+		p.Put(`<span class="lbl">%s</span><span class="moves" hidden>`, o.Label)
+		p.move("-1", "up", "M6 15l6-6 6 6", o.Label)
+		p.move("1", "down", "M6 9l6 6 6-6", o.Label)
+		p.Put("</span></li>")
+	}
+	p.Put(`</ol><button type="button" class="fs-button quiet" data-ranked hidden>%s</button>`, p.words.Get("ranking.right"))
+}
+
+func (p *writer) move(by, word, drawing, label string) {
+	p.Put(`<button type="button" data-move="%i" aria-label="`, by)
+	p.Sentence(p.words.Get(word), "label", label)
+	p.Put(`"><svg viewBox="0 0 24 24" aria-hidden="true"><path d="%i"/></svg></button>`, drawing)
+}
+
+func (b *builder) matrix(f *Field, block *schema.Block) {
+	for _, c := range block.MatrixColumns {
+		f.Columns = append(f.Columns, Option{Value: input.Picked + c.ID, Label: cmp.Or(c.Label, c.ID)})
+	}
+	if n := len(f.Columns); n > 0 && n <= 12 {
+		f.Classes += " of" + strconv.Itoa(n)
+	}
+	if brief(f.Columns) {
+		f.Classes += " brief"
+	}
+	for i, r := range block.MatrixRows {
+		name := input.Sub(input.Row, r.ID, block.ID)
+		f.Rows = append(f.Rows, Row{f.ID + "-r" + strconv.Itoa(i), name, cmp.Or(r.Label, r.ID), b.posted(name)})
+	}
+}
+
+// brief reports whether the columns of a matrix stand side by side on a phone: they are
+// few, and no word of their labels is wider than a column.
+func brief(columns []Option) bool {
+	return len(columns) <= 5 && !slices.ContainsFunc(columns, func(c Option) bool {
+		return utf8.RuneCountInString(c.Label) > 24 ||
+			slices.ContainsFunc(strings.Fields(c.Label), func(word string) bool { return utf8.RuneCountInString(word) > 9 })
+	})
+}
+
+func (p *writer) matrix(f *Field) {
+	p.Put(`<div class="matrix"><div class="m-head" aria-hidden="true"><span></span>`)
+	for _, column := range pen.Each(p.Pen, f.Columns) {
+		p.Put("<span>%s</span>", column.Label)
+	}
+	p.Put("</div>")
+	for _, r := range pen.Each(p.Pen, f.Rows) {
+		p.Put(`<fieldset class="m-row" id="%i"><legend>%s</legend>`, r.ID, r.Label)
+		for _, column := range pen.Each(p.Pen, f.Columns) {
+			p.choice(f.Input, &Option{Name: r.Name, Value: column.Value, Label: column.Label, Chosen: slices.Contains(r.Chosen, column.Value)})
+		}
+		p.Put("</fieldset>")
+	}
+	p.Put("</div>")
 }

@@ -2,8 +2,19 @@
 package policy
 
 import (
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"net/url"
+	"path"
 	"slices"
 	"strings"
+
+	"golang.org/x/net/idna"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // Policy collects what a page may load: its own files, and exactly the hosts of the
@@ -50,4 +61,120 @@ func (p *Policy) Widget(script string, sources []string) {
 	p.frames = append(p.frames, sources...)
 	p.connects = append(p.connects, sources...)
 	p.styles = append(p.styles, sources...)
+}
+
+// Origin returns the origin of an absolute http or https URL as a source of a
+// policy, "" for everything else, and for a URL with a user name, which makes a foreign
+// host look like a known one.
+func Origin(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+		return ""
+	}
+	if strings.ContainsFunc(u.Host, func(c rune) bool { return c > '~' }) {
+		ascii, err := idna.Lookup.ToASCII(u.Hostname())
+		if err != nil {
+			return ""
+		}
+		if port := u.Port(); port != "" {
+			ascii += ":" + port
+		}
+		u.Host = ascii
+	}
+	// What may stand in a host, and nothing that ends a source or a directive.
+	if strings.ContainsFunc(u.Host, func(c rune) bool {
+		return c <= ' ' || c > '~' || strings.ContainsRune(`;,'"*\<>`, c)
+	}) {
+		return ""
+	}
+	return u.Scheme + "://" + strings.ToLower(u.Host)
+}
+
+// Link returns an address that is fit for a link: http, https, or one of the other
+// schemes. "" for everything else.
+func Link(raw string, schemes ...string) template.URL {
+	if Origin(raw) != "" {
+		return template.URL(raw) //nolint:gosec // http or https
+	}
+	if scheme, _, ok := strings.Cut(raw, ":"); ok && slices.Contains(schemes, strings.ToLower(scheme)) {
+		return template.URL(raw) //nolint:gosec // one of the schemes
+	}
+	return ""
+}
+
+// Picture is an image as a page shows it.
+type Picture struct {
+	URL           template.URL
+	Alt           string
+	Width, Height int
+}
+
+// maxInline is how large an image may be that stands in the definition itself.
+const maxInline = 256 << 10
+
+// Picture allows an image and returns it, nil when it cannot be shown.
+func (p *Policy) Picture(image *schema.Image) *Picture {
+	if image == nil {
+		return nil
+	}
+	pic := new(Picture)
+	if image.Width != nil && image.Height != nil && *image.Width > 0 && *image.Height > 0 {
+		pic.Width, pic.Height = formblock.Positive(image.Width), formblock.Positive(image.Height)
+	}
+	if origin := Origin(image.URL); origin != "" {
+		p.images = append(p.images, origin)
+		pic.URL = template.URL(image.URL) //nolint:gosec // http or https
+		return pic
+	}
+	text := image.Base64
+	if _, after, ok := strings.Cut(text, ";base64,"); ok {
+		text = after
+	}
+	raw, err := base64.StdEncoding.DecodeString(text)
+	if text == "" || len(text) > maxInline || err != nil {
+		return nil
+	}
+	switch kind := http.DetectContentType(raw); kind {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		p.images = append(p.images, "data:")
+		pic.URL = template.URL("data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(raw)) //nolint:gosec // an image that was decoded
+		return pic
+	}
+	return nil
+}
+
+// Video allows a file, for the browser's player, or a film of the two great platforms in a
+// frame, and returns the address of either. Others are a link.
+func (p *Policy) Video(link string) (frame, file string) {
+	u, err := url.Parse(link)
+	if Link(link) == "" || err != nil {
+		return "", ""
+	}
+	first, rest, _ := strings.Cut(strings.Trim(u.Path, "/"), "/")
+	switch host := strings.TrimPrefix(strings.ToLower(u.Hostname()), "www."); {
+	case host == "youtu.be":
+		return p.youtube(first), ""
+	case host == "youtube.com" || host == "m.youtube.com" || host == "youtube-nocookie.com":
+		switch first {
+		case "watch":
+			return p.youtube(u.Query().Get("v")), ""
+		case "shorts", "embed", "live":
+			return p.youtube(rest), ""
+		}
+	case host == "vimeo.com":
+		if plain.IsName(first) && strings.Trim(first, "0123456789") == "" {
+			return p.Frame("https://player.vimeo.com/video/" + first + "?dnt=1"), ""
+		}
+	case slices.Contains([]string{".mp4", ".webm", ".ogv", ".m4v", ".mov"}, strings.ToLower(path.Ext(u.Path))):
+		p.media = append(p.media, Origin(link))
+		return "", link
+	}
+	return "", ""
+}
+
+func (p *Policy) youtube(id string) string {
+	if !plain.IsName(id) {
+		return ""
+	}
+	return p.Frame("https://www.youtube-nocookie.com/embed/" + id)
 }

@@ -2,6 +2,7 @@ package draw
 
 import (
 	"cmp"
+	"html/template"
 	"maps"
 	"net/http"
 	"slices"
@@ -23,17 +24,16 @@ const maxProblems = 1 << 18
 // Step sends the page with the questions of a step, with what was typed and what is wrong.
 func (p *Page) Step(w http.ResponseWriter, status int) error {
 	v, s := p.newView("form"), p.Steps[p.At]
-	v.Single = walk.OneAtATime(p.Form)
+	p.Single = walk.OneAtATime(p.Form)
 	v.Step, v.At = p.At+1, s.ID
 	v.First, v.Last = p.At == 0, v.Step == len(p.Steps)
-	v.Progress = p.Form.Settings.ProgressBar && len(p.Steps) > 1
-	v.Navigation = p.Form.Settings.Navigation && len(p.Steps) > 1
-	source := v.source()
-	source.Focus = p.At > 0 && len(p.Faults) == 0 && p.Notice == ""
-	if p.Form.Settings.NumberedQuestions {
-		source.Numbered = walk.OnPath(p.Form, p.Path)
+	v.Progress = p.Settings.ProgressBar && len(p.Steps) > 1
+	v.Navigation = p.Settings.Navigation && len(p.Steps) > 1
+	p.Focus = p.At > 0 && len(p.Faults) == 0 && p.Notice == ""
+	if p.Settings.NumberedQuestions {
+		p.Numbered = walk.OnPath(p.Form, p.Path)
 	}
-	drawn := field.Draw(source, s.Blocks)
+	drawn := field.Draw(&p.Source, s.Blocks)
 	v.policy, v.Multipart, v.Native = &drawn.Policy, drawn.Multipart, drawn.Native
 	v.Fields = v.inserts.Add(drawn.HTML)
 	v.problems(append(drawn.Problems, p.elsewhere(drawn)...))
@@ -79,7 +79,7 @@ func (p *Page) elsewhere(drawn *field.Drawn) []field.Problem {
 			continue
 		}
 		label := id
-		block := p.Blocks.Find(id)
+		block := p.Index.Find(id)
 		if block != nil {
 			label = block.Label
 			if walk.StepOf(p.Steps, id) >= 0 {
@@ -144,4 +144,23 @@ func (p *Page) inputs(on walk.Step, shown map[string]bool) []pen.Piece {
 		}
 	}
 	return out.End()
+}
+
+// Message sends a page that says something instead of a form.
+func (p *Page) Message(w http.ResponseWriter, status int, title, text string) error {
+	v := p.newView("message")
+	v.Title, v.Text, v.LostNames = title, text, p.Words.List(p.LostFiles)
+	return v.send(w, status)
+}
+
+// Ending sends the page of an ending, which leads on to a target, "" for nowhere.
+func (p *Page) Ending(w http.ResponseWriter, ending *schema.Block, target template.URL) error {
+	v := p.newView("ending")
+	var drawn *field.Drawn
+	v.Ending, drawn = field.Ending(&p.Source, ending)
+	v.LeadsTo, v.policy = target, &drawn.Policy
+	if formblock.Properties(ending).ShareButtons && p.Preview == nil {
+		v.Share = p.Form.PublicID
+	}
+	return v.send(w, http.StatusOK)
 }
