@@ -1,4 +1,4 @@
-# The commands of the project. `make test` is what CI runs.
+# The commands of the project. `make test` is what CI runs; `make help` lists all of them.
 
 GO ?= go
 
@@ -17,27 +17,39 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: test test-skew test-size clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak
+.PHONY: help quick test test-modes test-random test-skew test-size clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
 # PostgreSQL on a Debian or Ubuntu machine is installed first, as root or with sudo.
 WITH_POSTGRES := $(GO) run ./internal/lab/pgtest/with
 
-## test: everything, with the race detector and a real PostgreSQL
+## help: what can be made (this list)
+help:
+	@awk '/^## / { sub(/^## /, ""); at = match($$0, /^[a-z0-9-]+: /) ? RLENGTH : 0; \
+		printf "%-16s %s\n", at ? substr($$0, 1, at - 2) : "", substr($$0, at + 1) }' $(firstword $(MAKEFILE_LIST))
+
+## quick: what one runs while writing: vet, and the tests that need no database
+quick:
+	$(GO) vet ./...
+	FORMSVC_TEST_NO_DATABASE=1 $(GO) test -short ./...
+
+## test: everything in the smallest sizes that find their mutants, with the race detector
+## and a real PostgreSQL. The long forms are targets of their own: test-modes, test-random,
+## test-skew, test-size, mutants, fuzz, contract, e2e, clients, spreadsheet, soak
 test:
 	$(GO) vet ./...
 	@if [ -z "$(RACE)" ]; then echo "no C compiler: without the race detector (apt-get install gcc libc6-dev)"; fi
 	$(WITH_POSTGRES) -- $(GO) test $(RACE) -timeout 20m ./...
-	$(WITH_POSTGRES) -- sh -ec 'for dir in $(NESTED); do (cd $$dir && $(GO) test ./...); done'
+	$(WITH_POSTGRES) -- sh -ec 'for dir in $(NESTED); do (cd $$dir && $(GO) test -short ./...); done'
 
 # What apt-get installs of the programs that some tests run the service with.
 CLIENT_PROGRAMS := nginx-light python3 nodejs redis-server
 
 ## clients: the service with real programs: nginx in front of it, Python and Node as
 ## its clients, Redis as its limiter's store. Without this target, tests that miss a
-## program are skipped. Needs Debian's packages $(CLIENT_PROGRAMS), which it installs
-## as root or with sudo when one is missing
+## program are skipped. Needs the packages of Debian that CLIENT_PROGRAMS names, and installs them
+## as root or with sudo when a program is missing
 clients:
 	@for program in nginx python3 node redis-server; do command -v $$program >/dev/null || missing=1; done; \
 	if [ -n "$$missing" ]; then \
@@ -55,6 +67,16 @@ spreadsheet:
 		$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends libreoffice-calc python3; \
 	}
 	FORMSVC_TEST_SPREADSHEET=1 $(GO) test -count=1 -run 'CSVInPrograms' ./internal/servicetest
+
+## test-modes: the suite for storages in every mode in which queries go to PostgreSQL, with and without PgBouncer
+test-modes:
+	FORMSVC_TEST_MODES=all $(WITH_POSTGRES) -- $(GO) test -count=1 -run 'TestStorage$$' -timeout 30m ./storage/postgres
+
+## test-random: random operations through all doors and on all storages, and random hostile requests, many of each (REQUESTS)
+REQUESTS ?= 20000
+test-random:
+	FORMSVC_STEPS=$(REQUESTS) FORMSVC_REQUESTS=$(REQUESTS) $(WITH_POSTGRES) -- $(GO) test -count=1 -timeout 30m \
+		-run 'BothStoragesAgree|ClientAgreesWithHTTP|HostileRequests' ./internal/servicetest
 
 ## test-skew: the plans beside 2 million responses of one form (needs 2 GB of disk, takes minutes)
 test-skew:

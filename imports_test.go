@@ -45,7 +45,7 @@ var allowed = map[string][]string{
 	},
 	"storage/postgres/internal/conn":   {"storage", "internal/cache", "github.com/jackc/pgx/v5"},
 	"storage/postgres/internal/tables": {"storage/postgres/internal/conn", "github.com/golang-migrate/migrate/v4", "github.com/jackc/pgx/v5"},
-	"storage/storagetest": {"storage"},
+	"storage/storagetest":              {"storage"},
 
 	"schema":    {"internal/jsontree"},
 	"ratelimit": {"github.com/sethvargo/go-limiter"},

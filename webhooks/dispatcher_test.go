@@ -196,6 +196,7 @@ func TestASecretThatCannotBeOpenedIsNoAttempt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var sent atomic.Int32
 		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { sent.Add(1); return reply(200), nil }))
+		b.d.spread = polls(30 * time.Second) // four days of polls take long
 		b.d.secrets = secretsWith(t, gcm(t, 1))
 		id := b.webhook(hook, nil)
 		foreign, err := secretsWith(t, gcm(t, 2)).Seal(id, "0123456789abcdef")

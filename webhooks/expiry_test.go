@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// A destination that is dead for 25 days: what is older than three days has ended, and
+// A destination that is dead for eight days: what is older than three days has ended, and
 // its history still has real attempts.
 func TestADeadDestinationIsGivenUp(t *testing.T) {
 	t.Parallel()
@@ -20,10 +20,10 @@ func TestADeadDestinationIsGivenUp(t *testing.T) {
 			sent.Add(1)
 			return reply(500), nil
 		}))
-		b.d.spread = polls(2 * time.Minute)
+		b.d.spread = polls(5 * time.Minute)
 		id := b.webhook(hook, nil)
 		b.run()
-		for day := range 25 {
+		for day := range 8 {
 			for range 100 {
 				b.event(id, "x")
 				time.Sleep(24 * time.Hour / 100)
@@ -52,7 +52,7 @@ func TestADeadDestinationIsGivenUp(t *testing.T) {
 		if expired == 0 || tried < 80 {
 			t.Errorf("the history has %d summaries of expired deliveries and %d attempts", expired, tried)
 		}
-		t.Logf("%d requests in 25 days; %d summaries, %d attempts are kept", sent.Load(), expired, tried)
+		t.Logf("%d requests in eight days; %d summaries, %d attempts are kept", sent.Load(), expired, tried)
 	})
 }
 

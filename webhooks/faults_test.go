@@ -282,7 +282,7 @@ func (o *outage) FinishDeliveries(ctx context.Context, done []storage.Result) ([
 func TestAfterALongOutageResultsComeFirst(t *testing.T) {
 	t.Parallel()
 	worst := 0
-	for range 6 {
+	for range 2 {
 		inBubble(t, func(t *testing.T) {
 			var mu sync.Mutex
 			sent := map[string]int{}

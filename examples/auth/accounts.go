@@ -24,8 +24,9 @@ type account struct {
 // accounts are the product's tables of users and sessions. They know nothing of
 // forms.
 type accounts struct {
-	pool *pgxpool.Pool
-	now  func() time.Time
+	pool   *pgxpool.Pool
+	now    func() time.Time
+	rounds int // of stretching a password
 }
 
 var (
@@ -54,14 +55,14 @@ func (a *accounts) migrate(ctx context.Context) error {
 }
 
 // stretch makes a password slow to guess.
-func stretch(password string, salt []byte) ([]byte, error) {
-	return pbkdf2.Key(sha256.New, password, salt, 600_000, 32)
+func (a *accounts) stretch(password string, salt []byte) ([]byte, error) {
+	return pbkdf2.Key(sha256.New, password, salt, a.rounds, 32)
 }
 
 func (a *accounts) register(ctx context.Context, email, name, password string) error {
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // never fails
-	key, err := stretch(password, salt)
+	key, err := a.stretch(password, salt)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (a *accounts) signIn(ctx context.Context, email, password string) (token st
 		return "", err
 	}
 	// An address without an account takes as long as a wrong password.
-	given, err := stretch(password, salt)
+	given, err := a.stretch(password, salt)
 	if err != nil {
 		return "", err
 	}

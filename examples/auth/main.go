@@ -63,7 +63,7 @@ func run(ctx context.Context, addr, database string) error {
 	if err := postgres.Migrate(ctx, pool); err != nil {
 		return err
 	}
-	accounts := &accounts{pool: pool, now: time.Now}
+	accounts := &accounts{pool: pool, now: time.Now, rounds: 600_000}
 	if err := accounts.migrate(ctx); err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func start(t *testing.T) product {
 	if err := postgres.Migrate(t.Context(), pool, schema); err != nil {
 		t.Fatal(err)
 	}
-	accounts := &accounts{pool: pool, now: time.Now}
+	accounts := &accounts{pool: pool, now: time.Now, rounds: 1000}
 	if err := accounts.migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}

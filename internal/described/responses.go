@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
@@ -49,11 +50,10 @@ var commonStatuses = []int{
 	http.StatusServiceUnavailable,
 }
 
-// NewResponses reads the description and compiles the schema of every response
-// in it. An error means that the description itself is at fault.
-func NewResponses() (*Responses, error) {
-	return newResponses(schema.OpenAPI())
-}
+// NewResponses has the compiled schema of every response of the description. They are compiled
+// once in a process and may be used concurrently. An error means that the description itself is
+// at fault.
+var NewResponses = sync.OnceValues(func() (*Responses, error) { return newResponses(schema.OpenAPI()) })
 
 func newResponses(document []byte) (*Responses, error) {
 	d, err := jsonshape.Read(document)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Each of these is a scheduler with one mistake. The first three always run; a test
-// catches them within seconds.
+// Each of these is a scheduler with one mistake. The first always runs; a test catches it
+// within seconds.
 var mutants = []struct{ name, file, from, to string }{
 	{"five requests to a webhook", "webhook.go", "len(w.underWay) < s.limit(w)", "len(w.underWay) <= s.limit(w)"},
 	{"four to one that fails", "webhook.go", "if w.standing.Good() {\n\t\treturn s.n.PerWebhook", "if w.standing.Succeeded {\n\t\treturn s.n.PerWebhook"},
@@ -70,7 +70,10 @@ var mutants = []struct{ name, file, from, to string }{
 // Every mutant fails a test of this package in its short form.
 func TestMutantsAreCaught(t *testing.T) {
 	t.Parallel()
-	chosen := mutants[:3]
+	if testing.Short() {
+		t.Skip("builds the package anew")
+	}
+	chosen := mutants[:1]
 	if full {
 		chosen = mutants
 	}

@@ -78,15 +78,18 @@ func hangingAfter(before func(*world) (time.Duration, bool), n int, oneName, atO
 // The promise: at most one of a hundred healthy events is late in any ten seconds.
 func TestOutagesDelayNobodyElse(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	type scenario struct {
 		name    string
 		others  func(*world)
 		healthy func(*world) (time.Duration, bool)
 	}
 	var all []scenario
-	sizes, newOnes := []int{120}, 150
+	sizes, newOnes, many := []int{120}, 150, 500
 	if full {
-		sizes, newOnes = []int{120, 400, 600}, 500
+		sizes, newOnes, many = []int{120, 400, 600}, 500, 1000
 	}
 	for _, n := range sizes {
 		for _, oneName := range []bool{false, true} {
@@ -98,9 +101,9 @@ func TestOutagesDelayNobodyElse(t *testing.T) {
 		all = append(all, scenario{"2,000 on one name", hanging(2000, true, false), prompt})
 	}
 	all = append(all,
-		scenario{"1,000 begin to hang at once", hanging(1000, false, true), prompt},
-		scenario{"1,000 begin to hang at once beside some that are slow at times", hanging(1000, false, true), sometimes(600 * time.Millisecond)},
-		scenario{"1,000 begin to hang at once, and the process is busy", hangingAfter(busy, 1000, false, true), busy},
+		scenario{fmt.Sprintf("%d begin to hang at once", many), hanging(many, false, true), prompt},
+		scenario{fmt.Sprintf("%d begin to hang at once beside some that are slow at times", many), hanging(many, false, true), sometimes(600 * time.Millisecond)},
+		scenario{fmt.Sprintf("%d begin to hang at once, and the process is busy", many), hangingAfter(busy, many, false, true), busy},
 		scenario{fmt.Sprintf("%d new ones hang", newOnes), func(w *world) {
 			for i := range newOnes {
 				r := w.receiver(host(i), false, hangs)

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/formsvc/formsvc/internal/described"
@@ -48,8 +47,6 @@ func (t *tee) Write(b []byte) (int, error) {
 	return t.ResponseWriter.Write(b)
 }
 
-var describedResponses = sync.OnceValues(described.NewResponses)
-
 var requestIDRule = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
 // basePaths are those below which tests reach a service.
@@ -58,7 +55,7 @@ var basePaths = []string{"/v1", "/api/v1", "/forms/api", ""}
 // AsDescribed reports how an answer differs from the description and from what is
 // promised of every answer.
 func AsDescribed(r *http.Request, status int, header http.Header, body []byte) error {
-	responses, err := describedResponses()
+	responses, err := described.NewResponses()
 	if err != nil {
 		return err
 	}

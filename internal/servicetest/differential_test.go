@@ -382,7 +382,7 @@ func (s *stepScript) goCall() step {
 // The same random operations on both storages have the same outcomes, to the byte.
 // FORMSVC_STEPS sets how many.
 func TestBothStoragesAgreeOnEverything(t *testing.T) {
-	total, seed := 2000, uint64(1)
+	total, seed := 1200, uint64(1)
 	if n, err := strconv.Atoi(testSteps()); err == nil {
 		total, seed = n, uint64(time.Now().UnixNano())
 	}

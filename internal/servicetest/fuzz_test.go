@@ -246,11 +246,11 @@ func FuzzTheAPI(f *testing.F) {
 // FORMSVC_REQUESTS sets another one.
 func TestHostileRequestsAreAnsweredAsDescribed(t *testing.T) {
 	t.Parallel()
-	total := 20_000
+	total := 5000
 	if n, err := strconv.Atoi(os.Getenv("FORMSVC_REQUESTS")); err == nil {
 		total = n
 	} else if testing.Short() {
-		total = 1000
+		total = 500
 	}
 	seeds := hostileSeeds()
 	const workers = 2

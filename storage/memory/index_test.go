@@ -61,8 +61,8 @@ func TestIndex(t *testing.T) {
 			},
 			"": func(t *rapid.T) {
 				slices.SortFunc(model, func(a, b *entry) int { return comparePositions(a.place(), b.place()) })
-				if diff := cmp.Diff(model, x.items, cmpopts.EquateEmpty()); diff != "" {
-					t.Fatalf("records (-want +got):\n%s", diff)
+				if !slices.EqualFunc(model, x.items, func(a, b *entry) bool { return *a == *b }) {
+					t.Fatalf("records (-want +got):\n%s", cmp.Diff(model, x.items, cmpopts.EquateEmpty()))
 				}
 				bound := anyEntry().Draw(t, "bound")
 				older, before := 0, 0

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"os"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -10,6 +11,8 @@ import (
 	"github.com/formsvc/formsvc/storage/storagetest"
 )
 
+// The suite in each mode in which queries go to the server. What the two modes that are left out by
+// default have, the others have together: FORMSVC_TEST_MODES=all runs all five.
 func TestStorage(t *testing.T) {
 	t.Parallel()
 	schemas := newSchemas(t)
@@ -18,13 +21,17 @@ func TestStorage(t *testing.T) {
 		name    string
 		mode    pgx.QueryExecMode
 		bouncer bool
+		long    bool
 	}{
 		{name: "default mode", mode: pgx.QueryExecModeCacheStatement},
-		{name: "exec mode", mode: pgx.QueryExecModeExec},
+		{name: "exec mode", mode: pgx.QueryExecModeExec, long: true},
 		{name: "simple protocol", mode: pgx.QueryExecModeSimpleProtocol},
 		{name: "PgBouncer, exec mode", mode: pgx.QueryExecModeExec, bouncer: true},
-		{name: "PgBouncer, simple protocol", mode: pgx.QueryExecModeSimpleProtocol, bouncer: true},
+		{name: "PgBouncer, simple protocol", mode: pgx.QueryExecModeSimpleProtocol, bouncer: true, long: true},
 	} {
+		if c.long && os.Getenv("FORMSVC_TEST_MODES") != "all" {
+			continue
+		}
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			url := server

@@ -193,7 +193,7 @@ func TestNoStatementScansATable(t *testing.T) {
 	}
 	pool := pgtest.Pool(t)
 	size := pgseed.Size{
-		Forms: 5000, Submissions: 50_000, AnswerBytes: 100, Webhooks: 2000, Deliveries: 20_000, Attempts: 20_000, Others: 5000, Minutes: 5000,
+		Forms: 2500, Submissions: 25_000, AnswerBytes: 100, Webhooks: 1000, Deliveries: 10_000, Attempts: 10_000, Others: 2500, Minutes: 2500,
 	}
 	t.Run("tables", func(t *testing.T) { noneScansATable(t, pool, filled(t, pool, size), statements) })
 	t.Run("partitions", func(t *testing.T) { // each about as large as a table above

@@ -42,6 +42,7 @@ func TestOpenAPITypescriptWithOpenAPIFetch(t *testing.T) {
 
 func TestHeyAPI(t *testing.T) {
 	t.Parallel()
+	unlessShort(t)
 	generate := node(t, "openapi-ts")
 	h := newHost(t, stores[0].open(t))
 	build(t, "hey")

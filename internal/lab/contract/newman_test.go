@@ -25,6 +25,7 @@ type item struct {
 // records in the place of the ids of the examples.
 func TestNewmanSendsTheGeneratedRequests(t *testing.T) {
 	t.Parallel()
+	unlessShort(t)
 	convert, newman := node(t, "openapi2postmanv2"), node(t, "newman")
 	h := newHost(t, stores[0].open(t))
 	dir := build(t, "newman")

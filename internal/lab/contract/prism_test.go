@@ -29,6 +29,7 @@ import (
 // TestPrismFindsNoAnswerThatIsNotDescribed sends the requests of the conformance
 // suite through a proxy that holds every answer against the description.
 func TestPrismFindsNoAnswerThatIsNotDescribed(t *testing.T) {
+	unlessShort(t)
 	prism := node(t, "prism")
 	seen := newObserved(t)
 	for _, store := range stores {

@@ -30,6 +30,14 @@ func node(t *testing.T, name string) string {
 	return path
 }
 
+// unlessShort skips what only make contract runs.
+func unlessShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("make contract runs it")
+	}
+}
+
 // run runs a program to its end and fails the test with its output when it fails.
 func run(t *testing.T, env []string, name string, args ...string) string {
 	t.Helper()

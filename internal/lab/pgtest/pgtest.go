@@ -3,8 +3,9 @@
 //
 // The shared server is named by FORMSVC_TEST_DATABASE_URL; the command
 // internal/lab/pgtest/with brings one. Without it a test that needs a database is
-// skipped, and so is one whose programs are missing; with
-// FORMSVC_TEST_REQUIRE_DATABASE=1 it fails instead.
+// skipped, and so is a test whose programs are missing; with
+// FORMSVC_TEST_REQUIRE_DATABASE=1 the test fails instead. With FORMSVC_TEST_NO_DATABASE=1
+// every test that needs a database is skipped.
 //
 // What a test gets is its own, so tests may run in parallel, and is removed when
 // the test ends. What cannot be removed, because the test still holds on to it,
@@ -34,6 +35,7 @@ type TB interface {
 const (
 	databaseURL     = "FORMSVC_TEST_DATABASE_URL"
 	requireDatabase = "FORMSVC_TEST_REQUIRE_DATABASE"
+	noDatabase      = "FORMSVC_TEST_NO_DATABASE"
 )
 
 // patience is how long starting and removing may take.
@@ -42,11 +44,20 @@ const patience = time.Minute
 // URL returns the connection string of the server that all tests share.
 func URL(t TB) string {
 	t.Helper()
+	unlessUnwanted(t)
 	url := os.Getenv(databaseURL)
 	if url == "" {
 		missing(t, "%s is not set: run the tests with make test", databaseURL)
 	}
 	return url
+}
+
+// unlessUnwanted skips the test where a database is not wanted, as in make quick.
+func unlessUnwanted(t TB) {
+	t.Helper()
+	if os.Getenv(noDatabase) == "1" {
+		t.Skipf("%s is set", noDatabase)
+	}
 }
 
 // missing skips the test, or fails it where nothing may be skipped.

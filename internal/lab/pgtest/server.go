@@ -21,6 +21,7 @@ type Server struct {
 // test. It does not need the shared one.
 func NewServer(t TB, config Config) *Server {
 	t.Helper()
+	unlessUnwanted(t)
 	bindir, err := pgrun.Finder{}.Postgres(t.Context())
 	if err != nil {
 		missing(t, "a server of its own: %v", err)
