@@ -68,7 +68,7 @@ func Compile(from Source) (Form, error) {
 // only a form with more than 300 questions for one is beyond that.
 func (f Form) Check(in Input) (Answers, error) { return path.Check(f.form, in) }
 
-// Path returns the way through the form for answers that may be incomplete. Those that
+// Path returns the way through the form for answers that may be incomplete. Answers that
 // only the host can give, also to blocks that the form hides, stand among them and count
 // as the host's: it is the way of [Form.Check] with them in HostAnswers. An error
 // is a *[schema.Error]: the rules would take too long.
@@ -77,8 +77,8 @@ func (f Form) Path(answers map[string]json.RawMessage, hidden map[string]string)
 }
 
 // Sample returns made-up answers to all blocks and hidden fields, for a test event, whatever
-// the rules say, and the variables that rules may set. They keep the form's rules and are the
-// same at every call; a block for which no valid sample exists is left out. Unique is nil.
+// the rules say, and the variables that rules may set. The answers keep the form's rules and are
+// the same at every call; a block for which no valid sample exists is left out. Unique is nil.
 func (f Form) Sample() Answers { return check.Sample(f.form) }
 
 // Conditions takes the wanted values by block id, by the name of a hidden field, or by

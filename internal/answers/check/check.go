@@ -44,8 +44,8 @@ type Answers struct {
 	Variables json.RawMessage
 	// Unique is a SHA-256 of the answer to the block that settings.duplicateField
 	// names: the same for all answers of the same meaning, by [identity.Rules]. nil when
-	// there is no such setting, block or answer, or it is of a type that is never
-	// compared.
+	// there is no such setting, block or answer, or when the block is of a type that is
+	// never compared.
 	Unique []byte
 }
 
@@ -53,7 +53,7 @@ type Answers struct {
 type Writer struct {
 	list, byField, hidden, variables jsontree.Writer
 	unique                           []byte
-	Last                             [2]int // where the last answer stands in list; 0, 0 when there was none
+	Last                             [2]int // where the last answer stands in list; 0, 0: it was not written
 }
 
 // NewWriter guesses the room that is needed from the input.
@@ -197,12 +197,13 @@ func (w *Writer) Answers() Answers {
 	}
 }
 
-// Stored returns an answer that was written, from what last was after it.
+// Stored returns an answer that was written; at is what Last was when it had been written.
 func (w *Writer) Stored(at [2]int) []byte { return w.list.Bytes()[at[0]:at[1]] }
 
-// Sample returns made-up answers to all blocks and hidden fields, for a test
-// event, whatever the rules say, and the variables that rules may set. They keep the form's rules and are the same at every call; a block for which
-// no valid sample exists is left out. Unique is nil.
+// Sample returns made-up answers to all blocks and hidden fields, for a test event, whatever
+// the rules say, and the variables that rules may set. The answers keep the form's rules and
+// are the same at every call; a block for which no valid sample exists is left out. Unique is
+// nil.
 func Sample(f *compile.Form) Answers {
 	w := NewWriter(f, Input{})
 	r := kinds.Report{Limit: f.Limit} // takes the faults of samples that are left out

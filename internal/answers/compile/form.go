@@ -146,7 +146,7 @@ func Read(from Source) (d Definition, err error) {
 	return d, nil
 }
 
-// AddRules compiles the rules of the top-level blocks, and tells "to" what it comes upon.
+// AddRules compiles the rules of the top-level blocks, and tells the watch what it comes upon.
 func (d *Definition) AddRules(to Watch) {
 	if !slices.ContainsFunc(d.Blocks, func(b schema.Block) bool { return len(b.Properties.Rule) > 0 }) {
 		return

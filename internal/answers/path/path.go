@@ -42,8 +42,8 @@ func Of(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]s
 	return way, nil
 }
 
-// Trace returns the way of a whole response, which [Check] does not say, without faults, and
-// the number of steps that the rules took: tests hold both against a second implementation.
+// Trace returns the way of a whole response, without faults, and the number of steps that the
+// rules took. [Check] says neither; tests hold both against a second implementation.
 func Trace(f *compile.Form, in check.Input) (way schema.Path, steps int) {
 	k := newWalk(f, in)
 	return k.trace(), compile.RuleSteps - k.data.budget.Left()
@@ -254,6 +254,8 @@ func tooManySteps() kinds.Fault {
 	}
 }
 
+const noQuestion = "the form has no such question"
+
 // refuseForeign reports an answer that came from the wrong side.
 func refuseForeign(b *compile.Block, raw json.RawMessage, r *kinds.Report) {
 	if kinds.Blank(raw) {
@@ -280,6 +282,6 @@ func refuseUnknown(f *compile.Form, parent string, given map[string]json.RawMess
 	}
 	slices.Sort(unknown) // a map has no order, but the same input has the same faults
 	for _, id := range unknown[:min(len(unknown), schema.MaxViolations)] {
-		r.Put(jsontree.Pointer(parent, id), id, kinds.Fault{Code: schema.CodeUnknownField, Message: "the form has no such question"})
+		r.Put(jsontree.Pointer(parent, id), id, kinds.Fault{Code: schema.CodeUnknownField, Message: noQuestion})
 	}
 }

@@ -1,6 +1,8 @@
-package answers
+package identity
 
 import (
+	"github.com/formsvc/formsvc/internal/answers/compile"
+
 	"encoding/json"
 	"slices"
 	"testing"
@@ -22,7 +24,7 @@ func TestConditions(t *testing.T) {
 		{"field":{"id":"l","type":"country","label":""},"value":"NL"},
 		{"field":{"id":"customer","type":"hidden","label":"customer"},"value":"C-7"},
 		{"field":{"id":"score","type":"variable","label":""},"value":7}]`)
-	form, err := Compile(Source{})
+	form, err := compile.New(compile.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +34,7 @@ func TestConditions(t *testing.T) {
 		{"s": "a"}, {"o": "green"}, {"m": "a"}, {"x/y": "Slash"}, {"y": "true"}, {"l": "nl"}, {"customer": "C-7"},
 		{"e": "ann@example.com", "customer": "C-7", "c/email": "ann@work.example"},
 	} {
-		if !form.Conditions(holds).Hold(list) {
+		if !New(form, holds).Hold(list) {
 			t.Errorf("%v does not hold", holds)
 		}
 	}
@@ -41,7 +43,7 @@ func TestConditions(t *testing.T) {
 		{"c": "ann@work.example"}, {"c/city": ""}, {"c/email": "ann@example.com"}, {"e/email": "ann@example.com"}, {"s": "A"}, {"o": "Gree"}, {"m": "b"},
 		{"y": "false"}, {"score": "7"}, {"customer": "c-7"}, {"customer": "Ｃ-7"}, {"e": "ann@example.com", "customer": "C-8"}, {"e": "ann@example.com", "nobody": "x"},
 	} {
-		if form.Conditions(not).Hold(list) {
+		if New(form, not).Hold(list) {
 			t.Errorf("%v holds", not)
 		}
 	}
@@ -50,7 +52,7 @@ func TestConditions(t *testing.T) {
 // A condition that nobody could meet is told apart from one that nobody meets.
 func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 	t.Parallel()
-	form, err := Compile(Source{
+	form, err := compile.New(compile.Source{
 		Blocks: json.RawMessage(`[
 			{"id":"mail","type":"email"},{"id":"tel","type":"phone"},{"id":"tel nl","type":"phone","properties":{"defaultCountry":"NL"}},
 			{"id":"who","type":"contact_info","properties":{"defaultCountry":"NL"}},{"id":"grid","type":"matrix"},{"id":"pay","type":"payment"},
@@ -71,7 +73,7 @@ func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 		"who": "NOT_ALLOWED", "gone who": "NOT_ALLOWED", "grid": "NOT_ALLOWED", "pay": "NOT_ALLOWED", "g": "NOT_ALLOWED", "hello": "NOT_ALLOWED",
 		"gone file": "NOT_ALLOWED", "score": "NOT_ALLOWED",
 	} {
-		conditions := form.Conditions(map[string]string{name: "020 123 4567"})
+		conditions := New(form, map[string]string{name: "020 123 4567"})
 		for _, list := range lists {
 			if conditions.Hold(list) {
 				t.Errorf("%s holds for %s", name, list)
@@ -95,7 +97,7 @@ func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 		{"tel", "+31 20 123 4567", "", false}, {"tel", "020 123 4567", "BAD_FORMAT", false}, {"tel", "Extension 7", "", true},
 		{"tel nl", "020 123 4567", "", true}, {"tel nl", "020", "BAD_FORMAT", false}, {"who/phone", "ann", "BAD_FORMAT", false},
 	} {
-		conditions := form.Conditions(map[string]string{test.name: test.value})
+		conditions := New(form, map[string]string{test.name: test.value})
 		holds := slices.ContainsFunc(lists, conditions.Hold)
 		var got string
 		for _, fault := range conditions.Faults() {
@@ -105,7 +107,7 @@ func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 			t.Errorf("%s %s: %q, %t", test.name, test.value, got, holds)
 		}
 	}
-	two := form.Conditions(map[string]string{"mail": "a@example.com", "mial": "a@example.com"})
+	two := New(form, map[string]string{"mail": "a@example.com", "mial": "a@example.com"})
 	if faults := two.Faults(); len(faults) != 1 || faults[0].Name != "mial" {
 		t.Errorf("one of two names is unknown: %+v", faults)
 	}

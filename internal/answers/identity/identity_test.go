@@ -1,4 +1,4 @@
-package answers
+package identity
 
 import (
 	"encoding/json"
@@ -87,7 +87,7 @@ func TestIdentity(t *testing.T) {
 			}
 			owner := map[string]string{}
 			for _, class := range test.classes {
-				first := string(StoredUnique(stored(typ, class[0]), "q"))
+				first := string(Stored(stored(typ, class[0]), "q"))
 				if len(first) != 32 {
 					t.Errorf("%s %s: a digest of %d bytes", typ, class[0], len(first))
 				}
@@ -96,7 +96,7 @@ func TestIdentity(t *testing.T) {
 				}
 				owner[first] = class[0]
 				for _, value := range class[1:] {
-					if string(StoredUnique(stored(typ, value), "q")) != first {
+					if string(Stored(stored(typ, value), "q")) != first {
 						t.Errorf("%s: %s and %s have different digests", typ, class[0], value)
 					}
 				}
@@ -111,7 +111,7 @@ func TestIdentityOfWhatIsNeverCompared(t *testing.T) {
 		"yes_no": `true`, "legal": `true`, "country": `"NL"`, "matrix": `{"r":{"id":"a","label":""}}`, "address": `{"city":"X"}`, "contact_info": `{"email":"a@b.cd"}`,
 		"payment": `{"amount":"1"}`, "file_upload": `[{"id":"1"}]`, "signature": `{"id":"1"}`, "variable": `1`, "a_type_of_tomorrow": `"x"`,
 	} {
-		if isCompared(typ) || StoredUnique(stored(typ, value), "q") != nil {
+		if isCompared(typ) || Stored(stored(typ, value), "q") != nil {
 			t.Errorf("%s is compared", typ)
 		}
 	}
@@ -123,62 +123,8 @@ func TestIdentityOfWhatIsNeverCompared(t *testing.T) {
 		if name == "another block" {
 			block = "p"
 		}
-		if got := StoredUnique(json.RawMessage(list), block); got != nil {
+		if got := Stored(json.RawMessage(list), block); got != nil {
 			t.Errorf("%s: got a digest", name)
-		}
-	}
-}
-
-// What Check reports for a new response is what is computed from the stored one later,
-// for every type that is compared.
-func TestUniqueIsThatOfTheStoredAnswer(t *testing.T) {
-	t.Parallel()
-	const choices = `,"choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}],"properties":{"otherOption":true,"multiSelection":true,"to":5}`
-	for typ, raw := range map[string]string{
-		"short_text": `" Ann "`, "long_text": `"a\r\nb"`, "email": `" Ann@Example.com"`, "phone": `"+31 20 123 4567"`, "website": `"Example.com"`,
-		"number": `"1.50"`, "rating": `3`, "opinion_scale": `"3"`, "nps": `9`, "single_choice": `"a"`, "dropdown": `{"other":"X"}`,
-		"picture_choice": `["b","a"]`, "multiple_choice": `["b",{"other":"x"}]`, "ranking": `["b","a"]`, "date": `"2026-11-22"`, "time": `"10:00"`,
-	} {
-		f := compileTestForm(t, `[{"id":"q","type":"`+typ+`"`+choices+`}]`, `{"duplicateField":"q"}`, "")
-		got, err := f.Check(Input{Answers: raws("q", raw)})
-		if err != nil {
-			t.Errorf("%s: %v", typ, err)
-			continue
-		}
-		if len(got.Unique) != 32 || string(got.Unique) != string(StoredUnique(got.List, "q")) {
-			t.Errorf("%s: %x, but %x from %s", typ, got.Unique, StoredUnique(got.List, "q"), got.List)
-		}
-	}
-	for settings, block := range map[string]string{`{"duplicateField":"nobody"}`: "q", `{}`: "q", `{"duplicateField":"g"}`: "q", `{"duplicateField":"p"}`: "q"} {
-		f := compileTestForm(t, `[{"id":"p","type":"email"},{"id":"g","type":"group","children":[{"id":"q","type":"email"}]}]`, settings, "")
-		got, err := f.Check(Input{Answers: raws(block, `"a@b.cd"`)})
-		if err != nil || got.Unique != nil {
-			t.Errorf("%s: %x, %v", settings, got.Unique, err)
-		}
-	}
-}
-
-// Who pastes the same in another way is the same person to the duplicate check.
-func TestPastedAnswersAreDuplicates(t *testing.T) {
-	t.Parallel()
-	for typ, same := range map[string][]string{
-		"email":      {`"ann@example.com"`, `"Ann <ann@example.com>"`, `"MAILTO:ann@Example.com?subject=x"`, `"ann＠example.com"`, `"\u202aann@example.com\u202c"`},
-		"short_text": {`"Ann Smith"`, `"\u202aAnn\u202c Smith"`, `"Ann\u2028Smith"`, `"Ann\u000bSmith"`},
-		"phone":      {`"+49301234567"`, `"\u202a+49 30 1234567\u202c"`},
-	} {
-		f := compileTestForm(t, `[{"id":"q","type":"`+typ+`"}]`, `{"duplicateField":"q"}`, "")
-		var first Answers
-		for i, in := range same {
-			a, err := f.Check(inputOne(f, in))
-			if err != nil {
-				t.Fatalf("%s: %v", in, err)
-			}
-			if i == 0 {
-				first = a
-			}
-			if len(a.Unique) == 0 || string(a.Unique) != string(first.Unique) || string(a.ByField) != string(first.ByField) {
-				t.Errorf("%s is %s, and %s is %s", in, a.ByField, same[0], first.ByField)
-			}
 		}
 	}
 }
