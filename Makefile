@@ -72,11 +72,13 @@ spreadsheet:
 test-modes:
 	FORMSVC_TEST_MODES=all $(WITH_POSTGRES) -- $(GO) test -count=1 -run 'TestStorage$$' -timeout 30m ./storage/postgres
 
-## test-random: random operations through all doors and on all storages, and random hostile requests, many of each (REQUESTS)
+## test-random: random operations through all doors and on all storages, random hostile requests, and
+## random forms beside a naive implementation: many of each (REQUESTS)
 REQUESTS ?= 20000
 test-random:
 	FORMSVC_STEPS=$(REQUESTS) FORMSVC_REQUESTS=$(REQUESTS) $(WITH_POSTGRES) -- $(GO) test -count=1 -timeout 30m \
 		-run 'BothStoragesAgree|ClientAgreesWithHTTP|HostileRequests' ./internal/servicetest
+	$(GO) test -count=1 -timeout 30m -run 'Naive|Warnings' ./internal/answers -random-forms $(REQUESTS)
 
 ## test-skew: the plans beside 2 million responses of one form (needs 2 GB of disk, takes minutes)
 test-skew:

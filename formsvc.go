@@ -21,7 +21,7 @@ import (
 // use. Make one with [New].
 type Service struct {
 	core       *core.Core
-	intake     *intake.Intake
+	intake     intake.Intake
 	handler    *handler.Handler
 	handlerOn  func(*core.Core, handler.KeyResolver) *handler.Handler
 	dispatcher *webhooks.Dispatcher

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -176,34 +174,5 @@ func compareMembers(t *testing.T, path string, schemas map[string]describedSchem
 		if _, ok := s.Properties[name]; !ok {
 			t.Errorf("%s/%s is a field of %v and not described", path, name, view)
 		}
-	}
-}
-
-// Every type that a write accepts has a constant, and every constant is a type.
-func TestBlockTypesMatchTheDescription(t *testing.T) {
-	t.Parallel()
-	raw, err := os.ReadFile("openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	enumeration := regexp.MustCompile(`(?s)"enum":\s*(\[[^\]]*"short_text"[^\]]*\])`).FindSubmatch(raw)
-	if enumeration == nil {
-		t.Fatal("the description has no enumeration of block types")
-	}
-	var described []string
-	if err := json.Unmarshal(enumeration[1], &described); err != nil {
-		t.Fatal(err)
-	}
-	constants := []string{
-		TypeShortText, TypeLongText, TypeEmail, TypePhone, TypeWebsite, TypeNumber, TypeRating, TypeOpinionScale, TypeNPS, TypeYesNo, TypeLegal,
-		TypeSingleChoice, TypeMultipleChoice, TypePictureChoice, TypeDropdown, TypeRanking, TypeMatrix, TypeDate, TypeTime, TypeFileUpload,
-		TypeSignature, TypeAddress, TypeContactInfo, TypeCountry, TypePayment,
-		TypeGroup, TypeCaptcha, TypeWelcome, TypeStatement, TypeEnding, TypeHeading, TypeText, TypeImage, TypeVideo, TypePDF, TypeEmbed, TypeDivider, TypePageBreak,
-	}
-	slices.Sort(constants)
-	slices.Sort(described)
-	described = slices.DeleteFunc(described, func(typ string) bool { return typ == TypeHidden || typ == TypeVariable })
-	if diff := cmp.Diff(constants, described); diff != "" {
-		t.Errorf("block types (-constants +described):\n%s", diff)
 	}
 }

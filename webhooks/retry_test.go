@@ -1,12 +1,15 @@
 package webhooks
 
 import (
+	"fmt"
 	"net/http"
+	"os"
+	"strings"
 	"testing"
 	"time"
 )
 
-// The documentation and the description say these delays: see TestTextsSayTheDefaultsOfWebhooks.
+// The documentation and the description say these delays: see TestTextsSayTheDefaultSchedule.
 func TestDefaultScheduleHasEightAttempts(t *testing.T) {
 	t.Parallel()
 	p := RetryPolicy{}.withDefaults()
@@ -71,6 +74,41 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		if got := retryAfter(http.Header{"Retry-After": {value}}, now); got != want {
 			t.Errorf("Retry-After %q is %s, want %s", value, got, want)
+		}
+	}
+}
+
+// said is the schedule in words: "5 seconds, 2 hours and twice 10 hours".
+func said(delays []time.Duration) string {
+	var parts []string
+	for i, d := range delays {
+		n, unit := d/time.Hour, "hours"
+		if d < time.Minute {
+			n, unit = d/time.Second, "seconds"
+		} else if d < time.Hour {
+			n, unit = d/time.Minute, "minutes"
+		}
+		part := fmt.Sprintf("%d %s", n, unit)
+		if i > 0 && d == delays[i-1] {
+			parts[len(parts)-1] = "twice " + part
+			continue
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+}
+
+// Who changes the schedule changes what callers and hosts read about it.
+func TestTextsSayTheDefaultSchedule(t *testing.T) {
+	t.Parallel()
+	want := said(defaultDelays())
+	for _, file := range []string{"doc.go", "../schema/openapi.json"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(string(text), "//", " ")), " "), want) {
+			t.Errorf("%s does not say %q", file, want)
 		}
 	}
 }

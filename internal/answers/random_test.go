@@ -20,7 +20,7 @@ import (
 )
 
 // randomForms is how many definitions the tests against the naive implementation make.
-var randomForms = flag.Int("random-forms", 10_000, "definitions for the tests against the naive implementation")
+var randomForms = flag.Int("random-forms", 3000, "definitions for the tests against the naive implementation")
 
 // random makes definitions, rules and answers.
 type random struct{ *rand.Rand }

@@ -35,7 +35,7 @@ func eventBody(event storage.ID, s storage.Submission, a answers.Answers) []byte
 
 // SendTestEvent queues an event for one webhook with sample answers made from the blocks of its
 // form.
-func (i *Intake) SendTestEvent(ctx context.Context, webhookID storage.ID) error {
+func (i Intake) SendTestEvent(ctx context.Context, webhookID storage.ID) error {
 	w, err := i.core.Storage.Webhook(ctx, storage.AsHost(), webhookID)
 	if err != nil {
 		return err

@@ -31,15 +31,14 @@ type Intake struct {
 
 // New returns an intake that knows no form yet. handOver is called for a response that is about
 // to be stored with an event, and stored when it is.
-func New(c *core.Core, handOver func() (to storage.HandOver, stored func())) *Intake {
-	return &Intake{core: c, forms: new(cache.Cache[storage.ID, *Known]), handOver: handOver}
+func New(c *core.Core, handOver func() (to storage.HandOver, stored func())) Intake {
+	return Intake{core: c, forms: new(cache.Cache[storage.ID, *Known]), handOver: handOver}
 }
 
 // On is the intake on another core, whose storage is a transaction of the host's.
-func (i *Intake) On(c *core.Core) *Intake {
-	copied := *i
-	copied.core, copied.borrowed = c, true
-	return &copied
+func (i Intake) On(c *core.Core) Intake {
+	i.core, i.borrowed = c, true
+	return i
 }
 
 // Response is what a respondent submits. Package formsvc documents its fields.

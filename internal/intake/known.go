@@ -13,7 +13,7 @@ import (
 )
 
 // Published returns a published form by its public id: as it was read, and what is known of it.
-func (i *Intake) Published(ctx context.Context, publicID string) (storage.Form, *Known, error) {
+func (i Intake) Published(ctx context.Context, publicID string) (storage.Form, *Known, error) {
 	if !objectid.IsPublicID(publicID) {
 		return storage.Form{}, nil, storage.ErrNotFound // some stores refuse to compare with any text
 	}
@@ -25,12 +25,12 @@ func (i *Intake) Published(ctx context.Context, publicID string) (storage.Form, 
 }
 
 // Form returns a form by its id, draft or published, in the same way.
-func (i *Intake) Form(ctx context.Context, id storage.ID) (storage.Form, *Known, error) {
+func (i Intake) Form(ctx context.Context, id storage.ID) (storage.Form, *Known, error) {
 	return i.shown(i.core.Storage.Form(ctx, storage.AsHost(), id))
 }
 
 // shown returns a form that was read and what is known of it, with one definition for both.
-func (i *Intake) shown(f storage.Form, err error) (storage.Form, *Known, error) {
+func (i Intake) shown(f storage.Form, err error) (storage.Form, *Known, error) {
 	if err != nil {
 		return storage.Form{}, nil, err
 	}
@@ -43,7 +43,7 @@ func (i *Intake) shown(f storage.Form, err error) (storage.Form, *Known, error) 
 }
 
 // Path returns the way through a form for answers that may be incomplete.
-func (i *Intake) Path(ctx context.Context, id storage.ID, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
+func (i Intake) Path(ctx context.Context, id storage.ID, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	// Read, never cached: nothing would show that a cached form is out of date.
 	form, err := i.readForm(ctx, id)
 	if err != nil {
@@ -81,7 +81,7 @@ const knownBytes = 8 << 10
 // cached form may be out of date: the storage refuses a submission that was
 // checked against an old revision. A copy made by [Intake.On] always reads:
 // its transaction may see another form than the cache holds.
-func (i *Intake) formForSubmit(ctx context.Context, id storage.ID) (form *Known, fresh bool, err error) {
+func (i Intake) formForSubmit(ctx context.Context, id storage.ID) (form *Known, fresh bool, err error) {
 	if !i.borrowed {
 		if form, ok := i.forms.Get(id); ok && form.committed {
 			return form, false, nil
@@ -92,7 +92,7 @@ func (i *Intake) formForSubmit(ctx context.Context, id storage.ID) (form *Known,
 }
 
 // readForm reads a form and knows what it says.
-func (i *Intake) readForm(ctx context.Context, id storage.ID) (*Known, error) {
+func (i Intake) readForm(ctx context.Context, id storage.ID) (*Known, error) {
 	f, err := i.core.Storage.Form(ctx, storage.AsHost(), id)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (i *Intake) readForm(ctx context.Context, id storage.ID) (*Known, error) {
 // is known, nothing is decoded or compiled again, and its bytes take the place of those
 // that were read: a process keeps them once. Bytes are compared, not revisions: a
 // transaction that is rolled back makes another form of the same revision.
-func (i *Intake) know(f storage.Form) (*Known, error) {
+func (i Intake) know(f storage.Form) (*Known, error) {
 	known, ok := i.forms.Get(f.ID)
 	same := ok && cache.Same(&known.Definition, &f.Definition)
 	if same && known.isAt(&f) && (known.committed || i.borrowed) {

@@ -13,7 +13,7 @@ import (
 )
 
 // knowing is an intake that knows no form yet. It has no storage.
-func knowing() *Intake { return New(new(core.Core), nil) }
+func knowing() Intake { return New(new(core.Core), nil) }
 
 // read returns a form as a storage reads it: its bytes are in no other form.
 func read(revision int64, blocks string) storage.Form {
@@ -23,7 +23,7 @@ func read(revision int64, blocks string) storage.Form {
 	}}
 }
 
-func know(t *testing.T, s *Intake, f storage.Form) *Known {
+func know(t *testing.T, s Intake, f storage.Form) *Known {
 	t.Helper()
 	known, err := s.know(f)
 	if err != nil {
@@ -44,17 +44,17 @@ const oneBlock, anotherBlock = `[{"id":"q","type":"short_text","label":"Why?"}]`
 func TestADefinitionIsKnownOnce(t *testing.T) {
 	t.Parallel()
 	s := knowing()
-	tx := *s
+	tx := s
 	tx.borrowed = true
 	first := know(t, s, read(1, oneBlock))
 	for name, c := range map[string]struct {
-		on *Intake
+		on Intake
 		f  storage.Form
 	}{
 		"again":                      {s, read(1, oneBlock)},
 		"at another revision":        {s, read(2, oneBlock)},
-		"in a transaction":           {&tx, read(1, oneBlock)},
-		"in one that has changed it": {&tx, read(3, oneBlock)},
+		"in a transaction":           {tx, read(1, oneBlock)},
+		"in one that has changed it": {tx, read(3, oneBlock)},
 	} {
 		got := know(t, c.on, c.f)
 		if got.answers != first.answers || &got.Blocks[0] != &first.Blocks[0] {
@@ -86,23 +86,23 @@ func TestADefinitionIsKnownOnce(t *testing.T) {
 func TestAFormOfATransactionTakesNoPlaceOfACommittedOne(t *testing.T) {
 	t.Parallel()
 	s := knowing()
-	tx := *s
+	tx := s
 	tx.borrowed = true
 	cached := func() *Known {
 		known, _ := s.forms.Get(storage.ID{1})
 		return known
 	}
-	if got := know(t, &tx, read(2, oneBlock)); cached() != got || got.committed {
+	if got := know(t, tx, read(2, oneBlock)); cached() != got || got.committed {
 		t.Errorf("a form of a transaction is not remembered, or as a committed one: %+v", got.Form)
 	}
-	if got := know(t, &tx, read(2, anotherBlock)); cached() != got || got.committed {
+	if got := know(t, tx, read(2, anotherBlock)); cached() != got || got.committed {
 		t.Error("a form of another transaction does not take the place of the first")
 	}
 	if got := know(t, s, read(2, anotherBlock)); cached() != got || !got.committed {
 		t.Error("a committed form does not take the place of the same one of a transaction")
 	}
 	for _, f := range []storage.Form{read(3, oneBlock), read(3, anotherBlock)} {
-		if got := know(t, &tx, f); cached() == got || !cached().committed || cached().Revision != 2 {
+		if got := know(t, tx, f); cached() == got || !cached().committed || cached().Revision != 2 {
 			t.Error("a form of a transaction takes the place of a committed one")
 		}
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // Submit checks a response and stores it, in one step with all that follows from it.
-func (i *Intake) Submit(ctx context.Context, r *Response) (storage.Submission, error) {
+func (i Intake) Submit(ctx context.Context, r *Response) (storage.Submission, error) {
 	form, fresh, err := i.formForSubmit(ctx, r.FormID)
 	for range core.MaxRaces {
 		if err != nil {
@@ -57,7 +57,7 @@ func (i *Intake) Submit(ctx context.Context, r *Response) (storage.Submission, e
 }
 
 // replay returns the first result of an idempotency key, else the refusal.
-func (i *Intake) replay(ctx context.Context, form *Known, r *Response, refused error) (storage.Submission, error) {
+func (i Intake) replay(ctx context.Context, form *Known, r *Response, refused error) (storage.Submission, error) {
 	if r.IdempotencyKey == "" || checkIdempotencyKey(r.IdempotencyKey) != nil {
 		return storage.Submission{}, refused
 	}
@@ -93,7 +93,7 @@ func input(r *Response) answers.Input {
 }
 
 // newSubmission checks a response against a form and makes the record of it.
-func (i *Intake) newSubmission(form *Known, r *Response) (storage.NewSubmission, error) {
+func (i Intake) newSubmission(form *Known, r *Response) (storage.NewSubmission, error) {
 	clock, now := i.core.Clock().UTC(), i.core.Now()
 	imported := !r.SubmittedAt.IsZero()
 	var badTime error

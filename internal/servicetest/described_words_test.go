@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"go/parser"
 	gotoken "go/token"
+	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -151,6 +153,24 @@ func TestClientHasEveryMemberOfAForm(t *testing.T) {
 			if _, ok := of.FieldByName(field); !ok {
 				t.Errorf("%s has no %s for %s of %s", of, field, member, name)
 			}
+		}
+	}
+}
+
+// A host names the scopes of a key by the root's constants.
+func TestTheRootHasEveryScope(t *testing.T) {
+	t.Parallel()
+	surface, err := os.ReadFile("../docs/surface.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scopes := regexp.MustCompile(`(?m)^const (\w+)\s+Scope\s+= `).FindAllSubmatch(surface, -1)
+	if len(scopes) != len(storage.Scopes()) {
+		t.Errorf("the surface has %d scopes, want %d", len(scopes), len(storage.Scopes()))
+	}
+	for _, scope := range scopes {
+		if want := fmt.Sprintf("\nconst %[1]s = storage.%[1]s\n", scope[1]); !strings.Contains(string(surface), want) {
+			t.Errorf("the root has no %s", scope[1])
 		}
 	}
 }

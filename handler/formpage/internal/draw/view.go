@@ -7,10 +7,14 @@ import (
 	"html/template"
 	"net/http"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/static"
+	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 )
 
 //go:embed templates
@@ -23,6 +27,15 @@ var templates = template.Must(template.New("").ParseFS(templateFiles, "templates
 // view is what the templates draw.
 type view struct {
 	*Page
+	// What the templates read of the page: reflection finds promoted fields slowly.
+	Form     *formsvc.PublicForm
+	Words    *words.Words
+	Theme    *theme.Theme
+	Preview  *Preview
+	Embedded bool
+	Notice   string
+	Steps    []walk.Step
+
 	Kind  string // form, message or ending
 	Nonce string
 	Brand struct{ Text, URL string }
@@ -53,7 +66,10 @@ type view struct {
 
 // newView is a page as far as it does not depend on the blocks.
 func (p *Page) newView(kind string) *view {
-	v := &view{Page: p, Kind: kind, policy: new(policy.Policy)}
+	v := &view{
+		Page: p, Form: p.Form, Words: p.Words, Theme: p.Theme, Preview: p.Preview, Embedded: p.Embedded, Steps: p.Steps,
+		Kind: kind, policy: new(policy.Policy),
+	}
 	p.Blocks, p.Settings = p.Form.Blocks, &p.Form.Settings
 	if p.Settings.Branding {
 		v.Brand = p.Site.Brand
@@ -79,6 +95,7 @@ func (v *view) lost() template.HTML {
 // leave half a page with status 200.
 func (v *view) send(w http.ResponseWriter, status int) error {
 	v.Theme.Allow(v.policy)
+	v.Notice = v.Page.Notice
 	v.Nonce = rand.Text()
 	body, err := v.inserts.Execute(templates, "body.html", v)
 	if err != nil {

@@ -117,7 +117,7 @@ func (w Writer) requiredKind(b *schema.Block, part bool) string {
 			return "choice"
 		}
 	case schema.ShapeDate:
-		if n := len(formblock.Properties(b).SpecificDates); n > 0 && n <= formblock.MostDays {
+		if n := len(formblock.Properties(b).SpecificDates); n > 0 && n <= formblock.MaxDrawn(b.Type) {
 			return "choice"
 		}
 	case schema.ShapeNumber, schema.ShapeInteger:

@@ -150,10 +150,6 @@ func (p *writer) choices(f *Field) {
 	p.dateParts(f)
 }
 
-// maxPlaces is how many choices of a ranking have a list of all places. Where there are
-// more, a place is a number to type. The definition's limit of cells knows it as well.
-const maxPlaces = 40
-
 func (b *builder) ranking(f *Field, block *schema.Block, p *schema.Properties) {
 	choices := b.ordered(block, p)
 	for i, c := range choices {
@@ -174,9 +170,10 @@ func place(text string) int {
 
 func (p *writer) ranking(f *Field) {
 	p.Put(`<ol class="ranking">`)
+	most := formblock.MaxDrawn(schema.TypeRanking) // choices that have a list of all places
 	for _, o := range pen.Each(p.Pen, f.Options) {
 		p.Put(`<li data-label="%s"><span class="grip" aria-hidden="true"></span>`, o.Label)
-		if len(f.Options) > maxPlaces {
+		if len(f.Options) > most {
 			p.Put(`<input id="%i" name="%i" value="%v" inputmode="numeric" autocomplete="off" aria-label="`, o.ID, o.Name, o.Value)
 			p.Sentence(p.words.Get("place"), "label", o.Label)
 			p.Put(`">`)

@@ -34,7 +34,7 @@ func (b *builder) drawDate(f *Field, block *schema.Block, p *schema.Properties) 
 	f.Help = b.dateHelp(f.Min, f.Max, weekdays(p))
 	order, split := dateOrders[p.DateFormat]
 	days := possibleDays(p, location, f.Min, f.Max)
-	listed := len(days) > 0 && len(days) <= formblock.MostDays
+	listed := len(days) > 0 && len(days) <= formblock.MaxDrawn(schema.TypeDate)
 	split = split && !p.ShowDatePicker && !listed
 	f.Set = split || p.ShowTimePicker
 	part := func(prefix, word, kind, mode string) Field {
@@ -71,7 +71,7 @@ func (b *builder) drawDate(f *Field, block *schema.Block, p *schema.Properties) 
 	if f.Set && !listed {
 		f.control = (*writer).dateParts
 	}
-	if len(days) > formblock.MostDays {
+	if len(days) > formblock.MaxDrawn(schema.TypeDate) {
 		f.Help = b.Words.Get("help.dates", "min", b.Words.Date(days[0]), "max", b.Words.Date(days[len(days)-1]))
 	}
 }

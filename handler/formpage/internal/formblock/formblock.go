@@ -90,9 +90,11 @@ func IsButtonScale(b *schema.Block) bool {
 	return n > 0
 }
 
-// MostDays is how many of the days that a block names are drawn to be chosen from. More days
-// are explained.
-const MostDays = 50
+// MaxDrawn is how many options of a block of a type are drawn, see [schema.Kind].
+func MaxDrawn(typ string) int {
+	kind, _ := schema.KindOf(typ)
+	return kind.MaxDrawn
+}
 
 // ContactParts are the parts of an address or contact in the order in which a person
 // is asked for them.
