@@ -535,7 +535,7 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 }
 
 // WebhookCreate is a webhook to make. Printed, logged or as JSON it shows "…" for a signing
-// secret; see [IssuedKey] for what that does not cover.
+// secret; the comment of [IssuedKey] says how a secret may still be shown.
 type WebhookCreate struct {
 	Form     ID     // required
 	URL      string // required: http or https, to a public address (webhooks.Config.AllowedNetworks allows others)
@@ -565,8 +565,9 @@ func (n WebhookCreate) Format(f fmt.State, verb rune) {
 // MarshalJSON writes n without its secret.
 func (n WebhookCreate) MarshalJSON() ([]byte, error) { return json.Marshal(n.shown()) }
 
-// WebhookUpdate says what to change of a webhook. What is nil stays; at least one member
-// must be set. Printed, logged or as JSON it shows no signing secret, as [WebhookCreate].
+// WebhookUpdate says what to change of a webhook. A member that is nil leaves its value
+// unchanged; at least one member must be set. Printed, logged or as JSON it shows no
+// signing secret, as [WebhookCreate].
 type WebhookUpdate struct {
 	URL     *string // as of WebhookCreate; what is pending goes to the new one
 	Enabled *bool   // false ends the pending deliveries

@@ -70,8 +70,8 @@ func (c *call) resolve(key string) (early token, err error) {
 		if id, user := together.Remembered(key); id != "" {
 			if read := c.readWithKey(together, user); read != nil {
 				if early = c.take(id); early.allowed() {
-					// A value that the storage cannot compare with is for the operation to
-					// report, after the other checks.
+					// The operation reports a value that the storage cannot compare, after
+					// the other checks.
 					if err := read(key); !errors.Is(err, storage.ErrUnimplemented) && !errors.Is(err, storage.ErrInvalidValue) {
 						return early, c.resolveError(err)
 					}
@@ -83,9 +83,9 @@ func (c *call) resolve(key string) (early token, err error) {
 	return early, c.resolveError(err)
 }
 
-// readWithKey returns what resolves a key and reads what the operation wants, or nil when
-// the request is not in order: what is wrong with it is reported after the other checks.
-// user is whose key it was.
+// readWithKey returns a function that resolves a key and reads the record of the
+// operation. It returns nil when the request has a fault, which is reported after the
+// other checks. user is whose key it was.
 func (c *call) readWithKey(together readingResolver, user storage.ID) func(key string) error {
 	if c.op.readsForm {
 		form := c.namedID("formId")

@@ -8,9 +8,9 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// mount finds the path of an operation in a request, however the host mounted
-// the handler: on the standard mux with or without StripPrefix, below any prefix,
-// or in a chi router by Mount, Route or Handle.
+// mount finds the path of an operation in a request, however the host mounted the
+// handler. The handler may be on the standard mux with or without StripPrefix, below
+// any prefix, or in a chi router by Mount, Route or Handle.
 type mount struct {
 	// base is the base URL's path with the base path, and basePath the latter alone.
 	// They are tried in this order.

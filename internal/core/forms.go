@@ -143,8 +143,8 @@ func (c *Core) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, 
 	return c.Storage.TrashForm(ctx, who, id, storage.TrashParams{At: c.Now(), IfRevision: condition.OnlyRevisions()})
 }
 
-// MaxRaces bounds how often a write that others overtook, or a submit to a form that
-// changed meanwhile, is tried again. Each time it loses, another one has won.
+// MaxRaces bounds how often the service tries a call again because somebody else
+// changed the form meanwhile. Each time it loses, another one has won.
 const MaxRaces = 100
 
 // updateFrom makes a change that depends on the stored form: read, compute, write on the

@@ -235,8 +235,8 @@ func complete(list []schema.Block) {
 
 var noProperties schema.Properties // is only read
 
-// addBlocks adds blocks and what is inside of groups; hide is that of a group around
-// them. Of blocks with the same id, which no write makes, the first counts.
+// addBlocks adds blocks and the children of groups; hide says whether a group around
+// them is hidden. Of blocks with the same id, which no write makes, the first counts.
 func (f *Form) addBlocks(list []schema.Block, with kinds.Service, seen map[string]bool, hide bool) {
 	for i := range list {
 		b := &list[i]

@@ -11,8 +11,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Branch is what properties.rule of a top-level block says, compiled. What the rule
-// leaves out, or what cannot be read, is nil or empty.
+// Branch is what properties.rule of a top-level block says, compiled. A part is nil or
+// empty when the rule leaves the part out or the part cannot be read.
 type Branch struct {
 	Show, Require *logic.Logic
 	Set           []Assignment

@@ -93,7 +93,7 @@ func (d hiddenData) Members() map[string]any {
 	return d.members(d, len(d.walk.form.Hidden), func(i int) string { return d.walk.form.Hidden[i].Name })
 }
 
-// members returns those of count names that object has, while the budget lasts.
+// members returns which of count names the object has, while the budget lasts.
 func (d *ruleData) members(object logic.Object, count int, name func(i int) string) map[string]any {
 	all := make(map[string]any)
 	for i := 0; i < count && !d.budget.Exceeded(); i++ {

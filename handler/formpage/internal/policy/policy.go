@@ -63,9 +63,9 @@ func (p *Policy) Widget(script string, sources []string) {
 	p.styles = append(p.styles, sources...)
 }
 
-// Origin returns the origin of an absolute http or https URL as a source of a
-// policy, "" for everything else, and for a URL with a user name, which makes a foreign
-// host look like a known one.
+// Origin returns the origin of an absolute http or https URL as a source of a policy,
+// and "" for everything else. A URL with a user name also gives "", because the name
+// can make a foreign host look like a known one.
 func Origin(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
