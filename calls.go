@@ -38,7 +38,7 @@ func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Wa
 	return p, warnings, nil
 }
 
-// page is what a page needs of a form that was read.
+// page returns the parts of a form that a page needs.
 func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, error) {
 	if err != nil {
 		return PublicForm{}, err
@@ -91,7 +91,7 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 // The answers are the respondent's and the host's. An answer to a block that only the host
 // can answer counts as the host's: a payment, a file, a signature, or a block with
 // properties.hide. The path is that of a Submit with the same answer in HostAnswers. A
-// host that passes on what a respondent sent leaves out such answers. A form that is a
+// host that passes on a respondent's answers leaves out such answers. A form that is a
 // draft or closed has paths too.
 //
 // Errors: [ErrNotFound] when there is no such form; an [*Error] when its rules
@@ -160,9 +160,9 @@ func (s *Service) RevokeKey(ctx context.Context, userID, keyID ID) error {
 // about a second at most and may run in every process at once.
 //
 // A running [webhooks.Dispatcher] does all of this about once a minute. A deployment
-// without one calls Maintain as often. Nothing is lost when it does not, but lists
-// of figures become slow and what was deleted goes on taking room. The trash is the
-// host's: see [Service.PurgeTrash].
+// without one calls Maintain as often. Nothing is lost without maintenance, but figures
+// become slow to read, and deleted data goes on taking room. The trash is the host's:
+// see [Service.PurgeTrash].
 //
 // An error is about one kind of work, and the others were done all the same.
 func (s *Service) Maintain(ctx context.Context) error { return s.core.Maintain(ctx) }
@@ -220,8 +220,8 @@ func (s *Service) PurgeTrash(ctx context.Context, olderThan time.Time) (int, err
 // and returns how many: those to one form, which may be in the trash. Idempotency keys,
 // pending deliveries and the bodies of events go with them.
 //
-// Its answer to settings.duplicateField is free again. Unlike a response that is deleted or
-// erased, one that is purged for its age keeps its place against settings.responseLimit.
+// Its answer to settings.duplicateField is free again. A response that is purged for its
+// age still counts against settings.responseLimit; a deleted or erased response does not.
 // The metrics stay. Nothing is purged unless the host calls it; the zero time and the zero
 // ID are errors.
 //
@@ -350,7 +350,7 @@ func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters
 // their jumps. A condition that reads data counts as both true and false. So no warning
 // is wrong, and a form whose conditions exclude each other has none for that.
 //
-// An error means that a section is not what the API accepts.
+// An error means that the API would refuse a section.
 func (s *Service) Warnings(d Definition) (schema.Warnings, error) { return s.core.Warnings(d) }
 
 // Redeliver sends the event of an earlier delivery again, from its first attempt

@@ -61,9 +61,9 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// resolve asks whose key it is, in one step with what the operation reads when that is
-// possible. The limit is then asked before the key's id is known for certain. A key that
-// was not seen here before takes two steps.
+// resolve finds the owner of the key, where possible in one statement with the record
+// that the operation reads. The limit is then asked before the key's id is known for
+// certain. A key that was not seen here before takes two steps.
 func (c *call) resolve(key string) (early token, err error) {
 	together, ok := c.h.config.Resolver.(readingResolver)
 	if ok && (c.op.readsForm || c.op.readsPage) {
@@ -84,8 +84,8 @@ func (c *call) resolve(key string) (early token, err error) {
 }
 
 // readWithKey returns a function that resolves a key and reads the record of the
-// operation. It returns nil when the request has a fault, which is reported after the
-// other checks. user is whose key it was.
+// operation. It returns nil when the request has a fault: the other checks come first.
+// user is whose key it was.
 func (c *call) readWithKey(together readingResolver, user storage.ID) func(key string) error {
 	if c.op.readsForm {
 		form := c.namedID("formId")

@@ -61,7 +61,7 @@ func (s *session) outcome() (Outcome, []string) {
 	return Passed, nil
 }
 
-// maxFaults bounds what one case tells: after that many it repeats itself.
+// maxFaults bounds how many faults a case reports: later faults are repetitions.
 const maxFaults = 20
 
 // errorf notes a fault of the service and goes on.
