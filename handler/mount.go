@@ -44,8 +44,8 @@ func urlPath(base string) string {
 func (m mount) path(r *http.Request, base string) string {
 	full := r.URL.EscapedPath()
 	if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.RoutePath != "" {
-		// A chi router keeps what is left of the path in its context: escaped if the
-		// URL has an escaped form, else plain. It is the longer of the two when a
+		// A chi router keeps the rest of the path in its context: escaped if the URL
+		// has an escaped form, else plain. It is the longer of the two when a
 		// StripPrefix stands between the router and us.
 		left := rctx.RoutePath
 		if r.URL.RawPath == "" {

@@ -1,4 +1,4 @@
-// Package policy says what a page may load and lead to.
+// Package policy says which addresses a page may load and lead to.
 package policy
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Policy collects what a page may load: its own files, and exactly the hosts of the
-// author's media, of embeds and of the host's verifier.
+// Policy collects the sources that a page may load: its own files, and exactly the
+// hosts of the author's media, of embeds and of the host's verifier.
 type Policy struct{ images, frames, media, scripts, connects, styles []string }
 
 // Header is the Content-Security-Policy of a page with a nonce, which the ancestors may show in a frame.
