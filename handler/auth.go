@@ -10,9 +10,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Credential takes the key out of a request: X-API-Key when it is present, else Authorization when its scheme is Bearer. It
-// returns "" when there is none, or when a header that should be there once is
-// there twice. A key in the URL is never looked at.
+// Credential takes the key out of a request: X-API-Key when it is present, else Authorization when
+// its scheme is Bearer. It returns "" when there is none, or when a header that should be there
+// once is there twice. A key in the URL is never looked at.
 func Credential(r *http.Request) string {
 	if keys, ok := r.Header["X-Api-Key"]; ok {
 		if len(keys) != 1 {
