@@ -36,7 +36,7 @@ type WorkspaceStore interface {
 	// Workspace returns one workspace, or ErrNotFound.
 	Workspace(ctx context.Context, who Actor, id ID) (Workspace, error)
 
-	// Workspaces lists what is accessible, newest first by (CreatedAt, ID).
+	// Workspaces lists the accessible workspaces, newest first by (CreatedAt, ID).
 	Workspaces(ctx context.Context, who Actor, page Page) ([]Workspace, error)
 
 	// UpdateWorkspace changes one workspace and returns it as it is then. It MUST

@@ -43,7 +43,7 @@ func (k *Keyring) On(store storage.KeyStore) *Keyring {
 // Close waits until the last uses that are pending are written.
 func (k *Keyring) Close(ctx context.Context) error { return k.uses.close(ctx) }
 
-// Create makes a key with the id that newID gives, and returns what is kept of the key and the
+// Create makes a key with the id that newID gives, and returns the record of the key and the
 // key itself. It returns a [*schema.Error] that lists every fault of the request, and
 // [storage.ErrLimitReached] when the user holds as many keys as are allowed.
 func (k *Keyring) Create(ctx context.Context, r Request, now time.Time, newID func(time.Time) storage.ID) (storage.Key, string, error) {

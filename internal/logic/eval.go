@@ -313,7 +313,7 @@ func (e evaluation) substr(n *node, data any) any {
 	return s[from : from+runeOffset(s[from:], int(length))]
 }
 
-// integer is a number without its fraction; what is not a number is 0.
+// integer is a number without its fraction, and 0 for any other value.
 func integer(f float64) float64 {
 	if math.IsNaN(f) {
 		return 0

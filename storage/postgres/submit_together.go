@@ -168,8 +168,8 @@ func scanStored(rows pgx.Rows, places map[storage.ID]int, out []submitted, hands
 	return rows.Err()
 }
 
-// scanLeased reads the ids of the stored responses, the leased deliveries, and what is
-// known of their webhooks.
+// scanLeased reads the ids of the stored responses, the leased deliveries, and the
+// state of their webhooks.
 func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSubmission, out []submitted, hands *hands) error {
 	events := make(map[storage.ID]int, len(taken))
 	for i := range taken {
@@ -206,8 +206,8 @@ func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSub
 	return err
 }
 
-// hands are the deliveries of a group that its callers send without a claim: what
-// they grant, and what was leased for each response.
+// hands are the deliveries of a group that its callers send without a claim: the
+// granted room, and the leased deliveries of each response.
 type hands struct {
 	webhooks, events [][]byte
 	leases           []int64
