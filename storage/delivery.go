@@ -125,10 +125,10 @@ type Result struct {
 	// it was claimed and the attempt failed: then it is due at once, as attempt 1 with
 	// RetryIn 0 and else as the next.
 	RetryIn time.Duration
-	// Standing becomes the webhook's. PauseFor pauses it; 0 ends an earlier pause,
-	// and so does a Standing without failures. All are ignored when Delivery is nil,
-	// and when the lease is from before the webhook got its URL: how the old
-	// destination fared says nothing about the new one.
+	// Standing becomes the Standing of the webhook. PauseFor pauses it; 0 ends an
+	// earlier pause, and so does a Standing without failures. All are ignored when
+	// Delivery is nil, and when the lease is from before the webhook got its URL: how
+	// the old destination fared says nothing about the new one.
 	Standing    Standing
 	PauseFor    time.Duration
 	PauseReason PauseReason // empty: PauseFailures

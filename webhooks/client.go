@@ -131,8 +131,8 @@ func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Con
 	t := &transport{guard: guard, timeout: timeout, tls: config, began: time.Now()}
 	config.MinVersion, config.NextProtos = tls.VersionTLS12, []string{"http/1.1"}
 	// Proxy is nil: the environment's is not asked. HTTP/2 is off, as with any DialTLSContext
-	// that does not ask for it: net/http answers and logs each frame that a receiver sends,
-	// and dials as often as it says.
+	// that does not ask for it. Over HTTP/2, net/http answers and logs each frame that a
+	// receiver sends, and dials as often as the receiver says.
 	t.http = &http.Transport{
 		DialContext:            t.dial,
 		DialTLSContext:         t.dialTLS,

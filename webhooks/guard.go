@@ -125,8 +125,8 @@ type target struct {
 type host struct {
 	addr netip.Addr // a literal; not valid: name counts
 	name string     // mapped to ASCII, lower case, no dot at the end
-	// special: the form of the name is not that of a public one; all its addresses
-	// must be in allowed networks.
+	// special: the name has no form of public names; all its addresses must be in
+	// allowed networks.
 	special bool
 }
 

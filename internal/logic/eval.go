@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Budget is what evaluations may cost together. It must not be copied while in use.
+// Budget is the number of steps that several evaluations may take together. It must not
+// be copied while in use.
 type Budget struct{ left int }
 
 // NewBudget returns a budget of so many steps.

@@ -167,8 +167,8 @@ func parseDecimal(s string) float64 {
 	return f // an infinity where the number is too large
 }
 
-// numberEnd returns where the decimal number, or Infinity, ends that s begins with; 0:
-// it begins with none.
+// numberEnd returns the end of the decimal number, or Infinity, at the start of s; 0: s
+// begins with no number.
 func numberEnd(s string) int {
 	i := 0
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {

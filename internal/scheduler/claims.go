@@ -33,7 +33,7 @@ type claims struct {
 	began   time.Time
 	after   time.Time // none before
 	look    time.Time // none before, either, without room in the quick pool
-	poll    time.Time // the next one though nobody called
+	poll    time.Time // the time of the next claim if nobody calls before
 	faults  int       // in a row
 	sharing int       // webhooks that share what may wait
 }

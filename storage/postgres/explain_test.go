@@ -67,8 +67,8 @@ func (r *recorder) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 	return r.DB.SendBatch(ctx, b)
 }
 
-// everyStatement runs the whole suite, and what only chance or a host would start,
-// and returns the statements that were run, written for the default schema.
+// everyStatement runs the whole suite, and the calls that only chance or a host would
+// start. It returns the statements that were run, written for the default schema.
 func everyStatement(t *testing.T) map[string][][]any {
 	seen := &recorded{statements: map[string][][]any{}}
 	schemas := newSchemas(t)

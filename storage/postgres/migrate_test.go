@@ -256,8 +256,8 @@ func TestMigrateTakesTheBeforeConnectOfThePool(t *testing.T) {
 	}
 }
 
-// Another user of golang-migrate in the same database, with that library's
-// default table, in every relation of the two versions.
+// Another program uses golang-migrate in the same database, with that library's default
+// table. Its version may be lower, equal or higher.
 func TestMigrateAndAnotherUserOfTheLibrary(t *testing.T) {
 	t.Parallel()
 	for name, versions := range map[string]int{"at the same version": 1, "ahead": 3} {

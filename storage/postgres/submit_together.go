@@ -23,8 +23,8 @@ type submits struct {
 }
 
 // countedForms remembers that the submissions of a form, at a revision, are counted: only
-// the responses of such a form are stored by the statement that counts them. A response
-// that the other statement did not store tells so.
+// the responses of such a form are stored by the statement that counts them. When the
+// other statement does not store a response, its caller knows that the form is counted.
 type countedForms struct {
 	mu        sync.Mutex
 	revisions map[storage.ID]int64
