@@ -13,8 +13,8 @@ import (
 
 const module = "github.com/formsvc/formsvc"
 
-// A page is read, walked, checked and drawn: of the packages below rooms each imports only those
-// before it, and handler/formpage imports them all.
+// A page is read, walked, checked and drawn: each package in rooms imports only packages before
+// it, and handler/formpage imports all of them.
 const rooms = "handler/formpage/internal/"
 
 var inOrder = strings.Fields(`color plain input pen static visit css formblock words filetype host policy theme

@@ -253,12 +253,12 @@ type DeliveryStore interface {
 
 	// ExpireDeliveries ends deliveries that wait, in one bounded piece. It ends a
 	// delivery that was queued MaxAge ago or earlier when its webhook has failed for
-	// that long, and failed less than FailureGap ago. So a dispatcher that does not
-	// run ends nothing. Neither what is under a lease nor what waits for an attempt
-	// of its own ends. The oldest one that ends leaves a summary in the webhook's
-	// history with the Error DeliveryExpired, unless the webhook got one less than
-	// ExpiredQuiet ago. These summaries do not push out others: ExpiredKept of them
-	// are kept beside HistoryKept.
+	// that long, and failed less than FailureGap ago. So a dispatcher that does not run
+	// ends nothing. A delivery under a lease does not end, and neither does a delivery
+	// that waits for an attempt of its own. The oldest one that ends leaves a summary
+	// in the webhook's history with the Error DeliveryExpired, unless the webhook got
+	// one less than ExpiredQuiet ago. These summaries do not push out others:
+	// ExpiredKept of them are kept beside HistoryKept.
 	ExpireDeliveries(ctx context.Context, p ExpireParams) (Expired, error)
 
 	// PausedWebhooks lists the webhooks that are paused, newest first by

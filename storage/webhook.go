@@ -40,9 +40,9 @@ type NewWebhook struct {
 	Max int
 }
 
-// WebhookChange says what to change; nil members stay. A pointer to an empty
-// Secret removes it. A secret that replaces a different one leaves that known until
-// OldSecretKept after At. At becomes UpdatedAt.
+// WebhookChange says what to change; nil members stay. A pointer to an empty Secret
+// removes it. A secret that replaces a different secret leaves the old secret known
+// until OldSecretKept after At. At becomes UpdatedAt.
 type WebhookChange struct {
 	URL     *string
 	Enabled *bool

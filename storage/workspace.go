@@ -40,8 +40,9 @@ type WorkspaceStore interface {
 	Workspaces(ctx context.Context, who Actor, page Page) ([]Workspace, error)
 
 	// UpdateWorkspace changes one workspace and returns it as it is then. It MUST
-	// return ErrNotFound when it is not accessible, and ErrNotOwner when it is but
-	// the actor is neither its owner nor the host.
+	// return ErrNotFound when the workspace is not accessible. It MUST return
+	// ErrNotOwner when the workspace is accessible but the actor is neither its owner
+	// nor the host.
 	UpdateWorkspace(ctx context.Context, who Actor, id ID, c WorkspaceChange) (Workspace, error)
 
 	// DeleteWorkspace removes the workspace with its name and its member list, and

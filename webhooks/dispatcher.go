@@ -162,9 +162,9 @@ func (d *Dispatcher) Wake() {
 // return when its context ends delays Run for as long as it takes. Faults of the store
 // are logged and tried again after a growing pause; they never end a run.
 //
-// Deliveries are claimed up to a second before they are sent. For so long one may
-// still go out after its webhook was disabled or deleted, or go to the URL and be
-// signed with the secret from before a change.
+// Deliveries are claimed up to a second before they are sent. For so long a delivery
+// may still go out after its webhook was disabled or deleted, or go to the old URL with
+// the old secret after a change.
 //
 // A second Run while one is active returns [ErrRunning]. After a return it may be
 // called again. Any number of dispatchers, in this or other processes, may run on

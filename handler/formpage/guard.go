@@ -43,7 +43,7 @@ func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string)
 	return true
 }
 
-// What an address is charged for, each with a budget of its own.
+// The kinds of charges of an address, each with a budget of its own.
 const (
 	chargeStored = "" // requests that store, or that ask a captcha's service
 	// A view or a start is charged by the name of its event.

@@ -134,9 +134,9 @@ func (k *Keyring) principal(key string, stored storage.Key, user storage.User, n
 }
 
 // keyIDs remembers the ids and users of keys that were valid. Whether one still is, the
-// storage says. Keys are known by a hash with a seed of this process, which serves here
-// because this only counts a call and reads a cursor: for two keys with the same hash,
-// calls of one would at worst count against the limit of the other.
+// storage says. Keys are known by a hash with a seed of this process. The hash is good
+// enough, because it only counts a call and reads a cursor: for two keys with the same
+// hash, calls of one key would at worst count against the limit of the other key.
 type keyIDs struct {
 	seed maphash.Seed
 	ids  cache.Cache[uint64, keyID]

@@ -132,7 +132,7 @@ func (s *Scheduler) claimed(e Claimed) {
 	}
 }
 
-// backoff is the wait after so many faults of the store in a row.
+// backoff is the wait after a number of faults of the store in a row.
 func (s *Scheduler) backoff(faults int) time.Duration {
 	wait := min(backoffFirst<<min(faults-1, 10), backoffLongest)
 	return s.spread(wait/2, wait)

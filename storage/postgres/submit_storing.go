@@ -226,8 +226,8 @@ type responseRow struct {
 
 // rowsOf returns the responses of a group without those that repeat an id, an
 // idempotency key or a unique answer of the group: the statement would not see the
-// first one. places are theirs in the group, by id; checked says whether any needs a
-// checked statement.
+// first response. places has their places in the group, by id. checked says whether any
+// response needs a checked statement.
 func (s *Store) rowsOf(form storage.ID, group []storage.NewSubmission) (rows []responseRow, places map[storage.ID]int, checked bool) {
 	rows, places = make([]responseRow, 0, len(group)), make(map[storage.ID]int, len(group))
 	values := map[int64]bool{}
