@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/check"
 	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
@@ -204,7 +203,7 @@ func (c *call) submitJSON() {
 	case isClosed(err):
 		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.form.ClosedMessage), c.words.Get("closed.text"))})
 	case errors.Is(err, formsvc.ErrKeyUsed):
-		c.refuse(http.StatusConflict, check.CodeSpent, "fault."+check.CodeSpent, faults...)
+		c.refuse(http.StatusConflict, visit.CodeSpent, "fault."+visit.CodeSpent, faults...)
 	case len(faults) > 0:
 		c.refuseFaults(faults)
 	default:

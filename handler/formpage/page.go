@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/check"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -118,9 +118,9 @@ func (c *call) forward() {
 		c.showStep(status, c.at, nil)
 	}
 	switch last := c.at+1 == len(c.steps); {
-	case check.Unseen(on, c.values[input.Seen]): // the answers of this page called for blocks that were not on it
+	case walk.Unseen(on, c.values[input.Seen]): // the answers of this page called for blocks that were not on it
 		again(http.StatusOK, "more_questions")
-	case check.Asks(on, c.readings, c.values[input.Shown]):
+	case walk.Asks(on, c.readings, c.values[input.Shown]):
 		again(http.StatusUnprocessableEntity, "read.check")
 	case !last && c.form.Closed: // nobody fills in the rest in vain
 		c.closed()

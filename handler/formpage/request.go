@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/check"
 	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
@@ -64,7 +63,7 @@ type sheet struct {
 	steps []walk.Step // the pages that these make
 	at    int         // which one was sent
 
-	proofs check.Proofs // the captchas that are solved
+	proofs visit.Proofs // the captchas that are solved
 
 	notice string          // a sentence above the form
 	lost   []read.Unplaced // shown above the form, to be copied
@@ -79,7 +78,7 @@ func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.P
 // bring sets the inputs that a page brought.
 func (c *call) bring(values url.Values) {
 	c.values = values
-	c.proofs = check.Proofs{Signer: c.h.signer, Visit: &c.visit, Values: values}
+	c.proofs = visit.Proofs{Signer: c.h.signer, Visit: &c.visit, Values: values}
 }
 
 // query is what the address of the page brings.

@@ -12,14 +12,17 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/check"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
+
+// codeKnown is the page's own code for an answer that must be new and is not.
+const codeKnown = "KNOWN"
 
 // errLimited: the address has asked for too much.
 var errLimited = errors.New("the limit of the address is reached")
@@ -28,7 +31,7 @@ var errLimited = errors.New("the limit of the address is reached")
 func (c *call) stepFaults(blocks []schema.Block) []schema.Violation {
 	answers := maps.Clone(c.given.Answers)
 	maps.Copy(answers, c.hostAnswers())
-	return check.Faults(blocks, c.path, answers)
+	return walk.Faults(blocks, c.path, answers)
 }
 
 // captcha checks the captchas among blocks. One that was solved stays solved for the
@@ -54,7 +57,7 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 		}
 		if !ok {
 			c.values.Del(name) // however many captchas there are, one wrong token is asked about
-			faults = append(faults, schema.Violation{Field: b.ID, Code: check.CodeCaptcha})
+			faults = append(faults, schema.Violation{Field: b.ID, Code: visit.CodeCaptcha})
 			continue
 		}
 		c.proofs.Prove(b.ID)
@@ -89,13 +92,13 @@ func (c *call) send() error {
 	if err := c.keepFiles(attempt, kept); err != nil {
 		return err
 	}
-	visit := c.visit.Key // that of the files, though store goes on in another one
+	key := c.visit.Key // that of the files, though store goes on in another visit
 	err = c.store(c.response())
 	switch {
 	case isClosed(err) || len(c.faultsOf(err)) > 0: // after any other error it may be stored
 		c.releaseFiles(attempt, kept)
 	case err == nil && len(kept) > 0: // the response has them
-		c.h.filesSent(visit)
+		c.h.filesSent(key)
 	}
 	return err
 }
@@ -109,7 +112,7 @@ func (c *call) faultsOf(err error) []schema.Violation {
 	case errors.Is(err, formsvc.ErrKeyUsed):
 		return c.proofs.Spent()
 	case errors.Is(err, storage.ErrDuplicate):
-		return []schema.Violation{{Field: c.form.Settings.DuplicateField, Code: check.CodeKnown}}
+		return []schema.Violation{{Field: c.form.Settings.DuplicateField, Code: codeKnown}}
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/check"
 	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
 	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
@@ -17,12 +16,13 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
 )
 
 // showFirst shows the first page with one of the faults, or the one that was sent.
 func (c *call) showFirst(status int, faults []schema.Violation) {
-	c.showStep(status, check.First(c.steps, faults, c.at), faults)
+	c.showStep(status, walk.First(c.steps, faults, c.at), faults)
 }
 
 // tooMany shows the page again when the address has sent too much.

@@ -1,4 +1,5 @@
-// Package walk divides the blocks on the path of a form into the pages that are shown.
+// Package walk divides the blocks on the path of a form into the pages that are shown, and finds
+// what is wrong with the answers of a page and what keeps it from being the last.
 package walk
 
 import (
