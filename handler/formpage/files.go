@@ -17,7 +17,7 @@ import (
 // for its files.
 func (c *call) takesFiles(id string) *schema.Block {
 	b := c.block(id)
-	if c.files() == nil || b == nil || formblock.Properties(b).Hide || !formblock.TakesFile(b) {
+	if c.fileStore() == nil || b == nil || formblock.Properties(b).Hide || !formblock.TakesFile(b) {
 		return nil
 	}
 	return b
@@ -28,11 +28,11 @@ func (c *call) takesFiles(id string) *schema.Block {
 // false then.
 func (c *call) read(most int64) (values url.Values, complete bool, err error) {
 	bounds := read.Bounds{Bytes: most, Inputs: c.mostInputs()}
-	if c.files() == nil {
+	if c.fileStore() == nil {
 		return read.Values(c.r, bounds, nil)
 	}
 	taker := upload.Taker{
-		Records: c.records(), Block: c.takesFiles, Allowed: func() bool { return !c.form.Closed && c.allowed() },
+		Records: c.records(), Block: c.takesFiles, Allowed: func() bool { return !c.Form.Closed && c.allowed() },
 		MaxFile: c.h.host.FileSize, MaxVisit: c.h.config.MaxVisitFiles, Used: c.h.visitFiles, Save: c.saveFile,
 	}
 	values, complete, err = read.Values(c.r, bounds, taker.Take)
@@ -42,21 +42,21 @@ func (c *call) read(most int64) (values url.Values, complete bool, err error) {
 
 // records signs what the page carries of files, and opens it.
 func (c *call) records() upload.Records {
-	return upload.Records{Signer: c.h.signer, Purpose: c.filePurpose(), Form: c.form.ID.String(), Now: c.now}
+	return upload.Records{Signer: c.h.signer, Purpose: c.filePurpose(), Form: c.Form.ID.String(), Now: c.now}
 }
 
 // openFiles reads the records of the files that the page carries, and reports whether the
 // visitor took some back.
 func (c *call) openFiles() (takenBack bool) {
 	records := c.records()
-	stored, lost, takenBack := records.Open(c.values)
-	c.stored, c.refused = stored, append(c.refused, lost...)
+	stored, lost, takenBack := records.Open(c.Values)
+	c.Files, c.refused = stored, append(c.refused, lost...)
 	return takenBack
 }
 
 // saveFile gives a file to the host's place.
 func (c *call) saveFile(block, name, kind string, content *upload.Metered) (file schema.File, refused string) {
-	file, err := c.files().Save(c.r.Context(), Upload{Form: c.form, Block: block, Name: name, MIMEType: kind, Body: content})
+	file, err := c.fileStore().Save(c.r.Context(), Upload{Form: *c.Form, Block: block, Name: name, MIMEType: kind, Body: content})
 	if err != nil {
 		return file, c.notSaved(err, content.Broke())
 	}
@@ -76,13 +76,13 @@ func (c *call) notSaved(err error, broke bool) string {
 	case broke || c.r.Context().Err() != nil: // the visitor left
 		level = slog.LevelInfo
 	}
-	c.h.logger.Log(c.r.Context(), level, "a file was not stored", "form", c.form.ID, "error", err)
+	c.h.config.Logger.Log(c.r.Context(), level, "a file was not stored", "form", c.Form.ID, "error", err)
 	return code
 }
 
 // keepFiles says to the host's place which files are about to be sent.
 func (c *call) keepFiles(attempt string, files []string) error {
-	keeper, ok := c.files().(Keeper)
+	keeper, ok := c.fileStore().(Keeper)
 	if !ok || len(files) == 0 {
 		return nil
 	}
@@ -94,12 +94,12 @@ func (c *call) keepFiles(attempt string, files []string) error {
 
 // releaseFiles takes back what keepFiles said: the response is not stored.
 func (c *call) releaseFiles(attempt string, files []string) {
-	keeper, ok := c.files().(Keeper)
+	keeper, ok := c.fileStore().(Keeper)
 	if !ok || len(files) == 0 {
 		return
 	}
 	if err := keeper.Release(context.WithoutCancel(c.r.Context()), attempt, files); err != nil {
-		c.h.logger.WarnContext(c.r.Context(), "files of a response that was refused stay", "form", c.form.ID, "error", err)
+		c.h.config.Logger.WarnContext(c.r.Context(), "files of a response that was refused stay", "form", c.Form.ID, "error", err)
 	}
 }
 

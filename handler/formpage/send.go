@@ -31,7 +31,7 @@ var errLimited = errors.New("the limit of the address is reached")
 func (c *call) stepFaults(blocks []schema.Block) []schema.Violation {
 	answers := maps.Clone(c.given.Answers)
 	maps.Copy(answers, c.hostAnswers())
-	return walk.Faults(blocks, c.path, answers)
+	return walk.Faults(blocks, c.Path, answers)
 }
 
 // captcha checks the captchas among blocks. One that was solved stays solved for the
@@ -46,8 +46,8 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 			continue
 		}
 		ok, name := false, v.Widget().Input
-		if token := c.values.Get(name); token != "" && len(token) <= 8192 {
-			c.values[name] = c.values[name][1:] // the next one is of the next captcha
+		if token := c.Values.Get(name); token != "" && len(token) <= 8192 {
+			c.Values[name] = c.Values[name][1:] // the next one is of the next captcha
 			if !c.allowed() {
 				return nil, errLimited
 			}
@@ -56,7 +56,7 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 			}
 		}
 		if !ok {
-			c.values.Del(name) // however many captchas there are, one wrong token is asked about
+			c.Values.Del(name) // however many captchas there are, one wrong token is asked about
 			faults = append(faults, schema.Violation{Field: b.ID, Code: visit.CodeCaptcha})
 			continue
 		}
@@ -68,9 +68,9 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 // send stores the response, once all captchas on the path are solved: who posts the last
 // page alone has not solved those before it. A preview checks all answers and stores nothing.
 func (c *call) send() error {
-	blocks := walk.OnPath(&c.form, c.path)
+	blocks := walk.OnPath(c.Form, c.Path)
 	faults, err := c.captcha(blocks)
-	if c.preview != nil {
+	if c.Preview != nil {
 		faults = append(c.stepFaults(blocks), faults...)
 	}
 	switch {
@@ -78,14 +78,14 @@ func (c *call) send() error {
 		return err
 	case len(faults) > 0:
 		return &schema.Error{Violations: faults}
-	case c.preview != nil:
+	case c.Preview != nil:
 		return nil
 	case !c.allowed():
 		return errLimited
 	}
 	attempt, kept := rand.Text(), []string(nil)
 	for _, id := range walk.IDs(blocks) {
-		for _, file := range c.stored.Of(c.block(id)) {
+		for _, file := range c.Files.Of(c.block(id)) {
 			kept = append(kept, file.ID)
 		}
 	}
@@ -112,7 +112,7 @@ func (c *call) faultsOf(err error) []schema.Violation {
 	case errors.Is(err, formsvc.ErrKeyUsed):
 		return c.proofs.Spent()
 	case errors.Is(err, storage.ErrDuplicate):
-		return []schema.Violation{{Field: c.form.Settings.DuplicateField, Code: codeKnown}}
+		return []schema.Violation{{Field: c.Form.Settings.DuplicateField, Code: codeKnown}}
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func (c *call) store(r formsvc.Response) error {
 		return err
 	}
 	c.visit.Key = rand.Text()
-	c.values.Set(input.State, c.token())
+	c.Values.Set(input.State, c.token())
 	if !c.proofs.Renew() {
 		return err
 	}
@@ -143,7 +143,7 @@ func (c *call) store(r formsvc.Response) error {
 // response is what is submitted.
 func (c *call) response() formsvc.Response {
 	r := formsvc.Response{
-		FormID: c.form.ID, Answers: c.given.Answers, HostAnswers: c.hostAnswers(), Hidden: c.given.Hidden,
+		FormID: c.Form.ID, Answers: c.given.Answers, HostAnswers: c.hostAnswers(), Hidden: c.given.Hidden,
 		IdempotencyKey: c.idempotencyKey(), OneContent: c.proofs.Any(),
 		Metadata: formsvc.Metadata{UserAgent: read.Cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}},
 	}
@@ -154,14 +154,14 @@ func (c *call) response() formsvc.Response {
 		r.Metadata.Country = read.Cleaned(c.h.config.Country(c.r))
 	}
 	r.CompletionTime = max(0, c.visit.Age(c.now).Round(time.Second/10).Seconds())
-	if took, err := strconv.ParseFloat(c.values.Get(input.Took), 64); err == nil && took > 0 && took < r.CompletionTime {
+	if took, err := strconv.ParseFloat(c.Values.Get(input.Took), 64); err == nil && took > 0 && took < r.CompletionTime {
 		r.CompletionTime = took
 	}
-	if utm := c.form.Settings.UTM; utm != nil { // the form says which ones it records
+	if utm := c.Form.Settings.UTM; utm != nil { // the form says which ones it records
 		for name, wanted := range map[string]bool{
 			"campaign": utm.Campaign, "content": utm.Content, "medium": utm.Medium, "source": utm.Source, "term": utm.Term,
 		} {
-			if text := read.Cleaned(c.values.Get(input.UTM + name)); wanted && text != "" {
+			if text := read.Cleaned(c.Values.Get(input.UTM + name)); wanted && text != "" {
 				r.Metadata.UTM[name] = text
 			}
 		}
