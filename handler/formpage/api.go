@@ -211,25 +211,25 @@ func (c *call) submitJSON() {
 	}
 }
 
-// proof says which captchas of this visit are solved, "" when none is.
-func (c *call) proof() string { return strings.Join(c.Values[input.Proof], " ") }
-
 // failJSON says that something was not done.
-func (c *call) failJSON(err error) {
+func (c *call) failJSON(err error) { c.refuse(c.notTaken("a response", err)) }
+
+// notTaken says of a page or response that was not taken why that is, by a code and a text of the
+// catalogue, and sets when to try again. It logs what is not the visitor's doing.
+func (c *call) notTaken(what string, err error) (status int, code, word string) {
 	if errors.Is(err, errLimited) {
 		c.w.Header().Set("Retry-After", "60")
-		c.refuse(http.StatusTooManyRequests, "RATE_LIMITED", "too_many_requests")
-		return
+		return http.StatusTooManyRequests, "RATE_LIMITED", "too_many_requests"
 	}
-	c.h.config.Logger.ErrorContext(c.r.Context(), "a response was not taken", "form", c.Form.ID, "error", err)
+	c.h.config.Logger.ErrorContext(c.r.Context(), what+" was not taken", "form", c.Form.ID, "error", err)
 	c.w.Header().Set("Retry-After", "1")
-	c.refuse(http.StatusServiceUnavailable, "UNAVAILABLE", "not_stored")
+	return http.StatusServiceUnavailable, "UNAVAILABLE", "not_stored"
 }
 
 // refuse answers with a code, a text of the catalogue, and what is wrong.
 func (c *call) refuse(status int, code, word string, faults ...schema.Violation) {
 	writeJSON(c.w, status, jsonError{
-		Code: code, Message: c.Words.Get(word), Faults: c.jsonFaults(faults), Captcha: c.proof(), State: c.Values.Get(input.State),
+		Code: code, Message: c.Words.Get(word), Faults: c.jsonFaults(faults), Captcha: strings.Join(c.Values[input.Proof], " "), State: c.Values.Get(input.State),
 	})
 }
 
@@ -240,11 +240,11 @@ func (c *call) refuseFaults(faults []schema.Violation) {
 
 // jsonFaults words faults in the language of the request, as the page does.
 func (c *call) jsonFaults(faults []schema.Violation) []jsonFault {
-	list := []jsonFault{}
+	list, texts := []jsonFault{}, fault.Writer{Words: c.Words, Host: c.Host}
 	for _, v := range faults {
 		b := c.block(v.Field)
 		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && fault.Part(v.Path) != ""
-		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.faults().Text(v, b, part)})
+		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: texts.Text(v, b, part)})
 	}
 	return list
 }

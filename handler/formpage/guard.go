@@ -43,13 +43,8 @@ func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string)
 	return true
 }
 
-// What an address is charged for, each with a budget of its own.
-const (
-	chargeStored = "" // what is stored, or asked of a captcha's service
-	// What the funnel counts is charged by the names of the events.
-)
-
-// allowed charges the visitor's address.
+// allowed charges the visitor's address, for each kind with a budget of its own: "" is what is
+// stored, or asked of a captcha's service; what the funnel counts has the names of its events.
 func (h *Handler) allowed(r *http.Request, kind string) bool {
 	address := h.address(r)
 	if address == "" || h.limiter == nil {

@@ -76,7 +76,7 @@ func (c *call) post() {
 		c.Notice = c.Words.Get("too_large")
 		c.showStep(http.StatusRequestEntityTooLarge, c.At, nil)
 	case c.limited: // its files were not stored
-		c.tooMany(c.refused)
+		c.failed(errLimited, c.refused...)
 	case len(c.refused) > 0:
 		status := http.StatusUnprocessableEntity
 		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == upload.CodeSize || v.Code == upload.CodeTotal }) {

@@ -94,7 +94,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 		return
 	}
 	c := h.newCall(w, r, form)
-	c.link, c.Preview = token, &draw.Preview{Text: "preview.text", Notes: c.previewNotes(), Warnings: append(labelled(form.Blocks, warnings), c.lacks()...)}
+	c.link, c.Preview = token, &draw.Preview{Text: "preview.text", Notes: c.previewNotes(), Warnings: c.previewWarnings(warnings)}
 	c.Form.Closed = false // the author sees the form, and the note
 	if rest == "done" {
 		c.Preview.Text = "preview.sent"
@@ -128,13 +128,7 @@ func (c *call) previewNotes() []string {
 	if u := policy.Link(c.Form.Settings.RedirectURL); u != "" {
 		notes = append(notes, c.Words.Get("preview.redirect", "url", string(u)))
 	}
-	return append(notes, c.unverified(c.Form.Blocks)...)
-}
-
-// unverified names the captchas that nothing checks.
-func (c *call) unverified(blocks []schema.Block) []string {
-	var notes []string
-	for b, hidden := range formblock.Walk(blocks) {
+	for b, hidden := range formblock.Walk(c.Form.Blocks) { // the captchas that nothing checks
 		kind := formblock.Properties(b).CaptchaType
 		if b.Type == schema.TypeCaptcha && !hidden && kind != "none" && c.h.verifier(b) == nil {
 			notes = append(notes, c.Words.Get("preview.captcha", "type", cmp.Or(kind, "–")))
@@ -143,30 +137,25 @@ func (c *call) unverified(blocks []schema.Block) []string {
 	return notes
 }
 
-// lacks is what [Handler.Lacks] says, but for captchas, which have a note in the author's
-// language, and for what makes no difference to respondents.
-func (c *call) lacks() []draw.Warning {
-	var list []draw.Warning
-	for _, l := range c.h.host.Lacks(c.Form.Blocks) {
-		if !l.Quiet {
-			list = append(list, draw.Warning{Message: l.Text})
-		}
-	}
-	return list
-}
-
-// labelled puts the label of its block before a warning's path.
-func labelled(blocks []schema.Block, warnings schema.Warnings) []draw.Warning {
+// previewWarnings are the warnings of the form, each with the label of its block, and what
+// [Handler.Lacks] says, but for captchas, which have a note in the author's language, and for what
+// makes no difference to respondents.
+func (c *call) previewWarnings(warnings schema.Warnings) []draw.Warning {
 	var list []draw.Warning
 	for _, w := range warnings {
 		shown := draw.Warning{Path: w.Path, Message: w.Message}
 		if rest, ok := strings.CutPrefix(w.Path, "/blocks/"); ok {
 			index, _, _ := strings.Cut(rest, "/")
-			if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(blocks) {
-				shown.Label = blocks[i].Label
+			if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(c.Form.Blocks) {
+				shown.Label = c.Form.Blocks[i].Label
 			}
 		}
 		list = append(list, shown)
+	}
+	for _, l := range c.h.host.Lacks(c.Form.Blocks) {
+		if !l.Quiet {
+			list = append(list, draw.Warning{Message: l.Text})
+		}
 	}
 	return list
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// call is one request about one form. Its Page has what a page brought, as it was read, and what
-// became of that: this is what the page is drawn of that answers.
+// call is one request about one form, and the page that answers it: the inputs that a page
+// brought, and what became of them.
 type call struct {
 	h    *Handler
 	w    http.ResponseWriter
@@ -81,7 +81,7 @@ func (c *call) token() string { return c.h.signer.Sign(visit.PurposeVisit, c.vis
 // is charged once for all that it stores.
 func (c *call) allowed() bool {
 	if !c.charged {
-		c.charged, c.limited = true, !c.h.allowed(c.r, chargeStored)
+		c.charged, c.limited = true, !c.h.allowed(c.r, "")
 	}
 	return !c.limited
 }
@@ -145,15 +145,6 @@ func (c *call) fileStore() FileStore {
 		return noFiles{}
 	}
 	return c.h.config.Files
-}
-
-// filePurpose keeps the record of a file that a preview took apart from a stored one: the
-// form itself must not take it for a file.
-func (c *call) filePurpose() string {
-	if c.Preview != nil {
-		return visit.PurposePreviewFile
-	}
-	return visit.PurposeFile
 }
 
 // fileAnswers are the answers of the form's blocks for files.

@@ -39,10 +39,7 @@ func (c *call) stepFaults(blocks []schema.Block) []schema.Violation {
 func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err error) {
 	for b, hidden := range formblock.Walk(blocks) {
 		v := c.h.verifier(b)
-		if v == nil || hidden {
-			continue
-		}
-		if c.proofs.Checked(b.ID) {
+		if v == nil || hidden || c.proofs.Checked(b.ID) {
 			continue
 		}
 		ok, name := false, v.Widget().Input
@@ -83,20 +80,21 @@ func (c *call) send() error {
 	case !c.allowed():
 		return errLimited
 	}
-	attempt, kept := rand.Text(), []string(nil)
+	var kept []string
 	for _, id := range walk.IDs(blocks) {
 		for _, file := range c.Files.Of(c.block(id)) {
 			kept = append(kept, file.ID)
 		}
 	}
-	if err := c.keepFiles(attempt, kept); err != nil {
+	release, err := c.keepFiles(kept)
+	if err != nil {
 		return err
 	}
 	key := c.visit.Key // that of the files, though store goes on in another visit
 	err = c.store(c.response())
 	switch {
 	case isClosed(err) || len(c.faultsOf(err)) > 0: // after any other error it may be stored
-		c.releaseFiles(attempt, kept)
+		release()
 	case err == nil && len(kept) > 0: // the response has them
 		c.h.filesSent(key)
 	}

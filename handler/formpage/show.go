@@ -2,7 +2,6 @@ package formpage
 
 import (
 	"cmp"
-	"errors"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -24,23 +23,11 @@ func (c *call) showFirst(status int, faults []schema.Violation) {
 	c.showStep(status, walk.First(c.Steps, faults, c.At), faults)
 }
 
-// tooMany shows the page again when the address has sent too much.
-func (c *call) tooMany(faults []schema.Violation) {
-	c.Notice = c.Words.Get("too_many_requests")
-	c.w.Header().Set("Retry-After", "60")
-	c.showFirst(http.StatusTooManyRequests, faults)
-}
-
-// failed shows the page again when the service did not answer. Trying again is safe: the
-// idempotency key stays.
-func (c *call) failed(err error) {
-	if errors.Is(err, errLimited) {
-		c.tooMany(nil)
-		return
-	}
-	c.h.config.Logger.ErrorContext(c.r.Context(), "a page was not taken", "form", c.Form.ID, "error", err)
-	c.Notice = c.Words.Get("not_stored")
-	c.w.Header().Set("Retry-After", "1")
+// failed shows the page again when the address has sent too much, which may have been files, or
+// the service did not answer. Trying again is safe: the idempotency key stays.
+func (c *call) failed(err error, faults ...schema.Violation) {
+	status, _, word := c.notTaken("a page", err)
+	c.Notice = c.Words.Get(word)
 	if len(c.Steps) == 0 { // the rules could not be run: all that can be answered is shown
 		var path schema.Path
 		for _, b := range c.Form.Blocks {
@@ -53,7 +40,7 @@ func (c *call) failed(err error) {
 	if c.visit.Key == "" {
 		c.visit = visit.New(c.Form.ID.String(), c.now)
 	}
-	c.showStep(http.StatusServiceUnavailable, c.At, nil)
+	c.showFirst(status, faults)
 }
 
 // closed says that a form takes no more responses, in the author's words where there

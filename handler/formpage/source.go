@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/internal/cache"
 )
@@ -24,9 +23,6 @@ func (c *call) source() *source {
 	}
 	return s
 }
-
-// faults words what is wrong with answers.
-func (c *call) faults() fault.Writer { return fault.Writer{Words: c.Words, Host: &c.h.host} }
 
 // warnLacks logs what a form lacks, each thing once as long as it is remembered.
 func (h *Handler) warnLacks(ctx context.Context, form *formsvc.PublicForm) {
