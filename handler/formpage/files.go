@@ -42,7 +42,7 @@ func (c *call) read(most int64) (values url.Values, complete bool, err error) {
 	return values, complete, err
 }
 
-// records signs what the page carries of files, and opens it.
+// records signs the page's records of files, and opens them.
 func (c *call) records() upload.Records {
 	purpose := visit.PurposeFile
 	if c.Preview != nil { // the form itself must not take the record for a stored file's

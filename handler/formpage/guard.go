@@ -43,8 +43,8 @@ func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string)
 	return true
 }
 
-// allowed charges the visitor's address, for each kind with a budget of its own: "" is what is
-// stored, or asked of a captcha's service; what the funnel counts has the names of its events.
+// allowed charges the visitor's address, for each kind with a budget of its own: "" is for requests
+// that store, or that ask a captcha's service; a view or a start is charged by the name of its event.
 func (h *Handler) allowed(r *http.Request, kind string) bool {
 	address := h.address(r)
 	if address == "" || h.limiter == nil {
@@ -60,7 +60,7 @@ func (h *Handler) allowed(r *http.Request, kind string) bool {
 	return result.Allowed
 }
 
-// address is that of the visitor, as the host says: "" without.
+// address is the visitor's address, as the host says, or "".
 func (h *Handler) address(r *http.Request) string {
 	if h.config.Address == nil {
 		return ""

@@ -60,7 +60,7 @@ func (c *call) bring(values url.Values) {
 	c.proofs = visit.Proofs{Signer: c.h.signer, Visit: &c.visit, Values: values}
 }
 
-// query is what the address of the page brings.
+// query has the values of the page's address.
 func (c *call) query() url.Values {
 	values, _ := read.Pairs(c.r.URL.RawQuery, c.mostInputs())
 	return values
@@ -123,7 +123,7 @@ func (c *call) follow(path schema.Path) {
 	c.At = walk.StepAt(c.Form, c.Steps, c.Values.Get(input.At))
 }
 
-// hostAnswers are the files of the page, and what the host answered.
+// hostAnswers are the files of the page, and the answers of the host.
 func (c *call) hostAnswers() map[string]json.RawMessage {
 	all := c.fileAnswers()
 	maps.Copy(all, c.hosts)

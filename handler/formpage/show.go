@@ -53,8 +53,8 @@ func (c *call) closed() {
 	c.handBack(http.StatusGone, "closed.title", text, c.Files.Names(c.refused))
 }
 
-// handBack shows a message, and what was typed and the names of files, to be copied: they are
-// nowhere else.
+// handBack shows a message, the typed text and the names of files, to be copied: they are
+// stored nowhere.
 func (c *call) handBack(status int, title, text string, files []string) {
 	p := c.drawing()
 	p.Lost, p.LostFiles = c.typed(), files
@@ -154,7 +154,7 @@ func (c *call) leadTo(target string) {
 	c.w.WriteHeader(http.StatusSeeOther)
 }
 
-// drawing is the page of this call with its looks.
+// drawing has the data of a page of this call, with its looks.
 func (c *call) drawing() *draw.Page {
 	looks := c.source().looks // fields add rules to a copy
 	c.Theme = &looks
@@ -162,7 +162,7 @@ func (c *call) drawing() *draw.Page {
 	return &c.Page
 }
 
-// showStep shows one page of the form with what was typed and what is wrong.
+// showStep shows one page of the form with the typed text and the faults.
 func (c *call) showStep(status, at int, faults []schema.Violation) {
 	p := c.drawing()
 	p.At, p.Faults, p.Solved, p.Visit, p.State = at, faults, c.proofs.Solved, c.visit.Key, c.token()

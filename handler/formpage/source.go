@@ -24,7 +24,8 @@ func (c *call) source() *source {
 	return s
 }
 
-// warnLacks logs what a form lacks, each thing once as long as it is remembered.
+// warnLacks logs the parts that a form lacks, each part once as long as it is
+// remembered.
 func (h *Handler) warnLacks(ctx context.Context, form *formsvc.PublicForm) {
 	for _, l := range h.host.Lacks(form.Blocks) {
 		key := form.ID.String() + l.Text

@@ -54,7 +54,7 @@ func First(steps []Step, faults []schema.Violation, otherwise int) int {
 }
 
 // Unseen reports whether a page has blocks to answer that the page that was sent had not, as
-// its input Seen says. A page that was not made here says nothing of what it showed.
+// its input Seen says. A page that was not made here does not say which blocks it showed.
 func Unseen(on []schema.Block, seen []string) bool {
 	if seen == nil {
 		return false
