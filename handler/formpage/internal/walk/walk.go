@@ -1,5 +1,5 @@
 // Package walk divides the blocks on the path of a form into the pages that are shown, and finds
-// what is wrong with the answers of a page and what keeps it from being the last.
+// the faults of the answers of one page and the reasons why it is not the last page.
 package walk
 
 import (
