@@ -85,9 +85,9 @@ func New(opts ...Option) (*Service, error) {
 	return s, nil
 }
 
-// Client does in Go what the API does over HTTP, with the same rules and the same calls
-// of the storage. [Service.As] and [Service.AsHost] make one; it costs nothing and is
-// safe for concurrent use.
+// Client has the calls of the API in Go, with the same rules and the same calls of the
+// storage. [Service.As] and [Service.AsHost] make one; it costs nothing and is safe for
+// concurrent use.
 //
 // Errors, beside those of the storage: a [*schema.Error] that lists every fault of what
 // was given, with the paths that the API names; [ErrNotFound] for what does not exist, is
@@ -103,8 +103,8 @@ type Client struct {
 	who storage.Actor
 }
 
-// As returns a client for what a user may see and change: the workspaces that the user
-// owns or is a member of, and what is in them. The zero ID sees nothing.
+// As returns a client for the workspaces that the user owns or is a member of, and for
+// everything in these workspaces. The zero ID sees nothing.
 func (s *Service) As(user ID) Client { return Client{s, storage.As(user)} }
 
 // AsHost returns a client that sees and may change everything.
@@ -179,10 +179,10 @@ func (s *Service) Using(st storage.Storage) *Service {
 	return &copied
 }
 
-// Close stops what the service started lazily and writes the last uses of keys
-// that are still pending. It never closes what the host gave. It may be called
-// more than once. A running Dispatcher is stopped by its own context, and the host
-// stops its server first: requests after Close are not limited any more.
+// Close stops the parts that the service started lazily and writes the pending last
+// uses of keys. It never closes a part that the host gave. It may be called more than
+// once. A running Dispatcher is stopped by its own context, and the host stops its
+// server first: requests after Close are not limited any more.
 func (s *Service) Close(ctx context.Context) error {
 	if s.borrowed {
 		return nil
