@@ -269,6 +269,15 @@ type StoredBlocks struct {
 // Decode returns the blocks as Go values.
 func (b StoredBlocks) Decode() ([]schema.Block, error) { return schema.DecodeBlocks(b.JSON) }
 
+// FormContent is the definition of a form as Go values.
+type FormContent struct {
+	Blocks       []schema.Block
+	Settings     schema.Settings
+	Theme        schema.Theme
+	Variables    map[string]any // float64 or string
+	HiddenFields []string
+}
+
 // Answer is one answer of a stored response as a Go value. Package schema has the kinds
 // of values, for a type switch.
 //
