@@ -17,8 +17,8 @@ const module = "github.com/formsvc/formsvc"
 // before it, and handler/formpage imports them all.
 const rooms = "handler/formpage/internal/"
 
-var inOrder = strings.Fields(`input pen static visit formblock words filetype host policy theme walk read upload check
-	fault field draw`)
+var inOrder = strings.Fields(`input pen static visit formblock words filetype host policy theme
+	read walk upload fault field draw`)
 
 // before reports whether a package is one of the rooms before that with a name.
 func before(name, path string) bool {
@@ -65,10 +65,10 @@ var allowed = map[string][]string{
 	rooms + "host":                      {"schema"},
 	rooms + "policy":                    {"schema", "golang.org/x/net/idna"},
 	rooms + "theme":                     {"schema", "github.com/tdewolff/parse/v2"},
+	rooms + "visit":                     {"schema"},
 	rooms + "walk":                      {"", "schema"},
 	rooms + "read":                      {"internal/answers/kinds", "internal/jsontree", "schema"},
 	rooms + "upload":                    {"schema"},
-	rooms + "check":                     {"schema"},
 	rooms + "fault":                     {"schema"},
 	rooms + "field":                     {"internal/answers/kinds", "schema", "golang.org/x/text"},
 	rooms + "draw":                      {"", "schema"},
